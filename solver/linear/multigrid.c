@@ -281,8 +281,8 @@ int sp_multigrid_smoothed(const sp_multigrid_options *options) {
 }
 
 bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, sp_operator_kind kind,
-                             double rows) {
-  return options->coarse == SP_COARSE_AUTO && options->levels < SP_MULTIGRID_MOST &&
+                             bool is_tensor, double rows) {
+  return options->coarse == SP_COARSE_AUTO && !is_tensor && options->levels < SP_MULTIGRID_MOST &&
          sp_operator_rows[kind].has_stiffness && rows > SP_MULTIGRID_FEW_ROWS;
 }
 
@@ -292,7 +292,8 @@ sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_option
     const sp_system *last = systems[options->levels - 1];
     const double rows = (double)last->space->numbering->global;
     sp_mesh *mesh;
-    if (!sp_multigrid_wants_mesh(options, last->setup.kind, rows)) return SP_OK;
+    const sp_operator_setup *s = &last->setup;
+    if (!sp_multigrid_wants_mesh(options, s->kind, s->is_tensor, rows)) return SP_OK;
     SP_TRY(sp_mesh_coarser(last->space->mesh, &mesh));
     if (!mesh) return SP_OK;
     SP_TRY(sp_system_coarsen(last, geometry, &mesh, &systems[options->levels]));

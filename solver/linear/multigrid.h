@@ -73,9 +73,10 @@ int sp_multigrid_smoothed(const sp_multigrid_options *options);
 enum { SP_MULTIGRID_FEW_ROWS = 2000 }; /* the coarse solver may have them beside a coarser mesh */
 
 /* True if order 1 on the next coarser mesh (mesh/coarsen.h) is wanted below a level of order 1 with
- * so many rows. Local. */
+ * so many rows. A tensor kappa has none: couplings of elements do not know it, and cubes with kappa
+ * 1, 1, 100 would take 29 iterations at order 1, not 6. Local. */
 bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, sp_operator_kind kind,
-                             double rows);
+                             bool is_tensor, double rows);
 
 /* Add systems of order 1 on coarser meshes to systems[options->levels], the last of which has order
  * 1, as long as they are wanted and there are any. The caller destroys them, also after an error.

@@ -108,7 +108,7 @@ static sp_status add_levels(outline *o, sp_memory_case *c) {
   for (int i = 1; i < smoothed; i++) SP_TRY(add_level(o, i, false, c));
   options->levels = smoothed;
   count_rows(o->mesh->comm, c);
-  while (sp_multigrid_wants_mesh(options, o->facts.kind, c->rows)) {
+  while (sp_multigrid_wants_mesh(options, o->facts.kind, c->levels[0].is_tensor, c->rows)) {
     SP_TRY(coarsen(o, &found));
     if (!found) break;
     options->orders[options->levels] = 1;
