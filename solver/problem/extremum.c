@@ -26,9 +26,9 @@ static double contract(int nq, const basis *b, const int d[3], const double *nod
   return sum;
 }
 
-static void fill_basis(int nq, const double *nodes, const double r[3], basis *b) {
-  double slopes[SP_MAX_NQ * SP_MAX_NQ];
-  sp_derivative_matrix(nq, nodes, nq, nodes, slopes);
+/* Fill the basis from slopes[nq][nq], the derivatives at the nodes. */
+static void fill_basis(int nq, const double *nodes, const double *slopes, const double r[3],
+                       basis *b) {
   for (int d = 0; d < 3; d++) {
     sp_interpolation_matrix(nq, nodes, 1, &r[d], b->at[d][0]);
     sp_derivative_matrix(nq, nodes, 1, &r[d], b->at[d][1]);
@@ -39,16 +39,16 @@ static void fill_basis(int nq, const double *nodes, const double r[3], basis *b)
   }
 }
 
-static expansion expand(int nq, const double *nodes, double sign, const double *nodal,
+static expansion expand(const sp_reference *reference, int nq, double sign, const double *nodal,
                         const double r[3]) {
   basis b;
-  fill_basis(nq, nodes, r, &b);
+  fill_basis(nq, reference->gll.nodes, reference->differentiation, r, &b);
   expansion e = {.value = sign * contract(nq, &b, (const int[]){0, 0, 0}, nodal, 1)};
   for (int a = 0; a < 3; a++) {
     e.gradient[a] = sign * contract(nq, &b, (const int[]){a == 0, a == 1, a == 2}, nodal, 1);
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c <= a; c++) {
       const int d[3] = {(a == 0) + (c == 0), (a == 1) + (c == 1), (a == 2) + (c == 2)};
-      e.hessian[a][c] = sign * contract(nq, &b, d, nodal, 1);
+      e.hessian[a][c] = e.hessian[c][a] = sign * contract(nq, &b, d, nodal, 1);
     }
   }
   return e;
@@ -89,9 +89,10 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
                         double sign, const double *nodal, double range, double place[3]) {
   static const double SMALL = 1e-14; /* of the range: the last step, and the first damping */
   const int nq = order + 1, n = hexes->map_order + 1;
-  const double *nodes = sp_reference_get(order)->gll.nodes;
+  const sp_reference *reference = sp_reference_get(order);
+  const double *nodes = reference->gll.nodes;
   double r[3] = {nodes[node % nq], nodes[node / nq % nq], nodes[node / (nq * nq)]};
-  expansion e = expand(nq, nodes, sign, nodal, r);
+  expansion e = expand(reference, nq, sign, nodal, r);
   double damping = 0;
   for (int trial = 0; trial < 60; trial++) {
     double next[3], step[3];
@@ -100,7 +101,7 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
     const bool solved = solve(&e, free, damping, step);
     for (int d = 0; d < 3; d++) next[d] = fmax(-1, fmin(1, r[d] + step[d]));
     if (solved && memcmp(next, r, sizeof r) == 0) break;
-    const expansion there = solved ? expand(nq, nodes, sign, nodal, next) : e;
+    const expansion there = solved ? expand(reference, nq, sign, nodal, next) : e;
     if (there.value < e.value) {
       const bool is_last = e.value - there.value <= SMALL * range;
       memcpy(r, next, sizeof r);
@@ -112,10 +113,10 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
       if (damping > 1e6 * range) break;
     }
   }
-  basis b;
   double lattice[SP_MAX_NQ];
+  basis b; /* of the map, of which values alone are needed */
   for (int i = 0; i < n; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
-  fill_basis(n, lattice, r, &b);
+  for (int d = 0; d < 3; d++) sp_interpolation_matrix(n, lattice, 1, &r[d], b.at[d][0]);
   for (int d = 0; d < 3; d++)
     place[d] = contract(n, &b, (const int[]){0, 0, 0}, sp_hexes_lattice(hexes, element) + d, 3);
   return e.value;
