@@ -102,8 +102,8 @@ sp_status sp_expression_evaluate_jet(const sp_expression *expression, size_t n, 
                                      const double *y, const double *z, double *value,
                                      double *const gradient[3], double *laplacian);
 
-/* The same for a formula of sp_expression_parse_anisotropic; curvature[p] = K : grad grad u, with
- * k[6][n], the xx, yy, zz, xy, xz and yz of K. Local. */
+/* Evaluate a formula of sp_expression_parse_anisotropic likewise; curvature[p] = K : grad grad u,
+ * with k[6][n], the xx, yy, zz, xy, xz and yz of K. Local. */
 sp_status sp_expression_evaluate_anisotropic(const sp_expression *expression, size_t n,
                                              const double *x, const double *y, const double *z,
                                              const double *k, double *value,

@@ -246,7 +246,7 @@ static sp_status fill_elements(const sp_box *box, const sp_brick *brick, const r
 /* Find this rank's brick. Directions in which elements are strongly coupled, as in mesh/columns.h,
  * are not cut if the others have enough elements for the ranks: the strongest one first. */
 static sp_status divide(const sp_box *box, int size, int rank, sp_brick *brick) {
-  int units[3]; /* what a brick is made of: elements, or columns of them */
+  int units[3]; /* elements, or columns of them, per direction */
   double width[3], widest = 0, narrowest = INFINITY, count = 1;
   for (int d = 0; d < 3; d++) {
     units[d] = box->elements[d];

@@ -29,7 +29,7 @@ typedef struct sp_geometry_tensor {
   ptrdiff_t component, point;
 } sp_geometry_tensor;
 
-/* The same with G = w |J| J^-1 K J^-T. Local. */
+/* Fill the factors of a tensor K, G = w |J| J^-1 K J^-T, likewise. Local. */
 sp_status sp_geometry_tensor_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                                      const sp_geometry_tensor *k, double *factors);
 

@@ -31,11 +31,12 @@ typedef struct sp_schwarz sp_schwarz;
 sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setup,
                             const sp_separable *boxes, const double *inverse, sp_schwarz **out);
 
-/* Columns (mesh/columns.h) and their elements, over all ranks. */
+/* Numbers of columns (mesh/columns.h) and of their elements, over all ranks. */
 typedef struct sp_column_counts {
   sp_gid columns, elements;
 } sp_column_counts;
 
+/* Local. */
 sp_column_counts sp_schwarz_columns(const sp_schwarz *schwarz);
 
 /* NULL-safe; sets *schwarz to NULL. Local. */

@@ -1,5 +1,5 @@
-/* Set-up of additive Schwarz (operators/schwarz.h), internal to schwarz.c and schwarz_columns.c.
- * All functions Local. */
+/* Data of the set-up of additive Schwarz (operators/schwarz.h), internal to schwarz.c and
+ * schwarz_columns.c, and the ends of its boxes. */
 #ifndef SP_OPERATORS_SCHWARZ_BUILDER_H
 #define SP_OPERATORS_SCHWARZ_BUILDER_H
 
@@ -32,6 +32,7 @@ typedef struct sp_schwarz_builder {
   sp_lid *interface; /* [elements], the lower one of an element in a column, or -1 */
   /* Elements that touch an edge: from edge_start[edge] up to edge_start[edge + 1]. */
   sp_lid *edge_start, *edge_elements;
+  double edge_share; /* mean over the nodes j inside an edge of (K_jj / K_00) (w_0 / w_j) w_0 */
   /* Eigenvectors of the interior of [-1, 1], their eigenvalues and couplings to the ends. */
   sp_column_modes modes;
   double interior[SP_MAX_NQ * SP_MAX_NQ], theta[SP_MAX_NQ], end_couplings[2 * SP_MAX_NQ];
@@ -42,8 +43,8 @@ typedef struct sp_schwarz_builder {
   double *basis, *values, *weights, *conductances, *inverse, *ratio, *ring;
 } sp_schwarz_builder;
 
-/* What acts at a face of an element, by kappa: the neighbour's entries of K and M, and Robin's
- * coefficient. */
+/* Terms at a face of an element, divided by its kappa: the neighbour's entries of K and M, and
+ * Robin's coefficient. */
 typedef struct sp_schwarz_end {
   double stiffness, mass, robin;
   bool fixed; /* Dirichlet */
@@ -55,7 +56,7 @@ void sp_schwarz_choose_nodes(sp_schwarz_builder *b);
 /* Sum the entries at the ends of neighbours. Collective. */
 void sp_schwarz_sum_ends(sp_schwarz_builder *b);
 
-/* Local. */
+/* Find the terms at a face. Local. */
 sp_schwarz_end sp_schwarz_find_end(const sp_schwarz_builder *b, sp_lid element, int face);
 
 /* The DOFs of an element, [n^3]. Local. */

@@ -73,8 +73,8 @@ void sp_schwarz_join_weights(sp_schwarz_builder *b) {
 
 /* An element that touches a column's lateral side by an edge alone, and a Dirichlet node there,
  * hold the column as a stiff neighbour does. The vector that is 1 along the column on that side
- * feels them: its energy raises the entry of K at the side's end. Without it the largest eigenvalue
- * of S A is 27 on a board with a die, not 2. */
+ * feels them: its energy raises the entry of K at the side's end. Without it a board with a die
+ * takes 21 iterations at order 4, not 9. */
 
 /* Slot of the edge between two faces. */
 static int edge_between(int f, int g) {
@@ -89,15 +89,6 @@ static bool has_face(const sp_lid *slots, int count, const sp_lid *faces) {
   return false;
 }
 
-/* The mean over the nodes j inside an edge of (K_jj / K_00) (w_0 / w_j) w_0. */
-static double edge_share(const sp_schwarz_builder *b) {
-  const double *w = b->gll->weights;
-  double sum = 0;
-  for (int j = 1; j < b->n - 1; j++)
-    sum += b->stiffness[j * b->n + j] / b->stiffness[0] * (w[0] / w[j]) * w[0];
-  return sum / (b->n - 2);
-}
-
 /* The energy of a unit value inside an edge in all elements that touch the edge but have none of
  * the faces, by K_00 w_j. */
 static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
@@ -110,7 +101,7 @@ static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
     int slot = SP_EDGE_SLOT;
     while (slots[slot] != edge) slot++;
     const int d = (slot - SP_EDGE_SLOT) / 4;
-    sum += coupling(&b->boxes[e], d) * edge_share(b);
+    sum += coupling(&b->boxes[e], d) * b->edge_share;
     for (int side = 1; side < 3; side++)
       sum += coupling(&b->boxes[e], (d + side) % 3) * b->gll->weights[0];
   }
@@ -131,14 +122,14 @@ static corner corner_of(const sp_columns *columns, sp_lid i, int t, int side, in
 
 /* True if the edge of a corner is fixed, but neither of its faces is. */
 static bool is_fixed_by_edge(const sp_schwarz_builder *b, const corner *c) {
-  if (!b->setup->constrained || sp_schwarz_find_end(b, c->element, c->lateral).fixed ||
-      sp_schwarz_find_end(b, c->element, c->end).fixed)
-    return false;
+  if (!b->setup->constrained) return false;
   int index[3] = {1, 1, 1};
   index[c->lateral / 2] = c->lateral % 2 * (b->n - 1);
   index[c->end / 2] = c->end % 2 * (b->n - 1);
   const int node = (index[2] * b->n + index[1]) * b->n + index[0];
-  return b->setup->constrained[sp_schwarz_nodes(b, c->element)[node]];
+  return b->setup->constrained[sp_schwarz_nodes(b, c->element)[node]] &&
+         !sp_schwarz_find_end(b, c->element, c->lateral).fixed &&
+         !sp_schwarz_find_end(b, c->element, c->end).fixed;
 }
 
 /* The ties of column c at a side of lateral direction t, by K_00 w_j. */
@@ -234,6 +225,9 @@ static void fill_modes(sp_schwarz_builder *b) {
         sum += b->stiffness[side * (n - 1) * n + i] * b->interior[i * n + j];
       b->end_couplings[side * n + j] = sum;
     }
+  const double *w = b->gll->weights;
+  for (int j = 1; j < n - 1; j++)
+    b->edge_share += b->stiffness[j * n + j] / b->stiffness[0] * (w[0] / w[j]) * w[0] / (n - 2);
   b->modes = (sp_column_modes){
       .n = n, .theta = b->theta, .couplings = b->end_couplings, .end_weight = b->gll->weights[0]};
 }

@@ -128,7 +128,7 @@ typedef struct sp_cuda_boxes {
   const void *basis;   /* [elements][3][Nq][Nq] */
   const void *values;  /* [elements][3][Nq] */
   const void *weights; /* [elements][Nq^3], in sp_cuda_node_order */
-  /* Of columns (sp_schwarz_setup). */
+  /* Arrays of columns (sp_schwarz_setup). */
   sp_cuda_box_pass pass;
   const int *interface;      /* [elements] */
   const int *frames;         /* [elements][4]: offset of node 0 in the cube, steps along r, s, t */

@@ -19,7 +19,7 @@ struct sp_device_schwarz {
   sp_precision precision;
   int columns, nq;
   void *basis, *values, *weights; /* as in sp_cuda_boxes */
-  /* Of columns: sp_cuda_boxes, and the arrays of sp_schwarz_setup. */
+  /* Arrays of columns, as in sp_cuda_boxes and sp_schwarz_setup. */
   void *interface, *frames, *conductances, *end_couplings, *modal, *above, *below;
   void *start, *closed, *inverse, *ratio, *ring;
 };

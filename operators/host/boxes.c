@@ -44,8 +44,8 @@ INLINE void divide_by_values(int n, const vec *values, vec *a) {
         a[(k * n + j) * n + i] /= values[i] + values[n + j] + values[2 * n + k];
 }
 
-/* What the lanes of a block leave on the right-hand side of their interfaces: below[n^2] at the
- * lower ends, above[n^2] at the upper ends. `a` holds the coefficients, and then those of the
+/* Reduce a block to its interfaces. The elements leave on their right-hand sides low[n^2] at the
+ * lower ends, high[n^2] at the upper ends. `a` holds the coefficients, and then those of the
  * interiors without their ends. */
 INLINE void condense(int n, const vec *values, vec kappa, const real *couplings, vec *a, vec *low,
                      vec *high) {

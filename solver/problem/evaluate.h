@@ -14,8 +14,8 @@
 sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
                               double *value, double *const gradient[3], double *laplacian);
 
-/* The same, with K : grad grad u in place of the Laplacian, of a formula and tensors k[6][n] as
- * sp_expression_evaluate_anisotropic takes them. Local. */
+/* Evaluate likewise, with K : grad grad u in place of the Laplacian, of a formula and tensors
+ * k[6][n] as sp_expression_evaluate_anisotropic takes them. Local. */
 sp_status sp_problem_evaluate_anisotropic(const sp_expression *formula, size_t n,
                                           const double *xyz[3], const double *k, double *value,
                                           double *const gradient[3], double *curvature);
