@@ -322,7 +322,7 @@ typedef struct layered {
 static double measure_layers(const layered *c, const char *kind, int order, int refine,
                              sp_error_norms *norms) {
   char file[LENGTH], solutions[2][LENGTH], data[2][LENGTH], texts[2][40];
-  snprintf(file, sizeof file, "mesh.file=%s/%s", SP_FIXTURES, c->mesh);
+  snprintf(file, sizeof file, "mesh.file=%s/%s", test_fixtures(), c->mesh);
   snprintf(solutions[0], LENGTH, "material.inner.solution=%s", c->inner);
   snprintf(solutions[1], LENGTH, "material.outer.solution=%s", c->outer);
   snprintf(data[0], LENGTH, "boundary.inside=dirichlet %s", c->inside);
