@@ -106,7 +106,9 @@ def watched(ranks):
     check(all(float(rate) > 0 for _, rate, _ in progress), f"{run.name}: rates {progress}")
     check(all(re.fullmatch(r", (about \d+ (s|min) left|limit comes first)", text) for text in estimates),
           f"{run.name}: estimates {estimates}")
-    check(all(len(line) < 80 for line, _ in run.shown), f"{run.name}: a progress line that wraps")
+    overwritten = re.findall(rb"([^\r\n]+)\r\033\[K", run.raw)
+    check(overwritten and all(len(line) < 80 for line in overwritten),
+          f"{run.name}: no progress line, or one that wraps: {overwritten}")
 
 
 def silent():
