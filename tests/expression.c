@@ -60,126 +60,79 @@ static bool same_bits(double a, double b) {
  * DBL_EPSILON of the value. Here libm adds its own, below one. */
 static const double FUNCTION_ERROR = 5 * DBL_EPSILON;
 
-/* Functions of (x, y) against libm. A power with a small integer exponent is n - 1 multiplications,
+/* Call `check` for each formula of a list, which ';' separates. */
+static void for_each(const char *list, void (*check)(const char *formula)) {
+  char *copy = strdup(list);
+  if (!copy) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (char *rest, *text = strtok_r(copy, ";", &rest); text; text = strtok_r(NULL, ";", &rest))
+    check(text);
+  free(copy);
+}
+
+/* Where values are compared with libm's. */
+static const double X = 0.6, Y = -0.35, Z = 2.5;
+
+static void check_value(const char *text, double expected) {
+  const double value = value_at(text, X, Y, Z), with_jet = jet_at(text, X, Y, Z).value;
+  CHECK(fabs(value - expected) <= FUNCTION_ERROR * fabs(expected), "%s = %.17g, not %.17g", text,
+        value, expected);
+  CHECK(same_bits(with_jet, value), "%s is %.17g with derivatives", text, with_jet);
+}
+
+static void check_true(const char *text) {
+  check_value(text, 1);
+}
+
+static void check_constant(const char *text) {
+  sp_expression *expression = parse(text);
+  CHECK(sp_expression_is_constant(expression), "%s", text);
+  sp_expression_destroy(&expression);
+}
+
+static void check_variable(const char *text) {
+  sp_expression *expression = parse(text);
+  CHECK(!sp_expression_is_constant(expression), "%s", text);
+  CHECK(strcmp(sp_expression_text(expression), text) == 0, "text");
+  CHECK(strcmp(sp_expression_where(expression), "f") == 0, "place");
+  sp_expression_destroy(&expression);
+  CHECK(!expression, "destroy sets NULL");
+  sp_expression_destroy(&expression);
+}
+
+/* Functions of one argument that libm has, too. */
+#define FUNCTIONS(F)                                                                               \
+  F(sin)                                                                                           \
+  F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(exp) F(log) F(log10) F(sqrt)     \
+      F(cbrt) F(erf)
+
+/* The same in C as in a formula. A power with a small integer exponent is n - 1 multiplications,
  * each with half a unit of rounding. */
 static void check_values(void) {
-  const double x = 0.6, y = -0.35, z = 2.5;
-  const struct {
-    const char *text;
-    double value;
-  } table[] = {{"sin(x)", sin(x)},
-               {"cos(x)", cos(x)},
-               {"tan(x)", tan(x)},
-               {"asin(x)", asin(x)},
-               {"acos(x)", acos(x)},
-               {"atan(x)", atan(x)},
-               {"sinh(x)", sinh(x)},
-               {"cosh(x)", cosh(x)},
-               {"tanh(x)", tanh(x)},
-               {"exp(x)", exp(x)},
-               {"log(x)", log(x)},
-               {"log10(x)", log10(x)},
-               {"sqrt(x)", sqrt(x)},
-               {"cbrt(y)", cbrt(y)},
-               {"abs(y)", -y},
-               {"abs(x)", x},
-               {"erf(x)", erf(x)},
-               {"sign(x)", 1},
-               {"sign(y)", -1},
-               {"sign(x-x)", 0},
-               {"floor(y)", -1},
-               {"floor(z)", 2},
-               {"atan2(y, x)", atan2(y, x)},
-               {"pow(x, z)", pow(x, z)},
-               {"pow(x, 3)", x * x * x},
-               {"min(x, y)", y},
-               {"min(y, x)", y},
-               {"max(x, y)", x},
-               {"max(y, x)", x},
-               {"if(x > 0, y, z)", y},
-               {"if(x < 0, y, z)", z},
-               {"x + y", x + y},
-               {"x - y", x - y},
-               {"x * y", x * y},
-               {"x / y", x / y},
-               {"x ^ y", pow(x, y)},
-               {"x ** z", pow(x, z)},
-               {"-x", -x},
-               {"+x", x},
-               {"!x", 0},
-               {"!(x-x)", 1},
-               {"x == x", 1},
-               {"x == y", 0},
-               {"x != x", 0},
-               {"x != y", 1},
-               {"x < y", 0},
-               {"y < x", 1},
-               {"x < x", 0},
-               {"x <= x", 1},
-               {"x <= y", 0},
-               {"x > y", 1},
-               {"x > x", 0},
-               {"x >= x", 1},
-               {"y >= x", 0},
-               {"x && y", 1},
-               {"x && 0", 0},
-               {"0 && x", 0},
-               {"x || 0", 1},
-               {"0 || x", 1},
-               {"(x-x) || 0", 0},
-               {"x^-2", pow(x, -2)},
-               {"x^9", pow(x, 9)},
-               {"2^x", pow(2, x)},
-               {"x^0.5", sqrt(x)},
-               {"pi", PI},
-               {"e", E},
-               {"1", 1},
-               {".5", 0.5},
-               {"5.", 5},
-               {"1e-3", 1e-3},
-               {"1.5E+2", 150},
-               {"1e-400", 0},
-               {"0.1", 0.1},
-               {"123456789012345678901234567890", 123456789012345678901234567890.0},
-               /* precedence and associativity */
-               {"2^3^2", 512},
-               {"(2^3)^2", 64},
-               {"2**3**2", 512},
-               {"-2^2", -4},
-               {"(-2)^3", -8},
-               {"(-2)^-3", -0.125},
-               {"2^-2", 0.25},
-               {"-2^-2", -0.25},
-               {"2*-3", -6},
-               {"1-2-3", -4},
-               {"1-(2-3)", 2},
-               {"8/4/2", 1},
-               {"8/4*2", 4},
-               {"1+2*3", 7},
-               {"2*3^2", 18},
-               {"- -3", 3},
-               {"1 - - 1", 2},
-               {"!0 + 1", 2},
-               {"!2^0", 0},
-               {"-!0", -1},
-               {"1 ? 2 : 3 ? 4 : 5", 2},
-               {"0 ? 2 : 3 ? 4 : 5", 4},
-               {"0 ? 2 : 0 ? 4 : 5", 5},
-               {"1 ? 0 ? 2 : 3 : 4", 3},
-               {"1 || 0 && 0", 1},
-               {"0 && 0 == 0", 0},
-               {"1 < 2 == 2 < 3", 1},
-               {"2 == 1 + 1", 1},
-               {"1 + 1 < 1 * 3", 1},
-               {"0 || 0 ? 1 : 2", 2},
-               {" \t( 1 )\r\n", 1}};
-  for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
-    const double value = value_at(table[k].text, x, y, z);
-    CHECK(fabs(value - table[k].value) <= FUNCTION_ERROR * fabs(table[k].value),
-          "%s = %.17g, not %.17g", table[k].text, value, table[k].value);
-    const double with_jet = jet_at(table[k].text, x, y, z).value;
-    CHECK(same_bits(with_jet, value), "%s is %.17g with derivatives", table[k].text, with_jet);
-  }
+  const double x = X, y = Y, z = Z;
+#define LIKE_C(formula) check_value(#formula, formula)
+#define OF_X(name) LIKE_C(name(x));
+  FUNCTIONS(OF_X)
+  LIKE_C(cbrt(y)), LIKE_C(floor(y)), LIKE_C(floor(z)), LIKE_C(atan2(y, x)), LIKE_C(pow(x, z));
+  LIKE_C(pow(x, 3)), LIKE_C(x + y), LIKE_C(x - y), LIKE_C(x * y), LIKE_C(x / y), LIKE_C(-x);
+  LIKE_C(+x), LIKE_C(1e-3), LIKE_C(1.5E+2), LIKE_C(0.1), LIKE_C(.5), LIKE_C(5.), LIKE_C(1);
+  LIKE_C(123456789012345678901234567890.);
+  check_value("x ^ y", pow(x, y)), check_value("x ** z", pow(x, z)), check_value("2^x", pow(2, x));
+  check_value("x^-2", pow(x, -2)), check_value("x^9", pow(x, 9)), check_value("x^0.5", sqrt(x));
+  check_value("pi", PI), check_value("e", E), check_value("1e-400", 0);
+  for_each("sign(x);-sign(y);sign(x-x) == 0;!(x-x);!x == 0;x == x;x != y;y < x;x <= x;x > y;x >= x;"
+           "x && y;x || 0;0 || x; \t( 1 )\r\n;!(x == y);!(x != x);!(x < y);!(x < x);!(x <= y);"
+           "!(x > x);!(y >= x);!(x && 0);!(0 && x);!((x-x) || 0);abs(y) == -y;abs(x) == x;"
+           "min(x, y) == y;min(y, x) == y;max(x, y) == x;max(y, x) == x;if(x > 0, y, z) == y;"
+           "if(x < 0, y, z) == z",
+           check_true);
+  /* precedence and associativity */
+  for_each("2^3^2 == 512;(2^3)^2 == 64;2**3**2 == 512;-2^2 == -4;(-2)^3 == -8;(-2)^-3 == -0.125;"
+           "2^-2 == 0.25;-2^-2 == -0.25;2*-3 == -6;1-2-3 == -4;1-(2-3) == 2;8/4/2 == 1;8/4*2 == 4;"
+           "1+2*3 == 7;2*3^2 == 18;- -3 == 3;1 - - 1 == 2;!0 + 1 == 2;!2^0 == 0;-!0 == -1;"
+           "(1 ? 2 : 3 ? 4 : 5) == 2;(0 ? 2 : 3 ? 4 : 5) == 4;(0 ? 2 : 0 ? 4 : 5) == 5;"
+           "(1 ? 0 ? 2 : 3 : 4) == 3;1 || 0 && 0;!(0 && 0 == 0);1 < 2 == 2 < 3;2 == 1 + 1;"
+           "1 + 1 < 1 * 3;(0 || 0 ? 1 : 2) == 2",
+           check_true);
   for (int n = 2; n <= 8; n++) {
     char text[16];
     snprintf(text, sizeof text, "x^%d", n);
@@ -188,23 +141,8 @@ static void check_values(void) {
   CHECK(isnan(value_at("min(x, sqrt(y))", x, y, z)), "min lets a NaN through");
   CHECK(isnan(value_at("max(sqrt(y), x)", x, y, z)), "max lets a NaN through");
   CHECK(value_at("x^0", 0, 0, 0) == 1, "0^0");
-
-  const char *const constants[] = {"1", "2*pi", "sin(1)^2", "1 < 2 ? e : 0"};
-  const char *const variables[] = {"x", "0*y", "z^0", "sign(x)", "1 ? 2 : z"};
-  for (size_t k = 0; k < 4; k++) {
-    sp_expression *expression = parse(constants[k]);
-    CHECK(sp_expression_is_constant(expression), "%s", constants[k]);
-    sp_expression_destroy(&expression);
-  }
-  for (size_t k = 0; k < 5; k++) {
-    sp_expression *expression = parse(variables[k]);
-    CHECK(!sp_expression_is_constant(expression), "%s", variables[k]);
-    CHECK(strcmp(sp_expression_text(expression), variables[k]) == 0, "text");
-    CHECK(strcmp(sp_expression_where(expression), "f") == 0, "place");
-    sp_expression_destroy(&expression);
-    CHECK(!expression, "destroy sets NULL");
-    sp_expression_destroy(&expression);
-  }
+  for_each("1;2*pi;sin(1)^2;1 < 2 ? e : 0", check_constant);
+  for_each("x;0*y;z^0;sign(x);1 ? 2 : z", check_variable);
 }
 
 /* The reference for derivatives: the same function in long double, without the evaluator. */
@@ -224,54 +162,41 @@ static const char *outer(size_t k, real g, real h, real *value) {
   const struct {
     const char *text;
     real value;
-  } table[] = {{"sin(" G ")", sinl(g)},
-               {"cos(" G ")", cosl(g)},
-               {"tan(" G ")", tanl(g)},
-               {"asin(" G ")", asinl(g)},
-               {"acos(" G ")", acosl(g)},
-               {"atan(" G ")", atanl(g)},
-               {"sinh(" G ")", sinhl(g)},
-               {"cosh(" G ")", coshl(g)},
-               {"tanh(" G ")", tanhl(g)},
-               {"exp(" G ")", expl(g)},
-               {"log(" G ")", logl(g)},
-               {"log10(" G ")", log10l(g)},
-               {"sqrt(" G ")", sqrtl(g)},
-               {"cbrt(" G ")", cbrtl(g)},
-               {"abs(" G " - 2)", fabsl(g - 2)},
-               {"abs(" G ")", fabsl(g)},
-               {"erf(" G ")", erfl(g)},
-               {"sign(" G ")", 1},
-               {"floor(-" G ")", -1},
-               {"-" G, -g},
-               {G "+" H, g + h},
-               {G "-" H, g - h},
-               {G "*" H, g * h},
-               {G "/" H, g / h},
-               {G "^" H, powl(g, h)},
-               {"pow(" G "," H ")", powl(g, h)},
-               {G "^2", g * g},
-               {G "^3", g * g * g},
-               {G "^7", g * g * g * g * g * g * g},
-               {G "^12", powl(g, 12)},
-               {"(" G " - 2)^3", powl(g - 2, 3)},
-               {"(" G " - 2)^11", powl(g - 2, 11)},
-               {G "^-1", 1 / g},
-               {"1/" G, 1 / g},
-               {G "^-2", 1 / (g * g)},
-               {G "^2.3", powl(g, 2.3L)},
-               {"1.7^" G, powl(1.7L, g)},
-               {"atan2(" G "," H ")", atan2l(g, h)},
-               {"atan2(" G ", -" H ")", atan2l(g, -h)},
-               {"max(2*" G " + " H "," G ")", 2 * g + h},
-               {"max(" G ", 2*" G " + " H ")", 2 * g + h},
-               {"min(" G " - " H "," G ")", g - h},
-               {"min(" G "," G " - " H ")", g - h},
-               {"if(" G " > 0, " G " - " H ", sqrt(-1 - x^2))", g - h},
-               {G " < 0 ? log(-1 - x^2) : " G " - " H, g - h},
-               {"sin(" G ")*exp(" H ")*" G, sinl(g) * expl(h) * g},
-               {"sin(" G ")/(1 + " H "^2)", sinl(g) / (1 + h * h)},
-               {"exp(sin(" G "*" H "))/sqrt(" G "+" H ")", expl(sinl(g * h)) / sqrtl(g + h)}};
+  } table[] = {
+#define OF_G(name) {#name "(" G ")", name##l(g)},
+      FUNCTIONS(OF_G){"abs(" G " - 2)", fabsl(g - 2)},
+      {"abs(" G ")", fabsl(g)},
+      {"sign(" G ")", 1},
+      {"floor(-" G ")", -1},
+      {"-" G, -g},
+      {G "+" H, g + h},
+      {G "-" H, g - h},
+      {G "*" H, g * h},
+      {G "/" H, g / h},
+      {G "^" H, powl(g, h)},
+      {"pow(" G "," H ")", powl(g, h)},
+      {G "^2", g * g},
+      {G "^3", g * g * g},
+      {G "^7", g * g * g * g * g * g * g},
+      {G "^12", powl(g, 12)},
+      {"(" G " - 2)^3", powl(g - 2, 3)},
+      {"(" G " - 2)^11", powl(g - 2, 11)},
+      {G "^-1", 1 / g},
+      {"1/" G, 1 / g},
+      {G "^-2", 1 / (g * g)},
+      {G "^2.3", powl(g, 2.3L)},
+      {"1.7^" G, powl(1.7L, g)},
+      {"atan2(" G "," H ")", atan2l(g, h)},
+      {"atan2(" G ", -" H ")", atan2l(g, -h)},
+      {"max(2*" G " + " H "," G ")", 2 * g + h},
+      {"max(" G ", 2*" G " + " H ")", 2 * g + h},
+      {"min(" G " - " H "," G ")", g - h},
+      {"min(" G "," G " - " H ")", g - h},
+      {"if(" G " > 0, " G " - " H ", sqrt(-1 - x^2))", g - h},
+      {G " < 0 ? log(-1 - x^2) : " G " - " H, g - h},
+      {"sin(" G ")*exp(" H ")*" G, sinl(g) * expl(h) * g},
+      {"sin(" G ")/(1 + " H "^2)", sinl(g) / (1 + h * h)},
+      {"exp(sin(" G "*" H "))/sqrt(" G "+" H ")", expl(sinl(g * h)) / sqrtl(g + h)}};
   if (k >= sizeof table / sizeof *table) return NULL;
   *value = table[k].value;
   return table[k].text;
@@ -311,39 +236,26 @@ static void differences(size_t formula, const double point[3], const double v[3]
   }
 }
 
+static void check_smooth(const char *text) {
+  sp_expression *expression = parse(text);
+  CHECK(sp_expression_is_smooth(expression), "%s", text);
+  sp_expression_destroy(&expression);
+}
+
+static void check_rough(const char *text) {
+  sp_expression *expression = parse(text);
+  CHECK(!sp_expression_is_smooth(expression), "%s", text);
+  sp_expression_destroy(&expression);
+}
+
 /* What may jump or have a kink, unless it is folded to a constant. */
 static void check_smoothness(void) {
-  static const char *const smooth[] = {"1",
-                                       "x",
-                                       "sin(x)*exp(y)/(1+z^2)",
-                                       "-x^y+cbrt(z)",
-                                       "1 < 2 ? x : y",
-                                       "x*min(1, 2)",
-                                       "floor(1.5)*z",
-                                       "atan2(x, y)"};
-  static const char *const rough[] = {"x < 0.5 ? 1 : 100",
-                                      "if(y, 1, 2)",
-                                      "1 + 99*(x > 0.5)",
-                                      "x == y",
-                                      "x != y",
-                                      "x <= 1",
-                                      "x >= 1",
-                                      "x && y",
-                                      "x || y",
-                                      "!x",
-                                      "abs(x)",
-                                      "sign(y)",
-                                      "floor(z)",
-                                      "min(x, 1)",
-                                      "max(x, y) + 0"};
-  for (size_t k = 0; k < sizeof smooth / sizeof *smooth + sizeof rough / sizeof *rough; k++) {
-    const bool expected = k < sizeof smooth / sizeof *smooth;
-    const char *text = expected ? smooth[k] : rough[k - sizeof smooth / sizeof *smooth];
-    sp_expression *expression;
-    CHECK_OK(sp_expression_parse(text, "test", NULL, &expression));
-    if (expression) CHECK(sp_expression_is_smooth(expression) == expected, "%s", text);
-    sp_expression_destroy(&expression);
-  }
+  for_each("1;x;sin(x)*exp(y)/(1+z^2);-x^y+cbrt(z);1 < 2 ? x : y;x*min(1, 2);floor(1.5)*z;"
+           "atan2(x, y)",
+           check_smooth);
+  for_each("x < 0.5 ? 1 : 100;if(y, 1, 2);1 + 99*(x > 0.5);x == y;x != y;x <= 1;x >= 1;x && y;"
+           "x || y;!x;abs(x);sign(y);floor(z);min(x, 1);max(x, y) + 0",
+           check_rough);
 }
 
 static const double UNIT[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -420,6 +332,15 @@ static void check_derivatives(void) {
   printf("derivatives agree with differences to %.1e\n", worst);
 }
 
+static void check_infinite(const char *text) {
+  CHECK(!isfinite(jet_at(text, 0, 0, 0).laplacian), "%s at 0", text);
+}
+
+/* Sums of at most nine terms that cancel, each below 100 in size. */
+static void check_harmonic(const char *text) {
+  CHECK_CLOSE(jet_at(text, 0.7, -0.5, 0.9).laplacian, 0, 9 * 100 * DBL_EPSILON);
+}
+
 /* One-dimensional closed forms, and points where a naive rule gives NaN. The tolerance is a few
  * roundings. */
 static void check_closed_forms(void) {
@@ -472,27 +393,14 @@ static void check_closed_forms(void) {
     CHECK(!isnan(j.value) && j.gradient[1] == 0 && j.gradient[2] == 0,
           "%s depends on x only: %g %g", table[k].text, j.gradient[1], j.gradient[2]);
   }
-  const char *const undefined[] = {"sqrt(x)", "cbrt(x)",    "log(x)",    "log(x - 1)",
-                                   "x^0.5",   "x^1.5",      "asin(x+2)", "1/x",
-                                   "x^-1",    "atan2(x,y)", "sqrt(x^2)", "log10(x-1)"};
-  for (size_t k = 0; k < sizeof undefined / sizeof undefined[0]; k++)
-    CHECK(!isfinite(jet_at(undefined[k], 0, 0, 0).laplacian), "%s at 0", undefined[k]);
+  for_each("sqrt(x);cbrt(x);log(x);log(x - 1);x^0.5;x^1.5;asin(x+2);1/x;x^-1;atan2(x,y);sqrt(x^2);"
+           "log10(x-1)",
+           check_infinite);
   CHECK(!isfinite(jet_at("log(x)", -1, 0, 0).gradient[0]), "log has no derivative at -1");
-
-  /* Sums of at most nine terms that cancel, each below 100 in size. */
-  const char *const harmonic[] = {"x^2 - y^2",
-                                  "x*y*z",
-                                  "exp(x)*sin(y)",
-                                  "log(x^2 + y^2)",
-                                  "atan2(y, x)",
-                                  "1/sqrt(x^2 + y^2 + z^2)",
-                                  "(x^2 + y^2 + z^2)^-0.5",
-                                  "x^3 - 3*x*y^2",
-                                  "exp(5*x)*sin(3*y)*cos(4*z)/100",
-                                  "sinh(sqrt(2)*x)*sin(y)*cos(z)",
-                                  "x^2 + y^2 - 2*z^2"};
-  for (size_t k = 0; k < sizeof harmonic / sizeof harmonic[0]; k++)
-    CHECK_CLOSE(jet_at(harmonic[k], 0.7, -0.5, 0.9).laplacian, 0, 9 * 100 * DBL_EPSILON);
+  for_each("x^2 - y^2;x*y*z;exp(x)*sin(y);log(x^2 + y^2);atan2(y, x);1/sqrt(x^2 + y^2 + z^2);"
+           "(x^2 + y^2 + z^2)^-0.5;x^3 - 3*x*y^2;exp(5*x)*sin(3*y)*cos(4*z)/100;"
+           "sinh(sqrt(2)*x)*sin(y)*cos(z);x^2 + y^2 - 2*z^2",
+           check_harmonic);
 }
 
 /* The same bits whichever outputs are asked for; the others are not touched. */
@@ -565,45 +473,27 @@ static void check_chunks(void) {
   }
 }
 
+static void check_undefined(const char *text) {
+  CHECK(isnan(jet_at(text, -1, 0.5, 0).value) && isnan(value_at(text, -1, 0.5, 0)), "%s at x = -1",
+        text);
+}
+
+static void check_guarded(const char *text) {
+  CHECK(value_at(text, -1, 0, 0) == 1, "%s at x = -1", text);
+}
+
 /* A condition that is not a number makes the result NaN, except where it does not matter. */
 static void check_undefined_conditions(void) {
-  const char *const undefined[] = {"log(x) < 0 ? 1 : 2",
-                                   "log(x) ? 1 : 2",
-                                   "if(log(x) >= 0, y, 1)",
-                                   "!log(x)",
-                                   "log(x) == log(x)",
-                                   "log(x) != 0",
-                                   "1 > log(x)",
-                                   "log(x) <= y",
-                                   "log(x) && 1",
-                                   "log(x) && 0",
-                                   "1 && log(x)",
-                                   "log(x) || 1",
-                                   "0 || log(x)",
-                                   "x && log(x) > 0",
-                                   "sign(log(x))",
-                                   "(0*y)/(0*y) ? 1 : 2",
-                                   "log(x) < 0 ? x^2 : x^3"};
-  for (size_t k = 0; k < sizeof undefined / sizeof undefined[0]; k++) {
-    const jet j = jet_at(undefined[k], -1, 0.5, 0);
-    CHECK(isnan(j.value), "%s at x = -1 is %g", undefined[k], j.value);
-    CHECK(isnan(value_at(undefined[k], -1, 0.5, 0)), "%s at x = -1", undefined[k]);
-  }
+  for_each("log(x) < 0 ? 1 : 2;log(x) ? 1 : 2;if(log(x) >= 0, y, 1);!log(x);log(x) == log(x);"
+           "log(x) != 0;1 > log(x);log(x) <= y;log(x) && 1;log(x) && 0;1 && log(x);log(x) || 1;"
+           "0 || log(x);x && log(x) > 0;sign(log(x));(0*y)/(0*y) ? 1 : 2;log(x) < 0 ? x^2 : x^3",
+           check_undefined);
   const jet j = jet_at("log(x) < 0 ? x^2 : x^3", -1, 0, 0);
   CHECK(isnan(j.gradient[0]) && isnan(j.laplacian), "derivatives %g %g", j.gradient[0],
         j.laplacian);
-  const struct {
-    const char *text;
-    double value;
-  } guarded[] = {{"x > 0 && log(x) < 1", 0},
-                 {"x < 0 || log(x) < 1", 1},
-                 {"x > 0 ? log(x) : 3", 3},
-                 {"if(x < 0, 4, log(x) > 0)", 4},
-                 {"0 && log(x)", 0}};
-  for (size_t k = 0; k < sizeof guarded / sizeof guarded[0]; k++) {
-    const double value = value_at(guarded[k].text, -1, 0, 0);
-    CHECK(value == guarded[k].value, "%s is %g", guarded[k].text, value);
-  }
+  for_each("(x > 0 && log(x) < 1) == 0;x < 0 || log(x) < 1;(x > 0 ? log(x) : 3) == 3;"
+           "if(x < 0, 4, log(x) > 0) == 4;(0 && log(x)) == 0",
+           check_guarded);
 }
 
 /* Instructions of the program for `outputs` (0: value; 1: and gradient; 2: and Laplacian). */
@@ -717,52 +607,41 @@ static void check_messages(void) {
   }
 }
 
-static char *repeat(const char *head, const char *unit, size_t count, const char *tail) {
-  const size_t size = strlen(head) + count * strlen(unit) + strlen(tail) + 1;
-  char *text = malloc(size), *end = text;
+/* `open` and `close` count times around x; the caller frees it. */
+static char *nest(const char *open, size_t count, const char *close) {
+  char *text = malloc(count * (strlen(open) + strlen(close)) + 2), *end = text;
   if (!text) MPI_Abort(MPI_COMM_WORLD, 1);
-  end = stpcpy(end, head);
-  for (size_t k = 0; k < count; k++) end = stpcpy(end, unit);
-  stpcpy(end, tail);
+  for (size_t k = 0; k < count; k++) end = stpcpy(end, open);
+  end = stpcpy(end, "x");
+  for (size_t k = 0; k < count; k++) end = stpcpy(end, close);
   return text;
+}
+
+static void check_too_deep(const char *open) {
+  char *text = nest(open, 100000, "");
+  sp_expression *expression;
+  CHECK(sp_expression_parse(text, "f", NULL, &expression) == SP_ERR_INPUT, "%s", open);
+  CHECK(strstr(sp_error_message(), "nested more than 200 levels deep"), "%s: %s", open,
+        sp_error_message());
+  free(text);
 }
 
 /* Long formulas work; deep ones work up to a limit and are refused beyond it. */
 static void check_size(void) {
-  char *text = repeat("x", "+x", 100000, "");
+  char *text = nest("", 100000, "+x");
   const jet j = jet_at(text, 0.5, 0, 0);
   CHECK(j.value == 50000.5 && j.gradient[0] == 100001, "%g %g", j.value, j.gradient[0]);
   free(text);
-  text = repeat("", "sin(", 150, "x");
-  char *closed = repeat(text, ")", 150, "");
+  text = nest("sin(", 150, ")");
   double expected = 0.5;
   for (int k = 0; k < 150; k++) expected = sin(expected);
   /* |cos| <= 1: no call enlarges the errors of those inside. */
-  CHECK_CLOSE(value_at(closed, 0.5, 0, 0), expected, 150 * FUNCTION_ERROR * sin(0.5));
+  CHECK_CLOSE(value_at(text, 0.5, 0, 0), expected, 150 * FUNCTION_ERROR * sin(0.5));
   free(text);
-  free(closed);
-  text = repeat("", "sin(x)+(", 90, "x");
-  closed = repeat(text, ")", 90, "");
-  CHECK_CLOSE(value_at(closed, 0.5, 0, 0), 90 * sin(0.5) + 0.5, 90 * 90 * DBL_EPSILON);
+  text = nest("sin(x)+(", 90, ")");
+  CHECK_CLOSE(value_at(text, 0.5, 0, 0), 90 * sin(0.5) + 0.5, 90 * 90 * DBL_EPSILON);
   free(text);
-  free(closed);
-
-  const struct {
-    const char *unit, *message;
-  } deep[] = {{"(", "nested more than 200 levels deep"},
-              {"-", "nested more than 200 levels deep"},
-              {"2^", "nested more than 200 levels deep"},
-              {"sin(", "nested more than 200 levels deep"},
-              {"x?", "nested more than 200 levels deep"},
-              {"x?1:", "nested more than 200 levels deep"},
-              {"sin(x)+sin(y)*(", "nested more than 200 levels deep"}};
-  for (size_t k = 0; k < sizeof deep / sizeof deep[0]; k++) {
-    text = repeat("", deep[k].unit, 100000, "x");
-    sp_expression *expression;
-    CHECK(sp_expression_parse(text, "f", NULL, &expression) == SP_ERR_INPUT, "%s", deep[k].unit);
-    CHECK(strstr(sp_error_message(), deep[k].message), "%s: %s", deep[k].unit, sp_error_message());
-    free(text);
-  }
+  for_each("(;-;2^;sin(;x?;x?1:;sin(x)+sin(y)*(", check_too_deep);
 }
 
 /* Numbers mean the same in a locale with a decimal comma. */

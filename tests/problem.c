@@ -23,26 +23,45 @@
 static int rank;
 static sp_platform platform; /* stays open */
 
-static sp_config *read_config(const char *const *overrides) {
-  int count = 0;
-  sp_config *config;
-  while (overrides[count]) count++;
-  require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
-  return config;
-}
-
-/* A mesh, and the space and problem on it. */
+/* A mesh, the space on it, and the problem of the last case. */
 typedef struct stage {
   sp_mesh *mesh;
   sp_space *space;
+  bool *constrained; /* [DOFs], for data */
+  double *values;    /* [DOFs] */
+  sp_config *config;
+  sp_problem *problem;
 } stage;
 
 static void stage_create(sp_hexes *hexes, int order, stage *s) {
+  *s = (stage){0};
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &s->mesh));
   require(sp_space_create(&platform, s->mesh, order, &s->space));
+  const size_t dofs = sp_space_dofs(s->space);
+  require(sp_allocate(dofs, sizeof *s->constrained, "test", &s->constrained));
+  require(sp_allocate(dofs, sizeof *s->values, "test", &s->values));
+}
+
+/* Replace the problem by that of a case, overrides with NULL at the end. */
+static sp_status stage_try(stage *s, const char *const *overrides) {
+  int count = 0;
+  while (overrides[count]) count++;
+  sp_problem_destroy(&s->problem);
+  sp_config_destroy(&s->config);
+  require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &s->config));
+  return sp_problem_create(s->config, s->mesh, &s->problem);
+}
+
+static const sp_problem *stage_problem(stage *s, const char *const *overrides) {
+  require(stage_try(s, overrides));
+  return s->problem;
 }
 
 static void stage_destroy(stage *s) {
+  sp_problem_destroy(&s->problem);
+  sp_config_destroy(&s->config);
+  free(s->constrained);
+  free(s->values);
   sp_space_destroy(&s->space);
   sp_mesh_destroy(&s->mesh);
 }
@@ -57,33 +76,22 @@ static sp_hexes *make_box(int nx, int ny, int nz, sp_map map) {
 /* ---- What is refused ---- */
 
 /* How far a case gets: created, coefficients, Robin faces, constrained, loaded. */
-static sp_status try_case(const stage *s, const char *const *overrides) {
-  sp_config *config = read_config(overrides);
-  sp_problem *problem;
-  sp_status status = sp_problem_create(config, s->mesh, &problem);
+static sp_status try_case(stage *s, const char *const *overrides) {
+  sp_coefficients coefficients;
+  sp_jacobian_range range;
+  sp_robin robin = {0};
+  sp_status status = stage_try(s, overrides);
+  const sp_problem *problem = s->problem;
   CHECK(!problem == !!status, "a problem and a failure, or neither");
-  if (!status) {
-    const size_t dofs = sp_space_dofs(s->space);
-    bool *constrained;
-    double *values;
-    sp_coefficients coefficients;
-    sp_jacobian_range range;
-    require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
-    require(sp_allocate(dofs, sizeof *values, "test", &values));
-    const sp_rule *rule = sp_operator_rule(problem->kind, s->space->numbering->order);
-    status = sp_coefficients_create(&problem->materials, s->mesh, rule, &coefficients);
-    sp_coefficients_free(&coefficients);
-    CHECK(!coefficients.kappa && !coefficients.lambda, "coefficients are left");
-    sp_robin robin = {0};
-    if (!status) status = sp_problem_robin(problem, s->space, &robin);
-    sp_robin_free(&robin);
-    if (!status) status = sp_problem_constraints(problem, s->space, constrained, values, NULL);
-    if (!status) status = sp_problem_load(problem, s->space, values, &range, NULL);
-    free(constrained);
-    free(values);
-  }
-  sp_problem_destroy(&problem);
-  sp_config_destroy(&config);
+  if (status) return status;
+  const sp_rule *rule = sp_operator_rule(problem->kind, s->space->numbering->order);
+  status = sp_coefficients_create(&problem->materials, s->mesh, rule, &coefficients);
+  sp_coefficients_free(&coefficients);
+  CHECK(!coefficients.kappa && !coefficients.lambda, "coefficients are left");
+  if (!status) status = sp_problem_robin(problem, s->space, &robin);
+  sp_robin_free(&robin);
+  if (!status) status = sp_problem_constraints(problem, s->space, s->constrained, s->values, NULL);
+  if (!status) status = sp_problem_load(problem, s->space, s->values, &range, NULL);
   return status;
 }
 
@@ -92,30 +100,36 @@ typedef struct refusal {
   const char *overrides[6], *parts[5];
 } refusal;
 
-static void check_refusals(const stage *s, size_t count, const refusal *refusals) {
+/* On a mesh, which is destroyed. */
+static void check_refusals(sp_hexes *hexes, int order, size_t count, const refusal *refusals) {
+  stage s;
+  stage_create(hexes, order, &s);
   for (size_t r = 0; r < count; r++) {
     const refusal *it = &refusals[r];
-    const sp_status status = try_case(s, it->overrides);
+    const sp_status status = try_case(&s, it->overrides);
     if (it->parts[0])
       check_refusal(it->overrides[0], status, it->parts);
     else
       CHECK(!status, "%s: %s", it->overrides[0], sp_error_message());
   }
+  stage_destroy(&s);
 }
+
+#define SOLUTION "problem.solution=x"
 
 static void check_box_cases(void) {
   static const refusal refusals[] = {
-      {{"problem.solution=x"}, {NULL}},
+      {{SOLUTION}, {NULL}},
       {{"problem.forcing=1", "boundary.default=dirichlet 0"}, {NULL}},
       {{"problem.forcing=x", "discretization.operator=mass"}, {NULL}},
       /* Groups by name and by number. */
-      {{"problem.solution=x", "boundary.xmin=neumann", "boundary.2=dirichlet x"}, {NULL}},
-      {{"problem.solution=x", "boundary.wall=neumann"},
+      {{SOLUTION, "boundary.xmin=neumann", "boundary.2=dirichlet x"}, {NULL}},
+      {{SOLUTION, "boundary.wall=neumann"},
        {"boundary.wall", "no boundary group 'wall'", "xmin, xmax, ymin, ymax, zmin, zmax"}},
-      {{"problem.solution=x", "boundary.7=neumann"}, {"no boundary group '7'", "zmax"}},
-      {{"problem.solution=x", "boundary.xmin=neumann", "boundary.1=dirichlet"},
+      {{SOLUTION, "boundary.7=neumann"}, {"no boundary group '7'", "zmax"}},
+      {{SOLUTION, "boundary.xmin=neumann", "boundary.1=dirichlet"},
        {"boundary.1", "group '1'", "in common with group 'xmin'"}},
-      {{"problem.solution=x", "boundary.zmax=neumann"}, {"'zmax' has no exterior faces"}},
+      {{SOLUTION, "boundary.zmax=neumann"}, {"'zmax' has no exterior faces"}},
       /* Missing data. */
       {{"mesh.elements=2 2 2"}, {"problem.solution", "problem.forcing"}},
       {{"problem.forcing=1", "boundary.xmin=neumann"},
@@ -128,114 +142,104 @@ static void check_box_cases(void) {
        {"boundary.xmin", "'xmin = robin' needs a formula after its alpha"}},
       {{"problem.forcing=1", "boundary.default=robin 2"}, {"'default = robin' needs a formula"}},
       {{"problem.forcing=1", "boundary.default=robin 2, 1"}, {NULL}},
-      {{"problem.solution=x", "boundary.xmin=robin 2"}, {NULL}},
-      {{"problem.solution=x", "boundary.xmin=robin y-0.4, 1"},
+      {{SOLUTION, "boundary.xmin=robin 2"}, {NULL}},
+      {{SOLUTION, "boundary.xmin=robin y-0.4, 1"},
        {"boundary.xmin", "(alpha)", "'y-0.4' is -0.4 at (0, 0, ", ">= 0"}},
-      {{"problem.solution=x", "boundary.xmin=robin 1/z"}, {"(alpha)", "not finite at (0, "}},
-      {{"problem.solution=x", "boundary.xmin=robin 1, 1/z"}, {"(g)", "not finite at (0, "}},
-      {{"problem.solution=x", "boundary.xmin=robin 1+, 1"}, {"(alpha)", "column"}},
+      {{SOLUTION, "boundary.xmin=robin 1/z"}, {"(alpha)", "not finite at (0, "}},
+      {{SOLUTION, "boundary.xmin=robin 1, 1/z"}, {"(g)", "not finite at (0, "}},
+      {{SOLUTION, "boundary.xmin=robin 1+, 1"}, {"(alpha)", "column"}},
       /* The mass problem. */
-      {{"problem.solution=x", "discretization.operator=mass", "problem.lambda=1"},
+      {{SOLUTION, "discretization.operator=mass", "problem.lambda=1"},
        {"problem.lambda", "mass problem has no lambda"}},
-      {{"problem.solution=x", "discretization.operator=mass", "problem.kappa=1"},
+      {{SOLUTION, "discretization.operator=mass", "problem.kappa=1"},
        {"problem.kappa", "mass problem has no kappa"}},
-      {{"problem.solution=x", "discretization.operator=mass", "boundary.xmin=dirichlet"},
+      {{SOLUTION, "discretization.operator=mass", "boundary.xmin=dirichlet"},
        {"boundary.xmin", "mass problem has no boundary conditions"}},
       /* lambda. */
-      {{"problem.solution=x", "problem.lambda=1+x"}, {NULL}},
-      {{"problem.solution=x", "problem.lambda=x"}, {NULL}},
-      {{"problem.solution=x", "problem.lambda=x-0.3"},
-       {"problem.lambda", "'x-0.3' is -0.3 at (0, ", ">= 0"}},
-      {{"problem.solution=x", "problem.lambda=1/x"}, {"'1/x'", "not finite at (0, "}},
-      {{"problem.solution=x", "problem.lambda=x > 0.9 ? -1 : 1"}, {"is -1 at (1, "}},
-      {{"problem.solution=x", "problem.lambda=-2"}, {"problem.lambda", ">= 0", "'-2'"}},
-      {{"problem.solution=x", "problem.lambda=1/0"}, {"finite number"}},
-      {{"problem.solution=x", "problem.lambda=0/0"}, {"finite number"}},
-      {{"problem.solution=x", "problem.lambda=2*pi^2"}, {NULL}},
-      {{"problem.solution=x", "problem.lambda=0"}, {NULL}},
+      {{SOLUTION, "problem.lambda=1+x"}, {NULL}},
+      {{SOLUTION, "problem.lambda=x"}, {NULL}},
+      {{SOLUTION, "problem.lambda=x-0.3"}, {"problem.lambda", "'x-0.3' is -0.3 at (0, ", ">= 0"}},
+      {{SOLUTION, "problem.lambda=1/x"}, {"'1/x'", "not finite at (0, "}},
+      {{SOLUTION, "problem.lambda=x > 0.9 ? -1 : 1"}, {"is -1 at (1, "}},
+      {{SOLUTION, "problem.lambda=-2"}, {"problem.lambda", ">= 0", "'-2'"}},
+      {{SOLUTION, "problem.lambda=1/0"}, {"finite number"}},
+      {{SOLUTION, "problem.lambda=0/0"}, {"finite number"}},
+      {{SOLUTION, "problem.lambda=2*pi^2"}, {NULL}},
+      {{SOLUTION, "problem.lambda=0"}, {NULL}},
       /* kappa. */
-      {{"problem.solution=x", "problem.kappa=2"}, {NULL}},
-      {{"problem.solution=x", "problem.kappa=1+x*y"}, {NULL}},
-      {{"problem.solution=x", "problem.kappa=20 20 0.35"},
+      {{SOLUTION, "problem.kappa=2"}, {NULL}},
+      {{SOLUTION, "problem.kappa=1+x*y"}, {NULL}},
+      {{SOLUTION, "problem.kappa=20 20 0.35"},
        {"problem.kappa", "one number or one formula, or three or six with commas between, found "
                          "'20 20 0.35'"}},
-      {{"problem.solution=x", "problem.lambda=1, 2"},
+      {{SOLUTION, "problem.lambda=1, 2"},
        {"problem.lambda", "one number or one formula, found '1, 2'"}},
       /* Tensors. */
-      {{"problem.solution=x", "problem.kappa=20, 20, 0.35"}, {NULL}},
-      {{"problem.solution=x", "problem.kappa=2, 3, max(1, 2), x, 0, y"}, {NULL}},
-      {{"problem.solution=x", "problem.kappa=20, 20"},
+      {{SOLUTION, "problem.kappa=20, 20, 0.35"}, {NULL}},
+      {{SOLUTION, "problem.kappa=2, 3, max(1, 2), x, 0, y"}, {NULL}},
+      {{SOLUTION, "problem.kappa=20, 20"},
        {"problem.kappa", "three (xx, yy, zz) or six", "found 2 in '20, 20'"}},
-      {{"problem.solution=x", "problem.kappa=1,1,1,0,0,0,0"}, {"found 7"}},
-      {{"problem.solution=x", "problem.kappa=1, 1+, 1"}, {"(yy): ", "column"}},
-      {{"problem.solution=x", "problem.kappa=1, , 1"}, {"(yy): ", "a formula"}},
-      {{"problem.solution=x", "problem.kappa=1, 0, 1"},
+      {{SOLUTION, "problem.kappa=1,1,1,0,0,0,0"}, {"found 7"}},
+      {{SOLUTION, "problem.kappa=1, 1+, 1"}, {"(yy): ", "column"}},
+      {{SOLUTION, "problem.kappa=1, , 1"}, {"(yy): ", "a formula"}},
+      {{SOLUTION, "problem.kappa=1, 0, 1"},
        {"problem.kappa=1, 0, 1': '1, 0, 1' is not positive definite: xx, yy, zz, xy, xz, yz are 1, "
         "0, 1, "}},
-      {{"problem.solution=x", "problem.kappa=1, 1, 1/0"}, {"not positive definite"}},
-      {{"problem.solution=x", "problem.kappa=1, 1, 1, 0, 0/0, 0"}, {"not positive definite"}},
-      {{"problem.solution=x", "problem.kappa=1, 1, 1, 1, 0, 0"}, {"not positive definite"}},
-      {{"problem.solution=x", "problem.kappa=1, 1, 1, x, 0, 0"},
+      {{SOLUTION, "problem.kappa=1, 1, 1/0"}, {"not positive definite"}},
+      {{SOLUTION, "problem.kappa=1, 1, 1, 0, 0/0, 0"}, {"not positive definite"}},
+      {{SOLUTION, "problem.kappa=1, 1, 1, 1, 0, 0"}, {"not positive definite"}},
+      {{SOLUTION, "problem.kappa=1, 1, 1, x, 0, 0"},
        {"problem.kappa", "not positive definite at (1, ", "are 1, 1, 1, 1, 0, 0"}},
-      {{"problem.solution=x", "problem.kappa=1, 1, 1/z"}, {"(zz): '1/z'", "not finite at ("}},
-      {{"problem.solution=x", "problem.kappa=1, 2, 3", "problem.axes=1,1,0, 0,0,-3"}, {NULL}},
-      {{"problem.solution=x", "problem.kappa=1, 2, 3", "problem.axes=1,1,0"},
+      {{SOLUTION, "problem.kappa=1, 1, 1/z"}, {"(zz): '1/z'", "not finite at ("}},
+      {{SOLUTION, "problem.kappa=1, 2, 3", "problem.axes=1,1,0, 0,0,-3"}, {NULL}},
+      {{SOLUTION, "problem.kappa=1, 2, 3", "problem.axes=1,1,0"},
        {"problem.axes", "six constants", "found '1,1,0'"}},
-      {{"problem.solution=x", "problem.kappa=1, 2, 3", "problem.axes=1,x,0, 0,0,1"},
+      {{SOLUTION, "problem.kappa=1, 2, 3", "problem.axes=1,x,0, 0,0,1"},
        {"problem.axes", "six constants"}},
-      {{"problem.solution=x", "problem.kappa=1, 2, 3", "problem.axes=1,2,0, 0,z z,1"},
-       {"(y2): ", "column"}},
-      {{"problem.solution=x", "problem.kappa=1, 2, 3", "problem.axes=1,2,3, -2,-4,-6"},
+      {{SOLUTION, "problem.kappa=1, 2, 3", "problem.axes=1,2,0, 0,z z,1"}, {"(y2): ", "column"}},
+      {{SOLUTION, "problem.kappa=1, 2, 3", "problem.axes=1,2,3, -2,-4,-6"},
        {"problem.axes", "neither zero nor parallel, found '1,2,3, -2,-4,-6'"}},
-      {{"problem.solution=x", "problem.kappa=1, 2, 3", "problem.axes=1,2,3, 0,0,0"},
+      {{SOLUTION, "problem.kappa=1, 2, 3", "problem.axes=1,2,3, 0,0,0"},
        {"neither zero nor parallel"}},
-      {{"problem.solution=x", "problem.kappa=1, 2, 3", "problem.axes=1,2,1/0, 0,0,1"},
-       {"two finite vectors"}},
-      {{"problem.solution=x", "problem.kappa=2", "problem.axes=1,0,0, 0,1,0"},
+      {{SOLUTION, "problem.kappa=1, 2, 3", "problem.axes=1,2,1/0, 0,0,1"}, {"two finite vectors"}},
+      {{SOLUTION, "problem.kappa=2", "problem.axes=1,0,0, 0,1,0"},
        {"problem.axes", "no kappa has three or six components"}},
-      {{"problem.solution=x", "discretization.operator=mass", "problem.axes=1,0,0, 0,1,0"},
+      {{SOLUTION, "discretization.operator=mass", "problem.axes=1,0,0, 0,1,0"},
        {"problem.axes", "mass problem has no axes"}},
-      {{"problem.solution=x", "problem.kappa=0"}, {"problem.kappa", "> 0", "'0'"}},
-      {{"problem.solution=x", "problem.kappa=1/0"}, {"problem.kappa", "finite number"}},
-      {{"problem.solution=x", "problem.kappa=y"},
-       {"problem.kappa", "'y' is 0 at (", ", 0, ", "> 0"}},
-      {{"problem.solution=x", "problem.kappa=sqrt(z-0.1)"}, {"problem.kappa", "not finite at ("}},
+      {{SOLUTION, "problem.kappa=0"}, {"problem.kappa", "> 0", "'0'"}},
+      {{SOLUTION, "problem.kappa=1/0"}, {"problem.kappa", "finite number"}},
+      {{SOLUTION, "problem.kappa=y"}, {"problem.kappa", "'y' is 0 at (", ", 0, ", "> 0"}},
+      {{SOLUTION, "problem.kappa=sqrt(z-0.1)"}, {"problem.kappa", "not finite at ("}},
       /* Formulas. */
       {{"problem.solution=sin(x"}, {"problem.solution", "column"}},
-      {{"problem.solution=x", "boundary.xmin=dirichlet t"}, {"boundary.xmin", "column", "'t'"}},
+      {{SOLUTION, "boundary.xmin=dirichlet t"}, {"boundary.xmin", "column", "'t'"}},
       {{"problem.forcing=1/x", "boundary.default=dirichlet 0"},
        {"problem.forcing", "'1/x'", "not finite at (0, "}},
       {{"problem.solution=sqrt(y)"}, {"'sqrt(y)' or a derivative of it", ", 0, "}},
-      {{"problem.solution=x", "boundary.ymax=dirichlet log(x-2)"},
-       {"boundary.ymax", "'log(x-2)'", ", 1, "}},
-      {{"problem.solution=x", "boundary.ymax=neumann 1/(z-z)"}, {"boundary.ymax", "not finite at"}},
+      {{SOLUTION, "boundary.ymax=dirichlet log(x-2)"}, {"boundary.ymax", "'log(x-2)'", ", 1, "}},
+      {{SOLUTION, "boundary.ymax=neumann 1/(z-z)"}, {"boundary.ymax", "not finite at"}},
       /* Conditions that are not numbers. */
       {{"problem.forcing=log(x-2) < 0 ? 1 : 2", "boundary.default=dirichlet 0"},
        {"problem.forcing", "'log(x-2) < 0 ? 1 : 2'", "not finite at (0, "}},
-      {{"problem.solution=x", "problem.kappa=1 + (sqrt(z-2) && 1)"},
-       {"problem.kappa", "not finite at ("}},
+      {{SOLUTION, "problem.kappa=1 + (sqrt(z-2) && 1)"}, {"problem.kappa", "not finite at ("}},
   };
   sp_hexes *hexes = make_box(2, 2, 2, SP_MAP_NONE);
   /* zmax keeps its name and its number but loses its surface. */
   hexes->groups[5].members[5] = false;
-  stage s;
-  stage_create(hexes, 2, &s);
-  check_refusals(&s, sizeof refusals / sizeof refusals[0], refusals);
-  stage_destroy(&s);
+  check_refusals(hexes, 2, sizeof refusals / sizeof refusals[0], refusals);
 }
 
 /* ymax is called "2", which is the number of xmax; xmin "6", the number of zmax, which has no name;
  * zmin "5", its own number. */
 static void check_names_like_numbers(void) {
   static const refusal refusals[] = {
-      {{"problem.solution=x", "boundary.2=neumann"},
+      {{SOLUTION, "boundary.2=neumann"},
        {"boundary.2", "'2' has two meanings", "the name of group number 4",
         "the number of group 'xmax': write 4 or xmax"}},
-      {{"problem.solution=x", "boundary.6=neumann"},
+      {{SOLUTION, "boundary.6=neumann"},
        {"boundary.6", "'6' has two meanings", "the name of group number 1", "without a name"}},
-      {{"problem.solution=x", "boundary.ymin=periodic 2"},
-       {"boundary.ymin", "'2' has two meanings"}},
-      {{"problem.solution=x", "boundary.4=neumann", "boundary.xmax=neumann", "boundary.1=neumann",
+      {{SOLUTION, "boundary.ymin=periodic 2"}, {"boundary.ymin", "'2' has two meanings"}},
+      {{SOLUTION, "boundary.4=neumann", "boundary.xmax=neumann", "boundary.1=neumann",
         "boundary.5=neumann"},
        {NULL}},
   };
@@ -249,29 +253,23 @@ static void check_names_like_numbers(void) {
     free(*name);
     *name = strdup(renamed[r].name);
   }
-  stage s;
-  stage_create(hexes, 2, &s);
-  check_refusals(&s, sizeof refusals / sizeof refusals[0], refusals);
-  stage_destroy(&s);
+  check_refusals(hexes, 2, sizeof refusals / sizeof refusals[0], refusals);
 }
 
 /* fixtures/cube.geo: "bottom"; "top and bottom" (20), which has bottom's surface; 30 without a
  * name; three sides without a group. */
 static void check_file_cases(void) {
   static const refusal refusals[] = {
-      {{"problem.solution=x", "boundary.top and bottom=neumann"}, {NULL}},
-      {{"problem.solution=x", "boundary.bottom=neumann", "boundary.30=neumann"}, {NULL}},
-      {{"problem.solution=x", "boundary.bottom=neumann", "boundary.20=neumann"},
+      {{SOLUTION, "boundary.top and bottom=neumann"}, {NULL}},
+      {{SOLUTION, "boundary.bottom=neumann", "boundary.30=neumann"}, {NULL}},
+      {{SOLUTION, "boundary.bottom=neumann", "boundary.20=neumann"},
        {"group '20' has a surface in common with group 'bottom'"}},
-      {{"problem.solution=x", "boundary.top=neumann"},
+      {{SOLUTION, "boundary.top=neumann"},
        {"no boundary group 'top'", "bottom", "top and bottom", "30"}},
   };
   sp_hexes *hexes;
   require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/cube.geo", &hexes));
-  stage s;
-  stage_create(hexes, 1, &s);
-  check_refusals(&s, sizeof refusals / sizeof refusals[0], refusals);
-  stage_destroy(&s);
+  check_refusals(hexes, 1, sizeof refusals / sizeof refusals[0], refusals);
 }
 
 /* ---- Coefficients ---- */
@@ -290,11 +288,9 @@ static void check_coefficients(void) {
   stage s;
   stage_create(make_box(4, 2, 2, SP_MAP_NONE), 2, &s);
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-    sp_config *config = read_config(
-        (const char *const[]){"problem.solution=x", cases[c].kappa, cases[c].lambda, NULL});
-    sp_problem *problem;
+    const sp_problem *problem =
+        stage_problem(&s, (const char *const[]){SOLUTION, cases[c].kappa, cases[c].lambda, NULL});
     sp_coefficients coefficients;
-    require(sp_problem_create(config, s.mesh, &problem));
     require(sp_coefficients_create(&problem->materials, s.mesh, sp_operator_rule(problem->kind, 2),
                                    &coefficients));
     CHECK((coefficients.kappa != NULL) == cases[c].with_kappa &&
@@ -303,8 +299,6 @@ static void check_coefficients(void) {
     CHECK_CLOSE(coefficients.scale, cases[c].scale, 0);
     CHECK_CLOSE(coefficients.largest_lambda, cases[c].largest, 1e-15 * cases[c].largest);
     sp_coefficients_free(&coefficients);
-    sp_problem_destroy(&problem);
-    sp_config_destroy(&config);
   }
   stage_destroy(&s);
 }
@@ -342,13 +336,10 @@ static void check_error_norms(void) {
   stage s;
   sp_error_norms norms;
   stage_create(make_box(3, 4, 5, SP_MAP_NONE), ORDER, &s);
-  sp_config *config = read_config((const char *const[]){"problem.solution=x + 2*y*z", NULL});
-  sp_problem *problem;
-  require(sp_problem_create(config, s.mesh, &problem));
-  const size_t dofs = sp_space_dofs(s.space);
-  double *x;
-  require(sp_allocate(dofs, sizeof *x, "test", &x));
-  for (size_t i = 0; i < dofs; i++) x[i] = 3;
+  const sp_problem *problem =
+      stage_problem(&s, (const char *const[]){"problem.solution=x + 2*y*z", NULL});
+  double *x = s.values;
+  for (size_t i = 0; i < sp_space_dofs(s.space); i++) x[i] = 3;
   require(sp_errors_compute(problem, s.space, x, &norms));
   /* integral u = 1; integral u^2 = 1/3 + 4/9 + 2 (1/2) 2 (1/4); integral (3 - u)^2 = 9 - 6 + that.
    */
@@ -366,9 +357,6 @@ static void check_error_norms(void) {
   require(sp_errors_compute(problem, s.space, x, &norms));
   CHECK(isnan(norms.l2) && isnan(norms.h1) && isnan(norms.max), "NaN gave %g %g %g", norms.l2,
         norms.h1, norms.max);
-  free(x);
-  sp_problem_destroy(&problem);
-  sp_config_destroy(&config);
   stage_destroy(&s);
 }
 
@@ -403,21 +391,18 @@ static void check_order_of_groups(void) {
   stage s;
   stage_create(make_angle(), ORDER, &s);
   const size_t dofs = sp_space_dofs(s.space);
-  bool *constrained;
-  double *values, xyz[3 * NODES];
-  require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
-  require(sp_allocate(dofs, sizeof *values, "test", &values));
+  double xyz[3 * NODES], *least;
+  require(sp_allocate(dofs, sizeof *least, "test", &least));
   for (int o = 0; o < 6; o++) {
     char lines[3][64];
     for (int g = 0; g < 3; g++)
       snprintf(lines[g], sizeof lines[g], "boundary.%s=dirichlet %d + x/3",
                groups[orders[o][g]].name, 10 * (3 - g));
-    sp_config *config = read_config((const char *const[]){
-        "problem.forcing=1", "boundary.default=neumann 0", lines[0], lines[1], lines[2], NULL});
-    sp_problem *problem;
-    require(sp_problem_create(config, s.mesh, &problem));
+    const sp_problem *problem =
+        stage_problem(&s, (const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
+                                                lines[0], lines[1], lines[2], NULL});
     CHECK(problem->has_dirichlet, "has_dirichlet on rank %d", rank);
-    require(sp_problem_constraints(problem, s.space, constrained, values, NULL));
+    require(sp_problem_constraints(problem, s.space, s.constrained, s.values, NULL));
     for (sp_lid e = 0; e < s.mesh->hexes->count; e++) {
       sp_hexes_coordinates(s.mesh->hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
       for (int n = 0; n < NODES; n++) {
@@ -425,35 +410,26 @@ static void check_order_of_groups(void) {
         const double point[3] = {xyz[n], xyz[NODES + n], xyz[2 * NODES + n]};
         int first = 0;
         while (first < 3 && !groups[orders[o][first]].holds(point)) first++;
-        CHECK(constrained[dof] == (first < 3), "at (%g, %g, %g)", point[0], point[1], point[2]);
-        CHECK_CLOSE(values[dof], first < 3 ? 10 * (3 - first) + point[0] / 3 : 0, 1e-13);
+        CHECK(s.constrained[dof] == (first < 3), "at (%g, %g, %g)", point[0], point[1], point[2]);
+        CHECK_CLOSE(s.values[dof], first < 3 ? 10 * (3 - first) + point[0] / 3 : 0, 1e-13);
       }
     }
     /* All ranks that hold a DOF have the same bits. */
-    double *least;
-    require(sp_allocate(dofs, sizeof *least, "test", &least));
-    memcpy(least, values, dofs * sizeof *least);
+    memcpy(least, s.values, dofs * sizeof *least);
     sp_exchange_now(s.space->exchange, SP_MIN, least);
-    CHECK(memcmp(least, values, dofs * sizeof *least) == 0, "holders of a DOF disagree");
-    free(least);
-    sp_problem_destroy(&problem);
-    sp_config_destroy(&config);
+    CHECK(memcmp(least, s.values, dofs * sizeof *least) == 0, "holders of a DOF disagree");
   }
-  free(constrained);
-  free(values);
+  free(least);
   stage_destroy(&s);
 }
 
 /* ---- Load vector ---- */
 
-static void load_of(const stage *s, const char *const *overrides, double *load,
-                    sp_jacobian_range *range) {
-  sp_config *config = read_config(overrides);
-  sp_problem *problem;
-  require(sp_problem_create(config, s->mesh, &problem));
-  require(sp_problem_load(problem, s->space, load, range, NULL));
-  sp_problem_destroy(&problem);
-  sp_config_destroy(&config);
+/* The load vector of a case is s->values. */
+static sp_jacobian_range load_of(stage *s, const char *const *overrides) {
+  sp_jacobian_range range;
+  require(sp_problem_load(stage_problem(s, overrides), s->space, s->values, &range, NULL));
+  return range;
 }
 
 /* Data derived from the solution equal the formulas derived by hand. */
@@ -465,28 +441,24 @@ static void check_derived_data(const char *operator_is) {
   stage s;
   stage_create(make_box(3, 2, 2, SP_MAP_NONE), 4, &s);
   const size_t dofs = sp_space_dofs(s.space);
-  double *derived, *written;
-  sp_jacobian_range range;
+  double *derived;
   require(sp_allocate(dofs, sizeof *derived, "test", &derived));
-  require(sp_allocate(dofs, sizeof *written, "test", &written));
-  load_of(&s,
-          (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x", solution,
-                                "boundary.default=neumann", "boundary.zmin=dirichlet",
-                                "boundary.xmin=robin 1+z", NULL},
-          derived, &range);
-  load_of(&s,
-          (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x", forcing,
+  load_of(&s, (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x",
+                                    solution, "boundary.default=neumann", "boundary.zmin=dirichlet",
+                                    "boundary.xmin=robin 1+z", NULL});
+  memcpy(derived, s.values, dofs * sizeof *derived);
+  const sp_jacobian_range range = load_of(
+      &s, (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x", forcing,
                                 "boundary.xmin=robin 1+z, 0.5*(1+z)-4*exp(y)*(1+z^2)",
                                 "boundary.xmax=neumann 6*cos(2)*exp(y)*(1+z^2)",
                                 "boundary.ymin=neumann -(2+x)*sin(2*x)*(1+z^2)",
                                 "boundary.ymax=neumann (2+x)*sin(2*x)*e*(1+z^2)",
                                 "boundary.zmax=neumann (2+x)*2*sin(2*x)*exp(y)",
-                                "boundary.zmin=dirichlet 0", NULL},
-          written, &range);
+                                "boundary.zmin=dirichlet 0", NULL});
   /* Each entry sums fewer than 1e3 terms, none larger than the volume times 100. */
   double largest = 0;
   for (size_t i = 0; i < dofs; i++) {
-    CHECK_CLOSE(derived[i], written[i], 1e-12);
+    CHECK_CLOSE(derived[i], s.values[i], 1e-12);
     largest = fmax(largest, fabs(derived[i]));
   }
   CHECK(largest > 1e-3, "all loads are below %g", largest);
@@ -494,7 +466,6 @@ static void check_derived_data(const char *operator_is) {
   CHECK_CLOSE(range.smallest, jacobian, 1e-14);
   CHECK_CLOSE(range.largest, jacobian, 1e-14);
   free(derived);
-  free(written);
   stage_destroy(&s);
 }
 
@@ -504,13 +475,11 @@ static void check_derived_data(const char *operator_is) {
 static void check_robin_diagonal(void) {
   stage s;
   stage_create(make_box(3, 2, 4, SP_MAP_NONE), 3, &s);
-  sp_config *config = read_config(
-      (const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
-                            "boundary.xmin=robin 1+y*z^2, 0", "boundary.zmax=robin x^3, 0", NULL});
-  sp_problem *problem;
   sp_robin robin;
-  require(sp_problem_create(config, s.mesh, &problem));
-  require(sp_problem_robin(problem, s.space, &robin));
+  stage_problem(&s, (const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
+                                          "boundary.xmin=robin 1+y*z^2, 0",
+                                          "boundary.zmax=robin x^3, 0", NULL});
+  require(sp_problem_robin(s.problem, s.space, &robin));
   double sum = 0;
   for (sp_lid i = 0; i < robin.count; i++) {
     CHECK(robin.dofs[i] >= 0 && robin.dofs[i] < s.space->numbering->local, "DOF %d", robin.dofs[i]);
@@ -521,17 +490,12 @@ static void check_robin_diagonal(void) {
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   CHECK_CLOSE(sum, 1 + 1.0 / 6 + 1.0 / 4, 1e-13);
   sp_robin_free(&robin);
-  sp_problem_destroy(&problem);
-  sp_config_destroy(&config);
 
-  config = read_config((const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
-                                             "boundary.xmin=robin 0, 1", NULL});
-  require(sp_problem_create(config, s.mesh, &problem));
-  require(sp_problem_robin(problem, s.space, &robin));
+  stage_problem(&s, (const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
+                                          "boundary.xmin=robin 0, 1", NULL});
+  require(sp_problem_robin(s.problem, s.space, &robin));
   CHECK(robin.count == 0, "alpha is zero everywhere");
   sp_robin_free(&robin);
-  sp_problem_destroy(&problem);
-  sp_config_destroy(&config);
   stage_destroy(&s);
 }
 
@@ -543,24 +507,20 @@ static void check_robin_diagonal(void) {
 static void check_balance(const char *kappa) {
   stage s;
   stage_create(make_box(3, 3, 2, SP_MAP_SINE), 2, &s);
-  double *load, sums[2] = {0, 0};
-  sp_jacobian_range range;
-  require(sp_allocate(sp_space_dofs(s.space), sizeof *load, "test", &load));
-  load_of(&s,
-          (const char *const[]){"discretization.operator=bp3.0", "problem.lambda=0", kappa,
-                                "problem.solution=x^2+3*y^2-z^2+x*y+2*z",
-                                "boundary.default=neumann", NULL},
-          load, &range);
+  double sums[2] = {0, 0};
+  const sp_jacobian_range range =
+      load_of(&s, (const char *const[]){"discretization.operator=bp3.0", "problem.lambda=0", kappa,
+                                        "problem.solution=x^2+3*y^2-z^2+x*y+2*z",
+                                        "boundary.default=neumann", NULL});
   for (sp_lid i = 0; i < s.space->numbering->owned; i++) {
-    sums[0] += load[i];
-    sums[1] += fabs(load[i]);
+    sums[0] += s.values[i];
+    sums[1] += fabs(s.values[i]);
   }
   MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   CHECK(sums[1] > 1, "loads of %g in all", sums[1]);
   CHECK_CLOSE(sums[0], 0, 1e-12 * sums[1]);
   CHECK(range.smallest > 0 && range.smallest < range.largest, "|J| from %g to %g", range.smallest,
         range.largest);
-  free(load);
   stage_destroy(&s);
 }
 
@@ -577,15 +537,11 @@ static void check_contacts(void) {
       for (int c = 0; c < SP_CORNERS; c++) lattice[3 * c] += gaps[g];
     }
     stage s;
-    sp_problem *problem;
     sp_gid pairs;
     stage_create(hexes, 1, &s);
-    sp_config *config = read_config((const char *const[]){"problem.solution=x", NULL});
-    require(sp_problem_create(config, s.mesh, &problem));
-    require(sp_problem_count_contacts(problem, s.mesh, &pairs));
+    stage_problem(&s, (const char *const[]){SOLUTION, NULL});
+    require(sp_problem_count_contacts(s.problem, s.mesh, &pairs));
     CHECK(pairs == (g == 1 || g == 2 ? 6 : 0), "gap %g: %lld pairs", gaps[g], (long long)pairs);
-    sp_problem_destroy(&problem);
-    sp_config_destroy(&config);
     stage_destroy(&s);
   }
 }
@@ -603,23 +559,16 @@ static double integrate_line(int n, const sp_rule *rule, double c, double w) {
   return sum;
 }
 
-static sp_source_integral compare_source(const stage *s, const char *const *overrides) {
+static sp_source_integral compare_source(stage *s, const char *const *overrides) {
   sp_source_integral source;
   sp_jacobian_range range;
   sp_load_sums sums = {0};
-  sp_problem *problem;
-  double *load;
-  sp_config *config = read_config(overrides);
-  require(sp_problem_create(config, s->mesh, &problem));
-  require(sp_allocate(sp_space_dofs(s->space), sizeof *load, "test", &load));
+  const sp_problem *problem = stage_problem(s, overrides);
   require(
       sp_allocate((size_t)s->mesh->hexes->surface_count + 1, sizeof(double), "test", &sums.given));
-  require(sp_problem_load(problem, s->space, load, &range, &sums));
+  require(sp_problem_load(problem, s->space, s->values, &range, &sums));
   require(sp_source_compare(problem, s->space, sums.source, sums.size, &sums.samples, &source));
   free(sums.given);
-  free(load);
-  sp_problem_destroy(&problem);
-  sp_config_destroy(&config);
   return source;
 }
 
@@ -712,13 +661,11 @@ static void check_kinks(void) {
   stage_create(make_box(4, 4, 4, SP_MAP_NONE), 2, &s);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char solution[100], kappa[100];
-    sp_problem *problem;
     sp_kink kink;
     snprintf(solution, sizeof solution, "problem.solution=%s", cases[i].solution);
     snprintf(kappa, sizeof kappa, "problem.kappa=%s", cases[i].kappa);
-    sp_config *config = read_config((const char *const[]){solution, kappa, NULL});
-    require(sp_problem_create(config, s.mesh, &problem));
-    require(sp_problem_find_kink(problem, s.mesh, &kink));
+    stage_problem(&s, (const char *const[]){solution, kappa, NULL});
+    require(sp_problem_find_kink(s.problem, s.mesh, &kink));
     const double expected = cases[i].jump * sqrt(3) / 4 + cases[i].value;
     double distance = -cases[i].offset;
     for (int d = 0; d < 3; d++) distance += cases[i].normal[d] * kink.at[d];
@@ -728,11 +675,13 @@ static void check_kinks(void) {
     if (expected > 0) CHECK_CLOSE(distance, 0, 1e-6);
     CHECK((kink.jump > 1e-3 * kink.scale) == (expected > 0), "%s: %g of %g", cases[i].solution,
           kink.jump, kink.scale);
-    sp_problem_destroy(&problem);
-    sp_config_destroy(&config);
   }
   stage_destroy(&s);
 }
+
+#define XMIN "boundary.xmin=dirichlet "
+#define XMAX "boundary.xmax=dirichlet "
+#define YMIN "boundary.ymin=dirichlet "
 
 /* Data of parts that meet at an edge: the largest difference at a node, and the two parts. */
 static void check_data_jumps(void) {
@@ -740,53 +689,25 @@ static void check_data_jumps(void) {
     const char *lines[3];
     double size, largest;
     int parts[2];
-  } cases[] = {
-      {{"boundary.xmin=dirichlet 1", "boundary.ymin=dirichlet x+z", "boundary.default=neumann 0"},
-       1,
-       2,
-       {0, 1}},
-      {{"boundary.ymin=dirichlet 3+x", "boundary.xmax=dirichlet -z",
-        "boundary.default=dirichlet 3"},
-       5,
-       4,
-       {0, 1}},
-      {{"boundary.xmin=dirichlet y", "boundary.xmax=dirichlet 2", "boundary.default=neumann 0"},
-       0,
-       2,
-       {0, 0}},
-      {{"boundary.xmin=dirichlet", "boundary.ymin=dirichlet", "boundary.default=dirichlet"},
-       0,
-       2,
-       {0, 0}},
-      {{"boundary.xmin=dirichlet x+y", "boundary.ymin=dirichlet", "boundary.default=dirichlet"},
-       0,
-       2,
-       {0, 0}}};
+  } cases[] = {{{XMIN "1", YMIN "x+z", "boundary.default=neumann 0"}, 1, 2, {0, 1}},
+               {{YMIN "3+x", XMAX "-z", "boundary.default=dirichlet 3"}, 5, 4, {0, 1}},
+               {{XMIN "y", XMAX "2", "boundary.default=neumann 0"}, 0, 2, {0, 0}},
+               {{XMIN, YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}},
+               {{XMIN "x+y", YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}}};
   stage s;
   stage_create(make_box(4, 3, 2, SP_MAP_NONE), 3, &s);
-  const size_t dofs = sp_space_dofs(s.space);
-  bool *constrained;
-  double *values;
-  require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
-  require(sp_allocate(dofs, sizeof *values, "test", &values));
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const char *const *lines = cases[i].lines;
-    sp_problem *problem;
     sp_data_jump jump;
-    sp_config *config = read_config(
-        (const char *const[]){"problem.solution=x+y", lines[0], lines[1], lines[2], NULL});
-    require(sp_problem_create(config, s.mesh, &problem));
-    require(sp_problem_constraints(problem, s.space, constrained, values, &jump));
+    stage_problem(
+        &s, (const char *const[]){"problem.solution=x+y", lines[0], lines[1], lines[2], NULL});
+    require(sp_problem_constraints(s.problem, s.space, s.constrained, s.values, &jump));
     CHECK_CLOSE(jump.size, cases[i].size, 1e-14);
     CHECK_CLOSE(jump.largest, cases[i].largest, 1e-14);
     if (cases[i].size > 0)
       CHECK(jump.parts[0] == cases[i].parts[0] && jump.parts[1] == cases[i].parts[1],
             "case %d: parts %d and %d", (int)i, jump.parts[0], jump.parts[1]);
-    sp_problem_destroy(&problem);
-    sp_config_destroy(&config);
   }
-  free(constrained);
-  free(values);
   stage_destroy(&s);
 }
 
