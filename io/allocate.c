@@ -47,6 +47,7 @@ void sp_allocate_start(void) {
 #ifdef __GLIBC__
   enum { KEPT = 1 << 30 };
   (void)mallopt(M_MMAP_THRESHOLD, KEPT); /* larger arrays still come and go one by one */
+  (void)mallopt(M_TRIM_THRESHOLD, -1);   /* keep also what is free at the end of the heap */
 #endif
 }
 
