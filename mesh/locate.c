@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "mesh/reference.h"
 
@@ -95,25 +96,63 @@ bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double po
   return false;
 }
 
-/* True if the bounding box of the lattice, extended by half its width on each side, contains the
- * point. Curved elements extend beyond the box of their lattice, but by less than that. */
-static bool may_contain(const sp_hexes *hexes, sp_lid element, const double point[3]) {
+void sp_locate_columns(const sp_hexes *hexes, sp_lid element, const double reference[3],
+                       double columns[3][3]) {
+  double gap[3];
+  evaluate(hexes, element, sp_hexes_lattice(hexes, element), reference, gap, columns);
+}
+
+/* The part a + t (b - a), range[0] <= t <= range[1], of a line in the bounding
+ * box of the lattice, extended by half its width on each side; false if there is none. Curved
+ * elements extend beyond the box of their lattice, but by less than that. */
+static bool clip(const sp_hexes *hexes, sp_lid element, const double a[3], const double b[3],
+                 double range[2]) {
   const size_t points = sp_hexes_lattice_size(hexes);
   const double *lattice = sp_hexes_lattice(hexes, element);
+  range[0] = 0;
+  range[1] = 1;
   for (int d = 0; d < 3; d++) {
     double low = lattice[d], high = lattice[d];
     for (size_t p = 1; p < points; p++) {
       low = fmin(low, lattice[3 * p + (size_t)d]);
       high = fmax(high, lattice[3 * p + (size_t)d]);
     }
-    const double margin = 0.5 * (high - low);
-    if (!(point[d] >= low - margin && point[d] <= high + margin)) return false;
+    const double margin = 0.5 * (high - low), step = b[d] - a[d];
+    low -= margin + a[d];
+    high += margin - a[d];
+    if (fabs(step) > 0) {
+      range[0] = fmax(range[0], fmin(low / step, high / step));
+      range[1] = fmin(range[1], fmax(low / step, high / step));
+    } else if (!(low <= 0 && high >= 0)) {
+      return false;
+    }
   }
-  return true;
+  return range[0] <= range[1];
+}
+
+void sp_locate_sample(const double a[3], const double b[3], int n, int i, double point[3]) {
+  const double t = n > 1 ? (double)i / (n - 1) : 0;
+  for (int d = 0; d < 3; d++) point[d] = (1 - t) * a[d] + t * b[d];
+}
+
+void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3], int n,
+                    sp_lid *elements, double (*references)[3]) {
+  double range[2], point[3];
+  for (int i = 0; i < n; i++) elements[i] = -1;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    if (!clip(hexes, e, a, b, range)) continue;
+    for (int i = (int)ceil(range[0] * (n - 1)); i <= range[1] * (n - 1); i++) {
+      if (elements[i] >= 0) continue;
+      sp_locate_sample(a, b, n, i, point);
+      if (sp_locate_in_element(hexes, e, point, references[i])) elements[i] = e;
+    }
+  }
 }
 
 sp_lid sp_locate(const sp_hexes *hexes, const double point[3], double reference[3]) {
-  for (sp_lid e = 0; e < hexes->count; e++)
-    if (may_contain(hexes, e, point) && sp_locate_in_element(hexes, e, point, reference)) return e;
-  return -1;
+  double references[1][3];
+  sp_lid element;
+  sp_locate_line(hexes, point, point, 1, &element, references);
+  if (element >= 0) memcpy(reference, references[0], sizeof references[0]);
+  return element;
 }

@@ -14,4 +14,14 @@ bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double po
  * none. Local. */
 sp_lid sp_locate(const sp_hexes *hexes, const double point[3], double reference[3]);
 
+/* The same for n >= 1 points, evenly spaced from a to b: point i is (1 - t) a + t b with t = i / (n
+ * - 1); elements[n], references[n]. Local. */
+void sp_locate_sample(const double a[3], const double b[3], int n, int i, double point[3]);
+void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3], int n,
+                    sp_lid *elements, double (*references)[3]);
+
+/* The derivatives of the map at a reference point, columns[b][a] = d x_a / d r_b. Local. */
+void sp_locate_columns(const sp_hexes *hexes, sp_lid element, const double reference[3],
+                       double columns[3][3]);
+
 #endif

@@ -153,6 +153,8 @@ def formulas():
     refuse([*SMALL, "problem.lambda=0", "problem.forcing=1", "boundary.default=neumann 0"],
            "not compatible")
     refuse([*SMALL, "probe.tip=0.5 0.5 3"], "probe.tip", "(0.5, 0.5, 3)", "outside the mesh")
+    refuse([*SMALL, "line.cut=0 0 2, 1 1 2, 9"], "line.cut", "the line is outside the mesh", "(1, 1, 1)")
+    refuse([*SMALL, "line.cut=0 0 0, 1 1 1"], "line.cut", "x y z, x y z, n", "'0 0 0, 1 1 1'")
     # Data that double precision cannot hold.
     refuse([*SMALL, "problem.solution=1e-200*sin(x)"], "right-hand side", "range")
     refuse([*SMALL, "problem.solution=1e200*sin(x)"], "right-hand side", "range")

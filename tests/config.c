@@ -228,7 +228,7 @@ static void test_choices(void) {
 static void test_values(void) {
   static const struct {
     const char *section, *key, *expected;
-    const char *wrong[10];
+    const char *wrong[12];
   } keys[] = {
       {"mesh", "shape", "file or box", {"cube", "Box", "box box", ""}},
       {"mesh",
@@ -295,6 +295,12 @@ static void test_values(void) {
       {"backend", "threads", "an integer from 0 to 1024", {"-1", "1025", "auto", ""}},
       {"solver", "criterion", "energy or residual", {"norm", ""}},
       {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
+      {"line",
+       "cut",
+       "x y z, x y z, n: two different points and n from 2 to 10000",
+       {"0 0 0, 1 1 1", "0 0 0 1 1 1 5", "0 0, 1 1 1, 5", "0 0 0, 0 0 0, 5", "0 0 0, 1 1 1, 1",
+        "0 0 0, 1 1 1, 10001", "0 0 0, 1 1 1, 2.5", "0 0 0, 1 1 1, 5 6", "0 0 0, 1e999 1 1, 5",
+        "0 0 nan, 1 1 1, 5", ""}},
       {"output", "flux", "no or yes", {"true", "1", "Yes"}},
       {"output", "accuracy", "no or yes", {"true", "1", ""}},
       {"result",

@@ -44,6 +44,19 @@ static void check_round_trip(const sp_config *config, const char *path) {
   free(first);
 }
 
+static void test_lines(void) {
+  sp_config *config = read_case("[line]\nacross it = 0 1 -2.5,1e-3 0.1 7 ,  11\n",
+                                (const char *const[]){"line.b=0 0 0, 1 1 1, 2", NULL});
+  if (config) {
+    const sp_line_entry *entry = config->lines.entries;
+    CHECK(config->lines.count == 2 && entry->samples == 11 && entry[1].samples == 2, "lines");
+    CHECK_TEXT(entry->name, "across it");
+    CHECK(entry->ends[0][2] == -2.5 && entry->ends[1][0] == 1e-3 && entry->ends[1][2] == 7, "ends");
+    check_round_trip(config, "sub/again.ini");
+  }
+  sp_config_destroy(&config);
+}
+
 static void test_probes(void) {
   check_error("[probe]\ntip = 0 1", NULL, "case.ini:2: probe.tip: expected 3 numbers, found '0 1'");
   check_error("[probe]\ntip =", NULL, "case.ini:2: probe.tip: expected 3 numbers, found nothing");
@@ -203,6 +216,7 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   enter_folder();
   test_probes();
+  test_lines();
   test_results();
   test_round_trip();
   test_locale();

@@ -17,7 +17,7 @@ static void test_syntax(void) {
       {"[gmsh]\n", "case.ini:1: unknown section [gmsh]; did you mean [mesh]?"},
       {"[quux]\na = 1",
        "case.ini:1: unknown section [quux]; known are constants, mesh, discretization, problem, "
-       "boundary, solver, backend, output, probe, result, material, region"},
+       "boundary, solver, backend, output, probe, line, result, material, region"},
       {"[discretization]\r\n\r\nordr = 7",
        "case.ini:3: unknown key 'ordr' in [discretization]; did you mean 'order'?"},
       {"[discretization]\nOrder = 7",

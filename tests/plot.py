@@ -38,7 +38,8 @@ def make_runs():
     solve(2, 0, *box, "output.log=b.h5", "--json", "b.json", "solver.preconditioner=jacobi")
     solve(1, 2, "mesh.elements=2 2 2", "problem.forcing=x", "boundary.default=dirichlet 0", "output.field=",
           "solver.max_iterations=3", "output.log=c.h5", "--json", "c.json")
-    solve(1, 0, *box, "output.log=all.h5", "output.field=all.hdf")
+    solve(1, 0, *box, "output.log=all.h5", "output.field=all.hdf", "line.a=0 0 0, 1 1 1, 20", "line.b=0 1 0, 2 1 0, 5")
+    solve(2, 0, *box, "output.log=lines.h5", "line.c=1 0 0, 1 0 1, 20")
     solve(1, 0, *box, "output.log=orders.h5", "--study", "order=1:4")
     solve(2, 0, *box, "output.log=study.h5", "--study", "order=1:2", "--study", "refine=0:1")
     solve(1, 0, *box, "output.log=exact.h5", "problem.solution=x", "--study", "order=1:2", "--study", "refine=0:1")
@@ -50,6 +51,8 @@ def figures():
     draw([BLUE], [ORANGE], "residual", "a.h5")
     draw([BLUE, ORANGE], [], "residual", "a.h5", "b.h5")
     draw([BLUE], [ORANGE], "matvec", "a.h5")
+    draw([BLUE, ORANGE], [GREEN], "line", "all.h5")
+    draw([BLUE, ORANGE, GREEN], [], "line", "all.h5", "lines.h5")
     draw([BLUE, GREEN], [], "phases", "a.h5", "b.h5", "orders.h5")
     draw([BLUE, GREEN, YELLOW, INDIGO, BROWN], [], "phases", "all.h5")
     draw([BLUE], [ORANGE], "study", "orders.h5")
@@ -196,6 +199,7 @@ def wrong_input():
     for name in "residual", "phases", "study":
         refuse(["cannot write"], name, "a.h5" if name == "residual" else "orders.h5", "-o", "absent/x.png")
     refuse(["a.h5", "no study", "--study"], "study", "a.h5", *to)
+    refuse(["a.h5", "no /lines"], "line", "a.h5", *to)
     refuse(["orders.h5", "no rows", "/study"], "residual", "orders.h5", *to)
     refuse(["study.h5", "along refinements"], "study", "orders.h5", "study.h5", *to)
     refuse(["x.foo", "foo"], "residual", "a.h5", "-o", "x.foo")

@@ -166,14 +166,14 @@ def check_stretch():
 def check_report():
     """All numbers of a run and its pictures in one file, which needs no other."""
     driver.Run(2, ["-q", *BOX, "problem.solution=exp(x)*y+z", "output.log=r.h5", "output.field=r.hdf", "--accuracy",
-                   "result.<hot>=maximum", "probe.a & b=0.5 0.5 0.5"]).expect(2, 0)
+                   "result.<hot>=maximum", "probe.a & b=0.5 0.5 0.5", "line.a<b=0 0 0, 2 2 2, 5"]).expect(2, 0)
     done = plot("report", "r.h5", "r.hdf", "-o", "r.html")
     check(done.returncode == 0 and not done.stderr, f"report: {done.stderr}")
     with open("r.html", encoding="utf-8") as file:
         page = file.read()
     html.parser.HTMLParser().feed(page)
     images = re.findall(r'src="data:image/png;base64,([^"]*)"', page)
-    check(len(images) == 5 and all(base64.b64decode(i)[:4] == b"\x89PNG" for i in images), f"{len(images)} images")
+    check(len(images) == 6 and all(base64.b64decode(i)[:4] == b"\x89PNG" for i in images), f"{len(images)} images")
     check(not re.search(r"https?://|<script|<link|src=\"(?!data:)", page), "the report needs other files")
     with h5py.File("r.h5") as log:
         bars = {(r["table"], r["name"], r["kind"]): r["error"] for r in log["accuracy"][:]}

@@ -3,6 +3,7 @@
 #include "solver/problem/probe.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +120,66 @@ static void check_values(const sp_platform *platform, const deformed_box *box, b
   free(xyz);
 }
 
+/* Samples of a line that begins inside and ends outside: values and fluxes of a linear u, which
+ * both kinds of elements reproduce, and NaN outside, the same on all ranks. Each sample is in the
+ * element that a search for its point finds. */
+static void check_line(const sp_platform *platform, const deformed_box *box) {
+  enum { SAMPLES = 41 };
+  static const double slope[3] = {1, -2, 0.5};
+  const sp_hexes *hexes = box->mesh->hexes;
+  double a[3], b[3], xyz[3 * (ORDER + 1) * (ORDER + 1) * (ORDER + 1)];
+  char text[256];
+  map_point(box->whole->hexes, 0, places[0], a);
+  map_point(box->whole->hexes, box->whole->hexes->count - 1, (double[3]){1, 1, 1}, b);
+  for (int d = 0; d < 3; d++) b[d] += b[d] - a[d];
+  snprintf(text, sizeof text, "line.out=%.17g %.17g %.17g, %.17g %.17g %.17g, %d", a[0], a[1], a[2],
+           b[0], b[1], b[2], SAMPLES);
+  sp_config *config;
+  sp_space *space;
+  sp_probes *probes;
+  CHECK_OK(sp_config_read(MPI_COMM_WORLD, NULL, 2, (const char *const[]){"problem.forcing=1", text},
+                          &config));
+  CHECK_OK(sp_space_create(platform, box->mesh, ORDER, &space));
+  CHECK_OK(sp_probes_create(config, box->mesh, &probes));
+  if (!config || !space || !probes) return;
+  const size_t nodes = element_nodes(box);
+  double *x = test_allocate((size_t)box->numbering->local, sizeof *x);
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    sp_hexes_coordinates(hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
+    for (size_t n = 0; n < nodes; n++)
+      x[box->numbering->nodes[(size_t)e * nodes + n]] =
+          polynomial(true, (double[3]){xyz[n], xyz[nodes + n], xyz[2 * nodes + n]});
+  }
+  sp_material material = {.kappa = 3};
+  const sp_problem problem = {
+      .kind = SP_BP35, .materials = {.count = 1, .list = &material, .of_volume = (int[]){0}}};
+  CHECK_OK(sp_probes_evaluate(probes, &problem, space, x));
+  int outside = 0;
+  CHECK(probes->count == 0 && probes->all == SAMPLES, "%d samples", probes->all);
+  for (int i = 0; i < probes->all; i++) {
+    const sp_probe *sample = &probes->list[i];
+    double reference[3];
+    const sp_lid element = sp_locate(hexes, sample->point, reference);
+    outside += sample->outside;
+    CHECK(sample->element < 0 || sample->element == element, "sample %d: %d instead of %d", i,
+          sample->element, element);
+    CHECK(!sample->outside || (element < 0 && isnan(sample->value) && isnan(sample->flux[0])),
+          "sample %d is outside", i);
+    CHECK(sample->outside || fabs(sample->value - polynomial(true, sample->point)) < 1e-10,
+          "sample %d: %g", i, sample->value);
+    for (int d = 0; d < 3 && !sample->outside; d++)
+      CHECK_CLOSE(sample->flux[d], -3 * slope[d], 1e-9);
+  }
+  CHECK(!probes->list[0].outside && outside >= SAMPLES / 3 && outside < SAMPLES - 1, "%d outside",
+        outside);
+  CHECK_CLOSE(probes->list[SAMPLES - 1].distance,
+              hypot(hypot(b[0] - a[0], b[1] - a[1]), b[2] - a[2]), 1e-12);
+  sp_probes_destroy(&probes);
+  sp_space_destroy(&space);
+  sp_config_destroy(&config);
+  free(x);
+}
+
 static void check_outside(const deformed_box *box) {
   const double points[][3] = {{0.5, 0.5, 0.5}, {1e3, 0.5, 0.5}};
   sp_config *config = read_probes(2, points);
@@ -179,6 +240,7 @@ int main(int argc, char **argv) {
     deformed_box_create(MPI_COMM_WORLD, (const int[3]){3, 2, 4}, map_order, ORDER, &box);
     check_inverse(&box);
     check_values(&platform, &box, map_order > 1);
+    check_line(&platform, &box);
     check_outside(&box);
     check_far(&box);
     deformed_box_destroy(&box);

@@ -99,6 +99,7 @@ def parse(arguments=None):
                          choices=("iterations", "seconds"),
                          help="what the residual is drawn over; default: iterations")
     for name, text in (("matvec", "the throughput of the operator over the iterations"),
+                       ("line", "the solution along the lines of [line]"),
                        ("phases", "where the time of a run goes"),
                        ("study", "the convergence of a study, with reference slopes")):
         add_image(add_logs(commands, name, f"run_figures.{name}", text))

@@ -112,6 +112,8 @@ def report(arguments):
     if arguments.field:
         body += pictures(arguments.field, arguments.z_stretch)
     logs = {"files": [arguments.log]}
+    if "lines" in names:
+        body += picture("Lines", run_figures.line, **logs)
     if "study_rate" in attributes:
         body += picture("Convergence", run_figures.study, **logs)
     elif "residual" in names:

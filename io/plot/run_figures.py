@@ -72,6 +72,23 @@ def residual(arguments):
     figures.save(figure, arguments.output)
 
 
+def line(arguments):
+    """u along the lines of [line], over the distance from their first ends."""
+    runs = read_all(arguments, "lines")
+    figure, axes = pyplot.subplots()
+    curves = [(label, name, rows[rows["name"] == name]) for label, rows, _ in runs
+              for name in dict.fromkeys(rows["name"])]
+    for n, (label, name, rows) in enumerate(curves):
+        prefix = f"{label}, " if len(runs) > 1 else ""
+        axes.plot(rows["distance"], rows["u"], label=prefix + name.decode(), markevery=every(len(rows)),
+                  **figures.style(n))
+    axes.set_xlabel("distance from the first end of the line")
+    axes.set_ylabel("u")
+    axes.set_title(describe(runs[0][2]), fontsize=9)
+    axes.legend()
+    figures.save(figure, arguments.output)
+
+
 def matvec(arguments):
     """GDOF/s of every application, with its median."""
     runs = read_all(arguments, "matvec")

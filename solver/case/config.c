@@ -34,7 +34,7 @@ static sp_status set_default(sp_config *config, const sp_key *key) {
 }
 
 /* An argument without a value undoes what the file says: the key gets its default again, the line
- * of a group, probe or result is removed. */
+ * of a group, probe, line or result is removed. */
 static sp_status unset(struct reader *reader, const sp_key *key, const char *name) {
   sp_config *config = reader->config;
   if (key->list)

@@ -8,12 +8,12 @@
  * error with file, line, what was expected, what was found, and the nearest known name. Overrides
  * have the form section.key=value and are applied after the file; of several for one key the last
  * one counts. Their errors name the argument instead of file and line. section.key= gives the key
- * its default again, or removes the line of a boundary group, probe or result. Section and key
- * names are lower case; names of boundary groups are free text, or "default". Sections [material
- * NAME] and [region NAME] may occur once for each NAME, which is free text too; as arguments
- * material.NAME.key=value. A relative mesh.file or problem.initial is relative to the case file
- * that names it or, on the command line, to the working directory. The file of a table in a formula
- * is always relative to the case file, if there is one; every rank reads it. */
+ * its default again, or removes the line of a boundary group, probe, line or result. Section and
+ * key names are lower case; names of boundary groups are free text, or "default". Sections
+ * [material NAME] and [region NAME] may occur once for each NAME, which is free text too; as
+ * arguments material.NAME.key=value. A relative mesh.file or problem.initial is relative to the
+ * case file that names it or, on the command line, to the working directory. The file of a table in
+ * a formula is always relative to the case file, if there is one; every rank reads it. */
 #ifndef SP_SOLVER_CASE_CONFIG_H
 #define SP_SOLVER_CASE_CONFIG_H
 
@@ -76,6 +76,15 @@ typedef struct sp_probe_entry {
   char *where; /* "case.ini:12: probe.name", prefix of messages */
   double point[3];
 } sp_probe_entry;
+
+/* One line of [line]: name = x y z, x y z, samples. */
+enum { SP_LINE_SAMPLES = 10000 };
+typedef struct sp_line_entry {
+  char *name;
+  char *where; /* "case.ini:12: line.name", prefix of messages */
+  double ends[2][3];
+  int samples; /* 2..SP_LINE_SAMPLES, evenly spaced, with both ends */
+} sp_line_entry;
 
 /* One line of [result]: name = kind [of formula] [over [surface|volume] group]. */
 typedef enum sp_result_kind {
@@ -185,6 +194,10 @@ typedef struct sp_config {
     sp_probe_entry *entries; /* in the order of the file */
     int count;
   } probes;
+  struct {
+    sp_line_entry *entries; /* likewise */
+    int count;
+  } lines;
   struct {
     sp_result_entry *entries; /* likewise */
     int count;

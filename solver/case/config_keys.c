@@ -80,11 +80,12 @@ static bool may_be_multigrid(const sp_config *config) {
     .what = #member                                                                                \
   }
 
-enum { CONSTANTS, BOUNDARIES, PROBES, RESULTS, MATERIALS, REGIONS };
+enum { CONSTANTS, BOUNDARIES, PROBES, LINE_PROBES, RESULTS, MATERIALS, REGIONS };
 const sp_key_list sp_key_lists[] = {
     [CONSTANTS] = LIST_OF(constants, constant), [BOUNDARIES] = LIST_OF(boundary, boundary),
-    [PROBES] = LIST_OF(probes, probe),          [RESULTS] = LIST_OF(results, result),
-    [MATERIALS] = LIST_OF(materials, material), [REGIONS] = LIST_OF(regions, region)};
+    [PROBES] = LIST_OF(probes, probe),          [LINE_PROBES] = LIST_OF(lines, line),
+    [RESULTS] = LIST_OF(results, result),       [MATERIALS] = LIST_OF(materials, material),
+    [REGIONS] = LIST_OF(regions, region)};
 const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 
 /* Places: a key of the case, lines with a free name, a key of [material NAME] or [region NAME]. */
@@ -242,6 +243,9 @@ const sp_key sp_keys[] = {
 
     {LINES("probe", PROBES, offsetof(sp_probe_entry, point)), NUMBERS(3),
      .help = "NAME = x y z, one line for each point at which the solution is wanted"},
+
+    {LINES("line", LINE_PROBES, 0), .type = SP_KEY_LINE,
+     .help = "NAME = x y z, x y z, n: the solution at n points along a line, from end to end"},
 
     {LINES("result", RESULTS, 0), .type = SP_KEY_RESULT, .choices = result_kinds,
      .help =

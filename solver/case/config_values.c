@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,10 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   case SP_KEY_FORMULA:
     snprintf(text, size, "a formula");
     return;
+  case SP_KEY_LINE:
+    snprintf(text, size, "x y z, x y z, n: two different points and n from 2 to %d",
+             SP_LINE_SAMPLES);
+    return;
   }
 }
 
@@ -96,7 +101,7 @@ static bool read_integer(const sp_key *key, const char **rest, int *out) {
   return true;
 }
 
-/* These three return false and leave the field unchanged if the text does not fit the key. */
+/* These four return false and leave the field unchanged if the text does not fit the key. */
 static bool set_integers(const sp_key *key, const char *text, void *field) {
   int values[3];
   const char *rest = text;
@@ -119,10 +124,12 @@ static bool set_list(const sp_key *key, const char *text, sp_list *list) {
   return true;
 }
 
+/* Characters of decimal numbers: strtod would also take nan, inf and hexadecimal digits. */
+#define NUMBER_CHARACTERS "0123456789+-.eE" SP_INI_SPACE
+
 static bool set_numbers(const sp_key *key, const char *text, void *field) {
   double values[3];
-  /* strtod would also take nan, inf and hexadecimal digits. */
-  if (text[strspn(text, "0123456789+-.eE" SP_INI_SPACE)] != '\0') return false;
+  if (text[strspn(text, NUMBER_CHARACTERS)] != '\0') return false;
   const char *rest = text;
   for (int i = 0; i < key->count; i++) {
     char *end;
@@ -132,6 +139,21 @@ static bool set_numbers(const sp_key *key, const char *text, void *field) {
   }
   if (!is_blank(rest)) return false;
   memcpy(field, values, (size_t)key->count * sizeof *values);
+  return true;
+}
+
+static bool set_line(const char *text, sp_line_entry *line) {
+  double v[7];
+  int end = 0;
+  const bool decimal = text[strspn(text, NUMBER_CHARACTERS ",")] == '\0';
+  const int read = decimal ? sscanf(text, "%lf %lf %lf , %lf %lf %lf , %lf %n", &v[0], &v[1], &v[2],
+                                    &v[3], &v[4], &v[5], &v[6], &end)
+                           : 0;
+  bool good = read == 7 && text[end] == '\0' && v[6] >= 2 && v[6] <= SP_LINE_SAMPLES;
+  for (int i = 0; i < 6; i++) good = good && fabs(v[i]) <= DBL_MAX;
+  if (!good || v[6] != floor(v[6]) || (v[0] == v[3] && v[1] == v[4] && v[2] == v[5])) return false;
+  memcpy(line->ends, v, sizeof line->ends);
+  line->samples = (int)v[6];
   return true;
 }
 
@@ -340,6 +362,9 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
     return sp_format(field, "%s", text);
   case SP_KEY_FORMULA:
     return set_formula(text, strlen(text), field, where);
+  case SP_KEY_LINE:
+    if (!set_line(text, field)) return fail_value(key, text, where);
+    return SP_OK;
   case SP_KEY_CONDITION:
   case SP_KEY_RESULT: {
     const size_t length = strcspn(text, SP_INI_SPACE);
@@ -365,6 +390,13 @@ static void print_number(double value, FILE *stream) {
   fputs(text, stream);
 }
 
+static void print_numbers(int count, const double *values, FILE *stream) {
+  for (int i = 0; i < count; i++) {
+    if (i > 0) fputc(' ', stream);
+    print_number(values[i], stream);
+  }
+}
+
 void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
   switch (key->type) {
   case SP_KEY_INTEGER:
@@ -378,11 +410,17 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
     return;
   }
   case SP_KEY_NUMBER:
-    for (int i = 0; i < key->count; i++) {
-      if (i > 0) fputc(' ', stream);
-      print_number(((const double *)field)[i], stream);
-    }
+    print_numbers(key->count, field, stream);
     return;
+  case SP_KEY_LINE: {
+    const sp_line_entry *line = field;
+    for (int end = 0; end < 2; end++) {
+      print_numbers(3, line->ends[end], stream);
+      fputs(", ", stream);
+    }
+    fprintf(stream, "%d", line->samples);
+    return;
+  }
   case SP_KEY_CHOICE: {
     int choice;
     memcpy(&choice, field, sizeof choice);

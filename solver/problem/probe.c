@@ -1,14 +1,18 @@
 #include "solver/problem/probe.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mesh/locate.h"
 #include "mesh/reference.h"
 #include "solver/problem/evaluate.h"
 
+/* ---- Places ---- */
+
 /* Print the bounding box of the mesh, so that the user sees which coordinate or unit is wrong. */
-static sp_status outside(const sp_mesh *mesh, const sp_probe_entry *entry) {
+static sp_status fail_outside(const sp_mesh *mesh, const char *where, const double *point) {
   const sp_hexes *hexes = mesh->hexes;
   const size_t points = (size_t)hexes->count * sp_hexes_lattice_size(hexes);
   double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
@@ -19,38 +23,94 @@ static sp_status outside(const sp_mesh *mesh, const sp_probe_entry *entry) {
   }
   MPI_Allreduce(MPI_IN_PLACE, low, 3, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, high, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
+  char subject[128] = "the line";
+  if (point)
+    snprintf(subject, sizeof subject, "the point (%.12g, %.12g, %.12g)", point[0], point[1],
+             point[2]);
   return sp_fail(SP_ERR_INPUT,
-                 "%s: the point (%.12g, %.12g, %.12g) is outside the mesh, which lies between "
-                 "(%.12g, %.12g, %.12g) and (%.12g, %.12g, %.12g)",
-                 entry->where, entry->point[0], entry->point[1], entry->point[2], low[0], low[1],
-                 low[2], high[0], high[1], high[2]);
+                 "%s: %s is outside the mesh, which lies between (%.12g, %.12g, %.12g) and (%.12g, "
+                 "%.12g, %.12g)",
+                 where, subject, low[0], low[1], low[2], high[0], high[1], high[2]);
+}
+
+/* Place n samples from a to b in the elements of this rank. */
+static sp_status locate(const sp_mesh *mesh, const char *name, const double a[3], const double b[3],
+                        int n, sp_probe *list) {
+  sp_lid *elements = NULL;
+  double(*references)[3] = NULL;
+  sp_status status = sp_allocate((size_t)n, sizeof *elements, "probes", &elements);
+  if (!status) status = sp_allocate((size_t)n, sizeof *references, "probes", &references);
+  if (!status) sp_locate_line(mesh->hexes, a, b, n, elements, references);
+  for (int i = 0; i < n && !status; i++) {
+    list[i] = (sp_probe){.name = name, .element = elements[i]};
+    sp_locate_sample(a, b, n, i, list[i].point);
+    memcpy(list[i].reference, references[i], sizeof references[i]);
+    for (int d = 0; d < 3; d++) list[i].distance = hypot(list[i].distance, list[i].point[d] - a[d]);
+  }
+  free(elements);
+  free(references);
+  return status;
+}
+
+static sp_status locate_all(const sp_config *config, const sp_mesh *mesh, sp_probes *probes) {
+  sp_probe *next = probes->list;
+  for (int p = 0; p < probes->count; p++) {
+    const sp_probe_entry *entry = &config->probes.entries[p];
+    SP_TRY(locate(mesh, entry->name, entry->point, entry->point, 1, next++));
+  }
+  for (int l = 0; l < config->lines.count; l++) {
+    const sp_line_entry *entry = &config->lines.entries[l];
+    SP_TRY(locate(mesh, entry->name, entry->ends[0], entry->ends[1], entry->samples, next));
+    next += entry->samples;
+  }
+  return SP_OK;
+}
+
+/* Leave each point to the lowest rank that has it. */
+static void find_owners(const sp_mesh *mesh, sp_probes *probes, int *owners) {
+  int rank, size;
+  MPI_Comm_rank(mesh->comm, &rank);
+  MPI_Comm_size(mesh->comm, &size);
+  for (int p = 0; p < probes->all; p++) owners[p] = probes->list[p].element >= 0 ? rank : size;
+  MPI_Allreduce(MPI_IN_PLACE, owners, probes->all, MPI_INT, MPI_MIN, mesh->comm);
+  for (int p = 0; p < probes->all; p++) {
+    probes->list[p].outside = owners[p] == size;
+    if (owners[p] != rank) probes->list[p].element = -1;
+  }
+}
+
+static sp_status check_inside(const sp_config *config, const sp_mesh *mesh,
+                              const sp_probes *probes) {
+  const sp_probe *next = &probes->list[probes->count];
+  for (int p = 0; p < probes->count; p++)
+    if (probes->list[p].outside)
+      return fail_outside(mesh, config->probes.entries[p].where, probes->list[p].point);
+  for (int l = 0; l < config->lines.count; l++) {
+    const sp_line_entry *entry = &config->lines.entries[l];
+    bool inside = false;
+    for (int i = 0; i < entry->samples; i++) inside = !next++->outside || inside;
+    if (!inside) return fail_outside(mesh, entry->where, NULL);
+  }
+  return SP_OK;
 }
 
 sp_status sp_probes_create(const sp_config *config, const sp_mesh *mesh, sp_probes **out) {
-  const int count = config->probes.count;
-  int rank, size, *owners = NULL;
-  MPI_Comm_rank(mesh->comm, &rank);
-  MPI_Comm_size(mesh->comm, &size);
+  int *owners = NULL, all = config->probes.count;
+  for (int l = 0; l < config->lines.count; l++) all += config->lines.entries[l].samples;
   *out = NULL;
   sp_probes *probes;
   sp_status status = sp_allocate(1, sizeof *probes, "probes", &probes);
-  if (!status) status = sp_allocate((size_t)count, sizeof *probes->list, "probes", &probes->list);
-  if (!status) status = sp_allocate((size_t)count, sizeof *owners, "probes", &owners);
+  if (!status) status = sp_allocate((size_t)all, sizeof *probes->list, "probes", &probes->list);
+  if (!status) status = sp_allocate((size_t)all, sizeof *owners, "probes", &owners);
+  if (!status) {
+    probes->count = config->probes.count;
+    probes->all = all;
+    status = locate_all(config, mesh, probes);
+  }
   status = sp_agree(mesh->comm, status);
   if (!status) {
-    probes->count = count;
-    for (int p = 0; p < count; p++) {
-      const sp_probe_entry *entry = &config->probes.entries[p];
-      sp_probe *probe = &probes->list[p];
-      *probe = (sp_probe){.name = entry->name, .point = entry->point};
-      probe->element = sp_locate(mesh->hexes, entry->point, probe->reference);
-      owners[p] = probe->element >= 0 ? rank : size;
-    }
-    MPI_Allreduce(MPI_IN_PLACE, owners, count, MPI_INT, MPI_MIN, mesh->comm);
-    for (int p = 0; p < count && !status; p++) {
-      if (owners[p] == size) status = outside(mesh, &config->probes.entries[p]);
-      if (owners[p] != rank) probes->list[p].element = -1;
-    }
+    find_owners(mesh, probes, owners);
+    status = check_inside(config, mesh, probes);
   }
   free(owners);
   if (status)
@@ -67,39 +127,79 @@ void sp_probes_destroy(sp_probes **probes) {
   *probes = NULL;
 }
 
-static double interpolate(const sp_probe *probe, const sp_numbering *numbering, const double *x) {
-  const int nq = numbering->order + 1;
-  const double *gll = sp_reference_get(numbering->order)->gll.nodes;
-  double basis[3][SP_MAX_NQ], sum = 0;
-  for (int d = 0; d < 3; d++) sp_interpolation_matrix(nq, gll, 1, &probe->reference[d], basis[d]);
-  const sp_lid *node =
-      &numbering->nodes[(size_t)probe->element * sp_element_nodes(numbering->order)];
+/* ---- Values ---- */
+
+/* Compute u_h and its gradient at a probe. */
+static double interpolate(const sp_probe *probe, const sp_space *space, const double *x,
+                          double gradient[3]) {
+  const int order = space->numbering->order, nq = order + 1;
+  const double *gll = sp_reference_get(order)->gll.nodes;
+  double value[3][SP_MAX_NQ], slope[3][SP_MAX_NQ], c[3][3], slopes[3] = {0, 0, 0}, sum = 0;
+  for (int d = 0; d < 3; d++) {
+    sp_interpolation_matrix(nq, gll, 1, &probe->reference[d], value[d]);
+    sp_derivative_matrix(nq, gll, 1, &probe->reference[d], slope[d]);
+    gradient[d] = 0;
+  }
+  const sp_lid *node = &space->numbering->nodes[(size_t)probe->element * sp_element_nodes(order)];
   for (int k = 0; k < nq; k++)
     for (int j = 0; j < nq; j++)
-      for (int i = 0; i < nq; i++) sum += basis[0][i] * basis[1][j] * basis[2][k] * x[*node++];
+      for (int i = 0; i < nq; i++) {
+        const double u = x[*node++];
+        sum += value[0][i] * value[1][j] * value[2][k] * u;
+        slopes[0] += slope[0][i] * value[1][j] * value[2][k] * u;
+        slopes[1] += value[0][i] * slope[1][j] * value[2][k] * u;
+        slopes[2] += value[0][i] * value[1][j] * slope[2][k] * u;
+      }
+  /* Rows of J^-1 are cross products of the columns of J over its determinant. */
+  sp_locate_columns(space->mesh->hexes, probe->element, probe->reference, c);
+  double determinant = 0;
+  for (int b = 0; b < 3; b++)
+    for (int d = 0; d < 3; d++) {
+      const double *left = c[(b + 1) % 3], *right = c[(b + 2) % 3];
+      const int y = (d + 1) % 3, z = (d + 2) % 3;
+      const double cross = left[y] * right[z] - left[z] * right[y];
+      gradient[d] += slopes[b] * cross;
+      if (b == 0) determinant += c[0][d] * cross;
+    }
+  for (int d = 0; d < 3; d++) gradient[d] /= determinant;
   return sum;
+}
+
+/* Fill values with u_h, its error and q. */
+static sp_status evaluate(const sp_probe *probe, const sp_problem *problem, const sp_space *space,
+                          const double *x, double values[5]) {
+  const sp_material *material =
+      sp_materials_of(&problem->materials, space->mesh->hexes, probe->element);
+  const double *point[3] = {&probe->point[0], &probe->point[1], &probe->point[2]};
+  double *q = values + 2, exact = 0, factor = 0;
+  values[0] = interpolate(probe, space, x, q);
+  if (material->solution)
+    SP_TRY(sp_problem_evaluate(material->solution, 1, point, &exact, NULL, NULL));
+  values[1] = values[0] - exact;
+  if (sp_operator_rows[problem->kind].has_stiffness)
+    SP_TRY(sp_material_conduct(material, 1, point, &factor, 1,
+                               (double *const[]){&q[0], &q[1], &q[2]}));
+  for (int d = 0; d < 3; d++) q[d] *= -factor;
+  return SP_OK;
 }
 
 sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const sp_space *space,
                              const double *x) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  sp_status status = SP_OK;
-  for (int p = 0; p < probes->count; p++) {
+  double(*values)[5]; /* zeros on all ranks but one */
+  sp_status status = sp_agree(space->mesh->comm,
+                              sp_allocate((size_t)probes->all, sizeof *values, "probes", &values));
+  SP_TRY(status);
+  for (int p = 0; p < probes->all; p++)
+    if (probes->list[p].element >= 0 && !status)
+      status = evaluate(&probes->list[p], problem, space, x, values[p]);
+  MPI_Allreduce(MPI_IN_PLACE, values, 5 * probes->all, MPI_DOUBLE, MPI_SUM, space->mesh->comm);
+  for (int p = 0; p < probes->all; p++) {
     sp_probe *probe = &probes->list[p];
-    double values[2] = {0, 0}; /* u_h and its error; zero on all other ranks */
-    if (probe->element >= 0) {
-      const double *point[3] = {&probe->point[0], &probe->point[1], &probe->point[2]};
-      double exact = 0;
-      values[0] = interpolate(probe, numbering, x);
-      const sp_expression *solution =
-          sp_materials_of(&problem->materials, mesh->hexes, probe->element)->solution;
-      if (solution && !status) status = sp_problem_evaluate(solution, 1, point, &exact, NULL, NULL);
-      values[1] = values[0] - exact;
-    }
-    MPI_Allreduce(MPI_IN_PLACE, values, 2, MPI_DOUBLE, MPI_SUM, mesh->comm);
-    probe->value = values[0];
-    probe->error = values[1];
+    const double missing = probe->outside ? NAN : 0;
+    probe->value = values[p][0] + missing;
+    probe->error = values[p][1] + missing;
+    for (int d = 0; d < 3; d++) probe->flux[d] = values[p][2 + d] + missing;
   }
-  return sp_agree(mesh->comm, status);
+  free(values);
+  return sp_agree(space->mesh->comm, status);
 }

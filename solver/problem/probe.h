@@ -1,7 +1,7 @@
-/* Probes: the solution at the points of [probe], which is the value of the polynomial in the
- * element that contains the point,
+/* Probes: the solution at the points of [probe] and along the lines of [line], which is the value
+ * of the polynomial in the element that contains the point, and the heat flux in this element,
  *
- *     u_h(x) = sum_ijk l_i(r) l_j(s) l_k(t) u_ijk,    x = x(r, s, t),
+ *     u_h(x) = sum_ijk l_i(r) l_j(s) l_k(t) u_ijk,    q = -kappa grad u_h,    x = x(r, s, t),
  *
  * evaluated by the lowest rank that has such an element. */
 #ifndef SP_SOLVER_PROBLEM_PROBE_H
@@ -11,27 +11,30 @@
 #include "solver/problem/problem.h"
 
 typedef struct sp_probe {
-  const char *name;    /* owned by the configuration */
-  const double *point; /* [3], owned by the configuration */
-  sp_lid element;      /* local index on the rank that evaluates, else -1 */
-  double reference[3]; /* (r, s, t) of the point in that element */
-  double value, error; /* u_h, and u_h - u if the problem has a solution; on all ranks */
+  const char *name;          /* owned by the configuration */
+  double point[3], distance; /* from the first end of its line */
+  bool outside;              /* of the mesh, on all ranks; only samples of lines */
+  sp_lid element;            /* local index on the rank that evaluates, else -1 */
+  double reference[3];       /* (r, s, t) of the point in that element */
+  /* On all ranks: u_h, u_h - u if the problem has a solution, and q, not of the mass problem; NaN
+   * outside. */
+  double value, error, flux[3];
 } sp_probe;
 
 typedef struct sp_probes {
-  int count;
-  sp_probe *list; /* [count], in the order of the case */
+  int count, all;
+  sp_probe *list; /* [all]: count probes, then the samples of lines, in the order of the case */
 } sp_probes;
 
 /* Find the elements. The caller destroys *out; `config` must outlive it. Errors: SP_ERR_INPUT with
- * the first point that is outside the mesh. Collective. */
+ * the first point, or line with all its samples, that is outside the mesh. Collective. */
 sp_status sp_probes_create(const sp_config *config, const sp_mesh *mesh, sp_probes **out);
 
 /* NULL-safe; sets *probes to NULL. Local. */
 void sp_probes_destroy(sp_probes **probes);
 
-/* Fill value and error for the host L-vector x. Errors: SP_ERR_INPUT if the solution is not finite.
- * Collective. */
+/* Fill value, error and flux for the host L-vector x. Errors: SP_ERR_INPUT if the solution or kappa
+ * is not finite. Collective. */
 sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const sp_space *space,
                              const double *x);
 

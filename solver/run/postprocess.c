@@ -12,7 +12,7 @@ sp_status sp_postprocess_create(const sp_config *config, const sp_mesh *mesh, sp
   p->config = config;
   p->mesh = mesh;
   SP_TRY(sp_probes_create(config, mesh, &p->probes));
-  if (p->probes->count > 0) sp_profile_add(profile, SP_PHASE_PROBES, 0, MPI_Wtime() - start);
+  if (p->probes->all > 0) sp_profile_add(profile, SP_PHASE_PROBES, 0, MPI_Wtime() - start);
   return SP_OK;
 }
 
@@ -34,7 +34,7 @@ sp_status sp_postprocess_prepare(sp_postprocess *postprocess, const sp_problem *
 
 static sp_status evaluate_probes(sp_probes *probes, const sp_solved *solved, sp_terminal *terminal,
                                  sp_profile *profile) {
-  if (probes->count == 0) return SP_OK;
+  if (probes->all == 0) return SP_OK;
   const double start = sp_profile_begin(terminal, SP_PHASE_PROBES);
   SP_TRY(sp_probes_evaluate(probes, solved->problem, solved->op->space, solved->solution));
   sp_profile_end(profile, terminal, SP_PHASE_PROBES, start);
@@ -83,5 +83,7 @@ void sp_postprocess_report(const sp_postprocess *postprocess, const sp_problem *
   if (has_balance(problem)) sp_report_balance(report, problem, &postprocess->balance);
   sp_report_extrema(report, postprocess->quantities);
   sp_report_quantities(report, postprocess->quantities);
-  sp_report_probes(report, postprocess->probes, sp_materials_have_solution(&problem->materials));
+  const bool have_errors = sp_materials_have_solution(&problem->materials);
+  sp_report_probes(report, postprocess->probes, have_errors);
+  sp_report_lines(report, postprocess->probes, have_errors, has_balance(problem));
 }

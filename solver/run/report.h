@@ -131,4 +131,8 @@ void sp_report_quantities(sp_report *report, const sp_quantities *quantities);
 /* The solution at the probes, with its error if there is an exact solution. Local. */
 void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors);
 
+/* Record the samples of lines, with their flux if the problem has one; print a row per line. Local.
+ */
+void sp_report_lines(sp_report *report, const sp_probes *probes, bool have_errors, bool have_flux);
+
 #endif

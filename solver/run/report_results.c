@@ -185,3 +185,41 @@ void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_erro
                        "  {name:-16s} {x:12.12g} {y:12.12g} {z:12.12g} {u:20.12g}[ {error:10.2e}]"
                        "\n");
 }
+
+/* ---- Lines ---- */
+
+static void record_sample(sp_record *record, const sp_probe *sample, bool have_errors,
+                          bool have_flux) {
+  static const char *const axes[] = {"x", "y", "z"}, *const fluxes[] = {"flux_x", "flux_y",
+                                                                        "flux_z"};
+  sp_record_open(record, SP_RECORD_ROW, NULL);
+  sp_record_text(record, "name", sample->name);
+  sp_record_real(record, "distance", sample->distance, NULL);
+  for (int d = 0; d < 3; d++) sp_record_real(record, axes[d], sample->point[d], NULL);
+  sp_record_real(record, "u", sample->value, NULL);
+  if (have_errors) sp_record_real(record, "error", sample->error, NULL);
+  for (int d = 0; d < 3 && have_flux; d++) sp_record_real(record, fluxes[d], sample->flux[d], NULL);
+  sp_record_close(record);
+}
+
+void sp_report_lines(sp_report *report, const sp_probes *probes, bool have_errors, bool have_flux) {
+  const sp_probe *sample = &probes->list[probes->count], *end = &probes->list[probes->all];
+  if (sample == end) return;
+  sp_record_open(report->record, SP_RECORD_TABLE, "lines");
+  sp_terminal_print(report->terminal, "\n  %-16s %8s %8s %20s %20s\n", "line", "samples", "outside",
+                    "minimum of u", "maximum of u");
+  while (sample < end) {
+    const char *name = sample->name;
+    int count = 0, outside = 0;
+    double low = NAN, high = NAN;
+    for (; sample < end && sample->name == name; sample++, count++) {
+      record_sample(report->record, sample, have_errors, have_flux);
+      outside += sample->outside;
+      low = fmin(low, sample->value);
+      high = fmax(high, sample->value);
+    }
+    sp_terminal_print(report->terminal, "  %-16s %8d %8d %20.12g %20.12g\n", name, count, outside,
+                      low, high);
+  }
+  sp_record_close(report->record);
+}
