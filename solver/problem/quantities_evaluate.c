@@ -18,17 +18,6 @@ enum {
   NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
 };
 
-/* The rule, the basis at its points, and one element; too large for the stack. */
-typedef struct workspace {
-  sp_rule rule;
-  double basis[SP_MAX_RULE * SP_MAX_NQ]; /* [rule.n][Nq] */
-  double nodal[NODES], place[3 * NODES]; /* u at the nodes, and their coordinates */
-  double candidates[NODES], selected[3 * NODES];
-  double u[POINTS], formula[POINTS], weight[POINTS], jacobian[POINTS], inverse[9 * POINTS];
-  double xyz[3 * POINTS], normal[3 * FACE_POINTS];
-  int indices[SP_MAX_NQ * SP_MAX_NQ];
-} workspace;
-
 /* Results of one rank for a quantity. */
 typedef struct partial {
   double integrals[2]; /* of v, or v^2 for a norm, and of 1 */
@@ -36,6 +25,26 @@ typedef struct partial {
   double place[3];
   bool infinite; /* v is not finite at `place` */
 } partial;
+
+/* Evaluation of all quantities, in chunks of elements. */
+typedef struct evaluation {
+  const sp_quantities *quantities;
+  const sp_space *space;
+  const double *x;
+  partial *partials; /* [quantities->all], of this rank */
+  double *bounds;    /* [quantities->all], of extrema of u: the least value at this rank's nodes */
+  sp_rule rule;
+  double basis[SP_MAX_RULE * SP_MAX_NQ]; /* [rule.n][Nq] */
+} evaluation;
+
+/* One element; too large for the stack. */
+typedef struct workspace {
+  double nodal[NODES], place[3 * NODES]; /* u at the nodes, and their coordinates */
+  double candidates[NODES], selected[3 * NODES];
+  double u[POINTS], formula[POINTS], weight[POINTS], jacobian[POINTS], inverse[9 * POINTS];
+  double xyz[3 * POINTS], normal[3 * FACE_POINTS];
+  int indices[SP_MAX_NQ * SP_MAX_NQ];
+} workspace;
 
 /* Evaluate the formula at n points, xyz [3][n], and look for values that are not finite. */
 static void evaluate_formula(const sp_expression *formula, size_t n, const double *xyz,
@@ -60,7 +69,8 @@ static void add_integrals(const sp_quantity *q, size_t points, workspace *w, par
   }
 }
 
-/* Values of v at the nodes of an element, or at `indices`. False if v is not finite at one. */
+/* Evaluate v at `count` nodes of an element, all or those at `indices`. False if v is not finite at
+ * one. */
 static bool find_candidates(const sp_quantity *q, const sp_space *space, sp_lid e, size_t count,
                             const int *indices, workspace *w, partial *p) {
   const sp_rule *gll = &sp_reference_get(space->numbering->order)->gll;
@@ -76,62 +86,80 @@ static bool find_candidates(const sp_quantity *q, const sp_space *space, sp_lid 
   return !p->infinite;
 }
 
+/* The smallest and largest of sign * v over the candidates, and the first place of the smallest. */
+typedef struct candidate_range {
+  double low, high;
+  size_t best;
+} candidate_range;
+
+static double sign_of(const sp_quantity *q) {
+  return q->kind == SP_RESULT_MAXIMUM ? -1 : 1;
+}
+
+static candidate_range find_range(const sp_quantity *q, size_t count, const double *candidates) {
+  const double sign = sign_of(q);
+  candidate_range range = {DBL_MAX, -DBL_MAX, 0};
+  for (size_t i = 0; i < count; i++) {
+    const double value = sign * candidates[i];
+    if (value < range.low) range.best = i;
+    range.low = value < range.low ? value : range.low;
+    range.high = value > range.high ? value : range.high;
+  }
+  return range;
+}
+
 /* Search an element, or its face f if that is not -1: a formula at the nodes, u between them too.
- */
-static void find_extremum(const sp_quantity *q, const sp_space *space, sp_lid e, int f,
-                          workspace *w, partial *p) {
+ * At order 1 the extrema are at nodes. */
+static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace *w, partial *p) {
   static const double VISIBLE = 1e-12; /* of the range */
-  const int order = space->numbering->order;
+  const sp_quantity *q = &s->quantities->list[r];
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const int order = s->space->numbering->order;
   const sp_rule *gll = &sp_reference_get(order)->gll;
   const size_t nodes = sp_rule_points(gll), nq = (size_t)gll->n;
   const size_t count = f < 0 ? nodes : nq * nq;
   const int *indices = f < 0 ? NULL : w->indices;
-  const double sign = q->kind == SP_RESULT_MAXIMUM ? -1 : 1;
-  double range[2] = {DBL_MAX, -DBL_MAX}, place[3]; /* of sign * v */
-  size_t best = 0;
+  double place[3];
   if (!sp_quantity_is_extremum(q->kind) || p->infinite) return;
-  if (!find_candidates(q, space, e, count, indices, w, p)) return;
-  for (size_t i = 0; i < count; i++) {
-    const double value = sign * w->candidates[i];
-    if (value < range[0]) best = i;
-    range[0] = fmin(range[0], value);
-    range[1] = fmax(range[1], value);
-  }
-  const size_t node = indices ? (size_t)indices[best] : best;
-  const double apart = q->formula ? 0 : range[1] - range[0];
-  if (!(range[0] - SP_EXTREMUM_MARGIN * apart < p->extremum)) return;
+  if (!find_candidates(q, s->space, e, count, indices, w, p)) return;
+  const candidate_range range = find_range(q, count, w->candidates);
+  const size_t node = indices ? (size_t)indices[range.best] : range.best;
+  const double apart = q->formula || order == 1 ? 0 : range.high - range.low;
+  const double least = range.low - SP_EXTREMUM_MARGIN * apart;
+  if (!(least < p->extremum) || least > s->bounds[r]) return;
   if (apart > 0) {
     const double value =
-        sp_extremum_find(space->mesh->hexes, e, order, f, (int)node, sign, w->nodal, apart, place);
-    if (value < range[0] - VISIBLE * apart && value < p->extremum) {
+        sp_extremum_find(hexes, e, order, f, (int)node, sign_of(q), w->nodal, apart, place);
+    if (value < range.low - VISIBLE * apart && value < p->extremum) {
       p->extremum = value;
       memcpy(p->place, place, sizeof place);
     }
   }
-  if (!(range[0] < p->extremum)) return;
-  p->extremum = range[0];
-  sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
+  if (!(range.low < p->extremum)) return;
+  p->extremum = range.low;
+  sp_hexes_coordinates(hexes, e, gll->n, gll->nodes, w->place);
   for (size_t d = 0; d < 3; d++) p->place[d] = w->place[d * nodes + node];
 }
 
 /* Compute u and the weights at the points of an element. */
-static void prepare_element(const sp_space *space, sp_lid e, workspace *w) {
-  const size_t n = (size_t)w->rule.n, points = sp_rule_points(&w->rule);
-  const double *weights = w->rule.weights;
-  sp_tensor_apply(w->rule.n, space->numbering->order + 1, w->basis, w->basis, w->basis, w->nodal,
+static void prepare_element(const evaluation *s, sp_lid e, workspace *w) {
+  const size_t n = (size_t)s->rule.n, points = sp_rule_points(&s->rule);
+  const double *weights = s->rule.weights;
+  sp_tensor_apply(s->rule.n, s->space->numbering->order + 1, s->basis, s->basis, s->basis, w->nodal,
                   w->u);
-  sp_geometry_inverse(space->mesh->hexes, e, w->rule.n, w->rule.nodes, w->xyz, w->inverse,
+  sp_geometry_inverse(s->space->mesh->hexes, e, s->rule.n, s->rule.nodes, w->xyz, w->inverse,
                       w->jacobian);
   for (size_t p = 0; p < points; p++)
     w->weight[p] = weights[p % n] * weights[p / n % n] * weights[p / (n * n)] * w->jacobian[p];
 }
 
 /* A face between elements counts half from each side. */
-static void prepare_face(const sp_space *space, sp_lid e, int f, workspace *w) {
-  const int n = w->rule.n, nq = space->numbering->order + 1, points = n * n;
-  const double half = sp_surface_is_exterior(space->mesh->hexes->surfaces[e][f]) ? 1 : 0.5;
-  sp_geometry_face(space->mesh->hexes, e, f, &w->rule, w->xyz, w->normal);
-  sp_face_nodes(space->numbering->order, f, w->indices);
+static void prepare_face(const evaluation *s, sp_lid e, int f, workspace *w) {
+  const int n = s->rule.n, nq = s->space->numbering->order + 1, points = n * n;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const double half = sp_surface_is_exterior(hexes->surfaces[e][f]) ? 1 : 0.5;
+  sp_geometry_face(hexes, e, f, &s->rule, w->xyz, w->normal);
+  sp_face_nodes(nq - 1, f, w->indices);
   for (int p = 0; p < points; p++) {
     const double *normal = w->normal;
     w->weight[p] = half * sqrt(normal[p] * normal[p] + normal[points + p] * normal[points + p] +
@@ -140,46 +168,36 @@ static void prepare_face(const sp_space *space, sp_lid e, int f, workspace *w) {
     for (int j = 0; j < nq; j++)
       for (int i = 0; i < nq; i++)
         w->u[p] +=
-            w->basis[p % n * nq + i] * w->basis[p / n * nq + j] * w->nodal[w->indices[j * nq + i]];
+            s->basis[p % n * nq + i] * s->basis[p / n * nq + j] * w->nodal[w->indices[j * nq + i]];
   }
 }
 
-static void add_element(const sp_quantities *quantities, const sp_space *space, sp_lid e,
-                        workspace *w, partial *partials) {
-  const sp_hexes *hexes = space->mesh->hexes;
+static void add_element(const evaluation *s, sp_lid e, workspace *w, partial *partials) {
+  const sp_quantities *quantities = s->quantities;
   bool prepared = false;
   for (int r = 0; r < quantities->all; r++) {
     const sp_quantity *q = &quantities->list[r];
-    if (!sp_quantity_has_element(q, hexes, e)) continue;
+    if (!sp_quantity_has_element(q, s->space->mesh->hexes, e)) continue;
     const bool integrates = r < quantities->count || !sp_quantity_is_extremum(q->kind);
-    if (!prepared && integrates) prepare_element(space, e, w);
+    if (!prepared && integrates) prepare_element(s, e, w);
     prepared = prepared || integrates;
-    if (integrates) add_integrals(q, sp_rule_points(&w->rule), w, &partials[r]);
-    find_extremum(q, space, e, -1, w, &partials[r]);
+    if (integrates) add_integrals(q, sp_rule_points(&s->rule), w, &partials[r]);
+    find_extremum(s, r, e, -1, w, &partials[r]);
   }
 }
 
-static void add_face(const sp_quantities *quantities, const sp_space *space, sp_lid e, int f,
-                     workspace *w, partial *partials) {
-  const size_t points = (size_t)(w->rule.n * w->rule.n);
+static void add_face(const evaluation *s, sp_lid e, int f, workspace *w, partial *partials) {
+  const size_t points = (size_t)(s->rule.n * s->rule.n);
   bool prepared = false;
-  for (int r = 0; r < quantities->all; r++) {
-    const sp_quantity *q = &quantities->list[r];
-    if (!sp_quantity_has_face(q, space->mesh->hexes, e, f)) continue;
-    if (!prepared) prepare_face(space, e, f, w);
+  for (int r = 0; r < s->quantities->all; r++) {
+    const sp_quantity *q = &s->quantities->list[r];
+    if (!sp_quantity_has_face(q, s->space->mesh->hexes, e, f)) continue;
+    if (!prepared) prepare_face(s, e, f, w);
     prepared = true;
     add_integrals(q, points, w, &partials[r]);
-    find_extremum(q, space, e, f, w, &partials[r]);
+    find_extremum(s, r, e, f, w, &partials[r]);
   }
 }
-
-/* Evaluation of all quantities, in chunks of elements. */
-typedef struct evaluation {
-  const sp_quantities *quantities;
-  const sp_space *space;
-  const double *x;
-  partial *partials; /* [quantities->all], of this rank */
-} evaluation;
 
 typedef struct chunk {
   workspace w;
@@ -190,21 +208,20 @@ static void clear_partials(int count, partial *partials) {
   for (int r = 0; r < count; r++) partials[r] = (partial){.extremum = DBL_MAX};
 }
 
+static void load_nodes(const evaluation *s, size_t e, workspace *w) {
+  const sp_numbering *numbering = s->space->numbering;
+  const size_t nodes = sp_element_nodes(numbering->order);
+  for (size_t n = 0; n < nodes; n++) w->nodal[n] = s->x[numbering->nodes[e * nodes + n]];
+}
+
 static sp_status add_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const evaluation *s = context;
   chunk *c = workspace_;
-  workspace *w = &c->w;
-  const sp_numbering *numbering = s->space->numbering;
-  const size_t nodes = sp_element_nodes(numbering->order);
   clear_partials(s->quantities->all, c->partials);
-  sp_rule_gl(numbering->order + 4, &w->rule);
-  sp_interpolation_matrix(numbering->order + 1, sp_reference_get(numbering->order)->gll.nodes,
-                          w->rule.n, w->rule.nodes, w->basis);
   for (size_t e = begin; e < end; e++) {
-    for (size_t n = 0; n < nodes; n++) w->nodal[n] = s->x[numbering->nodes[e * nodes + n]];
-    add_element(s->quantities, s->space, (sp_lid)e, w, c->partials);
-    for (int f = 0; f < SP_FACES; f++)
-      add_face(s->quantities, s->space, (sp_lid)e, f, w, c->partials);
+    load_nodes(s, e, &c->w);
+    add_element(s, (sp_lid)e, &c->w, c->partials);
+    for (int f = 0; f < SP_FACES; f++) add_face(s, (sp_lid)e, f, &c->w, c->partials);
   }
   return SP_OK;
 }
@@ -225,18 +242,54 @@ static void add_chunk(void *context, void *workspace_, size_t begin, size_t end)
   }
 }
 
+/* The least value of u, or of -u, at the nodes of some elements that a quantity has. */
+static sp_status bound_elements(void *context, void *workspace_, size_t begin, size_t end) {
+  const evaluation *s = context;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const size_t nodes = sp_element_nodes(s->space->numbering->order);
+  chunk *c = workspace_;
+  clear_partials(s->quantities->all, c->partials);
+  for (size_t e = begin; e < end; e++) {
+    load_nodes(s, e, &c->w);
+    for (int r = 0; r < s->quantities->all; r++) {
+      const sp_quantity *q = &s->quantities->list[r];
+      if (q->formula || !sp_quantity_is_extremum(q->kind)) continue;
+      if (!sp_quantity_has_element(q, hexes, (sp_lid)e)) continue;
+      const double low = find_range(q, nodes, c->w.nodal).low;
+      if (low < c->partials[r].extremum) c->partials[r].extremum = low;
+    }
+  }
+  return SP_OK;
+}
+
+static void lower_bounds(void *context, void *workspace_, size_t begin, size_t end) {
+  const evaluation *s = context;
+  const chunk *c = workspace_;
+  (void)begin, (void)end;
+  for (int r = 0; r < s->quantities->all; r++)
+    s->bounds[r] = fmin(s->bounds[r], c->partials[r].extremum);
+}
+
+/* Bounds spare most elements the search between nodes. */
 static sp_status add_all(evaluation *s) {
+  const int order = s->space->numbering->order;
   const size_t count = (size_t)s->space->mesh->hexes->count;
-  const size_t points = sp_element_nodes(s->space->numbering->order + 3);
+  sp_loop loop = {.what = "results",
+                  .count = count,
+                  .chunk = sp_loop_chunk(count, sp_element_nodes(order + 3)),
+                  .workspace_bytes = sizeof(chunk) + (size_t)s->quantities->all * sizeof(partial),
+                  .context = s,
+                  .compute = bound_elements,
+                  .commit = lower_bounds};
   clear_partials(s->quantities->all, s->partials);
-  return sp_loop_run(
-      &(sp_loop){.what = "results",
-                 .count = count,
-                 .chunk = sp_loop_chunk(count, points),
-                 .workspace_bytes = sizeof(chunk) + (size_t)s->quantities->all * sizeof(partial),
-                 .context = s,
-                 .compute = add_elements,
-                 .commit = add_chunk});
+  sp_rule_gl(order + 4, &s->rule);
+  sp_interpolation_matrix(order + 1, sp_reference_get(order)->gll.nodes, s->rule.n, s->rule.nodes,
+                          s->basis);
+  for (int r = 0; r < s->quantities->all; r++) s->bounds[r] = DBL_MAX;
+  if (order > 1) SP_TRY(sp_loop_run(&loop));
+  loop.compute = add_elements;
+  loop.commit = add_chunk;
+  return sp_loop_run(&loop);
 }
 
 /* Find the least `value` of all ranks; the place is that of the lowest rank that has it. */
@@ -286,14 +339,16 @@ static void divide(const sp_quantities *quantities, sp_quantity *q) {
 sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *problem,
                                  const sp_space *space, const sp_balance *balance,
                                  const double *x) {
-  evaluation s = {quantities, space, x, NULL};
-  sp_status status =
-      sp_allocate((size_t)quantities->all, sizeof *s.partials, "results", &s.partials);
+  evaluation s = {.quantities = quantities, .space = space, .x = x};
+  const size_t all = (size_t)quantities->all;
+  sp_status status = sp_allocate(all, sizeof *s.partials, "results", &s.partials);
+  if (!status) status = sp_allocate(all, sizeof *s.bounds, "results", &s.bounds);
   if (!status) status = add_all(&s);
   status = sp_agree(space->mesh->comm, status);
   for (int r = 0; r < quantities->all && !status; r++)
     status = finish(problem, space, balance, x, &s.partials[r], &quantities->list[r]);
   free(s.partials);
+  free(s.bounds);
   for (int r = 0; r < quantities->count && !status; r++)
     if (quantities->list[r].kind == SP_RESULT_RESISTANCE) divide(quantities, &quantities->list[r]);
   return status;
