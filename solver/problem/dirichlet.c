@@ -15,11 +15,20 @@ enum {
   INSIDE = SP_FACES /* in place of a face: all nodes of an element, which a line fixes */
 };
 
+/* A jump and its two parts, first * part_count + second; laid out for MPI_DOUBLE_INT. */
+typedef struct jump_at {
+  double size;
+  int parts;
+} jump_at;
+
 /* The nodes of a face, or of an element: their indices in the element, their coordinates, and the
- * data of a Dirichlet part there. Too large for the stack. */
+ * data of a Dirichlet part there; for a chunk of elements their largest jump and value. Too large
+ * for the stack. */
 typedef struct face_nodes {
   int count, indices[NODES];
   double xyz[3 * NODES], data[NODES];
+  jump_at most;
+  double largest;
 } face_nodes;
 
 static void list_nodes(int order, int f, face_nodes *face) {
@@ -47,6 +56,8 @@ typedef struct constraints {
   const sp_space *space;
   double *part_of_dof, *values;
   bool *constrained;
+  jump_at most;
+  double largest; /* of |values| */
 } constraints;
 
 static const double NO_PART = DBL_MAX;
@@ -129,12 +140,6 @@ static sp_status settle_some(void *constraints_, void *workspace, size_t begin, 
   return SP_OK;
 }
 
-/* A jump and its two parts, first * part_count + second; laid out for MPI_DOUBLE_INT. */
-typedef struct jump_at {
-  double size;
-  int parts;
-} jump_at;
-
 /* True if another Dirichlet part gives the value of one of the nodes, which are of `part`. */
 static bool meets_another(const constraints *c, sp_lid e, const face_nodes *face, int part) {
   for (int n = 0; n < face->count; n++)
@@ -144,70 +149,87 @@ static bool meets_another(const constraints *c, sp_lid e, const face_nodes *face
 
 /* Compare the data of each face with the values that other parts give to its nodes. Data that
  * follow from the solution differ by rounding only. */
-static sp_status find_jump(const constraints *c, face_nodes *face, jump_at *most) {
+static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
   const sp_boundary_part *parts = c->problem->parts;
-  for (sp_lid k = 0; k < c->problem->outer_count; k++)
+  const sp_lid *dofs = dofs_of(c, e);
+  list_nodes(c->space->numbering->order, f, face);
+  for (int n = 0; n < face->count; n++) {
+    const double size = fabs(c->values[dofs[face->indices[n]]]);
+    face->largest = size > face->largest ? size : face->largest;
+  }
+  if (!meets_another(c, e, face, part)) return SP_OK;
+  SP_TRY(evaluate_face(c, e, f, part, face));
+  for (int n = 0; n < face->count; n++) {
+    const sp_lid dof = dofs[face->indices[n]];
+    const double size = fabs(face->data[n] - c->values[dof]);
+    const int owner = (int)c->part_of_dof[dof];
+    const bool derived = !parts[owner].formula && !parts[part].formula;
+    if (owner != part && !derived && size > face->most.size)
+      face->most = (jump_at){size, owner * c->problem->part_count + part};
+  }
+  return SP_OK;
+}
+
+static sp_status compare_some(void *constraints_, void *workspace, size_t begin, size_t end) {
+  const constraints *c = constraints_;
+  face_nodes *face = workspace;
+  face->most = (jump_at){0, 0};
+  face->largest = 0;
+  for (size_t k = begin; k < end; k++)
     for (int f = 0; f <= INSIDE; f++) {
       const sp_lid e = c->problem->outer[k];
       const int part = dirichlet_part(c, e, f);
-      list_nodes(c->space->numbering->order, f, face);
-      if (part < 0 || !meets_another(c, e, face, part)) continue;
-      SP_TRY(evaluate_face(c, e, f, part, face));
-      for (int n = 0; n < face->count; n++) {
-        const sp_lid dof = dofs_of(c, e)[face->indices[n]];
-        const double size = fabs(face->data[n] - c->values[dof]);
-        const int owner = (int)c->part_of_dof[dof];
-        const bool derived = !parts[owner].formula && !parts[part].formula;
-        if (owner != part && !derived && size > most->size)
-          *most = (jump_at){size, owner * c->problem->part_count + part};
-      }
+      if (part >= 0) SP_TRY(compare_face(c, e, f, part, face));
     }
   return SP_OK;
 }
 
-static sp_status measure_jump(const constraints *c, sp_data_jump *jump) {
-  const MPI_Comm comm = c->space->mesh->comm;
-  const int parts = c->problem->part_count;
-  jump_at most = {0, 0};
-  double largest = 0;
-  *jump = (sp_data_jump){0};
-  if (!c->problem->has_dirichlet) return SP_OK;
-  face_nodes *face;
-  sp_status status = sp_allocate(1, sizeof *face, "Dirichlet values", &face);
-  if (!status) status = find_jump(c, face, &most);
-  free(face);
-  SP_TRY(sp_agree(comm, status));
-  for (sp_lid i = 0; i < c->space->numbering->local; i++)
-    largest = fmax(largest, fabs(c->values[i]));
-  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
-  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, comm);
-  *jump = (sp_data_jump){most.size, largest, {most.parts / parts, most.parts % parts}};
-  return SP_OK;
+static void join_jumps(void *constraints_, void *workspace, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  constraints *c = constraints_;
+  const face_nodes *face = workspace;
+  if (face->most.size > c->most.size) c->most = face->most;
+  c->largest = fmax(c->largest, face->largest);
 }
 
-static sp_status visit_outer(constraints *c, sp_status (*compute)(void *, void *, size_t, size_t)) {
+static sp_status visit_outer(constraints *c, sp_status (*compute)(void *, void *, size_t, size_t),
+                             void (*commit)(void *, void *, size_t, size_t)) {
   const size_t count = (size_t)c->problem->outer_count;
   return sp_loop_run(&(sp_loop){.what = "constraints",
                                 .count = count,
                                 .chunk = sp_loop_chunk(count, SP_FACES),
                                 .workspace_bytes = sizeof(face_nodes),
                                 .context = c,
-                                .compute = compute});
+                                .compute = compute,
+                                .commit = commit});
+}
+
+static sp_status measure_jump(constraints *c, sp_data_jump *jump) {
+  const MPI_Comm comm = c->space->mesh->comm;
+  const int parts = c->problem->part_count;
+  *jump = (sp_data_jump){0};
+  if (!c->problem->has_dirichlet) return SP_OK;
+  SP_TRY(sp_agree(comm, visit_outer(c, compare_some, join_jumps)));
+  MPI_Allreduce(MPI_IN_PLACE, &c->most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+  MPI_Allreduce(MPI_IN_PLACE, &c->largest, 1, MPI_DOUBLE, MPI_MAX, comm);
+  *jump = (sp_data_jump){c->most.size, c->largest, {c->most.parts / parts, c->most.parts % parts}};
+  return SP_OK;
 }
 
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values, sp_data_jump *jump) {
   const MPI_Comm comm = space->mesh->comm;
   const size_t dofs = (size_t)space->numbering->local;
-  constraints c = {problem, space, NULL, values, constrained};
+  constraints c = {
+      .problem = problem, .space = space, .values = values, .constrained = constrained};
   sp_status status = sp_allocate(dofs, sizeof *c.part_of_dof, "Dirichlet parts", &c.part_of_dof);
   if (!status) status = sp_loop_fill(dofs, NO_PART, c.part_of_dof);
   if (!status) status = sp_loop_fill(dofs, NO_PART, values);
-  if (!status) status = visit_outer(&c, mark_some);
+  if (!status) status = visit_outer(&c, mark_some, NULL);
   status = sp_agree(comm, status);
   if (!status) {
     sp_exchange_now(space->exchange, SP_MIN, c.part_of_dof);
-    status = sp_agree(comm, visit_outer(&c, set_some));
+    status = sp_agree(comm, visit_outer(&c, set_some, NULL));
   }
   if (!status) {
     /* A node's coordinates, and so its value, differ by rounding between elements: take the
