@@ -5,13 +5,19 @@
 #include <stdlib.h>
 
 #include "io/field_file.h"
+#include "io/threads.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
 #include "operators/kinds.h"
 #include "solver/problem/evaluate.h"
 #include "solver/problem/flux.h"
 
-enum { POINT_FIELDS = 3, CELL_FIELDS = 4, NUMBER_LENGTH = 16 };
+enum {
+  POINT_FIELDS = 3,
+  CELL_FIELDS = 4,
+  NUMBER_LENGTH = 16,
+  NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
+};
 
 /* The points of this rank: point of each node, [elements][nodes]. */
 typedef struct field_points {
@@ -19,9 +25,8 @@ typedef struct field_points {
   const sp_lid *nodes;
 } field_points;
 
-/* Points [points][3], fields [points] (flux: [points][3]), and cell data [elements]. For one
- * element at a time: nodal values, coordinates, u and the exact solution: [nodes], [3][nodes],
- * [nodes], [nodes]. */
+/* Points [points][3], fields [points] (flux: [points][3]), and cell data [elements]. For the flux
+ * of one element at a time: values at the nodes and at equispaced points, [nodes]. */
 typedef struct field_arrays {
   sp_numbering *separate; /* the points of a periodic mesh, else NULL */
   sp_lid *by_material;    /* the nodes of field_points if materials share no points, else NULL */
@@ -30,7 +35,7 @@ typedef struct field_arrays {
   int64_t *rank, *tag, *octants, *region;
   const char **names; /* [volume_group_count] */
   char (*numbers)[NUMBER_LENGTH];
-  double *nodal, *coordinates, *local, *exact;
+  double *nodal, *local;
 } field_arrays;
 
 static void free_arrays(field_arrays *arrays) {
@@ -48,9 +53,7 @@ static void free_arrays(field_arrays *arrays) {
   free(arrays->names);
   free(arrays->numbers);
   free(arrays->nodal);
-  free(arrays->coordinates);
   free(arrays->local);
-  free(arrays->exact);
 }
 
 static void equispaced(int order, double *lattice) {
@@ -120,6 +123,8 @@ static sp_status fill_flux(const sp_problem *problem, const sp_space *space, con
   const size_t nodes = sp_element_nodes(order), dofs = (size_t)space->numbering->local;
   double matrix[SP_MAX_NQ * SP_MAX_NQ];
   sp_status status = sp_allocate((size_t)points->count, 3 * sizeof(double), "field", &arrays->flux);
+  if (!status) status = sp_allocate(nodes, sizeof(double), "field", &arrays->nodal);
+  if (!status) status = sp_allocate(nodes, sizeof(double), "field", &arrays->local);
   for (int s = 0; s < 4 && !status; s++)
     status = sp_allocate(dofs, sizeof(double), "field", &arrays->sums[s]);
   SP_TRY(sp_agree(space->mesh->comm, status));
@@ -140,42 +145,100 @@ static sp_status fill_flux(const sp_problem *problem, const sp_space *space, con
   return SP_OK;
 }
 
-static sp_status fill_points(const sp_problem *problem, const sp_space *space, const double *x,
-                             const field_points *points, field_arrays *arrays) {
-  const sp_hexes *hexes = space->mesh->hexes;
-  const sp_lid *dofs = space->numbering->nodes;
-  const int order = space->numbering->order, nq = order + 1;
-  const size_t nodes = sp_element_nodes(order), count = (size_t)points->count;
+/* Shared by the loops over elements. */
+typedef struct filling {
+  const sp_problem *problem;
+  const sp_space *space;
+  const double *x;
+  const sp_lid *nodes; /* of field_points */
+  sp_lid *first;       /* [points], the first element at each */
   double lattice[SP_MAX_NQ], matrix[SP_MAX_NQ * SP_MAX_NQ];
-  SP_TRY(sp_allocate(count, 3 * sizeof(double), "field points", &arrays->points));
-  SP_TRY(sp_allocate(count, sizeof(double), "field", &arrays->u));
-  const bool have_solution = sp_materials_have_solution(&problem->materials);
-  if (have_solution) SP_TRY(sp_allocate(count, sizeof(double), "field", &arrays->error));
-  SP_TRY(sp_allocate(nodes, sizeof(double), "field", &arrays->nodal));
-  SP_TRY(sp_allocate(nodes, 3 * sizeof(double), "field", &arrays->coordinates));
-  SP_TRY(sp_allocate(nodes, sizeof(double), "field", &arrays->local));
-  SP_TRY(sp_allocate(nodes, sizeof(double), "field", &arrays->exact));
-  double *nodal = arrays->nodal, *xyz = arrays->coordinates, *u = arrays->local;
-  equispaced(order, lattice);
-  lattice_matrix(order, matrix);
-  /* Backwards, so that the first element at a point is the last to write it. */
-  for (size_t e = (size_t)hexes->count; e-- > 0;) {
-    const sp_lid *place = &points->nodes[e * nodes];
-    for (size_t n = 0; n < nodes; n++) nodal[n] = x[dofs[e * nodes + n]];
-    sp_tensor_apply(nq, nq, matrix, matrix, matrix, nodal, u);
-    sp_hexes_coordinates(hexes, (sp_lid)e, nq, lattice, xyz);
-    for (size_t n = 0; n < nodes; n++) {
-      arrays->u[place[n]] = u[n];
-      for (size_t d = 0; d < 3; d++) arrays->points[3 * (size_t)place[n] + d] = xyz[d * nodes + n];
+  field_arrays *arrays;
+} filling;
+
+static sp_status clear_first(void *filling_, void *none, size_t begin, size_t end) {
+  const filling *f = filling_;
+  (void)none;
+  for (size_t p = begin; p < end; p++) f->first[p] = SP_LID_MAX;
+  return SP_OK;
+}
+
+static sp_status find_first(void *filling_, void *none, size_t begin, size_t end) {
+  const filling *f = filling_;
+  const size_t nodes = sp_element_nodes(f->space->numbering->order);
+  (void)none;
+  for (size_t n = begin * nodes; n < end * nodes; n++) {
+    const sp_lid e = (sp_lid)(n / nodes);
+    sp_lid *first = &f->first[f->nodes[n]], now = __atomic_load_n(first, __ATOMIC_RELAXED);
+    while (e < now &&
+           !__atomic_compare_exchange_n(first, &now, e, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
-    if (!have_solution) continue;
-    const sp_material *material = sp_materials_of(&problem->materials, hexes, (sp_lid)e);
-    SP_TRY(sp_problem_evaluate(material->solution, nodes,
-                               (const double *[]){xyz, xyz + nodes, xyz + 2 * nodes}, arrays->exact,
-                               NULL, NULL));
-    for (size_t n = 0; n < nodes; n++) arrays->error[place[n]] = u[n] - arrays->exact[n];
   }
   return SP_OK;
+}
+
+/* Values at the nodes of an element, coordinates of its points, u and the exact solution there. */
+typedef struct workspace {
+  double nodal[NODES], xyz[3 * NODES], u[NODES], exact[NODES];
+} workspace;
+
+/* The first element at a point writes it. */
+static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_t end) {
+  const filling *f = filling_;
+  const field_arrays *arrays = f->arrays;
+  const sp_hexes *hexes = f->space->mesh->hexes;
+  const int nq = f->space->numbering->order + 1;
+  const size_t nodes = sp_element_nodes(nq - 1);
+  workspace *w = workspace_;
+  const double *xyz[3] = {w->xyz, w->xyz + nodes, w->xyz + 2 * nodes};
+  for (size_t e = begin; e < end; e++) {
+    const sp_lid *place = &f->nodes[e * nodes], *dofs = &f->space->numbering->nodes[e * nodes];
+    for (size_t n = 0; n < nodes; n++) w->nodal[n] = f->x[dofs[n]];
+    sp_tensor_apply(nq, nq, f->matrix, f->matrix, f->matrix, w->nodal, w->u);
+    sp_hexes_coordinates(hexes, (sp_lid)e, nq, f->lattice, w->xyz);
+    if (arrays->error) {
+      const sp_material *material = sp_materials_of(&f->problem->materials, hexes, (sp_lid)e);
+      SP_TRY(sp_problem_evaluate(material->solution, nodes, xyz, w->exact, NULL, NULL));
+    }
+    for (size_t n = 0; n < nodes; n++) {
+      const size_t p = (size_t)place[n];
+      if (f->first[p] != (sp_lid)e) continue;
+      arrays->u[p] = w->u[n];
+      for (size_t d = 0; d < 3; d++) arrays->points[3 * p + d] = xyz[d][n];
+      if (arrays->error) arrays->error[p] = w->u[n] - w->exact[n];
+    }
+  }
+  return SP_OK;
+}
+
+static sp_status run_filling(filling *f, size_t points) {
+  const int order = f->space->numbering->order;
+  const size_t elements = (size_t)f->space->mesh->hexes->count, nodes = sp_element_nodes(order);
+  equispaced(order, f->lattice);
+  lattice_matrix(order, f->matrix);
+  SP_TRY(sp_loop_over("field points", points, 1, f, clear_first));
+  SP_TRY(sp_loop_over("field points", elements, nodes, f, find_first));
+  return sp_loop_run(&(sp_loop){.what = "field points",
+                                .count = elements,
+                                .chunk = sp_loop_chunk(elements, nodes),
+                                .workspace_bytes = sizeof(workspace),
+                                .context = f,
+                                .compute = fill_some});
+}
+
+static sp_status fill_points(const sp_problem *problem, const sp_space *space, const double *x,
+                             const field_points *points, field_arrays *arrays) {
+  const size_t count = (size_t)points->count;
+  filling f = {
+      .problem = problem, .space = space, .x = x, .nodes = points->nodes, .arrays = arrays};
+  SP_TRY(sp_allocate(count, 3 * sizeof(double), "field points", &arrays->points));
+  SP_TRY(sp_allocate(count, sizeof(double), "field", &arrays->u));
+  if (sp_materials_have_solution(&problem->materials))
+    SP_TRY(sp_allocate(count, sizeof(double), "field", &arrays->error));
+  SP_TRY(sp_allocate(count, sizeof *f.first, "field points", &f.first));
+  const sp_status status = run_filling(&f, count);
+  free(f.first);
+  return status;
 }
 
 static int first_group_of(const sp_hexes *hexes, int volume) {
