@@ -121,11 +121,58 @@ b = 2 0.3 0.5
                                    "boundary.two=dirichlet 3", "boundary.far=dirichlet 7+z", "discretization.order=3"])
         expect_closed(record, f"a volume and its surfaces on {ranks} ranks")
     for arguments, words in ((["boundary.near=neumann 1"], ["group 'near' has faces between elements; expected "
-                                                            "dirichlet there, found neumann"]),
+                                                            "dirichlet or source there, found neumann"]),
                              (["boundary.near=robin 1, 2"], ["found robin"]),
                              (["boundary.near=periodic right"], ["found periodic"])):
         for ranks in (1, 2):
             Run(ranks, ["sandwich.ini", *arguments]).expect_error(ranks, 1, *words)
+
+
+def sources():
+    """Heat in watts through a surface of area 1: a slab, between elements of one, and on both kinds of faces in equal
+    parts; then on deformed elements, where the total is exact, too."""
+    write("heated.ini", f"""[constants]
+Q = 3
+[mesh]
+file = {SANDWICH}
+[problem]
+forcing = 0
+[boundary]
+left = dirichlet 0
+default = neumann 0
+[result]
+through = flux over far
+at = average over near
+""")
+    outside = ["boundary.left=", "boundary.right=dirichlet 0"]
+    for ranks in RANKS:
+        for arguments, terms, results in (
+                (["boundary.right=source 2*Q"], {"left": 6, "right": -6}, {"through": -6, "at": 6}),
+                (["boundary.near=source Q"], {"left": 3, "near": -3}, {"through": 0, "at": 3}),
+                (["boundary.near=source Q", "boundary.right=dirichlet 10"], {"left": 4.75, "near": -3, "right": -1.75},
+                 {"through": -1.75, "at": 4.75}),
+                (["boundary.mixed=source 4", *outside], {"mixed": -4, "right": 4}, {"through": 4, "at": 12})):
+            for more in ["discretization.order=1"], ["discretization.operator=bp3.0", "discretization.order=3"]:
+                record = record_of(ranks, ["heated.ini", *arguments, *more])
+                text = f"{arguments + more} on {ranks} ranks"
+                expect(record, "balance", terms, text)
+                expect(record, "results", results, text)
+                expect_closed(record, text)
+        record = record_of(ranks, ["heated.ini", "boundary.half=source -Q", "boundary.right=robin 2, 1",
+                                   "material.one.kappa=5", "discretization.order=3"])
+        expect(record, "balance", {"half": 3}, f"a half on {ranks} ranks")
+        far = values(record, "results")["through"]
+        expect(record, "balance", {"right": far}, f"a half on {ranks} ranks")
+        record = record_of(ranks, ["mesh.elements=3 2 2", "mesh.map=sine", "discretization.order=3", "problem.forcing=0",
+                                   "boundary.xmin=source 2", "boundary.default=robin 1+x, 0"])
+        expect(record, "balance", {"xmin": -2, "default": 2}, f"a deformed box on {ranks} ranks")
+    for arguments, words in ((["boundary.near=source"], ["boundary.near=source", "expected source Q", "found nothing"]),
+                             (["boundary.near=source x"], ["a finite number", "found 'x'", "neumann"]),
+                             (["boundary.near=source 1/0"], ["boundary.near"]),
+                             (["boundary.default=source 1"], ["expected dirichlet, neumann or robin"]),
+                             (["boundary.two=source 1"], ["for a volume, dirichlet", "'two' and source"])):
+        for ranks in (1, 2):
+            Run(ranks, ["heated.ini", *arguments]).expect_error(ranks, 1, *words)
 
 
 def crossings():
@@ -201,5 +248,5 @@ most = maximum over far
             Run(ranks, ["bar.ini" if len(arguments) == 1 else "blocks.ini", *arguments]).expect_error(ranks, 1, *words)
 
 
-driver.side_by_side([(volumes,), (surfaces,), (crossings,)])
+driver.side_by_side([(volumes,), (surfaces,), (sources,), (crossings,)])
 driver.finish()

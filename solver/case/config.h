@@ -36,7 +36,13 @@
 #include "solver/linear/preconditioner.h"
 
 typedef enum sp_shape { SP_SHAPE_FILE, SP_SHAPE_BOX } sp_shape;
-typedef enum sp_condition { SP_DIRICHLET, SP_NEUMANN, SP_ROBIN, SP_PERIODIC } sp_condition;
+typedef enum sp_condition {
+  SP_DIRICHLET,
+  SP_NEUMANN,
+  SP_ROBIN,
+  SP_PERIODIC,
+  SP_SOURCE
+} sp_condition;
 
 /* A list of integers of any length up to SP_LIST_MOST. */
 enum { SP_LIST_MOST = 16 };
@@ -57,9 +63,9 @@ typedef struct sp_constant_entry {
   sp_formula value;
 } sp_constant_entry;
 
-/* One line of [boundary]: group = condition [formula], group = robin alpha[, formula], or group =
- * periodic partner. Lines keep the order of the file: where two Dirichlet groups meet, the first
- * one listed gives the value.
+/* One line of [boundary]: group = condition [formula], group = robin alpha[, formula], group =
+ * periodic partner, or group = source total. Lines keep the order of the file: where two Dirichlet
+ * groups meet, the first one listed gives the value.
  */
 typedef struct sp_boundary_entry {
   char *group;

@@ -230,6 +230,11 @@ static sp_status set_condition(sp_condition condition, const char *text, const c
   clear_condition(entry);
   entry->condition = condition;
   if (condition == SP_ROBIN) return set_robin(text, where, entry);
+  if (condition == SP_SOURCE && *text == '\0')
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected source Q, the heat that enters there in all, found "
+                   "nothing",
+                   where);
   if (condition != SP_PERIODIC) return set_formula(text, strlen(text), &entry->formula, where);
   if (*text == '\0')
     return sp_fail(SP_ERR_INPUT, "%s: expected periodic GROUP, found no group", where);

@@ -55,7 +55,7 @@ static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes
   return SP_OK;
 }
 
-/* Between elements only dirichlet has a meaning. */
+/* Between elements only dirichlet and source have a meaning. */
 static sp_status check_exterior(const sp_boundary_entry *entry, const char *name,
                                 const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
@@ -63,10 +63,10 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
     if (!sp_group_is_called(&hexes->groups[g], name)) continue;
     for (int s = 0; s < hexes->surface_count; s++)
       if (hexes->groups[g].members[s] && mesh->buried[s])
-        return sp_fail(
-            SP_ERR_INPUT,
-            "%s: group '%s' has faces between elements; expected dirichlet there, found %s",
-            entry->formula.where, name, sp_condition_name(entry->condition));
+        return sp_fail(SP_ERR_INPUT,
+                       "%s: group '%s' has faces between elements; expected dirichlet or source "
+                       "there, found %s",
+                       entry->formula.where, name, sp_condition_name(entry->condition));
   }
   return SP_OK;
 }
@@ -74,7 +74,7 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
 static sp_status check_all_exterior(const sp_config *config, const sp_mesh *mesh) {
   for (int p = 0; p < config->boundary.count; p++) {
     const sp_boundary_entry *entry = &config->boundary.entries[p];
-    if (entry->condition == SP_DIRICHLET) continue;
+    if (entry->condition == SP_DIRICHLET || entry->condition == SP_SOURCE) continue;
     SP_TRY(check_exterior(entry, entry->group, mesh));
     if (entry->partner) SP_TRY(check_exterior(entry, entry->partner, mesh));
   }

@@ -16,9 +16,9 @@ sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *na
                                   const sp_hexes *hexes);
 
 /* Identify the periodic groups of the case. Errors: SP_ERR_INPUT with the line: groups of the case
- * that have faces between elements and are not dirichlet, unknown groups, a group paired with
- * itself, a name that several groups have, and the errors of sp_mesh_identify. After an error the
- * mesh can only be destroyed. Collective over the mesh's communicator. */
+ * that have faces between elements and are neither dirichlet nor source, unknown groups, a group
+ * paired with itself, a name that several groups have, and the errors of sp_mesh_identify. After an
+ * error the mesh can only be destroyed. Collective over the mesh's communicator. */
 sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh);
 
 #endif

@@ -146,10 +146,14 @@ static bool is_own(const side *s, sp_lid e, int f) {
          s->own[surface] == s->number;
 }
 
-/* The condition on face f, NULL if there is none. */
+/* The condition that gives the flux of face f; NULL if there is none, as for a source between
+ * elements. */
 static const sp_boundary_part *condition_of(const side *s, sp_lid e, int f) {
-  const int part = sp_problem_face_part(s->problem, s->space->mesh->hexes, e, f);
-  return part < 0 ? NULL : &s->problem->parts[part];
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const int part = sp_problem_face_part(s->problem, hexes, e, f);
+  const bool is_source = part >= 0 && s->problem->parts[part].condition == SP_NEUMANN &&
+                         !sp_surface_is_exterior(hexes->surfaces[e][f]);
+  return part < 0 || is_source ? NULL : &s->problem->parts[part];
 }
 
 /* Fill w, W and D, and add the derivatives of S to the flux. */

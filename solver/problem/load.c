@@ -222,7 +222,9 @@ static sp_status add_face(const assembly *s, sp_lid e, int f, const sp_boundary_
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
   const sp_material *material = sp_materials_of(&s->problem->materials, mesh->hexes, e);
   SP_TRY(evaluate_flux(material, part, points, xyz, w));
-  for (int q = 0; q < points; q++) *given += flux[q];
+  /* A face between elements is that of a source and counts half from each side. */
+  const double share = sp_surface_is_exterior(mesh->hexes->surfaces[e][f]) ? 1 : 0.5;
+  for (int q = 0; q < points; q++) *given += w->f[q] *= share;
   sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, w->values);
   sp_face_nodes(s->order, f, indices);
   for (int j = 0; j < nq; j++)
@@ -241,7 +243,8 @@ static sp_status add_faces(const assembly *s, sp_lid e, workspace *w, double *lo
   const sp_hexes *hexes = s->space->mesh->hexes;
   for (int f = 0; f < SP_FACES; f++) {
     const int part = sp_problem_face_part(s->problem, hexes, e, f);
-    const int surface = hexes->surfaces[e][f] >= 0 ? hexes->surfaces[e][f] : s->surfaces - 1;
+    const int named = sp_surface_of(hexes->surfaces[e][f]);
+    const int surface = named >= 0 ? named : s->surfaces - 1;
     if (part >= 0 && (s->problem->parts[part].condition == SP_NEUMANN ||
                       s->problem->parts[part].condition == SP_ROBIN))
       SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, &given[surface]));

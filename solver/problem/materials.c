@@ -54,26 +54,39 @@ static sp_status fail_mass(const sp_config *config, const sp_formula *formula, c
                  sp_operator_name(config->discretization.operator_kind), name);
 }
 
+sp_status sp_source_parse(const sp_config *config, const sp_formula *source, double *total) {
+  const double origin = 0;
+  sp_expression *formula;
+  SP_TRY(sp_expression_parse(source->text, source->where, config->scope, &formula));
+  const bool constant = sp_expression_is_constant(formula);
+  const sp_status status = sp_expression_evaluate(formula, 1, &origin, &origin, &origin, total);
+  sp_expression_destroy(&formula);
+  SP_TRY(status);
+  if (constant && isfinite(*total)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected a finite number, the total of the source, found '%s'; a formula of "
+                 "x, y and z is a forcing or, on a surface, neumann",
+                 source->where, source->text);
+}
+
+sp_status sp_source_divide(const sp_config *config, const char *where, double total, double measure,
+                           sp_expression **density) {
+  char *text = NULL;
+  SP_TRY(sp_format(&text, "%.17g", total / measure));
+  const sp_status status = sp_expression_parse(text, where, config->scope, density);
+  free(text);
+  return status;
+}
+
 /* Read a source, which replaces a forcing. */
 static sp_status parse_source(const sp_config *config, const sp_formula *source,
                               const sp_formula *forcing, sp_material *m) {
-  const double origin = 0;
-  sp_expression *formula;
   if (!sp_operator_rows[config->discretization.operator_kind].has_stiffness)
     return fail_mass(config, source, "source");
   if (forcing->text)
     return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
                    source->where, forcing->where);
-  SP_TRY(sp_expression_parse(source->text, source->where, config->scope, &formula));
-  const bool constant = sp_expression_is_constant(formula);
-  const sp_status status = sp_expression_evaluate(formula, 1, &origin, &origin, &origin, &m->total);
-  sp_expression_destroy(&formula);
-  SP_TRY(status);
-  if (!constant || !isfinite(m->total))
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: expected a finite number, the integral of f, found '%s'; a formula of x, y "
-                   "and z is a forcing",
-                   source->where, source->text);
+  SP_TRY(sp_source_parse(config, source, &m->total));
   m->source = source;
   m->forcing = NULL;
   return SP_OK;
@@ -321,14 +334,10 @@ static sp_status make_forcing(const sp_config *config, const double *measures,
   bool used = !common;
   for (int m = 0; m < materials->count; m++) {
     sp_material *material = &materials->list[m];
-    char *text = NULL;
     if (!material->source || material->elements == 0) continue;
     used = used || material->source == common;
-    SP_TRY(sp_format(&text, "%.17g", material->total / measures[m]));
-    const sp_status status =
-        sp_expression_parse(text, material->source->where, config->scope, &material->forcing);
-    free(text);
-    SP_TRY(status);
+    SP_TRY(sp_source_divide(config, material->source->where, material->total, measures[m],
+                            &material->forcing));
   }
   if (used) return SP_OK;
   return sp_fail(SP_ERR_INPUT,

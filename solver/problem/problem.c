@@ -1,10 +1,16 @@
 #include "solver/problem/problem.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "io/threads.h"
+#include "mesh/geometry.h"
+#include "operators/counts.h"
+#include "operators/reduction.h"
 #include "solver/problem/boundary.h"
 #include "solver/problem/groups.h"
+
+enum { FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
 
 static sp_status parse(const sp_config *config, const sp_formula *formula, sp_expression **out) {
   return formula->text ? sp_expression_parse(formula->text, formula->where, config->scope, out)
@@ -15,6 +21,7 @@ static sp_status parse_part(const sp_config *config, const sp_problem *problem,
                             const sp_boundary_entry *entry, sp_boundary_part *part) {
   *part = (sp_boundary_part){.group = entry->group, .condition = entry->condition};
   if (entry->condition == SP_PERIODIC) return SP_OK;
+  if (entry->condition == SP_SOURCE) return sp_source_parse(config, &entry->formula, &part->total);
   SP_TRY(parse(config, &entry->alpha, &part->alpha));
   SP_TRY(parse(config, &entry->formula, &part->formula));
   if (!part->formula && !sp_materials_have_solution(&problem->materials))
@@ -172,6 +179,48 @@ static sp_status fail_default(sp_status status, const sp_mesh *mesh, const sp_pr
                  (long long)mesh->unnamed_faces, names[0] ? ", the others in " : "", names);
 }
 
+/* Add the area of a face, as the load vector integrates over it. */
+static void add_area(const sp_problem *problem, const sp_hexes *hexes, int order, sp_lid e, int f,
+                     double *area) {
+  double xyz[3 * FACE_POINTS], normal[3 * FACE_POINTS];
+  const sp_rule *rule = sp_operator_rule(problem->kind, order);
+  const int n = rule->n * rule->n;
+  const double share = sp_surface_is_exterior(hexes->surfaces[e][f]) ? 1 : 0.5;
+  sp_geometry_face(hexes, e, f, rule, xyz, normal);
+  for (int q = 0; q < n; q++)
+    *area += share * hypot(hypot(normal[q], normal[n + q]), normal[2 * n + q]);
+}
+
+/* Make fluxes of sources. */
+static sp_status make_sources(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
+  double *areas;
+  sp_reduction *reduction = NULL;
+  const int parts = problem->part_count, order = config->discretization.order;
+  bool some = false;
+  for (int p = 0; p < parts; p++) some = some || problem->parts[p].condition == SP_SOURCE;
+  if (!some) return SP_OK;
+  sp_status status = sp_allocate((size_t)parts, sizeof *areas, "sources", &areas);
+  SP_TRY(sp_agree(mesh->comm, status));
+  for (sp_lid n = 0; n < problem->outer_count; n++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int part = sp_problem_face_part(problem, mesh->hexes, problem->outer[n], f);
+      if (part >= 0 && problem->parts[part].condition == SP_SOURCE)
+        add_area(problem, mesh->hexes, order, problem->outer[n], f, &areas[part]);
+    }
+  status = sp_reduction_create(mesh->comm, &reduction);
+  for (int p = 0; p < parts && !status; p++)
+    if (problem->parts[p].condition == SP_SOURCE) {
+      status = sp_reduction_sum(reduction, 1, &areas[p], SP_OK);
+      if (!status)
+        status = sp_source_divide(config, problem->parts[p].group, problem->parts[p].total,
+                                  areas[p], &problem->parts[p].formula);
+      problem->parts[p].condition = SP_NEUMANN;
+    }
+  sp_reduction_destroy(&reduction);
+  free(areas);
+  return sp_agree(mesh->comm, status);
+}
+
 /* Check that every line has faces, and that the default has data if it has faces. */
 static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
   sp_gid *faces;
@@ -224,6 +273,7 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
   if (!status) status = sp_materials_count(config, mesh, &problem->materials);
   if (!status && sp_operator_rows[problem->kind].has_boundary)
     status = check_faces(config, mesh, problem);
+  if (!status) status = make_sources(config, mesh, problem);
   status = sp_agree(mesh->comm, status);
   if (status)
     sp_problem_destroy(&problem);
