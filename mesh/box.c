@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "io/threads.h"
-#include "mesh/partition.h"
 
 const char *const sp_map_names[] = {
     [SP_MAP_NONE] = "none", [SP_MAP_SINE] = "sine", [SP_MAP_KERSHAW] = "kershaw", NULL};
@@ -67,8 +66,8 @@ static sp_gid vertex_number(const sp_box *box, const int ijk[3]) {
   return ijk[0] + nx * (ijk[1] + ny * (sp_gid)ijk[2]);
 }
 
-static void vertex_point(const sp_box *box, const int ijk[3], double point[3]) {
-  for (int d = 0; d < 3; d++) point[d] = (double)ijk[d] / box->elements[d];
+void sp_box_point(const sp_box *box, const double index[3], double point[3]) {
+  for (int d = 0; d < 3; d++) point[d] = index[d] / box->elements[d];
   sp_box_deform(box, point);
   for (int d = 0; d < 3; d++) point[d] = box->lower[d] + (box->upper[d] - box->lower[d]) * point[d];
 }
@@ -166,7 +165,7 @@ static double *vertex_of(const planes *p, int upper, int i, int j) {
 static void fill_plane(const planes *p, int upper, int k) {
   for (int j = p->brick->first[1]; j <= p->brick->last[1]; j++)
     for (int i = p->brick->first[0]; i <= p->brick->last[0]; i++)
-      vertex_point(p->box, (const int[3]){i, j, k}, vertex_of(p, upper, i, j));
+      sp_box_point(p->box, (const double[3]){i, j, k}, vertex_of(p, upper, i, j));
 }
 
 /* The upper plane becomes the lower one. */
@@ -243,9 +242,9 @@ static sp_status fill_elements(const sp_box *box, const sp_brick *brick, const r
                                 .compute = fill_layers});
 }
 
-/* Find this rank's brick. Directions in which elements are strongly coupled, as in mesh/columns.h,
+/* Directions in which elements are strongly coupled, as in mesh/columns.h,
  * are not cut if the others have enough elements for the ranks: the strongest one first. */
-static sp_status divide(const sp_box *box, int size, int rank, sp_brick *brick) {
+sp_status sp_box_brick(const sp_box *box, int size, int rank, sp_brick *brick) {
   int units[3]; /* elements, or columns of them, per direction */
   double width[3], widest = 0, narrowest = INFINITY, count = 1;
   for (int d = 0; d < 3; d++) {
@@ -276,7 +275,7 @@ static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   sp_brick brick;
-  SP_TRY(divide(box, size, rank, &brick));
+  SP_TRY(sp_box_brick(box, size, rank, &brick));
   double count = 1; /* the product of three ints may overflow an integer */
   for (int d = 0; d < 3; d++) count *= brick.last[d] - brick.first[d];
   SP_TRY(sp_hexes_create(count < 9e15 ? (sp_gid)count : INT64_MAX, 1, SP_FACES, SP_FACES, out));

@@ -5,6 +5,7 @@
 #define SP_MESH_BOX_H
 
 #include "mesh/hexes.h"
+#include "mesh/partition.h"
 
 /* Deformations of the box, see sp_box_deform. */
 typedef enum sp_map { SP_MAP_NONE, SP_MAP_SINE, SP_MAP_KERSHAW } sp_map;
@@ -40,6 +41,13 @@ typedef struct sp_box {
  * elements (the message names the nearest planes), or if two regions overlap. Collective over
  * `comm`. */
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
+
+/* The brick of `rank` among `size` ranks, as above. Errors: SP_ERR_INPUT if there are more ranks
+ * than elements. Local. */
+sp_status sp_box_brick(const sp_box *box, int size, int rank, sp_brick *brick);
+
+/* The point of the box at index[3] elements from its lower corner, deformed. Local. */
+void sp_box_point(const sp_box *box, const double index[3], double point[3]);
 
 /* Deform a point of the unit cube in place, by the map, epsilon and step of `box`.
  *

@@ -2,13 +2,8 @@
 
 #include <math.h>
 
-/* Numbers of vertices, edges and faces: on this rank, and shared, once per other rank. */
-typedef struct census {
-  double local[3], shared[3];
-} census;
-
-static void take_census(const sp_topology *topology, census *c) {
-  *c = (census){0};
+static void take_census(const sp_topology *topology, sp_census *c) {
+  *c = (sp_census){.elements = topology->elements};
   for (int kind = 0; kind < 3; kind++) {
     const sp_lid first = topology->start[kind], end = topology->start[kind + 1];
     c->local[kind] = end - first;
@@ -28,17 +23,21 @@ static double parts_of(const double entities[3], double m) {
   return nodes_on(entities, m) + entities[1] * m + entities[2] * (2 * m * (m - 1) + m * m);
 }
 
-void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes) {
-  const double elements = topology->elements, m = ldexp(1, refinements), degree = order * m;
-  census c;
-  take_census(topology, &c);
+void sp_sizes_of(const sp_census *c, int refinements, int order, sp_sizes *sizes) {
+  const double m = ldexp(1, refinements), degree = order * m;
   /* Within an element: (m - 1)^3 vertices, 3 m (m - 1)^2 edges, 3 m^2 (m - 1) faces. */
   const double inside = (m - 1) * ((m - 1) * (m - 1) + 3 * m * (m - 1) + 3 * m * m);
-  *sizes = (sp_sizes){.elements = elements * m * m * m,
-                      .entities = parts_of(c.local, m) + elements * inside,
-                      .dofs = nodes_on(c.local, degree) + elements * pow(degree - 1, 3),
-                      .shared = nodes_on(c.shared, degree),
-                      .sharers = parts_of(c.shared, m)};
+  *sizes = (sp_sizes){.elements = c->elements * m * m * m,
+                      .entities = parts_of(c->local, m) + c->elements * inside,
+                      .dofs = nodes_on(c->local, degree) + c->elements * pow(degree - 1, 3),
+                      .shared = nodes_on(c->shared, degree),
+                      .sharers = parts_of(c->shared, m)};
+}
+
+void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes) {
+  sp_census c;
+  take_census(topology, &c);
+  sp_sizes_of(&c, refinements, order, sizes);
 }
 
 sp_status sp_sizes_check(const sp_sizes *sizes, const char *where) {

@@ -11,6 +11,15 @@
 #include "mesh/topology.h"
 
 /* Doubles, because counts may exceed any integer type; exact up to 2^53. */
+
+/* A part of a mesh, of one rank. */
+typedef struct sp_census {
+  double elements;
+  double local[3];   /* vertices, edges and faces */
+  double shared[3];  /* the same, once per other part that has them */
+  double neighbours; /* other parts that have some of them; only in sp_parts (mesh/parts.h) */
+} sp_census;
+
 typedef struct sp_sizes {
   double elements;
   double entities; /* vertices, edges and faces */
@@ -19,9 +28,10 @@ typedef struct sp_sizes {
   double sharers;  /* shared vertices, edges and faces, counted likewise */
 } sp_sizes;
 
-/* The sizes after `refinements` refinements of the mesh with this topology, at degree `order`.
- * Local.
- */
+/* The sizes after `refinements` refinements of a part, at degree `order`. Local. */
+void sp_sizes_of(const sp_census *census, int refinements, int order, sp_sizes *sizes);
+
+/* The same of this rank's part, which has this topology. Local. */
 void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes);
 
 /* Check that this rank's counts fit sp_lid. Errors: SP_ERR_INPUT with the count that does not; the

@@ -26,6 +26,11 @@ typedef struct sp_exchange_plan {
   const sp_lid *target, *source_start, *sources;
 } sp_exchange_plan;
 
+/* What a rank sends. */
+typedef struct sp_traffic {
+  double messages, bytes;
+} sp_traffic;
+
 /* Buffers for the DOFs that `numbering` shares; it may be destroyed afterwards. The caller destroys
  * *out. Collective over `comm`, which must outlive it. */
 sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_exchange **out);

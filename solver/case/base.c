@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/box.h"
 #include "mesh/mesh.h"
 #include "mesh/gmsh.h"
 #include "mesh/refine.h"
@@ -35,6 +34,17 @@ static sp_status check_size(MPI_Comm comm, const sp_config *config, double eleme
                    config->mesh.where, elements, config->discretization.order, dofs / ranks,
                    (double)SP_LID_MAX);
   return SP_OK;
+}
+
+sp_box sp_case_box(const sp_config *config) {
+  sp_box box = {
+      .map = config->mesh.map, .epsilon = config->mesh.epsilon, .step = config->mesh.step};
+  for (int d = 0; d < 3; d++) {
+    box.elements[d] = config->mesh.elements[d];
+    box.lower[d] = config->mesh.lower[d];
+    box.upper[d] = config->mesh.upper[d];
+  }
+  return box;
 }
 
 /* Make the box with the regions of the case. */
@@ -78,13 +88,7 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config, s
     SP_TRY(read_file(workers, config, &hexes));
     scale(config->mesh.scale, hexes);
   } else {
-    sp_box box = {
-        .map = config->mesh.map, .epsilon = config->mesh.epsilon, .step = config->mesh.step};
-    for (int d = 0; d < 3; d++) {
-      box.elements[d] = config->mesh.elements[d];
-      box.lower[d] = config->mesh.lower[d];
-      box.upper[d] = config->mesh.upper[d];
-    }
+    sp_box box = sp_case_box(config);
     SP_TRY(check_size(comm, config, (double)box.elements[0] * box.elements[1] * box.elements[2]));
     SP_TRY(make_box(comm, config, &box, &hexes));
   }

@@ -3,6 +3,7 @@
 #define SP_SOLVER_CASE_BASE_H
 
 #include "io/terminal.h"
+#include "mesh/box.h"
 #include "mesh/mesh.h"
 #include "solver/case/config.h"
 #include "solver/run/profile.h"
@@ -15,6 +16,9 @@ typedef struct sp_case_base {
   const sp_platform *platform;
   sp_mesh *mesh;
 } sp_case_base;
+
+/* The box of a case without a mesh file, without its regions. Local. */
+sp_box sp_case_box(const sp_config *config);
 
 /* Read or make the mesh that `config` names, with its refinements; add the time to `profile`. The
  * caller destroys *base. Errors: those of the mesh. Collective over workers->comm, like the

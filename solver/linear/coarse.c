@@ -26,6 +26,7 @@ struct sp_coarse {
   sp_coarse_kind kind;
   sp_precision precision;
   size_t dofs;
+  sp_gid total; /* rows on all ranks */
   sp_free_rows
       rows; /* of all ranks, if every rank has them; its matrix is freed in sp_coarse_complete */
   /* With hypre. */
@@ -60,6 +61,20 @@ static bool is_host(const sp_backend *backend) {
 
 int sp_coarse_direct_most(const sp_backend *backend) {
   return is_host(backend) ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
+}
+
+bool sp_coarse_has_all_rows(const sp_backend *backend, sp_coarse_kind kind, int ranks,
+                            double rows) {
+  const int few = kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
+  return ranks == 1 || !is_host(backend) || rows <= few || !sp_boomer_hypre();
+}
+
+sp_traffic sp_coarse_traffic(const sp_backend *backend, sp_coarse_kind kind, sp_precision precision,
+                             int ranks, double rows, double neighbours, double shared) {
+  const double others = ranks - 1;
+  if (!sp_coarse_has_all_rows(backend, kind, ranks, rows))
+    return (sp_traffic){neighbours, shared * sizeof(double)};
+  return (sp_traffic){others, others * rows / ranks * (double)sp_precision_bytes(precision)};
 }
 
 /* ---- hypre ---- */
@@ -289,7 +304,7 @@ static sp_gid count_rows(const sp_operator_setup *setup) {
 
 static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
                         const sp_constants *constants) {
-  const sp_gid rows = count_rows(setup);
+  const sp_gid rows = c->total = count_rows(setup);
   const sp_backend *backend = c->space->platform->backend;
   const int most = sp_coarse_direct_most(backend);
   if (c->kind == SP_COARSE_DIRECT && rows > most)
@@ -297,12 +312,11 @@ static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
                    "solver.coarse = direct: the coarsest problem has %lld rows, but this device "
                    "allows at most %d; use amg",
                    (long long)rows, most);
-  const bool few = rows <= (c->kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST);
   int ranks;
   MPI_Comm_size(c->space->platform->comm, &ranks);
-  return ranks > 1 && is_host(backend) && !few && sp_boomer_hypre()
-             ? create_hypre(c, setup, constants)
-             : create_with_all_rows(c, setup, constants);
+  return sp_coarse_has_all_rows(backend, c->kind, ranks, (double)rows)
+             ? create_with_all_rows(c, setup, constants)
+             : create_hypre(c, setup, constants);
 }
 
 static void describe(sp_coarse *c) {
@@ -371,6 +385,10 @@ sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const sp_vector *b, sp
 
 bool sp_coarse_only_queues(const sp_coarse *coarse) {
   return coarse->amg && (!coarse->gather || coarse->resident);
+}
+
+double sp_coarse_rows(const sp_coarse *coarse) {
+  return (double)coarse->total;
 }
 
 const char *sp_coarse_describe(const sp_coarse *coarse) {

@@ -36,6 +36,15 @@ const char *sp_coarse_hypre(void);
  * possible. Up to there SP_COARSE_AUTO takes it on a device. Local. */
 int sp_coarse_direct_most(const sp_backend *backend);
 
+/* True if every rank has all rows, false if they are hypre's. Local. */
+bool sp_coarse_has_all_rows(const sp_backend *backend, sp_coarse_kind kind, int ranks, double rows);
+
+/* Return what a rank sends in one solution; it shares `shared` DOFs with `neighbours` ranks. With
+ * all rows on every rank each rank has as many of them; hypre's own messages are not counted.
+ * Local. */
+sp_traffic sp_coarse_traffic(const sp_backend *backend, sp_coarse_kind kind, sp_precision precision,
+                             int ranks, double rows, double neighbours, double shared);
+
 /* Start the solver for a system of order 1; only its space is used afterwards. `kind` is not
  * SP_COARSE_CHEBYSHEV. Vectors have `precision`. With several threads the set-up
  * of the levels continues in the background until sp_coarse_complete. The caller destroys *out.
@@ -58,6 +67,9 @@ sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const sp_vector *
 
 /* True if sp_coarse_apply only queues work, so that it can be recorded. Local. */
 bool sp_coarse_only_queues(const sp_coarse *coarse);
+
+/* Rows on all ranks, without constrained DOFs. Local. */
+double sp_coarse_rows(const sp_coarse *coarse);
 
 /* Describe the solver: "algebraic multigrid (3 levels), 35937 rows". Local. */
 const char *sp_coarse_describe(const sp_coarse *coarse);

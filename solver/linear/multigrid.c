@@ -113,6 +113,39 @@ static sp_status apply(sp_preconditioner *self, double norm, const sp_vector *r,
   return sp_first_failure(status, sp_vector_convert(ldexp(1, exponent), &fine->x, z));
 }
 
+/* A smoothing of degree k applies A k times, from zero k - 1 times, and S k times; the sum over
+ * ranks of a diagonal S is in D^-1. Each transfer sums once on the level that it ends on. */
+sp_traffic sp_multigrid_traffic(const sp_multigrid_options *o, int index, double neighbours,
+                                double shared) {
+  const bool last = index + 1 == o->levels;
+  const bool schwarz = o->smoother == SP_SMOOTHER_SCHWARZ && o->orders[index] > 1;
+  const int k = o->degree;
+  int sums = index > 0;
+  if (!last) sums += 2 * k + 2 * k * schwarz + 1; /* with the residual, and the way back */
+  if (last && o->coarse == SP_COARSE_CHEBYSHEV) sums += k - 1 + k * schwarz;
+  return (sp_traffic){sums * neighbours,
+                      sums * shared * (double)sp_precision_bytes(precision_of(o))};
+}
+
+/* The most that a rank sends on a level. Collective. */
+static sp_traffic find_traffic(const multigrid *m, int index) {
+  const sp_space *space = m->levels[index].space;
+  const sp_exchange_plan plan = sp_exchange_plan_of(space->exchange);
+  sp_traffic t =
+      sp_multigrid_traffic(&m->options, index, plan.neighbours, plan.start[plan.neighbours]);
+  if (m->coarse && index + 1 == m->options.levels) {
+    int ranks;
+    MPI_Comm_size(space->platform->comm, &ranks);
+    const sp_traffic more = sp_coarse_traffic(space->platform->backend, m->options.coarse,
+                                              m->precision, ranks, (double)space->numbering->global,
+                                              plan.neighbours, plan.start[plan.neighbours]);
+    t.messages += more.messages;
+    t.bytes += more.bytes;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &t, 2, MPI_DOUBLE, MPI_MAX, space->platform->comm);
+  return t;
+}
+
 static sp_status time_levels(sp_preconditioner *self, sp_level_time times[SP_LEVELS_MOST],
                              int *count) {
   multigrid *m = (multigrid *)self;
@@ -132,9 +165,11 @@ static sp_status time_levels(sp_preconditioner *self, sp_level_time times[SP_LEV
   const int levels = m->options.levels;
   for (int i = 0; i < levels; i++) seconds[i] = m->levels[i].seconds / (double)m->cycles;
   MPI_Allreduce(MPI_IN_PLACE, seconds, levels, MPI_DOUBLE, MPI_MAX, p->comm);
-  for (int i = 0; i < levels; i++)
-    times[(*count)++] =
-        (sp_level_time){m->options.orders[i], m->levels[i].space->numbering->global, seconds[i]};
+  for (int i = 0; i < levels; i++) {
+    const sp_traffic t = find_traffic(m, i);
+    times[(*count)++] = (sp_level_time){m->options.orders[i], m->levels[i].space->numbering->global,
+                                        seconds[i], t.messages, t.bytes};
+  }
   return SP_OK;
 }
 

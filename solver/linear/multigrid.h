@@ -84,6 +84,12 @@ bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, sp_operator_ki
 sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_options *options,
                                   sp_system *systems[]);
 
+/* Return what a rank sends in a cycle on level `index` of the options, which are without auto: it
+ * shares `shared` DOFs with `neighbours` other ranks, counted once per rank (operators/exchange.h).
+ * What the coarse solver sends is sp_coarse_traffic's. Local. */
+sp_traffic sp_multigrid_traffic(const sp_multigrid_options *options, int index, double neighbours,
+                                double shared);
+
 /* Start the coarse solver on the last system; *out is NULL if the options smooth there instead. On
  * a device its set-up continues in the background (coarse.h). Errors: those of
  * sp_coarse_create. Collective. */

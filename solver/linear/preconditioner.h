@@ -27,8 +27,9 @@ extern const char *const sp_preconditioner_names[];
 /* Size and time of one level of a preconditioner with several. */
 typedef struct sp_level_time {
   int order;
-  int64_t dofs;   /* over all ranks */
-  double seconds; /* per application of B, on the slowest rank */
+  int64_t dofs;           /* over all ranks */
+  double seconds;         /* per application of B, on the slowest rank */
+  double messages, bytes; /* that a rank sends per application, at most */
 } sp_level_time;
 enum { SP_LEVELS_MOST = 32 };
 

@@ -10,19 +10,17 @@
 #endif
 
 #include "io/team.h"
-#include "mesh/coarsen.h"
 #include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
-#include "operators/separable.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/quantities.h"
 #include "solver/case/base.h"
 #include "solver/run/initial.h"
 #include "solver/run/answers.h"
-#include "solver/run/memory.h"
 #include "solver/run/outputs.h"
+#include "solver/run/plan.h"
 #include "solver/run/precondition.h"
 #include "solver/run/report.h"
 
@@ -54,92 +52,25 @@ static double libraries(const sp_config *config) {
   return 2e6 + (config->output.log[0] ? 2e6 : 0) + (parallel_files ? 4e6 : 0);
 }
 
-/* What describes a level of multigrid, and its mesh with refinements to come. */
-typedef struct outline {
-  sp_geometry_facts facts;
-  sp_geometry_kind geometry;
-  const sp_mesh *mesh;
-  sp_mesh *own_mesh; /* the same if it is a coarser one, else NULL */
-  int refine;
-} outline;
-
-/* Add level `index`. */
-static sp_status add_level(const outline *o, int index, bool coarser, sp_memory_case *c) {
-  sp_memory_level *l = &c->levels[index];
-  sp_geometry_facts facts = o->facts;
-  const char *reason;
-  facts.order = c->multigrid.orders[index];
-  facts.by_element = facts.by_element || coarser;
-  *l = (sp_memory_level){.kind = facts.kind, .order = facts.order, .coarser = coarser};
-  sp_sizes_count(o->mesh->topology, o->refine, facts.order, &l->sizes);
-  return sp_geometry_choose(c->backend, &facts, o->geometry, &l->geometry, &reason);
+static bool is_box(const sp_config *config) {
+  return config->mesh.shape != SP_SHAPE_FILE;
 }
 
-/* Go to the next coarser mesh: undo a refinement, or coarsen. A refined box with weak directions
- * counts as if it had none, which predicts too much. Collective. */
-static sp_status coarsen(outline *o, bool *found) {
-  sp_mesh *coarser;
-  if (o->refine > 0) {
-    bool strong[3];
-    SP_TRY(sp_mesh_strong_directions(o->mesh, strong));
-    *found = strong[0] && strong[1] && strong[2];
-    o->refine -= *found;
-    return SP_OK;
-  }
-  SP_TRY(sp_mesh_coarser(o->mesh, &coarser));
-  *found = coarser != NULL;
-  if (!coarser) return SP_OK;
-  sp_mesh_destroy(&o->own_mesh);
-  o->mesh = o->own_mesh = coarser;
-  return SP_OK;
+/* Divide the refined mesh among `ranks` ranks. */
+static sp_status divide(const sp_config *config, const sp_mesh *mesh, int ranks, sp_parts **out) {
+  const sp_periodic_pair *pairs;
+  const int count = sp_periodic_pairs(mesh->periodic, &pairs);
+  bool periodic[3] = {false};
+  if (!is_box(config)) return sp_parts_of_mesh(mesh, config->mesh.refine, ranks, out);
+  for (int p = 0; p < count; p++) periodic[pairs[p].groups[0] / 2] = true;
+  const sp_box box = sp_case_box(config);
+  return sp_parts_of_box(&box, periodic, config->mesh.refine, ranks, out);
 }
 
-/* DOFs of the last level. Copies of shared DOFs count more than once: a few per cent. */
-static void count_rows(MPI_Comm comm, sp_memory_case *c) {
-  c->rows = c->levels[c->multigrid.levels - 1].sizes.dofs;
-  MPI_Allreduce(MPI_IN_PLACE, &c->rows, 1, MPI_DOUBLE, MPI_SUM, comm);
-}
-
-/* Add levels as sp_levels_create does. */
-static sp_status add_levels(outline *o, sp_memory_case *c) {
-  sp_multigrid_options *options = &c->multigrid;
-  const int orders = options->levels, smoothed = sp_multigrid_smoothed(options);
-  bool found;
-  for (int i = 1; i < smoothed; i++) SP_TRY(add_level(o, i, false, c));
-  options->levels = smoothed;
-  count_rows(o->mesh->comm, c);
-  while (sp_multigrid_wants_mesh(options, o->facts.kind, c->levels[0].is_tensor, c->rows)) {
-    SP_TRY(coarsen(o, &found));
-    if (!found) break;
-    options->orders[options->levels] = 1;
-    SP_TRY(add_level(o, options->levels++, true, c));
-    count_rows(o->mesh->comm, c);
-  }
-  if (options->levels >= orders) return SP_OK;
-  options->levels = orders;
-  return add_level(o, orders - 1, false, c);
-}
-
-/* Describe multigrid: its options, and operator, geometry and sizes of its levels. */
-static sp_status describe_levels(const sp_config *config, const sp_mesh *mesh,
-                                 const sp_precondition_facts *facts, bool is_tensor,
-                                 sp_memory_case *c) {
-  sp_extents extents;
-  sp_multigrid_options *options = &c->multigrid;
-  outline o = {facts->op, config->discretization.geometry, mesh, NULL, config->mesh.refine};
-  o.facts.kind = sp_operator_rows[facts->op.kind].has_stiffness ? SP_BP35 : SP_MASS;
-  sp_precondition_options(config, facts->op.order, options);
-  SP_TRY(sp_multigrid_check(facts->op.order, options));
-  SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement hardly changes the stretch */
-  if (options->smoother == SP_SMOOTHER_AUTO && is_tensor) options->smoother = SP_SMOOTHER_SCHWARZ;
-  sp_multigrid_decide(facts->backend, &extents, options);
-  const sp_status status = add_levels(&o, c);
-  sp_mesh_destroy(&o.own_mesh);
-  return status;
-}
-
+/* Describe the operator and the preconditioner of a case with so many elements. */
 static sp_status describe_operator(const sp_config *config, const sp_case_base *base,
-                                   const sp_problem *problem, sp_memory_case *c) {
+                                   const sp_problem *problem, double elements,
+                                   sp_precondition_facts *facts, sp_memory_case *c) {
   const int order = config->discretization.order;
   const sp_materials *materials = &problem->materials;
   const bool kappa = sp_materials_have_kappa(materials);
@@ -152,10 +83,8 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
                                 .map_order = base->mesh->hexes->map_order,
                                 .coefficients = kappa || lambda,
                                 .by_element = by_element};
-  const double elements = (double)base->mesh->global_elements * pow(8, config->mesh.refine);
-  sp_precondition_facts facts;
   const char *reason;
-  SP_TRY(sp_precondition_facts_find(&op, base->platform->backend, base->mesh, elements, &facts));
+  SP_TRY(sp_precondition_facts_find(&op, base->platform->backend, base->mesh, elements, facts));
   *c = (sp_memory_case){.backend = base->platform->backend,
                         .threads = sp_team_size(),
                         .map_order = op.map_order,
@@ -163,30 +92,53 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
                                         (by_element ? 1 : (int)sp_rule_points(rule)),
                         .null_space =
                             sp_operator_rows[op.kind].has_stiffness && !problem->has_dirichlet,
-                        .preconditioner = sp_precondition_choose(config, &facts, &reason),
+                        .preconditioner = sp_precondition_choose(config, facts, &reason),
                         .levels[0] = {.kind = op.kind, .order = order, .is_tensor = is_tensor}};
   /* Coordinates, u, error, flux. */
   if (config->output.field[0])
     c->field_columns = 4 + sp_materials_have_solution(materials) + 3 * config->output.flux;
   c->flux = config->output.flux;
   sp_memory_level *level = &c->levels[0];
-  sp_sizes_count(base->mesh->topology, config->mesh.refine, order, &level->sizes);
-  SP_TRY(sp_geometry_choose(facts.backend, &op, config->discretization.geometry, &level->geometry,
+  SP_TRY(sp_geometry_choose(facts->backend, &op, config->discretization.geometry, &level->geometry,
                             &reason));
-  c->one_sweep = sp_precondition_prefers_fused_cg(c->preconditioner, &facts, level->geometry);
-  if (c->preconditioner != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
-  return describe_levels(config, base->mesh, &facts, is_tensor, c);
+  c->one_sweep = sp_precondition_prefers_fused_cg(c->preconditioner, facts, level->geometry);
+  return SP_OK;
 }
 
-/* Check the part of a case that needs no refined mesh. */
-static sp_status check_case(const sp_config *config, const sp_case_base *base, sp_memory_case *c) {
+/* Check the counts of the first level against their types. */
+static sp_status check_sizes(const sp_config *config, const sp_plan *plan) {
+  for (int r = 0; r < plan->ranks; r++) {
+    const sp_sizes *s = &plan->parts[0][r].sizes;
+    SP_TRY(sp_sizes_check(s, config->mesh.where));
+    if (plan->memory.backend != &sp_backend_host)
+      SP_TRY(sp_operator_device_numbers(config->discretization.order, s->elements, s->dofs));
+  }
+  return SP_OK;
+}
+
+static sp_status describe(const sp_config *config, const sp_case_base *base,
+                          const sp_problem *problem, int ranks, sp_plan *plan) {
+  sp_precondition_facts facts;
+  sp_parts *parts;
+  SP_TRY(divide(config, base->mesh, ranks, &parts));
+  const double elements = ldexp(parts->all.elements, 3 * parts->refinements);
+  sp_status status = describe_operator(config, base, problem, elements, &facts, &plan->memory);
+  if (!status) status = sp_plan_levels(config, &facts, base->mesh, parts, plan);
+  if (!status) status = check_sizes(config, plan);
+  sp_parts_destroy(&parts);
+  return status;
+}
+
+/* Check the part of a case that needs no refined mesh, and plan it for `ranks` ranks. */
+static sp_status check_case(const sp_config *config, const sp_case_base *base, int ranks,
+                            sp_plan *plan) {
   sp_problem *problem = NULL;
   sp_probes *probes = NULL;
   sp_quantities *quantities = NULL;
   sp_status status = sp_problem_create(config, base->mesh, &problem);
   if (!status) status = sp_probes_create(config, base->mesh, &probes);
   if (!status) status = sp_quantities_create(config, base->mesh, problem, &quantities);
-  if (!status) status = sp_agree(base->comm, describe_operator(config, base, problem, c));
+  if (!status) status = sp_agree(base->comm, describe(config, base, problem, ranks, plan));
   sp_quantities_destroy(&quantities);
   sp_probes_destroy(&probes);
   sp_problem_destroy(&problem);
@@ -202,31 +154,23 @@ static void print_row(sp_terminal *t, const char *name, const double row[COLUMNS
   sp_terminal_print(t, "\n");
 }
 
-/* Print all ranks if they are few, then the largest and the sum. */
-static sp_status print_table(MPI_Comm comm, sp_terminal *t, const double mine[COLUMNS],
-                             bool on_device) {
+/* Print rows[size] if they are few, then the largest and the sum. */
+static void print_table(sp_terminal *t, int size, double (*rows)[COLUMNS], bool on_device) {
   enum { FEW = 16 };
-  int size;
-  MPI_Comm_size(comm, &size);
-  double(*all)[COLUMNS];
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)size, sizeof *all, "predictions", &all)));
-  MPI_Allgather(mine, COLUMNS, MPI_DOUBLE, all, COLUMNS, MPI_DOUBLE, comm);
   double largest[COLUMNS] = {0}, sum[COLUMNS] = {0};
   sp_terminal_print(t, "\n  %-8s %12s %14s %12s%s\n", "rank", "elements", "local DOFs", "host [MB]",
                     on_device ? "  device [MB]" : "");
   for (int r = 0; r < size; r++) {
     char name[16];
     snprintf(name, sizeof name, "%d", r);
-    if (size <= FEW) print_row(t, name, all[r], on_device);
+    if (size <= FEW) print_row(t, name, rows[r], on_device);
     for (int c = 0; c < COLUMNS; c++) {
-      sum[c] += all[r][c];
-      if (all[r][c] > largest[c]) largest[c] = all[r][c];
+      sum[c] += rows[r][c];
+      if (rows[r][c] > largest[c]) largest[c] = rows[r][c];
     }
   }
   print_row(t, "largest", largest, on_device);
   print_row(t, "sum", sum, on_device);
-  free(all);
-  return SP_OK;
 }
 
 /* Return the memory available on this machine; 0 if unknown. */
@@ -271,42 +215,66 @@ static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
                  1e-6 * memory[0], 1e-6 * memory[1]);
 }
 
-/* Predict the row of a rank with elements; on entry `row` has the memory used so far. */
-static sp_status predict(const sp_config *config, const sp_case_base *base, double at_start,
-                         sp_terminal *terminal, double row[COLUMNS]) {
-  sp_memory_case c;
-  sp_sizes now, later;
-  const int order = config->discretization.order;
-  sp_sizes_count(base->mesh->topology, 0, 1, &now);
-  sp_sizes_count(base->mesh->topology, config->mesh.refine, order, &later);
-  SP_TRY(sp_agree(base->comm, sp_sizes_check(&later, config->mesh.where)));
-  SP_TRY(check_case(config, base, &c));
-  if (c.backend != &sp_backend_host)
-    SP_TRY(sp_agree(base->comm, sp_operator_device_numbers(order, later.elements, later.dofs)));
-  /* Memory that the mesh library and the device driver keep. */
-  const double kept = sp_memory_resident() - sp_memory_of_mesh(&now, c.map_order);
-  c.at_start = fmax(kept, at_start) + libraries(config);
-  const sp_memory memory = sp_memory_predict(&c);
-  row[ELEMENTS] = later.elements;
-  row[DOFS] = later.dofs;
-  row[HOST] = fmax(memory.host, most_so_far()); /* reading a mesh file may take more */
+/* The row of a rank in the table. */
+static void fill_row(sp_plan *plan, int rank, double row[COLUMNS]) {
+  sp_plan_choose(plan, rank);
+  const sp_memory memory = sp_memory_predict(&plan->memory);
+  const sp_sizes *s = &plan->memory.levels[0].sizes;
+  row[ELEMENTS] = s->elements;
+  row[DOFS] = s->dofs;
+  row[HOST] = memory.host;
   row[DEVICE] = memory.device;
-  sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
-  sp_report_device(base->workers, terminal);
-  sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
-                    sp_operator_name(c.levels[0].kind), order,
-                    sp_geometry_kind_name(c.levels[0].geometry));
+}
+
+/* Check the case on its mesh without refinements, and fill rows[planned], or the row of this rank.
+ */
+static sp_status predict(const sp_config *config, const sp_case_base *base, int planned,
+                         double at_start, sp_plan *plan, double (*rows)[COLUMNS]) {
+  sp_sizes now;
+  int rank, ranks;
+  MPI_Comm_rank(base->comm, &rank);
+  MPI_Comm_size(base->comm, &ranks);
+  SP_TRY(check_case(config, base, planned > 0 ? planned : ranks, plan));
+  sp_memory_case *c = &plan->memory;
+  c->at_start = at_start + libraries(config);
+  for (int r = 0; r < planned; r++) fill_row(plan, r, rows[r]);
+  if (planned > 0) return SP_OK;
+  sp_sizes_count(base->mesh->topology, 0, 1, &now);
+  /* Memory that the mesh library and the device driver keep. */
+  const double kept = sp_memory_resident() - sp_memory_of_mesh(&now, c->map_order);
+  c->at_start = fmax(kept, at_start) + libraries(config);
+  fill_row(plan, rank, rows[0]);
+  rows[0][HOST] = fmax(rows[0][HOST], most_so_far()); /* reading a mesh file may take more */
+  return SP_OK;
+}
+
+/* For a plan, let few elements of about the same shape stand for those of a large box. */
+static sp_status reduce(sp_config *config) {
+  enum { MANY = 1 << 17 };
+  int *n = config->mesh.elements;
+  const double elements = (double)n[0] * n[1] * n[2];
+  const int factor = (int)ceil(cbrt(elements / MANY));
+  config->discretization.order = 1; /* no rank has all DOFs */
+  if (!is_box(config) || factor == 1) return SP_OK;
+  if (config->regions.count > 0)
+    return sp_fail(SP_ERR_INPUT,
+                   "--ranks: a box with regions needs all its elements, %.0f, but a plan makes at "
+                   "most %d; use fewer elements and mesh.refine",
+                   elements, MANY);
+  for (int d = 0; d < 3; d++) n[d] = n[d] > factor ? n[d] / factor : 1;
   return SP_OK;
 }
 
 /* Check and predict, with error bars at the order that they come from; only ranks with elements
  * call this. */
-static sp_status check_and_predict(const sp_workers *workers, const sp_config *config,
-                                   double at_start, sp_terminal *terminal, double row[COLUMNS]) {
+static sp_status check_and_predict(const sp_workers *workers, const sp_config *config, int planned,
+                                   double at_start, sp_terminal *terminal, double (*rows)[COLUMNS],
+                                   sp_plan *plan) {
   sp_case_base base;
   sp_profile profile = sp_profile_from_now();
   sp_config coarse = *config, larger = *config;
   coarse.mesh.refine = 0;
+  if (planned > 0) SP_TRY(reduce(&coarse));
   if (config->output.accuracy && config->discretization.order < SP_MAX_ORDER) {
     larger.discretization.order = sp_answers_other_order(config->discretization.order);
     larger.solver.orders.count = 0;
@@ -314,28 +282,66 @@ static sp_status check_and_predict(const sp_workers *workers, const sp_config *c
   SP_TRY(sp_outputs_check(workers->comm, config));
   SP_TRY(sp_initial_check(workers->comm, config));
   SP_TRY(sp_case_base_create(workers, &coarse, &profile, terminal, &base));
-  const sp_status status = predict(&larger, &base, at_start, terminal, row);
+  const sp_status status = predict(&larger, &base, planned, at_start, plan, rows);
   sp_case_base_destroy(&base);
+  SP_TRY(status);
+  sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
+  sp_report_device(workers, terminal);
+  sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
+                    sp_operator_name(plan->memory.levels[0].kind), larger.discretization.order,
+                    sp_geometry_kind_name(plan->memory.levels[0].geometry));
+  if (planned > 0)
+    sp_terminal_print(terminal, "  %-16s %d ranks like this one, %s\n", "plan", planned,
+                      is_box(config) ? "a brick for each"
+                                     : "with pieces of a curve, not METIS' parts");
+  return SP_OK;
+}
+
+/* Fill rows[size], one per rank of the run or of the plan. */
+static sp_status fill_rows(const sp_workers *w, const sp_config *config, int planned,
+                           double at_start, sp_terminal *terminal, double (*rows)[COLUMNS],
+                           sp_plan *plan) {
+  double own[1][COLUMNS] = {{[HOST] = most_so_far()}};
+  double(*mine)[COLUMNS] = planned > 0 ? rows : own;
+  SP_TRY(sp_workers_meet(
+      w, w->has_elements ? check_and_predict(w, config, planned, at_start, terminal, mine, plan)
+                         : SP_OK));
+  if (planned == 0) MPI_Allgather(own, COLUMNS, MPI_DOUBLE, rows, COLUMNS, MPI_DOUBLE, w->all);
+  return SP_OK;
+}
+
+sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, int planned,
+                        double at_start, sp_terminal *terminal) {
+  const sp_workers *w = workers;
+  const int size = planned > 0 ? planned : w->ranks;
+  bool on_device = w->has_elements && w->platform.backend != &sp_backend_host;
+  sp_plan plan = {0};
+  double(*rows)[COLUMNS];
+  int rank;
+  MPI_Comm_rank(w->all, &rank);
+  if (planned > 0 && w->ranks > 1)
+    return sp_fail(SP_ERR_INPUT,
+                   "--ranks plans for ranks that need not exist: start one process, "
+                   "not %d",
+                   w->ranks);
+  SP_TRY(sp_agree(w->all, sp_allocate((size_t)size, sizeof *rows, "predictions", &rows)));
+  MPI_Bcast(&on_device, 1, MPI_C_BOOL, w->leader, w->all);
+  sp_status status = fill_rows(w, config, planned, at_start, terminal, rows, &plan);
+  if (!status) {
+    print_table(terminal, size, rows, on_device);
+    sp_plan_print(&plan, terminal);
+    if (planned == 0) status = check_machine(w->all, terminal, rows[rank][HOST]);
+  }
+  sp_plan_free(&plan);
+  free(rows);
   return status;
 }
 
-sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, double at_start,
-                        sp_terminal *terminal) {
-  const sp_workers *w = workers;
-  double row[COLUMNS] = {[HOST] = most_so_far()};
-  bool on_device = w->has_elements && w->platform.backend != &sp_backend_host;
-  SP_TRY(sp_workers_meet(w, w->has_elements ? check_and_predict(w, config, at_start, terminal, row)
-                                            : SP_OK));
-  MPI_Bcast(&on_device, 1, MPI_C_BOOL, w->leader, w->all);
-  SP_TRY(print_table(w->all, terminal, row, on_device));
-  return check_machine(w->all, terminal, row[HOST]);
-}
-
-sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
+sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, int planned, double at_start,
                      sp_terminal *terminal) {
   sp_workers workers;
   sp_status status = sp_workers_open(comm, config, &workers);
-  if (!status) status = sp_dry_run_on(&workers, config, at_start, terminal);
+  if (!status) status = sp_dry_run_on(&workers, config, planned, at_start, terminal);
   sp_workers_close(&workers);
   return status;
 }

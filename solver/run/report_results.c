@@ -9,8 +9,10 @@ void sp_report_levels(sp_report *report, int64_t applications, int count,
   double all = 0;
   if (count == 0) return;
   for (int i = 0; i < count; i++) all += times[i].seconds;
-  sp_terminal_print(report->terminal, "\n  %-16s %14s %14s %14s\n", "multigrid level", "DOFs",
-                    "ms per cycle", "of the cycle");
+  sp_terminal *t = report->terminal;
+  const bool sends = times[0].messages > 0;
+  sp_terminal_print(t, "\n  %-16s %14s %14s %14s%s\n", "multigrid level", "DOFs", "ms per cycle",
+                    "of the cycle", sends ? "   messages   sent [kB]" : "");
   sp_record_open(record, SP_RECORD_TABLE, "levels");
   for (int i = 0; i < count; i++) {
     sp_record_open(record, SP_RECORD_ROW, NULL);
@@ -19,10 +21,14 @@ void sp_report_levels(sp_report *report, int64_t applications, int count,
     sp_record_integer(record, "applications", applications);
     sp_record_real(record, "seconds", (double)applications * times[i].seconds, "s");
     sp_record_real(record, "share", all > 0 ? times[i].seconds / all : 0, NULL);
+    sp_record_real(record, "messages", times[i].messages, NULL);
+    sp_record_real(record, "bytes", times[i].bytes, "B");
     sp_record_close(record);
-    sp_terminal_print(report->terminal, "  order %-10d %14lld %14.3g %12.1f %%\n", times[i].order,
+    sp_terminal_print(t, "  order %-10d %14lld %14.3g %12.1f %%", times[i].order,
                       (long long)times[i].dofs, 1e3 * times[i].seconds,
                       all > 0 ? 100 * times[i].seconds / all : 0);
+    if (sends) sp_terminal_print(t, " %10.0f %11.1f", times[i].messages, 1e-3 * times[i].bytes);
+    sp_terminal_print(t, "\n");
   }
   sp_record_close(record);
 }

@@ -1,0 +1,155 @@
+#include "solver/run/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "operators/counts.h"
+#include "operators/geometry_choice.h"
+#include "operators/separable.h"
+
+/* What the levels below the first have in common. */
+typedef struct outline {
+  sp_geometry_facts facts;
+  sp_geometry_kind geometry;
+  sp_parts *parts;
+} outline;
+
+/* Count level `index`, of order `order`. */
+static sp_status count_level(const sp_parts *parts, int index, int order, sp_plan *plan) {
+  sp_plan_part *of;
+  sp_sizes_of(&parts->all, parts->refinements, order, &plan->all[index]);
+  SP_TRY(sp_allocate((size_t)parts->count, sizeof *of, "a plan", &plan->parts[index]));
+  of = plan->parts[index];
+  for (int r = 0; r < parts->count; r++) {
+    sp_sizes_of(&parts->of[r], parts->refinements, order, &of[r].sizes);
+    of[r].neighbours = parts->of[r].neighbours;
+  }
+  return SP_OK;
+}
+
+/* Add level `index`. */
+static sp_status add_level(const outline *o, int index, bool coarser, sp_plan *plan) {
+  sp_memory_case *c = &plan->memory;
+  sp_memory_level *l = &c->levels[index];
+  sp_geometry_facts facts = o->facts;
+  const char *reason;
+  facts.order = c->multigrid.orders[index];
+  facts.by_element = facts.by_element || coarser;
+  *l = (sp_memory_level){.kind = facts.kind, .order = facts.order, .coarser = coarser};
+  SP_TRY(count_level(o->parts, index, facts.order, plan));
+  return sp_geometry_choose(c->backend, &facts, o->geometry, &l->geometry, &reason);
+}
+
+/* Add levels as sp_levels_create does. */
+static sp_status add_levels(outline *o, sp_plan *plan) {
+  sp_memory_case *c = &plan->memory;
+  sp_multigrid_options *options = &c->multigrid;
+  const int orders = options->levels, smoothed = sp_multigrid_smoothed(options);
+  const bool is_tensor = c->levels[0].is_tensor;
+  bool found;
+  for (int i = 1; i < smoothed; i++) SP_TRY(add_level(o, i, false, plan));
+  options->levels = smoothed;
+  while (sp_multigrid_wants_mesh(options, o->facts.kind, is_tensor,
+                                 plan->all[options->levels - 1].dofs)) {
+    SP_TRY(sp_parts_coarsen(o->parts, &found));
+    if (!found) break;
+    options->orders[options->levels] = 1;
+    SP_TRY(add_level(o, options->levels++, true, plan));
+  }
+  if (options->levels >= orders) return SP_OK;
+  options->levels = orders;
+  return add_level(o, orders - 1, false, plan);
+}
+
+/* Describe multigrid: its options, and operator, geometry and sizes of its levels. */
+static sp_status describe_levels(const sp_config *config, const sp_precondition_facts *facts,
+                                 const sp_mesh *mesh, sp_parts *parts, sp_plan *plan) {
+  sp_extents extents;
+  sp_multigrid_options *options = &plan->memory.multigrid;
+  outline o = {facts->op, config->discretization.geometry, parts};
+  o.facts.kind = sp_operator_rows[facts->op.kind].has_stiffness ? SP_BP35 : SP_MASS;
+  sp_precondition_options(config, facts->op.order, options);
+  SP_TRY(sp_multigrid_check(facts->op.order, options));
+  SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement hardly changes the stretch */
+  if (options->smoother == SP_SMOOTHER_AUTO && plan->memory.levels[0].is_tensor)
+    options->smoother = SP_SMOOTHER_SCHWARZ;
+  sp_multigrid_decide(facts->backend, &extents, options);
+  SP_TRY(add_levels(&o, plan));
+  plan->memory.rows = plan->all[options->levels - 1].dofs;
+  return SP_OK;
+}
+
+sp_status sp_plan_levels(const sp_config *config, const sp_precondition_facts *facts,
+                         const sp_mesh *mesh, sp_parts *parts, sp_plan *plan) {
+  plan->ranks = parts->count;
+  SP_TRY(count_level(parts, 0, facts->op.order, plan));
+  if (plan->memory.preconditioner != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+  return describe_levels(config, facts, mesh, parts, plan);
+}
+
+void sp_plan_free(sp_plan *plan) {
+  for (int i = 0; i < SP_MULTIGRID_MOST; i++) free(plan->parts[i]);
+  *plan = (sp_plan){0};
+}
+
+void sp_plan_choose(sp_plan *plan, int rank) {
+  for (int i = 0; i < SP_MULTIGRID_MOST && plan->parts[i]; i++)
+    plan->memory.levels[i].sizes = plan->parts[i][rank].sizes;
+}
+
+/* ---- The table ---- */
+
+/* What the rank with the most of it has. */
+typedef struct most {
+  double dofs, neighbours;
+  sp_traffic sent;
+} most;
+
+static most find_most(const sp_plan *plan, int index) {
+  const sp_memory_case *c = &plan->memory;
+  const sp_multigrid_options *options = &c->multigrid;
+  const bool solved = index + 1 == options->levels && options->coarse != SP_COARSE_CHEBYSHEV;
+  const sp_precision precision = options->precision == SP_CYCLE_SINGLE ? SP_SINGLE : SP_DOUBLE;
+  most m = {0};
+  for (int r = 0; r < plan->ranks; r++) {
+    const sp_plan_part *p = &plan->parts[index][r];
+    sp_traffic t = sp_multigrid_traffic(options, index, p->neighbours, p->sizes.shared);
+    if (solved) {
+      const sp_traffic more =
+          sp_coarse_traffic(c->backend, options->coarse, precision, plan->ranks,
+                            plan->all[index].dofs, p->neighbours, p->sizes.shared);
+      t.messages += more.messages;
+      t.bytes += more.bytes;
+    }
+    m.dofs = fmax(m.dofs, p->sizes.dofs);
+    m.neighbours = fmax(m.neighbours, p->neighbours);
+    m.sent.messages = fmax(m.sent.messages, t.messages);
+    m.sent.bytes = fmax(m.sent.bytes, t.bytes);
+  }
+  return m;
+}
+
+void sp_plan_print(const sp_plan *plan, sp_terminal *t) {
+  const sp_memory_case *c = &plan->memory;
+  const sp_multigrid_options *options = &c->multigrid;
+  sp_traffic sum = {0};
+  if (c->preconditioner != SP_PRECONDITIONER_MULTIGRID) return;
+  sp_terminal_print(t, "\n  %-16s %12s %14s %12s %12s %10s %10s\n", "multigrid level", "elements",
+                    "DOFs", "on a rank", "neighbours", "messages", "sent [kB]");
+  for (int i = 0; i < options->levels; i++) {
+    const most m = find_most(plan, i);
+    sum.messages += m.sent.messages;
+    sum.bytes += m.sent.bytes;
+    sp_terminal_print(t, "  order %-10d %12.0f %14.0f %12.0f %12.0f %10.0f %10.1f\n",
+                      options->orders[i], plan->all[i].elements, plan->all[i].dofs, m.dofs,
+                      m.neighbours, m.sent.messages, 1e-3 * m.sent.bytes);
+  }
+  sp_terminal_print(t, "  %-16s %12s %14s %12s %12s %10.0f %10.1f\n", "sum", "", "", "", "",
+                    sum.messages, 1e-3 * sum.bytes);
+  sp_terminal_print(t, "  per cycle, on the rank with the most");
+  if (options->coarse != SP_COARSE_CHEBYSHEV && plan->ranks > 1)
+    sp_terminal_print(t, sp_coarse_has_all_rows(c->backend, options->coarse, plan->ranks, c->rows)
+                             ? "; every rank solves the last level"
+                             : "; what hypre sends on the last level is not counted");
+  sp_terminal_print(t, "\n");
+}
