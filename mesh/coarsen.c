@@ -23,6 +23,7 @@ typedef struct plan {
    * shift: parent = (index + shift) / 2. */
   int elements[3], first[3], last[3], shift[3];
   sp_hexes *coarse;
+  bool improper; /* true if a parent may be inverted: only in a deformed box */
 } plan;
 
 /* ---- Directions ---- */
@@ -39,24 +40,57 @@ static void index_of(const plan *p, sp_lid e, int index[3]) {
   }
 }
 
-/* Find this rank's brick. Parents must not be cut: an odd cut shifts them, odd and even ones leave
- * no choice. Collective. */
-static void find_cuts(plan *p) {
+/* First and last index of some elements in each direction. */
+typedef struct brick {
+  int first[3], last[3];
+} brick;
+
+static sp_status bound_some(void *plan_, void *workspace, size_t begin, size_t end) {
+  const plan *p = plan_;
+  brick *b = workspace;
+  for (int d = 0; d < 3; d++) b->first[d] = p->elements[d], b->last[d] = -1;
+  for (size_t e = begin; e < end; e++) {
+    int index[3];
+    index_of(p, (sp_lid)e, index);
+    for (int d = 0; d < 3; d++) {
+      if (index[d] < b->first[d]) b->first[d] = index[d];
+      if (index[d] > b->last[d]) b->last[d] = index[d];
+    }
+  }
+  return SP_OK;
+}
+
+static void join_bricks(void *plan_, void *workspace, size_t begin, size_t end) {
+  plan *p = plan_;
+  const brick *b = workspace;
+  (void)begin, (void)end;
+  for (int d = 0; d < 3; d++) {
+    if (b->first[d] < p->first[d]) p->first[d] = b->first[d];
+    if (b->last[d] > p->last[d]) p->last[d] = b->last[d];
+  }
+}
+
+static sp_status find_brick(plan *p) {
   const sp_hexes *h = p->fine->hexes;
-  bool cuts[3][2] = {{false}}; /* at even and odd indices */
+  const size_t count = (size_t)h->count;
   for (int d = 0; d < 3; d++) {
     p->elements[d] = h->box[d] << h->refinements;
     p->first[d] = p->elements[d];
     p->last[d] = -1;
   }
-  for (sp_lid e = 0; e < h->count; e++) {
-    int index[3];
-    index_of(p, e, index);
-    for (int d = 0; d < 3; d++) {
-      if (index[d] < p->first[d]) p->first[d] = index[d];
-      if (index[d] > p->last[d]) p->last[d] = index[d];
-    }
-  }
+  return sp_loop_run(&(sp_loop){.what = "coarser mesh",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, 3),
+                                .workspace_bytes = sizeof(brick),
+                                .context = p,
+                                .compute = bound_some,
+                                .commit = join_bricks});
+}
+
+/* Parents must not be cut: an odd cut shifts them, odd and even ones leave no choice. Collective.
+ */
+static void find_cuts(plan *p) {
+  bool cuts[3][2] = {{false}}; /* at even and odd indices */
   for (int d = 0; d < 3; d++) {
     if (p->first[d] > 0) cuts[d][p->first[d] & 1] = true;
     if (p->last[d] + 1 < p->elements[d]) cuts[d][(p->last[d] + 1) & 1] = true;
@@ -76,9 +110,8 @@ typedef struct qualities {
 
 /* The couplings are |J| G_dd. */
 static void examine(const sp_hexes *hexes, sp_lid e, qualities *q) {
-  double j[3][3], a[3];
-  const double jacobian = sp_hexes_mean_map(hexes, e, j);
-  sp_columns_couple(hexes, e, a);
+  double a[3];
+  const double jacobian = sp_columns_couple(hexes, e, a);
   const double most = fmax(a[0], fmax(a[1], a[2]));
   for (int d = 0; d < 3; d++) q->strength[d] = fmin(q->strength[d], a[d] / most);
   /* det G = |J|^-2. */
@@ -169,18 +202,32 @@ static sp_status place_refined(const plan *p, sp_lid (*children)[SP_CORNERS]) {
   return SP_OK;
 }
 
-static sp_status place_children(const plan *p, sp_hexes *coarse) {
-  const size_t count = (size_t)coarse->count;
-  SP_TRY(sp_allocate(count, sizeof *coarse->children, "coarser mesh", &coarse->children));
-  for (size_t n = 0; n < count; n++)
-    for (int c = 0; c < SP_CORNERS; c++) coarse->children[n][c] = -1;
-  if (!p->is_box) return place_refined(p, coarse->children);
-  for (sp_lid e = 0; e < p->fine->hexes->count; e++) {
+static sp_status clear_some(void *plan_, void *none, size_t begin, size_t end) {
+  const plan *p = plan_;
+  (void)none;
+  for (size_t n = begin; n < end; n++)
+    for (int c = 0; c < SP_CORNERS; c++) p->coarse->children[n][c] = -1;
+  return SP_OK;
+}
+
+static sp_status place_some(void *plan_, void *none, size_t begin, size_t end) {
+  const plan *p = plan_;
+  (void)none;
+  for (size_t e = begin; e < end; e++) {
     int octant;
-    const sp_lid parent = place_in_box(p, e, &octant);
-    coarse->children[parent][octant] = e;
+    const sp_lid parent = place_in_box(p, (sp_lid)e, &octant);
+    p->coarse->children[parent][octant] = (sp_lid)e;
   }
   return SP_OK;
+}
+
+static sp_status place_children(plan *p) {
+  sp_hexes *coarse = p->coarse;
+  const size_t count = (size_t)coarse->count;
+  SP_TRY(sp_allocate(count, sizeof *coarse->children, "coarser mesh", &coarse->children));
+  SP_TRY(sp_loop_over("coarser mesh", count, SP_CORNERS, p, clear_some));
+  if (!p->is_box) return place_refined(p, coarse->children);
+  return sp_loop_over("coarser mesh", (size_t)p->fine->hexes->count, 3, p, place_some);
 }
 
 /* Directions in which a parent has two children, as bits. */
@@ -245,9 +292,13 @@ static void fill_parent(const plan *p, sp_hexes *coarse, sp_lid parent) {
 }
 
 static sp_status fill_some(void *context, void *workspace, size_t begin, size_t end) {
-  const plan *p = context;
+  plan *p = context;
   (void)workspace;
-  for (size_t n = begin; n < end; n++) fill_parent(p, p->coarse, (sp_lid)n);
+  for (size_t n = begin; n < end; n++) {
+    fill_parent(p, p->coarse, (sp_lid)n);
+    if (p->is_box && !sp_geometry_is_surely_proper(p->coarse, (sp_lid)n))
+      __atomic_store_n(&p->improper, true, __ATOMIC_RELAXED);
+  }
   return SP_OK;
 }
 
@@ -263,18 +314,8 @@ static sp_status make_parents(plan *p) {
   coarse->refinements = p->is_box ? 0 : fine->refinements - 1;
   for (int d = 0; d < 3 && p->is_box; d++)
     coarse->box[d] = parent_index(p, d, p->elements[d] - 1) + 1;
-  SP_TRY(place_children(p, coarse));
+  SP_TRY(place_children(p));
   return sp_loop_over("coarser mesh", (size_t)count, 24, p, fill_some);
-}
-
-/* The elements of a file were proper before they were refined; a parent in a deformed box may be
- * inverted. Collective. */
-static bool are_proper(const plan *p) {
-  bool proper = true;
-  for (sp_lid e = 0; e < p->coarse->count && p->is_box && proper; e++)
-    proper = sp_geometry_is_surely_proper(p->coarse, e);
-  MPI_Allreduce(MPI_IN_PLACE, &proper, 1, MPI_C_BOOL, MPI_LAND, p->fine->comm);
-  return proper;
 }
 
 sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out) {
@@ -283,11 +324,15 @@ sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out) {
   bool any;
   *out = NULL;
   if (!p.is_box && h->refinements == 0) return SP_OK;
-  if (p.is_box) find_cuts(&p);
+  if (p.is_box) {
+    SP_TRY(sp_agree(fine->comm, find_brick(&p)));
+    find_cuts(&p);
+  }
   SP_TRY(choose(&p, &any));
   if (!any) return SP_OK;
   sp_status status = sp_agree(fine->comm, make_parents(&p));
-  if (status || !are_proper(&p)) {
+  MPI_Allreduce(MPI_IN_PLACE, &p.improper, 1, MPI_C_BOOL, MPI_LOR, fine->comm);
+  if (status || p.improper) {
     sp_hexes_destroy(&p.coarse);
     return status;
   }

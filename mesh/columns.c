@@ -42,7 +42,7 @@ static double ratio_of(const double a[3]) {
 
 /* ---- Couplings ---- */
 
-void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings[3]) {
+double sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings[3]) {
   double j[3][3];
   const double jacobian = sp_hexes_mean_map(hexes, element, j);
   for (int d = 0; d < 3; d++) {
@@ -54,6 +54,7 @@ void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings[3
       couplings[d] += area * area / jacobian;
     }
   }
+  return jacobian;
 }
 
 /* ---- Neighbours ---- */
@@ -285,14 +286,14 @@ typedef struct interfaces {
   double (*there)[SP_ROW_VALUES];
 } interfaces;
 
-static sp_status list_interfaces(int rank, const sp_hexes *hexes, const sp_topology *t,
+static sp_status list_interfaces(int rank, sp_lid halo, const sp_hexes *hexes, const sp_topology *t,
                                  interfaces *list) {
   const size_t faces = (size_t)(t->sharer_start[t->start[3]] - t->sharer_start[t->start[2]]);
   SP_TRY(sp_allocate(faces, sizeof *list->rows, "columns", &list->rows));
   SP_TRY(sp_allocate(faces, sizeof *list->wanted, "columns", &list->wanted));
   SP_TRY(sp_allocate(faces, sizeof *list->strong_here, "columns", &list->strong_here));
   SP_TRY(sp_allocate(faces, sizeof *list->there, "columns", &list->there));
-  for (sp_lid e = 0; e < t->elements; e++)
+  for (sp_lid e = 0; e < halo; e++)
     for (int f = 0; f < SP_FACES; f++) {
       const sp_lid face = t->slots[e][SP_FACE_SLOT + f], sharer = t->sharer_start[face];
       if (sharer == t->sharer_start[face + 1]) continue;
@@ -323,13 +324,13 @@ static sp_status count_cuts(MPI_Comm comm, interfaces *list, sp_gid *cuts) {
   return SP_OK;
 }
 
-sp_status sp_columns_count_cuts(MPI_Comm comm, const sp_hexes *hexes, const sp_topology *topology,
-                                sp_gid *cuts) {
+sp_status sp_columns_count_cuts(MPI_Comm comm, sp_lid halo, const sp_hexes *hexes,
+                                const sp_topology *topology, sp_gid *cuts) {
   int rank;
   interfaces list = {0};
   *cuts = 0;
   MPI_Comm_rank(comm, &rank);
-  sp_status status = sp_agree(comm, list_interfaces(rank, hexes, topology, &list));
+  sp_status status = sp_agree(comm, list_interfaces(rank, halo, hexes, topology, &list));
   if (!status) status = count_cuts(comm, &list, cuts);
   free(list.rows);
   free(list.wanted);

@@ -28,8 +28,8 @@ typedef struct sp_columns {
 } sp_columns;
 
 /* The couplings of an element for kappa = 1, by sp_hexes_mean_map. If kappa is a scalar, it changes
- * no direction. Local. */
-void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings[3]);
+ * no direction. Returns |J|, by the same. Local. */
+double sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings[3]);
 
 /* The columns of this rank's elements, given couplings[topology->elements][3]; of `topology` it
  * uses elements, entities, and the corners and faces of slots. A column ends where the rank's
@@ -42,9 +42,9 @@ size_t sp_frame_node(const sp_frame *frame, int n, int i, int j, int k);
 
 /* *cuts = the number of places in which two ranks cut a column of the mesh: faces between ranks
  * across which both elements, by sp_columns_couple, want a column in no other direction.
- * Collective over `comm`, that of `topology`. */
-sp_status sp_columns_count_cuts(MPI_Comm comm, const sp_hexes *hexes, const sp_topology *topology,
-                                sp_gid *cuts);
+ * Elements [0, halo) have all of these. Collective over `comm`, that of `topology`. */
+sp_status sp_columns_count_cuts(MPI_Comm comm, sp_lid halo, const sp_hexes *hexes,
+                                const sp_topology *topology, sp_gid *cuts);
 
 /* NULL-safe; sets *columns to NULL. Local. */
 void sp_columns_destroy(sp_columns **columns);

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +16,6 @@ typedef struct point {
   double xyz[3];
   sp_gid tag; /* the element's */
 } point;
-
-/* The point of a DOF in the first element that has it. */
-typedef struct first {
-  const double *xyz; /* NULL until an element is found */
-  sp_lid element;
-} first;
 
 static double distance(const double a[3], const double b[3]) {
   const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
@@ -42,8 +37,7 @@ static double shortest_distance(const sp_hexes *hexes, sp_lid e) {
 static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
                          const double there[3], sp_gid tag) {
   const double apart = distance(here, there);
-  /* Nearly always zero: readers copy a node to all its elements. */
-  if (apart == 0 || apart <= TOLERANCE * shortest_distance(hexes, e)) return SP_OK;
+  if (apart <= TOLERANCE * shortest_distance(hexes, e)) return SP_OK;
   return sp_fail(
       SP_ERR_INPUT,
       "elements %lld and %lld share vertices, but not all points between them: (%.12g, "
@@ -53,56 +47,67 @@ static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
       there[2]);
 }
 
-/* Shared by the loop over elements. */
+/* Shared by the loops. */
 typedef struct comparison {
   const sp_mesh *mesh;
   const sp_numbering *numbering;
-  const first *firsts; /* [numbering->local] */
+  size_t n;       /* points of an element's lattice; n e + p: point p of element e */
+  size_t *firsts; /* [numbering->local], the first point that is this DOF */
 } comparison;
 
-/* The DOF of lattice point p of an element. */
-static sp_lid dof_of(const sp_mesh *mesh, const sp_numbering *numbering, size_t e, size_t p) {
-  return numbering->nodes ? numbering->nodes[e * sp_hexes_lattice_size(mesh->hexes) + p]
-                          : mesh->topology->slots[e][p];
+/* The DOF of point p of element e. */
+static sp_lid dof_of(const comparison *c, size_t e, size_t p) {
+  return c->numbering->nodes ? c->numbering->nodes[e * c->n + p] : c->mesh->topology->slots[e][p];
 }
 
-static void find_firsts(const sp_mesh *mesh, const sp_numbering *numbering, first *firsts) {
-  const sp_hexes *hexes = mesh->hexes;
-  const size_t n = sp_hexes_lattice_size(hexes);
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    const double *lattice = sp_hexes_lattice(hexes, e);
-    for (size_t p = 0; p < n; p++) {
-      first *known = &firsts[dof_of(mesh, numbering, (size_t)e, p)];
-      if (!known->xyz) *known = (first){&lattice[3 * p], e};
-    }
-  }
+static const double *place_of(const comparison *c, size_t at) {
+  return &c->mesh->hexes->lattice[3 * at];
 }
 
-static sp_status compare_some(void *comparison_, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static sp_gid tag_of(const comparison *c, size_t at) {
+  return c->mesh->hexes->tags[at / c->n];
+}
+
+static sp_status clear_some(void *comparison_, void *none, size_t begin, size_t end) {
   const comparison *c = comparison_;
-  const sp_hexes *hexes = c->mesh->hexes;
-  const size_t n = sp_hexes_lattice_size(hexes);
-  for (size_t e = begin; e < end; e++) {
-    const double *lattice = sp_hexes_lattice(hexes, (sp_lid)e);
-    for (size_t p = 0; p < n; p++) {
-      const first *known = &c->firsts[dof_of(c->mesh, c->numbering, e, p)];
-      SP_TRY(compare(hexes, (sp_lid)e, &lattice[3 * p], known->xyz, hexes->tags[known->element]));
-    }
-  }
+  (void)none;
+  for (size_t d = begin; d < end; d++) c->firsts[d] = SIZE_MAX;
   return SP_OK;
 }
 
-static sp_status compare_here(const sp_mesh *mesh, const sp_numbering *numbering, first *firsts) {
-  const size_t count = (size_t)mesh->hexes->count;
-  comparison c = {mesh, numbering, firsts};
-  find_firsts(mesh, numbering, firsts);
-  return sp_loop_run(
-      &(sp_loop){.what = "points",
-                 .count = count,
-                 .chunk = sp_loop_chunk(count, 3 * sp_hexes_lattice_size(mesh->hexes)),
-                 .context = &c,
-                 .compute = compare_some});
+static sp_status find_firsts(void *comparison_, void *none, size_t begin, size_t end) {
+  const comparison *c = comparison_;
+  (void)none;
+  for (size_t e = begin; e < end; e++)
+    for (size_t p = 0; p < c->n; p++) {
+      const size_t at = e * c->n + p;
+      size_t *first = &c->firsts[dof_of(c, e, p)], now = __atomic_load_n(first, __ATOMIC_RELAXED);
+      while (at < now && !__atomic_compare_exchange_n(first, &now, at, true, __ATOMIC_RELAXED,
+                                                      __ATOMIC_RELAXED)) {
+      }
+    }
+  return SP_OK;
+}
+
+static sp_status compare_some(void *comparison_, void *none, size_t begin, size_t end) {
+  const comparison *c = comparison_;
+  (void)none;
+  for (size_t e = begin; e < end; e++)
+    for (size_t p = 0; p < c->n; p++) {
+      const size_t first = c->firsts[dof_of(c, e, p)];
+      const double *here = place_of(c, e * c->n + p), *there = place_of(c, first);
+      /* Nearly always: readers copy a node to all its elements. */
+      if (memcmp(here, there, 3 * sizeof *here) == 0) continue;
+      SP_TRY(compare(c->mesh->hexes, (sp_lid)e, here, there, tag_of(c, first)));
+    }
+  return SP_OK;
+}
+
+static sp_status compare_here(comparison *c) {
+  const size_t elements = (size_t)c->mesh->hexes->count;
+  SP_TRY(sp_loop_over("points", (size_t)c->numbering->local, 1, c, clear_some));
+  SP_TRY(sp_loop_over("points", elements, 3 * c->n, c, find_firsts));
+  return sp_loop_over("points", elements, 3 * c->n, c, compare_some);
 }
 
 /* Exchange the positions of shared points with the neighbours. */
@@ -121,9 +126,9 @@ static void exchange_points(MPI_Comm comm, const sp_numbering *numbering, const 
   MPI_Type_free(&record);
 }
 
-static sp_status compare_ranks(const sp_mesh *mesh, const sp_numbering *numbering,
-                               const first *firsts) {
-  const sp_hexes *hexes = mesh->hexes;
+static sp_status compare_ranks(const comparison *c) {
+  const sp_mesh *mesh = c->mesh;
+  const sp_numbering *numbering = c->numbering;
   const sp_lid shared = numbering->shared_start[numbering->neighbours];
   point *sent = NULL, *received = NULL;
   MPI_Request *requests = NULL;
@@ -135,14 +140,15 @@ static sp_status compare_ranks(const sp_mesh *mesh, const sp_numbering *numberin
   status = sp_agree(mesh->comm, status);
   if (!status) {
     for (sp_lid s = 0; s < shared; s++) {
-      const first *known = &firsts[numbering->shared[s]];
-      memcpy(sent[s].xyz, known->xyz, sizeof sent[s].xyz);
-      sent[s].tag = hexes->tags[known->element];
+      const size_t first = c->firsts[numbering->shared[s]];
+      memcpy(sent[s].xyz, place_of(c, first), sizeof sent[s].xyz);
+      sent[s].tag = tag_of(c, first);
     }
     exchange_points(mesh->comm, numbering, sent, received, requests);
     for (sp_lid s = 0; s < shared && !status; s++) {
-      const first *known = &firsts[numbering->shared[s]];
-      status = compare(hexes, known->element, known->xyz, received[s].xyz, received[s].tag);
+      const size_t first = c->firsts[numbering->shared[s]];
+      status = compare(mesh->hexes, (sp_lid)(first / c->n), place_of(c, first), received[s].xyz,
+                       received[s].tag);
     }
     status = sp_agree(mesh->comm, status);
   }
@@ -154,17 +160,18 @@ static sp_status compare_ranks(const sp_mesh *mesh, const sp_numbering *numberin
 
 sp_status sp_mesh_check_conformity(const sp_mesh *mesh) {
   sp_numbering *numbering;
-  first *firsts = NULL;
+  comparison c = {.mesh = mesh, .n = sp_hexes_lattice_size(mesh->hexes)};
   /* The points of trilinear elements are the vertices, which the topology numbers. */
   if (mesh->hexes->map_order == 1)
     SP_TRY(sp_numbering_create_vertices(mesh, &numbering));
   else
     SP_TRY(sp_numbering_create(mesh, mesh->hexes->map_order, &numbering));
-  sp_status status = sp_allocate((size_t)numbering->local, sizeof *firsts, "points", &firsts);
-  if (!status) status = compare_here(mesh, numbering, firsts);
+  c.numbering = numbering;
+  sp_status status = sp_allocate((size_t)numbering->local, sizeof *c.firsts, "points", &c.firsts);
+  if (!status) status = compare_here(&c);
   status = sp_agree(mesh->comm, status);
-  if (!status) status = compare_ranks(mesh, numbering, firsts);
+  if (!status) status = compare_ranks(&c);
   sp_numbering_destroy(&numbering);
-  free(firsts);
+  free(c.firsts);
   return status;
 }

@@ -17,17 +17,16 @@ const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element) {
 }
 
 double sp_hexes_mean_map(const sp_hexes *hexes, sp_lid element, double m[3][3]) {
-  const double *points = sp_hexes_lattice(hexes, element);
+  const double *points = sp_hexes_lattice(hexes, element), *at[SP_CORNERS];
   const sp_gid *vertices = hexes->vertices[element];
   memset(m, 0, 9 * sizeof m[0][0]);
+  for (int c = 0; c < SP_CORNERS; c++) at[c] = &points[3 * sp_corner_node(hexes->map_order, c)];
   for (int d = 0; d < 3; d++) {
-    int corners[4], count = 0;
-    for (int q = 0; q < 4; q++) {
-      sp_slot_corners(SP_EDGE_SLOT + 4 * d + q, corners);
-      if (vertices[corners[0]] < 0 || vertices[corners[1]] < 0) continue;
-      const double *low = &points[3 * sp_corner_node(hexes->map_order, corners[0])];
-      const double *high = &points[3 * sp_corner_node(hexes->map_order, corners[1])];
-      for (int a = 0; a < 3; a++) m[a][d] += high[a] - low[a];
+    int count = 0;
+    for (int low = 0; low < SP_CORNERS; low++) {
+      const int high = low | 1 << d;
+      if (high == low || vertices[low] < 0 || vertices[high] < 0) continue;
+      for (int a = 0; a < 3; a++) m[a][d] += at[high][a] - at[low][a];
       count++;
     }
     for (int a = 0; a < 3; a++) m[a][d] /= 2 * count;

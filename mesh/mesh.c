@@ -105,7 +105,8 @@ static sp_status connect(sp_mesh *mesh) {
   SP_TRY(sp_surfaces_share(mesh->comm, mesh->topology, mesh->hexes));
   SP_TRY(sp_agree(mesh->comm, mark_surfaces(mesh)));
   MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
-  return sp_columns_count_cuts(mesh->comm, mesh->hexes, mesh->topology, &mesh->cut_columns);
+  return sp_columns_count_cuts(mesh->comm, mesh->halo_elements, mesh->hexes, mesh->topology,
+                               &mesh->cut_columns);
 }
 
 static sp_status build(sp_mesh *mesh) {

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "mesh/coarsen.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
@@ -22,35 +23,58 @@ static int corner_of_patch(int corner) {
   return 2 * (corner & 1) + 6 * (corner >> 1 & 1) + 18 * (corner >> 2);
 }
 
-/* Coarse vertices are fine vertices. */
-static void inject(const sp_system *fine, const sp_space *space, const sp_lid *nodes, arrays *a) {
-  const size_t count = (size_t)space->mesh->hexes->count;
-  for (size_t e = 0; e < count; e++)
-    for (int c = 0; c < SP_CORNERS; c++) {
-      const sp_lid from = nodes[e * PATCH + (size_t)corner_of_patch(c)];
-      const sp_lid to = space->numbering->nodes[e * SP_CORNERS + (size_t)c];
-      if (a->constrained) a->constrained[to] = fine->setup.constrained[from];
-      if (a->of_dof) a->of_dof[to] = fine->constants.of_dof[from];
-    }
+/* Shared by the loops over coarse elements. */
+typedef struct coarsening {
+  const sp_system *fine;
+  const sp_space *space;
+  const sp_lid *nodes; /* sp_transfer_nodes */
+  const arrays *arrays;
+  size_t components, points; /* of kappa and lambda in a fine element */
+} coarsening;
+
+/* Coarse vertices are fine vertices. Elements write the same value to a common one. */
+static void inject(const coarsening *c, size_t e) {
+  const arrays *a = c->arrays;
+  for (int q = 0; q < SP_CORNERS; q++) {
+    const sp_lid from = c->nodes[e * PATCH + (size_t)corner_of_patch(q)];
+    const sp_lid to = c->space->numbering->nodes[e * SP_CORNERS + (size_t)q];
+    if (a->constrained)
+      __atomic_store_n(&a->constrained[to], c->fine->setup.constrained[from], __ATOMIC_RELAXED);
+    if (a->of_dof)
+      __atomic_store_n(&a->of_dof[to], c->fine->constants.of_dof[from], __ATOMIC_RELAXED);
+  }
 }
 
-/* means[coarse elements][components] = means of values[elements][components][points] over children,
- * weighted by volume. */
-static void average(const sp_hexes *fine, const sp_hexes *coarse, size_t components, size_t points,
-                    const double *values, double *means) {
-  for (size_t i = 0; i < (size_t)coarse->count * components && means; i++) {
-    const size_t e = i / components;
+/* means[components] of coarse element e = means of values[elements][components][points] over its
+ * children, weighted by volume. */
+static void average(const coarsening *s, size_t e, size_t components, const double *values,
+                    double *means) {
+  const sp_lid *children = s->space->mesh->hexes->children[e];
+  for (size_t i = 0; i < components; i++) {
     double sum = 0, volume = 0, map[3][3];
     for (int c = 0; c < SP_CORNERS; c++) {
-      const sp_lid child = coarse->children[e][c];
-      if (child < 0) continue;
-      const double weight = sp_hexes_mean_map(fine, child, map) / (double)points;
-      volume += weight * (double)points;
-      const double *own = &values[((size_t)child * components + i % components) * points];
-      for (size_t p = 0; p < points; p++) sum += weight * own[p];
+      if (children[c] < 0) continue;
+      const double weight =
+          sp_hexes_mean_map(s->fine->space->mesh->hexes, children[c], map) / (double)s->points;
+      volume += weight * (double)s->points;
+      const double *own = &values[((size_t)children[c] * components + i) * s->points];
+      for (size_t p = 0; p < s->points; p++) sum += weight * own[p];
     }
     means[i] = sum / volume;
   }
+}
+
+static sp_status fill_some(void *coarsening_, void *none, size_t begin, size_t end) {
+  const coarsening *c = coarsening_;
+  const sp_operator_setup *setup = &c->fine->setup;
+  const arrays *a = c->arrays;
+  (void)none;
+  for (size_t e = begin; e < end; e++) {
+    inject(c, e);
+    if (a->kappa) average(c, e, c->components, setup->kappa, &a->kappa[e * c->components]);
+    if (a->lambda) average(c, e, 1, setup->lambda_values, &a->lambda[e]);
+  }
+  return SP_OK;
 }
 
 /* total = P^T diagonal, where each rank has its own part. `shares`: how many coarse elements of
@@ -105,7 +129,6 @@ static sp_status fill(const sp_system *fine, const sp_space *space, arrays *a) {
   const size_t elements = (size_t)space->mesh->hexes->count, dofs = sp_space_dofs(space);
   const size_t components = setup->is_tensor ? 6 : 1;
   const size_t points = setup->by_element ? 1 : sp_rule_points(sp_operator_rule(setup->kind, 1));
-  const sp_hexes *hexes = fine->space->mesh->hexes, *coarse = space->mesh->hexes;
   sp_lid *nodes = NULL;
   sp_status status = sp_transfer_nodes(fine->space, space, &nodes);
   if (!status && setup->constrained)
@@ -116,11 +139,8 @@ static sp_status fill(const sp_system *fine, const sp_space *space, arrays *a) {
     status = sp_allocate(elements * components, sizeof *a->kappa, "kappa", &a->kappa);
   if (!status && setup->lambda_values)
     status = sp_allocate(elements, sizeof *a->lambda, "lambda", &a->lambda);
-  if (!status) {
-    inject(fine, space, nodes, a);
-    average(hexes, coarse, components, points, setup->kappa, a->kappa);
-    average(hexes, coarse, 1, points, setup->lambda_values, a->lambda);
-  }
+  coarsening c = {fine, space, nodes, a, components, points};
+  if (!status) status = sp_loop_over("coarser level", elements, PATCH, &c, fill_some);
   if (!status && setup->diagonal_count > 0) status = coarsen_diagonal(fine, space, nodes, a);
   free(nodes);
   return status;

@@ -2,23 +2,36 @@
 
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "mesh/coarsen.h"
 #include "mesh/reference.h"
 
 enum { PATCH = 27 }; /* nodes of degree 2 of a coarse element */
 
+typedef struct listing {
+  const sp_hexes *parents;
+  const sp_numbering *numbering; /* of the fine space */
+  sp_lid *nodes;
+} listing;
+
+static sp_status list_some(void *listing_, void *none, size_t begin, size_t end) {
+  const listing *l = listing_;
+  (void)none;
+  for (size_t e = begin; e < end; e++) {
+    sp_lid *nodes = &l->nodes[e * PATCH];
+    sp_coarse_nodes(l->parents, (sp_lid)e, nodes);
+    for (int n = 0; n < PATCH; n++)
+      nodes[n] = nodes[n] < 0 ? l->numbering->local : l->numbering->nodes[nodes[n]];
+  }
+  return SP_OK;
+}
+
 sp_status sp_transfer_nodes(const sp_space *fine, const sp_space *coarse, sp_lid **out) {
   const sp_hexes *parents = coarse->mesh->hexes;
   const size_t count = (size_t)parents->count;
-  const sp_numbering *numbering = fine->numbering;
   SP_TRY(sp_allocate(count * PATCH, sizeof **out, "transfer", out));
-  for (size_t e = 0; e < count; e++) {
-    sp_lid *nodes = &(*out)[e * PATCH];
-    sp_coarse_nodes(parents, (sp_lid)e, nodes);
-    for (int n = 0; n < PATCH; n++)
-      nodes[n] = nodes[n] < 0 ? numbering->local : numbering->nodes[nodes[n]];
-  }
-  return SP_OK;
+  listing l = {parents, fine->numbering, *out};
+  return sp_loop_over("transfer", count, PATCH, &l, list_some);
 }
 
 /* One over the number of coarse elements that share each fine DOF, zero where it is constrained. */
