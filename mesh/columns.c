@@ -298,7 +298,8 @@ static sp_status list_interfaces(int rank, sp_lid halo, const sp_hexes *hexes, c
       const sp_lid face = t->slots[e][SP_FACE_SLOT + f], sharer = t->sharer_start[face];
       if (sharer == t->sharer_start[face + 1]) continue;
       const bool strong = is_strong_across(hexes, e, f);
-      const sp_gid *key = t->keys[face];
+      sp_gid key[4];
+      sp_topology_key(t, face, key);
       uint64_t hash = 0;
       for (int c = 1; c < 4; c++) hash = sp_hash_fold(hash, (uint64_t)key[c]);
       const sp_row_name name = {{key[0], (int64_t)hash}};

@@ -149,7 +149,9 @@ static sp_status list_shared(int size, search *s) {
   vertices = 0;
   for (sp_lid i = 0; i < topology->start[1]; i++) {
     if (sharers[i] == sharers[i + 1]) continue;
-    list[vertices++] = (shared_vertex){topology->keys[i][0], i};
+    sp_gid key[4];
+    sp_topology_key(topology, i, key);
+    list[vertices++] = (shared_vertex){key[0], i};
     for (sp_lid n = sharers[i]; n < sharers[i + 1]; n++) s->count[topology->sharers[n]]++;
   }
   /* No overflow: sp_topology keeps its list of sharers to INT_MAX. */

@@ -30,19 +30,28 @@ static int slot_of(int corner, int part) {
   return SP_EDGE_SLOT + 4 * part + (corner >> low & 1) + 2 * (corner >> high & 1);
 }
 
-/* Set `others` to the other vertices of a part, ascending, then -1s; false if the corner is not the
- * home of that part. */
-static bool find_others(const sp_lid *slots, int corner, int part, sp_lid others[3]) {
+/* Steps from a corner to its neighbours on a face part. */
+static const int face_steps[3][2] = {{2, 4}, {1, 4}, {1, 2}};
+
+/* True if the corner is the home of a part. */
+static bool is_home(const sp_lid *slots, int corner, int part) {
   const sp_lid home = slots[corner];
+  if (part < FACE_PART) return home < slots[corner ^ 1 << part];
+  const int *step = face_steps[part - FACE_PART];
+  return home < slots[corner ^ step[0]] && home < slots[corner ^ step[1]] &&
+         home < slots[corner ^ step[0] ^ step[1]];
+}
+
+/* Set `others` to the other vertices of a part, ascending, then -1s. */
+static void find_others(const sp_lid *slots, int corner, int part, sp_lid others[3]) {
   if (part < FACE_PART) {
     others[0] = slots[corner ^ 1 << part];
     others[1] = others[2] = -1;
-    return home < others[0];
+    return;
   }
-  const int d = part - FACE_PART, low = d == 0 ? 2 : 1, high = d == 2 ? 2 : 4;
-  sp_lid a = slots[corner ^ low], b = slots[corner ^ high];
-  const sp_lid c = slots[corner ^ low ^ high];
-  if (home >= a || home >= b || home >= c) return false;
+  const int *step = face_steps[part - FACE_PART];
+  sp_lid a = slots[corner ^ step[0]], b = slots[corner ^ step[1]];
+  const sp_lid c = slots[corner ^ step[0] ^ step[1]];
   if (a > b) {
     const sp_lid swap = a;
     a = b;
@@ -51,7 +60,6 @@ static bool find_others(const sp_lid *slots, int corner, int part, sp_lid others
   others[0] = a < c ? a : c;
   others[1] = a < c ? (b < c ? b : c) : a;
   others[2] = b > c ? b : c;
-  return true;
 }
 
 /* *shared += change; returns the new value. Atomic additions take several times as long. */
@@ -131,7 +139,8 @@ static sp_status compare_some(void *search_, void *list_, size_t begin, size_t e
       sp_lid *slots = s->topology->slots[s->incidences[first + n] / SP_CORNERS];
       for (int part = 0; part < PARTS; part++) {
         sp_lid others[3];
-        if (!find_others(slots, corner, part, others)) continue;
+        if (!is_home(slots, corner, part)) continue;
+        find_others(slots, corner, part, others);
         const int kind = part >= FACE_PART;
         known *entities = &list[kind ? 3 * (size_t)count : 0];
         int i = 0;
@@ -179,11 +188,7 @@ static sp_status number_some(void *search_, void *workspace, size_t begin, size_
       sp_lid *number = &topology->slots[e][slot];
       if (*number != FIRST) continue;
       *number = next[slot >= SP_FACE_SLOT]++;
-      int corners[4];
-      sp_gid vertices[4];
-      const int n = sp_slot_corners(slot, corners);
-      for (int c = 0; c < n; c++) vertices[c] = s->hexes->vertices[e][corners[c]];
-      sp_entity_key(n, vertices, topology->keys[*number]);
+      topology->first[*number] = (sp_lid)e;
     }
   return SP_OK;
 }
@@ -195,15 +200,14 @@ static sp_status resolve_some(void *search_, void *workspace, size_t begin, size
   sp_topology *topology = s->topology;
   for (size_t v = begin; v < end; v++) {
     const sp_lid *incidences = &s->incidences[s->start[v]];
-    const sp_lid count = s->start[v + 1] - s->start[v], one = incidences[0];
-    const sp_gid vertex = s->hexes->vertices[one / SP_CORNERS][one % SP_CORNERS];
+    const sp_lid count = s->start[v + 1] - s->start[v];
     topology->touching[v] = count;
-    sp_entity_key(1, &vertex, topology->keys[v]);
+    topology->first[v] = incidences[0] / SP_CORNERS;
     for (sp_lid n = 0; n < count; n++) {
       const int corner = incidences[n] % SP_CORNERS;
-      sp_lid *slots = topology->slots[incidences[n] / SP_CORNERS], others[3];
+      sp_lid *slots = topology->slots[incidences[n] / SP_CORNERS];
       for (int part = 0; part < PARTS; part++) {
-        if (!find_others(slots, corner, part, others)) continue;
+        if (!is_home(slots, corner, part)) continue;
         sp_lid *number = &slots[slot_of(corner, part)];
         if (*number < 0) {
           const sp_lid code = -2 - *number, first = incidences[code / PARTS];
@@ -234,7 +238,7 @@ static sp_status allocate_entities(search *s) {
     return sp_fail(SP_ERR_INPUT, "too many vertices, edges and faces on one rank: use more ranks");
   topology->start[2] = (sp_lid)edges;
   topology->start[3] = topology->entities = (sp_lid)all;
-  SP_TRY(sp_allocate((size_t)all, sizeof *topology->keys, "entities", &topology->keys));
+  SP_TRY(sp_allocate((size_t)all, sizeof *topology->first, "entities", &topology->first));
   return sp_allocate((size_t)all, sizeof *topology->touching, "entity counts", &topology->touching);
 }
 
@@ -266,6 +270,7 @@ sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology) {
   if (hexes->count > SP_LID_MAX / SP_CORNERS)
     return sp_fail(SP_ERR_INPUT, "%d elements on one rank, at most %d are possible: use more ranks",
                    hexes->count, SP_LID_MAX / SP_CORNERS);
+  topology->hexes = hexes;
   topology->elements = hexes->count;
   SP_TRY(sp_allocate((size_t)hexes->count, sizeof *topology->slots, "element entities",
                      &topology->slots));
@@ -309,8 +314,8 @@ static int kind_of_slot(int slot) {
   return slot < SP_EDGE_SLOT ? 0 : slot < SP_FACE_SLOT ? 1 : 2;
 }
 
-/* Number the entities in slots anew; number[i] is 0 before, and the new number of entity i + 1
- * after. order[n] becomes the old number of entity n. */
+/* Number the entities in slots anew, and find the first element of each; number[i] is 0 before, and
+ * the new number of entity i + 1 after. order[n] becomes the old number of entity n. */
 static void renumber_slots(sp_topology *topology, const sp_lid start[3], sp_lid *number,
                            sp_lid *order) {
   sp_lid next[3] = {start[0], start[1], start[2]};
@@ -318,26 +323,13 @@ static void renumber_slots(sp_topology *topology, const sp_lid start[3], sp_lid 
     for (int slot = 0; slot < SP_SLOTS; slot++) {
       sp_lid *entity = &topology->slots[e][slot];
       if (!number[*entity]) {
-        order[next[kind_of_slot(slot)]] = *entity;
-        number[*entity] = ++next[kind_of_slot(slot)];
+        sp_lid *n = &next[kind_of_slot(slot)];
+        order[*n] = *entity;
+        topology->first[*n] = e;
+        number[*entity] = ++*n;
       }
       *entity = number[*entity] - 1;
     }
-}
-
-/* keys[n] = keys[order[n]], cycle by cycle and without a copy: keys are the largest array here.
- * `done` is work space. */
-static void permute_keys(sp_gid (*keys)[4], sp_lid count, const sp_lid *order, sp_lid *done) {
-  memset(done, 0, (size_t)count * sizeof *done);
-  for (sp_lid first = 0; first < count; first++) {
-    sp_gid kept[4];
-    sp_lid n = first;
-    memcpy(kept, keys[first], sizeof kept);
-    for (; !done[n]; n = order[n]) {
-      done[n] = 1;
-      memcpy(keys[n], order[n] == first ? kept : keys[order[n]], sizeof kept);
-    }
-  }
 }
 
 /* `counts`: entities of each kind in slots. */
@@ -349,10 +341,6 @@ static sp_status renumber(sp_topology *topology, const sp_lid counts[3]) {
   if (!status) status = sp_allocate((size_t)start[3], sizeof *order, "entity numbers", &order);
   if (!status) {
     renumber_slots(topology, start, number, order);
-    if (start[3] == topology->entities)
-      permute_keys(topology->keys, start[3], order, number);
-    else
-      status = sp_permute_rows(&topology->keys, sizeof *topology->keys, start[3], order);
     memcpy(topology->start, start, sizeof start);
     topology->entities = start[3];
   }
@@ -389,8 +377,9 @@ static sp_status list_images(const sp_periodic *periodic, const sp_topology *top
     *count = 0;
     for (sp_lid i = 0; i < topology->entities; i++) {
       const int corners = i < topology->start[1] ? 1 : i < topology->start[2] ? 2 : 4;
-      sp_gid vertices[4];
-      if (!sp_periodic_image(periodic, corners, topology->keys[i], vertices)) continue;
+      sp_gid own[4], vertices[4];
+      sp_topology_key(topology, i, own);
+      if (!sp_periodic_image(periodic, corners, own, vertices)) continue;
       if (pass) {
         sp_entity_key(corners, vertices, (*list)[*count].key);
         (*list)[*count].entity = i;
@@ -417,7 +406,6 @@ sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topolog
     for (sp_lid i = 0; i < topology->entities; i++) to[i] = i;
     for (size_t n = 0; n < count; n++) {
       const sp_lid i = list[n].entity;
-      memcpy(topology->keys[i], list[n].key, sizeof list[n].key);
       if (n == 0 || sp_entity_compare(list[n - 1].key, list[n].key) != 0) continue;
       to[i] = to[list[n - 1].entity];
       topology->touching[to[i]] += topology->touching[i];

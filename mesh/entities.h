@@ -6,7 +6,7 @@
 #include "mesh/topology.h"
 
 /* Number the entities of `hexes`, whose elements each have eight different vertices: fills
- * `elements`, `start`, `entities`, `slots`, `keys` and `touching` of a zeroed topology.
+ * `hexes`, `elements`, `start`, `entities`, `slots`, `first` and `touching` of a zeroed topology.
  *
  * Vertices are numbered in the order in which elements first touch them. Edges and faces are
  * compared only with those of the same home, the vertex with the lowest number. So

@@ -171,7 +171,7 @@ static sp_status number_nodes(const sp_mesh *mesh, sp_numbering *numbering, sp_l
 }
 
 typedef struct shared_entity {
-  const sp_gid *key;
+  sp_gid key[4];
   sp_lid entity;
 } shared_entity;
 
@@ -212,8 +212,10 @@ static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
   SP_TRY(sp_allocate(count, sizeof *list, "shared entities", &list));
   count = 0;
   for (sp_lid i = 0; i < entities; i++)
-    if (topology->sharer_start[i] < topology->sharer_start[i + 1])
-      list[count++] = (shared_entity){topology->keys[i], i};
+    if (topology->sharer_start[i] < topology->sharer_start[i + 1]) {
+      sp_topology_key(topology, i, list[count].key);
+      list[count++].entity = i;
+    }
   qsort(list, count, sizeof *list, compare_entities);
 
   /* The first pass counts, the second writes. */

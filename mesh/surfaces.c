@@ -11,7 +11,7 @@ typedef struct record {
 
 /* A face of this rank that another rank has. */
 typedef struct shared {
-  const sp_gid *key;
+  sp_gid key[4];
   int *surface;
   int rank; /* the other one */
 } shared;
@@ -42,7 +42,8 @@ static sp_status list_faces(const sp_topology *t, sp_hexes *hexes, exchange *x) 
     for (int f = 0; f < SP_FACES; f++) {
       const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
       if (t->sharer_start[face] == t->sharer_start[face + 1]) continue;
-      const shared own = {t->keys[face], &hexes->surfaces[e][f], t->sharers[t->sharer_start[face]]};
+      shared own = {.surface = &hexes->surfaces[e][f], .rank = t->sharers[t->sharer_start[face]]};
+      sp_topology_key(t, face, own.key);
       x->sent[own.rank] += sp_surface_of(*own.surface) >= 0;
       x->faces[x->count++] = own;
     }
@@ -71,7 +72,8 @@ static sp_status make_room(exchange *x) {
 static void take(const exchange *x) {
   const int count = x->received_start[x->size - 1] + x->received[x->size - 1];
   for (int n = 0; n < count; n++) {
-    const shared key = {.key = x->theirs[n].key};
+    shared key;
+    memcpy(key.key, x->theirs[n].key, sizeof key.key);
     const shared *found = bsearch(&key, x->faces, x->count, sizeof key, compare);
     if (found && sp_surface_of(*found->surface) < 0) *found->surface = (int)x->theirs[n].surface;
   }

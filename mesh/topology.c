@@ -14,7 +14,8 @@ static uint64_t hash(const sp_gid key[4]) {
 }
 
 static sp_status too_many_elements(const sp_topology *topology, sp_lid face) {
-  const sp_gid *key = topology->keys[face];
+  sp_gid key[4];
+  sp_topology_key(topology, face, key);
   return sp_fail(SP_ERR_INPUT,
                  "more than two hexahedra share the face with vertices %lld %lld %lld %lld: remove "
                  "duplicate or overlapping elements",
@@ -23,9 +24,11 @@ static sp_status too_many_elements(const sp_topology *topology, sp_lid face) {
 }
 
 static sp_status overlapping(const sp_topology *topology, sp_lid entity) {
+  sp_gid key[4];
+  sp_topology_key(topology, entity, key);
   return sp_fail(SP_ERR_INPUT,
                  "hexahedra overlap at vertex %lld: remove duplicate or overlapping elements",
-                 (long long)topology->keys[entity][0] + 1);
+                 (long long)key[0] + 1);
 }
 
 static sp_status check_faces(const sp_topology *topology) {
@@ -144,8 +147,10 @@ static sp_status choose_candidates(int size, const sp_topology *topology, direct
   size_t count = 0;
   for (size_t i = 0; i < entities; i++) {
     if (!marked[i]) continue;
+    sp_gid key[4];
+    sp_topology_key(topology, (sp_lid)i, key);
     count++;
-    d->asked_count[hash(topology->keys[i]) % (uint64_t)size]++;
+    d->asked_count[hash(key) % (uint64_t)size]++;
   }
   sp_status status = starts_from_counts(size, d->asked_count, d->asked_start);
   if (!status) status = sp_allocate(count, sizeof *d->candidates, "candidates", &d->candidates);
@@ -153,11 +158,12 @@ static sp_status choose_candidates(int size, const sp_topology *topology, direct
   if (!status) {
     for (sp_lid i = 0; i < topology->entities; i++) {
       if (!marked[i]) continue;
-      const sp_gid *key = topology->keys[i];
+      sp_gid key[4];
+      sp_topology_key(topology, i, key);
       const int row = d->asked_start[hash(key) % (uint64_t)size]++;
       d->candidates[row] = i;
       sp_gid *asked = &d->asked[(size_t)row * RECORD];
-      memcpy(asked, key, 4 * sizeof *key);
+      memcpy(asked, key, sizeof key);
       asked[4] = topology->touching[i];
     }
     status = starts_from_counts(size, d->asked_count, d->asked_start);
@@ -280,6 +286,7 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
   sp_status status = sp_allocate(1, sizeof *topology, "topology", &topology);
   if (!status) status = sp_entities_find(hexes, topology);
   if (!status && periodic) status = sp_entities_identify(periodic, topology);
+  if (!status) topology->periodic = periodic;
   if (!status) status = check_faces(topology);
   status = sp_agree(comm, status);
 
@@ -296,12 +303,21 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
 void sp_topology_destroy(sp_topology **topology) {
   if (!*topology) return;
   free((*topology)->slots);
-  free((*topology)->keys);
+  free((*topology)->first);
   free((*topology)->touching);
   free((*topology)->sharer_start);
   free((*topology)->sharers);
   free(*topology);
   *topology = NULL;
+}
+
+void sp_topology_key(const sp_topology *t, sp_lid entity, sp_gid key[4]) {
+  const sp_lid e = t->first[entity];
+  int slot = entity < t->start[1] ? 0 : entity < t->start[2] ? SP_EDGE_SLOT : SP_FACE_SLOT;
+  sp_gid vertices[4];
+  while (t->slots[e][slot] != entity) slot++;
+  const int count = sp_periodic_vertices(t->periodic, t->hexes->vertices[e], slot, vertices);
+  sp_entity_key(count, vertices, key);
 }
 
 bool sp_topology_is_exterior(const sp_topology *topology, sp_lid face_entity) {

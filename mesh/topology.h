@@ -9,13 +9,15 @@
 #include "mesh/periodic.h"
 
 typedef struct sp_topology {
+  const sp_hexes *hexes;       /* borrowed */
+  const sp_periodic *periodic; /* borrowed, or NULL */
   sp_lid elements;
   sp_lid entities; /* distinct vertices, edges and faces on this rank */
   /* Vertices are [start[0], start[1]), edges up to start[2], faces up to start[3] = entities. Each
    * kind is in the order in which elements first touch it. */
   sp_lid start[4];
   sp_lid (*slots)[SP_SLOTS]; /* [elements], entity of each slot */
-  sp_gid (*keys)[4];         /* [entities], sp_entity_key */
+  sp_lid *first;             /* [entities], the first element that touches it */
   int *touching;             /* [entities], number of local elements that touch it */
   sp_lid *sharer_start;      /* [entities + 1] */
   int *sharers;              /* other ranks that have entity i, ascending: from sharer_start[i] */
@@ -31,6 +33,9 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
 
 /* NULL-safe; sets *topology to NULL. Local. */
 void sp_topology_destroy(sp_topology **topology);
+
+/* The key of an entity, sp_entity_key; if it is periodic, that of its representative. Local. */
+void sp_topology_key(const sp_topology *topology, sp_lid entity, sp_gid key[4]);
 
 /* True if no other element, here or on another rank, holds this face. Local. */
 bool sp_topology_is_exterior(const sp_topology *topology, sp_lid face_entity);

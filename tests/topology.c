@@ -65,8 +65,9 @@ static void check_slots(const sp_hexes *hexes, const sp_topology *topology) {
     for (int slot = 0; slot < SP_SLOTS; slot++) {
       const sp_lid entity = topology->slots[e][slot];
       CHECK(entity >= 0 && entity < topology->entities, "entity %d", entity);
-      const sp_gid *key = topology->keys[entity];
+      sp_gid key[4];
       int corners[4];
+      sp_topology_key(topology, entity, key);
       const int n = sp_slot_corners(slot, corners);
       CHECK(key_vertices(key) == n, "slot %d has %d vertices", slot, key_vertices(key));
       for (int k = 1; k < n; k++) CHECK(key[k] > key[k - 1], "slot %d: key not ascending", slot);
@@ -122,7 +123,7 @@ static void check_threads(sp_hexes *hexes) {
   if (one && three && apart) {
     check_order(one);
     check_same("3 threads", one, three);
-    CHECK(!memcmp(one->keys, three->keys, (size_t)one->entities * sizeof *one->keys), "keys");
+    CHECK(!memcmp(one->first, three->first, (size_t)one->entities * sizeof *one->first), "first");
     check_same("numbers far apart", one, apart);
   }
   sp_topology_destroy(&one);
@@ -165,8 +166,10 @@ static void check_sharers(const sp_topology *topology, const everything *all) {
   for (sp_lid i = 0; i < topology->entities; i++) {
     memset(holds, 0, (size_t)world_size * sizeof *holds);
     int elements = 0;
+    sp_gid key[4];
+    sp_topology_key(topology, i, key);
     for (int e = 0; e < all->count; e++)
-      if (has_vertices(all->vertices[e], topology->keys[i])) {
+      if (has_vertices(all->vertices[e], key)) {
         holds[all->ranks[e]]++;
         elements++;
       }
@@ -180,7 +183,7 @@ static void check_sharers(const sp_topology *topology, const everything *all) {
       s++;
     }
     CHECK(s == topology->sharer_start[i + 1], "entity %d: too many sharers", i);
-    if (key_vertices(topology->keys[i]) == 4)
+    if (key_vertices(key) == 4)
       CHECK(sp_topology_is_exterior(topology, i) == (elements == 1), "face of %d elements",
             elements);
   }
@@ -191,7 +194,9 @@ static void check_sharers(const sp_topology *topology, const everything *all) {
 static void count_entities(const sp_topology *topology, sp_gid counts[5]) {
   sp_gid local[5] = {0, 0, 0, topology->elements, 0};
   for (sp_lid i = 0; i < topology->entities; i++) {
-    const int n = key_vertices(topology->keys[i]);
+    sp_gid key[4];
+    sp_topology_key(topology, i, key);
+    const int n = key_vertices(key);
     const sp_lid s = topology->sharer_start[i];
     if (s < topology->sharer_start[i + 1] && topology->sharers[s] < world_rank) continue;
     local[n / 2]++;

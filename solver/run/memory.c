@@ -30,9 +30,9 @@ static sp_memory arrays(const sp_memory_case *c, int count, double bytes) {
 }
 
 /* sp_hexes and sp_topology. Per element: the lattice; vertices 64, surfaces 24, tag 8, octants 4,
- * volume 4, and 26 entities 104. Per entity: keys 32, touching 4, start 4. */
+ * volume 4, and 26 entities 104. Per entity: first, touching and start, 4 each. */
 double sp_memory_of_mesh(const sp_sizes *s, int map_order) {
-  return s->elements * (24 * pow(map_order + 1, 3) + 208) + 40 * s->entities + 4 * s->sharers;
+  return s->elements * (24 * pow(map_order + 1, 3) + 208) + 12 * s->entities + 4 * s->sharers;
 }
 
 /* Shared DOFs. sp_exchange: indices 20, sent and received 16. A device has the same, and 16 for
