@@ -108,14 +108,11 @@ typedef struct qualities {
   double strength[3], upright;
 } qualities;
 
-/* The couplings are |J| G_dd. */
 static void examine(const sp_hexes *hexes, sp_lid e, qualities *q) {
   double a[3];
-  const double jacobian = sp_columns_couple(hexes, e, a);
+  q->upright = fmin(q->upright, sp_columns_couple(hexes, e, a));
   const double most = fmax(a[0], fmax(a[1], a[2]));
   for (int d = 0; d < 3; d++) q->strength[d] = fmin(q->strength[d], a[d] / most);
-  /* det G = |J|^-2. */
-  q->upright = fmin(q->upright, jacobian / (a[0] * a[1] * a[2]));
 }
 
 static sp_status examine_some(void *context, void *workspace, size_t begin, size_t end) {

@@ -54,7 +54,7 @@ double sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings
       couplings[d] += area * area / jacobian;
     }
   }
-  return jacobian;
+  return jacobian / (couplings[0] * couplings[1] * couplings[2]);
 }
 
 /* ---- Neighbours ---- */

@@ -28,7 +28,8 @@ typedef struct sp_columns {
 } sp_columns;
 
 /* The couplings of an element for kappa = 1, by sp_hexes_mean_map. If kappa is a scalar, it changes
- * no direction. Returns |J|, by the same. Local. */
+ * no direction. Returns |J| / (a_0 a_1 a_2), which is det G over the product of its diagonal: one
+ * for a box, close to zero if the element is skew. Local. */
 double sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings[3]);
 
 /* The columns of this rank's elements, given couplings[topology->elements][3]; of `topology` it

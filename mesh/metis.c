@@ -88,7 +88,7 @@ static sp_status find_columns(const sp_hexes *hexes, const sp_topology *elements
                               sp_columns **columns) {
   double(*couplings)[3];
   SP_TRY(sp_allocate((size_t)hexes->count, sizeof *couplings, "parts", &couplings));
-  for (sp_lid e = 0; e < hexes->count; e++) sp_columns_couple(hexes, e, couplings[e]);
+  for (sp_lid e = 0; e < hexes->count; e++) (void)sp_columns_couple(hexes, e, couplings[e]);
   const sp_status status = sp_columns_create(elements, couplings, columns);
   free(couplings);
   return status;

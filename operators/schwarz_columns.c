@@ -6,11 +6,6 @@
 
 #include "mesh/entity.h"
 
-/* K and M of [-1, 1] times a_d: the coupling of a box in direction d (mesh/columns.h). */
-static double coupling(const sp_separable *box, int d) {
-  return box->kappa * box->length[(d + 1) % 3] * box->length[(d + 2) % 3] / (2 * box->length[d]);
-}
-
 /* ---- Columns and edges ---- */
 
 static sp_status find_columns(sp_schwarz_builder *b) {
@@ -18,7 +13,7 @@ static sp_status find_columns(sp_schwarz_builder *b) {
   double(*couplings)[3];
   SP_TRY(sp_allocate((size_t)count, sizeof *couplings, "Schwarz", &couplings));
   for (sp_lid e = 0; e < count; e++)
-    for (int d = 0; d < 3; d++) couplings[e][d] = coupling(&b->boxes[e], d);
+    for (int d = 0; d < 3; d++) couplings[e][d] = sp_separable_coupling(&b->boxes[e], d);
   const sp_status status =
       sp_columns_create(b->setup->space->mesh->topology, couplings, &b->columns);
   free(couplings);
@@ -101,9 +96,9 @@ static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
     int slot = SP_EDGE_SLOT;
     while (slots[slot] != edge) slot++;
     const int d = (slot - SP_EDGE_SLOT) / 4;
-    sum += coupling(&b->boxes[e], d) * b->edge_share;
+    sum += sp_separable_coupling(&b->boxes[e], d) * b->edge_share;
     for (int side = 1; side < 3; side++)
-      sum += coupling(&b->boxes[e], (d + side) % 3) * b->gll->weights[0];
+      sum += sp_separable_coupling(&b->boxes[e], (d + side) % 3) * b->gll->weights[0];
   }
   return sum;
 }
@@ -151,7 +146,7 @@ static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
       faces[count++] = slots[SP_FACE_SLOT + at.end];
       edge = slots[edge_between(at.lateral, at.end)];
       if (is_fixed_by_edge(b, &at))
-        sum += coupling(&b->boxes[at.element], at.end / 2) * b->gll->weights[0];
+        sum += sp_separable_coupling(&b->boxes[at.element], at.end / 2) * b->gll->weights[0];
     }
     sum += tie_at(b, edge, count, faces);
   }
@@ -174,7 +169,7 @@ static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
       const sp_schwarz_end end =
           sp_schwarz_find_end(b, e, 2 * d + (side ^ columns->frames[i].flip[t]));
       const double half = b->boxes[e].length[d] / 2;
-      own += coupling(&b->boxes[e], d);
+      own += sp_separable_coupling(&b->boxes[e], d);
       robin += end.robin * half;
       if (!end.fixed) line.fixed[side] = 0;
       if (end.stiffness == 0) continue;
@@ -243,8 +238,8 @@ static void solve_column(const sp_schwarz_builder *b, sp_lid c, const double *la
   for (int k = 0; k < length; k++) {
     const sp_separable *box = &b->boxes[columns->elements[first + k]];
     const unsigned char *axis = columns->frames[first + k].axis;
-    kappa[k] = coupling(box, axis[0]);
-    for (int t = 0; t < 2; t++) lateral[t][k] = coupling(box, axis[t + 1]);
+    kappa[k] = sp_separable_coupling(box, axis[0]);
+    for (int t = 0; t < 2; t++) lateral[t][k] = sp_separable_coupling(box, axis[t + 1]);
     reaction[k] = box->lambda * box->length[0] * box->length[1] * box->length[2] / 8;
     b->conductances[first + k] = kappa[k];
   }

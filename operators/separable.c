@@ -41,27 +41,20 @@ typedef struct boxes {
   double lambda;
   const sp_operator_setup *weighted;
   sp_separable *list; /* of all elements, or NULL */
-  double largest[4];  /* stretch, longest, 1 / shortest, 1 if there is a bar */
+  double largest[3];  /* stretch, longest, 1 / shortest */
 } boxes;
 
 /* The factors of one element, and the extremes of a chunk of elements. */
 typedef struct workspace {
-  double largest[4];
+  double largest[3];
   double factors[];
 } workspace;
-
-/* True if an element wants a column, and has a second direction that is nearly as strong: couplings
- * are proportional to the inverse squares of lengths. */
-static bool is_bar(const double length[3], double shortest, double longest) {
-  const double second = length[0] + length[1] + length[2] - shortest - longest;
-  return longest >= 2 * shortest && second * second < 2 * shortest * shortest;
-}
 
 static sp_status fill_boxes(void *context, void *workspace_, size_t begin, size_t end) {
   const boxes *b = context;
   workspace *w = workspace_;
   double *largest = w->largest;
-  memcpy(largest, (const double[]){1, 0, 0, 0}, sizeof w->largest);
+  memcpy(largest, (const double[]){1, 0, 0}, sizeof w->largest);
   for (size_t e = begin; e < end; e++) {
     sp_separable box = {0};
     SP_TRY(fill_box(b->hexes, (sp_lid)e, b->rule, b->lambda, b->weighted, w->factors, &box));
@@ -70,7 +63,6 @@ static sp_status fill_boxes(void *context, void *workspace_, size_t begin, size_
     largest[0] = fmax(largest[0], longest / shortest);
     largest[1] = fmax(largest[1], longest);
     largest[2] = fmax(largest[2], 1 / shortest);
-    if (is_bar(l, shortest, longest)) largest[3] = 1;
     if (b->list) b->list[e] = box;
   }
   return SP_OK;
@@ -80,7 +72,7 @@ static void join_extremes(void *context, void *workspace_, size_t begin, size_t 
   (void)begin, (void)end;
   boxes *b = context;
   const workspace *w = workspace_;
-  for (int i = 0; i < 4; i++) b->largest[i] = fmax(b->largest[i], w->largest[i]);
+  for (int i = 0; i < 3; i++) b->largest[i] = fmax(b->largest[i], w->largest[i]);
 }
 
 static sp_status visit(boxes *b) {
@@ -112,10 +104,10 @@ sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *list) 
 sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out) {
   sp_rule rule;
   sp_rule_gl(EXTENT_POINTS, &rule);
-  boxes b = {.hexes = mesh->hexes, .rule = &rule, .largest = {1, 0, 0, 0}};
+  boxes b = {.hexes = mesh->hexes, .rule = &rule, .largest = {1, 0, 0}};
   SP_TRY(sp_agree(mesh->comm, visit(&b)));
-  MPI_Allreduce(MPI_IN_PLACE, b.largest, 4, MPI_DOUBLE, MPI_MAX, mesh->comm);
-  *out = (sp_extents){b.largest[0], 1 / b.largest[2], b.largest[1], b.largest[3] > 0};
+  MPI_Allreduce(MPI_IN_PLACE, b.largest, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
+  *out = (sp_extents){b.largest[0], 1 / b.largest[2], b.largest[1]};
   return SP_OK;
 }
 

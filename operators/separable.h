@@ -19,6 +19,11 @@ typedef struct sp_separable {
   double kappa, lambda, length[3];
 } sp_separable;
 
+/* The coupling a_d of a box (mesh/columns.h): K and M of [-1, 1] times it give the box's. Local. */
+static inline double sp_separable_coupling(const sp_separable *box, int d) {
+  return box->kappa * box->length[(d + 1) % 3] * box->length[(d + 2) % 3] / (2 * box->length[d]);
+}
+
 /* boxes[elements] for the operator that `setup` describes, one with stiffness. Errors: SP_ERR_INPUT
  * for an element with a non-positive Jacobian. Local. */
 sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes);
@@ -27,7 +32,6 @@ sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes)
 typedef struct sp_extents {
   double stretch;           /* the largest ratio of two lengths of an element */
   double shortest, longest; /* lengths */
-  bool bars;                /* true if an element is thin in two directions (mesh/columns.h) */
 } sp_extents;
 
 /* Errors: SP_ERR_INPUT for an element with a non-positive Jacobian. Collective. */

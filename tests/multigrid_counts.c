@@ -236,6 +236,39 @@ static void check_layers(void) {
     }
 }
 
+/* Bars with sides that are free or not: our own counts, 5 to 9, plus two. Only the first bar, with
+ * lengths of 1 to 0.2, has no order that is kept. */
+static void check_bars(void) {
+  static const char *const upper[] = {"mesh.upper=1 0.2 0.2", "mesh.upper=1 0.05 0.05",
+                                      "mesh.upper=1 0.01 0.01", "mesh.upper=1e-3 1 1e-3"};
+  static const char *const sides[] = {"boundary.default=neumann 0", "boundary.default=dirichlet 0"};
+  static const int orders[] = {2, 4, 7};
+  for (size_t u = 0; u < sizeof upper / sizeof *upper; u++)
+    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+      printf("%s, N = %d:", upper[u], orders[o]);
+      for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
+        char order[64];
+        snprintf(order, sizeof order, "discretization.order=%d", orders[o]);
+        const char *const own[] = {CUBE,
+                                   POISSON,
+                                   "problem.forcing=sin(9173*x+7919*y*z+1)",
+                                   order,
+                                   sides[s],
+                                   upper[u],
+                                   "boundary.xmin=dirichlet 0",
+                                   "boundary.ymax=robin 3, 1",
+                                   NULL};
+        const int count =
+            (int)solve(upper[u], "solver.smoother=auto", "solver.smoother_degree=3", own)
+                .iterations;
+        printf(" %d", count);
+        CHECK(count <= 11, "%s, N = %d, %s: %d iterations, limit 11", upper[u], orders[o], sides[s],
+              count);
+      }
+      printf("\n");
+    }
+}
+
 static void check_refinement(void) {
   int least = INT_MAX, most = 0;
   for (int level = 0; level <= 2; level++) {
@@ -262,6 +295,7 @@ int main(int argc, char **argv) {
     check_choices();
     check_orders();
     check_layers();
+    check_bars();
     check_refinement();
   }
   return check_end();

@@ -56,15 +56,20 @@ static sp_status make_level(solve *s, int i) {
                      s->clock->platform->backend->faster_geometry(SP_BP35, order), &s->systems[i]);
 }
 
-static sp_status make_multigrid(solve *s) {
-  s->options = (sp_multigrid_options){0};
-  sp_multigrid_choose_orders(s->c->order, &s->options);
-  SP_TRY(sp_multigrid_prepare(s->c->space, &s->options));
+static sp_status make_levels(solve *s) {
   const int orders = s->options.levels, smoothed = sp_multigrid_smoothed(&s->options);
   for (int i = 1; i < smoothed; i++) SP_TRY(make_level(s, i));
   s->options.levels = smoothed;
   SP_TRY(sp_multigrid_add_meshes(SP_GEOMETRY_AUTO, &s->options, s->systems));
-  if (s->options.levels < orders) SP_TRY(make_level(s, s->options.levels++));
+  return s->options.levels < orders ? make_level(s, s->options.levels++) : SP_OK;
+}
+
+static sp_status make_multigrid(solve *s) {
+  s->options = (sp_multigrid_options){0};
+  sp_multigrid_choose_orders(s->c->order, &s->options);
+  SP_TRY(sp_multigrid_prepare(s->c->space, &s->options));
+  SP_TRY(sp_multigrid_find_bars(&s->options, s->systems));
+  if (!s->systems[1]) SP_TRY(make_levels(s));
   SP_TRY(sp_multigrid_start_coarse(s->systems[s->options.levels - 1], &s->options, &s->coarse));
   return sp_multigrid_create(&s->options, s->systems, &s->coarse, &s->preconditioner);
 }

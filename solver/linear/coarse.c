@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "operators/bars.h"
 #include "solver/linear/amg.h"
 #include "solver/linear/coarse_boomer.h"
 #include "solver/linear/coarse_rows.h"
@@ -39,15 +40,17 @@ struct sp_coarse {
   double *sums;  /* [components] */
   /* With all rows on every rank. */
   sp_amg *amg;
-  sp_device_matrix *select;  /* [own rows][DOFs], b at the rank's free rows */
-  sp_exchange *exchange;     /* of all_b: every rank gets all rows; NULL with one rank */
-  sp_device_space *gather;   /* the same on the device */
-  bool resident;             /* rows travel without the host */
-  sp_device_matrix *scatter; /* [DOFs][rows], x from all rows */
-  sp_device_matrix *mean;    /* [components][rows], NULL without a null space */
-  sp_device_matrix *spread;  /* [rows][components], means to rows */
-  sp_vector all_b, all_x;    /* [rows] */
-  sp_vector means;           /* [components] */
+  sp_device_matrix *restriction; /* [DOFs][DOFs], own parts of P^T of bars; NULL at order 1 */
+  sp_vector restricted;          /* [DOFs], P^T b */
+  sp_device_matrix *select;      /* [own rows][DOFs], b at the rank's free rows */
+  sp_exchange *exchange;         /* of all_b: every rank gets all rows; NULL with one rank */
+  sp_device_space *gather;       /* the same on the device */
+  bool resident;                 /* rows travel without the host */
+  sp_device_matrix *scatter;     /* [DOFs][rows], x from all rows: P of bars, or a selection */
+  sp_device_matrix *mean;        /* [components][rows], NULL without a null space */
+  sp_device_matrix *spread;      /* [rows][components], means to rows */
+  sp_vector all_b, all_x;        /* [rows] */
+  sp_vector means;               /* [components] */
   char description[96];
 };
 
@@ -239,11 +242,29 @@ static sp_status create_gather(sp_coarse *c) {
                                          platform->transport, &c->gather, &how, &c->resident);
 }
 
-static sp_status create_vectors(sp_coarse *c, int rows) {
+/* Of bars: the restriction of the DOFs that the rank owns, and the interpolation from rows. */
+static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *setup) {
+  sp_csr p, own, transpose = {0};
+  sp_status status = sp_bars_interpolation(setup, &p);
+  own = p;
+  own.rows = c->space->numbering->owned;
+  if (!status) status = sp_csr_transpose(&own, &transpose);
+  if (!status) status = create_matrix(c, &transpose, &c->restriction);
+  if (!status) status = sp_space_vector(c->space, c->precision, &c->restricted);
+  p.columns = c->rows.total;
+  for (int i = 0; i < p.start[p.rows] && !status; i++) p.column[i] = c->rows.of_dof[p.column[i]];
+  if (!status) status = create_matrix(c, &p, &c->scatter);
+  sp_csr_free(&transpose);
+  sp_csr_free(&p);
+  return status;
+}
+
+static sp_status create_vectors(sp_coarse *c, const sp_operator_setup *setup, int rows) {
   const sp_platform *platform = c->space->platform;
   SP_TRY(sp_vector_create(platform, c->precision, (size_t)rows, &c->all_b));
   SP_TRY(sp_vector_create(platform, c->precision, (size_t)rows, &c->all_x));
   SP_TRY(create_select(c));
+  if (c->space->numbering->order > 1) return create_interpolation(c, setup);
   return create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter);
 }
 
@@ -261,7 +282,7 @@ static sp_status create_with_all_rows(sp_coarse *c, const sp_operator_setup *set
   const int rows = c->rows.total;
   sp_status status =
       sp_amg_create(c->space->platform, c->precision, &c->rows.matrix, last_level(c), &c->amg);
-  if (!status) status = create_vectors(c, rows);
+  if (!status) status = create_vectors(c, setup, rows);
   SP_TRY(sp_agree(c->space->platform->comm, status));
   SP_TRY(create_gather(c));
   return create_projection(c, constants, rows);
@@ -272,6 +293,15 @@ static sp_status project(sp_coarse *c, sp_vector *v) {
   if (!c->mean) return SP_OK;
   SP_TRY(multiply(c->mean, v, &c->means));
   return v->platform->backend->matrix_apply(c->spread, -1, c->means.data, 1, v->data, v->data);
+}
+
+/* restricted = P^T b; ranks add up the parts of the DOFs that they own. */
+static sp_status restrict_b(sp_coarse *c, sp_status status, const sp_vector *b) {
+  sp_vector own = *b;
+  own.count = (size_t)c->space->numbering->owned;
+  status = sp_first_failure(status, multiply(c->restriction, &own, &c->restricted));
+  return sp_first_failure(status, b->platform->backend->assemble(c->space->on_device, c->precision,
+                                                                 c->restricted.data));
 }
 
 /* all_b = the free rows of b of all ranks. */
@@ -285,7 +315,8 @@ static sp_status gather_rows(sp_coarse *c, sp_status status, const sp_vector *b)
 
 static sp_status apply_with_all_rows(sp_coarse *c, sp_status status, const sp_vector *b,
                                      sp_vector *x) {
-  status = gather_rows(c, status, b);
+  if (c->restriction) status = restrict_b(c, status, b);
+  status = gather_rows(c, status, c->restriction ? &c->restricted : b);
   status = sp_first_failure(status, project(c, &c->all_b));
   status = sp_first_failure(status, sp_amg_apply(c->amg, &c->all_b, &c->all_x));
   status = sp_first_failure(status, project(c, &c->all_x));
@@ -314,13 +345,15 @@ static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
                    (long long)rows, most);
   int ranks;
   MPI_Comm_size(c->space->platform->comm, &ranks);
-  return sp_coarse_has_all_rows(backend, c->kind, ranks, (double)rows)
+  const bool bars = c->space->numbering->order > 1; /* hypre would have all DOFs as rows */
+  return bars || sp_coarse_has_all_rows(backend, c->kind, ranks, (double)rows)
              ? create_with_all_rows(c, setup, constants)
              : create_hypre(c, setup, constants);
 }
 
 static void describe(sp_coarse *c) {
-  const long long rows = (long long)c->space->numbering->global;
+  const bool bars = c->space->numbering->order > 1;
+  const long long rows = bars ? c->rows.total : (long long)c->space->numbering->global;
   if (c->boomer)
     snprintf(c->description, sizeof c->description, "BoomerAMG (hypre %s), %lld rows",
              sp_boomer_hypre(), rows);
@@ -360,8 +393,9 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   sp_coarse *c = *coarse;
   if (!c) return;
   const sp_backend *backend = c->space->platform->backend;
-  sp_device_matrix **const matrices[] = {&c->select, &c->scatter, &c->mean, &c->spread};
-  sp_vector *const vectors[] = {&c->full, &c->all_b, &c->all_x, &c->means};
+  sp_device_matrix **const matrices[] = {&c->select, &c->scatter, &c->restriction, &c->mean,
+                                         &c->spread};
+  sp_vector *const vectors[] = {&c->full, &c->restricted, &c->all_b, &c->all_x, &c->means};
   for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
     backend->matrix_destroy(matrices[m]);
   for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) sp_vector_destroy(vectors[v]);

@@ -8,6 +8,10 @@
  * - But if there are several ranks on CPUs, more rows than an inverse takes, and hypre in this
  *   program, all ranks take part in one V-cycle of its BoomerAMG (coarse_boomer.h).
  *
+ * The problem has the DOFs of its system's space, or, if that is of a higher order, those of a
+ * subspace (operators/bars.h): right-hand sides are then restricted first, and solutions
+ * interpolated.
+ *
  * If the operator has a null space of constants, one per connected component, the right-hand side
  * and the solution are projected. The matrix is made definite by doubling the diagonal of one row
  * per component. */
@@ -45,11 +49,11 @@ bool sp_coarse_has_all_rows(const sp_backend *backend, sp_coarse_kind kind, int 
 sp_traffic sp_coarse_traffic(const sp_backend *backend, sp_coarse_kind kind, sp_precision precision,
                              int ranks, double rows, double neighbours, double shared);
 
-/* Start the solver for a system of order 1; only its space is used afterwards. `kind` is not
- * SP_COARSE_CHEBYSHEV. Vectors have `precision`. With several threads the set-up
- * of the levels continues in the background until sp_coarse_complete. The caller destroys *out.
- * Errors: SP_ERR_INPUT for more DOFs than hypre's integers count, and for a direct solution of too
- * many; SP_ERR_SYSTEM. Collective. */
+/* Start the solver for a system of order 1, or one of sp_bars_create; only its space is used
+ * afterwards. `kind` is not SP_COARSE_CHEBYSHEV. Vectors have `precision`. With several threads the
+ * set-up of the levels continues in the background until sp_coarse_complete. The caller destroys
+ * *out. Errors: SP_ERR_INPUT for more DOFs than hypre's integers count, and for a direct solution
+ * of too many; SP_ERR_SYSTEM. Collective. */
 sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_precision precision,
                            sp_coarse **out);
 

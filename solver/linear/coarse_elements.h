@@ -1,17 +1,32 @@
-/* Element matrices of the coarsest problem (coarse.h): bp3.5 or mass at order 1. */
+/* Element matrices of the coarsest problem (coarse.h): mass at order 1, and bp3.5 with functions
+ * that are linear along the edges of elements, or of the space's order N on edges that are kept
+ * (operators/bars.h). A space of order 1 keeps none.
+ *
+ * An element without a kept edge has its 8 corners as nodes. One with kept edges, all in one
+ * direction, has the 4 (N + 1) nodes of all edges in that direction: functions interpolate between
+ * the four linearly. Nodes of those that are not kept have rows and columns of zero. */
 #ifndef SP_SOLVER_LINEAR_COARSE_ELEMENTS_H
 #define SP_SOLVER_LINEAR_COARSE_ELEMENTS_H
 
 #include "operators/operator.h"
 
-enum { SP_COARSE_NODES = 8 };
+enum { SP_COARSE_CORNERS = 8 };
 
-typedef double sp_coarse_element[SP_COARSE_NODES][SP_COARSE_NODES];
+typedef struct sp_coarse_elements {
+  int count;
+  int longest;      /* the largest number of nodes of an element */
+  int *start;       /* [count + 1], first node of each element */
+  int *of_node;     /* [start[count]], the element */
+  sp_lid *dofs;     /* [start[count]], local DOF of each node */
+  size_t *first;    /* [count + 1], first entry of each matrix */
+  double *matrices; /* [first[count]] */
+} sp_coarse_elements;
 
-/* Compute matrices[count] of all elements, on threads. Errors: SP_ERR_INPUT for an element with a
- * non-positive Jacobian; SP_ERR_SYSTEM. Local. */
-sp_status sp_coarse_elements(const sp_operator_setup *setup, size_t count,
-                             sp_coarse_element *matrices);
+/* Compute the matrices of all elements, on threads. The caller frees *out, also after an error.
+ * Errors: SP_ERR_INPUT for an element with a non-positive Jacobian, and for more nodes than int
+ * counts; SP_ERR_SYSTEM. Local. */
+sp_status sp_coarse_elements_create(const sp_operator_setup *setup, sp_coarse_elements *out);
+void sp_coarse_elements_free(sp_coarse_elements *elements);
 
 /* True if a DOF is constrained. Local. */
 static inline bool sp_coarse_is_constrained(const sp_operator_setup *setup, sp_lid dof) {

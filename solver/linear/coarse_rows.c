@@ -6,8 +6,6 @@
 
 #include "solver/linear/coarse_elements.h"
 
-enum { NODES = SP_COARSE_NODES };
-
 void sp_free_rows_free(sp_free_rows *rows) {
   sp_csr_free(&rows->matrix);
   free(rows->of_dof);
@@ -128,21 +126,21 @@ static sp_status sum_rows(pieces *s, size_t count, const int *row_of, int rows, 
 
 /* ---- This rank's elements ---- */
 
-typedef struct elements {
+typedef struct rows_of_elements {
   const sp_operator_setup *setup;
-  const sp_lid *nodes;         /* [elements][NODES] */
-  sp_coarse_element *matrices; /* [elements] */
-} elements;
+  sp_coarse_elements elements;
+} rows_of_elements;
 
-/* Piece NODES * element + i: row i of the element's matrix. */
-static void add_element(const void *elements_, int piece, sp_row *row) {
-  const elements *s = elements_;
-  const int element = piece / NODES;
-  const double *values = s->matrices[element][piece % NODES];
-  const sp_lid *nodes = &s->nodes[(size_t)element * NODES];
-  if (sp_coarse_is_constrained(s->setup, s->nodes[piece])) return;
-  for (int j = 0; j < NODES; j++)
-    if (!sp_coarse_is_constrained(s->setup, nodes[j])) sp_row_add(row, nodes[j], values[j]);
+/* A piece is a node of an element: its row of the element's matrix. */
+static void add_element(const void *rows, int piece, sp_row *row) {
+  const rows_of_elements *r = rows;
+  const sp_coarse_elements *s = &r->elements;
+  const int e = s->of_node[piece], first = s->start[e], count = s->start[e + 1] - first;
+  const double *values = &s->matrices[s->first[e] + (size_t)(piece - first) * (size_t)count];
+  if (sp_coarse_is_constrained(r->setup, s->dofs[piece])) return;
+  for (int j = 0; j < count; j++)
+    if (!sp_coarse_is_constrained(r->setup, s->dofs[first + j]))
+      sp_row_add(row, s->dofs[first + j], values[j]);
 }
 
 /* Find the diagonal entry of a row; NULL if the row is empty. */
@@ -177,14 +175,14 @@ static sp_status pin(const sp_space *space, const sp_constants *constants, sp_cs
 }
 
 static sp_status sum_elements(const sp_operator_setup *setup, sp_csr *out) {
-  const size_t count = (size_t)setup->space->mesh->hexes->count;
-  const size_t dofs = sp_space_dofs(setup->space);
-  elements e = {.setup = setup, .nodes = setup->space->numbering->nodes};
-  pieces s = {.add = add_element, .context = &e};
-  SP_TRY(sp_allocate(count, sizeof *e.matrices, "element matrices", &e.matrices));
-  sp_status status = sp_coarse_elements(setup, count, e.matrices);
-  if (!status) status = sum_rows(&s, count * NODES, e.nodes, (int)dofs, (int)dofs, NODES, out);
-  free(e.matrices);
+  const int dofs = (int)sp_space_dofs(setup->space);
+  rows_of_elements rows = {.setup = setup};
+  const sp_coarse_elements *e = &rows.elements;
+  pieces s = {.add = add_element, .context = &rows};
+  sp_status status = sp_coarse_elements_create(setup, &rows.elements);
+  if (!status)
+    status = sum_rows(&s, (size_t)e->start[e->count], e->dofs, dofs, dofs, e->longest, out);
+  sp_coarse_elements_free(&rows.elements);
   for (sp_lid n = 0; n < setup->diagonal_count && !status; n++) {
     double *diagonal = diagonal_of(out, setup->diagonal_dofs[n]);
     if (diagonal) *diagonal += setup->diagonal_values[n];

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 
 #include "mesh/coarsen.h"
+#include "operators/bars.h"
 #include "operators/transfer.h"
 #include "solver/linear/chebyshev.h"
 
-/* A level. The last one has no transfer. With algebraic multigrid it also has no operator and no
- * smoother. */
+/* A level. The last one has no transfer, nor has one above bars, on the same space. With algebraic
+ * multigrid it also has no operator and no smoother. */
 typedef struct level {
   const sp_space *space; /* the system's */
   sp_operator *op;
@@ -80,10 +81,12 @@ static sp_status cycle(multigrid *m, int index, sp_status status) {
   const sp_vector *r = NULL;
   status = sp_first_failure(status, sp_chebyshev_smooth(l->smoother, true, &l->b, &l->x));
   status = sp_first_failure(status, sp_chebyshev_residual(l->smoother, &l->b, &l->x, &r));
-  status = sp_first_failure(status, sp_transfer_restrict(l->transfer, r, &next->b));
+  status = sp_first_failure(status, l->transfer ? sp_transfer_restrict(l->transfer, r, &next->b)
+                                                : sp_vector_convert(1, r, &next->b));
   stamp(m, index);
   status = cycle(m, index + 1, status);
-  status = sp_first_failure(status, sp_transfer_prolong(l->transfer, &next->x, &l->x));
+  status = sp_first_failure(status, l->transfer ? sp_transfer_prolong(l->transfer, &next->x, &l->x)
+                                                : sp_vector_axpby(1, &next->x, 1, &l->x));
   status = sp_first_failure(status, sp_chebyshev_smooth(l->smoother, false, &l->b, &l->x));
   stamp(m, index);
   return status;
@@ -227,7 +230,7 @@ static sp_status create_levels(multigrid *m, sp_system *const systems[]) {
     level *l = &m->levels[i];
     SP_TRY(sp_agree(m->platform->comm, create_vectors(m, l)));
     if (i < last || !m->coarse) SP_TRY(create_operator(m, l, systems[i]));
-    if (i > 0)
+    if (i > 0 && l->space != m->levels[i - 1].space)
       SP_TRY(sp_transfer_create(m->levels[i - 1].op, l->space, systems[i - 1]->setup.constrained,
                                 systems[i]->setup.constrained, &m->levels[i - 1].transfer));
   }
@@ -249,6 +252,10 @@ static void destroy(sp_preconditioner *self) {
   free(m);
 }
 
+static bool has_bars(const multigrid *m) {
+  return m->levels[1].space == m->levels[0].space;
+}
+
 static void describe(const sp_preconditioner *self, size_t room, char *text) {
   const multigrid *m = (const multigrid *)self;
   const sp_mesh *mesh = m->levels[0].space->mesh;
@@ -262,6 +269,8 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
   if (meshes > 0 && used < room)
     used += (size_t)snprintf(text + used, room - used, " and %d coarser mesh%s", meshes,
                              meshes > 1 ? "es" : "");
+  if (used < room && has_bars(m))
+    used += (size_t)snprintf(text + used, room - used, " and %d along bars", m->options.orders[0]);
   if (used < room)
     used += (size_t)snprintf(text + used, room - used, ", Chebyshev-%s of degree %d",
                              m->options.smoother == SP_SMOOTHER_SCHWARZ ? "Schwarz" : "Jacobi",
@@ -287,8 +296,7 @@ void sp_multigrid_decide(const sp_backend *backend, const sp_extents *extents,
         extents->stretch > SP_SMOOTHER_STRETCH ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
   /* At order 1 with 24^3 elements degree 2 takes 0 to 2 iterations more, each a third shorter. */
   if (options->degree == 0 && options->orders[0] == 1) options->degree = 2;
-  if (options->degree == 0)
-    options->degree = options->smoother == SP_SMOOTHER_SCHWARZ && extents->bars ? 4 : 3;
+  if (options->degree == 0) options->degree = 3;
   if (options->precision == SP_CYCLE_AUTO)
     options->precision = backend->single_operators && in_range ? SP_CYCLE_SINGLE : SP_CYCLE_DOUBLE;
 }
@@ -334,6 +342,17 @@ sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_option
     SP_TRY(sp_system_coarsen(last, geometry, &mesh, &systems[options->levels]));
     options->orders[options->levels++] = 1;
   }
+}
+
+sp_status sp_multigrid_find_bars(sp_multigrid_options *options, sp_system *systems[]) {
+  const bool possible = options->smoother == SP_SMOOTHER_SCHWARZ && options->orders[0] > 1 &&
+                        options->coarse != SP_COARSE_CHEBYSHEV && systems[0]->setup.kind == SP_BP35;
+  if (!possible) return SP_OK;
+  SP_TRY(sp_bars_create(systems[0], &systems[1]));
+  if (!systems[1]) return SP_OK;
+  options->levels = 2;
+  options->orders[1] = 1;
+  return SP_OK;
 }
 
 sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_options *options,

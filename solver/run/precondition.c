@@ -178,7 +178,8 @@ sp_status sp_levels_create(const sp_config *config, const sp_problem *problem, s
   sp_precondition_options(config, fine->space->numbering->order, options);
   SP_TRY(decide(fine, magnification, options));
   levels->systems[0] = fine;
-  SP_TRY(add_systems(config, problem, exact, levels));
+  if (config->solver.orders.count < 2) SP_TRY(sp_multigrid_find_bars(options, levels->systems));
+  if (!levels->systems[1]) SP_TRY(add_systems(config, problem, exact, levels));
   return sp_multigrid_start_coarse(levels->systems[options->levels - 1], options, &levels->coarse);
 }
 

@@ -1,0 +1,41 @@
+/* The coarsest space of multigrid on meshes with bars: elements that are thin in two directions.
+ *
+ * An error that is constant across the bars and oscillates along them costs little energy. So no
+ * smoother that works along one direction removes it, and polynomials of lower order cannot
+ * represent it. Then the coarsest space keeps the order N along bars: its functions are of order N
+ * on an edge if all elements around it are bars along it, and linear on all other edges; in each
+ * element they interpolate between the edges linearly. It is a subspace of order N, and its DOFs
+ * are a subset: the vertices, and the nodes on edges that are kept.
+ *
+ * An element is a bar along d if its couplings (mesh/columns.h) across d are at least 64 times that
+ * along d, which is a ratio of lengths of 8, and it is not skew. */
+#ifndef SP_OPERATORS_BARS_H
+#define SP_OPERATORS_BARS_H
+
+#include "operators/system.h"
+
+/* *out describes the operator of `fine`, of kind bp3.5, on that subspace: its setup is that of the
+ * fine system, with all DOFs outside the subspace constrained, and the Robin diagonal P^T times the
+ * fine one. NULL if bars are less than a quarter of the elements: the orders in between then save
+ * more iterations. It borrows the space; the caller destroys *out. Errors:
+ * SP_ERR_SYSTEM; SP_ERR_INPUT for an element with a non-positive Jacobian. Collective. */
+sp_status sp_bars_create(const sp_system *fine, sp_system **out);
+
+/* The direction of an element's edges that are kept; -1 if there are none, as in a space of order
+ * 1. Local. */
+int sp_bars_direction(const sp_operator_setup *setup, sp_lid element);
+
+/* P, [local DOFs][local DOFs]: the interpolation to all nodes from the DOFs of the subspace that
+ * are not constrained. The caller frees the arrays of *out, also after an error. Errors:
+ * SP_ERR_SYSTEM. Local. */
+sp_status sp_bars_interpolation(const sp_operator_setup *setup, sp_csr *out);
+
+/* Node i on an edge in direction `along` of an element with n nodes per direction. Bit 0 of `edge`
+ * is the end in direction along + 1, bit 1 that in along + 2, modulo 3. */
+static inline size_t sp_edge_node(int n, int along, int edge, int i) {
+  const size_t step[3] = {1, (size_t)n, (size_t)n * (size_t)n}, last = (size_t)n - 1;
+  return (size_t)i * step[along] + (size_t)(edge & 1) * last * step[(along + 1) % 3] +
+         (size_t)(edge >> 1) * last * step[(along + 2) % 3];
+}
+
+#endif
