@@ -203,7 +203,7 @@ typedef struct faces {
   const sp_problem *problem;
   const sp_space *space;
   const double *x;
-  double *weights, *direct; /* [local DOFs] */
+  double *weights, *direct; /* [local DOFs], set at Dirichlet DOFs */
   const double *
       correction; /* [local DOFs], (r_i - D_i) / W_i at Dirichlet DOFs, r_i inside fixed elements */
 } faces;
@@ -387,14 +387,16 @@ static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp
 sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, const sp_space *space,
                              const double *x, double *ax, double *scratch) {
   const MPI_Comm comm = space->mesh->comm;
-  for (sp_lid k = 0; k < balance->dirichlet_count; k++)
-    balance->dirichlet_load[k] -= ax[balance->dirichlet_dofs[k]];
+  /* Of weights and derivatives only those at Dirichlet DOFs are used. */
+  for (sp_lid k = 0; k < balance->dirichlet_count; k++) {
+    const sp_lid i = balance->dirichlet_dofs[k];
+    balance->dirichlet_load[k] -= ax[i];
+    scratch[i] = ax[i] = 0;
+  }
   const double *residual = balance->dirichlet_load;
   double *correction = ax; /* in the memory of `direct` */
   faces s = {balance, problem, space, x, scratch, ax, correction};
-  sp_status status = sp_loop_fill(sp_space_dofs(space), 0, s.weights);
-  if (!status) status = sp_loop_fill(sp_space_dofs(space), 0, s.direct);
-  if (!status) status = find_absorbed(problem, space, x, &balance->absorbed);
+  sp_status status = find_absorbed(problem, space, x, &balance->absorbed);
   if (!status) status = visit_faces(&s, compute_faces, add_faces);
   SP_TRY(sp_agree(comm, status));
   if (problem->has_dirichlet) {

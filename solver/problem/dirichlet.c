@@ -49,18 +49,19 @@ static void locate_face(const sp_space *space, sp_lid e, int f, face_nodes *face
     sp_geometry_face(mesh->hexes, e, f, gll, face->xyz, normal);
 }
 
-/* Data shared by threads. The arrays over all DOFs are long, so threads share their first touch,
- * too. */
+/* Data shared by threads. Arrays over all DOFs are long: they begin as zeros, and only the nodes of
+ * outer elements and of other ranks are visited. */
 typedef struct constraints {
   const sp_problem *problem;
   const sp_space *space;
-  double *part_of_dof, *values;
+  double *part_code; /* of each DOF: its Dirichlet part - part_count, or 0 if it has none */
+  double *values;
   bool *constrained;
   jump_at most;
   double largest; /* of |values| */
 } constraints;
 
-static const double NO_PART = DBL_MAX;
+static const double NO_VALUE = DBL_MAX;
 
 /* *shared = min(*shared, value), atomically. */
 static void lower(double *shared, double value) {
@@ -76,6 +77,10 @@ static int dirichlet_part(const constraints *c, sp_lid e, int f) {
   if (f == INSIDE) return sp_problem_volume_part(c->problem, c->space->mesh->hexes, e);
   const int part = sp_problem_face_part(c->problem, c->space->mesh->hexes, e, f);
   return part >= 0 && c->problem->parts[part].condition == SP_DIRICHLET ? part : -1;
+}
+
+static double code_of(const constraints *c, int part) {
+  return part - c->problem->part_count;
 }
 
 static const sp_lid *dofs_of(const constraints *c, sp_lid e) {
@@ -94,7 +99,7 @@ static sp_status mark_some(void *constraints_, void *workspace, size_t begin, si
       if (part < 0) continue;
       list_nodes(c->space->numbering->order, f, face);
       for (int n = 0; n < face->count; n++)
-        lower(&c->part_of_dof[dofs_of(c, e)[face->indices[n]]], part);
+        lower(&c->part_code[dofs_of(c, e)[face->indices[n]]], code_of(c, part));
     }
   return SP_OK;
 }
@@ -114,7 +119,7 @@ static sp_status set_face(const constraints *c, sp_lid e, int f, int part, face_
   SP_TRY(evaluate_face(c, e, f, part, face));
   for (int n = 0; n < face->count; n++) {
     const sp_lid dof = dofs_of(c, e)[face->indices[n]];
-    if (c->part_of_dof[dof] == part) lower(&c->values[dof], face->data[n] + 0.0);
+    if (c->part_code[dof] == code_of(c, part)) lower(&c->values[dof], face->data[n] + 0.0);
   }
   return SP_OK;
 }
@@ -130,20 +135,30 @@ static sp_status set_some(void *constraints_, void *workspace, size_t begin, siz
   return SP_OK;
 }
 
-static sp_status settle_some(void *constraints_, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void constrain(const constraints *c, sp_lid dof) {
+  double none = NO_VALUE;
+  if (c->part_code[dof] == 0) return;
+  __atomic_store_n(&c->constrained[dof], true, __ATOMIC_RELAXED);
+  __atomic_store(&c->values[dof], &none, __ATOMIC_RELAXED);
+}
+
+static sp_status constrain_some(void *constraints_, void *workspace, size_t begin, size_t end) {
   const constraints *c = constraints_;
-  for (size_t i = begin; i < end; i++) {
-    c->constrained[i] = c->part_of_dof[i] < NO_PART;
-    if (!c->constrained[i]) c->values[i] = 0;
-  }
+  face_nodes *face = workspace;
+  for (size_t k = begin; k < end; k++)
+    for (int f = 0; f <= INSIDE; f++) {
+      const sp_lid e = c->problem->outer[k];
+      if (dirichlet_part(c, e, f) < 0) continue;
+      list_nodes(c->space->numbering->order, f, face);
+      for (int n = 0; n < face->count; n++) constrain(c, dofs_of(c, e)[face->indices[n]]);
+    }
   return SP_OK;
 }
 
 /* True if another Dirichlet part gives the value of one of the nodes, which are of `part`. */
 static bool meets_another(const constraints *c, sp_lid e, const face_nodes *face, int part) {
   for (int n = 0; n < face->count; n++)
-    if (c->part_of_dof[dofs_of(c, e)[face->indices[n]]] != part) return true;
+    if (c->part_code[dofs_of(c, e)[face->indices[n]]] != code_of(c, part)) return true;
   return false;
 }
 
@@ -162,7 +177,7 @@ static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, f
   for (int n = 0; n < face->count; n++) {
     const sp_lid dof = dofs[face->indices[n]];
     const double size = fabs(face->data[n] - c->values[dof]);
-    const int owner = (int)c->part_of_dof[dof];
+    const int owner = (int)c->part_code[dof] + c->problem->part_count;
     const bool derived = !parts[owner].formula && !parts[part].formula;
     if (owner != part && !derived && size > face->most.size)
       face->most = (jump_at){size, owner * c->problem->part_count + part};
@@ -219,25 +234,25 @@ static sp_status measure_jump(constraints *c, sp_data_jump *jump) {
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values, sp_data_jump *jump) {
   const MPI_Comm comm = space->mesh->comm;
-  const size_t dofs = (size_t)space->numbering->local;
+  const sp_numbering *numbering = space->numbering;
+  const size_t dofs = (size_t)numbering->local;
   constraints c = {
       .problem = problem, .space = space, .values = values, .constrained = constrained};
-  sp_status status = sp_allocate(dofs, sizeof *c.part_of_dof, "Dirichlet parts", &c.part_of_dof);
-  if (!status) status = sp_loop_fill(dofs, NO_PART, c.part_of_dof);
-  if (!status) status = sp_loop_fill(dofs, NO_PART, values);
+  sp_status status = sp_allocate(dofs, sizeof *c.part_code, "Dirichlet parts", &c.part_code);
   if (!status) status = visit_outer(&c, mark_some, NULL);
   status = sp_agree(comm, status);
   if (!status) {
-    sp_exchange_now(space->exchange, SP_MIN, c.part_of_dof);
-    status = sp_agree(comm, visit_outer(&c, set_some, NULL));
+    sp_exchange_now(space->exchange, SP_MIN, c.part_code);
+    status = visit_outer(&c, constrain_some, NULL);
+    for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
+      constrain(&c, numbering->shared[s]);
+    if (!status) status = visit_outer(&c, set_some, NULL);
+    status = sp_agree(comm, status);
   }
-  if (!status) {
-    /* A node's coordinates, and so its value, differ by rounding between elements: take the
-     * minimum, which is the same on all ranks. */
-    sp_exchange_now(space->exchange, SP_MIN, values);
-    status = sp_agree(comm, sp_loop_over("constraints", dofs, 1, &c, settle_some));
-  }
+  /* A node's coordinates, and so its value, differ by rounding between elements: take the minimum,
+   * which is the same on all ranks. */
+  if (!status) sp_exchange_now(space->exchange, SP_MIN, values);
   if (!status && jump) status = measure_jump(&c, jump);
-  free(c.part_of_dof);
+  free(c.part_code);
   return status;
 }
