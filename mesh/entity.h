@@ -30,4 +30,12 @@ void sp_entity_key(int count, const sp_gid *vertices, sp_gid key[4]);
 /* -1, 0 or 1: the lexicographic order of keys. */
 int sp_entity_compare(const sp_gid a[4], const sp_gid b[4]);
 
+/* Node i on an edge in direction `along` of an element with n nodes per direction. Bit 0 of `edge`
+ * is the end in direction along + 1, bit 1 that in along + 2, modulo 3. */
+static inline size_t sp_edge_node(int n, int along, int edge, int i) {
+  const size_t step[3] = {1, (size_t)n, (size_t)n * (size_t)n}, last = (size_t)n - 1;
+  return (size_t)i * step[along] + (size_t)(edge & 1) * last * step[(along + 1) % 3] +
+         (size_t)(edge >> 1) * last * step[(along + 2) % 3];
+}
+
 #endif

@@ -12,6 +12,7 @@
 #ifndef SP_OPERATORS_BARS_H
 #define SP_OPERATORS_BARS_H
 
+#include "mesh/entity.h"
 #include "operators/system.h"
 
 /* *out describes the operator of `fine`, of kind bp3.5, on that subspace: its setup is that of the
@@ -29,13 +30,5 @@ int sp_bars_direction(const sp_operator_setup *setup, sp_lid element);
  * are not constrained. The caller frees the arrays of *out, also after an error. Errors:
  * SP_ERR_SYSTEM. Local. */
 sp_status sp_bars_interpolation(const sp_operator_setup *setup, sp_csr *out);
-
-/* Node i on an edge in direction `along` of an element with n nodes per direction. Bit 0 of `edge`
- * is the end in direction along + 1, bit 1 that in along + 2, modulo 3. */
-static inline size_t sp_edge_node(int n, int along, int edge, int i) {
-  const size_t step[3] = {1, (size_t)n, (size_t)n * (size_t)n}, last = (size_t)n - 1;
-  return (size_t)i * step[along] + (size_t)(edge & 1) * last * step[(along + 1) % 3] +
-         (size_t)(edge >> 1) * last * step[(along + 2) % 3];
-}
 
 #endif

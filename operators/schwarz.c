@@ -187,6 +187,7 @@ static void fill(sp_schwarz_builder *b, const double *inverse) {
   sum_boxes(b);
   fill_weights(b, inverse);
   solve_elements(b);
+  sp_schwarz_sum_edges(b);
   if (b->columns->count > 0) sp_schwarz_solve_columns(b);
 }
 

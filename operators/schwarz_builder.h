@@ -24,7 +24,7 @@ typedef struct sp_schwarz_builder {
   double face_weight; /* of the nodes inside a face of [-1, 1]^2 */
   /* L-vectors: at the nodes near corners of faces, the sums over the two elements of kappa times
    * the entries of K and M at the end of the direction across; the setup's diagonal, over all
-   * ranks; and the diagonal of the boxes. */
+   * ranks; and the diagonal of the boxes, later the energies at edges. */
   double *end_stiffness, *end_mass, *diagonal, *sums;
   unsigned char *alike; /* scratch, [elements] */
 

@@ -84,6 +84,49 @@ static bool has_face(const sp_lid *slots, int count, const sp_lid *faces) {
   return false;
 }
 
+/* The energy of a unit value inside an edge in direction d of an element, by K_00 w_j. */
+static double edge_energy(const sp_schwarz_builder *b, const double a[3], int d) {
+  return a[d] * b->edge_share + (a[(d + 1) % 3] + a[(d + 2) % 3]) * b->gll->weights[0];
+}
+
+static double box_edge_energy(const sp_schwarz_builder *b, sp_lid e, int d) {
+  const sp_separable *box = &b->boxes[e];
+  return edge_energy(b,
+                     (const double[]){sp_separable_coupling(box, 0), sp_separable_coupling(box, 1),
+                                      sp_separable_coupling(box, 2)},
+                     d);
+}
+
+void sp_schwarz_sum_edges(sp_schwarz_builder *b) {
+  const sp_space *space = b->setup->space;
+  if (space->numbering->neighbours == 0) return;
+  for (size_t i = 0; i < sp_space_dofs(space); i++) b->sums[i] = 0;
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+    for (int d = 0; d < 3; d++)
+      for (int edge = 0; edge < 4; edge++)
+        for (int i = 1; i < b->n - 1; i++)
+          b->sums[sp_schwarz_nodes(b, e)[sp_edge_node(b->n, d, edge, i)]] +=
+              box_edge_energy(b, e, d);
+  sp_exchange_now(space->exchange, SP_SUM, b->sums);
+}
+
+/* The same of the neighbour over face f, if that is on another rank: by its entries at the end, and
+ * the element's lengths along the face. */
+static double remote_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
+  const sp_topology *t = b->setup->space->mesh->topology;
+  const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
+  if (t->sharer_start[face] == t->sharer_start[face + 1]) return 0;
+  const sp_schwarz_end end = sp_schwarz_find_end(b, e, f);
+  const sp_separable *box = &b->boxes[e];
+  const int third = 3 - d - f / 2;
+  const double *l = box->length, mean = end.mass / b->gll->weights[0] * box->kappa;
+  double a[3];
+  a[f / 2] = end.stiffness / b->stiffness[0] * box->kappa * l[d] * l[third] / 4;
+  a[d] = mean * l[third] / l[d];
+  a[third] = mean * l[d] / l[third];
+  return edge_energy(b, a, d);
+}
+
 /* The energy of a unit value inside an edge in all elements that touch the edge but have none of
  * the faces, by K_00 w_j. */
 static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
@@ -95,12 +138,18 @@ static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
     if (has_face(slots, face_count, faces)) continue;
     int slot = SP_EDGE_SLOT;
     while (slots[slot] != edge) slot++;
-    const int d = (slot - SP_EDGE_SLOT) / 4;
-    sum += sp_separable_coupling(&b->boxes[e], d) * b->edge_share;
-    for (int side = 1; side < 3; side++)
-      sum += sp_separable_coupling(&b->boxes[e], (d + side) % 3) * b->gll->weights[0];
+    sum += box_edge_energy(b, e, (slot - SP_EDGE_SLOT) / 4);
   }
   return sum;
+}
+
+/* The same in elements of other ranks, given the energy of their elements that have the faces. That
+ * is not exact: a small rest is no tie. */
+static double remote_tie_at(const sp_schwarz_builder *b, sp_lid edge, sp_lid dof, double excluded) {
+  const sp_topology *t = b->setup->space->mesh->topology;
+  if (t->sharer_start[edge] == t->sharer_start[edge + 1]) return 0;
+  const double all = b->sums[dof], others = all - tie_at(b, edge, 0, NULL) - excluded;
+  return others > fmax(0.02 * excluded, 1e-10 * all) ? others : 0;
 }
 
 /* The lateral face of an element in a column, and its face at the lower or upper end. */
@@ -115,14 +164,18 @@ static corner corner_of(const sp_columns *columns, sp_lid i, int t, int side, in
                   2 * frame->axis[0] + (end ^ frame->flip[0])};
 }
 
-/* True if the edge of a corner is fixed, but neither of its faces is. */
-static bool is_fixed_by_edge(const sp_schwarz_builder *b, const corner *c) {
-  if (!b->setup->constrained) return false;
+/* A node inside the edge of a corner. */
+static int edge_node(const sp_schwarz_builder *b, const corner *c) {
   int index[3] = {1, 1, 1};
   index[c->lateral / 2] = c->lateral % 2 * (b->n - 1);
   index[c->end / 2] = c->end % 2 * (b->n - 1);
-  const int node = (index[2] * b->n + index[1]) * b->n + index[0];
-  return b->setup->constrained[sp_schwarz_nodes(b, c->element)[node]] &&
+  return (index[2] * b->n + index[1]) * b->n + index[0];
+}
+
+/* True if the edge of a corner is fixed, but neither of its faces is. */
+static bool is_fixed_by_edge(const sp_schwarz_builder *b, const corner *c) {
+  if (!b->setup->constrained) return false;
+  return b->setup->constrained[sp_schwarz_nodes(b, c->element)[edge_node(b, c)]] &&
          !sp_schwarz_find_end(b, c->element, c->lateral).fixed &&
          !sp_schwarz_find_end(b, c->element, c->end).fixed;
 }
@@ -135,7 +188,8 @@ static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
   double sum = 0;
   for (sp_lid i = first; i <= last + !columns->closed[c]; i++) {
     const bool bottom = i == first && !columns->closed[c], top = i > last;
-    sp_lid faces[4], edge = -1;
+    sp_lid faces[4], edge = -1, dof = -1;
+    double excluded = 0;
     int count = 0;
     for (int end = 0; end < 2; end++) {
       if (end == 0 ? top : bottom) continue;
@@ -144,11 +198,15 @@ static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
       const sp_lid *slots = topology->slots[at.element];
       faces[count++] = slots[SP_FACE_SLOT + at.lateral];
       faces[count++] = slots[SP_FACE_SLOT + at.end];
+      const int d = 3 - at.lateral / 2 - at.end / 2;
       edge = slots[edge_between(at.lateral, at.end)];
+      dof = sp_schwarz_nodes(b, at.element)[edge_node(b, &at)];
+      excluded += remote_energy(b, at.element, at.lateral, d);
+      excluded += remote_energy(b, at.element, at.end, d);
       if (is_fixed_by_edge(b, &at))
         sum += sp_separable_coupling(&b->boxes[at.element], at.end / 2) * b->gll->weights[0];
     }
-    sum += tie_at(b, edge, count, faces);
+    sum += tie_at(b, edge, count, faces) + remote_tie_at(b, edge, dof, excluded);
   }
   return sum;
 }
