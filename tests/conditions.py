@@ -175,6 +175,77 @@ at = average over near
             Run(ranks, ["heated.ini", *arguments]).expect_error(ranks, 1, *words)
 
 
+def heat():
+    """Heat in and out of materials. A slab of resistances 1/5, 1 and 2 with 3 W in its middle and alpha = 2 at its end,
+    where u is 1/2 outside: what flows to the left, q, makes u = q/5 at x = 1 and (3 - q) (2 + 1/2) + 1/2 at x = 2, which in
+    the middle is q/5 + q - 3/2. Then regions that meet at edges, on deformed elements: each is balanced, all together
+    as the domain is, on any number of ranks."""
+    write("layers.ini", f"""[mesh]
+file = {SANDWICH}
+[problem]
+forcing = 0
+[boundary]
+left = dirichlet 0
+right = robin 2, 1
+default = neumann 0
+[material one]
+kappa = 5
+[material two]
+source = 3
+""")
+    write("regions.ini", """[mesh]
+elements = 4 4 4
+map = sine
+[discretization]
+order = 3
+[problem]
+forcing = 0
+[region low]
+upper = 0.75 1 0.5
+[region core]
+lower = 0.25 0.25 0.5
+upper = 0.75 0.75 0.75
+[region fixed]
+lower = 0.75 0.75 0
+upper = 1 1 0.25
+[material low]
+kappa = 1 + x
+[material core]
+kappa = 30, 20, 10
+forcing = 7
+[boundary]
+xmin = dirichlet y
+zmax = robin 3, 1
+ymax = neumann z - 0.3
+xmax = source 2
+default = neumann 0
+""")
+    q = 9.5 / 3.7  # 1.2 q - 1.5 = 8 - 2.5 q
+    first = None
+
+    def rows(record):
+        return {row["name"]: [row[c] for c in ("source", "heat_in", "heat_out")] for row in record["materials"]}
+
+    for ranks in RANKS:
+        for order in 1, 3:
+            record = record_of(ranks, ["layers.ini", f"discretization.order={order}", "discretization.operator=bp3.0"])
+            found = rows(record)
+            for name, exact in {"one": (0, q, q), "two": (3, 0, 3), "default": (0, 3 - q, 3 - q)}.items():
+                check(max(abs(a - b) for a, b in zip(found[name], exact)) < CLOSE, f"{name} on {ranks}: {found[name]}, {q}")
+        found = rows(record_of(ranks, ["regions.ini"]))
+        first = first or found
+        for name, (source, into, out) in found.items():
+            check(abs(source + into - out) < CLOSE and min(into, out) > 0.01, f"{name} on {ranks} ranks: {found[name]}")
+            check(max(abs(a - b) for a, b in zip(found[name], first[name])) < CLOSE, f"{name} on {ranks}: {found}, {first}")
+        for name, (source, into, out) in rows(record_of(ranks, ["regions.ini", "boundary.fixed=dirichlet 2"])).items():
+            check(abs(source + into - out) < CLOSE, f"{name} beside a fixed volume on {ranks} ranks")
+        record = record_of(ranks, ["regions.ini", "problem.lambda=2+x", "material.low.lambda=0"])
+        found = rows(record)
+        kept = {name: source + into - out for name, (source, into, out) in found.items()}
+        check(abs(kept["low"]) < CLOSE < kept["core"] and
+              abs(sum(kept.values()) - values(record, "balance")["lambda u"]) < CLOSE, f"{kept} on {ranks} ranks")
+
+
 def crossings():
     """Fluxes and averages over surfaces between elements. With kappa 1, 0.1 and 1, a bar of resistances 1, 10 and
     2 carries 10/13. Fluxes converge, also over half of a surface, whose rim is inside a surface. Each block is
@@ -248,5 +319,5 @@ most = maximum over far
             Run(ranks, ["bar.ini" if len(arguments) == 1 else "blocks.ini", *arguments]).expect_error(ranks, 1, *words)
 
 
-driver.side_by_side([(volumes,), (surfaces,), (sources,), (crossings,)])
+driver.side_by_side([(volumes,), (surfaces,), (sources,), (heat,), (crossings,)])
 driver.finish()

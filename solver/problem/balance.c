@@ -343,8 +343,7 @@ static sp_status visit_faces(faces *s, sp_status (*compute)(void *, void *, size
                  .commit = commit});
 }
 
-/* Sums over ranks, in place. */
-static sp_status sum(const sp_space *space, int count, double *values) {
+sp_status sp_balance_sum(const sp_space *space, int count, double *values) {
   for (int first = 0; first < count; first += SP_REDUCTION_MOST) {
     const int left = count - first;
     SP_TRY(sp_reduction_sum(space->platform->reduction,
@@ -369,9 +368,9 @@ static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp
   for (int s = 0; s < balance->surfaces; s++) balance->flux[s] -= balance->sums.given[s];
   double volume[4] = {balance->sums.source, balance->absorbed, balance->has_default,
                       balance->sums.size};
-  SP_TRY(sum(space, 4, volume));
+  SP_TRY(sp_balance_sum(space, 4, volume));
   balance->has_default = volume[2] > 0;
-  SP_TRY(sum(space, balance->terms, balance->flux));
+  SP_TRY(sp_balance_sum(space, balance->terms, balance->flux));
   balance->source = volume[0];
   balance->absorbed = volume[1];
   balance->data = volume[3] + neumann_fluxes(balance, problem);

@@ -1,16 +1,7 @@
 /* The flux through surfaces between elements, from one Physical Volume to another: q = -kappa du/dn
- * out of the side whose number is lower, integrated over faces S. It is that of the discrete
- * equations (solver/problem/balance.h): of the elements of one side,
- *
- *     r_i = load_i - (A u)_i = integral of q l_i over all its faces where q is not given,
- *     flux = sum over DOFs i of S of  d_i + c_i (r_i - D_i),   c_i = w_i / W_i,
- *
- * where w_i and d_i are the weights and the derivatives of u_h of the faces of S at DOF i, and W_i
- * and D_i those of S and of Dirichlet faces. So what flows into a volume through such surfaces and
- * the boundary is what it absorbs, to the residual of CG and to rounding, and both sides agree. If
- * the side has other faces towards other volumes at a DOF, which is seen from the sum of the
- * normals of its elements, c_i = 0: only the derivative counts there. The side is that of the lower
- * number, unless a line of [boundary] fixes u in it. */
+ * out of the side whose number is lower, integrated over faces, as solver/problem/side.h says. So
+ * what flows into a volume through such surfaces and the boundary is what it absorbs, and both
+ * sides agree. The side is that of the lower number, unless a line of [boundary] fixes u in it. */
 #ifndef SP_SOLVER_PROBLEM_CROSSING_H
 #define SP_SOLVER_PROBLEM_CROSSING_H
 

@@ -333,7 +333,7 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, doub
 }
 
 sp_status sp_problem_load_of(const sp_problem *problem, const sp_space *space, const bool *volumes,
-                             double *load) {
+                             double *load, sp_load_sums *sums) {
   sp_jacobian_range range;
-  return make_load(problem, space, volumes, load, &range, NULL);
+  return make_load(problem, space, volumes, load, &range, sums);
 }

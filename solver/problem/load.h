@@ -26,9 +26,9 @@ typedef struct sp_load_sums {
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
                           sp_jacobian_range *range, sp_load_sums *sums);
 
-/* The load vector of the elements of some volumes, volumes[volume_count]. Errors: as above.
- * Collective. */
+/* The load vector of the elements of some volumes, volumes[volume_count]. Adds to *sums unless that
+ * is NULL. Errors: as above. Collective. */
 sp_status sp_problem_load_of(const sp_problem *problem, const sp_space *space, const bool *volumes,
-                             double *load);
+                             double *load, sp_load_sums *sums);
 
 #endif

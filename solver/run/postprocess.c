@@ -22,14 +22,23 @@ void sp_postprocess_destroy(sp_postprocess **postprocess) {
   sp_probes_destroy(&p->probes);
   sp_quantities_destroy(&p->quantities);
   sp_balance_free(&p->balance);
+  free(p->heat);
   free(p);
   *postprocess = NULL;
+}
+
+static bool has_balance(const sp_problem *problem) {
+  return sp_operator_rows[problem->kind].has_stiffness;
 }
 
 sp_status sp_postprocess_prepare(sp_postprocess *postprocess, const sp_problem *problem) {
   const sp_mesh *mesh = postprocess->mesh;
   SP_TRY(sp_quantities_create(postprocess->config, mesh, problem, &postprocess->quantities));
-  return sp_agree(mesh->comm, sp_balance_create(mesh, &postprocess->balance));
+  sp_status status = sp_balance_create(mesh, &postprocess->balance);
+  const size_t materials = (size_t)postprocess->quantities->material_count;
+  if (!status && materials > 0 && has_balance(problem))
+    status = sp_allocate(materials, sizeof *postprocess->heat, "materials", &postprocess->heat);
+  return sp_agree(mesh->comm, status);
 }
 
 static sp_status evaluate_probes(sp_probes *probes, const sp_solved *solved, sp_terminal *terminal,
@@ -58,16 +67,15 @@ static sp_status compute_balance(sp_balance *balance, const sp_solved *solved) {
                             scratch);
 }
 
-static bool has_balance(const sp_problem *problem) {
-  return sp_operator_rows[problem->kind].has_stiffness;
-}
-
 static sp_status evaluate_results(sp_postprocess *p, const sp_solved *solved, sp_terminal *terminal,
                                   sp_profile *profile) {
   const double start = sp_profile_begin(terminal, SP_PHASE_RESULTS);
   if (has_balance(solved->problem)) SP_TRY(compute_balance(&p->balance, solved));
   SP_TRY(sp_quantities_evaluate(p->quantities, solved->problem, solved->op->space, &p->balance,
                                 solved->solution));
+  if (p->heat)
+    SP_TRY(sp_heat_compute(solved->problem, solved->op->space, solved->solution, solved->host,
+                           p->heat));
   sp_profile_end(profile, terminal, SP_PHASE_RESULTS, start);
   return SP_OK;
 }
@@ -81,7 +89,7 @@ sp_status sp_postprocess_evaluate(sp_postprocess *postprocess, const sp_solved *
 void sp_postprocess_report(const sp_postprocess *postprocess, const sp_problem *problem,
                            sp_report *report) {
   if (has_balance(problem)) sp_report_balance(report, problem, &postprocess->balance);
-  sp_report_extrema(report, postprocess->quantities);
+  sp_report_extrema(report, postprocess->quantities, postprocess->heat);
   sp_report_quantities(report, postprocess->quantities);
   const bool have_errors = sp_materials_have_solution(&problem->materials);
   sp_report_probes(report, postprocess->probes, have_errors);

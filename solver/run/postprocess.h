@@ -5,6 +5,7 @@
 
 #include "operators/operator.h"
 #include "solver/problem/balance.h"
+#include "solver/problem/heat.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/quantities.h"
 #include "solver/run/report.h"
@@ -14,6 +15,7 @@ typedef struct sp_postprocess {
   const sp_mesh *mesh;
   sp_probes *probes;
   sp_quantities *quantities; /* created by sp_postprocess_prepare */
+  sp_heat *heat;             /* likewise; [quantities->material_count], NULL for mass */
   sp_balance balance; /* likewise; the caller fills sums and removed, and calls sp_balance_keep */
 } sp_postprocess;
 
@@ -39,8 +41,8 @@ typedef struct sp_solved {
   sp_vector *scratch[2];  /* L-vectors */
 } sp_solved;
 
-/* Evaluate probes, balance and quantities; add the time to `profile`. Errors: those of the three.
- * Collective. */
+/* Evaluate probes, balance, quantities and the heat of materials; add the time to `profile`.
+ * Errors: those of the four. Collective. */
 sp_status sp_postprocess_evaluate(sp_postprocess *postprocess, const sp_solved *solved,
                                   sp_terminal *terminal, sp_profile *profile);
 

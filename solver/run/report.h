@@ -13,6 +13,7 @@
 #include "solver/problem/balance.h"
 #include "solver/problem/dirichlet.h"
 #include "solver/problem/errors.h"
+#include "solver/problem/heat.h"
 #include "solver/problem/interfaces.h"
 #include "solver/problem/kinks.h"
 #include "solver/problem/load.h"
@@ -121,9 +122,9 @@ void sp_report_levels(sp_report *report, int64_t applications, int count,
  * what a projection removed, the imbalance. Local. */
 void sp_report_balance(sp_report *report, const sp_problem *problem, const sp_balance *balance);
 
-/* The extrema of u with their place and material, and a row per material if there are several.
- * Local. */
-void sp_report_extrema(sp_report *report, const sp_quantities *quantities);
+/* The extrema of u with their place and material, and a row per material if there are several, with
+ * its heat unless that is NULL. Local. */
+void sp_report_extrema(sp_report *report, const sp_quantities *quantities, const sp_heat *heat);
 
 /* A row per result; x, y and z are not a number if there is no place. Local. */
 void sp_report_quantities(sp_report *report, const sp_quantities *quantities);

@@ -105,7 +105,7 @@ static const char *material_at(const sp_quantities *quantities, const sp_quantit
   return "";
 }
 
-void sp_report_extrema(sp_report *report, const sp_quantities *quantities) {
+void sp_report_extrema(sp_report *report, const sp_quantities *quantities, const sp_heat *heat) {
   sp_record *record = report->record;
   sp_record_open(record, SP_RECORD_TABLE, "extrema");
   for (int r = quantities->count; r < quantities->materials; r++) {
@@ -134,6 +134,11 @@ void sp_report_extrema(sp_report *report, const sp_quantities *quantities) {
     sp_record_real(record, "average", q[1].value, NULL);
     sp_record_real(record, "maximum", q[2].value, NULL);
     sp_record_real(record, "volume", q[1].size, NULL);
+    if (heat) {
+      sp_record_real(record, "source", heat[k].source, NULL);
+      sp_record_real(record, "heat_in", heat[k].in, NULL);
+      sp_record_real(record, "heat_out", heat[k].out, NULL);
+    }
     sp_record_close(record);
   }
   sp_record_close(record);
@@ -142,6 +147,11 @@ void sp_report_extrema(sp_report *report, const sp_quantities *quantities) {
   sp_record_print_rows(record, report->terminal, "materials",
                        "  {name:-16s} {minimum:14.8g} {average:14.8g} {maximum:14.8g} "
                        "{volume:14.6g}\n");
+  if (!heat) return;
+  sp_terminal_print(report->terminal, "\n  %-16s %14s %14s %14s\n", "material", "source", "heat in",
+                    "heat out");
+  sp_record_print_rows(record, report->terminal, "materials",
+                       "  {name:-16s} {source:14.8g} {heat_in:14.8g} {heat_out:14.8g}\n");
 }
 
 void sp_report_quantities(sp_report *report, const sp_quantities *quantities) {

@@ -1,0 +1,85 @@
+#include "solver/problem/heat.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "solver/problem/balance.h"
+#include "solver/problem/robin.h"
+#include "solver/problem/side.h"
+
+static void add(double flux, sp_heat *heat) {
+  heat->out += fmax(flux, 0);
+  heat->in += fmax(-flux, 0);
+}
+
+/* The integral of alpha u over a Robin face. */
+static sp_status add_robin(const sp_side *s, sp_lid e, int f, const sp_boundary_part *part,
+                           double *flux) {
+  double values[SP_FACE_NODES];
+  int indices[SP_FACE_NODES];
+  const int order = s->space->numbering->order, n = (order + 1) * (order + 1);
+  const sp_lid *nodes = &s->space->numbering->nodes[(size_t)e * sp_element_nodes(order)];
+  SP_TRY(sp_robin_face(part, s->space, e, f, indices, values));
+  for (int q = 0; q < n; q++) *flux += values[q] * s->x[nodes[indices[q]]];
+  return SP_OK;
+}
+
+/* The heat of the side on this rank, but for given[surfaces], which become fluxes by surface. */
+static sp_status add_faces(const sp_side *s, int surfaces, double *given, sp_heat *heat) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  for (int i = 0; i < surfaces; i++) given[i] = -given[i];
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES && s->volumes[hexes->volumes[e]]; f++) {
+      const int part = sp_problem_face_part(s->problem, hexes, e, f);
+      const int surface = sp_surface_of(hexes->surfaces[e][f]);
+      if (s->marked[e][f]) {
+        add(s->flux[e][f], heat);
+      } else if (part >= 0 && s->problem->parts[part].condition == SP_ROBIN) {
+        SP_TRY(add_robin(s, e, f, &s->problem->parts[part],
+                         &given[surface >= 0 ? surface : surfaces - 1]));
+      }
+    }
+  return SP_OK;
+}
+
+static sp_status add_material(sp_side *s, int material, sp_load_sums *sums, sp_heat *heat) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const int surfaces = hexes->surface_count + 1;
+  sums->source = 0;
+  for (int i = 0; i < surfaces; i++) sums->given[i] = 0;
+  for (int v = 0; v < hexes->volume_count; v++)
+    s->volumes[v] =
+        s->problem->materials.of_volume[v] == material && s->problem->part_of_volume[v] < 0;
+  SP_TRY(sp_side_compute(s, sums));
+  double all[3] = {0};
+  sp_heat mine = {0};
+  const sp_status status = add_faces(s, surfaces, sums->given, &mine);
+  SP_TRY(sp_agree(s->space->mesh->comm, status));
+  SP_TRY(sp_balance_sum(s->space, surfaces, sums->given));
+  all[0] = sums->source, all[1] = mine.in, all[2] = mine.out;
+  SP_TRY(sp_balance_sum(s->space, 3, all));
+  *heat = (sp_heat){all[0], all[1], all[2]};
+  for (int i = 0; i < surfaces; i++) add(sums->given[i], heat);
+  return SP_OK;
+}
+
+sp_status sp_heat_compute(const sp_problem *problem, const sp_space *space, const double *x,
+                          double *const scratch[2], sp_heat *heat) {
+  const sp_mesh *mesh = space->mesh;
+  const size_t surfaces = (size_t)mesh->hexes->surface_count + 1;
+  sp_side side = {
+      .problem = problem, .space = space, .x = x, .weights = scratch[0], .left = scratch[1]};
+  sp_load_sums sums = {0};
+  sp_status status = sp_side_open(&side);
+  if (!status) status = sp_allocate(surfaces, sizeof(double), "fluxes", &sums.given);
+  status = sp_agree(mesh->comm, status);
+  for (int v = 0; v < mesh->hexes->volume_count && !status; v++)
+    side.keys[v] = problem->part_of_volume[v] >= 0 ? problem->materials.count
+                                                   : problem->materials.of_volume[v];
+  if (!status) status = sp_side_mark(&side);
+  for (int m = 0; m < problem->materials.count && !status; m++)
+    if (problem->materials.list[m].elements > 0) status = add_material(&side, m, &sums, heat++);
+  sp_side_close(&side);
+  free(sums.given);
+  return status;
+}

@@ -1,0 +1,26 @@
+/* Heat that enters and leaves each material: fluxes q = -kappa du/dn through the faces of its
+ * elements, those into the material and those out of it added apart. Through faces towards other
+ * materials and Dirichlet faces they are those of solver/problem/side.h, face by face; through the
+ * surfaces where a condition gives q they are its integrals, surface by surface. So
+ *
+ *     in + source = out + integral of lambda u over the material
+ *
+ * to the residual of CG and to rounding. A volume that a line of [boundary] fixes belongs to no
+ * material here: what it takes leaves its neighbours. */
+#ifndef SP_SOLVER_PROBLEM_HEAT_H
+#define SP_SOLVER_PROBLEM_HEAT_H
+
+#include "operators/space.h"
+#include "solver/problem/problem.h"
+
+typedef struct sp_heat {
+  double source, in, out;
+} sp_heat;
+
+/* Fill heat[number of materials with elements], in their order, on all ranks, for the host L-vector
+ * x. The L-vectors scratch[2] are overwritten. Errors: those of formulas, SP_ERR_SYSTEM.
+ * Collective. */
+sp_status sp_heat_compute(const sp_problem *problem, const sp_space *space, const double *x,
+                          double *const scratch[2], sp_heat *heat);
+
+#endif
