@@ -1,4 +1,5 @@
 extern "C" {
+#include "io/threads.h"
 #include "mesh/reference.h"
 #include "operators/cuda/gather_lists.h"
 #include "operators/cuda/transfer.h"
@@ -287,35 +288,60 @@ sp_status send_rounded(sp_precision precision, size_t count, const double *value
   return status;
 }
 
+/* Codes of nodes during their construction. Node q of element e is number e * nodes + q. */
+struct node_codes {
+  const sp_transfer_setup *setup;
+  const unsigned short *places;
+  size_t nodes;
+  unsigned *first; /* [DOFs], of its lowest node the number's complement; 0: none yet */
+  unsigned *codes; /* [elements][nodes] */
+
+  sp_lid dof(size_t n) const {
+    return setup->nodes[n / nodes * nodes + places[n % nodes]];
+  }
+};
+
+sp_status find_first(void *context, void *, size_t begin, size_t end) {
+  const node_codes *c = (const node_codes *)context;
+  for (size_t n = begin * c->nodes; n < end * c->nodes; n++) {
+    const sp_lid dof = c->dof(n);
+    if (dof >= c->setup->fine->numbering->local) continue;
+    const unsigned own = ~(unsigned)n;
+    unsigned before = __atomic_load_n(&c->first[dof], __ATOMIC_RELAXED);
+    while (own > before && !__atomic_compare_exchange_n(&c->first[dof], &before, own, true,
+                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      ;
+  }
+  return SP_OK;
+}
+
 /* Nodes without a DOF are the first of none, so they are not active. */
-void make_codes(const sp_transfer_setup *setup, size_t elements, size_t nodes,
-                const unsigned short *places, bool *seen, unsigned *codes) {
-  const sp_lid dofs = setup->fine->numbering->local;
-  for (size_t e = 0; e < elements; e++)
-    for (size_t q = 0; q < nodes; q++) {
-      const sp_lid dof = setup->nodes[e * nodes + places[q]];
-      unsigned code = dof < dofs ? (unsigned)dof : 0;
-      if (dof < dofs && !seen[dof]) code |= SP_CUDA_FIRST;
-      if (dof < dofs && setup->fine_constrained && setup->fine_constrained[dof])
-        code |= SP_CUDA_CONSTRAINED;
-      if (dof < dofs) seen[dof] = true;
-      codes[e * nodes + q] = code;
-    }
+sp_status write_codes(void *context, void *, size_t begin, size_t end) {
+  const node_codes *c = (const node_codes *)context;
+  const bool *constrained = c->setup->fine_constrained;
+  for (size_t n = begin * c->nodes; n < end * c->nodes; n++) {
+    const sp_lid dof = c->dof(n);
+    c->codes[n] = 0;
+    if (dof >= c->setup->fine->numbering->local) continue;
+    c->codes[n] = (unsigned)dof | (c->first[dof] == ~(unsigned)n ? SP_CUDA_FIRST : 0u) |
+                  (constrained && constrained[dof] ? SP_CUDA_CONSTRAINED : 0u);
+  }
+  return SP_OK;
 }
 
 sp_status send_codes(const sp_transfer_setup *setup, const unsigned short *places,
                      sp_device_transfer *t) {
   const size_t elements = (size_t)t->elements, nodes = (size_t)(t->nf * t->nf * t->nf);
-  bool *seen = nullptr;
-  unsigned *codes = nullptr;
-  sp_status status = sp_allocate(sp_space_dofs(setup->fine), sizeof *seen, "transfer", &seen);
-  if (!status) status = sp_allocate(elements * nodes, sizeof *codes, "transfer", &codes);
-  if (!status) make_codes(setup, elements, nodes, places, seen, codes);
+  const size_t count = elements * nodes, dofs = sp_space_dofs(setup->fine);
+  node_codes c = {setup, places, nodes, nullptr, nullptr};
+  sp_status status = sp_allocate(dofs, sizeof *c.first, "transfer", &c.first);
+  if (!status) status = sp_allocate(count, sizeof *c.codes, "transfer", &c.codes);
+  if (!status) status = sp_loop_over("transfer", elements, nodes, &c, find_first);
+  if (!status) status = sp_loop_over("transfer", elements, nodes, &c, write_codes);
   if (!status)
-    status =
-        sp_cuda_copy_of(codes, elements * nodes, sizeof *codes, "transfer", (void **)&t->codes);
-  free(seen);
-  free(codes);
+    status = sp_cuda_copy_of(c.codes, count, sizeof *c.codes, "transfer", (void **)&t->codes);
+  free(c.first);
+  free(c.codes);
   return status;
 }
 
