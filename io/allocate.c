@@ -20,26 +20,13 @@ static void prefer_huge_pages(char *memory, size_t bytes) {
   (void)madvise(memory + skip, (bytes - skip) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
 }
 
-static sp_status clear_some(void *memory, void *none, size_t begin, size_t end) {
-  (void)none;
-  memset((char *)memory + begin, 0, end - begin);
-  return SP_OK;
-}
-
-/* Zeroed memory, or NULL. Threads clear large arrays, and so share the cost of the first touch. */
+/* Zeroed memory, or NULL. */
 static void *allocate(size_t bytes) {
   const bool large = bytes >= LARGE, by_threads = large && sp_threads() > 1;
   void *memory = by_threads ? malloc(bytes) : calloc(1, bytes);
   if (!memory || !large) return memory;
   prefer_huge_pages(memory, bytes);
-  if (by_threads) {
-    const sp_loop loop = {.what = "zeros",
-                          .count = bytes,
-                          .chunk = 1 << 18,
-                          .context = memory,
-                          .compute = clear_some};
-    if (sp_loop_run(&loop)) memset(memory, 0, bytes);
-  }
+  if (by_threads) sp_loop_clear(bytes, memory);
   return memory;
 }
 

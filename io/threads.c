@@ -6,6 +6,9 @@
 
 enum { LINE = 64, CHUNK_VALUES = 16384, CHUNKS_LEAST = 32 };
 
+/* Bytes of a chunk, and of the smallest array that threads clear. */
+enum { CLEARED = 1 << 18, LEAST_CLEARED = 8 << 20 };
+
 /* With two work spaces per thread, one portion that takes long does not stop the others at once.
  * With 32 portions per thread, threads end at about the same time. */
 enum { SPACES_PER_THREAD = 2, PORTIONS_PER_THREAD = 32 };
@@ -174,6 +177,18 @@ static sp_status fill_some(void *filling_, void *none, size_t begin, size_t end)
 
 sp_status sp_loop_fill(size_t count, double value, double *x) {
   return sp_loop_over("an array", count, 1, &(filling){value, x}, fill_some);
+}
+
+static sp_status clear_some(void *memory, void *none, size_t begin, size_t end) {
+  (void)none;
+  memset((char *)memory + begin, 0, end - begin);
+  return SP_OK;
+}
+
+void sp_loop_clear(size_t bytes, void *memory) {
+  const sp_loop loop = {
+      .what = "zeros", .count = bytes, .chunk = CLEARED, .context = memory, .compute = clear_some};
+  if (threads == 1 || bytes < LEAST_CLEARED || sp_loop_run(&loop)) memset(memory, 0, bytes);
 }
 
 /* ---- A thread for one task ---- */

@@ -50,6 +50,9 @@ sp_status sp_loop_over(const char *what, size_t count, size_t values, void *cont
 /* x[count] = value. Threads share the cost of the first touch. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_loop_fill(size_t count, double value, double *x);
 
+/* memory[bytes] = 0. Threads share the cost of the first touch of large arrays. Local. */
+void sp_loop_clear(size_t bytes, void *memory);
+
 /* A chunk for `count` items with so many values each: some thousand values, so that a chunk costs
  * much more than handing it to a thread, but at least 32 chunks if there are as many items. It does
  * not depend on the number of threads. Local. */
