@@ -66,7 +66,7 @@ static void check_energy(const bench *b, const sp_system *fine, const sp_system 
   const size_t dofs = sp_space_dofs(space);
   double *y = allocate(dofs, sizeof *y), energies[2] = {0, 0};
   sp_free_rows rows;
-  require(sp_free_rows_create(&bars->setup, &bars->constants, &rows));
+  require(sp_free_rows_create(&bars->setup, &bars->constants, true, &rows));
   double *all = allocate((size_t)rows.total, sizeof *all);
   bench_apply(b, fine->op, false, f, y);
   for (sp_lid i = 0; i < space->numbering->owned; i++) {

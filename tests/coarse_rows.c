@@ -107,7 +107,7 @@ static void check_rows(const bench *b, const int elements[3], int periods) {
                                    .diagonal_dofs = diagonal_dofs,
                                    .diagonal_values = diagonal};
   sp_free_rows rows;
-  CHECK_OK(sp_free_rows_create(&setup, &(sp_constants){0}, &rows));
+  CHECK_OK(sp_free_rows_create(&setup, &(sp_constants){0}, true, &rows));
   check_product(b, &setup, &rows);
   check_bits(&rows.matrix);
   sp_free_rows_free(&rows);
@@ -126,8 +126,8 @@ static void check_pinned(const bench *b) {
   int *component = allocate(sp_space_dofs(space), sizeof *component);
   const sp_operator_setup setup = {.space = space, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED};
   sp_free_rows rows;
-  CHECK_OK(
-      sp_free_rows_create(&setup, &(sp_constants){.components = 1, .of_dof = component}, &rows));
+  CHECK_OK(sp_free_rows_create(&setup, &(sp_constants){.components = 1, .of_dof = component}, true,
+                               &rows));
   double *ones = allocate((size_t)rows.matrix.rows, sizeof *ones);
   for (int i = 0; i < rows.matrix.rows; i++) ones[i] = 1;
   for (int i = 0; i < rows.matrix.rows; i++) {

@@ -523,6 +523,51 @@ static void check_cycle(const sp_box *box, bool nested, sp_coarse_kind last, int
   sp_mesh_destroy(&mesh);
 }
 
+/* The coarse solver on one rank gives the bits that it gives on every rank. `lambda`: zero without
+ * Dirichlet makes a null space. */
+static void check_places(problem_t problem, sp_precision precision) {
+  static const sp_box box = {.elements = {9, 8, 7}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
+  double *z[2];
+  size_t n = 0;
+  for (int i = 0; i < 2; i++) {
+    sp_hexes *hexes;
+    sp_mesh *mesh;
+    sp_space *space;
+    sp_preconditioner *p;
+    sp_system *systems[SP_MULTIGRID_MOST];
+    sp_coarse *coarse;
+    sp_multigrid_options options = {.degree = 2,
+                                    .place = i == 0 ? SP_COARSE_EVERYWHERE : SP_COARSE_ONE_RANK,
+                                    .precision =
+                                        precision == SP_SINGLE ? SP_CYCLE_SINGLE : SP_CYCLE_DOUBLE};
+    require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
+    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+    require(sp_space_create(&tested.platform, mesh, 2, &space));
+    sp_multigrid_choose_orders(2, &options);
+    require(sp_multigrid_prepare(space, &options));
+    systems[0] = make_system(&problem, space, true);
+    require(sp_system_build(systems[0]));
+    require(sp_space_create(&tested.platform, mesh, 1, &space));
+    systems[1] = make_system(&problem, space, true);
+    require(sp_multigrid_start_coarse(systems[1], &options, &coarse));
+    require(sp_multigrid_create(&options, systems, &coarse, &p));
+    n = sp_space_dofs(systems[0]->space);
+    double *r = test_allocate(n, sizeof *r);
+    z[i] = test_allocate(n, sizeof *z[i]);
+    fill(systems[0]->space, systems[0], 1, r);
+    precondition(p, systems[0]->space, r, z[i]);
+    check_copies(systems[0]->space, 2, z[i]);
+    free(r);
+    sp_preconditioner_destroy(&p);
+    for (int l = 0; l < options.levels; l++) sp_system_destroy(&systems[l]);
+    sp_mesh_destroy(&mesh);
+  }
+  CHECK(memcmp(z[0], z[1], n * sizeof *z[0]) == 0, "lambda %g: other bits on one rank",
+        problem.lambda);
+  free(z[0]);
+  free(z[1]);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   bench_open(argc, argv, &tested);
@@ -538,6 +583,8 @@ int main(int argc, char **argv) {
   const problem_t dirichlet = {.lambda = 1, .dirichlet = true};
   for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) {
     if (!bench_has(&tested, p)) continue;
+    check_places(dirichlet, p);
+    check_places((problem_t){.lambda = 0}, p);
     for (sp_smoother_kind s = SP_SMOOTHER_JACOBI; s <= SP_SMOOTHER_SCHWARZ; s++) {
       for (int order = 1; order <= 9; order += 2)
         check_cycle(&sine, false, SP_COARSE_AUTO, order, dirichlet, s, p, 12);

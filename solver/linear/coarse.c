@@ -22,24 +22,24 @@ enum { DIRECT_ON_DEVICE = SP_AMG_INVERSE_MOST, DIRECT_ON_HOST = 1000 };
  * multigrid. */
 enum { LAST_LEVEL_ON_DEVICE = 1000, LAST_LEVEL_ON_HOST = 200 };
 
+/* Most ranks that all have the whole problem. Each then sends 63 messages per cycle, from a GPU
+ * without the host. */
+enum { EVERYWHERE_MOST = 64 };
+
 struct sp_coarse {
   const sp_space *space;
   sp_coarse_kind kind;
+  sp_coarse_place place;
   sp_precision precision;
   size_t dofs;
-  sp_gid total; /* rows on all ranks */
-  sp_free_rows
-      rows; /* of all ranks, if every rank has them; its matrix is freed in sp_coarse_complete */
-  /* With hypre. */
+  sp_gid total;      /* rows on all ranks */
+  sp_free_rows rows; /* without hypre; its matrix is freed in sp_coarse_complete */
+  /* Through the host: with hypre and on one rank. */
+  double *b, *x; /* [local DOFs] */
   sp_boomer *boomer;
-  double *b, *x;  /* [local DOFs] */
-  sp_vector full; /* copy of it, in double precision */
-  int components;
-  int *of_dof;   /* [owned], component of each DOF or -1 */
-  double *sizes; /* [components], DOFs of each over all ranks */
-  double *sums;  /* [components] */
-  /* With all rows on every rank. */
+  /* Where all rows are. */
   sp_amg *amg;
+  double *host_rows;             /* [rows], on rank 0 if it solves alone */
   sp_device_matrix *restriction; /* [DOFs][DOFs], own parts of P^T of bars; NULL at order 1 */
   sp_vector restricted;          /* [DOFs], P^T b */
   sp_device_matrix *select;      /* [own rows][DOFs], b at the rank's free rows */
@@ -66,87 +66,53 @@ int sp_coarse_direct_most(const sp_backend *backend) {
   return is_host(backend) ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
 }
 
-bool sp_coarse_has_all_rows(const sp_backend *backend, sp_coarse_kind kind, int ranks,
-                            double rows) {
+sp_coarse_place sp_coarse_choose(const sp_backend *backend, sp_coarse_kind kind, int ranks,
+                                 double rows) {
   const int few = kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
-  return ranks == 1 || !is_host(backend) || rows <= few || !sp_boomer_hypre();
+  if (ranks > 1 && is_host(backend) && rows > few && sp_boomer_hypre()) return SP_COARSE_HYPRE;
+  return ranks > EVERYWHERE_MOST ? SP_COARSE_ONE_RANK : SP_COARSE_EVERYWHERE;
 }
 
-sp_traffic sp_coarse_traffic(const sp_backend *backend, sp_coarse_kind kind, sp_precision precision,
-                             int ranks, double rows, double neighbours, double shared) {
+sp_traffic sp_coarse_traffic(sp_coarse_place place, sp_precision precision, int ranks, double rows,
+                             double neighbours, double shared) {
   const double others = ranks - 1;
-  if (!sp_coarse_has_all_rows(backend, kind, ranks, rows))
-    return (sp_traffic){neighbours, shared * sizeof(double)};
-  return (sp_traffic){others, others * rows / ranks * (double)sp_precision_bytes(precision)};
+  if (place == SP_COARSE_EVERYWHERE)
+    return (sp_traffic){others, others * rows / ranks * (double)sp_precision_bytes(precision)};
+  const double own = place == SP_COARSE_ONE_RANK ? rows / ranks : 0;
+  return (sp_traffic){neighbours + (own > 0), (shared + own) * sizeof(double)};
+}
+
+/* ---- Through the host ---- */
+
+static sp_status allocate_on_host(sp_coarse *c) {
+  SP_TRY(sp_allocate(c->dofs, sizeof *c->b, "coarse level", &c->b));
+  return sp_allocate(c->dofs, sizeof *c->x, "coarse level", &c->x);
+}
+
+/* Copies get their owners' values: the exchange sums those and zeros. */
+static sp_status write_x(sp_coarse *c, sp_status status, sp_vector *x) {
+  for (size_t i = (size_t)c->space->numbering->owned; i < c->dofs; i++) c->x[i] = 0;
+  sp_exchange_now(c->space->exchange, SP_SUM, c->x);
+  return sp_first_failure(status, sp_vector_write(c->x, x));
 }
 
 /* ---- hypre ---- */
 
-static sp_status sum_components(sp_coarse *c, double *sums) {
-  for (int first = 0; first < c->components; first += SP_REDUCTION_MOST) {
-    const int left = c->components - first;
-    SP_TRY(sp_reduction_sum(c->space->platform->reduction,
-                            left < SP_REDUCTION_MOST ? left : SP_REDUCTION_MOST, &sums[first],
-                            SP_OK));
-  }
-  return SP_OK;
-}
-
-static sp_status allocate_for_hypre(sp_coarse *c) {
-  const size_t components = (size_t)c->components, owned = (size_t)c->space->numbering->owned;
-  SP_TRY(sp_allocate(c->dofs, sizeof *c->b, "coarse level", &c->b));
-  SP_TRY(sp_allocate(c->dofs, sizeof *c->x, "coarse level", &c->x));
-  SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->full));
-  SP_TRY(sp_allocate(owned, sizeof *c->of_dof, "components", &c->of_dof));
-  SP_TRY(sp_allocate(components, sizeof *c->sizes, "components", &c->sizes));
-  return sp_allocate(components, sizeof *c->sums, "components", &c->sums);
-}
-
 static sp_status create_hypre(sp_coarse *c, const sp_operator_setup *setup,
                               const sp_constants *constants) {
-  c->components = constants->components;
-  SP_TRY(sp_agree(c->space->platform->comm, allocate_for_hypre(c)));
-  for (sp_lid i = 0; i < c->space->numbering->owned && c->components > 0; i++) {
-    c->of_dof[i] = constants->of_dof[i];
-    if (c->of_dof[i] >= 0) c->sizes[c->of_dof[i]] += 1;
-  }
-  SP_TRY(sum_components(c, c->sizes));
-  sp_csr part;
-  sp_status status = sp_coarse_assemble(setup, constants, &part);
-  if (!status) status = sp_boomer_create(setup, &part, &c->boomer);
-  sp_csr_free(&part);
-  return status;
-}
-
-/* Remove from v its mean over each component. */
-static sp_status project_for_hypre(sp_coarse *c, double *v) {
-  const sp_lid owned = c->space->numbering->owned;
-  if (c->components == 0) return SP_OK;
-  for (int k = 0; k < c->components; k++) c->sums[k] = 0;
-  for (sp_lid i = 0; i < owned; i++)
-    if (c->of_dof[i] >= 0) c->sums[c->of_dof[i]] += v[i];
-  SP_TRY(sum_components(c, c->sums));
-  for (sp_lid i = 0; i < owned; i++)
-    if (c->of_dof[i] >= 0) v[i] -= c->sums[c->of_dof[i]] / c->sizes[c->of_dof[i]];
-  return SP_OK;
+  SP_TRY(sp_agree(c->space->platform->comm, allocate_on_host(c)));
+  return sp_boomer_create(setup, constants, &c->boomer);
 }
 
 /* Apply B. All ranks take part, so they agree on failures first. */
 static sp_status apply_hypre(sp_coarse *c, sp_status status, const sp_vector *b, sp_vector *x) {
-  status = sp_first_failure(status, sp_vector_convert(1, b, &c->full));
-  status = sp_first_failure(status, sp_vector_read(&c->full, c->b));
+  status = sp_first_failure(status, sp_vector_read(b, c->b));
   SP_TRY(sp_reduction_sum(c->space->platform->reduction, 0, NULL, status));
-  SP_TRY(project_for_hypre(c, c->b));
   SP_TRY(sp_boomer_solve(c->boomer, c->b, c->x));
-  SP_TRY(project_for_hypre(c, c->x));
-  /* Copies get their owners' values: the exchange sums those and zeros. */
-  for (size_t i = (size_t)c->space->numbering->owned; i < c->dofs; i++) c->x[i] = 0;
-  sp_exchange_now(c->space->exchange, SP_SUM, c->x);
-  status = sp_vector_write(c->x, &c->full);
-  return sp_first_failure(status, sp_vector_convert(1, &c->full, x));
+  return write_x(c, SP_OK, x);
 }
 
-/* ---- All rows on every rank ---- */
+/* ---- All rows on every rank, or on one ---- */
 
 static sp_status create_matrix(const sp_coarse *c, const sp_csr *matrix, sp_device_matrix **out) {
   const sp_platform *p = c->space->platform;
@@ -187,14 +153,17 @@ static sp_status create_select(sp_coarse *c) {
   return status;
 }
 
-/* component[rows] of all ranks. Collective. */
-static void gather_components(sp_coarse *c, const sp_constants *constants, int rows,
-                              int *component) {
+/* component[rows] of all ranks, where the matrix is. Collective. */
+static sp_status gather_components(const sp_coarse *c, const sp_constants *constants,
+                                   int *component) {
   const MPI_Comm comm = c->space->platform->comm;
-  for (int i = 0; i < rows; i++) component[i] = -1;
+  int *own;
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)c->rows.count, sizeof *own, "components", &own)));
   for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    if (c->rows.of_dof[i] >= 0) component[c->rows.of_dof[i]] = constants->of_dof[i];
-  MPI_Allreduce(MPI_IN_PLACE, component, rows, MPI_INT, MPI_MAX, comm);
+    if (c->rows.of_dof[i] >= 0) own[c->rows.of_dof[i] - c->rows.first] = constants->of_dof[i];
+  sp_free_rows_gather(comm, &c->rows, MPI_INT, own, component);
+  free(own);
+  return SP_OK;
 }
 
 /* mean[k][rows of component k] = 1 / their number. */
@@ -215,17 +184,20 @@ static sp_status create_mean(sp_coarse *c, int components, int rows, const int *
   return status;
 }
 
+static sp_status make_projection(sp_coarse *c, int components, int rows, const int *component) {
+  SP_TRY(create_mean(c, components, rows, component));
+  SP_TRY(create_selection(c, rows, components, component, &c->spread));
+  return sp_vector_create(c->space->platform, c->precision, (size_t)components, &c->means);
+}
+
+/* `rows`: all of them, or 0 where the matrix is not. */
 static sp_status create_projection(sp_coarse *c, const sp_constants *constants, int rows) {
   const MPI_Comm comm = c->space->platform->comm;
-  const int components = constants->components;
   int *component = NULL;
-  if (components == 0) return SP_OK;
+  if (constants->components == 0) return SP_OK;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)rows, sizeof *component, "components", &component)));
-  gather_components(c, constants, rows, component);
-  sp_status status = create_mean(c, components, rows, component);
-  if (!status) status = create_selection(c, rows, components, component, &c->spread);
-  if (!status)
-    status = sp_vector_create(c->space->platform, c->precision, (size_t)components, &c->means);
+  sp_status status = gather_components(c, constants, component);
+  if (!status && rows > 0) status = make_projection(c, constants->components, rows, component);
   free(component);
   return sp_agree(comm, status);
 }
@@ -259,10 +231,7 @@ static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *set
   return status;
 }
 
-static sp_status create_vectors(sp_coarse *c, const sp_operator_setup *setup, int rows) {
-  const sp_platform *platform = c->space->platform;
-  SP_TRY(sp_vector_create(platform, c->precision, (size_t)rows, &c->all_b));
-  SP_TRY(sp_vector_create(platform, c->precision, (size_t)rows, &c->all_x));
+static sp_status create_selections(sp_coarse *c, const sp_operator_setup *setup, int rows) {
   SP_TRY(create_select(c));
   if (c->space->numbering->order > 1) return create_interpolation(c, setup);
   return create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter);
@@ -276,13 +245,34 @@ static int last_level(const sp_coarse *c) {
                                                                       : DIRECT_ON_DEVICE;
 }
 
+/* The solver of all rows on this rank. */
+static sp_status create_amg(sp_coarse *c, int rows) {
+  const sp_platform *platform = c->space->platform;
+  SP_TRY(sp_amg_create(platform, c->precision, &c->rows.matrix, last_level(c), &c->amg));
+  SP_TRY(sp_vector_create(platform, c->precision, (size_t)rows, &c->all_b));
+  return sp_vector_create(platform, c->precision, (size_t)rows, &c->all_x);
+}
+
+static sp_status create_on_one_rank(sp_coarse *c, const sp_operator_setup *setup,
+                                    const sp_constants *constants) {
+  int rank;
+  MPI_Comm_rank(c->space->platform->comm, &rank);
+  SP_TRY(sp_free_rows_create(setup, constants, false, &c->rows));
+  const int rows = rank == 0 ? c->rows.total : 0;
+  sp_status status = allocate_on_host(c);
+  if (!status)
+    status = sp_allocate((size_t)rows, sizeof *c->host_rows, "coarse rows", &c->host_rows);
+  if (!status && rank == 0) status = create_amg(c, rows);
+  SP_TRY(sp_agree(c->space->platform->comm, status));
+  return create_projection(c, constants, rows);
+}
+
 static sp_status create_with_all_rows(sp_coarse *c, const sp_operator_setup *setup,
                                       const sp_constants *constants) {
-  SP_TRY(sp_free_rows_create(setup, constants, &c->rows));
+  SP_TRY(sp_free_rows_create(setup, constants, true, &c->rows));
   const int rows = c->rows.total;
-  sp_status status =
-      sp_amg_create(c->space->platform, c->precision, &c->rows.matrix, last_level(c), &c->amg);
-  if (!status) status = create_vectors(c, setup, rows);
+  sp_status status = create_amg(c, rows);
+  if (!status) status = create_selections(c, setup, rows);
   SP_TRY(sp_agree(c->space->platform->comm, status));
   SP_TRY(create_gather(c));
   return create_projection(c, constants, rows);
@@ -313,17 +303,45 @@ static sp_status gather_rows(sp_coarse *c, sp_status status, const sp_vector *b)
                           b->platform->backend->assemble(c->gather, c->precision, c->all_b.data));
 }
 
+/* all_x = B all_b. */
+static sp_status solve_rows(sp_coarse *c, sp_status status) {
+  status = sp_first_failure(status, project(c, &c->all_b));
+  status = sp_first_failure(status, sp_amg_apply(c->amg, &c->all_b, &c->all_x));
+  return sp_first_failure(status, project(c, &c->all_x));
+}
+
+/* host_rows = B host_rows, on the rank that solves alone. */
+static sp_status solve_host_rows(sp_coarse *c, sp_status status) {
+  status = sp_first_failure(status, sp_vector_write(c->host_rows, &c->all_b));
+  status = solve_rows(c, status);
+  return sp_first_failure(status, sp_vector_read(&c->all_x, c->host_rows));
+}
+
+/* The free rows among the owned DOFs come first in b and x while they travel. */
+static sp_status apply_on_one_rank(sp_coarse *c, sp_status status, const sp_vector *b,
+                                   sp_vector *x) {
+  const MPI_Comm comm = c->space->platform->comm;
+  const sp_free_rows *rows = &c->rows;
+  status = sp_first_failure(status, sp_vector_read(b, c->b));
+  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
+    if (rows->of_dof[i] >= 0) c->b[rows->of_dof[i] - rows->first] = c->b[i];
+  sp_free_rows_gather(comm, rows, MPI_DOUBLE, c->b, c->host_rows);
+  if (c->amg) status = solve_host_rows(c, status);
+  MPI_Scatterv(c->host_rows, rows->counts, rows->starts, MPI_DOUBLE, c->b, rows->count, MPI_DOUBLE,
+               0, comm);
+  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
+    c->x[i] = rows->of_dof[i] < 0 ? 0 : c->b[rows->of_dof[i] - rows->first];
+  return write_x(c, status, x);
+}
+
 static sp_status apply_with_all_rows(sp_coarse *c, sp_status status, const sp_vector *b,
                                      sp_vector *x) {
   if (c->restriction) status = restrict_b(c, status, b);
-  status = gather_rows(c, status, c->restriction ? &c->restricted : b);
-  status = sp_first_failure(status, project(c, &c->all_b));
-  status = sp_first_failure(status, sp_amg_apply(c->amg, &c->all_b, &c->all_x));
-  status = sp_first_failure(status, project(c, &c->all_x));
+  status = solve_rows(c, gather_rows(c, status, c->restriction ? &c->restricted : b));
   return sp_first_failure(status, multiply(c->scatter, &c->all_x, x));
 }
 
-/* ---- Either ---- */
+/* ---- Any ---- */
 
 static sp_gid count_rows(const sp_operator_setup *setup) {
   sp_gid rows = 0;
@@ -345,34 +363,42 @@ static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
                    (long long)rows, most);
   int ranks;
   MPI_Comm_size(c->space->platform->comm, &ranks);
-  const bool bars = c->space->numbering->order > 1; /* hypre would have all DOFs as rows */
-  return bars || sp_coarse_has_all_rows(backend, c->kind, ranks, (double)rows)
-             ? create_with_all_rows(c, setup, constants)
-             : create_hypre(c, setup, constants);
+  if (c->space->numbering->order > 1) /* of bars; hypre would have all DOFs as rows */
+    c->place = SP_COARSE_EVERYWHERE;
+  else if (c->place == SP_COARSE_CHOOSE)
+    c->place = sp_coarse_choose(backend, c->kind, ranks, (double)rows);
+  return c->place == SP_COARSE_HYPRE      ? create_hypre(c, setup, constants)
+         : c->place == SP_COARSE_ONE_RANK ? create_on_one_rank(c, setup, constants)
+                                          : create_with_all_rows(c, setup, constants);
 }
 
+/* Only rank 0's description counts. */
 static void describe(sp_coarse *c) {
   const bool bars = c->space->numbering->order > 1;
   const long long rows = bars ? c->rows.total : (long long)c->space->numbering->global;
+  const char *where = c->place == SP_COARSE_ONE_RANK ? " on one rank" : "";
   if (c->boomer)
     snprintf(c->description, sizeof c->description, "BoomerAMG (hypre %s), %lld rows",
              sp_boomer_hypre(), rows);
-  else if (sp_amg_levels(c->amg) > 1)
-    snprintf(c->description, sizeof c->description, "algebraic multigrid (%d levels), %lld rows",
-             sp_amg_levels(c->amg), rows);
+  else if (c->amg && sp_amg_levels(c->amg) > 1)
+    snprintf(c->description, sizeof c->description, "algebraic multigrid%s (%d levels), %lld rows",
+             where, sp_amg_levels(c->amg), rows);
   else
-    snprintf(c->description, sizeof c->description, "direct, %lld rows", rows);
+    snprintf(c->description, sizeof c->description, "direct%s, %lld rows", where, rows);
 }
 
-sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_precision precision,
-                           sp_coarse **out) {
+sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_coarse_place place,
+                           sp_precision precision, sp_coarse **out) {
   const sp_space *space = system->space;
   const sp_platform *platform = space->platform;
   sp_coarse *c;
   *out = NULL;
   SP_TRY(sp_agree(platform->comm, sp_allocate(1, sizeof *c, "coarse solver", &c)));
-  *c = (sp_coarse){
-      .space = space, .kind = kind, .precision = precision, .dofs = sp_space_dofs(space)};
+  *c = (sp_coarse){.space = space,
+                   .kind = kind,
+                   .place = place,
+                   .precision = precision,
+                   .dofs = sp_space_dofs(space)};
   const sp_status status = create(c, &system->setup, &system->constants);
   if (status)
     sp_coarse_destroy(&c);
@@ -395,7 +421,7 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   const sp_backend *backend = c->space->platform->backend;
   sp_device_matrix **const matrices[] = {&c->select, &c->scatter, &c->restriction, &c->mean,
                                          &c->spread};
-  sp_vector *const vectors[] = {&c->full, &c->restricted, &c->all_b, &c->all_x, &c->means};
+  sp_vector *const vectors[] = {&c->restricted, &c->all_b, &c->all_x, &c->means};
   for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
     backend->matrix_destroy(matrices[m]);
   for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) sp_vector_destroy(vectors[v]);
@@ -404,25 +430,29 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   sp_amg_destroy(&c->amg);
   sp_boomer_destroy(&c->boomer);
   sp_free_rows_free(&c->rows);
+  free(c->host_rows);
   free(c->b);
   free(c->x);
-  free(c->of_dof);
-  free(c->sizes);
-  free(c->sums);
   free(c);
   *coarse = NULL;
 }
 
 sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const sp_vector *b, sp_vector *x) {
-  return c->amg ? apply_with_all_rows(c, status, b, x) : apply_hypre(c, status, b, x);
+  return c->place == SP_COARSE_HYPRE      ? apply_hypre(c, status, b, x)
+         : c->place == SP_COARSE_ONE_RANK ? apply_on_one_rank(c, status, b, x)
+                                          : apply_with_all_rows(c, status, b, x);
 }
 
 bool sp_coarse_only_queues(const sp_coarse *coarse) {
-  return coarse->amg && (!coarse->gather || coarse->resident);
+  return coarse->place == SP_COARSE_EVERYWHERE && (!coarse->gather || coarse->resident);
 }
 
 double sp_coarse_rows(const sp_coarse *coarse) {
   return (double)coarse->total;
+}
+
+sp_coarse_place sp_coarse_place_of(const sp_coarse *coarse) {
+  return coarse->place;
 }
 
 const char *sp_coarse_describe(const sp_coarse *coarse) {

@@ -2,15 +2,14 @@
  * sparse matrix A, and an approximate inverse of it: symmetric, and the same from one application
  * to the next.
  *
- * - Every rank has the whole problem and solves it: by an inverse, or by a cycle of algebraic
- *   multigrid (amg.h) if A has more rows. Right-hand sides travel like shared DOFs
- *   (operators/exchange.h).
- * - But if there are several ranks on CPUs, more rows than an inverse takes, and hypre in this
- *   program, all ranks take part in one V-cycle of its BoomerAMG (coarse_boomer.h).
+ * It is solved in one of three places (sp_coarse_choose):
  *
- * The problem has the DOFs of its system's space, or, if that is of a higher order, those of a
- * subspace (operators/bars.h): right-hand sides are then restricted first, and solutions
- * interpolated.
+ * - on every rank: each has the whole problem and solves it, by an inverse, or by a cycle of
+ *   algebraic multigrid (amg.h) if A has more rows. Right-hand sides travel like shared DOFs
+ *   (operators/exchange.h), so each rank sends to all others. For few ranks.
+ * - on one rank: the same on rank 0 alone, which gathers right-hand sides and scatters solutions.
+ *   Another rank has nothing that grows with all rows.
+ * - by hypre: all ranks take part in one V-cycle of its BoomerAMG (coarse_boomer.h), on CPUs.
  *
  * If the operator has a null space of constants, one per connected component, the right-hand side
  * and the solution are projected. The matrix is made definite by doubling the diagonal of one row
@@ -40,22 +39,30 @@ const char *sp_coarse_hypre(void);
  * possible. Up to there SP_COARSE_AUTO takes it on a device. Local. */
 int sp_coarse_direct_most(const sp_backend *backend);
 
-/* True if every rank has all rows, false if they are hypre's. Local. */
-bool sp_coarse_has_all_rows(const sp_backend *backend, sp_coarse_kind kind, int ranks, double rows);
+typedef enum sp_coarse_place {
+  SP_COARSE_CHOOSE, /* one of the others */
+  SP_COARSE_EVERYWHERE,
+  SP_COARSE_ONE_RANK,
+  SP_COARSE_HYPRE
+} sp_coarse_place;
 
-/* Return what a rank sends in one solution; it shares `shared` DOFs with `neighbours` ranks. With
- * all rows on every rank each rank has as many of them; hypre's own messages are not counted.
- * Local. */
-sp_traffic sp_coarse_traffic(const sp_backend *backend, sp_coarse_kind kind, sp_precision precision,
-                             int ranks, double rows, double neighbours, double shared);
+/* Return where a problem of so many rows is solved. Local. */
+sp_coarse_place sp_coarse_choose(const sp_backend *backend, sp_coarse_kind kind, int ranks,
+                                 double rows);
+
+/* Return what a rank sends in one solution; it shares `shared` DOFs with `neighbours` ranks, and
+ * each rank has as many rows. Neither hypre's own messages are counted nor what rank 0, if it
+ * solves alone, sends to the others. Local. */
+sp_traffic sp_coarse_traffic(sp_coarse_place place, sp_precision precision, int ranks, double rows,
+                             double neighbours, double shared);
 
 /* Start the solver for a system of order 1, or one of sp_bars_create; only its space is used
  * afterwards. `kind` is not SP_COARSE_CHEBYSHEV. Vectors have `precision`. With several threads the
  * set-up of the levels continues in the background until sp_coarse_complete. The caller destroys
  * *out. Errors: SP_ERR_INPUT for more DOFs than hypre's integers count, and for a direct solution
  * of too many; SP_ERR_SYSTEM. Collective. */
-sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_precision precision,
-                           sp_coarse **out);
+sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_coarse_place place,
+                           sp_precision precision, sp_coarse **out);
 
 /* Complete the creation. Call it once, before the functions below. Errors: SP_ERR_SYSTEM;
  * SP_ERR_INPUT for more entries than int counts. Collective. */
@@ -72,8 +79,9 @@ sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const sp_vector *
 /* True if sp_coarse_apply only queues work, so that it can be recorded. Local. */
 bool sp_coarse_only_queues(const sp_coarse *coarse);
 
-/* Rows on all ranks, without constrained DOFs. Local. */
+/* Rows on all ranks, without constrained DOFs, and where they are solved. Local. */
 double sp_coarse_rows(const sp_coarse *coarse);
+sp_coarse_place sp_coarse_place_of(const sp_coarse *coarse);
 
 /* Describe the solver: "algebraic multigrid (3 levels), 35937 rows". Local. */
 const char *sp_coarse_describe(const sp_coarse *coarse);

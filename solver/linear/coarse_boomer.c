@@ -6,19 +6,68 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "solver/linear/coarse_rows.h"
+
 /* Rows of the last level, which hypre eliminates anew in each cycle. */
 enum { LAST_LEVEL = 200 };
 
 struct sp_boomer {
+  const sp_space *space; /* borrowed */
   HYPRE_IJMatrix matrix;
   HYPRE_IJVector b, x;
   HYPRE_Int owned;
   HYPRE_BigInt *numbers; /* [local DOFs], global numbers */
   HYPRE_Solver amg;
+  /* Of a null space. */
+  int components;
+  int *of_dof;   /* [owned], component of each DOF or -1 */
+  double *sizes; /* [components], DOFs of each over all ranks */
+  double *sums;  /* [components] */
 };
 
 const char *sp_boomer_hypre(void) {
   return HYPRE_RELEASE_VERSION;
+}
+
+/* ---- Null spaces ---- */
+
+static sp_status sum_components(sp_boomer *c, sp_status status, double *sums) {
+  for (int first = 0; first < c->components; first += SP_REDUCTION_MOST) {
+    const int left = c->components - first;
+    SP_TRY(sp_reduction_sum(c->space->platform->reduction,
+                            left < SP_REDUCTION_MOST ? left : SP_REDUCTION_MOST, &sums[first],
+                            status));
+  }
+  return SP_OK;
+}
+
+/* Remove from v its mean over each component. */
+static sp_status project(sp_boomer *c, sp_status status, double *v) {
+  if (c->components == 0) return status;
+  for (int k = 0; k < c->components; k++) c->sums[k] = 0;
+  for (HYPRE_Int i = 0; i < c->owned; i++)
+    if (c->of_dof[i] >= 0) c->sums[c->of_dof[i]] += v[i];
+  SP_TRY(sum_components(c, status, c->sums));
+  for (HYPRE_Int i = 0; i < c->owned; i++)
+    if (c->of_dof[i] >= 0) v[i] -= c->sums[c->of_dof[i]] / c->sizes[c->of_dof[i]];
+  return SP_OK;
+}
+
+static sp_status allocate_components(sp_boomer *c) {
+  const size_t components = (size_t)c->components;
+  SP_TRY(sp_allocate((size_t)c->owned, sizeof *c->of_dof, "components", &c->of_dof));
+  SP_TRY(sp_allocate(components, sizeof *c->sizes, "components", &c->sizes));
+  return sp_allocate(components, sizeof *c->sums, "components", &c->sums);
+}
+
+static sp_status count_components(sp_boomer *c, const sp_constants *constants) {
+  c->components = constants->components;
+  SP_TRY(sp_agree(c->space->platform->comm, allocate_components(c)));
+  for (HYPRE_Int i = 0; i < c->owned && c->components > 0; i++) {
+    c->of_dof[i] = constants->of_dof[i];
+    if (c->of_dof[i] >= 0) c->sizes[c->of_dof[i]] += 1;
+  }
+  return sum_components(c, SP_OK, c->sizes);
 }
 
 /* ---- Set-up ---- */
@@ -111,10 +160,9 @@ static sp_status set_up(sp_boomer *c) {
   return check("BoomerAMG's set-up");
 }
 
-static sp_status create(const sp_operator_setup *setup, sp_csr *part, sp_boomer *c) {
+static sp_status create(const sp_operator_setup *setup, const sp_csr *part, sp_boomer *c) {
   const sp_numbering *numbering = setup->space->numbering;
   const MPI_Comm comm = setup->space->platform->comm;
-  c->owned = numbering->owned;
   sp_status status =
       sp_allocate((size_t)numbering->local, sizeof *c->numbers, "coarse rows", &c->numbers);
   SP_TRY(sp_agree(comm, status));
@@ -131,7 +179,20 @@ static sp_status create(const sp_operator_setup *setup, sp_csr *part, sp_boomer 
   return sp_agree(comm, set_up(c));
 }
 
-sp_status sp_boomer_create(const sp_operator_setup *setup, sp_csr *part, sp_boomer **out) {
+static sp_status build(const sp_operator_setup *setup, const sp_constants *constants,
+                       sp_boomer *c) {
+  sp_csr part;
+  c->space = setup->space;
+  c->owned = setup->space->numbering->owned;
+  SP_TRY(count_components(c, constants));
+  sp_status status = sp_coarse_assemble(setup, constants, &part);
+  if (!status) status = create(setup, &part, c);
+  sp_csr_free(&part);
+  return status;
+}
+
+sp_status sp_boomer_create(const sp_operator_setup *setup, const sp_constants *constants,
+                           sp_boomer **out) {
   const sp_gid rows = setup->space->numbering->global;
   *out = NULL;
   HYPRE_Init();
@@ -143,7 +204,7 @@ sp_status sp_boomer_create(const sp_operator_setup *setup, sp_csr *part, sp_boom
                    (long long)rows, INT_MAX);
   const sp_status status = sp_allocate(1, sizeof **out, "coarse solver", out);
   SP_TRY(sp_agree(setup->space->platform->comm, status));
-  const sp_status created = create(setup, part, *out);
+  const sp_status created = build(setup, constants, *out);
   if (created) sp_boomer_destroy(out);
   return created;
 }
@@ -157,22 +218,26 @@ void sp_boomer_destroy(sp_boomer **boomer) {
   if (c->x) HYPRE_IJVectorDestroy(c->x);
   HYPRE_ClearAllErrors();
   free(c->numbers);
+  free(c->of_dof);
+  free(c->sizes);
+  free(c->sums);
   free(c);
   *boomer = NULL;
 }
 
 /* ---- Solution ---- */
 
-sp_status sp_boomer_solve(sp_boomer *c, const double *b, double *x) {
+sp_status sp_boomer_solve(sp_boomer *c, double *b, double *x) {
   HYPRE_ParCSRMatrix matrix;
   HYPRE_ParVector par_b, par_x;
   HYPRE_IJMatrixGetObject(c->matrix, (void **)&matrix);
   HYPRE_IJVectorGetObject(c->b, (void **)&par_b);
   HYPRE_IJVectorGetObject(c->x, (void **)&par_x);
+  SP_TRY(project(c, SP_OK, b));
   HYPRE_IJVectorSetValues(c->b, c->owned, c->numbers, b);
   HYPRE_ParVectorSetConstantValues(par_x, 0);
   HYPRE_BoomerAMGSolve(c->amg, matrix, par_b, par_x);
   HYPRE_IJVectorGetValues(c->x, c->owned, c->numbers, x);
   HYPRE_ClearError(HYPRE_ERROR_CONV); /* one cycle is not meant to converge */
-  return check("a cycle of BoomerAMG");
+  return project(c, check("a cycle of BoomerAMG"), x);
 }

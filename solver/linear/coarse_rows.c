@@ -34,7 +34,7 @@ static sp_status find_parts(MPI_Comm comm, int count, parts *p) {
     total += p->counts[r];
     if (total > INT_MAX)
       return sp_fail(SP_ERR_INPUT,
-                     "the coarsest problem of multigrid has more than %d entries, and every GPU "
+                     "the coarsest problem of multigrid has more than %d entries, and one rank "
                      "would hold all: use solver.preconditioner = jacobi",
                      INT_MAX);
   }
@@ -42,10 +42,26 @@ static sp_status find_parts(MPI_Comm comm, int count, parts *p) {
   return SP_OK;
 }
 
-static void gather(MPI_Comm comm, const parts *p, MPI_Datatype type, const void *own, void *all) {
+static bool is_root(MPI_Comm comm) {
   int rank;
   MPI_Comm_rank(comm, &rank);
-  MPI_Allgatherv(own, p->counts[rank], type, all, p->counts, p->starts, type, comm);
+  return rank == 0;
+}
+
+/* Gather on all ranks or on rank 0. */
+static void gather(MPI_Comm comm, bool everywhere, const int *counts, const int *starts,
+                   MPI_Datatype type, const void *own, void *all) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  if (everywhere)
+    MPI_Allgatherv(own, counts[rank], type, all, counts, starts, type, comm);
+  else
+    MPI_Gatherv(own, counts[rank], type, all, counts, starts, type, 0, comm);
+}
+
+void sp_free_rows_gather(MPI_Comm comm, const sp_free_rows *rows, MPI_Datatype type,
+                         const void *own, void *all) {
+  gather(comm, rows->everywhere, rows->counts, rows->starts, type, own, all);
 }
 
 /* Fill rows->of_dof, first, count and counts. Copies get their owners' numbers: the exchange sums
@@ -64,6 +80,7 @@ static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows)
       rows->count += !sp_coarse_is_constrained(setup, i);
     status = find_parts(comm, rows->count, &p);
     rows->counts = p.counts;
+    rows->starts = p.starts;
   }
   if (!status) {
     int rank, next;
@@ -205,25 +222,30 @@ static void add_part(const void *parts_, int piece, sp_row *row) {
     sp_row_add(row, m->column[e], m->values[e]);
 }
 
-/* Gather the rows of all ranks, in the order of ranks, and their numbers. */
-static sp_status gather_all(MPI_Comm comm, const int *number, const sp_csr *own, sp_csr *all,
-                            int **numbers) {
+/* Gather the rows of all ranks, in the order of ranks, and their numbers. Where they are not
+ * wanted, *all stays empty. */
+static sp_status gather_all(MPI_Comm comm, bool everywhere, const int *number, const sp_csr *own,
+                            sp_csr *all, int **numbers) {
   parts by_row = {0}, by_entry = {0};
   *all = (sp_csr){0};
   *numbers = NULL;
   sp_status status = find_parts(comm, own->rows, &by_row);
   if (!status) status = find_parts(comm, own->start[own->rows], &by_entry);
+  const bool wanted = everywhere || is_root(comm);
   if (!status) {
-    status = sp_csr_create(by_row.total, own->columns, (size_t)by_entry.total, all);
-    if (!status) status = sp_allocate((size_t)by_row.total, sizeof **numbers, "rows", numbers);
+    const int rows = wanted ? by_row.total : 0, entries = wanted ? by_entry.total : 0;
+    status = sp_csr_create(rows, own->columns, (size_t)entries, all);
+    if (!status) status = sp_allocate((size_t)rows, sizeof **numbers, "rows", numbers);
     status = sp_agree(comm, status);
   }
   if (!status) {
-    gather(comm, &by_row, MPI_INT, number, *numbers);
-    gather(comm, &by_entry, MPI_INT, own->column, all->column);
-    gather(comm, &by_entry, MPI_DOUBLE, own->values, all->values);
-    gather(comm, &by_row, MPI_INT, own->start + 1, all->start + 1);
-    for (int r = 0; r < by_row.ranks; r++)
+    const int *rows = by_row.counts, *row = by_row.starts;
+    const int *entries = by_entry.counts, *entry = by_entry.starts;
+    gather(comm, everywhere, rows, row, MPI_INT, number, *numbers);
+    gather(comm, everywhere, entries, entry, MPI_INT, own->column, all->column);
+    gather(comm, everywhere, entries, entry, MPI_DOUBLE, own->values, all->values);
+    gather(comm, everywhere, rows, row, MPI_INT, own->start + 1, all->start + 1);
+    for (int r = 0; r < by_row.ranks && wanted; r++)
       for (int n = 0; n < by_row.counts[r]; n++)
         all->start[by_row.starts[r] + n + 1] += by_entry.starts[r];
   }
@@ -247,19 +269,20 @@ static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
     *own = (sp_csr){0};
     return SP_OK;
   }
-  SP_TRY(gather_all(comm, out->of_dof, own, &all, &numbers));
+  SP_TRY(gather_all(comm, out->everywhere, out->of_dof, own, &all, &numbers));
+  const int total = out->everywhere || is_root(comm) ? out->total : 0;
   pieces s = {.add = add_part, .context = &all};
-  const sp_status status = sum_rows(&s, (size_t)all.rows, numbers, out->total, out->total,
-                                    sp_csr_longest(&all), &out->matrix);
+  const sp_status status =
+      sum_rows(&s, (size_t)all.rows, numbers, total, total, sp_csr_longest(&all), &out->matrix);
   sp_csr_free(&all);
   free(numbers);
   return sp_agree(comm, status);
 }
 
 sp_status sp_free_rows_create(const sp_operator_setup *setup, const sp_constants *constants,
-                              sp_free_rows *out) {
+                              bool everywhere, sp_free_rows *out) {
   sp_csr own = {0};
-  *out = (sp_free_rows){0};
+  *out = (sp_free_rows){.everywhere = everywhere};
   sp_status status = number_rows(setup, out);
   if (!status) status = sp_coarse_assemble(setup, constants, &own);
   if (!status) status = join_ranks(setup->space->platform->comm, &own, out);

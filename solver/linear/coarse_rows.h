@@ -1,5 +1,5 @@
-/* The matrix of the coarsest problem (coarse.h). Each rank assembles its part. For a direct
- * solution, or a device, every rank gets the free (unconstrained) rows of all ranks. */
+/* The matrix of the coarsest problem (coarse.h). Each rank assembles its part. Unless hypre solves
+ * it, all ranks or one of them get the free (unconstrained) rows of all ranks. */
 #ifndef SP_SOLVER_LINEAR_COARSE_ROWS_H
 #define SP_SOLVER_LINEAR_COARSE_ROWS_H
 
@@ -17,17 +17,23 @@ sp_status sp_coarse_assemble(const sp_operator_setup *setup, const sp_constants 
 
 /* Free rows of all ranks, numbered in the order of ranks and DOFs. */
 typedef struct sp_free_rows {
-  sp_csr matrix;    /* columns of a row ascend */
-  int total;        /* rows of all ranks */
-  int *of_dof;      /* [local DOFs], row of each DOF, -1 if constrained */
-  int first, count; /* rows of the DOFs that this rank owns */
-  int *counts;      /* [ranks] */
+  sp_csr matrix;        /* columns of a row ascend */
+  int total;            /* rows of all ranks */
+  int *of_dof;          /* [local DOFs], row of each DOF, -1 if constrained */
+  int first, count;     /* rows of the DOFs that this rank owns */
+  int *counts, *starts; /* [ranks], rows of each rank, and its first one */
+  bool everywhere;      /* the matrix is on all ranks, not only on rank 0; on others it is empty */
 } sp_free_rows;
 
 /* Assemble and number the free rows. Sums run in the order of ranks and elements. The caller frees
  * *out, also after an error. Errors: those of sp_coarse_assemble. Collective. */
 sp_status sp_free_rows_create(const sp_operator_setup *setup, const sp_constants *constants,
-                              sp_free_rows *out);
+                              bool everywhere, sp_free_rows *out);
 void sp_free_rows_free(sp_free_rows *rows);
+
+/* all[total] = own[count] of all ranks, where the matrix is; `all` is not used elsewhere.
+ * Collective. */
+void sp_free_rows_gather(MPI_Comm comm, const sp_free_rows *rows, MPI_Datatype type,
+                         const void *own, void *all);
 
 #endif

@@ -139,9 +139,9 @@ static sp_traffic find_traffic(const multigrid *m, int index) {
   if (m->coarse && index + 1 == m->options.levels) {
     int ranks;
     MPI_Comm_size(space->platform->comm, &ranks);
-    const sp_traffic more = sp_coarse_traffic(space->platform->backend, m->options.coarse,
-                                              m->precision, ranks, (double)space->numbering->global,
-                                              plan.neighbours, plan.start[plan.neighbours]);
+    const sp_traffic more =
+        sp_coarse_traffic(sp_coarse_place_of(m->coarse), m->precision, ranks,
+                          sp_coarse_rows(m->coarse), plan.neighbours, plan.start[plan.neighbours]);
     t.messages += more.messages;
     t.bytes += more.bytes;
   }
@@ -359,7 +359,7 @@ sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_op
                                     sp_coarse **out) {
   *out = NULL;
   if (options->coarse == SP_COARSE_CHEBYSHEV) return SP_OK;
-  return sp_coarse_create(last, options->coarse, precision_of(options), out);
+  return sp_coarse_create(last, options->coarse, options->place, precision_of(options), out);
 }
 
 sp_status sp_multigrid_create(const sp_multigrid_options *options, sp_system *const systems[],

@@ -50,6 +50,7 @@ typedef struct sp_multigrid_options {
   int degree;                   /* of the smoother, 1 .. SP_CHEBYSHEV_MOST; 0: chosen */
   sp_cycle_precision precision; /* of the cycle; hypre always works in double */
   sp_coarse_kind coarse;
+  sp_coarse_place place; /* of the coarse solver: SP_COARSE_CHOOSE, but for tests */
 } sp_multigrid_options;
 
 /* Choose orders if the user gives none: each level has about two thirds of the order before it if

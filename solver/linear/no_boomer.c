@@ -8,8 +8,9 @@ const char *sp_boomer_hypre(void) {
   return NULL;
 }
 
-sp_status sp_boomer_create(const sp_operator_setup *setup, sp_csr *part, sp_boomer **out) {
-  (void)setup, (void)part;
+sp_status sp_boomer_create(const sp_operator_setup *setup, const sp_constants *constants,
+                           sp_boomer **out) {
+  (void)setup, (void)constants;
   *out = NULL;
   return sp_fail(SP_ERR_SYSTEM, "this program was built without hypre");
 }
@@ -18,7 +19,7 @@ void sp_boomer_destroy(sp_boomer **boomer) {
   *boomer = NULL;
 }
 
-sp_status sp_boomer_solve(sp_boomer *boomer, const double *b, double *x) {
+sp_status sp_boomer_solve(sp_boomer *boomer, double *b, double *x) {
   (void)boomer, (void)b, (void)x;
   return SP_OK;
 }

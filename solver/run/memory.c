@@ -100,22 +100,24 @@ static sp_memory operator_bytes(const sp_memory_case *c) {
                        : host_operator(c, &c->levels[0], 8, c->one_sweep);
 }
 
-/* sp_coarse; creation->host becomes what else its creation needs until multigrid is complete. On
- * several CPU ranks hypre takes about 570 bytes per row (measured with boxes of 32^3 and 60^3
- * elements on four), and b, x 16. Otherwise a rank has all rows: a factor or an inverse, or for
- * each row 27 entries and a third of that again for further levels, six of transfers, six vectors;
- * an entry has 12 bytes during creation, then r + 4. A device has an inverse of 1000 rows. */
+/* sp_coarse; creation->host becomes what else its creation needs until multigrid is complete. hypre
+ * takes about 570 bytes per row (measured with boxes of 32^3 and 60^3 elements on four ranks), and
+ * b, x 16. Otherwise a rank, or only rank 0, has all rows: a factor or an inverse, or for each row
+ * 27 entries and a third of that again for further levels, six of transfers, six vectors; an entry
+ * has 12 bytes during creation, then r + 4. A device has an inverse of 1000 rows. */
 static sp_memory coarse_bytes(const sp_memory_case *c, const sp_memory_level *l, double r,
                               sp_memory *creation) {
   const double rows = c->rows, dofs = l->sizes.dofs, entries = rows * (1.35 * 27 + 6);
+  const sp_coarse_place place = sp_coarse_choose(c->backend, c->multigrid.coarse, c->ranks, rows);
   *creation = (sp_memory){0};
-  if (!has_device(c) && dofs < rows) return (sp_memory){586 * dofs, 0};
+  if (place == SP_COARSE_HYPRE) return (sp_memory){586 * dofs, 0};
+  if (place == SP_COARSE_ONE_RANK && !c->is_first) return (sp_memory){28 * dofs, 0};
   const bool direct =
       c->multigrid.coarse != SP_COARSE_AMG && rows <= sp_coarse_direct_most(c->backend);
   creation->host = 12 * entries;
   const double matrix = direct ? rows * rows * (has_device(c) ? r : 8)
                                : entries * (r + 4) + 6 * rows * r + has_device(c) * 1e6 * r;
-  const sp_memory gathered = exchange_bytes(c, dofs < rows ? rows : 0);
+  const sp_memory gathered = exchange_bytes(c, c->ranks > 1 ? rows : 0);
   sp_memory m = arrays(c, 1, dofs * (r + 4) + matrix);
   m.host += 4 * dofs;
   return sum(gathered, m);

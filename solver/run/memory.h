@@ -24,6 +24,8 @@ typedef struct sp_memory_level {
 
 typedef struct sp_memory_case {
   const sp_backend *backend;
+  int ranks;         /* with elements */
+  bool is_first;     /* rank 0 */
   int threads;       /* of a rank */
   int map_order;     /* of the elements */
   double at_start;   /* host bytes of the program and its libraries */

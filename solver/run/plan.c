@@ -7,6 +7,8 @@
 #include "operators/geometry_choice.h"
 #include "operators/separable.h"
 
+static const double BAR = 8; /* the least stretch of a bar (operators/bars.h) */
+
 /* What the levels below the first have in common. */
 typedef struct outline {
   sp_geometry_facts facts;
@@ -74,6 +76,8 @@ static sp_status describe_levels(const sp_config *config, const sp_precondition_
   if (options->smoother == SP_SMOOTHER_AUTO && plan->memory.levels[0].is_tensor)
     options->smoother = SP_SMOOTHER_SCHWARZ;
   sp_multigrid_decide(facts->backend, &extents, options);
+  plan->bars = extents.stretch >= BAR && options->smoother == SP_SMOOTHER_SCHWARZ &&
+               config->solver.orders.count < 2;
   SP_TRY(add_levels(&o, plan));
   plan->memory.rows = plan->all[options->levels - 1].dofs;
   return SP_OK;
@@ -81,7 +85,7 @@ static sp_status describe_levels(const sp_config *config, const sp_precondition_
 
 sp_status sp_plan_levels(const sp_config *config, const sp_precondition_facts *facts,
                          const sp_mesh *mesh, sp_parts *parts, sp_plan *plan) {
-  plan->ranks = parts->count;
+  plan->ranks = plan->memory.ranks = parts->count;
   SP_TRY(count_level(parts, 0, facts->op.order, plan));
   if (plan->memory.preconditioner != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
   return describe_levels(config, facts, mesh, parts, plan);
@@ -95,6 +99,7 @@ void sp_plan_free(sp_plan *plan) {
 void sp_plan_choose(sp_plan *plan, int rank) {
   for (int i = 0; i < SP_MULTIGRID_MOST && plan->parts[i]; i++)
     plan->memory.levels[i].sizes = plan->parts[i][rank].sizes;
+  plan->memory.is_first = rank == 0;
 }
 
 /* ---- The table ---- */
@@ -104,6 +109,12 @@ typedef struct most {
   double dofs, neighbours;
   sp_traffic sent;
 } most;
+
+/* Where the last level is solved. */
+static sp_coarse_place place_of(const sp_plan *plan) {
+  const sp_memory_case *c = &plan->memory;
+  return sp_coarse_choose(c->backend, c->multigrid.coarse, plan->ranks, c->rows);
+}
 
 static most find_most(const sp_plan *plan, int index) {
   const sp_memory_case *c = &plan->memory;
@@ -115,9 +126,8 @@ static most find_most(const sp_plan *plan, int index) {
     const sp_plan_part *p = &plan->parts[index][r];
     sp_traffic t = sp_multigrid_traffic(options, index, p->neighbours, p->sizes.shared);
     if (solved) {
-      const sp_traffic more =
-          sp_coarse_traffic(c->backend, options->coarse, precision, plan->ranks,
-                            plan->all[index].dofs, p->neighbours, p->sizes.shared);
+      const sp_traffic more = sp_coarse_traffic(place_of(plan), precision, plan->ranks, c->rows,
+                                                p->neighbours, p->sizes.shared);
       t.messages += more.messages;
       t.bytes += more.bytes;
     }
@@ -130,6 +140,10 @@ static most find_most(const sp_plan *plan, int index) {
 }
 
 void sp_plan_print(const sp_plan *plan, sp_terminal *t) {
+  static const char *const places[] = {
+      [SP_COARSE_EVERYWHERE] = "; every rank solves the last level",
+      [SP_COARSE_ONE_RANK] = "; rank 0 solves the last level, and what it scatters is not counted",
+      [SP_COARSE_HYPRE] = "; what hypre sends on the last level is not counted"};
   const sp_memory_case *c = &plan->memory;
   const sp_multigrid_options *options = &c->multigrid;
   sp_traffic sum = {0};
@@ -146,10 +160,8 @@ void sp_plan_print(const sp_plan *plan, sp_terminal *t) {
   }
   sp_terminal_print(t, "  %-16s %12s %14s %12s %12s %10.0f %10.1f\n", "sum", "", "", "", "",
                     sum.messages, 1e-3 * sum.bytes);
-  sp_terminal_print(t, "  per cycle, on the rank with the most");
-  if (options->coarse != SP_COARSE_CHEBYSHEV && plan->ranks > 1)
-    sp_terminal_print(t, sp_coarse_has_all_rows(c->backend, options->coarse, plan->ranks, c->rows)
-                             ? "; every rank solves the last level"
-                             : "; what hypre sends on the last level is not counted");
-  sp_terminal_print(t, "\n");
+  sp_terminal_print(
+      t, "  per cycle, on the rank with the most%s%s\n",
+      options->coarse == SP_COARSE_CHEBYSHEV || plan->ranks == 1 ? "" : places[place_of(plan)],
+      plan->bars ? "; bars would have one level of their own" : "");
 }
