@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/threads.h"
 #include "mesh/mesh.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
@@ -42,9 +43,22 @@ static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering
   }
 }
 
+typedef struct refinement {
+  const sp_hexes *coarse;
+  const sp_numbering *numbering;
+  sp_hexes *fine;
+} refinement;
+
+static sp_status refine_some(void *refinement_, void *xyz, size_t begin, size_t end) {
+  const refinement *r = refinement_;
+  for (size_t e = begin; e < end; e++)
+    refine_element(r->coarse, r->numbering, (sp_lid)e, xyz, r->fine);
+  return SP_OK;
+}
+
 static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering, sp_hexes **out) {
   const sp_hexes *coarse = mesh->hexes;
-  double *xyz = NULL;
+  const size_t count = (size_t)coarse->count, points = sp_element_nodes(2 * coarse->map_order);
   sp_status status = sp_hexes_create(8 * (sp_gid)coarse->count, coarse->map_order,
                                      coarse->surface_count, coarse->group_count, out);
   if (!status) {
@@ -53,12 +67,14 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
     memcpy((*out)->box, coarse->box, sizeof coarse->box);
     status = sp_hexes_copy_groups(coarse, *out);
   }
+  refinement r = {coarse, numbering, *out};
   if (!status)
-    status = sp_allocate(sp_element_nodes(2 * coarse->map_order), 3 * sizeof *xyz, "refined points",
-                         &xyz);
-  for (sp_lid e = 0; e < coarse->count && !status; e++)
-    refine_element(coarse, numbering, e, xyz, *out);
-  free(xyz);
+    status = sp_loop_run(&(sp_loop){.what = "refined points",
+                                    .count = count,
+                                    .chunk = sp_loop_chunk(count, 3 * points),
+                                    .workspace_bytes = 3 * points * sizeof(double),
+                                    .context = &r,
+                                    .compute = refine_some});
   if (status) sp_hexes_destroy(out);
   return status;
 }
