@@ -24,9 +24,10 @@ static void number_edge(const sp_gid vertices[4], int slot, int order, sp_lid ba
     nodes[start + p * stride[d]] = base + (flipped ? order - p : p) - 1;
 }
 
-static void number_face(const sp_gid vertices[4], int slot, int order, sp_lid base, sp_lid *nodes) {
-  int on_face[256], origin = 0;
-  sp_face_nodes(order, slot - SP_FACE_SLOT, on_face);
+/* `on_face`: sp_face_nodes. */
+static void number_face(const sp_gid vertices[4], const int *on_face, int order, sp_lid base,
+                        sp_lid *nodes) {
+  int origin = 0;
   for (int c = 1; c < 4; c++)
     if (vertices[c] < vertices[origin]) origin = c;
   const int swapped = vertices[origin ^ 2] < vertices[origin ^ 1];
@@ -38,19 +39,28 @@ static void number_face(const sp_gid vertices[4], int slot, int order, sp_lid ba
     }
 }
 
-static void number_element(const sp_mesh *mesh, sp_lid e, const sp_lid *bases, sp_lid interior,
-                           int order, sp_lid *nodes) {
-  const int nq = order + 1;
-  const sp_lid *slots = mesh->topology->slots[e];
-  sp_gid vertices[4];
+/* Shared by the loop over elements. */
+typedef struct nodes_loop {
+  const sp_mesh *mesh;
+  sp_numbering *numbering;
+  const sp_lid *bases;
+  int on_face[SP_FACES][SP_MAX_NQ * SP_MAX_NQ]; /* sp_face_nodes */
+} nodes_loop;
+
+/* At order 2, edges and faces have one DOF: their orientation does not count. */
+static void number_element(const nodes_loop *l, sp_lid e, sp_lid interior, sp_lid *nodes) {
+  const sp_mesh *mesh = l->mesh;
+  const int order = l->numbering->order, nq = order + 1;
+  const sp_lid *slots = mesh->topology->slots[e], *bases = l->bases;
+  sp_gid vertices[4] = {0};
   for (int c = 0; c < SP_CORNERS; c++)
     nodes[((c >> 2) * nq * nq + (c >> 1 & 1) * nq + (c & 1)) * order] = bases[slots[c]];
   for (int slot = SP_EDGE_SLOT; slot < SP_SLOTS && order > 1; slot++) {
-    sp_periodic_vertices(mesh->periodic, mesh->hexes->vertices[e], slot, vertices);
+    if (order > 2) sp_periodic_vertices(mesh->periodic, mesh->hexes->vertices[e], slot, vertices);
     if (slot < SP_FACE_SLOT)
       number_edge(vertices, slot, order, bases[slots[slot]], nodes);
     else
-      number_face(vertices, slot, order, bases[slots[slot]], nodes);
+      number_face(vertices, l->on_face[slot - SP_FACE_SLOT], order, bases[slots[slot]], nodes);
   }
   for (int k = 1; k < order; k++)
     for (int j = 1; j < order; j++)
@@ -106,13 +116,6 @@ static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_l
   return SP_OK;
 }
 
-/* Shared by the loop over elements. */
-typedef struct nodes_loop {
-  const sp_mesh *mesh;
-  sp_numbering *numbering;
-  const sp_lid *bases;
-} nodes_loop;
-
 static int class_of_slot(int slot) {
   return slot < SP_EDGE_SLOT ? SP_VERTEX_DOFS : slot < SP_FACE_SLOT ? SP_EDGE_DOFS : SP_FACE_DOFS;
 }
@@ -128,7 +131,7 @@ static sp_status number_some(void *loop_, void *workspace, size_t begin, size_t 
   const int slots = order > 1 ? SP_SLOTS : SP_EDGE_SLOT;
   for (size_t e = begin; e < end; e++) {
     sp_lid *touched = numbering->touched[e + 1];
-    number_element(l->mesh, (sp_lid)e, l->bases, (sp_lid)e * interior, order,
+    number_element(l, (sp_lid)e, (sp_lid)e * interior,
                    &numbering->nodes[e * sp_element_nodes(order)]);
     memcpy(touched, numbering->class_start, sizeof *numbering->touched);
     touched[SP_INTERIORS] = (sp_lid)(e + 1) * interior;
@@ -161,7 +164,8 @@ static sp_status number_nodes(const sp_mesh *mesh, sp_numbering *numbering, sp_l
   SP_TRY(sp_allocate(elements, np * sizeof(sp_lid), "element nodes", &numbering->nodes));
   SP_TRY(assign_bases(mesh, numbering, bases));
   memcpy(numbering->touched[0], numbering->class_start, sizeof *numbering->touched);
-  nodes_loop l = {mesh, numbering, bases};
+  nodes_loop l = {.mesh = mesh, .numbering = numbering, .bases = bases};
+  for (int f = 0; f < SP_FACES; f++) sp_face_nodes(numbering->order, f, l.on_face[f]);
   return sp_loop_run(&(sp_loop){.what = "element nodes",
                                 .count = elements,
                                 .chunk = sp_loop_chunk(elements, np),
