@@ -19,55 +19,48 @@ static void check_value(const char *section, const char *key, const char *value,
   check_error(NULL, (const char *const[]){text, NULL}, message);
 }
 
+/* The default of every key, as the table says it, in a case that sets nothing. */
 static void check_defaults(const sp_config *config) {
-  for (int d = 0; d < 3; d++) {
-    CHECK(config->mesh.elements[d] == 8, "elements %d", config->mesh.elements[d]);
-    CHECK(config->mesh.lower[d] == 0 && config->mesh.upper[d] == 1, "corners in %d", d);
+  char *text = NULL;
+  size_t length;
+  FILE *stream = open_memstream(&text, &length);
+  CHECK(stream, "no stream in memory");
+  if (!stream || !config) return;
+  for (int k = 0; k < sp_key_count; k++) {
+    const sp_key *key = &sp_keys[k];
+    if (key->list || strcmp(key->section, "boundary") == 0) continue;
+    rewind(stream);
+    sp_key_print(key, sp_key_field(config, key, 0), stream);
+    fputc('\0', stream);
+    fflush(stream);
+    const bool same = key->type == SP_KEY_NUMBER && key->count == 1
+                          ? strtod(text, NULL) == strtod(key->fallback, NULL) /* 1e-08 is 1e-8 */
+                          : strcmp(text, key->fallback) == 0;
+    CHECK(same, "%s.%s is '%s'", key->section, key->name, text);
   }
-  CHECK(config->mesh.shape == SP_SHAPE_BOX, "shape %d", (int)config->mesh.shape);
-  CHECK(!config->mesh.file, "file %s", config->mesh.file);
-  CHECK(config->mesh.where, "no place of the mesh");
-  CHECK(config->mesh.map == SP_MAP_NONE, "map %d", (int)config->mesh.map);
-  CHECK(config->mesh.epsilon == 0.3, "epsilon %g", config->mesh.epsilon);
-  CHECK(config->mesh.refine == 0, "refine %d", config->mesh.refine);
-  CHECK(config->discretization.order == 7, "order %d", config->discretization.order);
-  CHECK(config->discretization.operator_kind == SP_BP35, "operator");
-  CHECK(config->discretization.geometry == SP_GEOMETRY_AUTO, "geometry");
-  CHECK_TEXT(config->problem.lambda.text, "0");
-  CHECK_TEXT(config->problem.kappa.text, "1");
-  CHECK(!config->problem.lambda_given, "lambda was not given");
-  CHECK(!config->problem.kappa_given, "kappa was not given");
+  fclose(stream);
+  free(text);
+  CHECK(config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file && config->mesh.where, "mesh");
+  CHECK(!config->problem.lambda_given && !config->problem.kappa_given, "what was not given");
   CHECK_TEXT(config->problem.solution.text, NULL);
-  CHECK_TEXT(config->problem.forcing.text, NULL);
-  CHECK_TEXT(config->problem.initial.text, NULL);
-  CHECK(config->boundary.count == 0, "%d groups", config->boundary.count);
+  CHECK(config->boundary.count == 0 && !config->boundary.where, "%d groups",
+        config->boundary.count);
   CHECK_TEXT(config->boundary.fallback.group, "default");
   CHECK(config->boundary.fallback.condition == SP_DIRICHLET, "fallback");
   CHECK_TEXT(config->boundary.fallback.formula.text, NULL);
-  CHECK_TEXT(config->boundary.where, NULL);
-  CHECK(config->solver.tolerance == 1e-8, "tolerance %g", config->solver.tolerance);
-  CHECK(config->solver.max_iterations == 1000, "max_iterations");
-  CHECK(config->solver.preconditioner == SP_PRECONDITIONER_AUTO, "preconditioner");
-  CHECK(config->solver.smoother_degree == 0 && config->solver.orders.count == 0 &&
-            config->solver.coarse == SP_COARSE_AUTO,
-        "multigrid");
-  CHECK(config->backend.device == SP_DEVICE_AUTO, "device");
-  CHECK(config->backend.exchange == SP_TRANSPORT_AUTO, "exchange");
-  CHECK(config->backend.share == SP_SHARE_NO, "share");
-  CHECK(config->backend.threads == 0, "threads");
-  CHECK_TEXT(config->output.log, "run.h5");
-  CHECK_TEXT(config->output.field, "run.hdf");
-  CHECK(config->output.flux == 0 && config->output.accuracy == 0, "flux, accuracy");
+  CHECK(config->discretization.operator_kind == SP_BP35 && config->solver.tolerance == 1e-8 &&
+            config->discretization.order == 7 && config->solver.max_iterations == 1000,
+        "typed defaults");
 }
 
 static void test_defaults(void) {
   sp_config *config = read_case(NULL, NULL);
-  if (config) check_defaults(config);
+  check_defaults(config);
   sp_config_destroy(&config);
   CHECK(!config, "not set to NULL");
   sp_config_destroy(&config);
   config = read_case("", NULL);
-  if (config) check_defaults(config);
+  check_defaults(config);
   sp_config_destroy(&config);
 
   char *text = NULL;
@@ -78,42 +71,20 @@ static void test_defaults(void) {
   CHECK_OK(sp_config_print_defaults(stream));
   fclose(stream);
   config = read_case(text, NULL);
-  if (config) check_defaults(config);
+  check_defaults(config);
   sp_config_destroy(&config);
-  /* Every key of the formatted case is also in the output of --defaults. */
-  static const char *const keys[] = {"file =",
-                                     "shape = box",
-                                     "elements = 8 8 8",
-                                     "lower = 0 0 0",
-                                     "upper = 1 1 1",
-                                     "map =",
-                                     "epsilon =",
-                                     "refine = 0",
-                                     "order = 7",
-                                     "operator = bp3.5",
-                                     "geometry",
-                                     "lambda = 0",
-                                     "kappa = 1",
-                                     "solution =",
-                                     "forcing =",
-                                     "initial =",
-                                     "default = dirichlet",
-                                     "GROUP =",
-                                     "tolerance = ",
-                                     "(an integer from 1 to 15)",
-                                     "max_iterations",
-                                     "preconditioner =",
-                                     "orders =",
-                                     "device = auto",
-                                     "share = no",
-                                     "threads = 0",
-                                     "log =",
-                                     "field =",
-                                     "# [material NAME]",
-                                     "# [region NAME]",
-                                     "# lower ="};
-  for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
-    CHECK(strstr(text, keys[k]), "--defaults lacks '%s'", keys[k]);
+  /* --defaults has every key, with its default. */
+  for (int k = 0; k < sp_key_count; k++) {
+    char line[128];
+    if (!sp_keys[k].name) continue;
+    snprintf(line, sizeof line, sp_keys[k].list ? "# %s =" : "%s = %s\n", sp_keys[k].name,
+             sp_keys[k].fallback);
+    CHECK(strstr(text, line), "--defaults lacks '%s'", line);
+  }
+  static const char *const words[] = {"GROUP =", "(an integer from 1 to 15)", "# [material NAME]",
+                                      "# [region NAME]"};
+  for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+    CHECK(strstr(text, words[w]), "--defaults lacks '%s'", words[w]);
   free(text);
 }
 
@@ -174,142 +145,81 @@ static void test_every_key(void) {
   sp_config_destroy(&config);
 }
 
-/* Every choice that a key has. */
+/* Every word that a key may have is its number in the list of words. */
 static void test_choices(void) {
-#define CHECK_CHOICE(argument, member, expected)                                                   \
-  do {                                                                                             \
-    sp_config *choice =                                                                            \
-        read_case("[mesh]\nmap = kershaw\n", (const char *const[]){argument, NULL});               \
-    if (choice) CHECK(choice->member == (expected), "%s gives %d", argument, (int)choice->member); \
-    sp_config_destroy(&choice);                                                                    \
-  } while (0)
-  CHECK_CHOICE("mesh.shape=box", mesh.shape, SP_SHAPE_BOX);
-  CHECK_CHOICE("mesh.map=none", mesh.map, SP_MAP_NONE);
-  CHECK_CHOICE("mesh.map=sine", mesh.map, SP_MAP_SINE);
-  CHECK_CHOICE("mesh.map=kershaw", mesh.map, SP_MAP_KERSHAW);
-  CHECK_CHOICE("mesh.step=quintic", mesh.step, SP_STEP_QUINTIC);
-  CHECK_CHOICE("mesh.step=linear", mesh.step, SP_STEP_LINEAR);
-  CHECK_CHOICE("discretization.operator=mass", discretization.operator_kind, SP_MASS);
-  CHECK_CHOICE("discretization.operator=bp3.5", discretization.operator_kind, SP_BP35);
-  CHECK_CHOICE("discretization.operator=bp3.0", discretization.operator_kind, SP_BP30);
-  CHECK_CHOICE("discretization.geometry=auto", discretization.geometry, SP_GEOMETRY_AUTO);
-  CHECK_CHOICE("discretization.geometry=stored", discretization.geometry, SP_GEOMETRY_STORED);
-  CHECK_CHOICE("discretization.geometry=trilinear", discretization.geometry, SP_GEOMETRY_TRILINEAR);
-  CHECK_CHOICE("discretization.order=1", discretization.order, 1);
-  CHECK_CHOICE("solver.preconditioner=none", solver.preconditioner, SP_PRECONDITIONER_NONE);
-  CHECK_CHOICE("solver.preconditioner=jacobi", solver.preconditioner, SP_PRECONDITIONER_JACOBI);
-  CHECK_CHOICE("solver.preconditioner=multigrid", solver.preconditioner,
-               SP_PRECONDITIONER_MULTIGRID);
-  CHECK_CHOICE("solver.smoother=jacobi", solver.smoother, SP_SMOOTHER_JACOBI);
-  CHECK_CHOICE("solver.smoother=schwarz", solver.smoother, SP_SMOOTHER_SCHWARZ);
-  CHECK_CHOICE("solver.precision=single", solver.precision, SP_CYCLE_SINGLE);
-  CHECK_CHOICE("solver.precision=double", solver.precision, SP_CYCLE_DOUBLE);
-  CHECK_CHOICE("solver.smoother_degree=6", solver.smoother_degree, 6);
-  CHECK_CHOICE("solver.coarse=amg", solver.coarse, SP_COARSE_AMG);
-  CHECK_CHOICE("solver.coarse=direct", solver.coarse, SP_COARSE_DIRECT);
-  CHECK_CHOICE("solver.coarse=chebyshev", solver.coarse, SP_COARSE_CHEBYSHEV);
-  CHECK_CHOICE("backend.device=auto", backend.device, SP_DEVICE_AUTO);
-  CHECK_CHOICE("backend.device=host", backend.device, SP_DEVICE_HOST);
-  CHECK_CHOICE("backend.device=cuda", backend.device, SP_DEVICE_CUDA);
-  CHECK_CHOICE("backend.exchange=peer", backend.exchange, SP_TRANSPORT_PEER);
-  CHECK_CHOICE("backend.exchange=cuda-aware", backend.exchange, SP_TRANSPORT_CUDA_AWARE);
-  CHECK_CHOICE("backend.exchange=nccl", backend.exchange, SP_TRANSPORT_NCCL);
-  CHECK_CHOICE("backend.exchange=staged", backend.exchange, SP_TRANSPORT_STAGED);
-  CHECK_CHOICE("backend.share=no", backend.share, SP_SHARE_NO);
-  CHECK_CHOICE("backend.share=yes", backend.share, SP_SHARE_YES);
-  CHECK_CHOICE("boundary.default=dirichlet", boundary.fallback.condition, SP_DIRICHLET);
-  CHECK_CHOICE("boundary.default=neumann", boundary.fallback.condition, SP_NEUMANN);
-  CHECK_CHOICE("boundary.default=robin 1", boundary.fallback.condition, SP_ROBIN);
-#undef CHECK_CHOICE
+  for (int k = 0; k < sp_key_count; k++) {
+    const sp_key *key = &sp_keys[k];
+    if (key->type != SP_KEY_CHOICE || strcmp(key->name, "shape") == 0) continue;
+    for (int c = 0; key->choices[c]; c++) {
+      char argument[128];
+      int number;
+      snprintf(argument, sizeof argument, "%s.%s=%s", key->section, key->name, key->choices[c]);
+      sp_config *config =
+          read_case("[mesh]\nmap = kershaw\n", (const char *const[]){argument, NULL});
+      if (!config) continue;
+      memcpy(&number, sp_key_field(config, key, 0), sizeof number);
+      CHECK(number == c, "%s gives %d", argument, number);
+      sp_config_destroy(&config);
+    }
+  }
+  CHECK_TEXT(sp_map_names[SP_MAP_SINE], "sine");
+  CHECK_TEXT(sp_operator_name(SP_MASS), "mass");
+  CHECK_TEXT(sp_geometry_names[SP_GEOMETRY_STORED], "stored");
+  CHECK_TEXT(sp_device_names[SP_DEVICE_CUDA], "cuda");
+  CHECK_TEXT(sp_transport_names[SP_TRANSPORT_NCCL], "nccl");
   CHECK_TEXT(sp_condition_name(SP_DIRICHLET), "dirichlet");
   CHECK_TEXT(sp_condition_name(SP_NEUMANN), "neumann");
 }
 
 static void test_values(void) {
   static const struct {
-    const char *section, *key, *expected;
-    const char *wrong[12];
+    const char *section, *key, *expected, *wrong; /* values, which '|' separates */
   } keys[] = {
-      {"mesh", "shape", "file or box", {"cube", "Box", "box box", ""}},
-      {"mesh",
-       "elements",
-       "3 integers of at least 1",
-       {"8", "8 8", "8 8 8 8", "8 8 0", "8 8 8x", "8,8,8", "8 8 2.5", "8 8 3000000000", ""}},
-      {"mesh",
-       "lower",
-       "3 numbers",
-       {"0 0", "0 0 0 0", "0 0 nan", "0 0 inf", "0 0 1e999", "a", ""}},
-      {"mesh", "upper", "3 numbers", {"1 1", "1 1 1 1", "1 1 0x1", "1 1 -", "1 1 1e", "1;1;1", ""}},
-      {"mesh", "map", "none, sine or kershaw", {"sin", "1", ""}},
-      {"mesh",
-       "epsilon",
-       "a number above 0 and at most 1",
-       {"0", "-0.1", "1.0000001", "x", "0.3 0.3", "1e-999", ""}},
-      {"mesh", "step", "quintic or linear", {"cubic", ""}},
-      {"mesh", "size", "a number of at least 0", {"-1", "nan", "mm", "1 1", ""}},
-      {"mesh", "size_min", "a number of at least 0", {"-1", "nan", "mm", "1 1", ""}},
-      {"mesh",
-       "curvature",
-       "a number of at least 0 and at most 1000",
-       {"-1", "1001", "nan", "fine", "1 1", ""}},
-      {"mesh", "scale", "a number above 0", {"0", "-1", "1e999", "1e-999", "nan", "mm", "1 1", ""}},
-      {"mesh",
-       "refine",
-       "an integer from 0 to 10",
-       {"-1", "11", "1.0", "1e1", "0x1", "1,", "x", ""}},
-      {"discretization",
-       "order",
-       "an integer from 1 to 15",
-       {"0", "16", "x", "7 7", "7x", "99999999999999999999", "-99999999999999999999", "4294967303",
-        ""}},
-      {"discretization", "operator", "mass, bp3.5 or bp3.0", {"bp3", "BP3.5", ""}},
-      {"discretization", "geometry", "auto, stored or trilinear", {"affine", ""}},
-      {"problem", "lambda", "a formula", {""}},
-      {"problem", "kappa", "a formula", {""}},
-      {"constants", "h", "a formula", {""}},
-      {"boundary",
-       "default",
-       "dirichlet, neumann or robin",
-       {"robyn 1", "periodic a", "dirichlet(x)", ""}},
-      {"boundary",
-       "some wall",
-       "dirichlet, neumann, robin, periodic or source",
-       {"x", "neumannx", ""}},
-      {"solver",
-       "tolerance",
-       "a number above 0 and below 1",
-       {"0", "1", "-1e-8", "nan", "1e-8 x", "1e-999", "1,5", ""}},
-      {"solver",
-       "max_iterations",
-       "an integer of at least 1",
-       {"0", "-5", "2147483648", "1e3", "many", ""}},
-      {"solver", "preconditioner", "auto, none, jacobi or multigrid", {"ilu", ""}},
-      {"solver", "smoother", "auto, jacobi or schwarz", {"ilu", ""}},
-      {"solver", "smoother_degree", "an integer from 0 to 6", {"-1", "7", "3 3", ""}},
-      {"solver",
-       "orders",
-       "at most 16 integers from 1 to 15",
-       {"7 5 3 0", "16 1", "7, 5, 3, 1", "7 5 x", "7 5 3 1 1 1 1 1 1 1 1 1 1 1 1 1 1"}},
-      {"solver", "coarse", "auto, amg, direct or chebyshev", {"hypre", ""}},
-      {"solver", "precision", "auto, single or double", {"half", ""}},
-      {"backend", "device", "auto, host or cuda", {"gpu", ""}},
-      {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", {"mpi", ""}},
-      {"backend", "share", "no or yes", {"true", "1", ""}},
-      {"backend", "threads", "an integer from 0 to 1024", {"-1", "1025", "auto", ""}},
-      {"solver", "criterion", "energy or residual", {"norm", ""}},
-      {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
-      {"line",
-       "cut",
-       "x y z, x y z, n: two different points and n from 2 to 10000",
-       {"0 0 0, 1 1 1", "0 0 0 1 1 1 5", "0 0, 1 1 1, 5", "0 0 0, 0 0 0, 5", "0 0 0, 1 1 1, 1",
-        "0 0 0, 1 1 1, 10001", "0 0 0, 1 1 1, 2.5", "0 0 0, 1 1 1, 5 6", "0 0 0, 1e999 1 1, 5",
-        "0 0 nan, 1 1 1, 5", ""}},
-      {"output", "flux", "no or yes", {"true", "1", "Yes"}},
-      {"output", "accuracy", "no or yes", {"true", "1", ""}},
-      {"result",
-       "heat",
-       "integral, average, minimum, maximum, norm, resistance or flux",
-       {"mean", "u", ""}},
+      {"mesh", "shape", "file or box", "cube|Box|box box|"},
+      {"mesh", "elements", "3 integers of at least 1",
+       "8|8 8|8 8 8 8|8 8 0|8 8 8x|8,8,8|8 8 2.5|8 8 3000000000|"},
+      {"mesh", "lower", "3 numbers", "0 0|0 0 0 0|0 0 nan|0 0 inf|0 0 1e999|a|"},
+      {"mesh", "upper", "3 numbers", "1 1|1 1 1 1|1 1 0x1|1 1 -|1 1 1e|1;1;1|"},
+      {"mesh", "map", "none, sine or kershaw", "sin|1|"},
+      {"mesh", "epsilon", "a number above 0 and at most 1", "0|-0.1|1.0000001|x|0.3 0.3|1e-999|"},
+      {"mesh", "step", "quintic or linear", "cubic|"},
+      {"mesh", "size", "a number of at least 0", "-1|nan|mm|1 1|"},
+      {"mesh", "size_min", "a number of at least 0", "-1|nan|mm|1 1|"},
+      {"mesh", "curvature", "a number of at least 0 and at most 1000", "-1|1001|nan|fine|1 1|"},
+      {"mesh", "scale", "a number above 0", "0|-1|1e999|1e-999|nan|mm|1 1|"},
+      {"mesh", "refine", "an integer from 0 to 10", "-1|11|1.0|1e1|0x1|1,|x|"},
+      {"discretization", "order", "an integer from 1 to 15",
+       "0|16|x|7 7|7x|99999999999999999999|-99999999999999999999|4294967303|"},
+      {"discretization", "operator", "mass, bp3.5 or bp3.0", "bp3|BP3.5|"},
+      {"discretization", "geometry", "auto, stored or trilinear", "affine|"},
+      {"problem", "lambda", "a formula", ""},
+      {"problem", "kappa", "a formula", ""},
+      {"constants", "h", "a formula", ""},
+      {"boundary", "default", "dirichlet, neumann or robin", "robyn 1|periodic a|dirichlet(x)|"},
+      {"boundary", "some wall", "dirichlet, neumann, robin, periodic or source", "x|neumannx|"},
+      {"solver", "tolerance", "a number above 0 and below 1", "0|1|-1e-8|nan|1e-8 x|1e-999|1,5|"},
+      {"solver", "max_iterations", "an integer of at least 1", "0|-5|2147483648|1e3|many|"},
+      {"solver", "preconditioner", "auto, none, jacobi or multigrid", "ilu|"},
+      {"solver", "smoother", "auto, jacobi or schwarz", "ilu|"},
+      {"solver", "smoother_degree", "an integer from 0 to 6", "-1|7|3 3|"},
+      {"solver", "orders", "at most 16 integers from 1 to 15",
+       "7 5 3 0|16 1|7, 5, 3, 1|7 5 x|7 5 3 1 1 1 1 1 1 1 1 1 1 1 1 1 1"},
+      {"solver", "coarse", "auto, amg, direct or chebyshev", "hypre|"},
+      {"solver", "precision", "auto, single or double", "half|"},
+      {"backend", "device", "auto, host or cuda", "gpu|"},
+      {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", "mpi|"},
+      {"backend", "share", "no or yes", "true|1|"},
+      {"backend", "threads", "an integer from 0 to 1024", "-1|1025|auto|"},
+      {"solver", "criterion", "energy or residual", "norm|"},
+      {"probe", "tip", "3 numbers", "0 0|0 0 0 0|0 0 0x1|"},
+      {"line", "cut", "x y z, x y z, n: two different points and n from 2 to 10000",
+       "0 0 0, 1 1 1|0 0 0 1 1 1 5|0 0, 1 1 1, 5|0 0 0, 0 0 0, 5|0 0 0, 1 1 1, 1|"
+       "0 0 0, 1 1 1, 10001|0 0 0, 1 1 1, 2.5|0 0 0, 1 1 1, 5 6|0 0 0, 1e999 1 1, 5|"
+       "0 0 nan, 1 1 1, 5|"},
+      {"output", "flux", "no or yes", "true|1|Yes"},
+      {"output", "accuracy", "no or yes", "true|1|"},
+      {"result", "heat", "integral, average, minimum, maximum, norm, resistance or flux",
+       "mean|u|"},
   };
   enum { LISTED = sizeof keys / sizeof keys[0] };
   for (int k = 0; k < sp_key_count; k++) {
@@ -322,16 +232,20 @@ static void test_values(void) {
           key->name ? key->name : "NAME");
   }
   for (int k = 0; k < LISTED; k++)
-    for (int w = 0; keys[k].wrong[w]; w++) {
-      char complaint[512];
-      const char *wrong = keys[k].wrong[w];
-      if (*wrong == '\0')
-        snprintf(complaint, sizeof complaint, "expected %s, found nothing", keys[k].expected);
-      else
-        snprintf(complaint, sizeof complaint, "expected %s, found '%s'", keys[k].expected, wrong);
-      check_value(keys[k].section, keys[k].key, wrong, complaint);
+    for (const char *wrong = keys[k].wrong; wrong; wrong = strchr(wrong, '|')) {
+      char complaint[512], value[64];
+      wrong += *wrong == '|';
+      snprintf(value, sizeof value, "%.*s", (int)strcspn(wrong, "|"), wrong);
+      snprintf(complaint, sizeof complaint,
+               *value ? "expected %s, found '%s'" : "expected %s, found nothing", keys[k].expected,
+               value);
+      check_value(keys[k].section, keys[k].key, value, complaint);
     }
 }
+
+#define BOX_ONLY "valid only for a box, but mesh.file is given; remove one of the two"
+#define KERSHAW_ONLY "valid only with map = kershaw; remove it or set the map"
+#define BOX_IS "expected a finite box with mesh.upper above mesh.lower, found "
 
 static void test_mesh(void) {
   static const struct {
@@ -345,30 +259,16 @@ static void test_mesh(void) {
        "remove one"},
       {"[mesh]\nshape = file\nfile =", NULL,
        "case.ini:2: mesh.shape: no mesh.file is given; give it, or drop shape = file"},
-      {"[mesh]\nelements = 1 1 1\nfile = a", NULL,
-       "case.ini:2: mesh.elements: valid only for a box, but mesh.file is given; remove one of the "
-       "two"},
-      {"[mesh]\nfile = a\nlower = 0 0 0", NULL,
-       "case.ini:3: mesh.lower: valid only for a box, but mesh.file is given; remove one of the "
-       "two"},
-      {"[mesh]\nfile = a\nupper = 0 0 0", NULL,
-       "case.ini:3: mesh.upper: valid only for a box, but mesh.file is given; remove one of the "
-       "two"},
-      {"[mesh]\nfile = a\nmap = none", NULL,
-       "case.ini:3: mesh.map: valid only for a box, but mesh.file is given; remove one of the two"},
-      {"[mesh]\nfile = a\nepsilon = 0.5", NULL,
-       "case.ini:3: mesh.epsilon: valid only with map = kershaw; remove it or set the map"},
-      {"[mesh]\nepsilon = 0.5", "mesh.map=sine",
-       "case.ini:2: mesh.epsilon: valid only with map = kershaw; remove it or set the map"},
-      {"[mesh]\nupper = 1 0 1", NULL,
-       "case.ini:2: mesh.upper: expected a finite box with mesh.upper above mesh.lower, found 0 to "
-       "0 in y"},
-      {"[mesh]\nlower = 0 0 2", NULL,
-       "case.ini:2: mesh.lower: expected a finite box with mesh.upper above mesh.lower, found 2 to "
-       "1 in z"},
+      {"[mesh]\nelements = 1 1 1\nfile = a", NULL, "case.ini:2: mesh.elements: " BOX_ONLY},
+      {"[mesh]\nfile = a\nlower = 0 0 0", NULL, "case.ini:3: mesh.lower: " BOX_ONLY},
+      {"[mesh]\nfile = a\nupper = 0 0 0", NULL, "case.ini:3: mesh.upper: " BOX_ONLY},
+      {"[mesh]\nfile = a\nmap = none", NULL, "case.ini:3: mesh.map: " BOX_ONLY},
+      {"[mesh]\nfile = a\nepsilon = 0.5", NULL, "case.ini:3: mesh.epsilon: " KERSHAW_ONLY},
+      {"[mesh]\nepsilon = 0.5", "mesh.map=sine", "case.ini:2: mesh.epsilon: " KERSHAW_ONLY},
+      {"[mesh]\nupper = 1 0 1", NULL, "case.ini:2: mesh.upper: " BOX_IS "0 to 0 in y"},
+      {"[mesh]\nlower = 0 0 2", NULL, "case.ini:2: mesh.lower: " BOX_IS "2 to 1 in z"},
       {"[mesh]\nlower = -1e308 0 0", "mesh.upper=1e308 1 1",
-       "argument 'mesh.upper=1e308 1 1': expected a finite box with mesh.upper above mesh.lower, "
-       "found -1e+308 to 1e+308 in x"},
+       "argument 'mesh.upper=1e308 1 1': " BOX_IS "-1e+308 to 1e+308 in x"},
   };
   for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++)
     check_error(errors[e].text, (const char *const[]){errors[e].override, NULL}, errors[e].message);
@@ -458,10 +358,7 @@ static void test_outputs(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  enter_folder();
+  enter_folder(&argc, &argv);
   test_defaults();
   test_every_key();
   test_choices();
@@ -470,6 +367,5 @@ int main(int argc, char **argv) {
   test_tolerance();
   test_multigrid();
   test_outputs();
-  leave_folder();
-  return check_end();
+  return leave_folder();
 }

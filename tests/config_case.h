@@ -15,7 +15,11 @@ static int rank, size;
 /* All paths are relative to a temporary folder. */
 static char folder[] = "/tmp/sp_config_XXXXXX";
 
-static inline void enter_folder(void) {
+/* Begins main. */
+static inline void enter_folder(int *argc, char ***argv) {
+  MPI_Init(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
   const bool made = rank > 0 || mkdtemp(folder);
   MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
   if (!made || chdir(folder) != 0 || (rank == 0 && mkdir("sub", 0700) != 0)) {
@@ -37,33 +41,27 @@ static inline void write_case(const char *text) {
   if (rank == 0) write_bytes("case.ini", text, strlen(text));
 }
 
-/* The list ends with NULL. */
-static inline int count_overrides(const char *const *overrides) {
+/* Read a case, or none; `overrides` ends with NULL and may be NULL. */
+static inline sp_status read_with(const char *text, const char *const *overrides,
+                                  sp_config **config) {
   int count = 0;
-  for (const char *const *o = overrides; *o; o++) count++;
-  return count;
+  while (overrides && overrides[count]) count++;
+  if (text) write_case(text);
+  return sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL, count, overrides, config);
 }
 
 /* The configuration of a case that must be valid; NULL, with a failed check, if it is not. */
 static inline sp_config *read_case(const char *text, const char *const *overrides) {
-  static const char *const none[] = {NULL};
-  if (!overrides) overrides = none;
-  if (text) write_case(text);
   sp_config *config;
-  const sp_status status = sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL,
-                                          count_overrides(overrides), overrides, &config);
+  const sp_status status = read_with(text, overrides, &config);
   CHECK(status == SP_OK && config, "%s", sp_error_message());
   return config;
 }
 
 static inline void check_error(const char *text, const char *const *overrides,
                                const char *message) {
-  static const char *const none[] = {NULL};
-  if (!overrides) overrides = none;
-  if (text) write_case(text);
   sp_config *config = (sp_config *)1;
-  const sp_status status = sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL,
-                                          count_overrides(overrides), overrides, &config);
+  const sp_status status = read_with(text, overrides, &config);
   CHECK(status == SP_ERR_INPUT, "status %d where '%s' was expected", (int)status, message);
   CHECK(!config, "a configuration after a failure");
   if (status == SP_OK) sp_config_destroy(&config);
@@ -80,6 +78,47 @@ static inline const char *or_null(const char *text) {
 }
 
 #define CHECK_TEXT(a, b) CHECK(same_text((a), (b)), "'%s' instead of '%s'", or_null(a), or_null(b))
+
+static inline char *format(const sp_config *config) {
+  char *text = NULL;
+  CHECK(sp_config_format(config, &text) == SP_OK && text, "%s", sp_error_message());
+  return text;
+}
+
+/* Write, read from another folder, write again; check also that all ranks hold the same as rank 0.
+ */
+static inline void check_round_trip(const sp_config *config) {
+  char *first = format(config);
+  if (!first) return;
+  int length = (int)strlen(first);
+  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  char *root = calloc((size_t)length + 1, 1);
+  CHECK(root, "no memory");
+  if (!root) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (rank == 0) memcpy(root, first, (size_t)length);
+  MPI_Bcast(root, length, MPI_CHAR, 0, MPI_COMM_WORLD);
+  CHECK(strcmp(first, root) == 0, "rank 0 holds\n%s\nand this one\n%s", root, first);
+  free(root);
+
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) write_bytes("sub/again.ini", first, strlen(first));
+  sp_config *again = NULL;
+  CHECK(sp_config_read(MPI_COMM_WORLD, "sub/again.ini", 0, NULL, &again) == SP_OK, "%s of\n%s",
+        sp_error_message(), first);
+  if (again) {
+    char *second = format(again);
+    CHECK(second && strcmp(first, second) == 0, "first\n%s\nthen\n%s", first, second);
+    free(second);
+    CHECK(again->problem.lambda_given == config->problem.lambda_given, "lambda_given");
+    CHECK(again->problem.kappa_given == config->problem.kappa_given, "kappa_given");
+    CHECK(!again->boundary.where == !config->boundary.where, "boundary.where");
+    CHECK(again->mesh.shape == config->mesh.shape, "shape");
+    CHECK(memcmp(again->mesh.lower, config->mesh.lower, sizeof again->mesh.lower) == 0, "lower");
+    CHECK(again->solver.tolerance == config->solver.tolerance, "tolerance");
+  }
+  sp_config_destroy(&again);
+  free(first);
+}
 
 /* Keys of most sections, written in every permitted way; those that exclude each other are tested
  * by themselves. */
@@ -124,13 +163,15 @@ static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
                                 "accuracy = yes\n"
                                 "[mesh]";
 
-static inline void leave_folder(void) {
+/* Ends main. */
+static inline int leave_folder(void) {
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank != 0) return;
   static const char *const files[] = {"case.ini", "unset.ini", "sub/case.ini", "sub/again.ini"};
-  for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) (void)unlink(files[f]);
+  for (size_t f = 0; f < sizeof files / sizeof files[0] && rank == 0; f++) (void)unlink(files[f]);
   /* Fails if a test has left another file. */
-  CHECK(rmdir("sub") == 0 && chdir("/") == 0 && rmdir(folder) == 0, "cannot remove %s", folder);
+  CHECK(rank > 0 || (rmdir("sub") == 0 && chdir("/") == 0 && rmdir(folder) == 0),
+        "cannot remove %s", folder);
+  return check_end();
 }
 
 #endif

@@ -3,6 +3,10 @@
 #include "io/ini.h"
 #include "tests/config_case.h"
 
+#define UNFIT                                                                                      \
+  "a case cannot hold a key that begins with '[', a line break, nor a # or ; at the start or "     \
+  "after white space"
+
 static void test_syntax(void) {
   static const char *const errors[][2] = {
       {"[bad", "case.ini:1: expected ']' after '[bad'"},
@@ -43,12 +47,10 @@ static void test_syntax(void) {
   static const char *const arguments[][2] = {
       {"boundary.a=periodic",
        "argument 'boundary.a=periodic': expected periodic GROUP, found no group"},
-      {"boundary.a=robin",
-       "argument 'boundary.a=robin': expected robin ALPHA or robin ALPHA, G, for "
-       "kappa du/dn + ALPHA u = G; found no ALPHA"},
-      {"boundary.a=robin , 1",
-       "argument 'boundary.a=robin , 1': expected robin ALPHA or robin ALPHA, G, for kappa du/dn + "
-       "ALPHA u = G; found no ALPHA"},
+      {"boundary.a=robin", "argument 'boundary.a=robin': expected robin ALPHA or robin ALPHA, G, "
+                           "for kappa du/dn + ALPHA u = G; found no ALPHA"},
+      {"boundary.a=robin , 1", "argument 'boundary.a=robin , 1': expected robin ALPHA or robin "
+                               "ALPHA, G, for kappa du/dn + ALPHA u = G; found no ALPHA"},
       {"boundary.a=robin 1,; 2",
        "argument 'boundary.a=robin 1,; 2': expected robin ALPHA, G with a formula G, found '; 2'"},
       {"order", "argument 'order': expected section.key=value"},
@@ -56,19 +58,12 @@ static void test_syntax(void) {
       {".order=5", "argument '.order=5': expected section.key=value"},
       {"mesh.=5", "argument 'mesh.=5': expected section.key=value"},
       {"", "argument '': expected section.key=value"},
-      {"discretization.ordr=5",
-       "argument 'discretization.ordr=5': unknown key 'ordr' in [discretization]; did you mean "
-       "'order'?"},
+      {"discretization.ordr=5", "argument 'discretization.ordr=5': unknown key 'ordr' in "
+                                "[discretization]; did you mean 'order'?"},
       {"msh.refine=5", "argument 'msh.refine=5': unknown section [msh]; did you mean [mesh]?"},
-      {"output.log=a #b",
-       "argument 'output.log=a #b': a case cannot hold a key that begins with '[', a line break, "
-       "nor a # or ; at the start or after white space"},
-      {"output.log=a\nb",
-       "argument 'output.log=a?b': a case cannot hold a key that begins with '[', a line break, "
-       "nor a # or ; at the start or after white space"},
-      {"boundary.[a=dirichlet",
-       "argument 'boundary.[a=dirichlet': a case cannot hold a key that begins with '[', a line "
-       "break, nor a # or ; at the start or after white space"},
+      {"output.log=a #b", "argument 'output.log=a #b': " UNFIT},
+      {"output.log=a\nb", "argument 'output.log=a?b': " UNFIT},
+      {"boundary.[a=dirichlet", "argument 'boundary.[a=dirichlet': " UNFIT},
   };
   for (size_t a = 0; a < sizeof arguments / sizeof arguments[0]; a++)
     check_error(NULL, (const char *const[]){arguments[a][0], NULL}, arguments[a][1]);
@@ -120,8 +115,8 @@ static void test_bytes(void) {
 }
 
 static void test_overrides(void) {
-  static const char text[] = "[mesh]\nrefine = 1\n[boundary]\nleft = neumann x\nright = neumann y\n"
-                             "[problem]\nforcing = x\n[output]\nfield = a.hdf";
+  static const char text[] = "[mesh]\nrefine = 1\n[boundary]\nleft = neumann x\nright = neumann "
+                             "y\n[problem]\nforcing = x\n[output]\nfield = a.hdf";
   sp_config *config =
       read_case(text, (const char *const[]){"mesh.refine=2", " mesh . refine = 3 ", NULL});
   if (config) CHECK(config->mesh.refine == 3, "refine %d", config->mesh.refine);
@@ -161,10 +156,10 @@ static void test_overrides(void) {
 
 /* An empty override undoes what the file or an earlier argument says. */
 static void test_unset(void) {
-  static const char text[] = "[mesh]\nfile = a.msh\n[discretization]\norder = 3\n[problem]\n"
-                             "lambda = 2\n[boundary]\nleft = neumann 1\nright = neumann 2\n"
-                             "default = robin 3\n[solver]\npreconditioner = jacobi\n[probe]\n"
-                             "a = 1 2 3\nb = 4 5 6\n";
+  static const char text[] =
+      "[mesh]\nfile = a.msh\n[discretization]\norder = 3\n[problem]\nlambda = 2\n[boundary]\nleft "
+      "= neumann 1\nright = neumann 2\ndefault = robin 3\n[solver]\npreconditioner = "
+      "jacobi\n[probe]\na = 1 2 3\nb = 4 5 6\n";
   static const char *const arguments[] = {
       "mesh.file=",      "mesh.elements=2 2 2", "mesh.elements=",    "discretization.order=",
       "problem.lambda=", "boundary.left=",      "boundary.default=", "solver.preconditioner=",
@@ -220,15 +215,11 @@ static void test_files(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  enter_folder();
+  enter_folder(&argc, &argv);
   test_syntax();
   test_bytes();
   test_overrides();
   test_files();
   test_unset();
-  leave_folder();
-  return check_end();
+  return leave_folder();
 }
