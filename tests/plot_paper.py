@@ -21,8 +21,7 @@ Study = optional.need("paper_data").Study
 
 LADDERS = {("mass", 2): (8, 15), ("bp3.5", 2): (10, 15), ("bp3.5", 3): (6, 9),
            ("bp3.0", 2): (9, 15), ("bp3.0", 3): (9, 8)}  # kernels, highest order
-NAMES = {("mass", 2): "bp10_2d", ("bp3.5", 2): "bp35_2d", ("bp3.5", 3): "bp35_3d",
-         ("bp3.0", 2): "bp30_2d", ("bp3.0", 3): "bp30_3d"}
+NAMES = dict(zip(LADDERS, ("bp10_2d", "bp35_2d", "bp35_3d", "bp30_2d", "bp30_3d")))
 OTHERS = ["rooflines", "bp10_shared", "bp35_unrolling", "bp30_shared"]
 RATES = {"memory_bandwidth_theoretical": 4.9e12, "shared_bandwidth_formula": 33e12,
          "shared_bandwidth_measured": 31e12, "fp64_measured": 33.5e12}
@@ -30,35 +29,24 @@ MESHES = 512, 4096
 driver.start("plot_paper", BENCH, [])
 
 
-# ---- Rows as of a GPU ---------------------------------------------------------------------------
-
-
-def flops(problem, order):
-    """Flops per element (operators/counts.h)."""
+def work(problem, order):
+    """Flops and bytes per element (operators/counts.h; the paper's Table 2)."""
     n, m = order + 1, order + 2
-    if problem == "bp3.5":
-        return 12 * n**4 + 18 * n**3
     interpolation = 4 * (n**3 * m + n**2 * m**2 + n * m**3)
-    return interpolation + (m**3 if problem == "mass" else 12 * m**4 + 18 * m**3)
-
-
-def size(problem, order):
-    """Bytes per element, the paper's Table 2."""
-    n, m = (order + 1)**3, (order + 2)**3
-    return 8 * {"mass": 2 * n + m, "bp3.5": 9 * n, "bp3.0": 2 * n + 7 * m}[problem]
+    return {"mass": (interpolation + m**3, 8 * (2 * n**3 + m**3)), "bp3.5": (12 * n**4 + 18 * n**3, 8 * 9 * n**3),
+            "bp3.0": (interpolation + 12 * m**4 + 18 * m**3, 8 * (2 * n**3 + 7 * m**3))}[problem]
 
 
 def new_row(dtype, problem, order, elements, warm, share, **others):
     """A row whose rate is a fraction of the roofline of a copy at 4 TB/s, or 8 TB/s from cache."""
     row = numpy.zeros(1, dtype)
+    flops, size = work(problem, order)
+    bandwidth = (8e12 if warm else 4e12) / (1 + 4e6 / (elements * size))
     values = {"what": "unassembled", "problem": problem, "geometry": "stored", "precision": "double",
-              "order": order, "elements": elements, "warm_cache": warm,
-              "flops": elements * flops(problem, order),
-              "bytes": elements * size(problem, order), **others}
+              "order": order, "elements": elements, "warm_cache": warm, "flops": elements * flops,
+              "bytes": elements * size, "tflops": share * bandwidth * flops / size * 1e-12, **others}
     for name, value in values.items():
         row[name] = value
-    bandwidth = (8e12 if warm else 4e12) / (1 + 4e6 / (elements * size(problem, order)))
-    row["tflops"] = share * bandwidth * flops(problem, order) / size(problem, order) * 1e-12
     return row
 
 
@@ -89,9 +77,6 @@ def write(path, rows, attributes, rates):
     with h5py.File(path, "w") as file:
         file.create_dataset("bench", data=rows)
         file.attrs.update({**attributes, **rates, "device": "NVIDIA Synthetic, GPU 0 (sm_90)"})
-
-
-# ---- What is drawn ------------------------------------------------------------------------------
 
 
 def table_of(rows):
@@ -145,7 +130,7 @@ def check_shared(study, rows, draw, name, problem, kernels):
     for axes, kernel in zip(figure.axes, kernels):
         own = rows["unassembled", problem, "stored", 2, kernel, 4096, 0]
         copies = expected(rows, "copy", problem, "stored", 0, 0, 4096, 0)
-        bounds = {rate: {order: min(copies[order], rate * flops(problem, order)
+        bounds = {rate: {order: min(copies[order], rate * work(problem, order)[0]
                                     / row["shared_traffic"] * 1e-12)
                          for order, row in own.items()} for rate in (33e12, 31e12)}
         check(any(bounds[31e12][order] < copies[order] for order in copies)
@@ -157,21 +142,17 @@ def check_shared(study, rows, draw, name, problem, kernels):
             "with shared memory, 31.0 TB/s measured": bounds[31e12]})
 
 
-# ---- The program --------------------------------------------------------------------------------
-
-
-def draw_all(path, folder, names, left_out=(), form="png", extra=()):
-    done = plot("paper", path, "-o", folder, "--format", form, *extra)
+def draw_all(path, folder, names, left_out, *form):
+    """All figures of a file that has data for these and not for those."""
+    done = plot("paper", path, "-o", folder, *form)
     files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     check(done.returncode == 0 and not done.stdout, f"{path}: {done.returncode} {done.stderr}")
-    check(files == sorted(f"{name}.{form}" for name in names), f"{path}: {files}")
+    check(files == sorted(f"{name}.{form[-1] if form else 'png'}" for name in names), f"{path}: {files}")
     check(all(os.path.getsize(os.path.join(folder, name)) > 5000 for name in files), "empty files")
     lines = done.stderr.splitlines()
     check([line.split()[:4] for line in lines] == [["sp_plot:", name, "left", "out:"]
                                                    for name in left_out], f"{path}: {lines}")
 
-
-# ---- sp_plot bench ------------------------------------------------------------------------------
 
 MEASURES = {"E to E": "unassembled", "L to L": "operator", "CG": "cg", "roofline by copies": "copy"}
 
@@ -252,13 +233,12 @@ def main():
     check_shared(study, rows, draw, "bp30_shared", "bp3.0", (8, 9))
 
     ladders = list(NAMES.values())
-    draw_all("bench.h5", KEEP or "all/figures", ladders + OTHERS + [f"{n}_warm" for n in ladders])
+    draw_all("bench.h5", KEEP or "all/figures", ladders + OTHERS + [f"{n}_warm" for n in ladders], [])
     only = cold[(cold["elements"] == 512) & (cold["problem"] == b"mass")
                 & numpy.isin(cold["order"], (1, 3))]
     write("mass.h5", only, attributes, {})
     draw_all("mass.h5", "mass", ["rooflines", "bp10_2d"],
-             ["bp10_shared", "bp35_unrolling", "bp30_shared", "bp35_2d", "bp35_3d", "bp30_2d",
-              "bp30_3d"], "svg")
+             [*OTHERS[1:], *ladders[1:]], "--format", "svg")
     lines = drawn_lines(draw["bp10_2d"](Study("mass.h5"), []).axes[0])
     check(len(lines) == 10 and all(set(line) == {1, 3} for line in lines.values()),
           f"what is missing is not drawn: {lines}")
