@@ -74,6 +74,27 @@ static void make_mesh(MPI_Comm comm, const int elements[3], int map_order, int o
   require(sp_numbering_create(*mesh, order, numbering));
 }
 
+/* Fill box->mask; the ranks of a face need not hold all elements of its edges. */
+static void mark_faces(deformed_box *box) {
+  const sp_hexes *all = box->whole->hexes;
+  const int order = box->whole_numbering->order, nq = order + 1;
+  const sp_lid np = nq * nq * nq;
+  int *on_face = test_allocate((size_t)(nq * nq), sizeof *on_face);
+  bool *whole_mask = test_allocate((size_t)box->whole_numbering->local, sizeof *whole_mask);
+  for (sp_lid e = 0; e < all->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      enum { X_LOW = 0, Z_HIGH = 5 };
+      if (all->surfaces[e][f] != X_LOW && all->surfaces[e][f] != Z_HIGH) continue;
+      sp_face_nodes(order, f, on_face);
+      for (int q = 0; q < nq * nq; q++)
+        whole_mask[box->whole_numbering->nodes[e * np + on_face[q]]] = true;
+    }
+  box->mask = test_allocate((size_t)box->numbering->local, sizeof *box->mask);
+  for (sp_lid i = 0; i < box->numbering->local; i++) box->mask[i] = whole_mask[box->whole_dof[i]];
+  free(whole_mask);
+  free(on_face);
+}
+
 void deformed_box_create(MPI_Comm comm, const int elements[3], int map_order, int order,
                          deformed_box *box) {
   *box = (deformed_box){0};
@@ -96,6 +117,7 @@ void deformed_box_create(MPI_Comm comm, const int elements[3], int map_order, in
     }
   }
   free(by_tag);
+  mark_faces(box);
 }
 
 void deformed_box_destroy(deformed_box *box) {
@@ -105,29 +127,12 @@ void deformed_box_destroy(deformed_box *box) {
   sp_mesh_destroy(&box->whole);
   free(box->whole_element);
   free(box->whole_dof);
+  free(box->mask);
 }
 
 void random_vector(const deformed_box *box, int seed, double *values) {
   for (sp_lid i = 0; i < box->numbering->local; i++)
     values[i] = random_value(seed, box->whole_dof[i]);
-}
-
-void mark_constrained(const deformed_box *box, bool *mask, bool *whole_mask) {
-  const sp_hexes *all = box->whole->hexes;
-  const int order = box->whole_numbering->order, nq = order + 1;
-  const sp_lid np = nq * nq * nq;
-  int *on_face = test_allocate((size_t)(nq * nq), sizeof *on_face);
-  for (sp_lid i = 0; i < box->whole_numbering->local; i++) whole_mask[i] = false;
-  for (sp_lid e = 0; e < all->count; e++)
-    for (int f = 0; f < SP_FACES; f++) {
-      enum { X_LOW = 0, Z_HIGH = 5 };
-      if (all->surfaces[e][f] != X_LOW && all->surfaces[e][f] != Z_HIGH) continue;
-      sp_face_nodes(order, f, on_face);
-      for (int q = 0; q < nq * nq; q++)
-        whole_mask[box->whole_numbering->nodes[e * np + on_face[q]]] = true;
-    }
-  for (sp_lid i = 0; i < box->numbering->local; i++) mask[i] = whole_mask[box->whole_dof[i]];
-  free(on_face);
 }
 
 void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum) {

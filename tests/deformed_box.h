@@ -14,6 +14,7 @@ typedef struct deformed_box {
   sp_lid *whole_element; /* [mesh->hexes->count], the same element in `whole` */
   sp_lid *whole_dof;     /* [numbering->local], the same DOF in `whole_numbering` */
   sp_lid conflicts;      /* nodes whose two numberings disagree; 0 expected */
+  bool *mask;            /* [numbering->local], true on the faces x = 0 and z = 1 */
 } deformed_box;
 
 /* map_order 1: trilinear elements; higher: curved ones. Degree `order`. Aborts on errors.
@@ -28,10 +29,6 @@ double random_value(int seed, sp_gid number);
 
 /* The L-vector of random values: values[numbering->local]. */
 void random_vector(const deformed_box *box, int seed, double *values);
-
-/* Whether DOFs lie on the faces x = 0 or z = 1 of the box: mask[numbering->local], and of the whole
- * box, [whole_numbering->local]. */
-void mark_constrained(const deformed_box *box, bool *mask, bool *whole_mask);
 
 /* Values of the whole box's DOFs summed over ranks: sum[whole_numbering->local]. Collective. */
 void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum);

@@ -124,16 +124,13 @@ int main(int argc, char **argv) {
   const size_t n = (size_t)box.numbering->local;
   double *x = test_allocate(n, sizeof *x);
   outcome is = make_outcome(n), want = make_outcome(n);
-  bool *mask = test_allocate(n, sizeof *mask);
-  bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
   random_vector(&box, 1, x);
-  mark_constrained(&box, mask, whole_mask);
-  for (size_t i = 0; i < n; i++) x[i] = mask[i] ? 0 : x[i];
-  CHECK(apply_by(&b, &box, mask, SP_TRANSPORT_STAGED, x, &want),
+  for (size_t i = 0; i < n; i++) x[i] = box.mask[i] ? 0 : x[i];
+  CHECK(apply_by(&b, &box, box.mask, SP_TRANSPORT_STAGED, x, &want),
         "the way through the host is always possible");
   for (sp_transport kind = SP_TRANSPORT_AUTO; kind < SP_TRANSPORT_STAGED; kind++) {
     const char *name = sp_transport_name(kind);
-    const bool possible = apply_by(&b, &box, mask, kind, x, &is);
+    const bool possible = apply_by(&b, &box, box.mask, kind, x, &is);
     if (rank == 0) printf("%s: %s\n", name, possible ? "possible" : sp_error_message());
     if (possible)
       check_same(n, name, &is, &want);
@@ -143,8 +140,6 @@ int main(int argc, char **argv) {
   free(x);
   free_outcome(&is);
   free_outcome(&want);
-  free(mask);
-  free(whole_mask);
   deformed_box_destroy(&box);
   bench_close(&b);
   return check_end();

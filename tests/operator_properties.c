@@ -1,6 +1,6 @@
-/* The operators as matrices: symmetric, positive, exact for constants and linear functions, with
- * the right diagonal for Jacobi's preconditioner; and the fused passes of conjugate gradients and
- * of Chebyshev's iteration, compared with separate formulas. */
+/* The operators as matrices: symmetric, positive, exact for constants and linear functions; and
+ * the fused passes of conjugate gradients and of Chebyshev's iteration, compared with separate
+ * formulas. */
 #include "operators/operator.h"
 
 #include <float.h>
@@ -383,64 +383,13 @@ static void check_applications(const bench *b, const deformed_box *box, sp_opera
   free(values);
 }
 
-/* Unit vectors one after another give the diagonal. */
-static void check_diagonal(const bench *b, const deformed_box *box, sp_operator *op,
-                           const sp_operator_setup *setup) {
-  const size_t n = (size_t)op->dofs;
-  double *inverse = test_allocate(5 * n, sizeof *inverse), *bounds = inverse + n,
-         *diagonal = bounds + n, *x = diagonal + n, *y = x + n;
-  error_bounds(box, op->kind, bounds);
-  CHECK_OK(sp_operator_inverse_diagonal(setup, inverse));
-  CHECK(count_different_bits(b->comm, box, inverse) == 0, "holders differ");
-  for (sp_lid unit = 0; unit < box->whole_numbering->local; unit++) {
-    for (size_t i = 0; i < n; i++) x[i] = box->whole_dof[i] == unit;
-    bench_apply(b, op, true, x, y);
-    for (size_t i = 0; i < n; i++)
-      if (x[i] > 0) diagonal[i] = y[i];
-  }
-  for (size_t i = 0; i < n; i++) {
-    if (setup->constrained && setup->constrained[i])
-      CHECK(inverse[i] == 0 && diagonal[i] == 0, "constrained: %g, %g", inverse[i], diagonal[i]);
-    else
-      CHECK_CLOSE(1 / inverse[i], diagonal[i], bounds[i]);
-  }
-  free(inverse);
-}
-
-static void check_diagonals(const bench *b, int map_order, int order) {
-  deformed_box box;
-  deformed_box_create(b->comm, (const int[3]){2, 2, 1}, map_order, order, &box);
-  bool *mask = test_allocate((size_t)box.numbering->local, sizeof *mask);
-  bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
-  mark_constrained(&box, mask, whole_mask);
-  sp_space *space = bench_space(b, box.mesh, order);
-  for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++)
-    for (int constrained = 0; constrained < 2; constrained++) {
-      const sp_operator_setup setup = {.space = space,
-                                       .kind = kind,
-                                       .geometry = SP_GEOMETRY_STORED,
-                                       .lambda = LAMBDA,
-                                       .constrained = constrained ? mask : NULL};
-      sp_operator *op = bench_operator(&setup);
-      check_diagonal(b, &box, op, &setup);
-      sp_operator_destroy(&op);
-    }
-  free(mask);
-  free(whole_mask);
-  sp_space_destroy(&space);
-  deformed_box_destroy(&box);
-}
-
 static void check_box(const bench *b, const int elements[3], int order) {
   deformed_box box;
   deformed_box_create(b->comm, elements, 1, order, &box);
   const size_t n = (size_t)box.numbering->local;
-  bool *mask = test_allocate(n, sizeof *mask);
-  bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
   double *inverse_diagonal = test_allocate(n, sizeof *inverse_diagonal);
-  mark_constrained(&box, mask, whole_mask);
   for (size_t i = 0; i < n; i++)
-    inverse_diagonal[i] = mask[i] ? 0 : 1 + 0.5 * random_value(8, box.whole_dof[i]);
+    inverse_diagonal[i] = box.mask[i] ? 0 : 1 + 0.5 * random_value(8, box.whole_dof[i]);
   sp_space *space = bench_space(b, box.mesh, order);
   for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++)
     for (sp_geometry_kind geometry = SP_GEOMETRY_STORED; geometry <= SP_GEOMETRY_TRILINEAR;
@@ -448,15 +397,13 @@ static void check_box(const bench *b, const int elements[3], int order) {
       sp_operator_setup setup = {
           .space = space, .kind = kind, .geometry = geometry, .lambda = LAMBDA};
       check_algebra(b, &box, setup);
-      setup.constrained = mask;
+      setup.constrained = box.mask;
       sp_operator *op = bench_operator(&setup);
       for (preconditioning with = NONE; with <= APART; with++)
-        check_steps(b, &box, op, mask, with, inverse_diagonal);
+        check_steps(b, &box, op, box.mask, with, inverse_diagonal);
       sp_operator_destroy(&op);
       check_applications(b, &box, setup);
     }
-  free(mask);
-  free(whole_mask);
   free(inverse_diagonal);
   sp_space_destroy(&space);
   deformed_box_destroy(&box);
@@ -473,9 +420,6 @@ int main(int argc, char **argv) {
   for (int order = 1; order <= 3; order++) check_box(&b, cube, order);
   check_box(&b, bar, 4);
   check_box(&b, bar, 7);
-  const int orders[] = {1, 2, 3, 5};
-  for (int i = 0; i < 4; i++) check_diagonals(&b, 1, orders[i]);
-  check_diagonals(&b, 2, 3);
 
   bench_close(&b);
   return check_end();

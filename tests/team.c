@@ -92,11 +92,8 @@ static void check_order(const bench *b, int order, sp_precision precision) {
   sp_space *space = bench_space(b, box.mesh, order), *coarse = bench_space(b, box.mesh, order - 1);
   const size_t n = sp_space_dofs(space), nc = sp_space_dofs(coarse);
   double *x = test_allocate(n, sizeof *x), diagonal[DIAGONAL];
-  bool *mask = test_allocate(n, sizeof *mask);
-  bool *whole = test_allocate((size_t)box.whole_numbering->local, sizeof *whole);
   sp_lid dofs[DIAGONAL];
   random_vector(&box, 1, x);
-  mark_constrained(&box, mask, whole);
   for (int i = 0; i < DIAGONAL; i++) {
     dofs[i] = (sp_lid)(n / DIAGONAL) * i;
     diagonal[i] = 1 + i;
@@ -106,7 +103,7 @@ static void check_order(const bench *b, int order, sp_precision precision) {
                                    .geometry = SP_GEOMETRY_STORED,
                                    .precision = precision,
                                    .lambda = 1,
-                                   .constrained = mask,
+                                   .constrained = box.mask,
                                    .diagonal_count = DIAGONAL,
                                    .diagonal_dofs = dofs,
                                    .diagonal_values = diagonal};
@@ -127,8 +124,6 @@ static void check_order(const bench *b, int order, sp_precision precision) {
     free(r.first[i]);
   }
   free(x);
-  free(mask);
-  free(whole);
   sp_space_destroy(&space);
   sp_space_destroy(&coarse);
   deformed_box_destroy(&box);
