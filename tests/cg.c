@@ -59,8 +59,9 @@ static void check_parts(const system_t *s, const sp_cg_result *result) {
 }
 
 static void check_callback(system_t *s) {
+  const size_t mark = test_mark();
   static history first, second;
-  double *x = test_allocate((size_t)s->op->dofs, sizeof *x);
+  double *x = test_array((size_t)s->op->dofs, sizeof *x);
   sp_cg_result result;
   first = second = (history){.consistent = true, .fails_at = -1};
   sp_cg_options options = {.criterion = SP_CG_RESIDUAL,
@@ -127,7 +128,7 @@ static void check_callback(system_t *s) {
   reset(s);
   CHECK(solve(s, s->by[JACOBI], &options, &result) == SP_ERR_SYSTEM,
         "a failure at the end is lost");
-  free(x);
+  test_release(mark);
 }
 
 /* ---- Ends ---- */
@@ -211,6 +212,7 @@ static void check_termination(void) {
 
 /* Kershaw's mesh has entries of very different sizes on its diagonal. */
 static void check_jacobi(void) {
+  const size_t mark = test_mark();
   const sp_box box = {
       .elements = {6, 4, 4}, .upper = {1, 1, 1}, .map = SP_MAP_KERSHAW, .epsilon = 0.3};
   const sp_cg_options options = {
@@ -219,7 +221,7 @@ static void check_jacobi(void) {
   sp_cg_result plain, jacobi;
   system_create(&backend, &box, 4, 1, &s);
   const size_t n = (size_t)s.op->dofs;
-  double *x = test_allocate(n, sizeof *x);
+  double *x = test_array(n, sizeof *x);
   CHECK_OK(solve(&s, NULL, &options, &plain));
   memcpy(x, s.x, n * sizeof *x);
   reset(&s);
@@ -232,8 +234,8 @@ static void check_jacobi(void) {
   for (size_t i = 0; i < n; i++) x[i] -= s.x[i];
   CHECK(norm(&s, x) <= 2e-12 * iterations * iterations * scale, "the solutions differ by %g",
         norm(&s, x) / scale);
-  free(x);
   system_destroy(&s);
+  test_release(mark);
 }
 
 /* ---- Preconditioners with an `apply` ---- */
@@ -242,7 +244,7 @@ static void check_jacobi(void) {
 static void check_jacobi_applied(system_t *s) {
   const size_t n = (size_t)s->op->dofs;
   sp_preconditioner *jacobi = s->by[JACOBI];
-  double *z = test_allocate(n, sizeof *z), *inverse = test_allocate(n, sizeof *inverse);
+  double *z = test_array(n, sizeof *z), *inverse = test_array(n, sizeof *inverse);
   char text[32];
   for (size_t i = 0; i < n; i++) z[i] = NAN;
   reset(s);
@@ -257,8 +259,6 @@ static void check_jacobi_applied(system_t *s) {
   CHECK(!strcmp(jacobi->name, "jacobi") && text[0] == '\0', "%s: %s", jacobi->name, text);
   sp_vector_destroy(&r);
   sp_vector_destroy(&on_z);
-  free(z);
-  free(inverse);
 }
 
 static sp_status solve_with_history(system_t *s, preconditioning with, history *h,
@@ -402,7 +402,7 @@ static void check_sweep(system_t *s, sp_operator *op, const double *inverse) {
   static const double ALPHA = 0.3, BETA = 0.7;
   const bench *b = s->bench;
   const size_t n = (size_t)op->dofs;
-  double *all = test_allocate(7 * n, sizeof *all), *x = all, *r = x + n, *p = r + n, *ap = p + n;
+  double *all = test_array(7 * n, sizeof *all), *x = all, *r = x + n, *p = r + n, *ap = p + n;
   double *want_x = ap + n, *want_r = want_x + n, *want_p = want_r + n;
   for (size_t i = 0; i < 4 * n; i++) {
     const sp_gid dof = sp_numbering_global(s->space->numbering, (sp_lid)(i % n));
@@ -452,16 +452,16 @@ static void check_sweep(system_t *s, sp_operator *op, const double *inverse) {
   }
   for (int v = 0; v < 4; v++) sp_vector_destroy(&on[v]);
   sp_vector_destroy(&on_inverse);
-  free(all);
 }
 
 static void check_sweeps(int order) {
+  const size_t mark = test_mark();
   const sp_box box = {.elements = {4, 3, 3}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
   system_t s;
   system_create(&backend, &box, order, 1, &s);
   sp_operator_setup setup = s.setup;
-  sp_lid *dofs = test_allocate((size_t)s.op->dofs, sizeof *dofs);
-  double *values = test_allocate((size_t)s.op->dofs, sizeof *values);
+  sp_lid *dofs = test_array((size_t)s.op->dofs, sizeof *dofs);
+  double *values = test_array((size_t)s.op->dofs, sizeof *values);
   for (sp_lid i = s.space->numbering->class_start[SP_FACE_DOFS]; i < s.op->dofs; i += 3) {
     dofs[setup.diagonal_count] = i;
     values[setup.diagonal_count++] = 1 + random_value(30, i);
@@ -473,28 +473,27 @@ static void check_sweeps(int order) {
   check_sweep(&s, op, s.inverse_diagonal);
   check_sweep(&s, s.op, s.inverse_diagonal);
   sp_operator_destroy(&op);
-  free(dofs);
-  free(values);
   system_destroy(&s);
+  test_release(mark);
 }
 
 /* ---- The energy norm of the error, and the true residual ---- */
 
 /* ||v||_A over all ranks. Collective. */
 static double energy_norm(system_t *s, const double *v) {
-  double *av = test_allocate((size_t)s->op->dofs, sizeof *av), sum = 0;
+  double *av = test_array((size_t)s->op->dofs, sizeof *av), sum = 0;
   bench_apply(s->bench, s->op, true, v, av);
   for (sp_lid i = 0; i < s->op->owned; i++) sum += v[i] * av[i];
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  free(av);
   return sqrt(sum);
 }
 
 /* Against the error itself. The estimate takes the steps to come from those before, so it is no
  * bound; 1 / 4 is asked of each, for b without smooth parts, where CG slows down. */
 static void check_energy(system_t *s) {
+  const size_t mark = test_mark();
   const size_t n = (size_t)s->op->dofs;
-  double *exact = test_allocate(n, sizeof *exact);
+  double *exact = test_array(n, sizeof *exact);
   sp_cg_result result;
   sp_cg_options options = {.criterion = SP_CG_RESIDUAL, .tolerance = 1e-14, .max_iterations = 1000};
   reset(s);
@@ -516,7 +515,7 @@ static void check_energy(system_t *s) {
       CHECK(fabs(result.energy - norm_x) <= 1e-10 * norm_x, "CG has added %g, not %g",
             result.energy, norm_x);
     }
-  free(exact);
+  test_release(mark);
 }
 
 /* From a start of size 1e9 the updated residual falls as asked, but that of x cannot: x is rounded
@@ -556,7 +555,7 @@ static void check_applied_between(system_t *s) {
   const sp_cg_options options = {
       .criterion = SP_CG_RESIDUAL, .tolerance = 1e-10, .max_iterations = 300};
   const size_t n = (size_t)s->op->dofs;
-  double *x = test_allocate(n, sizeof *x);
+  double *x = test_array(n, sizeof *x);
   sp_cg_result results[2];
   for (int by_device = 0; by_device < 2; by_device++) {
     stand_in(s, by_device);
@@ -568,13 +567,13 @@ static void check_applied_between(system_t *s) {
   }
   CHECK(memcmp(x, s->x, n * sizeof *x) == 0, "another solution");
   stand_in(s, false);
-  free(x);
 }
 
 /* Solutions and results have the same bits as without whole iterations. */
 static void check_iterating(system_t *s) {
+  const size_t mark = test_mark();
   const size_t n = (size_t)s->op->dofs;
-  double *x = test_allocate(n, sizeof *x);
+  double *x = test_array(n, sizeof *x);
   sp_cg_result results[2];
   for (int tries = 0; tries < 80; tries++) {
     const sp_cg_options options = {.criterion = tries % 2 ? SP_CG_RESIDUAL : SP_CG_ENERGY,
@@ -594,7 +593,7 @@ static void check_iterating(system_t *s) {
   check_callback(s);
   check_ends(s);
   stand_in(s, false);
-  free(x);
+  test_release(mark);
 }
 
 static void check_all(void) {

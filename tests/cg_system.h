@@ -71,7 +71,6 @@ static sp_status applied_apply(sp_preconditioner *self, double norm, const sp_ve
 static void applied_destroy(sp_preconditioner *self) {
   applied *a = (applied *)self;
   sp_vector_destroy(&a->inverse_diagonal);
-  free(a);
 }
 
 static void applied_describe(const sp_preconditioner *self, size_t room, char *text) {
@@ -80,7 +79,7 @@ static void applied_describe(const sp_preconditioner *self, size_t room, char *t
 }
 
 static inline sp_preconditioner *applied_create(const system_t *s) {
-  applied *a = test_allocate(1, sizeof *a);
+  applied *a = test_array(1, sizeof *a);
   *a = (applied){.base = {.name = "jacobi by hand",
                           .apply = applied_apply,
                           .destroy = applied_destroy,
@@ -104,7 +103,7 @@ static inline void constrain_boundary(system_t *s) {
   int places[(SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1)];
   const sp_numbering *numbering = s->space->numbering;
   const int nq = numbering->order + 1;
-  double *mark = test_allocate((size_t)numbering->local, sizeof *mark);
+  double *mark = test_array((size_t)numbering->local, sizeof *mark);
   for (sp_lid e = 0; e < s->mesh->hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       if (s->mesh->hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
@@ -113,7 +112,6 @@ static inline void constrain_boundary(system_t *s) {
     }
   sp_exchange_now(s->space->exchange, SP_MIN, mark);
   for (sp_lid i = 0; i < numbering->local; i++) s->constrained[i] = mark[i] < 0;
-  free(mark);
 }
 
 /* b becomes random on free DOFs, x zero. Local. */
@@ -133,10 +131,10 @@ static inline void system_create(const bench *b, const sp_box *box, int order, d
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &s->mesh));
   s->space = bench_space(b, s->mesh, order);
   const size_t dofs = sp_space_dofs(s->space);
-  s->constrained = test_allocate(dofs, sizeof *s->constrained);
-  s->b = test_allocate(dofs, sizeof *s->b);
-  s->x = test_allocate(dofs, sizeof *s->x);
-  s->inverse_diagonal = test_allocate(dofs, sizeof *s->inverse_diagonal);
+  s->constrained = test_array(dofs, sizeof *s->constrained);
+  s->b = test_array(dofs, sizeof *s->b);
+  s->x = test_array(dofs, sizeof *s->x);
+  s->inverse_diagonal = test_array(dofs, sizeof *s->inverse_diagonal);
   constrain_boundary(s);
   s->setup = (sp_operator_setup){.space = s->space,
                                  .kind = SP_BP35,
@@ -156,10 +154,6 @@ static inline void system_destroy(system_t *s) {
   sp_operator_destroy(&s->op);
   sp_space_destroy(&s->space);
   sp_mesh_destroy(&s->mesh);
-  free(s->constrained);
-  free(s->b);
-  free(s->x);
-  free(s->inverse_diagonal);
 }
 
 /* Solve from x = 0; s->x becomes the solution and s->b the final residual. Collective. */
@@ -189,7 +183,7 @@ static inline double norm(const system_t *s, const double *values) {
 /* |b - A x| / |b| for the right-hand side that `reset` makes. Collective. */
 static inline double true_residual(system_t *s) {
   const size_t n = (size_t)s->op->dofs;
-  double *x = test_allocate(2 * n, sizeof *x), *ax = x + n;
+  double *x = test_array(2 * n, sizeof *x), *ax = x + n;
   memcpy(x, s->x, n * sizeof *x);
   bench_apply(s->bench, s->op, true, x, ax);
   reset(s);
@@ -197,7 +191,6 @@ static inline double true_residual(system_t *s) {
   for (size_t i = 0; i < n; i++) ax[i] = s->b[i] - ax[i];
   const double result = norm(s, ax) / scale;
   memcpy(s->x, x, n * sizeof *x);
-  free(x);
   return result;
 }
 

@@ -59,6 +59,27 @@ static inline void check_refusal(const char *what, sp_status status, const char 
   CHECK(strcmp(first, sp_error_message()) == 0, "'%s', on rank 0 '%s'", sp_error_message(), first);
 }
 
+static void **test_arrays = NULL;
+static size_t test_array_count = 0;
+
+/* Zeroed memory, until test_release with an earlier mark, or check_end. */
+static inline void *test_array(size_t count, size_t size) {
+  void *array = calloc(count + 1, size);
+  test_arrays = (void **)realloc(test_arrays, (test_array_count + 1) * sizeof *test_arrays);
+  if (!array || !test_arrays) MPI_Abort(MPI_COMM_WORLD, 1);
+  test_arrays[test_array_count++] = array;
+  return array;
+}
+
+static inline size_t test_mark(void) {
+  return test_array_count;
+}
+
+/* Free the arrays made since test_mark returned `mark`. */
+static inline void test_release(size_t mark) {
+  while (test_array_count > mark) free(test_arrays[--test_array_count]);
+}
+
 /* Sum the counts over all ranks, print them on rank 0, and end MPI; 0 if all checks passed and
  * there was one. CTest says in SP_TEST_RANKS how many ranks it asked for: the launcher of another
  * MPI starts as many programs of one rank. Collective. */
@@ -69,6 +90,8 @@ static inline int check_end(void) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (wanted && atoi(wanted) != size)
     CHECK(0, "%d of %s ranks: does mpiexec belong to this MPI?", size, wanted);
+  test_release(0);
+  free(test_arrays);
   const int local[2] = {check_count, check_failures};
   MPI_Allreduce(local, all, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("%d checks, %d failed\n", all[0], all[1]);

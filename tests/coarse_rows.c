@@ -8,19 +8,13 @@
 enum { SEED = 7 };
 static const double LAMBDA = 0.7, ALPHA = 3;
 
-static void *allocate(size_t count, size_t size) {
-  void *memory;
-  if (sp_allocate(count, size, "test", &memory)) MPI_Abort(MPI_COMM_WORLD, 1);
-  return memory;
-}
-
 static double random_number(int seed, sp_gid number) {
   return sin(12.9898 * (double)(number + 1) + 78.233 * seed);
 }
 
 /* x of all free rows, from the owners. */
 static double *all_rows(const sp_space *space, const sp_free_rows *rows, const double *x) {
-  double *all = allocate((size_t)rows->matrix.rows, sizeof *all);
+  double *all = test_array((size_t)rows->matrix.rows, sizeof *all);
   for (sp_lid d = 0; d < space->numbering->owned; d++)
     if (rows->of_dof[d] >= 0) all[rows->of_dof[d]] = x[d];
   MPI_Allreduce(MPI_IN_PLACE, all, rows->matrix.rows, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -42,7 +36,7 @@ static void check_product(const bench *b, const sp_operator_setup *setup,
                           const sp_free_rows *rows) {
   const sp_space *space = setup->space;
   const size_t dofs = sp_space_dofs(space);
-  double *x = allocate(dofs, sizeof *x), *y = allocate(dofs, sizeof *y);
+  double *x = test_array(dofs, sizeof *x), *y = test_array(dofs, sizeof *y);
   for (size_t d = 0; d < dofs; d++)
     x[d] = random_number(SEED, sp_numbering_global(space->numbering, (sp_lid)d));
   sp_operator *op = bench_operator(setup);
@@ -60,34 +54,30 @@ static void check_product(const bench *b, const sp_operator_setup *setup,
   }
   CHECK(count == rows->count, "%d of %d rows", count, rows->count);
   sp_operator_destroy(&op);
-  free(all);
-  free(x);
-  free(y);
 }
 
 static void check_bits(const sp_csr *m) {
   const int entries = m->start[m->rows];
-  double *lowest = allocate((size_t)entries, sizeof *lowest);
-  double *highest = allocate((size_t)entries, sizeof *highest);
+  double *lowest = test_array((size_t)entries, sizeof *lowest);
+  double *highest = test_array((size_t)entries, sizeof *highest);
   MPI_Allreduce(m->values, lowest, entries, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
   MPI_Allreduce(m->values, highest, entries, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   for (int e = 0; e < entries; e++) CHECK(lowest[e] == highest[e], "entry %d differs", e);
   for (int i = 0; i < m->rows; i++)
     for (int e = m->start[i] + 1; e < m->start[i + 1]; e++)
       CHECK(m->column[e - 1] < m->column[e], "columns of row %d", i);
-  free(lowest);
-  free(highest);
 }
 
 /* kappa and lambda by element; every fifth DOF is constrained, and some others have a diagonal. */
 static void check_rows(const bench *b, const int elements[3], int periods) {
+  const size_t mark = test_mark();
   sp_mesh *mesh = periodic_box(elements, periods, SEED);
   sp_space *space = bench_space(b, mesh, 1);
   const size_t dofs = sp_space_dofs(space), count = (size_t)mesh->hexes->count;
-  bool *constrained = allocate(dofs, 1);
-  double *kappa = allocate(count, sizeof *kappa);
-  sp_lid *diagonal_dofs = allocate(dofs, sizeof *diagonal_dofs), diagonals = 0;
-  double *diagonal = allocate(dofs, sizeof *diagonal);
+  bool *constrained = test_array(dofs, 1);
+  double *kappa = test_array(count, sizeof *kappa);
+  sp_lid *diagonal_dofs = test_array(dofs, sizeof *diagonal_dofs), diagonals = 0;
+  double *diagonal = test_array(dofs, sizeof *diagonal);
   for (size_t d = 0; d < dofs; d++) {
     const sp_gid number = sp_numbering_global(space->numbering, (sp_lid)d);
     constrained[d] = number % 5 == 2;
@@ -111,24 +101,22 @@ static void check_rows(const bench *b, const int elements[3], int periods) {
   check_product(b, &setup, &rows);
   check_bits(&rows.matrix);
   sp_free_rows_free(&rows);
-  free(constrained);
-  free(kappa);
-  free(diagonal_dofs);
-  free(diagonal);
   sp_space_destroy(&space);
   sp_mesh_destroy(&mesh);
+  test_release(mark);
 }
 
 /* Without mass and conditions rows sum to zero; the pinned one to half its diagonal. */
 static void check_pinned(const bench *b) {
+  const size_t mark = test_mark();
   sp_mesh *mesh = periodic_box((int[]){4, 3, 5}, 0, SEED);
   sp_space *space = bench_space(b, mesh, 1);
-  int *component = allocate(sp_space_dofs(space), sizeof *component);
+  int *component = test_array(sp_space_dofs(space), sizeof *component);
   const sp_operator_setup setup = {.space = space, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED};
   sp_free_rows rows;
   CHECK_OK(sp_free_rows_create(&setup, &(sp_constants){.components = 1, .of_dof = component}, true,
                                &rows));
-  double *ones = allocate((size_t)rows.matrix.rows, sizeof *ones);
+  double *ones = test_array((size_t)rows.matrix.rows, sizeof *ones);
   for (int i = 0; i < rows.matrix.rows; i++) ones[i] = 1;
   for (int i = 0; i < rows.matrix.rows; i++) {
     double size, pinned = 0;
@@ -138,11 +126,10 @@ static void check_pinned(const bench *b) {
     CHECK((i == 0) == (pinned > 0), "row %d", i);
     CHECK_CLOSE(sum, pinned, 128 * DBL_EPSILON * size);
   }
-  free(ones);
-  free(component);
   sp_free_rows_free(&rows);
   sp_space_destroy(&space);
   sp_mesh_destroy(&mesh);
+  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -26,7 +26,7 @@ typedef struct vector {
 } vector;
 
 static vector make_vector(sp_precision precision, sp_lid count) {
-  return (vector){precision, test_allocate((size_t)count, sp_precision_bytes(precision))};
+  return (vector){precision, test_array((size_t)count, sp_precision_bytes(precision))};
 }
 
 static double rounded(sp_precision precision, double value) {
@@ -59,11 +59,10 @@ static vector contributions(const deformed_box *box, sp_precision precision, int
 /* Which ranks hold the DOFs of the whole box: [ranks][DOFs]. */
 static unsigned char *gather_holders(const deformed_box *box) {
   const sp_lid n = box->whole_numbering->local;
-  unsigned char *mine = test_allocate((size_t)n, 1);
-  unsigned char *all = test_allocate((size_t)n * (size_t)size, 1);
+  unsigned char *mine = test_array((size_t)n, 1);
+  unsigned char *all = test_array((size_t)n * (size_t)size, 1);
   for (sp_lid i = 0; i < box->numbering->local; i++) mine[box->whole_dof[i]] = 1;
   MPI_Allgather(mine, n, MPI_UNSIGNED_CHAR, all, n, MPI_UNSIGNED_CHAR, comm);
-  free(mine);
   return all;
 }
 
@@ -89,7 +88,7 @@ static void check_values(const deformed_box *box, const unsigned char *holders, 
                          int round, bool doubled, const vector *values) {
   const sp_precision precision = values->precision;
   const sp_lid n = box->numbering->local;
-  double *read = test_allocate((size_t)n, sizeof *read);
+  double *read = test_array((size_t)n, sizeof *read);
   int count, most = 0;
   sp_lid wrong = 0;
   for (sp_lid i = 0; i < n; i++) {
@@ -103,7 +102,6 @@ static void check_values(const deformed_box *box, const unsigned char *holders, 
   CHECK(count_different_bits(comm, box, read) == 0, "holders differ");
   MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, comm);
   CHECK(most == size, "the box should have DOFs that all %d ranks hold, not only %d", size, most);
-  free(read);
 }
 
 /* Begin and end in one call, which exists for double precision only. */
@@ -112,7 +110,6 @@ static void check_now(const deformed_box *box, sp_exchange *exchange, const unsi
   vector values = contributions(box, SP_DOUBLE, round);
   sp_exchange_now(exchange, combine, values.numbers);
   check_values(box, holders, combine, round, false, &values);
-  free(values.numbers);
 }
 
 /* Odd rounds do other work between begin and end: unshared values may change meanwhile. */
@@ -127,7 +124,6 @@ static void check_begin_end(const deformed_box *box, sp_exchange *exchange,
   }
   sp_exchange_end(exchange, precision, values.numbers);
   check_values(box, holders, SP_SUM, round, round % 2, &values);
-  free(values.numbers);
 }
 
 /* Packed and added by the caller, as in backends with separate memory. */
@@ -151,12 +147,10 @@ static void check_packed(const deformed_box *box, sp_exchange *exchange,
     set(&values, plan.target[t], sum);
   }
   check_values(box, holders, SP_SUM, round, false, &values);
-  free(values.numbers);
-  free(sent.numbers);
-  free(received.numbers);
 }
 
 static void check_box(const int elements[3], int order) {
+  const size_t mark = test_mark();
   deformed_box box;
   deformed_box_create(comm, elements, 1, order, &box);
   CHECK(box.conflicts == 0, "%d nodes are numbered inconsistently", box.conflicts);
@@ -171,17 +165,18 @@ static void check_box(const int elements[3], int order) {
       check_packed(&box, exchange, holders, precision, round);
     }
   }
-  free(holders);
   sp_exchange_destroy(&exchange);
   CHECK(exchange == NULL, "destroyed");
   sp_exchange_destroy(&exchange);
   deformed_box_destroy(&box);
+  test_release(mark);
 }
 
 /* Ranks with different numbers of entries, and some with none. */
 static void test_gather(sp_precision precision) {
+  const size_t mark = test_mark();
   sp_lid first = 0, all = 0;
-  int *counts = test_allocate((size_t)size, sizeof *counts);
+  int *counts = test_array((size_t)size, sizeof *counts);
   for (int r = 0; r < size; r++) {
     counts[r] = 3 * r % 4; /* 0, 3, 2, 1 */
     if (r == rank) first = all;
@@ -200,9 +195,8 @@ static void test_gather(sp_precision precision) {
       CHECK(get(&values, i) == want, "entry %d is %g, not %g", i, get(&values, i), want);
     }
   }
-  free(values.numbers);
-  free(counts);
   sp_exchange_destroy(&exchange);
+  test_release(mark);
 }
 
 int main(int argc, char **argv) {

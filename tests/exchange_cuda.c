@@ -19,17 +19,10 @@ typedef struct outcome {
 } outcome;
 
 static outcome make_outcome(size_t n) {
-  return (outcome){.y = test_allocate(n, sizeof(double)),
-                   .ap = test_allocate(n, sizeof(double)),
-                   .sum = test_allocate(n, sizeof(double)),
-                   .single = test_allocate(n, sizeof(float))};
-}
-
-static void free_outcome(outcome *o) {
-  free(o->y);
-  free(o->ap);
-  free(o->sum);
-  free(o->single);
+  return (outcome){.y = test_array(n, sizeof(double)),
+                   .ap = test_array(n, sizeof(double)),
+                   .sum = test_array(n, sizeof(double)),
+                   .single = test_array(n, sizeof(float))};
 }
 
 /* values[n] become their sums over ranks, on the device. */
@@ -65,7 +58,7 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
                                    .lambda = 0.5,
                                    .constrained = mask};
   sp_operator *op = bench_operator(&setup);
-  double *const zero = test_allocate(2 * n, sizeof *zero), *const before = zero + n;
+  double *const zero = test_array(2 * n, sizeof *zero), *const before = zero + n;
   memcpy(o->y, x, n * sizeof *x);
   for (int a = 0; a < APPLICATIONS; a++) {
     memcpy(before, o->y, n * sizeof *x);
@@ -81,7 +74,6 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
   bench_download(&ap, o->ap);
   sp_vector *const all[] = {&on_x, &r, &p, &next_p, &ap};
   for (int v = 0; v < 5; v++) sp_vector_destroy(all[v]);
-  free(zero);
   int rank;
   MPI_Comm_rank(b->comm, &rank);
   for (size_t i = 0; i < n; i++) { /* very different magnitudes: the order of summation shows */
@@ -122,7 +114,7 @@ int main(int argc, char **argv) {
   deformed_box box;
   deformed_box_create(b.comm, elements, 1, ORDER, &box);
   const size_t n = (size_t)box.numbering->local;
-  double *x = test_allocate(n, sizeof *x);
+  double *x = test_array(n, sizeof *x);
   outcome is = make_outcome(n), want = make_outcome(n);
   random_vector(&box, 1, x);
   for (size_t i = 0; i < n; i++) x[i] = box.mask[i] ? 0 : x[i];
@@ -137,9 +129,6 @@ int main(int argc, char **argv) {
     else
       CHECK(!device_expects(kind) && kind != SP_TRANSPORT_AUTO, "%s is expected", name);
   }
-  free(x);
-  free_outcome(&is);
-  free_outcome(&want);
   deformed_box_destroy(&box);
   bench_close(&b);
   return check_end();

@@ -71,7 +71,7 @@ static int64_t number_points(const int *box, int order, int64_t first, int64_t e
   const int64_t n = order + 1, np = n * n * n;
   size_t grid = 1;
   for (int d = 0; d < 3; d++) grid *= (size_t)(box[d] * order + 1);
-  int32_t *number = calloc(grid, sizeof *number), points = 0; /* number + 1 */
+  int32_t *number = test_array(grid, sizeof *number), points = 0; /* number + 1 */
   for (int64_t e = 0; e < elements; e++)
     for (int64_t q = 0; q < np; q++) {
       int64_t at[3];
@@ -79,22 +79,22 @@ static int64_t number_points(const int *box, int order, int64_t first, int64_t e
       if (*known == 0) *known = ++points;
       nodes[e * np + q] = *known - 1;
     }
-  free(number);
   return points;
 }
 
 static const char *const texts[] = {"first", "the second one", ""};
 
 static sp_status write_field(const char *path, int order, const int *box) {
+  const size_t mark = test_mark();
   const int64_t n = order + 1, np = n * n * n, total = (int64_t)box[0] * box[1] * box[2];
   const int64_t first = first_element(total, rank);
   const int64_t elements = first_element(total, rank + 1) - first;
-  double *coordinates = malloc((size_t)(elements * np * 3 + 1) * sizeof *coordinates);
-  double *values = malloc((size_t)(elements * np + 1) * sizeof *values);
-  double *places = malloc((size_t)(elements * np + 1) * sizeof *places);
-  int32_t *nodes = malloc((size_t)(elements * np + 1) * sizeof *nodes);
-  int64_t *numbers = malloc((size_t)(elements + 1) * sizeof *numbers);
-  int64_t *ranks = malloc((size_t)(elements + 1) * sizeof *ranks);
+  double *coordinates = test_array((size_t)(elements * np * 3 + 1), sizeof *coordinates);
+  double *values = test_array((size_t)(elements * np + 1), sizeof *values);
+  double *places = test_array((size_t)(elements * np + 1), sizeof *places);
+  int32_t *nodes = test_array((size_t)(elements * np + 1), sizeof *nodes);
+  int64_t *numbers = test_array((size_t)(elements + 1), sizeof *numbers);
+  int64_t *ranks = test_array((size_t)(elements + 1), sizeof *ranks);
   const int64_t points = number_points(box, order, first, elements, nodes);
   for (int64_t e = 0; e < elements; e++) {
     numbers[e] = first + e;
@@ -123,18 +123,13 @@ static sp_status write_field(const char *path, int order, const int *box) {
                               .text_name = "texts",
                               .texts = texts};
   const sp_status status = sp_field_file_write(MPI_COMM_WORLD, path, &data);
-  free(coordinates);
-  free(values);
-  free(places);
-  free(nodes);
-  free(numbers);
-  free(ranks);
+  test_release(mark);
   return status;
 }
 
 /* A whole dataset as doubles (exact for the integers here), checked for its shape. */
 static double *read_dataset(hid_t file, const char *name, int64_t rows, int64_t columns) {
-  double *values = calloc((size_t)(rows * columns), sizeof *values);
+  double *values = test_array((size_t)(rows * columns), sizeof *values);
   const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
   hsize_t shape[3] = {0, 1, 0};
   const int dimensions = H5Sget_simple_extent_dims(space, shape, NULL);
@@ -187,8 +182,9 @@ static void check_texts(hid_t file) {
 }
 
 static void check_file(const char *path, int order, const int *box) {
+  const size_t mark = test_mark();
   const int64_t n = order + 1, np = n * n * n, total = (int64_t)box[0] * box[1] * box[2];
-  int32_t *nodes = malloc((size_t)(total * np) * sizeof *nodes);
+  int32_t *nodes = test_array((size_t)(total * np), sizeof *nodes);
   int64_t point_total = 0;
   for (int piece = 0; piece < size; piece++) {
     const int64_t first = first_element(total, piece);
@@ -216,7 +212,7 @@ static void check_file(const char *path, int order, const int *box) {
   double *cells = read_dataset(file, "VTKHDF/NumberOfCells", size, 1);
   double *point_counts = read_dataset(file, "VTKHDF/NumberOfPoints", size, 1);
   double *id_counts = read_dataset(file, "VTKHDF/NumberOfConnectivityIds", size, 1);
-  int *lattice = malloc((size_t)np * sizeof *lattice);
+  int *lattice = test_array((size_t)np, sizeof *lattice);
   sp_vtk_hexahedron_order(order, lattice);
 
   int64_t wrong = 0, before = 0; /* points of the pieces before */
@@ -248,20 +244,8 @@ static void check_file(const char *path, int order, const int *box) {
     before += piece_points;
   }
   CHECK(wrong == 0, "order %d: %lld points differ", order, (long long)wrong);
-  free(nodes);
-  free(points);
-  free(values);
-  free(places);
-  free(numbers);
-  free(ranks);
-  free(ids);
-  free(offsets);
-  free(types);
-  free(cells);
-  free(point_counts);
-  free(id_counts);
-  free(lattice);
   H5Fclose(file);
+  test_release(mark);
 }
 
 /* Each lattice index occurs once; the order of the 27 points of order 2 is that drawn in VTK's
@@ -269,8 +253,8 @@ static void check_file(const char *path, int order, const int *box) {
 static void test_order(void) {
   for (int order = 1; order <= HIGHEST_ORDER; order++) {
     const int np = (order + 1) * (order + 1) * (order + 1);
-    int *lattice = malloc((size_t)np * sizeof *lattice);
-    bool *seen = calloc((size_t)np, sizeof *seen);
+    int *lattice = test_array((size_t)np, sizeof *lattice);
+    bool *seen = test_array((size_t)np, sizeof *seen);
     sp_vtk_hexahedron_order(order, lattice);
     int distinct = 0;
     for (int p = 0; p < np; p++)
@@ -279,8 +263,6 @@ static void test_order(void) {
         distinct++;
       }
     CHECK(distinct == np, "order %d: %d of %d indices", order, distinct, np);
-    free(lattice);
-    free(seen);
   }
   static const int quadratic[27] = {0,  2,  8, 6,  18, 20, 26, 24, 1,  5,  7, 3,  19, 23,
                                     25, 21, 9, 11, 17, 15, 12, 14, 10, 16, 4, 22, 13};

@@ -56,14 +56,13 @@ static void fill(const sp_space *space, int degree, double *values) {
   const sp_hexes *hexes = space->mesh->hexes;
   const int order = space->numbering->order;
   const size_t nodes = sp_element_nodes(order);
-  double *xyz = test_allocate(3 * nodes, sizeof *xyz);
+  double *xyz = test_array(3 * nodes, sizeof *xyz);
   for (sp_lid e = 0; e < hexes->count; e++) {
     sp_hexes_coordinates(hexes, e, order + 1, sp_reference_get(order)->gll.nodes, xyz);
     for (size_t n = 0; n < nodes; n++)
       values[space->numbering->nodes[(size_t)e * nodes + n]] =
           pow(1.5 + xyz[n] / 2 - xyz[nodes + n] / 3 + xyz[2 * nodes + n] / 4, degree);
   }
-  free(xyz);
 }
 
 static void write_field(const place *p, const char *path, const double *values) {
@@ -83,10 +82,9 @@ static void write_on(int writers, int map_order, int refine, int order, int degr
   if (rank < writers) {
     place p;
     place_create(comm, map_order, refine, order, &p);
-    double *values = test_allocate(sp_space_dofs(p.space), sizeof *values);
+    double *values = test_array(sp_space_dofs(p.space), sizeof *values);
     fill(p.space, degree, values);
     write_field(&p, "initial.hdf", values);
-    free(values);
     place_destroy(&p);
     MPI_Comm_free(&comm);
   }
@@ -108,11 +106,10 @@ static double rounding(int order) {
 }
 
 static void check_values(const place *p, int degree, const double *values, double tolerance) {
-  double *expected = test_allocate(sp_space_dofs(p->space), sizeof *expected);
+  double *expected = test_array(sp_space_dofs(p->space), sizeof *expected);
   fill(p->space, degree, expected);
   for (size_t i = 0; i < sp_space_dofs(p->space); i++)
     CHECK_CLOSE(values[i], expected[i], tolerance);
-  free(expected);
 }
 
 typedef struct step {
@@ -123,10 +120,9 @@ static void check_step(const step *s, int writers) {
   place p;
   write_on(writers, s->map_order, s->refined, s->from, s->degree);
   place_create(MPI_COMM_WORLD, s->map_order, s->refine, s->to, &p);
-  double *values = test_allocate(sp_space_dofs(p.space), sizeof *values);
+  double *values = test_array(sp_space_dofs(p.space), sizeof *values);
   CHECK_OK(load(&p, "initial.hdf", values));
   check_values(&p, s->degree, values, rounding(s->from));
-  free(values);
   place_destroy(&p);
 }
 
@@ -144,7 +140,7 @@ static void test_polynomials(void) {
 static void test_formula(void) {
   place p;
   place_create(MPI_COMM_WORLD, 3, 0, 4, &p);
-  double *values = test_allocate(sp_space_dofs(p.space), sizeof *values);
+  double *values = test_array(sp_space_dofs(p.space), sizeof *values);
   CHECK_OK(load(&p, "(1.5 + x/2 - y/3 + z/4)^2", values));
   check_values(&p, 2, values, 32 * DBL_EPSILON);
   fill(p.space, 1, values);
@@ -156,16 +152,14 @@ static void test_formula(void) {
         "%s", sp_error_message());
   CHECK(load(&p, "x +", values) == SP_ERR_INPUT && strstr(sp_error_message(), "problem.initial"),
         "%s", sp_error_message());
-  free(values);
   place_destroy(&p);
 }
 
 static void check_refused(const place *p, const char *path, const char *reason) {
-  double *values = test_allocate(sp_space_dofs(p->space), sizeof *values);
+  double *values = test_array(sp_space_dofs(p->space), sizeof *values);
   const sp_status status = load(p, path, values);
   CHECK((status == SP_ERR_INPUT || status == SP_ERR_SYSTEM) && strstr(sp_error_message(), reason),
         "%s: status %d, %s", reason, (int)status, sp_error_message());
-  free(values);
 }
 
 static void leave_empty(int64_t file, const void *context) {

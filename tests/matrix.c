@@ -11,7 +11,7 @@ static bench tested;
 /* ---- Vectors, rounded to the precision ---- */
 
 static double *random_numbers(sp_precision precision, int seed, int count) {
-  double *values = test_allocate((size_t)count + 1, sizeof *values);
+  double *values = test_array((size_t)count + 1, sizeof *values);
   for (int i = 0; i < count; i++) {
     values[i] = random_value(seed, i);
     if (precision == SP_SINGLE) values[i] = (float)values[i];
@@ -33,8 +33,8 @@ static void fetch(sp_vector *vector, double *values) {
 /* Row i has lengths[i % count] entries in random columns, in the order of columns. */
 static sp_csr sparse_matrix(sp_precision precision, int rows, int columns, int longest) {
   sp_csr m = {.rows = rows, .columns = columns};
-  m.start = test_allocate((size_t)rows + 1, sizeof *m.start);
-  m.column = test_allocate((size_t)(rows * longest) + 1, sizeof *m.column);
+  m.start = test_array((size_t)rows + 1, sizeof *m.start);
+  m.column = test_array((size_t)(rows * longest) + 1, sizeof *m.column);
   m.values = random_numbers(precision, 1, rows * longest);
   for (int i = 0; i < rows; i++) {
     const int count = longest * (i % 4) / 3; /* from none to the longest */
@@ -43,12 +43,6 @@ static sp_csr sparse_matrix(sp_precision precision, int rows, int columns, int l
     m.start[i + 1] = m.start[i] + count;
   }
   return m;
-}
-
-static void free_matrix(sp_csr *m) {
-  free(m->start);
-  free(m->column);
-  free(m->values);
 }
 
 /* y = a M x + b z: at most n roundings of half an epsilon for n terms, and four more. */
@@ -61,7 +55,7 @@ static void check_product(sp_precision precision, const sp_csr *m, sp_device_mat
   require(tested.backend->matrix_apply(matrix, a, on_x.data, b, b == 0 ? NULL : on_z.data,
                                        in_place ? on_z.data : on_y.data));
   fetch(&on_y, y);
-  double *got_z = test_allocate((size_t)m->rows + 1, sizeof *got_z);
+  double *got_z = test_array((size_t)m->rows + 1, sizeof *got_z);
   fetch(&on_z, got_z);
   const double *got = in_place ? got_z : y, epsilon = bench_epsilon(precision);
   int wrong = 0;
@@ -80,13 +74,10 @@ static void check_product(sp_precision precision, const sp_csr *m, sp_device_mat
   CHECK(wrong == 0, "%d by %d, precision %d, a = %g, b = %g: %d rows are wrong", m->rows,
         m->columns, precision, a, b, wrong);
   sp_vector_destroy(&on_x);
-  free(x);
-  free(y);
-  free(z);
-  free(got_z);
 }
 
 static void check_sparse(sp_precision precision) {
+  const size_t mark = test_mark();
   static const int sizes[][3] = {/* rows, columns, longest row */
                                  {1, 1, 1},     {1, 5000, 5000}, {40, 7, 2},
                                  {1000, 50, 8}, {777, 900, 27},  {300, 2000, 200}};
@@ -99,8 +90,8 @@ static void check_sparse(sp_precision precision) {
     check_product(precision, &m, matrix, -0.75, 0.5, false);
     tested.backend->matrix_destroy(&matrix);
     CHECK(matrix == NULL, "destroyed");
-    free_matrix(&m);
   }
+  test_release(mark);
 }
 
 /* ---- Inverses ---- */
@@ -109,9 +100,9 @@ static void check_sparse(sp_precision precision) {
  * eigenvalues lie between `shift` and 4 + shift. */
 static sp_csr chain(int rows, double shift) {
   sp_csr m = {.rows = rows, .columns = rows};
-  m.start = test_allocate((size_t)rows + 1, sizeof *m.start);
-  m.column = test_allocate(3 * (size_t)rows + 1, sizeof *m.column);
-  m.values = test_allocate(3 * (size_t)rows + 1, sizeof *m.values);
+  m.start = test_array((size_t)rows + 1, sizeof *m.start);
+  m.column = test_array(3 * (size_t)rows + 1, sizeof *m.column);
+  m.values = test_array(3 * (size_t)rows + 1, sizeof *m.values);
   int n = 0;
   for (int i = 0; i < rows; i++) {
     for (int j = i - 1; j <= i + 1; j++) {
@@ -126,6 +117,7 @@ static sp_csr chain(int rows, double shift) {
 
 /* M^-1 M x is x, up to the condition number; and x.M^-1 y is y.M^-1 x. */
 static void check_inverse(sp_precision precision, int rows) {
+  const size_t mark = test_mark();
   const double shift = 0.5, condition = (4 + shift) / shift;
   sp_csr m = chain(rows, shift);
   sp_device_matrix *matrix, *inverse;
@@ -160,17 +152,14 @@ static void check_inverse(sp_precision precision, int rows) {
   sp_vector_destroy(&on_y);
   tested.backend->matrix_destroy(&matrix);
   tested.backend->matrix_destroy(&inverse);
-  free_matrix(&m);
-  free(x);
-  free(y);
-  free(got_x);
-  free(got_y);
+  test_release(mark);
 }
 
 /* ---- Recorded work ---- */
 
 /* y = 2 x + y is recorded, not done, and then done three times. A failure is handed back. */
 static void check_recording(void) {
+  const size_t mark = test_mark();
   enum { N = 1000, TIMES = 3 };
   double *x = random_numbers(SP_DOUBLE, 9, N), *y = random_numbers(SP_DOUBLE, 10, N);
   double *got = random_numbers(SP_DOUBLE, 11, N);
@@ -196,9 +185,7 @@ static void check_recording(void) {
   CHECK(status == SP_ERR_BREAKDOWN && recording == NULL, "a failure while recording: %d", status);
   require(b->finish(tested.device));
   sp_vector_destroy(&on_x);
-  free(x);
-  free(y);
-  free(got);
+  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -18,12 +18,6 @@ static const double EPSILON = DBL_EPSILON;
 
 static int world_rank, world_size;
 
-static void *get(size_t count, size_t size) {
-  void *memory = calloc(count ? count : 1, size);
-  if (!memory) abort();
-  return memory;
-}
-
 typedef struct node {
   double xyz[3];
   sp_gid dof;
@@ -51,8 +45,8 @@ static int compare_points(const void *left, const void *right) {
 static node *gather_nodes(const sp_mesh *mesh, const sp_numbering *numbering, size_t *count) {
   const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
   const size_t np = (size_t)(gll->n * gll->n * gll->n), elements = (size_t)mesh->hexes->count;
-  node *local = get(elements * np, sizeof *local), *all = NULL;
-  double *xyz = get(3 * np, sizeof *xyz);
+  node *local = test_array(elements * np, sizeof *local), *all = NULL;
+  double *xyz = test_array(3 * np, sizeof *xyz);
   for (size_t e = 0; e < elements; e++) {
     sp_hexes_coordinates(mesh->hexes, (sp_lid)e, gll->n, gll->nodes, xyz);
     for (size_t q = 0; q < np; q++) {
@@ -63,15 +57,12 @@ static node *gather_nodes(const sp_mesh *mesh, const sp_numbering *numbering, si
     }
   }
   const int bytes = (int)(elements * np * sizeof *local);
-  int *counts = get(2 * (size_t)world_size, sizeof *counts), *starts = counts + world_size;
+  int *counts = test_array(2 * (size_t)world_size, sizeof *counts), *starts = counts + world_size;
   MPI_Gather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
   for (int r = 1; r < world_size; r++) starts[r] = starts[r - 1] + counts[r - 1];
   *count = (size_t)(starts[world_size - 1] + counts[world_size - 1]) / sizeof *local;
-  if (world_rank == 0) all = get(*count, sizeof *all);
+  if (world_rank == 0) all = test_array(*count, sizeof *all);
   MPI_Gatherv(local, bytes, MPI_BYTE, all, counts, starts, MPI_BYTE, 0, MPI_COMM_WORLD);
-  free(local);
-  free(xyz);
-  free(counts);
   return all;
 }
 
@@ -111,7 +102,7 @@ static void check_touched(const sp_mesh *mesh, const sp_numbering *numbering) {
   const int order = numbering->order, nq = order + 1, ni = order - 1;
   const sp_lid *start = numbering->class_start;
   const size_t np = (size_t)(nq * nq * nq), elements = (size_t)mesh->hexes->count;
-  char *seen = get((size_t)numbering->local, 1);
+  char *seen = test_array((size_t)numbering->local, 1);
   sp_lid touched[SP_DOF_CLASSES], copies = 0, wrong = 0;
   memcpy(touched, start, sizeof touched);
   CHECK(start[0] == 0 && start[SP_DOF_CLASSES] == numbering->owned, "classes are [%d, %d)",
@@ -137,13 +128,12 @@ static void check_touched(const sp_mesh *mesh, const sp_numbering *numbering) {
   }
   CHECK(wrong == 0, "%d DOFs of another class or range", wrong);
   CHECK(copies == numbering->local - numbering->owned, "%d copies touched", copies);
-  free(seen);
 }
 
 /* The ranks that have each DOF, as bits of a word: owners, copies, and the lists of shared DOFs. */
 static void check_shared(const sp_numbering *numbering) {
   const size_t global = (size_t)numbering->global;
-  unsigned char *holders = get(global, 1), *owners = get(global, 1);
+  unsigned char *holders = test_array(global, 1), *owners = test_array(global, 1);
   for (sp_lid dof = 0; dof < numbering->local; dof++) {
     const sp_gid number = sp_numbering_global(numbering, dof);
     CHECK(number >= 0 && number < numbering->global, "DOF %lld", (long long)number);
@@ -157,7 +147,7 @@ static void check_shared(const sp_numbering *numbering) {
   MPI_Allreduce(MPI_IN_PLACE, owners, (int)global, MPI_UNSIGNED_CHAR, MPI_SUM, MPI_COMM_WORLD);
   for (size_t i = 0; i < global; i++) CHECK(owners[i] == 1, "DOF %zu has %d owners", i, owners[i]);
 
-  sp_lid *expected = get((size_t)world_size, sizeof *expected);
+  sp_lid *expected = test_array((size_t)world_size, sizeof *expected);
   for (sp_lid dof = 0; dof < numbering->local; dof++) {
     const unsigned mask = holders[sp_numbering_global(numbering, dof)];
     for (int r = 0; r < world_size; r++) expected[r] += r != world_rank && mask >> r & 1;
@@ -173,7 +163,8 @@ static void check_shared(const sp_numbering *numbering) {
     if (b == numbering->neighbours) break;
     const sp_lid begin = numbering->shared_start[b], count = numbering->shared_start[b + 1] - begin;
     CHECK(count == expected[r], "%d DOFs shared with rank %d, expected %d", count, r, expected[r]);
-    sp_gid *mine = get((size_t)count, sizeof *mine), *theirs = get(global, sizeof *theirs);
+    sp_gid *mine = test_array((size_t)count, sizeof *mine),
+           *theirs = test_array(global, sizeof *theirs);
     for (sp_lid n = 0; n < count; n++)
       mine[n] = sp_numbering_global(numbering, numbering->shared[begin + n]);
     MPI_Status status;
@@ -185,23 +176,18 @@ static void check_shared(const sp_numbering *numbering) {
     int differ = 0;
     for (sp_lid n = 0; n < count && n < received; n++) differ += mine[n] != theirs[n];
     CHECK(differ == 0, "%d of %d DOFs differ from rank %d's list", differ, count, r);
-    free(mine);
-    free(theirs);
     b++;
   }
   CHECK(b == numbering->neighbours, "%d neighbours, expected %d", numbering->neighbours, b);
-  free(expected);
-  free(holders);
-  free(owners);
 }
 
 /* The nodes of a face have the points that the geometry gives for the face. */
 static void check_face_nodes(const sp_mesh *mesh, int order) {
   const sp_rule *gll = &sp_reference_get(order)->gll;
   const int nq = gll->n;
-  double *xyz = get(3 * (size_t)(nq * nq * nq), sizeof *xyz);
-  double *face_xyz = get(6 * (size_t)(nq * nq), sizeof *face_xyz);
-  int *on_face = get((size_t)(nq * nq), sizeof *on_face);
+  double *xyz = test_array(3 * (size_t)(nq * nq * nq), sizeof *xyz);
+  double *face_xyz = test_array(6 * (size_t)(nq * nq), sizeof *face_xyz);
+  int *on_face = test_array((size_t)(nq * nq), sizeof *on_face);
   sp_hexes_coordinates(mesh->hexes, 0, nq, gll->nodes, xyz);
   for (int f = 0; f < SP_FACES; f++) {
     sp_face_nodes(order, f, on_face);
@@ -210,12 +196,10 @@ static void check_face_nodes(const sp_mesh *mesh, int order) {
       for (int d = 0; d < 3; d++)
         CHECK_CLOSE(xyz[d * nq * nq * nq + on_face[q]], face_xyz[d * nq * nq + q], 40 * EPSILON);
   }
-  free(xyz);
-  free(face_xyz);
-  free(on_face);
 }
 
 static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
+  const size_t mark = test_mark();
   sp_numbering *numbering;
   CHECK_OK(sp_numbering_create(mesh, order, &numbering));
   if (!numbering) return;
@@ -227,12 +211,12 @@ static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
   size_t count;
   node *all = gather_nodes(mesh, numbering, &count);
   if (world_rank == 0) check_points(all, count, global);
-  free(all);
   check_touched(mesh, numbering);
   check_shared(numbering);
   check_face_nodes(mesh, order);
   sp_numbering_destroy(&numbering);
   CHECK(!numbering, "not destroyed");
+  test_release(mark);
 }
 
 /* A box with random local axes; map_order > 1 curves its elements by a smooth map. */
@@ -246,7 +230,7 @@ static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
     sp_hexes *curved;
     if (sp_hexes_create(hexes->count, map_order, SP_FACES, SP_FACES, &curved)) abort();
     const int g = map_order, points = (g + 1) * (g + 1) * (g + 1);
-    double nodes[SP_MAX_RULE], *xyz = get(3 * (size_t)points, sizeof *xyz);
+    double nodes[SP_MAX_RULE], *xyz = test_array(3 * (size_t)points, sizeof *xyz);
     for (int i = 0; i <= g; i++) nodes[i] = -1 + 2.0 * i / g;
     for (sp_lid e = 0; e < hexes->count; e++) {
       sp_hexes_coordinates(hexes, e, g + 1, nodes, xyz);
@@ -265,7 +249,6 @@ static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
     }
     sp_hexes_destroy(&hexes);
     hexes = curved;
-    free(xyz);
   }
   if (hexes && seed) rotate_elements(hexes, seed);
   CHECK_OK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
@@ -294,6 +277,7 @@ static double measure(const sp_mesh *mesh, sp_gid faces[SP_FACES]) {
 }
 
 static void check_refinement(const int n[3], int map_order, unsigned seed) {
+  const size_t mark = test_mark();
   sp_mesh *mesh = make_mesh(n, map_order, seed);
   sp_gid faces[SP_FACES], fine_faces[SP_FACES];
   const double volume = measure(mesh, faces);
@@ -324,6 +308,7 @@ static void check_refinement(const int n[3], int map_order, unsigned seed) {
     if (level == 1) check_numbering(mesh, fine, 3);
   }
   sp_mesh_destroy(&mesh);
+  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -35,15 +35,15 @@ static void compute_expected(const deformed_box *box, sp_operator_kind kind, con
   const sp_numbering *numbering = box->numbering;
   const size_t np = element_nodes(box), local = (size_t)numbering->local;
   const size_t whole = (size_t)box->whole_numbering->local;
-  want->local = test_allocate(local, sizeof(double));
-  want->local_scale = test_allocate(local, sizeof(double));
-  want->whole = test_allocate(whole, sizeof(double));
-  want->whole_scale = test_allocate(whole, sizeof(double));
+  want->local = test_array(local, sizeof(double));
+  want->local_scale = test_array(local, sizeof(double));
+  want->whole = test_array(whole, sizeof(double));
+  want->whole_scale = test_array(whole, sizeof(double));
   const size_t unassembled = (size_t)box->mesh->hexes->count * np;
-  want->elements = test_allocate(unassembled, sizeof(double));
-  want->elements_scale = test_allocate(unassembled, sizeof(double));
+  want->elements = test_array(unassembled, sizeof(double));
+  want->elements_scale = test_array(unassembled, sizeof(double));
   want->energy = want->energy_scale = 0;
-  double *work = test_allocate(np, sizeof *work);
+  double *work = test_array(np, sizeof *work);
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
     const sp_lid *nodes = &numbering->nodes[(size_t)e * np];
     double *y = &want->elements[(size_t)e * np], *scale = &want->elements_scale[(size_t)e * np];
@@ -60,16 +60,6 @@ static void compute_expected(const deformed_box *box, sp_operator_kind kind, con
   }
   sum_whole(box->mesh->comm, box, want->whole);
   sum_whole(box->mesh->comm, box, want->whole_scale);
-  free(work);
-}
-
-static void free_expected(expected *want) {
-  free(want->local);
-  free(want->local_scale);
-  free(want->whole);
-  free(want->whole_scale);
-  free(want->elements);
-  free(want->elements_scale);
 }
 
 /* Largest |a - b| / scale; infinite for a NaN. */
@@ -95,7 +85,7 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
   double *work = NULL;
   CHECK_OK(sp_host_allocate(SP_HOST_WORK, sizeof *work, "test", &work));
   const sp_lid n = setup->space->numbering->local;
-  double *y = test_allocate((size_t)n, sizeof *y);
+  double *y = test_array((size_t)n, sizeof *y);
   for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* old contents must not matter */
   sp_vector host_x = bench_upload_as(&host, setup->precision, (size_t)n, x);
   sp_vector host_y = bench_upload_as(&host, setup->precision, (size_t)n, y);
@@ -117,7 +107,6 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
   CHECK_CLOSE(sweep.energy, want->energy, want->tolerance * want->energy_scale);
   sp_vector_destroy(&host_x);
   sp_vector_destroy(&host_y);
-  free(y);
   sp_host_free(work);
 }
 
@@ -145,7 +134,7 @@ static void check_against_one_rank(const bench *b, const deformed_box *box,
                                    const sp_operator_setup *setup, const double *y,
                                    const expected *want) {
   const sp_lid n = box->whole_numbering->local;
-  double *x = test_allocate(2 * (size_t)n, sizeof *x), *serial = x + n;
+  double *x = test_array(2 * (size_t)n, sizeof *x), *serial = x + n;
   for (sp_lid i = 0; i < n; i++) x[i] = random_value(1, i);
   bench alone;
   bench_open_alone(b, &alone);
@@ -164,7 +153,6 @@ static void check_against_one_rank(const bench *b, const deformed_box *box,
   sp_operator_destroy(&op);
   sp_space_destroy(&space);
   bench_close_alone(&alone);
-  free(x);
 }
 
 /* Where a backend has an element's node in an E-vector: [element][Np], but on the host, where
@@ -187,7 +175,7 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
   const size_t np = element_nodes(box), count = (size_t)mesh->hexes->count * np;
   const size_t size = backend->e_vector_size(op->local);
   CHECK(backend == &sp_backend_host ? size >= count : size == count, "size of an E-vector");
-  double *vector = test_allocate(size, sizeof *vector), *y = test_allocate(count, sizeof *y);
+  double *vector = test_array(size, sizeof *vector), *y = test_array(count, sizeof *y);
   for (size_t i = 0; i < count; i++)
     vector[entry(b, mesh, op->precision, np, (sp_lid)(i / np), i % np)] =
         ldexp(x[box->numbering->nodes[i]], (int)(i / np % 7));
@@ -205,15 +193,13 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
         want->tolerance);
   sp_vector_destroy(&from);
   sp_vector_destroy(&to);
-  free(vector);
-  free(y);
 }
 
 /* The passes of CG have kernels of their own: x + A x, and x.A x on the way, where y = A x. */
 static void check_passes(const bench *b, const deformed_box *box, sp_operator *op, const double *x,
                          const double *y, const double *scale, double tolerance) {
   const size_t n = (size_t)op->dofs;
-  double *sum = test_allocate(3 * n, sizeof *sum), *want = sum + n, *bounds = want + n;
+  double *sum = test_array(3 * n, sizeof *sum), *want = sum + n, *bounds = want + n;
   for (size_t i = 0; i < n; i++) { /* both have the tolerance as error, and the sum is rounded */
     want[i] = x[i] + y[i];
     bounds[i] = 2 * tolerance * scale[i] + 2 * DBL_EPSILON * (fabs(x[i]) + fabs(y[i]));
@@ -224,7 +210,6 @@ static void check_passes(const bench *b, const deformed_box *box, sp_operator *o
         sp_operator_name(op->kind), box->numbering->order, error);
   for (size_t i = 0; i < n; i++) want[i] = fabs(x[i]);
   CHECK_CLOSE(x_ax, dot(box, x, y), 2 * tolerance * dot(box, want, scale));
-  free(sum);
 }
 
 /* CG is in double precision: an operator in single refuses its passes, on all ranks. */
@@ -244,7 +229,7 @@ static void check_constraints(const bench *b, const deformed_box *box, sp_operat
                               const bool *mask, const double *x, const double *scale,
                               double tolerance) {
   const size_t n = (size_t)op->dofs;
-  double *masked = test_allocate(3 * n, sizeof *masked), *y = masked + n, *free_y = y + n;
+  double *masked = test_array(3 * n, sizeof *masked), *y = masked + n, *free_y = y + n;
   for (size_t i = 0; i < n; i++) masked[i] = mask[i] ? 0 : x[i];
   bench_apply(b, op, true, x, y);
   bench_apply(b, op, false, masked, free_y);
@@ -260,15 +245,15 @@ static void check_constraints(const bench *b, const deformed_box *box, sp_operat
     check_passes(b, box, op, masked, y, scale, tolerance);
   else
     check_refused_passes(op);
-  free(masked);
 }
 
 static void check_operator(const bench *b, const deformed_box *box, sp_operator_setup *setup,
                            const bool *mask, const double *x, const expected *want,
                            double *result) {
+  const size_t mark = test_mark();
   const sp_numbering *numbering = box->numbering;
   const size_t n = (size_t)numbering->local;
-  double *here = test_allocate(4 * n, sizeof *here), *scale = here + n, *y = scale + n,
+  double *here = test_array(4 * n, sizeof *here), *scale = here + n, *y = scale + n,
          *masked_y = y + n;
   for (size_t i = 0; i < n; i++) {
     here[i] = want->whole[box->whole_dof[i]];
@@ -298,7 +283,7 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   check_constraints(b, box, op, mask, x, scale, want->tolerance);
   sp_operator_destroy(&op);
   memcpy(result, y, n * sizeof *y);
-  free(here);
+  test_release(mark);
 }
 
 /* All results times a power of two, to the bit. */
@@ -319,8 +304,8 @@ static void scale_expected(const deformed_box *box, double factor, expected *wan
 static void check_scaled(const bench *b, const deformed_box *box, sp_operator_setup setup,
                          const bool *mask, const double *x, expected *want) {
   const size_t elements = (size_t)box->whole->hexes->count;
-  double *kappa = test_allocate(2 * elements, sizeof *kappa), *lambda = kappa + elements;
-  double *y = test_allocate((size_t)box->numbering->local, sizeof *y);
+  double *kappa = test_array(2 * elements, sizeof *kappa), *lambda = kappa + elements;
+  double *y = test_array((size_t)box->numbering->local, sizeof *y);
   for (size_t e = 0; e < elements; e++) {
     kappa[e] = 4;
     lambda[e] = 4 * LAMBDA;
@@ -332,15 +317,13 @@ static void check_scaled(const bench *b, const deformed_box *box, sp_operator_se
   scale_expected(box, 4, want);
   check_operator(b, box, &setup, mask, x, want, y);
   scale_expected(box, 0.25, want);
-  free(kappa);
-  free(y);
 }
 
 /* Stored geometry and, where elements are trilinear, trilinear geometry too. */
 static void check_geometries(const bench *b, const deformed_box *box, sp_operator_setup setup,
                              bool straight, const bool *mask, const double *x, expected *want) {
   const size_t n = (size_t)box->numbering->local;
-  double *stored = test_allocate(2 * n, sizeof *stored), *trilinear = stored + n;
+  double *stored = test_array(2 * n, sizeof *stored), *trilinear = stored + n;
   setup.geometry = SP_GEOMETRY_STORED;
   check_operator(b, box, &setup, mask, x, want, stored);
   if (straight) {
@@ -354,17 +337,17 @@ static void check_geometries(const bench *b, const deformed_box *box, sp_operato
     CHECK(difference <= want->tolerance, "stored and trilinear differ by %.3g", difference);
     if (sp_operator_rows[setup.kind].has_stiffness) check_scaled(b, box, setup, mask, x, want);
   }
-  free(stored);
 }
 
 static void check_box(const bench *b, const int elements[3], int map_order, int order) {
+  const size_t mark = test_mark();
   deformed_box box;
   deformed_box_create(b->comm, elements, map_order, order, &box);
   CHECK(box.conflicts == 0, "%d nodes are numbered inconsistently", box.conflicts);
   CHECK(box.numbering->global == box.whole_numbering->local, "DOFs over all ranks");
   sp_space *space = bench_space(b, box.mesh, order);
   const size_t n = (size_t)box.numbering->local;
-  double *x = test_allocate(n, sizeof *x);
+  double *x = test_array(n, sizeof *x);
   random_vector(&box, 1, x);
   for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
     expected want;
@@ -375,11 +358,10 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
       want.tolerance = reference_tolerance(order, bench_epsilon(setup.precision));
       check_geometries(b, &box, setup, map_order == 1, box.mask, x, &want);
     }
-    free_expected(&want);
   }
-  free(x);
   sp_space_destroy(&space);
   deformed_box_destroy(&box);
+  test_release(mark);
 }
 
 /* Of elements of a map order, with coefficients or not, which may be constant by element. */

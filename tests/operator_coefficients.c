@@ -29,8 +29,8 @@ static parts make_parts(const deformed_box *box) {
   int rank;
   MPI_Comm_rank(box->mesh->comm, &rank);
   const sp_lid n = box->numbering->local;
-  parts d = {.dofs = test_allocate((size_t)n, sizeof(sp_lid)),
-             .values = test_allocate((size_t)n, sizeof(double))};
+  parts d = {.dofs = test_array((size_t)n, sizeof(sp_lid)),
+             .values = test_array((size_t)n, sizeof(double))};
   for (sp_lid i = n - 1; i >= 0; i--) {
     if (random_value(13 + rank, box->whole_dof[i]) < 0) continue;
     d.dofs[d.count] = i;
@@ -49,7 +49,7 @@ static int points_of(sp_operator_kind kind, int order) {
 static fields make_fields(const deformed_box *box, sp_operator_kind kind, content c) {
   const int points = c == POINTS ? points_of(kind, box->numbering->order) : 1;
   const size_t count = (size_t)box->mesh->hexes->count * (size_t)points;
-  fields f = {test_allocate(count, sizeof(double)), test_allocate(count, sizeof(double))};
+  fields f = {test_array(count, sizeof(double)), test_array(count, sizeof(double))};
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++)
     for (int p = 0; p < points; p++) {
       const sp_lid element = box->whole_element[e];
@@ -67,7 +67,7 @@ static fields make_fields(const deformed_box *box, sp_operator_kind kind, conten
  * the smallest eigenvalue is at least kappa. [elements][6][points]. */
 static double *make_tensors(const deformed_box *box, const double *kappa, size_t points) {
   const size_t count = (size_t)box->mesh->hexes->count;
-  double *tensors = test_allocate(6 * count * points, sizeof *tensors);
+  double *tensors = test_array(6 * count * points, sizeof *tensors);
   for (size_t e = 0; e < count; e++)
     for (size_t p = 0; p < points; p++) {
       const double scale = kappa[e * points + p];
@@ -89,8 +89,9 @@ static void coefficients_at_points(const sp_operator_setup *setup, sp_lid e, int
   for (int p = 0; p < points; p++) {
     const ptrdiff_t i = setup->by_element ? 0 : p;
     for (int c = 0; c < components; c++)
-      kappa[c * points + p] =
-          setup->kappa ? setup->kappa[((ptrdiff_t)e * components + c) * each + i] : 1;
+      kappa[c * points + p] = setup->kappa
+                                  ? setup->kappa[((ptrdiff_t)e * components + c) * each + i]
+                                  : setup->kind != SP_MASS;
     lambda[p] =
         setup->lambda * (setup->lambda_values ? setup->lambda_values[(ptrdiff_t)e * each + i] : 1);
   }
@@ -102,9 +103,9 @@ static void apply_reference(const deformed_box *box, const sp_operator_setup *se
   const size_t np = element_nodes(box), n = (size_t)box->numbering->local;
   const size_t whole = (size_t)box->whole_numbering->local;
   const int order = box->numbering->order, points = points_of(setup->kind, order);
-  double *sums = test_allocate(2 * whole, sizeof *sums), *sum_scale = sums + whole;
-  double *work = test_allocate(3 * np, sizeof *work), *ye = work + np, *se = ye + np;
-  double *kappa = test_allocate(7 * (size_t)points, sizeof *kappa), *lambda = kappa + 6 * points;
+  double *sums = test_array(2 * whole, sizeof *sums), *sum_scale = sums + whole;
+  double *work = test_array(3 * np, sizeof *work), *ye = work + np, *se = ye + np;
+  double *kappa = test_array(7 * (size_t)points, sizeof *kappa), *lambda = kappa + 6 * points;
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
     const sp_lid *nodes = &box->numbering->nodes[(size_t)e * np];
     for (size_t p = 0; p < np; p++) work[p] = x[nodes[p]];
@@ -128,9 +129,6 @@ static void apply_reference(const deformed_box *box, const sp_operator_setup *se
     y[i] = sums[box->whole_dof[i]];
     scale[i] = tolerance * sum_scale[box->whole_dof[i]];
   }
-  free(sums);
-  free(work);
-  free(kappa);
 }
 
 static void check_equal(const deformed_box *box, const bool *zero, const double *y,
@@ -146,7 +144,7 @@ static void check_equal(const deformed_box *box, const bool *zero, const double 
 static void check_passes(const bench *b, const deformed_box *box, sp_operator *op, const bool *mask,
                          const double *want, const double *scale, const double *x) {
   const size_t n = (size_t)op->dofs;
-  double *sum = test_allocate(4 * n, sizeof *sum), *masked = sum + n;
+  double *sum = test_array(4 * n, sizeof *sum), *masked = sum + n;
   double *expected = masked + n, *bounds = expected + n;
   for (size_t i = 0; i < n; i++) {
     masked[i] = mask[i] ? 0 : x[i];
@@ -159,14 +157,14 @@ static void check_passes(const bench *b, const deformed_box *box, sp_operator *o
   for (sp_lid i = 0; i < box->numbering->owned; i++) bound += scale[i];
   MPI_Allreduce(MPI_IN_PLACE, &bound, 1, MPI_DOUBLE, MPI_SUM, b->comm);
   CHECK_CLOSE(p_ap, dot(box, masked, want), bound);
-  free(sum);
 }
 
 /* In both precisions, against one evaluation of the reference. */
 static void check_operator(const bench *b, const deformed_box *box, sp_operator_setup setup,
                            const bool *mask) {
+  const size_t mark = test_mark();
   const size_t n = (size_t)box->numbering->local;
-  double *x = test_allocate(7 * n, sizeof *x), *y = x + n, *masked = y + n;
+  double *x = test_array(7 * n, sizeof *x), *y = x + n, *masked = y + n;
   double *want[2] = {masked + n, masked + 2 * n}, *scale[2] = {masked + 3 * n, masked + 4 * n};
   random_vector(box, 1, x);
   for (size_t i = 0; i < n; i++) masked[i] = mask[i] ? 0 : x[i];
@@ -187,13 +185,14 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
     if (setup.precision == SP_DOUBLE) check_passes(b, box, op, mask, want[1], scale[1], x);
     sp_operator_destroy(&op);
   }
-  free(x);
+  test_release(mark);
 }
 
 /* Unit vectors one after another give the diagonal, which is zero where DOFs are constrained. */
 static void check_diagonal(const deformed_box *box, sp_operator_setup setup, bool constrained) {
+  const size_t mark = test_mark();
   const size_t n = (size_t)box->numbering->local;
-  double *inverse = test_allocate(4 * n, sizeof *inverse), *x = inverse + n, *y = x + n,
+  double *inverse = test_array(4 * n, sizeof *inverse), *x = inverse + n, *y = x + n,
          *scale = y + n;
   if (constrained) setup.constrained = box->mask;
   CHECK_OK(sp_operator_inverse_diagonal(&setup, inverse));
@@ -207,7 +206,7 @@ static void check_diagonal(const deformed_box *box, sp_operator_setup setup, boo
       else if (x[i] > 0)
         CHECK_CLOSE(1 / inverse[i], y[i], scale[i]);
   }
-  free(inverse);
+  test_release(mark);
 }
 
 static void check_either(const bench *b, const deformed_box *box, const sp_operator_setup *setup,
@@ -224,6 +223,7 @@ static void check_either(const bench *b, const deformed_box *box, const sp_opera
  * too. */
 static void check_box(const bench *b, const int elements[3], int map_order, int order,
                       bool diagonal) {
+  const size_t mark = test_mark();
   deformed_box box;
   deformed_box_create(b->comm, elements, map_order, order, &box);
   const parts d = make_parts(&box);
@@ -236,7 +236,7 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
         sp_operator_setup setup = {.space = space,
                                    .kind = kind,
                                    .geometry = SP_GEOMETRY_STORED,
-                                   .lambda = which & 2 ? 1 : 1.75,
+                                   .lambda = which & 2 || kind == SP_MASS ? 1 : 1.75,
                                    .kappa = which & 1 ? f.kappa : NULL,
                                    .lambda_values = which & 2 ? f.lambda : NULL,
                                    .by_element = which & 3 && c != POINTS,
@@ -252,19 +252,16 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
         setup.kappa = tensors;
         setup.is_tensor = true;
         check_either(b, &box, &setup, diagonal);
-        free(tensors);
       }
-      free(f.kappa);
-      free(f.lambda);
     }
-  free(d.dofs);
-  free(d.values);
   sp_space_destroy(&space);
   deformed_box_destroy(&box);
+  test_release(mark);
 }
 
 /* kappa and lambda that jump between elements, with recomputed factors. */
 static void check_jumps(const bench *b, const int elements[3], int order) {
+  const size_t mark = test_mark();
   deformed_box box;
   deformed_box_create(b->comm, elements, 1, order, &box);
   sp_space *space = bench_space(b, box.mesh, order);
@@ -278,11 +275,10 @@ static void check_jumps(const bench *b, const int elements[3], int order) {
                                      .lambda_values = f.lambda,
                                      .by_element = true};
     check_operator(b, &box, setup, box.mask);
-    free(f.kappa);
-    free(f.lambda);
   }
   sp_space_destroy(&space);
   deformed_box_destroy(&box);
+  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -24,8 +24,8 @@ static double total(MPI_Comm comm, double value) {
 static double error_bounds(const deformed_box *box, sp_operator_kind kind, double *bounds) {
   const sp_numbering *numbering = box->numbering;
   const size_t np = element_nodes(box);
-  double *zero = test_allocate(3 * np, sizeof *zero), *y = zero + np, *scale = y + np;
-  double *whole = test_allocate((size_t)box->whole_numbering->local, sizeof *whole), sum = 0;
+  double *zero = test_array(3 * np, sizeof *zero), *y = zero + np, *scale = y + np;
+  double *whole = test_array((size_t)box->whole_numbering->local, sizeof *whole), sum = 0;
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
     reference_apply(kind, numbering->order, LAMBDA, box->mesh->hexes, e, zero, y, scale);
     for (size_t p = 0; p < np; p++)
@@ -35,8 +35,6 @@ static double error_bounds(const deformed_box *box, sp_operator_kind kind, doubl
   const double tolerance = reference_tolerance(numbering->order, DBL_EPSILON);
   for (sp_lid i = 0; i < box->whole_numbering->local; i++) sum += tolerance * whole[i];
   for (sp_lid i = 0; i < numbering->local; i++) bounds[i] = tolerance * whole[box->whole_dof[i]];
-  free(zero);
-  free(whole);
   return sum;
 }
 
@@ -71,7 +69,7 @@ static void linear_function(const deformed_box *box, double *values) {
 static void check_algebra(const bench *b, const deformed_box *box, sp_operator_setup setup) {
   const size_t n = (size_t)box->numbering->local;
   const bool stiffness = setup.kind != SP_MASS;
-  double *x = test_allocate(6 * n, sizeof *x), *y = x + n, *ax = y + n, *ay = ax + n, *one = ay + n,
+  double *x = test_array(6 * n, sizeof *x), *y = x + n, *ax = y + n, *ay = ax + n, *one = ay + n,
          *bounds = one + n;
   random_vector(box, 2, x);
   random_vector(box, 3, y);
@@ -115,7 +113,6 @@ static void check_algebra(const bench *b, const deformed_box *box, sp_operator_s
     if (exact) CHECK_CLOSE(dot(box, x, ax), slopes * size, 9 * bound);
     sp_operator_destroy(&op);
   }
-  free(x);
 }
 
 /* State of an iteration in host memory. */
@@ -127,7 +124,7 @@ typedef struct state {
 
 static state make_state(const deformed_box *box, const bool *mask) {
   const size_t n = (size_t)box->numbering->local;
-  state s = {.x = test_allocate(5 * n, sizeof(double))};
+  state s = {.x = test_array(5 * n, sizeof(double))};
   s.r = s.x + n;
   s.p = s.r + n;
   s.ap = s.p + n;
@@ -145,10 +142,9 @@ static const double BETA = 0.375, ALPHA = 0.0625;
 
 /* A vector full of garbage, for the new direction. */
 static sp_vector rubbish_vector(const bench *b, size_t n) {
-  double *rubbish = test_allocate(n, sizeof *rubbish);
+  double *rubbish = test_array(n, sizeof *rubbish);
   for (size_t i = 0; i < n; i++) rubbish[i] = NAN;
   const sp_vector vector = bench_upload(b, n, rubbish);
-  free(rubbish);
   return vector;
 }
 
@@ -231,18 +227,17 @@ static void run_plain(const bench *b, const deformed_box *box, sp_operator *op,
   precondition(n, with, inverse_diagonal, s);
   s->rr = dot(box, s->r, s->r);
   s->rz = dot(box, s->r, with == APART ? s->r : s->z); /* the part of z that pass 2 computes */
-  double *next_p = test_allocate(n, sizeof *next_p), *product = test_allocate(n, sizeof *product);
+  double *next_p = test_array(n, sizeof *next_p), *product = test_array(n, sizeof *product);
   for (size_t i = 0; i < n; i++) next_p[i] = s->z[i] + BETA * s->p[i];
   bench_apply(b, op, true, next_p, product);
   s->next_p_ap = dot(box, next_p, product);
-  free(next_p);
-  free(product);
 }
 
 static void check_steps(const bench *b, const deformed_box *box, sp_operator *op, const bool *mask,
                         preconditioning with, const double *inverse_diagonal) {
+  const size_t mark = test_mark();
   const size_t n = (size_t)op->dofs;
-  double *bounds = test_allocate(n, sizeof *bounds);
+  double *bounds = test_array(n, sizeof *bounds);
   const double bound = error_bounds(box, op->kind, bounds);
   state fused = make_state(box, mask), again = make_state(box, mask), plain = make_state(box, mask);
   check_failure(b, op, &fused);
@@ -282,10 +277,7 @@ static void check_steps(const bench *b, const deformed_box *box, sp_operator *op
   CHECK_CLOSE(fused.rz, plain.rz, sums * (1 + plain.rz));
   if (with != DIAGONAL) CHECK(fused.rz == fused.rr, "without a diagonal r.D^-1 r is r.r");
   if (with == APART) CHECK(memcmp(fused.z, plain.z, n * sizeof(double)) == 0, "z has changed");
-  free(bounds);
-  free(fused.x);
-  free(again.x);
-  free(plain.x);
+  test_release(mark);
 }
 
 /* The vectors of a step; ZERO is scratch. */
@@ -300,7 +292,7 @@ static void check_step(const bench *b, const deformed_box *box, const sp_operato
   double *got[STEP_VECTORS];
   size_t wrong = 0;
   for (int v = D; v <= R; v++) {
-    got[v] = test_allocate(n, sizeof(double));
+    got[v] = test_array(n, sizeof(double));
     bench_download(&on[v], got[v]);
     CHECK(count_different_bits(b->comm, box, got[v]) == 0, "vector %d differs among holders", v);
   }
@@ -315,7 +307,6 @@ static void check_step(const bench *b, const deformed_box *box, const sp_operato
         (int)op->precision, wrong, n, what);
   for (int v = D; v <= R; v++) {
     memcpy(values[v], got[v], n * sizeof(double));
-    free(got[v]);
   }
 }
 
@@ -324,13 +315,14 @@ static void check_step(const bench *b, const deformed_box *box, const sp_operato
  * clean after each. */
 static void check_application_steps(const bench *b, const deformed_box *box,
                                     const sp_operator_setup *setup) {
+  const size_t mark = test_mark();
   static const char *const steps[] = {
       [X] = "a step", [D] = "a step with A d", [SOLUTION] = "a step with A x"};
   sp_operator *op = bench_operator(setup);
   const size_t n = (size_t)op->dofs;
-  double *values[STEP_VECTORS], *ax = test_allocate(n, sizeof *ax);
+  double *values[STEP_VECTORS], *ax = test_array(n, sizeof *ax);
   sp_vector on[STEP_VECTORS];
-  for (int v = 0; v < STEP_VECTORS; v++) values[v] = test_allocate(n, sizeof(double));
+  for (int v = 0; v < STEP_VECTORS; v++) values[v] = test_array(n, sizeof(double));
   for (int v = 0; v < ZERO; v++) random_vector(box, 20 + v, values[v]);
   for (int v = 0; v < ZERO; v++)
     for (size_t i = 0; i < n; i++) values[v][i] = (float)values[v][i]; /* exact in both */
@@ -355,17 +347,16 @@ static void check_application_steps(const bench *b, const deformed_box *box,
   }
   for (int v = 0; v < STEP_VECTORS; v++) {
     sp_vector_destroy(&on[v]);
-    free(values[v]);
   }
-  free(ax);
   sp_operator_destroy(&op);
+  test_release(mark);
 }
 
 /* In both precisions, without and with a diagonal of the setup on every third DOF of faces. */
 static void check_applications(const bench *b, const deformed_box *box, sp_operator_setup setup) {
   const size_t n = (size_t)box->numbering->local;
-  sp_lid *dofs = test_allocate(n, sizeof *dofs), count = 0;
-  double *values = test_allocate(n, sizeof *values);
+  sp_lid *dofs = test_array(n, sizeof *dofs), count = 0;
+  double *values = test_array(n, sizeof *values);
   for (size_t i = (size_t)box->numbering->class_start[SP_FACE_DOFS]; i < n; i += 3) {
     values[count] = 0.5 + 0.25 * random_value(9, box->whole_dof[i]);
     dofs[count++] = (sp_lid)i;
@@ -379,15 +370,14 @@ static void check_applications(const bench *b, const deformed_box *box, sp_opera
       setup.diagonal_count = with_diagonal ? count : 0;
       check_application_steps(b, box, &setup);
     }
-  free(dofs);
-  free(values);
 }
 
 static void check_box(const bench *b, const int elements[3], int order) {
+  const size_t mark = test_mark();
   deformed_box box;
   deformed_box_create(b->comm, elements, 1, order, &box);
   const size_t n = (size_t)box.numbering->local;
-  double *inverse_diagonal = test_allocate(n, sizeof *inverse_diagonal);
+  double *inverse_diagonal = test_array(n, sizeof *inverse_diagonal);
   for (size_t i = 0; i < n; i++)
     inverse_diagonal[i] = box.mask[i] ? 0 : 1 + 0.5 * random_value(8, box.whole_dof[i]);
   sp_space *space = bench_space(b, box.mesh, order);
@@ -404,9 +394,9 @@ static void check_box(const bench *b, const int elements[3], int order) {
       sp_operator_destroy(&op);
       check_applications(b, &box, setup);
     }
-  free(inverse_diagonal);
   sp_space_destroy(&space);
   deformed_box_destroy(&box);
+  test_release(mark);
 }
 
 int main(int argc, char **argv) {

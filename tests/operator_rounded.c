@@ -212,10 +212,10 @@ static void apply_reference(const deformed_box *box, const sp_operator_setup *se
   const sp_rule *rule = sp_operator_rule(setup->kind, box->numbering->order);
   const size_t np = element_nodes(box), points = sp_rule_points(rule);
   const size_t whole = (size_t)box->whole_numbering->local;
-  double *sums = test_allocate(2 * whole, sizeof *sums);
-  double *work = test_allocate(3 * np, sizeof *work), *one = work + np, *ye = one + np;
-  double *factors = test_allocate(SP_FACTORS * points, sizeof *factors);
-  uint32_t *words = test_allocate(sp_operator_rounded_words(points), sizeof *words);
+  double *sums = test_array(2 * whole, sizeof *sums);
+  double *work = test_array(3 * np, sizeof *work), *one = work + np, *ye = one + np;
+  double *factors = test_array(SP_FACTORS * points, sizeof *factors);
+  uint32_t *words = test_array(sp_operator_rounded_words(points), sizeof *words);
   for (size_t p = 0; p < np; p++) one[p] = 1;
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
     const sp_lid *nodes = &box->numbering->nodes[(size_t)e * np];
@@ -235,10 +235,6 @@ static void apply_reference(const deformed_box *box, const sp_operator_setup *se
     y[i] = sums[box->whole_dof[i]];
     scale[i] = sums[whole + (size_t)box->whole_dof[i]];
   }
-  free(sums);
-  free(work);
-  free(factors);
-  free(words);
 }
 
 static void check_backend(const bench *b, const deformed_box *box, const sp_operator_setup *setup,
@@ -250,7 +246,7 @@ static void check_backend(const bench *b, const deformed_box *box, const sp_oper
           "%s", sp_error_message());
     return;
   }
-  double *y = test_allocate((size_t)box->numbering->local, sizeof *y), worst = 0;
+  double *y = test_array((size_t)box->numbering->local, sizeof *y), worst = 0;
   op = bench_operator(setup);
   bench_apply(b, op, false, x, y);
   for (sp_lid i = 0; i < box->numbering->local; i++)
@@ -260,22 +256,22 @@ static void check_backend(const bench *b, const deformed_box *box, const sp_oper
         box->numbering->order, worst, tolerance);
   CHECK(count_different_bits(b->comm, box, y) == 0, "holders of a DOF differ");
   sp_operator_destroy(&op);
-  free(y);
 }
 
 /* With kappa at the points. */
 static void check_box(const bench *b, const int elements[3], int map_order, int order) {
+  const size_t mark = test_mark();
   deformed_box box;
   deformed_box_create(b->comm, elements, map_order, order, &box);
   sp_space *space = bench_space(b, box.mesh, order);
   const size_t n = (size_t)box.numbering->local;
-  double *x = test_allocate(3 * n, sizeof *x), *want = x + n, *scale = want + n;
+  double *x = test_array(3 * n, sizeof *x), *want = x + n, *scale = want + n;
   random_vector(&box, 1, x);
   for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
     if (!sp_operator_rows[kind].has_stiffness) continue;
     const size_t points = sp_rule_points(sp_operator_rule(kind, order));
     const size_t count = (size_t)box.mesh->hexes->count * points;
-    double *kappa = test_allocate(count, sizeof *kappa);
+    double *kappa = test_array(count, sizeof *kappa);
     for (size_t i = 0; i < count; i++)
       kappa[i] = 1.5 + random_value(11, box.whole_element[i / points] * (sp_gid)points +
                                             (sp_gid)(i % points));
@@ -288,11 +284,10 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
                                      .kappa = kappa};
     apply_reference(&box, &setup, x, want, scale);
     check_backend(b, &box, &setup, x, want, scale);
-    free(kappa);
   }
-  free(x);
   sp_space_destroy(&space);
   deformed_box_destroy(&box);
+  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -33,7 +33,7 @@ static void fill_factors(const deformed_box *box, sp_operator_kind kind, const s
                          double *factors) {
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
   const sp_hexes *hexes = box->mesh->hexes;
-  double *all = test_allocate(points * SP_FACTORS, sizeof *all);
+  double *all = test_array(points * SP_FACTORS, sizeof *all);
   for (sp_lid e = 0; e < hexes->count; e++) {
     CHECK_OK(sp_geometry_factors(hexes, e, rule, all));
     if (kind == SP_MASS)
@@ -41,7 +41,6 @@ static void fill_factors(const deformed_box *box, sp_operator_kind kind, const s
     else
       memcpy(&factors[(size_t)e * points * SP_FACTORS], all, points * SP_FACTORS * sizeof *all);
   }
-  free(all);
 }
 
 static void data_create(const bench *b, const deformed_box *box, sp_operator_kind kind, data *d) {
@@ -51,9 +50,9 @@ static void data_create(const bench *b, const deformed_box *box, sp_operator_kin
   const size_t count = (size_t)hexes->count * points * (kind == SP_MASS ? 1 : SP_FACTORS);
   *d = (data){.order = box->numbering->order, .elements = hexes->count};
   d->size = (size_t)hexes->count * np;
-  d->y = test_allocate(d->size, sizeof(double));
-  d->scale = test_allocate(d->size, sizeof(double));
-  double *q = test_allocate(d->size, sizeof *q), *factors = test_allocate(count, sizeof *factors);
+  d->y = test_array(d->size, sizeof(double));
+  d->scale = test_array(d->size, sizeof(double));
+  double *q = test_array(d->size, sizeof *q), *factors = test_array(count, sizeof *factors);
   for (size_t i = 0; i < d->size; i++) q[i] = random_value(3, (sp_gid)i);
   fill_factors(box, kind, rule, factors);
   for (sp_lid e = 0; e < hexes->count; e++) {
@@ -62,15 +61,11 @@ static void data_create(const bench *b, const deformed_box *box, sp_operator_kin
   }
   d->q = bench_upload(b, d->size, q);
   d->factors = bench_upload(b, count, factors);
-  free(q);
-  free(factors);
 }
 
 static void data_destroy(data *d) {
   sp_vector_destroy(&d->q);
   sp_vector_destroy(&d->factors);
-  free(d->y);
-  free(d->scale);
 }
 
 /* One launch; output and workspace hold NaN before: result[size], and behind it the nodes of one
@@ -78,7 +73,7 @@ static void data_destroy(data *d) {
 static void run(const bench *b, const sp_paper_kernel *kernel, const data *d, size_t np,
                 double *result) {
   const size_t work_size = kernel->workspace(d->order, d->elements) / sizeof(double);
-  double *poison = test_allocate(d->size + np + work_size, sizeof *poison);
+  double *poison = test_array(d->size + np + work_size, sizeof *poison);
   for (size_t i = 0; i < d->size + np + work_size; i++) poison[i] = NAN;
   sp_vector aq = bench_upload(b, d->size + np, poison), workspace = {0};
   if (work_size > 0) workspace = bench_upload(b, work_size, poison);
@@ -92,7 +87,6 @@ static void run(const bench *b, const sp_paper_kernel *kernel, const data *d, si
   bench_download(&aq, result);
   sp_vector_destroy(&aq);
   sp_vector_destroy(&workspace);
-  free(poison);
 }
 
 static void check_resources(const sp_paper_kernel *kernel, int order) {
@@ -107,7 +101,7 @@ static void check_resources(const sp_paper_kernel *kernel, int order) {
 
 static void check_kernel(const bench *b, const sp_paper_kernel *kernel, const data *d) {
   const size_t np = d->size / (size_t)d->elements, total = d->size + np;
-  double *result = test_allocate(2 * total, sizeof *result), *again = result + total;
+  double *result = test_array(2 * total, sizeof *result), *again = result + total;
   run(b, kernel, d, np, result);
   run(b, kernel, d, np, again);
   double error = 0;
@@ -126,7 +120,6 @@ static void check_kernel(const bench *b, const sp_paper_kernel *kernel, const da
   CHECK(written == 0, "%s %dD kernel %d, N = %d: %d values written behind the last element",
         PROBLEM_NAMES[kernel->problem], kernel->threads, kernel->number, d->order, written);
   check_resources(kernel, d->order);
-  free(result);
 }
 
 /* Whether an order up to `highest` was built: the first ladder has them all. */
@@ -163,6 +156,7 @@ static void check_table(const sp_paper_kernel *kernels, int count) {
 }
 
 static void check_order(const bench *b, const sp_paper_kernel *kernels, int count, int order) {
+  const size_t mark = test_mark();
   const int elements[3] = {3, 3, 3}; /* 27: the last block is only partly filled */
   deformed_box box;
   deformed_box_create(MPI_COMM_WORLD, elements, 2, order, &box);
@@ -176,6 +170,7 @@ static void check_order(const bench *b, const sp_paper_kernel *kernels, int coun
     data_destroy(&d);
   }
   deformed_box_destroy(&box);
+  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -63,8 +63,8 @@ static double polynomial(bool curved, const double p[3]) {
 
 static sp_config *read_probes(int count, const double (*points)[3]) {
   enum { LENGTH = 128 };
-  char(*texts)[LENGTH] = test_allocate((size_t)count + 1, sizeof *texts);
-  const char **overrides = test_allocate((size_t)count + 1, sizeof *overrides);
+  char(*texts)[LENGTH] = test_array((size_t)count + 1, sizeof *texts);
+  const char **overrides = test_array((size_t)count + 1, sizeof *overrides);
   snprintf(texts[0], LENGTH, "problem.forcing=1");
   for (int p = 0; p < count; p++)
     snprintf(texts[p + 1], LENGTH, "probe.p%d=%.17g %.17g %.17g", p, points[p][0], points[p][1],
@@ -72,17 +72,16 @@ static sp_config *read_probes(int count, const double (*points)[3]) {
   for (int p = 0; p <= count; p++) overrides[p] = texts[p];
   sp_config *config;
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, NULL, count + 1, overrides, &config));
-  free(texts);
-  free(overrides);
   return config;
 }
 
 /* Points of all elements, whichever rank holds them, get the polynomial's value on all ranks, to a
  * few hundred roundings from Lagrange interpolation and the inverse map. */
 static void check_values(const sp_platform *platform, const deformed_box *box, bool curved) {
+  const size_t mark = test_mark();
   const sp_hexes *whole = box->whole->hexes;
   const int count = whole->count * PLACES;
-  double(*points)[3] = test_allocate((size_t)count, sizeof *points);
+  double(*points)[3] = test_array((size_t)count, sizeof *points);
   for (int p = 0; p < count; p++) map_point(whole, p / PLACES, places[p % PLACES], points[p]);
   sp_config *config = read_probes(count, (const double(*)[3])points);
 
@@ -90,8 +89,8 @@ static void check_values(const sp_platform *platform, const deformed_box *box, b
   CHECK_OK(sp_space_create(platform, box->mesh, ORDER, &space));
   if (!space) return;
   const size_t nodes = element_nodes(box);
-  double *x = test_allocate((size_t)box->numbering->local, sizeof *x);
-  double *xyz = test_allocate(3 * nodes, sizeof *xyz);
+  double *x = test_array((size_t)box->numbering->local, sizeof *x);
+  double *xyz = test_array(3 * nodes, sizeof *xyz);
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
     sp_hexes_coordinates(box->mesh->hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
     for (size_t n = 0; n < nodes; n++)
@@ -115,9 +114,7 @@ static void check_values(const sp_platform *platform, const deformed_box *box, b
   sp_probes_destroy(&probes);
   sp_space_destroy(&space);
   sp_config_destroy(&config);
-  free(points);
-  free(x);
-  free(xyz);
+  test_release(mark);
 }
 
 /* Samples of a line that begins inside and ends outside: values and fluxes of a linear u, which
@@ -210,7 +207,7 @@ static void check_edge(void) {
 static void check_far(const deformed_box *box) {
   sp_hexes *hexes = box->whole->hexes;
   const size_t numbers = 3 * sp_hexes_lattice_size(hexes) * (size_t)hexes->count;
-  double *near = test_allocate(numbers, sizeof *near);
+  double *near = test_array(numbers, sizeof *near);
   memcpy(near, hexes->lattice, numbers * sizeof *near);
   for (double offset = 1e4; offset < 2e9; offset *= 10)
     for (sp_lid e = 0; e < hexes->count; e++)
@@ -228,7 +225,6 @@ static void check_far(const deformed_box *box) {
           CHECK_CLOSE(reference[d], places[p][d], 1e-10 + 100 * DBL_EPSILON * offset);
       }
   memcpy(hexes->lattice, near, numbers * sizeof *near);
-  free(near);
 }
 
 int main(int argc, char **argv) {

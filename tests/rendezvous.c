@@ -11,12 +11,6 @@
 
 static int rank, size;
 
-static void *allocate(size_t count, size_t bytes) {
-  void *memory = calloc(count + 1, bytes);
-  if (!memory) abort();
-  return memory;
-}
-
 /* Names spread over all 64 bits, some with an equal part. */
 static sp_row_name name_of(int64_t row) {
   return (sp_row_name){{(int64_t)sp_hash((uint64_t)row / 3), row % 3 - 1}};
@@ -40,9 +34,10 @@ static bool is_mine(int64_t row) {
  * none) is on rank 0 a second time; with `missing` the last rank requests a name that no rank has.
  */
 static sp_status look_up(int64_t count, int64_t twice, bool missing) {
-  sp_row *rows = allocate((size_t)count + 1, sizeof *rows);
-  sp_row_name *wanted = allocate((size_t)count + 1, sizeof *wanted);
-  double(*values)[SP_ROW_VALUES] = allocate((size_t)count + 1, sizeof *values);
+  const size_t mark = test_mark();
+  sp_row *rows = test_array((size_t)count + 1, sizeof *rows);
+  sp_row_name *wanted = test_array((size_t)count + 1, sizeof *wanted);
+  double(*values)[SP_ROW_VALUES] = test_array((size_t)count + 1, sizeof *values);
   int64_t have = 0, want = 0;
   for (int64_t row = 0; row < count; row++)
     for (int copy = 0; copy < is_mine(row) + (rank == 0 && row == twice); copy++) {
@@ -59,18 +54,17 @@ static sp_status look_up(int64_t count, int64_t twice, bool missing) {
       CHECK(memcmp(&values[w][v], &expected, sizeof expected) == 0, "value %d of row %lld", v,
             (long long)row);
     }
-  free(rows);
-  free(wanted);
-  free(values);
+  test_release(mark);
   return status;
 }
 
 /* Every rank names the rows that are multiples of rank + 1, twice: a name has one number
  * everywhere, and the numbers are 0 to count - 1. */
 static void number_names(int64_t count) {
-  sp_row_name *names = allocate(2 * (size_t)count, sizeof *names);
-  int64_t *numbers = allocate(2 * (size_t)count, sizeof *numbers), n = 0;
-  int64_t *of_row = allocate(2 * (size_t)count, sizeof *of_row), *owners = of_row + count;
+  const size_t mark = test_mark();
+  sp_row_name *names = test_array(2 * (size_t)count, sizeof *names);
+  int64_t *numbers = test_array(2 * (size_t)count, sizeof *numbers), n = 0;
+  int64_t *of_row = test_array(2 * (size_t)count, sizeof *of_row), *owners = of_row + count;
   for (int twice = 0; twice < 2; twice++)
     for (int64_t row = 0; row < count; row += rank + 1) names[n++] = name_of(row);
   CHECK_OK(sp_rendezvous_number(MPI_COMM_WORLD, n, names, numbers));
@@ -84,9 +78,7 @@ static void number_names(int64_t count) {
     CHECK(in && owners[of_row[row]]++ == 0, "row %lld has the number %lld", (long long)row,
           (long long)of_row[row]);
   }
-  free(names);
-  free(numbers);
-  free(of_row);
+  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -33,7 +33,7 @@ static double *read_dataset(hid_t file, const char *name, hid_t type, size_t *co
   const hssize_t points = H5Sget_simple_extent_npoints(space);
   CHECK(points > 0, "%s is empty", name);
   *count = points > 0 ? (size_t)points : 0;
-  double *values = calloc(*count + 1, sizeof *values);
+  double *values = test_array(*count + 1, sizeof *values);
   if (!values) abort();
   CHECK(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "cannot read %s", name);
   H5Sclose(space);
@@ -67,10 +67,10 @@ static void read_field(outcome *out) {
   CHECK(points_count == 3 * u_count && ids == elements * NODES, "%zu coordinates, %zu u, %zu ids",
         points_count, u_count, ids);
   if (points_count != 3 * u_count || ids != elements * NODES) abort();
-  double *all = malloc(ids * 4 * sizeof *all); /* of each element: points, then u */
-  cell *cells = malloc(elements * sizeof *cells);
-  out->points = malloc(3 * ids * sizeof(double));
-  out->u = malloc(ids * sizeof(double));
+  double *all = test_array(ids * 4, sizeof *all); /* of each element: points, then u */
+  cell *cells = test_array(elements, sizeof *cells);
+  out->points = test_array(3 * ids, sizeof(double));
+  out->u = test_array(ids, sizeof(double));
   if (!all || !cells || !out->points || !out->u) abort();
   size_t e = 0, first = 0;
   for (size_t piece = 0; piece < pieces; piece++) {
@@ -90,13 +90,6 @@ static void read_field(outcome *out) {
     memcpy(&out->points[e * NODES * 3], cells[e].points, NODES * 3 * sizeof(double));
     memcpy(&out->u[e * NODES], cells[e].u, NODES * sizeof(double));
   }
-  free(cells);
-  free(all);
-  free(points);
-  free(u);
-  free(connectivity);
-  free(piece_points);
-  free(piece_cells);
 }
 
 static void read_log(int ranks, outcome *out) {
@@ -153,12 +146,6 @@ static void run_on(int ranks, int threads, const char *const *own, outcome *out)
   read_field(out);
   unlink(LOG);
   unlink(FIELD);
-}
-
-static void outcome_destroy(outcome *out) {
-  free(out->residuals);
-  free(out->points);
-  free(out->u);
 }
 
 /* On rank 0: compare two runs, on different numbers of ranks or, with `same`, on the same number.
@@ -229,11 +216,7 @@ int main(int argc, char **argv) {
         compare(&parallel, &threaded, 1e-9, is_multigrid, device_is_cuda(argc, argv));
         compare(&threaded, &repeated, 1e-9, is_multigrid, true);
       }
-      outcome_destroy(&parallel);
-      outcome_destroy(&threaded);
-      outcome_destroy(&repeated);
     }
-    outcome_destroy(&serial);
   }
   return check_end();
 }

@@ -41,8 +41,8 @@ static void compute(const bench *b, const sp_operator_setup *setup, const sp_spa
   sp_operator *op = bench_operator(setup);
   sp_transfer *transfer = NULL;
   sp_schwarz *schwarz = NULL;
-  double *inverse = test_allocate(n, sizeof *inverse);
-  sp_separable *boxes = test_allocate(elements, sizeof *boxes);
+  double *inverse = test_array(n, sizeof *inverse);
+  sp_separable *boxes = test_array(elements, sizeof *boxes);
   CHECK_OK(sp_transfer_create(op, coarse, setup->constrained, NULL, &transfer));
   CHECK_OK(sp_operator_inverse_diagonal(setup, inverse));
   CHECK_OK(sp_separable_fill(setup, boxes));
@@ -63,7 +63,7 @@ static void compute(const bench *b, const sp_operator_setup *setup, const sp_spa
 
   /* Both passes of CG, whose energy x.A x is a sum over threads. */
   if (precision == SP_DOUBLE) {
-    double *sum = test_allocate(n, sizeof *sum);
+    double *sum = test_array(n, sizeof *sum);
     double energy = bench_passes(b, op, x, sum), expected = 0, scale = 0;
     for (sp_lid i = 0; i < setup->space->numbering->owned; i++) {
       const double term = setup->constrained[i] ? 0 : x[i] * r->values[0][i];
@@ -75,23 +75,21 @@ static void compute(const bench *b, const sp_operator_setup *setup, const sp_spa
     /* Sums of n terms in both, of which those over elements are larger by some N^2. */
     const double order = setup->space->numbering->order;
     CHECK_CLOSE(energy, expected, 8 * (double)n * order * order * DBL_EPSILON * scale);
-    free(sum);
   }
   sp_schwarz_destroy(&schwarz);
   sp_transfer_destroy(&transfer);
   sp_operator_destroy(&op);
-  free(boxes);
-  free(inverse);
 }
 
 static void check_order(const bench *b, int order, sp_precision precision) {
+  const size_t mark = test_mark();
   enum { DIAGONAL = 40 };
   static const int elements[] = {6, 5, 4};
   deformed_box box;
   deformed_box_create(MPI_COMM_WORLD, elements, 2, order, &box);
   sp_space *space = bench_space(b, box.mesh, order), *coarse = bench_space(b, box.mesh, order - 1);
   const size_t n = sp_space_dofs(space), nc = sp_space_dofs(coarse);
-  double *x = test_allocate(n, sizeof *x), diagonal[DIAGONAL];
+  double *x = test_array(n, sizeof *x), diagonal[DIAGONAL];
   sp_lid dofs[DIAGONAL];
   random_vector(&box, 1, x);
   for (int i = 0; i < DIAGONAL; i++) {
@@ -109,8 +107,8 @@ static void check_order(const bench *b, int order, sp_precision precision) {
                                    .diagonal_values = diagonal};
   results r = {.count = {n, n, nc, n}};
   for (int i = 0; i < RESULTS; i++) {
-    r.values[i] = test_allocate(r.count[i], sizeof(double));
-    r.first[i] = test_allocate(r.count[i], sizeof(double));
+    r.values[i] = test_array(r.count[i], sizeof(double));
+    r.first[i] = test_array(r.count[i], sizeof(double));
   }
   for (int t = 0; t < TEAM_COUNT; t++) {
     const int size = sp_team_set(TEAMS[t]);
@@ -120,13 +118,11 @@ static void check_order(const bench *b, int order, sp_precision precision) {
   }
   sp_team_set(1);
   for (int i = 0; i < RESULTS; i++) {
-    free(r.values[i]);
-    free(r.first[i]);
   }
-  free(x);
   sp_space_destroy(&space);
   sp_space_destroy(&coarse);
   deformed_box_destroy(&box);
+  test_release(mark);
 }
 
 /* Members have all numbers, and a wait separates what is before it from what is after it. */

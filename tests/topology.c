@@ -23,7 +23,7 @@ typedef struct everything {
 
 static everything gather(const sp_hexes *hexes) {
   everything all = {0};
-  int *counts = malloc(2 * (size_t)world_size * sizeof *counts), *starts = counts + world_size;
+  int *counts = test_array(2 * (size_t)world_size, sizeof *counts), *starts = counts + world_size;
   if (!counts) abort();
   const int mine = hexes->count * SP_CORNERS;
   MPI_Allgather(&mine, 1, MPI_INT, counts, 1, MPI_INT, MPI_COMM_WORLD);
@@ -33,14 +33,13 @@ static everything gather(const sp_hexes *hexes) {
     total += counts[r];
   }
   all.count = total / SP_CORNERS;
-  all.vertices = malloc((size_t)all.count * sizeof *all.vertices);
-  all.ranks = malloc((size_t)all.count * sizeof *all.ranks);
+  all.vertices = test_array((size_t)all.count, sizeof *all.vertices);
+  all.ranks = test_array((size_t)all.count, sizeof *all.ranks);
   if (!all.vertices || !all.ranks) abort();
   MPI_Allgatherv(hexes->vertices, mine, SP_MPI_GID, all.vertices, counts, starts, SP_MPI_GID,
                  MPI_COMM_WORLD);
   for (int r = 0; r < world_size; r++)
     for (int e = 0; e < counts[r] / SP_CORNERS; e++) all.ranks[starts[r] / SP_CORNERS + e] = r;
-  free(counts);
   return all;
 }
 
@@ -161,7 +160,7 @@ static void check_mesh_threads(const int n[3], unsigned seed,
 
 /* Numbers of touching elements, and sharers, compared with all elements of all ranks. */
 static void check_sharers(const sp_topology *topology, const everything *all) {
-  int *holds = malloc((size_t)world_size * sizeof *holds);
+  int *holds = test_array((size_t)world_size, sizeof *holds);
   if (!holds) abort();
   for (sp_lid i = 0; i < topology->entities; i++) {
     memset(holds, 0, (size_t)world_size * sizeof *holds);
@@ -187,7 +186,6 @@ static void check_sharers(const sp_topology *topology, const everything *all) {
       CHECK(sp_topology_is_exterior(topology, i) == (elements == 1), "face of %d elements",
             elements);
   }
-  free(holds);
 }
 
 /* Entities by dimension, each counted by the lowest rank that has it, and exterior faces. */
@@ -277,12 +275,11 @@ static sp_hexes *make_scattered(const int n[3], unsigned seed) {
   int *parts = NULL;
   if (world_rank == 0) {
     CHECK_OK(sp_box_hexes(MPI_COMM_SELF, &box, &hexes));
-    parts = malloc((size_t)hexes->count * sizeof *parts);
+    parts = test_array((size_t)hexes->count, sizeof *parts);
     if (!parts) abort();
     for (sp_lid e = 0; e < hexes->count; e++) parts[e] = (e * e + e / 3) % world_size;
   }
   CHECK_OK(sp_partition_distribute(MPI_COMM_WORLD, &hexes, parts));
-  free(parts);
   if (!hexes) MPI_Abort(MPI_COMM_WORLD, 1);
   for (sp_lid e = 0; e < hexes->count; e++) {
     const sp_lid number = (sp_lid)hexes->tags[e] - 1;
@@ -298,6 +295,7 @@ static sp_hexes *make_scattered(const int n[3], unsigned seed) {
 }
 
 static void check_mesh(sp_hexes *hexes, const int n[3]) {
+  const size_t mark = test_mark();
   everything all = gather(hexes);
   sp_topology *topology;
   CHECK_OK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &topology));
@@ -320,8 +318,7 @@ static void check_mesh(sp_hexes *hexes, const int n[3]) {
     check_surfaces(mesh, n);
   }
   sp_mesh_destroy(&mesh);
-  free(all.vertices);
-  free(all.ranks);
+  test_release(mark);
 }
 
 /* The same element three times, on up to three ranks; all ranks get the error. */

@@ -46,7 +46,7 @@ static size_t bytes_of(const subject *s) {
 
 /* Random numbers of different sizes, and `behind` behind the end: on the host. */
 static void *make(const subject *s, int seed, double behind) {
-  void *numbers = test_allocate(s->n + BEHIND, sp_precision_bytes(s->precision));
+  void *numbers = test_array(s->n + BEHIND, sp_precision_bytes(s->precision));
   for (size_t i = 0; i < s->n + BEHIND; i++)
     set(s, numbers, i,
         i < s->n ? ldexp(random_value(seed, (sp_gid)i), (int)(i * 5 % 17) - 8) : behind);
@@ -120,7 +120,7 @@ static const char *name_of(const subject *s) {
 static void check_storage(const subject *s) {
   const bench *b = s->bench;
   const size_t total = s->n + BEHIND, size = sp_precision_bytes(s->precision);
-  unsigned char *bits = test_allocate(3 * total, size), *got = bits + total * size,
+  unsigned char *bits = test_array(3 * total, size), *got = bits + total * size,
                 *want = got + total * size;
   void *vector = NULL, *other = NULL;
   for (size_t i = 0; i < total * size; i++) bits[i] = (unsigned char)(i * 131 % 251);
@@ -154,7 +154,6 @@ static void check_storage(const subject *s) {
     CHECK(!vector && !other, "destroyed");
   }
   b->backend->vector_destroy(b->device, &vector); /* NULL */
-  free(bits);
 }
 
 static void check_behind(const subject *s, const char *what, const void *numbers, double behind) {
@@ -200,13 +199,9 @@ static void check_axpby(const subject *s) {
     CHECK(memcmp(got, again, bytes_of(s)) == 0, "%s: two runs of %g x + %g y differ", name_of(s), a,
           b);
     check_behind(s, "a x + b y", got, 7);
-    free(y);
   }
   take(s, device_x, got);
   CHECK(memcmp(got, x, bytes_of(s)) == 0, "%s: x of a x + b y has changed", name_of(s));
-  free(x);
-  free(got);
-  free(again);
 }
 
 static void check_multiply(const subject *s) {
@@ -227,10 +222,6 @@ static void check_multiply(const subject *s) {
   CHECK(memcmp(got, x, bytes_of(s)) == 0, "%s: x of a product has changed", name_of(s));
   take(s, device_y, got);
   CHECK(memcmp(got, y, bytes_of(s)) == 0, "%s: y of a product has changed", name_of(s));
-  free(x);
-  free(y);
-  free(z);
-  free(got);
 }
 
 /* z = x y with vectors that are the same: the factors, or a factor and the product. */
@@ -253,10 +244,6 @@ static void check_same_product(const subject *s) {
           calls[c].name);
     destroy(s, vectors[!calls[c].z]);
   }
-  free(host[0]);
-  free(host[1]);
-  free(want);
-  free(got);
 }
 
 /* The residual of a correction: t alone; or t - q, in a vector of its own or in t. */
@@ -320,8 +307,6 @@ static void check_correction(const subject *s, scale_kind scales, residual_kind 
     CHECK(memcmp(got_t, t, bytes_of(s)) == 0, "%s: t of a correction has changed", name_of(s));
   if (kind != APART)
     CHECK(memcmp(got_r, r, bytes_of(s)) == 0, "%s: r of a correction has changed", name_of(s));
-  void *const all[] = {scale, t, q, d, x, r, got_d, got_x, got_r, got_t};
-  for (size_t v = 0; v < sizeof all / sizeof *all; v++) free(all[v]);
 }
 
 /* r = t - q alone. */
@@ -340,8 +325,6 @@ static void check_residual(const subject *s, bool in_place) {
   check_behind(s, "a residual", got, 5);
   destroy(s, on_q);
   destroy(s, in_place ? on_r : on_t);
-  void *const all[] = {t, q, got};
-  for (size_t v = 0; v < sizeof all / sizeof *all; v++) free(all[v]);
 }
 
 static void check_correct(const subject *s) {
@@ -398,20 +381,20 @@ static void check_dot(const subject *s) {
     destroy(s, device_x);
     destroy(s, device_y);
   }
-  free(x);
-  free(y);
 }
 
 static void check_operations(const bench *b, const sp_host_vectors *host) {
   for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++)
     for (size_t n = 0; n <= LONG; n = n < 40 ? n + 1 : n == 40 ? LONG : n + 1) {
       const subject s = {.bench = b, .host = host, .precision = precision, .n = n};
+      const size_t mark = test_mark();
       check_axpby(&s);
       check_multiply(&s);
       check_same_product(&s);
       check_correct(&s);
       check_dot(&s);
       if (!host) check_storage(&s);
+      test_release(mark);
     }
 }
 
@@ -430,8 +413,6 @@ static void check_large_copies(const bench *b) {
   CHECK(memcmp(values, back, COUNT * sizeof *values) == 0, "large copies");
   for (int i = 0; i < BEHIND; i++) CHECK(back[COUNT + i] == -2, "behind the end");
   b->backend->vector_destroy(b->device, &vector);
-  free(values);
-  free(back);
 }
 
 int main(int argc, char **argv) {
