@@ -77,8 +77,11 @@ static void rounding(const sp_hexes *hexes, sp_lid element, const double point[3
   }
 }
 
-bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double point[3],
-                          double reference[3]) {
+/* Find r = (r, s, t) with x(r) = point by Newton's method. True if the element contains the point:
+ * |r_d| <= 1 + 1e-8 + the rounding of the coordinates. The margin keeps points on faces that
+ * rounding moves outside; reference[d] is clamped to [-1, 1]. */
+static bool find_in_element(const sp_hexes *hexes, sp_lid element, const double point[3],
+                            double reference[3]) {
   static const double OUTSIDE = 1 + 1e-8;
   /* Start at the centre, then in the middle of each octant: strongly curved elements need that. */
   for (int start = -1; start < SP_CORNERS; start++) {
@@ -144,7 +147,7 @@ void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3],
     for (int i = (int)ceil(range[0] * (n - 1)); i <= range[1] * (n - 1); i++) {
       if (elements[i] >= 0) continue;
       sp_locate_sample(a, b, n, i, point);
-      if (sp_locate_in_element(hexes, e, point, references[i])) elements[i] = e;
+      if (find_in_element(hexes, e, point, references[i])) elements[i] = e;
     }
   }
 }

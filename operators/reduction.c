@@ -14,12 +14,6 @@ struct sp_reduction {
   double seconds;         /* in sums and gathers */
 };
 
-static int largest_power(int size) {
-  int power = 1;
-  while (power <= size / 2) power *= 2;
-  return power;
-}
-
 sp_status sp_reduction_create(MPI_Comm comm, sp_reduction **out) {
   *out = NULL;
   sp_reduction *reduction;
@@ -27,7 +21,7 @@ sp_status sp_reduction_create(MPI_Comm comm, sp_reduction **out) {
   MPI_Comm_dup(comm, &reduction->comm);
   MPI_Comm_rank(comm, &reduction->rank);
   MPI_Comm_size(comm, &reduction->size);
-  reduction->power = largest_power(reduction->size);
+  for (reduction->power = 1; reduction->power <= reduction->size / 2;) reduction->power *= 2;
   *out = reduction;
   return SP_OK;
 }
@@ -92,13 +86,6 @@ int sp_reduction_requested(const sp_reduction *reduction) {
 
 double sp_reduction_seconds(const sp_reduction *reduction) {
   return reduction->seconds;
-}
-
-void sp_reduction_add_in_order(int size, double *values) {
-  const int power = largest_power(size);
-  for (int i = power; i < size; i++) values[i - power] += values[i];
-  for (int bit = 1; bit < power; bit *= 2)
-    for (int i = 0; i < power; i += 2 * bit) values[i] += values[i + bit];
 }
 
 void sp_reduction_gather(sp_reduction *reduction, int count, const double *mine, double *all) {

@@ -42,8 +42,4 @@ double sp_reduction_seconds(const sp_reduction *reduction);
  */
 void sp_reduction_gather(sp_reduction *reduction, int count, const double *mine, double *all);
 
-/* Put `size` values, one per rank, into the order of the tree and add them: values[0] gets the bits
- * that sp_reduction_sum gives. Local. */
-void sp_reduction_add_in_order(int size, double *values);
-
 #endif

@@ -141,26 +141,20 @@ static void test_estimates(void) {
 /* Legendre coefficients in y of an element [-1, 1]: alpha P_5 + 0.02 P_4 + 0.3 P_3 + 0.5 P_2 + 100.
  */
 static double indicate(double alpha, bool *coarse) {
-  char formula[TEXT], log[TEXT], field[TEXT], indicator[80];
-  snprintf(indicator, sizeof indicator, "%s.hdf", path);
-  snprintf(log, TEXT, "output.log=%s", path);
-  snprintf(field, TEXT, "output.field=%s", indicator);
+  char formula[TEXT];
+  const char *indicator = test_text("%s.hdf", path);
+  const char *log = test_text("output.log=%s", path);
+  const char *field = test_text("output.field=%s", indicator);
   snprintf(formula, TEXT,
            "problem.solution=%g*(63*y^5-70*y^3+15*y)/8+0.02*(35*y^4-30*y^2+3)/8+0.3*(5*y^3-3*y)/2"
            "+0.5*(3*y^2-1)/2+100",
            alpha);
-  const char *const overrides[] = {formula,
-                                   log,
-                                   field,
-                                   "mesh.elements=4 1 1",
-                                   "mesh.lower=0 -1 0",
-                                   "mesh.upper=4 1 1",
-                                   "region.core.upper=1 1 1",
-                                   "discretization.order=5",
-                                   "discretization.operator=bp3.0",
-                                   "solver.tolerance=1e-14",
-                                   "output.accuracy=yes",
-                                   NULL};
+  const char *const overrides[] = {
+      formula, log, field,
+      "mesh.elements=4 1 1; mesh.lower=0 -1 0; mesh.upper=4 1 1; "
+      "region.core.upper=1 1 1; discretization.order=5; "
+      "discretization.operator=bp3.0; solver.tolerance=1e-14; output.accuracy=yes",
+      NULL};
   sp_results results;
   double values[4] = {NAN, NAN, NAN, NAN};
   CHECK_OK(run_case(MPI_COMM_WORLD, overrides, NULL, &results));

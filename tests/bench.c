@@ -362,10 +362,9 @@ static void check_plan(void) {
 
 static void check_file(void) {
   enum { ROWS = 1500 };
-  char path[64];
   int pid = (int)getpid();
   MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "bench_%d.h5", pid);
+  const char *path = test_text("bench_%d.h5", pid);
   const sp_bench_provenance here = {
       .device = "a device", .exchange = "auto", .options = "--order 3"};
   sp_bench_row row = {.what = "copy",

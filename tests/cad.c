@@ -97,10 +97,8 @@ static void check_boxes(const char *name) {
   sp_mesh_destroy(&mesh);
   memcpy(path, "mesh.file=", 11);
   path_in_folder(name, path + 10);
-  const char *const common[] = {
-      path,         "mesh.size=0.7",          "problem.solution=x-2*y+3*z",
-      RATES_SOLVER, "discretization.order=1", "discretization.operator=bp3.0",
-      NULL};
+  const char *const common[] = {path, "mesh.size=0.7; problem.solution=x-2*y+3*z", RATES_SOLVER,
+                                "discretization.order=1; discretization.operator=bp3.0", NULL};
   const sp_error_norms norms = rates_solve(common, NULL);
   CHECK(norms.max < 1e-8, "a linear solution is off by %.3g", norms.max); /* tests/rates.h */
 }

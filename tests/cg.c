@@ -112,8 +112,7 @@ static void check_callback(system_t *s) {
     options.max_iterations = f == 3 ? last / 2 : 300;
     reset(s);
     const sp_status status = solve(s, NULL, &options, &result);
-    char expected[64];
-    snprintf(expected, sizeof expected, "rank %d has no disk left", size - 1);
+    const char *expected = test_text("rank %d has no disk left", size - 1);
     /* Without Jacobi it takes more iterations than `last`, so all four cases occur. */
     CHECK(status == SP_ERR_SYSTEM && strcmp(sp_error_message(), expected) == 0,
           "failing at %d: status %d, '%s'", failing[f], (int)status, sp_error_message());
@@ -338,8 +337,7 @@ static void check_faults(system_t *s) {
                {FAILURE, SP_ERR_SYSTEM, "cannot precondition"}};
   const sp_cg_options options = {
       .criterion = SP_CG_RESIDUAL, .tolerance = 1e-10, .max_iterations = 300};
-  char failed[64], iteration[64];
-  snprintf(failed, sizeof failed, "rank %d cannot precondition", size - 1);
+  const char *failed = test_text("rank %d cannot precondition", size - 1);
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
     for (int at = 0; at <= 3; at += 3) {
       sp_cg_result result;
@@ -348,7 +346,7 @@ static void check_faults(system_t *s) {
       applied *a = applied_reset(s, cases[c].fault, at);
       const sp_status status = solve(s, s->by[APPLIED], &options, &result);
       const char *message = sp_error_message();
-      snprintf(iteration, sizeof iteration, "in iteration %d:", at);
+      const char *iteration = test_text("in iteration %d:", at);
       CHECK(status == cases[c].status && strstr(message, cases[c].words),
             "case %zu at %d: status %d, '%s'", c, at, (int)status, message);
       if (cases[c].fault == FAILURE)

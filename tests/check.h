@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <mpi.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,19 @@ static inline size_t test_mark(void) {
 /* Free the arrays made since test_mark returned `mark`. */
 static inline void test_release(size_t mark) {
   while (test_array_count > mark) free(test_arrays[--test_array_count]);
+}
+
+/* A text by printf's format, an array as above. */
+__attribute__((format(printf, 1, 2))) static inline const char *test_text(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  char *text = (char *)test_array((size_t)length, 1);
+  va_start(arguments, format);
+  vsnprintf(text, (size_t)length + 1, format, arguments);
+  va_end(arguments);
+  return text;
 }
 
 /* Sum the counts over all ranks, print them on rank 0, and end MPI; 0 if all checks passed and

@@ -38,13 +38,10 @@ static const coarse_case CASES[] = {
 };
 
 static int iterations(const char *name, const char *const *own) {
-  static const char *const common[] = {"mesh.elements=8 8 8",
-                                       "discretization.order=1",
-                                       "solver.preconditioner=multigrid",
-                                       "solver.tolerance=1e-8",
-                                       "solver.max_iterations=50",
-                                       "solver.criterion=residual",
-                                       NULL};
+  static const char *const common[] = {
+      "mesh.elements=8 8 8; discretization.order=1; solver.preconditioner=multigrid; "
+      "solver.tolerance=1e-8; solver.max_iterations=50; solver.criterion=residual",
+      NULL};
   sp_results results;
   const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
   CHECK(status == SP_OK, "%s: %s", name, sp_error_message());

@@ -11,8 +11,8 @@ static const char *const KINDS[] = {"discretization.operator=bp3.5",
 
 static const char *const DIRICHLET[] = {"boundary.default=dirichlet", NULL};
 static const char *const NEUMANN[] = {"boundary.default=neumann", NULL};
-static const char *const MIXED[] = {"boundary.default=neumann", "boundary.xmin=dirichlet",
-                                    "boundary.ymax=dirichlet", NULL};
+static const char *const MIXED[] = {
+    "boundary.default=neumann; boundary.xmin=dirichlet; boundary.ymax=dirichlet", NULL};
 
 /* Entire functions of size one; kappa varies by a factor of three, so that a solver for a constant
  * one would not converge at all. */
@@ -23,18 +23,14 @@ static const char *const MIXED[] = {"boundary.default=neumann", "boundary.xmin=d
 #define AXES "problem.axes=1,2,0, -1,1,1"
 #define LAMBDA "problem.lambda=2+cos(3*x)*sin(2*y+z)"
 
-static const char *const ROBIN[] = {"boundary.default=neumann",
-                                    "boundary.xmin=dirichlet",
-                                    "boundary.ymax=robin 1+x",
-                                    TENSOR,
-                                    AXES,
-                                    NULL};
+static const char *const ROBIN[] = {
+    "boundary.default=neumann; boundary.xmin=dirichlet; boundary.ymax=robin 1+x", TENSOR, AXES,
+    NULL};
 
 static void check_smooth(const char *kind, int order, const char *lambda,
                          const char *const *boundary) {
   const char *const common[] = {
-      kind, "mesh.elements=2 2 2", "mesh.map=sine", RATES_SMOOTH, KAPPA, lambda, RATES_SOLVER,
-      NULL};
+      kind, "mesh.elements=2 2 2; mesh.map=sine", RATES_SMOOTH, KAPPA, lambda, RATES_SOLVER, NULL};
   check_rates(order, rates_coarse(order), common, boundary);
 }
 
@@ -70,9 +66,7 @@ static void check_agreement(const char *kind, size_t count, variant *variants) {
   sp_error_norms first = {0};
   for (size_t v = 0; v < count; v++) {
     const char *const common[] = {kind,
-                                  "discretization.order=3",
-                                  "mesh.elements=2 3 2",
-                                  "mesh.map=sine",
+                                  "discretization.order=3; mesh.elements=2 3 2; mesh.map=sine",
                                   RATES_SMOOTH,
                                   RATES_SOLVER,
                                   variants[v][0],
@@ -94,9 +88,10 @@ static void check_refused(void) {
   static const char *const coefficients[] = {"problem.kappa=1+x", "problem.lambda=1+x",
                                              "problem.kappa=1,2+x,3"};
   for (int c = 0; c < 3; c++) {
-    const char *const overrides[] = {"problem.solution=x",     "mesh.elements=2 2 2",
-                                     "discretization.order=2", "discretization.geometry=trilinear",
-                                     coefficients[c],          NULL};
+    const char *const overrides[] = {
+        "problem.solution=x; mesh.elements=2 2 2; discretization.order=2; "
+        "discretization.geometry=trilinear",
+        coefficients[c], NULL};
     sp_results results;
     CHECK(run_case(MPI_COMM_WORLD, overrides, NULL, &results) == SP_ERR_INPUT &&
               strstr(sp_error_message(), "constant in each material") &&

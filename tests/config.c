@@ -75,10 +75,9 @@ static void test_defaults(void) {
   sp_config_destroy(&config);
   /* --defaults has every key, with its default. */
   for (int k = 0; k < sp_key_count; k++) {
-    char line[128];
     if (!sp_keys[k].name) continue;
-    snprintf(line, sizeof line, sp_keys[k].list ? "# %s =" : "%s = %s\n", sp_keys[k].name,
-             sp_keys[k].fallback);
+    const char *line =
+        test_text(sp_keys[k].list ? "# %s =" : "%s = %s\n", sp_keys[k].name, sp_keys[k].fallback);
     CHECK(strstr(text, line), "--defaults lacks '%s'", line);
   }
   static const char *const words[] = {"GROUP =", "(an integer from 1 to 15)", "# [material NAME]",
@@ -151,9 +150,8 @@ static void test_choices(void) {
     const sp_key *key = &sp_keys[k];
     if (key->type != SP_KEY_CHOICE || strcmp(key->name, "shape") == 0) continue;
     for (int c = 0; key->choices[c]; c++) {
-      char argument[128];
       int number;
-      snprintf(argument, sizeof argument, "%s.%s=%s", key->section, key->name, key->choices[c]);
+      const char *argument = test_text("%s.%s=%s", key->section, key->name, key->choices[c]);
       sp_config *config =
           read_case("[mesh]\nmap = kershaw\n", (const char *const[]){argument, NULL});
       if (!config) continue;
@@ -233,9 +231,9 @@ static void test_values(void) {
   }
   for (int k = 0; k < LISTED; k++)
     for (const char *wrong = keys[k].wrong; wrong; wrong = strchr(wrong, '|')) {
-      char complaint[512], value[64];
+      char complaint[512];
       wrong += *wrong == '|';
-      snprintf(value, sizeof value, "%.*s", (int)strcspn(wrong, "|"), wrong);
+      const char *value = test_text("%.*s", (int)strcspn(wrong, "|"), wrong);
       snprintf(complaint, sizeof complaint,
                *value ? "expected %s, found '%s'" : "expected %s, found nothing", keys[k].expected,
                value);
@@ -320,9 +318,8 @@ static void test_multigrid(void) {
   }
   sp_config_destroy(&config);
   for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
-    char argument[64], message[256];
-    snprintf(argument, sizeof argument, "solver.orders=%s", wrong[w]);
-    snprintf(message, sizeof message, "argument '%s': %s", argument, fall);
+    const char *argument = test_text("solver.orders=%s", wrong[w]);
+    const char *message = test_text("argument '%s': %s", argument, fall);
     check_error(NULL, (const char *const[]){argument, NULL}, message);
   }
   check_error("[solver]\npreconditioner = jacobi\norders = 7 1\n", NULL,

@@ -64,9 +64,8 @@ static void test_results(void) {
                          "found 'mean over left'"},
   };
   for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
-    char text[128], message[256];
-    snprintf(text, sizeof text, "[result]\na = integral\nheat = %s\n", wrong[w].value);
-    snprintf(message, sizeof message, "case.ini:3: result.heat: %s", wrong[w].message);
+    const char *text = test_text("[result]\na = integral\nheat = %s\n", wrong[w].value);
+    const char *message = test_text("case.ini:3: result.heat: %s", wrong[w].message);
     check_error(text, NULL, message);
   }
   check_error("[result]\nheat = integral\nheat = average\n", NULL,
@@ -164,8 +163,7 @@ static void test_locale(void) {
     check_round_trip(config);
   }
   sp_config_destroy(&config);
-  char number[8];
-  snprintf(number, sizeof number, "%.1f", 0.5);
+  const char *number = test_text("%.1f", 0.5);
   CHECK_TEXT(number, "0,5"); /* the caller's locale is unchanged */
   setlocale(LC_ALL, "C");
 }

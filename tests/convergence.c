@@ -11,8 +11,8 @@ enum { MASS, BP35, BP30 };
 /* Three ways to divide the boundary; the mass problem has none. */
 static const char *const DIRICHLET[] = {"boundary.default=dirichlet", NULL};
 static const char *const NEUMANN[] = {"boundary.default=neumann", NULL};
-static const char *const MIXED[] = {"boundary.default=neumann", "boundary.xmin=dirichlet",
-                                    "boundary.ymax=dirichlet", NULL};
+static const char *const MIXED[] = {
+    "boundary.default=neumann; boundary.xmin=dirichlet; boundary.ymax=dirichlet", NULL};
 static const char *const NOTHING[] = {NULL};
 
 typedef struct trial {
@@ -22,22 +22,25 @@ typedef struct trial {
 } trial;
 
 static sp_error_norms solve(const trial *t) {
-  char kind[64], order[64], refine[64];
-  snprintf(kind, sizeof kind, "discretization.operator=%s", KINDS[t->kind]);
-  snprintf(order, sizeof order, "discretization.order=%d", t->order);
-  snprintf(refine, sizeof refine, "mesh.refine=%d", t->refine);
-  const char *const lambda = t->kind == SP_MASS ? NULL : "problem.lambda=1";
-  const char *const common[] = {kind,        order,        refine, t->elements, t->map,
-                                t->solution, RATES_SOLVER, lambda, NULL};
+  const char *const common[] = {
+      test_text("discretization.operator=%s; discretization.order=%d; mesh.refine=%d",
+                KINDS[t->kind], t->order, t->refine),
+      t->elements,
+      t->map,
+      t->solution,
+      RATES_SOLVER,
+      t->kind == SP_MASS ? NULL : "problem.lambda=1",
+      NULL};
   return rates_solve(common, t->boundary);
 }
 
 static void check_smooth(int kind, int order, const char *const *boundary) {
-  char operator[64];
-  snprintf(operator, sizeof operator, "discretization.operator=%s", KINDS[kind]);
-  const char *const lambda = kind == SP_MASS ? NULL : "problem.lambda=1";
-  const char *const common[] =
-      {operator, "mesh.elements=2 2 2", "mesh.map=sine", RATES_SMOOTH, RATES_SOLVER, lambda, NULL};
+  const char *const common[] = {test_text("discretization.operator=%s", KINDS[kind]),
+                                "mesh.elements=2 2 2; mesh.map=sine",
+                                RATES_SMOOTH,
+                                RATES_SOLVER,
+                                kind == SP_MASS ? NULL : "problem.lambda=1",
+                                NULL};
   check_rates(order, rates_coarse(order), common, boundary);
 }
 

@@ -148,8 +148,7 @@ static void check_lattice(int order) {
 /* Nested meshes of one curved domain, whose map is smooth in each element, have the same rates as
  * straight meshes: from 384 to 3072 elements, with all kinds of boundary data. */
 static void check_nested(const char *kind, int order, const char *const *own) {
-  char file[1024];
-  snprintf(file, sizeof file, "mesh.file=%s/shell.geo", test_inputs());
+  const char *file = test_text("mesh.file=%s/shell.geo", test_inputs());
   const char *const common[] = {kind, file, "problem.solution=1/sqrt(x^2+y^2+z^2)", RATES_SOLVER,
                                 NULL};
   check_rates(order, 1, common, own);
@@ -170,12 +169,14 @@ int main(int argc, char **argv) {
   const bool all = device_sweeps(argc, argv);
   for (int order = 2; order <= (all ? 9 : 4); order++) check_lattice(order);
 
-  static const char *const poisson[] = {"problem.lambda=0", "problem.forcing=0",
-                                        "boundary.inside=dirichlet", "boundary.outside=neumann",
-                                        NULL};
-  static const char *const variable[] = {"problem.kappa=3+x", "problem.lambda=1+y^2",
-                                         "boundary.inside=robin 1", "boundary.outside=neumann",
-                                         NULL};
+  static const char *const poisson[] = {
+      "problem.lambda=0; problem.forcing=0; boundary.inside=dirichlet; "
+      "boundary.outside=neumann",
+      NULL};
+  static const char *const variable[] = {
+      "problem.kappa=3+x; problem.lambda=1+y^2; boundary.inside=robin 1; "
+      "boundary.outside=neumann",
+      NULL};
   for (int order = 1; order <= 3; order += all ? 1 : 2) {
     check_nested("discretization.operator=bp3.5", order, poisson);
     check_nested("discretization.operator=bp3.0", order, variable);

@@ -22,10 +22,9 @@ typedef struct cells {
 static void count_cells(int order, cells *out) {
   static const char *const families[] = {"Tetrahedron", "Prism", "Hexahedron"};
   static const int children[] = {4, 6, 8};
-  char rule[16];
   int error;
   *out = (cells){0};
-  snprintf(rule, sizeof rule, "Gauss%d", 3 * order - 2);
+  const char *rule = test_text("Gauss%d", 3 * order - 2);
   for (int s = 0; s < SP_CELL_SHAPES; s++) {
     size_t count, nodes, n, jacobians, points;
     size_t *tags = NULL, *node_tags = NULL;
@@ -146,17 +145,16 @@ static void check_cubes(const char *path, const cells *all) {
  * the products of cofactors of J, of degree 2 g, and of a derivative, N - 1: N + 2 GL points are up
  * to 2 N + 3. */
 static void check_linear(const char *path, int order) {
-  char file[PATH_SIZE + 16], n[64];
-  snprintf(n, sizeof n, "discretization.order=%d", order);
+  char file[PATH_SIZE + 16];
+  const char *n = test_text("discretization.order=%d", order);
   snprintf(file, sizeof file, "mesh.file=%s", path);
-  const char *const common[] = {file,
-                                "problem.solution=x-2*y+3*z+1",
-                                RATES_SOLVER,
-                                n,
-                                "discretization.operator=bp3.0",
-                                "problem.lambda=0",
-                                "boundary.top=neumann",
-                                NULL};
+  const char *const common[] = {
+      file,
+      "problem.solution=x-2*y+3*z+1",
+      RATES_SOLVER,
+      n,
+      "discretization.operator=bp3.0; problem.lambda=0; boundary.top=neumann",
+      NULL};
   const sp_error_norms norms = rates_solve(common, NULL);
   /* The solver's error by tests/rates.h, for a solution of size 10. */
   CHECK(norms.max < 1e-8, "a linear solution is off by %.3g", norms.max);
@@ -236,10 +234,10 @@ static void check_refusals(void) {
       {"2\n7 4 2 1 1 1 2 3 4\n7 4 2 1 1 2 5 3 6\n$EndElements\n",
        "element 7 is in line 15 already"},
   };
-  char path[PATH_SIZE], text[1024];
+  char path[PATH_SIZE];
   path_in_folder("bad.msh", path);
   for (size_t f = 0; f < sizeof files / sizeof *files && world_size == 1; f++) {
-    snprintf(text, sizeof text, "%s%s", NODES, files[f].elements);
+    const char *text = test_text("%s%s", NODES, files[f].elements);
     write_file("bad.msh", text, strlen(text));
     check_refused(path, files[f].phrase);
   }

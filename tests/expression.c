@@ -102,8 +102,9 @@ static void check_variable(const char *text) {
 /* Functions of one argument that libm has, too. */
 #define FUNCTIONS(F)                                                                               \
   F(sin)                                                                                           \
-  F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(exp) F(log) F(log10) F(sqrt)     \
-      F(cbrt) F(erf)
+  F(cos)                                                                                           \
+  F(tan)                                                                                           \
+  F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(exp) F(log) F(log10) F(sqrt) F(cbrt) F(erf)
 
 /* The same in C as in a formula. A power with a small integer exponent is n - 1 multiplications,
  * each with half a unit of rounding. */
@@ -134,8 +135,7 @@ static void check_values(void) {
            "1 + 1 < 1 * 3;(0 || 0 ? 1 : 2) == 2",
            check_true);
   for (int n = 2; n <= 8; n++) {
-    char text[16];
-    snprintf(text, sizeof text, "x^%d", n);
+    const char *text = test_text("x^%d", n);
     CHECK_CLOSE(value_at(text, 1.7, 0, 0) / pow(1.7, n), 1, n * DBL_EPSILON);
   }
   CHECK(isnan(value_at("min(x, sqrt(y))", x, y, z)), "min lets a NaN through");
@@ -596,8 +596,7 @@ static void check_messages(void) {
       {"inf", "column 1: unknown name 'inf'; " NAMES},
   };
   for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
-    char expected[1024];
-    snprintf(expected, sizeof expected, "case.ini:12: problem.solution: %s", table[k].message);
+    const char *expected = test_text("case.ini:12: problem.solution: %s", table[k].message);
     sp_expression *expression;
     const sp_status status =
         sp_expression_parse(table[k].text, "case.ini:12: problem.solution", NULL, &expression);

@@ -273,8 +273,8 @@ static void test_order(void) {
 
 /* All ranks report the same error. */
 static void check_failure(sp_status status, const char *path, const char *reason) {
-  char expected[256], first[256] = "";
-  snprintf(expected, sizeof expected, "cannot write field %s: %s", path, reason);
+  char first[256] = "";
+  const char *expected = test_text("cannot write field %s: %s", path, reason);
   CHECK(status == SP_ERR_SYSTEM, "status %d", (int)status);
   CHECK(strncmp(sp_error_message(), expected, strlen(expected)) == 0, "message '%s'",
         sp_error_message());
@@ -287,8 +287,7 @@ static void test_failures(const char *path, const char *temporary) {
   check_failure(write_field("/nowhere/field.hdf", 2, small_box), "/nowhere/field.hdf",
                 "No such file or directory");
   check_failure(write_field(".", 2, small_box), ".", "");
-  char beside[32];
-  snprintf(beside, sizeof beside, "..%s.tmp", sp_file_tag());
+  const char *beside = test_text("..%s.tmp", sp_file_tag());
   CHECK(rank > 0 || access(beside, F_OK) != 0, "the file beside it is gone");
 
   CHECK_OK(write_field(path, 2, small_box));
@@ -332,8 +331,8 @@ int main(int argc, char **argv) {
 
   long unique = (long)getpid();
   MPI_Bcast(&unique, 1, MPI_LONG, 0, MPI_COMM_WORLD);
-  char path[64], temporary[80];
-  snprintf(path, sizeof path, "test_field_file_%ld.hdf", unique);
+  char temporary[80];
+  const char *path = test_text("test_field_file_%ld.hdf", unique);
   snprintf(temporary, sizeof temporary, "%s.%s.tmp", path, sp_file_tag());
   MPI_Bcast(temporary, sizeof temporary, MPI_CHAR, 0, MPI_COMM_WORLD); /* of rank 0 */
 

@@ -66,8 +66,7 @@ static void check_tags(void) {
   CHECK(sp_file_tag() == tag, "another tag");
 
   sp_file_names names;
-  char expected[64];
-  snprintf(expected, sizeof expected, "run.h5.%s.tmp", tag);
+  const char *expected = test_text("run.h5.%s.tmp", tag);
   CHECK_OK(sp_file_names_create("run.h5", &names));
   CHECK(strcmp(names.target, "run.h5") == 0 && strcmp(names.temporary, expected) == 0, "%s, %s",
         names.target, names.temporary);
@@ -103,8 +102,7 @@ static void check_links(void) {
   CHECK(is_link("there/back") && is_link("link") && holds("there/data", "twice"), "two links");
   replace("folder/data", "through");
   CHECK(is_link("folder") && holds("there/data", "through"), "a link among the folders");
-  char absolute[128];
-  snprintf(absolute, sizeof absolute, "%s/there/data", folder);
+  const char *absolute = test_text("%s/there/data", folder);
   CHECK(symlink(absolute, "absolute") == 0, "link");
   replace("absolute", "absolute");
   CHECK(is_link("absolute") && holds("there/data", "absolute"), "a link by its whole path");

@@ -18,11 +18,11 @@ static void load(const char *name, char text[TEXT_SIZE]) {
 
 /* Replace the last `old` in the text. */
 static void edit(char text[TEXT_SIZE], const char *old, const char *new) {
-  char rest[TEXT_SIZE], *at = NULL;
+  char *at = NULL;
   for (char *next = strstr(text, old); next; next = strstr(next + 1, old)) at = next;
   CHECK(at, "no '%s' to replace", old);
   if (!at) return;
-  snprintf(rest, sizeof rest, "%s%s", new, at + strlen(old));
+  const char *rest = test_text("%s%s", new, at + strlen(old));
   snprintf(at, TEXT_SIZE - (size_t)(at - text), "%s", rest);
 }
 

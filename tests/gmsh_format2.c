@@ -195,11 +195,11 @@ static void check_half(encoding_kind encoding) {
 /* `format` has the numbers of lines that hold `words`, as many as there are. */
 static void check_fault(recipe r, const char *format, const char *first, const char *second) {
   static text t;
-  char path[PATH_SIZE], phrase[512];
+  char path[PATH_SIZE];
   r.tags = 2;
   write_row(&r, &t, path);
-  snprintf(phrase, sizeof phrase, format, first ? line_of(&t, first) : 0,
-           second ? line_of(&t, second) : 0);
+  const char *phrase =
+      test_text(format, first ? line_of(&t, first) : 0, second ? line_of(&t, second) : 0);
   check_refused(path, phrase);
 }
 

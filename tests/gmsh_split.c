@@ -65,8 +65,7 @@ static void remove_files(void) {
   MPI_Barrier(MPI_COMM_WORLD);
   static const char *const names[] = {"%s/whole.msh", "%s/parted.msh"};
   for (int f = -1; f <= 8 && world_rank == 0; f++) {
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, f > 0 ? "%s/split_%d.msh" : names[f + 1], folder, f);
+    const char *path = test_text(f > 0 ? "%s/split_%d.msh" : names[f + 1], folder, f);
     unlink(path); /* an error means that the file does not exist */
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -85,11 +84,10 @@ static uint64_t mix(uint64_t h, uint64_t value) {
 }
 
 static sp_status summarize(const char *name, summary *out, sp_mesh **mesh) {
-  char path[PATH_SIZE];
   sp_hexes *hexes;
   sp_numbering *numbering;
   *out = (summary){0};
-  snprintf(path, sizeof path, "%s/%s", folder, name);
+  const char *path = test_text("%s/%s", folder, name);
   SP_TRY(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, mesh));
   require(sp_numbering_create(*mesh, 3, &numbering));
@@ -180,10 +178,10 @@ static void check_save_all(int binary, int ghosts) {
 /* Their errors differ by the solver's error: 1e-13 times the condition number, below 1e4. */
 static void check_solution(void) {
   static const char *const common[] = {
-      "discretization.order=4",       "problem.solution=sin(2*x+y)*cos(z)+x*y*z",
-      "boundary.side 1=robin 1",      "boundary.top=periodic bottom",
-      "problem.kappa=1+x^2",          "solver.tolerance=1e-13",
-      "solver.preconditioner=jacobi", NULL};
+      "discretization.order=4; problem.solution=sin(2*x+y)*cos(z)+x*y*z; "
+      "boundary.side 1=robin 1; boundary.top=periodic bottom; problem.kappa=1+x^2; "
+      "solver.tolerance=1e-13; solver.preconditioner=jacobi",
+      NULL};
   sp_results results[2];
   generate(SP_INPUTS "/blocks.geo", 1, 1, 1, 4.1, world_size);
   for (int split = 0; split < 2; split++) {
@@ -202,7 +200,6 @@ static void check_solution(void) {
 static void check_pieces(int ghosts) {
   summary whole, parted, any;
   sp_mesh *mesh = NULL;
-  char words[128];
   generate(SP_INPUTS "/blocks.geo", 1, 0, ghosts, 4.1, world_size + 1);
   if (!ghosts) {
     require(summarize("whole.msh", &whole, &mesh));
@@ -214,13 +211,12 @@ static void check_pieces(int ghosts) {
   CHECK(summarize("split_1.msh", &any, &mesh) == SP_ERR_INPUT, "one part");
   CHECK(strstr(sp_error_message(), "split_1.msh: part 2 of this mesh is not in it"), "'%s'",
         sp_error_message());
-  char path[PATH_SIZE];
-  snprintf(path, sizeof path, "%s/split_%d.msh", folder, world_size + 1);
+  const char *path = test_text("%s/split_%d.msh", folder, world_size + 1);
   if (world_rank == 0 && unlink(path) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(summarize("split.msh", &any, &mesh) == SP_ERR_INPUT, "all parts but one");
-  snprintf(words, sizeof words, "part %d of this mesh is missing: its files 1 to %d are here",
-           world_size + 1, world_size);
+  const char *words = test_text("part %d of this mesh is missing: its files 1 to %d are here",
+                                world_size + 1, world_size);
   CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
   remove_files();
 }
@@ -243,8 +239,7 @@ static void check_refused(void) {
   remove_files();
   /* If one part cannot be read, all ranks get the error. */
   generate(SP_INPUTS "/blocks.geo", 1, 0, 0, 4.1, world_size);
-  char path[PATH_SIZE];
-  snprintf(path, sizeof path, "%s/split_%d.msh", folder, world_size);
+  const char *path = test_text("%s/split_%d.msh", folder, world_size);
   if (world_rank == 0 && truncate(path, 100) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(summarize("split.msh", &any, &mesh) == SP_ERR_INPUT, "a truncated part");

@@ -43,8 +43,7 @@ static void place_destroy(place *p) {
 }
 
 static sp_config *read_config(MPI_Comm comm, const char *initial) {
-  char text[256];
-  snprintf(text, sizeof text, "problem.initial=%s", initial);
+  const char *text = test_text("problem.initial=%s", initial);
   const char *const overrides[] = {"problem.forcing=1", "boundary.default=dirichlet 0", text};
   sp_config *config;
   CHECK_OK(sp_config_read(comm, NULL, 3, overrides, &config));

@@ -34,9 +34,8 @@ static const source BOX = {{"mesh.elements=2 2 2", REGIONS}, "soft", "hard"};
 #define SLAB_FACES                                                                                 \
   "boundary.default=neumann 0", "problem.lambda=0", "solver.tolerance=1e-15",                      \
       "solver.max_iterations=40"
-static const char *const BOX_ENDS[] = {"boundary.xmin=dirichlet", "boundary.xmax=dirichlet", NULL};
-static const char *const FILE_ENDS[] = {"boundary.left=dirichlet", "boundary.right=dirichlet",
-                                        NULL};
+static const char BOX_ENDS[] = "boundary.xmin=dirichlet; boundary.xmax=dirichlet";
+static const char FILE_ENDS[] = "boundary.left=dirichlet; boundary.right=dirichlet";
 
 enum { LENGTH = 160 };
 
@@ -45,20 +44,13 @@ enum { LENGTH = 160 };
  * eps K per entry in the hard half, which only the soft half with its stiffness of 2 holds in
  * place; a sum of n random ones grows like sqrt(n), up to 70 here. Multigrid must not notice K: its
  * coarse levels see the same jump. */
-static void check_slab(const source *s, const char *kind, int order, double k,
-                       const char *const *ends) {
-  char n[32], texts[4][LENGTH];
+static void check_slab(const source *s, const char *kind, int order, double k, const char *ends) {
   const double flux = 2 * k / (k + 1);
-  snprintf(n, sizeof n, "discretization.order=%d", order);
-  snprintf(texts[0], LENGTH, "material.%s.kappa=%.17g", s->hard, k);
-  snprintf(texts[1], LENGTH, "material.%s.kappa=1", s->soft);
-  snprintf(texts[2], LENGTH, "material.%s.solution=%.17g*x", s->soft, flux);
-  snprintf(texts[3], LENGTH, "material.%s.solution=1-%.17g*(1-x)", s->hard, flux / k);
-  const char *common[RUN_CASE_OVERRIDES] = {kind,     n,        texts[0],  texts[1],
-                                            texts[2], texts[3], SLAB_FACES};
-  int count = 0;
-  while (common[count]) count++;
-  for (int e = 0; ends[e]; e++) common[count++] = ends[e];
+  const char *common[RUN_CASE_OVERRIDES] = {
+      test_text("%s; discretization.order=%d; material.%s.kappa=%.17g; material.%s.kappa=1; "
+                "material.%s.solution=%.17g*x; material.%s.solution=1-%.17g*(1-x)",
+                kind, order, s->hard, k, s->soft, s->soft, flux, s->hard, flux / k),
+      SLAB_FACES, ends, NULL};
   sp_results results;
   const sp_status status = run_case(MPI_COMM_WORLD, common, s->overrides, &results);
   CHECK(!status && results.have_norms, "%s %s N = %d: %s", s->overrides[0], kind, order,
@@ -139,14 +131,13 @@ static void check_files(void) {
 
 /* Tolerance as for the slab. */
 static void check_exact(const char *what, const char *const *own) {
-  static const char *const common[] = {"mesh.elements=2 2 2",
-                                       REGIONS,
-                                       KAPPAS,
-                                       BENT,
-                                       "discretization.order=3",
-                                       "solver.tolerance=1e-14",
-                                       "solver.max_iterations=60",
-                                       NULL};
+  static const char *const common[] = {
+      "mesh.elements=2 2 2",
+      REGIONS,
+      KAPPAS,
+      BENT,
+      "discretization.order=3; solver.tolerance=1e-14; solver.max_iterations=60",
+      NULL};
   for (int kind = 0; kind < 2; kind++) {
     const char *overrides[RUN_CASE_OVERRIDES] = {KINDS[kind]};
     for (int o = 0; own[o]; o++) overrides[o + 1] = own[o];
@@ -158,33 +149,31 @@ static void check_exact(const char *what, const char *const *own) {
 
 static void check_data(void) {
   check_exact("derived forcing", (const char *const[]){"problem.lambda=0", NULL});
-  check_exact("given forcing", (const char *const[]){"problem.lambda=0", "material.soft.forcing=2",
-                                                     "material.hard.forcing=0", NULL});
-  check_exact("forcing of [problem]", (const char *const[]){"problem.lambda=0", "problem.forcing=2",
-                                                            "material.hard.forcing=0*x", NULL});
-  check_exact("lambda", (const char *const[]){"material.soft.lambda=3", "problem.lambda=0", NULL});
+  check_exact("given forcing",
+              (const char *const[]){
+                  "problem.lambda=0; material.soft.forcing=2; material.hard.forcing=0", NULL});
+  check_exact("forcing of [problem]",
+              (const char *const[]){
+                  "problem.lambda=0; problem.forcing=2; material.hard.forcing=0*x", NULL});
+  check_exact("lambda", (const char *const[]){"material.soft.lambda=3; problem.lambda=0", NULL});
   check_exact("a formula for lambda",
-              (const char *const[]){"material.soft.lambda=x", "material.hard.lambda=2", NULL});
+              (const char *const[]){"material.soft.lambda=x; material.hard.lambda=2", NULL});
   check_exact("fluxes and Robin conditions",
-              (const char *const[]){"boundary.xmin=neumann", "boundary.xmax=robin 2",
-                                    "boundary.ymin=neumann", NULL});
+              (const char *const[]){
+                  "boundary.xmin=neumann; boundary.xmax=robin 2; boundary.ymin=neumann", NULL});
   /* The null space: lambda is zero in both materials, as a number and as a formula. */
   check_exact("a pure Neumann problem",
-              (const char *const[]){"problem.lambda=0", "boundary.default=neumann", NULL});
+              (const char *const[]){"problem.lambda=0; boundary.default=neumann", NULL});
   check_exact("a pure Neumann problem with a formula",
-              (const char *const[]){"problem.lambda=0*x", "material.soft.lambda=0",
-                                    "boundary.default=neumann", NULL});
+              (const char *const[]){
+                  "problem.lambda=0*x; material.soft.lambda=0; boundary.default=neumann", NULL});
   check_exact("lambda in one half",
-              (const char *const[]){"material.soft.lambda=0", "boundary.default=neumann", NULL});
+              (const char *const[]){"material.soft.lambda=0; boundary.default=neumann", NULL});
 
   /* The projection has no coefficients; its operator is exact for this u. */
-  static const char *const mass[] = {"mesh.elements=2 2 2",
-                                     REGIONS,
-                                     BENT,
-                                     "discretization.operator=mass",
-                                     "discretization.order=2",
-                                     "solver.tolerance=1e-14",
-                                     NULL};
+  static const char *const mass[] = {
+      "mesh.elements=2 2 2", REGIONS, BENT,
+      "discretization.operator=mass; discretization.order=2; solver.tolerance=1e-14", NULL};
   const sp_error_norms norms = rates_solve(mass, NULL);
   CHECK(norms.max <= 1000 * DBL_EPSILON, "an error of %g of the projection", norms.max);
 }
@@ -195,18 +184,16 @@ static void check_data(void) {
  * kappa du/dr are continuous at r = 1.5. */
 static void check_layers(int order) {
   for (int kind = 0; kind < 2; kind++) {
-    const char *const common[] = {KINDS[kind],
-                                  "mesh.file=" SP_FIXTURES "/layers.geo",
-                                  "material.inner.solution=(1+log(sqrt(x^2+y^2)/1.5))*exp(z/2)",
-                                  "material.outer.solution=(1+log(sqrt(x^2+y^2)/1.5)/10)*exp(z/2)",
-                                  "material.inner.kappa=1+z/4",
-                                  "material.outer.kappa=10*(1+z/4)",
-                                  "material.outer.lambda=3",
-                                  "solver.tolerance=1e-13",
+    const char *const common[] = {KINDS[kind], "mesh.file=" SP_FIXTURES "/layers.geo",
+                                  "material.inner.solution=(1+log(sqrt(x^2+y^2)/1.5))*exp(z/2); "
+                                  "material.outer.solution=(1+log(sqrt(x^2+y^2)/1.5)/10)*exp(z/2); "
+                                  "material.inner.kappa=1+z/4; material.outer.kappa=10*(1+z/4); "
+                                  "material.outer.lambda=3; solver.tolerance=1e-13",
                                   NULL};
-    check_rates(order, order == 3 ? 0 : 1, common,
-                (const char *const[]){"boundary.inside=neumann", "boundary.bottom=robin 1",
-                                      "boundary.default=dirichlet", NULL});
+    check_rates(
+        order, order == 3 ? 0 : 1, common,
+        (const char *const[]){
+            "boundary.inside=neumann; boundary.bottom=robin 1; boundary.default=dirichlet", NULL});
   }
 }
 
@@ -218,8 +205,8 @@ typedef struct refusal {
 } refusal;
 
 static void check_refused(void) {
-  static const char *const box[] = {"mesh.elements=4 2 2", "discretization.order=2",
-                                    "problem.solution=x", NULL};
+  static const char *const box[] = {
+      "mesh.elements=4 2 2; discretization.order=2; problem.solution=x", NULL};
   static const refusal of_box[] = {
       {{"material.steel.kappa=2", REGIONS},
        {"[material steel]", "no region 'steel'", "soft, hard"}},
@@ -265,8 +252,8 @@ static void check_refused(void) {
   for (size_t r = 0; r < sizeof of_box / sizeof *of_box; r++)
     run_case_refused(box, of_box[r].overrides, of_box[r].parts);
 
-  static const char *const file[] = {"mesh.file=" SP_FIXTURES "/slab.geo", "discretization.order=2",
-                                     "problem.solution=x", NULL};
+  static const char *const file[] = {"mesh.file=" SP_FIXTURES "/slab.geo",
+                                     "discretization.order=2; problem.solution=x", NULL};
   static const refusal of_file[] = {
       {{"material.steel.kappa=2"}, {"the mesh has no Physical Volume 'steel'", "soft", "hard"}},
       {{"material.soft.kappa=2", "material.all.kappa=2"},
@@ -392,9 +379,9 @@ static void check_jumps(sp_operator_kind kind) {
   static const struct { double c, k; } cases[] = {{0, 1}, {0.25, 1}, {0, 3}, {-0.5, 0.5}};
   for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
     const double c = cases[n].c, k = kind == SP_MASS ? 1 : cases[n].k;
-    char solution[LENGTH], kappa[LENGTH];
-    snprintf(solution, LENGTH, "material.high.solution=x*y+%g", c);
-    snprintf(kappa, LENGTH, kind == SP_MASS ? "material.high.kappa=" : "material.high.kappa=%g", k);
+    const char *solution = test_text("material.high.solution=x*y+%g", c);
+    const char *kappa =
+        test_text(kind == SP_MASS ? "material.high.kappa=" : "material.high.kappa=%g", k);
     const char *const overrides[] = {
         "problem.solution=x*y", "region.high.lower=0.5 0 0", solution, kappa,
         kind == SP_MASS ? "discretization.operator=mass" : "discretization.operator=bp3.0"};

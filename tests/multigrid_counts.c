@@ -188,8 +188,7 @@ static void check_choices(void) {
 /* 6 to 8 iterations whatever the order. */
 static void check_orders(void) {
   for (int order = 2; order <= 11; order++) {
-    char n[64];
-    snprintf(n, sizeof n, "discretization.order=%d", order);
+    const char *n = test_text("discretization.order=%d", order);
     const char *const own[] = {SMALL, SINE, SMOOTH, n, NULL};
     const sp_cg_result cg = solve(n, "solver.smoother=auto", "solver.smoother_degree=3", own);
     CHECK(cg.iterations <= 9, "%s: %d iterations, limit 9", n, (int)cg.iterations);
@@ -206,14 +205,12 @@ static void check_layers(void) {
     for (size_t u = 0; u < sizeof upper / sizeof *upper; u++) {
       printf("N = %d, %s:", orders[o], upper[u]);
       for (size_t k = 0; k < sizeof kappa / sizeof *kappa; k++) {
-        char order[64], size[64], lower_part[64], upper_part[64], jump[64];
         const double height = strtod(strrchr(upper[u], ' '), NULL);
-        snprintf(order, sizeof order, "discretization.order=%d", orders[o]);
-        snprintf(size, sizeof size, "mesh.upper=%s", upper[u]);
-        snprintf(lower_part, sizeof lower_part, "region.thin.lower=0 0 %g", height / 2);
-        snprintf(upper_part, sizeof upper_part, "region.thin.upper=1 1 %g",
-                 height / 2 + height / 6);
-        snprintf(jump, sizeof jump, "material.thin.kappa=%s", kappa[k]);
+        const char *order = test_text("discretization.order=%d", orders[o]);
+        const char *size = test_text("mesh.upper=%s", upper[u]);
+        const char *lower_part = test_text("region.thin.lower=0 0 %g", height / 2);
+        const char *upper_part = test_text("region.thin.upper=1 1 %g", height / 2 + height / 6);
+        const char *jump = test_text("material.thin.kappa=%s", kappa[k]);
         const char *const own[] = {"mesh.elements=6 6 6",
                                    POISSON,
                                    "problem.forcing=1+sin(9*x*y)",
@@ -272,8 +269,7 @@ static void check_bars(void) {
 static void check_refinement(void) {
   int least = INT_MAX, most = 0;
   for (int level = 0; level <= 2; level++) {
-    char refine[64];
-    snprintf(refine, sizeof refine, "mesh.refine=%d", level);
+    const char *refine = test_text("mesh.refine=%d", level);
     const char *const own[] = {"mesh.elements=2 2 2",    SINE,   SMOOTH,
                                "discretization.order=4", refine, NULL};
     const int count =

@@ -49,43 +49,52 @@ static void check_accepted(const char *const *own, sp_results *results) {
 static void check_compatibility(void) {
   sp_results results;
   /* The integral of 1 over the unit cube is 1, and all of it has one sign. */
-  check_refused((const char *const[]){"problem.forcing=1", "boundary.default=neumann 0", NULL},
+  check_refused((const char *const[]){"problem.forcing=1; boundary.default=neumann 0", NULL},
                 (const char *const[]){"not compatible", "add up to 1,", "which is 1 of", NULL});
   /* A flux of 2 through one face of area 1 against a forcing of -1: 1 of 3 is left over. */
-  check_refused((const char *const[]){"problem.forcing=-1", "boundary.default=neumann 0",
-                                      "boundary.zmax=neumann 2", NULL},
-                (const char *const[]){"add up to 1,", NULL});
+  check_refused(
+      (const char *const[]){
+          "problem.forcing=-1; boundary.default=neumann 0; boundary.zmax=neumann 2", NULL},
+      (const char *const[]){"add up to 1,", NULL});
   /* These balance: a forcing of -1 with a flux of 1; a forcing with mean zero. */
-  check_accepted((const char *const[]){"problem.forcing=-1", "boundary.default=neumann 0",
-                                       "boundary.zmax=neumann 1", NULL},
-                 &results);
-  check_accepted((const char *const[]){"problem.forcing=cos(pi*x)", "boundary.default=neumann 0",
-                                       "discretization.order=9", NULL},
-                 &results);
+  check_accepted(
+      (const char *const[]){
+          "problem.forcing=-1; boundary.default=neumann 0; boundary.zmax=neumann 1", NULL},
+      &results);
+  check_accepted(
+      (const char *const[]){
+          "problem.forcing=cos(pi*x); boundary.default=neumann 0; discretization.order=9", NULL},
+      &results);
   CHECK(!results.have_norms && results.cg.iterations > 0, "%d iterations",
         (int)results.cg.iterations);
   /* The same with its solution, whose mean 3 must be recovered; the errors at N = 9 are 1e-8. */
-  check_accepted((const char *const[]){"problem.forcing=pi^2*cos(pi*x)",
-                                       "problem.solution=cos(pi*x)+3", "boundary.default=neumann 0",
-                                       "discretization.order=9", NULL},
-                 &results);
+  check_accepted(
+      (const char *const[]){"problem.forcing=pi^2*cos(pi*x); problem.solution=cos(pi*x)+3; "
+                            "boundary.default=neumann 0; discretization.order=9",
+                            NULL},
+      &results);
   CHECK(results.have_norms && results.norms.max < 1e-7, "max %g", results.norms.max);
   /* Nothing to do. */
-  check_accepted((const char *const[]){"problem.forcing=0", "boundary.default=neumann 0", NULL},
+  check_accepted((const char *const[]){"problem.forcing=0; boundary.default=neumann 0", NULL},
                  &results);
   CHECK(results.cg.iterations == 0, "%d iterations", (int)results.cg.iterations);
   /* Data derived from a solution are compatible up to the quadrature error, also with named groups.
    */
-  check_accepted((const char *const[]){SMOOTH, "mesh.map=sine", "discretization.order=2",
-                                       "boundary.default=neumann", "boundary.xmin=neumann", NULL},
-                 &results);
+  check_accepted(
+      (const char *const[]){SMOOTH,
+                            "mesh.map=sine; discretization.order=2; boundary.default=neumann; "
+                            "boundary.xmin=neumann",
+                            NULL},
+      &results);
   /* One Dirichlet face, or lambda, and there is no null space. */
-  check_accepted((const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
-                                       "boundary.xmin=dirichlet 0", NULL},
-                 &results);
-  check_accepted((const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
-                                       "problem.lambda=1", NULL},
-                 &results);
+  check_accepted(
+      (const char *const[]){
+          "problem.forcing=1; boundary.default=neumann 0; boundary.xmin=dirichlet 0", NULL},
+      &results);
+  check_accepted(
+      (const char *const[]){"problem.forcing=1; boundary.default=neumann 0; problem.lambda=1",
+                            NULL},
+      &results);
 }
 
 /* ---- Several components ---- */
@@ -298,13 +307,11 @@ static void check_weights(double lambda, bool second_row) {
  * rest of the solution has the mean zero by symmetry. Rounding, magnified by 6e10 in a mean of 5,
  * amounts to 7e-5. */
 static void check_small_lambda(void) {
-  static const char *const common[] = {"mesh.elements=2 2 2",
-                                       "problem.lambda=1e-9",
-                                       "boundary.default=neumann 0",
-                                       "discretization.order=9",
-                                       "problem.forcing=pi^2*cos(pi*x)+1e-9*(cos(pi*x)+5)",
-                                       "problem.solution=cos(pi*x)+5",
-                                       NULL};
+  static const char *const common[] = {
+      "mesh.elements=2 2 2; problem.lambda=1e-9; boundary.default=neumann 0; "
+      "discretization.order=9; problem.forcing=pi^2*cos(pi*x)+1e-9*(cos(pi*x)+5); "
+      "problem.solution=cos(pi*x)+5",
+      NULL};
   for (int jacobi = 0; jacobi < 2; jacobi++) {
     sp_results results;
     const char *const own[] = {jacobi ? "solver.preconditioner=jacobi" : NULL, NULL};
@@ -398,7 +405,7 @@ static char bodies_file[4096]; /* mesh.file=... */
 /* The solution x + y^2 is in the space at order 2, on both bodies, and B is compared after its mean
  * is matched. The errors: tolerance times a condition number below 1e4. */
 static void check_bodies(void) {
-  static const char *const common[] = {BODIES, "discretization.order=4", "problem.solution=x+y^2",
+  static const char *const common[] = {BODIES, "discretization.order=4; problem.solution=x+y^2",
                                        NULL};
   static const char *const cases[][4] = {
       {"boundary.outB=neumann", "boundary.outA=robin 1"},
@@ -415,8 +422,8 @@ static void check_bodies(void) {
           sp_error_message());
     if (c < 3) CHECK(results.norms.max < 1e-8, "case %zu: max %g", c, results.norms.max);
   }
-  static const char *const given[] = {BODIES, "problem.forcing=-1", "boundary.outB=neumann 1",
-                                      "boundary.outA=robin 1, 0", NULL};
+  static const char *const given[] = {
+      BODIES, "problem.forcing=-1; boundary.outB=neumann 1; boundary.outA=robin 1, 0", NULL};
   CHECK(run_case(MPI_COMM_WORLD, given, NULL, &results) == SP_ERR_INPUT &&
             strstr(sp_error_message(), "of 8 elements 'B' between (2, 0, 0) and (3, 1, 1) add up "
                                        "to 5,"),

@@ -196,12 +196,10 @@ static const char *const KINDS[] = {"discretization.operator=bp3.5",
 /* Between 6 and 12 elements per period; with lambda = 0 on the torus there is a null space. */
 static void check_waves(const char *kind, int order, const char *const *own) {
   const char *const common[] = {kind,
-                                "mesh.elements=3 3 3",
-                                "problem.solution=sin(2*pi*x+0.3)*cos(2*pi*y)+0.5*sin(2*pi*(z-x))",
-                                "problem.kappa=1+0.3*sin(2*pi*y)",
-                                "problem.lambda=1",
-                                RATES_SOLVER,
-                                NULL};
+                                "mesh.elements=3 3 3; "
+                                "problem.solution=sin(2*pi*x+0.3)*cos(2*pi*y)+0.5*sin(2*pi*(z-x)); "
+                                "problem.kappa=1+0.3*sin(2*pi*y); problem.lambda=1",
+                                RATES_SOLVER, NULL};
   check_rates(order, 1, common, own);
 }
 
@@ -213,13 +211,9 @@ static void check_translation(const char *kind) {
       "problem.solution=exp(sin(2*pi*(x+1/3)))*cos(2*pi*(y-1/2)+1)*sin(2*pi*z+2)"};
   sp_error_norms norms[2];
   for (int m = 0; m < 2; m++) {
-    const char *const overrides[] = {kind,
-                                     "discretization.order=4",
-                                     "mesh.elements=3 2 1",
-                                     moved[m],
-                                     "problem.lambda=0.5",
-                                     ALL_PERIODIC,
-                                     RATES_SOLVER,
+    const char *const overrides[] = {kind,         "discretization.order=4; mesh.elements=3 2 1",
+                                     moved[m],     "problem.lambda=0.5",
+                                     ALL_PERIODIC, RATES_SOLVER,
                                      NULL};
     norms[m] = rates_solve(overrides, NULL);
   }
@@ -251,19 +245,15 @@ static void check_bent(double y, double z, bool both) {
 /* A pipe wall from gmsh with curved elements, periodic along its axis. */
 static void check_file(void) {
   double l2[2];
-  char file[1024];
-  snprintf(file, sizeof file, "mesh.file=%s/pipe.geo", test_fixtures());
+  const char *file = test_text("mesh.file=%s/pipe.geo", test_fixtures());
   for (int refine = 0; refine < 2; refine++) {
-    char level[32];
-    snprintf(level, sizeof level, "mesh.refine=%d", refine);
+    const char *level = test_text("mesh.refine=%d", refine);
     const char *const overrides[] = {
         file,
         level,
         "discretization.order=5",
         "problem.solution=sin(2*pi*z+x)*y", /* not periodic in x, which is no periodic direction */
-        "boundary.bottom=periodic top",
-        "boundary.cuts=neumann",
-        "problem.lambda=1",
+        "boundary.bottom=periodic top; boundary.cuts=neumann; problem.lambda=1",
         RATES_SOLVER,
         NULL};
     l2[refine] = rates_solve(overrides, NULL).l2;
@@ -277,22 +267,16 @@ static void check_file(void) {
  * Edges along the axis are identified in threes, with the pairs in any order. */
 static void check_honeycomb(void) {
   double l2[2];
-  char file[1024];
-  snprintf(file, sizeof file, "mesh.file=%s/blocks.geo", test_inputs());
+  const char *file = test_text("mesh.file=%s/blocks.geo", test_inputs());
   for (int refine = 0; refine < 2; refine++) {
-    char level[32];
-    snprintf(level, sizeof level, "mesh.refine=%d", refine);
-    const char *const overrides[] = {file,
-                                     level,
-                                     "discretization.order=4",
-                                     "problem.solution=cos(2*pi/3*x)*cos(2*pi/sqrt(3)*y+1)*cos(z)",
-                                     "boundary.side 1=periodic side 4",
-                                     "boundary.side 5=periodic side 2",
-                                     "boundary.side 3=periodic side 6",
-                                     "boundary.bottom=neumann",
-                                     "problem.lambda=1",
-                                     RATES_SOLVER,
-                                     NULL};
+    const char *level = test_text("mesh.refine=%d", refine);
+    const char *const overrides[] = {
+        file, level,
+        "discretization.order=4; "
+        "problem.solution=cos(2*pi/3*x)*cos(2*pi/sqrt(3)*y+1)*cos(z); "
+        "boundary.side 1=periodic side 4; boundary.side 5=periodic side 2; "
+        "boundary.side 3=periodic side 6; boundary.bottom=neumann; problem.lambda=1",
+        RATES_SOLVER, NULL};
     l2[refine] = rates_solve(overrides, NULL).l2;
   }
   /* N = 4: a factor of 2^5, to within a factor of two so far from the limit. */
@@ -319,8 +303,8 @@ static void check_refused(void) {
        "a face in two periodic groups", "element"},
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    const char *const common[] = {"problem.solution=1", "discretization.order=2",
-                                  "mesh.elements=2 4 3", NULL};
+    const char *const common[] = {"problem.solution=1; discretization.order=2; mesh.elements=2 4 3",
+                                  NULL};
     run_case_refused(common, (const char *const[]){cases[c][0], cases[c][1], cases[c][2], NULL},
                      (const char *const[]){cases[c][3], cases[c][4], NULL});
   }
@@ -345,8 +329,9 @@ int main(int argc, char **argv) {
   }
 
   static const char *const torus[] = {ALL_PERIODIC, "problem.lambda=0", NULL};
-  static const char *const slab[] = {"boundary.xmax=periodic xmin", "boundary.ymin=periodic ymax",
-                                     "boundary.zmin=neumann", "boundary.zmax=robin 2", NULL};
+  static const char *const slab[] = {"boundary.xmax=periodic xmin; boundary.ymin=periodic ymax; "
+                                     "boundary.zmin=neumann; boundary.zmax=robin 2",
+                                     NULL};
   for (int k = 0; k < 2; k++) {
     for (int order = 2; order <= 3; order++) {
       check_waves(KINDS[k], order, torus);

@@ -660,10 +660,9 @@ static void check_kinks(void) {
   stage s;
   stage_create(make_box(4, 4, 4, SP_MAP_NONE), 2, &s);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char solution[100], kappa[100];
     sp_kink kink;
-    snprintf(solution, sizeof solution, "problem.solution=%s", cases[i].solution);
-    snprintf(kappa, sizeof kappa, "problem.kappa=%s", cases[i].kappa);
+    const char *solution = test_text("problem.solution=%s", cases[i].solution);
+    const char *kappa = test_text("problem.kappa=%s", cases[i].kappa);
     stage_problem(&s, (const char *const[]){solution, kappa, NULL});
     require(sp_problem_find_kink(s.problem, s.mesh, &kink));
     const double expected = cases[i].jump * sqrt(3) / 4 + cases[i].value;

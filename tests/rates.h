@@ -17,7 +17,7 @@
 /* Entire, not symmetric, of size one, and of unlike wave numbers in x, y and z. */
 #define RATES_SMOOTH "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+x*y*z"
 #define RATES_SOLVER                                                                               \
-  "solver.tolerance=1e-13", "solver.preconditioner=jacobi", "solver.max_iterations=4000"
+  "solver.tolerance=1e-13; solver.preconditioner=jacobi; solver.max_iterations=4000"
 static const double RATES_DEVIATION = 0.2, RATES_FLOOR = 1e-8;
 
 /* Solve the case of the overrides in `common` and `own` (NULL at their ends; `own` may be NULL).
@@ -25,7 +25,7 @@ static const double RATES_DEVIATION = 0.2, RATES_FLOOR = 1e-8;
 static inline sp_error_norms rates_solve(const char *const *common, const char *const *own) {
   sp_results results;
   const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
-  CHECK(!status && results.have_norms, "%s %s: %s", common[0], common[1], sp_error_message());
+  CHECK(!status && results.have_norms, "%s: %s", common[0], sp_error_message());
   return results.norms;
 }
 
@@ -42,15 +42,9 @@ static inline void check_rates(int order, int coarse, const char *const *common,
   const char *first = own && own[0] ? own[0] : "";
   sp_error_norms norms[2];
   for (int level = 0; level < 2; level++) {
-    char n[64], refine[64];
-    snprintf(n, sizeof n, "discretization.order=%d", order);
-    snprintf(refine, sizeof refine, "mesh.refine=%d", coarse + level);
     const char *overrides[RUN_CASE_OVERRIDES] = {0};
-    int count = 0;
-    for (; common[count] && count < RUN_CASE_OVERRIDES - 3; count++)
-      overrides[count] = common[count];
-    overrides[count++] = n;
-    overrides[count] = refine;
+    const int count = run_case_append(common, 0, overrides);
+    overrides[count] = test_text("discretization.order=%d; mesh.refine=%d", order, coarse + level);
     norms[level] = rates_solve(overrides, own);
   }
   const double l2 = log2(norms[0].l2 / norms[1].l2), h1 = log2(norms[0].h1 / norms[1].h1);

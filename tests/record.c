@@ -132,11 +132,10 @@ static void test_bytes(void) {
   };
 #undef BAD
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    char expected[64];
     sp_record *record = create();
     sp_record_text(record, cases[c].given, cases[c].given);
-    snprintf(expected, sizeof expected, "{\n  \"%s\": \"%s\"\n}\n", cases[c].written,
-             cases[c].written);
+    const char *expected =
+        test_text("{\n  \"%s\": \"%s\"\n}\n", cases[c].written, cases[c].written);
     expect(record, expected);
     sp_record_destroy(&record);
   }

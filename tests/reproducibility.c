@@ -115,24 +115,17 @@ static void read_log(int ranks, outcome *out) {
   H5Tclose(memory);
 }
 
-enum { MOST_SETTINGS = 6 };
-
 /* The case on the first `ranks` ranks with so many threads each; rank 0 gets the outcome. */
 static void run_on(int ranks, int threads, const char *const *own, outcome *out) {
-  int rank, count = 0;
-  char threads_text[32];
-  const char *settings[MOST_SETTINGS + 1] = {NULL};
-  for (; own[count]; count++) settings[count] = own[count];
-  snprintf(threads_text, sizeof threads_text, "backend.threads=%d", threads);
-  settings[count] = threads_text;
+  int rank;
+  const char *settings[RUN_CASE_OVERRIDES + 1] = {test_text("backend.threads=%d", threads)};
+  run_case_append(own, 1, settings);
   MPI_Comm comm;
-  static const char *const common[] = {"output.log=" LOG,
-                                       "output.field=" FIELD,
-                                       "mesh.elements=4 4 3",
-                                       "mesh.map=sine",
-                                       "discretization.order=4",
-                                       "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)",
-                                       NULL};
+  static const char *const common[] = {
+      "output.log=" LOG, "output.field=" FIELD,
+      "mesh.elements=4 4 3; mesh.map=sine; discretization.order=4; "
+      "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)",
+      NULL};
   *out = (outcome){0};
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm);
@@ -192,7 +185,7 @@ int main(int argc, char **argv) {
   static const char none[] = "solver.preconditioner=none",
                     jacobi[] = "solver.preconditioner=jacobi";
   static const char multigrid[] = "solver.preconditioner=multigrid";
-  static const char *const cases[][MOST_SETTINGS] = {
+  static const char *const cases[][6] = {
       {jacobi, tolerance, "discretization.operator=mass"},
       {none, tolerance, "discretization.operator=bp3.5", "boundary.xmin=neumann",
        "problem.lambda=1"},

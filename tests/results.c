@@ -10,7 +10,7 @@
 #include "tests/log_table.h"
 #include "tests/run_case.h"
 
-enum { ROWS = 24, LENGTH = 256 };
+enum { ROWS = 24 };
 
 static const char *const KINDS[] = {"discretization.operator=bp3.5",
                                     "discretization.operator=bp3.0"};
@@ -45,12 +45,10 @@ static void read_log(const char *path, logged *out) {
 static logged run(MPI_Comm comm, const char *const *common, const char *const *own) {
   int rank;
   MPI_Comm_rank(comm, &rank);
-  char path[80], log[96];
-  snprintf(path, sizeof path, comm == MPI_COMM_WORLD ? "%s" : "%s.self", world_log);
-  snprintf(log, sizeof log, "output.log=%s", path);
-  const char *overrides[RUN_CASE_OVERRIDES] = {log};
-  for (int count = 1; own && *own && count < RUN_CASE_OVERRIDES - 1; own++)
-    overrides[count++] = *own;
+  const char *path = test_text(comm == MPI_COMM_WORLD ? "%s" : "%s.self", world_log);
+  const char *log = test_text("output.log=%s", path);
+  const char *overrides[RUN_CASE_OVERRIDES + 1] = {log};
+  run_case_append(own, 1, overrides);
   sp_results results;
   const sp_status status = run_case(comm, common, overrides, &results);
   CHECK(!status, "%s %s: %s", common[0], own && own[0] ? own[0] : "", sp_error_message());
@@ -69,33 +67,23 @@ static logged run(MPI_Comm comm, const char *const *common, const char *const *o
  * size one, a few hundred roundings. The solver's part: 1e-14 times a condition number below 1e3.
  */
 static void check_integrals(void) {
-  static const char *const common[] = {"mesh.elements=4 2 2",
-                                       "mesh.lower=0 0 -1",
-                                       "mesh.upper=2 1 1",
-                                       "region.left.upper=1 1 1",
-                                       "region.right.lower=1 0 -1",
-                                       "problem.solution=x^2*y+z",
-                                       "problem.kappa=1+x",
-                                       "discretization.order=3",
-                                       "solver.tolerance=1e-14",
-                                       "result.whole=integral",
-                                       "result.left=integral over left",
-                                       "result.mean=average over right",
-                                       "result.face=integral over xmax",
-                                       "result.edge mean=average over surface 4",
-                                       "result.l2=norm",
-                                       "result.face l2=norm over zmax",
-                                       "result.low=minimum",
-                                       "result.high=maximum over volume 2",
-                                       "result.face low=minimum over ymax",
-                                       "result.moment=integral of u*x over left",
-                                       "result.volume=integral of 1 over right",
-                                       "result.shifted=average of u-z over surface ymax",
-                                       "result.sine l2=norm of sin(pi*x) over zmin",
-                                       "result.least=minimum of (x-1)^2+(y-0.5)^2-u over xmax",
-                                       "result.most=maximum of u*z over left",
-                                       "result.face most=maximum of 1/x over xmax",
-                                       NULL};
+  static const char *const common[] = {
+      "mesh.elements=4 2 2; mesh.lower=0 0 -1; mesh.upper=2 1 1; "
+      "region.left.upper=1 1 1; region.right.lower=1 0 -1; problem.solution=x^2*y+z; "
+      "problem.kappa=1+x; discretization.order=3; solver.tolerance=1e-14; "
+      "result.whole=integral; result.left=integral over left; "
+      "result.mean=average over right; result.face=integral over xmax; "
+      "result.edge mean=average over surface 4; result.l2=norm; "
+      "result.face l2=norm over zmax; result.low=minimum; "
+      "result.high=maximum over volume 2; result.face low=minimum over ymax; "
+      "result.moment=integral of u*x over left; "
+      "result.volume=integral of 1 over right; "
+      "result.shifted=average of u-z over surface ymax; "
+      "result.sine l2=norm of sin(pi*x) over zmin; "
+      "result.least=minimum of (x-1)^2+(y-0.5)^2-u over xmax; "
+      "result.most=maximum of u*z over left; "
+      "result.face most=maximum of 1/x over xmax",
+      NULL};
   const struct {
     double value, size, place[3];
     bool has_place;
@@ -131,10 +119,11 @@ static void check_integrals(void) {
   /* The projection has results, but no balance. */
   const logged mass =
       run(MPI_COMM_WORLD,
-          (const char *const[]){"discretization.operator=mass", "problem.solution=x+y^2",
-                                "discretization.order=2", "mesh.elements=2 2 2",
-                                "solver.tolerance=1e-14", NULL},
-          (const char *const[]){"result.a=integral", "result.b=maximum over xmax", NULL});
+          (const char *const[]){
+              "discretization.operator=mass; problem.solution=x+y^2; discretization.order=2; "
+              "mesh.elements=2 2 2; solver.tolerance=1e-14",
+              NULL},
+          (const char *const[]){"result.a=integral; result.b=maximum over xmax", NULL});
   CHECK(mass.result_count == 2 && mass.term_count == -1, "%d results, %d terms", mass.result_count,
         mass.term_count);
   CHECK_CLOSE(mass.results[0].value, 5. / 6, 1e-11);
@@ -145,14 +134,10 @@ static void check_integrals(void) {
  * polynomials are exact, Newton's last step leaves rounding. */
 static void check_extrema(void) {
   static const char *const top[] = {
-      "problem.solution=1-(x-0.3)^2-2*(y-0.4)^2-3*(z-0.61)^2+(x-0.3)*(y-0.4)",
-      "discretization.order=2",
-      "mesh.elements=2 2 3",
-      "solver.tolerance=1e-14",
-      "discretization.operator=bp3.0",
-      "result.top=maximum",
-      "result.face=maximum over zmin",
-      "result.corner=minimum",
+      "problem.solution=1-(x-0.3)^2-2*(y-0.4)^2-3*(z-0.61)^2+(x-0.3)*(y-0.4); "
+      "discretization.order=2; mesh.elements=2 2 3; solver.tolerance=1e-14; "
+      "discretization.operator=bp3.0; result.top=maximum; "
+      "result.face=maximum over zmin; result.corner=minimum; "
       "result.nodes=maximum of u",
       NULL};
   const logged log = run(MPI_COMM_WORLD, top, NULL);
@@ -172,27 +157,20 @@ static void check_extrema(void) {
  * resistance is 0.5 / 2 + 0.5 / 0.5. All is in the space; the solver leaves 1e-14 times a condition
  * number. */
 static void check_materials(void) {
-  static const char *const slabs[] = {"mesh.elements=4 2 2",
-                                      "region.low.upper=0.5 1 1",
-                                      "region.high.lower=0.5 0 0",
-                                      "material.low.kappa=2",
-                                      "material.high.kappa=0.5",
-                                      "problem.forcing=0",
-                                      "boundary.default=neumann 0",
-                                      "boundary.xmin=dirichlet 10",
-                                      "boundary.xmax=dirichlet 0",
-                                      "discretization.order=3",
-                                      "solver.tolerance=1e-14",
-                                      "result.slabs=resistance over xmin, xmax",
-                                      "result.from volume=resistance over low, xmax",
-                                      "result.to volume=resistance over xmin, high",
-                                      NULL};
+  static const char *const slabs[] = {
+      "mesh.elements=4 2 2; region.low.upper=0.5 1 1; region.high.lower=0.5 0 0; "
+      "material.low.kappa=2; material.high.kappa=0.5; problem.forcing=0; "
+      "boundary.default=neumann 0; boundary.xmin=dirichlet 10; "
+      "boundary.xmax=dirichlet 0; discretization.order=3; solver.tolerance=1e-14; "
+      "result.slabs=resistance over xmin, xmax; "
+      "result.from volume=resistance over low, xmax; "
+      "result.to volume=resistance over xmin, high",
+      NULL};
   static const char *const of_material[] = {"minimum", "average", "maximum", "volume"};
   static const char *const of_extremum[] = {"value", "x"};
   static const double resistances[] = {1.25, 9. / 8, 0.75};
   static const double materials[2][4] = {{8, 9, 10, 0.5}, {0, 4, 8, 0.5}};
-  char log[96];
-  snprintf(log, sizeof log, "output.log=%s", world_log);
+  const char *log = test_text("output.log=%s", world_log);
   sp_results results;
   CHECK_OK(run_case(MPI_COMM_WORLD, slabs, (const char *const[]){log, NULL}, &results));
   if (world_rank > 0) return;
@@ -231,19 +209,14 @@ static void exact_fluxes(double flux[3]) {
 /* The errors of the three fluxes on a cube of n^3 elements. */
 static void measure(const char *kind, int order, int n, const char *const *boundary,
                     double errors[3]) {
-  char texts[2][32];
   double exact[3];
-  snprintf(texts[0], sizeof texts[0], "discretization.order=%d", order);
-  snprintf(texts[1], sizeof texts[1], "mesh.elements=%d %d %d", n, n, n);
-  const char *const common[] = {SMOOTH,
-                                kind,
-                                texts[0],
-                                texts[1],
-                                "solver.tolerance=1e-14",
-                                "result.a=flux over xmin",
-                                "result.b=flux over xmax",
-                                "result.c=flux over surface zmax",
-                                NULL};
+  const char *const common[] = {
+      SMOOTH, kind,
+      test_text("discretization.order=%d; mesh.elements=%d %d %d; solver.tolerance=1e-14; "
+                "result.a=flux over xmin; result.b=flux over xmax; "
+                "result.c=flux over surface zmax",
+                order, n, n, n),
+      NULL};
   const logged log = run(MPI_COMM_WORLD, common, boundary);
   exact_fluxes(exact);
   for (int r = 0; r < 3; r++) errors[r] = fabs(log.results[r].value - exact[r]);
@@ -270,8 +243,8 @@ static void check_flux_rate(const char *kind, int order, const char *const *boun
 /* Opposite Dirichlet faces meet no other one: rate 2 N. Where all faces are Dirichlet, every edge
  * is shared: N + 1. */
 static void check_fluxes(void) {
-  static const char *const opposite[] = {"boundary.default=neumann", "boundary.xmin=dirichlet",
-                                         "boundary.xmax=dirichlet", NULL};
+  static const char *const opposite[] = {
+      "boundary.default=neumann; boundary.xmin=dirichlet; boundary.xmax=dirichlet", NULL};
   for (int kind = 0; kind < 2; kind++)
     for (int order = 1; order <= 4; order++) {
       check_flux_rate(KINDS[kind], order, opposite, 2, 2 * order);
@@ -280,9 +253,10 @@ static void check_fluxes(void) {
   /* Linear and in the space: each face has its own flux, to rounding. */
   for (int kind = 0; kind < 2; kind++) {
     static const char *const linear[] = {
-        "problem.solution=2*x-3*y+z*x", "problem.kappa=4",         "mesh.elements=2 3 2",
-        "discretization.order=2",       "solver.tolerance=1e-14",  "result.a=flux over xmin",
-        "result.b=flux over ymax",      "result.c=flux over zmin", NULL};
+        "problem.solution=2*x-3*y+z*x; problem.kappa=4; mesh.elements=2 3 2; "
+        "discretization.order=2; solver.tolerance=1e-14; result.a=flux over xmin; "
+        "result.b=flux over ymax; result.c=flux over zmin",
+        NULL};
     const logged log = run(MPI_COMM_WORLD, linear, (const char *const[]){KINDS[kind], NULL});
     const double exact[] = {4 * 2.5, 4 * 3, 4 * 0.5};
     for (int r = 0; r < 3; r++) {
@@ -294,16 +268,13 @@ static void check_fluxes(void) {
 
 /* u = 1 / r in a curved shell: 4 pi through either side. */
 static void check_shell(void) {
-  char file[LENGTH];
-  snprintf(file, sizeof file, "mesh.file=%s/shell.geo", test_inputs());
-  const char *const common[] = {file,
-                                "problem.solution=1/sqrt(x^2+y^2+z^2)",
-                                "problem.lambda=0",
-                                "discretization.order=5",
-                                "solver.tolerance=1e-13",
-                                "result.in=flux over inside",
-                                "result.out=flux over outside",
-                                NULL};
+  const char *file = test_text("mesh.file=%s/shell.geo", test_inputs());
+  const char *const common[] = {
+      file,
+      "problem.solution=1/sqrt(x^2+y^2+z^2); problem.lambda=0; "
+      "discretization.order=5; solver.tolerance=1e-13; result.in=flux over inside; "
+      "result.out=flux over outside",
+      NULL};
   const double exact = 4 * acos(-1);
   const logged log = run(MPI_COMM_WORLD, common, NULL);
   CHECK_CLOSE(log.results[0].value, -exact, 1e-3 * exact);
@@ -321,31 +292,17 @@ typedef struct layered {
 /* Solve at one refinement; returns the larger error of the two fluxes. */
 static double measure_layers(const layered *c, const char *kind, int order, int refine,
                              sp_error_norms *norms) {
-  char file[LENGTH], solutions[2][LENGTH], data[2][LENGTH], texts[2][40];
-  snprintf(file, sizeof file, "mesh.file=%s/%s", test_fixtures(), c->mesh);
-  snprintf(solutions[0], LENGTH, "material.inner.solution=%s", c->inner);
-  snprintf(solutions[1], LENGTH, "material.outer.solution=%s", c->outer);
-  snprintf(data[0], LENGTH, "boundary.inside=dirichlet %s", c->inside);
-  snprintf(data[1], LENGTH, "boundary.outside=dirichlet %s", c->outside);
-  snprintf(texts[0], sizeof texts[0], "discretization.order=%d", order);
-  snprintf(texts[1], sizeof texts[1], "mesh.refine=%d", refine);
-  const char *const common[] = {file,
-                                kind,
-                                texts[0],
-                                texts[1],
-                                solutions[0],
-                                solutions[1],
-                                data[0],
-                                data[1],
-                                "problem.lambda=0",
-                                "problem.forcing=0",
-                                "material.inner.kappa=1",
-                                "material.outer.kappa=10",
-                                "boundary.default=neumann 0",
-                                "solver.tolerance=1e-13",
-                                "result.in=flux over inside",
-                                "result.out=flux over outside",
-                                NULL};
+  const char *const common[] = {
+      kind,
+      test_text("mesh.file=%s/%s; discretization.order=%d; mesh.refine=%d", test_fixtures(),
+                c->mesh, order, refine),
+      test_text("material.inner.solution=%s; material.outer.solution=%s; "
+                "boundary.inside=dirichlet %s; boundary.outside=dirichlet %s",
+                c->inner, c->outer, c->inside, c->outside),
+      "problem.lambda=0; problem.forcing=0; material.inner.kappa=1; material.outer.kappa=10; "
+      "boundary.default=neumann 0; solver.tolerance=1e-13; result.in=flux over inside; "
+      "result.out=flux over outside",
+      NULL};
   const logged log = run(MPI_COMM_WORLD, common, NULL);
   const double imbalance = log.term_count > 0 ? log.terms[log.term_count - 1] : NAN;
   CHECK(fabs(imbalance) <= 1e-10 * c->flux, "%s %s N = %d: an imbalance of %g", c->mesh, kind,
@@ -405,12 +362,11 @@ static void check_layers(bool all) {
  * largest term, which is of size one or larger. */
 static void check_balance(const char *what, int terms, const char *const *own) {
   for (int kind = 0; kind < 2; kind++) {
-    const char *const common[] = {KINDS[kind],
-                                  "discretization.order=3",
-                                  "solver.tolerance=1e-14",
-                                  "solver.max_iterations=60",
-                                  "problem.solution=sin(2*x+0.4)*exp(y)+z^2*x",
-                                  NULL};
+    const char *const common[] = {
+        KINDS[kind],
+        "discretization.order=3; solver.tolerance=1e-14; solver.max_iterations=60; "
+        "problem.solution=sin(2*x+0.4)*exp(y)+z^2*x",
+        NULL};
     const logged log = run(MPI_COMM_WORLD, common, own);
     CHECK(log.term_count == terms, "%s: %d terms instead of %d", what, log.term_count, terms);
     if (log.term_count < 1) continue;
@@ -426,56 +382,65 @@ static void check_balance(const char *what, int terms, const char *const *own) {
 #define WAVY CUBE, "mesh.map=sine"
 
 static void check_balances(void) {
-  char layers[LENGTH], shell[LENGTH];
-  snprintf(layers, sizeof layers, "mesh.file=%s/layers.geo", test_fixtures());
-  snprintf(shell, sizeof shell, "mesh.file=%s/shell.geo", test_inputs());
+  const char *layers = test_text("mesh.file=%s/layers.geo", test_fixtures());
+  const char *shell = test_text("mesh.file=%s/shell.geo", test_inputs());
   check_balance("Dirichlet", 3, (const char *const[]){WAVY, "problem.lambda=0", NULL});
   check_balance("lambda", 4, (const char *const[]){WAVY, "problem.lambda=1+x", NULL});
-  check_balance("Robin", 4,
-                (const char *const[]){WAVY, "problem.lambda=0", "problem.kappa=1+y",
-                                      "boundary.xmin=robin 1+y^2", "boundary.default=robin 2",
-                                      NULL});
+  check_balance(
+      "Robin", 4,
+      (const char *const[]){WAVY,
+                            "problem.lambda=0; problem.kappa=1+y; boundary.xmin=robin 1+y^2; "
+                            "boundary.default=robin 2",
+                            NULL});
   check_balance("Neumann", 4,
-                (const char *const[]){WAVY, "problem.lambda=2", "boundary.default=neumann", NULL});
+                (const char *const[]){WAVY, "problem.lambda=2; boundary.default=neumann", NULL});
   check_balance("pure Neumann", 4,
-                (const char *const[]){WAVY, "problem.lambda=0", "boundary.default=neumann", NULL});
+                (const char *const[]){WAVY, "problem.lambda=0; boundary.default=neumann", NULL});
   check_balance("mixed", 7,
-                (const char *const[]){WAVY, "problem.lambda=1", "problem.kappa=1+x*y",
-                                      "boundary.xmin=robin 3", "boundary.ymax=neumann",
-                                      "boundary.zmin=dirichlet", "boundary.default=dirichlet",
-                                      NULL});
-  check_balance("given data", 5,
-                (const char *const[]){WAVY, "problem.solution=", "problem.forcing=exp(x)",
-                                      "problem.lambda=0", "boundary.default=dirichlet y",
-                                      "boundary.xmax=robin 1, 2", "boundary.ymin=neumann 1+z",
-                                      NULL});
+                (const char *const[]){
+                    WAVY,
+                    "problem.lambda=1; problem.kappa=1+x*y; boundary.xmin=robin 3; "
+                    "boundary.ymax=neumann; boundary.zmin=dirichlet; boundary.default=dirichlet",
+                    NULL});
+  check_balance(
+      "given data", 5,
+      (const char *const[]){WAVY,
+                            "problem.solution=; problem.forcing=exp(x); problem.lambda=0; "
+                            "boundary.default=dirichlet y; boundary.xmax=robin 1, 2; "
+                            "boundary.ymin=neumann 1+z",
+                            NULL});
   check_balance("periodic", 4,
-                (const char *const[]){CUBE, "problem.solution=sin(2*pi*x)*y^2+y*z",
-                                      "problem.lambda=1", "boundary.xmin=periodic xmax", NULL});
+                (const char *const[]){CUBE,
+                                      "problem.solution=sin(2*pi*x)*y^2+y*z; problem.lambda=1; "
+                                      "boundary.xmin=periodic xmax",
+                                      NULL});
   check_balance("materials", 4,
-                (const char *const[]){layers, "problem.solution=", "problem.forcing=1+x",
-                                      "material.inner.kappa=100", "material.outer.kappa=1+z/4",
-                                      "material.outer.lambda=2", "problem.lambda=0",
-                                      "boundary.default=dirichlet 1+z", NULL});
-  check_balance("shell", 5,
-                (const char *const[]){shell, "problem.lambda=1", "boundary.inside=robin 1",
-                                      "boundary.outside=dirichlet", NULL});
+                (const char *const[]){
+                    layers,
+                    "problem.solution=; problem.forcing=1+x; material.inner.kappa=100; "
+                    "material.outer.kappa=1+z/4; material.outer.lambda=2; problem.lambda=0; "
+                    "boundary.default=dirichlet 1+z",
+                    NULL});
+  check_balance(
+      "shell", 5,
+      (const char *const[]){
+          shell, "problem.lambda=1; boundary.inside=robin 1; boundary.outside=dirichlet", NULL});
 }
 
 /* ---- Formulas that are not finite ---- */
 
 /* An error that names the point, after everything has been written. On xmin u is 0. */
 static void check_infinite(void) {
-  static const char *const common[] = {"mesh.elements=4 2 2",    "problem.solution=x",
-                                       "discretization.order=2", "result.good=average",
-                                       "solver.tolerance=1e-14", NULL};
+  static const char *const common[] = {
+      "mesh.elements=4 2 2; problem.solution=x; discretization.order=2; "
+      "result.good=average; solver.tolerance=1e-14",
+      NULL};
   static const char *const formulas[] = {"result.bad=maximum of 1/x",
                                          "result.bad=integral of log(x-0.5)",
                                          "result.bad=norm of sqrt(u-2) over xmax"};
   static const char *const points[] = {"(0, 0, 0)", "not finite at (0.", "not finite at (1, "};
   for (int f = 0; f < 3; f++) {
-    char log[80];
-    snprintf(log, sizeof log, "output.log=%s", world_log);
+    const char *log = test_text("output.log=%s", world_log);
     const char *const own[] = {log, formulas[f], NULL};
     sp_results results;
     const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
@@ -496,22 +461,15 @@ static void check_infinite(void) {
 
 /* On all ranks and on one: the same but for the solver's tolerance and rounding. */
 static void check_ranks(void) {
-  char layers[LENGTH];
-  snprintf(layers, sizeof layers, "mesh.file=%s/layers.geo", test_fixtures());
-  const char *const common[] = {layers,
-                                "problem.solution=exp(x)*y+z",
-                                "boundary.inside=robin 1",
-                                "boundary.bottom=neumann",
-                                "discretization.order=3",
-                                "solver.tolerance=1e-14",
-                                "result.a=integral over inner",
-                                "result.b=flux over inside",
-                                "result.c=flux over outside",
-                                "result.d=maximum over surface bottom",
-                                "result.e=average over volume 2",
-                                "result.f=minimum",
-                                "result.g=average of u^2*z over volume inner",
-                                NULL};
+  const char *layers = test_text("mesh.file=%s/layers.geo", test_fixtures());
+  const char *const common[] = {
+      layers,
+      "problem.solution=exp(x)*y+z; boundary.inside=robin 1; boundary.bottom=neumann; "
+      "discretization.order=3; solver.tolerance=1e-14; result.a=integral over inner; "
+      "result.b=flux over inside; result.c=flux over outside; "
+      "result.d=maximum over surface bottom; result.e=average over volume 2; "
+      "result.f=minimum; result.g=average of u^2*z over volume inner",
+      NULL};
   const logged all = run(MPI_COMM_WORLD, common, NULL);
   logged one = all;
   if (world_rank == 0) one = run(MPI_COMM_SELF, common, NULL);
@@ -554,7 +512,7 @@ static void check_refused(void) {
       {{"boundary.xmin=periodic xmax", "result.a=flux over xmax"},
        {"result.a", "'xmax' is periodic, so it has no flux"}},
   };
-  static const char *const common[] = {"mesh.elements=2 2 2", "problem.solution=1+y", NULL};
+  static const char *const common[] = {"mesh.elements=2 2 2; problem.solution=1+y", NULL};
   for (size_t r = 0; r < sizeof refusals / sizeof *refusals; r++)
     run_case_refused(common, refusals[r].overrides, refusals[r].parts);
 }

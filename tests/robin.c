@@ -9,13 +9,15 @@ static const char *const KINDS[] = {"discretization.operator=bp3.5",
                                     "discretization.operator=bp3.0"};
 
 static const char *const ROBIN[] = {"boundary.default=robin 1+x*y", NULL};
-static const char *const MIXED[] = {"boundary.default=robin 2", "boundary.xmin=dirichlet",
-                                    "boundary.ymax=neumann", "boundary.zmin=robin exp(x)", NULL};
+static const char *const MIXED[] = {
+    "boundary.default=robin 2; boundary.xmin=dirichlet; boundary.ymax=neumann; "
+    "boundary.zmin=robin exp(x)",
+    NULL};
 
 static void check_smooth(const char *kind, int order, const char *coefficients,
                          const char *const *boundary) {
   const char *const common[] = {
-      kind, "mesh.elements=2 2 2", "mesh.map=sine", RATES_SMOOTH, coefficients, RATES_SOLVER, NULL};
+      kind, "mesh.elements=2 2 2; mesh.map=sine", RATES_SMOOTH, coefficients, RATES_SOLVER, NULL};
   check_rates(order, rates_coarse(order), common, boundary);
 }
 
@@ -24,11 +26,10 @@ static void check_smooth(const char *kind, int order, const char *coefficients,
  * operators; N is not. */
 static void check_exactness(const char *kind, int order) {
   for (int degree = order - 1; degree <= order; degree++) {
-    char n[64], solution[128];
-    snprintf(n, sizeof n, "discretization.order=%d", order);
-    snprintf(solution, sizeof solution, "problem.solution=(0.3+0.6*x-0.4*y+0.5*z)^%d", degree);
-    const char *const common[] = {
-        kind, n, "mesh.elements=2 2 2", "mesh.map=sine", solution, RATES_SOLVER, NULL};
+    const char *n = test_text("discretization.order=%d", order);
+    const char *solution = test_text("problem.solution=(0.3+0.6*x-0.4*y+0.5*z)^%d", degree);
+    const char *const common[] = {kind,         n,   "mesh.elements=2 2 2; mesh.map=sine", solution,
+                                  RATES_SOLVER, NULL};
     const sp_error_norms norms = rates_solve(common, ROBIN);
     if (degree < order)
       CHECK(norms.h1 <= 1e-9 && norms.max <= 1e-9, "%s %s: H1 error %g, max %g", n, solution,
@@ -42,12 +43,8 @@ static void check_exactness(const char *kind, int order) {
  * times the condition number, below 1e4; also in the pure Neumann problem. With alpha = 1e8 the
  * difference to the Dirichlet solution is about its flux over alpha, below 1e-6. */
 static void check_limits(void) {
-  static const char *const common[] = {"discretization.order=3",
-                                       "mesh.elements=2 2 2",
-                                       "mesh.map=sine",
-                                       RATES_SMOOTH,
-                                       RATES_SOLVER,
-                                       NULL};
+  static const char *const common[] = {"discretization.order=3; mesh.elements=2 2 2; mesh.map=sine",
+                                       RATES_SMOOTH, RATES_SOLVER, NULL};
   static const char *const limits[][2] = {
       {"boundary.default=robin 0", "boundary.default=neumann"},
       {"boundary.default=robin 0*x", "boundary.default=neumann"},
@@ -69,16 +66,12 @@ static void check_limits(void) {
  * balance. -u'' = 1 with u' = -u at x = 1 and u' = 0 at x = 0: u = (3 - x^2) / 2. */
 static void check_regular(void) {
   for (int kind = 0; kind < 2; kind++) {
-    const char *const overrides[] = {KINDS[kind],
-                                     "discretization.order=3",
-                                     "mesh.elements=3 2 2",
-                                     "problem.lambda=0",
-                                     "problem.forcing=1",
-                                     "problem.solution=(3-x^2)/2",
-                                     "boundary.default=neumann 0",
-                                     "boundary.xmax=robin 1, 0",
-                                     RATES_SOLVER,
-                                     NULL};
+    const char *const overrides[] = {
+        KINDS[kind],
+        "discretization.order=3; mesh.elements=3 2 2; problem.lambda=0; "
+        "problem.forcing=1; problem.solution=(3-x^2)/2; boundary.default=neumann 0; "
+        "boundary.xmax=robin 1, 0",
+        RATES_SOLVER, NULL};
     const sp_error_norms norms = rates_solve(overrides, NULL);
     CHECK(norms.max <= 1e-9, "max error %g", norms.max);
   }

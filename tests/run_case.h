@@ -23,17 +23,30 @@ static inline void run_case_begin(int argc, char **argv) {
   sp_platform_close(&platform);
 }
 
-/* The overrides are `common`, then `own`; both end with NULL and may be NULL. Later ones of the
- * same key win, so `own` may set output.log and output.field. Collective over `comm`. */
+/* Append the settings of a list that ends with NULL and may be NULL, each of whose texts is one
+ * setting or several, "mesh.elements=2 2 2; problem.lambda=1". Returns the new count. */
+static inline int run_case_append(const char *const *list, int count, const char **overrides) {
+  for (; list && *list; list++)
+    for (char *next, *text = (char *)test_text("%s", *list); text; text = next) {
+      next = strstr(text, "; ");
+      if (next) {
+        *next = '\0';
+        next += 2;
+      }
+      CHECK(count < RUN_CASE_OVERRIDES, "more than %d overrides", RUN_CASE_OVERRIDES);
+      if (count < RUN_CASE_OVERRIDES) overrides[count++] = text;
+    }
+  return count;
+}
+
+/* The overrides are `common`, then `own`. Later ones of the same key win, so `own` may set
+ * output.log and output.field. Collective over `comm`. */
 static inline sp_status run_case(MPI_Comm comm, const char *const *common, const char *const *own,
                                  sp_results *results) {
   /* All ranks have elements, also on a machine with one GPU. */
   const char *overrides[RUN_CASE_OVERRIDES] = {"output.log=", "output.field=", run_case_device,
                                                "backend.share=yes"};
-  int count = 4;
-  for (; common && *common && count < RUN_CASE_OVERRIDES; common++) overrides[count++] = *common;
-  for (; own && *own && count < RUN_CASE_OVERRIDES; own++) overrides[count++] = *own;
-  CHECK(!(common && *common) && !(own && *own), "more than %d overrides", RUN_CASE_OVERRIDES);
+  const int count = run_case_append(own, run_case_append(common, 4, overrides), overrides);
   sp_config *config;
   *results = (sp_results){0};
   SP_TRY(sp_config_read(comm, NULL, count, overrides, &config));

@@ -320,8 +320,7 @@ static void test_set_up_that_fails(void) {
 static void test_failures(void) {
   sp_run_log *log = NULL;
   sp_record *record = new_record();
-  char beside[32];
-  snprintf(beside, sizeof beside, "..%s.tmp", sp_file_tag());
+  const char *beside = test_text("..%s.tmp", sp_file_tag());
   CHECK(create("/nowhere/run.h5", record, &log) == SP_ERR_SYSTEM && !log, "no folder");
   CHECK(strcmp(sp_error_message(), "cannot write log /nowhere/run.h5: No such file or directory") ==
             0,
@@ -343,8 +342,7 @@ static void test_failures(void) {
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){limits[l], before.rlim_max});
     const sp_status status = sp_run_log_flush(log);
     setrlimit(RLIMIT_FSIZE, &before);
-    char expected[128];
-    snprintf(expected, sizeof expected, "cannot write log %s: File too large", path);
+    const char *expected = test_text("cannot write log %s: File too large", path);
     CHECK(status == SP_ERR_SYSTEM, "status %d", (int)status);
     CHECK(strcmp(sp_error_message(), expected) == 0, "message '%s'", sp_error_message());
     CHECK(access(temporary, F_OK) != 0, "the file beside it is gone");

@@ -4,55 +4,46 @@
 #include "tests/check.h"
 #include "tests/run_case.h"
 
-enum { LENGTH = 128 };
-
 static const double TOLERANCE = 1e-8; /* the default, relative to the variation of u */
 static const char *const PRECONDITIONERS[] = {"solver.preconditioner=multigrid",
                                               "solver.preconditioner=jacobi"};
 
-/* Run with one of the preconditioners; `own` ends with an empty override. */
-static sp_results solve(int preconditioner, const char *const *common, char (*own)[LENGTH]) {
-  const char *overrides[RUN_CASE_OVERRIDES] = {PRECONDITIONERS[preconditioner],
-                                               "mesh.elements=4 4 4", "discretization.order=3",
-                                               "boundary.default=neumann 0"};
-  for (int count = 4; own[0][0] && count < RUN_CASE_OVERRIDES - 1; own++) overrides[count++] = *own;
+/* Run with one of the preconditioners. `common` may be NULL. */
+static sp_results solve(int preconditioner, const char *own, const char *common) {
+  const char *const overrides[] = {
+      PRECONDITIONERS[preconditioner],
+      "mesh.elements=4 4 4; discretization.order=3; boundary.default=neumann 0", own, common, NULL};
   sp_results results;
-  const sp_status status = run_case(MPI_COMM_WORLD, common, overrides, &results);
-  CHECK(!status && results.have_norms, "%s %s: %s", overrides[0], overrides[4], sp_error_message());
+  const sp_status status = run_case(MPI_COMM_WORLD, overrides, NULL, &results);
+  CHECK(!status && results.have_norms, "%s %s: %s", overrides[0], own, sp_error_message());
   return results;
 }
 
 /* `variation`: largest minus smallest u. */
-static void check_error(const char *const *common, char (*own)[LENGTH], double variation) {
+static void check_error(const char *own, const char *common, double variation) {
   for (int p = 0; p < 2; p++) {
-    const double error = solve(p, common, own).norms.max;
-    CHECK(error <= 10 * TOLERANCE * variation, "%s %s: max error %g", PRECONDITIONERS[p], own[0],
+    const double error = solve(p, own, common).norms.max;
+    CHECK(error <= 10 * TOLERANCE * variation, "%s %s: max error %g", PRECONDITIONERS[p], own,
           error);
   }
 }
 
 /* A slab heated by 1 at one end, cooled by a film to 300 at the other. */
-static void make_film(double alpha, double outside, char (*own)[LENGTH]) {
-  snprintf(own[0], LENGTH, "boundary.xmin=robin %g, %g*%.17g", alpha, alpha, outside);
-  snprintf(own[1], LENGTH, "problem.solution=%.17g+1/%g+x", outside, alpha);
-  snprintf(own[2], LENGTH, "boundary.xmax=neumann 1");
+static const char *film(double alpha, double outside) {
+  return test_text("boundary.xmin=robin %g, %g*%.17g; problem.solution=%.17g+1/%g+x; "
+                   "boundary.xmax=neumann 1",
+                   alpha, alpha, outside, outside, alpha);
 }
 
 static void check_films(void) {
   static const double alphas[] = {1e-4, 1, 1e4, 1e6, 1e8, 1e9};
-  for (size_t a = 0; a < sizeof alphas / sizeof *alphas; a++) {
-    char own[4][LENGTH] = {0};
-    make_film(alphas[a], 300, own);
-    check_error(NULL, own, 1);
-  }
+  for (size_t a = 0; a < sizeof alphas / sizeof *alphas; a++)
+    check_error(film(alphas[a], 300), NULL, 1);
 }
 
 /* A start that is far from the solution changes nothing: the error is not measured by it. */
 static void check_poor_start(void) {
-  char own[5][LENGTH] = {0};
-  make_film(1e4, 300, own);
-  snprintf(own[3], LENGTH, "problem.initial=1e6*x");
-  check_error(NULL, own, 1);
+  check_error(film(1e4, 300), "problem.initial=1e6*x", 1);
 }
 
 /* A temperature of 180 written as a large alpha, a film of 8 to 20 at the other end: in series, the
@@ -61,43 +52,34 @@ static void check_series(void) {
   static const double alphas[] = {1e3, 1e5, 1e8, 1e9, 1e12};
   for (size_t a = 0; a < sizeof alphas / sizeof *alphas; a++) {
     const double flux = 160 / (1 / alphas[a] + 1 + 0.125);
-    char own[4][LENGTH] = {0};
-    snprintf(own[0], LENGTH, "boundary.zmin=robin %g, 180*%g", alphas[a], alphas[a]);
-    snprintf(own[1], LENGTH, "boundary.zmax=robin 8, 8*20");
-    snprintf(own[2], LENGTH, "problem.solution=180-%.17g*(1/%g+z)", flux, alphas[a]);
-    check_error(NULL, own, flux);
+    check_error(test_text("boundary.zmin=robin %g, 180*%g; boundary.zmax=robin 8, 8*20; "
+                          "problem.solution=180-%.17g*(1/%g+z)",
+                          alphas[a], alphas[a], flux, alphas[a]),
+                NULL, flux);
   }
 }
 
-static const char *const CORE[] = {"region.core.upper=0.5 1 1", "region.rest.lower=0.5 0 0",
-                                   "material.core.lambda=1e10", "boundary.xmax=neumann 1", NULL};
-
-static void make_core(double level, char (*own)[LENGTH]) {
-  snprintf(own[0], LENGTH, "material.core.solution=%.17g", level);
-  snprintf(own[1], LENGTH, "material.core.forcing=%.17g*1e10", level);
-  snprintf(own[2], LENGTH, "material.rest.solution=%.17g+x-0.5", level);
+static const char *core(double level) {
+  return test_text("region.core.upper=0.5 1 1; region.rest.lower=0.5 0 0; "
+                   "material.core.lambda=1e10; boundary.xmax=neumann 1; "
+                   "material.core.solution=%.17g; material.core.forcing=%.17g*1e10; "
+                   "material.rest.solution=%.17g+x-0.5",
+                   level, level, level);
 }
 
 /* A core that lambda keeps at 300, beside a part with a flux of 1. The flux leaves through nodes of
  * weight 1/48: there u is 48e-10 higher than 300, within the limit. */
 static void check_core(void) {
-  char own[4][LENGTH] = {0};
-  make_core(300, own);
-  check_error(CORE, own, 0.5);
+  check_error(core(300), NULL, 0.5);
 }
 
 /* Temperatures counted from elsewhere: as many iterations, the same error. The tolerance is coarse
  * so that the error is that of the iterate, far above the limit, 1e-12 of the shift. */
-static void check_shift(const char *const *common, void (*make)(double, char (*)[LENGTH])) {
+static void check_shift(const char *(*settings)(double level)) {
   static const double SHIFT = 1e4;
   for (int p = 0; p < 2; p++) {
     sp_results results[2];
-    for (int s = 0; s < 2; s++) {
-      char own[5][LENGTH] = {0};
-      make(s * SHIFT, own);
-      snprintf(own[3], LENGTH, "solver.tolerance=1e-3");
-      results[s] = solve(p, common, own);
-    }
+    for (int s = 0; s < 2; s++) results[s] = solve(p, settings(s * SHIFT), "solver.tolerance=1e-3");
     CHECK(results[0].cg.iterations == results[1].cg.iterations, "%lld and %lld iterations",
           (long long)results[0].cg.iterations, (long long)results[1].cg.iterations);
     CHECK(results[0].norms.max > 1e-6, "an error of %g says nothing", results[0].norms.max);
@@ -106,25 +88,18 @@ static void check_shift(const char *const *common, void (*make)(double, char (*)
   }
 }
 
-static void make_weak_film(double outside, char (*own)[LENGTH]) {
-  make_film(1e-2, outside, own);
+static const char *weak_film(double outside) {
+  return film(1e-2, outside);
 }
 
-static void make_strong_film(double outside, char (*own)[LENGTH]) {
-  make_film(1e6, outside, own);
+static const char *strong_film(double outside) {
+  return film(1e6, outside);
 }
 
-static void make_wall(double level, char (*own)[LENGTH]) {
-  snprintf(own[0], LENGTH, "boundary.xmin=dirichlet %.17g", level);
-  snprintf(own[1], LENGTH, "boundary.xmax=robin 3, 3*(%.17g+2)", level);
-  snprintf(own[2], LENGTH, "problem.solution=%.17g+1.5*x", level);
-}
-
-static void check_shifts(void) {
-  check_shift(NULL, make_weak_film);
-  check_shift(NULL, make_strong_film);
-  check_shift(NULL, make_wall);
-  check_shift(CORE, make_core);
+static const char *wall(double level) {
+  return test_text("boundary.xmin=dirichlet %.17g; boundary.xmax=robin 3, 3*(%.17g+2); "
+                   "problem.solution=%.17g+1.5*x",
+                   level, level, level);
 }
 
 int main(int argc, char **argv) {
@@ -134,6 +109,9 @@ int main(int argc, char **argv) {
   check_poor_start();
   check_series();
   check_core();
-  check_shifts();
+  check_shift(weak_film);
+  check_shift(strong_film);
+  check_shift(wall);
+  check_shift(core);
   return check_end();
 }

@@ -186,14 +186,9 @@ static int read_log(logged_row *rows) {
 
 /* Returns the status of a study of the overrides; rank 0 finds its log in `path`. */
 static sp_status run_study(const char *const *overrides, const char *order, const char *refine) {
-  char log[80];
-  snprintf(log, sizeof log, "output.log=%s", path);
+  const char *log = test_text("output.log=%s", path);
   const char *all[RUN_CASE_OVERRIDES] = {log, "backend.device=host"};
-  int count = 2;
-  while (overrides[count - 2]) {
-    all[count] = overrides[count - 2];
-    count++;
-  }
+  const int count = run_case_append(overrides, 2, all);
   sp_study study = {0};
   sp_config *config;
   if (order) SP_TRY(sp_study_parse(order, &study));
@@ -214,9 +209,8 @@ static void check_rows(const char *const *overrides, int expected) {
   MPI_Bcast(rows, sizeof rows, MPI_BYTE, 0, MPI_COMM_WORLD);
   CHECK(count == expected, "%d rows", count);
   for (int r = 0; r < count; r++) {
-    char order[64], refine[64];
-    snprintf(order, sizeof order, "discretization.order=%d", (int)rows[r].order);
-    snprintf(refine, sizeof refine, "mesh.refine=%d", (int)rows[r].refine);
+    const char *order = test_text("discretization.order=%d", (int)rows[r].order);
+    const char *refine = test_text("mesh.refine=%d", (int)rows[r].refine);
     const char *const own[] = {order, refine, "solver.tolerance=1e-13", NULL};
     sp_results results;
     CHECK_OK(run_case(MPI_COMM_WORLD, overrides, own, &results));
@@ -242,7 +236,7 @@ static void test_studies(void) {
   }
   /* In the space of every order: nothing to judge, and the estimate of the floor covers what is
    * left. */
-  const char *const linear[] = {"problem.solution=1+x-2*y+3*z", "mesh.elements=3 3 3", NULL};
+  const char *const linear[] = {"problem.solution=1+x-2*y+3*z; mesh.elements=3 3 3", NULL};
   CHECK_OK(run_study(linear, "order=1:4", "refine=0:1"));
 }
 
@@ -261,17 +255,13 @@ static int read_limits(int most, limit_row *rows) {
 /* u = sin(pi x), from its data: all answers of order 2 converge at rate 4, and the exact values are
  * within the indices. */
 static void test_answers(void) {
-  const char *const sine[] = {"mesh.elements=2 2 1",
-                              "problem.forcing=pi^2*sin(pi*x)",
-                              "boundary.default=neumann 0",
-                              "boundary.xmin=dirichlet 0",
-                              "boundary.xmax=dirichlet 0",
-                              "discretization.order=2",
-                              "result.mean=average",
-                              "result.norm=norm over volume 1",
-                              "region.all.lower=0 0 0",
-                              "probe.quarter=0.25 0.5 0.5",
-                              NULL};
+  const char *const sine[] = {
+      "mesh.elements=2 2 1; problem.forcing=pi^2*sin(pi*x); "
+      "boundary.default=neumann 0; boundary.xmin=dirichlet 0; "
+      "boundary.xmax=dirichlet 0; discretization.order=2; result.mean=average; "
+      "result.norm=norm over volume 1; region.all.lower=0 0 0; "
+      "probe.quarter=0.25 0.5 0.5",
+      NULL};
   const double pi = acos(-1);
   const struct {
     double exact, rate;
@@ -295,10 +285,11 @@ static void test_answers(void) {
             strstr(sp_error_message(), "give refine=1:3"),
         "%s", sp_error_message());
   /* f jumps inside elements, now here and now there. */
-  const char *const jump[] = {"mesh.elements=2 2 1",           "problem.forcing=x < 0.37 ? 0 : 1",
-                              "boundary.default=neumann 0",    "boundary.xmin=dirichlet 0",
-                              "discretization.operator=bp3.0", "result.mean=average",
-                              "discretization.order=1",        NULL};
+  const char *const jump[] = {
+      "mesh.elements=2 2 1; problem.forcing=x < 0.37 ? 0 : 1; "
+      "boundary.default=neumann 0; boundary.xmin=dirichlet 0; "
+      "discretization.operator=bp3.0; result.mean=average; discretization.order=1",
+      NULL};
   CHECK(run_study(jump, NULL, "refine=0:3") == SP_ERR_STUDY &&
             strstr(sp_error_message(), "average mean, order 1, refine 3: oscillating"),
         "%s", sp_error_message());
@@ -306,17 +297,18 @@ static void test_answers(void) {
 
 static void test_failures(void) {
   /* A kink in the middle of elements: rates 1.5 and 0.5 at best, whatever the order. */
-  const char *const kink[] = {"problem.solution=abs(x-0.4)^1.5", "mesh.elements=4 2 2",
-                              "discretization.order=3", "solver.max_iterations=4000", NULL};
+  const char *const kink[] = {
+      "problem.solution=abs(x-0.4)^1.5; mesh.elements=4 2 2; discretization.order=3; "
+      "solver.max_iterations=4000",
+      NULL};
   CHECK(run_study(kink, NULL, "refine=0:2") == SP_ERR_STUDY &&
             strstr(sp_error_message(), "order 3, refine 1 to 2"),
         "%s", sp_error_message());
-  const char *const short_of_iterations[] = {SMOOTH,
-                                             "mesh.elements=4 4 4",
-                                             "solver.tolerance=1e-13",
-                                             "solver.max_iterations=30",
-                                             "solver.preconditioner=none",
-                                             NULL};
+  const char *const short_of_iterations[] = {
+      SMOOTH,
+      "mesh.elements=4 4 4; solver.tolerance=1e-13; solver.max_iterations=30; "
+      "solver.preconditioner=none",
+      NULL};
   CHECK(run_study(short_of_iterations, "order=1:4", NULL) == SP_ERR_NOT_CONVERGED &&
             strstr(sp_error_message(), "order 2, refine 0: not converged"),
         "%s", sp_error_message());

@@ -26,9 +26,8 @@ static int rank;
 /* The configuration of SETTINGS, which end with NULL. */
 static sp_config *read_settings(const char *const *settings) {
   const char *overrides[MOST] = {"output.log=", "output.field="};
-  int count = 2;
+  const int count = run_case_append(settings, 2, overrides);
   sp_config *config = NULL;
-  for (; *settings && count < MOST; settings++) overrides[count++] = *settings;
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
   if (!config) MPI_Abort(MPI_COMM_WORLD, 1);
   return config;
@@ -166,9 +165,9 @@ static void test_parts(void) {
 }
 
 static void test_failures(void) {
-  static const char *const many[] = {"mesh.elements=1 1 1", "problem.solution=x", NULL};
-  static const char *const few[] = {"mesh.elements=3 3 3", "problem.solution=sin(9*x)*y",
-                                    "solver.preconditioner=jacobi", "solver.max_iterations=2",
+  static const char *const many[] = {"mesh.elements=1 1 1; problem.solution=x", NULL};
+  static const char *const few[] = {"mesh.elements=3 3 3; problem.solution=sin(9*x)*y; "
+                                    "solver.preconditioner=jacobi; solver.max_iterations=2",
                                     NULL};
   sp_results results;
   sp_status status = run_on("1010", many, &results);
@@ -219,14 +218,11 @@ static int columns(hid_t file, const char *name, int dimensions) {
 }
 
 static void test_files(void) {
-  static const char *const settings[] = {COMMON,
-                                         "mesh.elements=3 3 3",
-                                         "discretization.order=4",
-                                         "probe.point=0.3 0.4 0.9",
-                                         "result.mean=average",
-                                         "output.log=" LOG,
-                                         "output.field=" FIELD,
-                                         NULL};
+  static const char *const settings[] = {
+      COMMON,
+      "mesh.elements=3 3 3; discretization.order=4; probe.point=0.3 0.4 0.9; "
+      "result.mean=average",
+      "output.log=" LOG, "output.field=" FIELD, NULL};
   sp_results results;
   CHECK_OK(run_on("1010", settings, &results));
   if (rank != 0) return;
@@ -248,7 +244,7 @@ static void test_files(void) {
 
 /* The table has a row for each rank, zeros for those without elements. */
 static void test_dry_run(void) {
-  static const char *const settings[] = {COMMON, "mesh.elements=3 3 4", "mesh.refine=1", NULL};
+  static const char *const settings[] = {COMMON, "mesh.elements=3 3 4; mesh.refine=1", NULL};
   sp_config *config = read_settings(settings);
   sp_workers workers;
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, false);
@@ -285,15 +281,11 @@ static void test_dry_run(void) {
 
 /* ---- Waiting ---- */
 
-static const char *const long_case[] = {"problem.solution=sin(9*x)*y",
-                                        "mesh.elements=12 8 8",
-                                        "mesh.map=kershaw",
-                                        "mesh.epsilon=0.1",
-                                        "discretization.order=5",
-                                        "solver.preconditioner=none",
-                                        "solver.tolerance=1e-14",
-                                        "solver.max_iterations=300",
-                                        NULL};
+static const char *const long_case[] = {
+    "problem.solution=sin(9*x)*y; mesh.elements=12 8 8; mesh.map=kershaw; "
+    "mesh.epsilon=0.1; discretization.order=5; solver.preconditioner=none; "
+    "solver.tolerance=1e-14; solver.max_iterations=300",
+    NULL};
 
 /* How often this process has given up its processor by itself. */
 static long pauses(void) {
@@ -342,13 +334,9 @@ static void check_exchange(hid_t file, int workers) {
 
 static void test_gpus(void) {
   static const char *const settings[] = {COMMON,
-                                         "backend.device=cuda",
-                                         "mesh.elements=8 8 8",
-                                         "mesh.map=sine",
-                                         "discretization.order=2",
-                                         "solver.preconditioner=jacobi",
-                                         "output.log=" LOG,
-                                         NULL};
+                                         "backend.device=cuda; mesh.elements=8 8 8; mesh.map=sine; "
+                                         "discretization.order=2; solver.preconditioner=jacobi",
+                                         "output.log=" LOG, NULL};
   sp_config *config = read_settings(settings);
   sp_workers workers;
   sp_gpu *gpus;

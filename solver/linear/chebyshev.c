@@ -162,10 +162,6 @@ void sp_chebyshev_destroy(sp_chebyshev **chebyshev) {
   *chebyshev = NULL;
 }
 
-double sp_chebyshev_bound(const sp_chebyshev *chebyshev) {
-  return chebyshev->bound;
-}
-
 /* ---- Smoothing ---- */
 
 sp_smoothing sp_chebyshev_step(int degree, int i, double bound, bool from_zero) {

@@ -46,7 +46,4 @@ sp_smoothing sp_chebyshev_step(int degree, int i, double bound, bool from_zero);
 /* Return the columns of Schwarz; none without it. Local. */
 sp_column_counts sp_chebyshev_columns(const sp_chebyshev *chebyshev);
 
-/* Return the bound L. Local. */
-double sp_chebyshev_bound(const sp_chebyshev *chebyshev);
-
 #endif

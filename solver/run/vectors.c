@@ -5,7 +5,6 @@
 #include "io/threads.h"
 
 typedef struct vectors {
-  const bool *constrained;
   const double *x;
   double *y;
   double largest;
@@ -21,19 +20,6 @@ static sp_status add_some(void *vectors_, void *none, size_t begin, size_t end) 
 sp_status sp_vectors_add(size_t count, const double *x, double *y) {
   vectors v = {.x = x, .y = y};
   return sp_loop_over("vectors", count, 1, &v, add_some);
-}
-
-static sp_status subtract_some(void *vectors_, void *none, size_t begin, size_t end) {
-  (void)none;
-  const vectors *v = vectors_;
-  for (size_t i = begin; i < end; i++) v->y[i] = v->constrained[i] ? 0 : v->y[i] - v->x[i];
-  return SP_OK;
-}
-
-sp_status sp_vectors_subtract_unconstrained(size_t count, const bool *constrained, const double *x,
-                                            double *y) {
-  vectors v = {.constrained = constrained, .x = x, .y = y};
-  return sp_loop_over("vectors", count, 1, &v, subtract_some);
 }
 
 static sp_status find_largest(void *vectors_, void *workspace, size_t begin, size_t end) {

@@ -2,17 +2,12 @@
 #ifndef SP_SOLVER_RUN_VECTORS_H
 #define SP_SOLVER_RUN_VECTORS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "io/error.h"
 
 /* y += x. Errors: SP_ERR_SYSTEM. */
 sp_status sp_vectors_add(size_t count, const double *x, double *y);
-
-/* y -= x on free DOFs, y = 0 on constrained ones. Errors: SP_ERR_SYSTEM. */
-sp_status sp_vectors_subtract_unconstrained(size_t count, const bool *constrained, const double *x,
-                                            double *y);
 
 /* *largest = the largest absolute value that is not NaN; 0 if there is none. Errors:
  * SP_ERR_SYSTEM. */
