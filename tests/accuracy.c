@@ -1,8 +1,5 @@
 /* Error bars: over random problems with a known solution the estimates are compared with the true
  * errors; the indicator per element with the true error in the field. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "solver/case/case.h"
@@ -11,7 +8,6 @@
 
 enum { MOST = 32, CASES = 60, TEXT = 400 };
 
-static int rank;
 static char path[64];
 
 /* The same numbers on all ranks and machines (Knuth's MMIX generator). */
@@ -108,7 +104,7 @@ static void add_case(int n, tally *t) {
   for (int i = 0; i < 12; i++) overrides[4 + i] = texts[i];
   sp_results results;
   CHECK_OK(run_case(MPI_COMM_WORLD, overrides, NULL, &results));
-  if (rank > 0) return;
+  if (world_rank > 0) return;
   double rows[MOST][2], probe[1][1], flux[2], extrema[2];
   static const char *const columns[] = {"value", "error"}, *const of_probe[] = {"error"};
   const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -129,7 +125,7 @@ static void add_case(int n, tally *t) {
 static void test_estimates(void) {
   tally t = {.least = INFINITY};
   for (int n = 0; n < CASES; n++) add_case(n, &t);
-  if (rank > 0) return;
+  if (world_rank > 0) return;
   if (getenv("SHOW"))
     printf("  %d results: %d within a factor of 3, %d below 1/10, %d above 10, from %.2g to %.2g\n",
            t.count, t.close, t.low, t.high, t.least, t.most);
@@ -158,7 +154,7 @@ static double indicate(double alpha, bool *coarse) {
   sp_results results;
   double values[4] = {NAN, NAN, NAN, NAN};
   CHECK_OK(run_case(MPI_COMM_WORLD, overrides, NULL, &results));
-  if (rank > 0) return NAN;
+  if (world_rank > 0) return NAN;
   const hid_t file = H5Fopen(indicator, H5F_ACC_RDONLY, H5P_DEFAULT);
   const hid_t set = H5Dopen2(file, "/VTKHDF/CellData/error_indicator", H5P_DEFAULT);
   CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "no field");
@@ -178,21 +174,20 @@ static void test_indicator(void) {
     bool coarse = false;
     const double alpha = i == 0 ? 0.01 : 2, found = indicate(alpha, &coarse);
     const double last = alpha * alpha / 11 + 0.02 * 0.02 / 9, q = fmin(last / before, 0.8);
-    if (rank > 0) continue;
+    if (world_rank > 0) continue;
     CHECK_CLOSE(found, sqrt(last * q / (1 - q)), 1e-8);
     CHECK(coarse == (i == 1), "alpha = %g: a note: %d", alpha, coarse);
   }
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   run_case_begin(argc, argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   long id = (long)getpid();
   MPI_Bcast(&id, 1, MPI_LONG, 0, MPI_COMM_WORLD);
   snprintf(path, sizeof path, "test_accuracy_%ld.h5", id);
   test_estimates();
   test_indicator();
-  if (rank == 0) unlink(path);
+  if (world_rank == 0) unlink(path);
   return check_end();
 }

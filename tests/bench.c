@@ -1,7 +1,5 @@
 /* The parts of sp_bench: boxes, the reference, samples, results and their file, the plan, and the
  * paper's kernels, replaced here by functions on the host, some of them wrong. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "mesh/geometry.h"
@@ -32,7 +30,7 @@ static sp_status launch(int number, const sp_paper_arguments *arguments) {
   const size_t points = (size_t)(rule->n * rule->n * rule->n), last = (size_t)fake_case->elements;
   const size_t stored = fake_kind == SP_MASS ? 1 : SP_FACTORS;
   const size_t first = fake_kind == SP_MASS ? SP_G_WJ : 0;
-  double *factors = test_allocate(points * SP_FACTORS, sizeof *factors);
+  double *factors = test_array(points * SP_FACTORS, sizeof *factors);
   if (launches < 64) seen[launches] = arguments->q;
   launches++;
   for (size_t e = 0; e < last; e++) {
@@ -48,26 +46,18 @@ static sp_status launch(int number, const sp_paper_arguments *arguments) {
   if (number == OFF) *result += 1e-9;
   if (number == MISSING) *result = NAN;
   if (number == FACTORS) *result *= 2;
-  free(factors);
   return SP_OK;
 }
 
-static sp_status launch_1(sp_device *device, const sp_paper_arguments *arguments) {
-  (void)device;
-  return launch(RIGHT, arguments);
-}
-static sp_status launch_2(sp_device *device, const sp_paper_arguments *arguments) {
-  (void)device;
-  return launch(OFF, arguments);
-}
-static sp_status launch_3(sp_device *device, const sp_paper_arguments *arguments) {
-  (void)device;
-  return launch(MISSING, arguments);
-}
-static sp_status launch_4(sp_device *device, const sp_paper_arguments *arguments) {
-  (void)device;
-  return launch(FACTORS, arguments);
-}
+#define LAUNCH(number)                                                                             \
+  static sp_status launch_##number(sp_device *device, const sp_paper_arguments *arguments) {       \
+    (void)device;                                                                                  \
+    return launch(number, arguments);                                                              \
+  }
+LAUNCH(1)
+LAUNCH(2)
+LAUNCH(3)
+LAUNCH(4)
 
 static sp_status fake_resources(sp_paper_resources *out) {
   *out =
@@ -125,7 +115,7 @@ static void check_reference(void) {
     const size_t np = (size_t)((order + 1) * (order + 1) * (order + 1));
     deformed_box box;
     deformed_box_create(MPI_COMM_SELF, elements, 2, order, &box);
-    double *x = test_allocate(4 * np, sizeof *x), *y = x + np, *expected = y + np;
+    double *x = test_array(4 * np, sizeof *x), *y = x + np, *expected = y + np;
     for (size_t i = 0; i < np; i++) x[i] = sp_bench_random((sp_gid)i);
     for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
       reference_apply(kind, order, 1.5, box.mesh->hexes, 3, x, expected, expected + np);
@@ -135,7 +125,6 @@ static void check_reference(void) {
       CHECK(difference <= tolerance, "%s at N = %d: %g > %g", sp_operator_name(kind), order,
             difference, tolerance);
     }
-    free(x);
     deformed_box_destroy(&box);
   }
 }
@@ -163,30 +152,37 @@ static void check_summary(void) {
   CHECK(row.seconds == 3 && row.seconds_min == 1 && row.seconds_max == 8, "%g", row.seconds);
 }
 
-/* A clock on the host that needs several input sets: its cache holds a fraction of one. */
-static void open_clock(sp_platform *platform, sp_bench_clock *clock) {
-  CHECK_OK(sp_platform_open(MPI_COMM_SELF, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, platform));
-  CHECK_OK(sp_bench_clock_create(platform, 2, false, clock));
-  CHECK(clock->warm_cache && sp_bench_input_sets(clock, 1) == 1, "the host takes one set");
-  clock->warm_cache = false;
-  clock->gpu.cache_bytes = 1000;
+/* What is measured with: a clock on the host that needs several input sets, because its cache holds
+ * a fraction of one; and a case of 12 elements. */
+static sp_platform platform;
+static sp_bench_clock measuring;
+static sp_bench_case measured = {.platform = &platform};
+
+static void open_case(void) {
+  CHECK_OK(sp_platform_open(MPI_COMM_SELF, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
+  CHECK_OK(sp_bench_clock_create(&platform, 2, false, &measuring));
+  CHECK(measuring.warm_cache && sp_bench_input_sets(&measuring, 1) == 1, "the host takes one set");
+  measuring.warm_cache = false;
+  measuring.gpu.cache_bytes = 1000;
+  CHECK(sp_bench_input_sets(&measuring, 1e9) == 2 && sp_bench_input_sets(&measuring, 1000) == 5,
+        "sets exceed the cache by four");
+  CHECK_OK(sp_bench_case_set(&measured, 12, ORDER));
+}
+
+static void close_case(void) {
+  sp_bench_case_clear(&measured);
+  sp_bench_clock_destroy(&measuring);
+  sp_platform_close(&platform);
 }
 
 static void check_paper_kernels(void) {
-  sp_platform platform;
-  sp_bench_clock clock;
-  sp_bench_case c = {.platform = &platform};
-  open_clock(&platform, &clock);
-  CHECK(sp_bench_input_sets(&clock, 1e9) == 2 && sp_bench_input_sets(&clock, 1000) == 5,
-        "sets exceed the cache by four");
-  CHECK_OK(sp_bench_case_set(&c, 12, ORDER));
   for (int k = 0; k < FAKES; k++) {
     sp_bench_paper paper;
     sp_bench_row row = {.order = ORDER, .elements = 12};
-    fake_case = &c;
+    fake_case = &measured;
     fake_kind = fakes[k].problem;
     launches = 0;
-    CHECK_OK(sp_bench_paper_create(&clock, &c, fake_kind, &paper));
+    CHECK_OK(sp_bench_paper_create(&measuring, &measured, fake_kind, &paper));
     const sp_status status = sp_bench_paper_time(&paper, &fakes[k], &row);
     if (fakes[k].number == RIGHT) {
       CHECK_OK(status);
@@ -208,35 +204,26 @@ static void check_paper_kernels(void) {
     }
     sp_bench_paper_destroy(&paper);
   }
-  sp_bench_case_clear(&c);
-  sp_bench_clock_destroy(&clock);
-  sp_platform_close(&platform);
 }
 
 /* All vectors [sets][size] hold the same bits. */
 static void check_sets(size_t sets, const sp_vector *vectors) {
   const size_t size = vectors->count / sets;
-  double *values = test_allocate(vectors->count, sizeof *values);
+  double *values = test_array(vectors->count, sizeof *values);
   CHECK_OK(sp_vector_read(vectors, values));
   for (size_t s = 1; s < sets; s++)
     CHECK(memcmp(values, &values[s * size], size * sizeof *values) == 0, "set %zu of %zu", s, sets);
-  free(values);
 }
 
 /* The program's own kernels, with several input sets. In single precision the error shows that
  * single precision was measured. */
 static void check_production(void) {
-  sp_platform platform;
-  sp_bench_clock clock;
-  sp_bench_case c = {.platform = &platform};
-  open_clock(&platform, &clock);
-  CHECK_OK(sp_bench_case_set(&c, 12, ORDER));
   for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++)
     for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
       sp_bench_production p;
       sp_bench_row alone = {.order = ORDER, .elements = 12}, whole = alone;
-      CHECK(sp_bench_production_create(&clock, &c, kind, SP_GEOMETRY_STORED, precision, &p) ==
-                    SP_OK &&
+      CHECK(sp_bench_production_create(&measuring, &measured, kind, SP_GEOMETRY_STORED, precision,
+                                       &p) == SP_OK &&
                 sp_bench_production_time(&p, SP_BENCH_UNASSEMBLED, &alone) == SP_OK &&
                 sp_bench_production_time(&p, SP_BENCH_OPERATOR, &whole) == SP_OK,
             "%s", sp_error_message());
@@ -254,18 +241,10 @@ static void check_production(void) {
                   12 * (number * factors * points + 4 * NP) + 2 * number * (double)whole.dofs, 0);
       sp_bench_production_destroy(&p);
     }
-  sp_bench_case_clear(&c);
-  sp_bench_clock_destroy(&clock);
-  sp_platform_close(&platform);
 }
 
 /* The bytes of a copy follow the paper's Table 2; its time gives a roofline. */
 static void check_copy(void) {
-  sp_platform platform;
-  sp_bench_clock clock;
-  sp_bench_case c = {.platform = &platform};
-  open_clock(&platform, &clock);
-  CHECK_OK(sp_bench_case_set(&c, 12, ORDER));
   const double nodes = 12 * NP, points = 12 * 125,
                doubles[] = {[SP_MASS] = 2 * nodes + points,
                             [SP_BP35] = 9 * nodes,
@@ -273,15 +252,12 @@ static void check_copy(void) {
   for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++)
     for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
       sp_bench_row row = {.order = ORDER, .elements = 12};
-      CHECK_OK(sp_bench_copy_time(&clock, &c, kind, precision, &row));
+      CHECK_OK(sp_bench_copy_time(&measuring, &measured, kind, precision, &row));
       CHECK(row.bytes == (precision == SP_SINGLE ? 4 : 8) * doubles[kind], "%g bytes", row.bytes);
       CHECK(row.calls == 10 && row.sets == 2, "%d calls, %d sets", (int)row.calls, (int)row.sets);
       const double roofline = row.gbytes_per_second * 1e-3 * row.flops / row.bytes;
       CHECK_CLOSE(row.tflops, roofline, 1e-14 * roofline);
     }
-  sp_bench_case_clear(&c);
-  sp_bench_clock_destroy(&clock);
-  sp_platform_close(&platform);
 }
 
 /* Parse options from one line, separated by blanks. */
@@ -410,9 +386,11 @@ int main(int argc, char **argv) {
   check_reference();
   check_difference();
   check_summary();
+  open_case();
   check_paper_kernels();
   check_production();
   check_copy();
+  close_case();
   check_plan();
   check_file();
   return check_end();

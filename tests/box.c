@@ -2,8 +2,6 @@
 #include "mesh/box.h"
 
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mesh/geometry.h"
 #include "mesh/partition.h"

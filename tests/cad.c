@@ -6,8 +6,7 @@
 
 /* Two boxes that touch at x = 1, the second one taller, as separate bodies. */
 static void write_boxes(const char *name) {
-  char path[PATH_SIZE];
-  path_in_folder(name, path);
+  const char *path = path_in_folder(name);
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank == 0) {
     int error;
@@ -24,8 +23,7 @@ static void write_boxes(const char *name) {
 
 /* A block of 2 x 1 x 1 with a hole of radius 0.3. */
 static void write_hole(const char *name) {
-  char path[PATH_SIZE];
-  path_in_folder(name, path);
+  const char *path = path_in_folder(name);
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank == 0) {
     int error, block[2] = {3, 1}, tool[2] = {3, 2}, *out = NULL, **map = NULL;
@@ -44,10 +42,9 @@ static void write_hole(const char *name) {
 }
 
 static sp_mesh *read_cad(const char *name, double size) {
-  char path[PATH_SIZE];
   sp_hexes *hexes;
   sp_mesh *mesh = NULL;
-  path_in_folder(name, path);
+  const char *path = path_in_folder(name);
   CHECK(sp_gmsh_is_cad(path), "%s is from CAD", path);
   const sp_gmsh_sizes of_cad = {.largest = size, .per_circle = 12};
   require(sp_gmsh_cad_hexes(MPI_COMM_WORLD, path, &of_cad, &hexes));
@@ -71,7 +68,6 @@ static double volume_of(const sp_mesh *mesh) {
 /* The face at x = 1 of the first box is a part of one of the second: 6 + 6 faces become 12, of
  * which one is between the boxes. */
 static void check_boxes(const char *name) {
-  char path[PATH_SIZE + 16];
   write_boxes(name);
   sp_mesh *mesh = read_cad(name, 0.5);
   const sp_hexes *hexes = mesh->hexes;
@@ -79,14 +75,12 @@ static void check_boxes(const char *name) {
   CHECK(hexes->volume_group_count == 2 && hexes->group_count == 12, "%d and %d groups",
         hexes->volume_group_count, hexes->group_count);
   for (int v = 0; v < hexes->volume_group_count; v++) {
-    char expected[32];
-    snprintf(expected, sizeof expected, "volume %d", v + 1);
+    const char *expected = test_text("volume %d", v + 1);
     CHECK(strcmp(hexes->volume_groups[v].name, expected) == 0, "'%s'",
           hexes->volume_groups[v].name);
   }
   for (int g = 0; g < hexes->group_count; g++) {
-    char expected[32];
-    snprintf(expected, sizeof expected, "surface %d", hexes->groups[g].number);
+    const char *expected = test_text("surface %d", hexes->groups[g].number);
     CHECK(strcmp(hexes->groups[g].name, expected) == 0, "'%s'", hexes->groups[g].name);
   }
   CHECK_CLOSE(volume_of(mesh), 5, 5 * TOLERANCE);
@@ -95,9 +89,8 @@ static void check_boxes(const char *name) {
   CHECK(buried == 1, "%d surfaces between elements", buried);
   CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
   sp_mesh_destroy(&mesh);
-  memcpy(path, "mesh.file=", 11);
-  path_in_folder(name, path + 10);
-  const char *const common[] = {path, "mesh.size=0.7; problem.solution=x-2*y+3*z", RATES_SOLVER,
+  const char *const common[] = {test_text("mesh.file=%s", path_in_folder(name)),
+                                "mesh.size=0.7; problem.solution=x-2*y+3*z", RATES_SOLVER,
                                 "discretization.order=1; discretization.operator=bp3.0", NULL};
   const sp_error_norms norms = rates_solve(common, NULL);
   CHECK(norms.max < 1e-8, "a linear solution is off by %.3g", norms.max); /* tests/rates.h */
@@ -133,17 +126,16 @@ static void check_names(void) {
 
 static void check_refusals(void) {
   static const char text[] = "ISO-10303-21;\nHEADER;\nnothing of use\n";
-  char path[PATH_SIZE];
-  path_in_folder("bad.step", path);
+  const char *path = path_in_folder("bad.step");
   write_file("bad.step", text, sizeof text - 1);
   check_refused(path, "bad.step: ");
-  path_in_folder("bad.brep", path);
+  path = path_in_folder("bad.brep");
   write_file("bad.brep", text, sizeof text - 1);
   check_refused(path, "bad.brep: ");
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   run_case_begin(argc, argv);
   make_folder();
   check_boxes("boxes.step");

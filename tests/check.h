@@ -1,12 +1,14 @@
 /* Checks for tests. A failed check prints one line and is counted. The program continues, so that
  * no rank skips a collective call in which others wait; common test frameworks jump out of a test
- * and cannot be used. main begins with MPI_Init and ends with `return check_end()`. */
+ * and cannot be used. main begins with test_begin or MPI_Init and ends with
+ * `return check_end()`. */
 #ifndef SP_TESTS_CHECK_H
 #define SP_TESTS_CHECK_H
 
 #include <math.h>
 #include <mpi.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,14 @@
 
 static int check_failures = 0;
 static int check_count = 0;
+static int world_rank, world_size; /* of MPI_COMM_WORLD, after test_begin */
+
+/* Begin MPI. */
+static inline void test_begin(int *argc, char ***argv) {
+  MPI_Init(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+}
 
 /* Printf-style description after the condition: CHECK(n == 3, "n is %d", n). */
 #define CHECK(condition, ...)                                                                      \
@@ -99,16 +109,16 @@ __attribute__((format(printf, 1, 2))) static inline const char *test_text(const 
  * MPI starts as many programs of one rank. Collective. */
 static inline int check_end(void) {
   const char *wanted = getenv("SP_TEST_RANKS");
-  int rank, size, all[2];
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (wanted && atoi(wanted) != size)
-    CHECK(0, "%d of %s ranks: does mpiexec belong to this MPI?", size, wanted);
+  int all[2];
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  if (wanted && atoi(wanted) != world_size)
+    CHECK(0, "%d of %s ranks: does mpiexec belong to this MPI?", world_size, wanted);
   test_release(0);
   free(test_arrays);
   const int local[2] = {check_count, check_failures};
   MPI_Allreduce(local, all, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0) printf("%d checks, %d failed\n", all[0], all[1]);
+  if (world_rank == 0) printf("%d checks, %d failed\n", all[0], all[1]);
   MPI_Finalize();
   return all[0] == 0 || all[1] > 0;
 }

@@ -3,8 +3,6 @@
  * Mass, operators ruled by their diagonal, and coefficients near the ends of single precision. */
 #include "solver/linear/coarse.h"
 
-#include <stdlib.h>
-
 #include "tests/run_case.h"
 
 #define SMOOTH "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+x*y*z"

@@ -4,7 +4,6 @@
 #include "mesh/coarsen.h"
 
 #include <float.h>
-#include <math.h>
 
 #include "mesh/box.h"
 #include "mesh/refine.h"

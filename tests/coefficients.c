@@ -1,7 +1,5 @@
 /* Variable kappa, also as a tensor, and lambda through the whole program: rates, agreement with the
  * constant path, and the pure Neumann problem. */
-#include <stdbool.h>
-#include <string.h>
 
 #include "tests/check.h"
 #include "tests/rates.h"

@@ -3,8 +3,6 @@
 #include "mesh/columns.h"
 
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mesh/box.h"
 #include "mesh/geometry.h"
@@ -396,8 +394,7 @@ static void check_boxes(void) {
 /* A column that is whole needs few iterations on any number of ranks; the solution is exact. Cut,
  * such a plate takes 15. */
 static void check_solution(const char *path) {
-  char file[PATH_SIZE + 16];
-  snprintf(file, sizeof file, "mesh.file=%s", path);
+  const char *file = test_text("mesh.file=%s", path);
   const char *const overrides[] = {file,
                                    "discretization.order=2",
                                    "problem.lambda=1e-3",
@@ -423,10 +420,9 @@ static void check_file(void) {
       "Mesh.SubdivisionAlgorithm = 1;\nRecombine Surface{1};\n"
       "Extrude {0, 0, 0.06} { Surface{1}; Layers{{4, 2}, {0.1, 1}}; Recombine; }\n";
   const char *const names[] = {"plate.geo"};
-  char path[PATH_SIZE];
   make_folder();
   write_file(names[0], geometry, sizeof geometry - 1);
-  path_in_folder(names[0], path);
+  const char *path = path_in_folder(names[0]);
   sp_mesh *mesh = read_mesh(path);
   if (mesh) {
     const sp_gid mine = mesh->hexes->count;
@@ -443,7 +439,7 @@ static void check_file(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &world_size);
   if (world_rank == 0) {

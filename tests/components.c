@@ -7,13 +7,11 @@
 #include "tests/check.h"
 #include "tests/cubes.h"
 
-static int rank, size;
-
 static void check(const cubes *all, uint64_t seed) {
   sp_hexes *hexes;
   sp_topology *topology;
   sp_components *components;
-  require(cubes_hexes(all, rank, &hexes));
+  require(cubes_hexes(all, world_rank, &hexes));
   require(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &topology));
   require(sp_components_create(MPI_COMM_WORLD, topology, &components));
   CHECK(components->count == all->components, "seed %d: %d components, expected %d", (int)seed,
@@ -42,7 +40,7 @@ static void check_chain(void) {
     all.place[all.count][0] = x;
     all.place[all.count][1] = y;
     all.place[all.count][2] = z;
-    all.rank[all.count] = all.count % size;
+    all.rank[all.count] = all.count % world_size;
     all.count++;
   }
   check(&all, 0);
@@ -73,15 +71,13 @@ static void check_periodic(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  test_begin(&argc, &argv);
   /* From isolated cubes to one body; on all ranks, and with no cubes on the last ranks. */
   for (uint64_t seed = 1; seed <= 60; seed++)
     for (int percent = 3; percent < 60; percent *= 2)
-      check_cubes(seed, percent, seed % 3 == 0 ? (size + 1) / 2 : size);
-  check_cubes(1, 0, size);   /* no element at all */
-  check_cubes(1, 100, size); /* all of them */
+      check_cubes(seed, percent, seed % 3 == 0 ? (world_size + 1) / 2 : world_size);
+  check_cubes(1, 0, world_size);   /* no element at all */
+  check_cubes(1, 100, world_size); /* all of them */
   check_chain();
   check_periodic();
   return check_end();

@@ -10,19 +10,15 @@
 #include "solver/case/config.h"
 #include "tests/check.h"
 
-static int rank, size;
-
 /* All paths are relative to a temporary folder. */
 static char folder[] = "/tmp/sp_config_XXXXXX";
 
 /* Begins main. */
 static inline void enter_folder(int *argc, char ***argv) {
-  MPI_Init(argc, argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const bool made = rank > 0 || mkdtemp(folder);
+  test_begin(argc, argv);
+  const bool made = world_rank > 0 || mkdtemp(folder);
   MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-  if (!made || chdir(folder) != 0 || (rank == 0 && mkdir("sub", 0700) != 0)) {
+  if (!made || chdir(folder) != 0 || (world_rank == 0 && mkdir("sub", 0700) != 0)) {
     perror(folder);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
@@ -38,7 +34,7 @@ static inline void write_bytes(const char *path, const char *bytes, size_t count
 
 static inline void write_case(const char *text) {
   MPI_Barrier(MPI_COMM_WORLD); /* wait until all ranks have read the last one */
-  if (rank == 0) write_bytes("case.ini", text, strlen(text));
+  if (world_rank == 0) write_bytes("case.ini", text, strlen(text));
 }
 
 /* Read a case, or none; `overrides` ends with NULL and may be NULL. */
@@ -95,13 +91,13 @@ static inline void check_round_trip(const sp_config *config) {
   char *root = calloc((size_t)length + 1, 1);
   CHECK(root, "no memory");
   if (!root) MPI_Abort(MPI_COMM_WORLD, 1);
-  if (rank == 0) memcpy(root, first, (size_t)length);
+  if (world_rank == 0) memcpy(root, first, (size_t)length);
   MPI_Bcast(root, length, MPI_CHAR, 0, MPI_COMM_WORLD);
   CHECK(strcmp(first, root) == 0, "rank 0 holds\n%s\nand this one\n%s", root, first);
   free(root);
 
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) write_bytes("sub/again.ini", first, strlen(first));
+  if (world_rank == 0) write_bytes("sub/again.ini", first, strlen(first));
   sp_config *again = NULL;
   CHECK(sp_config_read(MPI_COMM_WORLD, "sub/again.ini", 0, NULL, &again) == SP_OK, "%s of\n%s",
         sp_error_message(), first);
@@ -167,9 +163,10 @@ static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
 static inline int leave_folder(void) {
   MPI_Barrier(MPI_COMM_WORLD);
   static const char *const files[] = {"case.ini", "unset.ini", "sub/case.ini", "sub/again.ini"};
-  for (size_t f = 0; f < sizeof files / sizeof files[0] && rank == 0; f++) (void)unlink(files[f]);
+  for (size_t f = 0; f < sizeof files / sizeof files[0] && world_rank == 0; f++)
+    (void)unlink(files[f]);
   /* Fails if a test has left another file. */
-  CHECK(rank > 0 || (rmdir("sub") == 0 && chdir("/") == 0 && rmdir(folder) == 0),
+  CHECK(world_rank > 0 || (rmdir("sub") == 0 && chdir("/") == 0 && rmdir(folder) == 0),
         "cannot remove %s", folder);
   return check_end();
 }

@@ -130,7 +130,7 @@ static void test_round_trip(void) {
 
   /* Files are relative to the folder of the case; a written case can be moved. */
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0)
+  if (world_rank == 0)
     write_bytes("sub/case.ini", "[mesh]\nfile = ../a.msh\n[problem]\ninitial = a.hdf", 48);
   const struct {
     const char *path;

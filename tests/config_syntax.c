@@ -166,7 +166,7 @@ static void test_unset(void) {
       "probe.a=",        "probe.none=",         "boundary.none=",    "boundary.right="};
   enum { ARGUMENTS = sizeof arguments / sizeof *arguments };
   sp_config *config;
-  if (rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
+  if (world_rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config));
   if (!config) return;
   CHECK(config->boundary.count == 1 && config->boundary.where, "%d groups", config->boundary.count);
@@ -199,18 +199,18 @@ static void test_files(void) {
   check_unreadable("sub", SP_ERR_SYSTEM, "sub: cannot read: Is a directory");
   if (geteuid() != 0) { /* root can read any file */
     write_case("");
-    if (rank == 0) CHECK(chmod("case.ini", 0) == 0, "chmod");
+    if (world_rank == 0) CHECK(chmod("case.ini", 0) == 0, "chmod");
     check_unreadable("case.ini", SP_ERR_SYSTEM, "case.ini: cannot open: Permission denied");
-    if (rank == 0) CHECK(chmod("case.ini", 0600) == 0, "chmod");
+    if (world_rank == 0) CHECK(chmod("case.ini", 0600) == 0, "chmod");
   }
   /* One byte more than the limit, as a hole; then the size is reported, not the NUL bytes. */
   write_case("");
   const off_t limit = 16 * 1024 * 1024;
-  if (rank == 0) CHECK(truncate("case.ini", limit + 1) == 0, "truncate");
+  if (world_rank == 0) CHECK(truncate("case.ini", limit + 1) == 0, "truncate");
   check_unreadable("case.ini", SP_ERR_INPUT,
                    "case.ini: larger than 16 MiB, too large for a case file");
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) CHECK(truncate("case.ini", limit) == 0, "truncate");
+  if (world_rank == 0) CHECK(truncate("case.ini", limit) == 0, "truncate");
   check_unreadable("case.ini", SP_ERR_INPUT, "case.ini:1: NUL byte; expected UTF-8 text");
 }
 

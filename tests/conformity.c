@@ -3,15 +3,11 @@
  * or between ranks. Points of one element only may move. */
 #include "mesh/conformity.h"
 
-#include <string.h>
-
 #include "mesh/mesh.h"
 #include "tests/check.h"
 #include "tests/quadratic_box.h"
 
 enum { SIDE = 3 }; /* elements along each side of the unit cube */
-
-static int world_rank, world_size;
 
 /* How many elements share a point. */
 static int elements_at(const double point[3]) {
@@ -51,9 +47,7 @@ static void check_moved(int rank, int p, double distance) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  test_begin(&argc, &argv);
   for (int p = 0; p < 27; p++) {
     check_moved(0, p, 1e-5);
     check_moved(world_size - 1, p, 1e-7);

@@ -1,6 +1,5 @@
 /* Convergence as in theory, through the whole program: under refinement, with the degree, and
  * exactness for polynomials. */
-#include <stdbool.h>
 
 #include "tests/check.h"
 #include "tests/rates.h"

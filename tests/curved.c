@@ -1,8 +1,6 @@
 /* Curved hexahedra from gmsh, orders 2 to 9, on the shell between two spheres (inputs/shell.geo):
  * nodes are on the geometry, refinement divides the elements' own maps, and solutions converge. */
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "mesh/geometry.h"
@@ -15,7 +13,6 @@
 #include "tests/folders.h"
 #include "tests/rates.h"
 
-static int world_rank;
 static char path[] = "/tmp/sp_test_curved_XXXXXX.geo";
 
 /* Write a file that meshes a geometry of inputs/ with elements of a given order. */
@@ -155,9 +152,8 @@ static void check_nested(const char *kind, int order, const char *const *own) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   run_case_begin(argc, argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   int file = 0;
   if (world_rank == 0) file = mkstemps(path, 4);
   if (file < 0) MPI_Abort(MPI_COMM_WORLD, 1);

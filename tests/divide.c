@@ -52,8 +52,7 @@ static void count_cells(int order, cells *out) {
  * size (0: as the fixture says), and writes it. */
 static void generate(const char *geometry, double version, int binary, int order, double size,
                      const char *name, cells *all) {
-  char from[PATH_SIZE], to[PATH_SIZE];
-  path_in_folder(name, to);
+  const char *to = path_in_folder(name);
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank == 0) {
     int error, failed = 0;
@@ -61,8 +60,7 @@ static void generate(const char *geometry, double version, int binary, int order
     gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
     gmshOptionSetNumber("Mesh.Binary", binary, &error);
     if (geometry) {
-      fixture(geometry, from);
-      gmshOpen(from, &error);
+      gmshOpen(fixture(geometry), &error);
     } else {
       gmshModelOccAddSphere(0, 0, 0, 1, 7, -PI / 2, PI / 2, 2 * PI, &error);
       gmshModelOccSynchronize(&error);
@@ -145,25 +143,18 @@ static void check_cubes(const char *path, const cells *all) {
  * the products of cofactors of J, of degree 2 g, and of a derivative, N - 1: N + 2 GL points are up
  * to 2 N + 3. */
 static void check_linear(const char *path, int order) {
-  char file[PATH_SIZE + 16];
-  const char *n = test_text("discretization.order=%d", order);
-  snprintf(file, sizeof file, "mesh.file=%s", path);
   const char *const common[] = {
-      file,
-      "problem.solution=x-2*y+3*z+1",
-      RATES_SOLVER,
-      n,
-      "discretization.operator=bp3.0; problem.lambda=0; boundary.top=neumann",
-      NULL};
+      test_text("mesh.file=%s; discretization.order=%d", path, order),
+      "problem.solution=x-2*y+3*z+1", RATES_SOLVER,
+      "discretization.operator=bp3.0; problem.lambda=0; boundary.top=neumann", NULL};
   const sp_error_norms norms = rates_solve(common, NULL);
   /* The solver's error by tests/rates.h, for a solution of size 10. */
   CHECK(norms.max < 1e-8, "a linear solution is off by %.3g", norms.max);
 }
 
 static void check_formats(void) {
-  char path[PATH_SIZE];
   cells all;
-  path_in_folder("cells.msh", path);
+  const char *path = path_in_folder("cells.msh");
   for (int format = 0; format < 8; format++) {
     const int order = 1 + format / 4;
     generate("cells.geo", format & 2 ? 2.2 : 4.1, format & 1, order, 0, "cells.msh", &all);
@@ -172,18 +163,16 @@ static void check_formats(void) {
     check_cubes(path, &all);
     if (format & 1) check_linear(path, order);
   }
-  fixture("cells.geo", path); /* meshed by the program */
+  path = fixture("cells.geo"); /* meshed by the program */
   generate("cells.geo", 4.1, 1, 1, 0, "cells.msh", &all);
   check_cubes(path, &all);
 }
 
 /* Errors on a divided mesh and its refinements fall as on any other. */
 static void check_convergence(void) {
-  char path[PATH_SIZE], file[PATH_SIZE + 16];
   cells all;
   generate("cells.geo", 4.1, 1, 1, 0, "cells.msh", &all);
-  path_in_folder("cells.msh", path);
-  snprintf(file, sizeof file, "mesh.file=%s", path);
+  const char *file = test_text("mesh.file=%s", path_in_folder("cells.msh"));
   const char *const common[] = {file, RATES_SMOOTH, RATES_SOLVER, "problem.lambda=1", NULL};
   for (int order = 1; order <= 2; order++) check_rates(order, 0, common, NULL);
 }
@@ -192,10 +181,9 @@ static void check_convergence(void) {
  * ball: the sphere is interpolated to h^3, and errors of odd order cancel, which gives h^4. Sizes
  * of unstructured meshes are halved only on average: h^3 is asked for. */
 static void check_ball(int order) {
-  char path[PATH_SIZE];
   const double exact = 4.0 / 3 * PI;
   double error[2], volumes[4];
-  path_in_folder("ball.msh", path);
+  const char *path = path_in_folder("ball.msh");
   for (int level = 0; level < 2; level++) {
     cells all;
     generate(NULL, 4.1, 1, order, level ? 0.4 : 0.8, "ball.msh", &all);
@@ -234,8 +222,7 @@ static void check_refusals(void) {
       {"2\n7 4 2 1 1 1 2 3 4\n7 4 2 1 1 2 5 3 6\n$EndElements\n",
        "element 7 is in line 15 already"},
   };
-  char path[PATH_SIZE];
-  path_in_folder("bad.msh", path);
+  const char *path = path_in_folder("bad.msh");
   for (size_t f = 0; f < sizeof files / sizeof *files && world_size == 1; f++) {
     const char *text = test_text("%s%s", NODES, files[f].elements);
     write_file("bad.msh", text, strlen(text));
@@ -245,7 +232,7 @@ static void check_refusals(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   run_case_begin(argc, argv);
   make_folder();
   check_formats();

@@ -2,8 +2,6 @@
 #include "io/error.h"
 
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/check.h"
 

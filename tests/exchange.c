@@ -2,15 +2,10 @@
  * single precision. */
 #include "operators/exchange.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/check.h"
 #include "tests/deformed_box.h"
 
 static MPI_Comm comm;
-static int rank, size;
 
 /* The values of a rank: of very different magnitudes, so that another order of summation gives
  * other bits. */
@@ -52,7 +47,7 @@ static void set(vector *v, sp_lid i, double value) {
 static vector contributions(const deformed_box *box, sp_precision precision, int round) {
   vector values = make_vector(precision, box->numbering->local);
   for (sp_lid i = 0; i < box->numbering->local; i++)
-    set(&values, i, contribution(rank, round, box->whole_dof[i]));
+    set(&values, i, contribution(world_rank, round, box->whole_dof[i]));
   return values;
 }
 
@@ -60,7 +55,7 @@ static vector contributions(const deformed_box *box, sp_precision precision, int
 static unsigned char *gather_holders(const deformed_box *box) {
   const sp_lid n = box->whole_numbering->local;
   unsigned char *mine = test_array((size_t)n, 1);
-  unsigned char *all = test_array((size_t)n * (size_t)size, 1);
+  unsigned char *all = test_array((size_t)n * (size_t)world_size, 1);
   for (sp_lid i = 0; i < box->numbering->local; i++) mine[box->whole_dof[i]] = 1;
   MPI_Allgather(mine, n, MPI_UNSIGNED_CHAR, all, n, MPI_UNSIGNED_CHAR, comm);
   return all;
@@ -72,7 +67,7 @@ static double combine_all(const deformed_box *box, const unsigned char *holders,
                           sp_precision precision, int seed, sp_lid whole, int *count) {
   double result = 0;
   *count = 0;
-  for (int r = 0; r < size; r++) {
+  for (int r = 0; r < world_size; r++) {
     if (!holders[(size_t)r * (size_t)box->whole_numbering->local + (size_t)whole]) continue;
     const double value = rounded(precision, contribution(r, seed, whole));
     if ((*count)++ == 0)
@@ -101,7 +96,8 @@ static void check_values(const deformed_box *box, const unsigned char *holders, 
   CHECK(wrong == 0, "%d of %d values differ from the sum in rank order", wrong, n);
   CHECK(count_different_bits(comm, box, read) == 0, "holders differ");
   MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, comm);
-  CHECK(most == size, "the box should have DOFs that all %d ranks hold, not only %d", size, most);
+  CHECK(most == world_size, "the box should have DOFs that all %d ranks hold, not only %d",
+        world_size, most);
 }
 
 /* Begin and end in one call, which exists for double precision only. */
@@ -176,10 +172,10 @@ static void check_box(const int elements[3], int order) {
 static void test_gather(sp_precision precision) {
   const size_t mark = test_mark();
   sp_lid first = 0, all = 0;
-  int *counts = test_array((size_t)size, sizeof *counts);
-  for (int r = 0; r < size; r++) {
+  int *counts = test_array((size_t)world_size, sizeof *counts);
+  for (int r = 0; r < world_size; r++) {
     counts[r] = 3 * r % 4; /* 0, 3, 2, 1 */
-    if (r == rank) first = all;
+    if (r == world_rank) first = all;
     all += counts[r];
   }
   sp_exchange *exchange;
@@ -187,7 +183,8 @@ static void test_gather(sp_precision precision) {
   vector values = make_vector(precision, all);
   for (int round = 0; round < 2; round++) {
     for (sp_lid i = 0; i < all; i++)
-      set(&values, i, i < first || i >= first + counts[rank] ? NAN : contribution(0, round, i));
+      set(&values, i,
+          i < first || i >= first + counts[world_rank] ? NAN : contribution(0, round, i));
     sp_exchange_begin(exchange, precision, values.numbers);
     sp_exchange_end(exchange, precision, values.numbers);
     for (sp_lid i = 0; i < all; i++) {
@@ -200,10 +197,10 @@ static void test_gather(sp_precision precision) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   comm = MPI_COMM_WORLD;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  MPI_Comm_rank(comm, &world_rank);
+  MPI_Comm_size(comm, &world_size);
   const int elements[3] = {2, 2, 3};
   for (int order = 1; order <= 4; order++) check_box(elements, order);
   check_box((const int[3]){2, 2, 1}, 9);

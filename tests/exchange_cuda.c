@@ -2,8 +2,6 @@
  * as the one through the host, for the operator, for pass 1 of an iteration, and for sums of
  * vectors in double and single precision; an impossible one says why. (For whole iterations by
  * peers see cg_restart and reproducibility.) */
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/check.h"
 #include "tests/deformed_box.h"

@@ -5,8 +5,6 @@
 #include <float.h>
 #include <locale.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/check.h"
 

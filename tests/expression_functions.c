@@ -5,7 +5,6 @@
 
 #include <float.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "tests/check.h"
 #include "tests/random.h"

@@ -4,9 +4,6 @@
 
 #include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,8 +13,6 @@
 #include "tests/check.h"
 
 enum { HIGHEST_ORDER = 15 };
-
-static int rank, size;
 
 /* A box of elements with trilinear geometry: vertex (a, b, c) is displaced by less than a quarter
  * of an element. */
@@ -61,8 +56,8 @@ static double polynomial(const int *box, int order, const int64_t at[3]) {
 
 /* Number of elements of a rank: none on the first of several ranks, increasing on the others. */
 static int64_t first_element(int64_t total, int of_rank) {
-  if (size == 1) return of_rank == 0 ? 0 : total;
-  return total * of_rank * (of_rank - 1) / (size * (size - 1));
+  if (world_size == 1) return of_rank == 0 ? 0 : total;
+  return total * of_rank * (of_rank - 1) / (world_size * (world_size - 1));
 }
 
 /* Number the points of elements first, ... as they first occur; returns their number. */
@@ -87,8 +82,8 @@ static const char *const texts[] = {"first", "the second one", ""};
 static sp_status write_field(const char *path, int order, const int *box) {
   const size_t mark = test_mark();
   const int64_t n = order + 1, np = n * n * n, total = (int64_t)box[0] * box[1] * box[2];
-  const int64_t first = first_element(total, rank);
-  const int64_t elements = first_element(total, rank + 1) - first;
+  const int64_t first = first_element(total, world_rank);
+  const int64_t elements = first_element(total, world_rank + 1) - first;
   double *coordinates = test_array((size_t)(elements * np * 3 + 1), sizeof *coordinates);
   double *values = test_array((size_t)(elements * np + 1), sizeof *values);
   double *places = test_array((size_t)(elements * np + 1), sizeof *places);
@@ -98,7 +93,7 @@ static sp_status write_field(const char *path, int order, const int *box) {
   const int64_t points = number_points(box, order, first, elements, nodes);
   for (int64_t e = 0; e < elements; e++) {
     numbers[e] = first + e;
-    ranks[e] = rank;
+    ranks[e] = world_rank;
     for (int64_t q = 0; q < np; q++) {
       const int64_t i = q % n, j = q / n % n, k = q / n / n, point = nodes[e * np + q];
       const double xi[3] = {(double)i / order, (double)j / order, (double)k / order};
@@ -186,7 +181,7 @@ static void check_file(const char *path, int order, const int *box) {
   const int64_t n = order + 1, np = n * n * n, total = (int64_t)box[0] * box[1] * box[2];
   int32_t *nodes = test_array((size_t)(total * np), sizeof *nodes);
   int64_t point_total = 0;
-  for (int piece = 0; piece < size; piece++) {
+  for (int piece = 0; piece < world_size; piece++) {
     const int64_t first = first_element(total, piece);
     point_total += number_points(box, order, first, first_element(total, piece + 1) - first,
                                  &nodes[first * np]);
@@ -207,16 +202,16 @@ static void check_file(const char *path, int order, const int *box) {
   double *numbers = read_dataset(file, "VTKHDF/CellData/number", total, 1);
   double *ranks = read_dataset(file, "VTKHDF/CellData/rank", total, 1);
   double *ids = read_dataset(file, "VTKHDF/Connectivity", total * np, 1);
-  double *offsets = read_dataset(file, "VTKHDF/Offsets", total + size, 1);
+  double *offsets = read_dataset(file, "VTKHDF/Offsets", total + world_size, 1);
   double *types = read_dataset(file, "VTKHDF/Types", total, 1);
-  double *cells = read_dataset(file, "VTKHDF/NumberOfCells", size, 1);
-  double *point_counts = read_dataset(file, "VTKHDF/NumberOfPoints", size, 1);
-  double *id_counts = read_dataset(file, "VTKHDF/NumberOfConnectivityIds", size, 1);
+  double *cells = read_dataset(file, "VTKHDF/NumberOfCells", world_size, 1);
+  double *point_counts = read_dataset(file, "VTKHDF/NumberOfPoints", world_size, 1);
+  double *id_counts = read_dataset(file, "VTKHDF/NumberOfConnectivityIds", world_size, 1);
   int *lattice = test_array((size_t)np, sizeof *lattice);
   sp_vtk_hexahedron_order(order, lattice);
 
   int64_t wrong = 0, before = 0; /* points of the pieces before */
-  for (int piece = 0; piece < size; piece++) {
+  for (int piece = 0; piece < world_size; piece++) {
     const int64_t first = first_element(total, piece);
     const int64_t elements = first_element(total, piece + 1) - first;
     const int64_t piece_points = number_points(box, order, first, elements, &nodes[first * np]);
@@ -288,13 +283,13 @@ static void test_failures(const char *path, const char *temporary) {
                 "No such file or directory");
   check_failure(write_field(".", 2, small_box), ".", "");
   const char *beside = test_text("..%s.tmp", sp_file_tag());
-  CHECK(rank > 0 || access(beside, F_OK) != 0, "the file beside it is gone");
+  CHECK(world_rank > 0 || access(beside, F_OK) != 0, "the file beside it is gone");
 
   CHECK_OK(write_field(path, 2, small_box));
-  if (size > 1) {
+  if (world_size > 1) {
     char folder[PATH_MAX];
     CHECK(getcwd(folder, sizeof folder), "working directory");
-    if (rank == size - 1) CHECK(chdir("/") == 0, "a rank that does not see the file");
+    if (world_rank == world_size - 1) CHECK(chdir("/") == 0, "a rank that does not see the file");
     check_failure(write_field(path, 7, small_box), path, "No such file or directory");
     CHECK(chdir(folder) == 0, "back");
     CHECK(access(temporary, F_OK) != 0, "the file beside it is gone");
@@ -306,8 +301,9 @@ static void test_failures(const char *path, const char *temporary) {
    * own small files must fit. */
   const rlim_t limits[] = {1000, 70000, 200000};
   for (int l = 0; l < 3; l++)
-    for (int failing = 0; failing < size; failing++) {
-      if (rank == failing) setrlimit(RLIMIT_FSIZE, &(struct rlimit){limits[l], before.rlim_max});
+    for (int failing = 0; failing < world_size; failing++) {
+      if (world_rank == failing)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){limits[l], before.rlim_max});
       const sp_status status = write_field(path, 7, small_box);
       setrlimit(RLIMIT_FSIZE, &before);
       if (failing > 0 && first_element(12, failing) == first_element(12, failing + 1)) {
@@ -318,15 +314,13 @@ static void test_failures(const char *path, const char *temporary) {
         CHECK(access(temporary, F_OK) != 0, "the file beside it is gone");
       }
       MPI_Barrier(MPI_COMM_WORLD);
-      if (rank == 0) check_file(path, 2, small_box);
+      if (world_rank == 0) check_file(path, 2, small_box);
       MPI_Barrier(MPI_COMM_WORLD);
     }
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  test_begin(&argc, &argv);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 
   long unique = (long)getpid();
@@ -338,18 +332,18 @@ int main(int argc, char **argv) {
 
   for (int order = 1; order <= HIGHEST_ORDER; order++) {
     CHECK_OK(write_field(path, order, small_box));
-    if (rank == 0) check_file(path, order, small_box);
+    if (world_rank == 0) check_file(path, order, small_box);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   test_order();
   /* Several blocks per rank, a different number on each. */
   CHECK_OK(write_field(path, 7, large_box));
-  if (rank == 0) check_file(path, 7, large_box);
+  if (world_rank == 0) check_file(path, 7, large_box);
   MPI_Barrier(MPI_COMM_WORLD);
   const int empty[3] = {0, 0, 0};
   CHECK_OK(write_field(path, 3, empty));
   MPI_Barrier(MPI_COMM_WORLD);
   test_failures(path, temporary);
-  if (rank == 0) unlink(path);
+  if (world_rank == 0) unlink(path);
   return check_end();
 }

@@ -2,9 +2,6 @@
 #include "io/gather.h"
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/check.h"
 

@@ -5,8 +5,6 @@
 #include "mesh/geometry.h"
 
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mesh/mesh.h"
 #include "mesh/tensor.h"

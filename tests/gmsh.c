@@ -12,11 +12,9 @@
 
 /* Rank 0 meshes a fixture and writes it, with `all` including elements in no group; the others
  * wait. */
-static void generate_all(const char *geometry, double version, int binary, int order, int all,
-                         const char *name) {
-  char from[PATH_SIZE], to[PATH_SIZE];
-  fixture(geometry, from);
-  path_in_folder(name, to);
+static const char *generate_all(const char *geometry, double version, int binary, int order,
+                                int all, const char *name) {
+  const char *from = fixture(geometry), *to = path_in_folder(name);
   if (world_rank == 0) {
     int error, failed = 0;
     start_gmsh();
@@ -35,18 +33,17 @@ static void generate_all(const char *geometry, double version, int binary, int o
     CHECK(failed == 0, "gmsh could not make %s", to);
   }
   MPI_Barrier(MPI_COMM_WORLD);
+  return to;
 }
 
-static void generate(const char *geometry, double version, int binary, int order,
-                     const char *name) {
-  generate_all(geometry, version, binary, order, 0, name);
+static const char *generate(const char *geometry, double version, int binary, int order,
+                            const char *name) {
+  return generate_all(geometry, version, binary, order, 0, name);
 }
 
 /* Rank 0 copies the first `bytes` of a file of the folder. */
 static void truncate_copy(const char *name, double part, const char *copy) {
-  char from[PATH_SIZE], to[PATH_SIZE];
-  path_in_folder(name, from);
-  path_in_folder(copy, to);
+  const char *from = path_in_folder(name), *to = path_in_folder(copy);
   if (world_rank == 0) {
     FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
     if (!in || !out) abort();
@@ -88,15 +85,11 @@ static void check_cube(const char *path, int order) {
 }
 
 static void check_formats(void) {
-  char path[PATH_SIZE];
   for (int format = 0; format < 8; format++) {
     const int binary = format & 1, order = 1 + (format >> 2);
-    generate("cube.geo", format & 2 ? 2.2 : 4.1, binary, order, "cube.msh");
-    path_in_folder("cube.msh", path);
-    check_cube(path, order);
+    check_cube(generate("cube.geo", format & 2 ? 2.2 : 4.1, binary, order, "cube.msh"), order);
   }
-  fixture("cube.geo", path);
-  check_cube(path, 1);
+  check_cube(fixture("cube.geo"), 1);
 }
 
 static void check_two_blocks(const char *path) {
@@ -123,10 +116,7 @@ static void check_two_blocks(const char *path) {
 
 /* A volume in two groups is read once. */
 static void check_repeated(double version) {
-  char path[PATH_SIZE];
-  generate("two_groups.geo", version, 0, 1, "two_groups.msh");
-  path_in_folder("two_groups.msh", path);
-  sp_mesh *mesh = read_mesh(path);
+  sp_mesh *mesh = read_mesh(generate("two_groups.geo", version, 0, 1, "two_groups.msh"));
   if (!mesh) return;
   CHECK(mesh->global_elements == 36, "%lld elements", (long long)mesh->global_elements);
   CHECK_CLOSE(measure(mesh).volume, 1, TOLERANCE);
@@ -173,16 +163,12 @@ static void check_volumes_of(const char *path) {
 
 /* Elements know their Physical Volumes, of which they may have several. */
 static void check_volumes(void) {
-  char path[PATH_SIZE];
   for (int format = 0; format < 8; format++) {
-    generate("slab.geo", format & 2 ? 2.2 : 4.1, format & 1, 1 + (format >> 2), "slab.msh");
-    path_in_folder("slab.msh", path);
-    check_volumes_of(path);
+    check_volumes_of(
+        generate("slab.geo", format & 2 ? 2.2 : 4.1, format & 1, 1 + (format >> 2), "slab.msh"));
   }
-  fixture("slab.geo", path);
-  check_volumes_of(path);
-  fixture("cube.geo", path);
-  sp_mesh *mesh = read_mesh(path);
+  check_volumes_of(fixture("slab.geo"));
+  sp_mesh *mesh = read_mesh(fixture("cube.geo"));
   if (mesh) CHECK(mesh->hexes->volume_count >= 1, "no volume");
   sp_mesh_destroy(&mesh);
 }
@@ -209,20 +195,17 @@ static void check_named(const char *path, int order, sp_gid left_out) {
 }
 
 static void check_save_all(void) {
-  char path[PATH_SIZE];
   for (int all = 0; all < 2; all++)
     for (int binary = 0; binary < 2; binary++) {
-      generate_all("part_named.geo", 4.1, binary, 1 + binary, all, "named.msh");
-      path_in_folder("named.msh", path);
-      check_named(path, 1 + binary, all ? 20 : 0);
-      generate_all("part_named.geo", 2.2, binary, 1 + binary, all, "named.msh");
+      check_named(generate_all("part_named.geo", 4.1, binary, 1 + binary, all, "named.msh"),
+                  1 + binary, all ? 20 : 0);
+      const char *path = generate_all("part_named.geo", 2.2, binary, 1 + binary, all, "named.msh");
       if (all)
         check_refused(path, "it names a Physical Volume, but no element is in one");
       else
         check_named(path, 1 + binary, 0);
     }
-  fixture("part_named.geo", path);
-  check_named(path, 1, 20);
+  check_named(fixture("part_named.geo"), 1, 20);
 }
 
 /* Largest resident memory of the mesh readers started by this process, in MiB. */
@@ -236,7 +219,7 @@ static double child_memory(void) {
  * METIS. A table by number would take 24 bytes times that. */
 static void check_sparse(void) {
   const int a = 2000000000, b = a - 1;
-  char text[1024], path[PATH_SIZE];
+  char text[1024];
   if (world_size > 2) return; /* two elements */
   const int size =
       snprintf(text, sizeof text,
@@ -246,9 +229,7 @@ static void check_sparse(void) {
                "$Elements\n3\n1 3 2 8 1 7 5 6 1\n2 5 2 9 1 7 %d 50 5 1 %d 40 6\n"
                "3 5 2 9 1 %d 60 61 50 %d 62 63 40\n$EndElements\n",
                a, b, a, b, a, b);
-  write_file("sparse.msh", text, (size_t)size);
-  path_in_folder("sparse.msh", path);
-  sp_mesh *mesh = read_mesh(path);
+  sp_mesh *mesh = read_mesh(write_file("sparse.msh", text, (size_t)size));
   if (!mesh) return;
   CHECK(mesh->global_elements == 2, "%lld elements", (long long)mesh->global_elements);
   CHECK_CLOSE(measure(mesh).volume, 2, TOLERANCE);
@@ -267,11 +248,8 @@ static void check_shared_faces(void) {
       "$Elements\n8\n1 3 2 9 9 8 9 12 11\n2 3 2 7 7 1 2 5 4\n3 3 2 7 7 3 2 5 6\n"
       "4 3 2 8 8 4 5 2 1\n5 3 2 8 8 9 8 11 12\n6 3 2 9 9 5 4 1 2\n"
       "7 5 2 1 1 1 2 5 4 7 8 11 10\n8 5 2 1 1 2 3 6 5 8 9 12 11\n$EndElements\n";
-  char path[PATH_SIZE];
   if (world_size > 2) return; /* two elements */
-  write_file("shared.msh", text, sizeof text - 1);
-  path_in_folder("shared.msh", path);
-  sp_mesh *mesh = read_mesh(path);
+  sp_mesh *mesh = read_mesh(write_file("shared.msh", text, sizeof text - 1));
   if (!mesh) return;
   const sizes size = measure(mesh);
   for (int number = 7; number <= 9; number++) {
@@ -285,7 +263,7 @@ static void check_shared_faces(void) {
 /* Two curved elements with all corners in common, like the halves of a ring. */
 static void check_same_corners(void) {
   enum { CORNERS = 8, NODES = 27, ALL = 2 * NODES - CORNERS };
-  char text[8192], path[PATH_SIZE];
+  char text[8192];
   int used = snprintf(text, sizeof text, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n%d\n", ALL);
   for (int n = 0; n < ALL; n++) {
     const int x = n % 4 == 1 || n % 4 == 2, y = n % 4 > 1, z = n / 4;
@@ -300,9 +278,8 @@ static void check_same_corners(void) {
     used += snprintf(text + used, sizeof text - (size_t)used, "\n");
   }
   used += snprintf(text + used, sizeof text - (size_t)used, "$EndElements\n");
-  write_file("ring.msh", text, (size_t)used);
-  path_in_folder("ring.msh", path);
-  check_refused(path, "elements 1 and 2 have the same corners, but other nodes between");
+  check_refused(write_file("ring.msh", text, (size_t)used),
+                "elements 1 and 2 have the same corners, but other nodes between");
 }
 
 /* A unit cube with node 3 listed twice and node 8 missing, so the number of nodes is right. */
@@ -313,11 +290,8 @@ static void check_doubled(void) {
       "$Nodes\n2 9 1 9\n2 1 0 1\n3\n1 1 0\n3 1 0 8\n1\n2\n3\n4\n5\n6\n7\n9\n"
       "0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n$EndNodes\n"
       "$Elements\n1 1 1 1\n3 1 5 1\n1 1 2 3 4 5 6 7 9\n$EndElements\n";
-  char path[PATH_SIZE];
   if (world_size > 1) return; /* one element */
-  write_file("doubled.msh", text, sizeof text - 1);
-  path_in_folder("doubled.msh", path);
-  sp_mesh *mesh = read_mesh(path);
+  sp_mesh *mesh = read_mesh(write_file("doubled.msh", text, sizeof text - 1));
   if (!mesh) return;
   CHECK_CLOSE(measure(mesh).volume, 1, TOLERANCE);
   sp_mesh_destroy(&mesh);
@@ -332,8 +306,8 @@ static void check_twins(void) {
       "0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n2 0 0\n2 1 0\n2 0 1\n2 1 1\n"
       "1 1 %d\n$EndNodes\n"
       "$Elements\n1 2 1 8\n3 1 5 2\n7 1 2 3 4 5 6 7 8\n%d 2 9 10 3 6 11 12 7\n$EndElements\n";
-  char text[1024], path[PATH_SIZE];
-  path_in_folder("twins.msh", path);
+  char text[1024];
+  const char *path = path_in_folder("twins.msh");
   write_file("twins.msh", text, (size_t)snprintf(text, sizeof text, format, 0, 7));
   check_refused(path,
                 "two volume elements have the number 7: give every element a number of its own");
@@ -347,7 +321,7 @@ static void check_damaged_count(void) {
   const uint64_t counts[4] = {1, 0, 0, 0}, groups = 2147483632;
   const double place[3] = {0, 0, 0};
   const int32_t tag = 1;
-  char bytes[256], path[PATH_SIZE];
+  char bytes[256];
   size_t size = 0;
   const struct {
     const void *from;
@@ -361,22 +335,16 @@ static void check_damaged_count(void) {
     memcpy(bytes + size, pieces[p].from, pieces[p].size);
     size += pieces[p].size;
   }
-  write_file("count.msh", bytes, size);
-  path_in_folder("count.msh", path);
-  check_refused(path, "damaged");
+  check_refused(write_file("count.msh", bytes, size), "damaged");
   CHECK(child_memory() < 2048, "%.0f MiB for a file of %zu bytes", child_memory(), size);
 }
 
 static void check_refusals(void) {
-  char path[PATH_SIZE];
-  path_in_folder("missing.msh", path);
-  check_refused(path, "No such file or directory");
-  write_file("empty.msh", "", 0);
-  path_in_folder("empty.msh", path);
-  check_refused(path, "the file is empty");
+  check_refused(path_in_folder("missing.msh"), "No such file or directory");
+  check_refused(write_file("empty.msh", "", 0), "the file is empty");
   check_refused(folder, "is a directory");
   generate("cube.geo", 2.2, 0, 1, "cube.msh");
-  path_in_folder("cut.msh", path);
+  const char *path = path_in_folder("cut.msh");
   truncate_copy("cube.msh", 0.8, "cut.msh");
   check_refused(path, "of its 75 elements: it is cut short");
   truncate_copy("cube.msh", 0.3, "cut.msh");
@@ -387,41 +355,28 @@ static void check_refusals(void) {
   truncate_copy("cube.msh", 0.3, "cut.msh");
   check_refused(path, "expected node 2 of the 3 of the block of line 106, but the file ends");
 
-  generate("surface_only.geo", 2.2, 0, 1, "surface_only.msh");
-  path_in_folder("surface_only.msh", path);
-  check_refused(path, "no Physical Volume");
-  generate("surface_only.geo", 4.1, 0, 1, "surface_only.msh");
-  check_refused(path, "no Physical Volume");
-  fixture("surface_only.geo", path);
-  check_refused(path, "no Physical Volume");
-  fixture("inverted.msh", path);
-  check_refused(path, "element 103 has a Jacobian of");
+  check_refused(generate("surface_only.geo", 2.2, 0, 1, "surface_only.msh"), "no Physical Volume");
+  check_refused(generate("surface_only.geo", 4.1, 0, 1, "surface_only.msh"), "no Physical Volume");
+  check_refused(fixture("surface_only.geo"), "no Physical Volume");
+  check_refused(fixture("inverted.msh"), "element 103 has a Jacobian of");
   if (world_size > 1) {
-    fixture("one_element.msh", path);
-    check_refused(path, "ranks for a mesh of 1 element: use");
+    check_refused(fixture("one_element.msh"), "ranks for a mesh of 1 element: use");
   }
 
-  fixture("garbage.geo", path);
-  check_refused(path, "gmsh could not read the file");
-  fixture("garbage.msh", path);
-  check_refused(path, "garbage.msh:1: expected a gmsh mesh");
+  check_refused(fixture("garbage.geo"), "gmsh could not read the file");
+  check_refused(fixture("garbage.msh"), "garbage.msh:1: expected a gmsh mesh");
 
   /* A broken file has no effect on later ones: each is read by its own process. */
-  fixture("two_blocks.geo", path);
-  check_two_blocks(path);
+  check_two_blocks(fixture("two_blocks.geo"));
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   make_folder();
 
   check_formats();
-  char path[PATH_SIZE];
-  fixture("two_blocks.geo", path);
-  check_two_blocks(path);
-  generate("two_blocks.geo", 4.1, 1, 1, "two_blocks.msh");
-  path_in_folder("two_blocks.msh", path);
-  check_two_blocks(path);
+  check_two_blocks(fixture("two_blocks.geo"));
+  check_two_blocks(generate("two_blocks.geo", 4.1, 1, 1, "two_blocks.msh"));
   check_repeated(2.2);
   check_repeated(4.1);
   check_volumes();

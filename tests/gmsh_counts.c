@@ -8,8 +8,7 @@
 enum { TEXT_SIZE = 1 << 14 };
 
 static void load(const char *name, char text[TEXT_SIZE]) {
-  char path[PATH_SIZE];
-  fixture(name, path);
+  const char *path = fixture(name);
   FILE *file = fopen(path, "rb");
   if (!file) abort();
   text[fread(text, 1, TEXT_SIZE - 1, file)] = '\0';
@@ -26,25 +25,20 @@ static void edit(char text[TEXT_SIZE], const char *old, const char *new) {
   snprintf(at, TEXT_SIZE - (size_t)(at - text), "%s", rest);
 }
 
-static void save(const char *text, char path[PATH_SIZE]) {
-  MPI_Barrier(MPI_COMM_WORLD); /* until all ranks have read the last one */
-  write_file("edited.msh", text, strlen(text));
-  path_in_folder("edited.msh", path);
+static const char *save(const char *text) {
+  return write_file("edited.msh", text, strlen(text));
 }
 
 static void check_edited(const char *name, const char *old, const char *new, const char *phrase) {
   static char text[TEXT_SIZE];
-  char path[PATH_SIZE];
   load(name, text);
   edit(text, old, new);
-  save(text, path);
-  check_refused(path, phrase);
+  check_refused(save(text), phrase);
 }
 
 static void check_counts(void) {
-  char path[PATH_SIZE];
-  fixture("seven_of_eight.msh", path);
-  check_refused(path, "seven_of_eight.msh:83: the file says 32 elements, but its blocks have 31");
+  check_refused(fixture("seven_of_eight.msh"),
+                "seven_of_eight.msh:83: the file says 32 elements, but its blocks have 31");
   static const char name[] = "seven_of_eight.msh";
   check_edited(name, "7 32 1 32", "7 31 1 32",
                ":122: expected $EndElements after 7 blocks with 31 elements, found '32 14 15");
@@ -63,15 +57,13 @@ static void check_counts(void) {
 
 static void check_orders(void) {
   static char text[TEXT_SIZE];
-  char path[PATH_SIZE];
-  fixture("two_hexes_one_entity.msh", path);
+  const char *path = fixture("two_hexes_one_entity.msh");
   check_refused(path, "hexahedra of order 1 and 2 in one entity");
   /* The same for the faces of a surface: two of them linear, and one of second order. */
   load("seven_of_eight.msh", text);
   edit(text, "7 32 1 32", "8 33 1 33");
   edit(text, "3 1 5 7", "2 1 10 1\n33 1 3 21 19 2 12 20 10 11\n3 1 5 8");
-  save(text, path);
-  check_refused(path, "elements of a surface of order 1 and 2 in one entity");
+  check_refused(save(text), "elements of a surface of order 1 and 2 in one entity");
 }
 
 static sp_gid largest(const sp_mesh *mesh, bool of_vertices) {
@@ -106,8 +98,7 @@ static void check_mesh(const char *path, sp_gid elements, double volume, sp_gid 
 static void check_large_numbers(void) {
   static char text[TEXT_SIZE];
   const sp_gid far = (sp_gid)1 << 32;
-  char path[PATH_SIZE];
-  fixture("tags_2_32.msh", path);
+  const char *path = fixture("tags_2_32.msh");
   check_mesh(path, 16, 2, 54, far + 27 - 1, 64);
   check_edited("tags_2_32.msh", "4294967323 ", "4294967423 ",
                "an element refers to node 4294967423, which does not exist");
@@ -115,8 +106,7 @@ static void check_large_numbers(void) {
   edit(text, "7 32 1 32", "7 32 1 4294967328");
   edit(text, "3 1 5 7", "3 1 5 8");
   edit(text, "\n32 14", "\n4294967328 14");
-  save(text, path);
-  check_mesh(path, 8, 1, 27, 26, far + 32);
+  check_mesh(save(text), 8, 1, 27, 26, far + 32);
 }
 
 static void put(char *bytes, size_t *size, long long value, size_t width, bool swapped) {
@@ -128,7 +118,7 @@ static void put(char *bytes, size_t *size, long long value, size_t width, bool s
  * larger than 1, 2 ...; `missing`: the file announces so many more elements than it has. */
 static void check_binary(bool swapped, sp_gid far, int missing) {
   static const int corners[2][8] = {{0, 1, 4, 3, 6, 7, 10, 9}, {1, 2, 5, 4, 7, 8, 11, 10}};
-  char bytes[2048], path[PATH_SIZE];
+  char bytes[2048];
   size_t size = 0;
   if (world_size > 2) return; /* two elements */
 #define TEXT(s) memcpy(bytes + size, s, sizeof s - 1), size += sizeof s - 1
@@ -155,9 +145,7 @@ static void check_binary(bool swapped, sp_gid far, int missing) {
     for (int c = 0; c < 8; c++) LONG(corners[e][c] + 1 + (corners[e][c] > 0 ? far : 0));
   }
   TEXT("\n$EndElements\n");
-  MPI_Barrier(MPI_COMM_WORLD);
-  write_file("edited.msh", bytes, size);
-  path_in_folder("edited.msh", path);
+  const char *path = write_file("edited.msh", bytes, size);
   if (missing)
     check_refused(path, "is not in the range 1 to 2");
   else
@@ -165,8 +153,7 @@ static void check_binary(bool swapped, sp_gid far, int missing) {
 }
 
 static void check_names(const char *name, bool of_volumes) {
-  char path[PATH_SIZE];
-  fixture(name, path);
+  const char *path = fixture(name);
   sp_mesh *mesh = read_mesh(path);
   if (!mesh) return;
   const sp_hexes *hexes = mesh->hexes;
@@ -179,8 +166,7 @@ static void check_names(const char *name, bool of_volumes) {
 }
 
 static void check_format2(void) {
-  char path[PATH_SIZE];
-  fixture("one_partition.msh", path);
+  const char *path = fixture("one_partition.msh");
   check_mesh(path, 8, 1, 27, 26, 32);
   check_edited("one_partition.msh", "32 5 4 7 1 1 1 ", "32 5 4 7 1 1 3 ",
                "part 2 of this mesh is not in it");
@@ -188,12 +174,12 @@ static void check_format2(void) {
                "element number 2147483648 is above 2147483647, the largest of format 2");
   check_edited("one_partition.msh", "\n27 1 1 1", "\n2147483648 1 1 1",
                "node number 2147483648 is above 2147483647, the largest of format 2");
-  save("$NOD\n0\n$ENDNOD\n$ELM\n0\n$ENDELM\n", path);
-  check_refused(path, "this is gmsh's format 1, which is not read: convert it");
+  check_refused(save("$NOD\n0\n$ENDNOD\n$ELM\n0\n$ENDELM\n"),
+                "this is gmsh's format 1, which is not read: convert it");
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   make_folder();
   check_counts();
   check_orders();

@@ -153,18 +153,15 @@ static int line_of(const text *t, const char *word) {
   return found;
 }
 
-static void write_row(const recipe *r, text *t, char path[PATH_SIZE]) {
+static const char *write_row(const recipe *r, text *t) {
   make_text(r, t);
-  write_file("row.msh", t->bytes, t->size);
-  path_in_folder("row.msh", path);
+  return write_file("row.msh", t->bytes, t->size);
 }
 
 /* The groups have the right faces, although all are in one entity. */
 static void check_groups(const recipe *r) {
   static text t;
-  char path[PATH_SIZE];
-  write_row(r, &t, path);
-  sp_mesh *mesh = read_mesh(path);
+  sp_mesh *mesh = read_mesh(write_row(r, &t));
   if (!mesh) return;
   const sizes size = measure(mesh);
   const int left = find_group(mesh->hexes, "left", 1), right = find_group(mesh->hexes, "right", 2);
@@ -180,10 +177,9 @@ static void check_groups(const recipe *r) {
 /* The elements of one volume may be in a group or not. */
 static void check_half(encoding_kind encoding) {
   static text t;
-  char path[PATH_SIZE];
   if (world_size > CUBES / 2) return;
-  write_row(&(recipe){.encoding = encoding, .tags = 2, .second_names_zero = true}, &t, path);
-  sp_mesh *mesh = read_mesh(path);
+  sp_mesh *mesh = read_mesh(
+      write_row(&(recipe){.encoding = encoding, .tags = 2, .second_names_zero = true}, &t));
   if (!mesh) return;
   CHECK(mesh->global_elements == CUBES / 2 && mesh->hexes->file.left_out == CUBES / 2,
         "%s: %lld elements, %lld left out", NAMES[encoding], (long long)mesh->global_elements,
@@ -192,86 +188,85 @@ static void check_half(encoding_kind encoding) {
   sp_mesh_destroy(&mesh);
 }
 
-/* `format` has the numbers of lines that hold `words`, as many as there are. */
-static void check_fault(recipe r, const char *format, const char *first, const char *second) {
+/* A fault and its message, which begins with the last line that begins with `word`, if not NULL. */
+typedef struct fault {
+  recipe of;
+  const char *word, *message;
+} fault;
+
+static void check_faults(encoding_kind encoding, size_t count, const fault *faults) {
   static text t;
-  char path[PATH_SIZE];
-  r.tags = 2;
-  write_row(&r, &t, path);
-  const char *phrase =
-      test_text(format, first ? line_of(&t, first) : 0, second ? line_of(&t, second) : 0);
-  check_refused(path, phrase);
+  for (size_t f = 0; f < count; f++) {
+    recipe r = faults[f].of;
+    r.tags = 2;
+    r.encoding = encoding;
+    const char *path = write_row(&r, &t), *word = faults[f].word;
+    const char *line = word ? test_text(":%d", line_of(&t, word)) : "";
+    check_refused(path, test_text("row.msh%s%s", line, faults[f].message));
+  }
 }
 
 static void check_text_faults(void) {
-  check_fault((recipe){.more_elements = -1},
-              "row.msh:%d: expected $EndElements after 21 elements, the number in line 34, found "
-              "'22 5 2 9 0 13 17",
-              "22 5 2", NULL);
-  check_fault((recipe){.more_elements = 1},
-              "row.msh:34: the file says 23 elements, but only 22 follow", NULL, NULL);
-  check_fault((recipe){.more_elements = 1 << 30},
-              "row.msh:34: 1073741846 elements are more than the rest of the file can hold", NULL,
-              NULL);
-  check_fault((recipe){.more_nodes = -1},
-              "row.msh:%d: expected $EndNodes after 19 nodes, the number in line 11, found '20 1 1",
-              "20 1 1", NULL);
-  check_fault((recipe){.more_nodes = 1}, "row.msh:11: the file says 21 nodes, but only 20 follow",
-              NULL, NULL);
-  check_fault((recipe){.first_element = 1},
-              "row.msh:36: element 1 is in line 35 already: give every element a number of its own",
-              NULL, NULL);
-  check_fault((recipe){.first_node = -1}, "row.msh:14: node 1 is in line 12 already", NULL, NULL);
-  check_fault((recipe){.elementary = -3}, "row.msh:35: element 1 has the elementary tag -3", NULL,
-              NULL);
-  check_fault((recipe){.physical = INT_MIN},
-              "row.msh:%d: expected element 22 to have 2 tags and 8 nodes in this line", "22 5",
-              NULL);
-  check_fault((recipe){.type = 34}, "row.msh:%d: element 22 has the type 34", "22 34", NULL);
-  check_fault((recipe){.type = 199}, "row.msh:%d: element 22 has the type 199", "22 199", NULL);
-  check_fault((recipe){.fewer_nodes = 1},
-              "row.msh:%d: expected element 22 to have 2 tags and 8 nodes in this line", "22 5",
-              NULL);
-  check_fault((recipe){.fewer_nodes = -1},
-              "row.msh:%d: expected element 22 to have 2 tags and 8 nodes in this line", "22 5",
-              NULL);
-  check_fault((recipe){.twice = true}, "row.msh:%d: a second section $Elements", "$Elements", NULL);
+  static const fault faults[] = {
+      {{.more_elements = -1},
+       "22 5 2",
+       ": expected $EndElements after 21 elements, the number in line 34, found '22 5 2 9 0 13 17"},
+      {{.more_elements = 1}, NULL, ":34: the file says 23 elements, but only 22 follow"},
+      {{.more_elements = 1 << 30},
+       NULL,
+       ":34: 1073741846 elements are more than the rest of the file can hold"},
+      {{.more_nodes = -1},
+       "20 1 1",
+       ": expected $EndNodes after 19 nodes, the number in line 11, found '20 1 1"},
+      {{.more_nodes = 1}, NULL, ":11: the file says 21 nodes, but only 20 follow"},
+      {{.first_element = 1},
+       NULL,
+       ":36: element 1 is in line 35 already: give every element a number of its own"},
+      {{.first_node = -1}, NULL, ":14: node 1 is in line 12 already"},
+      {{.elementary = -3}, NULL, ":35: element 1 has the elementary tag -3"},
+      {{.physical = INT_MIN},
+       "22 5",
+       ": expected element 22 to have 2 tags and 8 nodes in this line"},
+      {{.type = 34}, "22 34", ": element 22 has the type 34"},
+      {{.type = 199}, "22 199", ": element 22 has the type 199"},
+      {{.fewer_nodes = 1}, "22 5", ": expected element 22 to have 2 tags and 8 nodes in this line"},
+      {{.fewer_nodes = -1},
+       "22 5",
+       ": expected element 22 to have 2 tags and 8 nodes in this line"},
+      {{.twice = true}, "$Elements", ": a second section $Elements"},
+  };
+  check_faults(ASCII, sizeof faults / sizeof *faults, faults);
 }
 
 static void check_binary_faults(encoding_kind encoding) {
-  check_fault((recipe){.encoding = encoding, .more_elements = -1},
-              "row.msh: $EndElements does not follow after 21 elements", NULL, NULL);
-  check_fault((recipe){.encoding = encoding, .more_elements = 1},
-              "row.msh: at index 23 of 23 elements, expected a block of 1 to 1 elements", NULL,
-              NULL);
-  check_fault((recipe){.encoding = encoding, .more_elements = 1 << 30},
-              "row.msh: 1073741846 elements are more than the rest of the file can hold", NULL,
-              NULL);
-  check_fault((recipe){.encoding = encoding, .more_nodes = -1},
-              "row.msh: $EndNodes does not follow after 19 nodes", NULL, NULL);
-  check_fault((recipe){.encoding = encoding, .more_nodes = 1},
-              "row.msh: $EndNodes does not follow after 21 nodes", NULL, NULL);
-  check_fault((recipe){.encoding = encoding, .first_element = 1},
-              "row.msh: the elements with index 1 and 2 in the file both have the number 1", NULL,
-              NULL);
-  check_fault((recipe){.encoding = encoding, .first_node = -1},
-              "row.msh: the nodes with index 1 and 3 in the file both have the number 1", NULL,
-              NULL);
-  check_fault((recipe){.encoding = encoding, .elementary = -3},
-              "row.msh: index 1: element 1 has the elementary tag -3", NULL, NULL);
-  check_fault(
-      (recipe){.encoding = encoding, .physical = INT_MIN},
-      "row.msh: index 22: expected element 22 to be in a group of at most 2147483647, found "
-      "-2147483648",
-      NULL, NULL);
-  check_fault((recipe){.encoding = encoding, .type = 199}, "row.msh: element 22 has the type 199",
-              NULL, NULL);
-  check_fault((recipe){.encoding = encoding, .twice = true}, "row.msh: a second section $Elements",
-              NULL, NULL);
+  static const fault faults[] = {
+      {{.more_elements = -1}, NULL, ": $EndElements does not follow after 21 elements"},
+      {{.more_elements = 1},
+       NULL,
+       ": at index 23 of 23 elements, expected a block of 1 to 1 elements"},
+      {{.more_elements = 1 << 30},
+       NULL,
+       ": 1073741846 elements are more than the rest of the file can hold"},
+      {{.more_nodes = -1}, NULL, ": $EndNodes does not follow after 19 nodes"},
+      {{.more_nodes = 1}, NULL, ": $EndNodes does not follow after 21 nodes"},
+      {{.first_element = 1},
+       NULL,
+       ": the elements with index 1 and 2 in the file both have the number 1"},
+      {{.first_node = -1},
+       NULL,
+       ": the nodes with index 1 and 3 in the file both have the number 1"},
+      {{.elementary = -3}, NULL, ": index 1: element 1 has the elementary tag -3"},
+      {{.physical = INT_MIN},
+       NULL,
+       ": index 22: expected element 22 to be in a group of at most 2147483647, found -2147483648"},
+      {{.type = 199}, NULL, ": element 22 has the type 199"},
+      {{.twice = true}, NULL, ": a second section $Elements"},
+  };
+  check_faults(encoding, sizeof faults / sizeof *faults, faults);
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   make_folder();
   for (int encoding = 0; encoding < ENCODINGS; encoding++) {
     check_groups(&(recipe){.encoding = encoding, .tags = 1});

@@ -1,7 +1,5 @@
 /* Meshes split by gmsh, one file per rank: the same elements, vertices, groups and solution as from
  * the whole file, whatever the format, the order, and with ghost elements or without. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "mesh/gmsh.h"
@@ -11,9 +9,6 @@
 #include "tests/run_case.h"
 #include "tests/start_gmsh.h"
 
-enum { PATH_SIZE = 128 };
-
-static int world_rank, world_size;
 static char folder[] = "/tmp/sp_test_split_XXXXXX";
 
 /* Rank 0 writes whole.msh, split_1.msh ... split_<files>.msh, and the parts in one file,
@@ -22,7 +17,6 @@ static void generate_all(const char *geometry, int order, int binary, int ghosts
                          int files, int all) {
   MPI_Barrier(MPI_COMM_WORLD); /* wait until all ranks have read the last ones */
   if (world_rank == 0) {
-    char path[PATH_SIZE];
     int error, failed = 0;
     start_gmsh();
     gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
@@ -34,8 +28,7 @@ static void generate_all(const char *geometry, int order, int binary, int ghosts
     gmshOptionSetNumber("Mesh.ElementOrder", order, &error);
     gmshModelMeshGenerate(3, &error);
     failed += error != 0;
-    snprintf(path, sizeof path, "%s/whole.msh", folder);
-    gmshWrite(path, &error);
+    gmshWrite(test_text("%s/whole.msh", folder), &error);
     failed += error != 0;
 #if GMSH_API_VERSION_MAJOR > 4 || (GMSH_API_VERSION_MAJOR == 4 && GMSH_API_VERSION_MINOR >= 9)
     gmshModelMeshPartition(files, NULL, 0, NULL, 0, &error);
@@ -43,12 +36,10 @@ static void generate_all(const char *geometry, int order, int binary, int ghosts
     gmshModelMeshPartition(files, &error);
 #endif
     failed += error != 0;
-    snprintf(path, sizeof path, "%s/split.msh", folder);
-    gmshWrite(path, &error);
+    gmshWrite(test_text("%s/split.msh", folder), &error);
     failed += error != 0;
     gmshOptionSetNumber("Mesh.PartitionSplitMeshFiles", 0, &error);
-    snprintf(path, sizeof path, "%s/parted.msh", folder);
-    gmshWrite(path, &error);
+    gmshWrite(test_text("%s/parted.msh", folder), &error);
     failed += error != 0;
     gmshFinalize(&error);
     CHECK(failed == 0, "gmsh could not split %s", geometry);
@@ -120,15 +111,19 @@ static sp_status summarize(const char *name, summary *out, sp_mesh **mesh) {
   return SP_OK;
 }
 
+static void check_groups(int count, const sp_group *is, int expected, const sp_group *want) {
+  CHECK(count == expected, "%d groups, expected %d", count, expected);
+  for (int g = 0; g < count && g < expected; g++)
+    CHECK(is[g].number == want[g].number && strcmp(is[g].name, want[g].name) == 0,
+          "group %d is '%s', expected '%s'", g, is[g].name, want[g].name);
+}
+
 static void check_same(const char *geometry, int order, int binary, int ghosts) {
   summary whole, split;
   sp_mesh *whole_mesh, *mesh;
   generate(geometry, order, binary, ghosts, 4.1, world_size);
-  char path[PATH_SIZE];
-  snprintf(path, sizeof path, "%s/split.msh", folder);
-  CHECK(sp_gmsh_is_split(path), "%s is split", path);
-  snprintf(path, sizeof path, "%s/whole.msh", folder);
-  CHECK(!sp_gmsh_is_split(path), "%s is whole", path);
+  CHECK(sp_gmsh_is_split(test_text("%s/split.msh", folder)), "not split");
+  CHECK(!sp_gmsh_is_split(test_text("%s/whole.msh", folder)), "not whole");
   require(summarize("whole.msh", &whole, &whole_mesh));
   require(summarize("split.msh", &split, &mesh));
   CHECK(split.elements == whole.elements && split.dofs == whole.dofs &&
@@ -138,18 +133,8 @@ static void check_same(const char *geometry, int order, int binary, int ghosts) 
   CHECK(memcmp(split.faces, whole.faces, sizeof whole.faces) == 0, "faces by group");
   CHECK(split.hash == whole.hash, "vertices, coordinates or groups differ");
   const sp_hexes *a = mesh->hexes, *b = whole_mesh->hexes;
-  CHECK(a->group_count == b->group_count, "%d groups, expected %d", a->group_count, b->group_count);
-  for (int g = 0; g < a->group_count && g < b->group_count; g++)
-    CHECK(a->groups[g].number == b->groups[g].number &&
-              strcmp(a->groups[g].name, b->groups[g].name) == 0,
-          "group %d is '%s', expected '%s'", g, a->groups[g].name, b->groups[g].name);
-  CHECK(a->volume_group_count == b->volume_group_count, "%d volume groups, expected %d",
-        a->volume_group_count, b->volume_group_count);
-  for (int g = 0; g < a->volume_group_count && g < b->volume_group_count; g++)
-    CHECK(a->volume_groups[g].number == b->volume_groups[g].number &&
-              strcmp(a->volume_groups[g].name, b->volume_groups[g].name) == 0,
-          "volume group %d is '%s', expected '%s'", g, a->volume_groups[g].name,
-          b->volume_groups[g].name);
+  check_groups(a->group_count, a->groups, b->group_count, b->groups);
+  check_groups(a->volume_group_count, a->volume_groups, b->volume_group_count, b->volume_groups);
   sp_mesh_destroy(&whole_mesh);
   sp_mesh_destroy(&mesh);
   remove_files();
@@ -185,9 +170,8 @@ static void check_solution(void) {
   sp_results results[2];
   generate(SP_INPUTS "/blocks.geo", 1, 1, 1, 4.1, world_size);
   for (int split = 0; split < 2; split++) {
-    char file[PATH_SIZE + 16];
-    snprintf(file, sizeof file, "mesh.file=%s/%s.msh", folder, split ? "split" : "whole");
-    const char *const own[] = {file, NULL};
+    const char *const own[] = {test_text("mesh.file=%s/%s.msh", folder, split ? "split" : "whole"),
+                               NULL};
     require(run_case(MPI_COMM_WORLD, common, own, &results[split]));
   }
   CHECK(results[0].norms.l2 > 1e-6, "an L2 error of %g", results[0].norms.l2);
@@ -195,10 +179,17 @@ static void check_solution(void) {
   remove_files();
 }
 
+static void check_unusable(const char *name, const char *words) {
+  summary any;
+  sp_mesh *mesh = NULL;
+  CHECK(summarize(name, &any, &mesh) == SP_ERR_INPUT && strstr(sp_error_message(), words),
+        "'%s' without '%s'", sp_error_message(), words);
+}
+
 /* One part or several, but not all, are refused; all parts in one file are accepted (without ghost
  * elements, with which gmsh 4.8 may crash on its own file). */
 static void check_pieces(int ghosts) {
-  summary whole, parted, any;
+  summary whole, parted;
   sp_mesh *mesh = NULL;
   generate(SP_INPUTS "/blocks.geo", 1, 0, ghosts, 4.1, world_size + 1);
   if (!ghosts) {
@@ -208,50 +199,36 @@ static void check_pieces(int ghosts) {
     sp_mesh_destroy(&mesh);
     CHECK(parted.hash == whole.hash, "parts in one file differ from the whole");
   }
-  CHECK(summarize("split_1.msh", &any, &mesh) == SP_ERR_INPUT, "one part");
-  CHECK(strstr(sp_error_message(), "split_1.msh: part 2 of this mesh is not in it"), "'%s'",
-        sp_error_message());
+  check_unusable("split_1.msh", "split_1.msh: part 2 of this mesh is not in it");
   const char *path = test_text("%s/split_%d.msh", folder, world_size + 1);
   if (world_rank == 0 && unlink(path) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK(summarize("split.msh", &any, &mesh) == SP_ERR_INPUT, "all parts but one");
-  const char *words = test_text("part %d of this mesh is missing: its files 1 to %d are here",
-                                world_size + 1, world_size);
-  CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
+  check_unusable("split.msh",
+                 test_text("part %d of this mesh is missing: its files 1 to %d are here",
+                           world_size + 1, world_size));
   remove_files();
 }
 
 static void check_refused(void) {
-  summary any;
-  sp_mesh *mesh = NULL;
   generate(SP_INPUTS "/blocks.geo", 1, 1, 0, 4.1, world_size + 1);
-  CHECK(summarize("split.msh", &any, &mesh) == SP_ERR_INPUT, "another number of ranks");
-  char words[128];
-  snprintf(words, sizeof words, "split into %d files (there is no %s/split_%d.msh)", world_size + 1,
-           folder, world_size + 2);
-  CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
+  check_unusable("split.msh", test_text("split into %d files (there is no %s/split_%d.msh)",
+                                        world_size + 1, folder, world_size + 2));
   remove_files();
   if (world_size == 1) return;
   generate(SP_INPUTS "/blocks.geo", 1, 0, 0, 2.2, world_size);
-  CHECK(summarize("split.msh", &any, &mesh) == SP_ERR_INPUT, "an old format");
-  CHECK(strstr(sp_error_message(), "split_1.msh: gmsh cannot read its own parts in format 2.2"),
-        "'%s'", sp_error_message());
+  check_unusable("split.msh", "split_1.msh: gmsh cannot read its own parts in format 2.2");
   remove_files();
   /* If one part cannot be read, all ranks get the error. */
   generate(SP_INPUTS "/blocks.geo", 1, 0, 0, 4.1, world_size);
   const char *path = test_text("%s/split_%d.msh", folder, world_size);
   if (world_rank == 0 && truncate(path, 100) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK(summarize("split.msh", &any, &mesh) == SP_ERR_INPUT, "a truncated part");
-  snprintf(words, sizeof words, "split_%d.msh", world_size);
-  CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
+  check_unusable("split.msh", test_text("split_%d.msh", world_size));
   remove_files();
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  test_begin(&argc, &argv);
   const bool made = world_rank > 0 || mkdtemp(folder);
   MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
   if (!made) MPI_Abort(MPI_COMM_WORLD, 1);

@@ -2,10 +2,6 @@
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "operators/gpus.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/check.h"
 #include "tests/random.h"
 

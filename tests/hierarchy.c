@@ -4,7 +4,6 @@
 #include "solver/linear/hierarchy.h"
 
 #include <float.h>
-#include <string.h>
 
 #include "io/threads.h"
 #include "solver/linear/amg.h"

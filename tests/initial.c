@@ -5,8 +5,6 @@
 #include "solver/run/initial.h"
 
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "io/file.h"
@@ -19,8 +17,6 @@
 #include "tests/device.h"
 
 static int elements[3] = {4, 3, 2};
-
-static int rank, size;
 
 /* A space on a box, with its mesh and platform. */
 typedef struct place {
@@ -77,8 +73,8 @@ static void write_field(const place *p, const char *path, const double *values) 
 /* Write on the first `writers` ranks. */
 static void write_on(int writers, int map_order, int refine, int order, int degree) {
   MPI_Comm comm;
-  MPI_Comm_split(MPI_COMM_WORLD, rank < writers ? 0 : MPI_UNDEFINED, 0, &comm);
-  if (rank < writers) {
+  MPI_Comm_split(MPI_COMM_WORLD, world_rank < writers ? 0 : MPI_UNDEFINED, 0, &comm);
+  if (world_rank < writers) {
     place p;
     place_create(comm, map_order, refine, order, &p);
     double *values = test_array(sp_space_dofs(p.space), sizeof *values);
@@ -133,7 +129,7 @@ static void test_polynomials(void) {
       {1, 2, 3, 2, 0, 2}, {3, 1, 3, 3, 1, 2}, {1, 1, 1, 1, 1, 1}, {3, 1, 4, 3, 0, 2},
   };
   for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
-    for (int writers = 1; writers <= size; writers *= 2) check_step(&steps[s], writers);
+    for (int writers = 1; writers <= world_size; writers *= 2) check_step(&steps[s], writers);
 }
 
 static void test_formula(void) {
@@ -182,29 +178,27 @@ static void test_refused(void) {
   check_refused(&p, "initial.hdf", "not finite");
   write_on(1, 1, 0, 2, 1);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) CHECK(truncate("initial.hdf", 3000) == 0, "cannot truncate");
+  if (world_rank == 0) CHECK(truncate("initial.hdf", 3000) == 0, "cannot truncate");
   MPI_Barrier(MPI_COMM_WORLD);
   check_refused(&p, "initial.hdf", "cannot read field initial.hdf: HDF5");
-  if (rank == 0) CHECK(!sp_hdf5_replace("initial.hdf", leave_empty, NULL), "cannot replace");
+  if (world_rank == 0) CHECK(!sp_hdf5_replace("initial.hdf", leave_empty, NULL), "cannot replace");
   MPI_Barrier(MPI_COMM_WORLD);
   check_refused(&p, "initial.hdf", "expected a whole field that sp_solve has written");
   place_destroy(&p);
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  test_begin(&argc, &argv);
   char folder[64] = "initial_XXXXXX";
-  if (rank == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (world_rank == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
   CHECK(chdir(folder) == 0, "cannot enter %s", folder);
   test_polynomials();
   test_formula();
   test_refused();
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) (void)unlink("initial.hdf");
+  if (world_rank == 0) (void)unlink("initial.hdf");
   CHECK(chdir("..") == 0, "cannot leave %s", folder);
-  if (rank == 0) (void)rmdir(folder);
+  if (world_rank == 0) (void)rmdir(folder);
   return check_end();
 }

@@ -1,8 +1,6 @@
 /* Materials by volume group: where kappa jumps on faces between elements, solutions are exact or
  * converge at the full rate with both operators, on boxes and meshes from files. */
 #include <float.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "mesh/box.h"
@@ -17,7 +15,6 @@
 static const char *const KINDS[] = {"discretization.operator=bp3.5",
                                     "discretization.operator=bp3.0"};
 
-static int world_rank;
 static char folder[] = "/tmp/sp_test_materials_XXXXXX";
 
 /* ---- A slab of two materials ---- */
@@ -418,8 +415,7 @@ static void check_jumps(sp_operator_kind kind) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  test_begin(&argc, &argv);
   run_case_begin(argc, argv);
   const bool made = world_rank > 0 || mkdtemp(folder);
   MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);

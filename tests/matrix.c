@@ -1,7 +1,5 @@
 /* Matrices of a backend against a plain reference: products with rows of all lengths, and inverses
  * of symmetric positive definite matrices; and work that is recorded and queued again. */
-#include <math.h>
-#include <stdlib.h>
 
 #include "tests/operator_bench.h"
 #include "tests/deformed_box.h"

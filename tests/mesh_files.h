@@ -12,17 +12,14 @@
 #include "mesh/mesh.h"
 #include "tests/check.h"
 
-enum { PATH_SIZE = 512 };
-
-static int world_rank, world_size;
 static char folder[64] = "/tmp/sp_test_mesh_XXXXXX";
 
-static inline void path_in_folder(const char *name, char path[PATH_SIZE]) {
-  snprintf(path, PATH_SIZE, "%s/%s", folder, name);
+static inline const char *path_in_folder(const char *name) {
+  return test_text("%s/%s", folder, name);
 }
 
-static inline void fixture(const char *name, char path[PATH_SIZE]) {
-  snprintf(path, PATH_SIZE, "%s/%s", SP_FIXTURES, name);
+static inline const char *fixture(const char *name) {
+  return test_text("%s/%s", SP_FIXTURES, name);
 }
 
 /* Exterior faces and their area by group; the last entry is for faces in no group. */
@@ -102,32 +99,29 @@ static inline void check_refused(const char *path, const char *phrase) {
   sp_mesh_destroy(&mesh);
 }
 
-/* Rank 0 writes a file of the folder. */
-static inline void write_file(const char *name, const void *bytes, size_t size) {
-  char path[PATH_SIZE];
-  path_in_folder(name, path);
+/* Rank 0 writes a file of the folder, whose path is returned, after all have read the last one. */
+static inline const char *write_file(const char *name, const void *bytes, size_t size) {
+  const char *path = path_in_folder(name);
+  MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank == 0) {
     FILE *file = fopen(path, "wb");
     if (!file || fwrite(bytes, 1, size, file) != size || fclose(file)) abort();
   }
   MPI_Barrier(MPI_COMM_WORLD);
+  return path;
 }
 
 /* After MPI_Init: a new folder, known to all ranks. */
 static inline void make_folder(void) {
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
   if (world_rank == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
 }
 
 /* Check that the test has made no other files. */
 static inline void remove_folder(size_t count, const char *const *names) {
-  char path[PATH_SIZE];
   MPI_Barrier(MPI_COMM_WORLD);
   for (size_t n = 0; n < count && world_rank == 0; n++) {
-    path_in_folder(names[n], path);
-    CHECK(unlink(path) == 0, "%s is left", path);
+    CHECK(unlink(path_in_folder(names[n])) == 0, "%s is left", names[n]);
   }
   if (world_rank == 0) CHECK(rmdir(folder) == 0, "%s is left", folder);
 }

@@ -4,9 +4,6 @@
 #include "solver/linear/multigrid.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mesh/coarsen.h"
 #include "mesh/mesh.h"

@@ -6,8 +6,6 @@
  * sides. Where our count is larger, or the prototype has no such case, the limit is our own count
  * plus two, and a comment says so. */
 #include <limits.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "solver/linear/coarse.h"
 #include "tests/check.h"

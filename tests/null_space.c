@@ -1,9 +1,6 @@
 /* Pure Neumann problems: the constants in the null space of the operator. */
 #include "solver/problem/null_space.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "mesh/box.h"
 #include "mesh/mesh.h"
 #include "tests/folders.h"
@@ -15,7 +12,6 @@
 #define NEUMANN "boundary.default=neumann"
 #define SMOOTH "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+5"
 
-static int rank, size;
 static sp_platform platform; /* stays open */
 static int mesh_parts;       /* of the last sp_null_space_create */
 
@@ -117,12 +113,12 @@ static void parts_create(int count, parts *p) {
   sp_hexes *hexes;
   sp_gid mine = 0;
   for (int r = 0; r < count; r++)
-    for (int i = 0; i < LENGTH; i++) mine += (i + r) % size == rank;
+    for (int i = 0; i < LENGTH; i++) mine += (i + r) % world_size == world_rank;
   require(sp_hexes_create(mine, 1, 0, 0, &hexes));
   sp_lid e = 0;
   for (int r = 0; r < count; r++)
     for (int i = 0; i < LENGTH; i++) {
-      if ((i + r) % size != rank) continue;
+      if ((i + r) % world_size != world_rank) continue;
       for (int c = 0; c < SP_CORNERS; c++) {
         const int a = c & 1, b = c >> 1 & 1, d = c >> 2;
         double *point = &hexes->lattice[((size_t)e * SP_CORNERS + (size_t)c) * 3];
@@ -436,7 +432,7 @@ static void check_cubes(const cubes *all) {
   parts p = {0};
   sp_null_space *null_space, *weak;
   int *found;
-  require(cubes_hexes(all, rank, &hexes));
+  require(cubes_hexes(all, world_rank, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p.mesh));
   require(sp_space_create(&platform, p.mesh, 1, &p.space));
   require(sp_allocate(sp_space_dofs(p.space), sizeof *p.free_dofs, "test", &p.free_dofs));
@@ -473,20 +469,18 @@ static void check_meeting_cubes(void) {
                          {2, 2, 2},
                          {0, 0, 0},
                          {3, 3, 3}},
-               .rank = {[10] = 1 % size, [11] = 1 % size},
+               .rank = {[10] = 1 % world_size, [11] = 1 % world_size},
                .components = 1};
   check_cubes(&all);
   for (uint64_t seed = 1; seed <= 20; seed++) {
-    cubes_choose(seed, 15, size, &all);
+    cubes_choose(seed, 15, world_size, &all);
     check_cubes(&all);
   }
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   run_case_begin(argc, argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
   const bool cuda = strstr(run_case_device, "cuda");
   require(sp_platform_open(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST,
                            SP_TRANSPORT_AUTO, &platform));

@@ -4,8 +4,6 @@
 #include "mesh/numbering.h"
 
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mesh/box.h"
 #include "mesh/mesh.h"
@@ -15,8 +13,6 @@
 #include "tests/rotate.h"
 
 static const double EPSILON = DBL_EPSILON;
-
-static int world_rank, world_size;
 
 typedef struct node {
   double xyz[3];
@@ -312,9 +308,7 @@ static void check_refinement(const int n[3], int map_order, unsigned seed) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  test_begin(&argc, &argv);
   static const int orders[] = {1, 2, 3, 4, 7, 15};
   static const int shapes[][3] = {{3, 2, 2}, {4, 1, 1}};
   for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)

@@ -3,8 +3,6 @@
 #include "operators/operator.h"
 
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "operators/counts.h"
 #include "operators/factors.h"

@@ -3,7 +3,6 @@
  * a step of conjugate gradients, and with their diagonal.
  */
 #include <float.h>
-#include <stdlib.h>
 
 #include "operators/counts.h"
 #include "tests/deformed_box.h"

@@ -4,8 +4,6 @@
 #include "operators/operator.h"
 
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mesh/reference.h"
 #include "tests/deformed_box.h"

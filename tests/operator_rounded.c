@@ -1,9 +1,6 @@
 /* Rounded factors: what rounding does to them, and operators with them against the same sums in
  * double precision. */
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mesh/geometry.h"
 #include "operators/counts.h"

@@ -2,9 +2,6 @@
  * curved elements with random data. Needs the argument cuda, since the kernels run on GPUs only. */
 #include "operators/paper/paper.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 #include "tests/deformed_box.h"

@@ -3,9 +3,6 @@
  * with the argument `cuda` on a GPU. */
 #include "mesh/periodic.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "mesh/box.h"
 #include "mesh/mesh.h"
 #include "mesh/numbering.h"
@@ -16,8 +13,6 @@
 #include "tests/quadratic_box.h"
 #include "tests/rates.h"
 #include "tests/rotate.h"
-
-static int world_rank, world_size;
 
 /* ---- The numbering ---- */
 
@@ -311,9 +306,7 @@ static void check_refused(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  test_begin(&argc, &argv);
   run_case_begin(argc, argv);
   static const int shapes[][3] = {{1, 1, 1}, {2, 2, 2}, {3, 3, 3}, {1, 2, 3}, {4, 1, 1}, {2, 1, 4}};
   for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)

@@ -2,9 +2,6 @@
  * multigrid is set up on the host also by order and size. Requests stay as they are. */
 #include "solver/run/precondition.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "solver/linear/coarse.h"
 #include "tests/check.h"
 

@@ -3,9 +3,6 @@
 #include "solver/problem/probe.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mesh/locate.h"
 #include "mesh/reference.h"

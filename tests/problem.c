@@ -2,10 +2,6 @@
  * and the data computed from formulas and solutions. */
 #include "solver/problem/problem.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "mesh/box.h"
 #include "mesh/mesh.h"
 #include "mesh/gmsh.h"
@@ -20,7 +16,6 @@
 #include "solver/problem/robin.h"
 #include "tests/check.h"
 
-static int rank;
 static sp_platform platform; /* stays open */
 
 /* A mesh, the space on it, and the problem of the last case. */
@@ -353,7 +348,7 @@ static void check_error_norms(void) {
   sp_rule_gl(ORDER + 4, &rule);
   const double first = (1 + rule.nodes[0]) / 2;
   CHECK_CLOSE(norms.max, 3 - (first / 3 + 2 * first / 4 * first / 5), tolerance);
-  if (rank == 0) x[0] = NAN;
+  if (world_rank == 0) x[0] = NAN;
   require(sp_errors_compute(problem, s.space, x, &norms));
   CHECK(isnan(norms.l2) && isnan(norms.h1) && isnan(norms.max), "NaN gave %g %g %g", norms.l2,
         norms.h1, norms.max);
@@ -401,7 +396,7 @@ static void check_order_of_groups(void) {
     const sp_problem *problem =
         stage_problem(&s, (const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
                                                 lines[0], lines[1], lines[2], NULL});
-    CHECK(problem->has_dirichlet, "has_dirichlet on rank %d", rank);
+    CHECK(problem->has_dirichlet, "has_dirichlet on rank %d", world_rank);
     require(sp_problem_constraints(problem, s.space, s.constrained, s.values, NULL));
     for (sp_lid e = 0; e < s.mesh->hexes->count; e++) {
       sp_hexes_coordinates(s.mesh->hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
@@ -711,8 +706,7 @@ static void check_data_jumps(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  test_begin(&argc, &argv);
   require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
   check_box_cases();
   check_contacts();

@@ -1,6 +1,5 @@
 /* The estimate of how long an iteration still takes: for residuals with a known answer, and none
  * where there is no answer. */
-#include <string.h>
 
 #include "solver/run/progress.h"
 #include "tests/check.h"

@@ -3,8 +3,6 @@
 #include "io/record.h"
 
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/check.h"

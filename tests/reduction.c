@@ -3,9 +3,6 @@
  * and in reverse order; sizes that are no power of two take another path. */
 #include "operators/reduction.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/check.h"
 #include "tests/deformed_box.h"
 

@@ -4,9 +4,6 @@
 #include "mesh/reference.h"
 
 #include <float.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mesh/tensor.h"
 #include "tests/check.h"

@@ -2,14 +2,8 @@
  * rank has them; duplicate and missing names are errors. */
 #include "io/rendezvous.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/hash.h"
 #include "tests/check.h"
-
-static int rank, size;
 
 /* Names spread over all 64 bits, some with an equal part. */
 static sp_row_name name_of(int64_t row) {
@@ -26,8 +20,8 @@ static double value_of(int64_t row, int v) {
 
 /* Whether this rank has row `row`. The last of several ranks has none. */
 static bool is_mine(int64_t row) {
-  const int holders = size > 1 ? size - 1 : 1;
-  return (int)(sp_hash((uint64_t)row + 77) % (uint64_t)holders) == rank;
+  const int holders = world_size > 1 ? world_size - 1 : 1;
+  return (int)(sp_hash((uint64_t)row + 77) % (uint64_t)holders) == world_rank;
 }
 
 /* `count` rows on all ranks; this rank requests every (rank + 1)th, last first. Row `twice` (-1:
@@ -40,15 +34,15 @@ static sp_status look_up(int64_t count, int64_t twice, bool missing) {
   double(*values)[SP_ROW_VALUES] = test_array((size_t)count + 1, sizeof *values);
   int64_t have = 0, want = 0;
   for (int64_t row = 0; row < count; row++)
-    for (int copy = 0; copy < is_mine(row) + (rank == 0 && row == twice); copy++) {
+    for (int copy = 0; copy < is_mine(row) + (world_rank == 0 && row == twice); copy++) {
       rows[have].name = name_of(row);
       for (int v = 0; v < SP_ROW_VALUES; v++) rows[have].values[v] = value_of(row, v);
       have++;
     }
-  for (int64_t row = count - 1; row >= 0; row -= rank + 1) wanted[want++] = name_of(row);
-  if (missing && rank == size - 1) wanted[want++] = name_of(count);
+  for (int64_t row = count - 1; row >= 0; row -= world_rank + 1) wanted[want++] = name_of(row);
+  if (missing && world_rank == world_size - 1) wanted[want++] = name_of(count);
   const sp_status status = sp_rendezvous(MPI_COMM_WORLD, have, rows, want, wanted, values);
-  for (int64_t w = 0, row = count - 1; !status && row >= 0; w++, row -= rank + 1)
+  for (int64_t w = 0, row = count - 1; !status && row >= 0; w++, row -= world_rank + 1)
     for (int v = 0; v < SP_ROW_VALUES; v++) {
       const double expected = value_of(row, v);
       CHECK(memcmp(&values[w][v], &expected, sizeof expected) == 0, "value %d of row %lld", v,
@@ -66,13 +60,13 @@ static void number_names(int64_t count) {
   int64_t *numbers = test_array(2 * (size_t)count, sizeof *numbers), n = 0;
   int64_t *of_row = test_array(2 * (size_t)count, sizeof *of_row), *owners = of_row + count;
   for (int twice = 0; twice < 2; twice++)
-    for (int64_t row = 0; row < count; row += rank + 1) names[n++] = name_of(row);
+    for (int64_t row = 0; row < count; row += world_rank + 1) names[n++] = name_of(row);
   CHECK_OK(sp_rendezvous_number(MPI_COMM_WORLD, n, names, numbers));
   for (int64_t row = 0; row < count; row++) of_row[row] = -1;
-  for (int64_t i = 0; i < n; i++) of_row[i % (n / 2) * (rank + 1)] = numbers[i];
+  for (int64_t i = 0; i < n; i++) of_row[i % (n / 2) * (world_rank + 1)] = numbers[i];
   MPI_Allreduce(MPI_IN_PLACE, of_row, (int)count, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
   for (int64_t i = 0; i < n; i++)
-    CHECK(numbers[i] == of_row[i % (n / 2) * (rank + 1)], "a name has two numbers");
+    CHECK(numbers[i] == of_row[i % (n / 2) * (world_rank + 1)], "a name has two numbers");
   for (int64_t row = 0; row < count; row++) {
     const bool in = of_row[row] >= 0 && of_row[row] < count;
     CHECK(in && owners[of_row[row]]++ == 0, "row %lld has the number %lld", (long long)row,
@@ -82,9 +76,7 @@ static void number_names(int64_t count) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  test_begin(&argc, &argv);
   static const int64_t counts[] = {0, 1, 2, 100, 4099};
   for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
     CHECK_OK(look_up(counts[c], -1, false));

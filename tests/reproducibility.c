@@ -3,8 +3,6 @@
  * whose iteration uses no threads, whatever the number of threads. Run on 4 ranks; results are read
  * back from the run log and the field file. */
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <hdf5.h>

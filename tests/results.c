@@ -1,9 +1,6 @@
 /* [result] and the balance of fluxes, through the whole program and its run log: integrals,
  * extrema, fluxes with their rates, the balance of all kinds of conditions, and what is refused. */
 #include <float.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/folders.h"
@@ -15,7 +12,6 @@ enum { ROWS = 24 };
 static const char *const KINDS[] = {"discretization.operator=bp3.5",
                                     "discretization.operator=bp3.0"};
 
-static int world_rank;
 static char world_log[64];
 
 typedef struct result_row {
@@ -518,8 +514,7 @@ static void check_refused(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  test_begin(&argc, &argv);
   run_case_begin(argc, argv);
   int process = (int)getpid();
   MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -1,6 +1,5 @@
 /* Robin conditions through the whole program: rates, exactness, the limits alpha = 0 and alpha very
  * large, and that they remove the null space. */
-#include <stdbool.h>
 
 #include "tests/check.h"
 #include "tests/rates.h"

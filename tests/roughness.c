@@ -2,10 +2,6 @@
  * barely resolved. Maps with nodes scattered as by some versions of gmsh are called rough. */
 #include "mesh/roughness.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "mesh/gmsh.h"
 #include "tests/check.h"
 #include "tests/quadratic_box.h"
@@ -13,8 +9,6 @@
 enum { MAX_ORDER = 9 };
 
 static const double PI = 3.14159265358979323846;
-
-static int world_rank, world_size;
 
 /* Maps of [-1, 1]^3. */
 typedef void map(const double r[3], double x[3]);
@@ -185,9 +179,7 @@ static void check_file(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  test_begin(&argc, &argv);
   check_smooth();
   check_scattered();
   check_ranks();

@@ -5,9 +5,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

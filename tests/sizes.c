@@ -1,8 +1,6 @@
 /* Sizes counted on the coarse mesh equal those after refinement and numbering. */
 #include "mesh/sizes.h"
 
-#include <string.h>
-
 #include "mesh/box.h"
 #include "mesh/mesh.h"
 #include "mesh/gmsh.h"

@@ -2,8 +2,6 @@
  * and missed rates are reported. */
 #include "solver/run/study.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "solver/run/convergence.h"
@@ -11,7 +9,6 @@
 #include "tests/log_table.h"
 #include "tests/run_case.h"
 
-static int rank;
 static char path[64];
 
 /* ---- Judging made-up errors ---- */
@@ -204,7 +201,7 @@ static sp_status run_study(const char *const *overrides, const char *order, cons
 /* Each row has the same bits as a single run: runs do not change the data that they share. */
 static void check_rows(const char *const *overrides, int expected) {
   logged_row rows[ROWS] = {0};
-  int count = rank == 0 ? read_log(rows) : 0;
+  int count = world_rank == 0 ? read_log(rows) : 0;
   MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Bcast(rows, sizeof rows, MPI_BYTE, 0, MPI_COMM_WORLD);
   CHECK(count == expected, "%d rows", count);
@@ -269,8 +266,8 @@ static void test_answers(void) {
   enum { COUNT = sizeof expected / sizeof *expected };
   CHECK_OK(run_study(sine, NULL, "refine=0:3"));
   limit_row rows[COUNT + 1] = {0};
-  if (rank == 0) CHECK(read_limits(COUNT + 1, rows) == COUNT + 1, "not all answers");
-  for (int i = 0; i < COUNT && rank == 0; i++) {
+  if (world_rank == 0) CHECK(read_limits(COUNT + 1, rows) == COUNT + 1, "not all answers");
+  for (int i = 0; i < COUNT && world_rank == 0; i++) {
     CHECK(fabs(rows[i].limit - expected[i].exact) <= rows[i].gci, "answer %d: %.12g +- %.2g", i,
           rows[i].limit, rows[i].gci);
     if (isfinite(expected[i].rate)) CHECK_CLOSE(rows[i].rate, expected[i].rate, 0.1);
@@ -279,7 +276,7 @@ static void test_answers(void) {
   CHECK_OK(run_study(sine, "order=2:5", NULL));
   CHECK_OK(run_study(sine, "order=2:3", "refine=0:2"));
   limit_row twice[2 * (COUNT + 1)];
-  if (rank == 0) CHECK(read_limits(2 * (COUNT + 1), twice) == 2 * (COUNT + 1), "two series");
+  if (world_rank == 0) CHECK(read_limits(2 * (COUNT + 1), twice) == 2 * (COUNT + 1), "two series");
 
   CHECK(run_study(sine, NULL, "refine=1:2") == SP_ERR_INPUT &&
             strstr(sp_error_message(), "give refine=1:3"),
@@ -313,12 +310,11 @@ static void test_failures(void) {
             strstr(sp_error_message(), "order 2, refine 0: not converged"),
         "%s", sp_error_message());
   logged_row rows[ROWS];
-  if (rank == 0) CHECK(read_log(rows) == 2, "the run that did not converge is in the log");
+  if (world_rank == 0) CHECK(read_log(rows) == 2, "the run that did not converge is in the log");
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  test_begin(&argc, &argv);
   long id = (long)getpid();
   MPI_Bcast(&id, 1, MPI_LONG, 0, MPI_COMM_WORLD);
   snprintf(path, sizeof path, "test_study_%ld.h5", id);
@@ -330,6 +326,6 @@ int main(int argc, char **argv) {
   test_studies();
   test_answers();
   test_failures();
-  if (rank == 0) unlink(path);
+  if (world_rank == 0) unlink(path);
   return check_end();
 }

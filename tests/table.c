@@ -4,9 +4,6 @@
 #include "io/expression.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/check.h"

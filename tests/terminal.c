@@ -3,7 +3,6 @@
 #include "io/terminal.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

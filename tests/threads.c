@@ -3,8 +3,6 @@
 #include "io/threads.h"
 
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/cores.h"
 #include "tests/check.h"

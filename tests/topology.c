@@ -2,17 +2,12 @@
  * each; and the order of elements in a mesh. Elements have random local axes. */
 #include "mesh/topology.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/threads.h"
 #include "mesh/box.h"
 #include "mesh/mesh.h"
 #include "mesh/partition.h"
 #include "tests/check.h"
 #include "tests/rotate.h"
-
-static int world_rank, world_size;
 
 /* The vertices of all elements of all ranks. */
 typedef struct everything {
@@ -398,9 +393,7 @@ static void check_one_rank_fails(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  test_begin(&argc, &argv);
   static const int shapes[][3] = {{4, 4, 4}, {3, 5, 2}, {4, 1, 1}, {1, 2, 7}};
   for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
     for (unsigned seed = 0; seed < 3; seed++) {

@@ -4,8 +4,6 @@
  * that the processor has; with the argument `cuda` on a GPU. */
 #include <float.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/threads.h"
 #include "operators/host/sets.h"

@@ -4,7 +4,6 @@
 #include "solver/run/workers.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,8 +15,6 @@
 #include "tests/run_case.h"
 
 enum { RANKS = 4, MOST = RUN_CASE_OVERRIDES };
-
-static int rank;
 
 #define LOG "workers.h5"
 #define FIELD "workers.hdf"
@@ -40,11 +37,11 @@ static sp_status run_on(const char *has_elements, const char *const *settings,
   sp_workers workers;
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   const sp_profile profile = sp_profile_from_now();
-  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, has_elements[rank] == '1', SP_DEVICE_HOST,
-                                        SP_TRANSPORT_AUTO, &workers);
+  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, has_elements[world_rank] == '1',
+                                        SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &workers);
   CHECK_OK(status);
-  CHECK((workers.comm != MPI_COMM_NULL) == (has_elements[rank] == '1') &&
-            !workers.platform.device == (has_elements[rank] != '1'),
+  CHECK((workers.comm != MPI_COMM_NULL) == (has_elements[world_rank] == '1') &&
+            !workers.platform.device == (has_elements[world_rank] != '1'),
         "ranks %s", has_elements);
   status = sp_case_run_on(&workers, config, &profile, &terminal, results);
   sp_workers_close(&workers);
@@ -136,8 +133,8 @@ static void test_study(void) {
   sp_workers workers;
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   const sp_profile profile = sp_profile_from_now();
-  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, rank == 0 || rank == 3, SP_DEVICE_HOST,
-                                        SP_TRANSPORT_AUTO, &workers);
+  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, world_rank == 0 || world_rank == 3,
+                                        SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &workers);
   CHECK_OK(status);
   status = sp_study_run_on(&workers, config, &study, &profile, &terminal);
   CHECK_OK(status);
@@ -151,7 +148,7 @@ static void test_study(void) {
 static void test_parts(void) {
   static const char *const settings[] = {COMMON, "mesh.file=workers.msh", NULL};
   static const char *const parts[] = {"workers_1.msh", "workers_2.msh"};
-  for (int p = 0; p < 2 && rank == 0; p++) {
+  for (int p = 0; p < 2 && world_rank == 0; p++) {
     FILE *part = fopen(parts[p], "w");
     if (!part || fclose(part)) MPI_Abort(MPI_COMM_WORLD, 1);
   }
@@ -161,7 +158,7 @@ static void test_parts(void) {
   CHECK(status == SP_ERR_INPUT && strstr(sp_error_message(), "split into 2 files") &&
             strstr(sp_error_message(), "; 1 of 4 has all elements"),
         "%d: %s", status, sp_error_message());
-  for (int p = 0; p < 2 && rank == 0; p++) unlink(parts[p]);
+  for (int p = 0; p < 2 && world_rank == 0; p++) unlink(parts[p]);
 }
 
 static void test_failures(void) {
@@ -192,7 +189,7 @@ static void test_description(void) {
                   {"1111", "all 4 have elements"}};
   for (size_t e = 0; e < sizeof expected / sizeof *expected; e++) {
     sp_workers workers;
-    CHECK_OK(sp_workers_open_on(MPI_COMM_WORLD, expected[e].has_elements[rank] == '1',
+    CHECK_OK(sp_workers_open_on(MPI_COMM_WORLD, expected[e].has_elements[world_rank] == '1',
                                 SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &workers));
     CHECK(strcmp(workers.description, expected[e].text) == 0, "'%s'", workers.description);
     sp_workers_close(&workers);
@@ -225,7 +222,7 @@ static void test_files(void) {
       "output.log=" LOG, "output.field=" FIELD, NULL};
   sp_results results;
   CHECK_OK(run_on("1010", settings, &results));
-  if (rank != 0) return;
+  if (world_rank != 0) return;
   hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
   CHECK(attribute(file, "ranks") == 4, "ranks");
   CHECK(attribute(file, "ranks_with_elements") == 2, "ranks with elements");
@@ -250,8 +247,8 @@ static void test_dry_run(void) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, false);
   fflush(stdout);
   const int kept = dup(STDOUT_FILENO);
-  if (rank == 0 && !freopen(OUTPUT, "w", stdout)) MPI_Abort(MPI_COMM_WORLD, 1);
-  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, rank % 2 == 0, SP_DEVICE_HOST,
+  if (world_rank == 0 && !freopen(OUTPUT, "w", stdout)) MPI_Abort(MPI_COMM_WORLD, 1);
+  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, world_rank % 2 == 0, SP_DEVICE_HOST,
                                         SP_TRANSPORT_AUTO, &workers);
   if (!status) status = sp_dry_run_on(&workers, config, 0, 0, &terminal);
   sp_workers_close(&workers);
@@ -260,7 +257,7 @@ static void test_dry_run(void) {
   dup2(kept, STDOUT_FILENO);
   close(kept);
   CHECK_OK(status);
-  if (rank != 0) return;
+  if (world_rank != 0) return;
   FILE *stream = fopen(OUTPUT, "r");
   char line[512];
   int rows = 0, said = 0;
@@ -303,14 +300,14 @@ static void test_sleep(void) {
   const sp_status status = run_on("1000", long_case, &results);
   const double seconds = MPI_Wtime() - start, count = (double)(pauses() - before);
   CHECK(status == SP_ERR_NOT_CONVERGED && seconds > 0.1, "%d, %g s", status, seconds);
-  CHECK(rank == 0 || count > 50 * seconds, "%g pauses in %g s", count, seconds);
+  CHECK(world_rank == 0 || count > 50 * seconds, "%g pauses in %g s", count, seconds);
 }
 
 /* The last test: from here on a signal is noted. It reaches a rank without elements alone. */
 static void test_signal(void) {
   sp_results results;
   sp_interrupt_watch();
-  if (rank == 1) raise(SIGTERM);
+  if (world_rank == 1) raise(SIGTERM);
   const sp_status status = run_on("1010", long_case, &results);
   CHECK(status == SP_ERR_INTERRUPTED && results.cg.iterations < 300, "%d after %d iterations: %s",
         status, (int)results.cg.iterations, sp_error_message());
@@ -348,7 +345,7 @@ static void test_gpus(void) {
   const int expected = count < RANKS ? count : RANKS;
   CHECK(workers.count == expected && workers.leader == 0, "%d ranks work on %d GPUs", workers.count,
         count);
-  if (rank == 0)
+  if (world_rank == 0)
     printf("%s; %s\n", workers.platform.backend->describe(workers.platform.device),
            workers.description);
   sp_results chosen, shared;
@@ -357,7 +354,7 @@ static void test_gpus(void) {
   sp_status status = sp_case_run_on(&workers, config, &profile, &terminal, &chosen);
   CHECK_OK(status);
   check_same_everywhere(status, &chosen);
-  if (rank == 0) {
+  if (world_rank == 0) {
     const hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
     CHECK(attribute(file, "ranks_with_elements") == expected, "ranks with elements");
     check_exchange(file, expected);
@@ -368,14 +365,13 @@ static void test_gpus(void) {
   status = sp_case_run(MPI_COMM_WORLD, config, &profile, &terminal, &shared);
   CHECK_OK(status);
   check_same_solution("sine box", "the GPUs' ranks", &shared, &chosen);
-  if (rank == 0) unlink(LOG);
+  if (world_rank == 0) unlink(LOG);
   sp_config_destroy(&config);
 }
 
 int main(int argc, char **argv) {
   int size;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  test_begin(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   CHECK(size == RANKS, "%d ranks", size);
   run_case_begin(argc, argv);

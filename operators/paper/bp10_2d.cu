@@ -7,6 +7,7 @@
 // Kernels 1 to 6 go through the M slices k of Gauss points. They contract along c first, so that a
 // slice depends on nothing but q, then along b and a, and back along a, b and c. Each of the five
 // stages of a slice ends with a barrier: with the barrier after the load of I that makes 5 M + 1.
+#define BLOCK SP_ORDER + 2, SP_ORDER + 2
 #include "operators/paper/kernel.h"
 
 // Starting point: only I is in shared memory, and all loops read and write global memory, with two
@@ -19,11 +20,8 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_1(input I, input J,
   __shared__ double s_I[M][Nq];
   const int i = threadIdx.x, j = threadIdx.y;
   const bool node = i < Nq && j < Nq;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  J += (size_t)blockIdx.x * M * M * M;
-  work_1 += (size_t)blockIdx.x * M * M * M;
-  work_2 += (size_t)blockIdx.x * M * M * M;
+  advance(Nq * Nq * Nq, q, aq);
+  advance(M * M * M, J, work_1, work_2);
 
   if (i < Nq) s_I[j][i] = I[j * Nq + i];
   if (node) {
@@ -74,9 +72,8 @@ __device__ __forceinline__ void by_slices(Input I, Input J, Input q, double *aq)
   [[maybe_unused]] double r_q[Nq], r_aq[Nq];
   const int i = threadIdx.x, j = threadIdx.y;
   const bool node = i < Nq && j < Nq;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  J += (size_t)blockIdx.x * M * M * M;
+  advance(Nq * Nq * Nq, q, aq);
+  advance(M * M * M, J);
 
   if (i < Nq) s_I[j][i] = I[j * Nq + i];
   if constexpr (cached) {
@@ -155,9 +152,8 @@ __device__ __forceinline__ void by_lines(const_input I, const_input J, const_inp
   __shared__ double s_I[M][Nq + PAD], s_q[Nq][M][M + PAD];
   double line[Nq], fine[M];
   const int x = threadIdx.x, y = threadIdx.y;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  J += (size_t)blockIdx.x * M * M * M;
+  advance(Nq * Nq * Nq, q, aq);
+  advance(M * M * M, J);
 
   if (x < Nq) s_I[y][x] = I[y * Nq + x];
   if (x < Nq && y < Nq) {
@@ -184,13 +180,6 @@ KERNEL(7, const_input, by_lines<N, false>)
 // With the symmetry of I, every entry that is read from shared memory is used in two products: half
 // as many reads of I.
 KERNEL(8, const_input, by_lines<N, true>)
-
-static const dim3 block(SP_ORDER + 2, SP_ORDER + 2);
-
-template <auto kernel> static sp_status resources(sp_paper_resources *out) {
-  *out = {};
-  return add_resources<kernel>(block, out);
-}
 
 // Only kernel 1 has a workspace.
 template <auto kernel> static sp_status launch_1(sp_device *device, const sp_paper_arguments *a) {

@@ -10,6 +10,7 @@
 // Kernels 1 to 4 work slice by slice like BP1.0: q along c first, which gives slice k, then along b
 // and a; differentiation; back along a, b, and at the end c. A thread's columns r_q and r_Aq are
 // partial sums that no other thread needs.
+#define BLOCK SP_ORDER + 2, SP_ORDER + 2
 #include "operators/paper/kernel.h"
 
 #define KERNEL(number, in, ...)                                                                    \
@@ -29,9 +30,8 @@ __device__ __forceinline__ void by_slices(Input I, Input D, Input G, Input q, do
   double r_column[Nq], r_q[M], r_Aq[M];
   const int i = threadIdx.x, j = threadIdx.y;
   const bool node = i < Nq && j < Nq;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
+  advance(Nq * Nq * Nq, q, aq);
+  advance(7 * Mp, G);
 
   if (i < Nq) s_I[j][i] = I[j * Nq + i];
   s_D[j][i] = D[j * M + i];
@@ -118,9 +118,8 @@ __device__ __forceinline__ void by_cube(const_input I, const_input D, const_inpu
   __shared__ double s_1[M][M + PAD], s_2[M][M + PAD];
   double line[Nq], r_Aq[M];
   const int x = threadIdx.x, y = threadIdx.y;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
+  advance(Nq * Nq * Nq, q, aq);
+  advance(7 * Mp, G);
 
   if (x < Nq) s_I[y][x] = I[y * Nq + x];
   s_D[y][x] = D[y * M + x];
@@ -184,9 +183,8 @@ __device__ __forceinline__ void by_lines(const_input I, const_input D, const_inp
   auto &s_s = one_slice ? s_1 : s_2;
   double line[Nq], r_q[M], r_Aq[M];
   const int x = threadIdx.x, y = threadIdx.y;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
+  advance(Nq * Nq * Nq, q, aq);
+  advance(7 * Mp, G);
 
   if (x < Nq) s_I[y][x] = I[y * Nq + x];
   s_D[y][x] = D[y * M + x];
@@ -252,31 +250,17 @@ KERNEL(8, const_input, by_lines<N, true, true, false>)
 // in BP1.0 kernel 8.
 KERNEL(9, const_input, by_lines<N, true, true, true>)
 
-static const dim3 block(SP_ORDER + 2, SP_ORDER + 2);
-
-template <auto kernel> static sp_status resources(sp_paper_resources *out) {
-  *out = {};
-  return add_resources<kernel>(block, out);
-}
-
-template <auto kernel> static sp_status launch(sp_device *device, const sp_paper_arguments *a) {
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.interpolation,
-                       matrices.gl_differentiation, const_cast<double *>(a->factors),
-                       const_cast<double *>(a->q), a->aq, a->lambda);
-}
-
 static const sp_paper_rung rungs[] = {
-    SP_RUNG("reference: matrices and two slices in shared memory", nullptr, launch, bp30_2d_1),
-    SP_RUNG("inputs const, column of q cached", nullptr, launch, bp30_2d_2),
-    SP_RUNG("all loops unrolled", nullptr, launch, bp30_2d_3),
-    SP_RUNG("padding against bank conflicts", nullptr, launch, bp30_2d_4),
-    SP_RUNG("interpolation by whole lines, as BP1.0 kernel 7", nullptr, launch, bp30_2d_5),
-    SP_RUNG("q in shared memory, differentiation as BP3.5 kernel 9", nullptr, launch, bp30_2d_6),
-    SP_RUNG("one shared array less", nullptr, launch, bp30_2d_7),
-    SP_RUNG("both D and its transpose in shared memory", nullptr, launch, bp30_2d_8),
-    SP_RUNG("entries of I read once, used twice", nullptr, launch, bp30_2d_9),
+    SP_RUNG("reference: matrices and two slices in shared memory", nullptr, launch_bp30, bp30_2d_1),
+    SP_RUNG("inputs const, column of q cached", nullptr, launch_bp30, bp30_2d_2),
+    SP_RUNG("all loops unrolled", nullptr, launch_bp30, bp30_2d_3),
+    SP_RUNG("padding against bank conflicts", nullptr, launch_bp30, bp30_2d_4),
+    SP_RUNG("interpolation by whole lines, as BP1.0 kernel 7", nullptr, launch_bp30, bp30_2d_5),
+    SP_RUNG("q in shared memory, differentiation as BP3.5 kernel 9", nullptr, launch_bp30,
+            bp30_2d_6),
+    SP_RUNG("one shared array less", nullptr, launch_bp30, bp30_2d_7),
+    SP_RUNG("both D and its transpose in shared memory", nullptr, launch_bp30, bp30_2d_8),
+    SP_RUNG("entries of I read once, used twice", nullptr, launch_bp30, bp30_2d_9),
 };
 
 extern "C" const sp_paper_ladder SP_JOIN(sp_paper_bp30_2d, SP_ORDER) = {

@@ -7,6 +7,7 @@
 //
 // The differentiation begins as in BP3.5 (3D) kernel 1: one direction after the other, with one
 // array of partial sums.
+#define BLOCK SP_ORDER + 2, SP_ORDER + 2, SP_ORDER + 2
 #include "operators/paper/kernel.h"
 
 static_assert((SP_ORDER + 2) * (SP_ORDER + 2) * (SP_ORDER + 2) <= 1024, "threads of a block");
@@ -64,10 +65,8 @@ __global__ LAUNCH_BOUNDS void bp30_3d_1_differentiate(input D, input G, double l
   constexpr int M = N + 2, Mp = M * M * M;
   __shared__ double s_D[M][M];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
-  G += (size_t)blockIdx.x * 7 * Mp;
-  v_0 += (size_t)blockIdx.x * Mp;
-  v_1 += (size_t)blockIdx.x * Mp;
-  v_2 += (size_t)blockIdx.x * Mp;
+  advance(7 * Mp, G);
+  advance(Mp, v_0, v_1, v_2);
   if (k == 0) s_D[j][i] = D[j * M + i];
   __syncthreads();
   differentiate<M, false, false, false>(
@@ -97,12 +96,9 @@ __device__ __forceinline__ void with_global_sums(input I, input D, input G, inpu
   constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
   __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
-  v_0 += (size_t)blockIdx.x * Mp;
-  v_1 += (size_t)blockIdx.x * Mp;
-  v_2 += (size_t)blockIdx.x * Mp;
+  advance(Nq * Nq * Nq, q, aq);
+  advance(7 * Mp, G);
+  advance(Mp, v_0, v_1, v_2);
 
   if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
   if (k == 0) s_D[j][i] = D[j * M + i];
@@ -161,12 +157,9 @@ __global__ LAUNCH_BOUNDS void bp30_3d_7(input I, input D, input G, input q, doub
   constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
   __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
-  v_0 += (size_t)blockIdx.x * Mp;
-  v_1 += (size_t)blockIdx.x * Mp;
-  v_2 += (size_t)blockIdx.x * Mp;
+  advance(Nq * Nq * Nq, q, aq);
+  advance(7 * Mp, G);
+  advance(Mp, v_0, v_1, v_2);
 
   if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
   if (k == 0) s_D[j][i] = D[j * M + i];
@@ -209,9 +202,8 @@ __global__ LAUNCH_BOUNDS void bp30_3d_8(input I, input D, input G, input q, doub
   constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
   __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
+  advance(Nq * Nq * Nq, q, aq);
+  advance(7 * Mp, G);
 
   if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
   if (k == 0) s_D[j][i] = D[j * M + i];
@@ -256,9 +248,8 @@ __global__ LAUNCH_BOUNDS void bp30_3d_9(input I, input D, input G, input q, doub
   __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
   __shared__ double s_r[M][M][M], s_s[M][M][M], s_t[M][M][M];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
+  advance(Nq * Nq * Nq, q, aq);
+  advance(7 * Mp, G);
 
   if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
   if (k == 0) s_D[j][i] = D[j * M + i];
@@ -280,13 +271,6 @@ __global__ LAUNCH_BOUNDS void bp30_3d_9(input I, input D, input G, input q, doub
   __syncthreads();
   if (k < Nq && j < Nq && i < Nq)
     aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * s_s[n][j][i]; });
-}
-
-static const dim3 block(SP_ORDER + 2, SP_ORDER + 2, SP_ORDER + 2);
-
-template <auto kernel> static sp_status resources(sp_paper_resources *out) {
-  *out = {};
-  return add_resources<kernel>(block, out);
 }
 
 static sp_status resources_1(sp_paper_resources *out) {
@@ -325,14 +309,6 @@ static sp_status launch_global(sp_device *device, const sp_paper_arguments *a) {
                        v_1 + vector_size(a));
 }
 
-template <auto kernel> static sp_status launch(sp_device *device, const sp_paper_arguments *a) {
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.interpolation,
-                       matrices.gl_differentiation, const_cast<double *>(a->factors),
-                       const_cast<double *>(a->q), a->aq, a->lambda);
-}
-
 static size_t workspace(int order, int elements) {
   const size_t M = (size_t)order + 2;
   return 3 * elements * M * M * M * sizeof(double);
@@ -346,8 +322,8 @@ static const sp_paper_rung rungs[] = {
     SP_RUNG("differentiation: q in shared memory", workspace, launch_global, bp30_3d_5),
     SP_RUNG("differentiation: result in a register", workspace, launch_global, bp30_3d_6),
     SP_RUNG("partial results shared but between the parts", workspace, launch_global, bp30_3d_7),
-    SP_RUNG("no partial result in global memory", nullptr, launch, bp30_3d_8),
-    SP_RUNG("three more shared arrays", nullptr, launch, bp30_3d_9),
+    SP_RUNG("no partial result in global memory", nullptr, launch_bp30, bp30_3d_8),
+    SP_RUNG("three more shared arrays", nullptr, launch_bp30, bp30_3d_9),
 };
 
 extern "C" const sp_paper_ladder SP_JOIN(sp_paper_bp30_3d, SP_ORDER) = {

@@ -7,6 +7,7 @@
 // which it does not declare, is a second cube beside s_tmps (if two do not fit, it is in global
 // memory, Sqtemp_global [elements][Np]). Sq1 is summed from Sqtemp, Sq2 from s_tmps. Line 17 means
 // Sq_n += D_kn r_tmpt_k for all n, which r_Aq collects.
+#define BLOCK SP_ORDER + 1, SP_ORDER + 1
 #include "operators/paper/kernel.h"
 
 // True if two cubes and D fit into the 48 KB of static shared memory of a block.
@@ -25,9 +26,8 @@ __device__ __forceinline__ void with_cubes(Input D, Input G, Input q, double *aq
   __shared__ double s_D[Nq][Nq], s_tmps[Nq][Nq][Nq], s_Sqtemp[FITS ? Np : 1];
   double r_qt[Nq], r_Aq[Nq];
   const int i = threadIdx.x, j = threadIdx.y;
-  q += (size_t)blockIdx.x * Np;
-  aq += (size_t)blockIdx.x * Np;
-  G += (size_t)blockIdx.x * 7 * Np;
+  advance(Np, q, aq);
+  advance(7 * Np, G);
   double *const Sqtemp = FITS ? s_Sqtemp : Sqtemp_global + (size_t)blockIdx.x * Np;
 
   s_D[j][i] = D[j * Nq + i];
@@ -103,9 +103,8 @@ __device__ __forceinline__ void with_slices(const_input D, const_input G, const_
   __shared__ double s_tmpr[Nq][Nq + PAD], s_tmps[Nq][Nq + PAD];
   double r_Aq[Nq];
   const int i = threadIdx.x, j = threadIdx.y;
-  q += (size_t)blockIdx.x * Np;
-  aq += (size_t)blockIdx.x * Np;
-  G += (size_t)blockIdx.x * 7 * Np;
+  advance(Np, q, aq);
+  advance(7 * Np, G);
   const auto value = [&](int c, int b, int a) {
     if constexpr (shared_q)
       return s_q[c][b][a];
@@ -176,9 +175,8 @@ __device__ __forceinline__ void with_columns(const_input D, const_input G, const
   auto &s_q = own_slice ? s_own : s_tmpr;
   double r_q[Nq], r_Aq[Nq];
   const int i = threadIdx.x, j = threadIdx.y;
-  q += (size_t)blockIdx.x * Np;
-  aq += (size_t)blockIdx.x * Np;
-  G += (size_t)blockIdx.x * 7 * Np;
+  advance(Np, q, aq);
+  advance(7 * Np, G);
 
   s_D[j][i] = D[j * Nq + i];
 #pragma unroll
@@ -218,47 +216,22 @@ KERNEL(9, with_columns<N, false>)
 // least traffic to global memory.
 KERNEL(10, with_columns<N, true>)
 
-static const dim3 block(SP_ORDER + 1, SP_ORDER + 1);
-
-template <auto kernel> static sp_status resources(sp_paper_resources *out) {
-  *out = {};
-  return add_resources<kernel>(block, out);
-}
-
-template <auto kernel> static sp_status launch(sp_device *device, const sp_paper_arguments *a) {
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.differentiation,
-                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
-                       a->lambda);
-}
-
-// Kernels 1 to 4, with Sqtemp in the workspace.
-template <auto kernel>
-static sp_status launch_cubes(sp_device *device, const sp_paper_arguments *a) {
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.differentiation,
-                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
-                       a->lambda, a->workspace);
-}
-
 static size_t workspace(int order, int elements) {
   const size_t Nq = (size_t)order + 1;
   return two_cubes_fit(order) ? 0 : elements * Nq * Nq * Nq * sizeof(double);
 }
 
 static const sp_paper_rung rungs[] = {
-    SP_RUNG("reference: Algorithm 5", workspace, launch_cubes, bp35_2d_1),
-    SP_RUNG("inputs const", workspace, launch_cubes, bp35_2d_2),
-    SP_RUNG("loops with k unrolled", workspace, launch_cubes, bp35_2d_3),
-    SP_RUNG("loop over k outermost", workspace, launch_cubes, bp35_2d_4),
-    SP_RUNG("two slices instead of cubes for partial sums", nullptr, launch, bp35_2d_5),
-    SP_RUNG("q in shared memory", nullptr, launch, bp35_2d_6),
-    SP_RUNG("result added up in registers, written once", nullptr, launch, bp35_2d_7),
-    SP_RUNG("padding against bank conflicts", nullptr, launch, bp35_2d_8),
-    SP_RUNG("q in registers instead of shared memory", nullptr, launch, bp35_2d_9),
-    SP_RUNG("three slices: q beside the partial sums", nullptr, launch, bp35_2d_10),
+    SP_RUNG("reference: Algorithm 5", workspace, launch_bp35_with_workspace, bp35_2d_1),
+    SP_RUNG("inputs const", workspace, launch_bp35_with_workspace, bp35_2d_2),
+    SP_RUNG("loops with k unrolled", workspace, launch_bp35_with_workspace, bp35_2d_3),
+    SP_RUNG("loop over k outermost", workspace, launch_bp35_with_workspace, bp35_2d_4),
+    SP_RUNG("two slices instead of cubes for partial sums", nullptr, launch_bp35, bp35_2d_5),
+    SP_RUNG("q in shared memory", nullptr, launch_bp35, bp35_2d_6),
+    SP_RUNG("result added up in registers, written once", nullptr, launch_bp35, bp35_2d_7),
+    SP_RUNG("padding against bank conflicts", nullptr, launch_bp35, bp35_2d_8),
+    SP_RUNG("q in registers instead of shared memory", nullptr, launch_bp35, bp35_2d_9),
+    SP_RUNG("three slices: q beside the partial sums", nullptr, launch_bp35, bp35_2d_10),
 };
 
 extern "C" const sp_paper_ladder SP_JOIN(sp_paper_bp35_2d, SP_ORDER) = {

@@ -6,6 +6,7 @@
 // and summing from it. G is symmetric, so G10 is stored as G01; kernels 1 and 2 load it twice all
 // the same, as the paper does. They load nine values of G and one of GwJ; the paper's "from nine to
 // seven" counts GwJ only in the seven.
+#define BLOCK SP_ORDER + 1, SP_ORDER + 1, SP_ORDER + 1
 #include "operators/paper/kernel.h"
 
 static_assert((SP_ORDER + 1) * (SP_ORDER + 1) * (SP_ORDER + 1) <= 1024, "threads of a block");
@@ -23,10 +24,8 @@ __device__ __forceinline__ void with_global_sums(Input D, Input G, Input q, doub
   constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
   __shared__ double s_D[Nq][Nq];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, node = at<Nq>(k, j, i);
-  q += (size_t)blockIdx.x * Np;
-  aq += (size_t)blockIdx.x * Np;
-  G += (size_t)blockIdx.x * 7 * Np;
-  Sqtemp += (size_t)blockIdx.x * Np;
+  advance(Np, q, aq, Sqtemp);
+  advance(7 * Np, G);
 
   if (k == 0) s_D[j][i] = D[j * Nq + i];
   __syncthreads();
@@ -68,9 +67,8 @@ KERNEL(5, const_input)) {
   constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
   __shared__ double s_D[Nq][Nq], s_q[Nq][Nq][Nq];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, node = at<Nq>(k, j, i);
-  q += (size_t)blockIdx.x * Np;
-  aq += (size_t)blockIdx.x * Np;
-  G += (size_t)blockIdx.x * 7 * Np;
+  advance(Np, q, aq);
+  advance(7 * Np, G);
 
   if (k == 0) s_D[j][i] = D[j * Nq + i];
   s_q[k][j][i] = q[node];
@@ -88,39 +86,13 @@ KERNEL(6, const_input)) {
   __shared__ double s_D[Nq][Nq], s_q[Nq][Nq][Nq];
   __shared__ double s_r[Nq][Nq][Nq], s_s[Nq][Nq][Nq], s_t[Nq][Nq][Nq];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, node = at<Nq>(k, j, i);
-  q += (size_t)blockIdx.x * Np;
-  aq += (size_t)blockIdx.x * Np;
-  G += (size_t)blockIdx.x * 7 * Np;
+  advance(Np, q, aq);
+  advance(7 * Np, G);
 
   if (k == 0) s_D[j][i] = D[j * Nq + i];
   s_q[k][j][i] = q[node];
   __syncthreads();
   aq[node] = differentiate_at_once<Nq>(s_D, G, lambda, s_q, s_r, s_s, s_t);
-}
-
-static const dim3 block(SP_ORDER + 1, SP_ORDER + 1, SP_ORDER + 1);
-
-template <auto kernel> static sp_status resources(sp_paper_resources *out) {
-  *out = {};
-  return add_resources<kernel>(block, out);
-}
-
-template <auto kernel> static sp_status launch(sp_device *device, const sp_paper_arguments *a) {
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.differentiation,
-                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
-                       a->lambda);
-}
-
-// Kernels 1 to 4, with Sqtemp in the workspace.
-template <auto kernel>
-static sp_status launch_global(sp_device *device, const sp_paper_arguments *a) {
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.differentiation,
-                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
-                       a->lambda, a->workspace);
 }
 
 static size_t workspace(int order, int elements) {
@@ -129,12 +101,13 @@ static size_t workspace(int order, int elements) {
 }
 
 static const sp_paper_rung rungs[] = {
-    SP_RUNG("reference: Algorithm 6", workspace, launch_global, bp35_3d_1),
-    SP_RUNG("inputs const, loops over n unrolled", workspace, launch_global, bp35_3d_2),
-    SP_RUNG("geometric factors loaded once", workspace, launch_global, bp35_3d_3),
-    SP_RUNG("result added up in a register", workspace, launch_global, bp35_3d_4),
-    SP_RUNG("q in shared memory, partial sums in its place", nullptr, launch, bp35_3d_5),
-    SP_RUNG("three arrays for partial sums: two barriers", nullptr, launch, bp35_3d_6),
+    SP_RUNG("reference: Algorithm 6", workspace, launch_bp35_with_workspace, bp35_3d_1),
+    SP_RUNG("inputs const, loops over n unrolled", workspace, launch_bp35_with_workspace,
+            bp35_3d_2),
+    SP_RUNG("geometric factors loaded once", workspace, launch_bp35_with_workspace, bp35_3d_3),
+    SP_RUNG("result added up in a register", workspace, launch_bp35_with_workspace, bp35_3d_4),
+    SP_RUNG("q in shared memory, partial sums in its place", nullptr, launch_bp35, bp35_3d_5),
+    SP_RUNG("three arrays for partial sums: two barriers", nullptr, launch_bp35, bp35_3d_6),
 };
 
 extern "C" const sp_paper_ladder SP_JOIN(sp_paper_bp35_3d, SP_ORDER) = {

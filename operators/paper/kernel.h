@@ -249,6 +249,13 @@ __device__ __forceinline__ double differentiate_at_once(const Matrix &s_D, Input
   return result;
 }
 
+// Move pointers to the first element's data to those of the block's element, each of so many
+// doubles.
+template <class... Pointers>
+__device__ __forceinline__ void advance(size_t doubles, Pointers &...pointers) {
+  ((pointers += blockIdx.x * doubles), ...);
+}
+
 template <auto kernel, class... Arguments>
 sp_status queue(sp_device *device, int elements, dim3 block, Arguments... arguments) {
   if (elements == 0) return SP_OK;
@@ -269,6 +276,42 @@ template <auto kernel> sp_status add_resources(dim3 block, sp_paper_resources *o
   raise(out->local_bytes, attributes.localSizeBytes);
   raise(out->threads, block.x * block.y * block.z);
   return SP_OK;
+}
+
+// The threads of a block of the ladder.
+static const dim3 block(BLOCK);
+
+template <auto kernel> static sp_status resources(sp_paper_resources *out) {
+  *out = {};
+  return add_resources<kernel>(block, out);
+}
+
+// Launchers: inputs are not const in a kernel's first rungs.
+template <auto kernel>
+static sp_status launch_bp35(sp_device *device, const sp_paper_arguments *a) {
+  sp_paper_matrices matrices;
+  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
+  return queue<kernel>(device, a->elements, block, matrices.differentiation,
+                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
+                       a->lambda);
+}
+
+template <auto kernel>
+static sp_status launch_bp35_with_workspace(sp_device *device, const sp_paper_arguments *a) {
+  sp_paper_matrices matrices;
+  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
+  return queue<kernel>(device, a->elements, block, matrices.differentiation,
+                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
+                       a->lambda, a->workspace);
+}
+
+template <auto kernel>
+static sp_status launch_bp30(sp_device *device, const sp_paper_arguments *a) {
+  sp_paper_matrices matrices;
+  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
+  return queue<kernel>(device, a->elements, block, matrices.interpolation,
+                       matrices.gl_differentiation, const_cast<double *>(a->factors),
+                       const_cast<double *>(a->q), a->aq, a->lambda);
 }
 
 // A row of a ladder's table: what the kernel adds, its workspace, its launcher.
