@@ -47,6 +47,10 @@ sp_status sp_allocate(size_t count, size_t size, const char *what, void *out) {
   return SP_OK;
 }
 
+void sp_free_each(size_t count, void *const *arrays) {
+  for (size_t i = 0; i < count; i++) free(arrays[i]);
+}
+
 sp_status sp_format(char **out, const char *format, ...) {
   char *text;
   va_list arguments;

@@ -143,9 +143,7 @@ static sp_status find_share(MPI_Comm machine, bool works, int *share, int *idle_
     *idle_cores = count_idle(&view, &all);
     if (works && memcmp(&usable, &mine, sizeof mine) != 0) bind(&usable);
   }
-  free(bound);
-  free(all_works);
-  free(core);
+  SP_FREE(bound, all_works, core);
   return status;
 }
 

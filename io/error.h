@@ -78,6 +78,11 @@ int sp_exit_code(sp_status status);
  * message. Local. Errors: SP_ERR_SYSTEM. */
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out);
 
+/* Free several arrays, which may be NULL: SP_FREE(x->nodes, x->values). Local. */
+#define SP_FREE(...)                                                                               \
+  sp_free_each(sizeof((void *[]){__VA_ARGS__}) / sizeof(void *), (void *[]){__VA_ARGS__})
+void sp_free_each(size_t count, void *const *arrays);
+
 /* Print into a new text; the caller frees *out. The old *out is freed afterwards, so it may be an
  * argument. Unchanged after a failure. Local. Errors: SP_ERR_SYSTEM. */
 sp_status sp_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));

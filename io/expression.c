@@ -134,9 +134,7 @@ sp_status sp_expression_evaluate_anisotropic(const sp_expression *expression, si
 void sp_expression_destroy(sp_expression **expression) {
   if (!*expression) return;
   for (int k = 0; k < SP_EXPRESSION_PROGRAMS; k++) sp_program_free(&(*expression)->programs[k]);
-  free((*expression)->text);
-  free((*expression)->where);
-  free(*expression);
+  SP_FREE((*expression)->text, (*expression)->where, *expression);
   *expression = NULL;
 }
 

@@ -28,9 +28,7 @@ sp_status sp_graph_create(bool anisotropic, sp_graph *graph) {
 }
 
 void sp_graph_free(sp_graph *graph) {
-  free(graph->nodes);
-  free(graph->jets);
-  free(graph->table);
+  SP_FREE(graph->nodes, graph->jets, graph->table);
 }
 
 static uint64_t bits_of(double value) {

@@ -20,11 +20,7 @@ typedef struct plan {
 } plan;
 
 static void plan_free(plan *p) {
-  free(p->needed);
-  free(p->read);
-  free(p->last);
-  free(p->place);
-  free(p->free_slots);
+  SP_FREE(p->needed, p->read, p->last, p->place, p->free_slots);
 }
 
 static sp_status plan_create(const sp_graph *g, plan *p) {

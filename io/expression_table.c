@@ -118,9 +118,7 @@ const double *sp_tables_find(const sp_tables *tables, const char *name, size_t l
 
 void sp_tables_free(sp_tables *tables) {
   for (int t = 0; t < tables->count; t++) {
-    free(tables->list[t].name);
-    free(tables->list[t].path);
-    free(tables->list[t].data);
+    SP_FREE(tables->list[t].name, tables->list[t].path, tables->list[t].data);
   }
   free(tables->list);
   *tables = (sp_tables){0};

@@ -292,9 +292,6 @@ sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_da
   } else {
     status = sp_fail(status, "cannot write field %s: %s", path, sp_error_message());
   }
-  free(p.by_rank);
-  free(p.counts);
-  free(p.lattice);
-  free(p.block);
+  SP_FREE(p.by_rank, p.counts, p.lattice, p.block);
   return status;
 }

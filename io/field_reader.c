@@ -136,10 +136,7 @@ void sp_field_reader_close(sp_field_reader **reader) {
   sp_field_reader *r = *reader;
   if (!r) return;
   if (r->file >= 0) H5Fclose(r->file);
-  free(r->first_element);
-  free(r->first_point);
-  free(r->lattice);
-  free(r);
+  SP_FREE(r->first_element, r->first_point, r->lattice, r);
   *reader = NULL;
 }
 

@@ -189,8 +189,6 @@ sp_status sp_ini_parse_argument(const char *argument, sp_ini **out) {
 
 void sp_ini_destroy(sp_ini **ini) {
   if (!*ini) return;
-  free((*ini)->entries);
-  free((*ini)->text);
-  free(*ini);
+  SP_FREE((*ini)->entries, (*ini)->text, *ini);
   *ini = NULL;
 }

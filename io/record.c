@@ -31,9 +31,7 @@ static void clear_members(sp_record_node *n) {
     sp_record_node *member = n->first;
     n->first = member->next;
     clear_members(member);
-    free(member->name);
-    free(member->text);
-    free(member);
+    SP_FREE(member->name, member->text, member);
   }
   n->last = NULL;
 }

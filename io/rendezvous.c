@@ -165,15 +165,8 @@ sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, in
   m.names.size = m.rows.size;
   sp_status status = send_rows(&m, row_count, rows);
   if (!status) status = ask(&m, wanted_count, wanted, values);
-  free(m.rows.memory);
-  free(m.names.memory);
-  free(m.sent_rows);
-  free(m.held_rows);
-  free(m.sent_names);
-  free(m.asked_names);
-  free(m.order);
-  free(m.answers);
-  free(m.answered);
+  SP_FREE(m.rows.memory, m.names.memory, m.sent_rows, m.held_rows, m.sent_names, m.asked_names,
+          m.order, m.answers, m.answered);
   return status;
 }
 
@@ -231,11 +224,6 @@ sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *
       for (int64_t n = 0; n < count; n++) numbers[n] = back[order[n]];
     }
   }
-  free(t.memory);
-  free(sent);
-  free(received);
-  free(found);
-  free(back);
-  free(order);
+  SP_FREE(t.memory, sent, received, found, back, order);
   return status;
 }

@@ -149,9 +149,7 @@ sp_status sp_loop_run(const sp_loop *loop) {
     pthread_mutex_destroy(&s.lock);
     status = sp_error_restore(&s.error);
   }
-  free(s.workspaces);
-  free(s.computed);
-  free(others);
+  SP_FREE(s.workspaces, s.computed, others);
   return status;
 }
 

@@ -136,10 +136,7 @@ void sp_box_parts_destroy(sp_box_parts **parts) {
   sp_box_parts *p = *parts;
   if (!p) return;
   for (int d = 0; d < 3; d++) free(p->planes[d]);
-  free(p->bricks);
-  free(p->start);
-  free(p->neighbours);
-  free(p);
+  SP_FREE(p->bricks, p->start, p->neighbours, p);
   *parts = NULL;
 }
 

@@ -30,14 +30,7 @@ typedef struct search {
 } search;
 
 static void search_free(search *s) {
-  free(s->of_entity);
-  free(s->count);
-  free(s->start);
-  free(s->here);
-  free(s->there);
-  free(s->pairs);
-  free(s->names);
-  free(s->to);
+  SP_FREE(s->of_entity, s->count, s->start, s->here, s->there, s->pairs, s->names, s->to);
 }
 
 /* Vertices that are connected, as trees: parent[v] <= v, and a root is its own parent. Threads join

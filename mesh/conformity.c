@@ -152,9 +152,7 @@ static sp_status compare_ranks(const comparison *c) {
     }
     status = sp_agree(mesh->comm, status);
   }
-  free(sent);
-  free(received);
-  free(requests);
+  SP_FREE(sent, received, requests);
   return status;
 }
 

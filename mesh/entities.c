@@ -276,9 +276,7 @@ sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology) {
                      &topology->slots));
   sp_status status = sp_vertices_number(hexes, topology->slots, &topology->start[1]);
   if (!status) status = find_edges_and_faces(&s);
-  free(s.start);
-  free(s.incidences);
-  free(s.counts);
+  SP_FREE(s.start, s.incidences, s.counts);
   return status;
 }
 

@@ -218,8 +218,6 @@ int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]) {
 
 void sp_gmsh_boundary_free(sp_gmsh_boundary *b) {
   gmshFree(b->groups);
-  free(b->numbers);
-  free(b->unions);
-  free(b->faces);
+  SP_FREE(b->numbers, b->unions, b->faces);
   *b = (sp_gmsh_boundary){0};
 }

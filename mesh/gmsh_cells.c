@@ -279,9 +279,7 @@ static sp_status drop_repeated(const char *path, sp_gmsh_volumes *volumes, sp_gm
     }
     all->count = kept;
   }
-  free(sets);
-  free(repeated);
-  free(room);
+  SP_FREE(sets, repeated, room);
   return status;
 }
 
@@ -330,8 +328,6 @@ sp_status sp_gmsh_cells_read(sp_gmsh_file *file, int files, sp_gmsh_volumes *vol
 }
 
 void sp_gmsh_cells_free(sp_gmsh_cells *all) {
-  free(all->nodes);
-  free(all->tags);
-  free(all->volumes);
+  SP_FREE(all->nodes, all->tags, all->volumes);
   *all = (sp_gmsh_cells){0};
 }

@@ -68,9 +68,17 @@ static sp_status check_file(const char *path, double *version) {
 sp_status sp_gmsh_file_read(const char *path, sp_gmsh_file *file) {
   *file = (sp_gmsh_file){.path = path};
   SP_TRY(check_file(path, &file->version));
-  if (file->version >= 4) return sp_gmsh_format4_read(path, sp_gmsh_type_nodes, &file->format4);
-  if (file->version > 0) return sp_gmsh_format2_read(path, sp_gmsh_type_nodes, &file->format2);
-  return SP_OK;
+  if (file->version <= 0) return SP_OK;
+  sp_scan s;
+  char *bytes;
+  size_t size;
+  SP_TRY(sp_scan_open(path, &s, &bytes, &size));
+  const sp_status status =
+      file->version >= 4
+          ? sp_gmsh_format4_parse(path, bytes, size, sp_gmsh_type_nodes, &file->format4)
+          : sp_gmsh_format2_parse(path, bytes, size, sp_gmsh_type_nodes, &file->format2);
+  sp_scan_close(bytes, size);
+  return status;
 }
 
 void sp_gmsh_file_free(sp_gmsh_file *file) {

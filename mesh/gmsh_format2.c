@@ -68,10 +68,15 @@ static sp_status end_section(sp_scan *s, const section *sec) {
 
 /* ---- Numbers that are used once ---- */
 
+static int compare_numbers(const void *left, const void *right) {
+  const sp_gmsh_element *a = left, *b = right;
+  return (a->number > b->number) - (a->number < b->number);
+}
+
 static int compare(const void *left, const void *right) {
   const sp_gmsh_element *a = left, *b = right;
-  if (a->number != b->number) return a->number < b->number ? -1 : 1;
-  return (a->place > b->place) - (a->place < b->place);
+  const int order = compare_numbers(left, right);
+  return order ? order : (a->place > b->place) - (a->place < b->place);
 }
 
 /* Sort by number. */
@@ -373,37 +378,16 @@ sp_status sp_gmsh_format2_parse(const char *path, const char *bytes, size_t size
   return SP_OK;
 }
 
-sp_status sp_gmsh_format2_read(const char *path, sp_gmsh_node_counter nodes, sp_gmsh_format2 *out) {
-  sp_scan s;
-  char *bytes;
-  size_t size;
-  *out = (sp_gmsh_format2){0};
-  SP_TRY(sp_scan_open(path, &s, &bytes, &size));
-  const sp_status status = sp_gmsh_format2_parse(path, bytes, size, nodes, out);
-  sp_scan_close(bytes, size);
-  return status;
-}
-
 bool sp_gmsh_format2_physical(const sp_gmsh_format2 *format2, size_t number, int *physical) {
   const size_t n = format2->count;
   if (n == 0 || number > INT_MAX) return false;
   const sp_gmsh_element *list = format2->elements, wanted = {.number = (int)number};
-  size_t low = 0, high = n;
   const long long guess = (long long)number - list[0].number; /* numbers without gaps */
-  if (guess >= 0 && (size_t)guess < n && list[guess].number == wanted.number) {
-    *physical = list[guess].physical;
-    return true;
-  }
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (list[middle].number < wanted.number)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == n || list[low].number != wanted.number) return false;
-  *physical = list[low].physical;
-  return true;
+  const sp_gmsh_element *found = guess >= 0 && (size_t)guess < n ? &list[guess] : NULL;
+  if (!found || found->number != wanted.number)
+    found = bsearch(&wanted, list, n, sizeof wanted, compare_numbers);
+  if (found) *physical = found->physical;
+  return found;
 }
 
 const char *sp_gmsh_format2_name(const sp_gmsh_format2 *format2, int dimension, int number) {
@@ -417,8 +401,6 @@ const char *sp_gmsh_format2_name(const sp_gmsh_format2 *format2, int dimension, 
 
 void sp_gmsh_format2_free(sp_gmsh_format2 *format2) {
   for (size_t n = 0; n < format2->name_count; n++) free(format2->names[n].name);
-  free(format2->names);
-  free(format2->has_part);
-  free(format2->elements);
+  SP_FREE(format2->names, format2->has_part, format2->elements);
   *format2 = (sp_gmsh_format2){0};
 }

@@ -37,12 +37,10 @@ typedef struct sp_gmsh_format2 {
   int part_room;
 } sp_gmsh_format2;
 
-/* Read a file. The caller frees *out with sp_gmsh_format2_free, also after an error. Errors:
- * SP_ERR_INPUT, with the line of an ASCII file or the index in a binary one: a wrong count, a
- * number that is used twice, anything that gmsh would skip. Local. */
-sp_status sp_gmsh_format2_read(const char *path, sp_gmsh_node_counter nodes, sp_gmsh_format2 *out);
-
-/* Read the `size` bytes of a file, likewise; `path` is for messages. Local. */
+/* Read the `size` bytes of a file; `path` is for messages. The caller frees *out with
+ * sp_gmsh_format2_free, also after an error. Errors: SP_ERR_INPUT, with the line of an ASCII file
+ * or the index in a binary one: a wrong count, a number that is used twice, anything that gmsh
+ * would skip. Local. */
 sp_status sp_gmsh_format2_parse(const char *path, const char *bytes, size_t size,
                                 sp_gmsh_node_counter nodes, sp_gmsh_format2 *out);
 

@@ -338,24 +338,11 @@ sp_status sp_gmsh_format4_parse(const char *path, const char *bytes, size_t size
   return read_again(&r, REPLACE, size);
 }
 
-sp_status sp_gmsh_format4_read(const char *path, sp_gmsh_node_counter nodes, sp_gmsh_format4 *out) {
-  sp_scan s;
-  char *bytes;
-  size_t size;
-  *out = (sp_gmsh_format4){0};
-  SP_TRY(sp_scan_open(path, &s, &bytes, &size));
-  const sp_status status = sp_gmsh_format4_parse(path, bytes, size, nodes, out);
-  sp_scan_close(bytes, size);
-  return status;
-}
-
 size_t sp_gmsh_number_in_file(const sp_gmsh_numbers *numbers, size_t number) {
   return number >= 1 && number <= numbers->count ? numbers->list[number - 1] : number;
 }
 
 void sp_gmsh_format4_free(sp_gmsh_format4 *format4) {
-  free(format4->nodes.list);
-  free(format4->elements.list);
-  free(format4->copy);
+  SP_FREE(format4->nodes.list, format4->elements.list, format4->copy);
   *format4 = (sp_gmsh_format4){0};
 }

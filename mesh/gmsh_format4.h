@@ -20,12 +20,9 @@ typedef struct sp_gmsh_format4 {
   size_t copy_size;
 } sp_gmsh_format4;
 
-/* Read a file. The caller frees *out with sp_gmsh_format4_free, also after an error. Errors:
- * SP_ERR_INPUT, with the line of an ASCII file: a wrong count, a number outside the range that the
- * file gives, an unknown type. Local. */
-sp_status sp_gmsh_format4_read(const char *path, sp_gmsh_node_counter nodes, sp_gmsh_format4 *out);
-
-/* Read the `size` bytes of a file, likewise; `path` is for messages. Local. */
+/* Read the `size` bytes of a file; `path` is for messages. The caller frees *out with
+ * sp_gmsh_format4_free, also after an error. Errors: SP_ERR_INPUT, with the line of an ASCII file:
+ * a wrong count, a number outside the range that the file gives, an unknown type. Local. */
 sp_status sp_gmsh_format4_parse(const char *path, const char *bytes, size_t size,
                                 sp_gmsh_node_counter nodes, sp_gmsh_format4 *out);
 

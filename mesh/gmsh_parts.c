@@ -204,9 +204,7 @@ static sp_status unify_family(MPI_Comm comm, const char *path, const family *own
     status = replace_groups(own->of_volumes, group_count, groups, key_count, keys, hexes);
     status = sp_agree(comm, status);
   }
-  free(groups);
-  free(mine);
-  free(keys);
+  SP_FREE(groups, mine, keys);
   return status;
 }
 

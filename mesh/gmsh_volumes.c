@@ -95,8 +95,6 @@ sp_status sp_gmsh_volumes_set_groups(const sp_gmsh_file *file, const sp_gmsh_vol
 void sp_gmsh_volumes_free(sp_gmsh_volumes *v) {
   gmshFree(v->groups);
   for (int s = 0; s < v->count; s++) free(v->members[s]);
-  free(v->members);
-  free(v->of_group);
-  free(v->set);
+  SP_FREE(v->members, v->of_group, v->set);
   *v = (sp_gmsh_volumes){0};
 }

@@ -81,14 +81,8 @@ void sp_hexes_destroy(sp_hexes **hexes) {
   if (!*hexes) return;
   free_groups((*hexes)->group_count, (*hexes)->groups);
   free_groups((*hexes)->volume_group_count, (*hexes)->volume_groups);
-  free((*hexes)->lattice);
-  free((*hexes)->vertices);
-  free((*hexes)->surfaces);
-  free((*hexes)->tags);
-  free((*hexes)->octants);
-  free((*hexes)->children);
-  free((*hexes)->volumes);
-  free(*hexes);
+  SP_FREE((*hexes)->lattice, (*hexes)->vertices, (*hexes)->surfaces, (*hexes)->tags,
+          (*hexes)->octants, (*hexes)->children, (*hexes)->volumes, *hexes);
   *hexes = NULL;
 }
 

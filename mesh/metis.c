@@ -157,9 +157,7 @@ static sp_status contract(const graph *g, const sp_columns *columns, idx_t *piec
     sort_by_piece(pieces, g->count, piece, start, order);
     join_edges(g, piece, start, order, edge, pieces);
   }
-  free(start);
-  free(order);
-  free(edge);
+  SP_FREE(start, order, edge);
   return status;
 }
 
@@ -197,12 +195,7 @@ static sp_status divide_pieces(const graph *g, const sp_columns *columns, int si
   if (!status) status = sp_allocate((size_t)pieces.count, sizeof *part, "parts", &part);
   if (!status) status = divide(&pieces, size, part, largest);
   for (idx_t e = 0; e < g->count && !status; e++) parts[e] = (int)part[piece[e]];
-  free(pieces.sizes);
-  free(pieces.start);
-  free(pieces.neighbours);
-  free(pieces.weights);
-  free(piece);
-  free(part);
+  SP_FREE(pieces.sizes, pieces.start, pieces.neighbours, pieces.weights, piece, part);
   return status;
 }
 

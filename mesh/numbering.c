@@ -288,9 +288,7 @@ static sp_status number_globally(MPI_Comm comm, sp_numbering *numbering) {
         numbering->copies[dof - numbering->owned] = received[i];
     }
   }
-  free(sent);
-  free(received);
-  free(requests);
+  SP_FREE(sent, received, requests);
   return status;
 }
 
@@ -332,13 +330,9 @@ sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out) 
 
 void sp_numbering_destroy(sp_numbering **numbering) {
   if (!*numbering) return;
-  free((*numbering)->copies);
-  free((*numbering)->nodes);
-  free((*numbering)->touched);
-  free((*numbering)->neighbour_ranks);
-  free((*numbering)->shared_start);
-  free((*numbering)->shared);
-  free(*numbering);
+  SP_FREE((*numbering)->copies, (*numbering)->nodes, (*numbering)->touched,
+          (*numbering)->neighbour_ranks, (*numbering)->shared_start, (*numbering)->shared,
+          *numbering);
   *numbering = NULL;
 }
 

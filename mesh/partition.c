@@ -96,9 +96,7 @@ typedef struct schedule {
 } schedule;
 
 static void schedule_destroy(schedule *plan) {
-  free(plan->start);
-  free(plan->order);
-  free(plan->buffer);
+  SP_FREE(plan->start, plan->order, plan->buffer);
 }
 
 static sp_status schedule_create(MPI_Comm comm, const sp_hexes *from, const int *parts,

@@ -436,9 +436,7 @@ sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
 
 void sp_periodic_destroy(sp_periodic **periodic) {
   if (!*periodic) return;
-  free((*periodic)->pairs);
-  free((*periodic)->entities);
-  free(*periodic);
+  SP_FREE((*periodic)->pairs, (*periodic)->entities, *periodic);
   *periodic = NULL;
 }
 

@@ -97,9 +97,6 @@ sp_status sp_surfaces_share(MPI_Comm comm, const sp_topology *topology, sp_hexes
     MPI_Type_free(&type);
     take(&x);
   }
-  free(x.sent);
-  free(x.faces);
-  free(x.mine);
-  free(x.theirs);
+  SP_FREE(x.sent, x.faces, x.mine, x.theirs);
   return status;
 }

@@ -68,14 +68,8 @@ typedef struct directory {
 } directory;
 
 static void directory_free(directory *d) {
-  free(d->boundary);
-  free(d->candidates);
-  free(d->asked);
-  free(d->received);
-  free(d->holdings);
-  free(d->asked_count);
-  free(d->answer);
-  free(d->reply);
+  SP_FREE(d->boundary, d->candidates, d->asked, d->received, d->holdings, d->asked_count, d->answer,
+          d->reply);
 }
 
 static sp_status starts_from_counts(int size, const int *count, int *start) {
@@ -302,12 +296,8 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
 
 void sp_topology_destroy(sp_topology **topology) {
   if (!*topology) return;
-  free((*topology)->slots);
-  free((*topology)->first);
-  free((*topology)->touching);
-  free((*topology)->sharer_start);
-  free((*topology)->sharers);
-  free(*topology);
+  SP_FREE((*topology)->slots, (*topology)->first, (*topology)->touching, (*topology)->sharer_start,
+          (*topology)->sharers, *topology);
   *topology = NULL;
 }
 

@@ -207,8 +207,6 @@ sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], s
   } else {
     status = number_by_lookup(hexes, &l, slots, vertices);
   }
-  free(table.first);
-  free(table.counts);
-  free(l.cells);
+  SP_FREE(table.first, table.counts, l.cells);
   return status;
 }

@@ -118,9 +118,7 @@ static sp_status coarsen_diagonal(const sp_system *fine, const sp_space *space, 
         a->diagonal[a->count++] = total[i];
       }
   }
-  free(diagonal);
-  free(shares);
-  free(total);
+  SP_FREE(diagonal, shares, total);
   return status;
 }
 

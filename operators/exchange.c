@@ -156,16 +156,9 @@ sp_status sp_exchange_create_gather(MPI_Comm comm, const int *counts, sp_exchang
 
 void sp_exchange_destroy(sp_exchange **exchange) {
   if (!*exchange) return;
-  free((*exchange)->ranks);
-  free((*exchange)->start);
-  free((*exchange)->dofs);
-  free((*exchange)->sent);
-  free((*exchange)->received);
-  free((*exchange)->requests);
-  free((*exchange)->target);
-  free((*exchange)->source_start);
-  free((*exchange)->sources);
-  free(*exchange);
+  SP_FREE((*exchange)->ranks, (*exchange)->start, (*exchange)->dofs, (*exchange)->sent,
+          (*exchange)->received, (*exchange)->requests, (*exchange)->target,
+          (*exchange)->source_start, (*exchange)->sources, *exchange);
   *exchange = NULL;
 }
 

@@ -46,9 +46,7 @@ sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_vi
 }
 
 void sp_gpu_view_free(sp_gpu_view *view) {
-  free(view->machine);
-  free(view->first);
-  free(view->gpus);
+  SP_FREE(view->machine, view->first, view->gpus);
   *view = (sp_gpu_view){0};
 }
 
@@ -130,11 +128,7 @@ typedef struct site {
 } site;
 
 static void site_free(site *s) {
-  free(s->ranks);
-  free(s->gpus);
-  free(s->device);
-  free(s->gpu_of);
-  free(s->tried);
+  SP_FREE(s->ranks, s->gpus, s->device, s->gpu_of, s->tried);
 }
 
 static int find_gpu(const site *s, const sp_gpu *gpu) {

@@ -295,13 +295,8 @@ sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operato
 }
 
 void sp_host_layout_free(sp_host_layout *layout) {
-  free(layout->dofs);
-  free(layout->block);
-  free(layout->touched);
-  free(layout->last.start);
-  free(layout->last.runs);
-  free(layout->first.start);
-  free(layout->first.runs);
+  SP_FREE(layout->dofs, layout->block, layout->touched, layout->last.start, layout->last.runs,
+          layout->first.start, layout->first.runs);
   sp_host_seams_free(&layout->seams);
   sp_host_free(layout->factors);
   *layout = (sp_host_layout){0};

@@ -115,9 +115,7 @@ void sp_host_matrix_destroy(sp_device_matrix **matrix) {
   sp_host_free(m->start);
   sp_host_free(m->column);
   sp_host_free(m->values);
-  free(m->factor);
-  free(m->work);
-  free(m);
+  SP_FREE(m->factor, m->work, m);
   *matrix = NULL;
 }
 

@@ -110,10 +110,7 @@ sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_
 }
 
 void sp_host_seams_free(sp_host_seams *seams) {
-  free(seams->dofs);
-  free(seams->start);
-  free(seams->row);
-  free(seams->targets);
+  SP_FREE(seams->dofs, seams->start, seams->row, seams->targets);
   sp_host_free(seams->slots);
   *seams = (sp_host_seams){0};
 }

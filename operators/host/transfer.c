@@ -107,9 +107,7 @@ void sp_host_transfer_destroy(sp_device_transfer **transfer) {
   sp_host_free((*transfer)->correction);
   sp_host_seams_free(&(*transfer)->interpolation.coarse_seams);
   sp_host_seams_free(&(*transfer)->interpolation.fine_seams);
-  free((*transfer)->coarse_constrained);
-  free((*transfer)->nodes);
-  free(*transfer);
+  SP_FREE((*transfer)->coarse_constrained, (*transfer)->nodes, *transfer);
   *transfer = NULL;
 }
 

@@ -276,10 +276,7 @@ sp_status sp_bench_file_add(sp_bench_file *file, const sp_bench_row *row) {
 }
 
 static void destroy(sp_bench_file *f) {
-  free(f->path);
-  free(f->hosts);
-  free(f->rows);
-  free(f);
+  SP_FREE(f->path, f->hosts, f->rows, f);
 }
 
 /* Broadcast rank 0's rows. */

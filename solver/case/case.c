@@ -72,11 +72,7 @@ static void release(running *c) {
   release_system(c);
   sp_problem_facts_free(&c->facts);
   sp_accuracy_free(&c->accuracy);
-  free(c->indicator);
-  free(c->unconverged);
-  free(c->load);
-  free(c->solution);
-  free(c->work);
+  SP_FREE(c->indicator, c->unconverged, c->load, c->solution, c->work);
   sp_problem_destroy(&c->problem);
   sp_space_destroy(&c->space);
   sp_postprocess_destroy(&c->postprocess);

@@ -225,11 +225,7 @@ void sp_config_destroy(sp_config **config) {
   sp_keys_clear(*config);
   free((*config)->boundary.fallback.group);
   sp_scope_destroy(&(*config)->scope);
-  free((*config)->boundary.where);
-  free((*config)->mesh.where);
-  free((*config)->output.log_where);
-  free((*config)->output.field_where);
-  free((*config)->output.flux_where);
-  free(*config);
+  SP_FREE((*config)->boundary.where, (*config)->mesh.where, (*config)->output.log_where,
+          (*config)->output.field_where, (*config)->output.flux_where, *config);
   *config = NULL;
 }

@@ -214,8 +214,6 @@ sp_status sp_config_record(const sp_config *config, sp_record *record) {
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count && !status; key++)
     status = write_key(&written, key, record);
   sp_record_close(record);
-  free(text);
-  free(files[0]);
-  free(files[1]);
+  SP_FREE(text, files[0], files[1]);
   return status;
 }

@@ -311,9 +311,7 @@ static sp_status find_result_group(sp_result_kind kind, const char *text, const 
 }
 
 static void clear_result(sp_result_entry *entry) {
-  free(entry->formula);
-  free(entry->group);
-  free(entry->other);
+  SP_FREE(entry->formula, entry->group, entry->other);
   entry->formula = entry->group = entry->other = NULL;
 }
 

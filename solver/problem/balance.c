@@ -21,10 +21,7 @@ sp_status sp_balance_create(const sp_mesh *mesh, sp_balance *balance) {
 }
 
 void sp_balance_free(sp_balance *balance) {
-  free(balance->sums.given);
-  free(balance->flux);
-  free(balance->dirichlet_dofs);
-  free(balance->dirichlet_load);
+  SP_FREE(balance->sums.given, balance->flux, balance->dirichlet_dofs, balance->dirichlet_load);
   *balance = (sp_balance){0};
 }
 

@@ -271,10 +271,7 @@ sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *sp
 
 void sp_null_space_destroy(sp_null_space **null_space) {
   if (!*null_space) return;
-  free((*null_space)->of_element);
-  free((*null_space)->of_dof);
-  free((*null_space)->weight);
-  free(*null_space);
+  SP_FREE((*null_space)->of_element, (*null_space)->of_dof, (*null_space)->weight, *null_space);
   *null_space = NULL;
 }
 

@@ -289,11 +289,7 @@ void sp_problem_destroy(sp_problem **problem) {
     sp_expression_destroy(&(*problem)->parts[p].alpha);
     sp_expression_destroy(&(*problem)->parts[p].formula);
   }
-  free((*problem)->parts);
-  free((*problem)->part_of_surface);
-  free((*problem)->part_of_volume);
-  free((*problem)->groups_by_default);
-  free((*problem)->outer);
-  free(*problem);
+  SP_FREE((*problem)->parts, (*problem)->part_of_surface, (*problem)->part_of_volume,
+          (*problem)->groups_by_default, (*problem)->outer, *problem);
   *problem = NULL;
 }

@@ -42,18 +42,9 @@ static void free_arrays(field_arrays *arrays) {
   sp_numbering_destroy(&arrays->separate);
   free(arrays->by_material);
   for (int s = 0; s < 4; s++) free(arrays->sums[s]);
-  free(arrays->flux);
-  free(arrays->points);
-  free(arrays->u);
-  free(arrays->error);
-  free(arrays->rank);
-  free(arrays->tag);
-  free(arrays->octants);
-  free(arrays->region);
-  free(arrays->names);
-  free(arrays->numbers);
-  free(arrays->nodal);
-  free(arrays->local);
+  SP_FREE(arrays->flux, arrays->points, arrays->u, arrays->error, arrays->rank, arrays->tag,
+          arrays->octants, arrays->region, arrays->names, arrays->numbers, arrays->nodal,
+          arrays->local);
 }
 
 static void equispaced(int order, double *lattice) {
@@ -108,9 +99,7 @@ static sp_status separate_materials(const sp_problem *problem, const sp_hexes *h
       if (points->count > INT32_MAX - (sp_lid)nodes)
         status = sp_fail(SP_ERR_INPUT, "more than %d points of the field on a rank", INT32_MAX);
     }
-  free(owner);
-  free(last);
-  free(copy);
+  SP_FREE(owner, last, copy);
   points->nodes = arrays->by_material;
   return status;
 }

@@ -173,9 +173,7 @@ static sp_status list_groups(const sp_case_base *base, sp_terminal *terminal) {
     status = sp_gather_records(base->comm, t.faces, t.face_count, sizeof *faces, "faces", &faces,
                                &count);
   if (!status) print_table(&t, faces, count, terminal);
-  free(t.sums);
-  free(t.faces);
-  free(faces);
+  SP_FREE(t.sums, t.faces, faces);
   return status;
 }
 

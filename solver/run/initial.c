@@ -104,11 +104,7 @@ static sp_status read_names(const source *s, names *n) {
 }
 
 static void free_names(names *n) {
-  free(n->tags);
-  free(n->octants);
-  free(n->rows);
-  free(n->wanted);
-  free(n->found);
+  SP_FREE(n->tags, n->octants, n->rows, n->wanted, n->found);
 }
 
 static sp_status check_refinements(source *s, int of_file, int of_mesh) {
@@ -289,10 +285,7 @@ static sp_status fill_from_field(const source *s) {
   sp_status status = allocate_block(s, &b);
   for (sp_lid l = 0; l < s->space->mesh->hexes->count && !status;)
     status = fill_block(s, &b, l, &l);
-  free(b.elements);
-  free(b.u);
-  free(b.corners);
-  free(b.work);
+  SP_FREE(b.elements, b.u, b.corners, b.work);
   return status;
 }
 
