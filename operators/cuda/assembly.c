@@ -140,9 +140,7 @@ static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
 static sp_status make_list(list *l, sp_cuda_targets *out, size_t *bytes) {
   if (l->targets == 0) return SP_OK;
   const sp_status status = fill(l, out, bytes);
-  free(l->count);
-  free(l->start);
-  free(l->entries);
+  SP_FREE(l->count, l->start, l->entries);
   return status;
 }
 
@@ -222,10 +220,7 @@ sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patch
   *out = (sp_cuda_assembly){0};
   describe(setup, patches, &nodes);
   const sp_status status = build(setup, &nodes, &w, out);
-  free(w.on_edge);
-  free(w.shared_target);
-  free(w.own_target);
-  free(w.dofs);
+  SP_FREE(w.on_edge, w.shared_target, w.own_target, w.dofs);
   return status;
 }
 

@@ -87,9 +87,7 @@ sp_status sp_cuda_gather_lists_create(const sp_space *space, const bool *zero,
     return sp_fail(SP_ERR_INPUT, "%zu element nodes of order %d on one GPU: use more ranks", nodes,
                    numbering->order);
   const sp_status status = build((size_t)numbering->local, nodes, &l, out);
-  free(l.start);
-  free(l.next);
-  free(l.entries);
+  SP_FREE(l.start, l.next, l.entries);
   return status;
 }
 

@@ -336,18 +336,12 @@ sp_status sp_patches_create(const sp_operator_setup *setup, sp_patches *out) {
                       .results = SP_CUDA_PATCH_RESULTS(order),
                       .element_words = (each + 1) / 2};
   const sp_status status = build(&b);
-  free(b.total);
-  free(b.first);
+  SP_FREE(b.total, b.first);
   return status;
 }
 
 void sp_patches_free(sp_patches *patches) {
-  free(patches->list);
-  free(patches->codes);
-  free(patches->geometry);
-  free(patches->pairs);
-  free(patches->start);
-  free(patches->entries);
-  free(patches->slot_dofs);
+  SP_FREE(patches->list, patches->codes, patches->geometry, patches->pairs, patches->start,
+          patches->entries, patches->slot_dofs);
   *patches = (sp_patches){0};
 }
