@@ -301,15 +301,6 @@ void sp_topology_destroy(sp_topology **topology) {
   *topology = NULL;
 }
 
-void sp_topology_key(const sp_topology *t, sp_lid entity, sp_gid key[4]) {
-  const sp_lid e = t->first[entity];
-  int slot = entity < t->start[1] ? 0 : entity < t->start[2] ? SP_EDGE_SLOT : SP_FACE_SLOT;
-  sp_gid vertices[4];
-  while (t->slots[e][slot] != entity) slot++;
-  const int count = sp_periodic_vertices(t->periodic, t->hexes->vertices[e], slot, vertices);
-  sp_entity_key(count, vertices, key);
-}
-
 bool sp_topology_is_exterior(const sp_topology *topology, sp_lid face_entity) {
   return topology->touching[face_entity] == 1 &&
          topology->sharer_start[face_entity] == topology->sharer_start[face_entity + 1];

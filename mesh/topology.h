@@ -35,7 +35,14 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
 void sp_topology_destroy(sp_topology **topology);
 
 /* The key of an entity, sp_entity_key; if it is periodic, that of its representative. Local. */
-void sp_topology_key(const sp_topology *topology, sp_lid entity, sp_gid key[4]);
+static inline void sp_topology_key(const sp_topology *t, sp_lid entity, sp_gid key[4]) {
+  const sp_lid e = t->first[entity];
+  int slot = entity < t->start[1] ? 0 : entity < t->start[2] ? SP_EDGE_SLOT : SP_FACE_SLOT;
+  sp_gid vertices[4];
+  while (t->slots[e][slot] != entity) slot++;
+  const int count = sp_periodic_vertices(t->periodic, t->hexes->vertices[e], slot, vertices);
+  sp_entity_key(count, vertices, key);
+}
 
 /* True if no other element, here or on another rank, holds this face. Local. */
 bool sp_topology_is_exterior(const sp_topology *topology, sp_lid face_entity);
