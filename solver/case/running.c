@@ -1,0 +1,275 @@
+#include "solver/case/running.h"
+
+#include <stdlib.h>
+
+#include "solver/problem/contacts.h"
+#include "solver/problem/kinks.h"
+#include "solver/run/initial.h"
+#include "solver/run/interrupt.h"
+#include "solver/run/vectors.h"
+
+sp_running sp_running_begin(const sp_case_base *base, const sp_config *config,
+                            sp_results *results) {
+  return (sp_running){.base = base,
+                      .workers = base->workers,
+                      .comm = base->comm,
+                      .config = config,
+                      .mesh = base->mesh,
+                      .platform = base->platform,
+                      .results = results,
+                      .phase = SP_PHASES};
+}
+
+void sp_running_release_system(sp_running *c) {
+  sp_vector_destroy(&c->x);
+  sp_vector_destroy(&c->b);
+  sp_vector_destroy(&c->r);
+  sp_preconditioner_destroy(&c->preconditioner);
+  sp_levels_free(&c->levels);
+  sp_system_destroy(&c->system);
+}
+
+void sp_running_release(sp_running *c) {
+  sp_running_release_system(c);
+  sp_problem_facts_free(&c->facts);
+  sp_accuracy_free(&c->accuracy);
+  SP_FREE(c->indicator, c->unconverged, c->load, c->solution, c->work);
+  sp_problem_destroy(&c->problem);
+  sp_space_destroy(&c->space);
+  sp_postprocess_destroy(&c->postprocess);
+}
+
+void sp_running_enter(sp_running *c, sp_phase phase) {
+  if (c->phase != SP_PHASES)
+    sp_profile_end(&c->results->profile, c->terminal, c->phase, c->phase_start);
+  c->phase = phase;
+  if (phase != SP_PHASES) c->phase_start = sp_profile_begin(c->terminal, phase);
+}
+
+bool sp_running_has_results(sp_status status) {
+  return !status || status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED;
+}
+
+/* ---- Set-up ---- */
+
+static sp_status create_host_vectors(sp_running *c) {
+  const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(sp_allocate(dofs, sizeof(double), "load vector", &c->load));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "solution", &c->solution));
+  return sp_allocate(dofs, sizeof(double), "work vector", &c->work);
+}
+
+static sp_status create_device_vectors(sp_running *c) {
+  SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->x));
+  SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->b));
+  return sp_space_vector(c->space, SP_DOUBLE, &c->r);
+}
+
+static sp_status make_system(sp_running *c) {
+  SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
+  if (c->postprocess) SP_TRY(sp_postprocess_prepare(c->postprocess, c->problem));
+  SP_TRY(sp_problem_system(c->problem, c->space, c->config->discretization.geometry, &c->facts,
+                           &c->system));
+  c->notes.scope = c->config->scope;
+  c->notes.parts = c->system->constants.parts;
+  c->notes.jump = c->facts.jump;
+  if (!c->report || c->notes.parts <= 1) return SP_OK;
+  return sp_problem_count_contacts(c->problem, c->mesh, &c->notes.contacts);
+}
+
+static sp_status choose_preconditioner(sp_running *c) {
+  sp_operator_setup *setup = &c->system->setup;
+  const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
+  sp_precondition_facts facts;
+  SP_TRY(sp_precondition_facts_find(&of_op, c->platform->backend, c->mesh,
+                                    (double)c->mesh->global_elements, &facts));
+  c->kind = sp_precondition_choose(c->config, &facts, &c->kind_reason);
+  setup->for_level = c->kind == SP_PRECONDITIONER_MULTIGRID;
+  setup->one_sweep = sp_precondition_prefers_fused_cg(c->kind, &facts, setup->geometry);
+  return SP_OK;
+}
+
+static sp_status start_levels(sp_running *c) {
+  const double magnification = c->facts.weak ? c->facts.weak->magnification : 0;
+  if (c->kind != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+  return sp_levels_create(c->config, c->problem, c->system, c->facts.exact, magnification,
+                          &c->levels);
+}
+
+/* Sum the load vector over all ranks. */
+static sp_status sum_load(const sp_running *c, double *sum) {
+  *sum = 0;
+  for (sp_lid i = 0; i < c->space->numbering->owned; i++) *sum += c->load[i];
+  return sp_reduction_sum(c->platform->reduction, 1, sum, SP_OK);
+}
+
+/* Find sources that the quadrature misses, and solutions that do not fit, for the notes. */
+static sp_status examine_data(sp_running *c) {
+  const sp_load_sums *sums = &c->postprocess->balance.sums;
+  SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
+  SP_TRY(sp_problem_find_kink(c->problem, c->mesh, &c->notes.kink));
+  return sp_source_compare(c->problem, c->space, sums->source, sums->size, &sums->samples,
+                           &c->notes.source);
+}
+
+static sp_status make_load(sp_running *c) {
+  SP_TRY(sp_agree(c->comm, create_host_vectors(c)));
+  SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
+                         c->postprocess ? &c->postprocess->balance.sums : NULL));
+  if (c->report) SP_TRY(examine_data(c));
+  if (!c->facts.exact) return SP_OK;
+  double imbalance, before, after;
+  SP_TRY(sum_load(c, &before));
+  SP_TRY(sp_null_space_project(c->facts.exact, c->problem, c->space, c->load, &imbalance));
+  SP_TRY(sum_load(c, &after));
+  if (c->postprocess) c->postprocess->balance.removed = before - after;
+  return SP_OK;
+}
+
+/* Check that the squares of CG's vectors stay far from overflow, and from underflow, which makes a
+ * residual look like zero. */
+static sp_status check_load(const sp_running *c) {
+  const double smallest = 1e-140, largest = 1e140;
+  double size;
+  const size_t owned = (size_t)c->space->numbering->owned;
+  SP_TRY(sp_agree(c->comm, sp_vectors_largest(owned, c->load, &size)));
+  MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_DOUBLE, MPI_MAX, c->comm);
+  if (size == 0 || (size * c->config->solver.tolerance > smallest && size < largest)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "the right-hand side has entries of up to %.3g; its squares would leave the range "
+                 "of double precision: give the data in other units, so that this lies between "
+                 "%.0e / solver.tolerance and %.0e",
+                 size, smallest, largest);
+}
+
+/* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
+static sp_status make_right_hand_side(sp_running *c) {
+  const bool *constrained = c->system->setup.constrained;
+  SP_TRY(sp_agree(c->comm, create_device_vectors(c)));
+  if (c->facts.weak)
+    SP_TRY(sp_null_space_weigh(c->facts.weak, c->system->op, &c->x, &c->b, c->work));
+  if (c->problem->has_dirichlet && c->postprocess)
+    SP_TRY(sp_agree(c->comm,
+                    sp_balance_keep(&c->postprocess->balance, c->space, constrained, c->load)));
+  if (c->problem->has_dirichlet)
+    SP_TRY(sp_system_lift(c->system, c->facts.boundary_values, c->load, c->work, &c->x, &c->b));
+  SP_TRY(check_load(c));
+  return sp_agree(c->comm, sp_vector_write(c->load, &c->b));
+}
+
+static sp_status make_start(sp_running *c) {
+  const bool given = c->given || c->config->problem.initial.text;
+  if (c->given)
+    SP_TRY(sp_initial_interpolate(c->given->space, c->given->values, c->space, c->solution));
+  else if (given)
+    SP_TRY(sp_initial_load(c->config, c->space, c->solution));
+  SP_TRY(sp_start_find(c->system, c->preconditioner, given ? c->solution : NULL, &c->b, &c->x,
+                       &c->r, c->work, &c->start));
+  sp_system_forget_coefficients(c->system);
+  return SP_OK;
+}
+
+/* ---- Solve ---- */
+
+static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
+  const sp_running *c = context;
+  if (c->report) return sp_report_iteration(iteration, c->report);
+  sp_terminal_progress(c->series, "  order %d, refine %d: iteration %lld, relative residual %.1e",
+                       c->config->discretization.order, c->config->mesh.refine,
+                       (long long)iteration->iteration, iteration->relative);
+  return SP_OK;
+}
+
+static bool is_interrupted(void *context) {
+  const sp_running *c = context;
+  return sp_interrupt_noted() || sp_workers_interrupted(c->workers);
+}
+
+/* Set the means of the solution, which the residual hardly controls. */
+static sp_status set_means(sp_running *c) {
+  const sp_null_space *exact = c->facts.exact, *weak = c->facts.weak;
+  if (exact) SP_TRY(sp_null_space_match_means(exact, c->problem, c->space, c->solution));
+  if (!weak) return SP_OK;
+  double *residual = c->work;
+  SP_TRY(sp_agree(c->comm, sp_vector_read(&c->r, residual)));
+  return sp_null_space_correct_means(weak, c->space, residual, c->solution);
+}
+
+/* Copy the whole solution to the host. */
+static sp_status fetch_solution(sp_running *c) {
+  const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(sp_agree(c->comm, sp_vector_read(&c->x, c->solution)));
+  SP_TRY(sp_agree(c->comm, sp_vectors_add(dofs, c->facts.boundary_values, c->solution)));
+  return set_means(c);
+}
+
+static sp_cg_options cg_options(sp_running *c) {
+  return (sp_cg_options){.criterion = c->config->solver.criterion,
+                         .tolerance = c->config->solver.tolerance,
+                         .energy = c->start.energy,
+                         .max_iterations = c->config->solver.max_iterations,
+                         .on_iteration = on_iteration,
+                         .is_interrupted = is_interrupted,
+                         .context = c};
+}
+
+static sp_status measure_errors(sp_running *c) {
+  c->results->have_norms = !c->given && sp_materials_have_solution(&c->problem->materials);
+  if (!c->results->have_norms) return SP_OK;
+  sp_running_enter(c, SP_PHASE_ERRORS);
+  return sp_errors_compute(c->problem, c->space, c->solution, &c->results->norms);
+}
+
+static sp_status report_setup(sp_running *c) {
+  const sp_operator *op = c->system->op;
+  c->results->elements = c->mesh->global_elements;
+  c->results->dofs = op->global_dofs;
+  if (!c->report) return SP_OK;
+  SP_TRY(sp_report_setup(c->report, op, c->facts.geometry_reason, c->preconditioner, c->kind_reason,
+                         c->problem, &c->range));
+  sp_report_jumps(c->report, &c->jumps);
+  sp_report_notes(c->report, c->problem, c->mesh->hexes, &c->notes);
+  if (c->facts.weak) sp_report_magnification(c->report, c->facts.weak->magnification);
+  sp_report_begin(c->report, &c->results->profile);
+  return SP_OK;
+}
+
+sp_status sp_running_solve(sp_running *c) {
+  sp_running_enter(c, SP_PHASE_NUMBERING);
+  SP_TRY(sp_space_create(c->platform, c->mesh, c->config->discretization.order, &c->space));
+  sp_running_enter(c, SP_PHASE_PROBLEM);
+  SP_TRY(make_system(c));
+  sp_running_enter(c, SP_PHASE_PRECONDITIONER);
+  SP_TRY(choose_preconditioner(c));
+  /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
+   * the operator comes first. */
+  if (!c->facts.weak) SP_TRY(start_levels(c));
+  sp_running_enter(c, SP_PHASE_PROBLEM);
+  SP_TRY(make_load(c));
+  sp_running_enter(c, SP_PHASE_OPERATOR);
+  SP_TRY(sp_system_build(c->system));
+  SP_TRY(make_right_hand_side(c));
+  sp_running_enter(c, SP_PHASE_PRECONDITIONER);
+  if (c->facts.weak) SP_TRY(start_levels(c));
+  SP_TRY(sp_precondition_create(c->kind, c->system, &c->levels, &c->preconditioner));
+  sp_running_enter(c, SP_PHASE_OPERATOR);
+  SP_TRY(make_start(c));
+  sp_running_enter(c, SP_PHASES);
+  SP_TRY(report_setup(c));
+  sp_interrupt_watch();
+
+  sp_cg_result *result = &c->results->cg;
+  const sp_cg_options options = cg_options(c);
+  const double begun = sp_profile_begin(c->terminal, SP_PHASE_SOLVE);
+  const sp_status solved =
+      sp_cg_solve(c->system->op, c->preconditioner, &options, false, &c->b, &c->x, &c->r, result);
+  sp_profile_add_iteration(&c->results->profile, result, MPI_Wtime() - begun);
+  if (!sp_running_has_results(solved)) return solved;
+  sp_kept_error kept;
+  sp_error_keep(solved, &kept);
+  sp_running_enter(c, SP_PHASE_SOLUTION);
+  SP_TRY(fetch_solution(c));
+  SP_TRY(measure_errors(c));
+  sp_running_enter(c, SP_PHASES);
+  return sp_error_restore(&kept);
+}

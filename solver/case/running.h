@@ -1,0 +1,67 @@
+/* A case while it runs: what it borrows and owns, its set-up and its solve. */
+#ifndef SP_SOLVER_CASE_RUNNING_H
+#define SP_SOLVER_CASE_RUNNING_H
+
+#include "solver/case/case.h"
+#include "solver/linear/start.h"
+#include "solver/problem/systems.h"
+#include "solver/run/accuracy.h"
+#include "solver/run/postprocess.h"
+#include "solver/run/precondition.h"
+#include "solver/run/report.h"
+
+/* State of a running case: first what it borrows, then what it owns. */
+typedef struct sp_running {
+  const sp_workers *workers;
+  MPI_Comm comm; /* of the ranks with elements */
+  const sp_config *config;
+  const sp_mesh *mesh;
+  const sp_platform *platform;
+  sp_terminal *terminal; /* shows names of phases; NULL in a series */
+  sp_terminal *series;   /* shows progress in a series; else NULL */
+  sp_report *report;     /* NULL for one of a series */
+  sp_results *results;
+  const sp_case_base *base;
+  const sp_case_start *given; /* the solution of another order, or NULL */
+  sp_phase phase;             /* current phase, since phase_start; SP_PHASES: none */
+  double phase_start;
+
+  sp_postprocess *postprocess; /* NULL for one of a series */
+  sp_space *space;
+  sp_problem *problem;
+  sp_problem_facts facts;
+  sp_system *system;
+  sp_preconditioner_kind kind;
+  const char *kind_reason;
+  sp_levels levels;                  /* of multigrid */
+  sp_preconditioner *preconditioner; /* NULL for none */
+  sp_jacobian_range range;
+  sp_interface_jumps jumps;
+  sp_notes notes;
+  sp_start start;
+  /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
+  double *load, *solution, *work;
+  sp_vector x, b, r; /* A x = b, and r = b - A x */
+  const char *field; /* the file that was written; NULL if none */
+  double *indicator; /* [elements] with error bars, else NULL */
+  sp_accuracy accuracy;
+  char *unconverged; /* its path if the solution has not converged, else NULL */
+} sp_running;
+
+sp_running sp_running_begin(const sp_case_base *base, const sp_config *config, sp_results *results);
+
+/* End the current phase and begin the next one; SP_PHASES: none. */
+void sp_running_enter(sp_running *c, sp_phase phase);
+
+/* The flow: mesh -> space -> system -> preconditioner -> CG -> solution and its errors, also if CG
+ * has not converged. Collective. */
+sp_status sp_running_solve(sp_running *c);
+
+/* True if sp_running_solve has a solution, converged or not. */
+bool sp_running_has_results(sp_status status);
+
+/* Release what only the iteration and the results need, and everything. */
+void sp_running_release_system(sp_running *c);
+void sp_running_release(sp_running *c);
+
+#endif
