@@ -1,5 +1,7 @@
 #include "mesh/partition.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +9,12 @@ static int clamp(sp_gid value, sp_gid low, sp_gid high) {
   return (int)(value < low ? low : value > high ? high : value);
 }
 
-sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick *brick) {
+/* Divide by recursive bisection; there are enough elements. */
+static void bisect(const int elements[3], int size, int rank, sp_brick *brick) {
   for (int d = 0; d < 3; d++) {
     brick->first[d] = 0;
     brick->last[d] = elements[d];
   }
-  const double total = (double)elements[0] * elements[1] * elements[2];
-  if (total < size)
-    return sp_fail(SP_ERR_INPUT,
-                   "%d ranks for a mesh of %.0f element%s: use at most one rank per element", size,
-                   total, sp_plural((long long)total));
   int first_rank = 0;
   while (size > 1) {
     int d = 0;
@@ -41,6 +39,75 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
       first_rank += low_size;
       size -= low_size;
     }
+  }
+}
+
+/* ---- Grids of bricks ---- */
+
+/* Largest side of a brick of a grid, in means, and largest surface, in those of cubes. */
+static const double LARGEST_SIDE = 1.03, LARGEST_SURFACE = 1.1;
+
+/* The multiple of `unit` next to the end of part n - 1. */
+static int cut_at(int elements, int parts, int unit, int n) {
+  return n == parts ? elements : (int)round((double)elements / parts * n / unit) * unit;
+}
+
+/* True if no part, also not the last one, is too long or empty. */
+static bool is_even(int elements, int parts, int unit) {
+  const double side = (double)elements / parts, most = LARGEST_SIDE * side;
+  return unit <= side && ceil(side / unit) * unit <= most &&
+         elements - cut_at(elements, parts, unit, parts - 1) <= most;
+}
+
+/* The end of part n - 1. A direction that is cut more than once is cut at multiples of the largest
+ * power of two that is possible. */
+static int cut_of(int elements, int parts, int n) {
+  int unit = 1;
+  while (parts > 2 && is_even(elements, parts, 2 * unit)) unit *= 2;
+  return cut_at(elements, parts, unit, n);
+}
+
+/* Find the grid of `size` bricks with the least surface; false if no grid is good. Sides of less
+ * than half a cube's or more than twice have too much surface. */
+static bool find_grid(const int elements[3], int size, int grid[3]) {
+  const double cube = cbrt((double)elements[0] * elements[1] * elements[2] / size);
+  double least = LARGEST_SURFACE * 3 * cube * cube;
+  bool found = false;
+  const double usual[2] = {elements[0] / cube, elements[1] / cube};
+  for (int i = (int)ceil(usual[0] / 2); i <= 2 * usual[0]; i++)
+    for (int j = (int)ceil(usual[1] / 2); size % i == 0 && j <= 2 * usual[1]; j++) {
+      if (size / i % j != 0) continue;
+      const int parts[3] = {i, j, size / i / j};
+      bool even = true;
+      double side[3];
+      for (int d = 0; d < 3; d++) {
+        side[d] = (double)elements[d] / parts[d];
+        even = even && is_even(elements[d], parts[d], 1);
+      }
+      const double surface = side[0] * side[1] + side[1] * side[2] + side[2] * side[0];
+      if (!even || surface > least) continue;
+      least = surface;
+      memcpy(grid, parts, sizeof parts);
+      found = true;
+    }
+  return found;
+}
+
+sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick *brick) {
+  int grid[3];
+  const double total = (double)elements[0] * elements[1] * elements[2];
+  if (total < size)
+    return sp_fail(SP_ERR_INPUT,
+                   "%d ranks for a mesh of %.0f element%s: use at most one rank per element", size,
+                   total, sp_plural((long long)total));
+  if (!find_grid(elements, size, grid)) {
+    bisect(elements, size, rank, brick);
+    return SP_OK;
+  }
+  bisect(grid, size, rank, brick);
+  for (int d = 0; d < 3; d++) {
+    brick->first[d] = brick->first[d] == 0 ? 0 : cut_of(elements[d], grid[d], brick->first[d]);
+    brick->last[d] = cut_of(elements[d], grid[d], brick->last[d]);
   }
   return SP_OK;
 }

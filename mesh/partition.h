@@ -9,10 +9,17 @@ typedef struct sp_brick {
   int first[3], last[3];
 } sp_brick;
 
-/* The brick of `rank` when a box of elements[0..2] is divided among `size` ranks by recursive
- * bisection: the longest side is cut in proportion to the number of ranks on either side of the
- * cut. Every element belongs to exactly one brick and no brick is empty. Errors: SP_ERR_INPUT if
- * there are more ranks than elements. Local. */
+/* The brick of `rank` when a box of elements[0..2] is divided among `size` ranks. Every element
+ * belongs to exactly one brick and no brick is empty.
+ *
+ * If possible, bricks form a grid: their surface is at most a tenth more than that of cubes, and no
+ * side is longer than 1.03 of the mean. Directions with several cuts are cut at multiples of the
+ * largest power of two that keeps this, because coarser meshes join pairs of elements
+ * (mesh/coarsen.h). Otherwise the longest side is bisected, in proportion to the number of ranks on
+ * either side of the cut, and so on: for numbers of ranks with large prime factors, and small
+ * boxes.
+ *
+ * Errors: SP_ERR_INPUT if there are more ranks than elements. Local. */
 sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick *brick);
 
 /* Send elements from rank 0 to their ranks: element e of *hexes goes to rank parts[e]. Surfaces,

@@ -136,8 +136,27 @@ static void check_partitions(void) {
   }
 }
 
+/* Many ranks get a grid of bricks. Cuts are at multiples of `unit`, so that coarser meshes may join
+ * elements, and no side is longer than 1.03 of the mean. */
+static void check_grid(int elements, int parts, int unit) {
+  const int n[3] = {elements, elements, elements}, size = parts * parts * parts;
+  for (int rank = 0; rank < size; rank++) {
+    sp_brick brick;
+    CHECK_OK(sp_partition_brick(n, size, rank, &brick));
+    for (int d = 0; d < 3; d++) {
+      const int side = brick.last[d] - brick.first[d];
+      CHECK(brick.first[d] % unit == 0 && side > 0 && side * parts <= 1.03 * elements,
+            "%d^3 over %d: rank %d has [%d, %d) in direction %d", elements, size, rank,
+            brick.first[d], brick.last[d], d);
+    }
+  }
+}
+
 /* Powers of two divide evenly; larger boxes are closer to the mean. */
 static void check_balance(void) {
+  check_grid(480, 10, 16);
+  check_grid(1020, 10, 8);
+  check_grid(1039, 33, 1); /* cuts at multiples of 32 would leave a brick empty */
   for (int size = 1; size <= 64; size *= 2)
     CHECK(check_bricks((const int[3]){16, 8, 32}, size) == 4096 / size, "over %d", size);
   for (int size = 1; size <= 64; size++)
