@@ -148,7 +148,8 @@ at = average over near
     for ranks in RANKS:
         for arguments, terms, results in (
                 (["boundary.right=source 2*Q"], {"left": 6, "right": -6}, {"through": -6, "at": 6}),
-                (["boundary.near=source Q"], {"left": 3, "near": -3}, {"through": 0, "at": 3}),
+                (["boundary.near=source Q", "result.film=flux over near"], {"left": 3, "near": -3},
+                 {"through": 0, "at": 3, "film": -3}),
                 (["boundary.near=source Q", "boundary.right=dirichlet 10"], {"left": 4.75, "near": -3, "right": -1.75},
                  {"through": -1.75, "at": 4.75}),
                 (["boundary.mixed=source 4", *outside], {"mixed": -4, "right": 4}, {"through": 4, "at": 12})):
