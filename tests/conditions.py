@@ -283,6 +283,11 @@ most = maximum over far
                                        "half": -carried / 2, "area": 2, "mean": carried,
                                        "norm": 2 * carried * 0.5**0.5, "most": 11 * carried},
                    f"{arguments} on {ranks} ranks")
+        # One material: a source of 1 in blocks of 1, 1 and 2, whose heat leaves at the left.
+        record = record_of(ranks, [f"mesh.file={SANDWICH}", "mesh.refine=1", "discretization.order=4", "problem.forcing=1",
+                                   "boundary.left=dirichlet 0", "boundary.default=neumann 0", "result.near=flux over near",
+                                   "result.far=flux over far"])
+        expect(record, "results", {"near": -3, "far": -2}, f"one material on {ranks} ranks")
         # The flux into a block that a line fixes is that of its neighbour.
         record = record_of(ranks, ["bar.ini", "boundary.left=", "boundary.one=dirichlet 4", "material.two.kappa=1"])
         expect(record, "results", {"near": -2, "far": -2, "half": -1, "mean": 4}, f"a fixed block on {ranks} ranks")

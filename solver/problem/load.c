@@ -104,6 +104,7 @@ static size_t batch_size(const assembly *s, size_t points, size_t begin, size_t 
   const sp_material *material = sp_materials_of(materials, hexes, (sp_lid)begin);
   size_t count = 1;
   while (begin + count < end && (count + 1) * points <= BATCH &&
+         (!s->volumes || s->volumes[hexes->volumes[begin + count]]) &&
          sp_materials_of(materials, hexes, (sp_lid)(begin + count)) == material)
     count++;
   return count;

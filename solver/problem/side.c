@@ -56,6 +56,15 @@ static int key_of(const sp_side *s, sp_lid e) {
   return s->keys[s->space->mesh->hexes->volumes[e]];
 }
 
+/* True if a line of [boundary] separates the sides of a face: any but a source. */
+static bool is_separated(const sp_side *s, sp_lid e, int f) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const int part = sp_problem_face_part(s->problem, hexes, e, f);
+  const sp_condition condition = part < 0 ? SP_NEUMANN : s->problem->parts[part].condition;
+  const bool inner = !sp_surface_is_exterior(hexes->surfaces[e][f]);
+  return condition == SP_DIRICHLET || (inner && condition != SP_NEUMANN);
+}
+
 /* Mark faces whose other element is on this rank and has another key, and Dirichlet faces. */
 static sp_status mark_local(sp_side *s) {
   const sp_mesh *mesh = s->space->mesh;
@@ -68,10 +77,8 @@ static sp_status mark_local(sp_side *s) {
   for (sp_lid e = 0; e < t->elements; e++)
     for (int f = 0; f < SP_FACES; f++) {
       const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
-      const int part = sp_problem_face_part(s->problem, mesh->hexes, e, f);
-      const bool dirichlet = part >= 0 && s->problem->parts[part].condition == SP_DIRICHLET;
-      s->marked[e][f] =
-          dirichlet || (t->touching[face] == 2 && sums[face - first] != 2 * (sp_gid)key_of(s, e));
+      s->marked[e][f] = is_separated(s, e, f) ||
+                        (t->touching[face] == 2 && sums[face - first] != 2 * (sp_gid)key_of(s, e));
     }
   free(sums);
   return SP_OK;
@@ -88,10 +95,11 @@ static bool tells(const sp_topology *t, int rank, bool higher, size_t i) {
 /* Mark faces whose other element is on another rank and has another key. */
 static sp_status mark_shared(sp_side *s) {
   const sp_mesh *mesh = s->space->mesh;
-  sp_hexes carrier = {.count = mesh->hexes->count}; /* of keys, as if they were surfaces */
+  sp_hexes carrier = *mesh->hexes; /* of keys, as if they were surfaces */
   const size_t count = (size_t)carrier.count;
   int rank;
   MPI_Comm_rank(mesh->comm, &rank);
+  carrier.surfaces = NULL;
   sp_status status = sp_allocate(count, sizeof *carrier.surfaces, "fluxes", &carrier.surfaces);
   status = sp_agree(mesh->comm, status);
   for (int higher = 0; higher < 2 && !status; higher++) {
