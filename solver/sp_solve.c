@@ -180,8 +180,6 @@ int main(int argc, char **argv) {
   /* Ignore SIGXFSZ so that write() fails and can be reported. */
   signal(SIGXFSZ, SIG_IGN);
   sp_terminal_reserve();
-  /* Without a launcher Open MPI would start a daemon, which takes 0.2 s. */
-  setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   sp_profile profile = sp_profile_from_process();
   sp_terminal_start();
