@@ -20,6 +20,7 @@ typedef struct ordering {
   const sp_hexes *hexes;
   double low[3], high[3];    /* of the centres */
   record *records, *sorted;  /* [elements] */
+  sp_lid *order;             /* [elements], the elements along the curve */
   size_t start[BUCKETS + 1]; /* of each bucket */
   size_t next[BUCKETS];      /* position of the next record of each bucket */
   bool ascending;            /* true if the keys ascend before sorting */
@@ -138,6 +139,7 @@ static sp_status sort_some(void *ordering_, void *workspace, size_t begin, size_
   for (size_t b = begin; b < end; b++) {
     const size_t first = o->start[b], count = o->start[b + 1] - first;
     if (count > 1) sort_bucket(count, &o->sorted[first], &o->records[first]);
+    for (size_t n = first; n < first + count; n++) o->order[n] = o->sorted[n].element;
   }
   return SP_OK;
 }
@@ -164,6 +166,7 @@ static sp_status find_order(ordering *o, size_t count) {
                                 .commit = count_some}));
   if (o->ascending) return SP_OK;
   SP_TRY(sp_allocate(count, sizeof *o->sorted, "element order", &o->sorted));
+  SP_TRY(sp_allocate(count, sizeof *o->order, "element order", &o->order));
   deal_out(o, count);
   return sp_loop_run(&(sp_loop){
       .what = "element order", .count = BUCKETS, .chunk = 1, .context = o, .compute = sort_some});
@@ -172,18 +175,15 @@ static sp_status find_order(ordering *o, size_t count) {
 sp_status sp_order_along_curve(sp_hexes *hexes) {
   const size_t count = (size_t)hexes->count;
   ordering *o;
-  sp_lid *order = NULL;
   SP_TRY(sp_allocate(1, sizeof *o, "element order", &o));
   o->hexes = hexes;
   sp_status status = sp_allocate(count, sizeof *o->records, "element order", &o->records);
   if (!status) status = find_order(o, count);
-  const bool done = o->ascending;
+  sp_lid *order = o->order; /* NULL if the elements need no other order */
   free(o->records);
-  if (!status && !done) status = sp_allocate(count, sizeof *order, "element order", &order);
-  for (size_t n = 0; n < count && !status && !done; n++) order[n] = o->sorted[n].element;
   free(o->sorted);
   free(o);
-  if (!status && !done) status = sp_hexes_permute(hexes, order);
+  if (!status && order) status = sp_hexes_permute(hexes, order);
   free(order);
   return status;
 }
