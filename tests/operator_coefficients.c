@@ -107,7 +107,12 @@ static void apply_reference(const deformed_box *box, const sp_operator_setup *se
   double *kappa = test_array(7 * (size_t)points, sizeof *kappa), *lambda = kappa + 6 * points;
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
     const sp_lid *nodes = &box->numbering->nodes[(size_t)e * np];
-    for (size_t p = 0; p < np; p++) work[p] = x[nodes[p]];
+    bool zero = true;
+    for (size_t p = 0; p < np; p++) {
+      work[p] = x[nodes[p]];
+      zero = zero && work[p] == 0;
+    }
+    if (zero) continue; /* most elements, for unit vectors */
     coefficients_at_points(setup, e, points, kappa, lambda);
     reference_apply_coefficients(setup->kind, order, kappa, setup->is_tensor, lambda,
                                  box->mesh->hexes, e, work, ye, se);
@@ -286,9 +291,10 @@ int main(int argc, char **argv) {
   bench_open(argc, argv, &b);
   const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1}, small[3] = {2, 2, 1}, four[3] = {4, 1, 1};
   for (int order = 1; order <= 4; order++) check_box(&b, cube, 1, order, false);
-  check_box(&b, bar, 1, 7, false);
+  const bool all = device_sweeps(argc, argv);
+  check_box(&b, all ? bar : four, 1, 7, false);
   check_box(&b, small, 3, 4, false);
-  for (int order = 1; order <= HIGHEST_ORDER; order++)
+  for (int order = 1; order <= (all ? HIGHEST_ORDER : 8); order += all ? 1 : order)
     check_jumps(&b, order <= 7 ? bar : four, order);
   check_box(&b, small, 1, 1, true);
   check_box(&b, small, 1, 3, true);
