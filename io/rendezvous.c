@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/hash.h"
 
@@ -170,6 +171,42 @@ sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, in
   return status;
 }
 
+/* ---- Answers ---- */
+
+sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
+                               int answer_words, int64_t *answers,
+                               sp_rendezvous_answers *answer_all, const void *context) {
+  routes t = {.comm = comm};
+  const size_t w = (size_t)words, a = (size_t)answer_words;
+  int64_t *sent = NULL, *received = NULL, *found = NULL, *back = NULL;
+  int *order = NULL;
+  MPI_Comm_size(comm, &t.size);
+  sp_status status = make_routes(&t, count, rows, w * sizeof *rows);
+  if (!status) {
+    const size_t arrived = (size_t)t.received_start[t.size];
+    status = sp_allocate((size_t)count, w * sizeof *sent, "rows", &sent);
+    if (!status) status = sp_allocate((size_t)count, sizeof *order, "rows", &order);
+    if (!status) status = sp_allocate((size_t)count, a * sizeof *back, "answers", &back);
+    if (!status) status = sp_allocate(arrived, w * sizeof *received, "rows", &received);
+    if (!status) status = sp_allocate(arrived, a * sizeof *found, "answers", &found);
+    status = sp_agree(comm, status);
+    if (!status) {
+      order_entries(&t, count, rows, w * sizeof *rows, order);
+      for (size_t n = 0; n < (size_t)count; n++)
+        memcpy(&sent[w * (size_t)order[n]], &rows[w * n], w * sizeof *rows);
+      exchange(&t, false, words, sent, received);
+      status = answer_all(comm, arrived, received, found, context);
+    }
+    if (!status) {
+      exchange(&t, true, answer_words, found, back);
+      for (size_t n = 0; n < (size_t)count; n++)
+        memcpy(&answers[a * n], &back[a * (size_t)order[n]], a * sizeof *answers);
+    }
+  }
+  SP_FREE(t.memory, sent, received, found, back, order);
+  return status;
+}
+
 /* ---- Numbers ---- */
 
 typedef struct numbered {
@@ -177,14 +214,15 @@ typedef struct numbered {
   int64_t *number;
 } numbered;
 
-/* Number the names that arrived, each at `numbers` of its place. Collective. */
-static sp_status number_arrived(MPI_Comm comm, size_t count, const sp_row_name *names,
-                                int64_t *numbers) {
+static sp_status number_arrived(MPI_Comm comm, size_t count, const int64_t *names, int64_t *numbers,
+                                const void *context) {
+  (void)context;
   numbered *sorted;
   int64_t different = 0, first = 0;
   sp_status status = sp_allocate(count, sizeof *sorted, "names", &sorted);
   SP_TRY(sp_agree(comm, status));
-  for (size_t n = 0; n < count; n++) sorted[n] = (numbered){names[n], &numbers[n]};
+  for (size_t n = 0; n < count; n++)
+    sorted[n] = (numbered){{{names[2 * n], names[2 * n + 1]}}, &numbers[n]};
   qsort(sorted, count, sizeof *sorted, compare);
   for (size_t n = 0; n < count; n++) {
     if (n > 0 && compare(&sorted[n - 1], &sorted[n]) != 0) different++;
@@ -199,31 +237,6 @@ static sp_status number_arrived(MPI_Comm comm, size_t count, const sp_row_name *
 
 sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *names,
                                int64_t *numbers) {
-  routes t = {.comm = comm};
-  sp_row_name *sent = NULL, *received = NULL;
-  int64_t *found = NULL, *back = NULL;
-  int *order = NULL;
-  MPI_Comm_size(comm, &t.size);
-  sp_status status = make_routes(&t, count, names, sizeof *names);
-  if (!status) {
-    const size_t arrived = (size_t)t.received_start[t.size];
-    status = sp_allocate((size_t)count, sizeof *sent, "names", &sent);
-    if (!status) status = sp_allocate((size_t)count, sizeof *order, "names", &order);
-    if (!status) status = sp_allocate((size_t)count, sizeof *back, "numbers", &back);
-    if (!status) status = sp_allocate(arrived, sizeof *received, "names", &received);
-    if (!status) status = sp_allocate(arrived, sizeof *found, "numbers", &found);
-    status = sp_agree(comm, status);
-    if (!status) {
-      order_entries(&t, count, names, sizeof *names, order);
-      for (int64_t n = 0; n < count; n++) sent[order[n]] = names[n];
-      exchange(&t, false, NAME_WORDS, sent, received);
-      status = number_arrived(comm, arrived, received, found);
-    }
-    if (!status) {
-      exchange(&t, true, 1, found, back);
-      for (int64_t n = 0; n < count; n++) numbers[n] = back[order[n]];
-    }
-  }
-  SP_FREE(t.memory, sent, received, found, back, order);
-  return status;
+  return sp_rendezvous_answer(comm, count, NAME_WORDS, (const int64_t *)names, 1, numbers,
+                              number_arrived, NULL);
 }

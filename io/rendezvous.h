@@ -1,5 +1,5 @@
-/* Look up values by name on any rank, and number names. The hash of a name selects the rank to
- * which owners send their rows and other ranks their requests. */
+/* Look up values by name on any rank, number names, and answer rows. The hash of a name selects the
+ * rank to which owners send their rows and other ranks their requests. */
 #ifndef SP_IO_RENDEZVOUS_H
 #define SP_IO_RENDEZVOUS_H
 
@@ -30,5 +30,16 @@ sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, in
  * status. */
 sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *names,
                                int64_t *numbers);
+
+/* answers[count][answer_words] to the rows[count][words] that arrived at this rank. Collective. */
+typedef sp_status sp_rendezvous_answers(MPI_Comm comm, size_t count, const int64_t *rows,
+                                        int64_t *answers, const void *context);
+
+/* Send rows of any kind, each with its name as the first two words, to the ranks of their names,
+ * where `answer_all` sees all that arrived, and return an answer to each. Collective over `comm`;
+ * all ranks return the same status if they do from `answer_all`. */
+sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
+                               int answer_words, int64_t *answers,
+                               sp_rendezvous_answers *answer_all, const void *context);
 
 #endif

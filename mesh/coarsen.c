@@ -320,7 +320,7 @@ sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out) {
   plan p = {.fine = fine, .is_box = h->box[0] > 0, .along = {true, true, true}};
   bool any;
   *out = NULL;
-  if (!p.is_box && h->refinements == 0) return SP_OK;
+  if ((!p.is_box && h->refinements == 0) || h->file.contacts > 0) return SP_OK;
   if (p.is_box) {
     SP_TRY(sp_agree(fine->comm, find_brick(&p)));
     find_cuts(&p);

@@ -7,7 +7,7 @@
 #include "io/hash.h"
 #include "io/rendezvous.h"
 
-static const double wanted_ratio = 2, kept_share = 0.5;
+static const double wanted_ratio = 2, kept_share = 0.5, contact_ratio = 1e7;
 
 /* An element that wants a column. */
 typedef struct candidate {
@@ -72,12 +72,12 @@ static void find_neighbours(search *s, sp_lid *holder) {
     }
 }
 
-/* The corner of element e at a vertex, or -1 if e has the vertex more than once, as in a periodic
- * mesh of one element. */
-static int find_corner(const search *s, sp_lid e, sp_lid vertex) {
+/* The corner of face f of element e at a vertex, or -1 if the face has the vertex more than once,
+ * as in a periodic mesh of one element. */
+static int find_corner(const search *s, sp_lid e, int f, sp_lid vertex) {
   int found = -1, count = 0;
   for (int c = 0; c < SP_CORNERS; c++)
-    if (s->topology->slots[e][c] == vertex) {
+    if ((c >> f / 2 & 1) == f % 2 && s->topology->slots[e][c] == vertex) {
       found = c;
       count++;
     }
@@ -105,7 +105,7 @@ static bool continue_frame(const search *s, sp_lid e, int f, const sp_frame *fra
   int origin = (f & 1) << across; /* the corner of f at the frame's lower ends */
   for (int d = 0; d < 3; d++)
     if (frame->axis[d] != across) origin |= frame->flip[d] << frame->axis[d];
-  const int start = find_corner(s, n, s->topology->slots[e][origin]);
+  const int start = find_corner(s, n, g, s->topology->slots[e][origin]);
   if (start < 0) return false;
   for (int d = 0; d < 3; d++) {
     if (frame->axis[d] == across) {
@@ -113,7 +113,7 @@ static bool continue_frame(const search *s, sp_lid e, int f, const sp_frame *fra
       out->flip[d] = (unsigned char)((f & 1) == frame->flip[d] ? 1 - (g & 1) : g & 1);
       continue;
     }
-    const int end = find_corner(s, n, s->topology->slots[e][origin ^ 1 << frame->axis[d]]);
+    const int end = find_corner(s, n, g, s->topology->slots[e][origin ^ 1 << frame->axis[d]]);
     const int step = start ^ end;
     if (end < 0 || (step != 1 && step != 2 && step != 4)) return false;
     out->axis[d] = (unsigned char)(step == 4 ? 2 : step - 1);
@@ -139,10 +139,11 @@ static void spread(search *s, sp_lid seed) {
     for (int f = 0; f < SP_FACES; f++) {
       sp_frame next;
       const sp_lid n = s->across[e][f] / SP_FACES;
-      if (s->across[e][f] < 0 || s->axis[n] >= 0 || !s->wants[n]) continue;
+      const bool takes = f / 2 == s->axis[e] && ratio_of(s->couplings[e]) >= contact_ratio;
+      if (s->across[e][f] < 0 || s->axis[n] >= 0 || !(s->wants[n] || takes)) continue;
       if (!continue_frame(s, e, f, &frame, &next)) continue;
       const double *a = s->couplings[n];
-      if (a[next.axis[0]] < kept_share * largest_coupling(a)) continue;
+      if (!takes && a[next.axis[0]] < kept_share * largest_coupling(a)) continue;
       s->axis[n] = (signed char)next.axis[0];
       s->queue[last++] = n;
     }

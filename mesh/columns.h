@@ -5,8 +5,9 @@
  * An element wants a column if sqrt(largest a / smallest a) is at least 2. Directions: the element
  * with the largest such ratio takes the direction of its largest a. Its neighbours over all faces
  * take the corresponding direction if they want a column and their a there is at least half their
- * largest one; so do their neighbours; then the next element without a direction begins. Elements
- * that meet at faces across the direction of both form a column. Its elements have a common frame:
+ * largest one, and also without that along an element with a ratio of at least 1e7, which is a
+ * contact; so do their neighbours; then the next element without a direction begins. Elements that
+ * meet at faces across the direction of both form a column. Its elements have a common frame:
  * direction 0 runs along the column, directions 1 and 2 are lateral. */
 #ifndef SP_MESH_COLUMNS_H
 #define SP_MESH_COLUMNS_H

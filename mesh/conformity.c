@@ -60,8 +60,12 @@ static sp_lid dof_of(const comparison *c, size_t e, size_t p) {
   return c->numbering->nodes ? c->numbering->nodes[e * c->n + p] : c->mesh->topology->slots[e][p];
 }
 
+/* Of a contact, the points of its face t = -1. */
 static const double *place_of(const comparison *c, size_t at) {
-  return &c->mesh->hexes->lattice[3 * at];
+  const sp_hexes *hexes = c->mesh->hexes;
+  const size_t n = (size_t)hexes->map_order + 1, p = at % c->n;
+  if (sp_hexes_is_contact(hexes, (sp_lid)(at / c->n))) at += p % (n * n) - p;
+  return &hexes->lattice[3 * at];
 }
 
 static sp_gid tag_of(const comparison *c, size_t at) {

@@ -33,13 +33,17 @@ static int slot_of(int corner, int part) {
 /* Steps from a corner to its neighbours on a face part. */
 static const int face_steps[3][2] = {{2, 4}, {1, 4}, {1, 2}};
 
+/* True if corner a of an element comes before b: contacts have some vertices twice. */
+static bool precedes(const sp_lid *slots, int a, int b) {
+  return slots[a] < slots[b] || (slots[a] == slots[b] && a < b);
+}
+
 /* True if the corner is the home of a part. */
 static bool is_home(const sp_lid *slots, int corner, int part) {
-  const sp_lid home = slots[corner];
-  if (part < FACE_PART) return home < slots[corner ^ 1 << part];
+  if (part < FACE_PART) return precedes(slots, corner, corner ^ 1 << part);
   const int *step = face_steps[part - FACE_PART];
-  return home < slots[corner ^ step[0]] && home < slots[corner ^ step[1]] &&
-         home < slots[corner ^ step[0] ^ step[1]];
+  return precedes(slots, corner, corner ^ step[0]) && precedes(slots, corner, corner ^ step[1]) &&
+         precedes(slots, corner, corner ^ step[0] ^ step[1]);
 }
 
 /* Set `others` to the other vertices of a part, ascending, then -1s. */

@@ -5,7 +5,8 @@
 
 #include "mesh/topology.h"
 
-/* Number the entities of `hexes`, whose elements each have eight different vertices: fills
+/* Number the entities of `hexes`, whose elements each have eight different vertices, but
+ * for contacts (mesh/interlayer.h): fills
  * `hexes`, `elements`, `start`, `entities`, `slots`, `first` and `touching` of a zeroed topology.
  *
  * Vertices are numbered in the order in which elements first touch them. Edges and faces are

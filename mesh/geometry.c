@@ -277,7 +277,7 @@ SP_INLINE bool trilinear_volume(const element_map *map, const sp_rule *rule, dou
   return all_proper(&proper);
 }
 
-SP_CLONES sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
+SP_CLONES static sp_status fill_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                                        double *xyz, double *wj) {
   element_map map;
   make_map(hexes, element, &map);
@@ -301,6 +301,14 @@ SP_CLONES sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, co
       for (int d = 0; d < 3; d++)
         for (int a = 0; a < n; a++) xyz[d * points + first + a] = line.x[d][a];
     }
+  return SP_OK;
+}
+
+sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
+                             double *xyz, double *wj) {
+  SP_TRY(fill_volume(hexes, element, rule, xyz, wj));
+  for (size_t p = 0; p < sp_rule_points(rule) && sp_hexes_is_contact(hexes, element); p++)
+    wj[p] = 0;
   return SP_OK;
 }
 
@@ -403,15 +411,21 @@ static void invert_curved(const element_map *map, int n, const double *nodes, do
     }
 }
 
-SP_CLONES void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n,
-                                   const double *nodes, double *xyz, double *inverse,
-                                   double *jacobian) {
+SP_CLONES static void invert(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
+                             double *xyz, double *inverse, double *jacobian) {
   element_map map;
   make_map(hexes, element, &map);
   if (map.g == 2)
     invert_trilinear(&map, n, nodes, xyz, inverse, jacobian);
   else
     invert_curved(&map, n, nodes, xyz, inverse, jacobian);
+}
+
+void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
+                         double *xyz, double *inverse, double *jacobian) {
+  invert(hexes, element, n, nodes, xyz, inverse, jacobian);
+  for (size_t p = 0; p < sp_grid_points(n) && sp_hexes_is_contact(hexes, element); p++)
+    jacobian[p] = 0;
 }
 
 void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,

@@ -6,7 +6,10 @@
  *
  *     G  = w |J| J^-1 J^-T   (symmetric: rr, rs, rt, ss, st, tt),      wJ = w |J|
  *
- * so that  integral of grad v . grad u = sum over points of (grad_r v)^T G (grad_r u). */
+ * so that  integral of grad v . grad u = sum over points of (grad_r v)^T G (grad_r u).
+ *
+ * Of a contact, wJ and |J| are zero, but for those in sp_geometry_factors, which is about its
+ * lattice. */
 #ifndef SP_MESH_GEOMETRY_H
 #define SP_MESH_GEOMETRY_H
 

@@ -173,10 +173,11 @@ sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order) {
   return sp_permute_rows(&hexes->volumes, sizeof *hexes->volumes, hexes->count, order);
 }
 
-void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
-                          double *xyz) {
+static void evaluate(const sp_hexes *hexes, sp_lid element, int n, const double *nodes, bool flat,
+                     double *xyz) {
   const int g = hexes->map_order + 1;
-  double lattice[SP_MAX_NQ], matrix[SP_MAX_RULE * SP_MAX_NQ];
+  double lattice[SP_MAX_NQ], matrix[SP_MAX_RULE * SP_MAX_NQ], first[SP_MAX_RULE * SP_MAX_NQ];
+  for (int i = 0; i < n * g && flat; i++) first[i] = i % g == 0;
   for (int i = 0; i < g; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
   if (g > 2)
     sp_interpolation_matrix(g, lattice, n, nodes, matrix);
@@ -188,5 +189,15 @@ void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const do
   const size_t targets = sp_grid_points(n);
   const double *from = sp_hexes_lattice(hexes, element);
   for (size_t d = 0; d < 3; d++)
-    sp_tensor_apply_strided(n, g, matrix, matrix, matrix, &from[d], 3, &xyz[d * targets]);
+    sp_tensor_apply_strided(n, g, matrix, matrix, flat ? first : matrix, &from[d], 3,
+                            &xyz[d * targets]);
+}
+
+void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
+                          double *xyz) {
+  evaluate(hexes, element, n, nodes, sp_hexes_is_contact(hexes, element), xyz);
+}
+
+void sp_hexes_map(const sp_hexes *hexes, sp_lid element, int n, const double *nodes, double *xyz) {
+  evaluate(hexes, element, n, nodes, false, xyz);
 }

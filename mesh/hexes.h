@@ -58,8 +58,10 @@ typedef struct sp_hexes_file {
   sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
   /* Tetrahedra, prisms and hexahedra that were divided (mesh/divide.h). */
   sp_gid divided[3];
-  sp_gid rough;    /* elements whose map is not smooth (mesh/roughness.h) ... */
-  sp_gid roughest; /* ... and the tag of the worst one */
+  sp_gid rough;     /* elements whose map is not smooth (mesh/roughness.h) ... */
+  sp_gid roughest;  /* ... and the tag of the worst one */
+  int contacts;     /* the last volumes, whose elements have no thickness (mesh/interlayer.h) ... */
+  double thickness; /* ... but that of their lattices */
   /* Time of the gmsh SDK while this rank read a file or waited for rank 0. Unit: s. */
   double read_seconds;  /* to read the file, or to mesh a geometry */
   double metis_seconds; /* to divide the elements among ranks; 0 if there was nothing to do */
@@ -136,9 +138,18 @@ sp_status sp_hexes_create_volumes(sp_hexes *hexes, int volume_count, int group_c
 /* As sp_hexes_set_group for a volume group. Local. */
 sp_status sp_hexes_set_volume_group(sp_hexes *hexes, int g, const char *name, int number);
 
+/* True if the element is part of a contact. Local. */
+static inline bool sp_hexes_is_contact(const sp_hexes *hexes, sp_lid element) {
+  const int contacts = hexes->file.contacts;
+  return contacts > 0 && hexes->volumes[element] >= hexes->volume_count - contacts;
+}
+
 /* The points of one element at the tensor grid of `nodes`, n in each direction: xyz[d][k][j][i],
- * [3][n^3]. Local. */
+ * [3][n^3]; of a contact, those of its face t = -1. Local. */
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                           double *xyz);
+
+/* The same for the lattice, also of a contact. Local. */
+void sp_hexes_map(const sp_hexes *hexes, sp_lid element, int n, const double *nodes, double *xyz);
 
 #endif

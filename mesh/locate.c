@@ -143,7 +143,7 @@ void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3],
   double range[2], point[3];
   for (int i = 0; i < n; i++) elements[i] = -1;
   for (sp_lid e = 0; e < hexes->count; e++) {
-    if (!clip(hexes, e, a, b, range)) continue;
+    if (sp_hexes_is_contact(hexes, e) || !clip(hexes, e, a, b, range)) continue;
     for (int i = (int)ceil(range[0] * (n - 1)); i <= range[1] * (n - 1); i++) {
       if (elements[i] >= 0) continue;
       sp_locate_sample(a, b, n, i, point);

@@ -6,6 +6,7 @@
 #include "mesh/columns.h"
 #include "mesh/conformity.h"
 #include "mesh/geometry.h"
+#include "mesh/interlayer.h"
 #include "mesh/order.h"
 #include "mesh/reference.h"
 #include "mesh/surfaces.h"
@@ -16,14 +17,14 @@ static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
 }
 
 /* All faces keep the surface that the mesh gave them, faces between elements as inner ones, unless
- * they are periodic. */
+ * they are periodic. Contacts have no surfaces: also their ends are inside the domain. */
 static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t end) {
   sp_mesh *mesh = mesh_;
   const sp_hexes *hexes = mesh->hexes;
   sp_gid *unnamed = workspace;
   *unnamed = 0;
   for (size_t e = begin; e < end; e++)
-    for (int f = 0; f < SP_FACES; f++) {
+    for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(hexes, (sp_lid)e); f++) {
       int *surface = &hexes->surfaces[e][f];
       if (sp_periodic_has_surface(mesh->periodic, hexes, *surface)) continue;
       const int known = sp_surface_of(*surface);
@@ -61,7 +62,7 @@ static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
   for (int a = 0; a < SP_CORNERS; a++)
     for (int b = 0; b < a; b++) {
       double centre[3];
-      if (hexes->vertices[e][a] != hexes->vertices[e][b]) continue;
+      if (hexes->vertices[e][a] != hexes->vertices[e][b] || sp_hexes_is_contact(hexes, e)) continue;
       centre_of(hexes, e, centre);
       return sp_fail(
           SP_ERR_INPUT,
@@ -103,6 +104,7 @@ static sp_status connect(sp_mesh *mesh) {
   SP_TRY(
       sp_agree(mesh->comm, sp_order_halo_first(mesh->hexes, mesh->topology, &mesh->halo_elements)));
   SP_TRY(sp_surfaces_share(mesh->comm, mesh->topology, mesh->hexes));
+  SP_TRY(sp_agree(mesh->comm, sp_interlayer_check(mesh->hexes, mesh->topology)));
   SP_TRY(sp_agree(mesh->comm, mark_surfaces(mesh)));
   MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
   return sp_columns_count_cuts(mesh->comm, mesh->halo_elements, mesh->hexes, mesh->topology,

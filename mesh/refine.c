@@ -10,20 +10,29 @@
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 
-/* `xyz`: work space for the refined lattice of one element, [3][(2g + 1)^3]. */
+/* Contacts have no thickness to divide. */
+static int children_of(const sp_hexes *coarse, sp_lid e) {
+  return sp_hexes_is_contact(coarse, e) ? 4 : 8;
+}
+
+/* Fill the children of an element from `first` on. `xyz`: work space for the refined lattice of one
+ * element, [3][(2g + 1)^3]. */
 static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering, sp_lid e,
-                           double *xyz, sp_hexes *fine) {
+                           double *xyz, size_t first, sp_hexes *fine) {
   const int g = coarse->map_order, n = 2 * g + 1;
   const size_t lattice = sp_hexes_lattice_size(coarse);
   double nodes[SP_MAX_RULE];
   for (int i = 0; i < n; i++) nodes[i] = -1 + (double)i / g;
-  sp_hexes_coordinates(coarse, e, n, nodes, xyz);
+  sp_hexes_map(coarse, e, n, nodes, xyz);
 
-  for (int octant = 0; octant < 8; octant++) {
+  const int children = children_of(coarse, e),
+            layers = 8 / children; /* of the lattice per child's */
+  for (int octant = 0; octant < children; octant++) {
     const int origin[3] = {octant & 1, octant >> 1 & 1, octant >> 2};
-    const size_t child = 8 * (size_t)e + (size_t)octant;
+    const size_t child = first + (size_t)octant;
     for (int c = 0; c < SP_CORNERS; c++) {
-      const int i = origin[0] + (c & 1), j = origin[1] + (c >> 1 & 1), k = origin[2] + (c >> 2);
+      const int i = origin[0] + (c & 1), j = origin[1] + (c >> 1 & 1);
+      const int k = origin[2] + layers * (c >> 2);
       const sp_lid dof = numbering->nodes[(size_t)e * 27 + (size_t)((k * 3 + j) * 3 + i)];
       fine->vertices[child][c] = sp_numbering_global(numbering, dof);
     }
@@ -32,8 +41,8 @@ static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering
       for (int j = 0; j <= g; j++)
         for (int i = 0; i <= g; i++, point += 3)
           for (int d = 0; d < 3; d++)
-            point[d] =
-                xyz[((d * n + origin[2] * g + k) * n + origin[1] * g + j) * n + origin[0] * g + i];
+            point[d] = xyz[((d * n + origin[2] * g + layers * k) * n + origin[1] * g + j) * n +
+                           origin[0] * g + i];
     for (int f = 0; f < SP_FACES; f++)
       fine->surfaces[child][f] =
           origin[f / 2] == f % 2 ? coarse->surfaces[e][f] : SP_SURFACE_INTERIOR;
@@ -47,27 +56,31 @@ typedef struct refinement {
   const sp_hexes *coarse;
   const sp_numbering *numbering;
   sp_hexes *fine;
+  sp_gid *first; /* [elements + 1], child */
 } refinement;
 
 static sp_status refine_some(void *refinement_, void *xyz, size_t begin, size_t end) {
   const refinement *r = refinement_;
   for (size_t e = begin; e < end; e++)
-    refine_element(r->coarse, r->numbering, (sp_lid)e, xyz, r->fine);
+    refine_element(r->coarse, r->numbering, (sp_lid)e, xyz, (size_t)r->first[e], r->fine);
   return SP_OK;
 }
 
 static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering, sp_hexes **out) {
   const sp_hexes *coarse = mesh->hexes;
   const size_t count = (size_t)coarse->count, points = sp_element_nodes(2 * coarse->map_order);
-  sp_status status = sp_hexes_create(8 * (sp_gid)coarse->count, coarse->map_order,
-                                     coarse->surface_count, coarse->group_count, out);
+  refinement r = {.coarse = coarse, .numbering = numbering};
+  SP_TRY(sp_allocate(count + 1, sizeof *r.first, "refined elements", &r.first));
+  for (size_t e = 0; e < count; e++) r.first[e + 1] = r.first[e] + children_of(coarse, (sp_lid)e);
+  sp_status status = sp_hexes_create(r.first[count], coarse->map_order, coarse->surface_count,
+                                     coarse->group_count, out);
   if (!status) {
     (*out)->file = coarse->file;
     (*out)->refinements = coarse->refinements + 1;
     memcpy((*out)->box, coarse->box, sizeof coarse->box);
     status = sp_hexes_copy_groups(coarse, *out);
   }
-  refinement r = {coarse, numbering, *out};
+  r.fine = *out;
   if (!status)
     status = sp_loop_run(&(sp_loop){.what = "refined points",
                                     .count = count,
@@ -75,6 +88,7 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
                                     .workspace_bytes = 3 * points * sizeof(double),
                                     .context = &r,
                                     .compute = refine_some});
+  free(r.first);
   if (status) sp_hexes_destroy(out);
   return status;
 }

@@ -5,8 +5,8 @@
 #include "mesh/mesh.h"
 
 /* Replace *mesh by its uniform refinement: each element becomes eight, the images of the octants of
- * its reference cube, on the same rank. A periodic mesh stays periodic. The coarse and the refined
- * mesh are nested. After an error *mesh is NULL. Collective. */
+ * its reference cube, on the same rank, and a contact four. A periodic mesh stays periodic. The
+ * coarse and the refined mesh are nested. After an error *mesh is NULL. Collective. */
 sp_status sp_mesh_refine(sp_mesh **mesh);
 
 /* The same, but `coarse` is kept. The caller destroys *out, which is NULL after an error.

@@ -41,7 +41,8 @@ static sp_status list_faces(const sp_topology *t, sp_hexes *hexes, exchange *x) 
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
-      if (t->sharer_start[face] == t->sharer_start[face + 1]) continue;
+      if (t->sharer_start[face] == t->sharer_start[face + 1] || sp_hexes_is_contact(hexes, e))
+        continue;
       shared own = {.surface = &hexes->surfaces[e][f], .rank = t->sharers[t->sharer_start[face]]};
       sp_topology_key(t, face, own.key);
       x->sent[own.rank] += sp_surface_of(*own.surface) >= 0;

@@ -23,7 +23,8 @@ typedef struct sp_topology {
   int *sharers;              /* other ranks that have entity i, ascending: from sharer_start[i] */
 } sp_topology;
 
-/* The entities of `hexes`, by vertex numbers; the eight of an element are different; `periodic` (or
+/* The entities of `hexes`, by vertex numbers; the eight of an element are different
+ * (but for contacts, mesh/interlayer.h); `periodic` (or
  * NULL) identifies some of them. Sharers are found through a distributed directory: the hash of a
  * key selects the rank that collects all ranks that have the entity. No rank sees all entities.
  * Errors: SP_ERR_INPUT if more than two elements share a face. The caller destroys *out. Collective

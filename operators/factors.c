@@ -8,6 +8,16 @@
 #include "operators/counts.h"
 #include "operators/space.h"
 
+/* The factors of a contact (mesh/interlayer.h): with G_tt wJ = (w A)^2, A being the area dr ds. */
+static void make_contact(const sp_hexes *hexes, size_t points, double *factors) {
+  const double scale = 2 / hexes->file.thickness;
+  for (size_t p = 0; p < points; p++) {
+    const double across = factors[SP_G_TT * points + p] * factors[SP_G_WJ * points + p];
+    for (size_t f = 0; f < SP_FACTORS; f++) factors[f * points + p] = 0;
+    factors[SP_G_TT * points + p] = scale * sqrt(across);
+  }
+}
+
 sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, const sp_rule *rule,
                               double *factors) {
   const sp_backend *backend = setup->space->platform->backend;
@@ -19,15 +29,19 @@ sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, co
   const size_t first = (size_t)element * (setup->by_element ? 1 : points);
   const size_t step = setup->by_element ? 0 : 1;
   const sp_hexes *hexes = setup->space->mesh->hexes;
-  if (setup->is_tensor) {
+  const bool contact = sp_hexes_is_contact(hexes, element);
+  if (setup->is_tensor && !contact) {
     const sp_geometry_tensor k = {.values = &setup->kappa[6 * first],
                                   .component = setup->by_element ? 1 : (ptrdiff_t)points,
                                   .point = (ptrdiff_t)step};
     SP_TRY(sp_geometry_tensor_factors(hexes, element, rule, &k, factors));
   } else {
+    /* The tensor of a contact is a number times the unit matrix. */
+    const double *kappa = setup->kappa ? &setup->kappa[(setup->is_tensor ? 6 : 1) * first] : NULL;
     SP_TRY(sp_geometry_factors(hexes, element, rule, factors));
-    for (size_t f = SP_G_RR; f < SP_G_WJ && setup->kappa; f++)
-      for (size_t p = 0; p < points; p++) factors[f * points + p] *= setup->kappa[first + step * p];
+    if (contact) make_contact(hexes, points, factors);
+    for (size_t f = SP_G_RR; f < SP_G_WJ && kappa; f++)
+      for (size_t p = 0; p < points; p++) factors[f * points + p] *= kappa[step * p];
   }
   for (size_t p = 0; p < points && setup->lambda_values; p++)
     factors[SP_G_WJ * points + p] *= setup->lambda_values[first + step * p];

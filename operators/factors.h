@@ -8,6 +8,8 @@
  *     G <- kappa G  or  w |J| J^-1 kappa J^-T,
  *     wJ <- lambda wJ   where lambda has values (setup->lambda is 1 then).
  *
+ * Those of a contact are in mesh/interlayer.h.
+ *
  * Recomputed factors come from the 24 coefficients of the trilinear map. Kernels do not need the
  * first three, the element's position. Where kappa and lambda are constant in each element, they
  * are stored in the first two instead. For a tensor L L^T the map is L^-1 x: with factors G' of

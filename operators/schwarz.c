@@ -49,14 +49,20 @@ static void sum_boxes(sp_schwarz_builder *b) {
 /* weights[elements][n^3]: P_e W at the nodes of an element. Robin's part of the diagonal is divided
  * like the boxes'. */
 static void fill_weights(sp_schwarz_builder *b, const double *inverse) {
-  const size_t nodes = sp_grid_points(b->n);
-  const size_t count = (size_t)b->setup->space->mesh->hexes->count;
+  const sp_hexes *hexes = b->setup->space->mesh->hexes;
+  const size_t nodes = sp_grid_points(b->n), face = nodes / (size_t)b->n;
+  const size_t count = (size_t)hexes->count;
   for (size_t e = 0; e < count; e++) {
     double *own = &b->weights[e * nodes];
     box_diagonal(b, &b->boxes[e], own);
-    for (size_t i = 0; i < nodes; i++) {
-      const sp_lid dof = sp_schwarz_nodes(b, (sp_lid)e)[i];
-      own[i] *= (1 + b->diagonal[dof] / b->sums[dof]) * inverse[dof];
+    const sp_lid *dofs = sp_schwarz_nodes(b, (sp_lid)e);
+    for (size_t i = 0; i < nodes; i++)
+      own[i] *= (1 + b->diagonal[dofs[i]] / b->sums[dofs[i]]) * inverse[dofs[i]];
+    /* If a contact has a DOF on both sides, P_B must map constants across it to constants. */
+    for (size_t i = 0; i < face && sp_hexes_is_contact(hexes, (sp_lid)e); i++) {
+      if (dofs[i] != dofs[i + nodes - face]) continue;
+      own[i] /= 2;
+      own[i + nodes - face] /= 2;
     }
   }
   sp_schwarz_join_weights(b);

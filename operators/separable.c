@@ -13,24 +13,51 @@
 /* Coefficients that are constant in each element need no more points than the geometry. */
 enum { GEOMETRY_POINTS = 3, EXTENT_POINTS = 2 };
 
+/* The sums over an element of the diagonal factors, and of wJ, divided by 8. */
+static double sum_factors(size_t points, const double *factors, double c[3]) {
+  static const int diagonal[3] = {SP_G_RR, SP_G_SS, SP_G_TT};
+  double mass = 0;
+  for (int d = 0; d < 3; d++) c[d] = 0;
+  for (size_t p = 0; p < points; p++) {
+    for (int d = 0; d < 3; d++) c[d] += factors[(size_t)diagonal[d] * points + p] / 8;
+    mass += factors[SP_G_WJ * points + p] / 8;
+  }
+  return mass;
+}
+
+static void fit_box(const double c[3], double volume, sp_separable *box) {
+  box->kappa = cbrt(c[0] * c[1] * c[2] / volume);
+  for (int d = 0; d < 3; d++)
+    box->length[d] = 2 * sqrt(c[(d + 1) % 3] * c[(d + 2) % 3]) / box->kappa;
+}
+
+/* The thickness of a contact's box: little is left of its coupling along the face. */
+static const double THIN = 1e-8;
+
+/* Make the box of a contact thin, with the coupling across. */
+static void make_thin(double across, sp_separable *box) {
+  double *l = box->length;
+  l[2] = THIN * fmin(l[0], l[1]);
+  box->kappa = across * 2 * l[2] / (l[0] * l[1]);
+}
+
 /* `weighted` has coefficients, by element or at the points of `rule`; NULL: there are none.
  * `factors` has room for the points. */
 static sp_status fill_box(const sp_hexes *hexes, sp_lid e, const sp_rule *rule, double lambda,
                           const sp_operator_setup *weighted, double *factors, sp_separable *box) {
-  static const int diagonal[3] = {SP_G_RR, SP_G_SS, SP_G_TT};
   const size_t points = sp_rule_points(rule);
-  double c[3] = {0, 0, 0}, volume = 0, mass = 0;
+  double c[3];
   SP_TRY(sp_geometry_factors(hexes, e, rule, factors));
-  for (size_t p = 0; p < points; p++) volume += factors[SP_G_WJ * points + p] / 8;
+  const double volume = sum_factors(points, factors, c);
+  const bool contact = weighted && sp_hexes_is_contact(hexes, e);
+  if (contact) fit_box(c, volume, box);
   if (weighted) SP_TRY(sp_operator_factors(weighted, e, rule, factors));
-  for (size_t p = 0; p < points; p++) {
-    for (int d = 0; d < 3; d++) c[d] += factors[(size_t)diagonal[d] * points + p] / 8;
-    mass += lambda * factors[SP_G_WJ * points + p] / 8;
-  }
-  box->kappa = cbrt(c[0] * c[1] * c[2] / volume);
+  const double mass = lambda * sum_factors(points, factors, c);
   box->lambda = mass / volume;
-  for (int d = 0; d < 3; d++)
-    box->length[d] = 2 * sqrt(c[(d + 1) % 3] * c[(d + 2) % 3]) / box->kappa;
+  if (contact)
+    make_thin(c[2], box);
+  else
+    fit_box(c, volume, box);
   return SP_OK;
 }
 
@@ -60,7 +87,8 @@ static sp_status fill_boxes(void *context, void *workspace_, size_t begin, size_
     SP_TRY(fill_box(b->hexes, (sp_lid)e, b->rule, b->lambda, b->weighted, w->factors, &box));
     const double *l = box.length;
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
-    largest[0] = fmax(largest[0], longest / shortest);
+    const bool contact = sp_hexes_is_contact(b->hexes, (sp_lid)e);
+    largest[0] = fmax(largest[0], contact ? 1 / THIN : longest / shortest);
     largest[1] = fmax(largest[1], longest);
     largest[2] = fmax(largest[2], 1 / shortest);
     if (b->list) b->list[e] = box;
@@ -135,22 +163,27 @@ sp_status sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out
   const double thin = extents.shortest * extents.shortest / extents.longest;
   const double wide = extents.longest * extents.longest / extents.shortest;
   const double smallest_volume = pow(extents.shortest, 3), largest_volume = pow(extents.longest, 3);
-  double most[4] = {0, 0, 0, 0}; /* largest, 1 / smallest, absorbing, 1 / conducting */
+  double most[5] = {0, 0, 0, 0, 0}; /* largest, 1 / smallest, absorbing, 1 / conducting, joining */
   for (size_t i = 0; i < count; i++) {
     double kappa[2];
     bound_kappa(s, i, each, kappa);
     const double lambda = s->lambda * (s->lambda_values ? s->lambda_values[i] : 1);
     most[0] = fmax(most[0], fmax(kappa[1] * wide, lambda * largest_volume));
+    if (!constant && sp_hexes_is_contact(s->space->mesh->hexes, (sp_lid)(i / each))) {
+      most[4] = fmax(most[4], kappa[1] * wide);
+      continue;
+    }
     most[1] = fmax(most[1], 1 / fmax(kappa[0] * thin, lambda * smallest_volume));
     most[2] = fmax(most[2], lambda * largest_volume);
     most[3] = fmax(most[3], 1 / (kappa[0] * thin));
   }
   for (sp_lid i = 0; i < s->diagonal_count; i++) most[2] = fmax(most[2], s->diagonal_values[i]);
-  MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
+  MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
   *out = (sp_magnitudes){.extents = extents,
                          .largest = most[0],
                          .smallest = 1 / most[1],
                          .absorbing = most[2],
-                         .conducting = 1 / most[3]};
+                         .conducting = 1 / most[3],
+                         .joining = most[4]};
   return SP_OK;
 }

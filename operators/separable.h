@@ -30,7 +30,7 @@ sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes)
 
 /* The elements of a mesh as boxes without coefficients, over all ranks. */
 typedef struct sp_extents {
-  double stretch;           /* the largest ratio of two lengths of an element */
+  double stretch;           /* the largest ratio of two lengths of an element; 1e8 for contacts */
   double shortest, longest; /* lengths */
 } sp_extents;
 
@@ -43,7 +43,8 @@ typedef struct sp_magnitudes {
   sp_extents extents;       /* of the mesh */
   double largest, smallest; /* of kappa and lambda; the smallest on a diagonal */
   double absorbing;         /* the largest of lambda and the setup's diagonal */
-  double conducting;        /* the smallest of kappa */
+  double conducting;        /* the smallest of kappa, without contacts */
+  double joining;           /* the largest of contacts; 0 without them */
 } sp_magnitudes;
 
 /* For an operator with stiffness or mass. Errors: as above. Collective. */

@@ -12,6 +12,7 @@ import driver
 from driver import Run, check, write
 
 FIXTURES = os.path.abspath(sys.argv[2])
+INPUTS = os.path.join(FIXTURES, "..", "..", "inputs")
 SANDWICH = os.path.join(FIXTURES, "sandwich.geo")
 driver.start("conditions", sys.argv[1], sys.argv[3:])
 RANKS = (1, 2, 4)
@@ -24,6 +25,13 @@ def record_of(ranks, arguments):
     Run(ranks, [*arguments, *QUIET, "--json", "run.json"]).expect(ranks, 0)
     with open("run.json", encoding="utf-8") as file:
         return json.load(file)
+
+
+def iterations_of(ranks, arguments):
+    """With the tolerance of the program."""
+    Run(ranks, [*arguments, "output.log=", "output.field=", "--json", "run.json"]).expect(ranks, 0)
+    with open("run.json", encoding="utf-8") as file:
+        return json.load(file)["iterations"]
 
 
 def values(record, table):
@@ -121,7 +129,7 @@ b = 2 0.3 0.5
                                    "boundary.two=dirichlet 3", "boundary.far=dirichlet 7+z", "discretization.order=3"])
         expect_closed(record, f"a volume and its surfaces on {ranks} ranks")
     for arguments, words in ((["boundary.near=neumann 1"], ["group 'near' has faces between elements; expected "
-                                                            "dirichlet or source there, found neumann"]),
+                                                            "dirichlet, source or contact there, found neumann"]),
                              (["boundary.near=robin 1, 2"], ["found robin"]),
                              (["boundary.near=periodic right"], ["found periodic"])):
         for ranks in (1, 2):
@@ -325,5 +333,156 @@ most = maximum over far
             Run(ranks, ["bar.ini" if len(arguments) == 1 else "blocks.ini", *arguments]).expect_error(ranks, 1, *words)
 
 
-driver.side_by_side([(volumes,), (surfaces,), (sources,), (heat,), (crossings,)])
+def write_blocks(path, faces):
+    """4 x 3 x 2 unit cubes, x from -2 to 2, and the surface "inside" of `faces` (x, y) in the plane between both
+    layers; "below" and "above" are the bottom and the top."""
+    nodes = [(i - 2, j, k) for k in range(3) for j in range(4) for i in range(5)]
+
+    def node(i, j, k):
+        return 20 * k + 5 * j + i + 1
+
+    def ring(i, j, k):
+        return [node(i, j, k), node(i + 1, j, k), node(i + 1, j + 1, k), node(i, j + 1, k)]
+
+    cells = [(i, j) for j in range(3) for i in range(4)]
+    lines = [[3, 2, 1, 1, *ring(*cell, 0)] for cell in cells] + [[3, 2, 2, 2, *ring(*cell, 2)] for cell in cells]
+    lines += [[3, 2, 3, 3, *ring(*cell, 1)] for cell in faces]
+    lines += [[5, 2, 4 + k, 4 + k, *ring(*cell, k), *ring(*cell, k + 1)] for k in range(2) for cell in cells]
+    names = ['2 1 "below"', '2 2 "above"', '2 3 "inside"', '3 4 "lower"', '3 5 "upper"']
+    write(path, "\n".join(
+        ["$MeshFormat", "2.2 0 8", "$EndMeshFormat", "$PhysicalNames", "5", *names, "$EndPhysicalNames", "$Nodes",
+         str(len(nodes)), *(f"{n + 1} {x} {y} {z}" for n, (x, y, z) in enumerate(nodes)), "$EndNodes", "$Elements",
+         str(len(lines)), *(" ".join(map(str, [n + 1, *line])) for n, line in enumerate(lines)), "$EndElements", ""]))
+
+
+def ends():
+    """A contact that ends inside a body: the same as one that goes on with almost no resistance. Then in a STEP part
+    and in tetrahedra, where the pin is insulated so well that its heat passes the contact evenly."""
+    write_blocks("ends.msh", [(i, j) for i in (0, 1) for j in range(3)])
+    write("ends.ini", """[mesh]
+file = ends.msh
+[problem]
+forcing = 1 + y
+[boundary]
+inside = contact 0.5
+below = dirichlet 0
+above = dirichlet 1
+default = neumann 0
+[discretization]
+order = 4
+[result]
+q = flux over above
+f = flux over inside
+most = maximum
+""")
+    with open(os.path.join(FIXTURES, "sandwich.geo"), encoding="ascii") as file:
+        write("sandwich.geo", file.read() + 'Physical Surface("rest", 17) = {near[1]};\n')
+    bar = ["ends.ini", "mesh.file=sandwich.geo", "boundary.inside=", "boundary.below=", "boundary.above=",
+           "boundary.half=contact 0.5", "boundary.left=dirichlet 0", "boundary.right=robin 2, 3", "result.f=flux over half",
+           "result.q=flux over right", "problem.kappa=2, 1, 0.5, 0.1, 0, 0.2"]
+    for refine in 0, 1:
+        arguments = [*bar, f"mesh.refine={refine}"]
+        joined = values(record_of(1, [*arguments, "boundary.rest=contact 1e-12"]), "results")
+        for ranks in RANKS:
+            record = record_of(ranks, arguments)
+            expect_closed(record, f"{arguments} on {ranks} ranks")
+            expect(record, "results", joined, f"a contact that ends, {refine} refinements, {ranks} ranks")
+    for ranks in RANKS:
+        record = record_of(ranks, ["ends.ini", "--accuracy"])
+        if ranks == 1:
+            alone = values(record, "results")
+        expect(record, "results", alone, f"blocks on {ranks} ranks")
+    Run(2, ["ends.ini", "output.log=study.h5", "output.field=", "--study", "order=1:3"]).expect(2, 0)
+    for faces in [(1, 1)], [(i, j) for i in (0, 1) for j in (0, 1)] + [(i, j) for i in (2, 3) for j in (1, 2)]:
+        write_blocks("narrow.msh", faces)
+        for ranks in (1, 4):
+            Run(ranks, ["ends.ini", "mesh.file=narrow.msh"]).expect_error(
+                ranks, 1, "at least two elements wide if it ends inside a body", "near (")
+    part = ["mesh.file=" + os.path.join(INPUTS, "part.step"), "mesh.size=10", "problem.forcing=0",
+            "boundary.surface 2=neumann 1", "boundary.surface 8=dirichlet 0", "boundary.default=neumann 0",
+            "boundary.surface 3=contact 1e5", "discretization.order=2", "result.q=flux over surface surface 3",
+            "result.jump=average over volume pin", "result.area=integral of 1 over surface surface 3"]
+    for ranks in RANKS:
+        record = record_of(ranks, part)
+        q = values(record, "results")
+        check(abs(q["jump"] / 1e5 - 1) < 1e-2 and abs(abs(q["q"]) / q["area"] - 1) < 1e-2, f"the part: {q}")
+
+
+def contacts():
+    """A contact adds its resistance to that of a bar, exactly, and multigrid does not notice it. Then a curved one
+    between two quarters of a pipe wall, on elements of order 4."""
+    case = f"""[mesh]
+file = {SANDWICH}
+[constants]
+r = 1
+[problem]
+forcing = 0
+[boundary]
+near = contact r
+left = dirichlet 0
+right = dirichlet 10
+default = neumann 0
+[probe]
+before = 0.5 0.5 0.5
+after = 1.5 0.3 0.5
+[result]
+q = flux over near
+mean = average over near
+area = integral of 1 over near
+volume = integral of 1
+"""
+    write("contact.ini", case)
+    for ranks in RANKS:
+        for r in 1e-12, 1, 1e12:
+            record = record_of(ranks, ["contact.ini", "discretization.order=3", f"constants.r={r}"])
+            q = 10 / (4 + r)
+            text = f"resistance {r} on {ranks} ranks"
+            expect(record, "results", {"q": -q, "mean": q + q * r / 2, "area": 1, "volume": 4}, text)
+            expect(record, "balance", {"left": q, "right": -q}, text)
+            points = {row["name"]: row["u"] for row in record["probes"]}
+            check(abs(points["before"] - q / 2) < CLOSE and abs(points["after"] - 10 + 2.5 * q) < CLOSE,
+                  f"{text}: {points}")
+    for n, arguments in enumerate((["discretization.order=1"], ["mesh.refine=1"], ["mesh.scale=2"],
+                                   ["solver.preconditioner=jacobi"], ["discretization.operator=bp3.0"],
+                                   ["boundary.far=contact 2*r"], ["boundary.near=contact 1 + 0*x"])):
+        ranks = RANKS[n % 3]
+        record = record_of(ranks, ["contact.ini", *arguments])
+        scale = 2 if "scale" in arguments[0] else 1
+        q = 10 / (4 * scale + (3 if "far" in arguments[0] else 1))
+        expect(record, "results", {"q": -q * scale**2, "area": scale**2, "volume": 4 * scale**3},
+               f"{arguments} on {ranks} ranks")
+        expect_closed(record, f"{arguments} on {ranks} ranks")
+    for ranks in RANKS:
+        with open(os.path.join(FIXTURES, "layers.geo"), encoding="ascii") as file:
+            write("layers.geo", file.read() + 'Physical Surface("between") = {inner[3]};\n')
+        record = record_of(ranks, ["mesh.file=layers.geo", "problem.forcing=0", "boundary.inside=dirichlet 1",
+                                   "boundary.outside=dirichlet 0", "boundary.default=neumann 0",
+                                   "boundary.between=contact 0.3", "discretization.order=6",
+                                   "result.q=flux over between"])
+        q = math.pi / 2 / (math.log(2) + 0.3 / 1.5)
+        # The interface is close enough to the cylinder not to be seen above 1e-7 (layers.geo).
+        check(abs(record["results"][0]["value"] - q) < 1e-6, f"a pipe on {ranks} ranks: {record['results']}, not {q}")
+    # A field of a mesh with a contact is one to start from.
+    Run(2, ["contact.ini", "output.log=", "output.field=run.hdf", "output.flux=yes"]).expect(2, 0)
+    count = iterations_of(4, ["contact.ini", "problem.initial=run.hdf", "solver.tolerance=1e-6"])
+    check(count <= 2, f"a start from a field: {count} iterations")
+    Run(2, ["contact.ini", "--dry-run"]).expect(2, 0)
+    for arguments, words in (
+            (["boundary.near=contact"], ["expected contact R", "found nothing"]),
+            (["boundary.near=contact 0"], ["boundary.near", "expected a finite number > 0, found '0'"]),
+            (["boundary.near=contact 1e-13"], ["expected a resistance from 1e-12 to 1e+12, found 1e-13"]),
+            (["boundary.near=contact 1e13"], ["expected a resistance from 1e-12 to 1e+12, found 1e+13"]),
+            (["boundary.near=contact x-9"], ["boundary.near", "(x-9)"]),
+            (["boundary.right=contact 1"], ["one is exterior near ("]),
+            (["boundary.half=contact 1"], ["boundary.half", "surface in common with another contact"]),
+            (["boundary.nowhere=contact 1"], ["no boundary group 'nowhere'"]),
+            (["boundary.one=contact 1"], ["no boundary group 'one'"]),
+            (["boundary.default=contact 1"], ["boundary.default", "expected dirichlet, neumann or robin"]),
+            (["mesh.file=", "boundary.near=", "boundary.left=", "boundary.right=", "boundary.xmin=contact 1",
+              "result.q=", "result.mean=", "result.area="], ["needs a Physical Surface of a mesh file"])):
+        for ranks in (1, 2):
+            Run(ranks, ["contact.ini", *arguments]).expect_error(ranks, 1, *words)
+
+
+driver.side_by_side([(volumes,), (surfaces,), (sources,), (heat,), (crossings,), (contacts,), (ends,)])
 driver.finish()

@@ -161,14 +161,9 @@ static void check_save_all(int binary, int ghosts) {
 }
 
 /* Their errors differ by the solver's error: 1e-13 times the condition number, below 1e4. */
-static void check_solution(void) {
-  static const char *const common[] = {
-      "discretization.order=4; problem.solution=sin(2*x+y)*cos(z)+x*y*z; "
-      "boundary.side 1=robin 1; boundary.top=periodic bottom; problem.kappa=1+x^2; "
-      "solver.tolerance=1e-13; solver.preconditioner=jacobi",
-      NULL};
+static void check_solution(const char *geometry, int ghosts, const char *const *common) {
   sp_results results[2];
-  generate(SP_INPUTS "/blocks.geo", 1, 1, 1, 4.1, world_size);
+  generate(geometry, 1, 1, ghosts, 4.1, world_size);
   for (int split = 0; split < 2; split++) {
     const char *const own[] = {test_text("mesh.file=%s/%s.msh", folder, split ? "split" : "whole"),
                                NULL};
@@ -185,6 +180,18 @@ static void check_unusable(const char *name, const char *words) {
   CHECK(summarize(name, &any, &mesh) == SP_ERR_INPUT && strstr(sp_error_message(), words),
         "'%s' without '%s'", sp_error_message(), words);
 }
+
+static const char *const BLOCKS[] = {
+    "discretization.order=4; problem.solution=sin(2*x+y)*cos(z)+x*y*z; boundary.side 1=robin 1; "
+    "boundary.top=periodic bottom; problem.kappa=1+x^2; solver.tolerance=1e-13; "
+    "solver.preconditioner=jacobi",
+    NULL};
+/* The contact is at x = 1, across which u jumps by exp(y). */
+static const char *const CONTACT[] = {
+    "discretization.order=2; problem.solution=(sin(x-1)+1)*exp(y); "
+    "material.one.solution=sin(x-1)*exp(y); boundary.near=contact 1; boundary.right=robin 1; "
+    "solver.tolerance=1e-13",
+    NULL};
 
 /* One part or several, but not all, are refused; all parts in one file are accepted (without ghost
  * elements, with which gmsh 4.8 may crash on its own file). */
@@ -242,7 +249,10 @@ int main(int argc, char **argv) {
     }
   for (int binary = 0; binary < 2 && world_size > 1; binary++)
     for (int ghosts = 0; ghosts < 2; ghosts++) check_save_all(binary, ghosts);
-  if (world_size > 1) check_solution();
+  for (int ghosts = 0; ghosts < 2 && world_size > 1; ghosts++) {
+    check_solution(SP_INPUTS "/blocks.geo", ghosts, BLOCKS);
+    check_solution(SP_FIXTURES "/sandwich.geo", ghosts, CONTACT);
+  }
   for (int ghosts = 0; ghosts < 2; ghosts++) check_pieces(ghosts);
   check_refused();
   if (world_rank == 0) rmdir(folder);

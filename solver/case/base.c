@@ -10,6 +10,7 @@
 #include "mesh/sizes.h"
 #include "operators/kinds.h"
 #include "solver/problem/boundary.h"
+#include "solver/problem/contact_layers.h"
 #include "solver/problem/quantities.h"
 #include "solver/run/field.h"
 
@@ -87,6 +88,9 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config, s
   if (config->mesh.shape == SP_SHAPE_FILE) {
     SP_TRY(read_file(workers, config, &hexes));
     scale(config->mesh.scale, hexes);
+    const sp_status status = sp_contact_layers_insert(comm, config, hexes);
+    if (status) sp_hexes_destroy(&hexes);
+    SP_TRY(status);
   } else {
     sp_box box = sp_case_box(config);
     SP_TRY(check_size(comm, config, (double)box.elements[0] * box.elements[1] * box.elements[2]));

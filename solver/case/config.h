@@ -41,7 +41,8 @@ typedef enum sp_condition {
   SP_NEUMANN,
   SP_ROBIN,
   SP_PERIODIC,
-  SP_SOURCE
+  SP_SOURCE,
+  SP_CONTACT
 } sp_condition;
 
 /* A list of integers of any length up to SP_LIST_MOST. */
@@ -64,8 +65,8 @@ typedef struct sp_constant_entry {
 } sp_constant_entry;
 
 /* One line of [boundary]: group = condition [formula], group = robin alpha[, formula], group =
- * periodic partner, or group = source total. Lines keep the order of the file: where two Dirichlet
- * groups meet, the first one listed gives the value.
+ * periodic partner, group = source total, or group = contact resistance. Lines keep the order of
+ * the file: where two Dirichlet groups meet, the first one listed gives the value.
  */
 typedef struct sp_boundary_entry {
   char *group;

@@ -235,6 +235,9 @@ static sp_status set_condition(sp_condition condition, const char *text, const c
                    "%s: expected source Q, the heat that enters there in all, found "
                    "nothing",
                    where);
+  if (condition == SP_CONTACT && *text == '\0')
+    return sp_fail(SP_ERR_INPUT, "%s: expected contact R, a resistance times area, found nothing",
+                   where);
   if (condition != SP_PERIODIC) return set_formula(text, strlen(text), &entry->formula, where);
   if (*text == '\0')
     return sp_fail(SP_ERR_INPUT, "%s: expected periodic GROUP, found no group", where);

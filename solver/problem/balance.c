@@ -409,7 +409,8 @@ sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, con
 }
 
 bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part) {
-  if (problem->parts[part].condition == SP_PERIODIC) return false;
+  const sp_condition condition = problem->parts[part].condition;
+  if (condition == SP_PERIODIC || condition == SP_CONTACT) return false;
   return part < problem->part_count - 1 || balance->has_default;
 }
 

@@ -64,7 +64,8 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
     for (int s = 0; s < hexes->surface_count; s++)
       if (hexes->groups[g].members[s] && mesh->buried[s])
         return sp_fail(SP_ERR_INPUT,
-                       "%s: group '%s' has faces between elements; expected dirichlet or source "
+                       "%s: group '%s' has faces between elements; expected dirichlet, source or "
+                       "contact "
                        "there, found %s",
                        entry->formula.where, name, sp_condition_name(entry->condition));
   }
@@ -74,7 +75,12 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
 static sp_status check_all_exterior(const sp_config *config, const sp_mesh *mesh) {
   for (int p = 0; p < config->boundary.count; p++) {
     const sp_boundary_entry *entry = &config->boundary.entries[p];
-    if (entry->condition == SP_DIRICHLET || entry->condition == SP_SOURCE) continue;
+    if (entry->condition == SP_CONTACT && mesh->hexes->file.contacts == 0)
+      return sp_fail(SP_ERR_INPUT, "%s: a contact needs a Physical Surface of a mesh file",
+                     entry->formula.where);
+    if (entry->condition == SP_DIRICHLET || entry->condition == SP_SOURCE ||
+        entry->condition == SP_CONTACT)
+      continue;
     SP_TRY(check_exterior(entry, entry->group, mesh));
     if (entry->partner) SP_TRY(check_exterior(entry, entry->partner, mesh));
   }

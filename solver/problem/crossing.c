@@ -77,7 +77,9 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
     count_kinds(mesh->hexes, members, both, counts);
     MPI_Allreduce(MPI_IN_PLACE, counts, KINDS, SP_MPI_GID, MPI_SUM, mesh->comm);
     for (int s = 0; s < mesh->hexes->surface_count; s++)
-      fixed += both[s].low < INT_MAX && problem->part_of_surface[s] < problem->part_count - 1;
+      fixed += both[s].low < INT_MAX &&
+               problem->parts[problem->part_of_surface[s]].condition == SP_DIRICHLET &&
+               problem->part_of_surface[s] < problem->part_count - 1;
   }
   free(both);
   SP_TRY(status);

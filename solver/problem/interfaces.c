@@ -59,9 +59,12 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, wor
                            sp_interface_jumps *jumps) {
   const sp_hexes *hexes = space->mesh->hexes;
   for (sp_lid e = 0; e < hexes->count; e++)
-    for (int f = 0; f < SP_FACES; f++)
-      if (!sp_surface_is_exterior(hexes->surfaces[e][f]))
+    for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(hexes, e); f++) {
+      const int part = sp_problem_face_part(problem, hexes, e, f);
+      const bool jumps_here = part >= 0 && problem->parts[part].condition == SP_CONTACT;
+      if (!sp_surface_is_exterior(hexes->surfaces[e][f]) && !jumps_here)
         SP_TRY(add_face(problem, space, e, f, w, jumps));
+    }
   return SP_OK;
 }
 

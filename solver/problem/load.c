@@ -159,7 +159,8 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
   for (size_t i = 0; i < count; i++) {
     double *own = count == 1 ? w->coordinates : w->own_coordinates;
     SP_TRY(sp_geometry_volume(hexes, (sp_lid)(begin + i), rule, own, &w->wj[i * points]));
-    widen_range(rule, &w->wj[i * points], &w->range);
+    if (!sp_hexes_is_contact(hexes, (sp_lid)(begin + i)))
+      widen_range(rule, &w->wj[i * points], &w->range);
     for (size_t d = 0; d < 3 && count > 1; d++)
       memcpy(&w->coordinates[d * n + i * points], &own[d * points], points * sizeof *own);
   }

@@ -202,10 +202,45 @@ static sp_status claim(const sp_config *config, const sp_material_entry *entry, 
   return SP_OK;
 }
 
+/* kappa = T / R, and no sources. */
+static sp_status parse_contact(const sp_config *config, const sp_boundary_entry *entry,
+                               const sp_hexes *hexes, sp_material *m) {
+  static const double LEAST = 1e-12, MOST = 1e12;
+  const char *where = entry->formula.where;
+  char *text = NULL;
+  double r = LEAST;
+  *m = (sp_material){.name = entry->group, .is_contact = true};
+  SP_TRY(sp_expression_parse("0", where, NULL, &m->forcing));
+  SP_TRY(parse_coefficient(config, &entry->formula, false, &r, &m->kappa_formula));
+  if (!(r >= LEAST && r <= MOST))
+    return sp_fail(SP_ERR_INPUT, "%s: expected a resistance from %g to %g, found %g", where, LEAST,
+                   MOST, r);
+  m->kappa = hexes->file.thickness / r;
+  if (!m->kappa_formula) return SP_OK;
+  sp_expression_destroy(&m->kappa_formula);
+  SP_TRY(sp_format(&text, "%.17g/(%s)", hexes->file.thickness, entry->formula.text));
+  const sp_status status = sp_expression_parse(text, where, config->scope, &m->kappa_formula);
+  free(text);
+  return status;
+}
+
+/* Contacts are the last volumes, in the order of their lines; their materials begin at `m`. */
+static sp_status parse_contacts(const sp_config *config, const sp_hexes *hexes, int m,
+                                sp_materials *out) {
+  int volume = hexes->volume_count - hexes->file.contacts;
+  for (int p = 0; p < config->boundary.count && volume < hexes->volume_count; p++) {
+    const sp_boundary_entry *entry = &config->boundary.entries[p];
+    if (entry->condition != SP_CONTACT) continue;
+    SP_TRY(parse_contact(config, entry, hexes, &out->list[m]));
+    out->of_volume[volume++] = m++;
+  }
+  return SP_OK;
+}
+
 sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp_materials *out) {
   const int entries = config->materials.count, volumes = hexes->volume_count;
   const sp_material_entry *other = find_default(config);
-  const int count = entries + (other ? 0 : 1);
+  const int count = entries + (other ? 0 : 1) + hexes->file.contacts;
   *out = (sp_materials){.count = count};
   SP_TRY(sp_allocate((size_t)count, sizeof *out->list, "materials", &out->list));
   SP_TRY(sp_allocate((size_t)volumes, sizeof *out->of_volume, "materials", &out->of_volume));
@@ -222,6 +257,7 @@ sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp
     if (!is_default(entry)) SP_TRY(claim(config, entry, m++, hexes, out));
   }
   SP_TRY(finish_tensors(config, out));
+  SP_TRY(parse_contacts(config, hexes, count - 1 - hexes->file.contacts, out));
   if (!other) return SP_OK;
   return sp_groups_check_default(other->where, "Physical Volume", hexes->volume_group_count,
                                  hexes->volume_groups, volumes, out->of_volume, count - 1);
@@ -373,7 +409,8 @@ sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh,
   const size_t count = (size_t)materials->count;
   SP_TRY(sp_agree(mesh->comm, sp_allocate(count, sizeof *elements, "materials", &elements)));
   for (sp_lid e = 0; e < mesh->hexes->count; e++)
-    elements[materials->of_volume[mesh->hexes->volumes[e]]]++;
+    if (!sp_hexes_is_contact(mesh->hexes, e))
+      elements[materials->of_volume[mesh->hexes->volumes[e]]]++;
   MPI_Allreduce(MPI_IN_PLACE, elements, materials->count, SP_MPI_GID, MPI_SUM, mesh->comm);
   for (size_t m = 0; m < count; m++) materials->list[m].elements = elements[m];
   free(elements);
@@ -385,7 +422,7 @@ bool sp_materials_have_kappa(const sp_materials *materials) {
   for (int m = 0; m < materials->count; m++) {
     const sp_material *material = &materials->list[m];
     const bool given = material->tensor || material->kappa_formula || material->kappa != 1;
-    if (material->elements > 0 && given) return true;
+    if (material->is_contact || (material->elements > 0 && given)) return true;
   }
   return false;
 }
@@ -416,7 +453,8 @@ bool sp_materials_are_constant(const sp_materials *materials) {
   for (int m = 0; m < materials->count; m++) {
     const sp_material *material = &materials->list[m];
     const bool varies = material->tensor && !material->tensor->is_constant;
-    if (material->elements > 0 && (varies || material->kappa_formula || material->lambda_formula))
+    if (material->is_contact ||
+        (material->elements > 0 && (varies || material->kappa_formula || material->lambda_formula)))
       return false;
   }
   return true;

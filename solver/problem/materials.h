@@ -12,8 +12,9 @@
 
 /* One section [material NAME], completed from [problem]; or [problem] itself. */
 typedef struct sp_material {
-  const char *name;     /* of the section, NULL for [problem]; owned by the configuration */
-  double lambda, kappa; /* values of constant coefficients */
+  const char *name; /* of the section, NULL for [problem]; owned by the configuration */
+  bool is_contact;  /* of a line of [boundary], `name` then; kappa is that of mesh/interlayer.h */
+  double lambda, kappa;                          /* values of constant coefficients */
   sp_expression *lambda_formula, *kappa_formula; /* NULL if constant */
   sp_conductivity *tensor;                       /* in place of kappa; NULL if kappa is a scalar */
   sp_expression *solution, *forcing;             /* NULL if not given */
@@ -22,7 +23,7 @@ typedef struct sp_material {
   sp_expression *curvature;
   const sp_formula *source; /* in place of a forcing; NULL if not given */
   double total;             /* its value, the integral of f over all elements with this source */
-  sp_gid elements;          /* over all ranks */
+  sp_gid elements;          /* over all ranks; 0 for a contact */
 } sp_material;
 
 typedef struct sp_materials {
@@ -63,7 +64,8 @@ bool sp_materials_have_kappa(const sp_materials *materials);
 bool sp_materials_have_tensor(const sp_materials *materials); /* kappa is a tensor somewhere */
 bool sp_materials_have_lambda(const sp_materials *materials);
 
-/* True if kappa and lambda are constant in each material, and so in each element. Local. */
+/* True if kappa and lambda are constant in each material, and so in each element, and no element is
+ * a contact. Local. */
 bool sp_materials_are_constant(const sp_materials *materials);
 
 /* Return the constant lambda of all elements if sp_materials_have_lambda is false. Local. */

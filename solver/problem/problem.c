@@ -20,7 +20,7 @@ static sp_status parse(const sp_config *config, const sp_formula *formula, sp_ex
 static sp_status parse_part(const sp_config *config, const sp_problem *problem,
                             const sp_boundary_entry *entry, sp_boundary_part *part) {
   *part = (sp_boundary_part){.group = entry->group, .condition = entry->condition};
-  if (entry->condition == SP_PERIODIC) return SP_OK;
+  if (entry->condition == SP_PERIODIC || entry->condition == SP_CONTACT) return SP_OK;
   if (entry->condition == SP_SOURCE) return sp_source_parse(config, &entry->formula, &part->total);
   SP_TRY(parse(config, &entry->alpha, &part->alpha));
   SP_TRY(parse(config, &entry->formula, &part->formula));

@@ -18,7 +18,8 @@
 
 /* One line of [boundary], or the default: a condition and its formulas. A periodic line covers both
  * of its groups. A source becomes a flux of one value, its total divided by the area of its faces
- * with the operator's quadrature; a face between elements counts half from each side. */
+ * with the operator's quadrature; a face between elements counts half from each side. The
+ * resistance of a contact is in a material. */
 typedef struct sp_boundary_part {
   const char *group; /* owned by the configuration */
   sp_condition condition;
@@ -52,7 +53,7 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
 void sp_problem_destroy(sp_problem **problem);
 
 /* Return the part, in [0, part_count), that face f of an element belongs to; -1 for a face between
- * elements, unless a line names its surface: that is dirichlet or source then. A periodic face
+ * elements, unless a line names its surface: dirichlet, source or contact. A periodic face
  * belongs to the part of its line. Local. */
 int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
                          int face);

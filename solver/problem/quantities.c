@@ -60,7 +60,7 @@ static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bo
                          bool *members) {
   const int groups = on_surface ? hexes->group_count : hexes->volume_group_count;
   const sp_group *list = on_surface ? hexes->groups : hexes->volume_groups;
-  const int count = on_surface ? hexes->surface_count : hexes->volume_count;
+  const int count = on_surface ? hexes->surface_count : hexes->volume_count - hexes->file.contacts;
   for (int m = 0; m < count; m++) members[m] = entry->over == SP_OVER_DOMAIN;
   for (int g = 0; g < groups && entry->group; g++)
     for (int m = 0; m < count && sp_group_is_called(&list[g], entry->group); m++)
@@ -139,7 +139,7 @@ static sp_status fill_volumes(const sp_hexes *hexes, const sp_problem *problem, 
   const char *name = material < 0 ? "u" : problem->materials.list[material].name;
   *q = (sp_quantity){.name = name ? name : "default", .kind = kind};
   SP_TRY(sp_allocate((size_t)hexes->volume_count, sizeof *q->members, "results", &q->members));
-  for (int v = 0; v < hexes->volume_count; v++)
+  for (int v = 0; v < hexes->volume_count - hexes->file.contacts; v++)
     q->members[v] = material < 0 || problem->materials.of_volume[v] == material;
   return SP_OK;
 }

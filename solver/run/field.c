@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/field_file.h"
 #include "io/threads.h"
@@ -152,12 +153,18 @@ static sp_status clear_first(void *filling_, void *none, size_t begin, size_t en
   return SP_OK;
 }
 
+/* Contacts come last: they have no solution. */
+static sp_lid turn_of(const filling *f, size_t e) {
+  const sp_hexes *hexes = f->space->mesh->hexes;
+  return (sp_lid)e + (sp_hexes_is_contact(hexes, (sp_lid)e) ? hexes->count : 0);
+}
+
 static sp_status find_first(void *filling_, void *none, size_t begin, size_t end) {
   const filling *f = filling_;
   const size_t nodes = sp_element_nodes(f->space->numbering->order);
   (void)none;
   for (size_t n = begin * nodes; n < end * nodes; n++) {
-    const sp_lid e = (sp_lid)(n / nodes);
+    const sp_lid e = turn_of(f, n / nodes);
     sp_lid *first = &f->first[f->nodes[n]], now = __atomic_load_n(first, __ATOMIC_RELAXED);
     while (e < now &&
            !__atomic_compare_exchange_n(first, &now, e, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -187,11 +194,13 @@ static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_
     sp_hexes_coordinates(hexes, (sp_lid)e, nq, f->lattice, w->xyz);
     if (arrays->error) {
       const sp_material *material = sp_materials_of(&f->problem->materials, hexes, (sp_lid)e);
-      SP_TRY(sp_problem_evaluate(material->solution, nodes, xyz, w->exact, NULL, NULL));
+      memcpy(w->exact, w->u, nodes * sizeof *w->exact); /* for a contact */
+      if (material->solution)
+        SP_TRY(sp_problem_evaluate(material->solution, nodes, xyz, w->exact, NULL, NULL));
     }
     for (size_t n = 0; n < nodes; n++) {
       const size_t p = (size_t)place[n];
-      if (f->first[p] != (sp_lid)e) continue;
+      if (f->first[p] != turn_of(f, e)) continue;
       arrays->u[p] = w->u[n];
       for (size_t d = 0; d < 3; d++) arrays->points[3 * p + d] = xyz[d][n];
       if (arrays->error) arrays->error[p] = w->u[n] - w->exact[n];

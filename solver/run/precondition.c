@@ -125,16 +125,18 @@ bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
  * a condition number of 1e8, and 1e2 for sums. */
 static const double SINGLE_ROOM = 1e10;
 
-/* Largest ratio of an entry of alpha or lambda to the smallest of kappa for which cycles in single
- * precision stay definite. 4^3 elements, N = 2: alpha = 1e12, a ratio of 4e10, takes 7 iterations,
- * and 1e13 breaks down. */
+/* Largest ratio of an entry of alpha, lambda or a contact to the smallest of kappa for which cycles
+ * in single precision stay definite. 4^3 elements, N = 2: alpha = 1e12, a ratio of 4e10, takes 7
+ * iterations, and 1e13 breaks down. Elements of length 1/4 to 1, N = 4: a contact of R = 1e-10
+ * takes 6 iterations, as 1e12 does, and 1e-12 takes 25. */
 static const double MOST_STIFF = 1e11;
 
 /* True if the entries of element matrices are far enough from the ends of single precision, and not
  * too different. Lengths alone are sp_multigrid_decide's. */
 static bool fits_single(const sp_magnitudes *m) {
   return fmax(m->largest, m->absorbing) < FLT_MAX / SINGLE_ROOM &&
-         m->smallest > FLT_MIN * SINGLE_ROOM && m->absorbing < MOST_STIFF * m->conducting;
+         m->smallest > FLT_MIN * SINGLE_ROOM &&
+         fmax(m->absorbing, m->joining) < MOST_STIFF * m->conducting;
 }
 
 /* Replace auto in the options; precision becomes single only if nothing needs double. */

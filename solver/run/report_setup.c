@@ -115,7 +115,7 @@ static void note_jumps(sp_terminal *t, const sp_materials *all) {
 static void report_materials(sp_terminal *t, const sp_config *config, const sp_operator_row *row,
                              const sp_materials *materials) {
   if (row->has_stiffness && config->materials.count == 0)
-    print_coefficients(t, materials, &materials->list[0]);
+    print_coefficients(t, materials, &materials->list[materials->count - 1]);
   sp_terminal_print(t, "\n");
   print_materials(t, config, materials, row->has_stiffness);
   if (row->collocated) note_jumps(t, materials);

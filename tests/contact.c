@@ -1,0 +1,184 @@
+/* Contact resistances through the whole program: rates with manufactured solutions on both sides,
+ * iterations that do not depend on R, and a symmetric positive definite operator. */
+#include <float.h>
+#include <stdlib.h>
+
+#include "solver/case/base.h"
+#include "solver/problem/systems.h"
+#include "tests/folders.h"
+#include "tests/rates.h"
+
+static const char *const KINDS[] = {"discretization.operator=bp3.5",
+                                    "discretization.operator=bp3.0"};
+
+enum { LENGTH = 256 };
+
+/* tests/fixtures/sandwich.geo */
+static const char *mesh_file(void) {
+  static char file[LENGTH];
+  snprintf(file, sizeof file, "mesh.file=%s/sandwich.geo", test_fixtures());
+  return file;
+}
+
+/* With g = exp(y / 2) (1 + z / 5), R and kappa = 1 to the left and 2 to the right of x = 1:
+ *     u = sin(x - 1) g,   u = (sin(x - 1) / 2 + R cos(2 (x - 1))) g,
+ * so that kappa du/dx = g and u jumps by R g at x = 1. */
+static void check_smooth(const char *kind, int order, const char *r) {
+  char contact[LENGTH], right[LENGTH];
+  snprintf(contact, sizeof contact, "boundary.near=contact %s", r);
+  snprintf(right, sizeof right, "problem.solution=(sin(x-1)/2+(%s)*cos(2*(x-1)))*exp(y/2)*(1+z/5)",
+           r);
+  const char *const common[] = {kind,
+                                mesh_file(),
+                                right,
+                                "problem.kappa=2",
+                                "material.one.solution=sin(x-1)*exp(y/2)*(1+z/5)",
+                                "material.one.kappa=1",
+                                "solver.tolerance=1e-13",
+                                NULL};
+  const char *const own[] = {contact, "boundary.default=robin 1", "boundary.left=dirichlet", NULL};
+  check_rates(order, order < 3 ? 1 : 0, common, own);
+}
+
+/* ---- The operator ---- */
+
+static double product(sp_system *system, const double *x, const double *y) {
+  const size_t n = (size_t)system->op->dofs;
+  sp_vector on_x, on_y, ax;
+  double sum = NAN;
+  CHECK_OK(sp_vector_create(system->space->platform, SP_DOUBLE, n, &on_x));
+  CHECK_OK(sp_vector_create(system->space->platform, SP_DOUBLE, n, &on_y));
+  CHECK_OK(sp_vector_create(system->space->platform, SP_DOUBLE, n, &ax));
+  CHECK_OK(sp_vector_write(x, &on_x));
+  CHECK_OK(sp_vector_write(y, &on_y));
+  const sp_status status = sp_operator_apply(system->op, false, &on_x, &ax);
+  CHECK_OK(sp_operator_dot(system->op, &on_y, &ax, status, &sum));
+  sp_vector_destroy(&on_x);
+  sp_vector_destroy(&on_y);
+  sp_vector_destroy(&ax);
+  return sum;
+}
+
+/* 1 in the first block and 0 in the others, and linear in the contact. */
+static void fill_step(const sp_space *space, double *x) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  const sp_numbering *numbering = space->numbering;
+  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
+  const size_t face = (size_t)(gll->n * gll->n), nodes = face * (size_t)gll->n;
+  for (sp_lid i = 0; i < numbering->local; i++) x[i] = 2;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (size_t n = 0; n < nodes && !sp_hexes_is_contact(hexes, e); n++)
+      x[numbering->nodes[(size_t)e * nodes + n]] =
+          hexes->volume_groups[0].members[hexes->volumes[e]];
+  sp_exchange_now(space->exchange, SP_MIN, x);
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (size_t n = 0; n < nodes && sp_hexes_is_contact(hexes, e); n++) {
+      const sp_lid *dofs = &numbering->nodes[(size_t)e * nodes];
+      const double low = x[dofs[n % face]], high = x[dofs[nodes - face + n % face]];
+      x[dofs[n]] = low + (high - low) * (1 + gll->nodes[n / face]) / 2;
+    }
+  sp_exchange_now(space->exchange, SP_MIN, x);
+}
+
+/* x.Ay = y.Ax, and the energy of a step across the contact is area / R. */
+static void check_operator(const char *kind, double r) {
+  char contact[LENGTH];
+  snprintf(contact, sizeof contact, "boundary.near=contact %g", r);
+  const char *const overrides[] = {kind,
+                                   mesh_file(),
+                                   contact,
+                                   run_case_device,
+                                   "backend.share=yes",
+                                   "discretization.order=3",
+                                   "problem.forcing=0",
+                                   "boundary.default=neumann 0",
+                                   "boundary.left=dirichlet 0"};
+  sp_config *config;
+  sp_workers workers;
+  sp_case_base base;
+  sp_space *space;
+  sp_problem *problem;
+  sp_problem_facts facts = {0};
+  sp_system *system;
+  sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
+  sp_profile profile = sp_profile_from_now();
+  require(sp_config_read(MPI_COMM_WORLD, NULL, sizeof overrides / sizeof *overrides, overrides,
+                         &config));
+  require(sp_workers_open(MPI_COMM_WORLD, config, &workers));
+  require(sp_case_base_create(&workers, config, &profile, &terminal, &base));
+  require(sp_space_create(base.platform, base.mesh, 3, &space));
+  require(sp_problem_create(config, base.mesh, &problem));
+  require(sp_problem_system(problem, space, SP_GEOMETRY_AUTO, &facts, &system));
+  if (!system->op) require(sp_system_build(system));
+  const sp_numbering *numbering = space->numbering;
+  double *x = calloc((size_t)numbering->local, sizeof *x);
+  double *y = calloc((size_t)numbering->local, sizeof *y);
+  for (sp_lid i = 0; i < numbering->local; i++) {
+    x[i] = sin(1 + 7 * (double)sp_numbering_global(numbering, i));
+    y[i] = cos(2 + 5 * (double)sp_numbering_global(numbering, i));
+  }
+  /* Some 2,000 terms, each a sum of some 50, with errors of either sign. */
+  const double scale = product(system, x, x) + product(system, y, y);
+  const double difference = product(system, x, y) - product(system, y, x);
+  CHECK(scale > 0 && fabs(difference) <= 1000 * DBL_EPSILON * scale,
+        "%s R = %g: x.Ay - y.Ax = %g of %g", kind, r, difference, scale);
+  fill_step(space, x);
+  CHECK_CLOSE(product(system, x, x) * r, 1, 1000 * DBL_EPSILON);
+  free(x);
+  free(y);
+  sp_system_destroy(&system);
+  sp_problem_facts_free(&facts);
+  sp_problem_destroy(&problem);
+  sp_space_destroy(&space);
+  sp_case_base_destroy(&base);
+  sp_workers_close(&workers);
+  sp_config_destroy(&config);
+}
+
+/* ---- Iterations ---- */
+
+static int64_t iterations(const char *const *common, const char *own) {
+  sp_results results;
+  const sp_status status =
+      run_case(MPI_COMM_WORLD, common, (const char *const[]){own, NULL}, &results);
+  CHECK(!status, "%s: %s", own ? own : "", sp_error_message());
+  return results.cg.iterations;
+}
+
+/* Multigrid takes at most two iterations more than without a contact, for any R; also if the
+ * contact ends inside a body. */
+static void check_iterations(const char *kind, const char *order, const char *group) {
+  static const char *const resistances[] = {"1e-12", "1e-3", "1e12"};
+  const char *const common[] = {kind,
+                                mesh_file(),
+                                order,
+                                "mesh.refine=1",
+                                "problem.forcing=1+y",
+                                "boundary.left=dirichlet 0",
+                                "boundary.right=dirichlet 1",
+                                "boundary.default=neumann 0",
+                                "solver.smoother=schwarz",
+                                NULL};
+  const int64_t plain = iterations(common, NULL);
+  for (size_t r = 0; r < sizeof resistances / sizeof *resistances; r++) {
+    char contact[LENGTH];
+    snprintf(contact, sizeof contact, "boundary.%s=contact %s", group, resistances[r]);
+    const int64_t found = iterations(common, contact);
+    CHECK(found <= plain + 2, "%s %s %s: %lld iterations, %lld without", kind, order, contact,
+          (long long)found, (long long)plain);
+  }
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  run_case_begin(argc, argv);
+  const bool all = device_sweeps(argc, argv);
+  for (int k = 0; k < 2; k++) {
+    for (int order = 1; order <= 4; order += all ? 1 : 2)
+      check_smooth(KINDS[k], order, order == 1 ? "0.7" : "1+y*z");
+    for (double r = 1e-12; r < 1e13; r *= 1e6) check_operator(KINDS[k], r);
+    check_iterations(KINDS[k], "discretization.order=3", "near");
+    check_iterations(KINDS[k], "discretization.order=3", "half");
+  }
+  return check_end();
+}
