@@ -21,7 +21,8 @@ PROGRAM, INPUTS = (os.path.abspath(path) for path in sys.argv[1:3])
 # ranks); for solutions in the finite element space, the error that a relative residual of 1e-10 leaves.
 LIMITS = {
     "blocks.ini": 1.1e-7,
-    "chip.ini": None,  # without an exact solution
+    "board.ini": None,  # without an exact solution
+    "chip.ini": None,
     "coefficients.ini": 1.6e-8,
     "cube.ini": 3.1e-10,
     "deformed.ini": 3.6e-9,
@@ -44,6 +45,8 @@ SMALLER = {"kershaw_bps5.ini": ["mesh.elements=6 4 4"]}
 # flux, and all results of the slab are exact up to the solver's tolerance. The others are those of order 6
 # after a refinement, with twice their difference to those of the input.
 RESULTS = {
+    "board.ini": {"hottest": (84.832400, 0.0032), "chip": (84.351127, 0.0033), "board": (75.350130, 7.5e-4),
+                  "into the board": (1.8826252, 7e-6), "to its surface": (4.5751617, 0.0017), "out": (2, 1e-9)},
     "chip.ini": {"hottest": (109.032661, 0.061), "core": (94.345110, 7.1e-4),
                  "rest of the die": (50.029732, 3.7e-4), "glue": (47.804090, 4e-4),
                  "plate": (40 + 30 / (0.4 * 16 * 16), 1e-8), "heat": (30, 1e-9)},
@@ -58,10 +61,11 @@ RESULTS = {
 }
 
 # All heat that the source makes leaves through these groups.
-SOURCES = {"chip.ini": (30, ["heat"]), "heat_sink.ini": (20, ["through fins", "through base"])}
+SOURCES = {"board.ini": (2, ["out"]), "chip.ini": (30, ["heat"]), "heat_sink.ini": (20, ["through fins", "through base"])}
 
 # Keys whose absence must change a result: without it a material conducts 1, or makes no heat.
 MATERIALS = {
+    "board.ini": ["chip.kappa", "chip.source", "copper.kappa", "FR4.kappa", "vias.kappa"],
     "chip.ini": ["core.kappa", "core.forcing", "die.kappa", "glue.kappa", "plate.kappa"],
     "heat_sink.ini": ["sink.kappa", "plate.kappa", "heater.kappa", "heater.forcing"],
 }
@@ -84,8 +88,8 @@ def run(name, ranks, *arguments):
 def results_of(output):
     """The values of the table of results by name."""
     table = output.partition("\n  result  ")[2]
-    lines = re.findall(r"^  (\S.*?) +(?:integral|average|norm|minimum|maximum|flux) .*? (\S+)  "
-                       r"(?:area|volume|at) ", table, re.MULTILINE)
+    lines = re.findall(r"^  (\S.*?) +(?:integral|average|norm|minimum|maximum|flux|resistance) .*? (\S+)  "
+                       r"(?:area|volume|at|heat) ", table, re.MULTILINE)
     return {name: float(value) for name, value in lines}
 
 
@@ -117,7 +121,7 @@ def check_input(name):
         check(not done.err and bool(found) == (limit is not None), f"{label}: {done.err}{done.out}")
         check(not found or float(found.group(1)) <= limit, f"{label}: L2 error {found and found.group(1)}")
         check_results(name, label, done.out)
-        if name in ("chip.ini", "heat_sink.ini", "slab_jump.ini"):
+        if name in ("board.ini", "chip.ini", "heat_sink.ini", "slab_jump.ini"):
             check_balance(name, label, done.out)
         check(sorted(os.listdir()) == ["run.h5", "run.hdf"], f"{label}: files {os.listdir()}")
 
