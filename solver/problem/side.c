@@ -103,13 +103,16 @@ static sp_status mark_shared(sp_side *s) {
   sp_status status = sp_allocate(count, sizeof *carrier.surfaces, "fluxes", &carrier.surfaces);
   status = sp_agree(mesh->comm, status);
   for (int higher = 0; higher < 2 && !status; higher++) {
-    int *keys = carrier.surfaces[0];
     for (size_t i = 0; i < SP_FACES * count; i++)
-      keys[i] = tells(mesh->topology, rank, higher, i) ? key_of(s, (sp_lid)(i / SP_FACES))
-                                                       : SP_SURFACE_INTERIOR;
+      carrier.surfaces[i / SP_FACES][i % SP_FACES] = tells(mesh->topology, rank, higher, i)
+                                                         ? key_of(s, (sp_lid)(i / SP_FACES))
+                                                         : SP_SURFACE_INTERIOR;
     status = sp_surfaces_share(mesh->comm, mesh->topology, &carrier);
-    for (size_t i = 0; i < SP_FACES * count && !status; i++)
-      if (keys[i] >= 0 && keys[i] != key_of(s, (sp_lid)(i / SP_FACES))) s->marked[0][i] = true;
+    for (size_t i = 0; i < SP_FACES * count && !status; i++) {
+      const int key = carrier.surfaces[i / SP_FACES][i % SP_FACES];
+      if (key >= 0 && key != key_of(s, (sp_lid)(i / SP_FACES)))
+        s->marked[i / SP_FACES][i % SP_FACES] = true;
+    }
   }
   free(carrier.surfaces);
   return status;
