@@ -1,9 +1,25 @@
 #include "mesh/parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#include "mesh/box_parts.h"
 #include "mesh/coarsen.h"
+#include "mesh/geometry.h"
+
+enum { SAMPLE = 24 }; /* elements per direction, those at both ends included */
+
+/* The bricks of a box. */
+typedef struct sp_boxes {
+  sp_box box;
+  double width; /* of an element after all refinements, in those of the box */
+  bool periodic[3];
+  int levels; /* coarser meshes that are left */
+  int elements[3];
+  int *planes[3]; /* [elements[d] + 1], index of each plane in the refined box */
+  int count;
+  sp_brick *bricks;        /* [count] */
+  int *start, *neighbours; /* of part p: neighbours[start[p]] to neighbours[start[p + 1] - 1] */
+} boxes;
 
 static sp_status allocate(int count, int refinements, sp_parts **out) {
   *out = NULL;
@@ -14,190 +30,274 @@ static sp_status allocate(int count, int refinements, sp_parts **out) {
 
 void sp_parts_destroy(sp_parts **parts) {
   if (!*parts) return;
-  sp_box_parts_destroy(&(*parts)->box);
+  boxes *p = (*parts)->boxes;
+  for (int d = 0; d < 3 && p; d++) free(p->planes[d]);
+  if (p) {
+    free(p->bricks);
+    free(p->start);
+    free(p->neighbours);
+  }
+  free(p);
   free((*parts)->of);
   free(*parts);
   *parts = NULL;
 }
 
-/* ---- Boxes ---- */
+/* ---- What bricks share ---- */
 
-static void count_box(sp_parts *parts) {
-  sp_box_parts_count(parts->box, -1, &parts->all);
-  for (int r = 0; r < parts->count; r++) sp_box_parts_count(parts->box, r, &parts->of[r]);
+static int larger(int a, int b) {
+  return a > b ? a : b;
 }
 
-sp_status sp_parts_of_box(const sp_box *box, const bool periodic[3], int refinements, int count,
-                          sp_parts **out) {
+static int smaller(int a, int b) {
+  return a < b ? a : b;
+}
+
+/* ---- What bricks share ---- */
+
+/* The last vertex of a range; both ends of a period are one vertex. */
+static int end_of(const boxes *p, int d, const sp_brick *brick) {
+  return brick->last[d] - (p->periodic[d] && brick->last[d] - brick->first[d] == p->elements[d]);
+}
+
+/* Common vertices in direction d. */
+static int common_vertices(const boxes *p, int d, const sp_brick *a, const sp_brick *b) {
+  const int period = p->elements[d], most = p->periodic[d] ? period : 0;
+  int sum = 0;
+  for (int shift = -most; shift <= most; shift += period)
+    sum += larger(0, smaller(end_of(p, d, a), end_of(p, d, b) + shift) -
+                         larger(a->first[d], b->first[d] + shift) + 1);
+  return sum;
+}
+
+/* Common vertices, edges, faces and elements. */
+static void count_common(const boxes *p, const sp_brick *a, const sp_brick *b, double common[4]) {
+  double v[3], e[3];
+  for (int d = 0; d < 3; d++) {
+    v[d] = common_vertices(p, d, a, b);
+    e[d] = larger(0, smaller(a->last[d], b->last[d]) - larger(a->first[d], b->first[d]));
+  }
+  common[0] = v[0] * v[1] * v[2];
+  common[1] = e[0] * v[1] * v[2] + v[0] * e[1] * v[2] + v[0] * v[1] * e[2];
+  common[2] = v[0] * e[1] * e[2] + e[0] * v[1] * e[2] + e[0] * e[1] * v[2];
+  common[3] = e[0] * e[1] * e[2];
+}
+
+/* Count a brick and what it shares with `neighbours`. */
+static void count_brick(const boxes *p, const sp_brick *own, int count, const int *neighbours,
+                        sp_census *out) {
+  double common[4];
+  count_common(p, own, own, common);
+  *out = (sp_census){
+      .elements = common[3], .local = {common[0], common[1], common[2]}, .neighbours = count};
+  for (int n = 0; n < count; n++) {
+    count_common(p, own, &p->bricks[neighbours[n]], common);
+    for (int kind = 0; kind < 3; kind++) out->shared[kind] += common[kind];
+  }
+}
+
+static void count_boxes(sp_parts *parts) {
+  const boxes *p = parts->boxes;
+  const sp_brick all = {{0, 0, 0}, {p->elements[0], p->elements[1], p->elements[2]}};
+  count_brick(p, &all, 0, NULL, &parts->all);
+  for (int r = 0; r < p->count; r++)
+    count_brick(p, &p->bricks[r], p->start[r + 1] - p->start[r], &p->neighbours[p->start[r]],
+                &parts->of[r]);
+}
+
+/* ---- Bricks ---- */
+
+static bool touch(const boxes *p, int a, int b) {
+  for (int d = 0; d < 3; d++)
+    if (common_vertices(p, d, &p->bricks[a], &p->bricks[b]) == 0) return false;
+  return a != b;
+}
+
+/* Bricks that touch still do so on coarser meshes, and no others. */
+static sp_status find_neighbours(boxes *p) {
+  SP_TRY(sp_allocate((size_t)p->count + 1, sizeof *p->start, "parts", &p->start));
+  for (int a = 0; a < p->count; a++) {
+    p->start[a + 1] = p->start[a];
+    for (int b = 0; b < p->count; b++) p->start[a + 1] += touch(p, a, b);
+  }
+  SP_TRY(sp_allocate((size_t)p->start[p->count], sizeof(int), "parts", &p->neighbours));
+  for (int a = 0, n = 0; a < p->count; a++)
+    for (int b = 0; b < p->count; b++)
+      if (touch(p, a, b)) p->neighbours[n++] = b;
+  return SP_OK;
+}
+
+static sp_status make_bricks(int refinements, boxes *p) {
+  for (int d = 0; d < 3; d++) {
+    p->elements[d] = p->box.elements[d] << refinements;
+    SP_TRY(sp_allocate((size_t)p->elements[d] + 1, sizeof(int), "parts", &p->planes[d]));
+    for (int i = 0; i <= p->elements[d]; i++) p->planes[d][i] = i;
+  }
+  SP_TRY(sp_allocate((size_t)p->count, sizeof *p->bricks, "parts", &p->bricks));
+  for (int r = 0; r < p->count; r++) {
+    sp_brick *brick = &p->bricks[r];
+    SP_TRY(sp_box_brick(&p->box, p->count, r, brick));
+    for (int d = 0; d < 3; d++) {
+      brick->first[d] <<= refinements;
+      brick->last[d] <<= refinements;
+    }
+  }
+  return find_neighbours(p);
+}
+
+sp_status sp_parts_of_box(const sp_box *box, const bool periodic[3], int refinements, int levels,
+                          int count, sp_parts **out) {
+  boxes *p = NULL;
   sp_status status = allocate(count, 0, out);
-  if (!status) status = sp_box_parts_create(box, periodic, refinements, count, &(*out)->box);
+  if (!status) status = sp_allocate(1, sizeof *p, "parts", &p);
+  if (!status) {
+    *p = (boxes){.box = *box,
+                 .width = ldexp(1, -refinements),
+                 .periodic = {periodic[0], periodic[1], periodic[2]},
+                 .levels = levels,
+                 .count = count};
+    (*out)->boxes = p;
+    status = make_bricks(refinements, p);
+  }
   if (!status)
-    count_box(*out);
+    count_boxes(*out);
   else
     sp_parts_destroy(out);
   return status;
 }
 
-/* ---- Files ---- */
+/* ---- Coarser boxes ---- */
 
-/* A part, and another one that shares a vertex with it. */
-typedef struct pair {
-  int part, other;
-} pair;
-
-static int compare_pairs(const void *left, const void *right) {
-  const pair *a = left, *b = right;
-  if (a->part != b->part) return a->part < b->part ? -1 : 1;
-  return (a->other > b->other) - (a->other < b->other);
+/* Sample i of a direction: the index of an element. */
+static int sampled(const boxes *p, int d, int i) {
+  const int n = p->elements[d], most = smaller(n, SAMPLE);
+  return most == 1 ? 0 : (int)((sp_gid)i * (n - 1) / (most - 1));
 }
 
-/* Entity i of a topology is in parts[start[i]] to parts[start[i + 1] - 1], which differ. */
-typedef struct holders {
-  sp_lid *start; /* [entities + 1] */
-  int *parts;
-} holders;
+static void fill_corners(const boxes *p, const int element[3], double *point) {
+  for (int c = 0; c < SP_CORNERS; c++, point += 3) {
+    double at[3];
+    for (int d = 0; d < 3; d++) at[d] = p->width * p->planes[d][element[d] + (c >> d & 1)];
+    sp_box_point(&p->box, at, point);
+  }
+}
 
-/* Find the holders on the ranks of the mesh. */
-static sp_status find_ranks(const sp_mesh *mesh, holders *h) {
-  const sp_topology *t = mesh->topology;
-  const size_t entities = (size_t)t->entities;
-  int rank;
-  MPI_Comm_rank(mesh->comm, &rank);
-  SP_TRY(sp_allocate(entities + 1, sizeof *h->start, "parts", &h->start));
-  SP_TRY(sp_allocate(entities + (size_t)t->sharer_start[entities], sizeof *h->parts, "parts",
-                     &h->parts));
-  for (size_t i = 0, n = 0; i < entities; i++) {
-    h->parts[n++] = rank;
-    for (sp_lid s = t->sharer_start[i]; s < t->sharer_start[i + 1]; s++)
-      h->parts[n++] = t->sharers[s];
-    h->start[i + 1] = (sp_lid)n;
+static sp_status make_sample(const boxes *p, sp_hexes **out) {
+  int n[3];
+  for (int d = 0; d < 3; d++) n[d] = smaller(p->elements[d], SAMPLE);
+  SP_TRY(sp_hexes_create((sp_gid)n[0] * n[1] * n[2], 1, 0, 0, out));
+  for (int e = 0; e < (*out)->count; e++) {
+    const int element[3] = {sampled(p, 0, e % n[0]), sampled(p, 1, e / n[0] % n[1]),
+                            sampled(p, 2, e / n[0] / n[1])};
+    fill_corners(p, element, &(*out)->lattice[(size_t)e * SP_CORNERS * 3]);
   }
   return SP_OK;
 }
 
-static int part_of(const sp_mesh *mesh, int count, sp_lid element) {
-  return (int)((sp_gid)element * count / mesh->hexes->count);
-}
-
-/* Find the holders among `count` parts. Elements come part by part, so an entity that has a part
- * already has it last. */
-static sp_status find_pieces(const sp_mesh *mesh, int count, holders *h) {
-  const sp_topology *t = mesh->topology;
-  const size_t entities = (size_t)t->entities, slots = (size_t)t->elements * SP_SLOTS;
-  sp_lid *end;
-  SP_TRY(sp_allocate(entities + 1, sizeof *h->start, "parts", &h->start));
-  SP_TRY(sp_allocate(slots, sizeof *h->parts, "parts", &h->parts));
-  SP_TRY(sp_allocate(entities, sizeof *end, "parts", &end));
-  for (size_t s = 0; s < slots; s++) h->start[t->slots[s / SP_SLOTS][s % SP_SLOTS] + 1]++;
-  for (size_t i = 0; i < entities; i++) {
-    end[i] = h->start[i];
-    h->start[i + 1] += h->start[i];
-  }
-  for (size_t s = 0; s < slots; s++) {
-    const sp_lid i = t->slots[s / SP_SLOTS][s % SP_SLOTS];
-    const int part = part_of(mesh, count, (sp_lid)(s / SP_SLOTS));
-    if (end[i] == h->start[i] || h->parts[end[i] - 1] != part) h->parts[end[i]++] = part;
-  }
-  sp_lid n = 0;
-  for (size_t i = 0; i < entities; i++) {
-    const sp_lid first = h->start[i];
-    h->start[i] = n;
-    for (sp_lid s = first; s < end[i]; s++) h->parts[n++] = h->parts[s];
-  }
-  h->start[entities] = n;
-  free(end);
-  return SP_OK;
-}
-
-/* Count what part `mine` has, or all parts if it is -1. */
-static void count_entities(const sp_mesh *mesh, const holders *h, int mine, sp_parts *parts) {
-  const sp_topology *t = mesh->topology;
-  for (int kind = 0; kind < 3; kind++)
-    for (sp_lid i = t->start[kind]; i < t->start[kind + 1]; i++)
-      for (sp_lid n = h->start[i]; n < h->start[i + 1]; n++) {
-        const sp_lid count = h->start[i + 1] - h->start[i];
-        sp_census *of = &parts->of[h->parts[n]];
-        if (mine >= 0 && h->parts[n] != mine) continue;
-        of->local[kind] += 1;
-        of->shared[kind] += count - 1;
-        parts->all.local[kind] += 1.0 / count;
-      }
-}
-
-/* Count the neighbours of all parts; those of a part share vertices with it. */
-static sp_status count_neighbours(const sp_mesh *mesh, const holders *h, sp_parts *parts) {
-  const sp_lid vertices = mesh->topology->start[1];
-  size_t count = 0;
-  pair *pairs;
-  for (sp_lid i = 0; i < vertices; i++) {
-    const size_t own = (size_t)(h->start[i + 1] - h->start[i]);
-    count += own * (own - 1);
-  }
-  SP_TRY(sp_allocate(count, sizeof *pairs, "parts", &pairs));
-  count = 0;
-  for (sp_lid i = 0; i < vertices; i++)
-    for (sp_lid a = h->start[i]; a < h->start[i + 1]; a++)
-      for (sp_lid b = h->start[i]; b < h->start[i + 1]; b++)
-        if (a != b) pairs[count++] = (pair){h->parts[a], h->parts[b]};
-  if (count > 0) qsort(pairs, count, sizeof *pairs, compare_pairs);
-  for (size_t n = 0; n < count; n++)
-    if (n == 0 || compare_pairs(&pairs[n - 1], &pairs[n]) != 0)
-      parts->of[pairs[n].part].neighbours += 1;
-  free(pairs);
-  return SP_OK;
-}
-
-/* `mine`: as above. */
-static sp_status count_mesh(const sp_mesh *mesh, int mine, sp_parts *parts) {
-  holders h = {0};
-  sp_status status = mine >= 0 ? find_ranks(mesh, &h) : find_pieces(mesh, parts->count, &h);
-  if (!status) {
-    count_entities(mesh, &h, mine, parts);
-    status = count_neighbours(mesh, &h, parts);
-  }
-  for (sp_lid e = 0; e < mesh->hexes->count; e++)
-    parts->of[mine >= 0 ? mine : part_of(mesh, parts->count, e)].elements += 1;
-  parts->all.elements = mesh->hexes->count;
-  free(h.start);
-  free(h.parts);
+/* Find the directions in which elements are strongly coupled, and if all elements are proper. */
+static sp_status judge(const boxes *p, bool strong[3], bool *proper) {
+  sp_mesh sample = {.comm = MPI_COMM_SELF};
+  SP_TRY(make_sample(p, &sample.hexes));
+  const sp_status status = sp_mesh_strong_directions(&sample, strong);
+  *proper = true;
+  for (sp_lid e = 0; e < sample.hexes->count; e++)
+    *proper = *proper && sp_geometry_is_surely_proper(sample.hexes, e);
+  sp_hexes_destroy(&sample.hexes);
   return status;
 }
 
-/* Each rank has counted its own part. */
-static void gather(const sp_mesh *mesh, sp_parts *parts) {
-  enum { DOUBLES = sizeof(sp_census) / sizeof(double) };
-  MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, parts->of, DOUBLES, MPI_DOUBLE, mesh->comm);
-  MPI_Allreduce(MPI_IN_PLACE, &parts->all, DOUBLES, MPI_DOUBLE, MPI_SUM, mesh->comm);
+/* True if a brick begins at an index with this parity. */
+static bool is_cut(const boxes *p, int d, int parity) {
+  for (int r = 0; r < p->count; r++)
+    if (p->bricks[r].first[d] > 0 && (p->bricks[r].first[d] & 1) == parity) return true;
+  return false;
 }
 
-sp_status sp_parts_of_mesh(const sp_mesh *mesh, int refinements, int count, sp_parts **out) {
+/* Join pairs of elements along direction d; the first pair begins at -shift. */
+static void halve(boxes *p, int d, int shift) {
+  const int n = (p->elements[d] - 1 + shift) / 2 + 1;
+  int *planes = p->planes[d];
+  for (int i = 1; i < n; i++) planes[i] = planes[2 * i - shift];
+  planes[n] = planes[p->elements[d]];
+  p->elements[d] = n;
+  for (int r = 0; r < p->count; r++) {
+    sp_brick *brick = &p->bricks[r];
+    brick->first[d] = (brick->first[d] + shift) / 2;
+    brick->last[d] = (brick->last[d] - 1 + shift) / 2 + 1;
+  }
+}
+
+static sp_status coarsen_boxes(boxes *p, bool *found) {
+  bool strong[3], proper;
+  if (p->levels-- == 0) return SP_OK;
+  SP_TRY(judge(p, strong, &proper));
+  for (int d = 0; d < 3; d++) {
+    const int shift = is_cut(p, d, 1);
+    if (!strong[d] || (shift && is_cut(p, d, 0)) || p->elements[d] <= 1 + shift) continue;
+    halve(p, d, shift);
+    *found = true;
+  }
+  if (*found) SP_TRY(judge(p, strong, &proper));
+  *found = *found && proper;
+  return SP_OK;
+}
+
+/* ---- The ranks of a mesh ---- */
+
+static int compare_ranks(const void *left, const void *right) {
+  const int a = *(const int *)left, b = *(const int *)right;
+  return (a > b) - (a < b);
+}
+
+/* Count this rank's part; its neighbours are those that share vertices with it. */
+static sp_status count_own(const sp_mesh *mesh, sp_census *own, sp_census *all) {
+  const sp_topology *t = mesh->topology;
+  const size_t count = (size_t)t->sharer_start[t->start[1]];
+  int *ranks;
+  own->elements = all->elements = t->elements;
+  for (int kind = 0; kind < 3; kind++)
+    for (sp_lid i = t->start[kind]; i < t->start[kind + 1]; i++) {
+      const double sharers = t->sharer_start[i + 1] - t->sharer_start[i];
+      own->local[kind] += 1;
+      own->shared[kind] += sharers;
+      all->local[kind] += 1 / (1 + sharers);
+    }
+  SP_TRY(sp_allocate(count, sizeof *ranks, "parts", &ranks));
+  for (size_t n = 0; n < count; n++) ranks[n] = t->sharers[n];
+  if (count > 0) qsort(ranks, count, sizeof *ranks, compare_ranks);
+  for (size_t n = 0; n < count; n++) own->neighbours += n == 0 || ranks[n] != ranks[n - 1];
+  free(ranks);
+  return SP_OK;
+}
+
+sp_status sp_parts_of_mesh(const sp_mesh *mesh, int refinements, sp_parts **out) {
+  enum { DOUBLES = sizeof(sp_census) / sizeof(double) };
   int rank, ranks;
   MPI_Comm_rank(mesh->comm, &rank);
   MPI_Comm_size(mesh->comm, &ranks);
-  const bool real = count == ranks;
-  sp_status status = allocate(count, refinements, out);
-  if (!status && mesh->global_elements < count)
-    status = sp_fail(SP_ERR_INPUT,
-                     "%d ranks for a mesh of %lld elements: use at most one rank per element",
-                     count, (long long)mesh->global_elements);
-  if (!status) status = count_mesh(mesh, real ? rank : -1, *out);
+  sp_status status = allocate(ranks, refinements, out);
+  if (!status) status = count_own(mesh, &(*out)->of[rank], &(*out)->all);
   status = sp_agree(mesh->comm, status);
-  if (!status && real) gather(mesh, *out);
-  if (!status) (*out)->mesh = mesh;
-  if (status) sp_parts_destroy(out);
-  return status;
+  if (status) {
+    sp_parts_destroy(out);
+    return status;
+  }
+  (*out)->mesh = mesh;
+  MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, (*out)->of, DOUBLES, MPI_DOUBLE, mesh->comm);
+  MPI_Allreduce(MPI_IN_PLACE, &(*out)->all, DOUBLES, MPI_DOUBLE, MPI_SUM, mesh->comm);
+  return SP_OK;
 }
 
-/* ---- Coarser meshes ---- */
+/* ---- Either ---- */
 
 sp_status sp_parts_coarsen(sp_parts *parts, bool *found) {
   bool strong[3];
-  if (parts->box) {
-    SP_TRY(sp_box_parts_coarsen(parts->box, found));
-    if (*found) count_box(parts);
+  *found = false;
+  if (parts->boxes) {
+    SP_TRY(coarsen_boxes(parts->boxes, found));
+    if (*found) count_boxes(parts);
     return SP_OK;
   }
-  *found = false;
   if (parts->refinements == 0) return SP_OK;
   SP_TRY(sp_mesh_strong_directions(parts->mesh, strong)); /* refinement hardly changes them */
   *found = strong[0] && strong[1] && strong[2];

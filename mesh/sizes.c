@@ -31,7 +31,8 @@ void sp_sizes_of(const sp_census *c, int refinements, int order, sp_sizes *sizes
                       .entities = parts_of(c->local, m) + c->elements * inside,
                       .dofs = nodes_on(c->local, degree) + c->elements * pow(degree - 1, 3),
                       .shared = nodes_on(c->shared, degree),
-                      .sharers = parts_of(c->shared, m)};
+                      .sharers = parts_of(c->shared, m),
+                      .neighbours = c->neighbours};
 }
 
 void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes) {

@@ -17,15 +17,16 @@ typedef struct sp_census {
   double elements;
   double local[3];   /* vertices, edges and faces */
   double shared[3];  /* the same, once per other part that has them */
-  double neighbours; /* other parts that have some of them; only in sp_parts (mesh/parts.h) */
+  double neighbours; /* other parts that have some of them; of sp_parts only (mesh/parts.h) */
 } sp_census;
 
 typedef struct sp_sizes {
   double elements;
-  double entities; /* vertices, edges and faces */
-  double dofs;     /* length of the L-vector */
-  double shared;   /* shared DOFs, counted once per other rank that has them */
-  double sharers;  /* shared vertices, edges and faces, counted likewise */
+  double entities;   /* vertices, edges and faces */
+  double dofs;       /* length of the L-vector */
+  double shared;     /* shared DOFs, counted once per other rank that has them */
+  double sharers;    /* shared vertices, edges and faces, counted likewise */
+  double neighbours; /* those of the census */
 } sp_sizes;
 
 /* The sizes after `refinements` refinements of a part, at degree `order`. Local. */

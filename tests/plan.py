@@ -33,7 +33,7 @@ PLANS = (
 
 def plan(ranks, number):
     """Degrees of freedom, messages and bytes per level as a run counts them, by a dry run of as many ranks
-    and by a plan of one. A plan divides a file's elements otherwise."""
+    and by a plan of one. A plan divides a file otherwise."""
     # Without Dirichlet all DOFs are rows, on whose number it depends who solves the last level.
     case = ["problem.forcing=exp(x+y)", "boundary.default=neumann 0", "problem.lambda=1", "output.field=",
             *PLANS[number]]

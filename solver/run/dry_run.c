@@ -1,5 +1,6 @@
 #include "solver/run/dry_run.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h> /* defines __GLIBC__ */
@@ -10,6 +11,7 @@
 #endif
 
 #include "io/team.h"
+#include "mesh/coarsen.h"
 #include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
@@ -56,15 +58,29 @@ static bool is_box(const sp_config *config) {
   return config->mesh.shape != SP_SHAPE_FILE;
 }
 
-/* Divide the refined mesh among `ranks` ranks. */
-static sp_status divide(const sp_config *config, const sp_mesh *mesh, int ranks, sp_parts **out) {
+/* Divide the refined mesh among its ranks or, if `planned` is not 0, among so many. METIS would
+ * divide the elements of a file, which needs the ranks: a box of about as many stands for them. */
+static sp_status divide(const sp_config *config, const sp_mesh *mesh, int planned, sp_parts **out) {
   const sp_periodic_pair *pairs;
-  const int count = sp_periodic_pairs(mesh->periodic, &pairs);
-  bool periodic[3] = {false};
-  if (!is_box(config)) return sp_parts_of_mesh(mesh, config->mesh.refine, ranks, out);
-  for (int p = 0; p < count; p++) periodic[pairs[p].groups[0] / 2] = true;
-  const sp_box box = sp_case_box(config);
-  return sp_parts_of_box(&box, periodic, config->mesh.refine, ranks, out);
+  const int count = sp_periodic_pairs(mesh->periodic, &pairs), refine = config->mesh.refine;
+  bool periodic[3] = {false}, strong[3];
+  int ranks;
+  MPI_Comm_size(mesh->comm, &ranks);
+  sp_box box = sp_case_box(config);
+  if (is_box(config)) {
+    for (int p = 0; p < count; p++) periodic[pairs[p].groups[0] / 2] = true;
+    return sp_parts_of_box(&box, periodic, refine, INT_MAX, planned > 0 ? planned : ranks, out);
+  }
+  if (planned == 0) return sp_parts_of_mesh(mesh, refine, out);
+  const double elements = (double)mesh->global_elements;
+  box = (sp_box){.upper = {1, 1, 1}};
+  box.elements[0] = (int)round(cbrt(elements));
+  box.elements[1] = (int)round(sqrt(elements / box.elements[0]));
+  box.elements[2] = (int)ceil(elements / box.elements[0] / box.elements[1]);
+  SP_TRY(sp_mesh_strong_directions(mesh, strong));
+  const int levels = strong[0] && strong[1] && strong[2] ? refine : 0;
+  for (int d = 0; d < 3; d++) box.upper[d] = box.elements[d]; /* cubes */
+  return sp_parts_of_box(&box, periodic, refine, levels, planned, out);
 }
 
 /* Describe the operator and the preconditioner of a case with so many elements. */
@@ -108,7 +124,7 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
 /* Check the counts of the first level against their types. */
 static sp_status check_sizes(const sp_config *config, const sp_plan *plan) {
   for (int r = 0; r < plan->ranks; r++) {
-    const sp_sizes *s = &plan->parts[0][r].sizes;
+    const sp_sizes *s = &plan->parts[0][r];
     SP_TRY(sp_sizes_check(s, config->mesh.where));
     if (plan->memory.backend != &sp_backend_host)
       SP_TRY(sp_operator_device_numbers(config->discretization.order, s->elements, s->dofs));
@@ -117,10 +133,10 @@ static sp_status check_sizes(const sp_config *config, const sp_plan *plan) {
 }
 
 static sp_status describe(const sp_config *config, const sp_case_base *base,
-                          const sp_problem *problem, int ranks, sp_plan *plan) {
+                          const sp_problem *problem, int planned, sp_plan *plan) {
   sp_precondition_facts facts;
   sp_parts *parts;
-  SP_TRY(divide(config, base->mesh, ranks, &parts));
+  SP_TRY(divide(config, base->mesh, planned, &parts));
   const double elements = ldexp(parts->all.elements, 3 * parts->refinements);
   sp_status status = describe_operator(config, base, problem, elements, &facts, &plan->memory);
   if (!status) status = sp_plan_levels(config, &facts, base->mesh, parts, plan);
@@ -129,8 +145,8 @@ static sp_status describe(const sp_config *config, const sp_case_base *base,
   return status;
 }
 
-/* Check the part of a case that needs no refined mesh, and plan it for `ranks` ranks. */
-static sp_status check_case(const sp_config *config, const sp_case_base *base, int ranks,
+/* Check the part of a case that needs no refined mesh, and plan it. */
+static sp_status check_case(const sp_config *config, const sp_case_base *base, int planned,
                             sp_plan *plan) {
   sp_problem *problem = NULL;
   sp_probes *probes = NULL;
@@ -138,7 +154,7 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base, i
   sp_status status = sp_problem_create(config, base->mesh, &problem);
   if (!status) status = sp_probes_create(config, base->mesh, &probes);
   if (!status) status = sp_quantities_create(config, base->mesh, problem, &quantities);
-  if (!status) status = sp_agree(base->comm, describe(config, base, problem, ranks, plan));
+  if (!status) status = sp_agree(base->comm, describe(config, base, problem, planned, plan));
   sp_quantities_destroy(&quantities);
   sp_probes_destroy(&probes);
   sp_problem_destroy(&problem);
@@ -231,10 +247,9 @@ static void fill_row(sp_plan *plan, int rank, double row[COLUMNS]) {
 static sp_status predict(const sp_config *config, const sp_case_base *base, int planned,
                          double at_start, sp_plan *plan, double (*rows)[COLUMNS]) {
   sp_sizes now;
-  int rank, ranks;
+  int rank;
   MPI_Comm_rank(base->comm, &rank);
-  MPI_Comm_size(base->comm, &ranks);
-  SP_TRY(check_case(config, base, planned > 0 ? planned : ranks, plan));
+  SP_TRY(check_case(config, base, planned, plan));
   sp_memory_case *c = &plan->memory;
   c->at_start = at_start + libraries(config);
   for (int r = 0; r < planned; r++) fill_row(plan, r, rows[r]);
@@ -293,7 +308,7 @@ static sp_status check_and_predict(const sp_workers *workers, const sp_config *c
   if (planned > 0)
     sp_terminal_print(terminal, "  %-16s %d ranks like this one, %s\n", "plan", planned,
                       is_box(config) ? "a brick for each"
-                                     : "with pieces of a curve, not METIS' parts");
+                                     : "estimated for a box of as many elements");
   return SP_OK;
 }
 

@@ -18,14 +18,10 @@ typedef struct outline {
 
 /* Count level `index`, of order `order`. */
 static sp_status count_level(const sp_parts *parts, int index, int order, sp_plan *plan) {
-  sp_plan_part *of;
   sp_sizes_of(&parts->all, parts->refinements, order, &plan->all[index]);
-  SP_TRY(sp_allocate((size_t)parts->count, sizeof *of, "a plan", &plan->parts[index]));
-  of = plan->parts[index];
-  for (int r = 0; r < parts->count; r++) {
-    sp_sizes_of(&parts->of[r], parts->refinements, order, &of[r].sizes);
-    of[r].neighbours = parts->of[r].neighbours;
-  }
+  SP_TRY(sp_allocate((size_t)parts->count, sizeof(sp_sizes), "a plan", &plan->parts[index]));
+  for (int r = 0; r < parts->count; r++)
+    sp_sizes_of(&parts->of[r], parts->refinements, order, &plan->parts[index][r]);
   return SP_OK;
 }
 
@@ -98,7 +94,7 @@ void sp_plan_free(sp_plan *plan) {
 
 void sp_plan_choose(sp_plan *plan, int rank) {
   for (int i = 0; i < SP_MULTIGRID_MOST && plan->parts[i]; i++)
-    plan->memory.levels[i].sizes = plan->parts[i][rank].sizes;
+    plan->memory.levels[i].sizes = plan->parts[i][rank];
   plan->memory.is_first = rank == 0;
 }
 
@@ -123,15 +119,15 @@ static most find_most(const sp_plan *plan, int index) {
   const sp_precision precision = options->precision == SP_CYCLE_SINGLE ? SP_SINGLE : SP_DOUBLE;
   most m = {0};
   for (int r = 0; r < plan->ranks; r++) {
-    const sp_plan_part *p = &plan->parts[index][r];
-    sp_traffic t = sp_multigrid_traffic(options, index, p->neighbours, p->sizes.shared);
+    const sp_sizes *p = &plan->parts[index][r];
+    sp_traffic t = sp_multigrid_traffic(options, index, p->neighbours, p->shared);
     if (solved) {
       const sp_traffic more = sp_coarse_traffic(place_of(plan), precision, plan->ranks, c->rows,
-                                                p->neighbours, p->sizes.shared);
+                                                p->neighbours, p->shared);
       t.messages += more.messages;
       t.bytes += more.bytes;
     }
-    m.dofs = fmax(m.dofs, p->sizes.dofs);
+    m.dofs = fmax(m.dofs, p->dofs);
     m.neighbours = fmax(m.neighbours, p->neighbours);
     m.sent.messages = fmax(m.sent.messages, t.messages);
     m.sent.bytes = fmax(m.sent.bytes, t.bytes);

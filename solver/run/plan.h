@@ -8,19 +8,13 @@
 #include "solver/run/memory.h"
 #include "solver/run/precondition.h"
 
-/* A rank's part of a level. */
-typedef struct sp_plan_part {
-  sp_sizes sizes;
-  double neighbours;
-} sp_plan_part;
-
 typedef struct sp_plan {
   int ranks;
   bool bars; /* there may be bars: one level (operators/bars.h), which is not here */
   /* The levels; without multigrid, only the operator. Sizes are those of the last rank chosen. */
   sp_memory_case memory;
-  sp_sizes all[SP_MULTIGRID_MOST];        /* of the levels */
-  sp_plan_part *parts[SP_MULTIGRID_MOST]; /* [ranks] */
+  sp_sizes all[SP_MULTIGRID_MOST];    /* of the levels */
+  sp_sizes *parts[SP_MULTIGRID_MOST]; /* [ranks] */
 } sp_plan;
 
 /* Complete plan->memory, which describes the operator and names a preconditioner, by the levels of
