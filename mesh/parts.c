@@ -298,7 +298,7 @@ sp_status sp_parts_coarsen(sp_parts *parts, bool *found) {
     if (*found) count_boxes(parts);
     return SP_OK;
   }
-  if (parts->refinements == 0) return SP_OK;
+  if (parts->refinements == 0 || parts->mesh->hexes->file.contacts > 0) return SP_OK;
   SP_TRY(sp_mesh_strong_directions(parts->mesh, strong)); /* refinement hardly changes them */
   *found = strong[0] && strong[1] && strong[2];
   parts->refinements -= *found;

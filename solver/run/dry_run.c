@@ -63,22 +63,24 @@ static bool is_box(const sp_config *config) {
 static sp_status divide(const sp_config *config, const sp_mesh *mesh, int planned, sp_parts **out) {
   const sp_periodic_pair *pairs;
   const int count = sp_periodic_pairs(mesh->periodic, &pairs), refine = config->mesh.refine;
+  const bool contacts = mesh->hexes->file.contacts > 0; /* no coarser meshes */
   bool periodic[3] = {false}, strong[3];
   int ranks;
   MPI_Comm_size(mesh->comm, &ranks);
   sp_box box = sp_case_box(config);
+  if (planned == 0 && (contacts || !is_box(config))) return sp_parts_of_mesh(mesh, refine, out);
   if (is_box(config)) {
     for (int p = 0; p < count; p++) periodic[pairs[p].groups[0] / 2] = true;
-    return sp_parts_of_box(&box, periodic, refine, INT_MAX, planned > 0 ? planned : ranks, out);
+    return sp_parts_of_box(&box, periodic, refine, contacts ? 0 : INT_MAX,
+                           planned > 0 ? planned : ranks, out);
   }
-  if (planned == 0) return sp_parts_of_mesh(mesh, refine, out);
   const double elements = (double)mesh->global_elements;
   box = (sp_box){.upper = {1, 1, 1}};
   box.elements[0] = (int)round(cbrt(elements));
   box.elements[1] = (int)round(sqrt(elements / box.elements[0]));
   box.elements[2] = (int)ceil(elements / box.elements[0] / box.elements[1]);
   SP_TRY(sp_mesh_strong_directions(mesh, strong));
-  const int levels = strong[0] && strong[1] && strong[2] ? refine : 0;
+  const int levels = !contacts && strong[0] && strong[1] && strong[2] ? refine : 0;
   for (int d = 0; d < 3; d++) box.upper[d] = box.elements[d]; /* cubes */
   return sp_parts_of_box(&box, periodic, refine, levels, planned, out);
 }
