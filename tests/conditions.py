@@ -408,6 +408,43 @@ most = maximum
         check(abs(q["jump"] / 1e5 - 1) < 1e-2 and abs(abs(q["q"]) / q["area"] - 1) < 1e-2, f"the part: {q}")
 
 
+def ring():
+    """A contact that goes around a box that is periodic in two directions: the error of a solution that has both
+    periods falls by 2^3 from one refinement to the next, on any number of ranks."""
+    write("ring.geo", """Point(1) = {0, 0, 0};
+l[] = Extrude {0, 1, 0} { Point{1}; Layers{3}; Recombine; };
+s[] = Extrude {0, 0, 1} { Line{l[1]}; Layers{2}; Recombine; };
+a[] = Extrude {1, 0, 0} { Surface{s[1]}; Layers{2}; Recombine; };
+b[] = Extrude {1, 0, 0} { Surface{a[0]}; Layers{2}; Recombine; };
+Physical Volume("a") = {a[1]};
+Physical Volume("b") = {b[1]};
+Physical Surface("left") = {s[1]};
+Physical Surface("right") = {b[0]};
+Physical Surface("between") = {a[0]};
+For side In {2:5}
+  Physical Surface(Sprintf("side %g", side)) = {a[side], b[side]};
+EndFor
+""")
+    write("ring.ini", """[mesh]
+file = ring.geo
+[problem]
+solution = (sin(x - 1) + 0.4*cos(2*(x - 1)))*(2 + sin(2*pi*y)*cos(2*pi*z))
+[material a]
+solution = sin(x - 1)*(2 + sin(2*pi*y)*cos(2*pi*z))
+[boundary]
+between = contact 0.4
+left = dirichlet
+right = robin 1
+side 2 = periodic side 4
+side 3 = periodic side 5
+[discretization]
+order = 2
+""")
+    for ranks in RANKS:
+        errors = [record_of(ranks, ["ring.ini", f"mesh.refine={refine}"])["errors"]["L2"] for refine in (1, 2)]
+        check(2.8 < math.log2(errors[0] / errors[1]) < 3.2, f"a ring on {ranks} ranks: errors {errors}")
+
+
 def contacts():
     """A contact adds its resistance to that of a bar, exactly, and multigrid does not notice it. Then a curved one
     between two quarters of a pipe wall, on elements of order 4."""
@@ -484,5 +521,5 @@ volume = integral of 1
             Run(ranks, ["contact.ini", *arguments]).expect_error(ranks, 1, *words)
 
 
-driver.side_by_side([(volumes,), (surfaces,), (sources,), (heat,), (crossings,), (contacts,), (ends,)])
+driver.side_by_side([(volumes,), (surfaces,), (sources,), (heat,), (crossings,), (contacts,), (ends,), (ring,)])
 driver.finish()
