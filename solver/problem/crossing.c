@@ -78,7 +78,7 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
     MPI_Allreduce(MPI_IN_PLACE, counts, KINDS, SP_MPI_GID, MPI_SUM, mesh->comm);
     for (int s = 0; s < mesh->hexes->surface_count; s++)
       fixed += both[s].low < INT_MAX &&
-               problem->parts[problem->part_of_surface[s]].condition == SP_DIRICHLET &&
+               problem->parts[problem->part_of_surface[s]].condition != SP_CONTACT &&
                problem->part_of_surface[s] < problem->part_count - 1;
   }
   free(both);
