@@ -281,6 +281,8 @@ static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
   SP_TRY(sp_hexes_create(count < 9e15 ? (sp_gid)count : INT64_MAX, 1, SP_FACES, SP_FACES, out));
   sp_hexes *hexes = *out;
   memcpy(hexes->box, box->elements, sizeof hexes->box);
+  memcpy(hexes->box_first, brick.first, sizeof hexes->box_first);
+  memcpy(hexes->box_end, brick.last, sizeof hexes->box_end);
 
   static const char *const names[SP_FACES] = {"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
   for (int g = 0; g < SP_FACES; g++) {

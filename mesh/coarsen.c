@@ -40,58 +40,15 @@ static void index_of(const plan *p, sp_lid e, int index[3]) {
   }
 }
 
-/* First and last index of some elements in each direction. */
-typedef struct brick {
-  int first[3], last[3];
-} brick;
-
-static sp_status bound_some(void *plan_, void *workspace, size_t begin, size_t end) {
-  const plan *p = plan_;
-  brick *b = workspace;
-  for (int d = 0; d < 3; d++) b->first[d] = p->elements[d], b->last[d] = -1;
-  for (size_t e = begin; e < end; e++) {
-    int index[3];
-    index_of(p, (sp_lid)e, index);
-    for (int d = 0; d < 3; d++) {
-      if (index[d] < b->first[d]) b->first[d] = index[d];
-      if (index[d] > b->last[d]) b->last[d] = index[d];
-    }
-  }
-  return SP_OK;
-}
-
-static void join_bricks(void *plan_, void *workspace, size_t begin, size_t end) {
-  plan *p = plan_;
-  const brick *b = workspace;
-  (void)begin, (void)end;
-  for (int d = 0; d < 3; d++) {
-    if (b->first[d] < p->first[d]) p->first[d] = b->first[d];
-    if (b->last[d] > p->last[d]) p->last[d] = b->last[d];
-  }
-}
-
-static sp_status find_brick(plan *p) {
-  const sp_hexes *h = p->fine->hexes;
-  const size_t count = (size_t)h->count;
-  for (int d = 0; d < 3; d++) {
-    p->elements[d] = h->box[d] << h->refinements;
-    p->first[d] = p->elements[d];
-    p->last[d] = -1;
-  }
-  return sp_loop_run(&(sp_loop){.what = "coarser mesh",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, 3),
-                                .workspace_bytes = sizeof(brick),
-                                .context = p,
-                                .compute = bound_some,
-                                .commit = join_bricks});
-}
-
 /* Parents must not be cut: an odd cut shifts them, odd and even ones leave no choice. Collective.
  */
 static void find_cuts(plan *p) {
+  const sp_hexes *h = p->fine->hexes;
   bool cuts[3][2] = {{false}}; /* at even and odd indices */
   for (int d = 0; d < 3; d++) {
+    p->elements[d] = h->box[d] << h->refinements;
+    p->first[d] = h->box_first[d] << h->refinements;
+    p->last[d] = (h->box_end[d] << h->refinements) - 1;
     if (p->first[d] > 0) cuts[d][p->first[d] & 1] = true;
     if (p->last[d] + 1 < p->elements[d]) cuts[d][(p->last[d] + 1) & 1] = true;
   }
@@ -309,8 +266,11 @@ static sp_status make_parents(plan *p) {
   sp_hexes *coarse = p->coarse;
   SP_TRY(sp_hexes_copy_groups(fine, coarse));
   coarse->refinements = p->is_box ? 0 : fine->refinements - 1;
-  for (int d = 0; d < 3 && p->is_box; d++)
+  for (int d = 0; d < 3 && p->is_box; d++) {
     coarse->box[d] = parent_index(p, d, p->elements[d] - 1) + 1;
+    coarse->box_first[d] = parent_index(p, d, p->first[d]);
+    coarse->box_end[d] = parent_index(p, d, p->last[d]) + 1;
+  }
   SP_TRY(place_children(p));
   return sp_loop_over("coarser mesh", (size_t)count, 24, p, fill_some);
 }
@@ -321,10 +281,7 @@ sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out) {
   bool any;
   *out = NULL;
   if ((!p.is_box && h->refinements == 0) || h->file.contacts > 0) return SP_OK;
-  if (p.is_box) {
-    SP_TRY(sp_agree(fine->comm, find_brick(&p)));
-    find_cuts(&p);
-  }
+  if (p.is_box) find_cuts(&p);
   SP_TRY(choose(&p, &any));
   if (!any) return SP_OK;
   sp_status status = sp_agree(fine->comm, make_parents(&p));

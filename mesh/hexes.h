@@ -83,9 +83,9 @@ typedef struct sp_hexes {
    * 2^31 elements of one cell, which sp_sizes_check refuses. */
   int *octants;
   int refinements; /* digits in octants, without that of a corner */
-  /* Elements per direction of the box that tags number, x fastest, from 1; 0 for a file. This rank
-   * has a brick of it. */
-  int box[3];
+  /* Elements per direction of the box that tags number, x fastest, from 1; 0 for a file. Before
+   * refinement, this rank has those with box_first[d] <= index[d] < box_end[d]. */
+  int box[3], box_first[3], box_end[3];
   /* [count], elements of a finer mesh that form this one, by octant (mesh/coarsen.h), -1 for none;
    * NULL in a mesh that was not coarsened. */
   sp_lid (*children)[SP_CORNERS];

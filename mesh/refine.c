@@ -78,6 +78,8 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
     (*out)->file = coarse->file;
     (*out)->refinements = coarse->refinements + 1;
     memcpy((*out)->box, coarse->box, sizeof coarse->box);
+    memcpy((*out)->box_first, coarse->box_first, sizeof coarse->box_first);
+    memcpy((*out)->box_end, coarse->box_end, sizeof coarse->box_end);
     status = sp_hexes_copy_groups(coarse, *out);
   }
   r.fine = *out;
