@@ -121,8 +121,10 @@ static void mark_suspects(const sp_topology *topology, const bool *boundary, boo
   }
 }
 
-/* Mark the entities to ask the directory about, and write a record for each, by rank. */
-static sp_status choose_candidates(int size, const sp_topology *topology, directory *d) {
+/* Mark the entities to ask the directory about, and write a record for each, by rank. A box and the
+ * children of a mesh that was checked have no suspects. */
+static sp_status choose_candidates(int size, const sp_hexes *hexes, const sp_topology *topology,
+                                   directory *d) {
   const size_t ranks = (size_t)size + 1, entities = (size_t)topology->entities;
   bool *marked;
   SP_TRY(sp_allocate(8 * ranks, sizeof(int), "rank counts", &d->asked_count));
@@ -137,7 +139,7 @@ static sp_status choose_candidates(int size, const sp_topology *topology, direct
   SP_TRY(sp_allocate(entities, sizeof *marked, "candidates", &marked));
   mark_boundary(topology, d->boundary);
   memcpy(marked, d->boundary, entities * sizeof *marked);
-  mark_suspects(topology, d->boundary, marked);
+  if (hexes->box[0] == 0 && hexes->refinements == 0) mark_suspects(topology, d->boundary, marked);
   size_t count = 0;
   for (size_t i = 0; i < entities; i++) {
     if (!marked[i]) continue;
@@ -237,7 +239,8 @@ static sp_status store_replies(int size, const directory *d, sp_topology *topolo
   return SP_OK;
 }
 
-static sp_status find_sharers(MPI_Comm comm, sp_topology *topology, directory *d) {
+static sp_status find_sharers(MPI_Comm comm, const sp_hexes *hexes, sp_topology *topology,
+                              directory *d) {
   int size;
   MPI_Comm_size(comm, &size);
   if (size == 1) {
@@ -245,7 +248,7 @@ static sp_status find_sharers(MPI_Comm comm, sp_topology *topology, directory *d
                        &topology->sharer_start));
     return sp_allocate(0, sizeof(int), "sharers", &topology->sharers);
   }
-  SP_TRY(sp_agree(comm, choose_candidates(size, topology, d)));
+  SP_TRY(sp_agree(comm, choose_candidates(size, hexes, topology, d)));
 
   MPI_Datatype record;
   MPI_Type_contiguous(RECORD, SP_MPI_GID, &record);
@@ -285,7 +288,7 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
   status = sp_agree(comm, status);
 
   directory d = {0};
-  if (!status) status = find_sharers(comm, topology, &d);
+  if (!status) status = find_sharers(comm, hexes, topology, &d);
   directory_free(&d);
   if (status)
     sp_topology_destroy(&topology);

@@ -156,21 +156,39 @@ static __global__ void sweep_columns(int columns, int area, const int *start, co
   below += at;
   u += at;
   follow();
+  /* A batch is loaded before the recurrence goes through it, which then waits for memory once. */
+  enum { BATCH = 16 };
   const int first = ends_meet, last = length - ends_meet;
-  T carry = 0;
-#pragma unroll 4
-  for (int k = first; k <= last; k++) {
-    const size_t own = (size_t)k * area;
-    const T from_above = k < length ? u[own] : (T)0, from_below = k > 0 ? below[own] : (T)0;
-    carry = from_above + from_below - (k > first ? ratio[own - area] * carry : (T)0);
-    u[own] = carry;
+  T carry = 0, value[BATCH], factor[BATCH];
+  for (int begin = first; begin <= last; begin += BATCH) {
+#pragma unroll
+    for (int i = 0; i < BATCH; i++) {
+      const int k = begin + i;
+      const size_t own = (size_t)k * area;
+      value[i] =
+          (k <= last && k < length ? u[own] : (T)0) + (k <= last && k > 0 ? below[own] : (T)0);
+      factor[i] = k <= last && k > first ? ratio[own - area] : (T)0;
+    }
+#pragma unroll
+    for (int i = 0; i < BATCH; i++) {
+      carry = value[i] - factor[i] * carry;
+      if (begin + i <= last) u[(size_t)(begin + i) * area] = carry;
+    }
   }
   carry = 0;
-#pragma unroll 4
-  for (int k = last; k >= first; k--) {
-    const size_t own = (size_t)k * area;
-    carry = inverse[own] * u[own] - (k < last ? ratio[own] * carry : (T)0);
-    u[own] = carry;
+  for (int begin = last; begin >= first; begin -= BATCH) {
+#pragma unroll
+    for (int i = 0; i < BATCH; i++) {
+      const int k = begin - i;
+      const size_t own = (size_t)k * area;
+      value[i] = k >= first ? inverse[own] * u[own] : (T)0;
+      factor[i] = k >= first && k < last ? ratio[own] : (T)0;
+    }
+#pragma unroll
+    for (int i = 0; i < BATCH; i++) {
+      carry = value[i] - factor[i] * carry;
+      if (begin - i >= first) u[(size_t)(begin - i) * area] = carry;
+    }
   }
   if (!ends_meet) return;
   const size_t top = (size_t)length * area;
