@@ -372,10 +372,14 @@ static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
                                           : create_with_all_rows(c, setup, constants);
 }
 
+sp_gid sp_coarse_size(const sp_coarse *coarse) {
+  const sp_numbering *numbering = coarse->space->numbering;
+  return numbering->order > 1 ? coarse->rows.total : numbering->global;
+}
+
 /* Only rank 0's description counts. */
 static void describe(sp_coarse *c) {
-  const bool bars = c->space->numbering->order > 1;
-  const long long rows = bars ? c->rows.total : (long long)c->space->numbering->global;
+  const long long rows = (long long)sp_coarse_size(c);
   const char *where = c->place == SP_COARSE_ONE_RANK ? " on one rank" : "";
   if (c->boomer)
     snprintf(c->description, sizeof c->description, "BoomerAMG (hypre %s), %lld rows",

@@ -83,6 +83,9 @@ bool sp_coarse_only_queues(const sp_coarse *coarse);
 double sp_coarse_rows(const sp_coarse *coarse);
 sp_coarse_place sp_coarse_place_of(const sp_coarse *coarse);
 
+/* Return the DOFs of the problem, or with bars its rows, over all ranks. Local. */
+sp_gid sp_coarse_size(const sp_coarse *coarse);
+
 /* Describe the solver: "algebraic multigrid (3 levels), 35937 rows". Local. */
 const char *sp_coarse_describe(const sp_coarse *coarse);
 

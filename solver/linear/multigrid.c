@@ -149,6 +149,10 @@ static sp_traffic find_traffic(const multigrid *m, int index) {
   return t;
 }
 
+static bool has_bars(const multigrid *m) {
+  return m->levels[1].space == m->levels[0].space;
+}
+
 static sp_status time_levels(sp_preconditioner *self, sp_level_time times[SP_LEVELS_MOST],
                              int *count) {
   multigrid *m = (multigrid *)self;
@@ -170,8 +174,10 @@ static sp_status time_levels(sp_preconditioner *self, sp_level_time times[SP_LEV
   MPI_Allreduce(MPI_IN_PLACE, seconds, levels, MPI_DOUBLE, MPI_MAX, p->comm);
   for (int i = 0; i < levels; i++) {
     const sp_traffic t = find_traffic(m, i);
-    times[(*count)++] = (sp_level_time){m->options.orders[i], m->levels[i].space->numbering->global,
-                                        seconds[i], t.messages, t.bytes};
+    const sp_gid dofs =
+        i == 1 && has_bars(m) ? sp_coarse_size(m->coarse) : m->levels[i].space->numbering->global;
+    times[(*count)++] =
+        (sp_level_time){m->options.orders[i], dofs, seconds[i], t.messages, t.bytes};
   }
   return SP_OK;
 }
@@ -250,10 +256,6 @@ static void destroy(sp_preconditioner *self) {
   sp_coarse_destroy(&m->coarse);
   if (m->recording) m->platform->backend->recording_destroy(&m->recording);
   free(m);
-}
-
-static bool has_bars(const multigrid *m) {
-  return m->levels[1].space == m->levels[0].space;
 }
 
 static void describe(const sp_preconditioner *self, size_t room, char *text) {
