@@ -1,5 +1,6 @@
 #include "operators/bars.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ sp_status sp_bars_interpolation(const sp_operator_setup *setup, sp_csr *out) {
   for (int pass = 0; pass < 2 && !status; pass++) {
     int entries = 0, along = -1;
     sp_lid element = -1;
-    for (size_t i = 0; i < dofs; i++) {
+    for (size_t i = 0; i < dofs && !status; i++) {
       const sp_lid e = (sp_lid)((size_t)source[i] / nodes);
       const int node = (int)((size_t)source[i] % nodes);
       weights w;
@@ -97,9 +98,16 @@ sp_status sp_bars_interpolation(const sp_operator_setup *setup, sp_csr *out) {
         out->column[entries + k] = (int)w.dofs[k];
         out->values[entries + k] = w.values[k];
       }
-      out->start[i + 1] = entries += w.count;
+      if (entries > INT_MAX - w.count)
+        status = sp_fail(SP_ERR_INPUT,
+                         "multigrid's interpolation along bars has more than %d "
+                         "entries on a rank: use more ranks",
+                         INT_MAX);
+      else
+        out->start[i + 1] = entries += w.count;
     }
-    if (pass == 0) status = sp_allocate((size_t)entries, sizeof *out->column, "bars", &out->column);
+    if (pass == 0 && !status)
+      status = sp_allocate((size_t)entries, sizeof *out->column, "bars", &out->column);
     if (pass == 0 && !status)
       status = sp_allocate((size_t)entries, sizeof *out->values, "bars", &out->values);
   }

@@ -18,8 +18,8 @@
 /* *out describes the operator of `fine`, of kind bp3.5, on that subspace: its setup is that of the
  * fine system, with all DOFs outside the subspace constrained, and the Robin diagonal P^T times the
  * fine one. NULL if bars are less than a quarter of the elements: the orders in between then save
- * more iterations. It borrows the space; the caller destroys *out. Errors:
- * SP_ERR_SYSTEM; SP_ERR_INPUT for an element with a non-positive Jacobian. Collective. */
+ * more iterations. It borrows the space; the caller destroys *out. Errors: SP_ERR_SYSTEM;
+ * SP_ERR_INPUT for an element with a non-positive Jacobian, and as below. Collective. */
 sp_status sp_bars_create(const sp_system *fine, sp_system **out);
 
 /* The direction of an element's edges that are kept; -1 if there are none, as in a space of order
@@ -28,7 +28,7 @@ int sp_bars_direction(const sp_operator_setup *setup, sp_lid element);
 
 /* P, [local DOFs][local DOFs]: the interpolation to all nodes from the DOFs of the subspace that
  * are not constrained. The caller frees the arrays of *out, also after an error. Errors:
- * SP_ERR_SYSTEM. Local. */
+ * SP_ERR_SYSTEM; SP_ERR_INPUT for more entries than int counts. Local. */
 sp_status sp_bars_interpolation(const sp_operator_setup *setup, sp_csr *out);
 
 #endif

@@ -224,7 +224,7 @@ static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *set
   if (!status) status = create_matrix(c, &transpose, &c->restriction);
   if (!status) status = sp_space_vector(c->space, c->precision, &c->restricted);
   p.columns = c->rows.total;
-  for (int i = 0; i < p.start[p.rows] && !status; i++) p.column[i] = c->rows.of_dof[p.column[i]];
+  for (int i = 0; !status && i < p.start[p.rows]; i++) p.column[i] = c->rows.of_dof[p.column[i]];
   if (!status) status = create_matrix(c, &p, &c->scatter);
   sp_csr_free(&transpose);
   sp_csr_free(&p);
