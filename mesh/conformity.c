@@ -60,7 +60,7 @@ static sp_lid dof_of(const comparison *c, size_t e, size_t p) {
   return c->numbering->nodes ? c->numbering->nodes[e * c->n + p] : c->mesh->topology->slots[e][p];
 }
 
-/* Of a contact, the points of its face t = -1. */
+/* The place of a point. A contact has the points of its face t = -1. */
 static const double *place_of(const comparison *c, size_t at) {
   const sp_hexes *hexes = c->mesh->hexes;
   const size_t n = (size_t)hexes->map_order + 1, p = at % c->n;

@@ -149,7 +149,7 @@ static inline bool sp_hexes_is_contact(const sp_hexes *hexes, sp_lid element) {
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                           double *xyz);
 
-/* The same for the lattice, also of a contact. Local. */
+/* Points of the lattice's map, xyz[d][k][j][i] as above, also of a contact. Local. */
 void sp_hexes_map(const sp_hexes *hexes, sp_lid element, int n, const double *nodes, double *xyz);
 
 #endif

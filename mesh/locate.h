@@ -8,8 +8,8 @@
  * none. Local. */
 sp_lid sp_locate(const sp_hexes *hexes, const double point[3], double reference[3]);
 
-/* The same for n >= 1 points, evenly spaced from a to b: point i is (1 - t) a + t b with t = i / (n
- * - 1); elements[n], references[n]. Local. */
+/* Point i of n >= 1 evenly spaced ones, (1 - t) a + t b with t = i / (n - 1); and elements[n] and
+ * references[n] of all of them, found as by sp_locate. Local. */
 void sp_locate_sample(const double a[3], const double b[3], int n, int i, double point[3]);
 void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3], int n,
                     sp_lid *elements, double (*references)[3]);

@@ -32,7 +32,7 @@ typedef struct sp_sizes {
 /* The sizes after `refinements` refinements of a part, at degree `order`. Local. */
 void sp_sizes_of(const sp_census *census, int refinements, int order, sp_sizes *sizes);
 
-/* The same of this rank's part, which has this topology. Local. */
+/* Sizes of this rank's part, which has this topology. Local. */
 void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes);
 
 /* Check that this rank's counts fit sp_lid. Errors: SP_ERR_INPUT with the count that does not; the

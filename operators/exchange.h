@@ -26,7 +26,7 @@ typedef struct sp_exchange_plan {
   const sp_lid *target, *source_start, *sources;
 } sp_exchange_plan;
 
-/* What a rank sends. */
+/* Traffic of a rank: what it sends. */
 typedef struct sp_traffic {
   double messages, bytes;
 } sp_traffic;

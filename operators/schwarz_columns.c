@@ -110,8 +110,8 @@ void sp_schwarz_sum_edges(sp_schwarz_builder *b) {
   sp_exchange_now(space->exchange, SP_SUM, b->sums);
 }
 
-/* The same of the neighbour over face f, if that is on another rank: by its entries at the end, and
- * the element's lengths along the face. */
+/* The energy in the neighbour over face f, 0 unless that is on another rank. It follows from its
+ * entries at the end and the element's lengths along the face. */
 static double remote_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
   const sp_topology *t = b->setup->space->mesh->topology;
   const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
@@ -143,8 +143,8 @@ static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
   return sum;
 }
 
-/* The same in elements of other ranks, given the energy of their elements that have the faces. That
- * is not exact: a small rest is no tie. */
+/* The energy of ties in elements of other ranks; `excluded` is that of their elements that have the
+ * faces. It is not exact, so a small rest is no tie. */
 static double remote_tie_at(const sp_schwarz_builder *b, sp_lid edge, sp_lid dof, double excluded) {
   const sp_topology *t = b->setup->space->mesh->topology;
   if (t->sharer_start[edge] == t->sharer_start[edge + 1]) return 0;

@@ -37,7 +37,7 @@ struct sp_coarse {
   /* Through the host: with hypre and on one rank. */
   double *b, *x; /* [local DOFs] */
   sp_boomer *boomer;
-  /* Where all rows are. */
+  /* On ranks that have all rows. */
   sp_amg *amg;
   double *host_rows;             /* [rows], on rank 0 if it solves alone */
   sp_device_matrix *restriction; /* [DOFs][DOFs], own parts of P^T of bars; NULL at order 1 */
@@ -374,7 +374,7 @@ static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
 
 sp_gid sp_coarse_size(const sp_coarse *coarse) {
   const sp_numbering *numbering = coarse->space->numbering;
-  return numbering->order > 1 ? coarse->rows.total : numbering->global;
+  return numbering->order > 1 ? coarse->total : numbering->global;
 }
 
 /* Only rank 0's description counts. */
