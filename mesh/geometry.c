@@ -1,5 +1,6 @@
 #include "mesh/geometry.h"
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -312,19 +313,30 @@ sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rul
   return SP_OK;
 }
 
-void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]) {
+bool sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]) {
   static const int monomials[8] = {0, 1, 2, 4, 3, 6, 5, 7}; /* bits 1, 2, 4: factors r, s, t */
   const double *corners = sp_hexes_lattice(hexes, element);
+  double x[3 * SP_CORNERS], largest[3] = {0};
+  for (int c = 0; c < 3 * SP_CORNERS; c++) {
+    x[c] = corners[c];
+    largest[c % 3] = fmax(largest[c % 3], fabs(x[c]));
+  }
+  for (int bit = 1; bit < SP_CORNERS; bit *= 2) /* sums and differences along each direction */
+    for (int c = 0; c < SP_CORNERS; c++)
+      for (int d = 0; d < 3 && !(c & bit); d++) {
+        const double low = x[3 * c + d], high = x[3 * (c + bit) + d];
+        x[3 * c + d] = high + low;
+        x[3 * (c + bit) + d] = high - low;
+      }
+  bool affine = true;
   for (int m = 0; m < 8; m++)
     for (int d = 0; d < 3; d++) {
-      double sum = 0;
-      for (int c = 0; c < SP_CORNERS; c++) {
-        /* Corner c has factor -1 for each direction of the monomial whose bit is not set in c. */
-        const bool minus = __builtin_popcount((unsigned)(monomials[m] & ~c)) % 2;
-        sum += minus ? -corners[3 * c + d] : corners[3 * c + d];
-      }
-      coefficients[3 * m + d] = sum / 8;
+      double *c = &coefficients[3 * m + d];
+      *c = x[3 * monomials[m] + d] / 8;
+      if (m >= 4 && fabs(*c) <= 4 * DBL_EPSILON * largest[d]) *c = 0;
+      affine = affine && (m < 4 || *c == 0);
     }
+  return affine;
 }
 
 /* |J| of a trilinear element at twelve points of a plane t = const; the last three repeat the

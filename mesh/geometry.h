@@ -46,8 +46,10 @@ sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rul
                              double *xyz, double *wj);
 
 /* Coefficients of the trilinear map of an eight-node element, coefficients[8][3]:
- *     x = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst.   Local. */
-void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]);
+ *     x = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst.
+ * Those of products that are at the rounding level of the corners are set to zero; true if all are,
+ * so that the element is a parallelepiped. Local. */
+bool sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]);
 
 /* Data for gradients at the n^3 points of a tensor grid, n >= 2: the points xyz[3][n^3], J^-1 as
  * inverse[a][b] = d r_a / d x_b, [3][3][n^3], and |J|, [n^3]. |J| is not checked. Local. */

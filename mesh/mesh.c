@@ -75,23 +75,29 @@ static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
 
 static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}};
 
-static sp_status check_some(void *hexes, void *factors, size_t begin, size_t end) {
+static sp_status check_some(void *mesh_, void *factors, size_t begin, size_t end) {
+  sp_mesh *mesh = mesh_;
+  const sp_hexes *hexes = mesh->hexes;
+  double map[24];
+  bool affine = true;
+  for (size_t e = begin; e < end && affine; e++)
+    affine = hexes->map_order == 1 && sp_geometry_trilinear(hexes, (sp_lid)e, map);
+  if (!affine) __atomic_store_n(&mesh->affine, false, __ATOMIC_RELAXED);
   for (size_t e = begin; e < end; e++) {
     SP_TRY(check_corners(hexes, (sp_lid)e));
-    if (((const sp_hexes *)hexes)->map_order == 1 && sp_geometry_is_surely_proper(hexes, (sp_lid)e))
-      continue;
+    if (hexes->map_order == 1 && sp_geometry_is_surely_proper(hexes, (sp_lid)e)) continue;
     SP_TRY(sp_geometry_factors(hexes, (sp_lid)e, &probe, factors));
   }
   return SP_OK;
 }
 
-static sp_status check_elements(sp_hexes *hexes) {
-  const size_t count = (size_t)hexes->count, values = SP_FACTORS * sp_rule_points(&probe);
+static sp_status check_elements(sp_mesh *mesh) {
+  const size_t count = (size_t)mesh->hexes->count, values = SP_FACTORS * sp_rule_points(&probe);
   return sp_loop_run(&(sp_loop){.what = "factors",
                                 .count = count,
                                 .chunk = sp_loop_chunk(count, values),
                                 .workspace_bytes = values * sizeof(double),
-                                .context = hexes,
+                                .context = mesh,
                                 .compute = check_some});
 }
 
@@ -116,7 +122,9 @@ static sp_status build(sp_mesh *mesh) {
   const sp_gid local = mesh->hexes->count;
   MPI_Allreduce(&local, &mesh->global_elements, 1, SP_MPI_GID, MPI_SUM, comm);
   if (mesh->global_elements == 0) return sp_fail(SP_ERR_INPUT, "the mesh has no elements");
-  SP_TRY(sp_agree(comm, check_elements(mesh->hexes)));
+  mesh->affine = true;
+  SP_TRY(sp_agree(comm, check_elements(mesh)));
+  MPI_Allreduce(MPI_IN_PLACE, &mesh->affine, 1, MPI_C_BOOL, MPI_LAND, comm);
   const int surfaces = mesh->hexes->surface_count;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)surfaces, sizeof(bool), "surfaces", &mesh->buried)));
   SP_TRY(connect(mesh));

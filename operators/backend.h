@@ -195,7 +195,7 @@ typedef struct sp_backend {
   sp_status (*finish)(sp_device *device);
 
   /* The geometry that this backend applies faster if both are exact. */
-  sp_geometry_kind (*faster_geometry)(sp_operator_kind kind, int order);
+  sp_geometry_kind (*faster_geometry)(sp_operator_kind kind, int order, bool affine);
 
   /* ---- Vectors ---- */
 

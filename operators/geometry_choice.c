@@ -6,6 +6,7 @@ sp_geometry_facts sp_geometry_facts_of(const sp_operator_setup *setup) {
   return (sp_geometry_facts){.kind = setup->kind,
                              .order = setup->space->numbering->order,
                              .map_order = setup->space->mesh->hexes->map_order,
+                             .affine = setup->space->mesh->affine,
                              .coefficients = setup->kappa || setup->lambda_values,
                              .by_element = setup->by_element};
 }
@@ -35,8 +36,10 @@ sp_status sp_geometry_choose(const sp_backend *backend, const sp_geometry_facts 
   } else if (curved) {
     *reason = "curved elements";
   } else {
-    *out = backend->faster_geometry(facts->kind, facts->order);
-    *reason = facts->coefficients && *out == SP_GEOMETRY_TRILINEAR
+    *out = backend->faster_geometry(facts->kind, facts->order, facts->affine);
+    *reason = *out == SP_GEOMETRY_STORED ? "the faster one on this device"
+              : facts->affine ? "the faster one on this device, with one Jacobian per element"
+              : facts->coefficients
                   ? "the faster one on this device, kappa and lambda constant per element"
                   : "the faster one on this device";
   }

@@ -11,6 +11,7 @@ typedef struct sp_geometry_facts {
   sp_operator_kind kind;
   int order;     /* N of the operator */
   int map_order; /* of the elements (mesh/hexes.h); 1: eight nodes, trilinear */
+  bool affine;   /* true if all elements are parallelepipeds */
   /* kappa other than 1, or lambda that is not one constant (operators/factors.h); and whether both
    * are constant in each element. */
   bool coefficients, by_element;

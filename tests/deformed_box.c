@@ -62,13 +62,24 @@ static void curve_elements(int map_order, sp_hexes **hexes) {
   *hexes = curved;
 }
 
+/* Parallelepipeds; in long boxes only those with x < 0.7 are. */
+static void skew_elements(bool is_long, sp_hexes *hexes) {
+  for (sp_lid i = 0; i < hexes->count * SP_CORNERS; i++) {
+    double *x = &hexes->lattice[3 * (size_t)i];
+    const double bend = is_long && x[0] > 0.7 ? 0.1 * (x[0] - 0.7) * x[1] : 0;
+    x[0] += 0.3 * x[1] - 0.2 * x[2] + bend;
+    x[1] += 0.4 * x[2];
+  }
+}
+
 static void make_mesh(MPI_Comm comm, const int elements[3], int map_order, int order,
                       sp_mesh **mesh, sp_numbering **numbering) {
-  sp_box shape = {.upper = {1.5, 1, 0.8}, .map = SP_MAP_SINE};
+  sp_box shape = {.upper = {1.5, 1, 0.8}, .map = map_order > 0 ? SP_MAP_SINE : SP_MAP_NONE};
   memcpy(shape.elements, elements, sizeof shape.elements);
   sp_hexes *hexes;
   require(sp_box_hexes(comm, &shape, &hexes));
   if (map_order > 1) curve_elements(map_order, &hexes);
+  if (map_order == 0) skew_elements(elements[0] > 4, hexes);
   rotate_elements(hexes, 77);
   require(sp_mesh_create(comm, &hexes, mesh));
   require(sp_numbering_create(*mesh, order, numbering));

@@ -17,8 +17,8 @@ typedef struct deformed_box {
   bool *mask;            /* [numbering->local], true on the faces x = 0 and z = 1 */
 } deformed_box;
 
-/* map_order 1: trilinear elements; higher: curved ones. Degree `order`. Aborts on errors.
- * Collective over `comm`. */
+/* map_order 1: trilinear elements; higher: curved ones; 0: parallelepipeds, but if elements[0] > 4
+ * trilinear ones at one end. Degree `order`. Aborts on errors. Collective over `comm`. */
 void deformed_box_create(MPI_Comm comm, const int elements[3], int map_order, int order,
                          deformed_box *box);
 void deformed_box_destroy(deformed_box *box);

@@ -24,7 +24,7 @@ static const char *cuda_describe(const sp_device *device) {
 }
 
 /* From measurements of CG (MEASUREMENTS.md): the mass operator has one stored factor per point. */
-static sp_geometry_kind cuda_faster_geometry(sp_operator_kind kind, int order) {
+static sp_geometry_kind cuda_faster_geometry(sp_operator_kind kind, int order, bool) {
   const bool stored = kind == SP_MASS && (order <= 2 || order == 4 || order == 5);
   return stored ? SP_GEOMETRY_STORED : SP_GEOMETRY_TRILINEAR;
 }

@@ -79,10 +79,11 @@ static const char *host_describe(const sp_device *device) {
 
 /* Speeds between L-vectors on one core (README.md), for the operators with stiffness: recomputing
  * is 1.5 to 1.8 times as fast with AVX-512; with AVX2 both are within 15 %, and recomputing leaves
- * the memory to other cores. For mass, which reads one factor per point, both are within 25 %. */
-static sp_geometry_kind host_faster_geometry(sp_operator_kind kind, int order) {
-  return !sp_operator_rows[kind].has_stiffness || order == 1 ? SP_GEOMETRY_STORED
-                                                             : SP_GEOMETRY_TRILINEAR;
+ * the memory to other cores. At order 1 that takes parallelepipeds, which are recomputed once per
+ * element. For mass, which reads one factor per point, both are within 25 %. */
+static sp_geometry_kind host_faster_geometry(sp_operator_kind kind, int order, bool affine) {
+  const bool trilinear = sp_operator_rows[kind].has_stiffness && (order > 1 || affine);
+  return trilinear ? SP_GEOMETRY_TRILINEAR : SP_GEOMETRY_STORED;
 }
 
 static sp_status host_vector_create(sp_device *device, sp_precision precision, size_t count,

@@ -96,7 +96,6 @@ static void scatter_interiors(int count, const unsigned short *places, int eleme
 
 /* The DOFs of one surface node in all lanes, and a mask of those that count. */
 typedef int32_t indices __attribute__((vector_size(LANES * sizeof(int32_t))));
-typedef __typeof__((vec){0} < (vec){0}) mask; /* integers of the real's size */
 
 INLINE mask decode(const sp_lid *dofs, bool constrained, mask present, sp_lid at[LANES]) {
   indices dof;

@@ -235,6 +235,31 @@ INLINE vec scale_at_point(const line_derivatives *at, vec r, vec weight, vec fac
   return weight * jacobian;
 }
 
+/* True if no lane's map has a term in rs, st, rt or rst, so that its derivatives are constants. */
+INLINE bool is_affine(const vec *coefficients) {
+  enum { FIRST = 12, END = 24 };
+  mask any = (mask)coefficients[FIRST];
+  UNROLL for (int c = FIRST + 1; c < END; c++) any |= (mask)coefficients[c];
+  bool affine = true;
+  for (int l = 0; l < LANES; l++) affine = affine && any[l] == 0;
+  return affine;
+}
+
+/* G times kappa, and |J|, of an affine map, as at a point of weight one. */
+INLINE void affine_factors(const vec *coefficients, vec kappa, vec factors[SP_FACTORS]) {
+  static const int components[3][3] = {
+      {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
+  const vec *dr = &coefficients[3], *ds = &coefficients[6], *dt = &coefficients[9];
+  vec adj[3][3];
+  cross(ds, dt, adj[0]);
+  cross(dt, dr, adj[1]);
+  cross(dr, ds, adj[2]);
+  factors[SP_G_WJ] = dot(dr, adj[0]);
+  const vec scale = kappa / factors[SP_G_WJ];
+  UNROLL for (int a = 0; a < 3; a++) UNROLL for (int b = a; b < 3; b++) factors[components[a][b]] =
+      scale * dot(adj[a], adj[b]);
+}
+
 /* Numbers of points per direction at which the code changes (README.md, "Measured"). Above DIVIDED
  * points, quotients were slower as divisions of the processor. On short lines polynomials take
  * longer than the geometry at each point; with vectors of 64 bytes, lines are short for longer,
@@ -252,6 +277,11 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
   const bool trilinear = kind != SP_FACTORS_STORED, scaled = kind == SP_FACTORS_SCALED;
   const bool pointwise = trilinear && n <= POINTWISE;
   const vec *coefficients = (const vec *)factors;
+  const vec kappa = scaled ? coefficients[0] : splat(1);
+  const vec shift = scaled ? coefficients[1] : splat(lambda);
+  const bool affine = trilinear && is_affine(coefficients);
+  vec constants[SP_FACTORS];
+  if (affine) affine_factors(coefficients, kappa, constants);
   vec *fr = slices, *fs = slices + area;
   /* The factors of all blocks are contiguous. The 7 n^3 vectors of a block are prefetched in equal
    * parts at its 6 n^2 lines of points, a sixth of a block in advance, because the first n^2
@@ -271,6 +301,18 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
       line_map line;
       vec wj[SP_MAX_M], scale[SP_MAX_M];
       const real weight = tables->weights[j] * tables->weights[k];
+      if (affine) {
+        for (int i = 0; i < n; i++) {
+          const int p = j * n + i;
+          const vec w = splat(weight * tables->weights[i]);
+          fr[p] *= w;
+          fs[p] *= w;
+          slice_ft[p] *= w;
+          const vec jacobian = scale_stored(constants, &fr[p], &fs[p], &slice_ft[p]);
+          target[p] = shift * w * jacobian * slice[p];
+        }
+        continue;
+      }
       if (trilinear)
         derivatives(factors, 0, tables->nodes[j], tables->nodes[k], at.dr, at.ds, at.dt);
       if (trilinear && !pointwise) {
@@ -280,7 +322,7 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
           const vec w = splat(weight * tables->weights[i]);
           const vec jacobian = jacobian_at(&line, splat(tables->nodes[i]));
           wj[i] = w * jacobian;
-          const vec factor = scaled ? w * coefficients[0] : w;
+          const vec factor = w * kappa;
           scale[i] = n > DIVIDED ? divide(factor, jacobian) : factor / jacobian;
         }
       }
@@ -288,14 +330,14 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
         const int p = j * n + i;
         const vec w = splat(weight * tables->weights[i]);
         if (pointwise)
-          wj[i] = scale_at_point(&at, splat(tables->nodes[i]), w, scaled ? w * coefficients[0] : w,
-                                 &fr[p], &fs[p], &slice_ft[p]);
+          wj[i] = scale_at_point(&at, splat(tables->nodes[i]), w, w * kappa, &fr[p], &fs[p],
+                                 &slice_ft[p]);
         else if (trilinear)
           scale_trilinear(&line, splat(tables->nodes[i]), scale[i], &fr[p], &fs[p], &slice_ft[p]);
         else
           wj[i] = scale_stored((const vec *)factors + (ptrdiff_t)(k * area + p) * SP_FACTORS,
                                &fr[p], &fs[p], &slice_ft[p]);
-        target[p] = (scaled ? coefficients[1] : splat(lambda)) * wj[i] * slice[p];
+        target[p] = shift * wj[i] * slice[p];
       }
     }
     pass->add_r(dt, fr, target, &ahead);

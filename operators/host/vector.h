@@ -17,6 +17,7 @@
 typedef SP_REAL real;
 enum { LANES = SP_HOST_VECTOR_BYTES / sizeof(real) };
 typedef real vec __attribute__((vector_size(SP_HOST_VECTOR_BYTES)));
+typedef __typeof__((vec){0} < (vec){0}) mask; /* integers of the real's size */
 typedef PASTE(sp_host_even_odd_, SP_REAL) even_odd;
 typedef PASTE(sp_host_matrices_, SP_REAL) matrices;
 

@@ -53,7 +53,8 @@ static sp_status make_level(solve *s, int i) {
   sp_space *space;
   SP_TRY(sp_space_create(s->c->space->platform, s->c->mesh, order, &space));
   return make_system(space, true, SP_BP35,
-                     s->clock->platform->backend->faster_geometry(SP_BP35, order), &s->systems[i]);
+                     s->clock->platform->backend->faster_geometry(SP_BP35, order, false),
+                     &s->systems[i]);
 }
 
 static sp_status make_levels(solve *s) {
