@@ -1,13 +1,11 @@
 #include "operators/bars.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mesh/columns.h"
 #include "mesh/reference.h"
-#include "operators/separable.h"
 
 /* Least ratio of couplings across and along a bar, uprightness of an element that is not skew, and
  * share of the elements with bars. */
@@ -33,114 +31,89 @@ int sp_bars_direction(const sp_operator_setup *setup, sp_lid element) {
 
 /* ---- Interpolation ---- */
 
-/* Weights of an element's nodes at one of its nodes. */
-typedef struct weights {
-  int count;
-  sp_lid dofs[8];
-  double values[8];
-} weights;
+/* Rows of P. */
+typedef struct interpolation {
+  const sp_operator_setup *setup;
+  const sp_lid *dofs; /* of the rows; NULL: all */
+  int64_t *source;    /* [local DOFs], an element and a node in it that give the row of a DOF */
+} interpolation;
 
-static void add_weight(const sp_operator_setup *setup, sp_lid dof, double value, weights *w) {
-  if (value == 0 || is_constrained(setup, dof)) return;
-  w->dofs[w->count] = dof;
-  w->values[w->count++] = value;
+static void add_weight(const sp_operator_setup *setup, sp_lid dof, double value, sp_row *row) {
+  if (value != 0 && !is_constrained(setup, dof)) sp_row_add(row, dof, value);
 }
 
-/* Blend the edges in direction `along`; one that is not kept interpolates between its ends. */
-static void weigh(const sp_operator_setup *setup, const sp_lid *nodes, int along, const int at[3],
-                  weights *w) {
-  const int n = setup->space->numbering->order + 1;
+/* Blend the edges along the kept ones; one that is not kept interpolates between its ends. */
+static void sum_row(const void *interpolation_, int index, sp_row *row) {
+  const interpolation *p = interpolation_;
+  const sp_operator_setup *setup = p->setup;
+  const int n = setup->space->numbering->order + 1, count = n * n * n;
+  const int64_t source = p->source[p->dofs ? p->dofs[index] : index];
+  const sp_lid element = (sp_lid)(source / count), *nodes = nodes_of(setup, element);
+  const int node = (int)(source % count), kept = sp_bars_direction(setup, element);
+  const int along = kept < 0 ? 0 : kept, at[3] = {node % n, node / n % n, node / (n * n)};
   const double *r = sp_reference_get(n - 1)->gll.nodes;
   const int i = at[along];
   const double t = (1 + r[i]) / 2,
                s[2] = {(1 + r[at[(along + 1) % 3]]) / 2, (1 + r[at[(along + 2) % 3]]) / 2};
-  w->count = 0;
   for (int edge = 0; edge < 4; edge++) {
     const double blend = (edge & 1 ? s[0] : 1 - s[0]) * (edge & 2 ? s[1] : 1 - s[1]);
     if (!is_constrained(setup, nodes[sp_edge_node(n, along, edge, 1)])) {
-      add_weight(setup, nodes[sp_edge_node(n, along, edge, i)], blend, w);
+      add_weight(setup, nodes[sp_edge_node(n, along, edge, i)], blend, row);
       continue;
     }
-    add_weight(setup, nodes[sp_edge_node(n, along, edge, 0)], blend * (1 - t), w);
-    add_weight(setup, nodes[sp_edge_node(n, along, edge, n - 1)], blend * t, w);
+    add_weight(setup, nodes[sp_edge_node(n, along, edge, 0)], blend * (1 - t), row);
+    add_weight(setup, nodes[sp_edge_node(n, along, edge, n - 1)], blend * t, row);
   }
 }
 
-/* The element and the node in it that give the row of each DOF. */
-static sp_status find_sources(const sp_space *space, int64_t **out) {
-  const size_t nodes = sp_element_nodes(space->numbering->order);
-  const size_t count = nodes * (size_t)space->mesh->hexes->count;
-  SP_TRY(sp_allocate(sp_space_dofs(space), sizeof **out, "bars", out));
-  for (size_t i = count; i-- > 0;) (*out)[space->numbering->nodes[i]] = (int64_t)i;
-  return SP_OK;
+static sp_status make_rows(const sp_operator_setup *setup, int count, const sp_lid *dofs,
+                           sp_csr *out) {
+  enum { MOST = 8 }; /* entries of a row */
+  const sp_numbering *numbering = setup->space->numbering;
+  const size_t local = sp_space_dofs(setup->space), nodes = sp_element_nodes(numbering->order);
+  interpolation p = {.setup = setup, .dofs = dofs};
+  *out = (sp_csr){0};
+  SP_TRY(sp_allocate(local, sizeof *p.source, "bars", &p.source));
+  for (size_t i = nodes * (size_t)setup->space->mesh->hexes->count; i-- > 0;)
+    p.source[numbering->nodes[i]] = (int64_t)i;
+  const sp_status status = sp_csr_sum(count, (int)local, MOST, &p, sum_row, out);
+  free(p.source);
+  return status;
 }
 
 sp_status sp_bars_interpolation(const sp_operator_setup *setup, sp_csr *out) {
-  const sp_space *space = setup->space;
-  const size_t dofs = sp_space_dofs(space), nodes = sp_element_nodes(space->numbering->order);
-  const int n = space->numbering->order + 1;
-  int64_t *source = NULL;
-  *out = (sp_csr){.rows = (int)dofs, .columns = (int)dofs};
-  sp_status status = sp_allocate(dofs + 1, sizeof *out->start, "bars", &out->start);
-  if (!status) status = find_sources(space, &source);
-  for (int pass = 0; pass < 2 && !status; pass++) {
-    int entries = 0, along = -1;
-    sp_lid element = -1;
-    for (size_t i = 0; i < dofs && !status; i++) {
-      const sp_lid e = (sp_lid)((size_t)source[i] / nodes);
-      const int node = (int)((size_t)source[i] % nodes);
-      weights w;
-      if (e != element) along = sp_bars_direction(setup, e);
-      element = e;
-      weigh(setup, nodes_of(setup, e), along < 0 ? 0 : along,
-            (const int[]){node % n, node / n % n, node / (n * n)}, &w);
-      for (int k = 0; k < w.count && pass == 1; k++) {
-        out->column[entries + k] = (int)w.dofs[k];
-        out->values[entries + k] = w.values[k];
-      }
-      if (entries > INT_MAX - w.count)
-        status = sp_fail(SP_ERR_INPUT,
-                         "multigrid's interpolation along bars has more than %d "
-                         "entries on a rank: use more ranks",
-                         INT_MAX);
-      else
-        out->start[i + 1] = entries += w.count;
-    }
-    if (pass == 0 && !status)
-      status = sp_allocate((size_t)entries, sizeof *out->column, "bars", &out->column);
-    if (pass == 0 && !status)
-      status = sp_allocate((size_t)entries, sizeof *out->values, "bars", &out->values);
-  }
-  free(source);
-  return status;
+  return make_rows(setup, (int)sp_space_dofs(setup->space), NULL, out);
 }
 
 /* ---- The system ---- */
 
+/* True if the element is a bar along d. */
+static bool is_bar(const sp_system *fine, sp_lid e, int d) {
+  double unused[3];
+  const sp_separable *box = &fine->boxes[e];
+  return fmin(sp_separable_coupling(box, (d + 1) % 3), sp_separable_coupling(box, (d + 2) % 3)) >=
+             THIN * sp_separable_coupling(box, d) &&
+         sp_columns_couple(fine->space->mesh->hexes, e, unused) >= UPRIGHT;
+}
+
+/* True if `count` elements on this rank are enough. Collective. */
+static bool are_enough(const sp_mesh *mesh, sp_gid count) {
+  MPI_Allreduce(MPI_IN_PLACE, &count, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
+  return (double)count >= ENOUGH * (double)mesh->global_elements;
+}
+
 /* votes[local DOFs] = the number of elements in which an edge's node is not on a bar along it.
  * Collective. */
-static sp_status vote(const sp_system *fine, double *votes) {
+static void vote(const sp_system *fine, double *votes) {
   const sp_space *space = fine->space;
-  const sp_hexes *hexes = space->mesh->hexes;
   const int n = space->numbering->order + 1;
-  sp_separable *boxes = NULL;
-  sp_status status = sp_allocate((size_t)hexes->count, sizeof *boxes, "bars", &boxes);
-  if (!status) status = sp_separable_fill(&fine->setup, boxes);
-  for (sp_lid e = 0; e < hexes->count && !status; e++) {
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
     const sp_lid *nodes = nodes_of(&fine->setup, e);
-    double a[3];
-    const bool upright = sp_columns_couple(hexes, e, a) >= UPRIGHT;
-    for (int d = 0; d < 3; d++) a[d] = sp_separable_coupling(&boxes[e], d);
-    for (int d = 0; d < 3; d++) {
-      if (upright && fmin(a[(d + 1) % 3], a[(d + 2) % 3]) >= THIN * a[d]) continue;
-      for (int i = 1; i < n - 1; i++)
-        for (int edge = 0; edge < 4; edge++) votes[nodes[sp_edge_node(n, d, edge, i)]] += 1;
-    }
+    for (int d = 0; d < 3; d++)
+      for (int edge = 0; edge < 4 && !is_bar(fine, e, d); edge++)
+        for (int i = 1; i < n - 1; i++) votes[nodes[sp_edge_node(n, d, edge, i)]] += 1;
   }
-  free(boxes);
-  SP_TRY(sp_agree(space->platform->comm, status));
   sp_exchange_now(space->exchange, SP_SUM, votes);
-  return SP_OK;
 }
 
 /* Unconstrain the fine system's free DOFs that the subspace keeps. */
@@ -156,15 +129,6 @@ static void keep_nodes(const sp_system *fine, const double *votes, bool *constra
               constrained[dof] && (is_constrained(&fine->setup, dof) || votes[dof] > 0);
         }
   }
-}
-
-/* True if enough elements have edges that are kept. Collective. */
-static bool are_enough(const sp_operator_setup *setup) {
-  const sp_mesh *mesh = setup->space->mesh;
-  sp_gid count = 0;
-  for (sp_lid e = 0; e < mesh->hexes->count; e++) count += sp_bars_direction(setup, e) >= 0;
-  MPI_Allreduce(MPI_IN_PLACE, &count, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
-  return (double)count >= ENOUGH * (double)mesh->global_elements;
 }
 
 static sp_status duplicate(size_t count, size_t size, const void *from, void **to) {
@@ -193,13 +157,11 @@ static sp_status restrict_diagonal(const sp_operator_setup *fine, sp_operator_se
   double *sums = NULL, *values = NULL;
   sp_lid *list = NULL, count = 0;
   if (fine->diagonal_count == 0) return SP_OK;
-  sp_status status = sp_bars_interpolation(setup, &p);
+  sp_status status = make_rows(setup, fine->diagonal_count, fine->diagonal_dofs, &p);
   if (!status) status = sp_allocate(dofs, sizeof *sums, "bars", &sums);
-  for (sp_lid k = 0; k < fine->diagonal_count && !status; k++) {
-    const sp_lid dof = fine->diagonal_dofs[k];
-    for (int i = p.start[dof]; i < p.start[dof + 1]; i++)
+  for (sp_lid k = 0; k < fine->diagonal_count && !status; k++)
+    for (int i = p.start[k]; i < p.start[k + 1]; i++)
       sums[p.column[i]] += p.values[i] * fine->diagonal_values[k];
-  }
   if (!status) status = sp_allocate(dofs, sizeof *list, "bars", &list);
   if (!status) status = sp_allocate(dofs, sizeof *values, "bars", &values);
   for (size_t i = 0; i < dofs && !status; i++)
@@ -208,9 +170,7 @@ static sp_status restrict_diagonal(const sp_operator_setup *fine, sp_operator_se
       values[count++] = sums[i];
     }
   free(sums);
-  free(p.start);
-  free(p.column);
-  free(p.values);
+  sp_csr_free(&p);
   setup->diagonal_count = count;
   setup->diagonal_dofs = list;
   setup->diagonal_values = values;
@@ -232,6 +192,7 @@ static sp_status copy_constants(const sp_system *fine, const bool *constrained, 
 static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *setup,
                       sp_constants *constants) {
   const MPI_Comm comm = fine->space->platform->comm;
+  const sp_mesh *mesh = fine->space->mesh;
   const size_t dofs = sp_space_dofs(fine->space);
   double *votes = NULL;
   bool *constrained = NULL;
@@ -239,11 +200,13 @@ static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *se
   if (!status) status = sp_allocate(dofs, sizeof *constrained, "bars", &constrained);
   setup->constrained = constrained;
   status = sp_agree(comm, status);
-  if (!status) status = vote(fine, votes);
   if (!status) {
+    sp_gid kept = 0;
+    vote(fine, votes);
     memset(constrained, true, dofs);
     keep_nodes(fine, votes, constrained);
-    *enough = are_enough(setup);
+    for (sp_lid e = 0; e < mesh->hexes->count; e++) kept += sp_bars_direction(setup, e) >= 0;
+    *enough = are_enough(mesh, kept);
   }
   free(votes);
   if (status || !*enough) return status;
@@ -253,10 +216,17 @@ static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *se
   return sp_agree(comm, status);
 }
 
-sp_status sp_bars_create(const sp_system *fine, sp_system **out) {
+sp_status sp_bars_create(sp_system *fine, sp_system **out) {
+  const sp_mesh *mesh = fine->space->mesh;
   sp_operator_setup setup = fine->setup;
   sp_constants constants = {0};
+  sp_gid bars = 0;
   bool enough = false;
+  *out = NULL;
+  SP_TRY(sp_system_find_boxes(fine));
+  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+    bars += is_bar(fine, e, 0) || is_bar(fine, e, 1) || is_bar(fine, e, 2);
+  if (!are_enough(mesh, bars)) return SP_OK;
   setup.kappa = setup.lambda_values = setup.diagonal_values = NULL;
   setup.diagonal_dofs = NULL;
   setup.diagonal_count = 0;

@@ -13,14 +13,15 @@
 #define SP_OPERATORS_BARS_H
 
 #include "mesh/entity.h"
+#include "operators/sparse.h"
 #include "operators/system.h"
 
 /* *out describes the operator of `fine`, of kind bp3.5, on that subspace: its setup is that of the
  * fine system, with all DOFs outside the subspace constrained, and the Robin diagonal P^T times the
  * fine one. NULL if bars are less than a quarter of the elements: the orders in between then save
- * more iterations. It borrows the space; the caller destroys *out. Errors: SP_ERR_SYSTEM;
- * SP_ERR_INPUT for an element with a non-positive Jacobian, and as below. Collective. */
-sp_status sp_bars_create(const sp_system *fine, sp_system **out);
+ * more iterations. Fills fine->boxes. It borrows the space; the caller destroys *out. Errors:
+ * SP_ERR_SYSTEM; those of sp_system_find_boxes, and as below. Collective. */
+sp_status sp_bars_create(sp_system *fine, sp_system **out);
 
 /* The direction of an element's edges that are kept; -1 if there are none, as in a space of order
  * 1. Local. */

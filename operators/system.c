@@ -42,6 +42,7 @@ void sp_system_destroy(sp_system **system) {
   if (!s) return;
   sp_operator_destroy(&s->op);
   free_arrays(&s->setup, &s->constants);
+  free(s->boxes);
   sp_space_destroy(&s->own_space);
   sp_mesh_destroy(&s->own_mesh);
   free(s);
@@ -61,6 +62,15 @@ void sp_system_forget_coefficients(sp_system *system) {
 
 sp_status sp_system_build(sp_system *system) {
   return sp_operator_create(&system->setup, &system->op);
+}
+
+sp_status sp_system_find_boxes(sp_system *system) {
+  const sp_mesh *mesh = system->space->mesh;
+  sp_status status = SP_OK;
+  if (system->boxes) return SP_OK;
+  status = sp_allocate((size_t)mesh->hexes->count, sizeof *system->boxes, "boxes", &system->boxes);
+  if (!status) status = sp_separable_fill(&system->setup, system->boxes);
+  return sp_agree(mesh->comm, status);
 }
 
 typedef struct lifting {

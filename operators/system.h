@@ -7,6 +7,7 @@
 #define SP_OPERATORS_SYSTEM_H
 
 #include "operators/operator.h"
+#include "operators/separable.h"
 
 /* The constants in the null space: component of each local DOF, or -1. components = 0: none. The
  * finest system also has the connected parts of the mesh, whether in the null space or not. */
@@ -24,6 +25,7 @@ typedef struct sp_system {
   sp_operator_setup setup; /* the definition, with arrays that the system owns */
   sp_constants constants;  /* with arrays that the system owns */
   sp_operator *op;         /* in double precision; NULL before sp_system_build */
+  sp_separable *boxes;     /* [elements]; NULL before sp_system_find_boxes */
 } sp_system;
 
 /* Take over the arrays of `setup` (allocated by sp_allocate) and the constants, also after a
@@ -48,6 +50,10 @@ void sp_system_forget_coefficients(sp_system *system);
 
 /* Create the operator. Errors: those of sp_operator_create. Collective. */
 sp_status sp_system_build(sp_system *system);
+
+/* Fill system->boxes by sp_separable_fill, unless they are there. They may be freed and set to NULL
+ * at any time. Errors: those of sp_separable_fill. Collective. */
+sp_status sp_system_find_boxes(sp_system *system);
 
 /* load -= A u_D, and 0 on Dirichlet DOFs. u_D has the Dirichlet values, and is zero elsewhere;
  * load, u_D and the scratch `host` are [local DOFs]; x and y are scratch too. Collective. */

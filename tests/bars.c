@@ -123,7 +123,7 @@ static void check_space(const bench *b, int order, bool mixed) {
   with_diagonal.diagonal_dofs = list;
   with_diagonal.diagonal_values = diagonal;
   sp_system *fine, *bars = NULL;
-  const sp_system other = {.space = space, .setup = with_diagonal};
+  sp_system other = {.space = space, .setup = with_diagonal};
   require(sp_system_create(&setup, NULL, NULL, &fine));
   require(sp_system_build(fine));
   CHECK_OK(sp_bars_create(&other, &bars));
@@ -133,6 +133,7 @@ static void check_space(const bench *b, int order, bool mixed) {
                 64 * DBL_EPSILON * sum_of_diagonal(&with_diagonal));
     sp_system_destroy(&bars);
   }
+  free(other.boxes);
   CHECK_OK(sp_bars_create(fine, &bars));
   for (sp_lid e = 0; e < mesh->hexes->count && bars; e++)
     bars_found += sp_bars_direction(&bars->setup, e) >= 0;
@@ -158,11 +159,12 @@ static void check_none(const bench *b) {
   const sp_mesh *const meshes[] = {cubes, thin};
   for (int m = 0; m < 2; m++) {
     sp_space *space = bench_space(b, meshes[m], m == 0 ? 3 : 1);
-    const sp_system fine = {
-        .space = space, .setup = {.space = space, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED}};
+    sp_system fine = {.space = space,
+                      .setup = {.space = space, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED}};
     sp_system *bars;
     CHECK_OK(sp_bars_create(&fine, &bars));
     CHECK(!bars, "bars on mesh %d", m);
+    free(fine.boxes);
     sp_system_destroy(&bars);
     sp_space_destroy(&space);
   }

@@ -4,7 +4,7 @@
 #define SP_SOLVER_LINEAR_COARSE_ROWS_H
 
 #include "solver/linear/coarse.h"
-#include "solver/linear/sparse.h"
+#include "operators/sparse.h"
 
 /* Assemble this rank's part, [local DOFs][local DOFs]: the sum over its elements and the setup's
  * diagonal, in this order. The sum over ranks is the matrix. Rows and columns of constrained DOFs

@@ -18,7 +18,7 @@
 #ifndef SP_SOLVER_LINEAR_HIERARCHY_H
 #define SP_SOLVER_LINEAR_HIERARCHY_H
 
-#include "solver/linear/sparse.h"
+#include "operators/sparse.h"
 
 enum { SP_HIERARCHY_MOST = 25 };
 

@@ -202,22 +202,8 @@ static sp_status create_vectors(const multigrid *m, level *l) {
   return sp_space_vector(l->space, m->precision, &l->x);
 }
 
-static sp_status create_smoother(multigrid *m, level *l, const sp_operator_setup *setup) {
-  const size_t elements = (size_t)l->space->mesh->hexes->count;
-  sp_separable *boxes = NULL;
-  sp_status status = SP_OK;
-  if (m->options.smoother == SP_SMOOTHER_SCHWARZ && l->op->order > 1) {
-    status = sp_allocate(elements, sizeof *boxes, "Schwarz", &boxes);
-    if (!status) status = sp_separable_fill(setup, boxes);
-    status = sp_agree(m->platform->comm, status);
-  }
-  if (!status) status = sp_chebyshev_create(l->op, setup, m->options.degree, boxes, &l->smoother);
-  free(boxes);
-  return status;
-}
-
 /* Create the system's operator anew in the precision of the cycle. */
-static sp_status create_operator(multigrid *m, level *l, const sp_system *system) {
+static sp_status create_operator(multigrid *m, level *l, sp_system *system) {
   sp_operator_setup setup = system->setup;
   setup.for_level = true;
   setup.one_sweep = false;
@@ -226,7 +212,12 @@ static sp_status create_operator(multigrid *m, level *l, const sp_system *system
   if (system->op && system->setup.for_level) setup.alike = system->op->local;
   m->rounded = m->rounded || setup.rounded;
   SP_TRY(sp_operator_create(&setup, &l->op));
-  return create_smoother(m, l, &setup);
+  if (m->options.smoother == SP_SMOOTHER_SCHWARZ && l->op->order > 1)
+    SP_TRY(sp_system_find_boxes(system));
+  SP_TRY(sp_chebyshev_create(l->op, &setup, m->options.degree, system->boxes, &l->smoother));
+  free(system->boxes);
+  system->boxes = NULL;
+  return SP_OK;
 }
 
 /* Create the levels. A transfer needs the masks of two levels. */

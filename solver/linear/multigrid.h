@@ -13,7 +13,6 @@
 #ifndef SP_SOLVER_LINEAR_MULTIGRID_H
 #define SP_SOLVER_LINEAR_MULTIGRID_H
 
-#include "operators/separable.h"
 #include "solver/linear/coarse.h"
 #include "solver/linear/preconditioner.h"
 

@@ -1,6 +1,7 @@
-#include "solver/linear/sparse.h"
+#include "operators/sparse.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "io/threads.h"
@@ -123,18 +124,47 @@ sp_status sp_csr_product(const sp_csr *a, const sp_csr *b, sp_csr *out) {
   return sp_csr_sum(a->rows, b->columns, most, &(factors){a, b}, multiply_row, out);
 }
 
-sp_status sp_csr_transpose(const sp_csr *m, sp_csr *out) {
-  SP_TRY(sp_csr_create(m->columns, m->rows, (size_t)m->start[m->rows], out));
-  int *start = out->start;
-  for (int n = 0; n < m->start[m->rows]; n++) start[m->column[n] + 1]++;
-  for (int i = 0; i < out->rows; i++) start[i + 1] += start[i];
-  for (int i = 0; i < m->rows; i++)
-    for (int n = m->start[i]; n < m->start[i + 1]; n++) {
-      const int at = start[m->column[n]]++; /* becomes the start of the next row */
-      out->column[at] = i;
-      out->values[at] = m->values[n];
+typedef struct transposition {
+  const sp_csr *from;
+  int *start, *column;
+  double *values;
+  int *first; /* [parts + 1], the first row of each part of the transpose */
+} transposition;
+
+/* Fill the rows of a part. Reading all entries costs less than writing them in random order. */
+static sp_status transpose_part(void *transposition_, void *none, size_t part, size_t end) {
+  const transposition *t = transposition_;
+  const int first = t->first[part], last = t->first[end];
+  (void)none;
+  for (int i = 0; i < t->from->rows; i++)
+    for (int n = t->from->start[i]; n < t->from->start[i + 1]; n++) {
+      const int to = t->from->column[n];
+      if (to < first || to >= last) continue;
+      const int at = t->start[to]++; /* becomes the start of the next row */
+      t->column[at] = i;
+      t->values[at] = t->from->values[n];
     }
-  for (int i = out->rows; i > 0; i--) start[i] = start[i - 1];
-  start[0] = 0;
   return SP_OK;
+}
+
+sp_status sp_csr_transpose(const sp_csr *m, sp_csr *out) {
+  const int parts = sp_threads(), entries = m->start[m->rows];
+  SP_TRY(sp_csr_create(m->columns, m->rows, (size_t)entries, out));
+  transposition t = {m, out->start, out->column, out->values, NULL};
+  SP_TRY(sp_allocate((size_t)parts + 1, sizeof *t.first, "a matrix", &t.first));
+  for (int n = 0; n < entries; n++) t.start[m->column[n] + 1]++;
+  for (int i = 0, part = 1; i < out->rows; i++) {
+    t.start[i + 1] += t.start[i];
+    while (part <= parts && (int64_t)t.start[i + 1] * parts >= (int64_t)entries * part)
+      t.first[part++] = i + 1;
+  }
+  const sp_status status = sp_loop_run(&(sp_loop){.what = "a matrix",
+                                                  .count = (size_t)parts,
+                                                  .chunk = 1,
+                                                  .context = &t,
+                                                  .compute = transpose_part});
+  free(t.first);
+  for (int i = out->rows; i > 0; i--) t.start[i] = t.start[i - 1];
+  t.start[0] = 0;
+  return status;
 }
