@@ -319,7 +319,7 @@ bool sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coeffic
   double x[3 * SP_CORNERS], largest[3] = {0};
   for (int c = 0; c < 3 * SP_CORNERS; c++) {
     x[c] = corners[c];
-    largest[c % 3] = fmax(largest[c % 3], fabs(x[c]));
+    if (fabs(x[c]) > largest[c % 3]) largest[c % 3] = fabs(x[c]);
   }
   for (int bit = 1; bit < SP_CORNERS; bit *= 2) /* sums and differences along each direction */
     for (int c = 0; c < SP_CORNERS; c++)
