@@ -111,7 +111,8 @@ typedef struct sp_schwarz_setup {
   const sp_lid *interface;     /* [elements], index of the lower one; -1: not in a column */
   const double *conductances;  /* kappa_k, [columns->start[columns->count]] */
   const double *end_couplings; /* b, [2][n] */
-  const double *inverse, *ratio, *ring; /* [interfaces][n][n]; column c begins at start[c] + c */
+  /* [interfaces][n][n]; column c begins at start[c] + c. ring: NULL if no column is closed. */
+  const double *inverse, *ratio, *ring;
 } sp_schwarz_setup;
 
 /* The arrays of sp_cg_vectors (operators/operator.h). */

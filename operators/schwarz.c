@@ -152,6 +152,8 @@ static sp_status allocate(sp_schwarz_builder *b) {
   SP_TRY(sp_schwarz_find_columns(b));
   const size_t columns = (size_t)b->columns->count;
   const size_t placed = (size_t)b->columns->start[columns], modes = (placed + columns) * n * n;
+  bool closed = false;
+  for (size_t c = 0; c < columns; c++) closed = closed || b->columns->closed[c];
   const struct {
     double **array;
     size_t count;
@@ -167,9 +169,10 @@ static sp_status allocate(sp_schwarz_builder *b) {
                 {&b->conductances, placed},
                 {&b->inverse, modes},
                 {&b->ratio, modes},
-                {&b->ring, modes}};
+                {&b->ring, closed ? modes : 0}};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-    SP_TRY(sp_allocate(arrays[i].count, sizeof(double), "Schwarz", arrays[i].array));
+    if (arrays[i].count > 0)
+      SP_TRY(sp_allocate(arrays[i].count, sizeof(double), "Schwarz", arrays[i].array));
   return sp_allocate(elements, sizeof *b->alike, "Schwarz", &b->alike);
 }
 

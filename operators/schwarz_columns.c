@@ -319,8 +319,9 @@ static void solve_column(const sp_schwarz_builder *b, sp_lid c, const double *la
   }
   fill_column(b, &column, c, lateral_basis);
   const size_t at = (size_t)(first + c) * (size_t)(b->n * b->n);
-  sp_column_factorize(&b->modes, &column,
-                      &(sp_column_factors){b->inverse + at, b->ratio + at, b->ring + at});
+  sp_column_factorize(
+      &b->modes, &column,
+      &(sp_column_factors){b->inverse + at, b->ratio + at, column.closed ? b->ring + at : NULL});
 }
 
 void sp_schwarz_solve_columns(sp_schwarz_builder *b) {

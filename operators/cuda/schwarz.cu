@@ -96,7 +96,7 @@ static sp_status build_columns(const sp_schwarz_setup *setup, size_t elements,
   SP_TRY(send<T>(2 * n, setup->end_couplings, &s->end_couplings));
   SP_TRY(send<T>(values, setup->inverse, &s->inverse));
   SP_TRY(send<T>(values, setup->ratio, &s->ratio));
-  SP_TRY(send<T>(values, setup->ring, &s->ring));
+  if (setup->ring) SP_TRY(send<T>(values, setup->ring, &s->ring));
   SP_TRY(sp_cuda_allocate(elements * n * n * n, sizeof(T), "Schwarz", &s->modal));
   SP_TRY(sp_cuda_allocate(values, sizeof(T), "Schwarz", &s->above));
   return sp_cuda_allocate(values, sizeof(T), "Schwarz", &s->below);

@@ -251,7 +251,6 @@ static void sweep_columns(const sp_host_boxes *b, sp_lid first, sp_lid last) {
     const int length = list->start[c + 1] - list->start[c], top = length * area;
     const real *inverse = (const real *)columns->inverse + at;
     const real *ratio = (const real *)columns->ratio + at;
-    const real *ring = (const real *)columns->ring + at;
     real *below = (real *)columns->below + at, *u = (real *)columns->above + at;
     const bool closed = list->closed[c];
     for (int m = 0; m < area; m++) {
@@ -260,6 +259,7 @@ static void sweep_columns(const sp_host_boxes *b, sp_lid first, sp_lid last) {
     }
     sweep_open(closed, length - closed, area, inverse, ratio, below, u);
     if (!closed) continue;
+    const real *ring = (const real *)columns->ring + at;
     for (int m = 0; m < area; m++)
       u[m] = u[top + m] = inverse[m] * (u[m] + below[m] - ratio[m] * u[area + m] -
                                         ratio[top + m] * u[top - area + m]);

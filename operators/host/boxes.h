@@ -15,7 +15,7 @@ typedef struct sp_host_columns {
   const sp_lid *interface;      /* [elements] */
   void *conductances;           /* [blocks][lanes], 0 for elements that are in no column */
   void *end_couplings;          /* [2][n] */
-  void *inverse, *ratio, *ring; /* [interfaces][n][n] */
+  void *inverse, *ratio, *ring; /* [interfaces][n][n]; ring: NULL if no column is closed */
   /* Scratch: coefficients [blocks][n^3][lanes]; what the element above an interface, and the one
    * below it, leaves on the right-hand side, [interfaces][n][n]. The solution replaces `above`. */
   void *modal, *above, *below;

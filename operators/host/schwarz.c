@@ -93,7 +93,7 @@ static sp_status build_columns(const sp_schwarz_setup *setup, const framed *by_e
   SP_TRY(copy(s, 2 * n, setup->end_couplings, &columns->end_couplings));
   SP_TRY(copy(s, values, setup->inverse, &columns->inverse));
   SP_TRY(copy(s, values, setup->ratio, &columns->ratio));
-  SP_TRY(copy(s, values, setup->ring, &columns->ring));
+  if (setup->ring) SP_TRY(copy(s, values, setup->ring, &columns->ring));
   SP_TRY(sp_host_allocate(padded * n * n * n, bytes, "Schwarz", &columns->modal));
   SP_TRY(sp_host_allocate(values, bytes, "Schwarz", &columns->above));
   return sp_host_allocate(values, bytes, "Schwarz", &columns->below);

@@ -133,7 +133,7 @@ static bool has_schwarz(const sp_memory_case *c, const sp_memory_level *l) {
 
 /* A level that is smoothed: operator, sp_chebyshev with D^-1, r, d, product; sp_schwarz with 3 n
  * (n + 1) numbers and n^3 weights per element; of columns, which all elements may be in, n^3
- * coefficients, 5 n^2 numbers and on the host n^3 nodes 4. Level 0 shares the operator's lists. */
+ * coefficients, 4 n^2 numbers and on the host n^3 nodes 4. Level 0 shares the operator's lists. */
 static sp_memory smoothed_bytes(const sp_memory_case *c, int index) {
   const sp_memory_level *l = &c->levels[index];
   const sp_sizes *s = &l->sizes;
@@ -144,7 +144,7 @@ static sp_memory smoothed_bytes(const sp_memory_case *c, int index) {
   if (!has_schwarz(c, l)) return m;
   m.host += seam_bytes(c, s->elements, 1, n * n * n, r);
   if (!has_device(c)) m.host += 4 * n * n * n * s->elements;
-  return sum(m, arrays(c, 1, r * (3 * n * (n + 1) + 5 * n * n + 2 * n * n * n) * s->elements));
+  return sum(m, arrays(c, 1, r * (3 * n * (n + 1) + 4 * n * n + 2 * n * n * n) * s->elements));
 }
 
 /* While a level is created: the diagonal and a start vector in double, two vectors of Lanczos'
@@ -156,7 +156,7 @@ static sp_memory creation_bytes(const sp_memory_case *c, const sp_memory_level *
   sp_memory m = arrays(c, 2, precision_bytes(c) * s->dofs);
   m.host += 16 * s->dofs;
   if (has_schwarz(c, l))
-    m.host += 32 * s->dofs + s->elements * (24 * n * (n + 1) + 24 * n * n + 8 * n * n * n + 150);
+    m.host += 32 * s->dofs + s->elements * (24 * n * (n + 1) + 16 * n * n + 8 * n * n * n + 150);
   return m;
 }
 
