@@ -4,38 +4,24 @@
 #include "tests/rates.h"
 #include "tests/start_gmsh.h"
 
-/* Two boxes that touch at x = 1, the second one taller, as separate bodies. */
-static void write_boxes(const char *name) {
-  const char *path = path_in_folder(name);
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (world_rank == 0) {
-    int error;
-    start_gmsh();
-    gmshModelOccAddBox(0, 0, 0, 1, 1, 1, 1, &error);
-    gmshModelOccAddBox(1, 0, 0, 2, 1, 2, 2, &error);
-    gmshModelOccSynchronize(&error);
-    gmshWrite(path, &error);
-    CHECK(error == 0, "gmsh could not make %s", path);
-    gmshFinalize(&error);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* A block of 2 x 1 x 1 with a hole of radius 0.3. */
-static void write_hole(const char *name) {
-  const char *path = path_in_folder(name);
+/* Rank 0 writes two boxes that touch at x = 1, the second one taller, as separate bodies; or, of
+ * `hole`, a block of 2 x 1 x 1 with a hole of radius 0.3. */
+static void write_part(const char *name, bool hole) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank == 0) {
     int error, block[2] = {3, 1}, tool[2] = {3, 2}, *out = NULL, **map = NULL;
     size_t out_count, *map_counts = NULL, map_count;
     start_gmsh();
-    gmshModelOccAddBox(0, 0, 0, 2, 1, 1, 1, &error);
-    gmshModelOccAddCylinder(1, 0.5, -1, 0, 0, 3, 0.3, 2, 2 * acos(-1), &error);
-    gmshModelOccCut(block, 2, tool, 2, &out, &out_count, &map, &map_counts, &map_count, 3, 1, 1,
-                    &error);
+    gmshModelOccAddBox(0, 0, 0, hole ? 2 : 1, 1, 1, 1, &error);
+    if (hole) {
+      gmshModelOccAddCylinder(1, 0.5, -1, 0, 0, 3, 0.3, 2, 2 * acos(-1), &error);
+      gmshModelOccCut(block, 2, tool, 2, &out, &out_count, &map, &map_counts, &map_count, 3, 1, 1,
+                      &error);
+    } else {
+      gmshModelOccAddBox(1, 0, 0, 2, 1, 2, 2, &error);
+    }
     gmshModelOccSynchronize(&error);
-    gmshWrite(path, &error);
-    CHECK(error == 0, "gmsh could not make %s", path);
+    CHECK(write_mesh(name) == 0, "gmsh could not make %s", name);
     gmshFinalize(&error);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -44,31 +30,17 @@ static void write_hole(const char *name) {
 static sp_mesh *read_cad(const char *name, double size) {
   sp_hexes *hexes;
   sp_mesh *mesh = NULL;
-  const char *path = path_in_folder(name);
-  CHECK(sp_gmsh_is_cad(path), "%s is from CAD", path);
+  CHECK(sp_gmsh_is_cad(name), "%s is from CAD", name);
   const sp_gmsh_sizes of_cad = {.largest = size, .per_circle = 12};
-  require(sp_gmsh_cad_hexes(MPI_COMM_WORLD, path, &of_cad, &hexes));
+  require(sp_gmsh_cad_hexes(MPI_COMM_WORLD, name, &of_cad, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   return mesh;
-}
-
-static double volume_of(const sp_mesh *mesh) {
-  static double wj[SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE], xyz[3 * sizeof wj / sizeof *wj];
-  sp_rule rule;
-  double volume = 0;
-  sp_rule_gl(2 * mesh->hexes->map_order, &rule);
-  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
-    CHECK_OK(sp_geometry_volume(mesh->hexes, e, &rule, xyz, wj));
-    for (int q = 0; q < rule.n * rule.n * rule.n; q++) volume += wj[q];
-  }
-  MPI_Allreduce(MPI_IN_PLACE, &volume, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return volume;
 }
 
 /* The face at x = 1 of the first box is a part of one of the second: 6 + 6 faces become 12, of
  * which one is between the boxes. */
 static void check_boxes(const char *name) {
-  write_boxes(name);
+  write_part(name, false);
   sp_mesh *mesh = read_cad(name, 0.5);
   const sp_hexes *hexes = mesh->hexes;
   CHECK(hexes->map_order == 1, "order %d", hexes->map_order);
@@ -76,20 +48,19 @@ static void check_boxes(const char *name) {
         hexes->volume_group_count, hexes->group_count);
   for (int v = 0; v < hexes->volume_group_count; v++) {
     const char *expected = test_text("volume %d", v + 1);
-    CHECK(strcmp(hexes->volume_groups[v].name, expected) == 0, "'%s'",
-          hexes->volume_groups[v].name);
+    CHECK_TEXT(hexes->volume_groups[v].name, expected);
   }
   for (int g = 0; g < hexes->group_count; g++) {
     const char *expected = test_text("surface %d", hexes->groups[g].number);
-    CHECK(strcmp(hexes->groups[g].name, expected) == 0, "'%s'", hexes->groups[g].name);
+    CHECK_TEXT(hexes->groups[g].name, expected);
   }
-  CHECK_CLOSE(volume_of(mesh), 5, 5 * TOLERANCE);
+  CHECK_CLOSE(measure(mesh).volume, 5, 5 * TOLERANCE);
   int buried = 0;
   for (int s = 0; s < hexes->surface_count; s++) buried += mesh->buried[s];
   CHECK(buried == 1, "%d surfaces between elements", buried);
   CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
   sp_mesh_destroy(&mesh);
-  const char *const common[] = {test_text("mesh.file=%s", path_in_folder(name)),
+  const char *const common[] = {test_text("mesh.file=%s", name),
                                 "mesh.size=0.7; problem.solution=x-2*y+3*z", RATES_SOLVER,
                                 "discretization.order=1; discretization.operator=bp3.0", NULL};
   const sp_error_norms norms = rates_solve(common, NULL);
@@ -101,49 +72,31 @@ static void check_boxes(const char *name) {
 static void check_hole(void) {
   const double exact = 2 - acos(-1) * 0.09;
   double error[2];
-  write_hole("hole.step");
+  write_part("hole.step", true);
   for (int level = 0; level < 2; level++) {
     sp_mesh *mesh = read_cad("hole.step", level ? 0.1 : 0.2);
     CHECK(mesh->hexes->map_order == 2, "order %d", mesh->hexes->map_order);
     CHECK(mesh->hexes->group_count == 7, "%d faces", mesh->hexes->group_count);
-    error[level] = fabs(volume_of(mesh) - exact);
+    error[level] = fabs(measure(mesh).volume - exact);
     sp_mesh_destroy(&mesh);
   }
   CHECK(error[1] < error[0] / 4, "errors of the volume %.3g and %.3g", error[0], error[1]);
 }
 
-/* Names of bodies come from the file. */
-static void check_names(void) {
-  sp_hexes *hexes;
-  const sp_gmsh_sizes of_cad = {.largest = 8};
-  require(sp_gmsh_cad_hexes(MPI_COMM_WORLD, SP_INPUTS "/part.step", &of_cad, &hexes));
-  CHECK(hexes->volume_group_count == 2, "%d bodies", hexes->volume_group_count);
-  CHECK(strcmp(hexes->volume_groups[0].name, "base") == 0 &&
-            strcmp(hexes->volume_groups[1].name, "pin") == 0,
-        "'%s' and '%s'", hexes->volume_groups[0].name, hexes->volume_groups[1].name);
-  sp_hexes_destroy(&hexes);
-}
-
 static void check_refusals(void) {
   static const char text[] = "ISO-10303-21;\nHEADER;\nnothing of use\n";
-  const char *path = path_in_folder("bad.step");
-  write_file("bad.step", text, sizeof text - 1);
-  check_refused(path, "bad.step: ");
-  path = path_in_folder("bad.brep");
-  write_file("bad.brep", text, sizeof text - 1);
-  check_refused(path, "bad.brep: ");
+  check_refused(write_file("bad.step", text, sizeof text - 1), "bad.step: ");
+  check_refused(write_file("bad.brep", text, sizeof text - 1), "bad.brep: ");
 }
 
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   run_case_begin(argc, argv);
-  make_folder();
+  enter_folder();
   check_boxes("boxes.step");
   check_boxes("boxes.brep");
   check_hole();
-  check_names();
   check_refusals();
-  remove_folder(
-      5, (const char *const[]){"boxes.step", "boxes.brep", "hole.step", "bad.step", "bad.brep"});
+  leave_folder(TEXTS("boxes.step", "boxes.brep", "hole.step", "bad.step", "bad.brep"));
   return check_end();
 }

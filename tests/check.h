@@ -26,6 +26,10 @@ static inline void test_begin(int *argc, char ***argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &world_size);
 }
 
+/* Texts as a list that ends with NULL, and the length of an array. */
+#define TEXTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
 /* Printf-style description after the condition: CHECK(n == 3, "n is %d", n). */
 #define CHECK(condition, ...)                                                                      \
   do {                                                                                             \
@@ -47,8 +51,18 @@ static inline void test_begin(int *argc, char ***argv) {
           check_a, check_b, fabs(check_a - check_b), check_tolerance);                             \
   } while (0)
 
-/* The call succeeds. */
+/* The call succeeds; or it fails with this status and a message that has `words`. */
 #define CHECK_OK(call) CHECK((call) == SP_OK, "%s", sp_error_message())
+#define CHECK_FAILS(call, status, words)                                                           \
+  CHECK((call) == (status) && strstr(sp_error_message(), words), "'%s'", sp_error_message())
+
+/* Equal texts, or both NULL. */
+#define CHECK_TEXT(a, b)                                                                           \
+  do {                                                                                             \
+    const char *check_a = (a), *check_b = (b);                                                     \
+    CHECK(check_a &&check_b ? strcmp(check_a, check_b) == 0 : check_a == check_b,                  \
+          "'%s' instead of '%s'", check_a ? check_a : "NULL", check_b ? check_b : "NULL");         \
+  } while (0)
 
 /* A set-up without which nothing is left to test. */
 static inline void require(sp_status status) {

@@ -393,15 +393,11 @@ static void check_boxes(void) {
 
 /* A column that is whole needs few iterations on any number of ranks; the solution is exact. Cut,
  * such a plate takes 15. */
-static void check_solution(const char *path) {
-  const char *file = test_text("mesh.file=%s", path);
-  const char *const overrides[] = {file,
-                                   "discretization.order=2",
-                                   "problem.lambda=1e-3",
-                                   "problem.solution=x*y+z*z",
-                                   "boundary.default=neumann",
-                                   "solver.preconditioner=multigrid",
-                                   NULL};
+static void check_solution(void) {
+  static const char *const overrides[] = {
+      "mesh.file=plate.geo; discretization.order=2; problem.lambda=1e-3; "
+      "problem.solution=x*y+z*z; boundary.default=neumann; solver.preconditioner=multigrid",
+      NULL};
   sp_results results;
   CHECK_OK(run_case(MPI_COMM_WORLD, NULL, overrides, &results));
   CHECK(results.cg.iterations <= 9, "%d iterations", (int)results.cg.iterations);
@@ -419,11 +415,9 @@ static void check_file(void) {
       "Curve Loop(1) = {1, 2, 3, 4};\nCurve Loop(2) = {5, 6, 7};\nPlane Surface(1) = {1, 2};\n"
       "Mesh.SubdivisionAlgorithm = 1;\nRecombine Surface{1};\n"
       "Extrude {0, 0, 0.06} { Surface{1}; Layers{{4, 2}, {0.1, 1}}; Recombine; }\n";
-  const char *const names[] = {"plate.geo"};
-  make_folder();
-  write_file(names[0], geometry, sizeof geometry - 1);
-  const char *path = path_in_folder(names[0]);
-  sp_mesh *mesh = read_mesh(path);
+  enter_folder();
+  write_file("plate.geo", geometry, sizeof geometry - 1);
+  sp_mesh *mesh = read_mesh("plate.geo");
   if (mesh) {
     const sp_gid mine = mesh->hexes->count;
     CHECK(mesh->global_elements > 1000 && mine * world_size <= 2 * mesh->global_elements,
@@ -433,15 +427,13 @@ static void check_file(void) {
     check_lengths("plate", columns, (int)mine / 6, 6);
     sp_columns_destroy(&columns);
     sp_mesh_destroy(&mesh);
-    check_solution(path);
+    check_solution();
   }
-  remove_folder(1, names);
+  leave_folder(TEXTS("plate.geo"));
 }
 
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
   if (world_rank == 0) {
     check_couplings();
     check_lattices();

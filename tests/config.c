@@ -92,55 +92,58 @@ static void test_every_key(void) {
   if (!config) return;
   const int elements[] = {2, 3, 4};
   const double lower[] = {-1, -0.5, 0.1}, upper[] = {1, 2.5, 3};
-  CHECK(memcmp(config->mesh.elements, elements, sizeof elements) == 0, "elements");
-  CHECK(memcmp(config->mesh.lower, lower, sizeof lower) == 0, "lower");
-  CHECK(memcmp(config->mesh.upper, upper, sizeof upper) == 0, "upper");
-  CHECK(config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file, "shape");
-  CHECK_TEXT(config->mesh.where, "case.ini:3: mesh.shape");
-  CHECK(config->mesh.map == SP_MAP_KERSHAW && config->mesh.epsilon == 0.25, "map");
-  CHECK(config->mesh.refine == 10, "refine");
-  CHECK(config->discretization.order == 15, "order");
-  CHECK(config->discretization.operator_kind == SP_BP30, "operator");
-  CHECK(config->discretization.geometry == SP_GEOMETRY_TRILINEAR, "geometry");
-  CHECK_TEXT(config->problem.lambda.text, "2*pi");
-  CHECK_TEXT(config->problem.lambda.where, "case.ini:16: problem.lambda");
-  CHECK(config->problem.lambda_given, "lambda was given");
-  CHECK_TEXT(config->problem.kappa.text, "1 + x^2");
-  CHECK(config->problem.kappa_given, "kappa was given");
-  CHECK_TEXT(config->problem.solution.text, "x == 1 ? sin(pi*x) : y#z");
-  CHECK_TEXT(config->problem.forcing.text, "z");
-  CHECK(config->solver.tolerance == 1e-3, "tolerance");
-  CHECK(config->solver.max_iterations == INT32_MAX, "max_iterations");
-  CHECK(config->solver.preconditioner == SP_PRECONDITIONER_JACOBI, "preconditioner");
-  CHECK(config->backend.device == SP_DEVICE_HOST, "device");
-  CHECK(config->backend.share == SP_SHARE_YES, "share");
-  CHECK(config->backend.threads == 3, "threads");
-  CHECK_TEXT(config->output.log, "a b.h5");
-  CHECK_TEXT(config->output.field, "");
+  const sp_boundary_entry *entries = config->boundary.entries;
+  CHECK(memcmp(config->mesh.elements, elements, sizeof elements) == 0 &&
+            memcmp(config->mesh.lower, lower, sizeof lower) == 0 &&
+            memcmp(config->mesh.upper, upper, sizeof upper) == 0,
+        "box");
+  CHECK(config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file && config->mesh.refine == 10 &&
+            config->mesh.map == SP_MAP_KERSHAW && config->mesh.epsilon == 0.25,
+        "mesh");
+  CHECK(config->discretization.order == 15 && config->discretization.operator_kind == SP_BP30 &&
+            config->discretization.geometry == SP_GEOMETRY_TRILINEAR,
+        "discretization");
+  CHECK(config->problem.lambda_given && config->problem.kappa_given, "lambda and kappa are given");
+  CHECK(config->solver.tolerance == 1e-3 && config->solver.max_iterations == INT32_MAX &&
+            config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
+        "solver");
+  CHECK(config->backend.device == SP_DEVICE_HOST && config->backend.share == SP_SHARE_YES &&
+            config->backend.threads == 3,
+        "backend");
   CHECK(config->output.flux == 1 && config->output.accuracy == 1, "flux, accuracy");
-  CHECK(config->boundary.count == 5, "%d groups", config->boundary.count);
+  CHECK(config->boundary.count == 5 && config->boundary.fallback.condition == SP_NEUMANN,
+        "%d groups", config->boundary.count);
   if (config->boundary.count == 5) {
-    const sp_boundary_entry *entries = config->boundary.entries;
-    CHECK_TEXT(entries[0].group, "the left.wall");
-    CHECK(entries[0].condition == SP_NEUMANN, "condition");
-    CHECK_TEXT(entries[0].formula.text, "x + 1");
-    CHECK_TEXT(entries[0].formula.where, "case.ini:25: boundary.the left.wall");
-    CHECK_TEXT(entries[1].group, "1");
-    CHECK(entries[1].condition == SP_DIRICHLET && !entries[1].formula.text, "entry");
-    CHECK(!entries[1].alpha.text, "alpha without robin");
-    CHECK(entries[2].condition == SP_ROBIN && entries[3].condition == SP_ROBIN, "robin");
-    CHECK_TEXT(entries[2].alpha.text, "max(x, (y))*2");
-    CHECK_TEXT(entries[2].alpha.where, "case.ini:28: boundary.2 (alpha)");
-    CHECK_TEXT(entries[2].formula.text, "min(z, 1)");
-    CHECK_TEXT(entries[2].formula.where, "case.ini:28: boundary.2 (g)");
-    CHECK_TEXT(entries[3].alpha.text, "1");
-    CHECK_TEXT(entries[3].formula.text, NULL);
-    CHECK(entries[4].condition == SP_PERIODIC && !entries[3].partner, "periodic");
-    CHECK_TEXT(entries[4].partner, "the other one");
-    CHECK_TEXT(entries[4].formula.where, "case.ini:30: boundary.4");
+    static const sp_condition conditions[] = {SP_NEUMANN, SP_DIRICHLET, SP_ROBIN, SP_ROBIN,
+                                              SP_PERIODIC};
+    const char *const texts[][2] = {
+        {config->mesh.where, "case.ini:3: mesh.shape"},
+        {config->problem.lambda.text, "2*pi"},
+        {config->problem.lambda.where, "case.ini:16: problem.lambda"},
+        {config->problem.kappa.text, "1 + x^2"},
+        {config->problem.solution.text, "x == 1 ? sin(pi*x) : y#z"},
+        {config->problem.forcing.text, "z"},
+        {config->output.log, "a b.h5"},
+        {config->output.field, ""},
+        {config->boundary.where, "case.ini:25: boundary.the left.wall"},
+        {entries[0].group, "the left.wall"},
+        {entries[0].formula.text, "x + 1"},
+        {entries[0].formula.where, "case.ini:25: boundary.the left.wall"},
+        {entries[1].group, "1"},
+        {entries[1].formula.text, NULL},
+        {entries[1].alpha.text, NULL},
+        {entries[2].alpha.text, "max(x, (y))*2"},
+        {entries[2].alpha.where, "case.ini:28: boundary.2 (alpha)"},
+        {entries[2].formula.text, "min(z, 1)"},
+        {entries[2].formula.where, "case.ini:28: boundary.2 (g)"},
+        {entries[3].alpha.text, "1"},
+        {entries[3].formula.text, NULL},
+        {entries[3].partner, NULL},
+        {entries[4].partner, "the other one"},
+        {entries[4].formula.where, "case.ini:30: boundary.4"}};
+    for (size_t t = 0; t < COUNT_OF(texts); t++) CHECK_TEXT(texts[t][0], texts[t][1]);
+    for (int e = 0; e < 5; e++) CHECK(entries[e].condition == conditions[e], "condition %d", e);
   }
-  CHECK(config->boundary.fallback.condition == SP_NEUMANN, "fallback");
-  CHECK_TEXT(config->boundary.where, "case.ini:25: boundary.the left.wall");
   sp_config_destroy(&config);
 }
 
@@ -160,13 +163,7 @@ static void test_choices(void) {
       sp_config_destroy(&config);
     }
   }
-  CHECK_TEXT(sp_map_names[SP_MAP_SINE], "sine");
-  CHECK_TEXT(sp_operator_name(SP_MASS), "mass");
-  CHECK_TEXT(sp_geometry_names[SP_GEOMETRY_STORED], "stored");
-  CHECK_TEXT(sp_device_names[SP_DEVICE_CUDA], "cuda");
-  CHECK_TEXT(sp_transport_names[SP_TRANSPORT_NCCL], "nccl");
-  CHECK_TEXT(sp_condition_name(SP_DIRICHLET), "dirichlet");
-  CHECK_TEXT(sp_condition_name(SP_NEUMANN), "neumann");
+  CHECK(SP_MAP_SINE == 1 && SP_GEOMETRY_STORED == 1 && SP_DEVICE_CUDA == 2, "numbers");
 }
 
 static void test_values(void) {
@@ -279,23 +276,17 @@ static void test_mesh(void) {
     CHECK_TEXT(config->mesh.where, "case.ini:2: mesh.file");
   }
   sp_config_destroy(&config);
-
   config = read_case("[mesh]\nfile = a.msh\n",
-                     (const char *const[]){"mesh.file=", "mesh.shape=box", "mesh.map=sine",
-                                           "mesh.lower=-1 0 0", NULL});
-  if (config) {
-    CHECK(config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file, "shape");
-    CHECK(config->mesh.lower[0] == -1 && config->mesh.map == SP_MAP_SINE, "sine in any box");
-  }
+                     TEXTS("mesh.file=", "mesh.shape=box", "mesh.map=sine", "mesh.lower=-1 0 0"));
+  CHECK(config && config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file &&
+            config->mesh.lower[0] == -1 && config->mesh.map == SP_MAP_SINE,
+        "a box instead of a file");
   sp_config_destroy(&config);
 }
 
 /* The bound is that of double precision, 2.2e-16. */
 static void test_tolerance(void) {
-  check_error("[solver]\n\ntolerance = 1e-300", NULL,
-              "case.ini:3: solver.tolerance: 1e-300 cannot be reached: double precision rounds the "
-              "right-hand side itself to 2.2e-16 of its size; give that or more");
-  check_error("", (const char *const[]){"solver.tolerance=2e-16", NULL},
+  check_error("", TEXTS("solver.tolerance=2e-16"),
               "argument 'solver.tolerance=2e-16': 2e-16 cannot be reached: double precision rounds "
               "the right-hand side itself to 2.2e-16 of its size; give that or more");
   sp_config *config = read_case("[solver]\ntolerance = 2.3e-16", NULL);
@@ -356,7 +347,7 @@ static void test_outputs(void) {
 }
 
 int main(int argc, char **argv) {
-  enter_folder(&argc, &argv);
+  begin_cases(&argc, &argv);
   test_defaults();
   test_every_key();
   test_choices();
@@ -365,5 +356,5 @@ int main(int argc, char **argv) {
   test_tolerance();
   test_multigrid();
   test_outputs();
-  return leave_folder();
+  return end_cases();
 }

@@ -1,27 +1,20 @@
-/* For the tests of solver/case/config.h: a temporary folder, case files in it, and reading them. */
+/* For the tests of solver/case/config.h, in a folder: case files, and reading them. */
 #ifndef SP_TESTS_CONFIG_CASE_H
 #define SP_TESTS_CONFIG_CASE_H
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "solver/case/config.h"
 #include "tests/check.h"
-
-/* All paths are relative to a temporary folder. */
-static char folder[] = "/tmp/sp_config_XXXXXX";
+#include "tests/folders.h"
 
 /* Begins main. */
-static inline void enter_folder(int *argc, char ***argv) {
+static inline void begin_cases(int *argc, char ***argv) {
   test_begin(argc, argv);
-  const bool made = world_rank > 0 || mkdtemp(folder);
-  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-  if (!made || chdir(folder) != 0 || (world_rank == 0 && mkdir("sub", 0700) != 0)) {
-    perror(folder);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
+  enter_folder();
+  CHECK(world_rank > 0 || mkdir("sub", 0700) == 0, "no folder");
 }
 
 static inline void write_bytes(const char *path, const char *bytes, size_t count) {
@@ -49,8 +42,7 @@ static inline sp_status read_with(const char *text, const char *const *overrides
 /* The configuration of a case that must be valid; NULL, with a failed check, if it is not. */
 static inline sp_config *read_case(const char *text, const char *const *overrides) {
   sp_config *config;
-  const sp_status status = read_with(text, overrides, &config);
-  CHECK(status == SP_OK && config, "%s", sp_error_message());
+  CHECK_OK(read_with(text, overrides, &config));
   return config;
 }
 
@@ -61,19 +53,8 @@ static inline void check_error(const char *text, const char *const *overrides,
   CHECK(status == SP_ERR_INPUT, "status %d where '%s' was expected", (int)status, message);
   CHECK(!config, "a configuration after a failure");
   if (status == SP_OK) sp_config_destroy(&config);
-  CHECK(strcmp(sp_error_message(), message) == 0, "'%s' instead of '%s'", sp_error_message(),
-        message);
+  CHECK_TEXT(sp_error_message(), message);
 }
-
-static inline bool same_text(const char *a, const char *b) {
-  return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-static inline const char *or_null(const char *text) {
-  return text ? text : "(null)";
-}
-
-#define CHECK_TEXT(a, b) CHECK(same_text((a), (b)), "'%s' instead of '%s'", or_null(a), or_null(b))
 
 static inline char *format(const sp_config *config) {
   char *text = NULL;
@@ -88,14 +69,10 @@ static inline void check_round_trip(const sp_config *config) {
   if (!first) return;
   int length = (int)strlen(first);
   MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  char *root = calloc((size_t)length + 1, 1);
-  CHECK(root, "no memory");
-  if (!root) MPI_Abort(MPI_COMM_WORLD, 1);
+  char *root = (char *)test_array((size_t)length, 1);
   if (world_rank == 0) memcpy(root, first, (size_t)length);
   MPI_Bcast(root, length, MPI_CHAR, 0, MPI_COMM_WORLD);
-  CHECK(strcmp(first, root) == 0, "rank 0 holds\n%s\nand this one\n%s", root, first);
-  free(root);
-
+  CHECK_TEXT(first, root);
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank == 0) write_bytes("sub/again.ini", first, strlen(first));
   sp_config *again = NULL;
@@ -103,12 +80,13 @@ static inline void check_round_trip(const sp_config *config) {
         sp_error_message(), first);
   if (again) {
     char *second = format(again);
-    CHECK(second && strcmp(first, second) == 0, "first\n%s\nthen\n%s", first, second);
+    CHECK_TEXT(second, first);
     free(second);
-    CHECK(again->problem.lambda_given == config->problem.lambda_given, "lambda_given");
-    CHECK(again->problem.kappa_given == config->problem.kappa_given, "kappa_given");
-    CHECK(!again->boundary.where == !config->boundary.where, "boundary.where");
-    CHECK(again->mesh.shape == config->mesh.shape, "shape");
+    CHECK(again->problem.lambda_given == config->problem.lambda_given &&
+              again->problem.kappa_given == config->problem.kappa_given &&
+              !again->boundary.where == !config->boundary.where &&
+              again->mesh.shape == config->mesh.shape,
+          "what is given, of\n%s", first);
     CHECK(memcmp(again->mesh.lower, config->mesh.lower, sizeof again->mesh.lower) == 0, "lower");
     CHECK(again->solver.tolerance == config->solver.tolerance, "tolerance");
   }
@@ -118,56 +96,24 @@ static inline void check_round_trip(const sp_config *config) {
 
 /* Keys of most sections, written in every permitted way; those that exclude each other are tested
  * by themselves. */
-static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
-                                "[mesh]\r\n"
-                                "shape=box ; comment\r\n"
-                                "  elements =  2\t3   4  # comment\r\n"
-                                "lower = -1 -.5 +0.1\r\n"
-                                "upper = 1e0 2.5 3\r\n"
-                                "map = kershaw\r\n"
-                                "epsilon = 0.25\r\n"
-                                "refine = 10\r\n"
-                                "[ discretization ] # comment\n"
-                                "order = 15\n"
-                                "operator = bp3.0\n"
-                                "geometry = trilinear\n"
-                                "\n"
-                                "[problem]\n"
-                                "lambda = 2*pi\n"
-                                "kappa = 1 + x^2\n"
-                                "solution = x == 1 ? sin(pi*x) : y#z\n"
-                                "forcing = z\n"
-                                "[solver]\n"
-                                "tolerance = 1e-3\n"
-                                "max_iterations = 2147483647\n"
-                                "preconditioner = jacobi\n"
-                                "[boundary]\n"
-                                "the left.wall = neumann  x + 1\n"
-                                "default = neumann\n"
-                                "1 = dirichlet\n"
-                                "2 = robin max(x, (y))*2 , min(z, 1)\n"
-                                "3 = robin 1\n"
-                                "4 = periodic the other one\n"
-                                "[backend]\n"
-                                "device = host\n"
-                                "share = yes\n"
-                                "threads = 3\n"
-                                "[output]\n"
-                                "log = a b.h5\n"
-                                "field =\n"
-                                "flux = yes\n"
-                                "accuracy = yes\n"
-                                "[mesh]";
+static const char every_key[] =
+    "\xEF\xBB\xBF# a case\r\n[mesh]\r\nshape=box ; comment\r\n  elements =  2\t3   4  # comment\r\n"
+    "lower = -1 -.5 +0.1\r\nupper = 1e0 2.5 3\r\nmap = kershaw\r\nepsilon = 0.25\r\nrefine = 10\r\n"
+    "[ discretization ] # comment\norder = 15\noperator = bp3.0\ngeometry = trilinear\n\n"
+    "[problem]\nlambda = 2*pi\nkappa = 1 + x^2\nsolution = x == 1 ? sin(pi*x) : y#z\nforcing = z\n"
+    "[solver]\ntolerance = 1e-3\nmax_iterations = 2147483647\npreconditioner = jacobi\n"
+    "[boundary]\nthe left.wall = neumann  x + 1\ndefault = neumann\n1 = dirichlet\n"
+    "2 = robin max(x, (y))*2 , min(z, 1)\n3 = robin 1\n4 = periodic the other one\n"
+    "[backend]\ndevice = host\nshare = yes\nthreads = 3\n"
+    "[output]\nlog = a b.h5\nfield =\nflux = yes\naccuracy = yes\n[mesh]";
 
 /* Ends main. */
-static inline int leave_folder(void) {
+static inline int end_cases(void) {
   MPI_Barrier(MPI_COMM_WORLD);
-  static const char *const files[] = {"case.ini", "unset.ini", "sub/case.ini", "sub/again.ini"};
-  for (size_t f = 0; f < sizeof files / sizeof files[0] && world_rank == 0; f++)
-    (void)unlink(files[f]);
-  /* Fails if a test has left another file. */
-  CHECK(world_rank > 0 || (rmdir("sub") == 0 && chdir("/") == 0 && rmdir(folder) == 0),
-        "cannot remove %s", folder);
+  static const char *const files[] = {"sub/case.ini", "sub/again.ini"};
+  for (int f = 0; f < 2 && world_rank == 0; f++) (void)unlink(files[f]);
+  CHECK(world_rank > 0 || rmdir("sub") == 0, "a file is left");
+  leave_folder(TEXTS("case.ini", "unset.ini"));
   return check_end();
 }
 

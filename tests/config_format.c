@@ -4,33 +4,21 @@
 
 #include "tests/config_case.h"
 
-static void test_lines(void) {
-  sp_config *config = read_case("[line]\nacross it = 0 1 -2.5,1e-3 0.1 7 ,  11\n",
-                                (const char *const[]){"line.b=0 0 0, 1 1 1, 2", NULL});
-  if (config) {
-    const sp_line_entry *entry = config->lines.entries;
-    CHECK(config->lines.count == 2 && entry->samples == 11 && entry[1].samples == 2, "lines");
-    CHECK_TEXT(entry->name, "across it");
-    CHECK(entry->ends[0][2] == -2.5 && entry->ends[1][0] == 1e-3 && entry->ends[1][2] == 7, "ends");
-    check_round_trip(config);
-  }
-  sp_config_destroy(&config);
-}
-
-static void test_probes(void) {
-  check_error("[probe]\ntip = 0 1", NULL, "case.ini:2: probe.tip: expected 3 numbers, found '0 1'");
-  check_error("[probe]\ntip =", NULL, "case.ini:2: probe.tip: expected 3 numbers, found nothing");
-  sp_config *config = read_case("[probe]\ntip of it = 0 1 -2.5\nroot = 0.1 0 0\n",
-                                (const char *const[]){"probe.root=3 2 1", NULL});
-  if (config) {
-    CHECK(config->probes.count == 2, "%d probes", config->probes.count);
-    CHECK_TEXT(config->probes.entries[0].name, "tip of it");
-    CHECK_TEXT(config->probes.entries[0].where, "case.ini:2: probe.tip of it");
-    CHECK_TEXT(config->probes.entries[1].name, "root");
-    CHECK(config->probes.entries[0].point[2] == -2.5 && config->probes.entries[1].point[0] == 3,
-          "points");
-    check_round_trip(config);
-  }
+static void test_lines_and_probes(void) {
+  sp_config *config = read_case("[line]\nacross it = 0 1 -2.5,1e-3 0.1 7 ,  11\n"
+                                "[probe]\ntip of it = 0 1 -2.5\nroot = 0.1 0 0\n",
+                                TEXTS("line.b=0 0 0, 1 1 1, 2", "probe.root=3 2 1"));
+  if (!config) return;
+  const sp_line_entry *line = config->lines.entries;
+  CHECK(config->lines.count == 2 && line->samples == 11 && line[1].samples == 2, "lines");
+  CHECK_TEXT(line->name, "across it");
+  CHECK(line->ends[0][2] == -2.5 && line->ends[1][0] == 1e-3 && line->ends[1][2] == 7, "ends");
+  const sp_probe_entry *probe = config->probes.entries;
+  CHECK(config->probes.count == 2 && probe->point[2] == -2.5 && probe[1].point[0] == 3, "points");
+  CHECK_TEXT(probe->name, "tip of it");
+  CHECK_TEXT(probe->where, "case.ini:4: probe.tip of it");
+  CHECK_TEXT(probe[1].name, "root");
+  check_round_trip(config);
   sp_config_destroy(&config);
 }
 
@@ -169,11 +157,10 @@ static void test_locale(void) {
 }
 
 int main(int argc, char **argv) {
-  enter_folder(&argc, &argv);
-  test_probes();
-  test_lines();
+  begin_cases(&argc, &argv);
+  test_lines_and_probes();
   test_results();
   test_round_trip();
   test_locale();
-  return leave_folder();
+  return end_cases();
 }

@@ -14,20 +14,22 @@ static void test_materials(void) {
   CHECK(config->materials.count == 4, "%d materials", config->materials.count);
   if (config->materials.count == 4) {
     const sp_material_entry *m = config->materials.entries;
-    CHECK_TEXT(m[0].name, "steel 1.5");
-    CHECK_TEXT(m[0].where, "case.ini:1: [material steel 1.5]");
-    CHECK_TEXT(m[0].kappa.text, "50*x");
-    CHECK_TEXT(m[0].kappa.where, "case.ini:2: material.steel 1.5.kappa");
-    CHECK_TEXT(m[0].lambda.text, "3");
-    CHECK_TEXT(m[0].lambda.where, "argument 'material.steel 1.5.lambda=3'");
-    CHECK_TEXT(m[0].solution.text, NULL);
-    CHECK_TEXT(m[1].name, "default");
-    CHECK_TEXT(m[1].forcing.text, "z");
-    CHECK_TEXT(m[1].kappa.text, NULL);
-    CHECK_TEXT(m[2].name, "7");
-    CHECK_TEXT(m[2].kappa.text, "4");
-    CHECK_TEXT(m[3].name, "new");
-    CHECK_TEXT(m[3].where, "argument 'material.new.forcing=1': [material new]");
+    const char *const texts[][2] = {
+        {m[0].name, "steel 1.5"},
+        {m[0].where, "case.ini:1: [material steel 1.5]"},
+        {m[0].kappa.text, "50*x"},
+        {m[0].kappa.where, "case.ini:2: material.steel 1.5.kappa"},
+        {m[0].lambda.text, "3"},
+        {m[0].lambda.where, "argument 'material.steel 1.5.lambda=3'"},
+        {m[0].solution.text, NULL},
+        {m[1].name, "default"},
+        {m[1].forcing.text, "z"},
+        {m[1].kappa.text, NULL},
+        {m[2].name, "7"},
+        {m[2].kappa.text, "4"},
+        {m[3].name, "new"},
+        {m[3].where, "argument 'material.new.forcing=1': [material new]"}};
+    for (size_t t = 0; t < COUNT_OF(texts); t++) CHECK_TEXT(texts[t][0], texts[t][1]);
   }
   check_round_trip(config);
   sp_config_destroy(&config);
@@ -92,15 +94,11 @@ static void test_errors(void) {
     const char *text, *override, *message;
   } errors[] = {
       {"[constants]\nx = 1", NULL, "case.ini:2: constants.x: " BAD_NAME},
-      {"[constants]\nu = 1", NULL, "case.ini:2: constants.u: " BAD_NAME},
-      {"[constants]\npi = 3", NULL, "case.ini:2: constants.pi: " BAD_NAME},
       {"[constants]\nif = 3", NULL, "case.ini:2: constants.if: " BAD_NAME},
-      {"[constants]\n2h = 1", NULL, "case.ini:2: constants.2h: " BAD_NAME},
       {NULL, "constants.a b=1", "argument 'constants.a b=1': " BAD_NAME},
       {"[constants]\nh =", NULL, "case.ini:2: constants.h: expected a formula, found nothing"},
       {"[constants]\nh = 1 +", NULL,
        "case.ini:2: constants.h: column 4: expected a number, a name or '(', found end of formula"},
-      {"[constants]\nh = 2*x", NULL, "case.ini:2: constants.h: " NO_NUMBER "'2*x'"},
       {"[constants]\nh = 1/0", NULL, "case.ini:2: constants.h: " NO_NUMBER "'1/0'"},
       {"[constants]\na = 1\nh = g\ng = 1", NULL,
        "case.ini:3: constants.h: column 1: unknown name 'g'; known names are x, y, z, pi, e, sin, "
@@ -112,7 +110,6 @@ static void test_errors(void) {
        "case.ini:2: mesh.scale: valid only with mesh.file; a box has its corners, lower and upper"},
       {"[material]\nkappa = 1", NULL, "case.ini:1: " NO_VOLUME},
       {NULL, "material.kappa=1", "argument 'material.kappa=1': " NO_VOLUME},
-      {NULL, "region.lower=0 0 0", "argument 'region.lower=0 0 0': " NO_REGION},
       {NULL, "region. .lower=0 0 0", "argument 'region. .lower=0 0 0': " NO_REGION},
       {NULL, "material a.kappa=1", "argument 'material a.kappa=1': " NO_VOLUME},
       {NULL, "material.a]b.kappa=1",
@@ -135,12 +132,8 @@ static void test_errors(void) {
        "case.ini:6: key 'kappa' of [material   a] is already given in line 2"},
       {"[region a]\nlower = 0 0", NULL,
        "case.ini:2: region.a.lower: expected 3 numbers, found '0 0'"},
-      {"[region a]\nupper =", NULL,
-       "case.ini:2: region.a.upper: expected 3 numbers, found nothing"},
       {"[region a]\nlower = 0 0.5 0\nupper = 1 0.5 1", NULL,
        "case.ini:1: [region a]: expected upper above lower, found 0.5 to 0.5 in y"},
-      {"[region a]\nlower = 2 0 0", NULL,
-       "case.ini:1: [region a]: expected upper above lower, found 2 to 1 in x"},
       {"[region default]\nupper = 1 1 1", NULL,
        "case.ini:1: [region default]: expected another name: [material default] is for elements "
        "that no other section names"},
@@ -156,10 +149,10 @@ static void test_errors(void) {
 }
 
 int main(int argc, char **argv) {
-  enter_folder(&argc, &argv);
+  begin_cases(&argc, &argv);
   test_materials();
   test_regions();
   test_constants();
   test_errors();
-  return leave_folder();
+  return end_cases();
 }

@@ -9,25 +9,18 @@
 
 static void test_syntax(void) {
   static const char *const errors[][2] = {
-      {"[bad", "case.ini:1: expected ']' after '[bad'"},
       {"[mesh]\n[bad # ]\n", "case.ini:2: expected ']' after '[bad'"},
       {"[mesh] x", "case.ini:1: unexpected text after ']': 'x'"},
       {"[ ]", "case.ini:1: no name in '[]'"},
-      {"\n\n[mesh]\nrefine 1",
-       "case.ini:4: expected 'key = value' or '[section]', found 'refine 1'"},
-      {"refine = 1", "case.ini:1: key 'refine' comes before any [section]"},
+      {"[mesh]\nrefine 1", "case.ini:2: expected 'key = value' or '[section]', found 'refine 1'"},
+      {"\nrefine = 1", "case.ini:2: key 'refine' comes before any [section]"},
       {"[mesh]\n = 1", "case.ini:2: no key before '='"},
       {"[msh]", "case.ini:1: unknown section [msh]; did you mean [mesh]?"},
-      {"[gmsh]\n", "case.ini:1: unknown section [gmsh]; did you mean [mesh]?"},
       {"[quux]\na = 1",
        "case.ini:1: unknown section [quux]; known are constants, mesh, discretization, problem, "
        "boundary, solver, backend, output, probe, line, result, material, region"},
       {"[discretization]\r\n\r\nordr = 7",
        "case.ini:3: unknown key 'ordr' in [discretization]; did you mean 'order'?"},
-      {"[discretization]\nOrder = 7",
-       "case.ini:2: unknown key 'Order' in [discretization]; did you mean 'order'?"},
-      {"[solver]\nprecondtioner = none",
-       "case.ini:2: unknown key 'precondtioner' in [solver]; did you mean 'preconditioner'?"},
       {"[solver]\nrestart = 5",
        "case.ini:2: unknown key 'restart' in [solver]; known are tolerance, criterion, "
        "max_iterations, preconditioner, smoother, smoother_degree, orders, coarse, precision"},
@@ -47,20 +40,15 @@ static void test_syntax(void) {
   static const char *const arguments[][2] = {
       {"boundary.a=periodic",
        "argument 'boundary.a=periodic': expected periodic GROUP, found no group"},
-      {"boundary.a=robin", "argument 'boundary.a=robin': expected robin ALPHA or robin ALPHA, G, "
-                           "for kappa du/dn + ALPHA u = G; found no ALPHA"},
       {"boundary.a=robin , 1", "argument 'boundary.a=robin , 1': expected robin ALPHA or robin "
                                "ALPHA, G, for kappa du/dn + ALPHA u = G; found no ALPHA"},
       {"boundary.a=robin 1,; 2",
        "argument 'boundary.a=robin 1,; 2': expected robin ALPHA, G with a formula G, found '; 2'"},
       {"order", "argument 'order': expected section.key=value"},
-      {"order=5.0", "argument 'order=5.0': expected section.key=value"},
-      {".order=5", "argument '.order=5': expected section.key=value"},
       {"mesh.=5", "argument 'mesh.=5': expected section.key=value"},
       {"", "argument '': expected section.key=value"},
       {"discretization.ordr=5", "argument 'discretization.ordr=5': unknown key 'ordr' in "
                                 "[discretization]; did you mean 'order'?"},
-      {"msh.refine=5", "argument 'msh.refine=5': unknown section [msh]; did you mean [mesh]?"},
       {"output.log=a #b", "argument 'output.log=a #b': " UNFIT},
       {"output.log=a\nb", "argument 'output.log=a?b': " UNFIT},
       {"boundary.[a=dirichlet", "argument 'boundary.[a=dirichlet': " UNFIT},
@@ -215,11 +203,11 @@ static void test_files(void) {
 }
 
 int main(int argc, char **argv) {
-  enter_folder(&argc, &argv);
+  begin_cases(&argc, &argv);
   test_syntax();
   test_bytes();
   test_overrides();
   test_files();
   test_unset();
-  return leave_folder();
+  return end_cases();
 }

@@ -52,13 +52,10 @@ static void count_cells(int order, cells *out) {
  * size (0: as the fixture says), and writes it. */
 static void generate(const char *geometry, double version, int binary, int order, double size,
                      const char *name, cells *all) {
-  const char *to = path_in_folder(name);
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank == 0) {
-    int error, failed = 0;
+    int error, failed;
     start_gmsh();
-    gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
-    gmshOptionSetNumber("Mesh.Binary", binary, &error);
     if (geometry) {
       gmshOpen(fixture(geometry), &error);
     } else {
@@ -67,15 +64,11 @@ static void generate(const char *geometry, double version, int binary, int order
     }
     if (size > 0) gmshOptionSetNumber("Mesh.MeshSizeMax", size, &error);
     if (size > 0) gmshOptionSetNumber("Mesh.MeshSizeMin", size, &error);
-    gmshOptionSetNumber("Mesh.ElementOrder", order, &error);
     gmshOptionSetNumber("Mesh.HighOrderOptimize", 1, &error);
-    gmshModelMeshGenerate(3, &error);
-    failed += error != 0;
-    gmshWrite(to, &error);
-    failed += error != 0;
+    failed = make_mesh(NULL, version, binary, order, 0) + write_mesh(name);
     count_cells(order, all);
     gmshFinalize(&error);
-    CHECK(failed == 0, "gmsh could not make %s", to);
+    CHECK(failed == 0, "gmsh could not make %s", name);
   }
   MPI_Bcast(all, (int)sizeof *all, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
@@ -154,26 +147,24 @@ static void check_linear(const char *path, int order) {
 
 static void check_formats(void) {
   cells all;
-  const char *path = path_in_folder("cells.msh");
   for (int format = 0; format < 8; format++) {
     const int order = 1 + format / 4;
     generate("cells.geo", format & 2 ? 2.2 : 4.1, format & 1, order, 0, "cells.msh", &all);
     CHECK(all.count[SP_TETRAHEDRON] && all.count[SP_PRISM] && all.count[SP_HEXAHEDRON],
           "the mesh has all shapes");
-    check_cubes(path, &all);
-    if (format & 1) check_linear(path, order);
+    check_cubes("cells.msh", &all);
+    if (format & 1) check_linear("cells.msh", order);
   }
-  path = fixture("cells.geo"); /* meshed by the program */
   generate("cells.geo", 4.1, 1, 1, 0, "cells.msh", &all);
-  check_cubes(path, &all);
+  check_cubes(fixture("cells.geo"), &all); /* meshed by the program */
 }
 
 /* Errors on a divided mesh and its refinements fall as on any other. */
 static void check_convergence(void) {
   cells all;
   generate("cells.geo", 4.1, 1, 1, 0, "cells.msh", &all);
-  const char *file = test_text("mesh.file=%s", path_in_folder("cells.msh"));
-  const char *const common[] = {file, RATES_SMOOTH, RATES_SOLVER, "problem.lambda=1", NULL};
+  const char *const common[] = {"mesh.file=cells.msh", RATES_SMOOTH, RATES_SOLVER,
+                                "problem.lambda=1", NULL};
   for (int order = 1; order <= 2; order++) check_rates(order, 0, common, NULL);
 }
 
@@ -183,11 +174,10 @@ static void check_convergence(void) {
 static void check_ball(int order) {
   const double exact = 4.0 / 3 * PI;
   double error[2], volumes[4];
-  const char *path = path_in_folder("ball.msh");
   for (int level = 0; level < 2; level++) {
     cells all;
     generate(NULL, 4.1, 1, order, level ? 0.4 : 0.8, "ball.msh", &all);
-    sp_mesh *mesh = read_mesh(path);
+    sp_mesh *mesh = read_mesh("ball.msh");
     if (!mesh) return;
     CHECK(mesh->hexes->map_order == order, "order %d", mesh->hexes->map_order);
     CHECK(mesh->global_elements == 4 * all.count[SP_TETRAHEDRON], "%lld elements",
@@ -222,23 +212,20 @@ static void check_refusals(void) {
       {"2\n7 4 2 1 1 1 2 3 4\n7 4 2 1 1 2 5 3 6\n$EndElements\n",
        "element 7 is in line 15 already"},
   };
-  const char *path = path_in_folder("bad.msh");
-  for (size_t f = 0; f < sizeof files / sizeof *files && world_size == 1; f++) {
+  for (size_t f = 0; f < COUNT_OF(files) && world_size == 1; f++) {
     const char *text = test_text("%s%s", NODES, files[f].elements);
-    write_file("bad.msh", text, strlen(text));
-    check_refused(path, files[f].phrase);
+    check_refused(write_file("bad.msh", text, strlen(text)), files[f].phrase);
   }
-  if (world_size == 1) unlink(path);
 }
 
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   run_case_begin(argc, argv);
-  make_folder();
+  enter_folder();
   check_formats();
   check_convergence();
   for (int order = 2; order <= 3; order++) check_ball(order);
   check_refusals();
-  remove_folder(2, (const char *const[]){"cells.msh", "ball.msh"});
+  leave_folder(TEXTS("cells.msh", "ball.msh", "bad.msh"));
   return check_end();
 }

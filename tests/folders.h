@@ -1,8 +1,12 @@
-/* The folders that tests read from, which may be elsewhere than when this was built (tests/gpu). */
+/* Folders that tests read from, which may be elsewhere than when this was built (tests/gpu), and
+ * one to write in. */
 #ifndef SP_TESTS_FOLDERS_H
 #define SP_TESTS_FOLDERS_H
 
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/check.h"
 
 /* tests/fixtures: small meshes. Local. */
 static inline const char *test_fixtures(void) {
@@ -14,6 +18,21 @@ static inline const char *test_fixtures(void) {
 static inline const char *test_inputs(void) {
   const char *given = getenv("SP_TEST_INPUTS");
   return given ? given : SP_INPUTS;
+}
+/* A new folder becomes the working directory of all ranks; after test_begin. Collective. */
+static char test_folder[] = "/tmp/sp_test_XXXXXX";
+
+static inline void enter_folder(void) {
+  const bool made = world_rank > 0 || mkdtemp(test_folder);
+  MPI_Bcast(test_folder, sizeof test_folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (!made || chdir(test_folder)) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Remove these files, as far as there are any, and the folder. No other may be left. Collective. */
+static inline void leave_folder(const char *const *names) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (; *names && world_rank == 0; names++) (void)unlink(*names);
+  CHECK(chdir("/") == 0 && (world_rank > 0 || rmdir(test_folder) == 0), "%s is left", test_folder);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "mesh/gmsh.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "mesh/numbering.h"
 #include "mesh/refine.h"
@@ -11,29 +12,18 @@
 #include "tests/start_gmsh.h"
 
 /* Rank 0 meshes a fixture and writes it, with `all` including elements in no group; the others
- * wait. */
+ * wait. Returns the name. */
 static const char *generate_all(const char *geometry, double version, int binary, int order,
                                 int all, const char *name) {
-  const char *from = fixture(geometry), *to = path_in_folder(name);
+  MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank == 0) {
-    int error, failed = 0;
-    start_gmsh();
-    gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
-    gmshOptionSetNumber("Mesh.Binary", binary, &error);
-    gmshOptionSetNumber("Mesh.SaveAll", all, &error);
-    gmshOpen(from, &error);
-    failed += error != 0;
-    gmshModelMeshGenerate(3, &error);
-    failed += error != 0;
-    if (order > 1) gmshModelMeshSetOrder(order, &error);
-    failed += error != 0;
-    gmshWrite(to, &error);
-    failed += error != 0;
+    int error, failed = make_mesh(fixture(geometry), version, binary, order, all);
+    failed += write_mesh(name);
     gmshFinalize(&error);
-    CHECK(failed == 0, "gmsh could not make %s", to);
+    CHECK(failed == 0, "gmsh could not make %s", name);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  return to;
+  return name;
 }
 
 static const char *generate(const char *geometry, double version, int binary, int order,
@@ -41,20 +31,15 @@ static const char *generate(const char *geometry, double version, int binary, in
   return generate_all(geometry, version, binary, order, 0, name);
 }
 
-/* Rank 0 copies the first `bytes` of a file of the folder. */
-static void truncate_copy(const char *name, double part, const char *copy) {
-  const char *from = path_in_folder(name), *to = path_in_folder(copy);
-  if (world_rank == 0) {
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    if (!in || !out) abort();
-    fseek(in, 0, SEEK_END);
-    const long bytes = (long)((double)ftell(in) * part);
-    rewind(in);
-    for (long n = 0; n < bytes; n++) fputc(fgetc(in), out);
-    fclose(in);
-    fclose(out);
-  }
+/* Rank 0 cuts off all but a part of a file, whose name is returned. */
+static const char *cut(const char *name, double part) {
+  struct stat file;
   MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank == 0 &&
+      (stat(name, &file) || truncate(name, (off_t)((double)file.st_size * part))))
+    abort();
+  MPI_Barrier(MPI_COMM_WORLD);
+  return name;
 }
 
 static void check_cube(const char *path, int order) {
@@ -163,10 +148,9 @@ static void check_volumes_of(const char *path) {
 
 /* Elements know their Physical Volumes, of which they may have several. */
 static void check_volumes(void) {
-  for (int format = 0; format < 8; format++) {
+  for (int format = 0; format < 8; format++)
     check_volumes_of(
         generate("slab.geo", format & 2 ? 2.2 : 4.1, format & 1, 1 + (format >> 2), "slab.msh"));
-  }
   check_volumes_of(fixture("slab.geo"));
   sp_mesh *mesh = read_mesh(fixture("cube.geo"));
   if (mesh) CHECK(mesh->hexes->volume_count >= 1, "no volume");
@@ -307,12 +291,11 @@ static void check_twins(void) {
       "1 1 %d\n$EndNodes\n"
       "$Elements\n1 2 1 8\n3 1 5 2\n7 1 2 3 4 5 6 7 8\n%d 2 9 10 3 6 11 12 7\n$EndElements\n";
   char text[1024];
-  const char *path = path_in_folder("twins.msh");
   write_file("twins.msh", text, (size_t)snprintf(text, sizeof text, format, 0, 7));
-  check_refused(path,
+  check_refused("twins.msh",
                 "two volume elements have the number 7: give every element a number of its own");
   write_file("twins.msh", text, (size_t)snprintf(text, sizeof text, format, 3, 8));
-  check_refused(path, "node 3 is both at");
+  check_refused("twins.msh", "node 3 is both at");
 }
 
 /* A damaged count, here of the groups of a point: gmsh would fill 8 GB before it misses them. */
@@ -340,42 +323,36 @@ static void check_damaged_count(void) {
 }
 
 static void check_refusals(void) {
-  check_refused(path_in_folder("missing.msh"), "No such file or directory");
+  static const struct {
+    double version, part;
+    const char *words;
+  } cuts[] = {{2.2, 0.8, "of its 75 elements: it is cut short"},
+              {2.2, 0.3, "of its 80 nodes: it is cut short"},
+              {4.1, 0.8, "of the 36 of the block of line 265, but the file ends: it is cut short"},
+              {4.1, 0.3, "expected node 2 of the 3 of the block of line 106, but the file ends"}};
+  for (size_t c = 0; c < COUNT_OF(cuts); c++) {
+    generate("cube.geo", cuts[c].version, 0, 1, "cube.msh");
+    check_refused(cut("cube.msh", cuts[c].part), cuts[c].words);
+  }
+  check_refused("missing.msh", "No such file or directory");
   check_refused(write_file("empty.msh", "", 0), "the file is empty");
-  check_refused(folder, "is a directory");
-  generate("cube.geo", 2.2, 0, 1, "cube.msh");
-  const char *path = path_in_folder("cut.msh");
-  truncate_copy("cube.msh", 0.8, "cut.msh");
-  check_refused(path, "of its 75 elements: it is cut short");
-  truncate_copy("cube.msh", 0.3, "cut.msh");
-  check_refused(path, "of its 80 nodes: it is cut short");
-  generate("cube.geo", 4.1, 0, 1, "cube.msh");
-  truncate_copy("cube.msh", 0.8, "cut.msh");
-  check_refused(path, "of the 36 of the block of line 265, but the file ends: it is cut short");
-  truncate_copy("cube.msh", 0.3, "cut.msh");
-  check_refused(path, "expected node 2 of the 3 of the block of line 106, but the file ends");
-
+  check_refused(".", "is a directory");
   check_refused(generate("surface_only.geo", 2.2, 0, 1, "surface_only.msh"), "no Physical Volume");
   check_refused(generate("surface_only.geo", 4.1, 0, 1, "surface_only.msh"), "no Physical Volume");
   check_refused(fixture("surface_only.geo"), "no Physical Volume");
   check_refused(fixture("inverted.msh"), "element 103 has a Jacobian of");
-  if (world_size > 1) {
+  if (world_size > 1)
     check_refused(fixture("one_element.msh"), "ranks for a mesh of 1 element: use");
-  }
-
   check_refused(fixture("garbage.geo"), "gmsh could not read the file");
   check_refused(fixture("garbage.msh"), "garbage.msh:1: expected a gmsh mesh");
-
   /* A broken file has no effect on later ones: each is read by its own process. */
   check_two_blocks(fixture("two_blocks.geo"));
 }
 
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
-  make_folder();
-
+  enter_folder();
   check_formats();
-  check_two_blocks(fixture("two_blocks.geo"));
   check_two_blocks(generate("two_blocks.geo", 4.1, 1, 1, "two_blocks.msh"));
   check_repeated(2.2);
   check_repeated(4.1);
@@ -389,13 +366,8 @@ int main(int argc, char **argv) {
   check_damaged_count();
   check_refusals();
   CHECK(strchr(sp_gmsh_version(), '.'), "version '%s'", sp_gmsh_version());
-
-  /* The last tests run on at most two ranks, and on one. */
-  static const char *const made[] = {
-      "cube.msh", "two_blocks.msh",   "two_groups.msh", "empty.msh",  "cut.msh",
-      "slab.msh", "surface_only.msh", "count.msh",      "twins.msh",  "named.msh",
-      "ring.msh", "sparse.msh",       "shared.msh",     "doubled.msh"};
-  remove_folder(
-      sizeof made / sizeof *made - 2 * (size_t)(world_size > 2) - (size_t)(world_size > 1), made);
+  leave_folder(TEXTS("cube.msh", "two_blocks.msh", "two_groups.msh", "empty.msh", "slab.msh",
+                     "surface_only.msh", "count.msh", "twins.msh", "named.msh", "ring.msh",
+                     "sparse.msh", "shared.msh", "doubled.msh"));
   return check_end();
 }

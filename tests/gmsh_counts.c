@@ -180,7 +180,7 @@ static void check_format2(void) {
 
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
-  make_folder();
+  enter_folder();
   check_counts();
   check_orders();
   check_large_numbers();
@@ -193,7 +193,6 @@ int main(int argc, char **argv) {
   check_names("surfaces22.msh", false);
   check_names("volumes22.msh", true);
   check_format2();
-  static const char *const made[] = {"edited.msh"};
-  remove_folder(1, made);
+  leave_folder(TEXTS("edited.msh"));
   return check_end();
 }

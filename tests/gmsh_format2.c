@@ -267,7 +267,7 @@ static void check_binary_faults(encoding_kind encoding) {
 
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
-  make_folder();
+  enter_folder();
   for (int encoding = 0; encoding < ENCODINGS; encoding++) {
     check_groups(&(recipe){.encoding = encoding, .tags = 1});
     check_groups(&(recipe){.encoding = encoding, .tags = 2});
@@ -277,7 +277,6 @@ int main(int argc, char **argv) {
   check_text_faults();
   check_binary_faults(BINARY);
   check_binary_faults(SWAPPED);
-  static const char *const made[] = {"row.msh"};
-  remove_folder(1, made);
+  leave_folder(TEXTS("row.msh"));
   return check_end();
 }

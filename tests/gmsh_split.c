@@ -1,15 +1,11 @@
 /* Meshes split by gmsh, one file per rank: the same elements, vertices, groups and solution as from
  * the whole file, whatever the format, the order, and with ghost elements or without. */
-#include <unistd.h>
-
 #include "mesh/gmsh.h"
 #include "mesh/mesh.h"
 #include "mesh/numbering.h"
-#include "tests/check.h"
+#include "tests/folders.h"
 #include "tests/run_case.h"
 #include "tests/start_gmsh.h"
-
-static char folder[] = "/tmp/sp_test_split_XXXXXX";
 
 /* Rank 0 writes whole.msh, split_1.msh ... split_<files>.msh, and the parts in one file,
  * parted.msh; with `all` including elements in no group. */
@@ -17,30 +13,19 @@ static void generate_all(const char *geometry, int order, int binary, int ghosts
                          int files, int all) {
   MPI_Barrier(MPI_COMM_WORLD); /* wait until all ranks have read the last ones */
   if (world_rank == 0) {
-    int error, failed = 0;
-    start_gmsh();
-    gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
-    gmshOptionSetNumber("Mesh.Binary", binary, &error);
-    gmshOptionSetNumber("Mesh.SaveAll", all, &error);
+    for (int f = 1; f <= 8; f++) unlink(test_text("split_%d.msh", f)); /* those that exist */
+    int error, failed = make_mesh(geometry, version, binary, order, all);
     gmshOptionSetNumber("Mesh.PartitionSplitMeshFiles", 1, &error);
     gmshOptionSetNumber("Mesh.PartitionCreateGhostCells", ghosts, &error);
-    gmshOpen(geometry, &error);
-    gmshOptionSetNumber("Mesh.ElementOrder", order, &error);
-    gmshModelMeshGenerate(3, &error);
-    failed += error != 0;
-    gmshWrite(test_text("%s/whole.msh", folder), &error);
-    failed += error != 0;
+    failed += write_mesh("whole.msh");
 #if GMSH_API_VERSION_MAJOR > 4 || (GMSH_API_VERSION_MAJOR == 4 && GMSH_API_VERSION_MINOR >= 9)
     gmshModelMeshPartition(files, NULL, 0, NULL, 0, &error);
 #else
     gmshModelMeshPartition(files, &error);
 #endif
-    failed += error != 0;
-    gmshWrite(test_text("%s/split.msh", folder), &error);
-    failed += error != 0;
+    failed += (error != 0) + write_mesh("split.msh");
     gmshOptionSetNumber("Mesh.PartitionSplitMeshFiles", 0, &error);
-    gmshWrite(test_text("%s/parted.msh", folder), &error);
-    failed += error != 0;
+    failed += write_mesh("parted.msh");
     gmshFinalize(&error);
     CHECK(failed == 0, "gmsh could not split %s", geometry);
   }
@@ -50,16 +35,6 @@ static void generate_all(const char *geometry, int order, int binary, int ghosts
 static void generate(const char *geometry, int order, int binary, int ghosts, double version,
                      int files) {
   generate_all(geometry, order, binary, ghosts, version, files, 0);
-}
-
-static void remove_files(void) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  static const char *const names[] = {"%s/whole.msh", "%s/parted.msh"};
-  for (int f = -1; f <= 8 && world_rank == 0; f++) {
-    const char *path = test_text(f > 0 ? "%s/split_%d.msh" : names[f + 1], folder, f);
-    unlink(path); /* an error means that the file does not exist */
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Properties that do not depend on ranks and order: elements, exterior faces by group, and a sum
@@ -74,11 +49,10 @@ static uint64_t mix(uint64_t h, uint64_t value) {
   return h ^ h >> 29;
 }
 
-static sp_status summarize(const char *name, summary *out, sp_mesh **mesh) {
+static sp_status summarize(const char *path, summary *out, sp_mesh **mesh) {
   sp_hexes *hexes;
   sp_numbering *numbering;
   *out = (summary){0};
-  const char *path = test_text("%s/%s", folder, name);
   SP_TRY(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, mesh));
   require(sp_numbering_create(*mesh, 3, &numbering));
@@ -122,8 +96,7 @@ static void check_same(const char *geometry, int order, int binary, int ghosts) 
   summary whole, split;
   sp_mesh *whole_mesh, *mesh;
   generate(geometry, order, binary, ghosts, 4.1, world_size);
-  CHECK(sp_gmsh_is_split(test_text("%s/split.msh", folder)), "not split");
-  CHECK(!sp_gmsh_is_split(test_text("%s/whole.msh", folder)), "not whole");
+  CHECK(sp_gmsh_is_split("split.msh") && !sp_gmsh_is_split("whole.msh"), "split or whole");
   require(summarize("whole.msh", &whole, &whole_mesh));
   require(summarize("split.msh", &split, &mesh));
   CHECK(split.elements == whole.elements && split.dofs == whole.dofs &&
@@ -137,7 +110,6 @@ static void check_same(const char *geometry, int order, int binary, int ghosts) 
   check_groups(a->volume_group_count, a->volume_groups, b->volume_group_count, b->volume_groups);
   sp_mesh_destroy(&whole_mesh);
   sp_mesh_destroy(&mesh);
-  remove_files();
 }
 
 /* Elements in no Physical Volume are left out, even if some ranks then have none. */
@@ -157,7 +129,6 @@ static void check_save_all(int binary, int ghosts) {
     CHECK(other.elements == 4 && other.left_out == 20 && other.hash == whole.hash,
           "%lld elements, %lld left out", (long long)other.elements, (long long)other.left_out);
   }
-  remove_files();
 }
 
 /* Their errors differ by the solver's error: 1e-13 times the condition number, below 1e4. */
@@ -165,13 +136,11 @@ static void check_solution(const char *geometry, int ghosts, const char *const *
   sp_results results[2];
   generate(geometry, 1, 1, ghosts, 4.1, world_size);
   for (int split = 0; split < 2; split++) {
-    const char *const own[] = {test_text("mesh.file=%s/%s.msh", folder, split ? "split" : "whole"),
-                               NULL};
+    const char *const own[] = {split ? "mesh.file=split.msh" : "mesh.file=whole.msh", NULL};
     require(run_case(MPI_COMM_WORLD, common, own, &results[split]));
   }
   CHECK(results[0].norms.l2 > 1e-6, "an L2 error of %g", results[0].norms.l2);
   CHECK_CLOSE(results[1].norms.l2, results[0].norms.l2, 1e-9);
-  remove_files();
 }
 
 static void check_unusable(const char *name, const char *words) {
@@ -207,54 +176,45 @@ static void check_pieces(int ghosts) {
     CHECK(parted.hash == whole.hash, "parts in one file differ from the whole");
   }
   check_unusable("split_1.msh", "split_1.msh: part 2 of this mesh is not in it");
-  const char *path = test_text("%s/split_%d.msh", folder, world_size + 1);
-  if (world_rank == 0 && unlink(path) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (world_rank == 0 && unlink(test_text("split_%d.msh", world_size + 1))) abort();
   MPI_Barrier(MPI_COMM_WORLD);
   check_unusable("split.msh",
                  test_text("part %d of this mesh is missing: its files 1 to %d are here",
                            world_size + 1, world_size));
-  remove_files();
 }
 
 static void check_refused(void) {
   generate(SP_INPUTS "/blocks.geo", 1, 1, 0, 4.1, world_size + 1);
-  check_unusable("split.msh", test_text("split into %d files (there is no %s/split_%d.msh)",
-                                        world_size + 1, folder, world_size + 2));
-  remove_files();
+  check_unusable("split.msh", test_text("split into %d files (there is no split_%d.msh)",
+                                        world_size + 1, world_size + 2));
   if (world_size == 1) return;
   generate(SP_INPUTS "/blocks.geo", 1, 0, 0, 2.2, world_size);
   check_unusable("split.msh", "split_1.msh: gmsh cannot read its own parts in format 2.2");
-  remove_files();
   /* If one part cannot be read, all ranks get the error. */
   generate(SP_INPUTS "/blocks.geo", 1, 0, 0, 4.1, world_size);
-  const char *path = test_text("%s/split_%d.msh", folder, world_size);
-  if (world_rank == 0 && truncate(path, 100) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (world_rank == 0 && truncate(test_text("split_%d.msh", world_size), 100)) abort();
   MPI_Barrier(MPI_COMM_WORLD);
   check_unusable("split.msh", test_text("split_%d.msh", world_size));
-  remove_files();
 }
 
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
-  const bool made = world_rank > 0 || mkdtemp(folder);
-  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-  if (!made) MPI_Abort(MPI_COMM_WORLD, 1);
-  for (int binary = 0; binary < 2 && world_size > 1; binary++)
-    for (int ghosts = 0; ghosts < 2; ghosts++) {
-      check_same(SP_INPUTS "/blocks.geo", 1 + binary, binary, ghosts);
-      check_same(SP_FIXTURES "/cube.geo", 1 + ghosts, binary, ghosts);
-      check_same(SP_FIXTURES "/two_blocks.geo", 1, binary, ghosts);
-      check_same(SP_FIXTURES "/slab.geo", 1, binary, ghosts);
-      check_same(SP_FIXTURES "/cells.geo", 1 + binary, binary, ghosts);
-    }
-  for (int binary = 0; binary < 2 && world_size > 1; binary++)
-    for (int ghosts = 0; ghosts < 2; ghosts++) check_save_all(binary, ghosts);
-  for (int ghosts = 0; ghosts < 2 && world_size > 1; ghosts++) {
-    check_solution(SP_INPUTS "/blocks.geo", ghosts, BLOCKS);
-    check_solution(SP_FIXTURES "/sandwich.geo", ghosts, CONTACT);
+  enter_folder();
+  /* Two of the four combinations for each geometry. */
+  for (int binary = 0; binary < 2 && world_size > 1; binary++) {
+    const int same = binary, other = 1 - binary;
+    check_same(SP_INPUTS "/blocks.geo", 1 + binary, binary, same);
+    check_same(SP_FIXTURES "/cube.geo", 2 - binary, binary, other);
+    check_same(SP_FIXTURES "/two_blocks.geo", 1, binary, same);
+    check_same(SP_FIXTURES "/slab.geo", 1, binary, other);
+    check_same(SP_FIXTURES "/cells.geo", 1 + binary, binary, other);
+    check_save_all(binary, other);
   }
+  if (world_size > 1) check_solution(SP_INPUTS "/blocks.geo", 0, BLOCKS);
+  if (world_size > 1) check_solution(SP_FIXTURES "/sandwich.geo", 1, CONTACT);
   for (int ghosts = 0; ghosts < 2; ghosts++) check_pieces(ghosts);
   check_refused();
-  if (world_rank == 0) rmdir(folder);
+  for (int f = 1; f <= 8 && world_rank == 0; f++) unlink(test_text("split_%d.msh", f));
+  leave_folder(TEXTS("whole.msh", "parted.msh"));
   return check_end();
 }

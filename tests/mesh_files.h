@@ -1,25 +1,19 @@
-/* Shared by the tests of mesh files: a folder, files in it, and properties of a mesh. */
+/* Shared by the tests of mesh files, which run in a folder of their own: files and meshes. */
 #ifndef SP_TESTS_MESH_FILES_H
 #define SP_TESTS_MESH_FILES_H
 
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "mesh/geometry.h"
 #include "mesh/gmsh.h"
 #include "mesh/mesh.h"
 #include "tests/check.h"
-
-static char folder[64] = "/tmp/sp_test_mesh_XXXXXX";
-
-static inline const char *path_in_folder(const char *name) {
-  return test_text("%s/%s", folder, name);
-}
+#include "tests/folders.h"
 
 static inline const char *fixture(const char *name) {
-  return test_text("%s/%s", SP_FIXTURES, name);
+  return test_text("%s/%s", test_fixtures(), name);
 }
 
 /* Exterior faces and their area by group; the last entry is for faces in no group. */
@@ -99,31 +93,15 @@ static inline void check_refused(const char *path, const char *phrase) {
   sp_mesh_destroy(&mesh);
 }
 
-/* Rank 0 writes a file of the folder, whose path is returned, after all have read the last one. */
+/* Rank 0 writes a file, whose name is returned, after all have read the last one. */
 static inline const char *write_file(const char *name, const void *bytes, size_t size) {
-  const char *path = path_in_folder(name);
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank == 0) {
-    FILE *file = fopen(path, "wb");
+    FILE *file = fopen(name, "wb");
     if (!file || fwrite(bytes, 1, size, file) != size || fclose(file)) abort();
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  return path;
-}
-
-/* After MPI_Init: a new folder, known to all ranks. */
-static inline void make_folder(void) {
-  if (world_rank == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 1);
-  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-}
-
-/* Check that the test has made no other files. */
-static inline void remove_folder(size_t count, const char *const *names) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  for (size_t n = 0; n < count && world_rank == 0; n++) {
-    CHECK(unlink(path_in_folder(names[n])) == 0, "%s is left", names[n]);
-  }
-  if (world_rank == 0) CHECK(rmdir(folder) == 0, "%s is left", folder);
+  return name;
 }
 
 #endif

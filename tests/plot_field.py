@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sp_plot field: what it takes from fields of real runs, on one rank and on several, its pictures, and its
-answers to wrong input.
+"""sp_plot field and report: what they take from fields of real runs, on one rank and on several, the pictures, and
+the answers to wrong input.
 
     plot_field.py SP_PLOT SP_SOLVE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
 
@@ -18,7 +18,6 @@ import optional
 from driver import check
 from plotting import BLUE, GREEN, ORANGE, PLOT, draw, plot, refuse_unreadable, refuse
 
-SOLVE, MPIEXEC = os.path.abspath(sys.argv[2]), sys.argv[3:]
 INPUTS = os.path.join(os.path.dirname(PLOT), "..", "..", "inputs")
 h5py, numpy, _ = optional.need("h5py", "numpy", "matplotlib.image")
 import field_data
@@ -27,7 +26,7 @@ import figures
 
 BOX = ["mesh.elements=3 4 2", "mesh.upper=1 2 1", "discretization.order=3", "problem.solution=x+2*y-3*z",
        "solver.tolerance=1e-13"]
-driver.start("plot_field", SOLVE, MPIEXEC)
+driver.start("plot_field", sys.argv[2], sys.argv[3:])
 
 
 def solve(ranks, *arguments):
@@ -37,10 +36,6 @@ def solve(ranks, *arguments):
 def area(triangles):
     one, two = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
     return abs(one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0]).sum() / 2
-
-
-def length(segments):
-    return numpy.linalg.norm(segments[:, 1] - segments[:, 0], axis=1).sum()
 
 
 def linear(x, y, z):
@@ -54,31 +49,29 @@ def check_basis():
         lattice = numpy.arange(order + 1) / order
         for power in range(order + 1):
             off = abs(field_data.basis(order, places) @ lattice ** power - places ** power).max()
-            check(off < 1e-11, f"order {order}: x^{power} is off by {off:.1e}")
-            slope = field_data.derivative(order) @ lattice ** power
-            off = abs(slope - power * lattice ** max(power - 1, 0)).max()
-            check(off < 1e-8, f"order {order}: the derivative of x^{power} is off by {off:.1e}")
+            slope = field_data.derivative(order) @ lattice ** power - power * lattice ** max(power - 1, 0)
+            check(off < 1e-11 and abs(slope).max() < 1e-8,
+                  f"order {order}: x^{power} is off by {off:.1e}, its derivative by {abs(slope).max():.1e}")
 
 
 def check_box(path, ranks):
     field = field_data.read(path, "u")
     faces, elements, sides = field_data.exterior_faces(field)
-    check(len(faces) == 52, f"{ranks} ranks: {len(faces)} faces on the surface")
     corners = field.points[faces][:, ::3, ::3]
     normals = sides[:, None] * numpy.cross(corners[:, 1, 0] - corners[:, 0, 0], corners[:, 0, 1] - corners[:, 0, 0])
     outwards = corners.mean(axis=(1, 2)) - [0.5, 1, 0.5]
-    check(((normals * outwards).sum(axis=1) > 0).all(), f"{ranks} ranks: normals point inwards")
-    check(set(elements) == set(range(24)), f"{ranks} ranks: elements of faces: {elements}")
+    check(len(faces) == 52 and set(elements) == set(range(24)) and ((normals * outwards).sum(axis=1) > 0).all(),
+          f"{ranks} ranks: {len(faces)} faces of elements {elements}, or normals point inwards")
     # Inside elements, between them, and at the ends: area and lines. Each element draws its outline.
     for axis, position, expected, lines in (
             (0, 0.5, 2, 16), (0, 0.4, 2, 16), (1, 0.5, 1, 10), (2, 0.25, 2, 20), (0, 0, 2, 16),
             (0, 1, 2, 16), (1, 2, 1, 10), (2, 0, 2, 20), (2, 0.5, 2, 20)):
         part = field_data.slice_field(field, axis, position)
-        label = f"{ranks} ranks, {'xyz'[axis]} = {position}"
-        check(abs(area(part.corners) - expected) < 1e-12, f"{label}: area {area(part.corners)}")
-        check(abs(length(part.outlines) - lines) < 1e-10, f"{label}: lines {length(part.outlines)}, not {lines}")
+        length = numpy.linalg.norm(part.outlines[:, 1] - part.outlines[:, 0], axis=1).sum()
         exact = linear(*numpy.insert(part.corners, axis, position, axis=2).transpose(2, 0, 1))
-        check(abs(part.values - exact).max() < 1e-10, f"{label}: off by {abs(part.values - exact).max():.1e}")
+        check(abs(area(part.corners) - expected) < 1e-12 and abs(length - lines) < 1e-10 and
+              abs(part.values - exact).max() < 1e-10, f"{ranks} ranks, {'xyz'[axis]} = {position}: area "
+              f"{area(part.corners)}, lines {length}, off by {abs(part.values - exact).max():.1e}")
     rank = field_data.slice_field(field_data.read(path, "rank"), 2, 0.3)
     check(set(rank.values) == set(range(ranks)), f"{ranks} ranks: {set(rank.values)} in a slice")
 
@@ -86,35 +79,30 @@ def check_box(path, ranks):
 def check_canvas(path):
     """What is painted: a convex body without gaps, of the right size, with the value of the nearest point."""
     field = field_data.read(path, "u")
-    faces, elements, sides = field_data.exterior_faces(field)
     pixels, field_figures.PIXELS = field_figures.PIXELS, 300
     for view in (-60, 25), (200, -50), (0, 90):
         canvas = field_figures.Canvas(field.points, *view)
-        field_figures.paint(canvas, field, faces, elements, sides)
+        field_figures.paint(canvas, field, *field_data.exterior_faces(field))
         drawn = numpy.isfinite(canvas.depth)
         expected = abs(canvas.toward) @ [2, 1, 2] / canvas.pixel ** 2
-        check(abs(drawn.sum() / expected - 1) < 0.01, f"view {view}: {drawn.sum()} pixels, not {expected:.0f}")
         rows = drawn.reshape(canvas.height, canvas.width)
         holes = ~rows[1:-1, 1:-1] & rows[:-2, 1:-1] & rows[2:, 1:-1] & rows[1:-1, :-2] & rows[1:-1, 2:]
-        check(not holes.any(), f"view {view}: {holes.sum()} holes")
         at = numpy.flatnonzero(drawn)
         flat = numpy.stack([at % canvas.width, at // canvas.width], axis=1) * canvas.pixel + canvas.low
         points = flat @ [canvas.right, canvas.up] - canvas.depth[at, None] * canvas.toward
-        off = abs(canvas.values[at] - linear(*points.T)).max()
-        check(off < 6 * canvas.pixel, f"view {view}: values are off by {off / canvas.pixel:.1f} pixels")
+        off = abs(canvas.values[at] - linear(*points.T)).max() / canvas.pixel
+        check(abs(drawn.sum() / expected - 1) < 0.01 and not holes.any() and off < 6, f"view {view}: {drawn.sum()} "
+              f"pixels, not {expected:.0f}, {holes.sum()} holes, values are off by {off:.1f} pixels")
     field_figures.PIXELS = pixels
 
 
 def check_shell():
     solve(3, os.path.join(INPUTS, "shell.ini"), "output.field=shell.hdf", "discretization.order=4")
     field = field_data.read("shell.hdf", "u")
-    check(len(field_data.exterior_faces(field)[0]) == 48, "faces of the shell")
     part = field_data.slice_field(field, 2, 0.5)
-    rings = math.pi * (2 ** 2 - 1)
-    check(abs(area(part.corners) / rings - 1) < 2e-3, f"a ring of area {area(part.corners)}, not {rings}")
-    radius = numpy.sqrt((part.corners ** 2).sum(axis=2) + 0.25)
-    off = abs(part.values - 1 / radius).max()
-    check(off < 5e-3, f"1/r is off by {off:.1e} in the slice")
+    off = abs(part.values - 1 / numpy.sqrt((part.corners ** 2).sum(axis=2) + 0.25)).max()
+    check(len(field_data.exterior_faces(field)[0]) == 48 and off < 5e-3 and
+          abs(area(part.corners) / (3 * math.pi) - 1) < 2e-3, f"a ring of area {area(part.corners)}, 1/r off by {off:.1e}")
 
 
 def redness(pixels):
@@ -126,17 +114,15 @@ def redness(pixels):
 
 
 def check_pictures():
-    materials = ["mesh.elements=4 2 2", "discretization.order=2", "problem.solution=x", "output.flux=yes",
-                 "region.left.upper=0.5 1 1", "region.right part.lower=0.5 0 0", "output.field=two.hdf"]
-    solve(2, *materials)
+    solve(2, "mesh.elements=4 2 2", "discretization.order=2", "problem.solution=x", "output.flux=yes",
+          "region.left.upper=0.5 1 1", "region.right part.lower=0.5 0 0", "output.field=two.hdf")
     draw([BLUE, ORANGE], [GREEN], "field", "two.hdf", "--scalar", "region", "--slice", "z=0.25")
     draw([BLUE], [ORANGE, GREEN], "field", "two.hdf", "--scalar", "region", "--slice", "x=0.25")
     draw([BLUE, ORANGE], [GREEN], "field", "two.hdf", "--scalar", "rank")
     draw([], [GREEN], "field", "two.hdf", "--scalar", "error", "--elements", "--view", "30", "-20")
     length = field_data.read("two.hdf", "kappa_grad_u")
     check(length.name == "|kappa_grad_u|" and abs(length.values - 1).max() < 1e-6, f"the length of {length.name}")
-    draw([], [GREEN], "field", "two.hdf", "--scalar", "tag", "--slice", " y = 0.3", "--elements")
-    for arguments in ["--slice", "z=0.25"], ["--view", "-90", "89"]:  # u = x, from blue to red
+    for arguments in ["--slice", " z = 0.25"], ["--view", "-90", "89"]:  # u = x, from blue to red
         left, right = redness(draw([], [GREEN], "field", "two.hdf", *arguments))
         check(left < -60 and right > 60, f"{arguments}: redness {left} on the left, {right} on the right")
 
@@ -154,12 +140,11 @@ def check_stretch():
     figures.save = lambda figure, path: aspects.append(figure.axes[0].get_aspect())
     for stretch in "1", "4":
         for arguments in ["--view", "-90", "0"], ["--slice", "y=0.5"], ["--slice", "z=0.5"]:
-            done = plot("field", "box.hdf", "--z-stretch", stretch, *arguments, "-o", "y.png")
-            check(done.returncode == 0, f"{arguments}: {done.stderr}")
+            plot("field", "box.hdf", "--z-stretch", stretch, *arguments, "-o", "y.png")
     field_figures.Canvas, figures.save = canvas, save
-    check(aspects == [1, 1, 1, 1, 4, 1], f"aspects {aspects}")
-    check(len(shapes) == 2 and abs(shapes[1] / shapes[0] - 4) < 0.1, f"heights by widths {shapes}")
-    for wrong in "0", "-1", "nan", "x":
+    check(aspects == [1, 1, 1, 1, 4, 1] and len(shapes) == 2 and abs(shapes[1] / shapes[0] - 4) < 0.1,
+          f"aspects {aspects}, heights by widths {shapes}")
+    for wrong in "0", "nan", "x":
         check(plot("field", "box.hdf", "-o", "y.png", "--z-stretch", wrong).returncode == 2, f"--z-stretch {wrong}")
 
 
@@ -178,39 +163,36 @@ def check_report():
     with h5py.File("r.h5") as log:
         bars = {(r["table"], r["name"], r["kind"]): r["error"] for r in log["accuracy"][:]}
         value = log["results"]["value"][0]
-        probe = bars[(b"probes", b"a & b", b"probe")]
     hot = f"<td>&lt;hot&gt;</td><td>maximum</td><td>u</td><td class=\"n\">{value:.9g}</td>" \
           f"<td class=\"n\">± {bars[(b'results', b'<hot>', b'maximum')]:.1e}</td>"
-    for words in hot, "a &amp; b", f"± {probe:.1e}", "<h2>Balance</h2>", "Error indicator", "map = none":
+    probe = f"± {bars[(b'probes', b'a & b', b'probe')]:.1e}"
+    for words in hot, "a &amp; b", probe, "<h2>Balance</h2>", "Error indicator", "map = none":
         check(words in page, f"no {words} in the report")
-    refuse(["x.txt", ".html"], "report", "r.h5", "-o", "x.txt")
-    refuse(["absent.h5", "no such file"], "report", "absent.h5", "-o", "x.html")
-    refuse(["absent/x.html", "cannot write"], "report", "r.h5", "-o", "absent/x.html")
     check(plot("report", "r.h5", "-o", "r.html").returncode == 0, "a report without a field")
 
 
 def check_refused():
-    def changed(path, change):
+    def changed(path, name, value):
         with h5py.File("two.hdf") as old, h5py.File(path, "w") as new:
             old.copy("VTKHDF", new)
-            change(new["VTKHDF"])
+            new["VTKHDF"][name][:] = value
 
-    def refused(words, *arguments):
-        refuse(words, "field", *arguments, *(() if "-o" in arguments else ("-o", "x.png")))
-
-    changed("nan.hdf", lambda root: root["PointData/u"].write_direct(numpy.full(root["PointData/u"].shape, math.nan)))
-    changed("tets.hdf", lambda root: root["Types"].write_direct(numpy.full(root["Types"].shape, 71, numpy.uint8)))
+    changed("nan.hdf", "PointData/u", math.nan)
+    changed("tets.hdf", "Types", 71)
     refuse_unreadable("field", "not a field", "hdf", "-o", "x.png")
-    refused(["tets.hdf", "Lagrange hexahedra"], "tets.hdf")
-    refused(["u has values that are not finite"], "nan.hdf")
-    refused(["two.hdf", "no 'v'", "error, kappa_grad_u, u, octants, rank, region, tag"], "two.hdf", "--scalar", "v")
-    for text in "w=1", "x=a":
-        refused(["--slice", "as in x=0.5"], "two.hdf", "--slice", text)
-    refused(["x = 2 misses the mesh", "from 0 to 1"], "two.hdf", "--slice", "x=2")
-    refused(["x = nan misses"], "two.hdf", "--slice", "x=nan")
-    refused(["--view", "--slice"], "two.hdf", "--slice", "x=0.5", "--view", "0", "0")
-    refused(["cannot write"], "two.hdf", "-o", "absent/x.png")
-    check(plot("field").returncode == 2, "usage")
+    for words, *arguments in (
+            (["tets.hdf", "Lagrange hexahedra"], "tets.hdf"), (["u has values that are not finite"], "nan.hdf"),
+            (["two.hdf", "no 'v'", "error, kappa_grad_u, u, octants, rank, region, tag"], "two.hdf", "--scalar", "v"),
+            (["--slice", "as in x=0.5"], "two.hdf", "--slice", "w=1"),
+            (["--slice", "as in x=0.5"], "two.hdf", "--slice", "x=a"),
+            (["x = 2 misses the mesh", "from 0 to 1"], "two.hdf", "--slice", "x=2"),
+            (["x = nan misses"], "two.hdf", "--slice", "x=nan"),
+            (["--view", "--slice"], "two.hdf", "--slice", "x=0.5", "--view", "0", "0")):
+        refuse(words, "field", *arguments, "-o", "x.png")
+    for words, *arguments in ((["x.txt", ".html"], "report", "r.h5", "-o", "x.txt"),
+                              (["absent/x.html", "cannot write"], "report", "r.h5", "-o", "absent/x.html"),
+                              (["cannot write"], "field", "two.hdf", "-o", "absent/x.png")):
+        refuse(words, *arguments)
 
 
 def main():
@@ -219,11 +201,8 @@ def main():
         solve(count, *BOX, "output.field=box.hdf")
         check_box("box.hdf", count)
     check_canvas("box.hdf")
-    check_shell()
-    check_pictures()
-    check_stretch()
-    check_report()
-    check_refused()
+    for part in check_shell, check_pictures, check_stretch, check_report, check_refused:
+        part()
 
 
 driver.in_folder(main)

@@ -1,74 +1,15 @@
 /* From the case to the problem: which condition holds where, what is refused with which message,
  * and the data computed from formulas and solutions. */
-#include "solver/problem/problem.h"
-
-#include "mesh/box.h"
-#include "mesh/mesh.h"
 #include "mesh/gmsh.h"
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
-#include "solver/problem/contacts.h"
 #include "solver/problem/dirichlet.h"
 #include "solver/problem/errors.h"
-#include "solver/problem/kinks.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
-#include "tests/check.h"
-
-static sp_platform platform; /* stays open */
-
-/* A mesh, the space on it, and the problem of the last case. */
-typedef struct stage {
-  sp_mesh *mesh;
-  sp_space *space;
-  bool *constrained; /* [DOFs], for data */
-  double *values;    /* [DOFs] */
-  sp_config *config;
-  sp_problem *problem;
-} stage;
-
-static void stage_create(sp_hexes *hexes, int order, stage *s) {
-  *s = (stage){0};
-  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &s->mesh));
-  require(sp_space_create(&platform, s->mesh, order, &s->space));
-  const size_t dofs = sp_space_dofs(s->space);
-  require(sp_allocate(dofs, sizeof *s->constrained, "test", &s->constrained));
-  require(sp_allocate(dofs, sizeof *s->values, "test", &s->values));
-}
-
-/* Replace the problem by that of a case, overrides with NULL at the end. */
-static sp_status stage_try(stage *s, const char *const *overrides) {
-  int count = 0;
-  while (overrides[count]) count++;
-  sp_problem_destroy(&s->problem);
-  sp_config_destroy(&s->config);
-  require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &s->config));
-  return sp_problem_create(s->config, s->mesh, &s->problem);
-}
-
-static const sp_problem *stage_problem(stage *s, const char *const *overrides) {
-  require(stage_try(s, overrides));
-  return s->problem;
-}
-
-static void stage_destroy(stage *s) {
-  sp_problem_destroy(&s->problem);
-  sp_config_destroy(&s->config);
-  free(s->constrained);
-  free(s->values);
-  sp_space_destroy(&s->space);
-  sp_mesh_destroy(&s->mesh);
-}
-
-static sp_hexes *make_box(int nx, int ny, int nz, sp_map map) {
-  const sp_box box = {.elements = {nx, ny, nz}, .upper = {1, 1, 1}, .map = map};
-  sp_hexes *hexes;
-  require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
-  return hexes;
-}
-
-/* ---- What is refused ---- */
+#include "tests/folders.h"
+#include "tests/stage.h"
 
 /* How far a case gets: created, coefficients, Robin faces, constrained, loaded. */
 static sp_status try_case(stage *s, const char *const *overrides) {
@@ -99,13 +40,12 @@ typedef struct refusal {
 static void check_refusals(sp_hexes *hexes, int order, size_t count, const refusal *refusals) {
   stage s;
   stage_create(hexes, order, &s);
-  for (size_t r = 0; r < count; r++) {
-    const refusal *it = &refusals[r];
-    const sp_status status = try_case(&s, it->overrides);
-    if (it->parts[0])
-      check_refusal(it->overrides[0], status, it->parts);
+  for (; count > 0; count--, refusals++) {
+    const sp_status status = try_case(&s, refusals->overrides);
+    if (refusals->parts[0])
+      check_refusal(refusals->overrides[0], status, refusals->parts);
     else
-      CHECK(!status, "%s: %s", it->overrides[0], sp_error_message());
+      CHECK(!status, "%s: %s", refusals->overrides[0], sp_error_message());
   }
   stage_destroy(&s);
 }
@@ -263,42 +203,9 @@ static void check_file_cases(void) {
        {"no boundary group 'top'", "bottom", "top and bottom", "30"}},
   };
   sp_hexes *hexes;
-  require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/cube.geo", &hexes));
+  require(sp_gmsh_hexes(MPI_COMM_WORLD, test_text("%s/cube.geo", test_fixtures()), &hexes));
   check_refusals(hexes, 1, sizeof refusals / sizeof refusals[0], refusals);
 }
-
-/* ---- Coefficients ---- */
-
-/* Constants stay numbers; a formula becomes values at the points, and the mass term's scale 1. The
- * largest lambda is that of all ranks: 1 + x on the GLL points that the face x = 1 has. */
-static void check_coefficients(void) {
-  static const struct {
-    const char *kappa, *lambda;
-    bool with_kappa, with_lambda;
-    double scale, largest;
-  } cases[] = {{"problem.kappa=1", "problem.lambda=3", false, false, 3, 3},
-               {"problem.kappa=2", "problem.lambda=0", true, false, 0, 0},
-               {"problem.kappa=1", "problem.lambda=1+x", false, true, 1, 2},
-               {"problem.kappa=1+y", "problem.lambda=5*x", true, true, 1, 5}};
-  stage s;
-  stage_create(make_box(4, 2, 2, SP_MAP_NONE), 2, &s);
-  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-    const sp_problem *problem =
-        stage_problem(&s, (const char *const[]){SOLUTION, cases[c].kappa, cases[c].lambda, NULL});
-    sp_coefficients coefficients;
-    require(sp_coefficients_create(&problem->materials, s.mesh, sp_operator_rule(problem->kind, 2),
-                                   &coefficients));
-    CHECK((coefficients.kappa != NULL) == cases[c].with_kappa &&
-              (coefficients.lambda != NULL) == cases[c].with_lambda,
-          "arrays of case %zu", c);
-    CHECK_CLOSE(coefficients.scale, cases[c].scale, 0);
-    CHECK_CLOSE(coefficients.largest_lambda, cases[c].largest, 1e-15 * cases[c].largest);
-    sp_coefficients_free(&coefficients);
-  }
-  stage_destroy(&s);
-}
-
-/* ---- Dirichlet data ---- */
 
 /* The box without its quarter x > 1/2, y > 1/2. The two faces at the inner edge belong to elements
  * that do not touch each other's face, on several ranks to different ranks. */
@@ -321,8 +228,6 @@ static sp_hexes *make_angle(void) {
   hexes->count = kept;
   return hexes;
 }
-
-/* ---- Error norms ---- */
 
 /* u = x + 2 y z and u_h = 3 on the unit cube: norms in closed form. NaN in one entry of u_h reaches
  * the norms on all ranks. */
@@ -386,16 +291,14 @@ static void check_order_of_groups(void) {
   stage s;
   stage_create(make_angle(), ORDER, &s);
   const size_t dofs = sp_space_dofs(s.space);
-  double xyz[3 * NODES], *least;
-  require(sp_allocate(dofs, sizeof *least, "test", &least));
+  double xyz[3 * NODES], *least = test_array(dofs, sizeof *least);
   for (int o = 0; o < 6; o++) {
-    char lines[3][64];
+    const char *lines[3];
     for (int g = 0; g < 3; g++)
-      snprintf(lines[g], sizeof lines[g], "boundary.%s=dirichlet %d + x/3",
-               groups[orders[o][g]].name, 10 * (3 - g));
-    const sp_problem *problem =
-        stage_problem(&s, (const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
-                                                lines[0], lines[1], lines[2], NULL});
+      lines[g] =
+          test_text("boundary.%s=dirichlet %d + x/3", groups[orders[o][g]].name, 10 * (3 - g));
+    const sp_problem *problem = stage_problem(
+        &s, TEXTS("problem.forcing=1", "boundary.default=neumann 0", lines[0], lines[1], lines[2]));
     CHECK(problem->has_dirichlet, "has_dirichlet on rank %d", world_rank);
     require(sp_problem_constraints(problem, s.space, s.constrained, s.values, NULL));
     for (sp_lid e = 0; e < s.mesh->hexes->count; e++) {
@@ -414,11 +317,8 @@ static void check_order_of_groups(void) {
     sp_exchange_now(s.space->exchange, SP_MIN, least);
     CHECK(memcmp(least, s.values, dofs * sizeof *least) == 0, "holders of a DOF disagree");
   }
-  free(least);
   stage_destroy(&s);
 }
-
-/* ---- Load vector ---- */
 
 /* The load vector of a case is s->values. */
 static sp_jacobian_range load_of(stage *s, const char *const *overrides) {
@@ -436,8 +336,7 @@ static void check_derived_data(const char *operator_is) {
   stage s;
   stage_create(make_box(3, 2, 2, SP_MAP_NONE), 4, &s);
   const size_t dofs = sp_space_dofs(s.space);
-  double *derived;
-  require(sp_allocate(dofs, sizeof *derived, "test", &derived));
+  double *derived = test_array(dofs, sizeof *derived);
   load_of(&s, (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x",
                                     solution, "boundary.default=neumann", "boundary.zmin=dirichlet",
                                     "boundary.xmin=robin 1+z", NULL});
@@ -460,7 +359,6 @@ static void check_derived_data(const char *operator_is) {
   const double jacobian = 1.0 / (6 * 4 * 4);
   CHECK_CLOSE(range.smallest, jacobian, 1e-14);
   CHECK_CLOSE(range.largest, jacobian, 1e-14);
-  free(derived);
   stage_destroy(&s);
 }
 
@@ -519,200 +417,12 @@ static void check_balance(const char *kappa) {
   stage_destroy(&s);
 }
 
-/* A box of 4 x 3 x 2 elements; if it is cut, the halves at x = 1/2 share no nodes, and 3 x 2 pairs
- * of faces coincide but for rounding of the coordinates. A gap of 1e-4 is no contact. */
-static void check_contacts(void) {
-  static const double gaps[] = {-1, 0, 1e-13, 1e-4};
-  for (int g = 0; g < 4; g++) {
-    sp_hexes *hexes = make_box(4, 3, 2, SP_MAP_NONE);
-    for (sp_lid e = 0; e < hexes->count && gaps[g] >= 0; e++) {
-      double *lattice = &hexes->lattice[(size_t)e * SP_CORNERS * 3];
-      if (lattice[0] < 0.4) continue;
-      for (int c = 0; c < SP_CORNERS; c++) hexes->vertices[e][c] += 1000;
-      for (int c = 0; c < SP_CORNERS; c++) lattice[3 * c] += gaps[g];
-    }
-    stage s;
-    sp_gid pairs;
-    stage_create(hexes, 1, &s);
-    stage_problem(&s, (const char *const[]){SOLUTION, NULL});
-    require(sp_problem_count_contacts(s.problem, s.mesh, &pairs));
-    CHECK(pairs == (g == 1 || g == 2 ? 6 : 0), "gap %g: %lld pairs", gaps[g], (long long)pairs);
-    stage_destroy(&s);
-  }
-}
-
-/* ---- Notes ---- */
-
-/* The one-dimensional integral of exp(-((x - c) / w)^2 / 2) over n elements of [0, 1] by a rule. */
-static double integrate_line(int n, const sp_rule *rule, double c, double w) {
-  double sum = 0;
-  for (int e = 0; e < n; e++)
-    for (int q = 0; q < rule->n; q++) {
-      const double x = (e + (1 + rule->nodes[q]) / 2) / n - c;
-      sum += rule->weights[q] / (2 * n) * exp(-x * x / (w * w) / 2);
-    }
-  return sum;
-}
-
-static sp_source_integral compare_source(stage *s, const char *const *overrides) {
-  sp_source_integral source;
-  sp_jacobian_range range;
-  sp_load_sums sums = {0};
-  const sp_problem *problem = stage_problem(s, overrides);
-  require(
-      sp_allocate((size_t)s->mesh->hexes->surface_count + 1, sizeof(double), "test", &sums.given));
-  require(sp_problem_load(problem, s->space, s->values, &range, &sums));
-  require(sp_source_compare(problem, s->space, sums.source, sums.size, &sums.samples, &source));
-  free(sums.given);
-  return source;
-}
-
-/* A Gaussian source whose width is a tenth of an element, in a box of 16^3: the integrals are
- * products of sums on lines. Positions are in units of the element. The source is alone, or its
- * peak is 1e5 above a constant. Neglected elements are 1.5 elements away or more: exp(-112). Errors
- * are of rounding, of sums of up to 2e6 terms of one sign. */
-static void check_narrow_source(const char *operator_is, sp_operator_kind kind) {
-  enum { N = 16 };
-  static const double at[][3] = {
-      {0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}, {0.3, 0.62, 0.5}, {0, 0, 0}, {0.1, 0.2, 0.35}};
-  for (int order = 2; order <= 7; order++) {
-    stage s;
-    sp_rule fine;
-    stage_create(make_box(N, N, N, SP_MAP_NONE), order, &s);
-    sp_rule_gl((order + 4) | 1, &fine);
-    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
-      const double w = 0.1 / N, constant = i % 2 ? 1 : 0;
-      double own = 1, integral = 1;
-      char forcing[300];
-      int used = snprintf(forcing, sizeof forcing, "problem.forcing=%g+%g*exp(-(", constant,
-                          i % 2 ? 1e5 : 1);
-      for (int d = 0; d < 3; d++) {
-        const double c = (8 + at[i][d]) / N;
-        own *= integrate_line(N, sp_operator_rule(kind, order), c, w);
-        integral *= integrate_line(N, &fine, c, w);
-        used += snprintf(forcing + used, sizeof forcing - (size_t)used, "%s(%c-%.17g)^2",
-                         d ? "+" : "", "xyz"[d], c);
-      }
-      snprintf(forcing + used, sizeof forcing - (size_t)used, ")/(2*%.17g^2))", w);
-      const double factor = i % 2 ? 1e5 : 1, rounding = 1e-9 * (constant + factor * integral);
-      const sp_source_integral source = compare_source(
-          &s, (const char *const[]){operator_is, forcing,
-                                    kind == SP_MASS ? NULL : "boundary.default=dirichlet 0", NULL});
-      CHECK(source.points == fine.n, "%d points", source.points);
-      CHECK_CLOSE(source.own, constant + factor * own, rounding);
-      CHECK_CLOSE(source.size, constant + factor * own, rounding);
-      CHECK_CLOSE(source.excess, factor * (integral - own), rounding);
-    }
-    stage_destroy(&s);
-  }
-}
-
-/* Sources that no point of GLL sees: a ball in the centre of an element, and a layer that varies in
- * more elements than a sample has on one rank. The finer rule has a point in the centre, of weight
- * 128/450 on a unit interval. The excess of the layer is an estimate, with a standard deviation of
- * at most 1 / sqrt(127) of it, because all ratios of excess and variation are equal (Szegedy: The
- * DLT priority sampling is essentially optimal, 2006); four times that is allowed. And f that is
- * integrated exactly, that is constant, or singular at a centre. */
-static void check_hidden_sources(void) {
-  static const char zero[] = "boundary.default=dirichlet 0";
-  const double weight = 128.0 / 450;
-  stage s;
-  stage_create(make_box(16, 16, 16, SP_MAP_NONE), 1, &s);
-  sp_source_integral source = compare_source(
-      &s, (const char *const[]){"problem.forcing=(x-0.53125)^2+(y-0.28125)^2+(z-0.03125)^2<1e-5",
-                                zero, NULL});
-  CHECK(source.own == 0 && source.size == 0, "%g, %g", source.own, source.size);
-  CHECK_CLOSE(source.excess, weight * weight * weight / 4096, 1e-15);
-  source =
-      compare_source(&s, (const char *const[]){"problem.forcing=abs(z-0.53)<0.01", zero, NULL});
-  CHECK(source.own == 0 && source.size == 0, "%g, %g", source.own, source.size);
-  CHECK_CLOSE(source.excess, weight / 16, 4 / sqrt(127) * weight / 16);
-  source = compare_source(&s, (const char *const[]){"problem.forcing=x+2*y*z-3", zero, NULL});
-  CHECK_CLOSE(source.size, 2, 1e-12);
-  CHECK_CLOSE(source.excess, 0, 1e-12);
-  source = compare_source(&s, (const char *const[]){"problem.forcing=2", zero, NULL});
-  CHECK(source.excess == 0, "%g", source.excess);
-  source =
-      compare_source(&s, (const char *const[]){"problem.forcing=1/abs(x-0.53125)+y", zero, NULL});
-  CHECK(isfinite(source.excess) && source.size > 1, "%g", source.excess);
-  stage_destroy(&s);
-}
-
-/* The jump of the derivative, times the diagonal of an element, and where it is. */
-static void check_kinks(void) {
-  static const struct {
-    const char *solution, *kappa;
-    double jump;              /* of the gradient */
-    double normal[3], offset; /* of its plane */
-    double value;             /* jump of u */
-  } cases[] = {{"abs(x-0.3)", "1", 2, {1, 0, 0}, 0.3, 0},
-               {"abs(x-0.5)+y^2", "1", 2, {1, 0, 0}, 0.5, 0},
-               {"max(x, y)", "1+z", M_SQRT2, {1, -1, 0}, 0, 0},
-               {"300+(z < 0.77 ? 0 : 2)", "1", 0, {0, 0, 1}, 0.77, 2},
-               {"abs(x)*y+min(x, 1)", "1", 0, {0, 0, 0}, 0, 0},
-               {"x < 0.3 ? x : 0.3+(x-0.3)/10", "x < 0.3 ? 1 : 10", 0, {0, 0, 0}, 0, 0},
-               {"sin(200*x)*exp(y)", "1", 0, {0, 0, 0}, 0, 0}};
-  stage s;
-  stage_create(make_box(4, 4, 4, SP_MAP_NONE), 2, &s);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    sp_kink kink;
-    const char *solution = test_text("problem.solution=%s", cases[i].solution);
-    const char *kappa = test_text("problem.kappa=%s", cases[i].kappa);
-    stage_problem(&s, (const char *const[]){solution, kappa, NULL});
-    require(sp_problem_find_kink(s.problem, s.mesh, &kink));
-    const double expected = cases[i].jump * sqrt(3) / 4 + cases[i].value;
-    double distance = -cases[i].offset;
-    for (int d = 0; d < 3; d++) distance += cases[i].normal[d] * kink.at[d];
-    /* What is smooth differs along a line by its second derivative times the line, 2^-24 of the
-     * diagonal, times that diagonal. */
-    CHECK_CLOSE(kink.jump, expected, 1e-6);
-    if (expected > 0) CHECK_CLOSE(distance, 0, 1e-6);
-    CHECK((kink.jump > 1e-3 * kink.scale) == (expected > 0), "%s: %g of %g", cases[i].solution,
-          kink.jump, kink.scale);
-  }
-  stage_destroy(&s);
-}
-
-#define XMIN "boundary.xmin=dirichlet "
-#define XMAX "boundary.xmax=dirichlet "
-#define YMIN "boundary.ymin=dirichlet "
-
-/* Data of parts that meet at an edge: the largest difference at a node, and the two parts. */
-static void check_data_jumps(void) {
-  static const struct {
-    const char *lines[3];
-    double size, largest;
-    int parts[2];
-  } cases[] = {{{XMIN "1", YMIN "x+z", "boundary.default=neumann 0"}, 1, 2, {0, 1}},
-               {{YMIN "3+x", XMAX "-z", "boundary.default=dirichlet 3"}, 5, 4, {0, 1}},
-               {{XMIN "y", XMAX "2", "boundary.default=neumann 0"}, 0, 2, {0, 0}},
-               {{XMIN, YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}},
-               {{XMIN "x+y", YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}}};
-  stage s;
-  stage_create(make_box(4, 3, 2, SP_MAP_NONE), 3, &s);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    const char *const *lines = cases[i].lines;
-    sp_data_jump jump;
-    stage_problem(
-        &s, (const char *const[]){"problem.solution=x+y", lines[0], lines[1], lines[2], NULL});
-    require(sp_problem_constraints(s.problem, s.space, s.constrained, s.values, &jump));
-    CHECK_CLOSE(jump.size, cases[i].size, 1e-14);
-    CHECK_CLOSE(jump.largest, cases[i].largest, 1e-14);
-    if (cases[i].size > 0)
-      CHECK(jump.parts[0] == cases[i].parts[0] && jump.parts[1] == cases[i].parts[1],
-            "case %d: parts %d and %d", (int)i, jump.parts[0], jump.parts[1]);
-  }
-  stage_destroy(&s);
-}
-
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
   check_box_cases();
-  check_contacts();
   check_names_like_numbers();
   check_file_cases();
-  check_coefficients();
   check_order_of_groups();
   check_error_norms();
   check_derived_data("discretization.operator=bp3.5");
@@ -720,12 +430,6 @@ int main(int argc, char **argv) {
   check_robin_diagonal();
   check_balance("problem.kappa=1");
   check_balance("problem.kappa=2+x-0.4*y");
-  check_narrow_source("discretization.operator=bp3.5", SP_BP35);
-  check_narrow_source("discretization.operator=bp3.0", SP_BP30);
-  check_narrow_source("discretization.operator=mass", SP_MASS);
-  check_hidden_sources();
-  check_kinks();
-  check_data_jumps();
   sp_platform_close(&platform);
   return check_end();
 }

@@ -1,0 +1,205 @@
+/* What is noted of a case: parts that are in contact, sources that quadrature misses, kinks, and
+ * boundary data that jump. */
+#include "mesh/reference.h"
+#include "operators/counts.h"
+#include "solver/problem/contacts.h"
+#include "solver/problem/dirichlet.h"
+#include "solver/problem/kinks.h"
+#include "solver/problem/load.h"
+#include "tests/stage.h"
+
+/* A box of 4 x 3 x 2 elements; if it is cut, the halves at x = 1/2 share no nodes, and 3 x 2 pairs
+ * of faces coincide but for rounding of the coordinates. A gap of 1e-4 is no contact. */
+static void check_contacts(void) {
+  static const double gaps[] = {-1, 0, 1e-13, 1e-4};
+  for (int g = 0; g < 4; g++) {
+    sp_hexes *hexes = make_box(4, 3, 2, SP_MAP_NONE);
+    for (sp_lid e = 0; e < hexes->count && gaps[g] >= 0; e++) {
+      double *lattice = &hexes->lattice[(size_t)e * SP_CORNERS * 3];
+      if (lattice[0] < 0.4) continue;
+      for (int c = 0; c < SP_CORNERS; c++) hexes->vertices[e][c] += 1000;
+      for (int c = 0; c < SP_CORNERS; c++) lattice[3 * c] += gaps[g];
+    }
+    stage s;
+    sp_gid pairs;
+    stage_create(hexes, 1, &s);
+    stage_problem(&s, (const char *const[]){"problem.solution=x", NULL});
+    require(sp_problem_count_contacts(s.problem, s.mesh, &pairs));
+    CHECK(pairs == (g == 1 || g == 2 ? 6 : 0), "gap %g: %lld pairs", gaps[g], (long long)pairs);
+    stage_destroy(&s);
+  }
+}
+/* The one-dimensional integral of exp(-((x - c) / w)^2 / 2) over n elements of [0, 1] by a rule. */
+static double integrate_line(int n, const sp_rule *rule, double c, double w) {
+  double sum = 0;
+  for (int e = 0; e < n; e++)
+    for (int q = 0; q < rule->n; q++) {
+      const double x = (e + (1 + rule->nodes[q]) / 2) / n - c;
+      sum += rule->weights[q] / (2 * n) * exp(-x * x / (w * w) / 2);
+    }
+  return sum;
+}
+
+static sp_source_integral compare_source(stage *s, const char *const *overrides) {
+  const size_t mark = test_mark();
+  sp_source_integral source;
+  sp_jacobian_range range;
+  const sp_problem *problem = stage_problem(s, overrides);
+  sp_load_sums sums = {.given = test_array((size_t)s->mesh->hexes->surface_count, sizeof(double))};
+  require(sp_problem_load(problem, s->space, s->values, &range, &sums));
+  require(sp_source_compare(problem, s->space, sums.source, sums.size, &sums.samples, &source));
+  test_release(mark);
+  return source;
+}
+
+/* A Gaussian source whose width is a tenth of an element, in a box of 8^3: the integrals are
+ * products of sums on lines. Positions are in units of the element. The source is alone, or its
+ * peak is 1e5 above a constant. Neglected elements are 1.5 elements away or more: exp(-112). Errors
+ * are of rounding, of sums of up to 4e5 terms of one sign. */
+static void check_narrow_source(const char *operator_is, sp_operator_kind kind) {
+  enum { N = 8 };
+  static const double at[][3] = {
+      {0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}, {0.3, 0.62, 0.5}, {0, 0, 0}, {0.1, 0.2, 0.35}};
+  for (int order = 2; order <= 7; order++) {
+    stage s;
+    sp_rule fine;
+    stage_create(make_box(N, N, N, SP_MAP_NONE), order, &s);
+    sp_rule_gl((order + 4) | 1, &fine);
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+      const double w = 0.1 / N, constant = i % 2 ? 1 : 0;
+      double own = 1, integral = 1;
+      char forcing[300];
+      int used = snprintf(forcing, sizeof forcing, "problem.forcing=%g+%g*exp(-(", constant,
+                          i % 2 ? 1e5 : 1);
+      for (int d = 0; d < 3; d++) {
+        const double c = (N / 2 + at[i][d]) / N;
+        own *= integrate_line(N, sp_operator_rule(kind, order), c, w);
+        integral *= integrate_line(N, &fine, c, w);
+        used += snprintf(forcing + used, sizeof forcing - (size_t)used, "%s(%c-%.17g)^2",
+                         d ? "+" : "", "xyz"[d], c);
+      }
+      snprintf(forcing + used, sizeof forcing - (size_t)used, ")/(2*%.17g^2))", w);
+      const double factor = i % 2 ? 1e5 : 1, rounding = 1e-9 * (constant + factor * integral);
+      const sp_source_integral source = compare_source(
+          &s, (const char *const[]){operator_is, forcing,
+                                    kind == SP_MASS ? NULL : "boundary.default=dirichlet 0", NULL});
+      CHECK(source.points == fine.n, "%d points", source.points);
+      CHECK_CLOSE(source.own, constant + factor * own, rounding);
+      CHECK_CLOSE(source.size, constant + factor * own, rounding);
+      CHECK_CLOSE(source.excess, factor * (integral - own), rounding);
+    }
+    stage_destroy(&s);
+  }
+}
+
+/* Sources that no point of GLL sees: a ball in the centre of an element, and a layer that varies in
+ * more elements than a sample has on one rank. The finer rule has a point in the centre, of weight
+ * 128/450 on a unit interval. The excess of the layer is an estimate, with a standard deviation of
+ * at most 1 / sqrt(127) of it, because all ratios of excess and variation are equal (Szegedy: The
+ * DLT priority sampling is essentially optimal, 2006); four times that is allowed. And f that is
+ * integrated exactly, that is constant, or singular at a centre. */
+static void check_hidden_sources(void) {
+  static const char zero[] = "boundary.default=dirichlet 0";
+  const double weight = 128.0 / 450;
+  stage s;
+  stage_create(make_box(16, 16, 16, SP_MAP_NONE), 1, &s);
+  sp_source_integral source = compare_source(
+      &s, (const char *const[]){"problem.forcing=(x-0.53125)^2+(y-0.28125)^2+(z-0.03125)^2<1e-5",
+                                zero, NULL});
+  CHECK(source.own == 0 && source.size == 0, "%g, %g", source.own, source.size);
+  CHECK_CLOSE(source.excess, weight * weight * weight / 4096, 1e-15);
+  source =
+      compare_source(&s, (const char *const[]){"problem.forcing=abs(z-0.53)<0.01", zero, NULL});
+  CHECK(source.own == 0 && source.size == 0, "%g, %g", source.own, source.size);
+  CHECK_CLOSE(source.excess, weight / 16, 4 / sqrt(127) * weight / 16);
+  source = compare_source(&s, (const char *const[]){"problem.forcing=x+2*y*z-3", zero, NULL});
+  CHECK_CLOSE(source.size, 2, 1e-12);
+  CHECK_CLOSE(source.excess, 0, 1e-12);
+  source = compare_source(&s, (const char *const[]){"problem.forcing=2", zero, NULL});
+  CHECK(source.excess == 0, "%g", source.excess);
+  source =
+      compare_source(&s, (const char *const[]){"problem.forcing=1/abs(x-0.53125)+y", zero, NULL});
+  CHECK(isfinite(source.excess) && source.size > 1, "%g", source.excess);
+  stage_destroy(&s);
+}
+
+/* The jump of the derivative, times the diagonal of an element, and where it is. */
+static void check_kinks(void) {
+  static const struct {
+    const char *solution, *kappa;
+    double jump;              /* of the gradient */
+    double normal[3], offset; /* of its plane */
+    double value;             /* jump of u */
+  } cases[] = {{"abs(x-0.3)", "1", 2, {1, 0, 0}, 0.3, 0},
+               {"abs(x-0.5)+y^2", "1", 2, {1, 0, 0}, 0.5, 0},
+               {"max(x, y)", "1+z", M_SQRT2, {1, -1, 0}, 0, 0},
+               {"300+(z < 0.77 ? 0 : 2)", "1", 0, {0, 0, 1}, 0.77, 2},
+               {"abs(x)*y+min(x, 1)", "1", 0, {0, 0, 0}, 0, 0},
+               {"x < 0.3 ? x : 0.3+(x-0.3)/10", "x < 0.3 ? 1 : 10", 0, {0, 0, 0}, 0, 0},
+               {"sin(200*x)*exp(y)", "1", 0, {0, 0, 0}, 0, 0}};
+  stage s;
+  stage_create(make_box(4, 4, 4, SP_MAP_NONE), 2, &s);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    sp_kink kink;
+    const char *solution = test_text("problem.solution=%s", cases[i].solution);
+    const char *kappa = test_text("problem.kappa=%s", cases[i].kappa);
+    stage_problem(&s, (const char *const[]){solution, kappa, NULL});
+    require(sp_problem_find_kink(s.problem, s.mesh, &kink));
+    const double expected = cases[i].jump * sqrt(3) / 4 + cases[i].value;
+    double distance = -cases[i].offset;
+    for (int d = 0; d < 3; d++) distance += cases[i].normal[d] * kink.at[d];
+    /* What is smooth differs along a line by its second derivative times the line, 2^-24 of the
+     * diagonal, times that diagonal. */
+    CHECK_CLOSE(kink.jump, expected, 1e-6);
+    if (expected > 0) CHECK_CLOSE(distance, 0, 1e-6);
+    CHECK((kink.jump > 1e-3 * kink.scale) == (expected > 0), "%s: %g of %g", cases[i].solution,
+          kink.jump, kink.scale);
+  }
+  stage_destroy(&s);
+}
+
+#define XMIN "boundary.xmin=dirichlet "
+#define XMAX "boundary.xmax=dirichlet "
+#define YMIN "boundary.ymin=dirichlet "
+
+/* Data of parts that meet at an edge: the largest difference at a node, and the two parts. */
+static void check_data_jumps(void) {
+  static const struct {
+    const char *lines[3];
+    double size, largest;
+    int parts[2];
+  } cases[] = {{{XMIN "1", YMIN "x+z", "boundary.default=neumann 0"}, 1, 2, {0, 1}},
+               {{YMIN "3+x", XMAX "-z", "boundary.default=dirichlet 3"}, 5, 4, {0, 1}},
+               {{XMIN "y", XMAX "2", "boundary.default=neumann 0"}, 0, 2, {0, 0}},
+               {{XMIN, YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}},
+               {{XMIN "x+y", YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}}};
+  stage s;
+  stage_create(make_box(4, 3, 2, SP_MAP_NONE), 3, &s);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *const *lines = cases[i].lines;
+    sp_data_jump jump;
+    stage_problem(
+        &s, (const char *const[]){"problem.solution=x+y", lines[0], lines[1], lines[2], NULL});
+    require(sp_problem_constraints(s.problem, s.space, s.constrained, s.values, &jump));
+    CHECK_CLOSE(jump.size, cases[i].size, 1e-14);
+    CHECK_CLOSE(jump.largest, cases[i].largest, 1e-14);
+    if (cases[i].size > 0)
+      CHECK(jump.parts[0] == cases[i].parts[0] && jump.parts[1] == cases[i].parts[1],
+            "case %d: parts %d and %d", (int)i, jump.parts[0], jump.parts[1]);
+  }
+  stage_destroy(&s);
+}
+
+int main(int argc, char **argv) {
+  test_begin(&argc, &argv);
+  require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
+  check_contacts();
+  check_narrow_source("discretization.operator=bp3.5", SP_BP35);
+  check_narrow_source("discretization.operator=bp3.0", SP_BP30);
+  check_narrow_source("discretization.operator=mass", SP_MASS);
+  check_hidden_sources();
+  check_kinks();
+  check_data_jumps();
+  sp_platform_close(&platform);
+  return check_end();
+}
