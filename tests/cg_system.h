@@ -99,19 +99,23 @@ static inline applied *applied_reset(system_t *s, fault kind, int at) {
   return a;
 }
 
-static inline void constrain_boundary(system_t *s) {
+/* mask[i]: DOF i is on the boundary. Collective. */
+static inline void mark_boundary(const sp_space *space, bool *mask) {
+  const size_t start = test_mark();
   int places[(SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1)];
-  const sp_numbering *numbering = s->space->numbering;
+  const sp_numbering *numbering = space->numbering;
+  const sp_hexes *hexes = space->mesh->hexes;
   const int nq = numbering->order + 1;
   double *mark = test_array((size_t)numbering->local, sizeof *mark);
-  for (sp_lid e = 0; e < s->mesh->hexes->count; e++)
+  for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
-      if (s->mesh->hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
+      if (hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
       sp_face_nodes(numbering->order, f, places);
       for (int n = 0; n < nq * nq; n++) mark[numbering->nodes[e * nq * nq * nq + places[n]]] = -1;
     }
-  sp_exchange_now(s->space->exchange, SP_MIN, mark);
-  for (sp_lid i = 0; i < numbering->local; i++) s->constrained[i] = mark[i] < 0;
+  sp_exchange_now(space->exchange, SP_MIN, mark);
+  for (sp_lid i = 0; i < numbering->local; i++) mask[i] = mark[i] < 0;
+  test_release(start);
 }
 
 /* b becomes random on free DOFs, x zero. Local. */
@@ -135,7 +139,7 @@ static inline void system_create(const bench *b, const sp_box *box, int order, d
   s->b = test_array(dofs, sizeof *s->b);
   s->x = test_array(dofs, sizeof *s->x);
   s->inverse_diagonal = test_array(dofs, sizeof *s->inverse_diagonal);
-  constrain_boundary(s);
+  mark_boundary(s->space, s->constrained);
   s->setup = (sp_operator_setup){.space = s->space,
                                  .kind = SP_BP35,
                                  .geometry = SP_GEOMETRY_STORED,

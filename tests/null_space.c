@@ -29,71 +29,41 @@ static void check_convergence(void) {
     }
 }
 
-/* Check that a case of the undeformed box is refused, with a message that contains all of `parts`.
- */
-static void check_refused(const char *const *own, const char *const *parts) {
-  static const char *const common[] = {BOX, NULL};
-  run_case_refused(common, own, parts);
-}
-
-static void check_accepted(const char *const *own, sp_results *results) {
-  static const char *const common[] = {BOX, NULL};
-  CHECK(run_case(MPI_COMM_WORLD, common, own, results) == SP_OK, "%s: %s", own[0],
-        sp_error_message());
-}
-
+/* Data that are not compatible are refused with these words; the others are accepted. Data derived
+ * from a solution are compatible up to the quadrature error. */
 static void check_compatibility(void) {
+  static const char *const common[] = {BOX, NULL};
+  static const struct {
+    const char *own, *words[4];
+  } cases[] = {
+      /* The integral of 1 over the unit cube is 1, and all of it has one sign. */
+      {"problem.forcing=1; boundary.default=neumann 0",
+       {"not compatible", "add up to 1,", "which is 1 of"}},
+      /* A flux of 2 through one face of area 1 against a forcing of -1: 1 of 3 is left over. */
+      {"problem.forcing=-1; boundary.default=neumann 0; boundary.zmax=neumann 2", {"add up to 1,"}},
+      {"problem.forcing=-1; boundary.default=neumann 0; boundary.zmax=neumann 1", {NULL}},
+      {SMOOTH "; mesh.map=sine; discretization.order=2; boundary.default=neumann; "
+              "boundary.xmin=neumann",
+       {NULL}},
+      /* One Dirichlet face, or lambda, and there is no null space. */
+      {"problem.forcing=1; boundary.default=neumann 0; boundary.xmin=dirichlet 0", {NULL}},
+      {"problem.forcing=1; boundary.default=neumann 0; problem.lambda=1", {NULL}}};
   sp_results results;
-  /* The integral of 1 over the unit cube is 1, and all of it has one sign. */
-  check_refused((const char *const[]){"problem.forcing=1; boundary.default=neumann 0", NULL},
-                (const char *const[]){"not compatible", "add up to 1,", "which is 1 of", NULL});
-  /* A flux of 2 through one face of area 1 against a forcing of -1: 1 of 3 is left over. */
-  check_refused(
-      (const char *const[]){
-          "problem.forcing=-1; boundary.default=neumann 0; boundary.zmax=neumann 2", NULL},
-      (const char *const[]){"add up to 1,", NULL});
-  /* These balance: a forcing of -1 with a flux of 1; a forcing with mean zero. */
-  check_accepted(
-      (const char *const[]){
-          "problem.forcing=-1; boundary.default=neumann 0; boundary.zmax=neumann 1", NULL},
-      &results);
-  check_accepted(
-      (const char *const[]){
-          "problem.forcing=cos(pi*x); boundary.default=neumann 0; discretization.order=9", NULL},
-      &results);
-  CHECK(!results.have_norms && results.cg.iterations > 0, "%d iterations",
-        (int)results.cg.iterations);
-  /* The same with its solution, whose mean 3 must be recovered; the errors at N = 9 are 1e-8. */
-  check_accepted(
-      (const char *const[]){"problem.forcing=pi^2*cos(pi*x); problem.solution=cos(pi*x)+3; "
-                            "boundary.default=neumann 0; discretization.order=9",
-                            NULL},
-      &results);
+  for (size_t c = 0; c < COUNT_OF(cases); c++)
+    if (cases[c].words[0])
+      run_case_refused(common, TEXTS(cases[c].own), cases[c].words);
+    else
+      CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS(cases[c].own), &results));
+  /* The solution's mean, 3, must be recovered; the errors at N = 9 are 1e-8. */
+  CHECK_OK(run_case(MPI_COMM_WORLD, common,
+                    TEXTS("problem.forcing=pi^2*cos(pi*x); problem.solution=cos(pi*x)+3; "
+                          "boundary.default=neumann 0; discretization.order=9"),
+                    &results));
   CHECK(results.have_norms && results.norms.max < 1e-7, "max %g", results.norms.max);
-  /* Nothing to do. */
-  check_accepted((const char *const[]){"problem.forcing=0; boundary.default=neumann 0", NULL},
-                 &results);
+  CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS("problem.forcing=0; boundary.default=neumann 0"),
+                    &results));
   CHECK(results.cg.iterations == 0, "%d iterations", (int)results.cg.iterations);
-  /* Data derived from a solution are compatible up to the quadrature error, also with named groups.
-   */
-  check_accepted(
-      (const char *const[]){SMOOTH,
-                            "mesh.map=sine; discretization.order=2; boundary.default=neumann; "
-                            "boundary.xmin=neumann",
-                            NULL},
-      &results);
-  /* One Dirichlet face, or lambda, and there is no null space. */
-  check_accepted(
-      (const char *const[]){
-          "problem.forcing=1; boundary.default=neumann 0; boundary.xmin=dirichlet 0", NULL},
-      &results);
-  check_accepted(
-      (const char *const[]){"problem.forcing=1; boundary.default=neumann 0; problem.lambda=1",
-                            NULL},
-      &results);
 }
-
-/* ---- Several components ---- */
 
 /* Coefficients that determine nothing, and that determine all means. */
 static const sp_coefficients no_lambda = {.scale = 0}, some_lambda = {.scale = 1};
@@ -134,11 +104,10 @@ static void parts_create(int count, parts *p) {
   *p = (parts){.problem = {.kind = SP_BP35}};
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p->mesh));
   require(sp_space_create(&platform, p->mesh, 3, &p->space));
-  require(sp_allocate(sp_space_dofs(p->space), sizeof *p->free_dofs, "test", &p->free_dofs));
+  p->free_dofs = test_array(sp_space_dofs(p->space), sizeof *p->free_dofs);
 }
 
 static void parts_destroy(parts *p) {
-  free(p->free_dofs);
   sp_space_destroy(&p->space);
   sp_mesh_destroy(&p->mesh);
 }
@@ -189,9 +158,7 @@ static void check_components(int count) {
 
   /* A vector whose components have sums of opposite sign balances as a whole but not in each. */
   const size_t dofs = (size_t)numbering->local;
-  double *b, *x, imbalance;
-  require(sp_allocate(dofs, sizeof *b, "test", &b));
-  require(sp_allocate(dofs, sizeof *x, "test", &x));
+  double *b = test_array(dofs, sizeof *b), *x = test_array(dofs, sizeof *x), imbalance;
   for (size_t i = 0; i < dofs; i++)
     b[i] =
         null_space->of_dof[i] % 2 ? -1 : 1 + sin((double)sp_numbering_global(numbering, (sp_lid)i));
@@ -225,8 +192,6 @@ static void check_components(int count) {
                     1e-12);
     sp_expression_destroy(&material.solution);
   }
-  free(b);
-  free(x);
   sp_null_space_destroy(&null_space);
   CHECK(!null_space, "destroyed");
   parts_destroy(&p);
@@ -245,9 +210,8 @@ static void check_weights(double lambda, bool second_row) {
   const size_t dofs = sp_space_dofs(p.space), elements = (size_t)p.mesh->hexes->count;
   find_null_space(&p, p.free_dofs, &some_lambda, &no_alpha, &exact, &null_space);
   CHECK(!exact, "a mean is determined");
-  double *at_points, *host;
-  require(sp_allocate(elements * POINTS, sizeof *at_points, "test", &at_points));
-  require(sp_allocate(dofs, sizeof *host, "test", &host));
+  double *at_points = test_array(elements * POINTS, sizeof *at_points);
+  double *host = test_array(dofs, sizeof *host);
   for (size_t i = 0; i < elements * POINTS; i++) {
     const int row = row_of(&p, (sp_lid)(i / POINTS));
     at_points[i] = row == 0 ? lambda : second_row ? lambda / 2 : 0;
@@ -266,8 +230,7 @@ static void check_weights(double lambda, bool second_row) {
     /* r is 1 in the first row and 2 in the second; a row has 28 * 16 DOFs. */
     const double mean[2] = {28 * 16 / (9 * lambda), 2 * 28 * 16 / (9 * lambda / 2)};
     const double rounding = 100 * 2.3e-16 * null_space->magnification;
-    double *r;
-    require(sp_allocate(dofs, sizeof *r, "test", &r));
+    double *r = test_array(dofs, sizeof *r);
     int row_of_component[2] = {0, 0};
     for (size_t n = 0; n < elements * POINTS; n++) {
       const int row = row_of(&p, (sp_lid)(n / POINTS));
@@ -284,7 +247,6 @@ static void check_weights(double lambda, bool second_row) {
       const double expected = mean[row_of(&p, (sp_lid)(n / POINTS))];
       CHECK_CLOSE(host[nodes[n]] / expected, 1, 2 * rounding);
     }
-    free(r);
   } else {
     CHECK(status == SP_ERR_INPUT &&
               strstr(sp_error_message(), "between (0, 2.5, 0) and (9.2, 3.5, 1.9)"),
@@ -293,8 +255,6 @@ static void check_weights(double lambda, bool second_row) {
   sp_vector_destroy(&x);
   sp_vector_destroy(&y);
   sp_operator_destroy(&op);
-  free(at_points);
-  free(host);
   sp_null_space_destroy(&null_space);
   parts_destroy(&p);
 }
@@ -321,13 +281,11 @@ static void check_determined_parts(int count) {
   enum { NODES = 64 };
   parts p;
   sp_null_space *null_space, *weak;
-  bool *constrained;
-  double *least;
   parts_create(count, &p);
   const sp_numbering *numbering = p.space->numbering;
   const size_t dofs = (size_t)numbering->local;
-  require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
-  require(sp_allocate(dofs, sizeof *least, "test", &least));
+  bool *constrained = test_array(dofs, sizeof *constrained);
+  double *least = test_array(dofs, sizeof *least);
   for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
     if (p.mesh->hexes->tags[e] % 9 == 1 && row_of(&p, e) % 2 == 1)
       for (int n = 0; n < NODES; n++) least[numbering->nodes[e * NODES + n]] = -1;
@@ -345,8 +303,6 @@ static void check_determined_parts(int count) {
   for (size_t i = 0; i < dofs; i++) constrained[i] = true;
   find_null_space(&p, constrained, &no_lambda, &no_alpha, &null_space, &weak);
   CHECK(!null_space && !weak, "all is determined");
-  free(constrained);
-  free(least);
   parts_destroy(&p);
 }
 
@@ -356,11 +312,10 @@ static void check_determined_by_coefficients(void) {
   parts p;
   sp_null_space *sets[3]; /* exact, weak, exact at order 1 */
   sp_space *coarse;
-  double *lambda;
   sp_lid dof;
   parts_create(4, &p);
   const size_t elements = (size_t)p.mesh->hexes->count;
-  require(sp_allocate(elements, sizeof *lambda, "test", &lambda));
+  double *lambda = test_array(elements, sizeof *lambda);
   sp_coefficients coefficients = {
       .lambda = lambda, .by_element = true, .per_element = 1, .scale = 1};
   sp_robin robin = {.dofs = &dof};
@@ -390,40 +345,31 @@ static void check_determined_by_coefficients(void) {
   }
   for (int s = 0; s < 3; s++) sp_null_space_destroy(&sets[s]);
   sp_space_destroy(&coarse);
-  free(lambda);
   parts_destroy(&p);
 }
 
-/* Two cubes without common nodes, bodies A and B of 2^3 elements each, B at x = 2. */
-static char bodies_file[4096]; /* mesh.file=... */
-#define BODIES bodies_file, "problem.lambda=0", "solver.tolerance=1e-12"
-
-/* The solution x + y^2 is in the space at order 2, on both bodies, and B is compared after its mean
- * is matched. The errors: tolerance times a condition number below 1e4. */
+/* Two cubes without common nodes, bodies A and B of 2^3 elements each, B at x = 2. The solution
+ * x + y^2 is in the space at order 2, on both bodies, and B is compared after its mean is matched.
+ * The errors: tolerance times a condition number below 1e4. */
 static void check_bodies(void) {
-  static const char *const common[] = {BODIES, "discretization.order=4; problem.solution=x+y^2",
-                                       NULL};
-  static const char *const cases[][4] = {
-      {"boundary.outB=neumann", "boundary.outA=robin 1"},
-      {"boundary.outB=neumann", "boundary.outA=neumann", "material.A.lambda=3"},
-      {"boundary.outB=neumann", "boundary.outA=dirichlet"},
-      {"boundary.outB=neumann", "boundary.outA=neumann 1", "solver.preconditioner=jacobi",
-       "material.A.lambda=1"},
-      {"boundary.outB=robin 2", "boundary.outA=robin x, 1+x", "solver.preconditioner=jacobi"}};
+  static const char *const cases[] = {
+      "boundary.outB=neumann; boundary.outA=robin 1",
+      "boundary.outB=neumann; boundary.outA=neumann; material.A.lambda=3",
+      "boundary.outB=neumann; boundary.outA=dirichlet",
+      "boundary.outB=neumann; boundary.outA=neumann 1; solver.preconditioner=jacobi; "
+      "material.A.lambda=1",
+      "boundary.outB=robin 2; boundary.outA=robin x, 1+x; solver.preconditioner=jacobi"};
+  const char *const common[] = {
+      test_text("mesh.file=%s/two_bodies.msh; discretization.order=4", test_fixtures()),
+      "problem.lambda=0; solver.tolerance=1e-12", NULL};
   sp_results results;
-  snprintf(bodies_file, sizeof bodies_file, "mesh.file=%s/two_bodies.msh", test_fixtures());
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    const char *const own[] = {cases[c][0], cases[c][1], cases[c][2], cases[c][3], NULL};
-    CHECK(run_case(MPI_COMM_WORLD, common, own, &results) == SP_OK, "case %zu: %s", c,
-          sp_error_message());
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
+    CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS("problem.solution=x+y^2", cases[c]), &results));
     if (c < 3) CHECK(results.norms.max < 1e-8, "case %zu: max %g", c, results.norms.max);
   }
-  static const char *const given[] = {
-      BODIES, "problem.forcing=-1; boundary.outB=neumann 1; boundary.outA=robin 1, 0", NULL};
-  CHECK(run_case(MPI_COMM_WORLD, given, NULL, &results) == SP_ERR_INPUT &&
-            strstr(sp_error_message(), "of 8 elements 'B' between (2, 0, 0) and (3, 1, 1) add up "
-                                       "to 5,"),
-        "%s", sp_error_message());
+  run_case_refused(common,
+                   TEXTS("problem.forcing=-1; boundary.outB=neumann 1; boundary.outA=robin 1, 0"),
+                   TEXTS("of 8 elements 'B' between (2, 0, 0) and (3, 1, 1) add up to 5,"));
 }
 
 /* Each cube's component, compared with a plain search, at order 1. */
@@ -431,15 +377,14 @@ static void check_cubes(const cubes *all) {
   sp_hexes *hexes;
   parts p = {0};
   sp_null_space *null_space, *weak;
-  int *found;
   require(cubes_hexes(all, world_rank, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p.mesh));
   require(sp_space_create(&platform, p.mesh, 1, &p.space));
-  require(sp_allocate(sp_space_dofs(p.space), sizeof *p.free_dofs, "test", &p.free_dofs));
+  p.free_dofs = test_array(sp_space_dofs(p.space), sizeof *p.free_dofs);
   find_null_space(&p, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak);
   CHECK(null_space->components == all->components, "%d components, expected %d",
         null_space->components, all->components);
-  require(sp_allocate((size_t)p.mesh->hexes->count, sizeof *found, "test", &found));
+  int *found = test_array((size_t)p.mesh->hexes->count, sizeof *found);
   for (sp_lid e = 0; e < p.mesh->hexes->count; e++) {
     const sp_lid *nodes = &p.space->numbering->nodes[e * SP_CORNERS];
     found[e] = null_space->of_dof[nodes[0]];
@@ -447,7 +392,6 @@ static void check_cubes(const cubes *all) {
       CHECK(null_space->of_dof[nodes[n]] == found[e], "element %d", (int)e);
   }
   CHECK(cubes_agree(MPI_COMM_WORLD, all, p.mesh->hexes, found), "other components");
-  free(found);
   sp_null_space_destroy(&null_space);
   parts_destroy(&p);
 }

@@ -1,8 +1,5 @@
 /* [result] and the balance of fluxes, through the whole program and its run log: integrals,
  * extrema, fluxes with their rates, the balance of all kinds of conditions, and what is refused. */
-#include <float.h>
-#include <unistd.h>
-
 #include "tests/folders.h"
 #include "tests/log_table.h"
 #include "tests/run_case.h"
@@ -11,8 +8,6 @@ enum { ROWS = 24 };
 
 static const char *const KINDS[] = {"discretization.operator=bp3.5",
                                     "discretization.operator=bp3.0"};
-
-static char world_log[64];
 
 typedef struct result_row {
   double value, size, place[3];
@@ -41,23 +36,17 @@ static void read_log(const char *path, logged *out) {
 static logged run(MPI_Comm comm, const char *const *common, const char *const *own) {
   int rank;
   MPI_Comm_rank(comm, &rank);
-  const char *path = test_text(comm == MPI_COMM_WORLD ? "%s" : "%s.self", world_log);
-  const char *log = test_text("output.log=%s", path);
-  const char *overrides[RUN_CASE_OVERRIDES + 1] = {log};
+  const char *path = comm == MPI_COMM_WORLD ? "world.h5" : "self.h5";
+  const char *overrides[RUN_CASE_OVERRIDES + 1] = {test_text("output.log=%s", path)};
   run_case_append(own, 1, overrides);
   sp_results results;
   const sp_status status = run_case(comm, common, overrides, &results);
   CHECK(!status, "%s %s: %s", common[0], own && own[0] ? own[0] : "", sp_error_message());
   logged out = {.result_count = -1, .term_count = -1, .norms = results.norms};
-  if (rank == 0 && !status) {
-    read_log(path, &out);
-    unlink(path);
-  }
+  if (rank == 0 && !status) read_log(path, &out);
   MPI_Bcast(&out, sizeof out, MPI_BYTE, 0, comm);
   return out;
 }
-
-/* ---- Integrals and extrema ---- */
 
 /* u = x^2 y + z on [0, 2] x [0, 1] x [-1, 1] lies in the space; integrals are sums of products of
  * size one, a few hundred roundings. The solver's part: 1e-14 times a condition number below 1e3.
@@ -115,11 +104,9 @@ static void check_integrals(void) {
   /* The projection has results, but no balance. */
   const logged mass =
       run(MPI_COMM_WORLD,
-          (const char *const[]){
-              "discretization.operator=mass; problem.solution=x+y^2; discretization.order=2; "
-              "mesh.elements=2 2 2; solver.tolerance=1e-14",
-              NULL},
-          (const char *const[]){"result.a=integral; result.b=maximum over xmax", NULL});
+          TEXTS("discretization.operator=mass; problem.solution=x+y^2; discretization.order=2; "
+                "mesh.elements=2 2 2; solver.tolerance=1e-14"),
+          TEXTS("result.a=integral; result.b=maximum over xmax"));
   CHECK(mass.result_count == 2 && mass.term_count == -1, "%d results, %d terms", mass.result_count,
         mass.term_count);
   CHECK_CLOSE(mass.results[0].value, 5. / 6, 1e-11);
@@ -166,18 +153,16 @@ static void check_materials(void) {
   static const char *const of_extremum[] = {"value", "x"};
   static const double resistances[] = {1.25, 9. / 8, 0.75};
   static const double materials[2][4] = {{8, 9, 10, 0.5}, {0, 4, 8, 0.5}};
-  const char *log = test_text("output.log=%s", world_log);
   sp_results results;
-  CHECK_OK(run_case(MPI_COMM_WORLD, slabs, (const char *const[]){log, NULL}, &results));
+  CHECK_OK(run_case(MPI_COMM_WORLD, slabs, TEXTS("output.log=world.h5"), &results));
   if (world_rank > 0) return;
   double found[4][4] = {{0}}, extrema[2][2], values[4][2] = {{0}};
   static const char *const of_result[] = {"value", "size"};
-  const hid_t file = H5Fopen(world_log, H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t file = H5Fopen("world.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
   CHECK(log_table(file, "materials", 4, of_material, 4, &found[0][0]) == 2, "not two materials");
   CHECK(log_table(file, "extrema", 2, of_extremum, 2, &extrema[0][0]) == 2, "not two extrema");
   CHECK(log_table(file, "results", 2, of_result, 4, &values[0][0]) == 3, "not three results");
   H5Fclose(file);
-  unlink(world_log);
   for (int m = 0; m < 2; m++)
     for (int c = 0; c < 4; c++) CHECK_CLOSE(found[m][c], materials[m][c], 1e-10);
   for (int i = 0; i < 2; i++) {
@@ -189,8 +174,6 @@ static void check_materials(void) {
     CHECK_CLOSE(values[i][1], 8, 1e-10);
   }
 }
-
-/* ---- Fluxes ---- */
 
 /* u = sin(1.3 x + 0.2) exp(0.7 y) cos(0.9 z): out of the unit cube through xmin, xmax and zmax. */
 #define SMOOTH "problem.solution=sin(1.3*x+0.2)*exp(0.7*y)*cos(0.9*z)"
@@ -325,8 +308,8 @@ static void check_layered(const layered *c, const char *kind, int order) {
 }
 
 /* Cylinders: kappa du/dr is 1 / r, so pi / 2 flows through a quarter of height 1, outwards on the
- * inside. Spheres: it is 1 / r^2, and 4 pi / 6 flows through a sixth. Order 2, with the largest
- * problem, only with `all`. */
+ * inside. Spheres: it is 1 / r^2, and 4 pi / 6 flows through a sixth. Each order with one
+ * of the operators on either mesh; order 2, with the largest problem, only with `all`. */
 static void check_layers(bool all) {
   const double pi = acos(-1);
   const layered cases[] = {
@@ -345,18 +328,15 @@ static void check_layers(bool all) {
        .flux = 2 * pi / 3,
        .refinements = {[1] = 1, [2] = 1}},
   };
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-    for (int kind = 0; kind < 2; kind++)
-      for (int order = 1; order <= 3; order++)
-        if (all || order != 2) check_layered(&cases[c], KINDS[kind], order);
+  for (int c = 0; c < 2; c++)
+    for (int order = 1; order <= 3; order++)
+      if (all || order != 2) check_layered(&cases[c], KINDS[(c + order) % 2], order);
 }
-
-/* ---- Balance ---- */
 
 /* The imbalance is the sum of the residual over free DOFs, at most sqrt(n) 1e-14 |b|, and rounding
  * of A u, of size eps |A| |u| per DOF: for n below 1e4 and |A| below 1e3 less than 1e-10 of the
  * largest term, which is of size one or larger. */
-static void check_balance(const char *what, int terms, const char *const *own) {
+static void check_balance(int terms, const char *const *own) {
   for (int kind = 0; kind < 2; kind++) {
     const char *const common[] = {
         KINDS[kind],
@@ -364,66 +344,46 @@ static void check_balance(const char *what, int terms, const char *const *own) {
         "problem.solution=sin(2*x+0.4)*exp(y)+z^2*x",
         NULL};
     const logged log = run(MPI_COMM_WORLD, common, own);
-    CHECK(log.term_count == terms, "%s: %d terms instead of %d", what, log.term_count, terms);
+    CHECK(log.term_count == terms, "%s: %d terms instead of %d", own[1], log.term_count, terms);
     if (log.term_count < 1) continue;
     double largest = 0;
     for (int t = 0; t < log.term_count - 1; t++) largest = fmax(largest, fabs(log.terms[t]));
     const double imbalance = log.terms[log.term_count - 1];
-    CHECK(largest > 0.1 && fabs(imbalance) <= 1e-10 * largest, "%s, %s: %g of %g", what,
+    CHECK(largest > 0.1 && fabs(imbalance) <= 1e-10 * largest, "%s, %s: %g of %g", own[1],
           KINDS[kind], imbalance, largest);
   }
 }
 
-#define CUBE "mesh.elements=3 2 2"
-#define WAVY CUBE, "mesh.map=sine"
-
 static void check_balances(void) {
   const char *layers = test_text("mesh.file=%s/layers.geo", test_fixtures());
   const char *shell = test_text("mesh.file=%s/shell.geo", test_inputs());
-  check_balance("Dirichlet", 3, (const char *const[]){WAVY, "problem.lambda=0", NULL});
-  check_balance("lambda", 4, (const char *const[]){WAVY, "problem.lambda=1+x", NULL});
-  check_balance(
-      "Robin", 4,
-      (const char *const[]){WAVY,
-                            "problem.lambda=0; problem.kappa=1+y; boundary.xmin=robin 1+y^2; "
-                            "boundary.default=robin 2",
-                            NULL});
-  check_balance("Neumann", 4,
-                (const char *const[]){WAVY, "problem.lambda=2; boundary.default=neumann", NULL});
-  check_balance("pure Neumann", 4,
-                (const char *const[]){WAVY, "problem.lambda=0; boundary.default=neumann", NULL});
-  check_balance("mixed", 7,
-                (const char *const[]){
-                    WAVY,
-                    "problem.lambda=1; problem.kappa=1+x*y; boundary.xmin=robin 3; "
-                    "boundary.ymax=neumann; boundary.zmin=dirichlet; boundary.default=dirichlet",
-                    NULL});
-  check_balance(
-      "given data", 5,
-      (const char *const[]){WAVY,
-                            "problem.solution=; problem.forcing=exp(x); problem.lambda=0; "
-                            "boundary.default=dirichlet y; boundary.xmax=robin 1, 2; "
-                            "boundary.ymin=neumann 1+z",
-                            NULL});
-  check_balance("periodic", 4,
-                (const char *const[]){CUBE,
-                                      "problem.solution=sin(2*pi*x)*y^2+y*z; problem.lambda=1; "
-                                      "boundary.xmin=periodic xmax",
-                                      NULL});
-  check_balance("materials", 4,
-                (const char *const[]){
-                    layers,
-                    "problem.solution=; problem.forcing=1+x; material.inner.kappa=100; "
-                    "material.outer.kappa=1+z/4; material.outer.lambda=2; problem.lambda=0; "
-                    "boundary.default=dirichlet 1+z",
-                    NULL});
-  check_balance(
-      "shell", 5,
-      (const char *const[]){
-          shell, "problem.lambda=1; boundary.inside=robin 1; boundary.outside=dirichlet", NULL});
+  const char *const cube = "mesh.elements=3 2 2", *const wavy =
+                                                      "mesh.elements=3 2 2; mesh.map=sine";
+  const struct {
+    int terms;
+    const char *mesh, *own;
+  } cases[] = {
+      {3, wavy, "problem.lambda=0"},
+      {4, wavy, "problem.lambda=1+x"},
+      {4, wavy,
+       "problem.lambda=0; problem.kappa=1+y; boundary.xmin=robin 1+y^2; boundary.default=robin 2"},
+      {4, wavy, "problem.lambda=2; boundary.default=neumann"},
+      {4, wavy, "problem.lambda=0; boundary.default=neumann"},
+      {7, wavy,
+       "problem.lambda=1; problem.kappa=1+x*y; boundary.xmin=robin 3; boundary.ymax=neumann; "
+       "boundary.zmin=dirichlet; boundary.default=dirichlet"},
+      {5, wavy,
+       "problem.solution=; problem.forcing=exp(x); problem.lambda=0; boundary.ymin=neumann 1+z; "
+       "boundary.default=dirichlet y; boundary.xmax=robin 1, 2"},
+      {4, cube,
+       "problem.solution=sin(2*pi*x)*y^2+y*z; problem.lambda=1; boundary.xmin=periodic xmax"},
+      {4, layers,
+       "problem.solution=; problem.forcing=1+x; material.inner.kappa=100; problem.lambda=0; "
+       "material.outer.kappa=1+z/4; material.outer.lambda=2; boundary.default=dirichlet 1+z"},
+      {5, shell, "problem.lambda=1; boundary.inside=robin 1; boundary.outside=dirichlet"}};
+  for (size_t c = 0; c < COUNT_OF(cases); c++)
+    check_balance(cases[c].terms, TEXTS(cases[c].mesh, cases[c].own));
 }
-
-/* ---- Formulas that are not finite ---- */
 
 /* An error that names the point, after everything has been written. On xmin u is 0. */
 static void check_infinite(void) {
@@ -436,24 +396,19 @@ static void check_infinite(void) {
                                          "result.bad=norm of sqrt(u-2) over xmax"};
   static const char *const points[] = {"(0, 0, 0)", "not finite at (0.", "not finite at (1, "};
   for (int f = 0; f < 3; f++) {
-    const char *log = test_text("output.log=%s", world_log);
-    const char *const own[] = {log, formulas[f], NULL};
     sp_results results;
-    const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
-    CHECK(status == SP_ERR_INPUT, "%s: status %d", formulas[f], (int)status);
-    CHECK(strstr(sp_error_message(), "result.bad") && strstr(sp_error_message(), points[f]),
-          "%s: %s", formulas[f], sp_error_message());
+    CHECK_FAILS(
+        run_case(MPI_COMM_WORLD, common, TEXTS("output.log=world.h5", formulas[f]), &results),
+        SP_ERR_INPUT, "result.bad");
+    CHECK(strstr(sp_error_message(), points[f]), "%s: %s", formulas[f], sp_error_message());
     logged out = {.result_count = -1};
     if (world_rank > 0) continue;
-    read_log(world_log, &out);
-    unlink(world_log);
+    read_log("world.h5", &out);
     CHECK(out.result_count == 2 && isnan(out.results[1].value), "%s: %d results, %g", formulas[f],
           out.result_count, out.results[1].value);
     CHECK_CLOSE(out.results[0].value, 0.5, 1e-12);
   }
 }
-
-/* ---- Ranks ---- */
 
 /* On all ranks and on one: the same but for the solver's tolerance and rounding. */
 static void check_ranks(void) {
@@ -481,8 +436,6 @@ static void check_ranks(void) {
   for (int t = 0; t < all.term_count - 1; t++)
     CHECK_CLOSE(all.terms[t], one.terms[t], 1e-11 * (1 + fabs(one.terms[t])));
 }
-
-/* ---- What is refused ---- */
 
 static void check_refused(void) {
   static const struct {
@@ -516,9 +469,7 @@ static void check_refused(void) {
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   run_case_begin(argc, argv);
-  int process = (int)getpid();
-  MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(world_log, sizeof world_log, "/tmp/sp_test_results_%d.h5", process);
+  enter_folder();
   check_integrals();
   check_extrema();
   check_materials();
@@ -529,5 +480,6 @@ int main(int argc, char **argv) {
   check_infinite();
   check_ranks();
   check_refused();
+  leave_folder(TEXTS("world.h5", "self.h5"));
   return check_end();
 }

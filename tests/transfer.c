@@ -1,0 +1,156 @@
+/* Transfer between spaces of two orders and of two meshes: exact on polynomials, and adjoint to
+ * restriction. */
+#include "operators/transfer.h"
+
+#include <float.h>
+
+#include "mesh/box.h"
+#include "mesh/coarsen.h"
+#include "mesh/mesh.h"
+#include "mesh/reference.h"
+#include "mesh/refine.h"
+#include "tests/deformed_box.h"
+#include "tests/operator_bench.h"
+
+static bench tested; /* stays open */
+
+/* Values of a polynomial of degree `degree` per direction at the nodes of an undeformed box. */
+static void fill_polynomial(const sp_space *space, int degree, double *values) {
+  const int nq = space->numbering->order + 1, np = nq * nq * nq;
+  double *xyz = test_allocate(3 * (size_t)np, sizeof *xyz);
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
+    sp_hexes_coordinates(space->mesh->hexes, e, nq, sp_reference_get(nq - 1)->gll.nodes, xyz);
+    for (int p = 0; p < np; p++)
+      values[space->numbering->nodes[(size_t)e * (size_t)np + (size_t)p]] =
+          pow(0.3 + xyz[p], degree) - pow(1.1 - xyz[np + p], degree) +
+          xyz[p] * pow(0.7 + xyz[2 * np + p], degree > 0 ? degree - 1 : 0);
+  }
+  free(xyz);
+}
+
+static sp_vector send(sp_precision precision, size_t count, const double *values) {
+  return bench_upload_as(&tested, precision, count, values);
+}
+
+static double dot_owned(const sp_space *space, const double *a, const double *b) {
+  double sum = 0;
+  for (sp_lid i = 0; i < space->numbering->owned; i++) sum += a[i] * b[i];
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return sum;
+}
+
+static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool exact,
+                           int fine_order, int coarse_order, sp_precision precision) {
+  const double epsilon = precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
+  sp_space *fine, *coarse;
+  sp_transfer *transfer;
+  require(sp_space_create(&tested.platform, mesh, fine_order, &fine));
+  require(sp_space_create(&tested.platform, coarse_mesh, coarse_order, &coarse));
+  const sp_operator_setup setup = {.space = fine,
+                                   .kind = SP_BP35,
+                                   .geometry = SP_GEOMETRY_STORED,
+                                   .precision = precision,
+                                   .for_level = true};
+  sp_operator *op;
+  require(sp_operator_create(&setup, &op));
+  require(sp_transfer_create(op, coarse, NULL, NULL, &transfer));
+  const size_t nf = sp_space_dofs(fine), nc = sp_space_dofs(coarse);
+  double *f = test_allocate(nf, sizeof *f), *want = test_allocate(nf, sizeof *want);
+  double *c = test_allocate(nc, sizeof *c), *restricted = test_allocate(nc, sizeof *restricted);
+
+  /* P of a polynomial is the polynomial, added to the old values. The tolerance is for three sums
+   * of nc terms with Lebesgue constants below 3 each. */
+  fill_polynomial(coarse, coarse_order, c);
+  fill_polynomial(fine, coarse_order, want);
+  for (size_t i = 0; i < nf; i++) f[i] = 0.25;
+  sp_vector on_c = send(precision, nc, c), on_f = send(precision, nf, f);
+  require(sp_transfer_prolong(transfer, &on_c, &on_f));
+  bench_download(&on_f, f);
+  double largest = 0, error = 0;
+  for (size_t i = 0; i < nf; i++) {
+    largest = fmax(largest, fabs(want[i]) + 0.25);
+    error = fmax(error, fabs(f[i] - 0.25 - want[i]));
+  }
+  CHECK(!exact || error <= 27 * 3 * (coarse_order + 2) * epsilon * largest,
+        "orders %d and %d: the interpolant of a polynomial is off by %g", fine_order, coarse_order,
+        error);
+  sp_vector_destroy(&on_c);
+  sp_vector_destroy(&on_f);
+
+  /* f . P c = (P^T f) . c */
+  for (size_t i = 0; i < nf; i++)
+    f[i] = random_value(1, sp_numbering_global(fine->numbering, (sp_lid)i));
+  for (size_t i = 0; i < nc; i++)
+    c[i] = random_value(2, sp_numbering_global(coarse->numbering, (sp_lid)i));
+  memset(want, 0, nf * sizeof *want);
+  on_c = send(precision, nc, c);
+  on_f = send(precision, nf, want);
+  require(sp_transfer_prolong(transfer, &on_c, &on_f));
+  bench_download(&on_f, want);
+  sp_vector_destroy(&on_f);
+  on_f = send(precision, nf, f);
+  require(sp_transfer_restrict(transfer, &on_f, &on_c));
+  bench_download(&on_c, restricted);
+  const double left = dot_owned(fine, f, want), right = dot_owned(coarse, restricted, c);
+  const double scale = sqrt(dot_owned(fine, f, f) * dot_owned(fine, want, want));
+  CHECK(fabs(left - right) <= 27 * 6 * (fine_order + 2) * epsilon * scale,
+        "orders %d and %d: f.Pc = %g, P^T f.c = %g", fine_order, coarse_order, left, right);
+  sp_vector_destroy(&on_c);
+  sp_vector_destroy(&on_f);
+  free(f);
+  free(want);
+  free(c);
+  free(restricted);
+  sp_transfer_destroy(&transfer);
+  sp_operator_destroy(&op);
+  sp_space_destroy(&coarse);
+  sp_space_destroy(&fine);
+}
+
+static void check_transfers(void) {
+  static const int orders[][2] = {{2, 1}, {3, 1}, {3, 2}, {5, 3}, {7, 5}, {9, 7}, {15, 11}, {1, 1}};
+  const sp_box box = {.elements = {3, 2, 2}, .upper = {1, 0.8, 0.9}, .epsilon = 1};
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+  for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
+    for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++)
+      check_transfer(mesh, mesh, true, orders[o][0], orders[o][1], p);
+  sp_mesh_destroy(&mesh);
+}
+
+/* Order 1 on a mesh and coarser ones: of a refined box, in some directions only, and with odd
+ * numbers of elements, whose second parents have unequal children. */
+static void check_nested_transfers(void) {
+  static const sp_box boxes[] = {{.elements = {8, 8, 4}, .upper = {1, 0.8, 0.9}, .epsilon = 1},
+                                 {.elements = {4, 4, 8}, .upper = {1, 0.8, 0.1}, .epsilon = 1},
+                                 {.elements = {7, 5, 9}, .upper = {1, 0.8, 0.9}, .epsilon = 1}};
+  for (size_t b = 0; b < sizeof boxes / sizeof *boxes; b++) {
+    sp_hexes *hexes;
+    sp_mesh *mesh, *coarse;
+    int meshes = 0;
+    require(sp_box_hexes(MPI_COMM_WORLD, &boxes[b], &hexes));
+    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+    if (b == 0) require(sp_mesh_refine(&mesh));
+    for (;; meshes++) {
+      require(sp_mesh_coarser(mesh, &coarse));
+      if (!coarse) break;
+      for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++)
+        check_transfer(mesh, coarse, b < 2 || meshes == 0, 1, 1, p);
+      sp_mesh_destroy(&mesh);
+      mesh = coarse;
+    }
+    CHECK(meshes >= 1, "box %zu has no coarser mesh", b);
+    sp_mesh_destroy(&mesh);
+  }
+}
+
+int main(int argc, char **argv) {
+  test_begin(&argc, &argv);
+  bench_open(argc, argv, &tested);
+  check_transfers();
+  check_nested_transfers();
+  bench_close(&tested);
+  return check_end();
+}
