@@ -87,19 +87,30 @@ sp_status sp_bars_interpolation(const sp_operator_setup *setup, sp_csr *out) {
 
 /* ---- The system ---- */
 
-/* True if the element is a bar along d. */
-static bool is_bar(const sp_system *fine, sp_lid e, int d) {
-  double unused[3];
-  const sp_separable *box = &fine->boxes[e];
-  return fmin(sp_separable_coupling(box, (d + 1) % 3), sp_separable_coupling(box, (d + 2) % 3)) >=
-             THIN * sp_separable_coupling(box, d) &&
-         sp_columns_couple(fine->space->mesh->hexes, e, unused) >= UPRIGHT;
+/* True if the element is a bar along d; without boxes, if kappa is a scalar. */
+static bool is_bar(const sp_mesh *mesh, const sp_separable *boxes, sp_lid e, int d) {
+  double a[3];
+  const bool upright = sp_columns_couple(mesh->hexes, e, a) >= UPRIGHT;
+  for (int i = 0; i < 3 && boxes; i++) a[i] = sp_separable_coupling(&boxes[e], i);
+  return upright && fmin(a[(d + 1) % 3], a[(d + 2) % 3]) >= THIN * a[d];
 }
 
-/* True if `count` elements on this rank are enough. Collective. */
-static bool are_enough(const sp_mesh *mesh, sp_gid count) {
+/* The share of `count` elements per rank; 0 if it is too small. Collective. */
+static double find_share(const sp_mesh *mesh, sp_gid count) {
   MPI_Allreduce(MPI_IN_PLACE, &count, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
-  return (double)count >= ENOUGH * (double)mesh->global_elements;
+  const double share = (double)count / (double)mesh->global_elements;
+  return share >= ENOUGH ? share : 0;
+}
+
+static double find_bars(const sp_mesh *mesh, const sp_separable *boxes) {
+  sp_gid count = 0;
+  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+    for (int d = 0; d < 3; d++) count += is_bar(mesh, boxes, e, d);
+  return find_share(mesh, count);
+}
+
+double sp_bars_share(const sp_mesh *mesh) {
+  return find_bars(mesh, NULL);
 }
 
 /* votes[local DOFs] = the number of elements in which an edge's node is not on a bar along it.
@@ -110,7 +121,7 @@ static void vote(const sp_system *fine, double *votes) {
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
     const sp_lid *nodes = nodes_of(&fine->setup, e);
     for (int d = 0; d < 3; d++)
-      for (int edge = 0; edge < 4 && !is_bar(fine, e, d); edge++)
+      for (int edge = 0; edge < 4 && !is_bar(space->mesh, fine->boxes, e, d); edge++)
         for (int i = 1; i < n - 1; i++) votes[nodes[sp_edge_node(n, d, edge, i)]] += 1;
   }
   sp_exchange_now(space->exchange, SP_SUM, votes);
@@ -206,7 +217,7 @@ static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *se
     memset(constrained, true, dofs);
     keep_nodes(fine, votes, constrained);
     for (sp_lid e = 0; e < mesh->hexes->count; e++) kept += sp_bars_direction(setup, e) >= 0;
-    *enough = are_enough(mesh, kept);
+    *enough = find_share(mesh, kept) > 0;
   }
   free(votes);
   if (status || !*enough) return status;
@@ -217,16 +228,12 @@ static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *se
 }
 
 sp_status sp_bars_create(sp_system *fine, sp_system **out) {
-  const sp_mesh *mesh = fine->space->mesh;
   sp_operator_setup setup = fine->setup;
   sp_constants constants = {0};
-  sp_gid bars = 0;
   bool enough = false;
   *out = NULL;
   SP_TRY(sp_system_find_boxes(fine));
-  for (sp_lid e = 0; e < mesh->hexes->count; e++)
-    bars += is_bar(fine, e, 0) || is_bar(fine, e, 1) || is_bar(fine, e, 2);
-  if (!are_enough(mesh, bars)) return SP_OK;
+  if (find_bars(fine->space->mesh, fine->boxes) == 0) return SP_OK;
   setup.kappa = setup.lambda_values = setup.diagonal_values = NULL;
   setup.diagonal_dofs = NULL;
   setup.diagonal_count = 0;

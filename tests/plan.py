@@ -27,6 +27,7 @@ PLANS = (
      "boundary.ymin=periodic ymax"),
     ("mesh.elements=12 12 12", "mesh.map=sine", "discretization.order=2"),
     ("mesh.elements=24 12 8", "mesh.map=kershaw", "mesh.epsilon=0.5", "discretization.order=1"),
+    ("mesh.elements=5 5 5", "mesh.upper=1 0.05 0.05", "mesh.refine=1", "discretization.order=4"),
     (f"mesh.file={INPUTS}/cube.msh", "mesh.refine=1", "discretization.order=2"),
 )
 

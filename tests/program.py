@@ -233,6 +233,8 @@ DRY_RUNS = (
      "discretization.operator=bp3.0"),
     ("mesh.elements=48 48 48", "discretization.order=1", "solver.preconditioner=multigrid"),
     ("mesh.elements=16 16 16", "discretization.order=5", "boundary.xmin=periodic xmax", "output.field=run.hdf"),
+    ("mesh.elements=12 12 12", "mesh.upper=1 0.01 0.01", "discretization.order=7", "boundary.default=neumann",
+     "boundary.xmin=dirichlet", "solver.preconditioner=multigrid"),
 )
 
 

@@ -337,10 +337,13 @@ sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_option
   }
 }
 
+bool sp_multigrid_allows_bars(const sp_multigrid_options *options, sp_operator_kind kind) {
+  return options->smoother == SP_SMOOTHER_SCHWARZ && options->orders[0] > 1 &&
+         options->coarse != SP_COARSE_CHEBYSHEV && kind == SP_BP35;
+}
+
 sp_status sp_multigrid_find_bars(sp_multigrid_options *options, sp_system *systems[]) {
-  const bool possible = options->smoother == SP_SMOOTHER_SCHWARZ && options->orders[0] > 1 &&
-                        options->coarse != SP_COARSE_CHEBYSHEV && systems[0]->setup.kind == SP_BP35;
-  if (!possible) return SP_OK;
+  if (!sp_multigrid_allows_bars(options, systems[0]->setup.kind)) return SP_OK;
   SP_TRY(sp_bars_create(systems[0], &systems[1]));
   if (!systems[1]) return SP_OK;
   options->levels = 2;

@@ -66,9 +66,12 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 /* Check the options for a fine space, and replace auto. Errors: as above. Collective. */
 sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *options);
 
-/* If the mesh has bars (operators/bars.h), make their system systems[1], and the only level below
- * systems[0]; else it stays NULL. Only with Schwarz, an operator bp3.5 and prepared options that
- * choose_orders filled. Errors: those of sp_bars_create. Collective. */
+/* True if bars may have a level of their own. The options are prepared. Local. */
+bool sp_multigrid_allows_bars(const sp_multigrid_options *options, sp_operator_kind kind);
+
+/* If that is so and the mesh has bars (operators/bars.h), make their system systems[1], and the
+ * only level below systems[0]; else it stays NULL. choose_orders filled the options. Errors: those
+ * of sp_bars_create. Collective. */
 sp_status sp_multigrid_find_bars(sp_multigrid_options *options, sp_system *systems[]);
 
 /* Return the number of orders without a second system of order 1, which is only the coarse solver's

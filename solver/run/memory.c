@@ -100,15 +100,29 @@ static sp_memory operator_bytes(const sp_memory_case *c) {
                        : host_operator(c, &c->levels[0], 8, c->one_sweep);
 }
 
+sp_coarse_place sp_memory_place(const sp_memory_case *c) {
+  return c->bars > 0 ? SP_COARSE_EVERYWHERE
+                     : sp_coarse_choose(c->backend, c->multigrid.coarse, c->ranks, c->rows);
+}
+
+/* Entries of the interpolation from bars: per direction across them N nodes have 2 N - 1. */
+static double bars_entries(const sp_memory_level *l) {
+  return l->sizes.dofs * pow(2 - 1.0 / l->order, 2);
+}
+
 /* sp_coarse; creation->host becomes what else its creation needs until multigrid is complete. hypre
  * takes about 570 bytes per row (measured with boxes of 32^3 and 60^3 elements on four ranks), and
  * b, x 16. Otherwise a rank, or only rank 0, has all rows: a factor or an inverse, or for each row
- * 27 entries and a third of that again for further levels, six of transfers, six vectors; an entry
- * has 12 bytes during creation, then r + 4. A device has an inverse of 1000 rows. */
+ * 27 entries, along bars 9 (N + 2), and a third of that again for further levels, six of transfers,
+ * six vectors; an entry has 12 bytes during creation, then r + 4. A device has an inverse of 1000
+ * rows. Bars have an interpolation and its transpose, which have 12 bytes per entry at first, too.
+ */
 static sp_memory coarse_bytes(const sp_memory_case *c, const sp_memory_level *l, double r,
                               sp_memory *creation) {
-  const double rows = c->rows, dofs = l->sizes.dofs, entries = rows * (1.35 * 27 + 6);
-  const sp_coarse_place place = sp_coarse_choose(c->backend, c->multigrid.coarse, c->ranks, rows);
+  const double rows = c->rows, dofs = l->sizes.dofs;
+  const double width = c->bars > 0 ? 9 * (l->order + 2) : 27, entries = rows * (1.35 * width + 6);
+  const double transfers = c->bars > 0 ? 2 * bars_entries(l) + 2 * dofs : dofs;
+  const sp_coarse_place place = sp_memory_place(c);
   *creation = (sp_memory){0};
   if (place == SP_COARSE_HYPRE) return (sp_memory){586 * dofs, 0};
   if (place == SP_COARSE_ONE_RANK && !c->is_first) return (sp_memory){28 * dofs, 0};
@@ -118,7 +132,7 @@ static sp_memory coarse_bytes(const sp_memory_case *c, const sp_memory_level *l,
   const double matrix = direct ? rows * rows * (has_device(c) ? r : 8)
                                : entries * (r + 4) + 6 * rows * r + has_device(c) * 1e6 * r;
   const sp_memory gathered = exchange_bytes(c, c->ranks > 1 ? rows : 0);
-  sp_memory m = arrays(c, 1, dofs * (r + 4) + matrix);
+  sp_memory m = arrays(c, 1, transfers * (r + 4) + matrix);
   m.host += 4 * dofs;
   return sum(gathered, m);
 }
@@ -185,16 +199,17 @@ static sp_memory multigrid_bytes(const sp_memory_case *c, sp_memory *peak) {
     const int i = k == 0 ? last : k - 1;
     const sp_memory_level *l = &c->levels[i];
     held = sum(held, arrays(c, 2, precision_bytes(c) * l->sizes.dofs));
-    if (i > 0) held = sum(held, space_bytes(c, l));
+    if (i > 0 && c->bars == 0) held = sum(held, space_bytes(c, l));
     if (l->coarser)
       held.host += sp_memory_of_mesh(&l->sizes, c->map_order) + 32 * l->sizes.elements;
     if (i == last && solved) {
       held = sum(held, coarse_bytes(c, l, precision_bytes(c), &creation));
+      if (c->bars > 0) *peak = sum(held, (sp_memory){creation.host + 24 * bars_entries(l), 0});
     } else {
       held = sum(held, smoothed_bytes(c, i));
       *peak = larger(*peak, sum(held, creation_bytes(c, l)));
     }
-    if (k > 0) held = sum(held, transfer_bytes(c, l, l + 1));
+    if (k > 0 && c->bars == 0) held = sum(held, transfer_bytes(c, l, l + 1));
   }
   *peak = larger(*peak, sum(held, creation));
   return held;

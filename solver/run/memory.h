@@ -34,14 +34,18 @@ typedef struct sp_memory_case {
   bool flux;         /* the field file has the flux */
   bool null_space;   /* DOFs are numbered by connected component */
   bool one_sweep;    /* the operator is built for CG in one sweep */
-  sp_preconditioner_kind preconditioner;     /* not auto */
-  sp_multigrid_options multigrid;            /* without auto; like `rows`, only with multigrid */
-  double rows;                               /* DOFs of the last level on all ranks */
+  sp_preconditioner_kind preconditioner; /* not auto */
+  sp_multigrid_options multigrid;        /* without auto; like `rows`, only with multigrid */
+  double rows;                           /* of the last level on all ranks */
+  double bars; /* the share of bars (operators/bars.h) if they have a level, else 0 */
   sp_memory_level levels[SP_MULTIGRID_MOST]; /* the first one is the operator */
 } sp_memory_case;
 
 /* Host bytes of a mesh. Local. */
 double sp_memory_of_mesh(const sp_sizes *sizes, int map_order);
+
+/* Return where the last level of multigrid is solved. Local. */
+sp_coarse_place sp_memory_place(const sp_memory_case *c);
 
 /* Return the peak of the case on this rank. Local. */
 sp_memory sp_memory_predict(const sp_memory_case *c);

@@ -3,11 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "operators/bars.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
 #include "operators/separable.h"
-
-static const double BAR = 8; /* the least stretch of a bar (operators/bars.h) */
 
 /* What the levels below the first have in common. */
 typedef struct outline {
@@ -59,6 +58,20 @@ static sp_status add_levels(outline *o, sp_plan *plan) {
   return add_level(o, orders - 1, false, plan);
 }
 
+/* Add the level of bars instead, with sizes of the whole order. Its rows are the vertices, and N -
+ * 1 nodes on every edge along bars. A box of as many elements in all directions has cbrt(elements /
+ * vertices) such edges per vertex. */
+static sp_status add_bars(const outline *o, sp_plan *plan) {
+  sp_memory_case *c = &plan->memory;
+  sp_sizes s;
+  c->multigrid.levels = 2;
+  c->multigrid.orders[1] = 1;
+  c->levels[1] = c->levels[0];
+  sp_sizes_of(&o->parts->all, o->parts->refinements, 1, &s);
+  c->rows = s.dofs * (1 + (o->facts.order - 1) * c->bars * cbrt(s.elements / s.dofs));
+  return count_level(o->parts, 1, o->facts.order, plan);
+}
+
 /* Describe multigrid: its options, and operator, geometry and sizes of its levels. */
 static sp_status describe_levels(const sp_config *config, const sp_precondition_facts *facts,
                                  const sp_mesh *mesh, sp_parts *parts, sp_plan *plan) {
@@ -72,8 +85,10 @@ static sp_status describe_levels(const sp_config *config, const sp_precondition_
   if (options->smoother == SP_SMOOTHER_AUTO && plan->memory.levels[0].is_tensor)
     options->smoother = SP_SMOOTHER_SCHWARZ;
   sp_multigrid_decide(facts->backend, &extents, options);
-  plan->bars = extents.stretch >= BAR && options->smoother == SP_SMOOTHER_SCHWARZ &&
-               config->solver.orders.count < 2;
+  if (sp_multigrid_allows_bars(options, facts->op.kind) && config->solver.orders.count < 2 &&
+      !plan->memory.levels[0].is_tensor)
+    plan->memory.bars = sp_bars_share(mesh);
+  if (plan->memory.bars > 0) return add_bars(&o, plan);
   SP_TRY(add_levels(&o, plan));
   plan->memory.rows = plan->all[options->levels - 1].dofs;
   return SP_OK;
@@ -106,10 +121,9 @@ typedef struct most {
   sp_traffic sent;
 } most;
 
-/* Where the last level is solved. */
-static sp_coarse_place place_of(const sp_plan *plan) {
-  const sp_memory_case *c = &plan->memory;
-  return sp_coarse_choose(c->backend, c->multigrid.coarse, plan->ranks, c->rows);
+/* The share of DOFs that are rows of a level. */
+static double share_of_rows(const sp_plan *plan, int index) {
+  return index == 1 && plan->memory.bars > 0 ? plan->memory.rows / plan->all[1].dofs : 1;
 }
 
 static most find_most(const sp_plan *plan, int index) {
@@ -122,12 +136,12 @@ static most find_most(const sp_plan *plan, int index) {
     const sp_sizes *p = &plan->parts[index][r];
     sp_traffic t = sp_multigrid_traffic(options, index, p->neighbours, p->shared);
     if (solved) {
-      const sp_traffic more = sp_coarse_traffic(place_of(plan), precision, plan->ranks, c->rows,
+      const sp_traffic more = sp_coarse_traffic(sp_memory_place(c), precision, plan->ranks, c->rows,
                                                 p->neighbours, p->shared);
       t.messages += more.messages;
       t.bytes += more.bytes;
     }
-    m.dofs = fmax(m.dofs, p->dofs);
+    m.dofs = fmax(m.dofs, p->dofs * share_of_rows(plan, index));
     m.neighbours = fmax(m.neighbours, p->neighbours);
     m.sent.messages = fmax(m.sent.messages, t.messages);
     m.sent.bytes = fmax(m.sent.bytes, t.bytes);
@@ -151,13 +165,13 @@ void sp_plan_print(const sp_plan *plan, sp_terminal *t) {
     sum.messages += m.sent.messages;
     sum.bytes += m.sent.bytes;
     sp_terminal_print(t, "  order %-10d %12.0f %14.0f %12.0f %12.0f %10.0f %10.1f\n",
-                      options->orders[i], plan->all[i].elements, plan->all[i].dofs, m.dofs,
-                      m.neighbours, m.sent.messages, 1e-3 * m.sent.bytes);
+                      options->orders[i], plan->all[i].elements,
+                      plan->all[i].dofs * share_of_rows(plan, i), m.dofs, m.neighbours,
+                      m.sent.messages, 1e-3 * m.sent.bytes);
   }
   sp_terminal_print(t, "  %-16s %12s %14s %12s %12s %10.0f %10.1f\n", "sum", "", "", "", "",
                     sum.messages, 1e-3 * sum.bytes);
   sp_terminal_print(
-      t, "  per cycle, on the rank with the most%s%s\n",
-      options->coarse == SP_COARSE_CHEBYSHEV || plan->ranks == 1 ? "" : places[place_of(plan)],
-      plan->bars ? "; bars would have one level of their own" : "");
+      t, "  per cycle, on the rank with the most%s\n",
+      options->coarse == SP_COARSE_CHEBYSHEV || plan->ranks == 1 ? "" : places[sp_memory_place(c)]);
 }

@@ -10,7 +10,6 @@
 
 typedef struct sp_plan {
   int ranks;
-  bool bars; /* there may be bars: one level (operators/bars.h), which is not here */
   /* The levels; without multigrid, only the operator. Sizes are those of the last rank chosen. */
   sp_memory_case memory;
   sp_sizes all[SP_MULTIGRID_MOST];    /* of the levels */
