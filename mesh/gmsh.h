@@ -1,4 +1,5 @@
-/* Meshes from files, through the gmsh SDK. Only mesh/gmsh*.c call it. */
+/* Meshes from files: .msh by our own reader, others through the gmsh SDK, which only mesh/gmsh*.c
+ * call. */
 #ifndef SP_MESH_GMSH_H
 #define SP_MESH_GMSH_H
 

@@ -1,8 +1,7 @@
 /* The gmsh SDK in a process of its own, the program sp_mesh_reader. Damaged files and some
  * geometries crash the SDK, which must not end the run. Checking the file first would not be
- * enough: we do not know everything that crashes the SDK, and a .geo is a program. The SDK's memory
- * is released when the process ends. For a .msh it is limited to 1 GB plus 300 times the size of
- * the file, so that a damaged count is detected early.
+ * enough: we do not know everything that crashes the SDK, and a .geo is a program. A .msh is read
+ * there by our own reader (mesh/gmsh_model.h). All memory is released when the process ends.
  *
  * posix_spawn starts it, because many network libraries do not survive a fork of a process that
  * uses MPI. The program is searched for relative to the running one: in the folder mesh/ of a build

@@ -1,9 +1,9 @@
-#include "mesh/gmsh_format2.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "mesh/gmsh_model.h"
 
 /* ---- Sections that begin with a count ---- */
 
@@ -68,26 +68,25 @@ static sp_status end_section(sp_scan *s, const section *sec) {
 
 /* ---- Numbers that are used once ---- */
 
-static int compare_numbers(const void *left, const void *right) {
-  const sp_gmsh_element *a = left, *b = right;
-  return (a->number > b->number) - (a->number < b->number);
-}
+typedef struct numbered {
+  int number;
+  size_t place; /* from 1: the line of an ASCII file, the index in a binary one */
+} numbered;
 
 static int compare(const void *left, const void *right) {
-  const sp_gmsh_element *a = left, *b = right;
-  const int order = compare_numbers(left, right);
-  return order ? order : (a->place > b->place) - (a->place < b->place);
+  const numbered *a = left, *b = right;
+  if (a->number != b->number) return a->number < b->number ? -1 : 1;
+  return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Sort by number. */
-static sp_status check_unique(const sp_scan *s, const char *what, size_t count,
-                              sp_gmsh_element *list) {
-  bool ascending = true;
-  for (size_t i = 1; i < count && ascending; i++) ascending = list[i - 1].number < list[i].number;
-  if (ascending) return SP_OK;
-  qsort(list, count, sizeof *list, compare);
-  for (size_t i = 1; i < count; i++) {
-    const sp_gmsh_element *a = &list[i - 1], *b = &list[i];
+/* Sorts the list. */
+static sp_status check_unique(const sp_scan *s, const char *what, int count, numbered *list) {
+  int ascending = 1;
+  while (ascending < count && list[ascending - 1].number < list[ascending].number) ascending++;
+  if (ascending >= count) return SP_OK;
+  qsort(list, (size_t)count, sizeof *list, compare);
+  for (int i = 1; i < count; i++) {
+    const numbered *a = &list[i - 1], *b = &list[i];
     if (a->number != b->number) continue;
     if (s->binary)
       return sp_fail(SP_ERR_INPUT,
@@ -121,17 +120,19 @@ static sp_status check_number(const sp_scan *s, const char *what, const sp_span 
 
 /* Read a node: its number and coordinates; in $ParametricNodes also an entity and up to two
  * parameters. */
-static sp_status text_node(sp_scan *s, const section *sec, bool parametric, int index,
-                           int *number) {
+static sp_status text_node(sp_scan *s, const section *sec, bool parametric, int index, int *number,
+                           double xyz[3]) {
   sp_span line;
   if (!sp_scan_filled_line(s, &line) || *line.at == '$') return too_few(s, sec, &line, index);
   const sp_span whole = line;
+  double parameters[2];
   int dimension = 0, entity;
   SP_TRY(check_number(s, "node", &whole));
-  bool sound = sp_span_int(&line, number) && sp_span_words(&line, 3);
+  bool sound = sp_span_int(&line, number) && sp_span_reals(&line, 3, xyz);
   if (parametric) {
     sound = sound && sp_span_int(&line, &dimension) && sp_span_int(&line, &entity);
-    if (dimension == 1 || dimension == 2) sound = sound && sp_span_words(&line, dimension);
+    if (dimension == 1 || dimension == 2)
+      sound = sound && sp_span_reals(&line, dimension, parameters);
   }
   if (sound && line.at == line.end) return SP_OK;
   return sp_scan_unexpected(s, &whole,
@@ -140,47 +141,32 @@ static sp_status text_node(sp_scan *s, const section *sec, bool parametric, int 
 }
 
 static sp_status binary_node(sp_scan *s, const section *sec, bool parametric, int index,
-                             int *number) {
+                             int *number, double xyz[3]) {
+  double parameters[2];
   int dimension = 0, entity;
-  bool sound = sp_scan_int(s, number) && sp_scan_bytes(s, 3 * sizeof(double));
+  bool sound = sp_scan_int(s, number) && sp_scan_reals(s, 3, xyz);
   if (parametric) {
     sound = sound && sp_scan_int(s, &dimension) && sp_scan_int(s, &entity);
-    if (dimension == 1 || dimension == 2)
-      sound = sound && sp_scan_bytes(s, (size_t)dimension * sizeof(double));
+    if (dimension == 1 || dimension == 2) sound = sound && sp_scan_reals(s, dimension, parameters);
   }
   return sound ? SP_OK : cut_short(s, sec, index);
 }
 
-/* Store numbers and places in `list` if it is not NULL. */
-static sp_status scan_nodes(sp_scan *s, const section *sec, bool parametric, bool *ascending,
-                            sp_gmsh_element *list) {
-  int last = INT_MIN, number;
-  *ascending = true;
-  for (int n = 0; n < sec->count; n++) {
-    SP_TRY(s->binary ? binary_node(s, sec, parametric, n, &number)
-                     : text_node(s, sec, parametric, n, &number));
-    *ascending = *ascending && number > last;
-    last = number;
-    if (list)
-      list[n] = (sp_gmsh_element){.number = number, .place = s->binary ? (size_t)n + 1 : s->line};
-  }
-  return SP_OK;
-}
-
-/* Most files number their nodes in ascending order; then no list is needed. */
-static sp_status read_nodes(sp_scan *s, bool parametric) {
+static sp_status read_nodes(sp_scan *s, bool parametric, sp_gmsh_model *m) {
   section sec;
-  bool ascending;
+  numbered *list;
   SP_TRY(begin_section(s, "nodes", parametric ? "$EndParametricNodes" : "$EndNodes",
                        s->binary ? 4 + 3 * sizeof(double) : strlen("1 0 0 0\n"), &sec));
-  sp_scan again = *s;
-  SP_TRY(scan_nodes(s, &sec, parametric, &ascending, NULL));
-  SP_TRY(end_section(s, &sec));
-  if (ascending) return SP_OK;
-  sp_gmsh_element *list;
   SP_TRY(sp_allocate((size_t)sec.count, sizeof *list, "node numbers", &list));
-  sp_status status = scan_nodes(&again, &sec, parametric, &ascending, list);
-  if (!status) status = check_unique(s, "node", (size_t)sec.count, list);
+  sp_status status = SP_OK;
+  for (int n = 0; n < sec.count && !status; n++) {
+    double xyz[3];
+    status = (s->binary ? binary_node : text_node)(s, &sec, parametric, n, &list[n].number, xyz);
+    list[n].place = s->binary ? (size_t)n + 1 : s->line;
+    if (!status) status = sp_gmsh_add_point(m, (size_t)list[n].number, xyz);
+  }
+  if (!status) status = end_section(s, &sec);
+  if (!status) status = check_unique(s, "node", sec.count, list);
   free(list);
   return status;
 }
@@ -191,47 +177,34 @@ enum { TAGS = 4 }; /* used: group, entity, number of parts, own part; further ta
 
 /* An element of the file. */
 typedef struct record {
-  int number, type, tag_count, tags[TAGS];
-  size_t place;
+  numbered *own;
+  int type, tag_count, tags[TAGS];
 } record;
 
-static sp_status keep_part(const section *sec, const record *r, sp_gmsh_format2 *out) {
-  const int part = r->tag_count >= TAGS && r->tags[2] > 0 ? r->tags[3] : 0;
-  if (part > out->part_count) out->part_count = part;
-  if (part < 1 || part > sec->count) return SP_OK; /* more parts than elements: one is missing */
-  if (part > out->part_room) {
-    const int room = part < sec->count / 2 ? 2 * part : sec->count;
-    bool *list = realloc(out->has_part, (size_t)room * sizeof *list);
-    if (!list) return sp_fail(SP_ERR_SYSTEM, "out of memory: %d parts", room);
-    memset(list + out->part_room, 0, (size_t)(room - out->part_room) * sizeof *list);
-    out->has_part = list;
-    out->part_room = room;
-  }
-  out->has_part[part - 1] = true;
-  return SP_OK;
-}
-
-/* Check and store an element, of either encoding. */
-static sp_status keep_element(const sp_scan *s, const section *sec, const record *r, size_t index,
-                              sp_gmsh_format2 *out) {
+/* Check and store an element, of either encoding; the caller fills its nodes. */
+static sp_status keep_element(const sp_scan *s, const record *r, sp_gmsh_model *m, size_t **nodes) {
+  const int number = r->own->number;
   char where[32];
-  snprintf(where, sizeof where, s->binary ? ": index %zu" : ":%zu", r->place);
-  if (r->number < 1)
+  snprintf(where, sizeof where, s->binary ? ": index %zu" : ":%zu", r->own->place);
+  if (number < 1)
     return sp_fail(SP_ERR_INPUT, "%s%s: expected an element number of at least 1, found %d",
-                   s->path, where, r->number);
+                   s->path, where, number);
   if (r->tags[1] < 0)
     return sp_fail(SP_ERR_INPUT,
                    "%s%s: element %d has the elementary tag %d, and gmsh leaves out what is below "
                    "0: give it a positive one",
-                   s->path, where, r->number, r->tags[1]);
+                   s->path, where, number, r->tags[1]);
   if (r->tags[0] == INT_MIN) /* which has no absolute value */
     return sp_fail(SP_ERR_INPUT,
                    "%s%s: expected element %d to be in a group of at most %d, found %d", s->path,
-                   where, r->number, INT_MAX, r->tags[0]);
-  out->elements[index] =
-      (sp_gmsh_element){.number = r->number, .physical = abs(r->tags[0]), .place = r->place};
-  out->counts[r->type]++;
-  return keep_part(sec, r, out);
+                   where, number, INT_MAX, r->tags[0]);
+  sp_gmsh_element element = {.tag = (size_t)number, .type = r->type, .place = r->tags[1]};
+  const int group = abs(r->tags[0]);
+  SP_TRY(sp_gmsh_find_entity(m, sp_gmsh_type_of(r->type)->dimension, group, &element.entity));
+  sp_gmsh_entity *entity = &m->entities[element.entity];
+  if (group > 0 && entity->group_count == 0) SP_TRY(sp_gmsh_add_group(entity, group));
+  if (r->tag_count >= TAGS && r->tags[2] > 0) SP_TRY(sp_gmsh_add_part(m, r->tags[3], true));
+  return sp_gmsh_add_element(m, &element, nodes);
 }
 
 static sp_status unknown_type(const sp_scan *s, int number, int type) {
@@ -242,40 +215,42 @@ static sp_status unknown_type(const sp_scan *s, int number, int type) {
                  s->path, sp_scan_where(s, s->line, where), number, type);
 }
 
-static sp_status text_element(sp_scan *s, const section *sec, sp_gmsh_node_counter nodes, int index,
-                              sp_gmsh_format2 *out) {
+static sp_status text_element(sp_scan *s, const section *sec, int index, numbered *own,
+                              sp_gmsh_model *m) {
   char expected[96] = "an element: its number, type, number of tags, tags and nodes";
   sp_span line;
-  record r = {0};
-  int skipped;
+  record r = {.own = own};
+  int number = 0;
   if (!sp_scan_filled_line(s, &line) || *line.at == '$') return too_few(s, sec, &line, index);
   const sp_span whole = line;
-  r.place = s->line;
+  own->place = s->line;
   SP_TRY(check_number(s, "element", &whole));
-  bool sound = sp_span_int(&line, &r.number) && sp_span_int(&line, &r.type) &&
+  bool sound = sp_span_int(&line, &own->number) && sp_span_int(&line, &r.type) &&
                sp_span_int(&line, &r.tag_count);
   if (!sound && line.end == s->rest.end) return cut_short(s, sec, index);
   if (!sound || r.tag_count < 0) return sp_scan_unexpected(s, &whole, expected);
-  const int n = nodes(r.type);
-  if (n < 1) return unknown_type(s, r.number, r.type);
+  const sp_gmsh_type *type = sp_gmsh_type_of(r.type);
+  if (!type) return unknown_type(s, own->number, r.type);
   for (int t = 0; t < r.tag_count && sound; t++)
-    sound = sp_span_int(&line, t < TAGS ? &r.tags[t] : &skipped);
-  for (int k = 0; k < n && sound; k++) sound = sp_span_int(&line, &skipped);
-  if (!sound && line.end == s->rest.end) return cut_short(s, sec, index);
-  if (!sound || line.at < line.end) {
-    snprintf(expected, sizeof expected, "element %d to have %d tag%s and %d node%s in this line",
-             r.number, r.tag_count, sp_plural(r.tag_count), n, sp_plural(n));
-    return sp_scan_unexpected(s, &whole, expected);
+    sound = sp_span_int(&line, t < TAGS ? &r.tags[t] : &number);
+  size_t *nodes = NULL;
+  if (sound) SP_TRY(keep_element(s, &r, m, &nodes));
+  for (int k = 0; k < type->nodes && sound; k++) {
+    sound = sp_span_int(&line, &number);
+    nodes[k] = (size_t)number;
   }
-  return keep_element(s, sec, &r, (size_t)index, out);
+  if (!sound && line.end == s->rest.end) return cut_short(s, sec, index);
+  if (sound && line.at == line.end) return SP_OK;
+  snprintf(expected, sizeof expected, "element %d to have %d tag%s and %d node%s in this line",
+           own->number, r.tag_count, sp_plural(r.tag_count), type->nodes, sp_plural(type->nodes));
+  return sp_scan_unexpected(s, &whole, expected);
 }
 
 /* Blocks of elements that have the type and the number of tags in common. */
-static sp_status binary_elements(sp_scan *s, const section *sec, sp_gmsh_node_counter nodes,
-                                 sp_gmsh_format2 *out) {
+static sp_status binary_elements(sp_scan *s, const section *sec, numbered *list, sp_gmsh_model *m) {
   for (int e = 0; e < sec->count;) {
-    int type, size, tags, skipped;
-    if (!sp_scan_int(s, &type) || !sp_scan_int(s, &size) || !sp_scan_int(s, &tags))
+    int kind, size, tags, number;
+    if (!sp_scan_int(s, &kind) || !sp_scan_int(s, &size) || !sp_scan_int(s, &tags))
       return cut_short(s, sec, e);
     if (size < 1 || size > sec->count - e || tags < 0)
       return sp_fail(SP_ERR_INPUT,
@@ -284,123 +259,92 @@ static sp_status binary_elements(sp_scan *s, const section *sec, sp_gmsh_node_co
                      "damaged",
                      s->path, e + 1, sec->count, sec->count - e, size, tags);
     for (const int last = e + size; e < last; e++) {
-      record r = {.type = type, .tag_count = tags, .place = (size_t)e + 1};
-      if (!sp_scan_int(s, &r.number)) return cut_short(s, sec, e);
-      const int n = nodes(type);
-      if (n < 1) return unknown_type(s, r.number, type);
+      record r = {.own = &list[e], .type = kind, .tag_count = tags};
+      list[e].place = (size_t)e + 1;
+      if (!sp_scan_int(s, &list[e].number)) return cut_short(s, sec, e);
+      const sp_gmsh_type *type = sp_gmsh_type_of(kind);
+      size_t *nodes;
+      if (!type) return unknown_type(s, list[e].number, kind);
       for (int t = 0; t < tags; t++)
-        if (!sp_scan_int(s, t < TAGS ? &r.tags[t] : &skipped)) return cut_short(s, sec, e);
-      if (!sp_scan_bytes(s, (size_t)n * sizeof(int))) return cut_short(s, sec, e);
-      SP_TRY(keep_element(s, sec, &r, (size_t)e, out));
+        if (!sp_scan_int(s, t < TAGS ? &r.tags[t] : &number)) return cut_short(s, sec, e);
+      SP_TRY(keep_element(s, &r, m, &nodes));
+      for (int k = 0; k < type->nodes; k++) {
+        if (!sp_scan_int(s, &number)) return cut_short(s, sec, e);
+        nodes[k] = (size_t)number;
+      }
     }
   }
   return SP_OK;
 }
 
-static sp_status read_elements(sp_scan *s, sp_gmsh_node_counter nodes, sp_gmsh_format2 *out) {
+static sp_status read_elements(sp_scan *s, sp_gmsh_model *m) {
   section sec;
+  numbered *list;
   SP_TRY(begin_section(s, "elements", "$EndElements",
                        s->binary ? 2 * sizeof(int) : strlen("1 15 0 1\n") - 1, &sec));
-  SP_TRY(sp_allocate((size_t)sec.count, sizeof *out->elements, "elements", &out->elements));
-  out->count = (size_t)sec.count;
-  if (s->binary) SP_TRY(binary_elements(s, &sec, nodes, out));
-  for (int e = 0; e < sec.count && !s->binary; e++) SP_TRY(text_element(s, &sec, nodes, e, out));
-  SP_TRY(end_section(s, &sec));
-  return check_unique(s, "element", out->count, out->elements);
+  SP_TRY(sp_allocate((size_t)sec.count, sizeof *list, "element numbers", &list));
+  sp_status status = s->binary ? binary_elements(s, &sec, list, m) : SP_OK;
+  for (int e = 0; e < sec.count && !s->binary && !status; e++)
+    status = text_element(s, &sec, e, &list[e], m);
+  if (!status) status = end_section(s, &sec);
+  if (!status) status = check_unique(s, "element", sec.count, list);
+  free(list);
+  return status;
 }
 
 /* ---- The file ---- */
 
 /* The text between the quotes of a line. */
-static sp_status keep_name(int dimension, int number, const sp_span *line, sp_gmsh_format2 *out) {
+static sp_status keep_name(int dimension, int number, const sp_span *line, sp_gmsh_model *m) {
   const size_t length = (size_t)(line->end - line->at);
   const char *begin = memchr(line->at, '"', length), *end = line->end;
   while (begin && end > begin + 1 && end[-1] != '"') end--;
   const size_t size = begin && end > begin + 1 ? (size_t)(end - begin) - 2 : 0;
-  sp_gmsh_name *name = &out->names[out->name_count];
-  SP_TRY(sp_allocate(size + 1, 1, "group name", &name->name));
-  out->name_count++;
-  if (size > 0) memcpy(name->name, begin + 1, size);
-  name->dimension = dimension;
-  name->number = number;
-  return SP_OK;
+  return sp_gmsh_add_name(m, dimension, number, size > 0 ? begin + 1 : "", size);
 }
 
-static sp_status read_names(sp_scan *s, sp_gmsh_format2 *out) {
-  sp_scan lines = *s; /* names are text in binary files, too */
-  lines.binary = false;
+sp_status sp_gmsh_read_names(sp_scan *s, sp_gmsh_model *m) {
+  const bool binary = s->binary;
   section sec;
-  SP_TRY(begin_section(&lines, "physical names", "$EndPhysicalNames", strlen("1 \"\"\n"), &sec));
-  SP_TRY(sp_allocate((size_t)sec.count, sizeof *out->names, "group names", &out->names));
+  s->binary = false;
+  SP_TRY(begin_section(s, "physical names", "$EndPhysicalNames", strlen("1 \"\"\n"), &sec));
   for (int n = 0; n < sec.count; n++) {
     sp_span line;
     int dimension = -1, number;
-    if (!sp_scan_filled_line(&lines, &line) || *line.at == '$') return too_few(s, &sec, &line, n);
+    if (!sp_scan_filled_line(s, &line) || *line.at == '$') return too_few(s, &sec, &line, n);
     const sp_span whole = line;
-    bool sound = lines.version <= 2 || sp_span_int(&line, &dimension);
-    sound = sound && sp_span_int(&line, &number);
-    if (!sound)
-      return sp_scan_unexpected(&lines, &whole, "the dimension, number and name of a group");
-    SP_TRY(keep_name(dimension, number, &line, out));
+    const bool sound =
+        (s->version <= 2 || sp_span_int(&line, &dimension)) && sp_span_int(&line, &number);
+    if (!sound) return sp_scan_unexpected(s, &whole, "the dimension, number and name of a group");
+    SP_TRY(keep_name(dimension, number, &line, m));
   }
-  SP_TRY(end_section(&lines, &sec));
-  lines.binary = s->binary;
-  *s = lines;
+  SP_TRY(end_section(s, &sec));
+  s->binary = binary;
   return SP_OK;
 }
 
-sp_status sp_gmsh_format2_parse(const char *path, const char *bytes, size_t size,
-                                sp_gmsh_node_counter nodes, sp_gmsh_format2 *out) {
-  sp_scan s = {.path = path, .rest = {bytes, bytes + size}};
+sp_status sp_gmsh_format2_read(sp_scan *s, sp_gmsh_model *m) {
   bool format = false, names = false, points = false, elements = false;
   sp_span line;
-  *out = (sp_gmsh_format2){0};
-  while (sp_scan_line(&s, &line)) {
+  while (sp_scan_line(s, &line)) {
     const bool parametric = sp_span_begins(&line, "$ParametricNodes");
     if (sp_span_begins(&line, "$MeshFormat")) {
-      SP_TRY(sp_scan_once(&s, "$MeshFormat", &format));
-      SP_TRY(sp_scan_format(&s));
-      if (s.version >= 3) return sp_fail(SP_ERR_INPUT, "%s: expected format 2", path);
+      SP_TRY(sp_scan_once(s, "$MeshFormat", &format));
+      SP_TRY(sp_scan_format(s));
+      if (s->version >= 3) return sp_fail(SP_ERR_INPUT, "%s: expected format 2", s->path);
     } else if (sp_span_begins(&line, "$PhysicalNames")) {
-      SP_TRY(sp_scan_once(&s, "$PhysicalNames", &names));
-      SP_TRY(read_names(&s, out));
+      SP_TRY(sp_scan_once(s, "$PhysicalNames", &names));
+      SP_TRY(sp_gmsh_read_names(s, m));
     } else if (sp_span_begins(&line, "$Nodes") || parametric) {
-      SP_TRY(sp_scan_once(&s, "$Nodes", &points));
-      SP_TRY(read_nodes(&s, parametric));
+      SP_TRY(sp_scan_once(s, "$Nodes", &points));
+      SP_TRY(read_nodes(s, parametric, m));
     } else if (sp_span_begins(&line, "$Elements")) {
-      SP_TRY(sp_scan_once(&s, "$Elements", &elements));
-      SP_TRY(read_elements(&s, nodes, out));
+      SP_TRY(sp_scan_once(s, "$Elements", &elements));
+      SP_TRY(read_elements(s, m));
     } else if (sp_span_begins(&line, "$NodeData") || sp_span_begins(&line, "$Element")) {
       break; /* results of a solver: gmsh stops here, too */
     }
   }
-  if (!format) return sp_fail(SP_ERR_INPUT, "%s: expected a line $MeshFormat, found none", path);
+  if (!format) return sp_fail(SP_ERR_INPUT, "%s: expected a line $MeshFormat, found none", s->path);
   return SP_OK;
-}
-
-bool sp_gmsh_format2_physical(const sp_gmsh_format2 *format2, size_t number, int *physical) {
-  const size_t n = format2->count;
-  if (n == 0 || number > INT_MAX) return false;
-  const sp_gmsh_element *list = format2->elements, wanted = {.number = (int)number};
-  const long long guess = (long long)number - list[0].number; /* numbers without gaps */
-  const sp_gmsh_element *found = guess >= 0 && (size_t)guess < n ? &list[guess] : NULL;
-  if (!found || found->number != wanted.number)
-    found = bsearch(&wanted, list, n, sizeof wanted, compare_numbers);
-  if (found) *physical = found->physical;
-  return found;
-}
-
-const char *sp_gmsh_format2_name(const sp_gmsh_format2 *format2, int dimension, int number) {
-  for (size_t n = 0; n < format2->name_count; n++) {
-    const sp_gmsh_name *name = &format2->names[n];
-    if (name->number == number && (name->dimension == dimension || name->dimension < 0))
-      return name->name;
-  }
-  return "";
-}
-
-void sp_gmsh_format2_free(sp_gmsh_format2 *format2) {
-  for (size_t n = 0; n < format2->name_count; n++) free(format2->names[n].name);
-  SP_FREE(format2->names, format2->has_part, format2->elements);
-  *format2 = (sp_gmsh_format2){0};
 }

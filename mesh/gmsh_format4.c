@@ -1,25 +1,15 @@
-#include "mesh/gmsh_format4.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES, ELEMENTS, KINDS };
+#include "mesh/gmsh_model.h"
 
-/* Read the file once to check it. If numbers are large, read it again to list them, and a third
- * time to replace them in the copy. */
-typedef enum purpose { CHECK, LIST, REPLACE } purpose;
+enum { NODES, ELEMENTS, KINDS };
 
 typedef struct reader {
   sp_scan s;
-  const char *bytes;
-  sp_gmsh_node_counter nodes;
-  purpose pass;
-  sp_gmsh_format4 *out;
-  const char *number; /* start of the number that was read last ... */
-  int length;         /* ... and its bytes */
-  long long totals[KINDS], largest[KINDS];
+  sp_gmsh_model *m;
 } reader;
 
 /* Counts and numbers that a section gives. */
@@ -51,8 +41,6 @@ static bool take_word(sp_scan *s, sp_span *word) {
  * file. */
 static bool take_number(reader *r, int width, long long *value) {
   sp_scan *s = &r->s;
-  r->number = s->rest.at;
-  r->length = width;
   if (s->binary) {
     int small = 0;
     const bool read = width == (int)sizeof small ? sp_scan_int(s, &small) : sp_scan_long(s, value);
@@ -61,8 +49,6 @@ static bool take_number(reader *r, int width, long long *value) {
   }
   sp_span word;
   if (!take_word(s, &word)) return false;
-  r->number = word.at;
-  r->length = (int)(word.end - word.at);
   *value = 0;
   bool sound = word.end - word.at <= 18;
   for (const char *c = word.at; c < word.end && sound; c++) {
@@ -73,19 +59,20 @@ static bool take_number(reader *r, int width, long long *value) {
   return sound;
 }
 
-/* A signed number, such as the tag of an entity. */
-static bool skip_int(reader *r) {
-  int value;
+/* Take a signed number, such as the tag of an entity; 0 if it does not fit an int. */
+static bool take_int(reader *r, int *value) {
   sp_span word;
-  return r->s.binary ? sp_scan_int(&r->s, &value) : take_word(&r->s, &word);
+  if (r->s.binary) return sp_scan_int(&r->s, value);
+  if (!take_word(&r->s, &word)) return false;
+  if (!sp_span_int(&word, value)) *value = 0;
+  return true;
 }
 
-static bool skip_reals(reader *r, long long count) {
+static bool take_reals(reader *r, int count, double *values) {
   sp_span word;
-  const long long room = r->s.rest.end - r->s.rest.at;
-  if (r->s.binary) return count <= room / 8 && sp_scan_bytes(&r->s, 8 * (size_t)count);
-  for (long long n = 0; n < count; n++) {
-    if (take_word(&r->s, &word) && *word.at != '$') continue;
+  if (r->s.binary) return sp_scan_reals(&r->s, count, values);
+  for (int n = 0; n < count; n++) {
+    if (take_word(&r->s, &word) && sp_span_real(&word, &values[n])) continue;
     r->s.rest.at = word.at;
     return false;
   }
@@ -122,49 +109,14 @@ static sp_status expect_item(const reader *r, const section *sec, long long inde
   return unexpected(r, expected);
 }
 
-/* ---- Numbers of nodes and elements ---- */
-
-static int compare(const void *left, const void *right) {
-  const size_t a = *(const size_t *)left, b = *(const size_t *)right;
-  return (a > b) - (a < b);
-}
-
-/* Overwrite the number in the copy by its place among all numbers, which never has more digits. */
-static sp_status replace(const reader *r, int kind, long long number) {
-  const sp_gmsh_numbers *all = kind == NODES ? &r->out->nodes : &r->out->elements;
-  const size_t wanted = (size_t)number;
-  const size_t *found = bsearch(&wanted, all->list, all->count, sizeof wanted, compare);
-  char text[24], where[24];
-  if (!found)
-    return sp_fail(SP_ERR_INPUT, "%s%s: an element refers to node %lld, which does not exist",
-                   r->s.path, next_line(r, where), number);
-  char *to = r->out->copy + (r->number - r->bytes);
-  const size_t place = (size_t)(found - all->list) + 1;
-  if (!r->s.binary) {
-    snprintf(text, sizeof text, "%*zu", r->length, place);
-    memcpy(to, text, (size_t)r->length);
-    return SP_OK;
-  }
-  for (int b = 0; b < r->length; b++) /* from the lowest byte */
-    to[r->s.swapped ? r->length - 1 - b : b] = (char)(place >> 8 * b & 255);
-  return SP_OK;
-}
-
-static sp_status note_number(reader *r, const section *sec, long long number) {
+/* Check that a number is in the range of its section. */
+static sp_status check_number(const reader *r, const section *sec, long long number) {
   char where[24];
-  sp_gmsh_numbers *all = sec->kind == NODES ? &r->out->nodes : &r->out->elements;
-  if (r->pass == REPLACE) return replace(r, sec->kind, number);
-  if (r->pass == LIST) {
-    all->list[all->count++] = (size_t)number;
-    return SP_OK;
-  }
-  if (number < sec->lowest || number > sec->highest)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s%s: %s %lld is not in the range %lld to %lld, which the file gives at the "
-                   "start of the section",
-                   r->s.path, next_line(r, where), sec->what, number, sec->lowest, sec->highest);
-  if (number > r->largest[sec->kind]) r->largest[sec->kind] = number;
-  return SP_OK;
+  if (number >= sec->lowest && number <= sec->highest) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s%s: %s %lld is not in the range %lld to %lld, which the file gives at the "
+                 "start of the section",
+                 r->s.path, next_line(r, where), sec->what, number, sec->lowest, sec->highest);
 }
 
 /* ---- Sections ---- */
@@ -189,12 +141,12 @@ static sp_status begin_section(reader *r, int kind, section *sec) {
 }
 
 /* Read the head of a block. 4.0 and 4.1 have the first two numbers in different order. */
-static sp_status begin_block(reader *r, const section *sec, long long *dimension, long long *third,
-                             long long *count, size_t *line) {
+static sp_status begin_block(reader *r, const section *sec, long long *dimension, int *entity,
+                             long long *third, long long *count, size_t *line) {
   const bool first = r->s.version > 4.05;
-  bool sound = first ? take_number(r, 4, dimension) : skip_int(r);
+  bool sound = first ? take_number(r, 4, dimension) : take_int(r, entity);
   *line = r->s.line + 1;
-  sound = sound && (first ? skip_int(r) : take_number(r, 4, dimension));
+  sound = sound && (first ? take_int(r, entity) : take_number(r, 4, dimension));
   sound = sound && take_number(r, 4, third) && take_number(r, 8, count) && *dimension <= 3;
   if (sound) return SP_OK;
   return unexpected(r, sec->kind == NODES
@@ -204,17 +156,23 @@ static sp_status begin_block(reader *r, const section *sec, long long *dimension
 
 static sp_status read_nodes(reader *r, section *sec) {
   const bool apart = r->s.version > 4.05; /* numbers come before coordinates */
+  const size_t first = r->m->point_count;
   long long dimension = 0, parametric = 0, count = 0, number = 0;
+  double values[6] = {0};
+  int entity;
   size_t line;
-  SP_TRY(begin_block(r, sec, &dimension, &parametric, &count, &line));
-  const long long reals = 3 + (parametric ? dimension : 0);
+  SP_TRY(begin_block(r, sec, &dimension, &entity, &parametric, &count, &line));
+  const int reals = 3 + (parametric ? (int)dimension : 0);
   for (long long n = 0; n < count; n++) {
     if (!take_number(r, apart ? 8 : 4, &number)) return expect_item(r, sec, n, count, line);
-    SP_TRY(note_number(r, sec, number));
-    if (!apart && !skip_reals(r, reals)) return expect_item(r, sec, n, count, line);
+    SP_TRY(check_number(r, sec, number));
+    if (!apart && !take_reals(r, reals, values)) return expect_item(r, sec, n, count, line);
+    SP_TRY(sp_gmsh_add_point(r->m, (size_t)number, values));
   }
-  for (long long n = 0; n < count && apart; n++)
-    if (!skip_reals(r, reals)) return expect_item(r, sec, n, count, line);
+  for (long long n = 0; n < count && apart; n++) {
+    if (!take_reals(r, reals, values)) return expect_item(r, sec, n, count, line);
+    memcpy(r->m->points[first + (size_t)n].xyz, values, 3 * sizeof *values);
+  }
   sec->listed += count;
   return SP_OK;
 }
@@ -222,25 +180,29 @@ static sp_status read_nodes(reader *r, section *sec) {
 static sp_status read_elements(reader *r, section *sec) {
   const int width = r->s.version > 4.05 ? 8 : 4;
   long long dimension = 0, type = 0, count = 0, number = 0;
-  size_t line;
+  size_t line, *nodes;
   char where[24];
-  SP_TRY(begin_block(r, sec, &dimension, &type, &count, &line));
-  const int nodes = type < SP_GMSH_TYPES ? r->nodes((int)type) : 0;
-  if (nodes < 1)
+  sp_gmsh_element element = {0};
+  SP_TRY(begin_block(r, sec, &dimension, &element.place, &type, &count, &line));
+  element.type = type < INT_MAX ? (int)type : 0;
+  const sp_gmsh_type *known = sp_gmsh_type_of(element.type);
+  if (!known || known->dimension != dimension)
     return sp_fail(SP_ERR_INPUT,
                    "%s%s: a block of elements has the type %lld, which is no point, line, surface "
                    "or volume element of gmsh (polyhedra, and prisms above order 2, are not read)",
                    r->s.path, sp_scan_where(&r->s, line, where), type);
+  SP_TRY(sp_gmsh_find_entity(r->m, (int)dimension, element.place, &element.entity));
   for (long long e = 0; e < count; e++) {
     if (!take_number(r, width, &number)) return expect_item(r, sec, e, count, line);
-    SP_TRY(note_number(r, sec, number));
-    for (int n = 0; n < nodes; n++) {
+    SP_TRY(check_number(r, sec, number));
+    element.tag = (size_t)number;
+    SP_TRY(sp_gmsh_add_element(r->m, &element, &nodes));
+    for (int n = 0; n < known->nodes; n++) {
       if (!take_number(r, width, &number)) return expect_item(r, sec, e, count, line);
-      if (r->pass == REPLACE) SP_TRY(replace(r, NODES, number));
+      nodes[n] = (size_t)number;
     }
   }
   sec->listed += count;
-  if (r->pass == CHECK) r->out->counts[type] += (size_t)count;
   return SP_OK;
 }
 
@@ -265,84 +227,95 @@ static sp_status read_section(reader *r, int kind) {
   SP_TRY(begin_section(r, kind, &sec));
   for (long long b = 0; b < sec.blocks; b++)
     SP_TRY(kind == NODES ? read_nodes(r, &sec) : read_elements(r, &sec));
-  r->totals[kind] = sec.total;
   return end_section(r, &sec);
+}
+
+/* ---- Entities ---- */
+
+/* Read the tag of an entity and, of a partitioned mesh, its parent and its parts. */
+static bool take_tag(reader *r, bool partitioned, int dimension, int *tag, bool *artificial) {
+  const int width = r->s.version > 4.05 ? 8 : 4;
+  long long parent = 0, parts = 0, part;
+  int parent_tag;
+  bool sound = take_int(r, tag);
+  if (partitioned)
+    sound = sound && take_number(r, 4, &parent) && take_int(r, &parent_tag) &&
+            take_number(r, width, &parts);
+  for (long long p = 0; p < parts && sound; p++)
+    sound = take_number(r, 4, &part) && part <= INT_MAX &&
+            !sp_gmsh_add_part(r->m, (int)part, dimension == 3);
+  *artificial = dimension == 2 && parent == 3;
+  return sound;
+}
+
+/* Read an entity: tag, point or box, groups, and the entities around it. */
+static bool take_entity(reader *r, bool partitioned, int dimension) {
+  double box[6];
+  long long count = 0;
+  int tag = 0, number;
+  bool artificial, sound = take_tag(r, partitioned, dimension, &tag, &artificial);
+  sound = sound && take_reals(r, dimension == 0 && r->s.version > 4.05 ? 3 : 6, box) &&
+          take_number(r, 8, &count) && !sp_gmsh_add_entity(r->m, dimension, tag);
+  if (!sound) return false;
+  sp_gmsh_entity *entity = &r->m->entities[r->m->entity_count - 1];
+  entity->is_artificial = artificial;
+  for (long long g = 0; g < count && sound; g++)
+    sound = take_int(r, &number) && number > INT_MIN && !sp_gmsh_add_group(entity, abs(number));
+  if (dimension > 0) sound = sound && take_number(r, 8, &count);
+  for (long long b = 0; b < count && sound && dimension > 0; b++) sound = take_int(r, &number);
+  return sound;
+}
+
+/* Read the number of parts, and the entities of ghosts. */
+static bool take_ghosts(reader *r) {
+  const int width = r->s.version > 4.05 ? 8 : 4;
+  long long parts, ghosts, part;
+  int tag;
+  bool sound = take_number(r, width, &parts) && take_number(r, width, &ghosts);
+  for (long long g = 0; g < ghosts && sound; g++) {
+    sound = take_int(r, &tag) && take_number(r, 4, &part) && part <= INT_MAX &&
+            !sp_gmsh_add_part(r->m, (int)part, false) && !sp_gmsh_add_entity(r->m, 3, tag);
+    if (sound) r->m->entities[r->m->entity_count - 1].is_artificial = true;
+  }
+  return sound;
+}
+
+static sp_status read_entities(reader *r, bool partitioned) {
+  long long counts[4] = {0};
+  bool sound = !partitioned || take_ghosts(r);
+  for (int d = 0; d < 4 && sound; d++) sound = take_number(r, 8, &counts[d]);
+  for (int d = 0; d < 4; d++)
+    for (long long n = 0; n < counts[d] && sound; n++) sound = take_entity(r, partitioned, d);
+  return sound ? SP_OK : unexpected(r, "an entity: its tag, box, groups and boundary");
 }
 
 /* ---- The file ---- */
 
-/* Other sections refer to nodes and elements by their numbers in the file: give each a name that
- * the SDK does not know. */
-static void hide_section(const reader *r, const sp_span *line) {
-  static const char *const kept[] = {"$End", "$MeshFormat", "$PhysicalNames", "$Entities",
-                                     "$PartitionedEntities"};
-  if (r->pass != REPLACE || !sp_span_begins(line, "$")) return;
-  for (size_t k = 0; k < sizeof kept / sizeof *kept; k++)
-    if (sp_span_begins(line, kept[k])) return;
-  if (line->end - line->at > 1) r->out->copy[line->at + 1 - r->bytes] = '_';
-}
-
-static sp_status read_sections(reader *r) {
-  bool format = false, before[KINDS] = {false, false};
+sp_status sp_gmsh_format4_read(sp_scan *s, sp_gmsh_model *m) {
+  reader r = {.s = *s, .m = m};
+  bool format = false, names = false, before[KINDS] = {false, false};
   sp_span line;
-  while (sp_scan_line(&r->s, &line)) {
+  while (sp_scan_line(&r.s, &line)) {
     const int kind = sp_span_begins(&line, "$Nodes")      ? NODES
                      : sp_span_begins(&line, "$Elements") ? ELEMENTS
                                                           : KINDS;
     if (!format && kind < KINDS)
-      return sp_fail(SP_ERR_INPUT, "%s:%zu: expected $MeshFormat before this section", r->s.path,
-                     r->s.line);
+      return sp_fail(SP_ERR_INPUT, "%s:%zu: expected $MeshFormat before this section", r.s.path,
+                     r.s.line);
     if (sp_span_begins(&line, "$MeshFormat")) {
-      SP_TRY(sp_scan_once(&r->s, "$MeshFormat", &format));
-      SP_TRY(sp_scan_format(&r->s));
-      if (r->s.version < 4) return sp_fail(SP_ERR_INPUT, "%s: expected format 4", r->s.path);
+      SP_TRY(sp_scan_once(&r.s, "$MeshFormat", &format));
+      SP_TRY(sp_scan_format(&r.s));
+      if (r.s.version < 4) return sp_fail(SP_ERR_INPUT, "%s: expected format 4", r.s.path);
     } else if (kind < KINDS) {
-      SP_TRY(sp_scan_once(&r->s, kind == NODES ? "$Nodes" : "$Elements", &before[kind]));
-      SP_TRY(read_section(r, kind));
-    } else {
-      hide_section(r, &line);
+      SP_TRY(sp_scan_once(&r.s, kind == NODES ? "$Nodes" : "$Elements", &before[kind]));
+      SP_TRY(read_section(&r, kind));
+    } else if (sp_span_begins(&line, "$PhysicalNames")) {
+      SP_TRY(sp_scan_once(&r.s, "$PhysicalNames", &names));
+      SP_TRY(sp_gmsh_read_names(&r.s, m));
+    } else if (sp_span_begins(&line, "$Entities") ||
+               sp_span_begins(&line, "$PartitionedEntities")) {
+      SP_TRY(read_entities(&r, line.at[1] == 'P'));
     }
   }
   return SP_OK;
-}
-
-static sp_status read_again(reader *r, purpose pass, size_t size) {
-  r->s = (sp_scan){.path = r->s.path, .rest = {r->bytes, r->bytes + size}};
-  r->pass = pass;
-  return read_sections(r);
-}
-
-static void sort(sp_gmsh_numbers *all) {
-  size_t kept = 0;
-  if (all->count > 0) qsort(all->list, all->count, sizeof *all->list, compare);
-  for (size_t n = 0; n < all->count; n++)
-    if (kept == 0 || all->list[n] != all->list[kept - 1]) all->list[kept++] = all->list[n];
-  all->count = kept;
-}
-
-sp_status sp_gmsh_format4_parse(const char *path, const char *bytes, size_t size,
-                                sp_gmsh_node_counter nodes, sp_gmsh_format4 *out) {
-  reader r = {.s = {.path = path}, .bytes = bytes, .nodes = nodes, .out = out};
-  *out = (sp_gmsh_format4){0};
-  SP_TRY(read_again(&r, CHECK, size));
-  if (r.largest[NODES] <= INT_MAX && r.largest[ELEMENTS] <= INT_MAX) return SP_OK;
-  SP_TRY(sp_allocate((size_t)r.totals[NODES], sizeof(size_t), "node numbers", &out->nodes.list));
-  SP_TRY(sp_allocate((size_t)r.totals[ELEMENTS], sizeof(size_t), "element numbers",
-                     &out->elements.list));
-  SP_TRY(sp_allocate(size, 1, "a copy of the mesh", &out->copy));
-  memcpy(out->copy, bytes, size);
-  out->copy_size = size;
-  SP_TRY(read_again(&r, LIST, size));
-  sort(&out->nodes);
-  sort(&out->elements);
-  return read_again(&r, REPLACE, size);
-}
-
-size_t sp_gmsh_number_in_file(const sp_gmsh_numbers *numbers, size_t number) {
-  return number >= 1 && number <= numbers->count ? numbers->list[number - 1] : number;
-}
-
-void sp_gmsh_format4_free(sp_gmsh_format4 *format4) {
-  SP_FREE(format4->nodes.list, format4->elements.list, format4->copy);
-  *format4 = (sp_gmsh_format4){0};
 }

@@ -21,37 +21,6 @@ sp_status sp_gmsh_failed(const char *path, const char *what) {
 
 /* ---- Types of elements ---- */
 
-sp_status sp_gmsh_type_get(const char *path, int type, sp_gmsh_type *out) {
-  char *name = NULL;
-  double *coordinates = NULL;
-  size_t coordinate_count;
-  int error;
-  *out = (sp_gmsh_type){0};
-  gmshModelMeshGetElementProperties(type, &name, &out->dimension, &out->order, &out->nodes,
-                                    &coordinates, &coordinate_count, &out->corners, &error);
-  if (error) return sp_gmsh_failed(path, "describe an element type");
-  snprintf(out->name, sizeof out->name, "%s", name);
-  const int n = out->order + 1, c = out->corners;
-  sp_status status = SP_OK;
-  const bool known = out->dimension == 3 && (c == 4 || c == 6 || c == SP_CORNERS);
-  const sp_cell_shape shape = c == 4 ? SP_TETRAHEDRON : c == 6 ? SP_PRISM : SP_HEXAHEDRON;
-  if (known && out->nodes == sp_cell_nodes(shape, out->order)) {
-    status = sp_allocate((size_t)out->nodes, sizeof *out->lattice, "element type", &out->lattice);
-    for (int p = 0; p < out->nodes && !status; p++) {
-      int place[3];
-      for (int d = 0; d < 3; d++) { /* from 0, or of an interval from -1 to 1 */
-        const bool interval = shape == SP_HEXAHEDRON || (shape == SP_PRISM && d == 2);
-        const double at = coordinates[3 * p + d];
-        place[d] = (int)lround((interval ? (at + 1) / 2 : at) * out->order);
-      }
-      out->lattice[p] = (place[2] * n + place[1]) * n + place[0];
-    }
-  }
-  gmshFree(name);
-  gmshFree(coordinates);
-  return status;
-}
-
 /* The SDK may crash if it is asked to describe a type that it does not know. */
 static bool type_exists(int type) {
   static const char *const families[] = {"Point",       "Line",    "Triangle", "Quadrangle",
@@ -67,119 +36,197 @@ static bool type_exists(int type) {
   return false;
 }
 
-int sp_gmsh_type_nodes(int type) {
-  enum { TYPES = 256, UNKNOWN = -1 };
-  static int nodes[TYPES]; /* 0: not asked yet */
-  sp_gmsh_type properties;
-  if (type < 1 || type >= TYPES) return 0;
-  if (nodes[type] == 0) {
-    nodes[type] = UNKNOWN;
-    if (type_exists(type) && sp_gmsh_type_get("", type, &properties) == SP_OK) {
-      nodes[type] = properties.nodes;
-      free(properties.lattice);
+static void set_lattice(const double *coordinates, sp_gmsh_type *t) {
+  const int n = t->order + 1, c = t->corners;
+  const bool known = t->dimension == 3 && (c == 4 || c == 6 || c == SP_CORNERS);
+  const sp_cell_shape shape = c == 4 ? SP_TETRAHEDRON : c == 6 ? SP_PRISM : SP_HEXAHEDRON;
+  if (!known || t->nodes != sp_cell_nodes(shape, t->order)) return;
+  t->lattice = malloc((size_t)t->nodes * sizeof *t->lattice);
+  for (int p = 0; p < t->nodes && t->lattice; p++) {
+    int place[3];
+    for (int d = 0; d < 3; d++) { /* from 0, or of an interval from -1 to 1 */
+      const bool interval = shape == SP_HEXAHEDRON || (shape == SP_PRISM && d == 2);
+      const double at = coordinates[3 * p + d];
+      place[d] = (int)lround((interval ? (at + 1) / 2 : at) * t->order);
     }
+    t->lattice[p] = (place[2] * n + place[1]) * n + place[0];
   }
-  return nodes[type] == UNKNOWN ? 0 : nodes[type];
 }
 
-/* ---- Elements ---- */
-
-void sp_gmsh_block_free(sp_gmsh_block *b) {
-  for (size_t t = 0; t < b->type_count; t++) {
-    gmshFree(b->tags[t]);
-    gmshFree(b->nodes[t]);
+const sp_gmsh_type *sp_gmsh_type_of(int type) {
+  enum { TYPES = 256 };
+  static sp_gmsh_type types[TYPES];
+  static bool asked[TYPES];
+  if (type < 1 || type >= TYPES) return NULL;
+  sp_gmsh_type *t = &types[type];
+  if (!asked[type] && type_exists(type)) {
+    char *name = NULL;
+    double *coordinates = NULL;
+    size_t count;
+    int error;
+    gmshModelMeshGetElementProperties(type, &name, &t->dimension, &t->order, &t->nodes,
+                                      &coordinates, &count, &t->corners, &error);
+    if (error) t->nodes = 0;
+    if (!error) snprintf(t->name, sizeof t->name, "%s", name);
+    if (!error) set_lattice(coordinates, t);
+    gmshFree(name);
+    gmshFree(coordinates);
   }
-  gmshFree(b->types);
-  gmshFree(b->tags);
-  gmshFree(b->nodes);
-  gmshFree(b->tag_counts);
-  gmshFree(b->node_counts);
+  asked[type] = true;
+  return t->nodes > 0 ? t : NULL;
 }
 
-sp_status sp_gmsh_block_get(sp_gmsh_file *file, int dimension, int entity, sp_gmsh_block *b) {
-  int error;
-  *b = (sp_gmsh_block){0};
-  gmshModelMeshGetElements(&b->types, &b->type_count, &b->tags, &b->tag_counts, &b->unused,
-                           &b->nodes, &b->node_counts, &b->unused, dimension, entity, &error);
-  if (error) return sp_gmsh_failed(file->path, "list the elements");
-  for (size_t t = 0; t < b->type_count; t++) {
-    const int type = b->types[t];
-    if (type > 0 && type < SP_GMSH_TYPES) file->returned[type] += b->tag_counts[t];
-    for (size_t e = 0; e < b->tag_counts[t] && file->format4.copy; e++)
-      b->tags[t][e] = sp_gmsh_number_in_file(&file->format4.elements, b->tags[t][e]);
-    for (size_t n = 0; n < b->node_counts[t] && file->format4.copy; n++)
-      b->nodes[t][n] = sp_gmsh_number_in_file(&file->format4.nodes, b->nodes[t][n]);
-  }
+/* ---- Fill ---- */
+
+/* Make room for `added` more items of `size` bytes in *list, which has `count`. There is room for a
+ * power of two. */
+static sp_status reserve(void *list, size_t count, size_t added, size_t size) {
+  size_t room = 1;
+  void *old, *new;
+  while (room < count) room *= 2;
+  if (count > 0 && count + added <= room) return SP_OK;
+  while (room < count + added) room *= 2;
+  memcpy(&old, list, sizeof old);
+  new = realloc(old, room * size);
+  if (!new) return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu items of a mesh", room);
+  memcpy(list, &new, sizeof new);
   return SP_OK;
 }
 
-/* ---- Nodes ---- */
+sp_status sp_gmsh_add_point(sp_gmsh_model *m, size_t tag, const double xyz[3]) {
+  SP_TRY(reserve(&m->points, m->point_count, 1, sizeof *m->points));
+  m->points[m->point_count++] = (sp_gmsh_point){tag, {xyz[0], xyz[1], xyz[2]}};
+  return SP_OK;
+}
 
-static int compare_points(const void *left, const void *right) {
-  const size_t a = ((const sp_gmsh_point *)left)->tag, b = ((const sp_gmsh_point *)right)->tag;
+sp_status sp_gmsh_add_element(sp_gmsh_model *m, const sp_gmsh_element *element, size_t **nodes) {
+  const sp_gmsh_type *type = sp_gmsh_type_of(element->type);
+  const size_t count = (size_t)type->nodes;
+  SP_TRY(reserve(&m->nodes, m->node_count, count, sizeof *m->nodes));
+  *nodes = &m->nodes[m->node_count];
+  if (type->dimension < 2 || m->entities[element->entity].is_artificial) return SP_OK;
+  SP_TRY(reserve(&m->elements, m->element_count, 1, sizeof *m->elements));
+  sp_gmsh_element *new = &m->elements[m->element_count++];
+  *new = *element;
+  new->first = m->node_count;
+  m->node_count += count;
+  return SP_OK;
+}
+
+sp_status sp_gmsh_add_entity(sp_gmsh_model *m, int dimension, int tag) {
+  SP_TRY(reserve(&m->entities, m->entity_count, 1, sizeof *m->entities));
+  m->entities[m->entity_count++] = (sp_gmsh_entity){.dimension = dimension, .tag = tag};
+  return SP_OK;
+}
+
+sp_status sp_gmsh_add_group(sp_gmsh_entity *entity, int number) {
+  SP_TRY(reserve(&entity->groups, (size_t)entity->group_count, 1, sizeof *entity->groups));
+  entity->groups[entity->group_count++] = number;
+  return SP_OK;
+}
+
+sp_status sp_gmsh_add_name(sp_gmsh_model *m, int dimension, int number, const char *text,
+                           size_t length) {
+  char *copy = NULL;
+  SP_TRY(reserve(&m->names, m->name_count, 1, sizeof *m->names));
+  SP_TRY(sp_format(&copy, "%.*s", (int)length, text));
+  m->names[m->name_count++] = (sp_gmsh_name){dimension, number, copy};
+  return SP_OK;
+}
+
+sp_status sp_gmsh_add_part(sp_gmsh_model *m, int part, bool has_elements) {
+  if (part > m->last_part) m->last_part = part;
+  if (part < 1 || !has_elements) return SP_OK;
+  for (size_t p = m->part_count; p > 0; p--)
+    if (m->parts[p - 1] == part) return SP_OK;
+  SP_TRY(reserve(&m->parts, m->part_count, 1, sizeof *m->parts));
+  m->parts[m->part_count++] = part;
+  return SP_OK;
+}
+
+/* Elements of an entity follow each other: try the one of the last element first. */
+sp_status sp_gmsh_find_entity(sp_gmsh_model *m, int dimension, int tag, int *index) {
+  const size_t count = m->entity_count;
+  const size_t last = m->element_count > 0 ? (size_t)m->elements[m->element_count - 1].entity : 0;
+  for (size_t n = 0; n < count; n++) {
+    const size_t e = (last + n) % count;
+    if (m->entities[e].dimension != dimension || m->entities[e].tag != tag) continue;
+    *index = (int)e;
+    return SP_OK;
+  }
+  *index = (int)count;
+  return sp_gmsh_add_entity(m, dimension, tag);
+}
+
+/* ---- Complete ---- */
+
+int sp_gmsh_compare_sizes(const void *left, const void *right) {
+  const size_t a = *(const size_t *)left, b = *(const size_t *)right;
   return (a > b) - (a < b);
 }
 
-/* Refuse nodes with one number and different places. Equal ones are harmless: some writers list a
- * node once for each entity that it belongs to. */
-static sp_status check_twins(const char *path, const sp_gmsh_points *points) {
-  for (size_t i = 1; i < points->count; i++) {
-    const sp_gmsh_point *a = &points->list[i - 1], *b = &points->list[i];
+/* Equal nodes are harmless: some writers list a node once for each entity that it belongs to. */
+static sp_status sort_points(sp_gmsh_model *m) {
+  bool ascending = true;
+  for (size_t i = 1; i < m->point_count && ascending; i++)
+    ascending = m->points[i - 1].tag < m->points[i].tag;
+  if (!ascending) qsort(m->points, m->point_count, sizeof *m->points, sp_gmsh_compare_sizes);
+  for (size_t i = 1; i < m->point_count && !ascending; i++) {
+    const sp_gmsh_point *a = &m->points[i - 1], *b = &m->points[i];
     if (a->tag == b->tag &&
         (a->xyz[0] != b->xyz[0] || a->xyz[1] != b->xyz[1] || a->xyz[2] != b->xyz[2]))
       return sp_fail(SP_ERR_INPUT,
                      "%s: node %zu is both at (%.12g, %.12g, %.12g) and at (%.12g, %.12g, %.12g): "
-                     "give every node a "
-                     "number of its own",
-                     path, a->tag, a->xyz[0], a->xyz[1], a->xyz[2], b->xyz[0], b->xyz[1],
+                     "give every node a number of its own",
+                     m->path, a->tag, a->xyz[0], a->xyz[1], a->xyz[2], b->xyz[0], b->xyz[1],
                      b->xyz[2]);
   }
   return SP_OK;
 }
 
-sp_status sp_gmsh_points_read(const sp_gmsh_file *file, sp_gmsh_points *points) {
-  size_t *tags = NULL, tag_count = 0, coordinate_count = 0, parameter_count = 0;
-  double *coordinates = NULL, *parameters = NULL;
-  int error;
-  *points = (sp_gmsh_points){0};
-  gmshModelMeshGetNodes(&tags, &tag_count, &coordinates, &coordinate_count, &parameters,
-                        &parameter_count, -1, -1, 0, 0, &error);
-  if (error) return sp_gmsh_failed(file->path, "list the nodes");
-  sp_status status = sp_allocate(tag_count, sizeof *points->list, "nodes", &points->list);
-  if (!status) {
-    bool ascending = true;
-    points->count = tag_count;
-    for (size_t i = 0; i < tag_count; i++) {
-      points->list[i].tag = sp_gmsh_number_in_file(&file->format4.nodes, tags[i]);
-      memcpy(points->list[i].xyz, &coordinates[3 * i], sizeof points->list[i].xyz);
-      ascending = ascending && (i == 0 || tags[i - 1] < tags[i]);
-    }
-    if (!ascending) {
-      qsort(points->list, tag_count, sizeof *points->list, compare_points);
-      status = check_twins(file->path, points);
-    }
-  }
-  if (status) sp_gmsh_points_free(points);
-  gmshFree(tags);
-  gmshFree(coordinates);
-  gmshFree(parameters);
-  return status;
-}
-
-/* Try the place of a numbering without gaps first. Parts of a split mesh have gaps, and some
- * writers list a node twice. */
-size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag) {
-  const size_t n = points->count;
-  if (n == 0 || tag < points->list[0].tag) return n;
-  const size_t place = tag - points->list[0].tag;
-  if (place < n && points->list[place].tag == tag) return place;
-  const sp_gmsh_point wanted = {.tag = tag};
+/* The index of the point with this tag, or the number of points. Try the place of a numbering
+ * without gaps first. */
+static size_t find_point(const sp_gmsh_model *m, size_t tag) {
+  const size_t n = m->point_count;
+  if (n == 0 || tag < m->points[0].tag) return n;
+  const size_t place = tag - m->points[0].tag;
+  if (place < n && m->points[place].tag == tag) return place;
   const sp_gmsh_point *found =
-      bsearch(&wanted, points->list, n, sizeof *points->list, compare_points);
-  return found ? (size_t)(found - points->list) : n;
+      bsearch(&tag, m->points, n, sizeof *m->points, sp_gmsh_compare_sizes); /* tags come first */
+  return found ? (size_t)(found - m->points) : n;
 }
 
-void sp_gmsh_points_free(sp_gmsh_points *points) {
-  free(points->list);
-  *points = (sp_gmsh_points){0};
+static int compare_elements(const void *left, const void *right) {
+  const sp_gmsh_element *a = left, *b = right;
+  if (a->place != b->place) return a->place < b->place ? -1 : 1;
+  if (a->type != b->type) return a->type < b->type ? -1 : 1;
+  return (a->first > b->first) - (a->first < b->first);
+}
+
+sp_status sp_gmsh_model_complete(sp_gmsh_model *m) {
+  SP_TRY(sort_points(m));
+  for (const sp_gmsh_element *e = m->elements; e < m->elements + m->element_count; e++)
+    for (size_t n = e->first; n < e->first + (size_t)sp_gmsh_type_of(e->type)->nodes; n++) {
+      const size_t tag = m->nodes[n];
+      m->nodes[n] = find_point(m, tag);
+      if (m->nodes[n] == m->point_count || tag == 0)
+        return sp_fail(SP_ERR_INPUT, "%s: element %zu refers to node %zu, which does not exist",
+                       m->path, e->tag, tag);
+    }
+  if (m->element_count > 0)
+    qsort(m->elements, m->element_count, sizeof *m->elements, compare_elements);
+  return SP_OK;
+}
+
+void sp_gmsh_model_free(sp_gmsh_model *m) {
+  for (size_t e = 0; e < m->entity_count; e++) free(m->entities[e].groups);
+  for (size_t n = 0; n < m->name_count; n++) free(m->names[n].text);
+  SP_FREE(m->points, m->elements, m->nodes, m->entities, m->names, m->parts);
+  *m = (sp_gmsh_model){0};
+}
+
+const char *sp_gmsh_group_name(const sp_gmsh_model *m, int dimension, int number) {
+  for (const sp_gmsh_name *n = m->names; n < m->names + m->name_count; n++)
+    if (n->number == number && (n->dimension == dimension || n->dimension < 0)) return n->text;
+  return "";
 }

@@ -1,22 +1,25 @@
-/* Internal to mesh/gmsh*.c: access to the model that the SDK has open in this process, which must
- * be sp_mesh_reader. Each file calls only files to its right:
+/* Internal to mesh/gmsh*.c: a mesh as its file lists it. gmsh_format2.c and gmsh_format4.c read a
+ * .msh, and gmsh_sdk.c lets the SDK read or make all others; those to their left do not know which
+ * it was. Each file calls only files to its right:
  *
- *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_partition, gmsh_volumes, gmsh_cad | gmsh_file |
- * gmsh_model
+ *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_sets | gmsh_format4, gmsh_sdk |
+ *     gmsh_format2, gmsh_cad | gmsh_scan, gmsh_model
  *
- * All functions are Local. */
+ * We read .msh files ourselves because the SDK loses information: in format 2 it puts an element
+ * into all groups of its elementary tag, and many writers give the whole mesh one elementary tag;
+ * it trusts the counts in the file; it keeps 32 bits of the numbers of nodes and elements, and of
+ * those with the same number the last one; of an entity's orders it returns one; of groups with the
+ * same name it names the first one.
+ *
+ * All functions are Local. Errors are SP_ERR_INPUT with the path, or SP_ERR_SYSTEM for memory. */
 #ifndef SP_MESH_GMSH_MODEL_H
 #define SP_MESH_GMSH_MODEL_H
 
+#include <stdbool.h>
+
 #include "mesh/gmsh.h"
-#include "mesh/gmsh_format2.h"
-#include "mesh/gmsh_format4.h"
+#include "mesh/gmsh_scan.h"
 #include "mesh/hexes.h"
-
-/* ---- gmsh_model.c ---- */
-
-/* SP_ERR_INPUT: "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
-sp_status sp_gmsh_failed(const char *path, const char *what);
 
 /* A type of element, from the SDK's reference coordinates; no table is hard-coded. */
 typedef struct sp_gmsh_type {
@@ -27,176 +30,175 @@ typedef struct sp_gmsh_type {
   int *lattice;
 } sp_gmsh_type;
 
-/* Describe a type that exists. The caller frees out->lattice. Errors: SP_ERR_INPUT with `path`. */
-sp_status sp_gmsh_type_get(const char *path, int type, sp_gmsh_type *out);
+/* A part of the geometry. In format 2, where the elements of one entity may be in different groups,
+ * the elements of one dimension and group; its tag is the group's number, 0 for none. */
+typedef struct sp_gmsh_entity {
+  int dimension, tag;
+  int group_count, *groups; /* numbers of its physical groups */
+  /* Of a mesh that gmsh has partitioned: a surface between two parts, or ghosts, the elements of
+   * neighbours in a split file. Elements and groups of these are not kept. */
+  bool is_artificial;
+} sp_gmsh_entity;
 
-/* The number of nodes by the SDK, as an sp_gmsh_node_counter (mesh/gmsh_scan.h). */
-int sp_gmsh_type_nodes(int type);
+typedef struct sp_gmsh_element {
+  size_t tag, first; /* number in the file; model->nodes[first ...] are its nodes */
+  int type, entity;  /* gmsh's number of the type; index of the entity */
+  int place;         /* elements are ordered by it: the elementary tag */
+} sp_gmsh_element;
 
-/* Data of a file before the SDK opens it, and counts of the elements that the SDK returned. */
-typedef struct sp_gmsh_file {
-  const char *path;
-  double version;                 /* of a mesh's format, 0 for a geometry */
-  sp_gmsh_format2 format2;        /* of a version from 2 on, below 3 */
-  sp_gmsh_format4 format4;        /* of a version from 4 on */
-  size_t returned[SP_GMSH_TYPES]; /* elements by type */
-} sp_gmsh_file;
-
-/* The elements of one entity, by type, as the SDK returns them. */
-typedef struct sp_gmsh_block {
-  int *types;
-  size_t **tags, **nodes;
-  size_t *tag_counts, *node_counts, type_count, unused;
-} sp_gmsh_block;
-
-/* Get the elements of an entity with the numbers of the file, and count them in file->returned. The
- * caller frees *b with sp_gmsh_block_free. Errors: SP_ERR_INPUT with the path. */
-sp_status sp_gmsh_block_get(sp_gmsh_file *file, int dimension, int entity, sp_gmsh_block *b);
-void sp_gmsh_block_free(sp_gmsh_block *b);
-
-/* The nodes of the model in ascending order of their numbers in the file, which may have gaps. */
 typedef struct sp_gmsh_point {
   size_t tag;
   double xyz[3];
 } sp_gmsh_point;
 
-typedef struct sp_gmsh_points {
-  size_t count;
-  sp_gmsh_point *list; /* [count] */
-} sp_gmsh_points;
+/* A named group. Before format 2.1 files give no dimension: -1. */
+typedef struct sp_gmsh_name {
+  int dimension, number;
+  char *text;
+} sp_gmsh_name;
 
-/* Fill *points; sp_gmsh_points_free frees what it holds. Errors: SP_ERR_INPUT with the path. */
-sp_status sp_gmsh_points_read(const sp_gmsh_file *file, sp_gmsh_points *points);
-void sp_gmsh_points_free(sp_gmsh_points *points);
+typedef struct sp_gmsh_model {
+  const char *path;
+  double version; /* of the format of a .msh, 0 for other files */
+  size_t point_count, element_count, node_count, entity_count, name_count, part_count;
+  sp_gmsh_point *points;     /* [point_count], ascending tags */
+  sp_gmsh_element *elements; /* [element_count], of dimensions 2 and 3, by place and type */
+  size_t *nodes;             /* [node_count], indices of points */
+  sp_gmsh_entity *entities;  /* [entity_count] */
+  sp_gmsh_name *names;       /* [name_count] */
+  /* A partitioned mesh: the largest part that is named, and the parts that have elements. */
+  int last_part;
+  int *parts; /* [part_count] */
+} sp_gmsh_model;
 
-/* The index in the list of the node with this tag, `count` if there is none. */
-size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag);
+/* ---- gmsh_model.c ---- */
 
-/* ---- gmsh_file.c ---- */
+/* "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
+sp_status sp_gmsh_failed(const char *path, const char *what);
 
-bool sp_gmsh_ends_with(const char *text, const char *end);
+/* The type with gmsh's number `type`; NULL if there is no such type. */
+const sp_gmsh_type *sp_gmsh_type_of(int type);
 
-/* Check the file, and read it with our own reader if it is a mesh. The caller calls
- * sp_gmsh_file_free, also after a failure. Errors: SP_ERR_INPUT with the path. */
-sp_status sp_gmsh_file_read(const char *path, sp_gmsh_file *file);
-void sp_gmsh_file_free(sp_gmsh_file *file);
+/* Append to the model. The numbers of a point, and of an element's nodes in `nodes`, which the
+ * caller fills, are those of the file until sp_gmsh_model_complete. Elements of dimensions 0 and 1
+ * are not kept either. */
+sp_status sp_gmsh_add_point(sp_gmsh_model *m, size_t tag, const double xyz[3]);
+sp_status sp_gmsh_add_element(sp_gmsh_model *m, const sp_gmsh_element *element, size_t **nodes);
+sp_status sp_gmsh_add_entity(sp_gmsh_model *m, int dimension, int tag);
+sp_status sp_gmsh_add_group(sp_gmsh_entity *entity, int number);
+sp_status sp_gmsh_add_name(sp_gmsh_model *m, int dimension, int number, const char *text,
+                           size_t length);
 
-/* The file's format2 or, in other formats, NULL. */
-const sp_gmsh_format2 *sp_gmsh_file_format2(const sp_gmsh_file *file);
+/* Note that the file names a part, and whether that has elements. */
+sp_status sp_gmsh_add_part(sp_gmsh_model *m, int part, bool has_elements);
 
-/* A copy of a group's name, "" if it has none. The caller frees it. */
-sp_status sp_gmsh_group_name(const sp_gmsh_file *file, int dimension, int number, char **name);
+/* Find the entity, or add it. */
+sp_status sp_gmsh_find_entity(sp_gmsh_model *m, int dimension, int tag, int *index);
 
-/* Check that the SDK returned all elements of dimensions 2 and 3 that the file lists: if an
- * entity has several orders, it returns only one. Errors: SP_ERR_INPUT. */
-sp_status sp_gmsh_file_check_returned(const sp_gmsh_file *file);
+/* Sort points and elements, and replace the nodes' numbers by indices of points. Refuses elements
+ * with nodes that do not exist, and nodes with one number and two places. */
+sp_status sp_gmsh_model_complete(sp_gmsh_model *m);
+void sp_gmsh_model_free(sp_gmsh_model *m);
 
-/* ---- gmsh_cad.c ---- */
+/* The name of a group, "" if it has none. Two groups may have one name. */
+const char *sp_gmsh_group_name(const sp_gmsh_model *m, int dimension, int number);
 
-/* Open and mesh a CAD file: see sp_gmsh_sizes (mesh/gmsh.h). Errors: SP_ERR_INPUT with the path. */
+/* The order of two size_t, for qsort. */
+int sp_gmsh_compare_sizes(const void *left, const void *right);
+
+/* ---- gmsh_format2.c, gmsh_format4.c ---- */
+
+/* Read a file of format 2 (2.0 to 2.2), or of format 4 (4.0 and 4.1), ASCII or binary, into *m,
+ * which has only its path. Errors name the line of an ASCII file or the index in a binary one: a
+ * wrong count, a number that is used twice or out of range, anything that gmsh would skip. */
+sp_status sp_gmsh_format2_read(sp_scan *s, sp_gmsh_model *m);
+sp_status sp_gmsh_format4_read(sp_scan *s, sp_gmsh_model *m);
+
+/* Read what follows $PhysicalNames, which is text in binary files, too. */
+sp_status sp_gmsh_read_names(sp_scan *s, sp_gmsh_model *m);
+
+/* ---- gmsh_sdk.c, gmsh_cad.c ---- */
+
+/* Start and end the SDK, which types of elements need, too. */
+sp_status sp_gmsh_sdk_start(void);
+void sp_gmsh_sdk_end(void);
+
+/* Let the SDK read or mesh the file. */
+sp_status sp_gmsh_sdk_read(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);
+
+/* Open and mesh a CAD file: see sp_gmsh_sizes (mesh/gmsh.h). */
 sp_status sp_gmsh_cad_mesh(const char *path, const sp_gmsh_sizes *sizes);
 
-/* ---- gmsh_volumes.c ---- */
+/* ---- gmsh_sets.c ---- */
 
-/* The groups of dimension 3, and the volumes. A volume is a set of groups: the elements of one
- * volume are in exactly these groups. In format 2 the groups of an element are those of all lines
- * that list it, in other formats those of its entity. */
-typedef struct sp_gmsh_volumes {
-  int *groups; /* pairs of dimension and number, group_count ints in all */
+/* The groups of one dimension, and sets of them: the volumes and surfaces of mesh/hexes.h, whose
+ * elements or faces are in exactly the groups of a set. */
+typedef struct sp_gmsh_sets {
+  int dimension;
   size_t group_count;
+  int *groups; /* [group_count], ascending numbers */
   int count;
-  bool **members; /* [count][group_count / 2], true if the volume is in the group */
-  int *of_group;  /* [group_count / 2], the volume in this group only, -1 if none exists yet */
-  bool *set;      /* [group_count / 2], work space, all false between calls */
-} sp_gmsh_volumes;
+  bool **members; /* [count][group_count], true for the groups of a set */
+  bool *wanted;   /* [group_count], work space, all false between calls */
+} sp_gmsh_sets;
 
-/* List the groups in *v, which must be zero; no volumes exist yet. The caller calls
- * sp_gmsh_volumes_free, also after a failure. Errors: SP_ERR_INPUT with `path`. */
-sp_status sp_gmsh_volumes_read(const char *path, sp_gmsh_volumes *v);
-void sp_gmsh_volumes_free(sp_gmsh_volumes *v);
+/* List the groups; no sets exist yet. The caller calls sp_gmsh_sets_free, also after a failure. */
+sp_status sp_gmsh_sets_create(const sp_gmsh_model *m, int dimension, sp_gmsh_sets *sets);
+void sp_gmsh_sets_free(sp_gmsh_sets *sets);
 
-/* Find the volume of an entity's elements; the volume of the elements that are in this group only,
- * or in no group if no group has this number. */
-sp_status sp_gmsh_volumes_of_entity(const char *path, sp_gmsh_volumes *v, int entity, int *volume);
-sp_status sp_gmsh_volumes_of_group(sp_gmsh_volumes *v, int number, int *volume);
+/* Find or add the set of an entity's groups. */
+sp_status sp_gmsh_sets_find(sp_gmsh_sets *sets, const sp_gmsh_entity *entity, int *set);
 
-/* Replace *volume by the volume with the groups of *volume and of `other`. */
-sp_status sp_gmsh_volumes_unite(sp_gmsh_volumes *v, int other, int *volume);
+/* Replace *set by the set with the groups of *set and of `other`. */
+sp_status sp_gmsh_sets_unite(sp_gmsh_sets *sets, int other, int *set);
 
-/* Copy volumes and volume groups to `hexes`. */
-sp_status sp_gmsh_volumes_set_groups(const sp_gmsh_file *file, const sp_gmsh_volumes *v,
-                                     sp_hexes *hexes);
+/* Copy groups and sets to `hexes`, which has room for those of dimension 2. */
+sp_status sp_gmsh_sets_copy(const sp_gmsh_model *m, const sp_gmsh_sets *sets, sp_hexes *hexes);
 
 /* ---- gmsh_cells.c ---- */
 
-/* The cells of the model as node tags (from 1) in lattice order; 0 where a tetrahedron or prism has
- * no node (mesh/divide.h). */
+/* Cells in lattice order (mesh/divide.h). */
 typedef struct sp_gmsh_cells {
   int order;
   size_t count;
-  size_t *nodes;   /* [count][(order+1)^3] */
+  size_t *nodes;   /* [count][(order+1)^3], index of the point plus 1; 0 for no node */
   sp_gid *tags;    /* [count] */
   int *volumes;    /* [count] */
   sp_gid left_out; /* elements of dimension 3 outside all physical volumes, if there are any */
 } sp_gmsh_cells;
 
 /* Fill *cells, which must be zero. `files` is the number of files of a split mesh, 0 if it is not
- * split; the file of a split mesh may have no hexahedra if it leaves out elements. If the model has
- * physical volumes, only their elements are taken. An element that is listed several times is taken
- * once. `volumes` holds the groups and gains the volumes. The caller calls sp_gmsh_cells_free, also
- * after a failure. Errors: SP_ERR_INPUT. */
-sp_status sp_gmsh_cells_read(sp_gmsh_file *file, int files, sp_gmsh_volumes *volumes,
+ * split; the file of a split mesh may have no hexahedra if it leaves out elements. No part of a
+ * mesh that gmsh has partitioned may be missing. If the model has physical volumes, only their
+ * elements are taken. An element that is listed several times is taken once. `volumes` gains the
+ * volumes. The caller calls sp_gmsh_cells_free, also after a failure. */
+sp_status sp_gmsh_cells_read(const sp_gmsh_model *m, int files, sp_gmsh_sets *volumes,
                              sp_gmsh_cells *cells);
 void sp_gmsh_cells_free(sp_gmsh_cells *cells);
 
-/* SP_ERR_INPUT if a node of the hexahedra is not among `points`. */
-sp_status sp_gmsh_cells_check(const char *path, const sp_gmsh_cells *cells,
-                              const sp_gmsh_points *points);
-
 /* ---- gmsh_boundary.c ---- */
 
-/* A face in a physical group: its corner nodes in ascending order, 0 before those of a triangle,
- * and its surface. */
+/* A face in a physical group: its corner nodes as in sp_gmsh_cells, in ascending order, 0 before
+ * those of a triangle, and its surface. */
 typedef struct sp_gmsh_face {
   size_t nodes[4];
   int surface;
 } sp_gmsh_face;
 
-/* The groups of dimension 2, their surfaces, and the faces of these, sorted by their nodes. A
- * surface is an entity of gmsh that belongs to a group. In format 2, where faces of one entity may
- * be in different groups, a surface is all faces of one group. A file may list a face several times
- * with different surfaces; in format 2 some writers list it once per group. Such a face has a
- * surface of its own, which belongs to the groups of all of them. */
+/* The faces in physical groups, sorted by their nodes. A file may list a face several times, once
+ * per group: it is in the groups of all of them. Surfaces between the parts of a partitioned mesh
+ * are left out. */
 typedef struct sp_gmsh_boundary {
-  int *groups; /* pairs of dimension and number, group_count ints in all */
-  size_t group_count;
-  int *numbers; /* [number_count], of the first surfaces: the entity, in format 2 the group */
-  int number_count;
-  int (*unions)[2]; /* surface number_count + u has the groups of both surfaces unions[u] */
-  int union_count;
+  size_t count;
   sp_gmsh_face *faces;
-  size_t face_count;
 } sp_gmsh_boundary;
 
-/* Fill *b, which must be zero. The caller calls sp_gmsh_boundary_free, also after a failure.
- * Surfaces between the parts of a partitioned mesh are left out. Errors: SP_ERR_INPUT. */
-sp_status sp_gmsh_boundary_read(sp_gmsh_file *file, sp_gmsh_boundary *b);
-void sp_gmsh_boundary_free(sp_gmsh_boundary *b);
-
-/* Set names and members of the groups of `hexes`, which has room for them. */
-sp_status sp_gmsh_boundary_set_groups(const sp_gmsh_file *file, const sp_gmsh_boundary *b,
-                                      sp_hexes *hexes);
+/* Fill *b. `surfaces` gains the surfaces. The caller frees b->faces, also after a failure. */
+sp_status sp_gmsh_boundary_read(const sp_gmsh_model *m, sp_gmsh_sets *surfaces,
+                                sp_gmsh_boundary *b);
 
 /* The surface of the face with these corner nodes, one of them 0 for a triangle;
  * SP_SURFACE_INTERIOR if it has none. */
 int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
-
-/* ---- gmsh_partition.c ---- */
-
-/* Check that no part of a mesh that gmsh has partitioned is missing. volumes[count] are all volumes
- * of the open model, which must be one of `files` parts, or the whole mesh if `files` is 0. At an
- * interface gmsh names all parts that meet there. Errors: SP_ERR_INPUT with the missing part. */
-sp_status sp_gmsh_check_complete(const sp_gmsh_file *file, int files, size_t count,
-                                 const int *volumes);
 
 #endif

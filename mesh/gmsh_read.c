@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memfd_create, memmem */
 #include "mesh/gmsh_read.h"
 
 #include <errno.h>
@@ -6,101 +5,114 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "mesh/divide.h"
 #include "mesh/entity.h"
 #include "mesh/gmsh_model.h"
 #include "mesh/metis.h"
 
-static void initialize(int *error) {
-#ifdef SP_GMSH_INITIALIZE_RUN
-  gmshInitialize(0, NULL, 0, 0, error);
-#else
-  gmshInitialize(0, NULL, 0, error);
-#endif
-  if (!*error) gmshOptionSetNumber("General.Terminal", 0, error);
-}
-
 const char *sp_gmsh_sdk_version(void) {
   static char version[32] = "unknown";
   char *text = NULL;
   int error;
-  initialize(&error);
-  if (error) return version;
+  if (sp_gmsh_sdk_start()) return version;
   gmshOptionGetString("General.Version", &text, &error);
   if (!error && text) snprintf(version, sizeof version, "%s", text);
   if (text) gmshFree(text);
-  gmshFinalize(&error);
+  sp_gmsh_sdk_end();
   return version;
 }
 
-/* Open the copy of a file (mesh/gmsh_format4.h) from memory, never from a disk. */
-static sp_status open_copy(const sp_gmsh_file *file, int *error) {
-  const char *start = file->format4.copy, *end = start + file->format4.copy_size;
-  char name[64];
-  /* The SDK recognises a file by its start, but the user's own sections may come first: skip them.
-   */
-  start = memmem(start, file->format4.copy_size, "$MeshFormat", strlen("$MeshFormat"));
-  const int copy = memfd_create("mesh", 0);
-  if (copy < 0)
-    return sp_fail(SP_ERR_SYSTEM, "%s: cannot copy it: %s", file->path, strerror(errno));
-  ssize_t written = 1;
-  while (start < end && written > 0) {
-    written = write(copy, start, (size_t)(end - start));
-    start += written;
+/* ---- The file ---- */
+
+static bool ends_with(const char *text, const char *end) {
+  const size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static sp_status damaged(const char *path, int line, const char *expected) {
+  return sp_fail(SP_ERR_INPUT, "%s:%d: expected %s; is the file damaged or cut short?", path, line,
+                 expected);
+}
+
+/* Find the version of a mesh, which follows $MeshFormat; 0 for other files. The user's own sections
+ * may come first. */
+static sp_status find_version(const char *path, FILE *stream, double *version) {
+  char *line = NULL;
+  size_t room = 0;
+  int number = 0;
+  bool blank = true, found = false;
+  *version = 0;
+  while (blank && getline(&line, &room, stream) > 0) {
+    blank = line[strspn(line, " \t\r\n")] == '\0';
+    number++;
   }
-  sp_status status = SP_OK;
-  if (written <= 0)
-    status = sp_fail(SP_ERR_SYSTEM, "%s: cannot copy it: %s", file->path, strerror(errno));
-  snprintf(name, sizeof name, "/proc/self/fd/%d", copy);
-  if (!status) gmshOpen(name, error);
-  close(copy);
+  const bool mesh = !blank && line[0] == '$';
+  const bool format1 = mesh && strncmp(line, "$NOD", 4) == 0 && strchr("\r\n", line[4]);
+  if (mesh) {
+    do found = strncmp(line, "$MeshFormat", 11) == 0;
+    while (!found && getline(&line, &room, stream) > 0 && ++number);
+    if (found && getline(&line, &room, stream) > 0) *version = strtod(line, NULL);
+  }
+  free(line);
+  if (!mesh && !ends_with(path, ".msh")) return SP_OK;
+  if (format1)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: this is gmsh's format 1, which is not read: convert it with `gmsh %s -save "
+                   "-format msh41 -o NEW.msh`",
+                   path, path);
+  if (!mesh || !found) return damaged(path, 1, "a gmsh mesh, which begins with a line $MeshFormat");
+  if ((*version >= 2 && *version < 3) || (*version >= 4 && *version < 5)) return SP_OK;
+  return damaged(path, number + 1, "the version of the format, 2.2 or 4.1");
+}
+
+static sp_status check_file(const char *path, double *version) {
+  struct stat file;
+  *version = 0;
+  if (stat(path, &file)) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
+  if (S_ISDIR(file.st_mode))
+    return sp_fail(SP_ERR_INPUT, "%s: is a directory, expected a mesh file", path);
+  if (file.st_size == 0) return sp_fail(SP_ERR_INPUT, "%s: the file is empty", path);
+  FILE *stream = fopen(path, "rb");
+  if (!stream) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
+  const sp_status status = find_version(path, stream, version);
+  fclose(stream);
   return status;
 }
 
-static sp_status open_model(const sp_gmsh_file *file, const sp_gmsh_sizes *sizes) {
-  const char *path = file->path;
-  int error;
-  /* Parts of format 2 are not used, and the SDK fails if all elements are in one. */
-  gmshOptionSetNumber("Mesh.PartitionConvertMsh2", 0, &error);
-  if (sp_gmsh_is_cad(path)) return sp_gmsh_cad_mesh(path, sizes);
-  if (file->format4.copy)
-    SP_TRY(open_copy(file, &error));
-  else
-    gmshOpen(path, &error);
-  if (error) {
-    const sp_status status = sp_gmsh_failed(path, "read the file");
-    if (file->version == 0) return status;
-    return sp_fail(status, "%s; is the file damaged or cut short?", sp_error_message());
-  }
-  if (sp_gmsh_ends_with(path, ".geo") || sp_gmsh_ends_with(path, ".geo_unrolled")) {
-    gmshModelMeshGenerate(3, &error);
-    if (error) return sp_gmsh_failed(path, "mesh the geometry");
-  }
-  return SP_OK;
+/* The SDK reads a missing or empty file as an empty model without an error, and a file that does
+ * not begin as a mesh as a script. */
+static sp_status read_model(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
+  sp_scan s;
+  char *bytes;
+  size_t size;
+  SP_TRY(check_file(m->path, &m->version));
+  if (m->version == 0) return sp_gmsh_sdk_read(sizes, m);
+  SP_TRY(sp_scan_open(m->path, &s, &bytes, &size));
+  const sp_status status =
+      m->version >= 4 ? sp_gmsh_format4_read(&s, m) : sp_gmsh_format2_read(&s, m);
+  sp_scan_close(bytes, size);
+  return status;
 }
+
+/* ---- Hexahedra ---- */
 
 /* `named`: [points], true for corners of named faces. Other faces, which are most, need no search.
  */
-static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
+static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_point *points,
                        const sp_gmsh_boundary *b, const bool *named, sp_hexes *hexes) {
   const size_t n = sp_hexes_lattice_size(hexes);
   for (size_t e = 0; e < all->count; e++) {
     const size_t *nodes = &all->nodes[e * n];
-    bool corner_named[SP_CORNERS];
     for (size_t p = 0; p < n; p++)
       if (nodes[p] > 0)
-        memcpy(&hexes->lattice[3 * (e * n + p)],
-               points->list[sp_gmsh_points_find(points, nodes[p])].xyz, 3 * sizeof(double));
+        memcpy(&hexes->lattice[3 * (e * n + p)], points[nodes[p] - 1].xyz, 3 * sizeof(double));
     for (int c = 0; c < SP_CORNERS; c++) {
-      const size_t tag = nodes[sp_corner_node(all->order, c)];
-      hexes->vertices[e][c] = (sp_gid)tag - 1;
-      corner_named[c] = tag > 0 && named[sp_gmsh_points_find(points, tag)];
+      const size_t node = nodes[sp_corner_node(all->order, c)];
+      hexes->vertices[e][c] = node > 0 ? (sp_gid)points[node - 1].tag - 1 : -1;
     }
     const sp_cell_shape shape = sp_cell_shape_of(hexes->vertices[e]);
     hexes->tags[e] = all->tags[e];
@@ -112,38 +124,29 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
       bool candidate = count > 0;
       for (int c = 0; c < count; c++) {
         face[c] = nodes[sp_corner_node(all->order, corners[c])];
-        candidate = candidate && corner_named[corners[c]];
+        candidate = candidate && named[face[c] - 1];
       }
       hexes->surfaces[e][f] = candidate ? sp_gmsh_boundary_find(b, face) : SP_SURFACE_INTERIOR;
     }
   }
 }
 
-static sp_status make_hexes(const sp_gmsh_file *file, const sp_gmsh_cells *all,
-                            const sp_gmsh_volumes *volumes, const sp_gmsh_boundary *b,
-                            sp_hexes **out) {
-  sp_gmsh_points points;
-  bool *named = NULL;
-  SP_TRY(sp_gmsh_points_read(file, &points));
-  sp_status status = sp_gmsh_cells_check(file->path, all, &points);
-  if (!status)
-    status = sp_hexes_create((sp_gid)all->count, all->order, b->number_count + b->union_count,
-                             (int)(b->group_count / 2), out);
-  if (!status) status = sp_gmsh_boundary_set_groups(file, b, *out);
-  if (!status) status = sp_gmsh_volumes_set_groups(file, volumes, *out);
-  if (!status) status = sp_allocate(points.count, sizeof *named, "boundary nodes", &named);
-  if (!status) {
-    for (size_t f = 0; f < b->face_count; f++)
-      for (int c = 0; c < 4; c++) {
-        const size_t place = sp_gmsh_points_find(&points, b->faces[f].nodes[c]);
-        if (place < points.count) named[place] = true;
-      }
-    fill_hexes(all, &points, b, named, *out);
-    (*out)->file.left_out = all->left_out;
-  }
-  sp_gmsh_points_free(&points);
+static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
+                            const sp_gmsh_sets *volumes, const sp_gmsh_sets *surfaces,
+                            const sp_gmsh_boundary *b, sp_hexes **out) {
+  bool *named;
+  SP_TRY(sp_hexes_create((sp_gid)all->count, all->order, surfaces->count,
+                         (int)surfaces->group_count, out));
+  SP_TRY(sp_gmsh_sets_copy(m, surfaces, *out));
+  SP_TRY(sp_gmsh_sets_copy(m, volumes, *out));
+  SP_TRY(sp_allocate(m->point_count, sizeof *named, "boundary nodes", &named));
+  for (size_t f = 0; f < b->count; f++)
+    for (int c = 0; c < 4; c++)
+      if (b->faces[f].nodes[c] > 0) named[b->faces[f].nodes[c] - 1] = true;
+  fill_hexes(all, m->points, b, named, *out);
+  (*out)->file.left_out = all->left_out;
   free(named);
-  return status;
+  return SP_OK;
 }
 
 static double seconds(void) {
@@ -153,64 +156,43 @@ static double seconds(void) {
 }
 
 /* Read one part of a split mesh; files = 0: unsplit. */
-static sp_status read_model(sp_gmsh_file *file, const sp_gmsh_sizes *sizes, int files,
+static sp_status read_hexes(const char *path, const sp_gmsh_sizes *sizes, int files,
                             sp_hexes **hexes) {
+  sp_gmsh_model m = {.path = path};
   sp_gmsh_cells all = {0};
-  sp_gmsh_volumes volumes = {0};
+  sp_gmsh_sets volumes = {0}, surfaces = {0};
   sp_gmsh_boundary b = {0};
   const double start = seconds();
-  sp_status status = open_model(file, sizes);
+  sp_status status = read_model(sizes, &m);
   const double read_seconds = seconds() - start;
-  if (!status) status = sp_gmsh_volumes_read(file->path, &volumes);
-  if (!status) status = sp_gmsh_cells_read(file, files, &volumes, &all);
-  if (!status) status = sp_gmsh_boundary_read(file, &b);
-  if (!status) status = sp_gmsh_file_check_returned(file);
-  if (!status) status = make_hexes(file, &all, &volumes, &b, hexes);
+  if (!status) status = sp_gmsh_model_complete(&m);
+  if (!status) status = sp_gmsh_sets_create(&m, 3, &volumes);
+  if (!status) status = sp_gmsh_sets_create(&m, 2, &surfaces);
+  if (!status) status = sp_gmsh_cells_read(&m, files, &volumes, &all);
+  if (!status) status = sp_gmsh_boundary_read(&m, &surfaces, &b);
+  if (!status) status = make_hexes(&m, &all, &volumes, &surfaces, &b, hexes);
   if (!status) (*hexes)->file.read_seconds = read_seconds;
   sp_gmsh_cells_free(&all);
-  sp_gmsh_volumes_free(&volumes);
-  sp_gmsh_boundary_free(&b);
+  sp_gmsh_sets_free(&volumes);
+  sp_gmsh_sets_free(&surfaces);
+  sp_gmsh_model_free(&m);
+  free(b.faces);
   return status;
 }
 
 sp_status sp_gmsh_read(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
                        int **parts) {
-  sp_gmsh_file file;
-  int error;
-  initialize(&error);
-  if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
-  sp_status status = sp_gmsh_file_read(path, &file);
-  if (!status) status = read_model(&file, sizes, parts ? 0 : size, hexes);
+  SP_TRY(sp_gmsh_sdk_start());
+  sp_status status = read_hexes(path, sizes, parts ? 0 : size, hexes);
+  sp_gmsh_sdk_end();
   if (!status && parts) {
     const double start = seconds();
     status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
-    gmshClear(&error);
     if (!status) status = sp_metis_divide(*hexes, size, *parts);
     if (status) status = sp_fail(status, "%s: %s", path, sp_error_message());
     if (size > 1) (*hexes)->file.metis_seconds = seconds() - start;
   }
-  sp_gmsh_file_free(&file);
-  gmshFinalize(&error);
   return status;
-}
-
-/* The SDK allocates memory for any count that a damaged file gives. The limit is far above the need
- * of a sound file of this size. A .geo has no limit: a short one may make a large mesh. */
-static void limit_memory(const char *path) {
-  enum { LEAST = 1 << 30, TIMES_FILE = 300 };
-  struct stat file;
-  unsigned long pages = 0;
-  if (!sp_gmsh_ends_with(path, ".msh") || stat(path, &file)) return;
-  FILE *taken = fopen("/proc/self/statm", "r"); /* libraries, and a sanitizer's own memory */
-  if (!taken) return;
-  const bool known = fscanf(taken, "%lu", &pages) == 1;
-  fclose(taken);
-  const rlim_t bytes =
-      (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + LEAST + TIMES_FILE * (rlim_t)file.st_size;
-  struct rlimit limit;
-  if (!known || getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur <= bytes) return;
-  limit.rlim_cur = bytes;
-  setrlimit(RLIMIT_AS, &limit);
 }
 
 void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path,
@@ -218,7 +200,6 @@ void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path,
   sp_hexes *hexes = NULL;
   int *parts = NULL;
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a crash is expected */
-  limit_memory(path);
   const sp_status status = sp_gmsh_read(path, sizes, size, &hexes, whole ? &parts : NULL);
   sp_gmsh_send(wire, status, hexes, parts);
 }

@@ -5,14 +5,13 @@
 #include "mesh/gmsh.h"
 #include "mesh/gmsh_wire.h"
 
-/* Read `path` with the SDK. If `parts` is not NULL, the file is the whole mesh, and (*parts)[e] is
+/* Read `path`. If `parts` is not NULL, the file is the whole mesh, and (*parts)[e] is
  * the part of element e, of `size` parts. If `parts` is NULL, the file is one of `size` files. */
 sp_status sp_gmsh_read(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
                        int **parts);
 
 /* Read `path` by sp_gmsh_read, as a whole mesh with `size` parts or as one of `size` files, and
- * send the answer. For a .msh this process may allocate 1 GB plus 300 times the size of the file.
- * It leaves no core file. */
+ * send the answer. The process leaves no core file. */
 void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path,
                    const sp_gmsh_sizes *sizes);
 

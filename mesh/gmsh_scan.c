@@ -72,13 +72,6 @@ bool sp_span_word(sp_span *line, sp_span *word) {
   return word->at < word->end;
 }
 
-bool sp_span_words(sp_span *line, int count) {
-  sp_span word;
-  for (int w = 0; w < count; w++)
-    if (!sp_span_word(line, &word)) return false;
-  return true;
-}
-
 bool sp_span_int(sp_span *line, int *value) {
   sp_span word;
   if (!sp_span_word(line, &word)) return false;
@@ -92,6 +85,23 @@ bool sp_span_int(sp_span *line, int *value) {
     if (sum > INT_MAX) return false;
   }
   *value = (int)(negative ? -sum : sum);
+  return true;
+}
+
+bool sp_span_real(const sp_span *word, double *value) {
+  char text[128], *end;
+  const size_t length = (size_t)(word->end - word->at);
+  if (length == 0 || length >= sizeof text) return false;
+  memcpy(text, word->at, length);
+  text[length] = '\0';
+  *value = strtod(text, &end);
+  return end == text + length;
+}
+
+bool sp_span_reals(sp_span *line, int count, double *values) {
+  sp_span word;
+  for (int v = 0; v < count; v++)
+    if (!sp_span_word(line, &word) || !sp_span_real(&word, &values[v])) return false;
   return true;
 }
 
@@ -126,17 +136,12 @@ sp_status sp_scan_unexpected(const sp_scan *s, const sp_span *found, const char 
 
 /* ---- Binary numbers ---- */
 
-bool sp_scan_bytes(sp_scan *s, size_t size) {
-  if ((size_t)(s->rest.end - s->rest.at) < size) return false;
-  s->rest.at += size;
-  return true;
-}
-
 /* A number of `size` bytes, at most 8. */
 static bool take_number(sp_scan *s, size_t size, void *value) {
   unsigned char bytes[8], reversed[8];
-  if (!sp_scan_bytes(s, size)) return false;
-  memcpy(bytes, s->rest.at - size, size);
+  if ((size_t)(s->rest.end - s->rest.at) < size) return false;
+  memcpy(bytes, s->rest.at, size);
+  s->rest.at += size;
   for (size_t b = 0; b < size; b++) reversed[b] = bytes[size - 1 - b];
   memcpy(value, s->swapped ? reversed : bytes, size);
   return true;
@@ -148,6 +153,12 @@ bool sp_scan_int(sp_scan *s, int *value) {
 
 bool sp_scan_long(sp_scan *s, long long *value) {
   return take_number(s, sizeof *value, value);
+}
+
+bool sp_scan_reals(sp_scan *s, int count, double *values) {
+  for (int v = 0; v < count; v++)
+    if (!take_number(s, sizeof *values, &values[v])) return false;
+  return true;
 }
 
 sp_status sp_scan_format(sp_scan *s) {

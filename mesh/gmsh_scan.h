@@ -9,10 +9,7 @@
 
 #include "io/error.h"
 
-enum { SP_GMSH_TYPES = 256, SP_EXCERPT = 44 };
-
-/* The number of nodes of an element of this gmsh type, 0 if there is no such type. */
-typedef int (*sp_gmsh_node_counter)(int type);
+enum { SP_EXCERPT = 44 };
 
 /* Part of a file: the rest of a line or of the file. */
 typedef struct sp_span {
@@ -38,16 +35,19 @@ bool sp_scan_filled_line(sp_scan *s, sp_span *line);
 
 bool sp_span_begins(const sp_span *line, const char *word);
 
-/* Take one word, `count` words, an integer in [-INT_MAX, INT_MAX] from the line; false if there is
+/* Take one word, an integer in [-INT_MAX, INT_MAX], `count` reals from the line; false if there are
  * none. */
 bool sp_span_word(sp_span *line, sp_span *word);
-bool sp_span_words(sp_span *line, int count);
 bool sp_span_int(sp_span *line, int *value);
+bool sp_span_reals(sp_span *line, int count, double *values);
 
-/* Take bytes, or a binary number; false if the file ends before. */
-bool sp_scan_bytes(sp_scan *s, size_t size);
+/* The value of a word; false if it is no number. */
+bool sp_span_real(const sp_span *word, double *value);
+
+/* Take binary numbers; false if the file ends before. */
 bool sp_scan_int(sp_scan *s, int *value);
 bool sp_scan_long(sp_scan *s, long long *value);
+bool sp_scan_reals(sp_scan *s, int count, double *values);
 
 /* Read what follows $MeshFormat: the version, the encoding, and the byte order of a binary file. */
 sp_status sp_scan_format(sp_scan *s);

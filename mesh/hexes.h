@@ -62,7 +62,7 @@ typedef struct sp_hexes_file {
   sp_gid roughest;  /* ... and the tag of the worst one */
   int contacts;     /* the last volumes, whose elements have no thickness (mesh/interlayer.h) ... */
   double thickness; /* ... but that of their lattices */
-  /* Time of the gmsh SDK while this rank read a file or waited for rank 0. Unit: s. */
+  /* Unit: s. The same on all ranks, which wait for rank 0. */
   double read_seconds;  /* to read the file, or to mesh a geometry */
   double metis_seconds; /* to divide the elements among ranks; 0 if there was nothing to do */
 } sp_hexes_file;

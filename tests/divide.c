@@ -205,7 +205,7 @@ static void check_refusals(void) {
        "set Mesh.SecondOrderIncomplete = 0"},
       {"1\n7 4 2 1 1 1 3 2 4\n$EndElements\n", "element 7 has a Jacobian of"},
       {"1\n7 4 2 1 1 1 2 2 4\n$EndElements\n", "is degenerate"},
-      {"1\n7 4 2 1 1 1 2 3 9\n$EndElements\n", "Wrong node index 9"},
+      {"1\n7 4 2 1 1 1 2 3 9\n$EndElements\n", "element 7 refers to node 9, which does not exist"},
       {"2\n7 4 2 1 1 1 2 3 4\n$EndElements\n", "says 2 elements, but only 1 follow"},
       {"1\n7 4 2 1 1 1 2 3\n$EndElements\n", "expected element 7 to have 2 tags and 4 nodes"},
       {"1\n7 99 2 1 1 1 2 3 4\n$EndElements\n", "expected element 7 to have"},
