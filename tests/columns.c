@@ -415,7 +415,6 @@ static void check_file(void) {
       "Curve Loop(1) = {1, 2, 3, 4};\nCurve Loop(2) = {5, 6, 7};\nPlane Surface(1) = {1, 2};\n"
       "Mesh.SubdivisionAlgorithm = 1;\nRecombine Surface{1};\n"
       "Extrude {0, 0, 0.06} { Surface{1}; Layers{{4, 2}, {0.1, 1}}; Recombine; }\n";
-  enter_folder();
   write_file("plate.geo", geometry, sizeof geometry - 1);
   sp_mesh *mesh = read_mesh("plate.geo");
   if (mesh) {
@@ -429,7 +428,35 @@ static void check_file(void) {
     sp_mesh_destroy(&mesh);
     check_solution();
   }
-  leave_folder(TEXTS("plate.geo"));
+}
+
+/* Dies on every other column of a board: each touches the columns beside it by an edge alone, and
+ * any cut between ranks parts a column from a die. If ranks do not see the dies of others, order 2
+ * takes 17 iterations on two ranks, and order 4 takes 11. */
+static void check_remote_ties(void) {
+  static const char geometry[] =
+      "For i In {1:5}\n  Point(i) = {5 * i, 0, 0};\nEndFor\n"
+      "For i In {1:4}\n  Line(i) = {i, i + 1};\nEndFor\nTransfinite Curve{1:4} = 2;\n"
+      "s[] = Extrude {0, 5, 0} { Curve{1:4}; Layers{1}; Recombine; };\n"
+      "b[] = Extrude {0, 0, 1.6} { Surface{s[1], s[5], s[9], s[13]}; Layers{1}; Recombine; };\n"
+      "c[] = Extrude {0, 0, 0.035} { Surface{b[0], b[6], b[12], b[18]}; Layers{1}; Recombine; };\n"
+      "d[] = Extrude {0, 0, 0.5} { Surface{c[6], c[18]}; Layers{1}; Recombine; };\n"
+      "Physical Volume(\"board\") = {b[1], b[7], b[13], b[19]};\n"
+      "Physical Volume(\"copper\") = {c[1], c[7], c[13], c[19]};\n"
+      "Physical Volume(\"die\") = {d[1], d[7]};\n";
+  write_file("board.geo", geometry, sizeof geometry - 1);
+  for (int order = 2; order <= 4; order += 2) {
+    const char *const overrides[] = {
+        "mesh.file=board.geo; boundary.default=robin 1e-5, 0; problem.forcing=0",
+        "material.board.kappa=3e-4; material.copper.kappa=0.39; material.die.kappa=0.15",
+        test_text("material.die.forcing=1; discretization.order=%d", order), NULL};
+    sp_results alone, results;
+    CHECK_OK(run_case(MPI_COMM_SELF, NULL, overrides, &alone));
+    CHECK_OK(run_case(MPI_COMM_WORLD, NULL, overrides, &results));
+    CHECK(alone.cg.iterations <= 8 && labs(results.cg.iterations - alone.cg.iterations) <= 1,
+          "order %d: %ld iterations, %ld on one rank", order, (long)results.cg.iterations,
+          (long)alone.cg.iterations);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -447,6 +474,9 @@ int main(int argc, char **argv) {
   for (int layers = 1; layers <= 5; layers++) check_periodic(layers);
   check_cuts();
   check_boxes();
+  enter_folder();
   check_file();
+  check_remote_ties();
+  leave_folder(TEXTS("plate.geo", "board.geo"));
   return check_end();
 }
