@@ -90,87 +90,6 @@ static void exchange(const routes *t, bool back, int words, const void *from, vo
   MPI_Type_free(&entry);
 }
 
-typedef struct lookup {
-  routes rows, names;
-  sp_row *sent_rows, *held_rows; /* held ones are sorted by name */
-  sp_row_name *sent_names, *asked_names;
-  int *order;
-  double (*answers)[SP_ROW_VALUES], (*answered)[SP_ROW_VALUES];
-} lookup;
-
-enum { ROW_WORDS = sizeof(sp_row) / 8, NAME_WORDS = sizeof(sp_row_name) / 8 };
-
-/* Send all rows to the ranks of their names. Collective. */
-static sp_status send_rows(lookup *m, int64_t count, const sp_row *rows) {
-  SP_TRY(make_routes(&m->rows, count, rows, sizeof *rows));
-  const int size = m->rows.size, held = m->rows.received_start[size];
-  sp_status status = sp_allocate((size_t)count, sizeof *rows, "rows", &m->sent_rows);
-  if (!status) status = sp_allocate((size_t)count, sizeof(int), "rows", &m->order);
-  if (!status) status = sp_allocate((size_t)held, sizeof *rows, "rows", &m->held_rows);
-  SP_TRY(sp_agree(m->rows.comm, status));
-  order_entries(&m->rows, count, rows, sizeof *rows, m->order);
-  for (int64_t i = 0; i < count; i++) m->sent_rows[m->order[i]] = rows[i];
-  exchange(&m->rows, false, ROW_WORDS, m->sent_rows, m->held_rows);
-  free(m->sent_rows);
-  m->sent_rows = NULL;
-  free(m->order);
-  m->order = NULL;
-  qsort(m->held_rows, (size_t)held, sizeof *rows, compare);
-  for (int i = 1; i < held && !status; i++)
-    if (compare(&m->held_rows[i - 1], &m->held_rows[i]) == 0)
-      status =
-          sp_fail(SP_ERR_INPUT, "two rows have the name (%lld, %lld)",
-                  (long long)m->held_rows[i].name.part[0], (long long)m->held_rows[i].name.part[1]);
-  return sp_agree(m->rows.comm, status);
-}
-
-static sp_status answer(lookup *m) {
-  const size_t rows = (size_t)m->rows.received_start[m->rows.size];
-  const int asked = m->names.received_start[m->names.size];
-  for (int i = 0; i < asked; i++) {
-    const sp_row_name *name = &m->asked_names[i];
-    const sp_row *row = bsearch(name, m->held_rows, rows, sizeof *row, compare);
-    if (!row)
-      return sp_fail(SP_ERR_INPUT, "no row has the name (%lld, %lld)", (long long)name->part[0],
-                     (long long)name->part[1]);
-    for (int v = 0; v < SP_ROW_VALUES; v++) m->answers[i][v] = row->values[v];
-  }
-  return SP_OK;
-}
-
-/* Request all names and distribute the answers. Collective. */
-static sp_status ask(lookup *m, int64_t count, const sp_row_name *wanted,
-                     double (*values)[SP_ROW_VALUES]) {
-  SP_TRY(make_routes(&m->names, count, wanted, sizeof *wanted));
-  const size_t asked = (size_t)m->names.received_start[m->names.size];
-  sp_status status = sp_allocate((size_t)count, sizeof *wanted, "names", &m->sent_names);
-  if (!status) status = sp_allocate((size_t)count, sizeof(int), "names", &m->order);
-  if (!status) status = sp_allocate(asked, sizeof *wanted, "names", &m->asked_names);
-  if (!status) status = sp_allocate(asked, sizeof *m->answers, "answers", &m->answers);
-  if (!status) status = sp_allocate((size_t)count, sizeof *m->answers, "answers", &m->answered);
-  SP_TRY(sp_agree(m->names.comm, status));
-  order_entries(&m->names, count, wanted, sizeof *wanted, m->order);
-  for (int64_t i = 0; i < count; i++) m->sent_names[m->order[i]] = wanted[i];
-  exchange(&m->names, false, NAME_WORDS, m->sent_names, m->asked_names);
-  SP_TRY(sp_agree(m->names.comm, answer(m)));
-  exchange(&m->names, true, SP_ROW_VALUES, m->answers, m->answered);
-  for (int64_t i = 0; i < count; i++)
-    for (int v = 0; v < SP_ROW_VALUES; v++) values[i][v] = m->answered[m->order[i]][v];
-  return SP_OK;
-}
-
-sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
-                        const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]) {
-  lookup m = {.rows.comm = comm, .names.comm = comm};
-  MPI_Comm_size(comm, &m.rows.size);
-  m.names.size = m.rows.size;
-  sp_status status = send_rows(&m, row_count, rows);
-  if (!status) status = ask(&m, wanted_count, wanted, values);
-  SP_FREE(m.rows.memory, m.names.memory, m.sent_rows, m.held_rows, m.sent_names, m.asked_names,
-          m.order, m.answers, m.answered);
-  return status;
-}
-
 /* ---- Answers ---- */
 
 sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
@@ -204,6 +123,78 @@ sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const in
     }
   }
   SP_FREE(t.memory, sent, received, found, back, order);
+  return status;
+}
+
+/* ---- Values ---- */
+
+/* A row, or the request for one. */
+typedef struct entry {
+  sp_row_name name;
+  int64_t is_request;
+  double values[SP_ROW_VALUES];
+} entry;
+
+enum { ENTRY_WORDS = sizeof(entry) / 8, NAME_WORDS = sizeof(sp_row_name) / 8 };
+
+/* Rows before requests for them. */
+static int compare_entries(const void *left, const void *right) {
+  const entry *a = *(const entry *const *)left, *b = *(const entry *const *)right;
+  const int order = compare_names(&a->name, &b->name);
+  return order ? order : (a->is_request > b->is_request) - (a->is_request < b->is_request);
+}
+
+static sp_status look_up(const entry *all, size_t count, const entry **sorted,
+                         double (*answers)[SP_ROW_VALUES]) {
+  const entry *row = NULL;
+  for (size_t i = 0; i < count; i++) sorted[i] = &all[i];
+  qsort(sorted, count, sizeof *sorted, compare_entries);
+  for (size_t i = 0; i < count; i++) {
+    const entry *e = sorted[i];
+    const bool known = row && compare_names(&row->name, &e->name) == 0;
+    if (known != (bool)e->is_request)
+      return sp_fail(SP_ERR_INPUT, "%s the name (%lld, %lld)",
+                     known ? "two rows have" : "no row has", (long long)e->name.part[0],
+                     (long long)e->name.part[1]);
+    if (known)
+      memcpy(answers[e - all], row->values, sizeof row->values);
+    else
+      row = e;
+  }
+  return SP_OK;
+}
+
+static sp_status answer_entries(MPI_Comm comm, size_t count, const int64_t *rows, int64_t *answers,
+                                const void *context) {
+  (void)context;
+  const entry **sorted;
+  sp_status status = sp_allocate(count, sizeof *sorted, "rows", &sorted);
+  if (!status)
+    status = look_up((const entry *)rows, count, sorted, (double(*)[SP_ROW_VALUES])answers);
+  free(sorted);
+  return sp_agree(comm, status);
+}
+
+sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
+                        const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]) {
+  const size_t own = (size_t)row_count, all = own + (size_t)wanted_count;
+  entry *entries;
+  double(*found)[SP_ROW_VALUES] = NULL;
+  sp_status status = sp_allocate(all, sizeof *entries, "rows", &entries);
+  if (!status) status = sp_allocate(all, sizeof *found, "rows", &found);
+  status = sp_agree(comm, status);
+  if (!status) {
+    for (size_t i = 0; i < own; i++) {
+      entries[i].name = rows[i].name;
+      memcpy(entries[i].values, rows[i].values, sizeof rows[i].values);
+    }
+    for (size_t i = own; i < all; i++)
+      entries[i] = (entry){.name = wanted[i - own], .is_request = true};
+    status = sp_rendezvous_answer(comm, (int64_t)all, ENTRY_WORDS, (const int64_t *)entries,
+                                  SP_ROW_VALUES, (int64_t *)found, answer_entries, NULL);
+  }
+  for (size_t i = own; i < all && !status; i++) memcpy(values[i - own], found[i], sizeof found[i]);
+  SP_FREE(entries, found);
   return status;
 }
 

@@ -11,12 +11,10 @@ typedef struct sp_components {
   int *of_element; /* [topology->elements], in [0, count); the same numbers on all ranks */
 } sp_components;
 
-/* Each rank finds the components of its own elements. Neighbours then compare the vertices that
- * they share, and all ranks gather the pairs of local components that meet at a vertex: per rank,
- * the number of its neighbours times the number of its components that touch another rank. The
- * number of collective calls does not depend on the shape of the components. A rank may have no
- * elements. The caller destroys *out. Errors: SP_ERR_INPUT for 2^31 or more components or pairs.
- * Collective over `comm`. */
+/* Each rank finds the components of its own elements, and all ranks gather the pairs of these that
+ * meet at a vertex. The number of collective calls does not depend on the shape of the components.
+ * A rank may have no elements. The caller destroys *out. Errors: SP_ERR_INPUT for 2^31 or more
+ * components or pairs. Collective over `comm`. */
 sp_status sp_components_create(MPI_Comm comm, const sp_topology *topology, sp_components **out);
 
 /* NULL-safe; sets *components to NULL. Local. */

@@ -6,8 +6,7 @@
 #include "solver/problem/problem.h"
 
 /* *pairs = the number of pairs of exterior faces with the same four corners, to 1e-8 of the size of
- * the mesh, over all ranks. Each rank sends 16 bytes per exterior face. Errors: SP_ERR_SYSTEM.
- * Collective. */
+ * the mesh, over all ranks. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_problem_count_contacts(const sp_problem *problem, const sp_mesh *mesh, sp_gid *pairs);
 
 #endif
