@@ -1,32 +1,21 @@
 #!/usr/bin/env python3
-"""Constants, scales and sources of a case: a run equals the run with numbers bit by bit, and the run in
+"""Constants, scales, sources and tables of a case: a run equals the run with numbers bit by bit, and the run in
 other units; totals are exact.
 
     case_data.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
 
-import json
 import os
 import sys
 
 import driver
-from driver import Run, check, write
+from driver import Run, check, refuse, settings, values, write
 
-INPUTS = os.path.abspath(sys.argv[2])
 driver.start("case_data", sys.argv[1], sys.argv[3:])
 RANKS = (1, 2, 4)
-QUIET = ["output.log=", "output.field=", "solver.tolerance=1e-12"]
 
 
-def results(ranks, arguments):
-    """The record of a run and what it printed."""
-    run = Run(ranks, [*arguments, *QUIET, "--json", "run.json"]).expect(ranks, 0)
-    with open("run.json", encoding="utf-8") as file:
-        return json.load(file), run.out
-
-
-def same_results(a, b, text):
-    values = [[(row["name"], row["value"]) for row in record["results"]] for record in (a, b)]
-    check(values[0] and values[0] == values[1], f"{text}: {values[0]} and {values[1]}")
+def solve(ranks, *arguments):
+    return driver.record(ranks, *arguments, "output.log=", "output.field=", "solver.tolerance=1e-12")
 
 
 def constants():
@@ -55,104 +44,63 @@ rise = average of u - {t}
     write("names.ini", "[constants]\nh = 10\nk=2\nlam = k/4\nf = k + 1\nt = 25\nspare = t\nlost = 1\n"
           + case.format(k="k", lam="lam", f="f", t="t", h="h"))
     for ranks in RANKS:
-        numbers, _ = results(ranks, ["numbers.ini"])
-        names, out = results(ranks, ["names.ini", "constants.h=20"])
-        same_results(numbers, names, f"constants on {ranks} ranks")
+        numbers, names = solve(ranks, "numbers.ini"), solve(ranks, "names.ini", "constants.h=20")
+        check(values(numbers) == values(names), f"constants on {ranks} ranks: {values(numbers)} and {values(names)}")
         check(names["case"]["constants"]["h"] == "20", f"case: {names['case']['constants']}")
-        check([name in out for name in ("uses constants.spare", "uses constants.lost", "uses constants.t\n")]
-              == [True, True, False], f"notes on constants: {out}")
+    out = Run(2, ["names.ini", "output.log=", "output.field="]).expect(2, 0).out
+    check([name in out for name in ("uses constants.spare", "uses constants.lost", "uses constants.t\n")]
+          == [True, True, False], f"notes on constants: {out}")
 
 
 def scale():
     """-lap u = 1 with u = 0 on a body of size s: u is s^2 times that of s = 1, integrals s^3 times. With powers of
     two, coordinates and integrals of x are the same bits; u is within the tolerance of CG."""
-    case = """[mesh]
-file = %s/cube.msh
-scale = {0}
-[discretization]
-order = 2
-[problem]
-forcing = 1
-[boundary]
-default = dirichlet 0
-[probe]
-centre = {1} {1} {1}
-[result]
-volume = integral of 1
-moment = integral of x*y
-top = maximum
-""" % INPUTS
+    def sized(ranks, s):
+        at = repr(s * 0.5)
+        return solve(ranks, *settings(
+            f"mesh.file={os.path.abspath(sys.argv[2])}/cube.msh; mesh.scale={s}; discretization.order=2; problem.forcing=1; "
+            f"boundary.default=dirichlet 0; probe.centre={at} {at} {at}; result.volume=integral of 1; "
+            "result.moment=integral of x*y; result.top=maximum"))
+
     for ranks in RANKS:
-        write("one.ini", case.format(1, 0.5))
-        one, _ = results(ranks, ["one.ini"])
+        one = sized(ranks, 1)
         for s, exact in (0.25, True), (1e-3, False):
-            write("scaled.ini", case.format(s, s * 0.5))
-            scaled, _ = results(ranks, ["scaled.ini"])
+            scaled = sized(ranks, s)
             check(scaled["case"]["mesh"]["scale"] == s, f"case: {scaled['case']['mesh']}")
-            for a, b, power in zip(one["results"], scaled["results"], (3, 5, 2)):
-                ratio = b["value"] / a["value"] / s**power
+            for name, power in ("volume", 3), ("moment", 5), ("top", 2):
+                ratio = values(scaled)[name] / values(one)[name] / s**power
                 same = ratio == 1 if exact and power > 2 else abs(ratio - 1) < 1e-9
-                check(same, f"{a['name']} on {ranks} ranks, scale {s}: ratio {ratio!r}")
-            a, b = (record["probes"][0]["u"] for record in (one, scaled))
+                check(same, f"{name} on {ranks} ranks, scale {s}: ratio {ratio!r}")
+            a, b = (document["probes"][0]["u"] for document in (one, scaled))
             check(abs(b / a / s**2 - 1) < 1e-9, f"probe on {ranks} ranks, scale {s}: {a}, {b}")
 
 
 def sources():
     """The total of a source is in the balance exactly, however curved or coarse its volume is; a problem's
     source is shared by the elements without one of their own."""
-    case = """[constants]
-watts = 2
-[mesh]
-elements = {0}
-map = sine
-[discretization]
-order = {1}
-[problem]
-source = watts + 1
-[boundary]
-default = dirichlet 0
-[material core]
-source = watts
-[material cold]
-forcing = 0
-[material other]
-kappa = 3
-[region core]
-upper = 0.5 0.5 0.5
-[region cold]
-lower = 0.5 0.5 0.5
-[region other]
-upper = 0.5 1 1
-lower = 0 0.5 0
-[result]
-top = maximum
-"""
+    case = settings("constants.watts=2; mesh.map=sine; problem.source=watts+1; boundary.default=dirichlet 0; "
+                    "material.core.source=watts; material.cold.forcing=0; material.other.kappa=3; "
+                    "region.core.upper=0.5 0.5 0.5; region.cold.lower=0.5 0.5 0.5; region.other.upper=0.5 1 1; "
+                    "region.other.lower=0 0.5 0; result.top=maximum; mesh.elements=2 2 2; discretization.order=2")
     for ranks in RANKS:
         for mesh, order in ("2 2 2", 1), ("2 2 2", 3), ("4 2 6", 2):
-            write("source.ini", case.format(mesh, order))
-            record, _ = results(ranks, ["source.ini"])
-            total = record["balance"][0]["value"]
+            total = solve(ranks, *case, f"mesh.elements={mesh}", f"discretization.order={order}")["balance"][0]["value"]
             # Rounding of a sum over at most 48 elements of 64 points.
             check(abs(total - 5) < 48 * 64 * 2.3e-16 * 5, f"{mesh}, order {order} on {ranks} ranks: total {total!r}")
-    write("source.ini", case.format("2 2 2", 2))
-    for arguments, words in (
-            (["material.core.forcing=1"], ["source.ini:13: material.core.source", "exclude each other"]),
-            (["problem.source=x"], ["problem.source=x", "expected a finite number"]),
-            (["material.core.source=foo"], ["unknown name 'foo'"]),
-            (["discretization.operator=mass"], ["problem.source", "has no source"]),
-            (["problem.forcing=1"], ["problem.source", "exclude each other"]),
-            (["material.default.source=1", "material.other.source=1"], ["no elements are left for it"])):
-        for ranks in (1, 2):
-            Run(ranks, ["source.ini", *arguments]).expect_error(ranks, 1, *words)
+    refuse(case, (["material.core.forcing=1"], ["material.core.source", "exclude each other"]),
+           (["problem.source=x"], ["problem.source=x", "expected a finite number"]),
+           (["material.core.source=foo"], ["unknown name 'foo'"]),
+           (["discretization.operator=mass"], ["problem.source", "has no source"]),
+           (["problem.forcing=1"], ["problem.source", "exclude each other"]),
+           (["material.default.source=1", "material.other.source=1"], ["no elements are left for it"]))
 
 
 def tables():
     """A table whose points are on a line is that line, with its derivative: u = 2x is the solution with a
     constant kappa, as flux and as boundary value. One beside the case file is found from any folder."""
-    case = """[mesh]
+    os.makedirs("cases/tables")
+    write("cases/case.ini", """[mesh]
 elements = 3 2 2
-[discretization]
-order = 2
 [constants]
 k = table("tables/k.csv", 350)
 [problem]
@@ -164,23 +112,18 @@ xmax = robin 2
 default = neumann
 [result]
 out = flux over xmax
-"""
-    os.makedirs("cases/tables")
-    write("cases/case.ini", case)
+""")
     write("cases/tables/u.csv", "# x u\n-1 -2\n0.3, 0.6\n2 4\n")
     write("cases/tables/k.csv", "300, 4\n400, 2\n")
     for ranks in RANKS:
-        record, _ = results(ranks, ["cases/case.ini"])
-        check(abs(record["results"][0]["value"] + 6) < 1e-10, f"flux on {ranks} ranks: {record['results']}")
-        check(record["errors"]["max"] < 1e-10, f"error on {ranks} ranks: {record['errors']}")
+        document = solve(ranks, "cases/case.ini", "discretization.order=2")
+        check(abs(values(document)["out"] + 6) < 1e-10 and document["errors"]["max"] < 1e-10, f"{ranks} ranks: {document}")
     write("cases/tables/bad.csv", "300, 4\n300, 2\n")
-    for arguments, words in (
-            (['problem.forcing=table("no.csv", x)'], ["argument ", "cannot open the table 'cases/no.csv': No such"]),
-            (['problem.forcing=table("tables/bad.csv", x)'],
-             ["argument ", "cases/tables/bad.csv:2: expected x above 300, found 300"]),
-            (["output.log=cases/tables/k.csv"], ["output.log", "would overwrite a table"])):
-        for ranks in (1, 2):
-            Run(ranks, ["cases/case.ini", *arguments]).expect_error(ranks, 1, *words)
+    refuse(["cases/case.ini"],
+           (['problem.forcing=table("no.csv", x)'], ["argument ", "cannot open the table 'cases/no.csv': No such"]),
+           (['problem.forcing=table("tables/bad.csv", x)'],
+            ["argument ", "cases/tables/bad.csv:2: expected x above 300, found 300"]),
+           (["output.log=cases/tables/k.csv"], ["output.log", "would overwrite a table"]))
 
 
 driver.side_by_side([(constants,), (scale,), (sources,), (tables,)])

@@ -4,29 +4,19 @@ of orthotropic layers against its exact solution. Rates are tests/coefficients.c
 
     conductivity.py SP_SOLVE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
 
-import json
 import math
 import os
 import sys
 
 import driver
-from driver import Run, check, write
+from driver import check, settings, values
 
 driver.start("conductivity", os.path.abspath(sys.argv[1]), sys.argv[2:])
 FACES = "xmin", "xmax", "ymin", "ymax", "zmin", "zmax", "middle"
 
 
 def solve(ranks, *arguments):
-    """The JSON of a run."""
-    Run(ranks, [*arguments, "solver.tolerance=1e-14", "output.log=", "output.field=", "--json",
-                "run.json"]).expect(ranks, 0)
-    with open("run.json", encoding="utf-8") as file:
-        return json.load(file)
-
-
-def values(document):
-    return {row["name"]: row["value"] for row in document["results"]}
-
+    return driver.record(ranks, *arguments, "solver.tolerance=1e-14", "output.log=", "output.field=")
 
 def close(label, value, exact, allowed):
     check(abs(value - exact) <= allowed, f"{label}: {value!r} instead of {exact!r}, {abs(value - exact):.1e} off")
@@ -67,27 +57,18 @@ def write_box(name, n, point):
     as groups."""
     def node(i, j, k):
         return 1 + i + (n + 1) * (j + (n + 1) * k)
-    grid = range(n + 1)
-    nodes = [f"{node(i, j, k)} {' '.join(map(repr, point(i / n, j / n, k / n)))}"
-             for k in grid for j in grid for i in grid]
-    square = [(0, 0), (1, 0), (1, 1), (0, 1)]
+
+    grid, square = range(n + 1), [(0, 0), (1, 0), (1, 1), (0, 1)]
     cells = [(5, 8 + (2 * i >= n), [node(i + a, j + b, k + c) for c in (0, 1) for a, b in square])
              for k in range(n) for j in range(n) for i in range(n)]
     for face in range(7):
-        for i in range(n):
-            for j in range(n):
-                corners = []
-                for a, b in square:
-                    at = [i + a, j + b]
-                    at.insert(face // 2 % 3, n // 2 if face == 6 else n * (face % 2))
-                    corners.append(node(*at))
-                cells.append((3, face + 1, corners))
-    names = [f'2 {face + 1} "{text}"' for face, text in enumerate(FACES)] + ['3 8 "low"', '3 9 "high"']
-    elements = [f"{i + 1} {kind} 2 {tag} {tag} {' '.join(map(str, corners))}"
-                for i, (kind, tag, corners) in enumerate(cells)]
-    sections = {"MeshFormat": ["2.2 0 8"], "PhysicalNames": ["9", *names], "Nodes": [str(len(nodes)), *nodes],
-                "Elements": [str(len(elements)), *elements]}
-    write(name, "".join(f"${key}\n" + "\n".join(lines) + f"\n$End{key}\n" for key, lines in sections.items()))
+        for i, j in ((i, j) for i in range(n) for j in range(n)):
+            corners = [[i + a, j + b] for a, b in square]
+            for at in corners:
+                at.insert(face // 2 % 3, n // 2 if face == 6 else n * (face % 2))
+            cells.append((3, face + 1, [node(*at) for at in corners]))
+    driver.write_msh(name, [point(i / n, j / n, k / n) for k in grid for j in grid for i in grid], cells,
+                     [f'2 {face + 1} "{text}"' for face, text in enumerate(FACES)] + ['3 8 "low"', '3 9 "high"'])
 
 
 def rotated(ranks):
@@ -132,9 +113,9 @@ def stretched(ranks):
     divided by the determinant of the stretch stay. An independent path: the second run has no tensor."""
     k, sides = (4, 0.25, 9), (1, 1, 1)
     stretch = [1 / math.sqrt(component) for component in k]
-    common = ["mesh.elements=3 2 3", "discretization.order=4", "problem.lambda=0.5", "boundary.xmin=dirichlet 1",
-              "boundary.xmax=dirichlet 0", "result.mean=average", "result.in=flux over xmin",
-              "result.out=flux over xmax", "result.total=integral of u over xmin"]
+    common = settings("mesh.elements=3 2 3; discretization.order=4; problem.lambda=0.5; boundary.xmin=dirichlet 1; "
+                      "boundary.xmax=dirichlet 0; result.mean=average; result.in=flux over xmin; "
+                      "result.out=flux over xmax")
     forcing = "problem.forcing=1+{0}*{1}-{2}^2"
     for geometry in "stored", "trilinear":
         tensor = solve(ranks, *common, forcing.format(*"xyz"), f"problem.kappa={', '.join(map(str, k))}",
@@ -198,8 +179,6 @@ def board(ranks):
         run = solve(ranks, *common, *materials)
         close(f"{label} board, {ranks} ranks", values(run)["peak"], board_peak(layers), 1e-5)
         close(f"{label} board, {ranks} ranks, loss", values(run)["loss"], HEAT, 1e-9)
-        print(f"conductivity: {label} board, {ranks} ranks: {values(run)['peak']:.6f}, exact "
-              f"{board_peak(layers):.6f} degrees, {run['iterations']} iterations")
 
 
 driver.side_by_side([(job, ranks) for ranks in (1, 2, 4) for job in (fluxes, rotated, stretched, board)])

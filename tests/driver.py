@@ -3,6 +3,7 @@ calls start() with its command line, then Run, or side_by_side() or in_folder() 
 ends with finish()."""
 
 import concurrent.futures
+import json
 import os
 import re
 import signal
@@ -186,3 +187,36 @@ class Run:
 def write(name, text):
     with open(name, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def settings(text):
+    """A list of overrides from a text, "mesh.elements=2 2 2; problem.lambda=1"."""
+    return text.replace("\n", " ").split("; ")
+
+
+def record(ranks, *arguments):
+    """The JSON document of a run that must end well."""
+    Run(ranks, [*arguments, "--json", "run.json"]).expect(ranks, 0)
+    with open("run.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def values(document, table="results"):
+    return {row["name"]: row["value"] for row in document[table]}
+
+
+def refuse(case, *table, ranks=(1, 2)):
+    """Each (overrides, words) of the table ends with one line that has the words, on so many ranks."""
+    for arguments, words in table:
+        for count in ranks:
+            Run(count, [*case, *arguments]).expect_error(count, 1, *words)
+
+
+def write_msh(path, points, elements, names=()):
+    """Format 2.2: points, numbered from 1, elements (type, group, numbers of points), and names of groups."""
+    sections = {"MeshFormat": ["2.2 0 8"], "PhysicalNames": [len(names), *names],
+                "Nodes": [len(points), *(f"{n} {' '.join(map(repr, point))}" for n, point in enumerate(points, 1))],
+                "Elements": [len(elements), *(f"{n} {kind} 2 {group} {group or 1} {' '.join(map(str, nodes))}"
+                                              for n, (kind, group, nodes) in enumerate(elements, 1))]}
+    write(path, "".join(f"${name}\n" + "\n".join(map(str, lines)) + f"\n$End{name}\n"
+                        for name, lines in sections.items() if lines != [0]))
