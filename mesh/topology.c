@@ -5,13 +5,8 @@
 #include <string.h>
 
 #include "io/hash.h"
+#include "io/rendezvous.h"
 #include "mesh/entities.h"
-
-static uint64_t hash(const sp_gid key[4]) {
-  uint64_t h = 0;
-  for (int c = 0; c < 4; c++) h = sp_hash_fold(h, (uint64_t)key[c]);
-  return h;
-}
 
 static sp_status too_many_elements(const sp_topology *topology, sp_lid face) {
   sp_gid key[4];
@@ -39,48 +34,61 @@ static sp_status check_faces(const sp_topology *topology) {
 
 /* ---- Entities of other ranks ---- */
 
-/* A record for the directory, five sp_gid: the key of an entity, and the number of the sender's
- * elements that touch it. */
-enum { RECORD = 5 };
+/* A question about an entity of this rank. The number of other ranks that have it is asked first,
+ * then each of these ranks. */
+typedef struct question {
+  sp_row_name name; /* hash of the key */
+  sp_gid key[4];
+  int64_t touching; /* number of this rank's elements that touch it */
+  int64_t rank, nth;
+} question;
 
-/* A received record with its sender, to be sorted by key. */
-typedef struct holding {
-  const sp_gid *record;
-  int rank;
-} holding;
+enum { QUESTION_WORDS = sizeof(question) / 8, TOO_MANY = -1 };
 
-static int compare_holdings(const void *left, const void *right) {
-  const holding *a = left, *b = right;
-  const int order = sp_entity_compare(a->record, b->record);
-  return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
+static question ask(const sp_topology *topology, sp_lid entity, int rank, int nth) {
+  question q = {.touching = topology->touching[entity], .rank = rank, .nth = nth};
+  uint64_t hash = 0;
+  sp_topology_key(topology, entity, q.key);
+  for (int c = 0; c < 4; c++) hash = sp_hash_fold(hash, (uint64_t)q.key[c]);
+  q.name.part[0] = (int64_t)hash;
+  return q;
 }
 
-/* Buffers of one exchange with the directory. Counts and starts, per rank, are in records for what
- * is asked and received, in ints for answers and replies. */
-typedef struct directory {
-  bool *boundary;     /* [entities], those that another rank may have */
-  sp_lid *candidates; /* entities asked about, in the order of the records */
-  sp_gid *asked, *received;
-  holding *holdings;
-  int *asked_count, *asked_start, *received_count, *received_start;
-  int *answer, *answer_count, *answer_start;
-  int *reply, *reply_count, *reply_start;
-} directory;
-
-static void directory_free(directory *d) {
-  SP_FREE(d->boundary, d->candidates, d->asked, d->received, d->holdings, d->asked_count, d->answer,
-          d->reply);
+/* By key, then the first question of each rank, then the others. */
+static int compare_questions(const void *left, const void *right) {
+  const question *a = *(const question *const *)left, *b = *(const question *const *)right;
+  const int order = sp_entity_compare(a->key, b->key);
+  if (order) return order;
+  if (a->nth != b->nth) return a->nth < b->nth ? -1 : 1;
+  return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static sp_status starts_from_counts(int size, const int *count, int *start) {
-  sp_gid total = 0;
-  for (int r = 0; r <= size; r++) {
-    if (total > INT_MAX)
-      return sp_fail(SP_ERR_INPUT,
-                     "too many vertices, edges and faces between ranks: use more ranks");
-    start[r] = (int)total;
-    if (r < size) total += count[r];
+/* Answer the questions about one entity: the number of other ranks, TOO_MANY for a face that more
+ * than two elements touch, or, if `wanted` says so, the rank. */
+static void answer_entity(size_t count, const question *const *list, bool ranks,
+                          const question *all, int64_t *answers) {
+  size_t holders = 0;
+  int64_t touching = 0;
+  for (; holders < count && list[holders]->nth == 0; holders++) touching += list[holders]->touching;
+  const bool broken = list[0]->key[3] >= 0 && touching > 2;
+  for (size_t i = 0; i < count; i++) {
+    size_t at = (size_t)list[i]->nth;
+    for (size_t h = 0; h <= at && ranks; h++) at += list[h]->rank == list[i]->rank;
+    answers[list[i] - all] = ranks ? list[at]->rank : broken ? TOO_MANY : (int64_t)holders - 1;
   }
+}
+
+static sp_status answer_all(MPI_Comm comm, size_t count, const int64_t *rows, int64_t *answers,
+                            const void *context) {
+  const question *all = (const question *)rows, **sorted;
+  SP_TRY(sp_agree(comm, sp_allocate(count, sizeof *sorted, "entities of ranks", &sorted)));
+  for (size_t i = 0; i < count; i++) sorted[i] = &all[i];
+  qsort(sorted, count, sizeof *sorted, compare_questions);
+  for (size_t i = 0, end; i < count; i = end) {
+    for (end = i; end < count && sp_entity_compare(sorted[i]->key, sorted[end]->key) == 0;) end++;
+    answer_entity(end - i, &sorted[i], context != NULL, all, answers);
+  }
+  free(sorted);
   return SP_OK;
 }
 
@@ -121,159 +129,95 @@ static void mark_suspects(const sp_topology *topology, const bool *boundary, boo
   }
 }
 
-/* Mark the entities to ask the directory about, and write a record for each, by rank. A box and the
- * children of a mesh that was checked have no suspects. */
-static sp_status choose_candidates(int size, const sp_hexes *hexes, const sp_topology *topology,
-                                   directory *d) {
-  const size_t ranks = (size_t)size + 1, entities = (size_t)topology->entities;
-  bool *marked;
-  SP_TRY(sp_allocate(8 * ranks, sizeof(int), "rank counts", &d->asked_count));
-  d->asked_start = d->asked_count + ranks;
-  d->received_count = d->asked_start + ranks;
-  d->received_start = d->received_count + ranks;
-  d->answer_count = d->received_start + ranks;
-  d->answer_start = d->answer_count + ranks;
-  d->reply_count = d->answer_start + ranks;
-  d->reply_start = d->reply_count + ranks;
-  SP_TRY(sp_allocate(entities, sizeof *d->boundary, "boundary", &d->boundary));
-  SP_TRY(sp_allocate(entities, sizeof *marked, "candidates", &marked));
-  mark_boundary(topology, d->boundary);
-  memcpy(marked, d->boundary, entities * sizeof *marked);
-  if (hexes->box[0] == 0 && hexes->refinements == 0) mark_suspects(topology, d->boundary, marked);
-  size_t count = 0;
-  for (size_t i = 0; i < entities; i++) {
-    if (!marked[i]) continue;
-    sp_gid key[4];
-    sp_topology_key(topology, (sp_lid)i, key);
-    count++;
-    d->asked_count[hash(key) % (uint64_t)size]++;
-  }
-  sp_status status = starts_from_counts(size, d->asked_count, d->asked_start);
-  if (!status) status = sp_allocate(count, sizeof *d->candidates, "candidates", &d->candidates);
-  if (!status) status = sp_allocate(count, RECORD * sizeof *d->asked, "directory", &d->asked);
-  if (!status) {
-    for (sp_lid i = 0; i < topology->entities; i++) {
-      if (!marked[i]) continue;
-      sp_gid key[4];
-      sp_topology_key(topology, i, key);
-      const int row = d->asked_start[hash(key) % (uint64_t)size]++;
-      d->candidates[row] = i;
-      sp_gid *asked = &d->asked[(size_t)row * RECORD];
-      memcpy(asked, key, sizeof key);
-      asked[4] = topology->touching[i];
-    }
-    status = starts_from_counts(size, d->asked_count, d->asked_start);
-  }
-  free(marked);
-  return status;
-}
-
-/* The answer to a record is the number of other ranks that have the entity and then these ranks, or
- * only -1 for a face that more than two elements touch. */
-static sp_status answer_records(int size, directory *d) {
-  const int total = d->received_start[size];
-  SP_TRY(sp_allocate((size_t)total, sizeof *d->holdings, "directory", &d->holdings));
-  int *position; /* of each received record in the sorted order */
-  SP_TRY(sp_allocate((size_t)total, sizeof *position, "directory", &position));
-  for (int r = 0; r < size; r++)
-    for (int n = d->received_start[r]; n < d->received_start[r + 1]; n++)
-      d->holdings[n] = (holding){&d->received[(size_t)n * RECORD], r};
-  qsort(d->holdings, (size_t)total, sizeof *d->holdings, compare_holdings);
-  for (int n = 0; n < total; n++) position[(d->holdings[n].record - d->received) / RECORD] = n;
-
-  /* Two passes: the first counts, the second writes. */
-  sp_status status = SP_OK;
-  for (int pass = 0; pass < 2 && !status; pass++) {
-    size_t written = 0;
-    for (int r = 0; r < size; r++) {
-      const size_t begin = written;
-      for (int n = d->received_start[r]; n < d->received_start[r + 1]; n++) {
-        const sp_gid *key = &d->received[(size_t)n * RECORD];
-        int first = position[n], last = position[n] + 1;
-        while (first > 0 && !memcmp(d->holdings[first - 1].record, key, 4 * sizeof *key)) first--;
-        while (last < total && !memcmp(d->holdings[last].record, key, 4 * sizeof *key)) last++;
-        sp_gid touching = 0;
-        for (int h = first; h < last; h++) touching += d->holdings[h].record[4];
-        const bool broken = key[3] >= 0 && touching > 2;
-        const int others = broken ? -1 : last - first - 1;
-        if (pass) d->answer[written] = others;
-        written++;
-        for (int h = first; h < last && others > 0; h++) {
-          if (d->holdings[h].rank == r) continue;
-          if (pass) d->answer[written] = d->holdings[h].rank;
-          written++;
-        }
-      }
-      d->answer_count[r] = (int)(written - begin);
-    }
-    if (pass) continue;
-    status = starts_from_counts(size, d->answer_count, d->answer_start);
-    if (!status) status = sp_allocate(written, sizeof(int), "directory", &d->answer);
-  }
-  free(position);
-  return status;
-}
-
-static sp_status store_replies(int size, const directory *d, sp_topology *topology) {
-  const sp_lid entities = topology->entities;
-  const int asked = d->asked_start[size];
-  SP_TRY(sp_allocate((size_t)entities + 1, sizeof(sp_lid), "sharers", &topology->sharer_start));
-  const int *reply = d->reply;
-  for (int n = 0; n < asked; n++) {
-    if (*reply < 0) return too_many_elements(topology, d->candidates[n]);
-    if (*reply > 0 && !d->boundary[d->candidates[n]])
-      return overlapping(topology, d->candidates[n]);
-    topology->sharer_start[d->candidates[n] + 1] = *reply;
-    reply += *reply + 1;
-  }
-  for (sp_lid i = 0; i < entities; i++) topology->sharer_start[i + 1] += topology->sharer_start[i];
-  SP_TRY(sp_allocate((size_t)topology->sharer_start[entities], sizeof(int), "sharers",
-                     &topology->sharers));
-  reply = d->reply;
-  for (int n = 0; n < asked; n++) {
-    const int others = *reply++;
-    memcpy(&topology->sharers[topology->sharer_start[d->candidates[n]]], reply,
-           (size_t)others * sizeof *reply);
-    reply += others;
-  }
+/* Mark the entities that another rank may have, those on the boundary, and all to ask about. A box
+ * and the children of a mesh that was checked have no suspects. */
+static sp_status choose(const sp_hexes *hexes, const sp_topology *topology, bool **boundary,
+                        bool **asked) {
+  const size_t entities = (size_t)topology->entities;
+  SP_TRY(sp_allocate(entities, sizeof **boundary, "entities of ranks", boundary));
+  SP_TRY(sp_allocate(entities, sizeof **asked, "entities of ranks", asked));
+  mark_boundary(topology, *boundary);
+  memcpy(*asked, *boundary, entities * sizeof **asked);
+  if (hexes->box[0] == 0 && hexes->refinements == 0) mark_suspects(topology, *boundary, *asked);
   return SP_OK;
 }
 
-static sp_status find_sharers(MPI_Comm comm, const sp_hexes *hexes, sp_topology *topology,
-                              directory *d) {
-  int size;
-  MPI_Comm_size(comm, &size);
-  if (size == 1) {
-    SP_TRY(sp_allocate((size_t)topology->entities + 1, sizeof(sp_lid), "sharers",
-                       &topology->sharer_start));
-    return sp_allocate(0, sizeof(int), "sharers", &topology->sharers);
-  }
-  SP_TRY(sp_agree(comm, choose_candidates(size, hexes, topology, d)));
-
-  MPI_Datatype record;
-  MPI_Type_contiguous(RECORD, SP_MPI_GID, &record);
-  MPI_Type_commit(&record);
-  MPI_Alltoall(d->asked_count, 1, MPI_INT, d->received_count, 1, MPI_INT, comm);
-  sp_status status = starts_from_counts(size, d->received_count, d->received_start);
-  if (!status)
-    status = sp_allocate((size_t)d->received_start[size], RECORD * sizeof(sp_gid), "directory",
-                         &d->received);
+/* Fill sharer_start by the numbers of sharers. Collective. */
+static sp_status count_sharers(MPI_Comm comm, int rank, const bool *boundary, const bool *asked,
+                               sp_topology *topology) {
+  const sp_lid entities = topology->entities;
+  sp_lid *start = topology->sharer_start;
+  question *questions;
+  int64_t *answers = NULL, total = 0;
+  size_t count = 0;
+  for (sp_lid i = 0; i < entities; i++) count += asked[i];
+  sp_status status = sp_allocate(count, sizeof *questions, "entities of ranks", &questions);
+  if (!status) status = sp_allocate(count, sizeof *answers, "entities of ranks", &answers);
   status = sp_agree(comm, status);
+  count = 0;
+  for (sp_lid i = 0; i < entities && !status; i++)
+    if (asked[i]) questions[count++] = ask(topology, i, rank, 0);
   if (!status)
-    MPI_Alltoallv(d->asked, d->asked_count, d->asked_start, record, d->received, d->received_count,
-                  d->received_start, record, comm);
-  MPI_Type_free(&record);
-  if (status) return status;
+    status = sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions,
+                                  1, answers, answer_all, NULL);
+  if (!status) {
+    count = 0;
+    for (sp_lid i = 0; i < entities && !status; i++) {
+      const int64_t others = asked[i] ? answers[count++] : 0;
+      if (others == TOO_MANY) status = too_many_elements(topology, i);
+      if (others > 0 && !boundary[i]) status = overlapping(topology, i);
+      total += others;
+      start[i + 1] = total < INT_MAX ? (sp_lid)total : INT_MAX;
+    }
+    if (!status && total >= INT_MAX)
+      status =
+          sp_fail(SP_ERR_INPUT, "too many vertices, edges and faces between ranks: use more ranks");
+    status = sp_agree(comm, status);
+  }
+  SP_FREE(questions, answers);
+  return status;
+}
 
-  SP_TRY(sp_agree(comm, answer_records(size, d)));
-  MPI_Alltoall(d->answer_count, 1, MPI_INT, d->reply_count, 1, MPI_INT, comm);
-  status = starts_from_counts(size, d->reply_count, d->reply_start);
+/* Fill the sharers. Collective. */
+static sp_status name_sharers(MPI_Comm comm, int rank, sp_topology *topology) {
+  static const bool ranks = true;
+  const sp_lid *start = topology->sharer_start;
+  const size_t count = (size_t)start[topology->entities];
+  question *questions = NULL;
+  int64_t *answers = NULL;
+  sp_status status = sp_allocate(count, sizeof(int), "sharers", &topology->sharers);
+  if (!status) status = sp_allocate(count, sizeof *answers, "entities of ranks", &answers);
   if (!status)
-    status = sp_allocate((size_t)d->reply_start[size], sizeof *d->reply, "directory", &d->reply);
-  SP_TRY(sp_agree(comm, status));
-  MPI_Alltoallv(d->answer, d->answer_count, d->answer_start, MPI_INT, d->reply, d->reply_count,
-                d->reply_start, MPI_INT, comm);
-  return sp_agree(comm, store_replies(size, d, topology));
+    status = sp_allocate(count, sizeof *questions, "entities of ranks", &questions);
+  else
+    questions = NULL;
+  status = sp_agree(comm, status);
+  for (sp_lid i = 0; i < topology->entities && !status; i++)
+    for (sp_lid n = start[i]; n < start[i + 1]; n++)
+      questions[n] = ask(topology, i, rank, n - start[i]);
+  if (!status)
+    status = sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions,
+                                  1, answers, answer_all, &ranks);
+  for (size_t n = 0; n < count && !status; n++) topology->sharers[n] = (int)answers[n];
+  SP_FREE(questions, answers);
+  return status;
+}
+
+static sp_status find_sharers(MPI_Comm comm, const sp_hexes *hexes, sp_topology *topology) {
+  int rank, size;
+  bool *boundary = NULL, *asked = NULL;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  sp_status status = sp_allocate((size_t)topology->entities + 1, sizeof(sp_lid), "sharers",
+                                 &topology->sharer_start);
+  if (size == 1)
+    return status ? status : sp_allocate(0, sizeof(int), "sharers", &topology->sharers);
+  if (!status) status = choose(hexes, topology, &boundary, &asked);
+  status = sp_agree(comm, status);
+  if (!status) status = count_sharers(comm, rank, boundary, asked, topology);
+  if (!status) status = name_sharers(comm, rank, topology);
+  SP_FREE(boundary, asked);
+  return status;
 }
 
 sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_periodic *periodic,
@@ -287,9 +231,7 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
   if (!status) status = check_faces(topology);
   status = sp_agree(comm, status);
 
-  directory d = {0};
-  if (!status) status = find_sharers(comm, hexes, topology, &d);
-  directory_free(&d);
+  if (!status) status = find_sharers(comm, hexes, topology);
   if (status)
     sp_topology_destroy(&topology);
   else
