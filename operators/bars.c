@@ -31,11 +31,17 @@ int sp_bars_direction(const sp_operator_setup *setup, sp_lid element) {
 
 /* ---- Interpolation ---- */
 
+/* An element and a node in it that give the row of a DOF. */
+typedef struct source {
+  sp_lid element;
+  int node;
+} source;
+
 /* Rows of P. */
 typedef struct interpolation {
   const sp_operator_setup *setup;
   const sp_lid *dofs; /* of the rows; NULL: all */
-  int64_t *source;    /* [local DOFs], an element and a node in it that give the row of a DOF */
+  source *sources;    /* [local DOFs] */
 } interpolation;
 
 static void add_weight(const sp_operator_setup *setup, sp_lid dof, double value, sp_row *row) {
@@ -46,10 +52,10 @@ static void add_weight(const sp_operator_setup *setup, sp_lid dof, double value,
 static void sum_row(const void *interpolation_, int index, sp_row *row) {
   const interpolation *p = interpolation_;
   const sp_operator_setup *setup = p->setup;
-  const int n = setup->space->numbering->order + 1, count = n * n * n;
-  const int64_t source = p->source[p->dofs ? p->dofs[index] : index];
-  const sp_lid element = (sp_lid)(source / count), *nodes = nodes_of(setup, element);
-  const int node = (int)(source % count), kept = sp_bars_direction(setup, element);
+  const source from = p->sources[p->dofs ? p->dofs[index] : index];
+  const sp_lid *nodes = nodes_of(setup, from.element);
+  const int n = setup->space->numbering->order + 1, node = from.node;
+  const int kept = sp_bars_direction(setup, from.element);
   const int along = kept < 0 ? 0 : kept, at[3] = {node % n, node / n % n, node / (n * n)};
   const double *r = sp_reference_get(n - 1)->gll.nodes;
   const int i = at[along];
@@ -69,15 +75,15 @@ static void sum_row(const void *interpolation_, int index, sp_row *row) {
 static sp_status make_rows(const sp_operator_setup *setup, int count, const sp_lid *dofs,
                            sp_csr *out) {
   enum { MOST = 8 }; /* entries of a row */
-  const sp_numbering *numbering = setup->space->numbering;
-  const size_t local = sp_space_dofs(setup->space), nodes = sp_element_nodes(numbering->order);
+  const size_t local = sp_space_dofs(setup->space);
+  const int nodes = (int)sp_element_nodes(setup->space->numbering->order);
   interpolation p = {.setup = setup, .dofs = dofs};
   *out = (sp_csr){0};
-  SP_TRY(sp_allocate(local, sizeof *p.source, "bars", &p.source));
-  for (size_t i = nodes * (size_t)setup->space->mesh->hexes->count; i-- > 0;)
-    p.source[numbering->nodes[i]] = (int64_t)i;
+  SP_TRY(sp_allocate(local, sizeof *p.sources, "bars", &p.sources));
+  for (sp_lid e = setup->space->mesh->hexes->count; e-- > 0;)
+    for (int i = 0; i < nodes; i++) p.sources[nodes_of(setup, e)[i]] = (source){e, i};
   const sp_status status = sp_csr_sum(count, (int)local, MOST, &p, sum_row, out);
-  free(p.source);
+  free(p.sources);
   return status;
 }
 

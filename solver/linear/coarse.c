@@ -222,11 +222,11 @@ static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *set
   own.rows = c->space->numbering->owned;
   if (!status) status = sp_csr_transpose(&own, &transpose);
   if (!status) status = create_matrix(c, &transpose, &c->restriction);
+  sp_csr_free(&transpose);
   if (!status) status = sp_space_vector(c->space, c->precision, &c->restricted);
   p.columns = c->rows.total;
   for (int i = 0; !status && i < p.start[p.rows]; i++) p.column[i] = c->rows.of_dof[p.column[i]];
   if (!status) status = create_matrix(c, &p, &c->scatter);
-  sp_csr_free(&transpose);
   sp_csr_free(&p);
   return status;
 }
