@@ -11,12 +11,6 @@
 enum { SEED = 11 };
 static const double LENGTH = 1.5, ALPHA = 3;
 
-static void *allocate(size_t count, size_t size) {
-  void *memory;
-  if (sp_allocate(count, size, "test", &memory)) MPI_Abort(MPI_COMM_WORLD, 1);
-  return memory;
-}
-
 /* Bars along x. */
 static sp_mesh *make_mesh(void) {
   const sp_box box = {.elements = {4, 3, 5}, .upper = {LENGTH, 0.05, 0.08}};
@@ -32,15 +26,14 @@ static sp_mesh *make_mesh(void) {
 static double *sample(const sp_space *space, int power) {
   const int order = space->numbering->order;
   const size_t nodes = sp_element_nodes(order);
-  double *values = allocate(sp_space_dofs(space), sizeof *values);
-  double *xyz = allocate(3 * nodes, sizeof *xyz);
+  double *values = test_array(sp_space_dofs(space), sizeof *values);
+  double *xyz = test_array(3 * nodes, sizeof *xyz);
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
     sp_hexes_coordinates(space->mesh->hexes, e, order + 1, sp_reference_get(order)->gll.nodes, xyz);
     for (size_t i = 0; i < nodes; i++)
       values[space->numbering->nodes[(size_t)e * nodes + i]] =
           pow(xyz[i] / LENGTH, power) + 2 * xyz[nodes + i] - xyz[2 * nodes + i];
   }
-  free(xyz);
   return values;
 }
 
@@ -58,16 +51,15 @@ static void check_interpolation(const sp_system *bars, const double *f) {
 }
 
 /* f.A f on the subspace and on the fine space. Both rules are exact along bars for f^2 of degree 2
- * N
- * - 1, and across them where gradients are constant. */
+ * N - 1, and across them where gradients are constant. */
 static void check_energy(const bench *b, const sp_system *fine, const sp_system *bars,
                          const double *f) {
   const sp_space *space = fine->space;
   const size_t dofs = sp_space_dofs(space);
-  double *y = allocate(dofs, sizeof *y), energies[2] = {0, 0};
+  double *y = test_array(dofs, sizeof *y), energies[2] = {0, 0};
   sp_free_rows rows;
   require(sp_free_rows_create(&bars->setup, &bars->constants, true, &rows));
-  double *all = allocate((size_t)rows.total, sizeof *all);
+  double *all = test_array((size_t)rows.total, sizeof *all);
   bench_apply(b, fine->op, false, f, y);
   for (sp_lid i = 0; i < space->numbering->owned; i++) {
     energies[0] += f[i] * y[i];
@@ -83,8 +75,6 @@ static void check_energy(const bench *b, const sp_system *fine, const sp_system 
       size += fabs(term);
     }
   CHECK_CLOSE(energies[1], energies[0], 1024 * DBL_EPSILON * size);
-  free(y);
-  free(all);
   sp_free_rows_free(&rows);
 }
 
@@ -96,12 +86,13 @@ static double sum_of_diagonal(const sp_operator_setup *setup) {
 
 /* With `mixed`, kappa makes every third element conduct along x as well as across: no bar. */
 static void check_space(const bench *b, int order, bool mixed) {
-  sp_mesh *mesh = make_mesh();
-  sp_space *space = bench_space(b, mesh, order);
+  AUTO(sp_mesh) mesh = make_mesh();
+  AUTO(sp_space) space = bench_space(b, mesh, order);
   const size_t dofs = sp_space_dofs(space), count = (size_t)mesh->hexes->count;
-  double *kappa = allocate(6 * count, sizeof *kappa);
-  double *diagonal = allocate(dofs, sizeof *diagonal);
-  sp_lid *list = allocate(dofs, sizeof *list);
+  double *kappa; /* of the system */
+  require(sp_allocate(6 * count, sizeof *kappa, "test", &kappa));
+  double *diagonal = test_array(dofs, sizeof *diagonal);
+  sp_lid *list = test_array(dofs, sizeof *list);
   sp_gid bars_found = 0;
   for (size_t e = 0; e < count; e++) {
     const sp_gid tag = mesh->hexes->tags[e];
@@ -143,14 +134,9 @@ static void check_space(const bench *b, int order, bool mixed) {
     double *f = sample(space, power);
     check_interpolation(bars, f);
     check_energy(b, fine, bars, f);
-    free(f);
   }
   sp_system_destroy(&bars);
   sp_system_destroy(&fine);
-  free(diagonal);
-  free(list);
-  sp_space_destroy(&space);
-  sp_mesh_destroy(&mesh);
 }
 
 /* Cubes and order 1 have none. */
@@ -158,15 +144,13 @@ static void check_none(const bench *b) {
   sp_mesh *cubes = periodic_box((int[]){3, 3, 3}, 0, SEED), *thin = make_mesh();
   const sp_mesh *const meshes[] = {cubes, thin};
   for (int m = 0; m < 2; m++) {
-    sp_space *space = bench_space(b, meshes[m], m == 0 ? 3 : 1);
+    AUTO(sp_space) space = bench_space(b, meshes[m], m == 0 ? 3 : 1);
     sp_system fine = {.space = space,
                       .setup = {.space = space, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED}};
-    sp_system *bars;
+    AUTO(sp_system) bars = NULL;
     CHECK_OK(sp_bars_create(&fine, &bars));
     CHECK(!bars, "bars on mesh %d", m);
     free(fine.boxes);
-    sp_system_destroy(&bars);
-    sp_space_destroy(&space);
   }
   sp_mesh_destroy(&cubes);
   sp_mesh_destroy(&thin);

@@ -113,7 +113,7 @@ static void check_reference(void) {
   const int elements[3] = {2, 2, 2};
   for (int order = 1; order <= 6; order++) {
     const size_t np = (size_t)((order + 1) * (order + 1) * (order + 1));
-    deformed_box box;
+    AUTO_VALUE(deformed_box) box = {0};
     deformed_box_create(MPI_COMM_SELF, elements, 2, order, &box);
     double *x = test_array(4 * np, sizeof *x), *y = x + np, *expected = y + np;
     for (size_t i = 0; i < np; i++) x[i] = sp_bench_random((sp_gid)i);
@@ -125,7 +125,6 @@ static void check_reference(void) {
       CHECK(difference <= tolerance, "%s at N = %d: %g > %g", sp_operator_name(kind), order,
             difference, tolerance);
     }
-    deformed_box_destroy(&box);
   }
 }
 

@@ -91,7 +91,7 @@ static sp_gid brick_size(const sp_brick *brick) {
 /* Every element is in exactly one brick; returns the size of the largest brick. */
 static sp_gid check_bricks(const int elements[3], int size) {
   const int total = elements[0] * elements[1] * elements[2];
-  char *seen = calloc((size_t)total, 1);
+  char *seen = test_array((size_t)total, 1);
   sp_gid largest = 0;
   int wrong = 0;
   if (!seen) abort();
@@ -111,7 +111,6 @@ static sp_gid check_bricks(const int elements[3], int size) {
   for (int e = 0; e < total; e++) wrong += seen[e] != 1;
   CHECK(wrong == 0, "%d x %d x %d over %d: %d elements in no brick or in two", elements[0],
         elements[1], elements[2], size, wrong);
-  free(seen);
   return largest;
 }
 
@@ -167,7 +166,7 @@ static void check_balance(void) {
 /* The volume from Jacobians, and the elements by tag: each on exactly one rank. */
 static void check_box(const sp_box *box, double volume, double tolerance) {
   const int *n = box->elements;
-  sp_hexes *hexes;
+  AUTO(sp_hexes) hexes = NULL;
   CHECK_OK(sp_box_hexes(MPI_COMM_WORLD, box, &hexes));
   if (!hexes) return;
   CHECK(hexes->count > 0 && hexes->map_order == 1, "%d elements", hexes->count);
@@ -221,7 +220,6 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
     for (int s = 0; s < hexes->surface_count; s++)
       CHECK(hexes->groups[g].members[s] == (s == g), "group %d, surface %d", g, s);
   }
-  sp_hexes_destroy(&hexes);
 }
 
 /* The sum of up to 1000 element volumes, each with a relative error of about 100 EPSILON. */
@@ -264,7 +262,7 @@ static void check_regions(void) {
                       .map = SP_MAP_SINE,
                       .region_count = 2,
                       .regions = regions};
-  sp_hexes *hexes;
+  AUTO(sp_hexes) hexes = NULL;
   CHECK_OK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
   if (!hexes) return;
   CHECK(hexes->volume_group_count == 2 && hexes->volume_count == 3, "%d groups of %d volumes",
@@ -280,7 +278,6 @@ static void check_regions(void) {
       CHECK(hexes->volume_groups[g].members[hexes->volumes[e]] == expected[g],
             "element (%d, %d, %d) and group %d", i, j, k, g);
   }
-  sp_hexes_destroy(&hexes);
 }
 
 static void check_wrong_regions(void) {
@@ -306,11 +303,10 @@ static void check_wrong_regions(void) {
     regions[1].where = "case.ini:7";
     const sp_box box = {
         .elements = {4, 3, 2}, .upper = {2, 1, 1}, .region_count = 2, .regions = regions};
-    sp_hexes *hexes;
+    AUTO(sp_hexes) hexes = NULL;
     CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_ERR_INPUT && !hexes, "case %zu", c);
     CHECK(strcmp(sp_error_message(), cases[c].message) == 0, "'%s' instead of '%s'",
           sp_error_message(), cases[c].message);
-    sp_hexes_destroy(&hexes);
   }
 }
 

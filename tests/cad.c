@@ -74,11 +74,10 @@ static void check_hole(void) {
   double error[2];
   write_part("hole.step", true);
   for (int level = 0; level < 2; level++) {
-    sp_mesh *mesh = read_cad("hole.step", level ? 0.1 : 0.2);
+    AUTO(sp_mesh) mesh = read_cad("hole.step", level ? 0.1 : 0.2);
     CHECK(mesh->hexes->map_order == 2, "order %d", mesh->hexes->map_order);
     CHECK(mesh->hexes->group_count == 7, "%d faces", mesh->hexes->group_count);
     error[level] = fabs(measure(mesh).volume - exact);
-    sp_mesh_destroy(&mesh);
   }
   CHECK(error[1] < error[0] / 4, "errors of the volume %.3g and %.3g", error[0], error[1]);
 }

@@ -30,6 +30,10 @@ static inline void test_begin(int *argc, char ***argv) {
 #define TEXTS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
+/* AUTO(sp_mesh) mesh = NULL; is destroyed at the end of its scope, like AUTO_VALUE(sp_vector) x. */
+#define AUTO(type) __attribute__((cleanup(type##_destroy))) type *
+#define AUTO_VALUE(type) __attribute__((cleanup(type##_destroy))) type
+
 /* Printf-style description after the condition: CHECK(n == 3, "n is %d", n). */
 #define CHECK(condition, ...)                                                                      \
   do {                                                                                             \

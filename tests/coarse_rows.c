@@ -39,7 +39,7 @@ static void check_product(const bench *b, const sp_operator_setup *setup,
   double *x = test_array(dofs, sizeof *x), *y = test_array(dofs, sizeof *y);
   for (size_t d = 0; d < dofs; d++)
     x[d] = random_number(SEED, sp_numbering_global(space->numbering, (sp_lid)d));
-  sp_operator *op = bench_operator(setup);
+  AUTO(sp_operator) op = bench_operator(setup);
   bench_apply(b, op, true, x, y);
   double *all = all_rows(space, rows, x);
   int count = 0;
@@ -53,7 +53,6 @@ static void check_product(const bench *b, const sp_operator_setup *setup,
     CHECK_CLOSE(sum, y[d], 128 * DBL_EPSILON * size);
   }
   CHECK(count == rows->count, "%d of %d rows", count, rows->count);
-  sp_operator_destroy(&op);
 }
 
 static void check_bits(const sp_csr *m) {

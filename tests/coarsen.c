@@ -33,7 +33,7 @@ static sp_mesh *coarser(const sp_mesh *mesh) {
 static void check_parents(const sp_mesh *fine, const sp_mesh *coarse, bool even) {
   static const double at[3] = {-1, 0, 1};
   const sp_hexes *h = coarse->hexes, *children = fine->hexes;
-  int *seen = test_allocate((size_t)children->count, sizeof *seen);
+  int *seen = test_array((size_t)children->count, sizeof *seen);
   for (sp_lid e = 0; e < h->count; e++) {
     sp_lid nodes[27];
     double xyz[81];
@@ -56,7 +56,6 @@ static void check_parents(const sp_mesh *fine, const sp_mesh *coarse, bool even)
     }
   }
   for (sp_lid e = 0; e < children->count; e++) CHECK(seen[e] == 1, "%d parents", seen[e]);
-  free(seen);
 }
 
 /* The numbers of elements of the coarser meshes of a box, until there is none. */
@@ -101,17 +100,15 @@ static void check_boxes(void) {
 static void check_periodic(void) {
   static const sp_periodic_pair pairs[] = {{{0, 1}}, {{2, 3}}, {{4, 5}}};
   const sp_box box = {.elements = {8, 4, 4}, .upper = {2, 1, 1}};
-  sp_mesh *mesh = box_mesh(&box);
+  AUTO(sp_mesh) mesh = box_mesh(&box);
   require(sp_mesh_identify(mesh, 3, pairs));
-  sp_mesh *coarse = coarser(mesh);
+  AUTO(sp_mesh) coarse = coarser(mesh);
   CHECK(coarse && coarse->global_elements == 16, "no coarse mesh of 16 elements");
   for (sp_lid e = 0; coarse && e < coarse->hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
       CHECK(
           !sp_topology_is_exterior(coarse->topology, coarse->topology->slots[e][SP_FACE_SLOT + f]),
           "an exterior face");
-  sp_mesh_destroy(&coarse);
-  sp_mesh_destroy(&mesh);
 }
 
 /* ---- Systems ---- */
@@ -121,8 +118,8 @@ static double energy(const sp_system *s, bool linear) {
   const sp_space *space = s->space;
   const sp_hexes *h = space->mesh->hexes;
   const size_t n = sp_space_dofs(space);
-  double *x = test_allocate(2 * n, sizeof *x), *y = x + n, sum = 0;
-  sp_operator *op;
+  double *x = test_array(2 * n, sizeof *x), *y = x + n, sum = 0;
+  AUTO(sp_operator) op = NULL;
   for (sp_lid e = 0; e < h->count; e++)
     for (int c = 0; c < SP_CORNERS; c++) {
       const double *p = &sp_hexes_lattice(h, e)[3 * c];
@@ -132,8 +129,6 @@ static double energy(const sp_system *s, bool linear) {
   bench_apply(&tested, op, false, x, y);
   for (sp_lid i = 0; i < space->numbering->owned; i++) sum += x[i] * y[i];
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  sp_operator_destroy(&op);
-  free(x);
   return sum;
 }
 

@@ -37,8 +37,7 @@ static void check_interface(const sp_topology *t, const sp_columns *columns, sp_
 
 /* Frames match, and no element is in two columns; returns the number of elements in columns. */
 static sp_lid check_frames(const sp_topology *t, const sp_columns *columns) {
-  int *times = calloc((size_t)t->elements + 1, sizeof *times);
-  if (!times) abort();
+  int *times = test_array((size_t)t->elements, sizeof *times);
   for (sp_lid c = 0; c < columns->count; c++) {
     const sp_lid first = columns->start[c], end = columns->start[c + 1];
     CHECK(end - first >= 2 || columns->closed[c], "a column of %d", end - first);
@@ -52,18 +51,15 @@ static sp_lid check_frames(const sp_topology *t, const sp_columns *columns) {
     if (columns->closed[c]) check_interface(t, columns, end - 1, first);
   }
   for (sp_lid e = 0; e < t->elements; e++) CHECK(times[e] <= 1, "element %d is in %d", e, times[e]);
-  free(times);
   return columns->start[columns->count];
 }
 
 /* The columns of elements, by sp_columns_couple. */
 static sp_columns *find_columns(const sp_hexes *hexes, const sp_topology *t) {
-  double(*couplings)[3] = malloc(((size_t)hexes->count + 1) * sizeof *couplings);
+  double(*couplings)[3] = test_array((size_t)hexes->count, sizeof *couplings);
   sp_columns *columns;
-  if (!couplings) abort();
   for (sp_lid e = 0; e < hexes->count; e++) sp_columns_couple(hexes, e, couplings[e]);
   require(sp_columns_create(t, couplings, &columns));
-  free(couplings);
   check_frames(t, columns);
   return columns;
 }
@@ -71,7 +67,7 @@ static sp_columns *find_columns(const sp_hexes *hexes, const sp_topology *t) {
 /* The same as the integral for affine elements, whatever their local axes. */
 static void check_couplings(void) {
   static const double edges[3][3] = {{1, 0.2, -0.1}, {0.3, 2, 0.4}, {-0.02, 0.01, 0.05}};
-  sp_hexes *hexes;
+  AUTO(sp_hexes) hexes = NULL;
   sp_rule rule;
   sp_rule_gl(2, &rule);
   require(sp_hexes_create(1, 1, 0, 0, &hexes));
@@ -93,7 +89,6 @@ static void check_couplings(void) {
       CHECK_CLOSE(a[d], sum, 40 * 30 * DBL_EPSILON * sum);
     }
   }
-  sp_hexes_destroy(&hexes);
 }
 
 /* ---- Lattices of elements ---- */
@@ -127,10 +122,9 @@ static void check_lengths(const char *what, const sp_columns *columns, int count
 }
 
 static sp_columns *columns_alone(const sp_hexes *hexes) {
-  sp_topology *t;
+  AUTO(sp_topology) t = NULL;
   require(sp_topology_create(MPI_COMM_SELF, hexes, NULL, &t));
   sp_columns *columns = find_columns(hexes, t);
-  sp_topology_destroy(&t);
   return columns;
 }
 
@@ -176,9 +170,9 @@ static void check_lattices(void) {
 /* A ring of n elements whose last one is turned by `turns` quarters before it meets the first. */
 static void check_ring(int n, int turns) {
   static const int next[4] = {1, 3, 0, 2}; /* a quarter turn of corners 0 to 3 */
-  sp_hexes *hexes;
-  sp_topology *t;
-  sp_columns *columns;
+  AUTO(sp_hexes) hexes = NULL;
+  AUTO(sp_topology) t = NULL;
+  AUTO(sp_columns) columns = NULL;
   double couplings[8][3];
   require(sp_hexes_create(n, 1, 0, 0, &hexes));
   for (int e = 0; e < n; e++)
@@ -200,9 +194,6 @@ static void check_ring(int n, int turns) {
   check_frames(t, columns);
   CHECK(columns->count != 1 || columns->closed[0] == (turns == 0), "%d elements, %d turns: closed",
         n, turns);
-  sp_columns_destroy(&columns);
-  sp_topology_destroy(&t);
-  sp_hexes_destroy(&hexes);
 }
 
 /* Layers with a period across them; one element forms a column with itself. */
@@ -210,17 +201,15 @@ static void check_periodic(int layers) {
   const sp_box box = {.elements = {4, 3, layers}, .upper = {4, 3, 0.1 * layers}};
   const sp_periodic_pair pair = {{4, 5}};
   sp_hexes *hexes;
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = NULL;
   require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
   rotate_elements(hexes, SEED);
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   require(sp_mesh_identify(mesh, 1, &pair));
-  sp_columns *columns = find_columns(mesh->hexes, mesh->topology);
+  AUTO(sp_columns) columns = find_columns(mesh->hexes, mesh->topology);
   check_lengths("period", columns, mesh->hexes->count / layers, layers);
   for (sp_lid c = 0; c < columns->count; c++) CHECK(columns->closed[c], "%d layers: open", layers);
   CHECK(mesh->cut_columns == 0, "%lld columns are cut", (long long)mesh->cut_columns);
-  sp_columns_destroy(&columns);
-  sp_mesh_destroy(&mesh);
 }
 
 /* ---- Vertices of other valences ---- */
@@ -252,11 +241,9 @@ static sp_hexes *make_star(int n, int layers) {
 
 static void check_stars(void) {
   for (int n = 3; n <= 6; n++) {
-    sp_hexes *hexes = make_star(n, 4);
-    sp_columns *columns = columns_alone(hexes);
+    AUTO(sp_hexes) hexes = make_star(n, 4);
+    AUTO(sp_columns) columns = columns_alone(hexes);
     check_lengths("star", columns, n, 4);
-    sp_columns_destroy(&columns);
-    sp_hexes_destroy(&hexes);
   }
 }
 
@@ -265,9 +252,8 @@ static void check_stars(void) {
 /* Check by `rank_of`, the rank of each element of `all`, that columns are whole, no rank is empty
  * and none has more than twice the mean. */
 static void check_whole(const char *what, const sp_hexes *all, int size, const int *rank_of) {
-  sp_columns *columns = columns_alone(all);
-  int *counts = calloc((size_t)size, sizeof *counts);
-  if (!counts) abort();
+  AUTO(sp_columns) columns = columns_alone(all);
+  int *counts = test_array((size_t)size, sizeof *counts);
   for (sp_lid c = 0; c < columns->count; c++)
     for (sp_lid n = columns->start[c] + 1; n < columns->start[c + 1]; n++)
       CHECK(rank_of[columns->elements[n]] == rank_of[columns->elements[n - 1]],
@@ -276,8 +262,6 @@ static void check_whole(const char *what, const sp_hexes *all, int size, const i
   for (int r = 0; r < size; r++)
     CHECK(counts[r] > 0 && counts[r] * size <= 2 * all->count,
           "%s over %d: rank %d has %d of %d elements", what, size, r, counts[r], all->count);
-  free(counts);
-  sp_columns_destroy(&columns);
 }
 
 static void check_metis(void) {
@@ -286,7 +270,7 @@ static void check_metis(void) {
   grade(8, 1, 1, x);
   grade(7, 1, 1, y);
   grade(6, 0.1, 1.6, z);
-  sp_hexes *hexes = make_lattice((const int[3]){8, 7, 6}, planes);
+  AUTO(sp_hexes) hexes = make_lattice((const int[3]){8, 7, 6}, planes);
   for (int size = 1; size <= 56; size++) {
     CHECK_OK(sp_metis_divide(hexes, size, parts));
     check_whole("layers", hexes, size, parts);
@@ -308,12 +292,11 @@ static void check_metis(void) {
     CHECK_OK(sp_metis_divide(hexes, size, parts));
     check_whole("star", hexes, size, parts);
   }
-  sp_hexes_destroy(&hexes);
 }
 
 /* Prisms in thin layers, and tetrahedra that count half as much as hexahedra: missing corners. */
 static void check_other_cells(void) {
-  sp_hexes *hexes = make_star(6, 5);
+  AUTO(sp_hexes) hexes = make_star(6, 5);
   int parts[512];
   for (sp_lid e = 0; e < hexes->count; e++) {
     const int q = e % 6, k = e / 6;
@@ -343,13 +326,12 @@ static void check_other_cells(void) {
   for (sp_lid e = 0; e < 64; e++) weight[parts[e]] += e % 2 == 0 ? 2 : 1;
   for (int r = 0; r < 4; r++)
     CHECK(abs(weight[r] - 24) <= 2, "rank %d has %d of 96 halves", r, weight[r]);
-  sp_hexes_destroy(&hexes);
 }
 
 /* The number of cuts is found, for columns of 8 elements in world_size slabs. */
 static void check_cuts(void) {
   sp_hexes *hexes = NULL;
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = NULL;
   int parts[128];
   if (world_rank == 0) {
     double x[16], y[16], z[16], *const planes[3] = {x, y, z};
@@ -363,7 +345,6 @@ static void check_cuts(void) {
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   CHECK(mesh->cut_columns == 16 * (world_size - 1), "%lld columns are cut",
         (long long)mesh->cut_columns);
-  sp_mesh_destroy(&mesh);
 }
 
 /* Boxes thin in each direction, and bars, in which the cross-section is whole; a box with fewer
@@ -378,7 +359,7 @@ static void check_boxes(void) {
   for (size_t b = 0; b < sizeof boxes / sizeof *boxes; b++) {
     sp_box box = {.map = SP_MAP_NONE};
     sp_hexes *hexes;
-    sp_mesh *mesh;
+    AUTO(sp_mesh) mesh = NULL;
     memcpy(box.elements, boxes[b].elements, sizeof box.elements);
     memcpy(box.upper, boxes[b].upper, sizeof box.upper);
     require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
@@ -387,7 +368,6 @@ static void check_boxes(void) {
     require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
     CHECK(mesh->cut_columns == boxes[b].cuts * (world_size - 1), "box %zu: %lld columns are cut", b,
           (long long)mesh->cut_columns);
-    sp_mesh_destroy(&mesh);
   }
 }
 

@@ -8,8 +8,8 @@
 #include "tests/cubes.h"
 
 static void check(const cubes *all, uint64_t seed) {
-  sp_hexes *hexes;
-  sp_topology *topology;
+  AUTO(sp_hexes) hexes = NULL;
+  AUTO(sp_topology) topology = NULL;
   sp_components *components;
   require(cubes_hexes(all, world_rank, &hexes));
   require(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &topology));
@@ -19,8 +19,6 @@ static void check(const cubes *all, uint64_t seed) {
   CHECK(cubes_agree(MPI_COMM_WORLD, all, hexes, components->of_element), "seed %d", (int)seed);
   sp_components_destroy(&components);
   CHECK(!components, "destroyed");
-  sp_topology_destroy(&topology);
-  sp_hexes_destroy(&hexes);
 }
 
 static void check_cubes(uint64_t seed, int percent, int ranks) {
@@ -51,7 +49,7 @@ static void check_periodic(void) {
   const sp_box box = {{1, 1, 4}, {0, 0, 0}, {1, 1, 4}, SP_MAP_NONE, 1, SP_STEP_QUINTIC, 0, NULL};
   for (int pairs = 0; pairs < 2; pairs++) {
     sp_hexes *hexes;
-    sp_mesh *mesh;
+    AUTO(sp_mesh) mesh = NULL;
     sp_components *components;
     require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
     /* Cut in the middle: the upper half has vertices of its own. */
@@ -66,7 +64,6 @@ static void check_periodic(void) {
             components->count, pairs, refined);
       sp_components_destroy(&components);
     }
-    sp_mesh_destroy(&mesh);
   }
 }
 

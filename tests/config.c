@@ -88,7 +88,7 @@ static void test_defaults(void) {
 }
 
 static void test_every_key(void) {
-  sp_config *config = read_case(every_key, NULL);
+  AUTO(sp_config) config = read_case(every_key, NULL);
   if (!config) return;
   const int elements[] = {2, 3, 4};
   const double lower[] = {-1, -0.5, 0.1}, upper[] = {1, 2.5, 3};
@@ -144,7 +144,6 @@ static void test_every_key(void) {
     for (size_t t = 0; t < COUNT_OF(texts); t++) CHECK_TEXT(texts[t][0], texts[t][1]);
     for (int e = 0; e < 5; e++) CHECK(entries[e].condition == conditions[e], "condition %d", e);
   }
-  sp_config_destroy(&config);
 }
 
 /* Every word that a key may have is its number in the list of words. */
@@ -269,7 +268,7 @@ static void test_mesh(void) {
   for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++)
     check_error(errors[e].text, (const char *const[]){errors[e].override, NULL}, errors[e].message);
 
-  sp_config *config = read_case("[mesh]\nfile = a b.msh\n", NULL);
+  AUTO(sp_config) config = read_case("[mesh]\nfile = a b.msh\n", NULL);
   if (config) {
     CHECK(config->mesh.shape == SP_SHAPE_FILE, "shape");
     CHECK_TEXT(config->mesh.file, "a b.msh");
@@ -281,7 +280,6 @@ static void test_mesh(void) {
   CHECK(config && config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file &&
             config->mesh.lower[0] == -1 && config->mesh.map == SP_MAP_SINE,
         "a box instead of a file");
-  sp_config_destroy(&config);
 }
 
 /* The bound is that of double precision, 2.2e-16. */
@@ -289,9 +287,8 @@ static void test_tolerance(void) {
   check_error("", TEXTS("solver.tolerance=2e-16"),
               "argument 'solver.tolerance=2e-16': 2e-16 cannot be reached: double precision rounds "
               "the right-hand side itself to 2.2e-16 of its size; give that or more");
-  sp_config *config = read_case("[solver]\ntolerance = 2.3e-16", NULL);
+  AUTO(sp_config) config = read_case("[solver]\ntolerance = 2.3e-16", NULL);
   CHECK(config && config->solver.tolerance == 2.3e-16, "%s", sp_error_message());
-  sp_config_destroy(&config);
 }
 
 static void test_multigrid(void) {
@@ -332,7 +329,7 @@ static void test_outputs(void) {
   check_error("[problem]\ninitial = run.unconverged.hdf", NULL,
               "default of output.field: this would overwrite the initial field with an unconverged "
               "solution, 'run.hdf'");
-  sp_config *config = read_case("[output]\nlog =\nfield =", NULL);
+  AUTO(sp_config) config = read_case("[output]\nlog =\nfield =", NULL);
   CHECK(config && !config->output.log[0] && !config->output.field[0], "neither log nor field");
   sp_config_destroy(&config);
   config = read_case("[output]\nlog = a.h5", NULL);
@@ -343,7 +340,6 @@ static void test_outputs(void) {
     CHECK_TEXT(outputs[SP_OUTPUT_LOG].where, "case.ini:2: output.log");
     CHECK(!outputs[SP_OUTPUT_FIELD].where, "the place of a default");
   }
-  sp_config_destroy(&config);
 }
 
 int main(int argc, char **argv) {

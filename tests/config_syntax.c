@@ -80,15 +80,12 @@ static void test_bytes(void) {
   sp_ini_destroy(&ini);
 
   enum { TERMS = 100000 };
-  char *text = calloc(1, 64 + 2 * TERMS);
-  CHECK(text, "no memory");
-  if (!text) return;
+  char *text = test_array(64 + 2 * TERMS, 1);
   strcpy(text, "[problem]\nforcing = x");
   for (int i = 0; i < TERMS; i++) memcpy(text + 21 + 2 * i, "+x", 2);
   sp_config *config = read_case(text, NULL);
   if (config) CHECK_TEXT(config->problem.forcing.text, text + 20);
   sp_config_destroy(&config);
-  free(text);
 
   char shown[SP_SHOWN_SIZE];
   char umlauts[256];
@@ -153,7 +150,7 @@ static void test_unset(void) {
       "problem.lambda=", "boundary.left=",      "boundary.default=", "solver.preconditioner=",
       "probe.a=",        "probe.none=",         "boundary.none=",    "boundary.right="};
   enum { ARGUMENTS = sizeof arguments / sizeof *arguments };
-  sp_config *config;
+  AUTO(sp_config) config = NULL;
   if (world_rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config));
   if (!config) return;
@@ -172,7 +169,6 @@ static void test_unset(void) {
             config->solver.preconditioner == SP_PRECONDITIONER_AUTO && !config->mesh.file,
         "defaults");
   CHECK(config->mesh.elements[0] == 8, "elements %d", config->mesh.elements[0]);
-  sp_config_destroy(&config);
 }
 
 static void check_unreadable(const char *path, sp_status expected, const char *message) {

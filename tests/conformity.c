@@ -22,7 +22,7 @@ static int elements_at(const double point[3]) {
 /* Move point p of the first element of `rank` by `distance`, in units of the element's size. */
 static void check_moved(int rank, int p, double distance) {
   sp_hexes *hexes = quadratic_box(SIDE);
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = NULL;
   double point[3];
   long long tag = 0;
   if (world_rank == rank) {
@@ -43,7 +43,6 @@ static void check_moved(int rank, int p, double distance) {
     CHECK(strstr(sp_error_message(), first) || strstr(sp_error_message(), second), "'%s'",
           sp_error_message());
   }
-  sp_mesh_destroy(&mesh);
 }
 
 int main(int argc, char **argv) {

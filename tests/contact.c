@@ -11,40 +11,32 @@
 static const char *const KINDS[] = {"discretization.operator=bp3.5",
                                     "discretization.operator=bp3.0"};
 
-enum { LENGTH = 256 };
-
-/* tests/fixtures/sandwich.geo */
 static const char *mesh_file(void) {
-  static char file[LENGTH];
-  snprintf(file, sizeof file, "mesh.file=%s/sandwich.geo", test_fixtures());
-  return file;
+  return test_text("mesh.file=%s/sandwich.geo", test_fixtures());
 }
 
 /* With g = exp(y / 2) (1 + z / 5), R and kappa = 1 to the left and 2 to the right of x = 1:
  *     u = sin(x - 1) g,   u = (sin(x - 1) / 2 + R cos(2 (x - 1))) g,
  * so that kappa du/dx = g and u jumps by R g at x = 1. */
 static void check_smooth(const char *kind, int order, const char *r) {
-  char contact[LENGTH], right[LENGTH];
-  snprintf(contact, sizeof contact, "boundary.near=contact %s", r);
-  snprintf(right, sizeof right, "problem.solution=(sin(x-1)/2+(%s)*cos(2*(x-1)))*exp(y/2)*(1+z/5)",
-           r);
-  const char *const common[] = {kind,
-                                mesh_file(),
-                                right,
-                                "problem.kappa=2",
-                                "material.one.solution=sin(x-1)*exp(y/2)*(1+z/5)",
-                                "material.one.kappa=1",
-                                "solver.tolerance=1e-13",
-                                NULL};
-  const char *const own[] = {contact, "boundary.default=robin 1", "boundary.left=dirichlet", NULL};
-  check_rates(order, order < 3 ? 1 : 0, common, own);
+  const char *const common[] = {
+      kind, mesh_file(),
+      test_text(
+          "problem.solution=(sin(x-1)/2+(%s)*cos(2*(x-1)))*exp(y/2)*(1+z/5); problem.kappa=2; "
+          "material.one.solution=sin(x-1)*exp(y/2)*(1+z/5); material.one.kappa=1; "
+          "solver.tolerance=1e-13",
+          r),
+      NULL};
+  check_rates(order, order < 3 ? 1 : 0, common,
+              TEXTS(test_text("boundary.near=contact %s", r), "boundary.default=robin 1",
+                    "boundary.left=dirichlet"));
 }
 
 /* ---- The operator ---- */
 
 static double product(sp_system *system, const double *x, const double *y) {
   const size_t n = (size_t)system->op->dofs;
-  sp_vector on_x, on_y, ax;
+  AUTO_VALUE(sp_vector) on_x = {0}, on_y = {0}, ax = {0};
   double sum = NAN;
   CHECK_OK(sp_vector_create(system->space->platform, SP_DOUBLE, n, &on_x));
   CHECK_OK(sp_vector_create(system->space->platform, SP_DOUBLE, n, &on_y));
@@ -53,9 +45,6 @@ static double product(sp_system *system, const double *x, const double *y) {
   CHECK_OK(sp_vector_write(y, &on_y));
   const sp_status status = sp_operator_apply(system->op, false, &on_x, &ax);
   CHECK_OK(sp_operator_dot(system->op, &on_y, &ax, status, &sum));
-  sp_vector_destroy(&on_x);
-  sp_vector_destroy(&on_y);
-  sp_vector_destroy(&ax);
   return sum;
 }
 
@@ -82,18 +71,13 @@ static void fill_step(const sp_space *space, double *x) {
 
 /* x.Ay = y.Ax, and the energy of a step across the contact is area / R. */
 static void check_operator(const char *kind, double r) {
-  char contact[LENGTH];
-  snprintf(contact, sizeof contact, "boundary.near=contact %g", r);
-  const char *const overrides[] = {kind,
-                                   mesh_file(),
-                                   contact,
-                                   run_case_device,
-                                   "backend.share=yes",
-                                   "discretization.order=3",
-                                   "problem.forcing=0",
-                                   "boundary.default=neumann 0",
-                                   "boundary.left=dirichlet 0"};
-  sp_config *config;
+  const char *overrides[RUN_CASE_OVERRIDES];
+  const int count = run_case_append(
+      TEXTS(kind, mesh_file(), test_text("boundary.near=contact %g", r), run_case_device,
+            "backend.share=yes; discretization.order=3; problem.forcing=0; "
+            "boundary.default=neumann 0; boundary.left=dirichlet 0"),
+      0, overrides);
+  AUTO(sp_config) config = NULL;
   sp_workers workers;
   sp_case_base base;
   sp_space *space;
@@ -102,8 +86,7 @@ static void check_operator(const char *kind, double r) {
   sp_system *system;
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   sp_profile profile = sp_profile_from_now();
-  require(sp_config_read(MPI_COMM_WORLD, NULL, sizeof overrides / sizeof *overrides, overrides,
-                         &config));
+  require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
   require(sp_workers_open(MPI_COMM_WORLD, config, &workers));
   require(sp_case_base_create(&workers, config, &profile, &terminal, &base));
   require(sp_space_create(base.platform, base.mesh, 3, &space));
@@ -111,8 +94,8 @@ static void check_operator(const char *kind, double r) {
   require(sp_problem_system(problem, space, SP_GEOMETRY_AUTO, &facts, &system));
   if (!system->op) require(sp_system_build(system));
   const sp_numbering *numbering = space->numbering;
-  double *x = calloc((size_t)numbering->local, sizeof *x);
-  double *y = calloc((size_t)numbering->local, sizeof *y);
+  double *x = test_array((size_t)numbering->local, sizeof *x);
+  double *y = test_array((size_t)numbering->local, sizeof *y);
   for (sp_lid i = 0; i < numbering->local; i++) {
     x[i] = sin(1 + 7 * (double)sp_numbering_global(numbering, i));
     y[i] = cos(2 + 5 * (double)sp_numbering_global(numbering, i));
@@ -124,15 +107,12 @@ static void check_operator(const char *kind, double r) {
         "%s R = %g: x.Ay - y.Ax = %g of %g", kind, r, difference, scale);
   fill_step(space, x);
   CHECK_CLOSE(product(system, x, x) * r, 1, 1000 * DBL_EPSILON);
-  free(x);
-  free(y);
   sp_system_destroy(&system);
   sp_problem_facts_free(&facts);
   sp_problem_destroy(&problem);
   sp_space_destroy(&space);
   sp_case_base_destroy(&base);
   sp_workers_close(&workers);
-  sp_config_destroy(&config);
 }
 
 /* ---- Iterations ---- */
@@ -149,20 +129,14 @@ static int64_t iterations(const char *const *common, const char *own) {
  * contact ends inside a body. */
 static void check_iterations(const char *kind, const char *order, const char *group) {
   static const char *const resistances[] = {"1e-12", "1e-3", "1e12"};
-  const char *const common[] = {kind,
-                                mesh_file(),
-                                order,
-                                "mesh.refine=1",
-                                "problem.forcing=1+y",
-                                "boundary.left=dirichlet 0",
-                                "boundary.right=dirichlet 1",
-                                "boundary.default=neumann 0",
-                                "solver.smoother=schwarz",
-                                NULL};
+  const char *const common[] = {
+      kind, mesh_file(), order,
+      "mesh.refine=1; problem.forcing=1+y; boundary.left=dirichlet 0; boundary.right=dirichlet 1; "
+      "boundary.default=neumann 0; solver.smoother=schwarz",
+      NULL};
   const int64_t plain = iterations(common, NULL);
   for (size_t r = 0; r < sizeof resistances / sizeof *resistances; r++) {
-    char contact[LENGTH];
-    snprintf(contact, sizeof contact, "boundary.%s=contact %s", group, resistances[r]);
+    const char *contact = test_text("boundary.%s=contact %s", group, resistances[r]);
     const int64_t found = iterations(common, contact);
     CHECK(found <= plain + 2, "%s %s %s: %lld iterations, %lld without", kind, order, contact,
           (long long)found, (long long)plain);

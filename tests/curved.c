@@ -84,7 +84,7 @@ static void check_refinement(sp_mesh **mesh) {
 static void check_shell(int order, double relative) {
   static const double exact = 4.0 / 3 * 3.14159265358979323846 * 7;
   sp_hexes *hexes;
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = NULL;
   write_geometry("shell.geo", order);
   require(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
   CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
@@ -99,7 +99,6 @@ static void check_shell(int order, double relative) {
   CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
   /* New points are on the old elements, not on gmsh's geometry. */
   CHECK(off_spheres(mesh) > 1e-7, "refinement follows the spheres");
-  sp_mesh_destroy(&mesh);
 }
 
 /* Blocks in different orientations: in a straight mesh every node is at its trilinear position;
@@ -107,7 +106,7 @@ static void check_shell(int order, double relative) {
  * still match. */
 static void check_lattice(int order) {
   sp_hexes *hexes;
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = NULL;
   write_geometry("blocks.geo", order);
   require(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
   CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
@@ -139,7 +138,6 @@ static void check_lattice(int order) {
   CHECK(worst <= 1e-11, "order %d: a node is %.3g off", order, worst);
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   check_refinement(&mesh);
-  sp_mesh_destroy(&mesh);
 }
 
 /* Nested meshes of one curved domain, whose map is smooth in each element, have the same rates as

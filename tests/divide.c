@@ -97,8 +97,8 @@ static void find_volumes(const sp_mesh *mesh, double volumes[4]) {
 
 /* Each (tag, corner) occurs once. */
 static void check_names(const sp_hexes *hexes) {
-  sp_row_name *names = calloc((size_t)hexes->count + 1, sizeof *names);
-  int64_t *numbers = calloc((size_t)hexes->count + 1, sizeof *numbers), largest = -1;
+  sp_row_name *names = test_array((size_t)hexes->count, sizeof *names);
+  int64_t *numbers = test_array((size_t)hexes->count, sizeof *numbers), largest = -1;
   sp_gid count = hexes->count;
   for (sp_lid e = 0; e < hexes->count; e++)
     names[e] = (sp_row_name){{hexes->tags[e], hexes->octants[e]}};
@@ -108,13 +108,11 @@ static void check_names(const sp_hexes *hexes) {
   MPI_Allreduce(MPI_IN_PLACE, &count, 1, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
   CHECK(largest + 1 == count, "%lld names of %lld elements", (long long)largest + 1,
         (long long)count);
-  free(names);
-  free(numbers);
 }
 
 static void check_cubes(const char *path, const cells *all) {
   double volumes[4];
-  sp_mesh *mesh = read_mesh(path);
+  AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;
   const sp_hexes *hexes = mesh->hexes;
   for (int s = 0; s < SP_CELL_SHAPES; s++)
@@ -129,7 +127,6 @@ static void check_cubes(const char *path, const cells *all) {
   CHECK_CLOSE(size.area[find_group(hexes, "top", 0)], 2, TOLERANCE);
   CHECK_CLOSE(size.area[find_group(hexes, "sides", 0)], 11, 4 * TOLERANCE);
   CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
-  sp_mesh_destroy(&mesh);
 }
 
 /* Linear solutions are exact if N is at least the geometric order g and the quadrature is exact for
@@ -177,7 +174,7 @@ static void check_ball(int order) {
   for (int level = 0; level < 2; level++) {
     cells all;
     generate(NULL, 4.1, 1, order, level ? 0.4 : 0.8, "ball.msh", &all);
-    sp_mesh *mesh = read_mesh("ball.msh");
+    AUTO(sp_mesh) mesh = read_mesh("ball.msh");
     if (!mesh) return;
     CHECK(mesh->hexes->map_order == order, "order %d", mesh->hexes->map_order);
     CHECK(mesh->global_elements == 4 * all.count[SP_TETRAHEDRON], "%lld elements",
@@ -185,7 +182,6 @@ static void check_ball(int order) {
     find_volumes(mesh, volumes);
     CHECK_CLOSE(volumes[3], all.volume, 1e-10); /* gmsh's weights have eleven digits */
     error[level] = fabs(volumes[3] - exact);
-    sp_mesh_destroy(&mesh);
   }
   CHECK(order > 2 || log2(error[0] / error[1]) > 3, "errors of the volume %.3g and %.3g", error[0],
         error[1]);

@@ -39,7 +39,7 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
                      const double *x, outcome *o) {
   const size_t n = (size_t)box->numbering->local;
   sp_platform platform = b->platform;
-  sp_space *space;
+  AUTO(sp_space) space = NULL;
   platform.transport = kind;
   const sp_status status = sp_space_create(&platform, box->mesh, ORDER, &space);
   if (status) {
@@ -55,7 +55,7 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
                                    .geometry = SP_GEOMETRY_STORED,
                                    .lambda = 0.5,
                                    .constrained = mask};
-  sp_operator *op = bench_operator(&setup);
+  AUTO(sp_operator) op = bench_operator(&setup);
   double *const zero = test_array(2 * n, sizeof *zero), *const before = zero + n;
   memcpy(o->y, x, n * sizeof *x);
   for (int a = 0; a < APPLICATIONS; a++) {
@@ -80,8 +80,6 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
   }
   assemble(b, space, SP_DOUBLE, n, o->sum);
   assemble(b, space, SP_SINGLE, n, o->single);
-  sp_operator_destroy(&op);
-  sp_space_destroy(&space);
   return true;
 }
 

@@ -27,19 +27,17 @@ static void check_true(const char *text) {
 }
 
 static void check_constant(const char *text) {
-  sp_expression *expression = parse(text);
+  AUTO(sp_expression) expression = parse(text);
   CHECK(sp_expression_is_constant(expression), "%s", text);
-  sp_expression_destroy(&expression);
 }
 
 static void check_variable(const char *text) {
-  sp_expression *expression = parse(text);
+  AUTO(sp_expression) expression = parse(text);
   CHECK(!sp_expression_is_constant(expression), "%s", text);
   CHECK(strcmp(sp_expression_text(expression), text) == 0, "text");
   CHECK(strcmp(sp_expression_where(expression), "f") == 0, "place");
   sp_expression_destroy(&expression);
   CHECK(!expression, "destroy sets NULL");
-  sp_expression_destroy(&expression);
 }
 
 /* The same in C as in a formula. A power with a small integer exponent is n - 1 multiplications,
@@ -82,15 +80,13 @@ static void check_values(void) {
 }
 
 static void check_smooth(const char *text) {
-  sp_expression *expression = parse(text);
+  AUTO(sp_expression) expression = parse(text);
   CHECK(sp_expression_is_smooth(expression), "%s", text);
-  sp_expression_destroy(&expression);
 }
 
 static void check_rough(const char *text) {
-  sp_expression *expression = parse(text);
+  AUTO(sp_expression) expression = parse(text);
   CHECK(!sp_expression_is_smooth(expression), "%s", text);
-  sp_expression_destroy(&expression);
 }
 
 /* What may jump or have a kink, unless it is folded to a constant. */
@@ -147,7 +143,7 @@ static void check_chunks(void) {
   const size_t counts[] = {0, 1, 2, 7, 8, 9, 63, 64, 65, 255, 256, 257, MOST};
   enum { COUNTS = sizeof counts / sizeof counts[0] };
   for (size_t f = 0; f < FORMULAS; f++) {
-    sp_expression *expression = parse(formulas[f]);
+    AUTO(sp_expression) expression = parse(formulas[f]);
     for (size_t c = 0; c < COUNTS; c++) {
       const size_t n = counts[c];
       double *const gradient[3] = {gradient_store[0], gradient_store[1], gradient_store[2]};
@@ -169,7 +165,6 @@ static void check_chunks(void) {
             "%s: wrote beyond %zu points", formulas[f], n);
     }
     check_subsets(expression, MOST, x, y, z);
-    sp_expression_destroy(&expression);
   }
 }
 
@@ -198,9 +193,8 @@ static void check_undefined_conditions(void) {
 
 /* Instructions of the program for `outputs` (0: value; 1: and gradient; 2: and Laplacian). */
 static size_t length_of(const char *text, int outputs) {
-  sp_expression *expression = parse(text);
+  AUTO(sp_expression) expression = parse(text);
   const size_t length = expression ? expression->programs[outputs].length : 0;
-  sp_expression_destroy(&expression);
   return length;
 }
 
@@ -271,19 +265,17 @@ static void check_messages(void) {
   };
   for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
     const char *expected = test_text("case.ini:12: problem.solution: %s", table[k].message);
-    sp_expression *expression;
+    AUTO(sp_expression) expression = NULL;
     const sp_status status =
         sp_expression_parse(table[k].text, "case.ini:12: problem.solution", NULL, &expression);
     CHECK(status == SP_ERR_INPUT && !expression, "'%s' gave status %d", table[k].text, (int)status);
     CHECK(strcmp(sp_error_message(), expected) == 0, "'%s': %s", table[k].text, sp_error_message());
-    sp_expression_destroy(&expression);
   }
 }
 
-/* `open` and `close` count times around x; the caller frees it. */
+/* `open` and `close` count times around x. */
 static char *nest(const char *open, size_t count, const char *close) {
-  char *text = malloc(count * (strlen(open) + strlen(close)) + 2), *end = text;
-  if (!text) MPI_Abort(MPI_COMM_WORLD, 1);
+  char *text = test_array(count * (strlen(open) + strlen(close)) + 2, 1), *end = text;
   for (size_t k = 0; k < count; k++) end = stpcpy(end, open);
   end = stpcpy(end, "x");
   for (size_t k = 0; k < count; k++) end = stpcpy(end, close);
@@ -296,7 +288,6 @@ static void check_too_deep(const char *open) {
   CHECK(sp_expression_parse(text, "f", NULL, &expression) == SP_ERR_INPUT, "%s", open);
   CHECK(strstr(sp_error_message(), "nested more than 200 levels deep"), "%s: %s", open,
         sp_error_message());
-  free(text);
 }
 
 /* Long formulas work; deep ones work up to a limit and are refused beyond it. */
@@ -304,16 +295,13 @@ static void check_size(void) {
   char *text = nest("", 100000, "+x");
   const jet j = jet_at(text, 0.5, 0, 0);
   CHECK(j.value == 50000.5 && j.gradient[0] == 100001, "%g %g", j.value, j.gradient[0]);
-  free(text);
   text = nest("sin(", 150, ")");
   double expected = 0.5;
   for (int k = 0; k < 150; k++) expected = sin(expected);
   /* |cos| <= 1: no call enlarges the errors of those inside. */
   CHECK_CLOSE(value_at(text, 0.5, 0, 0), expected, 150 * FUNCTION_ERROR * sin(0.5));
-  free(text);
   text = nest("sin(x)+(", 90, ")");
   CHECK_CLOSE(value_at(text, 0.5, 0, 0), 90 * sin(0.5) + 0.5, 90 * 90 * DBL_EPSILON);
-  free(text);
   for_each("(;-;2^;sin(;x?;x?1:;sin(x)+sin(y)*(", check_too_deep);
 }
 
@@ -345,7 +333,7 @@ static void check_of_u(void) {
     u[p] = p % 3 - 0.25;
   }
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    sp_expression *expression;
+    AUTO(sp_expression) expression = NULL;
     const sp_status status = sp_expression_parse_of_u(cases[c].text, "f", NULL, &expression);
     CHECK(!status, "%s: %s", cases[c].text, sp_error_message());
     if (status) continue;
@@ -358,7 +346,6 @@ static void check_of_u(void) {
                                  u[p] > 0.5 ? u[p] * u[p] : -u[p], 2 * PI};
       CHECK_CLOSE(value[p], expected[c], 4 * DBL_EPSILON * fabs(expected[c]) + 1e-15);
     }
-    sp_expression_destroy(&expression);
   }
   sp_expression *expression;
   CHECK(sp_expression_parse("x + u", "f", NULL, &expression) == SP_ERR_INPUT &&

@@ -246,7 +246,7 @@ static void check_faces(const polynomial_map *map, const sp_hexes *hexes, const 
 }
 
 static void check_map(const polynomial_map *map) {
-  sp_hexes *hexes = make_element(map);
+  AUTO(sp_hexes) hexes = make_element(map);
   sp_rule rule;
   sp_rule_gl(2 * map->order, &rule); /* exact to 4g - 1; |J| and x . n have degree 3g - 1 */
   check_factors(map, hexes, &rule);
@@ -256,7 +256,7 @@ static void check_map(const polynomial_map *map) {
   /* The volume does not depend on the local axes. */
   double factors[SP_FACTORS * 216];
   for (int index = 0; index < ROTATIONS; index++) {
-    sp_hexes *rotated = make_element(map);
+    AUTO(sp_hexes) rotated = make_element(map);
     rotate_element(rotated, 0, index);
     double volume = 0;
     const int points = rule.n * rule.n * rule.n;
@@ -264,9 +264,7 @@ static void check_map(const polynomial_map *map) {
           sp_error_message());
     for (int q = 0; q < points; q++) volume += factors[SP_G_WJ * points + q];
     CHECK_CLOSE(volume / map_volume(map), 1, TOLERANCE);
-    sp_hexes_destroy(&rotated);
   }
-  sp_hexes_destroy(&hexes);
 }
 
 static void check_refused(const char *name, sp_hexes *hexes, const char *location) {
@@ -340,7 +338,7 @@ static void check_flat_faces(void) {
     const double low = cell / (double)CELLS, high = (cell + 1) / (double)CELLS;
     make_affine("cell", (const double[3][3]){{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
                 (const double[3]){0, 0, 0}, &map);
-    sp_hexes *hexes = make_element(&map);
+    AUTO(sp_hexes) hexes = make_element(&map);
     for (int k = 0; k < 3 * SP_CORNERS; k++) hexes->lattice[k] = hexes->lattice[k] < 0 ? low : high;
     CHECK_OK(sp_geometry_volume(hexes, 0, &rule, points, wj));
     for (int f = 0; f < SP_FACES; f++) {
@@ -350,7 +348,6 @@ static void check_flat_faces(void) {
     }
     for (int q = 0; q < 3 * N * N * N; q++)
       CHECK(points[q] >= low && points[q] <= high, "a point leaves cell %d", cell);
-    sp_hexes_destroy(&hexes);
   }
 }
 
@@ -359,7 +356,7 @@ static void check_thin(void) {
   polynomial_map map;
   make_affine("thin", (const double[3][3]){{0.6, -0.8e-6, 0}, {0.8, 0.6e-6, 0}, {0, 0, 1}},
               (const double[3]){0, 0, 0}, &map);
-  sp_hexes *hexes = make_element(&map);
+  AUTO(sp_hexes) hexes = make_element(&map);
   double factors[SP_FACTORS * 8];
   sp_rule rule;
   sp_rule_gl(2, &rule);
@@ -368,7 +365,6 @@ static void check_thin(void) {
   for (int q = 0; q < 8; q++) volume += factors[SP_G_WJ * 8 + q];
   /* With coordinates of order one, the relative error of the thin direction is EPSILON / 1e-6. */
   CHECK_CLOSE(volume, 8e-6, 8e-6 * EPSILON / 1e-6);
-  sp_hexes_destroy(&hexes);
 }
 
 int main(int argc, char **argv) {

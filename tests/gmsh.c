@@ -43,7 +43,7 @@ static const char *cut(const char *name, double part) {
 }
 
 static void check_cube(const char *path, int order) {
-  sp_mesh *mesh = read_mesh(path);
+  AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;
   const sp_hexes *hexes = mesh->hexes;
   CHECK(mesh->global_elements == 36, "%s: %lld elements", path, (long long)mesh->global_elements);
@@ -61,12 +61,10 @@ static void check_cube(const char *path, int order) {
   CHECK_CLOSE(size.area[side], 1, TOLERANCE);
   CHECK(size.faces[7] == 36 && mesh->unnamed_faces == 36, "%s: %lld and %lld faces in no group",
         path, (long long)size.faces[7], (long long)mesh->unnamed_faces);
-  sp_numbering *numbering;
+  AUTO(sp_numbering) numbering = NULL;
   CHECK_OK(sp_numbering_create(mesh, 3, &numbering));
   if (numbering)
     CHECK(numbering->global == 10 * 10 * 13, "%s: %lld DOFs", path, (long long)numbering->global);
-  sp_numbering_destroy(&numbering);
-  sp_mesh_destroy(&mesh);
 }
 
 static void check_formats(void) {
@@ -78,7 +76,7 @@ static void check_formats(void) {
 }
 
 static void check_two_blocks(const char *path) {
-  sp_mesh *mesh = read_mesh(path);
+  AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;
   CHECK(mesh->global_elements == 18 + 18, "%s: %lld elements", path,
         (long long)mesh->global_elements);
@@ -91,21 +89,18 @@ static void check_two_blocks(const char *path) {
   CHECK(size.faces[between] == 0, "%lld faces between the blocks", (long long)size.faces[between]);
   CHECK_CLOSE(size.area[left], 1, TOLERANCE);
   CHECK_CLOSE(size.area[right], 1, TOLERANCE);
-  sp_numbering *numbering;
+  AUTO(sp_numbering) numbering = NULL;
   CHECK_OK(sp_numbering_create(mesh, 4, &numbering));
   if (numbering)
     CHECK(numbering->global == 25 * 13 * 9, "%s: %lld DOFs", path, (long long)numbering->global);
-  sp_numbering_destroy(&numbering);
-  sp_mesh_destroy(&mesh);
 }
 
 /* A volume in two groups is read once. */
 static void check_repeated(double version) {
-  sp_mesh *mesh = read_mesh(generate("two_groups.geo", version, 0, 1, "two_groups.msh"));
+  AUTO(sp_mesh) mesh = read_mesh(generate("two_groups.geo", version, 0, 1, "two_groups.msh"));
   if (!mesh) return;
   CHECK(mesh->global_elements == 36, "%lld elements", (long long)mesh->global_elements);
   CHECK_CLOSE(measure(mesh).volume, 1, TOLERANCE);
-  sp_mesh_destroy(&mesh);
 }
 
 /* The elements of fixtures/slab.geo by group: x < 1/2 is "soft", the rest "hard" and 30. */
@@ -137,13 +132,12 @@ static void check_slab_groups(const char *path, const sp_hexes *hexes) {
 }
 
 static void check_volumes_of(const char *path) {
-  sp_mesh *mesh = read_mesh(path);
+  AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;
   CHECK(mesh->global_elements == 12, "%s: %lld elements", path, (long long)mesh->global_elements);
   check_slab_groups(path, mesh->hexes);
   CHECK_OK(sp_mesh_refine(&mesh));
   if (mesh) check_slab_groups(path, mesh->hexes);
-  sp_mesh_destroy(&mesh);
 }
 
 /* Elements know their Physical Volumes, of which they may have several. */
@@ -152,14 +146,13 @@ static void check_volumes(void) {
     check_volumes_of(
         generate("slab.geo", format & 2 ? 2.2 : 4.1, format & 1, 1 + (format >> 2), "slab.msh"));
   check_volumes_of(fixture("slab.geo"));
-  sp_mesh *mesh = read_mesh(fixture("cube.geo"));
+  AUTO(sp_mesh) mesh = read_mesh(fixture("cube.geo"));
   if (mesh) CHECK(mesh->hexes->volume_count >= 1, "no volume");
-  sp_mesh_destroy(&mesh);
 }
 
 /* Only the elements of Physical Volumes are used, whatever else is in the file. */
 static void check_named(const char *path, int order, sp_gid left_out) {
-  sp_mesh *mesh = read_mesh(path);
+  AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;
   const sp_hexes *hexes = mesh->hexes;
   CHECK(mesh->global_elements == 4 && hexes->map_order == order, "%s: %lld elements of order %d",
@@ -175,7 +168,6 @@ static void check_named(const char *path, int order, sp_gid left_out) {
   if (mesh)
     CHECK(mesh->hexes->file.left_out == left_out, "%s: %lld left out after refinement", path,
           (long long)mesh->hexes->file.left_out);
-  sp_mesh_destroy(&mesh);
 }
 
 static void check_save_all(void) {
@@ -233,7 +225,7 @@ static void check_shared_faces(void) {
       "4 3 2 8 8 4 5 2 1\n5 3 2 8 8 9 8 11 12\n6 3 2 9 9 5 4 1 2\n"
       "7 5 2 1 1 1 2 5 4 7 8 11 10\n8 5 2 1 1 2 3 6 5 8 9 12 11\n$EndElements\n";
   if (world_size > 2) return; /* two elements */
-  sp_mesh *mesh = read_mesh(write_file("shared.msh", text, sizeof text - 1));
+  AUTO(sp_mesh) mesh = read_mesh(write_file("shared.msh", text, sizeof text - 1));
   if (!mesh) return;
   const sizes size = measure(mesh);
   for (int number = 7; number <= 9; number++) {
@@ -241,7 +233,6 @@ static void check_shared_faces(void) {
     CHECK(size.faces[group] == 2, "%lld faces in group %d", (long long)size.faces[group], number);
   }
   CHECK(mesh->unnamed_faces == 10 - 3, "%lld faces in no group", (long long)mesh->unnamed_faces);
-  sp_mesh_destroy(&mesh);
 }
 
 /* Two curved elements with all corners in common, like the halves of a ring. */
@@ -275,10 +266,9 @@ static void check_doubled(void) {
       "0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n$EndNodes\n"
       "$Elements\n1 1 1 1\n3 1 5 1\n1 1 2 3 4 5 6 7 9\n$EndElements\n";
   if (world_size > 1) return; /* one element */
-  sp_mesh *mesh = read_mesh(write_file("doubled.msh", text, sizeof text - 1));
+  AUTO(sp_mesh) mesh = read_mesh(write_file("doubled.msh", text, sizeof text - 1));
   if (!mesh) return;
   CHECK_CLOSE(measure(mesh).volume, 1, TOLERANCE);
-  sp_mesh_destroy(&mesh);
 }
 
 /* In format 4.1: two cubes with the same number, and a node with two positions. */

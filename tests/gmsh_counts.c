@@ -69,8 +69,8 @@ static sp_gid largest(const sp_mesh *mesh, bool of_vertices) {
 
 static void check_mesh(const char *path, sp_gid elements, double volume, sp_gid dofs, sp_gid vertex,
                        sp_gid tag) {
-  sp_mesh *mesh = read_mesh(path);
-  sp_numbering *numbering;
+  AUTO(sp_mesh) mesh = read_mesh(path);
+  AUTO(sp_numbering) numbering = NULL;
   if (!mesh) return;
   CHECK(mesh->global_elements == elements, "%s: %lld elements", path,
         (long long)mesh->global_elements);
@@ -79,8 +79,6 @@ static void check_mesh(const char *path, sp_gid elements, double volume, sp_gid 
   CHECK(largest(mesh, false) == tag, "%s: element %lld", path, (long long)largest(mesh, false));
   CHECK_OK(sp_numbering_create(mesh, 1, &numbering));
   if (numbering) CHECK(numbering->global == dofs, "%lld DOFs", (long long)numbering->global);
-  sp_numbering_destroy(&numbering);
-  sp_mesh_destroy(&mesh);
 }
 
 static void check_orders(void) {
@@ -154,7 +152,7 @@ static void check_binary(bool swapped, sp_gid far, int missing) {
 
 static void check_names(const char *name, bool of_volumes) {
   const char *path = fixture(name);
-  sp_mesh *mesh = read_mesh(path);
+  AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;
   const sp_hexes *hexes = mesh->hexes;
   const sp_group *groups = of_volumes ? hexes->volume_groups : hexes->groups;
@@ -162,7 +160,6 @@ static void check_names(const char *name, bool of_volumes) {
   int found = 0;
   for (int g = 0; g < count; g++) found += strcmp(groups[g].name, of_volumes ? "m" : "wall") == 0;
   CHECK(found == 2, "%s: %d groups of one name", path, found);
-  sp_mesh_destroy(&mesh);
 }
 
 static void check_format2(void) {

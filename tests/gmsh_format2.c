@@ -161,7 +161,7 @@ static const char *write_row(const recipe *r, text *t) {
 /* The groups have the right faces, although all are in one entity. */
 static void check_groups(const recipe *r) {
   static text t;
-  sp_mesh *mesh = read_mesh(write_row(r, &t));
+  AUTO(sp_mesh) mesh = read_mesh(write_row(r, &t));
   if (!mesh) return;
   const sizes size = measure(mesh);
   const int left = find_group(mesh->hexes, "left", 1), right = find_group(mesh->hexes, "right", 2);
@@ -171,7 +171,6 @@ static void check_groups(const recipe *r) {
         (long long)size.faces[left], (long long)size.faces[right], (long long)size.faces[side]);
   CHECK(mesh->unnamed_faces == 0, "%lld faces in no group", (long long)mesh->unnamed_faces);
   CHECK(mesh->global_elements == CUBES, "%lld elements", (long long)mesh->global_elements);
-  sp_mesh_destroy(&mesh);
 }
 
 /* The elements of one volume may be in a group or not. */

@@ -51,7 +51,7 @@ static uint64_t mix(uint64_t h, uint64_t value) {
 
 static sp_status summarize(const char *path, summary *out, sp_mesh **mesh) {
   sp_hexes *hexes;
-  sp_numbering *numbering;
+  AUTO(sp_numbering) numbering = NULL;
   *out = (summary){0};
   SP_TRY(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, mesh));
@@ -81,7 +81,6 @@ static sp_status summarize(const char *path, summary *out, sp_mesh **mesh) {
   out->unnamed = (*mesh)->unnamed_faces;
   out->left_out = h->file.left_out;
   out->dofs = numbering->global;
-  sp_numbering_destroy(&numbering);
   return SP_OK;
 }
 

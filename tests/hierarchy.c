@@ -12,9 +12,7 @@
 enum { SIDE = 14, DIRECT = 60 };
 
 static double *allocate(int count) {
-  double *values;
-  if (sp_allocate((size_t)count, sizeof *values, "test", &values)) MPI_Abort(MPI_COMM_WORLD, 1);
-  return values;
+  return test_array((size_t)count, sizeof(double));
 }
 
 static void fill_random(int count, int seed, double *x) {
@@ -40,7 +38,7 @@ static double conductivity(kind k, int i, int j, int direction) {
  * pinned. */
 static void make_laplacian(kind k, bool joined, sp_csr *out) {
   const int rows = SIDE * SIDE * SIDE, strides[3] = {1, SIDE, SIDE * SIDE};
-  if (sp_csr_create(rows, rows, 7 * (size_t)rows, out)) MPI_Abort(MPI_COMM_WORLD, 1);
+  require(sp_csr_create(rows, rows, 7 * (size_t)rows, out));
   int n = 0;
   for (int i = 0; i < rows; i++) {
     const bool upper = joined || i / strides[2] >= SIDE / 2;
@@ -91,8 +89,6 @@ static void check_products(const sp_hierarchy_level *l, const sp_csr *coarse) {
   multiply(&l->restriction, y, ry);
   CHECK_CLOSE(dot(rows, ry, x), dot(fine, y, px),
               1e3 * DBL_EPSILON * sqrt(dot(fine, y, y) * dot(fine, px, px)));
-  double *const vectors[] = {x, px, apx, y, rapx, want, ry};
-  for (int v = 0; v < 7; v++) free(vectors[v]);
 }
 
 /* Rayleigh quotients of D^-1 A grow towards its largest eigenvalue. */
@@ -111,8 +107,6 @@ static void check_bound(const sp_hierarchy_level *l) {
   }
   CHECK(largest > 1 && l->bound >= largest && l->bound < 1.2 * largest, "bound %g, eigenvalue %g",
         l->bound, largest);
-  free(x);
-  free(ax);
 }
 
 /* P e is one where A e is zero, e = (1, ..., 1), but on dominated rows, and smaller elsewhere.
@@ -160,7 +154,7 @@ static void check_threads(const sp_csr *matrix, const sp_hierarchy *one) {
   for (int threads = 2; threads <= 3; threads++) {
     sp_hierarchy h;
     sp_threads_set(threads);
-    CHECK(!sp_hierarchy_create(matrix, DIRECT, &h), "%s", sp_error_message());
+    CHECK_OK(sp_hierarchy_create(matrix, DIRECT, &h));
     sp_threads_set(1);
     CHECK(h.levels == one->levels, "%d levels", h.levels);
     for (int i = 0; i < h.levels; i++) {
@@ -204,8 +198,6 @@ static int iterations(sp_amg *amg, const sp_csr *m, int most) {
     alpha = rz / dot(rows, p, q);
     for (int i = 0; i < rows; i++) r[i] -= alpha * q[i];
   }
-  double *const vectors[] = {r, z, p, q};
-  for (int v = 0; v < 4; v++) free(vectors[v]);
   return count;
 }
 
@@ -228,8 +220,6 @@ static void check_cycle(kind k, bool joined, int most) {
   const int count = iterations(amg, &m, most);
   CHECK(count <= most, "matrix %d: %d iterations, limit %d", k, count, most);
   sp_amg_destroy(&amg);
-  double *const vectors[] = {x, y, bx, by};
-  for (int v = 0; v < 4; v++) free(vectors[v]);
   sp_csr_free(&m);
 }
 
@@ -237,7 +227,7 @@ static void check_levels(kind k, bool joined) {
   sp_csr matrix;
   sp_hierarchy h;
   make_laplacian(k, joined, &matrix);
-  CHECK(!sp_hierarchy_create(&matrix, DIRECT, &h), "%s", sp_error_message());
+  CHECK_OK(sp_hierarchy_create(&matrix, DIRECT, &h));
   CHECK(h.levels > 2, "%d levels", h.levels);
   for (int i = 0; i + 1 < h.levels; i++) {
     CHECK(h.level[i].matrix.rows > DIRECT, "level %d has %d rows", i, h.level[i].matrix.rows);
@@ -261,7 +251,7 @@ static void check_dominated(int ruled) {
   sp_hierarchy h;
   make_laplacian(UNIFORM, true, &matrix);
   for (int i = 0; i < ruled; i++) matrix.values[matrix.start[i]] += 1e3;
-  CHECK(!sp_hierarchy_create(&matrix, DIRECT, &h), "%s", sp_error_message());
+  CHECK_OK(sp_hierarchy_create(&matrix, DIRECT, &h));
   CHECK((h.levels == 1) == (ruled == matrix.rows), "%d levels", h.levels);
   for (int i = 0; i < ruled && h.levels > 1; i++)
     CHECK(h.level[0].interpolation.start[i + 1] == 0, "row %d is interpolated", i);
@@ -273,7 +263,7 @@ static void check_dominated(int ruled) {
 static void check_tiny(int rows) {
   sp_csr matrix;
   sp_hierarchy h;
-  if (sp_csr_create(rows, rows, 3 * (size_t)rows, &matrix)) MPI_Abort(MPI_COMM_WORLD, 1);
+  require(sp_csr_create(rows, rows, 3 * (size_t)rows, &matrix));
   int n = 0;
   for (int i = 0; i < rows; i++) {
     for (int j = i - 1; j <= i + 1; j++) {
@@ -283,7 +273,7 @@ static void check_tiny(int rows) {
     }
     matrix.start[i + 1] = n;
   }
-  CHECK(!sp_hierarchy_create(&matrix, 1, &h), "%s", sp_error_message());
+  CHECK_OK(sp_hierarchy_create(&matrix, 1, &h));
   CHECK((h.levels == 1) == (rows <= 1), "%d rows: %d levels", rows, h.levels);
   sp_hierarchy_free(&h);
   sp_csr_free(&matrix);

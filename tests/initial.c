@@ -61,13 +61,11 @@ static void fill(const sp_space *space, int degree, double *values) {
 }
 
 static void write_field(const place *p, const char *path, const double *values) {
-  sp_config *config = read_config(p->box.mesh->comm, "");
-  sp_problem *problem;
+  AUTO(sp_config) config = read_config(p->box.mesh->comm, "");
+  AUTO(sp_problem) problem = NULL;
   double seconds;
   CHECK_OK(sp_problem_create(config, p->box.mesh, &problem));
   CHECK_OK(sp_field_write(path, problem, p->space, false, values, NULL, &seconds));
-  sp_problem_destroy(&problem);
-  sp_config_destroy(&config);
 }
 
 /* Write on the first `writers` ranks. */
@@ -87,10 +85,9 @@ static void write_on(int writers, int map_order, int refine, int order, int degr
 }
 
 static sp_status load(const place *p, const char *initial, double *values) {
-  sp_config *config = read_config(MPI_COMM_WORLD, initial);
+  AUTO(sp_config) config = read_config(MPI_COMM_WORLD, initial);
   sp_status status = sp_initial_check(MPI_COMM_WORLD, config);
   if (!status) status = sp_initial_load(config, p->space, values);
-  sp_config_destroy(&config);
   return status;
 }
 
@@ -112,13 +109,12 @@ typedef struct step {
 } step;
 
 static void check_step(const step *s, int writers) {
-  place p;
+  AUTO_VALUE(place) p = {0};
   write_on(writers, s->map_order, s->refined, s->from, s->degree);
   place_create(MPI_COMM_WORLD, s->map_order, s->refine, s->to, &p);
   double *values = test_array(sp_space_dofs(p.space), sizeof *values);
   CHECK_OK(load(&p, "initial.hdf", values));
   check_values(&p, s->degree, values, rounding(s->from));
-  place_destroy(&p);
 }
 
 /* A polynomial of degree d is one of degree d on trilinear elements, 3 on those of map order 3. */
@@ -133,7 +129,7 @@ static void test_polynomials(void) {
 }
 
 static void test_formula(void) {
-  place p;
+  AUTO_VALUE(place) p = {0};
   place_create(MPI_COMM_WORLD, 3, 0, 4, &p);
   double *values = test_array(sp_space_dofs(p.space), sizeof *values);
   CHECK_OK(load(&p, "(1.5 + x/2 - y/3 + z/4)^2", values));
@@ -147,7 +143,6 @@ static void test_formula(void) {
         "%s", sp_error_message());
   CHECK(load(&p, "x +", values) == SP_ERR_INPUT && strstr(sp_error_message(), "problem.initial"),
         "%s", sp_error_message());
-  place_destroy(&p);
 }
 
 static void check_refused(const place *p, const char *path, const char *reason) {
@@ -162,7 +157,7 @@ static void leave_empty(int64_t file, const void *context) {
 }
 
 static void test_refused(void) {
-  place p;
+  AUTO_VALUE(place) p = {0};
   place_create(MPI_COMM_WORLD, 1, 0, 2, &p);
   check_refused(&p, "missing.hdf", "cannot read field missing.hdf: No such file");
   write_on(1, 1, 1, 2, 1);
@@ -184,7 +179,6 @@ static void test_refused(void) {
   if (world_rank == 0) CHECK(!sp_hdf5_replace("initial.hdf", leave_empty, NULL), "cannot replace");
   MPI_Barrier(MPI_COMM_WORLD);
   check_refused(&p, "initial.hdf", "expected a whole field that sp_solve has written");
-  place_destroy(&p);
 }
 
 int main(int argc, char **argv) {

@@ -255,9 +255,9 @@ static void check_groups(void) {
                {NULL, "material.9.kappa=2", {"[material 9]: it has no elements", NULL}}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     const char *const overrides[] = {"problem.solution=x", cases[c].override};
-    sp_config *config;
+    AUTO(sp_config) config = NULL;
     sp_hexes *hexes;
-    sp_mesh *mesh;
+    AUTO(sp_mesh) mesh = NULL;
     sp_materials materials;
     require(sp_config_read(MPI_COMM_WORLD, NULL, 2, overrides, &config));
     require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/slab.geo", &hexes));
@@ -275,8 +275,6 @@ static void check_groups(void) {
     if (!status) status = sp_materials_count(config, mesh, &materials);
     check_refusal(cases[c].override, status, cases[c].parts);
     sp_materials_free(&materials);
-    sp_mesh_destroy(&mesh);
-    sp_config_destroy(&config);
   }
 }
 
@@ -317,9 +315,9 @@ static void check_coefficients(void) {
     const sp_box_region low = {.name = "low", .where = "", .upper = {0.5, 1, 1}};
     const sp_box box = {
         .elements = {4, 2, 2}, .upper = {1, 1, 1}, .region_count = 1, .regions = &low};
-    sp_config *config;
+    AUTO(sp_config) config = NULL;
     sp_hexes *hexes;
-    sp_mesh *mesh;
+    AUTO(sp_mesh) mesh = NULL;
     sp_materials materials;
     sp_coefficients values;
     require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
@@ -343,8 +341,6 @@ static void check_coefficients(void) {
     }
     sp_coefficients_free(&values);
     sp_materials_free(&materials);
-    sp_mesh_destroy(&mesh);
-    sp_config_destroy(&config);
   }
 }
 
@@ -366,7 +362,7 @@ static void check_jumps(sp_operator_kind kind) {
     const sp_box box = {
         .elements = {4, 4, 2}, .upper = {1, 1, 1}, .region_count = 1, .regions = &high};
     sp_hexes *hexes;
-    stage s;
+    AUTO_VALUE(stage) s = {0};
     sp_interface_jumps jumps;
     require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
     stage_create(hexes, 4, &s);
@@ -380,7 +376,6 @@ static void check_jumps(sp_operator_kind kind) {
           "a jump of %g with k = %g", jumps.flux, k);
     CHECK_CLOSE(jumps.solution_size, fmax(0.5, 1 + c), 10 * DBL_EPSILON);
     CHECK(kind == SP_MASS ? jumps.flux_size == 0 : jumps.flux_size > 0, "%g", jumps.flux_size);
-    stage_destroy(&s);
   }
   sp_platform_close(&platform);
 }

@@ -48,7 +48,7 @@ static void check_product(sp_precision precision, const sp_csr *m, sp_device_mat
                           double a, double b, bool in_place) {
   double *x = random_numbers(precision, 2, m->columns), *z = random_numbers(precision, 3, m->rows);
   double *y = random_numbers(precision, 4, m->rows);
-  sp_vector on_x = send(precision, m->columns, x), on_z = send(precision, m->rows, z);
+  AUTO_VALUE(sp_vector) on_x = send(precision, m->columns, x), on_z = send(precision, m->rows, z);
   sp_vector on_y = send(precision, m->rows, y);
   require(tested.backend->matrix_apply(matrix, a, on_x.data, b, b == 0 ? NULL : on_z.data,
                                        in_place ? on_z.data : on_y.data));
@@ -71,7 +71,6 @@ static void check_product(sp_precision precision, const sp_csr *m, sp_device_mat
   }
   CHECK(wrong == 0, "%d by %d, precision %d, a = %g, b = %g: %d rows are wrong", m->rows,
         m->columns, precision, a, b, wrong);
-  sp_vector_destroy(&on_x);
 }
 
 static void check_sparse(sp_precision precision) {

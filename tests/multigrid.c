@@ -105,12 +105,11 @@ static void precondition(sp_preconditioner *p, const sp_space *space, const doub
  * differ between ranks, and x with them, while the residual falls as if nothing were wrong. */
 static void check_copies(const sp_space *space, int order, const double *z) {
   const size_t n = sp_space_dofs(space);
-  double *owners = test_allocate(n, sizeof *owners);
+  double *owners = test_array(n, sizeof *owners);
   for (sp_lid i = 0; i < space->numbering->owned; i++) owners[i] = z[i];
   sp_exchange_now(space->exchange, SP_SUM, owners);
   for (size_t i = (size_t)space->numbering->owned; i < n; i++)
     CHECK(z[i] == owners[i], "order %d: a copy has %.17g, its owner %.17g", order, z[i], owners[i]);
-  free(owners);
 }
 
 /* Add order 1 on all coarser meshes; it replaces a second system of order 1. */
@@ -168,7 +167,7 @@ static sp_cycle_precision precision_of(sp_precision precision) {
 static void check_cycle(const sp_box *box, bool nested, sp_coarse_kind last, int order,
                         problem_t problem, sp_smoother_kind smoother, sp_precision precision,
                         int most) {
-  cycle c;
+  AUTO_VALUE(cycle) c = {0};
   cycle_create(
       box, nested, order, problem,
       (sp_multigrid_options){
@@ -219,7 +218,6 @@ static void check_cycle(const sp_box *box, bool nested, sp_coarse_kind last, int
   sp_vector_destroy(&on_x);
   sp_vector_destroy(&on_r);
   test_release(mark);
-  cycle_destroy(&c);
 }
 
 /* The coarse solver on one rank gives the bits that it gives on every rank. `lambda`: zero without
@@ -229,7 +227,7 @@ static void check_places(problem_t problem, sp_precision precision) {
   double *z[2];
   size_t n = 0;
   for (int i = 0; i < 2; i++) {
-    cycle c;
+    AUTO_VALUE(cycle) c = {0};
     cycle_create(&box, false, 2, problem,
                  (sp_multigrid_options){.degree = 2,
                                         .place = i == 0 ? SP_COARSE_EVERYWHERE : SP_COARSE_ONE_RANK,
@@ -242,7 +240,6 @@ static void check_places(problem_t problem, sp_precision precision) {
     fill(space, c.systems[0], 1, r);
     precondition(c.preconditioner, space, r, z[i]);
     check_copies(space, 2, z[i]);
-    cycle_destroy(&c);
   }
   CHECK(memcmp(z[0], z[1], n * sizeof *z[0]) == 0, "lambda %g: other bits on one rank",
         problem.lambda);

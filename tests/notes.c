@@ -20,13 +20,12 @@ static void check_contacts(void) {
       for (int c = 0; c < SP_CORNERS; c++) hexes->vertices[e][c] += 1000;
       for (int c = 0; c < SP_CORNERS; c++) lattice[3 * c] += gaps[g];
     }
-    stage s;
+    AUTO_VALUE(stage) s = {0};
     sp_gid pairs;
     stage_create(hexes, 1, &s);
     stage_problem(&s, (const char *const[]){"problem.solution=x", NULL});
     require(sp_problem_count_contacts(s.problem, s.mesh, &pairs));
     CHECK(pairs == (g == 1 || g == 2 ? 6 : 0), "gap %g: %lld pairs", gaps[g], (long long)pairs);
-    stage_destroy(&s);
   }
 }
 /* The one-dimensional integral of exp(-((x - c) / w)^2 / 2) over n elements of [0, 1] by a rule. */
@@ -61,7 +60,7 @@ static void check_narrow_source(const char *operator_is, sp_operator_kind kind) 
   static const double at[][3] = {
       {0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}, {0.3, 0.62, 0.5}, {0, 0, 0}, {0.1, 0.2, 0.35}};
   for (int order = 2; order <= 7; order++) {
-    stage s;
+    AUTO_VALUE(stage) s = {0};
     sp_rule fine;
     stage_create(make_box(N, N, N, SP_MAP_NONE), order, &s);
     sp_rule_gl((order + 4) | 1, &fine);
@@ -88,7 +87,6 @@ static void check_narrow_source(const char *operator_is, sp_operator_kind kind) 
       CHECK_CLOSE(source.size, constant + factor * own, rounding);
       CHECK_CLOSE(source.excess, factor * (integral - own), rounding);
     }
-    stage_destroy(&s);
   }
 }
 
@@ -101,7 +99,7 @@ static void check_narrow_source(const char *operator_is, sp_operator_kind kind) 
 static void check_hidden_sources(void) {
   static const char zero[] = "boundary.default=dirichlet 0";
   const double weight = 128.0 / 450;
-  stage s;
+  AUTO_VALUE(stage) s = {0};
   stage_create(make_box(16, 16, 16, SP_MAP_NONE), 1, &s);
   sp_source_integral source = compare_source(
       &s, (const char *const[]){"problem.forcing=(x-0.53125)^2+(y-0.28125)^2+(z-0.03125)^2<1e-5",
@@ -120,7 +118,6 @@ static void check_hidden_sources(void) {
   source =
       compare_source(&s, (const char *const[]){"problem.forcing=1/abs(x-0.53125)+y", zero, NULL});
   CHECK(isfinite(source.excess) && source.size > 1, "%g", source.excess);
-  stage_destroy(&s);
 }
 
 /* The jump of the derivative, times the diagonal of an element, and where it is. */
@@ -137,7 +134,7 @@ static void check_kinks(void) {
                {"abs(x)*y+min(x, 1)", "1", 0, {0, 0, 0}, 0, 0},
                {"x < 0.3 ? x : 0.3+(x-0.3)/10", "x < 0.3 ? 1 : 10", 0, {0, 0, 0}, 0, 0},
                {"sin(200*x)*exp(y)", "1", 0, {0, 0, 0}, 0, 0}};
-  stage s;
+  AUTO_VALUE(stage) s = {0};
   stage_create(make_box(4, 4, 4, SP_MAP_NONE), 2, &s);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     sp_kink kink;
@@ -155,7 +152,6 @@ static void check_kinks(void) {
     CHECK((kink.jump > 1e-3 * kink.scale) == (expected > 0), "%s: %g of %g", cases[i].solution,
           kink.jump, kink.scale);
   }
-  stage_destroy(&s);
 }
 
 #define XMIN "boundary.xmin=dirichlet "
@@ -173,7 +169,7 @@ static void check_data_jumps(void) {
                {{XMIN "y", XMAX "2", "boundary.default=neumann 0"}, 0, 2, {0, 0}},
                {{XMIN, YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}},
                {{XMIN "x+y", YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}}};
-  stage s;
+  AUTO_VALUE(stage) s = {0};
   stage_create(make_box(4, 3, 2, SP_MAP_NONE), 3, &s);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const char *const *lines = cases[i].lines;
@@ -187,7 +183,6 @@ static void check_data_jumps(void) {
       CHECK(jump.parts[0] == cases[i].parts[0] && jump.parts[1] == cases[i].parts[1],
             "case %d: parts %d and %d", (int)i, jump.parts[0], jump.parts[1]);
   }
-  stage_destroy(&s);
 }
 
 int main(int argc, char **argv) {

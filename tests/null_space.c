@@ -130,7 +130,7 @@ static void find_null_space(const parts *p, const bool *constrained,
 
 static void check_components(int count) {
   enum { NODES = 64 };
-  parts p;
+  AUTO_VALUE(parts) p = {0};
   sp_null_space *null_space, *weak;
   parts_create(count, &p);
   const sp_numbering *numbering = p.space->numbering;
@@ -194,7 +194,6 @@ static void check_components(int count) {
   }
   sp_null_space_destroy(&null_space);
   CHECK(!null_space, "destroyed");
-  parts_destroy(&p);
 }
 
 /* With lambda = `lambda` in the first row of two and half of it in the other: the weights are its
@@ -279,7 +278,7 @@ static void check_small_lambda(void) {
 /* With Dirichlet data at one end of every second row, the other rows' means are undetermined. */
 static void check_determined_parts(int count) {
   enum { NODES = 64 };
-  parts p;
+  AUTO_VALUE(parts) p = {0};
   sp_null_space *null_space, *weak;
   parts_create(count, &p);
   const sp_numbering *numbering = p.space->numbering;
@@ -303,7 +302,6 @@ static void check_determined_parts(int count) {
   for (size_t i = 0; i < dofs; i++) constrained[i] = true;
   find_null_space(&p, constrained, &no_lambda, &no_alpha, &null_space, &weak);
   CHECK(!null_space && !weak, "all is determined");
-  parts_destroy(&p);
 }
 
 /* Of four rows lambda is positive in one element of row 1 and alpha at one DOF of row 2; row 3 has

@@ -177,9 +177,9 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
   for (size_t i = 0; i < count; i++)
     vector[entry(b, mesh, op->precision, np, (sp_lid)(i / np), i % np)] =
         ldexp(x[box->numbering->nodes[i]], (int)(i / np % 7));
-  sp_vector from = bench_upload_as(b, op->precision, size, vector);
+  AUTO_VALUE(sp_vector) from = bench_upload_as(b, op->precision, size, vector);
   for (size_t i = 0; i < size; i++) vector[i] = NAN;
-  sp_vector to = bench_upload_as(b, op->precision, size, vector);
+  AUTO_VALUE(sp_vector) to = bench_upload_as(b, op->precision, size, vector);
   CHECK_OK(backend->apply_unassembled(op->local, from.data, to.data));
   bench_download(&to, vector);
   for (size_t i = 0; i < count; i++)
@@ -189,8 +189,6 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
   CHECK(error <= want->tolerance, "%s N = %d between E-vectors, %s: %.3g > %.3g",
         sp_operator_name(op->kind), box->numbering->order, PRECISION_NAMES[op->precision], error,
         want->tolerance);
-  sp_vector_destroy(&from);
-  sp_vector_destroy(&to);
 }
 
 /* The passes of CG have kernels of their own: x + A x, and x.A x on the way, where y = A x. */
@@ -402,13 +400,13 @@ static void check_choice_of_geometry(const bench *b) {
 /* A backend says whether it has operators in single precision; without them there are none. */
 static void check_refused_precision(const bench *b) {
   const int elements[3] = {2, 2, 2};
-  deformed_box box;
+  AUTO_VALUE(deformed_box) box = {0};
   deformed_box_create(b->comm, elements, 1, 2, &box);
   sp_backend backend = *b->backend;
   backend.single_operators = false;
   bench without = *b;
   without.backend = without.platform.backend = &backend;
-  sp_space *space = bench_space(&without, box.mesh, 2);
+  AUTO(sp_space) space = bench_space(&without, box.mesh, 2);
   const sp_operator_setup setup = {.space = space,
                                    .kind = SP_BP35,
                                    .geometry = SP_GEOMETRY_STORED,
@@ -419,8 +417,6 @@ static void check_refused_precision(const bench *b) {
             strstr(sp_error_message(), b->backend->name) &&
             strstr(sp_error_message(), "no operators in single precision"),
         "%s", sp_error_message());
-  sp_space_destroy(&space);
-  deformed_box_destroy(&box);
 }
 
 int main(int argc, char **argv) {

@@ -181,13 +181,12 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
     if (setup.precision == SP_SINGLE)
       for (size_t i = 0; i < n; i++)
         for (int c = 0; c < 2; c++) scale[c][i] *= FLT_EPSILON / DBL_EPSILON;
-    sp_operator *op = bench_operator(&setup);
+    AUTO(sp_operator) op = bench_operator(&setup);
     bench_apply(b, op, false, x, y);
     check_equal(box, NULL, y, want[0], scale[0], "unconstrained");
     bench_apply(b, op, true, x, y);
     check_equal(box, mask, y, want[1], scale[1], "constrained");
     if (setup.precision == SP_DOUBLE) check_passes(b, box, op, mask, want[1], scale[1], x);
-    sp_operator_destroy(&op);
   }
   test_release(mark);
 }

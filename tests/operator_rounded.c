@@ -236,7 +236,7 @@ static void apply_reference(const deformed_box *box, const sp_operator_setup *se
 
 static void check_backend(const bench *b, const deformed_box *box, const sp_operator_setup *setup,
                           const double *x, const double *want, const double *scale) {
-  sp_operator *op = NULL;
+  AUTO(sp_operator) op = NULL;
   if (!b->backend->rounded_factors) {
     CHECK(sp_operator_create(setup, &op) == SP_ERR_INPUT && !op &&
               strstr(sp_error_message(), "no operators with rounded factors"),
@@ -252,7 +252,6 @@ static void check_backend(const bench *b, const deformed_box *box, const sp_oper
   CHECK(worst <= tolerance, "%s N = %d: %.3g > %.3g", sp_operator_name(setup->kind),
         box->numbering->order, worst, tolerance);
   CHECK(count_different_bits(b->comm, box, y) == 0, "holders of a DOF differ");
-  sp_operator_destroy(&op);
 }
 
 /* With kappa at the points. */

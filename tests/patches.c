@@ -88,15 +88,10 @@ static void check_sums(const sp_operator_setup *setup, const sp_patches *patches
   const sp_numbering *numbering = setup->space->numbering;
   const sp_mesh *mesh = setup->space->mesh;
   const size_t dofs = (size_t)numbering->local;
-  double *want, *y, *slots;
-  int *firsts, *parts;
-  bool *shared;
-  if (sp_allocate(dofs, sizeof *want, "want", &want) || sp_allocate(dofs, sizeof *y, "y", &y) ||
-      sp_allocate(patches->slots, sizeof *slots, "slots", &slots) ||
-      sp_allocate(dofs, sizeof *firsts, "firsts", &firsts) ||
-      sp_allocate(dofs, sizeof *parts, "parts", &parts) ||
-      sp_allocate(dofs, sizeof *shared, "shared", &shared))
-    MPI_Abort(MPI_COMM_WORLD, 1);
+  double *want = test_array(dofs, sizeof *want), *y = test_array(dofs, sizeof *y);
+  double *slots = test_array(patches->slots, sizeof *slots);
+  int *firsts = test_array(dofs, sizeof *firsts), *parts = test_array(dofs, sizeof *parts);
+  bool *shared = test_array(dofs, sizeof *shared);
   sp_lid elements = 0;
   for (int p = 0; p < patches->count; p++) {
     const sp_cuda_patch *patch = &patches->list[p];
@@ -130,24 +125,16 @@ static void check_sums(const sp_operator_setup *setup, const sp_patches *patches
   if (mesh->hexes->count >= 2 * SP_CUDA_PATCH(patches->order))
     CHECK(complete > (patches->order == 1 ? 1 : 12) * mesh->hexes->count / 8, "%d complete nodes",
           complete);
-  free(want);
-  free(y);
-  free(slots);
-  free(firsts);
-  free(parts);
-  free(shared);
 }
 
 static void check_box(const bench *b, const int elements[3], int periods, int order) {
-  sp_mesh *mesh = periodic_box(elements, periods, SEED);
-  sp_space *space = bench_space(b, mesh, order);
-  bool *constrained;
-  CHECK_OK(sp_allocate(sp_space_dofs(space), 1, "mask", &constrained));
+  AUTO(sp_mesh) mesh = periodic_box(elements, periods, SEED);
+  AUTO(sp_space) space = bench_space(b, mesh, order);
+  const size_t mark = test_mark();
+  bool *constrained = test_array(sp_space_dofs(space), 1);
   for (size_t d = 0; d < sp_space_dofs(space); d++) constrained[d] = d % 7 == 3;
   const size_t count = (size_t)mesh->hexes->count;
-  double *kappa, *lambda;
-  CHECK_OK(sp_allocate(count, sizeof *kappa, "kappa", &kappa));
-  CHECK_OK(sp_allocate(count, sizeof *lambda, "lambda", &lambda));
+  double *kappa = test_array(2 * count, sizeof *kappa), *lambda = kappa + count;
   for (size_t e = 0; e < count; e++) {
     kappa[e] = 1 + (double)(e % 3);
     lambda[e] = 2 + (double)(e % 5);
@@ -166,11 +153,7 @@ static void check_box(const bench *b, const int elements[3], int periods, int or
     check_sums(&setup, &patches);
     sp_patches_free(&patches);
   }
-  free(constrained);
-  free(kappa);
-  free(lambda);
-  sp_space_destroy(&space);
-  sp_mesh_destroy(&mesh);
+  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -128,16 +128,16 @@ static void check_line(const sp_platform *platform, const deformed_box *box) {
   for (int d = 0; d < 3; d++) b[d] += b[d] - a[d];
   snprintf(text, sizeof text, "line.out=%.17g %.17g %.17g, %.17g %.17g %.17g, %d", a[0], a[1], a[2],
            b[0], b[1], b[2], SAMPLES);
-  sp_config *config;
-  sp_space *space;
-  sp_probes *probes;
+  AUTO(sp_config) config = NULL;
+  AUTO(sp_space) space = NULL;
+  AUTO(sp_probes) probes = NULL;
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, NULL, 2, (const char *const[]){"problem.forcing=1", text},
                           &config));
   CHECK_OK(sp_space_create(platform, box->mesh, ORDER, &space));
   CHECK_OK(sp_probes_create(config, box->mesh, &probes));
   if (!config || !space || !probes) return;
   const size_t nodes = element_nodes(box);
-  double *x = test_allocate((size_t)box->numbering->local, sizeof *x);
+  double *x = test_array((size_t)box->numbering->local, sizeof *x);
   for (sp_lid e = 0; e < hexes->count; e++) {
     sp_hexes_coordinates(hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
     for (size_t n = 0; n < nodes; n++)
@@ -168,26 +168,21 @@ static void check_line(const sp_platform *platform, const deformed_box *box) {
         outside);
   CHECK_CLOSE(probes->list[SAMPLES - 1].distance,
               hypot(hypot(b[0] - a[0], b[1] - a[1]), b[2] - a[2]), 1e-12);
-  sp_probes_destroy(&probes);
-  sp_space_destroy(&space);
-  sp_config_destroy(&config);
-  free(x);
 }
 
 static void check_outside(const deformed_box *box) {
   const double points[][3] = {{0.5, 0.5, 0.5}, {1e3, 0.5, 0.5}};
-  sp_config *config = read_probes(2, points);
+  AUTO(sp_config) config = read_probes(2, points);
   sp_probes *probes;
   CHECK(sp_probes_create(config, box->mesh, &probes) == SP_ERR_INPUT && !probes,
         "a point far away is found");
   CHECK(strstr(sp_error_message(), "probe.p1=") && strstr(sp_error_message(), "outside the mesh"),
         "%s", sp_error_message());
-  sp_config_destroy(&config);
 }
 
 /* A point counts as outside beyond 1e-8 of half an element's width, not closer. */
 static void check_edge(void) {
-  sp_hexes *hexes;
+  AUTO(sp_hexes) hexes = NULL;
   double reference[3];
   CHECK_OK(sp_hexes_create(1, 1, 0, 0, &hexes));
   for (int c = 0; c < SP_CORNERS; c++)
@@ -196,7 +191,6 @@ static void check_edge(void) {
         "rounding puts a point on the boundary outside");
   CHECK(sp_locate(hexes, (double[3]){0, -1 - 2e-8, 0}, reference) == -1, "outside, but found");
   CHECK(sp_locate(hexes, (double[3]){0, NAN, 0}, reference) == -1, "NaN is found");
-  sp_hexes_destroy(&hexes);
 }
 
 /* The same points far from the origin, where coordinates are rounded to DBL_EPSILON * offset: the

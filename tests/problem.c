@@ -38,7 +38,7 @@ typedef struct refusal {
 
 /* On a mesh, which is destroyed. */
 static void check_refusals(sp_hexes *hexes, int order, size_t count, const refusal *refusals) {
-  stage s;
+  AUTO_VALUE(stage) s = {0};
   stage_create(hexes, order, &s);
   for (; count > 0; count--, refusals++) {
     const sp_status status = try_case(&s, refusals->overrides);
@@ -47,7 +47,6 @@ static void check_refusals(sp_hexes *hexes, int order, size_t count, const refus
     else
       CHECK(!status, "%s: %s", refusals->overrides[0], sp_error_message());
   }
-  stage_destroy(&s);
 }
 
 #define SOLUTION "problem.solution=x"
@@ -233,7 +232,7 @@ static sp_hexes *make_angle(void) {
  * the norms on all ranks. */
 static void check_error_norms(void) {
   enum { ORDER = 2 };
-  stage s;
+  AUTO_VALUE(stage) s = {0};
   sp_error_norms norms;
   stage_create(make_box(3, 4, 5, SP_MAP_NONE), ORDER, &s);
   const sp_problem *problem =
@@ -257,7 +256,6 @@ static void check_error_norms(void) {
   require(sp_errors_compute(problem, s.space, x, &norms));
   CHECK(isnan(norms.l2) && isnan(norms.h1) && isnan(norms.max), "NaN gave %g %g %g", norms.l2,
         norms.h1, norms.max);
-  stage_destroy(&s);
 }
 
 typedef struct condition {
@@ -288,7 +286,7 @@ static void check_order_of_groups(void) {
   static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                    {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
   enum { ORDER = 3, NODES = 64 };
-  stage s;
+  AUTO_VALUE(stage) s = {0};
   stage_create(make_angle(), ORDER, &s);
   const size_t dofs = sp_space_dofs(s.space);
   double xyz[3 * NODES], *least = test_array(dofs, sizeof *least);
@@ -317,7 +315,6 @@ static void check_order_of_groups(void) {
     sp_exchange_now(s.space->exchange, SP_MIN, least);
     CHECK(memcmp(least, s.values, dofs * sizeof *least) == 0, "holders of a DOF disagree");
   }
-  stage_destroy(&s);
 }
 
 /* The load vector of a case is s->values. */
@@ -333,7 +330,7 @@ static void check_derived_data(const char *operator_is) {
   static const char forcing[] =
       "problem.forcing=((2+x)*(4-1)+(3+y))*sin(2*x)*exp(y)*(1+z^2)-(2+x)*2*sin(2*x)*exp(y)"
       "-2*cos(2*x)*exp(y)*(1+z^2)+0.5*(3+y)";
-  stage s;
+  AUTO_VALUE(stage) s = {0};
   stage_create(make_box(3, 2, 2, SP_MAP_NONE), 4, &s);
   const size_t dofs = sp_space_dofs(s.space);
   double *derived = test_array(dofs, sizeof *derived);
@@ -359,14 +356,13 @@ static void check_derived_data(const char *operator_is) {
   const double jacobian = 1.0 / (6 * 4 * 4);
   CHECK_CLOSE(range.smallest, jacobian, 1e-14);
   CHECK_CLOSE(range.largest, jacobian, 1e-14);
-  stage_destroy(&s);
 }
 
 /* The sum of the Robin diagonal is the integral of alpha: GLL with N + 1 = 4 points is exact to
  * degree 5, and alpha times the constant surface element has degree 3. All entries are on these
  * faces. */
 static void check_robin_diagonal(void) {
-  stage s;
+  AUTO_VALUE(stage) s = {0};
   stage_create(make_box(3, 2, 4, SP_MAP_NONE), 3, &s);
   sp_robin robin;
   stage_problem(&s, (const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
@@ -389,7 +385,6 @@ static void check_robin_diagonal(void) {
   require(sp_problem_robin(s.problem, s.space, &robin));
   CHECK(robin.count == 0, "alpha is zero everywhere");
   sp_robin_free(&robin);
-  stage_destroy(&s);
 }
 
 /* The divergence theorem on deformed elements: with v = 1 and lambda = 0 the load of a quadratic u
@@ -398,7 +393,7 @@ static void check_robin_diagonal(void) {
  * is of degree 2 in the reference coordinates if kappa is linear, the cofactors of the map add two
  * at most. Up to the rounding of sums of size ten. */
 static void check_balance(const char *kappa) {
-  stage s;
+  AUTO_VALUE(stage) s = {0};
   stage_create(make_box(3, 3, 2, SP_MAP_SINE), 2, &s);
   double sums[2] = {0, 0};
   const sp_jacobian_range range =
@@ -414,7 +409,6 @@ static void check_balance(const char *kappa) {
   CHECK_CLOSE(sums[0], 0, 1e-12 * sums[1]);
   CHECK(range.smallest > 0 && range.smallest < range.largest, "|J| from %g to %g", range.smallest,
         range.largest);
-  stage_destroy(&s);
 }
 
 int main(int argc, char **argv) {

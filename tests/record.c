@@ -21,7 +21,7 @@ static sp_record *create(void) {
 }
 
 static void test_values(void) {
-  sp_record *record = create();
+  AUTO(sp_record) record = create();
   expect(record, "{}\n");
   sp_record_text(record, "text", "quote \" backslash \\ line\n");
   sp_record_text(record, "none", NULL);
@@ -41,7 +41,6 @@ static void test_values(void) {
                  "}\n");
   sp_record_destroy(&record);
   CHECK(!record, "the pointer to a document that was destroyed");
-  sp_record_destroy(&record);
 }
 
 /* Reals are read back to the same bits. */
@@ -59,7 +58,7 @@ static void test_digits(void) {
                                   123456789.0123456789,
                                   DBL_EPSILON};
   for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
-    sp_record *record = create();
+    AUTO(sp_record) record = create();
     char *text = NULL;
     sp_record_real(record, "x", values[v], NULL);
     CHECK_OK(sp_record_format(record, &text));
@@ -68,12 +67,11 @@ static void test_digits(void) {
     const double read = number ? strtod(number + 2, NULL) : 0;
     CHECK(memcmp(&read, &values[v], sizeof read) == 0, "%.17g instead of %.17g", read, values[v]);
     free(text);
-    sp_record_destroy(&record);
   }
 }
 
 static void test_nesting(void) {
-  sp_record *record = create();
+  AUTO(sp_record) record = create();
   sp_record_text(record, "status", NULL);
   sp_record_open(record, SP_RECORD_OBJECT, "case");
   sp_record_open(record, SP_RECORD_OBJECT, "material");
@@ -108,7 +106,6 @@ static void test_nesting(void) {
                  "    0.5\n"
                  "  ]\n"
                  "}\n");
-  sp_record_destroy(&record);
 }
 
 /* Text of a case may have any bytes but zero. */
@@ -130,12 +127,11 @@ static void test_bytes(void) {
   };
 #undef BAD
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    sp_record *record = create();
+    AUTO(sp_record) record = create();
     sp_record_text(record, cases[c].given, cases[c].given);
     const char *expected =
         test_text("{\n  \"%s\": \"%s\"\n}\n", cases[c].written, cases[c].written);
     expect(record, expected);
-    sp_record_destroy(&record);
   }
 }
 
@@ -156,7 +152,7 @@ static void test_none(void) {
 
 /* Tables and objects that are opened again grow; a member of another kind starts anew. */
 static void test_growth(void) {
-  sp_record *record = create();
+  AUTO(sp_record) record = create();
   for (int row = 0; row < 2; row++) {
     sp_record_open(record, SP_RECORD_TABLE, "rows");
     sp_record_open(record, SP_RECORD_ROW, NULL);
@@ -184,7 +180,6 @@ static void test_growth(void) {
                  "  ],\n"
                  "  \"gone\": {}\n"
                  "}\n");
-  sp_record_destroy(&record);
 }
 
 /* Layouts: values by format, plurals, factors, parts that are left out. */
@@ -193,7 +188,7 @@ static void test_terminal(void) {
                                  " 1 one\n 2 two\n%s]";
   char printed[256] = "", path[] = "/tmp/sp_test_record_XXXXXX";
   sp_terminal terminal = {.prints = true};
-  sp_record *record = create();
+  AUTO(sp_record) record = create();
   sp_record_integer(record, "three", 3);
   sp_record_integer(record, "one", 1);
   sp_record_text(record, "text", "x");
@@ -228,7 +223,6 @@ static void test_terminal(void) {
   close(file);
   unlink(path);
   CHECK(strcmp(printed, expected) == 0, "'%s' instead of '%s'", printed, expected);
-  sp_record_destroy(&record);
 }
 
 static void test_target(void) {

@@ -117,7 +117,7 @@ static void check_smooth(void) {
   for (int m = 0; m < MAP_COUNT; m++)
     for (int g = 2; g <= MAX_ORDER; g++)
       for (int side = 1; side <= 3; side++) {
-        sp_hexes *hexes = sample(MAPS[m].f, g, side, 0, -1);
+        AUTO(sp_hexes) hexes = sample(MAPS[m].f, g, side, 0, -1);
         CHECK(worst(hexes) <= 1, "%s, degree %d, %d^3 elements: roughness %g", MAPS[m].name, g,
               side, worst(hexes));
         /* Far from the origin the curvature is lost in rounding. */
@@ -125,13 +125,11 @@ static void check_smooth(void) {
         for (size_t i = 0; i < numbers; i++) hexes->lattice[i] = 1e-3 * hexes->lattice[i] + 1e6;
         CHECK(worst(hexes) <= 1, "%s far away, degree %d, %d^3 elements: roughness %g",
               MAPS[m].name, g, side, worst(hexes));
-        sp_hexes_destroy(&hexes);
       }
-  sp_hexes *box = quadratic_box(4);
+  AUTO(sp_hexes) box = quadratic_box(4);
   sp_roughness_count(MPI_COMM_WORLD, box);
   CHECK(box->file.rough == 0 && box->file.roughest == 0, "%lld elements of degree 2",
         (long long)box->file.rough);
-  sp_hexes_destroy(&box);
 }
 
 /* Elements must be small enough that the curvature itself is resolved: 90 degrees are too much for
@@ -139,7 +137,7 @@ static void check_smooth(void) {
 static void check_scattered(void) {
   for (int m = 0; m < MAP_COUNT; m++)
     for (int g = MAPS[m].f == three_quarters ? 7 : 6; g <= MAX_ORDER; g++) {
-      sp_hexes *hexes = sample(MAPS[m].f, g, 3, 1, -1);
+      AUTO(sp_hexes) hexes = sample(MAPS[m].f, g, 3, 1, -1);
       CHECK(worst(hexes) > 1, "%s, degree %d: roughness %g", MAPS[m].name, g, worst(hexes));
       rotate_elements(hexes, 7);
       CHECK(worst(hexes) > 1, "%s turned, degree %d: roughness %g", MAPS[m].name, g, worst(hexes));
@@ -148,7 +146,6 @@ static void check_scattered(void) {
       /* A straight element has no curvature to compare with. */
       CHECK(worst(hexes) <= 1 || MAPS[m].f == straight, "%s, degree %d, little: roughness %g",
             MAPS[m].name, g, worst(hexes));
-      sp_hexes_destroy(&hexes);
     }
 }
 
@@ -156,26 +153,24 @@ static void check_scattered(void) {
 static void check_ranks(void) {
   for (int side = 1; side <= 2; side++) {
     const int last = world_size - 1, where = side * side * side - 1;
-    sp_hexes *hexes = sample(quarter, 7, side, world_rank == last ? 1 : 0, where);
+    AUTO(sp_hexes) hexes = sample(quarter, 7, side, world_rank == last ? 1 : 0, where);
     const sp_gid tag = world_size * side * side * side;
     sp_roughness_count(MPI_COMM_WORLD, hexes);
     CHECK(hexes->file.rough == 1 && hexes->file.roughest == tag,
           "%lld rough elements, the worst is %lld", (long long)hexes->file.rough,
           (long long)hexes->file.roughest);
-    sp_hexes_destroy(&hexes);
   }
 }
 
 /* A quarter of a pipe by gmsh 4.15.0, Mesh.ElementOrder = 6, which scatters nodes along the arcs:
  * 2 elements along the arc, 2 along the axis. */
 static void check_file(void) {
-  sp_hexes *hexes;
+  AUTO(sp_hexes) hexes = NULL;
   CHECK_OK(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/rough.msh", &hexes));
   if (hexes)
     CHECK(hexes->file.rough == 4 && hexes->file.roughest > 0,
           "%lld rough elements, the worst is %lld", (long long)hexes->file.rough,
           (long long)hexes->file.roughest);
-  sp_hexes_destroy(&hexes);
 }
 
 int main(int argc, char **argv) {

@@ -162,7 +162,7 @@ static void check_number(hid_t file, const char *name, double expected) {
 
 static void test_contents(void) {
   sp_run_log *log = NULL;
-  sp_record *record = new_record();
+  AUTO(sp_record) record = new_record();
   CHECK_OK(create(path, record, &log));
   CHECK(access(path, F_OK) != 0, "a log that has not begun");
   CHECK_OK(sp_run_log_flush(log));
@@ -267,13 +267,12 @@ static void test_contents(void) {
   CHECK(H5Aexists(file, "ratio_unit") == 0, "the unit goes with the replaced value");
   H5Fclose(file);
   free(text);
-  sp_record_destroy(&record);
 }
 
 /* Rows wait in memory for about a second; the next row then writes all of them. */
 static void test_pace(void) {
   sp_run_log *log = NULL;
-  sp_record *record = new_record();
+  AUTO(sp_record) record = new_record();
   const double start = monotonic_seconds();
   CHECK_OK(create(path, record, &log));
   CHECK_OK(sp_run_log_flush(log));
@@ -293,13 +292,12 @@ static void test_pace(void) {
   }
   CHECK(late > 5 && monotonic_seconds() - start >= 1, "%d rows", (int)late);
   CHECK_OK(sp_run_log_close(&log));
-  sp_record_destroy(&record);
 }
 
 /* A run that fails before its iteration leaves the log of an earlier one as it was. */
 static void test_set_up_that_fails(void) {
   sp_run_log *log = NULL;
-  sp_record *record = new_record();
+  AUTO(sp_record) record = new_record();
   struct stat before, after;
   CHECK(stat(path, &before) == 0, "no log to begin with");
   CHECK_OK(create(path, record, &log));
@@ -311,12 +309,11 @@ static void test_set_up_that_fails(void) {
             after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
             after.st_mtim.tv_nsec == before.st_mtim.tv_nsec,
         "the log of the run before is replaced");
-  sp_record_destroy(&record);
 }
 
 static void test_failures(void) {
   sp_run_log *log = NULL;
-  sp_record *record = new_record();
+  AUTO(sp_record) record = new_record();
   const char *beside = test_text("..%s.tmp", sp_file_tag());
   CHECK(create("/nowhere/run.h5", record, &log) == SP_ERR_SYSTEM && !log, "no folder");
   CHECK(strcmp(sp_error_message(), "cannot write log /nowhere/run.h5: No such file or directory") ==
@@ -357,7 +354,6 @@ static void test_failures(void) {
   const sp_status status = sp_run_log_close(&log);
   setrlimit(RLIMIT_FSIZE, &before);
   CHECK(status == SP_ERR_SYSTEM && log == NULL, "status %d of closing", (int)status);
-  sp_record_destroy(&record);
 }
 
 /* The writer that is killed: writes row after row, each with the whole file. */

@@ -46,12 +46,12 @@ static void check_exact(const stack *s, int order, sp_precision precision) {
         sp_mesh_identify(mesh, 1, &(sp_periodic_pair){.groups = {2 * s->along, 2 * s->along + 1}}));
   require(sp_space_create(&alone.platform, mesh, order, &space));
   const size_t n = sp_space_dofs(space), elements = (size_t)s->length;
-  bool *constrained = test_allocate(n, sizeof *constrained);
-  sp_lid *robin = test_allocate((size_t)area, sizeof *robin);
-  double *values = test_allocate((size_t)area, sizeof *values);
-  double *kappa = test_allocate(elements, sizeof *kappa);
-  double *x = test_allocate(3 * n, sizeof *x), *y = x + n, *inverse = y + n;
-  sp_separable *boxes = test_allocate(elements, sizeof *boxes);
+  bool *constrained = test_array(n, sizeof *constrained);
+  sp_lid *robin = test_array((size_t)area, sizeof *robin);
+  double *values = test_array((size_t)area, sizeof *values);
+  double *kappa = test_array(elements, sizeof *kappa);
+  double *x = test_array(3 * n, sizeof *x), *y = x + n, *inverse = y + n;
+  sp_separable *boxes = test_array(elements, sizeof *boxes);
   const double *weights = sp_reference_get(order)->gll.weights;
   int robins = 0;
   for (size_t e = 0; e < elements; e++) {
@@ -108,7 +108,7 @@ static void check_exact(const stack *s, int order, sp_precision precision) {
         s->length, order, error, condition * epsilon);
 
   /* The same by steps with one vector of scratch: r = 0 - A x, then S (-r). */
-  double *const zero = test_allocate(n, sizeof *zero);
+  double *const zero = test_array(n, sizeof *zero);
   sp_vector from = send(precision, n, x), scratch = send(precision, n, zero);
   sp_vector t = send(precision, n, zero), d = send(precision, n, x);
   require(sp_operator_apply_step(smoothed, &from, &scratch,
@@ -145,16 +145,9 @@ static void check_exact(const stack *s, int order, sp_precision precision) {
   sp_schwarz_destroy(&exact);
   sp_vector *const vectors[] = {&from, &scratch, &t, &d, &r, &z, &r_exact, &z_exact};
   for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) sp_vector_destroy(vectors[v]);
-  free(zero);
   sp_schwarz_destroy(&schwarz);
   sp_operator_destroy(&op);
   sp_operator_destroy(&smoothed);
-  free(constrained);
-  free(robin);
-  free(values);
-  free(kappa);
-  free(boxes);
-  free(x);
   sp_space_destroy(&space);
   sp_mesh_destroy(&mesh);
   bench_close_alone(&alone);

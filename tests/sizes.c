@@ -36,7 +36,7 @@ static void check_mesh(const char *name, sp_mesh *mesh, int most) {
     const sp_topology *topology = mesh->topology;
     for (int o = 0; o < 3; o++) {
       const sp_sizes *p = &predicted[r][o];
-      sp_numbering *numbering;
+      AUTO(sp_numbering) numbering = NULL;
       CHECK_OK(sp_numbering_create(mesh, orders[o], &numbering));
       CHECK(p->elements == mesh->hexes->count, "%s refine %d: %g elements, not %d", name, r,
             p->elements, mesh->hexes->count);
@@ -50,7 +50,6 @@ static void check_mesh(const char *name, sp_mesh *mesh, int most) {
       CHECK(p->shared == numbering->shared_start[numbering->neighbours],
             "%s refine %d order %d: %g shared DOFs, not %d", name, r, orders[o], p->shared,
             numbering->shared_start[numbering->neighbours]);
-      sp_numbering_destroy(&numbering);
     }
   }
   sp_mesh_destroy(&mesh);
@@ -72,10 +71,9 @@ static void test_limits(void) {
     *counts[c] -= 1;
   }
   /* More than any integer holds: 2^30 times as many elements per direction. */
-  sp_mesh *mesh = make_mesh(NULL, false);
+  AUTO(sp_mesh) mesh = make_mesh(NULL, false);
   sp_sizes_count(mesh->topology, 30, 15, &sizes);
   CHECK(sp_sizes_check(&sizes, "here") == SP_ERR_INPUT && sizes.dofs > 1e30, "%g", sizes.dofs);
-  sp_mesh_destroy(&mesh);
 }
 
 int main(int argc, char **argv) {

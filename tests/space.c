@@ -38,7 +38,7 @@ static void fill(const deformed_box *box, sp_precision precision, int seed, void
 static void check_assembly(const bench *b, const sp_space *space, const deformed_box *box,
                            sp_precision precision, int seed) {
   const size_t n = sp_space_dofs(space), size = sp_precision_bytes(precision);
-  unsigned char *values = test_allocate(2 * n, size), *want = values + n * size;
+  unsigned char *values = test_array(2 * n, size), *want = values + n * size;
   void *vector = NULL;
   fill(box, precision, seed, values);
   memcpy(want, values, n * size);
@@ -53,7 +53,6 @@ static void check_assembly(const bench *b, const sp_space *space, const deformed
   CHECK(wrong == 0, "%s, order %d: %zu of %zu entries differ from the sum in host memory",
         precision == SP_SINGLE ? "single" : "double", box->numbering->order, wrong, n);
   b->backend->vector_destroy(b->device, &vector);
-  free(values);
 }
 
 /* Spaces of several orders are created, used in turn, and destroyed in the order of creation. */

@@ -187,14 +187,13 @@ static sp_status run_study(const char *const *overrides, const char *order, cons
   const char *all[RUN_CASE_OVERRIDES] = {log, "backend.device=host"};
   const int count = run_case_append(overrides, 2, all);
   sp_study study = {0};
-  sp_config *config;
+  AUTO(sp_config) config = NULL;
   if (order) SP_TRY(sp_study_parse(order, &study));
   if (refine) SP_TRY(sp_study_parse(refine, &study));
   SP_TRY(sp_config_read(MPI_COMM_WORLD, NULL, count, all, &config));
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   const sp_profile profile = sp_profile_from_now();
   const sp_status status = sp_study_run(MPI_COMM_WORLD, config, &study, &profile, &terminal);
-  sp_config_destroy(&config);
   return status;
 }
 

@@ -33,8 +33,8 @@ static void test_values(void) {
                   {1, 33, -30},     {1.5, 18, -30},    {2, 3, 0},     {1e300, 3, 0},
                   {INFINITY, 3, 0}, {-INFINITY, 13, 0}};
   enum { COUNT = sizeof expected / sizeof *expected };
-  sp_scope *scope = NULL;
-  sp_expression *f;
+  AUTO(sp_scope) scope = NULL;
+  AUTO(sp_expression) f = NULL;
   write_table("# x, y\n\n1, 10 # first\n 2 30\r\n4\t,\t0");
   CHECK(!read_for("3 + table( \"t.csv\" , 2*x)", &scope, &f), "%s", sp_error_message());
   if (f) {
@@ -52,8 +52,6 @@ static void test_values(void) {
     CHECK(!sp_expression_evaluate(f, 1, &nan, zero, zero, value) && isnan(value[0]), "NaN");
     CHECK(!sp_expression_is_smooth(f), "smooth");
   }
-  sp_expression_destroy(&f);
-  sp_scope_destroy(&scope);
 }
 
 /* The chain rule: the Laplacian of t(y^2), t = 3 y^2 + 1 between the points, is 6. One table is one
@@ -111,8 +109,8 @@ static void test_errors(void) {
        "f: column 7: expected the name of a file in quotes, found '\"'"},
       {"1 2\n2 3\n", "table x", "f: column 7: expected '(' after table, found 'x'"}};
   for (size_t k = 0; k < sizeof errors / sizeof *errors; k++) {
-    sp_scope *scope = NULL;
-    sp_expression *f;
+    AUTO(sp_scope) scope = NULL;
+    AUTO(sp_expression) f = NULL;
     char message[256];
     const bool whole = strncmp(errors[k].message, "f: ", 3) == 0;
     write_table(errors[k].table);
@@ -121,8 +119,6 @@ static void test_errors(void) {
              errors[k].message);
     CHECK(strcmp(sp_error_message(), message) == 0, "'%s' instead of '%s'", sp_error_message(),
           message);
-    sp_expression_destroy(&f);
-    sp_scope_destroy(&scope);
   }
   sp_expression *f;
   CHECK(sp_expression_parse("table(\"t.csv\", x)", "f", NULL, &f) == SP_ERR_INPUT, "no scope");

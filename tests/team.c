@@ -38,9 +38,9 @@ static void compute(const bench *b, const sp_operator_setup *setup, const sp_spa
   const sp_precision precision = setup->precision;
   const size_t n = sp_space_dofs(setup->space), nc = sp_space_dofs(coarse);
   const size_t elements = (size_t)setup->space->mesh->hexes->count;
-  sp_operator *op = bench_operator(setup);
-  sp_transfer *transfer = NULL;
-  sp_schwarz *schwarz = NULL;
+  AUTO(sp_operator) op = bench_operator(setup);
+  AUTO(sp_transfer) transfer = NULL;
+  AUTO(sp_schwarz) schwarz = NULL;
   double *inverse = test_array(n, sizeof *inverse);
   sp_separable *boxes = test_array(elements, sizeof *boxes);
   CHECK_OK(sp_transfer_create(op, coarse, setup->constrained, NULL, &transfer));
@@ -76,9 +76,6 @@ static void compute(const bench *b, const sp_operator_setup *setup, const sp_spa
     const double order = setup->space->numbering->order;
     CHECK_CLOSE(energy, expected, 8 * (double)n * order * order * DBL_EPSILON * scale);
   }
-  sp_schwarz_destroy(&schwarz);
-  sp_transfer_destroy(&transfer);
-  sp_operator_destroy(&op);
 }
 
 static void check_order(const bench *b, int order, sp_precision precision) {

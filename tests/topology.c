@@ -339,11 +339,10 @@ static void check_overlap_across_ranks(void) {
   sp_hexes *hexes = make_box(n, 0);
   for (int c = 0; c < SP_CORNERS && world_rank == 3; c++)
     hexes->vertices[0][c] = (c & 1) + 5 * (c >> 1); /* the position of rank 0's element */
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = NULL;
   CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_ERR_INPUT, "overlap");
   CHECK(strstr(sp_error_message(), "more than two hexahedra share the face"), "'%s'",
         sp_error_message());
-  sp_mesh_destroy(&mesh);
 }
 
 /* Rank 0 has all elements of a box except the last. The last rank has that one, at another
@@ -364,10 +363,9 @@ static void check_foreign_overlap(const int n[3], int mask) {
     parts[count - 1] = world_size - 1;
   }
   CHECK_OK(sp_partition_distribute(MPI_COMM_WORLD, &hexes, parts));
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = NULL;
   CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_ERR_INPUT, "overlap of %x", mask);
   CHECK(strstr(sp_error_message(), "overlap"), "'%s'", sp_error_message());
-  sp_mesh_destroy(&mesh);
 }
 
 static void check_empty(void) {

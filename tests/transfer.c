@@ -17,7 +17,7 @@ static bench tested; /* stays open */
 /* Values of a polynomial of degree `degree` per direction at the nodes of an undeformed box. */
 static void fill_polynomial(const sp_space *space, int degree, double *values) {
   const int nq = space->numbering->order + 1, np = nq * nq * nq;
-  double *xyz = test_allocate(3 * (size_t)np, sizeof *xyz);
+  double *xyz = test_array(3 * (size_t)np, sizeof *xyz);
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
     sp_hexes_coordinates(space->mesh->hexes, e, nq, sp_reference_get(nq - 1)->gll.nodes, xyz);
     for (int p = 0; p < np; p++)
@@ -25,7 +25,6 @@ static void fill_polynomial(const sp_space *space, int degree, double *values) {
           pow(0.3 + xyz[p], degree) - pow(1.1 - xyz[np + p], degree) +
           xyz[p] * pow(0.7 + xyz[2 * np + p], degree > 0 ? degree - 1 : 0);
   }
-  free(xyz);
 }
 
 static sp_vector send(sp_precision precision, size_t count, const double *values) {
@@ -55,8 +54,8 @@ static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool
   require(sp_operator_create(&setup, &op));
   require(sp_transfer_create(op, coarse, NULL, NULL, &transfer));
   const size_t nf = sp_space_dofs(fine), nc = sp_space_dofs(coarse);
-  double *f = test_allocate(nf, sizeof *f), *want = test_allocate(nf, sizeof *want);
-  double *c = test_allocate(nc, sizeof *c), *restricted = test_allocate(nc, sizeof *restricted);
+  double *f = test_array(nf, sizeof *f), *want = test_array(nf, sizeof *want);
+  double *c = test_array(nc, sizeof *c), *restricted = test_array(nc, sizeof *restricted);
 
   /* P of a polynomial is the polynomial, added to the old values. The tolerance is for three sums
    * of nc terms with Lebesgue constants below 3 each. */
@@ -97,10 +96,6 @@ static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool
         "orders %d and %d: f.Pc = %g, P^T f.c = %g", fine_order, coarse_order, left, right);
   sp_vector_destroy(&on_c);
   sp_vector_destroy(&on_f);
-  free(f);
-  free(want);
-  free(c);
-  free(restricted);
   sp_transfer_destroy(&transfer);
   sp_operator_destroy(&op);
   sp_space_destroy(&coarse);
@@ -111,13 +106,12 @@ static void check_transfers(void) {
   static const int orders[][2] = {{2, 1}, {3, 1}, {3, 2}, {5, 3}, {7, 5}, {9, 7}, {15, 11}, {1, 1}};
   const sp_box box = {.elements = {3, 2, 2}, .upper = {1, 0.8, 0.9}, .epsilon = 1};
   sp_hexes *hexes;
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = NULL;
   require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
     for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++)
       check_transfer(mesh, mesh, true, orders[o][0], orders[o][1], p);
-  sp_mesh_destroy(&mesh);
 }
 
 /* Order 1 on a mesh and coarser ones: of a refined box, in some directions only, and with odd

@@ -24,7 +24,7 @@ enum { RANKS = 4, MOST = RUN_CASE_OVERRIDES };
 static sp_config *read_settings(const char *const *settings) {
   const char *overrides[MOST] = {"output.log=", "output.field="};
   const int count = run_case_append(settings, 2, overrides);
-  sp_config *config = NULL;
+  AUTO(sp_config) config = NULL;
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
   if (!config) MPI_Abort(MPI_COMM_WORLD, 1);
   return config;
@@ -45,7 +45,6 @@ static sp_status run_on(const char *has_elements, const char *const *settings,
         "ranks %s", has_elements);
   status = sp_case_run_on(&workers, config, &profile, &terminal, results);
   sp_workers_close(&workers);
-  sp_config_destroy(&config);
   return status;
 }
 
@@ -128,7 +127,7 @@ static void test_study(void) {
   static const char *const settings[] = {COMMON, "mesh.elements=2 2 2", NULL};
   sp_study study = {.order = {.given = false}};
   CHECK_OK(sp_study_parse("refine=0:1", &study));
-  sp_config *config = read_settings(settings);
+  AUTO(sp_config) config = read_settings(settings);
   config->discretization.order = 2;
   sp_workers workers;
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
@@ -139,7 +138,6 @@ static void test_study(void) {
   status = sp_study_run_on(&workers, config, &study, &profile, &terminal);
   CHECK_OK(status);
   sp_workers_close(&workers);
-  sp_config_destroy(&config);
 }
 
 /* ---- Failures ---- */
@@ -334,7 +332,7 @@ static void test_gpus(void) {
                                          "backend.device=cuda; mesh.elements=8 8 8; mesh.map=sine; "
                                          "discretization.order=2; solver.preconditioner=jacobi",
                                          "output.log=" LOG, NULL};
-  sp_config *config = read_settings(settings);
+  AUTO(sp_config) config = read_settings(settings);
   sp_workers workers;
   sp_gpu *gpus;
   int count = 0;
@@ -366,7 +364,6 @@ static void test_gpus(void) {
   CHECK_OK(status);
   check_same_solution("sine box", "the GPUs' ranks", &shared, &chosen);
   if (world_rank == 0) unlink(LOG);
-  sp_config_destroy(&config);
 }
 
 int main(int argc, char **argv) {
