@@ -118,7 +118,7 @@ static void check_partitions(void) {
   static const int shapes[][3] = {{1, 1, 1},  {1, 1, 64}, {7, 1, 1},    {3, 5, 7},    {4, 4, 4},
                                   {2, 2, 17}, {6, 6, 6},  {13, 2, 3},   {8, 8, 8},    {1, 9, 9},
                                   {5, 5, 5},  {3, 3, 3},  {10, 11, 12}, {16, 16, 16}, {12, 4, 4}};
-  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+  for (size_t s = 0; s < COUNT_OF(shapes); s++) {
     const int *n = shapes[s], total = n[0] * n[1] * n[2];
     for (int size = 1; size <= 64 && size <= total; size++) {
       const sp_gid largest = check_bricks(n, size);
@@ -215,7 +215,7 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
   static const char *const names[] = {"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
   CHECK(hexes->group_count == 6 && hexes->surface_count == 6, "%d groups", hexes->group_count);
   for (int g = 0; g < hexes->group_count; g++) {
-    CHECK(strcmp(hexes->groups[g].name, names[g]) == 0, "'%s'", hexes->groups[g].name);
+    CHECK_TEXT(hexes->groups[g].name, names[g]);
     CHECK(hexes->groups[g].number == g + 1, "group %d has number %d", g, hexes->groups[g].number);
     for (int s = 0; s < hexes->surface_count; s++)
       CHECK(hexes->groups[g].members[s] == (s == g), "group %d, surface %d", g, s);
@@ -296,7 +296,7 @@ static void check_wrong_regions(void) {
       {{.lower = {0.5, 0, 0}, .upper = {2, 1, 1}},
        "case.ini:7: it overlaps the region 'low': an element can be in one region only"},
   };
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
     sp_box_region regions[2] = {{.name = "low", .where = "case.ini:3", .upper = {1, 1, 1}},
                                 cases[c].second};
     regions[1].name = "high";
@@ -305,8 +305,7 @@ static void check_wrong_regions(void) {
         .elements = {4, 3, 2}, .upper = {2, 1, 1}, .region_count = 2, .regions = regions};
     AUTO(sp_hexes) hexes = NULL;
     CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_ERR_INPUT && !hexes, "case %zu", c);
-    CHECK(strcmp(sp_error_message(), cases[c].message) == 0, "'%s' instead of '%s'",
-          sp_error_message(), cases[c].message);
+    CHECK_TEXT(sp_error_message(), cases[c].message);
   }
 }
 

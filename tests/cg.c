@@ -331,7 +331,7 @@ static void check_faults(system_t *s) {
                {FAILURE, SP_ERR_SYSTEM, "cannot precondition"}};
   const sp_cg_options options = to_residual(1e-10, 300);
   const char *failed = test_text("rank %d cannot precondition", world_size - 1);
-  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+  for (size_t c = 0; c < COUNT_OF(cases); c++)
     for (int at = 0; at <= 3; at += 3) {
       sp_cg_result result;
       sp_fail(SP_ERR_INPUT, "an old message of rank %d", world_rank);
@@ -343,7 +343,7 @@ static void check_faults(system_t *s) {
       CHECK(status == cases[c].status && strstr(message, cases[c].words),
             "case %zu at %d: status %d, '%s'", c, at, (int)status, message);
       if (cases[c].fault == FAILURE)
-        CHECK(strcmp(message, failed) == 0, "'%s', not '%s'", message, failed);
+        CHECK_TEXT(message, failed);
       else
         CHECK(strstr(message, "r.z = ") && strstr(message, a->base.name) &&
                   strstr(message, iteration),

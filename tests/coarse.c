@@ -51,8 +51,7 @@ static void check_units(const char *order) {
   static const char *const units[] = {"problem.kappa=1", "problem.kappa=1e-36",
                                       "problem.kappa=1e36"};
   int counts[3];
-  for (int u = 0; u < 3; u++)
-    counts[u] = iterations(units[u], (const char *const[]){POISSON, order, units[u], NULL});
+  for (int u = 0; u < 3; u++) counts[u] = iterations(units[u], TEXTS(POISSON, order, units[u]));
   CHECK(abs(counts[1] - counts[0]) <= 1 && abs(counts[2] - counts[0]) <= 1,
         "%s: %d iterations, with kappa = 1e-36 %d, with 1e36 %d", order, counts[0], counts[1],
         counts[2]);
@@ -61,7 +60,7 @@ static void check_units(const char *order) {
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   run_case_begin(argc, argv);
-  for (size_t c = 0; c < sizeof CASES / sizeof *CASES; c++) {
+  for (size_t c = 0; c < COUNT_OF(CASES); c++) {
     const int count = iterations(CASES[c].name, CASES[c].own);
     CHECK(count <= CASES[c].most, "%s: %d iterations, limit %d", CASES[c].name, count,
           CASES[c].most);

@@ -111,8 +111,6 @@ static void check_periodic(void) {
           "an exterior face");
 }
 
-/* ---- Systems ---- */
-
 /* x.A x for the values 1 + x - 2 y + 3 z, or 1. */
 static double energy(const sp_system *s, bool linear) {
   const sp_space *space = s->space;

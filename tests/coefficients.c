@@ -111,8 +111,8 @@ int main(int argc, char **argv) {
     check_smooth(KINDS[k], 2, LAMBDA, NEUMANN);
     /* A formula that is zero everywhere: the null space is found although lambda is no constant. */
     check_smooth(KINDS[k], 3, "problem.lambda=0*x", NEUMANN);
-    check_agreement(KINDS[k], sizeof SCALARS / sizeof *SCALARS, SCALARS);
-    check_agreement(KINDS[k], sizeof TENSORS / sizeof *TENSORS, TENSORS);
+    check_agreement(KINDS[k], COUNT_OF(SCALARS), SCALARS);
+    check_agreement(KINDS[k], COUNT_OF(TENSORS), TENSORS);
   }
   check_refused();
   return check_end();

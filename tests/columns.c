@@ -91,8 +91,6 @@ static void check_couplings(void) {
   }
 }
 
-/* ---- Lattices of elements ---- */
-
 /* Elements of a box of random local axes between planes, from sp_box_hexes on one rank. */
 static sp_hexes *make_lattice(const int n[3], double *const planes[3]) {
   const sp_box box = {.elements = {n[0], n[1], n[2]}, .upper = {n[0], n[1], n[2]}};
@@ -165,8 +163,6 @@ static void check_lattices(void) {
   check_lattice("corner", (const int[3]){4, 3, 2}, planes, 2 * 3 + 3 * 2, 2);
 }
 
-/* ---- Rings ---- */
-
 /* A ring of n elements whose last one is turned by `turns` quarters before it meets the first. */
 static void check_ring(int n, int turns) {
   static const int next[4] = {1, 3, 0, 2}; /* a quarter turn of corners 0 to 3 */
@@ -212,8 +208,6 @@ static void check_periodic(int layers) {
   CHECK(mesh->cut_columns == 0, "%lld columns are cut", (long long)mesh->cut_columns);
 }
 
-/* ---- Vertices of other valences ---- */
-
 /* n quadrilaterals around the centre of an n-gon: centre, middles of two sides, and the corner
  * between them; `layers` thin layers of them. */
 static sp_hexes *make_star(int n, int layers) {
@@ -246,8 +240,6 @@ static void check_stars(void) {
     check_lengths("star", columns, n, 4);
   }
 }
-
-/* ---- Ranks ---- */
 
 /* Check by `rank_of`, the rank of each element of `all`, that columns are whole, no rank is empty
  * and none has more than twice the mean. */
@@ -356,7 +348,7 @@ static void check_boxes(void) {
     int cuts; /* per rank but the first */
   } boxes[] = {{{4, 5, 12}, {4, 5, 1}, 0}, {{4, 12, 4}, {4, 1, 4}, 0}, {{32, 4, 4}, {1, 4, 4}, 0},
                {{8, 4, 4}, {8, 1, 1}, 0},  {{2, 2, 16}, {2, 2, 1}, 0}, {{1, 1, 8}, {1, 1, 0.1}, 1}};
-  for (size_t b = 0; b < sizeof boxes / sizeof *boxes; b++) {
+  for (size_t b = 0; b < COUNT_OF(boxes); b++) {
     sp_box box = {.map = SP_MAP_NONE};
     sp_hexes *hexes;
     AUTO(sp_mesh) mesh = NULL;

@@ -16,7 +16,7 @@ static void check_value(const char *section, const char *key, const char *value,
   if (*value == '\0') return;
   snprintf(text, sizeof text, "%s.%s=%s", section, key, value);
   snprintf(message, sizeof message, "argument '%s': %s", text, complaint);
-  check_error(NULL, (const char *const[]){text, NULL}, message);
+  check_error(NULL, TEXTS(text), message);
 }
 
 /* The default of every key, as the table says it, in a case that sets nothing. */
@@ -82,7 +82,7 @@ static void test_defaults(void) {
   }
   static const char *const words[] = {"GROUP =", "(an integer from 1 to 15)", "# [material NAME]",
                                       "# [region NAME]"};
-  for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+  for (size_t w = 0; w < COUNT_OF(words); w++)
     CHECK(strstr(text, words[w]), "--defaults lacks '%s'", words[w]);
   free(text);
 }
@@ -154,8 +154,7 @@ static void test_choices(void) {
     for (int c = 0; key->choices[c]; c++) {
       int number;
       const char *argument = test_text("%s.%s=%s", key->section, key->name, key->choices[c]);
-      sp_config *config =
-          read_case("[mesh]\nmap = kershaw\n", (const char *const[]){argument, NULL});
+      sp_config *config = read_case("[mesh]\nmap = kershaw\n", TEXTS(argument));
       if (!config) continue;
       memcpy(&number, sp_key_field(config, key, 0), sizeof number);
       CHECK(number == c, "%s gives %d", argument, number);
@@ -216,7 +215,7 @@ static void test_values(void) {
       {"result", "heat", "integral, average, minimum, maximum, norm, resistance or flux",
        "mean|u|"},
   };
-  enum { LISTED = sizeof keys / sizeof keys[0] };
+  enum { LISTED = COUNT_OF(keys) };
   for (int k = 0; k < sp_key_count; k++) {
     const sp_key *key = &sp_keys[k];
     /* May be any text, or is tested in config_sections.c. */
@@ -265,8 +264,8 @@ static void test_mesh(void) {
       {"[mesh]\nlower = -1e308 0 0", "mesh.upper=1e308 1 1",
        "argument 'mesh.upper=1e308 1 1': " BOX_IS "-1e+308 to 1e+308 in x"},
   };
-  for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++)
-    check_error(errors[e].text, (const char *const[]){errors[e].override, NULL}, errors[e].message);
+  for (size_t e = 0; e < COUNT_OF(errors); e++)
+    check_error(errors[e].text, TEXTS(errors[e].override), errors[e].message);
 
   AUTO(sp_config) config = read_case("[mesh]\nfile = a b.msh\n", NULL);
   if (config) {
@@ -296,7 +295,7 @@ static void test_multigrid(void) {
   static const char fall[] = "expected decreasing orders from discretization.order, 7, to 1";
   sp_config *config =
       read_case("[solver]\npreconditioner = multigrid\norders = 7 4 1\ncoarse = chebyshev\n",
-                (const char *const[]){"solver.smoother_degree=5", NULL});
+                TEXTS("solver.smoother_degree=5"));
   if (config) {
     const sp_list *orders = &config->solver.orders;
     CHECK(orders->count == 3 && orders->values[0] == 7 && orders->values[1] == 4 &&
@@ -306,10 +305,10 @@ static void test_multigrid(void) {
           "multigrid");
   }
   sp_config_destroy(&config);
-  for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+  for (size_t w = 0; w < COUNT_OF(wrong); w++) {
     const char *argument = test_text("solver.orders=%s", wrong[w]);
     const char *message = test_text("argument '%s': %s", argument, fall);
-    check_error(NULL, (const char *const[]){argument, NULL}, message);
+    check_error(NULL, TEXTS(argument), message);
   }
   check_error("[solver]\npreconditioner = jacobi\norders = 7 1\n", NULL,
               "case.ini:3: solver.orders: valid only with preconditioner = multigrid; remove it or "

@@ -51,7 +51,7 @@ static void test_results(void) {
       {"mean over left", "expected integral, average, minimum, maximum, norm, resistance or flux, "
                          "found 'mean over left'"},
   };
-  for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+  for (size_t w = 0; w < COUNT_OF(wrong); w++) {
     const char *text = test_text("[result]\na = integral\nheat = %s\n", wrong[w].value);
     const char *message = test_text("case.ini:3: result.heat: %s", wrong[w].message);
     check_error(text, NULL, message);
@@ -63,7 +63,7 @@ static void test_results(void) {
       "odd = norm over volume\nall = integral over\tvolume  core\n"
       "heavy = average of u * x ?  1 : z  over of over over\nwhole = norm of\tu^2\n"
       "of = integral over of\nchip, to air = resistance over chip, top , air\n",
-      (const char *const[]){"result.mean=maximum over volume 2", "result.heat=", NULL});
+      TEXTS("result.mean=maximum over volume 2", "result.heat="));
   if (config) {
     static const sp_result_entry expected[] = {
         {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, NULL, "2", NULL},
@@ -74,7 +74,7 @@ static void test_results(void) {
         {"whole", NULL, SP_RESULT_NORM, SP_OVER_DOMAIN, "u^2", NULL, NULL},
         {"of", NULL, SP_RESULT_INTEGRAL, SP_OVER_GROUP, NULL, "of", NULL},
         {"chip, to air", NULL, SP_RESULT_RESISTANCE, SP_OVER_GROUP, NULL, "chip, top", "air"}};
-    enum { COUNT = sizeof expected / sizeof *expected };
+    enum { COUNT = COUNT_OF(expected) };
     CHECK(config->results.count == COUNT, "%d results", config->results.count);
     for (int r = 0; r < COUNT && r < config->results.count; r++) {
       const sp_result_entry *entry = &config->results.entries[r];
@@ -108,8 +108,7 @@ static void test_round_trip(void) {
   sp_config_destroy(&config);
 
   /* 0.1 + 0.2 needs 17 digits, 1/3 needs 16. */
-  config = read_case(NULL, (const char *const[]){
-                               "mesh.lower=0.30000000000000004 0.3333333333333333 -1e-310", NULL});
+  config = read_case(NULL, TEXTS("mesh.lower=0.30000000000000004 0.3333333333333333 -1e-310"));
   if (config) {
     CHECK(config->mesh.lower[0] == 0.1 + 0.2 && config->mesh.lower[1] == 1.0 / 3.0, "digits");
     check_round_trip(config);
@@ -130,7 +129,7 @@ static void test_round_trip(void) {
                {"sub/case.ini", "problem.initial=b.hdf", "sub/../a.msh", "b.hdf"},
                {"sub/case.ini", "problem.initial=x/2", "sub/../a.msh", "x/2"},
                {"./sub/case.ini", "mesh.refine=1", "./sub/../a.msh", "./sub/a.hdf"}};
-  for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) {
+  for (size_t f = 0; f < COUNT_OF(files); f++) {
     const sp_status status =
         sp_config_read(MPI_COMM_WORLD, files[f].path, 1, &files[f].override, &config);
     CHECK_OK(status);
@@ -145,7 +144,7 @@ static void test_round_trip(void) {
 /* A locale with a decimal comma must not matter; this machine may have none. */
 static void test_locale(void) {
   if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) return;
-  sp_config *config = read_case(every_key, (const char *const[]){"solver.tolerance=0.5", NULL});
+  sp_config *config = read_case(every_key, TEXTS("solver.tolerance=0.5"));
   if (config) {
     CHECK(config->solver.tolerance == 0.5 && config->mesh.lower[1] == -0.5, "decimal point");
     check_round_trip(config);

@@ -5,11 +5,11 @@
 #include "tests/config_case.h"
 
 static void test_materials(void) {
-  sp_config *config = read_case(
-      "[material steel 1.5]\nkappa = 50*x # stiff\nsolution = y\n"
-      "[problem]\nkappa = 2\n[material default]\nforcing = z\n[material\t 7 ]\n",
-      (const char *const[]){"material.steel 1.5.lambda=3", "material. 7 .kappa = 4",
-                            "material.steel 1.5.solution=", "material.new.forcing=1", NULL});
+  sp_config *config =
+      read_case("[material steel 1.5]\nkappa = 50*x # stiff\nsolution = y\n"
+                "[problem]\nkappa = 2\n[material default]\nforcing = z\n[material\t 7 ]\n",
+                TEXTS("material.steel 1.5.lambda=3", "material. 7 .kappa = 4",
+                      "material.steel 1.5.solution=", "material.new.forcing=1"));
   if (!config) return;
   CHECK(config->materials.count == 4, "%d materials", config->materials.count);
   if (config->materials.count == 4) {
@@ -38,8 +38,7 @@ static void test_materials(void) {
 static void test_regions(void) {
   static const char text[] = "[mesh]\nlower = -1 0 0\nupper = 3 1 2\n"
                              "[region a b]\nupper = 0.1 1 1\n[region c.d]\nlower = 1 0 0\n";
-  sp_config *config =
-      read_case(text, (const char *const[]){"region.c.d.upper=2 2 2", "region.c.d.lower=", NULL});
+  sp_config *config = read_case(text, TEXTS("region.c.d.upper=2 2 2", "region.c.d.lower="));
   if (!config) return;
   CHECK(config->regions.count == 2, "%d regions", config->regions.count);
   if (config->regions.count == 2) {
@@ -59,7 +58,7 @@ static void test_constants(void) {
   sp_config *config =
       read_case("[problem]\nforcing = h*x\n[constants]\nh = 10\nTamb_2 = 2*h + 1e-3 # K\nk = h^2 - "
                 "Tamb_2\nd = 1",
-                (const char *const[]){"constants.h=20", "constants.d=", "constants.new=k", NULL});
+                TEXTS("constants.h=20", "constants.d=", "constants.new=k"));
   static const struct {
     const char *name;
     double value;
@@ -144,8 +143,8 @@ static void test_errors(void) {
        "case.ini:1: [region a]: only a box has regions, but mesh.file is given: use the Physical "
        "Volumes of the mesh"},
   };
-  for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++)
-    check_error(errors[e].text, (const char *const[]){errors[e].override, NULL}, errors[e].message);
+  for (size_t e = 0; e < COUNT_OF(errors); e++)
+    check_error(errors[e].text, TEXTS(errors[e].override), errors[e].message);
 }
 
 int main(int argc, char **argv) {

@@ -34,8 +34,7 @@ static void test_syntax(void) {
       {"[mesh]\nrefine = \x1B[1m", "case.ini:2: mesh.refine: expected an integer from 0 to 10, "
                                    "found '?[1m'"},
   };
-  for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++)
-    check_error(errors[e][0], NULL, errors[e][1]);
+  for (size_t e = 0; e < COUNT_OF(errors); e++) check_error(errors[e][0], NULL, errors[e][1]);
 
   static const char *const arguments[][2] = {
       {"boundary.a=periodic",
@@ -53,8 +52,8 @@ static void test_syntax(void) {
       {"output.log=a\nb", "argument 'output.log=a?b': " UNFIT},
       {"boundary.[a=dirichlet", "argument 'boundary.[a=dirichlet': " UNFIT},
   };
-  for (size_t a = 0; a < sizeof arguments / sizeof arguments[0]; a++)
-    check_error(NULL, (const char *const[]){arguments[a][0], NULL}, arguments[a][1]);
+  for (size_t a = 0; a < COUNT_OF(arguments); a++)
+    check_error(NULL, TEXTS(arguments[a][0]), arguments[a][1]);
 }
 
 /* Texts with NUL bytes, and very long lines. */
@@ -102,14 +101,12 @@ static void test_bytes(void) {
 static void test_overrides(void) {
   static const char text[] = "[mesh]\nrefine = 1\n[boundary]\nleft = neumann x\nright = neumann "
                              "y\n[problem]\nforcing = x\n[output]\nfield = a.hdf";
-  sp_config *config =
-      read_case(text, (const char *const[]){"mesh.refine=2", " mesh . refine = 3 ", NULL});
+  sp_config *config = read_case(text, TEXTS("mesh.refine=2", " mesh . refine = 3 "));
   if (config) CHECK(config->mesh.refine == 3, "refine %d", config->mesh.refine);
   sp_config_destroy(&config);
 
-  config =
-      read_case(text, (const char *const[]){"boundary.left=dirichlet 0", "boundary.a. b=neumann",
-                                            "problem.forcing=", "output.field=", NULL});
+  config = read_case(text, TEXTS("boundary.left=dirichlet 0", "boundary.a. b=neumann",
+                                 "problem.forcing=", "output.field="));
   if (config) {
     CHECK(config->boundary.count == 3, "%d groups", config->boundary.count);
     if (config->boundary.count == 3) {
@@ -128,9 +125,8 @@ static void test_overrides(void) {
   }
   sp_config_destroy(&config);
 
-  config = read_case(NULL,
-                     (const char *const[]){
-                         "problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1", NULL});
+  config =
+      read_case(NULL, TEXTS("problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1"));
   if (config) {
     CHECK_TEXT(config->problem.solution.text, "sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1");
     CHECK_TEXT(config->problem.solution.where,
@@ -149,7 +145,7 @@ static void test_unset(void) {
       "mesh.file=",      "mesh.elements=2 2 2", "mesh.elements=",    "discretization.order=",
       "problem.lambda=", "boundary.left=",      "boundary.default=", "solver.preconditioner=",
       "probe.a=",        "probe.none=",         "boundary.none=",    "boundary.right="};
-  enum { ARGUMENTS = sizeof arguments / sizeof *arguments };
+  enum { ARGUMENTS = COUNT_OF(arguments) };
   AUTO(sp_config) config = NULL;
   if (world_rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config));

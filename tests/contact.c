@@ -32,8 +32,6 @@ static void check_smooth(const char *kind, int order, const char *r) {
                     "boundary.left=dirichlet"));
 }
 
-/* ---- The operator ---- */
-
 static double product(sp_system *system, const double *x, const double *y) {
   const size_t n = (size_t)system->op->dofs;
   AUTO_VALUE(sp_vector) on_x = {0}, on_y = {0}, ax = {0};
@@ -115,12 +113,9 @@ static void check_operator(const char *kind, double r) {
   sp_workers_close(&workers);
 }
 
-/* ---- Iterations ---- */
-
 static int64_t iterations(const char *const *common, const char *own) {
   sp_results results;
-  const sp_status status =
-      run_case(MPI_COMM_WORLD, common, (const char *const[]){own, NULL}, &results);
+  const sp_status status = run_case(MPI_COMM_WORLD, common, TEXTS(own), &results);
   CHECK(!status, "%s: %s", own ? own : "", sp_error_message());
   return results.cg.iterations;
 }
@@ -135,7 +130,7 @@ static void check_iterations(const char *kind, const char *order, const char *gr
       "boundary.default=neumann 0; solver.smoother=schwarz",
       NULL};
   const int64_t plain = iterations(common, NULL);
-  for (size_t r = 0; r < sizeof resistances / sizeof *resistances; r++) {
+  for (size_t r = 0; r < COUNT_OF(resistances); r++) {
     const char *contact = test_text("boundary.%s=contact %s", group, resistances[r]);
     const int64_t found = iterations(common, contact);
     CHECK(found <= plain + 2, "%s %s %s: %lld iterations, %lld without", kind, order, contact,

@@ -37,7 +37,7 @@ static const struct {
 };
 
 static void check_shared_bytes(void) {
-  for (size_t r = 0; r < sizeof shared / sizeof *shared; r++) {
+  for (size_t r = 0; r < COUNT_OF(shared); r++) {
     sp_paper_kernel kernel = {
         .problem = shared[r].problem, .threads = 2, .number = shared[r].number};
     const size_t bytes = sp_paper_shared_bytes(&kernel, shared[r].order);
@@ -49,7 +49,7 @@ static void check_shared_bytes(void) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+  for (size_t r = 0; r < COUNT_OF(rows); r++) {
     const int order = rows[r].order;
     for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
       CHECK_CLOSE(sp_operator_flops(kind, order), rows[r].flops[kind], 0);

@@ -76,7 +76,7 @@ static void generate(const char *geometry, double version, int binary, int order
 /* Volumes of the three groups of cells.geo, if the mesh has them, and of the whole mesh. */
 static void find_volumes(const sp_mesh *mesh, double volumes[4]) {
   static const char *const names[] = {"prisms", "hexahedra", "tetrahedra"};
-  static double wj[SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE], xyz[3 * sizeof wj / sizeof *wj];
+  static double wj[SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE], xyz[3 * COUNT_OF(wj)];
   const sp_hexes *hexes = mesh->hexes;
   sp_rule rule;
   sp_rule_gl(2 * hexes->map_order, &rule);

@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
     char expected[64];
     snprintf(expected, sizeof expected, "rank %d fails", first);
     CHECK(status == SP_ERR_BREAKDOWN, "status %d", (int)status);
-    CHECK(strcmp(sp_error_message(), expected) == 0, "message '%s'", sp_error_message());
+    CHECK_TEXT(sp_error_message(), expected);
   }
 
   /* SP_ERR_ELSEWHERE has the lowest priority. */
@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
 
   sp_fail(SP_ERR_INPUT, "inner");
   sp_fail(SP_ERR_INPUT, "outer: %s", sp_error_message());
-  CHECK(strcmp(sp_error_message(), "outer: inner") == 0, "message '%s'", sp_error_message());
+  CHECK_TEXT(sp_error_message(), "outer: inner");
 
   const int codes[] = {0, 1, 1, 2, 3, 4, 5, 1};
   for (int status = SP_OK; status <= SP_ERR_ELSEWHERE; status++)

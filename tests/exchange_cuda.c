@@ -43,8 +43,7 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
   platform.transport = kind;
   const sp_status status = sp_space_create(&platform, box->mesh, ORDER, &space);
   if (status) {
-    CHECK(status == SP_ERR_SYSTEM && strstr(sp_error_message(), "is not possible: "), "%s",
-          sp_error_message());
+    CHECK_FAILS(status, SP_ERR_SYSTEM, "is not possible: ");
     return false;
   }
   int ranks;

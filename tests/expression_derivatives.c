@@ -53,7 +53,7 @@ static const char *outer(size_t k, real g, real h, real *value) {
       {"sin(" G ")*exp(" H ")*" G, sinl(g) * expl(h) * g},
       {"sin(" G ")/(1 + " H "^2)", sinl(g) / (1 + h * h)},
       {"exp(sin(" G "*" H "))/sqrt(" G "+" H ")", expl(sinl(g * h)) / sqrtl(g + h)}};
-  if (k >= sizeof table / sizeof *table) return NULL;
+  if (k >= COUNT_OF(table)) return NULL;
   *value = table[k].value;
   return table[k].text;
 }
@@ -216,7 +216,7 @@ static void check_closed_forms(void) {
                {"if(x < 0, 3*x, log(-x*0-1))", -1, 3, 0},
                {"max(x, 2)", 3, 1, 0},
                {"max(x, 2)", 1, 0, 0}};
-  for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
+  for (size_t k = 0; k < COUNT_OF(table); k++) {
     const jet j = jet_at(table[k].text, table[k].x, 0, 0);
     const double scale =
         table[k].x > 20 ? exp(-60) : 1; /* the tail of tanh, with a relative tolerance */

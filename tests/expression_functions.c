@@ -61,7 +61,7 @@ static const struct {
     {"abs", SP_OP_ABS, fabsl, fabs, -10, 10, false},
     {"floor", SP_OP_FLOOR, floorl, floor, -10, 10, false},
 };
-enum { FUNCTION_ROWS = sizeof function_table / sizeof function_table[0] };
+enum { FUNCTION_ROWS = COUNT_OF(function_table) };
 
 /* |value - exact| in units in the last place of the exact value; 0 if both are NaN. */
 static double units(double value, long double exact) {
@@ -108,7 +108,7 @@ static const double special_values[] = {
     0,       -0.0,     1,         -1,     2,      -2,      0.5,    -0.5, 1e6,   -1e6,    65536,
     65537,   1e22,     1e300,     -1e300, 5e-324, -5e-324, 1e-310, 710,  -746,  DBL_MAX, -DBL_MAX,
     DBL_MIN, HUGE_VAL, -HUGE_VAL, NAN,    3,      -3,      1.5,    -1.5, 1e-20, PI / 2};
-enum { SPECIALS = sizeof special_values / sizeof special_values[0] };
+enum { SPECIALS = COUNT_OF(special_values) };
 _Static_assert(SPECIALS % SP_EXPRESSION_PADDING == 0, "whole vectors");
 
 /* NaN, infinity and the sign of zero as in libm. */

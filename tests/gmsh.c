@@ -304,7 +304,7 @@ static void check_damaged_count(void) {
                 {&tag, sizeof tag},
                 {place, sizeof place},
                 {&groups, sizeof groups}};
-  for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
+  for (size_t p = 0; p < COUNT_OF(pieces); p++) {
     memcpy(bytes + size, pieces[p].from, pieces[p].size);
     size += pieces[p].size;
   }

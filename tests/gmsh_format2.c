@@ -234,7 +234,7 @@ static void check_text_faults(void) {
        ": expected element 22 to have 2 tags and 8 nodes in this line"},
       {{.twice = true}, "$Elements", ": a second section $Elements"},
   };
-  check_faults(ASCII, sizeof faults / sizeof *faults, faults);
+  check_faults(ASCII, COUNT_OF(faults), faults);
 }
 
 static void check_binary_faults(encoding_kind encoding) {
@@ -261,7 +261,7 @@ static void check_binary_faults(encoding_kind encoding) {
       {{.type = 199}, NULL, ": element 22 has the type 199"},
       {{.twice = true}, NULL, ": a second section $Elements"},
   };
-  check_faults(encoding, sizeof faults / sizeof *faults, faults);
+  check_faults(encoding, COUNT_OF(faults), faults);
 }
 
 int main(int argc, char **argv) {

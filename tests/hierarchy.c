@@ -166,8 +166,6 @@ static void check_threads(const sp_csr *matrix, const sp_hierarchy *one) {
   }
 }
 
-/* ---- The cycle ---- */
-
 static bench tested;
 
 /* z = B r. */

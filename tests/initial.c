@@ -124,7 +124,7 @@ static void test_polynomials(void) {
       {3, 1, 3, 3, 0, 0}, {3, 1, 3, 6, 0, 0}, {3, 1, 7, 3, 0, 0}, {1, 2, 2, 3, 0, 1},
       {1, 2, 3, 2, 0, 2}, {3, 1, 3, 3, 1, 2}, {1, 1, 1, 1, 1, 1}, {3, 1, 4, 3, 0, 2},
   };
-  for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
+  for (size_t s = 0; s < COUNT_OF(steps); s++)
     for (int writers = 1; writers <= world_size; writers *= 2) check_step(&steps[s], writers);
 }
 
@@ -141,8 +141,7 @@ static void test_formula(void) {
             strstr(sp_error_message(), "problem.initial") &&
             strstr(sp_error_message(), "not finite"),
         "%s", sp_error_message());
-  CHECK(load(&p, "x +", values) == SP_ERR_INPUT && strstr(sp_error_message(), "problem.initial"),
-        "%s", sp_error_message());
+  CHECK_FAILS(load(&p, "x +", values), SP_ERR_INPUT, "problem.initial");
 }
 
 static void check_refused(const place *p, const char *path, const char *reason) {

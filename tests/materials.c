@@ -101,8 +101,6 @@ static void check_files(void) {
   for (int kind = 0; kind < 2; kind++) check_slab(&geometry, KINDS[kind], 3, 100, FILE_ENDS);
 }
 
-/* ---- Forcing, lambda, boundary data ---- */
-
 /* u = 2 x - x^2 | 3/4 + (x - 1/2) / 100 with kappa = 1 | 100: the flux is 1 at x = 1/2. */
 #define KAPPAS "material.soft.kappa=1", "material.hard.kappa=100"
 #define BENT "material.soft.solution=2*x-x^2", "material.hard.solution=0.75+0.01*(x-0.5)"
@@ -126,27 +124,20 @@ static void check_exact(const char *what, const char *const *own) {
 }
 
 static void check_data(void) {
-  check_exact("derived forcing", (const char *const[]){"problem.lambda=0", NULL});
+  check_exact("derived forcing", TEXTS("problem.lambda=0"));
   check_exact("given forcing",
-              (const char *const[]){
-                  "problem.lambda=0; material.soft.forcing=2; material.hard.forcing=0", NULL});
+              TEXTS("problem.lambda=0; material.soft.forcing=2; material.hard.forcing=0"));
   check_exact("forcing of [problem]",
-              (const char *const[]){
-                  "problem.lambda=0; problem.forcing=2; material.hard.forcing=0*x", NULL});
-  check_exact("lambda", (const char *const[]){"material.soft.lambda=3; problem.lambda=0", NULL});
-  check_exact("a formula for lambda",
-              (const char *const[]){"material.soft.lambda=x; material.hard.lambda=2", NULL});
+              TEXTS("problem.lambda=0; problem.forcing=2; material.hard.forcing=0*x"));
+  check_exact("lambda", TEXTS("material.soft.lambda=3; problem.lambda=0"));
+  check_exact("a formula for lambda", TEXTS("material.soft.lambda=x; material.hard.lambda=2"));
   check_exact("fluxes and Robin conditions",
-              (const char *const[]){
-                  "boundary.xmin=neumann; boundary.xmax=robin 2; boundary.ymin=neumann", NULL});
+              TEXTS("boundary.xmin=neumann; boundary.xmax=robin 2; boundary.ymin=neumann"));
   /* The null space: lambda is zero in both materials, as a number and as a formula. */
-  check_exact("a pure Neumann problem",
-              (const char *const[]){"problem.lambda=0; boundary.default=neumann", NULL});
+  check_exact("a pure Neumann problem", TEXTS("problem.lambda=0; boundary.default=neumann"));
   check_exact("a pure Neumann problem with a formula",
-              (const char *const[]){
-                  "problem.lambda=0*x; material.soft.lambda=0; boundary.default=neumann", NULL});
-  check_exact("lambda in one half",
-              (const char *const[]){"material.soft.lambda=0; boundary.default=neumann", NULL});
+              TEXTS("problem.lambda=0*x; material.soft.lambda=0; boundary.default=neumann"));
+  check_exact("lambda in one half", TEXTS("material.soft.lambda=0; boundary.default=neumann"));
 
   /* The projection has no coefficients; its operator is exact for this u. */
   static const char *const mass[] = {
@@ -155,8 +146,6 @@ static void check_data(void) {
   const sp_error_norms norms = rates_solve(mass, NULL);
   CHECK(norms.max <= 1000 * DBL_EPSILON, "an error of %g of the projection", norms.max);
 }
-
-/* ---- Curved elements: rates ---- */
 
 /* kappa = g | 10 g and u = (1 + B log(r / 1.5)) exp(z / 2) with B = 1 | 1/10, g = 1 + z / 4: u and
  * kappa du/dr are continuous at r = 1.5. */
@@ -170,12 +159,9 @@ static void check_layers(int order) {
                                   NULL};
     check_rates(
         order, order == 3 ? 0 : 1, common,
-        (const char *const[]){
-            "boundary.inside=neumann; boundary.bottom=robin 1; boundary.default=dirichlet", NULL});
+        TEXTS("boundary.inside=neumann; boundary.bottom=robin 1; boundary.default=dirichlet"));
   }
 }
-
-/* ---- What is refused ---- */
 
 /* Overrides and parts of the message, both ended by NULL. */
 typedef struct refusal {
@@ -227,7 +213,7 @@ static void check_refused(void) {
       {{"material.soft.kappa=2+x", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
       {{"material.soft.lambda=2+x", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
   };
-  for (size_t r = 0; r < sizeof of_box / sizeof *of_box; r++)
+  for (size_t r = 0; r < COUNT_OF(of_box); r++)
     run_case_refused(box, of_box[r].overrides, of_box[r].parts);
 
   static const char *const file[] = {"mesh.file=" SP_FIXTURES "/slab.geo",
@@ -242,7 +228,7 @@ static void check_refused(void) {
        {"[material default]", "no elements are left"}},
       {{"region.a.upper=0.5 1 1"}, {"[region a]", "only a box has regions"}},
   };
-  for (size_t r = 0; r < sizeof of_file / sizeof *of_file; r++)
+  for (size_t r = 0; r < COUNT_OF(of_file); r++)
     run_case_refused(file, of_file[r].overrides, of_file[r].parts);
 }
 
@@ -253,7 +239,7 @@ static void check_groups(void) {
   } cases[] = {{"5", "material.5.kappa=2", {"'5' has two meanings", "write", NULL}},
                {"default", "material.default.kappa=2", {"'default', too", "its number, 9", NULL}},
                {NULL, "material.9.kappa=2", {"[material 9]: it has no elements", NULL}}};
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
     const char *const overrides[] = {"problem.solution=x", cases[c].override};
     AUTO(sp_config) config = NULL;
     sp_hexes *hexes;
@@ -277,8 +263,6 @@ static void check_groups(void) {
     sp_materials_free(&materials);
   }
 }
-
-/* ---- Constants ---- */
 
 /* One constant for all materials stays a number, constants of materials are one number per element.
  */
@@ -307,7 +291,7 @@ static void check_coefficients(void) {
        4,
        4},
   };
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
     const char *overrides[6] = {"problem.solution=x", "problem.lambda=1",
                                 "region.low.upper=0.5 1 1"};
     int count = 3;
@@ -352,7 +336,7 @@ static void check_jumps(sp_operator_kind kind) {
   const double inner = 0.75 + (1 + sqrt(3.0 / 7)) / 8;
   static const struct { double c, k; } cases[] = {{0, 1}, {0.25, 1}, {0, 3}, {-0.5, 0.5}};
   require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
-  for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+  for (size_t n = 0; n < COUNT_OF(cases); n++) {
     const double c = cases[n].c, k = kind == SP_MASS ? 1 : cases[n].k;
     const char *solution = test_text("material.high.solution=x*y+%g", c);
     const char *kappa =

@@ -6,8 +6,6 @@
 
 static bench tested;
 
-/* ---- Vectors, rounded to the precision ---- */
-
 static double *random_numbers(sp_precision precision, int seed, int count) {
   double *values = test_array((size_t)count + 1, sizeof *values);
   for (int i = 0; i < count; i++) {
@@ -25,8 +23,6 @@ static void fetch(sp_vector *vector, double *values) {
   bench_download(vector, values);
   sp_vector_destroy(vector);
 }
-
-/* ---- Products ---- */
 
 /* Row i has lengths[i % count] entries in random columns, in the order of columns. */
 static sp_csr sparse_matrix(sp_precision precision, int rows, int columns, int longest) {
@@ -78,7 +74,7 @@ static void check_sparse(sp_precision precision) {
   static const int sizes[][3] = {/* rows, columns, longest row */
                                  {1, 1, 1},     {1, 5000, 5000}, {40, 7, 2},
                                  {1000, 50, 8}, {777, 900, 27},  {300, 2000, 200}};
-  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+  for (size_t s = 0; s < COUNT_OF(sizes); s++) {
     sp_csr m = sparse_matrix(precision, sizes[s][0], sizes[s][1], sizes[s][2]);
     sp_device_matrix *matrix;
     require(tested.backend->matrix_create(tested.device, precision, &m, &matrix));
@@ -90,8 +86,6 @@ static void check_sparse(sp_precision precision) {
   }
   test_release(mark);
 }
-
-/* ---- Inverses ---- */
 
 /* A chain of springs, 2 on the diagonal and -1 beside it, plus `shift` times the identity: its
  * eigenvalues lie between `shift` and 4 + shift. */
@@ -152,8 +146,6 @@ static void check_inverse(sp_precision precision, int rows) {
   test_release(mark);
 }
 
-/* ---- Recorded work ---- */
-
 /* y = 2 x + y is recorded, not done, and then done three times. A failure is handed back. */
 static void check_recording(void) {
   const size_t mark = test_mark();
@@ -196,7 +188,7 @@ int main(int argc, char **argv) {
   static const int rows[] = {0, 1, 31, 32, 33, 100, 257, 1000};
   for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
     check_sparse(precision);
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) check_inverse(precision, rows[r]);
+    for (size_t r = 0; r < COUNT_OF(rows); r++) check_inverse(precision, rows[r]);
   }
   if (b->record) check_recording();
   bench_close(&tested);

@@ -88,7 +88,7 @@ static inline void check_refused(const char *path, const char *phrase) {
   const bool read = status == SP_OK;
   if (read) status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
   CHECK(!hexes && !mesh, "%s: something is left after a failure", path);
-  check_refusal(path, status, (const char *const[]){phrase, read ? phrase : path, NULL});
+  check_refusal(path, status, TEXTS(phrase, read ? phrase : path));
   sp_hexes_destroy(&hexes);
   sp_mesh_destroy(&mesh);
 }

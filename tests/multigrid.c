@@ -265,7 +265,7 @@ int main(int argc, char **argv) {
       check_cycle(&sine, false, SP_COARSE_AUTO, 7, (problem_t){.lambda = 1e6}, s, p, 12);
     }
     check_cycle(&flat, false, SP_COARSE_AUTO, 7, dirichlet, SP_SMOOTHER_AUTO, p, 14);
-    for (size_t b = 0; b < sizeof nested / sizeof *nested; b++) {
+    for (size_t b = 0; b < COUNT_OF(nested); b++) {
       check_cycle(&nested[b], true, SP_COARSE_AUTO, 1, dirichlet, SP_SMOOTHER_JACOBI, p, 12);
       check_cycle(&nested[b], true, SP_COARSE_AUTO, 2, (problem_t){.lambda = 0},
                   SP_SMOOTHER_SCHWARZ, p, 12);

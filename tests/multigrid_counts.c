@@ -176,11 +176,9 @@ static void check_choice(const char *name, int expected, const char *const *own)
 }
 
 static void check_choices(void) {
-  check_choice("sine", JACOBI, (const char *const[]){SMALL, SINE, SMOOTH, NULL});
-  check_choice("10:1:1", SCHWARZ,
-               (const char *const[]){SMALL, SINE, SMOOTH, "mesh.upper=10 1 1", NULL});
-  check_choice("100:1:1", SCHWARZ,
-               (const char *const[]){SMALL, SINE, SMOOTH, "mesh.upper=100 1 1", NULL});
+  check_choice("sine", JACOBI, TEXTS(SMALL, SINE, SMOOTH));
+  check_choice("10:1:1", SCHWARZ, TEXTS(SMALL, SINE, SMOOTH, "mesh.upper=10 1 1"));
+  check_choice("100:1:1", SCHWARZ, TEXTS(SMALL, SINE, SMOOTH, "mesh.upper=100 1 1"));
 }
 
 /* 6 to 8 iterations whatever the order. */
@@ -199,10 +197,10 @@ static void check_layers(void) {
   static const char *const kappa[] = {"1e-8", "1", "1e8"}; /* the layers beside it have 1 */
   static const char *const upper[] = {"1 1 0.6", "1 1 0.06", "1 1 0.006", "1 1 0.0006"};
   static const int orders[] = {2, 4, 8};
-  for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
-    for (size_t u = 0; u < sizeof upper / sizeof *upper; u++) {
+  for (size_t o = 0; o < COUNT_OF(orders); o++)
+    for (size_t u = 0; u < COUNT_OF(upper); u++) {
       printf("N = %d, %s:", orders[o], upper[u]);
-      for (size_t k = 0; k < sizeof kappa / sizeof *kappa; k++) {
+      for (size_t k = 0; k < COUNT_OF(kappa); k++) {
         const double height = strtod(strrchr(upper[u], ' '), NULL);
         const char *order = test_text("discretization.order=%d", orders[o]);
         const char *size = test_text("mesh.upper=%s", upper[u]);
@@ -238,10 +236,10 @@ static void check_bars(void) {
                                       "mesh.upper=1 0.01 0.01", "mesh.upper=1e-3 1 1e-3"};
   static const char *const sides[] = {"boundary.default=neumann 0", "boundary.default=dirichlet 0"};
   static const int orders[] = {2, 4, 7};
-  for (size_t u = 0; u < sizeof upper / sizeof *upper; u++)
-    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+  for (size_t u = 0; u < COUNT_OF(upper); u++)
+    for (size_t o = 0; o < COUNT_OF(orders); o++) {
       printf("%s, N = %d:", upper[u], orders[o]);
-      for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
+      for (size_t s = 0; s < COUNT_OF(sides); s++) {
         char order[64];
         snprintf(order, sizeof order, "discretization.order=%d", orders[o]);
         const char *const own[] = {CUBE,
@@ -283,7 +281,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   const bool all = device_sweeps(argc, argv);
   check_counts(&SMOOTHED);
-  for (size_t c = 0; c < sizeof CASES / sizeof *CASES; c++)
+  for (size_t c = 0; c < COUNT_OF(CASES); c++)
     if (all || CASES[c].few_ranks_too) check_counts(&CASES[c]);
   if (all) {
     check_choices();

@@ -23,7 +23,7 @@ static void check_contacts(void) {
     AUTO_VALUE(stage) s = {0};
     sp_gid pairs;
     stage_create(hexes, 1, &s);
-    stage_problem(&s, (const char *const[]){"problem.solution=x", NULL});
+    stage_problem(&s, TEXTS("problem.solution=x"));
     require(sp_problem_count_contacts(s.problem, s.mesh, &pairs));
     CHECK(pairs == (g == 1 || g == 2 ? 6 : 0), "gap %g: %lld pairs", gaps[g], (long long)pairs);
   }
@@ -64,7 +64,7 @@ static void check_narrow_source(const char *operator_is, sp_operator_kind kind) 
     sp_rule fine;
     stage_create(make_box(N, N, N, SP_MAP_NONE), order, &s);
     sp_rule_gl((order + 4) | 1, &fine);
-    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
       const double w = 0.1 / N, constant = i % 2 ? 1 : 0;
       double own = 1, integral = 1;
       char forcing[300];
@@ -80,8 +80,7 @@ static void check_narrow_source(const char *operator_is, sp_operator_kind kind) 
       snprintf(forcing + used, sizeof forcing - (size_t)used, ")/(2*%.17g^2))", w);
       const double factor = i % 2 ? 1e5 : 1, rounding = 1e-9 * (constant + factor * integral);
       const sp_source_integral source = compare_source(
-          &s, (const char *const[]){operator_is, forcing,
-                                    kind == SP_MASS ? NULL : "boundary.default=dirichlet 0", NULL});
+          &s, TEXTS(operator_is, forcing, kind == SP_MASS ? NULL : "boundary.default=dirichlet 0"));
       CHECK(source.points == fine.n, "%d points", source.points);
       CHECK_CLOSE(source.own, constant + factor * own, rounding);
       CHECK_CLOSE(source.size, constant + factor * own, rounding);
@@ -102,21 +101,18 @@ static void check_hidden_sources(void) {
   AUTO_VALUE(stage) s = {0};
   stage_create(make_box(16, 16, 16, SP_MAP_NONE), 1, &s);
   sp_source_integral source = compare_source(
-      &s, (const char *const[]){"problem.forcing=(x-0.53125)^2+(y-0.28125)^2+(z-0.03125)^2<1e-5",
-                                zero, NULL});
+      &s, TEXTS("problem.forcing=(x-0.53125)^2+(y-0.28125)^2+(z-0.03125)^2<1e-5", zero));
   CHECK(source.own == 0 && source.size == 0, "%g, %g", source.own, source.size);
   CHECK_CLOSE(source.excess, weight * weight * weight / 4096, 1e-15);
-  source =
-      compare_source(&s, (const char *const[]){"problem.forcing=abs(z-0.53)<0.01", zero, NULL});
+  source = compare_source(&s, TEXTS("problem.forcing=abs(z-0.53)<0.01", zero));
   CHECK(source.own == 0 && source.size == 0, "%g, %g", source.own, source.size);
   CHECK_CLOSE(source.excess, weight / 16, 4 / sqrt(127) * weight / 16);
-  source = compare_source(&s, (const char *const[]){"problem.forcing=x+2*y*z-3", zero, NULL});
+  source = compare_source(&s, TEXTS("problem.forcing=x+2*y*z-3", zero));
   CHECK_CLOSE(source.size, 2, 1e-12);
   CHECK_CLOSE(source.excess, 0, 1e-12);
-  source = compare_source(&s, (const char *const[]){"problem.forcing=2", zero, NULL});
+  source = compare_source(&s, TEXTS("problem.forcing=2", zero));
   CHECK(source.excess == 0, "%g", source.excess);
-  source =
-      compare_source(&s, (const char *const[]){"problem.forcing=1/abs(x-0.53125)+y", zero, NULL});
+  source = compare_source(&s, TEXTS("problem.forcing=1/abs(x-0.53125)+y", zero));
   CHECK(isfinite(source.excess) && source.size > 1, "%g", source.excess);
 }
 
@@ -136,11 +132,11 @@ static void check_kinks(void) {
                {"sin(200*x)*exp(y)", "1", 0, {0, 0, 0}, 0, 0}};
   AUTO_VALUE(stage) s = {0};
   stage_create(make_box(4, 4, 4, SP_MAP_NONE), 2, &s);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     sp_kink kink;
     const char *solution = test_text("problem.solution=%s", cases[i].solution);
     const char *kappa = test_text("problem.kappa=%s", cases[i].kappa);
-    stage_problem(&s, (const char *const[]){solution, kappa, NULL});
+    stage_problem(&s, TEXTS(solution, kappa));
     require(sp_problem_find_kink(s.problem, s.mesh, &kink));
     const double expected = cases[i].jump * sqrt(3) / 4 + cases[i].value;
     double distance = -cases[i].offset;
@@ -171,11 +167,10 @@ static void check_data_jumps(void) {
                {{XMIN "x+y", YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}}};
   AUTO_VALUE(stage) s = {0};
   stage_create(make_box(4, 3, 2, SP_MAP_NONE), 3, &s);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     const char *const *lines = cases[i].lines;
     sp_data_jump jump;
-    stage_problem(
-        &s, (const char *const[]){"problem.solution=x+y", lines[0], lines[1], lines[2], NULL});
+    stage_problem(&s, TEXTS("problem.solution=x+y", lines[0], lines[1], lines[2]));
     require(sp_problem_constraints(s.problem, s.space, s.constrained, s.values, &jump));
     CHECK_CLOSE(jump.size, cases[i].size, 1e-14);
     CHECK_CLOSE(jump.largest, cases[i].largest, 1e-14);

@@ -311,8 +311,8 @@ int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   static const int orders[] = {1, 2, 3, 4, 7, 15};
   static const int shapes[][3] = {{3, 2, 2}, {4, 1, 1}};
-  for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+  for (size_t o = 0; o < COUNT_OF(orders); o++)
+    for (size_t s = 0; s < COUNT_OF(shapes); s++)
       for (unsigned seed = 0; seed < 3; seed++) {
         sp_mesh *mesh = make_mesh(shapes[s], 1 + (int)seed % 3, seed);
         check_numbering(mesh, shapes[s], orders[o]);

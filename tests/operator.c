@@ -383,7 +383,7 @@ static void check_choice_of_geometry(const bench *b) {
       {1, true, true, STORED, STORED, SP_OK, "case"},
       {2, true, true, AUTO, STORED, SP_OK, "curved"},
   };
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
     const sp_geometry_facts facts = {
         SP_BP35, 4, cases[c].map_order, false, cases[c].coefficients, cases[c].by_element};
     sp_geometry_kind kind, want = (sp_geometry_kind)cases[c].kind;

@@ -175,7 +175,7 @@ static void run_fused(const bench *b, sp_operator *op, preconditioning with,
   if (with == APART) bench_download(&z, s->z);
   CHECK_OK(sp_operator_direction(op, BETA, &vectors, SP_OK, &s->next_p_ap, &times));
   sp_vector *const all[] = {&x, &r, &p, &ap, &d, &z, &next_p};
-  for (size_t v = 0; v < sizeof all / sizeof *all; v++) sp_vector_destroy(all[v]);
+  for (size_t v = 0; v < COUNT_OF(all); v++) sp_vector_destroy(all[v]);
 }
 
 /* A failure of one rank reaches all ranks, with its message. */
@@ -199,9 +199,9 @@ static void check_failure(const bench *b, sp_operator *op, const state *s) {
   sp_pass_times times;
   status = sp_operator_direction(op, BETA, &vectors, status, &p_ap, &times);
   CHECK(status == SP_ERR_SYSTEM, "status %d", (int)status);
-  CHECK(strcmp(sp_error_message(), "no space on the last rank") == 0, "'%s'", sp_error_message());
+  CHECK_TEXT(sp_error_message(), "no space on the last rank");
   sp_vector *const all[] = {&r, &p, &ap, &next_p};
-  for (size_t v = 0; v < sizeof all / sizeof *all; v++) sp_vector_destroy(all[v]);
+  for (size_t v = 0; v < COUNT_OF(all); v++) sp_vector_destroy(all[v]);
 }
 
 /* z = B r, if B r is not a separate vector. */

@@ -56,10 +56,10 @@ static void check_rounding(void) {
                                     {0x1.fep100, 0x1.fep100},
                                     {0x1.ffp100, 0x1p101},
                                     {-0x1.018p-90, -0x1.02p-90}};
-  enum { POINTS = sizeof pairs / sizeof *pairs };
+  enum { POINTS = COUNT_OF(pairs) };
   double factors[SP_FACTORS][POINTS] = {0};
   uint32_t words[3 * POINTS + (POINTS + 1) / 2];
-  CHECK(sp_operator_rounded_words(POINTS) == sizeof words / sizeof *words, "%d points", POINTS);
+  CHECK(sp_operator_rounded_words(POINTS) == COUNT_OF(words), "%d points", POINTS);
   for (int p = 0; p < POINTS; p++) {
     factors[SP_G_RR][p] = factors[SP_G_SS][p] = factors[SP_G_TT][p] = 1;
     factors[SP_G_WJ][p] = pairs[p][0];

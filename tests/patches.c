@@ -163,7 +163,7 @@ int main(int argc, char **argv) {
   bench_open(1, argv, &b); /* the host */
   int ranks;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks); /* one element is too few for two */
-  for (int n = ranks > 1; n < (int)(sizeof boxes / sizeof *boxes); n++)
+  for (int n = ranks > 1; n < (int)(COUNT_OF(boxes)); n++)
     for (int periods = 0; periods <= 3; periods++)
       for (int order = 1; order <= SP_CUDA_PATCH_MOST_ORDER; order++)
         check_box(&b, boxes[n], periods, order);

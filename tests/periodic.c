@@ -14,8 +14,6 @@
 #include "tests/rates.h"
 #include "tests/rotate.h"
 
-/* ---- The numbering ---- */
-
 typedef struct node {
   sp_gid dof;
   long long cell[3]; /* the point in units of 1e-6, modulo the periods */
@@ -174,8 +172,6 @@ static void check_chain(bool descending) {
   CHECK(numbering->global == 6, "%lld DOFs", (long long)numbering->global);
 }
 
-/* ---- Solutions ---- */
-
 static const char *const KINDS[] = {"discretization.operator=bp3.5",
                                     "discretization.operator=bp3.0"};
 
@@ -259,8 +255,6 @@ static void check_files(void) {
   }
 }
 
-/* ---- What is refused ---- */
-
 static void check_refused(void) {
   static const char *const cases[][5] = {
       {"mesh.map=sine", "boundary.xmin=periodic xmax", "mesh.elements=2 4 3",
@@ -278,11 +272,11 @@ static void check_refused(void) {
       {"mesh.map=none", "boundary.xmin=periodic xmax", "boundary.xmax=periodic xmin",
        "a face in two periodic groups", "element"},
   };
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
     const char *const common[] = {"problem.solution=1; discretization.order=2; mesh.elements=2 4 3",
                                   NULL};
-    run_case_refused(common, (const char *const[]){cases[c][0], cases[c][1], cases[c][2], NULL},
-                     (const char *const[]){cases[c][3], cases[c][4], NULL});
+    run_case_refused(common, TEXTS(cases[c][0], cases[c][1], cases[c][2]),
+                     TEXTS(cases[c][3], cases[c][4]));
   }
 }
 
@@ -290,7 +284,7 @@ int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   run_case_begin(argc, argv);
   static const int shapes[][3] = {{1, 1, 1}, {2, 2, 2}, {3, 3, 3}, {1, 2, 3}, {4, 1, 1}, {2, 1, 4}};
-  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+  for (size_t s = 0; s < COUNT_OF(shapes); s++)
     for (unsigned mask = 1; mask < 8; mask++)
       for (unsigned seed = 0; seed < 3; seed++) check_box(shapes[s], mask, 5 * seed);
 

@@ -160,7 +160,7 @@ static void check_box_cases(void) {
   sp_hexes *hexes = make_box(2, 2, 2, SP_MAP_NONE);
   /* zmax keeps its name and its number but loses its surface. */
   hexes->groups[5].members[5] = false;
-  check_refusals(hexes, 2, sizeof refusals / sizeof refusals[0], refusals);
+  check_refusals(hexes, 2, COUNT_OF(refusals), refusals);
 }
 
 /* ymax is called "2", which is the number of xmax; xmin "6", the number of zmax, which has no name;
@@ -187,7 +187,7 @@ static void check_names_like_numbers(void) {
     free(*name);
     *name = strdup(renamed[r].name);
   }
-  check_refusals(hexes, 2, sizeof refusals / sizeof refusals[0], refusals);
+  check_refusals(hexes, 2, COUNT_OF(refusals), refusals);
 }
 
 /* fixtures/cube.geo: "bottom"; "top and bottom" (20), which has bottom's surface; 30 without a
@@ -203,7 +203,7 @@ static void check_file_cases(void) {
   };
   sp_hexes *hexes;
   require(sp_gmsh_hexes(MPI_COMM_WORLD, test_text("%s/cube.geo", test_fixtures()), &hexes));
-  check_refusals(hexes, 1, sizeof refusals / sizeof refusals[0], refusals);
+  check_refusals(hexes, 1, COUNT_OF(refusals), refusals);
 }
 
 /* The box without its quarter x > 1/2, y > 1/2. The two faces at the inner edge belong to elements
@@ -235,8 +235,7 @@ static void check_error_norms(void) {
   AUTO_VALUE(stage) s = {0};
   sp_error_norms norms;
   stage_create(make_box(3, 4, 5, SP_MAP_NONE), ORDER, &s);
-  const sp_problem *problem =
-      stage_problem(&s, (const char *const[]){"problem.solution=x + 2*y*z", NULL});
+  const sp_problem *problem = stage_problem(&s, TEXTS("problem.solution=x + 2*y*z"));
   double *x = s.values;
   for (size_t i = 0; i < sp_space_dofs(s.space); i++) x[i] = 3;
   require(sp_errors_compute(problem, s.space, x, &norms));
@@ -334,18 +333,17 @@ static void check_derived_data(const char *operator_is) {
   stage_create(make_box(3, 2, 2, SP_MAP_NONE), 4, &s);
   const size_t dofs = sp_space_dofs(s.space);
   double *derived = test_array(dofs, sizeof *derived);
-  load_of(&s, (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x",
-                                    solution, "boundary.default=neumann", "boundary.zmin=dirichlet",
-                                    "boundary.xmin=robin 1+z", NULL});
+  load_of(&s,
+          TEXTS(operator_is, "problem.lambda=3+y", "problem.kappa=2+x", solution,
+                "boundary.default=neumann", "boundary.zmin=dirichlet", "boundary.xmin=robin 1+z"));
   memcpy(derived, s.values, dofs * sizeof *derived);
   const sp_jacobian_range range = load_of(
-      &s, (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x", forcing,
-                                "boundary.xmin=robin 1+z, 0.5*(1+z)-4*exp(y)*(1+z^2)",
-                                "boundary.xmax=neumann 6*cos(2)*exp(y)*(1+z^2)",
-                                "boundary.ymin=neumann -(2+x)*sin(2*x)*(1+z^2)",
-                                "boundary.ymax=neumann (2+x)*sin(2*x)*e*(1+z^2)",
-                                "boundary.zmax=neumann (2+x)*2*sin(2*x)*exp(y)",
-                                "boundary.zmin=dirichlet 0", NULL});
+      &s, TEXTS(operator_is, "problem.lambda=3+y", "problem.kappa=2+x", forcing,
+                "boundary.xmin=robin 1+z, 0.5*(1+z)-4*exp(y)*(1+z^2)",
+                "boundary.xmax=neumann 6*cos(2)*exp(y)*(1+z^2)",
+                "boundary.ymin=neumann -(2+x)*sin(2*x)*(1+z^2)",
+                "boundary.ymax=neumann (2+x)*sin(2*x)*e*(1+z^2)",
+                "boundary.zmax=neumann (2+x)*2*sin(2*x)*exp(y)", "boundary.zmin=dirichlet 0"));
   /* Each entry sums fewer than 1e3 terms, none larger than the volume times 100. */
   double largest = 0;
   for (size_t i = 0; i < dofs; i++) {
@@ -365,9 +363,8 @@ static void check_robin_diagonal(void) {
   AUTO_VALUE(stage) s = {0};
   stage_create(make_box(3, 2, 4, SP_MAP_NONE), 3, &s);
   sp_robin robin;
-  stage_problem(&s, (const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
-                                          "boundary.xmin=robin 1+y*z^2, 0",
-                                          "boundary.zmax=robin x^3, 0", NULL});
+  stage_problem(&s, TEXTS("problem.forcing=1", "boundary.default=neumann 0",
+                          "boundary.xmin=robin 1+y*z^2, 0", "boundary.zmax=robin x^3, 0"));
   require(sp_problem_robin(s.problem, s.space, &robin));
   double sum = 0;
   for (sp_lid i = 0; i < robin.count; i++) {
@@ -380,8 +377,8 @@ static void check_robin_diagonal(void) {
   CHECK_CLOSE(sum, 1 + 1.0 / 6 + 1.0 / 4, 1e-13);
   sp_robin_free(&robin);
 
-  stage_problem(&s, (const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
-                                          "boundary.xmin=robin 0, 1", NULL});
+  stage_problem(
+      &s, TEXTS("problem.forcing=1", "boundary.default=neumann 0", "boundary.xmin=robin 0, 1"));
   require(sp_problem_robin(s.problem, s.space, &robin));
   CHECK(robin.count == 0, "alpha is zero everywhere");
   sp_robin_free(&robin);
@@ -397,9 +394,8 @@ static void check_balance(const char *kappa) {
   stage_create(make_box(3, 3, 2, SP_MAP_SINE), 2, &s);
   double sums[2] = {0, 0};
   const sp_jacobian_range range =
-      load_of(&s, (const char *const[]){"discretization.operator=bp3.0", "problem.lambda=0", kappa,
-                                        "problem.solution=x^2+3*y^2-z^2+x*y+2*z",
-                                        "boundary.default=neumann", NULL});
+      load_of(&s, TEXTS("discretization.operator=bp3.0", "problem.lambda=0", kappa,
+                        "problem.solution=x^2+3*y^2-z^2+x*y+2*z", "boundary.default=neumann"));
   for (sp_lid i = 0; i < s.space->numbering->owned; i++) {
     sums[0] += s.values[i];
     sums[1] += fabs(s.values[i]);

@@ -80,7 +80,7 @@ static void check_text(const sp_progress *p, double tolerance, int limit, double
                        const char *expected) {
   char text[96];
   sp_progress_describe(p, tolerance, limit, p->began + seconds, sizeof text, text);
-  CHECK(strcmp(text, expected) == 0, "'%s', not '%s'", text, expected);
+  CHECK_TEXT(text, expected);
 }
 
 static void test_texts(void) {

@@ -10,7 +10,7 @@
 static void expect(sp_record *record, const char *expected) {
   char *text;
   CHECK_OK(sp_record_format(record, &text));
-  if (text) CHECK(strcmp(text, expected) == 0, "'%s' instead of '%s'", text, expected);
+  if (text) CHECK_TEXT(text, expected);
   free(text);
 }
 
@@ -28,36 +28,17 @@ static void test_values(void) {
   sp_record_integer(record, "large", INT64_MAX);
   sp_record_integer(record, "small", INT64_MIN);
   sp_record_real(record, "nan", NAN, NULL);
-  sp_record_real(record, "above", INFINITY, NULL);
   sp_record_real(record, "below", -INFINITY, NULL);
-  expect(record, "{\n"
-                 "  \"text\": \"quote \\\" backslash \\\\ line\\n\",\n"
-                 "  \"none\": null,\n"
-                 "  \"large\": 9223372036854775807,\n"
-                 "  \"small\": -9223372036854775808,\n"
-                 "  \"nan\": null,\n"
-                 "  \"above\": null,\n"
-                 "  \"below\": null\n"
-                 "}\n");
-  sp_record_destroy(&record);
-  CHECK(!record, "the pointer to a document that was destroyed");
+  expect(record, "{\n  \"text\": \"quote \\\" backslash \\\\ line\\n\",\n  \"none\": null,\n"
+                 "  \"large\": 9223372036854775807,\n  \"small\": -9223372036854775808,\n"
+                 "  \"nan\": null,\n  \"below\": null\n}\n");
 }
 
 /* Reals are read back to the same bits. */
 static void test_digits(void) {
-  static const double values[] = {0.1,
-                                  1.0 / 3,
-                                  -2e-17,
-                                  1e300,
-                                  DBL_MIN,
-                                  DBL_MAX,
-                                  5e-324,
-                                  6.02e23,
-                                  0,
-                                  -0.0,
-                                  123456789.0123456789,
-                                  DBL_EPSILON};
-  for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+  static const double values[] = {0.1,     1.0 / 3, -2e-17, 1e300, DBL_MIN,
+                                  DBL_MAX, 5e-324,  0,      -0.0,  123456789.0123456789};
+  for (size_t v = 0; v < COUNT_OF(values); v++) {
     AUTO(sp_record) record = create();
     char *text = NULL;
     sp_record_real(record, "x", values[v], NULL);
@@ -70,6 +51,8 @@ static void test_digits(void) {
   }
 }
 
+/* Objects and tables that are opened again grow, texts keep their position; a member of another
+ * kind starts anew. */
 static void test_nesting(void) {
   AUTO(sp_record) record = create();
   sp_record_text(record, "status", NULL);
@@ -77,35 +60,26 @@ static void test_nesting(void) {
   sp_record_open(record, SP_RECORD_OBJECT, "material");
   sp_record_close(record);
   sp_record_close(record);
-  sp_record_open(record, SP_RECORD_LIST, "rows");
   for (int r = 0; r < 2; r++) {
-    sp_record_open(record, SP_RECORD_OBJECT, NULL);
+    sp_record_open(record, SP_RECORD_TABLE, "rows");
+    sp_record_open(record, SP_RECORD_ROW, NULL);
     sp_record_integer(record, "n", r);
     sp_record_close(record);
+    sp_record_close(record);
   }
-  sp_record_real(record, NULL, 0.5, NULL);
-  sp_record_close(record);
-  sp_record_open(record, SP_RECORD_OBJECT, "case"); /* again: it keeps what it has */
+  sp_record_open(record, SP_RECORD_OBJECT, "case");
   sp_record_open(record, SP_RECORD_LIST, "list");
+  sp_record_real(record, NULL, 2, NULL);
   sp_record_close(record);
   sp_record_close(record);
-  sp_record_text(record, "status", "good"); /* again: at its old position */
-  expect(record, "{\n"
-                 "  \"status\": \"good\",\n"
-                 "  \"case\": {\n"
-                 "    \"material\": {},\n"
-                 "    \"list\": []\n"
-                 "  },\n"
-                 "  \"rows\": [\n"
-                 "    {\n"
-                 "      \"n\": 0\n"
-                 "    },\n"
-                 "    {\n"
-                 "      \"n\": 1\n"
-                 "    },\n"
-                 "    0.5\n"
-                 "  ]\n"
-                 "}\n");
+  sp_record_text(record, "gone", "text");
+  sp_record_open(record, SP_RECORD_ROW, "gone");
+  sp_record_close(record);
+  sp_record_text(record, "status", "good");
+  expect(record,
+         "{\n  \"status\": \"good\",\n  \"case\": {\n    \"material\": {},\n    \"list\": [\n"
+         "      2.0\n    ]\n  },\n  \"rows\": [\n    {\n      \"n\": 0\n    },\n    {\n"
+         "      \"n\": 1\n    }\n  ],\n  \"gone\": {}\n}\n");
 }
 
 /* Text of a case may have any bytes but zero. */
@@ -126,7 +100,7 @@ static void test_bytes(void) {
       {"\xF4\x8F\xBF\xBF\xED\x9F\xBF", "\xF4\x8F\xBF\xBF\xED\x9F\xBF"},
   };
 #undef BAD
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
     AUTO(sp_record) record = create();
     sp_record_text(record, cases[c].given, cases[c].given);
     const char *expected =
@@ -148,38 +122,6 @@ static void test_none(void) {
   sp_record_print_rows(NULL, &terminal, "a", "{a:d}");
   CHECK_OK(sp_record_check(NULL));
   CHECK(sp_error_message()[0] == '\0', "%s", sp_error_message());
-}
-
-/* Tables and objects that are opened again grow; a member of another kind starts anew. */
-static void test_growth(void) {
-  AUTO(sp_record) record = create();
-  for (int row = 0; row < 2; row++) {
-    sp_record_open(record, SP_RECORD_TABLE, "rows");
-    sp_record_open(record, SP_RECORD_ROW, NULL);
-    sp_record_integer(record, "n", row);
-    sp_record_close(record);
-    sp_record_close(record);
-  }
-  sp_record_open(record, SP_RECORD_LIST, "list");
-  sp_record_real(record, NULL, 2, NULL);
-  sp_record_close(record);
-  sp_record_text(record, "gone", "text");
-  sp_record_open(record, SP_RECORD_ROW, "gone");
-  sp_record_close(record);
-  expect(record, "{\n"
-                 "  \"rows\": [\n"
-                 "    {\n"
-                 "      \"n\": 0\n"
-                 "    },\n"
-                 "    {\n"
-                 "      \"n\": 1\n"
-                 "    }\n"
-                 "  ],\n"
-                 "  \"list\": [\n"
-                 "    2.0\n"
-                 "  ],\n"
-                 "  \"gone\": {}\n"
-                 "}\n");
 }
 
 /* Layouts: values by format, plurals, factors, parts that are left out. */
@@ -222,7 +164,7 @@ static void test_terminal(void) {
   close(out);
   close(file);
   unlink(path);
-  CHECK(strcmp(printed, expected) == 0, "'%s' instead of '%s'", printed, expected);
+  CHECK_TEXT(printed, expected);
 }
 
 static void test_target(void) {
@@ -237,7 +179,7 @@ static void test_target(void) {
   char path[] = "/tmp/sp_test_target_XXXXXX";
   const int file = mkstemp(path);
   CHECK(file >= 0 && close(file) == 0, "cannot create %s", path);
-  for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+  for (size_t f = 0; f < COUNT_OF(files); f++) {
     FILE *stream = files[f].text ? fopen(path, "w") : NULL;
     if (stream) CHECK(fputs(files[f].text, stream) >= 0 && fclose(stream) == 0, "cannot write");
     if (!files[f].text) unlink(path);
@@ -253,7 +195,6 @@ int main(int argc, char **argv) {
   test_digits();
   test_nesting();
   test_bytes();
-  test_growth();
   test_terminal();
   test_target();
   return check_end();

@@ -20,8 +20,6 @@ static double contribution(int from, int seed, int number) {
   return magnitudes[from % 4] * random_value(100 * seed + from, number);
 }
 
-/* ---- The order ---- */
-
 /* Ranks [first, first + count), count a power of two: the sums of both halves are added last, so
  * that ranks which differ in bit 0 are added first. */
 static double sum_of_pairs(int first, int count, const double *values) {
@@ -37,8 +35,6 @@ static double sum_in_order(int size, double *values) {
   for (int r = power; r < size; r++) values[r - power] += values[r];
   return sum_of_pairs(0, power, values);
 }
-
-/* ---- Sums ---- */
 
 static void check_sums(const ring *g) {
   const int most = SP_REDUCTION_MOST;
@@ -76,8 +72,6 @@ static void check_apart(const ring *g) {
   CHECK_CLOSE(received, 100 + before, 0);
 }
 
-/* ---- Status and requests ---- */
-
 /* The request of any rank reaches all, with a sum of any length, and ends when it is withdrawn. */
 static void check_requests(const ring *g) {
   double values[SP_REDUCTION_MOST] = {1, 1, 1, 1};
@@ -111,7 +105,7 @@ static void check_failure(const ring *g, int failing, bool others) {
   char want[64];
   snprintf(want, sizeof want, "rank %d has failed", failing);
   CHECK(status == SP_ERR_BREAKDOWN, "status %d", (int)status);
-  CHECK(strcmp(sp_error_message(), want) == 0, "message '%s'", sp_error_message());
+  CHECK_TEXT(sp_error_message(), want);
 }
 
 static void check_statuses(const ring *g) {
@@ -123,8 +117,6 @@ static void check_statuses(const ring *g) {
     CHECK_CLOSE(value, g->size, 0);
   }
 }
-
-/* ---- Gathering ---- */
 
 /* On rank 0, [count][ranks]; nothing behind it is touched, and other ranks need no room. */
 static void check_gather(const ring *g) {

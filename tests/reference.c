@@ -90,7 +90,7 @@ static void check_closed_forms(void) {
       {0, 2, {1.0 / 3}, {1}},
       {0, 3, {0, 3.0 / 5}, {8.0 / 9, 5.0 / 9}},
   };
-  for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+  for (size_t f = 0; f < COUNT_OF(forms); f++) {
     sp_rule rule;
     if (forms[f].gll)
       sp_rule_gll(forms[f].n, &rule);

@@ -78,9 +78,8 @@ static void number_names(int64_t count) {
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   static const int64_t counts[] = {0, 1, 2, 100, 4099};
-  for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
-    CHECK_OK(look_up(counts[c], -1, false));
-  for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) number_names(counts[c]);
+  for (size_t c = 0; c < COUNT_OF(counts); c++) CHECK_OK(look_up(counts[c], -1, false));
+  for (size_t c = 0; c < COUNT_OF(counts); c++) number_names(counts[c]);
   CHECK(look_up(100, 41, false) == SP_ERR_INPUT &&
             strstr(sp_error_message(), "two rows have the name"),
         "a duplicate row: %s", sp_error_message());

@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
       {multigrid, tolerance, "discretization.operator=bp3.0", "boundary.default=neumann",
        "problem.lambda=0"},
   };
-  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
     outcome serial, parallel, threaded, repeated;
     run_on(1, 1, cases[c], &serial);
     for (int ranks = 1; ranks <= size; ranks *= 2) {

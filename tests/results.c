@@ -89,9 +89,9 @@ static void check_integrals(void) {
                   {-3.75, 2, {2, 1, 1}, true},
                   {2, 2, {1, 1, 1}, true},
                   {0.5, 2, {2, 0, -1}, false}}; /* not at x = 0, where it is infinite */
-  enum { COUNT = sizeof expected / sizeof *expected };
+  enum { COUNT = COUNT_OF(expected) };
   for (int kind = 0; kind < 2; kind++) {
-    const logged log = run(MPI_COMM_WORLD, common, (const char *const[]){KINDS[kind], NULL});
+    const logged log = run(MPI_COMM_WORLD, common, TEXTS(KINDS[kind]));
     CHECK(log.result_count == COUNT, "%d results", log.result_count);
     for (int r = 0; r < COUNT && r < log.result_count; r++) {
       CHECK_CLOSE(log.results[r].value, expected[r].value, 1e-11);
@@ -236,7 +236,7 @@ static void check_fluxes(void) {
         "discretization.order=2; solver.tolerance=1e-14; result.a=flux over xmin; "
         "result.b=flux over ymax; result.c=flux over zmin",
         NULL};
-    const logged log = run(MPI_COMM_WORLD, linear, (const char *const[]){KINDS[kind], NULL});
+    const logged log = run(MPI_COMM_WORLD, linear, TEXTS(KINDS[kind]));
     const double exact[] = {4 * 2.5, 4 * 3, 4 * 0.5};
     for (int r = 0; r < 3; r++) {
       CHECK_CLOSE(log.results[r].value, exact[r], 1e-11);
@@ -462,7 +462,7 @@ static void check_refused(void) {
        {"result.a", "'xmax' is periodic, so it has no flux"}},
   };
   static const char *const common[] = {"mesh.elements=2 2 2; problem.solution=1+y", NULL};
-  for (size_t r = 0; r < sizeof refusals / sizeof *refusals; r++)
+  for (size_t r = 0; r < COUNT_OF(refusals); r++)
     run_case_refused(common, refusals[r].overrides, refusals[r].parts);
 }
 

@@ -110,7 +110,7 @@ static const struct {
 } MAPS[] = {{"sphere", sphere}, {"equal angles", equal_angles},     {"quarter", quarter},
             {"half", half},     {"three quarters", three_quarters}, {"sine", sine},
             {"bump", bump},     {"exponential", exponential},       {"straight", straight}};
-enum { MAP_COUNT = sizeof MAPS / sizeof *MAPS };
+enum { MAP_COUNT = COUNT_OF(MAPS) };
 
 /* An element may be far too large for its map: it is coarse then, not rough. */
 static void check_smooth(void) {

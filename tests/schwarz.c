@@ -144,7 +144,7 @@ static void check_exact(const stack *s, int order, sp_precision precision) {
         s->length, order, error, largest);
   sp_schwarz_destroy(&exact);
   sp_vector *const vectors[] = {&from, &scratch, &t, &d, &r, &z, &r_exact, &z_exact};
-  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) sp_vector_destroy(vectors[v]);
+  for (size_t v = 0; v < COUNT_OF(vectors); v++) sp_vector_destroy(vectors[v]);
   sp_schwarz_destroy(&schwarz);
   sp_operator_destroy(&op);
   sp_operator_destroy(&smoothed);
@@ -158,8 +158,7 @@ static void check_stacks(int order, sp_precision precision) {
       {0, 1, 0, 1, false},      {0, 5, 0.02, 1, false},   {1, 4, 0.01, 10, false},
       {2, 7, 0.05, 100, false}, {0, 1, 0.02, 1, true},    {1, 2, 0.02, 10, true},
       {2, 5, 0.02, 100, true},  {0, 9, 1e-4, 1e8, false}, {1, 9, 1e-4, 1e8, true}};
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-    check_exact(&cases[c], order, precision);
+  for (size_t c = 0; c < COUNT_OF(cases); c++) check_exact(&cases[c], order, precision);
 }
 
 int main(int argc, char **argv) {

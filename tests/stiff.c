@@ -37,8 +37,7 @@ static const char *film(double alpha, double outside) {
 
 static void check_films(void) {
   static const double alphas[] = {1e-4, 1, 1e4, 1e6, 1e8, 1e9};
-  for (size_t a = 0; a < sizeof alphas / sizeof *alphas; a++)
-    check_error(film(alphas[a], 300), NULL, 1);
+  for (size_t a = 0; a < COUNT_OF(alphas); a++) check_error(film(alphas[a], 300), NULL, 1);
 }
 
 /* A start that is far from the solution changes nothing: the error is not measured by it. */
@@ -50,7 +49,7 @@ static void check_poor_start(void) {
  * flux is 160 / (1 / alpha + 1 + 1 / 8). */
 static void check_series(void) {
   static const double alphas[] = {1e3, 1e5, 1e8, 1e9, 1e12};
-  for (size_t a = 0; a < sizeof alphas / sizeof *alphas; a++) {
+  for (size_t a = 0; a < COUNT_OF(alphas); a++) {
     const double flux = 160 / (1 / alphas[a] + 1 + 0.125);
     check_error(test_text("boundary.zmin=robin %g, 180*%g; boundary.zmax=robin 8, 8*20; "
                           "problem.solution=180-%.17g*(1/%g+z)",

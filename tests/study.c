@@ -2,16 +2,13 @@
  * and missed rates are reported. */
 #include "solver/run/study.h"
 
-#include <unistd.h>
-
 #include "solver/run/convergence.h"
 #include "solver/run/rates.h"
+#include "tests/folders.h"
 #include "tests/log_table.h"
 #include "tests/run_case.h"
 
-static char path[64];
-
-/* ---- Judging made-up errors ---- */
+static const char path[] = "study.h5";
 
 enum { RUNS = 4 };
 
@@ -28,12 +25,13 @@ static void fill(bool along_orders, const double *l2, const double *h1, sp_study
   }
 }
 
-static void expect_verdict(sp_operator_kind kind, bool along_orders, const double *l2,
-                           const double *h1, sp_status expected, int judged, const char *words) {
+/* The status of errors, how many steps are judged, and words of the message. */
+static void expect_verdict(bool along_orders, const double *l2, const double *h1,
+                           sp_status expected, int judged, const char *words) {
   sp_study_row rows[RUNS];
   int count;
   fill(along_orders, l2, h1, rows);
-  const sp_status status = sp_rates_judge(kind, along_orders, RUNS, rows, &count);
+  const sp_status status = sp_rates_judge(SP_BP35, along_orders, RUNS, rows, &count);
   CHECK(status == expected && count == judged, "status %d, %d judged, %s", status, count,
         sp_error_message());
   if (expected) CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
@@ -43,7 +41,7 @@ static void expect_verdict(sp_operator_kind kind, bool along_orders, const doubl
 static void test_refinements(void) {
   const double h1[RUNS] = {8e-2, 1e-2, 1.25e-3, 1.5625e-4};
   const double right[RUNS] = {1.6e-2, 1e-3, 6.25e-5, 3.90625e-6};
-  expect_verdict(SP_BP35, false, right, h1, SP_OK, 2, "");
+  expect_verdict(false, right, h1, SP_OK, 2, "");
 
   sp_study_row rows[RUNS];
   fill(false, right, h1, rows);
@@ -52,24 +50,24 @@ static void test_refinements(void) {
   CHECK_CLOSE(rows[3].rate[SP_H1], 3, 1e-12);
 
   const double lost[RUNS] = {1e-3, 1.25e-4, 1.5625e-5, 1.953125e-6}; /* one order less */
-  expect_verdict(SP_BP35, false, lost, h1, SP_ERR_STUDY, 1, "order 3, refine 2 to 3: the L2");
+  expect_verdict(false, lost, h1, SP_ERR_STUDY, 1, "order 3, refine 2 to 3: the L2");
   const double flat[RUNS] = {1.6e-2, 1e-3, 6.25e-5, 6.2e-5};
-  expect_verdict(SP_BP35, false, flat, h1, SP_ERR_STUDY, 1, "rate of 0.01; expected 4");
-  expect_verdict(SP_BP35, false, right, lost, SP_OK, 2, "");
-  expect_verdict(SP_BP35, false, right, right, SP_OK, 2, ""); /* a better rate is no failure */
+  expect_verdict(false, flat, h1, SP_ERR_STUDY, 1, "rate of 0.01; expected 4");
+  expect_verdict(false, right, lost, SP_OK, 2, "");
+  expect_verdict(false, right, right, SP_OK, 2, ""); /* a better rate is no failure */
   const double slow[RUNS] = {4e-2, 1e-2, 2.5e-3, 6.25e-4};
-  expect_verdict(SP_BP35, false, right, slow, SP_ERR_STUDY, 2, "the H1 error");
+  expect_verdict(false, right, slow, SP_ERR_STUDY, 2, "the H1 error");
   /* Only the finest mesh counts; if it is at the floor, the one before. */
   const double late[RUNS] = {1e-2, 9e-3, 1e-3, 6.25e-5};
-  expect_verdict(SP_BP35, false, late, h1, SP_OK, 2, "");
+  expect_verdict(false, late, h1, SP_OK, 2, "");
   const double floored[RUNS] = {1.6e-9, 1e-10, 9e-12, 8e-12};
-  expect_verdict(SP_BP35, false, floored, h1, SP_OK, 2, "");
+  expect_verdict(false, floored, h1, SP_OK, 2, "");
   const double lost_then_floor[RUNS] = {4e-10, 1e-10, 9e-12, 8e-12};
-  expect_verdict(SP_BP35, false, lost_then_floor, h1, SP_ERR_STUDY, 1, "refine 0 to 1");
+  expect_verdict(false, lost_then_floor, h1, SP_ERR_STUDY, 1, "refine 0 to 1");
   const double exact[RUNS] = {1e-14, 2e-14, 4e-14, 0};
-  expect_verdict(SP_BP35, false, exact, exact, SP_OK, 0, "");
+  expect_verdict(false, exact, exact, SP_OK, 0, "");
   const double broken[RUNS] = {1.6e-2, 1e-3, 6.25e-5, NAN};
-  expect_verdict(SP_BP35, false, broken, h1, SP_ERR_STUDY, 1, "nan");
+  expect_verdict(false, broken, h1, SP_ERR_STUDY, 1, "nan");
 
   CHECK(sp_rates_shortfall(SP_MASS, 3, 64) == 0.2 && sp_rates_shortfall(SP_BP30, 2, 64) == 0.2,
         "only the projection of even order has more room");
@@ -78,19 +76,19 @@ static void test_refinements(void) {
 
 static void test_orders(void) {
   const double falling[RUNS] = {1e-1, 1e-2, 1e-3, 1e-4};
-  expect_verdict(SP_BP35, true, falling, falling, SP_OK, 6, "");
+  expect_verdict(true, falling, falling, SP_OK, 6, "");
   const double stairs[RUNS] = {1e-2, 1.05e-2, 1e-4, 1.05e-4};
-  expect_verdict(SP_BP35, true, stairs, falling, SP_OK, 6, "");
+  expect_verdict(true, stairs, falling, SP_OK, 6, "");
   const double flat[RUNS] = {1e-1, 1e-3, 1e-3, 1e-3};
-  expect_verdict(SP_BP35, true, flat, falling, SP_ERR_STUDY, 3, "order 3 to 4: the L2 error");
+  expect_verdict(true, flat, falling, SP_ERR_STUDY, 3, "order 3 to 4: the L2 error");
   const double rising[RUNS] = {1e-1, 1e-3, 2e-3, 1e-4};
-  expect_verdict(SP_BP35, true, falling, rising, SP_ERR_STUDY, 5, "order 2 to 3: the H1 error");
+  expect_verdict(true, falling, rising, SP_ERR_STUDY, 5, "order 2 to 3: the H1 error");
   const double floored[RUNS] = {1e-1, 1e-9, 5e-12, 5e-11}; /* rates beyond the floor are noise */
-  expect_verdict(SP_BP35, true, floored, falling, SP_OK, 4, "");
+  expect_verdict(true, floored, falling, SP_OK, 4, "");
   const double unresolved[RUNS] = {0.7, 0.9, 0.8, 1e-2};
-  expect_verdict(SP_BP35, true, unresolved, falling, SP_OK, 4, "");
+  expect_verdict(true, unresolved, falling, SP_OK, 4, "");
   const double wrong[RUNS] = {0.7, 0.7, 0.7, 0.7}; /* never resolved: the last step is judged */
-  expect_verdict(SP_BP35, true, wrong, falling, SP_ERR_STUDY, 1, "order 3 to 4");
+  expect_verdict(true, wrong, falling, SP_ERR_STUDY, 1, "order 3 to 4");
 }
 
 /* 9e-12 is below the floor of 1e-11, but an error that still decreases is not at the
@@ -112,24 +110,21 @@ static void test_floor(void) {
 
 static void test_parse(void) {
   sp_study study = {0};
-  CHECK(!sp_study_parse("order=1:10", &study) && !sp_study_parse("refine=0:3", &study), "%s",
-        sp_error_message());
+  CHECK_OK(sp_study_parse("order=1:10", &study));
+  CHECK_OK(sp_study_parse("refine=0:3", &study));
   CHECK(study.order.first == 1 && study.order.last == 10 && study.refine.first == 0 &&
             study.refine.last == 3,
         "%d %d %d %d", study.order.first, study.order.last, study.refine.first, study.refine.last);
+  CHECK(sp_study_parse("order=1:3", &study) == SP_ERR_INPUT, "a second range of orders");
   static const char *const wrong[] = {
-      "order=3",     "order=3:3",  "order=0:3",           "order=1:16", "order=1:x",
-      "order=1:3x",  "order=:3",   "refine=-1:2",         "refine=3:2", "refine=0:11",
-      "orders=1:2",  "lambda=1:2", "order=1:99999999999", "order",      "",
-      "refine=0:2:4"};
-  for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+      "order=3",     "order=3:3",   "order=0:3",  "order=1:16", "order=1:3x",          "order=:3",
+      "refine=-1:2", "refine=0:11", "lambda=1:2", "order",      "order=1:99999999999", "",
+      "refine=3:2",  "refine=0:2:4"};
+  for (size_t w = 0; w < COUNT_OF(wrong); w++) {
     sp_study fresh = {0};
-    CHECK(sp_study_parse(wrong[w], &fresh) == SP_ERR_INPUT &&
-              strstr(sp_error_message(), "expected"),
-          "'%s': %s", wrong[w], sp_error_message());
+    CHECK_FAILS(sp_study_parse(wrong[w], &fresh), SP_ERR_INPUT, "expected");
     CHECK(!fresh.order.given && !fresh.refine.given, "'%s' is taken", wrong[w]);
   }
-  CHECK(sp_study_parse("order=1:3", &study) == SP_ERR_INPUT, "a second range of orders");
 }
 
 /* f = 2 + c 2^-pk and f = 2 + c rho^k have their limit, rate and index in closed form. */
@@ -159,8 +154,6 @@ static void test_convergence(void) {
   c = sp_convergence_judge(false, false, flat, 1e-9);
   CHECK(c.passes && strcmp(c.verdict, "at the floor") == 0 && c.limit == flat[2], "%s", c.verdict);
 }
-
-/* ---- Whole studies ---- */
 
 enum { ROWS = 12 };
 typedef struct logged_row {
@@ -262,7 +255,7 @@ static void test_answers(void) {
   const struct {
     double exact, rate;
   } expected[] = {{2 / pi, 4}, {sqrt(0.5), 4}, {0, NAN}, {1, 4}, {pi, 4}, {pi, 4}, {0, NAN}};
-  enum { COUNT = sizeof expected / sizeof *expected };
+  enum { COUNT = COUNT_OF(expected) };
   CHECK_OK(run_study(sine, NULL, "refine=0:3"));
   limit_row rows[COUNT + 1] = {0};
   if (world_rank == 0) CHECK(read_limits(COUNT + 1, rows) == COUNT + 1, "not all answers");
@@ -277,18 +270,15 @@ static void test_answers(void) {
   limit_row twice[2 * (COUNT + 1)];
   if (world_rank == 0) CHECK(read_limits(2 * (COUNT + 1), twice) == 2 * (COUNT + 1), "two series");
 
-  CHECK(run_study(sine, NULL, "refine=1:2") == SP_ERR_INPUT &&
-            strstr(sp_error_message(), "give refine=1:3"),
-        "%s", sp_error_message());
+  CHECK_FAILS(run_study(sine, NULL, "refine=1:2"), SP_ERR_INPUT, "give refine=1:3");
   /* f jumps inside elements, now here and now there. */
   const char *const jump[] = {
       "mesh.elements=2 2 1; problem.forcing=x < 0.37 ? 0 : 1; "
       "boundary.default=neumann 0; boundary.xmin=dirichlet 0; "
       "discretization.operator=bp3.0; result.mean=average; discretization.order=1",
       NULL};
-  CHECK(run_study(jump, NULL, "refine=0:3") == SP_ERR_STUDY &&
-            strstr(sp_error_message(), "average mean, order 1, refine 3: oscillating"),
-        "%s", sp_error_message());
+  CHECK_FAILS(run_study(jump, NULL, "refine=0:3"), SP_ERR_STUDY,
+              "average mean, order 1, refine 3: oscillating");
 }
 
 static void test_failures(void) {
@@ -297,26 +287,21 @@ static void test_failures(void) {
       "problem.solution=abs(x-0.4)^1.5; mesh.elements=4 2 2; discretization.order=3; "
       "solver.max_iterations=4000",
       NULL};
-  CHECK(run_study(kink, NULL, "refine=0:2") == SP_ERR_STUDY &&
-            strstr(sp_error_message(), "order 3, refine 1 to 2"),
-        "%s", sp_error_message());
+  CHECK_FAILS(run_study(kink, NULL, "refine=0:2"), SP_ERR_STUDY, "order 3, refine 1 to 2");
   const char *const short_of_iterations[] = {
       SMOOTH,
       "mesh.elements=4 4 4; solver.tolerance=1e-13; solver.max_iterations=30; "
       "solver.preconditioner=none",
       NULL};
-  CHECK(run_study(short_of_iterations, "order=1:4", NULL) == SP_ERR_NOT_CONVERGED &&
-            strstr(sp_error_message(), "order 2, refine 0: not converged"),
-        "%s", sp_error_message());
+  CHECK_FAILS(run_study(short_of_iterations, "order=1:4", NULL), SP_ERR_NOT_CONVERGED,
+              "order 2, refine 0: not converged");
   logged_row rows[ROWS];
   if (world_rank == 0) CHECK(read_log(rows) == 2, "the run that did not converge is in the log");
 }
 
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
-  long id = (long)getpid();
-  MPI_Bcast(&id, 1, MPI_LONG, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "test_study_%ld.h5", id);
+  enter_folder();
   test_refinements();
   test_orders();
   test_floor();
@@ -325,6 +310,6 @@ int main(int argc, char **argv) {
   test_studies();
   test_answers();
   test_failures();
-  if (world_rank == 0) unlink(path);
+  leave_folder(TEXTS(path));
   return check_end();
 }

@@ -32,17 +32,16 @@ static void test_values(void) {
   } expected[] = {{-7, 13, 0},      {0.4999, 13, 0},   {0.5, 13, 40}, {0.75, 23, 40},
                   {1, 33, -30},     {1.5, 18, -30},    {2, 3, 0},     {1e300, 3, 0},
                   {INFINITY, 3, 0}, {-INFINITY, 13, 0}};
-  enum { COUNT = sizeof expected / sizeof *expected };
+  enum { COUNT = COUNT_OF(expected) };
   AUTO(sp_scope) scope = NULL;
   AUTO(sp_expression) f = NULL;
   write_table("# x, y\n\n1, 10 # first\n 2 30\r\n4\t,\t0");
-  CHECK(!read_for("3 + table( \"t.csv\" , 2*x)", &scope, &f), "%s", sp_error_message());
+  CHECK_OK(read_for("3 + table( \"t.csv\" , 2*x)", &scope, &f));
   if (f) {
     double x[COUNT], zero[COUNT] = {0}, value[COUNT], slope[COUNT], none[COUNT], laplacian[COUNT];
     for (int i = 0; i < COUNT; i++) x[i] = expected[i].x;
-    CHECK(!sp_expression_evaluate_jet(f, COUNT, x, zero, zero, value,
-                                      (double *const[]){slope, none, NULL}, laplacian),
-          "%s", sp_error_message());
+    CHECK_OK(sp_expression_evaluate_jet(f, COUNT, x, zero, zero, value,
+                                        (double *const[]){slope, none, NULL}, laplacian));
     for (int i = 0; i < COUNT; i++) {
       CHECK_CLOSE(value[i], expected[i].value, 4 * DBL_EPSILON * 33);
       CHECK(slope[i] == expected[i].slope, "slope %g at %g", slope[i], x[i]);
@@ -64,23 +63,21 @@ static void test_formulas(void) {
                   {"table(\"t.csv\", x) - table(\"t.csv\", x)", 0, 0, 0},
                   {"table(\"t.csv\", 5) + y", 18, 1, 0}};
   write_table("-1 -2\n1e1 31\n");
-  for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
+  for (size_t k = 0; k < COUNT_OF(expected); k++) {
     const double x = 0.3, y = 2, u = 1;
     double value, slope, laplacian, of_u;
     sp_scope *scope = NULL;
     sp_expression *f, *g = NULL;
-    CHECK(!read_for(expected[k].formula, &scope, &f), "%s", sp_error_message());
-    CHECK(!sp_expression_parse_of_u("table(\"t.csv\", u)", "g", scope, &g), "%s",
-          sp_error_message());
+    CHECK_OK(read_for(expected[k].formula, &scope, &f));
+    CHECK_OK(sp_expression_parse_of_u("table(\"t.csv\", u)", "g", scope, &g));
     if (f && g) {
       CHECK(scope->tables.count == 1, "%d tables", scope->tables.count);
-      CHECK(!sp_expression_evaluate_jet(f, 1, &x, &y, &x, &value,
-                                        (double *const[]){NULL, &slope, NULL}, &laplacian),
-            "%s", sp_error_message());
+      CHECK_OK(sp_expression_evaluate_jet(f, 1, &x, &y, &x, &value,
+                                          (double *const[]){NULL, &slope, NULL}, &laplacian));
       CHECK_CLOSE(value, expected[k].value, 8 * DBL_EPSILON * 31);
       CHECK_CLOSE(slope, expected[k].slope, 8 * DBL_EPSILON * 31);
       CHECK_CLOSE(laplacian, expected[k].laplacian, 8 * DBL_EPSILON * 31);
-      CHECK(!sp_expression_evaluate_of_u(g, 1, &x, &y, &x, &u, &of_u), "%s", sp_error_message());
+      CHECK_OK(sp_expression_evaluate_of_u(g, 1, &x, &y, &x, &u, &of_u));
       CHECK_CLOSE(of_u, 4, 8 * DBL_EPSILON * 31);
     }
     sp_expression_destroy(&f);
@@ -108,7 +105,7 @@ static void test_errors(void) {
       {"1 2\n2 3\n", "table(\"t.csv, x)",
        "f: column 7: expected the name of a file in quotes, found '\"'"},
       {"1 2\n2 3\n", "table x", "f: column 7: expected '(' after table, found 'x'"}};
-  for (size_t k = 0; k < sizeof errors / sizeof *errors; k++) {
+  for (size_t k = 0; k < COUNT_OF(errors); k++) {
     AUTO(sp_scope) scope = NULL;
     AUTO(sp_expression) f = NULL;
     char message[256];
@@ -117,8 +114,7 @@ static void test_errors(void) {
     CHECK(read_for(errors[k].formula, &scope, &f) == SP_ERR_INPUT, "%s", errors[k].formula);
     snprintf(message, sizeof message, "%s%s%s", whole ? "" : "case.ini:7: ", whole ? "" : folder,
              errors[k].message);
-    CHECK(strcmp(sp_error_message(), message) == 0, "'%s' instead of '%s'", sp_error_message(),
-          message);
+    CHECK_TEXT(sp_error_message(), message);
   }
   sp_expression *f;
   CHECK(sp_expression_parse("table(\"t.csv\", x)", "f", NULL, &f) == SP_ERR_INPUT, "no scope");

@@ -9,7 +9,7 @@
 
 /* More threads than blocks of elements, too. */
 static const int TEAMS[] = {1, 2, 3, 7, 50};
-enum { TEAM_COUNT = sizeof TEAMS / sizeof *TEAMS, RESULTS = 4 };
+enum { TEAM_COUNT = COUNT_OF(TEAMS), RESULTS = 4 };
 static const char *const NAMES[RESULTS] = {"A x", "P x", "P^T x", "S x"};
 
 /* The result of each team, and that of one thread. */
@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   check_team();
   bench_open(argc, argv, &b);
-  for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
+  for (size_t o = 0; o < COUNT_OF(orders); o++)
     for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) check_order(&b, orders[o], p);
   bench_close(&b);
   return check_end();

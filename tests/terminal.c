@@ -50,9 +50,9 @@ int main(int argc, char **argv) {
   test_pipe(ends[0], text);
   fflush(stdout);
   dup2(out, STDOUT_FILENO);
-  CHECK(strcmp(text[0], "heading\n") == 0, "'%s'", text[0]);
-  CHECK(strcmp(text[1], "  mesh ...\n") == 0, "'%s'", text[1]);
-  CHECK(strcmp(text[2], "result\n") == 0, "'%s'", text[2]);
+  CHECK_TEXT(text[0], "heading\n");
+  CHECK_TEXT(text[1], " mesh ...\n");
+  CHECK_TEXT(text[2], "result\n");
   CHECK(text[3][0] == '\0', "'%s'", text[3]);
   return check_end();
 }

@@ -393,7 +393,7 @@ static void check_one_rank_fails(void) {
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   static const int shapes[][3] = {{4, 4, 4}, {3, 5, 2}, {4, 1, 1}, {1, 2, 7}};
-  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+  for (size_t s = 0; s < COUNT_OF(shapes); s++)
     for (unsigned seed = 0; seed < 3; seed++) {
       check_mesh(make_box(shapes[s], seed), shapes[s]);
       check_mesh(make_scattered(shapes[s], seed), shapes[s]);

@@ -109,7 +109,7 @@ static void check_transfers(void) {
   AUTO(sp_mesh) mesh = NULL;
   require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
-  for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
+  for (size_t o = 0; o < COUNT_OF(orders); o++)
     for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++)
       check_transfer(mesh, mesh, true, orders[o][0], orders[o][1], p);
 }
@@ -120,7 +120,7 @@ static void check_nested_transfers(void) {
   static const sp_box boxes[] = {{.elements = {8, 8, 4}, .upper = {1, 0.8, 0.9}, .epsilon = 1},
                                  {.elements = {4, 4, 8}, .upper = {1, 0.8, 0.1}, .epsilon = 1},
                                  {.elements = {7, 5, 9}, .upper = {1, 0.8, 0.9}, .epsilon = 1}};
-  for (size_t b = 0; b < sizeof boxes / sizeof *boxes; b++) {
+  for (size_t b = 0; b < COUNT_OF(boxes); b++) {
     sp_hexes *hexes;
     sp_mesh *mesh, *coarse;
     int meshes = 0;

@@ -21,8 +21,6 @@ typedef struct subject {
   size_t n;
 } subject;
 
-/* ---- Numbers of either precision ---- */
-
 static double get(const subject *s, const void *numbers, size_t i) {
   const double *doubles = numbers;
   const float *floats = numbers;
@@ -50,8 +48,6 @@ static void *make(const subject *s, int seed, double behind) {
         i < s->n ? ldexp(random_value(seed, (sp_gid)i), (int)(i * 5 % 17) - 8) : behind);
   return numbers;
 }
-
-/* ---- Vectors on the device ---- */
 
 static void *upload(const subject *s, const void *host) {
   const bench *b = s->bench;
@@ -106,8 +102,6 @@ static void correct(const subject *s, const sp_correction *step) {
   else
     CHECK_OK(on->backend->correct(on->device, s->precision, s->n, step));
 }
-
-/* ---- Checks ---- */
 
 static const char *name_of(const subject *s) {
   return s->precision == SP_SINGLE ? "single" : "double";
@@ -180,7 +174,7 @@ static void check_axpby(const subject *s) {
                                       {0, -1}, {0.7f, 0},     {1, 0},     {0, 0}};
   void *x = make(s, 1, NAN), *got = make(s, 0, 0), *again = make(s, 0, 0);
   void *device_x = upload(s, x);
-  for (size_t f = 0; f < sizeof factors / sizeof factors[0]; f++) {
+  for (size_t f = 0; f < COUNT_OF(factors); f++) {
     const double a = factors[f][0], b = factors[f][1];
     void *y = make(s, 2, 7);
     for (size_t i = 0; i < s->n && b == 0; i++) set(s, y, i, NAN); /* may hold anything */
@@ -231,7 +225,7 @@ static void check_same_product(const subject *s) {
       {"z = x x", 0, 0, 1}, {"x = x y", 0, 1, 0}, {"y = x y", 0, 1, 1}, {"x = x x", 0, 0, 0}};
   void *const host[2] = {make(s, 3, 7), make(s, 4, 7)};
   void *want = make(s, 0, 0), *got = make(s, 0, 0);
-  for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+  for (size_t c = 0; c < COUNT_OF(calls); c++) {
     void *vectors[2] = {upload(s, host[0]), upload(s, host[1])};
     memcpy(want, host[calls[c].z], bytes_of(s));
     for (size_t i = 0; i < s->n; i++)
@@ -332,7 +326,7 @@ static void check_correct(const subject *s) {
   } steps[] = {{0, true}, {0, false}, {0.7f, false}, {-1.3f, true}};
   for (int scales = 0; scales < SCALE_KINDS; scales++)
     for (int kind = 0; kind < RESIDUAL_KINDS; kind++)
-      for (size_t p = 0; p < sizeof steps / sizeof *steps; p++)
+      for (size_t p = 0; p < COUNT_OF(steps); p++)
         if (!(scales == SAME && kind == IN_PLACE)) /* s may not be what is written */
           check_correction(s, (scale_kind)scales, (residual_kind)kind, steps[p].a, steps[p].first);
   check_residual(s, false);

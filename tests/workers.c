@@ -24,16 +24,15 @@ enum { RANKS = 4, MOST = RUN_CASE_OVERRIDES };
 static sp_config *read_settings(const char *const *settings) {
   const char *overrides[MOST] = {"output.log=", "output.field="};
   const int count = run_case_append(settings, 2, overrides);
-  AUTO(sp_config) config = NULL;
-  CHECK_OK(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
-  if (!config) MPI_Abort(MPI_COMM_WORLD, 1);
+  sp_config *config;
+  require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
   return config;
 }
 
 /* Run the case on the host on the ranks r with has_elements[r] = '1'. */
 static sp_status run_on(const char *has_elements, const char *const *settings,
                         sp_results *results) {
-  sp_config *config = read_settings(settings);
+  AUTO(sp_config) config = read_settings(settings);
   sp_workers workers;
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   const sp_profile profile = sp_profile_from_now();
@@ -51,7 +50,7 @@ static sp_status run_on(const char *has_elements, const char *const *settings,
 static void check_same_everywhere(sp_status status, const sp_results *results) {
   const double mine[] = {(double)status, (double)results->cg.iterations, results->cg.relative,
                          results->norms.l2, (double)results->dofs};
-  enum { COUNT = sizeof mine / sizeof *mine };
+  enum { COUNT = COUNT_OF(mine) };
   double first[COUNT];
   memcpy(first, mine, sizeof first);
   MPI_Bcast(first, COUNT, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -59,8 +58,6 @@ static void check_same_everywhere(sp_status status, const sp_results *results) {
     CHECK(mine[i] == first[i] || !results->have_norms, "number %d: %g here, %g on rank 0", i,
           mine[i], first[i]);
 }
-
-/* ---- The same solution ---- */
 
 /* Both solutions differ from the discrete one by at most the tolerance times the condition of A,
  * some 1e-12 1e3. The errors are above 1e-6, so they agree to 1e-3; an element, face or node that
@@ -110,11 +107,11 @@ static const struct {
 
 static void test_solutions(void) {
   static const char *const subsets[] = {"1000", "1010", "0111"};
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
     sp_results all, some;
     const sp_status status = run_on("1111", cases[c].settings, &all);
     CHECK(status == SP_OK, "%s: %s", cases[c].name, sp_error_message());
-    for (size_t s = 0; s < sizeof subsets / sizeof *subsets; s++) {
+    for (size_t s = 0; s < COUNT_OF(subsets); s++) {
       CHECK(run_on(subsets[s], cases[c].settings, &some) == SP_OK, "%s on %s: %s", cases[c].name,
             subsets[s], sp_error_message());
       check_same_everywhere(SP_OK, &some);
@@ -139,8 +136,6 @@ static void test_study(void) {
   CHECK_OK(status);
   sp_workers_close(&workers);
 }
-
-/* ---- Failures ---- */
 
 /* One file per rank with elements: two files and one such rank. Their contents do not matter. */
 static void test_parts(void) {
@@ -173,25 +168,6 @@ static void test_failures(void) {
   CHECK(status == SP_ERR_NOT_CONVERGED && strstr(sp_error_message(), "after 2 iterations"),
         "%d: %s", status, sp_error_message());
   check_same_everywhere(status, &results);
-}
-
-/* ---- What is said ---- */
-
-static void test_description(void) {
-  static const struct {
-    const char *has_elements, *text;
-  } expected[] = {{"1010", "2 of 4 have all elements, one rank per GPU on 1 machine: 0 2; the "
-                           "others wait (backend.share = no)"},
-                  {"1000", "1 of 4 has all elements, one rank per GPU on 1 machine: 0; the others "
-                           "wait (backend.share = no)"},
-                  {"1111", "all 4 have elements"}};
-  for (size_t e = 0; e < sizeof expected / sizeof *expected; e++) {
-    sp_workers workers;
-    CHECK_OK(sp_workers_open_on(MPI_COMM_WORLD, expected[e].has_elements[world_rank] == '1',
-                                SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &workers));
-    CHECK(strcmp(workers.description, expected[e].text) == 0, "'%s'", workers.description);
-    sp_workers_close(&workers);
-  }
 }
 
 static int64_t attribute(hid_t file, const char *name) {
@@ -274,8 +250,6 @@ static void test_dry_run(void) {
   unlink(OUTPUT);
 }
 
-/* ---- Waiting ---- */
-
 static const char *const long_case[] = {
     "problem.solution=sin(9*x)*y; mesh.elements=12 8 8; mesh.map=kershaw; "
     "mesh.epsilon=0.1; discretization.order=5; solver.preconditioner=none; "
@@ -310,8 +284,6 @@ static void test_signal(void) {
   CHECK(status == SP_ERR_INTERRUPTED && results.cg.iterations < 300, "%d after %d iterations: %s",
         status, (int)results.cg.iterations, sp_error_message());
 }
-
-/* ---- On GPUs: the program's own choice ---- */
 
 /* Ranks with GPUs of their own do not say that they share one. */
 static void check_exchange(hid_t file, int workers) {
@@ -379,7 +351,6 @@ int main(int argc, char **argv) {
     test_study();
     test_failures();
     test_parts();
-    test_description();
     test_files();
     test_dry_run();
     test_sleep();
