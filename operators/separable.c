@@ -69,11 +69,12 @@ typedef struct boxes {
   const sp_operator_setup *weighted;
   sp_separable *list; /* of all elements, or NULL */
   double largest[3];  /* stretch, longest, 1 / shortest */
+  double stretched;   /* number of elements */
 } boxes;
 
 /* The factors of one element, and the extremes of a chunk of elements. */
 typedef struct workspace {
-  double largest[3];
+  double largest[3], stretched;
   double factors[];
 } workspace;
 
@@ -82,6 +83,7 @@ static sp_status fill_boxes(void *context, void *workspace_, size_t begin, size_
   workspace *w = workspace_;
   double *largest = w->largest;
   memcpy(largest, (const double[]){1, 0, 0}, sizeof w->largest);
+  w->stretched = 0;
   for (size_t e = begin; e < end; e++) {
     sp_separable box = {0};
     SP_TRY(fill_box(b->hexes, (sp_lid)e, b->rule, b->lambda, b->weighted, w->factors, &box));
@@ -89,6 +91,7 @@ static sp_status fill_boxes(void *context, void *workspace_, size_t begin, size_
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
     const bool contact = sp_hexes_is_contact(b->hexes, (sp_lid)e);
     largest[0] = fmax(largest[0], contact ? 1 / THIN : longest / shortest);
+    w->stretched += longest > SP_STRETCHED * shortest;
     largest[1] = fmax(largest[1], longest);
     largest[2] = fmax(largest[2], 1 / shortest);
     if (b->list) b->list[e] = box;
@@ -101,6 +104,7 @@ static void join_extremes(void *context, void *workspace_, size_t begin, size_t 
   boxes *b = context;
   const workspace *w = workspace_;
   for (int i = 0; i < 3; i++) b->largest[i] = fmax(b->largest[i], w->largest[i]);
+  b->stretched += w->stretched;
 }
 
 static sp_status visit(boxes *b) {
@@ -135,7 +139,11 @@ sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out) {
   boxes b = {.hexes = mesh->hexes, .rule = &rule, .largest = {1, 0, 0}};
   SP_TRY(sp_agree(mesh->comm, visit(&b)));
   MPI_Allreduce(MPI_IN_PLACE, b.largest, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
-  *out = (sp_extents){b.largest[0], 1 / b.largest[2], b.largest[1]};
+  MPI_Allreduce(MPI_IN_PLACE, &b.stretched, 1, MPI_DOUBLE, MPI_SUM, mesh->comm);
+  *out = (sp_extents){.stretch = b.largest[0],
+                      .stretched = b.stretched / (double)mesh->global_elements,
+                      .shortest = 1 / b.largest[2],
+                      .longest = b.largest[1]};
   return SP_OK;
 }
 

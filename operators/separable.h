@@ -29,8 +29,10 @@ static inline double sp_separable_coupling(const sp_separable *box, int d) {
 sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes);
 
 /* The elements of a mesh as boxes without coefficients, over all ranks. */
+#define SP_STRETCHED 2.0 /* the ratio of two lengths from which an element counts as stretched */
 typedef struct sp_extents {
   double stretch;           /* the largest ratio of two lengths of an element; 1e8 for contacts */
+  double stretched;         /* share of the elements that are stretched */
   double shortest, longest; /* lengths */
 } sp_extents;
 

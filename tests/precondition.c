@@ -1,8 +1,12 @@
 /* Which preconditioner `auto` becomes: by the operator, and on a device for which algebraic
- * multigrid is set up on the host also by order and size. Requests stay as they are. */
+ * multigrid is set up on the host also by order and size. Requests stay as they are. Which smoother
+ * it becomes: by the elements' shapes. */
 #include "solver/run/precondition.h"
 
+#include "mesh/box.h"
+#include "operators/separable.h"
 #include "solver/linear/coarse.h"
+#include "solver/linear/multigrid.h"
 #include "tests/check.h"
 
 static int most_iterations = 1000;
@@ -29,6 +33,28 @@ static void check(sp_preconditioner_kind request, sp_coarse_kind coarse, sp_oper
         sp_preconditioner_names[request], sp_operator_name(kind), order, elements,
         sp_preconditioner_names[got], sp_preconditioner_names[want]);
   CHECK(strlen(reason) > 0, "no reason");
+}
+
+static void check_smoother(double stretch_of_worst, double share, sp_smoother_kind want) {
+  const sp_extents extents = {
+      .stretch = stretch_of_worst, .stretched = share, .shortest = 1, .longest = 1};
+  sp_multigrid_options options = {.smoother = SP_SMOOTHER_AUTO, .levels = 2, .orders = {2, 1}};
+  sp_multigrid_decide(&sp_backend_host, &extents, &options);
+  CHECK(options.smoother == want, "stretch %g, share %g: %s", stretch_of_worst, share,
+        sp_smoother_names[options.smoother]);
+}
+
+/* A box whose elements have a ratio of lengths of `ratio`. */
+static void check_share(double ratio, double want) {
+  const sp_box box = {.elements = {2, 2, 1}, .upper = {2, 2, 1 / ratio}};
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  sp_extents extents;
+  CHECK_OK(sp_box_hexes(MPI_COMM_SELF, &box, &hexes));
+  CHECK_OK(sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh));
+  CHECK_OK(sp_separable_extents(mesh, &extents));
+  CHECK_CLOSE(extents.stretched, want, 0);
+  sp_mesh_destroy(&mesh);
 }
 
 int main(int argc, char **argv) {
@@ -69,5 +95,10 @@ int main(int argc, char **argv) {
   check(JACOBI, SP_COARSE_AUTO, SP_BP35, 3, false, 1e3, JACOBI);
   CHECK(sp_precondition_best(SP_BP35) == MULTIGRID && sp_precondition_best(SP_MASS) == JACOBI,
         "the best preconditioners");
+  check_smoother(5.9, 0.12, SP_SMOOTHER_JACOBI);
+  check_smoother(6.1, 0.001, SP_SMOOTHER_SCHWARZ);
+  check_smoother(2.1, 0.13, SP_SMOOTHER_SCHWARZ);
+  check_share(2.1, 1);
+  check_share(1.9, 0);
   return check_end();
 }

@@ -211,8 +211,8 @@ const sp_key sp_keys[] = {
          "auto: multigrid; jacobi (the diagonal) for mass and for large meshes of order 1 on GPUs"},
     {KEY("solver", "smoother", solver.smoother), WORDS(sp_smoother_names), .fallback = "auto",
      MULTIGRID_ONLY,
-     .help =
-         "of multigrid; auto: schwarz if elements are stretched or kappa is a tensor, else jacobi"},
+     .help = "of multigrid; auto: schwarz if an eighth of the elements is stretched, or one six "
+             "times, or kappa is a tensor, else jacobi"},
     {KEY("solver", "smoother_degree", solver.smoother_degree), INTEGERS(1, 0, 6), .fallback = "0",
      MULTIGRID_ONLY,
      .help = "of multigrid's Chebyshev smoother: a higher degree gives fewer, more expensive "

@@ -284,9 +284,10 @@ void sp_multigrid_decide(const sp_backend *backend, const sp_extents *extents,
   /* Kernels multiply three lengths. Their product and coefficients must stay within 1e38 and
    * 1e-38. */
   const bool in_range = extents->shortest > 1e-10 && extents->longest < 1e10;
+  const bool stretched =
+      extents->stretch > SP_SMOOTHER_STRETCH || extents->stretched > SP_SMOOTHER_SHARE;
   if (options->smoother == SP_SMOOTHER_AUTO)
-    options->smoother =
-        extents->stretch > SP_SMOOTHER_STRETCH ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
+    options->smoother = stretched ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
   /* At order 1 with 24^3 elements degree 2 takes 0 to 2 iterations more, each a third shorter. */
   if (options->degree == 0 && options->orders[0] == 1) options->degree = 2;
   if (options->degree == 0) options->degree = 3;

@@ -46,7 +46,7 @@ static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts 
   const double iterations = ITERATIONS_PER_ELEMENT * cbrt(facts->elements);
   const bool many = facts->rows > MANY_ROWS;
   return has_long_set_up(facts->backend, &facts->op, facts->elements) &&
-         (many || facts->stretch <= SP_SMOOTHER_STRETCH) && !facts->op.coefficients &&
+         (many || facts->stretch <= SP_STRETCHED) && !facts->op.coefficients &&
          !asks_for_multigrid(config) &&
          (many ? SMALL_MARGIN : MARGIN) * iterations < config->solver.max_iterations;
 }
