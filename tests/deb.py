@@ -30,11 +30,9 @@ def make():
 
 def fields(package, architecture):
     text = driver.good("dpkg-deb", "-I", package)
-    for line in (" Package: sp-solve", f" Version: {VERSION}", f" Architecture: {architecture}", " Section: science",
-                 " Priority: optional"):
+    for line in f" Version: {VERSION}", f" Architecture: {architecture}":
         check(f"\n{line}\n" in text, f"no '{line}' in {text}")
-    check(re.search(r"\n Maintainer: .+ <.+@.+>\n", text), f"maintainer: {text}")
-    check(re.search(r"\n Description: [^\n]{20,79}\n  \w", text), f"description: {text}")
+    check(re.search(r"\n Maintainer: .+ <.+@.+>\n", text) and re.search(r"\n Description: [^\n]{20,79}\n  \w", text), text)
     needs = re.search(r"\n Depends: (.*)\n", text).group(1)
     launcher = r"\b(openmpi-bin|mpich), "
     for name in launcher, r"\blibc6 \(>= ", r"\blibgmsh", r"\blibhdf5-\w+-\d", r"\blib(openmpi|mpich)":
@@ -62,9 +60,6 @@ def extracted(package):
         text = file.read()
     check(text.startswith("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n") and
           "Redistributions in binary form" in text and "\n\n\n" not in text, f"copyright: {text}")
-    with open(os.path.join(root, "share/doc/sp-solve/LICENSE"), encoding="utf-8") as file:
-        for line in file.read().splitlines()[4:]:
-            check(f"\n {line or '.'}\n" in text, f"copyright: no '{line}'")
     driver.start("deb", os.path.join(root, "bin/sp_solve"), MPIEXEC)
     for ranks in 1, 2:
         Run(ranks, [f"{root}/share/sp_solve/inputs/cube.ini", "discretization.order=2",

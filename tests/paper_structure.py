@@ -99,15 +99,9 @@ BARRIERS = {
                              **dict.fromkeys(range(7, 10), 6 * M + 5)},
     "bp30_3d": lambda n, M: {**dict.fromkeys(range(2, 7), 12), 7: 15, 8: 18, 9: 8},
 }
+# The first rungs with const inputs and without loops, sums included.
 FIRST_CONST = {"bp10_2d": 4, "bp35_2d": 2, "bp35_3d": 2, "bp30_2d": 2, "bp30_3d": 100}
-# Loops of the rungs before the one that unrolls them, sums included.
-LOOPS = {
-    "bp10_2d": {1: 8, 2: 8, 3: 9, 4: 9, 5: 9},
-    "bp35_2d": {1: 9, 2: 9},
-    "bp35_3d": {1: 6},
-    "bp30_2d": {1: 16, 2: 17},
-    "bp30_3d": {2: 12},
-}
+UNROLLED = {"bp10_2d": 6, "bp35_2d": 3, "bp35_3d": 2, "bp30_2d": 3, "bp30_3d": 3}
 
 
 def check_every_rung(ladder, n, M, number, code, where):
@@ -118,8 +112,7 @@ def check_every_rung(ladder, n, M, number, code, where):
               f"{where}: {code.barriers(turns)} barriers, {expected} expected")
     const = code.count(r"LDG\S*\.CONSTANT")
     check((const > 0) == (number >= FIRST_CONST[ladder]), f"{where}: {const} loads of const data")
-    loops = len(code.loops())
-    check(loops == LOOPS[ladder].get(number, 0), f"{where}: {loops} loops")
+    check(bool(code.loops()) == (number < UNROLLED[ladder]), f"{where}: {len(code.loops())} loops")
 
 
 def check_shared_loads(ladder, n, M, rung, where):

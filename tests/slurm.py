@@ -22,19 +22,8 @@ RANKS = 2
 SECONDS = 120
 
 # A short set-up, then a few thousand iterations.
-CASE = """[mesh]
-elements = 6 6 6
-map = kershaw
-epsilon = 0.03
-[discretization]
-order = 5
-[problem]
-solution = sin(3*x)*exp(y)+z^3
-[solver]
-tolerance = 1e-9
-preconditioner = none
-max_iterations = 100000
-"""
+CASE = "[mesh]\nelements = 6 6 6\nmap = kershaw\nepsilon = 0.03\n[discretization]\norder = 5\n[problem]\n" \
+       "solution = sin(3*x)*exp(y)+z^3\n[solver]\ntolerance = 1e-9\npreconditioner = none\nmax_iterations = 100000\n"
 
 # Starts the ranks, notes their numbers, and has the exit code that srun has: the largest of all ranks.
 SRUN = """#!/bin/sh
@@ -81,11 +70,7 @@ class Job:
             os.kill(rank, number)
 
     def end(self, code):
-        try:
-            self.out, _ = self.process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.out, _ = self.process.communicate()
+        self.out, _ = self.process.communicate(timeout=SECONDS)
         check(self.process.returncode == code, f"exit code {self.process.returncode}, not {code}: {self.out}")
         with open("calls", encoding="ascii") as file:
             return file.read().splitlines()

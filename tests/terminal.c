@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
   fflush(stdout);
   dup2(out, STDOUT_FILENO);
   CHECK_TEXT(text[0], "heading\n");
-  CHECK_TEXT(text[1], " mesh ...\n");
+  CHECK_TEXT(text[1], "  mesh ...\n");
   CHECK_TEXT(text[2], "result\n");
   CHECK(text[3][0] == '\0', "'%s'", text[3]);
   return check_end();

@@ -25,9 +25,7 @@ LONG = ["mesh.elements=16 16 16", "discretization.order=6", "solver.precondition
         "problem.solution=sin(3*x)*exp(y)*cos(z)+z^3", "output.log=", "output.field=run.hdf",
         "solver.tolerance=1e-3"]
 SET_UP = ("mesh", "device", "numbering", "problem", "operator", "preconditioner")
-TOP = ("start", "case", *SET_UP, "solve", "solution", "errors", "probes", "results", "field", "log",
-       "rest")
-NOT_ALL_OF = ("file (gmsh)", "parts (METIS)", "writing")  # the mesh, the field
+TOP = ("start", "case", *SET_UP, "solve", "solution", "errors", "probes", "results", "field", "log", "rest")
 OF_SOLVE = ("matvec", "vectors", "precondition", "residual", "reductions", "rest of solve")
 
 
@@ -99,9 +97,6 @@ def sums(ranks):
                       "probe.middle=0.5 0.5 0.5"]).expect(ranks, 0)
     wall = time.monotonic() - begin
     rows = table(run.name, run.out.split("\n"))
-    check(set(rows) <= {*TOP, *NOT_ALL_OF, *OF_SOLVE, "exchange wait", "total"}, f"{run.name}: rows {list(rows)}")
-    for phase in "start", "mesh", "solution", "errors", "probes", "results", "field", "log":
-        check(phase in rows, f"{run.name}: no row {phase}")
     for whole, parts, indented in ("total", TOP, 0), ("solve", OF_SOLVE, 2):
         mean = [rows[part][1][1] for part in parts if part in rows]
         rounding = sum(0.005 * abs(seconds) for seconds in mean) + 0.005 * rows[whole][1][1]
