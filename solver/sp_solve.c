@@ -137,20 +137,29 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
 }
 
 /* Run what the command line asks for, after the case has been read. */
+static sp_status run_on(const sp_workers *workers, const command *line, const sp_config *config,
+                        sp_profile *profile, sp_terminal *terminal) {
+  sp_results results;
+  if (line->study.order.given || line->study.refine.given)
+    return sp_study_run(workers, config, &line->study, profile, terminal);
+  if (line->groups) return sp_group_table_run(workers, config, terminal);
+  return sp_case_run(workers, config, profile, terminal, &results);
+}
+
 static sp_status run_config(const command *line, const sp_config *config, double at_start,
                             sp_summary *summary, sp_profile *profile) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line->quiet);
+  sp_workers workers;
   sp_status status;
   terminal.record = sp_summary_record(summary);
-  if (line->study.order.given || line->study.refine.given) {
-    status = sp_study_run(MPI_COMM_WORLD, config, &line->study, profile, &terminal);
-  } else if (line->groups) {
-    status = sp_group_table_run(MPI_COMM_WORLD, config, &terminal);
-  } else if (line->dry) {
+  if (line->dry) {
     status = sp_dry_run(MPI_COMM_WORLD, config, line->ranks, at_start, &terminal);
   } else {
-    sp_results results;
-    status = sp_case_run(MPI_COMM_WORLD, config, profile, &terminal, &results);
+    const double start = sp_profile_begin(&terminal, SP_PHASE_DEVICE);
+    status = sp_workers_open(MPI_COMM_WORLD, config, &workers);
+    sp_profile_end(profile, NULL, SP_PHASE_DEVICE, start); /* print no line before the heading */
+    if (!status) status = run_on(&workers, line, config, profile, &terminal);
+    sp_workers_close(&workers);
   }
   sp_terminal_clear(&terminal);
   return status;

@@ -186,7 +186,10 @@ static sp_status run_study(const char *const *overrides, const char *order, cons
   SP_TRY(sp_config_read(MPI_COMM_WORLD, NULL, count, all, &config));
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   const sp_profile profile = sp_profile_from_now();
-  const sp_status status = sp_study_run(MPI_COMM_WORLD, config, &study, &profile, &terminal);
+  sp_workers workers;
+  sp_status status = sp_workers_open(MPI_COMM_WORLD, config, &workers);
+  if (!status) status = sp_study_run(&workers, config, &study, &profile, &terminal);
+  sp_workers_close(&workers);
   return status;
 }
 

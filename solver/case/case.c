@@ -182,8 +182,8 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
   return status;
 }
 
-sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
-                         const sp_profile *profile, sp_terminal *terminal, sp_results *results) {
+sp_status sp_case_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,
+                      sp_terminal *terminal, sp_results *results) {
   const sp_workers *w = workers;
   *results = (sp_results){.profile = *profile};
   const sp_status status =
@@ -191,18 +191,5 @@ sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
   sp_results leaders = *results;
   if (w->count < w->ranks) MPI_Bcast(&leaders, (int)sizeof leaders, MPI_BYTE, w->leader, w->all);
   if (!w->has_elements) *results = leaders;
-  return status;
-}
-
-sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *profile,
-                      sp_terminal *terminal, sp_results *results) {
-  sp_workers workers;
-  sp_profile begun = *profile;
-  const double start = sp_profile_begin(terminal, SP_PHASE_DEVICE);
-  sp_status status = sp_workers_open(comm, config, &workers);
-  sp_profile_end(&begun, NULL, SP_PHASE_DEVICE, start); /* print no line before the heading */
-  *results = (sp_results){.profile = begun};
-  if (!status) status = sp_case_run_on(&workers, config, &begun, terminal, results);
-  sp_workers_close(&workers);
   return status;
 }

@@ -23,15 +23,11 @@ typedef struct sp_results {
 /* Read or make the mesh, number the unknowns, build the operator and the right-hand side, solve,
  * measure the errors, write the run log and the field, and print the tables. Log and field are also
  * written if the iteration does not converge, or is interrupted by a signal. `profile` has the
- * times before this call, and the start of the total. Errors: the first one of any phase.
- * Collective. */
-sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *profile,
+ * times before this call, and the start of the total. Ranks without elements get the *results of
+ * the first rank with elements. Errors: the first one of any phase. Collective over workers->all.
+ */
+sp_status sp_case_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,
                       sp_terminal *terminal, sp_results *results);
-
-/* Do the same on given ranks and ignore [backend]. Ranks without elements get the *results of the
- * first rank with elements. Collective over workers->all. */
-sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
-                         const sp_profile *profile, sp_terminal *terminal, sp_results *results);
 
 /* A solution of the same mesh at another order to start from. */
 typedef struct sp_case_start {

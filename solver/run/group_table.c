@@ -177,19 +177,17 @@ static sp_status list_groups(const sp_case_base *base, sp_terminal *terminal) {
   return status;
 }
 
-sp_status sp_group_table_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal) {
-  sp_workers workers;
+/* Only ranks with elements call this. */
+static sp_status run(const sp_workers *workers, const sp_config *config, sp_terminal *terminal) {
   sp_case_base base;
   sp_profile profile = sp_profile_from_now();
-  sp_status status = sp_workers_open(comm, config, &workers);
-  if (!status && workers.has_elements) {
-    status = sp_case_base_create(&workers, config, &profile, terminal, &base);
-    if (!status) {
-      status = list_groups(&base, terminal);
-      sp_case_base_destroy(&base);
-    }
-  }
-  if (workers.count > 0) status = sp_workers_meet(&workers, status);
-  sp_workers_close(&workers);
+  SP_TRY(sp_case_base_create(workers, config, &profile, terminal, &base));
+  const sp_status status = list_groups(&base, terminal);
+  sp_case_base_destroy(&base);
   return status;
+}
+
+sp_status sp_group_table_run(const sp_workers *workers, const sp_config *config,
+                             sp_terminal *terminal) {
+  return sp_workers_meet(workers, workers->has_elements ? run(workers, config, terminal) : SP_OK);
 }

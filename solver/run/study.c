@@ -351,8 +351,8 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   return status;
 }
 
-sp_status sp_study_run_on(const sp_workers *workers, const sp_config *config, const sp_study *study,
-                          const sp_profile *profile, sp_terminal *terminal) {
+sp_status sp_study_run(const sp_workers *workers, const sp_config *config, const sp_study *study,
+                       const sp_profile *profile, sp_terminal *terminal) {
   const sp_study_range *along = study->refine.given ? &study->refine : &study->order;
   if (!has_solution(config) && along->last < along->first + 2)
     return sp_fail(SP_ERR_INPUT,
@@ -361,16 +361,4 @@ sp_status sp_study_run_on(const sp_workers *workers, const sp_config *config, co
                    study->refine.given ? "refine" : "order", along->first, along->first + 2);
   const sp_workers *w = workers;
   return sp_workers_meet(w, w->has_elements ? run_on(w, config, study, profile, terminal) : SP_OK);
-}
-
-sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
-                       const sp_profile *profile, sp_terminal *terminal) {
-  sp_workers workers;
-  sp_profile begun = *profile;
-  const double start = sp_profile_begin(terminal, SP_PHASE_DEVICE);
-  sp_status status = sp_workers_open(comm, config, &workers);
-  sp_profile_end(&begun, NULL, SP_PHASE_DEVICE, start); /* no line before the heading */
-  if (!status) status = sp_study_run_on(&workers, config, study, &begun, terminal);
-  sp_workers_close(&workers);
-  return status;
 }
