@@ -50,12 +50,8 @@ void sp_file_names_free(sp_file_names *names) {
 sp_status sp_file_names_create(const char *path, sp_file_names *names) {
   *names = (sp_file_names){0};
   SP_TRY(sp_path_resolve(path, &names->target));
-  const size_t size = strlen(names->target) + SP_FILE_TAG_SIZE + sizeof "..tmp";
-  const sp_status status = sp_allocate(size, 1, "a file name", &names->temporary);
-  if (status == SP_OK)
-    snprintf(names->temporary, size, "%s.%s.tmp", names->target, sp_file_tag());
-  else
-    sp_file_names_free(names);
+  const sp_status status = sp_format(&names->temporary, "%s.%s.tmp", names->target, sp_file_tag());
+  if (status) sp_file_names_free(names);
   return status;
 }
 

@@ -1,6 +1,7 @@
 #include "io/path.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,64 +15,22 @@ bool sp_path_is_replaceable(const char *path) {
   return stat(path, &file) != 0 || S_ISREG(file.st_mode);
 }
 
-sp_status sp_path_split(const char *path, char **folder, const char **name) {
-  const char *slash = strrchr(path, '/');
-  *name = slash ? slash + 1 : path;
-  const size_t length = (size_t)(*name - path);
-  SP_TRY(sp_allocate(length + 1, 1, "a path", folder));
-  memcpy(*folder, path, length);
-  return SP_OK;
-}
-
-/* The contents of the symbolic link `path`; *text is NULL if it is not a link. */
-static sp_status read_link(const char *path, char **text) {
-  for (size_t size = 256;; size *= 2) {
-    SP_TRY(sp_allocate(size, 1, "a path", text));
-    const ssize_t length = readlink(path, *text, size - 1);
-    if (length >= 0 && (size_t)length < size - 1) return SP_OK; /* the rest is zero */
-    free(*text);
-    *text = NULL;
-    if (length < 0) return SP_OK; /* not a link; other errors show when the file is used */
-  }
-}
-
-/* Replace *path, a link that points to `text`, by what it leads to. */
-static sp_status follow(char **path, const char *text) {
-  char *folder, *joined;
-  const char *name;
-  SP_TRY(sp_path_split(*path, &folder, &name));
-  const size_t size = strlen(folder) + strlen(text) + 1;
-  const sp_status status = sp_allocate(size, 1, "a path", &joined);
-  if (status == SP_OK) {
-    snprintf(joined, size, "%s%s", *text == '/' ? "" : folder, text);
-    free(*path);
-    *path = joined;
-  }
-  free(folder);
-  return status;
-}
-
 sp_status sp_path_resolve(const char *path, char **target) {
+  char link[PATH_MAX];
   *target = NULL;
-  char *at;
-  SP_TRY(sp_allocate(strlen(path) + 1, 1, "a path", &at));
-  strcpy(at, path);
-  for (int links = 0;; links++) {
-    char *text;
-    sp_status status = read_link(at, &text);
-    if (status == SP_OK && !text) {
-      *target = at;
-      return SP_OK;
-    }
-    if (status == SP_OK)
-      status =
-          links < MOST_LINKS ? follow(&at, text) : sp_fail(SP_ERR_SYSTEM, "%s", strerror(ELOOP));
-    free(text);
-    if (status != SP_OK) {
-      free(at);
-      return status;
-    }
+  sp_status status = sp_format(target, "%s", path);
+  for (int links = 0; !status; links++) {
+    const ssize_t length = readlink(*target, link, sizeof link - 1);
+    if (length < 0) return SP_OK; /* not a link; other errors show when the file is used */
+    link[length] = '\0';
+    const char *slash = link[0] == '/' ? NULL : strrchr(*target, '/');
+    const int folder = slash ? (int)(slash + 1 - *target) : 0;
+    status = links < MOST_LINKS ? sp_format(target, "%.*s%s", folder, *target, link)
+                                : sp_fail(SP_ERR_SYSTEM, "%s", strerror(ELOOP));
   }
+  free(*target);
+  *target = NULL;
+  return status;
 }
 
 static bool is_same_node(const char *a, const char *b) {
@@ -82,14 +41,14 @@ static bool is_same_node(const char *a, const char *b) {
 
 /* True if both are the same name in the same folder. */
 static bool is_same_place(const char *a, const char *b) {
-  char *left = NULL, *right = NULL;
-  const char *left_name, *right_name;
-  bool same = sp_path_split(a, &left, &left_name) == SP_OK &&
-              sp_path_split(b, &right, &right_name) == SP_OK && strcmp(left_name, right_name) == 0;
-  same = same && is_same_node(*left ? left : ".", *right ? right : ".");
-  free(left);
-  free(right);
-  return same;
+  const char *paths[2] = {a, b}, *names[2];
+  char folders[2][PATH_MAX];
+  for (int p = 0; p < 2; p++) {
+    const char *slash = strrchr(paths[p], '/');
+    names[p] = slash ? slash + 1 : paths[p];
+    snprintf(folders[p], PATH_MAX, "%.*s.", (int)(names[p] - paths[p]), paths[p]);
+  }
+  return strcmp(names[0], names[1]) == 0 && is_same_node(folders[0], folders[1]);
 }
 
 bool sp_path_is_same(const char *a, const char *b) {

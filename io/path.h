@@ -16,10 +16,6 @@ bool sp_path_is_replaceable(const char *path);
  * reason ("Too many levels of symbolic links"). */
 sp_status sp_path_resolve(const char *path, char **target);
 
-/* Split `path` after its last "/": *folder ends in "/" or is "", and the caller frees it; *name
- * points into `path`. Errors: SP_ERR_SYSTEM. */
-sp_status sp_path_split(const char *path, char **folder, const char **name);
-
 /* True if both paths name the same file: the same name in the same folder, or links to the same
  * file, hard or symbolic. Files need not exist. */
 bool sp_path_is_same(const char *a, const char *b);

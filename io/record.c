@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static void clear_members(sp_record_node *n) {
     sp_record_node *member = n->first;
     n->first = member->next;
     clear_members(member);
-    SP_FREE(member->name, member->text, member);
+    SP_FREE(member->name, member->text, member->unit, member);
   }
   n->last = NULL;
 }
@@ -40,7 +41,7 @@ void sp_record_destroy(sp_record **record) {
   if (!*record) return;
   clear_members(&(*record)->root);
   clear_members(&(*record)->lost);
-  free((*record)->lost.text);
+  SP_FREE((*record)->lost.text, (*record)->lost.unit);
   free(*record);
   *record = NULL;
 }
@@ -78,9 +79,8 @@ static sp_record_node *add(sp_record *record, sp_record_kind kind, const char *n
     }
   }
   if (n->kind != kind) clear_members(n);
-  free(n->text);
-  n->text = NULL;
-  n->unit = NULL;
+  SP_FREE(n->text, n->unit);
+  n->text = n->unit = NULL;
   n->kind = kind;
   return n;
 }
@@ -99,7 +99,45 @@ void sp_record_real(sp_record *record, const char *name, double value, const cha
   if (!record) return;
   sp_record_node *n = add(record, SP_RECORD_REAL, name);
   n->real = value;
-  n->unit = unit;
+  if (unit) n->unit = copy_text(record, unit);
+}
+
+static void add_values(sp_record *record, const char *format, va_list values) {
+  while (*format) {
+    char name[32], unit[16] = "";
+    int length = 0;
+    if (sscanf(format, "%31s %%%n", name, &length) != 1) break;
+    format += length;
+    if (*format == 's')
+      sp_record_text(record, name, va_arg(values, const char *));
+    else if (*format == 'd')
+      sp_record_integer(record, name, va_arg(values, int));
+    else if (*format == 'l')
+      sp_record_integer(record, name, va_arg(values, long long));
+    format += strspn(format, "sdl");
+    if (*format == 'g') {
+      if (sscanf(format, "g [%15[^]]]%n", unit, &length) == 1) format += length - 1;
+      sp_record_real(record, name, va_arg(values, double), unit[0] ? unit : NULL);
+      format++;
+    }
+    format += strspn(format, ", ");
+  }
+}
+
+void sp_record_add(sp_record *record, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  if (record) add_values(record, format, values);
+  va_end(values);
+}
+
+void sp_record_row(sp_record *record, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  sp_record_open(record, SP_RECORD_ROW, NULL);
+  if (record) add_values(record, format, values);
+  sp_record_close(record);
+  va_end(values);
 }
 
 void sp_record_open(sp_record *record, sp_record_kind kind, const char *name) {

@@ -7,10 +7,10 @@
  *     sp_record_real(r, "L2", 1e-9, "1");               "errors": {              a table, one row
  *     sp_record_close(r);                                 "L2": 1e-09
  *     sp_record_open(r, SP_RECORD_TABLE, "levels");     }
- *     sp_record_open(r, SP_RECORD_ROW, NULL);           "levels": [              a table
- *     sp_record_integer(r, "order", 7);                   {
- *     sp_record_close(r);                                   "order": 7
- *     sp_record_close(r);                                 }
+ *     sp_record_row(r, "order %d", 7);                  "levels": [              a table
+ *     sp_record_close(r);                                 {
+ *                                                           "order": 7
+ *                                                         }
  *                                                       ]
  *
  * Members keep the order in which they are added. A member that is added again gets the new value
@@ -43,7 +43,7 @@ typedef struct sp_record_node sp_record_node;
 struct sp_record_node {
   sp_record_kind kind;
   char *name, *text; /* text: NULL is null; of an object or a list what stands in the log */
-  const char *unit;  /* NULL for none */
+  char *unit;        /* NULL for none */
   int64_t integer;
   double real;
   sp_record_node *first, *last, *next; /* the first and last member; the next of the parent */
@@ -52,8 +52,8 @@ struct sp_record_node {
 /* An empty object. The caller destroys *out. Errors: SP_ERR_SYSTEM. */
 sp_status sp_record_create(sp_record **out);
 
-/* Add a value. Texts are copied, NULL is null. `unit` is borrowed, "1" for a pure number; NULL is
- * "1" in a table, and no unit elsewhere. */
+/* Add a value. Texts are copied, NULL is null. `unit` is "1" for a pure number; NULL is "1" in a
+ * table, and no unit elsewhere. */
 void sp_record_text(sp_record *record, const char *name, const char *value);
 void sp_record_integer(sp_record *record, const char *name, int64_t value);
 void sp_record_real(sp_record *record, const char *name, double value, const char *unit);
@@ -62,6 +62,13 @@ void sp_record_real(sp_record *record, const char *name, double value, const cha
  * open at a time. */
 void sp_record_open(sp_record *record, sp_record_kind kind, const char *name);
 void sp_record_close(sp_record *record);
+
+/* Add several values: "NAME %s, NAME %d, NAME %lld, NAME %g, NAME %g [UNIT]". sp_record_row adds
+ * them as a row of the table that is open. */
+void sp_record_add(sp_record *record, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void sp_record_row(sp_record *record, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Set the attribute that the log has for the object or list that is open. */
 void sp_record_log_text(sp_record *record, const char *text);

@@ -322,12 +322,12 @@ static void test_outputs(void) {
               "case.ini:2: output.log: log and field are the same file, 'run.hdf'");
   check_error("[output]\nfield = a.hdf\nlog = ./a.unconverged.hdf", NULL,
               "case.ini:2: output.field: this would overwrite output.log with an unconverged "
-              "solution, 'a.hdf'");
+              "solution, 'a.unconverged.hdf'");
   check_error("[problem]\ninitial = ./a.hdf\n[output]\nlog = a.hdf", NULL,
               "case.ini:4: output.log: this would overwrite the initial field, 'a.hdf'");
   check_error("[problem]\ninitial = run.unconverged.hdf", NULL,
               "default of output.field: this would overwrite the initial field with an unconverged "
-              "solution, 'run.hdf'");
+              "solution, 'run.unconverged.hdf'");
   AUTO(sp_config) config = read_case("[output]\nlog =\nfield =", NULL);
   CHECK(config && !config->output.log[0] && !config->output.field[0], "neither log nor field");
   sp_config_destroy(&config);

@@ -191,8 +191,7 @@ static sp_status read_text(hid_t file, const char *name, char **text) {
   H5Tclose(type);
   H5Aclose(id);
   if (!value) return SP_OK;
-  const sp_status status = sp_allocate(strlen(value) + 1, 1, "an attribute", text);
-  if (!status) strcpy(*text, value);
+  const sp_status status = sp_format(text, "%s", value);
   H5free_memory(value);
   return status;
 }
@@ -321,8 +320,7 @@ static sp_status check_path(sp_bench_file *f) {
 }
 
 static sp_status initialise(sp_bench_file *f, const char *path) {
-  sp_status status = sp_allocate(strlen(path) + 1, 1, "a file name", &f->path);
-  if (!status) strcpy(f->path, path);
+  sp_status status = sp_format(&f->path, "%s", path);
   if (!status && f->rank == 0) status = check_path(f);
   SP_TRY(sp_agree(f->comm, status));
   SP_TRY(sp_list_hosts(f->comm, &f->hosts));
@@ -359,9 +357,8 @@ sp_status sp_bench_file_read(MPI_Comm comm, const char *path, sp_bench_file **ou
   if (!status) {
     f->comm = comm;
     MPI_Comm_rank(comm, &f->rank);
-    status = sp_allocate(strlen(path) + 1, 1, "a file name", &f->path);
+    status = sp_format(&f->path, "%s", path);
   }
-  if (!status) strcpy(f->path, path);
   if (!status && f->rank == 0) status = read_file(f);
   status = sp_agree(comm, status);
   if (!status) status = share_rows(f);

@@ -15,17 +15,12 @@ static sp_status find_indicator(sp_running *c) {
   return sp_agree(c->comm, status);
 }
 
-/* Write the field. A solution that has not converged never replaces one that has. */
 static sp_status write_field(sp_running *c, sp_status solved) {
-  const char *path = c->config->output.field;
+  const char *path = solved ? c->config->output.unconverged : c->config->output.field;
   double seconds;
   if (c->config->output.accuracy) SP_TRY(find_indicator(c));
-  if (!path[0]) return SP_OK;
+  if (!c->config->output.field[0]) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);
-  if (solved) {
-    SP_TRY(sp_agree(c->comm, sp_output_unconverged_path(path, &c->unconverged)));
-    path = c->unconverged;
-  }
   SP_TRY(sp_field_write(path, c->problem, c->space, c->config->output.flux, c->solution,
                         c->indicator, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);

@@ -226,6 +226,7 @@ void sp_config_destroy(sp_config **config) {
   free((*config)->boundary.fallback.group);
   sp_scope_destroy(&(*config)->scope);
   SP_FREE((*config)->boundary.where, (*config)->mesh.where, (*config)->output.log_where,
-          (*config)->output.field_where, (*config)->output.flux_where, *config);
+          (*config)->output.field_where, (*config)->output.flux_where,
+          (*config)->output.unconverged, *config);
   *config = NULL;
 }

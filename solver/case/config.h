@@ -190,8 +190,9 @@ typedef struct sp_config {
     int threads; /* per rank; 0: OMP_NUM_THREADS, else the program chooses */
   } backend;
   struct {
-    /* Paths relative to the working directory; "" for none. */
-    char *log, *field;
+    /* Paths relative to the working directory; "" for none. A solution that has not converged never
+     * replaces one that has. */
+    char *log, *field, *unconverged;
     /* Places in the case, for messages; NULL for defaults. */
     char *log_where, *field_where, *flux_where;
     int accuracy; /* 1: error bars (solver/run/accuracy.h) */
@@ -234,7 +235,7 @@ void sp_config_destroy(sp_config **config);
 const char *sp_config_initial_file(const sp_config *config);
 
 /* The outputs of a case for sp_output_paths_check; the strings are owned by `config`. Local. */
-enum { SP_OUTPUT_LOG, SP_OUTPUT_FIELD, SP_OUTPUTS };
+enum { SP_OUTPUT_LOG, SP_OUTPUT_FIELD, SP_OUTPUT_UNCONVERGED, SP_OUTPUTS };
 void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUTS]);
 
 /* The resolved case as an INI text with every key. sp_config_read resolves it to the same

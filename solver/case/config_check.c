@@ -72,11 +72,15 @@ static sp_status check_corners(const sp_config_origin *origin, const sp_config *
 
 void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUTS]) {
   outputs[SP_OUTPUT_LOG] = (sp_output_path){
-      .name = "log", .path = config->output.log, .where = config->output.log_where};
+      .name = "log", .path = config->output.log, .purpose = "", .where = config->output.log_where};
   outputs[SP_OUTPUT_FIELD] = (sp_output_path){.name = "field",
                                               .path = config->output.field,
-                                              .where = config->output.field_where,
-                                              .has_unconverged = true};
+                                              .purpose = "",
+                                              .where = config->output.field_where};
+  outputs[SP_OUTPUT_UNCONVERGED] = outputs[SP_OUTPUT_FIELD];
+  if (!config->output.field[0]) return;
+  outputs[SP_OUTPUT_UNCONVERGED].path = config->output.unconverged;
+  outputs[SP_OUTPUT_UNCONVERGED].purpose = " with an unconverged solution";
 }
 
 static sp_status keep_where(const sp_config_origin *origin, const char *name, char **where) {
@@ -88,6 +92,7 @@ static sp_status check_outputs(const sp_config_origin *origin, sp_config *config
   SP_TRY(keep_where(origin, "log", &config->output.log_where));
   SP_TRY(keep_where(origin, "field", &config->output.field_where));
   SP_TRY(keep_where(origin, "flux", &config->output.flux_where));
+  SP_TRY(sp_output_unconverged_path(config->output.field, &config->output.unconverged));
   sp_output_path outputs[SP_OUTPUTS];
   sp_config_outputs(config, outputs);
   const sp_input_path inputs[] = {

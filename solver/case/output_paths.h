@@ -8,11 +8,11 @@
 #include "io/error.h"
 
 typedef struct sp_output_path {
-  const char *name;     /* of the key output.NAME, or of an option with its dashes */
-  const char *path;     /* "" for none */
-  const char *where;    /* where the key was given, for messages; NULL for the default */
-  bool has_unconverged; /* also written as sp_output_unconverged_path */
-  bool is_option;       /* given by an option, not by a key */
+  const char *name;    /* of the key output.NAME, or of an option with its dashes */
+  const char *path;    /* "" for none */
+  const char *purpose; /* " with an unconverged solution", or "" */
+  const char *where;   /* where the key was given, for messages; NULL for the default */
+  bool is_option;      /* given by an option, not by a key */
 } sp_output_path;
 
 /* A file that the run reads. */
@@ -21,9 +21,9 @@ typedef struct sp_input_path {
   const char *path; /* NULL or "" for none */
 } sp_input_path;
 
-/* Check that each output may be written. Its file and the file for an unconverged solution
- * must not be an input or another output, under any name or link (device and inode). A file that
- * exists must be a regular one. Errors: SP_ERR_INPUT with the output's `where` and path. */
+/* Check that each output may be written. It must not be an input or another output, under any name
+ * or link (device and inode). A file that exists must be a regular one. Errors: SP_ERR_INPUT with
+ * the output's `where` and path. */
 sp_status sp_output_paths_check(const sp_output_path *outputs, int output_count,
                                 const sp_input_path *inputs, int input_count);
 

@@ -33,7 +33,7 @@ void sp_running_release(sp_running *c) {
   sp_running_release_system(c);
   sp_problem_facts_free(&c->facts);
   sp_accuracy_free(&c->accuracy);
-  SP_FREE(c->indicator, c->unconverged, c->load, c->solution, c->work);
+  SP_FREE(c->indicator, c->load, c->solution, c->work);
   sp_problem_destroy(&c->problem);
   sp_space_destroy(&c->space);
   sp_postprocess_destroy(&c->postprocess);

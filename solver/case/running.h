@@ -45,7 +45,6 @@ typedef struct sp_running {
   const char *field; /* the file that was written; NULL if none */
   double *indicator; /* [elements] with error bars, else NULL */
   sp_accuracy accuracy;
-  char *unconverged; /* its path if the solution has not converged, else NULL */
 } sp_running;
 
 sp_running sp_running_begin(const sp_case_base *base, const sp_config *config, sp_results *results);

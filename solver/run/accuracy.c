@@ -18,17 +18,6 @@ void sp_accuracy_free(sp_accuracy *accuracy) {
   *accuracy = (sp_accuracy){0};
 }
 
-static void add_answer(sp_report *report, const sp_answer *a, double error) {
-  sp_record *record = report->record;
-  sp_record_open(record, SP_RECORD_ROW, NULL);
-  sp_record_text(record, "name", a->name);
-  sp_record_text(record, "kind", a->kind);
-  sp_record_text(record, "table", a->table);
-  sp_record_real(record, "value", a->value, NULL);
-  sp_record_real(record, "error", error, NULL);
-  sp_record_close(record);
-}
-
 void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
   const sp_resolution *resolution = &accuracy->resolution;
   sp_record *record = report->record;
@@ -40,8 +29,11 @@ void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
            (long long)accuracy->iterations, sp_plural(accuracy->iterations));
   sp_record_text(record, "accuracy_method", text);
   sp_record_open(record, SP_RECORD_TABLE, "accuracy");
-  for (int i = 0; i < accuracy->answers.count; i++)
-    add_answer(report, &accuracy->answers.list[i], accuracy->errors[i]);
+  for (int i = 0; i < accuracy->answers.count; i++) {
+    const sp_answer *a = &accuracy->answers.list[i];
+    sp_record_row(record, "name %s, kind %s, table %s, value %g, error %g", a->name, a->kind,
+                  a->table, a->value, accuracy->errors[i]);
+  }
   sp_record_close(record);
   sp_terminal_print(report->terminal, "\n  %-16s %-10s %20s %13s\n", "answer", "", "value",
                     "error about");

@@ -63,14 +63,6 @@ int sp_answers_other_order(int order) {
 
 /* ---- Series ---- */
 
-static void name_answer(sp_record *record, const sp_answer *a, const sp_answers_run *run) {
-  sp_record_text(record, "name", a->name);
-  sp_record_text(record, "kind", a->kind);
-  sp_record_text(record, "table", a->table);
-  sp_record_integer(record, "order", run->order);
-  sp_record_integer(record, "refine", run->refine);
-}
-
 /* Print and record the values of answer `i`. */
 static void add_values(sp_report *report, bool along_orders, int i, int count,
                        const sp_answers_run *runs) {
@@ -81,12 +73,11 @@ static void add_values(sp_report *report, bool along_orders, int i, int count,
     double f[3] = {NAN, NAN, a->value};
     for (int k = 1; k <= 2 && k <= r; k++) f[2 - k] = runs[r - k].answers.list[i].value;
     const double difference = f[2] - f[1], rate = sp_convergence_rate(along_orders, f);
-    sp_record_open(record, SP_RECORD_ROW, NULL);
-    name_answer(record, a, &runs[r]);
-    sp_record_real(record, "value", a->value, NULL);
-    sp_record_real(record, "difference", difference, NULL);
-    sp_record_real(record, "rate", rate, NULL);
-    sp_record_close(record);
+    sp_record_row(record,
+                  "name %s, kind %s, table %s, order %d, refine %d, value %g, difference %g, "
+                  "rate %g",
+                  a->name, a->kind, a->table, runs[r].order, runs[r].refine, a->value, difference,
+                  rate);
     sp_terminal_print(t, "  %-16s %-10s %2d %6d %20.12g", r == 0 ? a->name : "",
                       r == 0 ? a->kind : "", runs[r].order, runs[r].refine, a->value);
     if (r >= 1) sp_terminal_print(t, " %11.3e", difference);
@@ -99,13 +90,11 @@ static void add_limit(sp_report *report, const sp_answer *a, const sp_answers_ru
                       const sp_convergence *c) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
-  sp_record_open(record, SP_RECORD_ROW, NULL);
-  name_answer(record, a, finest);
-  sp_record_real(record, "rate", c->rate, NULL);
-  sp_record_real(record, "limit", c->limit, NULL);
-  sp_record_real(record, "gci", c->gci, NULL);
-  sp_record_text(record, "verdict", c->verdict);
-  sp_record_close(record);
+  sp_record_row(record,
+                "name %s, kind %s, table %s, order %d, refine %d, rate %g, limit %g, gci %g, "
+                "verdict %s",
+                a->name, a->kind, a->table, finest->order, finest->refine, c->rate, c->limit,
+                c->gci, c->verdict);
   sp_terminal_print(t, "  %-16s %-20s", "", c->verdict);
   if (isfinite(c->limit)) sp_terminal_print(t, " %20.12g limit, +- %.2e", c->limit, c->gci);
   if (isfinite(c->limit) && a->value != 0)

@@ -107,8 +107,6 @@ static sp_status measure(table *t) {
 
 static void print_row(const sp_group *group, const char *kind, const double sums[SUMS],
                       sp_terminal *terminal) {
-  static const char *const axes[] = {"x", "y", "z"}, *const normals[] = {"nx", "ny", "nz"};
-  sp_record *record = terminal->record;
   char name[300];
   double mean[SUMS];
   snprintf(name, sizeof name, group->name[0] ? "%s" : "%.0s%d", group->name, group->number);
@@ -125,14 +123,10 @@ static void print_row(const sp_group *group, const char *kind, const double sums
     sp_terminal_print(terminal, "  normal (%.3f, %.3f, %.3f)", mean[NORMAL], mean[NORMAL + 1],
                       mean[NORMAL + 2]);
   sp_terminal_print(terminal, "\n");
-  sp_record_open(record, SP_RECORD_ROW, NULL);
-  sp_record_text(record, "name", name);
-  sp_record_text(record, "kind", kind);
-  sp_record_integer(record, "count", llround(sums[COUNT]));
-  sp_record_real(record, "measure", sums[MEASURE], NULL);
-  for (int d = 0; d < 3; d++) sp_record_real(record, axes[d], mean[CENTRE + d], NULL);
-  for (int d = 0; d < 3; d++) sp_record_real(record, normals[d], mean[NORMAL + d], NULL);
-  sp_record_close(record);
+  sp_record_row(terminal->record,
+                "name %s, kind %s, count %lld, measure %g, x %g, y %g, z %g, nx %g, ny %g, nz %g",
+                name, kind, llround(sums[COUNT]), sums[MEASURE], mean[CENTRE], mean[CENTRE + 1],
+                mean[CENTRE + 2], mean[NORMAL], mean[NORMAL + 1], mean[NORMAL + 2]);
 }
 
 static void print_table(const table *t, const picture_face *faces, size_t count,

@@ -38,10 +38,6 @@ sp_status sp_outputs_check_beside(const sp_config *config, const sp_output_path 
   return check_parts(config, other, 1);
 }
 
-static sp_status fail_write(const sp_output_path *output, const char *path, sp_status status) {
-  return sp_fail(status, "cannot write %s %s: %s", output->name, path, sp_error_message());
-}
-
 sp_status sp_outputs_check(MPI_Comm comm, const sp_config *config) {
   int rank;
   sp_output_path outputs[SP_OUTPUTS];
@@ -49,8 +45,10 @@ sp_status sp_outputs_check(MPI_Comm comm, const sp_config *config) {
   sp_config_outputs(config, outputs);
   sp_status status = check_parts(config, outputs, SP_OUTPUTS);
   for (int o = 0; o < SP_OUTPUTS && rank == 0 && !status; o++) {
-    if (outputs[o].path[0]) status = sp_file_try(outputs[o].path);
-    if (status) status = fail_write(&outputs[o], outputs[o].path, status);
+    if (outputs[o].path[0] && !outputs[o].purpose[0]) status = sp_file_try(outputs[o].path);
+    if (status)
+      status = sp_fail(status, "cannot write %s %s: %s", outputs[o].name, outputs[o].path,
+                       sp_error_message());
   }
   return sp_agree(comm, status);
 }

@@ -174,17 +174,11 @@ void sp_profile_record(const sp_profile *profile, const sp_phase_row rows[SP_PHA
   sp_record_text(record, "total_from",
                  profile->calls[SP_PHASE_START] > 0 ? "start of the process" : "end of MPI_Init");
   sp_record_open(record, SP_RECORD_TABLE, "phases");
-  for (const sp_phase_row *row = rows; row < rows + SP_PHASES; row++) {
-    sp_record_open(record, SP_RECORD_ROW, NULL);
-    sp_record_text(record, "name", row->name);
-    sp_record_integer(record, "calls", row->calls);
-    sp_record_real(record, "seconds_min", row->seconds_min, "s");
-    sp_record_real(record, "seconds_mean", row->seconds_mean, "s");
-    sp_record_real(record, "seconds_max", row->seconds_max, "s");
-    sp_record_real(record, "share", row->share, NULL);
-    sp_record_real(record, "share_of_total", row->share_of_total, NULL);
-    sp_record_text(record, "part_of", row->part_of);
-    sp_record_close(record);
-  }
+  for (const sp_phase_row *row = rows; row < rows + SP_PHASES; row++)
+    sp_record_row(record,
+                  "name %s, calls %lld, seconds_min %g [s], seconds_mean %g [s], "
+                  "seconds_max %g [s], share %g, share_of_total %g, part_of %s",
+                  row->name, (long long)row->calls, row->seconds_min, row->seconds_mean,
+                  row->seconds_max, row->share, row->share_of_total, row->part_of);
   sp_record_close(record);
 }

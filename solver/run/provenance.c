@@ -22,10 +22,8 @@ void sp_time_now(char text[SP_TIME_SIZE]) {
 void sp_record_program(sp_record *record) {
   char now[SP_TIME_SIZE];
   sp_time_now(now);
-  sp_record_text(record, "program", "sp_solve");
-  sp_record_text(record, "version", sp_version());
-  sp_record_text(record, "git_revision", sp_revision());
-  sp_record_text(record, "start_time", now);
+  sp_record_add(record, "program %s, version %s, git_revision %s, start_time %s", "sp_solve",
+                sp_version(), sp_revision(), now);
 }
 
 sp_status sp_list_hosts(MPI_Comm comm, char **hosts) {

@@ -56,10 +56,9 @@ static sp_status record_provenance(sp_report *report) {
     sp_record_program(record);
     sp_record_text(record, "status", "running");
     record_words(record, "hosts", hosts);
-    sp_record_integer(record, "ranks", report->workers->ranks);
-    sp_record_integer(record, "ranks_with_elements", report->workers->count);
-    sp_record_integer(record, "threads", report->workers->threads[1]);
-    sp_record_integer(record, "kernel_threads", report->workers->team);
+    sp_record_add(record, "ranks %d, ranks_with_elements %d, threads %d, kernel_threads %d",
+                  report->workers->ranks, report->workers->count, report->workers->threads[1],
+                  report->workers->team);
     record_machine(record, environment);
   }
   free(hosts);
@@ -254,12 +253,11 @@ static void record_matvec(const sp_report *report, const sp_phase_row *phase) {
   if (phase->calls == 0) return;
   const matvec_row row = throughput(report, 0, phase->seconds_max / (double)phase->calls);
   sp_record_open(record, SP_RECORD_OBJECT, "matvec");
-  sp_record_integer(record, "calls", phase->calls);
-  sp_record_real(record, "seconds", row.seconds, "s");
-  sp_record_real(record, "gflops", row.gflops, "GFLOP/s");
-  sp_record_real(record, "gbytes_per_second", row.gbytes_per_second, "GB/s");
-  sp_record_real(record, "gdofs_per_second", row.gdofs_per_second, "GDOF/s");
-  sp_record_real(record, "share", phase->share, "1");
+  sp_record_add(record,
+                "calls %lld, seconds %g [s], gflops %g [GFLOP/s], gbytes_per_second %g [GB/s], "
+                "gdofs_per_second %g [GDOF/s], share %g [1]",
+                (long long)phase->calls, row.seconds, row.gflops, row.gbytes_per_second,
+                row.gdofs_per_second, phase->share);
   sp_record_close(record);
 }
 
@@ -268,20 +266,16 @@ static void record_results(const sp_report *report, const sp_phase_row *rows,
   sp_record *record = report->record;
   const double seconds = rows[SP_PHASE_SOLVE].seconds_max;
   const double updates = report->dofs * (double)result->iterations;
-  sp_record_integer(record, "iterations", result->iterations);
-  sp_record_real(record, "absolute_residual", result->residual, "1");
-  sp_record_real(record, "relative_residual", result->relative, "1");
-  sp_record_real(record, "error_estimate", result->error, "1");
-  sp_record_real(record, "solve_seconds", seconds, "s");
-  sp_record_real(record, "cg_gdofs_per_second", seconds > 0 ? updates / seconds * 1e-9 : 0,
-                 "GDOF/s");
-  sp_record_real(record, "matvec_share", rows[SP_PHASE_MATVEC].share, "1");
+  sp_record_add(record,
+                "iterations %lld, absolute_residual %g [1], relative_residual %g [1], "
+                "error_estimate %g [1], solve_seconds %g [s], cg_gdofs_per_second %g [GDOF/s], "
+                "matvec_share %g [1]",
+                (long long)result->iterations, result->residual, result->relative, result->error,
+                seconds, seconds > 0 ? updates / seconds * 1e-9 : 0, rows[SP_PHASE_MATVEC].share);
   record_matvec(report, &rows[SP_PHASE_MATVEC]);
   if (!norms) return;
   sp_record_open(record, SP_RECORD_ROW, "errors");
-  sp_record_real(record, "L2", norms->l2, NULL);
-  sp_record_real(record, "H1", norms->h1, NULL);
-  sp_record_real(record, "max", norms->max, NULL);
+  sp_record_add(record, "L2 %g, H1 %g, max %g", norms->l2, norms->h1, norms->max);
   sp_record_close(record);
 }
 
@@ -304,8 +298,7 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
   measure_memory(report->comm, &largest, &all);
   sp_profile_rows(report->comm, profile, rows);
   record_results(report, rows, result, norms);
-  sp_record_real(record, "peak_memory", all, "B");
-  sp_record_real(record, "peak_memory_of_a_rank", largest, "B");
+  sp_record_add(record, "peak_memory %g [B], peak_memory_of_a_rank %g [B]", all, largest);
   sp_record_print(record, t,
                   "\n  iterations       {iterations:d}\n"
                   "  residual         {absolute_residual:.3e}, relative {relative_residual:.3e}\n");

@@ -15,18 +15,15 @@ void sp_report_levels(sp_report *report, int64_t applications, int count,
                     "of the cycle", sends ? "   messages   sent [kB]" : "");
   sp_record_open(record, SP_RECORD_TABLE, "levels");
   for (int i = 0; i < count; i++) {
-    sp_record_open(record, SP_RECORD_ROW, NULL);
-    sp_record_integer(record, "order", times[i].order);
-    sp_record_integer(record, "dofs", times[i].dofs);
-    sp_record_integer(record, "applications", applications);
-    sp_record_real(record, "seconds", (double)applications * times[i].seconds, "s");
-    sp_record_real(record, "share", all > 0 ? times[i].seconds / all : 0, NULL);
-    sp_record_real(record, "messages", times[i].messages, NULL);
-    sp_record_real(record, "bytes", times[i].bytes, "B");
-    sp_record_close(record);
+    const double share = all > 0 ? times[i].seconds / all : 0;
+    sp_record_row(record,
+                  "order %d, dofs %lld, applications %lld, seconds %g [s], share %g, messages %g, "
+                  "bytes %g [B]",
+                  times[i].order, (long long)times[i].dofs, (long long)applications,
+                  (double)applications * times[i].seconds, share, times[i].messages,
+                  times[i].bytes);
     sp_terminal_print(t, "  order %-10d %14lld %14.3g %12.1f %%", times[i].order,
-                      (long long)times[i].dofs, 1e3 * times[i].seconds,
-                      all > 0 ? 100 * times[i].seconds / all : 0);
+                      (long long)times[i].dofs, 1e3 * times[i].seconds, 100 * share);
     if (sends) sp_terminal_print(t, " %10.0f %11.1f", times[i].messages, 1e-3 * times[i].bytes);
     sp_terminal_print(t, "\n");
   }
@@ -36,11 +33,7 @@ void sp_report_levels(sp_report *report, int64_t applications, int count,
 /* ---- Balance ---- */
 
 static void add_term(sp_record *record, const char *name, const char *kind, double value) {
-  sp_record_open(record, SP_RECORD_ROW, NULL);
-  sp_record_text(record, "name", name);
-  sp_record_text(record, "kind", kind);
-  sp_record_real(record, "value", value, NULL);
-  sp_record_close(record);
+  sp_record_row(record, "name %s, kind %s, value %g", name, kind, value);
 }
 
 void sp_report_balance(sp_report *report, const sp_problem *problem, const sp_balance *balance) {
@@ -82,18 +75,13 @@ static const char *over_of(const sp_quantity *q, size_t size, char *text) {
 }
 
 static void record_quantity(sp_record *record, const sp_quantity *q) {
-  sp_record_open(record, SP_RECORD_ROW, NULL);
-  sp_record_text(record, "name", q->name);
-  sp_record_text(record, "kind", sp_result_kind_name(q->kind));
-  sp_record_text(record, "formula", formula_of(q));
+  static const double nowhere[3] = {NAN, NAN, NAN};
+  const double *at = has_place(q) ? q->place : nowhere;
   char over[256];
-  sp_record_text(record, "group", over_of(q, sizeof over, over));
-  sp_record_real(record, "value", q->value, NULL);
-  sp_record_real(record, "size", q->size, NULL);
-  for (int d = 0; d < 3; d++)
-    sp_record_real(record, (const char *const[]){"x", "y", "z"}[d],
-                   has_place(q) ? q->place[d] : NAN, NULL);
-  sp_record_close(record);
+  sp_record_row(record,
+                "name %s, kind %s, formula %s, group %s, value %g, size %g, x %g, y %g, z %g",
+                q->name, sp_result_kind_name(q->kind), formula_of(q), over_of(q, sizeof over, over),
+                q->value, q->size, at[0], at[1], at[2]);
 }
 
 /* The material that has the extremum of u; empty if there is one material only. */
@@ -110,14 +98,9 @@ void sp_report_extrema(sp_report *report, const sp_quantities *quantities, const
   sp_record_open(record, SP_RECORD_TABLE, "extrema");
   for (int r = quantities->count; r < quantities->materials; r++) {
     const sp_quantity *q = &quantities->list[r];
-    sp_record_open(record, SP_RECORD_ROW, NULL);
-    sp_record_text(record, "name", q->name);
-    sp_record_text(record, "kind", sp_result_kind_name(q->kind));
-    sp_record_text(record, "material", material_at(quantities, q));
-    sp_record_real(record, "value", q->value, NULL);
-    for (int d = 0; d < 3; d++)
-      sp_record_real(record, (const char *const[]){"x", "y", "z"}[d], q->place[d], NULL);
-    sp_record_close(record);
+    sp_record_row(record, "name %s, kind %s, material %s, value %g, x %g, y %g, z %g", q->name,
+                  sp_result_kind_name(q->kind), material_at(quantities, q), q->value, q->place[0],
+                  q->place[1], q->place[2]);
   }
   sp_record_close(record);
   sp_terminal_print(report->terminal, "\n");
@@ -129,16 +112,11 @@ void sp_report_extrema(sp_report *report, const sp_quantities *quantities, const
   for (int k = 0; k < quantities->material_count; k++) {
     const sp_quantity *q = &quantities->list[quantities->materials + 3 * k];
     sp_record_open(record, SP_RECORD_ROW, NULL);
-    sp_record_text(record, "name", q->name);
-    sp_record_real(record, "minimum", q[0].value, NULL);
-    sp_record_real(record, "average", q[1].value, NULL);
-    sp_record_real(record, "maximum", q[2].value, NULL);
-    sp_record_real(record, "volume", q[1].size, NULL);
-    if (heat) {
-      sp_record_real(record, "source", heat[k].source, NULL);
-      sp_record_real(record, "heat_in", heat[k].in, NULL);
-      sp_record_real(record, "heat_out", heat[k].out, NULL);
-    }
+    sp_record_add(record, "name %s, minimum %g, average %g, maximum %g, volume %g", q->name,
+                  q[0].value, q[1].value, q[2].value, q[1].size);
+    if (heat)
+      sp_record_add(record, "source %g, heat_in %g, heat_out %g", heat[k].source, heat[k].in,
+                    heat[k].out);
     sp_record_close(record);
   }
   sp_record_close(record);
@@ -186,11 +164,8 @@ void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_erro
   for (int p = 0; p < probes->count; p++) {
     const sp_probe *probe = &probes->list[p];
     sp_record_open(record, SP_RECORD_ROW, NULL);
-    sp_record_text(record, "name", probe->name);
-    sp_record_real(record, "x", probe->point[0], NULL);
-    sp_record_real(record, "y", probe->point[1], NULL);
-    sp_record_real(record, "z", probe->point[2], NULL);
-    sp_record_real(record, "u", probe->value, NULL);
+    sp_record_add(record, "name %s, x %g, y %g, z %g, u %g", probe->name, probe->point[0],
+                  probe->point[1], probe->point[2], probe->value);
     if (have_errors) sp_record_real(record, "error", probe->error, NULL);
     sp_record_close(record);
   }
@@ -206,15 +181,14 @@ void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_erro
 
 static void record_sample(sp_record *record, const sp_probe *sample, bool have_errors,
                           bool have_flux) {
-  static const char *const axes[] = {"x", "y", "z"}, *const fluxes[] = {"flux_x", "flux_y",
-                                                                        "flux_z"};
   sp_record_open(record, SP_RECORD_ROW, NULL);
-  sp_record_text(record, "name", sample->name);
-  sp_record_real(record, "distance", sample->distance, NULL);
-  for (int d = 0; d < 3; d++) sp_record_real(record, axes[d], sample->point[d], NULL);
-  sp_record_real(record, "u", sample->value, NULL);
+  sp_record_add(record, "name %s, distance %g, x %g, y %g, z %g, u %g", sample->name,
+                sample->distance, sample->point[0], sample->point[1], sample->point[2],
+                sample->value);
   if (have_errors) sp_record_real(record, "error", sample->error, NULL);
-  for (int d = 0; d < 3 && have_flux; d++) sp_record_real(record, fluxes[d], sample->flux[d], NULL);
+  if (have_flux)
+    sp_record_add(record, "flux_x %g, flux_y %g, flux_z %g", sample->flux[0], sample->flux[1],
+                  sample->flux[2]);
   sp_record_close(record);
 }
 

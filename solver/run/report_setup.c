@@ -189,23 +189,19 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   report->outcome.better = better_preconditioner(op->kind, name);
   report->outcome.cure = preconditioner ? preconditioner->cure : NULL;
 
-  sp_record_text(record, "device", op->backend->describe(op->device));
-  sp_record_text(record, "exchange", op->space->transport);
-  sp_record_text(record, "geometry", sp_geometry_kind_name(op->geometry));
-  sp_record_text(record, "geometry_reason", geometry_reason);
-  sp_record_text(record, "solver",
-                 sp_cg_is_in_one_sweep(op, preconditioner) ? "CG in one sweep" : "CG");
-  sp_record_text(record, "preconditioner", name);
-  sp_record_text(record, "preconditioner_details", described);
-  sp_record_text(record, "preconditioner_reason", preconditioner_reason);
-  sp_record_integer(record, "elements", op->space->mesh->global_elements);
-  sp_record_integer(record, "order", op->order);
-  sp_record_integer(record, "dofs", op->global_dofs);
-  sp_record_real(record, "flops_per_matvec", op->flops, "1");
-  sp_record_real(record, "bytes_per_matvec", op->bytes, "B");
-  sp_record_real(record, "smallest_jacobian", range->smallest, "1");
-  sp_record_real(record, "largest_jacobian", range->largest, "1");
-  sp_record_real(record, "smallest_scaled_jacobian", quality, "1");
+  sp_record_add(record,
+                "device %s, exchange %s, geometry %s, geometry_reason %s, solver %s, "
+                "preconditioner %s, preconditioner_details %s, preconditioner_reason %s",
+                op->backend->describe(op->device), op->space->transport,
+                sp_geometry_kind_name(op->geometry), geometry_reason,
+                sp_cg_is_in_one_sweep(op, preconditioner) ? "CG in one sweep" : "CG", name,
+                described, preconditioner_reason);
+  sp_record_add(record,
+                "elements %lld, order %d, dofs %lld, flops_per_matvec %g [1], "
+                "bytes_per_matvec %g [B], smallest_jacobian %g [1], largest_jacobian %g [1], "
+                "smallest_scaled_jacobian %g [1]",
+                (long long)op->space->mesh->global_elements, op->order, (long long)op->global_dofs,
+                op->flops, op->bytes, range->smallest, range->largest, quality);
 
   sp_report_device(report->workers, t);
   if (report->workers->count > 1) sp_record_print(record, t, "  exchange         {exchange:s}\n");

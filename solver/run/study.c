@@ -113,11 +113,9 @@ static void record_row(series *s, const sp_study_row *row) {
   sp_record *record = s->report->record;
   sp_record_open(record, SP_RECORD_TABLE, "study");
   sp_record_open(record, SP_RECORD_ROW, NULL);
-  sp_record_integer(record, "order", row->order);
-  sp_record_integer(record, "refine", row->refine);
-  sp_record_integer(record, "elements", row->elements);
-  sp_record_integer(record, "dofs", row->dofs);
-  sp_record_integer(record, "iterations", row->iterations);
+  sp_record_add(record, "order %d, refine %d, elements %lld, dofs %lld, iterations %lld",
+                row->order, row->refine, (long long)row->elements, (long long)row->dofs,
+                (long long)row->iterations);
   for (int n = 0; n < SP_NORMS && !s->by_answers; n++) {
     const double expected =
         sp_rates_expected(s->config.discretization.operator_kind, row->order, (sp_norm)n);
@@ -126,8 +124,7 @@ static void record_row(series *s, const sp_study_row *row) {
     sp_record_real(record, names[n][2], s->along_orders ? (double)NAN : expected, NULL);
     sp_record_real(record, names[n][3], row->floor[n], NULL);
   }
-  sp_record_real(record, "seconds", row->seconds, "s");
-  sp_record_real(record, "matvec_share", row->matvec_share, NULL);
+  sp_record_add(record, "seconds %g [s], matvec_share %g", row->seconds, row->matvec_share);
   sp_record_close(record);
   sp_record_close(record);
 }

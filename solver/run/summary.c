@@ -76,10 +76,13 @@ sp_status sp_summary_open(MPI_Comm comm, const char *path, const char *case_file
   sp_summary *summary;
   sp_status status = sp_allocate(1, sizeof *summary, "summary", &summary);
   if (!status) {
-    *summary =
-        (sp_summary){.comm = comm,
-                     .path = {.name = "--json", .path = path, .where = "--json", .is_option = true},
-                     .stream = -1};
+    *summary = (sp_summary){.comm = comm,
+                            .path = {.name = "--json",
+                                     .path = path,
+                                     .purpose = "",
+                                     .where = "--json",
+                                     .is_option = true},
+                            .stream = -1};
     status = open_on_rank(summary, case_file);
   }
   status = sp_agree(comm, status);
