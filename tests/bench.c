@@ -100,7 +100,8 @@ static void check_reference(void) {
     double *x = test_array(4 * np, sizeof *x), *y = x + np, *expected = y + np;
     for (size_t i = 0; i < np; i++) x[i] = sp_bench_random((sp_gid)i);
     for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
-      reference_apply(kind, order, 1.5, box.mesh->hexes, 3, x, expected, expected + np);
+      const sp_operator_setup setup = {.kind = kind, .lambda = 1.5};
+      reference_apply(&setup, order, NULL, NULL, box.mesh->hexes, 3, x, expected, expected + np);
       CHECK_OK(sp_bench_reference(kind, order, 1.5, box.mesh->hexes, 3, x, y));
       const double difference = sp_bench_difference(np, y, expected);
       const double tolerance = sp_bench_tolerance(order, SP_DOUBLE);

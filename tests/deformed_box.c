@@ -146,10 +146,6 @@ void random_vector(const deformed_box *box, int seed, double *values) {
     values[i] = random_value(seed, box->whole_dof[i]);
 }
 
-void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum) {
-  MPI_Allreduce(MPI_IN_PLACE, sum, box->whole_numbering->local, MPI_DOUBLE, MPI_SUM, comm);
-}
-
 double dot(const deformed_box *box, const double *a, const double *b) {
   double sum = 0;
   for (sp_lid i = 0; i < box->numbering->owned; i++) sum += a[i] * b[i];

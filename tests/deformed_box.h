@@ -30,9 +30,6 @@ double random_value(int seed, sp_gid number);
 /* The L-vector of random values: values[numbering->local]. */
 void random_vector(const deformed_box *box, int seed, double *values);
 
-/* Values of the whole box's DOFs summed over ranks: sum[whole_numbering->local]. Collective. */
-void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum);
-
 /* a.b over owned DOFs of all ranks. Collective. */
 double dot(const deformed_box *box, const double *a, const double *b);
 

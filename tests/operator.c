@@ -21,43 +21,39 @@ static const char *const GEOMETRY_NAMES[] = {"auto", "stored", "trilinear"};
 
 /* The reference's results for one problem on one box. */
 typedef struct expected {
-  double *local, *local_scale;       /* [numbering->local], from this rank's elements only */
-  double *whole, *whole_scale;       /* [whole_numbering->local], all elements */
   double *elements, *elements_scale; /* [elements][Np], element by element */
+  double *local, *local_scale;       /* [numbering->local], from this rank's elements only */
+  double *all, *all_scale;           /* [numbering->local], from those of all ranks */
   double energy, energy_scale;       /* x.Ax over this rank's elements */
   double tolerance;                  /* of the precision that is checked */
 } expected;
 
-static void compute_expected(const deformed_box *box, sp_operator_kind kind, const double *x,
-                             expected *want) {
+static void compute_expected(const deformed_box *box, const sp_operator_setup *setup,
+                             const double *x, expected *want) {
   const sp_numbering *numbering = box->numbering;
   const size_t np = element_nodes(box), local = (size_t)numbering->local;
-  const size_t whole = (size_t)box->whole_numbering->local;
-  want->local = test_array(local, sizeof(double));
-  want->local_scale = test_array(local, sizeof(double));
-  want->whole = test_array(whole, sizeof(double));
-  want->whole_scale = test_array(whole, sizeof(double));
-  const size_t unassembled = (size_t)box->mesh->hexes->count * np;
-  want->elements = test_array(unassembled, sizeof(double));
-  want->elements_scale = test_array(unassembled, sizeof(double));
-  want->energy = want->energy_scale = 0;
-  double *work = test_array(np, sizeof *work);
+  const size_t count = (size_t)box->mesh->hexes->count * np;
+  *want = (expected){.elements = test_array(2 * count, sizeof(double)),
+                     .local = test_array(4 * local, sizeof(double))};
+  want->elements_scale = want->elements + count;
+  want->local_scale = want->local + local;
+  want->all = want->local_scale + local;
+  want->all_scale = want->all + local;
+  double *work = test_array(count, sizeof *work);
+  for (size_t i = 0; i < count; i++) work[i] = x[numbering->nodes[i]];
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
-    const sp_lid *nodes = &numbering->nodes[(size_t)e * np];
-    double *y = &want->elements[(size_t)e * np], *scale = &want->elements_scale[(size_t)e * np];
-    for (size_t p = 0; p < np; p++) work[p] = x[nodes[p]];
-    reference_apply(kind, numbering->order, LAMBDA, box->mesh->hexes, e, work, y, scale);
-    for (size_t p = 0; p < np; p++) {
-      want->local[nodes[p]] += y[p];
-      want->local_scale[nodes[p]] += scale[p];
-      want->whole[box->whole_dof[nodes[p]]] += y[p];
-      want->whole_scale[box->whole_dof[nodes[p]]] += scale[p];
-      want->energy += work[p] * y[p];
-      want->energy_scale += fabs(work[p]) * scale[p];
-    }
+    const size_t i = (size_t)e * np;
+    reference_apply(setup, numbering->order, NULL, NULL, box->mesh->hexes, e, &work[i],
+                    &want->elements[i], &want->elements_scale[i]);
   }
-  sum_whole(box->mesh->comm, box, want->whole);
-  sum_whole(box->mesh->comm, box, want->whole_scale);
+  for (size_t i = 0; i < count; i++) {
+    want->local[numbering->nodes[i]] += want->elements[i];
+    want->local_scale[numbering->nodes[i]] += want->elements_scale[i];
+    want->energy += work[i] * want->elements[i];
+    want->energy_scale += fabs(work[i]) * want->elements_scale[i];
+  }
+  reference_sum(box, want->elements, NULL, want->all);
+  reference_sum(box, want->elements_scale, NULL, want->all_scale);
 }
 
 /* Largest |a - b| / scale; infinite for a NaN. */
@@ -143,10 +139,8 @@ static void check_against_one_rank(const bench *b, const deformed_box *box,
   sp_operator *op = bench_operator(&whole);
   bench_apply(&alone, op, false, x, serial);
   double error = 0;
-  for (sp_lid i = 0; i < box->numbering->local; i++) {
-    const sp_lid w = box->whole_dof[i];
-    error = fmax(error, fabs(y[i] - serial[w]) / want->whole_scale[w]);
-  }
+  for (sp_lid i = 0; i < box->numbering->local; i++)
+    error = fmax(error, fabs(y[i] - serial[box->whole_dof[i]]) / want->all_scale[i]);
   CHECK(error <= want->tolerance, "off a single rank's result by %.3g", error);
   sp_operator_destroy(&op);
   sp_space_destroy(&space);
@@ -249,12 +243,8 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   const size_t mark = test_mark();
   const sp_numbering *numbering = box->numbering;
   const size_t n = (size_t)numbering->local;
-  double *here = test_array(4 * n, sizeof *here), *scale = here + n, *y = scale + n,
-         *masked_y = y + n;
-  for (size_t i = 0; i < n; i++) {
-    here[i] = want->whole[box->whole_dof[i]];
-    scale[i] = want->whole_scale[box->whole_dof[i]];
-  }
+  const double *here = want->all, *scale = want->all_scale;
+  double *y = test_array(2 * n, sizeof *y), *masked_y = y + n;
   setup->constrained = NULL;
   check_instruction_sets(setup, x, want);
   sp_operator *op = bench_operator(setup);
@@ -285,12 +275,8 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
 /* All results times a power of two, to the bit. */
 static void scale_expected(const deformed_box *box, double factor, expected *want) {
   const size_t count = (size_t)box->mesh->hexes->count * element_nodes(box);
-  double *arrays[6] = {want->local,       want->local_scale, want->whole,
-                       want->whole_scale, want->elements,    want->elements_scale};
-  const size_t sizes[3] = {(size_t)box->numbering->local, (size_t)box->whole_numbering->local,
-                           count};
-  for (int a = 0; a < 6; a++)
-    for (size_t i = 0; i < sizes[a / 2]; i++) arrays[a][i] *= factor;
+  for (size_t i = 0; i < 2 * count; i++) want->elements[i] *= factor;
+  for (size_t i = 0; i < 4 * (size_t)box->numbering->local; i++) want->local[i] *= factor;
   want->energy *= factor;
   want->energy_scale *= factor;
 }
@@ -327,7 +313,7 @@ static void check_geometries(const bench *b, const deformed_box *box, sp_operato
     check_operator(b, box, &setup, mask, x, want, trilinear);
     double difference = 0;
     for (size_t i = 0; i < n; i++) { /* gcc 12.2 for aarch64 fails on fmax in this loop */
-      const double error = fabs(stored[i] - trilinear[i]) / want->whole_scale[box->whole_dof[i]];
+      const double error = fabs(stored[i] - trilinear[i]) / want->all_scale[i];
       if (error > difference) difference = error;
     }
     CHECK(difference <= want->tolerance, "stored and trilinear differ by %.3g", difference);
@@ -348,8 +334,8 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   random_vector(&box, 1, x);
   for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
     expected want;
-    compute_expected(&box, kind, x, &want);
     sp_operator_setup setup = {.space = space, .kind = kind, .lambda = LAMBDA};
+    compute_expected(&box, &setup, x, &want);
     for (setup.precision = SP_DOUBLE; setup.precision < SP_PRECISIONS; setup.precision++) {
       if (!bench_has(b, setup.precision)) continue;
       want.tolerance = reference_tolerance(order, bench_epsilon(setup.precision));

@@ -81,58 +81,34 @@ static double *make_tensors(const deformed_box *box, const double *kappa, size_t
   return tensors;
 }
 
-/* kappa and lambda at the points of an element, as the reference takes them. */
-static void coefficients_at_points(const sp_operator_setup *setup, sp_lid e, int points,
-                                   double *kappa, double *lambda) {
-  const int components = setup->is_tensor ? 6 : 1, each = setup->by_element ? 1 : points;
-  for (int p = 0; p < points; p++) {
-    const ptrdiff_t i = setup->by_element ? 0 : p;
-    for (int c = 0; c < components; c++)
-      kappa[c * points + p] = setup->kappa
-                                  ? setup->kappa[((ptrdiff_t)e * components + c) * each + i]
-                                  : setup->kind != SP_MASS;
-    lambda[p] =
-        setup->lambda * (setup->lambda_values ? setup->lambda_values[(ptrdiff_t)e * each + i] : 1);
-  }
-}
-
 /* y = A x by the reference, summed over ranks; scale[] bounds its rounding errors. */
 static void apply_reference(const deformed_box *box, const sp_operator_setup *setup,
                             const double *x, double *y, double *scale) {
-  const size_t np = element_nodes(box), n = (size_t)box->numbering->local;
-  const size_t whole = (size_t)box->whole_numbering->local;
-  const int order = box->numbering->order, points = points_of(setup->kind, order);
-  double *sums = test_array(2 * whole, sizeof *sums), *sum_scale = sums + whole;
-  double *work = test_array(3 * np, sizeof *work), *ye = work + np, *se = ye + np;
-  double *kappa = test_array(7 * (size_t)points, sizeof *kappa), *lambda = kappa + 6 * points;
+  const sp_numbering *numbering = box->numbering;
+  const size_t np = element_nodes(box), n = (size_t)numbering->local;
+  const size_t count = (size_t)box->mesh->hexes->count * np;
+  double *work = test_array(3 * count + 2 * n, sizeof *work), *ye = work + count;
+  double *se = ye + count, *y_part = se + count, *scale_part = y_part + n;
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
-    const sp_lid *nodes = &box->numbering->nodes[(size_t)e * np];
+    const size_t first = (size_t)e * np;
     bool zero = true;
-    for (size_t p = 0; p < np; p++) {
-      work[p] = x[nodes[p]];
+    for (size_t p = first; p < first + np; p++) {
+      work[p] = x[numbering->nodes[p]];
       zero = zero && work[p] == 0;
     }
     if (zero) continue; /* most elements, for unit vectors */
-    coefficients_at_points(setup, e, points, kappa, lambda);
-    reference_apply_coefficients(setup->kind, order, kappa, setup->is_tensor, lambda,
-                                 box->mesh->hexes, e, work, ye, se);
-    for (size_t p = 0; p < np; p++) {
-      sums[box->whole_dof[nodes[p]]] += ye[p];
-      sum_scale[box->whole_dof[nodes[p]]] += se[p];
-    }
+    reference_apply(setup, numbering->order, NULL, NULL, box->mesh->hexes, e, &work[first],
+                    &ye[first], &se[first]);
   }
   for (sp_lid i = 0; i < setup->diagonal_count; i++) {
     const sp_lid dof = setup->diagonal_dofs[i];
-    sums[box->whole_dof[dof]] += setup->diagonal_values[i] * x[dof];
-    sum_scale[box->whole_dof[dof]] += setup->diagonal_values[i];
+    y_part[dof] += setup->diagonal_values[i] * x[dof];
+    scale_part[dof] += setup->diagonal_values[i];
   }
-  sum_whole(box->mesh->comm, box, sums);
-  sum_whole(box->mesh->comm, box, sum_scale);
-  const double tolerance = reference_tolerance(order, bench_epsilon(setup->precision));
-  for (size_t i = 0; i < n; i++) {
-    y[i] = sums[box->whole_dof[i]];
-    scale[i] = tolerance * sum_scale[box->whole_dof[i]];
-  }
+  reference_sum(box, ye, y_part, y);
+  reference_sum(box, se, scale_part, scale);
+  for (size_t i = 0; i < n; i++)
+    scale[i] *= reference_tolerance(numbering->order, bench_epsilon(setup->precision));
 }
 
 static void check_equal(const deformed_box *box, const bool *zero, const double *y,

@@ -20,20 +20,17 @@ static double total(MPI_Comm comm, double value) {
 
 /* Bounds of rounding errors in A x where |x| <= 1, by DOF and summed over all of them. */
 static double error_bounds(const deformed_box *box, sp_operator_kind kind, double *bounds) {
-  const sp_numbering *numbering = box->numbering;
-  const size_t np = element_nodes(box);
-  double *zero = test_array(3 * np, sizeof *zero), *y = zero + np, *scale = y + np;
-  double *whole = test_array((size_t)box->whole_numbering->local, sizeof *whole), sum = 0;
-  for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
-    reference_apply(kind, numbering->order, LAMBDA, box->mesh->hexes, e, zero, y, scale);
-    for (size_t p = 0; p < np; p++)
-      whole[box->whole_dof[numbering->nodes[(size_t)e * np + p]]] += scale[p];
-  }
-  sum_whole(box->mesh->comm, box, whole);
-  const double tolerance = reference_tolerance(numbering->order, DBL_EPSILON);
-  for (sp_lid i = 0; i < box->whole_numbering->local; i++) sum += tolerance * whole[i];
-  for (sp_lid i = 0; i < numbering->local; i++) bounds[i] = tolerance * whole[box->whole_dof[i]];
-  return sum;
+  const int order = box->numbering->order;
+  const size_t np = element_nodes(box), count = (size_t)box->mesh->hexes->count * np;
+  const sp_operator_setup setup = {.kind = kind, .lambda = LAMBDA};
+  double *scale = test_array(count + 2 * np, sizeof *scale), *zero = scale + count, sum = 0;
+  for (sp_lid e = 0; e < box->mesh->hexes->count; e++)
+    reference_apply(&setup, order, NULL, NULL, box->mesh->hexes, e, zero, zero + np,
+                    &scale[(size_t)e * np]);
+  for (size_t i = 0; i < count; i++) scale[i] *= reference_tolerance(order, DBL_EPSILON);
+  for (size_t i = 0; i < count; i++) sum += scale[i];
+  reference_sum(box, scale, NULL, bounds);
+  return total(box->mesh->comm, sum);
 }
 
 /* |J| of a trilinear map is quadratic in each direction: two Gauss points are exact. */

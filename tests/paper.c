@@ -54,7 +54,8 @@ static void data_create(const bench *b, const deformed_box *box, sp_operator_kin
   fill_factors(box, kind, rule, factors);
   for (sp_lid e = 0; e < hexes->count; e++) {
     const size_t at = (size_t)e * np;
-    reference_apply(kind, d->order, LAMBDA, hexes, e, &q[at], &d->y[at], &d->scale[at]);
+    const sp_operator_setup setup = {.kind = kind, .lambda = LAMBDA};
+    reference_apply(&setup, d->order, NULL, NULL, hexes, e, &q[at], &d->y[at], &d->scale[at]);
   }
   d->q = bench_upload(b, d->size, q);
   d->factors = bench_upload(b, count, factors);

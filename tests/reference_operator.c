@@ -2,7 +2,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
+#include "mesh/geometry.h"
 #include "mesh/reference.h"
 
 enum { MAX_NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
@@ -99,8 +101,9 @@ static void fill_point(int nq, const double *nodes, const double at[3], double i
       }
 }
 
-/* Add one point's part of the sum: weight (grad l_i . K grad u + lambda l_i u), and its scale. */
-static void add_point(int nodes, double weight, double k[3][3], double lambda,
+/* Add one point's part of the sum: weight (grad l_i . K grad u + lambda l_i u), and its scale,
+ * where the components of K have these sizes. */
+static void add_point(int nodes, double weight, double k[3][3], double size[3][3], double lambda,
                       const point_basis *at, const double *x, double *y, double *scale) {
   double u = 0, u_terms = 0;
   for (int j = 0; j < nodes; j++) {
@@ -118,72 +121,75 @@ static void add_point(int nodes, double weight, double k[3][3], double lambda,
       slope_terms += at->terms[a][j];
     }
     for (int b = 0; b < 3; b++)
-      for (int i = 0; i < nodes && k[b][a] != 0; i++) {
+      for (int i = 0; i < nodes && size[b][a] != 0; i++) {
         y[i] += weight * k[b][a] * at->gradient[b][i] * slope;
-        scale[i] += weight * fabs(k[b][a]) * at->terms[b][i] * slope_terms;
+        scale[i] += weight * size[b][a] * at->terms[b][i] * slope_terms;
       }
   }
 }
 
-/* A coefficient is values[point], or `constant` where there are none. */
-typedef struct coefficient {
-  double constant;
-  const double *values;
-  bool is_tensor;
-} coefficient;
-
-static double value_of(coefficient c, int point) {
-  return c.values ? c.values[point] : c.constant;
+/* K = kappa at a point of an element, or, of given factors, G. */
+static double entry(const sp_operator_setup *setup, const double *factors, size_t element,
+                    size_t points, size_t point, int a, int b) {
+  static const size_t in_tensor[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
+  static const size_t in_factors[3][3] = {
+      {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
+  if (factors) return factors[in_factors[a][b] * points + point];
+  if (setup->kappa && setup->is_tensor)
+    return setup->kappa[(element * 6 + in_tensor[a][b]) * points + point];
+  if (a != b || setup->kind == SP_MASS) return 0;
+  return setup->kappa ? setup->kappa[element * points + point] : 1;
 }
 
-static void matrix_of(coefficient c, int points, int point, double k[3][3]) {
-  static const int pairs[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
-  for (int i = 0; i < 6; i++) {
-    const int a = pairs[i][0], b = pairs[i][1];
-    k[a][b] = k[b][a] = c.is_tensor ? c.values[i * points + point] : i < 3 ? value_of(c, point) : 0;
-  }
-}
-
-static void apply(sp_operator_kind kind, int order, coefficient kappa, coefficient lambda,
-                  const sp_hexes *hexes, sp_lid element, const double *x, double *y,
-                  double *scale) {
-  const int nq = order + 1, nodes = nq * nq * nq;
+void reference_apply(const sp_operator_setup *setup, int order, const double *factors,
+                     const double *sizes, const sp_hexes *hexes, sp_lid element, const double *x,
+                     double *y, double *scale) {
   static point_basis at;
+  const int nq = order + 1, nodes = nq * nq * nq;
   sp_rule gll, rule;
   sp_rule_gll(nq, &gll);
-  if (kind == SP_BP35)
+  if (setup->kind == SP_BP35)
     rule = gll;
   else
     sp_rule_gl(nq + 1, &rule);
   for (int i = 0; i < nodes; i++) y[i] = scale[i] = 0;
-  for (int c = 0; c < rule.n; c++)
-    for (int b = 0; b < rule.n; b++)
-      for (int a = 0; a < rule.n; a++) {
-        const double rst[3] = {rule.nodes[a], rule.nodes[b], rule.nodes[c]};
-        double point[3], jacobian[3][3], inverse[3][3];
-        const double det = reference_map(hexes, element, rst, point, jacobian);
-        const double weight = rule.weights[a] * rule.weights[b] * rule.weights[c] * det;
-        invert(jacobian, inverse);
-        fill_point(nq, gll.nodes, rst, inverse, &at);
-        const int p = (c * rule.n + b) * rule.n + a;
-        double k[3][3];
-        matrix_of(kappa, rule.n * rule.n * rule.n, p, k);
-        add_point(nodes, weight, k, value_of(lambda, p), &at, x, y, scale);
+  const int n = rule.n, points = n * n * n;
+  for (int p = 0; p < points; p++) {
+    const size_t e = (size_t)element;
+    const size_t each = setup->by_element ? 1 : (size_t)points, q = (size_t)p % each;
+    const double rst[3] = {rule.nodes[p % n], rule.nodes[p / n % n], rule.nodes[p / n / n]};
+    double point[3], jacobian[3][3], inverse[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    double k[3][3], size[3][3], weight = 1, lambda = setup->kind == SP_MASS ? 1 : setup->lambda;
+    if (factors) {
+      lambda *= factors[SP_G_WJ * points + p];
+    } else {
+      weight = rule.weights[p % n] * rule.weights[p / n % n] * rule.weights[p / n / n] *
+               reference_map(hexes, element, rst, point, jacobian);
+      invert(jacobian, inverse);
+    }
+    if (setup->lambda_values) lambda *= setup->lambda_values[e * each + q];
+    for (int a = 0; a < 3; a++)
+      for (int b = 0; b < 3; b++) {
+        k[a][b] = entry(setup, factors, e, each, q, a, b);
+        size[a][b] = fabs(entry(setup, sizes, e, each, q, a, b));
       }
+    fill_point(nq, gll.nodes, rst, inverse, &at);
+    add_point(nodes, weight, k, size, lambda, &at, x, y, scale);
+  }
 }
 
-void reference_apply(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
-                     sp_lid element, const double *x, double *y, double *scale) {
-  const coefficient stiffness = {.constant = kind == SP_MASS ? 0 : 1};
-  const coefficient mass = {.constant = kind == SP_MASS ? 1 : lambda};
-  apply(kind, order, stiffness, mass, hexes, element, x, y, scale);
-}
-
-void reference_apply_coefficients(sp_operator_kind kind, int order, const double *kappa,
-                                  bool is_tensor, const double *lambda, const sp_hexes *hexes,
-                                  sp_lid element, const double *x, double *y, double *scale) {
-  apply(kind, order, (coefficient){1, kappa, is_tensor}, (coefficient){1, lambda, false}, hexes,
-        element, x, y, scale);
+void reference_sum(const deformed_box *box, const double *elements, const double *part,
+                   double *sum) {
+  const sp_numbering *numbering = box->numbering;
+  const size_t count = (size_t)box->mesh->hexes->count * element_nodes(box);
+  const sp_lid whole = box->whole_numbering->local;
+  double *all = calloc((size_t)whole, sizeof *all);
+  if (!all) abort();
+  for (size_t i = 0; i < count; i++) all[box->whole_dof[numbering->nodes[i]]] += elements[i];
+  for (sp_lid i = 0; i < numbering->local && part; i++) all[box->whole_dof[i]] += part[i];
+  MPI_Allreduce(MPI_IN_PLACE, all, whole, MPI_DOUBLE, MPI_SUM, box->mesh->comm);
+  for (sp_lid i = 0; i < numbering->local; i++) sum[i] = all[box->whole_dof[i]];
+  free(all);
 }
 
 double reference_tolerance(int order, double epsilon) {

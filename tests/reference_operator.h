@@ -8,8 +8,8 @@
 #ifndef SP_TESTS_REFERENCE_OPERATOR_H
 #define SP_TESTS_REFERENCE_OPERATOR_H
 
-#include "operators/kinds.h"
-#include "mesh/hexes.h"
+#include "operators/backend.h"
+#include "tests/deformed_box.h"
 
 /* The reference takes N^6 operations per element: minutes at the highest orders with sanitizers. */
 #if defined(__has_feature)
@@ -30,19 +30,19 @@ enum { HIGHEST_ORDER = SP_MAX_ORDER };
 double reference_map(const sp_hexes *hexes, sp_lid element, const double at[3], double point[3],
                      double jacobian[3][3]);
 
-/* y[Np] as above. scale[Np] is the same sum with the absolute value of every term and with |x| <=
- * 1: the rounding errors of any evaluation of y are small multiples of it. */
-void reference_apply(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
-                     sp_lid element, const double *x, double *y, double *scale);
+/* y[Np] as above, but w_q |J| (grad l_i . kappa_q grad u + lambda_q l_i u) with the coefficients of
+ * the setup, whose space is not used; or, of factors[SP_FACTORS][points] of the element, with its
+ * gradients, G and wJ. scale[Np] is the same sum with the absolute value of every term, |x| <= 1
+ * and sizes[] like factors[]: the rounding errors of any evaluation of y are small multiples of it.
+ */
+void reference_apply(const sp_operator_setup *setup, int order, const double *factors,
+                     const double *sizes, const sp_hexes *hexes, sp_lid element, const double *x,
+                     double *y, double *scale);
 
-/* The same with coefficients at the points, in the order of the rule's tensor grid (the first
- * direction fastest):
- *     y_i = sum over points q of w_q |J| (kappa_q grad l_i . grad u + lambda_q l_i u)
- * kappa or lambda may be NULL: one. With is_tensor, kappa_q is a symmetric matrix, and kappa has
- * its components xx, yy, zz, xy, xz, yz one after another, [6][points]; scale has their sizes. */
-void reference_apply_coefficients(sp_operator_kind kind, int order, const double *kappa,
-                                  bool is_tensor, const double *lambda, const sp_hexes *hexes,
-                                  sp_lid element, const double *x, double *y, double *scale);
+/* elements[elements][Np], and a rank's part[local] unless NULL, summed over all elements and ranks:
+ * sum[local]. Collective over the box's communicator. */
+void reference_sum(const deformed_box *box, const double *elements, const double *part,
+                   double *sum);
 
 /* Relative error against `scale` of operators in a precision with this machine epsilon (DBL_EPSILON
  * or FLT_EPSILON), which matrices, factors and x are rounded to: in each of the passes along a line
