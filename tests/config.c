@@ -42,7 +42,7 @@ static void check_defaults(const sp_config *config) {
   free(text);
   CHECK(config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file && config->mesh.where, "mesh");
   CHECK(!config->problem.lambda_given && !config->problem.kappa_given, "what was not given");
-  CHECK_TEXT(config->problem.solution.text, NULL);
+  CHECK_TEXT(config->problem.all.solution.text, NULL);
   CHECK(config->boundary.count == 0 && !config->boundary.where, "%d groups",
         config->boundary.count);
   CHECK_TEXT(config->boundary.fallback.group, "default");
@@ -118,11 +118,11 @@ static void test_every_key(void) {
                                               SP_PERIODIC};
     const char *const texts[][2] = {
         {config->mesh.where, "case.ini:3: mesh.shape"},
-        {config->problem.lambda.text, "2*pi"},
-        {config->problem.lambda.where, "case.ini:16: problem.lambda"},
-        {config->problem.kappa.text, "1 + x^2"},
-        {config->problem.solution.text, "x == 1 ? sin(pi*x) : y#z"},
-        {config->problem.forcing.text, "z"},
+        {config->problem.all.lambda.text, "2*pi"},
+        {config->problem.all.lambda.where, "case.ini:16: problem.lambda"},
+        {config->problem.all.kappa.text, "1 + x^2"},
+        {config->problem.all.solution.text, "x == 1 ? sin(pi*x) : y#z"},
+        {config->problem.all.forcing.text, "z"},
         {config->output.log, "a b.h5"},
         {config->output.field, ""},
         {config->boundary.where, "case.ini:25: boundary.the left.wall"},

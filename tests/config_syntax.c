@@ -83,7 +83,7 @@ static void test_bytes(void) {
   strcpy(text, "[problem]\nforcing = x");
   for (int i = 0; i < TERMS; i++) memcpy(text + 21 + 2 * i, "+x", 2);
   sp_config *config = read_case(text, NULL);
-  if (config) CHECK_TEXT(config->problem.forcing.text, text + 20);
+  if (config) CHECK_TEXT(config->problem.all.forcing.text, text + 20);
   sp_config_destroy(&config);
 
   char shown[SP_SHOWN_SIZE];
@@ -119,7 +119,7 @@ static void test_overrides(void) {
       CHECK_TEXT(entries[1].formula.where, "case.ini:5: boundary.right");
       CHECK_TEXT(entries[2].group, "a. b");
     }
-    CHECK_TEXT(config->problem.forcing.text, NULL);
+    CHECK_TEXT(config->problem.all.forcing.text, NULL);
     CHECK_TEXT(config->output.field, "");
     CHECK_TEXT(config->output.log, "run.h5");
   }
@@ -128,8 +128,9 @@ static void test_overrides(void) {
   config =
       read_case(NULL, TEXTS("problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1"));
   if (config) {
-    CHECK_TEXT(config->problem.solution.text, "sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1");
-    CHECK_TEXT(config->problem.solution.where,
+    CHECK_TEXT(config->problem.all.solution.text,
+               "sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1");
+    CHECK_TEXT(config->problem.all.solution.where,
                "argument 'problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2...'");
   }
   sp_config_destroy(&config);

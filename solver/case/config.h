@@ -160,7 +160,7 @@ typedef struct sp_config {
     sp_geometry_kind geometry;
   } discretization;
   struct {
-    sp_formula lambda, kappa, axes, solution, forcing, source;
+    sp_material_entry all;          /* formulas of all elements that have none of their own */
     sp_formula initial;             /* a formula, or the path of a field as the program opens it */
     bool lambda_given, kappa_given; /* by the user, so that the mass problem can refuse them */
   } problem;

@@ -36,7 +36,6 @@ bool sp_conductivity_is_tensor(const char *text) {
 static sp_status parse_list(const sp_formula *list, const char *const names[SP_TENSOR],
                             const sp_scope *scope, int *count, sp_expression *formulas[SP_TENSOR],
                             double constants[SP_TENSOR]) {
-  const double origin = 0;
   const char *rest = list->text;
   *count = 0;
   for (bool last = false; !last; ++*count) {
@@ -54,10 +53,7 @@ static sp_status parse_list(const sp_formula *list, const char *const names[SP_T
       SP_TRY(status);
       formulas[*count] = formula;
     }
-    if (formula && sp_expression_is_constant(formula)) {
-      SP_TRY(sp_expression_evaluate(formula, 1, &origin, &origin, &origin, &constants[*count]));
-      sp_expression_destroy(&formulas[*count]);
-    }
+    if (formula) SP_TRY(sp_problem_fold(&formulas[*count], &constants[*count]));
     rest += length + !last;
   }
   return SP_OK;

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "io/clones.h"
 
@@ -66,4 +67,33 @@ sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zer
                      sp_expression_where(formula), sp_expression_text(formula), value[p], xyz[0][p],
                      xyz[1][p], xyz[2][p], zero_allowed ? ">=" : ">");
   return SP_OK;
+}
+
+sp_status sp_problem_fold(sp_expression **formula, double *constant) {
+  static const double origin = 0;
+  if (!sp_expression_is_constant(*formula)) return SP_OK;
+  const sp_status status = sp_expression_evaluate(*formula, 1, &origin, &origin, &origin, constant);
+  sp_expression_destroy(formula);
+  return status;
+}
+
+sp_status sp_problem_total(const sp_config *config, const sp_formula *source, double *total) {
+  sp_expression *formula;
+  SP_TRY(sp_expression_parse(source->text, source->where, config->scope, &formula));
+  SP_TRY(sp_problem_fold(&formula, total));
+  if (!formula && isfinite(*total)) return SP_OK;
+  sp_expression_destroy(&formula);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected a finite number, the total of the source, found '%s'; a formula of "
+                 "x, y and z is a forcing or, on a surface, neumann",
+                 source->where, source->text);
+}
+
+sp_status sp_problem_density(const sp_config *config, const char *where, double total,
+                             double measure, sp_expression **density) {
+  char *text = NULL;
+  SP_TRY(sp_format(&text, "%.17g", total / measure));
+  const sp_status status = sp_expression_parse(text, where, config->scope, density);
+  free(text);
+  return status;
 }

@@ -7,6 +7,7 @@
 
 #include "io/error.h"
 #include "io/expression.h"
+#include "solver/case/config.h"
 
 /* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]), and gradient and Laplacian
  * unless these are NULL. value, gradient[d] and laplacian are [n]. Errors: SP_ERR_INPUT with the
@@ -25,5 +26,16 @@ sp_status sp_problem_evaluate_anisotropic(const sp_expression *formula, size_t n
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
                                           const double *xyz[3], double *value,
                                           double *const gradient[3]);
+
+/* If the formula is constant, *constant = its value, and *formula is destroyed. Errors:
+ * SP_ERR_SYSTEM. Local. */
+sp_status sp_problem_fold(sp_expression **formula, double *constant);
+
+/* *total = the value of a source, a formula of constants. Errors: SP_ERR_INPUT. Local. */
+sp_status sp_problem_total(const sp_config *config, const sp_formula *source, double *total);
+
+/* *density = total / measure, a formula. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_problem_density(const sp_config *config, const char *where, double total,
+                             double measure, sp_expression **density);
 
 #endif

@@ -28,15 +28,13 @@ static bool is_list_of_numbers(const char *text) {
 /* Parse a coefficient. A constant is evaluated and checked, and *formula is NULL. */
 static sp_status parse_coefficient(const sp_config *config, const sp_formula *text,
                                    bool zero_allowed, double *constant, sp_expression **formula) {
-  const double origin = 0;
   if (is_list_of_numbers(text->text))
     return sp_fail(SP_ERR_INPUT, "%s: expected one number or one formula%s, found '%s'",
                    text->where, zero_allowed ? "" : ", or three or six with commas between",
                    text->text);
   SP_TRY(sp_expression_parse(text->text, text->where, config->scope, formula));
-  if (!sp_expression_is_constant(*formula)) return SP_OK;
-  SP_TRY(sp_expression_evaluate(*formula, 1, &origin, &origin, &origin, constant));
-  sp_expression_destroy(formula);
+  SP_TRY(sp_problem_fold(formula, constant));
+  if (*formula) return SP_OK;
   const bool good = zero_allowed ? *constant >= 0 : *constant > 0;
   if (!good || isinf(*constant))
     return sp_fail(SP_ERR_INPUT, "%s: expected a finite number %s 0, found '%s'", text->where,
@@ -44,49 +42,19 @@ static sp_status parse_coefficient(const sp_config *config, const sp_formula *te
   return SP_OK;
 }
 
+/* Parse a formula if it is given. */
 static sp_status parse(const sp_config *config, const sp_formula *formula, sp_expression **out) {
   return formula->text ? sp_expression_parse(formula->text, formula->where, config->scope, out)
                        : SP_OK;
 }
 
-static sp_status fail_mass(const sp_config *config, const sp_formula *formula, const char *name) {
-  return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no %s; remove it", formula->where,
-                 sp_operator_name(config->discretization.operator_kind), name);
-}
-
-sp_status sp_source_parse(const sp_config *config, const sp_formula *source, double *total) {
-  const double origin = 0;
-  sp_expression *formula;
-  SP_TRY(sp_expression_parse(source->text, source->where, config->scope, &formula));
-  const bool constant = sp_expression_is_constant(formula);
-  const sp_status status = sp_expression_evaluate(formula, 1, &origin, &origin, &origin, total);
-  sp_expression_destroy(&formula);
-  SP_TRY(status);
-  if (constant && isfinite(*total)) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: expected a finite number, the total of the source, found '%s'; a formula of "
-                 "x, y and z is a forcing or, on a surface, neumann",
-                 source->where, source->text);
-}
-
-sp_status sp_source_divide(const sp_config *config, const char *where, double total, double measure,
-                           sp_expression **density) {
-  char *text = NULL;
-  SP_TRY(sp_format(&text, "%.17g", total / measure));
-  const sp_status status = sp_expression_parse(text, where, config->scope, density);
-  free(text);
-  return status;
-}
-
 /* Read a source, which replaces a forcing. */
 static sp_status parse_source(const sp_config *config, const sp_formula *source,
                               const sp_formula *forcing, sp_material *m) {
-  if (!sp_operator_rows[config->discretization.operator_kind].has_stiffness)
-    return fail_mass(config, source, "source");
   if (forcing->text)
     return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
                    source->where, forcing->where);
-  SP_TRY(sp_source_parse(config, source, &m->total));
+  SP_TRY(sp_problem_total(config, source, &m->total));
   m->source = source;
   m->forcing = NULL;
   return SP_OK;
@@ -108,63 +76,56 @@ static sp_status fail_axes(const sp_formula *axes) {
                  axes->where);
 }
 
-/* Parse the formulas of [problem]. */
-static sp_status parse_common(const sp_config *config, sp_material *m) {
-  const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
-  *m = (sp_material){.kappa = 1};
-  SP_TRY(parse(config, &config->problem.solution, &m->solution));
-  SP_TRY(parse(config, &config->problem.forcing, &m->forcing));
-  if (config->problem.source.text)
-    SP_TRY(parse_source(config, &config->problem.source, &config->problem.forcing, m));
-  if (!row->has_stiffness) {
-    if (config->problem.lambda_given) return fail_mass(config, &config->problem.lambda, "lambda");
-    if (config->problem.kappa_given) return fail_mass(config, &config->problem.kappa, "kappa");
-    if (config->problem.axes.text) return fail_mass(config, &config->problem.axes, "axes");
-    return SP_OK;
-  }
-  SP_TRY(parse_coefficient(config, &config->problem.lambda, true, &m->lambda, &m->lambda_formula));
-  return parse_kappa(config, &config->problem.kappa, &config->problem.axes, m);
+/* The mass problem has no coefficients; of [problem] only those count that the user gives. */
+static sp_status check_mass(const sp_config *config, const sp_material_entry *entry) {
+  const bool own = entry != &config->problem.all;
+  const struct {
+    const char *name;
+    const sp_formula *formula;
+    bool given;
+  } refused[] = {{"source", &entry->source, true},
+                 {"lambda", &entry->lambda, own || config->problem.lambda_given},
+                 {"kappa", &entry->kappa, own || config->problem.kappa_given},
+                 {"axes", &entry->axes, true}};
+  for (size_t r = 0; r < sizeof refused / sizeof *refused; r++)
+    if (refused[r].formula->text && refused[r].given)
+      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no %s; remove it",
+                     refused[r].formula->where,
+                     sp_operator_name(config->discretization.operator_kind), refused[r].name);
+  return SP_OK;
 }
 
-/* Parse a section [material NAME]; missing formulas come from [problem]. */
+/* Parse the formulas of a section or of [problem]; *m has those that stand for missing ones. */
 static sp_status parse_material(const sp_config *config, const sp_material_entry *entry,
-                                const sp_material *common, sp_material *m) {
-  const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
-  *m = *common;
-  m->name = entry->name;
-  if (!row->has_stiffness && entry->lambda.text) return fail_mass(config, &entry->lambda, "lambda");
-  if (!row->has_stiffness && entry->kappa.text) return fail_mass(config, &entry->kappa, "kappa");
-  if (!row->has_stiffness && entry->axes.text) return fail_mass(config, &entry->axes, "axes");
-  if (entry->solution.text) SP_TRY(parse(config, &entry->solution, &m->solution));
-  if (entry->forcing.text) {
-    SP_TRY(parse(config, &entry->forcing, &m->forcing));
-    m->source = NULL;
-  }
+                                sp_material *m) {
+  const sp_material_entry *all = &config->problem.all;
+  SP_TRY(parse(config, &entry->solution, &m->solution));
+  SP_TRY(parse(config, &entry->forcing, &m->forcing));
+  if (entry->forcing.text) m->source = NULL;
+  if (!sp_operator_rows[config->discretization.operator_kind].has_stiffness)
+    return check_mass(config, entry);
   if (entry->source.text) SP_TRY(parse_source(config, &entry->source, &entry->forcing, m));
   if (entry->lambda.text)
     SP_TRY(parse_coefficient(config, &entry->lambda, true, &m->lambda, &m->lambda_formula));
   if (entry->kappa.text || entry->axes.text)
-    SP_TRY(parse_kappa(config, entry->kappa.text ? &entry->kappa : &config->problem.kappa,
-                       entry->axes.text ? &entry->axes : &config->problem.axes, m));
-  return entry->axes.text && !m->tensor ? fail_axes(&entry->axes) : SP_OK;
+    SP_TRY(parse_kappa(config, entry->kappa.text ? &entry->kappa : &all->kappa,
+                       entry->axes.text ? &entry->axes : &all->axes, m));
+  return SP_OK;
 }
 
 /* What follows from tensors, after all sections. */
 static sp_status finish_tensors(const sp_config *config, sp_materials *materials) {
-  bool used = !config->problem.axes.text || materials->common.tensor;
+  const sp_formula *axes = &config->problem.all.axes;
+  bool used = !axes->text || materials->common.tensor;
   for (int i = 0; i < materials->count; i++) {
     sp_material *m = &materials->list[i];
-    used = used || (m->tensor && m->tensor->axes_text == &config->problem.axes);
+    used = used || (m->tensor && m->tensor->axes_text == axes);
     if (m->tensor && m->solution)
       SP_TRY(sp_expression_parse_anisotropic(sp_expression_text(m->solution),
                                              sp_expression_where(m->solution), config->scope,
                                              &m->curvature));
   }
-  return used ? SP_OK : fail_axes(&config->problem.axes);
-}
-
-static void free_own(sp_expression *common, sp_expression **formula) {
-  if (*formula != common) sp_expression_destroy(formula);
+  return used ? SP_OK : fail_axes(axes);
 }
 
 /* ---- Volumes ---- */
@@ -177,6 +138,15 @@ static const sp_material_entry *find_default(const sp_config *config) {
   for (int i = 0; i < config->materials.count; i++)
     if (is_default(&config->materials.entries[i])) return &config->materials.entries[i];
   return NULL;
+}
+
+/* The index of the material of section i: [material default] is the last one. */
+static int index_of(const sp_config *config, const sp_materials *materials, int i) {
+  int index = 0;
+  if (is_default(&config->materials.entries[i])) return materials->count - 1;
+  for (int before = 0; before < i; before++)
+    index += !is_default(&config->materials.entries[before]);
+  return index;
 }
 
 /* Give material m the volumes of the groups that `entry` names. */
@@ -244,17 +214,18 @@ sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp
   *out = (sp_materials){.count = count};
   SP_TRY(sp_allocate((size_t)count, sizeof *out->list, "materials", &out->list));
   SP_TRY(sp_allocate((size_t)volumes, sizeof *out->of_volume, "materials", &out->of_volume));
-  SP_TRY(parse_common(config, &out->common));
+  out->common.kappa = 1;
+  SP_TRY(parse_material(config, &config->problem.all, &out->common));
   out->list[count - 1] = out->common;
-  for (int i = 0, m = 0; i < entries; i++) {
-    const sp_material_entry *entry = &config->materials.entries[i];
-    const int own = is_default(entry) ? count - 1 : m++;
-    SP_TRY(parse_material(config, entry, &out->common, &out->list[own]));
-  }
   for (int v = 0; v < volumes; v++) out->of_volume[v] = count - 1;
-  for (int i = 0, m = 0; i < entries; i++) {
+  for (int i = 0; i < entries; i++) {
     const sp_material_entry *entry = &config->materials.entries[i];
-    if (!is_default(entry)) SP_TRY(claim(config, entry, m++, hexes, out));
+    const int own = index_of(config, out, i);
+    out->list[own] = out->common;
+    out->list[own].name = entry->name;
+    SP_TRY(parse_material(config, entry, &out->list[own]));
+    if (entry->axes.text && !out->list[own].tensor) return fail_axes(&entry->axes);
+    if (!is_default(entry)) SP_TRY(claim(config, entry, own, hexes, out));
   }
   SP_TRY(finish_tensors(config, out));
   SP_TRY(parse_contacts(config, hexes, count - 1 - hexes->file.contacts, out));
@@ -263,24 +234,22 @@ sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp
                                  hexes->volume_groups, volumes, out->of_volume, count - 1);
 }
 
+static void free_formulas(const sp_material *common, sp_material *m) {
+  sp_expression **const own[] = {&m->lambda_formula, &m->kappa_formula, &m->solution, &m->forcing};
+  sp_expression *const shared[] = {common->lambda_formula, common->kappa_formula, common->solution,
+                                   common->forcing};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (*own[i] != shared[i]) sp_expression_destroy(own[i]);
+  if (m->tensor != common->tensor) sp_conductivity_destroy(&m->tensor);
+  sp_expression_destroy(&m->curvature);
+}
+
 void sp_materials_free(sp_materials *materials) {
-  sp_material *common = &materials->common;
-  for (int m = 0; m < materials->count && materials->list; m++) {
-    sp_material *material = &materials->list[m];
-    free_own(common->lambda_formula, &material->lambda_formula);
-    free_own(common->kappa_formula, &material->kappa_formula);
-    free_own(common->solution, &material->solution);
-    free_own(common->forcing, &material->forcing);
-    if (material->tensor != common->tensor) sp_conductivity_destroy(&material->tensor);
-    sp_expression_destroy(&material->curvature);
-  }
-  sp_conductivity_destroy(&common->tensor);
-  sp_expression_destroy(&common->lambda_formula);
-  sp_expression_destroy(&common->kappa_formula);
-  sp_expression_destroy(&common->solution);
-  sp_expression_destroy(&common->forcing);
-  free(materials->list);
-  free(materials->of_volume);
+  static const sp_material none = {0};
+  for (int m = 0; m < materials->count && materials->list; m++)
+    free_formulas(&materials->common, &materials->list[m]);
+  free_formulas(&none, &materials->common);
+  SP_FREE(materials->list, materials->of_volume);
   *materials = (sp_materials){0};
 }
 
@@ -291,42 +260,40 @@ const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes
   return &materials->list[materials->of_volume[hexes->volumes[element]]];
 }
 
-static sp_status fail_without_data(const sp_config *config, const sp_material *material) {
-  const char *where = config->problem.solution.where;
+static sp_status fail_without_data(const sp_config *config, const sp_material *m) {
+  const char *where = config->problem.all.solution.where;
   if (config->materials.count == 0)
     return sp_fail(SP_ERR_INPUT,
                    "%s: the case needs problem.solution (a manufactured solution) or "
                    "problem.forcing (the right-hand side f)",
                    where);
-  if (material->name)
+  if (m->name)
     return sp_fail(SP_ERR_INPUT,
                    "%s: [material %s] needs solution or forcing, of its own or in [problem]", where,
-                   material->name);
-  return sp_fail(
-      SP_ERR_INPUT,
-      "%s: %lld element%s in no [material]: give problem.solution or problem.forcing, or a "
-      "[material default]",
-      where, (long long)material->elements, sp_plural(material->elements));
+                   m->name);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: %lld element%s in no [material]: give problem.solution or problem.forcing, "
+                 "or a [material default]",
+                 where, (long long)m->elements, sp_plural(m->elements));
 }
 
-static sp_status fail_without_solution(const sp_config *config, const sp_material *material) {
-  const char *where = config->problem.solution.where;
-  if (material->name)
+static sp_status fail_without_solution(const sp_config *config, const sp_material *m) {
+  const char *where = config->problem.all.solution.where;
+  if (m->name)
     return sp_fail(SP_ERR_INPUT,
                    "%s: [material %s] has no solution, but others have: give one to all elements "
                    "or to none",
-                   where, material->name);
+                   where, m->name);
   return sp_fail(SP_ERR_INPUT,
                  "%s: %lld element%s in no [material] and without a solution, but others have one: "
                  "give one to all elements or to none",
-                 where, (long long)material->elements, sp_plural(material->elements));
+                 where, (long long)m->elements, sp_plural(m->elements));
 }
 
 static sp_status check_elements(const sp_config *config, const sp_materials *materials) {
-  for (int i = 0, m = 0; i < config->materials.count; i++) {
+  for (int i = 0; i < config->materials.count; i++) {
     const sp_material_entry *entry = &config->materials.entries[i];
-    const int own = is_default(entry) ? materials->count - 1 : m++;
-    if (materials->list[own].elements == 0)
+    if (materials->list[index_of(config, materials, i)].elements == 0)
       return sp_fail(SP_ERR_INPUT, "%s: %s", entry->where,
                      is_default(entry) ? "no elements are left for it: the other sections name all"
                                        : "it has no elements");
@@ -372,8 +339,8 @@ static sp_status make_forcing(const sp_config *config, const double *measures,
     sp_material *material = &materials->list[m];
     if (!material->source || material->elements == 0) continue;
     used = used || material->source == common;
-    SP_TRY(sp_source_divide(config, material->source->where, material->total, measures[m],
-                            &material->forcing));
+    SP_TRY(sp_problem_density(config, material->source->where, material->total, measures[m],
+                              &material->forcing));
   }
   if (used) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
@@ -418,19 +385,34 @@ sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh,
   return check_elements(config, materials);
 }
 
-bool sp_materials_have_kappa(const sp_materials *materials) {
-  for (int m = 0; m < materials->count; m++) {
-    const sp_material *material = &materials->list[m];
-    const bool given = material->tensor || material->kappa_formula || material->kappa != 1;
-    if (material->is_contact || (material->elements > 0 && given)) return true;
-  }
+/* True if a material that has elements, or a contact, fulfills a condition. */
+static bool any(const sp_materials *materials, bool (*fulfills)(const sp_material *)) {
+  for (const sp_material *m = materials->list; m < materials->list + materials->count; m++)
+    if ((m->elements > 0 || m->is_contact) && fulfills(m)) return true;
   return false;
+}
+
+static bool has_kappa(const sp_material *m) {
+  return m->is_contact || m->tensor || m->kappa_formula || m->kappa != 1;
+}
+
+bool sp_materials_have_kappa(const sp_materials *materials) {
+  return any(materials, has_kappa);
 }
 
 bool sp_materials_have_tensor(const sp_materials *materials) {
   for (int m = 0; m < materials->count; m++)
     if (materials->list[m].elements > 0 && materials->list[m].tensor) return true;
   return false;
+}
+
+static bool varies(const sp_material *m) {
+  return m->is_contact || m->kappa_formula || m->lambda_formula ||
+         (m->tensor && !m->tensor->is_constant);
+}
+
+bool sp_materials_are_constant(const sp_materials *materials) {
+  return !any(materials, varies);
 }
 
 double sp_materials_lambda(const sp_materials *materials) {
@@ -447,17 +429,6 @@ bool sp_materials_have_lambda(const sp_materials *materials) {
       return true;
   }
   return false;
-}
-
-bool sp_materials_are_constant(const sp_materials *materials) {
-  for (int m = 0; m < materials->count; m++) {
-    const sp_material *material = &materials->list[m];
-    const bool varies = material->tensor && !material->tensor->is_constant;
-    if (material->is_contact ||
-        (material->elements > 0 && (varies || material->kappa_formula || material->lambda_formula)))
-      return false;
-  }
-  return true;
 }
 
 bool sp_materials_have_solution(const sp_materials *materials) {

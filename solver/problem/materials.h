@@ -41,13 +41,6 @@ typedef struct sp_materials {
 sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp_materials *out);
 void sp_materials_free(sp_materials *materials);
 
-/* *total = the value of a source, a formula of constants. Errors: SP_ERR_INPUT. Local. */
-sp_status sp_source_parse(const sp_config *config, const sp_formula *source, double *total);
-
-/* *density = total / measure, a formula. Errors: SP_ERR_SYSTEM. Local. */
-sp_status sp_source_divide(const sp_config *config, const char *where, double total, double measure,
-                           sp_expression **density);
-
 /* Count the elements of each material. A source becomes a constant forcing, its total divided by
  * the measure of its elements with the operator's quadrature, so that the load has that total on
  * any mesh. Errors: SP_ERR_INPUT for a section or a source without elements, for elements with

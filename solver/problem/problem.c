@@ -8,6 +8,7 @@
 #include "operators/counts.h"
 #include "operators/reduction.h"
 #include "solver/problem/boundary.h"
+#include "solver/problem/evaluate.h"
 #include "solver/problem/groups.h"
 
 enum { FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
@@ -21,7 +22,7 @@ static sp_status parse_part(const sp_config *config, const sp_problem *problem,
                             const sp_boundary_entry *entry, sp_boundary_part *part) {
   *part = (sp_boundary_part){.group = entry->group, .condition = entry->condition};
   if (entry->condition == SP_PERIODIC || entry->condition == SP_CONTACT) return SP_OK;
-  if (entry->condition == SP_SOURCE) return sp_source_parse(config, &entry->formula, &part->total);
+  if (entry->condition == SP_SOURCE) return sp_problem_total(config, &entry->formula, &part->total);
   SP_TRY(parse(config, &entry->alpha, &part->alpha));
   SP_TRY(parse(config, &entry->formula, &part->formula));
   if (!part->formula && !sp_materials_have_solution(&problem->materials))
@@ -212,8 +213,8 @@ static sp_status make_sources(const sp_config *config, const sp_mesh *mesh, sp_p
     if (problem->parts[p].condition == SP_SOURCE) {
       status = sp_reduction_sum(reduction, 1, &areas[p], SP_OK);
       if (!status)
-        status = sp_source_divide(config, problem->parts[p].group, problem->parts[p].total,
-                                  areas[p], &problem->parts[p].formula);
+        status = sp_problem_density(config, problem->parts[p].group, problem->parts[p].total,
+                                    areas[p], &problem->parts[p].formula);
       problem->parts[p].condition = SP_NEUMANN;
     }
   sp_reduction_destroy(&reduction);

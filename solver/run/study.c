@@ -305,7 +305,7 @@ static sp_status run(series *s, double case_tolerance) {
 }
 
 static bool has_solution(const sp_config *config) {
-  bool has = config->problem.solution.text;
+  bool has = config->problem.all.solution.text;
   for (int m = 0; m < config->materials.count; m++)
     has = has || config->materials.entries[m].solution.text;
   return has;
