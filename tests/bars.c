@@ -6,21 +6,11 @@
 #include "mesh/reference.h"
 #include "solver/linear/coarse_rows.h"
 #include "tests/operator_bench.h"
-#include "tests/periodic_box.h"
+#include "tests/boxes.h"
 
 enum { SEED = 11 };
 static const double LENGTH = 1.5, ALPHA = 3;
-
-/* Bars along x. */
-static sp_mesh *make_mesh(void) {
-  const sp_box box = {.elements = {4, 3, 5}, .upper = {LENGTH, 0.05, 0.08}};
-  sp_hexes *hexes;
-  sp_mesh *mesh;
-  require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
-  rotate_elements(hexes, SEED);
-  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
-  return mesh;
-}
+static const sp_box BARS = {.elements = {4, 3, 5}, .upper = {1.5, 0.05, 0.08}}; /* along x */
 
 /* x^power + 2 y - z at the local DOFs. */
 static double *sample(const sp_space *space, int power) {
@@ -86,7 +76,7 @@ static double sum_of_diagonal(const sp_operator_setup *setup) {
 
 /* With `mixed`, kappa makes every third element conduct along x as well as across: no bar. */
 static void check_space(const bench *b, int order, bool mixed) {
-  AUTO(sp_mesh) mesh = make_mesh();
+  AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &BARS, SEED);
   AUTO(sp_space) space = bench_space(b, mesh, order);
   const size_t dofs = sp_space_dofs(space), count = (size_t)mesh->hexes->count;
   double *kappa; /* of the system */
@@ -141,7 +131,8 @@ static void check_space(const bench *b, int order, bool mixed) {
 
 /* Cubes and order 1 have none. */
 static void check_none(const bench *b) {
-  sp_mesh *cubes = periodic_box((int[]){3, 3, 3}, 0, SEED), *thin = make_mesh();
+  sp_mesh *cubes = periodic_box((int[]){3, 3, 3}, 0, SEED),
+          *thin = box_mesh(MPI_COMM_WORLD, &BARS, SEED);
   const sp_mesh *const meshes[] = {cubes, thin};
   for (int m = 0; m < 2; m++) {
     AUTO(sp_space) space = bench_space(b, meshes[m], m == 0 ? 3 : 1);

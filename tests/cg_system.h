@@ -5,10 +5,9 @@
 
 #include <stdlib.h>
 
-#include "mesh/box.h"
-#include "mesh/mesh.h"
 #include "solver/linear/cg.h"
 #include "solver/linear/jacobi.h"
+#include "tests/boxes.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 
@@ -130,9 +129,7 @@ static inline void reset(system_t *s) {
 static inline void system_create(const bench *b, const sp_box *box, int order, double lambda,
                                  system_t *s) {
   *s = (system_t){.bench = b};
-  sp_hexes *hexes;
-  require(sp_box_hexes(MPI_COMM_WORLD, box, &hexes));
-  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &s->mesh));
+  s->mesh = box_mesh(MPI_COMM_WORLD, box, 0);
   s->space = bench_space(b, s->mesh, order);
   const size_t dofs = sp_space_dofs(s->space);
   s->constrained = test_array(dofs, sizeof *s->constrained);

@@ -3,7 +3,7 @@
 #include "solver/linear/coarse_rows.h"
 
 #include "tests/operator_bench.h"
-#include "tests/periodic_box.h"
+#include "tests/boxes.h"
 
 enum { SEED = 7 };
 static const double LAMBDA = 0.7, ALPHA = 3;

@@ -5,21 +5,13 @@
 
 #include <float.h>
 
-#include "mesh/box.h"
 #include "mesh/refine.h"
 #include "operators/system.h"
+#include "tests/boxes.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 
 static bench tested;
-
-static sp_mesh *box_mesh(const sp_box *box) {
-  sp_hexes *hexes;
-  sp_mesh *mesh;
-  require(sp_box_hexes(MPI_COMM_WORLD, box, &hexes));
-  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
-  return mesh;
-}
 
 static sp_mesh *coarser(const sp_mesh *mesh) {
   sp_mesh *coarse;
@@ -60,7 +52,7 @@ static void check_parents(const sp_mesh *fine, const sp_mesh *coarse, bool even)
 
 /* The numbers of elements of the coarser meshes of a box, until there is none. */
 static void check_box(sp_box box, int refine, const sp_gid *elements) {
-  sp_mesh *mesh = box_mesh(&box);
+  sp_mesh *mesh = box_mesh(MPI_COMM_WORLD, &box, 0);
   for (int r = 0; r < refine; r++) require(sp_mesh_refine(&mesh));
   for (int level = 0;; level++) {
     sp_mesh *coarse = coarser(mesh);
@@ -100,7 +92,7 @@ static void check_boxes(void) {
 static void check_periodic(void) {
   static const sp_periodic_pair pairs[] = {{{0, 1}}, {{2, 3}}, {{4, 5}}};
   const sp_box box = {.elements = {8, 4, 4}, .upper = {2, 1, 1}};
-  AUTO(sp_mesh) mesh = box_mesh(&box);
+  AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &box, 0);
   require(sp_mesh_identify(mesh, 3, pairs));
   AUTO(sp_mesh) coarse = coarser(mesh);
   CHECK(coarse && coarse->global_elements == 16, "no coarse mesh of 16 elements");
@@ -136,7 +128,7 @@ static void check_energies(bool by_kappa, bool is_tensor) {
   static const double shape[6] = {2, 3, 1, 0.5, -0.3, 0.2};
   const size_t components = is_tensor ? 6 : 1;
   const sp_box box = {.elements = {8, 5, 6}, .upper = {1, 1, 1}};
-  sp_mesh *mesh = box_mesh(&box), *coarse = coarser(mesh);
+  sp_mesh *mesh = box_mesh(MPI_COMM_WORLD, &box, 0), *coarse = coarser(mesh);
   sp_space *space = bench_space(&tested, mesh, 1);
   const size_t n = sp_space_dofs(space), elements = (size_t)mesh->hexes->count;
   double *values = test_allocate(elements, sizeof *values);

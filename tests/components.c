@@ -1,10 +1,8 @@
 /* Connected components of distributed meshes, compared with a plain search through all elements. */
 #include "mesh/components.h"
 
-#include "mesh/box.h"
-#include "mesh/mesh.h"
 #include "mesh/refine.h"
-#include "tests/check.h"
+#include "tests/boxes.h"
 #include "tests/cubes.h"
 
 static void check(const cubes *all, uint64_t seed) {
@@ -46,12 +44,11 @@ static void check_chain(void) {
 
 /* Two slabs that only a periodic pair of groups connects; and their refinement. */
 static void check_periodic(void) {
-  const sp_box box = {{1, 1, 4}, {0, 0, 0}, {1, 1, 4}, SP_MAP_NONE, 1, SP_STEP_QUINTIC, 0, NULL};
+  const sp_box box = {.elements = {1, 1, 4}, .upper = {1, 1, 4}};
   for (int pairs = 0; pairs < 2; pairs++) {
-    sp_hexes *hexes;
+    sp_hexes *hexes = box_hexes(MPI_COMM_WORLD, &box, 0);
     AUTO(sp_mesh) mesh = NULL;
     sp_components *components;
-    require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
     /* Cut in the middle: the upper half has vertices of its own. */
     for (sp_lid e = 0; e < hexes->count; e++)
       for (int c = 0; c < SP_CORNERS && hexes->tags[e] > 2; c++) hexes->vertices[e][c] += 1000;

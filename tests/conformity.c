@@ -5,7 +5,7 @@
 
 #include "mesh/mesh.h"
 #include "tests/check.h"
-#include "tests/quadratic_box.h"
+#include "tests/boxes.h"
 
 enum { SIDE = 3 }; /* elements along each side of the unit cube */
 

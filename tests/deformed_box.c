@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/box.h"
-#include "mesh/mesh.h"
-#include "tests/rotate.h"
-
-static void require(sp_status status) {
-  if (!status) return;
-  printf("set-up failed: %s\n", sp_error_message());
-  fflush(stdout);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
+#include "tests/boxes.h"
 
 void *test_allocate(size_t count, size_t size) {
   void *memory;
@@ -31,35 +22,11 @@ double random_value(int seed, sp_gid number) {
   return (double)(z >> 11) / 4503599627370496.0 - 1;
 }
 
-/* Curved elements from trilinear ones: their points are moved by a smooth field. */
-static void curve_elements(int map_order, sp_hexes **hexes) {
-  const sp_hexes *flat = *hexes;
-  const int n = map_order + 1, points = n * n * n;
-  sp_hexes *curved;
-  require(sp_hexes_create(flat->count, map_order, flat->surface_count, flat->group_count, &curved));
-  double nodes[16], *xyz = test_allocate((size_t)points * 3, sizeof *xyz);
-  for (int i = 0; i < n; i++) nodes[i] = -1 + 2.0 * i / map_order;
-  for (sp_lid e = 0; e < flat->count; e++) {
-    sp_hexes_coordinates(flat, e, n, nodes, xyz);
-    for (int p = 0; p < points; p++) {
-      const double x = xyz[p], y = xyz[points + p], z = xyz[2 * points + p];
-      double *out = &curved->lattice[((size_t)e * (size_t)points + (size_t)p) * 3];
-      out[0] = x + 0.03 * sin(9 * y + 2 * z);
-      out[1] = y + 0.03 * sin(8 * z + 3 * x);
-      out[2] = z + 0.03 * sin(7 * x + 4 * y);
-    }
-    memcpy(curved->vertices[e], flat->vertices[e], sizeof flat->vertices[e]);
-    memcpy(curved->surfaces[e], flat->surfaces[e], sizeof flat->surfaces[e]);
-    curved->tags[e] = flat->tags[e];
-  }
-  for (int g = 0; g < flat->group_count; g++) {
-    require(sp_hexes_set_group(curved, g, flat->groups[g].name, flat->groups[g].number));
-    memcpy(curved->groups[g].members, flat->groups[g].members,
-           (size_t)flat->surface_count * sizeof(bool));
-  }
-  free(xyz);
-  sp_hexes_destroy(hexes);
-  *hexes = curved;
+static void bend(double point[3]) {
+  const double x = point[0], y = point[1], z = point[2];
+  point[0] += 0.03 * sin(9 * y + 2 * z);
+  point[1] += 0.03 * sin(8 * z + 3 * x);
+  point[2] += 0.03 * sin(7 * x + 4 * y);
 }
 
 /* Parallelepipeds; in long boxes only those with x < 0.7 are. */
@@ -76,9 +43,8 @@ static void make_mesh(MPI_Comm comm, const int elements[3], int map_order, int o
                       sp_mesh **mesh, sp_numbering **numbering) {
   sp_box shape = {.upper = {1.5, 1, 0.8}, .map = map_order > 0 ? SP_MAP_SINE : SP_MAP_NONE};
   memcpy(shape.elements, elements, sizeof shape.elements);
-  sp_hexes *hexes;
-  require(sp_box_hexes(comm, &shape, &hexes));
-  if (map_order > 1) curve_elements(map_order, &hexes);
+  sp_hexes *hexes = box_hexes(comm, &shape, 0);
+  if (map_order > 1) curve_elements(map_order, bend, &hexes);
   if (map_order == 0) skew_elements(elements[0] > 4, hexes);
   rotate_elements(hexes, 77);
   require(sp_mesh_create(comm, &hexes, mesh));

@@ -43,8 +43,7 @@ static void refuse(const char *machines, const char *const *seen, const char *wo
   scene s;
   int choice[RANKS];
   set(&s, machines, seen);
-  CHECK(sp_gpus_choose(&s.view, choice) == SP_ERR_INPUT, "%s", machines);
-  CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
+  CHECK_FAILS(sp_gpus_choose(&s.view, choice), SP_ERR_INPUT, words);
 }
 
 /* On one machine; CUDA_VISIBLE_DEVICES may differ from rank to rank: all call what they see device

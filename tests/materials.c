@@ -6,6 +6,7 @@
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/interfaces.h"
+#include "tests/boxes.h"
 #include "tests/folders.h"
 #include "tests/rates.h"
 #include "tests/stage.h"
@@ -300,13 +301,10 @@ static void check_coefficients(void) {
     const sp_box box = {
         .elements = {4, 2, 2}, .upper = {1, 1, 1}, .region_count = 1, .regions = &low};
     AUTO(sp_config) config = NULL;
-    sp_hexes *hexes;
-    AUTO(sp_mesh) mesh = NULL;
+    AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &box, 0);
     sp_materials materials;
     sp_coefficients values;
     require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
-    require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
-    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
     require(sp_materials_create(config, mesh->hexes, &materials));
     require(sp_materials_count(config, mesh, &materials));
     require(sp_coefficients_create(&materials, mesh, sp_operator_rule(SP_BP35, 2), &values));
@@ -345,11 +343,9 @@ static void check_jumps(sp_operator_kind kind) {
         .name = "high", .where = "", .lower = {0.5, 0, 0}, .upper = {1, 1, 1}};
     const sp_box box = {
         .elements = {4, 4, 2}, .upper = {1, 1, 1}, .region_count = 1, .regions = &high};
-    sp_hexes *hexes;
     AUTO_VALUE(stage) s = {0};
     sp_interface_jumps jumps;
-    require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
-    stage_create(hexes, 4, &s);
+    stage_create(box_hexes(MPI_COMM_WORLD, &box, 0), 4, &s);
     stage_problem(&s, TEXTS("problem.solution=x*y", "region.high.lower=0.5 0 0", solution, kappa,
                             kind == SP_MASS ? "discretization.operator=mass"
                                             : "discretization.operator=bp3.0"));

@@ -5,8 +5,8 @@
 #include <float.h>
 
 #include "mesh/coarsen.h"
-#include "mesh/mesh.h"
 #include "solver/linear/lanczos.h"
+#include "tests/boxes.h"
 #include "tests/cg_system.h"
 
 static bench tested; /* stays open */
@@ -135,11 +135,9 @@ typedef struct cycle {
 /* `nested`: also on coarser meshes. */
 static void cycle_create(const sp_box *box, bool nested, int order, problem_t problem,
                          sp_multigrid_options options, cycle *c) {
-  sp_hexes *hexes;
   sp_coarse *coarse;
   *c = (cycle){.options = options};
-  require(sp_box_hexes(MPI_COMM_WORLD, box, &hexes));
-  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &c->mesh));
+  c->mesh = box_mesh(MPI_COMM_WORLD, box, 0);
   sp_multigrid_choose_orders(order, &c->options);
   for (int i = 0; i < c->options.levels; i++) {
     sp_space *space = bench_space(&tested, c->mesh, c->options.orders[i]);

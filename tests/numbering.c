@@ -5,12 +5,9 @@
 
 #include <float.h>
 
-#include "mesh/box.h"
-#include "mesh/mesh.h"
 #include "mesh/geometry.h"
 #include "mesh/refine.h"
-#include "tests/check.h"
-#include "tests/rotate.h"
+#include "tests/boxes.h"
 
 static const double EPSILON = DBL_EPSILON;
 
@@ -215,40 +212,17 @@ static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
   test_release(mark);
 }
 
+static void bend(double point[3]) {
+  sp_box_deform(&(sp_box){.map = SP_MAP_SINE}, point);
+}
+
 /* A box with random local axes; map_order > 1 curves its elements by a smooth map. */
 static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
-  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1,
-                      SP_STEP_QUINTIC,    0,         NULL};
-  sp_hexes *hexes;
-  sp_mesh *mesh = NULL;
-  CHECK_OK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
-  if (hexes && map_order > 1) {
-    sp_hexes *curved;
-    if (sp_hexes_create(hexes->count, map_order, SP_FACES, SP_FACES, &curved)) abort();
-    const int g = map_order, points = (g + 1) * (g + 1) * (g + 1);
-    double nodes[SP_MAX_RULE], *xyz = test_array(3 * (size_t)points, sizeof *xyz);
-    for (int i = 0; i <= g; i++) nodes[i] = -1 + 2.0 * i / g;
-    for (sp_lid e = 0; e < hexes->count; e++) {
-      sp_hexes_coordinates(hexes, e, g + 1, nodes, xyz);
-      for (int p = 0; p < points; p++) {
-        double *point = &curved->lattice[((size_t)e * (size_t)points + (size_t)p) * 3];
-        for (int d = 0; d < 3; d++) point[d] = xyz[d * points + p];
-        sp_box_deform(&(sp_box){.map = SP_MAP_SINE}, point);
-      }
-    }
-    memcpy(curved->vertices, hexes->vertices, (size_t)hexes->count * sizeof *hexes->vertices);
-    memcpy(curved->surfaces, hexes->surfaces, (size_t)hexes->count * sizeof *hexes->surfaces);
-    memcpy(curved->tags, hexes->tags, (size_t)hexes->count * sizeof *hexes->tags);
-    for (int s = 0; s < SP_FACES; s++) {
-      if (sp_hexes_set_group(curved, s, hexes->groups[s].name, s + 1)) abort();
-      curved->groups[s].members[s] = true;
-    }
-    sp_hexes_destroy(&hexes);
-    hexes = curved;
-  }
-  if (hexes && seed) rotate_elements(hexes, seed);
-  CHECK_OK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
-  if (!mesh) MPI_Abort(MPI_COMM_WORLD, 1);
+  const sp_box box = {.elements = {n[0], n[1], n[2]}, .upper = {1, 1, 1}};
+  sp_hexes *hexes = box_hexes(MPI_COMM_WORLD, &box, seed);
+  sp_mesh *mesh;
+  if (map_order > 1) curve_elements(map_order, bend, &hexes);
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   return mesh;
 }
 

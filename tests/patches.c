@@ -4,7 +4,7 @@
 
 #include "mesh/geometry.h"
 #include "tests/operator_bench.h"
-#include "tests/periodic_box.h"
+#include "tests/boxes.h"
 
 enum { LANES = 32, SEED = 5 };
 

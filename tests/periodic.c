@@ -8,11 +8,9 @@
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 #include "mesh/refine.h"
-#include "tests/check.h"
 #include "tests/folders.h"
-#include "tests/quadratic_box.h"
+#include "tests/boxes.h"
 #include "tests/rates.h"
-#include "tests/rotate.h"
 
 typedef struct node {
   sp_gid dof;
@@ -120,13 +118,9 @@ static void check_box(const int n[3], unsigned mask, unsigned seed) {
   if (n[0] * n[1] * n[2] < world_size) return;
   const bool periodic[3] = {mask & 1, mask & 2, mask & 4};
   const sp_box box = {.elements = {n[0], n[1], n[2]}, .upper = {1, 1, 1}};
-  sp_hexes *hexes;
-  AUTO(sp_mesh) mesh = NULL;
+  AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &box, seed);
   sp_periodic_pair pairs[3];
   const int count = make_pairs(periodic, seed, pairs);
-  require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
-  if (seed) rotate_elements(hexes, seed);
-  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   require(sp_mesh_identify(mesh, count, pairs));
   int fine[3] = {n[0], n[1], n[2]};
   for (int level = 0; level < 2; level++) {

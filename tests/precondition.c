@@ -3,11 +3,10 @@
  * it becomes: by the elements' shapes. */
 #include "solver/run/precondition.h"
 
-#include "mesh/box.h"
 #include "operators/separable.h"
 #include "solver/linear/coarse.h"
 #include "solver/linear/multigrid.h"
-#include "tests/check.h"
+#include "tests/boxes.h"
 
 static int most_iterations = 1000;
 static bool coefficients = false;
@@ -47,14 +46,10 @@ static void check_smoother(double stretch_of_worst, double share, sp_smoother_ki
 /* A box whose elements have a ratio of lengths of `ratio`. */
 static void check_share(double ratio, double want) {
   const sp_box box = {.elements = {2, 2, 1}, .upper = {2, 2, 1 / ratio}};
-  sp_hexes *hexes;
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_SELF, &box, 0);
   sp_extents extents;
-  CHECK_OK(sp_box_hexes(MPI_COMM_SELF, &box, &hexes));
-  CHECK_OK(sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh));
   CHECK_OK(sp_separable_extents(mesh, &extents));
   CHECK_CLOSE(extents.stretched, want, 0);
-  sp_mesh_destroy(&mesh);
 }
 
 int main(int argc, char **argv) {

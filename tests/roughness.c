@@ -3,8 +3,7 @@
 #include "mesh/roughness.h"
 
 #include "mesh/gmsh.h"
-#include "tests/check.h"
-#include "tests/quadratic_box.h"
+#include "tests/boxes.h"
 
 enum { MAX_ORDER = 9 };
 

@@ -4,9 +4,8 @@
 
 #include <float.h>
 
-#include "mesh/box.h"
-#include "mesh/mesh.h"
 #include "mesh/reference.h"
+#include "tests/boxes.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 
@@ -29,8 +28,6 @@ static void check_exact(const stack *s, int order, sp_precision precision) {
   static const double ALPHA = 0.7, LAMBDA = 1.3;
   sp_box box = {.upper = {1, 0.5, 2}, .epsilon = 1};
   const int nq = order + 1, area = nq * nq, low = (s->along + 1) % 3, high = (s->along + 2) % 3;
-  sp_hexes *hexes;
-  sp_mesh *mesh;
   sp_space *space;
   sp_operator *op, *smoothed; /* in double, and as Schwarz */
   sp_schwarz *schwarz;
@@ -39,8 +36,7 @@ static void check_exact(const stack *s, int order, sp_precision precision) {
   bench_open_alone(&tested, &alone);
   for (int d = 0; d < 3; d++) box.elements[d] = d == s->along ? s->length : 1;
   if (s->thickness > 0) box.upper[s->along] = s->length * s->thickness;
-  require(sp_box_hexes(MPI_COMM_SELF, &box, &hexes));
-  require(sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh));
+  sp_mesh *mesh = box_mesh(MPI_COMM_SELF, &box, 0);
   if (s->closed)
     require(
         sp_mesh_identify(mesh, 1, &(sp_periodic_pair){.groups = {2 * s->along, 2 * s->along + 1}}));

@@ -1,30 +1,10 @@
 /* Sizes counted on the coarse mesh equal those after refinement and numbering. */
 #include "mesh/sizes.h"
 
-#include "mesh/box.h"
-#include "mesh/mesh.h"
-#include "mesh/gmsh.h"
+#include "tests/mesh_files.h"
 #include "mesh/numbering.h"
 #include "mesh/refine.h"
-#include "tests/check.h"
-
-static sp_mesh *make_mesh(const char *file, bool periodic) {
-  sp_hexes *hexes;
-  sp_mesh *mesh;
-  const sp_box box = {.elements = {4, 3, 3}, .upper = {1, 1, 1}};
-  sp_status status = file ? sp_gmsh_hexes(MPI_COMM_WORLD, file, &hexes)
-                          : sp_box_hexes(MPI_COMM_WORLD, &box, &hexes);
-  if (!status) status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
-  if (!status && periodic) {
-    const sp_periodic_pair pair = {{0, 1}}; /* xmin and xmax */
-    status = sp_mesh_identify(mesh, 1, &pair);
-  }
-  if (status) {
-    printf("%s\n", sp_error_message());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return mesh;
-}
+#include "tests/boxes.h"
 
 static void check_mesh(const char *name, sp_mesh *mesh, int most) {
   static const int orders[] = {1, 2, 5};
@@ -57,30 +37,30 @@ static void check_mesh(const char *name, sp_mesh *mesh, int most) {
 
 /* Let one count at a time exceed its limit; counts at the limit are valid. */
 static void test_limits(void) {
-  sp_sizes sizes = {
+  sp_sizes limits = {
       .elements = SP_LID_MAX, .entities = SP_LID_MAX / 2, .dofs = SP_LID_MAX, .shared = SP_LID_MAX};
-  CHECK_OK(sp_sizes_check(&sizes, "here"));
-  double *const counts[] = {&sizes.elements, &sizes.entities, &sizes.dofs, &sizes.shared};
+  CHECK_OK(sp_sizes_check(&limits, "here"));
+  double *const counts[] = {&limits.elements, &limits.entities, &limits.dofs, &limits.shared};
   static const char *const words[] = {"elements on", "faces on", "degrees of freedom on",
                                       "shared degrees"};
   for (int c = 0; c < 4; c++) {
     *counts[c] += 1;
-    CHECK(sp_sizes_check(&sizes, "here") == SP_ERR_INPUT &&
+    CHECK(sp_sizes_check(&limits, "here") == SP_ERR_INPUT &&
               strncmp(sp_error_message(), "here: ", 6) == 0 && strstr(sp_error_message(), words[c]),
           "%s", sp_error_message());
     *counts[c] -= 1;
   }
   /* More than any integer holds: 2^30 times as many elements per direction. */
-  AUTO(sp_mesh) mesh = make_mesh(NULL, false);
-  sp_sizes_count(mesh->topology, 30, 15, &sizes);
-  CHECK(sp_sizes_check(&sizes, "here") == SP_ERR_INPUT && sizes.dofs > 1e30, "%g", sizes.dofs);
+  AUTO(sp_mesh) mesh = periodic_box((int[]){4, 3, 3}, 0, 0);
+  sp_sizes_count(mesh->topology, 30, 15, &limits);
+  CHECK(sp_sizes_check(&limits, "here") == SP_ERR_INPUT && limits.dofs > 1e30, "%g", limits.dofs);
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  check_mesh("box", make_mesh(NULL, false), 2);
-  check_mesh("periodic box", make_mesh(NULL, true), 2);
-  check_mesh("blocks", make_mesh(SP_FIXTURES "/two_blocks.geo", false), 1);
+  test_begin(&argc, &argv);
+  check_mesh("box", periodic_box((int[]){4, 3, 3}, 0, 0), 2);
+  check_mesh("periodic box", periodic_box((int[]){4, 3, 3}, 1, 0), 2);
+  check_mesh("blocks", read_mesh(fixture("two_blocks.geo")), 1);
   test_limits();
   return check_end();
 }

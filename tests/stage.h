@@ -2,10 +2,8 @@
 #ifndef SP_TESTS_STAGE_H
 #define SP_TESTS_STAGE_H
 
-#include "mesh/box.h"
-#include "mesh/mesh.h"
 #include "solver/problem/problem.h"
-#include "tests/check.h"
+#include "tests/boxes.h"
 
 static sp_platform platform; /* of main, stays open */
 
@@ -50,9 +48,7 @@ static inline void stage_destroy(stage *s) {
 
 static inline sp_hexes *make_box(int nx, int ny, int nz, sp_map map) {
   const sp_box box = {.elements = {nx, ny, nz}, .upper = {1, 1, 1}, .map = map};
-  sp_hexes *hexes;
-  require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
-  return hexes;
+  return box_hexes(MPI_COMM_WORLD, &box, 0);
 }
 
 #endif

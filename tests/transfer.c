@@ -4,11 +4,10 @@
 
 #include <float.h>
 
-#include "mesh/box.h"
 #include "mesh/coarsen.h"
-#include "mesh/mesh.h"
 #include "mesh/reference.h"
 #include "mesh/refine.h"
+#include "tests/boxes.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 
@@ -105,10 +104,7 @@ static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool
 static void check_transfers(void) {
   static const int orders[][2] = {{2, 1}, {3, 1}, {3, 2}, {5, 3}, {7, 5}, {9, 7}, {15, 11}, {1, 1}};
   const sp_box box = {.elements = {3, 2, 2}, .upper = {1, 0.8, 0.9}, .epsilon = 1};
-  sp_hexes *hexes;
-  AUTO(sp_mesh) mesh = NULL;
-  require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
-  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+  AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &box, 0);
   for (size_t o = 0; o < COUNT_OF(orders); o++)
     for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++)
       check_transfer(mesh, mesh, true, orders[o][0], orders[o][1], p);
@@ -121,11 +117,8 @@ static void check_nested_transfers(void) {
                                  {.elements = {4, 4, 8}, .upper = {1, 0.8, 0.1}, .epsilon = 1},
                                  {.elements = {7, 5, 9}, .upper = {1, 0.8, 0.9}, .epsilon = 1}};
   for (size_t b = 0; b < COUNT_OF(boxes); b++) {
-    sp_hexes *hexes;
-    sp_mesh *mesh, *coarse;
+    sp_mesh *mesh = box_mesh(MPI_COMM_WORLD, &boxes[b], 0), *coarse;
     int meshes = 0;
-    require(sp_box_hexes(MPI_COMM_WORLD, &boxes[b], &hexes));
-    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
     if (b == 0) require(sp_mesh_refine(&mesh));
     for (;; meshes++) {
       require(sp_mesh_coarser(mesh, &coarse));

@@ -1,0 +1,77 @@
+/* Boxes whose elements have random local axes, curved or not. Failures abort. */
+#ifndef SP_TESTS_BOXES_H
+#define SP_TESTS_BOXES_H
+
+#include "mesh/box.h"
+#include "mesh/mesh.h"
+#include "tests/check.h"
+#include "tests/rotate.h"
+
+/* With seed 0 all local axes are those of the box. Collective over `comm`. */
+static inline sp_hexes *box_hexes(MPI_Comm comm, const sp_box *box, unsigned seed) {
+  sp_hexes *hexes;
+  require(sp_box_hexes(comm, box, &hexes));
+  if (seed) rotate_elements(hexes, seed);
+  return hexes;
+}
+
+static inline sp_mesh *box_mesh(MPI_Comm comm, const sp_box *box, unsigned seed) {
+  sp_hexes *hexes = box_hexes(comm, box, seed);
+  sp_mesh *mesh;
+  require(sp_mesh_create(comm, &hexes, &mesh));
+  return mesh;
+}
+
+/* Elements of another degree from trilinear ones; `move`, unless NULL, moves their points. */
+static inline void curve_elements(int map_order, void (*move)(double point[3]), sp_hexes **hexes) {
+  const sp_hexes *flat = *hexes;
+  const int n = map_order + 1, points = n * n * n;
+  const size_t mark = test_mark();
+  double nodes[16], *xyz = (double *)test_array((size_t)points * 3, sizeof *xyz);
+  sp_hexes *curved;
+  require(sp_hexes_create(flat->count, map_order, flat->surface_count, flat->group_count, &curved));
+  for (int i = 0; i < n; i++) nodes[i] = -1 + 2.0 * i / map_order;
+  for (sp_lid e = 0; e < flat->count; e++) {
+    sp_hexes_coordinates(flat, e, n, nodes, xyz);
+    for (int p = 0; p < points; p++) {
+      double *point = &curved->lattice[((size_t)e * (size_t)points + (size_t)p) * 3];
+      for (int d = 0; d < 3; d++) point[d] = xyz[d * points + p];
+      if (move) move(point);
+    }
+    memcpy(curved->vertices[e], flat->vertices[e], sizeof flat->vertices[e]);
+    memcpy(curved->surfaces[e], flat->surfaces[e], sizeof flat->surfaces[e]);
+    curved->tags[e] = flat->tags[e];
+  }
+  for (int g = 0; g < flat->group_count; g++) {
+    const sp_group *group = &flat->groups[g];
+    require(sp_hexes_set_group(curved, g, group->name, group->number));
+    memcpy(curved->groups[g].members, group->members,
+           (size_t)flat->surface_count * sizeof *group->members);
+  }
+  sp_hexes_destroy(hexes);
+  *hexes = curved;
+  test_release(mark);
+}
+
+/* Elements of degree 2 that fill the unit cube, side^3 of them. */
+static inline sp_hexes *quadratic_box(int side) {
+  sp_hexes *hexes =
+      box_hexes(MPI_COMM_WORLD, &(sp_box){.elements = {side, side, side}, .upper = {1, 1, 1}}, 1);
+  curve_elements(2, NULL, &hexes);
+  return hexes;
+}
+
+/* With periods in its first directions; without a period it is deformed. Face pairs of direction d
+ * are the groups 2 d and 2 d + 1. The caller destroys the mesh. Collective over MPI_COMM_WORLD. */
+static inline sp_mesh *periodic_box(const int elements[3], int periods, int seed) {
+  const sp_box shape = {.elements = {elements[0], elements[1], elements[2]},
+                        .upper = {1.5, 1, 0.8},
+                        .map = periods == 0 ? SP_MAP_SINE : SP_MAP_NONE};
+  sp_mesh *mesh = box_mesh(MPI_COMM_WORLD, &shape, (unsigned)seed);
+  sp_periodic_pair pairs[3];
+  for (int d = 0; d < periods; d++) pairs[d] = (sp_periodic_pair){{2 * d, 2 * d + 1}};
+  if (periods > 0) require(sp_mesh_identify(mesh, periods, pairs));
+  return mesh;
+}
+
+#endif
