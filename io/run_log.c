@@ -45,10 +45,17 @@ static sp_status fail_write(const sp_run_log *log) {
 
 /* ---- Writing ---- */
 
-static void write_dataset(hid_t file, const char *name, const char *units, hid_t type,
+static void write_dataset(hid_t file, const char *name, const char *units, hid_t type, bool packed,
                           int dimensions, const hsize_t *shape, const void *values) {
   const hid_t space = H5Screate_simple(dimensions, shape, NULL);
-  const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t storage = H5Pcreate(H5P_DATASET_CREATE);
+  if (packed) { /* one chunk; the filter pays because rows have similar texts and integers */
+    H5Pset_chunk(storage, dimensions, shape);
+    H5Pset_shuffle(storage);
+    H5Pset_deflate(storage, 6);
+  }
+  const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, storage, H5P_DEFAULT);
+  H5Pclose(storage);
   if (shape[0] > 0) H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
   sp_hdf5_attribute_text(set, "units", units);
   H5Dclose(set);
@@ -58,13 +65,13 @@ static void write_dataset(hid_t file, const char *name, const char *units, hid_t
 static void write_series(hid_t file, const series *s) {
   const hsize_t shape[] = {s->count, (hsize_t)s->is.width};
   if (!s->is.columns) {
-    write_dataset(file, s->is.name, s->is.units, H5T_NATIVE_DOUBLE, 2, shape, s->rows);
+    write_dataset(file, s->is.name, s->is.units, H5T_NATIVE_DOUBLE, false, 2, shape, s->rows);
     return;
   }
   const hid_t type = H5Tcreate(H5T_COMPOUND, s->row_size);
   for (int c = 0; c < s->is.width; c++)
     H5Tinsert(type, s->is.columns[c], 8 * (size_t)c, c == 0 ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE);
-  write_dataset(file, s->is.name, s->is.units, type, 1, shape, s->rows);
+  write_dataset(file, s->is.name, s->is.units, type, false, 1, shape, s->rows);
   H5Tclose(type);
 }
 
@@ -123,6 +130,7 @@ static void pack_row(const sp_record_node *row, size_t text_width, char *packed)
 }
 
 static void write_table(hid_t file, const sp_record_node *table) {
+  enum { MANY = 64 }; /* rows that are worth packing */
   char units[512] = "", *packed;
   const size_t text_width = measure_text(table);
   const sp_record_node *row = first_row(table);
@@ -136,7 +144,7 @@ static void write_table(hid_t file, const sp_record_node *table) {
   for (row = first_row(table); row && packed; row = next_row(table, row), end += size)
     pack_row(row, text_width, end);
   /* Without memory HDF5 fails for NULL, which is reported like all its failures. */
-  write_dataset(file, table->name, units, type, 1, &count, packed);
+  write_dataset(file, table->name, units, type, count >= MANY, 1, &count, packed);
   free(packed);
   H5Tclose(type);
 }

@@ -1,7 +1,8 @@
 /* The run log: one small HDF5 file that says what ran, and how fast.
  *
  *     /           attributes: texts and numbers of a record (io/record.h); a unit is NAME_unit
- *     /NAME       rows and tables of the record: one-dimensional compound datasets
+ *     /NAME       rows and tables of the record: one-dimensional compound datasets, compressed if
+ *                 they have many rows
  *     /NAME       series: compound datasets with a row per iteration, or arrays [rows][width]
  *
  * A dataset has the attribute "units", one string that lists the unit of each column in order

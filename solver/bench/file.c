@@ -8,25 +8,20 @@
 
 #include <hdf5.h>
 
-#include "io/file.h"
 #include "io/hdf5_file.h"
 #include "io/path.h"
+#include "io/run_log.h"
 #include "solver/run/provenance.h"
 #include "solver/run/version.h"
 
-static const double SECONDS_BETWEEN_WRITES = 1;
-enum { DEFLATE_LEVEL = 6 };
-
 struct sp_bench_file {
   MPI_Comm comm;
-  int rank, ranks;
-  char *path, *hosts;
-  const sp_bench_provenance *provenance;
-  char start_time[SP_TIME_SIZE];
-  const char *status;
+  int rank;
+  char *path;
+  sp_record *record; /* on rank 0, as is the log; NULL for an earlier file */
+  sp_run_log *log;
   int count, capacity;
   sp_bench_row *rows;
-  double last_write; /* MPI_Wtime */
 };
 
 typedef enum kind { TEXT, INTEGER, REAL } kind;
@@ -75,109 +70,58 @@ static const column columns[] = {COLUMN(what, "1", TEXT),
                                  COLUMN(shared_traffic, "B", INTEGER)};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static hid_t text_type(void) {
-  const hid_t type = H5Tcopy(H5T_C_S1);
-  H5Tset_size(type, SP_BENCH_WORD);
-  H5Tset_cset(type, H5T_CSET_UTF8);
-  return type;
-}
-
-/* Rows as they lie in memory. */
-static hid_t row_type(void) {
-  const hid_t text = text_type(), type = H5Tcreate(H5T_COMPOUND, sizeof(sp_bench_row));
-  for (int c = 0; c < COLUMNS; c++)
-    H5Tinsert(type, columns[c].name, columns[c].offset,
-              columns[c].kind == TEXT      ? text
-              : columns[c].kind == INTEGER ? H5T_NATIVE_INT64
-                                           : H5T_NATIVE_DOUBLE);
-  H5Tclose(text);
-  return type;
-}
-
 /* ---- Writing ---- */
 
-static void write_real(int64_t file, const char *name, double value, const char *unit) {
-  char unit_name[64];
-  snprintf(unit_name, sizeof unit_name, "%s_unit", name);
-  sp_hdf5_attribute_real(file, name, value);
-  sp_hdf5_attribute_text(file, unit_name, unit);
-}
-
-static void write_version(int64_t file, const char *name, int version) {
+static void record_version(sp_record *record, const char *name, int version) {
   char text[32];
   snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
-  sp_hdf5_attribute_text(file, name, text);
+  sp_record_text(record, name, text);
 }
 
-static void write_attributes(int64_t file, const sp_bench_file *f) {
-  const sp_bench_provenance *p = f->provenance;
-  sp_hdf5_attribute_text(file, "program", "sp_bench");
-  sp_hdf5_attribute_text(file, "version", sp_version());
-  sp_hdf5_attribute_text(file, "git_revision", sp_revision());
-  sp_hdf5_attribute_text(file, "start_time", f->start_time);
-  sp_hdf5_attribute_text(file, "hosts", f->hosts);
-  sp_hdf5_attribute_integer(file, "ranks", f->ranks);
-  sp_hdf5_attribute_text(file, "device", p->device);
-  sp_hdf5_attribute_text(file, "exchange", p->exchange);
-  sp_hdf5_attribute_text(file, "options", p->options);
-  sp_hdf5_attribute_text(file, "status", f->status);
+static void record_provenance(sp_record *record, const char *hosts, int ranks,
+                              const sp_bench_provenance *p) {
+  char now[SP_TIME_SIZE];
+  sp_time_now(now);
+  sp_record_add(record,
+                "program %s, version %s, git_revision %s, start_time %s, hosts %s, ranks %d, "
+                "device %s, exchange %s, options %s, status %s",
+                "sp_bench", sp_version(), sp_revision(), now, hosts, ranks, p->device, p->exchange,
+                p->options, "running");
   if (!p->gpu) {
-    write_real(file, "memory_bandwidth_measured", p->bandwidth, "B/s");
-    write_real(file, "multiply_adds_measured", p->multiply_adds, "1/s");
+    sp_record_add(record, "memory_bandwidth_measured %g [B/s], multiply_adds_measured %g [1/s]",
+                  p->bandwidth, p->multiply_adds);
     return;
   }
-  write_version(file, "cuda_driver", p->properties.driver);
-  write_version(file, "cuda_runtime", p->properties.runtime);
-  sp_hdf5_attribute_integer(file, "multiprocessors", p->properties.multiprocessors);
-  write_real(file, "clock", p->properties.clock, "Hz");
-  write_real(file, "cache", p->properties.cache_bytes, "B");
+  record_version(record, "cuda_driver", p->properties.driver);
+  record_version(record, "cuda_runtime", p->properties.runtime);
+  sp_record_add(record, "multiprocessors %d, clock %g [Hz], cache %g [B]",
+                p->properties.multiprocessors, p->properties.clock, p->properties.cache_bytes);
   if (p->properties.memory_bandwidth > 0)
-    write_real(file, "memory_bandwidth_theoretical", p->properties.memory_bandwidth, "B/s");
-  write_real(file, "shared_bandwidth_formula", p->properties.shared_bandwidth, "B/s");
-  write_real(file, "shared_bandwidth_measured", p->shared_bandwidth, "B/s");
-  write_real(file, "fp64_measured", p->fp64_rate, "flop/s");
+    sp_record_real(record, "memory_bandwidth_theoretical", p->properties.memory_bandwidth, "B/s");
+  sp_record_add(record,
+                "shared_bandwidth_formula %g [B/s], shared_bandwidth_measured %g [B/s], "
+                "fp64_measured %g [flop/s]",
+                p->properties.shared_bandwidth, p->shared_bandwidth, p->fp64_rate);
 }
 
-/* All rows are one compressed chunk, with the shuffle filter: rows have similar texts and integers,
- * and the file is then small enough to be kept with the sources. */
-static hid_t row_storage(hsize_t count) {
-  const hsize_t chunk = count > 0 ? count : 1;
-  const hid_t storage = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_chunk(storage, 1, &chunk);
-  H5Pset_shuffle(storage);
-  H5Pset_deflate(storage, DEFLATE_LEVEL);
-  return storage;
-}
-
-static void write_everything(int64_t file, const void *context) {
-  const sp_bench_file *f = context;
-  char units[512] = "";
-  for (int c = 0; c < COLUMNS; c++) {
-    if (c > 0) strcat(units, ", ");
-    strcat(units, columns[c].unit);
+static void record_row(sp_record *record, const sp_bench_row *row) {
+  sp_record_open(record, SP_RECORD_TABLE, "bench");
+  sp_record_open(record, SP_RECORD_ROW, NULL);
+  for (const column *c = columns; c < columns + COLUMNS; c++) {
+    const char *value = (const char *)row + c->offset;
+    int64_t integer;
+    double real;
+    memcpy(&integer, value, sizeof integer);
+    memcpy(&real, value, sizeof real);
+    if (c->kind == TEXT)
+      sp_record_text(record, c->name, value);
+    else if (c->kind == INTEGER)
+      sp_record_integer(record, c->name, integer);
+    else
+      sp_record_real(record, c->name, real, c->unit);
   }
-  write_attributes(file, f);
-  const hsize_t count = (hsize_t)f->count;
-  const hid_t type = row_type(), space = H5Screate_simple(1, &count, NULL);
-  const hid_t storage = row_storage(count);
-  const hid_t set = H5Dcreate2(file, "bench", type, space, H5P_DEFAULT, storage, H5P_DEFAULT);
-  if (count > 0) H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, f->rows);
-  sp_hdf5_attribute_text(set, "units", units);
-  H5Dclose(set);
-  H5Pclose(storage);
-  H5Sclose(space);
-  H5Tclose(type);
-}
-
-/* Rank 0 writes. Collective. */
-static sp_status write_file(sp_bench_file *f) {
-  sp_status status = SP_OK;
-  if (f->rank == 0) {
-    status = sp_hdf5_replace(f->path, write_everything, f);
-    if (status) status = sp_fail(status, "cannot write %s: %s", f->path, sp_error_message());
-    f->last_write = MPI_Wtime();
-  }
-  return sp_agree(f->comm, status);
+  sp_record_close(record);
+  sp_record_close(record);
 }
 
 /* ---- Reading ---- */
@@ -205,8 +149,23 @@ static sp_status check_program(hid_t file, bool *ours) {
   return status;
 }
 
+/* Rows as they lie in memory. */
+static hid_t row_type(void) {
+  const hid_t text = H5Tcopy(H5T_C_S1), type = H5Tcreate(H5T_COMPOUND, sizeof(sp_bench_row));
+  H5Tset_size(text, SP_BENCH_WORD);
+  H5Tset_cset(text, H5T_CSET_UTF8);
+  for (int c = 0; c < COLUMNS; c++)
+    H5Tinsert(type, columns[c].name, columns[c].offset,
+              columns[c].kind == TEXT      ? text
+              : columns[c].kind == INTEGER ? H5T_NATIVE_INT64
+                                           : H5T_NATIVE_DOUBLE);
+  H5Tclose(text);
+  return type;
+}
+
 static sp_status read_rows(sp_bench_file *f, hid_t file) {
   sp_status status = SP_OK;
+  if (H5Lexists(file, "bench", H5P_DEFAULT) == 0) return SP_OK; /* no measurement was made */
   const hid_t set = H5Dopen2(file, "bench", H5P_DEFAULT), space = H5Dget_space(set);
   const hssize_t count = H5Sget_simple_extent_npoints(space);
   const hid_t type = row_type();
@@ -268,14 +227,16 @@ static sp_status append(sp_bench_file *f, const sp_bench_row *row) {
 }
 
 sp_status sp_bench_file_add(sp_bench_file *file, const sp_bench_row *row) {
-  SP_TRY(sp_agree(file->comm, append(file, row)));
-  int due = file->rank == 0 && MPI_Wtime() - file->last_write > SECONDS_BETWEEN_WRITES;
-  MPI_Bcast(&due, 1, MPI_INT, 0, file->comm);
-  return due ? write_file(file) : SP_OK;
+  sp_status status = append(file, row);
+  record_row(file->record, row);
+  if (!status && file->log) status = sp_run_log_flush_if_due(file->log);
+  return sp_agree(file->comm, status);
 }
 
 static void destroy(sp_bench_file *f) {
-  SP_FREE(f->path, f->hosts, f->rows, f);
+  if (f->log) (void)sp_run_log_close(&f->log);
+  sp_record_destroy(&f->record);
+  SP_FREE(f->path, f->rows, f);
 }
 
 /* Broadcast rank 0's rows. */
@@ -299,6 +260,8 @@ static sp_status share_rows(sp_bench_file *f) {
 static sp_status check_replaced(const sp_bench_file *f) {
   struct stat found;
   bool ours = false;
+  if (!sp_path_is_replaceable(f->path))
+    return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", f->path);
   if (stat(f->path, &found) != 0 || found.st_size == 0) return SP_OK;
   sp_hdf5_begin();
   const hid_t file = H5Fopen(f->path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -310,62 +273,48 @@ static sp_status check_replaced(const sp_bench_file *f) {
                  "--output: %s exists and was not written by sp_bench; give another name", f->path);
 }
 
-/* Check the path; called on rank 0. */
-static sp_status check_path(sp_bench_file *f) {
-  if (!sp_path_is_replaceable(f->path))
-    return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", f->path);
-  const sp_status status = sp_file_try(f->path);
-  if (status) return sp_fail(status, "cannot write %s: %s", f->path, sp_error_message());
-  return check_replaced(f);
+/* Called on rank 0. */
+static sp_status open_log(sp_bench_file *f, const char *hosts, int ranks,
+                          const sp_bench_provenance *provenance) {
+  SP_TRY(check_replaced(f));
+  SP_TRY(sp_record_create(&f->record));
+  record_provenance(f->record, hosts, ranks, provenance);
+  SP_TRY(sp_run_log_create(f->path, f->record, 0, NULL, &f->log));
+  return sp_run_log_flush(f->log);
 }
 
-static sp_status initialise(sp_bench_file *f, const char *path) {
-  sp_status status = sp_format(&f->path, "%s", path);
-  if (!status && f->rank == 0) status = check_path(f);
-  SP_TRY(sp_agree(f->comm, status));
-  SP_TRY(sp_list_hosts(f->comm, &f->hosts));
-  sp_time_now(f->start_time);
-  return write_file(f);
+/* An empty file in memory. Collective. */
+static sp_status create(MPI_Comm comm, const char *path, sp_bench_file **out) {
+  sp_status status = sp_allocate(1, sizeof **out, "results", out);
+  if (!status) {
+    (*out)->comm = comm;
+    MPI_Comm_rank(comm, &(*out)->rank);
+    status = sp_format(&(*out)->path, "%s", path);
+  }
+  status = sp_agree(comm, status);
+  if (status) sp_bench_file_forget(out);
+  return status;
 }
 
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
                              sp_bench_file **out) {
-  *out = NULL;
-  sp_bench_file *f;
-  sp_status status = sp_agree(comm, sp_allocate(1, sizeof *f, "results", &f));
-  if (status) {
-    free(f);
-    return status;
-  }
-  f->comm = comm;
-  f->provenance = provenance;
-  f->status = "running";
-  MPI_Comm_rank(comm, &f->rank);
-  MPI_Comm_size(comm, &f->ranks);
-  status = initialise(f, path);
-  if (status)
-    destroy(f);
-  else
-    *out = f;
+  char *hosts;
+  int ranks;
+  MPI_Comm_size(comm, &ranks);
+  SP_TRY(create(comm, path, out));
+  sp_status status = sp_list_hosts(comm, &hosts);
+  if (!status && (*out)->rank == 0) status = open_log(*out, hosts, ranks, provenance);
+  free(hosts);
+  status = sp_agree(comm, status);
+  if (status) sp_bench_file_forget(out);
   return status;
 }
 
 sp_status sp_bench_file_read(MPI_Comm comm, const char *path, sp_bench_file **out) {
-  *out = NULL;
-  sp_bench_file *f;
-  sp_status status = sp_allocate(1, sizeof *f, "results", &f);
-  if (!status) {
-    f->comm = comm;
-    MPI_Comm_rank(comm, &f->rank);
-    status = sp_format(&f->path, "%s", path);
-  }
-  if (!status && f->rank == 0) status = read_file(f);
-  status = sp_agree(comm, status);
-  if (!status) status = share_rows(f);
-  if (status)
-    sp_bench_file_forget(&f);
-  else
-    *out = f;
+  SP_TRY(create(comm, path, out));
+  sp_status status = sp_agree(comm, (*out)->rank == 0 ? read_file(*out) : SP_OK);
+  if (!status) status = share_rows(*out);
+  if (status) sp_bench_file_forget(out);
   return status;
 }
 
@@ -380,11 +329,10 @@ const char *sp_bench_file_path(const sp_bench_file *file) {
 
 sp_status sp_bench_file_close(sp_bench_file **file, sp_status outcome) {
   if (!*file) return outcome;
-  char message[1024];
-  snprintf(message, sizeof message, "%s", outcome ? sp_error_message() : "complete");
-  (*file)->status = message;
-  const sp_status status = write_file(*file);
-  destroy(*file);
-  *file = NULL;
-  return outcome ? sp_fail(outcome, "%s", message) : status;
+  sp_kept_error kept;
+  sp_error_keep(outcome, &kept);
+  sp_record_text((*file)->record, "status", outcome ? kept.message : "complete");
+  const sp_status status = sp_agree((*file)->comm, sp_run_log_close(&(*file)->log));
+  sp_bench_file_forget(file);
+  return outcome ? sp_error_restore(&kept) : status;
 }

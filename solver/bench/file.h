@@ -1,8 +1,7 @@
 /* The results of sp_bench: rows in memory, and the HDF5 file that keeps them.
  *
  *     /        program, version, git_revision, ... (attributes)
- *     /bench   one row per measurement: the columns of sp_bench_row, compressed; the attribute
- *              "units" lists the unit of each column in order
+ *     /bench   one row per measurement: the columns of sp_bench_row
  *
  * The attributes are program, version, git_revision, start_time (ISO 8601, UTC), hosts, ranks,
  * device, options (the command line) and status ("running",
@@ -11,9 +10,7 @@
  * shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured; on CPUs
  * memory_bandwidth_measured and multiply_adds_measured, of all ranks together.
  *
- * About once a second the file is written anew beside the old one and renamed (io/file.h), so that
- * it is readable at every moment. Every rank holds all
- * rows, rank 0 writes them. */
+ * Rank 0 writes it (io/run_log.h); every rank holds all rows. */
 #ifndef SP_SOLVER_BENCH_FILE_H
 #define SP_SOLVER_BENCH_FILE_H
 
@@ -56,7 +53,7 @@ typedef struct sp_bench_row {
   int64_t shared_traffic; /* bytes per element, s_r + s_w of the paper's shared-memory roofline */
 } sp_bench_row;
 
-/* Provenance of a measurement. The file borrows it and its strings until it is closed. */
+/* Provenance of a measurement. */
 typedef struct sp_bench_provenance {
   const char *device, *exchange, *options;
   bool gpu; /* the members below are set */
