@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/threads.h"
 #include "operators/schwarz_builder.h"
 #include "operators/schwarz_columns.h"
 
@@ -35,29 +36,39 @@ static void box_diagonal(const sp_schwarz_builder *b, const sp_separable *box, d
     }
 }
 
-static void sum_boxes(sp_schwarz_builder *b) {
-  const sp_space *space = b->setup->space;
-  const size_t nodes = sp_grid_points(b->n);
-  double *element = b->weights; /* scratch */
-  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
-    box_diagonal(b, &b->boxes[e], element);
-    for (size_t i = 0; i < nodes; i++) b->sums[sp_schwarz_nodes(b, e)[i]] += element[i];
-  }
-  sp_exchange_now(space->exchange, SP_SUM, b->sums);
+static sp_status fill_diagonals(void *builder, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  sp_schwarz_builder *b = builder;
+  for (size_t e = begin; e < end; e++)
+    box_diagonal(b, &b->boxes[e], &b->weights[e * sp_grid_points(b->n)]);
+  return SP_OK;
 }
 
-/* weights[elements][n^3]: P_e W at the nodes of an element. Robin's part of the diagonal is divided
- * like the boxes'. */
-static void fill_weights(sp_schwarz_builder *b, const double *inverse) {
+/* The diagonals of all boxes, in b->weights, and their sums. */
+static sp_status sum_boxes(sp_schwarz_builder *b) {
+  const sp_space *space = b->setup->space;
+  const size_t nodes = sp_grid_points(b->n), count = (size_t)space->mesh->hexes->count;
+  const sp_status status = sp_loop_over("Schwarz", count, nodes, b, fill_diagonals);
+  for (size_t e = 0; e < count; e++) {
+    const sp_lid *dofs = sp_schwarz_nodes(b, (sp_lid)e);
+    for (size_t i = 0; i < nodes; i++) b->sums[dofs[i]] += b->weights[e * nodes + i];
+  }
+  sp_exchange_now(space->exchange, SP_SUM, b->sums);
+  return status;
+}
+
+/* From the diagonals in weights[elements][n^3] to P_e W^2 at the nodes of an element. Robin's part
+ * of the diagonal is divided like the boxes'. */
+static sp_status divide_weights(void *builder, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  sp_schwarz_builder *b = builder;
   const sp_hexes *hexes = b->setup->space->mesh->hexes;
   const size_t nodes = sp_grid_points(b->n), face = nodes / (size_t)b->n;
-  const size_t count = (size_t)hexes->count;
-  for (size_t e = 0; e < count; e++) {
+  for (size_t e = begin; e < end; e++) {
     double *own = &b->weights[e * nodes];
-    box_diagonal(b, &b->boxes[e], own);
     const sp_lid *dofs = sp_schwarz_nodes(b, (sp_lid)e);
     for (size_t i = 0; i < nodes; i++)
-      own[i] *= (1 + b->diagonal[dofs[i]] / b->sums[dofs[i]]) * inverse[dofs[i]];
+      own[i] *= (1 + b->diagonal[dofs[i]] / b->sums[dofs[i]]) * b->inverse_diagonal[dofs[i]];
     /* If a contact has a DOF on both sides, P_B must map constants across it to constants. */
     for (size_t i = 0; i < face && sp_hexes_is_contact(hexes, (sp_lid)e); i++) {
       if (dofs[i] != dofs[i + nodes - face]) continue;
@@ -65,8 +76,22 @@ static void fill_weights(sp_schwarz_builder *b, const double *inverse) {
       own[i + nodes - face] /= 2;
     }
   }
+  return SP_OK;
+}
+
+static sp_status take_roots(void *builder, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  sp_schwarz_builder *b = builder;
+  const size_t nodes = sp_grid_points(b->n);
+  for (size_t i = begin * nodes; i < end * nodes; i++) b->weights[i] = sqrt(b->weights[i]);
+  return SP_OK;
+}
+
+static sp_status fill_weights(sp_schwarz_builder *b) {
+  const size_t nodes = sp_grid_points(b->n), count = (size_t)b->setup->space->mesh->hexes->count;
+  SP_TRY(sp_loop_over("Schwarz", count, nodes, b, divide_weights));
   sp_schwarz_join_weights(b);
-  for (size_t i = 0; i < count * nodes; i++) b->weights[i] = sqrt(b->weights[i]);
+  return sp_loop_over("Schwarz", count, nodes, b, take_roots);
 }
 
 /* ---- Elements that stand alone ---- */
@@ -105,40 +130,58 @@ static sp_interval find_interval(const sp_schwarz_builder *b, sp_lid e, int d) {
 }
 
 /* basis[elements][3][n][n] and values[elements][3][n]; the eigenvalue of (i, j, k) is kappa times
- * the sum of three, plus lambda. Elements in a row are often alike: alike[e] has bit d set if
+ * the sum of three, plus lambda. Elements in a row are often alike: bit d of alike[e] is set if
  * interval d is that of the element before. */
-static void solve_elements(sp_schwarz_builder *b) {
-  const int n = b->n;
-  const sp_lid count = b->setup->space->mesh->hexes->count;
+static void diagonalize_some(const sp_schwarz_builder *b, sp_intervals *intervals, size_t begin,
+                             size_t end) {
+  const size_t n = (size_t)b->n;
   sp_interval last[3];
-  for (sp_lid e = 0; e < count; e++)
-    for (int d = 0; d < 3 && stands_alone(b, e); d++) {
-      const size_t index = 3 * (size_t)e + (size_t)d;
-      const sp_interval line = find_interval(b, e, d);
-      if (e > 0 && stands_alone(b, e - 1) && memcmp(&line, &last[d], sizeof line) == 0)
+  for (size_t e = begin; e < end; e++)
+    for (int d = 0; d < 3 && stands_alone(b, (sp_lid)e); d++) {
+      const size_t index = 3 * e + (size_t)d;
+      const sp_interval line = find_interval(b, (sp_lid)e, d);
+      if (e > begin && stands_alone(b, (sp_lid)e - 1) && memcmp(&line, &last[d], sizeof line) == 0)
         b->alike[e] |= (unsigned char)(1 << d);
       else
-        sp_intervals_solve(b->intervals, &line, &b->basis[index * (size_t)(n * n)],
-                           &b->values[index * (size_t)n]);
+        sp_intervals_solve(intervals, &line, &b->basis[index * n * n], &b->values[index * n]);
       last[d] = line;
     }
-  sp_intervals_finish(b->intervals);
-  for (sp_lid e = 0; e < count; e++)
-    for (int d = 0; d < 3; d++) {
-      double *own_basis = &b->basis[(3 * (size_t)e + (size_t)d) * (size_t)(n * n)];
-      double *own_values = &b->values[(3 * (size_t)e + (size_t)d) * (size_t)n];
+  sp_intervals_finish(intervals);
+  for (size_t e = begin; e < end; e++)
+    for (size_t d = 0; d < 3; d++) {
+      double *own_basis = &b->basis[(3 * e + d) * n * n];
+      double *own_values = &b->values[(3 * e + d) * n];
       if (!(b->alike[e] & 1 << d)) continue;
-      memcpy(own_basis, own_basis - 3 * n * n, (size_t)(n * n) * sizeof *own_basis);
-      memcpy(own_values, own_values - 3 * n, (size_t)n * sizeof *own_values);
+      memcpy(own_basis, own_basis - 3 * n * n, n * n * sizeof *own_basis);
+      memcpy(own_values, own_values - 3 * n, n * sizeof *own_values);
     }
   /* In a loop of its own: those above copy, without kappa and lambda. */
-  for (sp_lid e = 0; e < count; e++) {
-    double *own = &b->values[3 * (size_t)e * (size_t)n];
-    if (!stands_alone(b, e)) continue;
-    for (int i = 0; i < 3 * n; i++) own[i] *= b->boxes[e].kappa;
-    for (int i = 0; i < n; i++) own[i] += b->boxes[e].lambda;
-    lift_constants(n, own);
+  for (size_t e = begin; e < end; e++) {
+    double *own = &b->values[3 * e * n];
+    if (!stands_alone(b, (sp_lid)e)) continue;
+    for (size_t i = 0; i < 3 * n; i++) own[i] *= b->boxes[e].kappa;
+    for (size_t i = 0; i < n; i++) own[i] += b->boxes[e].lambda;
+    lift_constants(b->n, own);
   }
+}
+
+static sp_status solve_some(void *builder, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const sp_schwarz_builder *b = builder;
+  sp_intervals *intervals;
+  SP_TRY(sp_intervals_create(b->n - 1, &intervals));
+  diagonalize_some(b, intervals, begin, end);
+  sp_intervals_destroy(&intervals);
+  return SP_OK;
+}
+
+static sp_status solve_elements(sp_schwarz_builder *b) {
+  enum { CHUNK = 512 }; /* elements; each chunk has intervals of its own */
+  return sp_loop_run(&(sp_loop){.what = "Schwarz",
+                                .count = (size_t)b->setup->space->mesh->hexes->count,
+                                .chunk = CHUNK,
+                                .context = b,
+                                .compute = solve_some});
 }
 
 /* ---- Set-up ---- */
@@ -187,17 +230,19 @@ static void release(sp_schwarz_builder *b) {
   free(b->edge_elements);
 }
 
-static void fill(sp_schwarz_builder *b, const double *inverse) {
+/* All ranks meet in the exchanges, also after a failure. */
+static sp_status fill(sp_schwarz_builder *b) {
   const sp_operator_setup *setup = b->setup;
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
     b->diagonal[setup->diagonal_dofs[i]] = setup->diagonal_values[i];
   sp_exchange_now(setup->space->exchange, SP_SUM, b->diagonal);
   sp_schwarz_sum_ends(b);
-  sum_boxes(b);
-  fill_weights(b, inverse);
-  solve_elements(b);
+  sp_status status = sum_boxes(b);
+  if (!status) status = fill_weights(b);
+  if (!status) status = solve_elements(b);
   sp_schwarz_sum_edges(b);
-  if (b->columns->count > 0) sp_schwarz_solve_columns(b);
+  if (!status && b->columns->count > 0) sp_schwarz_solve_columns(b);
+  return status;
 }
 
 sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setup,
@@ -213,6 +258,7 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
   if (!status) {
     b->setup = setup;
     b->boxes = boxes;
+    b->inverse_diagonal = inverse;
     b->n = n;
     b->gll = &sp_reference_get(n - 1)->gll;
     sp_schwarz_choose_nodes(b);
@@ -223,8 +269,8 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
     schwarz->columns = b->columns;
     schwarz->interface = b->interface;
   }
+  if (!status) status = sp_agree(platform->comm, fill(b));
   if (!status) {
-    fill(b, inverse);
     schwarz->space = space;
     sp_gid counts[2] = {b->columns->count, b->columns->start[b->columns->count]};
     MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, platform->comm);

@@ -14,6 +14,7 @@
 typedef struct sp_schwarz_builder {
   const sp_operator_setup *setup;
   const sp_separable *boxes;
+  const double *inverse_diagonal; /* of A, by DOF */
   int n;
   const sp_rule *gll;
   sp_intervals *intervals;
