@@ -1,14 +1,11 @@
 /* Error bars: over random problems with a known solution the estimates are compared with the true
  * errors; the indicator per element with the true error in the field. */
-#include <unistd.h>
-
 #include "solver/case/case.h"
+#include "tests/folders.h"
 #include "tests/log_table.h"
 #include "tests/run_case.h"
 
-enum { MOST = 32, CASES = 60, TEXT = 400 };
-
-static char path[64];
+enum { MOST = 32, CASES = 60 };
 
 /* The same numbers on all ranks and machines (Knuth's MMIX generator). */
 static uint64_t state = 20251125;
@@ -82,34 +79,33 @@ static void add_case(int n, tally *t) {
   const solution u = {pow(10, uniform(-3, 3)), uniform(0.5, 4), uniform(0, 6),
                       uniform(-1.5, 1.5),      uniform(0.5, 4), uniform(0, 6)};
   const bool deformed = n % 3 == 2;
-  char formula[256], texts[12][TEXT];
-  snprintf(formula, sizeof formula,
-           "%.17g*(2+sin(%.17g*x+%.17g))*exp(%.17g*y)*(2+cos(%.17g*z+%.17g))", u.s, u.a, u.b, u.c,
-           u.d, u.e);
-  snprintf(texts[0], TEXT, "problem.solution=%s", formula);
-  snprintf(texts[1], TEXT, "mesh.elements=%d %d %d", 2 + n % 2, 2, 1 + (int)uniform(0, 3));
-  snprintf(texts[2], TEXT, "discretization.order=%d", 2 + (int)uniform(0, 5));
-  snprintf(texts[3], TEXT, "discretization.operator=%s", kinds[n % 2]);
-  snprintf(texts[4], TEXT, "boundary.default=%s", conditions[(int)uniform(0, 3)]);
-  snprintf(texts[5], TEXT, "boundary.ymin=%s", conditions[(int)uniform(0, 3)]);
-  snprintf(texts[6], TEXT, "result.mean=average of u-%s", formula);
-  snprintf(texts[7], TEXT, "result.moment=integral of (u-%s)*x*y", formula);
-  snprintf(texts[8], TEXT, "result.face=average of u-%s over xmax", formula);
-  snprintf(texts[9], TEXT, "probe.p=%.17g %.17g %.17g", uniform(0.2, 0.8), uniform(0.2, 0.8),
-           uniform(0.2, 0.8));
-  snprintf(texts[10], TEXT, "output.log=%s", path);
-  snprintf(texts[11], TEXT, "mesh.map=%s", deformed ? "sine" : "none");
-  const char *overrides[20] = {"boundary.xmin=dirichlet", "solver.tolerance=1e-13",
-                               "output.accuracy=yes", "problem.lambda=0.5"};
-  for (int i = 0; i < 12; i++) overrides[4 + i] = texts[i];
+  const char *formula =
+      test_text("%.17g*(2+sin(%.17g*x+%.17g))*exp(%.17g*y)*(2+cos(%.17g*z+%.17g))", u.s, u.a, u.b,
+                u.c, u.d, u.e);
+  const int layers = 1 + (int)uniform(0, 3), order = 2 + (int)uniform(0, 5);
+  const char *condition = conditions[(int)uniform(0, 3)];
+  const char *bottom = conditions[(int)uniform(0, 3)];
+  const double x = uniform(0.2, 0.8), y = uniform(0.2, 0.8), z = uniform(0.2, 0.8);
+  const char *const overrides[] = {
+      "boundary.xmin=dirichlet; solver.tolerance=1e-13; output.accuracy=yes; problem.lambda=0.5; "
+      "output.log=a.h5",
+      test_text("problem.solution=%s", formula),
+      test_text("mesh.elements=%d 2 %d; mesh.map=%s", 2 + n % 2, layers,
+                deformed ? "sine" : "none"),
+      test_text("discretization.order=%d; discretization.operator=%s", order, kinds[n % 2]),
+      test_text("boundary.default=%s; boundary.ymin=%s", condition, bottom),
+      test_text("result.mean=average of u-%s", formula),
+      test_text("result.moment=integral of (u-%s)*x*y", formula),
+      test_text("result.face=average of u-%s over xmax", formula),
+      test_text("probe.p=%.17g %.17g %.17g", x, y, z),
+      NULL};
   sp_results results;
   CHECK_OK(run_case(MPI_COMM_WORLD, overrides, NULL, &results));
   if (world_rank > 0) return;
   double rows[MOST][2], probe[1][1], flux[2], extrema[2];
-  static const char *const columns[] = {"value", "error"}, *const of_probe[] = {"error"};
-  const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  const int count = log_table(file, "accuracy", 2, columns, MOST, &rows[0][0]);
-  CHECK(log_table(file, "probes", 1, of_probe, 1, &probe[0][0]) == 1, "no probe");
+  const hid_t file = H5Fopen("a.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+  const int count = log_table(file, "accuracy", 2, TEXTS("value", "error"), MOST, &rows[0][0]);
+  CHECK(log_table(file, "probes", 1, TEXTS("error"), 1, &probe[0][0]) == 1, "no probe");
   H5Fclose(file);
   CHECK(count == 9, "%d answers", count); /* 3 results, 2 extrema, xmin, ymin, default, probe */
   const double scale = fmax(fabs(rows[3][0]), fabs(rows[4][0]));
@@ -137,33 +133,26 @@ static void test_estimates(void) {
 /* Legendre coefficients in y of an element [-1, 1]: alpha P_5 + 0.02 P_4 + 0.3 P_3 + 0.5 P_2 + 100.
  */
 static double indicate(double alpha, bool *coarse) {
-  char formula[TEXT];
-  const char *indicator = test_text("%s.hdf", path);
-  const char *log = test_text("output.log=%s", path);
-  const char *field = test_text("output.field=%s", indicator);
-  snprintf(formula, TEXT,
-           "problem.solution=%g*(63*y^5-70*y^3+15*y)/8+0.02*(35*y^4-30*y^2+3)/8+0.3*(5*y^3-3*y)/2"
-           "+0.5*(3*y^2-1)/2+100",
-           alpha);
   const char *const overrides[] = {
-      formula, log, field,
-      "mesh.elements=4 1 1; mesh.lower=0 -1 0; mesh.upper=4 1 1; "
-      "region.core.upper=1 1 1; discretization.order=5; "
+      test_text("problem.solution=%g*(63*y^5-70*y^3+15*y)/8+0.02*(35*y^4-30*y^2+3)/8+"
+                "0.3*(5*y^3-3*y)/2+0.5*(3*y^2-1)/2+100",
+                alpha),
+      "output.log=a.h5; output.field=a.hdf; mesh.elements=4 1 1; mesh.lower=0 -1 0; "
+      "mesh.upper=4 1 1; region.core.upper=1 1 1; discretization.order=5; "
       "discretization.operator=bp3.0; solver.tolerance=1e-14; output.accuracy=yes",
       NULL};
   sp_results results;
   double values[4] = {NAN, NAN, NAN, NAN};
   CHECK_OK(run_case(MPI_COMM_WORLD, overrides, NULL, &results));
   if (world_rank > 0) return NAN;
-  const hid_t file = H5Fopen(indicator, H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t file = H5Fopen("a.hdf", H5F_ACC_RDONLY, H5P_DEFAULT);
   const hid_t set = H5Dopen2(file, "/VTKHDF/CellData/error_indicator", H5P_DEFAULT);
   CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "no field");
   H5Dclose(set);
   H5Fclose(file);
-  const hid_t run = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t run = H5Fopen("a.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
   *coarse = H5Aexists(run, "note_coarse") > 0;
   H5Fclose(run);
-  unlink(indicator);
   for (int e = 1; e < 4; e++) CHECK_CLOSE(values[e], values[0], 1e-9);
   return values[0];
 }
@@ -183,11 +172,9 @@ static void test_indicator(void) {
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   run_case_begin(argc, argv);
-  long id = (long)getpid();
-  MPI_Bcast(&id, 1, MPI_LONG, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "test_accuracy_%ld.h5", id);
+  enter_folder();
   test_estimates();
   test_indicator();
-  if (world_rank == 0) unlink(path);
+  leave_folder(TEXTS("a.h5", "a.hdf"));
   return check_end();
 }

@@ -1,46 +1,15 @@
 /* Curved hexahedra from gmsh, orders 2 to 9, on the shell between two spheres (inputs/shell.geo):
  * nodes are on the geometry, refinement divides the elements' own maps, and solutions converge. */
-#include <float.h>
-#include <unistd.h>
-
-#include "mesh/geometry.h"
-#include "mesh/gmsh.h"
-#include "mesh/mesh.h"
 #include "mesh/numbering.h"
-#include "mesh/reference.h"
 #include "mesh/refine.h"
-#include "tests/check.h"
-#include "tests/folders.h"
+#include "tests/mesh_files.h"
 #include "tests/rates.h"
 
-static char path[] = "/tmp/sp_test_curved_XXXXXX.geo";
-
-/* Write a file that meshes a geometry of inputs/ with elements of a given order. */
-static void write_geometry(const char *name, int order) {
-  MPI_Barrier(MPI_COMM_WORLD); /* wait until all ranks have read the previous one */
-  if (world_rank == 0) {
-    FILE *file = fopen(path, "w");
-    if (!file) MPI_Abort(MPI_COMM_WORLD, 1);
-    fprintf(file, "Include \"%s/%s\";\nMesh.ElementOrder = %d;\n", test_inputs(), name, order);
-    fclose(file);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* |J| of a map of degree g is of degree 3 g - 1 in each direction: (3 g + 1) / 2 points are exact.
- */
-static double volume(const sp_mesh *mesh) {
-  static double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
-  sp_rule rule;
-  sp_rule_gl((3 * mesh->hexes->map_order + 1) / 2, &rule);
-  const int points = rule.n * rule.n * rule.n;
-  double sum = 0;
-  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
-    require(sp_geometry_factors(mesh->hexes, e, &rule, factors));
-    for (int p = 0; p < points; p++) sum += factors[SP_G_WJ * points + p];
-  }
-  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return sum;
+/* A file that meshes a geometry of inputs/ with elements of a given order. */
+static const char *write_geometry(const char *name, int order) {
+  const char *text =
+      test_text("Include \"%s/%s\";\nMesh.ElementOrder = %d;\n", test_inputs(), name, order);
+  return write_file("curved.geo", text, strlen(text));
 }
 
 /* The largest distance of an exterior lattice point from its sphere. */
@@ -70,11 +39,11 @@ static double off_spheres(const sp_mesh *mesh) {
 static void check_refinement(sp_mesh **mesh) {
   const int order = (*mesh)->hexes->map_order;
   const sp_gid elements = (*mesh)->global_elements;
-  const double coarse = volume(*mesh);
+  const double coarse = measure(*mesh).volume;
   require(sp_mesh_refine(mesh));
   CHECK((*mesh)->hexes->map_order == order && (*mesh)->global_elements == 8 * elements,
         "%lld elements", (long long)(*mesh)->global_elements);
-  CHECK_CLOSE(volume(*mesh) / coarse, 1,
+  CHECK_CLOSE(measure(*mesh).volume / coarse, 1,
               1000 * DBL_EPSILON * (1 + ldexp(1, order) / order / order));
 }
 
@@ -85,13 +54,12 @@ static void check_shell(int order, double relative) {
   static const double exact = 4.0 / 3 * 3.14159265358979323846 * 7;
   sp_hexes *hexes;
   AUTO(sp_mesh) mesh = NULL;
-  write_geometry("shell.geo", order);
-  require(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
+  require(sp_gmsh_hexes(MPI_COMM_WORLD, write_geometry("shell.geo", order), &hexes));
   CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
   CHECK(hexes->file.rough == 0, "order %d: %lld rough elements", order,
         (long long)hexes->file.rough);
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
-  const double error = fabs(volume(mesh) / exact - 1), off = off_spheres(mesh);
+  const double error = fabs(measure(mesh).volume / exact - 1), off = off_spheres(mesh);
   CHECK(error <= relative, "order %d: the volume is off by %.3g", order, error);
   /* A few roundings at radius 2 in gmsh's parametrization of a sphere. */
   CHECK(off <= 1e-12, "order %d: a node is %.3g off its sphere", order, off);
@@ -107,8 +75,7 @@ static void check_shell(int order, double relative) {
 static void check_lattice(int order) {
   sp_hexes *hexes;
   AUTO(sp_mesh) mesh = NULL;
-  write_geometry("blocks.geo", order);
-  require(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
+  require(sp_gmsh_hexes(MPI_COMM_WORLD, write_geometry("blocks.geo", order), &hexes));
   CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
   CHECK(hexes->file.rough == 0, "order %d: %lld rough elements", order,
         (long long)hexes->file.rough);
@@ -152,11 +119,7 @@ static void check_nested(const char *kind, int order, const char *const *own) {
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   run_case_begin(argc, argv);
-  int file = 0;
-  if (world_rank == 0) file = mkstemps(path, 4);
-  if (file < 0) MPI_Abort(MPI_COMM_WORLD, 1);
-  if (world_rank == 0) close(file);
-  MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+  enter_folder();
   check_shell(2, 0.006);
   check_shell(3, 0.0013);
   check_shell(4, 1e-4);
@@ -175,6 +138,6 @@ int main(int argc, char **argv) {
     check_nested("discretization.operator=bp3.5", order, poisson);
     check_nested("discretization.operator=bp3.0", order, variable);
   }
-  if (world_rank == 0) unlink(path);
+  leave_folder(TEXTS("curved.geo"));
   return check_end();
 }

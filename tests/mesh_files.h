@@ -25,9 +25,11 @@ typedef struct sizes {
 static inline sizes measure(const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
   sizes local = {0}, all = {0};
-  double factors[SP_FACTORS * 64], xyz[3 * 16], normal[3 * 16];
-  sp_rule rule;
-  sp_rule_gl(2 * hexes->map_order, &rule);
+  enum { MOST = SP_MAX_RULE };
+  static double factors[SP_FACTORS * MOST * MOST * MOST], xyz[3 * MOST * MOST],
+      normal[3 * MOST * MOST];
+  sp_rule rule; /* |J| of a map of degree g is of degree 3 g - 1 in each direction */
+  sp_rule_gl((3 * hexes->map_order + 1) / 2, &rule);
   const int n = rule.n;
   for (sp_lid e = 0; e < hexes->count; e++) {
     CHECK_OK(sp_geometry_factors(hexes, e, &rule, factors));

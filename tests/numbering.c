@@ -8,6 +8,7 @@
 #include "mesh/geometry.h"
 #include "mesh/refine.h"
 #include "tests/boxes.h"
+#include "tests/mesh_files.h"
 
 static const double EPSILON = DBL_EPSILON;
 
@@ -226,31 +227,10 @@ static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
   return mesh;
 }
 
-/* Volume and the faces of each surface, over all ranks. */
-static double measure(const sp_mesh *mesh, sp_gid faces[SP_FACES]) {
-  static double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
-  const sp_hexes *hexes = mesh->hexes;
-  const int n = 2 * hexes->map_order, points = n * n * n;
-  sp_gid local_faces[SP_FACES] = {0};
-  double local = 0, volume;
-  sp_rule rule;
-  sp_rule_gl(n, &rule);
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    CHECK_OK(sp_geometry_factors(hexes, e, &rule, factors));
-    for (int q = 0; q < points; q++) local += factors[SP_G_WJ * points + q];
-    for (int f = 0; f < SP_FACES; f++)
-      if (hexes->surfaces[e][f] >= 0) local_faces[hexes->surfaces[e][f]]++;
-  }
-  MPI_Allreduce(&local, &volume, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Allreduce(local_faces, faces, SP_FACES, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
-  return volume;
-}
-
 static void check_refinement(const int n[3], int map_order, unsigned seed) {
   const size_t mark = test_mark();
   sp_mesh *mesh = make_mesh(n, map_order, seed);
-  sp_gid faces[SP_FACES], fine_faces[SP_FACES];
-  const double volume = measure(mesh, faces);
+  const sizes coarse = measure(mesh);
   int fine[3] = {n[0], n[1], n[2]};
   for (int level = 1; level <= 2; level++) {
     const sp_lid before = mesh->hexes->count;
@@ -262,10 +242,11 @@ static void check_refinement(const int n[3], int map_order, unsigned seed) {
     CHECK(mesh->hexes->map_order == map_order, "map order %d", mesh->hexes->map_order);
     /* Children add up to the same polynomial integrals; each Jacobian is right to 1000 EPSILON
      * (tests/geometry.c), and differences in smaller elements have larger relative errors. */
-    CHECK_CLOSE(measure(mesh, fine_faces), volume, 1000 * EPSILON);
+    const sizes now = measure(mesh);
+    CHECK_CLOSE(now.volume, coarse.volume, 1000 * EPSILON);
     for (int f = 0; f < SP_FACES; f++) {
-      CHECK(fine_faces[f] == faces[f] << 2 * level, "%lld faces on side %d, from %lld",
-            (long long)fine_faces[f], f, (long long)faces[f]);
+      CHECK(now.faces[f] == coarse.faces[f] << 2 * level, "%lld faces on side %d, from %lld",
+            (long long)now.faces[f], f, (long long)coarse.faces[f]);
       CHECK(mesh->hexes->groups[f].number == f + 1 && mesh->hexes->groups[f].members[f] &&
                 !mesh->hexes->groups[f].members[(f + 1) % SP_FACES],
             "group %d of the refined mesh", f);
