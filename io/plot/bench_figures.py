@@ -8,7 +8,7 @@ from matplotlib.ticker import MaxNLocator
 import figures
 from failure import Failure
 from figures import pyplot
-from files import open_file
+from files import read_bench
 from paper_data import PROBLEMS
 
 KEY = ("what", "problem", "geometry", "precision", "map", "warm_cache")
@@ -20,20 +20,12 @@ PANEL = 3.4  # inches
 
 def read(path):
     """The rows of the program's own measurements, and the device."""
-    with open_file(path) as file:
-        if file.attrs.get("program") != "sp_bench":
-            raise Failure(f"{path}: not a file of sp_bench")
-        names = getattr(getattr(file.get("bench"), "dtype", None), "names", None) or ()
-        absent = [name for name in COLUMNS if name not in names]
-        if absent:
-            raise Failure(f"{path}: /bench has no column '{absent[0]}', it is from another version "
-                          "of sp_bench")
-        rows, device = file["bench"][:], file.attrs.get("device", "unknown device")
+    rows, attributes = read_bench(path, COLUMNS)
     rows = rows[(rows["kernel"] == 0) & numpy.isin(rows["what"], [what.encode() for what in MEASURES])]
     if not (rows["what"] != b"copy").any():
         raise Failure(f"{path}: no rates to draw; expected rows of sp_bench --measure unassembled, "
                       "operator or cg")
-    return rows, device.split("; GPUs by rank")[0]
+    return rows, attributes.get("device", "unknown device").split("; GPUs by rank")[0]
 
 
 def curves_of(rows):

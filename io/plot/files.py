@@ -27,6 +27,21 @@ def open_log(path):
     return log
 
 
+def read_bench(path, columns):
+    """The rows and the attributes of a file of sp_bench, whose rows must have these columns."""
+    with open_file(path) as file:
+        if file.attrs.get("program") != "sp_bench":
+            raise Failure(f"{path}: not a file of sp_bench")
+        table = file.get("bench")
+        if not isinstance(table, h5py.Dataset):
+            raise Failure(f"{path}: no measurements in it")
+        absent = [name for name in columns if name not in (table.dtype.names or ())]
+        if absent:
+            raise Failure(f"{path}: /bench has no column '{absent[0]}', it is from another version "
+                          "of sp_bench")
+        return table[:], dict(file.attrs)
+
+
 def label_all(paths):
     """A short name per file: its name without the ending, or the paths where names are not unique."""
     labels = [os.path.splitext(os.path.basename(path))[0] for path in paths]

@@ -4,8 +4,7 @@ A curve is TFLOP/s at N = 1 .. 15, NaN where the file has no such row."""
 
 import numpy
 
-from failure import Failure
-from files import open_file
+from files import read_bench
 
 ORDERS = numpy.arange(1, 16)
 PROBLEMS = {"mass": "BP1.0", "bp3.5": "BP3.5", "bp3.0": "BP3.0"}  # file's name: paper's
@@ -21,17 +20,8 @@ class Study:
     """The rows of a file (`rows`, by column), and what they were measured on (`attributes`)."""
 
     def __init__(self, path):
-        with open_file(path) as file:
-            if file.attrs.get("program") != "sp_bench":
-                raise Failure(f"{path}: not a file of sp_bench")
-            table = file.get("bench")
-            names = getattr(getattr(table, "dtype", None), "names", None) or ()
-            absent = [name for name in COLUMNS if name not in names]
-            if absent:
-                raise Failure(f"{path}: /bench has no column '{absent[0]}', it is from another "
-                              "version of sp_bench")
-            rows, self.attributes = table[:], dict(file.attrs)
-        if "precision" in names:  # the paper's is double
+        rows, self.attributes = read_bench(path, COLUMNS)
+        if "precision" in rows.dtype.names:  # the paper's is double
             rows = rows[rows["precision"] == b"double"]
         self.path = path
         self.rows = {name: rows[name].astype(str) if rows[name].dtype.kind == "S" else rows[name]
