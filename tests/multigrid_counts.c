@@ -192,41 +192,25 @@ static void check_orders(void) {
 }
 
 /* A thin layer between two others, with heat that flows across: as many iterations whatever the
- * aspect ratio, the jump of kappa and the order. Prints the table. */
+ * aspect ratio, the jump of kappa and the order. */
 static void check_layers(void) {
   static const char *const kappa[] = {"1e-8", "1", "1e8"}; /* the layers beside it have 1 */
   static const char *const upper[] = {"1 1 0.6", "1 1 0.06", "1 1 0.006", "1 1 0.0006"};
   static const int orders[] = {2, 4, 8};
   for (size_t o = 0; o < COUNT_OF(orders); o++)
-    for (size_t u = 0; u < COUNT_OF(upper); u++) {
-      printf("N = %d, %s:", orders[o], upper[u]);
+    for (size_t u = 0; u < COUNT_OF(upper); u++)
       for (size_t k = 0; k < COUNT_OF(kappa); k++) {
         const double height = strtod(strrchr(upper[u], ' '), NULL);
-        const char *order = test_text("discretization.order=%d", orders[o]);
-        const char *size = test_text("mesh.upper=%s", upper[u]);
-        const char *lower_part = test_text("region.thin.lower=0 0 %g", height / 2);
-        const char *upper_part = test_text("region.thin.upper=1 1 %g", height / 2 + height / 6);
-        const char *jump = test_text("material.thin.kappa=%s", kappa[k]);
-        const char *const own[] = {"mesh.elements=6 6 6",
-                                   POISSON,
-                                   "problem.forcing=1+sin(9*x*y)",
-                                   "boundary.default=neumann 0",
-                                   "boundary.zmin=robin 1, 0",
-                                   order,
-                                   size,
-                                   lower_part,
-                                   upper_part,
-                                   jump,
-                                   NULL};
-        const int count =
-            (int)solve(upper[u], "solver.smoother=schwarz", "solver.smoother_degree=3", own)
-                .iterations;
-        printf(" %d", count);
-        CHECK(count <= 10, "layer of kappa %s, %s, %s: %d iterations, limit 10", kappa[k], upper[u],
-              order, count);
+        const char *const own =
+            test_text("discretization.order=%d; mesh.upper=%s; region.thin.lower=0 0 %g; "
+                      "region.thin.upper=1 1 %g; material.thin.kappa=%s",
+                      orders[o], upper[u], height / 2, height / 2 + height / 6, kappa[k]);
+        const sp_cg_result cg =
+            solve(own, "solver.smoother=schwarz", "solver.smoother_degree=3",
+                  TEXTS(CUBE, POISSON, "problem.forcing=1+sin(9*x*y)", "boundary.default=neumann 0",
+                        "boundary.zmin=robin 1, 0", own));
+        CHECK(cg.iterations <= 10, "layer: %s: %d iterations, limit 10", own, (int)cg.iterations);
       }
-      printf("\n");
-    }
 }
 
 /* Bars with sides that are free or not: our own counts, 5 to 9, plus two. Only the first bar, with
@@ -237,29 +221,16 @@ static void check_bars(void) {
   static const char *const sides[] = {"boundary.default=neumann 0", "boundary.default=dirichlet 0"};
   static const int orders[] = {2, 4, 7};
   for (size_t u = 0; u < COUNT_OF(upper); u++)
-    for (size_t o = 0; o < COUNT_OF(orders); o++) {
-      printf("%s, N = %d:", upper[u], orders[o]);
-      for (size_t s = 0; s < COUNT_OF(sides); s++) {
-        char order[64];
-        snprintf(order, sizeof order, "discretization.order=%d", orders[o]);
-        const char *const own[] = {CUBE,
-                                   POISSON,
-                                   "problem.forcing=sin(9173*x+7919*y*z+1)",
-                                   order,
-                                   sides[s],
-                                   upper[u],
-                                   "boundary.xmin=dirichlet 0",
-                                   "boundary.ymax=robin 3, 1",
-                                   NULL};
-        const int count =
-            (int)solve(upper[u], "solver.smoother=auto", "solver.smoother_degree=3", own)
-                .iterations;
-        printf(" %d", count);
-        CHECK(count <= 11, "%s, N = %d, %s: %d iterations, limit 11", upper[u], orders[o], sides[s],
-              count);
+    for (size_t o = 0; o < COUNT_OF(orders); o++)
+      for (size_t i = 0; i < COUNT_OF(sides); i++) {
+        const char *own =
+            test_text("discretization.order=%d; %s; %s", orders[o], sides[i], upper[u]);
+        const sp_cg_result cg =
+            solve(own, "solver.smoother=auto", "solver.smoother_degree=3",
+                  TEXTS(CUBE, POISSON, "problem.forcing=sin(9173*x+7919*y*z+1)", own,
+                        "boundary.xmin=dirichlet 0", "boundary.ymax=robin 3, 1"));
+        CHECK(cg.iterations <= 11, "%s: %d iterations, limit 11", own, (int)cg.iterations);
       }
-      printf("\n");
-    }
 }
 
 static void check_refinement(void) {

@@ -2,87 +2,13 @@
  * only if they are the same point; on elements with random local axes, straight and curved, before
  * and after refinement, for bricks of a box. */
 #include "mesh/numbering.h"
-
-#include <float.h>
-
 #include "mesh/geometry.h"
 #include "mesh/refine.h"
 #include "tests/boxes.h"
+#include "tests/dof_points.h"
 #include "tests/mesh_files.h"
 
 static const double EPSILON = DBL_EPSILON;
-
-typedef struct node {
-  double xyz[3];
-  sp_gid dof;
-} node;
-
-static int compare_dofs(const void *left, const void *right) {
-  const node *a = left, *b = right;
-  return (a->dof > b->dof) - (a->dof < b->dof);
-}
-
-/* Points of the tests are at least 1e-3 apart, or equal up to rounding. The shift keeps
- * coordinates, fractions with small denominators, away from cell borders. */
-static long long cell(double x) {
-  return llround(x * 1e6 + 0.3719);
-}
-
-static int compare_points(const void *left, const void *right) {
-  const node *a = left, *b = right;
-  for (int d = 0; d < 3; d++)
-    if (cell(a->xyz[d]) != cell(b->xyz[d])) return cell(a->xyz[d]) < cell(b->xyz[d]) ? -1 : 1;
-  return 0;
-}
-
-/* The element nodes of all ranks on rank 0. */
-static node *gather_nodes(const sp_mesh *mesh, const sp_numbering *numbering, size_t *count) {
-  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
-  const size_t np = (size_t)(gll->n * gll->n * gll->n), elements = (size_t)mesh->hexes->count;
-  node *local = test_array(elements * np, sizeof *local), *all = NULL;
-  double *xyz = test_array(3 * np, sizeof *xyz);
-  for (size_t e = 0; e < elements; e++) {
-    sp_hexes_coordinates(mesh->hexes, (sp_lid)e, gll->n, gll->nodes, xyz);
-    for (size_t q = 0; q < np; q++) {
-      const sp_lid dof = numbering->nodes[e * np + q];
-      CHECK(dof >= 0 && dof < numbering->local, "local DOF %d", dof);
-      local[e * np + q] =
-          (node){{xyz[q], xyz[np + q], xyz[2 * np + q]}, sp_numbering_global(numbering, dof)};
-    }
-  }
-  const int bytes = (int)(elements * np * sizeof *local);
-  int *counts = test_array(2 * (size_t)world_size, sizeof *counts), *starts = counts + world_size;
-  MPI_Gather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  for (int r = 1; r < world_size; r++) starts[r] = starts[r - 1] + counts[r - 1];
-  *count = (size_t)(starts[world_size - 1] + counts[world_size - 1]) / sizeof *local;
-  if (world_rank == 0) all = test_array(*count, sizeof *all);
-  MPI_Gatherv(local, bytes, MPI_BYTE, all, counts, starts, MPI_BYTE, 0, MPI_COMM_WORLD);
-  return all;
-}
-
-/* On rank 0: nodes of one DOF are one point, nodes of different DOFs are different points. */
-static void check_points(node *all, size_t count, sp_gid global) {
-  qsort(all, count, sizeof *all, compare_dofs);
-  size_t distinct = 0;
-  int apart = 0;
-  for (size_t n = 0; n < count; n++) {
-    if (n == 0 || all[n].dof != all[n - 1].dof) {
-      all[distinct++] = all[n];
-      continue;
-    }
-    /* Interpolating points with coordinates below 2 makes errors of a few EPSILON. */
-    for (int d = 0; d < 3; d++)
-      apart += fabs(all[n].xyz[d] - all[distinct - 1].xyz[d]) > 40 * EPSILON;
-  }
-  CHECK(apart == 0, "%d coordinates of nodes of one DOF differ", apart);
-  CHECK((sp_gid)distinct == global, "%zu DOFs on nodes, %lld in all", distinct, (long long)global);
-  CHECK(distinct > 0 && all[0].dof == 0 && all[distinct - 1].dof == global - 1, "DOFs %lld..%lld",
-        (long long)all[0].dof, (long long)all[distinct - 1].dof);
-  qsort(all, distinct, sizeof *all, compare_points);
-  int same = 0;
-  for (size_t n = 1; n < distinct; n++) same += compare_points(&all[n], &all[n - 1]) == 0;
-  CHECK(same == 0, "%d points have two DOFs", same);
-}
 
 static int class_of(const sp_numbering *numbering, sp_lid dof) {
   int c = 0;
@@ -202,9 +128,7 @@ static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
   CHECK(numbering->order == order, "order %d", numbering->order);
   CHECK(numbering->global == global, "order %d: %lld DOFs, expected %lld", order,
         (long long)numbering->global, (long long)global);
-  size_t count;
-  node *all = gather_nodes(mesh, numbering, &count);
-  if (world_rank == 0) check_points(all, count, global);
+  check_dof_points(mesh, numbering, (const bool[3]){false});
   check_touched(mesh, numbering);
   check_shared(numbering);
   check_face_nodes(mesh, order);

@@ -10,78 +10,8 @@
 #include "mesh/refine.h"
 #include "tests/folders.h"
 #include "tests/boxes.h"
+#include "tests/dof_points.h"
 #include "tests/rates.h"
-
-typedef struct node {
-  sp_gid dof;
-  long long cell[3]; /* the point in units of 1e-6, modulo the periods */
-} node;
-
-static int compare_dofs(const void *left, const void *right) {
-  const node *a = left, *b = right;
-  return (a->dof > b->dof) - (a->dof < b->dof);
-}
-
-static int compare_cells(const void *left, const void *right) {
-  const node *a = left, *b = right;
-  for (int d = 0; d < 3; d++)
-    if (a->cell[d] != b->cell[d]) return a->cell[d] < b->cell[d] ? -1 : 1;
-  return 0;
-}
-
-/* Nodes are at least 1e-3 apart or equal to rounding. */
-static long long cell_of(double x, bool periodic) {
-  const long long unit = 1000000, cell = llround(x * (double)unit);
-  return periodic ? cell % unit : cell;
-}
-
-/* On rank 0, with the element nodes of all ranks: DOFs and points correspond one to one. */
-static void check_points(const sp_mesh *mesh, const sp_numbering *numbering, const bool *periodic,
-                         sp_gid expected) {
-  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
-  const size_t np = (size_t)(gll->n * gll->n * gll->n);
-  const size_t count = (size_t)mesh->hexes->count * np;
-  double xyz[3 * 216];
-  const size_t mark = test_mark();
-  node *mine = test_array(count, sizeof *mine), *all = NULL;
-  int *counts = test_array(2 * (size_t)world_size, sizeof *counts), *starts = counts + world_size;
-  CHECK(np <= 216, "%zu nodes", np);
-  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
-    sp_hexes_coordinates(mesh->hexes, e, gll->n, gll->nodes, xyz);
-    for (size_t p = 0; p < np; p++) {
-      node *n = &mine[(size_t)e * np + p];
-      n->dof = sp_numbering_global(numbering, numbering->nodes[(size_t)e * np + p]);
-      for (size_t d = 0; d < 3; d++) n->cell[d] = cell_of(xyz[d * np + p], periodic[d]);
-    }
-  }
-  const int bytes = (int)(count * sizeof *mine);
-  int total = 0;
-  MPI_Gather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  if (world_rank == 0) {
-    for (int r = 0; r < world_size; r++) {
-      starts[r] = total;
-      total += counts[r];
-    }
-    all = test_array((size_t)total, 1);
-  }
-  MPI_Gatherv(mine, bytes, MPI_BYTE, all, counts, starts, MPI_BYTE, 0, MPI_COMM_WORLD);
-  if (world_rank == 0) {
-    const size_t n = (size_t)total / sizeof *all;
-    sp_gid dofs = 1, cells = 1, torn = 0;
-    qsort(all, n, sizeof *all, compare_dofs);
-    for (size_t i = 1; i < n; i++) {
-      const bool same = all[i].dof == all[i - 1].dof;
-      dofs += !same;
-      torn += same && compare_cells(&all[i], &all[i - 1]) != 0;
-    }
-    qsort(all, n, sizeof *all, compare_cells);
-    for (size_t i = 1; i < n; i++) cells += compare_cells(&all[i], &all[i - 1]) != 0;
-    CHECK(torn == 0, "%lld DOFs are at two points", (long long)torn);
-    CHECK(dofs == expected && cells == expected, "%lld DOFs at %lld points, expected %lld",
-          (long long)dofs, (long long)cells, (long long)expected);
-  }
-  test_release(mark);
-}
 
 /* Pairs with the two groups in either order. */
 static int make_pairs(const bool *periodic, unsigned seed, sp_periodic_pair *pairs) {
@@ -132,7 +62,7 @@ static void check_box(const int n[3], unsigned mask, unsigned seed) {
       require(sp_numbering_create(mesh, order, &numbering));
       CHECK(numbering->global == expected, "%d %d %d elements, periods %u, order %d: %lld DOFs",
             fine[0], fine[1], fine[2], mask, order, (long long)numbering->global);
-      check_points(mesh, numbering, periodic, expected);
+      check_dof_points(mesh, numbering, periodic);
     }
     if (level == 0) require(sp_mesh_refine(&mesh));
     for (int d = 0; d < 3; d++) fine[d] *= 2;

@@ -1,4 +1,4 @@
-/* One-dimensional nodes, weights and matrices: closed forms, and the exactness that defines them.
+/* One-dimensional nodes, weights and matrices: the exactness that defines them.
  * They are rounded once from extended precision, so the relative error of a node or matrix entry is
  * at most EPSILON / 2. */
 #include "mesh/reference.h"
@@ -75,42 +75,6 @@ static void check_rules(void) {
   }
 }
 
-/* Abramowitz and Stegun, 25.4. Only right halves; symmetry is checked above. */
-static void check_closed_forms(void) {
-  static const struct {
-    int gll, n;
-    double square[3]; /* squares of the non-negative nodes, ascending */
-    double weight[3];
-  } forms[] = {
-      {1, 2, {1}, {1}},
-      {1, 3, {0, 1}, {4.0 / 3, 1.0 / 3}},
-      {1, 4, {1.0 / 5, 1}, {5.0 / 6, 1.0 / 6}},
-      {1, 5, {0, 3.0 / 7, 1}, {32.0 / 45, 49.0 / 90, 1.0 / 10}},
-      {0, 1, {0}, {2}},
-      {0, 2, {1.0 / 3}, {1}},
-      {0, 3, {0, 3.0 / 5}, {8.0 / 9, 5.0 / 9}},
-  };
-  for (size_t f = 0; f < COUNT_OF(forms); f++) {
-    sp_rule rule;
-    if (forms[f].gll)
-      sp_rule_gll(forms[f].n, &rule);
-    else
-      sp_rule_gl(forms[f].n, &rule);
-    for (int i = 0; 2 * i < rule.n; i++) {
-      const int j = rule.n / 2 + i;
-      CHECK_CLOSE(rule.nodes[j], sqrt(forms[f].square[i]), EPSILON);
-      CHECK_CLOSE(rule.weights[j], forms[f].weight[i], EPSILON);
-    }
-  }
-  const double root = sqrt(6.0 / 5);
-  sp_rule rule;
-  sp_rule_gl(4, &rule);
-  CHECK_CLOSE(rule.nodes[2], sqrt((3 - 2 * root) / 7), 2 * EPSILON);
-  CHECK_CLOSE(rule.nodes[3], sqrt((3 + 2 * root) / 7), 2 * EPSILON);
-  CHECK_CLOSE(rule.weights[2], (18 + sqrt(30)) / 36, 2 * EPSILON);
-  CHECK_CLOSE(rule.weights[3], (18 - sqrt(30)) / 36, 2 * EPSILON);
-}
-
 /* A polynomial of the given degree with values of order one and slopes of order degree^2. */
 static long double polynomial(int degree, long double x) {
   long double sum = 0;
@@ -144,19 +108,6 @@ static void check_exact(const double *matrix, int rows, const double *to, int co
       CHECK(error <= 3.5 * EPSILON * (double)absolute,
             "%s, %d rows, degree %d, row %d: off by %.3g", name, rows, degree, a, error);
     }
-}
-
-static void check_sums(const double *matrix, int rows, int columns, double expected,
-                       const char *name) {
-  for (int a = 0; a < rows; a++) {
-    double sum = 0, absolute = 0;
-    for (int i = 0; i < columns; i++) {
-      sum += matrix[a * columns + i];
-      absolute += fabs(matrix[a * columns + i]);
-    }
-    CHECK(fabs(sum - expected) <= columns * EPSILON * absolute, "%s row %d sums to %.3g", name, a,
-          sum);
-  }
 }
 
 static void check_symmetry(const double *matrix, int rows, int columns, double sign,
@@ -212,37 +163,9 @@ static void check_matrices(void) {
     check_split(r->differentiation, nq, nq, -1, "D");
     check_split(r->gl_differentiation, m, m, -1, "D~");
     check_split(r->interpolation, m, nq, 1, "I");
-    check_sums(r->differentiation, nq, nq, 0, "D");
-    check_sums(r->gl_differentiation, m, m, 0, "D~");
-    check_sums(r->interpolation, m, nq, 1, "I");
     check_exact(r->differentiation, nq, gll, nq, gll, order, 1, "D");
     check_exact(r->gl_differentiation, m, gl, m, gl, order + 1, 1, "D~");
     check_exact(r->interpolation, m, gl, nq, gll, order, 0, "I");
-
-    /* The corner entry of D is N (N + 1) / 4 with the sign of the end. */
-    CHECK_CLOSE(r->differentiation[nq * nq - 1], order * (order + 1) / 4.0,
-                EPSILON * order * (order + 1));
-
-    /* D~ I maps GLL values to slopes at GL nodes: the same as differentiating the GLL basis there,
-     * and the same as I D. */
-    double direct[SP_MAX_RULE * SP_MAX_RULE];
-    sp_derivative_matrix(nq, gll, m, gl, direct);
-    for (int a = 0; a < m; a++)
-      for (int i = 0; i < nq; i++) {
-        double left = 0, right = 0, absolute = 0;
-        for (int k = 0; k < m; k++) {
-          const double term = r->gl_differentiation[a * m + k] * r->interpolation[k * nq + i];
-          left += term;
-          absolute += fabs(term);
-        }
-        for (int k = 0; k < nq; k++) {
-          const double term = r->interpolation[a * nq + k] * r->differentiation[k * nq + i];
-          right += term;
-          absolute += fabs(term);
-        }
-        CHECK_CLOSE(left, direct[a * nq + i], m * EPSILON * absolute);
-        CHECK_CLOSE(right, direct[a * nq + i], m * EPSILON * absolute);
-      }
   }
 }
 
@@ -328,7 +251,6 @@ static void check_tensor(void) {
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   check_rules();
-  check_closed_forms();
   check_matrices();
   check_interpolation();
   check_tensor();
