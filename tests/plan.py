@@ -70,6 +70,7 @@ def plan_for_many():
         1, 1, "regions", "mesh.refine")
 
 
-driver.side_by_side([*[(plan, ranks, number) for ranks in (4, 2, 1) for number in range(len(PLANS))],
-                     (plan_for_many,)])
+# Fewer ranks show no cut that four do not: some cases of each kind.
+driver.side_by_side([*[(plan, 4, number) for number in range(len(PLANS))], *[(plan, 2, number) for number in (1, 3, 7)],
+                     (plan, 1, 0), (plan_for_many,)])
 driver.finish()

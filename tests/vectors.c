@@ -21,52 +21,33 @@ typedef struct subject {
   size_t n;
 } subject;
 
-static double get(const subject *s, const void *numbers, size_t i) {
-  const double *doubles = numbers;
-  const float *floats = numbers;
-  return s->precision == SP_SINGLE ? (double)floats[i] : doubles[i];
-}
-
-static void set(const subject *s, void *numbers, size_t i, double value) {
-  double *doubles = numbers;
-  float *floats = numbers;
-  if (s->precision == SP_SINGLE)
-    floats[i] = (float)value;
-  else
-    doubles[i] = value;
+static double rounded(const subject *s, double value) {
+  return s->precision == SP_SINGLE ? (double)(float)value : value;
 }
 
 static size_t bytes_of(const subject *s) {
-  return (s->n + BEHIND) * sp_precision_bytes(s->precision);
+  return (s->n + BEHIND) * sizeof(double);
 }
 
 /* Random numbers of different sizes, and `behind` behind the end: on the host. */
-static void *make(const subject *s, int seed, double behind) {
-  void *numbers = test_array(s->n + BEHIND, sp_precision_bytes(s->precision));
+static double *make(const subject *s, int seed, double behind) {
+  double *numbers = test_array(s->n + BEHIND, sizeof *numbers);
   for (size_t i = 0; i < s->n + BEHIND; i++)
-    set(s, numbers, i,
-        i < s->n ? ldexp(random_value(seed, (sp_gid)i), (int)(i * 5 % 17) - 8) : behind);
+    numbers[i] = i >= s->n
+                     ? behind
+                     : rounded(s, ldexp(random_value(seed, (sp_gid)i), (int)(i * 5 % 17) - 8));
   return numbers;
 }
 
-static void *upload(const subject *s, const void *host) {
-  const bench *b = s->bench;
-  void *vector = NULL;
-  CHECK_OK(b->backend->vector_create(b->device, s->precision, s->n + BEHIND, &vector));
-  CHECK_OK(b->backend->upload(b->device, s->precision, s->n + BEHIND, host, vector));
-  return vector;
+static void *upload(const subject *s, const double *host) {
+  return bench_upload_as(s->bench, s->precision, s->n + BEHIND, host).data;
 }
 
-/* Download into `host`, and destroy. */
-static void take(const subject *s, void *vector, void *host) {
-  const bench *b = s->bench;
-  CHECK_OK(b->backend->download(b->device, s->precision, s->n + BEHIND, vector, host));
-  b->backend->vector_destroy(b->device, &vector);
-  CHECK(vector == NULL, "destroyed");
-}
-
-static void destroy(const subject *s, void *vector) {
-  s->bench->backend->vector_destroy(s->bench->device, &vector);
+/* Download into `host`, unless NULL, and destroy. */
+static void take(const subject *s, void *vector, double *host) {
+  sp_vector from = {&s->bench->platform, s->precision, s->n + BEHIND, vector};
+  if (host) bench_download(&from, host);
+  sp_vector_destroy(&from);
 }
 
 static void axpby(const subject *s, double a, const void *x, double b, void *y) {
@@ -148,10 +129,10 @@ static void check_storage(const subject *s) {
   b->backend->vector_destroy(b->device, &vector); /* NULL */
 }
 
-static void check_behind(const subject *s, const char *what, const void *numbers, double behind) {
+static void check_behind(const subject *s, const char *what, const double *numbers, double behind) {
   for (size_t i = s->n; i < s->n + BEHIND; i++)
-    CHECK(get(s, numbers, i) == behind, "%s in %s: entry %zu behind the %zu is %g", what,
-          name_of(s), i - s->n, s->n, get(s, numbers, i));
+    CHECK(numbers[i] == behind, "%s in %s: entry %zu behind the %zu is %g", what, name_of(s),
+          i - s->n, s->n, numbers[i]);
 }
 
 /* Whether `got` is a x + b y with a rounding of each product and of the sum, or with one product in
@@ -172,20 +153,19 @@ static void check_axpby(const subject *s) {
   /* Not 0.7 and -1.3, but floats near to them. */
   static const double factors[][2] = {{1, 1},  {0.7f, -1.3f}, {-1.3f, 1}, {1, 0.7f}, {0, -1.3f},
                                       {0, -1}, {0.7f, 0},     {1, 0},     {0, 0}};
-  void *x = make(s, 1, NAN), *got = make(s, 0, 0), *again = make(s, 0, 0);
+  double *x = make(s, 1, NAN), *got = make(s, 0, 0), *again = make(s, 0, 0);
   void *device_x = upload(s, x);
   for (size_t f = 0; f < COUNT_OF(factors); f++) {
     const double a = factors[f][0], b = factors[f][1];
-    void *y = make(s, 2, 7);
-    for (size_t i = 0; i < s->n && b == 0; i++) set(s, y, i, NAN); /* may hold anything */
+    double *y = make(s, 2, 7);
+    for (size_t i = 0; i < s->n && b == 0; i++) y[i] = NAN; /* may hold anything */
     for (int time = 0; time < 2; time++) {
       void *device_y = upload(s, y);
       axpby(s, a, device_x, b, device_y);
       take(s, device_y, time == 0 ? got : again);
     }
     size_t wrong = 0;
-    for (size_t i = 0; i < s->n; i++)
-      wrong += !is_axpby(s, get(s, got, i), a, get(s, x, i), b, get(s, y, i));
+    for (size_t i = 0; i < s->n; i++) wrong += !is_axpby(s, got[i], a, x[i], b, y[i]);
     CHECK(wrong == 0, "%s: %zu of %zu entries of %g x + %g y are wrong", name_of(s), wrong, s->n, a,
           b);
     CHECK(memcmp(got, again, bytes_of(s)) == 0, "%s: two runs of %g x + %g y differ", name_of(s), a,
@@ -197,16 +177,16 @@ static void check_axpby(const subject *s) {
 }
 
 static void check_multiply(const subject *s) {
-  void *x = make(s, 3, NAN), *y = make(s, 4, NAN), *z = make(s, 5, 7), *got = make(s, 0, 0);
-  for (size_t i = 0; i < s->n; i += 3) set(s, z, i, NAN); /* may hold anything */
+  double *x = make(s, 3, NAN), *y = make(s, 4, NAN), *z = make(s, 5, 7), *got = make(s, 0, 0);
+  for (size_t i = 0; i < s->n; i += 3) z[i] = NAN; /* may hold anything */
   void *device_x = upload(s, x), *device_y = upload(s, y), *device_z = upload(s, z);
   multiply(s, device_x, device_y, device_z);
   take(s, device_z, got);
   size_t wrong = 0;
   for (size_t i = 0; i < s->n; i++) {
-    double want = get(s, x, i) * get(s, y, i); /* exact for floats */
+    double want = x[i] * y[i]; /* exact for floats */
     if (s->precision == SP_SINGLE) want = (double)(float)want;
-    wrong += !(get(s, got, i) == want);
+    wrong += !(got[i] == want);
   }
   CHECK(wrong == 0, "%s: %zu of %zu products are wrong", name_of(s), wrong, s->n);
   check_behind(s, "a product", got, 7);
@@ -223,18 +203,18 @@ static void check_same_product(const subject *s) {
     int x, y, z; /* of two vectors */
   } calls[] = {
       {"z = x x", 0, 0, 1}, {"x = x y", 0, 1, 0}, {"y = x y", 0, 1, 1}, {"x = x x", 0, 0, 0}};
-  void *const host[2] = {make(s, 3, 7), make(s, 4, 7)};
-  void *want = make(s, 0, 0), *got = make(s, 0, 0);
+  double *const host[2] = {make(s, 3, 7), make(s, 4, 7)};
+  double *want = make(s, 0, 0), *got = make(s, 0, 0);
   for (size_t c = 0; c < COUNT_OF(calls); c++) {
     void *vectors[2] = {upload(s, host[0]), upload(s, host[1])};
     memcpy(want, host[calls[c].z], bytes_of(s));
     for (size_t i = 0; i < s->n; i++)
-      set(s, want, i, get(s, host[calls[c].x], i) * get(s, host[calls[c].y], i));
+      want[i] = rounded(s, host[calls[c].x][i] * host[calls[c].y][i]);
     multiply(s, vectors[calls[c].x], vectors[calls[c].y], vectors[calls[c].z]);
     take(s, vectors[calls[c].z], got);
     CHECK(memcmp(got, want, bytes_of(s)) == 0, "%s, n = %zu: %s is wrong", name_of(s), s->n,
           calls[c].name);
-    destroy(s, vectors[!calls[c].z]);
+    take(s, vectors[!calls[c].z], NULL);
   }
 }
 
@@ -248,12 +228,12 @@ static void check_correction(const subject *s, scale_kind scales, residual_kind 
                              bool first) {
   const double b = -1.3f, c = 0.7f;
   const double roundings = 3 * (s->precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON);
-  void *const scale = make(s, 8, NAN), *t = make(s, 9, NAN), *q = make(s, 12, NAN);
-  void *const d = make(s, 10, 7), *x = make(s, 11, 7), *r = make(s, 13, 7);
-  void *const got_d = make(s, 0, 0), *got_x = make(s, 0, 0), *got_r = make(s, 0, 0);
-  void *const got_t = make(s, 0, 0);
-  for (size_t i = 0; i < s->n && a == 0; i++) set(s, d, i, NAN); /* may hold anything */
-  for (size_t i = 0; i < s->n && first; i++) set(s, x, i, NAN);
+  double *const scale = make(s, 8, NAN), *t = make(s, 9, NAN), *q = make(s, 12, NAN);
+  double *const d = make(s, 10, 7), *x = make(s, 11, 7), *r = make(s, 13, 7);
+  double *const got_d = make(s, 0, 0), *got_x = make(s, 0, 0), *got_r = make(s, 0, 0);
+  double *const got_t = make(s, 0, 0);
+  for (size_t i = 0; i < s->n && a == 0; i++) d[i] = NAN; /* may hold anything */
+  for (size_t i = 0; i < s->n && first; i++) x[i] = NAN;
   void *on_scale = upload(s, scale), *on_t = upload(s, t), *on_q = upload(s, q);
   void *on_d = upload(s, d), *on_x = upload(s, x), *on_r = upload(s, r);
   correct(s, &(sp_correction){.a = a,
@@ -272,20 +252,18 @@ static void check_correction(const subject *s, scale_kind scales, residual_kind 
   take(s, on_x, got_x);
   take(s, on_r, got_r);
   take(s, on_t, got_t);
-  destroy(s, on_scale);
-  destroy(s, on_q);
+  take(s, on_scale, NULL);
+  take(s, on_q, NULL);
   size_t wrong = 0;
   for (size_t i = 0; i < s->n; i++) {
-    const double ti = get(s, t, i), qi = kind == GIVEN ? 0 : get(s, q, i), ri = ti - qi;
-    const double si = scales == OTHER ? get(s, scale, i) : scales == SAME ? ti : 1;
-    const double old_d = a == 0 ? 0 : a * get(s, d, i), part = b * si * ri;
-    const double old_x = first ? 0 : get(s, x, i);
+    const double ti = t[i], qi = kind == GIVEN ? 0 : q[i], ri = ti - qi;
+    const double si = scales == OTHER ? scale[i] : scales == SAME ? ti : 1;
+    const double old_d = a == 0 ? 0 : a * d[i], part = b * si * ri;
+    const double old_x = first ? 0 : x[i];
     const double sizes = fabs(ti) + fabs(qi), size = fabs(old_d) + fabs(b * si) * sizes;
-    const double kept = kind == GIVEN   ? get(s, r, i)
-                        : kind == APART ? get(s, got_r, i)
-                                        : get(s, got_t, i);
-    wrong += !(fabs(get(s, got_d, i) - (old_d + part)) <= roundings * size &&
-               fabs(get(s, got_x, i) - (old_x + c * (old_d + part))) <=
+    const double kept = kind == GIVEN ? r[i] : kind == APART ? got_r[i] : got_t[i];
+    wrong += !(fabs(got_d[i] - (old_d + part)) <= roundings * size &&
+               fabs(got_x[i] - (old_x + c * (old_d + part))) <=
                    roundings * (fabs(old_x) + fabs(c) * size) &&
                (kind == GIVEN || fabs(kept - ri) <= roundings * sizes));
   }
@@ -303,20 +281,20 @@ static void check_correction(const subject *s, scale_kind scales, residual_kind 
 
 /* r = t - q alone. */
 static void check_residual(const subject *s, bool in_place) {
-  void *const t = make(s, 8, 5), *q = make(s, 9, NAN), *got = make(s, 0, 5);
+  double *const t = make(s, 8, 5), *q = make(s, 9, NAN), *got = make(s, 0, 5);
   void *on_t = upload(s, t), *on_q = upload(s, q), *on_r = upload(s, got);
   correct(s, &(sp_correction){.t = on_t, .q = on_q, .r = in_place ? on_t : on_r});
   take(s, in_place ? on_t : on_r, got);
   size_t wrong = 0;
   for (size_t i = 0; i < s->n; i++) {
-    const double want = get(s, t, i) - get(s, q, i);
+    const double want = t[i] - q[i];
     const double epsilon = s->precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
-    wrong += !(fabs(get(s, got, i) - want) <= epsilon * (fabs(get(s, t, i)) + fabs(get(s, q, i))));
+    wrong += !(fabs(got[i] - want) <= epsilon * (fabs(t[i]) + fabs(q[i])));
   }
   CHECK(wrong == 0, "%s: %zu of %zu entries of a residual are wrong", name_of(s), wrong, s->n);
   check_behind(s, "a residual", got, 5);
-  destroy(s, on_q);
-  destroy(s, in_place ? on_r : on_t);
+  take(s, on_q, NULL);
+  take(s, in_place ? on_r : on_t, NULL);
 }
 
 static void check_correct(const subject *s) {
@@ -348,12 +326,12 @@ static void check_too_large(const bench *b) {
  * values; the other half is for the sum here. Floats, too, are added in double precision. */
 static void check_dot(const subject *s) {
   enum { TIMES = 10 };
-  void *x = make(s, 6, NAN), *y = make(s, 7, NAN);
+  double *x = make(s, 6, NAN), *y = make(s, 7, NAN);
   long double want = 0;
   double scale = 0, first = NAN;
   for (size_t i = 0; i < s->n; i++) {
-    want += (long double)get(s, x, i) * (long double)get(s, y, i);
-    scale += fabs(get(s, x, i) * get(s, y, i));
+    want += (long double)x[i] * (long double)y[i];
+    scale += fabs(x[i] * y[i]);
   }
   for (int time = 0; time < TIMES; time++) {
     void *device_x = upload(s, x), *device_y = upload(s, y);
@@ -369,9 +347,9 @@ static void check_dot(const subject *s) {
     CHECK(s->n == 0 ? square == 0 : square > 0, "%s, n = %zu: x.x = %g", name_of(s), s->n, square);
     CHECK(square == product, "%s, n = %zu: x.x = %.17g, and with a copy of x %.17g", name_of(s),
           s->n, square, product);
-    destroy(s, device_copy);
-    destroy(s, device_x);
-    destroy(s, device_y);
+    take(s, device_copy, NULL);
+    take(s, device_x, NULL);
+    take(s, device_y, NULL);
   }
 }
 
