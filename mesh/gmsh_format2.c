@@ -333,12 +333,15 @@ sp_status sp_gmsh_format2_read(sp_scan *s, sp_gmsh_model *m) {
       SP_TRY(sp_scan_format(s));
       if (s->version >= 3) return sp_fail(SP_ERR_INPUT, "%s: expected format 2", s->path);
     } else if (sp_span_begins(&line, "$PhysicalNames")) {
+      SP_TRY(sp_scan_after_format(s, format));
       SP_TRY(sp_scan_once(s, "$PhysicalNames", &names));
       SP_TRY(sp_gmsh_read_names(s, m));
     } else if (sp_span_begins(&line, "$Nodes") || parametric) {
+      SP_TRY(sp_scan_after_format(s, format));
       SP_TRY(sp_scan_once(s, "$Nodes", &points));
       SP_TRY(read_nodes(s, parametric, m));
     } else if (sp_span_begins(&line, "$Elements")) {
+      SP_TRY(sp_scan_after_format(s, format));
       SP_TRY(sp_scan_once(s, "$Elements", &elements));
       SP_TRY(read_elements(s, m));
     } else if (sp_span_begins(&line, "$NodeData") || sp_span_begins(&line, "$Element")) {

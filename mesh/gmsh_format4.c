@@ -10,6 +10,7 @@ enum { NODES, ELEMENTS, KINDS };
 typedef struct reader {
   sp_scan s;
   sp_gmsh_model *m;
+  bool before[KINDS], entities; /* sections that were read */
 } reader;
 
 /* Counts and numbers that a section gives. */
@@ -59,13 +60,15 @@ static bool take_number(reader *r, int width, long long *value) {
   return sound;
 }
 
-/* Take a signed number, such as the tag of an entity; 0 if it does not fit an int. */
+/* Take a signed number, such as the tag of an entity. */
 static bool take_int(reader *r, int *value) {
   sp_span word;
   if (r->s.binary) return sp_scan_int(&r->s, value);
   if (!take_word(&r->s, &word)) return false;
-  if (!sp_span_int(&word, value)) *value = 0;
-  return true;
+  const char *start = word.at;
+  const bool sound = sp_span_int(&word, value);
+  if (!sound) r->s.rest.at = start;
+  return sound;
 }
 
 static bool take_reals(reader *r, int count, double *values) {
@@ -159,9 +162,10 @@ static sp_status read_nodes(reader *r, section *sec) {
   const size_t first = r->m->point_count;
   long long dimension = 0, parametric = 0, count = 0, number = 0;
   double values[6] = {0};
-  int entity;
+  int entity, index;
   size_t line;
   SP_TRY(begin_block(r, sec, &dimension, &entity, &parametric, &count, &line));
+  SP_TRY(sp_gmsh_find_entity(r->m, (int)dimension, entity, &index));
   const int reals = 3 + (parametric ? (int)dimension : 0);
   for (long long n = 0; n < count; n++) {
     if (!take_number(r, apart ? 8 : 4, &number)) return expect_item(r, sec, n, count, line);
@@ -191,7 +195,14 @@ static sp_status read_elements(reader *r, section *sec) {
                    "%s%s: a block of elements has the type %lld, which is no point, line, surface "
                    "or volume element of gmsh (polyhedra, and prisms above order 2, are not read)",
                    r->s.path, sp_scan_where(&r->s, line, where), type);
+  const size_t entities = r->m->entity_count;
   SP_TRY(sp_gmsh_find_entity(r->m, (int)dimension, element.place, &element.entity));
+  if (r->entities && r->m->entity_count > entities) /* its groups are unknown */
+    return sp_fail(
+        SP_ERR_INPUT,
+        "%s%s: expected a block of elements of an entity that $Entities or $Nodes names, "
+        "found entity %d of dimension %lld",
+        r->s.path, sp_scan_where(&r->s, line, where), element.place, dimension);
   for (long long e = 0; e < count; e++) {
     if (!take_number(r, width, &number)) return expect_item(r, sec, e, count, line);
     SP_TRY(check_number(r, sec, number));
@@ -232,6 +243,17 @@ static sp_status read_section(reader *r, int kind) {
 
 /* ---- Entities ---- */
 
+/* Add an entity; NULL without memory. Blocks may have named it if the sections are in unusual
+ * order.
+ */
+static sp_gmsh_entity *add_entity(reader *r, int dimension, int tag) {
+  int index = (int)r->m->entity_count;
+  const bool find = r->before[NODES] || r->before[ELEMENTS];
+  const sp_status status = find ? sp_gmsh_find_entity(r->m, dimension, tag, &index)
+                                : sp_gmsh_add_entity(r->m, dimension, tag);
+  return status ? NULL : &r->m->entities[index];
+}
+
 /* Read the tag of an entity and, of a partitioned mesh, its parent and its parts. */
 static bool take_tag(reader *r, bool partitioned, int dimension, int *tag, bool *artificial) {
   const int width = r->s.version > 4.05 ? 8 : 4;
@@ -255,9 +277,9 @@ static bool take_entity(reader *r, bool partitioned, int dimension) {
   int tag = 0, number;
   bool artificial, sound = take_tag(r, partitioned, dimension, &tag, &artificial);
   sound = sound && take_reals(r, dimension == 0 && r->s.version > 4.05 ? 3 : 6, box) &&
-          take_number(r, 8, &count) && !sp_gmsh_add_entity(r->m, dimension, tag);
-  if (!sound) return false;
-  sp_gmsh_entity *entity = &r->m->entities[r->m->entity_count - 1];
+          take_number(r, 8, &count);
+  sp_gmsh_entity *entity = sound ? add_entity(r, dimension, tag) : NULL;
+  if (!entity) return false;
   entity->is_artificial = artificial;
   for (long long g = 0; g < count && sound; g++)
     sound = take_int(r, &number) && number > INT_MIN && !sp_gmsh_add_group(entity, abs(number));
@@ -274,8 +296,10 @@ static bool take_ghosts(reader *r) {
   bool sound = take_number(r, width, &parts) && take_number(r, width, &ghosts);
   for (long long g = 0; g < ghosts && sound; g++) {
     sound = take_int(r, &tag) && take_number(r, 4, &part) && part <= INT_MAX &&
-            !sp_gmsh_add_part(r->m, (int)part, false) && !sp_gmsh_add_entity(r->m, 3, tag);
-    if (sound) r->m->entities[r->m->entity_count - 1].is_artificial = true;
+            !sp_gmsh_add_part(r->m, (int)part, false);
+    sp_gmsh_entity *entity = sound ? add_entity(r, 3, tag) : NULL;
+    sound = entity;
+    if (sound) entity->is_artificial = true;
   }
   return sound;
 }
@@ -286,34 +310,38 @@ static sp_status read_entities(reader *r, bool partitioned) {
   for (int d = 0; d < 4 && sound; d++) sound = take_number(r, 8, &counts[d]);
   for (int d = 0; d < 4; d++)
     for (long long n = 0; n < counts[d] && sound; n++) sound = take_entity(r, partitioned, d);
-  return sound ? SP_OK : unexpected(r, "an entity: its tag, box, groups and boundary");
+  if (!sound) return unexpected(r, "an entity: its tag, box, groups and boundary");
+  const char *end = partitioned ? "$EndPartitionedEntities" : "$EndEntities";
+  r->entities = true;
+  skip_blanks(&r->s);
+  return sp_span_begins(&r->s.rest, end) ? SP_OK : unexpected(r, end);
 }
 
 /* ---- The file ---- */
 
 sp_status sp_gmsh_format4_read(sp_scan *s, sp_gmsh_model *m) {
   reader r = {.s = *s, .m = m};
-  bool format = false, names = false, before[KINDS] = {false, false};
+  bool format = false, names = false;
   sp_span line;
   while (sp_scan_line(&r.s, &line)) {
     const int kind = sp_span_begins(&line, "$Nodes")      ? NODES
                      : sp_span_begins(&line, "$Elements") ? ELEMENTS
                                                           : KINDS;
-    if (!format && kind < KINDS)
-      return sp_fail(SP_ERR_INPUT, "%s:%zu: expected $MeshFormat before this section", r.s.path,
-                     r.s.line);
+    const bool entities =
+        sp_span_begins(&line, "$Entities") || sp_span_begins(&line, "$PartitionedEntities");
+    const bool lists_names = sp_span_begins(&line, "$PhysicalNames");
+    if (kind < KINDS || entities || lists_names) SP_TRY(sp_scan_after_format(&r.s, format));
     if (sp_span_begins(&line, "$MeshFormat")) {
       SP_TRY(sp_scan_once(&r.s, "$MeshFormat", &format));
       SP_TRY(sp_scan_format(&r.s));
       if (r.s.version < 4) return sp_fail(SP_ERR_INPUT, "%s: expected format 4", r.s.path);
     } else if (kind < KINDS) {
-      SP_TRY(sp_scan_once(&r.s, kind == NODES ? "$Nodes" : "$Elements", &before[kind]));
+      SP_TRY(sp_scan_once(&r.s, kind == NODES ? "$Nodes" : "$Elements", &r.before[kind]));
       SP_TRY(read_section(&r, kind));
-    } else if (sp_span_begins(&line, "$PhysicalNames")) {
+    } else if (lists_names) {
       SP_TRY(sp_scan_once(&r.s, "$PhysicalNames", &names));
       SP_TRY(sp_gmsh_read_names(&r.s, m));
-    } else if (sp_span_begins(&line, "$Entities") ||
-               sp_span_begins(&line, "$PartitionedEntities")) {
+    } else if (entities) {
       SP_TRY(read_entities(&r, line.at[1] == 'P'));
     }
   }

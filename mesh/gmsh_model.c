@@ -100,15 +100,13 @@ sp_status sp_gmsh_add_point(sp_gmsh_model *m, size_t tag, const double xyz[3]) {
 }
 
 sp_status sp_gmsh_add_element(sp_gmsh_model *m, const sp_gmsh_element *element, size_t **nodes) {
-  const sp_gmsh_type *type = sp_gmsh_type_of(element->type);
-  const size_t count = (size_t)type->nodes;
+  const size_t count = (size_t)sp_gmsh_type_of(element->type)->nodes;
   SP_TRY(reserve(&m->nodes, m->node_count, count, sizeof *m->nodes));
-  *nodes = &m->nodes[m->node_count];
-  if (type->dimension < 2 || m->entities[element->entity].is_artificial) return SP_OK;
   SP_TRY(reserve(&m->elements, m->element_count, 1, sizeof *m->elements));
   sp_gmsh_element *new = &m->elements[m->element_count++];
   *new = *element;
   new->first = m->node_count;
+  *nodes = &m->nodes[m->node_count];
   m->node_count += count;
   return SP_OK;
 }
@@ -144,18 +142,17 @@ sp_status sp_gmsh_add_part(sp_gmsh_model *m, int part, bool has_elements) {
   return SP_OK;
 }
 
-/* Elements of an entity follow each other: try the one of the last element first. */
+/* Nodes and elements of an entity follow each other: try the one that was found last first. */
 sp_status sp_gmsh_find_entity(sp_gmsh_model *m, int dimension, int tag, int *index) {
   const size_t count = m->entity_count;
-  const size_t last = m->element_count > 0 ? (size_t)m->elements[m->element_count - 1].entity : 0;
-  for (size_t n = 0; n < count; n++) {
-    const size_t e = (last + n) % count;
-    if (m->entities[e].dimension != dimension || m->entities[e].tag != tag) continue;
-    *index = (int)e;
-    return SP_OK;
+  size_t n = 0, e = 0;
+  for (; n < count; n++) {
+    e = (m->found + n) % count;
+    if (m->entities[e].dimension == dimension && m->entities[e].tag == tag) break;
   }
-  *index = (int)count;
-  return sp_gmsh_add_entity(m, dimension, tag);
+  m->found = n < count ? e : count;
+  *index = (int)m->found;
+  return n < count ? SP_OK : sp_gmsh_add_entity(m, dimension, tag);
 }
 
 /* ---- Complete ---- */
@@ -196,6 +193,15 @@ static size_t find_point(const sp_gmsh_model *m, size_t tag) {
   return found ? (size_t)(found - m->points) : n;
 }
 
+static void drop_unused(sp_gmsh_model *m) {
+  size_t kept = 0;
+  for (size_t e = 0; e < m->element_count; e++) {
+    const sp_gmsh_entity *entity = &m->entities[m->elements[e].entity];
+    if (entity->dimension >= 2 && !entity->is_artificial) m->elements[kept++] = m->elements[e];
+  }
+  m->element_count = kept;
+}
+
 static int compare_elements(const void *left, const void *right) {
   const sp_gmsh_element *a = left, *b = right;
   if (a->place != b->place) return a->place < b->place ? -1 : 1;
@@ -213,6 +219,7 @@ sp_status sp_gmsh_model_complete(sp_gmsh_model *m) {
         return sp_fail(SP_ERR_INPUT, "%s: element %zu refers to node %zu, which does not exist",
                        m->path, e->tag, tag);
     }
+  drop_unused(m);
   if (m->element_count > 0)
     qsort(m->elements, m->element_count, sizeof *m->elements, compare_elements);
   return SP_OK;

@@ -36,7 +36,7 @@ typedef struct sp_gmsh_entity {
   int dimension, tag;
   int group_count, *groups; /* numbers of its physical groups */
   /* Of a mesh that gmsh has partitioned: a surface between two parts, or ghosts, the elements of
-   * neighbours in a split file. Elements and groups of these are not kept. */
+   * neighbours in a split file. Elements and groups of these are not used. */
   bool is_artificial;
 } sp_gmsh_entity;
 
@@ -62,9 +62,10 @@ typedef struct sp_gmsh_model {
   double version; /* of the format of a .msh, 0 for other files */
   size_t point_count, element_count, node_count, entity_count, name_count, part_count;
   sp_gmsh_point *points;     /* [point_count], ascending tags */
-  sp_gmsh_element *elements; /* [element_count], of dimensions 2 and 3, by place and type */
+  sp_gmsh_element *elements; /* [element_count], by place and type */
   size_t *nodes;             /* [node_count], indices of points */
   sp_gmsh_entity *entities;  /* [entity_count] */
+  size_t found;              /* index of the entity that was found last */
   sp_gmsh_name *names;       /* [name_count] */
   /* A partitioned mesh: the largest part that is named, and the parts that have elements. */
   int last_part;
@@ -80,8 +81,7 @@ sp_status sp_gmsh_failed(const char *path, const char *what);
 const sp_gmsh_type *sp_gmsh_type_of(int type);
 
 /* Append to the model. The numbers of a point, and of an element's nodes in `nodes`, which the
- * caller fills, are those of the file until sp_gmsh_model_complete. Elements of dimensions 0 and 1
- * are not kept either. */
+ * caller fills, are those of the file until sp_gmsh_model_complete. */
 sp_status sp_gmsh_add_point(sp_gmsh_model *m, size_t tag, const double xyz[3]);
 sp_status sp_gmsh_add_element(sp_gmsh_model *m, const sp_gmsh_element *element, size_t **nodes);
 sp_status sp_gmsh_add_entity(sp_gmsh_model *m, int dimension, int tag);
@@ -95,8 +95,9 @@ sp_status sp_gmsh_add_part(sp_gmsh_model *m, int part, bool has_elements);
 /* Find the entity, or add it. */
 sp_status sp_gmsh_find_entity(sp_gmsh_model *m, int dimension, int tag, int *index);
 
-/* Sort points and elements, and replace the nodes' numbers by indices of points. Refuses elements
- * with nodes that do not exist, and nodes with one number and two places. */
+/* Sort points and elements, replace the nodes' numbers by indices of points, and drop elements of
+ * dimensions 0 and 1 and of artificial entities. Refuses elements with nodes that do not exist, and
+ * nodes with one number and two places. */
 sp_status sp_gmsh_model_complete(sp_gmsh_model *m);
 void sp_gmsh_model_free(sp_gmsh_model *m);
 

@@ -181,6 +181,12 @@ sp_status sp_scan_format(sp_scan *s) {
   return SP_OK;
 }
 
+sp_status sp_scan_after_format(const sp_scan *s, bool format) {
+  if (format) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s:%zu: expected $MeshFormat before this section", s->path,
+                 s->line);
+}
+
 sp_status sp_scan_once(const sp_scan *s, const char *name, bool *before) {
   char where[24];
   if (*before)

@@ -52,6 +52,9 @@ bool sp_scan_reals(sp_scan *s, int count, double *values);
 /* Read what follows $MeshFormat: the version, the encoding, and the byte order of a binary file. */
 sp_status sp_scan_format(sp_scan *s);
 
+/* Fail if $MeshFormat, which says how to read the section that begins here, did not come before. */
+sp_status sp_scan_after_format(const sp_scan *s, bool format);
+
 /* Set *before, or fail if it is set: gmsh keeps the last of several sections `name`. */
 sp_status sp_scan_once(const sp_scan *s, const char *name, bool *before);
 

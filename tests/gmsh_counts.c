@@ -1,5 +1,5 @@
-/* No element is lost: what a file announces, what the SDK returns and what is used agree, numbers
- * above 32 bits stay what they are, and two groups may have one name. */
+/* No element is lost: what a file announces, what follows and what is used agree, numbers above 32
+ * bits stay what they are, and two groups may have one name. */
 #include <limits.h>
 
 #include "mesh/numbering.h"
@@ -55,6 +55,27 @@ static void check_counts(void) {
                "a second section $Elements");
 }
 
+/* The SDK refused these damages of other sections, too. */
+static void check_sections(void) {
+  static const char name[] = "tags_2_32.msh", last[] = "8 0\n$EndEntities";
+  static const char entity[] = ":16: expected an entity: its tag, box, groups and boundary, found";
+  static char text[TEXT_SIZE];
+  check_edited(name, last, "x 0\n$EndEntities", entity);
+  check_edited(name, last, "8 1 x\n$EndEntities", entity);
+  check_edited(name, last, "8 1\n$EndEntities", ":17: expected an entity");
+  check_edited(name, last, "8 0 1\n$EndEntities", ":16: expected $EndEntities, found '1'");
+  check_edited(name, "\n3 2 5 8", "\n3 99 5 8", "found entity 99 of dimension 3");
+  check_edited(name, "$MeshFormat", "$PhysicalNames\n0\n$EndPhysicalNames\n$MeshFormat",
+               ":1: expected $MeshFormat before this section");
+  check_edited("one_partition.msh", "$MeshFormat", "$Nodes\n0\n$EndNodes\n$MeshFormat",
+               ":1: expected $MeshFormat before this section");
+  load("seven_of_eight.msh", text);
+  edit(text, "\n0 0 6 1", "\n1 0 6 1\n1 0 0 0 0");
+  edit(text, "7 32 1 32", "8 33 1 33");
+  edit(text, "3 1 5 7", "0 1 15 1\n33 99\n3 1 5 8");
+  check_refused(save(text), "element 33 refers to node 99, which does not exist");
+}
+
 static sp_gid largest(const sp_mesh *mesh, bool of_vertices) {
   const sp_hexes *hexes = mesh->hexes;
   sp_gid found = 0;
@@ -90,6 +111,16 @@ static void check_orders(void) {
   edit(text, "7 32 1 32", "8 33 1 33");
   edit(text, "3 1 5 7", "2 1 10 1\n33 1 3 21 19 2 12 20 10 11\n3 1 5 8");
   check_mesh(save(text), 8, 1, 27, 26, 32);
+}
+
+/* Other programs may write $Entities, which has the groups, after the elements. */
+static void check_order_of_sections(void) {
+  static char text[TEXT_SIZE], entities[TEXT_SIZE];
+  load("tags_2_32.msh", text);
+  char *begin = strstr(text, "$Entities"), *end = strstr(text, "$Nodes");
+  snprintf(entities, sizeof entities, "%.*s", (int)(end - begin), begin);
+  memmove(begin, end, strlen(end) + 1);
+  check_mesh(save(test_text("%s%s", text, entities)), 16, 2, 54, ((sp_gid)1 << 32) + 26, 64);
 }
 
 /* Two bodies of eight elements whose node numbers differ by 2^32. */
@@ -179,7 +210,9 @@ int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   enter_folder();
   check_counts();
+  check_sections();
   check_orders();
+  check_order_of_sections();
   check_large_numbers();
   for (int swapped = 0; swapped < 2; swapped++) {
     check_binary(swapped, 0, 0);
