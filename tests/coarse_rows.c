@@ -70,8 +70,8 @@ static void check_bits(const sp_csr *m) {
 /* kappa and lambda by element; every fifth DOF is constrained, and some others have a diagonal. */
 static void check_rows(const bench *b, const int elements[3], int periods) {
   const size_t mark = test_mark();
-  sp_mesh *mesh = periodic_box(elements, periods, SEED);
-  sp_space *space = bench_space(b, mesh, 1);
+  AUTO(sp_mesh) mesh = periodic_box(elements, periods, SEED);
+  AUTO(sp_space) space = bench_space(b, mesh, 1);
   const size_t dofs = sp_space_dofs(space), count = (size_t)mesh->hexes->count;
   bool *constrained = test_array(dofs, 1);
   double *kappa = test_array(count, sizeof *kappa);
@@ -100,16 +100,14 @@ static void check_rows(const bench *b, const int elements[3], int periods) {
   check_product(b, &setup, &rows);
   check_bits(&rows.matrix);
   sp_free_rows_free(&rows);
-  sp_space_destroy(&space);
-  sp_mesh_destroy(&mesh);
   test_release(mark);
 }
 
 /* Without mass and conditions rows sum to zero; the pinned one to half its diagonal. */
 static void check_pinned(const bench *b) {
   const size_t mark = test_mark();
-  sp_mesh *mesh = periodic_box((int[]){4, 3, 5}, 0, SEED);
-  sp_space *space = bench_space(b, mesh, 1);
+  AUTO(sp_mesh) mesh = periodic_box((int[]){4, 3, 5}, 0, SEED);
+  AUTO(sp_space) space = bench_space(b, mesh, 1);
   int *component = test_array(sp_space_dofs(space), sizeof *component);
   const sp_operator_setup setup = {.space = space, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED};
   sp_free_rows rows;
@@ -126,8 +124,6 @@ static void check_pinned(const bench *b) {
     CHECK_CLOSE(sum, pinned, 128 * DBL_EPSILON * size);
   }
   sp_free_rows_free(&rows);
-  sp_space_destroy(&space);
-  sp_mesh_destroy(&mesh);
   test_release(mark);
 }
 

@@ -1,4 +1,4 @@
-/* Derivatives of formulas, compared with differences in long double and with closed forms. */
+/* Derivatives of formulas, compared with differences in long double, and at special points. */
 #include "tests/formula.h"
 
 /* The reference for derivatives: the same function in long double, without the evaluator. */
@@ -170,44 +170,31 @@ static void check_infinite(const char *text) {
   CHECK(!isfinite(jet_at(text, 0, 0, 0).laplacian), "%s at 0", text);
 }
 
-/* Sums of at most nine terms that cancel, each below 100 in size. */
-static void check_harmonic(const char *text) {
-  CHECK_CLOSE(jet_at(text, 0.7, -0.5, 0.9).laplacian, 0, 9 * 100 * DBL_EPSILON);
-}
-
-/* One-dimensional closed forms, and points where a naive rule gives NaN. The tolerance is a few
- * roundings. */
-static void check_closed_forms(void) {
-  const double x = 0.6, t = 1e-13;
+/* Points where a naive rule gives NaN or loses digits. The tolerance is a few roundings. */
+static void check_special_points(void) {
+  const double t = 1e-13;
   const struct {
     const char *text;
     double x, first, second;
-  } table[] = {{"sin(x)", x, cos(x), -sin(x)},
-               {"cos(x)", x, -sin(x), -cos(x)},
-               {"exp(2*x)", x, 2 * exp(2 * x), 4 * exp(2 * x)},
-               {"log(x)", x, 1 / x, -1 / (x * x)},
-               {"log10(x)", x, 1 / (x * log(10)), -1 / (x * x * log(10))},
-               {"sqrt(x)", x, 0.5 / sqrt(x), -0.25 / (x * sqrt(x))},
-               {"tanh(x)", 30, 4 * exp(-60), -8 * exp(-60)},
+  } table[] = {{"tanh(x)", 30, 4 * exp(-60), -8 * exp(-60)},
                {"x^2", 0, 0, 2},
-               {"x^2", -3, -6, 2},
+
                {"x^3", 0, 0, 0},
-               {"x^1", 0, 1, 0},
+
                {"x^0", 0, 0, 0},
                {"x^2.5", 0, 0, 0},
-               {"(-2)^3*x", 1, -8, 0},
+
                {"0^(x+1)", 0, 0, 0},
                {"x^(2+0*y)", 0, 0, 2},
                {"x^floor(2.5+0*y)", -3, -6, 2},
                {"x^(y+3)", 0, 0, 0},
                {"abs(x)", -2, -1, 0},
-               {"abs(x)", 2, 1, 0},
+
                {"x < 0", 1, 0, 0},
-               {"x && 1", 1, 0, 0},
+
                {"!x", 1, 0, 0},
                {"sign(x)*x", -2, -1, 0},
-               {"7", 0, 0, 0},
-               {"x", 5, 1, 0},
+
                {"x > 0 ? sqrt(x) : 0", 0, 0, 0},
                {"x > 0 ? x*log(x) : x^2", 0, 0, 2},
                {"x > 0 ? x*log(x) : x^2", -1, -2, 2},
@@ -231,15 +218,11 @@ static void check_closed_forms(void) {
            "log10(x-1)",
            check_infinite);
   CHECK(!isfinite(jet_at("log(x)", -1, 0, 0).gradient[0]), "log has no derivative at -1");
-  for_each("x^2 - y^2;x*y*z;exp(x)*sin(y);log(x^2 + y^2);atan2(y, x);1/sqrt(x^2 + y^2 + z^2);"
-           "(x^2 + y^2 + z^2)^-0.5;x^3 - 3*x*y^2;exp(5*x)*sin(3*y)*cos(4*z)/100;"
-           "sinh(sqrt(2)*x)*sin(y)*cos(z);x^2 + y^2 - 2*z^2",
-           check_harmonic);
 }
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   check_derivatives();
-  check_closed_forms();
+  check_special_points();
   return check_end();
 }

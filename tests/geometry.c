@@ -8,7 +8,6 @@
 
 #include "mesh/mesh.h"
 #include "tests/check.h"
-#include "tests/rotate.h"
 
 static const double EPSILON = DBL_EPSILON;
 static const double TOLERANCE = 1000 * DBL_EPSILON;
@@ -214,19 +213,6 @@ static void check_map(const polynomial_map *map) {
   sp_rule_gl(2 * map->order, &rule); /* exact to 4g - 1; |J| and x . n have degree 3g - 1 */
   check_factors(map, hexes, &rule);
   check_faces(map, hexes, &rule);
-
-  /* The volume does not depend on the local axes. */
-  double factors[SP_FACTORS * 216];
-  for (int index = 0; index < ROTATIONS; index++) {
-    AUTO(sp_hexes) rotated = make_element(map);
-    rotate_element(rotated, 0, index);
-    double volume = 0;
-    const int points = rule.n * rule.n * rule.n;
-    CHECK(sp_geometry_factors(rotated, 0, &rule, factors) == SP_OK, "rotation %d: %s", index,
-          sp_error_message());
-    for (int q = 0; q < points; q++) volume += factors[SP_G_WJ * points + q];
-    CHECK_CLOSE(volume / map_volume(map), 1, TOLERANCE);
-  }
 }
 
 static void check_refused(const char *name, sp_hexes *hexes, const char *location) {

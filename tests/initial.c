@@ -12,9 +12,9 @@
 #include "mesh/reference.h"
 #include "mesh/refine.h"
 #include "solver/run/field.h"
-#include "tests/check.h"
 #include "tests/deformed_box.h"
 #include "tests/device.h"
+#include "tests/folders.h"
 
 static int elements[3] = {4, 3, 2};
 
@@ -182,16 +182,10 @@ static void test_refused(void) {
 
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
-  char folder[64] = "initial_XXXXXX";
-  if (world_rank == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 1);
-  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-  CHECK(chdir(folder) == 0, "cannot enter %s", folder);
+  enter_folder();
   test_polynomials();
   test_formula();
   test_refused();
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (world_rank == 0) (void)unlink("initial.hdf");
-  CHECK(chdir("..") == 0, "cannot leave %s", folder);
-  if (world_rank == 0) (void)rmdir(folder);
+  leave_folder(TEXTS("initial.hdf"));
   return check_end();
 }

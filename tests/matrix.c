@@ -106,7 +106,7 @@ static sp_csr chain(int rows, double shift) {
   return m;
 }
 
-/* M^-1 M x is x, up to the condition number; and x.M^-1 y is y.M^-1 x. */
+/* M^-1 M x is x, up to the condition number. */
 static void check_inverse(sp_precision precision, int rows) {
   const size_t mark = test_mark();
   const double shift = 0.5, condition = (4 + shift) / shift;
@@ -114,10 +114,9 @@ static void check_inverse(sp_precision precision, int rows) {
   sp_device_matrix *matrix, *inverse;
   require(tested.backend->matrix_create(tested.device, precision, &m, &matrix));
   require(tested.backend->inverse_create(tested.device, precision, &m, &inverse));
-  double *x = random_numbers(precision, 5, rows), *y = random_numbers(precision, 6, rows);
-  double *got_x = random_numbers(precision, 7, rows), *got_y = random_numbers(precision, 8, rows);
-  sp_vector on_x = send(precision, rows, x), on_y = send(precision, rows, y);
-  sp_vector product = send(precision, rows, got_x), result = send(precision, rows, got_y);
+  double *x = random_numbers(precision, 5, rows), *got_x = random_numbers(precision, 7, rows);
+  AUTO_VALUE(sp_vector) on_x = send(precision, rows, x), product = send(precision, rows, got_x);
+  sp_vector result = send(precision, rows, got_x);
   require(tested.backend->matrix_apply(matrix, 1, on_x.data, 0, NULL, product.data));
   require(tested.backend->matrix_apply(inverse, 1, product.data, 0, NULL, result.data));
   fetch(&result, got_x);
@@ -125,22 +124,6 @@ static void check_inverse(sp_precision precision, int rows) {
   double error = 0;
   for (int i = 0; i < rows; i++) error = fmax(error, fabs(got_x[i] - x[i]));
   CHECK(error <= tolerance, "%d rows, precision %d: M^-1 M x is off by %g", rows, precision, error);
-
-  result = send(precision, rows, got_y);
-  require(tested.backend->matrix_apply(inverse, 1, on_x.data, 0, NULL, product.data));
-  require(tested.backend->matrix_apply(inverse, 1, on_y.data, 0, NULL, result.data));
-  fetch(&product, got_x);
-  fetch(&result, got_y);
-  double left = 0, right = 0, size = 0;
-  for (int i = 0; i < rows; i++) {
-    left += y[i] * got_x[i];
-    right += x[i] * got_y[i];
-    size += fabs(y[i] * got_x[i]) + fabs(x[i] * got_y[i]);
-  }
-  CHECK(fabs(left - right) <= rows * bench_epsilon(precision) * size,
-        "%d rows, precision %d: y.M^-1 x = %.17g, x.M^-1 y = %.17g", rows, precision, left, right);
-  sp_vector_destroy(&on_x);
-  sp_vector_destroy(&on_y);
   tested.backend->matrix_destroy(&matrix);
   tested.backend->matrix_destroy(&inverse);
   test_release(mark);

@@ -1,5 +1,4 @@
-/* The operators as matrices: symmetric, positive, exact for constants and linear functions; and
- * the fused passes of conjugate gradients and of Chebyshev's iteration, compared with separate
+/* The fused passes of conjugate gradients and of Chebyshev's iteration, compared with separate
  * formulas. */
 #include "operators/operator.h"
 
@@ -11,7 +10,6 @@
 #include "tests/reference_operator.h"
 
 static const double LAMBDA = 1.75;
-static const double SLOPE[3] = {0.7, -1.3, 0.4};
 
 static double total(MPI_Comm comm, double value) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM, comm);
@@ -31,83 +29,6 @@ static double error_bounds(const deformed_box *box, sp_operator_kind kind, doubl
   for (size_t i = 0; i < count; i++) sum += scale[i];
   reference_sum(box, scale, NULL, bounds);
   return total(box->mesh->comm, sum);
-}
-
-/* |J| of a trilinear map is quadratic in each direction: two Gauss points are exact. */
-static double volume(const deformed_box *box) {
-  const double gauss = 1 / sqrt(3.0);
-  double sum = 0, point[3], jacobian[3][3];
-  for (sp_lid e = 0; e < box->mesh->hexes->count; e++)
-    for (int c = 0; c < SP_CORNERS; c++) {
-      const double at[3] = {c & 1 ? gauss : -gauss, c & 2 ? gauss : -gauss, c & 4 ? gauss : -gauss};
-      sum += reference_map(box->mesh->hexes, e, at, point, jacobian);
-    }
-  return total(box->mesh->comm, sum);
-}
-
-static void linear_function(const deformed_box *box, double *values) {
-  const int order = box->numbering->order, nq = order + 1;
-  sp_rule gll;
-  sp_rule_gll(nq, &gll);
-  double jacobian[3][3], x[3];
-  const sp_lid *node = box->numbering->nodes;
-  for (sp_lid e = 0; e < box->mesh->hexes->count; e++)
-    for (int k = 0; k < nq; k++)
-      for (int j = 0; j < nq; j++)
-        for (int i = 0; i < nq; i++) {
-          const double at[3] = {gll.nodes[i], gll.nodes[j], gll.nodes[k]};
-          reference_map(box->mesh->hexes, e, at, x, jacobian);
-          values[*node++] = SLOPE[0] * x[0] + SLOPE[1] * x[1] + SLOPE[2] * x[2];
-        }
-}
-
-static void check_algebra(const bench *b, const deformed_box *box, sp_operator_setup setup) {
-  const size_t n = (size_t)box->numbering->local;
-  const bool stiffness = setup.kind != SP_MASS;
-  double *x = test_array(6 * n, sizeof *x), *y = x + n, *ax = y + n, *ay = ax + n, *one = ay + n,
-         *bounds = one + n;
-  random_vector(box, 2, x);
-  random_vector(box, 3, y);
-  for (size_t i = 0; i < n; i++) one[i] = 1;
-  const double bound = error_bounds(box, setup.kind, bounds);
-
-  sp_operator *op = bench_operator(&setup);
-  bench_apply(b, op, false, x, ax);
-  bench_apply(b, op, false, y, ay);
-  CHECK_CLOSE(dot(box, y, ax), dot(box, x, ay), 2 * bound);
-  CHECK(dot(box, x, ax) > bound && dot(box, y, ay) > bound, "x.Ax = %g", dot(box, x, ax));
-  bench_apply(b, op, false, one, ax);
-  /* GLL quadrature with two points is exact for linear |J| only. */
-  const bool exact = setup.kind != SP_BP35 || setup.space->numbering->order > 1;
-  const double size = volume(box), mass = stiffness ? LAMBDA : 1;
-  if (exact) CHECK_CLOSE(dot(box, one, ax), mass * size, bound);
-  sp_operator_destroy(&op);
-
-  if (setup.kind == SP_BP30) {
-    /* The same quadrature: for a constant the result is lambda times the mass operator's. */
-    sp_operator_setup mass_setup = setup;
-    mass_setup.kind = SP_MASS;
-    op = bench_operator(&mass_setup);
-    bench_apply(b, op, false, one, ay);
-    double error = 0;
-    for (size_t i = 0; i < n; i++) error = fmax(error, fabs(ax[i] - LAMBDA * ay[i]) / bounds[i]);
-    CHECK(error <= 1, "A 1 is off lambda M 1 by %.3g of the bound", error);
-    sp_operator_destroy(&op);
-  }
-  if (stiffness) {
-    setup.lambda = 0;
-    op = bench_operator(&setup);
-    bench_apply(b, op, false, one, ax);
-    double error = 0;
-    for (size_t i = 0; i < n; i++) error = fmax(error, fabs(ax[i]) / bounds[i]);
-    CHECK(error <= 1, "S 1 is off zero by %.3g of the bound", error);
-    /* |u| <= 3 on this box. */
-    linear_function(box, x);
-    bench_apply(b, op, false, x, ax);
-    const double slopes = SLOPE[0] * SLOPE[0] + SLOPE[1] * SLOPE[1] + SLOPE[2] * SLOPE[2];
-    if (exact) CHECK_CLOSE(dot(box, x, ax), slopes * size, 9 * bound);
-    sp_operator_destroy(&op);
-  }
 }
 
 /* State of an iteration in host memory. */
@@ -381,7 +302,6 @@ static void check_box(const bench *b, const int elements[3], int order) {
          geometry++) {
       sp_operator_setup setup = {
           .space = space, .kind = kind, .geometry = geometry, .lambda = LAMBDA};
-      check_algebra(b, &box, setup);
       setup.constrained = box.mask;
       sp_operator *op = bench_operator(&setup);
       for (preconditioning with = NONE; with <= APART; with++)
