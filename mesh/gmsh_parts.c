@@ -71,8 +71,8 @@ static family volumes_of(const sp_hexes *hexes) {
                   hexes->volume_groups};
 }
 
-/* A group as sent between ranks; names longer than gmsh's own limit of 127 characters do not exist.
- */
+/* A group as sent between ranks; gmsh writes names of up to 127 characters, other programs may
+ * write longer ones. */
 typedef struct named_group {
   int number;
   char name[252];
@@ -99,7 +99,15 @@ static size_t drop_equal(void *list, size_t count, size_t width,
 static sp_status gather_groups(MPI_Comm comm, const family *own, named_group **all, size_t *count) {
   const size_t n = (size_t)own->group_count;
   named_group *mine;
-  sp_status status = sp_agree(comm, sp_allocate(n, sizeof *mine, "groups", &mine));
+  sp_status status = sp_allocate(n, sizeof *mine, "groups", &mine);
+  for (size_t g = 0; g < n && !status; g++)
+    if (strlen(own->groups[g].name) >= sizeof mine[g].name)
+      status =
+          sp_fail(SP_ERR_INPUT,
+                  "the name of physical group %d has %zu characters; at most %zu can be used in "
+                  "a split mesh",
+                  own->groups[g].number, strlen(own->groups[g].name), sizeof mine[g].name - 1);
+  status = sp_agree(comm, status);
   if (!status) {
     for (size_t g = 0; g < n; g++) {
       mine[g].number = own->groups[g].number;

@@ -161,25 +161,42 @@ static const char *const CONTACT[] = {
     "solver.tolerance=1e-13",
     NULL};
 
-/* One part or several, but not all, are refused; all parts in one file are accepted (without ghost
- * elements, with which gmsh 4.8 may crash on its own file). */
+/* One part or several, but not all, are refused; all parts in one file are accepted. */
 static void check_pieces(int ghosts) {
   summary whole, parted;
   sp_mesh *mesh = NULL;
   generate(SP_INPUTS "/blocks.geo", 1, 0, ghosts, 4.1, world_size + 1);
-  if (!ghosts) {
-    require(summarize("whole.msh", &whole, &mesh));
-    sp_mesh_destroy(&mesh);
-    require(summarize("parted.msh", &parted, &mesh));
-    sp_mesh_destroy(&mesh);
-    CHECK(parted.hash == whole.hash, "parts in one file differ from the whole");
-  }
+  require(summarize("whole.msh", &whole, &mesh));
+  sp_mesh_destroy(&mesh);
+  require(summarize("parted.msh", &parted, &mesh));
+  sp_mesh_destroy(&mesh);
+  CHECK(parted.hash == whole.hash, "parts in one file differ from the whole");
   check_unusable("split_1.msh", "split_1.msh: part 2 of this mesh is not in it");
   if (world_rank == 0 && unlink(test_text("split_%d.msh", world_size + 1))) abort();
   MPI_Barrier(MPI_COMM_WORLD);
   check_unusable("split.msh",
                  test_text("part %d of this mesh is missing: its files 1 to %d are here",
                            world_size + 1, world_size));
+}
+
+/* The SDK refused names that are longer than ranks send. */
+static void check_long_name(void) {
+  char name[301];
+  memset(name, 'n', sizeof name - 1);
+  name[sizeof name - 1] = '\0';
+  const char *const text = test_text(
+      "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n3 1 \"%s\"\n$EndPhysicalNames\n"
+      "$Entities\n0 0 0 1\n1 0 0 0 1 1 1 1 1 0\n$EndEntities\n$Nodes\n1 8 1 8\n3 1 0 8\n1\n2\n3\n"
+      "4\n5\n6\n7\n8\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n$EndNodes\n"
+      "$Elements\n1 1 1 1\n3 1 5 1\n1 1 2 3 4 5 6 7 8\n$EndElements\n",
+      name);
+  if (world_size > 1) return;
+  for (int f = 1; f <= 8; f++) unlink(test_text("split_%d.msh", f));
+  FILE *file = fopen("split_1.msh", "w");
+  require(file ? SP_OK : SP_ERR_SYSTEM);
+  fputs(text, file);
+  fclose(file);
+  check_unusable("split.msh", "the name of physical group 1 has 300 characters; at most 251");
 }
 
 static void check_refused(void) {
@@ -213,6 +230,7 @@ int main(int argc, char **argv) {
   if (world_size > 1) check_solution(SP_FIXTURES "/sandwich.geo", 1, CONTACT);
   for (int ghosts = 0; ghosts < 2; ghosts++) check_pieces(ghosts);
   check_refused();
+  check_long_name();
   for (int f = 1; f <= 8 && world_rank == 0; f++) unlink(test_text("split_%d.msh", f));
   leave_folder(TEXTS("whole.msh", "parted.msh"));
   return check_end();
