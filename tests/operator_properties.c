@@ -221,9 +221,7 @@ static void check_step(const bench *b, const deformed_box *box, const sp_operato
   }
   CHECK(wrong == 0, "order %d, precision %d: %zu of %zu entries of %s are wrong", op->order,
         (int)op->precision, wrong, n, what);
-  for (int v = D; v <= R; v++) {
-    memcpy(values[v], got[v], n * sizeof(double));
-  }
+  for (int v = D; v <= R; v++) memcpy(values[v], got[v], n * sizeof(double));
 }
 
 /* A step of Chebyshev's iteration with A x, and the residual alone, against A x and the formulas,
@@ -261,9 +259,7 @@ static void check_application_steps(const bench *b, const deformed_box *box,
     CHECK_OK(sp_operator_apply_step(op, &on[X], &on[ZERO], &residual));
     check_step(b, box, op, on, values, ax, &residual, "a residual");
   }
-  for (int v = 0; v < STEP_VECTORS; v++) {
-    sp_vector_destroy(&on[v]);
-  }
+  for (int v = 0; v < STEP_VECTORS; v++) sp_vector_destroy(&on[v]);
   sp_operator_destroy(&op);
   test_release(mark);
 }

@@ -112,25 +112,6 @@ static void check_waves(const char *kind, int order, const char *const *own) {
   check_rates(order, 1, common, own);
 }
 
-/* If the data are shifted by one element, so is the solution: errors are the same up to the
- * solver's tolerance. Without the identification they would differ, with data on other faces. */
-static void check_translation(const char *kind) {
-  static const char *const moved[] = {
-      "problem.solution=exp(sin(2*pi*x))*cos(2*pi*y+1)*sin(2*pi*z+2)",
-      "problem.solution=exp(sin(2*pi*(x+1/3)))*cos(2*pi*(y-1/2)+1)*sin(2*pi*z+2)"};
-  sp_error_norms norms[2];
-  for (int m = 0; m < 2; m++) {
-    const char *const overrides[] = {kind,         "discretization.order=4; mesh.elements=3 2 1",
-                                     moved[m],     "problem.lambda=0.5",
-                                     ALL_PERIODIC, RATES_SOLVER,
-                                     NULL};
-    norms[m] = rates_solve(overrides, NULL);
-  }
-  if (world_size <= 6) CHECK(norms[0].l2 > 1e-4, "an L2 error of %g", norms[0].l2);
-  CHECK_CLOSE(norms[0].l2, norms[1].l2, 1e-9);
-  CHECK_CLOSE(norms[0].h1, norms[1].h1, 1e-8);
-}
-
 /* Curved faces match only if all their points do: one point of the side x = 0 is moved, inside a
  * face or on an edge, with or without its copy. */
 static void check_bent(double y, double z, bool both) {
@@ -229,7 +210,6 @@ int main(int argc, char **argv) {
       check_waves(KINDS[k], order, torus);
       check_waves(KINDS[k], order, slab);
     }
-    check_translation(KINDS[k]);
   }
   check_files();
   check_refused();

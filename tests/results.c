@@ -245,21 +245,6 @@ static void check_fluxes(void) {
   }
 }
 
-/* u = 1 / r in a curved shell: 4 pi through either side. */
-static void check_shell(void) {
-  const char *file = test_text("mesh.file=%s/shell.geo", test_inputs());
-  const char *const common[] = {
-      file,
-      "problem.solution=1/sqrt(x^2+y^2+z^2); problem.lambda=0; "
-      "discretization.order=5; solver.tolerance=1e-13; result.in=flux over inside; "
-      "result.out=flux over outside",
-      NULL};
-  const double exact = 4 * acos(-1);
-  const logged log = run(MPI_COMM_WORLD, common, NULL);
-  CHECK_CLOSE(log.results[0].value, -exact, 1e-3 * exact);
-  CHECK_CLOSE(log.results[1].value, exact, 1e-3 * exact);
-}
-
 /* Two materials in layers, kappa = 1 | 10, radii 1 to 1.5 and 1.5 to 2. */
 typedef struct layered {
   const char *mesh, *inner, *outer; /* exact solutions */
@@ -474,7 +459,6 @@ int main(int argc, char **argv) {
   check_extrema();
   check_materials();
   check_fluxes();
-  check_shell();
   check_layers(device_sweeps(argc, argv));
   check_balances();
   check_infinite();

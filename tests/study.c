@@ -160,13 +160,18 @@ typedef struct logged_row {
   double order, refine, dofs, iterations, l2, h1, share;
 } logged_row;
 
-static int read_log(logged_row *rows) {
-  static const char *const columns[] = {"order", "refine", "dofs",        "iterations",
-                                        "L2",    "H1",     "matvec_share"};
+static int read_table(const char *table, int columns, const char *const *names, int most,
+                      double *rows) {
   const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  const int count = log_table(file, "study", 7, columns, ROWS, &rows->order);
+  const int count = log_table(file, table, columns, names, most, rows);
   H5Fclose(file);
   return count;
+}
+
+static int read_log(logged_row *rows) {
+  return read_table("study", 7,
+                    TEXTS("order", "refine", "dofs", "iterations", "L2", "H1", "matvec_share"),
+                    ROWS, &rows->order);
 }
 
 /* The mass problem has no boundary; for it this line has no effect. */
@@ -237,11 +242,7 @@ typedef struct limit_row {
 } limit_row;
 
 static int read_limits(int most, limit_row *rows) {
-  static const char *const columns[] = {"rate", "limit", "gci"};
-  const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  const int count = log_table(file, "limits", 3, columns, most, &rows->rate);
-  H5Fclose(file);
-  return count;
+  return read_table("limits", 3, TEXTS("rate", "limit", "gci"), most, &rows->rate);
 }
 
 /* u = sin(pi x), from its data: all answers of order 2 converge at rate 4, and the exact values are
