@@ -2,8 +2,6 @@
 """Wrong input of every kind ends soon, with one line that says what is wrong and where, with exit code 1
 on all ranks, and without files left behind.
 
-    bad_input.py plain|sanitized SP_SOLVE INPUTS FIXTURES MPIEXEC...   ... ends with the flag for the number of ranks
-
 A program with sanitizers needs the whole address space, so tests that limit memory are left out; it is
 slow, so errors in meshes are tested on two ranks only. tests/config*.c have wrong values of every key."""
 

@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""sp_bench as a user meets it: its file, comparing, killing, messages.
-
-    bench.py SP_BENCH MPIEXEC...     (MPIEXEC... ends with the flag for the number of ranks)
-    exit code 77 (skipped) without h5py"""
+"""sp_bench as a user meets it: its file, comparing, killing, messages."""
 
 import os
 import signal

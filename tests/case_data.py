@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Constants, scales, sources and tables of a case: a run equals the run with numbers bit by bit, and the run in
-other units; totals are exact.
-
-    case_data.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
+other units; totals are exact."""
 
 import os
 import sys

@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
-"""Conditions inside the domain: exact values, the balance, and messages. contacts.py has contacts.
-
-    conditions.py SP_SOLVE FIXTURES MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
+"""Conditions inside the domain: exact values, the balance, and messages. contacts.py has contacts."""
 
 import math
 import os

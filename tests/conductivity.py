@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """kappa as a tensor through the whole program: exact fluxes, the rotated problem, the stretched problem, and a board
-of orthotropic layers against its exact solution. Rates are tests/coefficients.c's.
-
-    conductivity.py SP_SOLVE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
+of orthotropic layers against its exact solution. Rates are tests/coefficients.c's."""
 
 import math
 import os

@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
-"""Contacts between bodies: exact values, where they end, what they meet, and messages.
-
-    contacts.py SP_SOLVE FIXTURES MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
+"""Contacts between bodies: exact values, where they end, what they meet, and messages."""
 
 import math
 import os

@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""The package for Debian: its fields, its files, and a run of what it contains.
-
-    deb.py CMAKE CPACK BUILD VERSION MPIEXEC...   ... ends with the flag for the number of ranks
-Exit code 77 without the tools that cpack needs, or if a library of the build comes from no package."""
+"""The package for Debian: its fields, its files, and a run of what it contains."""
 
 import os
 import re

@@ -1,6 +1,9 @@
 """Run programs from a test, on several ranks with the exit code of every rank, and count checks. A test
 calls start() with its command line, then Run, or side_by_side() or in_folder() with functions that do, and
-ends with finish()."""
+ends with finish().
+
+The arguments of a test are programs and folders, then the launcher, which ends with the flag for the number of
+ranks. Exit code 77: skipped, since this machine lacks what the test needs (optional.py)."""
 
 import concurrent.futures
 import json

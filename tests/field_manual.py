@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
 """Run the Python code that io/README.md gives for the field file, on fields of one and of four ranks.
 
-    field_manual.py SP_SOLVE SOURCE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
-
-The value that the code prints must agree with the exact solution of inputs/cube.ini at that point.
-Exit code 0: it does, 1: it does not, 77: this Python has no VTK with vtkHDFReader."""
+The value that the code prints must agree with the exact solution of inputs/cube.ini at that point."""
 
 import math
 import os

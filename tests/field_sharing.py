@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
 """The fields of whole runs, opened with VTK: which points elements share, the surface that filters extract,
-the values at random points, and the cell data.
-
-    field_sharing.py SP_SOLVE SOURCE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
-
-Exit code 0: all is right, 1: it is not, 77: this Python has no VTK with vtkHDFReader."""
+the values at random points, and the cell data."""
 
 import collections
 import math

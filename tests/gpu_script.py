@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """tests/gpu and tests/compute_sanitizer without a GPU: stand-ins of nvidia-smi, the sanitizer and the tests record what
-they are given.
-
-    gpu_script.py TEST_EXCHANGE MPIEXEC     a real test, which runs with the arguments `host` and any number of ranks"""
+they are given."""
 
 import os
 import shutil

@@ -2,8 +2,6 @@
 """sp_solve --groups: volumes, areas, centres and normals of the groups of a box and of a part from CAD, on several
 numbers of ranks; sp_plot groups draws them; wrong use.
 
-    group_table.py SP_PLOT SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
-
 The picture needs matplotlib; without it exit code 77 (skipped)."""
 
 import json

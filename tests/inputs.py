@@ -3,8 +3,6 @@
 right results. Where materials matter, results change if one of them is left out. Where temperatures are
 counted from does not matter.
 
-    inputs.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
-
 The test fails for an input without a limit in the table, so that a new one gets its line."""
 
 import json

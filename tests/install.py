@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """What cmake --install brings: every promised file, programs that run from there without the build tree, manuals
-whose links lead somewhere, manual pages and completion that agree with the programs.
-
-    install.py CMAKE BUILD SOURCE MPIEXEC...   ... ends with the flag for the number of ranks
-Exit code 77 without man."""
+whose links lead somewhere, manual pages and completion that agree with the programs."""
 
 import os
 import re

@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """sp_solve --json: the document says what the run log says, whatever the run came to; and files that it must
-not replace stay.
-
-    json_output.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
-    exit code 77 (skipped) without h5py"""
+not replace stay."""
 
 import json
 import math

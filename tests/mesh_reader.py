@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """The program sp_mesh_reader, in which gmsh runs: it is found where cmake --install puts it (install.py) and
-through a link, gets nothing that it does not need, and its failure is an error like others.
-
-    mesh_reader.py SP_SOLVE SP_MESH_READER INPUTS MPIEXEC...   ... ends with the flag for the number of ranks"""
+through a link, gets nothing that it does not need, and its failure is an error like others."""
 
 import os
 import re

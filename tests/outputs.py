@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """What a run may do to existing files: inputs are never changed, of runs that write the same file the last one
-wins, and what is good is not replaced by what is not.
-
-    outputs.py SP_SOLVE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
-    exit code 77 (skipped) without h5py"""
+wins, and what is good is not replaced by what is not."""
 
 import os
 import signal

@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """A case on paper: what a dry run says of the levels of multigrid is what a run counts, on the ranks that
-there are and planned for as many; and plans for more.
-
-    plan.py SP_SOLVE INPUTS MPIEXEC...         MPIEXEC... ends with the flag for the number of ranks
-    exit code 77 (skipped) without h5py"""
+there are and planned for as many; and plans for more."""
 
 import os
 import re

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """sp_plot on logs of real runs: every figure by its colours, tables and CSV against what the runs say
-themselves, wrong input, and what works without matplotlib and h5py.
-
-    plot.py SP_PLOT SP_SOLVE MPIEXEC...        exit code 77 (skipped) without matplotlib or h5py"""
+themselves, wrong input, and what works without matplotlib and h5py."""
 
 import csv
 import importlib

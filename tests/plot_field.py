@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
 """sp_plot field and report: what they take from fields of real runs, on one rank and on several, the pictures, and
-the answers to wrong input.
-
-    plot_field.py SP_PLOT SP_SOLVE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
-
-Exit code 77 (skipped) without matplotlib or h5py."""
+the answers to wrong input."""
 
 import base64
 import html.parser

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """sp_plot bench on files of sp_bench; sp_plot paper: every figure from a file of sp_bench to which rows
 like a GPU's were added. What is plotted against the rows, and answers to wrong input.
-
-    plot_paper.py SP_PLOT SP_BENCH [FOLDER]    exit code 77 (skipped) without matplotlib or h5py
-                                               FOLDER: keep the figures there, to look at"""
+A third argument is a folder for the figures, to look at."""
 
 import os
 import sys

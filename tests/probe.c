@@ -59,17 +59,38 @@ static double polynomial(bool curved, const double p[3]) {
 }
 
 static sp_config *read_probes(int count, const double (*points)[3]) {
-  enum { LENGTH = 128 };
-  char(*texts)[LENGTH] = test_array((size_t)count + 1, sizeof *texts);
   const char **overrides = test_array((size_t)count + 1, sizeof *overrides);
-  snprintf(texts[0], LENGTH, "problem.forcing=1");
+  overrides[0] = "problem.forcing=1";
   for (int p = 0; p < count; p++)
-    snprintf(texts[p + 1], LENGTH, "probe.p%d=%.17g %.17g %.17g", p, points[p][0], points[p][1],
-             points[p][2]);
-  for (int p = 0; p <= count; p++) overrides[p] = texts[p];
+    overrides[p + 1] =
+        test_text("probe.p%d=%.17g %.17g %.17g", p, points[p][0], points[p][1], points[p][2]);
   sp_config *config;
-  CHECK_OK(sp_config_read(MPI_COMM_WORLD, NULL, count + 1, overrides, &config));
+  require(sp_config_read(MPI_COMM_WORLD, NULL, count + 1, overrides, &config));
   return config;
+}
+
+/* The probes of a configuration, evaluated for the polynomial and this kappa. */
+static sp_probes *evaluate(const sp_platform *platform, const deformed_box *box,
+                           const sp_config *config, bool curved, double kappa) {
+  const sp_hexes *hexes = box->mesh->hexes;
+  const size_t nodes = element_nodes(box);
+  AUTO(sp_space) space = NULL;
+  sp_probes *probes;
+  double *x = test_array((size_t)box->numbering->local, sizeof *x);
+  double *xyz = test_array(3 * nodes, sizeof *xyz);
+  require(sp_space_create(platform, box->mesh, ORDER, &space));
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    sp_hexes_coordinates(hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
+    for (size_t n = 0; n < nodes; n++)
+      x[box->numbering->nodes[(size_t)e * nodes + n]] =
+          polynomial(curved, (double[3]){xyz[n], xyz[nodes + n], xyz[2 * nodes + n]});
+  }
+  sp_material material = {.kappa = kappa};
+  const sp_problem problem = {
+      .kind = SP_BP35, .materials = {.count = 1, .list = &material, .of_volume = (int[]){0}}};
+  require(sp_probes_create(config, box->mesh, &probes));
+  CHECK_OK(sp_probes_evaluate(probes, &problem, space, x));
+  return probes;
 }
 
 /* Points of all elements, whichever rank holds them, get the polynomial's value on all ranks, to a
@@ -80,27 +101,8 @@ static void check_values(const sp_platform *platform, const deformed_box *box, b
   const int count = whole->count * PLACES;
   double(*points)[3] = test_array((size_t)count, sizeof *points);
   for (int p = 0; p < count; p++) map_point(whole, p / PLACES, places[p % PLACES], points[p]);
-  sp_config *config = read_probes(count, (const double(*)[3])points);
-
-  sp_space *space;
-  CHECK_OK(sp_space_create(platform, box->mesh, ORDER, &space));
-  if (!space) return;
-  const size_t nodes = element_nodes(box);
-  double *x = test_array((size_t)box->numbering->local, sizeof *x);
-  double *xyz = test_array(3 * nodes, sizeof *xyz);
-  for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
-    sp_hexes_coordinates(box->mesh->hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
-    for (size_t n = 0; n < nodes; n++)
-      x[box->numbering->nodes[(size_t)e * nodes + n]] =
-          polynomial(curved, (double[3]){xyz[n], xyz[nodes + n], xyz[2 * nodes + n]});
-  }
-  sp_material material = {.kappa = 1};
-  const sp_problem problem = {
-      .kind = SP_BP35, .materials = {.count = 1, .list = &material, .of_volume = (int[]){0}}};
-  sp_probes *probes;
-  CHECK_OK(sp_probes_create(config, box->mesh, &probes));
-  if (!probes) return;
-  CHECK_OK(sp_probes_evaluate(probes, &problem, space, x));
+  AUTO(sp_config) config = read_probes(count, (const double(*)[3])points);
+  AUTO(sp_probes) probes = evaluate(platform, box, config, curved, 1);
   int answers = 0;
   for (int p = 0; p < count; p++) {
     CHECK_CLOSE(probes->list[p].value, polynomial(curved, points[p]), 1e-10);
@@ -108,9 +110,6 @@ static void check_values(const sp_platform *platform, const deformed_box *box, b
   }
   MPI_Allreduce(MPI_IN_PLACE, &answers, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(answers == count, "%d ranks answer for %d probes", answers, count);
-  sp_probes_destroy(&probes);
-  sp_space_destroy(&space);
-  sp_config_destroy(&config);
   test_release(mark);
 }
 
@@ -121,33 +120,15 @@ static void check_line(const sp_platform *platform, const deformed_box *box) {
   enum { SAMPLES = 41 };
   static const double slope[3] = {1, -2, 0.5};
   const sp_hexes *hexes = box->mesh->hexes;
-  double a[3], b[3], xyz[3 * (ORDER + 1) * (ORDER + 1) * (ORDER + 1)];
-  char text[256];
+  double a[3], b[3];
   map_point(box->whole->hexes, 0, places[0], a);
   map_point(box->whole->hexes, box->whole->hexes->count - 1, (double[3]){1, 1, 1}, b);
   for (int d = 0; d < 3; d++) b[d] += b[d] - a[d];
-  snprintf(text, sizeof text, "line.out=%.17g %.17g %.17g, %.17g %.17g %.17g, %d", a[0], a[1], a[2],
-           b[0], b[1], b[2], SAMPLES);
   AUTO(sp_config) config = NULL;
-  AUTO(sp_space) space = NULL;
-  AUTO(sp_probes) probes = NULL;
-  CHECK_OK(sp_config_read(MPI_COMM_WORLD, NULL, 2, (const char *const[]){"problem.forcing=1", text},
-                          &config));
-  CHECK_OK(sp_space_create(platform, box->mesh, ORDER, &space));
-  CHECK_OK(sp_probes_create(config, box->mesh, &probes));
-  if (!config || !space || !probes) return;
-  const size_t nodes = element_nodes(box);
-  double *x = test_array((size_t)box->numbering->local, sizeof *x);
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    sp_hexes_coordinates(hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
-    for (size_t n = 0; n < nodes; n++)
-      x[box->numbering->nodes[(size_t)e * nodes + n]] =
-          polynomial(true, (double[3]){xyz[n], xyz[nodes + n], xyz[2 * nodes + n]});
-  }
-  sp_material material = {.kappa = 3};
-  const sp_problem problem = {
-      .kind = SP_BP35, .materials = {.count = 1, .list = &material, .of_volume = (int[]){0}}};
-  CHECK_OK(sp_probes_evaluate(probes, &problem, space, x));
+  const char *line = test_text("line.out=%.17g %.17g %.17g, %.17g %.17g %.17g, %d", a[0], a[1],
+                               a[2], b[0], b[1], b[2], SAMPLES);
+  require(sp_config_read(MPI_COMM_WORLD, NULL, 2, TEXTS("problem.forcing=1", line), &config));
+  AUTO(sp_probes) probes = evaluate(platform, box, config, true, 3);
   int outside = 0;
   CHECK(probes->count == 0 && probes->all == SAMPLES, "%d samples", probes->all);
   for (int i = 0; i < probes->all; i++) {

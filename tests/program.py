@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """The program as a user meets it: exit codes, printed tables, files, predictions of memory. Wrong
-input is bad_input.py's.
-
-    program.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
-    exit code 77 (skipped) without h5py"""
+input is bad_input.py's."""
 
 import os
 import re

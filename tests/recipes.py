@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """The recipes for Spack and Apptainer, as far as they can be checked without these programs: what they pass to CMake
 exists there; the container copies what the build needs, installs what quickstart installs, and its scripts pass
-shellcheck. And the help of quickstart.
-
-    recipes.py SOURCE VERSION"""
+shellcheck. And the help of quickstart."""
 
 import os
 import re

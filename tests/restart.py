@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """The field is the restart: a run that starts from the field of another one needs only the iterations
 that were missing, on any number of ranks, and has the same solution; fields of another mesh and damaged ones
-are refused; a signal ends a run with all files written.
-
-    restart.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
+are refused; a signal ends a run with all files written."""
 
 import os
 import shutil

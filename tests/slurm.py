@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """inputs/slurm.sh with stand-ins for srun and scontrol: a run that is interrupted is continued from its field,
-one that crashes is started again.
-
-    slurm.py SP_SOLVE SCRIPT MPIEXEC...     ... ends with the flag for the number of ranks"""
+one that crashes is started again."""
 
 import os
 import re

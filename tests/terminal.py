@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """What the program shows on a terminal while it runs, and whether its table accounts for the wall clock.
 
-    terminal.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
-
 Needs Python alone."""
 
 import json
