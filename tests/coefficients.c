@@ -1,7 +1,6 @@
 /* Variable kappa, also as a tensor, and lambda through the whole program: rates, agreement with the
  * constant path, and the pure Neumann problem. */
 
-#include "tests/check.h"
 #include "tests/rates.h"
 
 static const char *const KINDS[] = {"discretization.operator=bp3.5",

@@ -3,8 +3,6 @@
  * or between ranks. Points of one element only may move. */
 #include "mesh/conformity.h"
 
-#include "mesh/mesh.h"
-#include "tests/check.h"
 #include "tests/boxes.h"
 
 enum { SIDE = 3 }; /* elements along each side of the unit cube */

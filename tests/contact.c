@@ -1,7 +1,6 @@
 /* Contact resistances through the whole program: rates with manufactured solutions on both sides,
  * iterations that do not depend on R, and a symmetric positive definite operator. */
 #include <float.h>
-#include <stdlib.h>
 
 #include "solver/case/base.h"
 #include "solver/problem/systems.h"

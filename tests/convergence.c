@@ -1,7 +1,6 @@
 /* Convergence as in theory, through the whole program: under refinement, with the degree, and
  * exactness for polynomials. */
 
-#include "tests/check.h"
 #include "tests/rates.h"
 
 static const char *const KINDS[] = {"mass", "bp3.5", "bp3.0"};

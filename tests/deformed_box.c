@@ -1,10 +1,5 @@
 #include "tests/deformed_box.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/boxes.h"
 
 void *test_allocate(size_t count, size_t size) {

@@ -3,7 +3,6 @@
  * vectors in double and single precision; an impossible one says why. (For whole iterations by
  * peers see cg_restart and reproducibility.) */
 
-#include "tests/check.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 

@@ -8,8 +8,6 @@
 #include <limits.h>
 
 #include "solver/linear/coarse.h"
-#include "tests/check.h"
-#include "tests/device.h"
 #include "tests/run_case.h"
 
 #define CUBE "mesh.elements=6 6 6"

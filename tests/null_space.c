@@ -4,7 +4,6 @@
 #include "mesh/box.h"
 #include "mesh/mesh.h"
 #include "tests/folders.h"
-#include "tests/check.h"
 #include "tests/cubes.h"
 #include "tests/rates.h"
 

@@ -3,8 +3,6 @@
  * with the argument `cuda` on a GPU. */
 #include "mesh/periodic.h"
 
-#include "mesh/box.h"
-#include "mesh/mesh.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 #include "mesh/refine.h"

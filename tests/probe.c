@@ -6,7 +6,6 @@
 
 #include "mesh/locate.h"
 #include "mesh/reference.h"
-#include "tests/check.h"
 #include "tests/deformed_box.h"
 #include "tests/device.h"
 

@@ -1,7 +1,6 @@
 /* Robin conditions through the whole program: rates, exactness, the limits alpha = 0 and alpha very
  * large, and that they remove the null space. */
 
-#include "tests/check.h"
 #include "tests/rates.h"
 
 static const char *const KINDS[] = {"discretization.operator=bp3.5",

@@ -3,7 +3,6 @@
  * `cuda` on a GPU. */
 #include "operators/space.h"
 
-#include "tests/check.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 

@@ -1,7 +1,6 @@
 /* Stiff terms through the whole program: a large alpha or lambda rules the right-hand side, but
  * neither the answer nor the iterations may depend on it, nor on where temperatures are counted
  * from. All solutions are linear in each part, so the only error is that of the iteration. */
-#include "tests/check.h"
 #include "tests/run_case.h"
 
 static const double TOLERANCE = 1e-8; /* the default, relative to the variation of u */

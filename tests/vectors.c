@@ -7,7 +7,6 @@
 
 #include "io/threads.h"
 #include "operators/host/sets.h"
-#include "tests/check.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 
