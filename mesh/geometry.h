@@ -13,6 +13,8 @@
 #ifndef SP_MESH_GEOMETRY_H
 #define SP_MESH_GEOMETRY_H
 
+#include <math.h>
+
 #include "mesh/hexes.h"
 #include "mesh/reference.h"
 
@@ -61,5 +63,11 @@ void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const dou
  * weights, normal[3][n^2]. Local. */
 void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,
                       double *xyz, double *normal);
+
+/* The length of normal[3][n] at point q: the surface element times weights. Local. */
+static inline double sp_geometry_area(const double *normal, int n, int q) {
+  return sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
+              normal[2 * n + q] * normal[2 * n + q]);
+}
 
 #endif

@@ -18,6 +18,7 @@
 #define SP_MESH_NUMBERING_H
 
 #include "mesh/mesh.h"
+#include "mesh/reference.h"
 
 typedef enum sp_dof_class {
   SP_INTERIORS,
@@ -58,6 +59,19 @@ sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out);
 
 /* NULL-safe; sets *numbering to NULL. Local. */
 void sp_numbering_destroy(sp_numbering **numbering);
+
+/* The local DOFs of an element's nodes, [Nq][Nq][Nq]. Local. */
+static inline const sp_lid *sp_numbering_nodes(const sp_numbering *numbering, sp_lid element) {
+  return &numbering->nodes[(size_t)element * sp_element_nodes(numbering->order)];
+}
+
+/* values[Nq][Nq][Nq] = x at the nodes of an element. Local. */
+static inline void sp_numbering_gather(const sp_numbering *numbering, sp_lid element,
+                                       const double *x, double *values) {
+  const sp_lid *nodes = sp_numbering_nodes(numbering, element);
+  const size_t count = sp_element_nodes(numbering->order);
+  for (size_t n = 0; n < count; n++) values[n] = x[nodes[n]];
+}
 
 /* Global number of a local DOF. Local. */
 sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof);

@@ -8,4 +8,8 @@
  * Collective over `comm`. Errors: SP_ERR_SYSTEM. */
 sp_status sp_surfaces_share(MPI_Comm comm, const sp_topology *topology, sp_hexes *hexes);
 
+/* Each face of an element that another rank has, too, gets the value that the element there gave
+ * it; others get -1. Collective over `comm`. Errors: SP_ERR_SYSTEM. */
+sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *topology, int (*values)[SP_FACES]);
+
 #endif

@@ -47,10 +47,6 @@ sp_status sp_balance_keep(sp_balance *balance, const sp_space *space, const bool
   return SP_OK;
 }
 
-static const sp_lid *nodes_of(const sp_space *space, sp_lid e) {
-  return &space->numbering->nodes[(size_t)e * sp_element_nodes(space->numbering->order)];
-}
-
 static bool is_zero(const sp_material *material) {
   return !material->lambda_formula && material->lambda == 0;
 }
@@ -61,10 +57,10 @@ static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *s
   const sp_hexes *hexes = space->mesh->hexes;
   const int order = space->numbering->order;
   const sp_rule *rule = sp_operator_rule(problem->kind, order);
-  const size_t points = sp_rule_points(rule), nodes = sp_element_nodes(order);
+  const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
   if (is_zero(material)) return SP_OK;
-  for (size_t n = 0; n < nodes; n++) w->nodal[n] = x[nodes_of(space, e)[n]];
+  sp_numbering_gather(space->numbering, e, x, w->nodal);
   const double *matrix = sp_reference_get(order)->interpolation, *u = w->nodal;
   if (!sp_operator_rows[problem->kind].collocated) {
     sp_tensor_apply(rule->n, order + 1, matrix, matrix, matrix, w->nodal, w->u);
@@ -128,23 +124,12 @@ static int surface_of(const sp_balance *balance, const sp_hexes *hexes, sp_lid e
   return surface >= 0 ? surface : balance->surfaces - 1;
 }
 
-/* The integral of alpha u. */
-static sp_status add_robin(const sp_boundary_part *part, const sp_space *space, sp_lid e, int f,
-                           const double *x, workspace *w, double *flux) {
-  const int nq = space->numbering->order + 1;
-  SP_TRY(sp_robin_face(part, space, e, f, w->indices, w->values));
-  for (int q = 0; q < nq * nq; q++) *flux += w->values[q] * x[nodes_of(space, e)[w->indices[q]]];
-  return SP_OK;
-}
-
 /* Indices, normals and quadrature weights (in w->values) at the nodes of a face. */
 static void weigh_face(const sp_space *space, sp_lid e, int f, workspace *w) {
   const int order = space->numbering->order, n = (order + 1) * (order + 1);
   sp_face_nodes(order, f, w->indices);
   sp_geometry_face(space->mesh->hexes, e, f, &sp_reference_get(order)->gll, w->xyz, w->normal);
-  for (int q = 0; q < n; q++)
-    w->values[q] = sqrt(w->normal[q] * w->normal[q] + w->normal[n + q] * w->normal[n + q] +
-                        w->normal[2 * n + q] * w->normal[2 * n + q]);
+  for (int q = 0; q < n; q++) w->values[q] = sp_geometry_area(w->normal, n, q);
 }
 
 /* d u_h / d (r, s, t) at a node of the element whose nodal values are w->nodal. */
@@ -167,8 +152,7 @@ sp_status sp_face_direct(const sp_problem *problem, const sp_space *space, sp_li
   const sp_reference *reference = sp_reference_get(space->numbering->order);
   const int nq = reference->order + 1, n = nq * nq;
   const size_t nodes = sp_element_nodes(reference->order);
-  const sp_lid *dofs = nodes_of(space, e);
-  for (size_t i = 0; i < nodes; i++) w->nodal[i] = x[dofs[i]];
+  sp_numbering_gather(space->numbering, e, x, w->nodal);
   sp_geometry_inverse(hexes, e, nq, reference->gll.nodes, w->coordinates, w->inverse, w->jacobian);
   weigh_face(space, e, f, w);
   const double *xyz[3] = {w->xyz, w->xyz + n, w->xyz + 2 * n};
@@ -239,7 +223,7 @@ static sp_status compute_faces(void *faces_, void *workspace_, size_t begin, siz
       const sp_lid e = s->problem->outer[k];
       result[0] = 0;
       if (part && part->condition == SP_ROBIN)
-        SP_TRY(add_robin(part, s->space, e, f, s->x, &w->w, result));
+        SP_TRY(sp_robin_flux(part, s->space, e, f, s->x, result));
       if (part && part->condition == SP_DIRICHLET)
         SP_TRY(sp_face_direct(s->problem, s->space, e, f, s->x, &w->w, result + 1, result + 1 + n,
                               result));
@@ -268,7 +252,7 @@ static void add_faces(void *faces_, void *workspace_, size_t begin, size_t end) 
       if (!is_fixed(s, k) && (!part || part->condition != SP_DIRICHLET)) continue;
       sp_face_nodes(s->space->numbering->order, f, indices);
       for (size_t q = 0; q < n; q++) {
-        const sp_lid dof = nodes_of(s->space, e)[indices[q]];
+        const sp_lid dof = sp_numbering_nodes(s->space->numbering, e)[indices[q]];
         s->weights[dof] += result[1 + q];
         s->direct[dof] += result[1 + n + q];
       }
@@ -282,7 +266,7 @@ static double sum_inside(const faces *s, sp_lid e) {
   for (int k = 1; k < nq - 1; k++)
     for (int j = 1; j < nq - 1; j++)
       for (int i = 1; i < nq - 1; i++)
-        sum += s->correction[nodes_of(s->space, e)[(k * nq + j) * nq + i]];
+        sum += s->correction[sp_numbering_nodes(s->space->numbering, e)[(k * nq + j) * nq + i]];
   return sum;
 }
 
@@ -304,7 +288,8 @@ static sp_status correct_faces(void *faces_, void *workspace_, size_t begin, siz
       double sum = 0;
       if (dirichlet || fixed) weigh_face(s->space, e, f, &w->w);
       for (int q = 0; q < nq * nq && (dirichlet || fixed); q++)
-        sum += w->w.values[q] * s->correction[nodes_of(s->space, e)[w->w.indices[q]]];
+        sum += w->w.values[q] *
+               s->correction[sp_numbering_nodes(s->space->numbering, e)[w->w.indices[q]]];
       result[f] = dirichlet ? sum : 0;
       if (fixed) result[SP_FACES] += sum;
     }

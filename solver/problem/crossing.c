@@ -111,25 +111,25 @@ static bool is_fixed(const sp_problem *problem, const sp_hexes *hexes, int numbe
   return fixed;
 }
 
+/* The side of a surface whose flux is computed. */
+typedef struct taken {
+  int number; /* INT_MAX for no such surface */
+  bool high;
+} taken;
+
 /* The next number after `last` among own[surface_count]; INT_MAX after the largest. */
-static int next_number(int count, const int *own, int last) {
+static int next_number(int count, const taken *own, int last) {
   int next = INT_MAX;
   for (int s = 0; s < count; s++)
-    if (own[s] > last && own[s] < next) next = own[s];
+    if (own[s].number > last && own[s].number < next) next = own[s].number;
   return next;
 }
 
-/* *flux = that of this rank over the surfaces whose integrated side is the low one, or the high
- * one: own[s] is its number, INT_MAX for no such surface. */
-static sp_status sum_sides(sp_side *s, const sides *both, bool low, int *own, double *flux) {
+/* *flux = that of this rank from the low sides to the high ones. */
+static sp_status sum_sides(sp_side *s, const taken *own, double *flux) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   const int count = hexes->surface_count;
-  *flux = 0;
-  for (int i = 0; i < count; i++) {
-    const bool none = both[i].low == INT_MAX;
-    const bool takes_low = !none && !is_fixed(s->problem, hexes, both[i].low);
-    own[i] = none || takes_low != low ? INT_MAX : low ? both[i].low : both[i].high;
-  }
+  double out[2] = {0}; /* of low and of high sides */
   for (int number = next_number(count, own, -1); number < INT_MAX;
        number = next_number(count, own, number)) {
     for (int v = 0; v < hexes->volume_count; v++) s->volumes[v] = s->keys[v] == number;
@@ -138,14 +138,16 @@ static sp_status sum_sides(sp_side *s, const sides *both, bool low, int *own, do
       for (int f = 0; f < SP_FACES && s->volumes[hexes->volumes[e]]; f++) {
         const int surface = sp_surface_of(hexes->surfaces[e][f]);
         if (!sp_surface_is_exterior(hexes->surfaces[e][f]) && surface >= 0 &&
-            own[surface] == number)
-          *flux += s->flux[e][f];
+            own[surface].number == number)
+          out[own[surface].high] += s->flux[e][f];
       }
   }
+  *flux = out[0] - out[1];
   return SP_OK;
 }
 
-static sp_status allocate(sp_side *s, int **own) {
+/* The low side of a surface is taken, or the high one if a line fixes u in the low one. */
+static sp_status prepare(sp_side *s, const sides *both, taken **own) {
   const size_t dofs = sp_space_dofs(s->space);
   const sp_hexes *hexes = s->space->mesh->hexes;
   SP_TRY(sp_allocate((size_t)hexes->surface_count, sizeof **own, "surfaces", own));
@@ -153,6 +155,10 @@ static sp_status allocate(sp_side *s, int **own) {
   SP_TRY(sp_allocate(dofs, sizeof(double), "a flux", &s->left));
   SP_TRY(sp_side_open(s));
   for (int v = 0; v < hexes->volume_count; v++) s->keys[v] = number_of(hexes, v);
+  for (int i = 0; i < hexes->surface_count; i++) {
+    const bool high = both[i].low < INT_MAX && is_fixed(s->problem, hexes, both[i].low);
+    (*own)[i] = (taken){high ? both[i].high : both[i].low, high};
+  }
   return SP_OK;
 }
 
@@ -160,19 +166,13 @@ sp_status sp_crossing_flux(const sp_problem *problem, const sp_space *space, con
                            const double *x, double *flux) {
   sp_side side = {.problem = problem, .space = space, .x = x};
   sides *both = NULL;
-  int *own = NULL;
-  double out = 0, in = 0; /* of the low sides and of the high sides */
+  taken *own = NULL;
   sp_status status = find_sides(space->mesh, members, &both);
-  if (!status) status = sp_agree(space->mesh->comm, allocate(&side, &own));
+  if (!status) status = sp_agree(space->mesh->comm, prepare(&side, both, &own));
   if (!status) status = sp_side_mark(&side);
-  if (!status) status = sum_sides(&side, both, true, own, &out);
-  if (!status) status = sum_sides(&side, both, false, own, &in);
-  *flux = out - in;
+  if (!status) status = sum_sides(&side, own, flux);
   sp_side_close(&side);
-  free(side.weights);
-  free(side.left);
-  free(both);
-  free(own);
+  SP_FREE(side.weights, side.left, both, own);
   SP_TRY(status);
   return sp_reduction_sum(space->platform->reduction, 1, flux, SP_OK);
 }

@@ -83,11 +83,6 @@ static double code_of(const constraints *c, int part) {
   return part - c->problem->part_count;
 }
 
-static const sp_lid *dofs_of(const constraints *c, sp_lid e) {
-  const sp_numbering *numbering = c->space->numbering;
-  return &numbering->nodes[(size_t)e * sp_element_nodes(numbering->order)];
-}
-
 /* Find for each DOF the lowest index of a Dirichlet part that contains it. */
 static sp_status mark_some(void *constraints_, void *workspace, size_t begin, size_t end) {
   const constraints *c = constraints_;
@@ -99,7 +94,8 @@ static sp_status mark_some(void *constraints_, void *workspace, size_t begin, si
       if (part < 0) continue;
       list_nodes(c->space->numbering->order, f, face);
       for (int n = 0; n < face->count; n++)
-        lower(&c->part_code[dofs_of(c, e)[face->indices[n]]], code_of(c, part));
+        lower(&c->part_code[sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]],
+              code_of(c, part));
     }
   return SP_OK;
 }
@@ -118,7 +114,7 @@ static sp_status evaluate_face(const constraints *c, sp_lid e, int f, int part, 
 static sp_status set_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
   SP_TRY(evaluate_face(c, e, f, part, face));
   for (int n = 0; n < face->count; n++) {
-    const sp_lid dof = dofs_of(c, e)[face->indices[n]];
+    const sp_lid dof = sp_numbering_nodes(c->space->numbering, e)[face->indices[n]];
     if (c->part_code[dof] == code_of(c, part)) lower(&c->values[dof], face->data[n] + 0.0);
   }
   return SP_OK;
@@ -150,7 +146,8 @@ static sp_status constrain_some(void *constraints_, void *workspace, size_t begi
       const sp_lid e = c->problem->outer[k];
       if (dirichlet_part(c, e, f) < 0) continue;
       list_nodes(c->space->numbering->order, f, face);
-      for (int n = 0; n < face->count; n++) constrain(c, dofs_of(c, e)[face->indices[n]]);
+      for (int n = 0; n < face->count; n++)
+        constrain(c, sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]);
     }
   return SP_OK;
 }
@@ -158,7 +155,9 @@ static sp_status constrain_some(void *constraints_, void *workspace, size_t begi
 /* True if another Dirichlet part gives the value of one of the nodes, which are of `part`. */
 static bool meets_another(const constraints *c, sp_lid e, const face_nodes *face, int part) {
   for (int n = 0; n < face->count; n++)
-    if (c->part_code[dofs_of(c, e)[face->indices[n]]] != code_of(c, part)) return true;
+    if (c->part_code[sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]] !=
+        code_of(c, part))
+      return true;
   return false;
 }
 
@@ -166,7 +165,7 @@ static bool meets_another(const constraints *c, sp_lid e, const face_nodes *face
  * follow from the solution differ by rounding only. */
 static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
   const sp_boundary_part *parts = c->problem->parts;
-  const sp_lid *dofs = dofs_of(c, e);
+  const sp_lid *dofs = sp_numbering_nodes(c->space->numbering, e);
   list_nodes(c->space->numbering->order, f, face);
   for (int n = 0; n < face->count; n++) {
     const double size = fabs(c->values[dofs[face->indices[n]]]);

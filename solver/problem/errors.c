@@ -59,9 +59,8 @@ static sp_status norms_create(const sp_problem *problem, const sp_space *space, 
  * gradients may be left unset. */
 static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspace *w) {
   const sp_hexes *hexes = s->space->mesh->hexes;
-  const sp_numbering *numbering = s->space->numbering;
-  const size_t nodes = sp_element_nodes(numbering->order), points = sp_rule_points(&s->rule);
-  for (size_t n = 0; n < nodes; n++) w->nodal[n] = s->x[numbering->nodes[(size_t)e * nodes + n]];
+  const size_t points = sp_rule_points(&s->rule);
+  sp_numbering_gather(s->space->numbering, e, s->x, w->nodal);
   if (gradients)
     sp_tensor_gradient(s->rule.n, s->nq, s->value, s->derivative, w->nodal, w->tensor, w->u,
                        (double *const[]){w->gradient[0], w->gradient[1], w->gradient[2]});

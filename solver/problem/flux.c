@@ -32,8 +32,8 @@ static sp_status add_element(const sp_material *material, const sp_space *space,
                              double *weights) {
   const sp_reference *reference = sp_reference_get(space->numbering->order);
   const size_t nodes = sp_element_nodes(reference->order);
-  const sp_lid *dofs = &space->numbering->nodes[(size_t)e * nodes];
-  for (size_t n = 0; n < nodes; n++) w->nodal[n] = x[dofs[n]];
+  const sp_lid *dofs = sp_numbering_nodes(space->numbering, e);
+  sp_numbering_gather(space->numbering, e, x, w->nodal);
   differentiate(reference, w);
   sp_geometry_inverse(space->mesh->hexes, e, reference->order + 1, reference->gll.nodes,
                       w->coordinates, w->inverse, w->jacobian);

@@ -12,18 +12,6 @@ static void add(double flux, sp_heat *heat) {
   heat->in += fmax(-flux, 0);
 }
 
-/* The integral of alpha u over a Robin face. */
-static sp_status add_robin(const sp_side *s, sp_lid e, int f, const sp_boundary_part *part,
-                           double *flux) {
-  double values[SP_FACE_NODES];
-  int indices[SP_FACE_NODES];
-  const int order = s->space->numbering->order, n = (order + 1) * (order + 1);
-  const sp_lid *nodes = &s->space->numbering->nodes[(size_t)e * sp_element_nodes(order)];
-  SP_TRY(sp_robin_face(part, s->space, e, f, indices, values));
-  for (int q = 0; q < n; q++) *flux += values[q] * s->x[nodes[indices[q]]];
-  return SP_OK;
-}
-
 /* The heat of the side on this rank, but for given[surfaces], which become fluxes by surface. */
 static sp_status add_faces(const sp_side *s, int surfaces, double *given, sp_heat *heat) {
   const sp_hexes *hexes = s->space->mesh->hexes;
@@ -35,8 +23,8 @@ static sp_status add_faces(const sp_side *s, int surfaces, double *given, sp_hea
       if (s->marked[e][f]) {
         add(s->flux[e][f], heat);
       } else if (part >= 0 && s->problem->parts[part].condition == SP_ROBIN) {
-        SP_TRY(add_robin(s, e, f, &s->problem->parts[part],
-                         &given[surface >= 0 ? surface : surfaces - 1]));
+        SP_TRY(sp_robin_flux(&s->problem->parts[part], s->space, e, f, s->x,
+                             &given[surface >= 0 ? surface : surfaces - 1]));
       }
     }
   return SP_OK;

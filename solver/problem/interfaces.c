@@ -27,7 +27,7 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
   const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
   const int n = gll->n * gll->n;
-  const size_t first = (size_t)e * sp_element_nodes(numbering->order);
+  const sp_lid *dofs = sp_numbering_nodes(numbering, e);
   const bool has_flux = sp_operator_rows[problem->kind].has_stiffness;
   double *const gradient[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
   int indices[FACE_NODES];
@@ -37,14 +37,11 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
   SP_TRY(sp_material_conduct(material, (size_t)n, xyz, w->kappa, 1, gradient));
   sp_face_nodes(numbering->order, f, indices);
   for (int q = 0; q < n; q++) {
-    const sp_lid dof = numbering->nodes[first + (size_t)indices[q]];
-    double flux = 0, square = 0;
-    for (int d = 0; d < 3; d++) {
-      const double component = w->normal[d * n + q];
-      square += component * component;
-      if (has_flux) flux += w->kappa[q] * gradient[d][q] * component;
-    }
-    const double area = sqrt(square);
+    const sp_lid dof = dofs[indices[q]];
+    double flux = 0;
+    for (int d = 0; d < 3 && has_flux; d++)
+      flux += w->kappa[q] * gradient[d][q] * w->normal[d * n + q];
+    const double area = sp_geometry_area(w->normal, n, q);
     w->vectors[LOW][dof] = fmin(w->vectors[LOW][dof], w->u[q]);
     w->vectors[HIGH][dof] = fmin(w->vectors[HIGH][dof], -w->u[q]);
     w->vectors[FLUX][dof] += flux;

@@ -179,12 +179,6 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
   return SP_OK;
 }
 
-/* Surface element times weight at point q of n. */
-static double area_element(const double *normal, int n, int q) {
-  return sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
-              normal[2 * n + q] * normal[2 * n + q]);
-}
-
 /* Fill w->f = g times the surface element at the points of a Neumann or Robin face. */
 static sp_status evaluate_flux(const sp_material *material, const sp_boundary_part *part, int n,
                                const double *xyz[3], workspace *w) {
@@ -193,7 +187,7 @@ static sp_status evaluate_flux(const sp_material *material, const sp_boundary_pa
   double *flux = w->f;
   if (part->formula) {
     SP_TRY(sp_problem_evaluate(part->formula, count, xyz, flux, NULL, NULL));
-    for (int q = 0; q < n; q++) flux[q] *= area_element(normal, n, q);
+    for (int q = 0; q < n; q++) flux[q] *= sp_geometry_area(normal, n, q);
     return SP_OK;
   }
   double *const slopes[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
@@ -203,7 +197,7 @@ static sp_status evaluate_flux(const sp_material *material, const sp_boundary_pa
   SP_TRY(sp_problem_evaluate(material->solution, count, xyz, flux, slopes, NULL));
   SP_TRY(sp_material_conduct(material, count, xyz, w->kappa, 1, slopes));
   for (int q = 0; q < n; q++)
-    flux[q] = w->alpha[q] * flux[q] * area_element(normal, n, q) +
+    flux[q] = w->alpha[q] * flux[q] * sp_geometry_area(normal, n, q) +
               w->kappa[q] * (slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] +
                              slopes[2][q] * normal[2 * n + q]);
   return SP_OK;

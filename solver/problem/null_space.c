@@ -154,7 +154,7 @@ static void find_determined(const sp_space *space, const sp_components *componen
                             const sp_coefficients *coefficients, bool (*determined)[WAYS]) {
   const size_t nodes = sp_element_nodes(space->numbering->order);
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
-    const sp_lid *dofs = &space->numbering->nodes[(size_t)e * nodes];
+    const sp_lid *dofs = sp_numbering_nodes(space->numbering, e);
     bool *here = determined[components->of_element[e]];
     for (size_t n = 0; n < nodes && !here[BY_DIRICHLET]; n++)
       here[BY_DIRICHLET] = constrained[dofs[n]];

@@ -140,7 +140,7 @@ static double interpolate(const sp_probe *probe, const sp_space *space, const do
     sp_derivative_matrix(nq, gll, 1, &probe->reference[d], slope[d]);
     gradient[d] = 0;
   }
-  const sp_lid *node = &space->numbering->nodes[(size_t)probe->element * sp_element_nodes(order)];
+  const sp_lid *node = sp_numbering_nodes(space->numbering, probe->element);
   for (int k = 0; k < nq; k++)
     for (int j = 0; j < nq; j++)
       for (int i = 0; i < nq; i++) {

@@ -161,9 +161,7 @@ static void prepare_face(const evaluation *s, sp_lid e, int f, workspace *w) {
   sp_geometry_face(hexes, e, f, &s->rule, w->xyz, w->normal);
   sp_face_nodes(nq - 1, f, w->indices);
   for (int p = 0; p < points; p++) {
-    const double *normal = w->normal;
-    w->weight[p] = half * sqrt(normal[p] * normal[p] + normal[points + p] * normal[points + p] +
-                               normal[2 * points + p] * normal[2 * points + p]);
+    w->weight[p] = half * sp_geometry_area(w->normal, points, p);
     w->u[p] = 0;
     for (int j = 0; j < nq; j++)
       for (int i = 0; i < nq; i++)
@@ -208,18 +206,12 @@ static void clear_partials(int count, partial *partials) {
   for (int r = 0; r < count; r++) partials[r] = (partial){.extremum = DBL_MAX};
 }
 
-static void load_nodes(const evaluation *s, size_t e, workspace *w) {
-  const sp_numbering *numbering = s->space->numbering;
-  const size_t nodes = sp_element_nodes(numbering->order);
-  for (size_t n = 0; n < nodes; n++) w->nodal[n] = s->x[numbering->nodes[e * nodes + n]];
-}
-
 static sp_status add_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const evaluation *s = context;
   chunk *c = workspace_;
   clear_partials(s->quantities->all, c->partials);
   for (size_t e = begin; e < end; e++) {
-    load_nodes(s, e, &c->w);
+    sp_numbering_gather(s->space->numbering, (sp_lid)e, s->x, c->w.nodal);
     add_element(s, (sp_lid)e, &c->w, c->partials);
     for (int f = 0; f < SP_FACES; f++) add_face(s, (sp_lid)e, f, &c->w, c->partials);
   }
@@ -250,7 +242,7 @@ static sp_status bound_elements(void *context, void *workspace_, size_t begin, s
   chunk *c = workspace_;
   clear_partials(s->quantities->all, c->partials);
   for (size_t e = begin; e < end; e++) {
-    load_nodes(s, e, &c->w);
+    sp_numbering_gather(s->space->numbering, (sp_lid)e, s->x, c->w.nodal);
     for (int r = 0; r < s->quantities->all; r++) {
       const sp_quantity *q = &s->quantities->list[r];
       if (q->formula || !sp_quantity_is_extremum(q->kind)) continue;

@@ -53,7 +53,7 @@ sp_status sp_resolution_indicate(const sp_space *space, const double *x, double 
   SP_TRY(sp_allocate(2 * nodes, sizeof *nodal, "error indicator", &nodal));
   legendre_matrix(order, matrix);
   for (size_t e = 0; e < (size_t)space->mesh->hexes->count; e++) {
-    for (size_t n = 0; n < nodes; n++) nodal[n] = x[space->numbering->nodes[e * nodes + n]];
+    sp_numbering_gather(space->numbering, (sp_lid)e, x, nodal);
     sp_tensor_apply(nq, nq, matrix, matrix, matrix, nodal, nodal + nodes);
     indicator[e] = indicate(order, nodal + nodes);
   }

@@ -18,22 +18,29 @@ sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_
   const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
   SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, (size_t)n, xyz, values, NULL));
   sp_face_nodes(order, f, indices);
-  for (int q = 0; q < n; q++)
-    values[q] *= sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
-                      normal[2 * n + q] * normal[2 * n + q]);
+  for (int q = 0; q < n; q++) values[q] *= sp_geometry_area(normal, n, q);
+  return SP_OK;
+}
+
+sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
+                        const double *x, double *flux) {
+  const int nq = space->numbering->order + 1;
+  const sp_lid *nodes = sp_numbering_nodes(space->numbering, element);
+  double values[FACE_NODES];
+  int indices[FACE_NODES];
+  SP_TRY(sp_robin_face(part, space, element, f, indices, values));
+  for (int q = 0; q < nq * nq; q++) *flux += values[q] * x[nodes[indices[q]]];
   return SP_OK;
 }
 
 static sp_status add_face(const sp_boundary_part *part, const sp_space *space, sp_lid e, int f,
                           double *diagonal) {
-  const sp_numbering *numbering = space->numbering;
-  const int nq = numbering->order + 1;
-  const size_t first = (size_t)e * sp_element_nodes(numbering->order);
+  const int nq = space->numbering->order + 1;
+  const sp_lid *nodes = sp_numbering_nodes(space->numbering, e);
   double values[FACE_NODES];
   int indices[FACE_NODES];
   SP_TRY(sp_robin_face(part, space, e, f, indices, values));
-  for (int q = 0; q < nq * nq; q++)
-    diagonal[numbering->nodes[first + (size_t)indices[q]]] += values[q];
+  for (int q = 0; q < nq * nq; q++) diagonal[nodes[indices[q]]] += values[q];
   return SP_OK;
 }
 

@@ -27,4 +27,8 @@ void sp_robin_free(sp_robin *robin);
 sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
                         int *indices, double *values);
 
+/* Add the integral of alpha u over that face to *flux. Errors: as above. Local. */
+sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
+                        const double *x, double *flux);
+
 #endif

@@ -84,37 +84,19 @@ static sp_status mark_local(sp_side *s) {
   return SP_OK;
 }
 
-/* True if another rank has face i = 6 e + f, too, and hears the key from this one: the lower rank
- * of a face tells first, then the higher one. */
-static bool tells(const sp_topology *t, int rank, bool higher, size_t i) {
-  const sp_lid face = t->slots[i / SP_FACES][SP_FACE_SLOT + i % SP_FACES];
-  const sp_lid first = t->sharer_start[face];
-  return first < t->sharer_start[face + 1] && (rank > t->sharers[first]) == higher;
-}
-
 /* Mark faces whose other element is on another rank and has another key. */
 static sp_status mark_shared(sp_side *s) {
   const sp_mesh *mesh = s->space->mesh;
-  sp_hexes carrier = *mesh->hexes; /* of keys, as if they were surfaces */
-  const size_t count = (size_t)carrier.count;
-  int rank;
-  MPI_Comm_rank(mesh->comm, &rank);
-  carrier.surfaces = NULL;
-  sp_status status = sp_allocate(count, sizeof *carrier.surfaces, "fluxes", &carrier.surfaces);
-  status = sp_agree(mesh->comm, status);
-  for (int higher = 0; higher < 2 && !status; higher++) {
-    for (size_t i = 0; i < SP_FACES * count; i++)
-      carrier.surfaces[i / SP_FACES][i % SP_FACES] = tells(mesh->topology, rank, higher, i)
-                                                         ? key_of(s, (sp_lid)(i / SP_FACES))
-                                                         : SP_SURFACE_INTERIOR;
-    status = sp_surfaces_share(mesh->comm, mesh->topology, &carrier);
-    for (size_t i = 0; i < SP_FACES * count && !status; i++) {
-      const int key = carrier.surfaces[i / SP_FACES][i % SP_FACES];
-      if (key >= 0 && key != key_of(s, (sp_lid)(i / SP_FACES)))
-        s->marked[i / SP_FACES][i % SP_FACES] = true;
-    }
-  }
-  free(carrier.surfaces);
+  const sp_lid count = mesh->hexes->count;
+  int(*keys)[SP_FACES];
+  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof *keys, "fluxes", &keys)));
+  for (sp_lid e = 0; e < count; e++)
+    for (int f = 0; f < SP_FACES; f++) keys[e][f] = key_of(s, e);
+  const sp_status status = sp_surfaces_swap(mesh->comm, mesh->topology, keys);
+  for (sp_lid e = 0; e < count && !status; e++)
+    for (int f = 0; f < SP_FACES; f++)
+      if (keys[e][f] >= 0 && keys[e][f] != key_of(s, e)) s->marked[e][f] = true;
+  free(keys);
   return status;
 }
 
@@ -124,10 +106,6 @@ sp_status sp_side_mark(sp_side *s) {
 }
 
 /* ---- Sums ---- */
-
-static const sp_lid *nodes_of(const sp_side *s, sp_lid e) {
-  return &s->space->numbering->nodes[(size_t)e * sp_element_nodes(s->space->numbering->order)];
-}
 
 static bool has_element(const sp_side *s, sp_lid e) {
   return s->volumes[s->space->mesh->hexes->volumes[e]];
@@ -142,7 +120,8 @@ static bool has_marked(const sp_side *s, sp_lid e) {
 static bool touches_marked(const sp_side *s, sp_lid e) {
   const size_t nodes = sp_element_nodes(s->space->numbering->order);
   bool some = false;
-  for (size_t n = 0; n < nodes && !some; n++) some = s->weights[nodes_of(s, e)[n]] > 0;
+  for (size_t n = 0; n < nodes && !some; n++)
+    some = s->weights[sp_numbering_nodes(s->space->numbering, e)[n]] > 0;
   return some && has_element(s, e);
 }
 
@@ -213,7 +192,7 @@ static sp_status apply(const pass *t, sp_lid e, workspace *w, double *none, doub
   const int order = s->space->numbering->order, nq = order + 1;
   const sp_rule *rule = sp_operator_rule(s->problem->kind, order);
   (void)none;
-  for (size_t n = 0; n < t->nodes; n++) w->nodal[n] = s->x[nodes_of(s, e)[n]];
+  sp_numbering_gather(s->space->numbering, e, s->x, w->nodal);
   SP_TRY(evaluate_element(t, e, rule, w));
   sp_tensor_apply_transposed(rule->n, nq, t->value, t->value, t->value, w->at, sum);
   for (int a = 0; a < 3; a++) {
@@ -244,7 +223,7 @@ static sp_status divide(const pass *t, sp_lid e, workspace *w, double *none, dou
     if (!s->marked[e][f]) continue;
     SP_TRY(sp_face_direct(s->problem, s->space, e, f, s->x, &w->face, w->weights, w->direct, flux));
     for (int q = 0; q < nq * nq; q++) {
-      const sp_lid dof = nodes_of(s, e)[w->face.indices[q]];
+      const sp_lid dof = sp_numbering_nodes(s->space->numbering, e)[w->face.indices[q]];
       if (w->weights[q] > 0) *flux += w->weights[q] * s->left[dof] / s->weights[dof];
     }
   }
@@ -270,7 +249,7 @@ static void add_some(void *pass_, void *workspace_, size_t begin, size_t end) {
   const double *result = w->tail + t->tensor;
   for (size_t e = begin; e < end; e++, result += 1 + 2 * t->nodes)
     for (size_t n = 0; n < t->nodes && result[0] != 0; n++) {
-      const sp_lid dof = nodes_of(t->side, (sp_lid)e)[n];
+      const sp_lid dof = sp_numbering_nodes(t->side->space->numbering, (sp_lid)e)[n];
       if (t->added) t->added[dof] += result[1 + n];
       if (t->subtracted) t->subtracted[dof] -= result[1 + t->nodes + n];
     }

@@ -123,9 +123,9 @@ static sp_status fill_flux(const sp_problem *problem, const sp_space *space, con
     SP_TRY(sp_flux_of_material(problem, space, m, x, arrays->sums, arrays->sums[3]));
     for (size_t e = 0; e < (size_t)hexes->count; e++) {
       if (problem->materials.of_volume[hexes->volumes[e]] != m) continue;
-      const sp_lid *dof = &space->numbering->nodes[e * nodes], *place = &points->nodes[e * nodes];
+      const sp_lid *place = &points->nodes[e * nodes];
       for (size_t d = 0; d < 3; d++) {
-        for (size_t n = 0; n < nodes; n++) arrays->nodal[n] = arrays->sums[d][dof[n]];
+        sp_numbering_gather(space->numbering, (sp_lid)e, arrays->sums[d], arrays->nodal);
         sp_tensor_apply(nq, nq, matrix, matrix, matrix, arrays->nodal, arrays->local);
         for (size_t n = 0; n < nodes; n++)
           arrays->flux[3 * (size_t)place[n] + d] = arrays->local[n];
@@ -188,8 +188,8 @@ static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_
   workspace *w = workspace_;
   const double *xyz[3] = {w->xyz, w->xyz + nodes, w->xyz + 2 * nodes};
   for (size_t e = begin; e < end; e++) {
-    const sp_lid *place = &f->nodes[e * nodes], *dofs = &f->space->numbering->nodes[e * nodes];
-    for (size_t n = 0; n < nodes; n++) w->nodal[n] = f->x[dofs[n]];
+    const sp_lid *place = &f->nodes[e * nodes];
+    sp_numbering_gather(f->space->numbering, (sp_lid)e, f->x, w->nodal);
     sp_tensor_apply(nq, nq, f->matrix, f->matrix, f->matrix, w->nodal, w->u);
     sp_hexes_coordinates(hexes, (sp_lid)e, nq, f->lattice, w->xyz);
     if (arrays->error) {

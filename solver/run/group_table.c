@@ -67,8 +67,7 @@ static void add_face(table *t, sp_lid e, int f, const sp_rule *rule, double *xyz
   sp_geometry_face(hexes, e, f, rule, xyz, normal);
   for (size_t q = 0; q < points; q++) {
     const double *n = &normal[q];
-    const double area =
-        weight * sqrt(n[0] * n[0] + n[points] * n[points] + n[2 * points] * n[2 * points]);
+    const double area = weight * sp_geometry_area(normal, (int)points, (int)q);
     sums[MEASURE] += area;
     for (size_t d = 0; d < 3; d++) {
       sums[CENTRE + d] += area * xyz[d * points + q];

@@ -22,7 +22,7 @@ static sp_status fill_from_formula(const sp_expression *formula, const sp_space 
   double *u = xyz + 3 * nodes;
   sp_status status = SP_OK;
   for (sp_lid e = 0; e < hexes->count && !status; e++) {
-    const sp_lid *dofs = &numbering->nodes[(size_t)e * nodes];
+    const sp_lid *dofs = sp_numbering_nodes(numbering, e);
     sp_hexes_coordinates(hexes, e, nq, sp_reference_get(numbering->order)->gll.nodes, xyz);
     status = sp_problem_evaluate(
         formula, nodes, (const double *[]){xyz, xyz + nodes, xyz + 2 * nodes}, u, NULL, NULL);
@@ -219,7 +219,7 @@ static sp_status interpolate(const source *s, sp_lid element, const double *u,
                              double matrices[3][SP_MAX_NQ * SP_MAX_NQ], double *work) {
   const sp_numbering *numbering = s->space->numbering;
   const size_t nodes = sp_element_nodes(numbering->order);
-  const sp_lid *dofs = &numbering->nodes[(size_t)element * nodes];
+  const sp_lid *dofs = sp_numbering_nodes(numbering, element);
   sp_tensor_apply(numbering->order + 1, sp_field_reader_order(s->reader) + 1, matrices[0],
                   matrices[1], matrices[2], u, work);
   for (size_t n = 0; n < nodes; n++) {
