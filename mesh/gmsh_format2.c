@@ -346,6 +346,8 @@ sp_status sp_gmsh_format2_read(sp_scan *s, sp_gmsh_model *m) {
       SP_TRY(read_elements(s, m));
     } else if (sp_span_begins(&line, "$NodeData") || sp_span_begins(&line, "$Element")) {
       break; /* results of a solver: gmsh stops here, too */
+    } else {
+      SP_TRY(sp_scan_no_end(s, &line));
     }
   }
   if (!format) return sp_fail(SP_ERR_INPUT, "%s: expected a line $MeshFormat, found none", s->path);

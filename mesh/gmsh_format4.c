@@ -82,6 +82,12 @@ static bool take_reals(reader *r, int count, double *values) {
   return true;
 }
 
+static bool take_end(reader *r, const char *end) {
+  sp_span line;
+  skip_blanks(&r->s);
+  return sp_span_begins(&r->s.rest, end) && sp_scan_line(&r->s, &line);
+}
+
 /* ---- Messages ---- */
 
 /* ":12", the line of the next word. */
@@ -226,8 +232,7 @@ static sp_status end_section(reader *r, const section *sec) {
         "write the file anew",
         r->s.path, sp_scan_where(&r->s, sec->line, where), sec->total, sec->what,
         sp_plural(sec->total), sec->listed);
-  skip_blanks(&r->s);
-  if (sp_span_begins(&r->s.rest, sec->end)) return SP_OK;
+  if (take_end(r, sec->end)) return SP_OK;
   snprintf(expected, sizeof expected, "%s after %lld block%s with %lld %s%s", sec->end, sec->blocks,
            sp_plural(sec->blocks), sec->total, sec->what, sp_plural(sec->total));
   return unexpected(r, expected);
@@ -313,8 +318,7 @@ static sp_status read_entities(reader *r, bool partitioned) {
   if (!sound) return unexpected(r, "an entity: its tag, box, groups and boundary");
   const char *end = partitioned ? "$EndPartitionedEntities" : "$EndEntities";
   r->entities = true;
-  skip_blanks(&r->s);
-  return sp_span_begins(&r->s.rest, end) ? SP_OK : unexpected(r, end);
+  return take_end(r, end) ? SP_OK : unexpected(r, end);
 }
 
 /* ---- The file ---- */
@@ -343,6 +347,8 @@ sp_status sp_gmsh_format4_read(sp_scan *s, sp_gmsh_model *m) {
       SP_TRY(sp_gmsh_read_names(&r.s, m));
     } else if (entities) {
       SP_TRY(read_entities(&r, line.at[1] == 'P'));
+    } else {
+      SP_TRY(sp_scan_no_end(&r.s, &line));
     }
   }
   return SP_OK;

@@ -209,6 +209,14 @@ static int compare_elements(const void *left, const void *right) {
   return (a->first > b->first) - (a->first < b->first);
 }
 
+/* Order elements of format 2 by number: of those that are listed once per group the first is kept.
+ */
+static int compare_numbered(const void *left, const void *right) {
+  const sp_gmsh_element *a = left, *b = right;
+  if (a->place != b->place || a->type != b->type) return compare_elements(left, right);
+  return (a->tag > b->tag) - (a->tag < b->tag);
+}
+
 sp_status sp_gmsh_model_complete(sp_gmsh_model *m) {
   SP_TRY(sort_points(m));
   for (const sp_gmsh_element *e = m->elements; e < m->elements + m->element_count; e++)
@@ -221,7 +229,8 @@ sp_status sp_gmsh_model_complete(sp_gmsh_model *m) {
     }
   drop_unused(m);
   if (m->element_count > 0)
-    qsort(m->elements, m->element_count, sizeof *m->elements, compare_elements);
+    qsort(m->elements, m->element_count, sizeof *m->elements,
+          m->version >= 2 && m->version < 3 ? compare_numbered : compare_elements);
   return SP_OK;
 }
 

@@ -55,6 +55,9 @@ sp_status sp_scan_format(sp_scan *s);
 /* Fail if $MeshFormat, which says how to read the section that begins here, did not come before. */
 sp_status sp_scan_after_format(const sp_scan *s, bool format);
 
+/* Fail if a line outside sections ends one that we read: the line that begins it is damaged. */
+sp_status sp_scan_no_end(const sp_scan *s, const sp_span *line);
+
 /* Set *before, or fail if it is set: gmsh keeps the last of several sections `name`. */
 sp_status sp_scan_once(const sp_scan *s, const char *name, bool *before);
 

@@ -69,6 +69,10 @@ static void check_sections(void) {
                ":1: expected $MeshFormat before this section");
   check_edited("one_partition.msh", "$MeshFormat", "$Nodes\n0\n$EndNodes\n$MeshFormat",
                ":1: expected $MeshFormat before this section");
+  check_edited(name, "$Entities\n", "", ":16: expected $Entities before $EndEntities, found none");
+  check_edited("one_partition.msh", "$EndElements", "$EndElements\n$EndElements",
+               "expected $Elements before $EndElements, found none");
+  check_edited("one_partition.msh", "2.2 0 8", "2.x 0 8", ":2: expected the version");
   load("seven_of_eight.msh", text);
   edit(text, "\n0 0 6 1", "\n1 0 6 1\n1 0 0 0 0");
   edit(text, "7 32 1 32", "8 33 1 33");
