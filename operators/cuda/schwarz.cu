@@ -1,5 +1,6 @@
 extern "C" {
 #include "operators/cuda/schwarz.h"
+#include "io/threads.h"
 #include "mesh/columns.h"
 #include "operators/space.h"
 }
@@ -24,33 +25,31 @@ struct sp_device_schwarz {
   void *start, *closed, *inverse, *ratio, *ring;
 };
 
-/* Copy to the device, rounded if the operator is in single precision. */
-template <class T> static sp_status send(size_t count, const double *values, void **out) {
-  T *rounded = nullptr;
-  SP_TRY(sp_allocate(count, sizeof *rounded, "Schwarz", &rounded));
-  for (size_t i = 0; i < count; i++) rounded[i] = (T)values[i];
-  const sp_status status = sp_cuda_copy_of(rounded, count, sizeof *rounded, "Schwarz", out);
-  free(rounded);
-  return status;
+/* values[rows][each], each row in the order `places`, or as it is without. */
+template <class T> struct rounding {
+  const double *values;
+  size_t each;
+  const unsigned short *places; /* or NULL */
+  T *out;
+};
+
+template <class T> static sp_status round_rows(void *context, void *, size_t begin, size_t end) {
+  const rounding<T> *r = (const rounding<T> *)context;
+  for (size_t row = begin; row < end; row++)
+    for (size_t i = 0; i < r->each; i++)
+      r->out[row * r->each + i] = (T)r->values[row * r->each + (r->places ? r->places[i] : i)];
+  return SP_OK;
 }
 
-// Weights in the order in which kernels visit the nodes of an element.
+/* Copy to the device, rounded if the operator is in single precision. */
 template <class T>
-static sp_status send_weights(const sp_schwarz_setup *setup, size_t elements, size_t nodes,
-                              void **out) {
-  double *ordered = nullptr;
-  unsigned short *places = nullptr;
-  sp_status status = sp_allocate(elements, nodes * sizeof *ordered, "Schwarz", &ordered);
-  if (!status) status = sp_allocate(nodes, sizeof *places, "Schwarz", &places);
-  if (!status) {
-    sp_cuda_node_order(setup->space->numbering->order, places);
-    for (size_t e = 0; e < elements; e++)
-      for (size_t q = 0; q < nodes; q++)
-        ordered[e * nodes + q] = setup->weights[e * nodes + places[q]];
-    status = send<T>(elements * nodes, ordered, out);
-  }
-  free(ordered);
-  free(places);
+static sp_status send(size_t rows, size_t each, const double *values, const unsigned short *places,
+                      void **out) {
+  rounding<T> r = {values, each, places, nullptr};
+  SP_TRY(sp_allocate(rows, each * sizeof(T), "Schwarz", &r.out));
+  sp_status status = sp_loop_over("Schwarz", rows, each, &r, round_rows<T>);
+  if (!status) status = sp_cuda_copy_of(r.out, rows * each, sizeof(T), "Schwarz", out);
+  free(r.out);
   return status;
 }
 
@@ -75,7 +74,7 @@ static sp_status build_columns(const sp_schwarz_setup *setup, size_t elements,
                                sp_device_schwarz *s) {
   const sp_columns *columns = setup->columns;
   const size_t n = (size_t)setup->space->numbering->order + 1, count = (size_t)columns->count;
-  const size_t values = ((size_t)columns->start[count] + count) * n * n;
+  const size_t interfaces = (size_t)columns->start[count] + count, values = interfaces * n * n;
   int *frames = nullptr;
   double *conductances = nullptr;
   sp_status status = sp_allocate(elements, 4 * sizeof *frames, "Schwarz", &frames);
@@ -86,17 +85,17 @@ static sp_status build_columns(const sp_schwarz_setup *setup, size_t elements,
       conductances[columns->elements[i]] = setup->conductances[i];
     status = sp_cuda_copy_of(frames, 4 * elements, sizeof *frames, "Schwarz", &s->frames);
   }
-  if (!status) status = send<T>(elements, conductances, &s->conductances);
+  if (!status) status = send<T>(elements, 1, conductances, nullptr, &s->conductances);
   free(frames);
   free(conductances);
   SP_TRY(status);
   SP_TRY(sp_cuda_copy_of(setup->interface, elements, sizeof(int), "Schwarz", &s->interface));
   SP_TRY(sp_cuda_copy_of(columns->start, count + 1, sizeof(int), "Schwarz", &s->start));
   SP_TRY(sp_cuda_copy_of(columns->closed, count, sizeof(bool), "Schwarz", &s->closed));
-  SP_TRY(send<T>(2 * n, setup->end_couplings, &s->end_couplings));
-  SP_TRY(send<T>(values, setup->inverse, &s->inverse));
-  SP_TRY(send<T>(values, setup->ratio, &s->ratio));
-  if (setup->ring) SP_TRY(send<T>(values, setup->ring, &s->ring));
+  SP_TRY(send<T>(2, n, setup->end_couplings, nullptr, &s->end_couplings));
+  SP_TRY(send<T>(interfaces, n * n, setup->inverse, nullptr, &s->inverse));
+  SP_TRY(send<T>(interfaces, n * n, setup->ratio, nullptr, &s->ratio));
+  if (setup->ring) SP_TRY(send<T>(interfaces, n * n, setup->ring, nullptr, &s->ring));
   SP_TRY(sp_cuda_allocate(elements * n * n * n, sizeof(T), "Schwarz", &s->modal));
   SP_TRY(sp_cuda_allocate(values, sizeof(T), "Schwarz", &s->above));
   return sp_cuda_allocate(values, sizeof(T), "Schwarz", &s->below);
@@ -105,9 +104,12 @@ static sp_status build_columns(const sp_schwarz_setup *setup, size_t elements,
 template <class T> static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
   const size_t elements = (size_t)setup->space->mesh->hexes->count;
   const size_t n = (size_t)setup->space->numbering->order + 1;
-  SP_TRY(send<T>(elements * 3 * n * n, setup->basis, &s->basis));
-  SP_TRY(send<T>(elements * 3 * n, setup->values, &s->values));
-  SP_TRY(send_weights<T>(setup, elements, n * n * n, &s->weights));
+  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
+  sp_cuda_node_order(setup->space->numbering->order, places);
+  SP_TRY(send<T>(elements, 3 * n * n, setup->basis, nullptr, &s->basis));
+  SP_TRY(send<T>(elements, 3 * n, setup->values, nullptr, &s->values));
+  /* Kernels visit the nodes of an element in another order. */
+  SP_TRY(send<T>(elements, n * n * n, setup->weights, places, &s->weights));
   return s->columns > 0 ? build_columns<T>(setup, elements, s) : SP_OK;
 }
 
