@@ -121,3 +121,26 @@ void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element,
   else
     sp_operator_scales(setup, element, coefficients);
 }
+
+static void cross(const double a[3], const double b[3], double c[3]) {
+  for (int d = 0; d < 3; d++) {
+    const int e = (d + 1) % 3, f = (d + 2) % 3;
+    c[d] = a[e] * b[f] - a[f] * b[e];
+  }
+}
+
+static double dot(const double a[3], const double b[3]) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+void sp_operator_affine(const sp_operator_setup *setup, sp_lid element, double *factors) {
+  double map[24], adjugate[3][3];
+  sp_operator_trilinear(setup, element, map);
+  for (int a = 0; a < 3; a++)
+    cross(&map[3 + 3 * ((a + 1) % 3)], &map[3 + 3 * ((a + 2) % 3)], adjugate[a]);
+  const bool scaled = sp_operator_factor_kind(setup) == SP_FACTORS_SCALED;
+  const double jacobian = dot(&map[3], adjugate[0]), scale = (scaled ? map[0] : 1) / jacobian;
+  for (int a = 0, f = 0; a < 3; a++) /* rr, rs, rt, ss, st, tt */
+    for (int b = a; b < 3; b++) factors[f++] = scale * dot(adjugate[a], adjugate[b]);
+  factors[SP_G_WJ] = jacobian * (scaled ? map[1] : setup->lambda);
+}

@@ -56,4 +56,8 @@ void sp_operator_scales(const sp_operator_setup *setup, sp_lid element, double s
  * the first two are kappa and lambda of the element. The setup has trilinear geometry. Local. */
 void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element, double coefficients[24]);
 
+/* Fill factors[SP_FACTORS] of a parallelepiped, likewise: those of a point of weight one, with
+ * kappa, but lambda |J| in place of wJ. Local. */
+void sp_operator_affine(const sp_operator_setup *setup, sp_lid element, double *factors);
+
 #endif

@@ -42,13 +42,14 @@ typedef enum sp_geometry_kind {
 } sp_geometry_kind;
 
 /* Data from which a kernel computes its factors: numbers at every point; the coefficients of the
- * trilinear map, alone or with kappa and lambda of the element; or numbers of 16 bits at every
- * point (operators/factors.h). */
+ * trilinear map, alone or with kappa and lambda of the element; numbers of 16 bits at every point;
+ * or one set of numbers per element (operators/factors.h). */
 typedef enum sp_factor_kind {
   SP_FACTORS_STORED,
   SP_FACTORS_TRILINEAR,
   SP_FACTORS_SCALED,  /* not for mass, which has no coefficients */
   SP_FACTORS_ROUNDED, /* in single precision, not for mass */
+  SP_FACTORS_AFFINE,  /* of parallelepipeds, on devices, for bp3.5 */
   SP_FACTOR_KINDS
 } sp_factor_kind;
 

@@ -53,8 +53,22 @@ template <class Map> struct scaled_map : Map {
     this->weights *= c[0];
   }
 };
-template <class Map, int GEOMETRY>
-using map_of = std::conditional_t<GEOMETRY == SCALED, scaled_map<Map>, Map>;
+
+// A parallelepiped: its factors at a point of weight one, with kappa and lambda
+// (operators/factors.h).
+template <int n> struct constant_map {
+  real factors[SP_FACTORS], weights;
+
+  __device__ __forceinline__ void prepare(const real *c, int i, int j) {
+#pragma unroll
+    for (int f = 0; f < SP_FACTORS; f++) factors[f] = c[f];
+    weights = weight<n>(i) * weight<n>(j);
+  }
+};
+
+template <class Map, int n, int GEOMETRY>
+using map_of = std::conditional_t<GEOMETRY == AFFINE, constant_map<n>,
+                                  std::conditional_t<GEOMETRY == SCALED, scaled_map<Map>, Map>>;
 
 // 1 / a up to rounding, if a is far from overflow and underflow: the hardware's 20 bits x and a
 // step of third order, x (1 + e + e^2) with e = 1 - a x, without the branches of a correctly
@@ -97,6 +111,18 @@ __device__ __forceinline__ real scale_stored(At at, real &ur, real &us, real &ut
   us = rs * r + ss * s + st * t;
   ut = rt * r + st * s + tt * t;
   return at(SP_G_WJ);
+}
+
+// The same with a constant map; returns lambda wJ.
+template <int n>
+__device__ __forceinline__ real scale_trilinear(const constant_map<n> &map, int k, real &ur,
+                                                real &us, real &ut) {
+  const real weights = map.weights * weight<n>(k);
+  const real jacobian = scale_stored([&](int f) { return map.factors[f]; }, ur, us, ut);
+  ur *= weights;
+  us *= weights;
+  ut *= weights;
+  return weights * jacobian;
 }
 
 // Factors of an element in global memory, at point (k, j, i). The form of the addresses decides how
@@ -158,7 +184,9 @@ __device__ __forceinline__ auto factors_of(const sp_cuda_arguments &a, int eleme
   if constexpr (GEOMETRY == ROUNDED)
     return rounded<n>{(const unsigned *)a.factors + (size_t)element * rounded<n>::words};
   else
-    return reals(a.factors) + (size_t)element * (GEOMETRY == STORED ? SP_FACTORS * n * n * n : 24);
+    return reals(a.factors) + (size_t)element * (GEOMETRY == STORED   ? SP_FACTORS * n * n * n
+                                                 : GEOMETRY == AFFINE ? SP_CUDA_AFFINE
+                                                                      : 24);
 }
 
 // Bulk copies from global to shared memory (cp.async.bulk, sm_90), in units of 16 bytes, of stored

@@ -17,6 +17,9 @@
 #define SP_CUDA_FIRST 0x40000000u       /* first node with this DOF */
 #define SP_CUDA_CONSTRAINED 0x80000000u /* Dirichlet */
 
+/* Numbers per parallelepiped: sp_operator_affine's and one for alignment. */
+#define SP_CUDA_AFFINE 8
+
 /* Scalars of an iteration, on the device. */
 typedef struct sp_cuda_scalars {
   double p_ap, rr, rz;        /* sums of the last passes */
@@ -81,8 +84,8 @@ typedef struct sp_cuda_arguments {
   /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
    * coefficient m of component d at 3 m + d: x_d = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st +
    * c_6 rt + c_7 rst; scaled: the same with kappa at 0 and lambda / kappa at 1; rounded:
-   * [elements][words] (operators/factors.h). By patches: the geometry of sp_patches, and if
-   * scaled, in `scales`, kappa and lambda / kappa, [elements][2]. */
+   * [elements][words]; affine: [elements][SP_CUDA_AFFINE] (operators/factors.h). By patches: the
+   * geometry of sp_patches, and if scaled, in `scales`, kappa and lambda / kappa, [elements][2]. */
   const void *factors;
   const double *scales;
   sp_cuda_patch_arrays patches;

@@ -92,9 +92,10 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
   }
   __syncthreads();
   if (on) {
-    map_of<column_map<n>, GEOMETRY> map;
+    map_of<column_map<n>, n, GEOMETRY> map;
     if constexpr (is_trilinear<GEOMETRY>) map.prepare(factors, i, j);
     if constexpr (GEOMETRY == SCALED) lambda = factors[1];
+    if constexpr (GEOMETRY == AFFINE) lambda = 1;
 #pragma unroll
     for (int k = 0; k < n; k++) {
       begin_layer(factors, k);

@@ -31,9 +31,10 @@ enum geometry {
   STORED = SP_FACTORS_STORED,
   TRILINEAR = SP_FACTORS_TRILINEAR,
   SCALED = SP_FACTORS_SCALED,
-  ROUNDED = SP_FACTORS_ROUNDED
+  ROUNDED = SP_FACTORS_ROUNDED,
+  AFFINE = SP_FACTORS_AFFINE
 };
-template <int G> constexpr bool is_trilinear = G == TRILINEAR || G == SCALED;
+template <int G> constexpr bool is_trilinear = G == TRILINEAR || G == SCALED || G == AFFINE;
 
 template <int n> constexpr int half = (n + 1) / 2;
 
@@ -233,6 +234,7 @@ constexpr shape bp35_stored[] = {{0, 0}, {16, 18}, {7, 18}, {4, 18}, {5, 7}, {3,
 constexpr shape bp35_trilinear[] = {{0, 0}, {16, 18}, {7, 18}, {4, 18}, {5, 9}, {3, 9},
                                     {3, 7}, {1, 18},  {1, 12}, {1, 9},  {1, 9}, {1, 7},
                                     {1, 6}, {1, 4},   {1, 3},  {1, 2}};
+constexpr const shape *bp35_affine = bp35_trilinear;
 constexpr shape mass_stored[] = {{0, 0}, {7, 16}, {4, 16}, {5, 8}, {7, 4}, {5, 4}, {2, 8}, {1, 8},
                                  {1, 8}, {1, 6},  {1, 5},  {1, 5}, {1, 4}, {1, 3}, {1, 3}, {1, 2}};
 constexpr const shape *mass_trilinear = mass_stored;
@@ -245,6 +247,9 @@ constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 12}, {4, 12}, {5, 6}, {3
 constexpr shape bp35_trilinear[] = {{0, 0}, {16, 12}, {7, 12}, {4, 12}, {5, 6}, {3, 6},
                                     {3, 4}, {1, 10},  {1, 6},  {1, 5},  {1, 5}, {1, 4},
                                     {1, 3}, {1, 2},   {1, 2},  {1, 2}};
+constexpr shape bp35_affine[] = {{0, 0}, {16, 12}, {7, 12}, {4, 12}, {5, 7}, {3, 7},
+                                 {3, 5}, {1, 10},  {1, 6},  {1, 6},  {1, 5}, {1, 4},
+                                 {1, 3}, {1, 2},   {1, 2},  {1, 2}};
 constexpr shape mass_stored[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {3, 10}, {5, 5}, {2, 8}, {1, 8},
                                  {1, 4}, {1, 4}, {1, 4}, {1, 3}, {1, 2},  {1, 2}, {1, 2}, {1, 2}};
 constexpr shape mass_trilinear[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {7, 4}, {5, 5}, {2, 8}, {1, 8},
@@ -260,7 +265,9 @@ constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, 
 constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G>
-constexpr shape bp35_shape = (is_trilinear<G> ? bp35_trilinear : bp35_stored)[SP_ORDER];
+constexpr shape bp35_shape = (G == AFFINE       ? bp35_affine
+                              : is_trilinear<G> ? bp35_trilinear
+                                                : bp35_stored)[SP_ORDER];
 template <int G>
 constexpr shape mass_shape = (is_trilinear<G> ? mass_trilinear : mass_stored)[SP_ORDER];
 template <int G, int MODE>
@@ -367,7 +374,7 @@ extern "C" const sp_cuda_order SP_TABLE = {
     prepare,
     {{entry<mass_fastest, STORED>(), entry<mass_fastest, TRILINEAR>()},
      {entry<bp35_fastest, STORED>(), entry<bp35_fastest, TRILINEAR>(),
-      entry<bp35_fastest, SCALED>(), SP_ROUNDED(bp35_fastest)},
+      entry<bp35_fastest, SCALED>(), SP_ROUNDED(bp35_fastest), entry<bp35_fastest, AFFINE>()},
      {entry<bp30_fastest, STORED>(), entry<bp30_fastest, TRILINEAR>(),
       entry<bp30_fastest, SCALED>(), SP_ROUNDED(bp30_fastest)}},
     SP_PATCHED,

@@ -209,12 +209,14 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
         a, w, [&](int c) { return face_code(w, c); }, [&](int c) { return offset(w, c); }, U);
   }
 
-  // Start to copy the coefficients of the elements' maps. Those of the lane's element are at map().
-  __device__ __forceinline__ void ask_maps(const sp_cuda_arguments &a) const {
+  // Start to copy the `count` numbers of the elements' maps. Those of the lane's element are at
+  // map().
+  template <int count> __device__ __forceinline__ void ask_maps(const sp_cuda_arguments &a) const {
+    constexpr int pairs = count / 2;
 #pragma unroll
-    for (int c = lane; c < 12 * GROUP; c += 32)
-      copy((double2 *)(room + c / 12 * MAP_STRIDE) + c % 12,
-           (const double2 *)(reals(a.factors) + element(a, c / 12) * 24) + c % 12);
+    for (int c = lane; c < pairs * GROUP; c += 32)
+      copy((double2 *)(room + c / pairs * MAP_STRIDE) + c % pairs,
+           (const double2 *)(reals(a.factors) + element(a, c / pairs) * count) + c % pairs);
   }
   __device__ __forceinline__ const double *map() const {
     return room + lane / 4 * MAP_STRIDE;
@@ -258,7 +260,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
   if (GEOMETRY == STORED)
     g.ask_layer(a, 0);
   else
-    g.ask_maps(a);
+    g.template ask_maps<GEOMETRY == AFFINE ? SP_CUDA_AFFINE : 24>(a);
   double energy = 0;
   follow();
   const pass_1<MODE> pass(a.step);
@@ -287,7 +289,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
     for (int j = 0; j < Nq; j++) u[j] = g.node(k, j);
     along_r(slope, u, r);
     apply_line<derivative<Nq>>([&](int m) { return u[m]; }, [&](int j, double v) { s[j] = v; });
-    map_of<row_map, GEOMETRY> map;
+    map_of<row_map, Nq, GEOMETRY> map;
     if (GEOMETRY != STORED) map.prepare(g.map(), g.lane % 4, k);
 #pragma unroll
     for (int j = 0; j < Nq; j++) {
@@ -296,7 +298,8 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
           GEOMETRY == STORED ? scale_stored([&](int component) { return g.factor(component, j); },
                                             r[j], s[j], t[k][j])
                              : scale_trilinear<Nq>(map, j, r[j], s[j], t[k][j]);
-      const double mass = (GEOMETRY == SCALED ? g.ratio() : a.lambda) * jacobian * u[j];
+      const double lambda = GEOMETRY == SCALED ? g.ratio() : GEOMETRY == AFFINE ? 1 : a.lambda;
+      const double mass = lambda * jacobian * u[j];
       if (MODE == SP_CUDA_CG) energy += ur * r[j] + us * s[j] + ut * t[k][j] + mass * u[j];
       u[j] = mass;
     }
@@ -336,7 +339,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
   const unsigned arrived = (unsigned)__cvta_generic_to_shared(g.room);
   const bool any = g.first < a.last;
   if (GEOMETRY == TRILINEAR) {
-    g.ask_maps(a);
+    g.template ask_maps<24>(a);
   } else if (any && g.lane == 0) { // copies begin and end on a boundary of 16 bytes
     const unsigned bytes = (from % 2 + min(GROUP, a.last - g.first) * EACH + 1) / 2 * 16;
     make_barrier(arrived, 1);
