@@ -384,25 +384,10 @@ static void check_robin_diagonal(void) {
   sp_robin_free(&robin);
 }
 
-/* The divergence theorem on deformed elements: with v = 1 and lambda = 0 the load of a quadratic u
- * adds up to the integral of -div(kappa grad u) and of its flux, which is zero; by bp3.0's
- * quadrature with 4 points, exact to degree 7, which is exact for the degrees at hand: kappa grad u
- * is of degree 2 in the reference coordinates if kappa is linear, the cofactors of the map add two
- * at most. Up to the rounding of sums of size ten. */
-static void check_balance(const char *kappa) {
+static void check_jacobian_range(void) {
   AUTO_VALUE(stage) s = {0};
   stage_create(make_box(3, 3, 2, SP_MAP_SINE), 2, &s);
-  double sums[2] = {0, 0};
-  const sp_jacobian_range range =
-      load_of(&s, TEXTS("discretization.operator=bp3.0", "problem.lambda=0", kappa,
-                        "problem.solution=x^2+3*y^2-z^2+x*y+2*z", "boundary.default=neumann"));
-  for (sp_lid i = 0; i < s.space->numbering->owned; i++) {
-    sums[0] += s.values[i];
-    sums[1] += fabs(s.values[i]);
-  }
-  MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  CHECK(sums[1] > 1, "loads of %g in all", sums[1]);
-  CHECK_CLOSE(sums[0], 0, 1e-12 * sums[1]);
+  const sp_jacobian_range range = load_of(&s, TEXTS("problem.solution=x"));
   CHECK(range.smallest > 0 && range.smallest < range.largest, "|J| from %g to %g", range.smallest,
         range.largest);
 }
@@ -418,8 +403,7 @@ int main(int argc, char **argv) {
   check_derived_data("discretization.operator=bp3.5");
   check_derived_data("discretization.operator=bp3.0");
   check_robin_diagonal();
-  check_balance("problem.kappa=1");
-  check_balance("problem.kappa=2+x-0.4*y");
+  check_jacobian_range();
   sp_platform_close(&platform);
   return check_end();
 }
