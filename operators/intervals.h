@@ -11,6 +11,7 @@ typedef struct sp_interval {
   double length;
   double stiffness[2], mass[2]; /* added to the end entries of K and M */
   long fixed[2];                /* 1 if the end's node is left out (Dirichlet) */
+  long diagonal;                /* 1 if K has only its diagonal */
 } sp_interval;
 
 /* Intervals of one order that are waiting to be solved; several are solved together. */

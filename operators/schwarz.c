@@ -136,16 +136,20 @@ static void diagonalize_some(const sp_schwarz_builder *b, sp_intervals *interval
                              size_t end) {
   const size_t n = (size_t)b->n;
   sp_interval last[3];
-  for (size_t e = begin; e < end; e++)
-    for (int d = 0; d < 3 && stands_alone(b, (sp_lid)e); d++) {
+  for (size_t e = begin; e < end; e++) {
+    const sp_lid element = (sp_lid)e;
+    const bool tied = stands_alone(b, element) && sp_schwarz_is_tied(b, 1, &element, NULL);
+    for (int d = 0; d < 3 && stands_alone(b, element); d++) {
       const size_t index = 3 * e + (size_t)d;
-      const sp_interval line = find_interval(b, (sp_lid)e, d);
-      if (e > begin && stands_alone(b, (sp_lid)e - 1) && memcmp(&line, &last[d], sizeof line) == 0)
+      sp_interval line = find_interval(b, element, d);
+      line.diagonal = tied;
+      if (e > begin && stands_alone(b, element - 1) && memcmp(&line, &last[d], sizeof line) == 0)
         b->alike[e] |= (unsigned char)(1 << d);
       else
         sp_intervals_solve(intervals, &line, &b->basis[index * n * n], &b->values[index * n]);
       last[d] = line;
     }
+  }
   sp_intervals_finish(intervals);
   for (size_t e = begin; e < end; e++)
     for (size_t d = 0; d < 3; d++) {
@@ -239,8 +243,8 @@ static sp_status fill(sp_schwarz_builder *b) {
   sp_schwarz_sum_ends(b);
   sp_status status = sum_boxes(b);
   if (!status) status = fill_weights(b);
-  if (!status) status = solve_elements(b);
   sp_schwarz_sum_edges(b);
+  if (!status) status = solve_elements(b);
   if (!status && b->columns->count > 0) sp_schwarz_solve_columns(b);
   return status;
 }

@@ -33,7 +33,6 @@ typedef struct sp_schwarz_builder {
   sp_lid *interface; /* [elements], the lower one of an element in a column, or -1 */
   /* Elements that touch an edge: from edge_start[edge] up to edge_start[edge + 1]. */
   sp_lid *edge_start, *edge_elements;
-  double edge_share; /* mean over the nodes j inside an edge of (K_jj / K_00) (w_0 / w_j) w_0 */
   /* Eigenvectors of the interior of [-1, 1], their eigenvalues and couplings to the ends. */
   sp_column_modes modes;
   double interior[SP_MAX_NQ * SP_MAX_NQ], theta[SP_MAX_NQ], end_couplings[2 * SP_MAX_NQ];

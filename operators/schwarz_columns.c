@@ -84,9 +84,9 @@ static bool has_face(const sp_lid *slots, int count, const sp_lid *faces) {
   return false;
 }
 
-/* The energy of a unit value inside an edge in direction d of an element, by K_00 w_j. */
+/* The energy of a value of 1 along an edge in direction d of an element, by K_00 w_j. */
 static double edge_energy(const sp_schwarz_builder *b, const double a[3], int d) {
-  return a[d] * b->edge_share + (a[(d + 1) % 3] + a[(d + 2) % 3]) * b->gll->weights[0];
+  return (a[(d + 1) % 3] + a[(d + 2) % 3]) * b->gll->weights[0];
 }
 
 static double box_edge_energy(const sp_schwarz_builder *b, sp_lid e, int d) {
@@ -99,7 +99,7 @@ static double box_edge_energy(const sp_schwarz_builder *b, sp_lid e, int d) {
 
 void sp_schwarz_sum_edges(sp_schwarz_builder *b) {
   const sp_space *space = b->setup->space;
-  if (space->numbering->neighbours == 0) return;
+  if (!b->setup->kappa && space->numbering->neighbours == 0) return;
   for (size_t i = 0; i < sp_space_dofs(space); i++) b->sums[i] = 0;
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
     for (int d = 0; d < 3; d++)
@@ -110,12 +110,9 @@ void sp_schwarz_sum_edges(sp_schwarz_builder *b) {
   sp_exchange_now(space->exchange, SP_SUM, b->sums);
 }
 
-/* The energy in the neighbour over face f, 0 unless that is on another rank. It follows from its
- * entries at the end and the element's lengths along the face. */
-static double remote_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
-  const sp_topology *t = b->setup->space->mesh->topology;
-  const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
-  if (t->sharer_start[face] == t->sharer_start[face + 1]) return 0;
+/* The energy in the neighbour over face f. It follows from its entries at the end and the element's
+ * lengths along the face. */
+static double neighbour_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
   const sp_schwarz_end end = sp_schwarz_find_end(b, e, f);
   const sp_separable *box = &b->boxes[e];
   const int third = 3 - d - f / 2;
@@ -127,8 +124,7 @@ static double remote_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d)
   return edge_energy(b, a, d);
 }
 
-/* The energy of a unit value inside an edge in all elements that touch the edge but have none of
- * the faces, by K_00 w_j. */
+/* The same in all elements that touch the edge but have none of the faces. */
 static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
                      const sp_lid *faces) {
   const sp_topology *topology = b->setup->space->mesh->topology;
@@ -141,6 +137,13 @@ static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
     sum += box_edge_energy(b, e, (slot - SP_EDGE_SLOT) / 4);
   }
   return sum;
+}
+
+/* The same if the neighbour is on another rank, else 0. */
+static double remote_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
+  const sp_topology *t = b->setup->space->mesh->topology;
+  const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
+  return t->sharer_start[face] == t->sharer_start[face + 1] ? 0 : neighbour_energy(b, e, f, d);
 }
 
 /* The energy of ties in elements of other ranks; `excluded` is that of their elements that have the
@@ -211,32 +214,55 @@ static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
   return sum;
 }
 
+bool sp_schwarz_is_tied(const sp_schwarz_builder *b, sp_lid count, const sp_lid *elements,
+                        const sp_frame *frames) {
+  static const double MUCH = 10;
+  double ties = 0, neighbours = 0;
+  for (sp_lid i = 0; i < count && b->setup->kappa; i++)
+    for (int f = 0; f < SP_FACES; f++)
+      for (int g = 0; g < f / 2 * 2; g++) {
+        const corner at = {elements[i], f, g};
+        const int d = 3 - f / 2 - g / 2;
+        if (frames && frames[i].axis[0] != d) continue;
+        const double own = box_edge_energy(b, elements[i], d);
+        const double beside =
+            neighbour_energy(b, elements[i], f, d) + neighbour_energy(b, elements[i], g, d);
+        const sp_lid dof = sp_schwarz_nodes(b, elements[i])[edge_node(b, &at)];
+        ties += fmin(own, b->sums[dof] - own - beside);
+        neighbours += beside;
+      }
+  return ties > MUCH * neighbours;
+}
+
 /* ---- Solution ---- */
 
 /* The common interval [-1, 1] of a column in lateral direction t = 1, 2, by the elements' own
- * entries. Neighbours add the geometric mean over the elements that have one. */
+ * entries. Neighbours add the geometric mean over the elements that have one, but not less than
+ * half their energy for the vector that is 1 along the column. */
 static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
   const sp_columns *columns = b->columns;
   const double length = columns->start[c + 1] - columns->start[c];
   sp_interval line = {.length = 2, .fixed = {1, 1}};
   for (int side = 0; side < 2; side++) {
-    double neighbours = 0, stiffness = 0, mass = 0, robin = 0, own = 0;
+    double neighbours = 0, stiffness = 0, mass = 0, robin = 0, own = 0, energy = 0;
     for (sp_lid i = columns->start[c]; i < columns->start[c + 1]; i++) {
       const sp_lid e = columns->elements[i];
       const int d = columns->frames[i].axis[t];
       const sp_schwarz_end end =
           sp_schwarz_find_end(b, e, 2 * d + (side ^ columns->frames[i].flip[t]));
       const double half = b->boxes[e].length[d] / 2;
-      own += sp_separable_coupling(&b->boxes[e], d);
+      const double coupling = sp_separable_coupling(&b->boxes[e], d);
+      own += coupling;
       robin += end.robin * half;
       if (!end.fixed) line.fixed[side] = 0;
       if (end.stiffness == 0) continue;
       neighbours++;
+      energy += coupling * end.stiffness * half;
       stiffness += log(end.stiffness * half);
       mass += log(end.mass / half);
     }
     if (neighbours > 0) {
-      line.stiffness[side] = exp(stiffness / neighbours);
+      line.stiffness[side] = fmax(exp(stiffness / neighbours), energy / (2 * own));
       line.mass[side] = exp(mass / neighbours);
     }
     line.stiffness[side] += robin / length;
@@ -278,9 +304,6 @@ static void fill_modes(sp_schwarz_builder *b) {
         sum += b->stiffness[side * (n - 1) * n + i] * b->interior[i * n + j];
       b->end_couplings[side * n + j] = sum;
     }
-  const double *w = b->gll->weights;
-  for (int j = 1; j < n - 1; j++)
-    b->edge_share += b->stiffness[j * n + j] / b->stiffness[0] * (w[0] / w[j]) * w[0] / (n - 2);
   b->modes = (sp_column_modes){
       .n = n, .theta = b->theta, .couplings = b->end_couplings, .end_weight = b->gll->weights[0]};
 }
@@ -328,12 +351,17 @@ void sp_schwarz_solve_columns(sp_schwarz_builder *b) {
   const int n = b->n;
   const size_t area = (size_t)(n * n), each = 2 * (area + (size_t)n);
   fill_modes(b);
-  for (sp_lid c = 0; c < b->columns->count; c++)
+  for (sp_lid c = 0; c < b->columns->count; c++) {
+    const sp_lid first = b->columns->start[c];
+    const bool tied = sp_schwarz_is_tied(b, b->columns->start[c + 1] - first,
+                                         &b->columns->elements[first], &b->columns->frames[first]);
     for (int t = 0; t < 2; t++) {
-      const sp_interval line = find_lateral(b, c, t + 1);
+      sp_interval line = find_lateral(b, c, t + 1);
+      line.diagonal = tied;
       double *own = &b->lateral[(size_t)c * each];
       sp_intervals_solve(b->intervals, &line, own + (size_t)t * area, own + 2 * area + t * n);
     }
+  }
   sp_intervals_finish(b->intervals);
   for (sp_lid c = 0; c < b->columns->count; c++) {
     const double *own = &b->lateral[(size_t)c * each];

@@ -11,9 +11,16 @@ sp_status sp_schwarz_find_columns(sp_schwarz_builder *b);
 /* Give an interface between two elements of a column to the lower one, with the shares of both. */
 void sp_schwarz_join_weights(sp_schwarz_builder *b);
 
-/* Sum the energies at edges over ranks. Call it before sp_schwarz_solve_columns, when the diagonal
- * of the boxes is no longer needed. Collective. */
+/* Sum the energies at edges over ranks. Call it before the functions below, when the diagonal of
+ * the boxes is no longer needed. Collective. */
 void sp_schwarz_sum_edges(sp_schwarz_builder *b);
+
+/* True if stiff elements that touch the block of these elements by edges alone hold it, and its
+ * neighbours over faces hardly do: of edges along the column, or with frames = NULL of all edges.
+ * The ends of the block's matrices do not see it, so their eigenvectors would be wrong. False if
+ * kappa is constant. Local. */
+bool sp_schwarz_is_tied(const sp_schwarz_builder *b, sp_lid count, const sp_lid *elements,
+                        const sp_frame *frames);
 
 /* Fill the arrays of elements in columns. */
 void sp_schwarz_solve_columns(sp_schwarz_builder *b);

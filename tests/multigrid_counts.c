@@ -24,6 +24,12 @@
 #define ROUGH                                                                                      \
   "problem.forcing=sin(9173*x+7919*y*z+1)+cos(8111*z-6007*x*y+2)", "boundary.default=dirichlet 0"
 
+#define QUARTERS                                                                                   \
+  "mesh.elements=2 2 4", POISSON, "problem.forcing=1", "boundary.default=robin 1, 0",              \
+      "region.a.upper=0.5 0.5 1; region.b.lower=0.5 0.5 0; region.c.lower=0.5 0 0",                \
+      "region.c.upper=1 0.5 1; region.d.lower=0 0.5 0; region.d.upper=0.5 1 1",                    \
+      "material.a.kappa=1e6; material.b.kappa=1e6"
+
 enum { JACOBI, SCHWARZ, SMOOTHERS };
 static const char *const SMOOTHER[] = {"solver.smoother=jacobi", "solver.smoother=schwarz"};
 
@@ -74,6 +80,8 @@ static const count_case CASES[] = {
      false,
      {SMALL, POISSON, CONSTANT,
       "problem.kappa=x > 0.5 ? (y > 0.5 ? (z > 0.5 ? 1000 : 1) : 1) : 1"}},
+    /* Our own, 11 and 9, plus two; with eigenvectors in all elements Schwarz takes 103. */
+    {"conductors that touch along an edge", {13, 11}, true, {QUARTERS}},
     /* Our own, 26 and 8, 24 and 13. */
     {"a tensor along the elements",
      {28, 9},
@@ -173,6 +181,13 @@ static void check_choice(const char *name, int expected, const char *const *own)
   }
 }
 
+/* Thin ones are columns. Their counts are our own, with eigenvectors in all columns 63. */
+static void check_thin_quarters(void) {
+  const sp_cg_result cg = solve("thin quarters", SMOOTHER[SCHWARZ], "solver.smoother_degree=4",
+                                TEXTS(QUARTERS, "mesh.upper=1 1 0.02"));
+  CHECK(cg.iterations <= 8, "thin quarters: %d iterations, limit 8", (int)cg.iterations);
+}
+
 static void check_choices(void) {
   check_choice("sine", JACOBI, TEXTS(SMALL, SINE, SMOOTH));
   check_choice("10:1:1", SCHWARZ, TEXTS(SMALL, SINE, SMOOTH, "mesh.upper=10 1 1"));
@@ -254,6 +269,7 @@ int main(int argc, char **argv) {
     if (all || CASES[c].few_ranks_too) check_counts(&CASES[c]);
   if (all) {
     check_choices();
+    check_thin_quarters();
     check_orders();
     check_layers();
     check_bars();
