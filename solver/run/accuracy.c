@@ -41,13 +41,11 @@ void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
                        "  {name:-16s} {kind:-10s} {value:20.12g} {error:13.1e}\n");
   sp_record_print(record, report->terminal, "  error bars       {accuracy_method:s}\n");
   if (resolution->coarse == 0) return;
-  snprintf(
-      text, sizeof text,
-      "the mesh is too coarse in %lld element%s: error_indicator is up to %.2g %% of the range "
-      "of u%s%s",
+  sp_report_note(
+      report, "note_coarse",
+      "the mesh is too coarse in %lld element%s: error_indicator is up to %.2g %% of the range of "
+      "u%s%s",
       (long long)resolution->coarse, sp_plural(resolution->coarse),
       100 * resolution->largest / accuracy->range, resolution->group ? ", in " : "",
       resolution->group ? resolution->group : "");
-  sp_record_text(record, "note_coarse", text);
-  sp_record_print(record, report->terminal, "  note             {note_coarse:s}\n");
 }

@@ -305,8 +305,7 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
   if (isfinite(result->error))
     sp_record_print(record, t,
                     "  error estimate   {error_estimate:.1e}, relative, in the energy norm\n");
-  if (result->rounding)
-    sp_terminal_print(t, "  %-16s rounding hides what is left of the residual\n", "note");
+  if (result->rounding) sp_report_note(report, NULL, "rounding hides what is left of the residual");
   sp_record_print(record, t,
                   "[  errors           L2 {errors.L2:.6e}   H1 {errors.H1:.6e}   "
                   "max {errors.max:.6e}\n]");

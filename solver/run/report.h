@@ -76,6 +76,10 @@ sp_status sp_report_finish(sp_report *report, sp_status status);
 /* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */
 void sp_report_close(sp_report **report);
 
+/* Print a note, like printf; record it as `name` unless that is NULL. Local. */
+void sp_report_note(sp_report *report, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* ---- Set-up ---- */
 
 /* Print the device, and which ranks have elements if not all do. Local. */

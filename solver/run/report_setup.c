@@ -1,6 +1,7 @@
 #include "solver/run/report.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,19 @@
 #include "solver/problem/groups.h"
 #include "solver/problem/materials.h"
 #include "solver/run/precondition.h"
+
+void sp_report_note(sp_report *report, const char *name, const char *format, ...) {
+  char text[1000];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  sp_terminal_print(report->terminal, "  %-16s %s\n", "note", text);
+  if (name) sp_record_text(report->record, name, text);
+}
+
+/* Between the lines of a note. */
+#define NEXT_LINE "\n                   "
 
 /* ---- Device ---- */
 
@@ -91,7 +105,7 @@ static const sp_expression *formula_of(const sp_material *material, int which) {
 
 /* With collocated quadrature the points on a face have one value for both of its elements. A line
  * of [problem] may be the formula of several materials; one note is enough. */
-static void note_jumps(sp_terminal *t, const sp_materials *all) {
+static void note_jumps(sp_report *report, const sp_materials *all) {
   for (int which = 0; which < FORMULAS; which++)
     for (int m = 0; m < all->count; m++) {
       const sp_expression *formula = formula_of(&all->list[m], which);
@@ -101,24 +115,25 @@ static void note_jumps(sp_terminal *t, const sp_materials *all) {
         skip = other == formula;
       }
       if (!skip)
-        sp_terminal_print(
-            t,
-            "  %-16s %s may jump; at a jump between two elements both get one value: "
-            "use [material NAME],\n  %-16s or operator = bp3.0 if jumps lie on faces\n",
-            "note", sp_expression_where(formula), "");
+        sp_report_note(report, NULL,
+                       "%s may jump; at a jump between two elements both get one value: use "
+                       "[material NAME]," NEXT_LINE "or operator = bp3.0 if jumps lie on faces",
+                       sp_expression_where(formula));
     }
 }
 
 /* End the line `operator` with the coefficients of a case without [material] sections, or print a
  * line for each material, and notes: on elements that no section names, and for an operator with
  * collocated quadrature on formulas that may jump. */
-static void report_materials(sp_terminal *t, const sp_config *config, const sp_operator_row *row,
+static void report_materials(sp_report *report, const sp_operator_row *row,
                              const sp_materials *materials) {
+  sp_terminal *t = report->terminal;
+  const sp_config *config = report->config;
   if (row->has_stiffness && config->materials.count == 0)
     print_coefficients(t, materials, &materials->list[materials->count - 1]);
   sp_terminal_print(t, "\n");
   print_materials(t, config, materials, row->has_stiffness);
-  if (row->collocated) note_jumps(t, materials);
+  if (row->collocated) note_jumps(report, materials);
 }
 
 /* ---- Sizes ---- */
@@ -144,30 +159,26 @@ static void report_mesh(sp_report *report, const sp_mesh *mesh, bool has_boundar
   sp_record_print(report->record, t,
                   "{elements:d} element{elements?s}, |J| from {smallest_jacobian:.3g} to "
                   "{largest_jacobian:.3g}, scaled from {smallest_scaled_jacobian:.3g}\n");
-  if (mesh->hexes->file.left_out > 0)
-    sp_terminal_print(t, "  %-16s %lld volume element%s in no Physical Volume left out\n", "note",
-                      (long long)mesh->hexes->file.left_out, sp_plural(mesh->hexes->file.left_out));
-  if (mesh->hexes->file.rough > 0)
-    sp_terminal_print(t,
-                      "  %-16s %lld rough curved element%s, most of all element %lld: the nodes "
-                      "follow no\n  %-16s smooth map, so expect larger errors (gmsh: take "
-                      "Mesh.ElementOrder = 4 at most)\n",
-                      "note", (long long)mesh->hexes->file.rough,
-                      sp_plural(mesh->hexes->file.rough), (long long)mesh->hexes->file.roughest,
-                      "");
+  const sp_hexes_file *file = &mesh->hexes->file;
+  if (file->left_out > 0)
+    sp_report_note(report, NULL, "%lld volume element%s in no Physical Volume left out",
+                   (long long)file->left_out, sp_plural(file->left_out));
+  if (file->rough > 0)
+    sp_report_note(report, NULL,
+                   "%lld rough curved element%s, most of all element %lld: the nodes follow "
+                   "no" NEXT_LINE
+                   "smooth map, so expect larger errors (gmsh: take Mesh.ElementOrder = 4 at most)",
+                   (long long)file->rough, sp_plural(file->rough), (long long)file->roughest);
   if (mesh->cut_columns > 0)
-    sp_terminal_print(
-        t,
-        "  %-16s ranks cut %lld column%s of thin elements; multigrid may take several "
-        "times as many\n  %-16s iterations: use %s\n",
-        "note", (long long)mesh->cut_columns, sp_plural(mesh->cut_columns), "",
-        split ? "the mesh before the split" : "fewer ranks");
+    sp_report_note(report, NULL,
+                   "ranks cut %lld column%s of thin elements; multigrid may take several times as "
+                   "many" NEXT_LINE "iterations: use %s",
+                   (long long)mesh->cut_columns, sp_plural(mesh->cut_columns),
+                   split ? "the mesh before the split" : "fewer ranks");
   if (has_boundary && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
-    sp_terminal_print(
-        t,
-        "  %-16s the default condition applies to %lld exterior face%s in no group; a "
-        "crack?\n",
-        "note", (long long)mesh->unnamed_faces, sp_plural(mesh->unnamed_faces));
+    sp_report_note(report, NULL,
+                   "the default condition applies to %lld exterior face%s in no group; a crack?",
+                   (long long)mesh->unnamed_faces, sp_plural(mesh->unnamed_faces));
 }
 
 sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
@@ -208,7 +219,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   report_mesh(report, op->space->mesh, row->has_boundary);
   sp_record_print(record, t, "  discretization   N = {order:d}, {dofs:d} degrees of freedom\n");
   sp_terminal_print(t, "  %-16s %s", "operator", sp_operator_name(op->kind));
-  report_materials(t, config, row, &problem->materials);
+  report_materials(report, row, &problem->materials);
   sp_record_print(record, t,
                   "  geometry         {geometry:s}: {geometry_reason:s}\n"
                   "  solver           {solver:s}, tolerance {case.solver.tolerance:.3g} on the ");
@@ -227,11 +238,10 @@ void sp_report_magnification(sp_report *report, double magnification) {
   static const double WORTH_A_NOTE = 1e6;
   sp_record_real(report->record, "mean_magnification", magnification, "1");
   if (magnification > WORTH_A_NOTE)
-    sp_terminal_print(
-        report->terminal,
-        "  %-16s lambda and alpha alone determine the mean of the solution: errors of "
-        "the data\n  %-16s (quadrature, rounding) count there up to %.0e-fold\n",
-        "note", "", magnification);
+    sp_report_note(report, NULL,
+                   "lambda and alpha alone determine the mean of the solution: errors of the "
+                   "data" NEXT_LINE "(quadrature, rounding) count there up to %.0e-fold",
+                   magnification);
 }
 
 void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps) {
@@ -240,47 +250,40 @@ void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps) {
   if (jumps->solution <= WORTH_A_NOTE * jumps->solution_size &&
       jumps->flux <= WORTH_A_NOTE * jumps->flux_size)
     return;
-  sp_terminal_print(
-      report->terminal,
-      "  %-16s between materials the exact solution jumps by up to %.1e, its kappa du/dn by up to "
-      "%.1e:\n  %-16s it does not solve this problem, and errors do not vanish\n",
-      "note", jumps->solution, jumps->flux, "");
+  sp_report_note(report, NULL,
+                 "between materials the exact solution jumps by up to %.1e, its kappa du/dn by up "
+                 "to %.1e:" NEXT_LINE "it does not solve this problem, and errors do not vanish",
+                 jumps->solution, jumps->flux);
 }
 
-static void note_parts(sp_terminal *t, const sp_notes *notes) {
-  if (notes->parts < 2) return;
-  sp_terminal_print(t, "  %-16s the mesh has %d parts that share no nodes", "note", notes->parts);
+static void note_parts(sp_report *report, const sp_notes *notes) {
+  char contacts[200] = "";
   if (notes->contacts > 0)
-    sp_terminal_print(t,
-                      "; %lld pair%s of exterior faces coincide, and nothing flows through\n"
-                      "  %-16s them (gmsh: merge the parts with Coherence or BooleanFragments)",
-                      (long long)notes->contacts, notes->contacts == 1 ? "" : "s", "");
-  sp_terminal_print(t, "\n");
+    snprintf(contacts, sizeof contacts,
+             "; %lld pair%s of exterior faces coincide, and nothing flows through" NEXT_LINE
+             "them (gmsh: merge the parts with Coherence or BooleanFragments)",
+             (long long)notes->contacts, sp_plural(notes->contacts));
+  if (notes->parts > 1)
+    sp_report_note(report, NULL, "the mesh has %d parts that share no nodes%s", notes->parts,
+                   contacts);
 }
 
 /* Without a line for any group the default is the condition of the whole boundary. */
-static void note_default(sp_terminal *t, const sp_problem *problem, const sp_hexes *hexes) {
+static void note_default(sp_report *report, const sp_problem *problem, const sp_hexes *hexes) {
   char names[400];
   if (problem->part_count < 2) return;
   sp_groups_list(hexes->group_count, hexes->groups, problem->groups_by_default, sizeof names,
                  names);
   if (names[0])
-    sp_terminal_print(
-        t, "  %-16s no line of [boundary] names these groups, they take default = %s: %s\n", "note",
-        sp_condition_name(problem->parts[problem->part_count - 1].condition), names);
+    sp_report_note(report, NULL,
+                   "no line of [boundary] names these groups, they take default = %s: %s",
+                   sp_condition_name(problem->parts[problem->part_count - 1].condition), names);
 }
 
-static void note_constants(sp_terminal *t, const sp_scope *scope) {
+static void note_constants(sp_report *report, const sp_scope *scope) {
   for (int i = 0; i < scope->count; i++)
     if (!scope->constants[i].used)
-      sp_terminal_print(t, "  %-16s no formula uses constants.%s\n", "note",
-                        scope->constants[i].name);
-}
-
-/* Print a note, and record it. */
-static void note(sp_report *report, const char *name, const char *text) {
-  sp_terminal_print(report->terminal, "  %-16s %s\n", "note", text);
-  sp_record_text(report->record, name, text);
+      sp_report_note(report, NULL, "no formula uses constants.%s", scope->constants[i].name);
 }
 
 static void note_divided(sp_report *report, const sp_hexes_file *file) {
@@ -300,53 +303,48 @@ static void note_divided(sp_report *report, const sp_hexes_file *file) {
       used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld %s", used ? ", " : "",
                                (long long)count, count == 1 ? shapes[s].one : shapes[s].many);
   }
-  snprintf(text + used, sizeof text - used, " divided into %lld hexahedra", (long long)hexahedra);
-  if (hexahedra > 0) note(report, "note_divided", text);
+  if (hexahedra > 0)
+    sp_report_note(report, "note_divided", "%s divided into %lld hexahedra", text,
+                   (long long)hexahedra);
 }
 
 static void note_source(sp_report *report, const sp_source_integral *source) {
   static const double WORTH_A_NOTE = 0.01;
-  char text[300];
   if (fabs(source->excess) <= WORTH_A_NOTE * source->size) return;
-  snprintf(text, sizeof text,
-           "the integral of f is %.4g by the operator's quadrature, %.4g with %d points per "
-           "direction: f varies within elements; refine there, or raise the order",
-           source->own, source->own + source->excess, source->points);
-  note(report, "note_source", text);
+  sp_report_note(report, "note_source",
+                 "the integral of f is %.4g by the operator's quadrature, %.4g with %d points per "
+                 "direction: f varies within elements; refine there, or raise the order",
+                 source->own, source->own + source->excess, source->points);
 }
 
 static void note_kink(sp_report *report, const sp_kink *kink) {
   /* Of what is smooth, bisection leaves less than 1e-6. */
   static const double WORTH_A_NOTE = 1e-3;
-  char text[300];
   if (kink->jump <= WORTH_A_NOTE * kink->scale) return;
-  snprintf(
-      text, sizeof text,
+  sp_report_note(
+      report, "note_kink",
       "the solution or its derivative jumps, as near (%.4g, %.4g, %.4g): data that follow from "
       "it miss what is concentrated there, errors and rates mislead",
       kink->at[0], kink->at[1], kink->at[2]);
-  note(report, "note_kink", text);
 }
 
 static void note_jump(sp_report *report, const sp_problem *problem, const sp_data_jump *jump) {
   /* sin(pi) is no jump from 0. */
   static const double ROUNDING = 1e-8, ROUNDING_OF_ZERO = 1e-14;
-  char text[600];
   if (jump->size <= ROUNDING * jump->largest + ROUNDING_OF_ZERO) return;
-  snprintf(
-      text, sizeof text,
+  sp_report_note(
+      report, "note_boundary",
       "Dirichlet values differ by up to %.4g where '%.200s' and '%.200s' meet: the first gives "
       "the value, and near there errors fall slowly",
       jump->size, problem->parts[jump->parts[0]].group, problem->parts[jump->parts[1]].group);
-  note(report, "note_boundary", text);
 }
 
 void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes) {
   note_divided(report, &hexes->file);
-  note_parts(report->terminal, notes);
-  note_constants(report->terminal, notes->scope);
-  note_default(report->terminal, problem, hexes);
+  note_parts(report, notes);
+  note_constants(report, notes->scope);
+  note_default(report, problem, hexes);
   note_source(report, &notes->source);
   note_kink(report, &notes->kink);
   note_jump(report, problem, &notes->jump);
