@@ -1,6 +1,5 @@
 #include "io/field_file.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +54,7 @@ typedef struct piece {
   void *block;
 } piece;
 
-typedef enum content { POINTS, CONNECTIVITY, OFFSETS, TYPES, POINT_FIELD, CELL_FIELD } content;
+typedef enum content { POINTS, CONNECTIVITY, OFFSETS, TYPES, VALUES } content;
 
 /* A dataset that all ranks write. It consists of units (elements or points; Offsets has one more
  * per rank), each of `rows` rows of `columns` values. */
@@ -69,16 +68,13 @@ typedef struct dataset {
 } dataset;
 
 static int dataset_count(const piece *p) {
-  return POINT_FIELD + p->data->point_field_count + p->data->cell_field_count +
-         p->data->cell_real_count;
+  return VALUES + p->data->value_count;
 }
 
 static dataset describe(const piece *p, int index) {
   const sp_field_data *data = p->data;
-  const int cell = index - POINT_FIELD - data->point_field_count;
-  dataset d = {.content = cell >= 0             ? CELL_FIELD
-                          : index < POINT_FIELD ? (content)index
-                                                : POINT_FIELD,
+  const sp_field_values *values = index < VALUES ? NULL : &data->values[index - VALUES];
+  dataset d = {.content = values ? VALUES : (content)index,
                .group = "/VTKHDF",
                .type = H5T_NATIVE_INT64,
                .value_size = sizeof(int64_t),
@@ -87,8 +83,7 @@ static dataset describe(const piece *p, int index) {
                .units = data->elements,
                .first = p->before.elements,
                .total = p->total.elements};
-  if (d.content == POINTS || d.content == POINT_FIELD) {
-    d.type = H5T_NATIVE_DOUBLE;
+  if (d.content == POINTS || (values && !values->of_elements)) {
     d.units = data->points;
     d.first = p->before.points;
     d.total = p->total.points;
@@ -96,6 +91,7 @@ static dataset describe(const piece *p, int index) {
   switch (d.content) {
   case POINTS:
     d.name = "Points";
+    d.type = H5T_NATIVE_DOUBLE;
     d.columns = 3;
     d.values = data->coordinates;
     break;
@@ -114,22 +110,12 @@ static dataset describe(const piece *p, int index) {
     d.type = H5T_NATIVE_UINT8;
     d.value_size = 1;
     break;
-  case POINT_FIELD:
-    d.group = "/VTKHDF/PointData";
-    d.name = data->point_names[index - POINT_FIELD];
-    d.values = data->point_fields[index - POINT_FIELD];
-    if (data->point_columns) d.columns = data->point_columns[index - POINT_FIELD];
-    break;
-  case CELL_FIELD:
-    d.group = "/VTKHDF/CellData";
-    if (cell < data->cell_field_count) {
-      d.name = data->cell_names[cell];
-      d.values = data->cell_fields[cell];
-    } else {
-      d.name = data->cell_real_names[cell - data->cell_field_count];
-      d.type = H5T_NATIVE_DOUBLE;
-      d.values = data->cell_reals[cell - data->cell_field_count];
-    }
+  case VALUES:
+    d.group = values->of_elements ? "/VTKHDF/CellData" : "/VTKHDF/PointData";
+    d.name = values->name;
+    if (!values->integers) d.type = H5T_NATIVE_DOUBLE;
+    d.columns = values->columns;
+    d.values = values->values;
     break;
   }
   return d;

@@ -4,6 +4,7 @@
 #ifndef SP_IO_FIELD_FILE_H
 #define SP_IO_FIELD_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "io/error.h"
@@ -13,6 +14,14 @@
  * faces and the interior; the vertical edges are numbered as in VTK 9.1 and later. Local. */
 void sp_vtk_hexahedron_order(int order, int *lattice);
 
+/* Values of the points, or of the elements. */
+typedef struct sp_field_values {
+  const char *name;
+  const void *values; /* [points or elements][columns]: int64_t or double */
+  bool of_elements, integers;
+  int columns; /* 1, or 3 for a vector */
+} sp_field_values;
+
 /* Field of a rank. All ranks have the same order, fields and texts. Everything is borrowed. */
 typedef struct sp_field_data {
   int order;                /* N */
@@ -21,17 +30,9 @@ typedef struct sp_field_data {
    * lattice of degree N. The order is lexicographic, not VTK's. */
   const int32_t *nodes;
   const double *coordinates; /* [points][3] */
-  int point_field_count;
-  const char *const *point_names;    /* [point_field_count] */
-  const int *point_columns;          /* [point_field_count]: 1, or 3 for a vector; NULL: all 1 */
-  const double *const *point_fields; /* [point_field_count][points][columns] */
-  int cell_field_count;
-  const char *const *cell_names;     /* [cell_field_count] */
-  const int64_t *const *cell_fields; /* [cell_field_count][elements] */
-  int cell_real_count;
-  const char *const *cell_real_names; /* [cell_real_count] */
-  const double *const *cell_reals;    /* [cell_real_count][elements] */
-  int text_count;                     /* 0: no texts in the file */
+  int value_count;
+  const sp_field_values *values; /* [value_count] */
+  int text_count;                /* 0: no texts in the file */
   const char *text_name;
   const char *const *texts; /* [text_count], field data: not of a point or cell */
 } sp_field_data;

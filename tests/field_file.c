@@ -108,12 +108,12 @@ static sp_status write_field(const char *path, int order, const int *box) {
                               .points = points,
                               .nodes = nodes,
                               .coordinates = coordinates,
-                              .point_field_count = 2,
-                              .point_names = (const char *const[]){"polynomial", "place"},
-                              .point_fields = (const double *const[]){values, places},
-                              .cell_field_count = 2,
-                              .cell_names = (const char *const[]){"number", "rank"},
-                              .cell_fields = (const int64_t *const[]){numbers, ranks},
+                              .value_count = 4,
+                              .values =
+                                  (const sp_field_values[]){{"polynomial", values, false, false, 1},
+                                                            {"place", places, false, false, 1},
+                                                            {"number", numbers, true, true, 1},
+                                                            {"rank", ranks, true, true, 1}},
                               .text_count = 3,
                               .text_name = "texts",
                               .texts = texts};

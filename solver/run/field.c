@@ -14,8 +14,7 @@
 #include "solver/problem/flux.h"
 
 enum {
-  POINT_FIELDS = 3,
-  CELL_FIELDS = 4,
+  VALUES = 8, /* at most */
   NUMBER_LENGTH = 16,
   NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
 };
@@ -26,14 +25,16 @@ typedef struct field_points {
   const sp_lid *nodes;
 } field_points;
 
-/* Points [points][3], fields [points] (flux: [points][3]), and cell data [elements]. For the flux
- * of one element at a time: values at the nodes and at equispaced points, [nodes]. */
+/* What the file gets, and what its making takes. For the flux of one element at a time: values at
+ * the nodes and at equispaced points, [nodes]. */
 typedef struct field_arrays {
   sp_numbering *separate; /* the points of a periodic mesh, else NULL */
   sp_lid *by_material;    /* the nodes of field_points if materials share no points, else NULL */
-  double *points, *u, *error, *flux;
-  double *sums[4]; /* L-vectors */
-  int64_t *rank, *tag, *octants, *region;
+  double *points;         /* [points][3] */
+  sp_field_values list[VALUES];
+  void *values[VALUES]; /* of the list; NULL: borrowed */
+  int count;
+  double *sums[4];    /* L-vectors */
   const char **names; /* [volume_group_count] */
   char (*numbers)[NUMBER_LENGTH];
   double *nodal, *local;
@@ -41,11 +42,29 @@ typedef struct field_arrays {
 
 static void free_arrays(field_arrays *arrays) {
   sp_numbering_destroy(&arrays->separate);
-  free(arrays->by_material);
   for (int s = 0; s < 4; s++) free(arrays->sums[s]);
-  SP_FREE(arrays->flux, arrays->points, arrays->u, arrays->error, arrays->rank, arrays->tag,
-          arrays->octants, arrays->region, arrays->names, arrays->numbers, arrays->nodal,
+  for (int v = 0; v < arrays->count; v++) free(arrays->values[v]);
+  SP_FREE(arrays->by_material, arrays->points, arrays->names, arrays->numbers, arrays->nodal,
           arrays->local);
+}
+
+/* Add `count` values of points to the file, zero at first: *out = those. */
+static sp_status add_points(field_arrays *arrays, const char *name, int columns, sp_lid count,
+                            double **out) {
+  SP_TRY(sp_allocate((size_t)count, (size_t)columns * sizeof(double), "field", out));
+  arrays->values[arrays->count] = *out;
+  arrays->list[arrays->count++] =
+      (sp_field_values){.name = name, .values = *out, .columns = columns};
+  return SP_OK;
+}
+
+/* The same for an integer of each element. */
+static sp_status add_elements(field_arrays *arrays, const char *name, sp_lid count, int64_t **out) {
+  SP_TRY(sp_allocate((size_t)count, sizeof **out, "field", out));
+  arrays->values[arrays->count] = *out;
+  arrays->list[arrays->count++] = (sp_field_values){
+      .name = name, .values = *out, .of_elements = true, .integers = true, .columns = 1};
+  return SP_OK;
 }
 
 static void equispaced(int order, double *lattice) {
@@ -112,7 +131,8 @@ static sp_status fill_flux(const sp_problem *problem, const sp_space *space, con
   const int order = space->numbering->order, nq = order + 1;
   const size_t nodes = sp_element_nodes(order), dofs = (size_t)space->numbering->local;
   double matrix[SP_MAX_NQ * SP_MAX_NQ];
-  sp_status status = sp_allocate((size_t)points->count, 3 * sizeof(double), "field", &arrays->flux);
+  double *flux;
+  sp_status status = add_points(arrays, "kappa_grad_u", 3, points->count, &flux);
   if (!status) status = sp_allocate(nodes, sizeof(double), "field", &arrays->nodal);
   if (!status) status = sp_allocate(nodes, sizeof(double), "field", &arrays->local);
   for (int s = 0; s < 4 && !status; s++)
@@ -127,8 +147,7 @@ static sp_status fill_flux(const sp_problem *problem, const sp_space *space, con
       for (size_t d = 0; d < 3; d++) {
         sp_numbering_gather(space->numbering, (sp_lid)e, arrays->sums[d], arrays->nodal);
         sp_tensor_apply(nq, nq, matrix, matrix, matrix, arrays->nodal, arrays->local);
-        for (size_t n = 0; n < nodes; n++)
-          arrays->flux[3 * (size_t)place[n] + d] = arrays->local[n];
+        for (size_t n = 0; n < nodes; n++) flux[3 * (size_t)place[n] + d] = arrays->local[n];
       }
     }
   }
@@ -143,7 +162,7 @@ typedef struct filling {
   const sp_lid *nodes; /* of field_points */
   sp_lid *first;       /* [points], the first element at each */
   double lattice[SP_MAX_NQ], matrix[SP_MAX_NQ * SP_MAX_NQ];
-  field_arrays *arrays;
+  double *points, *u, *error; /* [points][3]; [points]; the last, or NULL */
 } filling;
 
 static sp_status clear_first(void *filling_, void *none, size_t begin, size_t end) {
@@ -181,7 +200,6 @@ typedef struct workspace {
 /* The first element at a point writes it. */
 static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_t end) {
   const filling *f = filling_;
-  const field_arrays *arrays = f->arrays;
   const sp_hexes *hexes = f->space->mesh->hexes;
   const int nq = f->space->numbering->order + 1;
   const size_t nodes = sp_element_nodes(nq - 1);
@@ -192,7 +210,7 @@ static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_
     sp_numbering_gather(f->space->numbering, (sp_lid)e, f->x, w->nodal);
     sp_tensor_apply(nq, nq, f->matrix, f->matrix, f->matrix, w->nodal, w->u);
     sp_hexes_coordinates(hexes, (sp_lid)e, nq, f->lattice, w->xyz);
-    if (arrays->error) {
+    if (f->error) {
       const sp_material *material = sp_materials_of(&f->problem->materials, hexes, (sp_lid)e);
       memcpy(w->exact, w->u, nodes * sizeof *w->exact); /* for a contact */
       if (material->solution)
@@ -201,9 +219,9 @@ static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_
     for (size_t n = 0; n < nodes; n++) {
       const size_t p = (size_t)place[n];
       if (f->first[p] != turn_of(f, e)) continue;
-      arrays->u[p] = w->u[n];
-      for (size_t d = 0; d < 3; d++) arrays->points[3 * p + d] = xyz[d][n];
-      if (arrays->error) arrays->error[p] = w->u[n] - w->exact[n];
+      f->u[p] = w->u[n];
+      for (size_t d = 0; d < 3; d++) f->points[3 * p + d] = xyz[d][n];
+      if (f->error) f->error[p] = w->u[n] - w->exact[n];
     }
   }
   return SP_OK;
@@ -227,12 +245,12 @@ static sp_status run_filling(filling *f, size_t points) {
 static sp_status fill_points(const sp_problem *problem, const sp_space *space, const double *x,
                              const field_points *points, field_arrays *arrays) {
   const size_t count = (size_t)points->count;
-  filling f = {
-      .problem = problem, .space = space, .x = x, .nodes = points->nodes, .arrays = arrays};
+  filling f = {.problem = problem, .space = space, .x = x, .nodes = points->nodes};
   SP_TRY(sp_allocate(count, 3 * sizeof(double), "field points", &arrays->points));
-  SP_TRY(sp_allocate(count, sizeof(double), "field", &arrays->u));
+  f.points = arrays->points;
+  SP_TRY(add_points(arrays, "u", 1, points->count, &f.u));
   if (sp_materials_have_solution(&problem->materials))
-    SP_TRY(sp_allocate(count, sizeof(double), "field", &arrays->error));
+    SP_TRY(add_points(arrays, "error", 1, points->count, &f.error));
   SP_TRY(sp_allocate(count, sizeof *f.first, "field points", &f.first));
   const sp_status status = run_filling(&f, count);
   free(f.first);
@@ -247,22 +265,23 @@ static int first_group_of(const sp_hexes *hexes, int volume) {
 
 static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
   const sp_hexes *hexes = mesh->hexes;
-  const size_t count = (size_t)hexes->count, groups = (size_t)hexes->volume_group_count;
+  const size_t groups = (size_t)hexes->volume_group_count;
+  int64_t *ranks, *tags, *octants, *regions;
   int rank;
   MPI_Comm_rank(mesh->comm, &rank);
-  SP_TRY(sp_allocate(count, sizeof(int64_t), "field ranks", &arrays->rank));
-  SP_TRY(sp_allocate(count, sizeof(int64_t), "field tags", &arrays->tag));
-  SP_TRY(sp_allocate(count, sizeof(int64_t), "field octants", &arrays->octants));
-  for (size_t e = 0; e < count; e++) {
-    arrays->rank[e] = rank;
-    arrays->tag[e] = hexes->tags[e];
-    arrays->octants[e] = hexes->octants[e];
+  SP_TRY(add_elements(arrays, "rank", hexes->count, &ranks));
+  SP_TRY(add_elements(arrays, "tag", hexes->count, &tags));
+  SP_TRY(add_elements(arrays, "octants", hexes->count, &octants));
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    ranks[e] = rank;
+    tags[e] = hexes->tags[e];
+    octants[e] = hexes->octants[e];
   }
   if (groups == 0) return SP_OK;
-  SP_TRY(sp_allocate(count, sizeof(int64_t), "field regions", &arrays->region));
+  SP_TRY(add_elements(arrays, "region", hexes->count, &regions));
   SP_TRY(sp_allocate(groups, sizeof *arrays->names, "names of regions", &arrays->names));
   SP_TRY(sp_allocate(groups, sizeof *arrays->numbers, "names of regions", &arrays->numbers));
-  for (size_t e = 0; e < count; e++) arrays->region[e] = first_group_of(hexes, hexes->volumes[e]);
+  for (sp_lid e = 0; e < hexes->count; e++) regions[e] = first_group_of(hexes, hexes->volumes[e]);
   for (size_t g = 0; g < groups; g++) {
     const sp_group *group = &hexes->volume_groups[g];
     snprintf(arrays->numbers[g], NUMBER_LENGTH, "%d", group->number);
@@ -299,44 +318,23 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
   field_arrays arrays = {0};
   sp_status status = number_points(problem, space, flux, &points, &arrays);
   if (!status) status = fill_points(problem, space, x, &points, &arrays);
-  if (!status) status = fill_cells(mesh, &arrays);
   status = sp_agree(mesh->comm, status);
   if (!status && flux) status = fill_flux(problem, space, x, &points, &arrays);
+  if (!status) status = sp_agree(mesh->comm, fill_cells(mesh, &arrays));
+  if (indicator)
+    arrays.list[arrays.count++] = (sp_field_values){
+        .name = "error_indicator", .values = indicator, .of_elements = true, .columns = 1};
   if (!status) {
-    const int regions = mesh->hexes->volume_group_count;
-    const char *names[POINT_FIELDS] = {"u"};
-    const double *fields[POINT_FIELDS] = {arrays.u};
-    int columns[POINT_FIELDS] = {1}, count = 1;
-    if (sp_materials_have_solution(&problem->materials)) {
-      names[count] = "error";
-      fields[count] = arrays.error;
-      columns[count++] = 1;
-    }
-    if (flux) {
-      names[count] = "kappa_grad_u";
-      fields[count] = arrays.flux;
-      columns[count++] = 3;
-    }
-    const sp_field_data data = {
-        .order = space->numbering->order,
-        .elements = mesh->hexes->count,
-        .points = points.count,
-        .nodes = points.nodes,
-        .coordinates = arrays.points,
-        .point_field_count = count,
-        .point_names = names,
-        .point_columns = columns,
-        .point_fields = fields,
-        .cell_field_count = regions > 0 ? CELL_FIELDS : CELL_FIELDS - 1,
-        .cell_names = (const char *const[CELL_FIELDS]){"rank", "tag", "octants", "region"},
-        .cell_fields = (const int64_t *const[CELL_FIELDS]){arrays.rank, arrays.tag, arrays.octants,
-                                                           arrays.region},
-        .cell_real_count = indicator ? 1 : 0,
-        .cell_real_names = (const char *const[]){"error_indicator"},
-        .cell_reals = (const double *const[]){indicator},
-        .text_count = regions,
-        .text_name = "regions",
-        .texts = arrays.names};
+    const sp_field_data data = {.order = space->numbering->order,
+                                .elements = mesh->hexes->count,
+                                .points = points.count,
+                                .nodes = points.nodes,
+                                .coordinates = arrays.points,
+                                .value_count = arrays.count,
+                                .values = arrays.list,
+                                .text_count = mesh->hexes->volume_group_count,
+                                .text_name = "regions",
+                                .texts = arrays.names};
     const double start = MPI_Wtime();
     status = sp_field_file_write(mesh->comm, path, &data);
     *seconds = MPI_Wtime() - start;
