@@ -205,13 +205,14 @@ static void check_orders(void) {
 }
 
 /* A thin layer between two others, with heat that flows across: as many iterations whatever the
- * aspect ratio, the jump of kappa and the order. */
+ * aspect ratio, the jump of kappa and the order. Prints the table. */
 static void check_layers(void) {
   static const char *const kappa[] = {"1e-8", "1", "1e8"}; /* the layers beside it have 1 */
   static const char *const upper[] = {"1 1 0.6", "1 1 0.06", "1 1 0.006", "1 1 0.0006"};
   static const int orders[] = {2, 4, 8};
   for (size_t o = 0; o < COUNT_OF(orders); o++)
-    for (size_t u = 0; u < COUNT_OF(upper); u++)
+    for (size_t u = 0; u < COUNT_OF(upper); u++) {
+      printf("N = %d, %s:", orders[o], upper[u]);
       for (size_t k = 0; k < COUNT_OF(kappa); k++) {
         const double height = strtod(strrchr(upper[u], ' '), NULL);
         const char *const own =
@@ -222,8 +223,11 @@ static void check_layers(void) {
             solve(own, "solver.smoother=schwarz", "solver.smoother_degree=3",
                   TEXTS(CUBE, POISSON, "problem.forcing=1+sin(9*x*y)", "boundary.default=neumann 0",
                         "boundary.zmin=robin 1, 0", own));
+        printf(" %d", (int)cg.iterations);
         CHECK(cg.iterations <= 10, "layer: %s: %d iterations, limit 10", own, (int)cg.iterations);
       }
+      printf("\n");
+    }
 }
 
 /* Bars with sides that are free or not: our own counts, 5 to 9, plus two. Only the first bar, with
