@@ -47,6 +47,20 @@ sp_status sp_allocate(size_t count, size_t size, const char *what, void *out) {
   return SP_OK;
 }
 
+sp_status sp_reserve(size_t count, size_t added, size_t size, const char *what, void *array) {
+  size_t room = 1;
+  void *old, *new;
+  while (room < count) room *= 2;
+  if (count > 0 && count + added <= room) return SP_OK;
+  while (room < count + added) room *= 2;
+  memcpy(&old, array, sizeof old);
+  new = room <= SIZE_MAX / size ? realloc(old, room * size) : NULL;
+  if (!new)
+    return sp_fail(SP_ERR_SYSTEM, "out of memory: %s need %zu times %zu bytes", what, room, size);
+  memcpy(array, &new, sizeof new);
+  return SP_OK;
+}
+
 void sp_free_each(size_t count, void *const *arrays) {
   for (size_t i = 0; i < count; i++) free(arrays[i]);
 }

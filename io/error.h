@@ -78,6 +78,11 @@ int sp_exit_code(sp_status status);
  * message. Local. Errors: SP_ERR_SYSTEM. */
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out);
 
+/* Make room for `added` more entries in *array, which has `count` and only this function has
+ * allocated: there is room for a power of two. *array is unchanged after a failure. Local. Errors:
+ * SP_ERR_SYSTEM. */
+sp_status sp_reserve(size_t count, size_t added, size_t size, const char *what, void *array);
+
 /* Free several arrays, which may be NULL: SP_FREE(x->nodes, x->values). Local. */
 #define SP_FREE(...)                                                                               \
   sp_free_each(sizeof((void *[]){__VA_ARGS__}) / sizeof(void *), (void *[]){__VA_ARGS__})

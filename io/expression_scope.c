@@ -29,11 +29,9 @@ sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, c
                    "means nothing else in formulas (as x, u, e, sin do)",
                    where);
   SP_TRY(evaluate(scope, text, where, &value));
-  sp_constant *larger =
-      realloc(scope->constants, ((size_t)scope->count + 1) * sizeof *scope->constants);
-  if (!larger) return sp_fail(SP_ERR_SYSTEM, "out of memory: %d constants", scope->count + 1);
-  scope->constants = larger;
-  larger[scope->count++] = (sp_constant){name, value, false};
+  SP_TRY(sp_reserve((size_t)scope->count, 1, sizeof *scope->constants, "constants",
+                    &scope->constants));
+  scope->constants[scope->count++] = (sp_constant){name, value, false};
   return SP_OK;
 }
 

@@ -11,7 +11,7 @@
 /* A table while it is read: pairs x, y. */
 typedef struct reading {
   const char *path, *where;
-  size_t count, capacity;
+  size_t count;
   double *pairs;
 } reading;
 
@@ -39,12 +39,7 @@ static sp_status add_line(reading *r, char *line, long number) {
   if (r->count > 0 && !(pair[0] > r->pairs[2 * r->count - 2]))
     return sp_fail(SP_ERR_INPUT, "%s: %s:%ld: expected x above %.12g, found %.12g", r->where,
                    r->path, number, r->pairs[2 * r->count - 2], pair[0]);
-  if (r->count == r->capacity) {
-    r->capacity = r->capacity ? 2 * r->capacity : 64;
-    double *larger = realloc(r->pairs, r->capacity * sizeof pair);
-    if (!larger) return sp_fail(SP_ERR_SYSTEM, "out of memory: %s: %ld lines", r->path, number);
-    r->pairs = larger;
-  }
+  SP_TRY(sp_reserve(r->count, 1, sizeof pair, r->path, &r->pairs));
   memcpy(&r->pairs[2 * r->count++], pair, sizeof pair);
   return SP_OK;
 }
@@ -83,10 +78,8 @@ static sp_status read_table(sp_table *table, const char *where) {
 static sp_status add_table(sp_tables *tables, const char *name, int length, const char *folder,
                            const char *where) {
   if (sp_tables_find(tables, name, (size_t)length)) return SP_OK;
-  sp_table *larger = realloc(tables->list, ((size_t)tables->count + 1) * sizeof *tables->list);
-  if (!larger) return sp_fail(SP_ERR_SYSTEM, "out of memory: %d tables", tables->count + 1);
-  tables->list = larger;
-  sp_table *table = &larger[tables->count++];
+  SP_TRY(sp_reserve((size_t)tables->count, 1, sizeof *tables->list, "tables", &tables->list));
+  sp_table *table = &tables->list[tables->count++];
   *table = (sp_table){0};
   SP_TRY(sp_format(&table->name, "%.*s", length, name));
   SP_TRY(sp_format(&table->path, "%s%s", *name == '/' ? "" : folder, table->name));

@@ -51,14 +51,8 @@ const char *sp_ini_show(const char *text, char shown[SP_SHOWN_SIZE]) {
   return shown;
 }
 
-static sp_status append(sp_ini *ini, int *capacity, sp_ini_entry entry) {
-  if (ini->count == *capacity) {
-    const int larger = *capacity > 0 ? 2 * *capacity : 32;
-    sp_ini_entry *entries = realloc(ini->entries, (size_t)larger * sizeof *entries);
-    if (!entries) return sp_fail(SP_ERR_SYSTEM, "out of memory: %d lines of a case", larger);
-    ini->entries = entries;
-    *capacity = larger;
-  }
+static sp_status append(sp_ini *ini, sp_ini_entry entry) {
+  SP_TRY(sp_reserve((size_t)ini->count, 1, sizeof entry, "lines of a case", &ini->entries));
   ini->entries[ini->count++] = entry;
   return SP_OK;
 }
@@ -100,7 +94,7 @@ static sp_status parse_key(const char *name, int line, char *text, sp_ini_entry 
 
 static sp_status parse_lines(const char *name, char *text, size_t length, sp_ini *ini) {
   const char *section = NULL;
-  int capacity = 0, line = 0;
+  int line = 0;
   for (char *begin = text, *end = text + length; begin < end;) {
     char *newline = memchr(begin, '\n', (size_t)(end - begin));
     char *next = newline ? newline + 1 : end;
@@ -121,7 +115,7 @@ static sp_status parse_lines(const char *name, char *text, size_t length, sp_ini
         entry.section = section;
         SP_TRY(parse_key(name, line, begin, &entry));
       }
-      SP_TRY(append(ini, &capacity, entry));
+      SP_TRY(append(ini, entry));
     }
     begin = next;
   }
@@ -176,9 +170,8 @@ sp_status sp_ini_parse_argument(const char *argument, sp_ini **out) {
   if (status == SP_OK) {
     memcpy(ini->text, argument, length);
     sp_ini_entry entry;
-    int capacity = 0;
     status = split_argument(argument, ini->text, &entry);
-    if (status == SP_OK) status = append(ini, &capacity, entry);
+    if (status == SP_OK) status = append(ini, entry);
   }
   if (status != SP_OK)
     sp_ini_destroy(&ini);

@@ -20,7 +20,7 @@
 /* The rows of a series, one after the other. */
 typedef struct series {
   sp_log_series is;
-  size_t row_size, count, capacity;
+  size_t row_size, count;
   char *rows;
 } series;
 
@@ -221,22 +221,9 @@ sp_status sp_run_log_create(const char *path, const sp_record *record, int serie
   return status;
 }
 
-/* Room for one more row. */
-static sp_status reserve(series *s) {
-  if (s->count < s->capacity) return SP_OK;
-  const size_t capacity = s->capacity > 0 ? 2 * s->capacity : 64;
-  char *rows;
-  SP_TRY(sp_allocate(capacity, s->row_size, "a table of the run log", &rows));
-  if (s->count > 0) memcpy(rows, s->rows, s->count * s->row_size);
-  free(s->rows);
-  s->rows = rows;
-  s->capacity = capacity;
-  return SP_OK;
-}
-
 sp_status sp_run_log_append(sp_run_log *log, int which, const void *row) {
   series *s = &log->series[which];
-  SP_TRY(reserve(s));
+  SP_TRY(sp_reserve(s->count, 1, s->row_size, "rows of the run log", &s->rows));
   memcpy(s->rows + s->count++ * s->row_size, row, s->row_size);
   return sp_run_log_flush_if_due(log);
 }

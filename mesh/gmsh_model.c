@@ -78,31 +78,16 @@ const sp_gmsh_type *sp_gmsh_type_of(int type) {
 
 /* ---- Fill ---- */
 
-/* Make room for `added` more items of `size` bytes in *list, which has `count`. There is room for a
- * power of two. */
-static sp_status reserve(void *list, size_t count, size_t added, size_t size) {
-  size_t room = 1;
-  void *old, *new;
-  while (room < count) room *= 2;
-  if (count > 0 && count + added <= room) return SP_OK;
-  while (room < count + added) room *= 2;
-  memcpy(&old, list, sizeof old);
-  new = realloc(old, room * size);
-  if (!new) return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu items of a mesh", room);
-  memcpy(list, &new, sizeof new);
-  return SP_OK;
-}
-
 sp_status sp_gmsh_add_point(sp_gmsh_model *m, size_t tag, const double xyz[3]) {
-  SP_TRY(reserve(&m->points, m->point_count, 1, sizeof *m->points));
+  SP_TRY(sp_reserve(m->point_count, 1, sizeof *m->points, "items of a mesh", &m->points));
   m->points[m->point_count++] = (sp_gmsh_point){tag, {xyz[0], xyz[1], xyz[2]}};
   return SP_OK;
 }
 
 sp_status sp_gmsh_add_element(sp_gmsh_model *m, const sp_gmsh_element *element, size_t **nodes) {
   const size_t count = (size_t)sp_gmsh_type_of(element->type)->nodes;
-  SP_TRY(reserve(&m->nodes, m->node_count, count, sizeof *m->nodes));
-  SP_TRY(reserve(&m->elements, m->element_count, 1, sizeof *m->elements));
+  SP_TRY(sp_reserve(m->node_count, count, sizeof *m->nodes, "items of a mesh", &m->nodes));
+  SP_TRY(sp_reserve(m->element_count, 1, sizeof *m->elements, "items of a mesh", &m->elements));
   sp_gmsh_element *new = &m->elements[m->element_count++];
   *new = *element;
   new->first = m->node_count;
@@ -112,13 +97,14 @@ sp_status sp_gmsh_add_element(sp_gmsh_model *m, const sp_gmsh_element *element, 
 }
 
 sp_status sp_gmsh_add_entity(sp_gmsh_model *m, int dimension, int tag) {
-  SP_TRY(reserve(&m->entities, m->entity_count, 1, sizeof *m->entities));
+  SP_TRY(sp_reserve(m->entity_count, 1, sizeof *m->entities, "items of a mesh", &m->entities));
   m->entities[m->entity_count++] = (sp_gmsh_entity){.dimension = dimension, .tag = tag};
   return SP_OK;
 }
 
 sp_status sp_gmsh_add_group(sp_gmsh_entity *entity, int number) {
-  SP_TRY(reserve(&entity->groups, (size_t)entity->group_count, 1, sizeof *entity->groups));
+  SP_TRY(sp_reserve((size_t)entity->group_count, 1, sizeof *entity->groups, "items of a mesh",
+                    &entity->groups));
   entity->groups[entity->group_count++] = number;
   return SP_OK;
 }
@@ -126,7 +112,7 @@ sp_status sp_gmsh_add_group(sp_gmsh_entity *entity, int number) {
 sp_status sp_gmsh_add_name(sp_gmsh_model *m, int dimension, int number, const char *text,
                            size_t length) {
   char *copy = NULL;
-  SP_TRY(reserve(&m->names, m->name_count, 1, sizeof *m->names));
+  SP_TRY(sp_reserve(m->name_count, 1, sizeof *m->names, "items of a mesh", &m->names));
   SP_TRY(sp_format(&copy, "%.*s", (int)length, text));
   m->names[m->name_count++] = (sp_gmsh_name){dimension, number, copy};
   return SP_OK;
@@ -137,7 +123,7 @@ sp_status sp_gmsh_add_part(sp_gmsh_model *m, int part, bool has_elements) {
   if (part < 1 || !has_elements) return SP_OK;
   for (size_t p = m->part_count; p > 0; p--)
     if (m->parts[p - 1] == part) return SP_OK;
-  SP_TRY(reserve(&m->parts, m->part_count, 1, sizeof *m->parts));
+  SP_TRY(sp_reserve(m->part_count, 1, sizeof *m->parts, "items of a mesh", &m->parts));
   m->parts[m->part_count++] = part;
   return SP_OK;
 }

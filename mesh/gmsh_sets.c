@@ -31,9 +31,7 @@ static sp_status find(sp_gmsh_sets *sets, int *set) {
   int found = 0;
   while (found < sets->count && memcmp(sets->members[found], sets->wanted, size) != 0) found++;
   if (found == sets->count) {
-    void *list = realloc(sets->members, ((size_t)found + 1) * sizeof *sets->members);
-    if (!list) return sp_fail(SP_ERR_SYSTEM, "out of memory: sets of groups");
-    sets->members = list;
+    SP_TRY(sp_reserve((size_t)found, 1, sizeof *sets->members, "sets of groups", &sets->members));
     SP_TRY(sp_allocate(sets->group_count, sizeof *sets->wanted, "groups", &sets->members[found]));
     memcpy(sets->members[found], sets->wanted, size);
     sets->count++;

@@ -7,7 +7,8 @@
 #include "mesh/reference.h"
 #include "operators/counts.h"
 
-void sp_bench_box(sp_gid elements, int box[3]) {
+/* box[0] <= box[1] <= box[2] with product `elements`, and the least surface. */
+static void find_box(sp_gid elements, int box[3]) {
   double least = -1;
   for (sp_gid a = 1; a * a * a <= elements; a++) {
     if (elements % a != 0) continue;
@@ -49,7 +50,7 @@ sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order) {
     box.epsilon = 0.3;
     for (int d = 0; d < 3; d++) box.lower[d] = -(box.upper[d] = 0.5);
   }
-  sp_bench_box(elements, box.elements);
+  find_box(elements, box.elements);
   sp_hexes *hexes;
   SP_TRY(sp_box_hexes(c->platform->comm, &box, &hexes));
   SP_TRY(sp_mesh_create(c->platform->comm, &hexes, &c->mesh));
@@ -60,15 +61,15 @@ sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order) {
 sp_status sp_bench_boundary(const sp_space *space, bool **boundary) {
   int indices[SP_MAX_NQ * SP_MAX_NQ];
   const sp_numbering *numbering = space->numbering;
-  const size_t nq = (size_t)numbering->order + 1, nodes = sp_element_nodes(numbering->order);
+  const int nq = numbering->order + 1;
   const sp_hexes *hexes = space->mesh->hexes;
   SP_TRY(sp_allocate(sp_space_dofs(space), sizeof **boundary, "boundary mask", boundary));
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       if (!sp_surface_is_exterior(hexes->surfaces[e][f])) continue;
       sp_face_nodes(numbering->order, f, indices);
-      for (size_t n = 0; n < nq * nq; n++)
-        (*boundary)[numbering->nodes[(size_t)e * nodes + (size_t)indices[n]]] = true;
+      for (int n = 0; n < nq * nq; n++)
+        (*boundary)[sp_numbering_nodes(numbering, e)[indices[n]]] = true;
     }
   return SP_OK;
 }

@@ -42,7 +42,4 @@ sp_status sp_bench_case_factors(sp_bench_case *c, sp_operator_kind kind);
 /* Release everything. Collective. */
 void sp_bench_case_clear(sp_bench_case *c);
 
-/* box[0] <= box[1] <= box[2] with product `elements`, and the least surface. Local. */
-void sp_bench_box(sp_gid elements, int box[3]);
-
 #endif

@@ -20,7 +20,7 @@ struct sp_bench_file {
   char *path;
   sp_record *record; /* on rank 0, as is the log; NULL for an earlier file */
   sp_run_log *log;
-  int count, capacity;
+  int count;
   sp_bench_row *rows;
 };
 
@@ -172,7 +172,7 @@ static sp_status read_rows(sp_bench_file *f, hid_t file) {
   if (count > 0) status = sp_allocate((size_t)count, sizeof *f->rows, "results", &f->rows);
   if (count > 0 && !status) {
     H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, f->rows);
-    f->count = f->capacity = (int)count;
+    f->count = (int)count;
   }
   H5Tclose(type);
   H5Sclose(space);
@@ -212,22 +212,9 @@ const sp_bench_row *sp_bench_file_find(const sp_bench_file *file, const sp_bench
   return NULL;
 }
 
-static sp_status append(sp_bench_file *f, const sp_bench_row *row) {
-  if (f->count == f->capacity) {
-    const int capacity = f->capacity > 0 ? 2 * f->capacity : 64;
-    sp_bench_row *rows;
-    SP_TRY(sp_allocate((size_t)capacity, sizeof *rows, "results", &rows));
-    if (f->count > 0) memcpy(rows, f->rows, (size_t)f->count * sizeof *rows);
-    free(f->rows);
-    f->rows = rows;
-    f->capacity = capacity;
-  }
-  f->rows[f->count++] = *row;
-  return SP_OK;
-}
-
 sp_status sp_bench_file_add(sp_bench_file *file, const sp_bench_row *row) {
-  sp_status status = append(file, row);
+  sp_status status = sp_reserve((size_t)file->count, 1, sizeof *file->rows, "results", &file->rows);
+  if (!status) file->rows[file->count++] = *row;
   record_row(file->record, row);
   if (!status && file->log) status = sp_run_log_flush_if_due(file->log);
   return sp_agree(file->comm, status);
@@ -246,7 +233,6 @@ static sp_status share_rows(sp_bench_file *f) {
   sp_status status = SP_OK;
   if (f->rank > 0) status = sp_allocate((size_t)f->count, sizeof *f->rows, "results", &f->rows);
   SP_TRY(sp_agree(f->comm, status));
-  f->capacity = f->count;
   MPI_Datatype row;
   MPI_Type_contiguous(sizeof(sp_bench_row), MPI_BYTE, &row);
   MPI_Type_commit(&row);

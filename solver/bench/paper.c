@@ -9,7 +9,6 @@
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/bench/check.h"
-#include "solver/bench/vectors.h"
 
 /* ---- Data ---- */
 

@@ -1,7 +1,6 @@
 #include "solver/bench/peaks.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "operators/counts.h"
 #include "operators/host/peak.h"
@@ -39,23 +38,21 @@ sp_status sp_bench_peaks(const sp_bench_clock *clock, double *bandwidth, double 
   return status;
 }
 
-double sp_bench_bound(const sp_bench_row *row, double bandwidth, double multiply_adds) {
-  sp_operator_kind kind = SP_MASS;
-  while (strcmp(sp_operator_name(kind), row->problem) != 0) kind++;
-  const bool trilinear = strcmp(row->geometry, sp_geometry_kind_name(SP_GEOMETRY_TRILINEAR)) == 0;
-  const sp_geometry_kind geometry = trilinear ? SP_GEOMETRY_TRILINEAR : SP_GEOMETRY_STORED;
-  const bool single = strcmp(row->precision, sp_bench_precision_names[SP_SINGLE]) == 0;
-  const sp_precision precision = single ? SP_SINGLE : SP_DOUBLE;
-  const bool cg = strcmp(row->what, sp_bench_what_name(SP_BENCH_CG)) == 0;
-  const bool local = strcmp(row->what, sp_bench_what_name(SP_BENCH_UNASSEMBLED)) == 0;
-  const int order = (int)row->order;
-  const double elements = (double)row->elements, dofs = (double)row->dofs;
+double sp_bench_bound(const sp_bench_step *step, sp_bench_what what, int64_t dofs, double bandwidth,
+                      double multiply_adds) {
+  const sp_operator_kind kind = step->kind;
+  const sp_geometry_kind geometry = step->geometry;
+  const sp_precision precision = step->precision;
+  const int order = (int)step->key.order;
+  const double elements = (double)step->key.elements;
   const bool one_sweep = sp_cg_prefers_one_sweep(&sp_backend_host, kind, geometry, order);
   const sp_factor_kind factors = sp_factor_kind_of(geometry);
   const double bytes =
-      local ? elements * sp_operator_bytes(kind, factors, precision, order)
-            : sp_operator_bytes_assembled(kind, factors, precision, order, elements, dofs) +
-                  (cg ? (one_sweep ? 64 - 16 : 80 - 16) * dofs : 0);
-  const double arithmetic = elements * sp_host_arithmetic(kind, geometry, order) / (single ? 2 : 1);
+      what == SP_BENCH_UNASSEMBLED
+          ? elements * sp_operator_bytes(kind, factors, precision, order)
+          : sp_operator_bytes_assembled(kind, factors, precision, order, elements, (double)dofs) +
+                (what == SP_BENCH_CG ? (one_sweep ? 64 - 16 : 80 - 16) * (double)dofs : 0);
+  const double arithmetic =
+      elements * sp_host_arithmetic(kind, geometry, order) / (precision == SP_SINGLE ? 2 : 1);
   return fmax(bytes / bandwidth, arithmetic / multiply_adds);
 }

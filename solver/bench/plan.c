@@ -65,28 +65,11 @@ static void say_all_missing_orders(const sp_bench_options *o, sp_terminal *termi
   }
 }
 
-/* Append a zeroed step; NULL, with a message, if memory is short. */
-static sp_bench_step *next_step(sp_bench_plan *plan) {
-  if (plan->count == plan->capacity) {
-    const int capacity = plan->capacity > 0 ? 2 * plan->capacity : 256;
-    sp_bench_step *steps;
-    if (sp_allocate((size_t)capacity, sizeof *steps, "the plan", &steps)) {
-      free(steps);
-      return NULL;
-    }
-    if (plan->count > 0) memcpy(steps, plan->steps, (size_t)plan->count * sizeof *steps);
-    free(plan->steps);
-    plan->steps = steps;
-    plan->capacity = capacity;
-  }
-  return &plan->steps[plan->count++];
-}
-
 /* Append *step for this order and mesh. */
 static sp_status add_step(sp_bench_plan *plan, const sp_bench_options *o, const sp_bench_step *step,
                           int order, int64_t elements, bool warm_cache) {
-  sp_bench_step *new = next_step(plan);
-  if (!new) return SP_ERR_SYSTEM;
+  SP_TRY(sp_reserve((size_t)plan->count, 1, sizeof *step, "the plan's steps", &plan->steps));
+  sp_bench_step *new = &plan->steps[plan->count++];
   *new = *step;
   sp_bench_row *key = &new->key;
   snprintf(key->what, sizeof key->what, "%s", sp_bench_what_name(step->what));

@@ -19,7 +19,7 @@ typedef struct sp_bench_step {
 } sp_bench_step;
 
 typedef struct sp_bench_plan {
-  int count, capacity;
+  int count;
   sp_bench_step *steps;
 } sp_bench_plan;
 

@@ -6,8 +6,6 @@
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/bench/check.h"
-#include "solver/bench/residual.h"
-#include "solver/bench/vectors.h"
 
 /* Boundary DOFs are constrained, as in a solve; the mass matrix has no boundary conditions. */
 static bool is_constrained(const sp_bench_production *p, sp_lid dof) {

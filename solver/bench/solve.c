@@ -5,7 +5,6 @@
 
 #include "mesh/reference.h"
 #include "solver/bench/check.h"
-#include "solver/bench/residual.h"
 #include "solver/linear/multigrid.h"
 
 static const double TOLERANCE = 1e-8, MOST_SECONDS = 10, PI = 3.14159265358979323846;

@@ -136,12 +136,14 @@ static void print_production_head(const tables *t) {
                     "us", "GDOF/s", bounds ? "        %" : "");
 }
 
-/* The share of its bound that a row reaches; nothing on a GPU. */
-static void print_share(const tables *t, const sp_bench_row *row) {
+/* The share of its bound that a row of the step reaches, NULL for none; nothing on a GPU. */
+static void print_share(const tables *t, const sp_bench_step *step, sp_bench_what what,
+                        const sp_bench_row *row) {
   if (!has_bounds(t)) return;
   const sp_bench_provenance *p = t->provenance;
   print_number(t, 8, 0,
-               row ? 100 * sp_bench_bound(row, p->bandwidth, p->multiply_adds) / row->seconds
+               row ? 100 * sp_bench_bound(step, what, row->dofs, p->bandwidth, p->multiply_adds) /
+                         row->seconds
                    : NAN);
 }
 
@@ -163,10 +165,10 @@ static void print_production_row(const tables *t, const sp_bench_step *step) {
   print_rate(t, local ? local->tflops : NAN);
   print_number(t, 9, 1, local && copy ? 100 * local->tflops / copy->tflops : NAN);
   print_rate(t, op ? op->gdofs_per_second : NAN);
-  print_share(t, op);
+  print_share(t, step, SP_BENCH_OPERATOR, op);
   print_number(t, 8, 1, cg ? cg->seconds * 1e6 : NAN);
   print_rate(t, cg ? cg->gdofs_per_second : NAN);
-  print_share(t, cg);
+  print_share(t, step, SP_BENCH_CG, cg);
   sp_terminal_print(t->terminal, "\n");
 }
 

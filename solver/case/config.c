@@ -165,16 +165,11 @@ static sp_status parse(const char *path, const char *text, size_t length, int ov
 /* Read the whole file; the caller frees *text. The size is not asked for first, since it may be a
  * pipe. */
 static sp_status read_stream(const char *path, FILE *stream, char **text, int *length) {
-  size_t capacity = 0, used = 0;
+  enum { BLOCK = 65536 };
+  size_t used = 0;
   while (!feof(stream)) {
-    if (used == capacity) {
-      capacity = capacity > 0 ? 2 * capacity : 65536;
-      char *larger = realloc(*text, capacity);
-      if (!larger)
-        return sp_fail(SP_ERR_SYSTEM, "%s: out of memory: %zu bytes of text", path, capacity);
-      *text = larger;
-    }
-    used += fread(*text + used, 1, capacity - used, stream);
+    SP_TRY(sp_reserve(used, BLOCK, 1, path, text));
+    used += fread(*text + used, 1, BLOCK, stream);
     if (ferror(stream)) return sp_fail(SP_ERR_SYSTEM, "%s: cannot read: %s", path, strerror(errno));
     if (used > MAX_FILE_SIZE)
       return sp_fail(SP_ERR_INPUT, "%s: larger than %d MiB, too large for a case file", path,

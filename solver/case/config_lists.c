@@ -55,13 +55,13 @@ static sp_status append(sp_config *config, const sp_key_list *list, const char *
   int *count = count_of(config, list);
   char *copy = NULL;
   SP_TRY(sp_format(&copy, "%.*s", (int)length, name));
-  char *entries = realloc(array_of(config, list), ((size_t)*count + 1) * list->size);
-  if (!entries) {
+  const sp_status status =
+      sp_reserve((size_t)*count, 1, list->size, list->what, (char *)config + list->entries);
+  if (status) {
     free(copy);
-    return sp_fail(SP_ERR_SYSTEM, "out of memory: %d %s", *count + 1, list->what);
+    return status;
   }
-  memcpy((char *)config + list->entries, &entries, sizeof entries);
-  memset(entries + (size_t)*count * list->size, 0, list->size);
+  memset(array_of(config, list) + (size_t)*count * list->size, 0, list->size);
   *name_of(config, list, *count) = copy;
   ++*count;
   return SP_OK;
