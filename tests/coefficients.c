@@ -31,46 +31,39 @@ static void check_smooth(const char *kind, int order, const char *lambda,
   check_rates(order, rates_coarse(order), common, boundary);
 }
 
-/* Three coefficients and a geometry, each of which gives the same discrete problem. */
-typedef const char *const variant[4];
-
-/* A formula of x with a constant value is the constant; a multiple of the whole equation. */
-static variant SCALARS[] = {
-    {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=auto"},
-    {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=trilinear"},
-    {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=stored"},
-    {"problem.kappa=3+0*x", "problem.lambda=1.5", "discretization.geometry=stored"},
-    {"problem.kappa=3", "problem.lambda=1.5+0*y", "discretization.geometry=auto"},
-    {"problem.kappa=3+0*z", "problem.lambda=1.5+0*z", "discretization.geometry=auto"},
-    {"problem.kappa=1", "problem.lambda=0.5", "discretization.geometry=trilinear"},
-    {"problem.kappa=3,3,3", "problem.lambda=1.5", "discretization.geometry=auto"},
+/* Three coefficients and a geometry, each of which gives the same discrete problem. A formula of x
+ * with a constant value is the constant; a multiple of the whole equation. */
+static const char *const SCALARS[] = {
+    "problem.kappa=3; problem.lambda=1.5; discretization.geometry=auto",
+    "problem.kappa=3; problem.lambda=1.5; discretization.geometry=trilinear",
+    "problem.kappa=3; problem.lambda=1.5; discretization.geometry=stored",
+    "problem.kappa=3+0*x; problem.lambda=1.5; discretization.geometry=stored",
+    "problem.kappa=3; problem.lambda=1.5+0*y; discretization.geometry=auto",
+    "problem.kappa=3+0*z; problem.lambda=1.5+0*z; discretization.geometry=auto",
+    "problem.kappa=1; problem.lambda=0.5; discretization.geometry=trilinear",
+    "problem.kappa=3,3,3; problem.lambda=1.5; discretization.geometry=auto",
 };
 
 /* 2 e_1 e_1^T + 5 e_2 e_2^T + e_3 e_3^T with e_1 = (0.6, 0.8, 0), e_2 = (-0.8, 0.6, 0). */
-#define TURNED "problem.axes=6,8,0, -1,7,0"
-static variant TENSORS[] = {
-    {"problem.kappa=3.92,3.08,1,-1.44,0,0", "problem.lambda=1.5", "discretization.geometry=auto"},
-    {"problem.kappa=2,5,1", "problem.lambda=1.5", "discretization.geometry=stored", TURNED},
-    {"problem.kappa=2,5,1", "problem.lambda=1.5", "discretization.geometry=trilinear", TURNED},
-    {"problem.kappa=2,5+0*x,1", "problem.lambda=1.5", "discretization.geometry=stored", TURNED},
-    {"problem.kappa=2,5,1,0,0,0", "problem.lambda=1.5+0*y", "discretization.geometry=auto", TURNED},
-    {"problem.kappa=4,10,2", "problem.lambda=3", "discretization.geometry=trilinear", TURNED},
+#define TURNED "; problem.axes=6,8,0, -1,7,0"
+static const char *const TENSORS[] = {
+    "problem.kappa=3.92,3.08,1,-1.44,0,0; problem.lambda=1.5; discretization.geometry=auto",
+    "problem.kappa=2,5,1; problem.lambda=1.5; discretization.geometry=stored" TURNED,
+    "problem.kappa=2,5,1; problem.lambda=1.5; discretization.geometry=trilinear" TURNED,
+    "problem.kappa=2,5+0*x,1; problem.lambda=1.5; discretization.geometry=stored" TURNED,
+    "problem.kappa=2,5,1,0,0,0; problem.lambda=1.5+0*y; discretization.geometry=auto" TURNED,
+    "problem.kappa=4,10,2; problem.lambda=3; discretization.geometry=trilinear" TURNED,
 };
 
 /* Both u have errors of the solver's 1e-13 times the condition number, below 1e4 here
  * (tests/rates.h). */
-static void check_agreement(const char *kind, size_t count, variant *variants) {
+static void check_agreement(const char *kind, size_t count, const char *const *variants) {
   sp_error_norms first = {0};
   for (size_t v = 0; v < count; v++) {
-    const char *const common[] = {kind,
-                                  "discretization.order=3; mesh.elements=2 3 2; mesh.map=sine",
-                                  RATES_SMOOTH,
-                                  RATES_SOLVER,
-                                  variants[v][0],
-                                  variants[v][1],
-                                  variants[v][2],
-                                  variants[v][3],
-                                  NULL};
+    const char *const common[] = {
+        kind,         "discretization.order=3; mesh.elements=2 3 2; mesh.map=sine",
+        RATES_SMOOTH, RATES_SOLVER,
+        variants[v],  NULL};
     const sp_error_norms norms = rates_solve(common, MIXED);
     if (v == 0) first = norms;
     CHECK(first.l2 > 1e-6, "an L2 error of %g", first.l2);

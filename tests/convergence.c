@@ -13,23 +13,14 @@ static const char *const MIXED[] = {
     "boundary.default=neumann; boundary.xmin=dirichlet; boundary.ymax=dirichlet", NULL};
 static const char *const NOTHING[] = {NULL};
 
-typedef struct trial {
-  int kind, order, refine;
-  const char *elements, *map, *solution;
-  const char *const *boundary;
-} trial;
-
-static sp_error_norms solve(const trial *t) {
-  const char *const common[] = {
-      test_text("discretization.operator=%s; discretization.order=%d; mesh.refine=%d",
-                KINDS[t->kind], t->order, t->refine),
-      t->elements,
-      t->map,
-      t->solution,
-      RATES_SOLVER,
-      t->kind == SP_MASS ? NULL : "problem.lambda=1",
-      NULL};
-  return rates_solve(common, t->boundary);
+static sp_error_norms solve(int kind, int order, const char *map, const char *solution,
+                            const char *const *boundary) {
+  return rates_solve(
+      TEXTS(test_text("discretization.operator=%s; discretization.order=%d; mesh.elements=2 2 2; "
+                      "%s; %s",
+                      KINDS[kind], order, map, kind == SP_MASS ? "" : "problem.lambda=1"),
+            solution, RATES_SOLVER),
+      boundary);
 }
 
 static void check_smooth(int kind, int order, const char *const *boundary) {
@@ -48,13 +39,8 @@ static void check_smooth(int kind, int order, const char *const *boundary) {
 static void check_decay(int kind, const char *const *boundary, const char *name) {
   double previous = 0;
   for (int order = 1; order <= 10; order++) {
-    const trial t = {.kind = kind,
-                     .order = order,
-                     .elements = "mesh.elements=2 2 2",
-                     .map = "mesh.map=sine",
-                     .solution = RATES_SMOOTH,
-                     .boundary = boundary};
-    const double error = solve(&t).l2, limit = 2 * 2.9 * 0.6 / (4.0 * (order + 1));
+    const double error = solve(kind, order, "mesh.map=sine", RATES_SMOOTH, boundary).l2;
+    const double limit = 2 * 2.9 * 0.6 / (4.0 * (order + 1));
     if (order > 1 && previous > RATES_FLOOR)
       CHECK(error <= limit * previous, "%s N = %d %s: L2 falls from %.3g to %.3g only", KINDS[kind],
             order, name, previous, error);
@@ -80,23 +66,17 @@ static bool is_exact(int kind, int order, int degree, bool deformed) {
  * above the solver's error. */
 static void check_polynomial(int kind, int order, int degree, bool deformed,
                              const char *const *boundary) {
-  char solution[128];
-  snprintf(solution, sizeof solution,
-           "problem.solution=(0.3+0.6*x-0.4*y+0.5*z)^%d-(0.2*x+0.7*y-0.3*z)^%d", degree, degree);
-  const trial t = {.kind = kind,
-                   .order = order,
-                   .elements = "mesh.elements=2 2 2",
-                   .map = deformed ? "mesh.map=sine" : "mesh.map=none",
-                   .solution = solution,
-                   .boundary = boundary};
-  const sp_error_norms norms = solve(&t);
+  const char *map = deformed ? "mesh.map=sine" : "mesh.map=none";
+  const char *solution = test_text(
+      "problem.solution=(0.3+0.6*x-0.4*y+0.5*z)^%d-(0.2*x+0.7*y-0.3*z)^%d", degree, degree);
+  const sp_error_norms norms = solve(kind, order, map, solution, boundary);
   if (is_exact(kind, order, degree, deformed))
     CHECK(norms.h1 <= 0.1 * RATES_FLOOR && norms.max <= 0.1 * RATES_FLOOR,
-          "%s N = %d degree %d %s %s: H1 error %.3g, max %.3g", KINDS[kind], order, degree, t.map,
+          "%s N = %d degree %d %s %s: H1 error %.3g, max %.3g", KINDS[kind], order, degree, map,
           boundary[0] ? boundary[0] : "", norms.h1, norms.max);
   else if (order <= 5)
     CHECK(norms.h1 > RATES_FLOOR, "%s N = %d degree %d %s %s: H1 error %.3g, as if exact",
-          KINDS[kind], order, degree, t.map, boundary[0] ? boundary[0] : "", norms.h1);
+          KINDS[kind], order, degree, map, boundary[0] ? boundary[0] : "", norms.h1);
 }
 
 static void check_polynomials(int kind, int highest, const char *const *boundary) {

@@ -24,4 +24,17 @@ static inline int log_table(hid_t file, const char *table, int columns, const ch
   return count;
 }
 
+/* The text of an attribute, "" without it. Local. */
+static inline const char *log_text(hid_t file, const char *name) {
+  char *read = NULL;
+  if (H5Aexists(file, name) <= 0) return "";
+  const hid_t id = H5Aopen(file, name, H5P_DEFAULT), type = H5Aget_type(id);
+  CHECK(H5Tis_variable_str(type) > 0 && H5Aread(id, type, &read) >= 0 && read, "no text %s", name);
+  const char *text = test_text("%s", read ? read : "");
+  H5free_memory(read);
+  H5Tclose(type);
+  H5Aclose(id);
+  return text;
+}
+
 #endif

@@ -246,9 +246,7 @@ static void check_weights(double lambda, bool second_row) {
       CHECK_CLOSE(host[nodes[n]] / expected, 1, 2 * rounding);
     }
   } else {
-    CHECK(status == SP_ERR_INPUT &&
-              strstr(sp_error_message(), "between (0, 2.5, 0) and (9.2, 3.5, 1.9)"),
-          "status %d, %s", (int)status, sp_error_message());
+    CHECK_FAILS(status, SP_ERR_INPUT, "between (0, 2.5, 0) and (9.2, 3.5, 1.9)");
   }
   sp_vector_destroy(&x);
   sp_vector_destroy(&y);

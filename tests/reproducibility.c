@@ -19,25 +19,13 @@ typedef struct outcome {
   double residuals[MOST], u[SAMPLES]; /* absolute; along a line */
 } outcome;
 
-static void check_exchange(hid_t file, int ranks) {
-  char *exchange = NULL;
-  const hid_t text = H5Tcopy(H5T_C_S1);
-  H5Tset_size(text, H5T_VARIABLE);
-  H5Tset_cset(text, H5T_CSET_UTF8);
-  const hid_t attribute = H5Aopen(file, "exchange", H5P_DEFAULT);
-  CHECK(H5Aread(attribute, text, &exchange) >= 0, "no exchange in the log");
-  if (exchange) device_check_exchange(ranks, exchange, SP_TRANSPORT_AUTO);
-  H5free_memory(exchange);
-  H5Aclose(attribute);
-  H5Tclose(text);
-}
-
 static void read_log(int ranks, outcome *out) {
   const hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
   out->count = log_table(file, "residual", 1, TEXTS("absolute"), MOST, out->residuals);
   const int samples = log_table(file, "lines", 1, TEXTS("u"), SAMPLES, out->u);
   CHECK(samples == SAMPLES, "%d samples", samples);
-  if (strstr(run_case_device, "cuda")) check_exchange(file, ranks);
+  if (strstr(run_case_device, "cuda"))
+    device_check_exchange(ranks, log_text(file, "exchange"), SP_TRANSPORT_AUTO);
   H5Fclose(file);
 }
 

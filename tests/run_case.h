@@ -24,10 +24,10 @@ static inline void run_case_begin(int argc, char **argv) {
 }
 
 /* Append the settings of a list that ends with NULL and may be NULL, each of whose texts is one
- * setting or several, "mesh.elements=2 2 2; problem.lambda=1". Returns the new count. */
+ * setting or several, "mesh.elements=2 2 2; problem.lambda=1; ". Returns the new count. */
 static inline int run_case_append(const char *const *list, int count, const char **overrides) {
   for (; list && *list; list++)
-    for (char *next, *text = (char *)test_text("%s", *list); text; text = next) {
+    for (char *next, *text = (char *)test_text("%s", *list); text && *text; text = next) {
       next = strstr(text, "; ");
       if (next) {
         *next = '\0';
