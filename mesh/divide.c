@@ -20,7 +20,8 @@ sp_cell_shape sp_cell_shape_of(const sp_gid vertices[SP_CORNERS]) {
   return vertices[6] >= 0 ? SP_PRISM : SP_TETRAHEDRON;
 }
 
-bool sp_cell_has_node(sp_cell_shape shape, int g, int i, int j, int k) {
+/* True if the lattice node (i, j, k) of order g lies in the cell. */
+static bool has_node(sp_cell_shape shape, int g, int i, int j, int k) {
   const int *first = FIRST[shape];
   int sum[3] = {0};
   sum[first[0]] += i;
@@ -33,12 +34,12 @@ int sp_cell_nodes(sp_cell_shape shape, int g) {
   int count = 0;
   for (int k = 0; k <= g; k++)
     for (int j = 0; j <= g; j++)
-      for (int i = 0; i <= g; i++) count += sp_cell_has_node(shape, g, i, j, k);
+      for (int i = 0; i <= g; i++) count += has_node(shape, g, i, j, k);
   return count;
 }
 
 static bool has_corner(sp_cell_shape shape, int c) {
-  return sp_cell_has_node(shape, 1, c & 1, c >> 1 & 1, c >> 2);
+  return has_node(shape, 1, c & 1, c >> 1 & 1, c >> 2);
 }
 
 /* True if the face exists and has this corner. */
@@ -152,7 +153,7 @@ static void evaluate_basis(sp_cell_shape shape, int g, const double point[6], do
         const int node[3] = {i, j, k};
         int sum[3] = {0};
         *row = 0;
-        if (!sp_cell_has_node(shape, g, i, j, k)) continue;
+        if (!has_node(shape, g, i, j, k)) continue;
         for (int d = 0; d < 3; d++) sum[FIRST[shape][d]] += node[d];
         *row = 1;
         for (int d = 0; d < 3; d++) {

@@ -26,9 +26,6 @@ typedef enum sp_cell_shape {
 /* The shape of an element, by its vertices. Local. */
 sp_cell_shape sp_cell_shape_of(const sp_gid vertices[SP_CORNERS]);
 
-/* True if the lattice node (i, j, k) of order g lies in the cell. Local. */
-bool sp_cell_has_node(sp_cell_shape shape, int g, int i, int j, int k);
-
 /* Number of nodes of order g. Local. */
 int sp_cell_nodes(sp_cell_shape shape, int g);
 

@@ -10,7 +10,6 @@
 #include "mesh/sizes.h"
 #include "operators/kinds.h"
 #include "solver/problem/boundary.h"
-#include "solver/problem/contact_layers.h"
 #include "solver/problem/quantities.h"
 #include "solver/run/field.h"
 
@@ -88,7 +87,7 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config, s
   if (config->mesh.shape == SP_SHAPE_FILE) {
     SP_TRY(read_file(workers, config, &hexes));
     scale(config->mesh.scale, hexes);
-    const sp_status status = sp_contact_layers_insert(comm, config, hexes);
+    const sp_status status = sp_boundary_insert_contacts(comm, config, hexes);
     if (status) sp_hexes_destroy(&hexes);
     SP_TRY(status);
   } else {

@@ -11,11 +11,9 @@
 sp_running sp_running_begin(const sp_case_base *base, const sp_config *config,
                             sp_results *results) {
   return (sp_running){.base = base,
-                      .workers = base->workers,
                       .comm = base->comm,
                       .config = config,
                       .mesh = base->mesh,
-                      .platform = base->platform,
                       .results = results,
                       .phase = SP_PHASES};
 }
@@ -81,7 +79,7 @@ static sp_status choose_preconditioner(sp_running *c) {
   sp_operator_setup *setup = &c->system->setup;
   const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
   sp_precondition_facts facts;
-  SP_TRY(sp_precondition_facts_find(&of_op, c->platform->backend, c->mesh,
+  SP_TRY(sp_precondition_facts_find(&of_op, c->base->platform->backend, c->mesh,
                                     (double)c->mesh->global_elements, &facts));
   c->kind = sp_precondition_choose(c->config, &facts, &c->kind_reason);
   setup->for_level = c->kind == SP_PRECONDITIONER_MULTIGRID;
@@ -100,7 +98,7 @@ static sp_status start_levels(sp_running *c) {
 static sp_status sum_load(const sp_running *c, double *sum) {
   *sum = 0;
   for (sp_lid i = 0; i < c->space->numbering->owned; i++) *sum += c->load[i];
-  return sp_reduction_sum(c->platform->reduction, 1, sum, SP_OK);
+  return sp_reduction_sum(c->base->platform->reduction, 1, sum, SP_OK);
 }
 
 /* Find sources that the quadrature misses, and solutions that do not fit, for the notes. */
@@ -182,7 +180,7 @@ static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
 
 static bool is_interrupted(void *context) {
   const sp_running *c = context;
-  return sp_interrupt_noted() || sp_workers_interrupted(c->workers);
+  return sp_interrupt_noted() || sp_workers_interrupted(c->base->workers);
 }
 
 /* Set the means of the solution, which the residual hardly controls. */
@@ -236,7 +234,7 @@ static sp_status report_setup(sp_running *c) {
 
 sp_status sp_running_solve(sp_running *c) {
   sp_running_enter(c, SP_PHASE_NUMBERING);
-  SP_TRY(sp_space_create(c->platform, c->mesh, c->config->discretization.order, &c->space));
+  SP_TRY(sp_space_create(c->base->platform, c->mesh, c->config->discretization.order, &c->space));
   sp_running_enter(c, SP_PHASE_PROBLEM);
   SP_TRY(make_system(c));
   sp_running_enter(c, SP_PHASE_PRECONDITIONER);

@@ -12,11 +12,9 @@
 
 /* State of a running case: first what it borrows, then what it owns. */
 typedef struct sp_running {
-  const sp_workers *workers;
   MPI_Comm comm; /* of the ranks with elements */
   const sp_config *config;
   const sp_mesh *mesh;
-  const sp_platform *platform;
   sp_terminal *terminal; /* shows names of phases; NULL in a series */
   sp_terminal *series;   /* shows progress in a series; else NULL */
   sp_report *report;     /* NULL for one of a series */

@@ -1,4 +1,4 @@
-/* The groups that lines of [boundary] name, and the periodic pairs among them. */
+/* The groups that lines of [boundary] name, and the periodic pairs and contacts among them. */
 #ifndef SP_SOLVER_PROBLEM_BOUNDARY_H
 #define SP_SOLVER_PROBLEM_BOUNDARY_H
 
@@ -20,5 +20,10 @@ sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *na
  * paired with itself, a name that several groups have, and the errors of sp_mesh_identify. After an
  * error the mesh can only be destroyed. Collective over the mesh's communicator. */
 sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh);
+
+/* Insert the elements of the contacts of a case (mesh/interlayer.h); nothing without contacts.
+ * Errors: SP_ERR_INPUT with the line, for groups that the mesh does not have, surfaces of two
+ * contacts, and those of sp_interlayer_insert. Collective over `comm`. */
+sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_config *config, sp_hexes *hexes);
 
 #endif

@@ -61,7 +61,8 @@ double sp_progress_iterations_left(const sp_progress *p, double tolerance) {
   return fmax(0, ceil((l.last - log(tolerance)) / -l.slope));
 }
 
-double sp_progress_rate(const sp_progress *p, double now) {
+/* Iterations per second from the first residual until `now`; 0 without an iteration. */
+static double rate_of(const sp_progress *p, double now) {
   return p->count > 1 && now > p->began ? (double)(p->count - 1) / (now - p->began) : 0;
 }
 
@@ -89,7 +90,7 @@ static void describe_seconds(double seconds, size_t size, char *text) {
 
 void sp_progress_describe(const sp_progress *p, double tolerance, int max_iterations, double now,
                           size_t size, char *text) {
-  const double rate = sp_progress_rate(p, now);
+  const double rate = rate_of(p, now);
   const double left = sp_progress_iterations_left(p, tolerance);
   text[0] = '\0';
   if (rate <= 0) return;

@@ -31,9 +31,6 @@ void sp_progress_note(sp_progress *progress, int64_t iteration, double relative)
  * fall, or there are fewer than SP_PROGRESS_LEAST residuals. */
 double sp_progress_iterations_left(const sp_progress *progress, double tolerance);
 
-/* Return the iterations per second from the first residual until `now`; 0 without an iteration. */
-double sp_progress_rate(const sp_progress *progress, double now);
-
 /* True if there are SP_PROGRESS_WINDOW residuals, they do not fall, and none of them is more than
  * 10 % below all residuals before. */
 bool sp_progress_stagnates(const sp_progress *progress);
