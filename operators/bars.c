@@ -44,8 +44,10 @@ typedef struct interpolation {
   source *sources;    /* [local DOFs] */
 } interpolation;
 
+/* Without a search: only periods of one element have a DOF twice, and it may have two entries. */
 static void add_weight(const sp_operator_setup *setup, sp_lid dof, double value, sp_row *row) {
-  if (value != 0 && !is_constrained(setup, dof)) sp_row_add(row, dof, value);
+  if (value != 0 && !is_constrained(setup, dof))
+    row->entries[row->count++] = (sp_row_entry){dof, value};
 }
 
 /* Blend the edges along the kept ones; one that is not kept interpolates between its ends. */
