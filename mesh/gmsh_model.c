@@ -205,7 +205,8 @@ static int compare_numbered(const void *left, const void *right) {
 
 sp_status sp_gmsh_model_complete(sp_gmsh_model *m) {
   SP_TRY(sort_points(m));
-  for (const sp_gmsh_element *e = m->elements; e < m->elements + m->element_count; e++)
+  for (size_t i = 0; i < m->element_count; i++) {
+    const sp_gmsh_element *e = &m->elements[i];
     for (size_t n = e->first; n < e->first + (size_t)sp_gmsh_type_of(e->type)->nodes; n++) {
       const size_t tag = m->nodes[n];
       m->nodes[n] = find_point(m, tag);
@@ -213,6 +214,7 @@ sp_status sp_gmsh_model_complete(sp_gmsh_model *m) {
         return sp_fail(SP_ERR_INPUT, "%s: element %zu refers to node %zu, which does not exist",
                        m->path, e->tag, tag);
     }
+  }
   drop_unused(m);
   if (m->element_count > 0)
     qsort(m->elements, m->element_count, sizeof *m->elements,
