@@ -35,7 +35,8 @@ sp_status sp_gmsh_boundary_read(const sp_gmsh_model *m, sp_gmsh_sets *surfaces,
                                 sp_gmsh_boundary *b) {
   int entity = -1, surface = 0;
   SP_TRY(sp_allocate(m->element_count, sizeof *b->faces, "boundary faces", &b->faces));
-  for (const sp_gmsh_element *e = m->elements; e < m->elements + m->element_count; e++) {
+  for (size_t i = 0; i < m->element_count; i++) {
+    const sp_gmsh_element *e = &m->elements[i];
     const sp_gmsh_entity *own = &m->entities[e->entity];
     if (own->dimension != 2 || own->group_count == 0) continue;
     if (e->entity != entity) SP_TRY(sp_gmsh_sets_find(surfaces, own, &surface));

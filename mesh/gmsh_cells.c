@@ -73,7 +73,8 @@ static sp_status unusable(const sp_gmsh_model *m, const choice *c, const sp_gmsh
 /* Count the cells that the choice takes, and those that it leaves out. */
 static sp_status count_cells(const sp_gmsh_model *m, const choice *c, int files,
                              sp_gmsh_cells *all) {
-  for (const sp_gmsh_element *e = m->elements; e < m->elements + m->element_count; e++) {
+  for (size_t i = 0; i < m->element_count; i++) {
+    const sp_gmsh_element *e = &m->elements[i];
     const sp_gmsh_type *type = sp_gmsh_type_of(e->type);
     if (type->dimension != 3) continue;
     if (!takes(m, c, e)) {
@@ -108,7 +109,8 @@ static sp_status fill_cells(const sp_gmsh_model *m, const choice *c, sp_gmsh_set
   SP_TRY(sp_allocate(all->count, sizeof *all->volumes, "elements", &all->volumes));
   int entity = -1, volume = 0;
   size_t cell = 0;
-  for (const sp_gmsh_element *e = m->elements; e < m->elements + m->element_count; e++) {
+  for (size_t i = 0; i < m->element_count; i++) {
+    const sp_gmsh_element *e = &m->elements[i];
     const sp_gmsh_type *type = sp_gmsh_type_of(e->type);
     if (type->dimension != 3 || !takes(m, c, e)) continue;
     if (e->entity != entity) SP_TRY(sp_gmsh_sets_find(volumes, &m->entities[e->entity], &volume));

@@ -230,7 +230,9 @@ void sp_gmsh_model_free(sp_gmsh_model *m) {
 }
 
 const char *sp_gmsh_group_name(const sp_gmsh_model *m, int dimension, int number) {
-  for (const sp_gmsh_name *n = m->names; n < m->names + m->name_count; n++)
+  for (size_t i = 0; i < m->name_count; i++) {
+    const sp_gmsh_name *n = &m->names[i];
     if (n->number == number && (n->dimension == dimension || n->dimension < 0)) return n->text;
+  }
   return "";
 }

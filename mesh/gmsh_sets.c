@@ -15,9 +15,11 @@ sp_status sp_gmsh_sets_create(const sp_gmsh_model *m, int dimension, sp_gmsh_set
   SP_TRY(sp_allocate(listed, sizeof *sets->groups, "groups", &sets->groups));
   SP_TRY(sp_allocate(listed, sizeof *sets->wanted, "groups", &sets->wanted));
   listed = 0;
-  for (const sp_gmsh_entity *e = m->entities; e < m->entities + m->entity_count; e++)
+  for (size_t i = 0; i < m->entity_count; i++) {
+    const sp_gmsh_entity *e = &m->entities[i];
     for (int g = 0; g < e->group_count && e->dimension == dimension && !e->is_artificial; g++)
       sets->groups[listed++] = e->groups[g];
+  }
   qsort(sets->groups, listed, sizeof *sets->groups, compare_ints);
   for (size_t g = 0; g < listed; g++)
     if (g == 0 || sets->groups[g] != sets->groups[g - 1])

@@ -4,6 +4,12 @@
 
 #include "tests/fuzz/fuzz.h"
 
+/* Leaks of the SDK are not reported. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) {
+  return "leak:libgmsh\nleak:libstdc++\n";
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc, (void)argv;
   return sp_gmsh_sdk_start() != SP_OK;
