@@ -35,8 +35,8 @@ typedef struct sp_gmsh_type {
 typedef struct sp_gmsh_entity {
   int dimension, tag;
   int group_count, *groups; /* numbers of its physical groups */
-  /* Of a mesh that gmsh has partitioned: a surface between two parts, or ghosts, the elements of
-   * neighbours in a split file. Elements and groups of these are not used. */
+  /* True for what gmsh adds when it partitions a mesh: surfaces between parts, and ghosts, the
+   * elements of neighbours in a split file. Their elements and groups are not used. */
   bool is_artificial;
 } sp_gmsh_entity;
 

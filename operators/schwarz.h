@@ -12,8 +12,8 @@
  *     Dirichlet:     the node is left out
  *     Robin:         + alpha / kappa
  * A column has one lateral matrix per direction, with means over its elements.
- * Of a block that stiff neighbours hold by edges alone, which the ends do not see, the matrices
- * across these edges are diagonal.
+ * The ends do not see stiff neighbours that hold a block by edges alone: then its matrices across
+ * these edges are diagonal.
  * P_B^2 is the block's share of the diagonal of the assembled boxes at a node: if blocks meet, the
  * stiffer one decides (counts: solver/README.md). W = Delta^(-1/2) with Delta = diagonal of A /
  * diagonal of the assembled boxes. */

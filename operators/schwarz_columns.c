@@ -124,7 +124,7 @@ static double neighbour_energy(const sp_schwarz_builder *b, sp_lid e, int f, int
   return edge_energy(b, a, d);
 }
 
-/* The same in all elements that touch the edge but have none of the faces. */
+/* Sum the energy in all elements that touch the edge but have none of the faces. */
 static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
                      const sp_lid *faces) {
   const sp_topology *topology = b->setup->space->mesh->topology;
@@ -139,7 +139,7 @@ static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
   return sum;
 }
 
-/* The same if the neighbour is on another rank, else 0. */
+/* The energy in the neighbour over face f if it is on another rank, else 0. */
 static double remote_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
   const sp_topology *t = b->setup->space->mesh->topology;
   const sp_lid face = t->slots[e][SP_FACE_SLOT + f];

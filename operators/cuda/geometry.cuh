@@ -113,7 +113,7 @@ __device__ __forceinline__ real scale_stored(At at, real &ur, real &us, real &ut
   return at(SP_G_WJ);
 }
 
-// The same with a constant map; returns lambda wJ.
+// (ur, us, ut) <- G (ur, us, ut) with a constant map; returns lambda wJ.
 template <int n>
 __device__ __forceinline__ real scale_trilinear(const constant_map<n> &map, int k, real &ur,
                                                 real &us, real &ut) {

@@ -25,8 +25,8 @@ typedef struct field_points {
   const sp_lid *nodes;
 } field_points;
 
-/* What the file gets, and what its making takes. For the flux of one element at a time: values at
- * the nodes and at equispaced points, [nodes]. */
+/* The values of the file, and scratch to make them. The flux is computed for one element at a time:
+ * values at the nodes and at equispaced points, [nodes]. */
 typedef struct field_arrays {
   sp_numbering *separate; /* the points of a periodic mesh, else NULL */
   sp_lid *by_material;    /* the nodes of field_points if materials share no points, else NULL */
@@ -58,7 +58,7 @@ static sp_status add_points(field_arrays *arrays, const char *name, int columns,
   return SP_OK;
 }
 
-/* The same for an integer of each element. */
+/* Add an integer per element, likewise. */
 static sp_status add_elements(field_arrays *arrays, const char *name, sp_lid count, int64_t **out) {
   SP_TRY(sp_allocate((size_t)count, sizeof **out, "field", out));
   arrays->values[arrays->count] = *out;
