@@ -1,5 +1,4 @@
-/* Whether two element nodes have the same degree of freedom if and only if they are the same point.
- */
+/* Check that element nodes share a degree of freedom if and only if they are one point. */
 #ifndef SP_TESTS_DOF_POINTS_H
 #define SP_TESTS_DOF_POINTS_H
 

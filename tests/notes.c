@@ -1,5 +1,5 @@
-/* What is noted of a case: parts that are in contact, sources that quadrature misses, kinks, and
- * boundary data that jump. */
+/* Notes on a case: parts that are in contact, sources that quadrature misses, kinks, and boundary
+ * data that jump. */
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/problem/contacts.h"
