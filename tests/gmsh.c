@@ -59,8 +59,9 @@ static void check_cube(const char *path, int order) {
   CHECK_CLOSE(size.area[bottom], 1, TOLERANCE);
   CHECK_CLOSE(size.area[both], 2, TOLERANCE);
   CHECK_CLOSE(size.area[side], 1, TOLERANCE);
-  CHECK(size.faces[7] == 36 && mesh->unnamed_faces == 36, "%s: %lld and %lld faces in no group",
-        path, (long long)size.faces[7], (long long)mesh->unnamed_faces);
+  CHECK(size.faces[UNNAMED] == 36 && mesh->unnamed_faces == 36,
+        "%s: %lld and %lld faces in no group", path, (long long)size.faces[UNNAMED],
+        (long long)mesh->unnamed_faces);
   AUTO(sp_numbering) numbering = NULL;
   CHECK_OK(sp_numbering_create(mesh, 3, &numbering));
   if (numbering)

@@ -17,9 +17,10 @@ static inline const char *fixture(const char *name) {
 }
 
 /* Exterior faces and their area by group; the last entry is for faces in no group. */
+enum { MOST_GROUPS = 32, UNNAMED = MOST_GROUPS - 1 };
 typedef struct sizes {
-  double volume, area[8];
-  sp_gid faces[8];
+  double volume, area[MOST_GROUPS];
+  sp_gid faces[MOST_GROUPS];
 } sizes;
 
 static inline sizes measure(const sp_mesh *mesh) {
@@ -31,6 +32,7 @@ static inline sizes measure(const sp_mesh *mesh) {
   sp_rule rule; /* |J| of a map of degree g is of degree 3 g - 1 in each direction */
   sp_rule_gl((3 * hexes->map_order + 1) / 2, &rule);
   const int n = rule.n;
+  CHECK(hexes->group_count <= UNNAMED, "%d groups", hexes->group_count);
   for (sp_lid e = 0; e < hexes->count; e++) {
     CHECK_OK(sp_geometry_factors(hexes, e, &rule, factors));
     for (int q = 0; q < n * n * n; q++) local.volume += factors[SP_G_WJ * n * n * n + q];
@@ -50,13 +52,13 @@ static inline sizes measure(const sp_mesh *mesh) {
           local.area[g] += area;
         }
       if (named) continue;
-      local.faces[7]++;
-      local.area[7] += area;
+      local.faces[UNNAMED]++;
+      local.area[UNNAMED] += area;
     }
   }
   MPI_Allreduce(&local.volume, &all.volume, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Allreduce(local.area, all.area, 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Allreduce(local.faces, all.faces, 8, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(local.area, all.area, MOST_GROUPS, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(local.faces, all.faces, MOST_GROUPS, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
   return all;
 }
 
@@ -66,7 +68,7 @@ static inline int find_group(const sp_hexes *hexes, const char *name, int number
         (number == 0 || hexes->groups[g].number == number))
       return g;
   CHECK(0, "no group '%s' %d", name, number);
-  return 6;
+  return UNNAMED - 1;
 }
 
 static inline sp_mesh *read_mesh(const char *path) {
