@@ -45,13 +45,13 @@ typedef struct interpolation {
 } interpolation;
 
 /* Without a search: only periods of one element have a DOF twice, and it may have two entries. */
-static void add_weight(const sp_operator_setup *setup, sp_lid dof, double value, sp_row *row) {
+static void add_weight(const sp_operator_setup *setup, sp_lid dof, double value, sp_csr_row *row) {
   if (value != 0 && !is_constrained(setup, dof))
-    row->entries[row->count++] = (sp_row_entry){dof, value};
+    row->entries[row->count++] = (sp_csr_entry){dof, value};
 }
 
 /* Blend the edges along the kept ones; one that is not kept interpolates between its ends. */
-static void sum_row(const void *interpolation_, int index, sp_row *row) {
+static void sum_row(const void *interpolation_, int index, sp_csr_row *row) {
   const interpolation *p = interpolation_;
   const sp_operator_setup *setup = p->setup;
   const source from = p->sources[p->dofs ? p->dofs[index] : index];

@@ -31,15 +31,15 @@ int sp_csr_longest(const sp_csr *m) {
 
 typedef struct sums {
   const void *context;
-  void (*sum)(const void *context, int i, sp_row *row);
+  void (*sum)(const void *context, int i, sp_csr_row *row);
   size_t slots; /* of a row's table, a power of two */
   int *counts;  /* [rows], NULL while *out is filled */
   sp_csr *out;
 } sums;
 
-static void sort(sp_row *row) {
+static void sort(sp_csr_row *row) {
   for (int n = 1; n < row->count; n++) {
-    const sp_row_entry moved = row->entries[n];
+    const sp_csr_entry moved = row->entries[n];
     int to = n;
     for (; to > 0 && row->entries[to - 1].column > moved.column; to--)
       row->entries[to] = row->entries[to - 1];
@@ -49,8 +49,8 @@ static void sort(sp_row *row) {
 
 static sp_status sum_some(void *sums_, void *workspace, size_t begin, size_t end) {
   const sums *s = sums_;
-  sp_row row = {.mask = (unsigned)(s->slots - 1), .slots = workspace};
-  row.entries = (sp_row_entry *)(row.slots + s->slots);
+  sp_csr_row row = {.mask = (unsigned)(s->slots - 1), .slots = workspace};
+  row.entries = (sp_csr_entry *)(row.slots + s->slots);
   for (size_t i = begin; i < end; i++) {
     row.number = (int)i + 1;
     row.count = 0;
@@ -69,7 +69,7 @@ static sp_status sum_some(void *sums_, void *workspace, size_t begin, size_t end
 }
 
 static sp_status visit_rows(sums *s, int rows, size_t most) {
-  const size_t bytes = s->slots * sizeof(sp_row_slot) + most * sizeof(sp_row_entry);
+  const size_t bytes = s->slots * sizeof(sp_csr_slot) + most * sizeof(sp_csr_entry);
   return sp_loop_run(&(sp_loop){.what = "a matrix",
                                 .count = (size_t)rows,
                                 .chunk = SP_CSR_CHUNK,
@@ -79,7 +79,7 @@ static sp_status visit_rows(sums *s, int rows, size_t most) {
 }
 
 sp_status sp_csr_sum(int rows, int columns, size_t most, const void *context,
-                     void (*sum)(const void *, int, sp_row *), sp_csr *out) {
+                     void (*sum)(const void *, int, sp_csr_row *), sp_csr *out) {
   sums s = {.context = context, .sum = sum, .slots = 1, .out = out};
   *out = (sp_csr){0};
   if (most > (size_t)columns) most = (size_t)columns;
@@ -110,12 +110,12 @@ typedef struct factors {
   const sp_csr *a, *b;
 } factors;
 
-static void multiply_row(const void *factors_, int i, sp_row *row) {
+static void multiply_row(const void *factors_, int i, sp_csr_row *row) {
   const factors *f = factors_;
   for (int n = f->a->start[i]; n < f->a->start[i + 1]; n++) {
     const int k = f->a->column[n];
     for (int m = f->b->start[k]; m < f->b->start[k + 1]; m++)
-      sp_row_add(row, f->b->column[m], f->a->values[n] * f->b->values[m]);
+      sp_csr_row_add(row, f->b->column[m], f->a->values[n] * f->b->values[m]);
   }
 }
 

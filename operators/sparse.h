@@ -17,38 +17,38 @@ void sp_csr_free(sp_csr *matrix);
 int sp_csr_longest(const sp_csr *matrix);
 
 /* A row while it is summed, with a table that finds the place of a column. */
-typedef struct sp_row_entry {
+typedef struct sp_csr_entry {
   int column;
   double value;
-} sp_row_entry;
-typedef struct sp_row_slot {
+} sp_csr_entry;
+typedef struct sp_csr_slot {
   int row, place; /* belongs to the row with the number `row`, counted from 1 */
-} sp_row_slot;
-typedef struct sp_row {
+} sp_csr_slot;
+typedef struct sp_csr_row {
   int number, count;
   unsigned mask;
-  sp_row_slot *slots;    /* [mask + 1] */
-  sp_row_entry *entries; /* [count] */
-} sp_row;
+  sp_csr_slot *slots;    /* [mask + 1] */
+  sp_csr_entry *entries; /* [count] */
+} sp_csr_row;
 
 /* Add `value` to the entry in `column`. */
-static inline void sp_row_add(sp_row *row, int column, double value) {
+static inline void sp_csr_row_add(sp_csr_row *row, int column, double value) {
   unsigned s = (unsigned)column & row->mask;
   while (row->slots[s].row == row->number && row->entries[row->slots[s].place].column != column)
     s = (s + 1) & row->mask;
   if (row->slots[s].row != row->number) {
-    row->slots[s] = (sp_row_slot){row->number, row->count};
-    row->entries[row->count++] = (sp_row_entry){column, 0};
+    row->slots[s] = (sp_csr_slot){row->number, row->count};
+    row->entries[row->count++] = (sp_csr_entry){column, 0};
   }
   row->entries[row->slots[s].place].value += value;
 }
 
-/* *out[rows][columns] = the rows that sum(context, i, row) makes by sp_row_add, at most `most`
+/* *out[rows][columns] = the rows that sum(context, i, row) makes by sp_csr_row_add, at most `most`
  * columns in each. `sum` is called twice per row, on several threads. Columns of a row ascend. The
  * caller frees *out, also after an error. Errors: SP_ERR_SYSTEM; SP_ERR_INPUT for more entries than
  * int counts. */
 sp_status sp_csr_sum(int rows, int columns, size_t most, const void *context,
-                     void (*sum)(const void *context, int i, sp_row *row), sp_csr *out);
+                     void (*sum)(const void *context, int i, sp_csr_row *row), sp_csr *out);
 
 /* *out = a b. Errors and *out: as above. */
 sp_status sp_csr_product(const sp_csr *a, const sp_csr *b, sp_csr *out);

@@ -110,7 +110,7 @@ static void check_orders(void) {
   static char text[TEXT_SIZE];
   const char *path = fixture("two_hexes_one_entity.msh");
   check_refused(path, "hexahedra of order 1 and 2");
-  /* Of faces only the corners matter: two of these are linear, and one is of second order. */
+  /* Only the corners of faces matter: two of these are linear, and one is of second order. */
   load("seven_of_eight.msh", text);
   edit(text, "7 32 1 32", "8 33 1 33");
   edit(text, "3 1 5 7", "2 1 10 1\n33 1 3 21 19 2 12 20 10 11\n3 1 5 8");

@@ -141,7 +141,7 @@ static void check_kinks(void) {
     const double expected = cases[i].jump * sqrt(3) / 4 + cases[i].value;
     double distance = -cases[i].offset;
     for (int d = 0; d < 3; d++) distance += cases[i].normal[d] * kink.at[d];
-    /* What is smooth differs along a line by its second derivative times the line, 2^-24 of the
+    /* A smooth function differs along a line by its second derivative times the line, 2^-24 of the
      * diagonal, times that diagonal. */
     CHECK_CLOSE(kink.jump, expected, 1e-6);
     if (expected > 0) CHECK_CLOSE(distance, 0, 1e-6);

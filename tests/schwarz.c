@@ -103,7 +103,7 @@ static void check_exact(const stack *s, int order, sp_precision precision) {
   CHECK(error <= condition * epsilon, "%d elements, order %d: S A x is off by %g, not %g",
         s->length, order, error, condition * epsilon);
 
-  /* The same by steps with one vector of scratch: r = 0 - A x, then S (-r). */
+  /* Make the result by steps with one vector of scratch: r = 0 - A x, then S (-r). */
   double *const zero = test_array(n, sizeof *zero);
   sp_vector from = send(precision, n, x), scratch = send(precision, n, zero);
   sp_vector t = send(precision, n, zero), d = send(precision, n, x);

@@ -103,12 +103,12 @@ static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows)
  * are list[start[i] .. start[i + 1]). */
 typedef struct pieces {
   int *start, *list;
-  /* Adds a piece to a row, with sp_row_add for each entry. */
-  void (*add)(const void *context, int piece, sp_row *row);
+  /* Adds a piece to a row, with sp_csr_row_add for each entry. */
+  void (*add)(const void *context, int piece, sp_csr_row *row);
   const void *context;
 } pieces;
 
-static void sum_pieces(const void *pieces_, int i, sp_row *row) {
+static void sum_pieces(const void *pieces_, int i, sp_csr_row *row) {
   const pieces *s = pieces_;
   for (int p = s->start[i]; p < s->start[i + 1]; p++) s->add(s->context, s->list[p], row);
 }
@@ -149,7 +149,7 @@ typedef struct rows_of_elements {
 } rows_of_elements;
 
 /* A piece is a node of an element: its row of the element's matrix. */
-static void add_element(const void *rows, int piece, sp_row *row) {
+static void add_element(const void *rows, int piece, sp_csr_row *row) {
   const rows_of_elements *r = rows;
   const sp_coarse_elements *s = &r->elements;
   const int e = s->of_node[piece], first = s->start[e], count = s->start[e + 1] - first;
@@ -157,7 +157,7 @@ static void add_element(const void *rows, int piece, sp_row *row) {
   if (sp_coarse_is_constrained(r->setup, s->dofs[piece])) return;
   for (int j = 0; j < count; j++)
     if (!sp_coarse_is_constrained(r->setup, s->dofs[first + j]))
-      sp_row_add(row, s->dofs[first + j], values[j]);
+      sp_csr_row_add(row, s->dofs[first + j], values[j]);
 }
 
 /* Find the diagonal entry of a row; NULL if the row is empty. */
@@ -216,10 +216,10 @@ sp_status sp_coarse_assemble(const sp_operator_setup *setup, const sp_constants 
 
 /* ---- All ranks ---- */
 
-static void add_part(const void *parts_, int piece, sp_row *row) {
+static void add_part(const void *parts_, int piece, sp_csr_row *row) {
   const sp_csr *m = parts_;
   for (int e = m->start[piece]; e < m->start[piece + 1]; e++)
-    sp_row_add(row, m->column[e], m->values[e]);
+    sp_csr_row_add(row, m->column[e], m->values[e]);
 }
 
 /* Gather the rows of all ranks, in the order of ranks, and their numbers. Where they are not

@@ -132,7 +132,7 @@ static sp_status measure_some(void *coarsening_, void *none, size_t begin, size_
 }
 
 /* A row of the smoother. */
-static void smooth_row(const void *coarsening_, int i, sp_row *row) {
+static void smooth_row(const void *coarsening_, int i, sp_csr_row *row) {
   const coarsening *c = coarsening_;
   const sp_csr *m = &c->level->matrix;
   const double limit = STRONG * STRONG * c->largest[i];
@@ -141,13 +141,13 @@ static void smooth_row(const void *coarsening_, int i, sp_row *row) {
     const double a = m->values[n], other = c->largest[m->column[n]];
     all += a;
     if (!(a < 0 && limit * other > 0 && a * a >= limit * other)) continue;
-    sp_row_add(row, m->column[n], -a);
+    sp_csr_row_add(row, m->column[n], -a);
     strong -= a;
   }
   const double diagonal = strong + fmax(all, 0);
   const double scale = WEIGHT / fmax(diagonal, LEAST_DIAGONAL / c->level->inverse_diagonal[i]);
   for (int n = 0; n < row->count; n++) row->entries[n].value *= scale;
-  sp_row_add(row, i, 1 - scale * diagonal);
+  sp_csr_row_add(row, i, 1 - scale * diagonal);
 }
 
 /* Make aggregates of rows whose strong neighbours are in none, in the order of rows. */
@@ -191,11 +191,11 @@ static void join(coarsening *c) {
 }
 
 /* A row of P: the smoother's, with aggregates as columns. */
-static void interpolate_row(const void *coarsening_, int i, sp_row *row) {
+static void interpolate_row(const void *coarsening_, int i, sp_csr_row *row) {
   const coarsening *c = coarsening_;
   for (int n = c->smoother.start[i]; n < c->smoother.start[i + 1]; n++) {
     const int aggregate = c->aggregate[c->smoother.column[n]];
-    if (aggregate >= 0) sp_row_add(row, aggregate, c->smoother.values[n]);
+    if (aggregate >= 0) sp_csr_row_add(row, aggregate, c->smoother.values[n]);
   }
 }
 

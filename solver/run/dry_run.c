@@ -104,15 +104,15 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
                                 .by_element = by_element};
   const char *reason;
   SP_TRY(sp_precondition_facts_find(&op, base->platform->backend, base->mesh, elements, facts));
-  *c = (sp_memory_case){.backend = base->platform->backend,
-                        .threads = sp_team_size(),
-                        .map_order = op.map_order,
-                        .coefficients = (kappa * (is_tensor ? SP_TENSOR : 1) + lambda) *
-                                        (by_element ? 1 : (int)sp_rule_points(rule)),
-                        .null_space =
-                            sp_operator_rows[op.kind].has_stiffness && !problem->has_dirichlet,
-                        .preconditioner = sp_precondition_choose(config, facts, &reason),
-                        .levels[0] = {.kind = op.kind, .order = order, .is_tensor = is_tensor}};
+  *c = (sp_memory_case){
+      .backend = base->platform->backend,
+      .threads = sp_team_size(),
+      .map_order = op.map_order,
+      .coefficients = (kappa * (is_tensor ? SP_TENSOR : 1) + lambda) *
+                      (by_element ? 1 : (int)sp_rule_points(rule)),
+      .null_space = sp_operator_rows[op.kind].has_stiffness && !problem->has_dirichlet,
+      .preconditioner = sp_precondition_choose(config, facts, &reason),
+      .levels[0] = {.kind = op.kind, .order = order, .affine = op.affine, .is_tensor = is_tensor}};
   /* Coordinates, u, error, flux. */
   if (config->output.field[0])
     c->field_columns = 4 + sp_materials_have_solution(materials) + 3 * config->output.flux;

@@ -79,16 +79,18 @@ static sp_memory host_operator(const sp_memory_case *c, const sp_memory_level *l
   return m;
 }
 
-/* sp_local_operator on a device: factors; a sum r for each of 12 N - 4 nodes on edges; lists of
- * edge nodes 4, surface nodes 4, shared DOFs 4. In double at orders 1 and 2 patches of elements
- * (operators/cuda/patches.h) take 96 and 450 bytes per element instead. */
+/* sp_local_operator on a device: factors, of parallelepipeds 8 numbers; a sum r for each of 12 N -
+ * 4 nodes on edges; lists of edge nodes 4, surface nodes 4, shared DOFs 4. In double at orders 1
+ * and 2 patches of elements (operators/cuda/patches.h) take 96 and 450 bytes per element instead.
+ */
 static sp_memory device_operator(const sp_memory_level *l, double r, bool for_level, bool lists) {
   const sp_sizes *s = &l->sizes;
   const double edges = 12 * l->order - 4, surface = 6 * l->order * l->order + 2;
   if (l->kind == SP_BP35 && l->geometry == SP_GEOMETRY_TRILINEAR && !for_level && l->order <= 2 &&
       !(l->is_tensor && l->order == 1))
     return (sp_memory){0, s->elements * (l->order == 1 ? 96 : 450)};
-  const double element = factor_bytes(l, r, for_level && r < 8) + edges * r;
+  const bool affine = l->affine && l->kind == SP_BP35 && l->geometry == SP_GEOMETRY_TRILINEAR;
+  const double element = (affine ? 8 * r : factor_bytes(l, r, for_level && r < 8)) + edges * r;
   return (sp_memory){0, s->elements * (element + lists * 4 * (edges + surface)) +
                             lists * 4 * s->shared};
 }

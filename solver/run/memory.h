@@ -17,6 +17,7 @@ typedef struct sp_memory_level {
   sp_operator_kind kind;
   sp_geometry_kind geometry; /* stored or trilinear */
   int order;
+  bool affine;    /* all elements are parallelepipeds */
   bool coarser;   /* on a coarser mesh, which the level owns */
   bool is_tensor; /* kappa is a tensor; of the first level only */
   sp_sizes sizes;

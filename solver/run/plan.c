@@ -32,7 +32,8 @@ static sp_status add_level(const outline *o, int index, bool coarser, sp_plan *p
   const char *reason;
   facts.order = c->multigrid.orders[index];
   facts.by_element = facts.by_element || coarser;
-  *l = (sp_memory_level){.kind = facts.kind, .order = facts.order, .coarser = coarser};
+  *l = (sp_memory_level){
+      .kind = facts.kind, .order = facts.order, .affine = facts.affine, .coarser = coarser};
   SP_TRY(count_level(o->parts, index, facts.order, plan));
   return sp_geometry_choose(c->backend, &facts, o->geometry, &l->geometry, &reason);
 }
