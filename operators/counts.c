@@ -20,6 +20,7 @@ static double factor_bytes(sp_operator_kind kind, sp_factor_kind factors, sp_pre
   const double stored = sp_operator_rows[kind].factors * m * m * m;
   return factors == SP_FACTORS_STORED    ? stored * number
          : factors == SP_FACTORS_ROUNDED ? stored * 2
+         : factors == SP_FACTORS_AFFINE  ? sp_operator_rows[kind].factors * number
                                          : 24 * number;
 }
 

@@ -24,8 +24,9 @@ const sp_rule *sp_operator_rule(sp_operator_kind kind, int order);
 double sp_operator_flops(sp_operator_kind kind, int order);
 
 /* Bytes that the unassembled operator must move for one element: input, output and factors, of
- * which there are as many per point as the row says where they are stored, 24 in all for trilinear
- * geometry; 8 bytes each in double precision, 4 in single, rounded factors 2. Local. */
+ * which there are as many per point as the row says if they are stored, 24 in all for trilinear
+ * geometry, 7 for parallelepipeds; 8 bytes each in double precision, 4 in single, rounded
+ * factors 2. Local. */
 double sp_operator_bytes(sp_operator_kind kind, sp_factor_kind factors, sp_precision precision,
                          int order);
 

@@ -86,6 +86,11 @@ void sp_operator_round_factors(size_t points, const double *factors, uint32_t *w
 sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup) {
   if (setup->geometry != SP_GEOMETRY_TRILINEAR)
     return setup->rounded ? SP_FACTORS_ROUNDED : SP_FACTORS_STORED;
+  if (setup->kind == SP_BP35 && setup->space->mesh->affine) return SP_FACTORS_AFFINE;
+  return sp_operator_map_kind(setup);
+}
+
+sp_factor_kind sp_operator_map_kind(const sp_operator_setup *setup) {
   return setup->kappa || setup->lambda_values ? SP_FACTORS_SCALED : SP_FACTORS_TRILINEAR;
 }
 
@@ -114,7 +119,7 @@ static void transform(const sp_operator_setup *setup, sp_lid element, double coe
 void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element,
                            double coefficients[24]) {
   sp_geometry_trilinear(setup->space->mesh->hexes, element, coefficients);
-  if (sp_operator_factor_kind(setup) != SP_FACTORS_SCALED) return;
+  if (sp_operator_map_kind(setup) != SP_FACTORS_SCALED) return;
   assert(setup->by_element);
   if (setup->is_tensor)
     transform(setup, element, coefficients);
@@ -138,7 +143,7 @@ void sp_operator_affine(const sp_operator_setup *setup, sp_lid element, double *
   sp_operator_trilinear(setup, element, map);
   for (int a = 0; a < 3; a++)
     cross(&map[3 + 3 * ((a + 1) % 3)], &map[3 + 3 * ((a + 2) % 3)], adjugate[a]);
-  const bool scaled = sp_operator_factor_kind(setup) == SP_FACTORS_SCALED;
+  const bool scaled = sp_operator_map_kind(setup) == SP_FACTORS_SCALED;
   const double jacobian = dot(&map[3], adjugate[0]), scale = (scaled ? map[0] : 1) / jacobian;
   for (int a = 0, f = 0; a < 3; a++) /* rr, rs, rt, ss, st, tt */
     for (int b = a; b < 3; b++) factors[f++] = scale * dot(adjugate[a], adjugate[b]);

@@ -49,11 +49,15 @@ static inline size_t sp_operator_rounded_words(size_t points) {
 /* Return the data from which the kernels of this operator compute their factors. Local. */
 sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup);
 
+/* Return SP_FACTORS_SCALED if the maps of sp_operator_trilinear hold kappa and lambda, else
+ * SP_FACTORS_TRILINEAR. Local. */
+sp_factor_kind sp_operator_map_kind(const sp_operator_setup *setup);
+
 /* kappa, which is no tensor, and lambda of an element in which both are constant. Local. */
 void sp_operator_scales(const sp_operator_setup *setup, sp_lid element, double scales[2]);
 
-/* Fill coefficients[8][3] of the element's trilinear map (mesh/geometry.h). For SP_FACTORS_SCALED
- * the first two are kappa and lambda of the element. The setup has trilinear geometry. Local. */
+/* Fill coefficients[8][3] of the element's trilinear map (mesh/geometry.h). Of scaled maps the
+ * first two are kappa and lambda of the element. The setup has trilinear geometry. Local. */
 void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element, double coefficients[24]);
 
 /* Fill factors[SP_FACTORS] of a parallelepiped, likewise: those of a point of weight one, with

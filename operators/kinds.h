@@ -49,7 +49,7 @@ typedef enum sp_factor_kind {
   SP_FACTORS_TRILINEAR,
   SP_FACTORS_SCALED,  /* not for mass, which has no coefficients */
   SP_FACTORS_ROUNDED, /* in single precision, not for mass */
-  SP_FACTORS_AFFINE,  /* of parallelepipeds, on devices, for bp3.5 */
+  SP_FACTORS_AFFINE,  /* if all elements are parallelepipeds, for bp3.5 */
   SP_FACTOR_KINDS
 } sp_factor_kind;
 

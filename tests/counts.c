@@ -73,6 +73,8 @@ int main(int argc, char **argv) {
               10 * (28672 + 2048) + 1600, 0);
   CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_FACTORS_TRILINEAR, SP_DOUBLE, 7, 10, 100),
               10 * (192 + 2048) + 1600, 0);
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_FACTORS_AFFINE, SP_DOUBLE, 7, 10, 100),
+              10 * (56 + 2048) + 1600, 0);
   CHECK_CLOSE(sp_operator_bytes_assembled(SP_MASS, SP_FACTORS_STORED, SP_DOUBLE, 1, 3, 20),
               3 * (216 + 32) + 320, 0);
   CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP30, SP_FACTORS_STORED, SP_DOUBLE, 1, 3, 20),

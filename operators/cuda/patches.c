@@ -216,7 +216,7 @@ static void write_points(const builder *b, const sp_cuda_patch *patch, const pat
 
 static void write_maps(const builder *b, const sp_cuda_patch *patch) {
   double *maps = &b->out->geometry[MAP * (size_t)patch->element];
-  const bool scaled = sp_operator_factor_kind(b->setup) == SP_FACTORS_SCALED;
+  const bool scaled = sp_operator_map_kind(b->setup) == SP_FACTORS_SCALED;
   for (int e = 0; e < patch->elements; e++) {
     double map[MAP];
     sp_operator_trilinear(b->setup, patch->element + e, map);

@@ -22,28 +22,22 @@ extern "C" {
  * in each. */
 static const sp_cuda_kernel *patch_kernel(const sp_operator_setup *setup,
                                           const sp_local_operator *local) {
-  if (setup->kind != SP_BP35 || setup->for_level) return nullptr;
+  if (setup->kind != SP_BP35 || setup->for_level || setup->geometry != SP_GEOMETRY_TRILINEAR)
+    return nullptr;
   if (setup->is_tensor && setup->space->numbering->order == 1) return nullptr;
-  const sp_cuda_kernel *kernel = &local->order->patched[sp_operator_factor_kind(setup)];
+  const sp_cuda_kernel *kernel = &local->order->patched[sp_operator_map_kind(setup)];
   return kernel->launch ? kernel : nullptr;
-}
-
-/* The factors of kernels by elements. */
-static sp_factor_kind factor_kind(const sp_operator_setup *setup) {
-  const bool affine = setup->geometry == SP_GEOMETRY_TRILINEAR && setup->kind == SP_BP35 &&
-                      setup->space->mesh->affine;
-  return affine ? SP_FACTORS_AFFINE : sp_operator_factor_kind(setup);
 }
 
 static const sp_cuda_kernel *element_kernel(const sp_operator_setup *setup,
                                             const sp_local_operator *local) {
-  return &local->order->kernels[setup->kind][factor_kind(setup)];
+  return &local->order->kernels[setup->kind][sp_operator_factor_kind(setup)];
 }
 
 /* Bytes per element. */
 static size_t factor_bytes(const sp_operator_setup *setup, size_t points) {
   const size_t real = sp_precision_bytes(setup->precision);
-  if (factor_kind(setup) == SP_FACTORS_AFFINE) return SP_CUDA_AFFINE * real;
+  if (sp_operator_factor_kind(setup) == SP_FACTORS_AFFINE) return SP_CUDA_AFFINE * real;
   if (setup->geometry == SP_GEOMETRY_TRILINEAR) return 24 * real;
   if (setup->rounded) return sp_operator_rounded_words(points) * sizeof(uint32_t);
   return (size_t)sp_operator_rows[setup->kind].factors * points * real;
@@ -71,7 +65,7 @@ static sp_status fill_batch(void *context, void *workspace, size_t begin, size_t
   const size_t points = sp_rule_points(b->rule);
   const size_t used = (size_t)sp_operator_rows[b->setup->kind].factors;
   const double *const first_used = element + (SP_FACTORS - used) * points;
-  const sp_factor_kind kind = factor_kind(b->setup);
+  const sp_factor_kind kind = sp_operator_factor_kind(b->setup);
   for (size_t n = begin; n < end; n++) {
     const sp_lid e = (sp_lid)(b->begin + n);
     char *const out = &b->out[n * b->bytes];

@@ -99,14 +99,28 @@ bool sp_host_layout_factors(const sp_host_layout *layout, const sp_operator_setu
   return true;
 }
 
+/* Doubles per element. */
+static int factors_of(const sp_operator_setup *setup) {
+  if (sp_operator_factor_kind(setup) == SP_FACTORS_AFFINE) return SP_FACTORS;
+  if (setup->geometry == SP_GEOMETRY_TRILINEAR) return 24;
+  const size_t points =
+      sp_rule_points(sp_operator_rule(setup->kind, setup->space->numbering->order));
+  return sp_operator_rows[setup->kind].factors * (int)points;
+}
+
 /* Compute the factors of one block, at layout->factors[at]. Lanes without an element repeat the
  * last one, so that they do not divide by zero. */
-static void pack_trilinear(const sp_operator_setup *setup, sp_lid begin, sp_lid end,
-                           sp_host_layout *layout, size_t at) {
+static void pack_recomputed(const sp_operator_setup *setup, sp_lid begin, sp_lid end,
+                            sp_host_layout *layout, size_t at) {
+  const int count = factors_of(setup);
   for (int lane = 0; lane < layout->lanes; lane++) {
+    const sp_lid e = begin + lane < end ? begin + lane : end - 1;
     double coefficients[24];
-    sp_operator_trilinear(setup, begin + lane < end ? begin + lane : end - 1, coefficients);
-    for (int c = 0; c < 24; c++)
+    if (count == SP_FACTORS)
+      sp_operator_affine(setup, e, coefficients);
+    else
+      sp_operator_trilinear(setup, e, coefficients);
+    for (int c = 0; c < count; c++)
       store(layout->precision, coefficients[c], at + (size_t)(c * layout->lanes + lane),
             layout->factors);
   }
@@ -145,7 +159,7 @@ static sp_status pack_blocks(void *context, void *elements, size_t begin, size_t
     const sp_lid last = end_element(mesh, p->layout, (sp_lid)b);
     const size_t at = b * (size_t)p->layout->block_factors;
     if (p->setup->geometry == SP_GEOMETRY_TRILINEAR)
-      pack_trilinear(p->setup, first, last, p->layout, at);
+      pack_recomputed(p->setup, first, last, p->layout, at);
     else
       SP_TRY(pack_stored(p->setup, p->rule, first, last, elements, p->layout, at));
   }
@@ -254,12 +268,6 @@ static sp_status find_seams(const sp_host_tables *tables, sp_host_layout *layout
                               layout->dofs, layout->local, layout->precision, &layout->seams);
 }
 
-/* Doubles per element. */
-static int factors_of(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
-  const int m = sp_operator_rule(kind, order)->n;
-  return geometry == SP_GEOMETRY_TRILINEAR ? 24 : sp_operator_rows[kind].factors * m * m * m;
-}
-
 static size_t factor_count(const sp_host_layout *layout) {
   return (size_t)layout->blocks * (size_t)layout->block_factors;
 }
@@ -279,8 +287,7 @@ sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operato
                              .halo_blocks = (mesh->halo_elements + lanes - 1) / lanes,
                              .owned = setup->space->numbering->owned,
                              .local = setup->space->numbering->local,
-                             .block_factors = lanes * factors_of(setup->kind, setup->geometry,
-                                                                 setup->space->numbering->order)};
+                             .block_factors = lanes * factors_of(setup)};
   layout->blocks = layout->halo_blocks + (inner + lanes - 1) / lanes;
   const size_t blocks = (size_t)layout->blocks;
   SP_TRY(sp_allocate(dof_count(tables, layout), sizeof(sp_lid), "block DOFs", &layout->dofs));

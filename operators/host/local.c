@@ -235,31 +235,6 @@ INLINE vec scale_at_point(const line_derivatives *at, vec r, vec weight, vec fac
   return weight * jacobian;
 }
 
-/* True if no lane's map has a term in rs, st, rt or rst, so that its derivatives are constants. */
-INLINE bool is_affine(const vec *coefficients) {
-  enum { FIRST = 12, END = 24 };
-  mask any = (mask)coefficients[FIRST];
-  UNROLL for (int c = FIRST + 1; c < END; c++) any |= (mask)coefficients[c];
-  bool affine = true;
-  for (int l = 0; l < LANES; l++) affine = affine && any[l] == 0;
-  return affine;
-}
-
-/* G times kappa, and |J|, of an affine map, as at a point of weight one. */
-INLINE void affine_factors(const vec *coefficients, vec kappa, vec factors[SP_FACTORS]) {
-  static const int components[3][3] = {
-      {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
-  const vec *dr = &coefficients[3], *ds = &coefficients[6], *dt = &coefficients[9];
-  vec adj[3][3];
-  cross(ds, dt, adj[0]);
-  cross(dt, dr, adj[1]);
-  cross(dr, ds, adj[2]);
-  factors[SP_G_WJ] = dot(dr, adj[0]);
-  const vec scale = kappa / factors[SP_G_WJ];
-  UNROLL for (int a = 0; a < 3; a++) UNROLL for (int b = a; b < 3; b++) factors[components[a][b]] =
-      scale * dot(adj[a], adj[b]);
-}
-
 /* Numbers of points per direction at which the code changes (README.md, "Measured"). Above DIVIDED
  * points, quotients were slower as divisions of the processor. On short lines polynomials take
  * longer than the geometry at each point; with vectors of 64 bytes, lines are short for longer,
@@ -267,21 +242,19 @@ INLINE void affine_factors(const vec *coefficients, vec kappa, vec factors[SP_FA
 enum { WIDE = SP_HOST_VECTOR_BYTES == 64, DIVIDED = 9, POINTWISE = WIDE ? 8 : 4 };
 
 /* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, slices two of
- * n^2. SP_FACTORS_SCALED takes lambda from the factors. */
+ * n^2. Scaled and affine factors hold lambda. */
 INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices *tables,
                       const real *factors, real lambda, const vec *u, vec *out, vec *ft,
                       vec *slices) {
   const derive_passes *pass = &derives[n];
   const even_odd *d = &tables->differentiate, *dt = &tables->differentiate_t;
   const int area = n * n;
-  const bool trilinear = kind != SP_FACTORS_STORED, scaled = kind == SP_FACTORS_SCALED;
+  const bool scaled = kind == SP_FACTORS_SCALED, affine = kind == SP_FACTORS_AFFINE;
+  const bool trilinear = scaled || kind == SP_FACTORS_TRILINEAR;
   const bool pointwise = trilinear && n <= POINTWISE;
   const vec *coefficients = (const vec *)factors;
   const vec kappa = scaled ? coefficients[0] : splat(1);
   const vec shift = scaled ? coefficients[1] : splat(lambda);
-  const bool affine = trilinear && is_affine(coefficients);
-  vec constants[SP_FACTORS];
-  if (affine) affine_factors(coefficients, kappa, constants);
   vec *fr = slices, *fs = slices + area;
   /* The factors of all blocks are contiguous. The 7 n^3 vectors of a block are prefetched in equal
    * parts at its 6 n^2 lines of points, a sixth of a block in advance, because the first n^2
@@ -289,7 +262,7 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
    * elements are too short for it. */
   const int step = (SP_FACTORS * n * (int)sizeof(vec) + 6 * CACHE_LINE - 1) / (6 * CACHE_LINE);
   stream ahead = {.next = (uintptr_t)factors + (size_t)(step * area * CACHE_LINE),
-                  .lines = trilinear || n <= 3 || n > prefetched ? 0 : step};
+                  .lines = kind != SP_FACTORS_STORED || n <= 3 || n > prefetched ? 0 : step};
   pass->t(d, u, ft, &ahead);
   for (int k = 0; k < n; k++) {
     const vec *slice = &u[k * area];
@@ -308,8 +281,8 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
           fr[p] *= w;
           fs[p] *= w;
           slice_ft[p] *= w;
-          const vec jacobian = scale_stored(constants, &fr[p], &fs[p], &slice_ft[p]);
-          target[p] = shift * w * jacobian * slice[p];
+          const vec mass = scale_stored(coefficients, &fr[p], &fs[p], &slice_ft[p]);
+          target[p] = w * mass * slice[p];
         }
         continue;
       }
@@ -426,11 +399,15 @@ LOCAL(local_mass_trilinear, (void)lambda; masses[n][1](tables, factors, u, out, 
 LOCAL(bp35_stored, BP35(SP_FACTORS_STORED))
 LOCAL(bp35_trilinear, BP35(SP_FACTORS_TRILINEAR))
 LOCAL(bp35_scaled, BP35(SP_FACTORS_SCALED))
+LOCAL(bp35_affine, BP35(SP_FACTORS_AFFINE))
 LOCAL(bp30_stored, BP30(SP_FACTORS_STORED))
 LOCAL(bp30_trilinear, BP30(SP_FACTORS_TRILINEAR))
 LOCAL(bp30_scaled, BP30(SP_FACTORS_SCALED))
 
 sp_host_local_function *const SP_HOST_LOCALS[SP_OPERATORS][SP_FACTOR_KINDS] = {
     [SP_MASS] = {local_mass_stored, local_mass_trilinear},
-    [SP_BP35] = {bp35_stored, bp35_trilinear, bp35_scaled},
+    [SP_BP35] = {[SP_FACTORS_STORED] = bp35_stored,
+                 [SP_FACTORS_TRILINEAR] = bp35_trilinear,
+                 [SP_FACTORS_SCALED] = bp35_scaled,
+                 [SP_FACTORS_AFFINE] = bp35_affine},
     [SP_BP30] = {bp30_stored, bp30_trilinear, bp30_scaled}};

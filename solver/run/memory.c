@@ -58,12 +58,12 @@ static double seam_bytes(const sp_memory_case *c, double elements, int group, do
   return fmin(elements, surface) * width * (4 + (r + 4) / 3);
 }
 
-/* Bytes of an element's geometry: the map, or factors at M^3 points; `rounded`: of 2 bytes each, as
- * on a device's levels. */
+/* Bytes of the geometry per element: the map, that of parallelepipeds 8 numbers, or factors at
+ * M^3 points; `rounded`: of 2 bytes each, as on a device's levels. */
 static double factor_bytes(const sp_memory_level *l, double r, bool rounded) {
   const sp_operator_row *row = &sp_operator_rows[l->kind];
   const double points = pow(sp_operator_rule(l->kind, l->order)->n, 3);
-  if (l->geometry == SP_GEOMETRY_TRILINEAR) return 24 * r;
+  if (l->geometry == SP_GEOMETRY_TRILINEAR) return (l->affine && l->kind == SP_BP35 ? 8 : 24) * r;
   return row->factors * points * (rounded && row->has_stiffness ? 2 : r);
 }
 
@@ -79,18 +79,16 @@ static sp_memory host_operator(const sp_memory_case *c, const sp_memory_level *l
   return m;
 }
 
-/* sp_local_operator on a device: factors, of parallelepipeds 8 numbers; a sum r for each of 12 N -
- * 4 nodes on edges; lists of edge nodes 4, surface nodes 4, shared DOFs 4. In double at orders 1
- * and 2 patches of elements (operators/cuda/patches.h) take 96 and 450 bytes per element instead.
- */
+/* sp_local_operator on a device: factors; a sum r for each of 12 N - 4 nodes on edges; lists of
+ * edge nodes 4, surface nodes 4, shared DOFs 4. In double at orders 1 and 2 patches of elements
+ * (operators/cuda/patches.h) take 96 and 450 bytes per element instead. */
 static sp_memory device_operator(const sp_memory_level *l, double r, bool for_level, bool lists) {
   const sp_sizes *s = &l->sizes;
   const double edges = 12 * l->order - 4, surface = 6 * l->order * l->order + 2;
   if (l->kind == SP_BP35 && l->geometry == SP_GEOMETRY_TRILINEAR && !for_level && l->order <= 2 &&
       !(l->is_tensor && l->order == 1))
     return (sp_memory){0, s->elements * (l->order == 1 ? 96 : 450)};
-  const bool affine = l->affine && l->kind == SP_BP35 && l->geometry == SP_GEOMETRY_TRILINEAR;
-  const double element = (affine ? 8 * r : factor_bytes(l, r, for_level && r < 8)) + edges * r;
+  const double element = factor_bytes(l, r, for_level && r < 8) + edges * r;
   return (sp_memory){0, s->elements * (element + lists * 4 * (edges + surface)) +
                             lists * 4 * s->shared};
 }
