@@ -5,16 +5,9 @@
 #include "io/threads.h"
 #include "mesh/columns.h"
 #include "mesh/conformity.h"
-#include "mesh/geometry.h"
 #include "mesh/interlayer.h"
 #include "mesh/order.h"
-#include "mesh/reference.h"
 #include "mesh/surfaces.h"
-
-static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
-  const double middle = 0;
-  sp_hexes_coordinates(hexes, e, 1, &middle, centre);
-}
 
 /* All faces keep the surface that the mesh gave them, faces between elements as inner ones, unless
  * they are periodic. Contacts have no surfaces: also their ends are inside the domain. */
@@ -58,49 +51,6 @@ static sp_status mark_surfaces(sp_mesh *mesh) {
                                 .commit = add_unnamed});
 }
 
-static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
-  for (int a = 0; a < SP_CORNERS; a++)
-    for (int b = 0; b < a; b++) {
-      double centre[3];
-      if (hexes->vertices[e][a] != hexes->vertices[e][b] || sp_hexes_is_contact(hexes, e)) continue;
-      centre_of(hexes, e, centre);
-      return sp_fail(
-          SP_ERR_INPUT,
-          "element %lld near (%.12g, %.12g, %.12g) is degenerate: two of its corners are the "
-          "same vertex; mesh this region with proper hexahedra",
-          (long long)hexes->tags[e], centre[0], centre[1], centre[2]);
-    }
-  return SP_OK;
-}
-
-static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}};
-
-static sp_status check_some(void *mesh_, void *factors, size_t begin, size_t end) {
-  sp_mesh *mesh = mesh_;
-  const sp_hexes *hexes = mesh->hexes;
-  double map[24];
-  bool affine = true;
-  for (size_t e = begin; e < end && affine; e++)
-    affine = hexes->map_order == 1 && sp_geometry_trilinear(hexes, (sp_lid)e, map);
-  if (!affine) __atomic_store_n(&mesh->affine, false, __ATOMIC_RELAXED);
-  for (size_t e = begin; e < end; e++) {
-    SP_TRY(check_corners(hexes, (sp_lid)e));
-    if (hexes->map_order == 1 && sp_geometry_is_surely_proper(hexes, (sp_lid)e)) continue;
-    SP_TRY(sp_geometry_factors(hexes, (sp_lid)e, &probe, factors));
-  }
-  return SP_OK;
-}
-
-static sp_status check_elements(sp_mesh *mesh) {
-  const size_t count = (size_t)mesh->hexes->count, values = SP_FACTORS * sp_rule_points(&probe);
-  return sp_loop_run(&(sp_loop){.what = "factors",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, values),
-                                .workspace_bytes = values * sizeof(double),
-                                .context = mesh,
-                                .compute = check_some});
-}
-
 /* Order the elements, build the topology and mark the surfaces. */
 static sp_status connect(sp_mesh *mesh) {
   sp_topology_destroy(&mesh->topology);
@@ -122,9 +72,7 @@ static sp_status build(sp_mesh *mesh) {
   const sp_gid local = mesh->hexes->count;
   MPI_Allreduce(&local, &mesh->global_elements, 1, SP_MPI_GID, MPI_SUM, comm);
   if (mesh->global_elements == 0) return sp_fail(SP_ERR_INPUT, "the mesh has no elements");
-  mesh->affine = true;
-  SP_TRY(sp_agree(comm, check_elements(mesh)));
-  MPI_Allreduce(MPI_IN_PLACE, &mesh->affine, 1, MPI_C_BOOL, MPI_LAND, comm);
+  SP_TRY(sp_mesh_shape_find(comm, mesh->hexes, &mesh->shape));
   const int surfaces = mesh->hexes->surface_count;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)surfaces, sizeof(bool), "surfaces", &mesh->buried)));
   SP_TRY(connect(mesh));

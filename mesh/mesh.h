@@ -4,6 +4,7 @@
 #define SP_MESH_MESH_H
 
 #include "mesh/hexes.h"
+#include "mesh/shape.h"
 #include "mesh/topology.h"
 
 typedef struct sp_mesh {
@@ -17,7 +18,7 @@ typedef struct sp_mesh {
   sp_gid global_elements;
   sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
   sp_gid cut_columns;   /* between ranks, see sp_columns_count_cuts */
-  bool affine;          /* true if all elements of all ranks are parallelepipeds */
+  sp_mesh_shape shape;
   /* [surface_count], the same on all ranks: true if the surface has faces between elements. */
   bool *buried;
   /* In hexes->surfaces, faces between elements have SP_SURFACE_INTERIOR or SP_SURFACE_INNER - s;
@@ -25,11 +26,10 @@ typedef struct sp_mesh {
 } sp_mesh;
 
 /* Take over *hexes (NULL afterwards, also after an error), find the topology, order the elements,
- * mark exterior faces, and check the Jacobian of each element at its corners, edge mid-points, face
- * centres and centre. The caller destroys *out; `comm` must outlive it. Errors: SP_ERR_INPUT for
- * degenerate or inverted elements (number, location, cure), for faces of more than two elements,
- * for elements that share an edge or face but not its lattice points (mesh/conformity.h), and for a
- * mesh without elements. Collective over `comm`. */
+ * mark exterior faces, and check and measure the elements. The caller destroys *out; `comm` must
+ * outlive it. Errors: those of sp_mesh_shape_find; SP_ERR_INPUT for faces of more than two
+ * elements, for elements that share an edge or face but not its lattice points (mesh/conformity.h),
+ * and for a mesh without elements. Collective over `comm`. */
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
 
 /* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h). Call it at most

@@ -86,7 +86,7 @@ void sp_operator_round_factors(size_t points, const double *factors, uint32_t *w
 sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup) {
   if (setup->geometry != SP_GEOMETRY_TRILINEAR)
     return setup->rounded ? SP_FACTORS_ROUNDED : SP_FACTORS_STORED;
-  if (setup->kind == SP_BP35 && setup->space->mesh->affine) return SP_FACTORS_AFFINE;
+  if (setup->kind == SP_BP35 && setup->space->mesh->shape.affine) return SP_FACTORS_AFFINE;
   return sp_operator_map_kind(setup);
 }
 

@@ -6,7 +6,7 @@ sp_geometry_facts sp_geometry_facts_of(const sp_operator_setup *setup) {
   return (sp_geometry_facts){.kind = setup->kind,
                              .order = setup->space->numbering->order,
                              .map_order = setup->space->mesh->hexes->map_order,
-                             .affine = setup->space->mesh->affine,
+                             .affine = setup->space->mesh->shape.affine,
                              .coefficients = setup->kappa || setup->lambda_values,
                              .by_element = setup->by_element};
 }

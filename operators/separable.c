@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "io/threads.h"
 #include "mesh/geometry.h"
@@ -11,7 +10,7 @@
 #include "operators/space.h"
 
 /* Coefficients that are constant in each element need no more points than the geometry. */
-enum { GEOMETRY_POINTS = 3, EXTENT_POINTS = 2 };
+enum { GEOMETRY_POINTS = 3 };
 
 /* The sums over an element of the diagonal factors, and of wJ, divided by 8. */
 static double sum_factors(size_t points, const double *factors, double c[3]) {
@@ -25,19 +24,10 @@ static double sum_factors(size_t points, const double *factors, double c[3]) {
   return mass;
 }
 
-static void fit_box(const double c[3], double volume, sp_separable *box) {
-  box->kappa = cbrt(c[0] * c[1] * c[2] / volume);
-  for (int d = 0; d < 3; d++)
-    box->length[d] = 2 * sqrt(c[(d + 1) % 3] * c[(d + 2) % 3]) / box->kappa;
-}
-
-/* The thickness of a contact's box: little is left of its coupling along the face. */
-static const double THIN = 1e-8;
-
-/* Make the box of a contact thin, with the coupling across. */
+/* Make the box of a contact thin, with the coupling across: little is left of the one along. */
 static void make_thin(double across, sp_separable *box) {
   double *l = box->length;
-  l[2] = THIN * fmin(l[0], l[1]);
+  l[2] = SP_CONTACT_THIN * fmin(l[0], l[1]);
   box->kappa = across * 2 * l[2] / (l[0] * l[1]);
 }
 
@@ -50,14 +40,14 @@ static sp_status fill_box(const sp_hexes *hexes, sp_lid e, const sp_rule *rule, 
   SP_TRY(sp_geometry_factors(hexes, e, rule, factors));
   const double volume = sum_factors(points, factors, c);
   const bool contact = weighted && sp_hexes_is_contact(hexes, e);
-  if (contact) fit_box(c, volume, box);
+  if (contact) (void)sp_mesh_fit_box(c, volume, box->length);
   if (weighted) SP_TRY(sp_operator_factors(weighted, e, rule, factors));
   const double mass = lambda * sum_factors(points, factors, c);
   box->lambda = mass / volume;
   if (contact)
     make_thin(c[2], box);
   else
-    fit_box(c, volume, box);
+    box->kappa = sp_mesh_fit_box(c, volume, box->length);
   return SP_OK;
 }
 
@@ -67,56 +57,14 @@ typedef struct boxes {
   const sp_rule *rule;
   double lambda;
   const sp_operator_setup *weighted;
-  sp_separable *list; /* of all elements, or NULL */
-  double largest[3];  /* stretch, longest, 1 / shortest */
-  double stretched;   /* number of elements */
+  sp_separable *list;
 } boxes;
 
-/* The factors of one element, and the extremes of a chunk of elements. */
-typedef struct workspace {
-  double largest[3], stretched;
-  double factors[];
-} workspace;
-
-static sp_status fill_boxes(void *context, void *workspace_, size_t begin, size_t end) {
+static sp_status fill_boxes(void *context, void *factors, size_t begin, size_t end) {
   const boxes *b = context;
-  workspace *w = workspace_;
-  double *largest = w->largest;
-  memcpy(largest, (const double[]){1, 0, 0}, sizeof w->largest);
-  w->stretched = 0;
-  for (size_t e = begin; e < end; e++) {
-    sp_separable box = {0};
-    SP_TRY(fill_box(b->hexes, (sp_lid)e, b->rule, b->lambda, b->weighted, w->factors, &box));
-    const double *l = box.length;
-    const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
-    const bool contact = sp_hexes_is_contact(b->hexes, (sp_lid)e);
-    largest[0] = fmax(largest[0], contact ? 1 / THIN : longest / shortest);
-    w->stretched += longest > SP_STRETCHED * shortest;
-    largest[1] = fmax(largest[1], longest);
-    largest[2] = fmax(largest[2], 1 / shortest);
-    if (b->list) b->list[e] = box;
-  }
+  for (size_t e = begin; e < end; e++)
+    SP_TRY(fill_box(b->hexes, (sp_lid)e, b->rule, b->lambda, b->weighted, factors, &b->list[e]));
   return SP_OK;
-}
-
-static void join_extremes(void *context, void *workspace_, size_t begin, size_t end) {
-  (void)begin, (void)end;
-  boxes *b = context;
-  const workspace *w = workspace_;
-  for (int i = 0; i < 3; i++) b->largest[i] = fmax(b->largest[i], w->largest[i]);
-  b->stretched += w->stretched;
-}
-
-static sp_status visit(boxes *b) {
-  const size_t points = sp_rule_points(b->rule), count = (size_t)b->hexes->count;
-  return sp_loop_run(
-      &(sp_loop){.what = "boxes",
-                 .count = count,
-                 .chunk = sp_loop_chunk(count, SP_FACTORS * points),
-                 .workspace_bytes = sizeof(workspace) + SP_FACTORS * points * sizeof(double),
-                 .context = b,
-                 .compute = fill_boxes,
-                 .commit = join_extremes});
 }
 
 sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *list) {
@@ -130,21 +78,13 @@ sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *list) 
              .lambda = setup->lambda,
              .weighted = weighted ? setup : NULL,
              .list = list};
-  return visit(&b);
-}
-
-sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out) {
-  sp_rule rule;
-  sp_rule_gl(EXTENT_POINTS, &rule);
-  boxes b = {.hexes = mesh->hexes, .rule = &rule, .largest = {1, 0, 0}};
-  SP_TRY(sp_agree(mesh->comm, visit(&b)));
-  MPI_Allreduce(MPI_IN_PLACE, b.largest, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
-  MPI_Allreduce(MPI_IN_PLACE, &b.stretched, 1, MPI_DOUBLE, MPI_SUM, mesh->comm);
-  *out = (sp_extents){.stretch = b.largest[0],
-                      .stretched = b.stretched / (double)mesh->global_elements,
-                      .shortest = 1 / b.largest[2],
-                      .longest = b.largest[1]};
-  return SP_OK;
+  const size_t points = sp_rule_points(b.rule), count = (size_t)b.hexes->count;
+  return sp_loop_run(&(sp_loop){.what = "boxes",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, SP_FACTORS * points),
+                                .workspace_bytes = SP_FACTORS * points * sizeof(double),
+                                .context = &b,
+                                .compute = fill_boxes});
 }
 
 /* Bounds of the eigenvalues of kappa: trace of it, and of its inverse. A scalar is its own. */
@@ -161,16 +101,14 @@ static void bound_kappa(const sp_operator_setup *s, size_t i, size_t each, doubl
   bounds[0] = fmax(determinant / (minors[0] + minors[1] + minors[2]), DBL_EPSILON * bounds[1]);
 }
 
-sp_status sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out) {
+void sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out) {
   const int points = sp_operator_rule(s->kind, s->space->numbering->order)->n;
   const size_t each = s->by_element ? 1 : (size_t)(points * points * points);
   const bool constant = !s->kappa && !s->lambda_values;
   const size_t count = constant ? 1 : (size_t)s->space->mesh->hexes->count * each;
-  sp_extents extents;
-  SP_TRY(sp_separable_extents(s->space->mesh, &extents));
-  const double thin = extents.shortest * extents.shortest / extents.longest;
-  const double wide = extents.longest * extents.longest / extents.shortest;
-  const double smallest_volume = pow(extents.shortest, 3), largest_volume = pow(extents.longest, 3);
+  const double shortest = s->space->mesh->shape.shortest, longest = s->space->mesh->shape.longest;
+  const double thin = shortest * shortest / longest, wide = longest * longest / shortest;
+  const double smallest_volume = pow(shortest, 3), largest_volume = pow(longest, 3);
   double most[5] = {0, 0, 0, 0, 0}; /* largest, 1 / smallest, absorbing, 1 / conducting, joining */
   for (size_t i = 0; i < count; i++) {
     double kappa[2];
@@ -187,11 +125,9 @@ sp_status sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out
   }
   for (sp_lid i = 0; i < s->diagonal_count; i++) most[2] = fmax(most[2], s->diagonal_values[i]);
   MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
-  *out = (sp_magnitudes){.extents = extents,
-                         .largest = most[0],
+  *out = (sp_magnitudes){.largest = most[0],
                          .smallest = 1 / most[1],
                          .absorbing = most[2],
                          .conducting = 1 / most[3],
                          .joining = most[4]};
-  return SP_OK;
 }

@@ -28,28 +28,16 @@ static inline double sp_separable_coupling(const sp_separable *box, int d) {
  * for an element with a non-positive Jacobian. Local. */
 sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes);
 
-/* The elements of a mesh as boxes without coefficients, over all ranks. */
-#define SP_STRETCHED 2.0 /* the ratio of two lengths from which an element counts as stretched */
-typedef struct sp_extents {
-  double stretch;           /* the largest ratio of two lengths of an element; 1e8 for contacts */
-  double stretched;         /* share of the elements that are stretched */
-  double shortest, longest; /* lengths */
-} sp_extents;
-
-/* Errors: SP_ERR_INPUT for an element with a non-positive Jacobian. Collective. */
-sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out);
-
 /* Bounds for the sizes of entries of element matrices, over all ranks; of kappa they are of the
  * size of a length, of lambda of a volume. */
 typedef struct sp_magnitudes {
-  sp_extents extents;       /* of the mesh */
   double largest, smallest; /* of kappa and lambda; the smallest on a diagonal */
   double absorbing;         /* the largest of lambda and the setup's diagonal */
   double conducting;        /* the smallest of kappa, without contacts */
   double joining;           /* the largest of contacts; 0 without them */
 } sp_magnitudes;
 
-/* For an operator with stiffness or mass. Errors: as above. Collective. */
-sp_status sp_separable_magnitudes(const sp_operator_setup *setup, sp_magnitudes *out);
+/* For an operator with stiffness or mass. Collective. */
+void sp_separable_magnitudes(const sp_operator_setup *setup, sp_magnitudes *out);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "mesh/geometry.h"
 #include "mesh/partition.h"
-#include "mesh/quality.h"
 #include "tests/boxes.h"
 
 static const double EPSILON = DBL_EPSILON;
@@ -320,15 +319,13 @@ static void check_too_many_ranks(void) {
 static void check_quality(void) {
   const double a = 0.75;
   const sp_box box = {.elements = {3, 2, 4}, .upper = {3, 1, 1}};
-  double quality;
   for (int sheared = 0; sheared < 2; sheared++) {
     sp_hexes *hexes = box_hexes(MPI_COMM_WORLD, &box, 0);
     AUTO(sp_mesh) mesh = NULL;
     for (size_t p = 0; p < SP_CORNERS * (size_t)hexes->count && sheared; p++)
       hexes->lattice[3 * p] += a * hexes->lattice[3 * p + 1];
     require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
-    require(sp_mesh_quality(mesh, &quality));
-    CHECK_CLOSE(quality, sheared ? 1 / sqrt(1 + a * a) : 1, 100 * DBL_EPSILON);
+    CHECK_CLOSE(mesh->shape.quality, sheared ? 1 / sqrt(1 + a * a) : 1, 100 * DBL_EPSILON);
   }
 }
 

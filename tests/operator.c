@@ -289,7 +289,7 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   deformed_box box;
   deformed_box_create(b->comm, elements, map_order, order, &box);
   CHECK(box.conflicts == 0, "%d nodes are numbered inconsistently", box.conflicts);
-  CHECK(box.mesh->affine == (map_order == 0 && elements[0] <= 4), "parallelepipeds");
+  CHECK(box.mesh->shape.affine == (map_order == 0 && elements[0] <= 4), "parallelepipeds");
   CHECK(box.numbering->global == box.whole_numbering->local, "DOFs over all ranks");
   sp_space *space = bench_space(b, box.mesh, order);
   const size_t n = (size_t)box.numbering->local;

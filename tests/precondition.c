@@ -3,7 +3,6 @@
  * it becomes: by the elements' shapes. */
 #include "solver/run/precondition.h"
 
-#include "operators/separable.h"
 #include "solver/linear/coarse.h"
 #include "solver/linear/multigrid.h"
 #include "tests/boxes.h"
@@ -35,10 +34,10 @@ static void check(sp_preconditioner_kind request, sp_coarse_kind coarse, sp_oper
 }
 
 static void check_smoother(double stretch_of_worst, double share, sp_smoother_kind want) {
-  const sp_extents extents = {
+  const sp_mesh_shape shape = {
       .stretch = stretch_of_worst, .stretched = share, .shortest = 1, .longest = 1};
   sp_multigrid_options options = {.smoother = SP_SMOOTHER_AUTO, .levels = 2, .orders = {2, 1}};
-  sp_multigrid_decide(&sp_backend_host, &extents, &options);
+  sp_multigrid_decide(&sp_backend_host, &shape, &options);
   CHECK(options.smoother == want, "stretch %g, share %g: %s", stretch_of_worst, share,
         sp_smoother_names[options.smoother]);
 }
@@ -47,9 +46,7 @@ static void check_smoother(double stretch_of_worst, double share, sp_smoother_ki
 static void check_share(double ratio, double want) {
   const sp_box box = {.elements = {2, 2, 1}, .upper = {2, 2, 1 / ratio}};
   AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_SELF, &box, 0);
-  sp_extents extents;
-  CHECK_OK(sp_separable_extents(mesh, &extents));
-  CHECK_CLOSE(extents.stretched, want, 0);
+  CHECK_CLOSE(mesh->shape.stretched, want, 0);
 }
 
 int main(int argc, char **argv) {

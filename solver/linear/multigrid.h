@@ -21,7 +21,7 @@ enum { SP_MULTIGRID_MOST = SP_LEVELS_MOST };
 /* S of the smoother on levels of order 2 or more; order 1 uses the diagonal. */
 typedef enum sp_smoother_kind {
   /* schwarz if an element is stretched more than SP_SMOOTHER_STRETCH, more than SP_SMOOTHER_SHARE
-   * of all are stretched (operators/separable.h), or kappa is a tensor */
+   * of all are stretched (mesh/shape.h), or kappa is a tensor */
   SP_SMOOTHER_AUTO,
   SP_SMOOTHER_JACOBI,
   SP_SMOOTHER_SCHWARZ
@@ -60,8 +60,8 @@ typedef struct sp_multigrid_options {
  * that is above 8, else half (7 4 2 1; 15 11 7 4 2 1). Local. */
 void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
 
-/* Replace an auto smoother, precision or degree, given the extents of the mesh. Local. */
-void sp_multigrid_decide(const sp_backend *backend, const sp_extents *extents,
+/* Replace an auto smoother, precision or degree, given the shape of the elements. Local. */
+void sp_multigrid_decide(const sp_backend *backend, const sp_mesh_shape *shape,
                          sp_multigrid_options *options);
 
 /* Check that the orders fall from the operator's, `order`, to 1. Errors: SP_ERR_INPUT. Local. */

@@ -83,7 +83,7 @@ static sp_status may_be_stiff(const sp_operator_setup *setup, bool *stiff) {
   MPI_Allreduce(MPI_IN_PLACE, stiff, 1, MPI_C_BOOL, MPI_LOR, setup->space->platform->comm);
   *stiff = *stiff && sp_operator_rows[setup->kind].has_stiffness;
   if (!*stiff) return SP_OK;
-  SP_TRY(sp_separable_magnitudes(setup, &m));
+  sp_separable_magnitudes(setup, &m);
   *stiff = m.absorbing > m.conducting;
   return SP_OK;
 }

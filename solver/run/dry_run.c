@@ -99,7 +99,7 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
   const sp_geometry_facts op = {.kind = problem->kind,
                                 .order = order,
                                 .map_order = base->mesh->hexes->map_order,
-                                .affine = base->mesh->affine,
+                                .affine = base->mesh->shape.affine,
                                 .coefficients = kappa || lambda,
                                 .by_element = by_element};
   const char *reason;

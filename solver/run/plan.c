@@ -6,7 +6,6 @@
 #include "operators/bars.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
-#include "operators/separable.h"
 
 /* What the levels below the first have in common. */
 typedef struct outline {
@@ -76,16 +75,14 @@ static sp_status add_bars(const outline *o, sp_plan *plan) {
 /* Describe multigrid: its options, and operator, geometry and sizes of its levels. */
 static sp_status describe_levels(const sp_config *config, const sp_precondition_facts *facts,
                                  const sp_mesh *mesh, sp_parts *parts, sp_plan *plan) {
-  sp_extents extents;
   sp_multigrid_options *options = &plan->memory.multigrid;
   outline o = {facts->op, config->discretization.geometry, parts};
   o.facts.kind = sp_operator_rows[facts->op.kind].has_stiffness ? SP_BP35 : SP_MASS;
   sp_precondition_options(config, facts->op.order, options);
   SP_TRY(sp_multigrid_check(facts->op.order, options));
-  SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement hardly changes the stretch */
   if (options->smoother == SP_SMOOTHER_AUTO && plan->memory.levels[0].is_tensor)
     options->smoother = SP_SMOOTHER_SCHWARZ;
-  sp_multigrid_decide(facts->backend, &extents, options);
+  sp_multigrid_decide(facts->backend, &mesh->shape, options); /* refined, it hardly changes */
   if (sp_multigrid_allows_bars(options, facts->op.kind) && config->solver.orders.count < 2 &&
       !plan->memory.levels[0].is_tensor)
     plan->memory.bars = sp_bars_share(mesh);

@@ -70,13 +70,8 @@ sp_status sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backe
                                      sp_precondition_facts *out) {
   *out = (sp_precondition_facts){
       .op = *op, .backend = backend, .elements = elements, .rows = elements};
-  if (!has_long_set_up(backend, op, elements)) return SP_OK;
-  SP_TRY(count_rows(mesh, elements, &out->rows));
-  if (out->rows > MANY_ROWS) return SP_OK;
-  sp_extents extents;
-  SP_TRY(sp_separable_extents(mesh, &extents));
-  out->stretch = extents.stretch;
-  return SP_OK;
+  out->stretch = mesh->shape.stretch;
+  return has_long_set_up(backend, op, elements) ? count_rows(mesh, elements, &out->rows) : SP_OK;
 }
 
 sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
@@ -150,10 +145,10 @@ static sp_status decide(const sp_system *fine, double magnification,
   if (options->smoother == SP_SMOOTHER_AUTO && fine->setup.is_tensor)
     options->smoother = SP_SMOOTHER_SCHWARZ;
   SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
-  SP_TRY(sp_separable_magnitudes(&fine->setup, &magnitudes));
+  sp_separable_magnitudes(&fine->setup, &magnitudes);
   const bool fits = magnification <= MOST_MAGNIFICATION && fits_single(&magnitudes);
   if (options->precision == SP_CYCLE_AUTO && !fits) options->precision = SP_CYCLE_DOUBLE;
-  sp_multigrid_decide(fine->space->platform->backend, &magnitudes.extents, options);
+  sp_multigrid_decide(fine->space->platform->backend, &fine->space->mesh->shape, options);
   return SP_OK;
 }
 

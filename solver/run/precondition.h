@@ -14,7 +14,7 @@ typedef struct sp_precondition_facts {
   const sp_backend *backend;
   double elements; /* of all ranks */
   double rows;     /* of the coarse solver at order 1 (an estimate) */
-  double stretch;  /* largest stretch of an element (operators/separable.h); 0 if not needed */
+  double stretch;  /* largest stretch of an element (mesh/shape.h) */
 } sp_precondition_facts;
 
 /* *out = the facts of an operator on `mesh`, which will be refined to `elements` elements.

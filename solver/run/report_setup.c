@@ -9,7 +9,6 @@
 #include "mesh/box.h"
 #include "mesh/divide.h"
 #include "mesh/gmsh.h"
-#include "mesh/quality.h"
 #include "solver/case/config.h"
 #include "solver/problem/groups.h"
 #include "solver/problem/materials.h"
@@ -192,8 +191,6 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   if (preconditioner) preconditioner->describe(preconditioner, sizeof described, described);
   const sp_operator_row *row = &sp_operator_rows[op->kind];
   const char *name = preconditioner ? preconditioner->name : "none";
-  double quality;
-  SP_TRY(sp_mesh_quality(op->space->mesh, &quality));
   report->flops = op->flops;
   report->bytes = op->bytes;
   report->dofs = (double)op->global_dofs;
@@ -212,7 +209,8 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
                 "bytes_per_matvec %g [B], smallest_jacobian %g [1], largest_jacobian %g [1], "
                 "smallest_scaled_jacobian %g [1]",
                 (long long)op->space->mesh->global_elements, op->order, (long long)op->global_dofs,
-                op->flops, op->bytes, range->smallest, range->largest, quality);
+                op->flops, op->bytes, range->smallest, range->largest,
+                op->space->mesh->shape.quality);
 
   sp_report_device(report->workers, t);
   if (report->workers->count > 1) sp_record_print(record, t, "  exchange         {exchange:s}\n");

@@ -1,0 +1,30 @@
+/* The shape of the elements. */
+#ifndef SP_MESH_SHAPE_H
+#define SP_MESH_SHAPE_H
+
+#include "mesh/hexes.h"
+
+#define SP_STRETCHED 2.0 /* the ratio of two lengths from which an element counts as stretched */
+#define SP_CONTACT_THIN 1e-8 /* the thickness of a contact, relative to its other lengths */
+
+/* Extremes over the elements of all ranks. Lengths are those of sp_mesh_fit_box. */
+typedef struct sp_mesh_shape {
+  bool affine; /* true if all elements are parallelepipeds */
+  /* The smallest scaled Jacobian: |J| at a corner, divided by the lengths of the columns of J. It
+   * is 1 for boxes and near 0 at flat corners. */
+  double quality;
+  double shortest, longest; /* lengths of an element */
+  double stretch;           /* the largest ratio of two lengths of an element; 1e8 for contacts */
+  double stretched;         /* share of the elements that are stretched */
+} sp_mesh_shape;
+
+/* Find the box close to an element (operators/separable.h) from the sums over the element, divided
+ * by 8, of the factors G_dd and of wJ: fill the lengths and return kappa. Local. */
+double sp_mesh_fit_box(const double g[3], double wj, double length[3]);
+
+/* Check the elements, and find their shape. Errors: SP_ERR_INPUT for an element with two equal
+ * corners, and for a Jacobian that is not positive at a corner, an edge mid-point, a face centre or
+ * the centre, with the number of the element, its location and a cure. Collective. */
+sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape *shape);
+
+#endif
