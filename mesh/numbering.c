@@ -341,29 +341,35 @@ sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof) {
                                 : numbering->copies[dof - numbering->owned];
 }
 
+/* True if no element before those that follow `touched` has this DOF, which is no copy. */
+static bool is_new(const sp_numbering *numbering, const sp_lid touched[SP_DOF_CLASSES],
+                   sp_lid dof) {
+  int c = SP_DOF_CLASSES - 1;
+  while (dof < numbering->class_start[c]) c--;
+  return dof < numbering->owned && dof >= touched[c];
+}
+
 /* A line along r through the interior of the element has only its ends on the surface. */
-void sp_numbering_add_surface(const sp_numbering *numbering, sp_lid element, const double *values,
-                              double *x) {
+static void add(const sp_numbering *numbering, size_t begin, sp_lid element, bool new,
+                const double *values, double *x) {
   const int n = numbering->order, nq = n + 1;
-  const sp_lid *dofs = &numbering->nodes[(size_t)element * sp_element_nodes(n)];
-  if (n == 1) { /* all nodes are on the surface, and commits of loops run one at a time */
-    for (int q = 0; q < SP_CORNERS; q++) x[dofs[q]] += values[q];
-    return;
-  }
+  const sp_lid *dofs = sp_numbering_nodes(numbering, element);
+  const sp_lid *touched = numbering->touched[begin];
   for (int k = 0; k <= n; k++)
     for (int j = 0; j <= n; j++, dofs += nq, values += nq) {
       const bool crosses = k > 0 && k < n && j > 0 && j < n;
-      for (int i = 0; i <= n; i += crosses ? n : 1) x[dofs[i]] += values[i];
+      for (int i = 0; i <= n; i += crosses ? n : 1)
+        if (is_new(numbering, touched, dofs[i]) == new) x[dofs[i]] += values[i];
+      for (int i = 1; i < n && crosses && new; i++) x[dofs[i]] += values[i];
     }
 }
 
-void sp_numbering_add_inside(const sp_numbering *numbering, sp_lid element, const double *values,
-                             double *x) {
-  const int n = numbering->order, nq = n + 1;
-  const sp_lid *dofs = &numbering->nodes[(size_t)element * sp_element_nodes(n)];
-  for (int k = 1; k < n; k++)
-    for (int j = 1; j < n; j++) {
-      const int line = (k * nq + j) * nq;
-      for (int i = 1; i < n; i++) x[dofs[line + i]] += values[line + i];
-    }
+void sp_numbering_add_new(const sp_numbering *numbering, size_t begin, sp_lid element,
+                          const double *values, double *x) {
+  add(numbering, begin, element, true, values, x);
+}
+
+void sp_numbering_add_known(const sp_numbering *numbering, size_t begin, sp_lid element,
+                            const double *values, double *x) {
+  add(numbering, begin, element, false, values, x);
 }

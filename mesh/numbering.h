@@ -76,11 +76,13 @@ static inline void sp_numbering_gather(const sp_numbering *numbering, sp_lid ele
 /* Global number of a local DOF. Local. */
 sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof);
 
-/* x += values[Nq][Nq][Nq] at the nodes of an element: on its surface, or inside, where no other
- * element has nodes. Local. */
-void sp_numbering_add_surface(const sp_numbering *numbering, sp_lid element, const double *values,
-                              double *x);
-void sp_numbering_add_inside(const sp_numbering *numbering, sp_lid element, const double *values,
-                             double *x);
+/* x += values[Nq][Nq][Nq] at nodes of an element that is in a chunk of elements from `begin` on: at
+ * owned DOFs that no element before the chunk has, or at the others. If the computation of each
+ * chunk does the first and its commit (io/threads.h) the second, sums have the order of the
+ * elements, and few are left to the commits, which run one at a time. Local. */
+void sp_numbering_add_new(const sp_numbering *numbering, size_t begin, sp_lid element,
+                          const double *values, double *x);
+void sp_numbering_add_known(const sp_numbering *numbering, size_t begin, sp_lid element,
+                            const double *values, double *x);
 
 #endif

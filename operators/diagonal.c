@@ -144,7 +144,7 @@ static sp_status compute(void *context, void *workspace_, size_t begin, size_t e
       collocated_diagonal(s->table.nq, s->differentiation, s->mass, w->factors, diagonal);
     else
       element_diagonal(&s->table, s->stiffness, s->mass, w->factors, diagonal);
-    sp_numbering_add_inside(s->setup->space->numbering, (sp_lid)e, diagonal, s->sum);
+    sp_numbering_add_new(s->setup->space->numbering, begin, (sp_lid)e, diagonal, s->sum);
   }
   return SP_OK;
 }
@@ -154,7 +154,7 @@ static void add(void *context, void *workspace_, size_t begin, size_t end) {
   const workspace *w = workspace_;
   const double *diagonal = w->diagonals;
   for (size_t e = begin; e < end; e++, diagonal += nodes_of(s))
-    sp_numbering_add_surface(s->setup->space->numbering, (sp_lid)e, diagonal, s->sum);
+    sp_numbering_add_known(s->setup->space->numbering, begin, (sp_lid)e, diagonal, s->sum);
 }
 
 static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {

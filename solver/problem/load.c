@@ -267,7 +267,7 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
     SP_TRY(load_volumes(s, k, batch_end - k, w, &variation[k - begin], load));
     for (; k < batch_end; k++, load += sp_element_nodes(s->order)) {
       SP_TRY(add_faces(s, (sp_lid)k, w, load, given));
-      sp_numbering_add_inside(s->space->numbering, (sp_lid)k, load, s->load);
+      sp_numbering_add_new(s->space->numbering, begin, (sp_lid)k, load, s->load);
     }
   }
   return SP_OK;
@@ -278,7 +278,7 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
   const workspace *w = workspace_;
   const double *given = w->results, *variation = given + s->surfaces, *load = variation + s->chunk;
   for (size_t e = begin; e < end; e++, load += sp_element_nodes(s->order))
-    sp_numbering_add_surface(s->space->numbering, (sp_lid)e, load, s->load);
+    sp_numbering_add_known(s->space->numbering, begin, (sp_lid)e, load, s->load);
   s->range->smallest = fmin(s->range->smallest, w->range.smallest);
   s->range->largest = fmax(s->range->largest, w->range.largest);
   if (!s->sums) return;
