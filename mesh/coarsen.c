@@ -1,18 +1,11 @@
 #include "mesh/coarsen.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
-#include "mesh/columns.h"
 #include "mesh/geometry.h"
 #include "mesh/refine.h"
-
-/* Smallest ratio of couplings of two strong directions, and of the determinants of an element that
- * is not skew. */
-static const double STRONG = 0.2, UPRIGHT = 0.5;
 
 /* How the elements of this rank form parents. */
 typedef struct plan {
@@ -59,58 +52,13 @@ static void find_cuts(plan *p) {
   }
 }
 
-/* The smallest values over elements. */
-typedef struct qualities {
-  const sp_hexes *hexes;
-  double strength[3], upright;
-} qualities;
-
-static void examine(const sp_hexes *hexes, sp_lid e, qualities *q) {
-  double a[3];
-  q->upright = fmin(q->upright, sp_columns_couple(hexes, e, a));
-  const double most = fmax(a[0], fmax(a[1], a[2]));
-  for (int d = 0; d < 3; d++) q->strength[d] = fmin(q->strength[d], a[d] / most);
-}
-
-static sp_status examine_some(void *context, void *workspace, size_t begin, size_t end) {
-  qualities *q = workspace;
-  *q = (qualities){.strength = {1, 1, 1}, .upright = 1};
-  for (size_t e = begin; e < end; e++) examine(((const qualities *)context)->hexes, (sp_lid)e, q);
-  return SP_OK;
-}
-
-static void join(void *context, void *workspace, size_t begin, size_t end) {
-  qualities *all = context;
-  const qualities *q = workspace;
-  (void)begin, (void)end;
-  for (int d = 0; d < 3; d++) all->strength[d] = fmin(all->strength[d], q->strength[d]);
-  all->upright = fmin(all->upright, q->upright);
-}
-
-sp_status sp_mesh_strong_directions(const sp_mesh *mesh, bool strong[3]) {
-  const size_t count = (size_t)mesh->hexes->count;
-  qualities q = {.hexes = mesh->hexes, .strength = {1, 1, 1}, .upright = 1};
-  SP_TRY(sp_agree(mesh->comm, sp_loop_run(&(sp_loop){.what = "couplings",
-                                                     .count = count,
-                                                     .chunk = sp_loop_chunk(count, 24),
-                                                     .workspace_bytes = sizeof q,
-                                                     .context = &q,
-                                                     .compute = examine_some,
-                                                     .commit = join})));
-  double least[4] = {q.strength[0], q.strength[1], q.strength[2], q.upright};
-  MPI_Allreduce(MPI_IN_PLACE, least, 4, MPI_DOUBLE, MPI_MIN, mesh->comm);
-  for (int d = 0; d < 3; d++) strong[d] = least[d] >= STRONG && least[3] >= UPRIGHT;
-  return SP_OK;
-}
-
-/* Choose the directions; *any is false if there is none. */
-static sp_status choose(plan *p, bool *any) {
+/* Choose the directions; return false if there is none. */
+static bool choose(plan *p) {
   bool strong[3];
-  SP_TRY(sp_mesh_strong_directions(p->fine, strong));
+  sp_mesh_strong_directions(&p->fine->shape, strong);
   for (int d = 0; d < 3; d++) p->along[d] = p->along[d] && strong[d];
-  *any = p->is_box ? p->along[0] || p->along[1] || p->along[2]
+  return p->is_box ? p->along[0] || p->along[1] || p->along[2]
                    : p->along[0] && p->along[1] && p->along[2];
-  return SP_OK;
 }
 
 /* ---- Parents ---- */
@@ -278,12 +226,10 @@ static sp_status make_parents(plan *p) {
 sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out) {
   const sp_hexes *h = fine->hexes;
   plan p = {.fine = fine, .is_box = h->box[0] > 0, .along = {true, true, true}};
-  bool any;
   *out = NULL;
   if ((!p.is_box && h->refinements == 0) || h->file.contacts > 0) return SP_OK;
   if (p.is_box) find_cuts(&p);
-  SP_TRY(choose(&p, &any));
-  if (!any) return SP_OK;
+  if (!choose(&p)) return SP_OK;
   sp_status status = sp_agree(fine->comm, make_parents(&p));
   MPI_Allreduce(MPI_IN_PLACE, &p.improper, 1, MPI_C_BOOL, MPI_LOR, fine->comm);
   if (status || p.improper) {

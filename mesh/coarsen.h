@@ -23,10 +23,6 @@
  * caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out);
 
-/* strong[d] = true if direction d is strong in all elements, which sp_mesh_coarser requires of one
- * direction of a box and of all of a refined file; all false if an element is skew. Collective. */
-sp_status sp_mesh_strong_directions(const sp_mesh *mesh, bool strong[3]);
-
 /* The 27 points of a parent's lattice of degree 2: nodes[k][j][i] = 8 child + corner of the child,
  * at which the point is a vertex; -1 for a point between the ends of a direction with one child.
  * Local. */

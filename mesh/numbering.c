@@ -355,7 +355,10 @@ static void add(const sp_numbering *numbering, size_t begin, sp_lid element, boo
   const int n = numbering->order, nq = n + 1;
   const sp_lid *dofs = sp_numbering_nodes(numbering, element);
   const sp_lid *touched = numbering->touched[begin];
-  for (int k = 0; k <= n; k++)
+  for (int q = 0; q < SP_CORNERS && n == 1; q++) /* all nodes are vertices or copies */
+    if ((dofs[q] < numbering->owned && dofs[q] >= touched[SP_VERTEX_DOFS]) == new)
+      x[dofs[q]] += values[q];
+  for (int k = 0; k <= n && n > 1; k++)
     for (int j = 0; j <= n; j++, dofs += nq, values += nq) {
       const bool crosses = k > 0 && k < n && j > 0 && j < n;
       for (int i = 0; i <= n; i += crosses ? n : 1)

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "mesh/coarsen.h"
 #include "mesh/geometry.h"
 
 enum { SAMPLE = 24 }; /* elements per direction, those at both ends included */
@@ -190,19 +189,22 @@ static sp_status make_sample(const boxes *p, sp_hexes **out) {
     const int element[3] = {sampled(p, 0, e % n[0]), sampled(p, 1, e / n[0] % n[1]),
                             sampled(p, 2, e / n[0] / n[1])};
     fill_corners(p, element, &(*out)->lattice[(size_t)e * SP_CORNERS * 3]);
+    for (int c = 0; c < SP_CORNERS; c++) (*out)->vertices[e][c] = c;
   }
   return SP_OK;
 }
 
-/* Find the directions in which elements are strongly coupled, and if all elements are proper. */
+/* Find out if all elements are proper, and the directions in which they are strongly coupled. */
 static sp_status judge(const boxes *p, bool strong[3], bool *proper) {
-  sp_mesh sample = {.comm = MPI_COMM_SELF};
-  SP_TRY(make_sample(p, &sample.hexes));
-  const sp_status status = sp_mesh_strong_directions(&sample, strong);
-  *proper = true;
-  for (sp_lid e = 0; e < sample.hexes->count; e++)
-    *proper = *proper && sp_geometry_is_surely_proper(sample.hexes, e);
-  sp_hexes_destroy(&sample.hexes);
+  sp_mesh_shape shape = {.upright = 0};
+  sp_hexes *sample;
+  sp_status status = make_sample(p, &sample);
+  *proper = !status;
+  for (sp_lid e = 0; *proper && e < sample->count; e++)
+    *proper = sp_geometry_is_surely_proper(sample, e);
+  if (*proper) status = sp_mesh_shape_find(MPI_COMM_SELF, sample, &shape);
+  sp_mesh_strong_directions(&shape, strong);
+  sp_hexes_destroy(&sample);
   return status;
 }
 
@@ -299,7 +301,7 @@ sp_status sp_parts_coarsen(sp_parts *parts, bool *found) {
     return SP_OK;
   }
   if (parts->refinements == 0 || parts->mesh->hexes->file.contacts > 0) return SP_OK;
-  SP_TRY(sp_mesh_strong_directions(parts->mesh, strong)); /* refinement hardly changes them */
+  sp_mesh_strong_directions(&parts->mesh->shape, strong); /* refinement hardly changes them */
   *found = strong[0] && strong[1] && strong[2];
   parts->refinements -= *found;
   return SP_OK;

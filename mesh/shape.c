@@ -4,8 +4,17 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
+#include "mesh/columns.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
+
+/* Smallest ratio of couplings of two strong directions, and of the determinants of an element that
+ * is not skew. */
+static const double STRONG = 0.2, UPRIGHT = 0.5;
+
+void sp_mesh_strong_directions(const sp_mesh_shape *shape, bool strong[3]) {
+  for (int d = 0; d < 3; d++) strong[d] = shape->strength[d] >= STRONG && shape->upright >= UPRIGHT;
+}
 
 double sp_mesh_fit_box(const double g[3], double wj, double length[3]) {
   const double kappa = cbrt(g[0] * g[1] * g[2] / wj);
@@ -74,27 +83,31 @@ static double at_corner(const search *s, const double *lattice, int corner) {
   return scaled_jacobian(column[0], column[1], column[2]);
 }
 
-/* If the element is a parallelepiped that is surely proper, sum its factors and fill its quality.
- */
-static bool measure_affine(const sp_hexes *hexes, sp_lid e, double g[3], double *wj,
-                           double *quality) {
+/* Measures of an element: sums over it, divided by 8, of the factors G_dd and of wJ; the couplings,
+ * and the ratio that sp_columns_couple returns; the smallest scaled Jacobian. */
+typedef struct measures {
+  double g[3], wj, couplings[3], upright, quality;
+} measures;
+
+/* Measure the element if it is a parallelepiped that is surely proper. */
+static bool measure_affine(const sp_hexes *hexes, sp_lid e, measures *m) {
   const double surely_proper = 1e-12; /* ten times the limit of sp_geometry_factors */
   double map[24], area[3];
   const double *const column[3] = {&map[3], &map[6], &map[9]};
   if (hexes->map_order > 1 || !sp_geometry_trilinear(hexes, e, map)) return false;
   cross(column[0], column[1], area);
-  *wj = dot(column[2], area);
-  *quality = scaled_jacobian(column[0], column[1], column[2]);
-  if (!(*quality > surely_proper)) return false;
+  m->wj = dot(column[2], area);
+  m->quality = scaled_jacobian(column[0], column[1], column[2]);
+  if (!(m->quality > surely_proper)) return false;
   for (int d = 0; d < 3; d++) {
     cross(column[(d + 1) % 3], column[(d + 2) % 3], area);
-    g[d] = dot(area, area) / *wj;
+    m->couplings[d] = m->g[d] = dot(area, area) / m->wj;
   }
+  m->upright = m->wj / (m->g[0] * m->g[1] * m->g[2]);
   return true;
 }
 
-static sp_status measure(const search *s, sp_lid e, double *factors, double g[3], double *wj,
-                         double *quality) {
+static sp_status measure(const search *s, sp_lid e, double *factors, measures *m) {
   static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}};
   static const int diagonal[3] = {SP_G_RR, SP_G_SS, SP_G_TT};
   const sp_hexes *hexes = s->hexes;
@@ -102,14 +115,14 @@ static sp_status measure(const search *s, sp_lid e, double *factors, double g[3]
   if (hexes->map_order > 1 || !sp_geometry_is_surely_proper(hexes, e))
     SP_TRY(sp_geometry_factors(hexes, e, &probe, factors));
   SP_TRY(sp_geometry_factors(hexes, e, &s->rule, factors));
-  *wj = g[0] = g[1] = g[2] = 0;
+  *m = (measures){.quality = 1};
   for (size_t p = 0; p < points; p++) {
-    for (int d = 0; d < 3; d++) g[d] += factors[(size_t)diagonal[d] * points + p] / 8;
-    *wj += factors[SP_G_WJ * points + p] / 8;
+    for (int d = 0; d < 3; d++) m->g[d] += factors[(size_t)diagonal[d] * points + p] / 8;
+    m->wj += factors[SP_G_WJ * points + p] / 8;
   }
-  *quality = 1;
   for (int c = 0; c < SP_CORNERS; c++)
-    *quality = fmin(*quality, at_corner(s, sp_hexes_lattice(hexes, e), c));
+    m->quality = fmin(m->quality, at_corner(s, sp_hexes_lattice(hexes, e), c));
+  m->upright = sp_columns_couple(hexes, e, m->couplings);
   return SP_OK;
 }
 
@@ -121,15 +134,19 @@ static sp_status measure_some(void *search_, void *workspace_, size_t begin, siz
   shape->stretched = 0;
   for (size_t e = begin; e < end; e++) {
     const bool contact = sp_hexes_is_contact(s->hexes, (sp_lid)e);
-    double g[3], wj, quality, l[3];
+    measures m;
+    double l[3];
     SP_TRY(check_corners(s->hexes, (sp_lid)e));
-    if (!measure_affine(s->hexes, (sp_lid)e, g, &wj, &quality)) {
+    if (!measure_affine(s->hexes, (sp_lid)e, &m)) {
       shape->affine = false;
-      SP_TRY(measure(s, (sp_lid)e, w->factors, g, &wj, &quality));
+      SP_TRY(measure(s, (sp_lid)e, w->factors, &m));
     }
-    (void)sp_mesh_fit_box(g, wj, l);
+    (void)sp_mesh_fit_box(m.g, m.wj, l);
+    const double *a = m.couplings, most = fmax(a[0], fmax(a[1], a[2]));
+    for (int d = 0; d < 3; d++) shape->strength[d] = fmin(shape->strength[d], a[d] / most);
+    shape->upright = fmin(shape->upright, m.upright);
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
-    shape->quality = fmin(shape->quality, quality);
+    shape->quality = fmin(shape->quality, m.quality);
     shape->shortest = fmin(shape->shortest, shortest);
     shape->longest = fmax(shape->longest, longest);
     shape->stretch = fmax(shape->stretch, contact ? 1 / SP_CONTACT_THIN : longest / shortest);
@@ -148,6 +165,8 @@ static void join(void *search_, void *workspace_, size_t begin, size_t end) {
   to->longest = fmax(to->longest, from->longest);
   to->stretch = fmax(to->stretch, from->stretch);
   to->stretched += from->stretched;
+  for (int d = 0; d < 3; d++) to->strength[d] = fmin(to->strength[d], from->strength[d]);
+  to->upright = fmin(to->upright, from->upright);
 }
 
 static sp_status visit(search *s) {
@@ -170,12 +189,18 @@ static sp_status visit(search *s) {
 
 sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape *shape) {
   search s = {.hexes = hexes,
-              .shape = {.affine = true, .quality = 1, .shortest = INFINITY, .stretch = 1}};
+              .shape = {.affine = true,
+                        .quality = 1,
+                        .shortest = INFINITY,
+                        .stretch = 1,
+                        .strength = {1, 1, 1},
+                        .upright = 1}};
   SP_TRY(sp_agree(comm, visit(&s)));
-  double least[3] = {s.shape.affine, s.shape.quality, s.shape.shortest};
-  double most[2] = {s.shape.longest, s.shape.stretch};
-  double sums[2] = {s.shape.stretched, (double)hexes->count};
-  MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_DOUBLE, MPI_MIN, comm);
+  sp_mesh_shape *m = &s.shape;
+  double least[7] = {m->affine,      m->quality,     m->shortest, m->strength[0],
+                     m->strength[1], m->strength[2], m->upright};
+  double most[2] = {m->longest, m->stretch}, sums[2] = {m->stretched, (double)hexes->count};
+  MPI_Allreduce(MPI_IN_PLACE, least, 7, MPI_DOUBLE, MPI_MIN, comm);
   MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, comm);
   MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, comm);
   *shape = (sp_mesh_shape){.affine = least[0] > 0,
@@ -183,6 +208,8 @@ sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape
                            .shortest = least[2],
                            .longest = most[0],
                            .stretch = most[1],
-                           .stretched = sums[0] / sums[1]};
+                           .stretched = sums[0] / sums[1],
+                           .strength = {least[3], least[4], least[5]},
+                           .upright = least[6]};
   return SP_OK;
 }

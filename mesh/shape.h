@@ -16,7 +16,13 @@ typedef struct sp_mesh_shape {
   double shortest, longest; /* lengths of an element */
   double stretch;           /* the largest ratio of two lengths of an element; 1e8 for contacts */
   double stretched;         /* share of the elements that are stretched */
+  /* The smallest values of sp_columns_couple: a_d / max a, and the ratio that it returns. */
+  double strength[3], upright;
 } sp_mesh_shape;
+
+/* strong[d] = true if direction d is strong in all elements; all false if an element is skew.
+ * Local. */
+void sp_mesh_strong_directions(const sp_mesh_shape *shape, bool strong[3]);
 
 /* Find the box close to an element (operators/separable.h) from the sums over the element, divided
  * by 8, of the factors G_dd and of wJ: fill the lengths and return kappa. Local. */

@@ -185,6 +185,10 @@ static sp_status number_by_lookup(const sp_hexes *hexes, lookup *l, sp_lid (*slo
 
 /* ---- Both ---- */
 
+/* Numbers per element up to which a table is faster. Coarser meshes keep the numbers of the finer
+ * ones: a box has one, eight and 64 numbers per element of its first three levels. */
+enum { SPARSE = 64 };
+
 sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], sp_lid *vertices) {
   const size_t elements = (size_t)hexes->count;
   vertex_range range = {hexes, INT64_MAX, 0};
@@ -201,7 +205,7 @@ sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], s
   vertex_table table = {.hexes = hexes, .slots = slots, .low = range.low};
   lookup l = {0};
   sp_status status;
-  if (size <= SP_CORNERS * (uint64_t)elements) {
+  if (size <= SPARSE * (uint64_t)elements) {
     status = number_by_table(&table, (size_t)size);
     *vertices = table.all;
   } else {

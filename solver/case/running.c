@@ -75,16 +75,15 @@ static sp_status make_system(sp_running *c) {
   return sp_problem_count_contacts(c->problem, c->mesh, &c->notes.contacts);
 }
 
-static sp_status choose_preconditioner(sp_running *c) {
+static void choose_preconditioner(sp_running *c) {
   sp_operator_setup *setup = &c->system->setup;
   const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
   sp_precondition_facts facts;
-  SP_TRY(sp_precondition_facts_find(&of_op, c->base->platform->backend, c->mesh,
-                                    (double)c->mesh->global_elements, &facts));
+  sp_precondition_facts_find(&of_op, c->base->platform->backend, c->mesh,
+                             (double)c->mesh->global_elements, &facts);
   c->kind = sp_precondition_choose(c->config, &facts, &c->kind_reason);
   setup->for_level = c->kind == SP_PRECONDITIONER_MULTIGRID;
   setup->one_sweep = sp_precondition_prefers_fused_cg(c->kind, &facts, setup->geometry);
-  return SP_OK;
 }
 
 static sp_status start_levels(sp_running *c) {
@@ -238,7 +237,7 @@ sp_status sp_running_solve(sp_running *c) {
   sp_running_enter(c, SP_PHASE_PROBLEM);
   SP_TRY(make_system(c));
   sp_running_enter(c, SP_PHASE_PRECONDITIONER);
-  SP_TRY(choose_preconditioner(c));
+  choose_preconditioner(c);
   /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
    * the operator comes first. */
   if (!c->facts.weak) SP_TRY(start_levels(c));

@@ -11,7 +11,6 @@
 #endif
 
 #include "io/team.h"
-#include "mesh/coarsen.h"
 #include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
@@ -79,7 +78,7 @@ static sp_status divide(const sp_config *config, const sp_mesh *mesh, int planne
   box.elements[0] = (int)round(cbrt(elements));
   box.elements[1] = (int)round(sqrt(elements / box.elements[0]));
   box.elements[2] = (int)ceil(elements / box.elements[0] / box.elements[1]);
-  SP_TRY(sp_mesh_strong_directions(mesh, strong));
+  sp_mesh_strong_directions(&mesh->shape, strong);
   const int levels = !contacts && strong[0] && strong[1] && strong[2] ? refine : 0;
   for (int d = 0; d < 3; d++) box.upper[d] = box.elements[d]; /* cubes */
   return sp_parts_of_box(&box, periodic, refine, levels, planned, out);
@@ -103,7 +102,7 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
                                 .coefficients = kappa || lambda,
                                 .by_element = by_element};
   const char *reason;
-  SP_TRY(sp_precondition_facts_find(&op, base->platform->backend, base->mesh, elements, facts));
+  sp_precondition_facts_find(&op, base->platform->backend, base->mesh, elements, facts);
   *c = (sp_memory_case){
       .backend = base->platform->backend,
       .threads = sp_team_size(),

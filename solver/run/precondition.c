@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "mesh/coarsen.h"
 #include "operators/counts.h"
 #include "operators/separable.h"
 #include "solver/linear/cg.h"
@@ -51,27 +50,26 @@ static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts 
          (many ? SMALL_MARGIN : MARGIN) * iterations < config->solver.max_iterations;
 }
 
-/* *rows: those of the coarse solver at order 1, after all refinements. A box halves until few are
- * left. */
-static sp_status count_rows(const sp_mesh *mesh, double elements, double *rows) {
+/* Return the rows of the coarse solver at order 1, after all refinements. A box halves until few
+ * are left. */
+static double count_rows(const sp_mesh *mesh, double elements) {
   const sp_hexes *h = mesh->hexes;
   bool strong[3];
-  SP_TRY(sp_mesh_strong_directions(mesh, strong));
-  *rows = elements;
+  sp_mesh_strong_directions(&mesh->shape, strong);
   if (h->box[0] > 0 && (strong[0] || strong[1] || strong[2]))
-    *rows = fmin(elements, SP_MULTIGRID_FEW_ROWS);
-  else if (strong[0] && strong[1] && strong[2])
-    *rows = (double)mesh->global_elements / pow(8, h->refinements);
-  return SP_OK;
+    return fmin(elements, SP_MULTIGRID_FEW_ROWS);
+  if (strong[0] && strong[1] && strong[2])
+    return (double)mesh->global_elements / pow(8, h->refinements);
+  return elements;
 }
 
-sp_status sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
-                                     const sp_mesh *mesh, double elements,
-                                     sp_precondition_facts *out) {
-  *out = (sp_precondition_facts){
-      .op = *op, .backend = backend, .elements = elements, .rows = elements};
-  out->stretch = mesh->shape.stretch;
-  return has_long_set_up(backend, op, elements) ? count_rows(mesh, elements, &out->rows) : SP_OK;
+void sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
+                                const sp_mesh *mesh, double elements, sp_precondition_facts *out) {
+  *out = (sp_precondition_facts){.op = *op,
+                                 .backend = backend,
+                                 .elements = elements,
+                                 .rows = count_rows(mesh, elements),
+                                 .stretch = mesh->shape.stretch};
 }
 
 sp_preconditioner_kind sp_precondition_choose(const sp_config *config,

@@ -17,11 +17,10 @@ typedef struct sp_precondition_facts {
   double stretch;  /* largest stretch of an element (mesh/shape.h) */
 } sp_precondition_facts;
 
-/* *out = the facts of an operator on `mesh`, which will be refined to `elements` elements.
- * Collective. */
-sp_status sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
-                                     const sp_mesh *mesh, double elements,
-                                     sp_precondition_facts *out);
+/* *out = the facts of an operator on `mesh`, which will be refined to `elements` elements. Local.
+ */
+void sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
+                                const sp_mesh *mesh, double elements, sp_precondition_facts *out);
 
 /* Return the preconditioner of a case, with auto replaced. *reason tells the user why; a constant
  * string. Local. */
