@@ -9,6 +9,7 @@
 #include "tests/boxes.h"
 #include "tests/cg_system.h"
 
+enum { SEED = 7 };   /* of random orientations of elements */
 static bench tested; /* stays open */
 
 static sp_traffic sent; /* by this rank */
@@ -132,17 +133,19 @@ typedef struct cycle {
   sp_preconditioner *preconditioner;
 } cycle;
 
-/* `nested`: also on coarser meshes. */
+/* `nested`: also on coarser meshes, of elements that are not turned. With bars there is one level
+ * below. */
 static void cycle_create(const sp_box *box, bool nested, int order, problem_t problem,
                          sp_multigrid_options options, cycle *c) {
   sp_coarse *coarse;
   *c = (cycle){.options = options};
-  c->mesh = box_mesh(MPI_COMM_WORLD, box, 0);
+  c->mesh = box_mesh(MPI_COMM_WORLD, box, nested ? 0 : SEED);
   sp_multigrid_choose_orders(order, &c->options);
-  for (int i = 0; i < c->options.levels; i++) {
+  for (int i = 0; i < c->options.levels && !c->systems[i]; i++) {
     sp_space *space = bench_space(&tested, c->mesh, c->options.orders[i]);
     if (i == 0) require(sp_multigrid_prepare(space, &c->options));
     c->systems[i] = make_system(&problem, space, true);
+    if (i == 0) require(sp_multigrid_find_bars(&c->options, c->systems));
   }
   require(sp_system_build(c->systems[0]));
   if (nested) add_meshes(&c->options, c->systems);
@@ -249,6 +252,7 @@ int main(int argc, char **argv) {
   check_tridiagonal();
   const sp_box sine = {.elements = {4, 4, 4}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
   const sp_box flat = {.elements = {4, 3, 3}, .upper = {10, 1, 1}, .map = SP_MAP_SINE};
+  const sp_box bars = {.elements = {4, 5, 5}, .upper = {1, 0.05, 0.05}};
   const sp_box nested[] = {{.elements = {12, 9, 10}, .upper = {1, 1, 1}, .map = SP_MAP_SINE},
                            {.elements = {8, 8, 16}, .upper = {1, 1, 0.8}}};
   const problem_t dirichlet = {.lambda = 1, .dirichlet = true};
@@ -263,6 +267,8 @@ int main(int argc, char **argv) {
       check_cycle(&sine, false, SP_COARSE_AUTO, 7, (problem_t){.lambda = 1e6}, s, p, 12);
     }
     check_cycle(&flat, false, SP_COARSE_AUTO, 7, dirichlet, SP_SMOOTHER_AUTO, p, 14);
+    check_cycle(&bars, false, SP_COARSE_AUTO, 4, dirichlet, SP_SMOOTHER_AUTO, p, 12);
+    check_cycle(&bars, false, SP_COARSE_AUTO, 4, (problem_t){.lambda = 0}, SP_SMOOTHER_AUTO, p, 12);
     for (size_t b = 0; b < COUNT_OF(nested); b++) {
       check_cycle(&nested[b], true, SP_COARSE_AUTO, 1, dirichlet, SP_SMOOTHER_JACOBI, p, 12);
       check_cycle(&nested[b], true, SP_COARSE_AUTO, 2, (problem_t){.lambda = 0},

@@ -214,12 +214,14 @@ static sp_status create_gather(sp_coarse *c) {
                                          platform->transport, &c->gather, &how, &c->resident);
 }
 
-/* Of bars: the restriction of the DOFs that the rank owns, and the interpolation from rows. */
+/* Of bars: restriction and interpolation, for the DOFs that the rank owns. */
 static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *setup) {
   sp_csr p, own, transpose = {0};
+  const sp_lid owned = c->space->numbering->owned;
   sp_status status = sp_bars_interpolation(setup, &p);
+  for (int i = owned; !status && i < p.rows; i++) p.start[i + 1] = p.start[owned];
   own = p;
-  own.rows = c->space->numbering->owned;
+  own.rows = owned;
   if (!status) status = sp_csr_transpose(&own, &transpose);
   if (!status) status = create_matrix(c, &transpose, &c->restriction);
   sp_csr_free(&transpose);
@@ -285,13 +287,19 @@ static sp_status project(sp_coarse *c, sp_vector *v) {
   return v->platform->backend->matrix_apply(c->spread, -1, c->means.data, 1, v->data, v->data);
 }
 
+/* y = M x, summed over ranks. */
+static sp_status multiply_and_sum(sp_coarse *c, sp_device_matrix *matrix, const sp_vector *x,
+                                  sp_vector *y) {
+  const sp_status status = multiply(matrix, x, y);
+  return sp_first_failure(
+      status, y->platform->backend->assemble(c->space->on_device, c->precision, y->data));
+}
+
 /* restricted = P^T b; ranks add up the parts of the DOFs that they own. */
-static sp_status restrict_b(sp_coarse *c, sp_status status, const sp_vector *b) {
+static sp_status restrict_b(sp_coarse *c, const sp_vector *b) {
   sp_vector own = *b;
   own.count = (size_t)c->space->numbering->owned;
-  status = sp_first_failure(status, multiply(c->restriction, &own, &c->restricted));
-  return sp_first_failure(status, b->platform->backend->assemble(c->space->on_device, c->precision,
-                                                                 c->restricted.data));
+  return multiply_and_sum(c, c->restriction, &own, &c->restricted);
 }
 
 /* all_b = the free rows of b of all ranks. */
@@ -336,9 +344,14 @@ static sp_status apply_on_one_rank(sp_coarse *c, sp_status status, const sp_vect
 
 static sp_status apply_with_all_rows(sp_coarse *c, sp_status status, const sp_vector *b,
                                      sp_vector *x) {
-  if (c->restriction) status = restrict_b(c, status, b);
-  status = solve_rows(c, gather_rows(c, status, c->restriction ? &c->restricted : b));
-  return sp_first_failure(status, multiply(c->scatter, &c->all_x, x));
+  if (!c->restriction) {
+    status = solve_rows(c, gather_rows(c, status, b));
+    return sp_first_failure(status, multiply(c->scatter, &c->all_x, x));
+  }
+  status = sp_first_failure(status, restrict_b(c, b));
+  status = solve_rows(c, gather_rows(c, status, &c->restricted));
+  /* Sums of copies would differ by rounding, so the owner's value counts on all ranks. */
+  return sp_first_failure(status, multiply_and_sum(c, c->scatter, &c->all_x, x));
 }
 
 /* ---- Any ---- */
