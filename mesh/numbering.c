@@ -349,30 +349,28 @@ static bool is_new(const sp_numbering *numbering, const sp_lid touched[SP_DOF_CL
   return dof < numbering->owned && dof >= touched[c];
 }
 
-/* A line along r through the interior of the element has only its ends on the surface. */
-static void add(const sp_numbering *numbering, size_t begin, sp_lid element, bool new,
-                const double *values, double *x) {
+void sp_additions_begin(size_t most, void *memory, sp_additions *out) {
+  *out = (sp_additions){.values = memory, .dofs = (sp_lid *)((double *)memory + most)};
+}
+
+void sp_numbering_add(const sp_numbering *numbering, size_t begin, sp_lid element,
+                      const double *values, double *x, sp_additions *later) {
   const int n = numbering->order, nq = n + 1;
   const sp_lid *dofs = sp_numbering_nodes(numbering, element);
   const sp_lid *touched = numbering->touched[begin];
-  for (int q = 0; q < SP_CORNERS && n == 1; q++) /* all nodes are vertices or copies */
-    if ((dofs[q] < numbering->owned && dofs[q] >= touched[SP_VERTEX_DOFS]) == new)
-      x[dofs[q]] += values[q];
-  for (int k = 0; k <= n && n > 1; k++)
+  for (int k = 0; k <= n; k++)
     for (int j = 0; j <= n; j++, dofs += nq, values += nq) {
-      const bool crosses = k > 0 && k < n && j > 0 && j < n;
-      for (int i = 0; i <= n; i += crosses ? n : 1)
-        if (is_new(numbering, touched, dofs[i]) == new) x[dofs[i]] += values[i];
-      for (int i = 1; i < n && crosses && new; i++) x[dofs[i]] += values[i];
+      const bool inside = k > 0 && k < n && j > 0 && j < n;
+      for (int i = 0; i <= n; i++)
+        if ((inside && i > 0 && i < n) || is_new(numbering, touched, dofs[i])) {
+          x[dofs[i]] += values[i];
+        } else {
+          later->dofs[later->count] = dofs[i];
+          later->values[later->count++] = values[i];
+        }
     }
 }
 
-void sp_numbering_add_new(const sp_numbering *numbering, size_t begin, sp_lid element,
-                          const double *values, double *x) {
-  add(numbering, begin, element, true, values, x);
-}
-
-void sp_numbering_add_known(const sp_numbering *numbering, size_t begin, sp_lid element,
-                            const double *values, double *x) {
-  add(numbering, begin, element, false, values, x);
+void sp_additions_finish(const sp_additions *later, double *x) {
+  for (size_t i = 0; i < later->count; i++) x[later->dofs[i]] += later->values[i];
 }

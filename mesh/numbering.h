@@ -76,13 +76,30 @@ static inline void sp_numbering_gather(const sp_numbering *numbering, sp_lid ele
 /* Global number of a local DOF. Local. */
 sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof);
 
-/* x += values[Nq][Nq][Nq] at nodes of an element that is in a chunk of elements from `begin` on: at
- * owned DOFs that no element before the chunk has, or at the others. If the computation of each
- * chunk does the first and its commit (io/threads.h) the second, sums have the order of the
- * elements, and few are left to the commits, which run one at a time. Local. */
-void sp_numbering_add_new(const sp_numbering *numbering, size_t begin, sp_lid element,
-                          const double *values, double *x);
-void sp_numbering_add_known(const sp_numbering *numbering, size_t begin, sp_lid element,
-                            const double *values, double *x);
+/* Sums over elements in a loop (io/threads.h) over chunks of elements: the computation of a chunk
+ * adds at owned DOFs that no element before the chunk has, and lists the other additions for its
+ * commit. So sums have the order of the elements, and commits, which run one at a time, have little
+ * to do. */
+typedef struct sp_additions {
+  size_t count;
+  double *values;
+  sp_lid *dofs;
+} sp_additions;
+
+/* Bytes of memory for `most` additions. Local. */
+static inline size_t sp_additions_bytes(size_t most) {
+  return most * (sizeof(double) + sizeof(sp_lid));
+}
+
+/* An empty list in memory[sp_additions_bytes(most)]. Local. */
+void sp_additions_begin(size_t most, void *memory, sp_additions *out);
+
+/* x += values[Nq][Nq][Nq] at the nodes of an element of the chunk that begins at element `begin`.
+ * Local. */
+void sp_numbering_add(const sp_numbering *numbering, size_t begin, sp_lid element,
+                      const double *values, double *x, sp_additions *later);
+
+/* Add the rest. Local. */
+void sp_additions_finish(const sp_additions *later, double *x);
 
 #endif

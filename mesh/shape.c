@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/clones.h"
 #include "io/threads.h"
 #include "mesh/columns.h"
 #include "mesh/geometry.h"
@@ -41,7 +42,6 @@ static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
 /* Data shared by all elements. */
 typedef struct search {
   const sp_hexes *hexes;
-  sp_rule rule;              /* for sums of factors */
   double ends[2][SP_MAX_NQ]; /* derivatives of the Lagrange basis at -1 and 1 */
   sp_mesh_shape shape; /* `stretched` is a count; of a rank until sp_mesh_shape_find joins them */
 } search;
@@ -52,81 +52,59 @@ typedef struct workspace {
   double factors[SP_FACTORS * 27];
 } workspace;
 
-static double dot(const double a[3], const double b[3]) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void cross(const double a[3], const double b[3], double c[3]) {
-  c[0] = a[1] * b[2] - a[2] * b[1];
-  c[1] = a[2] * b[0] - a[0] * b[2];
-  c[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-/* |J| divided by the lengths of the columns of J. */
-static double scaled_jacobian(const double *r, const double *s, const double *t) {
-  double area[3];
-  cross(r, s, area);
-  return dot(t, area) / (sqrt(dot(r, r)) * sqrt(dot(s, s)) * sqrt(dot(t, t)));
-}
-
-static double at_corner(const search *s, const double *lattice, int corner) {
+/* J at a corner, column by column. */
+SP_INLINE void map_corner(const search *s, const double *lattice, int corner, double j[3][3]) {
   const int order = s->hexes->map_order, n = order + 1, stride[3] = {1, n, n * n};
-  double column[3][3] = {{0}};
   int origin = 0;
   for (int d = 0; d < 3; d++) origin += (corner >> d & 1) * order * stride[d];
   for (int d = 0; d < 3; d++) {
     const int side = corner >> d & 1, first = origin - side * order * stride[d];
+    const double *low = &lattice[3 * first], *high = &low[3 * stride[d]];
+    for (int m = 0; m < 3; m++) j[d][m] = (high[m] - low[m]) / 2;
+    if (order == 1) continue;
+    for (int m = 0; m < 3; m++) j[d][m] = 0;
     for (int i = 0; i < n; i++)
-      for (int m = 0; m < 3; m++)
-        column[d][m] += s->ends[side][i] * lattice[3 * (first + i * stride[d]) + m];
+      for (int m = 0; m < 3; m++) j[d][m] += s->ends[side][i] * low[3 * i * stride[d] + m];
   }
-  return scaled_jacobian(column[0], column[1], column[2]);
 }
 
-/* Measures of an element: sums over it, divided by 8, of the factors G_dd and of wJ; the couplings,
- * and the ratio that sp_columns_couple returns; the smallest scaled Jacobian. */
-typedef struct measures {
-  double g[3], wj, couplings[3], upright, quality;
-} measures;
-
-/* Measure the element if it is a parallelepiped that is surely proper. */
-static bool measure_affine(const sp_hexes *hexes, sp_lid e, measures *m) {
-  const double surely_proper = 1e-12; /* ten times the limit of sp_geometry_factors */
-  double map[24], area[3];
-  const double *const column[3] = {&map[3], &map[6], &map[9]};
-  if (hexes->map_order > 1 || !sp_geometry_trilinear(hexes, e, map)) return false;
-  cross(column[0], column[1], area);
-  m->wj = dot(column[2], area);
-  m->quality = scaled_jacobian(column[0], column[1], column[2]);
-  if (!(m->quality > surely_proper)) return false;
-  for (int d = 0; d < 3; d++) {
-    cross(column[(d + 1) % 3], column[(d + 2) % 3], area);
-    m->couplings[d] = m->g[d] = dot(area, area) / m->wj;
-  }
-  m->upright = m->wj / (m->g[0] * m->g[1] * m->g[2]);
-  return true;
+/* |J| divided by the lengths of the columns of J. */
+SP_INLINE double scale_jacobian(double j[3][3]) {
+  double squares = 1;
+  for (int d = 0; d < 3; d++) squares *= j[d][0] * j[d][0] + j[d][1] * j[d][1] + j[d][2] * j[d][2];
+  return (j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) +
+          j[0][1] * (j[1][2] * j[2][0] - j[1][0] * j[2][2]) +
+          j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0])) /
+         sqrt(squares);
 }
 
-static sp_status measure(const search *s, sp_lid e, double *factors, measures *m) {
+/* The smallest scaled Jacobian at some corners of an element. */
+SP_CLONES static double find_quality(const search *s, sp_lid e, int corners) {
+  double quality = 1, j[3][3];
+  for (int c = 0; c < corners; c++) {
+    map_corner(s, sp_hexes_lattice(s->hexes, e), c, j);
+    quality = fmin(quality, scale_jacobian(j));
+  }
+  return quality;
+}
+
+/* Find the quality of an element, and check it; `factors` is workspace. *affine becomes false if
+ * the element is no parallelepiped; if it is false already, that is not found out. */
+static sp_status examine(const search *s, sp_lid e, double *factors, bool *affine,
+                         double *quality) {
   static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}};
-  static const int diagonal[3] = {SP_G_RR, SP_G_SS, SP_G_TT};
-  const sp_hexes *hexes = s->hexes;
-  const size_t points = sp_rule_points(&s->rule);
-  if (hexes->map_order > 1 || !sp_geometry_is_surely_proper(hexes, e))
-    SP_TRY(sp_geometry_factors(hexes, e, &probe, factors));
-  SP_TRY(sp_geometry_factors(hexes, e, &s->rule, factors));
-  *m = (measures){.quality = 1};
-  for (size_t p = 0; p < points; p++) {
-    for (int d = 0; d < 3; d++) m->g[d] += factors[(size_t)diagonal[d] * points + p] / 8;
-    m->wj += factors[SP_G_WJ * points + p] / 8;
-  }
-  for (int c = 0; c < SP_CORNERS; c++)
-    m->quality = fmin(m->quality, at_corner(s, sp_hexes_lattice(hexes, e), c));
-  m->upright = sp_columns_couple(hexes, e, m->couplings);
-  return SP_OK;
+  const double surely_proper = 1e-12; /* ten times the limit of sp_geometry_factors */
+  const bool linear = s->hexes->map_order == 1;
+  double map[24];
+  SP_TRY(check_corners(s->hexes, e));
+  *affine = *affine && linear && sp_geometry_trilinear(s->hexes, e, map);
+  *quality = find_quality(s, e, *affine ? 1 : SP_CORNERS);
+  if (*affine && *quality > surely_proper) return SP_OK;
+  if (linear && sp_geometry_is_surely_proper(s->hexes, e)) return SP_OK;
+  return sp_geometry_factors(s->hexes, e, &probe, factors);
 }
 
-static sp_status measure_some(void *search_, void *workspace_, size_t begin, size_t end) {
+static sp_status examine_some(void *search_, void *workspace_, size_t begin, size_t end) {
   const search *s = search_;
   workspace *w = workspace_;
   sp_mesh_shape *shape = &w->shape;
@@ -134,23 +112,19 @@ static sp_status measure_some(void *search_, void *workspace_, size_t begin, siz
   shape->stretched = 0;
   for (size_t e = begin; e < end; e++) {
     const bool contact = sp_hexes_is_contact(s->hexes, (sp_lid)e);
-    measures m;
-    double l[3];
-    SP_TRY(check_corners(s->hexes, (sp_lid)e));
-    if (!measure_affine(s->hexes, (sp_lid)e, &m)) {
-      shape->affine = false;
-      SP_TRY(measure(s, (sp_lid)e, w->factors, &m));
-    }
-    (void)sp_mesh_fit_box(m.g, m.wj, l);
-    const double *a = m.couplings, most = fmax(a[0], fmax(a[1], a[2]));
-    for (int d = 0; d < 3; d++) shape->strength[d] = fmin(shape->strength[d], a[d] / most);
-    shape->upright = fmin(shape->upright, m.upright);
+    double quality, a[3], l[3];
+    SP_TRY(examine(s, (sp_lid)e, w->factors, &shape->affine, &quality));
+    const double upright = sp_columns_couple(s->hexes, (sp_lid)e, a);
+    const double most = fmax(a[0], fmax(a[1], a[2]));
+    (void)sp_mesh_fit_box(a, upright * a[0] * a[1] * a[2], l);
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
-    shape->quality = fmin(shape->quality, m.quality);
+    shape->quality = fmin(shape->quality, quality);
     shape->shortest = fmin(shape->shortest, shortest);
     shape->longest = fmax(shape->longest, longest);
     shape->stretch = fmax(shape->stretch, contact ? 1 / SP_CONTACT_THIN : longest / shortest);
     shape->stretched += longest > SP_STRETCHED * shortest;
+    for (int d = 0; d < 3; d++) shape->strength[d] = fmin(shape->strength[d], a[d] / most);
+    shape->upright = fmin(shape->upright, upright);
   }
   return SP_OK;
 }
@@ -173,7 +147,6 @@ static sp_status visit(search *s) {
   const int n = s->hexes->map_order + 1;
   const size_t count = (size_t)s->hexes->count;
   double lattice[SP_MAX_NQ] = {0}, matrix[2 * SP_MAX_NQ];
-  sp_rule_gl(2, &s->rule);
   for (int i = 0; i < n; i++) lattice[i] = -1 + 2.0 * i / (n - 1);
   sp_derivative_matrix(n, lattice, 2, (const double[]){-1, 1}, matrix);
   for (int i = 0; i < n; i++)
@@ -183,7 +156,7 @@ static sp_status visit(search *s) {
                                 .chunk = sp_loop_chunk(count, SP_CORNERS * SP_FACTORS),
                                 .workspace_bytes = sizeof(workspace),
                                 .context = s,
-                                .compute = measure_some,
+                                .compute = examine_some,
                                 .commit = join});
 }
 

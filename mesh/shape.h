@@ -7,7 +7,8 @@
 #define SP_STRETCHED 2.0 /* the ratio of two lengths from which an element counts as stretched */
 #define SP_CONTACT_THIN 1e-8 /* the thickness of a contact, relative to its other lengths */
 
-/* Extremes over the elements of all ranks. Lengths are those of sp_mesh_fit_box. */
+/* Extremes over the elements of all ranks. Lengths are those of the box close to an element, with
+ * its mean map (sp_hexes_mean_map). */
 typedef struct sp_mesh_shape {
   bool affine; /* true if all elements are parallelepipeds */
   /* The smallest scaled Jacobian: |J| at a corner, divided by the lengths of the columns of J. It

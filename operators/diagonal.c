@@ -124,37 +124,33 @@ typedef struct assembly {
   double mass, *sum;
 } assembly;
 
-/* The factors of one element, and the diagonals of a chunk of elements. */
+/* The factors and the diagonal of one element, and additions of a chunk. */
 typedef struct workspace {
   double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
-  double diagonals[];
+  double diagonal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
+  sp_additions later;
+  double memory[];
 } workspace;
-
-static size_t nodes_of(const assembly *s) {
-  return sp_element_nodes(s->setup->space->numbering->order);
-}
 
 static sp_status compute(void *context, void *workspace_, size_t begin, size_t end) {
   const assembly *s = context;
+  const sp_numbering *numbering = s->setup->space->numbering;
   workspace *w = workspace_;
-  double *diagonal = w->diagonals;
-  for (size_t e = begin; e < end; e++, diagonal += nodes_of(s)) {
+  sp_additions_begin((end - begin) * sp_element_nodes(numbering->order), w->memory, &w->later);
+  for (size_t e = begin; e < end; e++) {
     SP_TRY(sp_operator_factors(s->setup, (sp_lid)e, s->rule, w->factors));
     if (s->collocated)
-      collocated_diagonal(s->table.nq, s->differentiation, s->mass, w->factors, diagonal);
+      collocated_diagonal(s->table.nq, s->differentiation, s->mass, w->factors, w->diagonal);
     else
-      element_diagonal(&s->table, s->stiffness, s->mass, w->factors, diagonal);
-    sp_numbering_add_new(s->setup->space->numbering, begin, (sp_lid)e, diagonal, s->sum);
+      element_diagonal(&s->table, s->stiffness, s->mass, w->factors, w->diagonal);
+    sp_numbering_add(numbering, begin, (sp_lid)e, w->diagonal, s->sum, &w->later);
   }
   return SP_OK;
 }
 
 static void add(void *context, void *workspace_, size_t begin, size_t end) {
-  const assembly *s = context;
-  const workspace *w = workspace_;
-  const double *diagonal = w->diagonals;
-  for (size_t e = begin; e < end; e++, diagonal += nodes_of(s))
-    sp_numbering_add_known(s->setup->space->numbering, begin, (sp_lid)e, diagonal, s->sum);
+  (void)begin, (void)end;
+  sp_additions_finish(&((const workspace *)workspace_)->later, ((const assembly *)context)->sum);
 }
 
 static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
@@ -169,11 +165,11 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
                 .sum = sum};
   make_products(setup->kind, order, &s.table);
   const size_t count = (size_t)setup->space->mesh->hexes->count;
-  const size_t chunk = sp_loop_chunk(count, nodes_of(&s));
+  const size_t nodes = sp_element_nodes(order), chunk = sp_loop_chunk(count, nodes);
   const sp_loop loop = {.what = "diagonal",
                         .count = count,
                         .chunk = chunk,
-                        .workspace_bytes = sizeof(workspace) + chunk * nodes_of(&s) * sizeof *sum,
+                        .workspace_bytes = sizeof(workspace) + sp_additions_bytes(chunk * nodes),
                         .context = &s,
                         .compute = compute,
                         .commit = add};

@@ -40,7 +40,8 @@ typedef struct workspace {
   double laplacian[POINTS], lambda[POINTS], kappa[SP_TENSOR * POINTS];
   double gradient[3][POINTS], kappa_gradient[3][POINTS]; /* of a tensor the divergence */
   double normal[3 * FACE_POINTS], alpha[FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
-  double results[]; /* given[surfaces]; variation[chunk]; load[elements of the chunk][nodes] */
+  sp_additions later;
+  double results[]; /* given[surfaces]; variation[chunk]; load[chunk][nodes]; additions */
 } workspace;
 
 /* Fill w->f at points of one material: the forcing, given or derived from the solution. */
@@ -255,19 +256,21 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
   double *given = w->results, *variation = given + s->surfaces, *load = variation + s->chunk;
   w->range = (sp_jacobian_range){DBL_MAX, 0};
   w->source = w->size = 0;
+  const size_t nodes = sp_element_nodes(s->order), most = s->chunk * nodes;
+  sp_additions_begin(most, load + most, &w->later);
   for (size_t i = 0; i < (size_t)s->surfaces + s->chunk; i++) given[i] = 0;
   for (size_t k = begin; k < end;) {
     if (s->volumes && !s->volumes[s->space->mesh->hexes->volumes[k]]) {
       variation[k++ - begin] = 0;
-      memset(load, 0, sp_element_nodes(s->order) * sizeof *load);
-      load += sp_element_nodes(s->order);
+      memset(load, 0, nodes * sizeof *load);
+      load += nodes;
       continue;
     }
     const size_t batch_end = k + batch_size(s, points, k, end);
     SP_TRY(load_volumes(s, k, batch_end - k, w, &variation[k - begin], load));
-    for (; k < batch_end; k++, load += sp_element_nodes(s->order)) {
+    for (; k < batch_end; k++, load += nodes) {
       SP_TRY(add_faces(s, (sp_lid)k, w, load, given));
-      sp_numbering_add_new(s->space->numbering, begin, (sp_lid)k, load, s->load);
+      sp_numbering_add(s->space->numbering, begin, (sp_lid)k, load, s->load, &w->later);
     }
   }
   return SP_OK;
@@ -276,9 +279,8 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
 static void add_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const assembly *s = context;
   const workspace *w = workspace_;
-  const double *given = w->results, *variation = given + s->surfaces, *load = variation + s->chunk;
-  for (size_t e = begin; e < end; e++, load += sp_element_nodes(s->order))
-    sp_numbering_add_known(s->space->numbering, begin, (sp_lid)e, load, s->load);
+  const double *given = w->results, *variation = given + s->surfaces;
+  sp_additions_finish(&w->later, s->load);
   s->range->smallest = fmin(s->range->smallest, w->range.smallest);
   s->range->largest = fmax(s->range->largest, w->range.largest);
   if (!s->sums) return;
@@ -309,7 +311,7 @@ static sp_status make_load(const sp_problem *problem, const sp_space *space, con
                         .count = count,
                         .chunk = chunk,
                         .workspace_bytes =
-                            sizeof(workspace) +
+                            sizeof(workspace) + sp_additions_bytes(chunk * nodes) +
                             ((size_t)s.surfaces + chunk * (nodes + 1)) * sizeof(double),
                         .context = &s,
                         .compute = load_elements,
