@@ -68,14 +68,15 @@ SP_INLINE void map_corner(const search *s, const double *lattice, int corner, do
   }
 }
 
-/* |J| divided by the lengths of the columns of J. */
+/* |J| divided by the lengths of the columns of J; 0 if that has no value. */
 SP_INLINE double scale_jacobian(double j[3][3]) {
   double squares = 1;
   for (int d = 0; d < 3; d++) squares *= j[d][0] * j[d][0] + j[d][1] * j[d][1] + j[d][2] * j[d][2];
-  return (j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) +
-          j[0][1] * (j[1][2] * j[2][0] - j[1][0] * j[2][2]) +
-          j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0])) /
-         sqrt(squares);
+  const double scaled = (j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) +
+                         j[0][1] * (j[1][2] * j[2][0] - j[1][0] * j[2][2]) +
+                         j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0])) /
+                        sqrt(squares);
+  return scaled == scaled ? scaled : 0;
 }
 
 /* The smallest scaled Jacobian at some corners of an element. */
