@@ -49,6 +49,7 @@ static sp_status sum_boxes(sp_schwarz_builder *b) {
   const sp_space *space = b->setup->space;
   const size_t nodes = sp_grid_points(b->n), count = (size_t)space->mesh->hexes->count;
   const sp_status status = sp_loop_over("Schwarz", count, nodes, b, fill_diagonals);
+  if (b->setup->diagonal_count > 0) sp_schwarz_add_robin(b);
   for (size_t e = 0; e < count; e++) {
     const sp_lid *dofs = sp_schwarz_nodes(b, (sp_lid)e);
     for (size_t i = 0; i < nodes; i++) b->sums[dofs[i]] += b->weights[e * nodes + i];
@@ -57,8 +58,7 @@ static sp_status sum_boxes(sp_schwarz_builder *b) {
   return status;
 }
 
-/* From the diagonals in weights[elements][n^3] to P_e W^2 at the nodes of an element. Robin's part
- * of the diagonal is divided like the boxes'. */
+/* From the diagonals in weights[elements][n^3] to P_e W^2 at the nodes of an element. */
 static sp_status divide_weights(void *builder, void *workspace, size_t begin, size_t end) {
   (void)workspace;
   sp_schwarz_builder *b = builder;
@@ -67,8 +67,7 @@ static sp_status divide_weights(void *builder, void *workspace, size_t begin, si
   for (size_t e = begin; e < end; e++) {
     double *own = &b->weights[e * nodes];
     const sp_lid *dofs = sp_schwarz_nodes(b, (sp_lid)e);
-    for (size_t i = 0; i < nodes; i++)
-      own[i] *= (1 + b->diagonal[dofs[i]] / b->sums[dofs[i]]) * b->inverse_diagonal[dofs[i]];
+    for (size_t i = 0; i < nodes; i++) own[i] *= b->inverse_diagonal[dofs[i]];
     /* If a contact has a DOF on both sides, P_B must map constants across it to constants. */
     for (size_t i = 0; i < face && sp_hexes_is_contact(hexes, (sp_lid)e); i++) {
       if (dofs[i] != dofs[i + nodes - face]) continue;

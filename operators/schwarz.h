@@ -14,9 +14,9 @@
  * A column has one lateral matrix per direction, with means over its elements.
  * The ends do not see stiff neighbours that hold a block by edges alone: then its matrices across
  * these edges are diagonal.
- * P_B^2 is the block's share of the diagonal of the assembled boxes at a node: if blocks meet, the
- * stiffer one decides (counts: solver/README.md). W = Delta^(-1/2) with Delta = diagonal of A /
- * diagonal of the assembled boxes. */
+ * P_B^2 is the block's share of the diagonal of the assembled boxes, with Robin's ends, at a node:
+ * if blocks meet, the stiffer one decides (counts: solver/README.md). W = Delta^(-1/2) with Delta =
+ * diagonal of A / diagonal of the assembled boxes. */
 #ifndef SP_OPERATORS_SCHWARZ_H
 #define SP_OPERATORS_SCHWARZ_H
 

@@ -51,13 +51,13 @@ sp_schwarz_end sp_schwarz_find_end(const sp_schwarz_builder *b, sp_lid e, int f)
   const bool *constrained = b->setup->constrained;
   const int d = f / 2;
   const sp_lid *nodes = sp_schwarz_nodes(b, e), dof = nodes[b->nodes[f][0]];
-  double diagonal = 0;
-  for (int i = 0; i < b->inside && b->setup->diagonal_count > 0; i++)
-    diagonal += b->diagonal[nodes[b->nodes[f][i]]];
   /* Without a neighbour rounding may leave a small value. */
   const double stiffness = b->end_stiffness[dof], mass = b->end_mass[dof];
   const double own = own_stiffness(b, box, d);
   const bool alone = stiffness - own <= 1e-14 * stiffness;
+  double diagonal = 0;
+  for (int i = 0; i < b->inside && b->setup->diagonal_count > 0 && alone; i++)
+    diagonal += b->diagonal[nodes[b->nodes[f][i]]];
   const double area = b->face_weight * box->length[(d + 1) % 3] * box->length[(d + 2) % 3] / 4;
   return (sp_schwarz_end){.stiffness = alone ? 0 : (stiffness - own) / box->kappa,
                           .mass = alone ? 0 : (mass - own_mass(b, box, d)) / box->kappa,

@@ -45,6 +45,55 @@ sp_status sp_schwarz_find_columns(sp_schwarz_builder *b) {
   return SP_OK;
 }
 
+/* ---- Weights ---- */
+
+static int face_of(const sp_frame *frame, int t, int side) {
+  return 2 * frame->axis[t] + (side ^ frame->flip[t]);
+}
+
+/* The Robin term at a face, for an interval [-1, 1] across it. */
+static double find_robin(const sp_schwarz_builder *b, sp_lid e, int f) {
+  return sp_schwarz_find_end(b, e, f).robin * b->boxes[e].length[f / 2] / 2;
+}
+
+/* The mean over a column at a side of lateral direction t. */
+static double find_lateral_robin(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
+  const sp_columns *columns = b->columns;
+  const sp_lid first = columns->start[c], end = columns->start[c + 1];
+  double sum = 0;
+  for (sp_lid i = first; i < end && b->setup->diagonal_count > 0; i++)
+    sum += find_robin(b, columns->elements[i], face_of(&columns->frames[i], t, side));
+  return sum / (end - first);
+}
+
+static void add_end(sp_schwarz_builder *b, sp_lid e, int f, double robin) {
+  const double each = sp_separable_coupling(&b->boxes[e], f / 2) * robin, *w = b->gll->weights;
+  const int n = b->n;
+  double *diagonal = &b->weights[(size_t)e * sp_grid_points(n)];
+  int nodes[SP_MAX_NQ * SP_MAX_NQ];
+  if (robin == 0) return;
+  sp_face_nodes(n - 1, f, nodes);
+  for (int i = 0; i < n * n; i++) diagonal[nodes[i]] += each * w[i % n] * w[i / n];
+}
+
+void sp_schwarz_add_robin(sp_schwarz_builder *b) {
+  const sp_columns *columns = b->columns;
+  for (sp_lid e = 0; e < b->setup->space->mesh->hexes->count; e++)
+    for (int f = 0; f < SP_FACES && b->interface[e] < 0; f++) add_end(b, e, f, find_robin(b, e, f));
+  for (sp_lid c = 0; c < columns->count; c++)
+    for (int side = 0; side < 2; side++) {
+      const sp_lid first = columns->start[c], last = columns->start[c + 1] - 1;
+      const sp_lid end = side == 0 ? first : last, e = columns->elements[end];
+      const int f = face_of(&columns->frames[end], 0, side);
+      if (!columns->closed[c]) add_end(b, e, f, find_robin(b, e, f));
+      for (int t = 1; t < 3; t++) {
+        const double robin = find_lateral_robin(b, c, t, side);
+        for (sp_lid i = first; i <= last; i++)
+          add_end(b, columns->elements[i], face_of(&columns->frames[i], t, side), robin);
+      }
+    }
+}
+
 void sp_schwarz_join_weights(sp_schwarz_builder *b) {
   const sp_columns *columns = b->columns;
   const size_t nodes = sp_grid_points(b->n);
@@ -163,8 +212,7 @@ typedef struct corner {
 
 static corner corner_of(const sp_columns *columns, sp_lid i, int t, int side, int end) {
   const sp_frame *frame = &columns->frames[i];
-  return (corner){columns->elements[i], 2 * frame->axis[t] + (side ^ frame->flip[t]),
-                  2 * frame->axis[0] + (end ^ frame->flip[0])};
+  return (corner){columns->elements[i], face_of(frame, t, side), face_of(frame, 0, end)};
 }
 
 /* A node inside the edge of a corner. */
@@ -241,19 +289,16 @@ bool sp_schwarz_is_tied(const sp_schwarz_builder *b, sp_lid count, const sp_lid 
  * half their energy for the vector that is 1 along the column. */
 static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
   const sp_columns *columns = b->columns;
-  const double length = columns->start[c + 1] - columns->start[c];
   sp_interval line = {.length = 2, .fixed = {1, 1}};
   for (int side = 0; side < 2; side++) {
-    double neighbours = 0, stiffness = 0, mass = 0, robin = 0, own = 0, energy = 0;
+    double neighbours = 0, stiffness = 0, mass = 0, own = 0, energy = 0;
     for (sp_lid i = columns->start[c]; i < columns->start[c + 1]; i++) {
       const sp_lid e = columns->elements[i];
       const int d = columns->frames[i].axis[t];
-      const sp_schwarz_end end =
-          sp_schwarz_find_end(b, e, 2 * d + (side ^ columns->frames[i].flip[t]));
+      const sp_schwarz_end end = sp_schwarz_find_end(b, e, face_of(&columns->frames[i], t, side));
       const double half = b->boxes[e].length[d] / 2;
       const double coupling = sp_separable_coupling(&b->boxes[e], d);
       own += coupling;
-      robin += end.robin * half;
       if (!end.fixed) line.fixed[side] = 0;
       if (end.stiffness == 0) continue;
       neighbours++;
@@ -265,7 +310,7 @@ static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
       line.stiffness[side] = fmax(exp(stiffness / neighbours), energy / (2 * own));
       line.mass[side] = exp(mass / neighbours);
     }
-    line.stiffness[side] += robin / length;
+    line.stiffness[side] += find_lateral_robin(b, c, t, side);
     line.stiffness[side] += b->stiffness[0] * sum_ties(b, c, t, side) / (2 * own);
   }
   return line;
@@ -333,8 +378,7 @@ static void solve_column(const sp_schwarz_builder *b, sp_lid c, const double *la
   for (int side = 0; side < 2; side++) {
     const sp_lid i = side == 0 ? first : columns->start[c + 1] - 1, e = columns->elements[i];
     const sp_frame *frame = &columns->frames[i];
-    const sp_schwarz_end found =
-        sp_schwarz_find_end(b, e, 2 * frame->axis[0] + (side ^ frame->flip[0]));
+    const sp_schwarz_end found = sp_schwarz_find_end(b, e, face_of(frame, 0, side));
     const double half = b->boxes[e].length[frame->axis[0]] / 2;
     column.stiffness[side] = (found.stiffness + found.robin) * half;
     column.mass[side] = found.mass / half;

@@ -50,6 +50,12 @@ static const count_case CASES[] = {
     {{10, 7}, false, CUBE SINE POISSON SMOOTH "boundary.default=robin 1e-3"},
     {{10, 7}, false, CUBE SINE POISSON SMOOTH "boundary.default=robin 1"},
     {{8, 7}, false, CUBE SINE POISSON SMOOTH "boundary.default=robin 1e4"},
+    /* Elements that touch a stiff surface by edges alone. Our own, 5 and 4; if Schwarz divides
+     * Robin terms among all elements of a node, 173. */
+    {{7, 6},
+     true,
+     "mesh.file=" SP_FIXTURES "/cells.geo; discretization.order=4; " POISSON SMOOTH
+     "boundary.default=robin 1e6"},
     /* Not in the prototype: one element is its own neighbour. */
     {{11, 7}, true, "mesh.elements=1 4 4; " POISSON PERIODIC},
     {{8, 7}, false, "mesh.elements=1 1 1; " POISSON PERIODIC},
