@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/hash.h"
+#include "io/threads.h"
 
 /* Numbers of entries sent to and received from each rank, and their starts, [size + 1]. */
 typedef struct routes {
@@ -205,25 +206,78 @@ typedef struct numbered {
   int64_t *number;
 } numbered;
 
+/* Names that arrived, in buckets by their hash. */
+enum { BUCKETS = 1024 };
+typedef struct buckets {
+  size_t start[BUCKETS + 1];
+  numbered *names;
+  int64_t first[BUCKETS]; /* number of different names in the bucket, then the first number */
+} buckets;
+
+/* The rank of a name is the remainder of its hash. */
+static size_t bucket_of(const int64_t *name) {
+  return sp_hash_fold(sp_hash_fold(1, (uint64_t)name[0]), (uint64_t)name[1]) % BUCKETS;
+}
+
+static void fill_buckets(size_t count, const int64_t *names, int64_t *numbers, buckets *b) {
+  for (size_t n = 0; n < count; n++) b->start[bucket_of(&names[2 * n]) + 1]++;
+  for (size_t k = 0; k < BUCKETS; k++) b->start[k + 1] += b->start[k];
+  for (size_t n = 0; n < count; n++)
+    b->names[b->start[bucket_of(&names[2 * n])]++] =
+        (numbered){{{names[2 * n], names[2 * n + 1]}}, &numbers[n]};
+  memmove(&b->start[1], &b->start[0], BUCKETS * sizeof *b->start);
+  b->start[0] = 0;
+}
+
+/* Number the names of each bucket from 0 on, in their order. */
+static sp_status number_some(void *buckets_, void *none, size_t begin, size_t end) {
+  (void)none;
+  buckets *b = buckets_;
+  for (size_t k = begin; k < end; k++) {
+    numbered *const first = &b->names[b->start[k]], *const last = &b->names[b->start[k + 1]];
+    qsort(first, (size_t)(last - first), sizeof *first, compare);
+    int64_t different = 0;
+    for (numbered *n = first; n < last; n++) {
+      if (n > first && compare(n - 1, n) != 0) different++;
+      *n->number = different;
+    }
+    b->first[k] = different + (last > first);
+  }
+  return SP_OK;
+}
+
+static sp_status shift_some(void *buckets_, void *none, size_t begin, size_t end) {
+  (void)none;
+  const buckets *b = buckets_;
+  for (size_t k = begin; k < end; k++)
+    for (size_t n = b->start[k]; n < b->start[k + 1]; n++) *b->names[n].number += b->first[k];
+  return SP_OK;
+}
+
 static sp_status number_arrived(MPI_Comm comm, size_t count, const int64_t *names, int64_t *numbers,
                                 const void *context) {
   (void)context;
-  numbered *sorted;
-  int64_t different = 0, first = 0;
-  sp_status status = sp_allocate(count, sizeof *sorted, "names", &sorted);
-  SP_TRY(sp_agree(comm, status));
-  for (size_t n = 0; n < count; n++)
-    sorted[n] = (numbered){{{names[2 * n], names[2 * n + 1]}}, &numbers[n]};
-  qsort(sorted, count, sizeof *sorted, compare);
-  for (size_t n = 0; n < count; n++) {
-    if (n > 0 && compare(&sorted[n - 1], &sorted[n]) != 0) different++;
-    *sorted[n].number = different;
+  buckets *b;
+  int64_t different = 0, before = 0;
+  sp_status status = sp_allocate(1, sizeof *b, "names", &b);
+  if (!status) status = sp_allocate(count, sizeof *b->names, "names", &b->names);
+  if (!status) {
+    fill_buckets(count, names, numbers, b);
+    status = sp_loop_over("names", BUCKETS, 1 + count / BUCKETS, b, number_some);
   }
-  different += count > 0;
-  MPI_Exscan(&different, &first, 1, MPI_INT64_T, MPI_SUM, comm);
-  for (size_t n = 0; n < count; n++) numbers[n] += first;
-  free(sorted);
-  return SP_OK;
+  status = sp_agree(comm, status);
+  for (size_t k = 0; k < BUCKETS && !status; k++) different += b->first[k];
+  if (!status) MPI_Exscan(&different, &before, 1, MPI_INT64_T, MPI_SUM, comm);
+  for (size_t k = 0; k < BUCKETS && !status; k++) {
+    const int64_t own = b->first[k];
+    b->first[k] = before;
+    before += own;
+  }
+  if (!status)
+    status = sp_agree(comm, sp_loop_over("names", BUCKETS, 1 + count / BUCKETS, b, shift_some));
+  if (b) free(b->names);
+  free(b);
+  return status;
 }
 
 sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *names,
