@@ -214,7 +214,7 @@ typedef struct buckets {
   int64_t first[BUCKETS]; /* number of different names in the bucket, then the first number */
 } buckets;
 
-/* The rank of a name is the remainder of its hash. */
+/* Another hash than that of rank_of_name: it spreads the names of one rank over all buckets. */
 static size_t bucket_of(const int64_t *name) {
   return sp_hash_fold(sp_hash_fold(1, (uint64_t)name[0]), (uint64_t)name[1]) % BUCKETS;
 }

@@ -89,8 +89,8 @@ SP_CLONES static double find_quality(const search *s, sp_lid e, int corners) {
   return quality;
 }
 
-/* Find the quality of an element, and check it; `factors` is workspace. *affine becomes false if
- * the element is no parallelepiped; if it is false already, that is not found out. */
+/* Check an element and find its quality; `factors` is workspace. *affine becomes false if the
+ * element is no parallelepiped, and stays false. */
 static sp_status examine(const search *s, sp_lid e, double *factors, bool *affine,
                          double *quality) {
   static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}};
