@@ -333,7 +333,7 @@ bool sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coeffic
     for (int d = 0; d < 3; d++) {
       double *c = &coefficients[3 * m + d];
       *c = x[3 * monomials[m] + d] / 8;
-      if (m >= 4 && fabs(*c) <= 4 * DBL_EPSILON * largest[d]) *c = 0;
+      if (m >= 4 && fabs(*c) <= 4 * DBL_EPSILON * largest[d] && isfinite(*c)) *c = 0;
       affine = affine && (m < 4 || *c == 0);
     }
   return affine;

@@ -374,3 +374,43 @@ void sp_numbering_add(const sp_numbering *numbering, size_t begin, sp_lid elemen
 void sp_additions_finish(const sp_additions *later, double *x) {
   for (size_t i = 0; i < later->count; i++) x[later->dofs[i]] += later->values[i];
 }
+
+/* Data shared by all elements. */
+typedef struct total {
+  const sp_numbering *numbering;
+  const double *values;
+  double *x;
+} total;
+
+/* The additions of a chunk of elements. */
+typedef struct chunk {
+  sp_additions later;
+  double memory[];
+} chunk;
+
+static sp_status add_some(void *total_, void *chunk_, size_t begin, size_t end) {
+  const total *t = total_;
+  chunk *c = chunk_;
+  const size_t nodes = sp_element_nodes(t->numbering->order);
+  sp_additions_begin((end - begin) * nodes, c->memory, &c->later);
+  for (size_t e = begin; e < end; e++)
+    sp_numbering_add(t->numbering, begin, (sp_lid)e, &t->values[e * nodes], t->x, &c->later);
+  return SP_OK;
+}
+
+static void finish_some(void *total_, void *chunk_, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  sp_additions_finish(&((const chunk *)chunk_)->later, ((const total *)total_)->x);
+}
+
+sp_status sp_numbering_sum(const sp_numbering *numbering, size_t elements, const double *values,
+                           double *x) {
+  const size_t nodes = sp_element_nodes(numbering->order), size = sp_loop_chunk(elements, nodes);
+  return sp_loop_run(&(sp_loop){.what = "a sum over elements",
+                                .count = elements,
+                                .chunk = size,
+                                .workspace_bytes = sizeof(chunk) + sp_additions_bytes(size * nodes),
+                                .context = &(total){numbering, values, x},
+                                .compute = add_some,
+                                .commit = finish_some});
+}

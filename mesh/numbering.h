@@ -102,4 +102,9 @@ void sp_numbering_add(const sp_numbering *numbering, size_t begin, sp_lid elemen
 /* Add the rest. Local. */
 void sp_additions_finish(const sp_additions *later, double *x);
 
+/* x += Z^T values[elements][Nq][Nq][Nq] by such a loop, without the sum over ranks. Errors:
+ * SP_ERR_SYSTEM. Local. */
+sp_status sp_numbering_sum(const sp_numbering *numbering, size_t elements, const double *values,
+                           double *x);
+
 #endif

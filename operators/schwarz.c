@@ -48,12 +48,9 @@ static sp_status fill_diagonals(void *builder, void *workspace, size_t begin, si
 static sp_status sum_boxes(sp_schwarz_builder *b) {
   const sp_space *space = b->setup->space;
   const size_t nodes = sp_grid_points(b->n), count = (size_t)space->mesh->hexes->count;
-  const sp_status status = sp_loop_over("Schwarz", count, nodes, b, fill_diagonals);
+  sp_status status = sp_loop_over("Schwarz", count, nodes, b, fill_diagonals);
   if (b->setup->diagonal_count > 0) sp_schwarz_add_robin(b);
-  for (size_t e = 0; e < count; e++) {
-    const sp_lid *dofs = sp_schwarz_nodes(b, (sp_lid)e);
-    for (size_t i = 0; i < nodes; i++) b->sums[dofs[i]] += b->weights[e * nodes + i];
-  }
+  if (!status) status = sp_numbering_sum(space->numbering, count, b->weights, b->sums);
   sp_exchange_now(space->exchange, SP_SUM, b->sums);
   return status;
 }

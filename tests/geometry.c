@@ -263,6 +263,9 @@ static void check_refusals(void) {
   hexes = make_element(&map);
   hexes->lattice[0] = NAN;
   check_refused("not a number", hexes, "nan");
+  hexes = make_element(&map);
+  hexes->lattice[3 * 7] = INFINITY;
+  check_refused("infinite", hexes, "(");
 
   /* Two corners are the same vertex; the message gives the centre. */
   hexes = make_element(&map);
