@@ -200,11 +200,41 @@ static sp_status fetch_solution(sp_running *c) {
   return set_means(c);
 }
 
+/* u -= its mean over nodes, which would only add rounding. `status` is this rank's so far. */
+static sp_status subtract_mean(const sp_running *c, sp_status status, double *u) {
+  double sums[2] = {0, (double)c->space->numbering->owned};
+  for (sp_lid i = 0; i < c->space->numbering->owned && !status; i++) sums[0] += u[i];
+  SP_TRY(sp_reduction_sum(c->base->platform->reduction, 2, sums, status));
+  for (size_t i = 0; i < sp_space_dofs(c->space); i++) u[i] -= sums[0] / sums[1];
+  return SP_OK;
+}
+
+/* *energy = u.A u of the whole solution without its mean, with A of the unconstrained space. */
+static sp_status measure_solution(const sp_vector *x, void *context, double *energy) {
+  sp_running *c = context;
+  sp_vector u = {0}, product = {0};
+  double *host = c->solution;
+  sp_status status = sp_space_vector(c->space, SP_DOUBLE, &u);
+  if (!status) status = sp_space_vector(c->space, SP_DOUBLE, &product);
+  if (!status) status = sp_vector_read(x, host);
+  if (!status) status = sp_vectors_add(sp_space_dofs(c->space), c->facts.boundary_values, host);
+  status = subtract_mean(c, status, host);
+  if (!status) status = sp_agree(c->comm, sp_vector_write(host, &u));
+  if (!status) {
+    status = sp_operator_apply(c->system->op, false, &u, &product);
+    status = sp_operator_dot(c->system->op, &u, &product, status, energy);
+  }
+  sp_vector_destroy(&u);
+  sp_vector_destroy(&product);
+  return status;
+}
+
 static sp_cg_options cg_options(sp_running *c) {
   return (sp_cg_options){.criterion = c->config->solver.criterion,
                          .tolerance = c->config->solver.tolerance,
                          .energy = c->start.energy,
                          .max_iterations = c->config->solver.max_iterations,
+                         .measure = c->problem->has_dirichlet ? measure_solution : NULL,
                          .on_iteration = on_iteration,
                          .is_interrupted = is_interrupted,
                          .context = c};

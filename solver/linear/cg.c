@@ -1,11 +1,10 @@
 #include "solver/linear/cg.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "io/hash.h"
 #include "solver/linear/energy.h"
+#include "solver/linear/rounding.h"
 
 const char *const sp_cg_criterion_names[] = {"energy", "residual", NULL};
 
@@ -148,11 +147,23 @@ static sp_status precondition(solve *s, double norm, double *rz) {
                  s->preconditioner->cure ? s->preconditioner->cure : "");
 }
 
+/* The tolerance is met: compare the error with the solution, too. In one sweep x lacks a step. */
+static sp_status measure_solution(solve *s) {
+  const moment start = look(s);
+  double energy;
+  SP_TRY(s->options->measure(s->vectors.x, s->options->context, &energy));
+  sp_energy_limit(&s->energy, energy);
+  s->result->residual_seconds += since(s, start);
+  return SP_OK;
+}
+
 /* Record the residual after a step; `energy` = alpha r.z of the step. */
 static sp_status note_step(solve *s, double energy, double rr) {
   if (!isfinite(rr)) return breakdown(s, "r.r", rr);
   s->residual = sqrt(rr);
-  return sp_energy_add(&s->energy, energy);
+  SP_TRY(sp_energy_add(&s->energy, energy));
+  const bool measures = s->options->measure && s->options->criterion == SP_CG_ENERGY;
+  return measures && sp_energy_is_met(&s->energy) ? measure_solution(s) : SP_OK;
 }
 
 static void set_direction(solve *s, double rz) {
@@ -339,40 +350,6 @@ static sp_status begin(solve *s, bool from_zero) {
 
 /* ---- The last look ---- */
 
-/* signed_x = x with pseudorandom signs, the same on all ranks that hold a DOF. */
-static sp_status sign_randomly(const solve *s, double *host, sp_vector *signed_x) {
-  const sp_operator *op = s->op;
-  for (sp_lid i = 0; i < op->dofs; i++)
-    host[i] = sp_hash((uint64_t)sp_numbering_global(op->space->numbering, i)) >> 63 ? -1 : 1;
-  SP_TRY(sp_vector_write(host, signed_x));
-  return sp_vector_multiply(s->vectors.x, signed_x, signed_x);
-}
-
-/* *rounding = r.z if r is only the rounding error of b - A x. An entry of A x is uncertain by eps
- * times the root of the sum of (A_ij x_j)^2, which is the size of (A v)_i for v = x with random
- * signs. So for z = A^-1 r it is eps^2 v.A v, and for z = r it is eps^2 |A v|^2. */
-static sp_status estimate_rounding(solve *s, double *rounding) {
-  static const double OPERATIONS = 32; /* roundings per entry, in units of one, at all orders */
-  sp_operator *op = s->op;
-  sp_vector v = {0}, av = {0};
-  double *host = NULL, sum = 0;
-  sp_status status = sp_allocate((size_t)op->dofs, sizeof *host, "random signs", &host);
-  if (!status) status = sp_space_vector(op->space, SP_DOUBLE, &v);
-  if (!status) status = sp_space_vector(op->space, SP_DOUBLE, &av);
-  if (!status) status = sign_randomly(s, host, &v);
-  status = sp_agree(op->comm, status);
-  if (!status) {
-    const bool plain = !s->preconditioner && !s->vectors.inverse_diagonal;
-    status = sp_operator_apply(op, true, &v, &av);
-    status = sp_operator_dot(op, plain ? &av : &v, &av, status, &sum);
-  }
-  *rounding = OPERATIONS * OPERATIONS * DBL_EPSILON * DBL_EPSILON * sum;
-  free(host);
-  sp_vector_destroy(&v);
-  sp_vector_destroy(&av);
-  return status;
-}
-
 /* Replace r by b - A x and compare the two. *done becomes false if CG must continue from there.
  * `before` is r.z of the last comparison, infinite at the first. */
 static sp_status look_at_residual(solve *s, double *before, bool *done) {
@@ -385,8 +362,10 @@ static sp_status look_at_residual(solve *s, double *before, bool *done) {
   if (!by_energy && s->residual <= tolerance * s->norm_b) return SP_OK;
   SP_TRY(precondition(s, s->residual, &s->rz));
   const bool preconditioned = s->preconditioner || s->vectors.inverse_diagonal;
-  if (preconditioned && by_energy && s->rz <= tolerance * tolerance * s->energy.sum) return SP_OK;
-  SP_TRY(estimate_rounding(s, &rounding));
+  if (preconditioned && by_energy &&
+      s->rz <= tolerance * tolerance * sp_energy_reference(&s->energy))
+    return SP_OK;
+  SP_TRY(sp_rounding_estimate(s->op, preconditioned, s->vectors.x, &rounding));
   s->result->rounding = s->rz <= rounding;
   if (s->result->rounding) return SP_OK;
   if (s->rz > 0.25 * *before)
@@ -410,7 +389,8 @@ static sp_status look_at_start(solve *s, bool *done) {
   double rounding;
   *done = s->residual == 0;
   if (*done || s->residual > SMALL * s->norm_b) return SP_OK;
-  SP_TRY(estimate_rounding(s, &rounding));
+  const bool preconditioned = s->preconditioner || s->vectors.inverse_diagonal;
+  SP_TRY(sp_rounding_estimate(s->op, preconditioned, s->vectors.x, &rounding));
   s->result->rounding = *done = s->rz <= rounding;
   return SP_OK;
 }

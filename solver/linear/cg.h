@@ -12,10 +12,12 @@
  * It stops when the error is small in the energy norm ||v||_A = sqrt(v.A v), which the scalars
  * alpha and r.z estimate (solver/linear/energy.h):
  *
- *     ||x - x_j||_A <= tolerance ||x_j - x_start||_A
+ *     ||x - x_j||_A <= tolerance min(||x_j - x_start||_A, size of the solution)
  *
- * or, if the criterion is the residual, when ||r|| <= tolerance ||b|| in the Euclidean norm over
- * global DOFs. The residual says little if one stiff row (a large alpha or lambda) dominates b.
+ * The size is that of `measure`: x_j - x_start has the energy of jumps to lifted Dirichlet values,
+ * which grows with the order and the number of elements. Or, if the criterion is the residual, when
+ * ||r|| <= tolerance ||b|| in the Euclidean norm over global DOFs. The residual says little if one
+ * stiff row (a large alpha or lambda) dominates b.
  *
  * Then b - A x is computed once, in double precision. If it exceeds the updated r by more than
  * rounding explains, the iteration continues from it. If that no longer helps, the solve has not
@@ -51,6 +53,9 @@ typedef struct sp_cg_options {
    * the solution (solver/linear/start.h); else 0. */
   double energy;
   int max_iterations;
+  /* *energy = square of the size of the solution that x belongs to. Called when the tolerance is
+   * met, with the criterion of energy. Collective. NULL: no such limit. */
+  sp_status (*measure)(const sp_vector *x, void *context, double *energy);
   /* Called on every rank after each iteration, and once before the first. A failure on any rank
    * ends the solve on all of them with the next reduction. May be NULL. */
   sp_status (*on_iteration)(const sp_cg_iteration *iteration, void *context);
@@ -64,8 +69,8 @@ typedef struct sp_cg_options {
 typedef struct sp_cg_result {
   int64_t iterations;
   double norm_b, residual, relative; /* ||b||, ||r||, ||r|| / ||b||; if converged, r = b - A x */
-  /* error: estimated ||x - x_j||_A / ||x_j - x_start||_A, infinite after fewer than two iterations;
-   * energy: ||x_j - x_start||_A. */
+  /* error: estimated error relative as above, infinite after fewer than two iterations; energy:
+   * ||x_j - x_start||_A. */
   double error, energy;
   int restarts;   /* from b - A x, because r had drifted from it */
   bool rounding;  /* converged as far as rounding allows, not to the tolerance */

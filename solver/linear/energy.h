@@ -25,8 +25,9 @@
 #include "io/error.h"
 
 typedef struct sp_energy {
-  double tolerance; /* of the error relative to the norm of all steps */
+  double tolerance; /* of the error relative to the root of sp_energy_reference */
   double sum;       /* of all steps since the start, plus `before` of sp_energy_begin */
+  double limit;     /* sp_energy_limit */
   double share;     /* estimate only after a step of at most this share of `sum` */
   double error;     /* relative estimate for the current iterate; infinite until known */
   int in_a_row;     /* steps that must meet the tolerance, at least 1 */
@@ -47,6 +48,13 @@ void sp_energy_restart(sp_energy *energy);
 /* Count a step delta >= 0. Then, if it is at most `share` of the sum, estimate the error, and
  * renew `share` unless the tolerance is met. Errors: SP_ERR_SYSTEM for memory. Local. */
 sp_status sp_energy_add(sp_energy *energy, double step);
+
+/* The square that the error is relative to: `sum`, or `limit` if that is smaller. Local. */
+double sp_energy_reference(const sp_energy *energy);
+
+/* Set the limit, none if it is not positive. The error may then no longer meet the tolerance. After
+ * at least two steps. Local. */
+void sp_energy_limit(sp_energy *energy, double limit);
 
 /* True if the estimated error has met the tolerance often enough. Local. */
 bool sp_energy_is_met(const sp_energy *energy);
