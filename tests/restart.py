@@ -231,7 +231,7 @@ def main():
     driver.side_by_side([
         (launcher_signalled,), (signalled, signal.SIGTERM, "last", 4), (signalled_twice,),
         (signalled, signal.SIGINT, "first", 2), (study_signalled,),
-        (signalled, signal.SIGTERM, "all", 2),
+        (signalled, signal.SIGTERM, "all", 2), (signalled, signal.SIGUSR1, "last", 2),
         *[(other_ranks, mesh) for mesh in MESHES], (refused,)])
     driver.finish()
 

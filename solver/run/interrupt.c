@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-static const int signals[] = {SIGTERM, SIGINT};
+static const int signals[] = {SIGTERM, SIGINT, SIGUSR1};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static volatile sig_atomic_t noted;

@@ -1,4 +1,4 @@
-/* Signals that ask the program to end: SIGTERM and SIGINT. */
+/* Signals that ask the program to end: SIGTERM, SIGINT and SIGUSR1, which mpirun passes on. */
 #ifndef SP_SOLVER_RUN_INTERRUPT_H
 #define SP_SOLVER_RUN_INTERRUPT_H
 
