@@ -150,6 +150,10 @@ bool sp_expression_is_smooth(const sp_expression *expression) {
   return !expression->is_rough;
 }
 
+bool sp_expression_is_continuous(const sp_expression *expression) {
+  return !expression->may_jump;
+}
+
 bool sp_expression_is_constant(const sp_expression *expression) {
   return expression->is_constant;
 }

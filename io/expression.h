@@ -81,6 +81,10 @@ const char *sp_expression_text(const sp_expression *expression);
  * min, max or table of something that varies. Local. */
 bool sp_expression_is_smooth(const sp_expression *expression);
 
+/* False if it may jump: it contains a condition, a comparison, sign or floor of something that
+ * varies. Local. */
+bool sp_expression_is_continuous(const sp_expression *expression);
+
 /* True if neither x, y, z nor u occur in it. Local. */
 bool sp_expression_is_constant(const sp_expression *expression);
 

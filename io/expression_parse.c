@@ -216,20 +216,14 @@ static void leave(parser *p) {
   p->depth--;
 }
 
-/* Operations that may jump or have a kink. */
-static bool is_rough(sp_operation operation) {
-  switch (operation) {
-  case SP_OP_NOT:
-  case SP_OP_ABS:
-  case SP_OP_SIGN:
-  case SP_OP_FLOOR:
-  case SP_OP_MIN:
-  case SP_OP_MAX:
-  case SP_OP_TABLE:
-    return true;
-  default:
-    return operation >= SP_OP_EQUAL && operation <= SP_OP_SELECT;
-  }
+static bool has_kink(sp_operation operation) {
+  return operation == SP_OP_ABS || operation == SP_OP_MIN || operation == SP_OP_MAX ||
+         operation == SP_OP_TABLE;
+}
+
+static bool may_jump(sp_operation operation) {
+  return operation == SP_OP_NOT || operation == SP_OP_SIGN || operation == SP_OP_FLOOR ||
+         (operation >= SP_OP_EQUAL && operation <= SP_OP_SELECT && !has_kink(operation));
 }
 
 /* *result = operation(operands). */
@@ -241,8 +235,10 @@ static sp_status apply(parser *p, sp_operation operation, const int *operands, i
     return sp_fail(SP_ERR_SYSTEM, "%s: column %d: out of memory: %d operations of a formula",
                    p->expression->where, column_of(p, &p->next), p->graph->count);
   const bool constant_choice = operation == SP_OP_SELECT && sp_graph_is_constant(p->graph, o[0]);
-  if (is_rough(operation) && !constant_choice && !sp_graph_is_constant(p->graph, *result))
-    p->expression->is_rough = true;
+  if (!constant_choice && !sp_graph_is_constant(p->graph, *result)) {
+    p->expression->may_jump = p->expression->may_jump || may_jump(operation);
+    p->expression->is_rough = p->expression->is_rough || may_jump(operation) || has_kink(operation);
+  }
   return SP_OK;
 }
 

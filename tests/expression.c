@@ -84,9 +84,16 @@ static void check_smooth(const char *text) {
   CHECK(sp_expression_is_smooth(expression), "%s", text);
 }
 
-static void check_rough(const char *text) {
+static void check_jump(const char *text) {
   AUTO(sp_expression) expression = parse(text);
-  CHECK(!sp_expression_is_smooth(expression), "%s", text);
+  CHECK(!sp_expression_is_smooth(expression) && !sp_expression_is_continuous(expression), "%s",
+        text);
+}
+
+static void check_kink(const char *text) {
+  AUTO(sp_expression) expression = parse(text);
+  CHECK(!sp_expression_is_smooth(expression) && sp_expression_is_continuous(expression), "%s",
+        text);
 }
 
 /* What may jump or have a kink, unless it is folded to a constant. */
@@ -95,8 +102,9 @@ static void check_smoothness(void) {
            "atan2(x, y)",
            check_smooth);
   for_each("x < 0.5 ? 1 : 100;if(y, 1, 2);1 + 99*(x > 0.5);x == y;x != y;x <= 1;x >= 1;x && y;"
-           "x || y;!x;abs(x);sign(y);floor(z);min(x, 1);max(x, y) + 0",
-           check_rough);
+           "x || y;!x;sign(y);floor(z);abs(x < 1)",
+           check_jump);
+  for_each("abs(x);min(x, 1);max(x, y) + 0", check_kink);
 }
 
 /* The same bits whichever outputs are asked for; the others are not touched. */

@@ -153,8 +153,10 @@ def materials():
     for words in ("between materials the exact solution jumps by up to 0.0e+00, its kappa du/dn by up to 2.0e+00",
                   "8 elements in no [material]: as in [problem], lambda = 0, kappa = 1\n"):
         check(words in run.out, f"{run.name}: no '{words}' in {run.out!r}")
-    formula = "problem.kappa=x < 0.5 ? 1 : 100"
-    for more, count in ([], 1), (["discretization.operator=bp3.0"], 0):  # Gauss points are inside elements
+    jump, kink = "problem.kappa=x < 0.5 ? 1 : 100", "problem.kappa=1 + abs(x-0.5)"
+    for formula, more, count in (
+            (jump, [], 1), (jump, ["discretization.operator=bp3.0"], 0),  # Gauss points are inside elements
+            (kink, [], 1), (kink, ["problem.solution=", "problem.forcing=abs(x)", "boundary.default=dirichlet 0"], 0)):
         run = Run(2, [*slab, formula, *more]).expect(2, 0)
         check(run.out.count(f"argument '{formula}' may jump") == count, f"{run.name}: {run.out!r}")
 

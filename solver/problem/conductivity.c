@@ -224,10 +224,11 @@ sp_status sp_conductivity_evaluate(const sp_conductivity *conductivity, size_t n
   return SP_OK;
 }
 
-const sp_expression *sp_conductivity_rough(const sp_conductivity *conductivity) {
+const sp_expression *sp_conductivity_rough(const sp_conductivity *conductivity,
+                                           bool (*even)(const sp_expression *)) {
   for (int m = 0; m < SP_TENSOR; m++) {
     const sp_expression *formula = conductivity->formulas[m];
-    if (formula && !sp_expression_is_smooth(formula)) return formula;
+    if (formula && !even(formula)) return formula;
   }
   return NULL;
 }

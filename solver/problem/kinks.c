@@ -72,7 +72,8 @@ static void copy_point(const row *from, int l, row *to) {
 
 /* Where kappa may jump, a kink may be right. */
 static bool may_have_kink(const sp_material *m) {
-  return m->solution && !sp_expression_is_smooth(m->solution) && !sp_material_rough_kappa(m);
+  return m->solution && !sp_expression_is_smooth(m->solution) &&
+         !sp_material_rough_kappa(m, sp_expression_is_smooth);
 }
 
 /* Halve each line HALVINGS times, and keep the half with the larger difference. */

@@ -439,10 +439,11 @@ bool sp_materials_have_solution(const sp_materials *materials) {
 
 /* ---- Values ---- */
 
-const sp_expression *sp_material_rough_kappa(const sp_material *material) {
-  if (material->tensor) return sp_conductivity_rough(material->tensor);
+const sp_expression *sp_material_rough_kappa(const sp_material *material,
+                                             bool (*even)(const sp_expression *)) {
+  if (material->tensor) return sp_conductivity_rough(material->tensor, even);
   const sp_expression *formula = material->kappa_formula;
-  return formula && !sp_expression_is_smooth(formula) ? formula : NULL;
+  return formula && !even(formula) ? formula : NULL;
 }
 
 sp_status sp_material_conduct(const sp_material *material, size_t n, const double *xyz[3],

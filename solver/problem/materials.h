@@ -67,8 +67,10 @@ double sp_materials_lambda(const sp_materials *materials);
 /* True if there is an exact solution. Local. */
 bool sp_materials_have_solution(const sp_materials *materials);
 
-/* Return the first formula of kappa that may jump; NULL if there is none. Local. */
-const sp_expression *sp_material_rough_kappa(const sp_material *material);
+/* Return the first formula of kappa that is not `even`: sp_expression_is_smooth or
+ * sp_expression_is_continuous; NULL if there is none. Local. */
+const sp_expression *sp_material_rough_kappa(const sp_material *material,
+                                             bool (*even)(const sp_expression *));
 
 /* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]); all arrays are [n] or [6][n].
  * Errors: SP_ERR_INPUT with a point at which kappa is not positive (definite), lambda is negative,

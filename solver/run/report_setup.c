@@ -93,13 +93,16 @@ static void print_materials(sp_terminal *t, const sp_config *config, const sp_ma
   }
 }
 
-/* A formula of kappa that may jump, lambda and forcing of a material, NULL where there is no
- * formula or no element. */
+/* A formula of kappa, lambda or forcing of a material that may jump, else NULL. If f is derived
+ * from the solution, it jumps where the derivative of kappa does. */
 enum { FORMULAS = 3 };
-static const sp_expression *formula_of(const sp_material *material, int which) {
-  const sp_expression *const formulas[FORMULAS] = {sp_material_rough_kappa(material),
-                                                   material->lambda_formula, material->forcing};
-  return material->elements > 0 ? formulas[which] : NULL;
+static const sp_expression *jump_of(const sp_material *material, int which) {
+  if (material->elements == 0) return NULL;
+  if (which == 0)
+    return sp_material_rough_kappa(material, material->forcing ? sp_expression_is_continuous
+                                                               : sp_expression_is_smooth);
+  const sp_expression *formula = which == 1 ? material->lambda_formula : material->forcing;
+  return formula && !sp_expression_is_continuous(formula) ? formula : NULL;
 }
 
 /* With collocated quadrature the points on a face have one value for both of its elements. A line
@@ -107,12 +110,10 @@ static const sp_expression *formula_of(const sp_material *material, int which) {
 static void note_jumps(sp_report *report, const sp_materials *all) {
   for (int which = 0; which < FORMULAS; which++)
     for (int m = 0; m < all->count; m++) {
-      const sp_expression *formula = formula_of(&all->list[m], which);
-      bool skip = !formula || sp_expression_is_smooth(formula);
-      for (int before = 0; before < m && !skip; before++) {
-        const sp_expression *other = formula_of(&all->list[before], which);
-        skip = other == formula;
-      }
+      const sp_expression *formula = jump_of(&all->list[m], which);
+      bool skip = !formula;
+      for (int before = 0; before < m && !skip; before++)
+        skip = jump_of(&all->list[before], which) == formula;
       if (!skip)
         sp_report_note(report, NULL,
                        "%s may jump; at a jump between two elements both get one value: use "
