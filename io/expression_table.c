@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/path.h"
+
 /* A table while it is read: pairs x, y. */
 typedef struct reading {
   const char *path, *where;
@@ -61,6 +63,8 @@ static sp_status read_lines(reading *r, FILE *stream) {
 
 static sp_status read_table(sp_table *table, const char *where) {
   reading r = {.path = table->path, .where = where};
+  if (!sp_path_is_ordinary(table->path))
+    return sp_fail(SP_ERR_INPUT, "%s: the table '%s' is not a regular file", where, table->path);
   FILE *stream = fopen(table->path, "r");
   if (!stream)
     return sp_fail(SP_ERR_INPUT, "%s: cannot open the table '%s': %s", where, table->path,

@@ -11,6 +11,7 @@
 
 #include "io/field_file.h"
 #include "io/hdf5_file.h"
+#include "io/path.h"
 
 /* Points are read in pages of this many rows: elements near each other share pages. */
 enum { PAGE = 512, MOST_ORDER = 15, CORNERS = 8 };
@@ -115,6 +116,8 @@ static sp_status read_header(sp_field_reader *r) {
 static sp_status open_file(sp_field_reader *r) {
   if (access(r->path, R_OK) != 0)
     return fail(r->path, sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno)));
+  if (!sp_path_is_ordinary(r->path))
+    return fail(r->path, sp_fail(SP_ERR_INPUT, "it is not a regular file"));
   sp_hdf5_begin();
   const hid_t properties = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_file_locking(properties, false, true);

@@ -72,7 +72,7 @@ static sp_status write_file(const char *path, const void *bytes, size_t size) {
 
 sp_status sp_file_try(const char *path) {
   sp_file_names names;
-  if (!sp_path_is_replaceable(path)) return sp_fail(SP_ERR_SYSTEM, "it is not a regular file");
+  if (!sp_path_is_ordinary(path)) return sp_fail(SP_ERR_SYSTEM, "it is not a regular file");
   SP_TRY(sp_file_names_create(path, &names));
   const sp_status status = write_file(names.temporary, "", 0);
   unlink(names.temporary);

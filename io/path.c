@@ -10,7 +10,7 @@
 
 enum { MOST_LINKS = 40 }; /* the kernel's own limit */
 
-bool sp_path_is_replaceable(const char *path) {
+bool sp_path_is_ordinary(const char *path) {
   struct stat file;
   return stat(path, &file) != 0 || S_ISREG(file.st_mode);
 }

@@ -7,9 +7,9 @@
 
 #include "io/error.h"
 
-/* True if a file may be renamed to `path`: nothing is there, or a regular file (also behind a
- * symbolic link), but no device and no folder. */
-bool sp_path_is_replaceable(const char *path);
+/* True if nothing is at `path`, or a regular file (also behind a symbolic link), but no device, pipe
+ * or folder: it may be replaced, and reading it comes to an end. */
+bool sp_path_is_ordinary(const char *path);
 
 /* *target = `path` or, if that is a symbolic link, its target, which need not exist. Links among
  * its folders are not resolved. The caller frees *target. Errors: SP_ERR_SYSTEM with the bare

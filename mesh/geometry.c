@@ -150,11 +150,16 @@ SP_INLINE int find_improper(int n, const map_line *line, const double *jacobian)
 
 static sp_status inverted(const sp_hexes *hexes, sp_lid element, const map_line *line, int a,
                           double jacobian) {
-  return sp_fail(
-      SP_ERR_INPUT,
-      "element %lld has a Jacobian of %.3g at (%.12g, %.12g, %.12g): it is inverted, tangled or "
-      "flat; renumber or move its nodes",
-      (long long)hexes->tags[element], jacobian, line->x[0][a], line->x[1][a], line->x[2][a]);
+  double squares = 0;
+  for (int d = 0; d < 3; d++)
+    squares += line->dr[d][a] * line->dr[d][a] + line->ds[d][a] * line->ds[d][a] +
+               line->dt[d][a] * line->dt[d][a];
+  return sp_fail(SP_ERR_INPUT, "element %lld has a Jacobian of %.3g at (%.12g, %.12g, %.12g): %s",
+                 (long long)hexes->tags[element], jacobian, line->x[0][a], line->x[1][a],
+                 line->x[2][a],
+                 isfinite(squares) && isfinite(jacobian)
+                     ? "it is inverted, tangled or flat; renumber or move its nodes"
+                     : "its coordinates are not finite, or too large for double precision");
 }
 
 /* factors[SP_FACTORS][points] of a trilinear element; or false, if a point is not surely proper. */

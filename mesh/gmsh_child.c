@@ -153,8 +153,8 @@ static sp_status start(const char *const *arguments, reader_process *process) {
 }
 
 /* Close the pipe and wait until the process ends. cause[size] says how: "Segmentation fault", "exit
- * code 3". */
-static void finish(reader_process *process, char *cause, size_t size) {
+ * code 3". Returns true for exit code 0. */
+static bool finish(reader_process *process, char *cause, size_t size) {
   int how = 0;
   pid_t ended;
   close(process->wire.file);
@@ -164,6 +164,7 @@ static void finish(reader_process *process, char *cause, size_t size) {
     snprintf(cause, size, "%s", strsignal(WTERMSIG(how)));
   else
     snprintf(cause, size, "exit code %d", WEXITSTATUS(how));
+  return how == 0;
 }
 
 /* Report a process that ended without a greeting or sent a wrong one. Returns SP_ERR_SYSTEM. */
@@ -193,9 +194,11 @@ sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int siz
   const bool greeted = sp_gmsh_receive_greeting(&process.wire);
   sp_status status = greeted ? sp_gmsh_receive(&process.wire, hexes, parts) : SP_OK;
   const bool failed = process.wire.failed;
-  finish(&process, cause, sizeof cause);
+  const bool succeeded = finish(&process, cause, sizeof cause);
   if (!greeted)
     status = unusable(cause);
+  else if (!status && failed && succeeded)
+    status = sp_fail(SP_ERR_INPUT, "%s: gmsh ended while it read this file: remove Exit", path);
   else if (!status && failed)
     status = sp_fail(SP_ERR_INPUT,
                      "%s: gmsh crashed while it read this file (%s): it is damaged, or larger than "

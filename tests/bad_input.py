@@ -118,6 +118,8 @@ def meshes():
         bad(name)
     write("open.geo", "Point(1) = {0, 0, 0};\nLine(1) = {1, 7};\n")
     bad("open.geo", "gmsh")
+    write("exit.geo", "Exit;\n")
+    bad("exit.geo", "gmsh ended while it read this file: remove Exit")
     with open(os.path.join(INPUTS, "cube.msh"), "rb") as file:
         whole = file.read()
     for share in 1, 4, 8, 11:
@@ -173,6 +175,7 @@ def sizes():
     refuse([*SMALL, "mesh.elements=2000 2000 2000", "discretization.order=15"],
            "degrees of freedom", "at most")
     refuse([*SMALL, "mesh.refine=10", "discretization.order=15"], "degrees of freedom", "refinement")
+    refuse([*SMALL, "mesh.elements=2000 2000 2000"], "mesh.elements", "degrees of freedom per rank", ranks=(1,))
     refuse([*SMALL, "mesh.size=3"], "mesh.size", "only if mesh.file is a geometry from CAD", ranks=(1,))
     refuse([f"mesh.file={os.path.join(INPUTS, 'cube.msh')}", *SMALL[1:], "mesh.refine=9"],
            "elements on one rank", "refinement")

@@ -39,6 +39,7 @@ static void test_results(void) {
        "expected resistance over GROUP, OTHER, from where heat flows to where"},
       {"resistance over left,",
        "expected resistance over GROUP, OTHER, from where heat flows to where"},
+      {"resistance over left, left", "expected resistance over two groups, found 'left' twice"},
       {"resistance over surface left, right",
        "expected resistance over GROUP, OTHER, from where heat flows to where"},
       {"resistance of u over left, right",

@@ -265,7 +265,7 @@ static void check_refusals(void) {
   check_refused("not a number", hexes, "nan");
   hexes = make_element(&map);
   hexes->lattice[3 * 7] = INFINITY;
-  check_refused("infinite", hexes, "(");
+  check_refused("infinite", hexes, "its coordinates are not finite");
 
   /* Two corners are the same vertex; the message gives the centre. */
   hexes = make_element(&map);

@@ -98,6 +98,8 @@ def refused():
         with open(f"{name}.hdf", "wb") as file:
             file.write(content)
         refuse(name, "expected a whole field")
+    os.mkfifo("pipe.hdf")
+    refuse("pipe", "not a regular file")
     shutil.copy("good.h5", "log.hdf")
     refuse("log", "expected a whole field", ranks=1)
     whole_field, piece = "expected a whole field", "not in its piece"

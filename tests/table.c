@@ -49,7 +49,7 @@ static void test_values(void) {
     }
     const double nan = NAN;
     CHECK(!sp_expression_evaluate(f, 1, &nan, zero, zero, value) && isnan(value[0]), "NaN");
-    CHECK(!sp_expression_is_smooth(f), "smooth");
+    CHECK(!sp_expression_is_smooth(f) && sp_expression_is_continuous(f), "smooth or with jumps");
   }
 }
 
@@ -117,6 +117,9 @@ static void test_errors(void) {
     CHECK_TEXT(sp_error_message(), message);
   }
   sp_expression *f;
+  AUTO(sp_scope) scope = NULL;
+  CHECK_FAILS(read_for("table(\"/dev/zero\", x)", &scope, &f), SP_ERR_INPUT,
+              "the table '/dev/zero' is not a regular file");
   CHECK(sp_expression_parse("table(\"t.csv\", x)", "f", NULL, &f) == SP_ERR_INPUT, "no scope");
   CHECK(!sp_expression_allows_name("table"), "a constant called table");
 }

@@ -246,7 +246,7 @@ static sp_status share_rows(sp_bench_file *f) {
 static sp_status check_replaced(const sp_bench_file *f) {
   struct stat found;
   bool ours = false;
-  if (!sp_path_is_replaceable(f->path))
+  if (!sp_path_is_ordinary(f->path))
     return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", f->path);
   if (stat(f->path, &found) != 0 || found.st_size == 0) return SP_OK;
   sp_hdf5_begin();

@@ -330,7 +330,11 @@ static sp_status set_pair(const char *text, const char *where, sp_result_entry *
                    "where",
                    where);
   SP_TRY(sp_format(&entry->other, "%s", other));
-  return sp_format(&entry->group, "%.*s", (int)length, text);
+  SP_TRY(sp_format(&entry->group, "%.*s", (int)length, text));
+  if (strcmp(entry->group, entry->other) == 0)
+    return sp_fail(SP_ERR_INPUT, "%s: expected resistance over two groups, found '%s' twice", where,
+                   other);
+  return SP_OK;
 }
 
 /* Parse what follows the kind of a result: [of formula] [over group]. */

@@ -39,7 +39,7 @@ sp_status sp_output_paths_check(const sp_output_path *outputs, int output_count,
                                 const sp_input_path *inputs, int input_count) {
   for (const sp_output_path *o = outputs; o < outputs + output_count; o++) {
     if (!o->path[0]) continue;
-    if (!o->purpose[0] && !sp_path_is_replaceable(o->path))
+    if (!o->purpose[0] && !sp_path_is_ordinary(o->path))
       return fail(o, "this is not a regular file; give another name", "", "");
     for (const sp_input_path *i = inputs; i < inputs + input_count; i++)
       if (i->path && i->path[0] && sp_path_is_same(o->path, i->path))
