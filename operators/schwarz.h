@@ -11,7 +11,8 @@
  *     a neighbour:   + the neighbour's entries there, times kappa_neighbour / kappa
  *     Dirichlet:     the node is left out
  *     Robin:         + alpha / kappa
- * A column has one lateral matrix per direction, with means over its elements.
+ * A column has one lateral matrix per direction, with means over its elements; what holds a single
+ * element of it counts up to the coupling along the column.
  * The ends do not see stiff neighbours that hold a block by edges alone: then its matrices across
  * these edges are diagonal.
  * P_B^2 is the block's share of the diagonal of the assembled boxes, with Robin's ends, at a node:

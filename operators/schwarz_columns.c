@@ -231,6 +231,31 @@ static bool is_fixed_by_edge(const sp_schwarz_builder *b, const corner *c) {
          !sp_schwarz_find_end(b, c->element, c->end).fixed;
 }
 
+/* What a tie below the column's element i adds in lateral direction t. It holds each element in
+ * series with the coupling along the column up to that element, because the column may bend; the
+ * mean goes by the elements' lateral couplings. */
+static double spread_tie(const sp_schwarz_builder *b, sp_lid c, int t, sp_lid i, double tie) {
+  const sp_columns *columns = b->columns;
+  const sp_lid first = columns->start[c], count = columns->start[c + 1] - first, below = i - first;
+  double held = 0, own = 0;
+  if (tie == 0) return 0;
+  for (int up = 0; up < 2; up++) {
+    const sp_lid open = up ? count - below : below, half = (count + up) / 2;
+    const sp_lid reach = columns->closed[c] ? half : open;
+    double resistance = 1 / tie;
+    for (sp_lid step = 0; step < reach; step++) {
+      const sp_lid at = first + (up ? below + step : below + count - 1 - step) % count;
+      const sp_separable *box = &b->boxes[columns->elements[at]];
+      const unsigned char *axis = columns->frames[at].axis;
+      const double lateral = sp_separable_coupling(box, axis[t]);
+      resistance += 1 / (sp_separable_coupling(box, axis[0]) * b->gll->weights[0]);
+      own += lateral;
+      held += lateral / resistance;
+    }
+  }
+  return held / own;
+}
+
 /* The ties of column c at a side of lateral direction t, by K_00 w_j. */
 static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
   const sp_columns *columns = b->columns;
@@ -241,6 +266,7 @@ static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
     const bool bottom = i == first && !columns->closed[c], top = i > last;
     sp_lid faces[4], edge = -1, dof = -1;
     double excluded = 0;
+    bool fixed = false;
     int count = 0;
     for (int end = 0; end < 2; end++) {
       if (end == 0 ? top : bottom) continue;
@@ -254,10 +280,10 @@ static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
       dof = sp_schwarz_nodes(b, at.element)[edge_node(b, &at)];
       excluded += remote_energy(b, at.element, at.lateral, d);
       excluded += remote_energy(b, at.element, at.end, d);
-      if (is_fixed_by_edge(b, &at))
-        sum += sp_separable_coupling(&b->boxes[at.element], at.end / 2) * b->gll->weights[0];
+      fixed = fixed || is_fixed_by_edge(b, &at);
     }
-    sum += tie_at(b, edge, count, faces) + remote_tie_at(b, edge, dof, excluded);
+    const double tie = tie_at(b, edge, count, faces) + remote_tie_at(b, edge, dof, excluded);
+    sum += spread_tie(b, c, t, i, fixed ? INFINITY : tie);
   }
   return sum;
 }
@@ -284,27 +310,44 @@ bool sp_schwarz_is_tied(const sp_schwarz_builder *b, sp_lid count, const sp_lid 
 
 /* ---- Solution ---- */
 
+/* The terms at a side of lateral direction t of the column's element i, for an interval [-1, 1]. */
+static sp_schwarz_end find_lateral_end(const sp_schwarz_builder *b, sp_lid i, int t, int side) {
+  const sp_lid e = b->columns->elements[i];
+  const sp_frame *frame = &b->columns->frames[i];
+  sp_schwarz_end end = sp_schwarz_find_end(b, e, face_of(frame, t, side));
+  const double half = b->boxes[e].length[frame->axis[t]] / 2;
+  end.stiffness *= half;
+  end.mass /= half;
+  return end;
+}
+
 /* The common interval [-1, 1] of a column in lateral direction t = 1, 2, by the elements' own
  * entries. Neighbours add the geometric mean over the elements that have one, but not less than
- * half their energy for the vector that is 1 along the column. */
+ * half their energy for the vector that is 1 along the column. A neighbour that is stiffer than the
+ * element's coupling along the column holds that element alone, so what it adds is limited to that
+ * coupling, or to the least that neighbours of all elements add. */
 static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
   const sp_columns *columns = b->columns;
+  const sp_lid first = columns->start[c], last = columns->start[c + 1];
   sp_interval line = {.length = 2, .fixed = {1, 1}};
   for (int side = 0; side < 2; side++) {
-    double neighbours = 0, stiffness = 0, mass = 0, own = 0, energy = 0;
-    for (sp_lid i = columns->start[c]; i < columns->start[c + 1]; i++) {
-      const sp_lid e = columns->elements[i];
-      const int d = columns->frames[i].axis[t];
-      const sp_schwarz_end end = sp_schwarz_find_end(b, e, face_of(&columns->frames[i], t, side));
-      const double half = b->boxes[e].length[d] / 2;
-      const double coupling = sp_separable_coupling(&b->boxes[e], d);
+    double neighbours = 0, stiffness = 0, mass = 0, own = 0, energy = 0, least = INFINITY;
+    for (sp_lid i = first; i < last; i++)
+      least = fmin(least, find_lateral_end(b, i, t, side).stiffness);
+    for (sp_lid i = first; i < last; i++) {
+      const sp_schwarz_end end = find_lateral_end(b, i, t, side);
+      const sp_separable *box = &b->boxes[columns->elements[i]];
+      const double coupling = sp_separable_coupling(box, columns->frames[i].axis[t]);
+      const double along = sp_separable_coupling(box, columns->frames[i].axis[0]);
       own += coupling;
       if (!end.fixed) line.fixed[side] = 0;
       if (end.stiffness == 0) continue;
+      const double most = fmax(b->stiffness[0] * along / coupling, least);
+      const double limited = fmin(end.stiffness, most);
       neighbours++;
-      energy += coupling * end.stiffness * half;
-      stiffness += log(end.stiffness * half);
-      mass += log(end.mass / half);
+      energy += coupling * limited;
+      stiffness += log(limited);
+      mass += log(end.mass * limited / end.stiffness);
     }
     if (neighbours > 0) {
       line.stiffness[side] = fmax(exp(stiffness / neighbours), energy / (2 * own));

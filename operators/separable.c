@@ -109,7 +109,8 @@ void sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out) {
   const double shortest = s->space->mesh->shape.shortest, longest = s->space->mesh->shape.longest;
   const double thin = shortest * shortest / longest, wide = longest * longest / shortest;
   const double smallest_volume = pow(shortest, 3), largest_volume = pow(longest, 3);
-  double most[5] = {0, 0, 0, 0, 0}; /* largest, 1 / smallest, absorbing, 1 / conducting, joining */
+  /* Largest, 1 / smallest, absorbing, 1 / conducting, joining, kappa, 1 / kappa. */
+  double most[7] = {0, 0, 0, 0, 0, 0, 0};
   for (size_t i = 0; i < count; i++) {
     double kappa[2];
     bound_kappa(s, i, each, kappa);
@@ -122,12 +123,15 @@ void sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out) {
     most[1] = fmax(most[1], 1 / fmax(kappa[0] * thin, lambda * smallest_volume));
     most[2] = fmax(most[2], lambda * largest_volume);
     most[3] = fmax(most[3], 1 / (kappa[0] * thin));
+    most[5] = fmax(most[5], kappa[1]);
+    most[6] = fmax(most[6], 1 / kappa[0]);
   }
   for (sp_lid i = 0; i < s->diagonal_count; i++) most[2] = fmax(most[2], s->diagonal_values[i]);
-  MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
+  MPI_Allreduce(MPI_IN_PLACE, most, 7, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
   *out = (sp_magnitudes){.largest = most[0],
                          .smallest = 1 / most[1],
                          .absorbing = most[2],
                          .conducting = 1 / most[3],
-                         .joining = most[4]};
+                         .joining = most[4],
+                         .jump = most[5] * most[6]};
 }
