@@ -83,17 +83,17 @@ static sp_status subtract(void *context, void *none, size_t begin, size_t end) {
   const lifting *l = context;
   (void)none;
   for (size_t i = begin; i < end; i++)
-    l->load[i] = l->constrained[i] ? 0 : l->load[i] - l->product[i];
+    l->load[i] = l->constrained[i] ? 0 : l->load[i] - (l->product ? l->product[i] : 0);
   return SP_OK;
 }
 
 sp_status sp_system_lift(sp_system *system, const double *u_d, double *load, double *host,
                          sp_vector *x, sp_vector *y) {
   sp_operator *op = system->op;
-  lifting l = {system->setup.constrained, host, load};
-  SP_TRY(sp_agree(op->comm, sp_vector_write(u_d, x)));
-  sp_status status = sp_operator_apply(op, false, x, y);
-  if (!status) status = sp_vector_read(y, host);
+  lifting l = {system->setup.constrained, u_d ? host : NULL, load};
+  sp_status status = u_d ? sp_agree(op->comm, sp_vector_write(u_d, x)) : SP_OK;
+  if (!status && u_d) status = sp_operator_apply(op, false, x, y);
+  if (!status && u_d) status = sp_vector_read(y, host);
   if (!status) status = sp_loop_over("lifting", (size_t)op->dofs, 2, &l, subtract);
   return sp_agree(op->comm, status);
 }

@@ -196,35 +196,44 @@ static sp_status set_means(sp_running *c) {
 static sp_status fetch_solution(sp_running *c) {
   const size_t dofs = sp_space_dofs(c->space);
   SP_TRY(sp_agree(c->comm, sp_vector_read(&c->x, c->solution)));
-  SP_TRY(sp_agree(c->comm, sp_vectors_add(dofs, c->facts.boundary_values, c->solution)));
+  if (c->facts.boundary_values)
+    SP_TRY(sp_agree(c->comm, sp_vectors_add(dofs, c->facts.boundary_values, c->solution)));
   return set_means(c);
 }
 
-/* u -= its mean over nodes, which would only add rounding. `status` is this rank's so far. */
-static sp_status subtract_mean(const sp_running *c, sp_status status, double *u) {
-  double sums[2] = {0, (double)c->space->numbering->owned};
-  for (sp_lid i = 0; i < c->space->numbering->owned && !status; i++) sums[0] += u[i];
-  SP_TRY(sp_reduction_sum(c->base->platform->reduction, 2, sums, status));
-  for (size_t i = 0; i < sp_space_dofs(c->space); i++) u[i] -= sums[0] / sums[1];
+/* host = u_D - c, with the mean c of the Dirichlet values: in the energy of the solution an offset
+ * would only add rounding. */
+static sp_status fill_shifted_values(const sp_running *c, double *host) {
+  const double *values = c->facts.boundary_values;
+  const bool *constrained = c->system->setup.constrained;
+  const sp_lid dofs = (sp_lid)sp_space_dofs(c->space);
+  double sums[2] = {0, 0};
+  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
+    if (constrained[i]) {
+      sums[0] += values[i];
+      sums[1]++;
+    }
+  SP_TRY(sp_reduction_sum(c->base->platform->reduction, 2, sums, SP_OK));
+  for (sp_lid i = 0; i < dofs; i++) host[i] = values[i] - sums[0] / sums[1];
   return SP_OK;
 }
 
-/* *energy = u.A u of the whole solution without its mean, with A of the unconstrained space. */
+/* *energy = v.A v of v = u - c, the whole solution less the constant of fill_shifted_values, with A
+ * of the unconstrained space. */
 static sp_status measure_solution(const sp_vector *x, void *context, double *energy) {
   sp_running *c = context;
-  sp_vector u = {0}, product = {0};
-  double *host = c->solution;
-  sp_status status = sp_space_vector(c->space, SP_DOUBLE, &u);
+  sp_vector v = {0}, product = {0};
+  sp_status status = sp_space_vector(c->space, SP_DOUBLE, &v);
   if (!status) status = sp_space_vector(c->space, SP_DOUBLE, &product);
-  if (!status) status = sp_vector_read(x, host);
-  if (!status) status = sp_vectors_add(sp_space_dofs(c->space), c->facts.boundary_values, host);
-  status = subtract_mean(c, status, host);
-  if (!status) status = sp_agree(c->comm, sp_vector_write(host, &u));
+  status = sp_agree(c->comm, status);
+  if (!status) status = fill_shifted_values(c, c->work);
   if (!status) {
-    status = sp_operator_apply(c->system->op, false, &u, &product);
-    status = sp_operator_dot(c->system->op, &u, &product, status, energy);
+    status = sp_vector_write(c->work, &v);
+    if (!status) status = sp_vector_axpby(1, x, 1, &v);
+    if (!status) status = sp_operator_apply(c->system->op, false, &v, &product);
+    status = sp_operator_dot(c->system->op, &v, &product, status, energy);
   }
-  sp_vector_destroy(&u);
+  sp_vector_destroy(&v);
   sp_vector_destroy(&product);
   return status;
 }
@@ -234,7 +243,7 @@ static sp_cg_options cg_options(sp_running *c) {
                          .tolerance = c->config->solver.tolerance,
                          .energy = c->start.energy,
                          .max_iterations = c->config->solver.max_iterations,
-                         .measure = c->problem->has_dirichlet ? measure_solution : NULL,
+                         .measure = c->facts.boundary_values ? measure_solution : NULL,
                          .on_iteration = on_iteration,
                          .is_interrupted = is_interrupted,
                          .context = c};

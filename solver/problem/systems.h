@@ -9,7 +9,7 @@
 
 /* Facts found while the fine system is made. */
 typedef struct sp_problem_facts {
-  double *boundary_values;     /* [local DOFs] on the host, 0 on free DOFs */
+  double *boundary_values;     /* [local DOFs] on the host, 0 on free DOFs; NULL: all are 0 */
   sp_data_jump jump;           /* of the Dirichlet data */
   sp_null_space *exact, *weak; /* solver/problem/null_space.h; NULL for none */
   const char *geometry_reason;
