@@ -175,6 +175,8 @@ def sizes():
     refuse([*SMALL, "mesh.elements=2000 2000 2000", "discretization.order=15"],
            "degrees of freedom", "at most")
     refuse([*SMALL, "mesh.refine=10", "discretization.order=15"], "degrees of freedom", "refinement")
+    refuse([*SMALL, "--study", "refine=0:10"], "--study", "at most 2.147e+09 are possible")
+    refuse([*SMALL, "solver.orders=2 1", "--study", "order=2:3"], "--study", "solver.orders is for one order", ranks=(1,))
     refuse([*SMALL, "mesh.elements=2000 2000 2000"], "mesh.elements", "degrees of freedom per rank", ranks=(1,))
     refuse([*SMALL, "mesh.size=3"], "mesh.size", "only if mesh.file is a geometry from CAD", ranks=(1,))
     refuse([f"mesh.file={os.path.join(INPUTS, 'cube.msh')}", *SMALL[1:], "mesh.refine=9"],

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "mesh/refine.h"
+#include "mesh/sizes.h"
 #include "solver/case/case.h"
 #include "solver/run/outputs.h"
 #include "solver/run/rates.h"
@@ -101,10 +102,12 @@ static sp_status make_mesh(series *s, int refine) {
 static sp_status open_base(series *s) {
   s->config.mesh.refine = s->first_refine;
   SP_TRY(sp_case_base_create(s->workers, &s->config, &s->profile, s->terminal, &s->base));
-  s->meshes[s->first_refine] = s->base.mesh;
-  s->sizes[s->first_refine] = measure(s->base.mesh);
+  const sp_mesh *mesh = s->meshes[s->first_refine] = s->base.mesh;
+  s->sizes[s->first_refine] = measure(mesh);
   s->base.mesh = NULL;
-  return SP_OK;
+  sp_sizes largest;
+  sp_sizes_count(mesh->topology, s->last_refine - s->first_refine, s->last_order, &largest);
+  return sp_agree(s->comm, sp_sizes_check(&largest, "--study"));
 }
 
 static void record_row(series *s, const sp_study_row *row) {
@@ -356,6 +359,10 @@ sp_status sp_study_run(const sp_workers *workers, const sp_config *config, const
                    "--study: without problem.solution the answers of three runs or more are "
                    "compared: give %s=%d:%d",
                    study->refine.given ? "refine" : "order", along->first, along->first + 2);
+  if (study->order.given && config->solver.orders.count > 0)
+    return sp_fail(
+        SP_ERR_INPUT,
+        "--study: solver.orders is for one order: leave it empty in a study over orders");
   const sp_workers *w = workers;
   return sp_workers_meet(w, w->has_elements ? run_on(w, config, study, profile, terminal) : SP_OK);
 }
