@@ -15,6 +15,11 @@ bool sp_path_is_ordinary(const char *path) {
   return stat(path, &file) != 0 || S_ISREG(file.st_mode);
 }
 
+bool sp_path_is_read_only(const char *path) {
+  struct stat file;
+  return stat(path, &file) == 0 && (file.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0;
+}
+
 sp_status sp_path_resolve(const char *path, char **target) {
   char link[PATH_MAX];
   *target = NULL;

@@ -194,6 +194,10 @@ def outputs():
         refuse([*SMALL, f"output.{key}=/proc/run.out"], "/proc/run.out", ranks=(2,))
         for path in ".", "/dev/null":
             refuse([*SMALL, f"output.{key}={path}"], f"output.{key}", "not a regular file", ranks=(1,))
+    for name, key in (("log.kept", "log"), ("field.kept", "field"), ("wish.unconverged.kept", "field")):
+        write(name, "")
+        os.chmod(name, 0o444)
+        refuse([*SMALL, f"output.{key}={name.replace('.unconverged', '')}"], "this file is read-only", name, ranks=(1,))
 
 
 def full_disk():

@@ -41,6 +41,8 @@ sp_status sp_output_paths_check(const sp_output_path *outputs, int output_count,
     if (!o->path[0]) continue;
     if (!o->purpose[0] && !sp_path_is_ordinary(o->path))
       return fail(o, "this is not a regular file; give another name", "", "");
+    if (sp_path_is_read_only(o->path))
+      return fail(o, "this file is read-only; give another name", "", "");
     for (const sp_input_path *i = inputs; i < inputs + input_count; i++)
       if (i->path && i->path[0] && sp_path_is_same(o->path, i->path))
         return fail(o, "this would overwrite ", i->what, o->purpose);
