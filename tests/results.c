@@ -136,6 +136,20 @@ static void check_extrema(void) {
         log.results[3].value);
 }
 
+/* The least node, at x = 0, does not lead to the minimum, which lies between two others. */
+static void check_far_minimum(void) {
+  static const char *const well[] = {
+      "problem.solution=x*(x-0.55)*(x-0.8); discretization.order=4; mesh.elements=1 2 2; "
+      "solver.tolerance=1e-14; result.low=minimum; result.face low=minimum over zmin",
+      NULL};
+  const logged log = run(MPI_COMM_WORLD, well, NULL);
+  const double x = (2.7 + sqrt(2.01)) / 6;
+  for (int r = 0; r < 2; r++) {
+    CHECK_CLOSE(log.results[r].value, x * (x - 0.55) * (x - 0.8), 1e-12);
+    CHECK_CLOSE(log.results[r].place[0], x, 1e-6);
+  }
+}
+
 /* Two slabs of kappa 2 and 1/2 between 10 and 0: u falls to 8 and to 0, 8 W flow, and the
  * resistance is 0.5 / 2 + 0.5 / 0.5. All is in the space; the solver leaves 1e-14 times a condition
  * number. */
@@ -457,6 +471,7 @@ int main(int argc, char **argv) {
   enter_folder();
   check_integrals();
   check_extrema();
+  check_far_minimum();
   check_materials();
   check_fluxes();
   check_layers(device_sweeps(argc, argv));
