@@ -1,5 +1,6 @@
 /* Geometries from CAD, meshed with tetrahedra (mesh/divide.h makes hexahedra of them). */
 #include <gmshc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,28 @@ static sp_status group_faces(const char *path, bool *curved) {
   return status;
 }
 
+/* Refuse a size that makes more hexahedra than a rank can hold, as a size in another unit may: gmsh
+ * would fill the memory. A tetrahedron with edges h has the volume h^3 / 8.5. */
+static sp_status check_size(const char *path, double size) {
+  entities bodies = {0};
+  double volume = 0;
+  SP_TRY(list_entities(path, 3, &bodies));
+  for (size_t b = 0; b < bodies.count / 2; b++) {
+    double part;
+    int error;
+    gmshModelOccGetMass(3, bodies.list[2 * b + 1], &part, &error);
+    if (!error) volume += fabs(part);
+  }
+  gmshFree(bodies.list);
+  const double count = 8.5 * volume / (size * size * size);
+  if (!(size > 0 && count > SP_LID_MAX / 4)) return SP_OK;
+  return sp_fail(
+      SP_ERR_INPUT,
+      "%s: mesh.size = %.4g would give about %.1g tetrahedra, for a volume of %.4g: give "
+      "it in the unit of the file, or larger",
+      path, size, count, volume);
+}
+
 sp_status sp_gmsh_cad_mesh(const char *path, const sp_gmsh_sizes *sizes) {
   entities bodies = {0};
   bool curved;
@@ -115,6 +138,7 @@ sp_status sp_gmsh_cad_mesh(const char *path, const sp_gmsh_sizes *sizes) {
   if (!status) status = group_bodies(path, &bodies);
   gmshFree(bodies.list);
   if (!status) status = group_faces(path, &curved);
+  if (!status) status = check_size(path, sizes->largest);
   SP_TRY(status);
   if (sizes->largest > 0) gmshOptionSetNumber("Mesh.MeshSizeMax", sizes->largest, &error);
   gmshOptionSetNumber("Mesh.MeshSizeMin", sizes->smallest, &error);

@@ -158,6 +158,13 @@ static sp_status resolve_regions(sp_config *config) {
   return SP_OK;
 }
 
+static sp_status check_sizes(const sp_config_origin *origin, const sp_config *config) {
+  const sp_gmsh_sizes *sizes = &config->mesh.sizes;
+  if (sizes->largest == 0 || sizes->smallest <= sizes->largest) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected at most mesh.size, %.12g, found %.12g",
+                 sp_config_where(origin, "mesh", "size_min"), sizes->largest, sizes->smallest);
+}
+
 /* Evaluate the constants in the order of the case. */
 static sp_status define_constants(sp_config *config) {
   for (int i = 0; i < config->constants.count; i++) {
@@ -181,5 +188,6 @@ sp_status sp_config_check(const sp_config_origin *origin, sp_config *config) {
   SP_TRY(check_tolerance(origin, config));
   SP_TRY(check_orders(origin, config));
   SP_TRY(check_corners(origin, config));
+  SP_TRY(check_sizes(origin, config));
   return resolve_regions(config);
 }
