@@ -137,8 +137,9 @@ def contacts():
         check(abs(values(document)["q"] - q) < 1e-6, f"a pipe on {ranks} ranks: {document['results']}, not {q}")
     # A field of a mesh with a contact is one to start from.
     solve(2, [*case, "output.field=run.hdf", "output.flux=yes"])
-    count = solve(4, [*case, "problem.initial=run.hdf", "solver.tolerance=1e-6"])["iterations"]
-    check(count <= 2, f"a start from a field: {count} iterations")
+    for refine in 0, 1:
+        count = solve(4, [*case, "problem.initial=run.hdf", "solver.tolerance=1e-6", f"mesh.refine={refine}"])["iterations"]
+        check(count <= 2, f"a start from a field, {refine} refinements: {count} iterations")
     Run(2, [*case, "--dry-run"]).expect(2, 0)
     box = settings("mesh.file=; boundary.near=; boundary.left=; boundary.right=; boundary.xmin=contact 1; result.q=; "
                    "result.mean=; result.area=")

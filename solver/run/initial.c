@@ -107,6 +107,21 @@ static void free_names(names *n) {
   SP_FREE(n->tags, n->octants, n->rows, n->wanted, n->found);
 }
 
+/* Return the refinement path of an element below the file's element. */
+static int path_below(const source *s, sp_lid element) {
+  return s->space->mesh->hexes->octants[element] & ((1 << (3 * s->below)) - 1);
+}
+
+/* The first children of the file's elements, over all ranks. */
+static int64_t count_first(const source *s) {
+  const sp_mesh *mesh = s->space->mesh;
+  int64_t first = 0;
+  for (sp_lid e = 0; e < mesh->hexes->count; e++) first += path_below(s, e) == 0;
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_SUM, mesh->comm);
+  return first;
+}
+
+/* Collective. */
 static sp_status check_refinements(source *s, int of_file, int of_mesh) {
   const double here = (double)s->space->mesh->global_elements;
   const double there = (double)sp_field_reader_elements(s->reader);
@@ -115,7 +130,7 @@ static sp_status check_refinements(source *s, int of_file, int of_mesh) {
     return sp_fail(SP_ERR_INPUT,
                    "field %s has %d refinements, this mesh has %d; give mesh.refine = %d or more",
                    s->path, of_file, of_mesh, of_file);
-  if (ldexp(there, 3 * s->below) != here)
+  if (count_first(s) != sp_field_reader_elements(s->reader))
     return sp_fail(SP_ERR_INPUT,
                    "field %s is of another mesh: its %.0f elements, refined %d times, do not give "
                    "the %.0f elements here",
@@ -138,7 +153,7 @@ static sp_status match_names(source *s, names *n) {
     if (hexes->octants[e] > largest) largest = hexes->octants[e];
   const int of_mesh = refinements_of(mesh->comm, largest);
   const int of_file = refinements_of(mesh->comm, largest_of(n->shared, n->octants));
-  SP_TRY(sp_agree(mesh->comm, check_refinements(s, of_file, of_mesh)));
+  SP_TRY(check_refinements(s, of_file, of_mesh));
   for (size_t i = 0; i < n->shared; i++)
     n->rows[i] = (sp_row){.name = {{n->tags[i], n->octants[i]}},
                           .values = {(double)(n->first + (int64_t)i)}};
@@ -167,15 +182,16 @@ static sp_status find_elements(source *s) {
 }
 
 /* matrices[d][Nq][n] interpolate from the equispaced nodes of the file's element to the GLL nodes
- * of the part of it at refinement path `octants`. */
-static void make_matrices(const source *s, int octants, double matrices[3][SP_MAX_NQ * SP_MAX_NQ]) {
+ * of the part of it at refinement path `octants`. Contacts are not divided in direction t. */
+static void make_matrices(const source *s, int octants, bool is_contact,
+                          double matrices[3][SP_MAX_NQ * SP_MAX_NQ]) {
   const int from = sp_field_reader_order(s->reader), order = s->space->numbering->order;
   const double *gll = sp_reference_get(order)->gll.nodes;
   double lattice[SP_MAX_NQ], nodes[SP_MAX_NQ];
   for (int i = 0; i <= from; i++) lattice[i] = -1 + 2.0 * i / from;
   for (int d = 0; d < 3; d++) {
     double lower = -1, half = 1;
-    for (int level = s->below - 1; level >= 0; level--) {
+    for (int level = s->below - 1; level >= 0 && !(is_contact && d == 2); level--) {
       half /= 2;
       lower += 2 * half * (octants >> (3 * level + d) & 1);
     }
@@ -184,15 +200,10 @@ static void make_matrices(const source *s, int octants, double matrices[3][SP_MA
   }
 }
 
-/* Return the refinement path of an element below the file's element. */
-static int path_below(const source *s, sp_lid element) {
-  return s->space->mesh->hexes->octants[element] & ((1 << (3 * s->below)) - 1);
-}
-
 /* True if corner c of the element is corner c of the file's element too. */
-static bool is_outer_corner(const source *s, int path, int c) {
+static bool is_outer_corner(const source *s, int path, bool is_contact, int c) {
   for (int level = 0; level < s->below; level++)
-    if ((path >> (3 * level) & 7) != c) return false;
+    if ((path >> (3 * level) & 7) != (is_contact ? c & 3 : c)) return false;
   return true;
 }
 
@@ -201,11 +212,12 @@ static sp_status check_corners(const source *s, sp_lid element, const double (*c
   static const double TOLERANCE = 1e-6, ends[] = {-1, 1};
   const sp_hexes *hexes = s->space->mesh->hexes;
   const int path = path_below(s, element);
+  const bool is_contact = sp_hexes_is_contact(hexes, element);
   double xyz[3][SP_CORNERS], size = 0;
   sp_hexes_coordinates(hexes, element, 2, ends, xyz[0]);
   for (int d = 0; d < 3; d++) size = fmax(size, fabs(xyz[d][SP_CORNERS - 1] - xyz[d][0]));
   for (int c = 0; c < SP_CORNERS; c++)
-    for (int d = 0; d < 3 && is_outer_corner(s, path, c); d++)
+    for (int d = 0; d < 3 && is_outer_corner(s, path, is_contact, c); d++)
       if (!(fabs(corners[c][d] - xyz[d][c]) <= TOLERANCE * size))
         return sp_fail(SP_ERR_INPUT,
                        "field %s is of another mesh: a corner of element %lld is at (%.9g, %.9g, "
@@ -257,6 +269,7 @@ static sp_status fill_block(const source *s, const block *b, sp_lid first, sp_li
   const size_t nodes = sp_element_nodes(sp_field_reader_order(s->reader));
   double matrices[3][SP_MAX_NQ * SP_MAX_NQ];
   int made = -1;
+  bool made_contact = false;
   int64_t held = 0;
   sp_lid l = first;
   for (; l < count; l++) {
@@ -273,8 +286,10 @@ static sp_status fill_block(const source *s, const block *b, sp_lid first, sp_li
     const int path = path_below(s, element);
     if (b->elements[held] != s->matches[l].in_file) held++;
     SP_TRY(check_corners(s, element, (const double(*)[3])b->corners[held]));
-    if (path != made) make_matrices(s, path, matrices);
+    const bool is_contact = sp_hexes_is_contact(s->space->mesh->hexes, element);
+    if (path != made || is_contact != made_contact) make_matrices(s, path, is_contact, matrices);
     made = path;
+    made_contact = is_contact;
     SP_TRY(interpolate(s, element, b->u + (size_t)held * nodes, matrices, b->work));
   }
   return SP_OK;
