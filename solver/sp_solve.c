@@ -107,7 +107,7 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
       a++;
     } else if (argument[0] == '-') {
       return sp_fail(SP_ERR_INPUT, "unknown option '%s'; see sp_solve --help", argument);
-    } else if (strchr(argument, '=')) {
+    } else if (strchr(argument, '=') && argument[0] != '/' && argument[0] != '.') { /* no path */
       out->overrides[out->override_count++] = argument;
     } else if (out->file) {
       return sp_fail(SP_ERR_INPUT,

@@ -46,6 +46,7 @@ def command_line():
     refuse([], "--help", ranks=(2,))
     refuse(["--wrong"], "'--wrong'", "--help", ranks=(2,))
     write("one.ini", "[problem]\nsolution = x\n")
+    refuse(["./N=7/absent.ini"], "./N=7/absent.ini: cannot open", ranks=(1,))
     refuse(["one.ini", "two.ini"], "two case files", "one.ini", "two.ini", ranks=(2,))
     for study in "order=3", "refine=2:1":
         refuse([*SMALL, "--study", study], f"--study {study}", "A < B", ranks=(1,))
