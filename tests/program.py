@@ -153,6 +153,14 @@ def materials():
     for words in ("between materials the exact solution jumps by up to 0.0e+00, its kappa du/dn by up to 2.0e+00",
                   "8 elements in no [material]: as in [problem], lambda = 0, kappa = 1\n"):
         check(words in run.out, f"{run.name}: no '{words}' in {run.out!r}")
+    period = ["mesh.elements=4 2 2", "mesh.upper=2 1 1", "discretization.order=3", "boundary.xmin=periodic xmax", "output.log=",
+              "output.field="]
+    for solution, words in (  # the first two are rounding on periodic faces
+            ("sin(pi*x)*y", None), ("cos(pi*x)", None), ("x*y", "solution jumps by up to 2.0e+00, its kappa du/dn by up to 0.0e+00"),
+            ("x*(2-x)*y", "solution jumps by up to 0.0e+00, its kappa du/dn by up to 4.0e+00")):
+        run = Run(2, [*period, f"problem.solution={solution}"]).expect(2, 0)
+        words = words and f"between materials or periodic faces the exact {words}"
+        check(words in run.out if words else "exact solution jumps" not in run.out, f"{run.name}: {run.out!r}")
     jump, kink = "problem.kappa=x < 0.5 ? 1 : 100", "problem.kappa=1 + abs(x-0.5)"
     for formula, more, count in (
             (jump, [], 1), (jump, ["discretization.operator=bp3.0"], 0),  # Gauss points are inside elements

@@ -20,8 +20,9 @@ typedef struct workspace {
   double u[FACE_NODES], gradient[3][FACE_NODES], kappa[FACE_NODES];
 } workspace;
 
+/* Add the sizes on a face and, if it is `examined`, its values to the vectors. */
 static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
-                          workspace *w, sp_interface_jumps *jumps) {
+                          bool examined, workspace *w, sp_interface_jumps *jumps) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_numbering *numbering = space->numbering;
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
@@ -42,12 +43,13 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
     for (int d = 0; d < 3 && has_flux; d++)
       flux += w->kappa[q] * gradient[d][q] * w->normal[d * n + q];
     const double area = sp_geometry_area(w->normal, n, q);
+    jumps->solution_size = fmax(jumps->solution_size, fabs(w->u[q]));
+    jumps->flux_size = fmax(jumps->flux_size, fabs(flux) / area);
+    if (!examined) continue;
     w->vectors[LOW][dof] = fmin(w->vectors[LOW][dof], w->u[q]);
     w->vectors[HIGH][dof] = fmin(w->vectors[HIGH][dof], -w->u[q]);
     w->vectors[FLUX][dof] += flux;
     w->vectors[AREA][dof] += area;
-    jumps->solution_size = fmax(jumps->solution_size, fabs(w->u[q]));
-    jumps->flux_size = fmax(jumps->flux_size, fabs(flux) / area);
   }
   return SP_OK;
 }
@@ -58,9 +60,12 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, wor
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(hexes, e); f++) {
       const int part = sp_problem_face_part(problem, hexes, e, f);
-      const bool jumps_here = part >= 0 && problem->parts[part].condition == SP_CONTACT;
-      if (!sp_surface_is_exterior(hexes->surfaces[e][f]) && !jumps_here)
-        SP_TRY(add_face(problem, space, e, f, w, jumps));
+      const bool periodic = part >= 0 && problem->parts[part].condition == SP_PERIODIC;
+      const bool contact = part >= 0 && problem->parts[part].condition == SP_CONTACT;
+      const bool inside = !sp_surface_is_exterior(hexes->surfaces[e][f]) && !contact;
+      const bool examined = periodic || (inside && problem->materials.count > 1);
+      /* Exterior faces are left out: derivatives of u may be infinite there. */
+      if (examined || inside) SP_TRY(add_face(problem, space, e, f, examined, w, jumps));
     }
   return SP_OK;
 }
@@ -89,14 +94,17 @@ static void measure(const sp_space *space, const workspace *w, sp_interface_jump
   }
   double all[4] = {jumps->solution, jumps->flux, jumps->solution_size, jumps->flux_size};
   MPI_Allreduce(MPI_IN_PLACE, all, 4, MPI_DOUBLE, MPI_MAX, space->mesh->comm);
-  *jumps = (sp_interface_jumps){all[0], all[1], all[2], all[3]};
+  *jumps = (sp_interface_jumps){all[0], all[1], all[2], all[3], jumps->periodic};
 }
 
 sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
                            sp_interface_jumps *out) {
   workspace *w = NULL;
   *out = (sp_interface_jumps){0};
-  if (problem->materials.count == 1 || !sp_materials_have_solution(&problem->materials))
+  for (int p = 0; p < problem->part_count; p++)
+    out->periodic = out->periodic || problem->parts[p].condition == SP_PERIODIC;
+  if ((problem->materials.count == 1 && !out->periodic) ||
+      !sp_materials_have_solution(&problem->materials))
     return SP_OK;
   sp_status status = create(space, &w);
   if (!status) status = add_faces(problem, space, w, out);

@@ -249,10 +249,11 @@ void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps) {
   if (jumps->solution <= WORTH_A_NOTE * jumps->solution_size &&
       jumps->flux <= WORTH_A_NOTE * jumps->flux_size)
     return;
-  sp_report_note(report, NULL,
-                 "between materials the exact solution jumps by up to %.1e, its kappa du/dn by up "
-                 "to %.1e:" NEXT_LINE "it does not solve this problem, and errors do not vanish",
-                 jumps->solution, jumps->flux);
+  sp_report_note(
+      report, NULL,
+      "between materials%s the exact solution jumps by up to %.1e, its kappa du/dn by up "
+      "to %.1e:" NEXT_LINE "it does not solve this problem, and errors do not vanish",
+      jumps->periodic ? " or periodic faces" : "", jumps->solution, jumps->flux);
 }
 
 static void note_parts(sp_report *report, const sp_notes *notes) {
