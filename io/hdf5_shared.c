@@ -46,10 +46,19 @@ static sp_status lay_out(const char *path, const sp_hdf5_shared *shared) {
   return sp_file_reserve(path, (int64_t)size);
 }
 
+/* Open and close the file on this rank alone: if one rank cannot (a folder that not all machines
+ * share, no memory for MPI's parts), Open MPI 4.1 leaves the others waiting in MPI_File_open. */
+static sp_status try_open(const char *path) {
+  MPI_File file;
+  SP_TRY(sp_file_check(path));
+  if (MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS)
+    return sp_fail(SP_ERR_SYSTEM, "MPI cannot open it");
+  MPI_File_close(&file);
+  return SP_OK;
+}
+
 static sp_status write_parts(MPI_Comm comm, const char *path, const sp_hdf5_shared *shared) {
-  /* Checked first, because if a rank cannot open the file (a folder that not all machines share),
-   * Open MPI 4.1 leaves the others waiting in MPI_File_open. */
-  sp_status status = sp_agree(comm, sp_file_check(path));
+  sp_status status = sp_agree(comm, try_open(path));
   if (status != SP_OK) return status;
 
   sp_hdf5_begin();

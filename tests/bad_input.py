@@ -217,6 +217,9 @@ def full_disk():
             run.expect_error(ranks, 1, f"cannot write {key} full_{key}", "File too large")
             check(not os.path.exists(f"full_{key}.tmp"), f"{run.name}: a temporary file is left")
             check("full_field" not in run.out, f"{run.name}: lists a field that is not written: {run.out!r}")
+    # Open MPI opens no file on rank 1; other MPIs do not know the variable.
+    run = Run(2, [*big, "output.field=half"], '[ "$OMPI_COMM_WORLD_RANK" = 1 ] && export OMPI_MCA_io=none; ', SECONDS)
+    run.expect(2, 1 if "sp_solve: cannot write field half: MPI cannot open it\n" in run.err else 0)
 
 
 def main():
