@@ -1,9 +1,12 @@
 #include "solver/problem/extremum.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "mesh/reference.h"
+#include "mesh/entity.h"
+
+enum { STARTS = 4 };
 
 /* Value, gradient and Hessian of a polynomial at a point. */
 typedef struct expansion {
@@ -85,13 +88,12 @@ static void find_free(const expansion *e, int f, const double r[3], bool free[3]
   }
 }
 
-double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, int node,
-                        double sign, const double *nodal, double range, double place[3]) {
+/* Newton's method from r, which becomes a local minimum. Returns sign * u there. */
+static double descend(int order, int f, double sign, const double *nodal, double range,
+                      double r[3]) {
   static const double SMALL = 1e-14; /* of the range: the last step, and the first damping */
-  const int nq = order + 1, n = hexes->map_order + 1;
   const sp_reference *reference = sp_reference_get(order);
-  const double *nodes = reference->gll.nodes;
-  double r[3] = {nodes[node % nq], nodes[node / nq % nq], nodes[node / (nq * nq)]};
+  const int nq = order + 1;
   expansion e = expand(reference, nq, sign, nodal, r);
   double damping = 0;
   for (int trial = 0; trial < 60; trial++) {
@@ -100,11 +102,11 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
     find_free(&e, f, r, free);
     const bool solved = solve(&e, free, damping, step);
     for (int d = 0; d < 3; d++) next[d] = fmax(-1, fmin(1, r[d] + step[d]));
-    if (solved && memcmp(next, r, sizeof r) == 0) break;
+    if (solved && memcmp(next, r, sizeof next) == 0) break;
     const expansion there = solved ? expand(reference, nq, sign, nodal, next) : e;
     if (there.value < e.value) {
       const bool is_last = e.value - there.value <= SMALL * range;
-      memcpy(r, next, sizeof r);
+      memcpy(r, next, sizeof next);
       e = there;
       damping *= 0.1;
       if (is_last) break;
@@ -113,11 +115,93 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
       if (damping > 1e6 * range) break;
     }
   }
-  double lattice[SP_MAX_NQ];
-  basis b; /* of the map, of which values alone are needed */
-  for (int i = 0; i < n; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
-  for (int d = 0; d < 3; d++) sp_interpolation_matrix(n, lattice, 1, &r[d], b.at[d][0]);
-  for (int d = 0; d < 3; d++)
-    place[d] = contract(n, &b, (const int[]){0, 0, 0}, sp_hexes_lattice(hexes, element) + d, 3);
   return e.value;
+}
+
+/* ---- Where to start ---- */
+
+/* out[o][b][i] = sum_j m[b][j] in[o][j][i], with m[n][nq] */
+static void interpolate(int outer, int inner, int nq, int n, const double *m, const double *in,
+                        double *out) {
+  for (int o = 0; o < outer; o++, in += nq * inner)
+    for (int b = 0; b < n; b++, out += inner)
+      for (int i = 0; i < inner; i++) {
+        double sum = 0;
+        for (int j = 0; j < nq; j++) sum += m[b * nq + j] * in[j * inner + i];
+        out[i] = sum;
+      }
+}
+
+/* Return u on the lattice of n points per direction, in `work`. */
+static const double *sample(int order, int f, int n, const double *lattice, const double *nodal,
+                            double *work) {
+  const int nq = order + 1;
+  double m[SP_EXTREMUM_LATTICE * SP_MAX_NQ], *other = work + n * n * n;
+  int nodes[SP_MAX_NQ * SP_MAX_NQ];
+  sp_interpolation_matrix(nq, sp_reference_get(order)->gll.nodes, n, lattice, m);
+  if (f < 0) {
+    interpolate(nq * nq, 1, nq, n, m, nodal, work);
+    interpolate(nq, n, nq, n, m, work, other);
+    interpolate(1, n * n, nq, n, m, other, work);
+    return work;
+  }
+  sp_face_nodes(order, f, nodes);
+  for (int i = 0; i < nq * nq; i++) work[i] = nodal[nodes[i]];
+  interpolate(nq, 1, nq, n, m, work, other);
+  interpolate(1, n, nq, n, m, other, work);
+  return work;
+}
+
+/* Of equal neighbours, at most the last one counts. */
+static bool is_local_minimum(double sign, const double *u, int n, int count, int i) {
+  bool is_least = true;
+  for (int stride = 1; stride < count && is_least; stride *= n) {
+    const int at = i / stride % n;
+    is_least = (at == 0 || sign * u[i] <= sign * u[i - stride]) &&
+               (at + 1 == n || sign * u[i] < sign * u[i + stride]);
+  }
+  return is_least;
+}
+
+/* Fill starts[STARTS] with the least local minima, the least one first. Returns their number. */
+static int find_starts(double sign, const double *u, int n, int count, int *starts) {
+  int found = 0;
+  for (int i = 0; i < count; i++) {
+    if (!is_local_minimum(sign, u, n, count, i)) continue;
+    int at = found < STARTS ? found++ : STARTS;
+    for (; at > 0 && sign * u[i] < sign * u[starts[at - 1]]; at--)
+      if (at < STARTS) starts[at] = starts[at - 1];
+    if (at < STARTS) starts[at] = i;
+  }
+  return found;
+}
+
+double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, double sign,
+                        const double *nodal, double range, double *work, double place[3]) {
+  const int nq = order + 1, n = 2 * nq - 1;
+  const double *nodes = sp_reference_get(order)->gll.nodes;
+  double lattice[SP_EXTREMUM_LATTICE], least = DBL_MAX, best[3] = {0};
+  int starts[STARTS];
+  for (int i = 0; i < n; i++) lattice[i] = (nodes[i / 2] + nodes[(i + 1) / 2]) / 2;
+  const double *u = sample(order, f, n, lattice, nodal, work);
+  const int found = find_starts(sign, u, n, f < 0 ? n * n * n : n * n, starts);
+  for (int s = 0; s < found; s++) {
+    double r[3];
+    for (int d = 0, at = starts[s]; d < 3; d++) {
+      r[d] = f >= 0 && f / 2 == d ? 2 * (f % 2) - 1 : lattice[at % n];
+      if (!(f >= 0 && f / 2 == d)) at /= n;
+    }
+    const double value = descend(order, f, sign, nodal, range, r);
+    if (!(value < least)) continue;
+    least = value;
+    memcpy(best, r, sizeof best);
+  }
+  const int points = hexes->map_order + 1;
+  basis b; /* of the map, of which values alone are needed */
+  for (int i = 0; i < points; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
+  for (int d = 0; d < 3; d++) sp_interpolation_matrix(points, lattice, 1, &best[d], b.at[d][0]);
+  for (int d = 0; d < 3; d++)
+    place[d] =
+        contract(points, &b, (const int[]){0, 0, 0}, sp_hexes_lattice(hexes, element) + d, 3);
+  return least;
 }

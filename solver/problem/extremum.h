@@ -4,15 +4,23 @@
 #define SP_SOLVER_PROBLEM_EXTREMUM_H
 
 #include "mesh/hexes.h"
+#include "mesh/reference.h"
 
 /* By how much the least value can fall below the least node, as a part of the element's range
  * (largest minus smallest node). A parabola needs 1/8 per direction. */
 #define SP_EXTREMUM_MARGIN 0.5
 
-/* Find a local minimum of sign * u over an element, or over its face f (-1: the whole element),
- * with Newton's method from a node. nodal[Nq][Nq][Nq] are the values of u, `range` > 0 is their
- * largest less their smallest. place[3] becomes the point. Returns sign * u there. Local. */
-double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, int node,
-                        double sign, const double *nodal, double range, double place[3]);
+enum {
+  SP_EXTREMUM_LATTICE = 2 * SP_MAX_NQ - 1,
+  SP_EXTREMUM_WORK = 2 * SP_EXTREMUM_LATTICE * SP_EXTREMUM_LATTICE * SP_EXTREMUM_LATTICE
+};
+
+/* Find the minimum of sign * u over an element, or over its face f (-1: the whole element), with
+ * Newton's method from the least of the local minima on the lattice of the nodes and the points
+ * halfway between them. nodal[Nq][Nq][Nq] are the values of u, `range` > 0 is their largest less
+ * their smallest. work[SP_EXTREMUM_WORK] is scratch. place[3] becomes the point. Returns sign * u
+ * there. Local. */
+double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, double sign,
+                        const double *nodal, double range, double *work, double place[3]);
 
 #endif

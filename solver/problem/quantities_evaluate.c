@@ -43,6 +43,7 @@ typedef struct workspace {
   double candidates[NODES], selected[3 * NODES];
   double u[POINTS], formula[POINTS], weight[POINTS], jacobian[POINTS], inverse[9 * POINTS];
   double xyz[3 * POINTS], normal[3 * FACE_POINTS];
+  double search[SP_EXTREMUM_WORK];
   int indices[SP_MAX_NQ * SP_MAX_NQ];
 } workspace;
 
@@ -108,41 +109,10 @@ static candidate_range find_range(const sp_quantity *q, size_t count, const doub
   return range;
 }
 
-/* True if candidate i is a local minimum of sign * v on the lattice[Nq^dimensions]. Of equal
- * neighbours, at most the last one counts. */
-static bool is_local_minimum(double sign, const double *candidates, size_t nq, size_t count,
-                             size_t i) {
-  bool is_least = true;
-  for (size_t stride = 1; stride < count && is_least; stride *= nq) {
-    const size_t at = i / stride % nq;
-    is_least = (at == 0 || sign * candidates[i] <= sign * candidates[i - stride]) &&
-               (at + 1 == nq || sign * candidates[i] < sign * candidates[i + stride]);
-  }
-  return is_least;
-}
-
-/* Search between nodes, from each local minimum that may lead below what was found. */
-static void search_between(const evaluation *s, const sp_quantity *q, sp_lid e, int f, size_t count,
-                           const candidate_range *range, workspace *w, partial *p) {
-  static const double VISIBLE = 1e-12; /* of the range */
-  const int order = s->space->numbering->order;
-  const double apart = range->high - range->low, sign = sign_of(q);
-  double place[3];
-  for (size_t i = 0; i < count; i++) {
-    if (!(sign * w->candidates[i] - SP_EXTREMUM_MARGIN * apart < p->extremum)) continue;
-    if (!is_local_minimum(sign, w->candidates, (size_t)order + 1, count, i)) continue;
-    const double value =
-        sp_extremum_find(s->space->mesh->hexes, e, order, f, f < 0 ? (int)i : w->indices[i], sign,
-                         w->nodal, apart, place);
-    if (!(value < range->low - VISIBLE * apart && value < p->extremum)) continue;
-    p->extremum = value;
-    memcpy(p->place, place, sizeof place);
-  }
-}
-
 /* Search an element, or its face f if that is not -1: a formula at the nodes, u between them too.
  * At order 1 the extrema are at nodes. */
 static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace *w, partial *p) {
+  static const double VISIBLE = 1e-12; /* of the range */
   const sp_quantity *q = &s->quantities->list[r];
   const sp_hexes *hexes = s->space->mesh->hexes;
   const int order = s->space->numbering->order;
@@ -157,7 +127,15 @@ static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace
   const double apart = q->formula || order == 1 ? 0 : range.high - range.low;
   const double least = range.low - SP_EXTREMUM_MARGIN * apart;
   if (!(least < p->extremum) || least > s->bounds[r]) return;
-  if (apart > 0) search_between(s, q, e, f, count, &range, w, p);
+  if (apart > 0) {
+    double place[3];
+    const double value =
+        sp_extremum_find(hexes, e, order, f, sign_of(q), w->nodal, apart, w->search, place);
+    if (value < range.low - VISIBLE * apart && value < p->extremum) {
+      p->extremum = value;
+      memcpy(p->place, place, sizeof place);
+    }
+  }
   if (!(range.low < p->extremum)) return;
   p->extremum = range.low;
   sp_hexes_coordinates(hexes, e, gll->n, gll->nodes, w->place);
