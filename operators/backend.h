@@ -11,7 +11,7 @@
  *
  * Order: the device does its work in the order of the calls. These return when their work is done:
  * upload, download, dot, sums, sweep, iterate, finish, and functions that create or destroy. All
- * others may return before that: copy, convert, axpby, multiply, correct, assemble, apply,
+ * others may return before that: copy, convert, fill, axpby, multiply, correct, assemble, apply,
  * apply_unassembled, apply_step, prolong, restrict_residual, schwarz_apply, schwarz_step,
  * matrix_apply, replay, direction, update. If such work fails, a later call returns the failure, at
  * the latest the next of upload, download, dot, sums, sweep, iterate and finish. Arguments in host
@@ -220,6 +220,10 @@ typedef struct sp_backend {
   /* to = scale from, between precisions, or within one. */
   sp_status (*convert)(sp_device *device, size_t count, double scale, sp_precision from_precision,
                        const void *from, sp_precision to_precision, void *to);
+
+  /* Every entry of `vector` = value. */
+  sp_status (*fill)(sp_device *device, sp_precision precision, size_t count, double value,
+                    void *vector);
 
   /* y = a x + b y; with b = 0, y may hold anything before. */
   sp_status (*axpby)(sp_device *device, sp_precision precision, size_t count, double a,

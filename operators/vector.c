@@ -55,6 +55,11 @@ sp_status sp_vector_convert(double scale, const sp_vector *from, sp_vector *to) 
                              to->precision, to->data);
 }
 
+sp_status sp_vector_fill(double value, sp_vector *vector) {
+  const sp_platform *p = vector->platform;
+  return p->backend->fill(p->device, vector->precision, vector->count, value, vector->data);
+}
+
 sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y) {
   const sp_platform *p = y->platform;
   return p->backend->axpby(p->device, y->precision, y->count, a, x->data, b, y->data);

@@ -38,6 +38,9 @@ sp_status sp_vector_copy(const sp_vector *from, sp_vector *to);
 /* to = scale from; their precisions may differ. */
 sp_status sp_vector_convert(double scale, const sp_vector *from, sp_vector *to);
 
+/* Set every entry to `value`. */
+sp_status sp_vector_fill(double value, sp_vector *vector);
+
 /* y = a x + b y; with b = 0, y may hold anything before. */
 sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y);
 

@@ -148,6 +148,18 @@ static bool is_axpby(const subject *s, double got, double a, double x, double b,
   return got == ax + by || got == fma(a, x, by) || got == fma(b, y, ax);
 }
 
+static void check_fill(const subject *s) {
+  if (s->host) return; /* a call without a kernel of its own */
+  double *got = make(s, 1, 7);
+  size_t wrong = 0;
+  void *x = upload(s, got);
+  CHECK_OK(s->bench->backend->fill(s->bench->device, s->precision, s->n, 0.75, x));
+  take(s, x, got);
+  for (size_t i = 0; i < s->n; i++) wrong += got[i] != 0.75;
+  CHECK(wrong == 0, "%s: %zu of %zu entries are not filled", name_of(s), wrong, s->n);
+  check_behind(s, "fill", got, 7);
+}
+
 static void check_axpby(const subject *s) {
   /* Not 0.7 and -1.3, but floats near to them. */
   static const double factors[][2] = {{1, 1},  {0.7f, -1.3f}, {-1.3f, 1}, {1, 0.7f}, {0, -1.3f},
@@ -357,6 +369,7 @@ static void check_operations(const bench *b, const sp_host_vectors *host) {
     for (size_t n = 0; n <= LONG; n = n < 40 ? n + 1 : n == 40 ? LONG : n + 1) {
       const subject s = {.bench = b, .host = host, .precision = precision, .n = n};
       const size_t mark = test_mark();
+      check_fill(&s);
       check_axpby(&s);
       check_multiply(&s);
       check_same_product(&s);

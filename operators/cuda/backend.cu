@@ -392,6 +392,7 @@ static const sp_backend table = {
     .download = cuda_download,
     .copy = cuda_copy,
     .convert = sp_cuda_convert,
+    .fill = sp_cuda_fill,
     .axpby = sp_cuda_axpby,
     .multiply = sp_cuda_multiply,
     .dot = sp_cuda_dot,

@@ -50,6 +50,12 @@ __device__ __forceinline__ void store(void *vector, size_t i, const pack<T, widt
   ((pack<T, width> *)vector)[i] = values;
 }
 
+template <class T> __global__ void fill(size_t n, T value, T *x) {
+  follow();
+  const size_t stride = (size_t)gridDim.x * THREADS;
+  for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += stride) x[i] = value;
+}
+
 template <class T, int width>
 __device__ __forceinline__ void axpby_at(T a, const T *x, T b, T *y, size_t i) {
   const pack<T, width> from = load<T, width>(x, i);
@@ -239,6 +245,16 @@ sp_status sp_cuda_blas_prepare(sp_device *device) {
   SP_TRY(sp_cuda_allocate(BLOCKS, sizeof(double), "partial sums", (void **)&device->partial));
   SP_TRY(sp_cuda_allocate(1, sizeof(unsigned), "partial sums", (void **)&device->arrived));
   SP_CUDA(cudaMallocHost(&device->sum, sizeof(double)));
+  return SP_OK;
+}
+
+sp_status sp_cuda_fill(sp_device *device, sp_precision precision, size_t count, double value,
+                       void *vector) {
+  const int blocks = blocks_for(count);
+  SP_CUDA(precision == SP_SINGLE ? queue(fill<float>, blocks, THREADS, 0, device->stream, count,
+                                         (float)value, (float *)vector)
+                                 : queue(fill<double>, blocks, THREADS, 0, device->stream, count,
+                                         value, (double *)vector));
   return SP_OK;
 }
 

@@ -21,6 +21,8 @@ cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision prec
 /* Workspace for dot; freed with the device. Local. */
 sp_status sp_cuda_blas_prepare(sp_device *device);
 
+sp_status sp_cuda_fill(sp_device *device, sp_precision precision, size_t count, double value,
+                       void *vector);
 sp_status sp_cuda_axpby(sp_device *device, sp_precision precision, size_t count, double a,
                         const void *x, double b, void *y);
 sp_status sp_cuda_multiply(sp_device *device, sp_precision precision, size_t count, const void *x,

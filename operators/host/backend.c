@@ -438,6 +438,7 @@ const sp_backend sp_backend_host = {
     .download = sp_host_copy,
     .copy = sp_host_copy,
     .convert = sp_host_convert,
+    .fill = sp_host_fill,
     .axpby = sp_host_axpby,
     .multiply = sp_host_multiply,
     .dot = sp_host_dot,

@@ -82,6 +82,20 @@ sp_status sp_host_copy(sp_device *device, sp_precision precision, size_t count, 
   return run(&c);
 }
 
+static void fill(const call *c) {
+  double *numbers = c->z;
+  float *singles = c->z;
+  for (size_t i = 0; i < c->count && c->precision == SP_DOUBLE; i++) numbers[i] = c->a;
+  for (size_t i = 0; i < c->count && c->precision == SP_SINGLE; i++) singles[i] = (float)c->a;
+}
+
+sp_status sp_host_fill(sp_device *device, sp_precision precision, size_t count, double value,
+                       void *vector) {
+  call c = make(device, fill, precision, count, NULL, vector);
+  c.a = value;
+  return run(&c);
+}
+
 static void axpby(const call *c) {
   c->kernels->axpby[c->precision](c->count, c->a, c->x, c->b, c->z);
 }

@@ -9,6 +9,8 @@
 
 sp_status sp_host_copy(sp_device *device, sp_precision precision, size_t count, const void *from,
                        void *to);
+sp_status sp_host_fill(sp_device *device, sp_precision precision, size_t count, double value,
+                       void *vector);
 sp_status sp_host_axpby(sp_device *device, sp_precision precision, size_t count, double a,
                         const void *x, double b, void *y);
 sp_status sp_host_multiply(sp_device *device, sp_precision precision, size_t count, const void *x,

@@ -19,6 +19,7 @@ sp_running sp_running_begin(const sp_case_base *base, const sp_config *config,
 }
 
 void sp_running_release_system(sp_running *c) {
+  sp_vector_destroy(&c->boundary);
   sp_vector_destroy(&c->x);
   sp_vector_destroy(&c->b);
   sp_vector_destroy(&c->r);
@@ -60,6 +61,7 @@ static sp_status create_host_vectors(sp_running *c) {
 static sp_status create_device_vectors(sp_running *c) {
   SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->x));
   SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->b));
+  if (c->facts.boundary_values) SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->boundary));
   return sp_space_vector(c->space, SP_DOUBLE, &c->r);
 }
 
@@ -149,7 +151,8 @@ static sp_status make_right_hand_side(sp_running *c) {
     SP_TRY(sp_agree(c->comm,
                     sp_balance_keep(&c->postprocess->balance, c->space, constrained, c->load)));
   if (c->problem->has_dirichlet)
-    SP_TRY(sp_system_lift(c->system, c->facts.boundary_values, c->load, c->work, &c->x, &c->b));
+    SP_TRY(
+        sp_system_lift(c->system, c->facts.boundary_values, c->load, c->work, &c->boundary, &c->b));
   SP_TRY(check_load(c));
   return sp_agree(c->comm, sp_vector_write(c->load, &c->b));
 }
@@ -201,36 +204,29 @@ static sp_status fetch_solution(sp_running *c) {
   return set_means(c);
 }
 
-/* host = u_D - c, with the mean c of the Dirichlet values: in the energy of the solution an offset
- * would only add rounding. */
-static sp_status fill_shifted_values(const sp_running *c, double *host) {
-  const double *values = c->facts.boundary_values;
-  const bool *constrained = c->system->setup.constrained;
-  const sp_lid dofs = (sp_lid)sp_space_dofs(c->space);
-  double sums[2] = {0, 0};
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    if (constrained[i]) {
-      sums[0] += values[i];
-      sums[1]++;
-    }
-  SP_TRY(sp_reduction_sum(c->base->platform->reduction, 2, sums, SP_OK));
-  for (sp_lid i = 0; i < dofs; i++) host[i] = values[i] - sums[0] / sums[1];
-  return SP_OK;
+/* v = x + u_D - mean: an offset would only add rounding to the energy of the solution. */
+static sp_status shift_solution(const sp_running *c, const sp_vector *x, sp_vector *v) {
+  sp_operator *op = c->system->op;
+  double of_x, of_values, count;
+  SP_TRY(sp_operator_dot(op, v, x, sp_vector_fill(1, v), &of_x));
+  SP_TRY(sp_operator_dot(op, v, &c->boundary, SP_OK, &of_values));
+  SP_TRY(sp_operator_dot(op, v, v, SP_OK, &count));
+  sp_status status = sp_vector_fill(-(of_x + of_values) / count, v);
+  if (!status) status = sp_vector_axpby(1, x, 1, v);
+  if (!status) status = sp_vector_axpby(1, &c->boundary, 1, v);
+  return sp_agree(c->comm, status);
 }
 
-/* *energy = v.A v of v = u - c, the whole solution less the constant of fill_shifted_values, with A
- * of the unconstrained space. */
+/* *energy = v.A v of the whole solution without its mean, with A of the unconstrained space. */
 static sp_status measure_solution(const sp_vector *x, void *context, double *energy) {
   sp_running *c = context;
   sp_vector v = {0}, product = {0};
   sp_status status = sp_space_vector(c->space, SP_DOUBLE, &v);
   if (!status) status = sp_space_vector(c->space, SP_DOUBLE, &product);
   status = sp_agree(c->comm, status);
-  if (!status) status = fill_shifted_values(c, c->work);
+  if (!status) status = shift_solution(c, x, &v);
   if (!status) {
-    status = sp_vector_write(c->work, &v);
-    if (!status) status = sp_vector_axpby(1, x, 1, &v);
-    if (!status) status = sp_operator_apply(c->system->op, false, &v, &product);
+    status = sp_operator_apply(c->system->op, false, &v, &product);
     status = sp_operator_dot(c->system->op, &v, &product, status, energy);
   }
   sp_vector_destroy(&v);

@@ -28,17 +28,6 @@ static sp_status fill(const sp_problem *problem, const sp_space *space, sp_opera
   return sp_problem_constraints(problem, space, p->constrained, p->boundary_values, jump);
 }
 
-/* Free the Dirichlet values if they are zero on all ranks. */
-static void drop_zeros(const sp_space *space, parts *p) {
-  bool any = false;
-  for (size_t i = 0; i < sp_space_dofs(space) && !any; i++)
-    any = p->constrained[i] && p->boundary_values[i] != 0;
-  MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_C_BOOL, MPI_LOR, space->platform->comm);
-  if (any) return;
-  free(p->boundary_values);
-  p->boundary_values = NULL;
-}
-
 static sp_operator_setup setup_of(const parts *p, const sp_space *space, sp_operator_kind kind) {
   return (sp_operator_setup){.space = space,
                              .kind = kind,
@@ -87,7 +76,10 @@ sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
   *facts = (sp_problem_facts){0};
   *out = NULL;
   sp_status status = fill(problem, space, problem->kind, &p, &facts->jump);
-  if (!status) drop_zeros(space, &p);
+  if (!status && facts->jump.largest == 0) {
+    free(p.boundary_values);
+    p.boundary_values = NULL;
+  }
   facts->boundary_values = p.boundary_values;
   if (!status && sp_operator_rows[problem->kind].has_stiffness)
     status = sp_null_space_create(space, p.constrained, &p.coefficients, &p.robin, &facts->exact,
