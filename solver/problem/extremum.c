@@ -19,16 +19,6 @@ typedef struct basis {
   double at[3][3][SP_MAX_NQ];
 } basis;
 
-/* One sum over the nodes: u with derivatives of order d[0], d[1], d[2]. */
-static double contract(int nq, const basis *b, const int d[3], const double *nodal, int stride) {
-  double sum = 0;
-  for (int k = 0; k < nq; k++)
-    for (int j = 0; j < nq; j++)
-      for (int i = 0; i < nq; i++, nodal += stride)
-        sum += b->at[0][d[0]][i] * b->at[1][d[1]][j] * b->at[2][d[2]][k] * *nodal;
-  return sum;
-}
-
 /* Fill the basis from slopes[nq][nq], the derivatives at the nodes. */
 static void fill_basis(int nq, const double *nodes, const double *slopes, const double r[3],
                        basis *b) {
@@ -42,19 +32,36 @@ static void fill_basis(int nq, const double *nodes, const double *slopes, const 
   }
 }
 
+/* sums[d][o], with `stride` from d to d + 1, = sum over i of at[d][i] in[o][i]: derivatives up to
+ * order `most`. */
+static void contract(int nq, int outer, int most, double at[3][SP_MAX_NQ], const double *in,
+                     int stride, double *sums) {
+  for (int o = 0; o < outer; o++, in += nq)
+    for (int d = 0; d <= most; d++) {
+      double sum = 0;
+      for (int i = 0; i < nq; i++) sum += at[d][i] * in[i];
+      sums[d * stride + o] = sum;
+    }
+}
+
 static expansion expand(const sp_reference *reference, int nq, double sign, const double *nodal,
                         const double r[3]) {
+  double rows[3][SP_MAX_NQ * SP_MAX_NQ], lines[3][SP_MAX_NQ], u[3][3][3];
   basis b;
   fill_basis(nq, reference->gll.nodes, reference->differentiation, r, &b);
-  expansion e = {.value = sign * contract(nq, &b, (const int[]){0, 0, 0}, nodal, 1)};
-  for (int a = 0; a < 3; a++) {
-    e.gradient[a] = sign * contract(nq, &b, (const int[]){a == 0, a == 1, a == 2}, nodal, 1);
-    for (int c = 0; c <= a; c++) {
-      const int d[3] = {(a == 0) + (c == 0), (a == 1) + (c == 1), (a == 2) + (c == 2)};
-      e.hessian[a][c] = e.hessian[c][a] = sign * contract(nq, &b, d, nodal, 1);
+  contract(nq, nq * nq, 2, b.at[0], nodal, SP_MAX_NQ * SP_MAX_NQ, rows[0]);
+  for (int i = 0; i < 3; i++) {
+    contract(nq, nq, 2 - i, b.at[1], rows[i], SP_MAX_NQ, lines[0]);
+    for (int j = 0; i + j < 3; j++) {
+      contract(nq, 1, 2 - i - j, b.at[2], lines[j], 1, u[i][j]);
+      for (int k = 0; i + j + k < 3; k++) u[i][j][k] *= sign;
     }
   }
-  return e;
+  return (expansion){.value = u[0][0][0],
+                     .gradient = {u[1][0][0], u[0][1][0], u[0][0][1]},
+                     .hessian = {{u[2][0][0], u[1][1][0], u[1][0][1]},
+                                 {u[1][1][0], u[0][2][0], u[0][1][1]},
+                                 {u[1][0][1], u[0][1][1], u[0][0][2]}}};
 }
 
 /* Solve (H + damping) step = -gradient on the free directions, with Cholesky's factors. False if
@@ -200,8 +207,12 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
   basis b; /* of the map, of which values alone are needed */
   for (int i = 0; i < points; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
   for (int d = 0; d < 3; d++) sp_interpolation_matrix(points, lattice, 1, &best[d], b.at[d][0]);
-  for (int d = 0; d < 3; d++)
-    place[d] =
-        contract(points, &b, (const int[]){0, 0, 0}, sp_hexes_lattice(hexes, element) + d, 3);
+  const double *xyz = sp_hexes_lattice(hexes, element);
+  for (int d = 0; d < 3; d++) place[d] = 0;
+  for (int k = 0; k < points; k++)
+    for (int j = 0; j < points; j++)
+      for (int i = 0; i < points; i++, xyz += 3)
+        for (int d = 0; d < 3; d++)
+          place[d] += b.at[0][0][i] * b.at[1][0][j] * b.at[2][0][k] * xyz[d];
   return least;
 }
