@@ -6,6 +6,7 @@
 #include "solver/problem/coefficients.h"
 #include "solver/problem/dirichlet.h"
 #include "solver/problem/errors.h"
+#include "solver/problem/extremum.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
 #include "tests/folders.h"
@@ -392,6 +393,41 @@ static void check_jacobian_range(void) {
         range.largest);
 }
 
+/* The bound of rough polynomials is below all their values; that of x - y z is exact, because
+ * the coefficients of a linear function are its values at j / N. */
+static void check_bound_of_order(int order) {
+  enum { SAMPLES = 7 };
+  const int n = order + 1, count = n * n * n;
+  const double *nodes = sp_reference_get(order)->gll.nodes;
+  double *values = test_array((size_t)count, sizeof *values), places[SAMPLES];
+  double *work = test_array(SP_EXTREMUM_WORK, sizeof *work), m[SAMPLES * SP_MAX_NQ];
+  double least = INFINITY, lowest = INFINITY;
+  for (int i = 0; i < count; i++) {
+    values[i] = nodes[i % n] - nodes[i / n % n] * nodes[i / n / n];
+    least = fmin(least, values[i]);
+  }
+  double bound = sp_extremum_bound(order, 3, 1, least, values, work);
+  CHECK(fabs(bound) <= 1e-12, "order %d: the bound of x - y z is too low by %g", order, -bound);
+  least = INFINITY;
+  for (int i = 0; i < count; i++) least = fmin(least, values[i] = sin(7919.0 * i * i + order));
+  for (int i = 0; i < SAMPLES; i++) places[i] = -1 + 2.0 * i / (SAMPLES - 1);
+  sp_interpolation_matrix(n, nodes, SAMPLES, places, m);
+  for (int s = 0; s < SAMPLES * SAMPLES * SAMPLES; s++) {
+    const double *x = &m[s % SAMPLES * n], *y = &m[s / SAMPLES % SAMPLES * n];
+    const double *z = &m[s / SAMPLES / SAMPLES * n];
+    double u = 0;
+    for (int i = 0; i < count; i++) u += x[i % n] * y[i / n % n] * z[i / n / n] * values[i];
+    lowest = fmin(lowest, u);
+  }
+  bound = sp_extremum_bound(order, 3, 1, least, values, work);
+  CHECK(least + bound <= lowest + 1e-12, "order %d: the bound %g is above a value, %g", order,
+        least + bound, lowest);
+}
+
+static void check_bounds(void) {
+  for (int order = 1; order < SP_MAX_NQ; order++) check_bound_of_order(order);
+}
+
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
@@ -404,6 +440,7 @@ int main(int argc, char **argv) {
   check_derived_data("discretization.operator=bp3.0");
   check_robin_diagonal();
   check_jacobian_range();
+  check_bounds();
   sp_platform_close(&platform);
   return check_end();
 }

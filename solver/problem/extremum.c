@@ -139,6 +139,45 @@ static void interpolate(int outer, int inner, int nq, int n, const double *m, co
       }
 }
 
+/* inverse[n][n], from values at the nodes to coefficients of Bernstein's polynomials. Their matrix
+ * is totally positive, so elimination needs no pivots and no coefficient loses digits. */
+static void find_bernstein(int n, const double *nodes, double *inverse) {
+  double m[SP_MAX_NQ * SP_MAX_NQ] = {0};
+  for (int i = 0; i < n; i++) {
+    double *row = &m[i * n];
+    const double t = (1 + nodes[i]) / 2;
+    row[0] = 1;
+    for (int degree = 1; degree < n; degree++)
+      for (int j = degree; j >= 0; j--) row[j] = (1 - t) * row[j] + (j > 0 ? t * row[j - 1] : 0);
+    for (int j = 0; j < n; j++) inverse[i * n + j] = i == j;
+  }
+  for (int p = 0; p < n; p++)
+    for (int i = 0; i < n; i++) {
+      const double factor = i == p ? 0 : m[i * n + p] / m[p * n + p];
+      for (int j = 0; j < n && factor != 0; j++) {
+        m[i * n + j] -= factor * m[p * n + j];
+        inverse[i * n + j] -= factor * inverse[p * n + j];
+      }
+    }
+  for (int i = 0; i < n * n; i++) inverse[i] /= m[i / n * (n + 1)];
+}
+
+double sp_extremum_bound(int order, int dimensions, double sign, double least, const double *values,
+                         double *work) {
+  const int n = order + 1, count = dimensions == 3 ? n * n * n : n * n;
+  double m[SP_MAX_NQ * SP_MAX_NQ], bound = 0, *in = work, *out = work + count;
+  find_bernstein(n, sp_reference_get(order)->gll.nodes, m);
+  for (int i = 0; i < count; i++) in[i] = sign * values[i] - least;
+  for (int inner = 1; inner < count; inner *= n) {
+    interpolate(count / inner / n, inner, n, n, m, in, out);
+    double *const swap = in;
+    in = out;
+    out = swap;
+  }
+  for (int i = 0; i < count; i++) bound = fmin(bound, in[i]);
+  return bound;
+}
+
 /* Return u on the lattice of n points per direction, in `work`. */
 static const double *sample(int order, int f, int n, const double *lattice, const double *nodal,
                             double *work) {

@@ -23,4 +23,10 @@ enum {
 double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, double sign,
                         const double *nodal, double range, double *work, double place[3]);
 
+/* Return a lower bound of sign * u - least over an element or, with two dimensions, a face: the
+ * least of 0 and the coefficients of Bernstein's polynomials. values[Nq]^dimensions are those of u,
+ * `least` is the least of sign * values; work[SP_EXTREMUM_WORK] is scratch. Local. */
+double sp_extremum_bound(int order, int dimensions, double sign, double least, const double *values,
+                         double *work);
+
 #endif

@@ -127,10 +127,14 @@ static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace
   const double apart = q->formula || order == 1 ? 0 : range.high - range.low;
   const double least = range.low - SP_EXTREMUM_MARGIN * apart;
   if (!(least < p->extremum) || least > s->bounds[r]) return;
-  if (apart > 0) {
+  const double sign = sign_of(q);
+  const double below =
+      apart > 0 ? sp_extremum_bound(order, f < 0 ? 3 : 2, sign, range.low, w->candidates, w->search)
+                : 0;
+  if (below < -VISIBLE * apart && range.low + below < p->extremum) {
     double place[3];
     const double value =
-        sp_extremum_find(hexes, e, order, f, sign_of(q), w->nodal, apart, w->search, place);
+        sp_extremum_find(hexes, e, order, f, sign, w->nodal, apart, w->search, place);
     if (value < range.low - VISIBLE * apart && value < p->extremum) {
       p->extremum = value;
       memcpy(p->place, place, sizeof place);
