@@ -231,8 +231,8 @@ static bool is_fixed_by_edge(const sp_schwarz_builder *b, const corner *c) {
          !sp_schwarz_find_end(b, c->element, c->end).fixed;
 }
 
-/* What a tie below the column's element i adds in lateral direction t. It holds each element in
- * series with the coupling along the column up to that element, because the column may bend; the
+/* Return what a tie below the column's element i adds in lateral direction t. It holds each element
+ * in series with the coupling along the column up to that element, because the column may bend; the
  * mean goes by the elements' lateral couplings. */
 static double spread_tie(const sp_schwarz_builder *b, sp_lid c, int t, sp_lid i, double tie) {
   const sp_columns *columns = b->columns;

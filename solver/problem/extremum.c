@@ -198,7 +198,7 @@ static const double *sample(int order, int f, int n, const double *lattice, cons
   return work;
 }
 
-/* Of equal neighbours, at most the last one counts. */
+/* Count at most the last of equal neighbours. */
 static bool is_local_minimum(double sign, const double *u, int n, int count, int i) {
   bool is_least = true;
   for (int stride = 1; stride < count && is_least; stride *= n) {
