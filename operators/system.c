@@ -53,11 +53,23 @@ void sp_system_forget_coefficients(sp_system *system) {
   sp_operator_setup *s = &system->setup;
   release(s->kappa);
   release(s->lambda_values);
-  release(s->diagonal_dofs);
-  release(s->diagonal_values);
-  s->kappa = s->lambda_values = s->diagonal_values = NULL;
-  s->diagonal_dofs = NULL;
-  s->diagonal_count = 0;
+  s->kappa = s->lambda_values = NULL;
+}
+
+sp_status sp_system_robin_energy(const sp_system *system, const sp_vector *v, double *host,
+                                 double *energy) {
+  const sp_operator_setup *s = &system->setup;
+  const sp_lid count = s->diagonal_count;
+  *energy = 0;
+  if (count == 0) return SP_OK;
+  const size_t first = (size_t)s->diagonal_dofs[0], end = (size_t)s->diagonal_dofs[count - 1] + 1;
+  const sp_vector part = sp_vector_part(v, first, end - first);
+  SP_TRY(sp_vector_read(&part, host + first));
+  for (sp_lid i = 0; i < count; i++) {
+    const double u = host[s->diagonal_dofs[i]];
+    *energy += s->diagonal_values[i] * u * u;
+  }
+  return SP_OK;
 }
 
 sp_status sp_system_build(sp_system *system) {

@@ -45,8 +45,13 @@ sp_status sp_system_coarsen(const sp_system *fine, sp_geometry_kind geometry, sp
 /* NULL-safe; sets *system to NULL. Collective if the system owns its space. */
 void sp_system_destroy(sp_system **system);
 
-/* Free kappa, lambda and the Robin diagonal: operators that exist keep what they need. Local. */
+/* Free kappa and lambda: operators that exist keep what they need. Local. */
 void sp_system_forget_coefficients(sp_system *system);
+
+/* Return this rank's share of v.D v, D the Robin diagonal; `host` is scratch for v [local DOFs].
+ * Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_system_robin_energy(const sp_system *system, const sp_vector *v, double *host,
+                                 double *energy);
 
 /* Create the operator. Errors: those of sp_operator_create. Collective. */
 sp_status sp_system_build(sp_system *system);

@@ -86,17 +86,17 @@ static void check_shift(const char *(*settings)(double level)) {
   }
 }
 
-/* Dirichlet values at both ends, u = x: the limit is relative to the gradient of u, which is 1,
- * however large a jump to lifted values is between nodes. The estimate is taken to be right within
- * a factor of 4. */
-static void check_walls(void) {
+/* Temperatures given at both ends, u = x: the limit is relative to the gradient of u, which is 1,
+ * however large a jump to lifted or to stiff values is between nodes. The estimate is taken to be
+ * right within a factor of 4. */
+static void check_walls(const char *condition) {
   for (int p = 0; p < 2; p++) {
-    const double error = solve(p,
-                               "mesh.elements=32 1 1; discretization.order=12; problem.solution=x; "
-                               "boundary.xmin=dirichlet; boundary.xmax=dirichlet",
-                               NULL)
+    const double error = solve(p, "mesh.elements=32 1 1; discretization.order=12",
+                               test_text("problem.solution=x; boundary.xmin=%s; boundary.xmax=%s",
+                                         condition, condition))
                              .norms.h1;
-    CHECK(error <= 4 * TOLERANCE, "%s: error %g of the gradient", PRECONDITIONERS[p], error);
+    CHECK(error <= 4 * TOLERANCE, "%s, %s: error %g of the gradient", condition, PRECONDITIONERS[p],
+          error);
   }
 }
 
@@ -121,7 +121,9 @@ int main(int argc, char **argv) {
   check_poor_start();
   check_series();
   check_core();
-  check_walls();
+  check_walls("dirichlet");
+  check_walls("robin 1e3");
+  check_walls("robin 1e6");
   check_shift(weak_film);
   check_shift(strong_film);
   check_shift(wall);

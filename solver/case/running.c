@@ -1,5 +1,6 @@
 #include "solver/case/running.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "solver/problem/contacts.h"
@@ -207,17 +208,28 @@ static sp_status fetch_solution(sp_running *c) {
 /* v = x + u_D - mean: an offset would only add rounding to the energy of the solution. */
 static sp_status shift_solution(const sp_running *c, const sp_vector *x, sp_vector *v) {
   sp_operator *op = c->system->op;
-  double of_x, of_values, count;
+  const bool lifted = c->facts.boundary_values;
+  double of_x, of_values = 0, count;
   SP_TRY(sp_operator_dot(op, v, x, sp_vector_fill(1, v), &of_x));
-  SP_TRY(sp_operator_dot(op, v, &c->boundary, SP_OK, &of_values));
+  if (lifted) SP_TRY(sp_operator_dot(op, v, &c->boundary, SP_OK, &of_values));
   SP_TRY(sp_operator_dot(op, v, v, SP_OK, &count));
   sp_status status = sp_vector_fill(-(of_x + of_values) / count, v);
   if (!status) status = sp_vector_axpby(1, x, 1, v);
-  if (!status) status = sp_vector_axpby(1, &c->boundary, 1, v);
+  if (!status && lifted) status = sp_vector_axpby(1, &c->boundary, 1, v);
   return sp_agree(c->comm, status);
 }
 
-/* *energy = v.A v of the whole solution without its mean, with A of the unconstrained space. */
+/* *energy = v.A v - v.D v, D the Robin diagonal: a stiff film has energy where u does not vary. At
+ * least 1e-12 v.D v, the rounding of the difference. */
+static sp_status subtract_films(sp_running *c, const sp_vector *v, double *energy) {
+  double of_films;
+  const sp_status status = sp_system_robin_energy(c->system, v, c->work, &of_films);
+  SP_TRY(sp_reduction_sum(c->base->platform->reduction, 1, &of_films, status));
+  *energy = fmax(*energy - of_films, 1e-12 * of_films);
+  return SP_OK;
+}
+
+/* *energy = that of the whole solution without its mean, with A of the unconstrained space. */
 static sp_status measure_solution(const sp_vector *x, void *context, double *energy) {
   sp_running *c = context;
   sp_vector v = {0}, product = {0};
@@ -229,17 +241,19 @@ static sp_status measure_solution(const sp_vector *x, void *context, double *ene
     status = sp_operator_apply(c->system->op, false, &v, &product);
     status = sp_operator_dot(c->system->op, &v, &product, status, energy);
   }
+  if (!status && c->problem->has_robin) status = subtract_films(c, &v, energy);
   sp_vector_destroy(&v);
   sp_vector_destroy(&product);
   return status;
 }
 
 static sp_cg_options cg_options(sp_running *c) {
+  const bool measures = c->facts.boundary_values || c->problem->has_robin;
   return (sp_cg_options){.criterion = c->config->solver.criterion,
                          .tolerance = c->config->solver.tolerance,
                          .energy = c->start.energy,
                          .max_iterations = c->config->solver.max_iterations,
-                         .measure = c->facts.boundary_values ? measure_solution : NULL,
+                         .measure = measures ? measure_solution : NULL,
                          .on_iteration = on_iteration,
                          .is_interrupted = is_interrupted,
                          .context = c};

@@ -14,8 +14,9 @@
  *
  *     ||x - x_j||_A <= tolerance min(||x_j - x_start||_A, size of the solution)
  *
- * The size is that of `measure`: x_j - x_start has the energy of jumps to lifted Dirichlet values,
- * which grows with the order and the number of elements. Or, if the criterion is the residual, when
+ * The size is that of `measure`: x_j - x_start has the energy of jumps to lifted Dirichlet values
+ * and to stiff films, which grows with the order and the number of elements. Or, if the criterion
+ * is the residual, when
  * ||r|| <= tolerance ||b|| in the Euclidean norm over global DOFs. The residual says little if one
  * stiff row (a large alpha or lambda) dominates b.
  *

@@ -251,9 +251,11 @@ static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_pr
       if (status && !entry->formula.text)
         status = fail_default(status, mesh, problem, faces[fallback]);
     }
-    for (size_t p = 0; p < parts; p++)
-      if (faces[p] > 0 && problem->parts[p].condition == SP_DIRICHLET)
-        problem->has_dirichlet = true;
+    for (size_t p = 0; p < parts; p++) {
+      const sp_condition condition = problem->parts[p].condition;
+      if (faces[p] > 0 && condition == SP_DIRICHLET) problem->has_dirichlet = true;
+      if (faces[p] > 0 && condition == SP_ROBIN) problem->has_robin = true;
+    }
   }
   free(faces);
   return status;

@@ -37,6 +37,7 @@ typedef struct sp_problem {
   int *part_of_volume;     /* [volume_count], the line that fixes u in all elements, or -1 */
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
+  bool has_robin;          /* a face has a Robin condition */
   sp_lid outer_count;
   sp_lid
       *outer; /* elements of this rank that belong to a part or have a face that does, ascending */
