@@ -84,8 +84,8 @@ static void check_hole(void) {
 
 static void check_refusals(void) {
   static const char text[] = "ISO-10303-21;\nHEADER;\nnothing of use\n";
-  check_refused(write_file("bad.step", text, sizeof text - 1), "bad.step: ");
-  check_refused(write_file("bad.brep", text, sizeof text - 1), "bad.brep: ");
+  check_refused(write_text("bad.step", text), "bad.step: ");
+  check_refused(write_text("bad.brep", text), "bad.brep: ");
 }
 
 int main(int argc, char **argv) {

@@ -378,7 +378,7 @@ static void check_file(void) {
       "Curve Loop(1) = {1, 2, 3, 4};\nCurve Loop(2) = {5, 6, 7};\nPlane Surface(1) = {1, 2};\n"
       "Mesh.SubdivisionAlgorithm = 1;\nRecombine Surface{1};\n"
       "Extrude {0, 0, 0.06} { Surface{1}; Layers{{4, 2}, {0.1, 1}}; Recombine; }\n";
-  write_file("plate.geo", geometry, sizeof geometry - 1);
+  write_text("plate.geo", geometry);
   sp_mesh *mesh = read_mesh("plate.geo");
   if (mesh) {
     const sp_gid mine = mesh->hexes->count;
@@ -407,7 +407,7 @@ static void check_remote_ties(void) {
       "Physical Volume(\"board\") = {b[1], b[7], b[13], b[19]};\n"
       "Physical Volume(\"copper\") = {c[1], c[7], c[13], c[19]};\n"
       "Physical Volume(\"die\") = {d[1], d[7]};\n";
-  write_file("board.geo", geometry, sizeof geometry - 1);
+  write_text("board.geo", geometry);
   for (int order = 2; order <= 4; order += 2) {
     const char *const overrides[] = {
         "mesh.file=board.geo; boundary.default=robin 1e-5, 0; problem.forcing=0",

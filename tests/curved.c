@@ -9,7 +9,7 @@
 static const char *write_geometry(const char *name, int order) {
   const char *text =
       test_text("Include \"%s/%s\";\nMesh.ElementOrder = %d;\n", test_inputs(), name, order);
-  return write_file("curved.geo", text, strlen(text));
+  return write_text("curved.geo", text);
 }
 
 /* The largest distance of an exterior lattice point from its sphere. */

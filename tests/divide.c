@@ -208,10 +208,9 @@ static void check_refusals(void) {
       {"2\n7 4 2 1 1 1 2 3 4\n7 4 2 1 1 2 5 3 6\n$EndElements\n",
        "element 7 is in line 15 already"},
   };
-  for (size_t f = 0; f < COUNT_OF(files) && world_size == 1; f++) {
-    const char *text = test_text("%s%s", NODES, files[f].elements);
-    check_refused(write_file("bad.msh", text, strlen(text)), files[f].phrase);
-  }
+  for (size_t f = 0; f < COUNT_OF(files) && world_size == 1; f++)
+    check_refused(write_text("bad.msh", test_text("%s%s", NODES, files[f].elements)),
+                  files[f].phrase);
 }
 
 int main(int argc, char **argv) {

@@ -196,17 +196,15 @@ static double child_memory(void) {
  * METIS. A table by number would take 24 bytes times that. */
 static void check_sparse(void) {
   const int a = 2000000000, b = a - 1;
-  char text[1024];
   if (world_size > 2) return; /* two elements */
-  const int size =
-      snprintf(text, sizeof text,
-               "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n12\n"
-               "7 0 0 0\n%d 1 0 0\n50 1 1 0\n5 0 1 0\n1 0 0 1\n%d 1 0 1\n40 1 1 1\n6 0 1 1\n"
-               "60 2 0 0\n61 2 1 0\n62 2 0 1\n63 2 1 1\n$EndNodes\n"
-               "$Elements\n3\n1 3 2 8 1 7 5 6 1\n2 5 2 9 1 7 %d 50 5 1 %d 40 6\n"
-               "3 5 2 9 1 %d 60 61 50 %d 62 63 40\n$EndElements\n",
-               a, b, a, b, a, b);
-  sp_mesh *mesh = read_mesh(write_file("sparse.msh", text, (size_t)size));
+  const char *text =
+      test_text("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n12\n"
+                "7 0 0 0\n%d 1 0 0\n50 1 1 0\n5 0 1 0\n1 0 0 1\n%d 1 0 1\n40 1 1 1\n6 0 1 1\n"
+                "60 2 0 0\n61 2 1 0\n62 2 0 1\n63 2 1 1\n$EndNodes\n"
+                "$Elements\n3\n1 3 2 8 1 7 5 6 1\n2 5 2 9 1 7 %d 50 5 1 %d 40 6\n"
+                "3 5 2 9 1 %d 60 61 50 %d 62 63 40\n$EndElements\n",
+                a, b, a, b, a, b);
+  sp_mesh *mesh = read_mesh(write_text("sparse.msh", text));
   if (!mesh) return;
   CHECK(mesh->global_elements == 2, "%lld elements", (long long)mesh->global_elements);
   CHECK_CLOSE(measure(mesh).volume, 2, TOLERANCE);
@@ -226,7 +224,7 @@ static void check_shared_faces(void) {
       "4 3 2 8 8 4 5 2 1\n5 3 2 8 8 9 8 11 12\n6 3 2 9 9 5 4 1 2\n"
       "7 5 2 1 1 1 2 5 4 7 8 11 10\n8 5 2 1 1 2 3 6 5 8 9 12 11\n$EndElements\n";
   if (world_size > 2) return; /* two elements */
-  AUTO(sp_mesh) mesh = read_mesh(write_file("shared.msh", text, sizeof text - 1));
+  AUTO(sp_mesh) mesh = read_mesh(write_text("shared.msh", text));
   if (!mesh) return;
   const sizes size = measure(mesh);
   for (int number = 7; number <= 9; number++) {
@@ -239,22 +237,21 @@ static void check_shared_faces(void) {
 /* Two curved elements with all corners in common, like the halves of a ring. */
 static void check_same_corners(void) {
   enum { CORNERS = 8, NODES = 27, ALL = 2 * NODES - CORNERS };
-  char text[8192];
-  int used = snprintf(text, sizeof text, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n%d\n", ALL);
+  mesh_text t = {.encoding = ASCII};
+  say(&t, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n%d\n", ALL);
   for (int n = 0; n < ALL; n++) {
     const int x = n % 4 == 1 || n % 4 == 2, y = n % 4 > 1, z = n / 4;
-    used += snprintf(text + used, sizeof text - (size_t)used, "%d %d %d %d\n", n + 1, x, y, z);
+    say(&t, "%d %d %d %d\n", n + 1, x, y, z);
   }
-  used += snprintf(text + used, sizeof text - (size_t)used, "$EndNodes\n$Elements\n2\n");
+  say(&t, "$EndNodes\n$Elements\n2\n");
   for (int e = 0; e < 2; e++) {
-    used += snprintf(text + used, sizeof text - (size_t)used, "%d 12 2 1 1", e + 1);
+    say(&t, "%d 12 2 1 1", e + 1);
     for (int n = 0; n < NODES; n++)
-      used += snprintf(text + used, sizeof text - (size_t)used, " %d",
-                       n + 1 + (n < CORNERS ? 0 : e * (NODES - CORNERS)));
-    used += snprintf(text + used, sizeof text - (size_t)used, "\n");
+      say(&t, " %d", n + 1 + (n < CORNERS ? 0 : e * (NODES - CORNERS)));
+    say(&t, "\n");
   }
-  used += snprintf(text + used, sizeof text - (size_t)used, "$EndElements\n");
-  check_refused(write_file("ring.msh", text, (size_t)used),
+  say(&t, "$EndElements\n");
+  check_refused(write_file("ring.msh", t.bytes, t.size),
                 "elements 1 and 2 have the same corners, but other nodes between");
 }
 
@@ -267,7 +264,7 @@ static void check_doubled(void) {
       "0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n$EndNodes\n"
       "$Elements\n1 1 1 1\n3 1 5 1\n1 1 2 3 4 5 6 7 9\n$EndElements\n";
   if (world_size > 1) return; /* one element */
-  AUTO(sp_mesh) mesh = read_mesh(write_file("doubled.msh", text, sizeof text - 1));
+  AUTO(sp_mesh) mesh = read_mesh(write_text("doubled.msh", text));
   if (!mesh) return;
   CHECK_CLOSE(measure(mesh).volume, 1, TOLERANCE);
 }
@@ -281,36 +278,24 @@ static void check_twins(void) {
       "0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n2 0 0\n2 1 0\n2 0 1\n2 1 1\n"
       "1 1 %d\n$EndNodes\n"
       "$Elements\n1 2 1 8\n3 1 5 2\n7 1 2 3 4 5 6 7 8\n%d 2 9 10 3 6 11 12 7\n$EndElements\n";
-  char text[1024];
-  write_file("twins.msh", text, (size_t)snprintf(text, sizeof text, format, 0, 7));
-  check_refused("twins.msh",
+  check_refused(write_text("twins.msh", test_text(format, 0, 7)),
                 "two volume elements have the number 7: give every element a number of its own");
-  write_file("twins.msh", text, (size_t)snprintf(text, sizeof text, format, 3, 8));
-  check_refused("twins.msh", "node 3 is both at");
+  check_refused(write_text("twins.msh", test_text(format, 3, 8)), "node 3 is both at");
 }
 
 /* A damaged count, here of the groups of a point: no memory is taken for it. */
 static void check_damaged_count(void) {
-  static const char head[] = "$MeshFormat\n4.1 1 8\n\1\0\0\0\n$EndMeshFormat\n$Entities\n";
-  const uint64_t counts[4] = {1, 0, 0, 0}, groups = 2147483632;
-  const double place[3] = {0, 0, 0};
-  const int32_t tag = 1;
-  char bytes[256];
-  size_t size = 0;
-  const struct {
-    const void *from;
-    size_t size;
-  } pieces[] = {{head, sizeof head - 1},
-                {counts, sizeof counts},
-                {&tag, sizeof tag},
-                {place, sizeof place},
-                {&groups, sizeof groups}};
-  for (size_t p = 0; p < COUNT_OF(pieces); p++) {
-    memcpy(bytes + size, pieces[p].from, pieces[p].size);
-    size += pieces[p].size;
-  }
-  check_refused(write_file("count.msh", bytes, size), "cut short");
-  CHECK(child_memory() < 2048, "%.0f MiB for a file of %zu bytes", child_memory(), size);
+  static const long long counts[4] = {1, 0, 0, 0};
+  mesh_text t = {.encoding = BINARY};
+  say(&t, "$MeshFormat\n4.1 1 8\n");
+  put_integer(&t, 4, 1);
+  say(&t, "\n$EndMeshFormat\n$Entities\n");
+  for (int d = 0; d < 4; d++) put_integer(&t, 8, counts[d]);
+  put_integer(&t, 4, 1); /* tag */
+  for (int d = 0; d < 3; d++) put_real(&t, 0);
+  put_integer(&t, 8, 2147483632);
+  check_refused(write_file("count.msh", t.bytes, t.size), "cut short");
+  CHECK(child_memory() < 2048, "%.0f MiB for a file of %zu bytes", child_memory(), t.size);
 }
 
 static void check_refusals(void) {
@@ -326,7 +311,7 @@ static void check_refusals(void) {
     check_refused(cut("cube.msh", cuts[c].part), cuts[c].words);
   }
   check_refused("missing.msh", "No such file or directory");
-  check_refused(write_file("empty.msh", "", 0), "the file is empty");
+  check_refused(write_text("empty.msh", ""), "the file is empty");
   check_refused(".", "is a directory");
   check_refused(generate("surface_only.geo", 2.2, 0, 1, "surface_only.msh"), "no Physical Volume");
   check_refused(generate("surface_only.geo", 4.1, 0, 1, "surface_only.msh"), "no Physical Volume");

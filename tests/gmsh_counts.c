@@ -26,7 +26,7 @@ static void edit(char text[TEXT_SIZE], const char *old, const char *new) {
 }
 
 static const char *save(const char *text) {
-  return write_file("edited.msh", text, strlen(text));
+  return write_text("edited.msh", text);
 }
 
 static void check_edited(const char *name, const char *old, const char *new, const char *phrase) {
@@ -142,43 +142,31 @@ static void check_large_numbers(void) {
   check_mesh(save(text), 8, 1, 27, 26, far + 32);
 }
 
-static void put(char *bytes, size_t *size, long long value, size_t width, bool swapped) {
-  for (size_t b = 0; b < width; b++)
-    bytes[(*size)++] = (char)(value >> 8 * (swapped ? width - 1 - b : b) & 255);
-}
-
 /* Two cubes in binary files of both byte orders. All numbers but the first of each kind are `far`
  * larger than 1, 2 ...; `missing`: the file announces so many more elements than it has. */
-static void check_binary(bool swapped, sp_gid far, int missing) {
+static void check_binary(encoding_kind encoding, sp_gid far, int missing) {
   static const int corners[2][8] = {{0, 1, 4, 3, 6, 7, 10, 9}, {1, 2, 5, 4, 7, 8, 11, 10}};
-  char bytes[2048];
-  size_t size = 0;
+  mesh_text t = {.encoding = encoding};
   if (world_size > 2) return; /* two elements */
-#define TEXT(s) memcpy(bytes + size, s, sizeof s - 1), size += sizeof s - 1
-#define INT(i) put(bytes, &size, i, 4, swapped)
-#define LONG(l) put(bytes, &size, l, 8, swapped)
-  TEXT("$MeshFormat\n4.1 1 8\n");
+#define INT(i) put_integer(&t, 4, i)
+#define LONG(l) put_integer(&t, 8, l)
+  say(&t, "$MeshFormat\n4.1 1 8\n");
   INT(1);
-  TEXT("\n$EndMeshFormat\n$Nodes\n");
+  say(&t, "\n$EndMeshFormat\n$Nodes\n");
   LONG(1), LONG(12), LONG(1), LONG(12 + far);
   INT(3), INT(1), INT(0), LONG(12);
   for (int n = 0; n < 12; n++) LONG(n + 1 + (n > 0 ? far : 0));
   for (int n = 0; n < 12; n++)
-    for (int d = 0; d < 3; d++) {
-      const double x = d == 0 ? n % 3 : d == 1 ? n / 3 % 2 : n / 6;
-      long long bits;
-      memcpy(&bits, &x, sizeof bits);
-      LONG(bits);
-    }
-  TEXT("\n$EndNodes\n$Elements\n");
+    for (int d = 0; d < 3; d++) put_real(&t, d == 0 ? n % 3 : d == 1 ? n / 3 % 2 : n / 6);
+  say(&t, "\n$EndNodes\n$Elements\n");
   LONG(1), LONG(2 + missing), LONG(1), LONG(2 + far);
   INT(3), INT(1), INT(5), LONG(2 + missing);
   for (int e = 0; e < 2; e++) {
     LONG(e + 1 + (e > 0 ? far : 0));
     for (int c = 0; c < 8; c++) LONG(corners[e][c] + 1 + (corners[e][c] > 0 ? far : 0));
   }
-  TEXT("\n$EndElements\n");
-  const char *path = write_file("edited.msh", bytes, size);
+  say(&t, "\n$EndElements\n");
+  const char *path = write_file("edited.msh", t.bytes, t.size);
   if (missing)
     check_refused(path, "is not in the range 1 to 2");
   else
@@ -218,11 +206,11 @@ int main(int argc, char **argv) {
   check_orders();
   check_order_of_sections();
   check_large_numbers();
-  for (int swapped = 0; swapped < 2; swapped++) {
-    check_binary(swapped, 0, 0);
-    check_binary(swapped, (sp_gid)1 << 32, 0);
-    check_binary(swapped, (sp_gid)1 << 60, 0);
-    check_binary(swapped, 0, 1);
+  for (int encoding = BINARY; encoding <= SWAPPED; encoding++) {
+    check_binary((encoding_kind)encoding, 0, 0);
+    check_binary((encoding_kind)encoding, (sp_gid)1 << 32, 0);
+    check_binary((encoding_kind)encoding, (sp_gid)1 << 60, 0);
+    check_binary((encoding_kind)encoding, 0, 1);
   }
   check_names("surfaces22.msh", false);
   check_names("volumes22.msh", true);

@@ -2,14 +2,11 @@
  * tags are told apart, and a file of which gmsh would lose a part is refused with the line or the
  * index of the fault. */
 #include <limits.h>
-#include <stdarg.h>
 
 #include "tests/mesh_files.h"
 
 enum { CUBES = 4, SIDES = 4 * CUBES, FACES = SIDES + 2, ELEMENTS = FACES + CUBES };
 enum { NODES = 4 * (CUBES + 1), QUADRANGLE = 3, HEXAHEDRON = 5 };
-
-typedef enum encoding_kind { ASCII, BINARY, SWAPPED, ENCODINGS } encoding_kind;
 
 static const char *const NAMES[] = {"ASCII", "binary", "binary of other machines"};
 
@@ -25,41 +22,8 @@ typedef struct recipe {
   bool second_names_zero;        /* hexahedra of the second half are in no group */
 } recipe;
 
-typedef struct text {
-  char bytes[16384];
-  size_t size;
-  encoding_kind encoding;
-} text;
-
-static void put(text *t, const void *bytes, size_t size) {
-  if (t->size + size > sizeof t->bytes) abort();
-  memcpy(t->bytes + t->size, bytes, size);
-  t->size += size;
-}
-
-__attribute__((format(printf, 2, 3))) static void say(text *t, const char *format, ...) {
-  char line[256];
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = vsnprintf(line, sizeof line, format, arguments);
-  va_end(arguments);
-  put(t, line, (size_t)length);
-}
-
-static void put_number(text *t, const void *number, size_t size) {
-  for (size_t b = 0; b < size; b++)
-    put(t, (const char *)number + (t->encoding == SWAPPED ? size - 1 - b : b), 1);
-}
-
-static void put_int(text *t, int value) {
-  if (t->encoding == ASCII)
-    say(t, "%d ", value);
-  else
-    put_number(t, &value, sizeof value);
-}
-
-static void end_line(text *t) {
-  if (t->encoding == ASCII) say(t, "\n");
+static void put_int(mesh_text *t, int value) {
+  put_integer(t, sizeof value, value);
 }
 
 /* Corner c of cube e; corners of a cube in gmsh's order. */
@@ -68,8 +32,8 @@ static int node_of(int e, int c) {
   return 4 * (e + x[c]) + yz[c];
 }
 
-static void put_element(text *t, const recipe *r, int number, int type, int physical, int count,
-                        const int *nodes) {
+static void put_element(mesh_text *t, const recipe *r, int number, int type, int physical,
+                        int count, const int *nodes) {
   if (t->encoding == ASCII) {
     put_int(t, number);
     put_int(t, type);
@@ -90,21 +54,21 @@ static int node_number(const recipe *r, int index) {
   return index == 0 ? 1 : index + (r->first_node ? r->first_node : 1);
 }
 
-static void put_nodes(text *t, const recipe *r) {
+static void put_nodes(mesh_text *t, const recipe *r) {
   say(t, "$Nodes\n%d\n", NODES + r->more_nodes);
   for (int n = 0; n < NODES; n++) {
-    const double xyz[3] = {(double)(n / 4) / CUBES, n % 2, n % 4 / 2};
     put_int(t, node_number(r, n));
-    if (t->encoding == ASCII)
-      say(t, "%.17g %.17g %.17g\n", xyz[0], xyz[1], xyz[2]);
-    else
-      for (int d = 0; d < 3; d++) put_number(t, &xyz[d], sizeof xyz[d]);
+    put_real(t, (double)(n / 4) / CUBES);
+    put_real(t, n % 2);
+    put_real(t, n % 4 / 2);
+    end_line(t);
   }
-  say(t, "%s$EndNodes\n", t->encoding == ASCII ? "" : "\n");
+  end_lines(t);
+  say(t, "$EndNodes\n");
 }
 
 /* Left and right are groups 1 and 2, the sides 3, the cubes 9. */
-static void put_row(text *t, const recipe *r) {
+static void put_row(mesh_text *t, const recipe *r) {
   static const int corners[6][4] = {{0, 3, 7, 4}, {1, 2, 6, 5}, {0, 1, 5, 4},
                                     {3, 2, 6, 7}, {0, 1, 2, 3}, {4, 5, 6, 7}};
   for (int e = 0, number = 0; number < ELEMENTS; e++) {
@@ -118,32 +82,34 @@ static void put_row(text *t, const recipe *r) {
     for (int n = 0; n < nodes_there; n++)
       nodes[n] = node_number(r, node_of(cube, part < 6 ? corners[part][n] : n));
     const bool last = ++number == ELEMENTS;
-    if (r->twice && last)
-      say(t, "%s$EndElements\n$Elements\n1\n", t->encoding == ASCII ? "" : "\n");
+    if (r->twice && last) {
+      end_lines(t);
+      say(t, "$EndElements\n$Elements\n1\n");
+    }
     put_element(t, r, number == 1 || !r->first_element ? number : r->first_element + number - 2,
                 last && r->type ? r->type : type, last && r->physical ? r->physical : physical,
                 nodes_there - (last ? r->fewer_nodes : 0), nodes);
   }
 }
 
-static void make_text(const recipe *r, text *t) {
-  const int one = 1;
-  *t = (text){.encoding = r->encoding};
+static void make_text(const recipe *r, mesh_text *t) {
+  *t = (mesh_text){.encoding = r->encoding};
   say(t, "$MeshFormat\n2.2 %d 8\n", r->encoding != ASCII);
   if (r->encoding != ASCII) {
-    put_number(t, &one, sizeof one);
-    say(t, "\n");
+    put_int(t, 1);
+    end_lines(t);
   }
   say(t, "$EndMeshFormat\n$PhysicalNames\n3\n2 1 \"left\"\n2 2 \"right\"\n2 3 \"side\"\n"
          "$EndPhysicalNames\n");
   put_nodes(t, r);
   say(t, "$Elements\n%d\n", ELEMENTS + r->more_elements - r->twice);
   put_row(t, r);
-  say(t, "%s$EndElements\n", r->encoding == ASCII ? "" : "\n");
+  end_lines(t);
+  say(t, "$EndElements\n");
 }
 
 /* Number of the last line that begins with `word`. */
-static int line_of(const text *t, const char *word) {
+static int line_of(const mesh_text *t, const char *word) {
   int line = 1, found = 0;
   for (size_t c = 0; c < t->size; c++) {
     if ((c == 0 || t->bytes[c - 1] == '\n') && strncmp(t->bytes + c, word, strlen(word)) == 0)
@@ -153,14 +119,14 @@ static int line_of(const text *t, const char *word) {
   return found;
 }
 
-static const char *write_row(const recipe *r, text *t) {
+static const char *write_row(const recipe *r, mesh_text *t) {
   make_text(r, t);
   return write_file("row.msh", t->bytes, t->size);
 }
 
 /* The groups have the right faces, although all are in one entity. */
 static void check_groups(const recipe *r) {
-  static text t;
+  static mesh_text t;
   AUTO(sp_mesh) mesh = read_mesh(write_row(r, &t));
   if (!mesh) return;
   const sizes size = measure(mesh);
@@ -175,7 +141,7 @@ static void check_groups(const recipe *r) {
 
 /* The elements of one volume may be in a group or not. */
 static void check_half(encoding_kind encoding) {
-  static text t;
+  static mesh_text t;
   if (world_size > CUBES / 2) return;
   sp_mesh *mesh = read_mesh(
       write_row(&(recipe){.encoding = encoding, .tags = 2, .second_names_zero = true}, &t));
@@ -194,7 +160,7 @@ typedef struct fault {
 } fault;
 
 static void check_faults(encoding_kind encoding, size_t count, const fault *faults) {
-  static text t;
+  static mesh_text t;
   for (size_t f = 0; f < count; f++) {
     recipe r = faults[f].of;
     r.tags = 2;

@@ -1,9 +1,9 @@
 /* Meshes split by gmsh, one file per rank: the same elements, vertices, groups and solution as from
  * the whole file, whatever the format, the order, and with ghost elements or without. */
 #include "mesh/gmsh.h"
-#include "mesh/mesh.h"
+
 #include "mesh/numbering.h"
-#include "tests/folders.h"
+#include "tests/mesh_files.h"
 #include "tests/run_case.h"
 #include "tests/start_gmsh.h"
 
@@ -142,6 +142,7 @@ static void check_solution(const char *geometry, int ghosts, const char *const *
   CHECK_CLOSE(results[1].norms.l2, results[0].norms.l2, 1e-9);
 }
 
+/* The message names a part of the mesh. */
 static void check_unusable(const char *name, const char *words) {
   summary any;
   sp_mesh *mesh = NULL;
@@ -191,14 +192,11 @@ static void check_long_name(void) {
       name);
   if (world_size > 1) return;
   for (int f = 1; f <= 8; f++) unlink(test_text("split_%d.msh", f));
-  FILE *file = fopen("split_1.msh", "w");
-  require(file ? SP_OK : SP_ERR_SYSTEM);
-  fputs(text, file);
-  fclose(file);
+  write_text("split_1.msh", text);
   check_unusable("split.msh", "the name of physical group 1 has 300 characters; at most 251");
 }
 
-static void check_refused(void) {
+static void check_refusals(void) {
   generate(SP_INPUTS "/blocks.geo", 1, 1, 0, 4.1, world_size + 1);
   check_unusable("split.msh", test_text("split into %d files (there is no split_%d.msh)",
                                         world_size + 1, world_size + 2));
@@ -228,7 +226,7 @@ int main(int argc, char **argv) {
   if (world_size > 1) check_solution(SP_INPUTS "/blocks.geo", 0, BLOCKS);
   if (world_size > 1) check_solution(SP_FIXTURES "/sandwich.geo", 1, CONTACT);
   for (int ghosts = 0; ghosts < 2; ghosts++) check_pieces(ghosts);
-  check_refused();
+  check_refusals();
   check_long_name();
   for (int f = 1; f <= 8 && world_rank == 0; f++) unlink(test_text("split_%d.msh", f));
   leave_folder(TEXTS("whole.msh", "parted.msh"));

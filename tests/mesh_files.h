@@ -108,4 +108,58 @@ static inline const char *write_file(const char *name, const void *bytes, size_t
   return name;
 }
 
+static inline const char *write_text(const char *name, const char *text) {
+  return write_file(name, text, strlen(text));
+}
+
+/* A mesh file in memory: text, and numbers in one of three encodings. */
+typedef enum encoding_kind { ASCII, BINARY, SWAPPED, ENCODINGS } encoding_kind;
+typedef struct mesh_text {
+  char bytes[16384];
+  size_t size;
+  encoding_kind encoding;
+} mesh_text;
+
+static inline void put(mesh_text *t, const void *bytes, size_t size) {
+  if (t->size + size > sizeof t->bytes) abort();
+  memcpy(t->bytes + t->size, bytes, size);
+  t->size += size;
+}
+
+__attribute__((format(printf, 2, 3))) static inline void say(mesh_text *t, const char *format,
+                                                             ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  t->size += (size_t)vsnprintf(t->bytes + t->size, sizeof t->bytes - t->size, format, arguments);
+  va_end(arguments);
+  if (t->size >= sizeof t->bytes) abort();
+}
+
+/* An integer of `width` bytes, or its digits and a space. */
+static inline void put_integer(mesh_text *t, size_t width, long long value) {
+  char bytes[8];
+  if (t->encoding == ASCII) say(t, "%lld ", value);
+  for (size_t b = 0; b < width; b++)
+    bytes[b] = (char)(value >> 8 * (t->encoding == SWAPPED ? width - 1 - b : b) & 255);
+  if (t->encoding != ASCII) put(t, bytes, width);
+}
+
+static inline void put_real(mesh_text *t, double value) {
+  long long bits;
+  memcpy(&bits, &value, sizeof bits);
+  if (t->encoding == ASCII)
+    say(t, "%.17g ", value);
+  else
+    put_integer(t, sizeof bits, bits);
+}
+
+/* The end of a node or element, and of all nodes or elements. */
+static inline void end_line(mesh_text *t) {
+  if (t->encoding == ASCII) say(t, "\n");
+}
+
+static inline void end_lines(mesh_text *t) {
+  if (t->encoding != ASCII) say(t, "\n");
+}
+
 #endif
