@@ -170,8 +170,7 @@ static void test_indicator(void) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   enter_folder();
   test_estimates();
   test_indicator();

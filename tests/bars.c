@@ -148,14 +148,12 @@ static void check_none(const bench *b) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
   bench b;
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
   for (int order = 2; order <= 8; order += 3) {
     check_space(&b, order, false);
     check_space(&b, order, true);
   }
   check_none(&b);
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

@@ -89,8 +89,7 @@ static void check_refusals(void) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   enter_folder();
   check_boxes("boxes.step");
   check_boxes("boxes.brep");

@@ -487,13 +487,11 @@ static void check_all(void) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  bench_open(argc, argv, &backend);
+  bench_begin(&argc, &argv, &backend);
   check_all();
   if (backend.backend->sweep) {
     one_sweep = true;
     check_all();
   }
-  bench_close(&backend);
-  return check_end();
+  return bench_end(&backend);
 }

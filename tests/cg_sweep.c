@@ -104,10 +104,8 @@ static void check_sweeps(int order) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  bench_open(argc, argv, &backend);
+  bench_begin(&argc, &argv, &backend);
   one_sweep = true;
   for (int order = 1; order <= 8; order++) check_sweeps(order);
-  bench_close(&backend);
-  return check_end();
+  return bench_end(&backend);
 }

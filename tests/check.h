@@ -1,7 +1,6 @@
 /* Checks for tests. A failed check prints one line and is counted. The program continues, so that
  * no rank skips a collective call in which others wait; common test frameworks jump out of a test
- * and cannot be used. main begins with test_begin or MPI_Init and ends with
- * `return check_end()`. */
+ * and cannot be used. main begins with test_begin and ends with `return check_end()`. */
 #ifndef SP_TESTS_CHECK_H
 #define SP_TESTS_CHECK_H
 
@@ -19,9 +18,10 @@ static int check_failures = 0;
 static int check_count = 0;
 static int world_rank, world_size; /* of MPI_COMM_WORLD, after test_begin */
 
-/* Begin MPI. */
+/* Begin MPI as the programs do. */
 static inline void test_begin(int *argc, char ***argv) {
-  MPI_Init(argc, argv);
+  int level;
+  MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &world_size);
 }
@@ -128,8 +128,6 @@ __attribute__((format(printf, 1, 2))) static inline const char *test_text(const 
 static inline int check_end(void) {
   const char *wanted = getenv("SP_TEST_RANKS");
   int all[2];
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
   if (wanted && atoi(wanted) != world_size)
     CHECK(0, "%d of %s ranks: does mpiexec belong to this MPI?", world_size, wanted);
   test_release(0);

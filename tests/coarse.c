@@ -58,8 +58,7 @@ static void check_units(const char *order) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   for (size_t c = 0; c < COUNT_OF(CASES); c++) {
     const int count = iterations(CASES[c].name, CASES[c].own);
     CHECK(count <= CASES[c].most, "%s: %d iterations, limit %d", CASES[c].name, count,

@@ -128,13 +128,11 @@ static void check_pinned(const bench *b) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
   bench b;
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
   check_rows(&b, (int[]){6, 5, 4}, 0);
   check_rows(&b, (int[]){1, 2, 4}, 1);
   check_rows(&b, (int[]){2, 3, 2}, 3);
   check_pinned(&b);
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

@@ -71,20 +71,18 @@ static void check_box(sp_box box, int refine, const sp_gid *elements) {
 }
 
 static void check_boxes(void) {
-  int size;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
   const sp_box cube = {.elements = {8, 8, 8}, .upper = {1, 1, 1}};
   const sp_box flat = {.elements = {4, 4, 16}, .upper = {1, 1, 0.4}}, /* ratios 10, 5, 2.5, 1.25 */
       skew = {.elements = {12, 12, 12}, .upper = {1, 1, 1}, .map = SP_MAP_KERSHAW, .epsilon = 0.3};
   check_box(skew, 0, (const sp_gid[]){0});
-  if (size == 1) {
+  if (world_size == 1) {
     check_box(cube, 0, (const sp_gid[]){64, 8, 1, 0});
     check_box((sp_box){.elements = {7, 5, 1}, .upper = {7, 5, 1}}, 0, (const sp_gid[]){12, 4, 0});
     check_box((sp_box){.elements = {2, 1, 1}, .upper = {2, 1, 1}}, 2,
               (const sp_gid[]){16, 2, 1, 0});
     check_box(flat, 0, (const sp_gid[]){128, 64, 32, 4, 1, 0});
   } else { /* cuts remain */
-    check_box(cube, 0, (const sp_gid[]){64, 8, size, 0});
+    check_box(cube, 0, (const sp_gid[]){64, 8, world_size, 0});
   }
 }
 
@@ -169,13 +167,11 @@ static void check_energies(bool by_kappa, bool is_tensor) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  bench_open(argc, argv, &tested);
+  bench_begin(&argc, &argv, &tested);
   check_boxes();
   check_periodic();
   check_energies(true, false);
   check_energies(true, true);
   check_energies(false, false);
-  sp_platform_close(&tested.platform);
-  return check_end();
+  return bench_end(&tested);
 }

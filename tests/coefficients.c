@@ -91,8 +91,7 @@ static void check_refused(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   const bool all = device_sweeps(argc, argv);
   for (int k = 0; k < 2; k++) {
     for (int order = 1; order <= 4; order += all ? 1 : 2) {

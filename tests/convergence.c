@@ -87,8 +87,7 @@ static void check_polynomials(int kind, int highest, const char *const *boundary
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   const bool all = device_sweeps(argc, argv);
   const char *const *const boundaries[] = {DIRICHLET, NEUMANN, MIXED};
   const char *const names[] = {"Dirichlet", "Neumann", "mixed"};

@@ -48,7 +48,7 @@ static void check_shared_bytes(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   for (size_t r = 0; r < COUNT_OF(rows); r++) {
     const int order = rows[r].order;
     for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {

@@ -117,8 +117,7 @@ static void check_nested(const char *kind, int order, const char *const *own) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   enter_folder();
   check_shell(2, 0.006);
   check_shell(3, 0.0013);

@@ -24,12 +24,10 @@ static inline bool device_is_cuda(int argc, char **argv) {
 /* Whether a test covers all orders: on one rank, and on a GPU, where each order has its own
  * kernels. On the host, several ranks add only the sum over ranks, which depends on the order only
  * through the DOFs at vertices, on edges and on faces. Order 3 already has all that matters:
- * several DOFs per edge, which neighbours may traverse in opposite directions. Call after MPI_Init.
- * Local. */
+ * several DOFs per edge, which neighbours may traverse in opposite directions. Call after
+ * test_begin. Local. */
 static inline bool device_sweeps(int argc, char **argv) {
-  int ranks;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks == 1 || device_is_cuda(argc, argv);
+  return world_size == 1 || device_is_cuda(argc, argv);
 }
 
 /* The transport with this name; SP_TRANSPORT_AUTO and a failed check if there is none. Local. */
@@ -59,8 +57,6 @@ static inline bool device_expects(sp_transport kind) {
  * exits: skipped (77) if this machine has no GPU and none is expected, else failed. Collective over
  * MPI_COMM_WORLD. */
 static inline void device_open(int argc, char **argv, sp_platform *platform) {
-  int rank;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const sp_device_kind kind = device_is_cuda(argc, argv) ? SP_DEVICE_CUDA : SP_DEVICE_HOST;
   const sp_transport transport = argc > 2 ? device_transport(argv[2]) : SP_TRANSPORT_AUTO;
   const char *threads = getenv("SP_TEST_THREADS");
@@ -68,7 +64,7 @@ static inline void device_open(int argc, char **argv, sp_platform *platform) {
   if (sp_platform_open(MPI_COMM_WORLD, kind, transport, platform) == SP_OK) return;
   const bool skipped =
       strstr(sp_error_message(), "no usable GPU") && !device_expects(SP_TRANSPORT_AUTO);
-  if (rank == 0) printf("%s: %s\n", skipped ? "skipped" : "failed", sp_error_message());
+  if (world_rank == 0) printf("%s: %s\n", skipped ? "skipped" : "failed", sp_error_message());
   MPI_Finalize();
   exit(skipped ? DEVICE_SKIPPED : EXIT_FAILURE);
 }

@@ -6,11 +6,8 @@
 #include "tests/check.h"
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-
+  test_begin(&argc, &argv);
+  const int rank = world_rank, size = world_size;
   CHECK(sp_agree(MPI_COMM_WORLD, SP_OK) == SP_OK, "nobody failed");
 
   for (int first = 0; first < size; first++) {

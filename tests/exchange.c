@@ -199,8 +199,6 @@ static void test_gather(sp_precision precision) {
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   comm = MPI_COMM_WORLD;
-  MPI_Comm_rank(comm, &world_rank);
-  MPI_Comm_size(comm, &world_size);
   const int elements[3] = {2, 2, 3};
   for (int order = 1; order <= 4; order++) check_box(elements, order);
   check_box((const int[3]){2, 2, 1}, 9);

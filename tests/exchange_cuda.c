@@ -45,9 +45,7 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
     CHECK_FAILS(status, SP_ERR_SYSTEM, "is not possible: ");
     return false;
   }
-  int ranks;
-  MPI_Comm_size(b->comm, &ranks);
-  device_check_exchange(ranks, space->transport, kind);
+  device_check_exchange(world_size, space->transport, kind);
   const sp_operator_setup setup = {.space = space,
                                    .kind = SP_BP35,
                                    .geometry = SP_GEOMETRY_STORED,
@@ -70,10 +68,8 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
   bench_download(&ap, o->ap);
   sp_vector *const all[] = {&on_x, &r, &p, &next_p, &ap};
   for (int v = 0; v < 5; v++) sp_vector_destroy(all[v]);
-  int rank;
-  MPI_Comm_rank(b->comm, &rank);
   for (size_t i = 0; i < n; i++) { /* very different magnitudes: the order of summation shows */
-    o->sum[i] = ldexp(random_value(20 + rank, box->whole_dof[i]), 9 * (rank % 3));
+    o->sum[i] = ldexp(random_value(20 + world_rank, box->whole_dof[i]), 9 * (world_rank % 3));
     o->single[i] = (float)o->sum[i];
   }
   assemble(b, space, SP_DOUBLE, n, o->sum);
@@ -99,11 +95,8 @@ static void check_same(size_t n, const char *way, const outcome *is, const outco
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
   bench b;
-  int rank;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
   const int elements[3] = {5, 4, 3};
   deformed_box box;
   deformed_box_create(b.comm, elements, 1, ORDER, &box);
@@ -117,13 +110,12 @@ int main(int argc, char **argv) {
   for (sp_transport kind = SP_TRANSPORT_AUTO; kind < SP_TRANSPORT_STAGED; kind++) {
     const char *name = sp_transport_name(kind);
     const bool possible = apply_by(&b, &box, box.mask, kind, x, &is);
-    if (rank == 0) printf("%s: %s\n", name, possible ? "possible" : sp_error_message());
+    if (world_rank == 0) printf("%s: %s\n", name, possible ? "possible" : sp_error_message());
     if (possible)
       check_same(n, name, &is, &want);
     else
       CHECK(!device_expects(kind) && kind != SP_TRANSPORT_AUTO, "%s is expected", name);
   }
   deformed_box_destroy(&box);
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

@@ -362,7 +362,7 @@ static void check_of_u(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   check_values();
   check_smoothness();
   check_chunks();

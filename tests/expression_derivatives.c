@@ -221,7 +221,7 @@ static void check_special_points(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   check_derivatives();
   check_special_points();
   return check_end();

@@ -232,7 +232,7 @@ static void check_sets(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   check_sets();
   return check_end();
 }

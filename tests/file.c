@@ -128,9 +128,9 @@ static void check_unconverged(const char *path, const char *expected) {
 }
 
 int main(int argc, char **argv) {
-  check_tags(); /* before MPI_Init, since it forks */
+  check_tags(); /* before MPI starts, since it forks */
   if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   check_replace();
   check_links();
   check_unconverged("run.hdf", "run.unconverged.hdf");

@@ -316,7 +316,7 @@ static void check_thin(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   static polynomial_map map;
   const double shift[3] = {0.5, -0.25, 1};
   make_affine("box", (const double[3][3]){{1, 0, 0}, {0, 0.5, 0}, {0, 0, 1.5}}, shift, &map);

@@ -278,8 +278,7 @@ static void check_tiny(int rows) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  bench_open(argc, argv, &tested);
+  bench_begin(&argc, &argv, &tested);
   for (kind k = 0; k < KINDS; k++) check_levels(k, true);
   check_levels(UNIFORM, false);
   check_dominated(SIDE * SIDE * SIDE);
@@ -289,6 +288,5 @@ int main(int argc, char **argv) {
   check_cycle(JUMPS, true, 15);
   check_cycle(STRETCHED, true, 10);
   check_cycle(UNIFORM, false, 10);
-  bench_close(&tested);
-  return check_end();
+  return bench_end(&tested);
 }

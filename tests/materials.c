@@ -361,8 +361,7 @@ static void check_jumps(sp_operator_kind kind) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   enter_folder();
   const bool all = device_sweeps(argc, argv);
   check_box(all);

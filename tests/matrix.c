@@ -161,8 +161,7 @@ static void check_recording(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  bench_open(argc, argv, &tested);
+  bench_begin(&argc, &argv, &tested);
   const sp_backend *b = tested.backend;
   CHECK(!b->record == !b->end_recording && !b->record == !b->replay &&
             !b->record == !b->recording_destroy,
@@ -174,6 +173,5 @@ int main(int argc, char **argv) {
     for (size_t r = 0; r < COUNT_OF(rows); r++) check_inverse(precision, rows[r]);
   }
   if (b->record) check_recording();
-  bench_close(&tested);
-  return check_end();
+  return bench_end(&tested);
 }

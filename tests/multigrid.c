@@ -247,8 +247,7 @@ static void check_places(problem_t problem, sp_precision precision) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  bench_open(argc, argv, &tested);
+  bench_begin(&argc, &argv, &tested);
   check_tridiagonal();
   const sp_box sine = {.elements = {4, 4, 4}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
   const sp_box flat = {.elements = {4, 3, 3}, .upper = {10, 1, 1}, .map = SP_MAP_SINE};
@@ -277,6 +276,5 @@ int main(int argc, char **argv) {
         check_cycle(&nested[b], true, SP_COARSE_CHEBYSHEV, 2, dirichlet, k, p, 12);
     }
   }
-  sp_platform_close(&tested.platform);
-  return check_end();
+  return bench_end(&tested);
 }

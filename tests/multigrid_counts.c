@@ -249,7 +249,7 @@ static void check_refinement(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   const bool all = device_sweeps(argc, argv);
   check_counts(&SMOOTHED);
   for (size_t c = 0; c < COUNT_OF(CASES); c++)

@@ -418,8 +418,7 @@ static void check_meeting_cubes(void) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   const bool cuda = strstr(run_case_device, "cuda");
   require(sp_platform_open(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST,
                            SP_TRANSPORT_AUTO, &platform));

@@ -369,9 +369,8 @@ static void check_refused_precision(const bench *b) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
   bench b;
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
   CHECK_OK(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &host.platform));
 
   /* 27 and 11 elements: blocks that are full and blocks that are not. */
@@ -389,7 +388,6 @@ int main(int argc, char **argv) {
   check_choice_of_geometry(&b);
   check_refused_precision(&b);
 
-  bench_close(&host);
-  bench_close(&b);
-  return check_end();
+  sp_platform_close(&host.platform);
+  return bench_end(&b);
 }

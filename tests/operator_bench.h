@@ -19,17 +19,20 @@ typedef struct bench {
   sp_device *device;
 } bench;
 
-/* Open the backend given by the test's first argument (tests/device.h), with the transport given by
- * the second (default auto). Collective over MPI_COMM_WORLD. */
-static inline void bench_open(int argc, char **argv, bench *b) {
+/* Begin the test with the backend given by its first argument (tests/device.h), and the transport
+ * given by the second (default auto). Collective over MPI_COMM_WORLD. */
+static inline void bench_begin(int *argc, char ***argv, bench *b) {
+  test_begin(argc, argv);
   *b = (bench){.comm = MPI_COMM_WORLD};
-  device_open(argc, argv, &b->platform);
+  device_open(*argc, *argv, &b->platform);
   b->backend = b->platform.backend;
   b->device = b->platform.device;
 }
 
-static inline void bench_close(bench *b) {
+/* End the test with main's result. Collective over MPI_COMM_WORLD. */
+static inline int bench_end(bench *b) {
   sp_platform_close(&b->platform);
+  return check_end();
 }
 
 /* A bench of this rank alone on the device of *b, which must be closed later. Local. */

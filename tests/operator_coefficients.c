@@ -261,9 +261,8 @@ static void check_jumps(const bench *b, const int elements[3], int order) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
   bench b;
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
   const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1}, small[3] = {2, 2, 1}, four[3] = {4, 1, 1};
   for (int order = 1; order <= 4; order++) check_box(&b, cube, 1, order, false);
   const bool all = device_sweeps(argc, argv);
@@ -274,6 +273,5 @@ int main(int argc, char **argv) {
   check_box(&b, small, 1, 1, true);
   check_box(&b, small, 1, 3, true);
   check_box(&b, small, 2, 2, true);
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

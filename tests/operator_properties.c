@@ -108,12 +108,9 @@ static void check_failure(const bench *b, sp_operator *op, const state *s) {
                            .next_p = b->backend->two_directions ? &next_p : &p,
                            .ap = &ap};
   double p_ap;
-  int rank, size;
-  MPI_Comm_rank(b->comm, &rank);
-  MPI_Comm_size(b->comm, &size);
   sp_fail(SP_ERR_INPUT, "something old");
   sp_status status = SP_OK;
-  if (rank == size - 1) status = sp_fail(SP_ERR_SYSTEM, "no space on the last rank");
+  if (world_rank == world_size - 1) status = sp_fail(SP_ERR_SYSTEM, "no space on the last rank");
   sp_pass_times times;
   status = sp_operator_direction(op, BETA, &vectors, status, &p_ap, &times);
   CHECK(status == SP_ERR_SYSTEM, "status %d", (int)status);
@@ -311,9 +308,8 @@ static void check_box(const bench *b, const int elements[3], int order) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
   bench b;
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
 
   /* Element counts that fill the kernels' blocks of 8 in part, and ranks with and without inner
    * elements. */
@@ -322,6 +318,5 @@ int main(int argc, char **argv) {
   check_box(&b, bar, 4);
   check_box(&b, bar, 7);
 
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

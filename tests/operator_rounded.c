@@ -201,14 +201,12 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
   bench b;
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
   const int cube[3] = {3, 3, 3}, four[3] = {4, 1, 1};
   check_rounding();
   check_sheared();
   for (int order = 1; order <= (b.backend->rounded_factors ? HIGHEST_ORDER : 3); order++)
     check_box(&b, order <= 4 ? cube : four, order % 3 + 1, order);
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

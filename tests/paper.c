@@ -172,9 +172,8 @@ static void check_order(const bench *b, const sp_paper_kernel *kernels, int coun
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
   bench b;
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
 
   int count;
   const sp_paper_kernel *kernels = sp_paper_kernels(&count);
@@ -182,6 +181,5 @@ int main(int argc, char **argv) {
   for (int order = 1; order <= SP_MAX_ORDER; order++)
     if (count > 0 && kernels[0].order[order].launch) check_order(&b, kernels, count, order);
 
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

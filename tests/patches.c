@@ -158,15 +158,12 @@ static void check_box(const bench *b, const int elements[3], int periods, int or
 
 int main(int argc, char **argv) {
   static const int boxes[][3] = {{1, 1, 1}, {1, 2, 9}, {5, 4, 3}, {16, 16, 12}, {21, 13, 17}};
-  MPI_Init(&argc, &argv);
   bench b;
-  bench_open(1, argv, &b); /* the host */
-  int ranks;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks); /* one element is too few for two */
-  for (int n = ranks > 1; n < (int)(COUNT_OF(boxes)); n++)
+  bench_begin(&argc, &argv, &b);
+  /* One element is too few for two ranks. */
+  for (int n = world_size > 1; n < (int)(COUNT_OF(boxes)); n++)
     for (int periods = 0; periods <= 3; periods++)
       for (int order = 1; order <= SP_CUDA_PATCH_MOST_ORDER; order++)
         check_box(&b, boxes[n], periods, order);
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

@@ -184,8 +184,7 @@ static void check_refused(void) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   static const int shapes[][3] = {{1, 1, 1}, {2, 2, 2}, {3, 3, 3}, {1, 2, 3}, {4, 1, 1}, {2, 1, 4}};
   for (size_t s = 0; s < COUNT_OF(shapes); s++)
     for (unsigned mask = 1; mask < 8; mask++)

@@ -50,7 +50,7 @@ static void check_share(double ratio, double want) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   const sp_preconditioner_kind AUTO = SP_PRECONDITIONER_AUTO, NONE = SP_PRECONDITIONER_NONE;
   const sp_preconditioner_kind JACOBI = SP_PRECONDITIONER_JACOBI;
   const sp_preconditioner_kind MULTIGRID = SP_PRECONDITIONER_MULTIGRID;

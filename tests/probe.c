@@ -199,7 +199,7 @@ static void check_far(const deformed_box *box) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   sp_platform platform;
   device_open(argc, argv, &platform);
   for (int map_order = 1; map_order <= 3; map_order += 2) {

@@ -102,7 +102,7 @@ static void test_texts(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   test_estimates();
   test_texts();
   return check_end();

@@ -189,7 +189,7 @@ static void test_target(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   test_none();
   test_values();
   test_digits();

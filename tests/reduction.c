@@ -153,14 +153,11 @@ static void check_ring(MPI_Comm comm) {
 }
 
 int main(int argc, char **argv) {
-  int rank, size;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  for (int part = 1; part <= size; part++)
+  test_begin(&argc, &argv);
+  for (int part = 1; part <= world_size; part++)
     for (int sign = -1; sign <= 1; sign += 2) {
       MPI_Comm comm; /* the first `part` ranks, and the others */
-      MPI_Comm_split(MPI_COMM_WORLD, rank < part, sign * rank, &comm);
+      MPI_Comm_split(MPI_COMM_WORLD, world_rank < part, sign * world_rank, &comm);
       check_ring(comm);
       MPI_Comm_free(&comm);
     }

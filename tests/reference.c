@@ -249,7 +249,7 @@ static void check_tensor(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   check_rules();
   check_matrices();
   check_interpolation();

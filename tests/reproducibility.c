@@ -31,7 +31,6 @@ static void read_log(int ranks, outcome *out) {
 
 /* The case on the first `ranks` ranks with so many threads each; rank 0 gets the outcome. */
 static void run_on(int ranks, int threads, const char *const *own, outcome *out) {
-  int rank;
   const char *settings[RUN_CASE_OVERRIDES + 1] = {test_text("backend.threads=%d", threads)};
   run_case_append(own, 1, settings);
   MPI_Comm comm;
@@ -41,14 +40,13 @@ static void run_on(int ranks, int threads, const char *const *own, outcome *out)
                                 "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)",
                                 NULL};
   *out = (outcome){0};
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm);
+  MPI_Comm_split(MPI_COMM_WORLD, world_rank < ranks ? 0 : MPI_UNDEFINED, world_rank, &comm);
   if (comm == MPI_COMM_NULL) return;
   out->status = run_case(comm, common, settings, &out->results);
   CHECK(out->status == SP_OK, "%d ranks: %s", ranks, sp_error_message());
   CHECK(sp_threads() == threads, "%d threads, expected %d", sp_threads(), threads);
   MPI_Comm_free(&comm);
-  if (rank > 0 || out->status) return;
+  if (world_rank > 0 || out->status) return;
   read_log(ranks, out);
   unlink(LOG);
 }
@@ -81,12 +79,7 @@ static void compare(const outcome *one, const outcome *other, double tolerance, 
 }
 
 int main(int argc, char **argv) {
-  int level;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
-  run_case_begin(argc, argv);
-  int rank, size;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  run_case_begin(&argc, &argv);
   static const char tolerance[] = "solver.tolerance=1e-9";
   static const char none[] = "solver.preconditioner=none",
                     jacobi[] = "solver.preconditioner=jacobi";
@@ -105,11 +98,12 @@ int main(int argc, char **argv) {
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
     outcome serial, parallel, threaded, repeated;
     run_on(1, 1, cases[c], &serial);
-    for (int ranks = 1; ranks <= size; ranks *= 2) {
+    for (int ranks = 1; ranks <= world_size; ranks *= 2) {
       run_on(ranks, 1, cases[c], &parallel);
       run_on(ranks, 3, cases[c], &threaded);
       run_on(ranks, 3, cases[c], &repeated);
-      if (rank == 0 && !serial.status && !parallel.status && !threaded.status && !repeated.status) {
+      if (world_rank == 0 && !serial.status && !parallel.status && !threaded.status &&
+          !repeated.status) {
         const bool is_multigrid = cases[c][0] == multigrid;
         compare(&serial, &parallel, 1e-9, is_multigrid, ranks == 1);
         compare(&parallel, &threaded, 1e-9, is_multigrid, device_is_cuda(argc, argv));

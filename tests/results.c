@@ -466,8 +466,7 @@ static void check_refused(void) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   enter_folder();
   check_integrals();
   check_extrema();

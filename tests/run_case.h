@@ -13,13 +13,14 @@ enum { RUN_CASE_OVERRIDES = 32 };
 
 static const char *run_case_device = "backend.device=host";
 
-/* Call after MPI_Init: the test's first argument is the device (tests/device.h). Collective over
+/* Begin the test, whose first argument is the device (tests/device.h). Collective over
  * MPI_COMM_WORLD. */
-static inline void run_case_begin(int argc, char **argv) {
+static inline void run_case_begin(int *argc, char ***argv) {
   sp_platform platform;
-  if (!device_is_cuda(argc, argv)) return;
+  test_begin(argc, argv);
+  if (!device_is_cuda(*argc, *argv)) return;
   run_case_device = "backend.device=cuda";
-  device_open(argc, argv, &platform);
+  device_open(*argc, *argv, &platform);
   sp_platform_close(&platform);
 }
 

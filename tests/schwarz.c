@@ -158,10 +158,8 @@ static void check_stacks(int order, sp_precision precision) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  bench_open(argc, argv, &tested);
+  bench_begin(&argc, &argv, &tested);
   for (int order = 2; order <= SP_MAX_ORDER; order++)
     for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) check_stacks(order, p);
-  bench_close(&tested);
-  return check_end();
+  return bench_end(&tested);
 }

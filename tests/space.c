@@ -77,12 +77,10 @@ static void check_spaces(const bench *b, int map_order, int count, const int *or
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
   bench b;
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
   check_spaces(&b, 1, 3, (const int[]){7, 3, 1});
   check_spaces(&b, 2, 1, (const int[]){4});
   check_spaces(&b, 1, 2, (const int[]){1, 15});
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

@@ -115,8 +115,7 @@ static const char *wall(double level) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
   check_films();
   check_poor_start();
   check_series();

@@ -126,7 +126,7 @@ static void test_errors(void) {
 
 int main(int argc, char **argv) {
   char path[64];
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   folder[strlen(folder) - 1] = '\0';
   CHECK(mkdtemp(folder), "no folder");
   folder[strlen(folder)] = '/';

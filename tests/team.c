@@ -135,11 +135,9 @@ static void check_team(void) {
 int main(int argc, char **argv) {
   static const int orders[] = {2, 3, 7};
   bench b;
-  MPI_Init(&argc, &argv);
   check_team();
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
   for (size_t o = 0; o < COUNT_OF(orders); o++)
     for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) check_order(&b, orders[o], p);
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

@@ -42,7 +42,7 @@ static void test_pipe(int pipe, char text[4][256]) {
 int main(int argc, char **argv) {
   int ends[2];
   char text[4][256];
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   sp_terminal_start();
   const int out = dup(STDOUT_FILENO);
   CHECK(pipe(ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0, "pipe");

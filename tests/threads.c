@@ -192,7 +192,7 @@ static void test_tasks(void) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  test_begin(&argc, &argv);
   test_sums(1);
   test_sums(7);
   test_errors();

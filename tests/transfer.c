@@ -134,10 +134,8 @@ static void check_nested_transfers(void) {
 }
 
 int main(int argc, char **argv) {
-  test_begin(&argc, &argv);
-  bench_open(argc, argv, &tested);
+  bench_begin(&argc, &argv, &tested);
   check_transfers();
   check_nested_transfers();
-  bench_close(&tested);
-  return check_end();
+  return bench_end(&tested);
 }

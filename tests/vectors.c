@@ -398,9 +398,8 @@ static void check_large_copies(const bench *b) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
   bench b;
-  bench_open(argc, argv, &b);
+  bench_begin(&argc, &argv, &b);
   check_operations(&b, NULL);
   check_too_large(&b);
   check_large_copies(&b);
@@ -409,6 +408,5 @@ int main(int argc, char **argv) {
     const int count = sp_host_usable_kernels(usable);
     for (int k = 0; k < count; k++) check_operations(&b, usable[k]->vectors);
   }
-  bench_close(&b);
-  return check_end();
+  return bench_end(&b);
 }

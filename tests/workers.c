@@ -327,11 +327,8 @@ static void test_gpus(void) {
 }
 
 int main(int argc, char **argv) {
-  int size;
-  test_begin(&argc, &argv);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  CHECK(size == RANKS, "%d ranks", size);
-  run_case_begin(argc, argv);
+  run_case_begin(&argc, &argv);
+  CHECK(world_size == RANKS, "%d ranks", world_size);
   if (device_is_cuda(argc, argv)) {
     test_gpus();
   } else {
