@@ -4,7 +4,6 @@
 #define SP_IO_EXPRESSION_SCOPE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "io/error.h"
 #include "io/expression_table.h"

@@ -6,7 +6,6 @@
 #define SP_IO_EXPRESSION_VECTOR_H
 
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #if defined __AVX512F__

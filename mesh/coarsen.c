@@ -5,7 +5,6 @@
 
 #include "io/threads.h"
 #include "mesh/geometry.h"
-#include "mesh/refine.h"
 
 /* How the elements of this rank form parents. */
 typedef struct plan {

@@ -1,6 +1,5 @@
 #include "mesh/gmsh.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,6 @@
 #include "mesh/surfaces.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/hash.h"
 #include "io/rendezvous.h"

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
-#include "mesh/coarsen.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
 #include "operators/system.h"

@@ -5,8 +5,6 @@
 #ifndef SP_OPERATORS_COUNTS_H
 #define SP_OPERATORS_COUNTS_H
 
-#include <stdbool.h>
-
 #include "io/error.h"
 #include "mesh/reference.h"
 #include "operators/kinds.h"

@@ -1,7 +1,6 @@
 /* The coarsest problem of multigrid (solver/linear/coarse.h) through the whole program. At order 1
  * it is the operator itself: a direct solution leaves rounding, so CG takes two iterations at most.
  * Mass, operators ruled by their diagonal, and coefficients near the ends of single precision. */
-#include "solver/linear/coarse.h"
 
 #include "tests/run_case.h"
 

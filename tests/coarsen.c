@@ -3,8 +3,6 @@
  * cut between children have none. Systems on them keep the energies of linear functions. */
 #include "mesh/coarsen.h"
 
-#include <float.h>
-
 #include "mesh/refine.h"
 #include "operators/system.h"
 #include "tests/boxes.h"

@@ -1,7 +1,6 @@
 /* Elements that share vertices must share the points between them: a mesh is refused on all ranks
  * if a shared point (vertex, on an edge, inside a face) is moved in one element only, within a rank
  * or between ranks. Points of one element only may move. */
-#include "mesh/conformity.h"
 
 #include "tests/boxes.h"
 

@@ -4,7 +4,6 @@
 #include "io/expression_internal.h"
 
 #include <float.h>
-#include <stdint.h>
 
 #include "tests/check.h"
 #include "tests/random.h"

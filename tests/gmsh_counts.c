@@ -1,6 +1,5 @@
 /* No element is lost: what a file announces, what follows and what is used agree, numbers above 32
  * bits stay what they are, and two groups may have one name. */
-#include <limits.h>
 
 #include "mesh/numbering.h"
 #include "tests/mesh_files.h"

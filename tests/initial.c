@@ -7,7 +7,6 @@
 #include <float.h>
 #include <unistd.h>
 
-#include "io/file.h"
 #include "io/hdf5_file.h"
 #include "mesh/reference.h"
 #include "mesh/refine.h"

@@ -7,7 +7,6 @@
  * plus two, and a comment says so. */
 #include <limits.h>
 
-#include "solver/linear/coarse.h"
 #include "tests/run_case.h"
 
 /* Settings, each with a separator at its end. */

@@ -1,7 +1,6 @@
 /* Pure Neumann problems: the constants in the null space of the operator. */
 #include "solver/problem/null_space.h"
 
-#include "mesh/box.h"
 #include "mesh/mesh.h"
 #include "tests/folders.h"
 #include "tests/cubes.h"

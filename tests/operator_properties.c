@@ -4,7 +4,6 @@
 
 #include <float.h>
 
-#include "mesh/reference.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 #include "tests/reference_operator.h"

@@ -4,7 +4,6 @@
 #include "mesh/periodic.h"
 
 #include "mesh/numbering.h"
-#include "mesh/reference.h"
 #include "mesh/refine.h"
 #include "tests/folders.h"
 #include "tests/boxes.h"

@@ -1,6 +1,5 @@
 #include "tests/reference_operator.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 

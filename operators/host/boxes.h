@@ -3,8 +3,6 @@
 #ifndef SP_OPERATORS_HOST_BOXES_H
 #define SP_OPERATORS_HOST_BOXES_H
 
-#include <stdbool.h>
-
 #include "mesh/columns.h"
 #include "operators/host/seams.h"
 

@@ -3,8 +3,6 @@
 #ifndef SP_OPERATORS_HOST_INTERPOLATE_H
 #define SP_OPERATORS_HOST_INTERPOLATE_H
 
-#include <stdbool.h>
-
 #include "mesh/types.h"
 #include "operators/host/seams.h"
 #include "operators/precision.h"

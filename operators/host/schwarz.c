@@ -1,6 +1,5 @@
 #include "operators/host/schwarz.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "solver/bench/paper.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

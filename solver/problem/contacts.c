@@ -8,7 +8,6 @@
 #include "io/hash.h"
 #include "io/rendezvous.h"
 #include "mesh/entity.h"
-#include "mesh/reference.h"
 
 /* Coordinates are counted from `origin` in units of `unit`. */
 typedef struct grid {

@@ -1,6 +1,5 @@
 #include "solver/problem/robin.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "mesh/geometry.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "operators/bars.h"
-#include "operators/counts.h"
 #include "operators/geometry_choice.h"
 
 /* What the levels below the first have in common. */

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "operators/counts.h"
 #include "operators/separable.h"
 #include "solver/linear/cg.h"
 #include "solver/linear/coarse.h"
