@@ -138,16 +138,24 @@ void sp_locate_sample(const double a[3], const double b[3], int n, int i, double
   for (int d = 0; d < 3; d++) point[d] = (1 - t) * a[d] + t * b[d];
 }
 
+/* True if element a comes before b in an order that does not depend on the ranks. */
+static bool precedes(const sp_hexes *hexes, sp_lid a, sp_lid b) {
+  const sp_gid tag = hexes->tags[a], other = hexes->tags[b];
+  return tag != other ? tag < other : hexes->octants[a] < hexes->octants[b];
+}
+
 void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3], int n,
                     sp_lid *elements, double (*references)[3]) {
-  double range[2], point[3];
+  double range[2], point[3], reference[3];
   for (int i = 0; i < n; i++) elements[i] = -1;
   for (sp_lid e = 0; e < hexes->count; e++) {
     if (sp_hexes_is_contact(hexes, e) || !clip(hexes, e, a, b, range)) continue;
     for (int i = (int)ceil(range[0] * (n - 1)); i <= range[1] * (n - 1); i++) {
-      if (elements[i] >= 0) continue;
+      if (elements[i] >= 0 && !precedes(hexes, e, elements[i])) continue;
       sp_locate_sample(a, b, n, i, point);
-      if (find_in_element(hexes, e, point, references[i])) elements[i] = e;
+      if (!find_in_element(hexes, e, point, reference)) continue;
+      memcpy(references[i], reference, sizeof reference);
+      elements[i] = e;
     }
   }
 }

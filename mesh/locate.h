@@ -4,8 +4,8 @@
 
 #include "mesh/hexes.h"
 
-/* The first local element that contains the point, and the reference point in it; -1 if there is
- * none. Local. */
+/* The local element of the least tag, then octants, that contains the point, and the reference
+ * point in it; -1 if there is none. Local. */
 sp_lid sp_locate(const sp_hexes *hexes, const double point[3], double reference[3]);
 
 /* Point i of n >= 1 evenly spaced ones, (1 - t) a + t b with t = i / (n - 1); and elements[n] and

@@ -113,15 +113,16 @@ def contacts():
     between two quarters of a pipe wall, on elements of order 4."""
     case = settings(f"constants.r=1; mesh.file={SANDWICH}; problem.forcing=0; boundary.near=contact r; "
                     "boundary.left=dirichlet 0; boundary.right=dirichlet 10; boundary.default=neumann 0; "
-                    "probe.before=0.5 0.5 0.5; probe.after=1.5 0.3 0.5; result.q=flux over near; "
+                    "probe.before=0.5 0.5 0.5; probe.after=1.5 0.3 0.5; probe.on=1 0.5 0.5; result.q=flux over near; "
                     "result.mean=average over near; result.area=integral of 1 over near; result.volume=integral of 1")
     for ranks in RANKS:
         for r in 1e-12, 1, 1e12:
             q = 10 / (4 + r)
             document = solve(ranks, [*case, "discretization.order=3", f"constants.r={r}"],
                              results={"q": -q, "mean": q + q * r / 2, "area": 1, "volume": 4}, balance={"left": q, "right": -q})
-            before, after = (row["u"] for row in document["probes"])
+            before, after, on = (row["u"] for row in document["probes"])
             check(abs(before - q / 2) < CLOSE and abs(after - 10 + 2.5 * q) < CLOSE, f"{r}, {ranks} ranks: {before}, {after}")
+            check(abs(on - q) < CLOSE, f"{r}, {ranks} ranks: {on}, not {q}, the side of the lower number")
     for n, change in enumerate(("discretization.order=1", "mesh.refine=1", "mesh.scale=2", "solver.preconditioner=jacobi",
                                 "discretization.operator=bp3.0", "boundary.far=contact 2*r", "boundary.near=contact 1 + 0*x")):
         scale = 2 if "scale" in change else 1

@@ -14,13 +14,14 @@
 /* Print the bounding box of the mesh, so that the user sees which coordinate or unit is wrong. */
 static sp_status fail_outside(const sp_mesh *mesh, const char *where, const double *point) {
   const sp_hexes *hexes = mesh->hexes;
-  const size_t points = (size_t)hexes->count * sp_hexes_lattice_size(hexes);
+  const size_t points = sp_hexes_lattice_size(hexes);
   double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
-  for (size_t p = 0; p < 3 * points; p++) {
-    const double x = hexes->lattice[p];
-    if (x < low[p % 3]) low[p % 3] = x;
-    if (x > high[p % 3]) high[p % 3] = x;
-  }
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (size_t p = 0; p < 3 * points && !sp_hexes_is_contact(hexes, e); p++) {
+      const double x = sp_hexes_lattice(hexes, e)[p];
+      if (x < low[p % 3]) low[p % 3] = x;
+      if (x > high[p % 3]) high[p % 3] = x;
+    }
   MPI_Allreduce(MPI_IN_PLACE, low, 3, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, high, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
   char subject[128] = "the line";
@@ -66,16 +67,23 @@ static sp_status locate_all(const sp_config *config, const sp_mesh *mesh, sp_pro
   return SP_OK;
 }
 
-/* Leave each point to the lowest rank that has it. */
-static void find_owners(const sp_mesh *mesh, sp_probes *probes, int *owners) {
-  int rank, size;
+/* Numbers that order the elements with a point, on any number of ranks; INT64_MAX without one. */
+static sp_gid key_of(const sp_mesh *mesh, sp_lid e, int key) {
+  int rank;
   MPI_Comm_rank(mesh->comm, &rank);
-  MPI_Comm_size(mesh->comm, &size);
-  for (int p = 0; p < probes->all; p++) owners[p] = probes->list[p].element >= 0 ? rank : size;
-  MPI_Allreduce(MPI_IN_PLACE, owners, probes->all, MPI_INT, MPI_MIN, mesh->comm);
-  for (int p = 0; p < probes->all; p++) {
-    probes->list[p].outside = owners[p] == size;
-    if (owners[p] != rank) probes->list[p].element = -1;
+  if (e < 0) return INT64_MAX;
+  return key == 0 ? mesh->hexes->tags[e] : key == 1 ? mesh->hexes->octants[e] : rank;
+}
+
+/* Leave each point to one element. */
+static void find_owners(const sp_mesh *mesh, sp_probes *probes, sp_gid *least) {
+  for (int key = 0; key < 3; key++) {
+    for (int p = 0; p < probes->all; p++) least[p] = key_of(mesh, probes->list[p].element, key);
+    MPI_Allreduce(MPI_IN_PLACE, least, probes->all, SP_MPI_GID, MPI_MIN, mesh->comm);
+    for (int p = 0; p < probes->all; p++) {
+      probes->list[p].outside = least[p] == INT64_MAX;
+      if (key_of(mesh, probes->list[p].element, key) != least[p]) probes->list[p].element = -1;
+    }
   }
 }
 
@@ -95,13 +103,14 @@ static sp_status check_inside(const sp_config *config, const sp_mesh *mesh,
 }
 
 sp_status sp_probes_create(const sp_config *config, const sp_mesh *mesh, sp_probes **out) {
-  int *owners = NULL, all = config->probes.count;
+  sp_gid *least = NULL;
+  int all = config->probes.count;
   for (int l = 0; l < config->lines.count; l++) all += config->lines.entries[l].samples;
   *out = NULL;
   sp_probes *probes;
   sp_status status = sp_allocate(1, sizeof *probes, "probes", &probes);
   if (!status) status = sp_allocate((size_t)all, sizeof *probes->list, "probes", &probes->list);
-  if (!status) status = sp_allocate((size_t)all, sizeof *owners, "probes", &owners);
+  if (!status) status = sp_allocate((size_t)all, sizeof *least, "probes", &least);
   if (!status) {
     probes->count = config->probes.count;
     probes->all = all;
@@ -109,10 +118,10 @@ sp_status sp_probes_create(const sp_config *config, const sp_mesh *mesh, sp_prob
   }
   status = sp_agree(mesh->comm, status);
   if (!status) {
-    find_owners(mesh, probes, owners);
+    find_owners(mesh, probes, least);
     status = check_inside(config, mesh, probes);
   }
-  free(owners);
+  free(least);
   if (status)
     sp_probes_destroy(&probes);
   else

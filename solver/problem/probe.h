@@ -3,7 +3,8 @@
  *
  *     u_h(x) = sum_ijk l_i(r) l_j(s) l_k(t) u_ijk,    q = -kappa grad u_h,    x = x(r, s, t),
  *
- * evaluated by the lowest rank that has such an element. */
+ * evaluated in the one of the least tag, then octants, on any number of ranks: across contacts u
+ * jumps, and q between any elements. */
 #ifndef SP_SOLVER_PROBLEM_PROBE_H
 #define SP_SOLVER_PROBLEM_PROBE_H
 
