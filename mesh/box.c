@@ -162,10 +162,11 @@ static double *vertex_of(const planes *p, int upper, int i, int j) {
   return &p->points[(((size_t)upper * (size_t)p->ny + row) * (size_t)p->nx + column) * 3];
 }
 
-static void fill_plane(const planes *p, int upper, int k) {
+/* Fill the upper plane. */
+static void fill_plane(const planes *p, int k) {
   for (int j = p->brick->first[1]; j <= p->brick->last[1]; j++)
     for (int i = p->brick->first[0]; i <= p->brick->last[0]; i++)
-      sp_box_point(p->box, (const double[3]){i, j, k}, vertex_of(p, upper, i, j));
+      sp_box_point(p->box, (const double[3]){i, j, k}, vertex_of(p, 1, i, j));
 }
 
 /* The upper plane becomes the lower one. */
@@ -214,10 +215,10 @@ static sp_status fill_layers(void *filling_, void *points, size_t begin, size_t 
                     .points = points};
   const int first = brick->first[2] + (int)begin, last = brick->first[2] + (int)end;
   sp_lid e = (sp_lid)(begin * extent(brick, 0) * extent(brick, 1));
-  fill_plane(&p, 1, first);
+  fill_plane(&p, first);
   for (int k = first; k < last; k++) {
     advance(&p);
-    fill_plane(&p, 1, k + 1);
+    fill_plane(&p, k + 1);
     for (int j = brick->first[1]; j < brick->last[1]; j++)
       for (int i = brick->first[0]; i < brick->last[0]; i++) {
         const int ijk[3] = {i, j, k};

@@ -266,7 +266,6 @@ typedef struct sp_backend {
   sp_status (*operator_create)(sp_device *device, const sp_operator_setup *setup,
                                sp_local_operator **out);
   void (*operator_destroy)(sp_local_operator **local);
-  size_t (*operator_bytes)(const sp_local_operator *local); /* held on the device */
 
   /* NULL, or: copy the factors of an element, [SP_FACTORS][points] (operators/factors.h), from the
    * setup's `alike`. False if that does not store them, or rounds them. */

@@ -63,7 +63,7 @@ sp_status sp_transfer_create(const sp_operator *op, const sp_space *coarse,
   if (!status && coarse->mesh != fine->mesh) status = sp_transfer_nodes(fine, coarse, &nodes);
   status = sp_agree(platform->comm, status);
   if (!status) {
-    *transfer = (sp_transfer){.fine = fine, .coarse = coarse};
+    *transfer = (sp_transfer){.fine = fine};
     sp_transfer_setup setup = {.fine = fine,
                                .coarse = coarse,
                                .nodes = nodes,

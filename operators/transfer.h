@@ -13,7 +13,7 @@
 #include "operators/operator.h"
 
 typedef struct sp_transfer {
-  const sp_space *fine, *coarse; /* borrowed */
+  const sp_space *fine; /* borrowed */
   sp_device_transfer *on_device;
 } sp_transfer;
 

@@ -108,7 +108,7 @@ static sp_status sort_entries(void *context, void *workspace, size_t begin, size
   return SP_OK;
 }
 
-static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
+static sp_status fill(list *l, sp_cuda_targets *out) {
   const size_t targets = l->targets, groups = (targets + LANES - 1) / LANES;
   const size_t count = l->nodes->count, each = (size_t)l->nodes->each;
   SP_TRY(sp_allocate(targets, sizeof *l->count, "assembly", &l->count));
@@ -132,14 +132,13 @@ static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
   if (l->setup->constrained)
     SP_TRY(sp_loop_over("assembly", (size_t)(l->end - l->first), 1, l, mark_constrained));
   out->count = (int)targets;
-  *bytes += (groups + 1 + entries) * sizeof(unsigned);
   SP_TRY(sp_cuda_copy_of(l->start, groups + 1, sizeof(unsigned), "assembly", (void **)&out->start));
   return sp_cuda_copy_of(l->entries, entries, sizeof(unsigned), "assembly", (void **)&out->entries);
 }
 
-static sp_status make_list(list *l, sp_cuda_targets *out, size_t *bytes) {
+static sp_status make_list(list *l, sp_cuda_targets *out) {
   if (l->targets == 0) return SP_OK;
-  const sp_status status = fill(l, out, bytes);
+  const sp_status status = fill(l, out);
   SP_FREE(l->count, l->start, l->entries);
   return status;
 }
@@ -186,14 +185,13 @@ static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *
   const size_t shared = list_shared(numbering, w->on_edge, w->shared_target, w->dofs);
   for (sp_lid d = first; d < numbering->owned; d++)
     w->own_target[d - first] = w->shared_target[d] == NOT_LISTED ? d - first : NOT_LISTED;
-  out->bytes = shared * sizeof(int);
   SP_TRY(sp_cuda_copy_of(w->dofs, shared, sizeof(int), "assembly", (void **)&out->shared_dofs));
   list l = {.setup = setup,
             .nodes = nodes,
             .end = numbering->local,
             .target = w->shared_target,
             .targets = shared};
-  return make_list(&l, &out->shared, &out->bytes);
+  return make_list(&l, &out->shared);
 }
 
 static sp_status build(const sp_operator_setup *setup, const edge_nodes *nodes, workspace *w,
@@ -210,7 +208,7 @@ static sp_status build(const sp_operator_setup *setup, const edge_nodes *nodes, 
             .end = out->owned,
             .target = w->own_target,
             .targets = (size_t)(out->owned - out->first_edge)};
-  return make_list(&l, &out->own, &out->bytes);
+  return make_list(&l, &out->own);
 }
 
 sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patches *patches,

@@ -35,7 +35,6 @@ typedef struct sp_cuda_assembly {
   /* The shared DOFs, copies included: target t is DOF shared_dofs[t]. */
   sp_cuda_targets shared;
   int *shared_dofs;
-  size_t bytes;
 } sp_cuda_assembly;
 
 /* Build the lists on the host and copy them to the device. The array of edge nodes holds those of

@@ -67,10 +67,6 @@ static sp_status cuda_copy(sp_device *device, sp_precision precision, size_t cou
   return SP_OK;
 }
 
-static size_t cuda_operator_bytes(const sp_local_operator *local) {
-  return local->bytes;
-}
-
 /* ---- Application -------------------------------------------------------------------------------
  */
 
@@ -404,7 +400,6 @@ static const sp_backend table = {
     .rounded_factors = true,
     .operator_create = sp_cuda_operator_create,
     .operator_destroy = sp_cuda_operator_destroy,
-    .operator_bytes = cuda_operator_bytes,
     .read_factors = NULL,
     .apply = cuda_apply,
     .e_vector_size = cuda_e_vector_size,

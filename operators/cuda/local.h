@@ -29,8 +29,7 @@ struct sp_local_operator {
   sp_cuda_assembly assembly;
   sp_cuda_diagonal diagonal;
   sp_cuda_scalars *scalars;
-  double *sums; /* pinned: the sums of the last pass */
-  size_t bytes;
+  double *sums;           /* pinned: the sums of the last pass */
   sp_device_space *space; /* borrowed */
   /* SP_CUDA_GRAPH iterations as a graph, for the vectors `captured`. */
   cudaGraphExec_t graph;

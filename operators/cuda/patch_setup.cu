@@ -9,13 +9,11 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-/* Copy `count` entries to *out on the device, and count their bytes for the operator. */
-static sp_status send(sp_local_operator *local, const void *values, size_t count, size_t size,
-                      const char *what, void *out) {
+/* Copy `count` entries to *out on the device. */
+static sp_status send(const void *values, size_t count, size_t size, const char *what, void *out) {
   void *copy;
   const sp_status status = sp_cuda_copy_of(values, count, size, what, &copy);
   memcpy(out, &copy, sizeof copy);
-  local->bytes += count * size;
   return status;
 }
 
@@ -28,8 +26,7 @@ static sp_status send_scales(const sp_operator_setup *setup, sp_local_operator *
     sp_operator_scales(setup, (sp_lid)e, &scales[2 * e]);
     scales[2 * e + 1] /= scales[2 * e];
   }
-  const sp_status status =
-      send(local, scales, 2 * elements, sizeof *scales, "patches", &local->scales);
+  const sp_status status = send(scales, 2 * elements, sizeof *scales, "patches", &local->scales);
   free(scales);
   return status;
 }
@@ -43,22 +40,17 @@ static sp_status send_patches(const sp_operator_setup *setup, const sp_patches *
   local->halo_patches = patches->halo;
   arrays->most_nodes = patches->most_nodes;
   arrays->most_words = patches->most_words;
-  SP_TRY(send(local, patches->list, (size_t)patches->count, sizeof *patches->list, what,
-              &arrays->list));
-  SP_TRY(send(local, patches->codes, patches->nodes, sizeof *patches->codes, what, &arrays->codes));
-  SP_TRY(send(local, patches->geometry, patches->geometry_count, sizeof *patches->geometry, what,
+  SP_TRY(send(patches->list, (size_t)patches->count, sizeof *patches->list, what, &arrays->list));
+  SP_TRY(send(patches->codes, patches->nodes, sizeof *patches->codes, what, &arrays->codes));
+  SP_TRY(send(patches->geometry, patches->geometry_count, sizeof *patches->geometry, what,
               &local->factors));
-  SP_TRY(send(local, patches->pairs, elements * (size_t)patches->element_words,
-              sizeof *patches->pairs, what, &arrays->pairs));
-  SP_TRY(send(local, patches->start, patches->groups + 1, sizeof *patches->start, what,
-              &arrays->start));
-  SP_TRY(send(local, patches->entries, patches->words, sizeof *patches->entries, what,
-              &arrays->entries));
+  SP_TRY(send(patches->pairs, elements * (size_t)patches->element_words, sizeof *patches->pairs,
+              what, &arrays->pairs));
+  SP_TRY(send(patches->start, patches->groups + 1, sizeof *patches->start, what, &arrays->start));
+  SP_TRY(send(patches->entries, patches->words, sizeof *patches->entries, what, &arrays->entries));
   if (patches->order == 1 && (setup->kappa || setup->lambda_values))
     SP_TRY(send_scales(setup, local));
   SP_TRY(sp_cuda_assembly_create(setup, patches, &local->assembly));
-  local->bytes += local->assembly.bytes;
-  local->bytes += patches->slots * sizeof(double);
   return sp_cuda_allocate(patches->slots, sizeof(double), "edges", &local->edges);
 }
 

@@ -102,7 +102,6 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   batch b = {setup, rule, 0, bytes, nullptr};
   /* Add eight bytes, because copies in units of 16 bytes (geometry.cuh) may read them. */
   SP_TRY(sp_cuda_allocate(count * bytes + 8, 1, "geometric factors", &local->factors));
-  local->bytes += count * bytes;
   sp_status status = sp_allocate(elements * bytes, 1, "factors", &b.out);
   for (; b.begin < count && !status; b.begin += elements) {
     const size_t size = count - b.begin < elements ? count - b.begin : elements;
@@ -196,7 +195,6 @@ static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *l
         sp_cuda_copy_of(n.codes, count, sizeof *n.codes, "element nodes", (void **)&local->nodes);
   free(n.codes);
   free(n.first);
-  local->bytes += count * sizeof *n.codes;
   return status;
 }
 
@@ -209,14 +207,12 @@ static sp_status make_lists(const sp_operator_setup *setup, sp_local_operator *l
     return SP_OK;
   }
   SP_TRY(sp_cuda_assembly_create(setup, nullptr, &local->assembly));
-  local->bytes += local->assembly.bytes;
   return send_nodes(setup, local);
 }
 
 static sp_status allocate_edges(const sp_operator_setup *setup, sp_local_operator *local) {
   const size_t real = sp_precision_bytes(setup->precision), elements = (size_t)local->elements;
   const size_t count = elements * (size_t)sp_cuda_edge_nodes(setup->space->numbering->order);
-  local->bytes += count * real;
   return sp_cuda_allocate(count, real, "edges", &local->edges);
 }
 
@@ -249,7 +245,6 @@ static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator
   free(shared);
   free(dofs);
   free(values);
-  local->bytes += count * (sizeof *dofs + sizeof *values);
   return status;
 }
 

@@ -44,9 +44,9 @@ struct sp_local_operator {
   sp_lid diagonal_count, diagonal_shared;
   sp_lid *diagonal_dofs;
   void *diagonal_values;
-  size_t bytes, nodes; /* nodes per element */
-  double *work;        /* [threads][SP_HOST_WORK] */
-  member *members;     /* [threads] */
+  size_t nodes;    /* nodes per element */
+  double *work;    /* [threads][SP_HOST_WORK] */
+  member *members; /* [threads] */
   double sums[2];
 };
 
@@ -167,7 +167,6 @@ static sp_status keep_diagonal(const sp_operator_setup *setup, sp_local_operator
     if (pass == 0) local->diagonal_shared = local->diagonal_count;
   }
   free(shared);
-  local->bytes += count * (sizeof(sp_lid) + real);
   return SP_OK;
 }
 
@@ -186,7 +185,6 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   local->nodes = (size_t)((order + 1) * (order + 1) * (order + 1));
   sp_host_tables_fill(device->kernels, setup->kind, order, setup->precision, &local->tables);
   sp_status status = sp_host_layout_create(device->kernels, setup, &local->tables, &local->layout);
-  if (!status) local->bytes = sp_host_layout_bytes(&local->tables, &local->layout);
   if (!status) status = keep_diagonal(setup, local);
   const size_t threads = (size_t)local->layout.threads;
   if (!status)
@@ -204,10 +202,6 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
 
 static bool host_read_factors(const sp_operator_setup *setup, sp_lid element, double *factors) {
   return sp_host_layout_factors(&setup->alike->layout, setup, element, factors);
-}
-
-static size_t host_operator_bytes(const sp_local_operator *local) {
-  return local->bytes;
 }
 
 /* A team that sweeps over one part. */
@@ -450,7 +444,6 @@ const sp_backend sp_backend_host = {
     .rounded_factors = false,
     .operator_create = host_operator_create,
     .operator_destroy = host_operator_destroy,
-    .operator_bytes = host_operator_bytes,
     .read_factors = host_read_factors,
     .apply = host_apply,
     .e_vector_size = host_e_vector_size,

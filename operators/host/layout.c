@@ -268,14 +268,6 @@ static sp_status find_seams(const sp_host_tables *tables, sp_host_layout *layout
                               layout->dofs, layout->local, layout->precision, &layout->seams);
 }
 
-static size_t factor_count(const sp_host_layout *layout) {
-  return (size_t)layout->blocks * (size_t)layout->block_factors;
-}
-
-static size_t dof_count(const sp_host_tables *tables, const sp_host_layout *layout) {
-  return (size_t)layout->blocks * (size_t)(tables->surface * layout->lanes);
-}
-
 sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operator_setup *setup,
                                 const sp_host_tables *tables, sp_host_layout *layout) {
   const sp_mesh *mesh = setup->space->mesh;
@@ -290,11 +282,13 @@ sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operato
                              .block_factors = lanes * factors_of(setup)};
   layout->blocks = layout->halo_blocks + (inner + lanes - 1) / lanes;
   const size_t blocks = (size_t)layout->blocks;
-  SP_TRY(sp_allocate(dof_count(tables, layout), sizeof(sp_lid), "block DOFs", &layout->dofs));
+  SP_TRY(sp_allocate(blocks * (size_t)(tables->surface * lanes), sizeof(sp_lid), "block DOFs",
+                     &layout->dofs));
   SP_TRY(sp_allocate(blocks, sizeof *layout->block, "blocks", &layout->block));
   SP_TRY(sp_allocate(blocks + 1, sizeof *layout->touched, "block touches", &layout->touched));
-  SP_TRY(sp_host_allocate(factor_count(layout), sp_precision_bytes(layout->precision),
-                          "geometric factors", &layout->factors));
+  SP_TRY(sp_host_allocate(blocks * (size_t)layout->block_factors,
+                          sp_precision_bytes(layout->precision), "geometric factors",
+                          &layout->factors));
   for (sp_lid b = 0; b < layout->blocks; b++) pack_dofs(setup, tables, layout, b);
   if (layout->threads > 1) SP_TRY(find_seams(tables, layout));
   SP_TRY(make_lists(setup, tables, layout));
@@ -307,21 +301,6 @@ void sp_host_layout_free(sp_host_layout *layout) {
   sp_host_seams_free(&layout->seams);
   sp_host_free(layout->factors);
   *layout = (sp_host_layout){0};
-}
-
-static size_t list_bytes(const sp_host_layout *layout, const sp_host_lists *lists) {
-  const size_t count = (size_t)layout->blocks + 1;
-  return lists->start ? (count + 1) * sizeof *lists->start +
-                            (size_t)lists->start[count] * sizeof *lists->runs
-                      : 0;
-}
-
-size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout) {
-  return list_bytes(layout, &layout->last) + list_bytes(layout, &layout->first) +
-         sp_host_seams_bytes(&layout->seams, layout->precision, layout->blocks) +
-         dof_count(tables, layout) * sizeof(sp_lid) +
-         factor_count(layout) * sp_precision_bytes(layout->precision) +
-         (size_t)layout->blocks * (sizeof *layout->block + sizeof *layout->touched);
 }
 
 static void split_both(int rows, int columns, const double *matrix, sp_even_odd *plain,

@@ -20,9 +20,6 @@ void sp_host_layout_free(sp_host_layout *layout);
 bool sp_host_layout_factors(const sp_host_layout *layout, const sp_operator_setup *setup, sp_lid e,
                             double *factors);
 
-/* Bytes that the layout holds. Local. */
-size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout);
-
 /* Fill the one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`,
  * and the settings that suit these kernels. Matrices are computed in double and rounded once, like
  * the layout's factors. Local. */

@@ -68,20 +68,20 @@ static bool adds_to_seam(const search *s, sp_lid item) {
 
 static sp_status assign_slots(const search *s, sp_precision precision, sp_host_seams *seams) {
   const sp_lid items = s->part_end[SP_SEAM_PARTS - 1], width = s->width;
+  size_t rows = 0;
   seams->width = width;
   SP_TRY(sp_allocate((size_t)items, sizeof *seams->row, "seams", &seams->row));
   SP_TRY(sp_allocate((size_t)seams->count + 2, sizeof *seams->start, "seams", &seams->start));
   sp_lid *next = seams->start + 1; /* first counts, then the next free slot of each seam */
   for (sp_lid i = 0; i < items; i++) {
-    seams->row[i] = adds_to_seam(s, i) ? (sp_lid)seams->rows++ : -1;
+    seams->row[i] = adds_to_seam(s, i) ? (sp_lid)rows++ : -1;
     for (sp_lid q = 0; q < width && seams->row[i] >= 0; q++) {
       const sp_lid seam = s->seam[plain(nodes_of(s, i)[q])];
       if (seam != NOBODY) next[seam + 1]++;
     }
   }
   for (sp_lid n = 0; n < seams->count; n++) next[n + 1] += next[n];
-  SP_TRY(
-      sp_allocate(seams->rows * (size_t)width, sizeof *seams->targets, "seams", &seams->targets));
+  SP_TRY(sp_allocate(rows * (size_t)width, sizeof *seams->targets, "seams", &seams->targets));
   for (sp_lid i = 0; i < items; i++)
     for (sp_lid q = 0; q < width && seams->row[i] >= 0; q++) {
       const sp_lid seam = s->seam[plain(nodes_of(s, i)[q])];
@@ -146,13 +146,4 @@ void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_l
     last_float(seams, begin, end, y);
   else
     last_double(seams, begin, end, y);
-}
-
-size_t sp_host_seams_bytes(const sp_host_seams *seams, sp_precision precision, sp_lid items) {
-  if (!seams->row) return 0;
-  const size_t count = (size_t)seams->count;
-  return count * sizeof *seams->dofs + (count + 2) * sizeof *seams->start +
-         (size_t)items * sizeof *seams->row +
-         seams->rows * (size_t)seams->width * sizeof *seams->targets +
-         (size_t)seams->start[count] * sp_precision_bytes(precision);
 }

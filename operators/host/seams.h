@@ -24,8 +24,7 @@ typedef struct sp_host_seams {
   sp_lid *start; /* [count + 1]: DOF s has slots from start[s] up to, not including, start[s + 1] */
   sp_lid *row;   /* [items]: index in targets; -1: the item adds to no seam */
   sp_lid *targets; /* [rows][width]: slot; -1: the DOF is on no seam */
-  size_t rows;
-  void *slots; /* real [start[count]], filled anew in every sweep */
+  void *slots;     /* real [start[count]], filled anew in every sweep */
 } sp_host_seams;
 
 /* The elements of one thread, [first, last), and its workspace, aligned to 64 bytes. */
@@ -58,8 +57,5 @@ void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_li
                        void *y);
 void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,
                         sp_lid end, void *y);
-
-/* Bytes that it holds. Local. */
-size_t sp_host_seams_bytes(const sp_host_seams *seams, sp_precision precision, sp_lid items);
 
 #endif

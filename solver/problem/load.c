@@ -35,8 +35,8 @@ typedef struct workspace {
   sp_jacobian_range range;
   double source, size; /* integrals of f and |f| */
   double wj[POINTS], coordinates[3 * POINTS], own_coordinates[3 * BATCH];
-  double f[POINTS], integral[POINTS]; /* f: the source term; on a face, the flux */
-  double centre[BATCH];               /* f at the centres of a batch of elements */
+  double f[POINTS];     /* the source term; on a face, the flux */
+  double centre[BATCH]; /* f at the centres of a batch of elements */
   double laplacian[POINTS], lambda[POINTS], kappa[SP_TENSOR * POINTS];
   double gradient[3][POINTS], kappa_gradient[3][POINTS]; /* of a tensor the divergence */
   double normal[3 * FACE_POINTS], alpha[FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
