@@ -6,7 +6,7 @@ import os
 import sys
 
 import driver
-from driver import check, refuse, settings, values
+from driver import check, refuse, settings, values, write
 
 FIXTURES = os.path.abspath(sys.argv[2])
 SANDWICH = os.path.join(FIXTURES, "sandwich.geo")  # blocks one, two and three: x from 0 to 1, to 2 and to 4
@@ -194,6 +194,9 @@ def crossings():
                 check(abs(v[name] + exact) < 4e-5, f"{name}, {condition} on {ranks} ranks: {v[name]}, not {-exact}")
     refuse(bar, (["result.near=flux over mixed"], ["result.near", "expected faces of the boundary or faces between "
                                                    "elements, found 4 of the first and 4 of the second"]))
+    with open(SANDWICH, encoding="ascii") as file:
+        write("skin.geo", file.read() + 'Physical Surface("skin") = {near[], far[]};\n')
+    refuse([*bar, "mesh.file=skin.geo"], (["result.q=flux over skin"], ["result.q", "number 2 is the lower at some faces"]))
     refuse(["problem.forcing=1", "boundary.default=dirichlet 0", f"mesh.file={os.path.join(FIXTURES, 'two_blocks.geo')}"],
            (["result.b=flux over between"], ["result.b", "goes from the Physical Volume of the lower number"]))
 

@@ -70,13 +70,17 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
                             const bool *members, bool *crosses) {
   sp_gid counts[KINDS] = {0};
   sides *both = NULL;
-  int fixed = 0;
+  int fixed = 0, twice = 0; /* the low number of a surface and the high one of another */
   *crosses = false;
   sp_status status = find_sides(mesh, members, &both);
   if (!status) {
     count_kinds(mesh->hexes, members, both, counts);
     MPI_Allreduce(MPI_IN_PLACE, counts, KINDS, SP_MPI_GID, MPI_SUM, mesh->comm);
-    for (int s = 0; s < mesh->hexes->surface_count; s++)
+    const int count = mesh->hexes->surface_count;
+    for (int s = 0; s < count; s++)
+      for (int t = 0; t < count && both[s].low < INT_MAX; t++)
+        if (both[s].high == both[t].low) twice = both[t].low;
+    for (int s = 0; s < count; s++)
       fixed += both[s].low < INT_MAX &&
                problem->parts[problem->part_of_surface[s]].condition != SP_CONTACT &&
                problem->part_of_surface[s] < problem->part_count - 1;
@@ -98,6 +102,12 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
         "that of the higher; expected two on the sides of each surface, found one or "
         "others at %lld faces",
         where, (long long)(counts[OTHER] + llabs(counts[LOW] - counts[HIGH])));
+  if (twice > 0)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: a flux between elements goes from the Physical Volume of the lower number "
+                   "to that of the higher, but number %d is the lower at some faces and the higher "
+                   "at others; expected a flux for each surface",
+                   where, twice);
   return SP_OK;
 }
 

@@ -11,7 +11,8 @@
 /* Decide if a flux over the surfaces members[surface_count] crosses them. False, if they are
  * exterior or a line of [boundary] names them: then it is in the balance. `where` begins messages.
  * Errors: SP_ERR_INPUT for faces of both kinds, and for surfaces between elements that do not have
- * one Physical Volume on one side and another on the other; SP_ERR_SYSTEM. Collective. */
+ * one Physical Volume on one side and another on the other, or on which one volume has the lower
+ * number here and the higher there; SP_ERR_SYSTEM. Collective. */
 sp_status sp_crossing_check(const char *where, const sp_problem *problem, const sp_mesh *mesh,
                             const bool *members, bool *crosses);
 
