@@ -7,9 +7,6 @@
 #include "tests/folders.h"
 #include "tests/rates.h"
 
-static const char *const KINDS[] = {"discretization.operator=bp3.5",
-                                    "discretization.operator=bp3.0"};
-
 static const char *mesh_file(void) {
   return test_text("mesh.file=%s/sandwich.geo", test_fixtures());
 }
@@ -17,7 +14,7 @@ static const char *mesh_file(void) {
 /* With g = exp(y / 2) (1 + z / 5), R and kappa = 1 to the left and 2 to the right of x = 1:
  *     u = sin(x - 1) g,   u = (sin(x - 1) / 2 + R cos(2 (x - 1))) g,
  * so that kappa du/dx = g and u jumps by R g at x = 1. */
-static void check_smooth(const char *kind, int order, const char *r) {
+static void check_contact(const char *kind, int order, const char *r) {
   const char *const common[] = {
       kind, mesh_file(),
       test_text(
@@ -142,7 +139,7 @@ int main(int argc, char **argv) {
   const bool all = device_sweeps(argc, argv);
   for (int k = 0; k < 2; k++) {
     for (int order = 1; order <= 4; order += all ? 1 : 2)
-      check_smooth(KINDS[k], order, order == 1 ? "0.7" : "1+y*z");
+      check_contact(KINDS[k], order, order == 1 ? "0.7" : "1+y*z");
     for (double r = 1e-12; r < 1e13; r *= 1e6) check_operator(KINDS[k], r);
     check_iterations(KINDS[k], "discretization.order=3", "near");
     check_iterations(KINDS[k], "discretization.order=3", "half");

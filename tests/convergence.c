@@ -3,7 +3,7 @@
 
 #include "tests/rates.h"
 
-static const char *const KINDS[] = {"mass", "bp3.5", "bp3.0"};
+static const char *const OPERATORS[] = {"mass", "bp3.5", "bp3.0"};
 enum { MASS, BP35, BP30 };
 
 /* Three ways to divide the boundary; the mass problem has none. */
@@ -18,19 +18,9 @@ static sp_error_norms solve(int kind, int order, const char *map, const char *so
   return rates_solve(
       TEXTS(test_text("discretization.operator=%s; discretization.order=%d; mesh.elements=2 2 2; "
                       "%s; %s",
-                      KINDS[kind], order, map, kind == SP_MASS ? "" : "problem.lambda=1"),
+                      OPERATORS[kind], order, map, kind == SP_MASS ? "" : "problem.lambda=1"),
             solution, RATES_SOLVER),
       boundary);
-}
-
-static void check_smooth(int kind, int order, const char *const *boundary) {
-  const char *const common[] = {test_text("discretization.operator=%s", KINDS[kind]),
-                                "mesh.elements=2 2 2; mesh.map=sine",
-                                RATES_SMOOTH,
-                                RATES_SOLVER,
-                                kind == SP_MASS ? NULL : "problem.lambda=1",
-                                NULL};
-  check_rates(order, rates_coarse(order), common, boundary);
 }
 
 /* On elements of width h, functions of wave number k are approximated with an error that falls by
@@ -42,10 +32,10 @@ static void check_decay(int kind, const char *const *boundary, const char *name)
     const double error = solve(kind, order, "mesh.map=sine", RATES_SMOOTH, boundary).l2;
     const double limit = 2 * 2.9 * 0.6 / (4.0 * (order + 1));
     if (order > 1 && previous > RATES_FLOOR)
-      CHECK(error <= limit * previous, "%s N = %d %s: L2 falls from %.3g to %.3g only", KINDS[kind],
-            order, name, previous, error);
+      CHECK(error <= limit * previous, "%s N = %d %s: L2 falls from %.3g to %.3g only",
+            OPERATORS[kind], order, name, previous, error);
     if (order == 10)
-      CHECK(error <= RATES_FLOOR, "%s N = 10 %s: L2 error %.3g", KINDS[kind], name, error);
+      CHECK(error <= RATES_FLOOR, "%s N = 10 %s: L2 error %.3g", OPERATORS[kind], name, error);
     previous = error;
   }
 }
@@ -72,11 +62,11 @@ static void check_polynomial(int kind, int order, int degree, bool deformed,
   const sp_error_norms norms = solve(kind, order, map, solution, boundary);
   if (is_exact(kind, order, degree, deformed))
     CHECK(norms.h1 <= 0.1 * RATES_FLOOR && norms.max <= 0.1 * RATES_FLOOR,
-          "%s N = %d degree %d %s %s: H1 error %.3g, max %.3g", KINDS[kind], order, degree, map,
+          "%s N = %d degree %d %s %s: H1 error %.3g, max %.3g", OPERATORS[kind], order, degree, map,
           boundary[0] ? boundary[0] : "", norms.h1, norms.max);
   else if (order <= 5)
     CHECK(norms.h1 > RATES_FLOOR, "%s N = %d degree %d %s %s: H1 error %.3g, as if exact",
-          KINDS[kind], order, degree, map, boundary[0] ? boundary[0] : "", norms.h1);
+          OPERATORS[kind], order, degree, map, boundary[0] ? boundary[0] : "", norms.h1);
 }
 
 static void check_polynomials(int kind, int highest, const char *const *boundary) {
@@ -94,7 +84,9 @@ int main(int argc, char **argv) {
   for (int kind = MASS; kind <= BP30; kind++)
     for (int c = 0; c < (kind == 0 ? 1 : 3); c++) {
       const char *const *boundary = kind == SP_MASS ? NOTHING : boundaries[c];
-      for (int order = 1; order <= 4; order += all ? 1 : 2) check_smooth(kind, order, boundary);
+      for (int order = 1; order <= 4; order += all ? 1 : 2)
+        check_smooth(test_text("discretization.operator=%s", OPERATORS[kind]), order,
+                     kind == SP_MASS ? "" : "problem.lambda=1", boundary);
       if (all) check_decay(kind, boundary, kind == SP_MASS ? "" : names[c]);
       check_polynomials(kind, all ? 8 : 3, boundary);
     }

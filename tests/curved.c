@@ -5,11 +5,16 @@
 #include "tests/mesh_files.h"
 #include "tests/rates.h"
 
-/* A file that meshes a geometry of inputs/ with elements of a given order. */
-static const char *write_geometry(const char *name, int order) {
-  const char *text =
-      test_text("Include \"%s/%s\";\nMesh.ElementOrder = %d;\n", test_inputs(), name, order);
-  return write_text("curved.geo", text);
+/* Read a geometry of inputs/ with elements of a given order. */
+static sp_hexes *read_geometry(const char *name, int order) {
+  sp_hexes *hexes;
+  write_text("curved.geo", test_text("Include \"%s/%s\";\nMesh.ElementOrder = %d;\n", test_inputs(),
+                                     name, order));
+  require(sp_gmsh_hexes(MPI_COMM_WORLD, "curved.geo", &hexes));
+  CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
+  CHECK(hexes->file.rough == 0, "order %d: %lld rough elements", order,
+        (long long)hexes->file.rough);
+  return hexes;
 }
 
 /* The largest distance of an exterior lattice point from its sphere. */
@@ -52,12 +57,8 @@ static void check_refinement(sp_mesh **mesh) {
  * the nodes of gmsh 4.8.4 inside curved faces are so inaccurate that elements get worse. */
 static void check_shell(int order, double relative) {
   static const double exact = 4.0 / 3 * 3.14159265358979323846 * 7;
-  sp_hexes *hexes;
   AUTO(sp_mesh) mesh = NULL;
-  require(sp_gmsh_hexes(MPI_COMM_WORLD, write_geometry("shell.geo", order), &hexes));
-  CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
-  CHECK(hexes->file.rough == 0, "order %d: %lld rough elements", order,
-        (long long)hexes->file.rough);
+  sp_hexes *hexes = read_geometry("shell.geo", order);
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   const double error = fabs(measure(mesh).volume / exact - 1), off = off_spheres(mesh);
   CHECK(error <= relative, "order %d: the volume is off by %.3g", order, error);
@@ -73,12 +74,8 @@ static void check_shell(int order, double relative) {
  * gmsh computes points on curves to about 1e-12. Then a smooth map curves the mesh, and neighbours
  * still match. */
 static void check_lattice(int order) {
-  sp_hexes *hexes;
   AUTO(sp_mesh) mesh = NULL;
-  require(sp_gmsh_hexes(MPI_COMM_WORLD, write_geometry("blocks.geo", order), &hexes));
-  CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
-  CHECK(hexes->file.rough == 0, "order %d: %lld rough elements", order,
-        (long long)hexes->file.rough);
+  sp_hexes *hexes = read_geometry("blocks.geo", order);
   const int g = order, n = g + 1, points = n * n * n;
   double worst = 0;
   for (sp_lid e = 0; e < hexes->count; e++) {

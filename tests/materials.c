@@ -12,9 +12,6 @@
 #include "tests/stage.h"
 #include "tests/start_gmsh.h"
 
-static const char *const KINDS[] = {"discretization.operator=bp3.5",
-                                    "discretization.operator=bp3.0"};
-
 /* How a mesh of the unit cube is made whose halves x < 1/2 and x > 1/2 are called soft and hard. */
 typedef struct source {
   const char *overrides[6]; /* ends in NULL */

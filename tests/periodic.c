@@ -93,9 +93,6 @@ static void check_chain(bool descending) {
   CHECK(numbering->global == 6, "%lld DOFs", (long long)numbering->global);
 }
 
-static const char *const KINDS[] = {"discretization.operator=bp3.5",
-                                    "discretization.operator=bp3.0"};
-
 #define ALL_PERIODIC                                                                               \
   "boundary.xmin=periodic xmax", "boundary.ymax=periodic ymin", "boundary.zmin=periodic zmax"
 

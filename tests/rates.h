@@ -56,4 +56,12 @@ static inline void check_rates(int order, int coarse, const char *const *common,
         h1);
 }
 
+/* The rates of RATES_SMOOTH on a deformed box. */
+static inline void check_smooth(const char *kind, int order, const char *coefficients,
+                                const char *const *own) {
+  const char *const common[] = {
+      kind, "mesh.elements=2 2 2; mesh.map=sine", RATES_SMOOTH, coefficients, RATES_SOLVER, NULL};
+  check_rates(order, rates_coarse(order), common, own);
+}
+
 #endif

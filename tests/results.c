@@ -6,9 +6,6 @@
 
 enum { ROWS = 24 };
 
-static const char *const KINDS[] = {"discretization.operator=bp3.5",
-                                    "discretization.operator=bp3.0"};
-
 typedef struct result_row {
   double value, size, place[3];
 } result_row;

@@ -3,21 +3,11 @@
 
 #include "tests/rates.h"
 
-static const char *const KINDS[] = {"discretization.operator=bp3.5",
-                                    "discretization.operator=bp3.0"};
-
 static const char *const ROBIN[] = {"boundary.default=robin 1+x*y", NULL};
 static const char *const MIXED[] = {
     "boundary.default=robin 2; boundary.xmin=dirichlet; boundary.ymax=neumann; "
     "boundary.zmin=robin exp(x)",
     NULL};
-
-static void check_smooth(const char *kind, int order, const char *coefficients,
-                         const char *const *boundary) {
-  const char *const common[] = {
-      kind, "mesh.elements=2 2 2; mesh.map=sine", RATES_SMOOTH, coefficients, RATES_SOLVER, NULL};
-  check_rates(order, rates_coarse(order), common, boundary);
-}
 
 /* alpha u = g holds at every node, so only the flux has an error, as with Neumann conditions and
  * GLL quadrature (tests/convergence.c): degree N - 1 is exact on deformed elements, with both

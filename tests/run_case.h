@@ -11,6 +11,10 @@
 
 enum { RUN_CASE_OVERRIDES = 32 };
 
+/* The operators of the screened Poisson equation. */
+static const char *const KINDS[] = {"discretization.operator=bp3.5",
+                                    "discretization.operator=bp3.0"};
+
 static const char *run_case_device = "backend.device=host";
 
 /* Begin the test, whose first argument is the device (tests/device.h). Collective over

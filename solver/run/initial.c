@@ -50,7 +50,7 @@ typedef struct match {
 } match;
 
 typedef struct source {
-  const char *where, *path; /* of problem.initial */
+  const char *path; /* of problem.initial */
   const sp_space *space;
   sp_field_reader *reader;
   int below;      /* refinements of this mesh beyond those of the file */
