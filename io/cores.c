@@ -120,9 +120,7 @@ static int count_idle(const sp_core_view *view, const sp_processors *all) {
 
 /* The share of this rank, from what all ranks of `machine` tell. */
 static sp_status find_share(MPI_Comm machine, bool works, int *share, int *idle_cores) {
-  int ranks, rank;
-  MPI_Comm_size(machine, &ranks);
-  MPI_Comm_rank(machine, &rank);
+  const int ranks = sp_comm_size(machine), rank = sp_comm_rank(machine);
   sp_processors *bound = NULL, mine, all;
   bool *all_works = NULL;
   int *core = NULL;

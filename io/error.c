@@ -31,9 +31,7 @@ sp_status sp_error_restore(const sp_kept_error *kept) {
 }
 
 sp_status sp_agree(MPI_Comm comm, sp_status status) {
-  int rank, size;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   const int failed = status == SP_OK ? 2 * size : status == SP_ERR_ELSEWHERE ? size + rank : rank;
   int first;
   MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, comm);

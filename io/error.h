@@ -55,6 +55,19 @@ static inline const char *sp_plural(long long n) {
   return n == 1 ? "" : "s";
 }
 
+/* The rank of this process in `comm`, and the number of ranks. Local. */
+static inline int sp_comm_rank(MPI_Comm comm) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+static inline int sp_comm_size(MPI_Comm comm) {
+  int size;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
 /* Give all ranks of `comm` the same status: SP_OK if every rank passed SP_OK, otherwise status and
  * message of the lowest rank that failed. Ranks with SP_ERR_ELSEWHERE count only if no rank has
  * another error. Collective over `comm`. */

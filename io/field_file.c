@@ -257,9 +257,8 @@ static sp_status prepare(piece *p) {
 
 sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data) {
   const int64_t n = data->order + 1;
-  piece p = {.data = data, .nodes = n * n * n};
-  MPI_Comm_rank(comm, &p.rank);
-  MPI_Comm_size(comm, &p.ranks);
+  piece p = {
+      .data = data, .nodes = n * n * n, .rank = sp_comm_rank(comm), .ranks = sp_comm_size(comm)};
   sp_status status = sp_agree(comm, prepare(&p));
   if (status == SP_OK) {
     const sizes mine = {data->elements, data->points};

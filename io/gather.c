@@ -23,10 +23,10 @@ static sp_status find_starts(int size, const int64_t *counts, const char *what, 
 
 sp_status sp_gather_records(MPI_Comm comm, const void *mine, size_t count, size_t width,
                             const char *what, void *all, size_t *all_count) {
-  int size, *lengths = NULL;
+  int *lengths = NULL;
   int64_t *counts = NULL;
   char *records = NULL;
-  MPI_Comm_size(comm, &size);
+  const int size = sp_comm_size(comm);
   *all_count = 0;
   sp_status status = sp_allocate((size_t)size, sizeof *counts, what, &counts);
   if (!status) status = sp_allocate(2 * (size_t)size + 1, sizeof *lengths, what, &lengths);

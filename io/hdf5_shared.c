@@ -93,8 +93,7 @@ static sp_status agree_on_names(MPI_Comm comm, int rank, const char *path, sp_fi
 }
 
 sp_status sp_hdf5_shared_write(MPI_Comm comm, const sp_hdf5_shared *shared) {
-  int rank;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = sp_comm_rank(comm);
   sp_file_names names = {0};
   sp_status status = agree_on_names(comm, rank, shared->path, &names);
   if (status == SP_OK) {

@@ -96,11 +96,10 @@ static void exchange(const routes *t, bool back, int words, const void *from, vo
 sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
                                int answer_words, int64_t *answers,
                                sp_rendezvous_answers *answer_all, const void *context) {
-  routes t = {.comm = comm};
+  routes t = {.comm = comm, .size = sp_comm_size(comm)};
   const size_t w = (size_t)words, a = (size_t)answer_words;
   int64_t *sent = NULL, *received = NULL, *found = NULL, *back = NULL;
   int *order = NULL;
-  MPI_Comm_size(comm, &t.size);
   sp_status status = make_routes(&t, count, rows, w * sizeof *rows);
   if (!status) {
     const size_t arrived = (size_t)t.received_start[t.size];

@@ -106,9 +106,7 @@ static void keep(const char *format, va_list arguments) {
 }
 
 sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet) {
-  int rank;
-  MPI_Comm_rank(comm, &rank);
-  const bool prints = rank == 0 && !quiet;
+  const bool prints = sp_comm_rank(comm) == 0 && !quiet;
   return (sp_terminal){.prints = prints, .progress = prints && reaches_terminal()};
 }
 

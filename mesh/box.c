@@ -272,9 +272,7 @@ sp_status sp_box_brick(const sp_box *box, int size, int rank, sp_brick *brick) {
 }
 
 static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
-  int rank, size;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   sp_brick brick;
   SP_TRY(sp_box_brick(box, size, rank, &brick));
   double count = 1; /* the product of three ints may overflow an integer */

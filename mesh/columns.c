@@ -328,11 +328,10 @@ static sp_status count_cuts(MPI_Comm comm, interfaces *list, sp_gid *cuts) {
 
 sp_status sp_columns_count_cuts(MPI_Comm comm, sp_lid halo, const sp_hexes *hexes,
                                 const sp_topology *topology, sp_gid *cuts) {
-  int rank;
   interfaces list = {0};
   *cuts = 0;
-  MPI_Comm_rank(comm, &rank);
-  sp_status status = sp_agree(comm, list_interfaces(rank, halo, hexes, topology, &list));
+  sp_status status =
+      sp_agree(comm, list_interfaces(sp_comm_rank(comm), halo, hexes, topology, &list));
   if (!status) status = count_cuts(comm, &list, cuts);
   free(list.rows);
   free(list.wanted);

@@ -13,9 +13,7 @@
 /* Every rank reads its own file. */
 static sp_status read_split(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes, int files,
                             sp_hexes **out) {
-  int rank, size;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   char *part = NULL;
   if (files != size) {
     SP_TRY(sp_agree(comm, sp_gmsh_part_path(path, files + 1, &part)));
@@ -43,9 +41,8 @@ bool sp_gmsh_is_split(const char *path) {
 /* Rank 0 reads the file for all. */
 static sp_status read_whole(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
                             sp_hexes **out) {
-  int rank, size, *parts = NULL;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  int *parts = NULL;
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   sp_status status = SP_OK;
   if (rank == 0) status = sp_gmsh_in_child(path, sizes, size, out, &parts);
   status = sp_agree(comm, status);
@@ -73,11 +70,10 @@ sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
 
 sp_status sp_gmsh_cad_hexes(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
                             sp_hexes **out) {
-  int rank, files = 0;
-  MPI_Comm_rank(comm, &rank);
+  int files = 0;
   *out = NULL;
   sp_status status = SP_OK;
-  if (rank == 0) status = sp_gmsh_count_parts(path, &files);
+  if (sp_comm_rank(comm) == 0) status = sp_gmsh_count_parts(path, &files);
   SP_TRY(sp_agree(comm, status));
   MPI_Bcast(&files, 1, MPI_INT, 0, comm);
   status =

@@ -85,8 +85,7 @@ static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_l
   const sp_topology *topology = mesh->topology;
   const int order = numbering->order, inner = order - 1;
   const int dofs[3] = {1, inner, inner * inner};
-  int rank;
-  MPI_Comm_rank(mesh->comm, &rank);
+  const int rank = sp_comm_rank(mesh->comm);
   sp_gid next = (sp_gid)topology->elements * inner * inner * inner;
   for (int c = SP_FACE_DOFS; c < SP_DOF_CLASSES; c++) {
     const int kind = kinds[c];

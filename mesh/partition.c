@@ -168,8 +168,7 @@ static void schedule_destroy(schedule *plan) {
 
 static sp_status schedule_create(MPI_Comm comm, const sp_hexes *from, const int *parts,
                                  schedule *plan) {
-  int size;
-  MPI_Comm_size(comm, &size);
+  const int size = sp_comm_size(comm);
   SP_TRY(sp_agree(comm, sp_allocate((size_t)size + 1, sizeof *plan->start, "parts", &plan->start)));
   sp_status status = SP_OK;
   if (from) {
@@ -197,9 +196,7 @@ static sp_status schedule_create(MPI_Comm comm, const sp_hexes *from, const int 
 /* Rank 0 sends each rank its rows of one array with `width` bytes per element. */
 static void scatter_rows(MPI_Comm comm, const schedule *plan, const void *from, size_t width,
                          void *to) {
-  int rank, size;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   MPI_Datatype row;
   MPI_Type_contiguous((int)width, MPI_BYTE, &row);
   MPI_Type_commit(&row);
@@ -231,8 +228,7 @@ static sp_status distribute(MPI_Comm comm, const schedule *plan, const sp_hexes 
 }
 
 sp_status sp_partition_distribute(MPI_Comm comm, sp_hexes **hexes, const int *parts) {
-  int rank;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = sp_comm_rank(comm);
   const sp_hexes *from = *hexes;
 
   int shape[3] = {0, 0, 0}; /* map order, surfaces, groups */

@@ -274,9 +274,7 @@ static sp_status count_own(const sp_mesh *mesh, sp_census *own, sp_census *all) 
 
 sp_status sp_parts_of_mesh(const sp_mesh *mesh, int refinements, sp_parts **out) {
   enum { DOUBLES = sizeof(sp_census) / sizeof(double) };
-  int rank, ranks;
-  MPI_Comm_rank(mesh->comm, &rank);
-  MPI_Comm_size(mesh->comm, &ranks);
+  const int rank = sp_comm_rank(mesh->comm), ranks = sp_comm_size(mesh->comm);
   sp_status status = allocate(ranks, refinements, out);
   if (!status) status = count_own(mesh, &(*out)->of[rank], &(*out)->all);
   status = sp_agree(mesh->comm, status);

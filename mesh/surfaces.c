@@ -75,9 +75,8 @@ sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *t, int (*values)[SP
 
 sp_status sp_surfaces_share(MPI_Comm comm, const sp_topology *topology, sp_hexes *hexes) {
   const size_t faces = SP_FACES * (size_t)hexes->count;
-  int(*there)[SP_FACES], size;
-  MPI_Comm_size(comm, &size);
-  if (size == 1) return SP_OK;
+  int(*there)[SP_FACES];
+  if (sp_comm_size(comm) == 1) return SP_OK;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)hexes->count, sizeof *there, "surfaces", &there)));
   for (size_t i = 0; i < faces; i++)
     there[i / SP_FACES][i % SP_FACES] = sp_surface_of(hexes->surfaces[i / SP_FACES][i % SP_FACES]);

@@ -204,10 +204,8 @@ static sp_status name_sharers(MPI_Comm comm, int rank, sp_topology *topology) {
 }
 
 static sp_status find_sharers(MPI_Comm comm, const sp_hexes *hexes, sp_topology *topology) {
-  int rank, size;
   bool *boundary = NULL, *asked = NULL;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   sp_status status = sp_allocate((size_t)topology->entities + 1, sizeof(sp_lid), "sharers",
                                  &topology->sharer_start);
   if (size == 1)

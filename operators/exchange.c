@@ -35,8 +35,7 @@ static int compare_contributions(const void *left, const void *right) {
 /* Sort what arrives, and the rank's own value once for every DOF, by DOF and rank. */
 static sp_status plan_targets(sp_exchange *exchange) {
   const size_t shared = (size_t)exchange->start[exchange->neighbours];
-  int rank;
-  MPI_Comm_rank(exchange->comm, &rank);
+  const int rank = sp_comm_rank(exchange->comm);
   contribution *list;
   SP_TRY(sp_allocate(2 * shared, sizeof *list, "exchange", &list));
   size_t n = 0;
@@ -143,9 +142,7 @@ sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_ex
 }
 
 sp_status sp_exchange_create_gather(MPI_Comm comm, const int *counts, sp_exchange **out) {
-  int rank, ranks;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &ranks);
+  const int rank = sp_comm_rank(comm), ranks = sp_comm_size(comm);
   sp_status status = sp_allocate(1, sizeof **out, "exchange", out);
   if (!status) {
     (*out)->comm = comm;

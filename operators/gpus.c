@@ -13,9 +13,7 @@ extern char **environ;
 
 sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_view *view) {
   MPI_Comm machine;
-  int rank, size;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   *view = (sp_gpu_view){.ranks = size};
   int *counts = NULL;
   const size_t ranks = (size_t)size;
@@ -73,10 +71,9 @@ static uint64_t outlook(void) {
 static sp_status find_alike(MPI_Comm comm, MPI_Comm *alike) {
   MPI_Comm machine;
   uint64_t key = outlook(), *keys;
-  int rank, size, first = 0;
+  int first = 0;
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  MPI_Comm_rank(machine, &rank);
-  MPI_Comm_size(machine, &size);
+  const int rank = sp_comm_rank(machine), size = sp_comm_size(machine);
   sp_status status = sp_allocate((size_t)size, sizeof *keys, "GPUs", &keys);
   status = sp_agree(comm, status);
   if (!status) {
@@ -91,11 +88,10 @@ static sp_status find_alike(MPI_Comm comm, MPI_Comm *alike) {
 
 /* Give the list of the first rank of `alike` to the others. Collective over `comm` and `alike`. */
 static sp_status share_list(MPI_Comm comm, MPI_Comm alike, int *count, sp_gpu **gpus) {
-  int rank;
-  MPI_Comm_rank(alike, &rank);
   MPI_Bcast(count, 1, MPI_INT, 0, alike);
   const size_t length = (size_t)*count;
-  SP_TRY(sp_agree(comm, rank > 0 ? sp_allocate(length, sizeof **gpus, "GPUs", gpus) : SP_OK));
+  const bool receives = sp_comm_rank(alike) > 0;
+  SP_TRY(sp_agree(comm, receives ? sp_allocate(length, sizeof **gpus, "GPUs", gpus) : SP_OK));
   MPI_Bcast(*gpus, *count * (int)sizeof **gpus, MPI_BYTE, 0, alike);
   return SP_OK;
 }
@@ -103,12 +99,11 @@ static sp_status share_list(MPI_Comm comm, MPI_Comm alike, int *count, sp_gpu **
 sp_status sp_gpus_look(MPI_Comm comm, sp_status (*visible)(int *count, sp_gpu **gpus),
                        sp_gpu_view *view) {
   MPI_Comm alike;
-  int rank, count = 0;
+  int count = 0;
   sp_gpu *gpus = NULL;
   *view = (sp_gpu_view){0};
   SP_TRY(find_alike(comm, &alike));
-  MPI_Comm_rank(alike, &rank);
-  sp_status status = sp_agree(comm, rank == 0 ? visible(&count, &gpus) : SP_OK);
+  sp_status status = sp_agree(comm, sp_comm_rank(alike) == 0 ? visible(&count, &gpus) : SP_OK);
   if (!status) status = share_list(comm, alike, &count, &gpus);
   MPI_Comm_free(&alike);
   if (!status) status = sp_gpus_gather(comm, count, gpus, view);

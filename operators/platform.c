@@ -22,10 +22,8 @@ static sp_status choose_rank(const sp_gpu_view *view, int rank, sp_device_kind k
 }
 
 sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *has_elements) {
-  int rank, size;
   sp_gpu_view view;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   *has_elements = true;
   if (size == 1 || kind == SP_DEVICE_HOST || !sp_backend_cuda) return SP_OK;
   sp_status status = sp_gpus_look(comm, sp_gpus_visible, &view);

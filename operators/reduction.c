@@ -19,8 +19,8 @@ sp_status sp_reduction_create(MPI_Comm comm, sp_reduction **out) {
   sp_reduction *reduction;
   SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *reduction, "reduction", &reduction)));
   MPI_Comm_dup(comm, &reduction->comm);
-  MPI_Comm_rank(comm, &reduction->rank);
-  MPI_Comm_size(comm, &reduction->size);
+  reduction->rank = sp_comm_rank(comm);
+  reduction->size = sp_comm_size(comm);
   for (reduction->power = 1; reduction->power <= reduction->size / 2;) reduction->power *= 2;
   *out = reduction;
   return SP_OK;

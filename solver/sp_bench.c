@@ -179,7 +179,7 @@ static sp_status join(int argc, char **argv, char **line) {
 }
 
 int main(int argc, char **argv) {
-  int rank, level;
+  int level;
   sp_bench_options o;
   char *command_line = NULL;
   /* Ignore SIGXFSZ so that write() fails and can be reported. */
@@ -187,7 +187,7 @@ int main(int argc, char **argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   sp_terminal_start();
   sp_allocate_start();
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = sp_comm_rank(MPI_COMM_WORLD);
   sp_status status =
       join(argc, argv, &command_line); /* before parsing, which modifies lists in argv */
   if (!status) status = sp_bench_options_parse(argc, argv, &o);

@@ -185,7 +185,7 @@ static sp_status run_line(const command *line, double at_start, double start, sp
 }
 
 int main(int argc, char **argv) {
-  int rank, level;
+  int level;
   /* Ignore SIGXFSZ so that write() fails and can be reported. */
   signal(SIGXFSZ, SIG_IGN);
   sp_terminal_reserve();
@@ -193,7 +193,7 @@ int main(int argc, char **argv) {
   sp_profile profile = sp_profile_from_process();
   sp_terminal_start();
   sp_allocate_start();
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = sp_comm_rank(MPI_COMM_WORLD);
   const double at_start = sp_memory_resident(), start = MPI_Wtime();
   command line = {0};
   sp_status status = sp_agree(MPI_COMM_WORLD, parse_arguments(argc, argv, rank == 0, &line));

@@ -47,10 +47,7 @@ static sp_status applied_apply(sp_preconditioner *self, double norm, const sp_ve
                                sp_vector *z) {
   (void)norm;
   applied *a = (applied *)self;
-  int rank, size;
-  MPI_Comm_rank(a->comm, &rank);
-  MPI_Comm_size(a->comm, &size);
-  const bool last = rank == size - 1;
+  const bool last = sp_comm_rank(a->comm) == sp_comm_size(a->comm) - 1;
   SP_TRY(sp_vector_multiply(&a->inverse_diagonal, r, z));
   switch (a->applications++ == a->fault_at ? a->fault : NO_FAULT) {
   case NEGATIVE:

@@ -22,8 +22,8 @@ static int world_rank, world_size; /* of MPI_COMM_WORLD, after test_begin */
 static inline void test_begin(int *argc, char ***argv) {
   int level;
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  world_rank = sp_comm_rank(MPI_COMM_WORLD);
+  world_size = sp_comm_size(MPI_COMM_WORLD);
 }
 
 /* Texts as a list that ends with NULL, and the length of an array. */

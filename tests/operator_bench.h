@@ -50,10 +50,8 @@ static inline sp_space *bench_space(const bench *b, const sp_mesh *mesh, int ord
   sp_space *space = NULL;
   CHECK_OK(sp_space_create(&b->platform, mesh, order, &space));
   if (!space) MPI_Abort(MPI_COMM_WORLD, 1); /* nothing left to test */
-  int ranks;
-  MPI_Comm_size(b->comm, &ranks);
   if (b->backend == sp_backend_cuda)
-    device_check_exchange(ranks, space->transport, b->platform.transport);
+    device_check_exchange(sp_comm_size(b->comm), space->transport, b->platform.transport);
   return space;
 }
 

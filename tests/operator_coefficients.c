@@ -25,8 +25,7 @@ typedef struct parts {
 } parts;
 
 static parts make_parts(const deformed_box *box) {
-  int rank;
-  MPI_Comm_rank(box->mesh->comm, &rank);
+  const int rank = sp_comm_rank(box->mesh->comm);
   const sp_lid n = box->numbering->local;
   parts d = {.dofs = test_array((size_t)n, sizeof(sp_lid)),
              .values = test_array((size_t)n, sizeof(double))};

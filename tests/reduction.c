@@ -138,9 +138,7 @@ static void check_gather(const ring *g) {
 }
 
 static void check_ring(MPI_Comm comm) {
-  ring g = {.comm = comm};
-  MPI_Comm_rank(comm, &g.rank);
-  MPI_Comm_size(comm, &g.size);
+  ring g = {.comm = comm, .rank = sp_comm_rank(comm), .size = sp_comm_size(comm)};
   CHECK_OK(sp_reduction_create(comm, &g.reduction));
   check_requests(&g);
   check_sums(&g);

@@ -21,10 +21,9 @@ static void check_numbering(const sp_space *space, const deformed_box *box) {
 /* Very different magnitudes, so that another order of summation gives other bits. */
 static void fill(const deformed_box *box, sp_precision precision, int seed, void *values) {
   static const double magnitudes[] = {1, 1e8, 1e-5, 3e3};
-  int rank;
   double *doubles = values;
   float *floats = values;
-  MPI_Comm_rank(box->mesh->comm, &rank);
+  const int rank = sp_comm_rank(box->mesh->comm);
   for (sp_lid i = 0; i < box->numbering->local; i++) {
     const double value = magnitudes[rank % 4] * random_value(10 * seed + rank, box->whole_dof[i]);
     if (precision == SP_SINGLE)

@@ -92,8 +92,7 @@ sp_status sp_gpus_visible(int *count, sp_gpu **gpus) {
 
 // Append "; GPUs by rank: 0 1 0 1", if it fits.
 static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
-  int size;
-  MPI_Comm_size(comm, &size);
+  const int size = sp_comm_size(comm);
   int *ids = (int *)malloc((size_t)size * sizeof *ids); // if this fails, the map is left out
   int possible = ids != nullptr;
   MPI_Allreduce(MPI_IN_PLACE, &possible, 1, MPI_INT, MPI_MIN, comm);
@@ -126,14 +125,13 @@ static sp_status device_of(const sp_gpu_view *view, int rank, int *id) {
 
 // `map` describes the GPUs of all ranks.
 static sp_status choose_device(MPI_Comm comm, int *id, char *map, size_t room) {
-  int rank, count = 0;
+  int count = 0;
   sp_gpu *gpus = nullptr;
   sp_gpu_view view = {};
-  MPI_Comm_rank(comm, &rank);
   *id = -1;
   sp_status status = sp_agree(comm, sp_gpus_visible(&count, &gpus));
   if (!status) status = sp_gpus_gather(comm, count, gpus, &view);
-  if (!status) status = sp_agree(comm, device_of(&view, rank, id));
+  if (!status) status = sp_agree(comm, device_of(&view, sp_comm_rank(comm), id));
   sp_gpu_view_free(&view);
   free(gpus);
   SP_TRY(status);
@@ -180,7 +178,7 @@ sp_status sp_cuda_open(MPI_Comm comm, sp_device **out) {
   int id = 0;
   char map[160] = "";
   *out = nullptr;
-  MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
+  own_rank = sp_comm_rank(MPI_COMM_WORLD);
   SP_TRY(choose_device(comm, &id, map, sizeof map));
   SP_TRY(sp_allocate(1, sizeof **out, "device", out));
   (*out)->id = id;

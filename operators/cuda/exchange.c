@@ -52,10 +52,9 @@ bool sp_cuda_all_agree(MPI_Comm comm, bool mine) {
 sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ) {
   enum { BUS = 32 };
   MPI_Comm machine;
-  int rank, size, device;
+  int device;
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  MPI_Comm_rank(machine, &rank);
-  MPI_Comm_size(machine, &size);
+  const int rank = sp_comm_rank(machine), size = sp_comm_size(machine);
   char *all = NULL, mine[BUS] = "";
   sp_status status = sp_allocate((size_t)size, BUS, "exchange", &all);
   cudaError_t error = cudaGetDevice(&device);
@@ -89,10 +88,8 @@ static bool mpi_reports_cuda(void) {
 static sp_status mpi_passes_messages(MPI_Comm comm, bool *passes) {
   enum { LONG = 1 << 18 };
   static const int counts[] = {1, LONG};
-  int rank, size;
   double *host = NULL, *sent = NULL, *received = NULL;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   sp_status status = sp_allocate(LONG, sizeof *host, "exchange", &host);
   for (int i = 0; i < LONG && !status; i++) host[i] = rank + (double)i / LONG;
   if (!status) status = sp_cuda_copy_of(host, LONG, sizeof *host, "exchange", (void **)&sent);
@@ -208,8 +205,8 @@ sp_status sp_cuda_space_create(sp_device *device, MPI_Comm comm, sp_exchange *ex
                              .exchange = exchange,
                              .plan = sp_exchange_plan_of(exchange),
                              .kind = SP_TRANSPORT_STAGED,
-                             .how = "none: one rank"};
-  MPI_Comm_size(comm, &space->ranks);
+                             .how = "none: one rank",
+                             .ranks = sp_comm_size(comm)};
   sp_status status = SP_OK;
   if (space->ranks > 1) {
     status = sp_agree(comm, build(space));

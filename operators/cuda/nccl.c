@@ -22,10 +22,8 @@ static sp_status get_id(int rank, ncclUniqueId *id) {
 }
 
 static sp_status initialize(MPI_Comm comm, struct sp_cuda_nccl *nccl) {
-  int rank, size;
   ncclUniqueId id;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   SP_TRY(sp_agree(comm, get_id(rank, &id)));
   MPI_Bcast(&id, (int)sizeof id, MPI_BYTE, 0, comm);
   MPI_Comm_dup(comm, &nccl->comm);

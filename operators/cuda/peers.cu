@@ -81,12 +81,10 @@ sp_status allocate_region(size_t bytes, void **region) {
 
 bool on_one_machine(MPI_Comm comm) {
   MPI_Comm machine;
-  int size, together;
-  MPI_Comm_size(comm, &size);
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  MPI_Comm_size(machine, &together);
+  const int together = sp_comm_size(machine);
   MPI_Comm_free(&machine);
-  return sp_cuda_all_agree(comm, together == size);
+  return sp_cuda_all_agree(comm, together == sp_comm_size(comm));
 }
 
 sp_status export_region(size_t bytes, sp_cuda_mapping *mapping, introduction *mine) {
@@ -108,9 +106,7 @@ bool map_region(const introduction *other, void **mapped) {
  * the messages of the ranks. *why as in sp_cuda_peers_connect. */
 sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduction *mine,
                       introduction *all, const char **why, sp_cuda_mapping *mapping) {
-  int rank, size;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   SP_TRY(sp_agree(
       comm, sp_allocate((size_t)size, sizeof *mapping->mapped, "exchange", &mapping->mapped)));
   mapping->size = size;
@@ -173,11 +169,9 @@ sp_status make_sum_tables(int rank, int size, sp_cuda_peers *peers) {
 }
 
 sp_status connect(MPI_Comm comm, const char **why, sp_cuda_peers *peers) {
-  int rank, size;
   bool wanted[SP_CUDA_MOST_PEERS], differ;
   introduction mine = {}, all[SP_CUDA_MOST_PEERS];
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   *why = "ranks are on several machines";
   if (!on_one_machine(comm)) return SP_OK;
   *why = "there are too many ranks";
@@ -283,9 +277,7 @@ sp_status make_border_tables(const sp_exchange_plan *plan, const meeting *m,
 
 sp_status meet(MPI_Comm comm, const sp_exchange_plan *plan, const char **why, meeting *m,
                sp_cuda_border_memory *memory) {
-  int size;
-  MPI_Comm_size(comm, &size);
-  SP_TRY(sp_agree(comm, meeting_create(size, plan->neighbours, m)));
+  SP_TRY(sp_agree(comm, meeting_create(sp_comm_size(comm), plan->neighbours, m)));
   for (int b = 0; b < plan->neighbours; b++) m->wanted[plan->ranks[b]] = true;
   introduction mine = {};
   mine.shared = memory->view.lists.shared;

@@ -131,10 +131,8 @@ static sp_status gpu_time(const sp_bench_clock *clock, sp_bench_call *call, cons
   MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, clock->comm);
   /* Ranks do not start a sample at the same moment, so with several ranks samples must be longer.
    */
-  int ranks;
-  MPI_Comm_size(clock->comm, &ranks);
   if (calls == 0)
-    calls = ranks > 1
+    calls = sp_comm_size(clock->comm) > 1
                 ? MOST_GPU_CALLS_OF_SEVERAL_RANKS
                 : (int)fmin(MOST_GPU_CALLS, 1 + floor(SHORTEST_GPU_SAMPLE / fmax(seconds, 1e-9)));
   sp_status status = SP_OK;

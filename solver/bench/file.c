@@ -274,7 +274,7 @@ static sp_status create(MPI_Comm comm, const char *path, sp_bench_file **out) {
   sp_status status = sp_allocate(1, sizeof **out, "results", out);
   if (!status) {
     (*out)->comm = comm;
-    MPI_Comm_rank(comm, &(*out)->rank);
+    (*out)->rank = sp_comm_rank(comm);
     status = sp_format(&(*out)->path, "%s", path);
   }
   status = sp_agree(comm, status);
@@ -285,11 +285,9 @@ static sp_status create(MPI_Comm comm, const char *path, sp_bench_file **out) {
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
                              sp_bench_file **out) {
   char *hosts;
-  int ranks;
-  MPI_Comm_size(comm, &ranks);
   SP_TRY(create(comm, path, out));
   sp_status status = sp_list_hosts(comm, &hosts);
-  if (!status && (*out)->rank == 0) status = open_log(*out, hosts, ranks, provenance);
+  if (!status && (*out)->rank == 0) status = open_log(*out, hosts, sp_comm_size(comm), provenance);
   free(hosts);
   status = sp_agree(comm, status);
   if (status) sp_bench_file_forget(out);

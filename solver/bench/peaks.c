@@ -22,9 +22,7 @@ static sp_status call_axpby(const void *context, int turn) {
 sp_status sp_bench_peaks(const sp_bench_clock *clock, double *bandwidth, double *multiply_adds) {
   sp_vector y = {0};
   stream s = {.y = &y};
-  int ranks;
-  MPI_Comm_size(clock->comm, &ranks);
-  sp_bench_row row = {.bytes = 3.0 * sizeof(double) * ENTRIES * ranks};
+  sp_bench_row row = {.bytes = 3.0 * sizeof(double) * ENTRIES * sp_comm_size(clock->comm)};
   sp_status status = sp_vector_create(clock->platform, SP_DOUBLE, ENTRIES, &s.x);
   if (!status) status = sp_vector_create(clock->platform, SP_DOUBLE, ENTRIES, &y);
   status = sp_agree(clock->comm, status);

@@ -23,8 +23,7 @@ static sp_status name_file(const sp_config *config, sp_status status) {
 /* Refuse early a mesh that cannot fit 32-bit local numbers after all refinements, before memory
  * runs out. */
 static sp_status check_size(MPI_Comm comm, const sp_config *config, double elements) {
-  int ranks;
-  MPI_Comm_size(comm, &ranks);
+  const int ranks = sp_comm_size(comm);
   elements *= pow(8, config->mesh.refine);
   const double dofs = elements * pow(config->discretization.order, 3);
   if (dofs / ranks > SP_LID_MAX)

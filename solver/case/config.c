@@ -189,8 +189,7 @@ static sp_status read_file(const char *path, char **text, int *length) {
 
 /* The text of the file on all ranks; the caller frees *text, also after a failure. Collective. */
 static sp_status read_everywhere(MPI_Comm comm, const char *path, char **text, int *length) {
-  int rank;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = sp_comm_rank(comm);
   SP_TRY(sp_agree(comm, rank == 0 ? read_file(path, text, length) : SP_OK));
   MPI_Bcast(length, 1, MPI_INT, 0, comm);
   const sp_status status =

@@ -206,9 +206,7 @@ static sp_status create_projection(sp_coarse *c, const sp_constants *constants, 
 static sp_status create_gather(sp_coarse *c) {
   const sp_platform *platform = c->space->platform;
   const char *how;
-  int ranks;
-  MPI_Comm_size(platform->comm, &ranks);
-  if (ranks == 1) return SP_OK;
+  if (sp_comm_size(platform->comm) == 1) return SP_OK;
   SP_TRY(sp_exchange_create_gather(platform->comm, c->rows.counts, &c->exchange));
   return platform->backend->space_create(platform->device, platform->comm, c->exchange,
                                          platform->transport, &c->gather, &how, &c->resident);
@@ -257,8 +255,7 @@ static sp_status create_amg(sp_coarse *c, int rows) {
 
 static sp_status create_on_one_rank(sp_coarse *c, const sp_operator_setup *setup,
                                     const sp_constants *constants) {
-  int rank;
-  MPI_Comm_rank(c->space->platform->comm, &rank);
+  const int rank = sp_comm_rank(c->space->platform->comm);
   SP_TRY(sp_free_rows_create(setup, constants, false, &c->rows));
   const int rows = rank == 0 ? c->rows.total : 0;
   sp_status status = allocate_on_host(c);
@@ -374,12 +371,11 @@ static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
                    "solver.coarse = direct: the coarsest problem has %lld rows, but this device "
                    "allows at most %d; use amg",
                    (long long)rows, most);
-  int ranks;
-  MPI_Comm_size(c->space->platform->comm, &ranks);
   if (c->space->numbering->order > 1) /* of bars; hypre would have all DOFs as rows */
     c->place = SP_COARSE_EVERYWHERE;
   else if (c->place == SP_COARSE_CHOOSE)
-    c->place = sp_coarse_choose(backend, c->kind, ranks, (double)rows);
+    c->place =
+        sp_coarse_choose(backend, c->kind, sp_comm_size(c->space->platform->comm), (double)rows);
   return c->place == SP_COARSE_HYPRE      ? create_hypre(c, setup, constants)
          : c->place == SP_COARSE_ONE_RANK ? create_on_one_rank(c, setup, constants)
                                           : create_with_all_rows(c, setup, constants);

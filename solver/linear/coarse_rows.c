@@ -21,8 +21,7 @@ typedef struct parts {
 } parts;
 
 static sp_status find_parts(MPI_Comm comm, int count, parts *p) {
-  *p = (parts){0};
-  MPI_Comm_size(comm, &p->ranks);
+  *p = (parts){.ranks = sp_comm_size(comm)};
   sp_status status = sp_allocate(2 * (size_t)p->ranks, sizeof *p->counts, "ranks", &p->counts);
   SP_TRY(sp_agree(comm, status));
   p->starts = p->counts + p->ranks;
@@ -42,16 +41,13 @@ static sp_status find_parts(MPI_Comm comm, int count, parts *p) {
 }
 
 static bool is_root(MPI_Comm comm) {
-  int rank;
-  MPI_Comm_rank(comm, &rank);
-  return rank == 0;
+  return sp_comm_rank(comm) == 0;
 }
 
 /* Gather on all ranks or on rank 0. */
 static void gather(MPI_Comm comm, bool everywhere, const int *counts, const int *starts,
                    MPI_Datatype type, const void *own, void *all) {
-  int rank;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = sp_comm_rank(comm);
   if (everywhere)
     MPI_Allgatherv(own, counts[rank], type, all, counts, starts, type, comm);
   else
@@ -82,9 +78,8 @@ static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows)
     rows->starts = p.starts;
   }
   if (!status) {
-    int rank, next;
-    MPI_Comm_rank(comm, &rank);
-    next = rows->first = p.starts[rank];
+    int next;
+    next = rows->first = p.starts[sp_comm_rank(comm)];
     rows->total = p.total;
     for (sp_lid i = 0; i < space->numbering->owned; i++)
       if (!sp_coarse_is_constrained(setup, i)) numbers[i] = next++;
@@ -257,8 +252,8 @@ static sp_status gather_all(MPI_Comm comm, bool everywhere, const int *number, c
  * rank's part is the matrix but for its empty rows, those of constrained DOFs. */
 static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
   sp_csr all = {0};
-  int ranks, *numbers = NULL;
-  MPI_Comm_size(comm, &ranks);
+  int *numbers = NULL;
+  const int ranks = sp_comm_size(comm);
   for (int e = 0; e < own->start[own->rows]; e++) own->column[e] = out->of_dof[own->column[e]];
   if (ranks == 1) {
     for (int d = 0; d < own->rows; d++)

@@ -137,11 +137,9 @@ static sp_traffic find_traffic(const multigrid *m, int index) {
   sp_traffic t =
       sp_multigrid_traffic(&m->options, index, plan.neighbours, plan.start[plan.neighbours]);
   if (m->coarse && index + 1 == m->options.levels) {
-    int ranks;
-    MPI_Comm_size(space->platform->comm, &ranks);
-    const sp_traffic more =
-        sp_coarse_traffic(sp_coarse_place_of(m->coarse), m->precision, ranks,
-                          sp_coarse_rows(m->coarse), plan.neighbours, plan.start[plan.neighbours]);
+    const sp_traffic more = sp_coarse_traffic(
+        sp_coarse_place_of(m->coarse), m->precision, sp_comm_size(space->platform->comm),
+        sp_coarse_rows(m->coarse), plan.neighbours, plan.start[plan.neighbours]);
     t.messages += more.messages;
     t.bytes += more.bytes;
   }

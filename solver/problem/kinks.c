@@ -118,11 +118,10 @@ sp_status sp_problem_find_kink(const sp_problem *problem, const sp_mesh *mesh, s
   struct {
     double size;
     int rank;
-  } most;
+  } most = {.rank = sp_comm_rank(mesh->comm)};
   *out = (sp_kink){0};
   SP_TRY(sp_agree(mesh->comm, search(problem, mesh->hexes, out)));
   most.size = out->jump;
-  MPI_Comm_rank(mesh->comm, &most.rank);
   MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &out->scale, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   MPI_Bcast(out->at, 3, MPI_DOUBLE, most.rank, mesh->comm);

@@ -69,10 +69,9 @@ static sp_status locate_all(const sp_config *config, const sp_mesh *mesh, sp_pro
 
 /* Numbers that order the elements with a point, on any number of ranks; INT64_MAX without one. */
 static sp_gid key_of(const sp_mesh *mesh, sp_lid e, int key) {
-  int rank;
-  MPI_Comm_rank(mesh->comm, &rank);
   if (e < 0) return INT64_MAX;
-  return key == 0 ? mesh->hexes->tags[e] : key == 1 ? mesh->hexes->octants[e] : rank;
+  if (key == 2) return sp_comm_rank(mesh->comm);
+  return key == 0 ? mesh->hexes->tags[e] : mesh->hexes->octants[e];
 }
 
 /* Leave each point to one element. */

@@ -294,8 +294,7 @@ static double find_place(MPI_Comm comm, double value, const partial *mine, sp_qu
   struct {
     double value;
     int rank;
-  } best = {.value = value};
-  MPI_Comm_rank(comm, &best.rank);
+  } best = {.value = value, .rank = sp_comm_rank(comm)};
   MPI_Allreduce(MPI_IN_PLACE, &best, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
   memcpy(q->place, mine->place, sizeof q->place);
   MPI_Bcast(q->place, 3, MPI_DOUBLE, best.rank, comm);

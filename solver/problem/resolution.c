@@ -67,10 +67,8 @@ sp_resolution sp_resolution_find(const sp_mesh *mesh, const double *indicator, d
   struct {
     double value;
     int rank;
-  } worst = {-1, 0};
-  int rank, group = -1;
-  MPI_Comm_rank(mesh->comm, &rank);
-  worst.rank = rank;
+  } worst = {-1, sp_comm_rank(mesh->comm)};
+  int group = -1;
   for (sp_lid e = 0; e < hexes->count; e++) {
     out.coarse += indicator[e] > limit;
     if (!(indicator[e] > worst.value)) continue;

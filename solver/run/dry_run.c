@@ -64,8 +64,7 @@ static sp_status divide(const sp_config *config, const sp_mesh *mesh, int planne
   const int count = sp_periodic_pairs(mesh->periodic, &pairs), refine = config->mesh.refine;
   const bool contacts = mesh->hexes->file.contacts > 0; /* no coarser meshes */
   bool periodic[3] = {false}, strong[3];
-  int ranks;
-  MPI_Comm_size(mesh->comm, &ranks);
+  const int ranks = sp_comm_size(mesh->comm);
   sp_box box = sp_case_box(config);
   if (planned == 0 && (contacts || !is_box(config))) return sp_parts_of_mesh(mesh, refine, out);
   if (is_box(config)) {
@@ -206,8 +205,7 @@ static double memory_available(void) {
  * Print both for the machine with the least room; fail on all ranks if it is too little. */
 static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
   MPI_Comm machine;
-  int rank;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = sp_comm_rank(comm);
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
   const double mine = fmax(0, host - sp_memory_resident());
   double memory[2]; /* needed, available */
@@ -249,8 +247,7 @@ static void fill_row(sp_plan *plan, int rank, double row[COLUMNS]) {
 static sp_status predict(const sp_config *config, const sp_case_base *base, int planned,
                          double at_start, sp_plan *plan, double (*rows)[COLUMNS]) {
   sp_sizes now;
-  int rank;
-  MPI_Comm_rank(base->comm, &rank);
+  const int rank = sp_comm_rank(base->comm);
   SP_TRY(check_case(config, base, planned, plan));
   sp_memory_case *c = &plan->memory;
   c->at_start = at_start + libraries(config);
@@ -334,8 +331,6 @@ sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, int 
   bool on_device = w->has_elements && w->platform.backend != &sp_backend_host;
   sp_plan plan = {0};
   double(*rows)[COLUMNS];
-  int rank;
-  MPI_Comm_rank(w->all, &rank);
   if (planned > 0 && w->ranks > 1)
     return sp_fail(SP_ERR_INPUT,
                    "--ranks plans for ranks that need not exist: start one process, "
@@ -347,7 +342,7 @@ sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, int 
   if (!status) {
     print_table(terminal, size, rows, on_device);
     sp_plan_print(&plan, terminal);
-    if (planned == 0) status = check_machine(w->all, terminal, rows[rank][HOST]);
+    if (planned == 0) status = check_machine(w->all, terminal, rows[sp_comm_rank(w->all)][HOST]);
   }
   sp_plan_free(&plan);
   free(rows);

@@ -266,8 +266,7 @@ static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
   const sp_hexes *hexes = mesh->hexes;
   const size_t groups = (size_t)hexes->volume_group_count;
   int64_t *ranks, *tags, *octants, *regions;
-  int rank;
-  MPI_Comm_rank(mesh->comm, &rank);
+  const int rank = sp_comm_rank(mesh->comm);
   SP_TRY(add_elements(arrays, "rank", hexes->count, &ranks));
   SP_TRY(add_elements(arrays, "tag", hexes->count, &tags));
   SP_TRY(add_elements(arrays, "octants", hexes->count, &octants));

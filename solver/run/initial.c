@@ -85,9 +85,7 @@ typedef struct names {
 
 static sp_status read_names(const source *s, names *n) {
   MPI_Comm comm = s->space->mesh->comm;
-  int rank, size;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   const int64_t elements = sp_field_reader_elements(s->reader);
   const int64_t each = elements / size, rest = elements % size;
   n->first = each * rank + (rank < rest ? rank : rest);
@@ -335,9 +333,7 @@ static sp_status check(const sp_config *config) {
 }
 
 sp_status sp_initial_check(MPI_Comm comm, const sp_config *config) {
-  int rank;
-  MPI_Comm_rank(comm, &rank);
-  return sp_agree(comm, rank == 0 ? check(config) : SP_OK);
+  return sp_agree(comm, sp_comm_rank(comm) == 0 ? check(config) : SP_OK);
 }
 
 sp_status sp_initial_load(const sp_config *config, const sp_space *space, double *values) {

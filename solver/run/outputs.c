@@ -39,9 +39,8 @@ sp_status sp_outputs_check_beside(const sp_config *config, const sp_output_path 
 }
 
 sp_status sp_outputs_check(MPI_Comm comm, const sp_config *config) {
-  int rank;
   sp_output_path outputs[SP_OUTPUTS];
-  MPI_Comm_rank(comm, &rank);
+  const int rank = sp_comm_rank(comm);
   sp_config_outputs(config, outputs);
   sp_status status = check_parts(config, outputs, SP_OUTPUTS);
   for (int o = 0; o < SP_OUTPUTS && rank == 0 && !status; o++) {

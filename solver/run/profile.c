@@ -143,9 +143,8 @@ static double left_of(sp_phase whole, const double seconds[SP_PHASES]) {
 }
 
 void sp_profile_rows(MPI_Comm comm, const sp_profile *profile, sp_phase_row rows[SP_PHASES]) {
-  int size;
   double mine[SP_PHASES], least[SP_PHASES], sum[SP_PHASES], most[SP_PHASES];
-  MPI_Comm_size(comm, &size);
+  const int size = sp_comm_size(comm);
   memcpy(mine, profile->seconds, sizeof mine);
   mine[SP_PHASE_TOTAL] = MPI_Wtime() - profile->begun;
   mine[SP_PHASE_REST] = left_of(SP_PHASE_TOTAL, mine);

@@ -28,9 +28,8 @@ void sp_record_program(sp_record *record) {
 
 sp_status sp_list_hosts(MPI_Comm comm, char **hosts) {
   char name[MPI_MAX_PROCESSOR_NAME] = "", *all = NULL;
-  int rank, size, length;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  int length;
+  const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   MPI_Get_processor_name(name, &length);
   const size_t bytes = (size_t)size * MPI_MAX_PROCESSOR_NAME;
   *hosts = NULL;

@@ -105,8 +105,7 @@ static matvec_row throughput(const sp_report *report, int64_t iteration, double 
 sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
                          sp_report **out) {
   MPI_Comm comm = workers->comm;
-  int rank;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = sp_comm_rank(comm);
   *out = NULL;
   sp_report *report;
   sp_status status = sp_allocate(1, sizeof *report, "report", &report);

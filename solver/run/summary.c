@@ -60,8 +60,7 @@ static sp_status begin_document(sp_summary *summary) {
 
 /* Open the document on this rank. */
 static sp_status open_on_rank(sp_summary *summary, const char *case_file) {
-  int rank;
-  MPI_Comm_rank(summary->comm, &rank);
+  const int rank = sp_comm_rank(summary->comm);
   if (strcmp(summary->path.path, "-") == 0)
     SP_TRY(take_standard_output(summary));
   else if (rank == 0)

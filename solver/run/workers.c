@@ -15,11 +15,9 @@ enum { TAG_INTERRUPTED = 1 };
 /* Count the machines that have ranks with elements. Collective over those ranks. */
 static int count_machines(MPI_Comm comm) {
   MPI_Comm machine;
-  int rank;
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  MPI_Comm_rank(machine, &rank);
+  int machines = sp_comm_rank(machine) == 0;
   MPI_Comm_free(&machine);
-  int machines = rank == 0;
   MPI_Allreduce(MPI_IN_PLACE, &machines, 1, MPI_INT, MPI_SUM, comm);
   return machines;
 }
@@ -48,8 +46,8 @@ static void describe(sp_workers *w, const int *has_elements, int machines) {
 
 /* Find the ranks with elements and connect them. */
 static sp_status join(sp_workers *w) {
-  int *has_elements, mine = w->has_elements, machines = 0, rank;
-  MPI_Comm_rank(w->all, &rank);
+  int *has_elements, mine = w->has_elements, machines = 0;
+  const int rank = sp_comm_rank(w->all);
   SP_TRY(sp_agree(w->all,
                   sp_allocate((size_t)w->ranks, sizeof *has_elements, "ranks", &has_elements)));
   MPI_Allgather(&mine, 1, MPI_INT, has_elements, 1, MPI_INT, w->all);
@@ -70,10 +68,10 @@ sp_status sp_workers_open_on(MPI_Comm all, bool has_elements, sp_device_kind kin
                              sp_transport transport, sp_workers *workers) {
   sp_workers *w = workers;
   *w = (sp_workers){.all = all,
+                    .ranks = sp_comm_size(all),
                     .has_elements = has_elements,
                     .comm = MPI_COMM_NULL,
                     .threads = {sp_threads(), sp_threads()}};
-  MPI_Comm_size(all, &w->ranks);
   SP_TRY(join(w));
   return sp_workers_meet(w, has_elements ? sp_platform_open(w->comm, kind, transport, &w->platform)
                                          : SP_OK);
@@ -124,8 +122,7 @@ sp_status sp_workers_meet(const sp_workers *workers, sp_status status) {
   const sp_workers *w = workers;
   if (w->count == w->ranks) return sp_agree(w->all, status);
   MPI_Request arrival, message = MPI_REQUEST_NULL;
-  int rank;
-  MPI_Comm_rank(w->all, &rank);
+  const int rank = sp_comm_rank(w->all);
   MPI_Ibarrier(w->all, &arrival);
   if (w->has_elements)
     MPI_Wait(&arrival, MPI_STATUS_IGNORE);
@@ -140,9 +137,8 @@ sp_status sp_workers_meet(const sp_workers *workers, sp_status status) {
 }
 
 bool sp_workers_interrupted(const sp_workers *workers) {
-  int rank, waits = 0;
-  MPI_Comm_rank(workers->all, &rank);
-  if (rank == workers->leader && workers->count < workers->ranks)
+  int waits = 0;
+  if (sp_comm_rank(workers->all) == workers->leader && workers->count < workers->ranks)
     MPI_Iprobe(MPI_ANY_SOURCE, TAG_INTERRUPTED, workers->all, &waits, MPI_STATUS_IGNORE);
   return waits;
 }
