@@ -47,7 +47,8 @@ static sp_status applied_apply(sp_preconditioner *self, double norm, const sp_ve
                                sp_vector *z) {
   (void)norm;
   applied *a = (applied *)self;
-  const bool last = sp_comm_rank(a->comm) == sp_comm_size(a->comm) - 1;
+  const int rank = sp_comm_rank(a->comm);
+  const bool last = rank == sp_comm_size(a->comm) - 1;
   SP_TRY(sp_vector_multiply(&a->inverse_diagonal, r, z));
   switch (a->applications++ == a->fault_at ? a->fault : NO_FAULT) {
   case NEGATIVE:
