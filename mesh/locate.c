@@ -38,12 +38,12 @@ static double triple(const double a[3], const double b[3], const double c[3]) {
 }
 
 /* Newton's method from `reference`. Iterates are clamped to the neighbourhood of the cube, where
- * the map is one to one. */
+ * the map is one to one; false if they stay at its boundary. */
 static bool newton(const sp_hexes *hexes, sp_lid element, const double point[3],
                    double reference[3]) {
   static const double NEAR = 1.5, SMALL = 1e-12;
   for (int iteration = 0; iteration < 50; iteration++) {
-    double gap[3], columns[3][3], largest = 0;
+    double gap[3], columns[3][3], largest = 0, moved = 0;
     evaluate(hexes, element, point, reference, gap, columns);
     const double determinant = triple(columns[0], columns[1], columns[2]);
     if (determinant == 0) return false;
@@ -51,10 +51,12 @@ static bool newton(const sp_hexes *hexes, sp_lid element, const double point[3],
                             triple(columns[0], gap, columns[2]) / determinant,
                             triple(columns[0], columns[1], gap) / determinant};
     for (int d = 0; d < 3; d++) {
-      reference[d] = fmax(-NEAR, fmin(NEAR, reference[d] - step[d]));
+      const double next = fmax(-NEAR, fmin(NEAR, reference[d] - step[d]));
+      moved = fmax(moved, fabs(next - reference[d]));
       largest = fmax(largest, fabs(step[d]));
+      reference[d] = next;
     }
-    if (largest <= SMALL) return true;
+    if (moved <= SMALL) return largest <= SMALL;
   }
   return false;
 }
