@@ -204,6 +204,5 @@ sp_status sp_program_create(const sp_graph *graph, int result, unsigned outputs,
 }
 
 void sp_program_free(sp_program *program) {
-  free(program->instructions);
-  free(program->constants);
+  SP_FREE(program->instructions, program->constants);
 }

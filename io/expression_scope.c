@@ -38,7 +38,6 @@ sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, c
 void sp_scope_destroy(sp_scope **scope) {
   if (!*scope) return;
   sp_tables_free(&(*scope)->tables);
-  free((*scope)->constants);
-  free(*scope);
+  SP_FREE((*scope)->constants, *scope);
   *scope = NULL;
 }

@@ -245,8 +245,7 @@ static sp_status read_at_points(const sp_field_reader *r, const char *group, con
     memcpy(values + i * columns, p.rows + (page * PAGE + points[i] % PAGE) * columns,
            (size_t)columns * sizeof *values);
   }
-  free(p.slots);
-  free(p.rows);
+  SP_FREE(p.slots, p.rows);
   return status;
 }
 
@@ -284,7 +283,6 @@ sp_status sp_field_reader_values(const sp_field_reader *reader, const char *name
   if (!status) status = read_points(reader, count, elements, points);
   if (!status) status = read_values(reader, name, count, points, raw, values);
   if (!status) status = read_corners(reader, count, points, raw, corners);
-  free(points);
-  free(raw);
+  SP_FREE(points, raw);
   return status;
 }

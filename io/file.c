@@ -42,8 +42,7 @@ static sp_status close_file(int file, sp_status status) {
 }
 
 void sp_file_names_free(sp_file_names *names) {
-  free(names->target);
-  free(names->temporary);
+  SP_FREE(names->target, names->temporary);
   *names = (sp_file_names){0};
 }
 

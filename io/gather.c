@@ -51,8 +51,7 @@ sp_status sp_gather_records(MPI_Comm comm, const void *mine, size_t count, size_
     free(records);
     records = NULL;
   }
-  free(lengths);
-  free(counts);
+  SP_FREE(lengths, counts);
   memcpy(all, &records, sizeof records);
   return status;
 }

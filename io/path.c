@@ -61,7 +61,6 @@ bool sp_path_is_same(const char *a, const char *b) {
   char *left = NULL, *right = NULL;
   const bool same = sp_path_resolve(a, &left) == SP_OK && sp_path_resolve(b, &right) == SP_OK &&
                     is_same_place(left, right);
-  free(left);
-  free(right);
+  SP_FREE(left, right);
   return same;
 }

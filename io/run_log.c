@@ -198,8 +198,7 @@ sp_status sp_run_log_flush_if_due(sp_run_log *log) {
 
 static void destroy(sp_run_log *log) {
   for (int s = 0; s < log->series_count; s++) free(log->series[s].rows);
-  free(log->path);
-  free(log);
+  SP_FREE(log->path, log);
 }
 
 sp_status sp_run_log_create(const char *path, const sp_record *record, int series_count,

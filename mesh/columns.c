@@ -246,13 +246,7 @@ sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3],
     for (sp_lid e = 0; e < topology->elements; e++)
       if (s.axis[e] >= 0 && !s.placed[e]) add_column(&s, e, c);
   }
-  free(holder);
-  free(s.across);
-  free(s.candidates);
-  free(s.axis);
-  free(s.wants);
-  free(s.placed);
-  free(s.queue);
+  SP_FREE(holder, s.across, s.candidates, s.axis, s.wants, s.placed, s.queue);
   if (status)
     sp_columns_destroy(&c);
   else
@@ -333,19 +327,13 @@ sp_status sp_columns_count_cuts(MPI_Comm comm, sp_lid halo, const sp_hexes *hexe
   sp_status status =
       sp_agree(comm, list_interfaces(sp_comm_rank(comm), halo, hexes, topology, &list));
   if (!status) status = count_cuts(comm, &list, cuts);
-  free(list.rows);
-  free(list.wanted);
-  free(list.strong_here);
-  free(list.there);
+  SP_FREE(list.rows, list.wanted, list.strong_here, list.there);
   return status;
 }
 
 void sp_columns_destroy(sp_columns **columns) {
   if (!*columns) return;
-  free((*columns)->start);
-  free((*columns)->elements);
-  free((*columns)->frames);
-  free((*columns)->closed);
-  free(*columns);
+  SP_FREE((*columns)->start, (*columns)->elements, (*columns)->frames, (*columns)->closed,
+          *columns);
   *columns = NULL;
 }

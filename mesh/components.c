@@ -102,8 +102,7 @@ static sp_status find_local(search *s) {
   f.number = number;
   f.of_entity = s->of_entity;
   if (!status) status = sp_loop_over("components", vertices, 1, &f, name_some);
-  free(f.parent);
-  free(number);
+  SP_FREE(f.parent, number);
   return status;
 }
 
@@ -236,7 +235,6 @@ sp_status sp_components_create(MPI_Comm comm, const sp_topology *topology, sp_co
 
 void sp_components_destroy(sp_components **components) {
   if (!*components) return;
-  free((*components)->of_element);
-  free(*components);
+  SP_FREE((*components)->of_element, *components);
   *components = NULL;
 }

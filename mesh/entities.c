@@ -305,8 +305,7 @@ static sp_status permute_sharers(sp_topology *topology, const sp_lid *order) {
     free(start);
     return status;
   }
-  free(topology->sharer_start);
-  free(topology->sharers);
+  SP_FREE(topology->sharer_start, topology->sharers);
   topology->sharer_start = start;
   topology->sharers = sharers;
   return SP_OK;
@@ -349,8 +348,7 @@ static sp_status renumber(sp_topology *topology, const sp_lid counts[3]) {
   if (!status)
     status = sp_permute_rows(&topology->touching, sizeof *topology->touching, start[3], order);
   if (!status && topology->sharer_start) status = permute_sharers(topology, order);
-  free(number);
-  free(order);
+  SP_FREE(number, order);
   return status;
 }
 
@@ -418,7 +416,6 @@ sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topolog
         topology->slots[e][slot] = to[topology->slots[e][slot]];
     status = renumber(topology, counts);
   }
-  free(list);
-  free(to);
+  SP_FREE(list, to);
   return status;
 }

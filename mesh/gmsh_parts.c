@@ -156,8 +156,7 @@ static sp_status make_room(bool of_volumes, size_t part_count, size_t group_coun
   if (of_volumes) return sp_hexes_create_volumes(hexes, (int)part_count, (int)group_count);
   SP_TRY(sp_allocate(group_count, sizeof *list, "groups", &list));
   for (int g = 0; g < hexes->group_count; g++) {
-    free(hexes->groups[g].name);
-    free(hexes->groups[g].members);
+    SP_FREE(hexes->groups[g].name, hexes->groups[g].members);
   }
   free(hexes->groups);
   hexes->groups = list;

@@ -71,8 +71,7 @@ sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int gr
 
 static void free_groups(int count, sp_group *groups) {
   for (int g = 0; g < count; g++) {
-    free(groups[g].name);
-    free(groups[g].members);
+    SP_FREE(groups[g].name, groups[g].members);
   }
   free(groups);
 }

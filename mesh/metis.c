@@ -44,8 +44,7 @@ static sp_status connect(const sp_hexes *hexes, const sp_topology *elements, gra
   if (!status)
     status = check_metis(METIS_MeshToDual(&g->count, &vertices, start, corners, &common, &base,
                                           &g->start, &g->neighbours));
-  free(start);
-  free(corners);
+  SP_FREE(start, corners);
   return status;
 }
 
@@ -232,8 +231,7 @@ sp_status sp_metis_divide(const sp_hexes *hexes, int size, int *parts) {
                    SP_LID_MAX / SP_SLOTS);
   sp_status status = sp_allocate((size_t)count, sizeof *elements.slots, "parts", &elements.slots);
   if (!status) status = divide_elements(hexes, &elements, &g, size, parts);
-  free(elements.slots);
-  free(g.sizes);
+  SP_FREE(elements.slots, g.sizes);
   METIS_Free(g.start);
   METIS_Free(g.neighbours);
   return status;

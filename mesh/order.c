@@ -180,9 +180,7 @@ sp_status sp_order_along_curve(sp_hexes *hexes) {
   sp_status status = sp_allocate(count, sizeof *o->records, "element order", &o->records);
   if (!status) status = find_order(o, count);
   sp_lid *order = o->order; /* NULL if the elements need no other order */
-  free(o->records);
-  free(o->sorted);
-  free(o);
+  SP_FREE(o->records, o->sorted, o);
   if (!status && order) status = sp_hexes_permute(hexes, order);
   free(order);
   return status;

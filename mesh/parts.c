@@ -32,13 +32,9 @@ void sp_parts_destroy(sp_parts **parts) {
   boxes *p = (*parts)->boxes;
   for (int d = 0; d < 3 && p; d++) free(p->planes[d]);
   if (p) {
-    free(p->bricks);
-    free(p->start);
-    free(p->neighbours);
+    SP_FREE(p->bricks, p->start, p->neighbours);
   }
-  free(p);
-  free((*parts)->of);
-  free(*parts);
+  SP_FREE(p, (*parts)->of, *parts);
   *parts = NULL;
 }
 

@@ -175,8 +175,7 @@ static sp_status gather_faces(MPI_Comm comm, const sp_hexes *hexes, int count,
     status = sp_gather_records(comm, points, mine, each * sizeof *points, "periodic faces",
                                &all->points, &all->count);
   for (size_t f = 0; f < all->count && !status; f++) all->list[f].points = &all->points[f * each];
-  free(local);
-  free(points);
+  SP_FREE(local, points);
   return status;
 }
 
@@ -396,8 +395,7 @@ static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_period
       status = join_pair(hexes, &periodic->pairs[p], &list[p], periodic, &changed);
   }
   for (int p = 0; p < periodic->pair_count; p++) {
-    free(list[p].first);
-    free(list[p].second);
+    SP_FREE(list[p].first, list[p].second);
   }
   free(list);
   return status;
@@ -425,8 +423,7 @@ sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
     if (!status) status = join_all(hexes, &all, periodic);
     status = sp_agree(comm, status);
   }
-  free(all.list);
-  free(all.points);
+  SP_FREE(all.list, all.points);
   if (status)
     sp_periodic_destroy(&periodic);
   else

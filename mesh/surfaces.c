@@ -68,8 +68,7 @@ sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *t, int (*values)[SP
   for (sp_lid e = 0; e < t->elements && !status; e++)
     for (int f = 0; f < SP_FACES; f++)
       values[e][f] = is_shared(t, e, f) ? (int)answers[count++] : -1;
-  free(rows);
-  free(answers);
+  SP_FREE(rows, answers);
   return status;
 }
 

@@ -225,9 +225,7 @@ static void release(sp_schwarz_builder *b) {
                             b->inverse,       b->ratio,    b->ring};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
   sp_intervals_destroy(&b->intervals);
-  free(b->alike);
-  free(b->edge_start);
-  free(b->edge_elements);
+  SP_FREE(b->alike, b->edge_start, b->edge_elements);
 }
 
 /* All ranks meet in the exchanges, also after a failure. */
@@ -309,8 +307,7 @@ void sp_schwarz_destroy(sp_schwarz **schwarz) {
   if ((*schwarz)->on_device)
     (*schwarz)->space->platform->backend->schwarz_destroy(&(*schwarz)->on_device);
   sp_columns_destroy(&(*schwarz)->columns);
-  free((*schwarz)->interface);
-  free(*schwarz);
+  SP_FREE((*schwarz)->interface, *schwarz);
   *schwarz = NULL;
 }
 

@@ -14,9 +14,7 @@ sp_status sp_csr_create(int rows, int columns, size_t entries, sp_csr *out) {
 }
 
 void sp_csr_free(sp_csr *matrix) {
-  free(matrix->start);
-  free(matrix->column);
-  free(matrix->values);
+  SP_FREE(matrix->start, matrix->column, matrix->values);
   *matrix = (sp_csr){0};
 }
 

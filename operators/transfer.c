@@ -76,8 +76,7 @@ sp_status sp_transfer_create(const sp_operator *op, const sp_space *coarse,
     status = platform->backend->transfer_create(platform->device, &setup, &transfer->on_device);
     status = sp_agree(platform->comm, status);
   }
-  free(weights);
-  free(nodes);
+  SP_FREE(weights, nodes);
   if (status)
     sp_transfer_destroy(&transfer);
   else

@@ -63,8 +63,7 @@ static void mark_faces(deformed_box *box) {
     }
   box->mask = test_allocate((size_t)box->numbering->local, sizeof *box->mask);
   for (sp_lid i = 0; i < box->numbering->local; i++) box->mask[i] = whole_mask[box->whole_dof[i]];
-  free(whole_mask);
-  free(on_face);
+  SP_FREE(whole_mask, on_face);
 }
 
 void deformed_box_create(MPI_Comm comm, const int elements[3], int map_order, int order,
@@ -97,9 +96,7 @@ void deformed_box_destroy(deformed_box *box) {
   sp_numbering_destroy(&box->whole_numbering);
   sp_mesh_destroy(&box->mesh);
   sp_mesh_destroy(&box->whole);
-  free(box->whole_element);
-  free(box->whole_dof);
-  free(box->mask);
+  SP_FREE(box->whole_element, box->whole_dof, box->mask);
 }
 
 void random_vector(const deformed_box *box, int seed, double *values) {

@@ -33,8 +33,7 @@ static void check_records(bool gaps) {
   size_t expected = 0;
   for (int r = 0; r < world_size; r++) expected += count_of(r, gaps);
   CHECK(total == expected && at == expected, "%zu records, expected %zu", total, expected);
-  free(mine);
-  free(all);
+  SP_FREE(mine, all);
 }
 
 /* The records are not read, so they need not exist. */

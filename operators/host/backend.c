@@ -136,8 +136,7 @@ static sp_status host_assemble(sp_device_space *space, sp_precision precision, v
 static void host_operator_destroy(sp_local_operator **local) {
   if (!*local) return;
   sp_host_layout_free(&(*local)->layout);
-  free((*local)->diagonal_dofs);
-  free((*local)->diagonal_values);
+  SP_FREE((*local)->diagonal_dofs, (*local)->diagonal_values);
   sp_host_free((*local)->work);
   sp_host_free((*local)->members);
   free(*local);

@@ -113,8 +113,7 @@ static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
     if (!status)
       status = sp_allocate(elements, sizeof(double), "Schwarz", &by_element.conductances);
     if (!status) status = build_columns(setup, &by_element, s);
-    free(by_element.weights);
-    free(by_element.conductances);
+    SP_FREE(by_element.weights, by_element.conductances);
     SP_TRY(status);
   } else
     SP_TRY(pack(s, n * n * n, setup->weights, &s->weights));

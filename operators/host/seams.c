@@ -104,8 +104,7 @@ sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_
     status = number(&s, seams);
   }
   if (!status) status = assign_slots(&s, precision, seams);
-  free(s.seam);
-  free(s.owner);
+  SP_FREE(s.seam, s.owner);
   return status;
 }
 

@@ -25,8 +25,7 @@ static void find_box(sp_gid elements, int box[3]) {
 
 static void clear_order(sp_bench_case *c) {
   sp_space_destroy(&c->space);
-  free(c->boundary);
-  free(c->factors);
+  SP_FREE(c->boundary, c->factors);
   c->boundary = NULL;
   c->factors = NULL;
   c->factor_rule = 0;

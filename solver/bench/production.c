@@ -240,8 +240,7 @@ static sp_status compare_operator(const sp_bench_production *p, const double *y,
     for (sp_lid i = 0; i < count; i++) result[i] = y[listed[i]];
     *error = sp_bench_difference((size_t)count, result, expected);
   }
-  free(expected);
-  free(position);
+  SP_FREE(expected, position);
   return status;
 }
 
@@ -362,8 +361,7 @@ static sp_status time_cg(const sp_bench_production *p, sp_bench_row *row) {
   }
   if (!status) sp_bench_summarize(p->clock->comm, count, samples, row);
   sp_vector_destroy(&s.b);
-  free(samples);
-  free(s.load);
+  SP_FREE(samples, s.load);
   return status;
 }
 

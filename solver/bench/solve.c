@@ -184,8 +184,7 @@ static void destroy(solve *s) {
   sp_vector_destroy(&s->b);
   sp_vector_destroy(&s->x);
   sp_vector_destroy(&s->r);
-  free(s->load);
-  free(s->work);
+  SP_FREE(s->load, s->work);
 }
 
 sp_status sp_bench_solve_time(const sp_bench_clock *clock, sp_bench_case *c, sp_operator_kind kind,

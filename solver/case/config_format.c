@@ -120,8 +120,7 @@ sp_status sp_config_format(const sp_config *config, char **text) {
     status = close_text(stream, text);
     sp_locale_restore(own, previous);
   }
-  free(files[0]);
-  free(files[1]);
+  SP_FREE(files[0], files[1]);
   return status;
 }
 

@@ -82,8 +82,7 @@ void sp_list_drop_line(sp_config *config, const sp_key *key, const char *name) {
   const int i = find(config, list, name, strlen(name));
   if (i == *count_of(config, list)) return;
   sp_key_clear(key, sp_key_field(config, key, i));
-  free(*name_of(config, list, i));
-  free(*where_of(config, list, i));
+  SP_FREE(*name_of(config, list, i), *where_of(config, list, i));
   char *entry = array_of(config, list) + (size_t)i * list->size;
   memmove(entry, entry + list->size, (size_t)(--*count_of(config, list) - i) * list->size);
 }
@@ -209,8 +208,7 @@ void sp_keys_clear(sp_config *config) {
       sp_key_clear(key, sp_key_field(config, key, i));
   for (const sp_key_list *list = sp_key_lists; list < sp_key_lists + sp_key_list_count; list++) {
     for (int i = 0; i < *count_of(config, list); i++) {
-      free(*name_of(config, list, i));
-      free(*where_of(config, list, i));
+      SP_FREE(*name_of(config, list, i), *where_of(config, list, i));
     }
     free(array_of(config, list));
   }

@@ -211,8 +211,7 @@ static sp_status set_robin(const char *text, const char *where, sp_boundary_entr
 }
 
 static void clear_formula(sp_formula *formula) {
-  free(formula->text);
-  free(formula->where);
+  SP_FREE(formula->text, formula->where);
   *formula = (sp_formula){NULL, NULL};
 }
 

@@ -443,10 +443,7 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   sp_amg_destroy(&c->amg);
   sp_boomer_destroy(&c->boomer);
   sp_free_rows_free(&c->rows);
-  free(c->host_rows);
-  free(c->b);
-  free(c->x);
-  free(c);
+  SP_FREE(c->host_rows, c->b, c->x, c);
   *coarse = NULL;
 }
 

@@ -217,11 +217,7 @@ void sp_boomer_destroy(sp_boomer **boomer) {
   if (c->b) HYPRE_IJVectorDestroy(c->b);
   if (c->x) HYPRE_IJVectorDestroy(c->x);
   HYPRE_ClearAllErrors();
-  free(c->numbers);
-  free(c->of_dof);
-  free(c->sizes);
-  free(c->sums);
-  free(c);
+  SP_FREE(c->numbers, c->of_dof, c->sizes, c->sums, c);
   *boomer = NULL;
 }
 

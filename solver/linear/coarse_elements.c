@@ -193,10 +193,6 @@ sp_status sp_coarse_elements_create(const sp_operator_setup *setup, sp_coarse_el
 }
 
 void sp_coarse_elements_free(sp_coarse_elements *elements) {
-  free(elements->start);
-  free(elements->of_node);
-  free(elements->dofs);
-  free(elements->first);
-  free(elements->matrices);
+  SP_FREE(elements->start, elements->of_node, elements->dofs, elements->first, elements->matrices);
   *elements = (sp_coarse_elements){0};
 }

@@ -7,8 +7,7 @@
 
 void sp_free_rows_free(sp_free_rows *rows) {
   sp_csr_free(&rows->matrix);
-  free(rows->of_dof);
-  free(rows->counts);
+  SP_FREE(rows->of_dof, rows->counts);
   *rows = (sp_free_rows){0};
 }
 
@@ -130,8 +129,7 @@ static sp_status sum_rows(pieces *s, size_t count, const int *row_of, int rows, 
     if (s->start[i + 1] - s->start[i] > most) most = s->start[i + 1] - s->start[i];
   if (!status)
     status = sp_csr_sum(rows, columns, (size_t)longest * (size_t)most, s, sum_pieces, out);
-  free(s->start);
-  free(s->list);
+  SP_FREE(s->start, s->list);
   return status;
 }
 
@@ -243,8 +241,7 @@ static sp_status gather_all(MPI_Comm comm, bool everywhere, const int *number, c
       for (int n = 0; n < by_row.counts[r]; n++)
         all->start[by_row.starts[r] + n + 1] += by_entry.starts[r];
   }
-  free(by_row.counts);
-  free(by_entry.counts);
+  SP_FREE(by_row.counts, by_entry.counts);
   return status;
 }
 

@@ -75,8 +75,7 @@ sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *m
 }
 
 void sp_coefficients_free(sp_coefficients *coefficients) {
-  free(coefficients->kappa);
-  free(coefficients->lambda);
+  SP_FREE(coefficients->kappa, coefficients->lambda);
   coefficients->kappa = coefficients->lambda = NULL;
 }
 

@@ -48,8 +48,7 @@ static sp_status parse_list(const sp_formula *list, const char *const names[SP_T
       sp_status status = sp_format(&text, "%.*s", (int)length, rest);
       if (!status) status = sp_format(&where, "%s (%s)", list->where, names[*count]);
       if (!status) status = sp_expression_parse(text, where, scope, &formula);
-      free(text);
-      free(where);
+      SP_FREE(text, where);
       SP_TRY(status);
       formulas[*count] = formula;
     }

@@ -247,8 +247,7 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
   if (status) sp_null_space_destroy(exact);
   if (status) sp_null_space_destroy(weak);
   sp_components_destroy(&components);
-  free(determined);
-  free(has_alpha);
+  SP_FREE(determined, has_alpha);
   return status;
 }
 
@@ -337,8 +336,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
     const double *sum = sums[null_space->of_dof[i]];
     b[i] -= sum[0] / sum[2];
   }
-  free(sums);
-  free(given);
+  SP_FREE(sums, given);
   return status;
 }
 
@@ -364,7 +362,6 @@ sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_pr
     const double *sum = sums[null_space->of_dof[i]];
     x[i] -= sum[0] / sum[1];
   }
-  free(sums);
-  free(integrals);
+  SP_FREE(sums, integrals);
   return status;
 }

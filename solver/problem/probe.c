@@ -48,8 +48,7 @@ static sp_status locate(const sp_mesh *mesh, const char *name, const double a[3]
     memcpy(list[i].reference, references[i], sizeof references[i]);
     for (int d = 0; d < 3; d++) list[i].distance = hypot(list[i].distance, list[i].point[d] - a[d]);
   }
-  free(elements);
-  free(references);
+  SP_FREE(elements, references);
   return status;
 }
 
@@ -130,8 +129,7 @@ sp_status sp_probes_create(const sp_config *config, const sp_mesh *mesh, sp_prob
 
 void sp_probes_destroy(sp_probes **probes) {
   if (!*probes) return;
-  free((*probes)->list);
-  free(*probes);
+  SP_FREE((*probes)->list, *probes);
   *probes = NULL;
 }
 

@@ -241,7 +241,6 @@ void sp_quantities_destroy(sp_quantities **quantities) {
     sp_expression_destroy(&(*quantities)->list[r].formula);
     free((*quantities)->list[r].members);
   }
-  free((*quantities)->list);
-  free(*quantities);
+  SP_FREE((*quantities)->list, *quantities);
   *quantities = NULL;
 }

@@ -343,8 +343,7 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *pr
   status = sp_agree(space->mesh->comm, status);
   for (int r = 0; r < quantities->all && !status; r++)
     status = finish(problem, space, balance, x, &s.partials[r], &quantities->list[r]);
-  free(s.partials);
-  free(s.bounds);
+  SP_FREE(s.partials, s.bounds);
   for (int r = 0; r < quantities->count && !status; r++)
     if (quantities->list[r].kind == SP_RESULT_RESISTANCE) divide(quantities, &quantities->list[r]);
   return status;

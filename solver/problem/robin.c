@@ -86,7 +86,6 @@ sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, sp_
 }
 
 void sp_robin_free(sp_robin *robin) {
-  free(robin->dofs);
-  free(robin->values);
+  SP_FREE(robin->dofs, robin->values);
   *robin = (sp_robin){0};
 }

@@ -22,8 +22,7 @@ void sp_postprocess_destroy(sp_postprocess **postprocess) {
   sp_probes_destroy(&p->probes);
   sp_quantities_destroy(&p->quantities);
   sp_balance_free(&p->balance);
-  free(p->heat);
-  free(p);
+  SP_FREE(p->heat, p);
   *postprocess = NULL;
 }
 

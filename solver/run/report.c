@@ -61,8 +61,7 @@ static sp_status record_provenance(sp_report *report) {
                   report->workers->team);
     record_machine(record, environment);
   }
-  free(hosts);
-  free(environment);
+  SP_FREE(hosts, environment);
   return status;
 }
 
