@@ -28,11 +28,6 @@ static int compare_names(const sp_row_name *a, const sp_row_name *b) {
   return 0;
 }
 
-/* `entries` are rows or names: both begin with a name. */
-static int compare(const void *left, const void *right) {
-  return compare_names(left, right);
-}
-
 static sp_status sum_counts(const routes *t, const int *count, int *start) {
   int64_t sum = 0;
   for (int r = 0; r < t->size; r++) {
@@ -91,39 +86,174 @@ static void exchange(const routes *t, bool back, int words, const void *from, vo
   MPI_Type_free(&entry);
 }
 
-/* ---- Answers ---- */
+/* answers[count][answer_words] to the rows[count][words] that arrived at this rank. Collective. */
+typedef sp_status answer_arrived(MPI_Comm comm, size_t count, size_t words, const int64_t *rows,
+                                 size_t answer_words, int64_t *answers, const void *context);
 
-sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
-                               int answer_words, int64_t *answers,
-                               sp_rendezvous_answers *answer_all, const void *context) {
+/* Send the rows to the ranks of their names, and return what `arrived` answers there. */
+static sp_status meet(MPI_Comm comm, int64_t count, size_t w, const int64_t *rows, size_t a,
+                      int64_t *answers, answer_arrived *arrived, const void *context) {
   routes t = {.comm = comm, .size = sp_comm_size(comm)};
-  const size_t w = (size_t)words, a = (size_t)answer_words;
   int64_t *sent = NULL, *received = NULL, *found = NULL, *back = NULL;
   int *order = NULL;
+  if (t.size == 1) {
+    memset(answers, 0, a * (size_t)count * sizeof *answers);
+    return arrived(comm, (size_t)count, w, rows, a, answers, context);
+  }
   sp_status status = make_routes(&t, count, rows, w * sizeof *rows);
   if (!status) {
-    const size_t arrived = (size_t)t.received_start[t.size];
+    const size_t total = (size_t)t.received_start[t.size];
     status = sp_allocate((size_t)count, w * sizeof *sent, "rows", &sent);
     if (!status) status = sp_allocate((size_t)count, sizeof *order, "rows", &order);
     if (!status) status = sp_allocate((size_t)count, a * sizeof *back, "answers", &back);
-    if (!status) status = sp_allocate(arrived, w * sizeof *received, "rows", &received);
-    if (!status) status = sp_allocate(arrived, a * sizeof *found, "answers", &found);
+    if (!status) status = sp_allocate(total, w * sizeof *received, "rows", &received);
+    if (!status) status = sp_allocate(total, a * sizeof *found, "answers", &found);
     status = sp_agree(comm, status);
     if (!status) {
       order_entries(&t, count, rows, w * sizeof *rows, order);
       for (size_t n = 0; n < (size_t)count; n++)
         memcpy(&sent[w * (size_t)order[n]], &rows[w * n], w * sizeof *rows);
-      exchange(&t, false, words, sent, received);
-      status = answer_all(comm, arrived, received, found, context);
+      exchange(&t, false, (int)w, sent, received);
+      status = arrived(comm, total, w, received, a, found, context);
     }
     if (!status) {
-      exchange(&t, true, answer_words, found, back);
+      exchange(&t, true, (int)a, found, back);
       for (size_t n = 0; n < (size_t)count; n++)
         memcpy(&answers[a * n], &back[a * (size_t)order[n]], a * sizeof *answers);
     }
   }
   SP_FREE(t.memory, sent, received, found, back, order);
   return status;
+}
+
+/* ---- Buckets ---- */
+
+/* A row that arrived, by its index. */
+typedef struct arrival {
+  sp_row_name name;
+  size_t row;
+} arrival;
+
+/* Rows that arrived, in buckets by their hash. */
+enum { BUCKETS = 1024 };
+typedef struct buckets {
+  size_t count, words;
+  const int64_t *rows;
+  size_t start[BUCKETS + 1];
+  arrival *list;
+  int64_t first[BUCKETS]; /* number of different names in the bucket, then the first number */
+  int64_t *numbers;
+} buckets;
+
+/* Another hash than that of rank_of_name: it spreads the names of one rank over all buckets. */
+static size_t bucket_of(const int64_t *name) {
+  return sp_hash_fold(sp_hash_fold(1, (uint64_t)name[0]), (uint64_t)name[1]) % BUCKETS;
+}
+
+static sp_status count_some(void *buckets_, void *none, size_t begin, size_t end) {
+  (void)none;
+  buckets *b = buckets_;
+  for (size_t n = begin; n < end; n++)
+    __atomic_fetch_add(&b->start[bucket_of(&b->rows[b->words * n])], 1, __ATOMIC_RELAXED);
+  return SP_OK;
+}
+
+/* Fill each bucket from its end to its start; sort_bucket makes the order definite. */
+static sp_status store_some(void *buckets_, void *none, size_t begin, size_t end) {
+  (void)none;
+  buckets *b = buckets_;
+  for (size_t n = begin; n < end; n++) {
+    const int64_t *name = &b->rows[b->words * n];
+    const size_t to = __atomic_sub_fetch(&b->start[bucket_of(name)], 1, __ATOMIC_RELAXED);
+    b->list[to] = (arrival){{{name[0], name[1]}}, n};
+  }
+  return SP_OK;
+}
+
+static int compare_arrivals(const void *left, const void *right) {
+  const arrival *a = left, *b = right;
+  const int order = compare_names(&a->name, &b->name);
+  return order ? order : (a->row > b->row) - (a->row < b->row);
+}
+
+/* Run over the buckets, each of which is sorted first. */
+static sp_status visit_buckets(buckets *b, void *context,
+                               sp_status (*visit)(void *, void *, size_t, size_t)) {
+  return sp_loop_over("names", BUCKETS, 1 + b->count / BUCKETS, context, visit);
+}
+
+static void sort_bucket(const buckets *b, size_t k) {
+  qsort(&b->list[b->start[k]], b->start[k + 1] - b->start[k], sizeof *b->list, compare_arrivals);
+}
+
+/* The caller frees the list. */
+static sp_status fill_buckets(size_t count, size_t words, const int64_t *rows, buckets *b) {
+  *b = (buckets){.count = count, .words = words, .rows = rows};
+  SP_TRY(sp_allocate(count, sizeof *b->list, "names", &b->list));
+  SP_TRY(sp_loop_over("names", count, words, b, count_some));
+  for (size_t k = 0; k < BUCKETS; k++) b->start[k + 1] += b->start[k];
+  return sp_loop_over("names", count, words, b, store_some);
+}
+
+/* The end of the arrivals with the name of `first`. */
+static size_t end_of_name(const buckets *b, size_t first, size_t last) {
+  size_t end = first + 1;
+  while (end < last && compare_names(&b->list[first].name, &b->list[end].name) == 0) end++;
+  return end;
+}
+
+/* ---- Answers ---- */
+
+typedef struct answering {
+  buckets *buckets;
+  size_t answer_words;
+  int64_t *answers;
+  const int64_t **sorted; /* [count] */
+  int64_t **found;
+  int (*compare)(const void *, const void *);
+  sp_rendezvous_answers *answer;
+  const void *context;
+} answering;
+
+static sp_status answer_some(void *answering_, void *none, size_t begin, size_t end) {
+  (void)none;
+  const answering *a = answering_;
+  const buckets *b = a->buckets;
+  for (size_t k = begin; k < end; k++) {
+    sort_bucket(b, k);
+    for (size_t first = b->start[k], next; first < b->start[k + 1]; first = next) {
+      next = end_of_name(b, first, b->start[k + 1]);
+      for (size_t n = first; n < next; n++) a->sorted[n] = &b->rows[b->words * b->list[n].row];
+      qsort(&a->sorted[first], next - first, sizeof *a->sorted, a->compare);
+      for (size_t n = first; n < next; n++)
+        a->found[n] = &a->answers[(size_t)(a->sorted[n] - b->rows) / b->words * a->answer_words];
+      SP_TRY(a->answer(next - first, &a->sorted[first], &a->found[first], a->context));
+    }
+  }
+  return SP_OK;
+}
+
+static sp_status answer_names(MPI_Comm comm, size_t count, size_t words, const int64_t *rows,
+                              size_t answer_words, int64_t *answers, const void *answering_) {
+  answering a = *(const answering *)answering_;
+  sp_status status = sp_allocate(1, sizeof *a.buckets, "names", &a.buckets);
+  a.answer_words = answer_words;
+  a.answers = answers;
+  if (!status) status = fill_buckets(count, words, rows, a.buckets);
+  if (!status) status = sp_allocate(count, sizeof *a.sorted, "names", &a.sorted);
+  if (!status) status = sp_allocate(count, sizeof *a.found, "names", &a.found);
+  if (!status) status = visit_buckets(a.buckets, &a, answer_some);
+  if (a.buckets) free(a.buckets->list);
+  SP_FREE(a.buckets, a.sorted, a.found);
+  return sp_agree(comm, status);
+}
+
+sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
+                               int answer_words, int64_t *answers,
+                               int (*compare)(const void *, const void *),
+                               sp_rendezvous_answers *answer, const void *context) {
+  const answering a = {.compare = compare, .answer = answer, .context = context};
+  return meet(comm, count, (size_t)words, rows, (size_t)answer_words, answers, answer_names, &a);
 }
 
 /* ---- Values ---- */
@@ -140,39 +270,19 @@ enum { ENTRY_WORDS = sizeof(entry) / 8, NAME_WORDS = sizeof(sp_row_name) / 8 };
 /* Rows before requests for them. */
 static int compare_entries(const void *left, const void *right) {
   const entry *a = *(const entry *const *)left, *b = *(const entry *const *)right;
-  const int order = compare_names(&a->name, &b->name);
-  return order ? order : (a->is_request > b->is_request) - (a->is_request < b->is_request);
+  return (a->is_request > b->is_request) - (a->is_request < b->is_request);
 }
 
-static sp_status look_up(const entry *all, size_t count, const entry **sorted,
-                         double (*answers)[SP_ROW_VALUES]) {
-  const entry *row = NULL;
-  for (size_t i = 0; i < count; i++) sorted[i] = &all[i];
-  qsort(sorted, count, sizeof *sorted, compare_entries);
-  for (size_t i = 0; i < count; i++) {
-    const entry *e = sorted[i];
-    const bool known = row && compare_names(&row->name, &e->name) == 0;
-    if (known != (bool)e->is_request)
-      return sp_fail(SP_ERR_INPUT, "%s the name (%lld, %lld)",
-                     known ? "two rows have" : "no row has", (long long)e->name.part[0],
-                     (long long)e->name.part[1]);
-    if (known)
-      memcpy(answers[e - all], row->values, sizeof row->values);
-    else
-      row = e;
-  }
+static sp_status look_up(size_t count, const int64_t *const *rows, int64_t *const *answers,
+                         const void *none) {
+  (void)none;
+  const entry *const *entries = (const entry *const *)rows, *row = entries[0];
+  const bool twice = count > 1 && !entries[1]->is_request;
+  if (row->is_request || twice)
+    return sp_fail(SP_ERR_INPUT, "%s the name (%lld, %lld)", twice ? "two rows have" : "no row has",
+                   (long long)row->name.part[0], (long long)row->name.part[1]);
+  for (size_t i = 1; i < count; i++) memcpy(answers[i], row->values, sizeof row->values);
   return SP_OK;
-}
-
-static sp_status answer_entries(MPI_Comm comm, size_t count, const int64_t *rows, int64_t *answers,
-                                const void *context) {
-  (void)context;
-  const entry **sorted;
-  sp_status status = sp_allocate(count, sizeof *sorted, "rows", &sorted);
-  if (!status)
-    status = look_up((const entry *)rows, count, sorted, (double(*)[SP_ROW_VALUES])answers);
-  free(sorted);
-  return sp_agree(comm, status);
 }
 
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
@@ -191,7 +301,7 @@ sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, in
     for (size_t i = own; i < all; i++)
       entries[i] = (entry){.name = wanted[i - own], .is_request = true};
     status = sp_rendezvous_answer(comm, (int64_t)all, ENTRY_WORDS, (const int64_t *)entries,
-                                  SP_ROW_VALUES, (int64_t *)found, answer_entries, NULL);
+                                  SP_ROW_VALUES, (int64_t *)found, compare_entries, look_up, NULL);
   }
   for (size_t i = own; i < all && !status; i++) memcpy(values[i - own], found[i], sizeof found[i]);
   SP_FREE(entries, found);
@@ -200,47 +310,17 @@ sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, in
 
 /* ---- Numbers ---- */
 
-typedef struct numbered {
-  sp_row_name name;
-  int64_t *number;
-} numbered;
-
-/* Names that arrived, in buckets by their hash. */
-enum { BUCKETS = 1024 };
-typedef struct buckets {
-  size_t start[BUCKETS + 1];
-  numbered *names;
-  int64_t first[BUCKETS]; /* number of different names in the bucket, then the first number */
-} buckets;
-
-/* Another hash than that of rank_of_name: it spreads the names of one rank over all buckets. */
-static size_t bucket_of(const int64_t *name) {
-  return sp_hash_fold(sp_hash_fold(1, (uint64_t)name[0]), (uint64_t)name[1]) % BUCKETS;
-}
-
-static void fill_buckets(size_t count, const int64_t *names, int64_t *numbers, buckets *b) {
-  for (size_t n = 0; n < count; n++) b->start[bucket_of(&names[2 * n]) + 1]++;
-  for (size_t k = 0; k < BUCKETS; k++) b->start[k + 1] += b->start[k];
-  for (size_t n = 0; n < count; n++)
-    b->names[b->start[bucket_of(&names[2 * n])]++] =
-        (numbered){{{names[2 * n], names[2 * n + 1]}}, &numbers[n]};
-  memmove(&b->start[1], &b->start[0], BUCKETS * sizeof *b->start);
-  b->start[0] = 0;
-}
-
 /* Number the names of each bucket from 0 on, in their order. */
 static sp_status number_some(void *buckets_, void *none, size_t begin, size_t end) {
   (void)none;
   buckets *b = buckets_;
   for (size_t k = begin; k < end; k++) {
-    numbered *const first = &b->names[b->start[k]], *const last = &b->names[b->start[k + 1]];
-    qsort(first, (size_t)(last - first), sizeof *first, compare);
-    int64_t different = 0;
-    for (numbered *n = first; n < last; n++) {
-      if (n > first && compare(n - 1, n) != 0) different++;
-      *n->number = different;
+    sort_bucket(b, k);
+    for (size_t first = b->start[k], next; first < b->start[k + 1]; first = next) {
+      next = end_of_name(b, first, b->start[k + 1]);
+      for (size_t n = first; n < next; n++) b->numbers[b->list[n].row] = b->first[k];
+      b->first[k]++;
     }
-    b->first[k] = different + (last > first);
   }
   return SP_OK;
 }
@@ -249,20 +329,21 @@ static sp_status shift_some(void *buckets_, void *none, size_t begin, size_t end
   (void)none;
   const buckets *b = buckets_;
   for (size_t k = begin; k < end; k++)
-    for (size_t n = b->start[k]; n < b->start[k + 1]; n++) *b->names[n].number += b->first[k];
+    for (size_t n = b->start[k]; n < b->start[k + 1]; n++)
+      b->numbers[b->list[n].row] += b->first[k];
   return SP_OK;
 }
 
-static sp_status number_arrived(MPI_Comm comm, size_t count, const int64_t *names, int64_t *numbers,
-                                const void *context) {
-  (void)context;
+static sp_status number_names(MPI_Comm comm, size_t count, size_t words, const int64_t *names,
+                              size_t one, int64_t *numbers, const void *none) {
+  (void)one, (void)none;
   buckets *b;
   int64_t different = 0, before = 0;
   sp_status status = sp_allocate(1, sizeof *b, "names", &b);
-  if (!status) status = sp_allocate(count, sizeof *b->names, "names", &b->names);
+  if (!status) status = fill_buckets(count, words, names, b);
   if (!status) {
-    fill_buckets(count, names, numbers, b);
-    status = sp_loop_over("names", BUCKETS, 1 + count / BUCKETS, b, number_some);
+    b->numbers = numbers;
+    status = visit_buckets(b, b, number_some);
   }
   status = sp_agree(comm, status);
   for (size_t k = 0; k < BUCKETS && !status; k++) different += b->first[k];
@@ -272,15 +353,13 @@ static sp_status number_arrived(MPI_Comm comm, size_t count, const int64_t *name
     b->first[k] = before;
     before += own;
   }
-  if (!status)
-    status = sp_agree(comm, sp_loop_over("names", BUCKETS, 1 + count / BUCKETS, b, shift_some));
-  if (b) free(b->names);
+  if (!status) status = sp_agree(comm, visit_buckets(b, b, shift_some));
+  if (b) free(b->list);
   free(b);
   return status;
 }
 
 sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *names,
                                int64_t *numbers) {
-  return sp_rendezvous_answer(comm, count, NAME_WORDS, (const int64_t *)names, 1, numbers,
-                              number_arrived, NULL);
+  return meet(comm, count, NAME_WORDS, (const int64_t *)names, 1, numbers, number_names, NULL);
 }

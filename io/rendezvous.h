@@ -31,15 +31,18 @@ sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, in
 sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *names,
                                int64_t *numbers);
 
-/* answers[count][answer_words] to the rows[count][words] that arrived at this rank. Collective. */
-typedef sp_status sp_rendezvous_answers(MPI_Comm comm, size_t count, const int64_t *rows,
-                                        int64_t *answers, const void *context);
+/* Fill the answers to the rows of one name, in the order of `compare`; they are zero before. Runs
+ * on several threads at a time. */
+typedef sp_status sp_rendezvous_answers(size_t count, const int64_t *const *rows,
+                                        int64_t *const *answers, const void *context);
 
-/* Send rows of any kind, each with its name as the first two words, to the ranks of their names,
- * where `answer_all` sees all that arrived, and return an answer to each. Collective over `comm`;
- * all ranks return the same status if they do from `answer_all`. */
+/* Send rows[count][words], each with its name as the first two words, to the ranks of their names,
+ * where `answer` sees all that arrived with one name, and return answers[count][answer_words].
+ * `compare` gets pointers to pointers to rows. Errors: those of `answer`. Collective over `comm`;
+ * all ranks return the same status. */
 sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
                                int answer_words, int64_t *answers,
-                               sp_rendezvous_answers *answer_all, const void *context);
+                               int (*compare)(const void *, const void *),
+                               sp_rendezvous_answers *answer, const void *context);
 
 #endif

@@ -106,29 +106,19 @@ static sp_status find_local(search *s) {
   return status;
 }
 
-static int compare_rows(const void *left, const void *right) {
-  const int64_t *a = *(const int64_t *const *)left, *b = *(const int64_t *const *)right;
-  return (a[0] > b[0]) - (a[0] < b[0]);
-}
-
 enum { VERTEX, NOTHING, COMPONENT, WORDS };
 
-/* rows[count][WORDS] are vertices with the components of each rank that has them; the answer is the
- * least of these. */
-static sp_status find_least(MPI_Comm comm, size_t count, const int64_t *rows, int64_t *answers,
-                            const void *context) {
-  (void)context;
-  const int64_t **sorted;
-  SP_TRY(sp_agree(comm, sp_allocate(count, sizeof *sorted, "components", &sorted)));
-  for (size_t n = 0; n < count; n++) sorted[n] = &rows[n * WORDS];
-  qsort(sorted, count, sizeof *sorted, compare_rows);
-  for (size_t n = 0, end; n < count; n = end) {
-    int64_t least = sorted[n][COMPONENT];
-    for (end = n; end < count && sorted[end][VERTEX] == sorted[n][VERTEX]; end++)
-      if (sorted[end][COMPONENT] < least) least = sorted[end][COMPONENT];
-    for (; n < end; n++) answers[(sorted[n] - rows) / WORDS] = least;
-  }
-  free(sorted);
+static int compare_rows(const void *left, const void *right) {
+  const int64_t *a = *(const int64_t *const *)left, *b = *(const int64_t *const *)right;
+  return (a[COMPONENT] > b[COMPONENT]) - (a[COMPONENT] < b[COMPONENT]);
+}
+
+/* Rows are a vertex with the component of each rank that has it; the answer is the least of these.
+ */
+static sp_status find_least(size_t count, const int64_t *const *rows, int64_t *const *answers,
+                            const void *none) {
+  (void)none;
+  for (size_t n = 0; n < count; n++) *answers[n] = rows[0][COMPONENT];
   return SP_OK;
 }
 
@@ -158,8 +148,8 @@ static sp_status find_pairs(MPI_Comm comm, search *s) {
     rows[WORDS * vertices++ + COMPONENT] = s->first + s->of_entity[i];
   }
   if (!status)
-    status =
-        sp_rendezvous_answer(comm, (int64_t)vertices, WORDS, rows, 1, answers, find_least, NULL);
+    status = sp_rendezvous_answer(comm, (int64_t)vertices, WORDS, rows, 1, answers, compare_rows,
+                                  find_least, NULL);
   for (size_t v = 0; v < vertices && !status; v++) {
     s->pairs[v][0] = answers[v];
     s->pairs[v][1] = rows[WORDS * v + COMPONENT];

@@ -52,25 +52,12 @@ static int compare_rows(const void *left, const void *right) {
   return sp_entity_compare(a, b);
 }
 
-static sp_status sort_rows(size_t count, int words, const int64_t *rows, const int64_t ***sorted) {
-  SP_TRY(sp_allocate(count, sizeof **sorted, "contacts", sorted));
-  for (size_t n = 0; n < count; n++) (*sorted)[n] = &rows[n * (size_t)words];
-  qsort(*sorted, count, sizeof **sorted, compare_rows);
-  return SP_OK;
-}
-
 /* Answer 1 for a vertex if a row has it. Rows: vertex, 0, -1 or 0, 0. */
-static sp_status answer_flags(MPI_Comm comm, size_t count, const int64_t *rows, int64_t *answers,
-                              const void *context) {
-  (void)context;
-  const int64_t **sorted;
-  const sp_status status = sort_rows(count, FLAG_WORDS, rows, &sorted);
-  for (size_t n = 0, first = 0; n < count && !status; n++) {
-    if (sorted[n][0] != sorted[first][0]) first = n;
-    answers[(sorted[n] - rows) / FLAG_WORDS] = -sorted[first][2];
-  }
-  free(sorted);
-  return sp_agree(comm, status);
+static sp_status answer_flags(size_t count, const int64_t *const *rows, int64_t *const *answers,
+                              const void *none) {
+  (void)none;
+  for (size_t n = 0; n < count; n++) *answers[n] = -rows[0][2];
+  return SP_OK;
 }
 
 static int64_t root_of(const int64_t *leader, int64_t i) {
@@ -84,7 +71,7 @@ static int64_t later(int64_t a, int64_t b) {
 
 /* The `count` corners at one vertex. Those that share a face which is no contact are one class, and
  * all classes but the first get a new number, `step` apart. */
-static void split_vertex(int64_t count, const int64_t *const *sorted, corner_answer **answers,
+static void split_vertex(int64_t count, const int64_t *const *sorted, corner_answer *const *answers,
                          int64_t *leader, sp_gid step) {
   const corner_row *const *rows = (const corner_row *const *)sorted;
   for (int64_t i = 0; i < count; i++) {
@@ -117,24 +104,14 @@ static void split_vertex(int64_t count, const int64_t *const *sorted, corner_ans
         answers[i]->across[d] = answers[answers[i]->across[d]]->number;
 }
 
-static sp_status answer_corners(MPI_Comm comm, size_t count, const int64_t *rows, int64_t *answers,
+static sp_status answer_corners(size_t count, const int64_t *const *rows, int64_t *const *answers,
                                 const void *step) {
-  const int64_t **sorted = NULL;
-  int64_t *leader = NULL;
-  corner_answer **found = NULL;
-  sp_status status = sort_rows(count, ROW_WORDS, rows, &sorted);
-  if (!status) status = sp_allocate(count, sizeof *leader, "contacts", &leader);
-  if (!status) status = sp_allocate(count, sizeof *found, "contacts", &found);
-  memset(answers, 0, count * sizeof(corner_answer));
-  for (size_t n = 0, first = 0; n < count && !status; n++) {
-    found[n] = (corner_answer *)answers + (sorted[n] - rows) / ROW_WORDS;
-    if (n + 1 < count && sorted[n + 1][0] == sorted[first][0]) continue;
-    split_vertex((int64_t)(n + 1 - first), &sorted[first], &found[first], leader,
-                 *(const sp_gid *)step);
-    first = n + 1;
-  }
-  SP_FREE(sorted, leader, found);
-  return sp_agree(comm, status);
+  int64_t *leader;
+  SP_TRY(sp_allocate(count, sizeof *leader, "contacts", &leader));
+  split_vertex((int64_t)count, rows, (corner_answer *const *)answers, leader,
+               *(const sp_gid *)step);
+  free(leader);
+  return SP_OK;
 }
 
 static int contact_of(const splitting *s, sp_lid e, int f) {
@@ -158,7 +135,7 @@ static sp_status flag_vertices(const splitting *s, int64_t **flags) {
   status = sp_agree(s->comm, status);
   if (!status)
     status = sp_rendezvous_answer(s->comm, (int64_t)count, FLAG_WORDS, *rows, 1, *flags,
-                                  answer_flags, NULL);
+                                  compare_rows, answer_flags, NULL);
   free(rows);
   return status;
 }
@@ -206,7 +183,7 @@ static sp_status split_vertices(splitting *s) {
   MPI_Allreduce(MPI_IN_PLACE, &step, 1, SP_MPI_GID, MPI_MAX, s->comm);
   if (status) return status;
   return sp_rendezvous_answer(s->comm, s->count, ROW_WORDS, (const int64_t *)s->rows, ANSWER_WORDS,
-                              (int64_t *)s->answers, answer_corners, &step);
+                              (int64_t *)s->answers, compare_rows, answer_corners, &step);
 }
 
 /* ---- Elements of contacts ---- */

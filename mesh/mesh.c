@@ -59,7 +59,7 @@ static sp_status connect(sp_mesh *mesh) {
   SP_TRY(sp_topology_create(mesh->comm, mesh->hexes, mesh->periodic, &mesh->topology));
   SP_TRY(
       sp_agree(mesh->comm, sp_order_halo_first(mesh->hexes, mesh->topology, &mesh->halo_elements)));
-  SP_TRY(sp_surfaces_share(mesh->comm, mesh->topology, mesh->hexes));
+  SP_TRY(sp_surfaces_share(mesh->comm, mesh->topology, mesh->halo_elements, mesh->hexes));
   SP_TRY(sp_agree(mesh->comm, sp_interlayer_check(mesh->hexes, mesh->topology)));
   SP_TRY(sp_agree(mesh->comm, mark_surfaces(mesh)));
   MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, mesh->comm);

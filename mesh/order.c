@@ -188,26 +188,44 @@ sp_status sp_order_along_curve(sp_hexes *hexes) {
 
 /* ---- Halo ---- */
 
-static bool touches_other_rank(const sp_topology *topology, sp_lid e) {
-  for (int c = 0; c < SP_CORNERS; c++) {
-    const sp_lid vertex = topology->slots[e][c];
-    if (topology->sharer_start[vertex] < topology->sharer_start[vertex + 1]) return true;
-  }
-  return false;
+typedef struct choice {
+  const sp_topology *topology;
+  bool *chosen; /* [elements], touches another rank */
+} choice;
+
+static sp_status choose_some(void *choice_, void *none, size_t begin, size_t end) {
+  const choice *c = choice_;
+  const sp_lid *sharers = c->topology->sharer_start;
+  (void)none;
+  for (size_t e = begin; e < end; e++)
+    for (int corner = 0; corner < SP_CORNERS && !c->chosen[e]; corner++) {
+      const sp_lid vertex = c->topology->slots[e][corner];
+      c->chosen[e] = sharers[vertex] < sharers[vertex + 1];
+    }
+  return SP_OK;
+}
+
+/* Fill order[count]: chosen elements first. */
+static sp_status choose(const sp_topology *topology, size_t count, sp_lid *order, sp_lid *halo) {
+  choice c = {.topology = topology};
+  sp_lid before = 0;
+  SP_TRY(sp_allocate(count, sizeof *c.chosen, "element order", &c.chosen));
+  const sp_status status = sp_loop_over("element order", count, SP_CORNERS, &c, choose_some);
+  for (size_t e = 0; e < count; e++) *halo += c.chosen[e];
+  for (size_t e = 0; e < count; e++)
+    order[c.chosen[e] ? before++ : *halo + (sp_lid)e - before] = (sp_lid)e;
+  free(c.chosen);
+  return status;
 }
 
 sp_status sp_order_halo_first(sp_hexes *hexes, sp_topology *topology, sp_lid *halo) {
-  sp_lid *order, before = 0, behind = 0;
+  const size_t count = (size_t)hexes->count;
+  sp_lid *order;
   *halo = 0;
   if (topology->sharer_start[topology->entities] == 0) return SP_OK;
-  for (sp_lid e = 0; e < hexes->count; e++) *halo += touches_other_rank(topology, e);
-  SP_TRY(sp_allocate((size_t)hexes->count, sizeof *order, "element order", &order));
-  for (sp_lid e = 0; e < hexes->count; e++)
-    if (touches_other_rank(topology, e))
-      order[before++] = e;
-    else
-      order[*halo + behind++] = e;
-  sp_status status = sp_hexes_permute(hexes, order);
+  SP_TRY(sp_allocate(count, sizeof *order, "element order", &order));
+  sp_status status = choose(topology, count, order, halo);
+  if (!status) status = sp_hexes_permute(hexes, order);
   if (!status) status = sp_topology_permute(topology, order);
   free(order);
   return status;

@@ -6,6 +6,7 @@
 
 #include "io/hash.h"
 #include "io/rendezvous.h"
+#include "io/threads.h"
 #include "mesh/entities.h"
 
 static sp_status too_many_elements(const sp_topology *topology, sp_lid face) {
@@ -64,9 +65,9 @@ static int compare_questions(const void *left, const void *right) {
 }
 
 /* Answer the questions about one entity: the number of other ranks, TOO_MANY for a face that more
- * than two elements touch, or, if `wanted` says so, the rank. */
+ * than two elements touch, or with `ranks` the rank that is wanted. */
 static void answer_entity(size_t count, const question *const *list, bool ranks,
-                          const question *all, int64_t *answers) {
+                          int64_t *const *answers) {
   size_t holders = 0;
   int64_t touching = 0;
   for (; holders < count && list[holders]->nth == 0; holders++) touching += list[holders]->touching;
@@ -74,21 +75,18 @@ static void answer_entity(size_t count, const question *const *list, bool ranks,
   for (size_t i = 0; i < count; i++) {
     size_t at = (size_t)list[i]->nth;
     for (size_t h = 0; h <= at && ranks; h++) at += list[h]->rank == list[i]->rank;
-    answers[list[i] - all] = ranks ? list[at]->rank : broken ? TOO_MANY : (int64_t)holders - 1;
+    *answers[i] = ranks ? list[at]->rank : broken ? TOO_MANY : (int64_t)holders - 1;
   }
 }
 
-static sp_status answer_all(MPI_Comm comm, size_t count, const int64_t *rows, int64_t *answers,
-                            const void *context) {
-  const question *all = (const question *)rows, **sorted;
-  SP_TRY(sp_agree(comm, sp_allocate(count, sizeof *sorted, "entities of ranks", &sorted)));
-  for (size_t i = 0; i < count; i++) sorted[i] = &all[i];
-  qsort(sorted, count, sizeof *sorted, compare_questions);
+/* Two keys may have one hash. */
+static sp_status answer(size_t count, const int64_t *const *rows, int64_t *const *answers,
+                        const void *ranks) {
+  const question *const *list = (const question *const *)rows;
   for (size_t i = 0, end; i < count; i = end) {
-    for (end = i; end < count && sp_entity_compare(sorted[i]->key, sorted[end]->key) == 0;) end++;
-    answer_entity(end - i, &sorted[i], context != NULL, all, answers);
+    for (end = i; end < count && sp_entity_compare(list[i]->key, list[end]->key) == 0;) end++;
+    answer_entity(end - i, &list[i], ranks != NULL, &answers[i]);
   }
-  free(sorted);
   return SP_OK;
 }
 
@@ -102,44 +100,63 @@ static bool lies_on(int slot, int face) {
   return inside == n;
 }
 
+/* Shared by the loops over elements. */
+typedef struct marking {
+  const sp_topology *topology;
+  bool *boundary, *asked; /* [entities] */
+} marking;
+
+static void mark(bool *flag) {
+  __atomic_store_n(flag, true, __ATOMIC_RELAXED);
+}
+
 /* Entities that another rank may have lie on faces that only one local element touches. */
-static void mark_boundary(const sp_topology *topology, bool *marked) {
-  for (sp_lid e = 0; e < topology->elements; e++)
+static sp_status mark_boundary(void *marking_, void *none, size_t begin, size_t end) {
+  const marking *m = marking_;
+  (void)none;
+  for (size_t e = begin; e < end; e++) {
+    const sp_lid *slots = m->topology->slots[e];
     for (int face = SP_FACE_SLOT; face < SP_SLOTS; face++) {
-      if (topology->touching[topology->slots[e][face]] != 1) continue;
+      if (m->topology->touching[slots[face]] != 1) continue;
       for (int slot = 0; slot < SP_SLOTS; slot++)
-        if (lies_on(slot, face)) marked[topology->slots[e][slot]] = true;
+        if (lies_on(slot, face)) mark(&m->boundary[slots[slot]]);
     }
+  }
+  return SP_OK;
 }
 
 /* If elements overlap, an element on another rank may touch a face between two local elements. Then
  * that rank has all four vertices of the face. Either all are on the local boundary, or one is
  * inside, which no other rank should have: ask about such faces and about all vertices. */
-static void mark_suspects(const sp_topology *topology, const bool *boundary, bool *marked) {
-  for (sp_lid e = 0; e < topology->elements; e++) {
-    const sp_lid *slots = topology->slots[e];
-    for (int c = 0; c < SP_EDGE_SLOT; c++) marked[slots[c]] = true;
+static sp_status mark_suspects(void *marking_, void *none, size_t begin, size_t end) {
+  const marking *m = marking_;
+  (void)none;
+  for (size_t e = begin; e < end; e++) {
+    const sp_lid *slots = m->topology->slots[e];
+    for (int c = 0; c < SP_EDGE_SLOT; c++) mark(&m->asked[slots[c]]);
     for (int face = SP_FACE_SLOT; face < SP_SLOTS; face++) {
       int corners[4];
       bool all = true;
       sp_slot_corners(face, corners);
-      for (int c = 0; c < 4; c++) all = all && boundary[slots[corners[c]]];
-      if (all) marked[slots[face]] = true;
+      for (int c = 0; c < 4; c++) all = all && m->boundary[slots[corners[c]]];
+      if (all) mark(&m->asked[slots[face]]);
     }
   }
+  return SP_OK;
 }
 
 /* Mark the entities that another rank may have, those on the boundary, and all to ask about. A box
  * and the children of a mesh that was checked have no suspects. */
 static sp_status choose(const sp_hexes *hexes, const sp_topology *topology, bool **boundary,
                         bool **asked) {
-  const size_t entities = (size_t)topology->entities;
+  const size_t entities = (size_t)topology->entities, elements = (size_t)topology->elements;
   SP_TRY(sp_allocate(entities, sizeof **boundary, "entities of ranks", boundary));
   SP_TRY(sp_allocate(entities, sizeof **asked, "entities of ranks", asked));
-  mark_boundary(topology, *boundary);
+  marking m = {topology, *boundary, *asked};
+  SP_TRY(sp_loop_over("entities of ranks", elements, SP_SLOTS, &m, mark_boundary));
   memcpy(*asked, *boundary, entities * sizeof **asked);
-  if (hexes->box[0] == 0 && hexes->refinements == 0) mark_suspects(topology, *boundary, *asked);
-  return SP_OK;
+  if (hexes->box[0] > 0 || hexes->refinements > 0) return SP_OK;
+  return sp_loop_over("entities of ranks", elements, SP_SLOTS, &m, mark_suspects);
 }
 
 /* Fill sharer_start by the numbers of sharers. Collective. */
@@ -159,7 +176,7 @@ static sp_status count_sharers(MPI_Comm comm, int rank, const bool *boundary, co
     if (asked[i]) questions[count++] = ask(topology, i, rank, 0);
   if (!status)
     status = sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions,
-                                  1, answers, answer_all, NULL);
+                                  1, answers, compare_questions, answer, NULL);
   if (!status) {
     count = 0;
     for (sp_lid i = 0; i < entities && !status; i++) {
@@ -197,7 +214,7 @@ static sp_status name_sharers(MPI_Comm comm, int rank, sp_topology *topology) {
       questions[n] = ask(topology, i, rank, n - start[i]);
   if (!status)
     status = sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions,
-                                  1, answers, answer_all, &ranks);
+                                  1, answers, compare_questions, answer, &ranks);
   for (size_t n = 0; n < count && !status; n++) topology->sharers[n] = (int)answers[n];
   SP_FREE(questions, answers);
   return status;

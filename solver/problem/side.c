@@ -87,12 +87,12 @@ static sp_status mark_local(sp_side *s) {
 /* Mark faces whose other element is on another rank and has another key. */
 static sp_status mark_shared(sp_side *s) {
   const sp_mesh *mesh = s->space->mesh;
-  const sp_lid count = mesh->hexes->count;
+  const sp_lid count = mesh->halo_elements;
   int(*keys)[SP_FACES];
   SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof *keys, "fluxes", &keys)));
   for (sp_lid e = 0; e < count; e++)
     for (int f = 0; f < SP_FACES; f++) keys[e][f] = key_of(s, e);
-  const sp_status status = sp_surfaces_swap(mesh->comm, mesh->topology, keys);
+  const sp_status status = sp_surfaces_swap(mesh->comm, mesh->topology, count, keys);
   for (sp_lid e = 0; e < count && !status; e++)
     for (int f = 0; f < SP_FACES; f++)
       if (keys[e][f] >= 0 && keys[e][f] != key_of(s, e)) s->marked[e][f] = true;
