@@ -191,7 +191,7 @@ static sp_status number_elements(const search *s, sp_components *components) {
   }
   for (sp_gid n = 0; n < s->total; n++) parent[n] = parent[n] == n ? count++ : parent[parent[n]];
   components->count = (int)count;
-  for (sp_lid e = 0; e < topology->elements; e++)
+  for (sp_lid e = 0; e < topology->elements && count > 1; e++) /* else all are zero */
     components->of_element[e] = (int)parent[s->first + s->of_entity[topology->slots[e][0]]];
   free(parent);
   if (count <= INT_MAX) return SP_OK;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/hash.h"
 #include "mesh/columns.h"
+#include "mesh/divide.h"
 #include "mesh/vertices.h"
 
 /* Size of the largest part, in means, up to which columns stay whole. */
@@ -26,59 +28,92 @@ static sp_status check_metis(int code) {
 
 /* ---- Elements that share faces ---- */
 
-/* The graph of elements; two with three common corners share a face. METIS allocates start and
- * neighbours. `elements`: elements, entities, and the corners of slots. */
-static sp_status connect(const sp_hexes *hexes, const sp_topology *elements, graph *g) {
-  idx_t *start = NULL, *corners = NULL, vertices = elements->entities, common = 3, base = 0;
+/* Faces by their vertices: FACES e + f for face f of the first element e that has it, else NONE. */
+typedef struct face_table {
+  const sp_hexes *hexes;
+  size_t mask;
+  sp_lid *faces; /* [mask + 1] */
+  /* The corners of the faces of each shape, and their number. */
+  int corners[SP_CELL_SHAPES][SP_FACES][4], count[SP_CELL_SHAPES][SP_FACES];
+} face_table;
+
+enum { NONE = -1 };
+
+/* The key of a face; false if the element has no such face. */
+static bool find_key(const face_table *table, sp_lid e, int f, sp_gid key[4]) {
+  const sp_gid *vertices = table->hexes->vertices[e];
+  const sp_cell_shape shape = sp_cell_shape_of(vertices);
+  const int count = table->count[shape][f];
+  sp_gid of_face[4];
+  for (int c = 0; c < count; c++) of_face[c] = vertices[table->corners[shape][f][c]];
+  sp_entity_key(count, of_face, key);
+  return count > 0;
+}
+
+/* Return the place of a face in the table. */
+static sp_lid *look_up(const face_table *table, const sp_gid key[4]) {
+  uint64_t hash = 0;
+  for (int c = 0; c < 4; c++) hash = sp_hash_fold(hash, (uint64_t)key[c]);
+  for (size_t at = hash & table->mask;; at = (at + 1) & table->mask) {
+    sp_lid *found = &table->faces[at];
+    sp_gid other[4];
+    if (*found == NONE) return found;
+    find_key(table, *found / SP_FACES, *found % SP_FACES, other);
+    if (sp_entity_compare(key, other) == 0) return found;
+  }
+}
+
+/* Number the faces as entities of their own; across[elements][6] becomes the other element. */
+static void match_faces(const face_table *table, sp_topology *elements,
+                        sp_lid (*across)[SP_FACES]) {
+  for (sp_lid e = 0; e < table->hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      sp_lid *number = &elements->slots[e][SP_FACE_SLOT + f];
+      sp_gid key[4];
+      across[e][f] = NONE;
+      *number = elements->entities++;
+      if (!find_key(table, e, f, key)) continue;
+      sp_lid *first = look_up(table, key);
+      if (*first == NONE) {
+        *first = SP_FACES * e + f;
+        continue;
+      }
+      const sp_lid other = *first / SP_FACES;
+      const int there = *first % SP_FACES;
+      if (across[other][there] != NONE) continue; /* the mesh is refused later */
+      *number = elements->slots[other][SP_FACE_SLOT + there];
+      across[e][f] = other;
+      across[other][there] = e;
+    }
+}
+
+/* Fill the graph of elements that share faces, and the faces of `elements`, which has vertices. */
+static sp_status connect(const sp_hexes *hexes, sp_topology *elements, graph *g) {
   const size_t count = (size_t)hexes->count;
+  sp_lid(*across)[SP_FACES] = NULL;
+  face_table table = {.hexes = hexes, .mask = 1};
+  for (int shape = 0; shape < SP_CELL_SHAPES; shape++)
+    for (int f = 0; f < SP_FACES; f++)
+      table.count[shape][f] = sp_cell_face(shape, f, table.corners[shape][f]);
+  while (table.mask < SP_FACES * count) table.mask *= 2;
   g->count = hexes->count;
   sp_status status = sp_allocate(count, sizeof *g->sizes, "parts", &g->sizes);
-  if (!status) status = sp_allocate(count + 1, sizeof *start, "parts", &start);
-  if (!status) status = sp_allocate(SP_CORNERS * count, sizeof *corners, "parts", &corners);
-  for (size_t e = 0; e < count && !status; e++) {
-    start[e + 1] = start[e];
-    for (int c = 0; c < SP_CORNERS; c++)
-      if (hexes->vertices[e][c] >= 0) corners[start[e + 1]++] = elements->slots[e][c];
-    g->sizes[e] = start[e + 1] - start[e];
-  }
-  if (!status)
-    status = check_metis(METIS_MeshToDual(&g->count, &vertices, start, corners, &common, &base,
-                                          &g->start, &g->neighbours));
-  SP_FREE(start, corners);
-  return status;
-}
-
-/* The face of element a whose corners are those that b has too, -1 if there is none. */
-static int find_face(const sp_hexes *hexes, sp_lid a, sp_lid b) {
-  const sp_gid *of_a = hexes->vertices[a], *of_b = hexes->vertices[b];
-  unsigned there = 0, common = 0;
-  for (int c = 0; c < SP_CORNERS; c++) {
-    there |= (unsigned)(of_a[c] >= 0) << c;
-    for (int d = 0; d < SP_CORNERS && of_a[c] >= 0; d++)
-      common |= (unsigned)(of_a[c] == of_b[d]) << c;
-  }
-  for (int f = 0; f < SP_FACES; f++) {
-    int corners[4];
-    unsigned face = 0;
-    sp_slot_corners(SP_FACE_SLOT + f, corners);
-    for (int c = 0; c < 4; c++) face |= 1u << corners[c];
-    if ((face & there) == common) return f;
-  }
-  return -1;
-}
-
-/* Number the faces as entities of their own. */
-static void number_faces(const sp_hexes *hexes, const graph *g, sp_topology *elements) {
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    for (int f = 0; f < SP_FACES; f++) elements->slots[e][SP_FACE_SLOT + f] = elements->entities++;
-    for (idx_t n = g->start[e]; n < g->start[e + 1]; n++) {
-      const sp_lid other = (sp_lid)g->neighbours[n];
-      const int f = other < e ? find_face(hexes, e, other) : -1;
-      const int there = f >= 0 ? find_face(hexes, other, e) : -1;
-      if (there >= 0)
-        elements->slots[e][SP_FACE_SLOT + f] = elements->slots[other][SP_FACE_SLOT + there];
+  if (!status) status = sp_allocate(count + 1, sizeof *g->start, "parts", &g->start);
+  if (!status) status = sp_allocate(SP_FACES * count, sizeof(idx_t), "parts", &g->neighbours);
+  if (!status) status = sp_allocate(count, sizeof *across, "parts", &across);
+  if (!status) status = sp_allocate(table.mask, sizeof(sp_lid), "parts", &table.faces);
+  if (!status) {
+    memset(table.faces, 0xff, table.mask-- * sizeof(sp_lid));
+    match_faces(&table, elements, across);
+    for (size_t e = 0; e < count; e++) {
+      for (int c = 0; c < SP_CORNERS; c++) g->sizes[e] += hexes->vertices[e][c] >= 0;
+      g->start[e + 1] = g->start[e];
+      for (int f = 0; f < SP_FACES; f++)
+        if (across[e][f] != NONE) g->neighbours[g->start[e + 1]++] = across[e][f];
     }
   }
+  SP_FREE(across, table.faces);
+  return status;
 }
 
 /* ---- Columns ---- */
@@ -205,7 +240,6 @@ static sp_status divide_elements(const sp_hexes *hexes, sp_topology *elements, g
   double largest = INFINITY;
   SP_TRY(sp_vertices_number(hexes, elements->slots, &elements->entities));
   SP_TRY(connect(hexes, elements, g));
-  number_faces(hexes, g, elements);
   SP_TRY(find_columns(hexes, elements, &columns));
   sp_status status = SP_OK;
   if (columns->count > 0) status = divide_pieces(g, columns, size, parts, &largest);
@@ -231,8 +265,6 @@ sp_status sp_metis_divide(const sp_hexes *hexes, int size, int *parts) {
                    SP_LID_MAX / SP_SLOTS);
   sp_status status = sp_allocate((size_t)count, sizeof *elements.slots, "parts", &elements.slots);
   if (!status) status = divide_elements(hexes, &elements, &g, size, parts);
-  SP_FREE(elements.slots, g.sizes);
-  METIS_Free(g.start);
-  METIS_Free(g.neighbours);
+  SP_FREE(elements.slots, g.sizes, g.start, g.neighbours);
   return status;
 }

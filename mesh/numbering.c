@@ -200,25 +200,38 @@ static sp_status find_neighbours(const sp_topology *topology, sp_numbering *numb
                      &numbering->shared_start);
 }
 
+/* Return the number of shared entities that an element is the first to touch, in its slots; a
+ * contact has some of them twice. With `list` add them to it. */
+static size_t find_shared(const sp_topology *topology, sp_lid e, shared_entity *list) {
+  const sp_lid *slots = topology->slots[e], *sharers = topology->sharer_start;
+  size_t count = 0;
+  for (int slot = 0, before; slot < SP_SLOTS; slot++) {
+    const sp_lid entity = slots[slot];
+    if (topology->first[entity] != e || sharers[entity] == sharers[entity + 1]) continue;
+    for (before = 0; slots[before] != entity;) before++;
+    if (before < slot) continue;
+    if (list) {
+      sp_topology_key(topology, entity, list[count].key);
+      list[count].entity = entity;
+    }
+    count++;
+  }
+  return count;
+}
+
 /* List the shared DOFs by neighbour. `bases` may be NULL: then DOFs are entities, of order 1.
  * Entities are sorted by key: the same order on all ranks. */
-static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
-                             sp_numbering *numbering) {
+static sp_status list_shared(const sp_mesh *mesh, const sp_lid *bases, sp_numbering *numbering) {
+  const sp_topology *topology = mesh->topology;
   SP_TRY(find_neighbours(topology, numbering));
   const int neighbours = numbering->neighbours, order = numbering->order;
   sp_lid *start = numbering->shared_start;
   shared_entity *list;
   size_t count = 0;
-  const sp_lid entities = neighbours > 0 ? topology->entities : 0;
-  for (sp_lid i = 0; i < entities; i++)
-    count += topology->sharer_start[i] < topology->sharer_start[i + 1];
+  for (sp_lid e = 0; e < mesh->halo_elements; e++) count += find_shared(topology, e, NULL);
   SP_TRY(sp_allocate(count, sizeof *list, "shared entities", &list));
   count = 0;
-  for (sp_lid i = 0; i < entities; i++)
-    if (topology->sharer_start[i] < topology->sharer_start[i + 1]) {
-      sp_topology_key(topology, i, list[count].key);
-      list[count++].entity = i;
-    }
+  for (sp_lid e = 0; e < mesh->halo_elements; e++) count += find_shared(topology, e, &list[count]);
   qsort(list, count, sizeof *list, compare_entities);
 
   /* The first pass counts, the second writes. */
@@ -302,7 +315,7 @@ sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out
     numbering->order = order;
     status = number_nodes(mesh, numbering, bases);
   }
-  if (!status) status = list_shared(mesh->topology, bases, numbering);
+  if (!status) status = list_shared(mesh, bases, numbering);
   free(bases);
   status = sp_agree(mesh->comm, status);
   if (!status) status = number_globally(mesh->comm, numbering);
@@ -319,7 +332,7 @@ sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out) 
   if (!status) {
     numbering->order = 1;
     numbering->local = mesh->topology->start[1];
-    status = list_shared(mesh->topology, NULL, numbering);
+    status = list_shared(mesh, NULL, numbering);
   }
   status = sp_agree(mesh->comm, status);
   if (status && numbering) sp_numbering_destroy(&numbering);

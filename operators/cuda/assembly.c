@@ -40,7 +40,7 @@ typedef struct list {
   const sp_operator_setup *setup;
   const edge_nodes *nodes;
   sp_lid first, end;
-  const sp_lid *target; /* [end - first], target or NOT_LISTED; NULL: all DOFs, in their order */
+  const sp_lid *target; /* [end - first], 1 + target or 0; NULL: all DOFs, in their order */
   size_t targets;
   unsigned *count; /* [targets], contributions */
   unsigned *start, *entries;
@@ -48,7 +48,7 @@ typedef struct list {
 
 static inline sp_lid target_of(const list *l, sp_lid dof) {
   if (dof < l->first || dof >= l->end) return NOT_LISTED;
-  return l->target ? l->target[dof - l->first] : dof - l->first;
+  return l->target ? l->target[dof - l->first] - 1 : dof - l->first;
 }
 
 static unsigned *entry_of(const list *l, size_t target, unsigned contribution) {
@@ -143,30 +143,44 @@ static sp_status make_list(list *l, sp_cuda_targets *out) {
   return status;
 }
 
-/* Shared DOFs on edges and at vertices, each once: target[dof] and dofs[target]. */
+/* Shared DOFs on edges and at vertices, each once: 1 + target in target[dof], and dofs[target]. */
 static size_t list_shared(const sp_numbering *numbering, const bool *on_edge, sp_lid *target,
                           sp_lid *dofs) {
   size_t count = 0;
   for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++) {
     const sp_lid dof = numbering->shared[s];
-    if (!on_edge[dof] || target[dof] != NOT_LISTED) continue;
-    target[dof] = (sp_lid)count;
-    dofs[count++] = dof;
+    if (!on_edge[dof] || target[dof]) continue;
+    dofs[count] = dof;
+    target[dof] = (sp_lid)++count;
   }
   return count;
 }
 
-static void mark_edges(const edge_nodes *nodes, bool *on_edge) {
-  for (size_t n = 0; n < nodes->count; n++)
-    for (int q = 0; q < nodes->each; q++) on_edge[dof_of(nodes, n, q)] = true;
-}
-
-/* Work arrays of build_shared(). */
+/* Work arrays of build_shared(). Targets count from 1; 0: none. */
 typedef struct workspace {
+  const edge_nodes *nodes;
+  sp_lid first;                 /* DOF on edges */
   bool *on_edge;                /* [dofs] */
   sp_lid *shared_target, *dofs; /* of the shared list: [dofs], [shared entries] */
   sp_lid *own_target;           /* [owned DOFs from the first on edges on] */
 } workspace;
+
+static sp_status mark_edges(void *workspace_, void *none, size_t begin, size_t end) {
+  const workspace *w = workspace_;
+  (void)none;
+  for (size_t n = begin; n < end; n++)
+    for (int q = 0; q < w->nodes->each; q++)
+      __atomic_store_n(&w->on_edge[dof_of(w->nodes, n, q)], true, __ATOMIC_RELAXED);
+  return SP_OK;
+}
+
+static sp_status list_own(void *workspace_, void *none, size_t begin, size_t end) {
+  const workspace *w = workspace_;
+  (void)none;
+  for (size_t n = begin; n < end; n++)
+    w->own_target[n] = w->shared_target[w->first + (sp_lid)n] ? 0 : (sp_lid)n + 1;
+  return SP_OK;
+}
 
 /* The list of shared DOFs, and the targets of the others. */
 static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *nodes, workspace *w,
@@ -174,17 +188,16 @@ static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *
   const sp_numbering *numbering = setup->space->numbering;
   const size_t dofs = (size_t)numbering->local;
   const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
-  const sp_lid first = out->first_edge;
+  const size_t own = (size_t)(numbering->owned - out->first_edge);
+  w->nodes = nodes;
+  w->first = out->first_edge;
   SP_TRY(sp_allocate(dofs, sizeof *w->on_edge, "assembly", &w->on_edge));
   SP_TRY(sp_allocate(dofs, sizeof *w->shared_target, "assembly", &w->shared_target));
-  SP_TRY(sp_allocate((size_t)(numbering->owned - first), sizeof *w->own_target, "assembly",
-                     &w->own_target));
+  SP_TRY(sp_allocate(own, sizeof *w->own_target, "assembly", &w->own_target));
   SP_TRY(sp_allocate(entries, sizeof *w->dofs, "assembly", &w->dofs));
-  mark_edges(nodes, w->on_edge);
-  for (size_t d = 0; d < dofs; d++) w->shared_target[d] = NOT_LISTED;
+  SP_TRY(sp_loop_over("assembly", nodes->count, (size_t)nodes->each, w, mark_edges));
   const size_t shared = list_shared(numbering, w->on_edge, w->shared_target, w->dofs);
-  for (sp_lid d = first; d < numbering->owned; d++)
-    w->own_target[d - first] = w->shared_target[d] == NOT_LISTED ? d - first : NOT_LISTED;
+  SP_TRY(sp_loop_over("assembly", own, 1, w, list_own));
   SP_TRY(sp_cuda_copy_of(w->dofs, shared, sizeof(int), "assembly", (void **)&out->shared_dofs));
   list l = {.setup = setup,
             .nodes = nodes,

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "solver/linear/coarse_elements.h"
 
 void sp_free_rows_free(sp_free_rows *rows) {
@@ -245,13 +246,28 @@ static sp_status gather_all(MPI_Comm comm, bool everywhere, const int *number, c
   return status;
 }
 
+/* Columns of a matrix, and what they become. */
+typedef struct renaming {
+  int *column;
+  const int *of_dof;
+} renaming;
+
+static sp_status rename_some(void *renaming_, void *none, size_t begin, size_t end) {
+  const renaming *r = renaming_;
+  (void)none;
+  for (size_t n = begin; n < end; n++) r->column[n] = r->of_dof[r->column[n]];
+  return SP_OK;
+}
+
 /* out->matrix = the sum of the ranks' parts. The columns of `own` become numbers of free rows. One
  * rank's part is the matrix but for its empty rows, those of constrained DOFs. */
 static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
   sp_csr all = {0};
-  int *numbers = NULL;
-  const int ranks = sp_comm_size(comm);
-  for (int e = 0; e < own->start[own->rows]; e++) own->column[e] = out->of_dof[own->column[e]];
+  int ranks, *numbers = NULL;
+  MPI_Comm_size(comm, &ranks);
+  renaming r = {own->column, out->of_dof};
+  SP_TRY(sp_agree(comm,
+                  sp_loop_over("coarse rows", (size_t)own->start[own->rows], 1, &r, rename_some)));
   if (ranks == 1) {
     for (int d = 0; d < own->rows; d++)
       if (out->of_dof[d] >= 0) own->start[out->of_dof[d] + 1] = own->start[d + 1];

@@ -158,6 +158,7 @@ static void find_determined(const sp_space *space, const sp_components *componen
     bool *here = determined[components->of_element[e]];
     for (size_t n = 0; n < nodes && !here[BY_DIRICHLET]; n++)
       here[BY_DIRICHLET] = constrained[dofs[n]];
+    if (here[BY_DIRICHLET]) continue; /* then coefficients do not matter */
     if (!here[BY_COEFFICIENTS])
       here[BY_COEFFICIENTS] = sp_coefficients_have_lambda(coefficients, e);
     for (size_t n = 0; n < nodes && has_alpha && !here[BY_COEFFICIENTS]; n++)
