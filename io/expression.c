@@ -77,7 +77,7 @@ static const sp_program *program_for(const sp_expression *expression, unsigned w
 static sp_status evaluate(const sp_expression *expression, size_t n,
                           const double *const variables[SP_EXPRESSION_VARIABLES],
                           double *const output[SP_EXPRESSION_OUTPUTS]) {
-  assert(expression->is_of_u == (variables[SP_VARIABLE_U] != NULL));
+  assert((expression->u != NULL) == (variables[SP_VARIABLE_U] != NULL));
   assert(!output[4] || expression->is_anisotropic == (variables[SP_VARIABLE_K] != NULL));
   unsigned wanted = 0;
   for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) wanted |= output[k] ? 1u << k : 0;
@@ -101,6 +101,10 @@ static sp_status evaluate(const sp_expression *expression, size_t n,
   return SP_OK;
 }
 
+bool sp_expression_is_of_u(const sp_expression *expression) {
+  return expression->u != NULL;
+}
+
 sp_status sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
                                  const double *y, const double *z, double *value) {
   return evaluate(expression, n, (const double *const[SP_EXPRESSION_VARIABLES]){x, y, z},
@@ -110,7 +114,8 @@ sp_status sp_expression_evaluate(const sp_expression *expression, size_t n, cons
 sp_status sp_expression_evaluate_of_u(const sp_expression *expression, size_t n, const double *x,
                                       const double *y, const double *z, const double *u,
                                       double *value) {
-  return evaluate(expression, n, (const double *const[SP_EXPRESSION_VARIABLES]){x, y, z, u},
+  return evaluate(expression, n,
+                  (const double *const[SP_EXPRESSION_VARIABLES]){x, y, z, expression->u ? u : NULL},
                   (double *const[]){value, 0, 0, 0, 0});
 }
 

@@ -52,10 +52,11 @@ typedef struct sp_expression sp_expression;
 sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,
                               sp_expression **out);
 
-/* Parse a formula that may contain a fourth variable, u, whose values are given with the points. It
- * has no derivatives: evaluate it with sp_expression_evaluate_of_u only. Local. */
+/* Parse a formula that may contain a fourth variable, whose values are given with the points; `u`,
+ * "u" or "u0", is its name, which outlives *out. If it occurs, there are no derivatives: evaluate
+ * with sp_expression_evaluate_of_u only. Local. */
 sp_status sp_expression_parse_of_u(const char *text, const char *where, const sp_scope *scope,
-                                   sp_expression **out);
+                                   const char *u, sp_expression **out);
 
 /* Parse a formula whose second derivatives are wanted as
  *
@@ -77,6 +78,9 @@ void sp_expression_destroy(sp_expression **expression);
 const char *sp_expression_where(const sp_expression *expression);
 const char *sp_expression_text(const sp_expression *expression);
 
+/* True if u occurs in it. Local. */
+bool sp_expression_is_of_u(const sp_expression *expression);
+
 /* False if it may jump or have a kink: it contains a condition, a comparison, abs, sign, floor,
  * min, max or table of something that varies. Local. */
 bool sp_expression_is_smooth(const sp_expression *expression);
@@ -93,8 +97,7 @@ bool sp_expression_is_constant(const sp_expression *expression);
 sp_status sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
                                  const double *y, const double *z, double *value);
 
-/* value[p] = f(x[p], y[p], z[p], u[p]) of a formula that sp_expression_parse_of_u has made. Local.
- */
+/* value[p] = f(x[p], y[p], z[p], u[p]) of any formula. Local. */
 sp_status sp_expression_evaluate_of_u(const sp_expression *expression, size_t n, const double *x,
                                       const double *y, const double *z, const double *u,
                                       double *value);

@@ -28,7 +28,8 @@ enum { SP_EXPRESSION_PROGRAMS = 3 };
 
 struct sp_expression {
   char *where, *text;
-  bool is_constant, is_rough, may_jump, is_of_u, is_anisotropic;
+  bool is_constant, is_rough, may_jump, is_anisotropic;
+  const char *u; /* the name of u; NULL: there is none */
   sp_expression_kernel *kernel;
   sp_program programs[SP_EXPRESSION_PROGRAMS];
 };

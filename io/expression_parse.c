@@ -27,7 +27,6 @@ static const struct function {
     {"atan2", 2, SP_OP_ATAN2}, {"pow", 2, SP_OP_POWER}, {"min", 2, SP_OP_MIN},
     {"max", 2, SP_OP_MAX},     {"if", 3, SP_OP_SELECT},
 };
-enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
 static const char known_names[] =
     "pi, e, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, log10, sqrt, "
@@ -53,7 +52,11 @@ static const struct binary {
     {"*", STRONGEST, SP_OP_MULTIPLY},
     {"/", STRONGEST, SP_OP_DIVIDE},
 };
-enum { BINARIES = sizeof binaries / sizeof binaries[0] };
+enum {
+  FUNCTIONS = sizeof functions / sizeof functions[0],
+  BINARIES = sizeof binaries / sizeof binaries[0],
+  VARIABLES = 5
+};
 
 typedef enum token_kind {
   TOKEN_END,
@@ -76,6 +79,7 @@ typedef struct parser {
   sp_graph *graph;
   token next;
   int depth;
+  bool has_u;
 } parser;
 
 static bool is_digit(char c) {
@@ -294,12 +298,12 @@ static sp_status parse_table(parser *p, int *result) {
   return apply(p, SP_OP_TABLE, o, result);
 }
 
-static const char *const variables[SP_VARIABLE_K] = {"x", "y", "z", "u"};
+static const char *const variables[] = {"x", "y", "z", "u", "u0"};
 
 bool sp_expression_allows_name(const char *name) {
   bool allowed = is_letter(*name) && strcmp(name, "pi") != 0 && strcmp(name, "e") != 0;
   for (const char *c = name; *c; c++) allowed = allowed && (is_letter(*c) || is_digit(*c));
-  for (int v = 0; v < SP_VARIABLE_K; v++) allowed = allowed && strcmp(name, variables[v]) != 0;
+  for (int v = 0; v < VARIABLES; v++) allowed = allowed && strcmp(name, variables[v]) != 0;
   for (int k = 0; k < FUNCTIONS; k++) allowed = allowed && strcmp(name, functions[k].name) != 0;
   return allowed && strcmp(name, "table") != 0;
 }
@@ -311,9 +315,10 @@ static sp_status fail_unknown(const parser *p) {
   for (int i = 0; p->scope && i < p->scope->count && length < sizeof constants; i++)
     length += (size_t)snprintf(constants + length, sizeof constants - length, ", %s",
                                p->scope->constants[i].name);
-  return sp_fail(SP_ERR_INPUT, "%s: column %d: unknown name %s; known names are x, y, z, %s%s%s",
-                 p->expression->where, column_of(p, &p->next), found,
-                 p->expression->is_of_u ? "u, " : "", known_names, constants);
+  const char *u = p->expression->u;
+  return sp_fail(SP_ERR_INPUT, "%s: column %d: unknown name %s; known names are x, y, z, %s%s%s%s",
+                 p->expression->where, column_of(p, &p->next), found, u ? u : "", u ? ", " : "",
+                 known_names, constants);
 }
 
 /* The constant that the next token names; NULL if there is none. */
@@ -325,11 +330,12 @@ static sp_constant *find_constant(const parser *p) {
 
 static sp_status parse_name(parser *p, int *result) {
   const token *name = &p->next;
-  const int count = p->expression->is_of_u ? SP_VARIABLE_K : SP_VARIABLE_U;
-  for (int v = 0; v < count; v++)
-    if (token_is(name, variables[v])) {
+  const char *u = p->expression->u;
+  for (int v = 0; v <= SP_VARIABLE_U && (v < SP_VARIABLE_U || u); v++)
+    if (token_is(name, v < SP_VARIABLE_U ? variables[v] : u)) {
       *result = v;
       p->expression->is_constant = false;
+      p->has_u = p->has_u || v == SP_VARIABLE_U;
       advance(p);
       return SP_OK;
     }
@@ -430,8 +436,9 @@ static sp_status parse_formula(parser *p) {
   if (p->next.kind == TOKEN_END) return unexpected(p, "a formula", "");
   SP_TRY(parse_conditional(p, &result));
   if (p->next.kind != TOKEN_END) return unexpected(p, "an operator or end of formula", "");
+  if (!p->has_u) p->expression->u = NULL;
   p->expression->kernel = p->graph->kernel;
-  const int programs = p->expression->is_of_u ? 1 : SP_EXPRESSION_PROGRAMS;
+  const int programs = p->expression->u ? 1 : SP_EXPRESSION_PROGRAMS;
   for (int k = 0; k < programs; k++)
     SP_TRY(sp_program_create(p->graph, result, outputs[k], &p->expression->programs[k]));
   return SP_OK;
@@ -462,12 +469,12 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
   return status;
 }
 
-static sp_status parse(const char *text, const char *where, const sp_scope *scope, bool is_of_u,
+static sp_status parse(const char *text, const char *where, const sp_scope *scope, const char *u,
                        bool is_anisotropic, sp_expression **out) {
   *out = NULL;
   sp_expression *expression;
   SP_TRY(sp_allocate(1, sizeof *expression, "a formula", &expression));
-  expression->is_of_u = is_of_u;
+  expression->u = u;
   expression->is_anisotropic = is_anisotropic;
   const sp_status status = parse_into(expression, text, where, scope);
   if (status == SP_OK)
@@ -479,15 +486,15 @@ static sp_status parse(const char *text, const char *where, const sp_scope *scop
 
 sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,
                               sp_expression **out) {
-  return parse(text, where, scope, false, false, out);
+  return parse(text, where, scope, NULL, false, out);
 }
 
 sp_status sp_expression_parse_of_u(const char *text, const char *where, const sp_scope *scope,
-                                   sp_expression **out) {
-  return parse(text, where, scope, true, false, out);
+                                   const char *u, sp_expression **out) {
+  return parse(text, where, scope, u, false, out);
 }
 
 sp_status sp_expression_parse_anisotropic(const char *text, const char *where,
                                           const sp_scope *scope, sp_expression **out) {
-  return parse(text, where, scope, false, true, out);
+  return parse(text, where, scope, NULL, true, out);
 }

@@ -69,7 +69,7 @@ static void test_formulas(void) {
     sp_scope *scope = NULL;
     sp_expression *f, *g = NULL;
     CHECK_OK(read_for(expected[k].formula, &scope, &f));
-    CHECK_OK(sp_expression_parse_of_u("table(\"t.csv\", u)", "g", scope, &g));
+    CHECK_OK(sp_expression_parse_of_u("table(\"t.csv\", u)", "g", scope, "u", &g));
     if (f && g) {
       CHECK(scope->tables.count == 1, "%d tables", scope->tables.count);
       CHECK_OK(sp_expression_evaluate_jet(f, 1, &x, &y, &x, &value,

@@ -33,7 +33,7 @@ void sp_running_release(sp_running *c) {
   sp_running_release_system(c);
   sp_problem_facts_free(&c->facts);
   sp_accuracy_free(&c->accuracy);
-  SP_FREE(c->indicator, c->load, c->solution, c->work);
+  SP_FREE(c->indicator, c->load, c->solution, c->work, c->initial);
   sp_problem_destroy(&c->problem);
   sp_space_destroy(&c->space);
   sp_postprocess_destroy(&c->postprocess);
@@ -112,8 +112,18 @@ static sp_status examine_data(sp_running *c) {
                            &c->notes.source);
 }
 
+/* Read the initial iterate, which is u0 in formulas, too. */
+static sp_status load_initial(sp_running *c) {
+  if (!c->config->problem.initial.text) return SP_OK;
+  SP_TRY(sp_agree(c->comm, sp_allocate(sp_space_dofs(c->space), sizeof *c->initial,
+                                       "initial iterate", &c->initial)));
+  c->problem->initial = c->initial;
+  return sp_initial_load(c->config, c->space, c->initial);
+}
+
 static sp_status make_load(sp_running *c) {
   SP_TRY(sp_agree(c->comm, create_host_vectors(c)));
+  SP_TRY(load_initial(c));
   SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
                          c->postprocess ? &c->postprocess->balance.sums : NULL));
   if (c->report) SP_TRY(examine_data(c));
@@ -159,13 +169,10 @@ static sp_status make_right_hand_side(sp_running *c) {
 }
 
 static sp_status make_start(sp_running *c) {
-  const bool given = c->given || c->config->problem.initial.text;
   if (c->given)
     SP_TRY(sp_initial_interpolate(c->given->space, c->given->values, c->space, c->solution));
-  else if (given)
-    SP_TRY(sp_initial_load(c->config, c->space, c->solution));
-  SP_TRY(sp_start_find(c->system, c->preconditioner, given ? c->solution : NULL, &c->b, &c->x,
-                       &c->r, c->work, &c->start));
+  SP_TRY(sp_start_find(c->system, c->preconditioner, c->given ? c->solution : c->initial, &c->b,
+                       &c->x, &c->r, c->work, &c->start));
   sp_system_forget_coefficients(c->system);
   return SP_OK;
 }

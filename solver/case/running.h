@@ -39,6 +39,7 @@ typedef struct sp_running {
   sp_start start;
   /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
   double *load, *solution, *work;
+  double *initial;    /* problem.initial, if there is one */
   sp_vector x, b, r;  /* A x = b, and r = b - A x */
   sp_vector boundary; /* facts.boundary_values, if there are any */
   const char *field;  /* the file that was written; NULL if none */

@@ -49,6 +49,12 @@ sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const doub
   return check_finite(formula, n, xyz, value, gradient, laplacian);
 }
 
+sp_status sp_problem_evaluate_of_u(const sp_expression *formula, size_t n, const double *xyz[3],
+                                   const double *u, double *value) {
+  SP_TRY(sp_expression_evaluate_of_u(formula, n, xyz[0], xyz[1], xyz[2], u, value));
+  return check_finite(formula, n, xyz, value, NULL, NULL);
+}
+
 sp_status sp_problem_evaluate_anisotropic(const sp_expression *formula, size_t n,
                                           const double *xyz[3], const double *k, double *value,
                                           double *const gradient[3], double *curvature) {
@@ -96,4 +102,11 @@ sp_status sp_problem_density(const sp_config *config, const char *where, double 
   const sp_status status = sp_expression_parse(text, where, config->scope, density);
   free(text);
   return status;
+}
+
+sp_status sp_problem_parse_forcing(const sp_config *config, const sp_formula *f,
+                                   sp_expression **out) {
+  return config->problem.initial.text
+             ? sp_expression_parse_of_u(f->text, f->where, config->scope, "u0", out)
+             : sp_expression_parse(f->text, f->where, config->scope, out);
 }

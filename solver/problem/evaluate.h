@@ -15,6 +15,10 @@
 sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
                               double *value, double *const gradient[3], double *laplacian);
 
+/* The values of a formula of u (sp_expression_is_of_u), checked likewise. Local. */
+sp_status sp_problem_evaluate_of_u(const sp_expression *formula, size_t n, const double *xyz[3],
+                                   const double *u, double *value);
+
 /* Evaluate likewise, with K : grad grad u in place of the Laplacian, of a formula and tensors
  * k[6][n] as sp_expression_evaluate_anisotropic takes them. Local. */
 sp_status sp_problem_evaluate_anisotropic(const sp_expression *formula, size_t n,
@@ -37,5 +41,10 @@ sp_status sp_problem_total(const sp_config *config, const sp_formula *source, do
 /* *density = total / measure, a formula. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_problem_density(const sp_config *config, const char *where, double total,
                              double measure, sp_expression **density);
+
+/* Parse a forcing: it may contain u0, the initial iterate, if the case has one. Local. Errors:
+ * those of sp_expression_parse. */
+sp_status sp_problem_parse_forcing(const sp_config *config, const sp_formula *formula,
+                                   sp_expression **out);
 
 #endif

@@ -44,6 +44,23 @@ typedef struct workspace {
   double results[]; /* given[surfaces]; variation[chunk]; load[chunk][nodes]; additions */
 } workspace;
 
+/* w->lambda = u0 at the points of `count` elements. */
+static void interpolate_initial(const assembly *s, size_t begin, size_t count, workspace *w) {
+  const sp_reference *reference = sp_reference_get(s->order);
+  const int nq = s->order + 1, m = sp_operator_rule(s->problem->kind, s->order)->n;
+  const size_t nodes = sp_element_nodes(s->order), points = sp_grid_points(m);
+  const double *matrix = reference->interpolation;
+  double *values = w->laplacian;
+  for (size_t i = 0; i < count; i++) {
+    const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, (sp_lid)(begin + i));
+    for (size_t n = 0; n < nodes; n++) values[n] = s->problem->initial[dofs[n]];
+    if (sp_operator_rows[s->problem->kind].collocated)
+      memcpy(&w->lambda[i * points], values, points * sizeof *values);
+    else
+      sp_tensor_apply(m, nq, matrix, matrix, matrix, values, &w->lambda[i * points]);
+  }
+}
+
 /* Fill w->f at points of one material: the forcing, given or derived from the solution. */
 static sp_status evaluate_forcing(const sp_problem *problem, const sp_material *material, size_t n,
                                   const double *xyz[3], workspace *w) {
@@ -166,7 +183,12 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
       memcpy(&w->coordinates[d * n + i * points], &own[d * points], points * sizeof *own);
   }
   const sp_material *material = sp_materials_of(&s->problem->materials, hexes, (sp_lid)begin);
-  SP_TRY(evaluate_forcing(s->problem, material, n, xyz, w));
+  if (material->forcing && sp_expression_is_of_u(material->forcing)) {
+    interpolate_initial(s, begin, count, w);
+    SP_TRY(sp_problem_evaluate_of_u(material->forcing, n, xyz, w->lambda, w->f));
+  } else {
+    SP_TRY(evaluate_forcing(s->problem, material, n, xyz, w));
+  }
   const sp_expression *formula = sp_source_formula(s->problem, material);
   const bool at_centre = s->sums && formula && rule->n % 2 == 0;
   if (at_centre) SP_TRY(evaluate_centres(formula, rule->n, count, w));

@@ -100,7 +100,7 @@ static sp_status parse_material(const sp_config *config, const sp_material_entry
                                 sp_material *m) {
   const sp_material_entry *all = &config->problem.all;
   SP_TRY(parse(config, &entry->solution, &m->solution));
-  SP_TRY(parse(config, &entry->forcing, &m->forcing));
+  if (entry->forcing.text) SP_TRY(sp_problem_parse_forcing(config, &entry->forcing, &m->forcing));
   if (entry->forcing.text) m->source = NULL;
   if (!sp_operator_rows[config->discretization.operator_kind].has_stiffness)
     return check_mass(config, entry);

@@ -38,6 +38,7 @@ typedef struct sp_problem {
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a Robin condition */
+  const double *initial;   /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
   sp_lid outer_count;
   sp_lid
       *outer; /* elements of this rank that belong to a part or have a face that does, ascending */

@@ -26,7 +26,8 @@ const sp_expression *sp_source_formula(const sp_problem *problem, const sp_mater
   const bool is_mass = !sp_operator_rows[problem->kind].has_stiffness;
   const sp_expression *formula =
       material->forcing || !is_mass ? material->forcing : material->solution;
-  return formula && !sp_expression_is_constant(formula) ? formula : NULL;
+  if (!formula || sp_expression_is_constant(formula) || sp_expression_is_of_u(formula)) return NULL;
+  return formula;
 }
 
 void sp_source_add(sp_source_samples *samples, const sp_hexes *hexes, sp_lid element,

@@ -108,6 +108,7 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
       .map_order = op.map_order,
       .coefficients = (kappa * (is_tensor ? SP_TENSOR : 1) + lambda) *
                       (by_element ? 1 : (int)sp_rule_points(rule)),
+      .has_initial = config->problem.initial.text != NULL,
       .null_space = sp_operator_rows[op.kind].has_stiffness && !problem->has_dirichlet,
       .preconditioner = sp_precondition_choose(config, facts, &reason),
       .levels[0] = {.kind = op.kind, .order = order, .affine = op.affine, .is_tensor = is_tensor}};

@@ -242,10 +242,11 @@ sp_memory sp_memory_predict(const sp_memory_case *c) {
   sp_memory creation;
   const sp_memory mesh = {c->at_start + sp_memory_of_mesh(s, c->map_order), 0};
   const double reordering = s->elements * (24 * pow(c->map_order + 1, 3) + 4); /* the lattice */
-  /* Dirichlet mask 1, values, load and work 8; components of elements and DOFs 4; x, b, r. */
+  /* Dirichlet mask 1, values, load, work and initial iterate 8; components of elements and DOFs 4;
+   * x, b, r. */
   sp_memory held = sum(sum(mesh, space_bytes(c, &c->levels[0])), operator_bytes(c));
   held = sum(held, arrays(c, 3, 8 * s->dofs));
-  held.host += 25 * s->dofs + c->null_space * 4 * (s->elements + s->dofs);
+  held.host += (25 + 8 * c->has_initial) * s->dofs + c->null_space * 4 * (s->elements + s->dofs);
   const sp_memory preconditioner = preconditioner_bytes(c, &creation);
   const double coefficients = 8 * c->coefficients * s->elements;
   creation.host += coefficients;

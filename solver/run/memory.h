@@ -34,6 +34,7 @@ typedef struct sp_memory_case {
   int field_columns; /* doubles per node of the field file, coordinates included; 0: no file */
   bool flux;         /* the field file has the flux */
   bool null_space;   /* DOFs are numbered by connected component */
+  bool has_initial;  /* problem.initial is given */
   bool one_sweep;    /* the operator is built for CG in one sweep */
   sp_preconditioner_kind preconditioner; /* not auto */
   sp_multigrid_options multigrid;        /* without auto; like `rows`, only with multigrid */
