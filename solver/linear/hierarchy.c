@@ -6,6 +6,9 @@
 #include "io/threads.h"
 #include "solver/linear/lanczos.h"
 
+/* Rows per call of a loop that does little per row: threads take turns to add its sum. */
+enum { CHUNK = 4096 };
+
 static const double STRONG = 0.25, DOMINATED = 0.1, WEIGHT = 0.8, LEAST_DIAGONAL = 0.5;
 
 /* ---- The largest eigenvalue of D^-1 A ---- */
@@ -64,7 +67,7 @@ static sp_status visit_rows(iteration *it, bool sums,
   it->sum = 0;
   return sp_loop_run(&(sp_loop){.what = "algebraic multigrid",
                                 .count = (size_t)it->matrix->rows,
-                                .chunk = SP_CSR_CHUNK,
+                                .chunk = CHUNK,
                                 .workspace_bytes = sizeof(double),
                                 .context = it,
                                 .compute = compute,
