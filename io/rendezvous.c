@@ -176,7 +176,7 @@ static int compare_arrivals(const void *left, const void *right) {
   return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-/* Run over the buckets, each of which is sorted first. */
+/* Run over the buckets. */
 static sp_status visit_buckets(buckets *b, void *context,
                                sp_status (*visit)(void *, void *, size_t, size_t)) {
   return sp_loop_over("names", BUCKETS, 1 + b->count / BUCKETS, context, visit);
@@ -186,7 +186,7 @@ static void sort_bucket(const buckets *b, size_t k) {
   qsort(&b->list[b->start[k]], b->start[k + 1] - b->start[k], sizeof *b->list, compare_arrivals);
 }
 
-/* The caller frees the list. */
+/* Deal the rows out; the caller frees the list. */
 static sp_status fill_buckets(size_t count, size_t words, const int64_t *rows, buckets *b) {
   *b = (buckets){.count = count, .words = words, .rows = rows};
   SP_TRY(sp_allocate(count, sizeof *b->list, "names", &b->list));
@@ -195,7 +195,7 @@ static sp_status fill_buckets(size_t count, size_t words, const int64_t *rows, b
   return sp_loop_over("names", count, words, b, store_some);
 }
 
-/* The end of the arrivals with the name of `first`. */
+/* Return the end of the arrivals with the name of `first`; the bucket is sorted. */
 static size_t end_of_name(const buckets *b, size_t first, size_t last) {
   size_t end = first + 1;
   while (end < last && compare_names(&b->list[first].name, &b->list[end].name) == 0) end++;
@@ -204,6 +204,7 @@ static size_t end_of_name(const buckets *b, size_t first, size_t last) {
 
 /* ---- Answers ---- */
 
+/* Shared by the loop over buckets; arrays like the list of the buckets. */
 typedef struct answering {
   buckets *buckets;
   size_t answer_words;
