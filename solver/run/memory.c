@@ -253,8 +253,9 @@ sp_memory sp_memory_predict(const sp_memory_case *c) {
   /* The initial iterate: scratch and a diagonal, parts 4 per DOF. */
   sp_memory start = arrays(c, 2, 8 * s->dofs);
   start.host += coefficients + 4 * s->dofs;
-  /* CG: p, Ap; to measure the solution three if Dirichlet values are lifted, two for films, none if
-   * values are zero: two; another p if neighbours read the old direction; with multigrid z. */
+  /* CG: p, Ap; two to measure the solution, which takes three if Dirichlet values are lifted, and
+   * none without films if all are zero; another p if neighbours read the old direction; with
+   * multigrid z. */
   const int vectors =
       4 + c->backend->two_directions + (c->preconditioner == SP_PRECONDITIONER_MULTIGRID);
   const sp_memory solver = arrays(c, vectors, 8 * s->dofs);
