@@ -43,7 +43,7 @@ INLINE void write_lane(const sp_host_seams *seams, sp_lid element, int count, co
 static void prolong(const sp_host_interpolation *t, const sp_host_elements *share, const void *from,
                     void *to) {
   const int nc = t->nc, nf = t->nf, coarse_nodes = nc * nc * nc, fine_nodes = nf * nf * nf;
-  const real *coarse = from, *matrix = t->matrix, *weights = t->weights;
+  const real *coarse = from, *matrix = t->matrix;
   real *fine = to;
   vec *u = share->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
   for (sp_lid first = share->first; first < share->last; first += LANES) {
@@ -57,8 +57,6 @@ static void prolong(const sp_host_interpolation *t, const sp_host_elements *shar
     apply(nf, nc, nf * nf, 1, matrix, false, b, v);
     for (int l = 0; l < LANES && first + l < share->last; l++) {
       const sp_lid *nodes = &t->fine_nodes[(size_t)(first + l) * (size_t)fine_nodes];
-      for (int p = 0; p < fine_nodes; p++)
-        if (!(weights[nodes[p]] > 0)) v[p][l] = 0;
       write_lane(&t->fine_seams, first + l, fine_nodes, nodes, v, l, false, fine);
     }
   }
@@ -67,14 +65,14 @@ static void prolong(const sp_host_interpolation *t, const sp_host_elements *shar
 static void restrict_add(const sp_host_interpolation *t, const sp_host_elements *share,
                          const void *from, void *to) {
   const int nc = t->nc, nf = t->nf, coarse_nodes = nc * nc * nc, fine_nodes = nf * nf * nf;
-  const real *fine = from, *matrix = t->matrix, *weights = t->weights;
+  const real *fine = from, *matrix = t->matrix;
   real *coarse = to;
   vec *u = share->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
   for (sp_lid first = share->first; first < share->last; first += LANES) {
     for (int l = 0; l < LANES; l++) {
       const sp_lid *nodes =
           &t->fine_nodes[(size_t)element_of(share, first, l) * (size_t)fine_nodes];
-      for (int p = 0; p < fine_nodes; p++) v[p][l] = weights[nodes[p]] * fine[nodes[p]];
+      for (int p = 0; p < fine_nodes; p++) v[p][l] = fine[nodes[p]];
     }
     apply(nc, nf, nf * nf, 1, matrix, true, v, b);
     apply(nc, nf, nf, nc, matrix, true, b, a);

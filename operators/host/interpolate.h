@@ -7,12 +7,12 @@
 #include "operators/host/seams.h"
 #include "operators/precision.h"
 
-/* The data of a transfer for its kernels. `matrix` J is [nf][nc] and `weights` are in the precision
- * of the kernels; nodes are those of the numberings, [elements][n^3]. */
+/* The data of a transfer for its kernels. `matrix` J is [nf][nc] in the precision of the kernels;
+ * nodes are those of the numberings, [elements][n^3]. */
 typedef struct sp_host_interpolation {
   int nc, nf;
   const sp_lid *coarse_nodes, *fine_nodes;
-  const void *matrix, *weights;
+  const void *matrix;
   /* Seams between threads, with elements as items; none with one thread. */
   sp_host_seams coarse_seams, fine_seams;
 } sp_host_interpolation;
@@ -24,11 +24,11 @@ static inline size_t sp_host_interpolation_work(int nf) {
 }
 
 typedef struct sp_host_interpolate {
-  /* fine[i], or the slots of i, = the interpolant of `coarse`, or 0 if weights[i] is zero. */
+  /* fine[i], or the slots of i, = the interpolant of `coarse`. */
   void (*prolong)(const sp_host_interpolation *, const sp_host_elements *, const void *coarse,
                   void *fine);
 
-  /* coarse += Z_c^T J^T W Z_f fine, on seams into slots. */
+  /* coarse += Z_c^T J^T Z_f fine, on seams into slots. */
   void (*restrict_add)(const sp_host_interpolation *, const sp_host_elements *, const void *fine,
                        void *coarse);
 } sp_host_interpolate;

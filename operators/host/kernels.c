@@ -111,26 +111,37 @@ INLINE mask present_lanes(int elements) {
   return present;
 }
 
+/* x at the DOF of each lane. AVX-512's gather makes a multigrid cycle of N = 2 a tenth faster than
+ * loads and shuffles. */
+INLINE vec at_dofs(const real *x, const sp_lid d[LANES]) {
+#if SP_HOST_VECTOR_BYTES == 64
+#define GATHER_double(x, d) _mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)(d)), x, 8)
+#define GATHER_float(x, d) _mm512_i32gather_ps(_mm512_loadu_si512(d), x, 4)
+  return (vec)PASTE(GATHER_, SP_REAL)(x, d);
+#else
 #define AT(lane) x[d[lane]]
+  return (vec){EACH_LANE(AT)};
+#endif
+}
 
 static void gather_nodes(int count, const unsigned short *restrict places,
                          const sp_lid *restrict dofs, const sp_host_block *block, bool constrained,
                          const real *x, vec *u) {
   if (block->plain) {
-    for (int s = 0; s < count; s++) {
-      const sp_lid *d = &dofs[s * LANES];
-      u[places[s]] = (vec){EACH_LANE(AT)};
-    }
+    for (int s = 0; s < count; s++) u[places[s]] = at_dofs(x, &dofs[s * LANES]);
     return;
   }
   const mask present = present_lanes(block->elements);
   for (int s = 0; s < count; s++) {
     sp_lid d[LANES];
     const mask counts = decode(&dofs[s * LANES], constrained, present, d);
-    const vec all = {EACH_LANE(AT)};
-    u[places[s]] = (vec)((mask)all & counts);
+    u[places[s]] = (vec)((mask)at_dofs(x, d) & counts);
   }
 }
+
+/* Make the compiler load indices one by one: it would extract them from a register, which makes a
+ * cycle of N = 2 a twentieth slower. */
+#define IN_MEMORY(a, b) __asm__("" : "+m"(a), "+m"(b))
 
 /* Add one lane after another, as above. Lanes that do not count add zero. */
 static void scatter_nodes(int count, const unsigned short *restrict places,
@@ -150,6 +161,7 @@ static void scatter_nodes(int count, const unsigned short *restrict places,
     real lanes[LANES];
     const vec counted = (vec)((mask)out[places[s]] & counts);
     memcpy(lanes, &counted, sizeof lanes);
+    IN_MEMORY(lanes, d);
     UNROLL for (int l = 0; l < LANES; l++) y[d[l]] += lanes[l];
   }
 }

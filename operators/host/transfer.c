@@ -11,6 +11,10 @@
 #include "operators/host/vector_calls.h"
 #include "operators/space.h"
 
+typedef struct dof_list {
+  sp_lid count, *dofs;
+} dof_list;
+
 struct sp_device_transfer {
   const sp_space *fine, *coarse;
   sp_precision precision;
@@ -19,11 +23,12 @@ struct sp_device_transfer {
   sp_host_interpolation interpolation;
   void *matrix, *weights;
   int threads;
-  char *work;               /* [threads][bytes of one thread] */
-  sp_lid elements;          /* of the coarse space */
-  sp_lid *nodes;            /* sp_transfer_setup, or NULL */
-  void *correction;         /* [fine local DOFs], and one for nodes without DOF */
-  bool *coarse_constrained; /* [coarse local DOFs], or NULL */
+  char *work;       /* [threads][bytes of one thread] */
+  sp_lid elements;  /* of the coarse space */
+  sp_lid *nodes;    /* sp_transfer_setup, or NULL */
+  void *correction; /* [fine local DOFs], and one for nodes without DOF */
+  /* Fine DOFs that take no correction, because their weight is zero; constrained coarse ones. */
+  dof_list fine_fixed, coarse_fixed;
   sp_device *device;
 };
 
@@ -42,6 +47,22 @@ static sp_status find_seams(const sp_device_transfer *t, int n, const sp_lid *no
                               t->precision, seams);
 }
 
+/* List the true entries of `constrained` or, if it is NULL, the weights that are zero. */
+static sp_status list_fixed(size_t count, const bool *constrained, const double *weights,
+                            dof_list *list) {
+  for (size_t i = 0; i < count; i++) list->count += constrained ? constrained[i] : weights[i] == 0;
+  SP_TRY(sp_allocate((size_t)list->count, sizeof *list->dofs, "transfer", &list->dofs));
+  for (size_t i = 0, n = 0; i < count; i++)
+    if (constrained ? constrained[i] : weights[i] == 0) list->dofs[n++] = (sp_lid)i;
+  return SP_OK;
+}
+
+static void set_zero(const dof_list *list, sp_precision precision, void *vector) {
+  const size_t bytes = sp_precision_bytes(precision);
+  for (sp_lid i = 0; i < list->count; i++)
+    memset((char *)vector + (size_t)list->dofs[i] * bytes, 0, bytes);
+}
+
 static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
   const int nf = setup->nodes ? 3 : setup->fine->numbering->order + 1;
   const int nc = setup->coarse->numbering->order + 1;
@@ -56,10 +77,9 @@ static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
   SP_TRY(sp_host_allocate((size_t)t->threads * sp_host_interpolation_work(nf), 1, "transfer",
                           &t->work));
   SP_TRY(sp_host_allocate(fine_dofs, sp_precision_bytes(t->precision), "transfer", &t->correction));
-  if (setup->coarse_constrained) {
-    SP_TRY(sp_allocate(coarse_dofs, sizeof(bool), "transfer", &t->coarse_constrained));
-    memcpy(t->coarse_constrained, setup->coarse_constrained, coarse_dofs * sizeof(bool));
-  }
+  SP_TRY(list_fixed(fine_dofs - 1, NULL, setup->weights, &t->fine_fixed));
+  if (setup->coarse_constrained)
+    SP_TRY(list_fixed(coarse_dofs, setup->coarse_constrained, NULL, &t->coarse_fixed));
   if (setup->nodes) {
     const size_t nodes = (size_t)t->elements * (size_t)(nf * nf * nf);
     SP_TRY(sp_allocate(nodes, sizeof *t->nodes, "transfer", &t->nodes));
@@ -70,8 +90,7 @@ static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
                                              .nf = nf,
                                              .coarse_nodes = setup->coarse->numbering->nodes,
                                              .fine_nodes = fine_nodes,
-                                             .matrix = t->matrix,
-                                             .weights = t->weights};
+                                             .matrix = t->matrix};
   if (t->threads == 1) return SP_OK;
   SP_TRY(find_seams(t, nc, setup->coarse->numbering->nodes, coarse_dofs,
                     &t->interpolation.coarse_seams));
@@ -107,7 +126,8 @@ void sp_host_transfer_destroy(sp_device_transfer **transfer) {
   sp_host_free((*transfer)->correction);
   sp_host_seams_free(&(*transfer)->interpolation.coarse_seams);
   sp_host_seams_free(&(*transfer)->interpolation.fine_seams);
-  SP_FREE((*transfer)->coarse_constrained, (*transfer)->nodes, *transfer);
+  SP_FREE((*transfer)->fine_fixed.dofs, (*transfer)->coarse_fixed.dofs, (*transfer)->nodes,
+          *transfer);
   *transfer = NULL;
 }
 
@@ -159,21 +179,17 @@ sp_status sp_host_prolong(sp_device_transfer *t, const void *coarse, void *fine)
   /* Elements differ by rounding, so the owner's value counts on all ranks. */
   memset((char *)t->correction + owned * bytes, 0, (sp_space_dofs(t->fine) - owned) * bytes);
   assemble(t->fine, t->precision, t->correction);
+  set_zero(&t->fine_fixed, t->precision, t->correction);
   return sp_host_axpby(t->device, t->precision, sp_space_dofs(t->fine), 1, t->correction, 1, fine);
 }
 
 sp_status sp_host_restrict(sp_device_transfer *t, const void *fine, void *coarse) {
-  const size_t bytes = sp_precision_bytes(t->precision), dofs = sp_space_dofs(t->coarse);
-  memset(coarse, 0, dofs * bytes);
-  if (t->nodes) { /* the entry of nodes without DOF is read */
-    const size_t fine_dofs = sp_space_dofs(t->fine);
-    memcpy(t->correction, fine, fine_dofs * bytes);
-    memset((char *)t->correction + fine_dofs * bytes, 0, bytes);
-    fine = t->correction;
-  }
-  sp_team_run(t->threads, restrict_share, &(team_transfer){t, fine, coarse});
+  const size_t bytes = sp_precision_bytes(t->precision), fine_dofs = sp_space_dofs(t->fine);
+  SP_TRY(sp_host_multiply(t->device, t->precision, fine_dofs, t->weights, fine, t->correction));
+  memset((char *)t->correction + fine_dofs * bytes, 0, bytes); /* nodes without DOF */
+  memset(coarse, 0, sp_space_dofs(t->coarse) * bytes);
+  sp_team_run(t->threads, restrict_share, &(team_transfer){t, t->correction, coarse});
   assemble(t->coarse, t->precision, coarse);
-  for (size_t i = 0; i < dofs && t->coarse_constrained; i++)
-    if (t->coarse_constrained[i]) memset((char *)coarse + i * bytes, 0, bytes);
+  set_zero(&t->coarse_fixed, t->precision, coarse);
   return SP_OK;
 }
