@@ -12,15 +12,6 @@ typedef struct sides {
   int low, high;
 } sides;
 
-/* The lowest number of the groups that a volume is in. */
-static int number_of(const sp_hexes *hexes, int volume) {
-  int number = INT_MAX;
-  for (int g = 0; g < hexes->volume_group_count; g++)
-    if (hexes->volume_groups[g].members[volume] && hexes->volume_groups[g].number < number)
-      number = hexes->volume_groups[g].number;
-  return number;
-}
-
 /* Return the member that a face between elements is on, or -1. */
 static int member_of(const sp_hexes *hexes, const bool *members, sp_lid e, int f) {
   const int surface = sp_surface_of(hexes->surfaces[e][f]);
@@ -28,18 +19,39 @@ static int member_of(const sp_hexes *hexes, const bool *members, sp_lid e, int f
   return inner && surface >= 0 && members[surface] ? surface : -1;
 }
 
+/* numbers[volume_count]: the lowest of the groups that a volume is in, but for groups on both sides
+ * of all faces. A volume in no other follows all groups, and a contact follows all volumes. */
+static sp_status find_numbers(const sp_mesh *mesh, const bool *members, int **numbers) {
+  const sp_hexes *hexes = mesh->hexes;
+  const int count = hexes->volume_count;
+  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof **numbers, "volumes", numbers)));
+  for (int v = 0; v < count; v++) (*numbers)[v] = INT_MAX - (v < count - hexes->file.contacts);
+  for (int g = 0; g < hexes->volume_group_count; g++) {
+    const sp_group *group = &hexes->volume_groups[g];
+    int separates = 0;
+    for (sp_lid e = 0; e < hexes->count; e++)
+      for (int f = 0; f < SP_FACES && !group->members[hexes->volumes[e]]; f++)
+        separates |= member_of(hexes, members, e, f) >= 0;
+    MPI_Allreduce(MPI_IN_PLACE, &separates, 1, MPI_INT, MPI_MAX, mesh->comm);
+    for (int v = 0; v < count && separates; v++)
+      if (group->members[v] && group->number < (*numbers)[v]) (*numbers)[v] = group->number;
+  }
+  return SP_OK;
+}
+
 /* both[surface_count]: low <= high; INT_MAX and -INT_MAX for surfaces that are no members or
  * exterior. */
-static sp_status find_sides(const sp_mesh *mesh, const bool *members, sides **both) {
+static sp_status find_sides(const sp_mesh *mesh, const bool *members, int **numbers, sides **both) {
   const sp_hexes *hexes = mesh->hexes;
   const int count = hexes->surface_count;
+  SP_TRY(find_numbers(mesh, members, numbers));
   SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof **both, "surfaces", both)));
   for (int s = 0; s < count; s++) (*both)[s] = (sides){INT_MAX, INT_MAX}; /* high: its negative */
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       const int s = member_of(hexes, members, e, f);
       if (s < 0) continue;
-      const int number = number_of(hexes, hexes->volumes[e]);
+      const int number = (*numbers)[hexes->volumes[e]];
       if (number < (*both)[s].low) (*both)[s].low = number;
       if (-number < (*both)[s].high) (*both)[s].high = -number;
     }
@@ -51,14 +63,14 @@ static sp_status find_sides(const sp_mesh *mesh, const bool *members, sides **bo
 /* Faces of a group, seen from each of their elements. */
 enum { EXTERIOR, LOW, HIGH, OTHER, KINDS };
 
-static void count_kinds(const sp_hexes *hexes, const bool *members, const sides *both,
-                        sp_gid counts[KINDS]) {
+static void count_kinds(const sp_hexes *hexes, const bool *members, const int *numbers,
+                        const sides *both, sp_gid counts[KINDS]) {
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       const int s = member_of(hexes, members, e, f), exterior = hexes->surfaces[e][f];
       counts[EXTERIOR] += exterior >= 0 && members[exterior];
       if (s < 0) continue;
-      const int number = number_of(hexes, hexes->volumes[e]);
+      const int number = numbers[hexes->volumes[e]];
       counts[both[s].low == both[s].high ? OTHER
              : number == both[s].low     ? LOW
              : number == both[s].high    ? HIGH
@@ -70,11 +82,12 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
                             const bool *members, bool *crosses) {
   sp_gid counts[KINDS] = {0};
   sides *both = NULL;
-  int fixed = 0, twice = 0; /* the low number of a surface and the high one of another */
+  int *numbers = NULL, fixed = 0,
+      twice = 0; /* the low number of a surface and the high one of another */
   *crosses = false;
-  sp_status status = find_sides(mesh, members, &both);
+  sp_status status = find_sides(mesh, members, &numbers, &both);
   if (!status) {
-    count_kinds(mesh->hexes, members, both, counts);
+    count_kinds(mesh->hexes, members, numbers, both, counts);
     MPI_Allreduce(MPI_IN_PLACE, counts, KINDS, SP_MPI_GID, MPI_SUM, mesh->comm);
     const int count = mesh->hexes->surface_count;
     for (int s = 0; s < count; s++)
@@ -85,7 +98,7 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
                problem->parts[problem->part_of_surface[s]].condition != SP_CONTACT &&
                problem->part_of_surface[s] < problem->part_count - 1;
   }
-  free(both);
+  SP_FREE(numbers, both);
   SP_TRY(status);
   *crosses = counts[LOW] + counts[OTHER] > 0 && !fixed;
   if (!*crosses) return SP_OK;
@@ -114,10 +127,10 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
 /* ---- All sides ---- */
 
 /* True if a line of [boundary] fixes u in the volumes of this number. */
-static bool is_fixed(const sp_problem *problem, const sp_hexes *hexes, int number) {
+static bool is_fixed(const sp_side *s, const int *numbers, int number) {
   bool fixed = false;
-  for (int v = 0; v < hexes->volume_count; v++)
-    fixed = fixed || (number_of(hexes, v) == number && problem->part_of_volume[v] >= 0);
+  for (int v = 0; v < s->space->mesh->hexes->volume_count; v++)
+    fixed = fixed || (numbers[v] == number && s->problem->part_of_volume[v] >= 0);
   return fixed;
 }
 
@@ -157,16 +170,16 @@ static sp_status sum_sides(sp_side *s, const taken *own, double *flux) {
 }
 
 /* The low side of a surface is taken, or the high one if a line fixes u in the low one. */
-static sp_status prepare(sp_side *s, const sides *both, taken **own) {
+static sp_status prepare(sp_side *s, const int *numbers, const sides *both, taken **own) {
   const size_t dofs = sp_space_dofs(s->space);
   const sp_hexes *hexes = s->space->mesh->hexes;
   SP_TRY(sp_allocate((size_t)hexes->surface_count, sizeof **own, "surfaces", own));
   SP_TRY(sp_allocate(dofs, sizeof(double), "a flux", &s->weights));
   SP_TRY(sp_allocate(dofs, sizeof(double), "a flux", &s->left));
   SP_TRY(sp_side_open(s));
-  for (int v = 0; v < hexes->volume_count; v++) s->keys[v] = number_of(hexes, v);
+  for (int v = 0; v < hexes->volume_count; v++) s->keys[v] = numbers[v];
   for (int i = 0; i < hexes->surface_count; i++) {
-    const bool high = both[i].low < INT_MAX && is_fixed(s->problem, hexes, both[i].low);
+    const bool high = both[i].low < INT_MAX && is_fixed(s, numbers, both[i].low);
     (*own)[i] = (taken){high ? both[i].high : both[i].low, high};
   }
   return SP_OK;
@@ -175,14 +188,15 @@ static sp_status prepare(sp_side *s, const sides *both, taken **own) {
 sp_status sp_crossing_flux(const sp_problem *problem, const sp_space *space, const bool *members,
                            const double *x, double *flux) {
   sp_side side = {.problem = problem, .space = space, .x = x};
+  int *numbers = NULL;
   sides *both = NULL;
   taken *own = NULL;
-  sp_status status = find_sides(space->mesh, members, &both);
-  if (!status) status = sp_agree(space->mesh->comm, prepare(&side, both, &own));
+  sp_status status = find_sides(space->mesh, members, &numbers, &both);
+  if (!status) status = sp_agree(space->mesh->comm, prepare(&side, numbers, both, &own));
   if (!status) status = sp_side_mark(&side);
   if (!status) status = sum_sides(&side, own, flux);
   sp_side_close(&side);
-  SP_FREE(side.weights, side.left, both, own);
+  SP_FREE(side.weights, side.left, numbers, both, own);
   SP_TRY(status);
   return sp_reduction_sum(space->platform->reduction, 1, flux, SP_OK);
 }
