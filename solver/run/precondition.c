@@ -118,10 +118,10 @@ bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
 static const double SINGLE_ROOM = 1e10;
 
 /* Largest ratio of an entry of alpha, lambda or a contact to the smallest of kappa for which cycles
- * in single precision stay definite. 4^3 elements, N = 2: alpha = 1e12, a ratio of 4e10, takes 7
- * iterations, and 1e13 breaks down. Elements of length 1/4 to 1, N = 4: a contact of R = 1e-10
- * takes 6 iterations, as 1e12 does, and 1e-12 takes 25. */
-static const double MOST_STIFF = 1e11;
+ * in single precision stay definite. In 550 random boxes with alpha up to 1e12 Schwarz takes more
+ * iterations than in double precision from 4e9 on, and breaks down from 5e9 on. Elements of length
+ * 1/4 to 1, N = 4: a contact of R = 1e-10 takes 6 iterations, as 1e12 does, and 1e-12 takes 25. */
+static const double MOST_STIFF = 1e9;
 
 /* Largest jump of kappa for which cycles take single precision: the rounding of a stiff entry is
  * then no larger than a soft one. Three layers of which the stiffest is fixed through the softest
