@@ -186,6 +186,35 @@ static void check_materials(void) {
   }
 }
 
+/* No heat flows: out of an insulated wall, between walls of one temperature, and as much out of one
+ * half of a wall as into the other. With a source, walls of one temperature have a resistance, 0.
+ */
+static void check_no_heat(void) {
+  static const struct {
+    const char *settings;
+    bool flows;
+  } cases[] = {
+      {"boundary.xmin=dirichlet 20; boundary.xmax=neumann 0; boundary.ymin=dirichlet 0", false},
+      {"boundary.xmin=dirichlet 20; boundary.xmax=robin 3, 60", false},
+      {"boundary.xmin=dirichlet 20; boundary.xmax=dirichlet 19+2*y", false},
+      {"boundary.xmin=dirichlet 20; boundary.xmax=dirichlet 20; problem.forcing=1", true},
+      {"boundary.xmin=dirichlet 20; boundary.xmax=dirichlet 20.001", true},
+  };
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
+    const char *const arguments[] = {
+        "mesh.elements=4 2 2; problem.forcing=0; boundary.default=neumann 0",
+        "discretization.order=3; result.R=resistance over xmin, xmax", cases[c].settings, NULL};
+    sp_results results;
+    CHECK_OK(run_case(MPI_COMM_WORLD, arguments, TEXTS("output.log=world.h5"), &results));
+    if (world_rank > 0) continue;
+    double value = 0;
+    const hid_t file = H5Fopen("world.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    CHECK(log_table(file, "results", 1, TEXTS("value"), 1, &value) == 1, "not one result");
+    H5Fclose(file);
+    CHECK(isnan(value) == !cases[c].flows, "%s: %g", cases[c].settings, value);
+  }
+}
+
 /* u = sin(1.3 x + 0.2) exp(0.7 y) cos(0.9 z): out of the unit cube through xmin, xmax and zmax. */
 #define SMOOTH "problem.solution=sin(1.3*x+0.2)*exp(0.7*y)*cos(0.9*z)"
 
@@ -469,6 +498,7 @@ int main(int argc, char **argv) {
   check_extrema();
   check_far_minimum();
   check_materials();
+  check_no_heat();
   check_fluxes();
   check_layers(device_sweeps(argc, argv));
   check_balances();

@@ -206,6 +206,7 @@ static sp_status check_all(const sp_config *config, const sp_mesh *mesh, const s
 /* Count the list. */
 static void count_all(const sp_config *config, const sp_problem *problem, sp_quantities *out) {
   out->count = config->results.count;
+  out->tolerance = config->solver.tolerance;
   out->materials = out->count + 2;
   for (int m = 0; m < problem->materials.count; m++)
     out->material_count += problem->materials.list[m].elements > 0;

@@ -325,11 +325,16 @@ static sp_status finish(const sp_problem *problem, const sp_space *space, const 
   return SP_OK;
 }
 
-/* The resistance from its parts; the heat is that into the first surface or out of the second. */
-static void divide(const sp_quantities *quantities, sp_quantity *q) {
+/* The resistance from its parts; the heat is that into the first surface or out of the second. NaN
+ * if the heat, or without sources the difference, is what the solver and rounding leave of zero. */
+static void divide(const sp_quantities *quantities, const sp_balance *balance, sp_quantity *q) {
+  static const double ROUNDING = 1e-12;
   const sp_quantity *part = &quantities->list[q->parts];
+  const double one = part[0].value, other = part[1].value;
   q->size = part[2].group == part[1].group ? part[2].value : -part[2].value;
-  q->value = (part[0].value - part[1].value) / q->size;
+  const bool flows = fabs(q->size) > fmax(quantities->tolerance, ROUNDING) * balance->largest;
+  const bool differs = fabs(one - other) > ROUNDING * fmax(fabs(one), fabs(other));
+  q->value = flows && (differs || balance->data > 0) ? (one - other) / q->size : NAN;
 }
 
 sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *problem,
@@ -345,7 +350,8 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *pr
     status = finish(problem, space, balance, x, &s.partials[r], &quantities->list[r]);
   SP_FREE(s.partials, s.bounds);
   for (int r = 0; r < quantities->count && !status; r++)
-    if (quantities->list[r].kind == SP_RESULT_RESISTANCE) divide(quantities, &quantities->list[r]);
+    if (quantities->list[r].kind == SP_RESULT_RESISTANCE)
+      divide(quantities, balance, &quantities->list[r]);
   return status;
 }
 
