@@ -1,5 +1,7 @@
 #include "operators/operator.h"
 
+#include <stdlib.h>
+
 #include "io/clones.h"
 #include "io/threads.h"
 #include "mesh/geometry.h"
@@ -112,6 +114,29 @@ SP_CLONES static void collocated_diagonal(int n, const double *differentiation, 
   }
 }
 
+/* ---- Parallelepipeds ---- */
+
+/* The diagonal is linear in the seven factors, which are constant but for the weights: fill the
+ * diagonals for factors that are one, [SP_FACTORS][nodes]. */
+static void make_unit_diagonals(const sp_rule *rule, const double *differentiation,
+                                double *diagonals) {
+  const int n = rule->n, nodes = n * n * n;
+  for (int f = 0; f < SP_FACTORS; f++) {
+    double factors[SP_FACTORS * SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ] = {0};
+    for (int p = 0; p < nodes; p++)
+      factors[f * nodes + p] =
+          rule->weights[p % n] * rule->weights[p / n % n] * rule->weights[p / (n * n)];
+    collocated_diagonal(n, differentiation, 1, factors, &diagonals[f * nodes]);
+  }
+}
+
+SP_CLONES static void affine_diagonal(size_t nodes, const double *units,
+                                      const double factors[SP_FACTORS], double *diagonal) {
+  for (size_t p = 0; p < nodes; p++) diagonal[p] = 0;
+  for (size_t f = 0; f < SP_FACTORS; f++)
+    for (size_t p = 0; p < nodes; p++) diagonal[p] += factors[f] * units[f * nodes + p];
+}
+
 /* ---- All elements ---- */
 
 /* Data shared by all elements. */
@@ -122,6 +147,7 @@ typedef struct assembly {
   products table;
   bool stiffness, collocated;
   double mass, *sum;
+  const double *units; /* of make_unit_diagonals, or NULL */
 } assembly;
 
 /* The factors and the diagonal of one element, and additions of a chunk. */
@@ -138,8 +164,13 @@ static sp_status compute(void *context, void *workspace_, size_t begin, size_t e
   workspace *w = workspace_;
   sp_additions_begin((end - begin) * sp_element_nodes(numbering->order), w->memory, &w->later);
   for (size_t e = begin; e < end; e++) {
-    SP_TRY(sp_operator_factors(s->setup, (sp_lid)e, s->rule, w->factors));
-    if (s->collocated)
+    if (s->units)
+      sp_operator_affine(s->setup, (sp_lid)e, w->factors);
+    else
+      SP_TRY(sp_operator_factors(s->setup, (sp_lid)e, s->rule, w->factors));
+    if (s->units)
+      affine_diagonal(sp_element_nodes(numbering->order), s->units, w->factors, w->diagonal);
+    else if (s->collocated)
       collocated_diagonal(s->table.nq, s->differentiation, s->mass, w->factors, w->diagonal);
     else
       element_diagonal(&s->table, s->stiffness, s->mass, w->factors, w->diagonal);
@@ -164,6 +195,13 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
                 .mass = row->has_stiffness ? setup->lambda : 1,
                 .sum = sum};
   make_products(setup->kind, order, &s.table);
+  double *units = NULL;
+  if (s.collocated && setup->space->mesh->shape.affine &&
+      (setup->by_element || !(setup->kappa || setup->lambda_values))) {
+    SP_TRY(sp_allocate(SP_FACTORS * sp_element_nodes(order), sizeof *units, "diagonal", &units));
+    make_unit_diagonals(s.rule, s.differentiation, units);
+    s.units = units;
+  }
   const size_t count = (size_t)setup->space->mesh->hexes->count;
   const size_t nodes = sp_element_nodes(order), chunk = sp_loop_chunk(count, nodes);
   const sp_loop loop = {.what = "diagonal",
@@ -173,7 +211,9 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
                         .context = &s,
                         .compute = compute,
                         .commit = add};
-  SP_TRY(sp_loop_run(&loop));
+  const sp_status status = sp_loop_run(&loop);
+  free(units);
+  SP_TRY(status);
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
     sum[setup->diagonal_dofs[i]] += setup->diagonal_values[i];
   return SP_OK;

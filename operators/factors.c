@@ -101,12 +101,13 @@ void sp_operator_scales(const sp_operator_setup *setup, sp_lid element, double s
 }
 
 /* Replace the map x by L^-1 x, with K = L L^T, and set the scales. */
-static void transform(const sp_operator_setup *setup, sp_lid element, double coefficients[24]) {
+static void transform(const sp_operator_setup *setup, sp_lid element, int count,
+                      double *coefficients) {
   const double *k = &setup->kappa[6 * (size_t)element];
   const double xx = sqrt(k[0]), yx = k[3] / xx, zx = k[4] / xx;
   const double yy = sqrt(k[1] - yx * yx), zy = (k[5] - zx * yx) / yy;
   const double zz = sqrt(k[2] - zx * zx - zy * zy);
-  for (double *c = coefficients; c < coefficients + 24; c += 3) {
+  for (double *c = coefficients; c < coefficients + count; c += 3) {
     c[0] /= xx;
     c[1] = (c[1] - yx * c[0]) / yy;
     c[2] = (c[2] - zx * c[0] - zy * c[1]) / zz;
@@ -116,15 +117,21 @@ static void transform(const sp_operator_setup *setup, sp_lid element, double coe
       coefficients[0] * setup->lambda * (setup->lambda_values ? setup->lambda_values[element] : 1);
 }
 
-void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element,
-                           double coefficients[24]) {
-  sp_geometry_trilinear(setup->space->mesh->hexes, element, coefficients);
+/* Finish the `count` coefficients of a map. */
+static void put_scales(const sp_operator_setup *setup, sp_lid element, int count,
+                       double *coefficients) {
   if (sp_operator_map_kind(setup) != SP_FACTORS_SCALED) return;
   assert(setup->by_element);
   if (setup->is_tensor)
-    transform(setup, element, coefficients);
+    transform(setup, element, count, coefficients);
   else
     sp_operator_scales(setup, element, coefficients);
+}
+
+void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element,
+                           double coefficients[24]) {
+  sp_geometry_trilinear(setup->space->mesh->hexes, element, coefficients);
+  put_scales(setup, element, 24, coefficients);
 }
 
 static void cross(const double a[3], const double b[3], double c[3]) {
@@ -139,8 +146,13 @@ static double dot(const double a[3], const double b[3]) {
 }
 
 void sp_operator_affine(const sp_operator_setup *setup, sp_lid element, double *factors) {
-  double map[24], adjugate[3][3];
-  sp_operator_trilinear(setup, element, map);
+  const double *corners = sp_hexes_lattice(setup->space->mesh->hexes, element);
+  double map[12] = {0}, adjugate[3][3];
+  for (int a = 0; a < 3; a++) /* half the mean of four edges */
+    for (int c = 0; c < SP_CORNERS; c++)
+      for (int d = 0; d < 3 && !(c >> a & 1); d++)
+        map[3 * (a + 1) + d] += (corners[3 * (c + (1 << a)) + d] - corners[3 * c + d]) / 8;
+  put_scales(setup, element, 12, map);
   for (int a = 0; a < 3; a++)
     cross(&map[3 + 3 * ((a + 1) % 3)], &map[3 + 3 * ((a + 2) % 3)], adjugate[a]);
   const bool scaled = sp_operator_map_kind(setup) == SP_FACTORS_SCALED;

@@ -222,7 +222,7 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
                                    .diagonal_dofs = d.dofs,
                                    .diagonal_values = d.values};
         if (which == 4) continue; /* no coefficients */
-        if (setup.by_element && map_order == 1) setup.geometry = SP_GEOMETRY_TRILINEAR;
+        if (setup.by_element && map_order <= 1) setup.geometry = SP_GEOMETRY_TRILINEAR;
         check_either(b, &box, &setup, diagonal);
         if (!(which & 1)) continue;
         double *tensors =
@@ -269,6 +269,7 @@ int main(int argc, char **argv) {
   check_box(&b, small, 3, 4, false);
   for (int order = 1; order <= (all ? HIGHEST_ORDER : 8); order += all ? 1 : order)
     check_jumps(&b, order <= 7 ? bar : four, order);
+  check_box(&b, small, 0, 3, true);
   check_box(&b, small, 1, 1, true);
   check_box(&b, small, 1, 3, true);
   check_box(&b, small, 2, 2, true);
