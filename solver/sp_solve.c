@@ -11,6 +11,7 @@
 #include "solver/case/case.h"
 #include "solver/run/dry_run.h"
 #include "solver/run/group_table.h"
+#include "solver/run/outcome.h"
 #include "solver/run/profile.h"
 #include "solver/run/study.h"
 #include "solver/run/summary.h"
@@ -178,7 +179,12 @@ static sp_status run_line(const command *line, double at_start, double start, sp
     status = run_config(line, config, at_start, summary, profile);
   }
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
+  const sp_status outcome = status;
   status = sp_summary_write(summary, status);
+  if (!outcome) { /* Correct the outcome that was printed. */
+    sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line->quiet);
+    sp_outcome_print(&(sp_outcome){0}, status, &terminal);
+  }
   sp_config_destroy(&config);
   sp_summary_close(&summary);
   return status;

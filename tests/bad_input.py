@@ -208,13 +208,14 @@ def full_disk():
     """A limit on the size of files."""
     big = [*SMALL, "mesh.elements=6 6 6", "discretization.order=7"]
     for ranks in RANKS:
-        for key in "log", "field":
-            arguments = [*big, f"output.{key}=full_{key}"]
+        for key in "log", "field", "json":
+            arguments = [*big, "--json", "full_json"] if key == "json" else [*big, f"output.{key}=full_{key}"]
             # 2 KiB hold no log, 256 KiB no field of this size. The shell counts in 512 bytes.
             # Open MPI itself needs larger files unless it uses sockets.
             run = Run(ranks, arguments, "export OMPI_MCA_btl=self,tcp; "
-                      f"ulimit -f {4 if key == 'log' else 512}; ", SECONDS)
+                      f"ulimit -f {512 if key == 'field' else 4}; ", SECONDS)
             run.expect_error(ranks, 1, f"cannot write {key} full_{key}", "File too large")
+            check("  FAILED with exit code 1:" in run.out.rstrip().split("\n")[-1], f"{run.name}: {run.out!r}")
             check(not os.path.exists(f"full_{key}.tmp"), f"{run.name}: a temporary file is left")
             check("full_field" not in run.out, f"{run.name}: lists a field that is not written: {run.out!r}")
     # Open MPI opens no file on rank 1; other MPIs do not know the variable.

@@ -143,6 +143,8 @@ static void check_box_cases(void) {
        {"problem.axes", "mass problem has no axes"}},
       {{SOLUTION, "problem.kappa=0"}, {"problem.kappa", "> 0", "'0'"}},
       {{SOLUTION, "problem.kappa=1/0"}, {"problem.kappa", "finite number"}},
+      {{SOLUTION, "problem.kappa=1e-320"}, {"problem.kappa", "within 1e-250 and 1e250"}},
+      {{SOLUTION, "problem.kappa=1e308"}, {"problem.kappa", "within 1e-250 and 1e250"}},
       {{SOLUTION, "problem.kappa=y"}, {"problem.kappa", "'y' is 0 at (", ", 0, ", "> 0"}},
       {{SOLUTION, "problem.kappa=sqrt(z-0.1)"}, {"problem.kappa", "not finite at ("}},
       /* Formulas. */

@@ -35,11 +35,11 @@ static sp_status parse_coefficient(const sp_config *config, const sp_formula *te
   SP_TRY(sp_expression_parse(text->text, text->where, config->scope, formula));
   SP_TRY(sp_problem_fold(formula, constant));
   if (*formula) return SP_OK;
-  const bool good = zero_allowed ? *constant >= 0 : *constant > 0;
-  if (!good || isinf(*constant))
-    return sp_fail(SP_ERR_INPUT, "%s: expected a finite number %s 0, found '%s'", text->where,
-                   zero_allowed ? ">=" : ">", text->text);
-  return SP_OK;
+  const bool in_range = *constant >= 1e-250 && *constant <= 1e250; /* not to over- or underflow */
+  if (in_range || (zero_allowed && *constant == 0)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected a finite number %s 0 within 1e-250 and 1e250, found '%s'",
+                 text->where, zero_allowed ? ">=" : ">", text->text);
 }
 
 /* Parse a formula if it is given. */
