@@ -1,6 +1,7 @@
 #include "io/threads.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,12 +114,85 @@ static void *work(void *state_) {
   return NULL;
 }
 
-/* If the system gives fewer threads than asked for, they do all the work. */
-static void run(state *s, size_t count, pthread_t *others) {
-  size_t started = 0;
-  while (started + 1 < count && pthread_create(&others[started], NULL, work, s) == 0) started++;
+/* ---- Helpers: threads that sleep until a loop wants them ---- */
+
+/* A loop that wants `wanted` more helpers; `working` have come and not left. */
+typedef struct offer {
+  state *loop;
+  size_t wanted, working;
+  pthread_cond_t left;
+  struct offer *next;
+} offer;
+
+/* The offers and the number of helpers are read and written with the lock held. */
+static struct helpers {
+  pthread_mutex_t lock;
+  pthread_cond_t offered;
+  offer *offers;
+  size_t count;
+} helpers = {.lock = PTHREAD_MUTEX_INITIALIZER, .offered = PTHREAD_COND_INITIALIZER};
+
+static offer *find_wanting(void) {
+  offer *o = helpers.offers;
+  while (o && o->wanted == 0) o = o->next;
+  return o;
+}
+
+static void *help(void *none) {
+  pthread_mutex_lock(&helpers.lock);
+  for (;;) {
+    offer *o = find_wanting();
+    if (!o) {
+      pthread_cond_wait(&helpers.offered, &helpers.lock);
+      continue;
+    }
+    o->wanted--;
+    o->working++;
+    pthread_mutex_unlock(&helpers.lock);
+    work(o->loop);
+    pthread_mutex_lock(&helpers.lock);
+    if (--o->working == 0) pthread_cond_signal(&o->left);
+  }
+  return none;
+}
+
+/* Start helpers until there are `count`, or the system gives no more. Signals are for the thread
+ * that waits for them. */
+static void start_helpers(size_t count) {
+  sigset_t all, before;
+  pthread_t helper;
+  if (helpers.count >= count) return;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (helpers.count < count && pthread_create(&helper, NULL, help, NULL) == 0) {
+    pthread_detach(helper);
+    helpers.count++;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Run a loop on the caller and on at most `count` - 1 helpers, as many as other loops leave. A
+ * helper that comes late is not waited for. */
+static void run(state *s, size_t count) {
+  offer mine = {.loop = s, .wanted = count - 1, .left = PTHREAD_COND_INITIALIZER};
+  if (count > 1) {
+    pthread_mutex_lock(&helpers.lock);
+    start_helpers(count - 1);
+    mine.next = helpers.offers;
+    helpers.offers = &mine;
+    pthread_cond_broadcast(&helpers.offered);
+    pthread_mutex_unlock(&helpers.lock);
+  }
   work(s);
-  for (size_t t = 0; t < started; t++) pthread_join(others[t], NULL);
+  if (count > 1) {
+    pthread_mutex_lock(&helpers.lock);
+    offer **at = &helpers.offers;
+    while (*at != &mine) at = &(*at)->next;
+    *at = mine.next;
+    while (mine.working > 0) pthread_cond_wait(&mine.left, &helpers.lock);
+    pthread_mutex_unlock(&helpers.lock);
+  }
+  pthread_cond_destroy(&mine.left);
 }
 
 sp_status sp_loop_run(const sp_loop *loop) {
@@ -134,22 +208,21 @@ sp_status sp_loop_run(const sp_loop *loop) {
   if (s.spaces > s.portions) s.spaces = s.portions;
   s.failed = s.portions;
   /* sp_allocate may run a loop. */
-  pthread_t *others = calloc(count, sizeof *others);
   s.computed = calloc(s.spaces, sizeof *s.computed);
   s.workspaces = aligned_alloc(LINE, s.spaces * s.stride);
   sp_status status = SP_OK;
-  if (!others || !s.computed || !s.workspaces) {
+  if (!s.computed || !s.workspaces) {
     status = sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", loop->what,
                      s.spaces, s.stride);
   } else {
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.space_freed, NULL);
-    run(&s, count, others);
+    run(&s, count);
     pthread_cond_destroy(&s.space_freed);
     pthread_mutex_destroy(&s.lock);
     status = sp_error_restore(&s.error);
   }
-  SP_FREE(s.workspaces, s.computed, others);
+  SP_FREE(s.workspaces, s.computed);
   return status;
 }
 

@@ -12,9 +12,10 @@
 
 #include "io/error.h"
 
-/* The number of threads of the loops below, in this process: 1 until it is set. They live as long
- * as a loop, and sleep when they have to wait. (Those of OpenMP poll: if other programs use the
- * cores, that is many times slower than one thread.) Local; not inside a loop. */
+/* The number of threads of the loops below, in this process: 1 until it is set. They live on, and
+ * sleep when they have to wait. (Those of OpenMP poll: if other programs use the cores, that is
+ * many times slower than one thread.) Loops that run at the same time share them. Local; not inside
+ * a loop. */
 void sp_threads_set(int count);
 int sp_threads(void);
 

@@ -191,6 +191,36 @@ static void test_tasks(void) {
   CHECK(sp_task_finish(&task) == SP_OK, "finish");
 }
 
+static sp_status run_again(void *record_) {
+  record *r = record_;
+  for (int k = 0; k < RUNS; k++) SP_TRY(run(ITEMS, 7, ITEMS, r));
+  return SP_OK;
+}
+
+static sp_status run_inside(void *records, void *none, size_t begin, size_t end) {
+  (void)none;
+  for (size_t i = begin; i < end; i++) SP_TRY(run(ITEMS, 7, ITEMS, (record *)records + i));
+  return SP_OK;
+}
+
+/* Loops of a task beside those of its caller, and loops inside a loop, share the threads. */
+static void test_several_loops(void) {
+  static record own, other, inside[ITEMS / 100];
+  const size_t count = sizeof inside / sizeof *inside;
+  for (int threads = 2; threads <= 5; threads++) {
+    sp_task *task;
+    sp_threads_set(threads);
+    CHECK_OK(sp_task_start(run_again, &other, &task));
+    CHECK_OK(run_again(&own));
+    CHECK_OK(sp_task_finish(&task));
+    CHECK(own.next == ITEMS && other.next == ITEMS && own.sum == other.sum, "%.17g and %.17g",
+          own.sum, other.sum);
+    CHECK_OK(sp_loop_over("test", count, ITEMS, inside, run_inside));
+    for (size_t i = 0; i < count; i++)
+      CHECK(inside[i].next == ITEMS && inside[i].sum == own.sum, "%zu: %zu", i, inside[i].next);
+  }
+}
+
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   test_sums(1);
@@ -198,6 +228,7 @@ int main(int argc, char **argv) {
   test_errors();
   test_edges();
   test_tasks();
+  test_several_loops();
   test_shares();
   return check_end();
 }
