@@ -116,6 +116,7 @@ void sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out) {
     bound_kappa(s, i, each, kappa);
     const double lambda = s->lambda * (s->lambda_values ? s->lambda_values[i] : 1);
     most[0] = fmax(most[0], fmax(kappa[1] * wide, lambda * largest_volume));
+    most[6] = fmax(most[6], 1 / kappa[0]);
     if (!constant && sp_hexes_is_contact(s->space->mesh->hexes, (sp_lid)(i / each))) {
       most[4] = fmax(most[4], kappa[1] * wide);
       continue;
@@ -124,7 +125,6 @@ void sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out) {
     most[2] = fmax(most[2], lambda * largest_volume);
     most[3] = fmax(most[3], 1 / (kappa[0] * thin));
     most[5] = fmax(most[5], kappa[1]);
-    most[6] = fmax(most[6], 1 / kappa[0]);
   }
   for (sp_lid i = 0; i < s->diagonal_count; i++) most[2] = fmax(most[2], s->diagonal_values[i]);
   MPI_Allreduce(MPI_IN_PLACE, most, 7, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);

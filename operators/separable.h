@@ -35,7 +35,7 @@ typedef struct sp_magnitudes {
   double absorbing;         /* the largest of lambda and the setup's diagonal */
   double conducting;        /* the smallest of kappa, without contacts */
   double joining;           /* the largest of contacts; 0 without them */
-  double jump;              /* largest eigenvalue of kappa / smallest, without contacts */
+  double jump;              /* largest eigenvalue of kappa, without contacts / smallest */
 } sp_magnitudes;
 
 /* For an operator with stiffness or mass. Collective. */

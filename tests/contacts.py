@@ -128,6 +128,13 @@ def contacts():
         scale = 2 if "scale" in change else 1
         q = 10 / (4 * scale + (3 if "far" in change else 1))
         solve(RANKS[n % 3], [*case, change], results={"q": -q * scale**2, "area": scale**2, "volume": 4 * scale**3})
+    # One watt leaves the best conductors through the poorest contact alone.
+    for r in 1e6, 1e10:
+        document = driver.record(1, *case, *settings(
+            "boundary.right=; material.two.kappa=1e6; material.three.kappa=1e6; material.three.source=1; result.mean=; "
+            f"constants.r={r}; result.end=average over right; discretization.order=3; output.log=; output.field="))
+        end, count = values(document)["end"], document["iterations"]
+        check(count < 10 and abs(end / (r + 1) - 1) < 1e-8, f"a watt through {r}: {end} after {count} iterations")
     fixture("layers.geo", 'Physical Surface("between") = {inner[3]};\n')
     for ranks in RANKS:
         document = solve(ranks, settings(
