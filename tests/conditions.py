@@ -151,6 +151,19 @@ def heat():
               abs(sum(kept.values()) - values(document, "balance")["lambda u"]) < CLOSE, f"{kept} on {ranks} ranks")
 
 
+def pinched():
+    """A note on columns of two cubes that touch along two edges only, unless u is fixed there."""
+    points = [(float(i), float(j), float(k)) for k in range(3) for j in range(3) for i in range(3)]
+    for name, columns in ("pinched.msh", [(0, 0), (1, 1)]), ("joined.msh", [(0, 0), (1, 0), (1, 1)]):
+        driver.write_msh(name, points, [(5, 1, [9 * (k + c) + 3 * b + a + 1 for c in (0, 1) for a, b in (
+            (i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1))]) for i, j in columns for k in (0, 1)])
+    for ranks in 1, 2:
+        for arguments, said in ([], True), (["mesh.file=joined.msh"], False), (["boundary.default=dirichlet 0"], False):
+            run = driver.Run(ranks, [*settings("mesh.file=pinched.msh; problem.forcing=1; discretization.order=3; "
+                                               "boundary.default=robin 1, 0"), *QUIET, *arguments]).expect(ranks, 0)
+            check(("touch along 2 edges only" in run.out) == said, f"{run.name}: {run.out!r}")
+
+
 def crossings():
     """Fluxes and averages over surfaces between elements. With kappa 1, 0.1 and 1, a bar of resistances 1, 10 and
     2 carries 10/13. Fluxes converge, also over half of a surface, whose rim is inside a surface. Each block is
@@ -208,5 +221,5 @@ def crossings():
            (["result.b=flux over between"], ["result.b", "goes from the Physical Volume of the lower number"]))
 
 
-driver.side_by_side([(volumes,), (surfaces,), (sources,), (heat,), (crossings,)])
+driver.side_by_side([(volumes,), (surfaces,), (sources,), (heat,), (pinched,), (crossings,)])
 driver.finish()

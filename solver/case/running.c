@@ -106,6 +106,8 @@ static sp_status sum_load(const sp_running *c, double *sum) {
 /* Find sources that the quadrature misses, and solutions that do not fit, for the notes. */
 static sp_status examine_data(sp_running *c) {
   const sp_load_sums *sums = &c->postprocess->balance.sums;
+  if (sp_operator_rows[c->problem->kind].has_stiffness)
+    sp_problem_count_pinched(c->problem, c->space, c->work, &c->notes.pinched);
   SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
   SP_TRY(sp_problem_find_kink(c->problem, c->mesh, &c->notes.kink));
   return sp_source_compare(c->problem, c->space, sums->source, sums->size, &sums->samples,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/hash.h"
 #include "io/rendezvous.h"
@@ -73,4 +74,34 @@ sp_status sp_problem_count_contacts(const sp_problem *problem, const sp_mesh *me
   MPI_Allreduce(&count, pairs, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
   *pairs -= different;
   return SP_OK;
+}
+
+static bool can_pinch(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, int f) {
+  const int part = sp_problem_face_part(problem, hexes, e, f);
+  if (part < 0 || !sp_surface_is_exterior(hexes->surfaces[e][f])) return false;
+  const sp_condition condition = problem->parts[part].condition;
+  return condition != SP_DIRICHLET && condition != SP_PERIODIC;
+}
+
+void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, double *scratch,
+                              sp_gid *edges) {
+  const sp_numbering *numbering = space->numbering;
+  const int order = numbering->order, nq = order + 1;
+  int nodes[SP_MAX_NQ * SP_MAX_NQ];
+  memset(scratch, 0, sp_space_dofs(space) * sizeof *scratch);
+  for (sp_lid n = 0; n < problem->outer_count; n++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const sp_lid e = problem->outer[n], *dofs = sp_numbering_nodes(numbering, e);
+      if (!can_pinch(problem, space->mesh->hexes, e, f)) continue;
+      sp_face_nodes(order, f, nodes);
+      for (int i = 1; i < order; i++) {
+        const int at[4] = {i, order * nq + i, i * nq, i * nq + order};
+        for (int side = 0; side < 4; side++) scratch[dofs[nodes[at[side]]]] += 1;
+      }
+    }
+  sp_exchange_now(space->exchange, SP_SUM, scratch);
+  *edges = 0;
+  for (sp_lid i = 0; i < numbering->owned; i++) *edges += scratch[i] > 3;
+  MPI_Allreduce(MPI_IN_PLACE, edges, 1, SP_MPI_GID, MPI_SUM, space->mesh->comm);
+  if (order > 1) *edges /= order - 1;
 }

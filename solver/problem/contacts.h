@@ -3,10 +3,18 @@
 #ifndef SP_SOLVER_PROBLEM_CONTACTS_H
 #define SP_SOLVER_PROBLEM_CONTACTS_H
 
+#include "operators/space.h"
 #include "solver/problem/problem.h"
 
 /* *pairs = the number of pairs of exterior faces with the same four corners, to 1e-8 of the size of
  * the mesh, over all ranks. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_problem_count_contacts(const sp_problem *problem, const sp_mesh *mesh, sp_gid *pairs);
+
+/* *edges = the number of edges with four exterior faces or more that are neither Dirichlet nor
+ * periodic, over all ranks; 0 at order 1. Parts of the mesh touch there that share its DOFs. What
+ * flows through an edge falls only with the logarithm of the element size. scratch[local DOFs].
+ * Collective. */
+void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, double *scratch,
+                              sp_gid *edges);
 
 #endif

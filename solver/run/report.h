@@ -100,6 +100,7 @@ typedef struct sp_notes {
   const sp_scope *scope; /* after all formulas have been parsed */
   int parts;             /* connected parts of the mesh */
   sp_gid contacts;       /* pairs of exterior faces that lie on each other */
+  sp_gid pinched;        /* edges at which parts touch (solver/problem/contacts.h) */
   sp_source_integral source;
   sp_kink kink;
   sp_data_jump jump;

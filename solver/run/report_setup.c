@@ -266,6 +266,11 @@ static void note_parts(sp_report *report, const sp_notes *notes) {
   if (notes->parts > 1)
     sp_report_note(report, NULL, "the mesh has %d parts that share no nodes%s", notes->parts,
                    contacts);
+  if (notes->pinched > 0)
+    sp_report_note(report, "note_pinched",
+                   "parts of the mesh touch along %lld edge%s only: what flows there depends on "
+                   "the" NEXT_LINE "mesh, and is missing in the heat of materials",
+                   (long long)notes->pinched, sp_plural(notes->pinched));
 }
 
 /* Without a line for any group the default is the condition of the whole boundary. */
