@@ -147,6 +147,26 @@ static void check_far_minimum(void) {
   }
 }
 
+/* u is zero on a face, and falls from one corner of it, x and y as `corner` says, to a minimum
+ * before the next point of the lattice: at z = 0.1, -0.01. */
+static void check_plateau(void) {
+  for (int corner = 0; corner < 4; corner++) {
+    const logged log =
+        run(MPI_COMM_WORLD,
+            TEXTS("discretization.order=2; mesh.elements=1 1 4; mesh.upper=1 1 4; "
+                  "discretization.operator=bp3.0; solver.tolerance=1e-14; result.low=minimum; "
+                  "result.side=minimum over volume slab; region.slab.upper=1 1 1",
+                  test_text("problem.solution=z*(z-0.2*%s*%s)", corner & 1 ? "x" : "(1-x)",
+                            corner & 2 ? "y" : "(1-y)")),
+            NULL);
+    for (int r = 0; r < 2; r++) {
+      CHECK_CLOSE(log.results[r].value, -0.01, 1e-12);
+      CHECK_CLOSE(log.results[r].place[0], corner & 1, 1e-6);
+      CHECK_CLOSE(log.results[r].place[2], 0.1, 1e-6);
+    }
+  }
+}
+
 /* Two slabs of kappa 2 and 1/2 between 10 and 0: u falls to 8 and to 0, 8 W flow, and the
  * resistance is 0.5 / 2 + 0.5 / 0.5. All is in the space; the solver leaves 1e-14 times a condition
  * number. */
@@ -497,6 +517,7 @@ int main(int argc, char **argv) {
   check_integrals();
   check_extrema();
   check_far_minimum();
+  check_plateau();
   check_materials();
   check_no_heat();
   check_fluxes();

@@ -198,6 +198,20 @@ static const double *sample(int order, int f, int n, const double *lattice, cons
   return work;
 }
 
+/* out = u and a little of its neighbours, so that u on a plateau, as on a face that is given one
+ * value, is least beside the lowest values: it may fall from there to a minimum between points. */
+static void mix(const double *u, int n, int count, double *out) {
+  static const double LITTLE = 1e-3;
+  for (int i = 0; i < count; i++) {
+    out[i] = u[i];
+    for (int stride = 1; stride < count; stride *= n) {
+      const int at = i / stride % n;
+      if (at > 0) out[i] += LITTLE * (u[i - stride] - u[i]);
+      if (at + 1 < n) out[i] += LITTLE * (u[i + stride] - u[i]);
+    }
+  }
+}
+
 /* Count at most the last of equal neighbours. */
 static bool is_local_minimum(double sign, const double *u, int n, int count, int i) {
   bool is_least = true;
@@ -229,8 +243,9 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
   double lattice[SP_EXTREMUM_LATTICE], least = DBL_MAX, best[3] = {0};
   int starts[STARTS];
   for (int i = 0; i < n; i++) lattice[i] = (nodes[i / 2] + nodes[(i + 1) / 2]) / 2;
-  const double *u = sample(order, f, n, lattice, nodal, work);
-  const int found = find_starts(sign, u, n, f < 0 ? n * n * n : n * n, starts);
+  const int count = f < 0 ? n * n * n : n * n;
+  mix(sample(order, f, n, lattice, nodal, work), n, count, work + n * n * n);
+  const int found = find_starts(sign, work + n * n * n, n, count, starts);
   for (int s = 0; s < found; s++) {
     double r[3];
     for (int d = 0, at = starts[s]; d < 3; d++) {
