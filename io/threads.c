@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 64, CHUNK_VALUES = 16384, CHUNKS_LEAST = 32 };
+enum { LINE = 64, CHUNK_VALUES = 65536, CHUNKS_LEAST = 32 };
 
 /* Bytes of a chunk, and of the smallest array that threads clear. */
 enum { CLEARED = 1 << 18, LEAST_CLEARED = 8 << 20 };
@@ -32,13 +32,15 @@ size_t sp_loop_chunk(size_t count, size_t values) {
 
 /* Data shared by the threads of a loop. A portion is one chunk, or several if there are no commits.
  * Portions are taken and committed in the order of their items; portion p is computed in work space
- * p mod `spaces`. Variable members are read and written with the lock held. */
+ * p mod `spaces`. Variable members are read and written with the lock held, but `next` and `failed`
+ * of a loop without commits atomically: its threads have a work space each, and do not wait. */
 typedef struct state {
   const sp_loop *loop;
   size_t chunks_of_portion, portions; /* constant, as are the next three */
   size_t spaces, stride;
   char *workspaces;
   bool *computed; /* per work space: its portion waits to be committed */
+  size_t came;    /* threads, in a loop without commits */
   size_t next;    /* the first portion that no thread has taken */
   size_t turn;    /* the first one that is not committed */
   bool committing;
@@ -62,6 +64,29 @@ static sp_status compute_portion(const state *s, size_t portion, void *workspace
   return SP_OK;
 }
 
+/* Keep the error of the first portion that failed. The lock is held. */
+static void fail(state *s, size_t portion, sp_status status) {
+  if (portion >= s->failed) return;
+  __atomic_store_n(&s->failed, portion, __ATOMIC_RELAXED);
+  sp_error_keep(status, &s->error);
+}
+
+/* Take portions until there are none, or one has failed: all before that one have been taken, and
+ * will be finished. */
+static void work_apart(state *s) {
+  char *workspace = s->workspaces + __atomic_fetch_add(&s->came, 1, __ATOMIC_RELAXED) * s->stride;
+  memset(workspace, 0, s->stride);
+  while (__atomic_load_n(&s->failed, __ATOMIC_RELAXED) == s->portions) {
+    const size_t portion = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED);
+    if (portion >= s->portions) return;
+    const sp_status status = compute_portion(s, portion, workspace);
+    if (!status) continue;
+    pthread_mutex_lock(&s->lock);
+    fail(s, portion, status);
+    pthread_mutex_unlock(&s->lock);
+  }
+}
+
 /* Commit the portions whose turn it is, unless another thread does so. A portion that failed is
  * never `computed`, so neither it nor a later one has its turn. */
 static void commit_in_turn(state *s) {
@@ -70,12 +95,10 @@ static void commit_in_turn(state *s) {
   s->committing = true;
   for (size_t space = s->turn % s->spaces; s->computed[space]; space = s->turn % s->spaces) {
     const size_t begin = s->turn * loop->chunk;
-    if (loop->commit) {
-      pthread_mutex_unlock(&s->lock);
-      loop->commit(loop->context, s->workspaces + space * s->stride, begin,
-                   loop->count - begin < loop->chunk ? loop->count : begin + loop->chunk);
-      pthread_mutex_lock(&s->lock);
-    }
+    pthread_mutex_unlock(&s->lock);
+    loop->commit(loop->context, s->workspaces + space * s->stride, begin,
+                 loop->count - begin < loop->chunk ? loop->count : begin + loop->chunk);
+    pthread_mutex_lock(&s->lock);
     s->computed[space] = false;
     s->turn++;
     pthread_cond_signal(&s->space_freed);
@@ -83,12 +106,10 @@ static void commit_in_turn(state *s) {
   s->committing = false;
 }
 
-/* Take portions until there are none, or one has failed: all before that one have been taken, and
- * will be finished. A thread that finishes a portion before its turn leaves it to the thread that
- * commits the one before, and takes another. If there is no work space for it, the thread sleeps:
- * it may share its core. */
-static void *work(void *state_) {
-  state *s = state_;
+/* Likewise with commits. A thread that finishes a portion before its turn leaves it to the thread
+ * that commits the one before, and takes another. If there is no work space for it, the thread
+ * sleeps: it may share its core. */
+static void work_in_turn(state *s) {
   pthread_mutex_lock(&s->lock);
   while (s->next < s->portions && s->failed == s->portions) {
     if (s->next - s->turn == s->spaces) {
@@ -101,17 +122,22 @@ static void *work(void *state_) {
     if (portion < s->spaces) memset(workspace, 0, s->stride); /* nobody has used it yet */
     const sp_status status = compute_portion(s, portion, workspace);
     pthread_mutex_lock(&s->lock);
-    if (!status) {
-      s->computed[space] = true;
-      commit_in_turn(s);
-    } else if (portion < s->failed) {
-      s->failed = portion;
-      sp_error_keep(status, &s->error);
+    if (status) {
+      fail(s, portion, status);
+      continue;
     }
+    s->computed[space] = true;
+    commit_in_turn(s);
   }
   pthread_cond_broadcast(&s->space_freed); /* nobody needs a work space any more */
   pthread_mutex_unlock(&s->lock);
-  return NULL;
+}
+
+static void work(state *s) {
+  if (s->loop->commit)
+    work_in_turn(s);
+  else
+    work_apart(s);
 }
 
 /* ---- Helpers: threads that sleep until a loop wants them ---- */
@@ -204,7 +230,7 @@ sp_status sp_loop_run(const sp_loop *loop) {
   if (!loop->commit && chunks > count * PORTIONS_PER_THREAD)
     s.chunks_of_portion = chunks / (count * PORTIONS_PER_THREAD);
   s.portions = chunks / s.chunks_of_portion + (chunks % s.chunks_of_portion != 0);
-  s.spaces = count == 1 ? 1 : SPACES_PER_THREAD * count;
+  s.spaces = count == 1 || !loop->commit ? count : SPACES_PER_THREAD * count;
   if (s.spaces > s.portions) s.spaces = s.portions;
   s.failed = s.portions;
   /* sp_allocate may run a loop. */

@@ -7,9 +7,10 @@
 
 enum { LANES = 32, NOT_LISTED = -1 };
 
-/* The array of edge nodes: `each` of them for each of `count` elements, or one per slot. */
+/* The array of edge nodes: `each` of them for each of `count` elements, or one per slot. Those in
+ * the halo come first. */
 typedef struct edge_nodes {
-  size_t count;
+  size_t count, halo;
   int each;
   const sp_lid *dofs;                                       /* of slots, or NULL */
   const sp_numbering *numbering;                            /* of elements */
@@ -18,11 +19,17 @@ typedef struct edge_nodes {
 
 static void describe(const sp_operator_setup *setup, const sp_patches *patches, edge_nodes *out) {
   const sp_numbering *numbering = setup->space->numbering;
+  const sp_mesh *mesh = setup->space->mesh;
   if (patches) {
-    *out = (edge_nodes){.count = patches->slots, .each = 1, .dofs = patches->slot_dofs};
+    *out = (edge_nodes){.count = patches->slots,
+                        .halo = patches->halo < patches->count ? patches->list[patches->halo].slot
+                                                               : patches->slots,
+                        .each = 1,
+                        .dofs = patches->slot_dofs};
     return;
   }
-  *out = (edge_nodes){.count = (size_t)setup->space->mesh->hexes->count,
+  *out = (edge_nodes){.count = (size_t)mesh->hexes->count,
+                      .halo = (size_t)mesh->halo_elements,
                       .each = sp_cuda_edge_nodes(numbering->order),
                       .numbering = numbering};
   sp_cuda_node_order(numbering->order, out->places);
@@ -158,7 +165,7 @@ static size_t list_shared(const sp_numbering *numbering, const bool *on_edge, sp
 
 /* Work arrays of build_shared(). Targets count from 1; 0: none. */
 typedef struct workspace {
-  const edge_nodes *nodes;
+  edge_nodes halo;
   sp_lid first;                 /* DOF on edges */
   bool *on_edge;                /* [dofs] */
   sp_lid *shared_target, *dofs; /* of the shared list: [dofs], [shared entries] */
@@ -169,8 +176,8 @@ static sp_status mark_edges(void *workspace_, void *none, size_t begin, size_t e
   const workspace *w = workspace_;
   (void)none;
   for (size_t n = begin; n < end; n++)
-    for (int q = 0; q < w->nodes->each; q++)
-      __atomic_store_n(&w->on_edge[dof_of(w->nodes, n, q)], true, __ATOMIC_RELAXED);
+    for (int q = 0; q < w->halo.each; q++)
+      __atomic_store_n(&w->on_edge[dof_of(&w->halo, n, q)], true, __ATOMIC_RELAXED);
   return SP_OK;
 }
 
@@ -189,18 +196,19 @@ static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *
   const size_t dofs = (size_t)numbering->local;
   const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
   const size_t own = (size_t)(numbering->owned - out->first_edge);
-  w->nodes = nodes;
+  w->halo = *nodes;
+  w->halo.count = nodes->halo;
   w->first = out->first_edge;
   SP_TRY(sp_allocate(dofs, sizeof *w->on_edge, "assembly", &w->on_edge));
   SP_TRY(sp_allocate(dofs, sizeof *w->shared_target, "assembly", &w->shared_target));
   SP_TRY(sp_allocate(own, sizeof *w->own_target, "assembly", &w->own_target));
   SP_TRY(sp_allocate(entries, sizeof *w->dofs, "assembly", &w->dofs));
-  SP_TRY(sp_loop_over("assembly", nodes->count, (size_t)nodes->each, w, mark_edges));
+  SP_TRY(sp_loop_over("assembly", nodes->halo, (size_t)nodes->each, w, mark_edges));
   const size_t shared = list_shared(numbering, w->on_edge, w->shared_target, w->dofs);
   SP_TRY(sp_loop_over("assembly", own, 1, w, list_own));
   SP_TRY(sp_cuda_copy_of(w->dofs, shared, sizeof(int), "assembly", (void **)&out->shared_dofs));
   list l = {.setup = setup,
-            .nodes = nodes,
+            .nodes = &w->halo,
             .end = numbering->local,
             .target = w->shared_target,
             .targets = shared};
