@@ -313,10 +313,14 @@ int sp_multigrid_smoothed(const sp_multigrid_options *options) {
   return options->levels - (options->orders[options->levels - 2] == 1);
 }
 
-bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, sp_operator_kind kind,
-                             bool is_tensor, double rows) {
+int sp_multigrid_few_rows(const sp_backend *backend) {
+  return backend == &sp_backend_host ? 2000 : 7000;
+}
+
+bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, const sp_backend *backend,
+                             sp_operator_kind kind, bool is_tensor, double rows) {
   return options->coarse == SP_COARSE_AUTO && !is_tensor && options->levels < SP_MULTIGRID_MOST &&
-         sp_operator_rows[kind].has_stiffness && rows > SP_MULTIGRID_FEW_ROWS;
+         sp_operator_rows[kind].has_stiffness && rows > sp_multigrid_few_rows(backend);
 }
 
 sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_options *options,
@@ -326,7 +330,9 @@ sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_option
     const double rows = (double)last->space->numbering->global;
     sp_mesh *mesh;
     const sp_operator_setup *s = &last->setup;
-    if (!sp_multigrid_wants_mesh(options, s->kind, s->is_tensor, rows)) return SP_OK;
+    if (!sp_multigrid_wants_mesh(options, last->space->platform->backend, s->kind, s->is_tensor,
+                                 rows))
+      return SP_OK;
     SP_TRY(sp_mesh_coarser(last->space->mesh, &mesh));
     if (!mesh) return SP_OK;
     SP_TRY(sp_system_coarsen(last, geometry, &mesh, &systems[options->levels]));

@@ -82,13 +82,15 @@ sp_status sp_multigrid_find_bars(sp_multigrid_options *options, sp_system *syste
  * and which coarser meshes replace. Local. */
 int sp_multigrid_smoothed(const sp_multigrid_options *options);
 
-enum { SP_MULTIGRID_FEW_ROWS = 2000 }; /* the coarse solver may have them beside a coarser mesh */
+/* Return the most rows that the coarse solver takes beside a coarser mesh. On a GPU the inverse of
+ * 7000 is faster than one more level, above all on several ranks. Local. */
+int sp_multigrid_few_rows(const sp_backend *backend);
 
 /* True if order 1 on the next coarser mesh (mesh/coarsen.h) is wanted below a level of order 1 with
  * so many rows. A tensor kappa has none: couplings of elements do not know it, and cubes with kappa
  * 1, 1, 100 would take 29 iterations at order 1, not 6. Local. */
-bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, sp_operator_kind kind,
-                             bool is_tensor, double rows);
+bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, const sp_backend *backend,
+                             sp_operator_kind kind, bool is_tensor, double rows);
 
 /* Add systems of order 1 on coarser meshes to systems[options->levels], the last of which has order
  * 1, as long as they are wanted and there are any. The caller destroys them, also after an error.

@@ -45,7 +45,7 @@ static sp_status add_levels(outline *o, sp_plan *plan) {
   bool found;
   for (int i = 1; i < smoothed; i++) SP_TRY(add_level(o, i, false, plan));
   options->levels = smoothed;
-  while (sp_multigrid_wants_mesh(options, o->facts.kind, is_tensor,
+  while (sp_multigrid_wants_mesh(options, c->backend, o->facts.kind, is_tensor,
                                  plan->all[options->levels - 1].dofs)) {
     SP_TRY(sp_parts_coarsen(o->parts, &found));
     if (!found) break;

@@ -51,12 +51,12 @@ static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts 
 
 /* Return the rows of the coarse solver at order 1, after all refinements. A box halves until few
  * are left. */
-static double count_rows(const sp_mesh *mesh, double elements) {
+static double count_rows(const sp_backend *backend, const sp_mesh *mesh, double elements) {
   const sp_hexes *h = mesh->hexes;
   bool strong[3];
   sp_mesh_strong_directions(&mesh->shape, strong);
   if (h->box[0] > 0 && (strong[0] || strong[1] || strong[2]))
-    return fmin(elements, SP_MULTIGRID_FEW_ROWS);
+    return fmin(elements, sp_multigrid_few_rows(backend));
   if (strong[0] && strong[1] && strong[2])
     return (double)mesh->global_elements / pow(8, h->refinements);
   return elements;
@@ -67,7 +67,7 @@ void sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *b
   *out = (sp_precondition_facts){.op = *op,
                                  .backend = backend,
                                  .elements = elements,
-                                 .rows = count_rows(mesh, elements),
+                                 .rows = count_rows(backend, mesh, elements),
                                  .stretch = mesh->shape.stretch};
 }
 
