@@ -206,7 +206,10 @@ static void run(state *s, size_t count) {
     start_helpers(count - 1);
     mine.next = helpers.offers;
     helpers.offers = &mine;
-    pthread_cond_broadcast(&helpers.offered);
+    if (count > helpers.count)
+      pthread_cond_broadcast(&helpers.offered);
+    else
+      for (size_t h = 1; h < count; h++) pthread_cond_signal(&helpers.offered);
     pthread_mutex_unlock(&helpers.lock);
   }
   work(s);
