@@ -47,6 +47,15 @@ sp_status sp_allocate(size_t count, size_t size, const char *what, void *out) {
   return SP_OK;
 }
 
+sp_status sp_allocate_each(const char *what, size_t count, const sp_array *arrays) {
+  sp_status status = SP_OK;
+  for (size_t i = 0; i < count; i++) {
+    memset(arrays[i].out, 0, sizeof(void *));
+    if (!status) status = sp_allocate(arrays[i].count, arrays[i].size, what, arrays[i].out);
+  }
+  return status;
+}
+
 sp_status sp_reserve(size_t count, size_t added, size_t size, const char *what, void *array) {
   size_t room = 1;
   void *old, *new;
@@ -63,6 +72,12 @@ sp_status sp_reserve(size_t count, size_t added, size_t size, const char *what, 
 
 void sp_free_each(size_t count, void *const *arrays) {
   for (size_t i = 0; i < count; i++) free(arrays[i]);
+}
+
+void sp_free_owned(void *pointer) {
+  void *memory;
+  memcpy(&memory, pointer, sizeof memory);
+  free(memory);
 }
 
 sp_status sp_format(char **out, const char *format, ...) {

@@ -121,28 +121,22 @@ static int count_idle(const sp_core_view *view, const sp_processors *all) {
 /* The share of this rank, from what all ranks of `machine` tell. */
 static sp_status find_share(MPI_Comm machine, bool works, int *share, int *idle_cores) {
   const int ranks = sp_comm_size(machine), rank = sp_comm_rank(machine);
-  sp_processors *bound = NULL, mine, all;
-  bool *all_works = NULL;
-  int *core = NULL;
-  sp_status status = sp_allocate((size_t)ranks, sizeof *bound, "processors of ranks", &bound);
-  if (!status)
-    status = sp_allocate((size_t)ranks, sizeof *all_works, "processors of ranks", &all_works);
-  if (!status) status = sp_allocate(SP_CORES_MOST, sizeof *core, "cores", &core);
-  status = sp_agree(machine, status);
-  if (!status) {
-    find_bound(&mine);
-    MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, bound, (int)sizeof mine, MPI_BYTE, machine);
-    MPI_Allgather(&works, 1, MPI_C_BOOL, all_works, 1, MPI_C_BOOL, machine);
-    find_all(&all);
-    for (int p = 0; p < SP_CORES_MOST; p++) core[p] = all.usable[p] ? core_of(p) : p;
-    const sp_core_view view = {ranks, bound, all_works, core};
-    sp_processors usable;
-    *share = works ? sp_cores_share(&view, rank, &usable) : 1;
-    *idle_cores = count_idle(&view, &all);
-    if (works && memcmp(&usable, &mine, sizeof mine) != 0) bind(&usable);
-  }
-  SP_FREE(bound, all_works, core);
-  return status;
+  SP_OWNED sp_processors *bound = NULL;
+  SP_OWNED bool *all_works = NULL;
+  SP_OWNED int *core = NULL;
+  sp_processors mine, all, usable;
+  SP_TRY(sp_agree(machine, SP_ALLOCATE("processors of ranks", SP_ARRAY(bound, ranks),
+                                       SP_ARRAY(all_works, ranks), SP_ARRAY(core, SP_CORES_MOST))));
+  find_bound(&mine);
+  MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, bound, (int)sizeof mine, MPI_BYTE, machine);
+  MPI_Allgather(&works, 1, MPI_C_BOOL, all_works, 1, MPI_C_BOOL, machine);
+  find_all(&all);
+  for (int p = 0; p < SP_CORES_MOST; p++) core[p] = all.usable[p] ? core_of(p) : p;
+  const sp_core_view view = {ranks, bound, all_works, core};
+  *share = works ? sp_cores_share(&view, rank, &usable) : 1;
+  *idle_cores = count_idle(&view, &all);
+  if (works && memcmp(&usable, &mine, sizeof mine) != 0) bind(&usable);
+  return SP_OK;
 }
 
 /* OMP_NUM_THREADS, whose first number is that of the outermost loops; 0 if it is not set. */

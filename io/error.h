@@ -78,7 +78,7 @@ sp_status sp_agree(MPI_Comm comm, sp_status status);
 int sp_exit_code(sp_status status);
 
 /* Return the status of `call` from the calling function if it failed. Use it only where there is
- * nothing to release first. */
+ * nothing to release first but what variables own (below). */
 #define SP_TRY(call)                                                                               \
   do {                                                                                             \
     const sp_status sp_try_status = (call);                                                        \
@@ -91,6 +91,18 @@ int sp_exit_code(sp_status status);
  * message. Local. Errors: SP_ERR_SYSTEM. */
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out);
 
+/* Allocate several arrays: SP_ALLOCATE("rows", SP_ARRAY(x->nodes, n), SP_ARRAY(x->values, 3 * n)).
+ * After a failure those that are missing are NULL. */
+typedef struct sp_array {
+  size_t count, size;
+  void *out;
+} sp_array;
+#define SP_ARRAY(array, count) ((sp_array){(size_t)(count), sizeof *(array), &(array)})
+#define SP_ALLOCATE(what, ...)                                                                     \
+  sp_allocate_each(what, sizeof((sp_array[]){__VA_ARGS__}) / sizeof(sp_array),                     \
+                   (sp_array[]){__VA_ARGS__})
+sp_status sp_allocate_each(const char *what, size_t count, const sp_array *arrays);
+
 /* Make room for `added` more entries in *array, which has `count` and only this function has
  * allocated: there is room for a power of two. *array is unchanged after a failure. Local. Errors:
  * SP_ERR_SYSTEM. */
@@ -100,6 +112,16 @@ sp_status sp_reserve(size_t count, size_t added, size_t size, const char *what, 
 #define SP_FREE(...)                                                                               \
   sp_free_each(sizeof((void *[]){__VA_ARGS__}) / sizeof(void *), (void *[]){__VA_ARGS__})
 void sp_free_each(size_t count, void *const *arrays);
+
+/* Variables that own something until the end of their scope, also if SP_TRY leaves it:
+ *     SP_OWNED double *values = NULL;         freed
+ *     SP_AUTO(sp_expression) formula = NULL;  sp_expression_destroy(&formula)
+ *     SP_AUTO_VALUE(sp_vector) x = {0};       sp_vector_destroy(&x)
+ * Of several in one scope the last one is released first. */
+#define SP_AUTO(type) __attribute__((cleanup(type##_destroy))) type *
+#define SP_AUTO_VALUE(type) __attribute__((cleanup(type##_destroy))) type
+#define SP_OWNED __attribute__((cleanup(sp_free_owned)))
+void sp_free_owned(void *pointer);
 
 /* Print into a new text; the caller frees *out. The old *out is freed afterwards, so it may be an
  * argument. Unchanged after a failure. Local. Errors: SP_ERR_SYSTEM. */

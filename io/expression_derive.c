@@ -122,6 +122,10 @@ static int binary(sp_graph *g, sp_operation operation, int a, int b) {
   return sp_graph_node(g, operation, a, b, 0);
 }
 
+static int times(sp_graph *g, int a, int b) {
+  return binary(g, SP_OP_MULTIPLY, a, b);
+}
+
 static int inverse(sp_graph *g, int a) {
   return binary(g, SP_OP_DIVIDE, constant(g, 1), a);
 }
@@ -130,11 +134,11 @@ static int inverse(sp_graph *g, int a) {
 static partials arc_partials(sp_graph *g, double sign, int a) {
   const int one = constant(g, 1);
   const int product_of_both =
-      binary(g, SP_OP_MULTIPLY, binary(g, SP_OP_SUBTRACT, one, a), binary(g, SP_OP_ADD, one, a));
+      times(g, binary(g, SP_OP_SUBTRACT, one, a), binary(g, SP_OP_ADD, one, a));
   const int r = inverse(g, unary(g, SP_OP_SQRT, product_of_both));
   const int first = scaled(g, sign, r);
-  const int cube = binary(g, SP_OP_MULTIPLY, first, binary(g, SP_OP_MULTIPLY, r, r));
-  return (partials){.a = first, .aa = binary(g, SP_OP_MULTIPLY, cube, a)};
+  const int cube = times(g, first, times(g, r, r));
+  return (partials){.a = first, .aa = times(g, cube, a)};
 }
 
 /* `scale` times log; NaN if the value is NaN. */
@@ -142,12 +146,12 @@ static partials log_partials(sp_graph *g, double scale, int a) {
   const int r = sp_graph_node(g, SP_OP_SELECT, binary(g, SP_OP_LESS, a, constant(g, 0)),
                               constant(g, NAN), inverse(g, a));
   const int first = scaled(g, scale, r);
-  return (partials){.a = first, .aa = negative(g, binary(g, SP_OP_MULTIPLY, first, r))};
+  return (partials){.a = first, .aa = negative(g, times(g, first, r))};
 }
 
 /* Square and cubic root, of degree 2 and 3: v' = v^(1 - degree) / degree. */
 static partials root_partials(sp_graph *g, int degree, int a, int v) {
-  const int power = degree == 2 ? v : binary(g, SP_OP_MULTIPLY, v, v);
+  const int power = degree == 2 ? v : times(g, v, v);
   const int first = binary(g, SP_OP_DIVIDE, constant(g, 1.0 / degree), power);
   const int second = binary(g, SP_OP_DIVIDE, scaled(g, 1.0 / degree - 1, first), a);
   return (partials){.a = first, .aa = second};
@@ -155,7 +159,7 @@ static partials root_partials(sp_graph *g, int degree, int a, int v) {
 
 /* first = f(v), second = 2 v f(v), as tan has it; the sign is that of `factor`. */
 static partials tangent_partials(sp_graph *g, double factor, int v, int first) {
-  return (partials){.a = first, .aa = scaled(g, factor, binary(g, SP_OP_MULTIPLY, v, first))};
+  return (partials){.a = first, .aa = scaled(g, factor, times(g, v, first))};
 }
 
 /* v = operation(a). */
@@ -169,16 +173,14 @@ static partials unary_partials(sp_graph *g, sp_operation operation, int a, int v
   case SP_OP_COS:
     return (partials){.a = negative(g, unary(g, SP_OP_SIN, a)), .aa = negative(g, v)};
   case SP_OP_TAN:
-    return tangent_partials(g, 2, v, binary(g, SP_OP_ADD, one, binary(g, SP_OP_MULTIPLY, v, v)));
+    return tangent_partials(g, 2, v, binary(g, SP_OP_ADD, one, times(g, v, v)));
   case SP_OP_ASIN:
     return arc_partials(g, 1, a);
   case SP_OP_ACOS:
     return arc_partials(g, -1, a);
   case SP_OP_ATAN: {
-    const int first = inverse(g, binary(g, SP_OP_ADD, one, binary(g, SP_OP_MULTIPLY, a, a)));
-    return (partials){
-        .a = first,
-        .aa = scaled(g, -2, binary(g, SP_OP_MULTIPLY, a, binary(g, SP_OP_MULTIPLY, first, first)))};
+    const int first = inverse(g, binary(g, SP_OP_ADD, one, times(g, a, a)));
+    return (partials){.a = first, .aa = scaled(g, -2, times(g, a, times(g, first, first)))};
   }
   case SP_OP_SINH:
     return (partials){.a = unary(g, SP_OP_COSH, a), .aa = v};
@@ -187,7 +189,7 @@ static partials unary_partials(sp_graph *g, sp_operation operation, int a, int v
   case SP_OP_TANH: {
     /* 1 - tanh^2 suffers cancellation; cosh^2 would overflow too early. */
     const int r = inverse(g, unary(g, SP_OP_COSH, a));
-    return tangent_partials(g, -2, v, binary(g, SP_OP_MULTIPLY, r, r));
+    return tangent_partials(g, -2, v, times(g, r, r));
   }
   case SP_OP_EXP:
     return (partials){.a = v, .aa = v};
@@ -204,7 +206,7 @@ static partials unary_partials(sp_graph *g, sp_operation operation, int a, int v
                                          constant(g, -1), one),
                       .aa = SP_ZERO};
   case SP_OP_ERF: {
-    const int square = negative(g, binary(g, SP_OP_MULTIPLY, a, a));
+    const int square = negative(g, times(g, a, a));
     return tangent_partials(g, -2, a, scaled(g, 2 / sqrt(PI), unary(g, SP_OP_EXP, square)));
   }
   default: /* constant pieces */
@@ -213,24 +215,22 @@ static partials unary_partials(sp_graph *g, sp_operation operation, int a, int v
 }
 
 static partials quotient_partials(sp_graph *g, int v, int b) {
-  const int r = inverse(g, b), slope = binary(g, SP_OP_MULTIPLY, v, r);
+  const int r = inverse(g, b), slope = times(g, v, r);
   return (partials){
       .a = r,
       .b = negative(g, slope),
       .aa = SP_ZERO,
-      .ab = negative(g, binary(g, SP_OP_MULTIPLY, r, r)),
-      .bb = scaled(g, 2, binary(g, SP_OP_MULTIPLY, slope, r)),
+      .ab = negative(g, times(g, r, r)),
+      .bb = scaled(g, 2, times(g, slope, r)),
   };
 }
 
 static partials atan2_partials(sp_graph *g, int a, int b) {
-  const int square =
-      binary(g, SP_OP_ADD, binary(g, SP_OP_MULTIPLY, a, a), binary(g, SP_OP_MULTIPLY, b, b));
+  const int square = binary(g, SP_OP_ADD, times(g, a, a), times(g, b, b));
   const int p = binary(g, SP_OP_DIVIDE, b, square);
   const int q = negative(g, binary(g, SP_OP_DIVIDE, a, square));
-  const int aa = scaled(g, 2, binary(g, SP_OP_MULTIPLY, p, q));
-  const int ab =
-      binary(g, SP_OP_SUBTRACT, binary(g, SP_OP_MULTIPLY, q, q), binary(g, SP_OP_MULTIPLY, p, p));
+  const int aa = scaled(g, 2, times(g, p, q));
+  const int ab = binary(g, SP_OP_SUBTRACT, times(g, q, q), times(g, p, p));
   return (partials){.a = p, .b = q, .aa = aa, .ab = ab, .bb = negative(g, aa)};
 }
 
@@ -239,7 +239,7 @@ static partials atan2_partials(sp_graph *g, int a, int b) {
 static int power_term(sp_graph *g, int factor, int a, int exponent) {
   const int zero = constant(g, 0);
   return select_node(g, binary(g, SP_OP_EQUAL, factor, zero), zero,
-                     binary(g, SP_OP_MULTIPLY, factor, binary(g, SP_OP_POWER, a, exponent)));
+                     times(g, factor, binary(g, SP_OP_POWER, a, exponent)));
 }
 
 static partials power_partials(sp_graph *g, int a, bool a_varies, int b, bool b_varies, int v) {
@@ -249,20 +249,19 @@ static partials power_partials(sp_graph *g, int a, bool a_varies, int b, bool b_
   if (a_varies) {
     const int b2 = binary(g, SP_OP_SUBTRACT, b, constant(g, 2));
     p.a = power_term(g, b, a, b1);
-    p.aa = power_term(g, binary(g, SP_OP_MULTIPLY, b, b1), a, b2);
+    p.aa = power_term(g, times(g, b, b1), a, b2);
   }
   if (!b_varies) return p;
   const int logarithm = unary(g, SP_OP_LOG, a), at_zero = binary(g, SP_OP_EQUAL, a, zero);
   /* 0^b is 0 for all b > 0. */
   const int vanishes = binary(g, SP_OP_AND, at_zero, binary(g, SP_OP_GREATER, b, zero));
-  const int first = binary(g, SP_OP_MULTIPLY, v, logarithm);
+  const int first = times(g, v, logarithm);
   p.b = select_node(g, vanishes, zero, first);
-  p.bb = select_node(g, vanishes, zero, binary(g, SP_OP_MULTIPLY, first, logarithm));
+  p.bb = select_node(g, vanishes, zero, times(g, first, logarithm));
   if (!a_varies) return p;
   const int flat = binary(g, SP_OP_AND, at_zero, binary(g, SP_OP_GREATER, b, one));
-  const int bracket = sp_graph_node(g, SP_OP_ADD, one, binary(g, SP_OP_MULTIPLY, b, logarithm), 0);
-  p.ab =
-      select_node(g, flat, zero, binary(g, SP_OP_MULTIPLY, binary(g, SP_OP_POWER, a, b1), bracket));
+  const int bracket = sp_graph_node(g, SP_OP_ADD, one, times(g, b, logarithm), 0);
+  p.ab = select_node(g, flat, zero, times(g, binary(g, SP_OP_POWER, a, b1), bracket));
   return p;
 }
 

@@ -15,9 +15,8 @@ sp_status sp_graph_create(bool anisotropic, sp_graph *graph) {
                       .capacity = FIRST,
                       .count = SP_EXPRESSION_VARIABLES,
                       .anisotropic = anisotropic};
-  SP_TRY(sp_allocate(FIRST, sizeof *graph->nodes, "a formula", &graph->nodes));
-  SP_TRY(sp_allocate(FIRST, sizeof *graph->jets, "a formula", &graph->jets));
-  SP_TRY(sp_allocate(2 * (size_t)FIRST, sizeof *graph->table, "a formula", &graph->table));
+  SP_TRY(SP_ALLOCATE("a formula", SP_ARRAY(graph->nodes, FIRST), SP_ARRAY(graph->jets, FIRST),
+                     SP_ARRAY(graph->table, 2 * (size_t)FIRST)));
   for (int k = 0; k < 2 * FIRST; k++) graph->table[k] = -1;
   for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) {
     graph->nodes[v] = (sp_node){.operation = SP_OP_VARIABLE, .constant = v};

@@ -1,5 +1,5 @@
 /* Nodes of a formula. Equal ones are one node, constants are folded, and the derivatives of a node
- * are nodes too. */
+ * are nodes too. All functions are Local. */
 #ifndef SP_IO_EXPRESSION_GRAPH_H
 #define SP_IO_EXPRESSION_GRAPH_H
 
@@ -37,18 +37,17 @@ typedef struct sp_graph {
   bool anisotropic; /* `laplacian` of jets is K : grad grad */
 } sp_graph;
 
-/* sp_graph_free releases *graph, also after a failure. Local. Errors: SP_ERR_SYSTEM. */
+/* sp_graph_free releases *graph, also after a failure. Errors: SP_ERR_SYSTEM. */
 sp_status sp_graph_create(bool anisotropic, sp_graph *graph);
 void sp_graph_free(sp_graph *graph);
 
 /* The node of a constant, of the data of a table, or of an operation, simplified without a change
- * of its value. They return 0 and set graph->failed if memory is short. Local. */
+ * of its value. They return 0 and set graph->failed if memory is short. */
 int sp_graph_constant(sp_graph *graph, double value);
 int sp_graph_table(sp_graph *graph, const double *table);
 int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c);
 
-/* The node of an operation with one or two operands (b = 0 for one) if it exists, else -1. Local.
- */
+/* The node of an operation with one or two operands (b = 0 for one) if it exists, else -1. */
 int sp_graph_find(const sp_graph *graph, sp_operation operation, int a, int b);
 
 static inline bool sp_graph_is_constant(const sp_graph *graph, int node) {
@@ -59,7 +58,7 @@ static inline bool sp_graph_is_constant(const sp_graph *graph, int node) {
  * accurate. */
 enum { SP_SMALL_POWER_MAX = 8 };
 
-/* Add a node as sp_graph_node does, and its jet. Local. */
+/* Add a node as sp_graph_node does, and its jet. */
 int sp_graph_apply(sp_graph *graph, sp_operation operation, const int operand[3]);
 
 #endif

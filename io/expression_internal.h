@@ -14,8 +14,7 @@
  *     nodes 0 to 3    x, y, z, u         node 7   sin(node 5)
  *     node 4          pi                 node 8   cos(node 5)
  *     node 5          multiply(4, 0)     node 9   multiply(4, 8)      the derivative of node 7
- *                                        node 10  add(7, 1)
- */
+ *                                        node 10  add(7, 1) */
 #ifndef SP_IO_EXPRESSION_INTERNAL_H
 #define SP_IO_EXPRESSION_INTERNAL_H
 

@@ -13,29 +13,18 @@ static inline vec load(sp_operand o, size_t p) {
   return *(const vec *)&o.data[p * o.step];
 }
 
-/* out = an expression of the vectors u (and v, and w). */
-#define UNROLL _Pragma("GCC unroll 4")
-#define LOOP_1(result)                                                                             \
-  UNROLL                                                                                           \
-  for (size_t p = 0; p < n; p += LANES) {                                                          \
-    const vec u = load(a, p);                                                                      \
-    *(stored *)&out[p] = result;                                                                   \
-  }                                                                                                \
-  break
-#define LOOP_2(result)                                                                             \
-  UNROLL                                                                                           \
-  for (size_t p = 0; p < n; p += LANES) {                                                          \
-    const vec u = load(a, p), v = load(b, p);                                                      \
-    *(stored *)&out[p] = result;                                                                   \
-  }                                                                                                \
-  break
-#define LOOP_3(result)                                                                             \
-  UNROLL                                                                                           \
-  for (size_t p = 0; p < n; p += LANES) {                                                          \
-    const vec u = load(a, p), v = load(b, p), w = load(c, p);                                      \
-    *(stored *)&out[p] = result;                                                                   \
-  }                                                                                                \
-  break
+/* A case of an operation: out = an expression of the vectors u (and v, and w). */
+#define CASE(operation, result, ...)                                                               \
+  case operation:                                                                                  \
+    _Pragma("GCC unroll 4") for (size_t p = 0; p < n; p += LANES) {                                \
+      const vec __VA_ARGS__;                                                                       \
+      *(stored *)&out[p] = result;                                                                 \
+    }                                                                                              \
+    break
+#define CASE_1(operation, result) CASE(operation, result, u = load(a, p))
+#define CASE_2(operation, result) CASE(operation, result, u = load(a, p), v = load(b, p))
+#define CASE_3(operation, result)                                                                  \
+  CASE(operation, result, u = load(a, p), v = load(b, p), w = load(c, p))
 
 static inline vec sign(vec u) {
   return select_lanes(is_nan(u), u, truth((mask)(u > 0)) - truth((mask)(u < 0)));
@@ -97,38 +86,22 @@ static double look_up(const double *table, bool slope, double at) {
 
 static void kernel_1(sp_operation operation, size_t n, sp_operand a, double *restrict out) {
   switch (operation) {
-  case SP_OP_NEGATE:
-    LOOP_1(-u);
-  case SP_OP_NOT:
-    LOOP_1(select_lanes(is_nan(u), u, truth((mask)(u == 0))));
-  case SP_OP_TAN:
-    LOOP_1(vec_tan(u));
-  case SP_OP_ASIN:
-    LOOP_1(vec_asin(u));
-  case SP_OP_ACOS:
-    LOOP_1(vec_acos(u));
-  case SP_OP_ATAN:
-    LOOP_1(vec_atan(u));
-  case SP_OP_SINH:
-    LOOP_1(vec_sinh(u));
-  case SP_OP_COSH:
-    LOOP_1(vec_cosh(u));
-  case SP_OP_TANH:
-    LOOP_1(vec_tanh(u));
-  case SP_OP_EXP:
-    LOOP_1(vec_exp(u));
-  case SP_OP_LOG:
-    LOOP_1(vec_log(u));
-  case SP_OP_LOG10:
-    LOOP_1(vec_log10(u));
-  case SP_OP_CBRT:
-    LOOP_1(vec_cbrt(u));
-  case SP_OP_ERF:
-    LOOP_1(vec_erf(u));
-  case SP_OP_ABS:
-    LOOP_1(absolute(u));
-  case SP_OP_SIGN:
-    LOOP_1(sign(u));
+    CASE_1(SP_OP_NEGATE, -u);
+    CASE_1(SP_OP_NOT, select_lanes(is_nan(u), u, truth((mask)(u == 0))));
+    CASE_1(SP_OP_TAN, vec_tan(u));
+    CASE_1(SP_OP_ASIN, vec_asin(u));
+    CASE_1(SP_OP_ACOS, vec_acos(u));
+    CASE_1(SP_OP_ATAN, vec_atan(u));
+    CASE_1(SP_OP_SINH, vec_sinh(u));
+    CASE_1(SP_OP_COSH, vec_cosh(u));
+    CASE_1(SP_OP_TANH, vec_tanh(u));
+    CASE_1(SP_OP_EXP, vec_exp(u));
+    CASE_1(SP_OP_LOG, vec_log(u));
+    CASE_1(SP_OP_LOG10, vec_log10(u));
+    CASE_1(SP_OP_CBRT, vec_cbrt(u));
+    CASE_1(SP_OP_ERF, vec_erf(u));
+    CASE_1(SP_OP_ABS, absolute(u));
+    CASE_1(SP_OP_SIGN, sign(u));
   /* Exact, so the compiler may treat the last points otherwise. */
   case SP_OP_SQRT:
     for (size_t p = 0; p < n; p++) out[p] = sqrt(a.data[p]);
@@ -144,47 +117,30 @@ static void kernel_1(sp_operation operation, size_t n, sp_operand a, double *res
 static void kernel_2(sp_operation operation, size_t n, sp_operand a, sp_operand b,
                      double *restrict out) {
   switch (operation) {
-  case SP_OP_ADD:
-    LOOP_2(u + v);
-  case SP_OP_SUBTRACT:
-    LOOP_2(u - v);
-  case SP_OP_MULTIPLY:
-    LOOP_2(u * v);
-  case SP_OP_DIVIDE:
-    LOOP_2(u / v);
-  case SP_OP_POWER:
-    LOOP_2(vec_pow(u, v));
-  case SP_OP_ATAN2:
-    LOOP_2(vec_atan2(u, v));
-  case SP_OP_MIN:
-    LOOP_2(select_lanes(min_is_first(u, v), u, v));
-  case SP_OP_MAX:
-    LOOP_2(select_lanes(max_is_first(u, v), u, v));
-  case SP_OP_MIN_IS_FIRST:
-    LOOP_2(truth(min_is_first(u, v)));
-  case SP_OP_MAX_IS_FIRST:
-    LOOP_2(truth(max_is_first(u, v)));
-  case SP_OP_EQUAL:
-    LOOP_2(compared(u, v, (mask)(u == v)));
-  case SP_OP_NOT_EQUAL:
-    LOOP_2(compared(u, v, (mask)(u != v)));
-  case SP_OP_LESS:
-    LOOP_2(compared(u, v, (mask)(u < v)));
-  case SP_OP_LESS_EQUAL:
-    LOOP_2(compared(u, v, (mask)(u <= v)));
-  case SP_OP_GREATER:
-    LOOP_2(compared(u, v, (mask)(u > v)));
-  case SP_OP_GREATER_EQUAL:
-    LOOP_2(compared(u, v, (mask)(u >= v)));
+    CASE_2(SP_OP_ADD, u + v);
+    CASE_2(SP_OP_SUBTRACT, u - v);
+    CASE_2(SP_OP_MULTIPLY, u * v);
+    CASE_2(SP_OP_DIVIDE, u / v);
+    CASE_2(SP_OP_POWER, vec_pow(u, v));
+    CASE_2(SP_OP_ATAN2, vec_atan2(u, v));
+    CASE_2(SP_OP_MIN, select_lanes(min_is_first(u, v), u, v));
+    CASE_2(SP_OP_MAX, select_lanes(max_is_first(u, v), u, v));
+    CASE_2(SP_OP_MIN_IS_FIRST, truth(min_is_first(u, v)));
+    CASE_2(SP_OP_MAX_IS_FIRST, truth(max_is_first(u, v)));
+    CASE_2(SP_OP_EQUAL, compared(u, v, (mask)(u == v)));
+    CASE_2(SP_OP_NOT_EQUAL, compared(u, v, (mask)(u != v)));
+    CASE_2(SP_OP_LESS, compared(u, v, (mask)(u < v)));
+    CASE_2(SP_OP_LESS_EQUAL, compared(u, v, (mask)(u <= v)));
+    CASE_2(SP_OP_GREATER, compared(u, v, (mask)(u > v)));
+    CASE_2(SP_OP_GREATER_EQUAL, compared(u, v, (mask)(u >= v)));
   case SP_OP_TABLE:
   case SP_OP_TABLE_SLOPE:
     for (size_t p = 0; p < n; p++)
       out[p] = look_up(b.data, operation == SP_OP_TABLE_SLOPE, a.data[p * a.step]);
     break;
-  case SP_OP_AND:
-    LOOP_2(select_lanes((mask)(u == 0), splat(0), select_lanes(is_nan(u), u, condition(v))));
-  case SP_OP_OR:
-    LOOP_2(select_lanes((mask)(u == 0), condition(v), condition(u)));
+    CASE_2(SP_OP_AND,
+           select_lanes((mask)(u == 0), splat(0), select_lanes(is_nan(u), u, condition(v))));
+    CASE_2(SP_OP_OR, select_lanes((mask)(u == 0), condition(v), condition(u)));
   default:
     assert(false && "an operation with two operands");
   }
@@ -193,12 +149,9 @@ static void kernel_2(sp_operation operation, size_t n, sp_operand a, sp_operand 
 static void kernel_3(sp_operation operation, size_t n, sp_operand a, sp_operand b, sp_operand c,
                      double *restrict out) {
   switch (operation) {
-  case SP_OP_SELECT:
-    LOOP_3(select_lanes((mask)(u == 0), w, select_lanes(is_nan(u), u, v)));
-  case SP_OP_MULTIPLY_ADD:
-    LOOP_3(u * v + w);
-  case SP_OP_SUBTRACT_MULTIPLY:
-    LOOP_3(w - u * v);
+    CASE_3(SP_OP_SELECT, select_lanes((mask)(u == 0), w, select_lanes(is_nan(u), u, v)));
+    CASE_3(SP_OP_MULTIPLY_ADD, u * v + w);
+    CASE_3(SP_OP_SUBTRACT_MULTIPLY, w - u * v);
   default:
     assert(false && "an operation with three operands");
   }

@@ -446,11 +446,8 @@ static sp_status parse_formula(parser *p) {
 
 static sp_status parse_into(sp_expression *expression, const char *text, const char *where,
                             const sp_scope *scope) {
-  const size_t text_size = strlen(text) + 1, where_size = strlen(where) + 1;
-  SP_TRY(sp_allocate(text_size, 1, "the text of a formula", &expression->text));
-  memcpy(expression->text, text, text_size);
-  SP_TRY(sp_allocate(where_size, 1, "the location of a formula", &expression->where));
-  memcpy(expression->where, where, where_size);
+  SP_TRY(sp_format(&expression->text, "%s", text));
+  SP_TRY(sp_format(&expression->where, "%s", where));
   expression->is_constant = true;
 
   /* strtod reads "1,5" in some locales: switch this thread to the C locale while parsing. */
@@ -472,16 +469,14 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
 static sp_status parse(const char *text, const char *where, const sp_scope *scope, const char *u,
                        bool is_anisotropic, sp_expression **out) {
   *out = NULL;
-  sp_expression *expression;
+  SP_AUTO(sp_expression) expression = NULL;
   SP_TRY(sp_allocate(1, sizeof *expression, "a formula", &expression));
   expression->u = u;
   expression->is_anisotropic = is_anisotropic;
-  const sp_status status = parse_into(expression, text, where, scope);
-  if (status == SP_OK)
-    *out = expression;
-  else
-    sp_expression_destroy(&expression);
-  return status;
+  SP_TRY(parse_into(expression, text, where, scope));
+  *out = expression;
+  expression = NULL;
+  return SP_OK;
 }
 
 sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,

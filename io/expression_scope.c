@@ -8,17 +8,13 @@
 static sp_status evaluate(const sp_scope *scope, const char *text, const char *where,
                           double *value) {
   const double origin = 0;
-  sp_expression *formula;
+  SP_AUTO(sp_expression) formula = NULL;
   SP_TRY(sp_expression_parse(text, where, scope, &formula));
-  const bool constant = sp_expression_is_constant(formula);
-  sp_status status = sp_expression_evaluate(formula, 1, &origin, &origin, &origin, value);
-  sp_expression_destroy(&formula);
-  if (!status && (!constant || !isfinite(*value)))
-    status = sp_fail(SP_ERR_INPUT,
-                     "%s: expected a finite number or a formula of the constants above it, found "
-                     "'%s'",
-                     where, text);
-  return status;
+  SP_TRY(sp_expression_evaluate(formula, 1, &origin, &origin, &origin, value));
+  if (sp_expression_is_constant(formula) && isfinite(*value)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected a finite number or a formula of the constants above it, found '%s'",
+                 where, text);
 }
 
 sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, const char *where) {

@@ -69,14 +69,14 @@ static sp_status read_table(sp_table *table, const char *where) {
   if (!stream)
     return sp_fail(SP_ERR_INPUT, "%s: cannot open the table '%s': %s", where, table->path,
                    strerror(errno));
-  sp_status status = read_lines(&r, stream);
+  const sp_status status = read_lines(&r, stream);
+  SP_OWNED double *pairs = r.pairs;
   fclose(stream); /* opened for reading: closing cannot lose data */
-  if (!status) status = sp_allocate(1 + 2 * r.count, sizeof(double), table->path, &table->data);
-  if (!status) table->data[0] = (double)r.count;
-  for (size_t k = 0; k < 2 * r.count && !status; k++)
-    table->data[1 + k / 2 + k % 2 * r.count] = r.pairs[k];
-  free(r.pairs);
-  return status;
+  SP_TRY(status);
+  SP_TRY(sp_allocate(1 + 2 * r.count, sizeof(double), table->path, &table->data));
+  table->data[0] = (double)r.count;
+  for (size_t k = 0; k < 2 * r.count; k++) table->data[1 + k / 2 + k % 2 * r.count] = pairs[k];
+  return SP_OK;
 }
 
 static sp_status add_table(sp_tables *tables, const char *name, int length, const char *folder,

@@ -248,9 +248,8 @@ static void write_datasets(int64_t file, int64_t transfer, const void *context) 
 
 /* Local. */
 static sp_status prepare(piece *p) {
-  SP_TRY(sp_allocate((size_t)p->ranks, sizeof *p->by_rank, "sizes of pieces", &p->by_rank));
-  SP_TRY(sp_allocate((size_t)p->ranks, sizeof *p->counts, "sizes of pieces", &p->counts));
-  SP_TRY(sp_allocate((size_t)p->nodes, sizeof *p->lattice, "the order of points", &p->lattice));
+  SP_TRY(SP_ALLOCATE("sizes of pieces", SP_ARRAY(p->by_rank, p->ranks),
+                     SP_ARRAY(p->counts, p->ranks), SP_ARRAY(p->lattice, p->nodes)));
   sp_vtk_hexahedron_order(p->data->order, p->lattice);
   return sp_allocate(BLOCK_BYTES, 1, "a block of the field file", &p->block);
 }

@@ -275,14 +275,11 @@ static sp_status read_corners(const sp_field_reader *r, int64_t count, int64_t *
 sp_status sp_field_reader_values(const sp_field_reader *reader, const char *name, int64_t count,
                                  const int64_t *elements, double *values, double (*corners)[8][3]) {
   const size_t n = (size_t)reader->order + 1, nodes = (size_t)count * n * n * n;
-  int64_t *points;
-  double *raw = NULL;
+  SP_OWNED int64_t *points = NULL;
+  SP_OWNED double *raw = NULL;
   if (count == 0) return SP_OK;
-  sp_status status = sp_allocate(nodes, sizeof *points, "points of a field", &points);
-  if (!status) status = sp_allocate(3 * nodes, sizeof *raw, "values of a field", &raw);
-  if (!status) status = read_points(reader, count, elements, points);
-  if (!status) status = read_values(reader, name, count, points, raw, values);
-  if (!status) status = read_corners(reader, count, points, raw, corners);
-  SP_FREE(points, raw);
-  return status;
+  SP_TRY(SP_ALLOCATE("points of a field", SP_ARRAY(points, nodes), SP_ARRAY(raw, 3 * nodes)));
+  SP_TRY(read_points(reader, count, elements, points));
+  SP_TRY(read_values(reader, name, count, points, raw, values));
+  return read_corners(reader, count, points, raw, corners);
 }

@@ -54,19 +54,25 @@ sp_status sp_file_names_create(const char *path, sp_file_names *names) {
   return status;
 }
 
-/* Create or overwrite `path`, and sync. */
-static sp_status write_file(const char *path, const void *bytes, size_t size) {
-  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return fail_errno();
+sp_status sp_file_write(int file, const void *bytes, size_t size) {
   const char *next = bytes;
   while (size > 0) {
     const ssize_t written = write(file, next, size);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return close_file(file, fail_errno());
+    if (written < 0) return fail_errno();
     next += written;
     size -= (size_t)written;
   }
-  return close_file(file, fsync(file) == 0 ? SP_OK : fail_errno());
+  return SP_OK;
+}
+
+/* Create or overwrite `path`, and sync. */
+static sp_status write_file(const char *path, const void *bytes, size_t size) {
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return fail_errno();
+  sp_status status = sp_file_write(file, bytes, size);
+  if (!status && fsync(file) != 0) status = fail_errno();
+  return close_file(file, status);
 }
 
 sp_status sp_file_try(const char *path) {

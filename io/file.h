@@ -18,6 +18,9 @@
 
 #include "io/error.h"
 
+/* Write all bytes to an open descriptor. Errors: SP_ERR_SYSTEM. */
+sp_status sp_file_write(int file, const void *bytes, size_t size);
+
 /* Eight characters of a-z and 0-9, the same at each call. The probability that another process has
  * the same ones is negligible. */
 enum { SP_FILE_TAG_SIZE = 9 };

@@ -23,35 +23,27 @@ static sp_status find_starts(int size, const int64_t *counts, const char *what, 
 
 sp_status sp_gather_records(MPI_Comm comm, const void *mine, size_t count, size_t width,
                             const char *what, void *all, size_t *all_count) {
-  int *lengths = NULL;
-  int64_t *counts = NULL;
-  char *records = NULL;
+  SP_OWNED int *lengths = NULL;
+  SP_OWNED int64_t *counts = NULL;
+  SP_OWNED char *records = NULL;
   const int size = sp_comm_size(comm);
-  *all_count = 0;
-  sp_status status = sp_allocate((size_t)size, sizeof *counts, what, &counts);
-  if (!status) status = sp_allocate(2 * (size_t)size + 1, sizeof *lengths, what, &lengths);
-  status = sp_agree(comm, status);
-  if (!status) {
-    const int64_t local = (int64_t)count;
-    int *starts = lengths + size;
-    MPI_Allgather(&local, 1, MPI_INT64_T, counts, 1, MPI_INT64_T, comm);
-    status = find_starts(size, counts, what, lengths, starts);
-    if (!status) status = sp_allocate((size_t)starts[size], width, what, &records);
-    status = sp_agree(comm, status);
-    if (!status) {
-      MPI_Datatype record;
-      MPI_Type_contiguous((int)width, MPI_BYTE, &record);
-      MPI_Type_commit(&record);
-      MPI_Allgatherv(mine, (int)count, record, records, lengths, starts, record, comm);
-      MPI_Type_free(&record);
-      *all_count = (size_t)starts[size];
-    }
-  }
-  if (status) {
-    free(records);
-    records = NULL;
-  }
-  SP_FREE(lengths, counts);
+  const int64_t local = (int64_t)count;
   memcpy(all, &records, sizeof records);
-  return status;
+  *all_count = 0;
+  SP_TRY(sp_agree(
+      comm, SP_ALLOCATE(what, SP_ARRAY(counts, size), SP_ARRAY(lengths, 2 * (size_t)size + 1))));
+  int *starts = lengths + size;
+  MPI_Allgather(&local, 1, MPI_INT64_T, counts, 1, MPI_INT64_T, comm);
+  sp_status status = find_starts(size, counts, what, lengths, starts);
+  if (!status) status = sp_allocate((size_t)starts[size], width, what, &records);
+  SP_TRY(sp_agree(comm, status));
+  MPI_Datatype record;
+  MPI_Type_contiguous((int)width, MPI_BYTE, &record);
+  MPI_Type_commit(&record);
+  MPI_Allgatherv(mine, (int)count, record, records, lengths, starts, record, comm);
+  MPI_Type_free(&record);
+  *all_count = (size_t)starts[size];
+  memcpy(all, &records, sizeof records);
+  records = NULL;
+  return SP_OK;
 }

@@ -122,22 +122,24 @@ static sp_status parse_lines(const char *name, char *text, size_t length, sp_ini
   return SP_OK;
 }
 
+/* An empty list with a copy of the text. */
+static sp_status create(const char *text, size_t length, sp_ini **out) {
+  SP_TRY(sp_allocate(1, sizeof **out, "the text of a case", out));
+  SP_TRY(sp_allocate(length + 1, 1, "the text of a case", &(*out)->text));
+  if (length > 0) memcpy((*out)->text, text, length);
+  return SP_OK;
+}
+
 sp_status sp_ini_parse(const char *name, const char *text, size_t length, sp_ini **out) {
   static const char mark[] = "\xEF\xBB\xBF";
+  SP_AUTO(sp_ini) ini = NULL;
   *out = NULL;
-  sp_ini *ini = NULL;
-  SP_TRY(sp_allocate(1, sizeof *ini, "the list of a case", &ini));
-  sp_status status = sp_allocate(length + 1, 1, "the text of a case", &ini->text);
-  if (status == SP_OK) {
-    if (length > 0) memcpy(ini->text, text, length);
-    const size_t skip = strncmp(ini->text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
-    status = parse_lines(name, ini->text + skip, length - skip, ini);
-  }
-  if (status != SP_OK)
-    sp_ini_destroy(&ini);
-  else
-    *out = ini;
-  return status;
+  SP_TRY(create(text, length, &ini));
+  const size_t skip = strncmp(ini->text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
+  SP_TRY(parse_lines(name, ini->text + skip, length - skip, ini));
+  *out = ini;
+  ini = NULL;
+  return SP_OK;
 }
 
 static sp_status split_argument(const char *argument, char *text, sp_ini_entry *entry) {
@@ -162,22 +164,15 @@ static sp_status split_argument(const char *argument, char *text, sp_ini_entry *
 }
 
 sp_status sp_ini_parse_argument(const char *argument, sp_ini **out) {
+  SP_AUTO(sp_ini) ini = NULL;
+  sp_ini_entry entry;
   *out = NULL;
-  sp_ini *ini = NULL;
-  SP_TRY(sp_allocate(1, sizeof *ini, "an argument", &ini));
-  const size_t length = strlen(argument);
-  sp_status status = sp_allocate(length + 1, 1, "an argument", &ini->text);
-  if (status == SP_OK) {
-    memcpy(ini->text, argument, length);
-    sp_ini_entry entry;
-    status = split_argument(argument, ini->text, &entry);
-    if (status == SP_OK) status = append(ini, entry);
-  }
-  if (status != SP_OK)
-    sp_ini_destroy(&ini);
-  else
-    *out = ini;
-  return status;
+  SP_TRY(create(argument, strlen(argument), &ini));
+  SP_TRY(split_argument(argument, ini->text, &entry));
+  SP_TRY(append(ini, entry));
+  *out = ini;
+  ini = NULL;
+  return SP_OK;
 }
 
 void sp_ini_destroy(sp_ini **ini) {

@@ -93,7 +93,8 @@ sp_status sp_record_check_target(const char *path);
 /* Print `layout` with values in place of their names:
  *
  *     {name:FORMAT}     FORMAT is one of printf without %, for int64_t (d), double (e, f, g) or
- * text (s); errors.L2 is the member L2 of errors {name*1e-6:.1f}   the real value times a factor
+ *                       text (s); errors.L2 is the member L2 of errors
+ *     {name*1e-6:.1f}   the real value times a factor
  *     {name?s}          s, unless the integer is 1
  *     [...]             left out if a value in it is missing or an empty text
  *

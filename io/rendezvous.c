@@ -12,7 +12,6 @@
 typedef struct routes {
   MPI_Comm comm;
   int size;
-  int *memory;
   int *sent, *sent_start, *received, *received_start;
 } routes;
 
@@ -41,13 +40,14 @@ static sp_status sum_counts(const routes *t, const int *count, int *start) {
 }
 
 /* Count the entries for each rank: each has `stride` bytes and begins with a name. Collective. */
-static sp_status make_routes(routes *t, int64_t count, const void *entries, size_t stride) {
+static sp_status make_routes(routes *t, int64_t count, const void *entries, size_t stride,
+                             int *memory) {
   const size_t ranks = (size_t)t->size + 1;
-  sp_status status = sp_allocate(4 * ranks, sizeof *t->memory, "rank counts", &t->memory);
-  if (!status && count > INT_MAX)
+  sp_status status = SP_OK;
+  if (count > INT_MAX)
     status = sp_fail(SP_ERR_INPUT, "%lld rows on one rank: use more ranks", (long long)count);
   SP_TRY(sp_agree(t->comm, status));
-  t->sent = t->memory;
+  t->sent = memory;
   t->sent_start = t->sent + ranks;
   t->received = t->sent_start + ranks;
   t->received_start = t->received + ranks;
@@ -94,36 +94,28 @@ typedef sp_status answer_arrived(MPI_Comm comm, size_t count, size_t words, cons
 static sp_status meet(MPI_Comm comm, int64_t count, size_t w, const int64_t *rows, size_t a,
                       int64_t *answers, answer_arrived *arrived, const void *context) {
   routes t = {.comm = comm, .size = sp_comm_size(comm)};
-  int64_t *sent = NULL, *received = NULL, *found = NULL, *back = NULL;
-  int *order = NULL;
+  SP_OWNED int64_t *sent = NULL, *received = NULL, *found = NULL, *back = NULL;
+  SP_OWNED int *order = NULL, *memory = NULL;
   if (t.size == 1) {
     memset(answers, 0, a * (size_t)count * sizeof *answers);
     return arrived(comm, (size_t)count, w, rows, a, answers, context);
   }
-  sp_status status = make_routes(&t, count, rows, w * sizeof *rows);
-  if (!status) {
-    const size_t total = (size_t)t.received_start[t.size];
-    status = sp_allocate((size_t)count, w * sizeof *sent, "rows", &sent);
-    if (!status) status = sp_allocate((size_t)count, sizeof *order, "rows", &order);
-    if (!status) status = sp_allocate((size_t)count, a * sizeof *back, "answers", &back);
-    if (!status) status = sp_allocate(total, w * sizeof *received, "rows", &received);
-    if (!status) status = sp_allocate(total, a * sizeof *found, "answers", &found);
-    status = sp_agree(comm, status);
-    if (!status) {
-      order_entries(&t, count, rows, w * sizeof *rows, order);
-      for (size_t n = 0; n < (size_t)count; n++)
-        memcpy(&sent[w * (size_t)order[n]], &rows[w * n], w * sizeof *rows);
-      exchange(&t, false, (int)w, sent, received);
-      status = arrived(comm, total, w, received, a, found, context);
-    }
-    if (!status) {
-      exchange(&t, true, (int)a, found, back);
-      for (size_t n = 0; n < (size_t)count; n++)
-        memcpy(&answers[a * n], &back[a * (size_t)order[n]], a * sizeof *answers);
-    }
-  }
-  SP_FREE(t.memory, sent, received, found, back, order);
-  return status;
+  SP_TRY(sp_agree(comm,
+                  sp_allocate(4 * ((size_t)t.size + 1), sizeof *memory, "rank counts", &memory)));
+  SP_TRY(make_routes(&t, count, rows, w * sizeof *rows, memory));
+  const size_t total = (size_t)t.received_start[t.size];
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("rows", SP_ARRAY(sent, w * (size_t)count),
+                                    SP_ARRAY(order, count), SP_ARRAY(back, a * (size_t)count),
+                                    SP_ARRAY(received, w * total), SP_ARRAY(found, a * total))));
+  order_entries(&t, count, rows, w * sizeof *rows, order);
+  for (size_t n = 0; n < (size_t)count; n++)
+    memcpy(&sent[w * (size_t)order[n]], &rows[w * n], w * sizeof *rows);
+  exchange(&t, false, (int)w, sent, received);
+  SP_TRY(arrived(comm, total, w, received, a, found, context));
+  exchange(&t, true, (int)a, found, back);
+  for (size_t n = 0; n < (size_t)count; n++)
+    memcpy(&answers[a * n], &back[a * (size_t)order[n]], a * sizeof *answers);
+  return SP_OK;
 }
 
 /* ---- Buckets ---- */
@@ -241,8 +233,7 @@ static sp_status answer_names(MPI_Comm comm, size_t count, size_t words, const i
   a.answer_words = answer_words;
   a.answers = answers;
   if (!status) status = fill_buckets(count, words, rows, a.buckets);
-  if (!status) status = sp_allocate(count, sizeof *a.sorted, "names", &a.sorted);
-  if (!status) status = sp_allocate(count, sizeof *a.found, "names", &a.found);
+  if (!status) status = SP_ALLOCATE("names", SP_ARRAY(a.sorted, count), SP_ARRAY(a.found, count));
   if (!status) status = visit_buckets(a.buckets, &a, answer_some);
   if (a.buckets) free(a.buckets->list);
   SP_FREE(a.buckets, a.sorted, a.found);
@@ -289,24 +280,19 @@ static sp_status look_up(size_t count, const int64_t *const *rows, int64_t *cons
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
                         const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]) {
   const size_t own = (size_t)row_count, all = own + (size_t)wanted_count;
-  entry *entries;
-  double(*found)[SP_ROW_VALUES] = NULL;
-  sp_status status = sp_allocate(all, sizeof *entries, "rows", &entries);
-  if (!status) status = sp_allocate(all, sizeof *found, "rows", &found);
-  status = sp_agree(comm, status);
-  if (!status) {
-    for (size_t i = 0; i < own; i++) {
-      entries[i].name = rows[i].name;
-      memcpy(entries[i].values, rows[i].values, sizeof rows[i].values);
-    }
-    for (size_t i = own; i < all; i++)
-      entries[i] = (entry){.name = wanted[i - own], .is_request = true};
-    status = sp_rendezvous_answer(comm, (int64_t)all, ENTRY_WORDS, (const int64_t *)entries,
-                                  SP_ROW_VALUES, (int64_t *)found, compare_entries, look_up, NULL);
+  SP_OWNED entry *entries = NULL;
+  SP_OWNED double(*found)[SP_ROW_VALUES] = NULL;
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("rows", SP_ARRAY(entries, all), SP_ARRAY(found, all))));
+  for (size_t i = 0; i < own; i++) {
+    entries[i].name = rows[i].name;
+    memcpy(entries[i].values, rows[i].values, sizeof rows[i].values);
   }
-  for (size_t i = own; i < all && !status; i++) memcpy(values[i - own], found[i], sizeof found[i]);
-  SP_FREE(entries, found);
-  return status;
+  for (size_t i = own; i < all; i++)
+    entries[i] = (entry){.name = wanted[i - own], .is_request = true};
+  SP_TRY(sp_rendezvous_answer(comm, (int64_t)all, ENTRY_WORDS, (const int64_t *)entries,
+                              SP_ROW_VALUES, (int64_t *)found, compare_entries, look_up, NULL));
+  for (size_t i = own; i < all; i++) memcpy(values[i - own], found[i], sizeof found[i]);
+  return SP_OK;
 }
 
 /* ---- Numbers ---- */
@@ -338,7 +324,7 @@ static sp_status shift_some(void *buckets_, void *none, size_t begin, size_t end
 static sp_status number_names(MPI_Comm comm, size_t count, size_t words, const int64_t *names,
                               size_t one, int64_t *numbers, const void *none) {
   (void)one, (void)none;
-  buckets *b;
+  SP_OWNED buckets *b = NULL;
   int64_t different = 0, before = 0;
   sp_status status = sp_allocate(1, sizeof *b, "names", &b);
   if (!status) status = fill_buckets(count, words, names, b);
@@ -356,7 +342,6 @@ static sp_status number_names(MPI_Comm comm, size_t count, size_t words, const i
   }
   if (!status) status = sp_agree(comm, visit_buckets(b, b, shift_some));
   if (b) free(b->list);
-  free(b);
   return status;
 }
 

@@ -256,12 +256,19 @@ sp_status sp_loop_run(const sp_loop *loop) {
 }
 
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
-                       sp_status (*compute)(void *, void *, size_t, size_t)) {
+                       sp_loop_compute *compute) {
+  return sp_loop_sum(what, count, values, context, 0, compute, NULL);
+}
+
+sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *context,
+                      size_t workspace_bytes, sp_loop_compute *compute, sp_loop_commit *commit) {
   return sp_loop_run(&(sp_loop){.what = what,
                                 .count = count,
                                 .chunk = sp_loop_chunk(count, values),
+                                .workspace_bytes = workspace_bytes,
                                 .context = context,
-                                .compute = compute});
+                                .compute = compute,
+                                .commit = commit});
 }
 
 typedef struct filling {

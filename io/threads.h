@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "io/error.h"
 
@@ -43,10 +44,22 @@ typedef struct sp_loop {
  * failed, and no commit for these and later ones. Local. */
 sp_status sp_loop_run(const sp_loop *loop);
 
-/* Run a loop without commits and work space over `count` items with so many values each. Errors: as
- * above. Local. */
+/* Run a loop in chunks for `count` items with so many values each: without commits and work space,
+ * or with both. Errors: as above. Local. */
+typedef sp_status sp_loop_compute(void *context, void *workspace, size_t begin, size_t end);
+typedef void sp_loop_commit(void *context, void *workspace, size_t begin, size_t end);
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
-                       sp_status (*compute)(void *context, void *none, size_t begin, size_t end));
+                       sp_loop_compute *compute);
+sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *context,
+                      size_t workspace_bytes, sp_loop_compute *compute, sp_loop_commit *commit);
+
+/* *shared = the smaller one of *shared and `value`, while other threads do the same. Local. */
+static inline void sp_lower(int32_t *shared, int32_t value) {
+  int32_t now = __atomic_load_n(shared, __ATOMIC_RELAXED);
+  while (value < now && !__atomic_compare_exchange_n(shared, &now, value, true, __ATOMIC_RELAXED,
+                                                     __ATOMIC_RELAXED)) {
+  }
+}
 
 /* x[count] = value. Threads share the cost of the first touch. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_loop_fill(size_t count, double value, double *x);
