@@ -288,12 +288,10 @@ static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
     SP_TRY(sp_hexes_set_group(hexes, g, names[g], g + 1));
     hexes->groups[g].members[g] = true;
   }
-  range *ranges;
+  SP_OWNED range *ranges = NULL;
   SP_TRY(sp_allocate((size_t)box->region_count, sizeof *ranges, "regions", &ranges));
-  sp_status status = make_regions(box, ranges, hexes);
-  if (!status) status = fill_elements(box, &brick, ranges, hexes);
-  free(ranges);
-  return status;
+  SP_TRY(make_regions(box, ranges, hexes));
+  return fill_elements(box, &brick, ranges, hexes);
 }
 
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out) {

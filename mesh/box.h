@@ -64,8 +64,7 @@ void sp_box_point(const sp_box *box, const double index[3], double point[3]);
  *     y = (1 - b) low(y) + b high(y),    b = q(6 x - 1) - q(3 x - 1) + q(6 x - 4)
  *     q(t) = 6 t^5 - 15 t^4 + 10 t^3, or t as in nekRS's example kershaw; 0 below 0, 1 above 1
  * epsilon = 1 is the identity; a smaller epsilon gives larger aspect ratios. Boxes with elements[0]
- * divisible by 6 and the other two by 2 resolve the layers.
- * Local. */
+ * divisible by 6 and the other two by 2 resolve the layers. Local. */
 void sp_box_deform(const sp_box *box, double point[3]);
 
 #endif

@@ -221,36 +221,26 @@ static void add_column(search *s, sp_lid e, sp_columns *c) {
 static sp_status allocate(search *s, sp_lid **holder, sp_columns *c) {
   const size_t elements = (size_t)s->topology->elements;
   SP_TRY(sp_allocate((size_t)s->topology->entities, sizeof **holder, "columns", holder));
-  SP_TRY(sp_allocate(elements, sizeof *s->across, "columns", &s->across));
-  SP_TRY(sp_allocate(elements, sizeof *s->candidates, "columns", &s->candidates));
-  SP_TRY(sp_allocate(elements, sizeof *s->axis, "columns", &s->axis));
-  SP_TRY(sp_allocate(elements, sizeof *s->wants, "columns", &s->wants));
-  SP_TRY(sp_allocate(elements, sizeof *s->placed, "columns", &s->placed));
-  SP_TRY(sp_allocate(elements, sizeof *s->queue, "columns", &s->queue));
-  SP_TRY(sp_allocate(elements + 2, sizeof *c->start, "columns", &c->start));
-  SP_TRY(sp_allocate(elements, sizeof *c->elements, "columns", &c->elements));
-  SP_TRY(sp_allocate(elements, sizeof *c->frames, "columns", &c->frames));
-  return sp_allocate(elements, sizeof *c->closed, "columns", &c->closed);
+  return SP_ALLOCATE("columns", SP_ARRAY(s->across, elements), SP_ARRAY(s->candidates, elements),
+                     SP_ARRAY(s->axis, elements), SP_ARRAY(s->wants, elements),
+                     SP_ARRAY(s->placed, elements), SP_ARRAY(s->queue, elements),
+                     SP_ARRAY(c->start, elements + 2), SP_ARRAY(c->elements, elements),
+                     SP_ARRAY(c->frames, elements), SP_ARRAY(c->closed, elements));
 }
 
 sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3], sp_columns **out) {
   search s = {.topology = topology, .couplings = couplings};
-  sp_lid *holder = NULL;
-  sp_columns *c = NULL;
-  *out = NULL;
-  sp_status status = sp_allocate(1, sizeof *c, "columns", &c);
-  if (!status) status = allocate(&s, &holder, c);
+  SP_OWNED sp_lid *holder = NULL;
+  sp_status status = sp_allocate(1, sizeof **out, "columns", out);
+  if (!status) status = allocate(&s, &holder, *out);
   if (!status) {
     find_neighbours(&s, holder);
     choose_directions(&s);
     for (sp_lid e = 0; e < topology->elements; e++)
-      if (s.axis[e] >= 0 && !s.placed[e]) add_column(&s, e, c);
+      if (s.axis[e] >= 0 && !s.placed[e]) add_column(&s, e, *out);
   }
-  SP_FREE(holder, s.across, s.candidates, s.axis, s.wants, s.placed, s.queue);
-  if (status)
-    sp_columns_destroy(&c);
-  else
-    *out = c;
+  SP_FREE(s.across, s.candidates, s.axis, s.wants, s.placed, s.queue);
+  if (status) sp_columns_destroy(out);
   return status;
 }
 
@@ -284,10 +274,8 @@ typedef struct interfaces {
 static sp_status list_interfaces(int rank, sp_lid halo, const sp_hexes *hexes, const sp_topology *t,
                                  interfaces *list) {
   const size_t faces = (size_t)(t->sharer_start[t->start[3]] - t->sharer_start[t->start[2]]);
-  SP_TRY(sp_allocate(faces, sizeof *list->rows, "columns", &list->rows));
-  SP_TRY(sp_allocate(faces, sizeof *list->wanted, "columns", &list->wanted));
-  SP_TRY(sp_allocate(faces, sizeof *list->strong_here, "columns", &list->strong_here));
-  SP_TRY(sp_allocate(faces, sizeof *list->there, "columns", &list->there));
+  SP_TRY(SP_ALLOCATE("columns", SP_ARRAY(list->rows, faces), SP_ARRAY(list->wanted, faces),
+                     SP_ARRAY(list->strong_here, faces), SP_ARRAY(list->there, faces)));
   for (sp_lid e = 0; e < halo; e++)
     for (int f = 0; f < SP_FACES; f++) {
       const sp_lid face = t->slots[e][SP_FACE_SLOT + f], sharer = t->sharer_start[face];

@@ -88,22 +88,16 @@ static sp_status name_some(void *forest_, void *workspace, size_t begin, size_t 
 static sp_status find_local(search *s) {
   const sp_topology *topology = s->topology;
   const size_t vertices = (size_t)topology->start[1];
-  sp_lid *number = NULL;
-  forest f = {.topology = topology};
-  sp_status status = sp_allocate(vertices, sizeof *f.parent, "components", &f.parent);
-  if (!status) status = sp_allocate(vertices, sizeof *number, "components", &number);
-  if (!status) status = sp_allocate(vertices, sizeof *s->of_entity, "components", &s->of_entity);
-  if (!status) status = sp_loop_over("components", vertices, 1, &f, plant_some);
-  if (!status)
-    status = sp_loop_over("components", (size_t)topology->elements, SP_CORNERS, &f, join_some);
+  SP_OWNED sp_lid *parent = NULL, *number = NULL;
+  SP_TRY(SP_ALLOCATE("components", SP_ARRAY(parent, vertices), SP_ARRAY(number, vertices),
+                     SP_ARRAY(s->of_entity, vertices)));
+  forest f = {.topology = topology, .parent = parent, .number = number, .of_entity = s->of_entity};
+  SP_TRY(sp_loop_over("components", vertices, 1, &f, plant_some));
+  SP_TRY(sp_loop_over("components", (size_t)topology->elements, SP_CORNERS, &f, join_some));
   /* Vertices are in the order in which elements first touch them, and so are components. */
-  for (size_t v = 0; v < vertices && !status; v++)
-    if (f.parent[v] == (sp_lid)v) number[v] = (sp_lid)s->local++;
-  f.number = number;
-  f.of_entity = s->of_entity;
-  if (!status) status = sp_loop_over("components", vertices, 1, &f, name_some);
-  SP_FREE(f.parent, number);
-  return status;
+  for (size_t v = 0; v < vertices; v++)
+    if (parent[v] == (sp_lid)v) number[v] = (sp_lid)s->local++;
+  return sp_loop_over("components", vertices, 1, &f, name_some);
 }
 
 enum { VERTEX, NOTHING, COMPONENT, WORDS };
@@ -133,34 +127,30 @@ static sp_status find_pairs(MPI_Comm comm, search *s) {
   const sp_topology *topology = s->topology;
   const sp_lid *sharers = topology->sharer_start;
   size_t vertices = 0;
-  int64_t *rows, *answers = NULL;
+  SP_OWNED int64_t *rows = NULL, *answers = NULL;
   for (sp_lid i = 0; i < topology->start[1]; i++) vertices += sharers[i] < sharers[i + 1];
-  sp_status status = sp_allocate(WORDS * vertices, sizeof *rows, "components", &rows);
-  if (!status) status = sp_allocate(vertices, sizeof *answers, "components", &answers);
-  if (!status) status = sp_allocate(vertices, sizeof *s->pairs, "components", &s->pairs);
-  status = sp_agree(comm, status);
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("components", SP_ARRAY(rows, WORDS * vertices),
+                                    SP_ARRAY(answers, vertices), SP_ARRAY(s->pairs, vertices))));
   vertices = 0;
-  for (sp_lid i = 0; i < topology->start[1] && !status; i++) {
+  for (sp_lid i = 0; i < topology->start[1]; i++) {
     sp_gid key[4];
     if (sharers[i] == sharers[i + 1]) continue;
     sp_topology_key(topology, i, key);
     rows[WORDS * vertices + VERTEX] = key[0];
     rows[WORDS * vertices++ + COMPONENT] = s->first + s->of_entity[i];
   }
-  if (!status)
-    status = sp_rendezvous_answer(comm, (int64_t)vertices, WORDS, rows, 1, answers, compare_rows,
-                                  find_least, NULL);
-  for (size_t v = 0; v < vertices && !status; v++) {
+  SP_TRY(sp_rendezvous_answer(comm, (int64_t)vertices, WORDS, rows, 1, answers, compare_rows,
+                              find_least, NULL));
+  for (size_t v = 0; v < vertices; v++) {
     s->pairs[v][0] = answers[v];
     s->pairs[v][1] = rows[WORDS * v + COMPONENT];
   }
-  if (!status) qsort(s->pairs, vertices, sizeof *s->pairs, compare_pairs);
-  for (size_t v = 0; v < vertices && !status; v++)
+  qsort(s->pairs, vertices, sizeof *s->pairs, compare_pairs);
+  for (size_t v = 0; v < vertices; v++)
     if (s->pairs[v][0] != s->pairs[v][1] &&
         (s->pair_count == 0 || compare_pairs(s->pairs[v], s->pairs[s->pair_count - 1]) != 0))
       memmove(s->pairs[s->pair_count++], s->pairs[v], sizeof *s->pairs);
-  SP_FREE(rows, answers);
-  return status;
+  return SP_OK;
 }
 
 /* Replace the pairs by those of all ranks. */
@@ -177,10 +167,10 @@ static sp_status gather_pairs(MPI_Comm comm, search *s) {
  * the order of the least names. */
 static sp_status number_elements(const search *s, sp_components *components) {
   const sp_topology *topology = s->topology;
-  sp_gid *parent, count = 0; /* a parent is smaller; then the number of the component */
-  SP_TRY(sp_allocate((size_t)topology->elements, sizeof *components->of_element, "components",
-                     &components->of_element));
-  SP_TRY(sp_allocate((size_t)s->total, sizeof *parent, "components", &parent));
+  sp_gid count = 0;
+  SP_OWNED sp_gid *parent = NULL; /* a parent is smaller; then the number of the component */
+  SP_TRY(SP_ALLOCATE("components", SP_ARRAY(components->of_element, topology->elements),
+                     SP_ARRAY(parent, s->total)));
   for (sp_gid n = 0; n < s->total; n++) parent[n] = n;
   for (size_t p = 0; p < s->pair_count; p++) {
     sp_gid end[2] = {s->pairs[p][0], s->pairs[p][1]};
@@ -193,7 +183,6 @@ static sp_status number_elements(const search *s, sp_components *components) {
   components->count = (int)count;
   for (sp_lid e = 0; e < topology->elements && count > 1; e++) /* else all are zero */
     components->of_element[e] = (int)parent[s->first + s->of_entity[topology->slots[e][0]]];
-  free(parent);
   if (count <= INT_MAX) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "the mesh has %lld parts that do not touch: too many",
                  (long long)count);
@@ -212,14 +201,10 @@ static sp_status find(MPI_Comm comm, search *s, sp_components *components) {
 sp_status sp_components_create(MPI_Comm comm, const sp_topology *topology, sp_components **out) {
   search s = {.topology = topology};
   *out = NULL;
-  sp_components *components;
-  sp_status status = sp_agree(comm, sp_allocate(1, sizeof *components, "components", &components));
-  if (!status) status = find(comm, &s, components);
+  sp_status status = sp_agree(comm, sp_allocate(1, sizeof **out, "components", out));
+  if (!status) status = find(comm, &s, *out);
   SP_FREE(s.of_entity, s.pairs);
-  if (status)
-    sp_components_destroy(&components);
-  else
-    *out = components;
+  if (status) sp_components_destroy(out);
   return status;
 }
 

@@ -114,66 +114,41 @@ static sp_status compare_here(comparison *c) {
   return sp_loop_over("points", elements, 3 * c->n, c, compare_some);
 }
 
-/* Exchange the positions of shared points with the neighbours. */
-static void exchange_points(MPI_Comm comm, const sp_numbering *numbering, const point *sent,
-                            point *received, MPI_Request *requests) {
-  MPI_Datatype record;
-  MPI_Type_contiguous((int)sizeof *sent, MPI_BYTE, &record);
-  MPI_Type_commit(&record);
-  for (int b = 0; b < numbering->neighbours; b++) {
-    const sp_lid begin = numbering->shared_start[b], n = numbering->shared_start[b + 1] - begin;
-    const int rank = numbering->neighbour_ranks[b];
-    MPI_Irecv(received + begin, n, record, rank, 0, comm, &requests[2 * b]);
-    MPI_Isend(sent + begin, n, record, rank, 0, comm, &requests[2 * b + 1]);
-  }
-  MPI_Waitall(2 * numbering->neighbours, requests, MPI_STATUSES_IGNORE);
-  MPI_Type_free(&record);
-}
-
 static sp_status compare_ranks(const comparison *c) {
   const sp_mesh *mesh = c->mesh;
   const sp_numbering *numbering = c->numbering;
   const sp_lid shared = numbering->shared_start[numbering->neighbours];
-  point *sent = NULL, *received = NULL;
-  MPI_Request *requests = NULL;
-  sp_status status = sp_allocate((size_t)shared, sizeof *sent, "shared points", &sent);
-  if (!status) status = sp_allocate((size_t)shared, sizeof *received, "shared points", &received);
-  if (!status)
-    status =
-        sp_allocate(2 * (size_t)numbering->neighbours, sizeof *requests, "requests", &requests);
-  status = sp_agree(mesh->comm, status);
-  if (!status) {
-    for (sp_lid s = 0; s < shared; s++) {
-      const size_t first = c->firsts[numbering->shared[s]];
-      memcpy(sent[s].xyz, place_of(c, first), sizeof sent[s].xyz);
-      sent[s].tag = tag_of(c, first);
-    }
-    exchange_points(mesh->comm, numbering, sent, received, requests);
-    for (sp_lid s = 0; s < shared && !status; s++) {
-      const size_t first = c->firsts[numbering->shared[s]];
-      status = compare(mesh->hexes, (sp_lid)(first / c->n), place_of(c, first), received[s].xyz,
-                       received[s].tag);
-    }
-    status = sp_agree(mesh->comm, status);
+  SP_OWNED point *sent = NULL, *received = NULL;
+  SP_TRY(sp_agree(mesh->comm, SP_ALLOCATE("shared points", SP_ARRAY(sent, shared),
+                                          SP_ARRAY(received, shared))));
+  for (sp_lid s = 0; s < shared; s++) {
+    const size_t first = c->firsts[numbering->shared[s]];
+    memcpy(sent[s].xyz, place_of(c, first), sizeof sent[s].xyz);
+    sent[s].tag = tag_of(c, first);
   }
-  SP_FREE(sent, received, requests);
-  return status;
+  SP_TRY(sp_numbering_swap(mesh->comm, numbering, sizeof *sent, sent, received));
+  sp_status status = SP_OK;
+  for (sp_lid s = 0; s < shared && !status; s++) {
+    const size_t first = c->firsts[numbering->shared[s]];
+    status = compare(mesh->hexes, (sp_lid)(first / c->n), place_of(c, first), received[s].xyz,
+                     received[s].tag);
+  }
+  return sp_agree(mesh->comm, status);
 }
 
 sp_status sp_mesh_check_conformity(const sp_mesh *mesh) {
-  sp_numbering *numbering;
+  SP_AUTO(sp_numbering) numbering = NULL;
+  SP_OWNED size_t *firsts = NULL;
   comparison c = {.mesh = mesh, .n = sp_hexes_lattice_size(mesh->hexes)};
   /* The points of trilinear elements are the vertices, which the topology numbers. */
   if (mesh->hexes->map_order == 1)
     SP_TRY(sp_numbering_create_vertices(mesh, &numbering));
   else
     SP_TRY(sp_numbering_create(mesh, mesh->hexes->map_order, &numbering));
+  sp_status status = sp_allocate((size_t)numbering->local, sizeof *firsts, "points", &firsts);
   c.numbering = numbering;
-  sp_status status = sp_allocate((size_t)numbering->local, sizeof *c.firsts, "points", &c.firsts);
+  c.firsts = firsts;
   if (!status) status = compare_here(&c);
-  status = sp_agree(mesh->comm, status);
-  if (!status) status = compare_ranks(&c);
-  sp_numbering_destroy(&numbering);
-  free(c.firsts);
-  return status;
+  SP_TRY(sp_agree(mesh->comm, status));
+  return compare_ranks(&c);
 }

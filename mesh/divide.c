@@ -268,8 +268,8 @@ static sp_status prepare(work *w) {
   const size_t count = (size_t)cells->count;
   for (int s = 0; s < SP_CELL_SHAPES; s++)
     SP_TRY(division_create(s, cells->map_order, &w->divisions[s]));
-  SP_TRY(sp_allocate(count + 1, sizeof(size_t), "divided elements", &w->first_child));
-  SP_TRY(sp_allocate(count + 1, sizeof(size_t), "divided elements", &w->first_name));
+  SP_TRY(SP_ALLOCATE("divided elements", SP_ARRAY(w->first_child, count + 1),
+                     SP_ARRAY(w->first_name, count + 1)));
   for (size_t e = 0; e < count; e++) {
     const division *d = division_of(w, e);
     w->first_child[e + 1] = w->first_child[e] + (size_t)d->children;
@@ -278,8 +278,8 @@ static sp_status prepare(work *w) {
   SP_TRY(sp_hexes_create((sp_gid)w->first_child[count], cells->map_order, cells->surface_count,
                          cells->group_count, &w->fine));
   SP_TRY(sp_hexes_copy_groups(cells, w->fine));
-  SP_TRY(sp_allocate(w->first_name[count], sizeof *w->names, "vertices", &w->names));
-  SP_TRY(sp_allocate(w->first_name[count], sizeof *w->numbers, "vertices", &w->numbers));
+  SP_TRY(SP_ALLOCATE("vertices", SP_ARRAY(w->names, w->first_name[count]),
+                     SP_ARRAY(w->numbers, w->first_name[count])));
   return sp_loop_over("vertices", count, MOST_ENTITIES, w, name_some);
 }
 
@@ -299,10 +299,7 @@ sp_status sp_divide(MPI_Comm comm, sp_hexes **hexes) {
         comm, sp_loop_over("divided elements", count, SP_CORNERS * nodes * nodes, &w, divide_some));
   sp_hexes_destroy(hexes);
   for (int s = 0; s < SP_CELL_SHAPES; s++) free(w.divisions[s].basis);
-  free(w.first_child);
-  free(w.first_name);
-  free(w.names);
-  free(w.numbers);
+  SP_FREE(w.first_child, w.first_name, w.names, w.numbers);
   if (status) {
     sp_hexes_destroy(&w.fine);
     return status;

@@ -110,9 +110,8 @@ static sp_status sort_incidences(void *search_, void *workspace, size_t begin, s
 static sp_status list_incidences(search *s) {
   const sp_topology *topology = s->topology;
   const size_t vertices = (size_t)topology->start[1], elements = (size_t)topology->elements;
-  SP_TRY(sp_allocate(vertices + 1, sizeof *s->start, "vertices", &s->start));
-  SP_TRY(sp_allocate(elements, SP_CORNERS * sizeof *s->incidences, "elements of vertices",
-                     &s->incidences));
+  SP_TRY(SP_ALLOCATE("vertices", SP_ARRAY(s->start, vertices + 1),
+                     SP_ARRAY(s->incidences, SP_CORNERS * elements)));
   SP_TRY(sp_loop_over("elements of vertices", elements, SP_CORNERS, s, count_incidences));
   sp_lid all = 0;
   for (size_t v = 0; v < vertices; v++) {
@@ -224,15 +223,9 @@ static sp_status resolve_some(void *search_, void *workspace, size_t begin, size
   return SP_OK;
 }
 
-static sp_status run_over_vertices(search *s, size_t workspace_bytes,
-                                   sp_status (*compute)(void *, void *, size_t, size_t)) {
+static sp_status run_over_vertices(search *s, size_t workspace_bytes, sp_loop_compute *compute) {
   const size_t vertices = (size_t)s->topology->start[1];
-  return sp_loop_run(&(sp_loop){.what = "edges and faces",
-                                .count = vertices,
-                                .chunk = sp_loop_chunk(vertices, 32),
-                                .workspace_bytes = workspace_bytes,
-                                .context = s,
-                                .compute = compute});
+  return sp_loop_sum("edges and faces", vertices, 32, s, workspace_bytes, compute, NULL);
 }
 
 static sp_status allocate_entities(search *s) {
@@ -242,8 +235,7 @@ static sp_status allocate_entities(search *s) {
     return sp_fail(SP_ERR_INPUT, "too many vertices, edges and faces on one rank: use more ranks");
   topology->start[2] = (sp_lid)edges;
   topology->start[3] = topology->entities = (sp_lid)all;
-  SP_TRY(sp_allocate((size_t)all, sizeof *topology->first, "entities", &topology->first));
-  return sp_allocate((size_t)all, sizeof *topology->touching, "entity counts", &topology->touching);
+  return SP_ALLOCATE("entities", SP_ARRAY(topology->first, all), SP_ARRAY(topology->touching, all));
 }
 
 static sp_status find_edges_and_faces(search *s) {

@@ -8,10 +8,9 @@
 static sp_status permute_sharers(sp_topology *topology, const sp_lid *order) {
   const sp_lid entities = topology->entities;
   sp_lid *start;
-  int *sharers = NULL;
-  SP_TRY(sp_allocate((size_t)entities + 1, sizeof *start, "sharers", &start));
-  const sp_status status =
-      sp_allocate((size_t)topology->sharer_start[entities], sizeof *sharers, "sharers", &sharers);
+  int *sharers;
+  const sp_status status = SP_ALLOCATE("sharers", SP_ARRAY(start, (size_t)entities + 1),
+                                       SP_ARRAY(sharers, topology->sharer_start[entities]));
   for (sp_lid i = 0; i < entities && !status; i++) {
     const sp_lid from = topology->sharer_start[order[i]];
     const sp_lid count = topology->sharer_start[order[i] + 1] - from;
@@ -47,13 +46,8 @@ static sp_status find_first(void *renumbering_, void *none, size_t begin, size_t
   const renumbering *r = renumbering_;
   (void)none;
   for (size_t e = begin; e < end; e++)
-    for (int slot = 0; slot < SP_SLOTS; slot++) {
-      sp_lid *first = &r->first[r->topology->slots[e][slot]];
-      sp_lid now = __atomic_load_n(first, __ATOMIC_RELAXED);
-      while ((sp_lid)e < now && !__atomic_compare_exchange_n(first, &now, (sp_lid)e, true,
-                                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-      }
-    }
+    for (int slot = 0; slot < SP_SLOTS; slot++)
+      sp_lower(&r->first[r->topology->slots[e][slot]], (sp_lid)e);
   return SP_OK;
 }
 
@@ -110,9 +104,7 @@ static sp_status number_slots(void *renumbering_, void *none, size_t begin, size
   return SP_OK;
 }
 
-static sp_status visit_elements(renumbering *r,
-                                sp_status (*compute)(void *, void *, size_t, size_t),
-                                void (*commit)(void *, void *, size_t, size_t)) {
+static sp_status visit_elements(renumbering *r, sp_loop_compute *compute, sp_loop_commit *commit) {
   return sp_loop_run(&(sp_loop){.what = "entity numbers",
                                 .count = (size_t)r->topology->elements,
                                 .chunk = r->chunk,
@@ -139,8 +131,8 @@ static sp_status renumber(sp_topology *t, const sp_lid counts[3]) {
   const sp_lid start[4] = {0, counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]};
   const size_t entities = (size_t)t->entities;
   renumbering r = {.topology = t, .first = t->first, .next = {start[0], start[1], start[2]}};
-  sp_status status = sp_allocate(entities, sizeof *r.number, "entity numbers", &r.number);
-  if (!status) status = sp_allocate((size_t)start[3], sizeof *r.order, "entity numbers", &r.order);
+  sp_status status =
+      SP_ALLOCATE("entity numbers", SP_ARRAY(r.number, entities), SP_ARRAY(r.order, start[3]));
   if (!status) status = renumber_slots(&r);
   if (!status) {
     memcpy(t->start, start, sizeof start);
@@ -194,29 +186,24 @@ static sp_status list_images(const sp_periodic *periodic, const sp_topology *top
 }
 
 sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topology) {
-  image *list = NULL;
-  sp_lid *to = NULL;
+  SP_OWNED image *list = NULL;
+  SP_OWNED sp_lid *to = NULL;
   size_t count = 0;
   sp_lid counts[3];
-  sp_status status = list_images(periodic, topology, &list, &count);
-  if (!status)
-    status = sp_allocate((size_t)topology->entities, sizeof *to, "periodic entities", &to);
-  if (!status) {
-    for (int kind = 0; kind < 3; kind++)
-      counts[kind] = topology->start[kind + 1] - topology->start[kind];
-    for (sp_lid i = 0; i < topology->entities; i++) to[i] = i;
-    for (size_t n = 0; n < count; n++) {
-      const sp_lid i = list[n].entity;
-      if (n == 0 || sp_entity_compare(list[n - 1].key, list[n].key) != 0) continue;
-      to[i] = to[list[n - 1].entity];
-      topology->touching[to[i]] += topology->touching[i];
-      counts[i < topology->start[1] ? 0 : i < topology->start[2] ? 1 : 2]--;
-    }
-    for (sp_lid e = 0; e < topology->elements; e++)
-      for (int slot = 0; slot < SP_SLOTS; slot++)
-        topology->slots[e][slot] = to[topology->slots[e][slot]];
-    status = renumber(topology, counts);
+  SP_TRY(list_images(periodic, topology, &list, &count));
+  SP_TRY(sp_allocate((size_t)topology->entities, sizeof *to, "periodic entities", &to));
+  for (int kind = 0; kind < 3; kind++)
+    counts[kind] = topology->start[kind + 1] - topology->start[kind];
+  for (sp_lid i = 0; i < topology->entities; i++) to[i] = i;
+  for (size_t n = 0; n < count; n++) {
+    const sp_lid i = list[n].entity;
+    if (n == 0 || sp_entity_compare(list[n - 1].key, list[n].key) != 0) continue;
+    to[i] = to[list[n - 1].entity];
+    topology->touching[to[i]] += topology->touching[i];
+    counts[i < topology->start[1] ? 0 : i < topology->start[2] ? 1 : 2]--;
   }
-  SP_FREE(list, to);
-  return status;
+  for (sp_lid e = 0; e < topology->elements; e++)
+    for (int slot = 0; slot < SP_SLOTS; slot++)
+      topology->slots[e][slot] = to[topology->slots[e][slot]];
+  return renumber(topology, counts);
 }

@@ -9,7 +9,7 @@
  * so that  integral of grad v . grad u = sum over points of (grad_r v)^T G (grad_r u).
  *
  * Of a contact, wJ and |J| are zero, but for those in sp_geometry_factors, which is about its
- * lattice. */
+ * lattice. All functions are Local. */
 #ifndef SP_MESH_GEOMETRY_H
 #define SP_MESH_GEOMETRY_H
 
@@ -22,8 +22,7 @@
 enum { SP_G_RR, SP_G_RS, SP_G_RT, SP_G_SS, SP_G_ST, SP_G_TT, SP_G_WJ, SP_FACTORS };
 
 /* factors[SP_FACTORS][k][j][i] of one element on the tensor grid of `rule`. Errors: SP_ERR_INPUT
- * with the element's number and the location if |J| is not positive beyond rounding at a
- * point. Local. */
+ * with the element's number and the location if |J| is not positive beyond rounding at a point. */
 sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                               double *factors);
 
@@ -34,37 +33,37 @@ typedef struct sp_geometry_tensor {
   ptrdiff_t component, point;
 } sp_geometry_tensor;
 
-/* Fill the factors of a tensor K, G = w |J| J^-1 K J^-T, likewise. Local. */
+/* Fill the factors of a tensor K, G = w |J| J^-1 K J^-T, likewise. */
 sp_status sp_geometry_tensor_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                                      const sp_geometry_tensor *k, double *factors);
 
 /* True if a quick evaluation proves that a trilinear element (map_order 1) passes the check of
  * sp_geometry_factors at its corners, edge mid-points, face centres and centre. False if only that
- * function can decide. Local. */
+ * function can decide. */
 bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid element);
 
-/* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid. Errors: the same. Local. */
+/* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid. Errors: the same. */
 sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                              double *xyz, double *wj);
 
 /* Coefficients of the trilinear map of an eight-node element, coefficients[8][3]:
  *     x = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst.
  * Those of products that are at the rounding level of the corners are set to zero; true if all are,
- * so that the element is a parallelepiped. Local. */
+ * so that the element is a parallelepiped. */
 bool sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]);
 
 /* Data for gradients at the n^3 points of a tensor grid, n >= 2: the points xyz[3][n^3], J^-1 as
- * inverse[a][b] = d r_a / d x_b, [3][3][n^3], and |J|, [n^3]. |J| is not checked. Local. */
+ * inverse[a][b] = d r_a / d x_b, [3][3][n^3], and |J|, [n^3]. |J| is not checked. */
 void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                          double *xyz, double *inverse, double *jacobian);
 
 /* On face f (mesh/hexes.h), at the n x n tensor grid of `rule` in the two directions of the face,
  * the lower one fastest: points xyz[3][n^2], and outward unit normal times surface element times
- * weights, normal[3][n^2]. Local. */
+ * weights, normal[3][n^2]. */
 void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,
                       double *xyz, double *normal);
 
-/* The length of normal[3][n] at point q: the surface element times weights. Local. */
+/* The length of normal[3][n] at point q: the surface element times weights. */
 static inline double sp_geometry_area(const double *normal, int n, int q) {
   return sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
               normal[2 * n + q] * normal[2 * n + q]);

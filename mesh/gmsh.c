@@ -14,23 +14,20 @@
 static sp_status read_split(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes, int files,
                             sp_hexes **out) {
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
-  char *part = NULL;
+  SP_OWNED char *part = NULL;
   if (files != size) {
     SP_TRY(sp_agree(comm, sp_gmsh_part_path(path, files + 1, &part)));
-    sp_fail(SP_ERR_INPUT,
-            "%s: the mesh is split into %d file%s (there is no %s), but there %s %d rank%s: run on "
-            "%d, or split it for %d",
-            path, files, sp_plural(files), part, size == 1 ? "is" : "are", size, sp_plural(size),
-            files, size);
-    free(part);
-    return SP_ERR_INPUT;
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: the mesh is split into %d file%s (there is no %s), but there %s %d "
+                   "rank%s: run on %d, or split it for %d",
+                   path, files, sp_plural(files), part, size == 1 ? "is" : "are", size,
+                   sp_plural(size), files, size);
   }
   sp_status status = sp_gmsh_part_path(path, rank + 1, &part);
   if (!status) status = sp_gmsh_check_part(part);
   if (!status) status = sp_gmsh_in_child(part, sizes, files, out, NULL);
-  free(part);
-  status = sp_agree(comm, status);
-  return status ? status : sp_gmsh_unify(comm, path, *out);
+  SP_TRY(sp_agree(comm, status));
+  return sp_gmsh_unify(comm, path, *out);
 }
 
 bool sp_gmsh_is_split(const char *path) {
@@ -41,19 +38,14 @@ bool sp_gmsh_is_split(const char *path) {
 /* Rank 0 reads the file for all. */
 static sp_status read_whole(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
                             sp_hexes **out) {
-  int *parts = NULL;
+  SP_OWNED int *parts = NULL;
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
-  sp_status status = SP_OK;
-  if (rank == 0) status = sp_gmsh_in_child(path, sizes, size, out, &parts);
-  status = sp_agree(comm, status);
-  if (!status) {
-    sp_hexes_file file = *out ? (*out)->file : (sp_hexes_file){0};
-    MPI_Bcast(&file, (int)sizeof file, MPI_BYTE, 0, comm);
-    status = sp_partition_distribute(comm, out, parts);
-    if (!status) (*out)->file = file;
-  }
-  free(parts);
-  return status;
+  SP_TRY(sp_agree(comm, rank == 0 ? sp_gmsh_in_child(path, sizes, size, out, &parts) : SP_OK));
+  sp_hexes_file file = *out ? (*out)->file : (sp_hexes_file){0};
+  MPI_Bcast(&file, (int)sizeof file, MPI_BYTE, 0, comm);
+  SP_TRY(sp_partition_distribute(comm, out, parts));
+  (*out)->file = file;
+  return SP_OK;
 }
 
 bool sp_gmsh_is_cad(const char *path) {
@@ -72,11 +64,9 @@ sp_status sp_gmsh_cad_hexes(MPI_Comm comm, const char *path, const sp_gmsh_sizes
                             sp_hexes **out) {
   int files = 0;
   *out = NULL;
-  sp_status status = SP_OK;
-  if (sp_comm_rank(comm) == 0) status = sp_gmsh_count_parts(path, &files);
-  SP_TRY(sp_agree(comm, status));
+  SP_TRY(sp_agree(comm, sp_comm_rank(comm) == 0 ? sp_gmsh_count_parts(path, &files) : SP_OK));
   MPI_Bcast(&files, 1, MPI_INT, 0, comm);
-  status =
+  sp_status status =
       files > 0 ? read_split(comm, path, sizes, files, out) : read_whole(comm, path, sizes, out);
   if (!status) status = sp_divide(comm, out);
   if (status)

@@ -104,9 +104,8 @@ static size_t lattice_size(int order) {
 static sp_status fill_cells(const sp_gmsh_model *m, const choice *c, sp_gmsh_sets *volumes,
                             sp_gmsh_cells *all) {
   const size_t n = lattice_size(all->order);
-  SP_TRY(sp_allocate(all->count * n, sizeof *all->nodes, "elements", &all->nodes));
-  SP_TRY(sp_allocate(all->count, sizeof *all->tags, "elements", &all->tags));
-  SP_TRY(sp_allocate(all->count, sizeof *all->volumes, "elements", &all->volumes));
+  SP_TRY(SP_ALLOCATE("elements", SP_ARRAY(all->nodes, all->count * n),
+                     SP_ARRAY(all->tags, all->count), SP_ARRAY(all->volumes, all->count)));
   int entity = -1, volume = 0;
   size_t cell = 0;
   for (size_t i = 0; i < m->element_count; i++) {
@@ -149,65 +148,57 @@ static bool has_nodes_of(const sp_gmsh_cells *all, size_t n, size_t a, size_t b,
  * corners: they are curved, and would be connected on all sides, because vertices name faces. */
 static sp_status drop_repeated(const char *path, sp_gmsh_sets *volumes, sp_gmsh_cells *all) {
   const size_t n = lattice_size(all->order);
-  corner_set *sets;
-  bool *repeated = NULL;
-  size_t *room = NULL;
-  SP_TRY(sp_allocate(all->count, sizeof *sets, "element corners", &sets));
-  sp_status status = sp_allocate(all->count, sizeof *repeated, "repeated elements", &repeated);
-  if (!status) status = sp_allocate(2 * n, sizeof *room, "element nodes", &room);
-  if (!status) {
-    for (size_t e = 0; e < all->count; e++) {
-      for (int c = 0; c < SP_CORNERS; c++)
-        sets[e].nodes[c] = all->nodes[e * n + sp_corner_node(all->order, c)];
-      qsort(sets[e].nodes, SP_CORNERS, sizeof(size_t), sp_gmsh_compare_sizes);
-      sets[e].element = e;
-    }
-    qsort(sets, all->count, sizeof *sets, compare_sets);
-    size_t first = 0; /* of those that have the same corners */
-    for (size_t s = 1; s < all->count && !status; s++) {
-      const size_t e = sets[s].element, before = sets[s - 1].element;
-      if (memcmp(sets[s].nodes, sets[s - 1].nodes, sizeof sets[s].nodes) != 0) {
-        first = s;
-        continue;
-      }
-      repeated[e] = true;
-      status = sp_gmsh_sets_unite(volumes, all->volumes[e], &all->volumes[sets[first].element]);
-      if (status) break;
-      if (!has_nodes_of(all, n, e, before, room))
-        status = sp_fail(SP_ERR_INPUT,
-                         "%s: elements %lld and %lld have the same corners, but other nodes "
-                         "between: divide them, so that they share one face at most",
-                         path, (long long)all->tags[before], (long long)all->tags[e]);
-    }
-    size_t kept = 0;
-    for (size_t e = 0; e < all->count; e++) {
-      if (repeated[e]) continue;
-      memmove(&all->nodes[kept * n], &all->nodes[e * n], n * sizeof *all->nodes);
-      all->volumes[kept] = all->volumes[e];
-      all->tags[kept++] = all->tags[e];
-    }
-    all->count = kept;
+  SP_OWNED corner_set *sets = NULL;
+  SP_OWNED bool *repeated = NULL;
+  SP_OWNED size_t *room = NULL;
+  SP_TRY(SP_ALLOCATE("repeated elements", SP_ARRAY(sets, all->count),
+                     SP_ARRAY(repeated, all->count), SP_ARRAY(room, 2 * n)));
+  for (size_t e = 0; e < all->count; e++) {
+    for (int c = 0; c < SP_CORNERS; c++)
+      sets[e].nodes[c] = all->nodes[e * n + sp_corner_node(all->order, c)];
+    qsort(sets[e].nodes, SP_CORNERS, sizeof(size_t), sp_gmsh_compare_sizes);
+    sets[e].element = e;
   }
-  SP_FREE(sets, repeated, room);
-  return status;
+  qsort(sets, all->count, sizeof *sets, compare_sets);
+  size_t first = 0; /* of those that have the same corners */
+  for (size_t s = 1; s < all->count; s++) {
+    const size_t e = sets[s].element, before = sets[s - 1].element;
+    if (memcmp(sets[s].nodes, sets[s - 1].nodes, sizeof sets[s].nodes) != 0) {
+      first = s;
+      continue;
+    }
+    repeated[e] = true;
+    SP_TRY(sp_gmsh_sets_unite(volumes, all->volumes[e], &all->volumes[sets[first].element]));
+    if (!has_nodes_of(all, n, e, before, room))
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: elements %lld and %lld have the same corners, but other nodes "
+                     "between: divide them, so that they share one face at most",
+                     path, (long long)all->tags[before], (long long)all->tags[e]);
+  }
+  size_t kept = 0;
+  for (size_t e = 0; e < all->count; e++) {
+    if (repeated[e]) continue;
+    memmove(&all->nodes[kept * n], &all->nodes[e * n], n * sizeof *all->nodes);
+    all->volumes[kept] = all->volumes[e];
+    all->tags[kept++] = all->tags[e];
+  }
+  all->count = kept;
+  return SP_OK;
 }
 
 /* A tag names an element wherever the program stores or reports something about it. */
 static sp_status check_tags(const char *path, const sp_gmsh_cells *all) {
-  sp_gid *sorted; /* they are positive */
-  sp_status status = SP_OK;
+  SP_OWNED sp_gid *sorted = NULL; /* they are positive */
   SP_TRY(sp_allocate(all->count, sizeof *sorted, "element tags", &sorted));
   memcpy(sorted, all->tags, all->count * sizeof *sorted);
   qsort(sorted, all->count, sizeof *sorted, sp_gmsh_compare_sizes);
-  for (size_t e = 1; e < all->count && !status; e++)
+  for (size_t e = 1; e < all->count; e++)
     if (sorted[e] == sorted[e - 1])
-      status = sp_fail(
+      return sp_fail(
           SP_ERR_INPUT,
-          "%s: two volume elements have the number %lld: give every element a number of its "
-          "own",
+          "%s: two volume elements have the number %lld: give every element a number of its own",
           path, (long long)sorted[e]);
-  free(sorted);
-  return status;
+  return SP_OK;
 }
 
 sp_status sp_gmsh_cells_read(const sp_gmsh_model *m, int files, sp_gmsh_sets *volumes,

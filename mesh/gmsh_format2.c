@@ -118,57 +118,52 @@ static sp_status check_number(const sp_scan *s, const char *what, const sp_span 
 
 /* ---- Nodes ---- */
 
+static bool take_int(sp_scan *s, sp_span *line, int *value) {
+  return s->binary ? sp_scan_int(s, value) : sp_span_int(line, value);
+}
+
+static bool take_reals(sp_scan *s, sp_span *line, int count, double *values) {
+  return s->binary ? sp_scan_reals(s, count, values) : sp_span_reals(line, count, values);
+}
+
 /* Read a node: its number and coordinates; in $ParametricNodes also an entity and up to two
  * parameters. */
-static sp_status text_node(sp_scan *s, const section *sec, bool parametric, int index, int *number,
+static sp_status read_node(sp_scan *s, const section *sec, bool parametric, int index, int *number,
                            double xyz[3]) {
-  sp_span line;
-  if (!sp_scan_filled_line(s, &line) || *line.at == '$') return too_few(s, sec, &line, index);
+  sp_span line = {0};
+  if (!s->binary && (!sp_scan_filled_line(s, &line) || *line.at == '$'))
+    return too_few(s, sec, &line, index);
   const sp_span whole = line;
   double parameters[2];
   int dimension = 0, entity;
-  SP_TRY(check_number(s, "node", &whole));
-  bool sound = sp_span_int(&line, number) && sp_span_reals(&line, 3, xyz);
+  if (!s->binary) SP_TRY(check_number(s, "node", &whole));
+  bool sound = take_int(s, &line, number) && take_reals(s, &line, 3, xyz);
   if (parametric) {
-    sound = sound && sp_span_int(&line, &dimension) && sp_span_int(&line, &entity);
+    sound = sound && take_int(s, &line, &dimension) && take_int(s, &line, &entity);
     if (dimension == 1 || dimension == 2)
-      sound = sound && sp_span_reals(&line, dimension, parameters);
+      sound = sound && take_reals(s, &line, dimension, parameters);
   }
   if (sound && line.at == line.end) return SP_OK;
+  if (s->binary) return cut_short(s, sec, index);
   return sp_scan_unexpected(s, &whole,
                             parametric ? "a node: its number, x, y, z, entity and parameters"
                                        : "a node: its number, x, y and z");
 }
 
-static sp_status binary_node(sp_scan *s, const section *sec, bool parametric, int index,
-                             int *number, double xyz[3]) {
-  double parameters[2];
-  int dimension = 0, entity;
-  bool sound = sp_scan_int(s, number) && sp_scan_reals(s, 3, xyz);
-  if (parametric) {
-    sound = sound && sp_scan_int(s, &dimension) && sp_scan_int(s, &entity);
-    if (dimension == 1 || dimension == 2) sound = sound && sp_scan_reals(s, dimension, parameters);
-  }
-  return sound ? SP_OK : cut_short(s, sec, index);
-}
-
 static sp_status read_nodes(sp_scan *s, bool parametric, sp_gmsh_model *m) {
   section sec;
-  numbered *list;
+  SP_OWNED numbered *list = NULL;
   SP_TRY(begin_section(s, "nodes", parametric ? "$EndParametricNodes" : "$EndNodes",
                        s->binary ? 4 + 3 * sizeof(double) : strlen("1 0 0 0\n"), &sec));
   SP_TRY(sp_allocate((size_t)sec.count, sizeof *list, "node numbers", &list));
-  sp_status status = SP_OK;
-  for (int n = 0; n < sec.count && !status; n++) {
+  for (int n = 0; n < sec.count; n++) {
     double xyz[3];
-    status = (s->binary ? binary_node : text_node)(s, &sec, parametric, n, &list[n].number, xyz);
+    SP_TRY(read_node(s, &sec, parametric, n, &list[n].number, xyz));
     list[n].place = s->binary ? (size_t)n + 1 : s->line;
-    if (!status) status = sp_gmsh_add_point(m, (size_t)list[n].number, xyz);
+    SP_TRY(sp_gmsh_add_point(m, (size_t)list[n].number, xyz));
   }
-  if (!status) status = end_section(s, &sec);
-  if (!status) status = check_unique(s, "node", sec.count, list);
-  free(list);
-  return status;
+  SP_TRY(end_section(s, &sec));
+  return check_unique(s, "node", sec.count, list);
 }
 
 /* ---- Elements ---- */
@@ -279,17 +274,14 @@ static sp_status binary_elements(sp_scan *s, const section *sec, numbered *list,
 
 static sp_status read_elements(sp_scan *s, sp_gmsh_model *m) {
   section sec;
-  numbered *list;
+  SP_OWNED numbered *list = NULL;
   SP_TRY(begin_section(s, "elements", "$EndElements",
                        s->binary ? 2 * sizeof(int) : strlen("1 15 0 1\n") - 1, &sec));
   SP_TRY(sp_allocate((size_t)sec.count, sizeof *list, "element numbers", &list));
-  sp_status status = s->binary ? binary_elements(s, &sec, list, m) : SP_OK;
-  for (int e = 0; e < sec.count && !s->binary && !status; e++)
-    status = text_element(s, &sec, e, &list[e], m);
-  if (!status) status = end_section(s, &sec);
-  if (!status) status = check_unique(s, "element", sec.count, list);
-  free(list);
-  return status;
+  if (s->binary) SP_TRY(binary_elements(s, &sec, list, m));
+  for (int e = 0; e < sec.count && !s->binary; e++) SP_TRY(text_element(s, &sec, e, &list[e], m));
+  SP_TRY(end_section(s, &sec));
+  return check_unique(s, "element", sec.count, list);
 }
 
 /* ---- The file ---- */

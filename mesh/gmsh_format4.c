@@ -249,8 +249,7 @@ static sp_status read_section(reader *r, int kind) {
 /* ---- Entities ---- */
 
 /* Add an entity; NULL without memory. Blocks may have named it if the sections are in unusual
- * order.
- */
+ * order. */
 static sp_gmsh_entity *add_entity(reader *r, int dimension, int tag) {
   int index = (int)r->m->entity_count;
   const bool find = r->before[NODES] || r->before[ELEMENTS];

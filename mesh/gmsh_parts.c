@@ -18,10 +18,8 @@ static size_t stem_length(const char *path) {
 }
 
 sp_status sp_gmsh_part_path(const char *path, int part, char **out) {
-  const size_t stem = stem_length(path), size = strlen(path) + 16;
-  SP_TRY(sp_allocate(size, 1, "the path of a mesh", out));
-  snprintf(*out, size, "%.*s_%d%s", (int)stem, path, part, ENDING);
-  return SP_OK;
+  *out = NULL;
+  return sp_format(out, "%.*s_%d%s", (int)stem_length(path), path, part, ENDING);
 }
 
 sp_status sp_gmsh_count_parts(const char *path, int *count) {
@@ -29,10 +27,9 @@ sp_status sp_gmsh_count_parts(const char *path, int *count) {
   *count = 0;
   if (stem_length(path) == 0 || stat(path, &file) == 0) return SP_OK;
   for (bool exists = true; exists;) {
-    char *part;
+    SP_OWNED char *part = NULL;
     SP_TRY(sp_gmsh_part_path(path, *count + 1, &part));
     exists = stat(part, &file) == 0;
-    free(part);
     *count += exists;
   }
   return SP_OK;
@@ -98,7 +95,7 @@ static size_t drop_equal(void *list, size_t count, size_t width,
 /* The groups of all ranks by number. */
 static sp_status gather_groups(MPI_Comm comm, const family *own, named_group **all, size_t *count) {
   const size_t n = (size_t)own->group_count;
-  named_group *mine;
+  SP_OWNED named_group *mine = NULL;
   sp_status status = sp_allocate(n, sizeof *mine, "groups", &mine);
   for (size_t g = 0; g < n && !status; g++)
     if (strlen(own->groups[g].name) >= sizeof mine[g].name)
@@ -107,17 +104,14 @@ static sp_status gather_groups(MPI_Comm comm, const family *own, named_group **a
                   "the name of physical group %d has %zu characters; at most %zu can be used in "
                   "a split mesh",
                   own->groups[g].number, strlen(own->groups[g].name), sizeof mine[g].name - 1);
-  status = sp_agree(comm, status);
-  if (!status) {
-    for (size_t g = 0; g < n; g++) {
-      mine[g].number = own->groups[g].number;
-      snprintf(mine[g].name, sizeof mine[g].name, "%s", own->groups[g].name);
-    }
-    status = sp_gather_records(comm, mine, n, sizeof *mine, "groups", all, count);
+  SP_TRY(sp_agree(comm, status));
+  for (size_t g = 0; g < n; g++) {
+    mine[g].number = own->groups[g].number;
+    snprintf(mine[g].name, sizeof mine[g].name, "%s", own->groups[g].name);
   }
-  free(mine);
-  if (!status) *count = drop_equal(*all, *count, sizeof **all, compare_groups);
-  return status;
+  SP_TRY(sp_gather_records(comm, mine, n, sizeof *mine, "groups", all, count));
+  *count = drop_equal(*all, *count, sizeof **all, compare_groups);
+  return SP_OK;
 }
 
 /* A part's groups as text, "3 17 ", which does not depend on the rank. Two parts in the same groups
@@ -192,27 +186,20 @@ static void renumber(bool of_volumes, char (*mine)[KEY_SIZE], size_t key_count,
 }
 
 static sp_status unify_family(MPI_Comm comm, const char *path, const family *own, sp_hexes *hexes) {
-  named_group *groups = NULL;
+  SP_OWNED named_group *groups = NULL;
   size_t group_count = 0, key_count = 0;
   const size_t parts = (size_t)own->part_count;
-  char(*mine)[KEY_SIZE] = NULL, (*keys)[KEY_SIZE] = NULL;
-  sp_status status = gather_groups(comm, own, &groups, &group_count);
-  if (!status) {
-    status = sp_allocate(parts, KEY_SIZE, own->part, &mine);
-    for (size_t p = 0; p < parts && !status; p++)
-      status = make_key(path, own, group_count, groups, p, mine[p]);
-    status = sp_agree(comm, status);
-  }
-  if (!status)
-    status = sp_gather_records(comm, mine, parts, KEY_SIZE, own->part, &keys, &key_count);
-  if (!status) {
-    key_count = drop_equal(keys, key_count, KEY_SIZE, compare_keys);
-    renumber(own->of_volumes, mine, key_count, keys, hexes);
-    status = replace_groups(own->of_volumes, group_count, groups, key_count, keys, hexes);
-    status = sp_agree(comm, status);
-  }
-  SP_FREE(groups, mine, keys);
-  return status;
+  SP_OWNED char(*mine)[KEY_SIZE] = NULL, (*keys)[KEY_SIZE] = NULL;
+  SP_TRY(gather_groups(comm, own, &groups, &group_count));
+  sp_status status = sp_allocate(parts, KEY_SIZE, own->part, &mine);
+  for (size_t p = 0; p < parts && !status; p++)
+    status = make_key(path, own, group_count, groups, p, mine[p]);
+  SP_TRY(sp_agree(comm, status));
+  SP_TRY(sp_gather_records(comm, mine, parts, KEY_SIZE, own->part, &keys, &key_count));
+  key_count = drop_equal(keys, key_count, KEY_SIZE, compare_keys);
+  renumber(own->of_volumes, mine, key_count, keys, hexes);
+  return sp_agree(comm,
+                  replace_groups(own->of_volumes, group_count, groups, key_count, keys, hexes));
 }
 
 static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {

@@ -6,8 +6,7 @@
 #include "mesh/hexes.h"
 
 /* Refuse parts in formats before 4, on which gmsh 4.8 fails or crashes. Errors: SP_ERR_INPUT.
- * Local.
- */
+ * Local. */
 sp_status sp_gmsh_check_part(const char *path);
 
 /* After each rank has read a part: give all ranks the same groups (matched by number), surfaces and

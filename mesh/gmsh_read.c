@@ -134,7 +134,7 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_point *points,
 static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
                             const sp_gmsh_sets *volumes, const sp_gmsh_sets *surfaces,
                             const sp_gmsh_boundary *b, sp_hexes **out) {
-  bool *named;
+  SP_OWNED bool *named = NULL;
   SP_TRY(sp_hexes_create((sp_gid)all->count, all->order, surfaces->count,
                          (int)surfaces->group_count, out));
   SP_TRY(sp_gmsh_sets_copy(m, surfaces, *out));
@@ -145,7 +145,6 @@ static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
       if (b->faces[f].nodes[c] > 0) named[b->faces[f].nodes[c] - 1] = true;
   fill_hexes(all, m->points, b, named, *out);
   (*out)->file.left_out = all->left_out;
-  free(named);
   return SP_OK;
 }
 

@@ -12,8 +12,7 @@ sp_status sp_gmsh_sets_create(const sp_gmsh_model *m, int dimension, sp_gmsh_set
   size_t listed = 0;
   *sets = (sp_gmsh_sets){.dimension = dimension};
   for (size_t e = 0; e < m->entity_count; e++) listed += (size_t)m->entities[e].group_count;
-  SP_TRY(sp_allocate(listed, sizeof *sets->groups, "groups", &sets->groups));
-  SP_TRY(sp_allocate(listed, sizeof *sets->wanted, "groups", &sets->wanted));
+  SP_TRY(SP_ALLOCATE("groups", SP_ARRAY(sets->groups, listed), SP_ARRAY(sets->wanted, listed)));
   listed = 0;
   for (size_t i = 0; i < m->entity_count; i++) {
     const sp_gmsh_entity *e = &m->entities[i];

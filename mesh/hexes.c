@@ -52,14 +52,10 @@ sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int gr
   const size_t n = (size_t)count, points = sp_hexes_lattice_size(hexes);
   sp_status status = sp_allocate(n * points, 3 * sizeof(double), "element points", &hexes->lattice);
   if (!status)
-    status = sp_allocate(n, sizeof *hexes->vertices, "element vertices", &hexes->vertices);
-  if (!status)
-    status = sp_allocate(n, sizeof *hexes->surfaces, "element surfaces", &hexes->surfaces);
-  if (!status) status = sp_allocate(n, sizeof *hexes->tags, "element tags", &hexes->tags);
-  if (!status) status = sp_allocate(n, sizeof *hexes->octants, "element octants", &hexes->octants);
-  if (!status) status = sp_allocate(n, sizeof *hexes->volumes, "element volumes", &hexes->volumes);
-  if (!status)
-    status = sp_allocate((size_t)group_count, sizeof *hexes->groups, "groups", &hexes->groups);
+    status =
+        SP_ALLOCATE("element vertices", SP_ARRAY(hexes->vertices, n), SP_ARRAY(hexes->surfaces, n),
+                    SP_ARRAY(hexes->tags, n), SP_ARRAY(hexes->octants, n),
+                    SP_ARRAY(hexes->volumes, n), SP_ARRAY(hexes->groups, group_count));
   if (status) {
     sp_hexes_destroy(&hexes);
     return status;
@@ -111,21 +107,19 @@ sp_status sp_hexes_set_volume_group(sp_hexes *hexes, int g, const char *name, in
   return set_group(&hexes->volume_groups[g], name, number, hexes->volume_count);
 }
 
-sp_status sp_hexes_copy_groups(const sp_hexes *from, sp_hexes *to) {
-  for (int g = 0; g < from->group_count; g++) {
-    const sp_group *group = &from->groups[g];
-    SP_TRY(sp_hexes_set_group(to, g, group->name, group->number));
-    memcpy(to->groups[g].members, group->members,
-           (size_t)from->surface_count * sizeof *group->members);
-  }
-  SP_TRY(sp_hexes_create_volumes(to, from->volume_count, from->volume_group_count));
-  for (int g = 0; g < from->volume_group_count; g++) {
-    const sp_group *group = &from->volume_groups[g];
-    SP_TRY(sp_hexes_set_volume_group(to, g, group->name, group->number));
-    memcpy(to->volume_groups[g].members, group->members,
-           (size_t)from->volume_count * sizeof *group->members);
+static sp_status copy_groups(int count, const sp_group *from, int member_count, sp_group *to) {
+  for (int g = 0; g < count; g++) {
+    SP_TRY(set_group(&to[g], from[g].name, from[g].number, member_count));
+    memcpy(to[g].members, from[g].members, (size_t)member_count * sizeof *from->members);
   }
   return SP_OK;
+}
+
+sp_status sp_hexes_copy_groups(const sp_hexes *from, sp_hexes *to) {
+  SP_TRY(copy_groups(from->group_count, from->groups, from->surface_count, to->groups));
+  SP_TRY(sp_hexes_create_volumes(to, from->volume_count, from->volume_group_count));
+  return copy_groups(from->volume_group_count, from->volume_groups, from->volume_count,
+                     to->volume_groups);
 }
 
 /* Rows of one array in another order. */
@@ -150,11 +144,7 @@ sp_status sp_permute_rows(void *array, size_t row, sp_lid count, const sp_lid *o
   SP_TRY(sp_allocate((size_t)count, row, "reordered elements", &to));
   permutation p = {row, order, from, to};
   const sp_status status =
-      sp_loop_run(&(sp_loop){.what = "reordered elements",
-                             .count = (size_t)count,
-                             .chunk = sp_loop_chunk((size_t)count, row / sizeof(sp_lid)),
-                             .context = &p,
-                             .compute = permute_some});
+      sp_loop_over("reordered elements", (size_t)count, row / sizeof(sp_lid), &p, permute_some);
   memcpy(array, status ? &from : &to, sizeof to);
   free(status ? to : from);
   return status;

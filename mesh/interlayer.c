@@ -122,7 +122,7 @@ static int contact_of(const splitting *s, sp_lid e, int f) {
 /* The vertices at contacts, as one rank or another has the face: flags[elements][8]. */
 static sp_status flag_vertices(const splitting *s, int64_t **flags) {
   const size_t count = (size_t)s->hexes->count * SP_CORNERS;
-  int64_t(*rows)[FLAG_WORDS] = NULL;
+  SP_OWNED int64_t(*rows)[FLAG_WORDS] = NULL;
   sp_status status = sp_allocate(count, sizeof *rows, "contacts", &rows);
   if (!status) status = sp_allocate(count, sizeof **flags, "contacts", flags);
   for (size_t n = 0; n < count && !status; n++) {
@@ -132,12 +132,9 @@ static sp_status flag_vertices(const splitting *s, int64_t **flags) {
     for (int d = 0; d < DIRECTIONS; d++)
       if (contact_of(s, e, 2 * d + (c >> d & 1)) >= 0) rows[n][2] = -1;
   }
-  status = sp_agree(s->comm, status);
-  if (!status)
-    status = sp_rendezvous_answer(s->comm, (int64_t)count, FLAG_WORDS, *rows, 1, *flags,
-                                  compare_rows, answer_flags, NULL);
-  free(rows);
-  return status;
+  SP_TRY(sp_agree(s->comm, status));
+  return sp_rendezvous_answer(s->comm, (int64_t)count, FLAG_WORDS, *rows, 1, *flags, compare_rows,
+                              answer_flags, NULL);
 }
 
 static void fill_row(const splitting *s, sp_lid e, int c, corner_row *row) {
@@ -159,29 +156,23 @@ static void fill_row(const splitting *s, sp_lid e, int c, corner_row *row) {
 /* Send the corners at contacts to the ranks of their vertices. Collective. */
 static sp_status split_vertices(splitting *s) {
   const size_t corners = (size_t)s->hexes->count * SP_CORNERS;
-  int64_t *flags = NULL;
+  SP_OWNED int64_t *flags = NULL;
   sp_gid step = 0;
-  sp_status status = flag_vertices(s, &flags);
-  if (!status) {
-    for (size_t n = 0; n < corners; n++) {
-      s->count += flags[n];
-      step = later(step, s->hexes->vertices[n / SP_CORNERS][n % SP_CORNERS] + 1);
-    }
-    status = sp_allocate((size_t)s->count, sizeof *s->rows, "contacts", &s->rows);
-    if (!status)
-      status = sp_allocate((size_t)s->count, sizeof *s->answers, "contacts", &s->answers);
-    if (!status) status = sp_allocate(corners, sizeof *s->places, "contacts", &s->places);
-    sp_lid next = 0;
-    for (size_t n = 0; n < corners && !status; n++) {
-      s->places[n] = flags[n] ? next++ : NOWHERE;
-      if (flags[n])
-        fill_row(s, (sp_lid)(n / SP_CORNERS), (int)(n % SP_CORNERS), &s->rows[s->places[n]]);
-    }
-    status = sp_agree(s->comm, status);
+  SP_TRY(flag_vertices(s, &flags));
+  for (size_t n = 0; n < corners; n++) {
+    s->count += flags[n];
+    step = later(step, s->hexes->vertices[n / SP_CORNERS][n % SP_CORNERS] + 1);
   }
-  free(flags);
+  SP_TRY(
+      sp_agree(s->comm, SP_ALLOCATE("contacts", SP_ARRAY(s->rows, s->count),
+                                    SP_ARRAY(s->answers, s->count), SP_ARRAY(s->places, corners))));
+  sp_lid next = 0;
+  for (size_t n = 0; n < corners; n++) {
+    s->places[n] = flags[n] ? next++ : NOWHERE;
+    if (flags[n])
+      fill_row(s, (sp_lid)(n / SP_CORNERS), (int)(n % SP_CORNERS), &s->rows[s->places[n]]);
+  }
   MPI_Allreduce(MPI_IN_PLACE, &step, 1, SP_MPI_GID, MPI_MAX, s->comm);
-  if (status) return status;
   return sp_rendezvous_answer(s->comm, s->count, ROW_WORDS, (const int64_t *)s->rows, ANSWER_WORDS,
                               (int64_t *)s->answers, compare_rows, answer_corners, &step);
 }

@@ -42,13 +42,7 @@ static void add_unnamed(void *mesh, void *workspace, size_t begin, size_t end) {
 
 static sp_status mark_surfaces(sp_mesh *mesh) {
   const size_t count = (size_t)mesh->hexes->count;
-  return sp_loop_run(&(sp_loop){.what = "surfaces",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, SP_FACES),
-                                .workspace_bytes = sizeof(sp_gid),
-                                .context = mesh,
-                                .compute = mark_some,
-                                .commit = add_unnamed});
+  return sp_loop_sum("surfaces", count, SP_FACES, mesh, sizeof(sp_gid), mark_some, add_unnamed);
 }
 
 /* Order the elements, build the topology and mark the surfaces. */
@@ -81,23 +75,18 @@ static sp_status build(sp_mesh *mesh) {
 }
 
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {
-  *out = NULL;
-  sp_mesh *mesh;
-  sp_status status = sp_agree(comm, sp_allocate(1, sizeof *mesh, "mesh", &mesh));
-  if (status) {
-    free(mesh);
-    sp_hexes_destroy(hexes);
-    return status;
-  }
-  mesh->comm = comm;
-  mesh->hexes = *hexes;
+  SP_AUTO(sp_hexes) own = *hexes;
+  SP_AUTO(sp_mesh) mesh = NULL;
   *hexes = NULL;
-  status = build(mesh);
-  if (status)
-    sp_mesh_destroy(&mesh);
-  else
-    *out = mesh;
-  return status;
+  *out = NULL;
+  SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *mesh, "mesh", &mesh)));
+  mesh->comm = comm;
+  mesh->hexes = own;
+  own = NULL;
+  SP_TRY(build(mesh));
+  *out = mesh;
+  mesh = NULL;
+  return SP_OK;
 }
 
 sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs) {

@@ -165,12 +165,7 @@ static sp_status number_nodes(const sp_mesh *mesh, sp_numbering *numbering, sp_l
   memcpy(numbering->touched[0], numbering->class_start, sizeof *numbering->touched);
   nodes_loop l = {.mesh = mesh, .numbering = numbering, .bases = bases};
   for (int f = 0; f < SP_FACES; f++) sp_face_nodes(numbering->order, f, l.on_face[f]);
-  return sp_loop_run(&(sp_loop){.what = "element nodes",
-                                .count = elements,
-                                .chunk = sp_loop_chunk(elements, np),
-                                .context = &l,
-                                .compute = number_some,
-                                .commit = accumulate_touched});
+  return sp_loop_sum("element nodes", elements, np, &l, 0, number_some, accumulate_touched);
 }
 
 typedef struct shared_entity {
@@ -226,7 +221,7 @@ static sp_status list_shared(const sp_mesh *mesh, const sp_lid *bases, sp_number
   SP_TRY(find_neighbours(topology, numbering));
   const int neighbours = numbering->neighbours, order = numbering->order;
   sp_lid *start = numbering->shared_start;
-  shared_entity *list;
+  SP_OWNED shared_entity *list = NULL;
   size_t count = 0;
   for (sp_lid e = 0; e < mesh->halo_elements; e++) count += find_shared(topology, e, NULL);
   SP_TRY(sp_allocate(count, sizeof *list, "shared entities", &list));
@@ -235,8 +230,7 @@ static sp_status list_shared(const sp_mesh *mesh, const sp_lid *bases, sp_number
   qsort(list, count, sizeof *list, compare_entities);
 
   /* The first pass counts, the second writes. */
-  sp_status status = SP_OK;
-  for (int pass = 0; pass < 2 && !status; pass++) {
+  for (int pass = 0; pass < 2; pass++) {
     for (size_t n = 0; n < count; n++) {
       const sp_lid entity = list[n].entity;
       const int dofs = entity_dofs(topology, entity, order);
@@ -253,90 +247,86 @@ static sp_status list_shared(const sp_mesh *mesh, const sp_lid *bases, sp_number
     }
     if (pass == 0) {
       for (int b = 0; b < neighbours; b++) start[b + 1] += start[b];
-      status =
-          sp_allocate((size_t)start[neighbours], sizeof(sp_lid), "shared DOFs", &numbering->shared);
+      SP_TRY(sp_allocate((size_t)start[neighbours], sizeof(sp_lid), "shared DOFs",
+                         &numbering->shared));
     } else if (neighbours > 0) {
       memmove(start + 1, start, (size_t)neighbours * sizeof *start);
       start[0] = 0;
     }
   }
-  free(list);
-  return status;
+  return SP_OK;
+}
+
+sp_status sp_numbering_swap(MPI_Comm comm, const sp_numbering *numbering, size_t bytes,
+                            const void *sent, void *received) {
+  SP_OWNED MPI_Request *requests = NULL;
+  MPI_Datatype record;
+  const int count = 2 * numbering->neighbours;
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)count, sizeof *requests, "neighbours", &requests)));
+  MPI_Type_contiguous((int)bytes, MPI_BYTE, &record);
+  MPI_Type_commit(&record);
+  for (int b = 0; b < numbering->neighbours; b++) {
+    const sp_lid begin = numbering->shared_start[b], n = numbering->shared_start[b + 1] - begin;
+    const size_t first = (size_t)begin * bytes;
+    const int rank = numbering->neighbour_ranks[b];
+    MPI_Irecv((char *)received + first, n, record, rank, 0, comm, &requests[2 * b]);
+    MPI_Isend((const char *)sent + first, n, record, rank, 0, comm, &requests[2 * b + 1]);
+  }
+  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+  MPI_Type_free(&record);
+  return SP_OK;
 }
 
 /* Global numbers: one rank after another; owners send theirs to the ranks that have copies. */
 static sp_status number_globally(MPI_Comm comm, sp_numbering *numbering) {
   const sp_gid owned = numbering->owned;
-  const int neighbours = numbering->neighbours;
-  const size_t shared = (size_t)numbering->shared_start[neighbours];
+  const size_t shared = (size_t)numbering->shared_start[numbering->neighbours];
   MPI_Scan(&owned, &numbering->first, 1, SP_MPI_GID, MPI_SUM, comm);
   numbering->first -= owned;
   MPI_Allreduce(&owned, &numbering->global, 1, SP_MPI_GID, MPI_SUM, comm);
 
-  sp_gid *sent = NULL, *received = NULL;
-  MPI_Request *requests = NULL;
-  sp_status status = sp_allocate((size_t)(numbering->local - numbering->owned),
-                                 sizeof *numbering->copies, "copies", &numbering->copies);
-  if (!status) status = sp_allocate(shared, sizeof *sent, "global numbers", &sent);
-  if (!status) status = sp_allocate(shared, sizeof *received, "global numbers", &received);
-  if (!status)
-    status = sp_allocate(2 * (size_t)neighbours, sizeof *requests, "requests", &requests);
-  status = sp_agree(comm, status);
-  if (!status) {
-    for (size_t i = 0; i < shared; i++) {
-      const sp_lid dof = numbering->shared[i];
-      sent[i] = dof < numbering->owned ? numbering->first + dof : -1;
-    }
-    for (int b = 0; b < neighbours; b++) {
-      const sp_lid begin = numbering->shared_start[b], n = numbering->shared_start[b + 1] - begin;
-      const int rank = numbering->neighbour_ranks[b];
-      MPI_Irecv(received + begin, n, SP_MPI_GID, rank, 0, comm, &requests[2 * b]);
-      MPI_Isend(sent + begin, n, SP_MPI_GID, rank, 0, comm, &requests[2 * b + 1]);
-    }
-    MPI_Waitall(2 * neighbours, requests, MPI_STATUSES_IGNORE);
-    for (size_t i = 0; i < shared; i++) {
-      const sp_lid dof = numbering->shared[i];
-      if (dof >= numbering->owned && received[i] >= 0)
-        numbering->copies[dof - numbering->owned] = received[i];
-    }
+  SP_OWNED sp_gid *sent = NULL, *received = NULL;
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("copies", SP_ARRAY(numbering->copies, numbering->local - owned),
+                                    SP_ARRAY(sent, shared), SP_ARRAY(received, shared))));
+  for (size_t i = 0; i < shared; i++) {
+    const sp_lid dof = numbering->shared[i];
+    sent[i] = dof < owned ? numbering->first + dof : -1;
   }
-  SP_FREE(sent, received, requests);
-  return status;
+  SP_TRY(sp_numbering_swap(comm, numbering, sizeof *sent, sent, received));
+  for (size_t i = 0; i < shared; i++) {
+    const sp_lid dof = numbering->shared[i];
+    if (dof >= owned && received[i] >= 0) numbering->copies[dof - owned] = received[i];
+  }
+  return SP_OK;
 }
 
 sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out) {
   *out = NULL;
-  sp_numbering *numbering = NULL;
-  sp_lid *bases = NULL;
-  sp_status status = sp_allocate(1, sizeof *numbering, "numbering", &numbering);
-  if (!status)
-    status = sp_allocate((size_t)mesh->topology->entities, sizeof *bases, "entities", &bases);
+  SP_AUTO(sp_numbering) numbering = NULL;
+  SP_OWNED sp_lid *bases = NULL;
+  sp_status status =
+      SP_ALLOCATE("numbering", SP_ARRAY(numbering, 1), SP_ARRAY(bases, mesh->topology->entities));
   if (!status) {
     numbering->order = order;
     status = number_nodes(mesh, numbering, bases);
   }
   if (!status) status = list_shared(mesh, bases, numbering);
-  free(bases);
-  status = sp_agree(mesh->comm, status);
-  if (!status) status = number_globally(mesh->comm, numbering);
-  if (status)
-    sp_numbering_destroy(&numbering);
-  else
-    *out = numbering;
-  return status;
+  SP_TRY(sp_agree(mesh->comm, status));
+  SP_TRY(number_globally(mesh->comm, numbering));
+  *out = numbering;
+  numbering = NULL;
+  return SP_OK;
 }
 
 sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out) {
-  sp_numbering *numbering;
-  sp_status status = sp_allocate(1, sizeof *numbering, "numbering", &numbering);
+  sp_status status = sp_allocate(1, sizeof **out, "numbering", out);
   if (!status) {
-    numbering->order = 1;
-    numbering->local = mesh->topology->start[1];
-    status = list_shared(mesh, NULL, numbering);
+    (*out)->order = 1;
+    (*out)->local = mesh->topology->start[1];
+    status = list_shared(mesh, NULL, *out);
   }
   status = sp_agree(mesh->comm, status);
-  if (status && numbering) sp_numbering_destroy(&numbering);
-  *out = numbering;
+  if (status) sp_numbering_destroy(out);
   return status;
 }
 

@@ -165,8 +165,7 @@ static sp_status find_order(ordering *o, size_t count) {
                                 .compute = key_some,
                                 .commit = count_some}));
   if (o->ascending) return SP_OK;
-  SP_TRY(sp_allocate(count, sizeof *o->sorted, "element order", &o->sorted));
-  SP_TRY(sp_allocate(count, sizeof *o->order, "element order", &o->order));
+  SP_TRY(SP_ALLOCATE("element order", SP_ARRAY(o->sorted, count), SP_ARRAY(o->order, count)));
   deal_out(o, count);
   return sp_loop_run(&(sp_loop){
       .what = "element order", .count = BUCKETS, .chunk = 1, .context = o, .compute = sort_some});
@@ -209,24 +208,23 @@ static sp_status choose_some(void *choice_, void *none, size_t begin, size_t end
 static sp_status choose(const sp_topology *topology, size_t count, sp_lid *order, sp_lid *halo) {
   choice c = {.topology = topology};
   sp_lid before = 0;
-  SP_TRY(sp_allocate(count, sizeof *c.chosen, "element order", &c.chosen));
-  const sp_status status = sp_loop_over("element order", count, SP_CORNERS, &c, choose_some);
-  for (size_t e = 0; e < count; e++) *halo += c.chosen[e];
+  SP_OWNED bool *chosen = NULL;
+  SP_TRY(sp_allocate(count, sizeof *chosen, "element order", &chosen));
+  c.chosen = chosen;
+  SP_TRY(sp_loop_over("element order", count, SP_CORNERS, &c, choose_some));
+  for (size_t e = 0; e < count; e++) *halo += chosen[e];
   for (size_t e = 0; e < count; e++)
-    order[c.chosen[e] ? before++ : *halo + (sp_lid)e - before] = (sp_lid)e;
-  free(c.chosen);
-  return status;
+    order[chosen[e] ? before++ : *halo + (sp_lid)e - before] = (sp_lid)e;
+  return SP_OK;
 }
 
 sp_status sp_order_halo_first(sp_hexes *hexes, sp_topology *topology, sp_lid *halo) {
   const size_t count = (size_t)hexes->count;
-  sp_lid *order;
+  SP_OWNED sp_lid *order = NULL;
   *halo = 0;
   if (topology->sharer_start[topology->entities] == 0) return SP_OK;
   SP_TRY(sp_allocate(count, sizeof *order, "element order", &order));
-  sp_status status = choose(topology, count, order, halo);
-  if (!status) status = sp_hexes_permute(hexes, order);
-  if (!status) status = sp_topology_permute(topology, order);
-  free(order);
-  return status;
+  SP_TRY(choose(topology, count, order, halo));
+  SP_TRY(sp_hexes_permute(hexes, order));
+  return sp_topology_permute(topology, order);
 }

@@ -163,20 +163,17 @@ static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_
 static sp_status gather_faces(MPI_Comm comm, const sp_hexes *hexes, int count,
                               const sp_periodic_pair *pairs, all_faces *all) {
   const size_t each = 3 * points_of_face(hexes);
-  face *local = NULL;
-  double *points = NULL;
+  SP_OWNED face *local = NULL;
+  SP_OWNED double *points = NULL;
   size_t mine = 0;
   all->order = hexes->map_order;
-  sp_status status = sp_agree(comm, list_local(hexes, count, pairs, &local, &points, &mine));
-  if (!status)
-    status = sp_gather_records(comm, local, mine, sizeof *local, "periodic faces", &all->list,
-                               &all->count);
-  if (!status)
-    status = sp_gather_records(comm, points, mine, each * sizeof *points, "periodic faces",
-                               &all->points, &all->count);
-  for (size_t f = 0; f < all->count && !status; f++) all->list[f].points = &all->points[f * each];
-  SP_FREE(local, points);
-  return status;
+  SP_TRY(sp_agree(comm, list_local(hexes, count, pairs, &local, &points, &mine)));
+  SP_TRY(sp_gather_records(comm, local, mine, sizeof *local, "periodic faces", &all->list,
+                           &all->count));
+  SP_TRY(sp_gather_records(comm, points, mine, each * sizeof *points, "periodic faces",
+                           &all->points, &all->count));
+  for (size_t f = 0; f < all->count; f++) all->list[f].points = &all->points[f * each];
+  return SP_OK;
 }
 
 /* ---- Matching ---------------------------------------------------------------------------------
@@ -220,8 +217,8 @@ static sp_status fill_matching(const sp_hexes *hexes, const sp_periodic_pair *pa
   static const double nowhere[3] = {0, 0, 0};
   double means[2][3] = {{0}}, shortest = DBL_MAX;
   m->order = all->order;
-  SP_TRY(sp_allocate(all->count, sizeof *m->first, "periodic faces", &m->first));
-  SP_TRY(sp_allocate(all->count, sizeof *m->second, "periodic faces", &m->second));
+  SP_TRY(SP_ALLOCATE("periodic faces", SP_ARRAY(m->first, all->count),
+                     SP_ARRAY(m->second, all->count)));
   for (size_t i = 0; i < all->count; i++) {
     const face *f = &all->list[i];
     if (f->pair != pair) continue;
@@ -406,28 +403,22 @@ static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_period
 
 sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
                              const sp_periodic_pair *pairs, sp_periodic **out) {
-  sp_periodic *periodic = NULL;
   all_faces all = {0};
-  *out = NULL;
-  sp_status status = sp_allocate(1, sizeof *periodic, "periodic pairs", &periodic);
-  if (!status)
-    status = sp_allocate((size_t)count, sizeof *pairs, "periodic pairs", &periodic->pairs);
+  sp_status status = sp_allocate(1, sizeof **out, "periodic pairs", out);
+  if (!status) status = sp_allocate((size_t)count, sizeof *pairs, "periodic pairs", &(*out)->pairs);
   status = sp_agree(comm, status);
   if (!status) {
-    periodic->pair_count = count;
-    memcpy(periodic->pairs, pairs, (size_t)count * sizeof *pairs);
+    (*out)->pair_count = count;
+    memcpy((*out)->pairs, pairs, (size_t)count * sizeof *pairs);
     status = gather_faces(comm, hexes, count, pairs, &all);
   }
   if (!status) {
-    status = collect_entities(all.count, all.list, periodic);
-    if (!status) status = join_all(hexes, &all, periodic);
+    status = collect_entities(all.count, all.list, *out);
+    if (!status) status = join_all(hexes, &all, *out);
     status = sp_agree(comm, status);
   }
   SP_FREE(all.list, all.points);
-  if (status)
-    sp_periodic_destroy(&periodic);
-  else
-    *out = periodic;
+  if (status) sp_periodic_destroy(out);
   return status;
 }
 

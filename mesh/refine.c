@@ -69,30 +69,20 @@ static sp_status refine_some(void *refinement_, void *xyz, size_t begin, size_t 
 static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering, sp_hexes **out) {
   const sp_hexes *coarse = mesh->hexes;
   const size_t count = (size_t)coarse->count, points = sp_element_nodes(2 * coarse->map_order);
-  refinement r = {.coarse = coarse, .numbering = numbering};
-  SP_TRY(sp_allocate(count + 1, sizeof *r.first, "refined elements", &r.first));
-  for (size_t e = 0; e < count; e++) r.first[e + 1] = r.first[e] + children_of(coarse, (sp_lid)e);
-  sp_status status = sp_hexes_create(r.first[count], coarse->map_order, coarse->surface_count,
-                                     coarse->group_count, out);
-  if (!status) {
-    (*out)->file = coarse->file;
-    (*out)->refinements = coarse->refinements + 1;
-    memcpy((*out)->box, coarse->box, sizeof coarse->box);
-    memcpy((*out)->box_first, coarse->box_first, sizeof coarse->box_first);
-    memcpy((*out)->box_end, coarse->box_end, sizeof coarse->box_end);
-    status = sp_hexes_copy_groups(coarse, *out);
-  }
-  r.fine = *out;
-  if (!status)
-    status = sp_loop_run(&(sp_loop){.what = "refined points",
-                                    .count = count,
-                                    .chunk = sp_loop_chunk(count, 3 * points),
-                                    .workspace_bytes = 3 * points * sizeof(double),
-                                    .context = &r,
-                                    .compute = refine_some});
-  free(r.first);
-  if (status) sp_hexes_destroy(out);
-  return status;
+  SP_OWNED sp_gid *first = NULL;
+  SP_TRY(sp_allocate(count + 1, sizeof *first, "refined elements", &first));
+  for (size_t e = 0; e < count; e++) first[e + 1] = first[e] + children_of(coarse, (sp_lid)e);
+  SP_TRY(sp_hexes_create(first[count], coarse->map_order, coarse->surface_count,
+                         coarse->group_count, out));
+  (*out)->file = coarse->file;
+  (*out)->refinements = coarse->refinements + 1;
+  memcpy((*out)->box, coarse->box, sizeof coarse->box);
+  memcpy((*out)->box_first, coarse->box_first, sizeof coarse->box_first);
+  memcpy((*out)->box_end, coarse->box_end, sizeof coarse->box_end);
+  SP_TRY(sp_hexes_copy_groups(coarse, *out));
+  refinement r = {.coarse = coarse, .numbering = numbering, .fine = *out, .first = first};
+  return sp_loop_sum("refined points", count, 3 * points, &r, 3 * points * sizeof(double),
+                     refine_some, NULL);
 }
 
 /* The refined elements, and the pairs of groups to identify again. */
@@ -119,7 +109,7 @@ static void free_refined(refined *fine) {
 }
 
 static sp_status refine(const sp_mesh *coarse, refined *fine) {
-  sp_numbering *numbering = NULL;
+  SP_AUTO(sp_numbering) numbering = NULL;
   const sp_periodic_pair *pairs;
   *fine = (refined){.pair_count = sp_periodic_pairs(coarse->periodic, &pairs)};
   SP_TRY(number_plainly(coarse, &numbering));
@@ -128,7 +118,6 @@ static sp_status refine(const sp_mesh *coarse, refined *fine) {
   if (!status) status = sp_allocate(count, sizeof *pairs, "periodic pairs", &fine->pairs);
   if (!status && count > 0) memcpy(fine->pairs, pairs, count * sizeof *pairs);
   status = sp_agree(coarse->comm, status);
-  sp_numbering_destroy(&numbering);
   if (status) free_refined(fine);
   return status;
 }

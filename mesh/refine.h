@@ -10,8 +10,7 @@
 sp_status sp_mesh_refine(sp_mesh **mesh);
 
 /* The same, but `coarse` is kept. The caller destroys *out, which is NULL after an error.
- * Collective.
- */
+ * Collective. */
 sp_status sp_mesh_refined(const sp_mesh *coarse, sp_mesh **out);
 
 #endif

@@ -152,13 +152,8 @@ static sp_status visit(search *s) {
   sp_derivative_matrix(n, lattice, 2, (const double[]){-1, 1}, matrix);
   for (int i = 0; i < n; i++)
     for (int side = 0; side < 2; side++) s->ends[side][i] = matrix[side * n + i];
-  return sp_loop_run(&(sp_loop){.what = "shape of elements",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, SP_CORNERS * SP_FACTORS),
-                                .workspace_bytes = sizeof(workspace),
-                                .context = s,
-                                .compute = examine_some,
-                                .commit = join});
+  return sp_loop_sum("shape of elements", count, SP_CORNERS * SP_FACTORS, s, sizeof(workspace),
+                     examine_some, join);
 }
 
 sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape *shape) {

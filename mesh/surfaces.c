@@ -47,39 +47,35 @@ static void fill_row(const sp_topology *t, sp_lid face, int value, row *out) {
 sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *t, sp_lid halo,
                            int (*values)[SP_FACES]) {
   const size_t most = (size_t)(t->sharer_start[t->start[3]] - t->sharer_start[t->start[2]]);
-  row *rows;
-  int64_t *answers = NULL, count = 0;
-  sp_status status = sp_allocate(most, sizeof *rows, "surfaces", &rows);
-  if (!status) status = sp_allocate(most, sizeof *answers, "surfaces", &answers);
-  status = sp_agree(comm, status);
-  for (sp_lid e = 0; e < halo && !status; e++)
+  SP_OWNED row *rows = NULL;
+  SP_OWNED int64_t *answers = NULL;
+  int64_t count = 0;
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("surfaces", SP_ARRAY(rows, most), SP_ARRAY(answers, most))));
+  for (sp_lid e = 0; e < halo; e++)
     for (int f = 0; f < SP_FACES; f++)
       if (is_shared(t, e, f))
         fill_row(t, t->slots[e][SP_FACE_SLOT + f], values[e][f], &rows[count++]);
-  if (!status)
-    status = sp_rendezvous_answer(comm, count, ROW_WORDS, (const int64_t *)rows, 1, answers,
-                                  compare, answer, NULL);
+  SP_TRY(sp_rendezvous_answer(comm, count, ROW_WORDS, (const int64_t *)rows, 1, answers, compare,
+                              answer, NULL));
   count = 0;
-  for (sp_lid e = 0; e < halo && !status; e++)
+  for (sp_lid e = 0; e < halo; e++)
     for (int f = 0; f < SP_FACES; f++)
       values[e][f] = is_shared(t, e, f) ? (int)answers[count++] : -1;
-  SP_FREE(rows, answers);
-  return status;
+  return SP_OK;
 }
 
 sp_status sp_surfaces_share(MPI_Comm comm, const sp_topology *topology, sp_lid halo,
                             sp_hexes *hexes) {
-  int(*there)[SP_FACES];
+  SP_OWNED int(*there)[SP_FACES] = NULL;
   if (sp_comm_size(comm) == 1) return SP_OK;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)halo, sizeof *there, "surfaces", &there)));
   for (sp_lid e = 0; e < halo; e++)
     for (int f = 0; f < SP_FACES; f++) there[e][f] = sp_surface_of(hexes->surfaces[e][f]);
-  const sp_status status = sp_surfaces_swap(comm, topology, halo, there);
-  for (sp_lid e = 0; e < halo && !status; e++)
+  SP_TRY(sp_surfaces_swap(comm, topology, halo, there));
+  for (sp_lid e = 0; e < halo; e++)
     for (int f = 0; f < SP_FACES; f++) {
       int *surface = &hexes->surfaces[e][f];
       if (sp_surface_of(*surface) < 0 && there[e][f] >= 0) *surface = there[e][f];
     }
-  free(there);
-  return status;
+  return SP_OK;
 }

@@ -59,13 +59,7 @@ static sp_status find_first(void *table, void *workspace, size_t begin, size_t e
   const vertex_table *t = table;
   (void)workspace;
   for (size_t e = begin; e < end; e++)
-    for (int c = 0; c < SP_CORNERS; c++) {
-      sp_lid *first = first_of(t, e, c), now = __atomic_load_n(first, __ATOMIC_RELAXED);
-      const sp_lid incidence = (sp_lid)(SP_CORNERS * e) + c;
-      while (incidence < now && !__atomic_compare_exchange_n(first, &now, incidence, true,
-                                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-      }
-    }
+    for (int c = 0; c < SP_CORNERS; c++) sp_lower(first_of(t, e, c), (sp_lid)(SP_CORNERS * e) + c);
   return SP_OK;
 }
 
@@ -113,8 +107,8 @@ static sp_status number_others(void *table, void *workspace, size_t begin, size_
 static sp_status number_by_table(vertex_table *t, size_t size) {
   const size_t elements = (size_t)t->hexes->count;
   t->chunk = sp_loop_chunk(elements, SP_CORNERS);
-  SP_TRY(sp_allocate(size, sizeof *t->first, "vertices", &t->first));
-  SP_TRY(sp_allocate(elements / t->chunk + 1, sizeof *t->counts, "vertices", &t->counts));
+  SP_TRY(SP_ALLOCATE("vertices", SP_ARRAY(t->first, size),
+                     SP_ARRAY(t->counts, elements / t->chunk + 1)));
   SP_TRY(sp_loop_over("vertices", size, 1, t, clear_first));
   SP_TRY(sp_loop_over("vertices", elements, SP_CORNERS, t, find_first));
   SP_TRY(sp_loop_run(&(sp_loop){.what = "vertices",
@@ -194,13 +188,8 @@ sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], s
   vertex_range range = {hexes, INT64_MAX, 0};
   *vertices = 0;
   if (elements == 0) return SP_OK;
-  SP_TRY(sp_loop_run(&(sp_loop){.what = "vertices",
-                                .count = elements,
-                                .chunk = sp_loop_chunk(elements, SP_CORNERS),
-                                .workspace_bytes = sizeof(vertex_range),
-                                .context = &range,
-                                .compute = find_range,
-                                .commit = join_ranges}));
+  SP_TRY(sp_loop_sum("vertices", elements, SP_CORNERS, &range, sizeof(vertex_range), find_range,
+                     join_ranges));
   const uint64_t size = (uint64_t)(range.high - range.low) + 1;
   vertex_table table = {.hexes = hexes, .slots = slots, .low = range.low};
   lookup l = {0};
