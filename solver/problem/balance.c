@@ -108,13 +108,8 @@ static sp_status find_absorbed(const sp_problem *problem, const sp_space *space,
   absorption a = {problem, space, x, 0};
   const size_t count = (size_t)space->mesh->hexes->count;
   const size_t nodes = sp_element_nodes(space->numbering->order);
-  const sp_status status = sp_loop_run(&(sp_loop){.what = "balance",
-                                                  .count = count,
-                                                  .chunk = sp_loop_chunk(count, nodes),
-                                                  .workspace_bytes = sizeof(absorption_workspace),
-                                                  .context = &a,
-                                                  .compute = absorb,
-                                                  .commit = add_absorbed});
+  const sp_status status =
+      sp_loop_sum("balance", count, nodes, &a, sizeof(absorption_workspace), absorb, add_absorbed);
   *out = a.sum;
   return status;
 }
@@ -310,8 +305,7 @@ static void add_corrections(void *faces_, void *workspace_, size_t begin, size_t
   }
 }
 
-static sp_status visit_faces(faces *s, sp_status (*compute)(void *, void *, size_t, size_t),
-                             void (*commit)(void *, void *, size_t, size_t)) {
+static sp_status visit_faces(faces *s, sp_loop_compute *compute, sp_loop_commit *commit) {
   const size_t count = (size_t)s->problem->outer_count;
   const size_t chunk = sp_loop_chunk(count, sp_element_nodes(s->space->numbering->order));
   const size_t results = chunk * SP_FACES * results_of_face(s);

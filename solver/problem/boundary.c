@@ -88,7 +88,7 @@ static sp_status check_all_exterior(const sp_config *config, const sp_mesh *mesh
 }
 
 sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh) {
-  sp_periodic_pair *pairs;
+  SP_OWNED sp_periodic_pair *pairs = NULL;
   const sp_boundary_entry *first = NULL;
   int count = 0;
   SP_TRY(sp_agree(mesh->comm, check_all_exterior(config, mesh)));
@@ -100,13 +100,10 @@ sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh) {
     if (!first) first = entry;
     status = find_pair(entry, mesh->hexes, &pairs[count++]);
   }
-  status = sp_agree(mesh->comm, status);
-  if (!status) {
-    status = sp_mesh_identify(mesh, count, pairs);
-    if (status == SP_ERR_INPUT)
-      status = sp_fail(status, "%s: %s", first->formula.where, sp_error_message());
-  }
-  free(pairs);
+  SP_TRY(sp_agree(mesh->comm, status));
+  status = sp_mesh_identify(mesh, count, pairs);
+  if (status == SP_ERR_INPUT)
+    return sp_fail(status, "%s: %s", first->formula.where, sp_error_message());
   return status;
 }
 
@@ -131,11 +128,11 @@ static sp_status claim(const sp_boundary_entry *entry, int contact, const sp_hex
 
 sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_config *config, sp_hexes *hexes) {
   const size_t lines = (size_t)config->boundary.count;
-  const char **names = NULL;
-  int count = 0, *contact_of = NULL;
+  SP_OWNED const char **names = NULL;
+  SP_OWNED int *contact_of = NULL;
+  int count = 0;
   sp_status status =
-      sp_allocate((size_t)hexes->surface_count, sizeof *contact_of, "contacts", &contact_of);
-  if (!status) status = sp_allocate(lines, sizeof *names, "contacts", &names);
+      SP_ALLOCATE("contacts", SP_ARRAY(contact_of, hexes->surface_count), SP_ARRAY(names, lines));
   for (int s = 0; s < hexes->surface_count && !status; s++) contact_of[s] = -1;
   for (size_t p = 0; p < lines && !status; p++) {
     const sp_boundary_entry *entry = &config->boundary.entries[p];
@@ -143,8 +140,6 @@ sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_config *config, sp
     names[count] = entry->formula.where;
     status = claim(entry, count++, hexes, contact_of);
   }
-  status = sp_agree(comm, status);
-  if (!status && count > 0) status = sp_interlayer_insert(comm, hexes, count, names, contact_of);
-  SP_FREE(contact_of, names);
-  return status;
+  SP_TRY(sp_agree(comm, status));
+  return count > 0 ? sp_interlayer_insert(comm, hexes, count, names, contact_of) : SP_OK;
 }

@@ -42,16 +42,18 @@ static void locate_face(const sp_space *space, sp_lid e, int f, face_nodes *face
   const sp_numbering *numbering = space->numbering;
   const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
   double normal[3 * FACE_NODES];
-  list_nodes(numbering->order, f, face);
   if (f == INSIDE)
     sp_hexes_coordinates(mesh->hexes, e, gll->n, gll->nodes, face->xyz);
   else
     sp_geometry_face(mesh->hexes, e, f, gll, face->xyz, normal);
 }
 
+typedef struct constraints constraints;
+typedef sp_status visit_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face);
+
 /* Data shared by threads. Arrays over all DOFs are long: they begin as zeros, and only the nodes of
  * outer elements and of other ranks are visited. */
-typedef struct constraints {
+struct constraints {
   const sp_problem *problem;
   const sp_space *space;
   double *part_code; /* of each DOF: its Dirichlet part - part_count, or 0 if it has none */
@@ -59,7 +61,8 @@ typedef struct constraints {
   bool *constrained;
   jump_at most;
   double largest; /* of |values| */
-} constraints;
+  visit_face *visit;
+};
 
 static const double NO_VALUE = DBL_MAX;
 
@@ -84,19 +87,11 @@ static double code_of(const constraints *c, int part) {
 }
 
 /* Find for each DOF the lowest index of a Dirichlet part that contains it. */
-static sp_status mark_some(void *constraints_, void *workspace, size_t begin, size_t end) {
-  const constraints *c = constraints_;
-  face_nodes *face = workspace;
-  for (size_t k = begin; k < end; k++)
-    for (int f = 0; f <= INSIDE; f++) {
-      const sp_lid e = c->problem->outer[k];
-      const int part = dirichlet_part(c, e, f);
-      if (part < 0) continue;
-      list_nodes(c->space->numbering->order, f, face);
-      for (int n = 0; n < face->count; n++)
-        lower(&c->part_code[sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]],
-              code_of(c, part));
-    }
+static sp_status mark_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
+  (void)f;
+  for (int n = 0; n < face->count; n++)
+    lower(&c->part_code[sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]],
+          code_of(c, part));
   return SP_OK;
 }
 
@@ -120,17 +115,6 @@ static sp_status set_face(const constraints *c, sp_lid e, int f, int part, face_
   return SP_OK;
 }
 
-static sp_status set_some(void *constraints_, void *workspace, size_t begin, size_t end) {
-  const constraints *c = constraints_;
-  for (size_t k = begin; k < end; k++)
-    for (int f = 0; f <= INSIDE; f++) {
-      const sp_lid e = c->problem->outer[k];
-      const int part = dirichlet_part(c, e, f);
-      if (part >= 0) SP_TRY(set_face(c, e, f, part, workspace));
-    }
-  return SP_OK;
-}
-
 static void constrain(const constraints *c, sp_lid dof) {
   double none = NO_VALUE;
   if (c->part_code[dof] == 0) return;
@@ -138,17 +122,10 @@ static void constrain(const constraints *c, sp_lid dof) {
   __atomic_store(&c->values[dof], &none, __ATOMIC_RELAXED);
 }
 
-static sp_status constrain_some(void *constraints_, void *workspace, size_t begin, size_t end) {
-  const constraints *c = constraints_;
-  face_nodes *face = workspace;
-  for (size_t k = begin; k < end; k++)
-    for (int f = 0; f <= INSIDE; f++) {
-      const sp_lid e = c->problem->outer[k];
-      if (dirichlet_part(c, e, f) < 0) continue;
-      list_nodes(c->space->numbering->order, f, face);
-      for (int n = 0; n < face->count; n++)
-        constrain(c, sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]);
-    }
+static sp_status constrain_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
+  (void)f, (void)part;
+  for (int n = 0; n < face->count; n++)
+    constrain(c, sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]);
   return SP_OK;
 }
 
@@ -166,7 +143,6 @@ static bool meets_another(const constraints *c, sp_lid e, const face_nodes *face
 static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
   const sp_boundary_part *parts = c->problem->parts;
   const sp_lid *dofs = sp_numbering_nodes(c->space->numbering, e);
-  list_nodes(c->space->numbering->order, f, face);
   for (int n = 0; n < face->count; n++) {
     const double size = fabs(c->values[dofs[face->indices[n]]]);
     face->largest = size > face->largest ? size : face->largest;
@@ -184,7 +160,7 @@ static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, f
   return SP_OK;
 }
 
-static sp_status compare_some(void *constraints_, void *workspace, size_t begin, size_t end) {
+static sp_status visit_some(void *constraints_, void *workspace, size_t begin, size_t end) {
   const constraints *c = constraints_;
   face_nodes *face = workspace;
   face->most = (jump_at){0, 0};
@@ -193,7 +169,9 @@ static sp_status compare_some(void *constraints_, void *workspace, size_t begin,
     for (int f = 0; f <= INSIDE; f++) {
       const sp_lid e = c->problem->outer[k];
       const int part = dirichlet_part(c, e, f);
-      if (part >= 0) SP_TRY(compare_face(c, e, f, part, face));
+      if (part < 0) continue;
+      list_nodes(c->space->numbering->order, f, face);
+      SP_TRY(c->visit(c, e, f, part, face));
     }
   return SP_OK;
 }
@@ -206,16 +184,11 @@ static void join_jumps(void *constraints_, void *workspace, size_t begin, size_t
   c->largest = fmax(c->largest, face->largest);
 }
 
-static sp_status visit_outer(constraints *c, sp_status (*compute)(void *, void *, size_t, size_t),
-                             void (*commit)(void *, void *, size_t, size_t)) {
+/* Visit the Dirichlet faces, and with f = INSIDE the elements of Dirichlet volumes. */
+static sp_status visit_outer(constraints *c, visit_face *visit) {
   const size_t count = (size_t)c->problem->outer_count;
-  return sp_loop_run(&(sp_loop){.what = "constraints",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, SP_FACES),
-                                .workspace_bytes = sizeof(face_nodes),
-                                .context = c,
-                                .compute = compute,
-                                .commit = commit});
+  c->visit = visit;
+  return sp_loop_sum("constraints", count, SP_FACES, c, sizeof(face_nodes), visit_some, join_jumps);
 }
 
 static sp_status measure_jump(constraints *c, sp_data_jump *jump) {
@@ -223,7 +196,7 @@ static sp_status measure_jump(constraints *c, sp_data_jump *jump) {
   const int parts = c->problem->part_count;
   *jump = (sp_data_jump){0};
   if (!c->problem->has_dirichlet) return SP_OK;
-  SP_TRY(sp_agree(comm, visit_outer(c, compare_some, join_jumps)));
+  SP_TRY(sp_agree(comm, visit_outer(c, compare_face)));
   MPI_Allreduce(MPI_IN_PLACE, &c->most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
   MPI_Allreduce(MPI_IN_PLACE, &c->largest, 1, MPI_DOUBLE, MPI_MAX, comm);
   *jump = (sp_data_jump){c->most.size, c->largest, {c->most.parts / parts, c->most.parts % parts}};
@@ -237,21 +210,19 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
   const size_t dofs = (size_t)numbering->local;
   constraints c = {
       .problem = problem, .space = space, .values = values, .constrained = constrained};
-  sp_status status = sp_allocate(dofs, sizeof *c.part_code, "Dirichlet parts", &c.part_code);
-  if (!status) status = visit_outer(&c, mark_some, NULL);
-  status = sp_agree(comm, status);
-  if (!status) {
-    sp_exchange_now(space->exchange, SP_MIN, c.part_code);
-    status = visit_outer(&c, constrain_some, NULL);
-    for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
-      constrain(&c, numbering->shared[s]);
-    if (!status) status = visit_outer(&c, set_some, NULL);
-    status = sp_agree(comm, status);
-  }
+  SP_OWNED double *part_code = NULL;
+  sp_status status = sp_allocate(dofs, sizeof *part_code, "Dirichlet parts", &part_code);
+  c.part_code = part_code;
+  if (!status) status = visit_outer(&c, mark_face);
+  SP_TRY(sp_agree(comm, status));
+  sp_exchange_now(space->exchange, SP_MIN, part_code);
+  status = visit_outer(&c, constrain_face);
+  for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
+    constrain(&c, numbering->shared[s]);
+  if (!status) status = visit_outer(&c, set_face);
+  SP_TRY(sp_agree(comm, status));
   /* A node's coordinates, and so its value, differ by rounding between elements: take the minimum,
    * which is the same on all ranks. */
-  if (!status) sp_exchange_now(space->exchange, SP_MIN, values);
-  if (!status && jump) status = measure_jump(&c, jump);
-  free(c.part_code);
-  return status;
+  sp_exchange_now(space->exchange, SP_MIN, values);
+  return jump ? measure_jump(&c, jump) : SP_OK;
 }

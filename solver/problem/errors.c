@@ -213,14 +213,10 @@ sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, co
 
 sp_status sp_errors_integrate(const sp_problem *problem, const sp_space *space, const double *x,
                               double (*integrals)[2]) {
-  norms *s;
-  sp_status status = norms_create(problem, space, x, &s);
-  if (!status) {
-    s->integrals = integrals;
-    sp_loop loop = loop_of(s);
-    loop.compute = integrate;
-    status = sp_loop_run(&loop);
-  }
-  free(s);
-  return status;
+  SP_OWNED norms *s = NULL;
+  SP_TRY(norms_create(problem, space, x, &s));
+  s->integrals = integrals;
+  sp_loop loop = loop_of(s);
+  loop.compute = integrate;
+  return sp_loop_run(&loop);
 }

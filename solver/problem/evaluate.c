@@ -97,11 +97,9 @@ sp_status sp_problem_total(const sp_config *config, const sp_formula *source, do
 
 sp_status sp_problem_density(const sp_config *config, const char *where, double total,
                              double measure, sp_expression **density) {
-  char *text = NULL;
+  SP_OWNED char *text = NULL;
   SP_TRY(sp_format(&text, "%.17g", total / measure));
-  const sp_status status = sp_expression_parse(text, where, config->scope, density);
-  free(text);
-  return status;
+  return sp_expression_parse(text, where, config->scope, density);
 }
 
 sp_status sp_problem_parse_forcing(const sp_config *config, const sp_formula *f,

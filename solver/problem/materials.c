@@ -177,7 +177,7 @@ static sp_status parse_contact(const sp_config *config, const sp_boundary_entry 
                                const sp_hexes *hexes, sp_material *m) {
   static const double LEAST = 1e-12, MOST = 1e12;
   const char *where = entry->formula.where;
-  char *text = NULL;
+  SP_OWNED char *text = NULL;
   double r = LEAST;
   *m = (sp_material){.name = entry->group, .is_contact = true};
   SP_TRY(sp_expression_parse("0", where, NULL, &m->forcing));
@@ -189,9 +189,7 @@ static sp_status parse_contact(const sp_config *config, const sp_boundary_entry 
   if (!m->kappa_formula) return SP_OK;
   sp_expression_destroy(&m->kappa_formula);
   SP_TRY(sp_format(&text, "%.17g/(%s)", hexes->file.thickness, entry->formula.text));
-  const sp_status status = sp_expression_parse(text, where, config->scope, &m->kappa_formula);
-  free(text);
-  return status;
+  return sp_expression_parse(text, where, config->scope, &m->kappa_formula);
 }
 
 /* Contacts are the last volumes, in the order of their lines; their materials begin at `m`. */
@@ -212,8 +210,7 @@ sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp
   const sp_material_entry *other = find_default(config);
   const int count = entries + (other ? 0 : 1) + hexes->file.contacts;
   *out = (sp_materials){.count = count};
-  SP_TRY(sp_allocate((size_t)count, sizeof *out->list, "materials", &out->list));
-  SP_TRY(sp_allocate((size_t)volumes, sizeof *out->of_volume, "materials", &out->of_volume));
+  SP_TRY(SP_ALLOCATE("materials", SP_ARRAY(out->list, count), SP_ARRAY(out->of_volume, volumes)));
   out->common.kappa = 1;
   SP_TRY(parse_material(config, &config->problem.all, &out->common));
   out->list[count - 1] = out->common;
@@ -314,20 +311,18 @@ static sp_status measure_sources(const sp_config *config, const sp_mesh *mesh,
   const sp_rule *rule =
       sp_operator_rule(config->discretization.operator_kind, config->discretization.order);
   const size_t points = sp_rule_points(rule);
-  double *coordinates;
+  SP_OWNED double *coordinates = NULL;
   SP_TRY(sp_allocate(4 * points, sizeof *coordinates, "sources", &coordinates));
-  sp_status status = SP_OK;
-  for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
+  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
     const sp_material *material = sp_materials_of(materials, mesh->hexes, e);
     double measure = 0, *wj = coordinates + 3 * points;
     if (!material->source) continue;
-    status = sp_geometry_volume(mesh->hexes, e, rule, coordinates, wj);
+    SP_TRY(sp_geometry_volume(mesh->hexes, e, rule, coordinates, wj));
     for (size_t p = 0; p < points; p++) measure += wj[p];
     for (int m = 0; m < materials->count; m++)
       if (materials->list[m].source == material->source) measures[m] += measure;
   }
-  free(coordinates);
-  return status;
+  return SP_OK;
 }
 
 /* Make the forcing of each material with a source. */
@@ -350,18 +345,14 @@ static sp_status make_forcing(const sp_config *config, const double *measures,
 
 static sp_status apply_sources(const sp_config *config, const sp_mesh *mesh,
                                sp_materials *materials) {
-  double *measures;
-  sp_reduction *reduction = NULL;
+  SP_OWNED double *measures = NULL;
+  SP_AUTO(sp_reduction) reduction = NULL;
   const size_t count = (size_t)materials->count;
   SP_TRY(sp_agree(mesh->comm, sp_allocate(count, sizeof *measures, "sources", &measures)));
-  sp_status status = sp_reduction_create(mesh->comm, &reduction);
-  if (!status)
-    status = sp_reduction_sum(reduction, materials->count, measures,
-                              measure_sources(config, mesh, materials, measures));
-  sp_reduction_destroy(&reduction);
-  if (!status) status = sp_agree(mesh->comm, make_forcing(config, measures, materials));
-  free(measures);
-  return status;
+  SP_TRY(sp_reduction_create(mesh->comm, &reduction));
+  SP_TRY(sp_reduction_sum(reduction, materials->count, measures,
+                          measure_sources(config, mesh, materials, measures)));
+  return sp_agree(mesh->comm, make_forcing(config, measures, materials));
 }
 
 static bool have_source(const sp_materials *materials) {

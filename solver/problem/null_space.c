@@ -104,45 +104,40 @@ static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, s
 
 sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vector *x,
                               sp_vector *y, double *host) {
-  double(*sums)[2];
+  SP_OWNED double(*sums)[2] = NULL;
   const size_t components = (size_t)null_space->components;
-  sp_status status = sp_allocate(components, sizeof *sums, "component sums", &sums);
-  if (!status)
-    status =
-        sp_allocate(components, sizeof *null_space->weight, "component sums", &null_space->weight);
-  status = sp_agree(op->comm, status);
-  if (!status) status = sum_entries(null_space, op, x, y, host, sums);
-  for (size_t c = 0; c < components && !status; c++) {
+  sp_status status = SP_ALLOCATE("component sums", SP_ARRAY(sums, components),
+                                 SP_ARRAY(null_space->weight, components));
+  SP_TRY(sp_agree(op->comm, status));
+  SP_TRY(sum_entries(null_space, op, x, y, host, sums));
+  for (size_t c = 0; c < components; c++) {
     const double error = DBL_EPSILON * sqrt(sums[c][1]);
     null_space->weight[c] = sums[c][0];
     if (!(sums[c][0] > 10 * error))
-      status = sp_fail(
+      return sp_fail(
           SP_ERR_INPUT,
           "without a Dirichlet boundary lambda and alpha determine the mean of the solution, "
           "but%s they are too small for that: the sum of the operator's entries is %.3g, and "
           "rounding makes that uncertain by %.3g; make them zero, or larger",
           name_part(null_space, op->space->mesh, (int)c).text, sums[c][0], error);
-    else
-      null_space->magnification = fmax(null_space->magnification, sqrt(sums[c][1]) / sums[c][0]);
+    null_space->magnification = fmax(null_space->magnification, sqrt(sums[c][1]) / sums[c][0]);
   }
-  free(sums);
-  return status;
+  return SP_OK;
 }
 
 sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_space *space,
                                       const double *r, double *x) {
   const sp_numbering *numbering = space->numbering;
-  double *sums;
+  SP_OWNED double *sums = NULL;
   sp_status status =
       sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
   for (sp_lid i = 0; i < numbering->owned && !status; i++)
     if (null_space->of_dof[i] >= 0) sums[null_space->of_dof[i]] += r[i];
-  status = sum_over_ranks(null_space, space, 1, sums, status);
-  for (sp_lid i = 0; i < numbering->local && !status; i++)
+  SP_TRY(sum_over_ranks(null_space, space, 1, sums, status));
+  for (sp_lid i = 0; i < numbering->local; i++)
     if (null_space->of_dof[i] >= 0)
       x[i] += sums[null_space->of_dof[i]] / null_space->weight[null_space->of_dof[i]];
-  free(sums);
-  return status;
+  return SP_OK;
 }
 
 /* Ways to determine the mean on a component. */
@@ -171,8 +166,8 @@ static void find_determined(const sp_space *space, const sp_components *componen
 static sp_status create(const sp_space *space, sp_null_space **out) {
   const size_t elements = (size_t)space->mesh->hexes->count;
   SP_TRY(sp_allocate(1, sizeof **out, "null space", out));
-  SP_TRY(sp_allocate(elements, sizeof *(*out)->of_element, "components", &(*out)->of_element));
-  return sp_allocate(sp_space_dofs(space), sizeof *(*out)->of_dof, "components", &(*out)->of_dof);
+  return SP_ALLOCATE("components", SP_ARRAY((*out)->of_element, elements),
+                     SP_ARRAY((*out)->of_dof, sp_space_dofs(space)));
 }
 
 /* Give each DOF the component of any of its elements; they agree. */
@@ -199,22 +194,21 @@ static sp_status keep_parts(const sp_space *space, const sp_components *componen
 static sp_status choose(const sp_space *space, const sp_components *components,
                         bool (*determined)[WAYS], bool by_coefficients, sp_null_space **out) {
   const size_t count = (size_t)components->count;
-  int *number, chosen = 0;
+  SP_OWNED int *number = NULL;
+  int chosen = 0;
   SP_TRY(sp_allocate(count, sizeof *number, "components", &number));
   for (size_t c = 0; c < count; c++)
     number[c] = !determined[c][BY_DIRICHLET] && determined[c][BY_COEFFICIENTS] == by_coefficients
                     ? chosen++
                     : -1;
-  sp_status status = chosen > 0 ? create(space, out) : SP_OK;
-  if (!status && chosen > 0) {
-    (*out)->components = chosen;
-    (*out)->of_parts = count > 1;
-    for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
-      (*out)->of_element[e] = number[components->of_element[e]];
-    fill_dofs(space, (*out)->of_element, (*out)->of_dof);
-  }
-  free(number);
-  return status;
+  if (chosen == 0) return SP_OK;
+  SP_TRY(create(space, out));
+  (*out)->components = chosen;
+  (*out)->of_parts = count > 1;
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+    (*out)->of_element[e] = number[components->of_element[e]];
+  fill_dofs(space, (*out)->of_element, (*out)->of_dof);
+  return SP_OK;
 }
 
 static sp_status mark_alpha(const sp_space *space, const sp_robin *robin, bool **out) {
@@ -229,8 +223,8 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                sp_null_space **exact, sp_null_space **weak,
                                sp_constants *constants) {
   const sp_mesh *mesh = space->mesh;
-  sp_components *components = NULL;
-  bool(*determined)[WAYS] = NULL, *has_alpha = NULL;
+  SP_AUTO(sp_components) components = NULL;
+  SP_OWNED bool(*determined)[WAYS] = NULL, *has_alpha = NULL;
   *exact = *weak = NULL;
   *constants = (sp_constants){0};
   SP_TRY(sp_components_create(mesh->comm, mesh->topology, &components));
@@ -247,8 +241,6 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
   }
   if (status) sp_null_space_destroy(exact);
   if (status) sp_null_space_destroy(weak);
-  sp_components_destroy(&components);
-  SP_FREE(determined, has_alpha);
   return status;
 }
 
@@ -313,32 +305,28 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
   const sp_numbering *numbering = space->numbering;
   const MPI_Comm comm = space->mesh->comm;
   const size_t components = (size_t)null_space->components;
-  double(*sums)[3] = NULL; /* of b, of |b|, of 1 */
-  bool *given = NULL;
+  SP_OWNED double(*sums)[3] = NULL; /* of b, of |b|, of 1 */
+  SP_OWNED bool *given = NULL;
   *imbalance = 0;
-  sp_status status = sp_allocate(components, sizeof *sums, "component sums", &sums);
-  if (!status) status = sp_allocate(components, sizeof *given, "component sums", &given);
-  status = sp_agree(comm, status);
-  if (!status) {
-    find_given(null_space, problem, space->mesh->hexes, given);
-    MPI_Allreduce(MPI_IN_PLACE, given, null_space->components, MPI_C_BOOL, MPI_LOR, comm);
-    sum_vector(null_space, numbering->owned, b, sums);
-    status = sum_over_ranks(null_space, space, 3, sums[0], SP_OK);
-  }
-  for (size_t c = 0; c < components && !status; c++) {
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("component sums", SP_ARRAY(sums, components),
+                                    SP_ARRAY(given, components))));
+  find_given(null_space, problem, space->mesh->hexes, given);
+  MPI_Allreduce(MPI_IN_PLACE, given, null_space->components, MPI_C_BOOL, MPI_LOR, comm);
+  sum_vector(null_space, numbering->owned, b, sums);
+  SP_TRY(sum_over_ranks(null_space, space, 3, sums[0], SP_OK));
+  for (size_t c = 0; c < components; c++) {
     const double ratio = sums[c][1] > 0 ? fabs(sums[c][0]) / sums[c][1] : 0;
     *imbalance = fmax(*imbalance, ratio);
     if (!given[c] || ratio <= BALANCE) continue;
     const part_name part = name_part(null_space, space->mesh, (int)c);
-    status = unbalanced(&part, sums[c][0], ratio);
+    return unbalanced(&part, sums[c][0], ratio);
   }
-  for (sp_lid i = 0; i < numbering->local && !status; i++) {
+  for (sp_lid i = 0; i < numbering->local; i++) {
     if (null_space->of_dof[i] < 0) continue;
     const double *sum = sums[null_space->of_dof[i]];
     b[i] -= sum[0] / sum[2];
   }
-  SP_FREE(sums, given);
-  return status;
+  return SP_OK;
 }
 
 sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,
@@ -346,23 +334,21 @@ sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_pr
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   const size_t nodes = sp_element_nodes(numbering->order), elements = (size_t)mesh->hexes->count;
-  double(*sums)[2] = NULL, (*integrals)[2] = NULL; /* of u_h - u and of 1: components, elements */
-  sp_status status =
-      sp_allocate((size_t)null_space->components, sizeof *sums, "component means", &sums);
-  if (!status) status = sp_allocate(elements, sizeof *integrals, "element means", &integrals);
+  /* Of u_h - u and of 1, by component and by element. */
+  SP_OWNED double(*sums)[2] = NULL, (*integrals)[2] = NULL;
+  sp_status status = SP_ALLOCATE("component means", SP_ARRAY(sums, null_space->components),
+                                 SP_ARRAY(integrals, elements));
   if (!status) status = sp_errors_integrate(problem, space, x, integrals);
-  status = sp_agree(mesh->comm, status);
-  if (!status)
-    for (size_t e = 0; e < elements; e++) {
-      const int component = null_space->of_dof[numbering->nodes[e * nodes]];
-      for (int i = 0; i < 2 && component >= 0; i++) sums[component][i] += integrals[e][i];
-    }
-  if (!status) status = sum_over_ranks(null_space, space, 2, sums[0], SP_OK);
-  for (sp_lid i = 0; i < numbering->local && !status; i++) {
+  SP_TRY(sp_agree(mesh->comm, status));
+  for (size_t e = 0; e < elements; e++) {
+    const int component = null_space->of_dof[numbering->nodes[e * nodes]];
+    for (int i = 0; i < 2 && component >= 0; i++) sums[component][i] += integrals[e][i];
+  }
+  SP_TRY(sum_over_ranks(null_space, space, 2, sums[0], SP_OK));
+  for (sp_lid i = 0; i < numbering->local; i++) {
     if (null_space->of_dof[i] < 0) continue;
     const double *sum = sums[null_space->of_dof[i]];
     x[i] -= sum[0] / sum[1];
   }
-  SP_FREE(sums, integrals);
-  return status;
+  return SP_OK;
 }

@@ -39,8 +39,7 @@ static sp_status locate(const sp_mesh *mesh, const char *name, const double a[3]
                         int n, sp_probe *list) {
   sp_lid *elements = NULL;
   double(*references)[3] = NULL;
-  sp_status status = sp_allocate((size_t)n, sizeof *elements, "probes", &elements);
-  if (!status) status = sp_allocate((size_t)n, sizeof *references, "probes", &references);
+  sp_status status = SP_ALLOCATE("probes", SP_ARRAY(elements, n), SP_ARRAY(references, n));
   if (!status) sp_locate_line(mesh->hexes, a, b, n, elements, references);
   for (int i = 0; i < n && !status; i++) {
     list[i] = (sp_probe){.name = name, .element = elements[i]};
@@ -101,30 +100,24 @@ static sp_status check_inside(const sp_config *config, const sp_mesh *mesh,
 }
 
 sp_status sp_probes_create(const sp_config *config, const sp_mesh *mesh, sp_probes **out) {
-  sp_gid *least = NULL;
+  SP_OWNED sp_gid *least = NULL;
   int all = config->probes.count;
   for (int l = 0; l < config->lines.count; l++) all += config->lines.entries[l].samples;
+  SP_AUTO(sp_probes) probes = NULL;
   *out = NULL;
-  sp_probes *probes;
   sp_status status = sp_allocate(1, sizeof *probes, "probes", &probes);
-  if (!status) status = sp_allocate((size_t)all, sizeof *probes->list, "probes", &probes->list);
-  if (!status) status = sp_allocate((size_t)all, sizeof *least, "probes", &least);
+  if (!status) status = SP_ALLOCATE("probes", SP_ARRAY(probes->list, all), SP_ARRAY(least, all));
   if (!status) {
     probes->count = config->probes.count;
     probes->all = all;
     status = locate_all(config, mesh, probes);
   }
-  status = sp_agree(mesh->comm, status);
-  if (!status) {
-    find_owners(mesh, probes, least);
-    status = check_inside(config, mesh, probes);
-  }
-  free(least);
-  if (status)
-    sp_probes_destroy(&probes);
-  else
-    *out = probes;
-  return status;
+  SP_TRY(sp_agree(mesh->comm, status));
+  find_owners(mesh, probes, least);
+  SP_TRY(check_inside(config, mesh, probes));
+  *out = probes;
+  probes = NULL;
+  return SP_OK;
 }
 
 void sp_probes_destroy(sp_probes **probes) {
@@ -191,10 +184,10 @@ static sp_status evaluate(const sp_probe *probe, const sp_problem *problem, cons
 
 sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const sp_space *space,
                              const double *x) {
-  double(*values)[5]; /* zeros on all ranks but one */
-  sp_status status = sp_agree(space->mesh->comm,
-                              sp_allocate((size_t)probes->all, sizeof *values, "probes", &values));
-  SP_TRY(status);
+  SP_OWNED double(*values)[5] = NULL; /* zeros on all ranks but one */
+  SP_TRY(sp_agree(space->mesh->comm,
+                  sp_allocate((size_t)probes->all, sizeof *values, "probes", &values)));
+  sp_status status = SP_OK;
   for (int p = 0; p < probes->all; p++)
     if (probes->list[p].element >= 0 && !status)
       status = evaluate(&probes->list[p], problem, space, x, values[p]);
@@ -206,6 +199,5 @@ sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const
     probe->error = values[p][1] + missing;
     for (int d = 0; d < 3; d++) probe->flux[d] = values[p][2 + d] + missing;
   }
-  free(values);
   return sp_agree(space->mesh->comm, status);
 }

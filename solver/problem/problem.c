@@ -131,18 +131,17 @@ static sp_status search_some(void *search_, void *workspace, size_t begin, size_
 
 static sp_status find_outer(const sp_hexes *hexes, sp_problem *problem) {
   const size_t elements = (size_t)hexes->count;
-  outer_search s = {problem, hexes, NULL};
-  SP_TRY(sp_allocate(elements, sizeof *s.found, "boundary", &s.found));
-  sp_status status = sp_loop_over("boundary", elements, SP_FACES, &s, search_some);
-  for (size_t e = 0; e < elements; e++) problem->outer_count += s.found[e];
-  if (!status)
-    status = sp_allocate((size_t)problem->outer_count, sizeof *problem->outer, "boundary",
-                         &problem->outer);
+  SP_OWNED bool *found = NULL;
+  SP_TRY(sp_allocate(elements, sizeof *found, "boundary", &found));
+  outer_search s = {problem, hexes, found};
+  SP_TRY(sp_loop_over("boundary", elements, SP_FACES, &s, search_some));
+  for (size_t e = 0; e < elements; e++) problem->outer_count += found[e];
+  SP_TRY(sp_allocate((size_t)problem->outer_count, sizeof *problem->outer, "boundary",
+                     &problem->outer));
   sp_lid *next = problem->outer;
-  for (size_t e = 0; e < elements && !status; e++)
-    if (s.found[e]) *next++ = (sp_lid)e;
-  free(s.found);
-  return status;
+  for (size_t e = 0; e < elements; e++)
+    if (found[e]) *next++ = (sp_lid)e;
+  return SP_OK;
 }
 
 /* Count faces and fixed elements of this rank: faces[part], faces[part_count + surface]. */
@@ -194,8 +193,8 @@ static void add_area(const sp_problem *problem, const sp_hexes *hexes, int order
 
 /* Make fluxes of sources. */
 static sp_status make_sources(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
-  double *areas;
-  sp_reduction *reduction = NULL;
+  SP_OWNED double *areas = NULL;
+  SP_AUTO(sp_reduction) reduction = NULL;
   const int parts = problem->part_count, order = config->discretization.order;
   bool some = false;
   for (int p = 0; p < parts; p++) some = some || problem->parts[p].condition == SP_SOURCE;
@@ -217,52 +216,46 @@ static sp_status make_sources(const sp_config *config, const sp_mesh *mesh, sp_p
                                     areas[p], &problem->parts[p].formula);
       problem->parts[p].condition = SP_NEUMANN;
     }
-  sp_reduction_destroy(&reduction);
-  free(areas);
   return sp_agree(mesh->comm, status);
 }
 
 /* Check that every line has faces, and that the default has data if it has faces. */
 static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
-  sp_gid *faces;
+  SP_OWNED sp_gid *faces = NULL;
   const sp_hexes *hexes = mesh->hexes;
   const size_t parts = (size_t)problem->part_count;
   const size_t counts = parts + (size_t)hexes->surface_count;
-  sp_status status = sp_allocate(counts, sizeof *faces, "boundary", &faces);
-  if (!status)
-    status = sp_allocate((size_t)hexes->group_count, sizeof *problem->groups_by_default, "boundary",
-                         &problem->groups_by_default);
+  sp_status status = SP_ALLOCATE("boundary", SP_ARRAY(faces, counts),
+                                 SP_ARRAY(problem->groups_by_default, hexes->group_count));
   if (!status) status = find_outer(hexes, problem);
-  status = sp_agree(mesh->comm, status);
-  if (!status) {
-    count_faces(hexes, problem, faces);
-    MPI_Allreduce(MPI_IN_PLACE, faces, (int)counts, SP_MPI_GID, MPI_SUM, mesh->comm);
-    find_groups_by_default(hexes, faces + parts, problem);
-    const int fallback = problem->part_count - 1;
-    for (int p = 0; p < fallback && !status; p++)
-      if (faces[p] == 0)
-        status = sp_fail(SP_ERR_INPUT, "%s: group '%s' has no %s",
-                         config->boundary.entries[p].formula.where, problem->parts[p].group,
-                         sp_boundary_is_volume(problem->parts[p].group, hexes) ? "elements"
-                                                                               : "exterior faces");
-    if (!status && faces[fallback] > 0) {
-      const sp_boundary_entry *entry = &config->boundary.fallback;
-      status = parse_part(config, problem, entry, &problem->parts[fallback]);
-      if (status && !entry->formula.text)
-        status = fail_default(status, mesh, problem, faces[fallback]);
-    }
-    for (size_t p = 0; p < parts; p++) {
-      const sp_condition condition = problem->parts[p].condition;
-      if (faces[p] > 0 && condition == SP_DIRICHLET) problem->has_dirichlet = true;
-      if (faces[p] > 0 && condition == SP_ROBIN) problem->has_robin = true;
-    }
+  SP_TRY(sp_agree(mesh->comm, status));
+  count_faces(hexes, problem, faces);
+  MPI_Allreduce(MPI_IN_PLACE, faces, (int)counts, SP_MPI_GID, MPI_SUM, mesh->comm);
+  find_groups_by_default(hexes, faces + parts, problem);
+  const int fallback = problem->part_count - 1;
+  for (int p = 0; p < fallback; p++)
+    if (faces[p] == 0)
+      return sp_fail(SP_ERR_INPUT, "%s: group '%s' has no %s",
+                     config->boundary.entries[p].formula.where, problem->parts[p].group,
+                     sp_boundary_is_volume(problem->parts[p].group, hexes) ? "elements"
+                                                                           : "exterior faces");
+  if (faces[fallback] > 0) {
+    const sp_boundary_entry *entry = &config->boundary.fallback;
+    status = parse_part(config, problem, entry, &problem->parts[fallback]);
+    if (status && !entry->formula.text)
+      status = fail_default(status, mesh, problem, faces[fallback]);
+    SP_TRY(status);
   }
-  free(faces);
-  return status;
+  for (size_t p = 0; p < parts; p++) {
+    const sp_condition condition = problem->parts[p].condition;
+    if (faces[p] > 0 && condition == SP_DIRICHLET) problem->has_dirichlet = true;
+    if (faces[p] > 0 && condition == SP_ROBIN) problem->has_robin = true;
+  }
+  return SP_OK;
 }
 
 sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_problem **out) {
-  sp_problem *problem;
+  SP_AUTO(sp_problem) problem = NULL;
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *problem, "problem", &problem);
   if (!status) {
@@ -272,17 +265,15 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
   if (!status) status = parse_boundary(config, problem);
   if (!status && sp_operator_rows[problem->kind].has_boundary)
     status = claim_surfaces(config, mesh->hexes, problem);
-  status = sp_agree(mesh->comm, status);
-  if (!status) status = sp_materials_count(config, mesh, &problem->materials);
+  SP_TRY(sp_agree(mesh->comm, status));
+  status = sp_materials_count(config, mesh, &problem->materials);
   if (!status && sp_operator_rows[problem->kind].has_boundary)
     status = check_faces(config, mesh, problem);
   if (!status) status = make_sources(config, mesh, problem);
-  status = sp_agree(mesh->comm, status);
-  if (status)
-    sp_problem_destroy(&problem);
-  else
-    *out = problem;
-  return status;
+  SP_TRY(sp_agree(mesh->comm, status));
+  *out = problem;
+  problem = NULL;
+  return SP_OK;
 }
 
 void sp_problem_destroy(sp_problem **problem) {

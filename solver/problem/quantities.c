@@ -218,21 +218,16 @@ static void count_all(const sp_config *config, const sp_problem *problem, sp_qua
 
 sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
                                const sp_problem *problem, sp_quantities **out) {
-  sp_quantities *quantities, counted = {0};
-  *out = NULL;
-  sp_status status = sp_allocate(1, sizeof *quantities, "results", &quantities);
+  sp_quantities counted = {0};
+  count_all(config, problem, &counted);
+  sp_status status = SP_ALLOCATE("results", SP_ARRAY(*out, 1), SP_ARRAY(counted.list, counted.all));
   if (!status) {
-    count_all(config, problem, &counted);
-    status = sp_allocate((size_t)counted.all, sizeof *counted.list, "results", &counted.list);
-    if (!status) *quantities = counted;
-    if (!status) status = fill(config, mesh->hexes, problem, quantities);
+    **out = counted;
+    status = fill(config, mesh->hexes, problem, *out);
   }
   status = sp_agree(mesh->comm, status);
-  if (!status) status = check_all(config, mesh, problem, quantities);
-  if (status)
-    sp_quantities_destroy(&quantities);
-  else
-    *out = quantities;
+  if (!status) status = check_all(config, mesh, problem, *out);
+  if (status) sp_quantities_destroy(out);
   return status;
 }
 

@@ -342,8 +342,7 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *pr
                                  const double *x) {
   evaluation s = {.quantities = quantities, .space = space, .x = x};
   const size_t all = (size_t)quantities->all;
-  sp_status status = sp_allocate(all, sizeof *s.partials, "results", &s.partials);
-  if (!status) status = sp_allocate(all, sizeof *s.bounds, "results", &s.bounds);
+  sp_status status = SP_ALLOCATE("results", SP_ARRAY(s.partials, all), SP_ARRAY(s.bounds, all));
   if (!status) status = add_all(&s);
   status = sp_agree(space->mesh->comm, status);
   for (int r = 0; r < quantities->all && !status; r++)

@@ -12,8 +12,7 @@
  * the root mean square, in the unit of u, of the shells above N if they go on to fall like q. The
  * mean of u does not count: at order 3, E_1 = c_1^2 and q is the square of the ratio; at orders 1
  * and 2, E_0 = c_N^2 and q = 1/16, the decay of a smooth u. Source: Mavriplis, Adaptive mesh
- * strategies for the spectral element method, CMAME 116 (1994).
- */
+ * strategies for the spectral element method, CMAME 116 (1994). */
 #ifndef SP_SOLVER_PROBLEM_RESOLUTION_H
 #define SP_SOLVER_PROBLEM_RESOLUTION_H
 

@@ -58,8 +58,8 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, dou
 /* Keep the entries that are not zero. */
 static sp_status compress(sp_lid n, const double *diagonal, sp_robin *robin) {
   for (sp_lid i = 0; i < n; i++) robin->count += diagonal[i] > 0;
-  SP_TRY(sp_allocate((size_t)robin->count, sizeof *robin->dofs, "Robin faces", &robin->dofs));
-  SP_TRY(sp_allocate((size_t)robin->count, sizeof *robin->values, "Robin faces", &robin->values));
+  SP_TRY(SP_ALLOCATE("Robin faces", SP_ARRAY(robin->dofs, robin->count),
+                     SP_ARRAY(robin->values, robin->count)));
   sp_lid next = 0;
   for (sp_lid i = 0; i < n; i++)
     if (diagonal[i] > 0) {
@@ -77,11 +77,10 @@ sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, sp_
   for (int p = 0; p < problem->part_count; p++)
     robin_parts = robin_parts || problem->parts[p].condition == SP_ROBIN;
   if (!robin_parts) return SP_OK;
-  double *diagonal;
+  SP_OWNED double *diagonal = NULL;
   sp_status status = sp_allocate((size_t)numbering->local, sizeof *diagonal, "Robin", &diagonal);
   if (!status) status = add_faces(problem, space, diagonal);
   if (!status) status = compress(numbering->local, diagonal, robin);
-  free(diagonal);
   return sp_agree(mesh->comm, status);
 }
 

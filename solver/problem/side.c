@@ -37,17 +37,13 @@ typedef struct pass {
 sp_status sp_side_open(sp_side *s) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   const size_t elements = (size_t)hexes->count;
-  SP_TRY(sp_allocate((size_t)hexes->volume_count, sizeof *s->keys, "fluxes", &s->keys));
-  SP_TRY(sp_allocate((size_t)hexes->volume_count, sizeof *s->volumes, "fluxes", &s->volumes));
-  SP_TRY(sp_allocate(elements, sizeof *s->marked, "fluxes", &s->marked));
-  return sp_allocate(elements, sizeof *s->flux, "fluxes", &s->flux);
+  return SP_ALLOCATE("fluxes", SP_ARRAY(s->keys, hexes->volume_count),
+                     SP_ARRAY(s->volumes, hexes->volume_count), SP_ARRAY(s->marked, elements),
+                     SP_ARRAY(s->flux, elements));
 }
 
 void sp_side_close(sp_side *s) {
-  free(s->keys);
-  free(s->volumes);
-  free(s->marked);
-  free(s->flux);
+  SP_FREE(s->keys, s->volumes, s->marked, s->flux);
 }
 
 /* ---- Marks ---- */
@@ -70,7 +66,7 @@ static sp_status mark_local(sp_side *s) {
   const sp_mesh *mesh = s->space->mesh;
   const sp_topology *t = mesh->topology;
   const sp_lid first = t->start[2];
-  sp_gid *sums; /* of the keys on both sides */
+  SP_OWNED sp_gid *sums = NULL; /* of the keys on both sides */
   SP_TRY(sp_allocate((size_t)(t->start[3] - first), sizeof *sums, "fluxes", &sums));
   for (sp_lid e = 0; e < t->elements; e++)
     for (int f = 0; f < SP_FACES; f++) sums[t->slots[e][SP_FACE_SLOT + f] - first] += key_of(s, e);
@@ -80,7 +76,6 @@ static sp_status mark_local(sp_side *s) {
       s->marked[e][f] = is_separated(s, e, f) ||
                         (t->touching[face] == 2 && sums[face - first] != 2 * (sp_gid)key_of(s, e));
     }
-  free(sums);
   return SP_OK;
 }
 
@@ -88,16 +83,15 @@ static sp_status mark_local(sp_side *s) {
 static sp_status mark_shared(sp_side *s) {
   const sp_mesh *mesh = s->space->mesh;
   const sp_lid count = mesh->halo_elements;
-  int(*keys)[SP_FACES];
+  SP_OWNED int(*keys)[SP_FACES] = NULL;
   SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof *keys, "fluxes", &keys)));
   for (sp_lid e = 0; e < count; e++)
     for (int f = 0; f < SP_FACES; f++) keys[e][f] = key_of(s, e);
-  const sp_status status = sp_surfaces_swap(mesh->comm, mesh->topology, count, keys);
-  for (sp_lid e = 0; e < count && !status; e++)
+  SP_TRY(sp_surfaces_swap(mesh->comm, mesh->topology, count, keys));
+  for (sp_lid e = 0; e < count; e++)
     for (int f = 0; f < SP_FACES; f++)
       if (keys[e][f] >= 0 && keys[e][f] != key_of(s, e)) s->marked[e][f] = true;
-  free(keys);
-  return status;
+  return SP_OK;
 }
 
 sp_status sp_side_mark(sp_side *s) {

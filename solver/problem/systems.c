@@ -19,9 +19,8 @@ static sp_status fill(const sp_problem *problem, const sp_space *space, sp_opera
                       parts *p, sp_data_jump *jump) {
   const size_t dofs = sp_space_dofs(space);
   const sp_rule *rule = sp_operator_rule(kind, space->numbering->order);
-  sp_status status = sp_allocate(dofs, sizeof *p->constrained, "Dirichlet mask", &p->constrained);
-  if (!status)
-    status = sp_allocate(dofs, sizeof *p->boundary_values, "Dirichlet values", &p->boundary_values);
+  sp_status status = SP_ALLOCATE("Dirichlet mask", SP_ARRAY(p->constrained, dofs),
+                                 SP_ARRAY(p->boundary_values, dofs));
   SP_TRY(sp_agree(space->platform->comm, status));
   SP_TRY(sp_coefficients_create(&problem->materials, space->mesh, rule, &p->coefficients));
   SP_TRY(sp_problem_robin(problem, space, &p->robin));
