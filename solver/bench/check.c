@@ -77,24 +77,23 @@ sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, co
   const size_t points = sp_grid_points(n);
   const matrix I = {reference->interpolation, n, nq, false};
   const matrix I_transposed = {reference->interpolation, n, nq, true};
-  double *factors;
+  SP_OWNED double *factors = NULL;
   SP_TRY(sp_allocate((SP_FACTORS + 8) * points, sizeof *factors, "a reference", &factors));
   double *interpolated = factors + SP_FACTORS * points;
   double *weighted = interpolated + points, *work = weighted + points;
   /* Work at the quadrature points; for collocated operators these are the nodes. */
   const double *u = row->collocated ? x : interpolated;
   double *result = row->collocated ? y : weighted;
-  const sp_status status = sp_geometry_factors(hexes, element, rule, factors);
-  if (!status && !row->collocated) along_all(&I, nq, x, interpolated, work, points);
-  if (!status && row->has_stiffness) {
+  SP_TRY(sp_geometry_factors(hexes, element, rule, factors));
+  if (!row->collocated) along_all(&I, nq, x, interpolated, work, points);
+  if (row->has_stiffness) {
     const double *D = row->collocated ? reference->differentiation : reference->gl_differentiation;
     screened_poisson(n, D, factors, lambda, u, result, work);
   }
-  for (size_t p = 0; p < points && !status && !row->has_stiffness; p++)
+  for (size_t p = 0; p < points && !row->has_stiffness; p++)
     result[p] = factors[SP_G_WJ * points + p] * u[p];
-  if (!status && !row->collocated) along_all(&I_transposed, n, weighted, y, work, points);
-  free(factors);
-  return status;
+  if (!row->collocated) along_all(&I_transposed, n, weighted, y, work, points);
+  return SP_OK;
 }
 
 double sp_bench_difference(size_t count, const double *result, const double *expected) {

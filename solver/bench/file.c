@@ -284,11 +284,10 @@ static sp_status create(MPI_Comm comm, const char *path, sp_bench_file **out) {
 
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
                              sp_bench_file **out) {
-  char *hosts;
+  SP_OWNED char *hosts = NULL;
   SP_TRY(create(comm, path, out));
   sp_status status = sp_list_hosts(comm, &hosts);
   if (!status && (*out)->rank == 0) status = open_log(*out, hosts, sp_comm_size(comm), provenance);
-  free(hosts);
   status = sp_agree(comm, status);
   if (status) sp_bench_file_forget(out);
   return status;

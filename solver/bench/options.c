@@ -195,11 +195,12 @@ static sp_status parse_number(const char *option, const char *text, double low, 
   return SP_OK;
 }
 
-/* Parse one word, not a list. */
-static sp_status parse_word(const char *option, const char *text, const word *words, int *mark) {
-  const word *found = find_word(words, text);
+/* Parse one word of a list, not several; *choice is an enum. */
+static sp_status parse_word(const char *option, const char *text, const char *const *names,
+                            void *choice) {
+  const word *words = words_of(names, 0), *found = find_word(words, text);
   if (!found) return unknown_word(option, words, text);
-  *mark = found->mark;
+  memcpy(choice, &found->mark, sizeof found->mark);
   return SP_OK;
 }
 
@@ -216,7 +217,6 @@ static const struct option known_options[] = {
     {"compare", required_argument, NULL, 'c'},  {NULL, 0, NULL, 0}};
 
 static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
-  int mark = 0;
   switch (letter) {
   case 'p':
     return parse_words("problem", value, problem_words(), SP_OPERATORS, o->problems);
@@ -239,21 +239,13 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   case 'm':
     return parse_words("measure", value, measure_words, SP_BENCH_WHATS, o->measure);
   case 'd':
-    SP_TRY(parse_word("device", value, words_of(sp_device_names, 0), &mark));
-    o->device = (sp_device_kind)mark;
-    return SP_OK;
+    return parse_word("device", value, sp_device_names, &o->device);
   case 'x':
-    SP_TRY(parse_word("exchange", value, words_of(sp_transport_names, 0), &mark));
-    o->exchange = (sp_transport)mark;
-    return SP_OK;
+    return parse_word("exchange", value, sp_transport_names, &o->exchange);
   case 'M':
-    SP_TRY(parse_word("map", value, words_of(sp_map_names, 0), &mark));
-    o->map = (sp_map)mark;
-    return SP_OK;
+    return parse_word("map", value, sp_map_names, &o->map);
   case 'l':
-    SP_TRY(parse_word("load", value, words_of(sp_bench_load_names, 0), &mark));
-    o->load = (sp_bench_load)mark;
-    return SP_OK;
+    return parse_word("load", value, sp_bench_load_names, &o->load);
   case 'r':
     return parse_integer("repeats", value, SP_BENCH_MAX_REPEATS, &o->repeats);
   case 'o':

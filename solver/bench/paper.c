@@ -41,13 +41,11 @@ static sp_status write_factors(sp_bench_paper *p) {
   if (factors == SP_FACTORS) return sp_bench_repeat(p->factor_size, all, &p->factors);
   const size_t count = (size_t)p->c->mesh->hexes->count, size = p->factor_size / count;
   const size_t whole = size / factors * SP_FACTORS;
-  double *taken;
+  SP_OWNED double *taken = NULL;
   SP_TRY(sp_allocate(p->factor_size, sizeof *taken, "geometric factors", &taken));
   for (size_t e = 0; e < count; e++)
     memcpy(&taken[e * size], &all[(e + 1) * whole - size], size * sizeof *taken);
-  const sp_status status = sp_bench_repeat(p->factor_size, taken, &p->factors);
-  free(taken);
-  return status;
+  return sp_bench_repeat(p->factor_size, taken, &p->factors);
 }
 
 static sp_status create_vectors(sp_bench_paper *p) {
@@ -57,13 +55,11 @@ static sp_status create_vectors(sp_bench_paper *p) {
   SP_TRY(sp_vector_create(platform, SP_DOUBLE, sets * p->e_size, &p->q));
   SP_TRY(sp_vector_create(platform, SP_DOUBLE, sets * p->e_size, &p->aq));
   SP_TRY(write_factors(p));
-  double *q;
+  SP_OWNED double *q = NULL;
   SP_TRY(sp_allocate(p->e_size, sizeof *q, "random data", &q));
   for (size_t i = 0; i < p->e_size; i++) q[i] = sp_bench_random((sp_gid)i);
-  sp_status status = sp_bench_repeat(p->e_size, q, &p->q);
-  if (!status) status = make_expected(p, q);
-  free(q);
-  return status;
+  SP_TRY(sp_bench_repeat(p->e_size, q, &p->q));
+  return make_expected(p, q);
 }
 
 sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c,
@@ -133,12 +129,11 @@ static sp_status compare(const launch *l, double *result, double *error) {
 
 static sp_status check(const launch *l, const sp_paper_kernel *kernel, double *error) {
   const sp_bench_paper *p = l->paper;
-  double *result;
+  SP_OWNED double *result = NULL;
   SP_TRY(sp_allocate(sp_element_nodes(p->c->order), sizeof *result, "a result", &result));
-  const sp_status status = compare(l, result, error);
-  free(result);
+  SP_TRY(compare(l, result, error));
   const double tolerance = sp_bench_tolerance(p->c->order, SP_DOUBLE);
-  if (status || *error <= tolerance) return status;
+  if (*error <= tolerance) return SP_OK;
   return sp_fail(SP_ERR_SYSTEM,
                  "wrong result: %s %dD kernel %d at N = %d differs from the reference by %.3g, at "
                  "most %.3g is rounding",
@@ -201,12 +196,10 @@ static sp_status call_copy(const void *context, int turn) {
 /* Fill the source with random numbers, since zeros may be copied faster: one block, repeated. */
 static sp_status fill_source(copies *all) {
   const size_t count = all->from.count, block = count < (1 << 20) ? count : 1 << 20;
-  double *values;
+  SP_OWNED double *values = NULL;
   SP_TRY(sp_allocate(block, sizeof *values, "random data", &values));
   for (size_t i = 0; i < block; i++) values[i] = sp_bench_random((sp_gid)i);
-  const sp_status status = sp_bench_repeat(block, values, &all->from);
-  free(values);
-  return status;
+  return sp_bench_repeat(block, values, &all->from);
 }
 
 sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,

@@ -46,13 +46,11 @@ static sp_vector vector_of(const sp_vector *sets, size_t size, int set) {
 /* Random data in all sets; with `global` they depend on the global DOF number. */
 static sp_status fill_sets(const sp_bench_production *p, size_t size, bool global,
                            sp_vector *sets) {
-  double *values;
+  SP_OWNED double *values = NULL;
   SP_TRY(sp_allocate(size, sizeof *values, "random data", &values));
   for (size_t i = 0; i < size; i++)
     values[i] = global ? random_at(p, (sp_lid)i) : random_of(p, (sp_gid)i);
-  const sp_status status = sp_bench_repeat(size, values, sets);
-  free(values);
-  return status;
+  return sp_bench_repeat(size, values, sets);
 }
 
 static sp_status create_vectors(sp_bench_production *p) {
@@ -145,24 +143,22 @@ static sp_status compare_unassembled(const sp_bench_production *p, double *y, do
   const size_t np = sp_element_nodes(p->c->order);
   const sp_lid count = p->c->mesh->hexes->count;
   const sp_lid elements[] = {0, count / 2, count - 1};
-  double *x, *expected;
+  SP_OWNED double *x = NULL;
   sp_vector result = vector_of(&p->e_y, p->e_size, 0);
   SP_TRY(poison(y, &result));
   SP_TRY(call_unassembled(p, 0));
   SP_TRY(sp_vector_read(&result, y));
   SP_TRY(sp_allocate(2 * np, sizeof *x, "a reference", &x));
-  expected = x + np;
-  sp_status status = SP_OK;
+  double *expected = x + np;
   *error = 0;
-  for (int n = 0; n < 3 && !status; n++) {
+  for (int n = 0; n < 3; n++) {
     const size_t first = (size_t)elements[n] * np;
     for (size_t i = 0; i < np; i++) x[i] = random_of(p, (sp_gid)(first + i));
-    status = sp_bench_reference(p->kind, p->c->order, SP_BENCH_LAMBDA, p->c->mesh->hexes,
-                                elements[n], x, expected);
-    if (!status) *error = fmax(*error, sp_bench_difference(np, &y[first], expected));
+    SP_TRY(sp_bench_reference(p->kind, p->c->order, SP_BENCH_LAMBDA, p->c->mesh->hexes, elements[n],
+                              x, expected));
+    *error = fmax(*error, sp_bench_difference(np, &y[first], expected));
   }
-  free(x);
-  return status;
+  return SP_OK;
 }
 
 /* The host has another E-vector layout (elements in SIMD lanes). There the check from L-vector to
@@ -170,12 +166,10 @@ static sp_status compare_unassembled(const sp_bench_production *p, double *y, do
 static sp_status check_unassembled(const sp_bench_production *p, double *error) {
   *error = NAN;
   if (p->clock->platform->backend == &sp_backend_host) return SP_OK;
-  double *y;
+  SP_OWNED double *y = NULL;
   SP_TRY(sp_allocate(p->e_size, sizeof *y, "a result", &y));
-  sp_status status = compare_unassembled(p, y, error);
-  free(y);
-  if (!status) status = judge(p, SP_BENCH_UNASSEMBLED, *error, tolerance_of(p));
-  return status;
+  SP_TRY(compare_unassembled(p, y, error));
+  return judge(p, SP_BENCH_UNASSEMBLED, *error, tolerance_of(p));
 }
 
 enum { UNMARKED = -1 };
@@ -207,60 +201,52 @@ static sp_status assemble_expected(const sp_bench_production *p, const sp_lid *p
                                    double *expected) {
   const sp_bench_case *c = p->c;
   const size_t np = sp_element_nodes(c->order);
-  double *x;
+  SP_OWNED double *x = NULL;
   SP_TRY(sp_allocate(2 * np, sizeof *x, "a reference", &x));
   double *y = x + np;
-  sp_status status = SP_OK;
-  for (sp_lid e = 0; e < c->mesh->hexes->count && !status; e++) {
+  for (sp_lid e = 0; e < c->mesh->hexes->count; e++) {
     const sp_lid *nodes = &c->space->numbering->nodes[(size_t)e * np];
     bool touches = false;
     for (size_t i = 0; i < np && !touches; i++) touches = position[nodes[i]] >= 0;
     if (!touches) continue;
     for (size_t i = 0; i < np; i++) x[i] = is_constrained(p, nodes[i]) ? 0 : random_at(p, nodes[i]);
-    status = sp_bench_reference(p->kind, c->order, SP_BENCH_LAMBDA, c->mesh->hexes, e, x, y);
-    for (size_t i = 0; i < np && !status; i++)
+    SP_TRY(sp_bench_reference(p->kind, c->order, SP_BENCH_LAMBDA, c->mesh->hexes, e, x, y));
+    for (size_t i = 0; i < np; i++)
       if (position[nodes[i]] >= 0 && !is_constrained(p, nodes[i]))
         expected[position[nodes[i]]] += y[i];
   }
-  free(x);
-  return status;
+  return SP_OK;
 }
 
 static sp_status compare_operator(const sp_bench_production *p, const double *y, double *error) {
-  sp_lid *position, *listed;
+  SP_OWNED sp_lid *position = NULL;
+  SP_OWNED double *expected = NULL;
   SP_TRY(sp_allocate(p->l_size + 3 * sp_element_nodes(p->c->order), sizeof *position, "a reference",
                      &position));
-  listed = position + p->l_size;
+  sp_lid *listed = position + p->l_size;
   const sp_lid count = mark_dofs(p->c, position, listed);
-  double *expected = NULL;
-  sp_status status = sp_allocate(2 * (size_t)count, sizeof *expected, "a reference", &expected);
-  if (!status) status = assemble_expected(p, position, expected);
-  if (!status) {
-    double *result = expected + count;
-    for (sp_lid i = 0; i < count; i++) result[i] = y[listed[i]];
-    *error = sp_bench_difference((size_t)count, result, expected);
-  }
-  SP_FREE(expected, position);
-  return status;
+  SP_TRY(sp_allocate(2 * (size_t)count, sizeof *expected, "a reference", &expected));
+  SP_TRY(assemble_expected(p, position, expected));
+  double *result = expected + count;
+  for (sp_lid i = 0; i < count; i++) result[i] = y[listed[i]];
+  *error = sp_bench_difference((size_t)count, result, expected);
+  return SP_OK;
 }
 
 static sp_status check_operator(const sp_bench_production *p, double *error) {
   const sp_bench_clock *clock = p->clock;
-  double *y;
+  SP_OWNED double *y = NULL;
   sp_status status = sp_allocate(p->l_size, sizeof *y, "a result", &y);
   sp_vector result = vector_of(&p->l_y, p->l_size, 0);
   if (!status) status = poison(y, &result);
-  status = sp_agree(clock->comm, status);
-  if (!status) status = sp_agree(clock->comm, call_operator(p, 0));
-  if (!status) {
-    status = sp_vector_read(&result, y);
-    if (!status) status = compare_operator(p, y, error);
-    if (!status) status = judge(p, SP_BENCH_OPERATOR, *error, tolerance_of(p));
-    status = sp_agree(clock->comm, status);
-  }
-  free(y);
-  if (!status) MPI_Allreduce(MPI_IN_PLACE, error, 1, MPI_DOUBLE, MPI_MAX, clock->comm);
-  return status;
+  SP_TRY(sp_agree(clock->comm, status));
+  SP_TRY(sp_agree(clock->comm, call_operator(p, 0)));
+  status = sp_vector_read(&result, y);
+  if (!status) status = compare_operator(p, y, error);
+  if (!status) status = judge(p, SP_BENCH_OPERATOR, *error, tolerance_of(p));
+  SP_TRY(sp_agree(clock->comm, status));
+  MPI_Allreduce(MPI_IN_PLACE, error, 1, MPI_DOUBLE, MPI_MAX, clock->comm);
+  return SP_OK;
 }
 
 /* ---- Conjugate gradients ---- */
@@ -345,23 +331,22 @@ static sp_status time_cg(const sp_bench_production *p, sp_bench_row *row) {
              .x = vector_of(&p->l_x, p->l_size, 0),
              .r = vector_of(&p->l_y, p->l_size, 0)};
   s.max_iterations = p->clock->stamps ? ITERATIONS : p->clock->samples + WARM_UP;
-  double *samples = NULL;
+  SP_OWNED double *samples = NULL, *load = NULL;
   int count = 0;
-  sp_status status = sp_allocate(2 * p->l_size, sizeof *s.load, "a right-hand side", &s.load);
-  if (!status)
-    status = sp_allocate(2 * ((size_t)room + 1), sizeof *samples, "times of iterations", &samples);
+  sp_status status = SP_ALLOCATE("a right-hand side", SP_ARRAY(load, 2 * p->l_size),
+                                 SP_ARRAY(samples, 2 * ((size_t)room + 1)));
   if (!status) status = sp_vector_create(p->clock->platform, SP_DOUBLE, p->l_size, &s.b);
   status = sp_agree(p->clock->comm, status);
   if (!status) {
-    s.work = s.load + p->l_size;
+    s.load = load;
+    s.work = load + p->l_size;
     s.times = samples + room + 1;
     for (size_t i = 0; i < p->l_size; i++)
-      s.load[i] = is_constrained(p, (sp_lid)i) ? 0 : random_at(p, (sp_lid)i);
+      load[i] = is_constrained(p, (sp_lid)i) ? 0 : random_at(p, (sp_lid)i);
     status = time_solves(&s, samples, &count, row);
   }
   if (!status) sp_bench_summarize(p->clock->comm, count, samples, row);
   sp_vector_destroy(&s.b);
-  SP_FREE(samples, s.load);
   return status;
 }
 

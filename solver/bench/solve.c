@@ -86,8 +86,8 @@ static sp_status time_set_up(solve *s, double *seconds) {
 
 static sp_status allocate(solve *s) {
   const sp_space *space = s->c->space;
-  SP_TRY(sp_allocate(sp_space_dofs(space), sizeof *s->load, "a right-hand side", &s->load));
-  SP_TRY(sp_allocate(sp_space_dofs(space), sizeof *s->work, "work space", &s->work));
+  SP_TRY(SP_ALLOCATE("a right-hand side", SP_ARRAY(s->load, sp_space_dofs(space)),
+                     SP_ARRAY(s->work, sp_space_dofs(space))));
   SP_TRY(sp_space_vector(space, SP_DOUBLE, &s->b));
   SP_TRY(sp_space_vector(space, SP_DOUBLE, &s->x));
   return sp_space_vector(space, SP_DOUBLE, &s->r);

@@ -48,11 +48,11 @@ sp_box sp_case_box(const sp_config *config) {
 
 /* Make the box with the regions of the case. */
 static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, sp_hexes **hexes) {
-  sp_box_region *regions;
+  SP_OWNED sp_box_region *regions = NULL;
   const size_t count = (size_t)config->regions.count;
   *hexes = NULL;
-  sp_status status = sp_agree(comm, sp_allocate(count, sizeof *regions, "regions", &regions));
-  for (size_t r = 0; r < count && !status; r++) {
+  SP_TRY(sp_agree(comm, sp_allocate(count, sizeof *regions, "regions", &regions)));
+  for (size_t r = 0; r < count; r++) {
     const sp_region_entry *entry = &config->regions.entries[r];
     regions[r] = (sp_box_region){.name = entry->name, .where = entry->where};
     memcpy(regions[r].lower, entry->lower, sizeof entry->lower);
@@ -60,9 +60,7 @@ static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, s
   }
   box->region_count = (int)count;
   box->regions = regions;
-  if (!status) status = sp_box_hexes(comm, box, hexes);
-  free(regions);
-  return status;
+  return sp_box_hexes(comm, box, hexes);
 }
 
 /* Read the hexahedra of a file. If its number of parts is not that of the ranks with elements, the

@@ -36,10 +36,9 @@ typedef struct sp_case_start {
 } sp_case_start;
 
 /* Solve `config` on the ranks, the device and the mesh of `base`, ignore its own [mesh] and
- * [backend], and measure the errors. `start`
- * takes the place of problem.initial; NULL: none. If `answers` is not NULL, evaluate them too; the
- * caller ends with sp_answers_free, also after a failure. Only the progress line is printed; no
- * file is written. Errors as above. Collective. */
+ * [backend], and measure the errors. `start` takes the place of problem.initial; NULL: none. If
+ * `answers` is not NULL, evaluate them too; the caller ends with sp_answers_free, also after a
+ * failure. Only the progress line is printed; no file is written. Errors as above. Collective. */
 sp_status sp_case_solve(const sp_case_base *base, const sp_config *config,
                         const sp_case_start *start, sp_terminal *terminal, sp_answers *answers,
                         sp_results *results);

@@ -54,12 +54,9 @@ static sp_status unset(struct reader *reader, const sp_key *key, const char *nam
 static sp_status read_tables(struct reader *reader, const char *location,
                              const sp_ini_entry *entry) {
   const char *path = reader->origin.path, *slash = path ? strrchr(path, '/') : NULL;
-  char *folder = NULL;
+  SP_OWNED char *folder = NULL;
   SP_TRY(sp_format(&folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path ? path : ""));
-  const sp_status status =
-      sp_tables_read(&reader->config->scope->tables, entry->value, folder, location);
-  free(folder);
-  return status;
+  return sp_tables_read(&reader->config->scope->tables, entry->value, folder, location);
 }
 
 static sp_status assign(struct reader *reader, const char *location, const sp_ini_entry *entry) {
@@ -72,52 +69,45 @@ static sp_status assign(struct reader *reader, const char *location, const sp_in
   if (entry->line == 0 && *entry->value == '\0' && !key->optional)
     return unset(reader, key, entry->key);
 
-  char *where = NULL;
+  SP_OWNED char *where = NULL;
   SP_TRY(make_where(location, entry, &where));
-  sp_status status = key->list ? sp_list_set_line(config, key, entry->key, entry->value, where)
-                               : sp_key_set(key, entry->value, where, sp_key_field(config, key, 0));
-  if (status == SP_OK && strcmp(key->section, "boundary") == 0 && !config->boundary.where)
-    status = sp_format(&config->boundary.where, "%s", where);
-  if (status == SP_OK) {
-    sp_given *given = &reader->origin.given[key - sp_keys];
-    free(given->where);
-    /* A key without a value counts as not given. */
-    given->where = *entry->value != '\0' ? where : NULL;
-    given->in_argument = entry->line == 0;
-    if (given->where) where = NULL;
-  }
-  free(where);
-  return status;
+  SP_TRY(key->list ? sp_list_set_line(config, key, entry->key, entry->value, where)
+                   : sp_key_set(key, entry->value, where, sp_key_field(config, key, 0)));
+  if (strcmp(key->section, "boundary") == 0 && !config->boundary.where)
+    SP_TRY(sp_format(&config->boundary.where, "%s", where));
+  sp_given *given = &reader->origin.given[key - sp_keys];
+  free(given->where);
+  /* A key without a value counts as not given. */
+  given->where = *entry->value != '\0' ? where : NULL;
+  given->in_argument = entry->line == 0;
+  if (given->where) where = NULL;
+  return SP_OK;
 }
 
 static sp_status assign_file(struct reader *reader, const sp_ini *ini) {
-  char *location = NULL;
-  sp_status status = SP_OK;
-  for (int i = 0; i < ini->count && status == SP_OK; i++) {
+  SP_OWNED char *location = NULL;
+  for (int i = 0; i < ini->count; i++) {
     const sp_ini_entry *entry = &ini->entries[i];
-    status = sp_format(&location, "%s:%d", reader->origin.path, entry->line);
-    for (int j = 0; j < i && entry->key && status == SP_OK; j++) {
+    SP_TRY(sp_format(&location, "%s:%d", reader->origin.path, entry->line));
+    for (int j = 0; j < i && entry->key; j++) {
       const sp_ini_entry *first = &ini->entries[j];
       char shown[SP_SHOWN_SIZE];
       if (first->key && strcmp(first->key, entry->key) == 0 &&
           sp_section_is_same(first->section, entry->section))
-        status = sp_fail(SP_ERR_INPUT, "%s: key '%s' of [%s] is already given in line %d", location,
-                         sp_ini_show(entry->key, shown), entry->section, first->line);
+        return sp_fail(SP_ERR_INPUT, "%s: key '%s' of [%s] is already given in line %d", location,
+                       sp_ini_show(entry->key, shown), entry->section, first->line);
     }
-    if (status == SP_OK) status = assign(reader, location, entry);
+    SP_TRY(assign(reader, location, entry));
   }
-  free(location);
-  return status;
+  return SP_OK;
 }
 
 static sp_status assign_argument(struct reader *reader, const char *argument) {
-  sp_ini *ini = NULL;
+  SP_AUTO(sp_ini) ini = NULL;
   SP_TRY(sp_ini_parse_argument(argument, &ini));
   char shown[SP_SHOWN_SIZE], location[SP_SHOWN_SIZE + 16];
   snprintf(location, sizeof location, "argument '%s'", sp_ini_show(argument, shown));
-  const sp_status status = assign(reader, location, &ini->entries[0]);
-  sp_ini_destroy(&ini);
-  return status;
+  return assign(reader, location, &ini->entries[0]);
 }
 
 static sp_status assign_defaults(sp_config *config) {
@@ -143,17 +133,13 @@ static sp_status parse(const char *path, const char *text, size_t length, int ov
   locale_t own = (locale_t)0, previous = (locale_t)0;
   SP_TRY(sp_locale_use_c(&own, &previous));
   struct reader reader = {.origin = {.path = path}};
-  sp_ini *ini = NULL;
+  SP_AUTO(sp_ini) ini = NULL;
   sp_status status = sp_allocate(1, sizeof *reader.config, "the configuration", &reader.config);
   if (status == SP_OK)
     status = sp_allocate((size_t)sp_key_count, sizeof *reader.origin.given, "the configuration",
                          &reader.origin.given);
   if (status == SP_OK && path) status = sp_ini_parse(path, text, length, &ini);
-  if (status == SP_OK) {
-    status = fill(&reader, ini, override_count, overrides);
-  }
-
-  sp_ini_destroy(&ini);
+  if (status == SP_OK) status = fill(&reader, ini, override_count, overrides);
   for (int k = 0; reader.origin.given && k < sp_key_count; k++) free(reader.origin.given[k].where);
   free(reader.origin.given);
   if (status != SP_OK) sp_config_destroy(&reader.config);
@@ -202,15 +188,12 @@ static sp_status read_everywhere(MPI_Comm comm, const char *path, char **text, i
 sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
                          const char *const *overrides, sp_config **out) {
   *out = NULL;
-  char *text = NULL;
+  SP_OWNED char *text = NULL;
   int length = 0;
-  sp_status status = path ? read_everywhere(comm, path, &text, &length) : SP_OK;
-  if (status == SP_OK) {
-    status = parse(path, text, (size_t)length, override_count, overrides, out);
-    status = sp_agree(comm, status);
-  }
-  if (status != SP_OK) sp_config_destroy(out);
-  free(text);
+  if (path) SP_TRY(read_everywhere(comm, path, &text, &length));
+  const sp_status status =
+      sp_agree(comm, parse(path, text, (size_t)length, override_count, overrides, out));
+  if (status) sp_config_destroy(out);
   return status;
 }
 

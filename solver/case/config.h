@@ -66,8 +66,7 @@ typedef struct sp_constant_entry {
 
 /* One line of [boundary]: group = condition [formula], group = robin alpha[, formula], group =
  * periodic partner, group = source total, or group = contact resistance. Lines keep the order of
- * the file: where two Dirichlet groups meet, the first one listed gives the value.
- */
+ * the file: where two Dirichlet groups meet, the first one listed gives the value. */
 typedef struct sp_boundary_entry {
   char *group;
   char *where; /* "case.ini:12: boundary.group", prefix of messages; NULL for "default" */

@@ -67,13 +67,11 @@ static void print_config(const sp_config *config, FILE *stream) {
 static sp_status make_absolute(const char *file, char **absolute) {
   *absolute = NULL;
   if (!file) return SP_OK;
-  char *folder = *file == '/' ? NULL : getcwd(NULL, 0);
+  SP_OWNED char *folder = *file == '/' ? NULL : getcwd(NULL, 0);
   if (*file != '/' && !folder)
     return sp_fail(SP_ERR_SYSTEM, "cannot name the working directory: %s", strerror(errno));
   const char *slash = !folder || strcmp(folder, "/") == 0 ? "" : "/";
-  const sp_status status = sp_format(absolute, "%s%s%s", folder ? folder : "", slash, file);
-  free(folder);
-  SP_TRY(status);
+  SP_TRY(sp_format(absolute, "%s%s%s", folder ? folder : "", slash, file));
   if (!sp_ini_holds(*absolute))
     return sp_fail(SP_ERR_INPUT,
                    "%s: a case cannot hold this path: it has a line break, or a # or ; after white "
@@ -154,13 +152,12 @@ sp_status sp_config_print_defaults(FILE *stream) {
 
 static sp_status write_text(const sp_key *key, const char *name, const void *field,
                             sp_record *record) {
-  char *text = NULL;
+  SP_OWNED char *text = NULL;
   size_t size;
   FILE *stream = open_memstream(&text, &size);
   if (stream) sp_key_print(key, field, stream);
   SP_TRY(close_text(stream, &text));
   sp_record_text(record, name, text);
-  free(text);
   return SP_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Internal to solver/case/config: the table of all keys of a case, its lists, and the conversion
  * between the text of a value and its member of sp_config. A new key needs a member in sp_config
- * and a row in the table. */
+ * and a row in the table. All functions are Local. */
 #ifndef SP_SOLVER_CASE_CONFIG_INTERNAL_H
 #define SP_SOLVER_CASE_CONFIG_INTERNAL_H
 
@@ -59,72 +59,70 @@ typedef struct sp_key {
 extern const sp_key sp_keys[];
 extern const int sp_key_count;
 
-/* True for a key of sections [SECTION NAME]. Local. */
+/* True for a key of sections [SECTION NAME]. */
 static inline bool sp_key_is_titled(const sp_key *key) {
   return key->list && key->name;
 }
 
-/* True if `key` is the first row of its section. Local. */
+/* True if `key` is the first row of its section. */
 bool sp_key_begins_section(const sp_key *key);
 
-/* The row of a key, or with `name` NULL the first row of the section; NULL if there is none.
- * Local. */
+/* The row of a key, or with `name` NULL the first row of the section; NULL if there is none. */
 const sp_key *sp_key_find(const char *section, const char *name);
 
 /* Report an unknown section, or an unknown key of a known section, and the nearest known name or,
- * if none is near, all known names. `location` begins the message. Returns SP_ERR_INPUT. Local. */
+ * if none is near, all known names. `location` begins the message. Returns SP_ERR_INPUT. */
 sp_status sp_key_fail_unknown(const char *location, const char *section, const char *name);
 
 /* ---- Values (config_values.c); LC_NUMERIC must be "C" (config_locale.h) ---- */
 
-/* Describe the values of a key: "an integer from 1 to 15", "auto, host or cuda". Local. */
+/* Describe the values of a key: "an integer from 1 to 15", "auto, host or cuda". */
 enum { SP_DESCRIPTION_SIZE = 128 };
 void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]);
 
 /* Parse `text` and store the value in `field`, which holds a valid value or zeros. `where` begins
- * messages; formulas keep a copy of it. After an error `field` can only be cleared. Local. Errors:
+ * messages; formulas keep a copy of it. After an error `field` can only be cleared. Errors:
  * SP_ERR_INPUT, SP_ERR_SYSTEM. */
 sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field);
 
-/* Write the value as text that sp_key_set reads back to the same bits. Local. */
+/* Write the value as text that sp_key_set reads back to the same bits. */
 void sp_key_print(const sp_key *key, const void *field, FILE *stream);
 
-/* Free what a field owns, but for the name and `where` of an entry. Local. */
+/* Free what a field owns, but for the name and `where` of an entry. */
 void sp_key_clear(const sp_key *key, void *field);
 
 /* ---- Lists (config_lists.c) ---- */
 
-/* Number of values of `key`: of entries of its list, or 1. Local. */
+/* Number of values of `key`: of entries of its list, or 1. */
 int sp_key_values(const sp_config *config, const sp_key *key);
 
-/* The member of `key` in entry i of its list, or in `config` itself. Local. */
+/* The member of `key` in entry i of its list, or in `config` itself. */
 void *sp_key_field(const sp_config *config, const sp_key *key, int i);
 
-/* The name of entry i of a list. Local. */
+/* The name of entry i of a list. */
 const char *sp_key_entry_name(const sp_config *config, const sp_key *key, int i);
 
-/* The line `name` = `value` of a section: set the entry of that name, or append one. Local. Errors:
- * as sp_key_set. */
+/* The line `name` = `value` of a section: set the entry of that name, or append one. Errors: as
+ * sp_key_set. */
 sp_status sp_list_set_line(sp_config *config, const sp_key *key, const char *name,
                            const char *value, const char *where);
 
-/* Remove the line called `name`, if there is one. Local. */
+/* Remove the line called `name`, if there is one. */
 void sp_list_drop_line(sp_config *config, const sp_key *key, const char *name);
 
 /* True if a line or an argument belongs to a section [SECTION NAME]; an argument is written
- * SECTION.NAME.key=value, and NAME may contain dots. False for unknown sections. Local. */
+ * SECTION.NAME.key=value, and NAME may contain dots. False for unknown sections. */
 bool sp_section_is_titled(const sp_ini_entry *entry);
 
-/* True if two sections of a file are the same: white space before the name does not matter.
- * Local. */
+/* True if two sections of a file are the same: white space before the name does not matter. */
 bool sp_section_is_same(const char *a, const char *b);
 
 /* Apply a line or an argument for which sp_section_is_titled holds. `location` begins messages.
- * Numbers of an entry that are not given are NAN. Local. Errors: SP_ERR_INPUT for a section without
- * a name, a name that a file cannot hold, unknown keys, wrong values; SP_ERR_SYSTEM. */
+ * Numbers of an entry that are not given are NAN. Errors: SP_ERR_INPUT for a section without a
+ * name, a name that a file cannot hold, unknown keys, wrong values; SP_ERR_SYSTEM. */
 sp_status sp_section_assign(sp_config *config, const char *location, const sp_ini_entry *entry);
 
-/* Free all that `config` owns through the table. Local. */
+/* Free all that `config` owns through the table. */
 void sp_keys_clear(sp_config *config);
 
 /* ---- Rules that involve several keys (config_check.c) ---- */
@@ -141,12 +139,12 @@ typedef struct sp_config_origin {
   sp_given *given;  /* [sp_key_count] */
 } sp_config_origin;
 
-/* The place of a key as messages begin; NULL if the key was not given. Local. */
+/* The place of a key as messages begin; NULL if the key was not given. */
 const char *sp_config_where(const sp_config_origin *origin, const char *section, const char *name);
 
 /* After all lines and arguments: fill the members of `config` that follow from several keys, such
  * as mesh.shape, the path of the mesh and the corners of regions, and check keys against each
- * other. Local. Errors: SP_ERR_INPUT for keys that contradict each other, SP_ERR_SYSTEM. */
+ * other. Errors: SP_ERR_INPUT for keys that contradict each other, SP_ERR_SYSTEM. */
 sp_status sp_config_check(const sp_config_origin *origin, sp_config *config);
 
 #endif

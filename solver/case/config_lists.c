@@ -187,17 +187,13 @@ sp_status sp_section_assign(sp_config *config, const char *location, const sp_in
     return SP_OK;
   }
   if (entry->line == 0) return sp_key_set(key, entry->value, location, field);
-  char *where = NULL;
+  SP_OWNED char *where = NULL;
   SP_TRY(sp_format(&where, "%s: %s.%.*s.%s", location, a.section, (int)a.name_length, a.name,
                    key->name));
-  const bool empty = *entry->value == '\0' && key->optional;
-  const sp_status status =
-      empty ? sp_fail(SP_ERR_INPUT,
-                      "%s: expected a formula, found nothing; remove the line to take problem.%s",
-                      where, key->name)
-            : sp_key_set(key, entry->value, where, field);
-  free(where);
-  return status;
+  if (*entry->value != '\0' || !key->optional) return sp_key_set(key, entry->value, where, field);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected a formula, found nothing; remove the line to take problem.%s", where,
+                 key->name);
 }
 
 /* ---- All ---- */

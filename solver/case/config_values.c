@@ -201,13 +201,11 @@ static sp_status set_robin(const char *text, const char *where, sp_boundary_entr
     return sp_fail(SP_ERR_INPUT, "%s: expected robin ALPHA, G with a formula G, found '%s'", where,
                    sp_ini_show(rest, shown));
   }
-  char *location = NULL;
-  sp_status status = sp_format(&location, "%s (alpha)", where);
-  if (!status) status = set_formula(text, length, &entry->alpha, location);
-  if (!status) status = sp_format(&location, "%s (g)", where);
-  if (!status) status = set_formula(rest, strlen(rest), &entry->formula, location);
-  free(location);
-  return status;
+  SP_OWNED char *location = NULL;
+  SP_TRY(sp_format(&location, "%s (alpha)", where));
+  SP_TRY(set_formula(text, length, &entry->alpha, location));
+  SP_TRY(sp_format(&location, "%s (g)", where));
+  return set_formula(rest, strlen(rest), &entry->formula, location);
 }
 
 static void clear_formula(sp_formula *formula) {

@@ -54,9 +54,8 @@ bool sp_running_has_results(sp_status status) {
 
 static sp_status create_host_vectors(sp_running *c) {
   const size_t dofs = sp_space_dofs(c->space);
-  SP_TRY(sp_allocate(dofs, sizeof(double), "load vector", &c->load));
-  SP_TRY(sp_allocate(dofs, sizeof(double), "solution", &c->solution));
-  return sp_allocate(dofs, sizeof(double), "work vector", &c->work);
+  return SP_ALLOCATE("load vector", SP_ARRAY(c->load, dofs), SP_ARRAY(c->solution, dofs),
+                     SP_ARRAY(c->work, dofs));
 }
 
 static sp_status create_device_vectors(sp_running *c) {
@@ -241,19 +240,14 @@ static sp_status subtract_films(sp_running *c, const sp_vector *v, double *energ
 /* *energy = that of the whole solution without its mean, with A of the unconstrained space. */
 static sp_status measure_solution(const sp_vector *x, void *context, double *energy) {
   sp_running *c = context;
-  sp_vector v = {0}, product = {0};
+  SP_AUTO_VALUE(sp_vector) v = {0}, product = {0};
   sp_status status = sp_space_vector(c->space, SP_DOUBLE, &v);
   if (!status) status = sp_space_vector(c->space, SP_DOUBLE, &product);
-  status = sp_agree(c->comm, status);
-  if (!status) status = shift_solution(c, x, &v);
-  if (!status) {
-    status = sp_operator_apply(c->system->op, false, &v, &product);
-    status = sp_operator_dot(c->system->op, &v, &product, status, energy);
-  }
-  if (!status && c->problem->has_robin) status = subtract_films(c, &v, energy);
-  sp_vector_destroy(&v);
-  sp_vector_destroy(&product);
-  return status;
+  SP_TRY(sp_agree(c->comm, status));
+  SP_TRY(shift_solution(c, x, &v));
+  status = sp_operator_apply(c->system->op, false, &v, &product);
+  SP_TRY(sp_operator_dot(c->system->op, &v, &product, status, energy));
+  return c->problem->has_robin ? subtract_films(c, &v, energy) : SP_OK;
 }
 
 static sp_cg_options cg_options(sp_running *c) {

@@ -137,30 +137,24 @@ static sp_status check_sizes(const sp_config *config, const sp_plan *plan) {
 static sp_status describe(const sp_config *config, const sp_case_base *base,
                           const sp_problem *problem, int planned, sp_plan *plan) {
   sp_precondition_facts facts;
-  sp_parts *parts;
+  SP_AUTO(sp_parts) parts = NULL;
   SP_TRY(divide(config, base->mesh, planned, &parts));
   const double elements = ldexp(parts->all.elements, 3 * parts->refinements);
-  sp_status status = describe_operator(config, base, problem, elements, &facts, &plan->memory);
-  if (!status) status = sp_plan_levels(config, &facts, base->mesh, parts, plan);
-  if (!status) status = check_sizes(config, plan);
-  sp_parts_destroy(&parts);
-  return status;
+  SP_TRY(describe_operator(config, base, problem, elements, &facts, &plan->memory));
+  SP_TRY(sp_plan_levels(config, &facts, base->mesh, parts, plan));
+  return check_sizes(config, plan);
 }
 
 /* Check the part of a case that needs no refined mesh, and plan it. */
 static sp_status check_case(const sp_config *config, const sp_case_base *base, int planned,
                             sp_plan *plan) {
-  sp_problem *problem = NULL;
-  sp_probes *probes = NULL;
-  sp_quantities *quantities = NULL;
-  sp_status status = sp_problem_create(config, base->mesh, &problem);
-  if (!status) status = sp_probes_create(config, base->mesh, &probes);
-  if (!status) status = sp_quantities_create(config, base->mesh, problem, &quantities);
-  if (!status) status = sp_agree(base->comm, describe(config, base, problem, planned, plan));
-  sp_quantities_destroy(&quantities);
-  sp_probes_destroy(&probes);
-  sp_problem_destroy(&problem);
-  return status;
+  SP_AUTO(sp_problem) problem = NULL;
+  SP_AUTO(sp_probes) probes = NULL;
+  SP_AUTO(sp_quantities) quantities = NULL;
+  SP_TRY(sp_problem_create(config, base->mesh, &problem));
+  SP_TRY(sp_probes_create(config, base->mesh, &probes));
+  SP_TRY(sp_quantities_create(config, base->mesh, problem, &quantities));
+  return sp_agree(base->comm, describe(config, base, problem, planned, plan));
 }
 
 enum { ELEMENTS, DOFS, HOST, DEVICE, COLUMNS };
@@ -331,7 +325,7 @@ sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, int 
   const int size = planned > 0 ? planned : w->ranks;
   bool on_device = w->has_elements && w->platform.backend != &sp_backend_host;
   sp_plan plan = {0};
-  double(*rows)[COLUMNS];
+  SP_OWNED double(*rows)[COLUMNS] = NULL;
   if (planned > 0 && w->ranks > 1)
     return sp_fail(SP_ERR_INPUT,
                    "--ranks plans for ranks that need not exist: start one process, "
@@ -346,7 +340,6 @@ sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, int 
     if (planned == 0) status = check_machine(w->all, terminal, rows[sp_comm_rank(w->all)][HOST]);
   }
   sp_plan_free(&plan);
-  free(rows);
   return status;
 }
 

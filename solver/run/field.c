@@ -93,18 +93,15 @@ static sp_status separate_places(const sp_mesh *mesh, int order, sp_numbering **
 static sp_status separate_materials(const sp_problem *problem, const sp_hexes *hexes, size_t nodes,
                                     field_points *points, field_arrays *arrays) {
   const size_t count = (size_t)points->count;
-  int *owner, *last; /* the first material at a point, and the last one that got a new point */
-  sp_lid *copy;      /* that new point */
-  sp_status status = sp_allocate(count, sizeof *owner, "field points", &owner);
-  last = NULL, copy = NULL;
-  if (!status) status = sp_allocate(count, sizeof *last, "field points", &last);
-  if (!status) status = sp_allocate(count, sizeof *copy, "field points", &copy);
-  if (!status)
-    status = sp_allocate((size_t)hexes->count * nodes, sizeof(sp_lid), "field points",
-                         &arrays->by_material);
-  for (size_t p = 0; p < count && !status; p++) owner[p] = last[p] = -1;
-  for (int m = 0; m < problem->materials.count && !status; m++)
-    for (size_t e = 0; e < (size_t)hexes->count && !status; e++) {
+  /* The first material at a point, the last one that got a new point, and that new point. */
+  SP_OWNED int *owner = NULL, *last = NULL;
+  SP_OWNED sp_lid *copy = NULL;
+  SP_TRY(SP_ALLOCATE("field points", SP_ARRAY(owner, count), SP_ARRAY(last, count),
+                     SP_ARRAY(copy, count),
+                     SP_ARRAY(arrays->by_material, (size_t)hexes->count * nodes)));
+  for (size_t p = 0; p < count; p++) owner[p] = last[p] = -1;
+  for (int m = 0; m < problem->materials.count; m++)
+    for (size_t e = 0; e < (size_t)hexes->count; e++) {
       if (problem->materials.of_volume[hexes->volumes[e]] != m) continue;
       for (size_t n = e * nodes; n < (e + 1) * nodes; n++) {
         const sp_lid p = points->nodes[n];
@@ -116,11 +113,10 @@ static sp_status separate_materials(const sp_problem *problem, const sp_hexes *h
         arrays->by_material[n] = owner[p] == m ? p : copy[p];
       }
       if (points->count > INT32_MAX - (sp_lid)nodes)
-        status = sp_fail(SP_ERR_INPUT, "more than %d points of the field on a rank", INT32_MAX);
+        return sp_fail(SP_ERR_INPUT, "more than %d points of the field on a rank", INT32_MAX);
     }
-  SP_FREE(owner, last, copy);
   points->nodes = arrays->by_material;
-  return status;
+  return SP_OK;
 }
 
 /* Compute kappa grad u, [points][3]. Collective. */
@@ -181,13 +177,8 @@ static sp_status find_first(void *filling_, void *none, size_t begin, size_t end
   const filling *f = filling_;
   const size_t nodes = sp_element_nodes(f->space->numbering->order);
   (void)none;
-  for (size_t n = begin * nodes; n < end * nodes; n++) {
-    const sp_lid e = turn_of(f, n / nodes);
-    sp_lid *first = &f->first[f->nodes[n]], now = __atomic_load_n(first, __ATOMIC_RELAXED);
-    while (e < now &&
-           !__atomic_compare_exchange_n(first, &now, e, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-  }
+  for (size_t n = begin * nodes; n < end * nodes; n++)
+    sp_lower(&f->first[f->nodes[n]], turn_of(f, n / nodes));
   return SP_OK;
 }
 
@@ -233,12 +224,7 @@ static sp_status run_filling(filling *f, size_t points) {
   lattice_matrix(order, f->matrix);
   SP_TRY(sp_loop_over("field points", points, 1, f, clear_first));
   SP_TRY(sp_loop_over("field points", elements, nodes, f, find_first));
-  return sp_loop_run(&(sp_loop){.what = "field points",
-                                .count = elements,
-                                .chunk = sp_loop_chunk(elements, nodes),
-                                .workspace_bytes = sizeof(workspace),
-                                .context = f,
-                                .compute = fill_some});
+  return sp_loop_sum("field points", elements, nodes, f, sizeof(workspace), fill_some, NULL);
 }
 
 static sp_status fill_points(const sp_problem *problem, const sp_space *space, const double *x,
@@ -250,10 +236,10 @@ static sp_status fill_points(const sp_problem *problem, const sp_space *space, c
   SP_TRY(add_points(arrays, "u", 1, points->count, &f.u));
   if (sp_materials_have_solution(&problem->materials))
     SP_TRY(add_points(arrays, "error", 1, points->count, &f.error));
-  SP_TRY(sp_allocate(count, sizeof *f.first, "field points", &f.first));
-  const sp_status status = run_filling(&f, count);
-  free(f.first);
-  return status;
+  SP_OWNED sp_lid *first = NULL;
+  SP_TRY(sp_allocate(count, sizeof *first, "field points", &first));
+  f.first = first;
+  return run_filling(&f, count);
 }
 
 static int first_group_of(const sp_hexes *hexes, int volume) {
@@ -277,8 +263,8 @@ static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
   }
   if (groups == 0) return SP_OK;
   SP_TRY(add_elements(arrays, "region", hexes->count, &regions));
-  SP_TRY(sp_allocate(groups, sizeof *arrays->names, "names of regions", &arrays->names));
-  SP_TRY(sp_allocate(groups, sizeof *arrays->numbers, "names of regions", &arrays->numbers));
+  SP_TRY(SP_ALLOCATE("names of regions", SP_ARRAY(arrays->names, groups),
+                     SP_ARRAY(arrays->numbers, groups)));
   for (sp_lid e = 0; e < hexes->count; e++) regions[e] = first_group_of(hexes, hexes->volumes[e]);
   for (size_t g = 0; g < groups; g++) {
     const sp_group *group = &hexes->volume_groups[g];

@@ -150,7 +150,7 @@ static void print_table(const table *t, const picture_face *faces, size_t count,
 
 static sp_status list_groups(const sp_case_base *base, sp_terminal *terminal) {
   table t = {.hexes = base->mesh->hexes};
-  picture_face *faces = NULL;
+  SP_OWNED picture_face *faces = NULL;
   size_t count = 0;
   int recorded = terminal->record != NULL;
   const int rows = t.hexes->volume_group_count + t.hexes->group_count;
@@ -166,7 +166,7 @@ static sp_status list_groups(const sp_case_base *base, sp_terminal *terminal) {
     status = sp_gather_records(base->comm, t.faces, t.face_count, sizeof *faces, "faces", &faces,
                                &count);
   if (!status) print_table(&t, faces, count, terminal);
-  SP_FREE(t.sums, t.faces, faces);
+  SP_FREE(t.sums, t.faces);
   return status;
 }
 

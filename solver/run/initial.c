@@ -17,28 +17,24 @@ static sp_status fill_from_formula(const sp_expression *formula, const sp_space 
   const sp_numbering *numbering = space->numbering;
   const int nq = numbering->order + 1;
   const size_t nodes = sp_element_nodes(numbering->order);
-  double *xyz;
+  SP_OWNED double *xyz = NULL;
   SP_TRY(sp_allocate(4 * nodes, sizeof *xyz, "initial values", &xyz));
   double *u = xyz + 3 * nodes;
-  sp_status status = SP_OK;
-  for (sp_lid e = 0; e < hexes->count && !status; e++) {
+  for (sp_lid e = 0; e < hexes->count; e++) {
     const sp_lid *dofs = sp_numbering_nodes(numbering, e);
     sp_hexes_coordinates(hexes, e, nq, sp_reference_get(numbering->order)->gll.nodes, xyz);
-    status = sp_problem_evaluate(
-        formula, nodes, (const double *[]){xyz, xyz + nodes, xyz + 2 * nodes}, u, NULL, NULL);
-    for (size_t n = 0; n < nodes && !status; n++) values[dofs[n]] = u[n];
+    SP_TRY(sp_problem_evaluate(
+        formula, nodes, (const double *[]){xyz, xyz + nodes, xyz + 2 * nodes}, u, NULL, NULL));
+    for (size_t n = 0; n < nodes; n++) values[dofs[n]] = u[n];
   }
-  free(xyz);
-  return status;
+  return SP_OK;
 }
 
 static sp_status evaluate(const sp_formula *initial, const sp_scope *scope, const sp_space *space,
                           double *values) {
-  sp_expression *formula;
+  SP_AUTO(sp_expression) formula = NULL;
   SP_TRY(sp_expression_parse(initial->text, initial->where, scope, &formula));
-  const sp_status status = fill_from_formula(formula, space, values);
-  sp_expression_destroy(&formula);
-  return status;
+  return fill_from_formula(formula, space, values);
 }
 
 /* ---- A field ---- */
@@ -91,11 +87,9 @@ static sp_status read_names(const source *s, names *n) {
   n->first = each * rank + (rank < rest ? rank : rest);
   n->shared = (size_t)(each + (rank < rest));
   n->own = (size_t)s->space->mesh->hexes->count;
-  SP_TRY(sp_allocate(n->shared, sizeof *n->tags, "elements of a field", &n->tags));
-  SP_TRY(sp_allocate(n->shared, sizeof *n->octants, "elements of a field", &n->octants));
-  SP_TRY(sp_allocate(n->shared, sizeof *n->rows, "elements of a field", &n->rows));
-  SP_TRY(sp_allocate(n->own, sizeof *n->wanted, "elements of a field", &n->wanted));
-  SP_TRY(sp_allocate(n->own, sizeof *n->found, "elements of a field", &n->found));
+  SP_TRY(SP_ALLOCATE("elements of a field", SP_ARRAY(n->tags, n->shared),
+                     SP_ARRAY(n->octants, n->shared), SP_ARRAY(n->rows, n->shared),
+                     SP_ARRAY(n->wanted, n->own), SP_ARRAY(n->found, n->own)));
   const int64_t count = (int64_t)n->shared;
   SP_TRY(sp_field_reader_cells(s->reader, "tag", n->first, count, n->tags));
   return sp_field_reader_cells(s->reader, "octants", n->first, count, n->octants);
@@ -254,11 +248,9 @@ static sp_status allocate_block(const source *s, block *b) {
   const size_t nodes = sp_element_nodes(sp_field_reader_order(s->reader));
   b->capacity = VALUES / (int64_t)nodes + 1;
   const size_t capacity = (size_t)b->capacity;
-  SP_TRY(sp_allocate(capacity, sizeof *b->elements, "initial values", &b->elements));
-  SP_TRY(sp_allocate(capacity * nodes, sizeof *b->u, "initial values", &b->u));
-  SP_TRY(sp_allocate(capacity, sizeof *b->corners, "initial values", &b->corners));
-  return sp_allocate(sp_element_nodes(s->space->numbering->order), sizeof *b->work,
-                     "initial values", &b->work);
+  return SP_ALLOCATE("initial values", SP_ARRAY(b->elements, capacity),
+                     SP_ARRAY(b->u, capacity * nodes), SP_ARRAY(b->corners, capacity),
+                     SP_ARRAY(b->work, sp_element_nodes(s->space->numbering->order)));
 }
 
 /* Read matches [first, *end), as many as the block holds. */
@@ -319,14 +311,10 @@ static sp_status load_field(const char *path, const sp_space *space, double *val
 static sp_status check(const sp_config *config) {
   const sp_formula *initial = &config->problem.initial;
   const char *path = sp_config_initial_file(config);
-  sp_expression *formula = NULL;
+  SP_AUTO(sp_expression) formula = NULL;
   sp_field_reader *reader = NULL;
   if (!initial->text) return SP_OK;
-  if (!path) {
-    SP_TRY(sp_expression_parse(initial->text, initial->where, config->scope, &formula));
-    sp_expression_destroy(&formula);
-    return SP_OK;
-  }
+  if (!path) return sp_expression_parse(initial->text, initial->where, config->scope, &formula);
   const sp_status status = sp_field_reader_open(path, &reader);
   sp_field_reader_close(&reader);
   return status ? sp_fail(status, "%s: %s", initial->where, sp_error_message()) : SP_OK;
@@ -353,7 +341,8 @@ sp_status sp_initial_interpolate(const sp_space *from, const double *x, const sp
                                  double *values) {
   const sp_numbering *old = from->numbering, *new = space->numbering;
   const size_t old_nodes = sp_element_nodes(old->order), new_nodes = sp_element_nodes(new->order);
-  double matrix[SP_MAX_NQ * SP_MAX_NQ], *work;
+  double matrix[SP_MAX_NQ * SP_MAX_NQ];
+  SP_OWNED double *work = NULL;
   sp_interpolation_matrix(old->order + 1, sp_reference_get(old->order)->gll.nodes, new->order + 1,
                           sp_reference_get(new->order)->gll.nodes, matrix);
   SP_TRY(sp_agree(space->mesh->comm,
@@ -364,7 +353,6 @@ sp_status sp_initial_interpolate(const sp_space *from, const double *x, const sp
     for (size_t n = 0; n < new_nodes; n++)
       values[new->nodes[e * new_nodes + n]] = work[old_nodes + n];
   }
-  free(work);
   sp_exchange_now(space->exchange, SP_MIN, values); /* elements may differ by rounding */
   return SP_OK;
 }

@@ -7,13 +7,12 @@
 #include "mesh/gmsh.h"
 
 static sp_status check_part(const sp_output_path *outputs, int count, const char *mesh, int part) {
-  char what[64], *path;
+  char what[64];
+  SP_OWNED char *path = NULL;
   SP_TRY(sp_gmsh_part_path(mesh, part, &path));
   snprintf(what, sizeof what, "part %d of the mesh", part);
   const sp_input_path input = {.what = what, .path = path};
-  const sp_status status = sp_output_paths_check(outputs, count, &input, 1);
-  free(path);
-  return status;
+  return sp_output_paths_check(outputs, count, &input, 1);
 }
 
 /* Check outputs against the parts of the mesh. The other files that the run reads were checked with

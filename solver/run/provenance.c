@@ -27,29 +27,26 @@ void sp_record_program(sp_record *record) {
 }
 
 sp_status sp_list_hosts(MPI_Comm comm, char **hosts) {
-  char name[MPI_MAX_PROCESSOR_NAME] = "", *all = NULL;
+  char name[MPI_MAX_PROCESSOR_NAME] = "";
+  SP_OWNED char *all = NULL;
   int length;
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   MPI_Get_processor_name(name, &length);
   const size_t bytes = (size_t)size * MPI_MAX_PROCESSOR_NAME;
   *hosts = NULL;
-  sp_status status = sp_allocate(rank == 0 ? bytes : 1, 1, "host names", &all);
-  if (!status) status = sp_allocate(rank == 0 ? bytes : 1, 1, "host names", hosts);
-  status = sp_agree(comm, status);
-  if (!status) {
-    MPI_Gather(name, sizeof name, MPI_CHAR, all, sizeof name, MPI_CHAR, 0, comm);
-    for (int r = 0; r < size && rank == 0; r++) {
-      const char *host = &all[(size_t)r * MPI_MAX_PROCESSOR_NAME];
-      bool known = false;
-      for (int s = 0; s < r && !known; s++)
-        known = strcmp(host, &all[(size_t)s * MPI_MAX_PROCESSOR_NAME]) == 0;
-      if (known) continue;
-      if (r > 0) strcat(*hosts, ",");
-      strcat(*hosts, host);
-    }
+  const size_t room = rank == 0 ? bytes : 1;
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("host names", SP_ARRAY(all, room), SP_ARRAY(*hosts, room))));
+  MPI_Gather(name, sizeof name, MPI_CHAR, all, sizeof name, MPI_CHAR, 0, comm);
+  for (int r = 0; r < size && rank == 0; r++) {
+    const char *host = &all[(size_t)r * MPI_MAX_PROCESSOR_NAME];
+    bool known = false;
+    for (int s = 0; s < r && !known; s++)
+      known = strcmp(host, &all[(size_t)s * MPI_MAX_PROCESSOR_NAME]) == 0;
+    if (known) continue;
+    if (r > 0) strcat(*hosts, ",");
+    strcat(*hosts, host);
   }
-  free(all);
-  return status;
+  return SP_OK;
 }
 
 /* Copy the rest of the line, without blanks around it. */
@@ -136,24 +133,20 @@ static size_t write_line(char *line, const char *entry) {
 
 sp_status sp_list_environment(char **text) {
   size_t count = 0, size = 1;
-  const char **entries;
+  SP_OWNED const char **entries = NULL;
   *text = NULL;
   for (char **entry = environ; *entry; entry++) {
     if (!is_listed(*entry)) continue;
     count++;
     size += strlen(*entry) + sizeof "...\n";
   }
-  SP_TRY(sp_allocate(count, sizeof *entries, "environment", &entries));
-  const sp_status status = sp_allocate(size, 1, "environment", text);
-  if (!status) {
-    count = 0;
-    for (char **entry = environ; *entry; entry++)
-      if (is_listed(*entry)) entries[count++] = *entry;
-    qsort(entries, count, sizeof *entries, compare_names);
-    char *end = *text;
-    for (size_t e = 0; e < count; e++) end += write_line(end, entries[e]);
-    *end = '\0';
-  }
-  free(entries);
-  return status;
+  SP_TRY(SP_ALLOCATE("environment", SP_ARRAY(entries, count), SP_ARRAY(*text, size)));
+  count = 0;
+  for (char **entry = environ; *entry; entry++)
+    if (is_listed(*entry)) entries[count++] = *entry;
+  qsort(entries, count, sizeof *entries, compare_names);
+  char *end = *text;
+  for (size_t e = 0; e < count; e++) end += write_line(end, entries[e]);
+  *end = '\0';
+  return SP_OK;
 }

@@ -33,36 +33,25 @@ static void record_words(sp_record *record, const char *name, const char *words)
   sp_record_close(record);
 }
 
-/* What the machine is, of rank 0. */
-static void record_machine(sp_record *record, const char *environment) {
+static sp_status record_provenance(sp_report *report) {
+  sp_record *record = report->record;
+  const sp_workers *w = report->workers;
   char text[256];
+  SP_OWNED char *hosts = NULL, *environment = NULL;
+  SP_TRY(sp_list_hosts(report->comm, &hosts));
+  sp_status status = sp_config_record(report->config, record);
+  if (!status) status = sp_list_environment(&environment);
+  SP_TRY(sp_agree(report->comm, status));
+  sp_record_program(record);
+  sp_record_text(record, "status", "running");
+  record_words(record, "hosts", hosts);
+  sp_record_add(record, "ranks %d, ranks_with_elements %d, threads %d, kernel_threads %d", w->ranks,
+                w->count, w->threads[1], w->team);
   sp_cpu_model(sizeof text, text);
   if (text[0]) sp_record_text(record, "cpu", text);
   sp_mpi_library(sizeof text, text);
-  sp_record_text(record, "mpi", text);
-  sp_record_text(record, "environment", environment);
-}
-
-static sp_status record_provenance(sp_report *report) {
-  sp_record *record = report->record;
-  char *hosts = NULL, *environment = NULL;
-  sp_status status = sp_list_hosts(report->comm, &hosts);
-  if (!status) {
-    status = sp_config_record(report->config, record);
-    if (!status) status = sp_list_environment(&environment);
-    status = sp_agree(report->comm, status);
-  }
-  if (!status) {
-    sp_record_program(record);
-    sp_record_text(record, "status", "running");
-    record_words(record, "hosts", hosts);
-    sp_record_add(record, "ranks %d, ranks_with_elements %d, threads %d, kernel_threads %d",
-                  report->workers->ranks, report->workers->count, report->workers->threads[1],
-                  report->workers->team);
-    record_machine(record, environment);
-  }
-  SP_FREE(hosts, environment);
-  return status;
+  sp_record_add(record, "mpi %s, environment %s", text, environment);
+  return SP_OK;
 }
 
 /* ---- Rows per iteration ---- */

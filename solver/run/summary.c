@@ -72,23 +72,19 @@ sp_status sp_summary_open(MPI_Comm comm, const char *path, const char *case_file
                           sp_summary **out) {
   *out = NULL;
   if (!path) return SP_OK;
-  sp_summary *summary;
-  sp_status status = sp_allocate(1, sizeof *summary, "summary", &summary);
+  sp_status status = sp_allocate(1, sizeof **out, "summary", out);
   if (!status) {
-    *summary = (sp_summary){.comm = comm,
-                            .path = {.name = "--json",
-                                     .path = path,
-                                     .purpose = "",
-                                     .where = "--json",
-                                     .is_option = true},
-                            .stream = -1};
-    status = open_on_rank(summary, case_file);
+    **out = (sp_summary){.comm = comm,
+                         .path = {.name = "--json",
+                                  .path = path,
+                                  .purpose = "",
+                                  .where = "--json",
+                                  .is_option = true},
+                         .stream = -1};
+    status = open_on_rank(*out, case_file);
   }
   status = sp_agree(comm, status);
-  if (status)
-    sp_summary_close(&summary);
-  else
-    *out = summary;
+  if (status) sp_summary_close(out);
   return status;
 }
 
@@ -103,29 +99,16 @@ sp_status sp_summary_check(sp_summary *summary, const sp_config *config) {
   return status;
 }
 
-static sp_status write_stream(int stream, const char *text) {
-  for (size_t left = strlen(text); left > 0;) {
-    const ssize_t written = write(stream, text, left);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
-    text += written;
-    left -= (size_t)written;
-  }
-  return SP_OK;
-}
-
 /* Write the document; called on rank 0. */
 static sp_status write_document(sp_summary *summary, const sp_kept_error *outcome) {
-  char *text;
+  SP_OWNED char *text = NULL;
   sp_record_text(summary->record, "status", sp_outcome_word(outcome->status));
   sp_record_integer(summary->record, "exit_code", sp_exit_code(outcome->status));
   sp_record_text(summary->record, "message", outcome->status ? outcome->message : NULL);
   sp_status status = sp_record_format(summary->record, &text);
-  if (!status) {
+  if (!status)
     status = summary->stream < 0 ? sp_file_replace(summary->path.path, text, strlen(text))
-                                 : write_stream(summary->stream, text);
-    free(text);
-  }
+                                 : sp_file_write(summary->stream, text, strlen(text));
   return status ? fail_write(summary, status) : SP_OK;
 }
 

@@ -39,13 +39,8 @@ static void join_largest(void *vectors_, void *workspace, size_t begin, size_t e
 
 sp_status sp_vectors_largest(size_t count, const double *x, double *largest) {
   vectors v = {.x = x};
-  const sp_status status = sp_loop_run(&(sp_loop){.what = "vectors",
-                                                  .count = count,
-                                                  .chunk = sp_loop_chunk(count, 1),
-                                                  .workspace_bytes = sizeof(double),
-                                                  .context = &v,
-                                                  .compute = find_largest,
-                                                  .commit = join_largest});
+  const sp_status status =
+      sp_loop_sum("vectors", count, 1, &v, sizeof(double), find_largest, join_largest);
   *largest = v.largest;
   return status;
 }
