@@ -150,7 +150,7 @@ static void close_case(void) {
 
 static void check_paper_kernels(void) {
   for (int k = 0; k < FAKES; k++) {
-    sp_bench_paper paper;
+    AUTO_VALUE(sp_bench_paper) paper = {0};
     sp_bench_row row = {.order = ORDER, .elements = 12};
     fake_case = &measured;
     fake_kind = fakes[k].problem;
@@ -175,7 +175,6 @@ static void check_paper_kernels(void) {
             "kernel %d: %d %s", fakes[k].number, (int)status, sp_error_message());
       CHECK(launches == 1, "a wrong kernel is not timed");
     }
-    sp_bench_paper_destroy(&paper);
   }
 }
 
@@ -193,7 +192,7 @@ static void check_sets(size_t sets, const sp_vector *vectors) {
 static void check_production(void) {
   for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++)
     for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
-      sp_bench_production p;
+      AUTO_VALUE(sp_bench_production) p = {0};
       sp_bench_row alone = {.order = ORDER, .elements = 12}, whole = alone;
       CHECK(sp_bench_production_create(&measuring, &measured, kind, SP_GEOMETRY_STORED, precision,
                                        &p) == SP_OK &&
@@ -212,7 +211,6 @@ static void check_production(void) {
       CHECK_CLOSE(alone.bytes, 12 * number * (2 * NP + factors * points), 0);
       CHECK_CLOSE(whole.bytes,
                   12 * (number * factors * points + 4 * NP) + 2 * number * (double)whole.dofs, 0);
-      sp_bench_production_destroy(&p);
     }
 }
 
@@ -275,7 +273,7 @@ static void check_plan(void) {
       {"--problem mass --kernel 1 --order 3 --measure cg", true, -1, "nothing to measure"}};
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
     sp_bench_options o;
-    sp_bench_plan plan;
+    AUTO_VALUE(sp_bench_plan) plan = {0};
     CHECK(parse(cases[c].line, &o) == SP_OK, "%s: %s", cases[c].line, sp_error_message());
     const sp_bench_target target = {.gpu = cases[c].gpu, .single_operators = true};
     const sp_status status = sp_bench_plan_make(&o, &target, &terminal, &plan);
@@ -292,15 +290,13 @@ static void check_plan(void) {
       for (int b = 0; b < a; b++)
         CHECK(memcmp(&plan.steps[a].key, &plan.steps[b].key, sizeof plan.steps[a].key) != 0,
               "%s: steps %d and %d are the same", cases[c].line, b, a);
-    sp_bench_plan_destroy(&plan);
   }
   sp_bench_options o;
-  sp_bench_plan plan;
+  AUTO_VALUE(sp_bench_plan) plan = {0};
   const sp_bench_target target = {.single_operators = false};
   CHECK_OK(parse("--precision double,single", &o));
   CHECK_FAILS(sp_bench_plan_make(&o, &target, &terminal, &plan), SP_ERR_INPUT,
               "no operators in single precision");
-  sp_bench_plan_destroy(&plan);
 }
 
 static void check_file(void) {

@@ -26,7 +26,7 @@ static inline sp_mesh *box_mesh(MPI_Comm comm, const sp_box *box, unsigned seed)
 static inline void curve_elements(int map_order, void (*move)(double point[3]), sp_hexes **hexes) {
   const sp_hexes *flat = *hexes;
   const int n = map_order + 1, points = n * n * n;
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   double nodes[16], *xyz = (double *)test_array((size_t)points * 3, sizeof *xyz);
   sp_hexes *curved;
   require(sp_hexes_create(flat->count, map_order, flat->surface_count, flat->group_count, &curved));
@@ -50,7 +50,6 @@ static inline void curve_elements(int map_order, void (*move)(double point[3]), 
   }
   sp_hexes_destroy(hexes);
   *hexes = curved;
-  test_release(mark);
 }
 
 /* Elements of degree 2 that fill the unit cube, side^3 of them. */

@@ -61,7 +61,7 @@ static void check_parts(const system_t *s, const sp_cg_result *result) {
 }
 
 static void check_callback(system_t *s) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   static history first, second;
   double *x = test_array((size_t)s->op->dofs, sizeof *x);
   sp_cg_result result;
@@ -127,7 +127,6 @@ static void check_callback(system_t *s) {
   reset(s);
   CHECK(solve(s, s->by[JACOBI], &options, &result) == SP_ERR_SYSTEM,
         "a failure at the end is lost");
-  test_release(mark);
 }
 
 static void check_ends(system_t *s) {
@@ -207,7 +206,7 @@ static void check_termination(void) {
 
 /* Kershaw's mesh has entries of very different sizes on its diagonal. */
 static void check_jacobi(void) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const sp_box box = {
       .elements = {6, 4, 4}, .upper = {1, 1, 1}, .map = SP_MAP_KERSHAW, .epsilon = 0.3};
   const sp_cg_options options = to_residual(1e-12, 5000);
@@ -229,7 +228,6 @@ static void check_jacobi(void) {
   CHECK(norm(&s, x) <= 2e-12 * iterations * iterations * scale, "the solutions differ by %g",
         norm(&s, x) / scale);
   system_destroy(&s);
-  test_release(mark);
 }
 
 /* Jacobi's own functions: as a diagonal in the passes, and by `apply`. */
@@ -240,7 +238,7 @@ static void check_jacobi_applied(system_t *s) {
   char text[32];
   for (size_t i = 0; i < n; i++) z[i] = NAN;
   reset(s);
-  sp_vector r = bench_upload(s->bench, n, s->b), on_z = bench_upload(s->bench, n, z);
+  AUTO_VALUE(sp_vector) r = bench_upload(s->bench, n, s->b), on_z = bench_upload(s->bench, n, z);
   CHECK_OK(jacobi->apply(jacobi, 1, &r, &on_z));
   bench_download(&on_z, z);
   bench_download(jacobi->inverse_diagonal, inverse);
@@ -249,8 +247,6 @@ static void check_jacobi_applied(system_t *s) {
     CHECK(z[i] == inverse[i] * s->b[i], "z[%zu] is %g, not %g", i, z[i], inverse[i] * s->b[i]);
   jacobi->describe(jacobi, sizeof text, text);
   CHECK(!strcmp(jacobi->name, "jacobi") && text[0] == '\0', "%s: %s", jacobi->name, text);
-  sp_vector_destroy(&r);
-  sp_vector_destroy(&on_z);
 }
 
 static sp_status solve_with_history(system_t *s, preconditioning with, history *h,
@@ -365,7 +361,7 @@ static double energy_norm(system_t *s, const double *v) {
 /* Against the error itself. The estimate takes the steps to come from those before, so it is no
  * bound; 1 / 4 is asked of each, for b without smooth parts, where CG slows down. */
 static void check_energy(system_t *s) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const size_t n = (size_t)s->op->dofs;
   double *exact = test_array(n, sizeof *exact);
   sp_cg_result result;
@@ -389,7 +385,6 @@ static void check_energy(system_t *s) {
       CHECK(fabs(result.energy - norm_x) <= 1e-10 * norm_x, "CG has added %g, not %g",
             result.energy, norm_x);
     }
-  test_release(mark);
 }
 
 /* From a start of size 1e9 the updated residual falls as asked, but that of x cannot: x is rounded
@@ -408,16 +403,14 @@ static void check_true_residual(system_t *s) {
     for (sp_lid i = 0; i < s->op->dofs; i++)
       if (!s->constrained[i])
         s->x[i] = FAR * random_value(9, sp_numbering_global(s->space->numbering, i));
-    sp_vector b = bench_upload(bn, n, s->b), x = bench_upload(bn, n, s->x);
-    sp_vector r = bench_upload(bn, n, s->b);
+    AUTO_VALUE(sp_vector) b = bench_upload(bn, n, s->b), x = bench_upload(bn, n, s->x);
+    AUTO_VALUE(sp_vector) r = bench_upload(bn, n, s->b);
     CHECK_OK(sp_cg_solve(s->op, s->by[JACOBI], &options, false, &b, &x, &r, &result));
     bench_download(&x, s->x);
     CHECK(result.restarts >= 1, "no restart from the true residual");
     CHECK_CLOSE(true_residual(s), result.relative, 1e-14);
     CHECK(result.relative <= 1e-11, "the residual is %g", result.relative);
-    sp_vector_destroy(&b);
     sp_vector_destroy(&x);
-    sp_vector_destroy(&r);
   }
 }
 
@@ -442,7 +435,7 @@ static void check_applied_between(system_t *s) {
 
 /* Solutions and results have the same bits as without whole iterations. */
 static void check_iterating(system_t *s) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const size_t n = (size_t)s->op->dofs;
   double *x = test_array(n, sizeof *x);
   sp_cg_result results[2];
@@ -465,7 +458,6 @@ static void check_iterating(system_t *s) {
   check_callback(s);
   check_ends(s);
   stand_in(s, false);
-  test_release(mark);
 }
 
 static void check_all(void) {

@@ -81,7 +81,7 @@ static void check_sweep(system_t *s, sp_operator *op, const double *inverse) {
 }
 
 static void check_sweeps(int order) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const sp_box box = {.elements = {4, 3, 3}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
   system_t s;
   system_create(&backend, &box, order, 1, &s);
@@ -94,13 +94,11 @@ static void check_sweeps(int order) {
   }
   setup.diagonal_dofs = dofs;
   setup.diagonal_values = values;
-  sp_operator *op = bench_operator(&setup);
+  AUTO(sp_operator) op = bench_operator(&setup);
   check_sweep(&s, op, NULL);
   check_sweep(&s, op, s.inverse_diagonal);
   check_sweep(&s, s.op, s.inverse_diagonal);
-  sp_operator_destroy(&op);
   system_destroy(&s);
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -31,8 +31,8 @@ static inline void test_begin(int *argc, char ***argv) {
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* AUTO(sp_mesh) mesh = NULL; is destroyed at the end of its scope, like AUTO_VALUE(sp_vector) x. */
-#define AUTO(type) __attribute__((cleanup(type##_destroy))) type *
-#define AUTO_VALUE(type) __attribute__((cleanup(type##_destroy))) type
+#define AUTO SP_AUTO
+#define AUTO_VALUE SP_AUTO_VALUE
 
 /* Printf-style description after the condition: CHECK(n == 3, "n is %d", n). */
 #define CHECK(condition, ...)                                                                      \
@@ -108,6 +108,14 @@ static inline size_t test_mark(void) {
 static inline void test_release(size_t mark) {
   while (test_array_count > mark) free(test_arrays[--test_array_count]);
 }
+
+static inline void test_release_at(const size_t *mark) {
+  test_release(*mark);
+}
+
+/* The arrays made after this line are freed at the end of its scope. */
+#define ARRAYS_OF_SCOPE                                                                            \
+  __attribute__((cleanup(test_release_at), unused)) const size_t arrays_of_scope = test_mark()
 
 /* A text by printf's format, an array as above. */
 __attribute__((format(printf, 1, 2))) static inline const char *test_text(const char *format, ...) {

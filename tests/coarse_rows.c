@@ -69,7 +69,7 @@ static void check_bits(const sp_csr *m) {
 
 /* kappa and lambda by element; every fifth DOF is constrained, and some others have a diagonal. */
 static void check_rows(const bench *b, const int elements[3], int periods) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   AUTO(sp_mesh) mesh = periodic_box(elements, periods, SEED);
   AUTO(sp_space) space = bench_space(b, mesh, 1);
   const size_t dofs = sp_space_dofs(space), count = (size_t)mesh->hexes->count;
@@ -100,12 +100,11 @@ static void check_rows(const bench *b, const int elements[3], int periods) {
   check_product(b, &setup, &rows);
   check_bits(&rows.matrix);
   sp_free_rows_free(&rows);
-  test_release(mark);
 }
 
 /* Without mass and conditions rows sum to zero; the pinned one to half its diagonal. */
 static void check_pinned(const bench *b) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   AUTO(sp_mesh) mesh = periodic_box((int[]){4, 3, 5}, 0, SEED);
   AUTO(sp_space) space = bench_space(b, mesh, 1);
   int *component = test_array(sp_space_dofs(space), sizeof *component);
@@ -124,7 +123,6 @@ static void check_pinned(const bench *b) {
     CHECK_CLOSE(sum, pinned, 128 * DBL_EPSILON * size);
   }
   sp_free_rows_free(&rows);
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -124,7 +124,7 @@ static void check_energies(bool by_kappa, bool is_tensor) {
   static const double shape[6] = {2, 3, 1, 0.5, -0.3, 0.2};
   const size_t components = is_tensor ? 6 : 1;
   const sp_box box = {.elements = {8, 5, 6}, .upper = {1, 1, 1}};
-  sp_mesh *mesh = box_mesh(MPI_COMM_WORLD, &box, 0), *coarse = coarser(mesh);
+  AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &box, 0), *coarse = coarser(mesh);
   sp_space *space = bench_space(&tested, mesh, 1);
   const size_t n = sp_space_dofs(space), elements = (size_t)mesh->hexes->count;
   double *values = test_allocate(elements, sizeof *values);
@@ -153,15 +153,12 @@ static void check_energies(bool by_kappa, bool is_tensor) {
                                    .diagonal_count = by_kappa ? 0 : (sp_lid)n,
                                    .diagonal_dofs = dofs,
                                    .diagonal_values = diagonal};
-  sp_system *fine, *half;
+  AUTO(sp_system) fine = NULL, *half = NULL;
   require(sp_system_create(&setup, space, NULL, &fine));
   if (by_kappa) free(values);
   require(sp_system_coarsen(fine, SP_GEOMETRY_AUTO, &coarse, &half));
   const double want = energy(fine, by_kappa), have = energy(half, by_kappa);
   CHECK_CLOSE(have, want, 1e-12 * want);
-  sp_system_destroy(&half);
-  sp_system_destroy(&fine);
-  sp_mesh_destroy(&mesh);
 }
 
 int main(int argc, char **argv) {

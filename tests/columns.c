@@ -126,11 +126,9 @@ static sp_columns *columns_alone(const sp_hexes *hexes) {
 
 static void check_lattice(const char *what, const int n[3], double *const planes[3], int count,
                           int length) {
-  sp_hexes *hexes = make_lattice(n, planes);
-  sp_columns *columns = columns_alone(hexes);
+  AUTO(sp_hexes) hexes = make_lattice(n, planes);
+  AUTO(sp_columns) columns = columns_alone(hexes);
   check_lengths(what, columns, count, length);
-  sp_columns_destroy(&columns);
-  sp_hexes_destroy(&hexes);
 }
 
 static void check_lattices(void) {

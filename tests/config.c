@@ -154,11 +154,10 @@ static void test_choices(void) {
     for (int c = 0; key->choices[c]; c++) {
       int number;
       const char *argument = test_text("%s.%s=%s", key->section, key->name, key->choices[c]);
-      sp_config *config = read_case("[mesh]\nmap = kershaw\n", TEXTS(argument));
+      AUTO(sp_config) config = read_case("[mesh]\nmap = kershaw\n", TEXTS(argument));
       if (!config) continue;
       memcpy(&number, sp_key_field(config, key, 0), sizeof number);
       CHECK(number == c, "%s gives %d", argument, number);
-      sp_config_destroy(&config);
     }
   }
   CHECK(SP_MAP_SINE == 1 && SP_GEOMETRY_STORED == 1 && SP_DEVICE_CUDA == 2, "numbers");

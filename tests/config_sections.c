@@ -38,7 +38,7 @@ static void test_materials(void) {
 static void test_regions(void) {
   static const char text[] = "[mesh]\nlower = -1 0 0\nupper = 3 1 2\n"
                              "[region a b]\nupper = 0.1 1 1\n[region c.d]\nlower = 1 0 0\n";
-  sp_config *config = read_case(text, TEXTS("region.c.d.upper=2 2 2", "region.c.d.lower="));
+  AUTO(sp_config) config = read_case(text, TEXTS("region.c.d.upper=2 2 2", "region.c.d.lower="));
   if (!config) return;
   CHECK(config->regions.count == 2, "%d regions", config->regions.count);
   if (config->regions.count == 2) {
@@ -50,7 +50,6 @@ static void test_regions(void) {
     CHECK(r[1].lower[0] == -1 && r[1].upper[2] == 2, "corners");
   }
   check_round_trip(config);
-  sp_config_destroy(&config);
 }
 
 /* Values of constants: a later one sees an override of an earlier one. */

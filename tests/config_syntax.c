@@ -101,7 +101,7 @@ static void test_bytes(void) {
 static void test_overrides(void) {
   static const char text[] = "[mesh]\nrefine = 1\n[boundary]\nleft = neumann x\nright = neumann "
                              "y\n[problem]\nforcing = x\n[output]\nfield = a.hdf";
-  sp_config *config = read_case(text, TEXTS("mesh.refine=2", " mesh . refine = 3 "));
+  AUTO(sp_config) config = read_case(text, TEXTS("mesh.refine=2", " mesh . refine = 3 "));
   if (config) CHECK(config->mesh.refine == 3, "refine %d", config->mesh.refine);
   sp_config_destroy(&config);
 
@@ -133,7 +133,6 @@ static void test_overrides(void) {
     CHECK_TEXT(config->problem.all.solution.where,
                "argument 'problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2...'");
   }
-  sp_config_destroy(&config);
 }
 
 /* An empty override undoes what the file or an earlier argument says. */

@@ -64,7 +64,7 @@ static inline dof_point *dof_points_gather(const sp_mesh *mesh, const sp_numberi
  * points. Collective over MPI_COMM_WORLD. */
 static inline void check_dof_points(const sp_mesh *mesh, const sp_numbering *numbering,
                                     const bool *periodic) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   size_t count, distinct = 0;
   int apart = 0, same = 0;
   dof_point *all = dof_points_gather(mesh, numbering, periodic, &count);
@@ -87,7 +87,6 @@ static inline void check_dof_points(const sp_mesh *mesh, const sp_numbering *num
     for (size_t n = 1; n < distinct; n++) same += dof_points_by_point(&all[n], &all[n - 1]) == 0;
     CHECK(same == 0, "%d points have two DOFs", same);
   }
-  test_release(mark);
 }
 
 #endif

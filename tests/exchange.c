@@ -146,11 +146,11 @@ static void check_packed(const deformed_box *box, sp_exchange *exchange,
 }
 
 static void check_box(const int elements[3], int order) {
-  const size_t mark = test_mark();
-  deformed_box box;
+  ARRAYS_OF_SCOPE;
+  AUTO_VALUE(deformed_box) box = {0};
   deformed_box_create(comm, elements, 1, order, &box);
   CHECK(box.conflicts == 0, "%d nodes are numbered inconsistently", box.conflicts);
-  sp_exchange *exchange;
+  AUTO(sp_exchange) exchange = NULL;
   CHECK_OK(sp_exchange_create(comm, box.numbering, &exchange));
   unsigned char *holders = gather_holders(&box);
   for (int round = 0; round < 4; round++) {
@@ -163,14 +163,11 @@ static void check_box(const int elements[3], int order) {
   }
   sp_exchange_destroy(&exchange);
   CHECK(exchange == NULL, "destroyed");
-  sp_exchange_destroy(&exchange);
-  deformed_box_destroy(&box);
-  test_release(mark);
 }
 
 /* Ranks with different numbers of entries, and some with none. */
 static void test_gather(sp_precision precision) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   sp_lid first = 0, all = 0;
   int *counts = test_array((size_t)world_size, sizeof *counts);
   for (int r = 0; r < world_size; r++) {
@@ -178,7 +175,7 @@ static void test_gather(sp_precision precision) {
     if (r == world_rank) first = all;
     all += counts[r];
   }
-  sp_exchange *exchange;
+  AUTO(sp_exchange) exchange = NULL;
   CHECK_OK(sp_exchange_create_gather(comm, counts, &exchange));
   vector values = make_vector(precision, all);
   for (int round = 0; round < 2; round++) {
@@ -192,8 +189,6 @@ static void test_gather(sp_precision precision) {
       CHECK(get(&values, i) == want, "entry %d is %g, not %g", i, get(&values, i), want);
     }
   }
-  sp_exchange_destroy(&exchange);
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {

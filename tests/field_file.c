@@ -80,7 +80,7 @@ static int64_t number_points(const int *box, int order, int64_t first, int64_t e
 static const char *const texts[] = {"first", "the second one", ""};
 
 static sp_status write_field(const char *path, int order, const int *box) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const int64_t n = order + 1, np = n * n * n, total = (int64_t)box[0] * box[1] * box[2];
   const int64_t first = first_element(total, world_rank);
   const int64_t elements = first_element(total, world_rank + 1) - first;
@@ -118,7 +118,6 @@ static sp_status write_field(const char *path, int order, const int *box) {
                               .text_name = "texts",
                               .texts = texts};
   const sp_status status = sp_field_file_write(MPI_COMM_WORLD, path, &data);
-  test_release(mark);
   return status;
 }
 
@@ -138,7 +137,7 @@ static double *read_dataset(hid_t file, const char *name, int64_t rows, int64_t 
 }
 
 static void check_file(const char *path, int order, const int *box) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const int64_t n = order + 1, np = n * n * n, total = (int64_t)box[0] * box[1] * box[2];
   int32_t *nodes = test_array((size_t)(total * np), sizeof *nodes);
   int64_t point_total = 0;
@@ -194,7 +193,6 @@ static void check_file(const char *path, int order, const int *box) {
   }
   CHECK(wrong == 0, "order %d: %lld points differ", order, (long long)wrong);
   H5Fclose(file);
-  test_release(mark);
 }
 
 /* Each lattice index occurs once; the order of the 27 points of order 2 is that drawn in VTK's

@@ -224,11 +224,10 @@ static void check_refused(const char *name, sp_hexes *hexes, const char *locatio
   CHECK(strstr(sp_error_message(), location), "%s: '%s' does not say %s", name, sp_error_message(),
         location);
 
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = NULL;
   CHECK_FAILS(sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh), SP_ERR_INPUT, "element 42 ");
   CHECK(!hexes && !mesh, "%s: elements are left after a failure", name);
   sp_hexes_destroy(&hexes);
-  sp_mesh_destroy(&mesh);
 }
 
 static void check_refusals(void) {

@@ -93,7 +93,7 @@ static void check_groups(int count, const sp_group *is, int expected, const sp_g
 
 static void check_same(const char *geometry, int order, int binary, int ghosts) {
   summary whole, split;
-  sp_mesh *whole_mesh, *mesh;
+  AUTO(sp_mesh) whole_mesh = NULL, *mesh = NULL;
   generate(geometry, order, binary, ghosts, 4.1, world_size);
   CHECK(sp_gmsh_is_split("split.msh") && !sp_gmsh_is_split("whole.msh"), "split or whole");
   require(summarize("whole.msh", &whole, &whole_mesh));
@@ -107,8 +107,6 @@ static void check_same(const char *geometry, int order, int binary, int ghosts) 
   const sp_hexes *a = mesh->hexes, *b = whole_mesh->hexes;
   check_groups(a->group_count, a->groups, b->group_count, b->groups);
   check_groups(a->volume_group_count, a->volume_groups, b->volume_group_count, b->volume_groups);
-  sp_mesh_destroy(&whole_mesh);
-  sp_mesh_destroy(&mesh);
 }
 
 /* Elements in no Physical Volume are left out, even if some ranks then have none. */

@@ -170,12 +170,10 @@ static bench tested;
 
 /* z = B r. */
 static void cycle(sp_amg *amg, int rows, const double *r, double *z) {
-  sp_vector on_r = bench_upload(&tested, (size_t)rows, r), on_z;
+  AUTO_VALUE(sp_vector) on_r = bench_upload(&tested, (size_t)rows, r), on_z;
   require(sp_vector_create(&tested.platform, SP_DOUBLE, (size_t)rows, &on_z));
   CHECK_OK(sp_amg_apply(amg, &on_r, &on_z));
   bench_download(&on_z, z);
-  sp_vector_destroy(&on_r);
-  sp_vector_destroy(&on_z);
 }
 
 /* Iterations of CG with B until the residual has fallen to 1e-8. */
@@ -203,7 +201,7 @@ static int iterations(sp_amg *amg, const sp_csr *m, int most) {
  */
 static void check_cycle(kind k, bool joined, int most) {
   sp_csr m;
-  sp_amg *amg;
+  AUTO(sp_amg) amg = NULL;
   make_laplacian(k, joined, &m);
   double *x = allocate(m.rows), *y = allocate(m.rows), *bx = allocate(m.rows),
          *by = allocate(m.rows);
@@ -217,7 +215,6 @@ static void check_cycle(kind k, bool joined, int most) {
               1e-11 * sqrt(dot(m.rows, x, bx) * dot(m.rows, y, by)));
   const int count = iterations(amg, &m, most);
   CHECK(count <= most, "matrix %d: %d iterations, limit %d", k, count, most);
-  sp_amg_destroy(&amg);
   sp_csr_free(&m);
 }
 

@@ -72,12 +72,11 @@ static void write_on(int writers, int map_order, int refine, int order, int degr
   MPI_Comm comm;
   MPI_Comm_split(MPI_COMM_WORLD, world_rank < writers ? 0 : MPI_UNDEFINED, 0, &comm);
   if (world_rank < writers) {
-    place p;
+    AUTO_VALUE(place) p = {0};
     place_create(comm, map_order, refine, order, &p);
     double *values = test_array(sp_space_dofs(p.space), sizeof *values);
     fill(p.space, degree, values);
     write_field(&p, "initial.hdf", values);
-    place_destroy(&p);
     MPI_Comm_free(&comm);
   }
   MPI_Barrier(MPI_COMM_WORLD);

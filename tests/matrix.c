@@ -70,7 +70,7 @@ static void check_product(sp_precision precision, const sp_csr *m, sp_device_mat
 }
 
 static void check_sparse(sp_precision precision) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   static const int sizes[][3] = {/* rows, columns, longest row */
                                  {1, 1, 1},     {1, 5000, 5000}, {40, 7, 2},
                                  {1000, 50, 8}, {777, 900, 27},  {300, 2000, 200}};
@@ -84,7 +84,6 @@ static void check_sparse(sp_precision precision) {
     tested.backend->matrix_destroy(&matrix);
     CHECK(matrix == NULL, "destroyed");
   }
-  test_release(mark);
 }
 
 /* A chain of springs, 2 on the diagonal and -1 beside it, plus `shift` times the identity: its
@@ -108,7 +107,7 @@ static sp_csr chain(int rows, double shift) {
 
 /* M^-1 M x is x, up to the condition number. */
 static void check_inverse(sp_precision precision, int rows) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const double shift = 0.5, condition = (4 + shift) / shift;
   sp_csr m = chain(rows, shift);
   sp_device_matrix *matrix, *inverse;
@@ -126,17 +125,16 @@ static void check_inverse(sp_precision precision, int rows) {
   CHECK(error <= tolerance, "%d rows, precision %d: M^-1 M x is off by %g", rows, precision, error);
   tested.backend->matrix_destroy(&matrix);
   tested.backend->matrix_destroy(&inverse);
-  test_release(mark);
 }
 
 /* y = 2 x + y is recorded, not done, and then done three times. A failure is handed back. */
 static void check_recording(void) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   enum { N = 1000, TIMES = 3 };
   double *x = random_numbers(SP_DOUBLE, 9, N), *y = random_numbers(SP_DOUBLE, 10, N);
   double *got = random_numbers(SP_DOUBLE, 11, N);
   const sp_backend *b = tested.backend;
-  sp_vector on_x = send(SP_DOUBLE, N, x), on_y = send(SP_DOUBLE, N, y);
+  AUTO_VALUE(sp_vector) on_x = send(SP_DOUBLE, N, x), on_y = send(SP_DOUBLE, N, y);
   sp_recording *recording;
   require(b->record(tested.device));
   require(b->end_recording(tested.device, sp_vector_axpby(2, &on_x, 1, &on_y), &recording));
@@ -156,8 +154,6 @@ static void check_recording(void) {
       b->end_recording(tested.device, sp_fail(SP_ERR_BREAKDOWN, "while recording"), &recording);
   CHECK(status == SP_ERR_BREAKDOWN && recording == NULL, "a failure while recording: %d", status);
   require(b->finish(tested.device));
-  sp_vector_destroy(&on_x);
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -95,11 +95,9 @@ static void fill(const sp_space *space, const sp_system *system, int seed, doubl
 static void precondition(sp_preconditioner *p, const sp_space *space, const double *r, double *z) {
   const size_t n = sp_space_dofs(space);
   const double norm = sqrt(dot_owned(space, r, r));
-  sp_vector on_r = bench_upload(&tested, n, r), on_z = bench_upload(&tested, n, r);
+  AUTO_VALUE(sp_vector) on_r = bench_upload(&tested, n, r), on_z = bench_upload(&tested, n, r);
   require(sp_agree(MPI_COMM_WORLD, p->apply(p, norm, &on_r, &on_z)));
   bench_download(&on_z, z);
-  sp_vector_destroy(&on_r);
-  sp_vector_destroy(&on_z);
 }
 
 /* The values of a DOF on all ranks that share it have the same bits: otherwise CG's directions
@@ -208,16 +206,13 @@ static void check_cycle(const sp_box *box, bool nested, sp_coarse_kind last, int
   sp_cg_result result;
   const sp_cg_options limits = {
       .criterion = SP_CG_RESIDUAL, .tolerance = 1e-8, .max_iterations = 200};
-  sp_vector on_b = bench_upload(&tested, n, x);
+  AUTO_VALUE(sp_vector) on_b = bench_upload(&tested, n, x);
   memset(y, 0, n * sizeof *y);
-  sp_vector on_x = bench_upload(&tested, n, y);
-  sp_vector on_r = bench_upload(&tested, n, y);
+  AUTO_VALUE(sp_vector) on_x = bench_upload(&tested, n, y);
+  AUTO_VALUE(sp_vector) on_r = bench_upload(&tested, n, y);
   CHECK_OK(sp_cg_solve(c.systems[0]->op, p, &limits, true, &on_b, &on_x, &on_r, &result));
   CHECK(result.iterations <= most, "order %d, lambda %g: %d iterations, at most %d were expected",
         order, problem.lambda, (int)result.iterations, most);
-  sp_vector_destroy(&on_b);
-  sp_vector_destroy(&on_x);
-  sp_vector_destroy(&on_r);
   test_release(mark);
 }
 

@@ -40,14 +40,13 @@ static double integrate_line(int n, const sp_rule *rule, double c, double w) {
 }
 
 static sp_source_integral compare_source(stage *s, const char *const *overrides) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   sp_source_integral source;
   sp_jacobian_range range;
   const sp_problem *problem = stage_problem(s, overrides);
   sp_load_sums sums = {.given = test_array((size_t)s->mesh->hexes->surface_count, sizeof(double))};
   require(sp_problem_load(problem, s->space, s->values, &range, &sums));
   require(sp_source_compare(problem, s->space, sums.source, sums.size, &sums.samples, &source));
-  test_release(mark);
   return source;
 }
 

@@ -198,10 +198,10 @@ static void check_components(int count) {
  * integrals over 9 unit cubes, and a correction gives each row its own mean. */
 static void check_weights(double lambda, bool second_row) {
   enum { POINTS = 64 };
-  parts p;
+  AUTO_VALUE(parts) p = {0};
   sp_null_space *null_space, *exact;
-  sp_operator *op;
-  sp_vector x, y;
+  AUTO(sp_operator) op = NULL;
+  AUTO_VALUE(sp_vector) x = {0}, y = {0};
   parts_create(2, &p);
   const sp_lid *nodes = p.space->numbering->nodes;
   const size_t dofs = sp_space_dofs(p.space), elements = (size_t)p.mesh->hexes->count;
@@ -247,11 +247,7 @@ static void check_weights(double lambda, bool second_row) {
   } else {
     CHECK_FAILS(status, SP_ERR_INPUT, "between (0, 2.5, 0) and (9.2, 3.5, 1.9)");
   }
-  sp_vector_destroy(&x);
-  sp_vector_destroy(&y);
-  sp_operator_destroy(&op);
   sp_null_space_destroy(&null_space);
-  parts_destroy(&p);
 }
 
 /* A small lambda determines the mean, though it is far below the tolerance in the residual. The
@@ -303,9 +299,9 @@ static void check_determined_parts(int count) {
 /* Of four rows lambda is positive in one element of row 1 and alpha at one DOF of row 2; row 3 has
  * both. Row 0 alone has a null space, on spaces of both orders. */
 static void check_determined_by_coefficients(void) {
-  parts p;
+  AUTO_VALUE(parts) p = {0};
   sp_null_space *sets[3]; /* exact, weak, exact at order 1 */
-  sp_space *coarse;
+  AUTO(sp_space) coarse = NULL;
   sp_lid dof;
   parts_create(4, &p);
   const size_t elements = (size_t)p.mesh->hexes->count;
@@ -338,8 +334,6 @@ static void check_determined_by_coefficients(void) {
     }
   }
   for (int s = 0; s < 3; s++) sp_null_space_destroy(&sets[s]);
-  sp_space_destroy(&coarse);
-  parts_destroy(&p);
 }
 
 /* Two cubes without common nodes, bodies A and B of 2^3 elements each, B at x = 2. The solution
@@ -369,7 +363,7 @@ static void check_bodies(void) {
 /* Each cube's component, compared with a plain search, at order 1. */
 static void check_cubes(const cubes *all) {
   sp_hexes *hexes;
-  parts p = {0};
+  AUTO_VALUE(parts) p = {0};
   sp_null_space *null_space, *weak;
   require(cubes_hexes(all, world_rank, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p.mesh));
@@ -387,7 +381,6 @@ static void check_cubes(const cubes *all) {
   }
   CHECK(cubes_agree(MPI_COMM_WORLD, all, p.mesh->hexes, found), "other components");
   sp_null_space_destroy(&null_space);
-  parts_destroy(&p);
 }
 
 /* Bodies that meet in a vertex are one component. The first rank has a bent chain of cubes and a

@@ -119,7 +119,7 @@ static void check_face_nodes(const sp_mesh *mesh, int order) {
 }
 
 static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   sp_numbering *numbering;
   CHECK_OK(sp_numbering_create(mesh, order, &numbering));
   if (!numbering) return;
@@ -134,7 +134,6 @@ static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
   check_face_nodes(mesh, order);
   sp_numbering_destroy(&numbering);
   CHECK(!numbering, "not destroyed");
-  test_release(mark);
 }
 
 static void bend(double point[3]) {
@@ -152,8 +151,8 @@ static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
 }
 
 static void check_refinement(const int n[3], int map_order, unsigned seed) {
-  const size_t mark = test_mark();
-  sp_mesh *mesh = make_mesh(n, map_order, seed);
+  ARRAYS_OF_SCOPE;
+  AUTO(sp_mesh) mesh = make_mesh(n, map_order, seed);
   const sizes coarse = measure(mesh);
   int fine[3] = {n[0], n[1], n[2]};
   for (int level = 1; level <= 2; level++) {
@@ -182,8 +181,6 @@ static void check_refinement(const int n[3], int map_order, unsigned seed) {
     check_numbering(mesh, fine, 1);
     if (level == 1) check_numbering(mesh, fine, 3);
   }
-  sp_mesh_destroy(&mesh);
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {
@@ -193,16 +190,14 @@ int main(int argc, char **argv) {
   for (size_t o = 0; o < COUNT_OF(orders); o++)
     for (size_t s = 0; s < COUNT_OF(shapes); s++)
       for (unsigned seed = 0; seed < 3; seed++) {
-        sp_mesh *mesh = make_mesh(shapes[s], 1 + (int)seed % 3, seed);
+        AUTO(sp_mesh) mesh = make_mesh(shapes[s], 1 + (int)seed % 3, seed);
         check_numbering(mesh, shapes[s], orders[o]);
-        sp_mesh_destroy(&mesh);
       }
   /* Many combinations of elements that meet at a vertex. */
   for (unsigned seed = 1; seed < 5; seed++) {
     const int n[3] = {5, 4, 4};
-    sp_mesh *mesh = make_mesh(n, 1, seed);
+    AUTO(sp_mesh) mesh = make_mesh(n, 1, seed);
     check_numbering(mesh, n, 4);
-    sp_mesh_destroy(&mesh);
   }
   for (int map_order = 1; map_order <= 3; map_order++) {
     check_refinement((const int[3]){2, 3, 2}, map_order, 0);

@@ -81,8 +81,8 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
   const sp_lid n = setup->space->numbering->local;
   double *y = test_array((size_t)n, sizeof *y);
   for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* old contents must not matter */
-  sp_vector host_x = bench_upload_as(&host, setup->precision, (size_t)n, x);
-  sp_vector host_y = bench_upload_as(&host, setup->precision, (size_t)n, y);
+  AUTO_VALUE(sp_vector) host_x = bench_upload_as(&host, setup->precision, (size_t)n, x);
+  AUTO_VALUE(sp_vector) host_y = bench_upload_as(&host, setup->precision, (size_t)n, y);
   sp_host_sweep sweep = {.local = operators->local[setup->kind][factors],
                          .last = layout->blocks,
                          .x = host_x.data,
@@ -99,8 +99,6 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
         KIND_NAMES[setup->kind], GEOMETRY_NAMES[setup->geometry], order, kernels->instruction_set,
         PRECISION_NAMES[setup->precision], error, want->tolerance);
   CHECK_CLOSE(sweep.energy, want->energy, want->tolerance * want->energy_scale);
-  sp_vector_destroy(&host_x);
-  sp_vector_destroy(&host_y);
   sp_host_free(work);
 }
 
@@ -215,14 +213,14 @@ static void check_constraints(const bench *b, const deformed_box *box, sp_operat
 
 static void check_operator(const bench *b, const deformed_box *box, sp_operator_setup *setup,
                            const bool *mask, const double *x, const expected *want) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const sp_numbering *numbering = box->numbering;
   const size_t n = (size_t)numbering->local;
   const double *here = want->all, *scale = want->all_scale;
   double *y = test_array(2 * n, sizeof *y), *masked_y = y + n;
   setup->constrained = NULL;
   check_instruction_sets(setup, x, want);
-  sp_operator *op = bench_operator(setup);
+  AUTO(sp_operator) op = bench_operator(setup);
   bench_apply(b, op, true, x, y);
   const double error = worst(numbering->local, y, here, scale);
   CHECK(error <= want->tolerance, "%s %s N = %d, %s: %.3g > %.3g", KIND_NAMES[setup->kind],
@@ -241,8 +239,6 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   CHECK(worst(numbering->local, masked_y, here, scale) <= want->tolerance,
         "unconstrained application of a constrained operator");
   check_constraints(b, box, op, mask, x, scale, want->tolerance);
-  sp_operator_destroy(&op);
-  test_release(mark);
 }
 
 /* All results times a power of two, to the bit. */
@@ -285,13 +281,13 @@ static void check_geometries(const bench *b, const deformed_box *box, sp_operato
 }
 
 static void check_box(const bench *b, const int elements[3], int map_order, int order) {
-  const size_t mark = test_mark();
-  deformed_box box;
+  ARRAYS_OF_SCOPE;
+  AUTO_VALUE(deformed_box) box = {0};
   deformed_box_create(b->comm, elements, map_order, order, &box);
   CHECK(box.conflicts == 0, "%d nodes are numbered inconsistently", box.conflicts);
   CHECK(box.mesh->shape.affine == (map_order == 0 && elements[0] <= 4), "parallelepipeds");
   CHECK(box.numbering->global == box.whole_numbering->local, "DOFs over all ranks");
-  sp_space *space = bench_space(b, box.mesh, order);
+  AUTO(sp_space) space = bench_space(b, box.mesh, order);
   const size_t n = (size_t)box.numbering->local;
   double *x = test_array(n, sizeof *x);
   random_vector(&box, 1, x);
@@ -305,9 +301,6 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
       check_geometries(b, &box, setup, map_order <= 1, box.mask, x, &want);
     }
   }
-  sp_space_destroy(&space);
-  deformed_box_destroy(&box);
-  test_release(mark);
 }
 
 /* Of elements of a map order, with coefficients or not, which may be constant by element. */

@@ -141,7 +141,7 @@ static void check_passes(const bench *b, const deformed_box *box, sp_operator *o
 /* In both precisions, against one evaluation of the reference. */
 static void check_operator(const bench *b, const deformed_box *box, sp_operator_setup setup,
                            const bool *mask) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const size_t n = (size_t)box->numbering->local;
   double *x = test_array(7 * n, sizeof *x), *y = x + n, *masked = y + n;
   double *want[2] = {masked + n, masked + 2 * n}, *scale[2] = {masked + 3 * n, masked + 4 * n};
@@ -163,12 +163,11 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
     check_equal(box, mask, y, want[1], scale[1], "constrained");
     if (setup.precision == SP_DOUBLE) check_passes(b, box, op, mask, want[1], scale[1], x);
   }
-  test_release(mark);
 }
 
 /* Unit vectors one after another give the diagonal, which is zero where DOFs are constrained. */
 static void check_diagonal(const deformed_box *box, sp_operator_setup setup, bool constrained) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const size_t n = (size_t)box->numbering->local;
   double *inverse = test_array(4 * n, sizeof *inverse), *x = inverse + n, *y = x + n,
          *scale = y + n;
@@ -184,7 +183,6 @@ static void check_diagonal(const deformed_box *box, sp_operator_setup setup, boo
       else if (x[i] > 0)
         CHECK_CLOSE(1 / inverse[i], y[i], scale[i]);
   }
-  test_release(mark);
 }
 
 static void check_either(const bench *b, const deformed_box *box, const sp_operator_setup *setup,
@@ -201,11 +199,11 @@ static void check_either(const bench *b, const deformed_box *box, const sp_opera
  * too. */
 static void check_box(const bench *b, const int elements[3], int map_order, int order,
                       bool diagonal) {
-  const size_t mark = test_mark();
-  deformed_box box;
+  ARRAYS_OF_SCOPE;
+  AUTO_VALUE(deformed_box) box = {0};
   deformed_box_create(b->comm, elements, map_order, order, &box);
   const parts d = make_parts(&box);
-  sp_space *space = bench_space(b, box.mesh, order);
+  AUTO(sp_space) space = bench_space(b, box.mesh, order);
   for (sp_operator_kind kind = diagonal ? SP_MASS : SP_BP35; kind <= SP_BP30; kind++)
     for (content c = POINTS; c <= ELEMENTS; c++) {
       const fields f = make_fields(&box, kind, c);
@@ -232,17 +230,14 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
         check_either(b, &box, &setup, diagonal);
       }
     }
-  sp_space_destroy(&space);
-  deformed_box_destroy(&box);
-  test_release(mark);
 }
 
 /* kappa and lambda that jump between elements, with recomputed factors. */
 static void check_jumps(const bench *b, const int elements[3], int order) {
-  const size_t mark = test_mark();
-  deformed_box box;
+  ARRAYS_OF_SCOPE;
+  AUTO_VALUE(deformed_box) box = {0};
   deformed_box_create(b->comm, elements, 1, order, &box);
-  sp_space *space = bench_space(b, box.mesh, order);
+  AUTO(sp_space) space = bench_space(b, box.mesh, order);
   for (sp_operator_kind kind = SP_BP35; kind <= SP_BP30; kind++) {
     const fields f = make_fields(&box, kind, JUMPS);
     const sp_operator_setup setup = {.space = space,
@@ -254,9 +249,6 @@ static void check_jumps(const bench *b, const int elements[3], int order) {
                                      .by_element = true};
     check_operator(b, &box, setup, box.mask);
   }
-  sp_space_destroy(&space);
-  deformed_box_destroy(&box);
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -147,7 +147,7 @@ static void run_plain(const bench *b, const deformed_box *box, sp_operator *op,
 
 static void check_steps(const bench *b, const deformed_box *box, sp_operator *op, const bool *mask,
                         preconditioning with, const double *inverse_diagonal) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const size_t n = (size_t)op->dofs;
   double *bounds = test_array(n, sizeof *bounds);
   const double bound = error_bounds(box, op->kind, bounds);
@@ -189,7 +189,6 @@ static void check_steps(const bench *b, const deformed_box *box, sp_operator *op
   CHECK_CLOSE(fused.rz, plain.rz, sums * (1 + plain.rz));
   if (with != DIAGONAL) CHECK(fused.rz == fused.rr, "without a diagonal r.D^-1 r is r.r");
   if (with == APART) CHECK(memcmp(fused.z, plain.z, n * sizeof(double)) == 0, "z has changed");
-  test_release(mark);
 }
 
 /* The vectors of a step; ZERO is scratch. */
@@ -225,10 +224,10 @@ static void check_step(const bench *b, const deformed_box *box, const sp_operato
  * clean after each. */
 static void check_application_steps(const bench *b, const deformed_box *box,
                                     const sp_operator_setup *setup) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   static const char *const steps[] = {
       [X] = "a step", [D] = "a step with A d", [SOLUTION] = "a step with A x"};
-  sp_operator *op = bench_operator(setup);
+  AUTO(sp_operator) op = bench_operator(setup);
   const size_t n = (size_t)op->dofs;
   double *values[STEP_VECTORS], *ax = test_array(n, sizeof *ax);
   sp_vector on[STEP_VECTORS];
@@ -256,8 +255,6 @@ static void check_application_steps(const bench *b, const deformed_box *box,
     check_step(b, box, op, on, values, ax, &residual, "a residual");
   }
   for (int v = 0; v < STEP_VECTORS; v++) sp_vector_destroy(&on[v]);
-  sp_operator_destroy(&op);
-  test_release(mark);
 }
 
 /* In both precisions, without and with a diagonal of the setup on every third DOF of faces. */
@@ -281,14 +278,14 @@ static void check_applications(const bench *b, const deformed_box *box, sp_opera
 }
 
 static void check_box(const bench *b, const int elements[3], int order) {
-  const size_t mark = test_mark();
-  deformed_box box;
+  ARRAYS_OF_SCOPE;
+  AUTO_VALUE(deformed_box) box = {0};
   deformed_box_create(b->comm, elements, 1, order, &box);
   const size_t n = (size_t)box.numbering->local;
   double *inverse_diagonal = test_array(n, sizeof *inverse_diagonal);
   for (size_t i = 0; i < n; i++)
     inverse_diagonal[i] = box.mask[i] ? 0 : 1 + 0.5 * random_value(8, box.whole_dof[i]);
-  sp_space *space = bench_space(b, box.mesh, order);
+  AUTO(sp_space) space = bench_space(b, box.mesh, order);
   for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++)
     for (sp_geometry_kind geometry = SP_GEOMETRY_STORED; geometry <= SP_GEOMETRY_TRILINEAR;
          geometry++) {
@@ -301,9 +298,6 @@ static void check_box(const bench *b, const int elements[3], int order) {
       sp_operator_destroy(&op);
       check_applications(b, &box, setup);
     }
-  sp_space_destroy(&space);
-  deformed_box_destroy(&box);
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {

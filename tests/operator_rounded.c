@@ -170,10 +170,10 @@ static void check_backend(const bench *b, const deformed_box *box, const sp_oper
 
 /* With kappa at the points. */
 static void check_box(const bench *b, const int elements[3], int map_order, int order) {
-  const size_t mark = test_mark();
-  deformed_box box;
+  ARRAYS_OF_SCOPE;
+  AUTO_VALUE(deformed_box) box = {0};
   deformed_box_create(b->comm, elements, map_order, order, &box);
-  sp_space *space = bench_space(b, box.mesh, order);
+  AUTO(sp_space) space = bench_space(b, box.mesh, order);
   const size_t n = (size_t)box.numbering->local;
   double *x = test_array(3 * n, sizeof *x), *want = x + n, *scale = want + n;
   random_vector(&box, 1, x);
@@ -195,9 +195,6 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
     apply_reference(&box, &setup, x, want, scale);
     check_backend(b, &box, &setup, x, want, scale);
   }
-  sp_space_destroy(&space);
-  deformed_box_destroy(&box);
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -73,7 +73,7 @@ static void run(const bench *b, const sp_paper_kernel *kernel, const data *d, si
   const size_t work_size = kernel->workspace(d->order, d->elements) / sizeof(double);
   double *poison = test_array(d->size + np + work_size, sizeof *poison);
   for (size_t i = 0; i < d->size + np + work_size; i++) poison[i] = NAN;
-  sp_vector aq = bench_upload(b, d->size + np, poison), workspace = {0};
+  AUTO_VALUE(sp_vector) aq = bench_upload(b, d->size + np, poison), workspace = {0};
   if (work_size > 0) workspace = bench_upload(b, work_size, poison);
   const sp_paper_arguments arguments = {.elements = d->elements,
                                         .factors = d->factors.data,
@@ -83,8 +83,6 @@ static void run(const bench *b, const sp_paper_kernel *kernel, const data *d, si
                                         .lambda = LAMBDA};
   CHECK_OK(kernel->order[d->order].launch(b->device, &arguments));
   bench_download(&aq, result);
-  sp_vector_destroy(&aq);
-  sp_vector_destroy(&workspace);
 }
 
 static void check_resources(const sp_paper_kernel *kernel, int order) {
@@ -154,21 +152,18 @@ static void check_table(const sp_paper_kernel *kernels, int count) {
 }
 
 static void check_order(const bench *b, const sp_paper_kernel *kernels, int count, int order) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const int elements[3] = {3, 3, 3}; /* 27: the last block is only partly filled */
-  deformed_box box;
+  AUTO_VALUE(deformed_box) box = {0};
   deformed_box_create(MPI_COMM_WORLD, elements, 2, order, &box);
   CHECK_OK(sp_paper_prepare(b->device, order));
   for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
-    data d;
+    AUTO_VALUE(data) d = {0};
     data_create(b, &box, kind, &d);
     for (int k = 0; k < count; k++)
       if (kernels[k].problem == kind && kernels[k].order[order].launch)
         check_kernel(b, &kernels[k], &d);
-    data_destroy(&d);
   }
-  deformed_box_destroy(&box);
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {

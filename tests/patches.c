@@ -130,7 +130,7 @@ static void check_sums(const sp_operator_setup *setup, const sp_patches *patches
 static void check_box(const bench *b, const int elements[3], int periods, int order) {
   AUTO(sp_mesh) mesh = periodic_box(elements, periods, SEED);
   AUTO(sp_space) space = bench_space(b, mesh, order);
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   bool *constrained = test_array(sp_space_dofs(space), 1);
   for (size_t d = 0; d < sp_space_dofs(space); d++) constrained[d] = d % 7 == 3;
   const size_t count = (size_t)mesh->hexes->count;
@@ -153,7 +153,6 @@ static void check_box(const bench *b, const int elements[3], int periods, int or
     check_sums(&setup, &patches);
     sp_patches_free(&patches);
   }
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {

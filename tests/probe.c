@@ -95,7 +95,7 @@ static sp_probes *evaluate(const sp_platform *platform, const deformed_box *box,
 /* Points of all elements, whichever rank holds them, get the polynomial's value on all ranks, to a
  * few hundred roundings from Lagrange interpolation and the inverse map. */
 static void check_values(const sp_platform *platform, const deformed_box *box, bool curved) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   const sp_hexes *whole = box->whole->hexes;
   const int count = whole->count * PLACES;
   double(*points)[3] = test_array((size_t)count, sizeof *points);
@@ -109,7 +109,6 @@ static void check_values(const sp_platform *platform, const deformed_box *box, b
   }
   MPI_Allreduce(MPI_IN_PLACE, &answers, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(answers == count, "%d ranks answer for %d probes", answers, count);
-  test_release(mark);
 }
 
 /* Samples of a line that begins inside and ends outside: values and fluxes of a linear u, which
@@ -203,14 +202,13 @@ int main(int argc, char **argv) {
   sp_platform platform;
   device_open(argc, argv, &platform);
   for (int map_order = 1; map_order <= 3; map_order += 2) {
-    deformed_box box;
+    AUTO_VALUE(deformed_box) box = {0};
     deformed_box_create(MPI_COMM_WORLD, (const int[3]){3, 2, 4}, map_order, ORDER, &box);
     check_inverse(&box);
     check_values(&platform, &box, map_order > 1);
     check_line(&platform, &box);
     check_outside(&box);
     check_far(&box);
-    deformed_box_destroy(&box);
   }
   check_edge();
   sp_platform_close(&platform);

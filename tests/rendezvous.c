@@ -28,7 +28,7 @@ static bool is_mine(int64_t row) {
  * none) is on rank 0 a second time; with `missing` the last rank requests a name that no rank has.
  */
 static sp_status look_up(int64_t count, int64_t twice, bool missing) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   sp_row *rows = test_array((size_t)count + 1, sizeof *rows);
   sp_row_name *wanted = test_array((size_t)count + 1, sizeof *wanted);
   double(*values)[SP_ROW_VALUES] = test_array((size_t)count + 1, sizeof *values);
@@ -48,14 +48,13 @@ static sp_status look_up(int64_t count, int64_t twice, bool missing) {
       CHECK(memcmp(&values[w][v], &expected, sizeof expected) == 0, "value %d of row %lld", v,
             (long long)row);
     }
-  test_release(mark);
   return status;
 }
 
 /* Every rank names the rows that are multiples of rank + 1, twice: a name has one number
  * everywhere, and the numbers are 0 to count - 1. */
 static void number_names(int64_t count) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   sp_row_name *names = test_array(2 * (size_t)count, sizeof *names);
   int64_t *numbers = test_array(2 * (size_t)count, sizeof *numbers), n = 0;
   int64_t *of_row = test_array(2 * (size_t)count, sizeof *of_row), *owners = of_row + count;
@@ -72,7 +71,6 @@ static void number_names(int64_t count) {
     CHECK(in && owners[of_row[row]]++ == 0, "row %lld has the number %lld", (long long)row,
           (long long)of_row[row]);
   }
-  test_release(mark);
 }
 
 int main(int argc, char **argv) {

@@ -122,7 +122,7 @@ static void check_series(hid_t file) {
  * attributes and tables say is compared with the JSON document in json_output.py. */
 static void test_contents(void) {
   sp_run_log *log = NULL;
-  sp_record *record = new_record();
+  AUTO(sp_record) record = new_record();
   CHECK_OK(create("run.h5", record, &log));
   CHECK(access("run.h5", F_OK) != 0, "a log that has not begun");
   CHECK_OK(sp_run_log_flush(log));
@@ -162,7 +162,6 @@ static void test_contents(void) {
             H5Aexists(file, "ratio_unit") == 0,
         "what has no value, no row or no unit any more");
   H5Fclose(file);
-  sp_record_destroy(&record);
 }
 
 /* Rows wait in memory for about a second; the next row then writes all of them. */

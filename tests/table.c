@@ -66,7 +66,7 @@ static void test_formulas(void) {
   for (size_t k = 0; k < COUNT_OF(expected); k++) {
     const double x = 0.3, y = 2, u = 1;
     double value, slope, laplacian, of_u;
-    sp_scope *scope = NULL;
+    AUTO(sp_scope) scope = NULL;
     sp_expression *f, *g = NULL;
     CHECK_OK(read_for(expected[k].formula, &scope, &f));
     CHECK_OK(sp_expression_parse_of_u("table(\"t.csv\", u)", "g", scope, "u", &g));
@@ -82,7 +82,6 @@ static void test_formulas(void) {
     }
     sp_expression_destroy(&f);
     sp_expression_destroy(&g);
-    sp_scope_destroy(&scope);
   }
 }
 

@@ -62,12 +62,13 @@ static void compute(const bench *b, const sp_operator_setup *setup, const sp_spa
 }
 
 static void check_order(const bench *b, int order, sp_precision precision) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   enum { DIAGONAL = 40 };
   static const int elements[] = {6, 5, 4};
-  deformed_box box;
+  AUTO_VALUE(deformed_box) box = {0};
   deformed_box_create(MPI_COMM_WORLD, elements, 2, order, &box);
-  sp_space *space = bench_space(b, box.mesh, order), *coarse = bench_space(b, box.mesh, order - 1);
+  AUTO(sp_space) space = bench_space(b, box.mesh, order);
+  AUTO(sp_space) coarse = bench_space(b, box.mesh, order - 1);
   const size_t n = sp_space_dofs(space), nc = sp_space_dofs(coarse);
   double *x = test_array(n, sizeof *x), diagonal[DIAGONAL];
   sp_lid dofs[DIAGONAL];
@@ -97,10 +98,7 @@ static void check_order(const bench *b, int order, sp_precision precision) {
     compare(&r, TEAMS[t], order, precision);
   }
   sp_team_set(1);
-  sp_space_destroy(&space);
   sp_space_destroy(&coarse);
-  deformed_box_destroy(&box);
-  test_release(mark);
 }
 
 /* Members have all numbers, and a wait separates what is before it from what is after it. */

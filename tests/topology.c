@@ -101,7 +101,7 @@ static void check_same(const char *what, const sp_topology *a, const sp_topology
 
 /* The same topology for 1 and 3 threads, and for vertex numbers that are far apart. */
 static void check_threads(sp_hexes *hexes) {
-  sp_topology *one, *three, *apart;
+  AUTO(sp_topology) one = NULL, *three = NULL, *apart = NULL;
   CHECK_OK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &one));
   sp_threads_set(3);
   CHECK_OK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &three));
@@ -115,9 +115,6 @@ static void check_threads(sp_hexes *hexes) {
     CHECK(!memcmp(one->first, three->first, (size_t)one->entities * sizeof *one->first), "first");
     check_same("numbers far apart", one, apart);
   }
-  sp_topology_destroy(&one);
-  sp_topology_destroy(&three);
-  sp_topology_destroy(&apart);
   sp_hexes_destroy(&hexes);
 }
 
@@ -274,7 +271,7 @@ static sp_hexes *make_scattered(const int n[3], unsigned seed) {
 }
 
 static void check_mesh(sp_hexes *hexes, const int n[3]) {
-  const size_t mark = test_mark();
+  ARRAYS_OF_SCOPE;
   everything all = gather(hexes);
   sp_topology *topology;
   CHECK_OK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &topology));
@@ -286,7 +283,7 @@ static void check_mesh(sp_hexes *hexes, const int n[3]) {
   }
   sp_topology_destroy(&topology);
 
-  sp_mesh *mesh;
+  AUTO(sp_mesh) mesh = NULL;
   CHECK_OK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   CHECK(!hexes, "elements were not taken over");
   if (mesh) {
@@ -296,8 +293,6 @@ static void check_mesh(sp_hexes *hexes, const int n[3]) {
     check_halo(mesh, &all);
     check_surfaces(mesh, n);
   }
-  sp_mesh_destroy(&mesh);
-  test_release(mark);
 }
 
 /* The same element three times, on up to three ranks; all ranks get the error. */

@@ -40,8 +40,8 @@ static double dot_owned(const sp_space *space, const double *a, const double *b)
 static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool exact,
                            int fine_order, int coarse_order, sp_precision precision) {
   const double epsilon = precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
-  sp_space *fine, *coarse;
-  sp_transfer *transfer;
+  AUTO(sp_space) fine = NULL, *coarse = NULL;
+  AUTO(sp_transfer) transfer = NULL;
   require(sp_space_create(&tested.platform, mesh, fine_order, &fine));
   require(sp_space_create(&tested.platform, coarse_mesh, coarse_order, &coarse));
   const sp_operator_setup setup = {.space = fine,
@@ -49,7 +49,7 @@ static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool
                                    .geometry = SP_GEOMETRY_STORED,
                                    .precision = precision,
                                    .for_level = true};
-  sp_operator *op;
+  AUTO(sp_operator) op = NULL;
   require(sp_operator_create(&setup, &op));
   require(sp_transfer_create(op, coarse, NULL, NULL, &transfer));
   const size_t nf = sp_space_dofs(fine), nc = sp_space_dofs(coarse);
@@ -61,7 +61,7 @@ static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool
   fill_polynomial(coarse, coarse_order, c);
   fill_polynomial(fine, coarse_order, want);
   for (size_t i = 0; i < nf; i++) f[i] = 0.25;
-  sp_vector on_c = send(precision, nc, c), on_f = send(precision, nf, f);
+  AUTO_VALUE(sp_vector) on_c = send(precision, nc, c), on_f = send(precision, nf, f);
   require(sp_transfer_prolong(transfer, &on_c, &on_f));
   bench_download(&on_f, f);
   double largest = 0, error = 0;
@@ -93,12 +93,7 @@ static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool
   const double scale = sqrt(dot_owned(fine, f, f) * dot_owned(fine, want, want));
   CHECK(fabs(left - right) <= 27 * 6 * (fine_order + 2) * epsilon * scale,
         "orders %d and %d: f.Pc = %g, P^T f.c = %g", fine_order, coarse_order, left, right);
-  sp_vector_destroy(&on_c);
   sp_vector_destroy(&on_f);
-  sp_transfer_destroy(&transfer);
-  sp_operator_destroy(&op);
-  sp_space_destroy(&coarse);
-  sp_space_destroy(&fine);
 }
 
 static void check_transfers(void) {
@@ -117,7 +112,7 @@ static void check_nested_transfers(void) {
                                  {.elements = {4, 4, 8}, .upper = {1, 0.8, 0.1}, .epsilon = 1},
                                  {.elements = {7, 5, 9}, .upper = {1, 0.8, 0.9}, .epsilon = 1}};
   for (size_t b = 0; b < COUNT_OF(boxes); b++) {
-    sp_mesh *mesh = box_mesh(MPI_COMM_WORLD, &boxes[b], 0), *coarse;
+    AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &boxes[b], 0), *coarse;
     int meshes = 0;
     if (b == 0) require(sp_mesh_refine(&mesh));
     for (;; meshes++) {
@@ -129,7 +124,6 @@ static void check_nested_transfers(void) {
       mesh = coarse;
     }
     CHECK(meshes >= 1, "box %zu has no coarser mesh", b);
-    sp_mesh_destroy(&mesh);
   }
 }
 

@@ -44,9 +44,8 @@ static void *upload(const subject *s, const double *host) {
 
 /* Download into `host`, unless NULL, and destroy. */
 static void take(const subject *s, void *vector, double *host) {
-  sp_vector from = {&s->bench->platform, s->precision, s->n + BEHIND, vector};
+  AUTO_VALUE(sp_vector) from = {&s->bench->platform, s->precision, s->n + BEHIND, vector};
   if (host) bench_download(&from, host);
-  sp_vector_destroy(&from);
 }
 
 static void axpby(const subject *s, double a, const void *x, double b, void *y) {
@@ -368,7 +367,7 @@ static void check_operations(const bench *b, const sp_host_vectors *host) {
   for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++)
     for (size_t n = 0; n <= LONG; n = n < 40 ? n + 1 : n == 40 ? LONG : n + 1) {
       const subject s = {.bench = b, .host = host, .precision = precision, .n = n};
-      const size_t mark = test_mark();
+      ARRAYS_OF_SCOPE;
       check_fill(&s);
       check_axpby(&s);
       check_multiply(&s);
@@ -376,7 +375,6 @@ static void check_operations(const bench *b, const sp_host_vectors *host) {
       check_correct(&s);
       check_dot(&s);
       if (!host) check_storage(&s);
-      test_release(mark);
     }
 }
 
