@@ -39,15 +39,16 @@ static sp_status sum_counts(const routes *t, const int *count, int *start) {
   return SP_OK;
 }
 
-/* Count the entries for each rank: each has `stride` bytes and begins with a name. Collective. */
+/* Count the entries for each rank: each has `stride` bytes and begins with a name. The caller frees
+ * *memory, also after an error. Collective. */
 static sp_status make_routes(routes *t, int64_t count, const void *entries, size_t stride,
-                             int *memory) {
+                             int **memory) {
   const size_t ranks = (size_t)t->size + 1;
-  sp_status status = SP_OK;
-  if (count > INT_MAX)
+  sp_status status = sp_allocate(4 * ranks, sizeof **memory, "rank counts", memory);
+  if (!status && count > INT_MAX)
     status = sp_fail(SP_ERR_INPUT, "%lld rows on one rank: use more ranks", (long long)count);
   SP_TRY(sp_agree(t->comm, status));
-  t->sent = memory;
+  t->sent = *memory;
   t->sent_start = t->sent + ranks;
   t->received = t->sent_start + ranks;
   t->received_start = t->received + ranks;
@@ -100,9 +101,7 @@ static sp_status meet(MPI_Comm comm, int64_t count, size_t w, const int64_t *row
     memset(answers, 0, a * (size_t)count * sizeof *answers);
     return arrived(comm, (size_t)count, w, rows, a, answers, context);
   }
-  SP_TRY(sp_agree(comm,
-                  sp_allocate(4 * ((size_t)t.size + 1), sizeof *memory, "rank counts", &memory)));
-  SP_TRY(make_routes(&t, count, rows, w * sizeof *rows, memory));
+  SP_TRY(make_routes(&t, count, rows, w * sizeof *rows, &memory));
   const size_t total = (size_t)t.received_start[t.size];
   SP_TRY(sp_agree(comm, SP_ALLOCATE("rows", SP_ARRAY(sent, w * (size_t)count),
                                     SP_ARRAY(order, count), SP_ARRAY(back, a * (size_t)count),

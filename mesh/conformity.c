@@ -119,14 +119,16 @@ static sp_status compare_ranks(const comparison *c) {
   const sp_numbering *numbering = c->numbering;
   const sp_lid shared = numbering->shared_start[numbering->neighbours];
   SP_OWNED point *sent = NULL, *received = NULL;
-  SP_TRY(sp_agree(mesh->comm, SP_ALLOCATE("shared points", SP_ARRAY(sent, shared),
-                                          SP_ARRAY(received, shared))));
+  SP_OWNED MPI_Request *requests = NULL;
+  SP_TRY(sp_agree(mesh->comm,
+                  SP_ALLOCATE("shared points", SP_ARRAY(sent, shared), SP_ARRAY(received, shared),
+                              SP_ARRAY(requests, 2 * (size_t)numbering->neighbours))));
   for (sp_lid s = 0; s < shared; s++) {
     const size_t first = c->firsts[numbering->shared[s]];
     memcpy(sent[s].xyz, place_of(c, first), sizeof sent[s].xyz);
     sent[s].tag = tag_of(c, first);
   }
-  SP_TRY(sp_numbering_swap(mesh->comm, numbering, sizeof *sent, sent, received));
+  sp_numbering_swap(mesh->comm, numbering, sizeof *sent, sent, received, requests);
   sp_status status = SP_OK;
   for (sp_lid s = 0; s < shared && !status; s++) {
     const size_t first = c->firsts[numbering->shared[s]];

@@ -298,7 +298,7 @@ static bool take_ghosts(reader *r) {
   long long parts, ghosts, part;
   int tag;
   bool sound = take_number(r, width, &parts) && take_number(r, width, &ghosts);
-  for (long long g = 0; g < ghosts && sound; g++) {
+  for (long long g = 0; sound && g < ghosts; g++) {
     sound = take_int(r, &tag) && take_number(r, 4, &part) && part <= INT_MAX &&
             !sp_gmsh_add_part(r->m, (int)part, false);
     sp_gmsh_entity *entity = sound ? add_entity(r, 3, tag) : NULL;

@@ -257,12 +257,9 @@ static sp_status list_shared(const sp_mesh *mesh, const sp_lid *bases, sp_number
   return SP_OK;
 }
 
-sp_status sp_numbering_swap(MPI_Comm comm, const sp_numbering *numbering, size_t bytes,
-                            const void *sent, void *received) {
-  SP_OWNED MPI_Request *requests = NULL;
+void sp_numbering_swap(MPI_Comm comm, const sp_numbering *numbering, size_t bytes, const void *sent,
+                       void *received, MPI_Request *requests) {
   MPI_Datatype record;
-  const int count = 2 * numbering->neighbours;
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)count, sizeof *requests, "neighbours", &requests)));
   MPI_Type_contiguous((int)bytes, MPI_BYTE, &record);
   MPI_Type_commit(&record);
   for (int b = 0; b < numbering->neighbours; b++) {
@@ -272,9 +269,8 @@ sp_status sp_numbering_swap(MPI_Comm comm, const sp_numbering *numbering, size_t
     MPI_Irecv((char *)received + first, n, record, rank, 0, comm, &requests[2 * b]);
     MPI_Isend((const char *)sent + first, n, record, rank, 0, comm, &requests[2 * b + 1]);
   }
-  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+  MPI_Waitall(2 * numbering->neighbours, requests, MPI_STATUSES_IGNORE);
   MPI_Type_free(&record);
-  return SP_OK;
 }
 
 /* Global numbers: one rank after another; owners send theirs to the ranks that have copies. */
@@ -286,13 +282,15 @@ static sp_status number_globally(MPI_Comm comm, sp_numbering *numbering) {
   MPI_Allreduce(&owned, &numbering->global, 1, SP_MPI_GID, MPI_SUM, comm);
 
   SP_OWNED sp_gid *sent = NULL, *received = NULL;
+  SP_OWNED MPI_Request *requests = NULL;
   SP_TRY(sp_agree(comm, SP_ALLOCATE("copies", SP_ARRAY(numbering->copies, numbering->local - owned),
-                                    SP_ARRAY(sent, shared), SP_ARRAY(received, shared))));
+                                    SP_ARRAY(sent, shared), SP_ARRAY(received, shared),
+                                    SP_ARRAY(requests, 2 * (size_t)numbering->neighbours))));
   for (size_t i = 0; i < shared; i++) {
     const sp_lid dof = numbering->shared[i];
     sent[i] = dof < owned ? numbering->first + dof : -1;
   }
-  SP_TRY(sp_numbering_swap(comm, numbering, sizeof *sent, sent, received));
+  sp_numbering_swap(comm, numbering, sizeof *sent, sent, received, requests);
   for (size_t i = 0; i < shared; i++) {
     const sp_lid dof = numbering->shared[i];
     if (dof >= owned && received[i] >= 0) numbering->copies[dof - owned] = received[i];

@@ -58,9 +58,9 @@ sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out
 sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out);
 
 /* Swap records of so many bytes with the neighbours, one per shared DOF: sent and received, in the
- * order of `shared`. Errors: SP_ERR_SYSTEM. Collective. */
-sp_status sp_numbering_swap(MPI_Comm comm, const sp_numbering *numbering, size_t bytes,
-                            const void *sent, void *received);
+ * order of `shared`; requests[2 neighbours] is work space. Collective. */
+void sp_numbering_swap(MPI_Comm comm, const sp_numbering *numbering, size_t bytes, const void *sent,
+                       void *received, MPI_Request *requests);
 
 /* NULL-safe; sets *numbering to NULL. Local. */
 void sp_numbering_destroy(sp_numbering **numbering);

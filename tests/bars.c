@@ -5,6 +5,7 @@
 
 #include "mesh/reference.h"
 #include "solver/linear/coarse_rows.h"
+#include "tests/nodal.h"
 #include "tests/operator_bench.h"
 #include "tests/boxes.h"
 
@@ -12,18 +13,14 @@ enum { SEED = 11 };
 static const double LENGTH = 1.5, ALPHA = 3;
 static const sp_box BARS = {.elements = {4, 3, 5}, .upper = {1.5, 0.05, 0.08}}; /* along x */
 
-/* x^power + 2 y - z at the local DOFs. */
+static double polynomial(const double x[3], int power) {
+  return pow(x[0] / LENGTH, power) + 2 * x[1] - x[2];
+}
+
+/* The polynomial at the local DOFs. */
 static double *sample(const sp_space *space, int power) {
-  const int order = space->numbering->order;
-  const size_t nodes = sp_element_nodes(order);
   double *values = test_array(sp_space_dofs(space), sizeof *values);
-  double *xyz = test_array(3 * nodes, sizeof *xyz);
-  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
-    sp_hexes_coordinates(space->mesh->hexes, e, order + 1, sp_reference_get(order)->gll.nodes, xyz);
-    for (size_t i = 0; i < nodes; i++)
-      values[space->numbering->nodes[(size_t)e * nodes + i]] =
-          pow(xyz[i] / LENGTH, power) + 2 * xyz[nodes + i] - xyz[2 * nodes + i];
-  }
+  nodal_fill(space, polynomial, power, values);
   return values;
 }
 

@@ -42,12 +42,7 @@ static inline void curve_elements(int map_order, void (*move)(double point[3]), 
     memcpy(curved->surfaces[e], flat->surfaces[e], sizeof flat->surfaces[e]);
     curved->tags[e] = flat->tags[e];
   }
-  for (int g = 0; g < flat->group_count; g++) {
-    const sp_group *group = &flat->groups[g];
-    require(sp_hexes_set_group(curved, g, group->name, group->number));
-    memcpy(curved->groups[g].members, group->members,
-           (size_t)flat->surface_count * sizeof *group->members);
-  }
+  require(sp_hexes_copy_groups(flat, curved));
   sp_hexes_destroy(hexes);
   *hexes = curved;
 }

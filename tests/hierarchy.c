@@ -170,7 +170,7 @@ static bench tested;
 
 /* z = B r. */
 static void cycle(sp_amg *amg, int rows, const double *r, double *z) {
-  AUTO_VALUE(sp_vector) on_r = bench_upload(&tested, (size_t)rows, r), on_z;
+  AUTO_VALUE(sp_vector) on_r = bench_upload(&tested, (size_t)rows, r), on_z = {0};
   require(sp_vector_create(&tested.platform, SP_DOUBLE, (size_t)rows, &on_z));
   CHECK_OK(sp_amg_apply(amg, &on_r, &on_z));
   bench_download(&on_z, z);

@@ -14,6 +14,7 @@
 #include "tests/deformed_box.h"
 #include "tests/device.h"
 #include "tests/folders.h"
+#include "tests/nodal.h"
 
 static int elements[3] = {4, 3, 2};
 
@@ -45,18 +46,9 @@ static sp_config *read_config(MPI_Comm comm, const char *initial) {
   return config;
 }
 
-/* Values at the nodes: a linear function of x, y and z to the power of `degree`. */
-static void fill(const sp_space *space, int degree, double *values) {
-  const sp_hexes *hexes = space->mesh->hexes;
-  const int order = space->numbering->order;
-  const size_t nodes = sp_element_nodes(order);
-  double *xyz = test_array(3 * nodes, sizeof *xyz);
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    sp_hexes_coordinates(hexes, e, order + 1, sp_reference_get(order)->gll.nodes, xyz);
-    for (size_t n = 0; n < nodes; n++)
-      values[space->numbering->nodes[(size_t)e * nodes + n]] =
-          pow(1.5 + xyz[n] / 2 - xyz[nodes + n] / 3 + xyz[2 * nodes + n] / 4, degree);
-  }
+/* A linear function to the power of `degree`. */
+static double power(const double x[3], int degree) {
+  return pow(1.5 + x[0] / 2 - x[1] / 3 + x[2] / 4, degree);
 }
 
 static void write_field(const place *p, const char *path, const double *values) {
@@ -75,7 +67,7 @@ static void write_on(int writers, int map_order, int refine, int order, int degr
     AUTO_VALUE(place) p = {0};
     place_create(comm, map_order, refine, order, &p);
     double *values = test_array(sp_space_dofs(p.space), sizeof *values);
-    fill(p.space, degree, values);
+    nodal_fill(p.space, power, degree, values);
     write_field(&p, "initial.hdf", values);
     MPI_Comm_free(&comm);
   }
@@ -97,7 +89,7 @@ static double rounding(int order) {
 
 static void check_values(const place *p, int degree, const double *values, double tolerance) {
   double *expected = test_array(sp_space_dofs(p->space), sizeof *expected);
-  fill(p->space, degree, expected);
+  nodal_fill(p->space, power, degree, expected);
   for (size_t i = 0; i < sp_space_dofs(p->space); i++)
     CHECK_CLOSE(values[i], expected[i], tolerance);
 }
@@ -132,7 +124,7 @@ static void test_formula(void) {
   double *values = test_array(sp_space_dofs(p.space), sizeof *values);
   CHECK_OK(load(&p, "(1.5 + x/2 - y/3 + z/4)^2", values));
   check_values(&p, 2, values, 32 * DBL_EPSILON);
-  fill(p.space, 1, values);
+  nodal_fill(p.space, power, 1, values);
   CHECK_OK(load(&p, "", values));
   check_values(&p, 1, values, 0);
   CHECK(load(&p, "log(x - 100)", values) == SP_ERR_INPUT &&

@@ -8,6 +8,7 @@
 #include "solver/linear/lanczos.h"
 #include "tests/boxes.h"
 #include "tests/cg_system.h"
+#include "tests/nodal.h"
 
 enum { SEED = 7 };   /* of random orientations of elements */
 static bench tested; /* stays open */
@@ -36,13 +37,6 @@ static void check_sent(const sp_multigrid_options *options, sp_system *const sys
   CHECK(sent.messages == want.messages && sent.bytes == want.bytes,
         "order %d: %g messages of %g bytes in all, not %g of %g", options->orders[0], sent.messages,
         sent.bytes, want.messages, want.bytes);
-}
-
-static double dot_owned(const sp_space *space, const double *a, const double *b) {
-  double sum = 0;
-  for (sp_lid i = 0; i < space->numbering->owned; i++) sum += a[i] * b[i];
-  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return sum;
 }
 
 static void check_tridiagonal(void) {
@@ -94,7 +88,7 @@ static void fill(const sp_space *space, const sp_system *system, int seed, doubl
 /* z = B r through the device. */
 static void precondition(sp_preconditioner *p, const sp_space *space, const double *r, double *z) {
   const size_t n = sp_space_dofs(space);
-  const double norm = sqrt(dot_owned(space, r, r));
+  const double norm = sqrt(nodal_dot(space, r, r));
   AUTO_VALUE(sp_vector) on_r = bench_upload(&tested, n, r), on_z = bench_upload(&tested, n, r);
   require(sp_agree(MPI_COMM_WORLD, p->apply(p, norm, &on_r, &on_z)));
   bench_download(&on_z, z);
@@ -192,14 +186,14 @@ static void check_cycle(const sp_box *box, bool nested, sp_coarse_kind last, int
   precondition(p, space, again, again);
   for (size_t i = 0; i < n; i++) again[i] = ldexp(again[i], 400);
   CHECK(memcmp(bx, again, n * sizeof *bx) == 0, "order %d: other bits in other units", order);
-  const double xbx = dot_owned(space, x, bx), yby = dot_owned(space, y, by);
-  const double xby = dot_owned(space, x, by), ybx = dot_owned(space, y, bx);
+  const double xbx = nodal_dot(space, x, bx), yby = nodal_dot(space, y, by);
+  const double xby = nodal_dot(space, x, by), ybx = nodal_dot(space, y, bx);
   CHECK(xbx > 0 && yby > 0, "order %d: x.Bx = %g, y.By = %g", order, xbx, yby);
   /* Each level makes at most some tens of roundings, relative to the norm of its vectors; the
    * coarse cycle is in double precision. */
   const double epsilon = precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
-  const double scale = sqrt(dot_owned(space, x, x) * dot_owned(space, by, by)) +
-                       sqrt(dot_owned(space, y, y) * dot_owned(space, bx, bx));
+  const double scale = sqrt(nodal_dot(space, x, x) * nodal_dot(space, by, by)) +
+                       sqrt(nodal_dot(space, y, y) * nodal_dot(space, bx, bx));
   CHECK(fabs(xby - ybx) <= 100 * (order + 2) * epsilon * scale, "order %d: x.By = %g, y.Bx = %g",
         order, xby, ybx);
 

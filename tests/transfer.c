@@ -9,32 +9,19 @@
 #include "mesh/refine.h"
 #include "tests/boxes.h"
 #include "tests/deformed_box.h"
+#include "tests/nodal.h"
 #include "tests/operator_bench.h"
 
 static bench tested; /* stays open */
 
-/* Values of a polynomial of degree `degree` per direction at the nodes of an undeformed box. */
-static void fill_polynomial(const sp_space *space, int degree, double *values) {
-  const int nq = space->numbering->order + 1, np = nq * nq * nq;
-  double *xyz = test_array(3 * (size_t)np, sizeof *xyz);
-  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
-    sp_hexes_coordinates(space->mesh->hexes, e, nq, sp_reference_get(nq - 1)->gll.nodes, xyz);
-    for (int p = 0; p < np; p++)
-      values[space->numbering->nodes[(size_t)e * (size_t)np + (size_t)p]] =
-          pow(0.3 + xyz[p], degree) - pow(1.1 - xyz[np + p], degree) +
-          xyz[p] * pow(0.7 + xyz[2 * np + p], degree > 0 ? degree - 1 : 0);
-  }
+/* Of degree `degree` per direction. */
+static double polynomial(const double x[3], int degree) {
+  return pow(0.3 + x[0], degree) - pow(1.1 - x[1], degree) +
+         x[0] * pow(0.7 + x[2], degree > 0 ? degree - 1 : 0);
 }
 
 static sp_vector send(sp_precision precision, size_t count, const double *values) {
   return bench_upload_as(&tested, precision, count, values);
-}
-
-static double dot_owned(const sp_space *space, const double *a, const double *b) {
-  double sum = 0;
-  for (sp_lid i = 0; i < space->numbering->owned; i++) sum += a[i] * b[i];
-  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return sum;
 }
 
 static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool exact,
@@ -58,8 +45,8 @@ static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool
 
   /* P of a polynomial is the polynomial, added to the old values. The tolerance is for three sums
    * of nc terms with Lebesgue constants below 3 each. */
-  fill_polynomial(coarse, coarse_order, c);
-  fill_polynomial(fine, coarse_order, want);
+  nodal_fill(coarse, polynomial, coarse_order, c);
+  nodal_fill(fine, polynomial, coarse_order, want);
   for (size_t i = 0; i < nf; i++) f[i] = 0.25;
   AUTO_VALUE(sp_vector) on_c = send(precision, nc, c), on_f = send(precision, nf, f);
   require(sp_transfer_prolong(transfer, &on_c, &on_f));
@@ -89,8 +76,8 @@ static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool
   on_f = send(precision, nf, f);
   require(sp_transfer_restrict(transfer, &on_f, &on_c));
   bench_download(&on_c, restricted);
-  const double left = dot_owned(fine, f, want), right = dot_owned(coarse, restricted, c);
-  const double scale = sqrt(dot_owned(fine, f, f) * dot_owned(fine, want, want));
+  const double left = nodal_dot(fine, f, want), right = nodal_dot(coarse, restricted, c);
+  const double scale = sqrt(nodal_dot(fine, f, f) * nodal_dot(fine, want, want));
   CHECK(fabs(left - right) <= 27 * 6 * (fine_order + 2) * epsilon * scale,
         "orders %d and %d: f.Pc = %g, P^T f.c = %g", fine_order, coarse_order, left, right);
   sp_vector_destroy(&on_f);
@@ -112,7 +99,8 @@ static void check_nested_transfers(void) {
                                  {.elements = {4, 4, 8}, .upper = {1, 0.8, 0.1}, .epsilon = 1},
                                  {.elements = {7, 5, 9}, .upper = {1, 0.8, 0.9}, .epsilon = 1}};
   for (size_t b = 0; b < COUNT_OF(boxes); b++) {
-    AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &boxes[b], 0), *coarse;
+    AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &boxes[b], 0);
+    sp_mesh *coarse;
     int meshes = 0;
     if (b == 0) require(sp_mesh_refine(&mesh));
     for (;; meshes++) {
