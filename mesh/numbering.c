@@ -24,12 +24,19 @@ static void number_edge(const sp_gid vertices[4], int slot, int order, sp_lid ba
     nodes[start + p * stride[d]] = base + (flipped ? order - p : p) - 1;
 }
 
+/* True if corner a of a face comes before b. The end of a contact has a vertex twice: then the
+ * other neighbour decides, as the elements beside the face may see it from either side. */
+static bool is_before(const sp_gid vertices[4], int a, int b) {
+  if (vertices[a] != vertices[b]) return vertices[a] < vertices[b];
+  return vertices[a ^ 1] + vertices[a ^ 2] < vertices[b ^ 1] + vertices[b ^ 2];
+}
+
 /* `on_face`: sp_face_nodes. */
 static void number_face(const sp_gid vertices[4], const int *on_face, int order, sp_lid base,
                         sp_lid *nodes) {
   int origin = 0;
   for (int c = 1; c < 4; c++)
-    if (vertices[c] < vertices[origin]) origin = c;
+    if (is_before(vertices, c, origin)) origin = c;
   const int swapped = vertices[origin ^ 2] < vertices[origin ^ 1];
   for (int q = 1; q < order; q++)
     for (int p = 1; p < order; p++) {

@@ -34,17 +34,20 @@ def fixture(name, more):
         write(name, file.read() + more)
 
 
-def write_blocks(path, faces):
+def write_blocks(path, faces, order=0):
     """4 x 3 x 2 unit cubes, x from -2 to 2, and the surface "inside" of `faces` (x, y) in the plane between both
-    layers; "below" and "above" are the bottom and the top."""
+    layers; "below" and "above" are the bottom and the top. With `order` 1 every other column is listed from its top,
+    and points are numbered backwards."""
     def ring(i, j, k):
-        return [20 * k + 5 * b + a + 1 for a, b in ((i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1))]
+        numbers = [20 * k + 5 * b + a for a, b in ((i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1))]
+        return [60 - n if order else 1 + n for n in numbers]
 
     cells = [(i, j) for j in range(3) for i in range(4)]
-    driver.write_msh(path, [(i - 2, j, k) for k in range(3) for j in range(4) for i in range(5)],
+    blocks = sorted(((i, j, k) for k in range(2) for i, j in cells), key=lambda b: (b[2] + (b[0] + b[1]) * order) % 2)
+    driver.write_msh(path, [(i - 2, j, k) for k in range(3) for j in range(4) for i in range(5)][::-1 if order else 1],
                      [(3, group, ring(*cell, k)) for group, k in ((1, 0), (2, 2)) for cell in cells] +
                      [(3, 3, ring(*cell, 1)) for cell in faces] +
-                     [(5, 4 + k, ring(*cell, k) + ring(*cell, k + 1)) for k in range(2) for cell in cells],
+                     [(5, 4 + k, ring(i, j, k) + ring(i, j, k + 1)) for i, j, k in blocks],
                      ['2 1 "below"', '2 2 "above"', '2 3 "inside"', '3 4 "lower"', '3 5 "upper"'])
 
 
@@ -67,6 +70,10 @@ def ends():
     alone = values(solve(1, [*case, "--accuracy"]))
     for ranks in 2, 4:
         solve(ranks, [*case, "--accuracy"], results=alone)
+    # The sides of a contact do not depend on the order of elements.
+    write_blocks("mixed.msh", [(i, j) for i in (0, 1) for j in range(3)], 1)
+    for ranks in RANKS:
+        solve(ranks, [*case, "mesh.file=mixed.msh"], results=alone)
     Run(2, [*case, "output.log=study.h5", "output.field=", "--study", "order=1:3"]).expect(2, 0)
     for faces in [(1, 1)], [(i, j) for i in (0, 1) for j in (0, 1)] + [(i, j) for i in (2, 3) for j in (1, 2)]:
         write_blocks("narrow.msh", faces)
