@@ -87,8 +87,12 @@ void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, 
                               sp_gid *edges) {
   const sp_numbering *numbering = space->numbering;
   const int order = numbering->order, nq = order + 1;
+  const sp_lid first = numbering->class_start[SP_EDGE_DOFS];
+  const sp_lid last = numbering->class_start[SP_VERTEX_DOFS];
   int nodes[SP_MAX_NQ * SP_MAX_NQ];
-  memset(scratch, 0, sp_space_dofs(space) * sizeof *scratch);
+  memset(&scratch[first], 0, (size_t)(last - first) * sizeof *scratch);
+  memset(&scratch[numbering->owned], 0,
+         (size_t)(numbering->local - numbering->owned) * sizeof *scratch);
   for (sp_lid n = 0; n < problem->outer_count; n++)
     for (int f = 0; f < SP_FACES; f++) {
       const sp_lid e = problem->outer[n], *dofs = sp_numbering_nodes(numbering, e);
@@ -101,7 +105,7 @@ void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, 
     }
   sp_exchange_now(space->exchange, SP_SUM, scratch);
   *edges = 0;
-  for (sp_lid i = 0; i < numbering->owned; i++) *edges += scratch[i] > 3;
+  for (sp_lid i = first; i < last; i++) *edges += scratch[i] > 3;
   MPI_Allreduce(MPI_IN_PLACE, edges, 1, SP_MPI_GID, MPI_SUM, space->mesh->comm);
   if (order > 1) *edges /= order - 1;
 }

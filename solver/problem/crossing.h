@@ -1,8 +1,8 @@
 /* The flux through surfaces between elements, from one Physical Volume to another: q = -kappa du/dn
  * out of the side whose number is lower, integrated over faces, as solver/problem/side.h says. So
  * what flows into a volume through such surfaces and the boundary is what it absorbs, and both
- * sides agree. Groups on both sides of all faces do not count. The side is that of the lower number,
- * unless a line of [boundary] fixes u in it. */
+ * sides agree. Groups on both sides of all faces do not count. The side is that of the lower
+ * number, unless a line of [boundary] fixes u in it. */
 #ifndef SP_SOLVER_PROBLEM_CROSSING_H
 #define SP_SOLVER_PROBLEM_CROSSING_H
 
