@@ -1,0 +1,208 @@
+/* Fluxes with their rates, and the balance of all kinds of conditions, through the whole program
+ * and its run log. */
+#include "tests/result_log.h"
+
+/* u = sin(1.3 x + 0.2) exp(0.7 y) cos(0.9 z): out of the unit cube through xmin, xmax and zmax. */
+#define SMOOTH "problem.solution=sin(1.3*x+0.2)*exp(0.7*y)*cos(0.9*z)"
+
+static void exact_fluxes(double flux[3]) {
+  const double of_y = (exp(0.7) - 1) / 0.7, of_z = sin(0.9) / 0.9;
+  flux[0] = 1.3 * cos(0.2) * of_y * of_z;
+  flux[1] = -1.3 * cos(1.5) * of_y * of_z;
+  flux[2] = (cos(0.2) - cos(1.5)) / 1.3 * of_y * 0.9 * sin(0.9);
+}
+
+/* The errors of the three fluxes on a cube of n^3 elements. */
+static void measure(const char *kind, int order, int n, const char *const *boundary,
+                    double errors[3]) {
+  double exact[3];
+  const char *const common[] = {
+      SMOOTH, kind,
+      test_text("discretization.order=%d; mesh.elements=%d %d %d; solver.tolerance=1e-14; "
+                "result.a=flux over xmin; result.b=flux over xmax; "
+                "result.c=flux over surface zmax",
+                order, n, n, n),
+      NULL};
+  const logged log = run(MPI_COMM_WORLD, common, boundary);
+  exact_fluxes(exact);
+  for (int r = 0; r < 3; r++) errors[r] = fabs(log.results[r].value - exact[r]);
+}
+
+/* The rate of the largest of the first `count` errors, since a single one may pass through zero. It
+ * may differ from the true rate as in tests/rates.h. Below 1e-11 rounding and the solver's
+ * tolerance count. */
+static void check_flux_rate(const char *kind, int order, const char *const *boundary, int count,
+                            double rate) {
+  double errors[2][3], largest[2] = {0, 0};
+  const int n = order < 3 ? 4 : 2;
+  for (int level = 0; level < 2; level++) {
+    measure(kind, order, n << level, boundary, errors[level]);
+    for (int r = 0; r < count; r++) largest[level] = fmax(largest[level], errors[level][r]);
+  }
+  const double observed = log2(largest[0] / largest[1]);
+  CHECK(largest[1] < 1e-11 || observed >= rate - 0.3,
+        "%s N = %d: errors %.2e, %.2e, rate %.2f instead of %.0f", kind, order, largest[0],
+        largest[1], observed, rate);
+  CHECK(largest[1] < 0.02, "%s N = %d: an error of %.2e", kind, order, largest[1]);
+}
+
+/* Opposite Dirichlet faces meet no other one: rate 2 N. Where all faces are Dirichlet, every edge
+ * is shared: N + 1. */
+static void check_fluxes(void) {
+  static const char *const opposite[] = {
+      "boundary.default=neumann; boundary.xmin=dirichlet; boundary.xmax=dirichlet", NULL};
+  for (int kind = 0; kind < 2; kind++)
+    for (int order = 1; order <= 4; order++) {
+      check_flux_rate(KINDS[kind], order, opposite, 2, 2 * order);
+      check_flux_rate(KINDS[kind], order, NULL, 3, order + 1);
+    }
+  /* Linear and in the space: each face has its own flux, to rounding. */
+  for (int kind = 0; kind < 2; kind++) {
+    static const char *const linear[] = {
+        "problem.solution=2*x-3*y+z*x; problem.kappa=4; mesh.elements=2 3 2; "
+        "discretization.order=2; solver.tolerance=1e-14; result.a=flux over xmin; "
+        "result.b=flux over ymax; result.c=flux over zmin",
+        NULL};
+    const logged log = run(MPI_COMM_WORLD, linear, TEXTS(KINDS[kind]));
+    const double exact[] = {4 * 2.5, 4 * 3, 4 * 0.5};
+    for (int r = 0; r < 3; r++) {
+      CHECK_CLOSE(log.results[r].value, exact[r], 1e-11);
+      CHECK_CLOSE(log.results[r].size, 1, 1e-14);
+    }
+  }
+}
+
+/* Two materials in layers, kappa = 1 | 10, radii 1 to 1.5 and 1.5 to 2. */
+typedef struct layered {
+  const char *mesh, *inner, *outer; /* exact solutions */
+  const char *inside, *outside;     /* their values on the boundary */
+  double flux;                      /* through a layer */
+  int refinements[4];               /* of the coarser mesh, by order */
+} layered;
+
+/* Solve at one refinement; returns the larger error of the two fluxes. */
+static double measure_layers(const layered *c, const char *kind, int order, int refine,
+                             sp_error_norms *norms) {
+  const char *const common[] = {
+      kind,
+      test_text("mesh.file=%s/%s; discretization.order=%d; mesh.refine=%d", test_fixtures(),
+                c->mesh, order, refine),
+      test_text("material.inner.solution=%s; material.outer.solution=%s; "
+                "boundary.inside=dirichlet %s; boundary.outside=dirichlet %s",
+                c->inner, c->outer, c->inside, c->outside),
+      "problem.lambda=0; problem.forcing=0; material.inner.kappa=1; material.outer.kappa=10; "
+      "boundary.default=neumann 0; solver.tolerance=1e-13; result.in=flux over inside; "
+      "result.out=flux over outside",
+      NULL};
+  const logged log = run(MPI_COMM_WORLD, common, NULL);
+  const double imbalance = log.term_count > 0 ? log.terms[log.term_count - 1] : NAN;
+  CHECK(fabs(imbalance) <= 1e-10 * c->flux, "%s %s N = %d: an imbalance of %g", c->mesh, kind,
+        order, imbalance);
+  *norms = log.norms;
+  return fmax(fabs(log.results[0].value - c->flux), fabs(log.results[1].value + c->flux));
+}
+
+/* Fluxes: rate 2 N, as in check_flux_rate, above 1e-7, where the elements of order 4 are cylinders
+ * and spheres. Errors: N + 1 in L2 and N in H1, with the deviation of tests/rates.h. */
+static void check_layered(const layered *c, const char *kind, int order) {
+  double flux[2];
+  sp_error_norms norms[2];
+  for (int level = 0; level < 2; level++)
+    flux[level] = measure_layers(c, kind, order, c->refinements[order] + level, &norms[level]);
+  const double rate = log2(flux[0] / flux[1]);
+  const double l2 = log2(norms[0].l2 / norms[1].l2), h1 = log2(norms[0].h1 / norms[1].h1);
+  CHECK(flux[1] < 1e-7 || rate >= 2 * order - 0.3,
+        "%s %s N = %d: errors of fluxes %.2e, %.2e, rate %.2f", c->mesh, kind, order, flux[0],
+        flux[1], rate);
+  CHECK(flux[1] < 2e-3, "%s %s N = %d: an error of %.2e", c->mesh, kind, order, flux[1]);
+  CHECK(fabs(l2 - (order + 1)) <= 0.2 && fabs(h1 - order) <= 0.2,
+        "%s %s N = %d: rates %.2f in L2 and %.2f in H1", c->mesh, kind, order, l2, h1);
+}
+
+/* Cylinders: kappa du/dr is 1 / r, so pi / 2 flows through a quarter of height 1, outwards on the
+ * inside. Spheres: it is 1 / r^2, and 4 pi / 6 flows through a sixth. Each order with one
+ * of the operators on either mesh; order 2, with the largest problem, only with `all`. */
+static void check_layers(bool all) {
+  const double pi = acos(-1);
+  const layered cases[] = {
+      {.mesh = "layers.geo",
+       .inner = "1+log(sqrt(x^2+y^2)/1.5)",
+       .outer = "1+log(sqrt(x^2+y^2)/1.5)/10",
+       .inside = "1-log(1.5)",
+       .outside = "1+log(2/1.5)/10",
+       .flux = pi / 2,
+       .refinements = {[1] = 1}},
+      {.mesh = "shells.geo",
+       .inner = "1+1/1.5-1/sqrt(x^2+y^2+z^2)",
+       .outer = "1+(1/1.5-1/sqrt(x^2+y^2+z^2))/10",
+       .inside = "1/1.5",
+       .outside = "1+(1/1.5-1/2)/10",
+       .flux = 2 * pi / 3,
+       .refinements = {[1] = 1, [2] = 1}},
+  };
+  for (int c = 0; c < 2; c++)
+    for (int order = 1; order <= 3; order++)
+      if (all || order != 2) check_layered(&cases[c], KINDS[(c + order) % 2], order);
+}
+
+/* The imbalance is the sum of the residual over free DOFs, at most sqrt(n) 1e-14 |b|, and rounding
+ * of A u, of size eps |A| |u| per DOF: for n below 1e4 and |A| below 1e3 less than 1e-10 of the
+ * largest term, which is of size one or larger. */
+static void check_balance(int terms, const char *const *own) {
+  for (int kind = 0; kind < 2; kind++) {
+    const char *const common[] = {
+        KINDS[kind],
+        "discretization.order=3; solver.tolerance=1e-14; solver.max_iterations=60; "
+        "problem.solution=sin(2*x+0.4)*exp(y)+z^2*x",
+        NULL};
+    const logged log = run(MPI_COMM_WORLD, common, own);
+    CHECK(log.term_count == terms, "%s: %d terms instead of %d", own[1], log.term_count, terms);
+    if (log.term_count < 1) continue;
+    double largest = 0;
+    for (int t = 0; t < log.term_count - 1; t++) largest = fmax(largest, fabs(log.terms[t]));
+    const double imbalance = log.terms[log.term_count - 1];
+    CHECK(largest > 0.1 && fabs(imbalance) <= 1e-10 * largest, "%s, %s: %g of %g", own[1],
+          KINDS[kind], imbalance, largest);
+  }
+}
+
+static void check_balances(void) {
+  const char *layers = test_text("mesh.file=%s/layers.geo", test_fixtures());
+  const char *shell = test_text("mesh.file=%s/shell.geo", test_inputs());
+  const char *const cube = "mesh.elements=3 2 2", *const wavy =
+                                                      "mesh.elements=3 2 2; mesh.map=sine";
+  const struct {
+    int terms;
+    const char *mesh, *own;
+  } cases[] = {
+      {3, wavy, "problem.lambda=0"},
+      {4, wavy, "problem.lambda=1+x"},
+      {4, wavy,
+       "problem.lambda=0; problem.kappa=1+y; boundary.xmin=robin 1+y^2; boundary.default=robin 2"},
+      {4, wavy, "problem.lambda=2; boundary.default=neumann"},
+      {4, wavy, "problem.lambda=0; boundary.default=neumann"},
+      {7, wavy,
+       "problem.lambda=1; problem.kappa=1+x*y; boundary.xmin=robin 3; boundary.ymax=neumann; "
+       "boundary.zmin=dirichlet; boundary.default=dirichlet"},
+      {5, wavy,
+       "problem.solution=; problem.forcing=exp(x); problem.lambda=0; boundary.ymin=neumann 1+z; "
+       "boundary.default=dirichlet y; boundary.xmax=robin 1, 2"},
+      {4, cube,
+       "problem.solution=sin(2*pi*x)*y^2+y*z; problem.lambda=1; boundary.xmin=periodic xmax"},
+      {4, layers,
+       "problem.solution=; problem.forcing=1+x; material.inner.kappa=100; problem.lambda=0; "
+       "material.outer.kappa=1+z/4; material.outer.lambda=2; boundary.default=dirichlet 1+z"},
+      {5, shell, "problem.lambda=1; boundary.inside=robin 1; boundary.outside=dirichlet"}};
+  for (size_t c = 0; c < COUNT_OF(cases); c++)
+    check_balance(cases[c].terms, TEXTS(cases[c].mesh, cases[c].own));
+}
+
+int main(int argc, char **argv) {
+  run_case_begin(&argc, &argv);
+  enter_folder();
+  check_fluxes();
+  check_layers(device_sweeps(argc, argv));
+  check_balances();
+  leave_folder(TEXTS("world.h5"));
+  return check_end();
+}
