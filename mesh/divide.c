@@ -266,7 +266,7 @@ static sp_status divide_some(void *work_, void *workspace, size_t begin, size_t 
 static sp_status prepare(work *w) {
   const sp_hexes *cells = w->cells;
   const size_t count = (size_t)cells->count;
-  for (int s = 0; s < SP_CELL_SHAPES; s++)
+  for (sp_cell_shape s = 0; s < SP_CELL_SHAPES; s++)
     SP_TRY(division_create(s, cells->map_order, &w->divisions[s]));
   SP_TRY(SP_ALLOCATE("divided elements", SP_ARRAY(w->first_child, count + 1),
                      SP_ARRAY(w->first_name, count + 1)));

@@ -92,7 +92,7 @@ static sp_status connect(const sp_hexes *hexes, sp_topology *elements, graph *g)
   const size_t count = (size_t)hexes->count;
   sp_lid(*across)[SP_FACES] = NULL;
   face_table table = {.hexes = hexes, .mask = 1};
-  for (int shape = 0; shape < SP_CELL_SHAPES; shape++)
+  for (sp_cell_shape shape = 0; shape < SP_CELL_SHAPES; shape++)
     for (int f = 0; f < SP_FACES; f++)
       table.count[shape][f] = sp_cell_face(shape, f, table.corners[shape][f]);
   while (table.mask < SP_FACES * count) table.mask *= 2;

@@ -190,7 +190,7 @@ static double memory_available(void) {
   FILE *stream = fopen("/proc/meminfo", "r");
   char line[128];
   double kilobytes = 0;
-  while (stream && !kilobytes && fgets(line, sizeof line, stream))
+  while (stream && kilobytes == 0 && fgets(line, sizeof line, stream))
     if (sscanf(line, "MemAvailable: %lf kB", &kilobytes) != 1) kilobytes = 0;
   if (stream) fclose(stream);
   return 1024 * kilobytes;

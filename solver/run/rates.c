@@ -37,7 +37,7 @@ int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm) {
   return order + (norm == SP_L2 ? row->rate_l2 : row->rate_h1);
 }
 
-static bool is_clear(const sp_study_row *row, int norm) {
+static bool is_clear(const sp_study_row *row, sp_norm norm) {
   return !(row->error[norm] <= row->floor[norm]);
 }
 
@@ -51,7 +51,7 @@ bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm) {
 }
 
 /* Advise a finer mesh if the solution is not resolved yet: a low rate is then no bug. */
-static const char *hint(const sp_study_row *row, int norm) {
+static const char *hint(const sp_study_row *row, sp_norm norm) {
   return row->error[norm] > 0.05 * row->norm[norm]
              ? "; the solution is hardly resolved there; refine further"
              : "";
@@ -74,12 +74,12 @@ double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements) {
 }
 
 static sp_status judge_refinement(sp_operator_kind kind, int count, const sp_study_row *rows,
-                                  int norm, int *judged) {
+                                  sp_norm norm, int *judged) {
   int last = count - 1;
   while (last > 0 && !is_clear(&rows[last], norm)) last--;
   if (last == 0) return SP_OK;
   const sp_study_row *row = &rows[last];
-  const int expected = sp_rates_expected(kind, row->order, (sp_norm)norm);
+  const int expected = sp_rates_expected(kind, row->order, norm);
   const double least = expected - sp_rates_shortfall(kind, row->order, row[-1].elements);
   ++*judged;
   if (row->rate[norm] >= least) return SP_OK;
@@ -90,7 +90,7 @@ static sp_status judge_refinement(sp_operator_kind kind, int count, const sp_stu
                  row->error[norm], row->rate[norm], expected, least, hint(row, norm));
 }
 
-static sp_status judge_orders(int count, const sp_study_row *rows, int norm, int *judged) {
+static sp_status judge_orders(int count, const sp_study_row *rows, sp_norm norm, int *judged) {
   static const double FLAT = 1.1; /* because of under-integration, a flat step may rise a little */
   int last = 1;
   while (last < count && is_clear(&rows[last - 1], norm)) last++;
@@ -113,7 +113,7 @@ static sp_status judge_orders(int count, const sp_study_row *rows, int norm, int
 sp_status sp_rates_judge(sp_operator_kind kind, bool along_orders, int count,
                          const sp_study_row *rows, int *judged) {
   *judged = 0;
-  for (int n = 0; n < SP_NORMS; n++)
+  for (sp_norm n = 0; n < SP_NORMS; n++)
     SP_TRY(along_orders ? judge_orders(count, rows, n, judged)
                         : judge_refinement(kind, count, rows, n, judged));
   return SP_OK;
