@@ -87,15 +87,14 @@ static sp_status add_elements(sp_gmsh_model *m, int dimension, int tag) {
   sp_status status = error ? sp_gmsh_failed(m->path, "list the elements") : SP_OK;
   for (size_t t = 0; t < type_count; t++) {
     const sp_gmsh_type *type = sp_gmsh_type_of(types[t]);
-    if (!status && !type) status = sp_gmsh_failed(m->path, "describe an element type");
+    if (!status && !type)
+      status =
+          sp_fail(SP_ERR_INPUT, "%s: prisms above order 2 and polyhedra are not read", m->path);
     for (size_t e = 0; e < counts[t] && !status; e++) {
       const size_t n = (size_t)type->nodes;
-      status = sp_gmsh_add_element(m,
-                                   &(sp_gmsh_element){.tag = tags[t][e],
-                                                      .type = types[t],
-                                                      .entity = (int)m->entity_count - 1,
-                                                      .place = tag},
-                                   &to);
+      const sp_gmsh_element element = {
+          .tag = tags[t][e], .type = types[t], .entity = (int)m->entity_count - 1, .place = tag};
+      status = sp_gmsh_add_element(m, &element, &to);
       if (!status) memcpy(to, &nodes[t][e * n], n * sizeof *to);
     }
     gmshFree(tags[t]);

@@ -121,6 +121,9 @@ def meshes():
     bad("open.geo", "gmsh")
     write("exit.geo", "Exit;\n")
     bad("exit.geo", "gmsh ended while it read this file: remove Exit")
+    write("prisms.geo", "SetFactory(\"OpenCASCADE\");\nRectangle(1) = {0, 0, 0, 1, 1};\n"
+          "Extrude {0, 0, 1} { Surface{1}; Layers{1}; Recombine; }\nMesh.ElementOrder = 3;\n")
+    bad("prisms.geo", "prisms above order 2 and polyhedra are not read")
     with open(os.path.join(INPUTS, "cube.msh"), "rb") as file:
         whole = file.read()
     for share in 1, 4, 8, 11:

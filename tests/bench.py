@@ -155,10 +155,10 @@ def main():
     check("cannot write log full.h5: File too large" in full.err, full.err)
     check(not os.path.exists("full.h5.tmp"), "a temporary file is left")
     for words, *arguments in (
-            ("expected of mass", "--problem", "bp4"), ("from 1 to 15", "--order", "3,16"), ("from 1 to 15", "--order", "5:3"),
+            ("expected one of mass", "--problem", "bp4"), ("from 1 to 15", "--order", "3,16"), ("from 1 to 15", "--order", "5:3"),
             ("found '-3'", "--kernel", "-3"), ("found '0'", "--elements", "0"), ("found none", "--elements", ","),
             ("whole numbers", "--repeats", "2.5"), ("--elements and --dofs both give the size", "--elements", "8", "--dofs", "100"),
-            ("--exchange: expected of auto, peer, cuda-aware, nccl, staged, found 'mpi'", "--exchange", "mpi"),
+            ("--exchange: expected one of auto, peer, cuda-aware, nccl, staged, found 'mpi'", "--exchange", "mpi"),
             ("nothing to measure", "--measure", "solve", "--problem", "mass"), ("unknown option", "--orders", "3"),
             ("unexpected argument 'case.ini'", "case.ini"), ("--kernel", "--kernel", "1", "--device", "host")):
         refuse(words, *arguments)

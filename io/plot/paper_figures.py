@@ -234,7 +234,7 @@ def make_folder(path):
 def paper(arguments):
     """Draw all figures that the file has rows for; print one line for each other figure."""
     if arguments.format not in FORMATS:
-        raise Failure(f"--format: expected of {', '.join(FORMATS)}, found '{arguments.format}'")
+        raise Failure(f"--format: expected one of {', '.join(FORMATS)}, found '{arguments.format}'")
     wanted = parse_elements(arguments.elements)
     study = Study(arguments.file)
     cold, warm = table()

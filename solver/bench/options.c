@@ -101,7 +101,7 @@ static sp_status unknown_word(const char *option, const word *words, const char 
     const size_t used = strlen(known);
     snprintf(known + used, sizeof known - used, "%s%s", w > 0 ? ", " : "", words[w].name);
   }
-  return sp_fail(SP_ERR_INPUT, "--%s: expected of %s, found '%s'", option, known, text);
+  return sp_fail(SP_ERR_INPUT, "--%s: expected one of %s, found '%s'", option, known, text);
 }
 
 /* Mark exactly the words of a list. */

@@ -269,9 +269,9 @@ void sp_null_space_destroy(sp_null_space **null_space) {
 
 static sp_status unbalanced(const part_name *part, double sum, double ratio) {
   return sp_fail(SP_ERR_INPUT,
-                 "the right-hand side of this pure Neumann problem is not compatible: forcing "
-                 "and fluxes%s add up to %.6g, which is %.3g of their total; it must vanish to "
-                 "%.0e, or set problem.lambda > 0 or a Dirichlet boundary there",
+                 "the right-hand side of this pure Neumann problem is not compatible: forcing and "
+                 "fluxes%s add up to %.6g, relative %.3g; that must be below %.0e, or set "
+                 "problem.lambda > 0 or a Dirichlet boundary there",
                  part->text, sum, ratio, BALANCE);
 }
 
