@@ -226,6 +226,7 @@ def study_signalled():
     os.kill(live.pids[0], signal.SIGTERM)
     codes = live.end()
     check(codes == [5, 5] and "refine 0: interrupted" in live.err, f"study: {codes}, {live.err}")
+    check(live.out.endswith("\n  INTERRUPTED\n"), f"study: {live.out}")
 
 
 def main():

@@ -49,10 +49,6 @@ static void describe_cure(const sp_outcome *o, size_t size, char *text) {
 
 static void print_not_converged(const sp_outcome *o, sp_terminal *t) {
   char cure[128];
-  if (o->unbalanced) {
-    sp_terminal_print(t, "\n  NOT CONVERGED: the balance does not close\n");
-    return;
-  }
   describe_cure(o, sizeof cure, cure);
   sp_terminal_print(t, "\n  NOT CONVERGED in %lld iteration%s: try ", (long long)o->iterations,
                     sp_plural(o->iterations));
@@ -62,9 +58,13 @@ static void print_not_converged(const sp_outcome *o, sp_terminal *t) {
 
 void sp_outcome_print(const sp_outcome *o, sp_status status, sp_terminal *t) {
   const char *plural = sp_plural(o->iterations);
-  if (status && o->solved && status == SP_ERR_NOT_CONVERGED)
+  if (status == SP_ERR_NOT_CONVERGED && o->solved && o->unbalanced)
+    sp_terminal_print(t, "\n  NOT CONVERGED: the balance does not close\n");
+  else if (status == SP_ERR_NOT_CONVERGED && o->solved)
     print_not_converged(o, t);
-  else if (status && o->solved && status == SP_ERR_INTERRUPTED)
+  else if (status == SP_ERR_INTERRUPTED && !o->solved) /* a study */
+    sp_terminal_print(t, "\n  INTERRUPTED\n");
+  else if (status == SP_ERR_INTERRUPTED)
     sp_terminal_print(t, "\n  INTERRUPTED after %lld iteration%s\n", (long long)o->iterations,
                       plural);
   else if (status)
