@@ -1,6 +1,5 @@
 #include "mesh/coarsen.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
@@ -90,7 +89,8 @@ static sp_lid place_in_box(const plan *p, sp_lid e, int *octant) {
  * the order in which elements first touch it. */
 static sp_status place_refined(const plan *p, sp_lid (*children)[SP_CORNERS]) {
   const sp_mesh *fine = p->fine;
-  sp_lid *of_vertex, count = 0;
+  SP_OWNED sp_lid *of_vertex = NULL;
+  sp_lid count = 0;
   const size_t vertices = (size_t)fine->topology->start[1];
   SP_TRY(sp_allocate(vertices, sizeof *of_vertex, "coarser mesh", &of_vertex));
   for (sp_lid e = 0; e < fine->hexes->count; e++) {
@@ -99,7 +99,6 @@ static sp_status place_refined(const plan *p, sp_lid (*children)[SP_CORNERS]) {
     if (*parent == 0) *parent = ++count;
     children[*parent - 1][octant] = e;
   }
-  free(of_vertex);
   return SP_OK;
 }
 

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <metis.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/hash.h"
@@ -19,6 +18,10 @@ typedef struct graph {
   idx_t *start, *neighbours; /* of piece p: neighbours[start[p]] to neighbours[start[p + 1] - 1] */
   idx_t *weights;            /* like neighbours, the number of common faces; NULL: all are 1 */
 } graph;
+
+static void graph_destroy(graph *g) {
+  SP_FREE(g->sizes, g->start, g->neighbours, g->weights);
+}
 
 static sp_status check_metis(int code) {
   if (code == METIS_OK) return SP_OK;
@@ -90,42 +93,36 @@ static void match_faces(const face_table *table, sp_topology *elements,
 /* Fill the graph of elements that share faces, and the faces of `elements`, which has vertices. */
 static sp_status connect(const sp_hexes *hexes, sp_topology *elements, graph *g) {
   const size_t count = (size_t)hexes->count;
-  sp_lid(*across)[SP_FACES] = NULL;
+  SP_OWNED sp_lid(*across)[SP_FACES] = NULL, *faces = NULL;
   face_table table = {.hexes = hexes, .mask = 1};
   for (sp_cell_shape shape = 0; shape < SP_CELL_SHAPES; shape++)
     for (int f = 0; f < SP_FACES; f++)
       table.count[shape][f] = sp_cell_face(shape, f, table.corners[shape][f]);
   while (table.mask < SP_FACES * count) table.mask *= 2;
   g->count = hexes->count;
-  sp_status status = sp_allocate(count, sizeof *g->sizes, "parts", &g->sizes);
-  if (!status) status = sp_allocate(count + 1, sizeof *g->start, "parts", &g->start);
-  if (!status) status = sp_allocate(SP_FACES * count, sizeof(idx_t), "parts", &g->neighbours);
-  if (!status) status = sp_allocate(count, sizeof *across, "parts", &across);
-  if (!status) status = sp_allocate(table.mask, sizeof(sp_lid), "parts", &table.faces);
-  if (!status) {
-    memset(table.faces, 0xff, table.mask-- * sizeof(sp_lid));
-    match_faces(&table, elements, across);
-    for (size_t e = 0; e < count; e++) {
-      for (int c = 0; c < SP_CORNERS; c++) g->sizes[e] += hexes->vertices[e][c] >= 0;
-      g->start[e + 1] = g->start[e];
-      for (int f = 0; f < SP_FACES; f++)
-        if (across[e][f] != NONE) g->neighbours[g->start[e + 1]++] = across[e][f];
-    }
+  SP_TRY(SP_ALLOCATE("parts", SP_ARRAY(g->sizes, count), SP_ARRAY(g->start, count + 1),
+                     SP_ARRAY(g->neighbours, SP_FACES * count), SP_ARRAY(across, count),
+                     SP_ARRAY(faces, table.mask)));
+  table.faces = faces;
+  memset(faces, 0xff, table.mask-- * sizeof *faces);
+  match_faces(&table, elements, across);
+  for (size_t e = 0; e < count; e++) {
+    for (int c = 0; c < SP_CORNERS; c++) g->sizes[e] += hexes->vertices[e][c] >= 0;
+    g->start[e + 1] = g->start[e];
+    for (int f = 0; f < SP_FACES; f++)
+      if (across[e][f] != NONE) g->neighbours[g->start[e + 1]++] = across[e][f];
   }
-  SP_FREE(across, table.faces);
-  return status;
+  return SP_OK;
 }
 
 /* ---- Columns ---- */
 
 static sp_status find_columns(const sp_hexes *hexes, const sp_topology *elements,
                               sp_columns **columns) {
-  double(*couplings)[3];
+  SP_OWNED double(*couplings)[3] = NULL;
   SP_TRY(sp_allocate((size_t)hexes->count, sizeof *couplings, "parts", &couplings));
   for (sp_lid e = 0; e < hexes->count; e++) (void)sp_columns_couple(hexes, e, couplings[e]);
-  const sp_status status = sp_columns_create(elements, couplings, columns);
-  free(couplings);
-  return status;
+  return sp_columns_create(elements, couplings, columns);
 }
 
 /* Make a piece of each column, and one of each other element: piece[elements]. `columns` may be
@@ -176,38 +173,32 @@ static void join_edges(const graph *g, const idx_t *piece, const idx_t *start, c
 }
 
 static sp_status contract(const graph *g, const sp_columns *columns, idx_t *piece, graph *pieces) {
-  idx_t *start = NULL, *order = NULL, *edge = NULL;
+  SP_OWNED idx_t *start = NULL, *order = NULL, *edge = NULL;
   pieces->count = number_pieces(columns, g->count, piece);
   const size_t count = (size_t)pieces->count, edges = (size_t)g->start[g->count];
-  sp_status status = sp_allocate(count, sizeof *pieces->sizes, "parts", &pieces->sizes);
-  if (!status) status = sp_allocate(count + 1, sizeof *pieces->start, "parts", &pieces->start);
-  if (!status) status = sp_allocate(edges, sizeof(idx_t), "parts", &pieces->neighbours);
-  if (!status) status = sp_allocate(edges, sizeof(idx_t), "parts", &pieces->weights);
-  if (!status) status = sp_allocate(count + 1, sizeof *start, "parts", &start);
-  if (!status) status = sp_allocate((size_t)g->count, sizeof *order, "parts", &order);
-  if (!status) status = sp_allocate(count, sizeof *edge, "parts", &edge);
-  if (!status) {
-    for (size_t p = 0; p < count; p++) edge[p] = -1;
-    sort_by_piece(pieces, g->count, piece, start, order);
-    join_edges(g, piece, start, order, edge, pieces);
-  }
-  SP_FREE(start, order, edge);
-  return status;
+  SP_TRY(SP_ALLOCATE("parts", SP_ARRAY(pieces->sizes, count), SP_ARRAY(pieces->start, count + 1),
+                     SP_ARRAY(pieces->neighbours, edges), SP_ARRAY(pieces->weights, edges),
+                     SP_ARRAY(start, count + 1), SP_ARRAY(order, g->count), SP_ARRAY(edge, count)));
+  for (size_t p = 0; p < count; p++) edge[p] = -1;
+  sort_by_piece(pieces, g->count, piece, start, order);
+  join_edges(g, piece, start, order, edge, pieces);
+  return SP_OK;
 }
 
 /* ---- Division ---- */
 
 /* Find part[count], and the size of the largest part in means; infinite if a part is empty. */
 static sp_status divide(graph *g, int size, idx_t *part, double *largest) {
-  idx_t constraints = 1, parts = size, cut, *sums;
+  SP_OWNED idx_t *sums = NULL;
+  idx_t constraints = 1, parts = size, cut;
   double all = 0;
   *largest = INFINITY;
   if (g->count < size) return SP_OK;
   SP_TRY(sp_allocate((size_t)size, sizeof *sums, "parts", &sums));
-  const sp_status status = check_metis(
-      METIS_PartGraphRecursive(&g->count, &constraints, g->start, g->neighbours, g->sizes, NULL,
-                               g->weights, &parts, NULL, NULL, NULL, &cut, part));
-  for (idx_t p = 0; p < g->count && !status; p++) sums[part[p]] += g->sizes[p];
+  SP_TRY(check_metis(METIS_PartGraphRecursive(&g->count, &constraints, g->start, g->neighbours,
+                                              g->sizes, NULL, g->weights, &parts, NULL, NULL, NULL,
+                                              &cut, part)));
+  for (idx_t p = 0; p < g->count; p++) sums[part[p]] += g->sizes[p];
   idx_t least = IDX_MAX, most = 0;
   for (int r = 0; r < size; r++) {
     if (sums[r] < least) least = sums[r];
@@ -215,43 +206,38 @@ static sp_status divide(graph *g, int size, idx_t *part, double *largest) {
     all += (double)sums[r];
   }
   if (least > 0) *largest = (double)most * size / all;
-  free(sums);
-  return status;
+  return SP_OK;
 }
 
 /* Set `parts` with columns whole or, if `columns` is NULL, as single elements. */
 static sp_status divide_pieces(const graph *g, const sp_columns *columns, int size, int *parts,
                                double *largest) {
-  graph pieces = {0};
-  idx_t *piece = NULL, *part = NULL;
-  sp_status status = sp_allocate((size_t)g->count, sizeof *piece, "parts", &piece);
-  if (!status) status = contract(g, columns, piece, &pieces);
-  if (!status) status = sp_allocate((size_t)pieces.count, sizeof *part, "parts", &part);
-  if (!status) status = divide(&pieces, size, part, largest);
-  for (idx_t e = 0; e < g->count && !status; e++) parts[e] = (int)part[piece[e]];
-  SP_FREE(pieces.sizes, pieces.start, pieces.neighbours, pieces.weights, piece, part);
-  return status;
+  SP_AUTO_VALUE(graph) pieces = {0};
+  SP_OWNED idx_t *piece = NULL, *part = NULL;
+  SP_TRY(sp_allocate((size_t)g->count, sizeof *piece, "parts", &piece));
+  SP_TRY(contract(g, columns, piece, &pieces));
+  SP_TRY(sp_allocate((size_t)pieces.count, sizeof *part, "parts", &part));
+  SP_TRY(divide(&pieces, size, part, largest));
+  for (idx_t e = 0; e < g->count; e++) parts[e] = (int)part[piece[e]];
+  return SP_OK;
 }
 
 /* `elements` has room for slots. */
 static sp_status divide_elements(const sp_hexes *hexes, sp_topology *elements, graph *g, int size,
                                  int *parts) {
-  sp_columns *columns = NULL;
+  SP_AUTO(sp_columns) columns = NULL;
   double largest = INFINITY;
   SP_TRY(sp_vertices_number(hexes, elements->slots, &elements->entities));
   SP_TRY(connect(hexes, elements, g));
   SP_TRY(find_columns(hexes, elements, &columns));
-  sp_status status = SP_OK;
-  if (columns->count > 0) status = divide_pieces(g, columns, size, parts, &largest);
-  if (!status && largest > LARGEST) status = divide_pieces(g, NULL, size, parts, &largest);
-  sp_columns_destroy(&columns);
-  return status;
+  if (columns->count > 0) SP_TRY(divide_pieces(g, columns, size, parts, &largest));
+  return largest > LARGEST ? divide_pieces(g, NULL, size, parts, &largest) : SP_OK;
 }
 
 sp_status sp_metis_divide(const sp_hexes *hexes, int size, int *parts) {
   const sp_lid count = hexes->count;
-  sp_topology elements = {.elements = count};
-  graph g = {0};
+  SP_OWNED sp_lid(*slots)[SP_SLOTS] = NULL;
+  SP_AUTO_VALUE(graph) g = {0};
   for (sp_lid e = 0; e < count; e++) parts[e] = 0;
   if (size == 1) return SP_OK;
   if (count < size)
@@ -263,8 +249,7 @@ sp_status sp_metis_divide(const sp_hexes *hexes, int size, int *parts) {
     return sp_fail(SP_ERR_INPUT,
                    "%d elements in one file, at most %d can be divided: split the mesh", count,
                    SP_LID_MAX / SP_SLOTS);
-  sp_status status = sp_allocate((size_t)count, sizeof *elements.slots, "parts", &elements.slots);
-  if (!status) status = divide_elements(hexes, &elements, &g, size, parts);
-  SP_FREE(elements.slots, g.sizes, g.start, g.neighbours);
-  return status;
+  SP_TRY(sp_allocate((size_t)count, sizeof *slots, "parts", &slots));
+  sp_topology elements = {.elements = count, .slots = slots};
+  return divide_elements(hexes, &elements, &g, size, parts);
 }

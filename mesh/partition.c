@@ -123,18 +123,12 @@ static sp_status broadcast_group(MPI_Comm comm, const sp_hexes *from, bool of_vo
     header[1] = (int)strlen(source->name);
   }
   MPI_Bcast(header, 2, MPI_INT, 0, comm);
-  char *name;
-  sp_status status = sp_allocate((size_t)header[1] + 1, 1, "group name", &name);
-  status = sp_agree(comm, status);
-  if (!status) {
-    if (source) memcpy(name, source->name, (size_t)header[1] + 1);
-    MPI_Bcast(name, header[1] + 1, MPI_CHAR, 0, comm);
-    status = of_volumes ? sp_hexes_set_volume_group(to, g, name, header[0])
-                        : sp_hexes_set_group(to, g, name, header[0]);
-    status = sp_agree(comm, status);
-  }
-  free(name);
-  if (status) return status;
+  SP_OWNED char *name = NULL;
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)header[1] + 1, 1, "group name", &name)));
+  if (source) memcpy(name, source->name, (size_t)header[1] + 1);
+  MPI_Bcast(name, header[1] + 1, MPI_CHAR, 0, comm);
+  SP_TRY(sp_agree(comm, of_volumes ? sp_hexes_set_volume_group(to, g, name, header[0])
+                                   : sp_hexes_set_group(to, g, name, header[0])));
   bool *members = of_volumes ? to->volume_groups[g].members : to->groups[g].members;
   if (source) memcpy(members, source->members, (size_t)member_count * sizeof *members);
   MPI_Bcast(members, member_count, MPI_C_BOOL, 0, comm);
@@ -178,10 +172,9 @@ static sp_status schedule_create(MPI_Comm comm, const sp_hexes *from, const int 
       largest = plan->start[r] > largest ? plan->start[r] : largest;
       plan->start[r] += plan->start[r - 1];
     }
-    status = sp_allocate((size_t)from->count, sizeof *plan->order, "element order", &plan->order);
-    if (!status)
-      status = sp_allocate((size_t)largest, 3 * sizeof(double) * sp_hexes_lattice_size(from),
-                           "send buffer", &plan->buffer);
+    const size_t lattice = 3 * sizeof(double) * sp_hexes_lattice_size(from);
+    status = SP_ALLOCATE("parts", SP_ARRAY(plan->order, from->count),
+                         SP_ARRAY(plan->buffer, (size_t)largest * lattice));
     if (!status) {
       for (sp_lid e = 0; e < from->count; e++) plan->order[plan->start[parts[e]]++] = e;
       memmove(plan->start + 1, plan->start, (size_t)size * sizeof *plan->start);
@@ -240,17 +233,14 @@ sp_status sp_partition_distribute(MPI_Comm comm, sp_hexes **hexes, const int *pa
   MPI_Bcast(shape, 3, MPI_INT, 0, comm);
 
   sp_hexes *local = NULL;
-  schedule plan = {0};
+  SP_AUTO_VALUE(schedule) plan = {0};
   sp_status status = schedule_create(comm, from, parts, &plan);
   if (!status)
     status = sp_agree(comm, sp_hexes_create(plan.start[rank + 1] - plan.start[rank], shape[0],
                                             shape[1], shape[2], &local));
   if (!status) status = distribute(comm, &plan, from, local);
-  schedule_destroy(&plan);
   sp_hexes_destroy(hexes);
-  if (status)
-    sp_hexes_destroy(&local);
-  else
-    *hexes = local;
+  *hexes = local;
+  if (status) sp_hexes_destroy(hexes);
   return status;
 }

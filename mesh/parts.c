@@ -30,15 +30,12 @@ static sp_status allocate(int count, int refinements, sp_parts **out) {
 void sp_parts_destroy(sp_parts **parts) {
   if (!*parts) return;
   boxes *p = (*parts)->boxes;
-  for (int d = 0; d < 3 && p; d++) free(p->planes[d]);
-  if (p) {
-    SP_FREE(p->bricks, p->start, p->neighbours);
-  }
+  if (p) SP_FREE(p->planes[0], p->planes[1], p->planes[2], p->bricks, p->start, p->neighbours);
   SP_FREE(p, (*parts)->of, *parts);
   *parts = NULL;
 }
 
-/* ---- What bricks share ---- */
+/* ---- Common parts of bricks ---- */
 
 static int larger(int a, int b) {
   return a > b ? a : b;
@@ -47,8 +44,6 @@ static int larger(int a, int b) {
 static int smaller(int a, int b) {
   return a < b ? a : b;
 }
-
-/* ---- What bricks share ---- */
 
 /* The last vertex of a range; both ends of a period are one vertex. */
 static int end_of(const boxes *p, int d, const sp_brick *brick) {
@@ -193,15 +188,14 @@ static sp_status make_sample(const boxes *p, sp_hexes **out) {
 /* Find out if all elements are proper, and the directions in which they are strongly coupled. */
 static sp_status judge(const boxes *p, bool strong[3], bool *proper) {
   sp_mesh_shape shape = {.upright = 0};
-  sp_hexes *sample;
-  sp_status status = make_sample(p, &sample);
-  *proper = !status;
+  SP_AUTO(sp_hexes) sample = NULL;
+  SP_TRY(make_sample(p, &sample));
+  *proper = true;
   for (sp_lid e = 0; *proper && e < sample->count; e++)
     *proper = sp_geometry_is_surely_proper(sample, e);
-  if (*proper) status = sp_mesh_shape_find(MPI_COMM_SELF, sample, &shape);
+  if (*proper) SP_TRY(sp_mesh_shape_find(MPI_COMM_SELF, sample, &shape));
   sp_mesh_strong_directions(&shape, strong);
-  sp_hexes_destroy(&sample);
-  return status;
+  return SP_OK;
 }
 
 /* True if a brick begins at an index with this parity. */
@@ -251,7 +245,7 @@ static int compare_ranks(const void *left, const void *right) {
 static sp_status count_own(const sp_mesh *mesh, sp_census *own, sp_census *all) {
   const sp_topology *t = mesh->topology;
   const size_t count = (size_t)t->sharer_start[t->start[1]];
-  int *ranks;
+  SP_OWNED int *ranks = NULL;
   own->elements = all->elements = t->elements;
   for (int kind = 0; kind < 3; kind++)
     for (sp_lid i = t->start[kind]; i < t->start[kind + 1]; i++) {
@@ -264,7 +258,6 @@ static sp_status count_own(const sp_mesh *mesh, sp_census *own, sp_census *all) 
   for (size_t n = 0; n < count; n++) ranks[n] = t->sharers[n];
   if (count > 0) qsort(ranks, count, sizeof *ranks, compare_ranks);
   for (size_t n = 0; n < count; n++) own->neighbours += n == 0 || ranks[n] != ranks[n - 1];
-  free(ranks);
   return SP_OK;
 }
 

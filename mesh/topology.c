@@ -1,7 +1,6 @@
 #include "mesh/topology.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/hash.h"
@@ -150,8 +149,8 @@ static sp_status mark_suspects(void *marking_, void *none, size_t begin, size_t 
 static sp_status choose(const sp_hexes *hexes, const sp_topology *topology, bool **boundary,
                         bool **asked) {
   const size_t entities = (size_t)topology->entities, elements = (size_t)topology->elements;
-  SP_TRY(sp_allocate(entities, sizeof **boundary, "entities of ranks", boundary));
-  SP_TRY(sp_allocate(entities, sizeof **asked, "entities of ranks", asked));
+  SP_TRY(
+      SP_ALLOCATE("entities of ranks", SP_ARRAY(*boundary, entities), SP_ARRAY(*asked, entities)));
   marking m = {topology, *boundary, *asked};
   SP_TRY(sp_loop_over("entities of ranks", elements, SP_SLOTS, &m, mark_boundary));
   memcpy(*asked, *boundary, entities * sizeof **asked);
@@ -164,35 +163,31 @@ static sp_status count_sharers(MPI_Comm comm, int rank, const bool *boundary, co
                                sp_topology *topology) {
   const sp_lid entities = topology->entities;
   sp_lid *start = topology->sharer_start;
-  question *questions;
-  int64_t *answers = NULL, total = 0;
+  SP_OWNED question *questions = NULL;
+  SP_OWNED int64_t *answers = NULL;
+  int64_t total = 0;
   size_t count = 0;
   for (sp_lid i = 0; i < entities; i++) count += asked[i];
-  sp_status status = sp_allocate(count, sizeof *questions, "entities of ranks", &questions);
-  if (!status) status = sp_allocate(count, sizeof *answers, "entities of ranks", &answers);
-  status = sp_agree(comm, status);
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("entities of ranks", SP_ARRAY(questions, count),
+                                    SP_ARRAY(answers, count))));
   count = 0;
-  for (sp_lid i = 0; i < entities && !status; i++)
+  for (sp_lid i = 0; i < entities; i++)
     if (asked[i]) questions[count++] = ask(topology, i, rank, 0);
-  if (!status)
-    status = sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions,
-                                  1, answers, compare_questions, answer, NULL);
-  if (!status) {
-    count = 0;
-    for (sp_lid i = 0; i < entities && !status; i++) {
-      const int64_t others = asked[i] ? answers[count++] : 0;
-      if (others == TOO_MANY) status = too_many_elements(topology, i);
-      if (others > 0 && !boundary[i]) status = overlapping(topology, i);
-      total += others;
-      start[i + 1] = total < INT_MAX ? (sp_lid)total : INT_MAX;
-    }
-    if (!status && total >= INT_MAX)
-      status =
-          sp_fail(SP_ERR_INPUT, "too many vertices, edges and faces between ranks: use more ranks");
-    status = sp_agree(comm, status);
+  SP_TRY(sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions, 1,
+                              answers, compare_questions, answer, NULL));
+  sp_status status = SP_OK;
+  count = 0;
+  for (sp_lid i = 0; i < entities && !status; i++) {
+    const int64_t others = asked[i] ? answers[count++] : 0;
+    if (others == TOO_MANY) status = too_many_elements(topology, i);
+    if (others > 0 && !boundary[i]) status = overlapping(topology, i);
+    total += others;
+    start[i + 1] = total < INT_MAX ? (sp_lid)total : INT_MAX;
   }
-  SP_FREE(questions, answers);
-  return status;
+  if (!status && total >= INT_MAX)
+    status =
+        sp_fail(SP_ERR_INPUT, "too many vertices, edges and faces between ranks: use more ranks");
+  return sp_agree(comm, status);
 }
 
 /* Fill the sharers. Collective. */
@@ -200,58 +195,46 @@ static sp_status name_sharers(MPI_Comm comm, int rank, sp_topology *topology) {
   static const bool ranks = true;
   const sp_lid *start = topology->sharer_start;
   const size_t count = (size_t)start[topology->entities];
-  question *questions = NULL;
-  int64_t *answers = NULL;
-  sp_status status = sp_allocate(count, sizeof(int), "sharers", &topology->sharers);
-  if (!status) status = sp_allocate(count, sizeof *answers, "entities of ranks", &answers);
-  if (!status)
-    status = sp_allocate(count, sizeof *questions, "entities of ranks", &questions);
-  else
-    questions = NULL;
-  status = sp_agree(comm, status);
-  for (sp_lid i = 0; i < topology->entities && !status; i++)
+  SP_OWNED question *questions = NULL;
+  SP_OWNED int64_t *answers = NULL;
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("sharers", SP_ARRAY(topology->sharers, count),
+                                    SP_ARRAY(answers, count), SP_ARRAY(questions, count))));
+  for (sp_lid i = 0; i < topology->entities; i++)
     for (sp_lid n = start[i]; n < start[i + 1]; n++)
       questions[n] = ask(topology, i, rank, n - start[i]);
-  if (!status)
-    status = sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions,
-                                  1, answers, compare_questions, answer, &ranks);
-  for (size_t n = 0; n < count && !status; n++) topology->sharers[n] = (int)answers[n];
-  SP_FREE(questions, answers);
-  return status;
+  SP_TRY(sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions, 1,
+                              answers, compare_questions, answer, &ranks));
+  for (size_t n = 0; n < count; n++) topology->sharers[n] = (int)answers[n];
+  return SP_OK;
 }
 
 static sp_status find_sharers(MPI_Comm comm, const sp_hexes *hexes, sp_topology *topology) {
-  bool *boundary = NULL, *asked = NULL;
+  SP_OWNED bool *boundary = NULL, *asked = NULL;
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   sp_status status = sp_allocate((size_t)topology->entities + 1, sizeof(sp_lid), "sharers",
                                  &topology->sharer_start);
   if (size == 1)
     return status ? status : sp_allocate(0, sizeof(int), "sharers", &topology->sharers);
   if (!status) status = choose(hexes, topology, &boundary, &asked);
-  status = sp_agree(comm, status);
-  if (!status) status = count_sharers(comm, rank, boundary, asked, topology);
-  if (!status) status = name_sharers(comm, rank, topology);
-  SP_FREE(boundary, asked);
-  return status;
+  SP_TRY(sp_agree(comm, status));
+  SP_TRY(count_sharers(comm, rank, boundary, asked, topology));
+  return name_sharers(comm, rank, topology);
 }
 
 sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_periodic *periodic,
                              sp_topology **out) {
   *out = NULL;
-  sp_topology *topology = NULL;
+  SP_AUTO(sp_topology) topology = NULL;
   sp_status status = sp_allocate(1, sizeof *topology, "topology", &topology);
   if (!status) status = sp_entities_find(hexes, topology);
   if (!status && periodic) status = sp_entities_identify(periodic, topology);
   if (!status) topology->periodic = periodic;
   if (!status) status = check_faces(topology);
-  status = sp_agree(comm, status);
-
-  if (!status) status = find_sharers(comm, hexes, topology);
-  if (status)
-    sp_topology_destroy(&topology);
-  else
-    *out = topology;
-  return status;
+  SP_TRY(sp_agree(comm, status));
+  SP_TRY(find_sharers(comm, hexes, topology));
+  *out = topology;
+  topology = NULL;
+  return SP_OK;
 }
 
 void sp_topology_destroy(sp_topology **topology) {
