@@ -40,8 +40,8 @@ typedef struct source {
 /* Rows of P. */
 typedef struct interpolation {
   const sp_operator_setup *setup;
-  const sp_lid *dofs; /* of the rows; NULL: all */
-  source *sources;    /* [local DOFs] */
+  const sp_lid *dofs;    /* of the rows; NULL: all */
+  const source *sources; /* [local DOFs] */
 } interpolation;
 
 /* Without a search: only periods of one element have a DOF twice, and it may have two entries. */
@@ -79,14 +79,12 @@ static sp_status make_rows(const sp_operator_setup *setup, int count, const sp_l
   enum { MOST = 8 }; /* entries of a row */
   const size_t local = sp_space_dofs(setup->space);
   const int nodes = (int)sp_element_nodes(setup->space->numbering->order);
-  interpolation p = {.setup = setup, .dofs = dofs};
+  SP_OWNED source *sources = NULL;
   *out = (sp_csr){0};
-  SP_TRY(sp_allocate(local, sizeof *p.sources, "bars", &p.sources));
+  SP_TRY(sp_allocate(local, sizeof *sources, "bars", &sources));
   for (sp_lid e = setup->space->mesh->hexes->count; e-- > 0;)
-    for (int i = 0; i < nodes; i++) p.sources[nodes_of(setup, e)[i]] = (source){e, i};
-  const sp_status status = sp_csr_sum(count, (int)local, MOST, &p, sum_row, out);
-  free(p.sources);
-  return status;
+    for (int i = 0; i < nodes; i++) sources[nodes_of(setup, e)[i]] = (source){e, i};
+  return sp_csr_sum(count, (int)local, MOST, &(interpolation){setup, dofs, sources}, sum_row, out);
 }
 
 sp_status sp_bars_interpolation(const sp_operator_setup *setup, sp_csr *out) {
@@ -172,28 +170,26 @@ static sp_status copy_coefficients(const sp_system *fine, sp_operator_setup *set
 /* The setup's diagonal = P^T times the fine one. */
 static sp_status restrict_diagonal(const sp_operator_setup *fine, sp_operator_setup *setup) {
   const size_t dofs = sp_space_dofs(fine->space);
-  sp_csr p = {0};
-  double *sums = NULL, *values = NULL;
-  sp_lid *list = NULL, count = 0;
+  SP_AUTO_VALUE(sp_csr) p = {0};
+  SP_OWNED double *sums = NULL;
+  double *values;
+  sp_lid *list;
   if (fine->diagonal_count == 0) return SP_OK;
-  sp_status status = make_rows(setup, fine->diagonal_count, fine->diagonal_dofs, &p);
-  if (!status) status = sp_allocate(dofs, sizeof *sums, "bars", &sums);
-  for (sp_lid k = 0; k < fine->diagonal_count && !status; k++)
-    for (int i = p.start[k]; i < p.start[k + 1]; i++)
-      sums[p.column[i]] += p.values[i] * fine->diagonal_values[k];
-  if (!status) status = sp_allocate(dofs, sizeof *list, "bars", &list);
-  if (!status) status = sp_allocate(dofs, sizeof *values, "bars", &values);
-  for (size_t i = 0; i < dofs && !status; i++)
-    if (sums[i] != 0) {
-      list[count] = (sp_lid)i;
-      values[count++] = sums[i];
-    }
-  free(sums);
-  sp_csr_free(&p);
-  setup->diagonal_count = count;
+  SP_TRY(make_rows(setup, fine->diagonal_count, fine->diagonal_dofs, &p));
+  const sp_status status =
+      SP_ALLOCATE("bars", SP_ARRAY(sums, dofs), SP_ARRAY(list, dofs), SP_ARRAY(values, dofs));
   setup->diagonal_dofs = list;
   setup->diagonal_values = values;
-  return status;
+  SP_TRY(status);
+  for (sp_lid k = 0; k < fine->diagonal_count; k++)
+    for (int i = p.start[k]; i < p.start[k + 1]; i++)
+      sums[p.column[i]] += p.values[i] * fine->diagonal_values[k];
+  for (size_t i = 0; i < dofs; i++)
+    if (sums[i] != 0) {
+      list[setup->diagonal_count] = (sp_lid)i;
+      values[setup->diagonal_count++] = sums[i];
+    }
+  return SP_OK;
 }
 
 static sp_status copy_constants(const sp_system *fine, const bool *constrained, sp_constants *out) {
@@ -213,10 +209,9 @@ static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *se
   const MPI_Comm comm = fine->space->platform->comm;
   const sp_mesh *mesh = fine->space->mesh;
   const size_t dofs = sp_space_dofs(fine->space);
-  double *votes = NULL;
-  bool *constrained = NULL;
-  sp_status status = sp_allocate(dofs, sizeof *votes, "bars", &votes);
-  if (!status) status = sp_allocate(dofs, sizeof *constrained, "bars", &constrained);
+  double *votes;
+  bool *constrained;
+  sp_status status = SP_ALLOCATE("bars", SP_ARRAY(votes, dofs), SP_ARRAY(constrained, dofs));
   setup->constrained = constrained;
   status = sp_agree(comm, status);
   if (!status) {

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 
 #include "io/threads.h"
 #include "operators/counts.h"
@@ -100,25 +99,20 @@ static sp_status coarsen_diagonal(const sp_system *fine, const sp_space *space, 
   const sp_operator_setup *setup = &fine->setup;
   const size_t dofs = sp_space_dofs(fine->space) + 1, coarse_dofs = sp_space_dofs(space);
   const size_t count = PATCH * (size_t)space->mesh->hexes->count;
-  double *diagonal = NULL, *shares = NULL, *total = NULL;
-  sp_status status = sp_allocate(dofs, sizeof *diagonal, "Robin", &diagonal);
-  if (!status) status = sp_allocate(dofs, sizeof *shares, "Robin", &shares);
-  if (!status) status = sp_allocate(coarse_dofs, sizeof *total, "Robin", &total);
-  if (!status) status = sp_allocate(coarse_dofs, sizeof *a->dofs, "Robin", &a->dofs);
-  if (!status) status = sp_allocate(coarse_dofs, sizeof *a->diagonal, "Robin", &a->diagonal);
-  if (!status) {
-    for (sp_lid i = 0; i < setup->diagonal_count; i++)
-      diagonal[setup->diagonal_dofs[i]] = setup->diagonal_values[i];
-    for (size_t n = 0; n < count; n++) shares[nodes[n]] += 1;
-    restrict_diagonal(space, nodes, diagonal, shares, total);
-    for (size_t i = 0; i < coarse_dofs; i++)
-      if (total[i] > 0) {
-        a->dofs[a->count] = (sp_lid)i;
-        a->diagonal[a->count++] = total[i];
-      }
-  }
-  SP_FREE(diagonal, shares, total);
-  return status;
+  SP_OWNED double *diagonal = NULL, *shares = NULL, *total = NULL;
+  SP_TRY(SP_ALLOCATE("Robin", SP_ARRAY(diagonal, dofs), SP_ARRAY(shares, dofs),
+                     SP_ARRAY(total, coarse_dofs), SP_ARRAY(a->dofs, coarse_dofs),
+                     SP_ARRAY(a->diagonal, coarse_dofs)));
+  for (sp_lid i = 0; i < setup->diagonal_count; i++)
+    diagonal[setup->diagonal_dofs[i]] = setup->diagonal_values[i];
+  for (size_t n = 0; n < count; n++) shares[nodes[n]] += 1;
+  restrict_diagonal(space, nodes, diagonal, shares, total);
+  for (size_t i = 0; i < coarse_dofs; i++)
+    if (total[i] > 0) {
+      a->dofs[a->count] = (sp_lid)i;
+      a->diagonal[a->count++] = total[i];
+    }
+  return SP_OK;
 }
 
 static sp_status fill(const sp_system *fine, const sp_space *space, arrays *a) {
@@ -126,21 +120,18 @@ static sp_status fill(const sp_system *fine, const sp_space *space, arrays *a) {
   const size_t elements = (size_t)space->mesh->hexes->count, dofs = sp_space_dofs(space);
   const size_t components = setup->is_tensor ? 6 : 1;
   const size_t points = setup->by_element ? 1 : sp_rule_points(sp_operator_rule(setup->kind, 1));
-  sp_lid *nodes = NULL;
-  sp_status status = sp_transfer_nodes(fine->space, space, &nodes);
-  if (!status && setup->constrained)
-    status = sp_allocate(dofs, sizeof *a->constrained, "Dirichlet mask", &a->constrained);
-  if (!status && fine->constants.components > 0)
-    status = sp_allocate(dofs, sizeof *a->of_dof, "components", &a->of_dof);
-  if (!status && setup->kappa)
-    status = sp_allocate(elements * components, sizeof *a->kappa, "kappa", &a->kappa);
-  if (!status && setup->lambda_values)
-    status = sp_allocate(elements, sizeof *a->lambda, "lambda", &a->lambda);
+  SP_OWNED sp_lid *nodes = NULL;
+  SP_TRY(sp_transfer_nodes(fine->space, space, &nodes));
+  if (setup->constrained)
+    SP_TRY(sp_allocate(dofs, sizeof *a->constrained, "Dirichlet mask", &a->constrained));
+  if (fine->constants.components > 0)
+    SP_TRY(sp_allocate(dofs, sizeof *a->of_dof, "components", &a->of_dof));
+  if (setup->kappa)
+    SP_TRY(sp_allocate(elements * components, sizeof *a->kappa, "kappa", &a->kappa));
+  if (setup->lambda_values) SP_TRY(sp_allocate(elements, sizeof *a->lambda, "lambda", &a->lambda));
   coarsening c = {fine, space, nodes, a, components, points};
-  if (!status) status = sp_loop_over("coarser level", elements, PATCH, &c, fill_some);
-  if (!status && setup->diagonal_count > 0) status = coarsen_diagonal(fine, space, nodes, a);
-  free(nodes);
-  return status;
+  SP_TRY(sp_loop_over("coarser level", elements, PATCH, &c, fill_some));
+  return setup->diagonal_count > 0 ? coarsen_diagonal(fine, space, nodes, a) : SP_OK;
 }
 
 static sp_status create(const sp_system *fine, sp_geometry_kind geometry, sp_space *space,

@@ -1,7 +1,5 @@
 #include "operators/operator.h"
 
-#include <stdlib.h>
-
 #include "io/clones.h"
 #include "io/threads.h"
 #include "mesh/geometry.h"
@@ -195,7 +193,7 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
                 .mass = row->has_stiffness ? setup->lambda : 1,
                 .sum = sum};
   make_products(setup->kind, order, &s.table);
-  double *units = NULL;
+  SP_OWNED double *units = NULL;
   if (s.collocated && setup->space->mesh->shape.affine &&
       (setup->by_element || !(setup->kappa || setup->lambda_values))) {
     SP_TRY(sp_allocate(SP_FACTORS * sp_element_nodes(order), sizeof *units, "diagonal", &units));
@@ -211,9 +209,7 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
                         .context = &s,
                         .compute = compute,
                         .commit = add};
-  const sp_status status = sp_loop_run(&loop);
-  free(units);
-  SP_TRY(status);
+  SP_TRY(sp_loop_run(&loop));
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
     sum[setup->diagonal_dofs[i]] += setup->diagonal_values[i];
   return SP_OK;

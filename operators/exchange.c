@@ -36,7 +36,7 @@ static int compare_contributions(const void *left, const void *right) {
 static sp_status plan_targets(sp_exchange *exchange) {
   const size_t shared = (size_t)exchange->start[exchange->neighbours];
   const int rank = sp_comm_rank(exchange->comm);
-  contribution *list;
+  SP_OWNED contribution *list = NULL;
   SP_TRY(sp_allocate(2 * shared, sizeof *list, "exchange", &list));
   size_t n = 0;
   for (int b = 0; b < exchange->neighbours; b++)
@@ -45,27 +45,24 @@ static sp_status plan_targets(sp_exchange *exchange) {
       list[n++] = (contribution){exchange->dofs[s], rank, SP_OWN_VALUE};
     }
   if (n > 0) qsort(list, n, sizeof *list, compare_contributions);
-  sp_status status = sp_allocate(shared, sizeof(sp_lid), "exchange", &exchange->target);
-  if (!status)
-    status = sp_allocate(shared + 1, sizeof(sp_lid), "exchange", &exchange->source_start);
-  if (!status) status = sp_allocate(n, sizeof(sp_lid), "exchange", &exchange->sources);
+  SP_TRY(SP_ALLOCATE("exchange", SP_ARRAY(exchange->target, shared),
+                     SP_ARRAY(exchange->source_start, shared + 1), SP_ARRAY(exchange->sources, n)));
   sp_lid sources = 0;
-  for (size_t i = 0; i < n && !status; i++) {
+  for (size_t i = 0; i < n; i++) {
     if (i > 0 && compare_contributions(&list[i], &list[i - 1]) == 0) continue; /* own, repeated */
     if (i == 0 || list[i].dof != list[i - 1].dof)
       exchange->target[exchange->targets++] = list[i].dof;
     exchange->sources[sources++] = list[i].source;
     exchange->source_start[exchange->targets] = sources;
   }
-  free(list);
-  return status;
+  return SP_OK;
 }
 
 static sp_status allocate_neighbours(size_t neighbours, sp_exchange *exchange) {
   exchange->neighbours = (int)neighbours;
-  SP_TRY(sp_allocate(neighbours, sizeof(int), "exchange", &exchange->ranks));
-  SP_TRY(sp_allocate(neighbours + 1, sizeof(sp_lid), "exchange", &exchange->start));
-  return sp_allocate(2 * neighbours, sizeof(MPI_Request), "exchange", &exchange->requests);
+  return SP_ALLOCATE("exchange", SP_ARRAY(exchange->ranks, neighbours),
+                     SP_ARRAY(exchange->start, neighbours + 1),
+                     SP_ARRAY(exchange->requests, 2 * neighbours));
 }
 
 static sp_status allocate_buffers(size_t shared, sp_exchange *exchange) {
@@ -109,9 +106,8 @@ static sp_status build_gather(const int *counts, int rank, int ranks, sp_exchang
     own += r < rank ? counts[r] : 0;
     others += r != rank ? counts[r] : 0;
   }
-  SP_TRY(sp_allocate((size_t)others, sizeof(sp_lid), "exchange", &e->target));
-  SP_TRY(sp_allocate((size_t)others + 1, sizeof(sp_lid), "exchange", &e->source_start));
-  SP_TRY(sp_allocate((size_t)others, sizeof(sp_lid), "exchange", &e->sources));
+  SP_TRY(SP_ALLOCATE("exchange", SP_ARRAY(e->target, others),
+                     SP_ARRAY(e->source_start, (size_t)others + 1), SP_ARRAY(e->sources, others)));
   for (int r = 0, b = 0, first = 0; r < ranks; first += counts[r++]) {
     if (r == rank) continue;
     for (sp_lid n = 0, s = e->start[b]; s < e->start[b + 1]; n++, s++) {

@@ -3,7 +3,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,35 +14,27 @@ sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_vi
   MPI_Comm machine;
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   *view = (sp_gpu_view){.ranks = size};
-  int *counts = NULL;
-  const size_t ranks = (size_t)size;
-  sp_status status = sp_allocate(ranks, sizeof *view->machine, "GPUs", &view->machine);
-  if (!status) status = sp_allocate(ranks + 1, sizeof *view->first, "GPUs", &view->first);
-  if (!status) status = sp_allocate(ranks, sizeof *counts, "GPUs", &counts);
-  status = sp_agree(comm, status);
-  if (!status) {
-    int lowest = rank;
-    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
-    MPI_Bcast(&lowest, 1, MPI_INT, 0, machine);
-    MPI_Comm_free(&machine);
-    MPI_Allgather(&lowest, 1, MPI_INT, view->machine, 1, MPI_INT, comm);
-    MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, comm);
-    for (int r = 0; r < size; r++) view->first[r + 1] = view->first[r] + counts[r];
-    status = sp_allocate((size_t)view->first[size], sizeof *view->gpus, "GPUs", &view->gpus);
-    status = sp_agree(comm, status);
-  }
-  if (!status) {
-    MPI_Datatype type;
-    MPI_Type_contiguous((int)sizeof *gpus, MPI_BYTE, &type);
-    MPI_Type_commit(&type);
-    MPI_Allgatherv(gpus, count, type, view->gpus, counts, view->first, type, comm);
-    MPI_Type_free(&type);
-  }
-  free(counts);
-  return status;
+  SP_OWNED int *counts = NULL;
+  int lowest = rank;
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("GPUs", SP_ARRAY(view->machine, size),
+                                    SP_ARRAY(view->first, size + 1), SP_ARRAY(counts, size))));
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
+  MPI_Bcast(&lowest, 1, MPI_INT, 0, machine);
+  MPI_Comm_free(&machine);
+  MPI_Allgather(&lowest, 1, MPI_INT, view->machine, 1, MPI_INT, comm);
+  MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, comm);
+  for (int r = 0; r < size; r++) view->first[r + 1] = view->first[r] + counts[r];
+  SP_TRY(sp_agree(comm,
+                  sp_allocate((size_t)view->first[size], sizeof *view->gpus, "GPUs", &view->gpus)));
+  MPI_Datatype type;
+  MPI_Type_contiguous((int)sizeof *gpus, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  MPI_Allgatherv(gpus, count, type, view->gpus, counts, view->first, type, comm);
+  MPI_Type_free(&type);
+  return SP_OK;
 }
 
-void sp_gpu_view_free(sp_gpu_view *view) {
+void sp_gpu_view_destroy(sp_gpu_view *view) {
   SP_FREE(view->machine, view->first, view->gpus);
   *view = (sp_gpu_view){0};
 }
@@ -70,7 +61,8 @@ static uint64_t outlook(void) {
 /* Connect this rank with those of its machine that see the same. */
 static sp_status find_alike(MPI_Comm comm, MPI_Comm *alike) {
   MPI_Comm machine;
-  uint64_t key = outlook(), *keys;
+  SP_OWNED uint64_t *keys = NULL;
+  uint64_t key = outlook();
   int first = 0;
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
   const int rank = sp_comm_rank(machine), size = sp_comm_size(machine);
@@ -81,7 +73,6 @@ static sp_status find_alike(MPI_Comm comm, MPI_Comm *alike) {
     while (keys[first] != key) first++;
     MPI_Comm_split(machine, first, rank, alike);
   }
-  free(keys);
   MPI_Comm_free(&machine);
   return status;
 }
@@ -100,15 +91,13 @@ sp_status sp_gpus_look(MPI_Comm comm, sp_status (*visible)(int *count, sp_gpu **
                        sp_gpu_view *view) {
   MPI_Comm alike;
   int count = 0;
-  sp_gpu *gpus = NULL;
+  SP_OWNED sp_gpu *gpus = NULL;
   *view = (sp_gpu_view){0};
   SP_TRY(find_alike(comm, &alike));
   sp_status status = sp_agree(comm, sp_comm_rank(alike) == 0 ? visible(&count, &gpus) : SP_OK);
   if (!status) status = share_list(comm, alike, &count, &gpus);
   MPI_Comm_free(&alike);
-  if (!status) status = sp_gpus_gather(comm, count, gpus, view);
-  free(gpus);
-  return status;
+  return status ? status : sp_gpus_gather(comm, count, gpus, view);
 }
 
 /* One machine: its ranks and the different GPUs that they see, in the order in which they are seen
@@ -122,7 +111,7 @@ typedef struct site {
   bool *tried;         /* [rank_count], in the search under way */
 } site;
 
-static void site_free(site *s) {
+static void site_destroy(site *s) {
   SP_FREE(s->ranks, s->gpus, s->device, s->gpu_of, s->tried);
 }
 
@@ -139,10 +128,8 @@ static sp_status site_create(const sp_gpu_view *view, int machine, site *s) {
       ranks++;
       seen += (size_t)(view->first[r + 1] - view->first[r]);
     }
-  SP_TRY(sp_allocate(ranks, sizeof *s->ranks, "GPUs", &s->ranks));
-  SP_TRY(sp_allocate(ranks, sizeof *s->gpu_of, "GPUs", &s->gpu_of));
-  SP_TRY(sp_allocate(ranks, sizeof *s->tried, "GPUs", &s->tried));
-  SP_TRY(sp_allocate(seen, sizeof *s->gpus, "GPUs", &s->gpus));
+  SP_TRY(SP_ALLOCATE("GPUs", SP_ARRAY(s->ranks, ranks), SP_ARRAY(s->gpu_of, ranks),
+                     SP_ARRAY(s->tried, ranks), SP_ARRAY(s->gpus, seen)));
   for (int r = 0; r < view->ranks; r++) {
     if (view->machine[r] != machine) continue;
     s->ranks[s->rank_count++] = r;
@@ -177,21 +164,20 @@ static bool give(site *s, int g) {
 }
 
 static sp_status choose_on(const sp_gpu_view *view, int machine, int *choice) {
-  site s = {0};
-  sp_status status = site_create(view, machine, &s);
-  if (!status && s.gpu_count == 0)
-    status = sp_fail(SP_ERR_INPUT,
-                     "no rank sees a GPU on the machine of rank %d: start no ranks there, or set "
-                     "backend.device = host",
-                     s.ranks[0]);
-  for (int g = 0; g < s.gpu_count && !status; g++) {
+  SP_AUTO_VALUE(site) s = {0};
+  SP_TRY(site_create(view, machine, &s));
+  if (s.gpu_count == 0)
+    return sp_fail(SP_ERR_INPUT,
+                   "no rank sees a GPU on the machine of rank %d: start no ranks there, or set "
+                   "backend.device = host",
+                   s.ranks[0]);
+  for (int g = 0; g < s.gpu_count; g++) {
     memset(s.tried, 0, (size_t)s.rank_count * sizeof *s.tried);
     give(&s, g);
   }
-  for (int n = 0; n < s.rank_count && !status; n++)
+  for (int n = 0; n < s.rank_count; n++)
     choice[s.ranks[n]] = s.gpu_of[n] < 0 ? -1 : s.device[n * s.gpu_count + s.gpu_of[n]];
-  site_free(&s);
-  return status;
+  return SP_OK;
 }
 
 sp_status sp_gpus_choose(const sp_gpu_view *view, int *choice) {

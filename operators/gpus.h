@@ -25,10 +25,10 @@ typedef struct sp_gpu_view {
 sp_status sp_gpus_visible(int *count, sp_gpu **gpus);
 
 /* Gather the GPUs that all ranks of `comm` see; gpus[count] are those of this rank. The result is
- * the same on all ranks. machine[r] is the lowest rank of the machine. sp_gpu_view_free frees it,
- * also after an error. Errors: SP_ERR_SYSTEM. Collective. */
+ * the same on all ranks. machine[r] is the lowest rank of the machine. sp_gpu_view_destroy frees
+ * it, also after an error. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_view *view);
-void sp_gpu_view_free(sp_gpu_view *view);
+void sp_gpu_view_destroy(sp_gpu_view *view);
 
 /* The same; `visible` (sp_gpus_visible, except in tests) finds what a rank sees. Few ranks call it,
  * because the first call in a process starts the driver, which takes long if all ranks of a machine

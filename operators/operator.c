@@ -19,7 +19,7 @@ sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out) 
   const sp_space *space = setup->space;
   const sp_platform *platform = space->platform;
   *out = NULL;
-  sp_operator *op;
+  SP_AUTO(sp_operator) op = NULL;
   sp_status status = sp_allocate(1, sizeof *op, "operator", &op);
   if (!status) {
     *op = (sp_operator){.space = space,
@@ -45,13 +45,10 @@ sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out) 
                        op->backend->name);
     if (!status) status = op->backend->operator_create(op->device, setup, &op->local);
   }
-  status = sp_agree(platform->comm, status);
-  if (status) {
-    sp_operator_destroy(&op);
-    return status;
-  }
+  SP_TRY(sp_agree(platform->comm, status));
   count_work(setup, op);
   *out = op;
+  op = NULL;
   return SP_OK;
 }
 

@@ -1,7 +1,5 @@
 #include "operators/platform.h"
 
-#include <stdlib.h>
-
 #include "operators/gpus.h"
 
 const char *const sp_device_names[] = {
@@ -12,24 +10,21 @@ const char *const sp_share_names[] = {[SP_SHARE_NO] = "no", [SP_SHARE_YES] = "ye
 /* `view` is the same on all ranks, and so is the choice. */
 static sp_status choose_rank(const sp_gpu_view *view, int rank, sp_device_kind kind,
                              bool *has_elements) {
-  int *choice;
+  SP_OWNED int *choice = NULL;
   if (view->first[view->ranks] == 0) return SP_OK; /* sp_platform_open knows why */
   SP_TRY(sp_allocate((size_t)view->ranks, sizeof *choice, "GPUs", &choice));
   const sp_status status = sp_gpus_choose(view, choice);
   if (!status) *has_elements = choice[rank] >= 0;
-  free(choice);
   return status == SP_ERR_INPUT && kind == SP_DEVICE_AUTO ? SP_OK : status;
 }
 
 sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *has_elements) {
-  sp_gpu_view view;
+  SP_AUTO_VALUE(sp_gpu_view) view = {0};
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   *has_elements = true;
   if (size == 1 || kind == SP_DEVICE_HOST || !sp_backend_cuda) return SP_OK;
-  sp_status status = sp_gpus_look(comm, sp_gpus_visible, &view);
-  if (!status) status = sp_agree(comm, choose_rank(&view, rank, kind, has_elements));
-  sp_gpu_view_free(&view);
-  return status;
+  SP_TRY(sp_gpus_look(comm, sp_gpus_visible, &view));
+  return sp_agree(comm, choose_rank(&view, rank, kind, has_elements));
 }
 
 static sp_status open_device(sp_device_kind kind, sp_platform *p) {

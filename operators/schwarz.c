@@ -1,7 +1,6 @@
 #include "operators/schwarz.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
@@ -168,10 +167,9 @@ static void diagonalize_some(const sp_schwarz_builder *b, sp_intervals *interval
 static sp_status solve_some(void *builder, void *workspace, size_t begin, size_t end) {
   (void)workspace;
   const sp_schwarz_builder *b = builder;
-  sp_intervals *intervals;
+  SP_AUTO(sp_intervals) intervals = NULL;
   SP_TRY(sp_intervals_create(b->n - 1, &intervals));
   diagonalize_some(b, intervals, begin, end);
-  sp_intervals_destroy(&intervals);
   return SP_OK;
 }
 
@@ -197,35 +195,24 @@ static sp_status allocate(sp_schwarz_builder *b) {
   const size_t placed = (size_t)b->columns->start[columns], modes = (placed + columns) * n * n;
   bool closed = false;
   for (size_t c = 0; c < columns; c++) closed = closed || b->columns->closed[c];
-  const struct {
-    double **array;
-    size_t count;
-  } arrays[] = {{&b->end_stiffness, dofs},
-                {&b->end_mass, dofs},
-                {&b->diagonal, dofs},
-                {&b->sums, dofs},
-                {&b->weights, elements * n * n * n},
-                {&b->basis, elements * 3 * n * n},
-                {&b->values, elements * 3 * n},
-                {&b->lateral, columns * 2 * (n * n + n)},
-                {&b->room, 4 * placed},
-                {&b->conductances, placed},
-                {&b->inverse, modes},
-                {&b->ratio, modes},
-                {&b->ring, closed ? modes : 0}};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-    if (arrays[i].count > 0)
-      SP_TRY(sp_allocate(arrays[i].count, sizeof(double), "Schwarz", arrays[i].array));
-  return sp_allocate(elements, sizeof *b->alike, "Schwarz", &b->alike);
+  SP_TRY(SP_ALLOCATE(
+      "Schwarz", SP_ARRAY(b->end_stiffness, dofs), SP_ARRAY(b->end_mass, dofs),
+      SP_ARRAY(b->diagonal, dofs), SP_ARRAY(b->sums, dofs),
+      SP_ARRAY(b->weights, elements * n * n * n), SP_ARRAY(b->basis, elements * 3 * n * n),
+      SP_ARRAY(b->values, elements * 3 * n), SP_ARRAY(b->lateral, columns * 2 * (n * n + n)),
+      SP_ARRAY(b->room, 4 * placed), SP_ARRAY(b->conductances, placed), SP_ARRAY(b->inverse, modes),
+      SP_ARRAY(b->ratio, modes), SP_ARRAY(b->alike, elements)));
+  return closed ? sp_allocate(modes, sizeof *b->ring, "Schwarz", &b->ring) : SP_OK;
 }
 
-static void release(sp_schwarz_builder *b) {
-  double *const arrays[] = {b->end_stiffness, b->end_mass, b->diagonal, b->sums, b->weights,
-                            b->basis,         b->values,   b->lateral,  b->room, b->conductances,
-                            b->inverse,       b->ratio,    b->ring};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+/* Free all but the columns and interfaces, which the solver keeps. */
+static void sp_schwarz_builder_destroy(sp_schwarz_builder **builder) {
+  sp_schwarz_builder *b = *builder;
+  if (!b) return;
   sp_intervals_destroy(&b->intervals);
-  SP_FREE(b->alike, b->edge_start, b->edge_elements);
+  SP_FREE(b->end_stiffness, b->end_mass, b->diagonal, b->sums, b->weights, b->basis, b->values,
+          b->lateral, b->room, b->conductances, b->inverse, b->ratio, b->ring, b->alike,
+          b->edge_start, b->edge_elements, b);
 }
 
 /* All ranks meet in the exchanges, also after a failure. */
@@ -248,8 +235,8 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
   const sp_space *space = setup->space;
   const sp_platform *platform = space->platform;
   const int n = space->numbering->order + 1;
-  sp_schwarz_builder *b = NULL;
-  sp_schwarz *schwarz = NULL;
+  SP_AUTO(sp_schwarz) schwarz = NULL;
+  SP_AUTO(sp_schwarz_builder) b = NULL;
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *schwarz, "Schwarz", &schwarz);
   if (!status) status = sp_allocate(1, sizeof *b, "Schwarz", &b);
@@ -262,40 +249,34 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
     sp_schwarz_choose_nodes(b);
     status = allocate(b);
   }
-  status = sp_agree(platform->comm, status);
   if (b) {
     schwarz->columns = b->columns;
     schwarz->interface = b->interface;
   }
-  if (!status) status = sp_agree(platform->comm, fill(b));
-  if (!status) {
-    schwarz->space = space;
-    sp_gid counts[2] = {b->columns->count, b->columns->start[b->columns->count]};
-    MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, platform->comm);
-    schwarz->counts = (sp_column_counts){counts[0], counts[1]};
-    const sp_schwarz_setup on_device = {.space = space,
-                                        .local = op->local,
-                                        .precision = op->precision,
-                                        .basis = b->basis,
-                                        .values = b->values,
-                                        .weights = b->weights,
-                                        .columns = b->columns,
-                                        .interface = b->interface,
-                                        .conductances = b->conductances,
-                                        .end_couplings = b->end_couplings,
-                                        .inverse = b->inverse,
-                                        .ratio = b->ratio,
-                                        .ring = b->ring};
-    status = platform->backend->schwarz_create(platform->device, &on_device, &schwarz->on_device);
-    status = sp_agree(platform->comm, status);
-  }
-  if (b) release(b);
-  free(b);
-  if (status)
-    sp_schwarz_destroy(&schwarz);
-  else
-    *out = schwarz;
-  return status;
+  SP_TRY(sp_agree(platform->comm, status));
+  SP_TRY(sp_agree(platform->comm, fill(b)));
+  schwarz->space = space;
+  sp_gid counts[2] = {b->columns->count, b->columns->start[b->columns->count]};
+  MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, platform->comm);
+  schwarz->counts = (sp_column_counts){counts[0], counts[1]};
+  const sp_schwarz_setup on_device = {.space = space,
+                                      .local = op->local,
+                                      .precision = op->precision,
+                                      .basis = b->basis,
+                                      .values = b->values,
+                                      .weights = b->weights,
+                                      .columns = b->columns,
+                                      .interface = b->interface,
+                                      .conductances = b->conductances,
+                                      .end_couplings = b->end_couplings,
+                                      .inverse = b->inverse,
+                                      .ratio = b->ratio,
+                                      .ring = b->ring};
+  status = platform->backend->schwarz_create(platform->device, &on_device, &schwarz->on_device);
+  SP_TRY(sp_agree(platform->comm, status));
+  *out = schwarz;
+  schwarz = NULL;
+  return SP_OK;
 }
 
 sp_column_counts sp_schwarz_columns(const sp_schwarz *schwarz) {

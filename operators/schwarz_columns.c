@@ -1,7 +1,6 @@
 #include "operators/schwarz_columns.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "mesh/entity.h"
@@ -10,22 +9,18 @@
 
 static sp_status find_columns(sp_schwarz_builder *b) {
   const sp_lid count = b->setup->space->mesh->hexes->count;
-  double(*couplings)[3];
+  SP_OWNED double(*couplings)[3] = NULL;
   SP_TRY(sp_allocate((size_t)count, sizeof *couplings, "Schwarz", &couplings));
   for (sp_lid e = 0; e < count; e++)
     for (int d = 0; d < 3; d++) couplings[e][d] = sp_separable_coupling(&b->boxes[e], d);
-  const sp_status status =
-      sp_columns_create(b->setup->space->mesh->topology, couplings, &b->columns);
-  free(couplings);
-  return status;
+  return sp_columns_create(b->setup->space->mesh->topology, couplings, &b->columns);
 }
 
 static sp_status find_edges(sp_schwarz_builder *b) {
   const sp_topology *t = b->setup->space->mesh->topology;
   enum { EDGES = SP_FACE_SLOT - SP_EDGE_SLOT };
-  SP_TRY(sp_allocate((size_t)t->entities + 2, sizeof *b->edge_start, "Schwarz", &b->edge_start));
-  SP_TRY(sp_allocate((size_t)t->elements, EDGES * sizeof *b->edge_elements, "Schwarz",
-                     &b->edge_elements));
+  SP_TRY(SP_ALLOCATE("Schwarz", SP_ARRAY(b->edge_start, (size_t)t->entities + 2),
+                     SP_ARRAY(b->edge_elements, EDGES * (size_t)t->elements)));
   sp_lid *next = b->edge_start + 1; /* becomes the start of the next edge */
   for (sp_lid e = 0; e < t->elements; e++)
     for (int s = SP_EDGE_SLOT; s < SP_FACE_SLOT; s++) next[t->slots[e][s] + 1]++;

@@ -13,16 +13,14 @@ static sp_status build(int order, sp_space *space) {
 sp_status sp_space_create(const sp_platform *platform, const sp_mesh *mesh, int order,
                           sp_space **out) {
   *out = NULL;
-  sp_space *space;
+  SP_AUTO(sp_space) space = NULL;
   SP_TRY(sp_agree(platform->comm, sp_allocate(1, sizeof *space, "space", &space)));
   space->platform = platform;
   space->mesh = mesh;
-  const sp_status status = build(order, space);
-  if (status)
-    sp_space_destroy(&space);
-  else
-    *out = space;
-  return status;
+  SP_TRY(build(order, space));
+  *out = space;
+  space = NULL;
+  return SP_OK;
 }
 
 void sp_space_destroy(sp_space **space) {

@@ -2,18 +2,16 @@
 
 #include <limits.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "io/threads.h"
 
 sp_status sp_csr_create(int rows, int columns, size_t entries, sp_csr *out) {
   *out = (sp_csr){.rows = rows, .columns = columns};
-  SP_TRY(sp_allocate((size_t)rows + 1, sizeof *out->start, "a matrix", &out->start));
-  SP_TRY(sp_allocate(entries, sizeof *out->column, "a matrix", &out->column));
-  return sp_allocate(entries, sizeof *out->values, "a matrix", &out->values);
+  return SP_ALLOCATE("a matrix", SP_ARRAY(out->start, (size_t)rows + 1),
+                     SP_ARRAY(out->column, entries), SP_ARRAY(out->values, entries));
 }
 
-void sp_csr_free(sp_csr *matrix) {
+void sp_csr_destroy(sp_csr *matrix) {
   SP_FREE(matrix->start, matrix->column, matrix->values);
   *matrix = (sp_csr){0};
 }
@@ -78,28 +76,25 @@ static sp_status visit_rows(sums *s, int rows, size_t most) {
 
 sp_status sp_csr_sum(int rows, int columns, size_t most, const void *context,
                      void (*sum)(const void *, int, sp_csr_row *), sp_csr *out) {
+  SP_OWNED int *counts = NULL;
   sums s = {.context = context, .sum = sum, .slots = 1, .out = out};
   *out = (sp_csr){0};
   if (most > (size_t)columns) most = (size_t)columns;
   while (s.slots < 2 * most + 1) s.slots *= 2;
-  SP_TRY(sp_allocate((size_t)rows, sizeof *s.counts, "a matrix", &s.counts));
-  int *const counts = s.counts;
-  sp_status status = visit_rows(&s, rows, most);
+  SP_TRY(sp_allocate((size_t)rows, sizeof *counts, "a matrix", &counts));
+  s.counts = counts;
+  SP_TRY(visit_rows(&s, rows, most));
   size_t entries = 0;
   for (int i = 0; i < rows; i++) entries += (size_t)counts[i];
-  if (!status && entries > INT_MAX)
-    status = sp_fail(SP_ERR_INPUT,
-                     "a rank's part of the coarsest problem has %zu entries, but at most %d are "
-                     "possible; use more ranks",
-                     entries, INT_MAX);
-  if (!status) status = sp_csr_create(rows, columns, entries, out);
-  if (!status) {
-    for (int i = 0; i < rows; i++) out->start[i + 1] = out->start[i] + counts[i];
-    s.counts = NULL;
-    status = visit_rows(&s, rows, most);
-  }
-  free(counts);
-  return status;
+  if (entries > INT_MAX)
+    return sp_fail(SP_ERR_INPUT,
+                   "a rank's part of the coarsest problem has %zu entries, but at most %d are "
+                   "possible; use more ranks",
+                   entries, INT_MAX);
+  SP_TRY(sp_csr_create(rows, columns, entries, out));
+  for (int i = 0; i < rows; i++) out->start[i + 1] = out->start[i] + counts[i];
+  s.counts = NULL;
+  return visit_rows(&s, rows, most);
 }
 
 /* ---- Products and transposes ---- */
@@ -148,20 +143,20 @@ static sp_status transpose_part(void *transposition_, void *none, size_t part, s
 sp_status sp_csr_transpose(const sp_csr *m, sp_csr *out) {
   const int parts = sp_threads(), entries = m->start[m->rows];
   SP_TRY(sp_csr_create(m->columns, m->rows, (size_t)entries, out));
-  transposition t = {m, out->start, out->column, out->values, NULL};
-  SP_TRY(sp_allocate((size_t)parts + 1, sizeof *t.first, "a matrix", &t.first));
+  SP_OWNED int *first = NULL;
+  SP_TRY(sp_allocate((size_t)parts + 1, sizeof *first, "a matrix", &first));
+  transposition t = {m, out->start, out->column, out->values, first};
   for (int n = 0; n < entries; n++) t.start[m->column[n] + 1]++;
   for (int i = 0, part = 1; i < out->rows; i++) {
     t.start[i + 1] += t.start[i];
     while (part <= parts && (int64_t)t.start[i + 1] * parts >= (int64_t)entries * part)
-      t.first[part++] = i + 1;
+      first[part++] = i + 1;
   }
   const sp_status status = sp_loop_run(&(sp_loop){.what = "a matrix",
                                                   .count = (size_t)parts,
                                                   .chunk = 1,
                                                   .context = &t,
                                                   .compute = transpose_part});
-  free(t.first);
   for (int i = out->rows; i > 0; i--) t.start[i] = t.start[i - 1];
   t.start[0] = 0;
   return status;

@@ -53,35 +53,30 @@ sp_status sp_transfer_create(const sp_operator *op, const sp_space *coarse,
   const sp_space *fine = op->space;
   const sp_platform *platform = fine->platform;
   const bool weighted = platform->backend->weighted_transfer;
-  sp_transfer *transfer = NULL;
-  double *weights = NULL;
-  sp_lid *nodes = NULL;
+  SP_AUTO(sp_transfer) transfer = NULL;
+  SP_OWNED double *weights = NULL;
+  SP_OWNED sp_lid *nodes = NULL;
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *transfer, "transfer", &transfer);
   if (!status && weighted)
     status = sp_allocate(sp_space_dofs(fine), sizeof *weights, "transfer weights", &weights);
   if (!status && coarse->mesh != fine->mesh) status = sp_transfer_nodes(fine, coarse, &nodes);
-  status = sp_agree(platform->comm, status);
-  if (!status) {
-    *transfer = (sp_transfer){.fine = fine};
-    sp_transfer_setup setup = {.fine = fine,
-                               .coarse = coarse,
-                               .nodes = nodes,
-                               .local = op->local,
-                               .precision = op->precision,
-                               .fine_constrained = fine_constrained,
-                               .coarse_constrained = coarse_constrained};
-    if (weighted) make_weights(&setup, fine_constrained, weights);
-    setup.weights = weights;
-    status = platform->backend->transfer_create(platform->device, &setup, &transfer->on_device);
-    status = sp_agree(platform->comm, status);
-  }
-  SP_FREE(weights, nodes);
-  if (status)
-    sp_transfer_destroy(&transfer);
-  else
-    *out = transfer;
-  return status;
+  SP_TRY(sp_agree(platform->comm, status));
+  transfer->fine = fine;
+  sp_transfer_setup setup = {.fine = fine,
+                             .coarse = coarse,
+                             .nodes = nodes,
+                             .local = op->local,
+                             .precision = op->precision,
+                             .fine_constrained = fine_constrained,
+                             .coarse_constrained = coarse_constrained};
+  if (weighted) make_weights(&setup, fine_constrained, weights);
+  setup.weights = weights;
+  status = platform->backend->transfer_create(platform->device, &setup, &transfer->on_device);
+  SP_TRY(sp_agree(platform->comm, status));
+  *out = transfer;
+  transfer = NULL;
+  return SP_OK;
 }
 
 void sp_transfer_destroy(sp_transfer **transfer) {

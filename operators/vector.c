@@ -21,27 +21,23 @@ sp_vector sp_vector_part(const sp_vector *whole, size_t first, size_t count) {
 
 sp_status sp_vector_write(const double *host, sp_vector *vector) {
   const sp_platform *p = vector->platform;
-  sp_vector full;
+  SP_AUTO_VALUE(sp_vector) full = {0};
   if (vector->precision == SP_DOUBLE)
     return p->backend->upload(p->device, SP_DOUBLE, vector->count, host, vector->data);
   SP_TRY(sp_vector_create(p, SP_DOUBLE, vector->count, &full));
-  sp_status status = sp_vector_write(host, &full);
-  if (!status) status = sp_vector_convert(1, &full, vector);
-  if (!status) status = p->backend->finish(p->device);
-  sp_vector_destroy(&full);
-  return status;
+  SP_TRY(sp_vector_write(host, &full));
+  SP_TRY(sp_vector_convert(1, &full, vector));
+  return p->backend->finish(p->device);
 }
 
 sp_status sp_vector_read(const sp_vector *vector, double *host) {
   const sp_platform *p = vector->platform;
-  sp_vector full;
+  SP_AUTO_VALUE(sp_vector) full = {0};
   if (vector->precision == SP_DOUBLE)
     return p->backend->download(p->device, SP_DOUBLE, vector->count, vector->data, host);
   SP_TRY(sp_vector_create(p, SP_DOUBLE, vector->count, &full));
-  sp_status status = sp_vector_convert(1, vector, &full);
-  if (!status) status = sp_vector_read(&full, host);
-  sp_vector_destroy(&full);
-  return status;
+  SP_TRY(sp_vector_convert(1, vector, &full));
+  return sp_vector_read(&full, host);
 }
 
 sp_status sp_vector_copy(const sp_vector *from, sp_vector *to) {

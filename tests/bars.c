@@ -26,7 +26,7 @@ static double *sample(const sp_space *space, int power) {
 
 /* P f = f; the rows of P have at most eight entries, whose sum is one. */
 static void check_interpolation(const sp_system *bars, const double *f) {
-  sp_csr p;
+  AUTO_VALUE(sp_csr) p = {0};
   CHECK_OK(sp_bars_interpolation(&bars->setup, &p));
   for (int i = 0; i < p.rows; i++) {
     double sum = 0;
@@ -34,7 +34,6 @@ static void check_interpolation(const sp_system *bars, const double *f) {
     CHECK(p.start[i + 1] - p.start[i] <= 8, "row %d", i);
     CHECK_CLOSE(sum, f[i], 32 * DBL_EPSILON);
   }
-  sp_csr_free(&p);
 }
 
 /* f.A f on the subspace and on the fine space. Both rules are exact along bars for f^2 of degree 2
@@ -44,7 +43,7 @@ static void check_energy(const bench *b, const sp_system *fine, const sp_system 
   const sp_space *space = fine->space;
   const size_t dofs = sp_space_dofs(space);
   double *y = test_array(dofs, sizeof *y), energies[2] = {0, 0};
-  sp_free_rows rows;
+  AUTO_VALUE(sp_free_rows) rows = {0};
   require(sp_free_rows_create(&bars->setup, &bars->constants, true, &rows));
   double *all = test_array((size_t)rows.total, sizeof *all);
   bench_apply(b, fine->op, false, f, y);
@@ -62,7 +61,6 @@ static void check_energy(const bench *b, const sp_system *fine, const sp_system 
       size += fabs(term);
     }
   CHECK_CLOSE(energies[1], energies[0], 1024 * DBL_EPSILON * size);
-  sp_free_rows_free(&rows);
 }
 
 static double sum_of_diagonal(const sp_operator_setup *setup) {

@@ -121,7 +121,7 @@ static void test_any_view(void) {
 /* Rank r sees r GPUs of its own. */
 static void test_gather(void) {
   sp_gpu mine[RANKS] = {{""}};
-  sp_gpu_view view;
+  AUTO_VALUE(sp_gpu_view) view = {0};
   for (int g = 0; g < world_rank; g++)
     snprintf(mine[g].name, sizeof mine[g].name, "%d of %d", g, world_rank);
   CHECK_OK(sp_gpus_gather(MPI_COMM_WORLD, world_rank, mine, &view));
@@ -136,7 +136,6 @@ static void test_gather(void) {
       CHECK_TEXT(view.gpus[view.first[r] + g].name, name);
     }
   }
-  sp_gpu_view_free(&view);
 }
 
 /* Stands for the driver: a process sees the GPUs that CUDA_VISIBLE_DEVICES names, or p and q. */
@@ -161,7 +160,7 @@ static sp_status fails(int *count, sp_gpu **gpus) {
 /* Look with what letters_of names for each world_rank, NULL: nothing; `expected` ranks ask the
  * driver. */
 static void look(const char *const *letters_of, int expected) {
-  sp_gpu_view view;
+  AUTO_VALUE(sp_gpu_view) view = {0};
   if (letters_of[world_rank])
     setenv("CUDA_VISIBLE_DEVICES", letters_of[world_rank], 1);
   else
@@ -177,11 +176,10 @@ static void look(const char *const *letters_of, int expected) {
     for (int g = 0; letters[g]; g++)
       CHECK(view.gpus[view.first[r] + g].name[0] == letters[g], "rank %d, GPU %d", r, g);
   }
-  sp_gpu_view_free(&view);
 }
 
 static void test_look(void) {
-  sp_gpu_view view;
+  AUTO_VALUE(sp_gpu_view) view = {0};
   look(SEES(NULL, NULL, NULL, NULL), 1);
   look(SEES("p", "q", "p", "q"), 2);
   look(SEES("p", "q", "r", "s"), 4);
@@ -189,7 +187,6 @@ static void test_look(void) {
   CHECK(sp_gpus_look(MPI_COMM_WORLD, fails, &view) == SP_ERR_SYSTEM &&
             strcmp(sp_error_message(), "no driver") == 0,
         "'%s'", sp_error_message());
-  sp_gpu_view_free(&view);
 }
 
 int main(int argc, char **argv) {

@@ -152,7 +152,7 @@ static void check_same(const sp_csr *a, const sp_csr *b, int threads) {
 /* Two and three threads give the bits of one. */
 static void check_threads(const sp_csr *matrix, const sp_hierarchy *one) {
   for (int threads = 2; threads <= 3; threads++) {
-    sp_hierarchy h;
+    AUTO_VALUE(sp_hierarchy) h = {0};
     sp_threads_set(threads);
     CHECK_OK(sp_hierarchy_create(matrix, DIRECT, &h));
     sp_threads_set(1);
@@ -162,7 +162,6 @@ static void check_threads(const sp_csr *matrix, const sp_hierarchy *one) {
       check_same(&h.level[i].interpolation, &one->level[i].interpolation, threads);
       CHECK(h.level[i].bound == one->level[i].bound, "%d threads: another bound", threads);
     }
-    sp_hierarchy_free(&h);
   }
 }
 
@@ -200,7 +199,7 @@ static int iterations(sp_amg *amg, const sp_csr *m, int most) {
 /* B is symmetric, positive where CG tries it, and takes few iterations: limits are counts plus two.
  */
 static void check_cycle(kind k, bool joined, int most) {
-  sp_csr m;
+  AUTO_VALUE(sp_csr) m = {0};
   AUTO(sp_amg) amg = NULL;
   make_laplacian(k, joined, &m);
   double *x = allocate(m.rows), *y = allocate(m.rows), *bx = allocate(m.rows),
@@ -215,12 +214,11 @@ static void check_cycle(kind k, bool joined, int most) {
               1e-11 * sqrt(dot(m.rows, x, bx) * dot(m.rows, y, by)));
   const int count = iterations(amg, &m, most);
   CHECK(count <= most, "matrix %d: %d iterations, limit %d", k, count, most);
-  sp_csr_free(&m);
 }
 
 static void check_levels(kind k, bool joined) {
-  sp_csr matrix;
-  sp_hierarchy h;
+  AUTO_VALUE(sp_csr) matrix = {0};
+  AUTO_VALUE(sp_hierarchy) h = {0};
   make_laplacian(k, joined, &matrix);
   CHECK_OK(sp_hierarchy_create(&matrix, DIRECT, &h));
   CHECK(h.levels > 2, "%d levels", h.levels);
@@ -234,30 +232,26 @@ static void check_levels(kind k, bool joined) {
         h.level[h.levels - 1].matrix.rows);
   CHECK(complexity(&h) < 2.5, "%g times the entries of the first level", complexity(&h));
   check_threads(&matrix, &h);
-  sp_hierarchy_free(&h);
-  sp_csr_free(&matrix);
 }
 
 /* A diagonal of `shift` is added to the uniform matrix on the first `ruled` rows. If it dominates
  * all rows there is one level; else these rows, but for those beside others, take no part in the
  * next. */
 static void check_dominated(int ruled) {
-  sp_csr matrix;
-  sp_hierarchy h;
+  AUTO_VALUE(sp_csr) matrix = {0};
+  AUTO_VALUE(sp_hierarchy) h = {0};
   make_laplacian(UNIFORM, true, &matrix);
   for (int i = 0; i < ruled; i++) matrix.values[matrix.start[i]] += 1e3;
   CHECK_OK(sp_hierarchy_create(&matrix, DIRECT, &h));
   CHECK((h.levels == 1) == (ruled == matrix.rows), "%d levels", h.levels);
   for (int i = 0; i < ruled && h.levels > 1; i++)
     CHECK(h.level[0].interpolation.start[i + 1] == 0, "row %d is interpolated", i);
-  sp_hierarchy_free(&h);
-  sp_csr_free(&matrix);
 }
 
 /* Chains of 0 to 4 rows. */
 static void check_tiny(int rows) {
-  sp_csr matrix;
-  sp_hierarchy h;
+  AUTO_VALUE(sp_csr) matrix = {0};
+  AUTO_VALUE(sp_hierarchy) h = {0};
   require(sp_csr_create(rows, rows, 3 * (size_t)rows, &matrix));
   int n = 0;
   for (int i = 0; i < rows; i++) {
@@ -270,8 +264,6 @@ static void check_tiny(int rows) {
   }
   CHECK_OK(sp_hierarchy_create(&matrix, 1, &h));
   CHECK((h.levels == 1) == (rows <= 1), "%d rows: %d levels", rows, h.levels);
-  sp_hierarchy_free(&h);
-  sp_csr_free(&matrix);
 }
 
 int main(int argc, char **argv) {

@@ -118,8 +118,7 @@ static sp_status sort_entries(void *context, void *workspace, size_t begin, size
 static sp_status fill(list *l, sp_cuda_targets *out) {
   const size_t targets = l->targets, groups = (targets + LANES - 1) / LANES;
   const size_t count = l->nodes->count, each = (size_t)l->nodes->each;
-  SP_TRY(sp_allocate(targets, sizeof *l->count, "assembly", &l->count));
-  SP_TRY(sp_allocate(groups + 1, sizeof *l->start, "assembly", &l->start));
+  SP_TRY(SP_ALLOCATE("assembly", SP_ARRAY(l->count, targets), SP_ARRAY(l->start, groups + 1)));
   SP_TRY(sp_loop_over("assembly", count, each, l, visit_nodes));
   unsigned entries = 0;
   for (size_t g = 0; g < groups; g++) {
@@ -199,10 +198,8 @@ static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *
   w->halo = *nodes;
   w->halo.count = nodes->halo;
   w->first = out->first_edge;
-  SP_TRY(sp_allocate(dofs, sizeof *w->on_edge, "assembly", &w->on_edge));
-  SP_TRY(sp_allocate(dofs, sizeof *w->shared_target, "assembly", &w->shared_target));
-  SP_TRY(sp_allocate(own, sizeof *w->own_target, "assembly", &w->own_target));
-  SP_TRY(sp_allocate(entries, sizeof *w->dofs, "assembly", &w->dofs));
+  SP_TRY(SP_ALLOCATE("assembly", SP_ARRAY(w->on_edge, dofs), SP_ARRAY(w->shared_target, dofs),
+                     SP_ARRAY(w->own_target, own), SP_ARRAY(w->dofs, entries)));
   SP_TRY(sp_loop_over("assembly", nodes->halo, (size_t)nodes->each, w, mark_edges));
   const size_t shared = list_shared(numbering, w->on_edge, w->shared_target, w->dofs);
   SP_TRY(sp_loop_over("assembly", own, 1, w, list_own));

@@ -132,7 +132,7 @@ static sp_status choose_device(MPI_Comm comm, int *id, char *map, size_t room) {
   sp_status status = sp_agree(comm, sp_gpus_visible(&count, &gpus));
   if (!status) status = sp_gpus_gather(comm, count, gpus, &view);
   if (!status) status = sp_agree(comm, device_of(&view, sp_comm_rank(comm), id));
-  sp_gpu_view_free(&view);
+  sp_gpu_view_destroy(&view);
   free(gpus);
   SP_TRY(status);
   describe_ranks(comm, *id, map, room);

@@ -59,8 +59,7 @@ static sp_status run(lists *l, size_t count, sp_status (*compute)(void *, void *
 }
 
 static sp_status build(size_t dofs, size_t nodes, lists *l, sp_cuda_gather_lists *out) {
-  SP_TRY(sp_allocate(dofs + 1, sizeof *l->start, "assembly lists", &l->start));
-  SP_TRY(sp_allocate(dofs, sizeof *l->next, "assembly lists", &l->next));
+  SP_TRY(SP_ALLOCATE("assembly lists", SP_ARRAY(l->start, dofs + 1), SP_ARRAY(l->next, dofs)));
   SP_TRY(run(l, nodes, count_entries));
   for (size_t d = 0; d < dofs; d++) {
     l->next[d] = l->start[d];

@@ -303,12 +303,9 @@ static sp_status build(builder *b) {
   const size_t dofs = (size_t)numbering->local;
   sp_patches *out = b->out;
   /* One more patch, because the halo may end inside one. */
-  SP_TRY(sp_allocate((size_t)(elements / SP_CUDA_PATCH(out->order) + 2), sizeof *out->list,
-                     "patches", &out->list));
-  SP_TRY(sp_allocate((size_t)elements * (size_t)out->element_words, sizeof *out->pairs, "patches",
-                     &out->pairs));
-  SP_TRY(sp_allocate(dofs, sizeof *b->total, "patches", &b->total));
-  SP_TRY(sp_allocate(dofs, sizeof *b->first, "patches", &b->first));
+  SP_TRY(SP_ALLOCATE("patches", SP_ARRAY(out->list, elements / SP_CUDA_PATCH(out->order) + 2),
+                     SP_ARRAY(out->pairs, (size_t)elements * (size_t)out->element_words),
+                     SP_ARRAY(b->total, dofs), SP_ARRAY(b->first, dofs)));
   cut(0, halo, out);
   out->halo = out->count;
   cut(halo, elements, out);
@@ -319,11 +316,10 @@ static sp_status build(builder *b) {
   SP_TRY(visit_patches(b, count_some));
   add_up(out);
   out->geometry_count = out->order == 1 ? 3 * out->nodes : MAP * (size_t)elements;
-  SP_TRY(sp_allocate(out->nodes, sizeof *out->codes, "patches", &out->codes));
-  SP_TRY(sp_allocate(out->geometry_count, sizeof *out->geometry, "patches", &out->geometry));
-  SP_TRY(sp_allocate(out->slots, sizeof *out->slot_dofs, "patches", &out->slot_dofs));
-  SP_TRY(sp_allocate(out->groups + 1, sizeof *out->start, "patches", &out->start));
-  SP_TRY(sp_allocate(out->words, sizeof *out->entries, "patches", &out->entries));
+  SP_TRY(SP_ALLOCATE("patches", SP_ARRAY(out->codes, out->nodes),
+                     SP_ARRAY(out->geometry, out->geometry_count),
+                     SP_ARRAY(out->slot_dofs, out->slots), SP_ARRAY(out->start, out->groups + 1),
+                     SP_ARRAY(out->entries, out->words)));
   out->start[out->groups] = (unsigned)out->words;
   return visit_patches(b, write_some);
 }

@@ -147,7 +147,7 @@ static sp_status keep_diagonal(const sp_operator_setup *setup, sp_local_operator
   const sp_numbering *numbering = setup->space->numbering;
   const size_t count = (size_t)setup->diagonal_count;
   const size_t real = sp_precision_bytes(local->precision);
-  bool *shared;
+  SP_OWNED bool *shared = NULL;
   SP_TRY(sp_allocate(count, sizeof(sp_lid), "diagonal", &local->diagonal_dofs));
   SP_TRY(sp_allocate(count, real, "diagonal", &local->diagonal_values));
   if (count == 0) return SP_OK;
@@ -165,7 +165,6 @@ static sp_status keep_diagonal(const sp_operator_setup *setup, sp_local_operator
     }
     if (pass == 0) local->diagonal_shared = local->diagonal_count;
   }
-  free(shared);
   return SP_OK;
 }
 

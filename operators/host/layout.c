@@ -1,7 +1,6 @@
 #include "operators/host/layout.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/team.h"
@@ -246,20 +245,16 @@ static sp_status list_runs(const sp_host_layout *layout, sp_lid begin, const sp_
 static sp_status make_lists(const sp_operator_setup *setup, const sp_host_tables *tables,
                             sp_host_layout *layout) {
   const sp_lid begin = surface_begin(setup);
-  sp_lid *block;
+  SP_OWNED sp_lid *block = NULL;
   if (layout->threads == 1 && !setup->one_sweep) return SP_OK;
   SP_TRY(sp_allocate((size_t)(layout->owned - begin), sizeof *block, "runs of DOFs", &block));
-  sp_status status = SP_OK;
   if (layout->threads > 1) {
     find_first(layout, begin, block);
-    status = list_runs(layout, begin, block, &layout->first);
+    SP_TRY(list_runs(layout, begin, block, &layout->first));
   }
-  if (!status && setup->one_sweep) {
-    find_last(setup, tables, layout, begin, block);
-    status = list_runs(layout, begin, block, &layout->last);
-  }
-  free(block);
-  return status;
+  if (!setup->one_sweep) return SP_OK;
+  find_last(setup, tables, layout, begin, block);
+  return list_runs(layout, begin, block, &layout->last);
 }
 
 static sp_status find_seams(const sp_host_tables *tables, sp_host_layout *layout) {
@@ -282,10 +277,8 @@ sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operato
                              .block_factors = lanes * factors_of(setup)};
   layout->blocks = layout->halo_blocks + (inner + lanes - 1) / lanes;
   const size_t blocks = (size_t)layout->blocks;
-  SP_TRY(sp_allocate(blocks * (size_t)(tables->surface * lanes), sizeof(sp_lid), "block DOFs",
-                     &layout->dofs));
-  SP_TRY(sp_allocate(blocks, sizeof *layout->block, "blocks", &layout->block));
-  SP_TRY(sp_allocate(blocks + 1, sizeof *layout->touched, "block touches", &layout->touched));
+  SP_TRY(SP_ALLOCATE("blocks", SP_ARRAY(layout->dofs, blocks * (size_t)(tables->surface * lanes)),
+                     SP_ARRAY(layout->block, blocks), SP_ARRAY(layout->touched, blocks + 1)));
   SP_TRY(sp_host_allocate(blocks * (size_t)layout->block_factors,
                           sp_precision_bytes(layout->precision), "geometric factors",
                           &layout->factors));

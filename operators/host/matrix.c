@@ -1,7 +1,6 @@
 #include "operators/host/matrix.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/team.h"
@@ -134,8 +133,7 @@ static sp_status copy_sparse(const sp_csr *matrix, sp_device_matrix *m) {
  * rounding level, if only a tiny coefficient determines a mean, is raised to that level. */
 static sp_status factorise(const sp_csr *matrix, sp_device_matrix *m) {
   const size_t n = (size_t)matrix->rows;
-  SP_TRY(sp_allocate(n * n, sizeof *m->factor, "coarse solver", &m->factor));
-  SP_TRY(sp_allocate(n, sizeof *m->work, "coarse solver", &m->work));
+  SP_TRY(SP_ALLOCATE("coarse solver", SP_ARRAY(m->factor, n * n), SP_ARRAY(m->work, n)));
   double *a = m->factor;
   for (size_t i = 0; i < n; i++)
     for (int e = matrix->start[i]; e < matrix->start[i + 1]; e++)

@@ -107,14 +107,10 @@ static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
   SP_TRY(pack(s, 3 * n * n, setup->basis, &s->basis));
   SP_TRY(pack(s, 3 * n, setup->values, &s->values));
   if (setup->columns->count > 0) {
-    framed by_element = {0};
-    sp_status status =
-        sp_allocate(elements, n * n * n * sizeof(double), "Schwarz", &by_element.weights);
-    if (!status)
-      status = sp_allocate(elements, sizeof(double), "Schwarz", &by_element.conductances);
-    if (!status) status = build_columns(setup, &by_element, s);
-    SP_FREE(by_element.weights, by_element.conductances);
-    SP_TRY(status);
+    SP_OWNED double *weights = NULL, *conductances = NULL;
+    SP_TRY(SP_ALLOCATE("Schwarz", SP_ARRAY(weights, elements * n * n * n),
+                       SP_ARRAY(conductances, elements)));
+    SP_TRY(build_columns(setup, &(framed){weights, conductances}, s));
   } else
     SP_TRY(pack(s, n * n * n, setup->weights, &s->weights));
   s->boxes.n = (int)n;

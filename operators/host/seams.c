@@ -1,7 +1,6 @@
 #include "operators/host/seams.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "operators/host/memory.h"
 
@@ -95,17 +94,13 @@ static sp_status assign_slots(const search *s, sp_precision precision, sp_host_s
 sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_SEAM_PARTS],
                                sp_lid width, const sp_lid *nodes, sp_lid local,
                                sp_precision precision, sp_host_seams *seams) {
-  search s = {threads, group, part_end, nodes, width, local, NULL, NULL};
+  SP_OWNED sp_lid *seam = NULL, *owner = NULL;
   *seams = (sp_host_seams){0};
-  sp_status status = sp_allocate((size_t)local, sizeof *s.seam, "seams", &s.seam);
-  if (!status) status = sp_allocate((size_t)local, sizeof *s.owner, "seams", &s.owner);
-  if (!status) {
-    mark(&s);
-    status = number(&s, seams);
-  }
-  if (!status) status = assign_slots(&s, precision, seams);
-  SP_FREE(s.seam, s.owner);
-  return status;
+  SP_TRY(SP_ALLOCATE("seams", SP_ARRAY(seam, local), SP_ARRAY(owner, local)));
+  search s = {threads, group, part_end, nodes, width, local, seam, owner};
+  mark(&s);
+  SP_TRY(number(&s, seams));
+  return assign_slots(&s, precision, seams);
 }
 
 void sp_host_seams_free(sp_host_seams *seams) {

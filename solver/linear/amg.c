@@ -144,24 +144,21 @@ static sp_status make_hierarchy(void *amg) {
 
 sp_status sp_amg_create(const sp_platform *platform, sp_precision precision, const sp_csr *matrix,
                         int direct, sp_amg **out) {
-  sp_amg *a;
+  SP_AUTO(sp_amg) a = NULL;
   *out = NULL;
   SP_TRY(sp_allocate(1, sizeof *a, "algebraic multigrid", &a));
   *a = (sp_amg){.platform = platform, .precision = precision, .matrix = matrix, .direct = direct};
-  const sp_status status =
-      matrix->rows <= direct ? add_last(a, matrix) : sp_task_start(make_hierarchy, a, &a->task);
-  if (status)
-    sp_amg_destroy(&a);
-  else
-    *out = a;
-  return status;
+  SP_TRY(matrix->rows <= direct ? add_last(a, matrix) : sp_task_start(make_hierarchy, a, &a->task));
+  *out = a;
+  a = NULL;
+  return SP_OK;
 }
 
 sp_status sp_amg_complete(sp_amg *amg) {
   if (!amg->task) return SP_OK; /* only an inverse, no levels */
   sp_status status = sp_task_finish(&amg->task);
   if (!status) status = add_levels(amg);
-  sp_hierarchy_free(&amg->hierarchy);
+  sp_hierarchy_destroy(&amg->hierarchy);
   return status;
 }
 
@@ -172,7 +169,7 @@ void sp_amg_destroy(sp_amg **amg) {
   sp_error_keep(SP_ERR_SYSTEM, &kept);
   (void)sp_task_finish(&a->task);
   (void)sp_error_restore(&kept);
-  sp_hierarchy_free(&a->hierarchy);
+  sp_hierarchy_destroy(&a->hierarchy);
   for (int i = 0; i < a->levels; i++) {
     level *l = &a->level[i];
     sp_device_matrix **const matrices[] = {&l->matrix, &l->prolongation, &l->restriction,

@@ -411,12 +411,9 @@ static sp_status iterate_until_true(solve *s) {
 
 static sp_status create_vectors(solve *s) {
   const sp_space *space = s->op->space;
-  int rank, size;
-  MPI_Comm_rank(s->op->comm, &rank);
-  MPI_Comm_size(s->op->comm, &size);
-  if (rank == 0)
-    SP_TRY(sp_allocate((size_t)size * SP_CG_BATCH, sizeof *s->seconds, "times of matvecs",
-                       &s->seconds));
+  const size_t times = (size_t)sp_comm_size(s->op->comm) * SP_CG_BATCH;
+  if (sp_comm_rank(s->op->comm) == 0)
+    SP_TRY(sp_allocate(times, sizeof *s->seconds, "times of matvecs", &s->seconds));
   SP_TRY(sp_space_vector(space, SP_DOUBLE, &s->p));
   SP_TRY(sp_space_vector(space, SP_DOUBLE, &s->ap));
   if (s->vectors.next_p == &s->next_p) SP_TRY(sp_space_vector(space, SP_DOUBLE, &s->next_p));

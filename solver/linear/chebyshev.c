@@ -107,15 +107,12 @@ static sp_status estimate(sp_chebyshev *c, sp_vector *p, sp_vector *q) {
 /* `host`: scratch, [local DOFs]. */
 static sp_status find_bound(sp_chebyshev *c, const bool *constrained, double *host) {
   sp_operator *op = c->op;
-  sp_vector p, q = {0};
+  SP_AUTO_VALUE(sp_vector) p = {0}, q = {0};
   sp_status status = sp_space_vector(op->space, op->precision, &p);
   if (!status) status = write_start(op, constrained, host, &p);
   if (!status) status = sp_space_vector(op->space, op->precision, &q);
-  status = sp_agree(op->comm, status);
-  if (!status) status = estimate(c, &p, &q);
-  sp_vector_destroy(&p);
-  sp_vector_destroy(&q);
-  return status;
+  SP_TRY(sp_agree(op->comm, status));
+  return estimate(c, &p, &q);
 }
 
 /* ---- Set-up ---- */
@@ -129,25 +126,20 @@ static sp_status create_vectors(sp_chebyshev *c, const double *inverse) {
 
 sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, int degree,
                               const sp_separable *boxes, sp_chebyshev **out) {
-  double *inverse = NULL;
-  sp_chebyshev *c = NULL;
+  SP_OWNED double *inverse = NULL;
+  SP_AUTO(sp_chebyshev) c = NULL;
   *out = NULL;
   sp_status status = sp_allocate((size_t)op->dofs, sizeof *inverse, "diagonal", &inverse);
   if (!status) status = sp_allocate(1, sizeof *c, "smoother", &c);
-  status = sp_agree(op->comm, status);
-  if (!status) {
-    *c = (sp_chebyshev){.op = op, .degree = degree};
-    status = sp_operator_inverse_diagonal(setup, inverse);
-  }
-  if (!status) status = sp_agree(op->comm, create_vectors(c, inverse));
-  if (!status && boxes) status = sp_schwarz_create(op, setup, boxes, inverse, &c->schwarz);
-  if (!status) status = find_bound(c, setup->constrained, inverse);
-  free(inverse);
-  if (status)
-    sp_chebyshev_destroy(&c);
-  else
-    *out = c;
-  return status;
+  SP_TRY(sp_agree(op->comm, status));
+  *c = (sp_chebyshev){.op = op, .degree = degree};
+  SP_TRY(sp_operator_inverse_diagonal(setup, inverse));
+  SP_TRY(sp_agree(op->comm, create_vectors(c, inverse)));
+  if (boxes) SP_TRY(sp_schwarz_create(op, setup, boxes, inverse, &c->schwarz));
+  SP_TRY(find_bound(c, setup->constrained, inverse));
+  *out = c;
+  c = NULL;
+  return SP_OK;
 }
 
 void sp_chebyshev_destroy(sp_chebyshev **chebyshev) {

@@ -1,7 +1,6 @@
 #include "solver/linear/coarse.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "operators/bars.h"
 #include "solver/linear/amg.h"
@@ -85,8 +84,7 @@ sp_traffic sp_coarse_traffic(sp_coarse_place place, sp_precision precision, int 
 /* ---- Through the host ---- */
 
 static sp_status allocate_on_host(sp_coarse *c) {
-  SP_TRY(sp_allocate(c->dofs, sizeof *c->b, "coarse level", &c->b));
-  return sp_allocate(c->dofs, sizeof *c->x, "coarse level", &c->x);
+  return SP_ALLOCATE("coarse level", SP_ARRAY(c->b, c->dofs), SP_ARRAY(c->x, c->dofs));
 }
 
 /* Copies get their owners' values: the exchange sums those and zeros. */
@@ -128,60 +126,53 @@ static sp_status multiply(sp_device_matrix *matrix, const sp_vector *x, sp_vecto
  * 0. */
 static sp_status create_selection(sp_coarse *c, int rows, int columns, const int *column,
                                   sp_device_matrix **out) {
-  sp_csr matrix;
-  sp_status status = sp_csr_create(rows, columns, (size_t)rows, &matrix);
+  SP_AUTO_VALUE(sp_csr) matrix = {0};
+  SP_TRY(sp_csr_create(rows, columns, (size_t)rows, &matrix));
   int n = 0;
-  for (int i = 0; i < rows && !status; i++) {
+  for (int i = 0; i < rows; i++) {
     if (column[i] >= 0) {
       matrix.column[n] = column[i];
       matrix.values[n++] = 1;
     }
     matrix.start[i + 1] = n;
   }
-  if (!status) status = create_matrix(c, &matrix, out);
-  sp_csr_free(&matrix);
-  return status;
+  return create_matrix(c, &matrix, out);
 }
 
 static sp_status create_select(sp_coarse *c) {
-  int *dofs;
+  SP_OWNED int *dofs = NULL;
   SP_TRY(sp_allocate((size_t)c->rows.count, sizeof *dofs, "coarse rows", &dofs));
   for (sp_lid i = 0; i < c->space->numbering->owned; i++)
     if (c->rows.of_dof[i] >= 0) dofs[c->rows.of_dof[i] - c->rows.first] = (int)i;
-  const sp_status status = create_selection(c, c->rows.count, (int)c->dofs, dofs, &c->select);
-  free(dofs);
-  return status;
+  return create_selection(c, c->rows.count, (int)c->dofs, dofs, &c->select);
 }
 
 /* component[rows] of all ranks, where the matrix is. Collective. */
 static sp_status gather_components(const sp_coarse *c, const sp_constants *constants,
                                    int *component) {
   const MPI_Comm comm = c->space->platform->comm;
-  int *own;
+  SP_OWNED int *own = NULL;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)c->rows.count, sizeof *own, "components", &own)));
   for (sp_lid i = 0; i < c->space->numbering->owned; i++)
     if (c->rows.of_dof[i] >= 0) own[c->rows.of_dof[i] - c->rows.first] = constants->of_dof[i];
   sp_free_rows_gather(comm, &c->rows, MPI_INT, own, component);
-  free(own);
   return SP_OK;
 }
 
 /* mean[k][rows of component k] = 1 / their number. */
 static sp_status create_mean(sp_coarse *c, int components, int rows, const int *component) {
-  sp_csr mean;
+  SP_AUTO_VALUE(sp_csr) mean = {0};
   int listed = 0;
   for (int i = 0; i < rows; i++) listed += component[i] >= 0;
-  sp_status status = sp_csr_create(components, rows, (size_t)listed, &mean);
-  for (int k = 0, n = 0; k < components && !status; k++) {
+  SP_TRY(sp_csr_create(components, rows, (size_t)listed, &mean));
+  for (int k = 0, n = 0; k < components; k++) {
     const int first = n;
     for (int i = 0; i < rows; i++)
       if (component[i] == k) mean.column[n++] = i;
     for (int e = first; e < n; e++) mean.values[e] = 1.0 / (n - first);
     mean.start[k + 1] = n;
   }
-  if (!status) status = create_matrix(c, &mean, &c->mean);
-  sp_csr_free(&mean);
-  return status;
+  return create_matrix(c, &mean, &c->mean);
 }
 
 static sp_status make_projection(sp_coarse *c, int components, int rows, const int *component) {
@@ -193,12 +184,11 @@ static sp_status make_projection(sp_coarse *c, int components, int rows, const i
 /* `rows`: all of them, or 0 where the matrix is not. */
 static sp_status create_projection(sp_coarse *c, const sp_constants *constants, int rows) {
   const MPI_Comm comm = c->space->platform->comm;
-  int *component = NULL;
+  SP_OWNED int *component = NULL;
   if (constants->components == 0) return SP_OK;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)rows, sizeof *component, "components", &component)));
   sp_status status = gather_components(c, constants, component);
   if (!status && rows > 0) status = make_projection(c, constants->components, rows, component);
-  free(component);
   return sp_agree(comm, status);
 }
 
@@ -214,21 +204,19 @@ static sp_status create_gather(sp_coarse *c) {
 
 /* Of bars: restriction and interpolation, for the DOFs that the rank owns. */
 static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *setup) {
-  sp_csr p, own, transpose = {0};
+  SP_AUTO_VALUE(sp_csr) p = {0}, transpose = {0};
   const sp_lid owned = c->space->numbering->owned;
-  sp_status status = sp_bars_interpolation(setup, &p);
-  for (int i = owned; !status && i < p.rows; i++) p.start[i + 1] = p.start[owned];
-  own = p;
+  SP_TRY(sp_bars_interpolation(setup, &p));
+  for (int i = owned; i < p.rows; i++) p.start[i + 1] = p.start[owned];
+  sp_csr own = p;
   own.rows = owned;
-  if (!status) status = sp_csr_transpose(&own, &transpose);
-  if (!status) status = create_matrix(c, &transpose, &c->restriction);
-  sp_csr_free(&transpose);
-  if (!status) status = sp_space_vector(c->space, c->precision, &c->restricted);
+  SP_TRY(sp_csr_transpose(&own, &transpose));
+  SP_TRY(create_matrix(c, &transpose, &c->restriction));
+  sp_csr_destroy(&transpose);
+  SP_TRY(sp_space_vector(c->space, c->precision, &c->restricted));
   p.columns = c->rows.total;
-  for (int i = 0; !status && i < p.start[p.rows]; i++) p.column[i] = c->rows.of_dof[p.column[i]];
-  if (!status) status = create_matrix(c, &p, &c->scatter);
-  sp_csr_free(&p);
-  return status;
+  for (int i = 0; i < p.start[p.rows]; i++) p.column[i] = c->rows.of_dof[p.column[i]];
+  return create_matrix(c, &p, &c->scatter);
 }
 
 static sp_status create_selections(sp_coarse *c, const sp_operator_setup *setup, int rows) {
@@ -404,7 +392,7 @@ sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_coar
                            sp_precision precision, sp_coarse **out) {
   const sp_space *space = system->space;
   const sp_platform *platform = space->platform;
-  sp_coarse *c;
+  SP_AUTO(sp_coarse) c = NULL;
   *out = NULL;
   SP_TRY(sp_agree(platform->comm, sp_allocate(1, sizeof *c, "coarse solver", &c)));
   *c = (sp_coarse){.space = space,
@@ -412,17 +400,15 @@ sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_coar
                    .place = place,
                    .precision = precision,
                    .dofs = sp_space_dofs(space)};
-  const sp_status status = create(c, &system->setup, &system->constants);
-  if (status)
-    sp_coarse_destroy(&c);
-  else
-    *out = c;
-  return status;
+  SP_TRY(create(c, &system->setup, &system->constants));
+  *out = c;
+  c = NULL;
+  return SP_OK;
 }
 
 sp_status sp_coarse_complete(sp_coarse *c) {
   const sp_status status = c->amg ? sp_amg_complete(c->amg) : SP_OK;
-  sp_csr_free(&c->rows.matrix);
+  sp_csr_destroy(&c->rows.matrix);
   SP_TRY(sp_agree(c->space->platform->comm, status));
   describe(c);
   return SP_OK;
@@ -442,7 +428,7 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   sp_exchange_destroy(&c->exchange);
   sp_amg_destroy(&c->amg);
   sp_boomer_destroy(&c->boomer);
-  sp_free_rows_free(&c->rows);
+  sp_free_rows_destroy(&c->rows);
   SP_FREE(c->host_rows, c->b, c->x, c);
   *coarse = NULL;
 }

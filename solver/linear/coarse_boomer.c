@@ -4,7 +4,6 @@
 #include <HYPRE_IJ_mv.h>
 #include <HYPRE_parcsr_ls.h>
 #include <limits.h>
-#include <stdlib.h>
 
 #include "solver/linear/coarse_rows.h"
 
@@ -55,9 +54,8 @@ static sp_status project(sp_boomer *c, sp_status status, double *v) {
 
 static sp_status allocate_components(sp_boomer *c) {
   const size_t components = (size_t)c->components;
-  SP_TRY(sp_allocate((size_t)c->owned, sizeof *c->of_dof, "components", &c->of_dof));
-  SP_TRY(sp_allocate(components, sizeof *c->sizes, "components", &c->sizes));
-  return sp_allocate(components, sizeof *c->sums, "components", &c->sums);
+  return SP_ALLOCATE("components", SP_ARRAY(c->of_dof, c->owned), SP_ARRAY(c->sizes, components),
+                     SP_ARRAY(c->sums, components));
 }
 
 static sp_status count_components(sp_boomer *c, const sp_constants *constants) {
@@ -92,12 +90,8 @@ typedef struct hypre_rows {
 } hypre_rows;
 
 static sp_status add_rows(const hypre_rows *rows, const sp_csr *part, HYPRE_IJMatrix out) {
-  HYPRE_BigInt *columns;
-  int longest = 0;
-  for (int i = 0; i < part->rows; i++)
-    if (part->start[i + 1] - part->start[i] > longest)
-      longest = part->start[i + 1] - part->start[i];
-  SP_TRY(sp_allocate((size_t)longest, sizeof *columns, "coarse rows", &columns));
+  SP_OWNED HYPRE_BigInt *columns = NULL;
+  SP_TRY(sp_allocate((size_t)sp_csr_longest(part), sizeof *columns, "coarse rows", &columns));
   for (int i = 0; i < part->rows; i++) {
     const int first = part->start[i];
     HYPRE_Int count = part->start[i + 1] - first, one = 1;
@@ -108,7 +102,6 @@ static sp_status add_rows(const hypre_rows *rows, const sp_csr *part, HYPRE_IJMa
     else if (rows->constrained && rows->constrained[i] && i < rows->owned)
       HYPRE_IJMatrixAddToValues(out, 1, &one, &row, &row, &(double){1});
   }
-  free(columns);
   return SP_OK;
 }
 
@@ -181,14 +174,12 @@ static sp_status create(const sp_operator_setup *setup, const sp_csr *part, sp_b
 
 static sp_status build(const sp_operator_setup *setup, const sp_constants *constants,
                        sp_boomer *c) {
-  sp_csr part;
+  SP_AUTO_VALUE(sp_csr) part = {0};
   c->space = setup->space;
   c->owned = setup->space->numbering->owned;
   SP_TRY(count_components(c, constants));
-  sp_status status = sp_coarse_assemble(setup, constants, &part);
-  if (!status) status = create(setup, &part, c);
-  sp_csr_free(&part);
-  return status;
+  SP_TRY(sp_coarse_assemble(setup, constants, &part));
+  return create(setup, &part, c);
 }
 
 sp_status sp_boomer_create(const sp_operator_setup *setup, const sp_constants *constants,

@@ -1,7 +1,6 @@
 #include "solver/linear/coarse_elements.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
@@ -156,8 +155,8 @@ static sp_status allocate(const sp_operator_setup *setup, sp_coarse_elements *ou
   const size_t count = (size_t)setup->space->mesh->hexes->count;
   size_t nodes = 0;
   out->count = (int)count;
-  SP_TRY(sp_allocate(count + 1, sizeof *out->start, "element matrices", &out->start));
-  SP_TRY(sp_allocate(count + 1, sizeof *out->first, "element matrices", &out->first));
+  SP_TRY(SP_ALLOCATE("element matrices", SP_ARRAY(out->start, count + 1),
+                     SP_ARRAY(out->first, count + 1)));
   for (size_t e = 0; e < count; e++) {
     const size_t own = sp_bars_direction(setup, (sp_lid)e) < 0
                            ? CORNERS
@@ -172,9 +171,8 @@ static sp_status allocate(const sp_operator_setup *setup, sp_coarse_elements *ou
     out->start[e + 1] = (int)nodes;
     out->first[e + 1] = out->first[e] + own * own;
   }
-  SP_TRY(sp_allocate(nodes, sizeof *out->of_node, "element matrices", &out->of_node));
-  SP_TRY(sp_allocate(nodes, sizeof *out->dofs, "element matrices", &out->dofs));
-  return sp_allocate(out->first[count], sizeof *out->matrices, "element matrices", &out->matrices);
+  return SP_ALLOCATE("element matrices", SP_ARRAY(out->of_node, nodes), SP_ARRAY(out->dofs, nodes),
+                     SP_ARRAY(out->matrices, out->first[count]));
 }
 
 sp_status sp_coarse_elements_create(const sp_operator_setup *setup, sp_coarse_elements *out) {
@@ -192,7 +190,7 @@ sp_status sp_coarse_elements_create(const sp_operator_setup *setup, sp_coarse_el
                  .compute = compute_some});
 }
 
-void sp_coarse_elements_free(sp_coarse_elements *elements) {
+void sp_coarse_elements_destroy(sp_coarse_elements *elements) {
   SP_FREE(elements->start, elements->of_node, elements->dofs, elements->first, elements->matrices);
   *elements = (sp_coarse_elements){0};
 }

@@ -26,7 +26,7 @@ typedef struct sp_coarse_elements {
  * Errors: SP_ERR_INPUT for an element with a non-positive Jacobian, and for more nodes than int
  * counts; SP_ERR_SYSTEM. Local. */
 sp_status sp_coarse_elements_create(const sp_operator_setup *setup, sp_coarse_elements *out);
-void sp_coarse_elements_free(sp_coarse_elements *elements);
+void sp_coarse_elements_destroy(sp_coarse_elements *elements);
 
 /* True if a DOF is constrained. Local. */
 static inline bool sp_coarse_is_constrained(const sp_operator_setup *setup, sp_lid dof) {

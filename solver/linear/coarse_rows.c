@@ -6,8 +6,8 @@
 #include "io/threads.h"
 #include "solver/linear/coarse_elements.h"
 
-void sp_free_rows_free(sp_free_rows *rows) {
-  sp_csr_free(&rows->matrix);
+void sp_free_rows_destroy(sp_free_rows *rows) {
+  sp_csr_destroy(&rows->matrix);
   SP_FREE(rows->of_dof, rows->counts);
   *rows = (sp_free_rows){0};
 }
@@ -19,6 +19,10 @@ typedef struct parts {
   int ranks, total;
   int *counts, *starts; /* [ranks] */
 } parts;
+
+static void parts_destroy(parts *p) {
+  free(p->counts);
+}
 
 static sp_status find_parts(MPI_Comm comm, int count, parts *p) {
   *p = (parts){.ranks = sp_comm_size(comm)};
@@ -65,30 +69,24 @@ static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows)
   const sp_space *space = setup->space;
   const MPI_Comm comm = space->platform->comm;
   const size_t dofs = sp_space_dofs(space);
-  double *numbers = NULL;
+  SP_OWNED double *numbers = NULL;
   parts p;
-  sp_status status = sp_allocate(dofs, sizeof *rows->of_dof, "coarse rows", &rows->of_dof);
-  if (!status) status = sp_allocate(dofs, sizeof *numbers, "coarse rows", &numbers);
-  status = sp_agree(comm, status);
-  if (!status) {
-    for (sp_lid i = 0; i < space->numbering->owned; i++)
-      rows->count += !sp_coarse_is_constrained(setup, i);
-    status = find_parts(comm, rows->count, &p);
-    rows->counts = p.counts;
-    rows->starts = p.starts;
-  }
-  if (!status) {
-    int next;
-    next = rows->first = p.starts[sp_comm_rank(comm)];
-    rows->total = p.total;
-    for (sp_lid i = 0; i < space->numbering->owned; i++)
-      if (!sp_coarse_is_constrained(setup, i)) numbers[i] = next++;
-    sp_exchange_now(space->exchange, SP_SUM, numbers);
-    for (size_t i = 0; i < dofs; i++)
-      rows->of_dof[i] = sp_coarse_is_constrained(setup, (sp_lid)i) ? -1 : (int)numbers[i];
-  }
-  free(numbers);
-  return status;
+  SP_TRY(sp_agree(
+      comm, SP_ALLOCATE("coarse rows", SP_ARRAY(rows->of_dof, dofs), SP_ARRAY(numbers, dofs))));
+  for (sp_lid i = 0; i < space->numbering->owned; i++)
+    rows->count += !sp_coarse_is_constrained(setup, i);
+  const sp_status status = find_parts(comm, rows->count, &p);
+  rows->counts = p.counts;
+  rows->starts = p.starts;
+  SP_TRY(status);
+  rows->total = p.total;
+  int next = rows->first = p.starts[sp_comm_rank(comm)];
+  for (sp_lid i = 0; i < space->numbering->owned; i++)
+    if (!sp_coarse_is_constrained(setup, i)) numbers[i] = next++;
+  sp_exchange_now(space->exchange, SP_SUM, numbers);
+  for (size_t i = 0; i < dofs; i++)
+    rows->of_dof[i] = sp_coarse_is_constrained(setup, (sp_lid)i) ? -1 : (int)numbers[i];
+  return SP_OK;
 }
 
 /* ---- Rows as sums of pieces ---- */
@@ -108,9 +106,7 @@ static void sum_pieces(const void *pieces_, int i, sp_csr_row *row) {
 }
 
 /* List `count` pieces by their rows, in their order; row_of[piece] < 0: none. */
-static sp_status list_pieces(size_t count, const int *row_of, size_t rows, pieces *s) {
-  SP_TRY(sp_allocate(rows + 1, sizeof *s->start, "coarse rows", &s->start));
-  SP_TRY(sp_allocate(count, sizeof *s->list, "coarse rows", &s->list));
+static void list_pieces(size_t count, const int *row_of, size_t rows, pieces *s) {
   for (size_t p = 0; p < count; p++)
     if (row_of[p] >= 0) s->start[row_of[p] + 1]++;
   for (size_t i = 0; i < rows; i++) s->start[i + 1] += s->start[i];
@@ -118,33 +114,33 @@ static sp_status list_pieces(size_t count, const int *row_of, size_t rows, piece
     if (row_of[p] >= 0) s->list[s->start[row_of[p]]++] = (int)p;
   for (size_t i = rows; i > 0; i--) s->start[i] = s->start[i - 1];
   s->start[0] = 0;
-  return SP_OK;
 }
 
 /* *out[rows][columns] = the sum of `count` pieces with at most `longest` entries each. */
 static sp_status sum_rows(pieces *s, size_t count, const int *row_of, int rows, int columns,
                           int longest, sp_csr *out) {
+  SP_OWNED int *start = NULL, *list = NULL;
   int most = 0;
-  sp_status status = list_pieces(count, row_of, (size_t)rows, s);
-  for (int i = 0; i < rows && !status; i++)
-    if (s->start[i + 1] - s->start[i] > most) most = s->start[i + 1] - s->start[i];
-  if (!status)
-    status = sp_csr_sum(rows, columns, (size_t)longest * (size_t)most, s, sum_pieces, out);
-  SP_FREE(s->start, s->list);
-  return status;
+  SP_TRY(SP_ALLOCATE("coarse rows", SP_ARRAY(start, (size_t)rows + 1), SP_ARRAY(list, count)));
+  s->start = start;
+  s->list = list;
+  list_pieces(count, row_of, (size_t)rows, s);
+  for (int i = 0; i < rows; i++)
+    if (start[i + 1] - start[i] > most) most = start[i + 1] - start[i];
+  return sp_csr_sum(rows, columns, (size_t)longest * (size_t)most, s, sum_pieces, out);
 }
 
 /* ---- This rank's elements ---- */
 
 typedef struct rows_of_elements {
   const sp_operator_setup *setup;
-  sp_coarse_elements elements;
+  const sp_coarse_elements *elements;
 } rows_of_elements;
 
 /* A piece is a node of an element: its row of the element's matrix. */
 static void add_element(const void *rows, int piece, sp_csr_row *row) {
   const rows_of_elements *r = rows;
-  const sp_coarse_elements *s = &r->elements;
+  const sp_coarse_elements *s = r->elements;
   const int e = s->of_node[piece], first = s->start[e], count = s->start[e + 1] - first;
   const double *values = &s->matrices[s->first[e] + (size_t)(piece - first) * (size_t)count];
   if (sp_coarse_is_constrained(r->setup, s->dofs[piece])) return;
@@ -166,7 +162,7 @@ static sp_status pin(const sp_space *space, const sp_constants *constants, sp_cs
   const MPI_Comm comm = space->platform->comm;
   const sp_numbering *numbering = space->numbering;
   const int components = constants->components;
-  sp_gid *first;
+  SP_OWNED sp_gid *first = NULL;
   if (components == 0) return SP_OK;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)components, sizeof *first, "components", &first)));
   for (int k = 0; k < components; k++) first[k] = INT64_MAX;
@@ -180,24 +176,20 @@ static sp_status pin(const sp_space *space, const sp_constants *constants, sp_cs
     if (k >= 0 && diagonal && sp_numbering_global(numbering, d) == first[k])
       *diagonal = alone ? 1 : 2 * *diagonal;
   }
-  free(first);
   return SP_OK;
 }
 
 static sp_status sum_elements(const sp_operator_setup *setup, sp_csr *out) {
   const int dofs = (int)sp_space_dofs(setup->space);
-  rows_of_elements rows = {.setup = setup};
-  const sp_coarse_elements *e = &rows.elements;
-  pieces s = {.add = add_element, .context = &rows};
-  sp_status status = sp_coarse_elements_create(setup, &rows.elements);
-  if (!status)
-    status = sum_rows(&s, (size_t)e->start[e->count], e->dofs, dofs, dofs, e->longest, out);
-  sp_coarse_elements_free(&rows.elements);
-  for (sp_lid n = 0; n < setup->diagonal_count && !status; n++) {
+  SP_AUTO_VALUE(sp_coarse_elements) e = {0};
+  pieces s = {.add = add_element, .context = &(rows_of_elements){setup, &e}};
+  SP_TRY(sp_coarse_elements_create(setup, &e));
+  SP_TRY(sum_rows(&s, (size_t)e.start[e.count], e.dofs, dofs, dofs, e.longest, out));
+  for (sp_lid n = 0; n < setup->diagonal_count; n++) {
     double *diagonal = diagonal_of(out, setup->diagonal_dofs[n]);
     if (diagonal) *diagonal += setup->diagonal_values[n];
   }
-  return status;
+  return SP_OK;
 }
 
 sp_status sp_coarse_assemble(const sp_operator_setup *setup, const sp_constants *constants,
@@ -219,31 +211,23 @@ static void add_part(const void *parts_, int piece, sp_csr_row *row) {
  * wanted, *all stays empty. */
 static sp_status gather_all(MPI_Comm comm, bool everywhere, const int *number, const sp_csr *own,
                             sp_csr *all, int **numbers) {
-  parts by_row = {0}, by_entry = {0};
-  *all = (sp_csr){0};
-  *numbers = NULL;
-  sp_status status = find_parts(comm, own->rows, &by_row);
-  if (!status) status = find_parts(comm, own->start[own->rows], &by_entry);
+  SP_AUTO_VALUE(parts) by_row = {0}, by_entry = {0};
+  SP_TRY(find_parts(comm, own->rows, &by_row));
+  SP_TRY(find_parts(comm, own->start[own->rows], &by_entry));
   const bool wanted = everywhere || is_root(comm);
-  if (!status) {
-    const int rows = wanted ? by_row.total : 0, entries = wanted ? by_entry.total : 0;
-    status = sp_csr_create(rows, own->columns, (size_t)entries, all);
-    if (!status) status = sp_allocate((size_t)rows, sizeof **numbers, "rows", numbers);
-    status = sp_agree(comm, status);
-  }
-  if (!status) {
-    const int *rows = by_row.counts, *row = by_row.starts;
-    const int *entries = by_entry.counts, *entry = by_entry.starts;
-    gather(comm, everywhere, rows, row, MPI_INT, number, *numbers);
-    gather(comm, everywhere, entries, entry, MPI_INT, own->column, all->column);
-    gather(comm, everywhere, entries, entry, MPI_DOUBLE, own->values, all->values);
-    gather(comm, everywhere, rows, row, MPI_INT, own->start + 1, all->start + 1);
-    for (int r = 0; r < by_row.ranks && wanted; r++)
-      for (int n = 0; n < by_row.counts[r]; n++)
-        all->start[by_row.starts[r] + n + 1] += by_entry.starts[r];
-  }
-  SP_FREE(by_row.counts, by_entry.counts);
-  return status;
+  const int total = wanted ? by_row.total : 0;
+  sp_status status = sp_csr_create(total, own->columns, wanted ? (size_t)by_entry.total : 0, all);
+  if (!status) status = sp_allocate((size_t)total, sizeof **numbers, "rows", numbers);
+  SP_TRY(sp_agree(comm, status));
+  const int *rows = by_row.counts, *row = by_row.starts;
+  const int *entries = by_entry.counts, *entry = by_entry.starts;
+  gather(comm, everywhere, rows, row, MPI_INT, number, *numbers);
+  gather(comm, everywhere, entries, entry, MPI_INT, own->column, all->column);
+  gather(comm, everywhere, entries, entry, MPI_DOUBLE, own->values, all->values);
+  gather(comm, everywhere, rows, row, MPI_INT, own->start + 1, all->start + 1);
+  for (int r = 0; r < by_row.ranks && wanted; r++)
+    for (int n = 0; n < rows[r]; n++) all->start[row[r] + n + 1] += entry[r];
+  return SP_OK;
 }
 
 /* Columns of a matrix, and what they become. */
@@ -262,13 +246,12 @@ static sp_status rename_some(void *renaming_, void *none, size_t begin, size_t e
 /* out->matrix = the sum of the ranks' parts. The columns of `own` become numbers of free rows. One
  * rank's part is the matrix but for its empty rows, those of constrained DOFs. */
 static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
-  sp_csr all = {0};
-  int ranks, *numbers = NULL;
-  MPI_Comm_size(comm, &ranks);
+  SP_AUTO_VALUE(sp_csr) all = {0};
+  SP_OWNED int *numbers = NULL;
   renaming r = {own->column, out->of_dof};
   SP_TRY(sp_agree(comm,
                   sp_loop_over("coarse rows", (size_t)own->start[own->rows], 1, &r, rename_some)));
-  if (ranks == 1) {
+  if (sp_comm_size(comm) == 1) {
     for (int d = 0; d < own->rows; d++)
       if (out->of_dof[d] >= 0) own->start[out->of_dof[d] + 1] = own->start[d + 1];
     own->rows = own->columns = out->total;
@@ -279,20 +262,15 @@ static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
   SP_TRY(gather_all(comm, out->everywhere, out->of_dof, own, &all, &numbers));
   const int total = out->everywhere || is_root(comm) ? out->total : 0;
   pieces s = {.add = add_part, .context = &all};
-  const sp_status status =
-      sum_rows(&s, (size_t)all.rows, numbers, total, total, sp_csr_longest(&all), &out->matrix);
-  sp_csr_free(&all);
-  free(numbers);
-  return sp_agree(comm, status);
+  return sp_agree(comm, sum_rows(&s, (size_t)all.rows, numbers, total, total, sp_csr_longest(&all),
+                                 &out->matrix));
 }
 
 sp_status sp_free_rows_create(const sp_operator_setup *setup, const sp_constants *constants,
                               bool everywhere, sp_free_rows *out) {
-  sp_csr own = {0};
+  SP_AUTO_VALUE(sp_csr) own = {0};
   *out = (sp_free_rows){.everywhere = everywhere};
-  sp_status status = number_rows(setup, out);
-  if (!status) status = sp_coarse_assemble(setup, constants, &own);
-  if (!status) status = join_ranks(setup->space->platform->comm, &own, out);
-  sp_csr_free(&own);
-  return status;
+  SP_TRY(number_rows(setup, out));
+  SP_TRY(sp_coarse_assemble(setup, constants, &own));
+  return join_ranks(setup->space->platform->comm, &own, out);
 }

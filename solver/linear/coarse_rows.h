@@ -29,7 +29,7 @@ typedef struct sp_free_rows {
  * *out, also after an error. Errors: those of sp_coarse_assemble. Collective. */
 sp_status sp_free_rows_create(const sp_operator_setup *setup, const sp_constants *constants,
                               bool everywhere, sp_free_rows *out);
-void sp_free_rows_free(sp_free_rows *rows);
+void sp_free_rows_destroy(sp_free_rows *rows);
 
 /* all[total] = own[count] of all ranks, where the matrix is; `all` is not used elsewhere.
  * Collective. */

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Squares of the strongest trusted contraction, and of the error reduction over which S looks
  * back. */
@@ -17,7 +16,7 @@ void sp_energy_begin(double tolerance, double before, int in_a_row, sp_energy *e
 void sp_energy_free(sp_energy *energy) {
   free(energy->steps);
   energy->steps = NULL;
-  energy->count = energy->room = 0;
+  energy->count = 0;
 }
 
 double sp_energy_reference(const sp_energy *energy) {
@@ -35,18 +34,6 @@ void sp_energy_restart(sp_energy *energy) {
   energy->missing = -1;
   energy->error = INFINITY;
   energy->share = share_of(energy, CONTRACTION);
-}
-
-static sp_status make_room(sp_energy *energy) {
-  if (energy->count < energy->room) return SP_OK;
-  double *larger;
-  const size_t room = energy->room > 0 ? 2 * energy->room : 64;
-  SP_TRY(sp_allocate(room, sizeof *larger, "steps of conjugate gradients", &larger));
-  if (energy->count > 0) memcpy(larger, energy->steps, energy->count * sizeof *larger);
-  free(energy->steps);
-  energy->steps = larger;
-  energy->room = room;
-  return SP_OK;
 }
 
 /* max(S - 1, CONTRACTION); at least two steps. */
@@ -74,7 +61,8 @@ double sp_energy_error(const sp_energy *energy) {
 }
 
 sp_status sp_energy_add(sp_energy *energy, double step) {
-  SP_TRY(make_room(energy));
+  SP_TRY(sp_reserve(energy->count, 1, sizeof *energy->steps, "steps of conjugate gradients",
+                    &energy->steps));
   energy->steps[energy->count++] = step;
   energy->sum += step;
   energy->error = INFINITY;

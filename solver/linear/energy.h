@@ -33,7 +33,7 @@ typedef struct sp_energy {
   int in_a_row;     /* steps that must meet the tolerance, at least 1 */
   int missing;      /* steps in a row that must still meet the tolerance */
   double *steps;    /* delta since the last sp_energy_restart */
-  size_t count, room;
+  size_t count;
 } sp_energy;
 
 /* Begin with a sum of `before`. The caller ends with sp_energy_free. Local. */

@@ -96,13 +96,14 @@ static sp_status iterate(iteration *it, double *bound) {
 
 static sp_status find_bound(sp_hierarchy_level *l) {
   const size_t rows = (size_t)l->matrix.rows;
-  iteration it = {.matrix = &l->matrix, .inverse = l->inverse_diagonal};
-  SP_TRY(sp_allocate(3 * rows, sizeof *it.r, "algebraic multigrid", &it.r));
-  it.p = it.r + rows;
-  it.q = it.p + rows;
-  const sp_status status = iterate(&it, &l->bound);
-  free(it.r);
-  return status;
+  SP_OWNED double *r = NULL;
+  SP_TRY(sp_allocate(3 * rows, sizeof *r, "algebraic multigrid", &r));
+  iteration it = {.matrix = &l->matrix,
+                  .inverse = l->inverse_diagonal,
+                  .r = r,
+                  .p = r + rows,
+                  .q = r + 2 * rows};
+  return iterate(&it, &l->bound);
 }
 
 /* ---- Coarsening ---- */
@@ -114,6 +115,11 @@ typedef struct coarsening {
   int *aggregate;  /* [rows], or -1 */
   int aggregates;
 } coarsening;
+
+static void coarsening_destroy(coarsening *c) {
+  sp_csr_destroy(&c->smoother);
+  SP_FREE(c->largest, c->aggregate);
+}
 
 /* The inverse diagonal and m_i. */
 static sp_status measure_some(void *coarsening_, void *none, size_t begin, size_t end) {
@@ -218,33 +224,24 @@ static sp_status aggregate(coarsening *c) {
  * rows that need one. */
 static sp_status prepare(sp_hierarchy_level *l, int direct) {
   const size_t rows = (size_t)l->matrix.rows;
-  coarsening c = {.level = l};
-  sp_status status =
-      sp_allocate(rows, sizeof *l->inverse_diagonal, "algebraic multigrid", &l->inverse_diagonal);
-  if (!status) status = sp_allocate(rows, sizeof *c.largest, "algebraic multigrid", &c.largest);
-  if (!status) status = sp_allocate(rows, sizeof *c.aggregate, "aggregates", &c.aggregate);
-  if (!status)
-    status = sp_loop_run(&(sp_loop){.what = "algebraic multigrid",
-                                    .count = rows,
-                                    .chunk = SP_CSR_CHUNK,
-                                    .context = &c,
-                                    .compute = measure_some});
-  if (!status) status = find_bound(l);
-  if (!status && l->matrix.rows > direct) status = aggregate(&c);
-  sp_csr_free(&c.smoother);
-  free(c.largest);
-  free(c.aggregate);
-  return status;
+  SP_AUTO_VALUE(coarsening) c = {.level = l};
+  SP_TRY(SP_ALLOCATE("algebraic multigrid", SP_ARRAY(l->inverse_diagonal, rows),
+                     SP_ARRAY(c.largest, rows), SP_ARRAY(c.aggregate, rows)));
+  SP_TRY(sp_loop_run(&(sp_loop){.what = "algebraic multigrid",
+                                .count = rows,
+                                .chunk = SP_CSR_CHUNK,
+                                .context = &c,
+                                .compute = measure_some}));
+  SP_TRY(find_bound(l));
+  return l->matrix.rows > direct ? aggregate(&c) : SP_OK;
 }
 
 /* *coarse = P^T A P. */
 static sp_status project(sp_hierarchy_level *l, sp_csr *coarse) {
-  sp_csr product;
+  SP_AUTO_VALUE(sp_csr) product = {0};
   SP_TRY(sp_csr_transpose(&l->interpolation, &l->restriction));
-  sp_status status = sp_csr_product(&l->matrix, &l->interpolation, &product);
-  if (!status) status = sp_csr_product(&l->restriction, &product, coarse);
-  sp_csr_free(&product);
-  return status;
+  SP_TRY(sp_csr_product(&l->matrix, &l->interpolation, &product));
+  return sp_csr_product(&l->restriction, &product, coarse);
 }
 
 sp_status sp_hierarchy_create(const sp_csr *matrix, int direct, sp_hierarchy *out) {
@@ -257,12 +254,12 @@ sp_status sp_hierarchy_create(const sp_csr *matrix, int direct, sp_hierarchy *ou
   }
 }
 
-void sp_hierarchy_free(sp_hierarchy *hierarchy) {
+void sp_hierarchy_destroy(sp_hierarchy *hierarchy) {
   for (int i = 0; i < SP_HIERARCHY_MOST; i++) {
     sp_hierarchy_level *l = &hierarchy->level[i];
-    if (i > 0) sp_csr_free(&l->matrix);
-    sp_csr_free(&l->interpolation);
-    sp_csr_free(&l->restriction);
+    if (i > 0) sp_csr_destroy(&l->matrix);
+    sp_csr_destroy(&l->interpolation);
+    sp_csr_destroy(&l->restriction);
     free(l->inverse_diagonal);
   }
   *hierarchy = (sp_hierarchy){0};

@@ -37,10 +37,10 @@ typedef struct sp_hierarchy {
 } sp_hierarchy;
 
 /* Build the levels of a symmetric positive definite matrix, which must outlive *out. Coarsening
- * ends at a level with at most `direct` rows, or if all rows are dominated. sp_hierarchy_free frees
- * *out, also after an error. Errors: SP_ERR_SYSTEM; SP_ERR_INPUT for more entries than int counts.
- */
+ * ends at a level with at most `direct` rows, or if all rows are dominated. Call
+ * sp_hierarchy_destroy also after an error. Errors: SP_ERR_SYSTEM; SP_ERR_INPUT for more entries
+ * than int counts. */
 sp_status sp_hierarchy_create(const sp_csr *matrix, int direct, sp_hierarchy *out);
-void sp_hierarchy_free(sp_hierarchy *hierarchy);
+void sp_hierarchy_destroy(sp_hierarchy *hierarchy);
 
 #endif

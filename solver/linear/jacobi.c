@@ -30,7 +30,7 @@ static sp_status send(const sp_space *space, const double *inverse, sp_vector *o
 
 sp_status sp_jacobi_create(sp_operator *op, const sp_operator_setup *setup,
                            sp_preconditioner **out) {
-  double *inverse = NULL;
+  SP_OWNED double *inverse = NULL;
   jacobi *j = NULL;
   *out = NULL;
   sp_status status = sp_allocate((size_t)op->dofs, sizeof *inverse, "diagonal", &inverse);
@@ -45,7 +45,6 @@ sp_status sp_jacobi_create(sp_operator *op, const sp_operator_setup *setup,
     status = sp_operator_inverse_diagonal(setup, inverse);
   }
   if (!status) status = sp_agree(op->comm, send(op->space, inverse, &j->inverse_diagonal));
-  free(inverse);
   if (status) {
     if (j) destroy(&j->base);
     return status;

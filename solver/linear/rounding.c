@@ -1,7 +1,6 @@
 #include "solver/linear/rounding.h"
 
 #include <float.h>
-#include <stdlib.h>
 
 #include "io/hash.h"
 
@@ -18,20 +17,16 @@ static sp_status sign_randomly(const sp_operator *op, const sp_vector *x, double
 
 sp_status sp_rounding_estimate(sp_operator *op, bool preconditioned, const sp_vector *x,
                                double *rounding) {
-  sp_vector v = {0}, av = {0};
-  double *host = NULL, sum = 0;
+  SP_AUTO_VALUE(sp_vector) v = {0}, av = {0};
+  SP_OWNED double *host = NULL;
+  double sum;
   sp_status status = sp_allocate((size_t)op->dofs, sizeof *host, "random signs", &host);
   if (!status) status = sp_space_vector(op->space, SP_DOUBLE, &v);
   if (!status) status = sp_space_vector(op->space, SP_DOUBLE, &av);
   if (!status) status = sign_randomly(op, x, host, &v);
-  status = sp_agree(op->comm, status);
-  if (!status) {
-    status = sp_operator_apply(op, true, &v, &av);
-    status = sp_operator_dot(op, preconditioned ? &v : &av, &av, status, &sum);
-  }
+  SP_TRY(sp_agree(op->comm, status));
+  status = sp_operator_apply(op, true, &v, &av);
+  SP_TRY(sp_operator_dot(op, preconditioned ? &v : &av, &av, status, &sum));
   *rounding = OPERATIONS * OPERATIONS * DBL_EPSILON * DBL_EPSILON * sum;
-  free(host);
-  sp_vector_destroy(&v);
-  sp_vector_destroy(&av);
-  return status;
+  return SP_OK;
 }

@@ -1,7 +1,6 @@
 #include "solver/linear/start.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "io/threads.h"
 #include "operators/separable.h"
@@ -45,21 +44,19 @@ static sp_status add_to_sums(const finder *f, const sp_vector *from, int which, 
 }
 
 static sp_status scale_parts(finder *f, double *weight) {
-  double(*sums)[2];
+  SP_OWNED double(*sums)[2] = NULL;
   const int parts = f->system->constants.parts;
   sp_status status = sp_allocate((size_t)parts, sizeof *sums, "sums of parts", &sums);
   if (!status) status = add_to_sums(f, f->b, 0, sums);
   if (!status) status = add_to_sums(f, f->y, 1, sums);
-  status = sp_agree(f->op->comm, status);
-  for (int k = 0; k < parts && !status; k++) {
-    status = sp_reduction_sum(f->op->reduction, 2, sums[k], SP_OK);
+  SP_TRY(sp_agree(f->op->comm, status));
+  for (int k = 0; k < parts; k++) {
+    SP_TRY(sp_reduction_sum(f->op->reduction, 2, sums[k], SP_OK));
     *weight += sums[k][1];
   }
-  for (sp_lid i = 0; i < f->op->dofs && !status; i++)
+  for (sp_lid i = 0; i < f->op->dofs; i++)
     f->host[i] = part_of(f, i) < 0 ? 0 : constant(sums[part_of(f, i)]);
-  if (!status) status = sp_agree(f->op->comm, sp_vector_write(f->host, f->x));
-  free(sums);
-  return status;
+  return sp_agree(f->op->comm, sp_vector_write(f->host, f->x));
 }
 
 static sp_status fill_ones(void *finder_, void *none, size_t begin, size_t end) {
