@@ -1,10 +1,10 @@
 #include "operators/reduction.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATUS, REQUEST, RIDERS, WIDTH = SP_REDUCTION_MOST + RIDERS };
+/* MOST: values per message. */
+enum { STATUS, REQUEST, RIDERS, MOST = 7, WIDTH = MOST + RIDERS };
 
 struct sp_reduction {
   MPI_Comm comm; /* a duplicate */
@@ -63,17 +63,22 @@ static void sum_over_tree(const sp_reduction *r, int width, double *mine) {
 }
 
 sp_status sp_reduction_sum(sp_reduction *reduction, int count, double *values, sp_status status) {
-  assert(count <= SP_REDUCTION_MOST);
-  double mine[WIDTH] = {[STATUS] = status, [REQUEST] = reduction->request};
-  for (int i = 0; i < count; i++) mine[RIDERS + i] = values[i];
-  if (reduction->size > 1) {
-    const double start = MPI_Wtime();
-    sum_over_tree(reduction, RIDERS + count, mine);
-    reduction->seconds += MPI_Wtime() - start;
-  }
-  reduction->requested = (int)mine[REQUEST];
-  for (int i = 0; i < count; i++) values[i] = mine[RIDERS + i];
-  return mine[STATUS] > 0 ? sp_agree(reduction->comm, status) : SP_OK;
+  int first = 0;
+  do {
+    const int some = count - first < MOST ? count - first : MOST;
+    double mine[WIDTH] = {[STATUS] = status, [REQUEST] = reduction->request};
+    for (int i = 0; i < some; i++) mine[RIDERS + i] = values[first + i];
+    if (reduction->size > 1) {
+      const double start = MPI_Wtime();
+      sum_over_tree(reduction, RIDERS + some, mine);
+      reduction->seconds += MPI_Wtime() - start;
+    }
+    reduction->requested = (int)mine[REQUEST];
+    for (int i = 0; i < some; i++) values[first + i] = mine[RIDERS + i];
+    if (mine[STATUS] > 0) return sp_agree(reduction->comm, status);
+    first += some;
+  } while (first < count);
+  return SP_OK;
 }
 
 void sp_reduction_request(sp_reduction *reduction, int request) {

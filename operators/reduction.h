@@ -14,8 +14,6 @@
 
 typedef struct sp_reduction sp_reduction;
 
-enum { SP_REDUCTION_MOST = 7 }; /* values per sum */
-
 /* One per communicator: it works on a duplicate of `comm`. The caller destroys *out. Collective. */
 sp_status sp_reduction_create(MPI_Comm comm, sp_reduction **out);
 

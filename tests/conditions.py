@@ -84,7 +84,7 @@ def surfaces():
 
 def sources():
     """Heat in watts through a surface of area 1: a slab, between elements of one, and on both kinds of faces in equal
-    parts; then on deformed elements, where the total is exact, too."""
+    parts; then on deformed elements, where the total is exact, too. Then in each of many materials."""
     case = settings(f"constants.Q=3; mesh.file={SANDWICH}; problem.forcing=0; boundary.left=dirichlet 0; "
                     "boundary.default=neumann 0; result.through=flux over far; result.at=average over near")
     for ranks in RANKS:
@@ -103,6 +103,12 @@ def sources():
         expect(document, "balance", {"right": values(document)["through"]}, f"a half on {ranks} ranks")
         solve(ranks, settings("mesh.elements=3 2 2; mesh.map=sine; discretization.order=3; problem.forcing=0; "
                               "boundary.xmin=source 2; boundary.default=robin 1+x, 0"), balance={"xmin": -2, "default": 2})
+        many = [f"region.r{i}.lower={i} 0 0; region.r{i}.upper={i + 1} 1 1; material.r{i}.source={i}; " for i in range(20)]
+        many = "".join(many) + ("mesh.elements=20 1 1; mesh.upper=20 1 1; problem.forcing=0; boundary.xmin=dirichlet 0; "
+                                "boundary.default=neumann 0")
+        document = solve(ranks, [*settings(many), "discretization.order=2"], balance={"f": 190, "xmin": 190})
+        for row in document["materials"]:
+            check(abs(row["source"] - int(row["name"][1:])) < CLOSE, f"{row} on {ranks} ranks")
     refuse(case, (["boundary.near=source"], ["boundary.near=source", "expected source Q", "found nothing"]),
            (["boundary.near=source x"], ["a finite number", "found 'x'", "neumann"]),
            (["boundary.near=source 1/0"], ["boundary.near"]),

@@ -37,11 +37,11 @@ static double sum_in_order(int size, double *values) {
 }
 
 static void check_sums(const ring *g) {
-  const int most = SP_REDUCTION_MOST;
+  enum { most = 20 };
   double *all = test_array((size_t)g->size, sizeof *all);
   for (int seed = 0; seed < 8; seed++)
     for (int count = 0; count <= most; count++) {
-      double values[SP_REDUCTION_MOST], first[SP_REDUCTION_MOST];
+      double values[most], first[most];
       /* Entries beyond `count` are not touched. */
       for (int c = 0; c < most; c++) values[c] = contribution(g->rank, seed, c);
       CHECK_OK(sp_reduction_sum(g->reduction, count, count ? values : NULL, SP_OK));
@@ -74,7 +74,7 @@ static void check_apart(const ring *g) {
 
 /* The request of any rank reaches all, with a sum of any length, and ends when it is withdrawn. */
 static void check_requests(const ring *g) {
-  double values[SP_REDUCTION_MOST] = {1, 1, 1, 1};
+  double values[4] = {1, 1, 1, 1};
   CHECK(sp_reduction_requested(g->reduction) == 0, "a request that nobody has");
   for (int requesting = 0; requesting < g->size; requesting++) {
     sp_reduction_request(g->reduction, g->rank == requesting ? 2 : g->rank == 0);

@@ -30,23 +30,13 @@ const char *sp_boomer_hypre(void) {
 
 /* ---- Null spaces ---- */
 
-static sp_status sum_components(sp_boomer *c, sp_status status, double *sums) {
-  for (int first = 0; first < c->components; first += SP_REDUCTION_MOST) {
-    const int left = c->components - first;
-    SP_TRY(sp_reduction_sum(c->space->platform->reduction,
-                            left < SP_REDUCTION_MOST ? left : SP_REDUCTION_MOST, &sums[first],
-                            status));
-  }
-  return SP_OK;
-}
-
 /* Remove from v its mean over each component. */
 static sp_status project(sp_boomer *c, sp_status status, double *v) {
   if (c->components == 0) return status;
   for (int k = 0; k < c->components; k++) c->sums[k] = 0;
   for (HYPRE_Int i = 0; i < c->owned; i++)
     if (c->of_dof[i] >= 0) c->sums[c->of_dof[i]] += v[i];
-  SP_TRY(sum_components(c, status, c->sums));
+  SP_TRY(sp_reduction_sum(c->space->platform->reduction, c->components, c->sums, status));
   for (HYPRE_Int i = 0; i < c->owned; i++)
     if (c->of_dof[i] >= 0) v[i] -= c->sums[c->of_dof[i]] / c->sizes[c->of_dof[i]];
   return SP_OK;
@@ -65,7 +55,7 @@ static sp_status count_components(sp_boomer *c, const sp_constants *constants) {
     c->of_dof[i] = constants->of_dof[i];
     if (c->of_dof[i] >= 0) c->sizes[c->of_dof[i]] += 1;
   }
-  return sum_components(c, SP_OK, c->sizes);
+  return sp_reduction_sum(c->space->platform->reduction, c->components, c->sizes, SP_OK);
 }
 
 /* ---- Set-up ---- */

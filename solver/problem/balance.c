@@ -319,16 +319,6 @@ static sp_status visit_faces(faces *s, sp_loop_compute *compute, sp_loop_commit 
                  .commit = commit});
 }
 
-sp_status sp_balance_sum(const sp_space *space, int count, double *values) {
-  for (int first = 0; first < count; first += SP_REDUCTION_MOST) {
-    const int left = count - first;
-    SP_TRY(sp_reduction_sum(space->platform->reduction,
-                            left < SP_REDUCTION_MOST ? left : SP_REDUCTION_MOST, &values[first],
-                            SP_OK));
-  }
-  return SP_OK;
-}
-
 /* The absolute values of Neumann fluxes, surface by surface. */
 static double neumann_fluxes(const sp_balance *balance, const sp_problem *problem) {
   const int fallback = problem->part_count - 1;
@@ -344,9 +334,9 @@ static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp
   for (int s = 0; s < balance->surfaces; s++) balance->flux[s] -= balance->sums.given[s];
   double volume[4] = {balance->sums.source, balance->absorbed, balance->has_default,
                       balance->sums.size};
-  SP_TRY(sp_balance_sum(space, 4, volume));
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 4, volume, SP_OK));
   balance->has_default = volume[2] > 0;
-  SP_TRY(sp_balance_sum(space, balance->terms, balance->flux));
+  SP_TRY(sp_reduction_sum(space->platform->reduction, balance->terms, balance->flux, SP_OK));
   balance->source = volume[0];
   balance->absorbed = volume[1];
   balance->data = volume[3] + neumann_fluxes(balance, problem);

@@ -86,9 +86,6 @@ sp_status sp_balance_keep(sp_balance *balance, const sp_space *space, const bool
 sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, const sp_space *space,
                              const double *x, double *ax, double *scratch);
 
-/* Sums over ranks, in place, of any number of values. Collective. */
-sp_status sp_balance_sum(const sp_space *space, int count, double *values);
-
 /* The flux through all faces of a line of [boundary], or of the default; false for a part without
  * faces but periodic ones. Local. */
 bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part);

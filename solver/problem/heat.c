@@ -43,9 +43,9 @@ static sp_status add_material(sp_side *s, int material, sp_load_sums *sums, sp_h
   sp_heat mine = {0};
   const sp_status status = add_faces(s, surfaces, sums->given, &mine);
   SP_TRY(sp_agree(s->space->mesh->comm, status));
-  SP_TRY(sp_balance_sum(s->space, surfaces, sums->given));
+  SP_TRY(sp_reduction_sum(s->space->platform->reduction, surfaces, sums->given, SP_OK));
   all[0] = sums->source, all[1] = mine.in, all[2] = mine.out;
-  SP_TRY(sp_balance_sum(s->space, 3, all));
+  SP_TRY(sp_reduction_sum(s->space->platform->reduction, 3, all, SP_OK));
   *heat = (sp_heat){all[0], all[1], all[2]};
   for (int i = 0; i < surfaces; i++) add(sums->given[i], heat);
   return SP_OK;
