@@ -67,7 +67,7 @@ sp_status sp_loop_fill(size_t count, double value, double *x);
 /* memory[bytes] = 0. Threads share the cost of the first touch of large arrays. Local. */
 void sp_loop_clear(size_t bytes, void *memory);
 
-/* A chunk for `count` items with so many values each: some thousand values, so that a chunk costs
+/* A chunk for `count` items with so many values each: some ten thousand, so that a chunk costs
  * much more than handing it to a thread, but at least 32 chunks if there are as many items. It does
  * not depend on the number of threads. Local. */
 size_t sp_loop_chunk(size_t count, size_t values);
