@@ -91,6 +91,7 @@ def refused():
     solve(2, BOX, "good")
     refuse("absent", "No such file")
     Run(1, [*BOX, "problem.initial=absent.hdf", "--dry-run"]).expect_error(1, 1, "absent.hdf", "No such file")
+    Run(1, [*BOX, "problem.initial=run.h5"]).expect_error(1, 1, "problem.initial", "which ends in .hdf", "run.h5")
     with open("good.hdf", "rb") as file:
         whole = file.read()
     for name, content in (("empty", b""), ("text", b"no field\n" * 1000), ("cut", whole[:len(whole) // 2]),

@@ -44,14 +44,22 @@ static sp_status resolve_shape(const sp_config_origin *origin, sp_config *config
   return SP_OK;
 }
 
+static bool ends_with(const char *text, const char *ending) {
+  const size_t length = text ? strlen(text) : 0, end = strlen(ending);
+  return length > end && strcmp(text + length - end, ending) == 0;
+}
+
 const char *sp_config_initial_file(const sp_config *config) {
-  static const char ending[] = ".hdf";
   const char *text = config->problem.initial.text;
-  const size_t length = text ? strlen(text) : 0, end = sizeof ending - 1;
-  return length > end && strcmp(text + length - end, ending) == 0 ? text : NULL;
+  return ends_with(text, ".hdf") ? text : NULL;
 }
 
 static sp_status resolve_initial(const sp_config_origin *origin, sp_config *config) {
+  const char *text = config->problem.initial.text;
+  if (ends_with(text, ".h5"))
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected a formula or a field, which ends in .hdf, found '%s'",
+                   sp_config_where(origin, "problem", "initial"), text);
   if (!sp_config_initial_file(config)) return SP_OK;
   return resolve_file(origin, "problem", "initial", &config->problem.initial.text);
 }
