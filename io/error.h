@@ -92,7 +92,7 @@ int sp_exit_code(sp_status status);
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out);
 
 /* Allocate several arrays: SP_ALLOCATE("rows", SP_ARRAY(x->nodes, n), SP_ARRAY(x->values, 3 * n)).
- * After a failure those that are missing are NULL. */
+ * After a failure those that are missing are NULL. Otherwise as sp_allocate. */
 typedef struct sp_array {
   size_t count, size;
   void *out;

@@ -106,9 +106,9 @@ static void commit_in_turn(state *s) {
   s->committing = false;
 }
 
-/* Likewise with commits. A thread that finishes a portion before its turn leaves it to the thread
- * that commits the one before, and takes another. If there is no work space for it, the thread
- * sleeps: it may share its core. */
+/* Take portions, and commit them in turn. A thread that finishes a portion before its turn leaves
+ * it to the thread that commits the one before, and takes another. If there is no work space for
+ * it, the thread sleeps: it may share its core. */
 static void work_in_turn(state *s) {
   pthread_mutex_lock(&s->lock);
   while (s->next < s->portions && s->failed == s->portions) {

@@ -23,6 +23,9 @@ int sp_threads(void);
 /* The largest number that may be set. */
 enum { SP_THREADS_MAX = 1024 };
 
+typedef sp_status sp_loop_compute(void *context, void *workspace, size_t begin, size_t end);
+typedef void sp_loop_commit(void *context, void *workspace, size_t begin, size_t end);
+
 /* A loop over items 0 ... count - 1, `chunk` of them per call; the last call may have fewer. */
 typedef struct sp_loop {
   const char *what; /* names the work space in a message */
@@ -33,11 +36,11 @@ typedef struct sp_loop {
   /* Work on items begin ... end - 1. Runs on several threads at a time: it writes to `workspace`,
    * to data of these items only, or atomically to shared data whose final value does not depend on
    * the order. */
-  sp_status (*compute)(void *context, void *workspace, size_t begin, size_t end);
+  sp_loop_compute *compute;
 
   /* After each `compute`, with its `workspace`, in the order of the items, one call at a time, on
    * any thread: add to what all items share. May be NULL. */
-  void (*commit)(void *context, void *workspace, size_t begin, size_t end);
+  sp_loop_commit *commit;
 } sp_loop;
 
 /* Run the loop. Errors: SP_ERR_SYSTEM; those of `compute`: the error of the lowest items that
@@ -46,8 +49,6 @@ sp_status sp_loop_run(const sp_loop *loop);
 
 /* Run a loop in chunks for `count` items with so many values each: without commits and work space,
  * or with both. Errors: as above. Local. */
-typedef sp_status sp_loop_compute(void *context, void *workspace, size_t begin, size_t end);
-typedef void sp_loop_commit(void *context, void *workspace, size_t begin, size_t end);
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
                        sp_loop_compute *compute);
 sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *context,

@@ -9,8 +9,7 @@
 
 enum { ITEMS = 1000, RUNS = 20 };
 
-/* What a loop has done; `next`, `sum` and `early`, the calls before their turn, belong to commits.
- */
+/* Record of a loop. Commits write `next`, `sum` and `early`, the commits out of turn. */
 typedef struct record {
   int computed[ITEMS];
   size_t next, early;

@@ -14,7 +14,7 @@
 
 static bench tested; /* stays open */
 
-/* Of degree `degree` per direction. */
+/* A polynomial of degree `degree` per direction. */
 static double polynomial(const double x[3], int degree) {
   return pow(0.3 + x[0], degree) - pow(1.1 - x[1], degree) +
          x[0] * pow(0.7 + x[2], degree > 0 ? degree - 1 : 0);

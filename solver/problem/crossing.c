@@ -24,15 +24,18 @@ static int member_of(const sp_hexes *hexes, const bool *members, sp_lid e, int f
 static sp_status find_numbers(const sp_mesh *mesh, const bool *members, int **numbers) {
   const sp_hexes *hexes = mesh->hexes;
   const int count = hexes->volume_count;
-  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof **numbers, "volumes", numbers)));
+  SP_OWNED bool *has_face = NULL; /* by volume */
+  SP_TRY(sp_agree(mesh->comm,
+                  SP_ALLOCATE("volumes", SP_ARRAY(*numbers, count), SP_ARRAY(has_face, count))));
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++)
+      if (member_of(hexes, members, e, f) >= 0) has_face[hexes->volumes[e]] = true;
+  MPI_Allreduce(MPI_IN_PLACE, has_face, count, MPI_C_BOOL, MPI_LOR, mesh->comm);
   for (int v = 0; v < count; v++) (*numbers)[v] = INT_MAX - (v < count - hexes->file.contacts);
   for (int g = 0; g < hexes->volume_group_count; g++) {
     const sp_group *group = &hexes->volume_groups[g];
-    int separates = 0;
-    for (sp_lid e = 0; e < hexes->count; e++)
-      for (int f = 0; f < SP_FACES && !group->members[hexes->volumes[e]]; f++)
-        separates |= member_of(hexes, members, e, f) >= 0;
-    MPI_Allreduce(MPI_IN_PLACE, &separates, 1, MPI_INT, MPI_MAX, mesh->comm);
+    bool separates = false;
+    for (int v = 0; v < count; v++) separates = separates || (has_face[v] && !group->members[v]);
     for (int v = 0; v < count && separates; v++)
       if (group->members[v] && group->number < (*numbers)[v]) (*numbers)[v] = group->number;
   }
@@ -82,8 +85,8 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
                             const bool *members, bool *crosses) {
   sp_gid counts[KINDS] = {0};
   sides *both = NULL;
-  int *numbers = NULL, fixed = 0,
-      twice = 0; /* the low number of a surface and the high one of another */
+  SP_OWNED int *numbers = NULL;
+  int fixed = 0, twice = 0; /* the low number of a surface and the high one of another */
   *crosses = false;
   sp_status status = find_sides(mesh, members, &numbers, &both);
   if (!status) {
@@ -98,7 +101,7 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
                problem->parts[problem->part_of_surface[s]].condition != SP_CONTACT &&
                problem->part_of_surface[s] < problem->part_count - 1;
   }
-  SP_FREE(numbers, both);
+  free(both);
   SP_TRY(status);
   *crosses = counts[LOW] + counts[OTHER] > 0 && !fixed;
   if (!*crosses) return SP_OK;

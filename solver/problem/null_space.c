@@ -334,7 +334,7 @@ sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_pr
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   const size_t nodes = sp_element_nodes(numbering->order), elements = (size_t)mesh->hexes->count;
-  /* Of u_h - u and of 1, by component and by element. */
+  /* Integrals of u_h - u and of 1, by component and by element. */
   SP_OWNED double(*sums)[2] = NULL, (*integrals)[2] = NULL;
   sp_status status = SP_ALLOCATE("component means", SP_ARRAY(sums, null_space->components),
                                  SP_ARRAY(integrals, elements));
