@@ -38,8 +38,8 @@ __global__ void send(sp_cuda_border p, const T *vector, const sp_cuda_scalars *s
   if (i < p.lists.shared) {
     int b = 0;
     while (i >= p.start[b + 1]) b++;
-    T *buffer = (T *)p.remote_received[b] + (exchange % 2) * (unsigned)p.stride[b];
-    buffer[i - p.start[b]] = vector[p.lists.dofs[i]];
+    double *buffer = p.remote_received[b] + (exchange % 2) * (unsigned)p.stride[b];
+    ((T *)buffer)[p.remote_start[b] + i - p.start[b]] = vector[p.lists.dofs[i]];
   }
   __threadfence_system();
   __syncthreads();
@@ -62,8 +62,8 @@ __global__ void add_received(sp_cuda_border p, T *vector, const sp_cuda_scalars 
   const int t = blockIdx.x * THREADS + threadIdx.x;
   follow();
   if (t >= p.lists.targets || (scalars && scalars->stop)) return;
-  const T *buffer = (const T *)p.received + (*p.begun % 2) * (unsigned)p.lists.shared;
-  sum_of_ranks(p.lists, t, buffer, vector);
+  const double *buffer = p.received + (*p.begun % 2) * (unsigned)p.lists.shared;
+  sum_of_ranks(p.lists, t, (const T *)buffer, vector);
 }
 
 /* A rank's message to the others about its region. */
@@ -226,7 +226,7 @@ struct meeting {
   place *places;
   double **received;
   sp_cuda_epoch **arrived;
-  int *stride;
+  int *stride, *start;
 };
 
 sp_status meeting_create(int size, int neighbours, meeting *m) {
@@ -236,6 +236,7 @@ sp_status meeting_create(int size, int neighbours, meeting *m) {
   SP_TRY(sp_allocate(n, sizeof *m->places, "exchange", &m->places));
   SP_TRY(sp_allocate(n, sizeof *m->received, "exchange", &m->received));
   SP_TRY(sp_allocate(n, sizeof *m->arrived, "exchange", &m->arrived));
+  SP_TRY(sp_allocate(n, sizeof *m->start, "exchange", &m->start));
   return sp_allocate(n, sizeof *m->stride, "exchange", &m->stride);
 }
 
@@ -246,6 +247,7 @@ void meeting_destroy(meeting *m) {
   free(m->received);
   free(m->arrived);
   free(m->stride);
+  free(m->start);
 }
 
 sp_status make_border_tables(const sp_exchange_plan *plan, const meeting *m,
@@ -256,7 +258,8 @@ sp_status make_border_tables(const sp_exchange_plan *plan, const meeting *m,
   for (size_t b = 0; b < neighbours; b++) {
     const introduction *other = &m->all[plan->ranks[b]];
     double *region = (double *)mapping->mapped[plan->ranks[b]];
-    m->received[b] = region + m->places[b].start;
+    m->received[b] = region;
+    m->start[b] = m->places[b].start;
     m->arrived[b] = (sp_cuda_epoch *)region + lay_out(other->shared, other->neighbours).arrived +
                     m->places[b].index;
     m->stride[b] = other->shared;
@@ -264,6 +267,7 @@ sp_status make_border_tables(const sp_exchange_plan *plan, const meeting *m,
   SP_TRY(table(mapping, (double *const *)m->received, neighbours, &view->remote_received));
   SP_TRY(table(mapping, (sp_cuda_epoch *const *)m->arrived, neighbours, &view->remote_arrived));
   SP_TRY(table(mapping, (const int *)m->stride, neighbours, &view->stride));
+  SP_TRY(table(mapping, (const int *)m->start, neighbours, &view->remote_start));
   SP_TRY(table(mapping, plan->start, neighbours + 1, &view->start));
   SP_TRY(table(mapping, plan->ranks, neighbours, &view->ranks));
   SP_TRY(counter(mapping, &view->begun));

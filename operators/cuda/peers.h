@@ -64,9 +64,10 @@ typedef struct sp_cuda_border {
   sp_cuda_lists lists;
   const int *start;               /* [neighbours + 1]: neighbour b's part of the lists */
   const int *ranks;               /* [neighbours] */
-  const int *stride;              /* [neighbours]: values in one of neighbour b's buffers */
-  double *received;               /* [2][shared], doubles or floats */
-  double *const *remote_received; /* [neighbours], where this rank's values go */
+  const int *stride;              /* [neighbours]: `shared` of neighbour b */
+  double *received;               /* [2][shared]; floats fill the first half of a buffer */
+  double *const *remote_received; /* [neighbours]: their `received` */
+  const int *remote_start;        /* [neighbours]: this rank's first value in a buffer there */
   sp_cuda_epoch *arrived;         /* [neighbours] */
   sp_cuda_epoch *const *remote_arrived;
   sp_cuda_epoch *begun; /* exchanges since creation */
