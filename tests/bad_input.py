@@ -178,7 +178,7 @@ def sizes():
     refuse([*SMALL, "mesh.elements=2000000000 2000000000 2000000000"], "degrees of freedom")
     refuse([*SMALL, "mesh.elements=2000 2000 2000", "discretization.order=15"],
            "degrees of freedom", "at most")
-    refuse([*SMALL, "mesh.refine=10", "discretization.order=15"], "degrees of freedom", "refinement")
+    refuse([*SMALL, "mesh.refine=10", "discretization.order=15"], "mesh.refine=10'", "degrees of freedom")
     refuse([*SMALL, "--study", "refine=0:10"], "--study", "at most 2.147e+09 are possible")
     refuse([*SMALL, "solver.orders=2 1", "--study", "order=2:3"], "--study", "solver.orders is for one order", ranks=(1,))
     refuse([*SMALL, "mesh.elements=2000 2000 2000"], "mesh.elements", "degrees of freedom per rank", ranks=(1,))
@@ -187,7 +187,7 @@ def sizes():
     refuse([*part, "mesh.size=3", "mesh.size_min=4"], "mesh.size_min", "expected at most mesh.size, 3, found 4", ranks=(1,))
     refuse([*SMALL, "mesh.size=3"], "mesh.size", "only if mesh.file is a geometry from CAD", ranks=(1,))
     refuse([f"mesh.file={os.path.join(INPUTS, 'cube.msh')}", *SMALL[1:], "mesh.refine=9"],
-           "elements on one rank", "refinement")
+           "mesh.refine=9'", "elements on one rank")
     # 1200^3 elements of order 1 have DOFs in range for one rank, but their corners need memory.
     if not SANITIZED:
         refuse([*SMALL, "mesh.elements=1200 1200 1200", "discretization.order=1"], "memory",

@@ -37,6 +37,7 @@ static void check_compatibility(void) {
       /* The integral of 1 over the unit cube is 1, and all of it has one sign. */
       {"problem.forcing=1; boundary.default=neumann 0",
        {"not compatible", "add up to 1,", "relative 1;"}},
+      {"problem.forcing=1; boundary.default=robin 1e300, 1", {"too large for that", "smaller"}},
       /* A flux of 2 through one face of area 1 against a forcing of -1: 1 of 3 is left over. */
       {"problem.forcing=-1; boundary.default=neumann 0; boundary.zmax=neumann 2", {"add up to 1,"}},
       {"problem.forcing=-1; boundary.default=neumann 0; boundary.zmax=neumann 1", {NULL}},

@@ -261,6 +261,7 @@ static void check_refused(void) {
       {{"result.a=integral of u*v over xmin"},
        {"result.a", "column 3: unknown name 'v'", "x, y, z, u, pi"}},
       {{"problem.forcing=u"}, {"problem.forcing", "column 1: unknown name 'u'", "x, y, z, pi"}},
+      {{"problem.forcing=2*u0"}, {"column 3: unknown name 'u0', which forcings have if problem.i"}},
       {{"discretization.operator=mass", "output.flux=yes"},
        {"output.flux", "the mass problem has no flux"}},
       {{"discretization.operator=mass", "result.a=flux over xmin"},

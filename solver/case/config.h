@@ -143,7 +143,7 @@ typedef struct sp_config {
   struct {
     sp_shape shape;      /* box, unless mesh.file is given */
     char *file;          /* NULL for a box; path as the program opens it */
-    char *where;         /* where mesh.file or mesh.elements was given, for messages */
+    char *where;         /* where its size was given: refine, file or elements */
     double scale;        /* > 0, factor on the coordinates of the file */
     sp_gmsh_sizes sizes; /* of a geometry from CAD */
     int elements[3];     /* each >= 1 */

@@ -34,8 +34,10 @@ static sp_status resolve_shape(const sp_config_origin *origin, sp_config *config
     return sp_fail(SP_ERR_INPUT, "%s: no mesh.file is given; give it, or drop shape = file", shape);
   config->mesh.shape = file ? SP_SHAPE_FILE : SP_SHAPE_BOX;
   const char *elements = sp_config_where(origin, "mesh", "elements");
+  const char *refine = config->mesh.refine > 0 ? sp_config_where(origin, "mesh", "refine") : NULL;
   SP_TRY(sp_format(&config->mesh.where, "%s",
-                   file       ? file
+                   refine     ? refine
+                   : file     ? file
                    : elements ? elements
                               : "default of mesh.elements"));
   if (file) return resolve_file(origin, "mesh", "file", &config->mesh.file);

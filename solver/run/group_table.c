@@ -118,10 +118,13 @@ static void print_row(const sp_group *group, const char *kind, const double sums
     if (fabs(mean[s]) < (s < NORMAL ? 1e-12 * size : 1e-9)) mean[s] = 0;
   sp_terminal_print(terminal, "  %-24s %-8s %9.0f %14.7g   (%.5g, %.5g, %.5g)", name, kind,
                     sums[COUNT], sums[MEASURE], mean[CENTRE], mean[CENTRE + 1], mean[CENTRE + 2]);
-  if (strcmp(kind, "volume") != 0)
-    sp_terminal_print(terminal, "  normal (%.3f, %.3f, %.3f)", mean[NORMAL], mean[NORMAL + 1],
-                      mean[NORMAL + 2]);
-  sp_terminal_print(terminal, "\n");
+  const double *n = &mean[NORMAL];
+  if (strcmp(kind, "volume") != 0 && n[0] == 0 && n[1] == 0 && n[2] == 0)
+    sp_terminal_print(terminal, "  no mean normal: closed, or between elements\n");
+  else if (strcmp(kind, "volume") != 0)
+    sp_terminal_print(terminal, "  normal (%.3f, %.3f, %.3f)\n", n[0], n[1], n[2]);
+  else
+    sp_terminal_print(terminal, "\n");
   sp_record_row(terminal->record,
                 "name %s, kind %s, count %lld, measure %g, x %g, y %g, z %g, nx %g, ny %g, nz %g",
                 name, kind, llround(sums[COUNT]), sums[MEASURE], mean[CENTRE], mean[CENTRE + 1],
