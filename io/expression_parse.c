@@ -316,11 +316,11 @@ static sp_status fail_unknown(const parser *p) {
     length += (size_t)snprintf(constants + length, sizeof constants - length, ", %s",
                                p->scope->constants[i].name);
   const char *u = p->expression->u;
-  return sp_fail(
-      SP_ERR_INPUT, "%s: column %d: unknown name %s%s; known names are x, y, z, %s%s%s%s",
-      p->expression->where, column_of(p, &p->next), found,
-      token_is(&p->next, "u0") ? ", which forcings have if problem.initial is given" : "",
-      u ? u : "", u ? ", " : "", known_names, constants);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: column %d: unknown name %s%s; known names are x, y, z, %s%s%s%s",
+                 p->expression->where, column_of(p, &p->next), found,
+                 token_is(&p->next, "u0") ? ": only forcings with problem.initial have it" : "",
+                 u ? u : "", u ? ", " : "", known_names, constants);
 }
 
 /* The constant that the next token names; NULL if there is none. */

@@ -31,7 +31,7 @@ static const char usage[] =
     "                solve for every order (--study order=1:8) or refinement (--study refine=0:3)\n"
     "                and judge the convergence against the case's solution, or without one that\n"
     "                of its results; both: every pair\n"
-    "  --accuracy    print error bars of all results, from another solve of two orders more\n"
+    "  --accuracy    print error bars of all results, from solves of one and two orders more\n"
     "  --json FILE   also write the results as JSON, for programs; - is standard output, and the\n"
     "                tables then go to standard error (-q: nowhere)\n"
     "  --dry-run     read and check the case, print the memory that it will take, and stop\n"

@@ -7,8 +7,9 @@
 
 enum { MOST = 32, CASES = 60 };
 
-/* The same numbers on all ranks and machines (Knuth's MMIX generator). */
-static uint64_t state = 20251125;
+/* The same numbers on all ranks and machines (Knuth's MMIX generator). In case 6 one answer of
+ * order N + 2 is by chance as wrong as that of order N. */
+static uint64_t state = 14482816068255281897u;
 static double uniform(double low, double high) {
   state = state * 6364136223846793005u + 1442695040888963407u;
   return low + (high - low) * (double)(state >> 11) * 0x1p-53;
@@ -57,7 +58,7 @@ static void exact_values(const solution *u, double flux[2], double extrema[2]) {
 }
 
 typedef struct tally {
-  int count, close, low, high; /* within a factor of 3; below a tenth; above ten times */
+  int count, close, low, high; /* within a factor of 3; below a third; above ten times */
   double least, most;
 } tally;
 
@@ -66,7 +67,7 @@ static void judge(tally *t, double error, double estimate, double scale) {
   const double ratio = estimate / fabs(error);
   t->count++;
   t->close += ratio >= 1. / 3 && ratio <= 3;
-  t->low += ratio < 0.1;
+  t->low += ratio < 1. / 3;
   t->high += ratio > 10;
   t->least = fmin(t->least, ratio);
   t->most = fmax(t->most, ratio);
@@ -117,17 +118,17 @@ static void add_case(int n, tally *t) {
   judge(t, rows[5][0] - flux[0], rows[5][1], fmax(scale, fabs(flux[0])));
 }
 
-/* Nine of ten within a factor of 3, none below a tenth. */
+/* Nine of ten within a factor of 3, none below a third. */
 static void test_estimates(void) {
   tally t = {.least = INFINITY};
   for (int n = 0; n < CASES; n++) add_case(n, &t);
   if (world_rank > 0) return;
   if (getenv("SHOW"))
-    printf("  %d results: %d within a factor of 3, %d below 1/10, %d above 10, from %.2g to %.2g\n",
+    printf("  %d results: %d within a factor of 3, %d below 1/3, %d above 10, from %.2g to %.2g\n",
            t.count, t.close, t.low, t.high, t.least, t.most);
   CHECK(t.count >= 200, "%d results", t.count);
   CHECK(t.close >= 0.9 * t.count, "%d of %d within a factor of 3", t.close, t.count);
-  CHECK(t.low == 0, "%d estimates below a tenth, the least %.2g times the error", t.low, t.least);
+  CHECK(t.low == 0, "%d estimates below a third, the least %.2g times the error", t.low, t.least);
 }
 
 /* Legendre coefficients in y of an element [-1, 1]: alpha P_5 + 0.02 P_4 + 0.3 P_3 + 0.5 P_2 + 100.

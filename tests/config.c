@@ -117,7 +117,7 @@ static void test_every_key(void) {
     static const sp_condition conditions[] = {SP_NEUMANN, SP_DIRICHLET, SP_ROBIN, SP_ROBIN,
                                               SP_PERIODIC};
     const char *const texts[][2] = {
-        {config->mesh.where, "case.ini:4: mesh.elements"},
+        {config->mesh.where, "case.ini:9: mesh.refine"},
         {config->problem.all.lambda.text, "2*pi"},
         {config->problem.all.lambda.where, "case.ini:16: problem.lambda"},
         {config->problem.all.kappa.text, "1 + x^2"},

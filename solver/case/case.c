@@ -57,32 +57,35 @@ static sp_status check_balance(const sp_running *c) {
 }
 
 /* Solve the case at another order and compare the answers. */
-static sp_status solve_again(sp_running *c, sp_answers *others) {
-  sp_accuracy *a = &c->accuracy;
+static sp_status solve_again(sp_running *c, int order) {
   const sp_case_start start = {.space = c->space, .values = c->solution};
   sp_config config = *c->config;
   sp_results results;
-  config.discretization.order = a->order = sp_answers_other_order(config.discretization.order);
+  sp_answers others = {0};
+  config.discretization.order = order;
   config.solver.orders.count = 0;
-  sp_status status = sp_case_solve(c->base, &config, &start, c->terminal, others, &results);
-  if (status) return sp_fail(status, "error bars, order %d: %s", a->order, sp_error_message());
-  a->iterations = results.cg.iterations;
-  return sp_agree(c->comm, sp_accuracy_compare(config.solver.tolerance, others, a));
+  sp_status status = sp_case_solve(c->base, &config, &start, c->terminal, &others, &results);
+  status = status ? sp_fail(status, "error bars, order %d: %s", order, sp_error_message())
+                  : sp_accuracy_compare(config.solver.tolerance, &others, &c->accuracy);
+  c->accuracy.iterations += results.cg.iterations;
+  sp_answers_free(&others);
+  return sp_agree(c->comm, status);
 }
 
 /* Estimate the errors of the answers. The system is released first, for memory. */
 static sp_status find_accuracy(sp_running *c) {
   const sp_quantity *extrema = &c->postprocess->quantities->list[c->postprocess->quantities->count];
+  const int order = c->config->discretization.order;
   sp_accuracy *a = &c->accuracy;
-  sp_answers others = {0};
   SP_TRY(sp_agree(c->comm, sp_answers_collect(c->postprocess, c->problem, &a->answers)));
   a->range = extrema[1].value - extrema[0].value;
   a->resolution = sp_resolution_find(c->mesh, c->indicator, SP_ACCURACY_COARSE * a->range);
   sp_running_release_system(c);
   sp_running_enter(c, SP_PHASE_ACCURACY);
-  const sp_status status = solve_again(c, &others);
+  a->order = sp_answers_other_order(order);
+  sp_status status = a->order > order + 1 ? solve_again(c, order + 1) : SP_OK;
+  if (!status) status = solve_again(c, a->order);
   sp_running_enter(c, SP_PHASES);
-  sp_answers_free(&others);
   return status;
 }
 

@@ -33,13 +33,9 @@ static sp_status resolve_shape(const sp_config_origin *origin, sp_config *config
   if (shape && !file && config->mesh.shape == SP_SHAPE_FILE)
     return sp_fail(SP_ERR_INPUT, "%s: no mesh.file is given; give it, or drop shape = file", shape);
   config->mesh.shape = file ? SP_SHAPE_FILE : SP_SHAPE_BOX;
-  const char *elements = sp_config_where(origin, "mesh", "elements");
-  const char *refine = config->mesh.refine > 0 ? sp_config_where(origin, "mesh", "refine") : NULL;
-  SP_TRY(sp_format(&config->mesh.where, "%s",
-                   refine     ? refine
-                   : file     ? file
-                   : elements ? elements
-                              : "default of mesh.elements"));
+  const char *where = config->mesh.refine > 0 ? sp_config_where(origin, "mesh", "refine") : NULL;
+  if (!where) where = file ? file : sp_config_where(origin, "mesh", "elements");
+  SP_TRY(sp_format(&config->mesh.where, "%s", where ? where : "default of mesh.elements"));
   if (file) return resolve_file(origin, "mesh", "file", &config->mesh.file);
   free(config->mesh.file);
   config->mesh.file = NULL;

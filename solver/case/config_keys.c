@@ -243,7 +243,7 @@ const sp_key sp_keys[] = {
      .help = "whether the field holds kappa grad u, too"},
     {KEY("output", "accuracy", output.accuracy), WORDS(no_or_yes), .fallback = "no",
      .help =
-         "yes, or --accuracy: error bars of all answers, from another solve of two orders more"},
+         "yes, or --accuracy: error bars of all answers, from solves of one and two orders more"},
 
     {LINES("probe", PROBES, offsetof(sp_probe_entry, point)), NUMBERS(3),
      .help = "NAME = x y z, one line for each point at which the solution is wanted"},

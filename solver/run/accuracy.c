@@ -5,10 +5,11 @@
 
 sp_status sp_accuracy_compare(double tolerance, const sp_answers *others, sp_accuracy *accuracy) {
   const sp_answers *answers = &accuracy->answers;
-  SP_TRY(sp_allocate((size_t)answers->count, sizeof(double), "error bars", &accuracy->errors));
+  double **e = &accuracy->errors;
+  if (!*e) SP_TRY(sp_allocate((size_t)answers->count, sizeof **e, "error bars", e));
   for (int i = 0; i < answers->count; i++)
-    accuracy->errors[i] = fmax(fabs(others->list[i].value - answers->list[i].value),
-                               tolerance * answers->list[i].scale);
+    (*e)[i] = fmax(fmax((*e)[i], fabs(others->list[i].value - answers->list[i].value)),
+                   tolerance * answers->list[i].scale);
   return SP_OK;
 }
 
@@ -24,7 +25,7 @@ void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
   char text[256];
   const int order = report->config->discretization.order;
   snprintf(text, sizeof text,
-           "differences from order %d%s, started at this solution, %lld iteration%s",
+           "differences from orders up to %d%s, started at this solution, %lld iteration%s",
            accuracy->order, accuracy->order < order ? ", too large for order 15" : "",
            (long long)accuracy->iterations, sp_plural(accuracy->iterations));
   sp_record_text(record, "accuracy_method", text);

@@ -57,8 +57,7 @@ void sp_answers_free(sp_answers *answers) {
 }
 
 int sp_answers_other_order(int order) {
-  if (order == SP_MAX_ORDER) return order - 2;
-  return order + 2 < SP_MAX_ORDER ? order + 2 : SP_MAX_ORDER;
+  return order + 2 <= SP_MAX_ORDER ? order + 2 : order < SP_MAX_ORDER ? SP_MAX_ORDER : order - 2;
 }
 
 /* ---- Series ---- */

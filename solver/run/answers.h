@@ -26,7 +26,7 @@ typedef struct sp_answers {
 sp_status sp_answers_collect(const sp_postprocess *postprocess, const sp_problem *problem,
                              sp_answers *out);
 
-/* The order that error bars of order N come from: N + 2, at most 15; 13 for N = 15. Local. */
+/* The last order that error bars of order N come from: N + 2, at most 15; 13 for N = 15. Local. */
 int sp_answers_other_order(int order);
 
 /* One of a series of runs. */

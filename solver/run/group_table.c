@@ -119,12 +119,11 @@ static void print_row(const sp_group *group, const char *kind, const double sums
   sp_terminal_print(terminal, "  %-24s %-8s %9.0f %14.7g   (%.5g, %.5g, %.5g)", name, kind,
                     sums[COUNT], sums[MEASURE], mean[CENTRE], mean[CENTRE + 1], mean[CENTRE + 2]);
   const double *n = &mean[NORMAL];
-  if (strcmp(kind, "volume") != 0 && n[0] == 0 && n[1] == 0 && n[2] == 0)
-    sp_terminal_print(terminal, "  no mean normal: closed, or between elements\n");
-  else if (strcmp(kind, "volume") != 0)
-    sp_terminal_print(terminal, "  normal (%.3f, %.3f, %.3f)\n", n[0], n[1], n[2]);
-  else
-    sp_terminal_print(terminal, "\n");
+  if (n[0] != 0 || n[1] != 0 || n[2] != 0)
+    sp_terminal_print(terminal, "  normal (%.3f, %.3f, %.3f)", n[0], n[1], n[2]);
+  else if (strcmp(kind, "surface") == 0)
+    sp_terminal_print(terminal, "  no mean normal: closed, or between elements");
+  sp_terminal_print(terminal, "\n");
   sp_record_row(terminal->record,
                 "name %s, kind %s, count %lld, measure %g, x %g, y %g, z %g, nx %g, ny %g, nz %g",
                 name, kind, llround(sums[COUNT]), sums[MEASURE], mean[CENTRE], mean[CENTRE + 1],
@@ -158,12 +157,8 @@ static sp_status list_groups(const sp_case_base *base, sp_terminal *terminal) {
   int recorded = terminal->record != NULL;
   const int rows = t.hexes->volume_group_count + t.hexes->group_count;
   sp_status status = sp_agree(base->comm, measure(&t));
-  for (int r = 0; r < rows && !status; r++) {
-    status = sp_reduction_sum(base->platform->reduction, NORMAL, t.sums[r], SP_OK);
-    if (!status)
-      status =
-          sp_reduction_sum(base->platform->reduction, SUMS - NORMAL, &t.sums[r][NORMAL], SP_OK);
-  }
+  if (!status)
+    status = sp_reduction_sum(base->platform->reduction, rows * SUMS, (double *)t.sums, SP_OK);
   MPI_Bcast(&recorded, 1, MPI_INT, 0, base->comm);
   if (!status && recorded)
     status = sp_gather_records(base->comm, t.faces, t.face_count, sizeof *faces, "faces", &faces,
