@@ -92,6 +92,7 @@ typedef struct sp_transfer_setup {
    * backend has a weighted_transfer. */
   const double *weights;
   const bool *fine_constrained, *coarse_constrained; /* [local DOFs]; NULL: none */
+  bool exact_copies;                                 /* operators/transfer.h */
 } sp_transfer_setup;
 
 /* Additive Schwarz (operators/schwarz.h). The space, the columns and the interfaces outlive it; the

@@ -49,7 +49,7 @@ static void make_weights(const sp_transfer_setup *setup, const bool *constrained
 
 sp_status sp_transfer_create(const sp_operator *op, const sp_space *coarse,
                              const bool *fine_constrained, const bool *coarse_constrained,
-                             sp_transfer **out) {
+                             bool exact_copies, sp_transfer **out) {
   const sp_space *fine = op->space;
   const sp_platform *platform = fine->platform;
   const bool weighted = platform->backend->weighted_transfer;
@@ -69,7 +69,8 @@ sp_status sp_transfer_create(const sp_operator *op, const sp_space *coarse,
                              .local = op->local,
                              .precision = op->precision,
                              .fine_constrained = fine_constrained,
-                             .coarse_constrained = coarse_constrained};
+                             .coarse_constrained = coarse_constrained,
+                             .exact_copies = exact_copies};
   if (weighted) make_weights(&setup, fine_constrained, weights);
   setup.weights = weights;
   status = platform->backend->transfer_create(platform->device, &setup, &transfer->on_device);

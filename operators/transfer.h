@@ -20,11 +20,12 @@ typedef struct sp_transfer {
 /* Between the space of an operator, which must outlive *out, and a space of at most its order on
  * the same mesh, or both of order 1 on a mesh made from it by sp_mesh_coarser, in the operator's
  * precision. Masks [local DOFs] may be NULL and are not used
- * afterwards; fine_constrained is the operator's. The caller destroys *out. Errors: SP_ERR_SYSTEM.
- * Collective. */
+ * afterwards; fine_constrained is the operator's. With exact_copies prolongation adds the same bits
+ * to all copies of a DOF; without, it sends nothing, and copies differ by rounding. The caller
+ * destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_transfer_create(const sp_operator *fine, const sp_space *coarse,
                              const bool *fine_constrained, const bool *coarse_constrained,
-                             sp_transfer **out);
+                             bool exact_copies, sp_transfer **out);
 
 /* The nodes of sp_transfer_setup for two spaces of order 1. The caller frees *out. Local. */
 sp_status sp_transfer_nodes(const sp_space *fine, const sp_space *coarse, sp_lid **out);
@@ -32,8 +33,8 @@ sp_status sp_transfer_nodes(const sp_space *fine, const sp_space *coarse, sp_lid
 /* NULL-safe; sets *transfer to NULL. Local. */
 void sp_transfer_destroy(sp_transfer **transfer);
 
-/* The two operations above, on L-vectors of the transfer's precision. Return
- * this rank's failure, for the next reduction. Local, and Collective among neighbours. */
+/* The two operations above, on L-vectors of the transfer's precision. Return this rank's failure,
+ * for the next reduction. Local, and Collective among neighbours. */
 sp_status sp_transfer_prolong(sp_transfer *transfer, const sp_vector *coarse, sp_vector *fine);
 sp_status sp_transfer_restrict(sp_transfer *transfer, const sp_vector *fine, sp_vector *coarse);
 

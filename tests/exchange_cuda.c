@@ -6,7 +6,10 @@
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 
-enum { ORDER = 4, APPLICATIONS = 3 };
+enum { APPLICATIONS = 3 };
+
+/* Few shared DOFs, and more than SP_CUDA_FEW_SHARED per rank: peers exchange them differently. */
+static const struct { int order, elements[3]; } boxes[] = {{4, {5, 4, 3}}, {8, {23, 23, 23}}};
 
 /* The results of one transport, [DOFs] each: y = A^APPLICATIONS x, ap and p.Ap of a first direction
  * x, and sums over ranks of values that differ between ranks. */
@@ -40,7 +43,7 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
   sp_platform platform = b->platform;
   AUTO(sp_space) space = NULL;
   platform.transport = kind;
-  const sp_status status = sp_space_create(&platform, box->mesh, ORDER, &space);
+  const sp_status status = sp_space_create(&platform, box->mesh, box->numbering->order, &space);
   if (status) {
     CHECK_FAILS(status, SP_ERR_SYSTEM, "is not possible: ");
     return false;
@@ -94,22 +97,19 @@ static void check_same(size_t n, const char *way, const outcome *is, const outco
         "%s: other bits in sums in single precision", way);
 }
 
-int main(int argc, char **argv) {
-  bench b;
-  bench_begin(&argc, &argv, &b);
-  const int elements[3] = {5, 4, 3};
+static void check_box(const bench *b, int order, const int elements[3]) {
   deformed_box box;
-  deformed_box_create(b.comm, elements, 1, ORDER, &box);
+  deformed_box_create(b->comm, elements, 1, order, &box);
   const size_t n = (size_t)box.numbering->local;
   double *x = test_array(n, sizeof *x);
   outcome is = make_outcome(n), want = make_outcome(n);
   random_vector(&box, 1, x);
   for (size_t i = 0; i < n; i++) x[i] = box.mask[i] ? 0 : x[i];
-  CHECK(apply_by(&b, &box, box.mask, SP_TRANSPORT_STAGED, x, &want),
+  CHECK(apply_by(b, &box, box.mask, SP_TRANSPORT_STAGED, x, &want),
         "the way through the host is always possible");
   for (sp_transport kind = SP_TRANSPORT_AUTO; kind < SP_TRANSPORT_STAGED; kind++) {
     const char *name = sp_transport_name(kind);
-    const bool possible = apply_by(&b, &box, box.mask, kind, x, &is);
+    const bool possible = apply_by(b, &box, box.mask, kind, x, &is);
     if (world_rank == 0) printf("%s: %s\n", name, possible ? "possible" : sp_error_message());
     if (possible)
       check_same(n, name, &is, &want);
@@ -117,5 +117,12 @@ int main(int argc, char **argv) {
       CHECK(!device_expects(kind) && kind != SP_TRANSPORT_AUTO, "%s is expected", name);
   }
   deformed_box_destroy(&box);
+}
+
+int main(int argc, char **argv) {
+  bench b;
+  bench_begin(&argc, &argv, &b);
+  for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
+    check_box(&b, boxes[i].order, boxes[i].elements);
   return bench_end(&b);
 }

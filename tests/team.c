@@ -42,7 +42,7 @@ static void compute(const bench *b, const sp_operator_setup *setup, const sp_spa
   AUTO(sp_schwarz) schwarz = NULL;
   double *inverse = test_array(n, sizeof *inverse);
   sp_separable *boxes = test_array(elements, sizeof *boxes);
-  CHECK_OK(sp_transfer_create(op, coarse, setup->constrained, NULL, &transfer));
+  CHECK_OK(sp_transfer_create(op, coarse, setup->constrained, NULL, true, &transfer));
   CHECK_OK(sp_operator_inverse_diagonal(setup, inverse));
   CHECK_OK(sp_separable_fill(setup, boxes));
   CHECK_OK(sp_schwarz_create(op, setup, boxes, inverse, &schwarz));

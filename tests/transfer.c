@@ -38,7 +38,7 @@ static void check_transfer(const sp_mesh *mesh, const sp_mesh *coarse_mesh, bool
                                    .for_level = true};
   AUTO(sp_operator) op = NULL;
   require(sp_operator_create(&setup, &op));
-  require(sp_transfer_create(op, coarse, NULL, NULL, &transfer));
+  require(sp_transfer_create(op, coarse, NULL, NULL, true, &transfer));
   const size_t nf = sp_space_dofs(fine), nc = sp_space_dofs(coarse);
   double *f = test_array(nf, sizeof *f), *want = test_array(nf, sizeof *want);
   double *c = test_array(nc, sizeof *c), *restricted = test_array(nc, sizeof *restricted);

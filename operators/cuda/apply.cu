@@ -53,14 +53,15 @@ static sp_status apply_diagonal(sp_local_operator *local, const sp_cuda_applicat
                                 joins, stream);
 }
 
-/* Apply the elements that touch other ranks, up to this rank's sums at shared DOFs, on `stream`. */
-static sp_status apply_halo(sp_local_operator *local, const sp_cuda_application *a,
+/* Apply the elements of `part`, HALO or WHOLE, up to this rank's sums at shared DOFs, on `stream`.
+ */
+static sp_status apply_halo(sp_local_operator *local, const sp_cuda_application *a, mesh_part part,
                             cudaStream_t stream) {
   const bool forks = stream != local->device->stream;
   if (!a->step)
     SP_CUDA(sp_cuda_clear_faces(&local->assembly, local->precision, a->y, local->device->stream));
   if (forks) SP_TRY(sp_cuda_fork(local->device));
-  SP_TRY(launch_part(local, a, HALO, forks, stream));
+  SP_TRY(launch_part(local, a, part, forks, stream));
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, local->precision, a->constrained, local->edges,
                                   a->y, nullptr, stream));
   return apply_diagonal(local, a, HALO, false, false, stream);
@@ -86,10 +87,12 @@ static sp_status finish_with_step(sp_local_operator *local, const sp_cuda_applic
 sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_application *a) {
   sp_device_space *space = local->space;
   cudaStream_t border = sp_cuda_border_stream(space);
+  const mesh_part first = space->border.view.few ? WHOLE : HALO;
   bool joins;
-  sp_status status = apply_halo(local, a, border);
+  sp_status status = apply_halo(local, a, first, border);
   status = sp_first_failure(status, sp_cuda_exchange_begin(space, local->precision, a->y, border));
-  status = sp_first_failure(status, launch_part(local, a, INNER, false, local->device->stream));
+  if (first == HALO)
+    status = sp_first_failure(status, launch_part(local, a, INNER, false, local->device->stream));
   status =
       sp_first_failure(status, sp_cuda_exchange_end(space, local->precision, a->y, border, &joins));
   return sp_first_failure(status, (a->step ? finish_with_step : finish_apply)(local, a, joins));

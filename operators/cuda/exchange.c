@@ -242,8 +242,9 @@ void sp_cuda_space_destroy(sp_device_space **space) {
  */
 
 cudaStream_t sp_cuda_border_stream(const sp_device_space *space) {
-  return space->ranks > 1 && space->kind == SP_TRANSPORT_PEER ? space->device->urgent
-                                                              : space->device->stream;
+  const bool beside =
+      space->ranks > 1 && space->kind == SP_TRANSPORT_PEER && !space->border.view.few;
+  return beside ? space->device->urgent : space->device->stream;
 }
 
 static sp_status pack(sp_device_space *s, sp_precision precision, const void *vector,

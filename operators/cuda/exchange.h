@@ -40,7 +40,7 @@ void sp_cuda_space_destroy(sp_device_space **space);
 sp_status sp_cuda_assemble(sp_device_space *space, sp_precision precision, void *vector);
 
 /* The stream for work that other ranks wait for: the urgent one, if the exchange does not need the
- * host. */
+ * host and runs beside the elements inside the rank. */
 cudaStream_t sp_cuda_border_stream(const sp_device_space *space);
 
 /* Send the shared values of `vector`, which are complete when what is queued on `stream` is done.

@@ -1,17 +1,57 @@
 // Waits for other ranks, and sums over them: part of peers.cu and vectors.cu.
 
 // Set shared DOF target[t] to the sum of the values of all ranks that hold it, in the order of
-// ranks.
-template <class T>
+// ranks; received(s) is entry s of those received.
+template <class T, class Received>
 static __device__ __forceinline__ void sum_of_ranks(const sp_cuda_lists &lists, int t,
-                                                    const T *received, T *vector) {
+                                                    Received received, T *vector) {
   const T own = vector[lists.target[t]];
   T sum = 0;
   for (int s = lists.source_start[t]; s < lists.source_start[t + 1]; s++) {
     const int source = lists.sources[s];
-    sum += source == SP_OWN_VALUE ? own : __ldcg(received + source);
+    sum += source == SP_OWN_VALUE ? own : received(source);
   }
   vector[lists.target[t]] = sum;
+}
+
+// Words of 64 bits that need no flag: the low half is 32 bits of a value, the high half the number
+// of the exchange, so a word has arrived when its number is the expected one.
+static __device__ __forceinline__ void put_word(unsigned long long *to, unsigned half,
+                                                unsigned epoch) {
+  const unsigned long long word = (unsigned long long)epoch << 32 | half;
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(to), "l"(word) : "memory");
+}
+
+// False if the word has not arrived.
+static __device__ __forceinline__ bool get_word(const unsigned long long *from, unsigned epoch,
+                                                unsigned &half) {
+  unsigned long long word;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+  half = (unsigned)word;
+  return word >> 32 == epoch;
+}
+
+// A value as the low halves of one word (float) or two (double, low bits first).
+static __device__ __forceinline__ void put(unsigned long long *to, double value, unsigned epoch) {
+  put_word(to, (unsigned)__double2loint(value), epoch);
+  put_word(to + 1, (unsigned)__double2hiint(value), epoch);
+}
+static __device__ __forceinline__ void put(unsigned long long *to, float value, unsigned epoch) {
+  put_word(to, __float_as_uint(value), epoch);
+}
+static __device__ __forceinline__ bool get(const unsigned long long *from, unsigned epoch,
+                                           double &value) {
+  unsigned low, high;
+  const bool first = get_word(from, epoch, low), second = get_word(from + 1, epoch, high);
+  value = __hiloint2double((int)high, (int)low);
+  return first && second;
+}
+static __device__ __forceinline__ bool get(const unsigned long long *from, unsigned epoch,
+                                           float &value) {
+  unsigned half;
+  const bool ready = get_word(from, epoch, half);
+  value = __uint_as_float(half);
+  return ready;
 }
 
 // Wait until ready(). After SP_CUDA_PATIENCE give up and note `rank` as missing. Once a rank is
@@ -57,9 +97,14 @@ struct sum_over_ranks {
     const int r = threadIdx.x;
     if (r < p.size) {
       __threadfence_system(); // after put(), others may change what this rank has read
-      put(there[kind * p.size + p.rank], mine);
+      sp_cuda_sums &to = there[kind * p.size + p.rank];
+      for (int v = 0; v < 2; v++) put(to.words + 2 * v, mine[v], epoch);
       const sp_cuda_sums &here = p.sums[kind * p.size + r];
-      await([&] { return get(here, all[r]); }, r, p.missing);
+      const auto arrived = [&] {
+        const bool first = get(here.words, epoch, all[r][0]);
+        return get(here.words + 2, epoch, all[r][1]) && first;
+      };
+      await(arrived, r, p.missing);
       __threadfence_system();
     }
     __syncthreads();
@@ -77,30 +122,5 @@ private:
   static __device__ __forceinline__ void add_to(double (&sum)[2], const double (&value)[2]) {
     sum[0] += value[0];
     sum[1] += value[1];
-  }
-
-  __device__ __forceinline__ void put(sp_cuda_sums &to, const double (&values)[2]) const {
-    for (int h = 0; h < 4; h++) {
-      const unsigned long long bits = (unsigned long long)__double_as_longlong(values[h / 2]);
-      const unsigned long long word = (unsigned long long)epoch << 32 | (bits >> h % 2 * 32 & ~0u);
-      asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(&to.halves[h]), "l"(word)
-                   : "memory");
-    }
-  }
-
-  // True if all words have arrived: they carry this epoch's number.
-  __device__ __forceinline__ bool get(const sp_cuda_sums &from, double (&values)[2]) const {
-    unsigned long long words[4];
-    bool ready = true;
-    for (int h = 0; h < 4; h++) {
-      asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
-                   : "=l"(words[h])
-                   : "l"(&from.halves[h])
-                   : "memory");
-      ready &= words[h] >> 32 == epoch;
-    }
-    for (int v = 0; v < 2; v++)
-      values[v] = __longlong_as_double((long long)(words[2 * v + 1] << 32 | (words[2 * v] & ~0u)));
-    return ready;
   }
 };

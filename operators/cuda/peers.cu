@@ -29,6 +29,13 @@ __device__ __forceinline__ sp_cuda_epoch acquired(const sp_cuda_epoch *flag) {
   return value;
 }
 
+// The neighbour of entry i of the lists.
+__device__ __forceinline__ int neighbour_of(const sp_cuda_border &p, int i) {
+  int b = 0;
+  while (i >= p.start[b + 1]) b++;
+  return b;
+}
+
 template <class T>
 __global__ void send(sp_cuda_border p, const T *vector, const sp_cuda_scalars *scalars) {
   follow();
@@ -36,15 +43,19 @@ __global__ void send(sp_cuda_border p, const T *vector, const sp_cuda_scalars *s
   const sp_cuda_epoch exchange = *p.begun + 1;
   const int i = blockIdx.x * THREADS + threadIdx.x;
   if (i < p.lists.shared) {
-    int b = 0;
-    while (i >= p.start[b + 1]) b++;
-    double *buffer = p.remote_received[b] + (exchange % 2) * (unsigned)p.stride[b];
-    ((T *)buffer)[p.remote_start[b] + i - p.start[b]] = vector[p.lists.dofs[i]];
+    const int b = neighbour_of(p, i), to = p.remote_start[b] + i - p.start[b];
+    const T value = vector[p.lists.dofs[i]];
+    double *const buffer = p.remote_received[b] + (exchange % 2) * 2 * (unsigned)p.stride[b];
+    if (p.few)
+      put((unsigned long long *)buffer + 2 * to, value, (unsigned)exchange);
+    else
+      ((T *)buffer)[to] = value;
   }
-  __threadfence_system();
+  if (!p.few) __threadfence_system();
   __syncthreads();
   if (!is_last(p.sent, gridDim.x)) return;
-  for (int b = threadIdx.x; b < p.neighbours; b += THREADS) signal(p.remote_arrived[b], exchange);
+  for (int b = threadIdx.x; b < p.neighbours && !p.few; b += THREADS)
+    signal(p.remote_arrived[b], exchange);
   if (threadIdx.x == 0) *p.begun = exchange; // all blocks have read the old value
 }
 
@@ -62,8 +73,28 @@ __global__ void add_received(sp_cuda_border p, T *vector, const sp_cuda_scalars 
   const int t = blockIdx.x * THREADS + threadIdx.x;
   follow();
   if (t >= p.lists.targets || (scalars && scalars->stop)) return;
-  const double *buffer = p.received + (*p.begun % 2) * (unsigned)p.lists.shared;
-  sum_of_ranks(p.lists, t, (const T *)buffer, vector);
+  const T *buffer = (const T *)(p.received + (*p.begun % 2) * 2 * (unsigned)p.lists.shared);
+  sum_of_ranks(
+      p.lists, t, [&](int s) { return __ldcg(buffer + s); }, vector);
+}
+
+template <class T>
+__global__ void add_words(sp_cuda_border p, T *vector, const sp_cuda_scalars *scalars) {
+  const int t = blockIdx.x * THREADS + threadIdx.x;
+  follow();
+  if (scalars && scalars->stop) return;
+  const sp_cuda_epoch exchange = *p.begun;
+  const double *buffer = p.received + (exchange % 2) * 2 * (unsigned)p.lists.shared;
+  const auto received = [&](int s) {
+    T value = 0;
+    await(
+        [&] { return get((const unsigned long long *)buffer + 2 * s, (unsigned)exchange, value); },
+        p.ranks[neighbour_of(p, s)], p.missing);
+    return value;
+  };
+  // Not every entry is the source of a target, but a rank must not run two exchanges ahead of any.
+  if (t < p.neighbours && p.start[t] < p.start[t + 1]) (void)received(p.start[t]);
+  if (t < p.lists.targets) sum_of_ranks(p.lists, t, received, vector);
 }
 
 /* A rank's message to the others about its region. */
@@ -202,7 +233,7 @@ struct layout {
 };
 
 layout lay_out(int shared, int neighbours) {
-  const size_t values = 2 * (size_t)shared;
+  const size_t values = 4 * (size_t)shared;
   return {values, values + (size_t)neighbours};
 }
 
@@ -289,6 +320,9 @@ sp_status meet(MPI_Comm comm, const sp_exchange_plan *plan, const char **why, me
   const size_t bytes = 8 * lay_out(mine.shared, mine.neighbours).count;
   SP_TRY(map_regions(comm, bytes, m->wanted, &mine, m->all, why, &memory->mapping));
   if (*why) return SP_OK;
+  memory->view.few = true;
+  for (int r = 0; r < sp_comm_size(comm); r++)
+    memory->view.few = memory->view.few && m->all[r].shared <= SP_CUDA_FEW_SHARED;
   exchange_places(comm, plan, m->places);
   return sp_agree(comm, make_border_tables(plan, m, memory));
 }
@@ -296,13 +330,17 @@ sp_status meet(MPI_Comm comm, const sp_exchange_plan *plan, const char **why, me
 template <class T>
 cudaError_t exchange(const sp_cuda_border *border, T *vector, const sp_cuda_scalars *scalars,
                      cudaStream_t stream) {
+  const int targets = border->lists.targets, neighbours = border->neighbours;
   cudaError_t error = queue(send<T>, blocks_for(border->lists.shared), THREADS, 0, stream, *border,
                             vector, scalars);
+  if (error == cudaSuccess && border->few)
+    return queue(add_words<T>, blocks_for(targets > neighbours ? targets : neighbours), THREADS, 0,
+                 stream, *border, vector, scalars);
   if (error == cudaSuccess) error = queue(await_neighbours, 1, 32, 0, stream, *border, scalars);
   if (error != cudaSuccess) return error;
   // No programmatic launch: its blocks would occupy multiprocessors while one block waits.
-  return start(false, nullptr, add_received<T>, blocks_for(border->lists.targets), THREADS, 0,
-               stream, *border, vector, scalars);
+  return start(false, nullptr, add_received<T>, blocks_for(targets), THREADS, 0, stream, *border,
+               vector, scalars);
 }
 
 } // namespace

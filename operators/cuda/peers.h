@@ -11,11 +11,14 @@
  *
  * Sums over all ranks are a few words and need no flag: each word of 64 bits holds one half of a
  * value and the number of the sum (as in NCCL's protocol LL). Two kinds of sums alternate, so a
- * word is overwritten only after all ranks have read it.
+ * word is overwritten only after all ranks have read it. Spaces that share few values exchange them
+ * in such words too, which takes two kernels instead of three and no fence.
  *
  * A rank that waits longer than SP_CUDA_PATIENCE gives up: the other one has failed. */
 #ifndef SP_OPERATORS_CUDA_PEERS_H
 #define SP_OPERATORS_CUDA_PEERS_H
+
+#include <stdbool.h>
 
 #include "operators/cuda/device.h"
 #include "operators/cuda/launch.h"
@@ -30,11 +33,14 @@ extern "C" {
 
 typedef unsigned long long sp_cuda_epoch;
 
-/* Two values of a rank in four words. The low half of a word is 32 bits of a value (low bits
- * first), the high half is the epoch. */
+/* Two values of a rank in four words (gather.cuh). */
 typedef struct sp_cuda_sums {
-  unsigned long long halves[4];
+  unsigned long long words[4];
 } sp_cuda_sums;
+
+/* If no rank shares more values in a space, they travel as words, after all elements instead of
+ * beside those inside the rank. */
+#define SP_CUDA_FEW_SHARED 32768
 
 /* 1 + the rank that did not answer a kernel; 0: all answered. */
 typedef struct sp_cuda_missing {
@@ -61,11 +67,14 @@ typedef struct sp_cuda_lists {
 /* The exchange of one space; passed to kernels by value, pointers are to device memory. */
 typedef struct sp_cuda_border {
   int neighbours;
+  bool few; /* SP_CUDA_FEW_SHARED */
   sp_cuda_lists lists;
-  const int *start;               /* [neighbours + 1]: neighbour b's part of the lists */
-  const int *ranks;               /* [neighbours] */
-  const int *stride;              /* [neighbours]: `shared` of neighbour b */
-  double *received;               /* [2][shared]; floats fill the first half of a buffer */
+  const int *start;  /* [neighbours + 1]: neighbour b's part of the lists */
+  const int *ranks;  /* [neighbours] */
+  const int *stride; /* [neighbours]: `shared` of neighbour b */
+  /* [2][2 shared]. Values fill the first half of a buffer, floats the first quarter; words take
+   * two entries per value, of which a float uses the first. */
+  double *received;
   double *const *remote_received; /* [neighbours]: their `received` */
   const int *remote_start;        /* [neighbours]: this rank's first value in a buffer there */
   sp_cuda_epoch *arrived;         /* [neighbours] */

@@ -18,7 +18,7 @@ struct sp_device_transfer {
   unsigned short *places;            /* [nf^3], sp_cuda_node_order */
   unsigned *codes;                   /* between two meshes: [elements][nf^3]; else NULL */
   void *matrix;                      /* [nf][nc] */
-  void *correction;                  /* [fine DOFs]; NULL on one rank */
+  void *correction;                  /* [fine DOFs]; NULL on one rank, or if copies may differ */
   void *sums;                        /* [elements][nc^3] */
 };
 
@@ -52,13 +52,13 @@ __host__ __device__ constexpr int cube_of(int nf) {
 }
 
 // Fine nodes with their codes (launch.h): of the operator, on the surface of its elements, or of
-// two meshes, for all nodes. A DOF is active at its first node, on the rank that owns
-// it, unless it is constrained: only one of the elements that share it reads or writes it, so there
-// are no weights.
+// two meshes, for all nodes. A DOF is active at its first node if it is below `end` (of this rank's
+// own, or of all), unless it is constrained: only one of the elements that share it reads or writes
+// it, so there are no weights.
 struct fine_nodes {
   const unsigned *codes; // [elements][surface nodes]
   const unsigned short *places;
-  int surface, owned;
+  int surface, end;
 
   __device__ __forceinline__ unsigned code(int element, int count, int n) const {
     if (n < surface) return __ldg(codes + (size_t)element * surface + n);
@@ -66,7 +66,7 @@ struct fine_nodes {
   }
   __device__ __forceinline__ bool is_active(unsigned code) const {
     return (code & SP_CUDA_FIRST) && !(code & SP_CUDA_CONSTRAINED) &&
-           (int)(code & SP_CUDA_DOF) < owned;
+           (int)(code & SP_CUDA_DOF) < end;
   }
 };
 
@@ -245,16 +245,17 @@ cudaError_t queue_elements(const sp_device_transfer *t, void (*kernel)(Parameter
                (size_t)bytes, t->local->device->stream, values...);
 }
 
-fine_nodes nodes_of(const sp_device_transfer *t) {
-  if (t->codes) return {t->codes, t->places, t->nf * t->nf * t->nf, t->fine_owned};
-  return {t->local->nodes, t->places, sp_cuda_surface_nodes(t->nf - 1), t->fine_owned};
+fine_nodes nodes_of(const sp_device_transfer *t, int end) {
+  if (t->codes) return {t->codes, t->places, t->nf * t->nf * t->nf, end};
+  return {t->local->nodes, t->places, sp_cuda_surface_nodes(t->nf - 1), end};
 }
 
 template <class T>
 cudaError_t queue_prolong(sp_device_transfer *t, bool add, const void *coarse, void *fine) {
   return with_sizes(t, [&](auto sizes) {
     return queue_elements<T>(t, prolong<T, decltype(sizes)>, sizes, t->elements,
-                             (const T *)t->matrix, t->coarse_lists.nodes, nodes_of(t), add,
+                             (const T *)t->matrix, t->coarse_lists.nodes,
+                             nodes_of(t, add ? t->local->dofs : t->fine_owned), add,
                              (const T *)coarse, (T *)fine);
   });
 }
@@ -263,7 +264,8 @@ template <class T>
 cudaError_t queue_restrict(sp_device_transfer *t, const void *fine, void *coarse) {
   const cudaError_t error = with_sizes(t, [&](auto sizes) {
     return queue_elements<T>(t, restrict_elements<T, decltype(sizes)>, sizes, t->elements,
-                             (const T *)t->matrix, nodes_of(t), (const T *)fine, (T *)t->sums);
+                             (const T *)t->matrix, nodes_of(t, t->fine_owned), (const T *)fine,
+                             (T *)t->sums);
   });
   if (error != cudaSuccess) return error;
   return queue(gather<T>, blocks_for(t->coarse_dofs), THREADS, 0, t->local->device->stream,
@@ -358,7 +360,7 @@ sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
   SP_TRY(sp_cuda_copy_of(places, fine, sizeof *places, "transfer", (void **)&t->places));
   if (setup->nodes) SP_TRY(send_codes(setup, places, t));
   SP_TRY(sp_cuda_gather_lists_create(setup->coarse, setup->coarse_constrained, &t->coarse_lists));
-  if (local->space->ranks > 1)
+  if (local->space->ranks > 1 && setup->exact_copies)
     SP_TRY(sp_cuda_allocate((size_t)local->dofs, bytes, "transfer", &t->correction));
   return sp_cuda_allocate((size_t)t->elements * coarse, bytes, "transfer", &t->sums);
 }

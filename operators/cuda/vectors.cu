@@ -281,7 +281,9 @@ template <class T> __global__ void pack(sp_cuda_lists lists, const T *vector, T 
 template <class T> __global__ void combine(sp_cuda_lists lists, const T *received, T *vector) {
   const int t = blockIdx.x * THREADS + threadIdx.x;
   follow();
-  if (t < lists.targets) sum_of_ranks(lists, t, received, vector);
+  if (t < lists.targets)
+    sum_of_ranks(
+        lists, t, [&](int s) { return __ldcg(received + s); }, vector);
 }
 
 int blocks_for(int n) {

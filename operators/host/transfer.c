@@ -23,8 +23,9 @@ struct sp_device_transfer {
   sp_host_interpolation interpolation;
   void *matrix, *weights;
   int threads;
-  char *work;       /* [threads][bytes of one thread] */
-  sp_lid elements;  /* of the coarse space */
+  char *work;      /* [threads][bytes of one thread] */
+  sp_lid elements; /* of the coarse space */
+  bool exact_copies;
   sp_lid *nodes;    /* sp_transfer_setup, or NULL */
   void *correction; /* [fine local DOFs], and one for nodes without DOF */
   /* Fine DOFs that take no correction, because their weight is zero; constrained coarse ones. */
@@ -108,6 +109,7 @@ sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *se
                             .lanes = sp_host_lanes(device->kernels, setup->precision),
                             .threads = sp_team_size(),
                             .elements = setup->coarse->mesh->hexes->count,
+                            .exact_copies = setup->exact_copies,
                             .kernels = device->kernels->interpolate[setup->precision],
                             .device = device};
   const sp_status status = build(setup, t);
@@ -176,9 +178,10 @@ sp_status sp_host_prolong(sp_device_transfer *t, const void *coarse, void *fine)
   const sp_numbering *numbering = t->fine->numbering;
   const size_t bytes = sp_precision_bytes(t->precision), owned = (size_t)numbering->owned;
   sp_team_run(t->threads, prolong_share, &(team_transfer){t, coarse, t->correction});
-  /* Elements differ by rounding, so the owner's value counts on all ranks. */
-  memset((char *)t->correction + owned * bytes, 0, (sp_space_dofs(t->fine) - owned) * bytes);
-  assemble(t->fine, t->precision, t->correction);
+  if (t->exact_copies) { /* elements differ by rounding: take the owner's value on all ranks */
+    memset((char *)t->correction + owned * bytes, 0, (sp_space_dofs(t->fine) - owned) * bytes);
+    assemble(t->fine, t->precision, t->correction);
+  }
   set_zero(&t->fine_fixed, t->precision, t->correction);
   return sp_host_axpby(t->device, t->precision, sp_space_dofs(t->fine), 1, t->correction, 1, fine);
 }

@@ -117,14 +117,15 @@ static sp_status apply(sp_preconditioner *self, double norm, const sp_vector *r,
 }
 
 /* A smoothing of degree k applies A k times, from zero k - 1 times, and S k times; the sum over
- * ranks of a diagonal S is in D^-1. Each transfer sums once on the level that it ends on. */
+ * ranks of a diagonal S is in D^-1. Restriction sums once on the level that it ends on, and so does
+ * prolongation to the finest one. */
 sp_traffic sp_multigrid_traffic(const sp_multigrid_options *o, int index, double neighbours,
                                 double shared) {
   const bool last = index + 1 == o->levels;
   const bool schwarz = o->smoother == SP_SMOOTHER_SCHWARZ && o->orders[index] > 1;
   const int k = o->degree;
   int sums = index > 0;
-  if (!last) sums += 2 * k + 2 * k * schwarz + 1; /* with the residual, and the way back */
+  if (!last) sums += 2 * k + 2 * k * schwarz + (index == 0); /* with the residual */
   if (last && o->coarse == SP_COARSE_CHEBYSHEV) sums += k - 1 + k * schwarz;
   return (sp_traffic){sums * neighbours,
                       sums * shared * (double)sp_precision_bytes(precision_of(o))};
@@ -218,7 +219,8 @@ static sp_status create_operator(multigrid *m, level *l, sp_system *system) {
   return SP_OK;
 }
 
-/* Create the levels. A transfer needs the masks of two levels. */
+/* Create the levels. A transfer needs the masks of two levels. Copies of a DOF must agree on the
+ * finest level; on the others rounding is no more than that of the cycle. */
 static sp_status create_levels(multigrid *m, sp_system *const systems[]) {
   const int last = m->options.levels - 1;
   for (int i = 0; i <= last; i++) {
@@ -227,7 +229,7 @@ static sp_status create_levels(multigrid *m, sp_system *const systems[]) {
     if (i < last || !m->coarse) SP_TRY(create_operator(m, l, systems[i]));
     if (i > 0 && l->space != m->levels[i - 1].space)
       SP_TRY(sp_transfer_create(m->levels[i - 1].op, l->space, systems[i - 1]->setup.constrained,
-                                systems[i]->setup.constrained, &m->levels[i - 1].transfer));
+                                systems[i]->setup.constrained, i == 1, &m->levels[i - 1].transfer));
   }
   return m->coarse ? sp_coarse_complete(m->coarse) : SP_OK;
 }

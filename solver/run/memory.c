@@ -35,10 +35,10 @@ double sp_memory_of_mesh(const sp_sizes *s, int map_order) {
   return s->elements * (24 * pow(map_order + 1, 3) + 208) + 12 * s->entities + 4 * s->sharers;
 }
 
-/* Shared DOFs. sp_exchange: indices 20, sent and received 16. A device has the same, and 16 for
+/* Shared DOFs. sp_exchange: indices 20, sent and received 16. A device has the same, and 32 for
  * values received from peers; its host has pinned buffers for sent and received, 16. */
 static sp_memory exchange_bytes(const sp_memory_case *c, double shared) {
-  return (sp_memory){(36 + 16 * has_device(c)) * shared, 52 * has_device(c) * shared};
+  return (sp_memory){(36 + 16 * has_device(c)) * shared, 68 * has_device(c) * shared};
 }
 
 /* sp_numbering: nodes 4 n^3 and touched 16 per element, copies and shared 12 per shared DOF. */
