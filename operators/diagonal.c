@@ -64,10 +64,12 @@ SP_INLINE void add_direction(int slow, int n, int fast, const double *squares, c
   for (int s = 0; s < slow; s++)
     for (int i = 0; i < n; i++) {
       double *restrict target = &out[(s * n + i) * fast];
-      for (int m = 0; m < n; m++) {
-        const double factor = squares[m * n + i];
-        const double *restrict source = &in[(s * n + m) * fast];
-        for (int f = 0; f < fast; f++) target[f] += factor * source[f];
+      const double *restrict source = &in[s * n * fast];
+      for (int f = 0; f < fast; f++) {
+        double sum = target[f];
+#pragma GCC unroll 16
+        for (int m = 0; m < n; m++) sum += squares[m * n + i] * source[m * fast + f];
+        target[f] = sum;
       }
     }
 }
@@ -77,10 +79,12 @@ SP_INLINE void add_first_direction(int slow, int n, const double *squares, const
                                    double *out) {
   for (int s = 0; s < slow; s++) {
     double *restrict target = &out[s * n];
-    for (int m = 0; m < n; m++) {
-      const double factor = in[s * n + m];
-      const double *restrict row = &squares[m * n];
-      for (int i = 0; i < n; i++) target[i] += factor * row[i];
+    const double *restrict source = &in[s * n];
+    for (int i = 0; i < n; i++) {
+      double sum = target[i];
+#pragma GCC unroll 16
+      for (int m = 0; m < n; m++) sum += squares[m * n + i] * source[m];
+      target[i] = sum;
     }
   }
 }
@@ -88,8 +92,8 @@ SP_INLINE void add_first_direction(int slow, int n, const double *squares, const
 /* The basis is 1 at its own node and 0 at the others: the sum over points collapses to a line for
  * each direction, and to the node for pairs of directions. Those pairs count where both
  * coordinates are ends, since GLL derivatives D_ii are zero elsewhere. */
-SP_CLONES static void collocated_diagonal(int n, const double *differentiation, double mass,
-                                          const double *factors, double *diagonal) {
+SP_INLINE void add_lines(int n, const double *differentiation, double mass, const double *factors,
+                         double *diagonal) {
   double squares[SP_MAX_NQ * SP_MAX_NQ];
   const int nodes = n * n * n, last = n - 1;
   const double end[2] = {differentiation[0], differentiation[n * n - 1]};
@@ -109,6 +113,33 @@ SP_CLONES static void collocated_diagonal(int n, const double *differentiation, 
       diagonal[rt] += twice * factors[SP_G_RT * nodes + rt];
       diagonal[st] += twice * factors[SP_G_ST * nodes + st];
     }
+  }
+}
+
+/* For the compiler n is a constant: it unrolls sums over m and keeps them in registers. */
+SP_CLONES static void collocated_diagonal(int n, const double *differentiation, double mass,
+                                          const double *factors, double *diagonal) {
+  switch (n) {
+#define CASE(N)                                                                                    \
+  case N:                                                                                          \
+    add_lines(N, differentiation, mass, factors, diagonal);                                        \
+    break
+    CASE(2);
+    CASE(3);
+    CASE(4);
+    CASE(5);
+    CASE(6);
+    CASE(7);
+    CASE(8);
+    CASE(9);
+    CASE(10);
+    CASE(11);
+    CASE(12);
+    CASE(13);
+    CASE(14);
+    CASE(15);
+    CASE(16);
+#undef CASE
   }
 }
 
