@@ -50,10 +50,8 @@ static sp_status scale_parts(finder *f, double *weight) {
   if (!status) status = add_to_sums(f, f->b, 0, sums);
   if (!status) status = add_to_sums(f, f->y, 1, sums);
   SP_TRY(sp_agree(f->op->comm, status));
-  for (int k = 0; k < parts; k++) {
-    SP_TRY(sp_reduction_sum(f->op->reduction, 2, sums[k], SP_OK));
-    *weight += sums[k][1];
-  }
+  SP_TRY(sp_reduction_sum(f->op->reduction, 2 * parts, *sums, SP_OK));
+  for (int k = 0; k < parts; k++) *weight += sums[k][1];
   for (sp_lid i = 0; i < f->op->dofs; i++)
     f->host[i] = part_of(f, i) < 0 ? 0 : constant(sums[part_of(f, i)]);
   return sp_agree(f->op->comm, sp_vector_write(f->host, f->x));

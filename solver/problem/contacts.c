@@ -58,8 +58,7 @@ sp_status sp_problem_count_contacts(const sp_problem *problem, const sp_mesh *me
   int64_t *numbers = NULL, count = 0, different = 0;
   grid g;
   find_grid(problem, mesh, &g);
-  sp_status status = sp_allocate(most, sizeof *names, "contacts", &names);
-  if (!status) status = sp_allocate(most, sizeof *numbers, "contacts", &numbers);
+  sp_status status = SP_ALLOCATE("contacts", SP_ARRAY(names, most), SP_ARRAY(numbers, most));
   status = sp_agree(mesh->comm, status);
   for (sp_lid n = 0; n < problem->outer_count && !status; n++)
     for (int f = 0; f < SP_FACES; f++)

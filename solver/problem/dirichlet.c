@@ -31,23 +31,6 @@ typedef struct face_nodes {
   double largest;
 } face_nodes;
 
-static void list_nodes(int order, int f, face_nodes *face) {
-  face->count = (order + 1) * (order + 1) * (f == INSIDE ? order + 1 : 1);
-  for (int n = 0; n < face->count && f == INSIDE; n++) face->indices[n] = n;
-  if (f != INSIDE) sp_face_nodes(order, f, face->indices);
-}
-
-static void locate_face(const sp_space *space, sp_lid e, int f, face_nodes *face) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
-  double normal[3 * FACE_NODES];
-  if (f == INSIDE)
-    sp_hexes_coordinates(mesh->hexes, e, gll->n, gll->nodes, face->xyz);
-  else
-    sp_geometry_face(mesh->hexes, e, f, gll, face->xyz, normal);
-}
-
 typedef struct constraints constraints;
 typedef sp_status visit_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face);
 
@@ -96,10 +79,15 @@ static sp_status mark_face(const constraints *c, sp_lid e, int f, int part, face
 }
 
 static sp_status evaluate_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
-  const sp_problem *problem = c->problem;
-  const sp_expression *formula = problem->parts[part].formula;
-  const sp_material *material = sp_materials_of(&problem->materials, c->space->mesh->hexes, e);
-  locate_face(c->space, e, f, face);
+  const sp_hexes *hexes = c->space->mesh->hexes;
+  const sp_rule *gll = &sp_reference_get(c->space->numbering->order)->gll;
+  const sp_expression *formula = c->problem->parts[part].formula;
+  const sp_material *material = sp_materials_of(&c->problem->materials, hexes, e);
+  double normal[3 * FACE_NODES];
+  if (f == INSIDE)
+    sp_hexes_coordinates(hexes, e, gll->n, gll->nodes, face->xyz);
+  else
+    sp_geometry_face(hexes, e, f, gll, face->xyz, normal);
   const double *xyz[3] = {face->xyz, face->xyz + face->count, face->xyz + 2 * face->count};
   return sp_problem_evaluate(formula ? formula : material->solution, (size_t)face->count, xyz,
                              face->data, NULL, NULL);
@@ -162,6 +150,7 @@ static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, f
 
 static sp_status visit_some(void *constraints_, void *workspace, size_t begin, size_t end) {
   const constraints *c = constraints_;
+  const int order = c->space->numbering->order;
   face_nodes *face = workspace;
   face->most = (jump_at){0, 0};
   face->largest = 0;
@@ -170,7 +159,9 @@ static sp_status visit_some(void *constraints_, void *workspace, size_t begin, s
       const sp_lid e = c->problem->outer[k];
       const int part = dirichlet_part(c, e, f);
       if (part < 0) continue;
-      list_nodes(c->space->numbering->order, f, face);
+      face->count = (order + 1) * (order + 1) * (f == INSIDE ? order + 1 : 1);
+      for (int n = 0; n < face->count && f == INSIDE; n++) face->indices[n] = n;
+      if (f != INSIDE) sp_face_nodes(order, f, face->indices);
       SP_TRY(c->visit(c, e, f, part, face));
     }
   return SP_OK;
@@ -203,26 +194,43 @@ static sp_status measure_jump(constraints *c, sp_data_jump *jump) {
   return SP_OK;
 }
 
+/* Constrain nodes in a contact between two such: blocks of Schwarz would move them by those alone.
+ */
+static void constrain_contacts(const constraints *c) {
+  const sp_hexes *hexes = c->space->mesh->hexes;
+  const sp_rule *gll = &sp_reference_get(c->space->numbering->order)->gll;
+  const int face = gll->n * gll->n, end = face * (gll->n - 1);
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int i = face; i < end && sp_hexes_is_contact(hexes, e); i++) {
+      const sp_lid *dofs = sp_numbering_nodes(c->space->numbering, e);
+      const sp_lid low = dofs[i % face], high = dofs[end + i % face];
+      if (!c->constrained[low] || !c->constrained[high]) continue;
+      const double a = c->values[low], b = c->values[high];
+      c->constrained[dofs[i]] = true;
+      c->values[dofs[i]] = (a + b + gll->nodes[i / face] * (b - a)) / 2; /* the same from b to a */
+    }
+}
+
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values, sp_data_jump *jump) {
-  const MPI_Comm comm = space->mesh->comm;
   const sp_numbering *numbering = space->numbering;
-  const size_t dofs = (size_t)numbering->local;
   constraints c = {
       .problem = problem, .space = space, .values = values, .constrained = constrained};
   SP_OWNED double *part_code = NULL;
-  sp_status status = sp_allocate(dofs, sizeof *part_code, "Dirichlet parts", &part_code);
+  sp_status status =
+      sp_allocate((size_t)numbering->local, sizeof *part_code, "Dirichlet parts", &part_code);
   c.part_code = part_code;
   if (!status) status = visit_outer(&c, mark_face);
-  SP_TRY(sp_agree(comm, status));
+  SP_TRY(sp_agree(space->mesh->comm, status));
   sp_exchange_now(space->exchange, SP_MIN, part_code);
   status = visit_outer(&c, constrain_face);
   for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
     constrain(&c, numbering->shared[s]);
   if (!status) status = visit_outer(&c, set_face);
-  SP_TRY(sp_agree(comm, status));
+  SP_TRY(sp_agree(space->mesh->comm, status));
   /* A node's coordinates, and so its value, differ by rounding between elements: take the minimum,
    * which is the same on all ranks. */
   sp_exchange_now(space->exchange, SP_MIN, values);
+  constrain_contacts(&c);
   return jump ? measure_jump(&c, jump) : SP_OK;
 }

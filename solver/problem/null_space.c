@@ -80,11 +80,8 @@ static sp_status apply(sp_operator *op, sp_vector *x, sp_vector *y, double *host
 /* Sum `width` values per component over ranks. If one rank has failed, all fail. */
 static sp_status sum_over_ranks(const sp_null_space *null_space, const sp_space *space, int width,
                                 double *sums, sp_status status) {
-  double none[3] = {0};
-  for (int c = 0; c < null_space->components; c++)
-    SP_TRY(sp_reduction_sum(space->platform->reduction, width, status ? none : &sums[c * width],
-                            status));
-  return SP_OK;
+  SP_TRY(sp_agree(space->mesh->comm, status));
+  return sp_reduction_sum(space->platform->reduction, width * null_space->components, sums, SP_OK);
 }
 
 /* Sum per component the entries of A 1, and the squares of A v for random signs v. */
@@ -106,9 +103,8 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vec
                               sp_vector *y, double *host) {
   SP_OWNED double(*sums)[2] = NULL;
   const size_t components = (size_t)null_space->components;
-  sp_status status = SP_ALLOCATE("component sums", SP_ARRAY(sums, components),
-                                 SP_ARRAY(null_space->weight, components));
-  SP_TRY(sp_agree(op->comm, status));
+  SP_TRY(sp_agree(op->comm, SP_ALLOCATE("component sums", SP_ARRAY(sums, components),
+                                        SP_ARRAY(null_space->weight, components))));
   SP_TRY(sum_entries(null_space, op, x, y, host, sums));
   for (size_t c = 0; c < components; c++) {
     const double error = DBL_EPSILON * sqrt(sums[c][1]);
