@@ -123,22 +123,8 @@ SP_CLONES static void collocated_diagonal(int n, const double *differentiation, 
 #define CASE(N)                                                                                    \
   case N:                                                                                          \
     add_lines(N, differentiation, mass, factors, diagonal);                                        \
-    break
-    CASE(2);
-    CASE(3);
-    CASE(4);
-    CASE(5);
-    CASE(6);
-    CASE(7);
-    CASE(8);
-    CASE(9);
-    CASE(10);
-    CASE(11);
-    CASE(12);
-    CASE(13);
-    CASE(14);
-    CASE(15);
-    CASE(16);
+    break;
+    SP_NQ_CASES(CASE)
 #undef CASE
   }
 }

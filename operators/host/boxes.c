@@ -96,24 +96,9 @@ static void run(int n, part what, const vec *basis, const vec *values, vec kappa
 #define CASE(N)                                                                                    \
   case N:                                                                                          \
     run_part(N, what, basis, values, kappa, couplings, u, a);                                      \
-    return
-    CASE(3);
-    CASE(4);
-    CASE(5);
-    CASE(6);
-    CASE(7);
-    CASE(8);
-    CASE(9);
-    CASE(10);
-    CASE(11);
-    CASE(12);
-    CASE(13);
-    CASE(14);
-    CASE(15);
-    CASE(16);
+    break;
+    SP_NQ_CASES(CASE)
 #undef CASE
-  default:
-    return;
   }
 }
 
