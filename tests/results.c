@@ -182,13 +182,16 @@ static void check_no_heat(void) {
         "mesh.elements=4 2 2; problem.forcing=0; boundary.default=neumann 0",
         "discretization.order=3; result.R=resistance over xmin, xmax", cases[c].settings, NULL};
     sp_results results;
-    CHECK_OK(run_case(MPI_COMM_WORLD, arguments, TEXTS("output.log=world.h5"), &results));
+    CHECK_OK(run_case(MPI_COMM_WORLD, arguments,
+                      TEXTS("output.log=world.h5", "output.accuracy=yes"), &results));
     if (world_rank > 0) continue;
-    double value = 0;
+    double value = 0, bars[16] = {0};
     const hid_t file = H5Fopen("world.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
     CHECK(log_table(file, "results", 1, TEXTS("value"), 1, &value) == 1, "not one result");
+    CHECK(log_table(file, "accuracy", 1, TEXTS("error"), COUNT_OF(bars), bars) > 1, "no bars");
     H5Fclose(file);
-    CHECK(isnan(value) == !cases[c].flows, "%s: %g", cases[c].settings, value);
+    CHECK(isnan(value) == !cases[c].flows && isnan(bars[0]) == !cases[c].flows, "%s: %g, bar %g",
+          cases[c].settings, value, bars[0]);
   }
 }
 

@@ -12,9 +12,9 @@ typedef struct sp_data_jump {
   int parts[2];
 } sp_data_jump;
 
-/* Dirichlet DOFs and their values, both [local DOFs] on the host and zero before. A DOF of several
- * parts gets the value of the part listed first in the case; all ranks that hold a DOF get the same
- * bits. Between two of them, nodes of a contact are given. Fills *jump unless that is NULL. Errors:
+/* Dirichlet DOFs and their values, both [local DOFs] on the host and zero before; also nodes of a
+ * contact between two of them. A DOF of several parts gets the value of the part listed first in
+ * the case; all ranks that hold it get the same bits. Fills *jump unless that is NULL. Errors:
  * SP_ERR_INPUT if a formula is not finite. Collective. */
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values, sp_data_jump *jump);

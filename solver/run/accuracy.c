@@ -7,9 +7,11 @@ sp_status sp_accuracy_compare(double tolerance, const sp_answers *others, sp_acc
   const sp_answers *answers = &accuracy->answers;
   double **e = &accuracy->errors;
   if (!*e) SP_TRY(sp_allocate((size_t)answers->count, sizeof **e, "error bars", e));
-  for (int i = 0; i < answers->count; i++)
-    (*e)[i] = fmax(fmax((*e)[i], fabs(others->list[i].value - answers->list[i].value)),
-                   tolerance * answers->list[i].scale);
+  for (int i = 0; i < answers->count; i++) {
+    const double difference = fabs(others->list[i].value - answers->list[i].value);
+    const double least = fmax((*e)[i], tolerance * answers->list[i].scale);
+    (*e)[i] = difference <= least ? least : difference; /* NaN if an answer is */
+  }
   return SP_OK;
 }
 
@@ -23,10 +25,10 @@ void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
   const sp_resolution *resolution = &accuracy->resolution;
   sp_record *record = report->record;
   char text[256];
-  const int order = report->config->discretization.order;
   snprintf(text, sizeof text,
            "differences from orders up to %d%s, started at this solution, %lld iteration%s",
-           accuracy->order, accuracy->order < order ? ", too large for order 15" : "",
+           accuracy->order,
+           accuracy->order < report->config->discretization.order ? ", too large for order 15" : "",
            (long long)accuracy->iterations, sp_plural(accuracy->iterations));
   sp_record_text(record, "accuracy_method", text);
   sp_record_open(record, SP_RECORD_TABLE, "accuracy");

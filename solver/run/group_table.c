@@ -107,7 +107,7 @@ static sp_status measure(table *t) {
 static void print_row(const sp_group *group, const char *kind, const double sums[SUMS],
                       sp_terminal *terminal) {
   char name[300];
-  double mean[SUMS];
+  double mean[SUMS], *n = &mean[NORMAL];
   snprintf(name, sizeof name, group->name[0] ? "%s" : "%.0s%d", group->name, group->number);
   double size = 1e-300;
   for (int s = 0; s < SUMS; s++) {
@@ -118,7 +118,6 @@ static void print_row(const sp_group *group, const char *kind, const double sums
     if (fabs(mean[s]) < (s < NORMAL ? 1e-12 * size : 1e-9)) mean[s] = 0;
   sp_terminal_print(terminal, "  %-24s %-8s %9.0f %14.7g   (%.5g, %.5g, %.5g)", name, kind,
                     sums[COUNT], sums[MEASURE], mean[CENTRE], mean[CENTRE + 1], mean[CENTRE + 2]);
-  const double *n = &mean[NORMAL];
   if (n[0] != 0 || n[1] != 0 || n[2] != 0)
     sp_terminal_print(terminal, "  normal (%.3f, %.3f, %.3f)", n[0], n[1], n[2]);
   else if (strcmp(kind, "surface") == 0)
