@@ -40,8 +40,7 @@ static sp_status add_material(sp_side *s, int material, sp_load_sums *sums, sp_h
         s->problem->materials.of_volume[v] == material && s->problem->part_of_volume[v] < 0;
   SP_TRY(sp_side_compute(s, sums));
   sp_heat mine = {0};
-  const sp_status status = add_faces(s, surfaces, sums->given, &mine);
-  SP_TRY(sp_agree(s->space->mesh->comm, status));
+  SP_TRY(sp_agree(s->space->mesh->comm, add_faces(s, surfaces, sums->given, &mine)));
   SP_TRY(sp_reduction_sum(s->space->platform->reduction, surfaces, sums->given, SP_OK));
   double all[3] = {sums->source, mine.in, mine.out};
   SP_TRY(sp_reduction_sum(s->space->platform->reduction, 3, all, SP_OK));
