@@ -105,12 +105,19 @@ static sp_status examine(const search *s, sp_lid e, double *factors, bool *affin
   return sp_geometry_factors(s->hexes, e, &probe, factors);
 }
 
+/* The shape of no elements. */
+static const sp_mesh_shape nothing = {.affine = true,
+                                      .quality = 1,
+                                      .shortest = INFINITY,
+                                      .stretch = 1,
+                                      .strength = {1, 1, 1},
+                                      .upright = 1};
+
 static sp_status examine_some(void *search_, void *workspace_, size_t begin, size_t end) {
   const search *s = search_;
   workspace *w = workspace_;
   sp_mesh_shape *shape = &w->shape;
-  *shape = s->shape;
-  shape->stretched = 0;
+  *shape = nothing;
   for (size_t e = begin; e < end; e++) {
     const bool contact = sp_hexes_is_contact(s->hexes, (sp_lid)e);
     double quality, a[3], l[3];
@@ -157,13 +164,7 @@ static sp_status visit(search *s) {
 }
 
 sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape *shape) {
-  search s = {.hexes = hexes,
-              .shape = {.affine = true,
-                        .quality = 1,
-                        .shortest = INFINITY,
-                        .stretch = 1,
-                        .strength = {1, 1, 1},
-                        .upright = 1}};
+  search s = {.hexes = hexes, .shape = nothing};
   SP_TRY(sp_agree(comm, visit(&s)));
   sp_mesh_shape *m = &s.shape;
   double least[7] = {m->affine,      m->quality,     m->shortest, m->strength[0],
