@@ -39,7 +39,8 @@ typedef struct sp_cuda_sums {
 } sp_cuda_sums;
 
 /* If no rank shares more values in a space, they travel as words, after all elements instead of
- * beside those inside the rank. */
+ * beside those inside the rank. On four H200 8192 is as fast, and 100,000 a tenth slower at N = 2.
+ */
 #define SP_CUDA_FEW_SHARED 32768
 
 /* 1 + the rank that did not answer a kernel; 0: all answered. */
