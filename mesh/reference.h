@@ -25,10 +25,11 @@ enum {
 };
 
 /* CASE(2) to CASE(SP_MAX_NQ), of a switch that makes the number of GLL nodes a constant. */
+/* clang-format off */
 #define SP_NQ_CASES(CASE)                                                                          \
-  CASE(2)                                                                                          \
-  CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13)      \
-      CASE(14) CASE(15) CASE(16)
+  CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12)       \
+  CASE(13) CASE(14) CASE(15) CASE(16)
+/* clang-format on */
 
 /* A one-dimensional quadrature rule. */
 typedef struct sp_rule {
