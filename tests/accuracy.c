@@ -7,8 +7,8 @@
 
 enum { MOST = 32, CASES = 60 };
 
-/* The same numbers on all ranks and machines (Knuth's MMIX generator). In case 6 one answer of
- * order N + 2 is by chance as wrong as that of order N. */
+/* State of Knuth's MMIX generator: all ranks and machines draw the same numbers. In case 6 one
+ * answer of order N + 2 is by chance as wrong as that of order N. */
 static uint64_t state = 14482816068255281897u;
 static double uniform(double low, double high) {
   state = state * 6364136223846793005u + 1442695040888963407u;

@@ -60,7 +60,7 @@ static sp_status check_balance(const sp_running *c) {
 static sp_status solve_again(sp_running *c, int order) {
   const sp_case_start start = {.space = c->space, .values = c->solution};
   sp_config config = *c->config;
-  sp_results results;
+  sp_results results = {0};
   sp_answers others = {0};
   config.discretization.order = order;
   config.solver.orders.count = 0;
