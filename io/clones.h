@@ -3,8 +3,7 @@
  * diagnostics; the inner loops of the solver and of formulas have kernels for each instruction set
  * (kernel_sets.cmake). Needs the GNU C library's loader. Only what is inlined into such a
  * function gains from it (SP_INLINE). */
-#ifndef SP_IO_CLONES_H
-#define SP_IO_CLONES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h> /* defines __GLIBC__ */
@@ -17,5 +16,3 @@
 #endif
 
 #define SP_INLINE static inline __attribute__((always_inline))
-
-#endif

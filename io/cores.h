@@ -2,8 +2,7 @@
  *
  * A launcher binds each rank to some processors. A core that several ranks may use counts for each
  * of them by an equal part. Ranks that only wait count not at all, and lend their cores. */
-#ifndef SP_IO_CORES_H
-#define SP_IO_CORES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ sp_status sp_cores_choose(MPI_Comm all, bool works, int requested, int *smallest
 /* Set the team of threads for kernels (io/team.h) of this rank: `requested` > 0, else
  * OMP_NUM_THREADS if this is set, else 1. Returns its size. Local. */
 int sp_cores_set_team(int requested);
-
-#endif

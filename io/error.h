@@ -6,8 +6,7 @@
  * and message and leave together. Only main prints.
  *
  * The message is kept per thread; sp_loop_run (io/threads.h) hands it to the calling thread. */
-#ifndef SP_IO_ERROR_H
-#define SP_IO_ERROR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -130,5 +129,3 @@ sp_status sp_format(char **out, const char *format, ...) __attribute__((format(p
 /* Call once at the start of a program: memory that is freed is kept for arrays to come, instead of
  * going back to the system, which would have to clear it again. Local. */
 void sp_allocate_start(void);
-
-#endif

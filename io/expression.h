@@ -32,8 +32,7 @@
  * is 4 units (sourceware.org/glibc/wiki/libmvec), or by libm if the build finds no libmvec. NaN,
  * infinities and signed zeros are those of libm. The bits at a point depend on the instruction set
  * of the processor, but not on the other points, on n, or on the outputs asked for. */
-#ifndef SP_IO_EXPRESSION_H
-#define SP_IO_EXPRESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -115,5 +114,3 @@ sp_status sp_expression_evaluate_anisotropic(const sp_expression *expression, si
                                              const double *x, const double *y, const double *z,
                                              const double *k, double *value,
                                              double *const gradient[3], double *curvature);
-
-#endif

@@ -1,7 +1,6 @@
 /* Nodes of a formula. Equal ones are one node, constants are folded, and the derivatives of a node
  * are nodes too. All functions are Local. */
-#ifndef SP_IO_EXPRESSION_GRAPH_H
-#define SP_IO_EXPRESSION_GRAPH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -60,5 +59,3 @@ enum { SP_SMALL_POWER_MAX = 8 };
 
 /* Add a node as sp_graph_node does, and its jet. */
 int sp_graph_apply(sp_graph *graph, sp_operation operation, const int operand[3]);
-
-#endif

@@ -15,8 +15,7 @@
  *     node 4          pi                 node 8   cos(node 5)
  *     node 5          multiply(4, 0)     node 9   multiply(4, 8)      the derivative of node 7
  *                                        node 10  add(7, 1) */
-#ifndef SP_IO_EXPRESSION_INTERNAL_H
-#define SP_IO_EXPRESSION_INTERNAL_H
+#pragma once
 
 #include "io/expression.h"
 #include "io/expression_program.h"
@@ -32,5 +31,3 @@ struct sp_expression {
   sp_expression_kernel *kernel;
   sp_program programs[SP_EXPRESSION_PROGRAMS];
 };
-
-#endif

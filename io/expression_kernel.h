@@ -1,6 +1,5 @@
 /* Operations of formulas, and the arithmetic of each at many points. */
-#ifndef SP_IO_EXPRESSION_KERNEL_H
-#define SP_IO_EXPRESSION_KERNEL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -85,5 +84,3 @@ enum { SP_EXPRESSION_SETS = 3 };
 /* The kernels that were built and that this processor can run, widest vectors first. Returns how
  * many there are, at least 1. Local. */
 int sp_expression_usable_kernels(sp_expression_kernel *usable[SP_EXPRESSION_SETS]);
-
-#endif

@@ -1,6 +1,5 @@
 /* The nodes that the outputs of a formula need, as instructions on slots. */
-#ifndef SP_IO_EXPRESSION_PROGRAM_H
-#define SP_IO_EXPRESSION_PROGRAM_H
+#pragma once
 
 #include "io/expression_graph.h"
 
@@ -37,5 +36,3 @@ typedef struct sp_program {
 sp_status sp_program_create(const sp_graph *graph, int result, unsigned outputs,
                             sp_program *program);
 void sp_program_free(sp_program *program);
-
-#endif

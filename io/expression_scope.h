@@ -1,7 +1,6 @@
 /* Constants and tables of a case, which its formulas may use; a constant may use those before it.
  */
-#ifndef SP_IO_EXPRESSION_SCOPE_H
-#define SP_IO_EXPRESSION_SCOPE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, c
 
 /* NULL-safe; sets *scope to NULL. Local. */
 void sp_scope_destroy(sp_scope **scope);
-
-#endif

@@ -1,6 +1,5 @@
 /* Tables that formulas name: functions of one argument, from files with two columns. */
-#ifndef SP_IO_EXPRESSION_TABLE_H
-#define SP_IO_EXPRESSION_TABLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ void sp_tables_free(sp_tables *tables);
 
 /* The data of the table whose name has these `length` characters; NULL if there is none. Local. */
 const double *sp_tables_find(const sp_tables *tables, const char *name, size_t length);
-
-#endif

@@ -2,8 +2,7 @@
  * set for which a file is compiled. Sine and cosine are computed here. The other functions are
  * those of libmvec, the vector functions of the GNU C library, where the build found them
  * (SP_HAVE_LIBMVEC); otherwise those of libm, lane by lane. */
-#ifndef SP_IO_EXPRESSION_VECTOR_H
-#define SP_IO_EXPRESSION_VECTOR_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -159,5 +158,3 @@ static inline vec vec_sincos(vec x, vec *cosine) {
   *cosine = (vec)((umask)c ^ swap ^ ((k + 1) << 62 & sign));
   return (vec)(s ^ swap ^ (k << 62 & sign));
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* The solution as VTKHDF: an UnstructuredGrid of Lagrange hexahedra (VTK cell type 72), version [1,
  * 0], one piece per rank. ParaView 5.11 opens it if the name ends in .hdf. Elements of a piece
  * share points; pieces do not, so a point on the boundary between two ranks is in both pieces. */
-#ifndef SP_IO_FIELD_FILE_H
-#define SP_IO_FIELD_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ typedef struct sp_field_data {
 /* Write `path`. The file appears whole or not at all (io/hdf5_shared.h). Collective over `comm`;
  * all ranks return the same status. Errors: SP_ERR_SYSTEM "cannot write field PATH: reason". */
 sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data);
-
-#endif

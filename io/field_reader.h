@@ -4,8 +4,7 @@
  *
  * Errors: SP_ERR_SYSTEM if the file cannot be opened; SP_ERR_INPUT if it is damaged or is no field
  * of Lagrange hexahedra of one order. Messages are "cannot read field PATH: reason". */
-#ifndef SP_IO_FIELD_READER_H
-#define SP_IO_FIELD_READER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ sp_status sp_field_reader_cells(const sp_field_reader *reader, const char *name,
  * corners, corners[count][8][3], corner a + 2 b + 4 c at i = a N, j = b N, k = c N. */
 sp_status sp_field_reader_values(const sp_field_reader *reader, const char *name, int64_t count,
                                  const int64_t *elements, double *values, double (*corners)[8][3]);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * The messages recorded here are bare reasons ("No space left on device"); callers prefix them with
  * what could not be written. Not thread-safe. All functions Local. */
-#ifndef SP_IO_FILE_H
-#define SP_IO_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ sp_status sp_file_sync(const char *path);
 
 /* rename(2). */
 sp_status sp_file_rename(const char *from, const char *to);
-
-#endif

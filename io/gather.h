@@ -1,6 +1,5 @@
 /* Lists of records that every rank needs completely: boundary groups, faces of periodic groups. */
-#ifndef SP_IO_GATHER_H
-#define SP_IO_GATHER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  * is then NULL. Collective over `comm`. */
 sp_status sp_gather_records(MPI_Comm comm, const void *mine, size_t count, size_t width,
                             const char *what, void *all, size_t *all_count);
-
-#endif

@@ -1,7 +1,6 @@
 /* The hash function of the program: it distributes names over ranks, indexes tables, and generates
  * pseudorandom numbers that are the same in every run. Local. */
-#ifndef SP_IO_HASH_H
-#define SP_IO_HASH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ static inline uint64_t sp_hash_fold_text(uint64_t hash, const char *text) {
   for (; *text; text++) hash = sp_hash_fold(hash, (unsigned char)*text);
   return hash;
 }
-
-#endif

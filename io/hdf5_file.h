@@ -4,8 +4,7 @@
  * The messages recorded here are bare reasons ("No space left on device"); callers prefix them with
  * what could not be written. State is kept per process; nothing here is thread-safe. All functions
  * Local. */
-#ifndef SP_IO_HDF5_FILE_H
-#define SP_IO_HDF5_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void sp_hdf5_attribute_real(int64_t object, const char *name, double value);
  * files. Errors: SP_ERR_SYSTEM. */
 sp_status sp_hdf5_replace(const char *path, void (*fill)(int64_t file, const void *context),
                           const void *context);
-
-#endif

@@ -7,8 +7,7 @@
  * detected on rank 0, outside of any collective call. Ranks write their parts independently: a part
  * is one range of bytes per dataset, so aggregation would gain nothing, and if a collective write
  * fails on one rank only, some MPI libraries (ROMIO) leave the other ranks waiting. */
-#ifndef SP_IO_HDF5_SHARED_H
-#define SP_IO_HDF5_SHARED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ sp_status sp_hdf5_shared_write(MPI_Comm comm, const sp_hdf5_shared *shared);
  * `shape` has `dimensions` entries. To be called from lay_out. Local. */
 void sp_hdf5_create_dataset(int64_t group, const char *name, int64_t type, int dimensions,
                             const int64_t *shape);
-
-#endif

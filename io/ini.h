@@ -7,8 +7,7 @@
  *
  * A # or ; begins a comment at the start of a line or a value, or after white space. Lines may have
  * any length and end in LF or CRLF; a UTF-8 byte order mark is skipped. */
-#ifndef SP_IO_INI_H
-#define SP_IO_INI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ bool sp_ini_holds(const char *value);
  * Returns `shown`. Local. */
 enum { SP_SHOWN_SIZE = 64 };
 const char *sp_ini_show(const char *text, char shown[SP_SHOWN_SIZE]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Questions about paths that a case names. All functions Local; ranks on different machines may get
  * different answers. */
-#ifndef SP_IO_PATH_H
-#define SP_IO_PATH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ sp_status sp_path_resolve(const char *path, char **target);
 /* True if both paths name the same file: the same name in the same folder, or links to the same
  * file, hard or symbolic. Files need not exist. */
 bool sp_path_is_same(const char *a, const char *b);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * `record` may be NULL: then nothing happens, so that callers need not ask if this rank keeps one.
  * A lack of memory is kept and reported by sp_record_check. All functions Local. */
-#ifndef SP_IO_RECORD_H
-#define SP_IO_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ void sp_record_print_rows(const sp_record *record, sp_terminal *terminal, const 
 
 /* NULL-safe; sets *record to NULL. */
 void sp_record_destroy(sp_record **record);
-
-#endif

@@ -1,7 +1,6 @@
 /* Look up values by name on any rank, number names, and answer rows. The hash of a name selects the
  * rank to which owners send their rows and other ranks their requests. */
-#ifndef SP_IO_RENDEZVOUS_H
-#define SP_IO_RENDEZVOUS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const in
                                int answer_words, int64_t *answers,
                                int (*compare)(const void *, const void *),
                                sp_rendezvous_answers *answer, const void *context);
-
-#endif

@@ -13,8 +13,7 @@
  * once a second (io/file.h), so PATH is always readable, also after a kill. Before the first flush
  * PATH is not touched, so a run that fails early does not replace the log of an earlier one. Uses
  * HDF5's serial driver. All functions Local. */
-#ifndef SP_IO_RUN_LOG_H
-#define SP_IO_RUN_LOG_H
+#pragma once
 
 #include "io/record.h"
 
@@ -48,5 +47,3 @@ sp_status sp_run_log_flush_if_due(sp_run_log *log);
 /* Write a last time, unless nothing has been written, and free; *log becomes NULL even if writing
  * fails. NULL-safe. */
 sp_status sp_run_log_close(sp_run_log **log);
-
-#endif

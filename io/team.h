@@ -1,7 +1,6 @@
 /* A team of threads for kernels: those of OpenMP, which live on between calls and poll for some
  * time before they sleep. For loops of set-up see io/threads.h. Members make no MPI calls. */
-#ifndef SP_IO_TEAM_H
-#define SP_IO_TEAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ void sp_team_wait(void);
 static inline int64_t sp_team_share(int64_t count, int thread, int threads) {
   return count / threads * thread + count % threads * thread / threads;
 }
-
-#endif

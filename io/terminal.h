@@ -3,8 +3,7 @@
  * the text of the progress line becomes a line of its own if nothing else has been printed for some
  * seconds, so that a running program is never silent for more than ten. With -q there is nothing.
  * Error messages are printed by main, to standard error. All functions Local. */
-#ifndef SP_IO_TERMINAL_H
-#define SP_IO_TERMINAL_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ void sp_terminal_clear(sp_terminal *terminal);
 /* Flush standard output and check that everything printed was written: a full disk behind `>` must
  * not go unnoticed. Errors: SP_ERR_SYSTEM. */
 sp_status sp_terminal_check(void);
-
-#endif

@@ -4,8 +4,7 @@
  * Set-up and diagnostics visit all elements of a rank. Results per element are independent and runs
  * in parallel; sums over elements are added in the order of the elements, by one thread at a time.
  * The threads of loops make no MPI calls. */
-#ifndef SP_IO_THREADS_H
-#define SP_IO_THREADS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ sp_status sp_task_start(sp_status (*run)(void *context), void *context, sp_task 
 
 /* Wait for the task and free it. Returns the status of `run`; SP_OK if *task is NULL. Local. */
 sp_status sp_task_finish(sp_task **task);
-
-#endif

@@ -1,8 +1,7 @@
 /* Structured boxes. Each rank generates its own brick and nothing else. The boundary groups are
  * xmin xmax ymin ymax zmin zmax, numbered 1 to 6. The volume groups are the regions, numbered
  * from 1. */
-#ifndef SP_MESH_BOX_H
-#define SP_MESH_BOX_H
+#pragma once
 
 #include "mesh/hexes.h"
 #include "mesh/partition.h"
@@ -66,5 +65,3 @@ void sp_box_point(const sp_box *box, const double index[3], double point[3]);
  * epsilon = 1 is the identity; a smaller epsilon gives larger aspect ratios. Boxes with elements[0]
  * divisible by 6 and the other two by 2 resolve the layers. Local. */
 void sp_box_deform(const sp_box *box, double point[3]);
-
-#endif

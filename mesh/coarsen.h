@@ -12,8 +12,7 @@
  * Directions of a box: those in which all elements are strongly coupled, because a smoother leaves
  * smooth errors only there. With G = J^-1 J^-T at an element's centre, d is strong if G_dd >= S max
  * G, and no element may be skew: det G >= S' G_11 G_22 G_33. */
-#ifndef SP_MESH_COARSEN_H
-#define SP_MESH_COARSEN_H
+#pragma once
 
 #include "mesh/mesh.h"
 
@@ -27,5 +26,3 @@ sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out);
  * at which the point is a vertex; -1 for a point between the ends of a direction with one child.
  * Local. */
 void sp_coarse_nodes(const sp_hexes *coarse, sp_lid parent, sp_lid nodes[27]);
-
-#endif

@@ -9,8 +9,7 @@
  * contact; so do their neighbours; then the next element without a direction begins. Elements that
  * meet at faces across the direction of both form a column. Its elements have a common frame:
  * direction 0 runs along the column, directions 1 and 2 are lateral. */
-#ifndef SP_MESH_COLUMNS_H
-#define SP_MESH_COLUMNS_H
+#pragma once
 
 #include "mesh/topology.h"
 
@@ -50,5 +49,3 @@ sp_status sp_columns_count_cuts(MPI_Comm comm, sp_lid halo, const sp_hexes *hexe
 
 /* NULL-safe; sets *columns to NULL. Local. */
 void sp_columns_destroy(sp_columns **columns);
-
-#endif

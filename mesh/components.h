@@ -1,8 +1,7 @@
 /* Connected components of the mesh, over all ranks. Two elements are in the same component if they
  * share a vertex, or if a chain of elements connects them in which each shares a vertex with the
  * next. Vertices that a periodic pair identifies count as one (mesh/topology.h). */
-#ifndef SP_MESH_COMPONENTS_H
-#define SP_MESH_COMPONENTS_H
+#pragma once
 
 #include "mesh/topology.h"
 
@@ -19,5 +18,3 @@ sp_status sp_components_create(MPI_Comm comm, const sp_topology *topology, sp_co
 
 /* NULL-safe; sets *components to NULL. Local. */
 void sp_components_destroy(sp_components **components);
-
-#endif

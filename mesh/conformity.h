@@ -1,6 +1,5 @@
 /* Check that elements that share an edge or face also share its lattice points. */
-#ifndef SP_MESH_CONFORMITY_H
-#define SP_MESH_CONFORMITY_H
+#pragma once
 
 #include "mesh/mesh.h"
 
@@ -8,5 +7,3 @@
  * the shortest distance between two corners of an element. The mesh must not be periodic (yet).
  * Errors: SP_ERR_INPUT with two elements that disagree. Collective. */
 sp_status sp_mesh_check_conformity(const sp_mesh *mesh);
-
-#endif

@@ -11,8 +11,7 @@
  * prism. Other corners have vertex -1. Faces 0, 2 and 4 lie at r, s and t = 0, and face 1 of a
  * tetrahedron or prism opposite to corner or edge 0, at r + s + t = 1 or r + s = 1. A tetrahedron
  * has no faces 3 and 5, a prism no face 3. */
-#ifndef SP_MESH_DIVIDE_H
-#define SP_MESH_DIVIDE_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -40,5 +39,3 @@ int sp_cell_face(sp_cell_shape shape, int face, int corners[4]);
  * surface, volume and tag of the cell; `octants` is the corner. Vertices get new numbers.
  * file.divided counts the cells of all ranks. After an error *hexes is NULL. Collective. */
 sp_status sp_divide(MPI_Comm comm, sp_hexes **hexes);
-
-#endif

@@ -1,7 +1,6 @@
 /* The vertices, edges and faces of this rank's elements: the part of a topology that needs no other
  * rank. Used by mesh/topology.h. */
-#ifndef SP_MESH_ENTITIES_H
-#define SP_MESH_ENTITIES_H
+#pragma once
 
 #include "mesh/topology.h"
 
@@ -21,5 +20,3 @@ sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topolog
 
 /* Restore the order of the entities (mesh/topology.h) after the elements were reordered. Local. */
 sp_status sp_entities_renumber(sp_topology *topology);
-
-#endif

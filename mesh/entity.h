@@ -4,8 +4,7 @@
  * Slots of an element: 0..7 are its corners (mesh/hexes.h), 8..19 its edges, 20..25 its faces. Edge
  * 8 + 4 d + q runs along direction d. The low bit of q is the edge's side (0 or 1) in the lower of
  * the other two directions, the high bit its side in the higher one. All functions are Local. */
-#ifndef SP_MESH_ENTITY_H
-#define SP_MESH_ENTITY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -37,5 +36,3 @@ static inline size_t sp_edge_node(int n, int along, int edge, int i) {
   return (size_t)i * step[along] + (size_t)(edge & 1) * last * step[(along + 1) % 3] +
          (size_t)(edge >> 1) * last * step[(along + 2) % 3];
 }
-
-#endif

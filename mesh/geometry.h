@@ -10,8 +10,7 @@
  *
  * Of a contact, wJ and |J| are zero, but for those in sp_geometry_factors, which is about its
  * lattice. All functions are Local. */
-#ifndef SP_MESH_GEOMETRY_H
-#define SP_MESH_GEOMETRY_H
+#pragma once
 
 #include <math.h>
 
@@ -68,5 +67,3 @@ static inline double sp_geometry_area(const double *normal, int n, int q) {
   return sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
               normal[2 * n + q] * normal[2 * n + q]);
 }
-
-#endif

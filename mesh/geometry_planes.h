@@ -1,7 +1,6 @@
 /* Internal to mesh/geometry.c: trilinear maps, and planes of their points four at a time, because
  * lines are short and loops over them fill vectors badly. */
-#ifndef SP_MESH_GEOMETRY_PLANES_H
-#define SP_MESH_GEOMETRY_PLANES_H
+#pragma once
 
 #include <assert.h>
 
@@ -168,5 +167,3 @@ SP_INLINE void evaluate_quad(const map_plane *plane, const plane_points *at, int
 SP_INLINE bool all_proper(const quad_mask *proper) {
   return (*proper)[0] && (*proper)[1] && (*proper)[2] && (*proper)[3];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Meshes from files: .msh by our own reader, others through the gmsh SDK, which only mesh/gmsh*.c
  * call. */
-#ifndef SP_MESH_GMSH_H
-#define SP_MESH_GMSH_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -54,5 +53,3 @@ sp_status sp_gmsh_part_path(const char *path, int part, char **out);
 
 /* Version of the library, "4.8.4". Do not call it while a mesh is read. Local. */
 const char *sp_gmsh_version(void);
-
-#endif

@@ -7,8 +7,7 @@
  * uses MPI. The program is searched for relative to the running one: in the folder mesh/ of a build
  * tree, and where `cmake --install` puts it. It does not inherit the variables by which MPI's
  * launchers make a process a rank, since gmsh may be built with MPI. */
-#ifndef SP_MESH_GMSH_CHILD_H
-#define SP_MESH_GMSH_CHILD_H
+#pragma once
 
 #include "mesh/gmsh.h"
 
@@ -19,5 +18,3 @@
  * cannot be started. Local. */
 sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
                            int **parts);
-
-#endif

@@ -12,8 +12,7 @@
  * same name it names the first one.
  *
  * All functions are Local. Errors are SP_ERR_INPUT with the path, or SP_ERR_SYSTEM for memory. */
-#ifndef SP_MESH_GMSH_MODEL_H
-#define SP_MESH_GMSH_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -201,5 +200,3 @@ sp_status sp_gmsh_boundary_read(const sp_gmsh_model *m, sp_gmsh_sets *surfaces,
 /* The surface of the face with these corner nodes, one of them 0 for a triangle;
  * SP_SURFACE_INTERIOR if it has none. */
 int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
-
-#endif

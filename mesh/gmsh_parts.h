@@ -1,7 +1,6 @@
 /* Meshes that gmsh has split into files NAME_1.msh, NAME_2.msh ... in place of NAME.msh;
  * mesh/gmsh.h has the functions for their names. */
-#ifndef SP_MESH_GMSH_PARTS_H
-#define SP_MESH_GMSH_PARTS_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -13,5 +12,3 @@ sp_status sp_gmsh_check_part(const char *path);
  * volumes, the same map order, also without elements, and the sum of left_out. Errors: SP_ERR_INPUT
  * for parts of different order, and if no part has elements. Collective over `comm`. */
 sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes);
-
-#endif

@@ -1,6 +1,5 @@
 /* The work of sp_mesh_reader: a file becomes hexahedra and parts. All functions are Local. */
-#ifndef SP_MESH_GMSH_READ_H
-#define SP_MESH_GMSH_READ_H
+#pragma once
 
 #include "mesh/gmsh.h"
 #include "mesh/gmsh_wire.h"
@@ -17,5 +16,3 @@ void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path,
 
 /* Version of the SDK, "4.8.4". */
 const char *sp_gmsh_sdk_version(void);
-
-#endif

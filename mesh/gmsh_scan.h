@@ -1,8 +1,7 @@
 /* Internal to mesh/gmsh*.c: the bytes of a gmsh file as lines, words and binary numbers, for our
  * own readers of formats 2 and 4. All functions are Local. Failures are SP_ERR_INPUT with the path
  * and, in an ASCII file, the line. */
-#ifndef SP_MESH_GMSH_SCAN_H
-#define SP_MESH_GMSH_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ const char *sp_span_excerpt(const sp_span *line, char out[SP_EXCERPT]);
 
 /* ":12", or nothing in a binary file, which has no lines. Returns `out`. */
 const char *sp_scan_where(const sp_scan *s, size_t line, char out[24]);
-
-#endif

@@ -1,8 +1,7 @@
 /* The protocol by which sp_mesh_reader answers the program that started it, through a pipe: a
  * greeting as soon as it runs, then one answer. Numbers travel as they are in memory, since both
  * processes run on one machine. All functions are Local. */
-#ifndef SP_MESH_GMSH_WIRE_H
-#define SP_MESH_GMSH_WIRE_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -29,5 +28,3 @@ sp_status sp_gmsh_receive(sp_gmsh_wire *wire, sp_hexes **hexes, int **parts);
 
 /* Receive a text into text[size], cut if it is longer; "" if the other end is gone. */
 void sp_gmsh_receive_text(sp_gmsh_wire *wire, char *text, size_t size);
-
-#endif

@@ -19,8 +19,7 @@
  * divides its elements, and a volume group (gmsh: Physical Volume) is a named set of volumes. All
  * elements of a volume are in the same groups. Surfaces, volumes and groups are the same on all
  * ranks. */
-#ifndef SP_MESH_HEXES_H
-#define SP_MESH_HEXES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -151,5 +150,3 @@ void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const do
 
 /* Points of the lattice's map, xyz[d][k][j][i] as above, also of a contact. Local. */
 void sp_hexes_map(const sp_hexes *hexes, sp_lid element, int n, const double *nodes, double *xyz);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Contacts are the last sp_hexes_file.contacts volumes. Direction t of their elements runs across.
  */
-#ifndef SP_MESH_INTERLAYER_H
-#define SP_MESH_INTERLAYER_H
+#pragma once
 
 #include "mesh/topology.h"
 
@@ -28,5 +27,3 @@ sp_status sp_interlayer_insert(MPI_Comm comm, sp_hexes *hexes, int count, const 
 /* SP_ERR_INPUT with a place if two elements of contacts meet at an edge with whole vertices: both
  * sides would have one u there, inside of the contact. Local. */
 sp_status sp_interlayer_check(const sp_hexes *hexes, const sp_topology *topology);
-
-#endif

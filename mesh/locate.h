@@ -1,6 +1,5 @@
 /* The inverse of an element's map: the reference point at a given point. */
-#ifndef SP_MESH_LOCATE_H
-#define SP_MESH_LOCATE_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -17,5 +16,3 @@ void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3],
 /* The derivatives of the map at a reference point, columns[b][a] = d x_a / d r_b. Local. */
 void sp_locate_columns(const sp_hexes *hexes, sp_lid element, const double reference[3],
                        double columns[3][3]);
-
-#endif

@@ -1,7 +1,6 @@
 /* The distributed mesh: hexahedra in the order in which operators process them, and their topology.
  */
-#ifndef SP_MESH_MESH_H
-#define SP_MESH_MESH_H
+#pragma once
 
 #include "mesh/hexes.h"
 #include "mesh/shape.h"
@@ -39,5 +38,3 @@ sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pai
 
 /* NULL-safe; sets *mesh to NULL. Local. */
 void sp_mesh_destroy(sp_mesh **mesh);
-
-#endif

@@ -1,6 +1,5 @@
 /* Division of a mesh among ranks by METIS. */
-#ifndef SP_MESH_METIS_H
-#define SP_MESH_METIS_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -15,5 +14,3 @@
  * Errors: SP_ERR_INPUT for fewer elements than parts, or too many elements for METIS;
  * SP_ERR_SYSTEM. Local. */
 sp_status sp_metis_divide(const sp_hexes *hexes, int size, int *parts);
-
-#endif

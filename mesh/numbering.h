@@ -14,8 +14,7 @@
  * The interior of element e starts at e (N-1)^3, in lexicographic order. All others follow class by
  * class, in the order in which elements first touch them. The classes differ in the number of
  * elements that share a DOF: one for interiors, two for faces, more for edges and vertices. */
-#ifndef SP_MESH_NUMBERING_H
-#define SP_MESH_NUMBERING_H
+#pragma once
 
 #include "mesh/mesh.h"
 #include "mesh/reference.h"
@@ -111,5 +110,3 @@ void sp_additions_finish(const sp_additions *later, double *x);
  * SP_ERR_SYSTEM. Local. */
 sp_status sp_numbering_sum(const sp_numbering *numbering, size_t elements, const double *values,
                            double *x);
-
-#endif

@@ -1,6 +1,5 @@
 /* The order of a rank's elements: along a Morton curve, those that touch other ranks first. */
-#ifndef SP_MESH_ORDER_H
-#define SP_MESH_ORDER_H
+#pragma once
 
 #include "mesh/topology.h"
 
@@ -12,5 +11,3 @@ sp_status sp_order_along_curve(sp_hexes *hexes);
 /* Move the elements that share a vertex with another rank to the front; both parts keep their
  * order. *halo becomes the number of elements in front. `topology` follows. Local. */
 sp_status sp_order_halo_first(sp_hexes *hexes, sp_topology *topology, sp_lid *halo);
-
-#endif

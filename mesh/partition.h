@@ -1,6 +1,5 @@
 /* Distribution of elements over ranks. */
-#ifndef SP_MESH_PARTITION_H
-#define SP_MESH_PARTITION_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -27,5 +26,3 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
  * other ranks *hexes is NULL and `parts` is not used. On success *hexes holds this rank's elements,
  * in the order of rank 0; on failure it is destroyed. Collective over `comm`. */
 sp_status sp_partition_distribute(MPI_Comm comm, sp_hexes **hexes, const int *parts);
-
-#endif

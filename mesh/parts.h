@@ -1,7 +1,6 @@
 /* How a mesh is divided among ranks, also among ranks that do not exist: the sizes of each part on
  * the refined mesh, and on the coarser meshes below it. */
-#ifndef SP_MESH_PARTS_H
-#define SP_MESH_PARTS_H
+#pragma once
 
 #include "mesh/box.h"
 #include "mesh/mesh.h"
@@ -37,5 +36,3 @@ void sp_parts_destroy(sp_parts **parts);
  * can then only be destroyed. The shapes of a box's elements are judged by a sample, which has all
  * shapes of a box without a map. Collective. */
 sp_status sp_parts_coarsen(sp_parts *parts, bool *found);
-
-#endif

@@ -8,8 +8,7 @@
  * the same end points. An edge that is not on the periodic boundary keeps its own vertices. So one
  * element across a period is enough, in any number of directions. Coordinates and vertex numbers of
  * elements do not change. */
-#ifndef SP_MESH_PERIODIC_H
-#define SP_MESH_PERIODIC_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -50,5 +49,3 @@ bool sp_periodic_image(const sp_periodic *periodic, int count, const sp_gid *ver
  * number. Local. */
 int sp_periodic_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
                          sp_gid out[4]);
-
-#endif

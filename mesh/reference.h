@@ -10,8 +10,7 @@
  *     differentiation  D[a][i] = -D[n-a][m-i]
  *
  * All functions are Local. */
-#ifndef SP_MESH_REFERENCE_H
-#define SP_MESH_REFERENCE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -100,5 +99,3 @@ void sp_interpolation_matrix(int n_from, const double *from, int n_to, const dou
 /* matrix[b][a] = l_a'(to[b]), [n_to][n_from]. */
 void sp_derivative_matrix(int n_from, const double *from, int n_to, const double *to,
                           double *matrix);
-
-#endif

@@ -1,6 +1,5 @@
 /* Uniform refinement. */
-#ifndef SP_MESH_REFINE_H
-#define SP_MESH_REFINE_H
+#pragma once
 
 #include "mesh/mesh.h"
 
@@ -12,5 +11,3 @@ sp_status sp_mesh_refine(sp_mesh **mesh);
 /* The same, but `coarse` is kept. The caller destroys *out, which is NULL after an error.
  * Collective. */
 sp_status sp_mesh_refined(const sp_mesh *coarse, sp_mesh **out);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * The first condition means that the roughness matters. The second one excludes smooth maps on
  * elements that are too large. Below degree 5 there are too few coefficients to decide. */
-#ifndef SP_MESH_ROUGHNESS_H
-#define SP_MESH_ROUGHNESS_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -26,5 +25,3 @@ double sp_roughness(const sp_hexes *hexes, sp_lid element);
 
 /* Set `rough` and `roughest` for the hexahedra of all ranks. Collective over `comm`. */
 void sp_roughness_count(MPI_Comm comm, sp_hexes *hexes);
-
-#endif

@@ -1,6 +1,5 @@
 /* The shape of the elements. */
-#ifndef SP_MESH_SHAPE_H
-#define SP_MESH_SHAPE_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -33,5 +32,3 @@ double sp_mesh_fit_box(const double g[3], double wj, double length[3]);
  * corners, and for a Jacobian that is not positive at a corner, an edge mid-point, a face centre or
  * the centre, with the number of the element, its location and a cure. Collective. */
 sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape *shape);
-
-#endif

@@ -5,8 +5,7 @@
  * those of degree P = N m on the coarse one. With V vertices, E edges, F faces and H elements of
  * the coarse mesh, exactly and including copies of DOFs of other ranks,
  *     DOFs = V + E (P - 1) + F (P - 1)^2 + H (P - 1)^3. */
-#ifndef SP_MESH_SIZES_H
-#define SP_MESH_SIZES_H
+#pragma once
 
 #include "mesh/topology.h"
 
@@ -38,5 +37,3 @@ void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_
 /* Check that this rank's counts fit sp_lid. Errors: SP_ERR_INPUT with the count that does not; the
  * message begins with `where`. Local. */
 sp_status sp_sizes_check(const sp_sizes *sizes, const char *where);
-
-#endif

@@ -1,6 +1,5 @@
 /* Surfaces of faces between two ranks: parts of a split file may list such a face once only. */
-#ifndef SP_MESH_SURFACES_H
-#define SP_MESH_SURFACES_H
+#pragma once
 
 #include "mesh/topology.h"
 
@@ -13,5 +12,3 @@ sp_status sp_surfaces_share(MPI_Comm comm, const sp_topology *topology, sp_lid h
  * there gave it; others get -1. Collective over `comm`. Errors: SP_ERR_SYSTEM. */
 sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *topology, sp_lid halo,
                            int (*values)[SP_FACES]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Tensor products of one-dimensional matrices applied to one element, for set-up and diagnostics.
  * The operators have their own kernels. */
-#ifndef SP_MESH_TENSOR_H
-#define SP_MESH_TENSOR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ void sp_tensor_apply_transposed(int rows, int columns, const double *r, const do
 void sp_tensor_gradient(int rows, int columns, const double *value, const double *derivative,
                         const double *in, double *work, double *u, double *const gradient[3]);
 size_t sp_tensor_gradient_work(int rows, int columns);
-
-#endif

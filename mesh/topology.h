@@ -1,6 +1,5 @@
 /* Vertices, edges and faces of the local elements, and the other ranks that have them too. */
-#ifndef SP_MESH_TOPOLOGY_H
-#define SP_MESH_TOPOLOGY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -51,5 +50,3 @@ bool sp_topology_is_exterior(const sp_topology *topology, sp_lid face_entity);
 /* Follow sp_hexes_permute: new element n is old element order[n]. Entities get new numbers. Local.
  */
 sp_status sp_topology_permute(sp_topology *topology, const sp_lid *order);
-
-#endif

@@ -1,6 +1,5 @@
 /* Integers that count degrees of freedom, elements and vertices. */
-#ifndef SP_MESH_TYPES_H
-#define SP_MESH_TYPES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ typedef int64_t sp_gid;
 #define SP_MPI_GID MPI_INT64_T
 
 enum { SP_MAX_ORDER = 15 };
-
-#endif

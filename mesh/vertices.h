@@ -1,6 +1,5 @@
 /* Local numbers of vertices. Used by mesh/entities.h. */
-#ifndef SP_MESH_VERTICES_H
-#define SP_MESH_VERTICES_H
+#pragma once
 
 #include "mesh/topology.h"
 
@@ -9,5 +8,3 @@
  * their count. The work is linear in the elements. It runs on threads if the global numbers lie
  * close together. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], sp_lid *vertices);
-
-#endif

@@ -29,8 +29,7 @@
  * an operator or a space has the precision that the function is told or that the operator was
  * created with. CG works only in double precision, so its vectors are double *. Here vectors are
  * addresses; numerics use sp_vector (operators/vector.h). */
-#ifndef SP_OPERATORS_BACKEND_H
-#define SP_OPERATORS_BACKEND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -392,5 +391,3 @@ extern const sp_backend sp_backend_host;
 
 /* The CUDA backend, or NULL in a program built without it. */
 extern const sp_backend *const sp_backend_cuda;
-
-#endif

@@ -9,8 +9,7 @@
  *
  * An element is a bar along d if its couplings (mesh/columns.h) across d are at least 64 times that
  * along d, which is a ratio of lengths of 8, and it is not skew. */
-#ifndef SP_OPERATORS_BARS_H
-#define SP_OPERATORS_BARS_H
+#pragma once
 
 #include "mesh/entity.h"
 #include "operators/sparse.h"
@@ -35,5 +34,3 @@ int sp_bars_direction(const sp_operator_setup *setup, sp_lid element);
  * are not constrained. The caller frees the arrays of *out, also after an error. Errors:
  * SP_ERR_SYSTEM; SP_ERR_INPUT for more entries than int counts. Local. */
 sp_status sp_bars_interpolation(const sp_operator_setup *setup, sp_csr *out);
-
-#endif

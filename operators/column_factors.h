@@ -12,8 +12,7 @@
  *
  * and the interfaces of a column form a tridiagonal matrix. It is factorized without cancellation:
  * pivots are the sums of rows, which are not negative, plus couplings. */
-#ifndef SP_OPERATORS_COLUMN_FACTORS_H
-#define SP_OPERATORS_COLUMN_FACTORS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -54,5 +53,3 @@ typedef struct sp_column_factors {
 /* Local. */
 void sp_column_factorize(const sp_column_modes *modes, const sp_column *column,
                          const sp_column_factors *out);
-
-#endif

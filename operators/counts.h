@@ -2,8 +2,7 @@
  * (operators/kinds.h; paper, Table 2 and Section "Empirical performance model"). A multiply-add
  * counts as two. The counts do not change with the algorithm: even-odd decomposition or recomputed
  * geometry raise the rate, not the count. */
-#ifndef SP_OPERATORS_COUNTS_H
-#define SP_OPERATORS_COUNTS_H
+#pragma once
 
 #include "io/error.h"
 #include "mesh/reference.h"
@@ -38,5 +37,3 @@ double sp_operator_bytes_assembled(sp_operator_kind kind, sp_factor_kind factors
  * that are on edges or at vertices. SP_ERR_INPUT where they are too few. Local. */
 enum { SP_DEVICE_MOST = 0x3fffffff };
 sp_status sp_operator_device_numbers(int order, double elements, double dofs);
-
-#endif

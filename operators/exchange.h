@@ -3,8 +3,7 @@
  * holder, so one round of messages is enough; contributions are added in the order of ranks, never
  * in the order of arrival. For vectors in host memory; backends with memory of their own follow the
  * same plan. */
-#ifndef SP_OPERATORS_EXCHANGE_H
-#define SP_OPERATORS_EXCHANGE_H
+#pragma once
 
 #include "mesh/numbering.h"
 #include "operators/precision.h"
@@ -65,5 +64,3 @@ double sp_exchange_waited(const sp_exchange *exchange);
 /* Combine the shared values of `values` at once, in double precision. Collective among neighbours.
  */
 void sp_exchange_now(sp_exchange *exchange, sp_combine combine, double *values);
-
-#endif

@@ -19,8 +19,7 @@
  * bfloat16, which is the upper half of a float. L' = L + E with |E_ij| <= 2^-8 |L_ij| gives an
  * operator that is symmetric positive semidefinite like A itself. G rounded would not, where
  * elements are sheared. */
-#ifndef SP_OPERATORS_FACTORS_H
-#define SP_OPERATORS_FACTORS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -63,5 +62,3 @@ void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element, doubl
 /* Fill factors[SP_FACTORS] of a parallelepiped, likewise: those of a point of weight one, with
  * kappa, but lambda |J| in place of wJ. Local. */
 void sp_operator_affine(const sp_operator_setup *setup, sp_lid element, double *factors);
-
-#endif

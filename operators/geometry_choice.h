@@ -1,7 +1,6 @@
 /* The choice between stored and trilinear geometry, from facts that are known before anything is
  * built. */
-#ifndef SP_OPERATORS_GEOMETRY_CHOICE_H
-#define SP_OPERATORS_GEOMETRY_CHOICE_H
+#pragma once
 
 #include "io/error.h"
 #include "operators/backend.h"
@@ -26,5 +25,3 @@ sp_geometry_facts sp_geometry_facts_of(const sp_operator_setup *setup);
  * curved elements or with coefficients that vary inside elements. Local. */
 sp_status sp_geometry_choose(const sp_backend *backend, const sp_geometry_facts *facts,
                              sp_geometry_kind request, sp_geometry_kind *out, const char **reason);
-
-#endif

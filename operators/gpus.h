@@ -1,6 +1,5 @@
 /* Which rank works with which GPU. The choice itself needs no device, only the names of GPUs. */
-#ifndef SP_OPERATORS_GPUS_H
-#define SP_OPERATORS_GPUS_H
+#pragma once
 
 #include "io/error.h"
 
@@ -45,5 +44,3 @@ sp_status sp_gpus_look(MPI_Comm comm, sp_status (*visible)(int *count, sp_gpu **
  * number g gets GPU g. Errors: SP_ERR_INPUT if no rank of a machine sees a GPU, or if rank 0, which
  * prints and writes files, sees none; SP_ERR_SYSTEM. Local. */
 sp_status sp_gpus_choose(const sp_gpu_view *view, int *choice);
-
-#endif

@@ -1,7 +1,6 @@
 /* Generalized eigenvectors of one-dimensional GLL matrices on intervals, for fast diagonalization.
  */
-#ifndef SP_OPERATORS_INTERVALS_H
-#define SP_OPERATORS_INTERVALS_H
+#pragma once
 
 #include "io/error.h"
 
@@ -32,5 +31,3 @@ const double *sp_intervals_stiffness(const sp_intervals *intervals);
 void sp_intervals_solve(sp_intervals *intervals, const sp_interval *interval, double *basis,
                         double *values);
 void sp_intervals_finish(sp_intervals *intervals);
-
-#endif

@@ -13,8 +13,7 @@
  *     2. its name and its row in operators/kinds.c,
  *     3. its bilinear form in tests/reference_operator.c, with which every operator is compared,
  *     4. its flops and bytes, worked out by hand, in tests/counts.c. */
-#ifndef SP_OPERATORS_KINDS_H
-#define SP_OPERATORS_KINDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -64,5 +63,3 @@ extern const char *const sp_operator_names[], *const sp_geometry_names[];
 /* A name as in a case ("bp3.5", "stored", ...). Local. */
 const char *sp_operator_name(sp_operator_kind kind);
 const char *sp_geometry_kind_name(sp_geometry_kind kind);
-
-#endif

@@ -2,8 +2,7 @@
  * Robin conditions, on L-vectors, matrix-free: the backend's local kernels, the sum over ranks, and
  * the constraint of Dirichlet DOFs, which keeps A symmetric: rows and columns of constrained DOFs
  * are zero. */
-#ifndef SP_OPERATORS_OPERATOR_H
-#define SP_OPERATORS_OPERATOR_H
+#pragma once
 
 #include "operators/space.h"
 
@@ -99,5 +98,3 @@ sp_status sp_operator_iterate(sp_operator *op, sp_cg_vectors *vectors, const sp_
  * constrained DOFs. Exact, except where an element meets itself across a period: there it is the
  * sum of the elements' diagonals, which is positive too. Collective. */
 sp_status sp_operator_inverse_diagonal(const sp_operator_setup *setup, double *inverse);
-
-#endif

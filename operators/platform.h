@@ -1,7 +1,6 @@
 /* Platform of a run: the ranks, a device per rank, and the sums over all ranks. It is opened once
  * and borrowed by everything else. */
-#ifndef SP_OPERATORS_PLATFORM_H
-#define SP_OPERATORS_PLATFORM_H
+#pragma once
 
 #include "operators/backend.h"
 #include "operators/reduction.h"
@@ -39,5 +38,3 @@ sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *has
 sp_status sp_platform_open(MPI_Comm comm, sp_device_kind kind, sp_transport transport,
                            sp_platform *platform);
 void sp_platform_close(sp_platform *platform); /* Collective. */
-
-#endif

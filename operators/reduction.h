@@ -7,8 +7,7 @@
  * A status and a request ride on every sum: a failure on one rank ends the phase on all of them
  * without a message of its own, and a signal on one rank becomes known to all.
  */
-#ifndef SP_OPERATORS_REDUCTION_H
-#define SP_OPERATORS_REDUCTION_H
+#pragma once
 
 #include "io/error.h"
 
@@ -39,5 +38,3 @@ double sp_reduction_seconds(const sp_reduction *reduction);
  * Collective.
  */
 void sp_reduction_gather(sp_reduction *reduction, int count, const double *mine, double *all);
-
-#endif

@@ -18,8 +18,7 @@
  * P_B^2 is the block's share of the diagonal of the assembled boxes, with Robin's ends, at a node:
  * if blocks meet, the stiffer one decides (counts: solver/README.md). W = Delta^(-1/2) with Delta =
  * diagonal of A / diagonal of the assembled boxes. */
-#ifndef SP_OPERATORS_SCHWARZ_H
-#define SP_OPERATORS_SCHWARZ_H
+#pragma once
 
 #include "operators/operator.h"
 #include "operators/separable.h"
@@ -53,5 +52,3 @@ sp_status sp_schwarz_apply(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z
  * sp_operator_apply_step, and step->q is NULL. Collective among neighbours. */
 sp_status sp_schwarz_step(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z,
                           const sp_smoothing *step);
-
-#endif

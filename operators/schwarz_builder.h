@@ -1,7 +1,6 @@
 /* Data of the set-up of additive Schwarz (operators/schwarz.h), internal to schwarz.c and
  * schwarz_columns.c, and the ends of its boxes. */
-#ifndef SP_OPERATORS_SCHWARZ_BUILDER_H
-#define SP_OPERATORS_SCHWARZ_BUILDER_H
+#pragma once
 
 #include "mesh/columns.h"
 #include "mesh/reference.h"
@@ -63,5 +62,3 @@ sp_schwarz_end sp_schwarz_find_end(const sp_schwarz_builder *b, sp_lid element, 
 static inline const sp_lid *sp_schwarz_nodes(const sp_schwarz_builder *b, sp_lid element) {
   return &b->setup->space->numbering->nodes[(size_t)element * sp_grid_points(b->n)];
 }
-
-#endif

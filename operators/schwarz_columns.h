@@ -1,7 +1,6 @@
 /* Columns in the set-up of additive Schwarz (operators/schwarz.h). All functions but one are
  * Local. */
-#ifndef SP_OPERATORS_SCHWARZ_COLUMNS_H
-#define SP_OPERATORS_SCHWARZ_COLUMNS_H
+#pragma once
 
 #include "operators/schwarz_builder.h"
 
@@ -28,5 +27,3 @@ bool sp_schwarz_is_tied(const sp_schwarz_builder *b, sp_lid count, const sp_lid 
 
 /* Fill the arrays of elements in columns. */
 void sp_schwarz_solve_columns(sp_schwarz_builder *b);
-
-#endif

@@ -10,8 +10,7 @@
  *     lambda = <lambda |J|> / m,
  *
  * which gives a box itself back. */
-#ifndef SP_OPERATORS_SEPARABLE_H
-#define SP_OPERATORS_SEPARABLE_H
+#pragma once
 
 #include "operators/backend.h"
 
@@ -40,5 +39,3 @@ typedef struct sp_magnitudes {
 
 /* For an operator with stiffness or mass. Collective. */
 void sp_separable_magnitudes(const sp_operator_setup *setup, sp_magnitudes *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* A mesh at one order: the numbering of its degrees of freedom, and the sum over ranks in Z^T on
  * the host and on the device. Created once; operators, problems and preconditioners borrow it.
  * Several spaces of a mesh, one per order, live side by side on a device. */
-#ifndef SP_OPERATORS_SPACE_H
-#define SP_OPERATORS_SPACE_H
+#pragma once
 
 #include "mesh/numbering.h"
 #include "operators/vector.h"
@@ -36,5 +35,3 @@ static inline sp_status sp_space_vector(const sp_space *space, sp_precision prec
                                         sp_vector *out) {
   return sp_vector_create(space->platform, precision, sp_space_dofs(space), out);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Sparse matrices by rows in host memory (sp_csr, operators/backend.h): sums of rows, products,
  * transposes. They run on threads (io/threads.h), with the same bits for any number of threads. All
  * functions are Local. */
-#ifndef SP_SOLVER_LINEAR_SPARSE_H
-#define SP_SOLVER_LINEAR_SPARSE_H
+#pragma once
 
 #include "operators/backend.h"
 
@@ -56,5 +55,3 @@ sp_status sp_csr_product(const sp_csr *a, const sp_csr *b, sp_csr *out);
 /* *out = the transpose; its columns ascend. The caller frees *out, also after an error. Errors:
  * SP_ERR_SYSTEM. */
 sp_status sp_csr_transpose(const sp_csr *matrix, sp_csr *out);
-
-#endif

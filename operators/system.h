@@ -3,8 +3,7 @@
  * time steps are two values of this type.
  *
  * solver/problem makes systems from a case, solver/linear takes an array of them, finest first. */
-#ifndef SP_OPERATORS_SYSTEM_H
-#define SP_OPERATORS_SYSTEM_H
+#pragma once
 
 #include "operators/operator.h"
 #include "operators/separable.h"
@@ -65,5 +64,3 @@ sp_status sp_system_find_boxes(sp_system *system);
  * is scratch. Collective. */
 sp_status sp_system_lift(sp_system *system, const double *u_d, double *load, double *host,
                          sp_vector *x, sp_vector *y);
-
-#endif

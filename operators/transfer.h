@@ -7,8 +7,7 @@
  *
  * Constrained DOFs count as zero where they are read and stay as they are (fine) or become zero
  * (coarse) where they would be written, so P^T is the transpose of P on the unconstrained DOFs. */
-#ifndef SP_OPERATORS_TRANSFER_H
-#define SP_OPERATORS_TRANSFER_H
+#pragma once
 
 #include "operators/operator.h"
 
@@ -37,5 +36,3 @@ void sp_transfer_destroy(sp_transfer **transfer);
  * for the next reduction. Local, and Collective among neighbours. */
 sp_status sp_transfer_prolong(sp_transfer *transfer, const sp_vector *coarse, sp_vector *fine);
 sp_status sp_transfer_restrict(sp_transfer *transfer, const sp_vector *fine, sp_vector *coarse);
-
-#endif

@@ -1,7 +1,6 @@
 /* How values of shared DOFs travel between GPUs of different ranks; between CPUs it is always MPI.
  */
-#ifndef SP_OPERATORS_TRANSPORT_H
-#define SP_OPERATORS_TRANSPORT_H
+#pragma once
 
 typedef enum sp_transport {
   SP_TRANSPORT_AUTO,       /* the first of these that works, in this order */
@@ -16,5 +15,3 @@ extern const char *const sp_transport_names[];
 
 /* One of these names. Local. */
 const char *sp_transport_name(sp_transport kind);
-
-#endif

@@ -5,8 +5,7 @@
  * write and read, which return when it is done. Where a call takes several vectors, they have one
  * platform, precision and count, unless it says otherwise. Errors: SP_ERR_SYSTEM for memory or a
  * failed device, which may be that of earlier work. */
-#ifndef SP_OPERATORS_VECTOR_H
-#define SP_OPERATORS_VECTOR_H
+#pragma once
 
 #include "operators/platform.h"
 
@@ -60,5 +59,3 @@ sp_status sp_vector_correct(const sp_smoothing *step);
 
 /* The step for a backend's table. */
 sp_correction sp_smoothing_correction(const sp_smoothing *step);
-
-#endif

@@ -1,6 +1,5 @@
 /* Boxes whose elements have random local axes, curved or not. Failures abort. */
-#ifndef SP_TESTS_BOXES_H
-#define SP_TESTS_BOXES_H
+#pragma once
 
 #include "mesh/box.h"
 #include "mesh/mesh.h"
@@ -67,5 +66,3 @@ static inline sp_mesh *periodic_box(const int elements[3], int periods, int seed
   if (periods > 0) require(sp_mesh_identify(mesh, periods, pairs));
   return mesh;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A linear system for tests of conjugate gradients, and a mock of a device that runs whole
  * iterations. Failures are counted as failed checks. */
-#ifndef SP_TESTS_CG_SYSTEM_H
-#define SP_TESTS_CG_SYSTEM_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -245,5 +244,3 @@ static inline void stand_in(system_t *s, bool in) {
   s->op->backend = in ? &device : s->bench->backend;
   s->op->iterates = in;
 }
-
-#endif

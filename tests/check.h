@@ -1,8 +1,7 @@
 /* Checks for tests. A failed check prints one line and is counted. The program continues, so that
  * no rank skips a collective call in which others wait; common test frameworks jump out of a test
  * and cannot be used. main begins with test_begin and ends with `return check_end()`. */
-#ifndef SP_TESTS_CHECK_H
-#define SP_TESTS_CHECK_H
+#pragma once
 
 #include <math.h>
 #include <mpi.h>
@@ -146,5 +145,3 @@ static inline int check_end(void) {
   MPI_Finalize();
   return all[0] == 0 || all[1] > 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* For the tests of solver/case/config.h, in a folder: case files, and reading them. */
-#ifndef SP_TESTS_CONFIG_CASE_H
-#define SP_TESTS_CONFIG_CASE_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,5 +115,3 @@ static inline int end_cases(void) {
   leave_folder(TEXTS("case.ini", "unset.ini"));
   return check_end();
 }
-
-#endif

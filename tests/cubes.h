@@ -1,7 +1,6 @@
 /* Meshes of scattered cubes that meet in faces, edges, vertices or not at all, on random ranks, and
  * their connected components by a plain search. */
-#ifndef SP_TESTS_CUBES_H
-#define SP_TESTS_CUBES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -102,5 +101,3 @@ static inline bool cubes_agree(MPI_Comm comm, const cubes *all, const sp_hexes *
   }
   return same;
 }
-
-#endif

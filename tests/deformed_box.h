@@ -1,8 +1,7 @@
 /* Meshes for tests of numberings, exchanges and operators: a deformed box whose elements have
  * random orientations, distributed over the ranks, and the same box as a whole on each rank. The
  * whole one gives each degree of freedom a number that does not depend on the ranks. */
-#ifndef SP_TESTS_DEFORMED_BOX_H
-#define SP_TESTS_DEFORMED_BOX_H
+#pragma once
 
 #include "mesh/numbering.h"
 
@@ -41,5 +40,3 @@ size_t element_nodes(const deformed_box *box);
 
 /* sp_allocate that aborts. */
 void *test_allocate(size_t count, size_t size);
-
-#endif

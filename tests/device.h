@@ -5,8 +5,7 @@
  * their names in [backend] exchange: "peer nccl staged". If it is set, a test fails if it finds no
  * GPU, if a listed transport is not available, or if `auto` selects one that comes later in
  * sp_transport than the first one listed. */
-#ifndef SP_TESTS_DEVICE_H
-#define SP_TESTS_DEVICE_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,5 +82,3 @@ static inline void device_check_exchange(int ranks, const char *transport, sp_tr
   CHECK(requested == SP_TRANSPORT_AUTO ? last == requested || is <= last : is == requested,
         "the exchange should be %s: %s", sp_transport_name(last), transport);
 }
-
-#endif

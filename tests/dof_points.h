@@ -1,6 +1,5 @@
 /* Check that element nodes share a degree of freedom if and only if they are one point. */
-#ifndef SP_TESTS_DOF_POINTS_H
-#define SP_TESTS_DOF_POINTS_H
+#pragma once
 
 #include <float.h>
 
@@ -88,5 +87,3 @@ static inline void check_dof_points(const sp_mesh *mesh, const sp_numbering *num
     CHECK(same == 0, "%d points have two DOFs", same);
   }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Folders that tests read from, which may be elsewhere than when this was built (tests/gpu), and
  * one to write in. */
-#ifndef SP_TESTS_FOLDERS_H
-#define SP_TESTS_FOLDERS_H
+#pragma once
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -34,5 +33,3 @@ static inline void leave_folder(const char *const *names) {
   for (; *names && world_rank == 0; names++) (void)unlink(*names);
   CHECK(chdir("/") == 0 && (world_rank > 0 || rmdir(test_folder) == 0), "%s is left", test_folder);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Formulas parsed and evaluated at a point, for the tests of io/expression.h. */
-#ifndef SP_TESTS_FORMULA_H
-#define SP_TESTS_FORMULA_H
+#pragma once
 
 #include <float.h>
 
@@ -66,5 +65,3 @@ static inline void for_each(const char *list, void (*check)(const char *formula)
   F(cos)                                                                                           \
   F(tan)                                                                                           \
   F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(exp) F(log) F(log10) F(sqrt) F(cbrt) F(erf)
-
-#endif

@@ -1,6 +1,5 @@
 /* Tables of a run log or of a field file, read as doubles. */
-#ifndef SP_TESTS_LOG_TABLE_H
-#define SP_TESTS_LOG_TABLE_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -36,5 +35,3 @@ static inline const char *log_text(hid_t file, const char *name) {
   H5Aclose(id);
   return text;
 }
-
-#endif

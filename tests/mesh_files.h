@@ -1,6 +1,5 @@
 /* Shared by the tests of mesh files, which run in a folder of their own: files and meshes. */
-#ifndef SP_TESTS_MESH_FILES_H
-#define SP_TESTS_MESH_FILES_H
+#pragma once
 
 #include <float.h>
 #include <stdlib.h>
@@ -161,5 +160,3 @@ static inline void end_line(mesh_text *t) {
 static inline void end_lines(mesh_text *t) {
   if (t->encoding != ASCII) say(t, "\n");
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Vectors over the DOFs of a space: values of a function at the nodes, and inner products. */
-#ifndef SP_TESTS_NODAL_H
-#define SP_TESTS_NODAL_H
+#pragma once
 
 #include "mesh/reference.h"
 #include "operators/space.h"
@@ -27,5 +26,3 @@ static inline double nodal_dot(const sp_space *space, const double *a, const dou
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   return sum;
 }
-
-#endif

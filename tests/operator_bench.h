@@ -1,7 +1,6 @@
 /* Operators on a backend, for tests: vectors stay in host memory, and failures are counted as
  * failed checks. */
-#ifndef SP_TESTS_OPERATOR_BENCH_H
-#define SP_TESTS_OPERATOR_BENCH_H
+#pragma once
 
 #include <float.h>
 #include <stdlib.h>
@@ -132,5 +131,3 @@ static inline double bench_passes(const bench *b, sp_operator *op, const double 
   free(zero);
   return p_ap;
 }
-
-#endif

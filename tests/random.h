@@ -1,6 +1,5 @@
 /* Numbers without a pattern, the same in every run (Marsaglia's xorshift generator). */
-#ifndef SP_TESTS_RANDOM_H
-#define SP_TESTS_RANDOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ static inline size_t random_below(size_t n) {
   random_state ^= random_state << 17;
   return (size_t)((random_state >> 11) % n);
 }
-
-#endif

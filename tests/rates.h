@@ -8,8 +8,7 @@
  * energy norm is at most 1e-13 times the root of the condition number, and in the Euclidean norm at
  * most 1e-13 times the condition number. With Jacobi that is below 1e4 here (it grows like N^2/h^2;
  * N/h <= 32), and u is of size one: less than 1e-9, and rates are judged ten times above. */
-#ifndef SP_TESTS_RATES_H
-#define SP_TESTS_RATES_H
+#pragma once
 
 #include "tests/check.h"
 #include "tests/run_case.h"
@@ -63,5 +62,3 @@ static inline void check_smooth(const char *kind, int order, const char *coeffic
       kind, "mesh.elements=2 2 2; mesh.map=sine", RATES_SMOOTH, coefficients, RATES_SOLVER, NULL};
   check_rates(order, rates_coarse(order), common, own);
 }
-
-#endif

@@ -5,8 +5,7 @@
  *
  * with gradients in physical space (mass: w_q |J| l_i u alone). It uses only the nodes and weights
  * of the quadrature rules from the libraries. */
-#ifndef SP_TESTS_REFERENCE_OPERATOR_H
-#define SP_TESTS_REFERENCE_OPERATOR_H
+#pragma once
 
 #include "operators/backend.h"
 #include "tests/deformed_box.h"
@@ -51,5 +50,3 @@ void reference_sum(const deformed_box *box, const double *elements, const double
  * geometric factors by some 30. BP3.0 differentiates the interpolant, whose terms are larger than
  * those of the direct derivative by up to the norm of the interpolation, less than 3. */
 double reference_tolerance(int order, double epsilon);
-
-#endif

@@ -1,6 +1,5 @@
 /* Results and balance of a case, from its run log. */
-#ifndef SP_TESTS_RESULT_LOG_H
-#define SP_TESTS_RESULT_LOG_H
+#pragma once
 
 #include "tests/folders.h"
 #include "tests/log_table.h"
@@ -46,5 +45,3 @@ static inline logged run(MPI_Comm comm, const char *const *common, const char *c
   MPI_Bcast(&out, sizeof out, MPI_BYTE, 0, comm);
   return out;
 }
-
-#endif

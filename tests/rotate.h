@@ -1,8 +1,7 @@
 /* Give elements other local axes, so that tests cover every relative orientation: the same
  * hexahedra at the same positions, with corners, lattice points and surfaces listed in another
  * order. */
-#ifndef SP_TESTS_ROTATE_H
-#define SP_TESTS_ROTATE_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,5 +64,3 @@ static inline void rotate_elements(sp_hexes *hexes, unsigned seed) {
     rotate_element(hexes, e, (int)((draw >> 33) % ROTATIONS));
   }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Run a case given by overrides only ("mesh.elements=2 2 2", ...), silently and without files. */
-#ifndef SP_TESTS_RUN_CASE_H
-#define SP_TESTS_RUN_CASE_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -72,5 +71,3 @@ static inline void run_case_refused(const char *const *common, const char *const
   sp_results results;
   check_refusal(own[0], run_case(MPI_COMM_WORLD, common, own, &results), parts);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A mesh, the space on it, and the problem of the last case, for tests of solver/problem. */
-#ifndef SP_TESTS_STAGE_H
-#define SP_TESTS_STAGE_H
+#pragma once
 
 #include "solver/problem/problem.h"
 #include "tests/boxes.h"
@@ -50,5 +49,3 @@ static inline sp_hexes *make_box(int nx, int ny, int nz, sp_map map) {
   const sp_box box = {.elements = {nx, ny, nz}, .upper = {1, 1, 1}, .map = map};
   return box_hexes(MPI_COMM_WORLD, &box, 0);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Meshes by the gmsh SDK, without output to the terminal; gmshFinalize ends it. */
-#ifndef SP_TESTS_START_GMSH_H
-#define SP_TESTS_START_GMSH_H
+#pragma once
 
 #include <gmshc.h>
 
@@ -35,5 +34,3 @@ static inline int write_mesh(const char *path) {
   gmshWrite(path, &error);
   return error != 0;
 }
-
-#endif

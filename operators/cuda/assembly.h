@@ -7,8 +7,7 @@
  *
  * or SP_CUDA_ABSENT if the target has fewer contributions than others of its group. A group without
  * contributions has no entries, and no flags. */
-#ifndef SP_OPERATORS_CUDA_ASSEMBLY_H
-#define SP_OPERATORS_CUDA_ASSEMBLY_H
+#pragma once
 
 #include "operators/cuda/device.h"
 #include "operators/cuda/launch.h"
@@ -47,6 +46,4 @@ void sp_cuda_assembly_free(sp_cuda_assembly *assembly);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

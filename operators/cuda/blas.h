@@ -1,7 +1,6 @@
 /* The vector group of the backend's table (operators/backend.h), on the device's stream; and steps
  * with the result of an application. */
-#ifndef SP_OPERATORS_CUDA_BLAS_H
-#define SP_OPERATORS_CUDA_BLAS_H
+#pragma once
 
 #include "operators/cuda/assembly.h"
 #include "operators/cuda/device.h"
@@ -37,6 +36,4 @@ sp_status sp_cuda_dot(sp_device *device, sp_precision precision, size_t count, c
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

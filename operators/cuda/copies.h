@@ -3,8 +3,7 @@
  * The driver copies ordinary memory to and from pinned memory on one core, and that limits it. Here
  * several threads (io/threads.h) do that for large arrays, a piece at a time. All functions are
  * Local. */
-#ifndef SP_OPERATORS_CUDA_COPIES_H
-#define SP_OPERATORS_CUDA_COPIES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,6 +23,4 @@ void sp_cuda_copies_close(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

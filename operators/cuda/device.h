@@ -1,6 +1,5 @@
 /* The GPU of this rank: choosing it, its memory, and errors. C++ inside .cu files only. */
-#ifndef SP_OPERATORS_CUDA_DEVICE_H
-#define SP_OPERATORS_CUDA_DEVICE_H
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -56,6 +55,4 @@ void sp_cuda_close(sp_device **device);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -8,8 +8,7 @@
  *
  * Received values are added on the GPU in the order of ranks. With peer and nccl nothing waits for
  * the host; the other two need it for MPI. */
-#ifndef SP_OPERATORS_CUDA_EXCHANGE_H
-#define SP_OPERATORS_CUDA_EXCHANGE_H
+#pragma once
 
 #include "operators/cuda/device.h"
 #include "operators/cuda/peers.h"
@@ -82,6 +81,4 @@ void sp_cuda_nccl_close(struct sp_cuda_nccl **nccl);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

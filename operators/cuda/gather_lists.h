@@ -1,8 +1,7 @@
 /* Z^T for any order as lists: for each DOF its element nodes, in the order of elements, so that the
  * sum has the same bits in every run. Slower than the assembly of operators (assembly.h), but
  * without its assumptions about the order of DOFs. */
-#ifndef SP_OPERATORS_CUDA_GATHER_LISTS_H
-#define SP_OPERATORS_CUDA_GATHER_LISTS_H
+#pragma once
 
 #include "operators/cuda/device.h"
 
@@ -27,6 +26,4 @@ void sp_cuda_gather_lists_free(sp_cuda_gather_lists *lists);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* The local operators on the GPU, one translation unit per order (order.cu), behind plain
  * functions.
  */
-#ifndef SP_OPERATORS_CUDA_LAUNCH_H
-#define SP_OPERATORS_CUDA_LAUNCH_H
+#pragma once
 
 #include <cuda_runtime.h>
 #include <stdbool.h>
@@ -162,5 +161,3 @@ int sp_cuda_architecture(void);
 
 /* The table for `order` (1..15). In single precision there is no SP_CUDA_CG. */
 const sp_cuda_order *sp_cuda_order_get(int order, sp_precision precision);
-
-#endif

@@ -1,6 +1,5 @@
 /* A local operator on the GPU: created by setup.cu, used by backend.cu. C++ only. */
-#ifndef SP_OPERATORS_CUDA_LOCAL_H
-#define SP_OPERATORS_CUDA_LOCAL_H
+#pragma once
 
 extern "C" {
 #include "operators/cuda/exchange.h"
@@ -98,5 +97,3 @@ sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_applica
 sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *setup,
                                   sp_local_operator **out);
 void sp_cuda_operator_destroy(sp_local_operator **out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Matrices on a GPU (operators/backend.h): entries of the backend's table. */
-#ifndef SP_OPERATORS_CUDA_MATRIX_H
-#define SP_OPERATORS_CUDA_MATRIX_H
+#pragma once
 
 #include "operators/backend.h"
 
@@ -18,6 +17,4 @@ sp_status sp_cuda_matrix_apply(sp_device_matrix *matrix, double a, const void *x
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* Operators by patches (patches.h): their arrays on the device, for setup.cu. C++ only. All
  * functions are Local. */
-#ifndef SP_OPERATORS_CUDA_PATCH_SETUP_H
-#define SP_OPERATORS_CUDA_PATCH_SETUP_H
+#pragma once
 
 #include "operators/cuda/local.h"
 
@@ -10,5 +9,3 @@
 sp_status sp_cuda_patches_make(const sp_operator_setup *setup, sp_local_operator *local,
                                bool *fits);
 void sp_cuda_patches_free(sp_cuda_patch_arrays *patches);
-
-#endif

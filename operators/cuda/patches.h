@@ -6,8 +6,7 @@
  * that is, if no other patch, no second node with the same DOF (across a period) and no other rank
  * contributes to it. Otherwise it goes to a slot in the array of edge nodes (assembly.h). A patch
  * has either halo elements or others (mesh/mesh.h), never both. */
-#ifndef SP_OPERATORS_CUDA_PATCHES_H
-#define SP_OPERATORS_CUDA_PATCHES_H
+#pragma once
 
 #include "io/error.h"
 #include "operators/backend.h"
@@ -63,6 +62,4 @@ static inline int sp_patches_node(const sp_patches *patches, const sp_cuda_patch
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

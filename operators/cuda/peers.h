@@ -15,8 +15,7 @@
  * in such words too, which takes two kernels instead of three and no fence.
  *
  * A rank that waits longer than SP_CUDA_PATIENCE gives up: the other one has failed. */
-#ifndef SP_OPERATORS_CUDA_PEERS_H
-#define SP_OPERATORS_CUDA_PEERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -134,6 +133,4 @@ cudaError_t sp_cuda_border_exchange(const sp_cuda_border *border, sp_precision p
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Additive Schwarz on a GPU (operators/schwarz.h): entries of the backend's table. */
-#ifndef SP_OPERATORS_CUDA_SCHWARZ_H
-#define SP_OPERATORS_CUDA_SCHWARZ_H
+#pragma once
 
 #include "operators/backend.h"
 
@@ -17,6 +16,4 @@ sp_status sp_cuda_schwarz_step(sp_device_schwarz *schwarz, const void *r, void *
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

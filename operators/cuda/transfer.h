@@ -1,6 +1,5 @@
 /* Transfer between two orders on the GPU (operators/transfer.h): entries of the backend's table. */
-#ifndef SP_OPERATORS_CUDA_TRANSFER_H
-#define SP_OPERATORS_CUDA_TRANSFER_H
+#pragma once
 
 #include "operators/cuda/device.h"
 
@@ -16,6 +15,4 @@ sp_status sp_cuda_restrict(sp_device_transfer *transfer, const void *fine, void 
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* Vector kernels of the CUDA backend; functions return the launch's error. Sums are formed in a
  * fixed order: every block forms a partial sum, the last block adds them up. */
-#ifndef SP_OPERATORS_CUDA_VECTORS_H
-#define SP_OPERATORS_CUDA_VECTORS_H
+#pragma once
 
 #include "operators/cuda/assembly.h"
 #include "operators/cuda/launch.h"
@@ -96,6 +95,4 @@ cudaError_t sp_cuda_combine(const sp_cuda_lists *lists, sp_precision precision,
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

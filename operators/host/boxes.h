@@ -1,7 +1,6 @@
 /* Inverses of boxes (operators/separable.h) on blocks of elements, one element in each lane of a
  * vector; compiled once per instruction set and precision. */
-#ifndef SP_OPERATORS_HOST_BOXES_H
-#define SP_OPERATORS_HOST_BOXES_H
+#pragma once
 
 #include "mesh/columns.h"
 #include "operators/host/seams.h"
@@ -43,5 +42,3 @@ typedef struct sp_host_box_kernels {
   /* Add the blocks that `solve` left out. */
   void (*finish)(const sp_host_boxes *, const sp_host_elements *, void *z);
 } sp_host_box_kernels;
-
-#endif

@@ -1,7 +1,6 @@
 /* Interpolation on blocks of elements, one element in each lane of a vector; compiled once per
  * instruction set and precision. */
-#ifndef SP_OPERATORS_HOST_INTERPOLATE_H
-#define SP_OPERATORS_HOST_INTERPOLATE_H
+#pragma once
 
 #include "mesh/types.h"
 #include "operators/host/seams.h"
@@ -32,5 +31,3 @@ typedef struct sp_host_interpolate {
   void (*restrict_add)(const sp_host_interpolation *, const sp_host_elements *, const void *fine,
                        void *coarse);
 } sp_host_interpolate;
-
-#endif

@@ -5,8 +5,7 @@
  * vectors.c is compiled once per instruction set; kernels.c, local.c, interpolate.c and boxes.c
  * once per instruction set and precision (vector.h). The build gives the names of their tables.
  * sets.h chooses those that the processor can run. */
-#ifndef SP_OPERATORS_HOST_KERNELS_H
-#define SP_OPERATORS_HOST_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -203,5 +202,3 @@ typedef struct sp_host_kernels {
 static inline int sp_host_lanes(const sp_host_kernels *kernels, sp_precision precision) {
   return kernels->vector_bytes / (int)sp_precision_bytes(precision);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Pack a mesh, its numbering and its geometry into the blocks that the host's kernels sweep over.
  */
-#ifndef SP_OPERATORS_HOST_LAYOUT_H
-#define SP_OPERATORS_HOST_LAYOUT_H
+#pragma once
 
 #include "operators/backend.h"
 #include "operators/host/kernels.h"
@@ -25,5 +24,3 @@ bool sp_host_layout_factors(const sp_host_layout *layout, const sp_operator_setu
  * the layout's factors. Local. */
 void sp_host_tables_fill(const sp_host_kernels *kernels, sp_operator_kind kind, int order,
                          sp_precision precision, sp_host_tables *tables);
-
-#endif

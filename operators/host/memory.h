@@ -1,6 +1,5 @@
 /* Memory that the host's kernels stream through. All functions Local. */
-#ifndef SP_OPERATORS_HOST_MEMORY_H
-#define SP_OPERATORS_HOST_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *ou
 
 /* NULL-safe. */
 void sp_host_free(void *memory);
-
-#endif

@@ -1,6 +1,5 @@
 /* Peak rate of a core, and arithmetic of the kernels: for bounds of their rates. */
-#ifndef SP_OPERATORS_HOST_PEAK_H
-#define SP_OPERATORS_HOST_PEAK_H
+#pragma once
 
 #include "operators/backend.h"
 
@@ -14,5 +13,3 @@ double sp_host_multiply_add_rate(const sp_device *device);
  * is less than half of sp_operator_flops, because contractions work on even and odd parts.
  * Trilinear geometry adds its recomputation. Local. */
 double sp_host_arithmetic(sp_operator_kind kind, sp_geometry_kind geometry, int order);
-
-#endif

@@ -1,6 +1,5 @@
 /* Additive Schwarz on the host (operators/schwarz.h): entries of the backend's table. */
-#ifndef SP_OPERATORS_HOST_SCHWARZ_H
-#define SP_OPERATORS_HOST_SCHWARZ_H
+#pragma once
 
 #include "operators/backend.h"
 
@@ -8,5 +7,3 @@ sp_status sp_host_schwarz_create(sp_device *device, const sp_schwarz_setup *setu
                                  sp_device_schwarz **out);
 void sp_host_schwarz_destroy(sp_device_schwarz **schwarz);
 sp_status sp_host_schwarz_apply(sp_device_schwarz *schwarz, const void *r, void *z);
-
-#endif

@@ -4,8 +4,7 @@
  * which several threads add is on a seam. What items add to it goes to slots, one for each time an
  * item adds to it; afterwards the slots are summed in the order of the items, as one thread adds.
  */
-#ifndef SP_OPERATORS_HOST_SEAMS_H
-#define SP_OPERATORS_HOST_SEAMS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -57,5 +56,3 @@ void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_li
                        void *y);
 void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,
                         sp_lid end, void *y);
-
-#endif

@@ -1,6 +1,5 @@
 /* The host's kernels by instruction set. */
-#ifndef SP_OPERATORS_HOST_SETS_H
-#define SP_OPERATORS_HOST_SETS_H
+#pragma once
 
 #include "operators/host/kernels.h"
 
@@ -20,5 +19,3 @@ const sp_host_kernels *sp_host_best_kernels(void);
 /* The largest number of points per direction for which an operator prefetches its stored factors,
  * with these kernels on this processor. It changes no result. Local. */
 int sp_host_prefetched_points(const sp_host_kernels *kernels, sp_operator_kind kind);
-
-#endif

@@ -1,7 +1,6 @@
 /* Transfer between two orders on the host (operators/transfer.h): entries of the backend's table.
  */
-#ifndef SP_OPERATORS_HOST_TRANSFER_H
-#define SP_OPERATORS_HOST_TRANSFER_H
+#pragma once
 
 #include "operators/backend.h"
 
@@ -10,5 +9,3 @@ sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *se
 void sp_host_transfer_destroy(sp_device_transfer **transfer);
 sp_status sp_host_prolong(sp_device_transfer *transfer, const void *coarse, void *fine);
 sp_status sp_host_restrict(sp_device_transfer *transfer, const void *fine, void *coarse);
-
-#endif

@@ -2,8 +2,7 @@
  * The build says which: SP_REAL is double or float, and a vector has SP_HOST_VECTOR_BYTES. Wider
  * ones than the processor's would be split, and gcc passes the parts through memory: half as fast.
  */
-#ifndef SP_OPERATORS_HOST_VECTOR_H
-#define SP_OPERATORS_HOST_VECTOR_H
+#pragma once
 
 #include "operators/host/kernels.h"
 
@@ -63,5 +62,3 @@ INLINE vec splat(real value) {
   return (vec){EACH_LANE(VALUE)};
 #undef VALUE
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Vector operations of operators/backend.h by the team of threads (io/team.h). Entries are split
  * into contiguous ranges, one per thread; short vectors use fewer threads. The number of threads
  * changes only sums, by rounding. */
-#ifndef SP_OPERATORS_HOST_VECTOR_CALLS_H
-#define SP_OPERATORS_HOST_VECTOR_CALLS_H
+#pragma once
 
 #include "operators/backend.h"
 #include "operators/host/kernels.h"
@@ -26,5 +25,3 @@ sp_status sp_host_correct(sp_device *device, sp_precision precision, size_t coun
 /* Pass 2 of CG (sp_host_update_function): `sums` are this rank's r.r and r.D^-1 r. */
 void sp_host_update(const sp_host_vectors *kernels, sp_lid owned, sp_lid local, double alpha,
                     const sp_cg_arrays *vectors, double sums[2]);
-
-#endif

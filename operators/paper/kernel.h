@@ -4,8 +4,7 @@
 //
 // One block of threads works on one element. `__launch_bounds__` only tells the compiler how many
 // threads a block has; without it, threads of large blocks could get more registers than fit.
-#ifndef SP_OPERATORS_PAPER_KERNEL_H
-#define SP_OPERATORS_PAPER_KERNEL_H
+#pragma once
 
 #include <type_traits>
 
@@ -324,5 +323,3 @@ static sp_status launch_bp30(sp_device *device, const sp_paper_arguments *a) {
 
 #define SP_JOIN_(a, b) a##_##b
 #define SP_JOIN(a, b) SP_JOIN_(a, b)
-
-#endif

@@ -1,7 +1,6 @@
 /* Interface of the files of the ladders to the table (table.c), and matrices.cu's to them. To add a
  * rung, change only the file of its ladder: a kernel, and a row at the end. */
-#ifndef SP_OPERATORS_PAPER_LADDERS_H
-#define SP_OPERATORS_PAPER_LADDERS_H
+#pragma once
 
 #include "operators/paper/paper.h"
 
@@ -34,6 +33,4 @@ extern "C" {
 sp_status sp_paper_matrices_get(int order, sp_paper_matrices *out);
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* Data for rooflines besides the kernels: a GPU's sizes and clocks, the rates of its shared memory
  * and arithmetic, and time stamps on the device. In a program built without CUDA every function
  * that can fail does fail. All functions Local. */
-#ifndef SP_OPERATORS_PAPER_MEASURE_H
-#define SP_OPERATORS_PAPER_MEASURE_H
+#pragma once
 
 #include "operators/backend.h"
 
@@ -51,6 +50,4 @@ sp_status sp_gpu_measure_fp64(sp_device *device, double *rate);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -13,8 +13,7 @@
  * between unassembled vectors, with one thread block per element.
  *
  * With SP_PAPER_KERNELS=OFF (the default) the table is empty. All functions Local. */
-#ifndef SP_OPERATORS_PAPER_PAPER_H
-#define SP_OPERATORS_PAPER_PAPER_H
+#pragma once
 
 #include "operators/backend.h"
 
@@ -75,6 +74,4 @@ size_t sp_paper_shared_bytes(const sp_paper_kernel *kernel, int order);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

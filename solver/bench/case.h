@@ -1,8 +1,7 @@
 /* The data that kernels are measured on: a deformed box, its degrees of freedom at one order,
  * and its geometric factors. Each is made on first use and kept until the mesh or the order
  * changes, so that all kernels of a case share it. */
-#ifndef SP_SOLVER_BENCH_CASE_H
-#define SP_SOLVER_BENCH_CASE_H
+#pragma once
 
 #include "mesh/box.h"
 #include "operators/space.h"
@@ -41,5 +40,3 @@ sp_status sp_bench_case_factors(sp_bench_case *c, sp_operator_kind kind);
 
 /* Release everything. Collective. */
 void sp_bench_case_clear(sp_bench_case *c);
-
-#endif

@@ -1,8 +1,7 @@
 /* The operators on one element, written for reading: sum factorization line by line on the host. It
  * uses only the matrices of mesh/reference.h and the factors of mesh/geometry.h. sp_bench compares
  * every kernel's result with it before timing the kernel. All functions Local but the last. */
-#ifndef SP_SOLVER_BENCH_CHECK_H
-#define SP_SOLVER_BENCH_CHECK_H
+#pragma once
 
 #include "io/error.h"
 #include "mesh/hexes.h"
@@ -47,5 +46,3 @@ typedef struct sp_bench_system {
  * *tolerance = what rounding explains. Collective. Errors: those of the operator. */
 sp_status sp_bench_check_residual(const sp_bench_system *system, const sp_cg_result *result,
                                   double *error, double *tolerance);
-
-#endif

@@ -1,6 +1,5 @@
 /* Time calls: by the device's own clock (events) on a GPU, by the host's otherwise. */
-#ifndef SP_SOLVER_BENCH_CLOCK_H
-#define SP_SOLVER_BENCH_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ sp_status sp_bench_time(const sp_bench_clock *clock, sp_bench_call *call, const 
 /* Set the times and rates of *row from samples[count], in seconds per call; sorts them. For each
  * sample the slowest rank counts. Collective. */
 void sp_bench_summarize(MPI_Comm comm, int count, double *samples, sp_bench_row *row);
-
-#endif

@@ -11,8 +11,7 @@
  * memory_bandwidth_measured and multiply_adds_measured, of all ranks together.
  *
  * Rank 0 writes it (io/run_log.h); every rank holds all rows. */
-#ifndef SP_SOLVER_BENCH_FILE_H
-#define SP_SOLVER_BENCH_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -90,5 +89,3 @@ sp_status sp_bench_file_add(sp_bench_file *file, const sp_bench_row *row);
  * and free; *file becomes NULL even if writing fails. Returns `outcome` if it is an error, else the
  * status of writing. NULL-safe. */
 sp_status sp_bench_file_close(sp_bench_file **file, sp_status outcome);
-
-#endif

@@ -1,6 +1,5 @@
 /* The command line of sp_bench. All functions Local. */
-#ifndef SP_SOLVER_BENCH_OPTIONS_H
-#define SP_SOLVER_BENCH_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -68,5 +67,3 @@ bool sp_bench_what_is_warm(sp_bench_what what);
 /* Parse the command line. *out keeps pointers into argv, whose lists are modified. Errors:
  * SP_ERR_INPUT with what was expected and found. */
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Measure the paper's kernels (operators/paper/paper.h), and copies of the same number of bytes. */
-#ifndef SP_SOLVER_BENCH_PAPER_H
-#define SP_SOLVER_BENCH_PAPER_H
+#pragma once
 
 #include "operators/paper/paper.h"
 #include "solver/bench/case.h"
@@ -35,5 +34,3 @@ sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel
  * Fills *row except its key. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,
                              sp_operator_kind kind, sp_precision precision, sp_bench_row *row);
-
-#endif

@@ -1,6 +1,5 @@
 /* Measured peak rates of CPUs, the bounds of all rates. */
-#ifndef SP_SOLVER_BENCH_PEAKS_H
-#define SP_SOLVER_BENCH_PEAKS_H
+#pragma once
 
 #include "solver/bench/clock.h"
 #include "solver/bench/plan.h"
@@ -18,5 +17,3 @@ sp_status sp_bench_peaks(const sp_bench_clock *clock, double *bandwidth, double 
  * numbers per vector. Local. */
 double sp_bench_bound(const sp_bench_step *step, sp_bench_what what, int64_t dofs, double bandwidth,
                       double multiply_adds);
-
-#endif

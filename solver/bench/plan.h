@@ -1,8 +1,7 @@
 /* The list of measurements of sp_bench, ordered so that kernels share their set-up: by mesh, order,
  * problem and precision; then the copy, the paper's kernels, and the program's own. All functions
  * Local. */
-#ifndef SP_SOLVER_BENCH_PLAN_H
-#define SP_SOLVER_BENCH_PLAN_H
+#pragma once
 
 #include "io/terminal.h"
 #include "operators/paper/paper.h"
@@ -40,5 +39,3 @@ void sp_bench_plan_destroy(sp_bench_plan *plan);
 
 /* "bp3.5 2D kernel 4, N = 7, 512 elements" */
 void sp_bench_step_describe(const sp_bench_step *step, size_t size, char *text);
-
-#endif

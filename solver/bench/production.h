@@ -1,7 +1,6 @@
 /* Measure the program's own kernels (operators/backend.h): from E-vector to E-vector, from L-vector
  * to L-vector, and in an iteration of conjugate gradients. */
-#ifndef SP_SOLVER_BENCH_PRODUCTION_H
-#define SP_SOLVER_BENCH_PRODUCTION_H
+#pragma once
 
 #include "operators/operator.h"
 #include "solver/bench/case.h"
@@ -36,5 +35,3 @@ void sp_bench_production_destroy(sp_bench_production *production); /* Collective
  * result. Collective. */
 sp_status sp_bench_production_time(const sp_bench_production *production, sp_bench_what what,
                                    sp_bench_row *row);
-
-#endif

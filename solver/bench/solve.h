@@ -1,7 +1,6 @@
 /* Measure whole solves: conjugate gradients with multigrid, from b to a relative residual of 1e-8,
  * for -lap u = f with Dirichlet conditions on the whole boundary. */
-#ifndef SP_SOLVER_BENCH_SOLVE_H
-#define SP_SOLVER_BENCH_SOLVE_H
+#pragma once
 
 #include "solver/bench/case.h"
 #include "solver/bench/clock.h"
@@ -14,5 +13,3 @@
  * Collective. */
 sp_status sp_bench_solve_time(const sp_bench_clock *clock, sp_bench_case *c, sp_operator_kind kind,
                               sp_geometry_kind geometry, sp_bench_load load, sp_bench_row *row);
-
-#endif

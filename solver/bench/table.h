@@ -1,7 +1,6 @@
 /* The tables that sp_bench prints: the paper's ladders in TFLOP/s by order, and the program's own
  * kernels, alone, in the operator and in an iteration. Local. */
-#ifndef SP_SOLVER_BENCH_TABLE_H
-#define SP_SOLVER_BENCH_TABLE_H
+#pragma once
 
 #include "solver/bench/plan.h"
 
@@ -14,5 +13,3 @@ void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_provenance *
  * in `earlier`. */
 void sp_bench_table_compare(const sp_bench_plan *plan, const sp_bench_file *file,
                             const sp_bench_file *earlier, sp_terminal *terminal);
-
-#endif

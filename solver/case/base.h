@@ -1,6 +1,5 @@
 /* Base of a case: the ranks with elements, their device and a mesh. */
-#ifndef SP_SOLVER_CASE_BASE_H
-#define SP_SOLVER_CASE_BASE_H
+#pragma once
 
 #include "io/terminal.h"
 #include "mesh/box.h"
@@ -28,5 +27,3 @@ sp_status sp_case_base_create(const sp_workers *workers, const sp_config *config
 
 /* Release the mesh. Collective. */
 void sp_case_base_destroy(sp_case_base *base);
-
-#endif

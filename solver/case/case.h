@@ -1,6 +1,5 @@
 /* A case from its configuration to its results, alone or as one of a series. */
-#ifndef SP_SOLVER_CASE_CASE_H
-#define SP_SOLVER_CASE_CASE_H
+#pragma once
 
 #include "io/terminal.h"
 #include "solver/case/config.h"
@@ -42,5 +41,3 @@ typedef struct sp_case_start {
 sp_status sp_case_solve(const sp_case_base *base, const sp_config *config,
                         const sp_case_start *start, sp_terminal *terminal, sp_answers *answers,
                         sp_results *results);
-
-#endif

@@ -14,8 +14,7 @@
  * arguments material.NAME.key=value. A relative mesh.file or problem.initial is relative to the
  * case file that names it or, on the command line, to the working directory. The file of a table in
  * a formula is always relative to the case file, if there is one; every rank reads it. */
-#ifndef SP_SOLVER_CASE_CONFIG_H
-#define SP_SOLVER_CASE_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -258,5 +257,3 @@ const char *sp_condition_name(sp_condition condition);
 
 /* The word of a kind of result: "integral", "average" ... Local. */
 const char *sp_result_kind_name(sp_result_kind kind);
-
-#endif

@@ -1,8 +1,7 @@
 /* Internal to solver/case/config: the table of all keys of a case, its lists, and the conversion
  * between the text of a value and its member of sp_config. A new key needs a member in sp_config
  * and a row in the table. All functions are Local. */
-#ifndef SP_SOLVER_CASE_CONFIG_INTERNAL_H
-#define SP_SOLVER_CASE_CONFIG_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -146,5 +145,3 @@ const char *sp_config_where(const sp_config_origin *origin, const char *section,
  * as mesh.shape, the path of the mesh and the corners of regions, and check keys against each
  * other. Errors: SP_ERR_INPUT for keys that contradict each other, SP_ERR_SYSTEM. */
 sp_status sp_config_check(const sp_config_origin *origin, sp_config *config);
-
-#endif

@@ -1,7 +1,6 @@
 /* Internal to solver/case/config: numbers are read and written with a point, whatever the user's
  * locale is. Include this after defining _POSIX_C_SOURCE as 200809L. */
-#ifndef SP_SOLVER_CASE_CONFIG_LOCALE_H
-#define SP_SOLVER_CASE_CONFIG_LOCALE_H
+#pragma once
 
 #include <errno.h>
 #include <locale.h>
@@ -23,5 +22,3 @@ static inline void sp_locale_restore(locale_t own, locale_t previous) {
   uselocale(previous);
   freelocale(own);
 }
-
-#endif

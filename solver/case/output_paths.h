@@ -1,7 +1,6 @@
 /* Checks of the output paths of a case: no output may overwrite an input or another output. All
  * functions Local. */
-#ifndef SP_SOLVER_CASE_OUTPUT_PATHS_H
-#define SP_SOLVER_CASE_OUTPUT_PATHS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ sp_status sp_output_paths_check(const sp_output_path *outputs, int output_count,
 /* The path for an unconverged solution: run.unconverged.hdf for run.hdf, so that it does not
  * replace a converged one. The caller frees *out. Errors: SP_ERR_SYSTEM. */
 sp_status sp_output_unconverged_path(const char *path, char **out);
-
-#endif

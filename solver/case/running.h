@@ -1,6 +1,5 @@
 /* A case while it runs: what it borrows and owns, its set-up and its solve. */
-#ifndef SP_SOLVER_CASE_RUNNING_H
-#define SP_SOLVER_CASE_RUNNING_H
+#pragma once
 
 #include "solver/case/case.h"
 #include "solver/linear/start.h"
@@ -62,5 +61,3 @@ bool sp_running_has_results(sp_status status);
 /* Release what only the iteration and the results need, and everything. */
 void sp_running_release_system(sp_running *c);
 void sp_running_release(sp_running *c);
-
-#endif

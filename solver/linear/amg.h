@@ -6,8 +6,7 @@
  * diagonal (chebyshev.h), the same before and after. The last level is solved with a dense inverse.
  * So the cycle is symmetric. If the last level is too large for an inverse (coarsening ends early
  * if the diagonal dominates), it is smoothed. All functions are Local. */
-#ifndef SP_SOLVER_LINEAR_AMG_H
-#define SP_SOLVER_LINEAR_AMG_H
+#pragma once
 
 #include "operators/vector.h"
 
@@ -36,5 +35,3 @@ sp_status sp_amg_apply(sp_amg *amg, const sp_vector *b, sp_vector *x);
 
 /* Return the number of levels; 1 if there is only an inverse. */
 int sp_amg_levels(const sp_amg *amg);
-
-#endif

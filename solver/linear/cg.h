@@ -23,8 +23,7 @@
  * Then b - A x is computed once, in double precision. If it exceeds the updated r by more than
  * rounding explains, the iteration continues from it. If that no longer helps, the solve has not
  * converged. */
-#ifndef SP_SOLVER_LINEAR_CG_H
-#define SP_SOLVER_LINEAR_CG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -102,5 +101,3 @@ bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preco
 sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
                       const sp_cg_options *options, bool from_zero, const sp_vector *b,
                       sp_vector *x, sp_vector *r, sp_cg_result *result);
-
-#endif

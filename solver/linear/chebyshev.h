@@ -8,8 +8,7 @@
  * S is the inverse diagonal of A, or additive Schwarz (operators/schwarz.h). L is a bound on the
  * largest eigenvalue of S A: 1.1 times the estimate of twelve steps of Lanczos' method. No sums
  * over all ranks, except at creation. */
-#ifndef SP_SOLVER_LINEAR_CHEBYSHEV_H
-#define SP_SOLVER_LINEAR_CHEBYSHEV_H
+#pragma once
 
 #include "operators/operator.h"
 #include "operators/schwarz.h"
@@ -45,5 +44,3 @@ sp_smoothing sp_chebyshev_step(int degree, int i, double bound, bool from_zero);
 
 /* Return the columns of Schwarz; none without it. Local. */
 sp_column_counts sp_chebyshev_columns(const sp_chebyshev *chebyshev);
-
-#endif

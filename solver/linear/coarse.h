@@ -14,8 +14,7 @@
  * If the operator has a null space of constants, one per connected component, the right-hand side
  * and the solution are projected. The matrix is made definite by doubling the diagonal of one row
  * per component. */
-#ifndef SP_SOLVER_LINEAR_COARSE_H
-#define SP_SOLVER_LINEAR_COARSE_H
+#pragma once
 
 #include "operators/system.h"
 
@@ -88,5 +87,3 @@ sp_gid sp_coarse_size(const sp_coarse *coarse);
 
 /* Describe the solver: "algebraic multigrid (3 levels), 35937 rows". Local. */
 const char *sp_coarse_describe(const sp_coarse *coarse);
-
-#endif

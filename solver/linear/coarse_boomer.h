@@ -1,7 +1,6 @@
 /* One V-cycle of hypre's BoomerAMG on the host, in which all ranks take part: the coarsest problem
  * (coarse.h) of several ranks on CPUs. All functions are Collective. */
-#ifndef SP_SOLVER_LINEAR_COARSE_BOOMER_H
-#define SP_SOLVER_LINEAR_COARSE_BOOMER_H
+#pragma once
 
 #include "operators/system.h"
 
@@ -21,5 +20,3 @@ void sp_boomer_destroy(sp_boomer **boomer);
 /* x = B b on the owned DOFs, [owned]; both are zero at constrained DOFs. In a null space b and x
  * are projected. Returns a failure of any rank, or without a null space of this one. */
 sp_status sp_boomer_solve(sp_boomer *boomer, double *b, double *x);
-
-#endif

@@ -5,8 +5,7 @@
  * An element without a kept edge has its 8 corners as nodes. One with kept edges, all in one
  * direction, has the 4 (N + 1) nodes of all edges in that direction: functions interpolate between
  * the four linearly. Nodes of those that are not kept have rows and columns of zero. */
-#ifndef SP_SOLVER_LINEAR_COARSE_ELEMENTS_H
-#define SP_SOLVER_LINEAR_COARSE_ELEMENTS_H
+#pragma once
 
 #include "operators/operator.h"
 
@@ -32,5 +31,3 @@ void sp_coarse_elements_destroy(sp_coarse_elements *elements);
 static inline bool sp_coarse_is_constrained(const sp_operator_setup *setup, sp_lid dof) {
   return setup->constrained && setup->constrained[dof];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The matrix of the coarsest problem (coarse.h). Each rank assembles its part. Unless hypre solves
  * it, all ranks or one of them get the free (unconstrained) rows of all ranks. */
-#ifndef SP_SOLVER_LINEAR_COARSE_ROWS_H
-#define SP_SOLVER_LINEAR_COARSE_ROWS_H
+#pragma once
 
 #include "solver/linear/coarse.h"
 #include "operators/sparse.h"
@@ -35,5 +34,3 @@ void sp_free_rows_destroy(sp_free_rows *rows);
  * Collective. */
 void sp_free_rows_gather(MPI_Comm comm, const sp_free_rows *rows, MPI_Datatype type,
                          const void *own, void *all);
-
-#endif

@@ -16,8 +16,7 @@
  * steps in a row, and if steps fall slowly (S - 1 >= 1), since they rise and fall then, by one more
  * and another one for each doubling of S - 1, at most 9 more. An error that hides on a longer
  * plateau remains unseen: a preconditioner whose quality depends on the mesh has plateaus. */
-#ifndef SP_SOLVER_LINEAR_ENERGY_H
-#define SP_SOLVER_LINEAR_ENERGY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ bool sp_energy_is_met(const sp_energy *energy);
 /* Return the relative error after the last step, also if sp_energy_add did not estimate it;
  * infinite before the second step. Local. */
 double sp_energy_error(const sp_energy *energy);
-
-#endif

@@ -15,8 +15,7 @@
  * With strong couplings by size and weights by rows, jumps of coefficients and stretched elements
  * need no parameter. The work runs on threads (io/threads.h), with the same bits for any number of
  * them. All functions are Local. */
-#ifndef SP_SOLVER_LINEAR_HIERARCHY_H
-#define SP_SOLVER_LINEAR_HIERARCHY_H
+#pragma once
 
 #include "operators/sparse.h"
 
@@ -42,5 +41,3 @@ typedef struct sp_hierarchy {
  * than int counts. */
 sp_status sp_hierarchy_create(const sp_csr *matrix, int direct, sp_hierarchy *out);
 void sp_hierarchy_destroy(sp_hierarchy *hierarchy);
-
-#endif

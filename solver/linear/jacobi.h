@@ -1,6 +1,5 @@
 /* Jacobi's preconditioner: B = D^-1, the inverse of the operator's diagonal. */
-#ifndef SP_SOLVER_LINEAR_JACOBI_H
-#define SP_SOLVER_LINEAR_JACOBI_H
+#pragma once
 
 #include "solver/linear/preconditioner.h"
 
@@ -8,5 +7,3 @@
  * frees *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_jacobi_create(sp_operator *op, const sp_operator_setup *setup,
                            sp_preconditioner **out);
-
-#endif

@@ -5,8 +5,7 @@
  *     r -= alpha A p,  z = S r,        at most SP_LANCZOS_STEPS times
  *
  * All functions are Local. */
-#ifndef SP_SOLVER_LINEAR_LANCZOS_H
-#define SP_SOLVER_LINEAR_LANCZOS_H
+#pragma once
 
 enum { SP_LANCZOS_STEPS = 12 };
 
@@ -26,5 +25,3 @@ double sp_lanczos_bound(const sp_lanczos *lanczos);
 /* Return the largest eigenvalue of the symmetric tridiagonal matrix with diagonal[n] and
  * off_diagonal[n - 1]. */
 double sp_tridiagonal_largest(int n, const double *diagonal, const double *off_diagonal);
-
-#endif

@@ -10,8 +10,7 @@
  * cycle of algebraic multigrid (coarse.h), or only smoothed.
  *
  * The cycle may work in single precision inside CG in double. */
-#ifndef SP_SOLVER_LINEAR_MULTIGRID_H
-#define SP_SOLVER_LINEAR_MULTIGRID_H
+#pragma once
 
 #include "solver/linear/coarse.h"
 #include "solver/linear/preconditioner.h"
@@ -117,5 +116,3 @@ sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_op
  * SP_ERR_SYSTEM, SP_ERR_BREAKDOWN. Collective. */
 sp_status sp_multigrid_create(const sp_multigrid_options *options, sp_system *const systems[],
                               sp_coarse **coarse, sp_preconditioner **out);
-
-#endif

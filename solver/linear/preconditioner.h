@@ -9,8 +9,7 @@
  *
  * A preconditioner is a struct that begins with an sp_preconditioner; its create function fills
  * that. */
-#ifndef SP_SOLVER_LINEAR_PRECONDITIONER_H
-#define SP_SOLVER_LINEAR_PRECONDITIONER_H
+#pragma once
 
 #include "operators/operator.h"
 
@@ -69,5 +68,3 @@ static inline void sp_preconditioner_destroy(sp_preconditioner **preconditioner)
   if (*preconditioner) (*preconditioner)->destroy(*preconditioner);
   *preconditioner = NULL;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * An entry of A x is uncertain by eps times the root of the sum of (A_ij x_j)^2, which is the size
  * of (A v)_i for v = x with random signs. So r.z is about eps^2 v.A v for z = A^-1 r, and
  * eps^2 |A v|^2 for z = r. */
-#ifndef SP_SOLVER_LINEAR_ROUNDING_H
-#define SP_SOLVER_LINEAR_ROUNDING_H
+#pragma once
 
 #include "operators/operator.h"
 
@@ -13,5 +12,3 @@
  * Collective. */
 sp_status sp_rounding_estimate(sp_operator *op, bool preconditioned, const sp_vector *x,
                                double *rounding);
-
-#endif

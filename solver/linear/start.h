@@ -9,8 +9,7 @@
  *     x += a D^-1 r,   a = (r.D^-1 r) / (D^-1 r.A D^-1 r),   r = b - A x,   D the diagonal of A,
  *
  * which solves rows that their diagonal dominates. Both never increase the energy of the error. */
-#ifndef SP_SOLVER_LINEAR_START_H
-#define SP_SOLVER_LINEAR_START_H
+#pragma once
 
 #include "operators/system.h"
 #include "solver/linear/preconditioner.h"
@@ -29,5 +28,3 @@ typedef struct sp_start {
 sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
                         const double *given, const sp_vector *b, sp_vector *x, sp_vector *y,
                         double *host, sp_start *start);
-
-#endif

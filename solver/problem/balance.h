@@ -21,8 +21,7 @@
  * with d_i = 0. So each face has its own flux, also at an edge, and the sum over all surfaces stays
  * exact. For smooth data, the flux through a Dirichlet surface converges at rate 2 N if it meets no
  * other one; else the division adds an error of rate N + 1 or more. */
-#ifndef SP_SOLVER_PROBLEM_BALANCE_H
-#define SP_SOLVER_PROBLEM_BALANCE_H
+#pragma once
 
 #include "mesh/reference.h"
 #include "operators/space.h"
@@ -96,5 +95,3 @@ const char *sp_balance_part_name(const sp_problem *problem, int part); /* "defau
  * that the tolerance allows, `rounding` that of the terms if no heat flows and no data ask for any.
  * Errors: SP_ERR_NOT_CONVERGED. Local, with the same answer on all ranks. */
 sp_status sp_balance_check(const sp_balance *balance, double explained, double rounding);
-
-#endif

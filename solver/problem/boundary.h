@@ -1,6 +1,5 @@
 /* The groups that lines of [boundary] name, and the periodic pairs and contacts among them. */
-#ifndef SP_SOLVER_PROBLEM_BOUNDARY_H
-#define SP_SOLVER_PROBLEM_BOUNDARY_H
+#pragma once
 
 #include "mesh/mesh.h"
 #include "solver/case/config.h"
@@ -25,5 +24,3 @@ sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh);
  * Errors: SP_ERR_INPUT with the line, for groups that the mesh does not have, surfaces of two
  * contacts, and those of sp_interlayer_insert. Collective over `comm`. */
 sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_config *config, sp_hexes *hexes);
-
-#endif

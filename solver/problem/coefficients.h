@@ -1,6 +1,5 @@
 /* kappa and lambda of an operator: at its quadrature points, or one number per element. */
-#ifndef SP_SOLVER_PROBLEM_COEFFICIENTS_H
-#define SP_SOLVER_PROBLEM_COEFFICIENTS_H
+#pragma once
 
 #include "mesh/mesh.h"
 #include "mesh/reference.h"
@@ -27,5 +26,3 @@ void sp_coefficients_free(sp_coefficients *coefficients);
 
 /* Check if lambda > 0 at one of the element's points. Local. */
 bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid element);
-
-#endif

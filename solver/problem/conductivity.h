@@ -6,8 +6,7 @@
  *
  * `axes = x1, x2, x3, y1, y2, y3` gives e_1 along (x1, x2, x3) and e_2 in the plane of both vectors
  * (Gram-Schmidt); e_3 = e_1 x e_2. */
-#ifndef SP_SOLVER_PROBLEM_CONDUCTIVITY_H
-#define SP_SOLVER_PROBLEM_CONDUCTIVITY_H
+#pragma once
 
 #include "io/expression.h"
 #include "solver/case/config.h"
@@ -44,5 +43,3 @@ sp_status sp_conductivity_evaluate(const sp_conductivity *conductivity, size_t n
  * Local. */
 const sp_expression *sp_conductivity_rough(const sp_conductivity *conductivity,
                                            bool (*even)(const sp_expression *));
-
-#endif

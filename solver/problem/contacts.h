@@ -1,7 +1,6 @@
 /* Faces of the boundary that lie on each other: parts of a mesh that touch there but share no nodes
  * are not connected, and nothing flows between them. */
-#ifndef SP_SOLVER_PROBLEM_CONTACTS_H
-#define SP_SOLVER_PROBLEM_CONTACTS_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -16,5 +15,3 @@ sp_status sp_problem_count_contacts(const sp_problem *problem, const sp_mesh *me
  * Collective. */
 void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, double *scratch,
                               sp_gid *edges);
-
-#endif

@@ -3,8 +3,7 @@
  * what flows into a volume through such surfaces and the boundary is what it absorbs, and both
  * sides agree. Groups on both sides of all faces do not count. The side is that of the lower
  * number, unless a line of [boundary] fixes u in it. */
-#ifndef SP_SOLVER_PROBLEM_CROSSING_H
-#define SP_SOLVER_PROBLEM_CROSSING_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -21,5 +20,3 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
  * Errors: those of formulas, SP_ERR_SYSTEM. Collective. */
 sp_status sp_crossing_flux(const sp_problem *problem, const sp_space *space, const bool *members,
                            const double *x, double *flux);
-
-#endif

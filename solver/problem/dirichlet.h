@@ -1,6 +1,5 @@
 /* Dirichlet data: which DOFs are given, and their values. */
-#ifndef SP_SOLVER_PROBLEM_DIRICHLET_H
-#define SP_SOLVER_PROBLEM_DIRICHLET_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -18,5 +17,3 @@ typedef struct sp_data_jump {
  * SP_ERR_INPUT if a formula is not finite. Collective. */
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values, sp_data_jump *jump);
-
-#endif

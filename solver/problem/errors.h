@@ -4,8 +4,7 @@
  *     L2 = (integral of (u_h - u)^2)^1/2,
  *     H1 = (integral of |grad (u_h - u)|^2)^1/2   (the seminorm),
  *     max = largest |u_h - u| at those points. */
-#ifndef SP_SOLVER_PROBLEM_ERRORS_H
-#define SP_SOLVER_PROBLEM_ERRORS_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -25,5 +24,3 @@ sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, co
  * solution), integrals[e][1] = integral of 1, at the same points. Errors: as above. Local. */
 sp_status sp_errors_integrate(const sp_problem *problem, const sp_space *space, const double *x,
                               double (*integrals)[2]);
-
-#endif

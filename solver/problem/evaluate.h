@@ -1,6 +1,5 @@
 /* Evaluate a formula of the case at points, and check each value. */
-#ifndef SP_SOLVER_PROBLEM_EVALUATE_H
-#define SP_SOLVER_PROBLEM_EVALUATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ sp_status sp_problem_density(const sp_config *config, const char *where, double 
  * those of sp_expression_parse. */
 sp_status sp_problem_parse_forcing(const sp_config *config, const sp_formula *formula,
                                    sp_expression **out);
-
-#endif

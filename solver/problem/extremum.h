@@ -1,7 +1,6 @@
 /* Extrema of the polynomial in an element, which lie between nodes in general: the largest node
  * alone is off by a part that does not fall with the order. */
-#ifndef SP_SOLVER_PROBLEM_EXTREMUM_H
-#define SP_SOLVER_PROBLEM_EXTREMUM_H
+#pragma once
 
 #include "mesh/hexes.h"
 #include "mesh/reference.h"
@@ -28,5 +27,3 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
  * `least` is the least of sign * values; work[SP_EXTREMUM_WORK] is scratch. Local. */
 double sp_extremum_bound(int order, int dimensions, double sign, double least, const double *values,
                          double *work);
-
-#endif

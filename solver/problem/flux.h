@@ -1,8 +1,7 @@
 /* kappa grad u_h at the nodes, averaged over elements. Inside a material, elements differ by the
  * discretization error. Between two materials the tangential part jumps, so each material is
  * averaged by itself. */
-#ifndef SP_SOLVER_PROBLEM_FLUX_H
-#define SP_SOLVER_PROBLEM_FLUX_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -13,5 +12,3 @@
  * SP_ERR_SYSTEM. Collective. */
 sp_status sp_flux_of_material(const sp_problem *problem, const sp_space *space, int material,
                               const double *x, double *const flux[3], double *weights);
-
-#endif

@@ -1,6 +1,5 @@
 /* Groups of the mesh, found by the name or number that a case gives. */
-#ifndef SP_SOLVER_PROBLEM_GROUPS_H
-#define SP_SOLVER_PROBLEM_GROUPS_H
+#pragma once
 
 #include "mesh/hexes.h"
 
@@ -28,5 +27,3 @@ sp_status sp_groups_check_default(const char *where, const char *what, int count
  * groups without one. A list that does not fit `size` is cut. Returns `text`. Local. */
 const char *sp_groups_list(int count, const sp_group *groups, const bool *wanted, size_t size,
                            char *text);
-
-#endif

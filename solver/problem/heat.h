@@ -7,8 +7,7 @@
  *
  * to the residual of CG and to rounding. A volume that a line of [boundary] fixes belongs to no
  * material here: what it takes leaves its neighbours. */
-#ifndef SP_SOLVER_PROBLEM_HEAT_H
-#define SP_SOLVER_PROBLEM_HEAT_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -22,5 +21,3 @@ typedef struct sp_heat {
  * Collective. */
 sp_status sp_heat_compute(const sp_problem *problem, const sp_space *space, const double *x,
                           double *const scratch[2], sp_heat *heat);
-
-#endif

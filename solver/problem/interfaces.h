@@ -1,8 +1,7 @@
 /* Check that the exact solution fits the materials and periods. Between two materials and across
  * periodic faces u and kappa du/dn must be continuous; else the forcing and boundary data derived
  * from u belong to another problem. */
-#ifndef SP_SOLVER_PROBLEM_INTERFACES_H
-#define SP_SOLVER_PROBLEM_INTERFACES_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -22,5 +21,3 @@ typedef struct sp_interface_jumps {
  * solution or kappa is not finite. Collective. */
 sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
                            sp_interface_jumps *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Solutions with a kink or a jump inside the domain: the source and the fluxes that follow from
  * their pieces miss what is concentrated there, so errors do not vanish, and rates mislead. */
-#ifndef SP_SOLVER_PROBLEM_KINKS_H
-#define SP_SOLVER_PROBLEM_KINKS_H
+#pragma once
 
 #include "solver/problem/problem.h"
 
@@ -17,5 +16,3 @@ typedef struct sp_kink {
  * formula may have a kink and that of kappa may not, at most 150,000 times per rank; *out is zero
  * otherwise. Over all ranks. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_problem_find_kink(const sp_problem *problem, const sp_mesh *mesh, sp_kink *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The load vector: the formulas of f and g become an L-vector. */
-#ifndef SP_SOLVER_PROBLEM_LOAD_H
-#define SP_SOLVER_PROBLEM_LOAD_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -30,5 +29,3 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, doub
  * is NULL. Errors: as above. Collective. */
 sp_status sp_problem_load_of(const sp_problem *problem, const sp_space *space, const bool *volumes,
                              double *load, sp_load_sums *sums);
-
-#endif

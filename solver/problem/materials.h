@@ -2,8 +2,7 @@
  * one material, whose formulas are evaluated at all points of the element, also on the faces. So a
  * kappa that jumps between two materials has two values on the face between them. The mass problem
  * has no coefficients: kappa = 1 and lambda = 0. */
-#ifndef SP_SOLVER_PROBLEM_MATERIALS_H
-#define SP_SOLVER_PROBLEM_MATERIALS_H
+#pragma once
 
 #include "io/expression.h"
 #include "mesh/mesh.h"
@@ -90,5 +89,3 @@ sp_status sp_material_kappa(const sp_material *material, size_t n, const double 
                             double *value, double *const gradient[3]);
 sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
                              double *value);
-
-#endif

@@ -1,8 +1,7 @@
 /* Constants on connected components of the mesh without Dirichlet data. If nothing determines the
  * mean of the solution on a component, its constant is in the null space of the operator. If only
  * lambda or alpha does, its constant may be close to a null space. */
-#ifndef SP_SOLVER_PROBLEM_NULL_SPACE_H
-#define SP_SOLVER_PROBLEM_NULL_SPACE_H
+#pragma once
 
 #include "operators/system.h"
 #include "solver/problem/coefficients.h"
@@ -67,5 +66,3 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
  * inner product, or mean zero if the problem has none. Collective. */
 sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,
                                     const sp_space *space, double *x);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * evaluated in the one of the least tag, then octants, on any number of ranks: across contacts u
  * jumps, and q between any elements. */
-#ifndef SP_SOLVER_PROBLEM_PROBE_H
-#define SP_SOLVER_PROBLEM_PROBE_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -38,5 +37,3 @@ void sp_probes_destroy(sp_probes **probes);
  * is not finite. Collective. */
 sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const sp_space *space,
                              const double *x);
-
-#endif

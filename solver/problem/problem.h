@@ -7,8 +7,7 @@
  * each element's material. f is its forcing, or follows from its solution; boundary data without a
  * formula follow from the solution too, by exact differentiation. Solution and kappa du/dn are
  * taken to be continuous between materials (solver/problem/interfaces.h measures the jumps). */
-#ifndef SP_SOLVER_PROBLEM_PROBLEM_H
-#define SP_SOLVER_PROBLEM_PROBLEM_H
+#pragma once
 
 #include "io/expression.h"
 #include "mesh/mesh.h"
@@ -62,5 +61,3 @@ int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_li
 
 /* Return the part that fixes u in an element; -1 if none does. Local. */
 int sp_problem_volume_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element);
-
-#endif

@@ -11,8 +11,7 @@
  *     size = integral of 1: a volume or an area
  *
  * with N + 4 Gauss points per direction. */
-#ifndef SP_SOLVER_PROBLEM_QUANTITIES_H
-#define SP_SOLVER_PROBLEM_QUANTITIES_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/balance.h"
@@ -79,5 +78,3 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *pr
 /* Check the result of sp_quantities_evaluate. Errors: SP_ERR_INPUT with the line and a point for
  * the first formula that is not finite. Local; the same on all ranks. */
 sp_status sp_quantities_check_finite(const sp_quantities *quantities);
-
-#endif

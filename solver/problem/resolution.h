@@ -13,8 +13,7 @@
  * mean of u does not count: at order 3, E_1 = c_1^2 and q is the square of the ratio; at orders 1
  * and 2, E_0 = c_N^2 and q = 1/16, the decay of a smooth u. Source: Mavriplis, Adaptive mesh
  * strategies for the spectral element method, CMAME 116 (1994). */
-#ifndef SP_SOLVER_PROBLEM_RESOLUTION_H
-#define SP_SOLVER_PROBLEM_RESOLUTION_H
+#pragma once
 
 #include "operators/space.h"
 
@@ -31,5 +30,3 @@ typedef struct sp_resolution {
 
 /* Collective. */
 sp_resolution sp_resolution_find(const sp_mesh *mesh, const double *indicator, double limit);
-
-#endif

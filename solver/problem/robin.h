@@ -4,8 +4,7 @@
  * a plane face has degree 2 N. This error is of the order of the interpolation error, so the rates
  * stay N + 1 and N, also for bp3.0. The load uses the same points, so that alpha u = g is
  * consistent at each node. */
-#ifndef SP_SOLVER_PROBLEM_ROBIN_H
-#define SP_SOLVER_PROBLEM_ROBIN_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -30,5 +29,3 @@ sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_
 /* Add the integral of alpha u over that face to *flux. Errors: as above. Local. */
 sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
                         const double *x, double *flux);
-
-#endif

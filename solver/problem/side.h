@@ -9,8 +9,7 @@
  * D_i those of all such faces. So what flows through them is what the side has left, to the
  * residual of CG and to rounding, and both sides of a face agree, up to the division at DOFs where
  * three sides meet. */
-#ifndef SP_SOLVER_PROBLEM_SIDE_H
-#define SP_SOLVER_PROBLEM_SIDE_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/load.h"
@@ -38,5 +37,3 @@ sp_status sp_side_mark(sp_side *side);
 /* Compute the fluxes of the side's elements. Adds to *sums, unless that is NULL, for these
  * elements. Errors: those of formulas, SP_ERR_SYSTEM. Collective. */
 sp_status sp_side_compute(sp_side *side, sp_load_sums *sums);
-
-#endif

@@ -1,7 +1,6 @@
 /* Whether the quadrature sees the source: a heater that is narrower than the points of an element
  * gives the load vector another strength than the case states. */
-#ifndef SP_SOLVER_PROBLEM_SOURCE_H
-#define SP_SOLVER_PROBLEM_SOURCE_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -48,5 +47,3 @@ void sp_source_add(sp_source_samples *samples, const sp_hexes *hexes, sp_lid ele
  * Collective. */
 sp_status sp_source_compare(const sp_problem *problem, const sp_space *space, double own,
                             double size, const sp_source_samples *samples, sp_source_integral *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Systems of a problem: its formulas, conditions and materials on a space (operators/system.h). */
-#ifndef SP_SOLVER_PROBLEM_SYSTEMS_H
-#define SP_SOLVER_PROBLEM_SYSTEMS_H
+#pragma once
 
 #include "operators/system.h"
 #include "solver/problem/dirichlet.h"
@@ -27,5 +26,3 @@ void sp_problem_facts_free(sp_problem_facts *facts);
  * Collective. */
 sp_status sp_problem_level(const sp_problem *problem, const sp_space *fine, int order,
                            sp_geometry_kind geometry, const sp_null_space *exact, sp_system **out);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Two orders: symmetric solutions gain only every other one, and one J(u_M) of a hundred is by
  * chance as wrong as J(u_N). At least what solver.tolerance may leave of the answer's scale. */
-#ifndef SP_SOLVER_RUN_ACCURACY_H
-#define SP_SOLVER_RUN_ACCURACY_H
+#pragma once
 
 #include "solver/problem/resolution.h"
 #include "solver/run/answers.h"
@@ -30,5 +29,3 @@ void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report);
 
 /* An element is too coarse if its indicator is above this part of the range of u. */
 #define SP_ACCURACY_COARSE 0.01
-
-#endif

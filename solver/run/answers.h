@@ -1,8 +1,7 @@
 /* The numbers that a case is solved for, in one list, so that those of two runs can be compared:
  * each [result], the minimum and maximum of u, the flux through each line of [boundary] and the
  * default, and each probe. */
-#ifndef SP_SOLVER_RUN_ANSWERS_H
-#define SP_SOLVER_RUN_ANSWERS_H
+#pragma once
 
 #include "solver/run/postprocess.h"
 
@@ -42,5 +41,3 @@ typedef struct sp_answers_run {
 sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
                            const sp_answers_run *runs);
 void sp_answers_free(sp_answers *answers);
-
-#endif

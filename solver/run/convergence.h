@@ -16,8 +16,7 @@
  * above for R > 0.
  *
  * All functions Local. */
-#ifndef SP_SOLVER_RUN_CONVERGENCE_H
-#define SP_SOLVER_RUN_CONVERGENCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ sp_convergence sp_convergence_judge(bool along_orders, bool pointwise, const dou
 
 /* The rate of the last of three values. */
 double sp_convergence_rate(bool along_orders, const double f[3]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Dry run: read and check a case and predict its memory; solve nothing. */
-#ifndef SP_SOLVER_RUN_DRY_RUN_H
-#define SP_SOLVER_RUN_DRY_RUN_H
+#pragma once
 
 #include "io/terminal.h"
 #include "solver/case/config.h"
@@ -28,5 +27,3 @@ sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, int planned, double
  * Collective over workers->all. */
 sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, int planned,
                         double at_start, sp_terminal *terminal);
-
-#endif

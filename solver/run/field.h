@@ -10,8 +10,7 @@
  *
  * With `flux` the file also has "kappa_grad_u", a vector (solver/problem/flux.h). Elements of
  * different materials then share no points, so that each material has its own values. */
-#ifndef SP_SOLVER_RUN_FIELD_H
-#define SP_SOLVER_RUN_FIELD_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
@@ -25,5 +24,3 @@ sp_status sp_field_check(const sp_config *config);
  * values. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
                          bool flux, const double *x, const double *indicator, double *seconds);
-
-#endif

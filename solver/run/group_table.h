@@ -1,6 +1,5 @@
 /* sp_solve --groups: the groups of a mesh, so that a case can name them. */
-#ifndef SP_SOLVER_RUN_GROUP_TABLE_H
-#define SP_SOLVER_RUN_GROUP_TABLE_H
+#pragma once
 
 #include "io/terminal.h"
 #include "solver/case/config.h"
@@ -14,5 +13,3 @@
  * along b points outwards. Collective over workers->all. */
 sp_status sp_group_table_run(const sp_workers *workers, const sp_config *config,
                              sp_terminal *terminal);
-
-#endif

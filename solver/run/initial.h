@@ -7,8 +7,7 @@
  * polynomial of degree N through the equispaced nodes of the file, and its values at the GLL nodes
  * of this order are taken. So a field of the same or a lower order is reproduced to rounding.
  * Corners of elements must be where they are in the file. */
-#ifndef SP_SOLVER_RUN_INITIAL_H
-#define SP_SOLVER_RUN_INITIAL_H
+#pragma once
 
 #include "operators/space.h"
 #include "solver/case/config.h"
@@ -28,5 +27,3 @@ sp_status sp_initial_load(const sp_config *config, const sp_space *space, double
  * interpolated; the same bits on all copies. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_initial_interpolate(const sp_space *from, const double *x, const sp_space *space,
                                  double *values);
-
-#endif

@@ -1,6 +1,5 @@
 /* Signals that ask the program to end: SIGTERM, SIGINT and SIGUSR1, which mpirun passes on. */
-#ifndef SP_SOLVER_RUN_INTERRUPT_H
-#define SP_SOLVER_RUN_INTERRUPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ void sp_interrupt_watch(void);
 
 /* True if this process has been asked to end. Local. */
 bool sp_interrupt_noted(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Memory of a run on one rank, predicted from its sizes for the dry run. The formulas count arrays
  * that grow with elements or DOFs; they are accurate to 15 %. */
-#ifndef SP_SOLVER_RUN_MEMORY_H
-#define SP_SOLVER_RUN_MEMORY_H
+#pragma once
 
 #include "mesh/sizes.h"
 #include "operators/backend.h"
@@ -51,5 +50,3 @@ sp_coarse_place sp_memory_place(const sp_memory_case *c);
 
 /* Return the peak of the case on this rank. Local. */
 sp_memory sp_memory_predict(const sp_memory_case *c);
-
-#endif

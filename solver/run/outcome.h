@@ -1,7 +1,6 @@
 /* The last line on standard output: the outcome of a run, and advice if it has not converged. All
  * functions are Local. */
-#ifndef SP_SOLVER_RUN_OUTCOME_H
-#define SP_SOLVER_RUN_OUTCOME_H
+#pragma once
 
 #include "io/terminal.h"
 #include "solver/run/progress.h"
@@ -23,5 +22,3 @@ const char *sp_outcome_word(sp_status status);
 /* Print the line for the final `status` of the run. It does not repeat error messages, which main
  * prints on standard error. */
 void sp_outcome_print(const sp_outcome *outcome, sp_status status, sp_terminal *terminal);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Files that a run reads are not overwritten: the case file, the mesh or all of its parts
  * (mesh/gmsh.h), the initial field. Files that a .geo file merges are not known here. */
-#ifndef SP_SOLVER_RUN_OUTPUTS_H
-#define SP_SOLVER_RUN_OUTPUTS_H
+#pragma once
 
 #include "solver/case/config.h"
 
@@ -15,5 +14,3 @@ sp_status sp_outputs_check(MPI_Comm comm, const sp_config *config);
 /* Check that `other`, another file that the run writes, is none of the outputs of `config` and none
  * of the inputs that the case names. Errors: SP_ERR_INPUT. Local. */
 sp_status sp_outputs_check_beside(const sp_config *config, const sp_output_path *other);
-
-#endif

@@ -1,7 +1,6 @@
 /* A case on paper: what each rank holds, and sends in a cycle of multigrid, computed from a mesh
  * that is not refined yet and for any number of ranks. */
-#ifndef SP_SOLVER_RUN_PLAN_H
-#define SP_SOLVER_RUN_PLAN_H
+#pragma once
 
 #include "io/terminal.h"
 #include "mesh/parts.h"
@@ -31,5 +30,3 @@ void sp_plan_choose(sp_plan *plan, int rank);
 /* Print a row per level: elements and DOFs in all, DOFs, neighbours, messages and bytes per cycle
  * on the rank with the most. Nothing without multigrid. Local. */
 void sp_plan_print(const sp_plan *plan, sp_terminal *terminal);
-
-#endif

@@ -1,7 +1,6 @@
 /* Results of a solution besides the error norms: probes, the balance of fluxes, and the quantities
  * of [result]. */
-#ifndef SP_SOLVER_RUN_POSTPROCESS_H
-#define SP_SOLVER_RUN_POSTPROCESS_H
+#pragma once
 
 #include "operators/operator.h"
 #include "solver/problem/balance.h"
@@ -49,5 +48,3 @@ sp_status sp_postprocess_evaluate(sp_postprocess *postprocess, const sp_solved *
 /* Print their tables on the terminal and write them to the run log. Local. */
 void sp_postprocess_report(const sp_postprocess *postprocess, const sp_problem *problem,
                            sp_report *report);
-
-#endif

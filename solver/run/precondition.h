@@ -1,6 +1,5 @@
 /* The preconditioner that a case asks for, and the levels of multigrid. */
-#ifndef SP_SOLVER_RUN_PRECONDITION_H
-#define SP_SOLVER_RUN_PRECONDITION_H
+#pragma once
 
 #include "operators/geometry_choice.h"
 #include "solver/case/config.h"
@@ -60,5 +59,3 @@ void sp_levels_free(sp_levels *levels);
  * sp_multigrid_create. Collective. */
 sp_status sp_precondition_create(sp_preconditioner_kind kind, sp_system *system, sp_levels *levels,
                                  sp_preconditioner **out);
-
-#endif

@@ -6,8 +6,7 @@
  * `file (gmsh)` and `parts (METIS)` are some of the parts of `mesh`, `writing` is one of `field`.
  * `rest` and `rest of solve` are the times in no other row. The sums hold on every rank, hence for
  * the means over ranks, but not for minima and maxima. */
-#ifndef SP_SOLVER_RUN_PROFILE_H
-#define SP_SOLVER_RUN_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -96,5 +95,3 @@ void sp_profile_rows(MPI_Comm comm, const sp_profile *profile, sp_phase_row rows
 /* Record the rows, and from where the total counts. Local. */
 void sp_profile_record(const sp_profile *profile, const sp_phase_row rows[SP_PHASES],
                        sp_record *record);
-
-#endif

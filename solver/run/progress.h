@@ -7,8 +7,7 @@
  *
  * Residuals of CG rise and fall, so there is an estimate only if the line falls over the window by
  * more than the residuals scatter about it (root mean square). All functions Local. */
-#ifndef SP_SOLVER_RUN_PROGRESS_H
-#define SP_SOLVER_RUN_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ double sp_progress_smallest(const sp_progress *progress);
  * max_iterations comes before the tolerance. */
 void sp_progress_describe(const sp_progress *progress, double tolerance, int max_iterations,
                           double now, size_t size, char *text);
-
-#endif

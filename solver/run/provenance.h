@@ -1,6 +1,5 @@
 /* Time, place and environment of a run, for the files it writes. */
-#ifndef SP_SOLVER_RUN_PROVENANCE_H
-#define SP_SOLVER_RUN_PROVENANCE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -37,5 +36,3 @@ void sp_mpi_library(size_t size, char *text);
  * frees *text. Errors: SP_ERR_SYSTEM for memory. Local. */
 enum { SP_LONGEST_VALUE = 1000 };
 sp_status sp_list_environment(char **text);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Source: Brenner and Scott, The Mathematical Theory of Finite Element Methods, chapters 4 and 5;
  * Lin, Xie and Xu, Lower bounds of the discretization error, Math. Comp. 83 (2014). */
-#ifndef SP_SOLVER_RUN_RATES_H
-#define SP_SOLVER_RUN_RATES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -90,5 +89,3 @@ sp_status sp_rates_judge(sp_operator_kind kind, bool along_orders, int count,
 
 /* Return the rule of sp_rates_judge in one line for users. Local. */
 const char *sp_rates_rule(sp_operator_kind kind, bool along_orders);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * report.c has the run from its heading to its outcome, report_setup.c what is known before the
  * iteration, report_results.c the tables of results. */
-#ifndef SP_SOLVER_RUN_REPORT_H
-#define SP_SOLVER_RUN_REPORT_H
+#pragma once
 
 #include "io/record.h"
 #include "io/run_log.h"
@@ -140,5 +139,3 @@ void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_erro
 /* Record the samples of lines, with their flux if the problem has one; print a row per line. Local.
  */
 void sp_report_lines(sp_report *report, const sp_probes *probes, bool have_errors, bool have_flux);
-
-#endif

@@ -15,8 +15,7 @@
  * of solver/run/rates.h. Without a solution the columns of L2 and H1 are missing, and /answers and
  * /limits (solver/run/answers.h) judge the series of at least three runs. The root attribute
  * study_rate tells the direction of rates, study_rule how they are judged. */
-#ifndef SP_SOLVER_RUN_STUDY_H
-#define SP_SOLVER_RUN_STUDY_H
+#pragma once
 
 #include "io/terminal.h"
 #include "solver/case/config.h"
@@ -43,5 +42,3 @@ sp_status sp_study_parse(const char *text, sp_study *study);
  * and those of a case, which end the series. Collective over workers->all. */
 sp_status sp_study_run(const sp_workers *workers, const sp_config *config, const sp_study *study,
                        const sp_profile *profile, sp_terminal *terminal);
-
-#endif

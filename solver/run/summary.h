@@ -7,8 +7,7 @@
  * FILE is replaced as a whole (io/file.h). It must not be one of the run's other files. For "-" the
  * document goes to standard output, and everything else that any code of this process writes to
  * standard output goes to standard error. */
-#ifndef SP_SOLVER_RUN_SUMMARY_H
-#define SP_SOLVER_RUN_SUMMARY_H
+#pragma once
 
 #include "io/record.h"
 #include "solver/case/config.h"
@@ -34,5 +33,3 @@ sp_status sp_summary_write(sp_summary *summary, sp_status status);
 
 /* Free. NULL-safe; sets *summary to NULL. Local. */
 void sp_summary_close(sp_summary **summary);
-
-#endif

@@ -1,6 +1,5 @@
 /* Versions of this program and of its libraries. All functions are Local; strings are constants. */
-#ifndef SP_SOLVER_RUN_VERSION_H
-#define SP_SOLVER_RUN_VERSION_H
+#pragma once
 
 const char *sp_version(void); /* "0.2.0" */
 const char *
@@ -8,5 +7,3 @@ sp_revision(void); /* git revision, "-dirty" if the tree had changes; "unknown" 
 
 /* Print version, revision, compiler, MPI, HDF5, gmsh and backends to standard output. */
 void sp_version_print(void);
-
-#endif

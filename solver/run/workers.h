@@ -5,8 +5,7 @@
  * So it runs as if the others had not been started. The others open no device and sleep; every
  * millisecond they check if the case is over. (In a plain MPI call they would poll, and each would
  * use a core.) A signal to one of them ends the iteration like a signal to any other rank. */
-#ifndef SP_SOLVER_RUN_WORKERS_H
-#define SP_SOLVER_RUN_WORKERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ sp_status sp_workers_meet(const sp_workers *workers, sp_status status);
 bool sp_workers_interrupted(const sp_workers *workers);
 
 void sp_workers_close(sp_workers *workers); /* Collective. */
-
-#endif

@@ -1,7 +1,6 @@
 /* Shared by the fuzzing harnesses. libFuzzer calls LLVMFuzzerTestOneInput with one input after the
  * other; a property that does not hold ends the process, and libFuzzer keeps the input. */
-#ifndef SP_TESTS_FUZZ_H
-#define SP_TESTS_FUZZ_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ static inline void start_mpi(void) {
   MPI_Init(NULL, NULL);
   __lsan_enable();
 }
-
-#endif

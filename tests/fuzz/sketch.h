@@ -1,8 +1,7 @@
 /* A mesh of a few elements, described by the bytes of a fuzzer: a box of cubes at first, and then a
  * list of changes. Most sequences of bytes give a mesh that is nearly valid, which is the difficult
  * case; a file of random bytes would be refused at its first line. */
-#ifndef SP_TESTS_SKETCH_H
-#define SP_TESTS_SKETCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void sketch_add_face(sketch *s, int element, int face, int surface);
  * share DOFs, and the refined mesh has eight times the elements and the same volume. Takes over
  * *hexes. */
 void sketch_check(const sketch *s, sp_hexes **hexes);
-
-#endif
