@@ -114,6 +114,22 @@ static const char *wall(double level) {
                    level, level, level);
 }
 
+/* Without a preconditioner the error of the soft half hides beside the stiff one. */
+static void check_none(void) {
+  static const char *const common[] = {
+      "mesh.elements=4 2 2; discretization.order=2; region.hard.upper=0.5 1 1; "
+      "solver.preconditioner="
+      "none; solver.max_iterations=20000; boundary.xmin=dirichlet 0; boundary.xmax=dirichlet 1; "
+      "boundary.default=neumann 0; problem.forcing=sin(3*x)+y*z",
+      NULL};
+  sp_results results;
+  CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS("material.hard.kappa=10"), &results));
+  for (int digits = 6; digits <= 15; digits += 3)
+    CHECK_FAILS(run_case(MPI_COMM_WORLD, common,
+                         TEXTS(test_text("material.hard.kappa=1e%d", digits)), &results),
+                SP_ERR_NOT_CONVERGED, "the error is at least");
+}
+
 int main(int argc, char **argv) {
   run_case_begin(&argc, &argv);
   check_films();
@@ -127,5 +143,6 @@ int main(int argc, char **argv) {
   check_shift(strong_film);
   check_shift(wall);
   check_shift(core);
+  check_none();
   return check_end();
 }

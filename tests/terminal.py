@@ -132,6 +132,9 @@ def last_line(ranks):
         (2, ["solver.preconditioner=jacobi", "solver.max_iterations=30", "solver.tolerance=1e-12"],
          "NOT CONVERGED in 30 iterations: try solver.preconditioner = multigrid, "
          r"or solver.max_iterations = [1-9]\d+"),
+        (2, ["solver.preconditioner=none", "solver.max_iterations=9999", "region.a.upper=0.5 1 1", "material.a.kappa=1e9",
+             "problem.solution=", "problem.forcing=x", "boundary.default=dirichlet y"],
+         r"NOT CONVERGED in \d+ iterations: try solver.preconditioner = multigrid"),
         (2, ["solver.max_iterations=5", "solver.tolerance=1e-13"],
          r"NOT CONVERGED in 5 iterations: try solver.max_iterations = [1-9]\d*"),
         (1, ["mesh.file=absent.msh", "mesh.elements="],

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "solver/linear/jacobi.h"
 #include "solver/problem/contacts.h"
 #include "solver/problem/kinks.h"
 #include "solver/run/initial.h"
@@ -25,6 +26,7 @@ void sp_running_release_system(sp_running *c) {
   sp_vector_destroy(&c->b);
   sp_vector_destroy(&c->r);
   sp_preconditioner_destroy(&c->preconditioner);
+  sp_preconditioner_destroy(&c->diagonal);
   sp_levels_free(&c->levels);
   sp_system_destroy(&c->system);
 }
@@ -172,8 +174,9 @@ static sp_status make_right_hand_side(sp_running *c) {
 static sp_status make_start(sp_running *c) {
   if (c->given)
     SP_TRY(sp_initial_interpolate(c->given->space, c->given->values, c->space, c->solution));
-  SP_TRY(sp_start_find(c->system, c->preconditioner, c->given ? c->solution : c->initial, &c->b,
-                       &c->x, &c->r, c->work, &c->start));
+  SP_TRY(sp_start_find(c->system, c->diagonal ? c->diagonal : c->preconditioner,
+                       c->given ? c->solution : c->initial, &c->b, &c->x, &c->r, c->work,
+                       &c->start));
   sp_system_forget_coefficients(c->system);
   return SP_OK;
 }
@@ -256,6 +259,7 @@ static sp_cg_options cg_options(sp_running *c) {
                          .tolerance = c->config->solver.tolerance,
                          .energy = c->start.energy,
                          .max_iterations = c->config->solver.max_iterations,
+                         .inverse_diagonal = c->diagonal ? c->diagonal->inverse_diagonal : NULL,
                          .measure = measures ? measure_solution : NULL,
                          .on_iteration = on_iteration,
                          .is_interrupted = is_interrupted,
@@ -301,6 +305,7 @@ sp_status sp_running_solve(sp_running *c) {
   sp_running_enter(c, SP_PHASE_PRECONDITIONER);
   if (c->facts.weak) SP_TRY(start_levels(c));
   SP_TRY(sp_precondition_create(c->kind, c->system, &c->levels, &c->preconditioner));
+  if (!c->preconditioner) SP_TRY(sp_jacobi_create(c->system->op, &c->system->setup, &c->diagonal));
   sp_running_enter(c, SP_PHASE_OPERATOR);
   SP_TRY(make_start(c));
   sp_running_enter(c, SP_PHASES);

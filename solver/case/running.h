@@ -32,6 +32,7 @@ typedef struct sp_running {
   const char *kind_reason;
   sp_levels levels;                  /* of multigrid */
   sp_preconditioner *preconditioner; /* NULL for none */
+  sp_preconditioner *diagonal;       /* Jacobi's, which checks the solution, if there is none */
   sp_jacobian_range range;
   sp_interface_jumps jumps;
   sp_notes notes;

@@ -382,6 +382,28 @@ static sp_status look_at_residual(solve *s, double *before, bool *done) {
   return SP_OK;
 }
 
+/* Check r without a preconditioner: soft rows hardly count in ||r||, nor in the steps of CG, if
+ * others are stiff. One step of steepest descent with the diagonal would take (r.z)^2 / z.A z off
+ * the square of the error, z = D^-1 r, so that is a lower bound. */
+static sp_status look_at_soft_rows(solve *s) {
+  const sp_vector *diagonal = s->options->inverse_diagonal;
+  const double limit = 4 * s->options->tolerance; /* the error is only an estimate */
+  const double square = limit * limit * sp_energy_reference(&s->energy);
+  double rz, zaz, rounding;
+  if (!diagonal || s->options->criterion != SP_CG_ENERGY) return SP_OK;
+  sp_status status = sp_vector_multiply(diagonal, s->vectors.r, s->vectors.p);
+  SP_TRY(sp_operator_dot(s->op, s->vectors.r, s->vectors.p, status, &rz));
+  status = sp_operator_apply(s->op, true, s->vectors.p, s->vectors.ap);
+  SP_TRY(sp_operator_dot(s->op, s->vectors.p, s->vectors.ap, status, &zaz));
+  if (!(rz * rz > square * zaz)) return SP_OK;
+  SP_TRY(sp_rounding_estimate(s->op, true, s->vectors.x, &rounding));
+  if (rz * rz <= rounding * zaz) return SP_OK;
+  return sp_fail(SP_ERR_NOT_CONVERGED,
+                 "not converged: the error is at least %.3g, the tolerance is %.3g: without a "
+                 "preconditioner conjugate gradients lose small coefficients beside large ones",
+                 rz / sqrt(zaz * sp_energy_reference(&s->energy)), s->options->tolerance);
+}
+
 /* *done = true if r is no more than the rounding of b - A x: then there is nothing to solve. It is
  * looked at only if r is that small beside b. */
 static sp_status look_at_start(solve *s, bool *done) {
@@ -406,7 +428,7 @@ static sp_status iterate_until_true(solve *s) {
     SP_TRY(sp_agree(s->op->comm, s->reported));
     SP_TRY(look_at_residual(s, &before, &done));
   }
-  return SP_OK;
+  return look_at_soft_rows(s);
 }
 
 static sp_status create_vectors(solve *s) {

@@ -53,6 +53,9 @@ typedef struct sp_cg_options {
    * the solution (solver/linear/start.h); else 0. */
   double energy;
   int max_iterations;
+  /* D^-1, D the diagonal of A, to check the error at the end; NULL: no check, as preconditioners
+   * need none. */
+  const sp_vector *inverse_diagonal;
   /* *energy = square of the size of the solution that x belongs to. Called when the tolerance is
    * met, with the criterion of energy. Collective. NULL: no such limit. */
   sp_status (*measure)(const sp_vector *x, void *context, double *energy);

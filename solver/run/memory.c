@@ -215,13 +215,12 @@ static sp_memory multigrid_bytes(const sp_memory_case *c, sp_memory *peak) {
   return held;
 }
 
-/* The preconditioner; *peak is its peak during creation. Jacobi: D^-1, and the diagonal on the
- * host. */
+/* The preconditioner; *peak is its peak during creation. Jacobi and none: D^-1, and the diagonal on
+ * the host. */
 static sp_memory preconditioner_bytes(const sp_memory_case *c, sp_memory *peak) {
   const double dofs = c->levels[0].sizes.dofs;
   *peak = (sp_memory){0};
   if (c->preconditioner == SP_PRECONDITIONER_MULTIGRID) return multigrid_bytes(c, peak);
-  if (c->preconditioner != SP_PRECONDITIONER_JACOBI) return *peak;
   const sp_memory held = arrays(c, 1, 8 * dofs);
   *peak = sum(held, (sp_memory){8 * dofs, 0});
   return held;

@@ -36,7 +36,9 @@ static void describe_cure(const sp_outcome *o, size_t size, char *text) {
   const double left = sp_progress_iterations_left(&o->progress, o->tolerance);
   const double wanted = left < 0 ? -1 : suggest_iterations((double)o->iterations, left);
   const double smallest = sp_progress_smallest(&o->progress);
-  if (sp_progress_stagnates(&o->progress) && o->cure)
+  if (o->better && left == 0) /* more iterations do not help */
+    text[0] = '\0';
+  else if (sp_progress_stagnates(&o->progress) && o->cure)
     snprintf(text, size, "%s", o->cure);
   else if (sp_progress_stagnates(&o->progress))
     snprintf(text, size, "a solver.tolerance above %.1e, since the residual no longer falls",
@@ -52,7 +54,8 @@ static void print_not_converged(const sp_outcome *o, sp_terminal *t) {
   describe_cure(o, sizeof cure, cure);
   sp_terminal_print(t, "\n  NOT CONVERGED in %lld iteration%s: try ", (long long)o->iterations,
                     sp_plural(o->iterations));
-  if (o->better) sp_terminal_print(t, "solver.preconditioner = %s, or ", o->better);
+  if (o->better)
+    sp_terminal_print(t, "solver.preconditioner = %s%s", o->better, cure[0] ? ", or " : "");
   sp_terminal_print(t, "%s\n", cure);
 }
 
