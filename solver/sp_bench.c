@@ -122,11 +122,10 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
                                   .single_operators = clock->platform->backend->single_operators,
                                   .warm_cache = clock->warm_cache};
   sp_bench_plan plan = {0};
-  sp_bench_file *file = NULL, *earlier = NULL;
-  sp_status status = o->compare ? sp_bench_file_read(clock->comm, o->compare, &earlier) : SP_OK;
-  if (!status)
-    status = gpu ? measure_gpu(clock, provenance)
-                 : sp_bench_peaks(clock, &provenance->bandwidth, &provenance->multiply_adds);
+  sp_bench_file *file = NULL;
+  sp_status status =
+      gpu ? measure_gpu(clock, provenance)
+          : sp_bench_peaks(clock, &provenance->bandwidth, &provenance->multiply_adds);
   status = sp_agree(clock->comm, status);
   if (!status) {
     print_head(provenance, terminal);
@@ -136,15 +135,12 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
   if (!status) status = sp_bench_file_open(clock->comm, o->output, provenance, &file);
   if (!status) {
     status = run_plan(s, &plan, file, terminal);
-    if (!status || status == SP_ERR_INTERRUPTED) {
+    if (!status || status == SP_ERR_INTERRUPTED)
       sp_bench_table_print(&plan, provenance, file, terminal);
-      if (earlier) sp_bench_table_compare(&plan, file, earlier, terminal);
-    }
     status = sp_bench_file_close(&file, status);
   }
   if (!status) sp_terminal_print(terminal, "\nresults          %s\n", o->output);
   sp_bench_plan_destroy(&plan);
-  sp_bench_file_forget(&earlier);
   return status;
 }
 

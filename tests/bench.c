@@ -299,41 +299,28 @@ static void check_plan(void) {
               "no operators in single precision");
 }
 
+/* Rows are found by their key; a new file has none of the old one. bench.py reads files. */
 static void check_file(void) {
-  enum { ROWS = 1500 };
-  const char *const path = "bench.h5";
   const sp_bench_provenance here = {
       .device = "a device", .exchange = "auto", .options = "--order 3"};
-  sp_bench_row row = {.what = "copy",
-                      .problem = "mass",
-                      .precision = "single",
-                      .map = "none",
-                      .order = 3,
-                      .seconds = 0.1,
-                      .error = NAN};
+  const sp_bench_row row = {.what = "copy", .precision = "single", .elements = 2, .error = NAN};
+  sp_bench_row other = row;
   sp_bench_file *file;
-  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, &file));
-  for (row.elements = 1; row.elements <= ROWS; row.elements++)
-    CHECK_OK(sp_bench_file_add(file, &row));
+  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, "bench.h5", &here, &file));
+  for (other.elements = 1; other.elements <= 3; other.elements++)
+    CHECK_OK(sp_bench_file_add(file, &other));
+  const sp_bench_row *found = sp_bench_file_find(file, &row);
+  CHECK(found && memcmp(found, &row, sizeof row) == 0, "a row");
+  other = row;
+  other.warm_cache = 1;
+  CHECK(!sp_bench_file_find(file, &other), "a row that is not there");
+  other = row;
+  snprintf(other.precision, sizeof other.precision, "double");
+  CHECK(!sp_bench_file_find(file, &other), "a row of the other precision");
   sp_fail(SP_ERR_SYSTEM, "cut short");
   CHECK(sp_bench_file_close(&file, SP_ERR_SYSTEM) == SP_ERR_SYSTEM && !file, "the outcome stays");
   CHECK_TEXT(sp_error_message(), "cut short");
-
-  CHECK_OK(sp_bench_file_read(MPI_COMM_WORLD, path, &file));
-  for (row.elements = 1; row.elements <= ROWS && file; row.elements++) {
-    const sp_bench_row *found = sp_bench_file_find(file, &row);
-    CHECK(found && memcmp(found, &row, sizeof row) == 0, "row %d", (int)row.elements);
-  }
-  row.elements = ROWS;
-  sp_bench_row other = row;
-  other.warm_cache = 1;
-  CHECK(sp_bench_file_find(file, &other) == NULL, "a row that is not there");
-  other = row;
-  snprintf(other.precision, sizeof other.precision, "double");
-  CHECK(sp_bench_file_find(file, &other) == NULL, "a row of the other precision");
-  sp_bench_file_forget(&file);
-
-  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, &file));
+  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, "bench.h5", &here, &file));
   CHECK(!sp_bench_file_find(file, &row), "a row of the old file");
   CHECK_OK(sp_bench_file_close(&file, SP_OK));
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sp_bench as a user meets it: its file, comparing, killing, messages."""
+"""sp_bench as a user meets it: its file, killing, messages."""
 
 import os
 import signal
@@ -103,23 +103,6 @@ def check_rows(rows, ranks):
     check(sum(rows["kernel"]) == sum(rows["threads"]) == 0, f"kernels on {ranks} ranks")
 
 
-def compared(small):
-    """Rates against those of an earlier file, and what can be no such file. CPUs have bounds."""
-    done = run(*small, "--order", "1,2", "-o", "again.h5", "--compare", "0.h5")
-    check(done.returncode == 0, f"{done.returncode} {done.stderr}")
-    before, now = read("0.h5")[0], read("again.h5")[0]
-    rated = now["what"] != b"copy"
-    check((before["what"] == now["what"]).all(), "the same measurements")
-    lines = done.stdout.split("divided by those of 0.h5")[-1].splitlines()
-    ratios = [ratio for line in lines if line.split()[1:2] in (["stored"], ["trilinear"]) for ratio in line.split()[4:]]
-    check(sorted(ratios) == sorted(f"{ratio:.2f}" for ratio in before["seconds"][rated] / now["seconds"][rated]), lines)
-    check("of bound" in done.stdout, done.stdout)
-    with h5py.File("0.h5") as file:
-        check(file.attrs["memory_bandwidth_measured"] > 1e8
-              and file.attrs["multiply_adds_measured"] > 1e8, dict(file.attrs))
-    refuse("cannot compare with nothing.h5", *small, "-o", "1.h5", "--compare", "nothing.h5")
-
-
 def main():
     small = ["--problem", "all", "--elements", "27", "--device", "host", "--repeats", "3"]
     for ranks in 0, 2:
@@ -132,10 +115,12 @@ def main():
         check(attributes["program"] == "sp_bench" and attributes["status"] == "complete"
               and attributes["ranks"] == max(ranks, 1) and attributes["device"]
               and "--elements 27" in attributes["options"], attributes)
+        # CPUs have bounds.
+        check("of bound" in done.stdout and attributes["memory_bandwidth_measured"] > 1e8
+              and attributes["multiply_adds_measured"] > 1e8, attributes)
         check_rows(rows, ranks)
 
     solves()
-    compared(small)
     ended_early(signal.SIGKILL, -signal.SIGKILL, "running")
     output, errors = ended_early(signal.SIGTERM, 5, "interrupted by a signal")
     check("L to L" in output and "stored" in output, f"no table in {output!r}")
@@ -143,7 +128,6 @@ def main():
 
     with h5py.File("other.h5", "w") as file:
         file.attrs["program"] = "sp_solve"
-    refuse("other.h5: it was not written by sp_bench", "-o", "0.h5", "--compare", "other.h5")
     refuse("other.h5 exists and was not written by sp_bench", "-o", "other.h5")
     refuse("cannot write log absent/x.h5", *small, "-o", "absent/x.h5")
     os.mkfifo("pipe")

@@ -16,9 +16,7 @@
 
 struct sp_bench_file {
   MPI_Comm comm;
-  int rank;
-  char *path;
-  sp_record *record; /* on rank 0, as is the log; NULL for an earlier file */
+  sp_record *record; /* on rank 0, as is the log */
   sp_run_log *log;
   int count;
   sp_bench_row *rows;
@@ -124,78 +122,6 @@ static void record_row(sp_record *record, const sp_bench_row *row) {
   sp_record_close(record);
 }
 
-/* ---- Reading ---- */
-
-/* A text attribute of the file's root; the caller frees it. NULL after an error of HDF5. */
-static sp_status read_text(hid_t file, const char *name, char **text) {
-  char *value = NULL;
-  *text = NULL;
-  const hid_t id = H5Aopen(file, name, H5P_DEFAULT), type = H5Aget_type(id);
-  if (H5Tis_variable_str(type) > 0) H5Aread(id, type, &value);
-  H5Tclose(type);
-  H5Aclose(id);
-  if (!value) return SP_OK;
-  const sp_status status = sp_format(text, "%s", value);
-  H5free_memory(value);
-  return status;
-}
-
-/* True if sp_bench wrote the file. */
-static sp_status check_program(hid_t file, bool *ours) {
-  char *program;
-  const sp_status status = read_text(file, "program", &program);
-  *ours = program && strcmp(program, "sp_bench") == 0;
-  free(program);
-  return status;
-}
-
-/* Rows as they lie in memory. */
-static hid_t row_type(void) {
-  const hid_t text = H5Tcopy(H5T_C_S1), type = H5Tcreate(H5T_COMPOUND, sizeof(sp_bench_row));
-  H5Tset_size(text, SP_BENCH_WORD);
-  H5Tset_cset(text, H5T_CSET_UTF8);
-  for (int c = 0; c < COLUMNS; c++)
-    H5Tinsert(type, columns[c].name, columns[c].offset,
-              columns[c].kind == TEXT      ? text
-              : columns[c].kind == INTEGER ? H5T_NATIVE_INT64
-                                           : H5T_NATIVE_DOUBLE);
-  H5Tclose(text);
-  return type;
-}
-
-static sp_status read_rows(sp_bench_file *f, hid_t file) {
-  sp_status status = SP_OK;
-  if (H5Lexists(file, "bench", H5P_DEFAULT) == 0) return SP_OK; /* no measurement was made */
-  const hid_t set = H5Dopen2(file, "bench", H5P_DEFAULT), space = H5Dget_space(set);
-  const hssize_t count = H5Sget_simple_extent_npoints(space);
-  const hid_t type = row_type();
-  if (count > 0) status = sp_allocate((size_t)count, sizeof *f->rows, "results", &f->rows);
-  if (count > 0 && !status) {
-    H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, f->rows);
-    f->count = (int)count;
-  }
-  H5Tclose(type);
-  H5Sclose(space);
-  H5Dclose(set);
-  return status;
-}
-
-static sp_status read_file(sp_bench_file *f) {
-  bool ours = true;
-  sp_hdf5_begin();
-  const hid_t file = H5Fopen(f->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  sp_status status = sp_hdf5_failed() ? SP_OK : check_program(file, &ours);
-  if (!status && ours && !sp_hdf5_failed()) status = read_rows(f, file);
-  if (file >= 0) H5Fclose(file);
-  const sp_status ended = sp_hdf5_end();
-  if (status) return status;
-  if (!ours)
-    return sp_fail(SP_ERR_INPUT, "cannot compare with %s: it was not written by sp_bench", f->path);
-  if (ended)
-    return sp_fail(SP_ERR_INPUT, "cannot compare with %s: %s", f->path, sp_error_message());
-  return SP_OK;
-}
-
 /* ---- Rows ---- */
 
 static bool same_measurement(const sp_bench_row *a, const sp_bench_row *b) {
@@ -220,94 +146,64 @@ sp_status sp_bench_file_add(sp_bench_file *file, const sp_bench_row *row) {
   return sp_agree(file->comm, status);
 }
 
-static void destroy(sp_bench_file *f) {
-  if (f->log) (void)sp_run_log_close(&f->log);
-  sp_record_destroy(&f->record);
-  SP_FREE(f->path, f->rows, f);
-}
-
-/* Broadcast rank 0's rows. */
-static sp_status share_rows(sp_bench_file *f) {
-  MPI_Bcast(&f->count, 1, MPI_INT, 0, f->comm);
-  if (f->count == 0) return SP_OK;
-  sp_status status = SP_OK;
-  if (f->rank > 0) status = sp_allocate((size_t)f->count, sizeof *f->rows, "results", &f->rows);
-  SP_TRY(sp_agree(f->comm, status));
-  MPI_Datatype row;
-  MPI_Type_contiguous(sizeof(sp_bench_row), MPI_BYTE, &row);
-  MPI_Type_commit(&row);
-  MPI_Bcast(f->rows, f->count, row, 0, f->comm);
-  MPI_Type_free(&row);
-  return SP_OK;
+/* True if sp_bench wrote the HDF5 file. */
+static bool is_ours(hid_t file) {
+  char *program = NULL;
+  const hid_t id = H5Aopen(file, "program", H5P_DEFAULT), type = H5Aget_type(id);
+  if (H5Tis_variable_str(type) > 0) H5Aread(id, type, &program);
+  H5Tclose(type);
+  H5Aclose(id);
+  const bool ours = program && strcmp(program, "sp_bench") == 0;
+  H5free_memory(program);
+  return ours;
 }
 
 /* Only a file of sp_bench, or an empty one, may be replaced: the user may have mistyped the name.
  */
-static sp_status check_replaced(const sp_bench_file *f) {
+static sp_status check_replaced(const char *path) {
   struct stat found;
-  bool ours = false;
-  if (!sp_path_is_ordinary(f->path))
-    return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", f->path);
-  if (stat(f->path, &found) != 0 || found.st_size == 0) return SP_OK;
+  if (!sp_path_is_ordinary(path))
+    return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", path);
+  if (stat(path, &found) != 0 || found.st_size == 0) return SP_OK;
   sp_hdf5_begin();
-  const hid_t file = H5Fopen(f->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  const sp_status status = file >= 0 ? check_program(file, &ours) : SP_OK;
+  const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  const bool ours = file >= 0 && is_ours(file);
   if (file >= 0) H5Fclose(file);
   (void)sp_hdf5_end(); /* an error means: no HDF5 file, or one without this attribute */
-  if (status || ours) return status;
+  if (ours) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
-                 "--output: %s exists and was not written by sp_bench; give another name", f->path);
+                 "--output: %s exists and was not written by sp_bench; give another name", path);
 }
 
 /* Called on rank 0. */
-static sp_status open_log(sp_bench_file *f, const char *hosts, int ranks,
+static sp_status open_log(sp_bench_file *f, const char *path, const char *hosts, int ranks,
                           const sp_bench_provenance *provenance) {
-  SP_TRY(check_replaced(f));
+  SP_TRY(check_replaced(path));
   SP_TRY(sp_record_create(&f->record));
   record_provenance(f->record, hosts, ranks, provenance);
-  SP_TRY(sp_run_log_create(f->path, f->record, 0, NULL, &f->log));
+  SP_TRY(sp_run_log_create(path, f->record, 0, NULL, &f->log));
   return sp_run_log_flush(f->log);
 }
 
-/* An empty file in memory. Collective. */
-static sp_status create(MPI_Comm comm, const char *path, sp_bench_file **out) {
-  sp_status status = sp_allocate(1, sizeof **out, "results", out);
-  if (!status) {
-    (*out)->comm = comm;
-    (*out)->rank = sp_comm_rank(comm);
-    status = sp_format(&(*out)->path, "%s", path);
-  }
-  status = sp_agree(comm, status);
-  if (status) sp_bench_file_forget(out);
-  return status;
+static void forget(sp_bench_file **file) {
+  if (!*file) return;
+  (void)sp_run_log_close(&(*file)->log);
+  sp_record_destroy(&(*file)->record);
+  SP_FREE((*file)->rows, *file);
+  *file = NULL;
 }
 
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
                              sp_bench_file **out) {
   SP_OWNED char *hosts = NULL;
-  SP_TRY(create(comm, path, out));
+  SP_TRY(sp_agree(comm, sp_allocate(1, sizeof **out, "results", out)));
+  (*out)->comm = comm;
   sp_status status = sp_list_hosts(comm, &hosts);
-  if (!status && (*out)->rank == 0) status = open_log(*out, hosts, sp_comm_size(comm), provenance);
+  if (!status && sp_comm_rank(comm) == 0)
+    status = open_log(*out, path, hosts, sp_comm_size(comm), provenance);
   status = sp_agree(comm, status);
-  if (status) sp_bench_file_forget(out);
+  if (status) forget(out);
   return status;
-}
-
-sp_status sp_bench_file_read(MPI_Comm comm, const char *path, sp_bench_file **out) {
-  SP_TRY(create(comm, path, out));
-  sp_status status = sp_agree(comm, (*out)->rank == 0 ? read_file(*out) : SP_OK);
-  if (!status) status = share_rows(*out);
-  if (status) sp_bench_file_forget(out);
-  return status;
-}
-
-void sp_bench_file_forget(sp_bench_file **file) {
-  if (*file) destroy(*file);
-  *file = NULL;
-}
-
-const char *sp_bench_file_path(const sp_bench_file *file) {
-  return file->path;
 }
 
 sp_status sp_bench_file_close(sp_bench_file **file, sp_status outcome) {
@@ -316,6 +212,6 @@ sp_status sp_bench_file_close(sp_bench_file **file, sp_status outcome) {
   sp_error_keep(outcome, &kept);
   sp_record_text((*file)->record, "status", outcome ? kept.message : "complete");
   const sp_status status = sp_agree((*file)->comm, sp_run_log_close(&(*file)->log));
-  sp_bench_file_forget(file);
+  forget(file);
   return outcome ? sp_error_restore(&kept) : status;
 }

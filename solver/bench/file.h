@@ -71,14 +71,6 @@ typedef struct sp_bench_file sp_bench_file;
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
                              sp_bench_file **out);
 
-/* Read the rows of an earlier file, to compare with; sp_bench_file_forget frees *out. Errors:
- * SP_ERR_INPUT if sp_bench did not write it. Collective. */
-sp_status sp_bench_file_read(MPI_Comm comm, const char *path, sp_bench_file **out);
-void sp_bench_file_forget(sp_bench_file **file); /* NULL-safe. Local. */
-
-/* Return the path. Local. */
-const char *sp_bench_file_path(const sp_bench_file *file);
-
 /* Find the row of the same measurement as `key`, or NULL; valid until a row is added. Local. */
 const sp_bench_row *sp_bench_file_find(const sp_bench_file *file, const sp_bench_row *key);
 

@@ -34,7 +34,6 @@ const char sp_bench_usage[] =
     "  --warm-cache      use the same input for all calls, so that it stays in the GPU's\n"
     "                    cache; the default uses several in turn, which together exceed the cache\n"
     "  -o, --output FILE results (HDF5); replaces an older file (default bench.h5)\n"
-    "  --compare FILE    also print rates divided by those in an earlier file\n"
     "  -q, --quiet       print errors only\n"
     "\n"
     "The study of the paper:\n"
@@ -204,17 +203,25 @@ static sp_status parse_word(const char *option, const char *text, const char *co
   return SP_OK;
 }
 
-static const struct option known_options[] = {
-    {"problem", required_argument, NULL, 'p'},  {"kernel", required_argument, NULL, 'k'},
-    {"threads", required_argument, NULL, 't'},  {"order", required_argument, NULL, 'N'},
-    {"geometry", required_argument, NULL, 'g'}, {"precision", required_argument, NULL, 'P'},
-    {"elements", required_argument, NULL, 'e'}, {"dofs", required_argument, NULL, 'n'},
-    {"measure", required_argument, NULL, 'm'},  {"device", required_argument, NULL, 'd'},
-    {"repeats", required_argument, NULL, 'r'},  {"warm-cache", no_argument, NULL, 'w'},
-    {"output", required_argument, NULL, 'o'},   {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},           {"exchange", required_argument, NULL, 'x'},
-    {"map", required_argument, NULL, 'M'},      {"load", required_argument, NULL, 'l'},
-    {"compare", required_argument, NULL, 'c'},  {NULL, 0, NULL, 0}};
+static const struct option known_options[] = {{"problem", required_argument, NULL, 'p'},
+                                              {"kernel", required_argument, NULL, 'k'},
+                                              {"threads", required_argument, NULL, 't'},
+                                              {"order", required_argument, NULL, 'N'},
+                                              {"geometry", required_argument, NULL, 'g'},
+                                              {"precision", required_argument, NULL, 'P'},
+                                              {"elements", required_argument, NULL, 'e'},
+                                              {"dofs", required_argument, NULL, 'n'},
+                                              {"measure", required_argument, NULL, 'm'},
+                                              {"device", required_argument, NULL, 'd'},
+                                              {"repeats", required_argument, NULL, 'r'},
+                                              {"warm-cache", no_argument, NULL, 'w'},
+                                              {"output", required_argument, NULL, 'o'},
+                                              {"quiet", no_argument, NULL, 'q'},
+                                              {"help", no_argument, NULL, 'h'},
+                                              {"exchange", required_argument, NULL, 'x'},
+                                              {"map", required_argument, NULL, 'M'},
+                                              {"load", required_argument, NULL, 'l'},
+                                              {NULL, 0, NULL, 0}};
 
 static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   switch (letter) {
@@ -251,9 +258,6 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   case 'o':
     if (!*value) return sp_fail(SP_ERR_INPUT, "--output: expected the name of a file");
     o->output = value;
-    return SP_OK;
-  case 'c':
-    o->compare = value;
     return SP_OK;
   case 'w':
     o->warm_cache = true;

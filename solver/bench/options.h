@@ -45,7 +45,6 @@ typedef struct sp_bench_options {
   int mesh_count;                        /* 0: by `dofs` */
   int elements[SP_BENCH_MAX_MESHES];
   double dofs;
-  const char *compare; /* NULL, or a file to compare with */
   sp_map map;
   sp_bench_load load;
   sp_device_kind device;

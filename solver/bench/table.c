@@ -8,8 +8,8 @@
 typedef struct tables {
   const sp_bench_plan *plan;
   const sp_bench_provenance *provenance;
-  const sp_bench_file *file, *earlier; /* NULL: nothing to compare with */
-  bool precisions;                     /* name them: not all is in double */
+  const sp_bench_file *file;
+  bool precisions; /* name them: not all is in double */
   sp_terminal *terminal;
 } tables;
 
@@ -171,29 +171,6 @@ static void print_production_row(const tables *t, const sp_bench_step *step) {
   sp_terminal_print(t->terminal, "\n");
 }
 
-/* ---- Comparison ---- */
-
-static void print_comparison_head(const tables *t) {
-  sp_terminal_print(t->terminal, "\nRates divided by those of %s\n",
-                    sp_bench_file_path(t->earlier));
-  print_names(t, "", "geometry", "precision");
-  sp_terminal_print(t->terminal, " %3s %9s %9s %9s %9s\n", "N", "elements", "local", "L to L",
-                    "CG");
-}
-
-static void print_comparison_row(const tables *t, const sp_bench_step *step) {
-  const sp_bench_row *key = &step->key;
-  print_names(t, key->problem, key->geometry, key->precision);
-  sp_terminal_print(t->terminal, " %3d %9lld", (int)key->order, (long long)key->elements);
-  for (int what = SP_BENCH_UNASSEMBLED; what <= SP_BENCH_CG; what++) {
-    const sp_bench_row other = with_what(*key, (sp_bench_what)what);
-    const sp_bench_row *now = sp_bench_file_find(t->file, &other);
-    const sp_bench_row *before = sp_bench_file_find(t->earlier, &other);
-    print_number(t, 9, 2, now && before ? before->seconds / now->seconds : NAN);
-  }
-  sp_terminal_print(t->terminal, "\n");
-}
-
 /* True if a step has a place in the table of operators. */
 static bool is_production(const sp_bench_step *step) {
   return !step->kernel && step->what != SP_BENCH_COPY && step->what != SP_BENCH_SOLVE;
@@ -215,9 +192,9 @@ static void print_production(const tables *t) {
         if (!is_production(step) || (int)step->kind != kind || (int)step->geometry != g ||
             (s > 0 && same_production(step - 1, step)))
           continue;
-        if (!headed) (t->earlier ? print_comparison_head : print_production_head)(t);
+        if (!headed) print_production_head(t);
         headed = true;
-        (t->earlier ? print_comparison_row : print_production_row)(t, step);
+        print_production_row(t, step);
       }
 }
 
@@ -250,16 +227,6 @@ static bool has_precisions(const sp_bench_plan *plan) {
   for (int s = 0; s < plan->count; s++)
     if (plan->steps[s].precision != SP_DOUBLE) return true;
   return false;
-}
-
-void sp_bench_table_compare(const sp_bench_plan *plan, const sp_bench_file *file,
-                            const sp_bench_file *earlier, sp_terminal *terminal) {
-  const tables t = {.plan = plan,
-                    .file = file,
-                    .earlier = earlier,
-                    .precisions = has_precisions(plan),
-                    .terminal = terminal};
-  print_production(&t);
 }
 
 void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_provenance *provenance,

@@ -8,8 +8,3 @@
  * rates in `provenance`. */
 void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_provenance *provenance,
                           const sp_bench_file *file, sp_terminal *terminal);
-
-/* Print the rates of the program's own kernels, divided by those of the same measurement
- * in `earlier`. */
-void sp_bench_table_compare(const sp_bench_plan *plan, const sp_bench_file *file,
-                            const sp_bench_file *earlier, sp_terminal *terminal);
