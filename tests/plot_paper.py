@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """sp_plot bench on files of sp_bench; sp_plot paper: every figure from a file of sp_bench to which rows
-like a GPU's were added. What is plotted against the rows, and answers to wrong input.
-A third argument is a folder for the figures, to look at."""
+like a GPU's were added. What is plotted against the rows, and answers to wrong input."""
 
 import os
 import sys
@@ -12,7 +11,6 @@ from driver import check
 from plotting import plot, refuse, refuse_unreadable
 
 BENCH = os.path.abspath(sys.argv[2])
-FOLDER = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else "all/figures"
 h5py, numpy = optional.need("h5py", "numpy")
 paper_figures, bench_figures, paper_data = optional.need("paper_figures", "bench_figures", "paper_data")
 
@@ -26,26 +24,16 @@ MESHES = 512, 4096
 driver.start("plot_paper", BENCH, [])
 
 
-def work(problem, order):
-    """Flops and bytes per element (operators/counts.h; the paper's Table 2)."""
-    n, m = order + 1, order + 2
-    interpolation = 4 * (n**3 * m + n**2 * m**2 + n * m**3)
-    return {"mass": (interpolation + m**3, 8 * (2 * n**3 + m**3)), "bp3.5": (12 * n**4 + 18 * n**3, 8 * 9 * n**3),
-            "bp3.0": (interpolation + 12 * m**4 + 18 * m**3, 8 * (2 * n**3 + 7 * m**3))}[problem]
-
-
 def gpu_rows(dtype, warm):
-    """The rows of a whole study: made-up numbers of the magnitude of a GPU's, all different. Each rate is a share of
-    the roofline of a copy at 4 TB/s, or 8 TB/s from cache."""
-    rows = []
+    """The rows of a whole study with rates that are all different. Copies reach 4 to 6 TFLOP/s, so that either
+    roofline bounds the kernels that use shared memory."""
+    random, rows = numpy.random.default_rng(warm), []
 
-    def add(share, problem, order, elements, **others):
+    def add(problem, order, elements, **others):
         row = numpy.zeros(1, dtype)
-        flops, size = work(problem, order)
-        bandwidth = (8e12 if warm else 4e12) / (1 + 4e6 / (elements * size))
         values = {"what": "unassembled", "problem": problem, "geometry": "stored", "precision": "double", "order": order,
-                  "elements": elements, "warm_cache": warm, "flops": elements * flops, "bytes": elements * size,
-                  "tflops": share * bandwidth * flops / size * 1e-12, **others}
+                  "elements": elements, "warm_cache": warm, "flops": 1e4 * order * elements, "bytes": 1e3 * elements,
+                  "tflops": random.uniform(4, 6), "registers": random.integers(24, 99), **others}
         for name, value in values.items():
             row[name] = value
         rows.append(row)
@@ -53,17 +41,15 @@ def gpu_rows(dtype, warm):
     for elements in MESHES:
         for problem in "mass", "bp3.5", "bp3.0":
             for order in range(1, 16):
-                add(1, problem, order, elements, what="copy")
-                add(0.9 + 0.005 * order, problem, order, elements)
-                add(1.7, problem, order, elements, geometry="trilinear")
-                add(0.7, problem, order, elements, what="operator")
+                add(problem, order, elements, what="copy")
+                add(problem, order, elements)
+                add(problem, order, elements, geometry="trilinear")
+                add(problem, order, elements, what="operator")
         for (problem, threads), (kernels, highest) in LADDERS.items():
             for number in range(1, kernels + 1):
                 for order in range(1, highest + 1):
-                    share = 0.05 + 0.8 * (number / kernels)**2 * (1 - 0.02 * order) + 1e-3 * threads
-                    shared = 6 * number * (order + 2)**4 if threads == 2 and problem != "bp3.5" else 0
-                    add(share, problem, order, elements, threads=threads, kernel=number, shared_traffic=shared,
-                        registers=24 + 8 * order // (1 + (number == 2)))
+                    add(problem, order, elements, threads=threads, kernel=number,
+                        shared_traffic=1e4 * order**2 if threads == 2 and problem != "bp3.5" else 0)
     return numpy.concatenate(rows)
 
 
@@ -106,7 +92,7 @@ def check_figures(everything, draw):
         for axes, kernel in zip(draw[name](study, []).axes, kernels, strict=True):
             own = rows["unassembled", problem, "stored", 2, kernel, 4096, 0]
             copies = expected("copy", problem, "stored", 0, 0, 4096, 0)
-            bounds = {rate: {order: min(copies[order], rate * work(problem, order)[0] / row["shared_traffic"] * 1e-12)
+            bounds = {rate: {order: min(copies[order], rate * row["flops"] / 4096 / row["shared_traffic"] * 1e-12)
                              for order, row in own.items()} for rate in (33e12, 31e12)}
             check(len({bounds[31e12][order] < copies[order] for order in copies}) == 2,
                   f"{name}, kernel {kernel}: both rooflines should bound in this test")
@@ -171,7 +157,7 @@ def main():
     draw = dict(sum(paper_figures.table(), []))
     check_figures(everything, draw)
     ladders = list(NAMES.values())
-    draw_all("bench.h5", FOLDER, ladders + OTHERS + [f"{n}_warm" for n in ladders], [])
+    draw_all("bench.h5", "all/figures", ladders + OTHERS + [f"{n}_warm" for n in ladders], [])
     draw_all("mass.h5", "mass", ["rooflines", "bp10_2d"], [*OTHERS[1:], *ladders[1:]], "--format", "svg")
     lines = drawn_lines(draw["bp10_2d"](paper_data.Study("mass.h5"), []).axes[0])
     check(len(lines) == 10 and all(set(line) == {1, 3} for line in lines.values()), f"what is missing is drawn: {lines}")
