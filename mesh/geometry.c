@@ -1,7 +1,6 @@
 #include "mesh/geometry.h"
 
 #include <float.h>
-#include <math.h>
 #include <stddef.h>
 
 #include "mesh/geometry_planes.h"

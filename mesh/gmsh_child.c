@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mesh/gmsh.h"
 #include "mesh/gmsh_wire.h"
 
 #define NAME "sp_mesh_reader"

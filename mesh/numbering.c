@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "io/threads.h"
-#include "mesh/reference.h"
 
 static int entity_dofs(const sp_topology *topology, sp_lid entity, int order) {
   const int inner = order - 1;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "io/threads.h"
-#include "mesh/mesh.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 

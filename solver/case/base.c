@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/mesh.h"
 #include "mesh/gmsh.h"
 #include "mesh/refine.h"
 #include "mesh/sizes.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "mesh/mesh.h"
 #include "mesh/geometry.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
