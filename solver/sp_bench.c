@@ -1,5 +1,5 @@
 /* The benchmark program: measures the paper's kernels and the program's own operators by order and
- * mesh, the machine's rates for their rooflines, and whole solves; writes one file. */
+ * mesh, and the machine's rates for their rooflines; writes one file. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "solver/bench/paper.h"
 #include "solver/bench/peaks.h"
 #include "solver/bench/production.h"
-#include "solver/bench/solve.h"
 #include "solver/bench/table.h"
 #include "solver/run/interrupt.h"
 #include "solver/run/version.h"
@@ -18,7 +17,6 @@
 /* The current data: a step of the plan reuses or replaces them. */
 typedef struct study {
   sp_bench_clock clock;
-  sp_bench_load load;
   sp_bench_case c;
   sp_bench_paper paper;
   sp_bench_production production;
@@ -36,11 +34,11 @@ static sp_status set_up(study *s, const sp_bench_step *step) {
   const bool have_production =
       s->production.clock && same_case && s->production.kind == step->kind &&
       s->production.geometry == step->geometry && s->production.precision == step->precision;
-  const bool uses_production = step->what != SP_BENCH_COPY && step->what != SP_BENCH_SOLVE;
-  if (step->kernel ? have_paper : have_production && uses_production) return SP_OK;
+  const bool is_copy = step->what == SP_BENCH_COPY;
+  if (step->kernel ? have_paper : have_production && !is_copy) return SP_OK;
   drop_data(s);
   SP_TRY(sp_bench_case_set(&s->c, step->key.elements, (int)step->key.order));
-  if (step->what == SP_BENCH_COPY || step->what == SP_BENCH_SOLVE) return SP_OK;
+  if (is_copy) return SP_OK;
   if (step->kernel) return sp_bench_paper_create(&s->clock, &s->c, step->kind, &s->paper);
   return sp_bench_production_create(&s->clock, &s->c, step->kind, step->geometry, step->precision,
                                     &s->production);
@@ -51,8 +49,6 @@ static sp_status measure(study *s, const sp_bench_step *step, sp_bench_row *row)
   SP_TRY(set_up(s, step));
   if (step->what == SP_BENCH_COPY)
     return sp_bench_copy_time(&s->clock, &s->c, step->kind, step->precision, row);
-  if (step->what == SP_BENCH_SOLVE)
-    return sp_bench_solve_time(&s->clock, &s->c, step->kind, step->geometry, s->load, row);
   if (step->kernel) return sp_bench_paper_time(&s->paper, step->kernel, row);
   return sp_bench_production_time(&s->production, step->what, row);
 }
@@ -146,7 +142,7 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
 
 static sp_status run(const sp_bench_options *o, const char *command_line) {
   sp_platform platform;
-  study s = {.load = o->load, .c = {.map = o->map, .platform = &platform}};
+  study s = {.c = {.map = o->map, .platform = &platform}};
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, o->quiet);
   int smallest, largest, idle_cores;
   SP_TRY(sp_cores_choose(MPI_COMM_WORLD, true, 0, &smallest, &largest, &idle_cores));

@@ -33,37 +33,6 @@ def refuse(words, *arguments):
     driver.check_line(run(*arguments), "sp_bench", words)
 
 
-def solves():
-    """Multigrid takes as many iterations with both geometries, which describe the same operator, and one
-    more or less on two ranks; the residual of CG is that of the solution."""
-    counts = []
-    for ranks in 0, 2:
-        path = f"solve{ranks}.h5"
-        done = run("--measure", "solve", "--order", "2,5", "--elements", "64", "--map", "kershaw", "--load", "nek",
-                   "--device", "host", "--repeats", "2", "--problem", "mass,bp3.5", "-o", path, ranks=ranks)
-        check(done.returncode == 0 and "nek right-hand side, kershaw box" in done.stdout,
-              f"{done.returncode} {done.stdout} {done.stderr}")
-        rows = read(path)[0]
-        check(rows["order"].tolist() == [2, 2, 5, 5] and set(rows["what"]) == {b"solve"}
-              and set(rows["load"]) == {b"nek"} and set(rows["map"]) == {b"kershaw"}, rows)
-        check((rows["samples"] == 2).all() and (rows["seconds"] > 0).all()
-              and (rows["setup_seconds"] > 0).all(), rows)
-        check((rows["finest_seconds"] > 0).all() and (rows["coarsest_seconds"] > 0).all(), rows)
-        check(((rows["middle_seconds"] > 0) == (rows["order"] == 5)).all(), rows)  # levels 2 1, and 5 3 1
-        check((rows["error"] < 1e-10).all(), rows["error"])
-        counts.append(rows["iterations"])
-    # Without free nodes there is nothing to iterate.
-    done = run("--measure", "solve", "--order", "1", "--device", "host", "--repeats", "1", "-o", "maps.h5", "-q",
-               "--elements", "1,8", "--map", "none")
-    check(done.returncode == 0, done.stderr)
-    rows = read("maps.h5")[0]
-    check(len(rows) == 4 and (rows["iterations"][rows["elements"] == 1] == 0).all()
-          and (rows["iterations"][rows["elements"] == 8] > 0).all(), rows)
-    check(2 < counts[0].min() and counts[0].max() < 60, counts)
-    check(abs(counts[0] - counts[1]).max() <= 1, counts)
-    check(abs(counts[0][::2] - counts[0][1::2]).max() <= 1, counts)
-
-
 def ended_early(number, code, status):
     """Send a signal during a run: its measurements are kept. Returns its output."""
     path = f"signal{number}.h5"
@@ -120,7 +89,6 @@ def main():
               and attributes["multiply_adds_measured"] > 1e8, attributes)
         check_rows(rows, ranks)
 
-    solves()
     ended_early(signal.SIGKILL, -signal.SIGKILL, "running")
     output, errors = ended_early(signal.SIGTERM, 5, "interrupted by a signal")
     check("L to L" in output and "stored" in output, f"no table in {output!r}")
@@ -143,7 +111,7 @@ def main():
             ("found '-3'", "--kernel", "-3"), ("found '0'", "--elements", "0"), ("found none", "--elements", ","),
             ("whole numbers", "--repeats", "2.5"), ("--elements and --dofs both give the size", "--elements", "8", "--dofs", "100"),
             ("--exchange: expected one of auto, peer, cuda-aware, nccl, staged, found 'mpi'", "--exchange", "mpi"),
-            ("nothing to measure", "--measure", "solve", "--problem", "mass"), ("unknown option", "--orders", "3"),
+            ("nothing to measure", "--measure", "cg", "--precision", "single"), ("unknown option", "--orders", "3"),
             ("unexpected argument 'case.ini'", "case.ini"), ("--kernel", "--kernel", "1", "--device", "host")):
         refuse(words, *arguments)
 

@@ -57,7 +57,8 @@ sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order) {
   return SP_OK;
 }
 
-sp_status sp_bench_boundary(const sp_space *space, bool **boundary) {
+/* (*boundary)[local DOFs] becomes true for DOFs on the boundary. */
+static sp_status find_boundary(const sp_space *space, bool **boundary) {
   int indices[SP_MAX_NQ * SP_MAX_NQ];
   const sp_numbering *numbering = space->numbering;
   const int nq = numbering->order + 1;
@@ -76,7 +77,7 @@ sp_status sp_bench_boundary(const sp_space *space, bool **boundary) {
 sp_status sp_bench_case_space(sp_bench_case *c) {
   if (c->space) return SP_OK;
   SP_TRY(sp_space_create(c->platform, c->mesh, c->order, &c->space));
-  return sp_agree(c->platform->comm, sp_bench_boundary(c->space, &c->boundary));
+  return sp_agree(c->platform->comm, find_boundary(c->space, &c->boundary));
 }
 
 sp_status sp_bench_case_factors(sp_bench_case *c, sp_operator_kind kind) {

@@ -30,9 +30,6 @@ sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order);
 /* Create c->space and c->boundary unless they exist. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_bench_case_space(sp_bench_case *c);
 
-/* *boundary[local DOFs] is true for DOFs on the boundary; the caller frees it. Local. */
-sp_status sp_bench_boundary(const sp_space *space, bool **boundary);
-
 /* Compute c->factors unless they exist for this rule: [elements][SP_FACTORS][points], for this
  * rank's elements at the points of the problem's rule (mesh/geometry.h). Errors: SP_ERR_SYSTEM and
  * those of sp_geometry_factors. Collective. */

@@ -37,7 +37,6 @@ static const column columns[] = {COLUMN(what, "1", TEXT),
                                  COLUMN(geometry, "1", TEXT),
                                  COLUMN(precision, "1", TEXT),
                                  COLUMN(map, "1", TEXT),
-                                 COLUMN(load, "1", TEXT),
                                  COLUMN(threads, "1", INTEGER),
                                  COLUMN(kernel, "1", INTEGER),
                                  COLUMN(order, "1", INTEGER),
@@ -50,11 +49,6 @@ static const column columns[] = {COLUMN(what, "1", TEXT),
                                  COLUMN(seconds, "s", REAL),
                                  COLUMN(seconds_min, "s", REAL),
                                  COLUMN(seconds_max, "s", REAL),
-                                 COLUMN(iterations, "1", INTEGER),
-                                 COLUMN(setup_seconds, "s", REAL),
-                                 COLUMN(finest_seconds, "s", REAL),
-                                 COLUMN(middle_seconds, "s", REAL),
-                                 COLUMN(coarsest_seconds, "s", REAL),
                                  COLUMN(flops, "1", REAL),
                                  COLUMN(bytes, "B", REAL),
                                  COLUMN(tflops, "TFLOP/s", REAL),
@@ -127,9 +121,8 @@ static void record_row(sp_record *record, const sp_bench_row *row) {
 static bool same_measurement(const sp_bench_row *a, const sp_bench_row *b) {
   return strcmp(a->what, b->what) == 0 && strcmp(a->problem, b->problem) == 0 &&
          strcmp(a->geometry, b->geometry) == 0 && strcmp(a->precision, b->precision) == 0 &&
-         strcmp(a->map, b->map) == 0 && strcmp(a->load, b->load) == 0 && a->threads == b->threads &&
-         a->kernel == b->kernel && a->order == b->order && a->elements == b->elements &&
-         a->warm_cache == b->warm_cache;
+         strcmp(a->map, b->map) == 0 && a->threads == b->threads && a->kernel == b->kernel &&
+         a->order == b->order && a->elements == b->elements && a->warm_cache == b->warm_cache;
 }
 
 const sp_bench_row *sp_bench_file_find(const sp_bench_file *file, const sp_bench_row *key) {

@@ -18,16 +18,13 @@ const char sp_bench_usage[] =
     "  --threads LIST    of 2d, 3d, all: the paper's kernels by thread blocks (default all)\n"
     "  --order LIST      polynomial orders                           (default 7)\n"
     "  --geometry LIST   of stored, trilinear: production's factors  (default both)\n"
-    "  --precision LIST  of double, single: production's operators and vectors; cg and solve are\n"
-    "                    in double only                             (default double)\n"
+    "  --precision LIST  of double, single: production's operators and vectors; cg is in double\n"
+    "                    only                                       (default double)\n"
     "  --elements LIST   numbers of elements; each mesh is a box, as close to a cube as possible\n"
     "  --dofs NUMBER     instead: a cube of about that many degrees of freedom (default 2.5e6)\n"
     "  --map NAME        sine, kershaw, none: deforms the box        (default sine)\n"
-    "  --measure LIST    of unassembled, operator, cg, solve, all    (default all but solve; of "
-    "the\n"
-    "                    paper's kernels there is unassembled only). solve: with multigrid, to a\n"
-    "                    relative residual of 1e-8, of -lap u = f, u = 0 on the boundary\n"
-    "  --load NAME       random, nek: right-hand side of solves      (default random)\n"
+    "  --measure LIST    of unassembled, operator, cg, all           (default all; of the paper's\n"
+    "                    kernels there is unassembled only)\n"
     "  --device NAME     auto, host, cuda                            (default auto)\n"
     "  --exchange NAME   auto, peer, cuda-aware, nccl, staged: between GPUs (default auto)\n"
     "  --repeats NUMBER  samples, of which the median is taken       (default 20)\n"
@@ -51,7 +48,6 @@ static const word thread_words[MAX_WORDS] = {{"2d", 2}, {"3d", 3}, {"all", ALL}}
 static const word measure_words[MAX_WORDS] = {{"unassembled", SP_BENCH_UNASSEMBLED},
                                               {"operator", SP_BENCH_OPERATOR},
                                               {"cg", SP_BENCH_CG},
-                                              {"solve", SP_BENCH_SOLVE},
                                               {"all", ALL}};
 
 /* The operators' names, and the paper's name of `mass`. */
@@ -64,9 +60,6 @@ static const word *problem_words(void) {
   words[SP_OPERATORS + 1] = (word){"all", ALL};
   return words;
 }
-
-const char *const sp_bench_load_names[] = {
-    [SP_BENCH_RANDOM] = "random", [SP_BENCH_NEK] = "nek", NULL};
 
 const char *const sp_bench_precision_names[] = {
     [SP_DOUBLE] = "double", [SP_SINGLE] = "single", NULL};
@@ -85,7 +78,7 @@ const char *sp_bench_what_name(sp_bench_what what) {
 }
 
 bool sp_bench_what_is_warm(sp_bench_what what) {
-  return what == SP_BENCH_CG || what == SP_BENCH_SOLVE;
+  return what == SP_BENCH_CG;
 }
 
 static const word *find_word(const word *words, const char *text) {
@@ -203,25 +196,16 @@ static sp_status parse_word(const char *option, const char *text, const char *co
   return SP_OK;
 }
 
-static const struct option known_options[] = {{"problem", required_argument, NULL, 'p'},
-                                              {"kernel", required_argument, NULL, 'k'},
-                                              {"threads", required_argument, NULL, 't'},
-                                              {"order", required_argument, NULL, 'N'},
-                                              {"geometry", required_argument, NULL, 'g'},
-                                              {"precision", required_argument, NULL, 'P'},
-                                              {"elements", required_argument, NULL, 'e'},
-                                              {"dofs", required_argument, NULL, 'n'},
-                                              {"measure", required_argument, NULL, 'm'},
-                                              {"device", required_argument, NULL, 'd'},
-                                              {"repeats", required_argument, NULL, 'r'},
-                                              {"warm-cache", no_argument, NULL, 'w'},
-                                              {"output", required_argument, NULL, 'o'},
-                                              {"quiet", no_argument, NULL, 'q'},
-                                              {"help", no_argument, NULL, 'h'},
-                                              {"exchange", required_argument, NULL, 'x'},
-                                              {"map", required_argument, NULL, 'M'},
-                                              {"load", required_argument, NULL, 'l'},
-                                              {NULL, 0, NULL, 0}};
+static const struct option known_options[] = {
+    {"problem", required_argument, NULL, 'p'},  {"kernel", required_argument, NULL, 'k'},
+    {"threads", required_argument, NULL, 't'},  {"order", required_argument, NULL, 'N'},
+    {"geometry", required_argument, NULL, 'g'}, {"precision", required_argument, NULL, 'P'},
+    {"elements", required_argument, NULL, 'e'}, {"dofs", required_argument, NULL, 'n'},
+    {"measure", required_argument, NULL, 'm'},  {"device", required_argument, NULL, 'd'},
+    {"repeats", required_argument, NULL, 'r'},  {"warm-cache", no_argument, NULL, 'w'},
+    {"output", required_argument, NULL, 'o'},   {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},           {"exchange", required_argument, NULL, 'x'},
+    {"map", required_argument, NULL, 'M'},      {NULL, 0, NULL, 0}};
 
 static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   switch (letter) {
@@ -251,8 +235,6 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
     return parse_word("exchange", value, sp_transport_names, &o->exchange);
   case 'M':
     return parse_word("map", value, sp_map_names, &o->map);
-  case 'l':
-    return parse_word("load", value, sp_bench_load_names, &o->load);
   case 'r':
     return parse_integer("repeats", value, SP_BENCH_MAX_REPEATS, &o->repeats);
   case 'o':
@@ -278,7 +260,7 @@ sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
   out->geometries[SP_GEOMETRY_STORED] = out->geometries[SP_GEOMETRY_TRILINEAR] = true;
   out->precisions[SP_DOUBLE] = true;
   out->threads[2] = out->threads[3] = true;
-  for (int w = SP_BENCH_UNASSEMBLED; w < SP_BENCH_SOLVE; w++) out->measure[w] = true;
+  for (int w = SP_BENCH_UNASSEMBLED; w < SP_BENCH_WHATS; w++) out->measure[w] = true;
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "hqo:", known_options, NULL)) != -1 && !out->help;) {
     if (c == '?')

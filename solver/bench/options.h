@@ -13,15 +13,8 @@ typedef enum sp_bench_what {
   SP_BENCH_UNASSEMBLED, /* from E-vector to E-vector, as in the paper */
   SP_BENCH_OPERATOR,    /* from L-vector to L-vector */
   SP_BENCH_CG,          /* one iteration of conjugate gradients */
-  SP_BENCH_SOLVE,       /* a whole solve with multigrid, from b to a residual of 1e-8 */
   SP_BENCH_WHATS
 } sp_bench_what;
-
-/* Right-hand sides of solves. */
-typedef enum sp_bench_load { SP_BENCH_RANDOM, SP_BENCH_NEK } sp_bench_load;
-
-/* All names, by sp_bench_load; ends with NULL. */
-extern const char *const sp_bench_load_names[];
 
 /* "double", "single": by sp_precision; ends in NULL. */
 extern const char *const sp_bench_precision_names[];
@@ -46,7 +39,6 @@ typedef struct sp_bench_options {
   int elements[SP_BENCH_MAX_MESHES];
   double dofs;
   sp_map map;
-  sp_bench_load load;
   sp_device_kind device;
   sp_transport exchange;
   int repeats;
@@ -57,7 +49,7 @@ typedef struct sp_bench_options {
 /* Text of --help. */
 extern const char sp_bench_usage[];
 
-/* "copy", "unassembled", "operator", "cg", "solve". */
+/* "copy", "unassembled", "operator", "cg". */
 const char *sp_bench_what_name(sp_bench_what what);
 
 /* True if `what` always uses the same operator and the same input. */

@@ -77,8 +77,6 @@ static sp_status add_step(sp_bench_plan *plan, const sp_bench_options *o, const 
   snprintf(key->geometry, sizeof key->geometry, "%s", sp_geometry_kind_name(step->geometry));
   snprintf(key->precision, sizeof key->precision, "%s", sp_bench_precision_names[step->precision]);
   snprintf(key->map, sizeof key->map, "%s", sp_map_names[o->map]);
-  if (step->what == SP_BENCH_SOLVE)
-    snprintf(key->load, sizeof key->load, "%s", sp_bench_load_names[o->load]);
   if (step->kernel) {
     key->threads = step->kernel->threads;
     key->kernel = step->kernel->number;
@@ -87,13 +85,6 @@ static sp_status add_step(sp_bench_plan *plan, const sp_bench_options *o, const 
   key->elements = elements;
   key->warm_cache = warm_cache || sp_bench_what_is_warm(step->what);
   return SP_OK;
-}
-
-/* True if a measurement exists; conjugate gradients, so also solves, exist only in double
- * precision. */
-static bool exists(sp_bench_what what, sp_operator_kind kind, sp_precision precision) {
-  if (precision != SP_DOUBLE && (what == SP_BENCH_CG || what == SP_BENCH_SOLVE)) return false;
-  return what != SP_BENCH_SOLVE || sp_operator_rows[kind].has_stiffness;
 }
 
 static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_operator_kind kind,
@@ -114,7 +105,7 @@ static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_
   for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR && o->kernels[SP_BENCH_PRODUCTION];
        g++)
     for (int what = SP_BENCH_UNASSEMBLED; what < SP_BENCH_WHATS && o->geometries[g]; what++) {
-      if (!o->measure[what] || !exists((sp_bench_what)what, kind, precision)) continue;
+      if (!o->measure[what] || (what == SP_BENCH_CG && precision != SP_DOUBLE)) continue;
       step.geometry = (sp_geometry_kind)g;
       step.what = (sp_bench_what)what;
       SP_TRY(add_step(plan, o, &step, order, elements, warm_cache));

@@ -147,8 +147,8 @@ static void print_share(const tables *t, const sp_bench_step *step, sp_bench_wha
 }
 
 static void print_production_row(const tables *t, const sp_bench_step *step) {
-  const sp_bench_row *key = &step->key, *rows[SP_BENCH_SOLVE];
-  for (int what = 0; what < SP_BENCH_SOLVE; what++) {
+  const sp_bench_row *key = &step->key, *rows[SP_BENCH_WHATS];
+  for (int what = 0; what < SP_BENCH_WHATS; what++) {
     const sp_bench_row other =
         what == SP_BENCH_COPY ? copy_key(*key) : with_what(*key, (sp_bench_what)what);
     rows[what] = sp_bench_file_find(t->file, &other);
@@ -173,7 +173,7 @@ static void print_production_row(const tables *t, const sp_bench_step *step) {
 
 /* True if a step has a place in the table of operators. */
 static bool is_production(const sp_bench_step *step) {
-  return !step->kernel && step->what != SP_BENCH_COPY && step->what != SP_BENCH_SOLVE;
+  return !step->kernel && step->what != SP_BENCH_COPY;
 }
 
 static bool same_production(const sp_bench_step *a, const sp_bench_step *b) {
@@ -198,31 +198,6 @@ static void print_production(const tables *t) {
       }
 }
 
-/* ---- Solves ---- */
-
-static void print_solves(const tables *t) {
-  bool headed = false;
-  for (int s = 0; s < t->plan->count; s++) {
-    const sp_bench_step *step = &t->plan->steps[s];
-    const sp_bench_row *row = sp_bench_file_find(t->file, &step->key);
-    if (step->what != SP_BENCH_SOLVE || !row) continue;
-    if (!headed)
-      sp_terminal_print(
-          t->terminal,
-          "\nSolves to a residual of 1e-8, with multigrid: -lap u = f, %s right-hand "
-          "side, %s box;\nmilliseconds of a cycle on the finest level, the levels "
-          "between, and the coarsest one\n%-6s %-9s %3s %9s %7s %10s %12s %10s %22s\n",
-          row->load, row->map, "", "geometry", "N", "elements", "MDOF", "iterations", "set-up [s]",
-          "solve [s]", "cycle [ms]");
-    headed = true;
-    sp_terminal_print(
-        t->terminal, "%-6s %-9s %3d %9lld %7.2f %10lld %12.3g %10.3g %8.3g %6.3g %6.3g\n",
-        row->problem, row->geometry, (int)row->order, (long long)row->elements,
-        (double)row->dofs * 1e-6, (long long)row->iterations, row->setup_seconds, row->seconds,
-        1e3 * row->finest_seconds, 1e3 * row->middle_seconds, 1e3 * row->coarsest_seconds);
-  }
-}
-
 static bool has_precisions(const sp_bench_plan *plan) {
   for (int s = 0; s < plan->count; s++)
     if (plan->steps[s].precision != SP_DOUBLE) return true;
@@ -238,5 +213,4 @@ void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_provenance *
                     .terminal = terminal};
   print_ladders(&t);
   print_production(&t);
-  print_solves(&t);
 }

@@ -1,7 +1,7 @@
 # The target sp_manual: a manual page and a completion script for each program.
 find_program(SP_AWK awk REQUIRED)
 set(about_sp_solve ${PROJECT_DESCRIPTION})
-set(about_sp_bench "Times the operators and solves of sp_solve")
+set(about_sp_bench "Times the operators of sp_solve")
 set(asked_sp_solve help defaults)
 set(asked_sp_bench help)
 
