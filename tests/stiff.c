@@ -130,6 +130,28 @@ static void check_none(void) {
                 SP_ERR_NOT_CONVERGED, "the error is at least");
 }
 
+/* An answer that rounding or the tolerance hides is none: the flux through a film that fixes u, and
+ * out of a stiff body. */
+static void check_hidden(void) {
+  static const char *const common[] = {"mesh.elements=4 4 4; discretization.order=3; "
+                                       "boundary.default=neumann 0; problem.forcing=sin(3*x)+y*z",
+                                       NULL};
+  static const char jump[] = "region.hard.upper=0.5 1 1; material.hard.kappa=%s; "
+                             "boundary.xmin=dirichlet 0; boundary.xmax=dirichlet 1; "
+                             "solver.preconditioner=jacobi";
+  static const char film[] =
+      "constants.a=%s; boundary.xmin=robin a, 180*a; boundary.xmax=robin 8, 160";
+  sp_results results;
+  CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(film, "1e9")), &results));
+  CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(jump, "1e6")), &results));
+  CHECK_FAILS(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(film, "1e20")), &results),
+              SP_ERR_NOT_CONVERGED, "the balance does not close");
+  CHECK_FAILS(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(jump, "1e13")), &results),
+              SP_ERR_NOT_CONVERGED, "the balance does not close");
+  CHECK_FAILS(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(film, "1e31")), &results),
+              SP_ERR_INPUT, "alpha of a robin line");
+}
+
 int main(int argc, char **argv) {
   run_case_begin(&argc, &argv);
   check_films();
@@ -144,5 +166,6 @@ int main(int argc, char **argv) {
   check_shift(wall);
   check_shift(core);
   check_none();
+  check_hidden();
   return check_end();
 }

@@ -128,6 +128,10 @@ static const double MOST_STIFF = 1e9;
  * alone, with a jump of 3e9 and N = 3, take 253 iterations in single precision and 5 in double. */
 static const double MOST_JUMP = 1 / FLT_EPSILON;
 
+/* Largest ratio of an entry of alpha to the smallest of kappa with which cycles in double precision
+ * are definite: Schwarz breaks down from 1e27 on. */
+static const double MOST_ALPHA = 1e25;
+
 /* True if the entries of element matrices are far enough from the ends of single precision, and not
  * too different. Lengths alone are sp_multigrid_decide's. */
 static bool fits_single(const sp_magnitudes *m) {
@@ -137,7 +141,7 @@ static bool fits_single(const sp_magnitudes *m) {
 }
 
 /* Replace auto in the options; precision becomes single only if nothing needs double. */
-static sp_status decide(const sp_system *fine, double magnification,
+static sp_status decide(const sp_system *fine, bool has_robin, double magnification,
                         sp_multigrid_options *options) {
   const bool has_stiffness = sp_operator_rows[fine->setup.kind].has_stiffness;
   sp_magnitudes magnitudes;
@@ -148,6 +152,11 @@ static sp_status decide(const sp_system *fine, double magnification,
     options->smoother = SP_SMOOTHER_SCHWARZ;
   SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
   sp_separable_magnitudes(&fine->setup, &magnitudes);
+  if (has_robin && magnitudes.absorbing > MOST_ALPHA * magnitudes.conducting)
+    return sp_fail(SP_ERR_INPUT,
+                   "[boundary]: alpha of a robin line is more than %g times kappa / (size of an "
+                   "element), too large for multigrid: fix u with dirichlet",
+                   MOST_ALPHA);
   const bool fits = magnification <= MOST_MAGNIFICATION && fits_single(&magnitudes);
   if (options->precision == SP_CYCLE_AUTO && !fits) options->precision = SP_CYCLE_DOUBLE;
   sp_multigrid_decide(fine->space->platform->backend, &fine->space->mesh->shape, options);
@@ -175,7 +184,7 @@ sp_status sp_levels_create(const sp_config *config, const sp_problem *problem, s
                            const sp_null_space *exact, double magnification, sp_levels *levels) {
   sp_multigrid_options *options = &levels->options;
   sp_precondition_options(config, fine->space->numbering->order, options);
-  SP_TRY(decide(fine, magnification, options));
+  SP_TRY(decide(fine, problem->has_robin, magnification, options));
   levels->systems[0] = fine;
   if (config->solver.orders.count < 2) SP_TRY(sp_multigrid_find_bars(options, levels->systems));
   if (!levels->systems[1]) SP_TRY(add_systems(config, problem, exact, levels));
