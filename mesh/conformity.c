@@ -36,8 +36,8 @@ static double shortest_distance(const sp_hexes *hexes, sp_lid e) {
  */
 static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
                          const double there[3], sp_gid tag) {
-  const double apart = distance(here, there);
-  if (apart <= TOLERANCE * shortest_distance(hexes, e)) return SP_OK;
+  const double rounding = 4 * DBL_EPSILON * (fabs(here[0]) + fabs(here[1]) + fabs(here[2]));
+  if (distance(here, there) <= rounding + TOLERANCE * shortest_distance(hexes, e)) return SP_OK;
   return sp_fail(
       SP_ERR_INPUT,
       "elements %lld and %lld share vertices, but not all points between them: (%.12g, "

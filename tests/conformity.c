@@ -42,6 +42,18 @@ static void check_moved(int rank, int p, double distance) {
   }
 }
 
+/* In elements so thin that coordinates round to more than 1e-6 of their thickness, points may
+ * differ by rounding, but by no more. */
+static void check_thin(double factor, sp_status expected) {
+  sp_hexes *hexes = quadratic_box(SIDE);
+  AUTO(sp_mesh) mesh = NULL;
+  const size_t points = (size_t)hexes->count * sp_hexes_lattice_size(hexes);
+  for (size_t p = 0; p < points; p++) hexes->lattice[3 * p + 2] *= 1e-12;
+  for (int p = 0; p < 27 && world_rank == 0; p++) hexes->lattice[3 * p] *= factor;
+  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == expected, "thin, x times %.17g: %s",
+        factor, sp_error_message());
+}
+
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   for (int p = 0; p < 27; p++) {
@@ -49,5 +61,7 @@ int main(int argc, char **argv) {
     check_moved(world_size - 1, p, 1e-7);
     if (world_size > 1) check_moved(world_size - 1, p, 1e-5);
   }
+  check_thin(1 + 4e-16, SP_OK);
+  check_thin(1 + 1e-13, SP_ERR_INPUT);
   return check_end();
 }
