@@ -75,9 +75,19 @@ static sp_status write_file(const char *path, const void *bytes, size_t size) {
   return close_file(file, status);
 }
 
-sp_status sp_file_try(const char *path) {
+static int first_byte(const char *path) {
+  FILE *stream = fopen(path, "rb");
+  const int first = stream ? getc(stream) : EOF;
+  if (stream) fclose(stream);
+  return first;
+}
+
+sp_status sp_file_try(const char *path, int first) {
   sp_file_names names;
   if (!sp_path_is_ordinary(path)) return sp_fail(SP_ERR_SYSTEM, "it is not a regular file");
+  const int found = first_byte(path);
+  if (found != EOF && found != first)
+    return sp_fail(SP_ERR_SYSTEM, "a file of another format would be lost; give another name");
   SP_TRY(sp_file_names_create(path, &names));
   const sp_status status = write_file(names.temporary, "", 0);
   unlink(names.temporary);

@@ -35,9 +35,13 @@ sp_status sp_file_names_create(const char *path, sp_file_names *names);
 /* Sets both to NULL. */
 void sp_file_names_free(sp_file_names *names);
 
-/* Check before a long run that a file can be created beside `path`: creates the temporary file and
- * removes it. */
-sp_status sp_file_try(const char *path);
+/* First bytes of files. */
+enum { SP_FILE_HDF5 = 0x89, SP_FILE_JSON = '{' };
+
+/* Check before a long run that `path` may be replaced by a file that begins with `first`: a file is
+ * created beside it and removed, and what is there is empty or begins with `first`, so that a
+ * mistyped name does not cost a mesh. Errors: SP_ERR_SYSTEM with the bare reason. */
+sp_status sp_file_try(const char *path, int first);
 
 /* Replace `path` as above by a file of `size` bytes. */
 sp_status sp_file_replace(const char *path, const void *bytes, size_t size);

@@ -1,7 +1,6 @@
 #include "io/record.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -257,20 +256,6 @@ sp_status sp_record_format(const sp_record *record, char **text) {
   free(*text);
   *text = NULL;
   return sp_fail(SP_ERR_SYSTEM, "out of memory: JSON document");
-}
-
-sp_status sp_record_check_target(const char *path) {
-  FILE *stream = fopen(path, "rb");
-  if (!stream && errno == ENOENT) return SP_OK;
-  if (!stream) return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
-  errno = 0;
-  const int first = getc(stream);
-  const int error = ferror(stream) ? errno : 0;
-  fclose(stream);
-  if (error) return sp_fail(SP_ERR_SYSTEM, "%s", strerror(error));
-  if (first == EOF || first == '{') return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "this file is no JSON document and would be lost; give another name");
 }
 
 /* ---- The terminal ---- */

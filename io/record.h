@@ -84,11 +84,6 @@ const sp_record_node *sp_record_root(const sp_record *record);
  * Errors: SP_ERR_SYSTEM. */
 sp_status sp_record_format(const sp_record *record, char **text);
 
-/* Check that a JSON document may replace `path`: nothing is there, or an empty file, or one that
- * begins with "{". So a forgotten file name does not overwrite a mesh. Errors: SP_ERR_INPUT;
- * SP_ERR_SYSTEM if the file cannot be read (both without the path). */
-sp_status sp_record_check_target(const char *path);
-
 /* Print `layout` with values in place of their names:
  *
  *     {name:FORMAT}     FORMAT is one of printf without %, for int64_t (d), double (e, f, g) or

@@ -212,7 +212,7 @@ sp_status sp_run_log_create(const char *path, const sp_record *record, int serie
   for (int s = 0; s < series_count; s++)
     log->series[s] = (series){.is = list[s], .row_size = 8 * (size_t)list[s].width};
   sp_status status = sp_format(&log->path, "%s", path);
-  if (!status && sp_file_try(path)) status = fail_write(log);
+  if (!status && sp_file_try(path, SP_FILE_HDF5)) status = fail_write(log);
   if (status)
     destroy(log);
   else

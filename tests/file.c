@@ -76,12 +76,16 @@ static void check_replace(void) {
   CHECK(holds("new", "first") && count_files() == 1, "a new file");
   replace("new", "second");
   CHECK(holds("new", "second") && count_files() == 1, "an old file");
-  CHECK(sp_file_try("new") == SP_OK && sp_file_try("other") == SP_OK, "%s", sp_error_message());
+  CHECK(sp_file_try("new", 's') == SP_OK && sp_file_try("other", 's') == SP_OK, "%s",
+        sp_error_message());
+  CHECK(sp_file_try("new", SP_FILE_HDF5) == SP_ERR_SYSTEM &&
+            strstr(sp_error_message(), "another format"),
+        "'%s'", sp_error_message());
   CHECK(holds("new", "second") && count_files() == 1, "a try leaves something");
-  CHECK(sp_file_try("absent/new") == SP_ERR_SYSTEM &&
+  CHECK(sp_file_try("absent/new", SP_FILE_JSON) == SP_ERR_SYSTEM &&
             strcmp(sp_error_message(), "No such file or directory") == 0,
         "'%s'", sp_error_message());
-  CHECK(sp_file_try(".") == SP_ERR_SYSTEM &&
+  CHECK(sp_file_try(".", SP_FILE_JSON) == SP_ERR_SYSTEM &&
             strcmp(sp_error_message(), "it is not a regular file") == 0,
         "'%s'", sp_error_message());
   CHECK(sp_file_replace(".", "", 0) == SP_ERR_SYSTEM && count_files() == 1, "a folder");

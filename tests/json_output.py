@@ -239,7 +239,7 @@ def bad_use():
             ([*case, "output.field=a.hdf", "--json", "a.unconverged.hdf"],
              ("would overwrite --json with an unconverged solution",)),
             (["case.ini", "--json", "case.ini"], ("--json", "the case file")),
-            (["wrong.ini", "--json", "cube.msh"], ("--json", "no JSON document", "cube.msh")),
+            (["wrong.ini", "--json", "cube.msh"], ("cannot write json cube.msh", "another format")),
             ([*case, "problem.initial=other.hdf", "--json", "other.hdf"], ("--json", "the initial field"))):
         Run(2, arguments).expect_error(2, 1, *words)
         now = {name: os.lstat(name).st_mtime_ns for name in os.listdir()}

@@ -57,6 +57,9 @@ def inputs_stay(ranks):
                             ("log", "symbolic", 3), ("field", "hard", 4)):
         Run(ranks, [*on, f"output.{key}={name}"]).expect_error(
             ranks, 1, f"output.{key}={name}", f"part {part} of the mesh")
+    for key in "log", "field":
+        Run(ranks, [*QUICK, f"output.{key}=cube_6.msh"]).expect_error(
+            ranks, 1, f"cannot write {key} cube_6.msh", "another format")
     write("case.ini", "[mesh]\nfile = cube.msh\n[problem]\nsolution = x\n[output]\nlog = cube_2.msh\n")
     Run(ranks, ["case.ini"]).expect_error(ranks, 1, "case.ini:6: output.log", "part 2 of the mesh")
     Run(ranks, ["case.ini", "--dry-run"]).expect_error(ranks, 1, "case.ini:6", "part 2 of the mesh")
@@ -75,7 +78,7 @@ def initial_stays(ranks):
     for name, words in (("b.unconverged.hdf", "the initial field,"), ("./hard.hdf", "the initial field,"),
                         ("b.hdf", "the initial field with an unconverged solution")):
         Run(ranks, [*on, f"output.field={name}"]).expect_error(ranks, 1, f"output.field={name}", words)
-    Run(ranks, [*on, "output.field=", "--json", "b.unconverged.hdf"]).expect_error(ranks, 1, "--json")
+    Run(ranks, [*on, "output.field=", "--json", "b.unconverged.hdf"]).expect_error(ranks, 1, "another format")
     check(state(*files()) == before, f"inputs are changed: {files()}")
 
 

@@ -167,27 +167,6 @@ static void test_terminal(void) {
   CHECK_TEXT(printed, expected);
 }
 
-static void test_target(void) {
-  static const struct {
-    const char *text; /* NULL: no file */
-    sp_status status;
-  } files[] = {{NULL, SP_OK},
-               {"", SP_OK},
-               {"{}\n", SP_OK},
-               {"$MeshFormat\n", SP_ERR_INPUT},
-               {"[mesh]\n", SP_ERR_INPUT}};
-  char path[] = "/tmp/sp_test_target_XXXXXX";
-  const int file = mkstemp(path);
-  CHECK(file >= 0 && close(file) == 0, "cannot create %s", path);
-  for (size_t f = 0; f < COUNT_OF(files); f++) {
-    FILE *stream = files[f].text ? fopen(path, "w") : NULL;
-    if (stream) CHECK(fputs(files[f].text, stream) >= 0 && fclose(stream) == 0, "cannot write");
-    if (!files[f].text) unlink(path);
-    CHECK(sp_record_check_target(path) == files[f].status, "file %zu: %s", f, sp_error_message());
-  }
-  unlink(path);
-}
-
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   test_none();
@@ -196,6 +175,5 @@ int main(int argc, char **argv) {
   test_nesting();
   test_bytes();
   test_terminal();
-  test_target();
   return check_end();
 }

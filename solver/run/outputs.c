@@ -43,7 +43,8 @@ sp_status sp_outputs_check(MPI_Comm comm, const sp_config *config) {
   sp_config_outputs(config, outputs);
   sp_status status = check_parts(config, outputs, SP_OUTPUTS);
   for (int o = 0; o < SP_OUTPUTS && rank == 0 && !status; o++) {
-    if (outputs[o].path[0] && !outputs[o].purpose[0]) status = sp_file_try(outputs[o].path);
+    if (outputs[o].path[0] && !outputs[o].purpose[0])
+      status = sp_file_try(outputs[o].path, SP_FILE_HDF5);
     if (status)
       status = sp_fail(status, "cannot write %s %s: %s", outputs[o].name, outputs[o].path,
                        sp_error_message());

@@ -39,12 +39,9 @@ static sp_status take_standard_output(sp_summary *summary) {
 }
 
 static sp_status check_file(sp_summary *summary, const char *case_file) {
-  const char *path = summary->path.path;
   const sp_input_path input = {.what = "the case file", .path = case_file};
   SP_TRY(sp_output_paths_check(&summary->path, 1, &input, 1));
-  sp_status status = sp_record_check_target(path);
-  if (status == SP_ERR_INPUT) return sp_fail(status, "--json: %s, '%s'", sp_error_message(), path);
-  if (!status) status = sp_file_try(path);
+  const sp_status status = sp_file_try(summary->path.path, SP_FILE_JSON);
   return status ? fail_write(summary, status) : SP_OK;
 }
 
