@@ -86,8 +86,8 @@ sp_status sp_format(char **out, const char *format, ...) {
   va_start(arguments, format);
   const int length = vsnprintf(NULL, 0, format, arguments);
   va_end(arguments);
-  if (length < 0) return sp_fail(SP_ERR_SYSTEM, "a text is too long");
-  SP_TRY(sp_allocate((size_t)length + 1, 1, "a text", &text));
+  if (length < 0) return sp_fail(SP_ERR_SYSTEM, "text is too long");
+  SP_TRY(sp_allocate((size_t)length + 1, 1, "text", &text));
   va_start(arguments, format);
   vsnprintf(text, (size_t)length + 1, format, arguments);
   va_end(arguments);

@@ -179,7 +179,7 @@ static void describe(const token *t, char found[FOUND_SIZE]) {
   if (t->kind == TOKEN_END)
     snprintf(found, FOUND_SIZE, "end of formula");
   else if (t->kind == TOKEN_TEXT) /* its bytes may be any */
-    snprintf(found, FOUND_SIZE, "a text in quotes");
+    snprintf(found, FOUND_SIZE, "text in quotes");
   else if (first >= 0x80 && t->length > 1 && utf8_character(t->start, &code) && code >= 0xA0)
     snprintf(found, FOUND_SIZE, "'%.*s' (U+%04X, not ASCII)", (int)t->length, t->start, code);
   else if (first < 0x20 || first >= 0x7F)

@@ -132,7 +132,8 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
     return sp_fail(SP_ERR_INPUT, "no case given; see sp_solve --help");
   if (!out->accuracy) return SP_OK;
   if (out->dry || out->study.order.given || out->study.refine.given)
-    return sp_fail(SP_ERR_INPUT, "--accuracy is for a run: a study has its own error bars");
+    return sp_fail(SP_ERR_INPUT,
+                   "--accuracy is for a run: --dry-run has no results, a study its own error bars");
   out->overrides[out->override_count++] = "output.accuracy=yes";
   return SP_OK;
 }

@@ -168,7 +168,7 @@ static void test_values(void) {
     const char *section, *key, *expected, *wrong; /* values, which '|' separates */
   } keys[] = {
       {"mesh", "shape", "file or box", "cube|Box|box box|"},
-      {"mesh", "elements", "3 integers of at least 1",
+      {"mesh", "elements", "3 integers from 1 to 2147483647",
        "8|8 8|8 8 8 8|8 8 0|8 8 8x|8,8,8|8 8 2.5|8 8 3000000000|"},
       {"mesh", "lower", "3 numbers", "0 0|0 0 0 0|0 0 nan|0 0 inf|0 0 1e999|a|"},
       {"mesh", "upper", "3 numbers", "1 1|1 1 1 1|1 1 0x1|1 1 -|1 1 1e|1;1;1|"},
@@ -191,7 +191,7 @@ static void test_values(void) {
       {"boundary", "some wall", "dirichlet, neumann, robin, periodic, source or contact",
        "x|neumannx|"},
       {"solver", "tolerance", "a number above 0 and below 1", "0|1|-1e-8|nan|1e-8 x|1e-999|1,5|"},
-      {"solver", "max_iterations", "an integer of at least 1", "0|-5|2147483648|1e3|many|"},
+      {"solver", "max_iterations", "an integer from 1 to 2147483647", "0|-5|2147483648|1e3|many|"},
       {"solver", "preconditioner", "auto, none, jacobi or multigrid", "ilu|"},
       {"solver", "smoother", "auto, jacobi or schwarz", "ilu|"},
       {"solver", "smoother_degree", "an integer from 0 to 6", "-1|7|3 3|"},

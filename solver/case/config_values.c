@@ -25,12 +25,8 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   char quantity[32], range[64] = "";
   switch (key->type) {
   case SP_KEY_INTEGER:
-    if (key->maximum < INT_MAX)
-      snprintf(range, sizeof range, " from %.0f to %.0f", key->minimum, key->maximum);
-    else
-      snprintf(range, sizeof range, " of at least %.0f", key->minimum);
     snprintf(quantity, sizeof quantity, several ? "%d integers" : "an integer", key->count);
-    snprintf(text, size, "%s%s", quantity, range);
+    snprintf(text, size, "%s from %.0f to %.0f", quantity, key->minimum, key->maximum);
     return;
   case SP_KEY_LIST:
     snprintf(text, size, "at most %d integers from %.0f to %.0f", key->count, key->minimum,
@@ -53,7 +49,7 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
     describe_choices(key->choices, size, text);
     return;
   case SP_KEY_TEXT:
-    snprintf(text, size, "a text");
+    snprintf(text, size, "text");
     return;
   case SP_KEY_FORMULA:
     snprintf(text, size, "a formula");

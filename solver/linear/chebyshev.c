@@ -92,11 +92,10 @@ static sp_status estimate(sp_chebyshev *c, sp_vector *p, sp_vector *q) {
     if (!(rz > 0 && pq > 0) || isinf(rz) || isinf(pq))
       return sp_fail(SP_ERR_BREAKDOWN,
                      "multigrid: the operator of order %d is not positive definite (p.Ap = %g): "
-                     "are the data finite%s, or try solver.preconditioner = jacobi",
+                     "are elements nearly flat, or data out of range? Try %s",
                      op->order, pq,
-                     op->precision == SP_SINGLE
-                         ? ", and within single precision? Set solver.precision = double"
-                         : "?");
+                     op->precision == SP_SINGLE ? "solver.precision = double"
+                                                : "solver.preconditioner = jacobi");
     const double alpha = sp_lanczos_add(&lanczos, rz, pq);
     status = sp_vector_axpby(-alpha, q, 1, r);
   }

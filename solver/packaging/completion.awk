@@ -54,7 +54,7 @@ files == 3 {
     sub(/ =.*/, "")
     keys = keys (keys == "" ? "" : "\n") section "." $0 "="
     what = kind
-    if (kind == "a text") what = "<file>"
+    if (kind == "text") what = "<file>"
     else what = words(kind) != "" ? words(kind) : "<any>"
     follows(section "." $0, what)
   }

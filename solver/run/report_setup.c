@@ -169,6 +169,8 @@ static void report_mesh(sp_report *report, const sp_mesh *mesh, bool has_boundar
                    "no" NEXT_LINE
                    "smooth map, so expect larger errors (gmsh: take Mesh.ElementOrder = 4 at most)",
                    (long long)file->rough, sp_plural(file->rough), (long long)file->roughest);
+  if (mesh->shape.quality < 0.01)
+    sp_report_note(report, NULL, "elements are nearly flat; expect many more iterations");
   if (mesh->cut_columns > 0)
     sp_report_note(report, NULL,
                    "ranks cut %lld column%s of thin elements; multigrid may take several times as "
