@@ -200,7 +200,7 @@ def dry_run_of_too_much(ranks):
     """A hundred million elements: most machines are too small, and the exit code says so. The mesh alone has 400 bytes
     per element (solver/run/memory.c)."""
     dry = Run(ranks, ["mesh.refine=6", "discretization.order=2", "problem.solution=x", "--dry-run"])
-    room = re.search(r"^ *host +(\S+) MB more .* (\S+) MB available(: too little)?$", dry.out, re.MULTILINE)
+    room = re.search(r"^ *host +the run takes (\S+) MB more .* (\S+) MB available(: too little)?$", dry.out, re.MULTILINE)
     if check(room, f"{dry.name}: {dry.out!r}"):
         more, available, total = float(room[1]), float(room[2]), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
         check(more >= 5e4 and 0 < available <= 1e-6 * total and bool(room[3]) == (more > available), room.group())

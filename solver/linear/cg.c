@@ -112,7 +112,7 @@ static sp_status not_converged(const solve *s) {
                  "not converged: %s %.3g after %lld iteration%s, the tolerance is %.3g%s",
                  by_energy ? "estimated error" : "relative residual",
                  by_energy ? s->result->error : s->result->relative,
-                 (long long)s->result->iterations, s->result->iterations == 1 ? "" : "s",
+                 (long long)s->result->iterations, sp_plural(s->result->iterations),
                  s->options->tolerance,
                  by_energy || s->options->criterion == SP_CG_RESIDUAL ? "" : " on the error");
 }
@@ -125,9 +125,9 @@ static sp_status before_next(solve *s) {
   double rr, rz;
   if (s->pending != 0) SP_TRY(settle(s, &rr, &rz));
   if (exhausted) return not_converged(s);
-  return sp_fail(SP_ERR_INTERRUPTED,
-                 "interrupted after %lld iterations with a relative residual of %.3g",
-                 (long long)s->result->iterations, s->result->relative);
+  return sp_fail(
+      SP_ERR_INTERRUPTED, "interrupted after %lld iteration%s with a relative residual of %.3g",
+      (long long)s->result->iterations, sp_plural(s->result->iterations), s->result->relative);
 }
 
 /* Compute z = B r and *rz = r.z, unless the passes have done so; `norm` is ||r||. */

@@ -215,8 +215,8 @@ static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
   MPI_Bcast(memory, 2, MPI_DOUBLE, tightest.rank, comm);
   if (memory[1] <= 0) return SP_OK;
   sp_terminal_print(t,
-                    "\n  %-16s %.1f MB more on the machine with the least room, which has "
-                    "%.1f MB available%s\n",
+                    "\n  %-16s the run takes %.1f MB more than now on the machine with the least "
+                    "room: %.1f MB available%s\n",
                     "host", 1e-6 * memory[0], 1e-6 * memory[1],
                     memory[0] > memory[1] ? ": too little" : "");
   if (memory[0] <= memory[1]) return SP_OK;
