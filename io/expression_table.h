@@ -16,8 +16,8 @@ typedef struct sp_tables {
 } sp_tables;
 
 /* Read the tables that `text` names, table("FILE", ...), if they are new. A line of a file is two
- * numbers x and y, between which there are blanks, a comma or both, and x ascends strictly; #
- * begins a comment. A relative FILE is in `folder`, which ends in "/" or is "". `where` begins
+ * numbers x and y, separated by blanks, a comma or both, and x ascends strictly; # begins a
+ * comment. A relative FILE is in `folder`, which ends in "/" or is "". `where` begins
  * messages. sp_tables_free releases the memory, also after a failure. Local. Errors: SP_ERR_INPUT
  * with the line of the file, SP_ERR_SYSTEM. */
 sp_status sp_tables_read(sp_tables *tables, const char *text, const char *folder,

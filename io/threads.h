@@ -46,7 +46,7 @@ typedef struct sp_loop {
  * failed, and no commit for these and later ones. Local. */
 sp_status sp_loop_run(const sp_loop *loop);
 
-/* Run a loop in chunks for `count` items with so many values each: without commits and work space,
+/* Run a loop in chunks for `count` items of `values` values each: without commits and work space,
  * or with both. Errors: as above. Local. */
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
                        sp_loop_compute *compute);
@@ -67,13 +67,13 @@ sp_status sp_loop_fill(size_t count, double value, double *x);
 /* memory[bytes] = 0. Threads share the cost of the first touch of large arrays. Local. */
 void sp_loop_clear(size_t bytes, void *memory);
 
-/* A chunk for `count` items with so many values each: some ten thousand, so that a chunk costs
+/* A chunk for `count` items of `values` values each: some ten thousand, so that a chunk costs
  * much more than handing it to a thread, but at least 32 chunks if there are as many items. It does
  * not depend on the number of threads. Local. */
 size_t sp_loop_chunk(size_t count, size_t values);
 
-/* run(context) on a thread of its own, beside what its caller does; if there is one thread only, in
- * sp_task_start. It makes no MPI calls. */
+/* Runs run(context) on a thread of its own while the caller continues or, if there is only one
+ * thread, inside sp_task_start. It makes no MPI calls. */
 typedef struct sp_task sp_task;
 
 /* Errors: SP_ERR_SYSTEM, those of `run` come later. The caller finishes *out. Local; not inside a

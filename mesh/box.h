@@ -12,7 +12,7 @@ typedef enum sp_map { SP_MAP_NONE, SP_MAP_SINE, SP_MAP_KERSHAW } sp_map;
 /* How Kershaw's map blends its two gradings. */
 typedef enum sp_step { SP_STEP_QUINTIC, SP_STEP_LINEAR } sp_step;
 
-/* All names as in a case, by sp_map and sp_step; end in NULL. */
+/* Names in a case, by sp_map and sp_step; both lists end with NULL. */
 extern const char *const sp_map_names[], *const sp_step_names[];
 
 /* The elements between two corners: a volume group. Each corner lies on planes of the undeformed

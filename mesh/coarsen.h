@@ -1,13 +1,13 @@
 /* Coarser meshes for multigrid: elements that came from one element become that element again.
  *
  * Eight elements of a refined file (mesh/refine.h) form one. In a box, also a refined one, two
- * elements form one along some directions; at an end of an odd number of elements one stays alone.
+ * elements form one along some directions; if their number is odd, one at an end stays alone.
  * Children are on the rank of their parent. The parent's octant c = a + 2 b + 4 c' holds
  * hexes->children[parent][c], and -1 in octants of side 1 along directions in which it has one
  * child only.
  *
- * Midpoints of a parent's edges are vertices of children. They are the middle, except in a box with
- * odd numbers of elements, where a parent at the end may have unequal children.
+ * Midpoints of a parent's edges are vertices of children. They are in the middle, except in a box
+ * with odd numbers of elements, where a parent at the end may have unequal children.
  *
  * Directions of a box: those in which all elements are strongly coupled, because a smoother leaves
  * smooth errors only there. With G = J^-1 J^-T at an element's centre, d is strong if G_dd >= S max

@@ -2,13 +2,13 @@
  * thin, or conduct much better across than along.
  *
  * The coupling of an element in direction d is a_d = the integral of |J| kappa |grad r_d|^2 / 8.
- * An element wants a column if sqrt(largest a / smallest a) is at least 2. Directions: the element
- * with the largest such ratio takes the direction of its largest a. Its neighbours over all faces
- * take the corresponding direction if they want a column and their a there is at least half their
- * largest one, and also without that along an element with a ratio of at least 1e7, which is a
- * contact; so do their neighbours; then the next element without a direction begins. Elements that
- * meet at faces across the direction of both form a column. Its elements have a common frame:
- * direction 0 runs along the column, directions 1 and 2 are lateral. */
+ * An element wants a column if sqrt(largest a / smallest a) is at least 2. The element with the
+ * largest such ratio takes the direction of its largest a. A neighbour over any face that wants a
+ * column takes the corresponding direction if its a there is at least half its largest one, or if
+ * the direction runs along a contact, an element with a ratio of at least 1e7. Then the neighbours
+ * of that one follow, and then the next element without a direction begins. Elements that meet at
+ * faces across the direction of both form a column. Its elements have a common frame: direction 0
+ * runs along the column, directions 1 and 2 are lateral. */
 #pragma once
 
 #include "mesh/topology.h"

@@ -8,8 +8,8 @@
  *
  * so that  integral of grad v . grad u = sum over points of (grad_r v)^T G (grad_r u).
  *
- * Of a contact, wJ and |J| are zero, but for those in sp_geometry_factors, which is about its
- * lattice. All functions are Local. */
+ * For a contact, wJ and |J| are zero, except in sp_geometry_factors, which uses its lattice. All
+ * functions are Local. */
 #pragma once
 
 #include <math.h>
@@ -47,8 +47,8 @@ sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rul
 
 /* Coefficients of the trilinear map of an eight-node element, coefficients[8][3]:
  *     x = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst.
- * Those of products that are at the rounding level of the corners are set to zero; true if all are,
- * so that the element is a parallelepiped. */
+ * Coefficients of products are set to zero if they are at the rounding level of the corners. True
+ * if all of these are zero: the element is a parallelepiped. */
 bool sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]);
 
 /* Data for gradients at the n^3 points of a tensor grid, n >= 2: the points xyz[3][n^3], J^-1 as

@@ -7,7 +7,7 @@
  * part of each element. A corner with vertex -1 is missing; an element counts as many times as it
  * has corners.
  *
- * Columns (mesh/columns.h) stay whole if no part is empty then and none has more than twice the
+ * Columns (mesh/columns.h) stay whole if then no part is empty and none has more than twice the
  * mean size; they are found from the shapes of the elements. Otherwise, in a mesh of few and long
  * columns, METIS divides single elements.
  *

@@ -13,7 +13,7 @@ typedef struct sp_parts {
   int refinements; /* to come after the census */
   sp_census all;   /* the whole mesh */
   sp_census *of;   /* [count] */
-  /* One of the two that follow. */
+  /* One of these two is set. */
   struct sp_boxes *boxes;
   const sp_mesh *mesh; /* borrowed */
 } sp_parts;

@@ -29,8 +29,8 @@ typedef struct sp_column {
   bool closed;
   const double *kappa, *lateral[2], *reaction; /* [length]: kappa, a1 and a2, and s's last term */
   const double *eigenvalues[2];                /* mu1 and mu2, [n] */
-  /* Terms at the lower and the upper end, of an open column: to K^ at the end's element, to M^, and
-   * true if the end's node is left out. */
+  /* Terms at the lower and the upper end of an open column: added to K^ and to M^ of the element
+   * there; true if the node at the end is left out. */
   double stiffness[2], mass[2];
   bool fixed[2];
 } sp_column;

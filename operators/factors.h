@@ -6,18 +6,18 @@
  * nothing else:
  *
  *     G <- kappa G  or  w |J| J^-1 kappa J^-T,
- *     wJ <- lambda wJ   where lambda has values (setup->lambda is 1 then).
+ *     wJ <- lambda wJ   if lambda has values (setup->lambda is 1 then).
  *
- * Those of a contact are in mesh/interlayer.h.
+ * For the factors of a contact see mesh/interlayer.h.
  *
  * Recomputed factors come from the 24 coefficients of the trilinear map. Kernels do not need the
- * first three, the element's position. Where kappa and lambda are constant in each element, they
- * are stored in the first two instead. For a tensor L L^T the map is L^-1 x: with factors G' of
+ * first three, the element's position. If kappa and lambda are constant in each element, they are
+ * stored in the first two instead. For a tensor L L^T the map is L^-1 x: with factors G' of
  * that map, w |J| J^-1 L L^T J^-T = (det L) G', so kappa is det L and lambda is det L times lambda.
  *
  * Rounded factors are stored factors in 16 bits: wJ, and the lower triangle L of G = L L^T, as
  * bfloat16, which is the upper half of a float. L' = L + E with |E_ij| <= 2^-8 |L_ij| gives an
- * operator that is symmetric positive semidefinite like A itself. G rounded would not, where
+ * operator that is symmetric positive semidefinite like A itself. Rounding G itself would not, if
  * elements are sheared. */
 #pragma once
 
@@ -55,7 +55,7 @@ sp_factor_kind sp_operator_map_kind(const sp_operator_setup *setup);
 /* kappa, which is no tensor, and lambda of an element in which both are constant. Local. */
 void sp_operator_scales(const sp_operator_setup *setup, sp_lid element, double scales[2]);
 
-/* Fill coefficients[8][3] of the element's trilinear map (mesh/geometry.h). Of scaled maps the
+/* Fill coefficients[8][3] of the element's trilinear map (mesh/geometry.h). In scaled maps the
  * first two are kappa and lambda of the element. The setup has trilinear geometry. Local. */
 void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element, double coefficients[24]);
 

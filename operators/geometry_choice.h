@@ -11,12 +11,12 @@ typedef struct sp_geometry_facts {
   int order;     /* N of the operator */
   int map_order; /* of the elements (mesh/hexes.h); 1: eight nodes, trilinear */
   bool affine;   /* true if all elements are parallelepipeds */
-  /* kappa other than 1, or lambda that is not one constant (operators/factors.h); and whether both
-   * are constant in each element. */
+  /* coefficients: kappa is not 1, or lambda is not one constant (operators/factors.h); by_element:
+   * both are constant in each element. */
   bool coefficients, by_element;
 } sp_geometry_facts;
 
-/* Those of the operator that is built from `setup`. Local. */
+/* Return the facts of the operator that `setup` describes. Local. */
 sp_geometry_facts sp_geometry_facts_of(const sp_operator_setup *setup);
 
 /* The geometry that `request` becomes: for SP_GEOMETRY_AUTO what the backend runs faster among

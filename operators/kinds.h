@@ -2,9 +2,9 @@
  * each. Code outside the backends asks for a fact and never for a certain operator.
  *
  *     name    operator         quadrature                       solves
- *     mass    M                GL, N + 2 points a direction     the L2 projection M u = f (BP1.0)
+ *     mass    M                GL, N + 2 points per direction   the L2 projection M u = f (BP1.0)
  *     bp3.5   S + lambda M     GLL, at the N + 1 nodes          screened Poisson
- *     bp3.0   S + lambda M     GL, N + 2 points a direction     screened Poisson
+ *     bp3.0   S + lambda M     GL, N + 2 points per direction   screened Poisson
  *
  * with the stiffness S, which holds kappa, and the mass M. To add an operator, besides its kernels
  * (operators/host/local.c, operators/cuda/order.cu) and its line in the manual:
@@ -57,7 +57,7 @@ static inline sp_factor_kind sp_factor_kind_of(sp_geometry_kind geometry) {
   return geometry == SP_GEOMETRY_TRILINEAR ? SP_FACTORS_TRILINEAR : SP_FACTORS_STORED;
 }
 
-/* All names as in a case, by sp_operator_kind and by sp_geometry_kind; both end in NULL. */
+/* Names in a case, by sp_operator_kind and sp_geometry_kind; both lists end with NULL. */
 extern const char *const sp_operator_names[], *const sp_geometry_names[];
 
 /* A name as in a case ("bp3.5", "stored", ...). Local. */

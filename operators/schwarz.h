@@ -4,15 +4,15 @@
  *     z = W sum over blocks of R_B^T P_B A_B^-1 P_B R_B W r
  *
  * A block is a column of strongly coupled elements (mesh/columns.h), or an element that is in none.
- * A_B consists of the elements as boxes (operators/separable.h). Of an element the inverse is three
+ * A_B consists of the elements as boxes (operators/separable.h). The inverse of an element is three
  * small matrix products per direction (fast diagonalization, Lynch, Rice and Thomas 1964); a column
  * costs as much per element, by static condensation (operators/column_factors.h). Ends of the
  * one-dimensional matrices:
  *     a neighbour:   + the neighbour's entries there, times kappa_neighbour / kappa
  *     Dirichlet:     the node is left out
  *     Robin:         + alpha / kappa
- * A column has one lateral matrix per direction, with means over its elements; what holds a single
- * element of it counts up to the coupling along the column.
+ * A column has one lateral matrix per direction, with means over its elements; terms that hold a
+ * single element of it count up to the coupling along the column.
  * The ends do not see stiff neighbours that hold a block by edges alone: then its matrices across
  * these edges are diagonal.
  * P_B^2 is the block's share of the diagonal of the assembled boxes, with Robin's ends, at a node:

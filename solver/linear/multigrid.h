@@ -72,9 +72,9 @@ sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *optio
 /* True if bars may have a level of their own. The options are prepared. Local. */
 bool sp_multigrid_allows_bars(const sp_multigrid_options *options, sp_operator_kind kind);
 
-/* If that is so and the mesh has bars (operators/bars.h), make their system systems[1], and the
- * only level below systems[0]; else it stays NULL. choose_orders filled the options. Errors: those
- * of sp_bars_create. Collective. */
+/* If so and the mesh has bars (operators/bars.h), make their system systems[1], the only level
+ * below systems[0]; else it stays NULL. sp_multigrid_choose_orders has filled the options. Errors:
+ * those of sp_bars_create. Collective. */
 sp_status sp_multigrid_find_bars(sp_multigrid_options *options, sp_system *systems[]);
 
 /* Return the number of orders without a second system of order 1, which is only the coarse solver's

@@ -6,8 +6,8 @@
  *     formula at the nodes, and the place,
  *     flux = integral of -kappa du/dn (solver/problem/balance.h, crossing.h),
  *     resistance = (average of u over one group - that over another) / heat that flows out of the
- *     second one or, if only the first is a surface, into that; for it size is this heat, and value
- *     is NaN if no heat flows,
+ *     second one or, if only the first is a surface, into the first; its size is this heat, and its
+ *     value is NaN if no heat flows,
  *     size = integral of 1: a volume or an area
  *
  * with N + 4 Gauss points per direction. */

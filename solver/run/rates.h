@@ -53,9 +53,9 @@ double sp_rates_relative_floor(double tolerance, int64_t iterations);
  * gives the condition number kappa from the iterations that it took; then, relative to u in the
  * energy norm (L2 for the mass problem),
  *     tolerance sqrt(kappa) + epsilon kappa,
- * the second part being the rounding of the residual. Into the other norm leads Poincare's
- * inequality ||e|| <= diameter / pi |e|, for mass the inverse one |e| <= sqrt(12) N^2 / width
- * ||e||. Local. */
+ * the second part being the rounding of the residual. Poincare's inequality, ||e|| <= diameter / pi
+ * |e|, leads to the other norm; for mass it is the inverse one, |e| <= sqrt(12) N^2 / width ||e||.
+ * Local. */
 void sp_rates_floor(sp_operator_kind kind, double tolerance, const sp_mesh_size *size,
                     sp_study_row *row);
 
