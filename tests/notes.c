@@ -1,10 +1,9 @@
-/* Notes on a case: parts that are in contact, sources that quadrature misses, kinks, and boundary
- * data that jump. */
+/* Notes on a case: parts that are in contact, sources that quadrature misses, and boundary data
+ * that jump. */
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/problem/contacts.h"
 #include "solver/problem/dirichlet.h"
-#include "solver/problem/kinks.h"
 #include "solver/problem/load.h"
 #include "tests/stage.h"
 
@@ -115,40 +114,6 @@ static void check_hidden_sources(void) {
   CHECK(isfinite(source.excess) && source.size > 1, "%g", source.excess);
 }
 
-/* The jump of the derivative, times the diagonal of an element, and where it is. */
-static void check_kinks(void) {
-  static const struct {
-    const char *solution, *kappa;
-    double jump;              /* of the gradient */
-    double normal[3], offset; /* of its plane */
-    double value;             /* jump of u */
-  } cases[] = {{"abs(x-0.3)", "1", 2, {1, 0, 0}, 0.3, 0},
-               {"abs(x-0.5)+y^2", "1", 2, {1, 0, 0}, 0.5, 0},
-               {"max(x, y)", "1+z", M_SQRT2, {1, -1, 0}, 0, 0},
-               {"300+(z < 0.77 ? 0 : 2)", "1", 0, {0, 0, 1}, 0.77, 2},
-               {"abs(x)*y+min(x, 1)", "1", 0, {0, 0, 0}, 0, 0},
-               {"x < 0.3 ? x : 0.3+(x-0.3)/10", "x < 0.3 ? 1 : 10", 0, {0, 0, 0}, 0, 0},
-               {"sin(200*x)*exp(y)", "1", 0, {0, 0, 0}, 0, 0}};
-  AUTO_VALUE(stage) s = {0};
-  stage_create(make_box(4, 4, 4, SP_MAP_NONE), 2, &s);
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    sp_kink kink;
-    const char *solution = test_text("problem.solution=%s", cases[i].solution);
-    const char *kappa = test_text("problem.kappa=%s", cases[i].kappa);
-    stage_problem(&s, TEXTS(solution, kappa));
-    require(sp_problem_find_kink(s.problem, s.mesh, &kink));
-    const double expected = cases[i].jump * sqrt(3) / 4 + cases[i].value;
-    double distance = -cases[i].offset;
-    for (int d = 0; d < 3; d++) distance += cases[i].normal[d] * kink.at[d];
-    /* A smooth function differs along a line by its second derivative times the line, 2^-24 of the
-     * diagonal, times that diagonal. */
-    CHECK_CLOSE(kink.jump, expected, 1e-6);
-    if (expected > 0) CHECK_CLOSE(distance, 0, 1e-6);
-    CHECK((kink.jump > 1e-3 * kink.scale) == (expected > 0), "%s: %g of %g", cases[i].solution,
-          kink.jump, kink.scale);
-  }
-}
-
 #define XMIN "boundary.xmin=dirichlet "
 #define XMAX "boundary.xmax=dirichlet "
 #define YMIN "boundary.ymin=dirichlet "
@@ -187,7 +152,6 @@ int main(int argc, char **argv) {
   check_narrow_source("discretization.operator=bp3.0", SP_BP30);
   check_narrow_source("discretization.operator=mass", SP_MASS);
   check_hidden_sources();
-  check_kinks();
   check_data_jumps();
   sp_platform_close(&platform);
   return check_end();

@@ -150,7 +150,7 @@ def last_line(ranks):
 NOTES = (  # what a case adds, the name of the note, and what it says
     (["problem.forcing=(x-0.125)^2+(y-0.125)^2+(z-0.125)^2<1e-3", "boundary.default=dirichlet 0"],
      "note_source", "the integral of f is 0 by the operator's quadrature, 0.0003596 with 5 points"),
-    (["problem.solution=abs(x-0.3)"], "note_kink", "the solution or its derivative jumps, as near (0.3, "),
+    (["problem.solution=abs(x-0.3)"], "note_kink", "or its derivative may jump"),
     (["problem.forcing=0", "boundary.xmin=dirichlet 1", "boundary.ymin=dirichlet 3-x",
       "boundary.default=neumann 0"], "note_boundary", "differ by up to 2 where 'xmin' and 'ymin' meet"),
     (["problem.solution=x*y+3*z", "boundary.xmin=dirichlet y-y+3*z"], None, ""),

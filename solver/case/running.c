@@ -5,7 +5,6 @@
 
 #include "solver/linear/jacobi.h"
 #include "solver/problem/contacts.h"
-#include "solver/problem/kinks.h"
 #include "solver/run/initial.h"
 #include "solver/run/interrupt.h"
 #include "solver/run/vectors.h"
@@ -110,7 +109,6 @@ static sp_status examine_data(sp_running *c) {
   if (sp_operator_rows[c->problem->kind].has_stiffness)
     sp_problem_count_pinched(c->problem, c->space, c->work, &c->notes.pinched);
   SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
-  SP_TRY(sp_problem_find_kink(c->problem, c->mesh, &c->notes.kink));
   return sp_source_compare(c->problem, c->space, sums->source, sums->size, &sums->samples,
                            &c->notes.source);
 }

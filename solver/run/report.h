@@ -14,7 +14,6 @@
 #include "solver/problem/errors.h"
 #include "solver/problem/heat.h"
 #include "solver/problem/interfaces.h"
-#include "solver/problem/kinks.h"
 #include "solver/problem/load.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
@@ -101,7 +100,6 @@ typedef struct sp_notes {
   sp_gid contacts;       /* pairs of exterior faces that lie on each other */
   sp_gid pinched;        /* edges at which parts touch (solver/problem/contacts.h) */
   sp_source_integral source;
-  sp_kink kink;
   sp_data_jump jump;
 } sp_notes;
 

@@ -324,15 +324,20 @@ static void note_source(sp_report *report, const sp_source_integral *source) {
                  source->own, source->own + source->excess, source->points);
 }
 
-static void note_kink(sp_report *report, const sp_kink *kink) {
-  /* Of what is smooth, bisection leaves less than 1e-6. */
-  static const double WORTH_A_NOTE = 1e-3;
-  if (kink->jump <= WORTH_A_NOTE * kink->scale) return;
-  sp_report_note(
-      report, "note_kink",
-      "the solution or its derivative jumps, as near (%.4g, %.4g, %.4g): data that follow from "
-      "it miss what is concentrated there, errors and rates mislead",
-      kink->at[0], kink->at[1], kink->at[2]);
+/* A solution whose formula may have a kink that kappa does not explain. */
+static void note_kink(sp_report *report, const sp_materials *all) {
+  for (int m = 0; m < all->count; m++) {
+    const sp_expression *solution = all->list[m].elements > 0 ? all->list[m].solution : NULL;
+    if (!solution || sp_expression_is_smooth(solution) ||
+        sp_material_rough_kappa(&all->list[m], sp_expression_is_smooth))
+      continue;
+    sp_report_note(report, "note_kink",
+                   "%s or its derivative may jump: unless this is between materials, data that "
+                   "follow from" NEXT_LINE
+                   "it miss what is concentrated there, errors and rates mislead",
+                   sp_expression_where(solution));
+    return;
+  }
 }
 
 static void note_jump(sp_report *report, const sp_problem *problem, const sp_data_jump *jump) {
@@ -353,6 +358,6 @@ void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexe
   note_constants(report, notes->scope);
   note_default(report, problem, hexes);
   note_source(report, &notes->source);
-  note_kink(report, &notes->kink);
+  note_kink(report, &problem->materials);
   note_jump(report, problem, &notes->jump);
 }
