@@ -40,8 +40,6 @@ int sp_cores_share(const sp_core_view *view, int rank, sp_processors *usable) {
   return whole > 1 ? whole : 1;
 }
 
-#ifdef __linux__
-
 /* The lowest processor of the core that has processor p: SMT makes several of one core. */
 static int core_of(int p) {
   char path[96];
@@ -87,26 +85,6 @@ static void find_all(sp_processors *all) {
   }
   fclose(file);
 }
-
-#else
-
-static int core_of(int p) {
-  return p;
-}
-
-static void find_bound(sp_processors *bound) {
-  memset(bound, 0, sizeof *bound);
-}
-
-static void find_all(sp_processors *all) {
-  memset(all, 0, sizeof *all);
-}
-
-static void bind(const sp_processors *usable) {
-  (void)usable;
-}
-
-#endif
 
 /* Cores without a rank. */
 static int count_idle(const sp_core_view *view, const sp_processors *all) {

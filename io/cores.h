@@ -32,8 +32,7 @@ int sp_cores_share(const sp_core_view *view, int rank, sp_processors *usable);
  * OMP_NUM_THREADS if this is set, else sp_cores_share. A rank with `works` = false waits, and has
  * one. If a rank's share includes processors of waiting ranks, bind it to them, too. *smallest and
  * *largest become the numbers of the working ranks, and *idle_cores those cores of this rank's
- * machine to which no rank is bound. On systems other than Linux the share is 1. Errors:
- * SP_ERR_SYSTEM. Collective over `all`. */
+ * machine to which no rank is bound. Errors: SP_ERR_SYSTEM. Collective over `all`. */
 sp_status sp_cores_choose(MPI_Comm all, bool works, int requested, int *smallest, int *largest,
                           int *idle_cores);
 

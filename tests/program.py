@@ -265,7 +265,7 @@ def environment(ranks):
     """The log has the machine and the environment variables that matter; nothing confidential, and no
     others."""
     shown = {"OMP_NOTE": "cores", "OMPI_MCA_btl_note": "a=b", "MPICH_NOTE": "", "UCX_NOTE": "two\tlines\n",
-             "CUDA_NOTE": "x" * 1001, "HYPRE_NOTE": "x" + 600 * "\u00fc", "SLURM_JOB_ID": "17", "LOADEDMODULES": "gcc/12:hdf5"}
+             "CUDA_NOTE": "x" * 1001, "HYPRE_NOTE": 600 * "\u00fc", "SLURM_JOB_ID": "17", "LOADEDMODULES": "gcc/12:hdf5"}
     hidden = ("UCX_API_KEY", "NCCL_my_token", "SLURM_JOB_Password", "HYPRE_SECRET_", "CUDA_CREDENTIALS", "MY_OMP_NOTE",
               "SLURM_CLUSTER", "PASSWORD", "OMPI_MCA_orte_note", "OMPI_MCA_initial_wdir_note")
     prefix = "".join(f"export {name}='{value}'; " for name, value in (shown | dict.fromkeys(hidden, "hidden")).items())
@@ -273,9 +273,8 @@ def environment(ranks):
         prefix).expect(ranks, 0)
     with h5py.File("run.h5", "r") as log:
         text, mpi = log.attrs["environment"], log.attrs["mpi"]
-    expected = shown | {"UCX_NOTE": "two lines ", "CUDA_NOTE": "x" * 1000 + "...", "HYPRE_NOTE": "x" + 499 * "\u00fc" + "..."}
     lines = text.split("\n")[:-1]
-    for name, value in expected.items():
+    for name, value in (shown | {"UCX_NOTE": "two lines "}).items():
         check(f"{name}={value}" in lines, f"no {name}={value} in {text!r}")
     check("hidden" not in text and "orte_" not in text and lines == sorted(lines), f"confidential: {text!r}")
     check("\n" not in mpi and f"MPI        {mpi.split(',')[0]}\n" in Run(1, ["--version"]).out, f"{mpi!r}")

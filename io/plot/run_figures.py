@@ -54,10 +54,6 @@ def residual(arguments):
     """Relative residuals, logarithmic, over iterations or time."""
     runs = read_all(arguments, "residual")
     timed = arguments.against == "seconds"
-    for path, (_, rows, _) in zip(arguments.files, runs):
-        if timed and "seconds" not in rows.dtype.names:
-            raise Failure(f"{path}: /residual has no column seconds: a log of an older program; draw it "
-                          "with --against iterations")
     figure, axes = pyplot.subplots()
     for n, (label, rows, _) in enumerate(runs):
         axes.semilogy(rows["seconds" if timed else "iteration"], rows["relative"], label=label,
@@ -168,9 +164,6 @@ def phases(arguments):
     """Bars of each run: the whole wall clock by phase, the solve by its parts, and the cycle of
     multigrid by its levels."""
     runs = read_all(arguments, "phases")
-    for path, (_, rows, _) in zip(arguments.files, runs):
-        if "part_of" not in rows.dtype.names:
-            raise Failure(f"{path}: /phases has no column part_of: a log of an older program")
     bars = []  # label and parts of each, None between runs
     for path, (label, rows, _) in zip(arguments.files, runs):
         prefix = f"{label}, " if len(runs) > 1 else ""

@@ -50,8 +50,6 @@ def read_common(path, log):
     case = read_case(log.attrs["case"])
     run = dict.fromkeys(COLUMNS)
     run.update({name: plain(value) for name, value in log.attrs.items() if name in run})
-    if run["ranks_with_elements"] is None:  # a log of an older program: all ranks had elements
-        run["ranks_with_elements"] = run["ranks"]
     run.update(path=path, mesh=mesh_of(case), operator=case["discretization"]["operator"])
     return run
 

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "solver/linear/jacobi.h"
 #include "solver/problem/contacts.h"
 #include "solver/run/initial.h"
 #include "solver/run/interrupt.h"
-#include "solver/run/vectors.h"
 
 sp_running sp_running_begin(const sp_case_base *base, const sp_config *config,
                             sp_results *results) {
@@ -137,14 +137,35 @@ static sp_status make_load(sp_running *c) {
   return SP_OK;
 }
 
+typedef struct largest_entry {
+  const double *values;
+  double size;
+} largest_entry;
+
+static sp_status find_largest(void *largest, void *size, size_t begin, size_t end) {
+  const double *values = ((const largest_entry *)largest)->values;
+  double most = 0;
+  for (size_t i = begin; i < end; i++)
+    if (fabs(values[i]) > most) most = fabs(values[i]); /* not NaN */
+  *(double *)size = most;
+  return SP_OK;
+}
+
+static void join_largest(void *largest, void *size, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  largest_entry *all = largest;
+  all->size = fmax(all->size, *(const double *)size);
+}
+
 /* Check that the squares of CG's vectors stay far from overflow, and from underflow, which makes a
  * residual look like zero. */
 static sp_status check_load(const sp_running *c) {
   const double smallest = 1e-140, largest = 1e140;
+  largest_entry entry = {.values = c->load};
   double size;
-  const size_t owned = (size_t)c->space->numbering->owned;
-  SP_TRY(sp_agree(c->comm, sp_vectors_largest(owned, c->load, &size)));
-  MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_DOUBLE, MPI_MAX, c->comm);
+  SP_TRY(sp_agree(c->comm, sp_loop_sum("load vector", (size_t)c->space->numbering->owned, 1, &entry,
+                                       sizeof size, find_largest, join_largest)));
+  MPI_Allreduce(&entry.size, &size, 1, MPI_DOUBLE, MPI_MAX, c->comm);
   if (size == 0 || (size * c->config->solver.tolerance > smallest && size < largest)) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "the right-hand side has entries of up to %.3g; its squares would leave the range "
@@ -205,12 +226,19 @@ static sp_status set_means(sp_running *c) {
   return sp_null_space_correct_means(weak, c->space, residual, c->solution);
 }
 
+static sp_status add_boundary_values(void *running, void *none, size_t begin, size_t end) {
+  (void)none;
+  const sp_running *c = running;
+  for (size_t i = begin; i < end; i++) c->solution[i] += c->facts.boundary_values[i];
+  return SP_OK;
+}
+
 /* Copy the whole solution to the host. */
 static sp_status fetch_solution(sp_running *c) {
   const size_t dofs = sp_space_dofs(c->space);
   SP_TRY(sp_agree(c->comm, sp_vector_read(&c->x, c->solution)));
   if (c->facts.boundary_values)
-    SP_TRY(sp_agree(c->comm, sp_vectors_add(dofs, c->facts.boundary_values, c->solution)));
+    SP_TRY(sp_agree(c->comm, sp_loop_over("solution", dofs, 1, c, add_boundary_values)));
   return set_means(c);
 }
 

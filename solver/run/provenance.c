@@ -115,38 +115,22 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*first, *second);
 }
 
-static bool continues_utf8(char byte) {
-  return ((unsigned char)byte & 0xC0) == 0x80;
-}
-
-/* One line, whose length is returned: at most that of `entry` and of "...\n". */
-static size_t write_line(char *line, const char *entry) {
-  const size_t name = name_length(entry) + 1, whole = strlen(entry + name);
-  size_t length = whole;
-  if (length > SP_LONGEST_VALUE)
-    for (length = SP_LONGEST_VALUE; length > 0 && continues_utf8(entry[name + length]);) length--;
-  memcpy(line, entry, name + length);
-  for (size_t i = 0; i < name + length; i++)
-    if ((unsigned char)line[i] < ' ' || line[i] == 0x7F) line[i] = ' ';
-  return name + length + (size_t)sprintf(line + name + length, "%s\n", length < whole ? "..." : "");
-}
-
 sp_status sp_list_environment(char **text) {
-  size_t count = 0, size = 1;
+  size_t count = 0, size;
   SP_OWNED const char **entries = NULL;
   *text = NULL;
-  for (char **entry = environ; *entry; entry++) {
-    if (!is_listed(*entry)) continue;
-    count++;
-    size += strlen(*entry) + sizeof "...\n";
-  }
-  SP_TRY(SP_ALLOCATE("environment", SP_ARRAY(entries, count), SP_ARRAY(*text, size)));
+  for (char **entry = environ; *entry; entry++) count += is_listed(*entry);
+  SP_TRY(sp_allocate(count, sizeof *entries, "environment", &entries));
   count = 0;
   for (char **entry = environ; *entry; entry++)
     if (is_listed(*entry)) entries[count++] = *entry;
   qsort(entries, count, sizeof *entries, compare_names);
-  char *end = *text;
-  for (size_t e = 0; e < count; e++) end += write_line(end, entries[e]);
-  *end = '\0';
-  return SP_OK;
+  FILE *stream = open_memstream(text, &size);
+  for (size_t e = 0; e < count && stream; e++) {
+    for (const char *c = entries[e]; *c; c++)
+      fputc((unsigned char)*c < ' ' || *c == 0x7F ? ' ' : *c, stream);
+    fputc('\n', stream);
+  }
+  if (stream && fclose(stream) == 0) return SP_OK;
+  return sp_fail(SP_ERR_SYSTEM, "out of memory: environment");
 }

@@ -31,8 +31,6 @@ void sp_mpi_library(size_t size, char *text);
  *     SLURM_JOB  SLURM_NTASKS  SLURM_NNODES  PBS_JOBID  LOADEDMODULES
  *
  * Variables that Open MPI's launcher sets for its own processes (addresses and the key of the job),
- * and names that contain KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL, are left out. Values are cut
- * at SP_LONGEST_VALUE bytes and then end in "..."; control characters become blanks. The caller
- * frees *text. Errors: SP_ERR_SYSTEM for memory. Local. */
-enum { SP_LONGEST_VALUE = 1000 };
+ * and names that contain KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL, are left out. Control
+ * characters become blanks. The caller frees *text. Errors: SP_ERR_SYSTEM for memory. Local. */
 sp_status sp_list_environment(char **text);

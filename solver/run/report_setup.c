@@ -333,8 +333,7 @@ static void note_kink(sp_report *report, const sp_materials *all) {
       continue;
     sp_report_note(report, "note_kink",
                    "%s or its derivative may jump: unless this is between materials, data that "
-                   "follow from" NEXT_LINE
-                   "it miss what is concentrated there, errors and rates mislead",
+                   "follow from it miss what is concentrated there, errors and rates mislead",
                    sp_expression_where(solution));
     return;
   }
