@@ -8,7 +8,6 @@
 #include "mesh/gmsh_child.h"
 #include "mesh/gmsh_parts.h"
 #include "mesh/partition.h"
-#include "mesh/roughness.h"
 
 /* Every rank reads its own file. */
 static sp_status read_split(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes, int files,
@@ -69,9 +68,6 @@ sp_status sp_gmsh_cad_hexes(MPI_Comm comm, const char *path, const sp_gmsh_sizes
   sp_status status =
       files > 0 ? read_split(comm, path, sizes, files, out) : read_whole(comm, path, sizes, out);
   if (!status) status = sp_divide(comm, out);
-  if (status)
-    sp_hexes_destroy(out);
-  else
-    sp_roughness_count(comm, *out);
+  if (status) sp_hexes_destroy(out);
   return status;
 }

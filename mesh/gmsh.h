@@ -18,7 +18,6 @@
  *   -part_split). Rank r then reads NAME_(r+1).msh only and ignores ghost elements. There must be
  *   one file per rank, in format 4.1. Elements, vertex numbers and groups are those of the unsplit
  *   file; only the elements' ranks and order may differ.
- * - Elements whose map is not smooth are counted (mesh/roughness.h).
  *
  * Errors: SP_ERR_INPUT or SP_ERR_SYSTEM with the path: no such file, gmsh's own message, no
  * elements, pyramids or elements without all their nodes, more ranks than elements, a split for

@@ -57,8 +57,6 @@ typedef struct sp_hexes_file {
   sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
   /* Tetrahedra, prisms and hexahedra that were divided (mesh/divide.h). */
   sp_gid divided[3];
-  sp_gid rough;     /* elements whose map is not smooth (mesh/roughness.h) ... */
-  sp_gid roughest;  /* ... and the tag of the worst one */
   int contacts;     /* the last volumes, whose elements have no thickness (mesh/interlayer.h) ... */
   double thickness; /* ... but that of their lattices */
   /* Unit: s. The same on all ranks, which wait for rank 0. */

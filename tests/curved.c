@@ -12,8 +12,6 @@ static sp_hexes *read_geometry(const char *name, int order) {
                                      name, order));
   require(sp_gmsh_hexes(MPI_COMM_WORLD, "curved.geo", &hexes));
   CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
-  CHECK(hexes->file.rough == 0, "order %d: %lld rough elements", order,
-        (long long)hexes->file.rough);
   return hexes;
 }
 

@@ -163,12 +163,11 @@ static void report_mesh(sp_report *report, const sp_mesh *mesh, bool has_boundar
   if (file->left_out > 0)
     sp_report_note(report, NULL, "%lld volume element%s in no Physical Volume left out",
                    (long long)file->left_out, sp_plural(file->left_out));
-  if (file->rough > 0)
+  if (mesh->hexes->map_order > 4 && !mesh->shape.affine)
     sp_report_note(report, NULL,
-                   "%lld rough curved element%s, most of all element %lld: the nodes follow "
-                   "no" NEXT_LINE
-                   "smooth map, so expect larger errors (gmsh: take Mesh.ElementOrder = 4 at most)",
-                   (long long)file->rough, sp_plural(file->rough), (long long)file->roughest);
+                   "curved elements of order %d: gmsh may place their nodes so inaccurately that "
+                   "errors" NEXT_LINE "grow; take Mesh.ElementOrder = 4 at most",
+                   mesh->hexes->map_order);
   if (mesh->shape.quality < 0.01)
     sp_report_note(report, NULL, "elements are nearly flat; expect many more iterations");
   if (mesh->cut_columns > 0)
