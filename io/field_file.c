@@ -2,13 +2,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <hdf5.h>
 
+#include "io/file.h"
 #include "io/hdf5_file.h"
-#include "io/hdf5_shared.h"
 
 enum { LAGRANGE_HEXAHEDRON = 72 };
+
+/* Room for what HDF5 adds to the data: headers, groups, the small datasets' alignment. */
+enum { METADATA_BYTES = 1 << 16 };
 
 /* Data are written in blocks of about this size. Far below 2 GiB, where counts in
  * MPI-IO overflow, and large enough that the cost per call to the file system is negligible. */
@@ -156,9 +160,22 @@ static void write_texts(hid_t root, const sp_field_data *data) {
   H5Gclose(group);
 }
 
+/* Create a dataset: its space in the file is allocated but not written. */
+static void create_dataset(hid_t file, const dataset *set) {
+  const hsize_t shape[] = {(hsize_t)(set->total * set->rows), (hsize_t)set->columns};
+  const hid_t group = H5Gopen2(file, set->group, H5P_DEFAULT);
+  const hid_t space = H5Screate_simple(set->columns > 1 ? 2 : 1, shape, NULL);
+  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+  H5Dclose(H5Dcreate2(group, set->name, set->type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+  H5Pclose(creation);
+  H5Sclose(space);
+  H5Gclose(group);
+}
+
 /* Create everything; of the large datasets only the space in the file. */
-static void lay_out(int64_t file, const void *context) {
-  const piece *p = context;
+static void create_contents(hid_t file, const piece *p) {
   const hid_t root = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t two = H5Screate_simple(1, (hsize_t[]){2}, NULL);
   write_attribute(root, "Version", H5T_NATIVE_INT64, two, (int64_t[]){1, 0});
@@ -177,16 +194,13 @@ static void lay_out(int64_t file, const void *context) {
   H5Gclose(root);
   for (int index = 0; index < dataset_count(p); index++) {
     const dataset set = describe(p, index);
-    const hid_t group = H5Gopen2(file, set.group, H5P_DEFAULT);
-    sp_hdf5_create_dataset(group, set.name, set.type, set.columns > 1 ? 2 : 1,
-                           (int64_t[]){set.total * set.rows, set.columns});
-    H5Gclose(group);
+    create_dataset(file, &set);
   }
 }
 
 static int64_t file_bytes(const piece *p) {
   const int count = dataset_count(p);
-  int64_t bytes = (int64_t)count * 1024 + 3 * 8 * (int64_t)p->ranks;
+  int64_t bytes = METADATA_BYTES + (int64_t)count * 1024 + 3 * 8 * (int64_t)p->ranks;
   /* HDF5 keeps texts in heaps of at least 4 KiB, with a reference and a header for each. */
   for (int t = 0; t < p->data->text_count; t++) bytes += 4096 + (int64_t)strlen(p->data->texts[t]);
   for (int index = 0; index < count; index++) {
@@ -238,12 +252,91 @@ static void write_dataset(hid_t file, const piece *p, const dataset *set, hid_t 
   H5Gclose(group);
 }
 
-static void write_datasets(int64_t file, int64_t transfer, const void *context) {
-  const piece *p = context;
-  for (int index = 0; index < dataset_count(p); index++) {
+/* ---- The file ---- */
+
+/* Rank 0 creates a temporary file beside the target (io/file.h) and reserves disk space for all of
+ * it; then every rank writes its parts; sync, and rename it. So no rank changes metadata or the
+ * size of the file while others write, and a full disk is detected on rank 0, outside of any
+ * collective call. Ranks write their parts independently: a part is one range of bytes per dataset,
+ * so aggregation would gain nothing, and if a collective write fails on one rank only, some MPI
+ * libraries (ROMIO) leave the other ranks waiting. */
+
+/* With the serial driver. */
+static sp_status lay_out(const char *path, const piece *p) {
+  SP_TRY(sp_file_reserve(path, file_bytes(p)));
+  sp_hdf5_begin();
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  /* No lock: nobody else uses this file yet, and some parallel file systems have no locks. */
+  H5Pset_file_locking(access, false, true);
+  const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  H5Pclose(access);
+  create_contents(file, p);
+  hsize_t size = 0;
+  H5Fflush(file, H5F_SCOPE_LOCAL);
+  H5Fget_filesize(file, &size);
+  H5Fclose(file);
+  SP_TRY(sp_hdf5_end());
+  return sp_file_reserve(path, (int64_t)size);
+}
+
+/* Open and close the file on this rank alone: if one rank cannot (a folder that not all machines
+ * share, no memory for MPI's parts), Open MPI 4.1 leaves the others waiting in MPI_File_open. */
+static sp_status try_open(const char *path) {
+  MPI_File file;
+  SP_TRY(sp_file_check(path));
+  if (MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS)
+    return sp_fail(SP_ERR_SYSTEM, "MPI cannot open it");
+  MPI_File_close(&file);
+  return SP_OK;
+}
+
+static sp_status write_parts(MPI_Comm comm, const char *path, const piece *p) {
+  SP_TRY(sp_agree(comm, try_open(path)));
+  sp_hdf5_begin();
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_fapl_mpio(access, comm, MPI_INFO_NULL);
+  const hid_t file = H5Fopen(path, H5F_ACC_RDWR, access);
+  H5Pclose(access);
+  const sp_status status = sp_agree(comm, sp_hdf5_end());
+  sp_hdf5_begin();
+  const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+  H5Pset_dxpl_mpio(transfer, H5FD_MPIO_INDEPENDENT);
+  for (int index = 0; index < dataset_count(p) && !status; index++) {
     const dataset set = describe(p, index);
     write_dataset(file, p, &set, transfer);
   }
+  H5Pclose(transfer);
+  if (file >= 0) H5Fclose(file);
+  const sp_status written = sp_hdf5_end();
+  return status ? status : sp_agree(comm, written);
+}
+
+/* Names are rank 0's; all ranks open its temporary file. */
+static sp_status agree_on_names(MPI_Comm comm, int rank, const char *path, sp_file_names *names) {
+  sp_status status = rank == 0 ? sp_file_names_create(path, names) : SP_OK;
+  SP_TRY(sp_agree(comm, status));
+  int size = rank == 0 ? (int)strlen(names->temporary) + 1 : 0;
+  MPI_Bcast(&size, 1, MPI_INT, 0, comm);
+  if (rank > 0) status = sp_allocate((size_t)size, 1, "a file name", &names->temporary);
+  SP_TRY(sp_agree(comm, status));
+  MPI_Bcast(names->temporary, size, MPI_CHAR, 0, comm);
+  return SP_OK;
+}
+
+static sp_status write_file(MPI_Comm comm, const char *path, const piece *p) {
+  const bool first = p->rank == 0;
+  sp_file_names names = {0};
+  sp_status status = agree_on_names(comm, p->rank, path, &names);
+  if (!status) {
+    status = sp_agree(comm, first ? lay_out(names.temporary, p) : SP_OK);
+    if (!status) status = write_parts(comm, names.temporary, p);
+    if (!status) status = sp_agree(comm, sp_file_sync(names.temporary));
+    if (!status)
+      status = sp_agree(comm, first ? sp_file_rename(names.temporary, names.target) : SP_OK);
+    if (status && first) unlink(names.temporary);
+  }
+  sp_file_names_free(&names);
+  return status;
 }
 
 /* Local. */
@@ -259,7 +352,7 @@ sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_da
   piece p = {
       .data = data, .nodes = n * n * n, .rank = sp_comm_rank(comm), .ranks = sp_comm_size(comm)};
   sp_status status = sp_agree(comm, prepare(&p));
-  if (status == SP_OK) {
+  if (!status) {
     const sizes mine = {data->elements, data->points};
     MPI_Allgather(&mine, 2, MPI_INT64_T, p.by_rank, 2, MPI_INT64_T, comm);
     for (int rank = 0; rank < p.ranks; rank++) {
@@ -267,15 +360,8 @@ sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_da
       p.total.elements += p.by_rank[rank].elements;
       p.total.points += p.by_rank[rank].points;
     }
-    status = sp_hdf5_shared_write(comm, &(sp_hdf5_shared){.what = "field",
-                                                          .path = path,
-                                                          .bytes = file_bytes(&p),
-                                                          .lay_out = lay_out,
-                                                          .write = write_datasets,
-                                                          .context = &p});
-  } else {
-    status = sp_fail(status, "cannot write field %s: %s", path, sp_error_message());
+    status = write_file(comm, path, &p);
   }
   SP_FREE(p.by_rank, p.counts, p.lattice, p.block);
-  return status;
+  return status ? sp_fail(status, "cannot write field %s: %s", path, sp_error_message()) : SP_OK;
 }

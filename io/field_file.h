@@ -36,6 +36,6 @@ typedef struct sp_field_data {
   const char *const *texts; /* [text_count], field data: not of a point or cell */
 } sp_field_data;
 
-/* Write `path`. The file appears whole or not at all (io/hdf5_shared.h). Collective over `comm`;
+/* Write `path`. The file appears whole or not at all. Collective over `comm`;
  * all ranks return the same status. Errors: SP_ERR_SYSTEM "cannot write field PATH: reason". */
 sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data);

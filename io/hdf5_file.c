@@ -53,31 +53,6 @@ sp_status sp_hdf5_end(void) {
   return failed ? sp_fail(SP_ERR_SYSTEM, "%s", reason) : SP_OK;
 }
 
-/* `value` points to the number or the characters. */
-static void write_attribute(int64_t object, const char *name, hid_t type, const void *value) {
-  const hid_t space = H5Screate(H5S_SCALAR);
-  const hid_t id = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  H5Awrite(id, type, value);
-  H5Aclose(id);
-  H5Sclose(space);
-}
-
-void sp_hdf5_attribute_text(int64_t object, const char *name, const char *text) {
-  const hid_t type = H5Tcopy(H5T_C_S1);
-  H5Tset_size(type, H5T_VARIABLE);
-  H5Tset_cset(type, H5T_CSET_UTF8);
-  write_attribute(object, name, type, &text);
-  H5Tclose(type);
-}
-
-void sp_hdf5_attribute_integer(int64_t object, const char *name, int64_t value) {
-  write_attribute(object, name, H5T_NATIVE_INT64, &value);
-}
-
-void sp_hdf5_attribute_real(int64_t object, const char *name, double value) {
-  write_attribute(object, name, H5T_NATIVE_DOUBLE, &value);
-}
-
 /* The bytes of the file. HDF5 writes to memory only, because it misbehaves when a file cannot be
  * closed on a full disk. */
 static sp_status build_image(void (*fill)(int64_t file, const void *context), const void *context,

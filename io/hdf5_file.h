@@ -1,5 +1,5 @@
-/* Helpers of the writers of HDF5 files: error handling of HDF5, attributes, and small files that
- * are written in one piece.
+/* Helpers of the writers of HDF5 files: error handling of HDF5, and small files that are written in
+ * one piece.
  *
  * The messages recorded here are bare reasons ("No space left on device"); callers prefix them with
  * what could not be written. State is kept per process; nothing here is thread-safe. All functions
@@ -26,13 +26,6 @@
 void sp_hdf5_begin(void);
 bool sp_hdf5_failed(void);
 sp_status sp_hdf5_end(void);
-
-/* Write an attribute of one value to `object` (an hid_t); call between sp_hdf5_begin and
- * sp_hdf5_end. Texts have variable length: readers get plain strings, and there is no limit of 64
- * KiB. */
-void sp_hdf5_attribute_text(int64_t object, const char *name, const char *text);
-void sp_hdf5_attribute_integer(int64_t object, const char *name, int64_t value);
-void sp_hdf5_attribute_real(int64_t object, const char *name, double value);
 
 /* Replace `path` (io/file.h) by a file whose contents `fill` writes into an empty open file; `fill`
  * does not call sp_hdf5_begin or sp_hdf5_end. The file is built in memory, so this is for small

@@ -45,6 +45,24 @@ static sp_status fail_write(const sp_run_log *log) {
 
 /* ---- Writing ---- */
 
+/* `value` points to the number or the pointer to the text. */
+static void write_attribute(hid_t object, const char *name, hid_t type, const void *value) {
+  const hid_t space = H5Screate(H5S_SCALAR);
+  const hid_t id = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  H5Awrite(id, type, value);
+  H5Aclose(id);
+  H5Sclose(space);
+}
+
+/* A text of variable length: readers get plain strings, and there is no limit of 64 KiB. */
+static void write_text(hid_t object, const char *name, const char *text) {
+  const hid_t type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(type, H5T_VARIABLE);
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  write_attribute(object, name, type, &text);
+  H5Tclose(type);
+}
+
 static void write_dataset(hid_t file, const char *name, const char *units, hid_t type, bool packed,
                           int dimensions, const hsize_t *shape, const void *values) {
   const hid_t space = H5Screate_simple(dimensions, shape, NULL);
@@ -57,7 +75,7 @@ static void write_dataset(hid_t file, const char *name, const char *units, hid_t
   const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, storage, H5P_DEFAULT);
   H5Pclose(storage);
   if (shape[0] > 0) H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-  sp_hdf5_attribute_text(set, "units", units);
+  write_text(set, "units", units);
   H5Dclose(set);
   H5Sclose(space);
 }
@@ -153,17 +171,17 @@ static void write_member(hid_t file, const sp_record_node *n) {
   char unit[256];
   switch (n->kind) {
   case SP_RECORD_INTEGER:
-    sp_hdf5_attribute_integer(file, n->name, n->integer);
+    write_attribute(file, n->name, H5T_NATIVE_INT64, &n->integer);
     break;
   case SP_RECORD_REAL:
-    sp_hdf5_attribute_real(file, n->name, n->real);
+    write_attribute(file, n->name, H5T_NATIVE_DOUBLE, &n->real);
     snprintf(unit, sizeof unit, "%s_unit", n->name);
-    if (n->unit) sp_hdf5_attribute_text(file, unit, n->unit);
+    if (n->unit) write_text(file, unit, n->unit);
     break;
   case SP_RECORD_TEXT:
   case SP_RECORD_OBJECT:
   case SP_RECORD_LIST:
-    if (n->text) sp_hdf5_attribute_text(file, n->name, n->text);
+    if (n->text) write_text(file, n->name, n->text);
     break;
   case SP_RECORD_ROW:
   case SP_RECORD_TABLE:
