@@ -1,8 +1,6 @@
 /* The parser of formulas: recursive descent, straight into the nodes of a graph. */
-#define _POSIX_C_SOURCE 200809L /* newlocale */
 #include "io/expression_internal.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -253,8 +251,7 @@ static void constant(parser *p, double value, int *result) {
 static sp_status parse_conditional(parser *p, int *result);
 
 static sp_status parse_number(parser *p, int *result) {
-  /* The locale is C (see sp_expression_parse), so strtod stops at the token's end, except after 0x,
-   * which is an error at the x. */
+  /* strtod stops at the token's end, except after 0x, which is an error at the x. */
   const double value = strtod(p->next.start, NULL);
   if (!isfinite(value)) return unexpected(p, "a number below 1.8e308", "");
   constant(p, value, result);
@@ -451,11 +448,6 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
   SP_TRY(sp_format(&expression->text, "%s", text));
   SP_TRY(sp_format(&expression->where, "%s", where));
   expression->is_constant = true;
-
-  /* strtod reads "1,5" in some locales: switch this thread to the C locale while parsing. */
-  const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (!c_locale) return sp_fail(SP_ERR_SYSTEM, "%s: cannot make a C locale", where);
-  const locale_t old_locale = uselocale(c_locale);
   sp_graph graph = {.count = 0};
   parser p = {.expression = expression,
               .scope = scope,
@@ -463,8 +455,6 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
               .next = {.start = expression->text}};
   const sp_status status = parse_formula(&p);
   sp_graph_free(&graph);
-  uselocale(old_locale);
-  freelocale(c_locale);
   return status;
 }
 

@@ -211,13 +211,11 @@ static void write_text(FILE *out, const char *text) {
   fputc('"', out);
 }
 
-/* With a point in every locale, so that readers take it for a real number. */
+/* With a point or an exponent, so that readers take it for a real number. */
 static void write_real(FILE *out, double value) {
   char text[32];
   const int length = snprintf(text, sizeof text, "%.17g", value);
-  const size_t digits = strspn(text, "-0123456789");
-  if (digits < (size_t)length && text[digits] != 'e') text[digits] = '.';
-  fprintf(out, "%s%s", text, digits == (size_t)length ? ".0" : "");
+  fprintf(out, "%s%s", text, strspn(text, "-0123456789") == (size_t)length ? ".0" : "");
 }
 
 static void write_node(FILE *out, const sp_record_node *n, int depth) {

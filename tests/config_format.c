@@ -1,6 +1,5 @@
 /* Cases written and read back are the same. Random ones are those of tests/fuzz/case.c. */
 #define _POSIX_C_SOURCE 200809L
-#include <locale.h>
 
 #include "tests/config_case.h"
 
@@ -142,25 +141,10 @@ static void test_round_trip(void) {
   }
 }
 
-/* A locale with a decimal comma must not matter; this machine may have none. */
-static void test_locale(void) {
-  if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) return;
-  sp_config *config = read_case(every_key, TEXTS("solver.tolerance=0.5"));
-  if (config) {
-    CHECK(config->solver.tolerance == 0.5 && config->mesh.lower[1] == -0.5, "decimal point");
-    check_round_trip(config);
-  }
-  sp_config_destroy(&config);
-  const char *number = test_text("%.1f", 0.5);
-  CHECK_TEXT(number, "0,5"); /* the caller's locale is unchanged */
-  setlocale(LC_ALL, "C");
-}
-
 int main(int argc, char **argv) {
   begin_cases(&argc, &argv);
   test_lines_and_probes();
   test_results();
   test_round_trip();
-  test_locale();
   return end_cases();
 }

@@ -2,8 +2,6 @@
  */
 #include "io/expression_internal.h"
 
-#include <locale.h>
-
 #include "tests/formula.h"
 
 static const double PI = 3.14159265358979323846, E = 2.71828182845904523536;
@@ -312,16 +310,6 @@ static void check_size(void) {
   for_each("(;-;2^;sin(;x?;x?1:;sin(x)+sin(y)*(", check_too_deep);
 }
 
-/* Numbers mean the same in a locale with a decimal comma. */
-static void check_locale(void) {
-  const char *const candidates[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
-  bool found = false;
-  for (size_t k = 0; k < 4 && !found; k++) found = setlocale(LC_ALL, candidates[k]) != NULL;
-  CHECK(value_at("1.5e1 + .25", 0, 0, 0) == 15.25, "in locale %s", setlocale(LC_ALL, NULL));
-  if (!found) printf("no locale with a decimal comma here: only C was tried\n");
-  setlocale(LC_ALL, "C");
-}
-
 /* u is a variable in formulas of u only; its values are given. More points than a chunk has. */
 static void check_of_u(void) {
   enum { N = 1000 };
@@ -370,7 +358,6 @@ int main(int argc, char **argv) {
   check_programs();
   check_messages();
   check_size();
-  check_locale();
   check_of_u();
   return check_end();
 }

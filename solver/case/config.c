@@ -1,13 +1,10 @@
-#define _POSIX_C_SOURCE 200809L /* locale_t */
 #include "solver/case/config.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "solver/case/config_internal.h"
-#include "solver/case/config_locale.h"
 
 enum { MAX_FILE_SIZE = 16 * 1024 * 1024 };
 
@@ -130,8 +127,6 @@ static sp_status fill(struct reader *reader, const sp_ini *ini, int override_cou
 /* The part of reading that needs no communication. Local. */
 static sp_status parse(const char *path, const char *text, size_t length, int override_count,
                        const char *const *overrides, sp_config **out) {
-  locale_t own = (locale_t)0, previous = (locale_t)0;
-  SP_TRY(sp_locale_use_c(&own, &previous));
   struct reader reader = {.origin = {.path = path}};
   SP_AUTO(sp_ini) ini = NULL;
   sp_status status = sp_allocate(1, sizeof *reader.config, "the configuration", &reader.config);
@@ -144,7 +139,6 @@ static sp_status parse(const char *path, const char *text, size_t length, int ov
   free(reader.origin.given);
   if (status != SP_OK) sp_config_destroy(&reader.config);
   *out = reader.config;
-  sp_locale_restore(own, previous);
   return status;
 }
 

@@ -1,12 +1,11 @@
 /* A case as INI text and as JSON, and the list of all keys. */
-#define _POSIX_C_SOURCE 200809L /* locale_t, open_memstream, getcwd */
+#define _POSIX_C_SOURCE 200809L /* open_memstream, getcwd */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "solver/case/config_internal.h"
-#include "solver/case/config_locale.h"
 
 static bool applies(const sp_key *key, const sp_config *config) {
   return !key->applies || key->applies(config);
@@ -107,16 +106,13 @@ static sp_status close_text(FILE *stream, char **text) {
 sp_status sp_config_format(const sp_config *config, char **text) {
   *text = NULL;
   size_t size;
-  locale_t own = (locale_t)0, previous = (locale_t)0;
   sp_config written;
   char *files[2];
   sp_status status = copy_with_paths(config, &written, files);
-  if (!status) status = sp_locale_use_c(&own, &previous);
   if (!status) {
     FILE *stream = open_memstream(text, &size);
     if (stream) print_config(&written, stream);
     status = close_text(stream, text);
-    sp_locale_restore(own, previous);
   }
   SP_FREE(files[0], files[1]);
   return status;

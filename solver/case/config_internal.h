@@ -73,7 +73,7 @@ const sp_key *sp_key_find(const char *section, const char *name);
  * if none is near, all known names. `location` begins the message. Returns SP_ERR_INPUT. */
 sp_status sp_key_fail_unknown(const char *location, const char *section, const char *name);
 
-/* ---- Values (config_values.c); LC_NUMERIC must be "C" (config_locale.h) ---- */
+/* ---- Values (config_values.c) ---- */
 
 /* Describe the values of a key: "an integer from 1 to 15", "auto, host or cuda". */
 enum { SP_DESCRIPTION_SIZE = 128 };
