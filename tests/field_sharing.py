@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The fields of whole runs, opened with VTK: which points elements share, the surface that filters extract,
-the values at random points, and the cell data."""
+the values at random points, and the cell data. And the Python code that io/README.md gives for them."""
 
 import collections
 import math
@@ -252,6 +252,20 @@ def check_averages(count):
             check(off < 1e-9, f"{label}: off by {off:.1e} at {points[i]}")
 
 
+def check_manual(count):
+    """The value that the code of the manual prints, against the solution of inputs/cube.ini at that point."""
+    with open(os.path.join(SOURCE, "io", "README.md"), encoding="utf-8") as file:
+        blocks = re.findall(r"^```python\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+    code, = (block for block in blocks if "vtkHDFReader" in block)
+    run = driver.Run(count, [os.path.join(SOURCE, "inputs", "cube.ini"), "output.log="]).expect(count, 0)
+    largest = float(re.search(r"^ +errors +L2 .* max (\S+)", run.out, re.MULTILINE).group(1))
+    x, y, z = map(float, re.search(r"InsertNextPoint\((.*), (.*), (.*)\)", code).groups())
+    exact = math.sin(math.pi * x) * math.sin(math.pi * y) * math.sin(math.pi * z) + x * y
+    head, value = driver.good(sys.executable, "-c", code).splitlines()
+    check(head.startswith("512 elements, u in") and largest < 5e-8 and abs(float(value) - exact) <= 2 * largest,
+          f"manual, {count} ranks: {head}, u = {value}, exact {exact}")
+
+
 def main():
     messages = vtk.vtkStringOutputWindow()
     vtk.vtkOutputWindow.SetInstance(messages)
@@ -261,6 +275,7 @@ def main():
         check_exact_flux(count, "50", 50, 0)
         check_exact_flux(count, "50, 30, 20, 0, 0, 7", 30, 7)
         check_averages(count)
+        check_manual(count)
     check(not messages.GetOutput(), f"VTK says: {messages.GetOutput()}")
     print(f"field_sharing: VTK {vtk.vtkVersion.GetVTKVersion()}")
 
