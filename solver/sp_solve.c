@@ -138,6 +138,21 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
   return SP_OK;
 }
 
+/* Fail if the launcher of another MPI has started several processes: each would run the whole case.
+ */
+static sp_status check_launcher(void) {
+  static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+  for (int v = 0; v < 2 && sp_comm_size(MPI_COMM_WORLD) == 1; v++) {
+    const char *size = getenv(variables[v]);
+    if (size && atoi(size) > 1)
+      return sp_fail(SP_ERR_INPUT,
+                     "each of %s processes would run the whole case (%s): start this program with "
+                     "the mpirun of its own MPI, see sp_solve --version",
+                     size, variables[v]);
+  }
+  return SP_OK;
+}
+
 /* Run what the command line asks for, after the case has been read. */
 static sp_status run_on(const sp_workers *workers, const command *line, const sp_config *config,
                         sp_profile *profile, sp_terminal *terminal) {
@@ -204,6 +219,7 @@ int main(int argc, char **argv) {
   const double at_start = sp_memory_resident(), start = MPI_Wtime();
   command line = {0};
   sp_status status = sp_agree(MPI_COMM_WORLD, parse_arguments(argc, argv, rank == 0, &line));
+  if (!status && !line.done) status = check_launcher();
   if (!status && !line.done) status = run_line(&line, at_start, start, &profile);
   free(line.overrides);
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());

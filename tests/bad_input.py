@@ -48,6 +48,7 @@ def command_line():
     write("one.ini", "[problem]\nsolution = x\n")
     refuse(["./N=7/absent.ini"], "./N=7/absent.ini: cannot open", ranks=(1,))
     refuse(["one.ini", "two.ini"], "two case files", "one.ini", "two.ini", ranks=(2,))
+    refuse(["one.ini"], "each of 4 processes", "OMPI_COMM_WORLD_SIZE", ranks=(1,), prefix="export OMPI_COMM_WORLD_SIZE=4; ")
     for study in "order=3", "refine=2:1":
         refuse([*SMALL, "--study", study], f"--study {study}", "A < B", ranks=(1,))
     refuse([*SMALL, "--study"], "order=A:B", ranks=(1,))
