@@ -53,15 +53,16 @@ static sp_status apply_diagonal(sp_local_operator *local, const sp_cuda_applicat
                                 joins, stream);
 }
 
-/* Apply the elements of `part`, HALO or WHOLE, up to this rank's sums at shared DOFs, on `stream`.
- */
+/* Apply the elements of `part`, HALO or WHOLE, up to this rank's sums at shared DOFs, on `stream`;
+ * if `together`, the kernel that sends the sums forms them. */
 static sp_status apply_halo(sp_local_operator *local, const sp_cuda_application *a, mesh_part part,
-                            cudaStream_t stream) {
+                            bool together, cudaStream_t stream) {
   const bool forks = stream != local->device->stream;
   if (!a->step)
     SP_CUDA(sp_cuda_clear_faces(&local->assembly, local->precision, a->y, local->device->stream));
   if (forks) SP_TRY(sp_cuda_fork(local->device));
   SP_TRY(launch_part(local, a, part, forks, stream));
+  if (together) return SP_OK;
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, local->precision, a->constrained, local->edges,
                                   a->y, nullptr, stream));
   return apply_diagonal(local, a, HALO, false, false, stream);
@@ -77,23 +78,29 @@ static sp_status finish_apply(sp_local_operator *local, const sp_cuda_applicatio
 static sp_status finish_with_step(sp_local_operator *local, const sp_cuda_application *a,
                                   bool joins) {
   cudaStream_t stream = local->device->stream;
+  const sp_cuda_border *border = &local->space->border.view;
   const bool first = a->boxes || local->diagonal.count == local->diagonal.shared;
   SP_TRY(apply_diagonal(local, a, INNER, true, joins, stream));
   SP_CUDA(sp_cuda_complete(&local->assembly, local->precision, local->edges, a->y, a->step,
-                           joins && first, stream));
+                           border->few ? border : nullptr, joins && first, stream));
   return SP_OK;
 }
 
 sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_application *a) {
   sp_device_space *space = local->space;
   cudaStream_t border = sp_cuda_border_stream(space);
-  const mesh_part first = space->border.view.few ? WHOLE : HALO;
-  bool joins;
-  sp_status status = apply_halo(local, a, first, border);
-  status = sp_first_failure(status, sp_cuda_exchange_begin(space, local->precision, a->y, border));
-  if (first == HALO)
-    status = sp_first_failure(status, launch_part(local, a, INNER, false, local->device->stream));
+  const bool few = space->border.view.few;
+  const bool together = few && (a->boxes || local->diagonal.shared == 0);
+  const sp_cuda_pending pending = {&local->assembly, local->edges, a->constrained};
+  bool joins = false;
+  sp_status status = apply_halo(local, a, few ? WHOLE : HALO, together, border);
   status =
-      sp_first_failure(status, sp_cuda_exchange_end(space, local->precision, a->y, border, &joins));
+      sp_first_failure(status, sp_cuda_exchange_begin(space, local->precision,
+                                                      together ? &pending : nullptr, a->y, border));
+  if (!few)
+    status = sp_first_failure(status, launch_part(local, a, INNER, false, local->device->stream));
+  if (!few || !a->step) /* otherwise the kernel with the step receives */
+    status = sp_first_failure(status,
+                              sp_cuda_exchange_end(space, local->precision, a->y, border, &joins));
   return sp_first_failure(status, (a->step ? finish_with_step : finish_apply)(local, a, joins));
 }

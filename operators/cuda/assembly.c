@@ -188,6 +188,23 @@ static sp_status list_own(void *workspace_, void *none, size_t begin, size_t end
   return SP_OK;
 }
 
+/* Per value sent, its target; per DOF, a bit if it is shared. */
+static sp_status mark_shared(const sp_numbering *numbering, const workspace *w,
+                             sp_cuda_assembly *out) {
+  const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
+  const size_t words = (size_t)numbering->local / LANES + 1;
+  SP_OWNED int *sent = NULL;
+  SP_OWNED unsigned *waits = NULL;
+  SP_TRY(SP_ALLOCATE("assembly", SP_ARRAY(sent, entries), SP_ARRAY(waits, words)));
+  for (size_t s = 0; s < entries; s++) {
+    const sp_lid dof = numbering->shared[s], target = w->shared_target[dof];
+    sent[s] = target ? target - 1 : out->shared.count;
+    waits[dof / LANES] |= 1u << dof % LANES;
+  }
+  SP_TRY(sp_cuda_copy_of(sent, entries, sizeof *sent, "assembly", (void **)&out->sent));
+  return sp_cuda_copy_of(waits, words, sizeof *waits, "assembly", (void **)&out->waits);
+}
+
 /* The list of shared DOFs, and the targets of the others. */
 static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *nodes, workspace *w,
                               sp_cuda_assembly *out) {
@@ -209,7 +226,8 @@ static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *
             .end = numbering->local,
             .target = w->shared_target,
             .targets = shared};
-  return make_list(&l, &out->shared);
+  SP_TRY(make_list(&l, &out->shared));
+  return mark_shared(numbering, w, out);
 }
 
 static sp_status build(const sp_operator_setup *setup, const edge_nodes *nodes, workspace *w,
@@ -246,5 +264,7 @@ void sp_cuda_assembly_free(sp_cuda_assembly *assembly) {
   (void)cudaFree(assembly->shared.start);
   (void)cudaFree(assembly->shared.entries);
   (void)cudaFree(assembly->shared_dofs);
+  (void)cudaFree(assembly->sent);
+  (void)cudaFree(assembly->waits);
   *assembly = (sp_cuda_assembly){0};
 }

@@ -34,6 +34,8 @@ typedef struct sp_cuda_assembly {
   /* The shared DOFs, copies included: target t is DOF shared_dofs[t]. */
   sp_cuda_targets shared;
   int *shared_dofs;
+  int *sent;       /* [entries that are sent], target in `shared`; shared.count: none */
+  unsigned *waits; /* [local / 32 + 1], a bit per DOF: shared, on an edge or not */
 } sp_cuda_assembly;
 
 /* Build the lists on the host and copy them to the device. The array of edge nodes holds those of

@@ -108,9 +108,9 @@ static void set_step(sp_local_operator *local, const sp_cg_arrays *vectors,
 }
 
 static sp_status finish_pass_1(sp_local_operator *local, int blocks, bool joins,
-                               const sp_cuda_ranks *ranks, sp_cg_record *records) {
+                               const sp_cuda_ranks *ranks) {
   SP_CUDA(sp_cuda_finish_pass_1(blocks, local->energy + SP_CUDA_SUM_BLOCKS, local->energy,
-                                local->scalars, ranks, records, joins, local->device->stream));
+                                local->scalars, ranks, joins, local->device->stream));
   return SP_OK;
 }
 
@@ -153,7 +153,7 @@ static sp_status direction_inner(sp_local_operator *local, const sp_cg_arrays *v
 static sp_status finish_direction(sp_local_operator *local, bool joins) {
   const sp_cuda_ranks none = {}; /* the host sums over ranks */
   const int blocks = blocks_of_elements(local) + diagonal_blocks(local);
-  SP_TRY(finish_pass_1(local, blocks, joins, &none, nullptr));
+  SP_TRY(finish_pass_1(local, blocks, joins, &none));
   SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->p_ap, sizeof(double),
                           cudaMemcpyDeviceToHost, local->device->stream));
   return SP_OK;
@@ -166,7 +166,8 @@ static sp_status cuda_direction(sp_local_operator *local, double beta,
   cudaStream_t border = sp_cuda_border_stream(space);
   bool joins;
   sp_status status = direction_halo(local, beta, vectors, border);
-  status = sp_first_failure(status, sp_cuda_exchange_begin(space, SP_DOUBLE, vectors->ap, border));
+  status = sp_first_failure(status,
+                            sp_cuda_exchange_begin(space, SP_DOUBLE, nullptr, vectors->ap, border));
   status = sp_first_failure(status, direction_inner(local, vectors));
   status =
       sp_first_failure(status, sp_cuda_exchange_end(space, SP_DOUBLE, vectors->ap, border, &joins));
@@ -244,8 +245,9 @@ static sp_status queue_parts(sp_local_operator *local, sp_cg_arrays *vectors) {
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, SP_DOUBLE, true, local->edges, vectors->ap,
                                   local->scalars, urgent));
   SP_TRY(queue_diagonal(local, HALO, vectors, urgent));
-  SP_CUDA(sp_cuda_border_exchange(&local->space->border.view, SP_DOUBLE, vectors->ap,
-                                  local->scalars, urgent));
+  const sp_cuda_border *border = &local->space->border.view;
+  SP_CUDA(sp_cuda_border_send(border, SP_DOUBLE, nullptr, vectors->ap, local->scalars, urgent));
+  SP_CUDA(sp_cuda_border_receive(border, SP_DOUBLE, vectors->ap, local->scalars, urgent));
   return sp_cuda_join(local->device);
 }
 
@@ -265,7 +267,7 @@ static sp_status queue_iteration(sp_local_operator *local, sp_cg_arrays *vectors
     update.pass_1 = local->energy + SP_CUDA_SUM_BLOCKS;
     update.pass_1_count = blocks;
   } else {
-    SP_TRY(finish_pass_1(local, blocks, several, &ranks, local->records));
+    SP_TRY(finish_pass_1(local, blocks, several, &ranks));
   }
   SP_CUDA(sp_cuda_update_launch(&update, stream));
   return SP_OK;

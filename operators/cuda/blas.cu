@@ -8,6 +8,8 @@ namespace {
 
 #include "operators/cuda/sums.cuh"
 
+#include "operators/cuda/gather.cuh"
+
 #include "operators/cuda/queue.cuh"
 
 #include "operators/cuda/targets.cuh"
@@ -118,7 +120,9 @@ template <class T, int width> __global__ void correct(size_t n, sp_correction st
 
 // A step with the result of an application, before the edge nodes are summed: `product` is step.q,
 // or step.t if there is no q. It is zero again afterwards where the next application needs that.
-template <class T, int width> struct completed_step {
+// `words`: shared DOFs wait for values of other ranks that travel as words.
+template <class T, int width, bool words> struct completed_step {
+  const sp_cuda_assembly &a;
   const sp_correction &step;
   T *product;
 
@@ -129,11 +133,17 @@ template <class T, int width> struct completed_step {
       correct_from<T, n>(step, i, value, {});
   }
 
+  // Bits of those among n DOFs from `dof` on that are shared.
+  __device__ __forceinline__ unsigned waiting(size_t dof, unsigned n) const {
+    if (!words || dof + n <= (size_t)a.first_face) return 0;
+    return __ldg(a.waits + dof / 32) >> dof % 32 & ((1u << n) - 1);
+  }
+
   // From first_edge on, product is zero except for values from the exchange, the diagonal or a
   // patch.
-  __device__ __forceinline__ void edge(const sp_cuda_assembly &a, int t, const T *edges,
-                                       const target<T> &there) const {
+  __device__ __forceinline__ void edge(int t, const T *edges, const target<T> &there) const {
     const size_t i = (size_t)(a.first_edge + t);
+    if (waiting(i, 1)) return;
     const T own = product[i];
     pack<T, 1> value = {own};
     if (there.is_constrained())
@@ -145,29 +155,45 @@ template <class T, int width> struct completed_step {
   }
 
   // Interiors, faces and copies.
-  template <int n> __device__ __forceinline__ void at(const sp_cuda_assembly &a, size_t i) const {
+  template <int n> __device__ __forceinline__ void at(size_t i) const {
+    const unsigned shared = waiting(i * n, n);
+    if constexpr (n > 1)
+      for (int e = 0; e < n && shared; e++) at<1>(i * n + e);
+    if (shared) return;
     on<n>(i, load<T, n>(product, i));
     if ((i + 1) * n > (size_t)a.first_face) store<T, n>(product, i, {});
   }
+
+  // Shared DOFs.
+  __device__ __forceinline__ void shared(const sp_cuda_border &border, int first,
+                                         int stride) const {
+    const received_words<T> received(border, first);
+    for (int t = first; t < border.lists.targets; t += stride) {
+      const size_t i = (size_t)border.lists.target[t];
+      on<1>(i, {sum_of_ranks(border.lists, t, product[i], received)});
+      product[i] = 0;
+    }
+  }
 };
 
-template <class T, int width>
-__global__ void complete(sp_cuda_assembly a, const T *edges, T *product, sp_correction step) {
+template <class T, int width, bool words>
+__global__ void complete(sp_cuda_assembly a, const T *edges, T *product, sp_correction step,
+                         sp_cuda_border border) {
   const int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
-  const completed_step<T, width> completed = {step, product};
+  const completed_step<T, width, words> completed = {a, step, product};
   target<T> first_target(a.own, first);
   follow();
   first_target.load(edges);
-  if (first < a.own.count) completed.edge(a, first, edges, first_target);
+  if (first < a.own.count) completed.edge(first, edges, first_target);
   for (int t = first + stride; t < a.own.count; t += stride) {
     target<T> there(a.own, t);
     there.load(edges);
-    completed.edge(a, t, edges, there);
+    completed.edge(t, edges, there);
   }
-  for (int i = first; i < a.first_edge / width; i += stride) completed.template at<width>(a, i);
-  if (first < a.first_edge % width)
-    completed.template at<1>(a, a.first_edge / width * width + first);
-  for (int i = a.owned + first; i < a.local; i += stride) completed.template at<1>(a, i);
+  for (int i = first; i < a.first_edge / width; i += stride) completed.template at<width>(i);
+  if (first < a.first_edge % width) completed.template at<1>(a.first_edge / width * width + first);
+  for (int i = a.owned + first; i < a.local; i += stride) completed.template at<1>(i);
+  if (words) completed.shared(border, first, stride); // last: the values have had time to arrive
 }
 
 // Every block sums its part; the last block adds up these sums. The order is fixed.
@@ -220,16 +246,17 @@ cudaError_t queue_correct(size_t n, const sp_correction &step, cudaStream_t stre
   return queue(correct<T, width>, blocks_for(n), THREADS, 0, stream, n, step);
 }
 
-template <class T>
+template <class T, bool words>
 cudaError_t queue_complete(const sp_cuda_assembly &a, const void *edges, void *product,
-                           const sp_correction &step, bool joins, cudaStream_t stream) {
+                           const sp_correction &step, const sp_cuda_border &border, bool joins,
+                           cudaStream_t stream) {
   constexpr int width = 16 / sizeof(T);
   const int most = a.own.count > a.first_edge / width ? a.own.count : a.first_edge / width;
   const int blocks = blocks_for(most > a.local - a.owned ? most : a.local - a.owned);
   const bool aligned = is_aligned(step, 16) && (size_t)product % 16 == 0;
-  return start(!joins, nullptr, aligned ? complete<T, width> : complete<T, 1>,
-               blocks > 0 ? blocks : 1, THREADS, 0, stream, a, (const T *)edges, (T *)product,
-               step);
+  return start(!joins, nullptr, aligned ? complete<T, width, words> : complete<T, 1, words>,
+               blocks > 0 ? blocks : 1, THREADS, 0, stream, a, (const T *)edges, (T *)product, step,
+               border);
 }
 
 template <class T>
@@ -292,10 +319,13 @@ sp_status sp_cuda_correct(sp_device *device, sp_precision precision, size_t coun
 
 cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
                              const void *edges, void *product, const sp_correction *step,
-                             bool joins, cudaStream_t stream) {
-  return (precision == SP_SINGLE ? queue_complete<float> : queue_complete<double>)(*assembly, edges,
-                                                                                   product, *step,
-                                                                                   joins, stream);
+                             const sp_cuda_border *border, bool joins, cudaStream_t stream) {
+  const auto complete =
+      border
+          ? (precision == SP_SINGLE ? queue_complete<float, true> : queue_complete<double, true>)
+          : (precision == SP_SINGLE ? queue_complete<float, false> : queue_complete<double, false>);
+  return complete(*assembly, edges, product, *step, border ? *border : sp_cuda_border{}, joins,
+                  stream);
 }
 
 sp_status sp_cuda_dot(sp_device *device, sp_precision precision, size_t count, const void *x,

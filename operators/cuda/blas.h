@@ -4,18 +4,20 @@
 
 #include "operators/cuda/assembly.h"
 #include "operators/cuda/device.h"
+#include "operators/cuda/peers.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Finish an application whose result is `product`: sum at edges and vertices, then make the step.
- * `product` is step->q, or step->t if step->q is NULL. Before the call it is zero at edges and
+ * `border`, unless NULL, sends few shared values (peers.h): receive and add them first. `product`
+ * is step->q, or step->t if step->q is NULL. Before the call it is zero at edges and
  * vertices, except for values from the exchange or the diagonal; afterwards it is zero there, in
  * faces and at copies. `joins`: it may follow kernels of several streams (queue.cuh). */
 cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
                              const void *edges, void *product, const sp_correction *step,
-                             bool joins, cudaStream_t stream);
+                             const sp_cuda_border *border, bool joins, cudaStream_t stream);
 
 /* Workspace for dot; freed with the device. Local. */
 sp_status sp_cuda_blas_prepare(sp_device *device);

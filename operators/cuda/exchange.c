@@ -259,11 +259,14 @@ static sp_status pack(sp_device_space *s, sp_precision precision, const void *ve
   return SP_OK;
 }
 
-sp_status sp_cuda_exchange_begin(sp_device_space *s, sp_precision precision, void *vector,
+sp_status sp_cuda_exchange_begin(sp_device_space *s, sp_precision precision,
+                                 const sp_cuda_pending *pending, void *vector,
                                  cudaStream_t stream) {
   if (s->ranks == 1) return SP_OK;
   if (s->kind == SP_TRANSPORT_PEER) {
-    SP_CUDA(sp_cuda_border_exchange(&s->border.view, precision, vector, NULL, stream));
+    SP_CUDA(sp_cuda_border_send(&s->border.view, precision, pending, vector, NULL, stream));
+    if (!s->border.view.few) /* the neighbours' values are added on `stream`, too */
+      SP_CUDA(sp_cuda_border_receive(&s->border.view, precision, vector, NULL, stream));
     return SP_OK;
   }
   const sp_status status = pack(s, precision, vector, stream);
@@ -280,6 +283,8 @@ sp_status sp_cuda_exchange_end(sp_device_space *s, sp_precision precision, void 
   if (s->ranks == 1) return SP_OK;
   sp_device *device = s->device;
   if (s->kind == SP_TRANSPORT_PEER) {
+    if (s->border.view.few)
+      SP_CUDA(sp_cuda_border_receive(&s->border.view, precision, vector, NULL, stream));
     *joins = stream != device->stream;
     return *joins ? sp_cuda_join(device) : SP_OK;
   }
@@ -297,7 +302,7 @@ sp_status sp_cuda_exchange_end(sp_device_space *s, sp_precision precision, void 
 sp_status sp_cuda_assemble(sp_device_space *space, sp_precision precision, void *vector) {
   bool joins;
   cudaStream_t stream = space->device->stream;
-  const sp_status begun = sp_cuda_exchange_begin(space, precision, vector, stream);
+  const sp_status begun = sp_cuda_exchange_begin(space, precision, NULL, vector, stream);
   const sp_status ended = sp_cuda_exchange_end(space, precision, vector, stream, &joins);
   return begun ? begun : ended;
 }

@@ -42,10 +42,10 @@ sp_status sp_cuda_assemble(sp_device_space *space, sp_precision precision, void 
  * host and runs beside the elements inside the rank. */
 cudaStream_t sp_cuda_border_stream(const sp_device_space *space);
 
-/* Send the shared values of `vector`, which are complete when what is queued on `stream` is done.
- * Collective among neighbours, also after a failure. */
-sp_status sp_cuda_exchange_begin(sp_device_space *space, sp_precision precision, void *vector,
-                                 cudaStream_t stream);
+/* Send the shared values of `vector`, which are complete when what is queued on `stream` is done;
+ * `pending` as for sp_cuda_border_send. Collective among neighbours, also after a failure. */
+sp_status sp_cuda_exchange_begin(sp_device_space *space, sp_precision precision,
+                                 const sp_cuda_pending *pending, void *vector, cudaStream_t stream);
 
 /* Add what the neighbours have sent, on the device's stream. `stream` is that of the begin. *joins
  * tells whether the next kernel there follows kernels of two streams (queue.cuh). Collective among

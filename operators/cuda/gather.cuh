@@ -1,17 +1,16 @@
-// Waits for other ranks, and sums over them: part of peers.cu and vectors.cu.
+// Waits for other ranks, and sums over them: part of blas.cu, peers.cu and vectors.cu.
 
-// Set shared DOF target[t] to the sum of the values of all ranks that hold it, in the order of
-// ranks; received(s) is entry s of those received.
+// Target t's sum of the values of all ranks that hold it, in the order of ranks; received(s) is
+// entry s of those received.
 template <class T, class Received>
-static __device__ __forceinline__ void sum_of_ranks(const sp_cuda_lists &lists, int t,
-                                                    Received received, T *vector) {
-  const T own = vector[lists.target[t]];
+static __device__ __forceinline__ T sum_of_ranks(const sp_cuda_lists &lists, int t, T own,
+                                                 Received received) {
   T sum = 0;
   for (int s = lists.source_start[t]; s < lists.source_start[t + 1]; s++) {
     const int source = lists.sources[s];
     sum += source == SP_OWN_VALUE ? own : received(source);
   }
-  vector[lists.target[t]] = sum;
+  return sum;
 }
 
 // Words of 64 bits that need no flag: the low half is 32 bits of a value, the high half the number
@@ -71,8 +70,44 @@ static __device__ __forceinline__ void await(Ready ready, int rank,
   }
 }
 
-// Sums over all ranks, in the order of operators/reduction.h, by one whole block with at least one
-// thread per rank. All threads call the constructor, which loads what add() needs.
+// The neighbour of entry i of the lists.
+static __device__ __forceinline__ const sp_cuda_neighbour &neighbour_of(const sp_cuda_border &p,
+                                                                        int i) {
+  const sp_cuda_neighbour *b = p.of;
+  while (i >= b->end) b++;
+  return *b;
+}
+
+// Values of an exchange that travel as words. All threads call the constructor after the kernel
+// that has sent.
+template <class T> struct received_words {
+  const sp_cuda_border &border;
+  const sp_cuda_epoch exchange;
+
+  __device__ __forceinline__ received_words(const sp_cuda_border &p, int thread)
+      : border(p), exchange(*p.begun) {
+    // Not every entry is the source of a target, but a rank must not run two exchanges ahead of
+    // any.
+    if (thread < p.neighbours && p.of[thread].begin < p.of[thread].end)
+      (void)(*this)(p.of[thread].begin);
+  }
+
+  // Wait for entry s.
+  __device__ __forceinline__ T operator()(int s) const {
+    const double *buffer = border.received + (exchange % 2) * 2 * (unsigned)border.lists.shared;
+    T value = 0;
+    await(
+        [&] { return get((const unsigned long long *)buffer + 2 * s, (unsigned)exchange, value); },
+        neighbour_of(border, s).rank, border.missing);
+    return value;
+  }
+};
+
+// Sums over all ranks, in the order of operators/reduction.h, by whole blocks with at least one
+// thread per rank. All threads call the constructor, which loads what send() and receive() need.
+// There are two kinds of sums, 0 and 1, which alternate. They need no fence: a rank overwrites a
+// word only after it has received a sum of the other kind from the reader, which the reader sends
+// after its loads of the word have returned.
 struct sum_over_ranks {
   sp_cuda_sums *there = nullptr; // values of the rank with this thread's number
   unsigned epoch = 0;
@@ -83,29 +118,31 @@ struct sum_over_ranks {
     if (threadIdx.x < p.size) there = p.remote_sums[threadIdx.x];
   }
 
-  // Replace a and b by their sums over ranks; only those of thread 0 count. `kind` alternates
-  // between 0 and 1.
-  __device__ __forceinline__ void add(const sp_cuda_ranks &p, int kind, double &a,
-                                      double &b) const {
-    if (p.size == 0) return;
-    __shared__ double mine[2], all[SP_CUDA_MOST_PEERS][2];
+  // Send thread 0's values to all ranks. One block of a rank calls it.
+  __device__ __forceinline__ void send(const sp_cuda_ranks &p, int kind, double a, double b) const {
+    __shared__ double mine[2];
     if (threadIdx.x == 0) {
       mine[0] = a;
       mine[1] = b;
     }
     __syncthreads();
+    if (threadIdx.x >= p.size) return;
+    sp_cuda_sums &to = there[kind * p.size + p.rank];
+    for (int v = 0; v < 2; v++) put(to.words + 2 * v, mine[v], epoch);
+  }
+
+  // Wait for the values of all ranks; thread 0 gets their sums. Any number of blocks may call it.
+  __device__ __forceinline__ void receive(const sp_cuda_ranks &p, int kind, double &a,
+                                          double &b) const {
+    __shared__ double all[SP_CUDA_MOST_PEERS][2];
     const int r = threadIdx.x;
     if (r < p.size) {
-      __threadfence_system(); // after put(), others may change what this rank has read
-      sp_cuda_sums &to = there[kind * p.size + p.rank];
-      for (int v = 0; v < 2; v++) put(to.words + 2 * v, mine[v], epoch);
       const sp_cuda_sums &here = p.sums[kind * p.size + r];
       const auto arrived = [&] {
         const bool first = get(here.words, epoch, all[r][0]);
         return get(here.words + 2, epoch, all[r][1]) && first;
       };
       await(arrived, r, p.missing);
-      __threadfence_system();
     }
     __syncthreads();
     if (threadIdx.x > 0) return;

@@ -14,6 +14,8 @@ namespace {
 
 #include "operators/cuda/queue.cuh"
 
+#include "operators/cuda/targets.cuh"
+
 constexpr int THREADS = 256;
 
 int blocks_for(int n) {
@@ -29,23 +31,35 @@ __device__ __forceinline__ sp_cuda_epoch acquired(const sp_cuda_epoch *flag) {
   return value;
 }
 
-// The neighbour of entry i of the lists.
-__device__ __forceinline__ int neighbour_of(const sp_cuda_border &p, int i) {
-  int b = 0;
-  while (i >= p.start[b + 1]) b++;
-  return b;
-}
+// The sums of edge nodes on the device; edges = NULL: there are none.
+template <class T> struct pending_sums {
+  sp_cuda_targets shared;
+  const int *sent; // [entries of the lists], target of the value, or one that does not exist
+  const T *edges;
+  bool constrained;
+};
 
 template <class T>
-__global__ void send(sp_cuda_border p, const T *vector, const sp_cuda_scalars *scalars) {
+__global__ void send(sp_cuda_border p, pending_sums<T> pending, T *vector,
+                     const sp_cuda_scalars *scalars) {
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  const bool completes = pending.edges && i < p.lists.shared;
+  const int t = completes ? __ldg(pending.sent + i) : pending.shared.count;
+  target<T> here(pending.shared, t);
   follow();
   if (scalars && scalars->stop) return;
   const sp_cuda_epoch exchange = *p.begun + 1;
-  const int i = blockIdx.x * THREADS + threadIdx.x;
   if (i < p.lists.shared) {
-    const int b = neighbour_of(p, i), to = p.remote_start[b] + i - p.start[b];
-    const T value = vector[p.lists.dofs[i]];
-    double *const buffer = p.remote_received[b] + (exchange % 2) * 2 * (unsigned)p.stride[b];
+    const sp_cuda_neighbour &b = neighbour_of(p, i);
+    const int to = b.place + i - b.begin;
+    T &value = vector[p.lists.dofs[i]];
+    if (t < pending.shared.count) { // also the DOF's other entries store this value
+      here.load(pending.edges);
+      value = pending.constrained && here.is_constrained()
+                  ? 0
+                  : here.sum(pending.shared, pending.edges);
+    }
+    double *const buffer = b.received + (exchange % 2) * 2 * (unsigned)b.shared;
     if (p.few)
       put((unsigned long long *)buffer + 2 * to, value, (unsigned)exchange);
     else
@@ -55,7 +69,7 @@ __global__ void send(sp_cuda_border p, const T *vector, const sp_cuda_scalars *s
   __syncthreads();
   if (!is_last(p.sent, gridDim.x)) return;
   for (int b = threadIdx.x; b < p.neighbours && !p.few; b += THREADS)
-    signal(p.remote_arrived[b], exchange);
+    signal(p.of[b].arrived, exchange);
   if (threadIdx.x == 0) *p.begun = exchange; // all blocks have read the old value
 }
 
@@ -65,7 +79,7 @@ __global__ void await_neighbours(sp_cuda_border p, const sp_cuda_scalars *scalar
   if (scalars && scalars->stop) return;
   const sp_cuda_epoch exchange = *p.begun;
   for (int b = threadIdx.x; b < p.neighbours; b += blockDim.x)
-    await([&] { return acquired(p.arrived + b) >= exchange; }, p.ranks[b], p.missing);
+    await([&] { return acquired(p.arrived + b) >= exchange; }, p.of[b].rank, p.missing);
 }
 
 template <class T>
@@ -74,8 +88,8 @@ __global__ void add_received(sp_cuda_border p, T *vector, const sp_cuda_scalars 
   follow();
   if (t >= p.lists.targets || (scalars && scalars->stop)) return;
   const T *buffer = (const T *)(p.received + (*p.begun % 2) * 2 * (unsigned)p.lists.shared);
-  sum_of_ranks(
-      p.lists, t, [&](int s) { return __ldcg(buffer + s); }, vector);
+  T &value = vector[p.lists.target[t]];
+  value = sum_of_ranks(p.lists, t, value, [&](int s) { return __ldcg(buffer + s); });
 }
 
 template <class T>
@@ -83,18 +97,10 @@ __global__ void add_words(sp_cuda_border p, T *vector, const sp_cuda_scalars *sc
   const int t = blockIdx.x * THREADS + threadIdx.x;
   follow();
   if (scalars && scalars->stop) return;
-  const sp_cuda_epoch exchange = *p.begun;
-  const double *buffer = p.received + (exchange % 2) * 2 * (unsigned)p.lists.shared;
-  const auto received = [&](int s) {
-    T value = 0;
-    await(
-        [&] { return get((const unsigned long long *)buffer + 2 * s, (unsigned)exchange, value); },
-        p.ranks[neighbour_of(p, s)], p.missing);
-    return value;
-  };
-  // Not every entry is the source of a target, but a rank must not run two exchanges ahead of any.
-  if (t < p.neighbours && p.start[t] < p.start[t + 1]) (void)received(p.start[t]);
-  if (t < p.lists.targets) sum_of_ranks(p.lists, t, received, vector);
+  const received_words<T> received(p, t);
+  if (t >= p.lists.targets) return;
+  T &value = vector[p.lists.target[t]];
+  value = sum_of_ranks(p.lists, t, value, received);
 }
 
 /* A rank's message to the others about its region. */
@@ -237,7 +243,7 @@ layout lay_out(int shared, int neighbours) {
   return {values, values + (size_t)neighbours};
 }
 
-/* Address at which neighbour b expects this rank's values and its flag. */
+/* Place at which a neighbour expects this rank's values, and the index of its flag. */
 struct place {
   int start, index;
 };
@@ -255,9 +261,7 @@ struct meeting {
   introduction *all;
   bool *wanted;
   place *places;
-  double **received;
-  sp_cuda_epoch **arrived;
-  int *stride, *start;
+  sp_cuda_neighbour *of;
 };
 
 sp_status meeting_create(int size, int neighbours, meeting *m) {
@@ -265,42 +269,35 @@ sp_status meeting_create(int size, int neighbours, meeting *m) {
   SP_TRY(sp_allocate((size_t)size, sizeof *m->all, "exchange", &m->all));
   SP_TRY(sp_allocate((size_t)size, sizeof *m->wanted, "exchange", &m->wanted));
   SP_TRY(sp_allocate(n, sizeof *m->places, "exchange", &m->places));
-  SP_TRY(sp_allocate(n, sizeof *m->received, "exchange", &m->received));
-  SP_TRY(sp_allocate(n, sizeof *m->arrived, "exchange", &m->arrived));
-  SP_TRY(sp_allocate(n, sizeof *m->start, "exchange", &m->start));
-  return sp_allocate(n, sizeof *m->stride, "exchange", &m->stride);
+  return sp_allocate(n, sizeof *m->of, "exchange", &m->of);
 }
 
 void meeting_destroy(meeting *m) {
   free(m->all);
   free(m->wanted);
   free(m->places);
-  free(m->received);
-  free(m->arrived);
-  free(m->stride);
-  free(m->start);
+  free(m->of);
 }
 
 sp_status make_border_tables(const sp_exchange_plan *plan, const meeting *m,
                              sp_cuda_border_memory *memory) {
   sp_cuda_border *view = &memory->view;
   sp_cuda_mapping *mapping = &memory->mapping;
-  const size_t neighbours = (size_t)plan->neighbours;
-  for (size_t b = 0; b < neighbours; b++) {
-    const introduction *other = &m->all[plan->ranks[b]];
-    double *region = (double *)mapping->mapped[plan->ranks[b]];
-    m->received[b] = region;
-    m->start[b] = m->places[b].start;
-    m->arrived[b] = (sp_cuda_epoch *)region + lay_out(other->shared, other->neighbours).arrived +
-                    m->places[b].index;
-    m->stride[b] = other->shared;
+  for (int b = 0; b < plan->neighbours; b++) {
+    const int rank = plan->ranks[b];
+    const introduction *other = &m->all[rank];
+    double *const region = (double *)mapping->mapped[rank];
+    sp_cuda_epoch *const flags =
+        (sp_cuda_epoch *)region + lay_out(other->shared, other->neighbours).arrived;
+    m->of[b] = {rank,
+                plan->start[b],
+                plan->start[b + 1],
+                other->shared,
+                m->places[b].start,
+                region,
+                flags + m->places[b].index};
   }
-  SP_TRY(table(mapping, (double *const *)m->received, neighbours, &view->remote_received));
-  SP_TRY(table(mapping, (sp_cuda_epoch *const *)m->arrived, neighbours, &view->remote_arrived));
-  SP_TRY(table(mapping, (const int *)m->stride, neighbours, &view->stride));
-  SP_TRY(table(mapping, (const int *)m->start, neighbours, &view->remote_start));
-  SP_TRY(table(mapping, plan->start, neighbours + 1, &view->start));
-  SP_TRY(table(mapping, plan->ranks, neighbours, &view->ranks));
+  SP_TRY(table(mapping, m->of, (size_t)plan->neighbours, &view->of));
   SP_TRY(counter(mapping, &view->begun));
   SP_TRY(counter(mapping, &view->sent));
   double *region = (double *)mapping->region;
@@ -328,19 +325,28 @@ sp_status meet(MPI_Comm comm, const sp_exchange_plan *plan, const char **why, me
 }
 
 template <class T>
-cudaError_t exchange(const sp_cuda_border *border, T *vector, const sp_cuda_scalars *scalars,
-                     cudaStream_t stream) {
+cudaError_t queue_send(const sp_cuda_border *border, const sp_cuda_pending *pending, void *vector,
+                       const sp_cuda_scalars *scalars, cudaStream_t stream) {
+  pending_sums<T> sums = {};
+  if (pending)
+    sums = {pending->assembly->shared, pending->assembly->sent, (const T *)pending->edges,
+            pending->constrained};
+  return queue(send<T>, blocks_for(border->lists.shared), THREADS, 0, stream, *border, sums,
+               (T *)vector, scalars);
+}
+
+template <class T>
+cudaError_t queue_receive(const sp_cuda_border *border, void *vector,
+                          const sp_cuda_scalars *scalars, cudaStream_t stream) {
   const int targets = border->lists.targets, neighbours = border->neighbours;
-  cudaError_t error = queue(send<T>, blocks_for(border->lists.shared), THREADS, 0, stream, *border,
-                            vector, scalars);
-  if (error == cudaSuccess && border->few)
+  if (border->few)
     return queue(add_words<T>, blocks_for(targets > neighbours ? targets : neighbours), THREADS, 0,
-                 stream, *border, vector, scalars);
-  if (error == cudaSuccess) error = queue(await_neighbours, 1, 32, 0, stream, *border, scalars);
+                 stream, *border, (T *)vector, scalars);
+  const cudaError_t error = queue(await_neighbours, 1, 32, 0, stream, *border, scalars);
   if (error != cudaSuccess) return error;
   // No programmatic launch: its blocks would occupy multiprocessors while one block waits.
   return start(false, nullptr, add_received<T>, blocks_for(targets), THREADS, 0, stream, *border,
-               vector, scalars);
+               (T *)vector, scalars);
 }
 
 } // namespace
@@ -389,9 +395,16 @@ void sp_cuda_border_free(sp_cuda_border_memory *memory) {
   *memory = {};
 }
 
-cudaError_t sp_cuda_border_exchange(const sp_cuda_border *border, sp_precision precision,
-                                    void *vector, const sp_cuda_scalars *scalars,
-                                    cudaStream_t stream) {
-  return precision == SP_SINGLE ? exchange(border, (float *)vector, scalars, stream)
-                                : exchange(border, (double *)vector, scalars, stream);
+cudaError_t sp_cuda_border_send(const sp_cuda_border *border, sp_precision precision,
+                                const sp_cuda_pending *pending, void *vector,
+                                const sp_cuda_scalars *scalars, cudaStream_t stream) {
+  return (precision == SP_SINGLE ? queue_send<float> : queue_send<double>)(border, pending, vector,
+                                                                           scalars, stream);
+}
+
+cudaError_t sp_cuda_border_receive(const sp_cuda_border *border, sp_precision precision,
+                                   void *vector, const sp_cuda_scalars *scalars,
+                                   cudaStream_t stream) {
+  return (precision == SP_SINGLE ? queue_receive<float> : queue_receive<double>)(border, vector,
+                                                                                 scalars, stream);
 }

@@ -12,13 +12,15 @@
  * Sums over all ranks are a few words and need no flag: each word of 64 bits holds one half of a
  * value and the number of the sum (as in NCCL's protocol LL). Two kinds of sums alternate, so a
  * word is overwritten only after all ranks have read it. Spaces that share few values exchange them
- * in such words too, which takes two kernels instead of three and no fence.
+ * in such words too, which takes two kernels instead of three and no fence. The kernels that
+ * complete the values before, and use them afterwards, can then be the same two.
  *
  * A rank that waits longer than SP_CUDA_PATIENCE gives up: the other one has failed. */
 #pragma once
 
 #include <stdbool.h>
 
+#include "operators/cuda/assembly.h"
 #include "operators/cuda/device.h"
 #include "operators/cuda/launch.h"
 
@@ -64,32 +66,44 @@ typedef struct sp_cuda_lists {
   const int *target, *source_start, *sources; /* the sum, as in sp_exchange_plan */
 } sp_cuda_lists;
 
+/* A neighbour in the exchange of a space. */
+typedef struct sp_cuda_neighbour {
+  int rank;
+  int begin, end;         /* its part of the lists */
+  int shared;             /* number of values that it shares, which gives the size of its buffers */
+  int place;              /* index in a buffer there of the value `begin` */
+  double *received;       /* its buffers */
+  sp_cuda_epoch *arrived; /* its flag for this rank */
+} sp_cuda_neighbour;
+
 /* The exchange of one space; passed to kernels by value, pointers are to device memory. */
 typedef struct sp_cuda_border {
   int neighbours;
   bool few; /* SP_CUDA_FEW_SHARED */
   sp_cuda_lists lists;
-  const int *start;  /* [neighbours + 1]: neighbour b's part of the lists */
-  const int *ranks;  /* [neighbours] */
-  const int *stride; /* [neighbours]: `shared` of neighbour b */
+  const sp_cuda_neighbour *of; /* [neighbours] */
   /* [2][2 shared]. Values fill the first half of a buffer, floats the first quarter; words take
    * two entries per value, of which a float uses the first. */
   double *received;
-  double *const *remote_received; /* [neighbours]: their `received` */
-  const int *remote_start;        /* [neighbours]: this rank's first value in a buffer there */
-  sp_cuda_epoch *arrived;         /* [neighbours] */
-  sp_cuda_epoch *const *remote_arrived;
-  sp_cuda_epoch *begun; /* exchanges since creation */
-  unsigned *sent;       /* blocks that have sent */
+  sp_cuda_epoch *arrived; /* [neighbours] */
+  sp_cuda_epoch *begun;   /* exchanges since creation */
+  unsigned *sent;         /* blocks that have sent */
   sp_cuda_missing missing;
 } sp_cuda_border;
+
+/* Edge nodes (assembly.h) whose sums are values to send. */
+typedef struct sp_cuda_pending {
+  const sp_cuda_assembly *assembly;
+  const void *edges;
+  bool constrained;
+} sp_cuda_pending;
 
 /* A region of this rank, and the regions of others that it has mapped. */
 typedef struct sp_cuda_mapping {
   MPI_Comm comm; /* MPI_COMM_NULL: nothing is mapped */
   int size;
   void *region, **mapped; /* [size], NULL for this rank and for ranks that are not mapped */
-  void *tables[8];        /* device arrays to free */
+  void *tables[3];        /* device arrays to free */
   int table_count;
 } sp_cuda_mapping;
 
@@ -124,12 +138,16 @@ sp_status sp_cuda_border_create(sp_device *device, MPI_Comm comm, const sp_excha
                                 sp_cuda_border_memory *out);
 void sp_cuda_border_free(sp_cuda_border_memory *memory); /* Collective. */
 
-/* Queue kernels that send the shared values of `vector`, wait for those of the neighbours and add
- * them in the order of ranks. They do nothing after iterations have stopped, which happens on all
- * ranks at once; scalars may be NULL. */
-cudaError_t sp_cuda_border_exchange(const sp_cuda_border *border, sp_precision precision,
-                                    void *vector, const sp_cuda_scalars *scalars,
-                                    cudaStream_t stream);
+/* Queue kernels that send the shared values of `vector`, and that wait for those of the neighbours
+ * and add them in the order of ranks. `pending`, unless NULL, completes the values first, as
+ * sp_cuda_assemble_shared does; only with few shared values. Kernels do nothing after iterations
+ * have stopped, which happens on all ranks at once; scalars may be NULL. */
+cudaError_t sp_cuda_border_send(const sp_cuda_border *border, sp_precision precision,
+                                const sp_cuda_pending *pending, void *vector,
+                                const sp_cuda_scalars *scalars, cudaStream_t stream);
+cudaError_t sp_cuda_border_receive(const sp_cuda_border *border, sp_precision precision,
+                                   void *vector, const sp_cuda_scalars *scalars,
+                                   cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -69,29 +69,10 @@ __global__ void add_diagonal(sp_cuda_diagonal diagonal, int first, int last, boo
   if (threadIdx.x == 0) partial[blockIdx.x] = energy;
 }
 
-__device__ bool is_useful(double p_ap) {
-  return p_ap > 0 && !isinf(p_ap);
-}
-
-// alpha and the record from p.Ap; called by one thread.
-__device__ void end_pass_1(sp_cuda_scalars *s, const sp_cuda_ranks &ranks, sp_cg_record *records,
-                           double p_ap) {
-  s->p_ap = p_ap;
-  s->alpha = s->rz / p_ap;
-  if (!records) return;
-  sp_cg_record *record = &records[s->iterations];
-  record->p_ap = p_ap;
-  record->seconds = 1e-9 * (double)(sp_now() - s->started);
-  if (is_useful(p_ap)) return;
-  s->alpha = 0; // x has no deferred step
-  s->stop = 1;
-  s->iterations++;
-  if (ranks.size > 0) ++*ranks.epoch;
-}
-
-// Every block sums a chunk of the partial sums; the last block adds up these sums.
+// Every block sums a chunk of the partial sums; the last block adds up these sums, and stores the
+// result or sends it to all ranks.
 __global__ void finish_pass_1(int count, const double *partial, double *room, sp_cuda_scalars *s,
-                              sp_cuda_ranks ranks, sp_cg_record *records) {
+                              sp_cuda_ranks ranks) {
   follow();
   if (s->stop) return;
   const sum_over_ranks sum(ranks);
@@ -103,40 +84,63 @@ __global__ void finish_pass_1(int count, const double *partial, double *room, sp
     if (!is_last(&s->arrived[0], gridDim.x)) return;
     p_ap = sum_partials(gridDim.x, room);
   }
-  double nothing = 0;
-  sum.add(ranks, 0, p_ap, nothing);
-  if (threadIdx.x == 0) end_pass_1(s, ranks, records, p_ap);
+  if (ranks.size > 0)
+    sum.send(ranks, 0, p_ap, 0);
+  else if (threadIdx.x == 0)
+    s->p_ap = p_ap;
 }
 
-// The same inside pass 2, for few partial sums: every block forms the step, with the same bits, and
-// the first block stores it. `share` is the thread's share of the partial sums. Returns false if
-// the iterations end here.
-__device__ bool begin_pass_2(const sp_cuda_update &u, double share, double rz, double &alpha) {
+// The step of pass 2 on the device: every block forms it, with the same bits, and the first block
+// stores it. `share` is the thread's share of the partial sums, if finish_pass_1 was not called.
+// Returns false if the iterations end here.
+__device__ bool begin_pass_2(const sp_cuda_update &u, const sum_over_ranks &sum, double share,
+                             double rz, double &alpha) {
   __shared__ double step;
   __shared__ bool useful;
-  const double p_ap = block_sum(share);
+  sp_cuda_scalars *s = u.scalars;
+  double p_ap, nothing;
+  if (u.pass_1_count > 0)
+    p_ap = block_sum(share);
+  else if (u.ranks.size > 0)
+    sum.receive(u.ranks, 0, p_ap, nothing);
+  else
+    p_ap = s->p_ap;
   if (threadIdx.x == 0) {
-    step = rz / p_ap;
-    useful = is_useful(p_ap);
-    if (blockIdx.x == 0) end_pass_1(u.scalars, u.ranks, u.records, p_ap);
+    useful = p_ap > 0 && !isinf(p_ap);
+    step = useful ? rz / p_ap : 0;
+    if (blockIdx.x == 0) {
+      s->alpha = step;
+      u.records[s->iterations].p_ap = p_ap;
+      u.records[s->iterations].seconds = 1e-9 * (double)(sp_now() - s->started);
+    }
   }
   __syncthreads();
   alpha = step;
   return useful;
 }
 
+// The last block ends the iterations, because others still read the flag.
+__device__ void give_up(const sp_cuda_update &u) {
+  if (!is_last(&u.scalars->arrived[1], gridDim.x) || threadIdx.x > 0) return;
+  u.scalars->stop = 1;
+  u.scalars->iterations++;
+  if (u.ranks.size > 0) ++*u.ranks.epoch;
+}
+
 // End of pass 2: the last block forms the sums and the scalars that follow from them.
-__device__ void finish_pass_2(const sp_cuda_update &u, double alpha) {
+__device__ void finish_pass_2(const sp_cuda_update &u, const sum_over_ranks &sum, double alpha) {
   sp_cuda_scalars *s = u.scalars;
   // All blocks load these early, so that the last one does not wait for them.
   const double rz_before = s->rz, target = s->target, energy = s->energy, share = s->share;
   const int iterations = s->iterations, limit = s->limit;
-  const sum_over_ranks sum(u.ranks);
   if (!is_last(&s->arrived[1], gridDim.x)) return;
   double sums[2]; // r.r and r.z
   share_of_partials(gridDim.x, u.partial, sums);
   block_sums(sums);
-  sum.add(u.ranks, 1, sums[0], sums[1]);
+  if (u.ranks.size > 0) {
+    sum.send(u.ranks, 1, sums[0], sums[1]);
+    sum.receive(u.ranks, 1, sums[0], sums[1]);
+  }
   if (threadIdx.x > 0) return;
   if (u.ranks.size > 0) ++*u.ranks.epoch;
   const double rr = sums[0], rz = sums[1];
@@ -192,6 +196,7 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
   const int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
   target<double> first_target(a.own, first);
   follow();
+  const sum_over_ranks sum(u.ranks);
   // Load before the step is known: in a small problem both take equally long.
   const int stop = u.scalars->stop;
   const double rz = u.scalars->rz;
@@ -199,11 +204,12 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
   under_way.load(r, ap, 2 * first, stride, a.first_edge);
   first_target.load(u.edges);
   const double share = share_of_partials(u.pass_1_count, u.pass_1);
-  // All threads of a block must decide alike, although another block may set the flag at this
-  // moment.
-  if (__syncthreads_or(stop)) return;
+  if (stop) return;
   double alpha = u.scalars->alpha;
-  if (u.pass_1_count > 0 && !begin_pass_2(u, share, rz, alpha)) return;
+  if (u.records && !begin_pass_2(u, sum, share, rz, alpha)) {
+    give_up(u);
+    return;
+  }
   norms sums = {0, 0};
   const auto single = [&](int i, double product) {
     const double residual = fma(-alpha, product, r[i]);
@@ -261,7 +267,7 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
     u.partial[2 * blockIdx.x] = both[0];
     u.partial[2 * blockIdx.x + 1] = both[1];
   }
-  finish_pass_2(u, alpha);
+  finish_pass_2(u, sum, alpha);
 }
 
 __global__ void last_step(int n, const double *even_p, const double *odd_p, double *x,
@@ -281,9 +287,9 @@ template <class T> __global__ void pack(sp_cuda_lists lists, const T *vector, T 
 template <class T> __global__ void combine(sp_cuda_lists lists, const T *received, T *vector) {
   const int t = blockIdx.x * THREADS + threadIdx.x;
   follow();
-  if (t < lists.targets)
-    sum_of_ranks(
-        lists, t, [&](int s) { return __ldcg(received + s); }, vector);
+  if (t >= lists.targets) return;
+  T &value = vector[lists.target[t]];
+  value = sum_of_ranks(lists, t, value, [&](int s) { return __ldcg(received + s); });
 }
 
 int blocks_for(int n) {
@@ -374,13 +380,13 @@ cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision 
 }
 
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
-                                  sp_cuda_scalars *scalars, const sp_cuda_ranks *ranks,
-                                  sp_cg_record *records, bool joins, cudaStream_t stream) {
+                                  sp_cuda_scalars *scalars, const sp_cuda_ranks *ranks, bool joins,
+                                  cudaStream_t stream) {
   constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS;
   const int chunks = (count + CHUNK - 1) / CHUNK;
   const int blocks = chunks < SP_CUDA_SUM_BLOCKS ? chunks : SP_CUDA_SUM_BLOCKS;
   return start(!joins, nullptr, finish_pass_1, at_least_one(blocks), SUM_THREADS, 0, stream, count,
-               partial, room, scalars, *ranks, records);
+               partial, room, scalars, *ranks);
 }
 
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *u, cudaStream_t stream) {

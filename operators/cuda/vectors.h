@@ -49,22 +49,23 @@ cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision 
                                  double *partial, const sp_cuda_scalars *scalars, bool joins,
                                  cudaStream_t stream);
 
-/* End of pass 1: scalars->p_ap = the sum of `count` partial sums, over all ranks if there are
- * several, alpha = rz / p_ap, and the iteration's record, unless `records` is NULL. `room` holds
- * SP_CUDA_SUM_BLOCKS doubles. `joins`: it may follow kernels of several streams (queue.cuh). */
+/* End of pass 1: scalars->p_ap = the sum of `count` partial sums, or, if there are several ranks,
+ * send this sum to all of them; pass 2 receives it. `room` holds SP_CUDA_SUM_BLOCKS doubles.
+ * `joins`: it may follow kernels of several streams (queue.cuh). */
 enum { SP_CUDA_SUM_BLOCKS = 64 };
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
-                                  sp_cuda_scalars *scalars, const sp_cuda_ranks *ranks,
-                                  sp_cg_record *records, bool joins, cudaStream_t stream);
+                                  sp_cuda_scalars *scalars, const sp_cuda_ranks *ranks, bool joins,
+                                  cudaStream_t stream);
 
-/* Pass 2 of CG with alpha = scalars->alpha:
+/* Pass 2 of CG with alpha = rz / p.Ap, p.Ap summed over all ranks if there are several, or with
+ * alpha = scalars->alpha if `records` is NULL:
  *
  *     r -= alpha (ap + sum over edge nodes, on edges and at vertices that only this rank has)
  *     r.r and r.D^-1 r over owned DOFs, and over all ranks if there are several
  *
  * and ap = 0 at entries that faces add to in the next pass 1; with update_x also x += alpha p. The
  * last block sets scalars->rr, rz and beta, decides whether to stop, and completes the iteration's
- * record, unless `records` is NULL. `partial` has room for 2 SP_CUDA_VECTOR_BLOCKS doubles. */
+ * record. `partial` has room for 2 SP_CUDA_VECTOR_BLOCKS doubles. */
 typedef struct sp_cuda_update {
   sp_cg_arrays vectors;
   bool update_x;
