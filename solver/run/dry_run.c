@@ -245,13 +245,12 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, int 
   const int rank = sp_comm_rank(base->comm);
   SP_TRY(check_case(config, base, planned, plan));
   sp_memory_case *c = &plan->memory;
-  c->at_start = at_start + libraries(config);
-  for (int r = 0; r < planned; r++) fill_row(plan, r, rows[r]);
-  if (planned > 0) return SP_OK;
   sp_sizes_count(base->mesh->topology, 0, 1, &now);
   /* Memory that the mesh library and the device driver keep. */
   const double kept = sp_memory_resident() - sp_memory_of_mesh(&now, c->map_order);
   c->at_start = fmax(kept, at_start) + libraries(config);
+  for (int r = 0; r < planned; r++) fill_row(plan, r, rows[r]);
+  if (planned > 0) return SP_OK;
   fill_row(plan, rank, rows[0]);
   rows[0][HOST] = fmax(rows[0][HOST], most_so_far()); /* reading a mesh file may take more */
   return SP_OK;
