@@ -6,7 +6,10 @@
  *     R = (f1 - f2) / (f2 - f3)                  monotone for 0 < R < 1
  *     p = log2(1 / |R|)                          observed rate
  *     limit = f1 + (f1 - f2) / (2^p - 1)         Richardson's extrapolation
- *     GCI = 1.25 |f1 - f2| / (2^p - 1)           safety factor of three grids
+ *     GCI = 1.25 |f2 - f3| r^2 / (1 - r)         safety factor of three grids
+ *
+ * With r = |R| the GCI is 1.25 |f1 - f2| / (2^p - 1), as in the standard. But R may be small by
+ * chance: r is at least 1/4, along orders 1/2.
  *
  * Along orders errors fall geometrically, f_N = f + c R^N: 1 / |R| takes the place of 2^p, and the
  * rate is log10(1 / |R|), digits per order.
