@@ -1,4 +1,4 @@
-/* Which kernels of formulas this processor can run. */
+/* Choose the kernels of formulas that this processor can run. */
 #include "io/expression_kernel.h"
 
 sp_expression_kernel sp_expression_kernel_generic;

@@ -9,7 +9,7 @@
 /* Deformations of the box, see sp_box_deform. */
 typedef enum sp_map { SP_MAP_NONE, SP_MAP_SINE, SP_MAP_KERSHAW } sp_map;
 
-/* How Kershaw's map blends its two gradings. */
+/* Blend of the two gradings of Kershaw's map. */
 typedef enum sp_step { SP_STEP_QUINTIC, SP_STEP_LINEAR } sp_step;
 
 /* Names in a case, by sp_map and sp_step; both lists end with NULL. */

@@ -5,12 +5,12 @@
 #include "io/threads.h"
 #include "mesh/geometry.h"
 
-/* How the elements of this rank form parents. */
+/* Grouping of the elements of this rank into parents. */
 typedef struct plan {
   const sp_mesh *fine;
   bool is_box;
   bool along[3]; /* directions with two children */
-  /* Of a box: its elements with all refinements, the first and last index of this rank, and a
+  /* In a box: its elements with all refinements, the first and last index of this rank, and a
    * shift: parent = (index + shift) / 2. */
   int elements[3], first[3], last[3], shift[3];
   sp_hexes *coarse;

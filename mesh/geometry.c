@@ -58,7 +58,7 @@ SP_INLINE void evaluate_straight(const element_map *map, int n, const double *re
   }
 }
 
-/* The same for a curved map, with b and c in the tables of s and t. */
+/* Evaluate a curved map likewise, with b and c in the tables of s and t. */
 SP_INLINE void evaluate_curved(const element_map *map, const map_table *r, const map_table *s,
                                int b, const map_table *t, int c, map_line *line) {
   const int g = map->g, n = r->n;

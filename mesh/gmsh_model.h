@@ -88,7 +88,7 @@ sp_status sp_gmsh_add_group(sp_gmsh_entity *entity, int number);
 sp_status sp_gmsh_add_name(sp_gmsh_model *m, int dimension, int number, const char *text,
                            size_t length);
 
-/* Note that the file names a part, and whether that has elements. */
+/* Note that the file names a part, and if that has elements. */
 sp_status sp_gmsh_add_part(sp_gmsh_model *m, int part, bool has_elements);
 
 /* Find the entity, or add it. */

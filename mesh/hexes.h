@@ -53,7 +53,7 @@ typedef struct sp_group {
 
 /* About the file that hexahedra were read from; all 0 for a box. */
 typedef struct sp_hexes_file {
-  /* The same on all ranks. */
+  /* Equal on all ranks. */
   sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
   /* Tetrahedra, prisms and hexahedra that were divided (mesh/divide.h). */
   sp_gid divided[3];

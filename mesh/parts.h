@@ -1,4 +1,4 @@
-/* How a mesh is divided among ranks, also among ranks that do not exist: the sizes of each part on
+/* Division of a mesh among ranks, also among ranks that do not exist: the sizes of each part on
  * the refined mesh, and on the coarser meshes below it. */
 #pragma once
 

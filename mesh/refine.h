@@ -8,6 +8,6 @@
  * coarse and the refined mesh are nested. After an error *mesh is NULL. Collective. */
 sp_status sp_mesh_refine(sp_mesh **mesh);
 
-/* The same, but `coarse` is kept. The caller destroys *out, which is NULL after an error.
+/* Refine likewise, but keep `coarse`. The caller destroys *out, which is NULL after an error.
  * Collective. */
 sp_status sp_mesh_refined(const sp_mesh *coarse, sp_mesh **out);

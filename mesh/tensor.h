@@ -9,8 +9,8 @@
 void sp_tensor_apply(int rows, int columns, const double *r, const double *s, const double *t,
                      const double *in, double *out);
 
-/* The same with in[k][j][i] at in[((k * columns + j) * columns + i) * stride]: one component of
- * interleaved values. Local. */
+/* Apply likewise, with in[k][j][i] at in[((k * columns + j) * columns + i) * stride]: one component
+ * of interleaved values. Local. */
 void sp_tensor_apply_strided(int rows, int columns, const double *r, const double *s,
                              const double *t, const double *in, int stride, double *out);
 

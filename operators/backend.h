@@ -54,7 +54,7 @@ typedef struct sp_operator_setup {
   bool rounded;
   double lambda;           /* scales the mass term of bp3.5 and bp3.0 */
   const bool *constrained; /* [local DOFs], Dirichlet DOFs; NULL: none */
-  /* Of multigrid: transfers and Schwarz will be created with this operator, or it will be the
+  /* For multigrid: transfers and Schwarz will be created with this operator, or it will be the
    * `alike` of another one. */
   bool for_level;
   /* NULL, or an operator created for_level on the same space, with the same entries of
@@ -84,7 +84,7 @@ typedef struct sp_transfer_setup {
   /* For two meshes: the fine DOFs at the nodes of degree 2 of each coarse element, [coarse
    * elements][27], or the number of fine local DOFs at a node without one. Else NULL. */
   const sp_lid *nodes;
-  /* Of an operator on the fine space that was created for_level; it must outlive the transfer. */
+  /* Part of an operator on the fine space, created for_level; it must outlive the transfer. */
   struct sp_local_operator *local;
   sp_precision precision; /* the operator's */
   /* [fine local DOFs]: 1 / coarse elements that share it, 0 where constrained; NULL unless the
@@ -98,7 +98,7 @@ typedef struct sp_transfer_setup {
  * arrays are not used after creation. */
 typedef struct sp_schwarz_setup {
   const struct sp_space *space;
-  /* Of the operator, on this space, created for_level; it must outlive Schwarz too. */
+  /* Part of the operator on this space, created for_level; it must outlive Schwarz too. */
   struct sp_local_operator *local;
   sp_precision precision; /* the operator's */
   const double *basis;    /* [elements][3][n][n], V of each direction; columns are eigenvectors */

@@ -74,7 +74,7 @@ SP_INLINE void add_direction(int slow, int n, int fast, const double *squares, c
     }
 }
 
-/* The same for lines of contiguous points, fast = 1. */
+/* Do so for lines of contiguous points, fast = 1. */
 SP_INLINE void add_first_direction(int slow, int n, const double *squares, const double *in,
                                    double *out) {
   for (int s = 0; s < slow; s++) {

@@ -12,7 +12,7 @@ typedef enum sp_combine { SP_SUM, SP_MIN } sp_combine;
 
 typedef struct sp_exchange sp_exchange;
 
-/* Who exchanges what. Arrays belong to the exchange. */
+/* Neighbours, and the DOFs shared with each. Arrays belong to the exchange. */
 enum { SP_OWN_VALUE = -1 };
 typedef struct sp_exchange_plan {
   int neighbours;
@@ -52,8 +52,9 @@ void sp_exchange_begin(sp_exchange *exchange, sp_precision precision, const void
  * Collective among neighbours. */
 void sp_exchange_end(sp_exchange *exchange, sp_precision precision, void *values);
 
-/* The same for values that the caller packs into `sent`, the plan's dofs one after another, and
- * combines from `received`; memory that the MPI library can access. Collective among neighbours. */
+/* Begin and end likewise, for values that the caller packs into `sent`, the plan's dofs one after
+ * another, and combines from `received`; memory that the MPI library can access. Collective among
+ * neighbours. */
 void sp_exchange_begin_packed(sp_exchange *exchange, sp_precision precision, const void *sent,
                               void *received);
 void sp_exchange_end_packed(sp_exchange *exchange);

@@ -1,4 +1,4 @@
-/* Which rank works with which GPU. The choice itself needs no device, only the names of GPUs. */
+/* Choice of the GPU of each rank. The choice itself needs no device, only the names of GPUs. */
 #pragma once
 
 #include "io/error.h"
@@ -29,11 +29,11 @@ sp_status sp_gpus_visible(int *count, sp_gpu **gpus);
 sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_view *view);
 void sp_gpu_view_destroy(sp_gpu_view *view);
 
-/* The same; `visible` (sp_gpus_visible, except in tests) finds what a rank sees. Few ranks call it,
- * because the first call in a process starts the driver, which takes long if all ranks of a machine
- * do it at the same time. Ranks of a machine see the same GPUs if their environments have the same
- * variables CUDA_... and NVIDIA_..., and if they are in the same control group and mount namespace
- * (Linux); the first of them asks for all. Errors: SP_ERR_SYSTEM. Collective. */
+/* Gather likewise; `visible` (sp_gpus_visible, except in tests) finds what a rank sees. Few ranks
+ * call it, because the first call in a process starts the driver, which takes long if all ranks of
+ * a machine do it at the same time. Ranks of a machine see the same GPUs if their environments have
+ * the same variables CUDA_... and NVIDIA_..., and if they are in the same control group and mount
+ * namespace (Linux); the first of them asks for all. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_gpus_look(MPI_Comm comm, sp_status (*visible)(int *count, sp_gpu **gpus),
                        sp_gpu_view *view);
 

@@ -31,7 +31,7 @@ typedef struct sp_operator_row {
 
 extern const sp_operator_row sp_operator_rows[SP_OPERATORS];
 
-/* How an operator gets its geometric factors: stored at every quadrature point, or recomputed from
+/* Source of the geometric factors: stored at every quadrature point, or recomputed from
  * the eight corners of the element. `auto` is a request that becomes one of the two
  * (operators/geometry_choice.h). */
 typedef enum sp_geometry_kind {

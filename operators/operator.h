@@ -8,7 +8,7 @@
 
 typedef struct sp_operator {
   const sp_space *space; /* borrowed */
-  /* Of the space's platform, which outlives the operator. */
+  /* Those of the space's platform, which outlives the operator. */
   MPI_Comm comm;
   const sp_backend *backend;
   sp_device *device;
@@ -20,7 +20,7 @@ typedef struct sp_operator {
   int order;
   sp_lid owned, dofs; /* entries of an L-vector: owned, and with copies */
   sp_gid global_dofs;
-  /* Of one application over all ranks (operators/counts.h, assembled). */
+  /* Per application, over all ranks (operators/counts.h, assembled). */
   double flops, bytes;
   bool iterates; /* the backend does whole iterations without the host */
   bool sweeps;   /* sp_operator_sweep is possible */

@@ -7,8 +7,8 @@
 /* Find the columns and the elements at edges. Errors: SP_ERR_SYSTEM. */
 sp_status sp_schwarz_find_columns(sp_schwarz_builder *b);
 
-/* Add the Robin terms of the blocks to their diagonals, in b->weights. Of an element that touches a
- * surface by an edge alone they are zero, so the elements with its faces decide there. */
+/* Add the Robin terms of the blocks to their diagonals, in b->weights. They are zero for an
+ * element that touches a surface by an edge alone, so the elements with its faces decide there. */
 void sp_schwarz_add_robin(sp_schwarz_builder *b);
 
 /* Give an interface between two elements of a column to the lower one, with the shares of both. */

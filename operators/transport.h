@@ -1,4 +1,4 @@
-/* How values of shared DOFs travel between GPUs of different ranks; between CPUs it is always MPI.
+/* Transport of the values of shared DOFs between GPUs of different ranks; between CPUs it is MPI.
  */
 #pragma once
 

@@ -34,7 +34,7 @@ typedef struct sp_patches {
    * [element_words][elements of the patch]: node q is the lower or upper half of word q / 2. */
   unsigned *pairs;
   int element_words;
-  /* What is added up at a node, in the order of elements, by groups of 32 nodes, those of one warp:
+  /* Terms of the sum at a node, in the order of elements, by groups of 32 nodes, those of one warp:
    * entries 2 w and 2 w + 1 of node n are the lower and upper half of
    *
    *     entries[start[group + n / 32] + 32 w + n % 32]

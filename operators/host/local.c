@@ -197,7 +197,7 @@ INLINE vec scale_stored(const vec *factors, vec *gr, vec *gs, vec *gt) {
   return factors[SP_G_WJ];
 }
 
-/* The same from the rows of |J| J^-1; `scale` is the weight and kappa divided by |J|. */
+/* Scale likewise, from the rows of |J| J^-1; `scale` is the weight and kappa divided by |J|. */
 INLINE void scale_adjugate(vec adj[3][3], vec scale, vec *gr, vec *gs, vec *gt) {
   vec flux[3];
   UNROLL for (int d = 0; d < 3; d++) flux[d] =

@@ -174,7 +174,7 @@ typedef struct sp_config {
     sp_cg_criterion criterion;
     int max_iterations; /* >= 1 */
     sp_preconditioner_kind preconditioner;
-    /* Of multigrid. */
+    /* For multigrid. */
     sp_smoother_kind smoother;
     int smoother_degree; /* 1..6; 0: chosen */
     sp_list orders;      /* of its levels, decreasing from N to 1; empty: the program chooses */

@@ -202,7 +202,7 @@ static sp_status create_gather(sp_coarse *c) {
                                          platform->transport, &c->gather, &how, &c->resident);
 }
 
-/* Of bars: restriction and interpolation, for the DOFs that the rank owns. */
+/* For bars, create restriction and interpolation for the DOFs that the rank owns. */
 static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *setup) {
   SP_AUTO_VALUE(sp_csr) p = {0}, transpose = {0};
   const sp_lid owned = c->space->numbering->owned;

@@ -17,7 +17,7 @@ struct sp_boomer {
   HYPRE_Int owned;
   HYPRE_BigInt *numbers; /* [local DOFs], global numbers */
   HYPRE_Solver amg;
-  /* Of a null space. */
+  /* The null space. */
   int components;
   int *of_dof;   /* [owned], component of each DOF or -1 */
   double *sizes; /* [components], DOFs of each over all ranks */

@@ -48,7 +48,7 @@ static double remaining_share(const sp_energy *energy) {
   return fmax(largest - 1, CONTRACTION);
 }
 
-/* How many steps in a row must meet the tolerance. */
+/* Return the number of successive steps that must meet the tolerance. */
 static int steps_needed(const sp_energy *energy, double remaining) {
   return energy->in_a_row + (remaining < 1 ? 0 : 1 + (int)fmin(8, log2(remaining)));
 }

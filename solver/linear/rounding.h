@@ -1,4 +1,4 @@
-/* The rounding error of a residual b - A x: whether r has anything left to solve for.
+/* The rounding error of a residual b - A x, to see if r has anything left to solve for.
  *
  * An entry of A x is uncertain by eps times the root of the sum of (A_ij x_j)^2, which is the size
  * of (A v)_i for v = x with random signs. So r.z is about eps^2 v.A v for z = A^-1 r, and

@@ -351,7 +351,7 @@ static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp
 sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, const sp_space *space,
                              const double *x, double *ax, double *scratch) {
   const MPI_Comm comm = space->mesh->comm;
-  /* Of weights and derivatives only those at Dirichlet DOFs are used. */
+  /* Use only weights and derivatives at Dirichlet DOFs. */
   for (sp_lid k = 0; k < balance->dirichlet_count; k++) {
     const sp_lid i = balance->dirichlet_dofs[k];
     balance->dirichlet_load[k] -= ax[i];

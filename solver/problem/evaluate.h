@@ -24,8 +24,8 @@ sp_status sp_problem_evaluate_anisotropic(const sp_expression *formula, size_t n
                                           const double *xyz[3], const double *k, double *value,
                                           double *const gradient[3], double *curvature);
 
-/* The same for a coefficient, whose values must be > 0, or >= 0 with `zero_allowed`. Errors: as
- * above; SP_ERR_INPUT with the first point at which the value is out of range. Local. */
+/* Evaluate a coefficient likewise, whose values must be > 0, or >= 0 with `zero_allowed`. Errors:
+ * as above; SP_ERR_INPUT with the first point at which the value is out of range. Local. */
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
                                           const double *xyz[3], double *value,
                                           double *const gradient[3]);

@@ -113,7 +113,7 @@ static sp_status parse_material(const sp_config *config, const sp_material_entry
   return SP_OK;
 }
 
-/* What follows from tensors, after all sections. */
+/* Parse the solutions of materials with a tensor for K : grad grad u; check that axes are used. */
 static sp_status finish_tensors(const sp_config *config, sp_materials *materials) {
   const sp_formula *axes = &config->problem.all.axes;
   bool used = !axes->text || materials->common.tensor;

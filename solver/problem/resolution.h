@@ -1,4 +1,4 @@
-/* How well the elements resolve the solution, from the decay of its Legendre coefficients. In an
+/* Resolution of the solution by the elements, from the decay of its Legendre coefficients. In an
  * element u = sum of a_ijk P_i(r) P_j(s) P_k(t), i, j, k <= N. With the shells
  *
  *     c_m^2 = sum over max(i, j, k) = m of a_ijk^2 / ((2i+1) (2j+1) (2k+1)),

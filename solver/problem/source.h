@@ -1,5 +1,5 @@
-/* Whether the quadrature sees the source: a heater that is narrower than the points of an element
- * gives the load vector another strength than the case states. */
+/* Check that the quadrature sees the source: a heater that is narrower than the points of an
+ * element gives the load vector another strength than the case states. */
 #pragma once
 
 #include "operators/space.h"

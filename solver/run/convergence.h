@@ -1,6 +1,6 @@
 /* Convergence of an answer (solver/run/answers.h) along refinements or orders, without an exact
  * value: grid convergence index after ASME V&V 20-2009, section 2 (Celik et al., J. Fluids Eng.
- * 130, 078001). Of the values f3, f2, f1 of the last three runs, f1 the finest, with h halved from
+ * 130, 078001). With the values f3, f2, f1 of the last three runs, f1 the finest, and h halved from
  * run to run:
  *
  *     R = (f1 - f2) / (f2 - f3)                  monotone for 0 < R < 1

@@ -6,7 +6,7 @@
 #include "operators/bars.h"
 #include "operators/geometry_choice.h"
 
-/* What the levels below the first have in common. */
+/* Data shared by the levels below the first. */
 typedef struct outline {
   sp_geometry_facts facts;
   sp_geometry_kind geometry;
@@ -112,7 +112,7 @@ void sp_plan_choose(sp_plan *plan, int rank) {
 
 /* ---- The table ---- */
 
-/* What the rank with the most of it has. */
+/* Maxima over ranks. */
 typedef struct most {
   double dofs, neighbours;
   sp_traffic sent;

@@ -129,7 +129,7 @@ void sp_report_begin(sp_report *report, sp_profile *profile) {
   sp_profile_end(profile, NULL, SP_PHASE_LOG, start);
 }
 
-/* What the tolerance is compared with; before the error is known the residual. */
+/* Return what the tolerance is compared with: until the error is known, the residual. */
 static double measure_of(const sp_config *config, const sp_cg_iteration *iteration) {
   const bool by_energy = config->solver.criterion == SP_CG_ENERGY && isfinite(iteration->error);
   return by_energy ? iteration->error : iteration->relative;

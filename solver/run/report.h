@@ -1,4 +1,4 @@
-/* What a run tells. Everything goes into one record (io/record.h), which the tables on the
+/* Report of a run. Everything goes into one record (io/record.h), which the tables on the
  * terminal, the run log (io/run_log.h) and the JSON document (solver/run/summary.h) print.
  *
  * report.c has the run from its heading to its outcome, report_setup.c what is known before the
@@ -93,7 +93,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
 /* A note if the exact solution does not fit the materials (solver/problem/interfaces.h). Local. */
 void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps);
 
-/* What users forget: a line each, only if it applies. Zeros: nothing to tell. */
+/* Reminders for users: a line each, only if it applies. Zeros: no line. */
 typedef struct sp_notes {
   const sp_scope *scope; /* after all formulas have been parsed */
   int parts;             /* connected parts of the mesh */
@@ -109,8 +109,8 @@ typedef struct sp_notes {
 void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes);
 
-/* How much larger errors of the data come in a mean that lambda and alpha alone determine
- * (sp_null_space.magnification): a note if this is a lot. Local. */
+/* Record by how much a mean that lambda and alpha alone determine magnifies errors of the data
+ * (sp_null_space.magnification), with a note if it is a lot. Local. */
 void sp_report_magnification(sp_report *report, double magnification);
 
 /* ---- Tables of results ---- */
