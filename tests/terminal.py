@@ -132,8 +132,9 @@ def last_line(ranks):
         (2, ["solver.preconditioner=jacobi", "solver.max_iterations=30", "solver.tolerance=1e-12"],
          "NOT CONVERGED in 30 iterations: try solver.preconditioner = multigrid, "
          r"or solver.max_iterations = [1-9]\d+"),
-        (2, ["solver.preconditioner=none", "solver.max_iterations=9999", "region.a.upper=0.5 1 1", "material.a.kappa=1e9",
-             "problem.solution=", "problem.forcing=x", "boundary.default=dirichlet y"],
+        (2, ["solver.preconditioner=none", "mesh.elements=6 2 2", "discretization.order=1", "solver.tolerance=1e-4",
+             "region.a.upper=0.5 1 1", "material.a.kappa=1e15", "problem.solution=", "problem.forcing=sin(3*x)+y*z",
+             "boundary.default=neumann 0", "boundary.xmin=dirichlet 0", "boundary.xmax=dirichlet 1"],
          r"NOT CONVERGED in \d+ iterations: try solver.preconditioner = multigrid"),
         (2, ["solver.max_iterations=5", "solver.tolerance=1e-13"],
          r"NOT CONVERGED in 5 iterations: try solver.max_iterations = [1-9]\d*"),

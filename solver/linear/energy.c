@@ -50,7 +50,8 @@ static double remaining_share(const sp_energy *energy) {
 
 /* Return the number of successive steps that must meet the tolerance. */
 static int steps_needed(const sp_energy *energy, double remaining) {
-  return energy->in_a_row + (remaining < 1 ? 0 : 1 + (int)fmin(8, log2(remaining)));
+  const int slow = energy->count < 40 ? 0 : (int)(energy->count - 40) / 20;
+  return energy->in_a_row + slow + (remaining < 1 ? 0 : 1 + (int)fmin(8, log2(remaining)));
 }
 
 double sp_energy_error(const sp_energy *energy) {
