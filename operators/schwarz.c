@@ -63,7 +63,10 @@ static sp_status divide_weights(void *builder, void *workspace, size_t begin, si
   for (size_t e = begin; e < end; e++) {
     double *own = &b->weights[e * nodes];
     const sp_lid *dofs = sp_schwarz_nodes(b, (sp_lid)e);
-    for (size_t i = 0; i < nodes; i++) own[i] *= b->inverse_diagonal[dofs[i]];
+    for (size_t i = 0; i < nodes; i++) {
+      own[i] *= b->inverse_diagonal[dofs[i]];
+      if (b->leveled) own[i] *= b->sums[dofs[i]] / b->leveled[dofs[i]];
+    }
     /* If a contact has a DOF on both sides, P_B must map constants across it to constants. */
     for (size_t i = 0; i < face && sp_hexes_is_contact(hexes, (sp_lid)e); i++) {
       if (dofs[i] != dofs[i + nodes - face]) continue;
@@ -202,6 +205,7 @@ static sp_status allocate(sp_schwarz_builder *b) {
       SP_ARRAY(b->values, elements * 3 * n), SP_ARRAY(b->lateral, columns * 2 * (n * n + n)),
       SP_ARRAY(b->room, 4 * placed), SP_ARRAY(b->conductances, placed), SP_ARRAY(b->inverse, modes),
       SP_ARRAY(b->ratio, modes), SP_ARRAY(b->alike, elements)));
+  if (b->setup->kappa) SP_TRY(sp_allocate(dofs, sizeof *b->leveled, "Schwarz", &b->leveled));
   return closed ? sp_allocate(modes, sizeof *b->ring, "Schwarz", &b->ring) : SP_OK;
 }
 
@@ -210,8 +214,8 @@ static void sp_schwarz_builder_destroy(sp_schwarz_builder **builder) {
   sp_schwarz_builder *b = *builder;
   if (!b) return;
   sp_intervals_destroy(&b->intervals);
-  SP_FREE(b->end_stiffness, b->end_mass, b->diagonal, b->sums, b->weights, b->basis, b->values,
-          b->lateral, b->room, b->conductances, b->inverse, b->ratio, b->ring, b->alike,
+  SP_FREE(b->end_stiffness, b->end_mass, b->diagonal, b->sums, b->leveled, b->weights, b->basis,
+          b->values, b->lateral, b->room, b->conductances, b->inverse, b->ratio, b->ring, b->alike,
           b->edge_start, b->edge_elements, b);
 }
 
@@ -223,6 +227,7 @@ static sp_status fill(sp_schwarz_builder *b) {
   sp_exchange_now(setup->space->exchange, SP_SUM, b->diagonal);
   sp_schwarz_sum_ends(b);
   sp_status status = sum_boxes(b);
+  status = sp_first_failure(status, sp_schwarz_level(b));
   if (!status) status = fill_weights(b);
   sp_schwarz_sum_edges(b);
   if (!status) status = solve_elements(b);

@@ -26,6 +26,7 @@ typedef struct sp_schwarz_builder {
    * the entries of K and M at the end of the direction across; the setup's diagonal, over all
    * ranks; and the diagonal of the boxes, later the energies at edges. */
   double *end_stiffness, *end_mass, *diagonal, *sums;
+  double *leveled; /* L-vector: sums of the leveled diagonals (schwarz_lines.c); NULL: as `sums` */
   unsigned char *alike; /* scratch, [elements] */
 
   sp_columns *columns;

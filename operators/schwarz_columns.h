@@ -1,5 +1,5 @@
-/* Columns in the set-up of additive Schwarz (operators/schwarz.h). All functions but one are
- * Local. */
+/* Columns in the set-up of additive Schwarz (operators/schwarz.h). Functions are Local
+ * unless they say otherwise. */
 #pragma once
 
 #include "operators/schwarz_builder.h"
@@ -10,6 +10,10 @@ sp_status sp_schwarz_find_columns(sp_schwarz_builder *b);
 /* Add the Robin terms of the blocks to their diagonals, in b->weights. They are zero for an
  * element that touches a surface by an edge alone, so the elements with its faces decide there. */
 void sp_schwarz_add_robin(sp_schwarz_builder *b);
+
+/* Level the columns' shares of b->weights along their lines, and sum the weights in b->leveled.
+ * Nothing happens if kappa is constant. Errors: SP_ERR_SYSTEM. Collective, also after a failure. */
+sp_status sp_schwarz_level(sp_schwarz_builder *b);
 
 /* Give an interface between two elements of a column to the lower one, with the shares of both. */
 void sp_schwarz_join_weights(sp_schwarz_builder *b);
