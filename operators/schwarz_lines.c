@@ -5,17 +5,18 @@
 
 /* A column is stiff along its lines, so weights that jump along a line would give its solution a
  * large energy. On a plate of two layers, of kappa 1 above 10 in one half and 10 above 1 in the
- * other, CG took 91 iterations, and takes 12. A column's shares r of the diagonal on a line, one
- * per element, become
+ * other, CG took 91 iterations, and takes 7. A column's shares r of the diagonal on a line, one per
+ * element, become
  *
  *     r' = (D + G)^-1 D r
  *
- * with D the couplings across the line and G the Laplacian of SPREAD times those along it, both
- * summed over the blocks that have the line. So r' is r where the coupling along the line is weak,
- * and constant where it is strong. If all blocks have the same line, the sum of their r' is one, as
- * that of r. SPREAD is from counts at orders 2, 4 and 7, jumps of 10 to 1000 and elements of aspect
- * 5 to 150: ten times more and three times less take up to twice as many iterations. */
-static const double SPREAD = 5e-4;
+ * with D the couplings across the line, of all blocks that have it, and G the Laplacian of SPREAD
+ * times the column's own along it. So r' is r where the column is soft, and constant where it is
+ * stiff. But an element that has less than LEAST of its part of the line, such as a poor contact
+ * beside a good one, follows the others, and keeps r. SPREAD is from counts at orders 2 and 4,
+ * jumps of 10 to 1000 and elements of aspect 15 and 150: from 0.03 to 1 they differ by at most a
+ * factor of 2.5. */
+static const double SPREAD = 0.1, LEAST = 1e-4;
 
 static void level_line(const sp_schwarz_builder *b, sp_lid c, int j, int k) {
   static const double SAME = 1.01; /* ratio of shares */
@@ -31,7 +32,7 @@ static void level_line(const sp_schwarz_builder *b, sp_lid c, int j, int k) {
     const size_t inside = sp_frame_node(frame, n, 1, j, k);
     share[m] = b->weights[(size_t)e * sp_grid_points(n) + inside] /
                b->sums[sp_schwarz_nodes(b, e)[inside]];
-    along[m] = sp_separable_coupling(&b->boxes[e], frame->axis[0]) * SPREAD / share[m];
+    along[m] = sp_separable_coupling(&b->boxes[e], frame->axis[0]) * SPREAD;
     least = fmin(least, share[m]);
     most = fmax(most, share[m]);
   }
@@ -46,9 +47,10 @@ static void level_line(const sp_schwarz_builder *b, sp_lid c, int j, int k) {
     const double above = m + 1 < length ? 1 / (1 / along[m] + 1 / along[m + 1]) : 0;
     rest = own + below * rest; /* the row's sum after elimination, free of cancellation */
     const double pivot = rest + above;
-    leveled[m] = (across + (m > 0 ? below * leveled[m - 1] : 0)) / pivot;
-    ratio[m] = above / pivot;
-    rest /= pivot;
+    const bool follows = share[m] < LEAST;
+    leveled[m] = follows ? share[m] : (across + (m > 0 ? below * leveled[m - 1] : 0)) / pivot;
+    ratio[m] = follows ? 0 : above / pivot;
+    rest = follows ? 1 : rest / pivot;
   }
   for (int m = length - 1; m >= 0; m--) {
     const sp_lid e = columns->elements[first + m];
