@@ -27,9 +27,9 @@ double sp_operator_flops(sp_operator_kind kind, int order);
 double sp_operator_bytes(sp_operator_kind kind, sp_factor_kind factors, sp_precision precision,
                          int order);
 
-/* Likewise between L-vectors, for `dofs` local DOFs and `elements` elements: factors once per
- * element, x and y once per DOF, and in either precision 4 bytes for each of the Nq^3 indices of an
- * element. Local. */
+/* Return the bytes between L-vectors, for `dofs` local DOFs and `elements` elements: factors once
+ * per element, x and y once per DOF, and in either precision 4 bytes for each of the Nq^3 indices
+ * of an element. Local. */
 double sp_operator_bytes_assembled(sp_operator_kind kind, sp_factor_kind factors,
                                    sp_precision precision, int order, double elements, double dofs);
 

@@ -16,8 +16,9 @@
  * The ends do not see stiff neighbours that hold a block by edges alone: then its matrices across
  * these edges are diagonal.
  * P_B^2 is the block's share of the diagonal of the assembled boxes, with Robin's ends, at a node:
- * if blocks meet, the stiffer one decides (counts: solver/README.md). W = Delta^(-1/2) with Delta =
- * diagonal of A / diagonal of the assembled boxes. */
+ * if blocks meet, the stiffer one decides (counts: solver/README.md). Along the lines of a column
+ * it varies little (schwarz_lines.c). W = Delta^(-1/2) with Delta = diagonal of A / diagonal of the
+ * assembled boxes. */
 #pragma once
 
 #include "operators/operator.h"
