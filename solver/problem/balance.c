@@ -50,21 +50,27 @@ static bool is_zero(const sp_material *material) {
   return !material->lambda_formula && material->lambda == 0;
 }
 
+/* u of an element at the operator's quadrature points. */
+static const double *find_points(const sp_problem *problem, const sp_space *space, sp_lid e,
+                                 const double *x, workspace *w) {
+  const int order = space->numbering->order;
+  const double *matrix = sp_reference_get(order)->interpolation;
+  sp_numbering_gather(space->numbering, e, x, w->nodal);
+  if (sp_operator_rows[problem->kind].collocated) return w->nodal;
+  sp_tensor_apply(sp_operator_rule(problem->kind, order)->n, order + 1, matrix, matrix, matrix,
+                  w->nodal, w->u);
+  return w->u;
+}
+
 /* The integral of lambda u over an element, with the operator's quadrature. */
 static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *space, sp_lid e,
                                     const double *x, workspace *w, double *sum) {
   const sp_hexes *hexes = space->mesh->hexes;
-  const int order = space->numbering->order;
-  const sp_rule *rule = sp_operator_rule(problem->kind, order);
+  const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
   const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
   if (is_zero(material)) return SP_OK;
-  sp_numbering_gather(space->numbering, e, x, w->nodal);
-  const double *matrix = sp_reference_get(order)->interpolation, *u = w->nodal;
-  if (!sp_operator_rows[problem->kind].collocated) {
-    sp_tensor_apply(rule->n, order + 1, matrix, matrix, matrix, w->nodal, w->u);
-    u = w->u;
-  }
+  const double *u = find_points(problem, space, e, x, w);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
   SP_TRY(sp_material_lambda(material, points, xyz, w->lambda));
@@ -126,45 +132,55 @@ static void weigh_face(const sp_space *space, sp_lid e, int f, workspace *w) {
   for (int q = 0; q < n; q++) w->values[q] = sp_geometry_area(w->normal, n, q);
 }
 
-/* d u_h / d (r, s, t) at a node of the element whose nodal values are w->nodal. */
-static void slopes_at(const sp_reference *reference, const workspace *w, int node,
-                      double slopes[3]) {
-  const int nq = reference->order + 1, strides[3] = {1, nq, nq * nq};
-  for (int a = 0; a < 3; a++) {
-    const int i = node / strides[a] % nq;
-    const double *line = &w->nodal[node - i * strides[a]];
-    slopes[a] = 0;
-    for (int m = 0; m < nq; m++)
-      slopes[a] += reference->differentiation[i * nq + m] * line[m * strides[a]];
+/* w->flow = |J| kappa grad u . grad r_d at the nodes of an element. It is computed at the
+ * operator's quadrature points and interpolated: if kappa jumps between elements, nodes have values
+ * of both. */
+static sp_status find_flow(const sp_problem *problem, const sp_space *space, sp_lid e, int d,
+                           const double *x, workspace *w) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  const sp_reference *reference = sp_reference_get(space->numbering->order);
+  const sp_rule *rule = sp_operator_rule(problem->kind, reference->order);
+  const bool collocated = sp_operator_rows[problem->kind].collocated;
+  const int nq = reference->order + 1, n = rule->n;
+  const size_t points = sp_rule_points(rule);
+  const double *derivative =
+      collocated ? reference->differentiation : reference->gl_differentiation;
+  const double *u = find_points(problem, space, e, x, w);
+  sp_geometry_inverse(hexes, e, n, rule->nodes, w->coordinates, w->inverse, w->jacobian);
+  const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
+  double *const along[3] = {w->along, w->along + points, w->along + 2 * points};
+  memcpy(w->along, &w->inverse[3 * (size_t)d * points], 3 * points * sizeof(double));
+  SP_TRY(sp_material_conduct(sp_materials_of(&problem->materials, hexes, e), points, xyz, w->kappa,
+                             1, along));
+  double *flow = collocated ? w->flow : w->wj;
+  for (size_t p = 0; p < points; p++) {
+    flow[p] = 0;
+    for (size_t a = 0; a < 3; a++) {
+      double part = 0;
+      for (size_t c = 0; c < 3; c++) part += w->inverse[(3 * a + c) * points + p] * along[c][p];
+      flow[p] += w->jacobian[p] * w->kappa[p] * part * sp_tensor_slope(n, derivative, u, p, (int)a);
+    }
   }
+  if (collocated) return SP_OK;
+  double back[SP_MAX_NQ * SP_MAX_M];
+  sp_interpolation_matrix(n, rule->nodes, nq, reference->gll.nodes, back);
+  sp_tensor_apply(nq, n, back, back, back, flow, w->flow);
+  return SP_OK;
 }
 
 sp_status sp_face_direct(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
                          const double *x, sp_face_workspace *w, double *weights, double *direct,
                          double *flux) {
-  const sp_hexes *hexes = space->mesh->hexes;
-  const sp_reference *reference = sp_reference_get(space->numbering->order);
-  const int nq = reference->order + 1, n = nq * nq;
-  const size_t nodes = sp_element_nodes(reference->order);
-  sp_numbering_gather(space->numbering, e, x, w->nodal);
-  sp_geometry_inverse(hexes, e, nq, reference->gll.nodes, w->coordinates, w->inverse, w->jacobian);
+  const sp_rule *gll = &sp_reference_get(space->numbering->order)->gll;
+  const int n = gll->n;
+  const double inwards = f % 2 ? -1 : 1;
   weigh_face(space, e, f, w);
-  const double *xyz[3] = {w->xyz, w->xyz + n, w->xyz + 2 * n};
-  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  double *const normal[3] = {w->normal, w->normal + n, w->normal + 2 * n};
-  SP_TRY(sp_material_conduct(material, (size_t)n, xyz, w->kappa, 1, normal));
-  for (int q = 0; q < n; q++) {
-    double slopes[3], normal_slope = 0;
-    const size_t node = (size_t)w->indices[q];
-    weights[q] = direct[q] = 0;
-    if (!(w->jacobian[node] > 0)) continue; /* on a collapsed edge only the residual counts */
-    slopes_at(reference, w, w->indices[q], slopes);
-    for (size_t a = 0; a < 3; a++)
-      for (size_t c = 0; c < 3; c++)
-        normal_slope += w->inverse[(3 * a + c) * nodes + node] * slopes[a] *
-                        w->normal[c * (size_t)n + (size_t)q];
+  for (int q = 0; q < n * n; q++) weights[q] = direct[q] = 0;
+  if (sp_hexes_is_contact(space->mesh->hexes, e)) return SP_OK;
+  SP_TRY(find_flow(problem, space, e, f / 2, x, w));
+  for (int q = 0; q < n * n; q++) {
     weights[q] = w->values[q];
-    direct[q] = -w->kappa[q] * normal_slope;
+    direct[q] = inwards * gll->weights[q % n] * gll->weights[q / n] * w->flow[w->indices[q]];
     *flux += direct[q];
   }
   return SP_OK;

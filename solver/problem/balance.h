@@ -11,8 +11,9 @@
  * of q l_i over the Dirichlet faces at DOF i.
  *
  * At DOFs in the interior of a surface, r_i belongs to that surface. At DOFs of several Dirichlet
- * surfaces it is divided. With d_i(F) = -integral over face F of kappa du_h/dn l_i (GLL quadrature
- * at its nodes) and w_i(F) the quadrature weight of F at DOF i,
+ * surfaces it is divided. With d_i(F) = -integral over face F of kappa du_h/dn l_i (GLL quadrature,
+ * kappa du_h/dn interpolated from the operator's points) and w_i(F) the quadrature weight of F at
+ * DOF i,
  *
  *     q_i(F) = d_i(F) + w_i(F) / W_i (r_i - D_i),   W_i, D_i = sums of w_i, d_i over all faces at
  * i.
@@ -59,9 +60,9 @@ enum {
 typedef struct sp_face_workspace {
   double nodal[SP_ELEMENT_NODES], u[SP_ELEMENT_POINTS], lambda[SP_ELEMENT_POINTS];
   double coordinates[3 * SP_ELEMENT_POINTS], wj[SP_ELEMENT_POINTS];
-  double inverse[9 * SP_ELEMENT_NODES], jacobian[SP_ELEMENT_NODES];
-  double xyz[3 * SP_FACE_NODES], normal[3 * SP_FACE_NODES];
-  double kappa[SP_FACE_NODES], values[SP_FACE_NODES];
+  double inverse[9 * SP_ELEMENT_POINTS], jacobian[SP_ELEMENT_POINTS];
+  double kappa[SP_ELEMENT_POINTS], along[3 * SP_ELEMENT_POINTS], flow[SP_ELEMENT_POINTS];
+  double xyz[3 * SP_FACE_NODES], normal[3 * SP_FACE_NODES], values[SP_FACE_NODES];
   int indices[SP_FACE_NODES];
 } sp_face_workspace;
 

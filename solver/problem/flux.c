@@ -4,39 +4,26 @@
 
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
+#include "mesh/tensor.h"
 
 enum { NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
 
 /* The arrays of one element; too large for the stack. */
 typedef struct workspace {
-  double nodal[NODES], slopes[3][NODES], kappa[NODES];
+  double nodal[NODES], kappa[NODES];
   double coordinates[3 * NODES], inverse[9 * NODES], jacobian[NODES];
 } workspace;
-
-/* slopes[a] = d u_h / d r_a at the nodes. */
-static void differentiate(const sp_reference *reference, workspace *w) {
-  const int nq = reference->order + 1, strides[3] = {1, nq, nq * nq};
-  for (int a = 0; a < 3; a++)
-    for (int node = 0; node < nq * nq * nq; node++) {
-      const int i = node / strides[a] % nq;
-      const double *row = &reference->differentiation[i * nq];
-      const double *line = &w->nodal[node - i * strides[a]];
-      double slope = 0;
-      for (int m = 0; m < nq; m++) slope += row[m] * line[m * strides[a]];
-      w->slopes[a][node] = slope;
-    }
-}
 
 static sp_status add_element(const sp_material *material, const sp_space *space, sp_lid e,
                              const double *x, workspace *w, double *const flux[3],
                              double *weights) {
   const sp_reference *reference = sp_reference_get(space->numbering->order);
-  const size_t nodes = sp_element_nodes(reference->order);
+  const int nq = reference->order + 1;
+  const size_t nodes = sp_grid_points(nq);
   const sp_lid *dofs = sp_numbering_nodes(space->numbering, e);
   sp_numbering_gather(space->numbering, e, x, w->nodal);
-  differentiate(reference, w);
-  sp_geometry_inverse(space->mesh->hexes, e, reference->order + 1, reference->gll.nodes,
-                      w->coordinates, w->inverse, w->jacobian);
+  sp_geometry_inverse(space->mesh->hexes, e, nq, reference->gll.nodes, w->coordinates, w->inverse,
+                      w->jacobian);
   const double *xyz[3] = {w->coordinates, w->coordinates + nodes, w->coordinates + 2 * nodes};
   double *rows[9];
   for (size_t i = 0; i < 9; i++) rows[i] = &w->inverse[i * nodes];
@@ -44,9 +31,11 @@ static sp_status add_element(const sp_material *material, const sp_space *space,
   for (size_t n = 0; n < nodes; n++) {
     if (!(w->jacobian[n] > 0)) continue; /* on a collapsed edge the other elements give the value */
     weights[dofs[n]] += 1;
-    for (size_t d = 0; d < 3; d++)
-      for (size_t a = 0; a < 3; a++)
-        flux[d][dofs[n]] += w->kappa[n] * w->inverse[(3 * a + d) * nodes + n] * w->slopes[a][n];
+    for (size_t a = 0; a < 3; a++) {
+      const double slope = sp_tensor_slope(nq, reference->differentiation, w->nodal, n, (int)a);
+      for (size_t d = 0; d < 3; d++)
+        flux[d][dofs[n]] += w->kappa[n] * w->inverse[(3 * a + d) * nodes + n] * slope;
+    }
   }
   return SP_OK;
 }
