@@ -41,10 +41,10 @@ sp_status sp_gmsh_check_part(const char *path) {
   if (!stream) return SP_OK; /* the reader reports it */
   const bool known = fscanf(stream, " $MeshFormat %lf", &version) == 1;
   fclose(stream);
-  if (known && version < 4)
+  if (known && version < 4.05)
     return sp_fail(SP_ERR_INPUT,
-                   "%s: gmsh cannot read its own parts in format %g: split the mesh with "
-                   "-format msh41",
+                   "%s: expected a part of a split mesh in format 4.1, found %g: split the mesh "
+                   "with -format msh41",
                    path, version);
   return SP_OK;
 }

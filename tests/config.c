@@ -177,7 +177,7 @@ static void test_values(void) {
       {"mesh", "step", "quintic or linear", "cubic|"},
       {"mesh", "size", "a number of at least 0", "-1|nan|mm|1 1|"},
       {"mesh", "size_min", "a number of at least 0", "-1|nan|mm|1 1|"},
-      {"mesh", "curvature", "a number of at least 0 and at most 1000", "-1|1001|nan|fine|1 1|"},
+      {"mesh", "curvature", "a number of at least 0 and at most 100", "-1|101|nan|fine|1 1|"},
       {"mesh", "scale", "a number above 0", "0|-1|1e999|1e-999|nan|mm|1 1|"},
       {"mesh", "refine", "an integer from 0 to 10", "-1|11|1.0|1e1|0x1|1,|x|"},
       {"discretization", "order", "an integer from 1 to 15",
@@ -317,6 +317,8 @@ static void test_multigrid(void) {
 static void test_outputs(void) {
   check_error("[output]\nlog = a.h5\nfield = a.h5", NULL,
               "case.ini:3: output.field: log and field are the same file, 'a.h5'");
+  check_error("[output]\nfield = a.vtk", NULL,
+              "case.ini:2: output.field: expected a name that ends in .hdf, found 'a.vtk'");
   check_error("[output]\nlog = run.hdf", NULL,
               "case.ini:2: output.log: log and field are the same file, 'run.hdf'");
   check_error("[output]\nfield = a.hdf\nlog = ./a.unconverged.hdf", NULL,

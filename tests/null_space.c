@@ -337,9 +337,9 @@ static void check_determined_by_coefficients(void) {
   for (int s = 0; s < 3; s++) sp_null_space_destroy(&sets[s]);
 }
 
-/* Two cubes without common nodes, bodies A and B of 2^3 elements each, B at x = 2. The solution
- * x + y^2 is in the space at order 2, on both bodies, and B is compared after its mean is matched.
- * The errors: tolerance times a condition number below 1e4. */
+/* Two cubes without common nodes, in a file of format 4.0, bodies A and B of 2^3 elements each, B
+ * at x = 2. The solution x + y^2 is in the space at order 2, on both bodies, and B is compared
+ * after its mean is matched. The errors: tolerance times a condition number below 1e4. */
 static void check_bodies(void) {
   static const char *const cases[] = {
       "boundary.outB=neumann; boundary.outA=robin 1",

@@ -100,6 +100,10 @@ static sp_status check_outputs(const sp_config_origin *origin, sp_config *config
   SP_TRY(keep_where(origin, "field", &config->output.field_where));
   SP_TRY(keep_where(origin, "flux", &config->output.flux_where));
   SP_TRY(sp_output_unconverged_path(config->output.field, &config->output.unconverged));
+  const char *field = config->output.field;
+  if (ends_with(field, ".vtk") || ends_with(field, ".vtu"))
+    return sp_fail(SP_ERR_INPUT, "%s: expected a name that ends in .hdf, found '%s'",
+                   config->output.field_where, field);
   sp_output_path outputs[SP_OUTPUTS];
   sp_config_outputs(config, outputs);
   const sp_input_path inputs[] = {

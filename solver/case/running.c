@@ -146,7 +146,7 @@ static sp_status find_largest(void *largest, void *size, size_t begin, size_t en
   const double *values = ((const largest_entry *)largest)->values;
   double most = 0;
   for (size_t i = begin; i < end; i++)
-    if (fabs(values[i]) > most) most = fabs(values[i]); /* not NaN */
+    if (!(fabs(values[i]) <= most)) most = isnan(values[i]) ? INFINITY : fabs(values[i]);
   *(double *)size = most;
   return SP_OK;
 }

@@ -37,9 +37,8 @@ static sp_status parse_coefficient(const sp_config *config, const sp_formula *te
   if (*formula) return SP_OK;
   const bool in_range = *constant >= 1e-250 && *constant <= 1e250; /* not to over- or underflow */
   if (in_range || (zero_allowed && *constant == 0)) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: expected a finite number %s 0 within 1e-250 and 1e250, found '%s'",
-                 text->where, zero_allowed ? ">=" : ">", text->text);
+  return sp_fail(SP_ERR_INPUT, "%s: expected %sa finite number from 1e-250 to 1e250, found '%s'",
+                 text->where, zero_allowed ? "0 or " : "", text->text);
 }
 
 /* Parse a formula if it is given. */
