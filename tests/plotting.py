@@ -41,13 +41,6 @@ def plot(*arguments, missing=()):
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
-def table(*arguments, **options):
-    """What sp_plot prints."""
-    done = plot(*arguments, **options)
-    check(done.returncode == 0 and not done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
-    return done.stdout
-
-
 def refuse(words, *arguments, **options):
     driver.check_line(plot(*arguments, **options), "sp_plot", *words)
     check(not os.path.exists("x.png"), f"{arguments}: an image in spite of the error")
@@ -63,13 +56,11 @@ def refuse_unreadable(name, kind, suffix, *arguments):
         refuse([f"{file}.{suffix}", words], name, f"{file}.{suffix}", *arguments)
 
 
-def draw(colours, absent, *arguments, prints=False):
-    """The picture has more than a trace of the colours in the first list, and none of the second. `prints`:
-    there is a table, too."""
+def draw(colours, absent, *arguments):
+    """The picture has more than a trace of the colours in the first list, and none of the second."""
     from matplotlib import image
     done = plot(*arguments, "-o", "x.png")
-    check(done.returncode == 0 and not done.stderr and bool(done.stdout) == prints,
-          f"{arguments}: {done.returncode} {done.stderr}")
+    check(done.returncode == 0 and not done.stderr and not done.stdout, f"{arguments}: {done.returncode} {done.stderr}")
     if not check(os.path.exists("x.png"), f"{arguments}: no picture"):
         return None
     pixels = (image.imread("x.png")[:, :, :3] * 255).round()

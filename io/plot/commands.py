@@ -1,5 +1,5 @@
 """The command line of sp_plot. A command names the function that runs it as MODULE.FUNCTION: modules are
-imported when they are needed, so that --help and the tables do without matplotlib."""
+imported when they are needed, so that --help does without matplotlib."""
 
 import argparse
 
@@ -17,8 +17,7 @@ def option(*names, **settings):
 
 LOGS = option("files", nargs="+", metavar="RUN.H5")
 BENCH = option("file", metavar="BENCH.H5")
-IMAGE, IF_IMAGE = (option("-o", "--output", required=required, metavar="IMAGE",
-                          help="name.png, name.pdf or name.svg") for required in (True, False))
+IMAGE = option("-o", "--output", required=True, metavar="IMAGE", help="name.png, name.pdf or name.svg")
 VIEW = option("--view", nargs=2, type=float, metavar=("AZIMUTH", "ELEVATION"),
               help="from where it is seen, in degrees; default: -60 25")
 STRETCH = option("--z-stretch", type=positive, default=1.0, metavar="FACTOR",
@@ -26,15 +25,9 @@ STRETCH = option("--z-stretch", type=positive, default=1.0, metavar="FACTOR",
 
 # Name, function, description and arguments of each command.
 COMMANDS = (
-    ("runs", "run_table.runs", "a table of runs, one line each", LOGS,
-     option("--csv", metavar="FILE", help="also write it as CSV, with more columns and all digits; - writes CSV "
-            "to standard output, and no table")),
-    ("scaling", "scaling.scaling", "strong or weak scaling of the solve: the efficiency over ranks, from runs of "
-     "one case on several numbers of ranks", LOGS, IF_IMAGE),
     ("residual", "run_figures.residual", "the residual over iterations or time", LOGS, IMAGE,
      option("--against", default="iterations", metavar="iterations|seconds", choices=("iterations", "seconds"),
             help="what the residual is drawn over; default: iterations")),
-    ("matvec", "run_figures.matvec", "the throughput of the operator over the iterations", LOGS, IMAGE),
     ("line", "run_figures.line", "the solution along the lines of [line]", LOGS, IMAGE),
     ("phases", "run_figures.phases", "where the time of a run goes", LOGS, IMAGE),
     ("study", "run_figures.study", "the convergence of a study, with reference slopes", LOGS, IMAGE),
@@ -44,12 +37,6 @@ COMMANDS = (
             help="point or cell data: u (default), error, error_indicator, region, rank, tag"),
      option("--slice", metavar="x=0.5", help="the plane to draw; default: the surface"), VIEW,
      option("--elements", action="store_true", help="draw the edges of elements"), STRETCH),
-    ("groups", "group_figures.draw", "the boundary groups of a mesh, from sp_solve CASE --groups --json FILE",
-     option("file", metavar="GROUPS.JSON"), IMAGE, VIEW),
-    ("report", "report.report", "one HTML file about a run: tables, pictures, figures",
-     option("log", metavar="RUN.H5"),
-     option("field", nargs="?", metavar="RUN.HDF", help="for pictures of the solution"),
-     option("-o", "--output", required=True, metavar="RUN.HTML"), STRETCH),
     ("bench", "bench_figures.bench", "the rates of sp_bench over the order and the size", BENCH, IMAGE),
     ("paper", "paper_figures.paper", "the figures of the paper, from a file of sp_bench", BENCH,
      option("-o", "--output", required=True, metavar="DIRECTORY",
@@ -60,7 +47,7 @@ COMMANDS = (
 
 
 def parse(arguments=None):
-    parser = argparse.ArgumentParser(prog="sp_plot", description="Tables and figures from HDF5 files.")
+    parser = argparse.ArgumentParser(prog="sp_plot", description="Figures from HDF5 files.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, function, text, *options in COMMANDS:
         command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")

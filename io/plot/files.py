@@ -1,4 +1,4 @@
-"""Opening files. Needs h5py only, so that tables do without matplotlib."""
+"""Opening files."""
 
 import os
 

@@ -1,5 +1,7 @@
 """Figures of run logs (io/run_log.h, solver/run/study.h)."""
 
+import configparser
+
 import numpy
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
@@ -7,7 +9,6 @@ import figures
 from failure import Failure
 from figures import pyplot
 from files import label_all, open_log
-from run_table import read_case
 
 
 def read(path, table):
@@ -31,7 +32,9 @@ def read_all(arguments, table):
 
 def describe(attributes):
     """One line about the run; a study has no single order."""
-    operator = read_case(attributes["case"])["discretization"]["operator"]
+    case = configparser.RawConfigParser(strict=False, delimiters=("=",))
+    case.read_string(attributes["case"])
+    operator = case["discretization"]["operator"]
     if "study_rate" in attributes:
         return f"{operator}, all runs of a study"
     return f"{operator}, N = {attributes['order']}, {attributes['dofs']:,} degrees of freedom"
@@ -82,27 +85,6 @@ def line(arguments):
     axes.set_ylabel("u")
     axes.set_title(describe(runs[0][2]), fontsize=9)
     axes.legend()
-    figures.save(figure, arguments.output)
-
-
-def matvec(arguments):
-    """GDOF/s of every application, with its median."""
-    runs = read_all(arguments, "matvec")
-    figure, axes = pyplot.subplots()
-    for n, (label, rows, _) in enumerate(runs):
-        rate, colour = rows["gdofs_per_second"], figures.style(n)["color"]
-        median = float(numpy.median(rate))
-        axes.plot(rows["iteration"], rate, ".", markersize=3, color=colour, alpha=0.6)
-        axes.axhline(median, color=colour, linestyle=figures.style(n)["linestyle"],
-                     label=f"{label + ', ' if len(runs) > 1 else ''}median {median:.4g} GDOF/s")
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("throughput of the matvec [GDOF/s]")
-    axes.set_ylim(bottom=0)
-    axes.set_xlim(left=0)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if len(runs) == 1:
-        legend(axes, runs)
-    axes.legend(loc="lower right", frameon=True, framealpha=0.9, edgecolor="none")
     figures.save(figure, arguments.output)
 
 
