@@ -2,35 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const double SECONDS_BETWEEN = 0.1;
-
-/* ---- Without a terminal ---- */
-
-/* With the second between two looks, below ten. */
-static const double SECONDS_OF_SILENCE = 8;
-
-/* The progress line. A separate thread prints it, because the main thread may be inside a library
- * for minutes. */
-static struct {
-  pthread_mutex_t lock; /* of standard output and the rest */
-  bool watched;
-  char doing[160]; /* "" for nothing */
-  double printed;  /* time of the last line */
-} batch = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+static const double SECONDS_OF_SILENCE = 10; /* without a terminal */
 
 /* Launchers give every rank a pseudo-terminal, even if their own output goes to a file: on Linux,
  * ask what the parent process writes to. If that is unknown, our own standard output decides. */
@@ -72,56 +50,17 @@ static void flush(void) {
   if (fflush(stdout) != 0 && write_error == 0) write_error = errno;
 }
 
-static void *watch(void *unused) {
-  for (;;) {
-    nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
-    pthread_mutex_lock(&batch.lock);
-    if (batch.doing[0] && seconds_now() - batch.printed >= SECONDS_OF_SILENCE) {
-      printf("%s\n", batch.doing);
-      flush();
-      batch.printed = seconds_now();
-    }
-    pthread_mutex_unlock(&batch.lock);
-  }
-  return unused;
-}
-
-/* Signals are the main thread's. Without the thread only these lines are missing. */
-static void start_watch(void) {
-  sigset_t all, before;
-  pthread_t thread;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  if (pthread_create(&thread, NULL, watch, NULL) == 0) pthread_detach(thread);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  batch.watched = true;
-  batch.printed = seconds_now();
-}
-
-static void keep(const char *format, va_list arguments) {
-  if (!batch.watched) start_watch();
-  pthread_mutex_lock(&batch.lock);
-  vsnprintf(batch.doing, sizeof batch.doing, format, arguments);
-  pthread_mutex_unlock(&batch.lock);
-}
-
 sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet) {
   const bool prints = sp_comm_rank(comm) == 0 && !quiet;
-  return (sp_terminal){.prints = prints, .progress = prints && reaches_terminal()};
+  return (sp_terminal){
+      .prints = prints, .progress = prints && reaches_terminal(), .last_printed = MPI_Wtime()};
 }
 
-static void clear_line(sp_terminal *terminal) {
+void sp_terminal_clear(sp_terminal *terminal) {
   if (!terminal->line_open) return;
   printf("\r\033[K"); /* to the first column, erase to the end of the line */
   flush();
   terminal->line_open = false;
-}
-
-void sp_terminal_clear(sp_terminal *terminal) {
-  clear_line(terminal);
-  pthread_mutex_lock(&batch.lock);
-  batch.doing[0] = '\0';
-  pthread_mutex_unlock(&batch.lock);
 }
 
 sp_status sp_terminal_check(void) {
@@ -133,28 +72,26 @@ sp_status sp_terminal_check(void) {
 
 void sp_terminal_print(sp_terminal *terminal, const char *format, ...) {
   if (!terminal->prints) return;
-  clear_line(terminal);
+  sp_terminal_clear(terminal);
   va_list arguments;
   va_start(arguments, format);
-  pthread_mutex_lock(&batch.lock);
   vprintf(format, arguments);
   flush();
-  batch.printed = seconds_now();
-  pthread_mutex_unlock(&batch.lock);
+  terminal->last_printed = MPI_Wtime();
   va_end(arguments);
 }
 
 static void show(sp_terminal *terminal, const char *format, va_list arguments) {
   if (!terminal->prints) return;
   terminal->last_shown = MPI_Wtime();
-  if (!terminal->progress) {
-    keep(format, arguments);
+  if (!terminal->progress && terminal->last_shown - terminal->last_printed < SECONDS_OF_SILENCE)
     return;
-  }
-  clear_line(terminal);
+  sp_terminal_clear(terminal);
   vprintf(format, arguments);
+  if (!terminal->progress) printf("\n");
   flush();
-  terminal->line_open = true;
+  terminal->line_open = terminal->progress;
+  terminal->last_printed = terminal->last_shown;
 }
 
 void sp_terminal_show(sp_terminal *terminal, const char *format, ...) {
@@ -166,14 +103,6 @@ void sp_terminal_show(sp_terminal *terminal, const char *format, ...) {
 
 bool sp_terminal_is_due(const sp_terminal *terminal) {
   return terminal->prints && MPI_Wtime() - terminal->last_shown >= SECONDS_BETWEEN;
-}
-
-bool sp_terminal_is_silent(const sp_terminal *terminal, double seconds) {
-  if (!terminal->prints || terminal->progress) return false;
-  pthread_mutex_lock(&batch.lock);
-  const double since = seconds_now() - batch.printed;
-  pthread_mutex_unlock(&batch.lock);
-  return since >= seconds;
 }
 
 void sp_terminal_progress(sp_terminal *terminal, const char *format, ...) {

@@ -1,7 +1,7 @@
 /* Output for the user: lines and tables on standard output, written by rank 0 only, and, if
  * standard output is a terminal, a progress line that is overwritten in place. In a pipe or a file
- * the text of the progress line becomes a line of its own if nothing else has been printed for some
- * seconds, so that a running program is never silent for more than ten. With -q there is nothing.
+ * the text becomes a line of its own if nothing has been printed for ten seconds. With -q there is
+ * nothing.
  * Error messages are printed by main, to standard error. All functions Local. */
 #pragma once
 
@@ -13,11 +13,12 @@
 typedef struct sp_record sp_record;
 
 typedef struct sp_terminal {
-  bool prints;       /* rank 0 without -q */
-  bool progress;     /* prints, and standard output is a terminal */
-  bool line_open;    /* a progress line is on screen */
-  double last_shown; /* MPI_Wtime of it */
-  sp_record *record; /* of what the tables say (io/record.h); borrowed; NULL for none */
+  bool prints;         /* rank 0 without -q */
+  bool progress;       /* prints, and standard output is a terminal */
+  bool line_open;      /* a progress line is on screen */
+  double last_shown;   /* MPI_Wtime of the last call that would show one */
+  double last_printed; /* MPI_Wtime of the last output */
+  sp_record *record;   /* of what the tables say (io/record.h); borrowed; NULL for none */
 } sp_terminal;
 
 /* Call once, before MPI_Init: if standard output or standard error is closed, opens /dev/null in
@@ -37,22 +38,19 @@ sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet);
 void sp_terminal_print(sp_terminal *terminal, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Replace the progress line. Without a terminal, keep it for when it is time for a line. */
+/* Replace the progress line. Without a terminal, print a line if the last one is ten seconds old.
+ */
 void sp_terminal_show(sp_terminal *terminal, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* True if the last progress line, or the text kept for one, is a tenth of a second old. */
+/* True if sp_terminal_show was last called a tenth of a second ago. */
 bool sp_terminal_is_due(const sp_terminal *terminal);
-
-/* True if this terminal prints to a pipe or a file, and has printed nothing for `seconds`
- * seconds. */
-bool sp_terminal_is_silent(const sp_terminal *terminal, double seconds);
 
 /* Replace the progress line if it is due. */
 void sp_terminal_progress(sp_terminal *terminal, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Remove the progress line, or the text kept for one, if there is one. */
+/* Remove the progress line, if there is one. */
 void sp_terminal_clear(sp_terminal *terminal);
 
 /* Flush standard output and check that everything printed was written: a full disk behind `>` must

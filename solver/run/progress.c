@@ -40,10 +40,9 @@ static line fit(const sp_progress *p) {
                 .scatter = sqrt(squares / n)};
 }
 
-void sp_progress_note(sp_progress *p, int64_t iteration, double relative) {
+void sp_progress_note(sp_progress *p, double relative) {
   if (p->count == 0) {
     p->began = MPI_Wtime();
-    p->first = iteration;
     p->smallest_before = INFINITY;
   }
   if (p->count >= SP_PROGRESS_WINDOW) p->smallest_before = fmin(p->smallest_before, residual(p, 0));
@@ -61,11 +60,6 @@ double sp_progress_iterations_left(const sp_progress *p, double tolerance) {
   return fmax(0, ceil((l.last - log(tolerance)) / -l.slope));
 }
 
-/* Iterations per second from the first residual until `now`; 0 without an iteration. */
-static double rate_of(const sp_progress *p, double now) {
-  return p->count > 1 && now > p->began ? (double)(p->count - 1) / (now - p->began) : 0;
-}
-
 bool sp_progress_stagnates(const sp_progress *p) {
   if (p->count < SP_PROGRESS_WINDOW) return false;
   const line l = fit(p);
@@ -79,27 +73,14 @@ double sp_progress_smallest(const sp_progress *p) {
   return smallest;
 }
 
-static void describe_seconds(double seconds, size_t size, char *text) {
-  if (seconds < 120)
-    snprintf(text, size, ", about %.0f s left", seconds);
-  else if (seconds < 120 * 60)
-    snprintf(text, size, ", about %.0f min left", seconds / 60);
-  else
-    snprintf(text, size, ", about %.0f h left", seconds / 3600);
-}
-
-void sp_progress_describe(const sp_progress *p, double tolerance, int max_iterations, double now,
-                          size_t size, char *text) {
-  const double rate = rate_of(p, now);
+void sp_progress_describe(const sp_progress *p, double tolerance, double now, size_t size,
+                          char *text) {
+  const double rate = p->count > 1 ? (double)(p->count - 1) / (now - p->began) : 0;
   const double left = sp_progress_iterations_left(p, tolerance);
   text[0] = '\0';
   if (rate <= 0) return;
-  const int used = snprintf(text, size, rate < 100 ? ", %.3g it/s" : ", %.0f it/s", rate);
-  if (left < 0 || used < 0 || (size_t)used >= size) return;
-  text += used;
-  size -= (size_t)used;
-  if ((double)(p->first + p->count - 1) + left > max_iterations)
-    snprintf(text, size, ", limit comes first");
+  if (left < 0)
+    snprintf(text, size, ", %.3g it/s", rate);
   else
-    describe_seconds(left / rate, size, text);
+    snprintf(text, size, ", %.3g it/s, about %.0f s left", rate, left / rate);
 }

@@ -17,14 +17,13 @@ enum { SP_PROGRESS_WINDOW = 50, SP_PROGRESS_LEAST = 4 };
 
 typedef struct sp_progress {
   double began;           /* MPI_Wtime of the first residual */
-  int64_t first, count;   /* iteration of the first residual; number of residuals */
+  int64_t count;          /* residuals so far */
   double smallest_before; /* smallest residual before the window; infinite without one */
   double relative[SP_PROGRESS_WINDOW]; /* of residual number n at n mod SP_PROGRESS_WINDOW */
 } sp_progress;
 
-/* Record the relative residual after `iteration`. Call it once per iteration; *progress is all zero
- * at first. */
-void sp_progress_note(sp_progress *progress, int64_t iteration, double relative);
+/* Record the relative residual of an iteration. *progress is all zero at first. */
+void sp_progress_note(sp_progress *progress, double relative);
 
 /* Estimate how many more iterations reach `tolerance`, at least 0; -1 if the residual does not
  * fall, or there are fewer than SP_PROGRESS_LEAST residuals. */
@@ -37,7 +36,6 @@ bool sp_progress_stagnates(const sp_progress *progress);
 /* Return the smallest of the last SP_PROGRESS_WINDOW residuals. */
 double sp_progress_smallest(const sp_progress *progress);
 
-/* Write ", 45.6 it/s, about 12 s left", as far as known, to text[size]. It says so if
- * max_iterations comes before the tolerance. */
-void sp_progress_describe(const sp_progress *progress, double tolerance, int max_iterations,
-                          double now, size_t size, char *text);
+/* Write ", 45.6 it/s, about 12 s left", as far as known, to text[size]. */
+void sp_progress_describe(const sp_progress *progress, double tolerance, double now, size_t size,
+                          char *text);

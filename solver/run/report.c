@@ -103,7 +103,6 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_
                           .config = config,
                           .terminal = terminal,
                           .record = terminal->record,
-                          .last_line = INFINITY,
                           .outcome = {.tolerance = config->solver.tolerance}};
     if (rank == 0 && !report->record) status = sp_record_create(&report->record);
     if (!status && rank == 0 && config->output.log[0]) status = create_log(report);
@@ -138,24 +137,17 @@ static double measure_of(const sp_config *config, const sp_cg_iteration *iterati
 static void show_progress(sp_report *report, const sp_cg_iteration *iteration) {
   char more[96];
   const sp_config *config = report->config;
-  sp_progress_describe(&report->outcome.progress, config->solver.tolerance,
-                       config->solver.max_iterations, MPI_Wtime(), sizeof more, more);
-  char text[160];
+  sp_progress_describe(&report->outcome.progress, config->solver.tolerance, MPI_Wtime(),
+                       sizeof more, more);
   const double measure = measure_of(config, iteration);
-  snprintf(text, sizeof text, "  iteration %lld, %s %.1e%s", (long long)iteration->iteration,
-           measure == iteration->error ? "error estimate" : "relative residual", measure, more);
-  sp_terminal_show(report->terminal, "%s", text);
-  /* In a batch log, a line per decade; fast runs need none. */
-  if (measure > 0.1 * report->last_line) return;
-  if (!sp_terminal_is_silent(report->terminal, 1)) return;
-  sp_terminal_print(report->terminal, "%s\n", text);
-  report->last_line = measure;
+  sp_terminal_show(report->terminal, "  iteration %lld, %s %.1e%s", (long long)iteration->iteration,
+                   measure == iteration->error ? "error estimate" : "relative residual", measure,
+                   more);
 }
 
 sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
   sp_report *report = context;
-  sp_progress_note(&report->outcome.progress, iteration->iteration,
-                   measure_of(report->config, iteration));
+  sp_progress_note(&report->outcome.progress, measure_of(report->config, iteration));
   if (sp_terminal_is_due(report->terminal)) show_progress(report, iteration);
   if (!has_log(report)) return SP_OK;
   sp_status status = SP_OK;

@@ -33,7 +33,6 @@ typedef struct sp_report {
   bool log_has_begun;        /* it has been written */
   sp_kept_error log_failure; /* the first one; nothing is written afterwards */
   double flops, bytes, dofs; /* of one matvec, over all ranks */
-  double last_line;          /* relative residual of the last line in a batch log */
   sp_outcome outcome;
 } sp_report;
 
