@@ -8,7 +8,6 @@
 #include "io/cores.h"
 #include "io/terminal.h"
 #include "solver/bench/paper.h"
-#include "solver/bench/peaks.h"
 #include "solver/bench/production.h"
 #include "solver/bench/table.h"
 #include "solver/run/interrupt.h"
@@ -92,13 +91,7 @@ static sp_status measure_gpu(const sp_bench_clock *clock, sp_bench_provenance *p
 
 static void print_head(const sp_bench_provenance *p, sp_terminal *terminal) {
   sp_terminal_print(terminal, "sp_bench %s (%s)\n%s\n", sp_version(), sp_revision(), p->device);
-  if (!p->gpu) {
-    sp_terminal_print(terminal,
-                      "memory   %.1f GB/s by y = a x + b y\n"
-                      "FP64     %.1f GFLOP/s by multiply-adds in registers\n",
-                      p->bandwidth * 1e-9, 2 * p->multiply_adds * 1e-9);
-    return;
-  }
+  if (!p->gpu) return;
   if (p->properties.memory_bandwidth > 0)
     sp_terminal_print(terminal, "memory   %.0f GB/s by its clock and bus\n",
                       p->properties.memory_bandwidth * 1e-9);
@@ -119,9 +112,7 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
                                   .warm_cache = clock->warm_cache};
   sp_bench_plan plan = {0};
   sp_bench_file *file = NULL;
-  sp_status status =
-      gpu ? measure_gpu(clock, provenance)
-          : sp_bench_peaks(clock, &provenance->bandwidth, &provenance->multiply_adds);
+  sp_status status = gpu ? measure_gpu(clock, provenance) : SP_OK;
   status = sp_agree(clock->comm, status);
   if (!status) {
     print_head(provenance, terminal);
@@ -131,8 +122,7 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
   if (!status) status = sp_bench_file_open(clock->comm, o->output, provenance, &file);
   if (!status) {
     status = run_plan(s, &plan, file, terminal);
-    if (!status || status == SP_ERR_INTERRUPTED)
-      sp_bench_table_print(&plan, provenance, file, terminal);
+    if (!status || status == SP_ERR_INTERRUPTED) sp_bench_table_print(&plan, file, terminal);
     status = sp_bench_file_close(&file, status);
   }
   if (!status) sp_terminal_print(terminal, "\nresults          %s\n", o->output);

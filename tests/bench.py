@@ -84,9 +84,6 @@ def main():
         check(attributes["program"] == "sp_bench" and attributes["status"] == "complete"
               and attributes["ranks"] == max(ranks, 1) and attributes["device"]
               and "--elements 27" in attributes["options"], attributes)
-        # CPUs have bounds.
-        check("of bound" in done.stdout and attributes["memory_bandwidth_measured"] > 1e8
-              and attributes["multiply_adds_measured"] > 1e8, attributes)
         check_rows(rows, ranks)
 
     ended_early(signal.SIGKILL, -signal.SIGKILL, "running")

@@ -10,8 +10,7 @@ cycles.
   run/ includes problem/ and linear/; case/ includes those three; bench/ includes linear/, and of run/ the
   headers about the program itself. What runs whole cases, a study or a dry run, includes the rest of
   case/. The programs include all.
-- operators/host and operators/cuda are private: others reach them through operators/backend.h
-  (solver/bench also measures peaks of the host).
+- operators/host and operators/cuda are private: others reach them through operators/backend.h.
   operators/paper is for solver/bench. Tests may look inside.
 - Headers do not include each other in a cycle.
 - Modules of a room do not call each other in a cycle: a module is X.c (or .cu), with X.h if it has
@@ -43,8 +42,7 @@ RUNS_CASES = {"solver/run/study.c": "solver/case/case.h", "solver/run/dry_run.c"
 
 # Of the sub-rooms of operators: who includes what of them, besides themselves and tests/.
 PRIVATE = {
-    # sp_bench prints shares of what CPUs can do at most.
-    "operators/host": [("solver/bench", "operators/host/peak.h")],
+    "operators/host": [],
     # The paper's kernels run in the queue of the device that the backend opened.
     "operators/cuda": [("operators/paper", "operators/cuda/device.h")],
     "operators/paper": [("solver/bench", "operators/paper")],

@@ -327,21 +327,7 @@ static void sweep_blocks(const sp_host_layout *layout, const sp_host_tables *tab
   for (int lane = 0; lane < LANES; lane++) sweep->energy += energy[lane];
 }
 
-static double multiply_adds(int64_t length) {
-  vec chains[SP_HOST_CHAINS], sum = splat(0);
-  for (int c = 0; c < SP_HOST_CHAINS; c++) chains[c] = splat((real)c);
-  for (int64_t i = 0; i < length; i++)
-    UNROLL for (int c = 0; c < SP_HOST_CHAINS; c++) chains[c] =
-        chains[c] * splat((real)0.5) + splat((real)1.5);
-  double all = 0;
-  for (int c = 0; c < SP_HOST_CHAINS; c++) sum += chains[c];
-  for (int l = 0; l < LANES; l++) all += (double)sum[l];
-  return all;
-}
-
 extern sp_host_local_function *const SP_HOST_LOCALS[SP_OPERATORS][SP_FACTOR_KINDS];
 
-const sp_host_operators SP_HOST_OPERATORS = {.local = SP_HOST_LOCALS,
-                                             .sweep = sweep_blocks,
-                                             .touch = touch_runs,
-                                             .multiply_adds = multiply_adds};
+const sp_host_operators SP_HOST_OPERATORS = {
+    .local = SP_HOST_LOCALS, .sweep = sweep_blocks, .touch = touch_runs};

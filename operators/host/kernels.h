@@ -176,17 +176,11 @@ typedef struct sp_host_vectors {
   void (*correct[SP_PRECISIONS])(size_t n, const sp_correction *step);
 } sp_host_vectors;
 
-/* Run SP_HOST_CHAINS chains of `length` multiply-adds in each lane, in registers. Returns their
- * sum. */
-typedef double sp_host_multiply_adds_function(int64_t length);
-enum { SP_HOST_CHAINS = 12 }; /* enough to hide the latency of a multiply-add */
-
 /* The local operators, [operator][sp_factor_kind], and sweeps, in one precision. */
 typedef struct sp_host_operators {
   sp_host_local_function *const (*local)[SP_FACTOR_KINDS];
   sp_host_sweep_function *sweep;
   sp_host_touch_function *touch;
-  sp_host_multiply_adds_function *multiply_adds;
 } sp_host_operators;
 
 typedef struct sp_host_kernels {

@@ -79,11 +79,7 @@ static void record_provenance(sp_record *record, const char *hosts, int ranks,
                 "device %s, exchange %s, options %s, status %s",
                 "sp_bench", sp_version(), sp_revision(), now, hosts, ranks, p->device, p->exchange,
                 p->options, "running");
-  if (!p->gpu) {
-    sp_record_add(record, "memory_bandwidth_measured %g [B/s], multiply_adds_measured %g [1/s]",
-                  p->bandwidth, p->multiply_adds);
-    return;
-  }
+  if (!p->gpu) return;
   record_version(record, "cuda_driver", p->properties.driver);
   record_version(record, "cuda_runtime", p->properties.runtime);
   sp_record_add(record, "multiprocessors %d, clock %g [Hz], cache %g [B]",

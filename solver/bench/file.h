@@ -7,8 +7,7 @@
  * device, options (the command line) and status ("running",
  * "complete", or the error); on a GPU cuda_driver and cuda_runtime (versions), multiprocessors and,
  * with their units as NAME_unit, clock, cache, memory_bandwidth_theoretical (absent if unknown),
- * shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured; on CPUs
- * memory_bandwidth_measured and multiply_adds_measured, of all ranks together.
+ * shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured.
  *
  * Rank 0 writes it (io/run_log.h); every rank holds all rows. */
 #pragma once
@@ -54,9 +53,6 @@ typedef struct sp_bench_provenance {
   bool gpu; /* the members below are set */
   sp_gpu properties;
   double shared_bandwidth, fp64_rate; /* measured */
-  /* On CPUs instead, measured on all ranks at a time, and added: bytes and multiply-adds per second
-   * (solver/bench/peaks.h). */
-  double bandwidth, multiply_adds;
 } sp_bench_provenance;
 
 typedef struct sp_bench_file sp_bench_file;

@@ -3,11 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "solver/bench/peaks.h"
-
 typedef struct tables {
   const sp_bench_plan *plan;
-  const sp_bench_provenance *provenance;
   const sp_bench_file *file;
   bool precisions; /* name them: not all is in double */
   sp_terminal *terminal;
@@ -117,33 +114,14 @@ static void print_names(const tables *t, const char *problem, const char *geomet
   if (t->precisions) sp_terminal_print(t->terminal, " %-9s", precision);
 }
 
-/* Shares of CPU peaks are printed if these have been measured. */
-static bool has_bounds(const tables *t) {
-  return t->provenance->multiply_adds > 0;
-}
-
 static void print_production_head(const tables *t) {
   sp_terminal_print(t->terminal, "\n");
   print_names(t, "", "geometry", "precision");
-  const bool bounds = has_bounds(t);
-  sp_terminal_print(t->terminal, " %3s %9s %7s %8s %9s %9s %9s %9s%s %8s %9s%s\n", "N", "elements",
-                    "MDOF", "copy", "local", "local", "of paper", "L to L",
-                    bounds ? " of bound" : "", "CG", "CG", bounds ? " of bound" : "");
+  sp_terminal_print(t->terminal, " %3s %9s %7s %8s %9s %9s %9s %9s %8s %9s\n", "N", "elements",
+                    "MDOF", "copy", "local", "local", "of paper", "L to L", "CG", "CG");
   print_names(t, "", "", "");
-  sp_terminal_print(t->terminal, " %3s %9s %7s %8s %9s %9s %9s %9s%s %8s %9s%s\n", "", "", "",
-                    "GB/s", "Gnode/s", "TFLOP/s", "roof %", "GDOF/s", bounds ? "        %" : "",
-                    "us", "GDOF/s", bounds ? "        %" : "");
-}
-
-/* The share of its bound that a row of the step reaches, NULL for none; nothing on a GPU. */
-static void print_share(const tables *t, const sp_bench_step *step, sp_bench_what what,
-                        const sp_bench_row *row) {
-  if (!has_bounds(t)) return;
-  const sp_bench_provenance *p = t->provenance;
-  print_number(t, 8, 0,
-               row ? 100 * sp_bench_bound(step, what, row->dofs, p->bandwidth, p->multiply_adds) /
-                         row->seconds
-                   : NAN);
+  sp_terminal_print(t->terminal, " %3s %9s %7s %8s %9s %9s %9s %9s %8s %9s\n", "", "", "", "GB/s",
+                    "Gnode/s", "TFLOP/s", "roof %", "GDOF/s", "us", "GDOF/s");
 }
 
 static void print_production_row(const tables *t, const sp_bench_step *step) {
@@ -164,10 +142,8 @@ static void print_production_row(const tables *t, const sp_bench_step *step) {
   print_rate(t, local ? local->tflops : NAN);
   print_number(t, 9, 1, local && copy ? 100 * local->tflops / copy->tflops : NAN);
   print_rate(t, op ? op->gdofs_per_second : NAN);
-  print_share(t, step, SP_BENCH_OPERATOR, op);
   print_number(t, 8, 1, cg ? cg->seconds * 1e6 : NAN);
   print_rate(t, cg ? cg->gdofs_per_second : NAN);
-  print_share(t, step, SP_BENCH_CG, cg);
   sp_terminal_print(t->terminal, "\n");
 }
 
@@ -204,13 +180,10 @@ static bool has_precisions(const sp_bench_plan *plan) {
   return false;
 }
 
-void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_provenance *provenance,
-                          const sp_bench_file *file, sp_terminal *terminal) {
-  const tables t = {.plan = plan,
-                    .provenance = provenance,
-                    .file = file,
-                    .precisions = has_precisions(plan),
-                    .terminal = terminal};
+void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_file *file,
+                          sp_terminal *terminal) {
+  const tables t = {
+      .plan = plan, .file = file, .precisions = has_precisions(plan), .terminal = terminal};
   print_ladders(&t);
   print_production(&t);
 }

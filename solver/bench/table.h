@@ -4,7 +4,6 @@
 
 #include "solver/bench/plan.h"
 
-/* Print the rows of the file that belong to the plan; on CPUs with shares of the bounds by the
- * rates in `provenance`. */
-void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_provenance *provenance,
-                          const sp_bench_file *file, sp_terminal *terminal);
+/* Print the rows of the file that belong to the plan. */
+void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_file *file,
+                          sp_terminal *terminal);
