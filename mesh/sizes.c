@@ -2,22 +2,13 @@
 
 #include <math.h>
 
-/* Count a part; *all gets each shared entity in equal shares from the parts that have it. */
-static void count_part(const sp_topology *t, sp_census *own, sp_census *all) {
-  *own = *all = (sp_census){.elements = t->elements};
-  for (int kind = 0; kind < 3; kind++)
-    for (sp_lid i = t->start[kind]; i < t->start[kind + 1]; i++) {
-      const double sharers = t->sharer_start[i + 1] - t->sharer_start[i];
-      own->local[kind] += 1;
-      own->shared[kind] += sharers;
-      all->local[kind] += 1 / (1 + sharers);
-    }
-}
-
-void sp_census_take(MPI_Comm comm, const sp_topology *topology, sp_census *own, sp_census *all) {
-  enum { DOUBLES = sizeof(sp_census) / sizeof(double) };
-  count_part(topology, own, all);
-  MPI_Allreduce(MPI_IN_PLACE, all, DOUBLES, MPI_DOUBLE, MPI_SUM, comm);
+static void take_census(const sp_topology *topology, sp_census *c) {
+  *c = (sp_census){.elements = topology->elements};
+  for (int kind = 0; kind < 3; kind++) {
+    const sp_lid first = topology->start[kind], end = topology->start[kind + 1];
+    c->local[kind] = end - first;
+    c->shared[kind] = topology->sharer_start[end] - topology->sharer_start[first];
+  }
 }
 
 /* Nodes of degree `degree` on vertices, edges and faces. */
@@ -40,12 +31,13 @@ void sp_sizes_of(const sp_census *c, int refinements, int order, sp_sizes *sizes
                       .entities = parts_of(c->local, m) + c->elements * inside,
                       .dofs = nodes_on(c->local, degree) + c->elements * pow(degree - 1, 3),
                       .shared = nodes_on(c->shared, degree),
-                      .sharers = parts_of(c->shared, m)};
+                      .sharers = parts_of(c->shared, m),
+                      .neighbours = c->neighbours};
 }
 
 void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes) {
-  sp_census c, none;
-  count_part(topology, &c, &none);
+  sp_census c;
+  take_census(topology, &c);
   sp_sizes_of(&c, refinements, order, sizes);
 }
 

@@ -14,20 +14,19 @@
 /* A part of a mesh, of one rank. */
 typedef struct sp_census {
   double elements;
-  double local[3];  /* vertices, edges and faces */
-  double shared[3]; /* the same, once per other part that has them */
+  double local[3];   /* vertices, edges and faces */
+  double shared[3];  /* the same, once per other part that has them */
+  double neighbours; /* other parts that have some of them; of sp_parts only (mesh/parts.h) */
 } sp_census;
 
 typedef struct sp_sizes {
   double elements;
-  double entities; /* vertices, edges and faces */
-  double dofs;     /* length of the L-vector */
-  double shared;   /* shared DOFs, counted once per other rank that has them */
-  double sharers;  /* shared vertices, edges and faces, counted likewise */
+  double entities;   /* vertices, edges and faces */
+  double dofs;       /* length of the L-vector */
+  double shared;     /* shared DOFs, counted once per other rank that has them */
+  double sharers;    /* shared vertices, edges and faces, counted likewise */
+  double neighbours; /* those of the census */
 } sp_sizes;
-
-/* Count this rank's part, and the mesh of all ranks of `comm`. Collective. */
-void sp_census_take(MPI_Comm comm, const sp_topology *topology, sp_census *own, sp_census *all);
 
 /* The sizes after `refinements` refinements of a part, at degree `order`. Local. */
 void sp_sizes_of(const sp_census *census, int refinements, int order, sp_sizes *sizes);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/terminal.h"
+#include "mesh/parts.h"
 #include "solver/case/config.h"
 #include "solver/case/case.h"
 #include "solver/run/dry_run.h"
@@ -34,6 +35,7 @@ static const char usage[] =
     "  --json FILE   also write the results as JSON, for programs; - is standard output, and the\n"
     "                tables then go to standard error (-q: nowhere)\n"
     "  --dry-run     read and check the case, print the memory that it will take, and stop\n"
+    "  --ranks R     a dry run for R ranks, which need not exist\n"
     "  --groups      list the groups of the mesh with volume or area, centre and normal, and stop\n"
     "  --defaults    print a commented case file with every key and its default\n"
     "  --version     print version, revision, libraries and backends\n"
@@ -44,6 +46,7 @@ static const char usage[] =
 typedef struct command {
   bool quiet, dry, groups, accuracy, done; /* done: the command line asked for information only */
   const char *file, *json;
+  int ranks; /* of a plan; 0: none */
   int override_count;
   const char **overrides;
   sp_study study;
@@ -55,6 +58,16 @@ static sp_status parse_json(const char *file, const char **out) {
     return sp_fail(SP_ERR_INPUT,
                    "--json: expected a file name, or - for standard output, after it");
   *out = file;
+  return SP_OK;
+}
+
+static sp_status parse_ranks(const char *text, int *out) {
+  char *end;
+  const long ranks = strtol(text, &end, 10);
+  if (end == text || *end || ranks < 1 || ranks > SP_PARTS_MOST)
+    return sp_fail(SP_ERR_INPUT, "--ranks: expected a number from 1 to %d after it, found '%s'",
+                   SP_PARTS_MOST, text);
+  *out = (int)ranks;
   return SP_OK;
 }
 
@@ -90,6 +103,9 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
     } else if (!strcmp(argument, "--json")) {
       SP_TRY(parse_json(a + 1 < argc ? argv[a + 1] : "", &out->json));
       a++;
+    } else if (!strcmp(argument, "--ranks")) {
+      SP_TRY(parse_ranks(a + 1 < argc ? argv[a + 1] : "", &out->ranks));
+      a++;
     } else if (argument[0] == '-') {
       return sp_fail(SP_ERR_INPUT, "unknown option '%s'; see sp_solve --help", argument);
     } else if (strchr(argument, '=') && argument[0] != '/' && argument[0] != '.') { /* no path */
@@ -106,6 +122,8 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
   if (out->groups &&
       (out->dry || out->accuracy || out->study.order.given || out->study.refine.given))
     return sp_fail(SP_ERR_INPUT, "--groups solves nothing: give it without other actions");
+  if (out->ranks > 0 && !out->dry)
+    return sp_fail(SP_ERR_INPUT, "--ranks is for --dry-run: mpirun says how many ranks a run has");
   if (out->dry && (out->study.order.given || out->study.refine.given))
     return sp_fail(SP_ERR_INPUT, "--dry-run is for one case: give the largest of the study's");
   if (out->dry && out->json)
@@ -152,7 +170,7 @@ static sp_status run_config(const command *line, const sp_config *config, double
   sp_status status;
   terminal.record = sp_summary_record(summary);
   if (line->dry) {
-    status = sp_dry_run(MPI_COMM_WORLD, config, at_start, &terminal);
+    status = sp_dry_run(MPI_COMM_WORLD, config, line->ranks, at_start, &terminal);
   } else {
     const double start = sp_profile_begin(&terminal, SP_PHASE_DEVICE);
     status = sp_workers_open(MPI_COMM_WORLD, config, &workers);

@@ -222,7 +222,7 @@ static void test_dry_run(void) {
   if (world_rank == 0 && !freopen(OUTPUT, "w", stdout)) MPI_Abort(MPI_COMM_WORLD, 1);
   sp_status status = sp_workers_open_on(MPI_COMM_WORLD, world_rank % 2 == 0, SP_DEVICE_HOST,
                                         SP_TRANSPORT_AUTO, &workers);
-  if (!status) status = sp_dry_run_on(&workers, config, 0, &terminal);
+  if (!status) status = sp_dry_run_on(&workers, config, 0, 0, &terminal);
   sp_workers_close(&workers);
   sp_config_destroy(&config);
   fflush(stdout);

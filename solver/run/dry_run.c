@@ -1,5 +1,6 @@
 #include "solver/run/dry_run.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h> /* defines __GLIBC__ */
@@ -52,6 +53,36 @@ static double libraries(const sp_config *config) {
   return 2e6 + (config->output.log[0] ? 2e6 : 0) + (parallel_files ? 4e6 : 0);
 }
 
+static bool is_box(const sp_config *config) {
+  return config->mesh.shape != SP_SHAPE_FILE;
+}
+
+/* Divide the refined mesh among its ranks or, if `planned` is not 0, among so many. METIS would
+ * divide the elements of a file, which needs the ranks: a box of about as many stands for them. */
+static sp_status divide(const sp_config *config, const sp_mesh *mesh, int planned, sp_parts **out) {
+  const sp_periodic_pair *pairs;
+  const int count = sp_periodic_pairs(mesh->periodic, &pairs), refine = config->mesh.refine;
+  const bool contacts = mesh->hexes->file.contacts > 0; /* no coarser meshes */
+  bool periodic[3] = {false}, strong[3];
+  const int ranks = sp_comm_size(mesh->comm);
+  sp_box box = sp_case_box(config);
+  if (planned == 0 && (contacts || !is_box(config))) return sp_parts_of_mesh(mesh, refine, out);
+  if (is_box(config)) {
+    for (int p = 0; p < count; p++) periodic[pairs[p].groups[0] / 2] = true;
+    return sp_parts_of_box(&box, periodic, refine, contacts ? 0 : INT_MAX,
+                           planned > 0 ? planned : ranks, out);
+  }
+  const double elements = (double)mesh->global_elements;
+  box = (sp_box){.upper = {1, 1, 1}};
+  box.elements[0] = (int)round(cbrt(elements));
+  box.elements[1] = (int)round(sqrt(elements / box.elements[0]));
+  box.elements[2] = (int)ceil(elements / box.elements[0] / box.elements[1]);
+  sp_mesh_strong_directions(&mesh->shape, strong);
+  const int levels = !contacts && strong[0] && strong[1] && strong[2] ? refine : 0;
+  for (int d = 0; d < 3; d++) box.upper[d] = box.elements[d]; /* cubes */
+  return sp_parts_of_box(&box, periodic, refine, levels, planned, out);
+}
+
 /* Describe the operator and the preconditioner of a case with so many elements. */
 static sp_status describe_operator(const sp_config *config, const sp_case_base *base,
                                    const sp_problem *problem, double elements,
@@ -92,27 +123,38 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
   return SP_OK;
 }
 
-static sp_status describe(const sp_config *config, const sp_case_base *base,
-                          const sp_problem *problem, sp_memory_case *c) {
-  sp_precondition_facts facts;
-  const double elements = ldexp((double)base->mesh->global_elements, 3 * config->mesh.refine);
-  SP_TRY(describe_operator(config, base, problem, elements, &facts, c));
-  SP_TRY(sp_plan_levels(config, &facts, base->mesh, c));
-  const sp_sizes *s = &c->levels[0].sizes;
-  SP_TRY(sp_sizes_check(s, config->mesh.where));
-  if (c->backend == &sp_backend_host) return SP_OK;
-  return sp_operator_device_numbers(config->discretization.order, s->elements, s->dofs);
+/* Check the counts of the first level against their types. */
+static sp_status check_sizes(const sp_config *config, const sp_plan *plan) {
+  for (int r = 0; r < plan->ranks; r++) {
+    const sp_sizes *s = &plan->parts[0][r];
+    SP_TRY(sp_sizes_check(s, config->mesh.where));
+    if (plan->memory.backend != &sp_backend_host)
+      SP_TRY(sp_operator_device_numbers(config->discretization.order, s->elements, s->dofs));
+  }
+  return SP_OK;
 }
 
-/* Check the part of a case that needs no refined mesh, and describe it. */
-static sp_status check_case(const sp_config *config, const sp_case_base *base, sp_memory_case *c) {
+static sp_status describe(const sp_config *config, const sp_case_base *base,
+                          const sp_problem *problem, int planned, sp_plan *plan) {
+  sp_precondition_facts facts;
+  SP_AUTO(sp_parts) parts = NULL;
+  SP_TRY(divide(config, base->mesh, planned, &parts));
+  const double elements = ldexp(parts->all.elements, 3 * parts->refinements);
+  SP_TRY(describe_operator(config, base, problem, elements, &facts, &plan->memory));
+  SP_TRY(sp_plan_levels(config, &facts, base->mesh, parts, plan));
+  return check_sizes(config, plan);
+}
+
+/* Check the part of a case that needs no refined mesh, and plan it. */
+static sp_status check_case(const sp_config *config, const sp_case_base *base, int planned,
+                            sp_plan *plan) {
   SP_AUTO(sp_problem) problem = NULL;
   SP_AUTO(sp_probes) probes = NULL;
   SP_AUTO(sp_quantities) quantities = NULL;
   SP_TRY(sp_problem_create(config, base->mesh, &problem));
   SP_TRY(sp_probes_create(config, base->mesh, &probes));
   SP_TRY(sp_quantities_create(config, base->mesh, problem, &quantities));
-  return sp_agree(base->comm, describe(config, base, problem, c));
+  return sp_agree(base->comm, describe(config, base, problem, planned, plan));
 }
 
 enum { ELEMENTS, DOFS, HOST, DEVICE, COLUMNS };
@@ -184,32 +226,63 @@ static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
                  1e-6 * memory[0], 1e-6 * memory[1]);
 }
 
-/* Check the case on its mesh without refinements, and fill the row of this rank. */
-static sp_status predict(const sp_config *config, const sp_case_base *base, double at_start,
-                         sp_memory_case *c, double row[COLUMNS]) {
+/* The row of a rank in the table. */
+static void fill_row(sp_plan *plan, int rank, double row[COLUMNS]) {
+  sp_plan_choose(plan, rank);
+  const sp_memory memory = sp_memory_predict(&plan->memory);
+  const sp_sizes *s = &plan->memory.levels[0].sizes;
+  row[ELEMENTS] = s->elements;
+  row[DOFS] = s->dofs;
+  row[HOST] = memory.host;
+  row[DEVICE] = memory.device;
+}
+
+/* Check the case on its mesh without refinements, and fill rows[planned], or the row of this rank.
+ */
+static sp_status predict(const sp_config *config, const sp_case_base *base, int planned,
+                         double at_start, sp_plan *plan, double (*rows)[COLUMNS]) {
   sp_sizes now;
-  SP_TRY(check_case(config, base, c));
+  const int rank = sp_comm_rank(base->comm);
+  SP_TRY(check_case(config, base, planned, plan));
+  sp_memory_case *c = &plan->memory;
   sp_sizes_count(base->mesh->topology, 0, 1, &now);
   /* Memory that the mesh library and the device driver keep. */
   const double kept = sp_memory_resident() - sp_memory_of_mesh(&now, c->map_order);
   c->at_start = fmax(kept, at_start) + libraries(config);
-  const sp_memory memory = sp_memory_predict(c);
-  row[ELEMENTS] = c->levels[0].sizes.elements;
-  row[DOFS] = c->levels[0].sizes.dofs;
-  row[HOST] = fmax(memory.host, most_so_far()); /* reading a mesh file may take more */
-  row[DEVICE] = memory.device;
+  for (int r = 0; r < planned; r++) fill_row(plan, r, rows[r]);
+  if (planned > 0) return SP_OK;
+  fill_row(plan, rank, rows[0]);
+  rows[0][HOST] = fmax(rows[0][HOST], most_so_far()); /* reading a mesh file may take more */
+  return SP_OK;
+}
+
+/* For a plan, let few elements of about the same shape stand for those of a large box. */
+static sp_status reduce(sp_config *config) {
+  enum { MANY = 1 << 17 };
+  int *n = config->mesh.elements;
+  const double elements = (double)n[0] * n[1] * n[2];
+  const int factor = (int)ceil(cbrt(elements / MANY));
+  config->discretization.order = 1; /* no rank has all DOFs */
+  if (!is_box(config) || factor == 1) return SP_OK;
+  if (config->regions.count > 0)
+    return sp_fail(SP_ERR_INPUT,
+                   "--ranks: a box with regions needs all its elements, %.0f, but a plan makes at "
+                   "most %d; use fewer elements and mesh.refine",
+                   elements, MANY);
+  for (int d = 0; d < 3; d++) n[d] = n[d] > factor ? n[d] / factor : 1;
   return SP_OK;
 }
 
 /* Check and predict, with error bars at the order that they come from; only ranks with elements
  * call this. */
-static sp_status check_and_predict(const sp_workers *workers, const sp_config *config,
-                                   double at_start, sp_terminal *terminal, double row[COLUMNS]) {
+static sp_status check_and_predict(const sp_workers *workers, const sp_config *config, int planned,
+                                   double at_start, sp_terminal *terminal, double (*rows)[COLUMNS],
+                                   sp_plan *plan) {
   sp_case_base base;
-  sp_memory_case c;
   sp_profile profile = sp_profile_from_now();
   sp_config coarse = *config, larger = *config;
   coarse.mesh.refine = 0;
+  if (planned > 0) SP_TRY(reduce(&coarse));
   if (config->output.accuracy && config->discretization.order < SP_MAX_ORDER) {
     larger.discretization.order = sp_answers_other_order(config->discretization.order);
     larger.solver.orders.count = 0;
@@ -217,37 +290,63 @@ static sp_status check_and_predict(const sp_workers *workers, const sp_config *c
   SP_TRY(sp_outputs_check(workers->comm, config));
   SP_TRY(sp_initial_check(workers->comm, config));
   SP_TRY(sp_case_base_create(workers, &coarse, &profile, terminal, &base));
-  const sp_status status = predict(&larger, &base, at_start, &c, row);
+  const sp_status status = predict(&larger, &base, planned, at_start, plan, rows);
   sp_case_base_destroy(&base);
   SP_TRY(status);
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
   sp_report_device(workers, terminal);
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
-                    sp_operator_name(c.levels[0].kind), larger.discretization.order,
-                    sp_geometry_kind_name(c.levels[0].geometry));
+                    sp_operator_name(plan->memory.levels[0].kind), larger.discretization.order,
+                    sp_geometry_kind_name(plan->memory.levels[0].geometry));
+  if (planned > 0)
+    sp_terminal_print(terminal, "  %-16s %d ranks like this one, %s\n", "plan", planned,
+                      is_box(config) ? "a brick for each"
+                                     : "estimated for a box of as many elements");
   return SP_OK;
 }
 
-sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, double at_start,
-                        sp_terminal *terminal) {
-  const sp_workers *w = workers;
-  bool on_device = w->has_elements && w->platform.backend != &sp_backend_host;
-  double row[COLUMNS] = {[HOST] = most_so_far()};
-  SP_OWNED double(*rows)[COLUMNS] = NULL;
-  SP_TRY(sp_agree(w->all, sp_allocate((size_t)w->ranks, sizeof *rows, "predictions", &rows)));
-  MPI_Bcast(&on_device, 1, MPI_C_BOOL, w->leader, w->all);
-  SP_TRY(sp_workers_meet(w, w->has_elements ? check_and_predict(w, config, at_start, terminal, row)
-                                            : SP_OK));
-  MPI_Allgather(row, COLUMNS, MPI_DOUBLE, rows, COLUMNS, MPI_DOUBLE, w->all);
-  print_table(terminal, w->ranks, rows, on_device);
-  return check_machine(w->all, terminal, row[HOST]);
+/* Fill rows[size], one per rank of the run or of the plan. */
+static sp_status fill_rows(const sp_workers *w, const sp_config *config, int planned,
+                           double at_start, sp_terminal *terminal, double (*rows)[COLUMNS],
+                           sp_plan *plan) {
+  double own[1][COLUMNS] = {{[HOST] = most_so_far()}};
+  double(*mine)[COLUMNS] = planned > 0 ? rows : own;
+  SP_TRY(sp_workers_meet(
+      w, w->has_elements ? check_and_predict(w, config, planned, at_start, terminal, mine, plan)
+                         : SP_OK));
+  if (planned == 0) MPI_Allgather(own, COLUMNS, MPI_DOUBLE, rows, COLUMNS, MPI_DOUBLE, w->all);
+  return SP_OK;
 }
 
-sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
+sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, int planned,
+                        double at_start, sp_terminal *terminal) {
+  const sp_workers *w = workers;
+  const int size = planned > 0 ? planned : w->ranks;
+  bool on_device = w->has_elements && w->platform.backend != &sp_backend_host;
+  sp_plan plan = {0};
+  SP_OWNED double(*rows)[COLUMNS] = NULL;
+  if (planned > 0 && w->ranks > 1)
+    return sp_fail(SP_ERR_INPUT,
+                   "--ranks plans for ranks that need not exist: start one process, "
+                   "not %d",
+                   w->ranks);
+  SP_TRY(sp_agree(w->all, sp_allocate((size_t)size, sizeof *rows, "predictions", &rows)));
+  MPI_Bcast(&on_device, 1, MPI_C_BOOL, w->leader, w->all);
+  sp_status status = fill_rows(w, config, planned, at_start, terminal, rows, &plan);
+  if (!status) {
+    print_table(terminal, size, rows, on_device);
+    sp_plan_print(&plan, terminal);
+    if (planned == 0) status = check_machine(w->all, terminal, rows[sp_comm_rank(w->all)][HOST]);
+  }
+  sp_plan_free(&plan);
+  return status;
+}
+
+sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, int planned, double at_start,
                      sp_terminal *terminal) {
   sp_workers workers;
   sp_status status = sp_workers_open(comm, config, &workers);
-  if (!status) status = sp_dry_run_on(&workers, config, at_start, terminal);
+  if (!status) status = sp_dry_run_on(&workers, config, planned, at_start, terminal);
   sp_workers_close(&workers);
   return status;
 }

@@ -100,7 +100,7 @@ static sp_memory operator_bytes(const sp_memory_case *c) {
                        : host_operator(c, &c->levels[0], 8, c->one_sweep);
 }
 
-static sp_coarse_place place_of(const sp_memory_case *c) {
+sp_coarse_place sp_memory_place(const sp_memory_case *c) {
   return c->bars > 0 ? SP_COARSE_EVERYWHERE
                      : sp_coarse_choose(c->backend, c->multigrid.coarse, c->ranks, c->rows);
 }
@@ -122,7 +122,7 @@ static sp_memory coarse_bytes(const sp_memory_case *c, const sp_memory_level *l,
   const double rows = c->rows, dofs = l->sizes.dofs;
   const double width = c->bars > 0 ? 9 * (l->order + 2) : 27, entries = rows * (1.35 * width + 6);
   const double transfers = c->bars > 0 ? 2 * bars_entries(l) + 2 * dofs : dofs;
-  const sp_coarse_place place = place_of(c);
+  const sp_coarse_place place = sp_memory_place(c);
   *creation = (sp_memory){0};
   if (place == SP_COARSE_HYPRE) return (sp_memory){586 * dofs, 0};
   if (place == SP_COARSE_ONE_RANK && !c->is_first) return (sp_memory){28 * dofs, 0};

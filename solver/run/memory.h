@@ -45,5 +45,8 @@ typedef struct sp_memory_case {
 /* Host bytes of a mesh. Local. */
 double sp_memory_of_mesh(const sp_sizes *sizes, int map_order);
 
+/* Return where the last level of multigrid is solved. Local. */
+sp_coarse_place sp_memory_place(const sp_memory_case *c);
+
 /* Return the peak of the case on this rank. Local. */
 sp_memory sp_memory_predict(const sp_memory_case *c);
