@@ -23,6 +23,13 @@ typedef struct sp_gpu_view {
  * The caller frees *gpus, also after an error. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_gpus_visible(int *count, sp_gpu **gpus);
 
+/* Start the driver on a thread, while MPI_Init runs: call it before that, and sp_gpus_awake, which
+ * waits for the thread, before the process ends. sp_gpus_visible then waits for the rest only. Does
+ * nothing if this machine has fewer GPUs than ranks, or if their number is not known yet: few ranks
+ * should start the driver (sp_gpus_look). Local. */
+void sp_gpus_wake(void);
+void sp_gpus_awake(void);
+
 /* Gather the GPUs that all ranks of `comm` see; gpus[count] are those of this rank. The result is
  * the same on all ranks. machine[r] is the lowest rank of the machine. sp_gpu_view_destroy frees
  * it, also after an error. Errors: SP_ERR_SYSTEM. Collective. */

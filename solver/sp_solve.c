@@ -7,6 +7,7 @@
 
 #include "io/terminal.h"
 #include "mesh/parts.h"
+#include "operators/gpus.h"
 #include "solver/case/config.h"
 #include "solver/case/case.h"
 #include "solver/run/dry_run.h"
@@ -211,6 +212,7 @@ int main(int argc, char **argv) {
   /* Ignore SIGXFSZ so that write() fails and can be reported. */
   signal(SIGXFSZ, SIG_IGN);
   sp_terminal_reserve();
+  sp_gpus_wake();
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   sp_profile profile = sp_profile_from_process();
   sp_terminal_start();
@@ -224,6 +226,7 @@ int main(int argc, char **argv) {
   free(line.overrides);
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
   if (status && rank == 0) fprintf(stderr, "sp_solve: %s\n", sp_error_message());
+  sp_gpus_awake();
   MPI_Finalize();
   return sp_exit_code(status);
 }
