@@ -1,6 +1,10 @@
-/* Notes on a case: parts that are in contact, and boundary data that jump. */
+/* Notes on a case: parts that are in contact, sources that quadrature misses, and boundary data
+ * that jump. */
+#include "mesh/reference.h"
+#include "operators/counts.h"
 #include "solver/problem/contacts.h"
 #include "solver/problem/dirichlet.h"
+#include "solver/problem/load.h"
 #include "tests/stage.h"
 
 /* A box of 4 x 3 x 2 elements; if it is cut, the halves at x = 1/2 share no nodes, and 3 x 2 pairs
@@ -23,6 +27,93 @@ static void check_contacts(void) {
     CHECK(pairs == (g == 1 || g == 2 ? 6 : 0), "gap %g: %lld pairs", gaps[g], (long long)pairs);
   }
 }
+/* The one-dimensional integral of exp(-((x - c) / w)^2 / 2) over n elements of [0, 1] by a rule. */
+static double integrate_line(int n, const sp_rule *rule, double c, double w) {
+  double sum = 0;
+  for (int e = 0; e < n; e++)
+    for (int q = 0; q < rule->n; q++) {
+      const double x = (e + (1 + rule->nodes[q]) / 2) / n - c;
+      sum += rule->weights[q] / (2 * n) * exp(-x * x / (w * w) / 2);
+    }
+  return sum;
+}
+
+static sp_source_integral compare_source(stage *s, const char *const *overrides) {
+  ARRAYS_OF_SCOPE;
+  sp_source_integral source;
+  sp_jacobian_range range;
+  const sp_problem *problem = stage_problem(s, overrides);
+  sp_load_sums sums = {.given = test_array((size_t)s->mesh->hexes->surface_count, sizeof(double))};
+  require(sp_problem_load(problem, s->space, s->values, &range, &sums));
+  require(sp_source_compare(problem, s->space, sums.source, sums.size, &sums.samples, &source));
+  return source;
+}
+
+/* A Gaussian source whose width is a tenth of an element, in a box of 8^3: the integrals are
+ * products of sums on lines. Positions are in units of the element. The source is alone, or its
+ * peak is 1e5 above a constant. Neglected elements are 1.5 elements away or more: exp(-112). Errors
+ * are of rounding, of sums of up to 4e5 terms of one sign. */
+static void check_narrow_source(const char *operator_is, sp_operator_kind kind) {
+  enum { N = 8 };
+  static const double at[][3] = {
+      {0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}, {0.3, 0.62, 0.5}, {0, 0, 0}, {0.1, 0.2, 0.35}};
+  for (int order = 2; order <= 7; order++) {
+    AUTO_VALUE(stage) s = {0};
+    sp_rule fine;
+    stage_create(make_box(N, N, N, SP_MAP_NONE), order, &s);
+    sp_rule_gl((order + 4) | 1, &fine);
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+      const double w = 0.1 / N, constant = i % 2 ? 1 : 0;
+      double own = 1, integral = 1;
+      char forcing[300];
+      int used = snprintf(forcing, sizeof forcing, "problem.forcing=%g+%g*exp(-(", constant,
+                          i % 2 ? 1e5 : 1);
+      for (int d = 0; d < 3; d++) {
+        const double c = (N / 2 + at[i][d]) / N;
+        own *= integrate_line(N, sp_operator_rule(kind, order), c, w);
+        integral *= integrate_line(N, &fine, c, w);
+        used += snprintf(forcing + used, sizeof forcing - (size_t)used, "%s(%c-%.17g)^2",
+                         d ? "+" : "", "xyz"[d], c);
+      }
+      snprintf(forcing + used, sizeof forcing - (size_t)used, ")/(2*%.17g^2))", w);
+      const double factor = i % 2 ? 1e5 : 1, rounding = 1e-9 * (constant + factor * integral);
+      const sp_source_integral source = compare_source(
+          &s, TEXTS(operator_is, forcing, kind == SP_MASS ? NULL : "boundary.default=dirichlet 0"));
+      CHECK(source.points == fine.n, "%d points", source.points);
+      CHECK_CLOSE(source.own, constant + factor * own, rounding);
+      CHECK_CLOSE(source.size, constant + factor * own, rounding);
+      CHECK_CLOSE(source.excess, factor * (integral - own), rounding);
+    }
+  }
+}
+
+/* Sources that no point of GLL sees: a ball in the centre of an element, and a layer that varies in
+ * more elements than a sample has on one rank. The finer rule has a point in the centre, of weight
+ * 128/450 on a unit interval. The excess of the layer is an estimate, with a standard deviation of
+ * at most 1 / sqrt(127) of it, because all ratios of excess and variation are equal (Szegedy: The
+ * DLT priority sampling is essentially optimal, 2006); four times that is allowed. And f that is
+ * integrated exactly, that is constant, or singular at a centre. */
+static void check_hidden_sources(void) {
+  static const char zero[] = "boundary.default=dirichlet 0";
+  const double weight = 128.0 / 450;
+  AUTO_VALUE(stage) s = {0};
+  stage_create(make_box(16, 16, 16, SP_MAP_NONE), 1, &s);
+  sp_source_integral source = compare_source(
+      &s, TEXTS("problem.forcing=(x-0.53125)^2+(y-0.28125)^2+(z-0.03125)^2<1e-5", zero));
+  CHECK(source.own == 0 && source.size == 0, "%g, %g", source.own, source.size);
+  CHECK_CLOSE(source.excess, weight * weight * weight / 4096, 1e-15);
+  source = compare_source(&s, TEXTS("problem.forcing=abs(z-0.53)<0.01", zero));
+  CHECK(source.own == 0 && source.size == 0, "%g, %g", source.own, source.size);
+  CHECK_CLOSE(source.excess, weight / 16, 4 / sqrt(127) * weight / 16);
+  source = compare_source(&s, TEXTS("problem.forcing=x+2*y*z-3", zero));
+  CHECK_CLOSE(source.size, 2, 1e-12);
+  CHECK_CLOSE(source.excess, 0, 1e-12);
+  source = compare_source(&s, TEXTS("problem.forcing=2", zero));
+  CHECK(source.excess == 0, "%g", source.excess);
+  source = compare_source(&s, TEXTS("problem.forcing=1/abs(x-0.53125)+y", zero));
+  CHECK(isfinite(source.excess) && source.size > 1, "%g", source.excess);
+}
+
 #define XMIN "boundary.xmin=dirichlet "
 #define XMAX "boundary.xmax=dirichlet "
 #define YMIN "boundary.ymin=dirichlet "
@@ -57,6 +148,10 @@ int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
   check_contacts();
+  check_narrow_source("discretization.operator=bp3.5", SP_BP35);
+  check_narrow_source("discretization.operator=bp3.0", SP_BP30);
+  check_narrow_source("discretization.operator=mass", SP_MASS);
+  check_hidden_sources();
   check_data_jumps();
   sp_platform_close(&platform);
   return check_end();

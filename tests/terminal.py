@@ -149,6 +149,8 @@ def last_line(ranks):
 
 
 NOTES = (  # what a case adds, the name of the note, and what it says
+    (["problem.forcing=(x-0.125)^2+(y-0.125)^2+(z-0.125)^2<1e-3", "boundary.default=dirichlet 0"],
+     "note_source", "the integral of f is 0 by the operator's quadrature, 0.0003596 with 5 points"),
     (["problem.solution=abs(x-0.3)"], "note_kink", "or its derivative may jump"),
     (["problem.forcing=0", "boundary.xmin=dirichlet 1", "boundary.ymin=dirichlet 3-x",
       "boundary.default=neumann 0"], "note_boundary", "differ by up to 2 where 'xmin' and 'ymin' meet"),
@@ -163,7 +165,7 @@ def notes(ranks):
                           *overrides, "--json", "run.json"]).expect(ranks, 0)
         with open("run.json", encoding="utf-8") as file:
             record = json.load(file)
-        for other in ("note_kink", "note_boundary"):
+        for other in ("note_source", "note_kink", "note_boundary"):
             said = f"  note             {record.get(other)}\n" in run.out
             check(said == (other in record) == (other == name), f"{run.name}: {other}: {run.out!r}")
         check(name is None or text in record.get(name, ""), f"{run.name}: {record.get(name)!r}")

@@ -103,11 +103,14 @@ static sp_status sum_load(const sp_running *c, double *sum) {
   return sp_reduction_sum(c->base->platform->reduction, 1, sum, SP_OK);
 }
 
-/* Find solutions that do not fit, and parts that touch, for the notes. */
+/* Find sources that the quadrature misses, and solutions that do not fit, for the notes. */
 static sp_status examine_data(sp_running *c) {
+  const sp_load_sums *sums = &c->postprocess->balance.sums;
   if (sp_operator_rows[c->problem->kind].has_stiffness)
     sp_problem_count_pinched(c->problem, c->space, c->work, &c->notes.pinched);
-  return sp_problem_jumps(c->problem, c->space, &c->jumps);
+  SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
+  return sp_source_compare(c->problem, c->space, sums->source, sums->size, &sums->samples,
+                           &c->notes.source);
 }
 
 /* Read the initial iterate, which is u0 in formulas, too. */

@@ -35,12 +35,13 @@ typedef struct workspace {
   sp_jacobian_range range;
   double source, size; /* integrals of f and |f| */
   double wj[POINTS], coordinates[3 * POINTS], own_coordinates[3 * BATCH];
-  double f[POINTS]; /* the source term; on a face, the flux */
+  double f[POINTS];     /* the source term; on a face, the flux */
+  double centre[BATCH]; /* f at the centres of a batch of elements */
   double laplacian[POINTS], lambda[POINTS], kappa[SP_TENSOR * POINTS];
   double gradient[3][POINTS], kappa_gradient[3][POINTS]; /* of a tensor the divergence */
   double normal[3 * FACE_POINTS], alpha[FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
   sp_additions later;
-  double results[]; /* given[surfaces]; load[chunk][nodes]; additions */
+  double results[]; /* given[surfaces]; variation[chunk]; load[chunk][nodes]; additions */
 } workspace;
 
 /* w->lambda = u0 at the points of `count` elements. */
@@ -127,22 +128,48 @@ static size_t batch_size(const assembly *s, size_t points, size_t begin, size_t 
   return count;
 }
 
-/* Multiply f by wj at the points of an element, and add to the integrals. */
-static void integrate_element(size_t points, const double *wj, double *f, workspace *w) {
-  double source = 0, size = 0;
+/* w->centre = f at the centres of a batch of elements: the means of the eight innermost points,
+ * exact for trilinear elements. Only if the rule has no point there. */
+static sp_status evaluate_centres(const sp_expression *formula, int rule_points, size_t count,
+                                  workspace *w) {
+  const size_t m = (size_t)rule_points, points = sp_grid_points(rule_points), n = count * points;
+  const size_t innermost = (m / 2 - 1) * (m * m + m + 1);
+  double *const xyz[3] = {w->own_coordinates, w->own_coordinates + count,
+                          w->own_coordinates + 2 * count};
+  for (size_t d = 0; d < 3; d++)
+    for (size_t i = 0; i < count; i++) {
+      const double *x = &w->coordinates[d * n + i * points + innermost];
+      xyz[d][i] = (x[0] + x[1] + x[m] + x[m + 1] + x[m * m] + x[m * m + 1] + x[m * m + m] +
+                   x[m * m + m + 1]) /
+                  8;
+    }
+  return sp_expression_evaluate(formula, count, xyz[0], xyz[1], xyz[2], w->centre);
+}
+
+/* Multiply f by wj at the points of an element, add to the integrals, and return the variation
+ * (solver/problem/source.h). */
+static double integrate_element(size_t points, const double *wj, double centre, double *f,
+                                workspace *w) {
+  double low = f[0], high = f[0], volume = 0, source = 0, size = 0;
+  if (centre < low && centre >= -DBL_MAX) low = centre;
+  if (centre > high && centre <= DBL_MAX) high = centre;
   for (size_t p = 0; p < points; p++) {
+    low = f[p] < low ? f[p] : low;
+    high = f[p] > high ? f[p] : high;
     f[p] *= wj[p];
+    volume += wj[p];
     source += f[p];
     size += fabs(f[p]);
   }
   w->source += source;
   w->size += size;
+  return (high - low) * volume;
 }
 
 /* load[element][n] = the integral of f times the basis function n of the element, for the `count`
  * elements of a batch. */
 static sp_status load_volumes(const assembly *s, size_t begin, size_t count, workspace *w,
-                              double *load) {
+                              double *variation, double *load) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(s->problem->kind, s->order);
   const size_t points = sp_rule_points(rule), n = count * points;
@@ -162,9 +189,14 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
   } else {
     SP_TRY(evaluate_forcing(s->problem, material, n, xyz, w));
   }
+  const sp_expression *formula = sp_source_formula(s->problem, material);
+  const bool at_centre = s->sums && formula && rule->n % 2 == 0;
+  if (at_centre) SP_TRY(evaluate_centres(formula, rule->n, count, w));
   for (size_t i = 0; i < count; i++) {
     double *f = &w->f[i * points];
-    integrate_element(points, &w->wj[i * points], f, w);
+    const double all =
+        integrate_element(points, &w->wj[i * points], at_centre ? w->centre[i] : f[0], f, w);
+    variation[i] = formula ? all : 0;
     project(s->problem, s->order, f, &load[i * sp_element_nodes(s->order)]);
   }
   return SP_OK;
@@ -243,21 +275,21 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
   const assembly *s = context;
   workspace *w = workspace_;
   const size_t points = sp_rule_points(sp_operator_rule(s->problem->kind, s->order));
-  double *given = w->results, *load = given + s->surfaces;
+  double *given = w->results, *variation = given + s->surfaces, *load = variation + s->chunk;
   w->range = (sp_jacobian_range){DBL_MAX, 0};
   w->source = w->size = 0;
   const size_t nodes = sp_element_nodes(s->order), most = s->chunk * nodes;
   sp_additions_begin(most, load + most, &w->later);
-  for (size_t i = 0; i < (size_t)s->surfaces; i++) given[i] = 0;
+  for (size_t i = 0; i < (size_t)s->surfaces + s->chunk; i++) given[i] = 0;
   for (size_t k = begin; k < end;) {
     if (s->volumes && !s->volumes[s->space->mesh->hexes->volumes[k]]) {
-      k++;
+      variation[k++ - begin] = 0;
       memset(load, 0, nodes * sizeof *load);
       load += nodes;
       continue;
     }
     const size_t batch_end = k + batch_size(s, points, k, end);
-    SP_TRY(load_volumes(s, k, batch_end - k, w, load));
+    SP_TRY(load_volumes(s, k, batch_end - k, w, &variation[k - begin], load));
     for (; k < batch_end; k++, load += nodes) {
       SP_TRY(add_faces(s, (sp_lid)k, w, load, given));
       sp_numbering_add(s->space->numbering, begin, (sp_lid)k, load, s->load, &w->later);
@@ -268,10 +300,8 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
 
 static void add_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const assembly *s = context;
-  (void)begin;
-  (void)end;
   const workspace *w = workspace_;
-  const double *given = w->results;
+  const double *given = w->results, *variation = given + s->surfaces;
   sp_additions_finish(&w->later, s->load);
   s->range->smallest = fmin(s->range->smallest, w->range.smallest);
   s->range->largest = fmax(s->range->largest, w->range.largest);
@@ -279,6 +309,8 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
   s->sums->source += w->source;
   s->sums->size += w->size;
   for (int i = 0; i < s->surfaces; i++) s->sums->given[i] += given[i];
+  for (size_t e = begin; e < end; e++)
+    sp_source_add(&s->sums->samples, s->space->mesh->hexes, (sp_lid)e, variation[e - begin]);
 }
 
 static sp_status clear_load(void *context, void *none, size_t begin, size_t end) {
@@ -300,8 +332,9 @@ static sp_status make_load(const sp_problem *problem, const sp_space *space, con
   const sp_loop loop = {.what = "load vector",
                         .count = count,
                         .chunk = chunk,
-                        .workspace_bytes = sizeof(workspace) + sp_additions_bytes(chunk * nodes) +
-                                           ((size_t)s.surfaces + chunk * nodes) * sizeof(double),
+                        .workspace_bytes =
+                            sizeof(workspace) + sp_additions_bytes(chunk * nodes) +
+                            ((size_t)s.surfaces + chunk * (nodes + 1)) * sizeof(double),
                         .context = &s,
                         .compute = load_elements,
                         .commit = add_elements};

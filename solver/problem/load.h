@@ -3,6 +3,7 @@
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
+#include "solver/problem/source.h"
 
 /* Largest and smallest |J| at the operator's quadrature points, over all ranks. */
 typedef struct sp_jacobian_range {
@@ -12,6 +13,7 @@ typedef struct sp_jacobian_range {
 /* Integrals of the data, with the quadrature of the load vector, on this rank. */
 typedef struct sp_load_sums {
   double source, size; /* of f and |f| */
+  sp_source_samples samples;
   double *given; /* [surface_count + 1], of g over Neumann and Robin faces of each surface; last, of
                     faces that no surface covers. The caller allocates it, with zeros. */
 } sp_load_sums;

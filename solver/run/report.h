@@ -98,11 +98,13 @@ typedef struct sp_notes {
   int parts;             /* connected parts of the mesh */
   sp_gid contacts;       /* pairs of exterior faces that lie on each other */
   sp_gid pinched;        /* edges at which parts touch (solver/problem/contacts.h) */
+  sp_source_integral source;
   sp_data_jump jump;
 } sp_notes;
 
 /* Print the notes, also on constants without a use and on groups that no line of [boundary] names.
- * The record gets those on a kink and on boundary data as note_kink and note_boundary. Local. */
+ * The record gets those on the source, on a kink and on boundary data as note_source, note_kink and
+ * note_boundary. Local. */
 void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes);
 

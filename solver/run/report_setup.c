@@ -314,6 +314,15 @@ static void note_divided(sp_report *report, const sp_hexes_file *file) {
                    (long long)hexahedra);
 }
 
+static void note_source(sp_report *report, const sp_source_integral *source) {
+  static const double WORTH_A_NOTE = 0.01;
+  if (fabs(source->excess) <= WORTH_A_NOTE * source->size) return;
+  sp_report_note(report, "note_source",
+                 "the integral of f is %.4g by the operator's quadrature, %.4g with %d points per "
+                 "direction: f varies within elements; refine there, or raise the order",
+                 source->own, source->own + source->excess, source->points);
+}
+
 /* A solution whose formula may have a kink that kappa does not explain. */
 static void note_kink(sp_report *report, const sp_materials *all) {
   for (int m = 0; m < all->count; m++) {
@@ -346,6 +355,7 @@ void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexe
   note_parts(report, notes);
   note_constants(report, notes->scope);
   note_default(report, problem, hexes);
+  note_source(report, &notes->source);
   note_kink(report, &problem->materials);
   note_jump(report, problem, &notes->jump);
 }
