@@ -160,7 +160,7 @@ def contacts():
                    "result.mean=; result.area=")
     refuse(case,
            (["boundary.near=contact"], ["expected contact R", "found nothing"]),
-           (["boundary.near=contact 0"], ["boundary.near", "expected a finite number > 0 ", "found '0'"]),
+           (["boundary.near=contact 0"], ["boundary.near", "expected a finite number from 1e-250", "found '0'"]),
            (["boundary.near=contact 1e-13"], ["expected a resistance from 1e-12 to 1e+12, found 1e-13"]),
            (["boundary.near=contact 1e13"], ["expected a resistance from 1e-12 to 1e+12, found 1e+13"]),
            (["boundary.near=contact x-9"], ["boundary.near", "(x-9)"]),

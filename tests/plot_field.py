@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""sp_plot field: what it takes from fields of real runs, on one rank and on several, the pictures, and
+"""sp_plot field and report: what they take from fields of real runs, on one rank and on several, the pictures, and
 the answers to wrong input."""
 
+import base64
+import html.parser
 import math
 import os
+import re
 import sys
 
 import driver
@@ -132,6 +135,29 @@ def check_stretch():
         check(plot("field", "box.hdf", "-o", "y.png", "--z-stretch", wrong).returncode == 2, f"--z-stretch {wrong}")
 
 
+def check_report():
+    """All numbers of a run and its pictures in one file, which needs no other."""
+    driver.Run(2, ["-q", *BOX, "problem.solution=exp(x)*y+z", "output.log=r.h5", "output.field=r.hdf", "--accuracy",
+                   "result.<hot>=maximum", "probe.a & b=0.5 0.5 0.5", "line.a<b=0 0 0, 2 2 2, 5"]).expect(2, 0)
+    done = plot("report", "r.h5", "r.hdf", "-o", "r.html")
+    check(done.returncode == 0 and not done.stderr, f"report: {done.stderr}")
+    with open("r.html", encoding="utf-8") as file:
+        page = file.read()
+    html.parser.HTMLParser().feed(page)
+    images = re.findall(r'src="data:image/png;base64,([^"]*)"', page)
+    check(len(images) == 6 and all(base64.b64decode(i)[:4] == b"\x89PNG" for i in images), f"{len(images)} images")
+    check(not re.search(r"https?://|<script|<link|src=\"(?!data:)", page), "the report needs other files")
+    with h5py.File("r.h5") as log:
+        bars = {(r["table"], r["name"], r["kind"]): r["error"] for r in log["accuracy"][:]}
+        value = log["results"]["value"][0]
+    hot = f"<td>&lt;hot&gt;</td><td>maximum</td><td>u</td><td class=\"n\">{value:.9g}</td>" \
+          f"<td class=\"n\">± {bars[(b'results', b'<hot>', b'maximum')]:.1e}</td>"
+    probe = f"± {bars[(b'probes', b'a & b', b'probe')]:.1e}"
+    for words in hot, "a &amp; b", probe, "<h2>Balance</h2>", "Error indicator", "map = none":
+        check(words in page, f"no {words} in the report")
+    check(plot("report", "r.h5", "-o", "r.html").returncode == 0, "a report without a field")
+
+
 def check_refused():
     def changed(path, name, value):
         with h5py.File("two.hdf") as old, h5py.File(path, "w") as new:
@@ -150,7 +176,10 @@ def check_refused():
             (["x = nan misses"], "two.hdf", "--slice", "x=nan"),
             (["--view", "--slice"], "two.hdf", "--slice", "x=0.5", "--view", "0", "0")):
         refuse(words, "field", *arguments, "-o", "x.png")
-    refuse(["cannot write"], "field", "two.hdf", "-o", "absent/x.png")
+    for words, *arguments in ((["x.txt", ".html"], "report", "r.h5", "-o", "x.txt"),
+                              (["absent/x.html", "cannot write"], "report", "r.h5", "-o", "absent/x.html"),
+                              (["cannot write"], "field", "two.hdf", "-o", "absent/x.png")):
+        refuse(words, *arguments)
 
 
 def main():
@@ -159,7 +188,7 @@ def main():
         solve(count, *BOX, "output.field=box.hdf")
         check_box("box.hdf", count)
     check_canvas("box.hdf")
-    for part in check_shell, check_pictures, check_stretch, check_refused:
+    for part in check_shell, check_pictures, check_stretch, check_report, check_refused:
         part()
 
 

@@ -18,6 +18,7 @@ import field_data
 import figures
 from failure import Failure
 from field_data import AXES
+from files import open_file
 from figures import pyplot
 
 PIXELS = 800       # of the longer side of a picture of a surface
@@ -245,6 +246,17 @@ def draw_surface(field, arguments):
     add_directions(axes, canvas)
     colours.add_key(axes, field, wide)
     figures.save(figure, arguments.output)
+
+
+def middle_of(path):
+    """A y that a slice through the middle has."""
+    points = field_data.read(path, "u").points
+    return float((points[:, 1].min() + points[:, 1].max()) / 2)
+
+
+def has(path, name):
+    with open_file(path) as file:
+        return any(name in file.get(f"VTKHDF/{group}", ()) for group in ("PointData", "CellData"))
 
 
 def draw(arguments):

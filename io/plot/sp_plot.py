@@ -4,11 +4,12 @@
     sp_plot residual run.h5 [more.h5 ...] -o residual.png
     sp_plot study run.h5 -o study.pdf         the ending of the name decides the format
     sp_plot field run.hdf -o field.png        the solution: the surface of the mesh, or --slice x=0.5
+    sp_plot report run.h5 run.hdf -o run.html one file with tables, pictures and figures
     sp_plot bench bench.h5 -o bench.png       the rates of sp_bench over the order and the size
     sp_plot paper bench.h5 -o figures/        all figures of the paper, --format pdf|svg|png
 
 The command line is in commands.py; a command is a function in the module of its file: run_figures for run.h5,
-field_figures for run.hdf, bench_figures and paper_figures for bench.h5 of sp_bench. Errors are one line on stderr
+field_figures for run.hdf, report for both, bench_figures and paper_figures for bench.h5 of sp_bench. Errors are one line on stderr
 and exit code 1."""
 
 import importlib
