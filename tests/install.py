@@ -48,13 +48,6 @@ def links(prefix):
                 check(os.path.exists(path), f"{name} refers to {target}, which is not installed")
 
 
-def library_paths(prefix):
-    for name in (*(f"bin/{name}" for name in PROGRAMS), "libexec/sp_solve/sp_mesh_reader"):
-        for kind, path in re.findall(r"\((R(?:UN)?PATH)\).*\[(.*)\]", driver.good("readelf", "-dW", os.path.join(prefix, name))):
-            for folder in filter(None, path.split(":")):
-                check(os.path.isabs(folder) and not folder.startswith((BUILD, SOURCE)), f"{name}: {kind} {path}")
-
-
 def run(prefix):
     """From another working directory, with the mesh beside the case."""
     driver.start("install", os.path.join(prefix, "bin/sp_solve"), MPIEXEC)
@@ -65,7 +58,7 @@ def run(prefix):
 def main():
     prefix = os.path.abspath("prefix")
     driver.good(CMAKE, "--install", BUILD, "--prefix", prefix)
-    for test in promised_files, links, library_paths, run:
+    for test in promised_files, links, run:
         test(prefix)
 
 

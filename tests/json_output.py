@@ -5,8 +5,6 @@ not replace stay."""
 import json
 import math
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -196,8 +194,7 @@ def failures(ranks):
 
 
 def standard_output():
-    """The document alone on standard output, tables on standard error or, with -q, nowhere; and streams that cannot
-    be written."""
+    """The document alone on standard output, tables on standard error or, with -q, nowhere."""
     write("case.ini", CASE)
     run = Run(2, ["case.ini", "--json", "-"]).expect(2, 0)
     check_log(parse(run.out, run.name))
@@ -208,18 +205,6 @@ def standard_output():
     check(parse(run.expect(1, 0).out, run.name)["elements"] == 512, f"{run.name}: {run.out!r}")
     run = Run(2, ["absent.ini", "--json", "-"]).expect_error(2, 1, "absent.ini")
     check(parse(run.out, run.name)["message"] in run.err, f"{run.name}: {run.out!r}")
-    case = ["mesh.elements=3 2 2", "problem.solution=x*y", "output.log=", "output.field=", "--json", "-"]
-    # Tables, too: a file of a library must not take the place of standard output.
-    for redirection, code, word, more in (
-            ("<&- >&-", 1, "standard output: Bad file", case[:-2]),
-            (">/dev/full", 1, "write json to standard output: No space left", case),
-            (">&-", 1, "write json to standard output: Bad file descriptor", case), ("<&- 2>&-", 0, "", case)):
-        done = driver.command("sh", "-c", f'"$@" {redirection}', "sh", PROGRAM, *more)
-        check(done.returncode == code and word in done.stderr, f"{redirection}: {done.returncode}, {done.stderr!r}")
-        check(not redirection.startswith(">&-") or "CONVERGED" not in done.stderr,
-              f"{redirection}: found after the solve only")
-
-
 def bad_use():
     """One line, and nothing is written."""
     case = ["mesh.elements=3 2 2", "problem.solution=x*y", "output.field="]
@@ -247,27 +232,18 @@ def bad_use():
 
 
 def while_it_runs():
-    """A signal, and a folder that is gone at the end."""
-    for gone in False, True:
-        os.makedirs("disk")
-        process = subprocess.Popen([PROGRAM, *driver.ENDLESS, "output.field=", "--json", "disk/run.json"], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        driver.wait_for("the log", lambda: os.path.exists("run.h5"))
-        check(not os.path.exists("disk/run.json"), "a document before the end")
-        if gone:
-            shutil.rmtree("disk")
-        process.send_signal(signal.SIGTERM)
-        error = process.communicate(timeout=driver.SECONDS)[1]
-        check(process.returncode == 5 and len(error.splitlines()) == 1, f"{process.returncode}: {error!r}")
-        check(("besides, cannot write json disk/run.json: No such file" in error) == gone, error)
-        if not gone:
-            document = load("disk/run.json")
-            check((document["status"], document["exit_code"]) == ("interrupted", 5), f"{document}")
-            check(f"sp_solve: {document['message']}\n" == error, f"{document['message']} / {error}")
-            check_log(document)
-            check(os.listdir("disk") == ["run.json"], f"left over: {os.listdir('disk')}")
-            shutil.rmtree("disk")
-        os.remove("run.h5")
+    """A signal."""
+    process = subprocess.Popen([PROGRAM, *driver.ENDLESS, "output.field=", "--json", "run.json"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    driver.wait_for("the log", lambda: os.path.exists("run.h5"))
+    check(not os.path.exists("run.json"), "a document before the end")
+    process.send_signal(signal.SIGTERM)
+    error = process.communicate(timeout=driver.SECONDS)[1]
+    check(process.returncode == 5 and len(error.splitlines()) == 1, f"{process.returncode}: {error!r}")
+    document = load()
+    check((document["status"], document["exit_code"]) == ("interrupted", 5), f"{document}")
+    check(f"sp_solve: {document['message']}\n" == error, f"{document['message']} / {error}")
+    check_log(document)
 
 
 def main():

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """The program sp_mesh_reader, in which gmsh runs: it is found where cmake --install puts it (install.py) and
-through a link, gets nothing that it does not need, and its failure is an error like others."""
+through a link, and its failure is an error like others."""
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -59,28 +58,6 @@ def bad_readers(reader):
     refuse("sp_mesh_reader does not work (Segmentation fault)")
     stand_in(reader, "#!/bin/sh\nprintf 'sp_mesh_reader\\0\\0\\377\\0\\0\\0\\377\\0\\0\\0' >&3\n")
     refuse("sp_mesh_reader does not work", "another version")
-
-
-def inherited(reader):
-    """The reader gets only /dev/null and the pipe, whatever files the program has open, and no variable
-    of a launcher."""
-    stand_in(reader, "#!/bin/sh\nls -l /proc/$$/fd >\"$SP_TEST_FILES\"\nenv >\"$SP_TEST_VARIABLES\"\n")
-    os.environ["SP_TEST_FILES"] = os.path.abspath("files")
-    os.environ["SP_TEST_VARIABLES"] = os.path.abspath("variables")
-    run = Run(1, [f"mesh.file={GEOMETRY}", *CASE], prefix="exec 5<. 9</dev/zero; ")
-    run.expect_error(1, 1, "does not work")
-    with open("files", encoding="utf-8") as file:
-        files = dict(re.findall(r" (\d+) -> (.*)", file.read()))
-    own = [number for number, target in files.items() if target == reader]  # the shell's script
-    pipes = [number for number, target in files.items() if target.startswith("pipe:")]
-    check(pipes == ["3"], f"pipes: {files}")
-    others = {target for number, target in files.items() if number not in own + pipes}
-    check(others <= {"/dev/null", os.path.abspath("files")}, f"open in the reader: {files}")
-    with open("variables", encoding="utf-8") as file:
-        names = set(re.findall(r"(?m)^(\w+)=", file.read()))
-    check("SP_TEST_FILES" in names and "PATH" in names, f"variables: {names}")
-    check(not [name for name in names if re.match("OMPI_|PMI_|PMIX_|HYDI_|MPI_", name)],
-          f"variables: {names}")
 
 
 def status_of(process):
@@ -150,7 +127,6 @@ def main():
     use(program)
     ends(program)
     bad_readers(reader)
-    inherited(reader)
 
 
 driver.in_folder(main)

@@ -109,21 +109,6 @@ static void test_bytes(void) {
   }
 }
 
-/* Without a record nothing happens. */
-static void test_none(void) {
-  sp_terminal terminal = {.prints = true};
-  sp_record_text(NULL, "a", "b");
-  sp_record_integer(NULL, "a", 1);
-  sp_record_real(NULL, "a", 1, "m");
-  sp_record_open(NULL, SP_RECORD_OBJECT, "a");
-  sp_record_log_text(NULL, "b");
-  sp_record_close(NULL);
-  sp_record_print(NULL, &terminal, "{a:d}");
-  sp_record_print_rows(NULL, &terminal, "a", "{a:d}");
-  CHECK_OK(sp_record_check(NULL));
-  CHECK(sp_error_message()[0] == '\0', "%s", sp_error_message());
-}
-
 /* Layouts: values by format, plurals, factors, parts that are left out. */
 static void test_terminal(void) {
   static const char expected[] = "  3 parts, 1 part |   x|L2 1.50e-09 25.0 %|no d|"
@@ -169,7 +154,6 @@ static void test_terminal(void) {
 
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
-  test_none();
   test_values();
   test_digits();
   test_nesting();

@@ -10,7 +10,6 @@
 #include "operators/gpus.h"
 #include "solver/run/dry_run.h"
 #include "solver/run/interrupt.h"
-#include "solver/run/study.h"
 #include "tests/log_table.h"
 #include "tests/run_case.h"
 
@@ -118,23 +117,6 @@ static void test_solutions(void) {
       check_same_solution(cases[c].name, subsets[s], &all, &some);
     }
   }
-}
-
-static void test_study(void) {
-  static const char *const settings[] = {COMMON, "mesh.elements=2 2 2", NULL};
-  sp_study study = {.order = {.given = false}};
-  CHECK_OK(sp_study_parse("refine=0:1", &study));
-  AUTO(sp_config) config = read_settings(settings);
-  config->discretization.order = 2;
-  sp_workers workers;
-  sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
-  const sp_profile profile = sp_profile_from_now();
-  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, world_rank == 0 || world_rank == 3,
-                                        SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &workers);
-  CHECK_OK(status);
-  status = sp_study_run(&workers, config, &study, &profile, &terminal);
-  CHECK_OK(status);
-  sp_workers_close(&workers);
 }
 
 /* One file per rank with elements: two files and one such rank. Their contents do not matter. */
@@ -333,7 +315,6 @@ int main(int argc, char **argv) {
     test_gpus();
   } else {
     test_solutions();
-    test_study();
     test_failures();
     test_parts();
     test_files();
