@@ -34,7 +34,8 @@ static double suggest_iterations(double done, double left) {
 static void describe_cure(const sp_outcome *o, size_t size, char *text) {
   static const double MOST = 1e9; /* larger estimates are not useful */
   const double left = sp_progress_iterations_left(&o->progress, o->tolerance);
-  const double wanted = left < 0 ? -1 : suggest_iterations((double)o->iterations, left);
+  const double done = (double)o->iterations, least = 10 + done / 20; /* that confirm an estimate */
+  const double wanted = left < 0 ? -1 : suggest_iterations(done, fmax(left, least));
   const double smallest = sp_progress_smallest(&o->progress);
   if (o->better && left == 0) /* more iterations do not help */
     text[0] = '\0';

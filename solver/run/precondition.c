@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "mesh/interlayer.h"
 #include "operators/separable.h"
 #include "solver/linear/cg.h"
 #include "solver/linear/coarse.h"
@@ -140,6 +141,10 @@ static bool fits_single(const sp_magnitudes *m) {
          fmax(m->absorbing, m->joining) < MOST_STIFF * m->conducting;
 }
 
+/* From this stiffness of contacts on, Schwarz takes more iterations than Jacobi's smoother if they
+ * branch or cross and few elements are stretched: no block has all DOFs that meet there. */
+static const double MOST_BRANCHED = 100;
+
 /* Replace auto in the options; precision becomes single only if nothing needs double. */
 static sp_status decide(const sp_system *fine, bool has_robin, double magnification,
                         sp_multigrid_options *options) {
@@ -152,6 +157,13 @@ static sp_status decide(const sp_system *fine, bool has_robin, double magnificat
     options->smoother = SP_SMOOTHER_SCHWARZ;
   SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
   sp_separable_magnitudes(&fine->setup, &magnitudes);
+  const sp_mesh *mesh = fine->space->mesh;
+  if (options->smoother == SP_SMOOTHER_AUTO && mesh->shape.stretched <= SP_SMOOTHER_SHARE &&
+      magnitudes.joining > MOST_BRANCHED * magnitudes.conducting) {
+    bool branches;
+    SP_TRY(sp_interlayer_find_branches(mesh->comm, mesh->hexes, mesh->topology, &branches));
+    if (branches) options->smoother = SP_SMOOTHER_JACOBI;
+  }
   if (has_robin && magnitudes.absorbing > MOST_ALPHA * magnitudes.conducting)
     return sp_fail(SP_ERR_INPUT,
                    "[boundary]: alpha of a robin line is more than %g times kappa / (size of an "
@@ -159,7 +171,7 @@ static sp_status decide(const sp_system *fine, bool has_robin, double magnificat
                    MOST_ALPHA);
   const bool fits = magnification <= MOST_MAGNIFICATION && fits_single(&magnitudes);
   if (options->precision == SP_CYCLE_AUTO && !fits) options->precision = SP_CYCLE_DOUBLE;
-  sp_multigrid_decide(fine->space->platform->backend, &fine->space->mesh->shape, options);
+  sp_multigrid_decide(fine->space->platform->backend, &mesh->shape, options);
   return SP_OK;
 }
 
