@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """sp_solve --groups: volumes, areas, centres and normals of the groups of a box and of a part from CAD, on several
-numbers of ranks; wrong use."""
+numbers of ranks; sp_plot groups draws them; wrong use.
+
+The picture needs matplotlib; without it exit code 77 (skipped)."""
 
 import json
 import os
 import sys
 
 import driver
+import optional
 from driver import Run, check
+from plotting import draw, refuse
 
-INPUTS = os.path.abspath(sys.argv[2])
-driver.start("group_table", sys.argv[1], sys.argv[3:])
+INPUTS = os.path.abspath(sys.argv[3])
+optional.need("numpy", "matplotlib.image")
+driver.start("group_table", sys.argv[2], sys.argv[4:])
 
 
 def near(found, expected, label, relative=1e-12):
@@ -38,6 +43,8 @@ def box(ranks):
             near([group["measure"]], [area], group["name"])
             near([group[key] for key in "xyz"], centre, group["name"])
             near([group[key] for key in ("nx", "ny", "nz")], normal, group["name"])
+    check(len(document["faces"]) == 13 * 2 * (6 + 12 + 8), f"{len(document['faces'])} numbers of faces")
+    draw([], [], "groups", "groups.json")
 
 
 def part(ranks):
@@ -56,6 +63,10 @@ def part(ranks):
 
 def wrong_use():
     Run(1, ["mesh.elements=1 1 1", "--groups", "--dry-run"]).expect_error(1, 1, "--groups solves nothing")
+    with open("text.json", "w", encoding="utf-8") as file:
+        file.write("{}\n")
+    refuse(["text.json", "--groups --json"], "groups", "text.json", "-o", "x.png")
+    refuse(["absent.json", "No such file"], "groups", "absent.json", "-o", "x.png")
 
 
 for number in 1, 2, 4:

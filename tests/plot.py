@@ -31,7 +31,7 @@ def make_runs():
 def figures():
     for colours, absent, *arguments in (
             ([BLUE], [ORANGE], "residual", "a.h5"), ([BLUE, ORANGE], [], "residual", "a.h5", "b.h5"),
-            ([BLUE, ORANGE], [GREEN], "line", "a.h5"),
+            ([BLUE], [ORANGE], "matvec", "a.h5"), ([BLUE, ORANGE], [GREEN], "line", "a.h5"),
             ([BLUE, ORANGE, GREEN], [], "line", "a.h5", "b.h5"),
             ([BLUE, GREEN, YELLOW, INDIGO, BROWN], [], "phases", "b.h5"), ([BLUE], [ORANGE], "study", "orders.h5"),
             ([BLUE, ORANGE], [], "study", "study.h5"),

@@ -99,6 +99,27 @@ PHASE_COLOURS = {
     "rest of solve": "#777777"}
 
 
+def matvec(arguments):
+    """GDOF/s of every application, with its median."""
+    runs = read_all(arguments, "matvec")
+    figure, axes = pyplot.subplots()
+    for n, (label, rows, _) in enumerate(runs):
+        rate, colour = rows["gdofs_per_second"], figures.style(n)["color"]
+        median = float(numpy.median(rate))
+        axes.plot(rows["iteration"], rate, ".", markersize=3, color=colour, alpha=0.6)
+        axes.axhline(median, color=colour, linestyle=figures.style(n)["linestyle"],
+                     label=f"{label + ', ' if len(runs) > 1 else ''}median {median:.4g} GDOF/s")
+    axes.set_xlabel("iteration")
+    axes.set_ylabel("throughput of the matvec [GDOF/s]")
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if len(runs) == 1:
+        legend(axes, runs)
+    axes.legend(loc="lower right", frameon=True, framealpha=0.9, edgecolor="none")
+    figures.save(figure, arguments.output)
+
+
 def parts_of(rows, whole):
     """Seconds of the rows that are parts of `whole`, by name: means over ranks, which add up to it."""
     return {row["name"].decode(): float(row["seconds_mean"]) for row in rows

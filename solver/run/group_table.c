@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/gather.h"
+#include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/reduction.h"
 #include "solver/case/base.h"
@@ -11,9 +13,16 @@
 /* Sums over the elements or faces of a group. */
 enum { COUNT, MEASURE, CENTRE, NORMAL = CENTRE + 3, SUMS = NORMAL + 3 };
 
+/* A face with a group, as in the record. */
+typedef struct picture_face {
+  double group, corners[4][3];
+} picture_face;
+
 typedef struct table {
   const sp_hexes *hexes;
   double (*sums)[SUMS]; /* [volume groups + groups] */
+  picture_face *faces;
+  size_t face_count;
 } table;
 
 static void add_element(const table *t, sp_lid e, const sp_rule *rule, double *xyz, double *wj) {
@@ -27,6 +36,23 @@ static void add_element(const table *t, sp_lid e, const sp_rule *rule, double *x
   for (int g = 0; g < hexes->volume_group_count; g++)
     for (int s = 0; s < SUMS && hexes->volume_groups[g].members[hexes->volumes[e]]; s++)
       t->sums[g][s] += sums[s];
+}
+
+/* The corners of a face, seen from outside in the order of the header. */
+static void keep_face(table *t, sp_lid e, int f, int group) {
+  picture_face *face = &t->faces[t->face_count++];
+  int corners[4];
+  sp_slot_corners(SP_FACE_SLOT + f, corners);
+  if ((f % 2 == 1) != (f / 2 == 1)) {
+    const int swap = corners[1];
+    corners[1] = corners[2];
+    corners[2] = swap;
+  }
+  face->group = group;
+  for (int c = 0; c < 4; c++)
+    memcpy(face->corners[c],
+           &sp_hexes_lattice(t->hexes, e)[3 * sp_corner_node(t->hexes->map_order, corners[c])],
+           sizeof face->corners[c]);
 }
 
 /* A face between elements has two sides, each of which counts for a half. */
@@ -52,6 +78,7 @@ static void add_face(table *t, sp_lid e, int f, const sp_rule *rule, double *xyz
     if (!hexes->groups[g].members[surface]) continue;
     const int row = hexes->volume_group_count + g;
     for (int s = 0; s < SUMS; s++) t->sums[row][s] += sums[s];
+    if (side == surface) keep_face(t, e, f, row);
   }
 }
 
@@ -63,6 +90,12 @@ static sp_status measure(table *t) {
   sp_rule rule;
   sp_rule_gl(2 * hexes->map_order, &rule); /* exact */
   SP_TRY(sp_allocate(rows, sizeof *t->sums, "groups", &t->sums));
+  size_t faces = 0;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++)
+      for (int g = 0; g < hexes->group_count && hexes->surfaces[e][f] >= 0; g++)
+        faces += hexes->groups[g].members[hexes->surfaces[e][f]];
+  SP_TRY(sp_allocate(faces, sizeof *t->faces, "faces", &t->faces));
   for (sp_lid e = 0; e < hexes->count; e++) {
     SP_TRY(sp_geometry_volume(hexes, e, &rule, xyz, wj));
     add_element(t, e, &rule, xyz, wj);
@@ -96,7 +129,8 @@ static void print_row(const sp_group *group, const char *kind, const double sums
                 mean[CENTRE + 2], mean[NORMAL], mean[NORMAL + 1], mean[NORMAL + 2]);
 }
 
-static void print_table(const table *t, sp_terminal *terminal) {
+static void print_table(const table *t, const picture_face *faces, size_t count,
+                        sp_terminal *terminal) {
   const sp_hexes *hexes = t->hexes;
   const int volumes = hexes->volume_group_count, rows = volumes + hexes->group_count;
   sp_terminal_print(terminal, "  %-24s %-8s %9s %14s   centre\n", "group", "kind", "elements",
@@ -106,16 +140,30 @@ static void print_table(const table *t, sp_terminal *terminal) {
     print_row(row < volumes ? &hexes->volume_groups[row] : &hexes->groups[row - volumes],
               row < volumes ? "volume" : "surface", t->sums[row], terminal);
   sp_record_close(terminal->record);
+  sp_record_open(terminal->record, SP_RECORD_LIST, "faces");
+  for (size_t f = 0; f < count; f++) {
+    sp_record_real(terminal->record, NULL, faces[f].group, NULL);
+    for (int c = 0; c < 12; c++)
+      sp_record_real(terminal->record, NULL, faces[f].corners[c / 3][c % 3], NULL);
+  }
+  sp_record_close(terminal->record);
 }
 
 static sp_status list_groups(const sp_case_base *base, sp_terminal *terminal) {
   table t = {.hexes = base->mesh->hexes};
+  SP_OWNED picture_face *faces = NULL;
+  size_t count = 0;
+  int recorded = terminal->record != NULL;
   const int rows = t.hexes->volume_group_count + t.hexes->group_count;
   sp_status status = sp_agree(base->comm, measure(&t));
   if (!status)
     status = sp_reduction_sum(base->platform->reduction, rows * SUMS, (double *)t.sums, SP_OK);
-  if (!status) print_table(&t, terminal);
-  free(t.sums);
+  MPI_Bcast(&recorded, 1, MPI_INT, 0, base->comm);
+  if (!status && recorded)
+    status = sp_gather_records(base->comm, t.faces, t.face_count, sizeof *faces, "faces", &faces,
+                               &count);
+  if (!status) print_table(&t, faces, count, terminal);
+  SP_FREE(t.sums, t.faces);
   return status;
 }
 
