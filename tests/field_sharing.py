@@ -2,6 +2,7 @@
 """The fields of whole runs, opened with VTK: which points elements share, the values at random points, and the cell data. And the Python code that io/README.md gives for them."""
 
 import collections
+import json
 import math
 import os
 import re
@@ -228,6 +229,20 @@ def check_averages(count):
             check(off < 1e-9, f"{label}: off by {off:.1e} at {points[i]}")
 
 
+def check_jump(count):
+    """A formula of kappa that jumps at x = 1/2, with bp3.0: the flux, 198 everywhere, also at the jump."""
+    driver.Run(count, ["mesh.elements=4 2 2", "discretization.order=3", "discretization.operator=bp3.0",
+                       "problem.kappa=x < 0.5 ? 1 : 99", "problem.forcing=0", "boundary.default=neumann 0",
+                       "boundary.xmin=dirichlet 0", "boundary.xmax=dirichlet 100", "line.l=0 0.4 0.5, 1 0.4 0.5, 5",
+                       "output.log=", "output.field=run.hdf", "output.flux=yes", "--json", "run.json"]).expect(count, 0)
+    grid, _ = read("run.hdf")
+    flux = support.vtk_to_numpy(grid.GetPointData().GetArray("kappa_grad_u"))[:, 0]
+    check(abs(flux - 198).max() < 1e-3, f"jump, {count} ranks: kappa du/dx from {flux.min()} to {flux.max()}")
+    with open("run.json", encoding="utf-8") as file:
+        samples = [sample["flux_x"] for sample in json.load(file)["lines"]]
+    check(len(samples) == 5 and max(abs(f + 198) for f in samples) < 1e-3, f"jump, {count} ranks: {samples}")
+
+
 def check_manual(count):
     """The value that the code of the manual prints, against the solution of inputs/cube.ini at that point."""
     with open(os.path.join(SOURCE, "io", "README.md"), encoding="utf-8") as file:
@@ -251,6 +266,7 @@ def main():
         check_exact_flux(count, "50", 50, 0)
         check_exact_flux(count, "50, 30, 20, 0, 0, 7", 30, 7)
         check_averages(count)
+        check_jump(count)
         check_manual(count)
     check(not messages.GetOutput(), f"VTK says: {messages.GetOutput()}")
     print(f"field_sharing: VTK {vtk.vtkVersion.GetVTKVersion()}")

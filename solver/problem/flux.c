@@ -14,16 +14,18 @@ typedef struct workspace {
   double coordinates[3 * NODES], inverse[9 * NODES], jacobian[NODES];
 } workspace;
 
-static sp_status add_element(const sp_material *material, const sp_space *space, sp_lid e,
-                             const double *x, workspace *w, double *const flux[3],
-                             double *weights) {
+static sp_status add_element(sp_operator_kind kind, const sp_material *material,
+                             const sp_space *space, sp_lid e, const double *x, workspace *w,
+                             double *const flux[3], double *weights) {
   const sp_reference *reference = sp_reference_get(space->numbering->order);
   const int nq = reference->order + 1;
   const size_t nodes = sp_grid_points(nq);
   const sp_lid *dofs = sp_numbering_nodes(space->numbering, e);
+  const double inside = sp_operator_rows[kind].collocated ? 0 : SP_MATERIAL_INSIDE;
+  double at[SP_MAX_NQ];
+  for (int i = 0; i < nq; i++) at[i] = (1 - inside) * reference->gll.nodes[i];
   sp_numbering_gather(space->numbering, e, x, w->nodal);
-  sp_geometry_inverse(space->mesh->hexes, e, nq, reference->gll.nodes, w->coordinates, w->inverse,
-                      w->jacobian);
+  sp_geometry_inverse(space->mesh->hexes, e, nq, at, w->coordinates, w->inverse, w->jacobian);
   const double *xyz[3] = {w->coordinates, w->coordinates + nodes, w->coordinates + 2 * nodes};
   double *rows[9];
   for (size_t i = 0; i < 9; i++) rows[i] = &w->inverse[i * nodes];
@@ -46,7 +48,8 @@ static sp_status add_elements(const sp_problem *problem, const sp_space *space, 
   const sp_hexes *hexes = space->mesh->hexes;
   for (sp_lid e = 0; e < hexes->count; e++)
     if (problem->materials.of_volume[hexes->volumes[e]] == material)
-      SP_TRY(add_element(&problem->materials.list[material], space, e, x, w, flux, weights));
+      SP_TRY(add_element(problem->kind, &problem->materials.list[material], space, e, x, w, flux,
+                         weights));
   return SP_OK;
 }
 

@@ -71,6 +71,10 @@ bool sp_materials_have_solution(const sp_materials *materials);
 const sp_expression *sp_material_rough_kappa(const sp_material *material,
                                              bool (*even)(const sp_expression *));
 
+/* Operators with points inside elements see a formula of kappa that jumps between elements from
+ * each side. Fluxes at a point on a face take kappa this share of an element inside it. */
+#define SP_MATERIAL_INSIDE 1e-10
+
 /* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]); all arrays are [n] or [6][n].
  * Errors: SP_ERR_INPUT with a point at which kappa is not positive (definite), lambda is negative,
  * or one of them is not finite. Local.

@@ -170,13 +170,20 @@ static sp_status evaluate(const sp_probe *probe, const sp_problem *problem, cons
   const sp_material *material =
       sp_materials_of(&problem->materials, space->mesh->hexes, probe->element);
   const double *point[3] = {&probe->point[0], &probe->point[1], &probe->point[2]};
-  double *q = values + 2, exact = 0, factor = 0;
+  double *q = values + 2, exact = 0, factor = 0, c[3][3], inner[3];
+  const double *inside[3] = {&inner[0], &inner[1], &inner[2]};
   values[0] = interpolate(probe, space, x, q);
   if (material->solution)
     SP_TRY(sp_problem_evaluate(material->solution, 1, point, &exact, NULL, NULL));
   values[1] = values[0] - exact;
+  sp_locate_columns(space->mesh->hexes, probe->element, probe->reference, c);
+  for (int d = 0; d < 3; d++) {
+    inner[d] = probe->point[d];
+    for (int b = 0; b < 3 && !sp_operator_rows[problem->kind].collocated; b++)
+      inner[d] -= SP_MATERIAL_INSIDE * probe->reference[b] * c[b][d];
+  }
   if (sp_operator_rows[problem->kind].has_stiffness)
-    SP_TRY(sp_material_conduct(material, 1, point, &factor, 1,
+    SP_TRY(sp_material_conduct(material, 1, inside, &factor, 1,
                                (double *const[]){&q[0], &q[1], &q[2]}));
   for (int d = 0; d < 3; d++) q[d] *= -factor;
   return SP_OK;
