@@ -200,7 +200,8 @@ static void check_refusals(void) {
                                         world_size + 1, world_size + 2));
   if (world_size == 1) return;
   generate(SP_INPUTS "/blocks.geo", 1, 0, 0, 2.2, world_size);
-  check_unusable("split.msh", "split_1.msh: expected a part of a split mesh in format 4.1, found 2.2");
+  check_unusable("split.msh",
+                 "split_1.msh: expected a part of a split mesh in format 4.1, found 2.2");
   /* If one part cannot be read, all ranks get the error. */
   generate(SP_INPUTS "/blocks.geo", 1, 0, 0, 4.1, world_size);
   if (world_rank == 0 && truncate(test_text("split_%d.msh", world_size), 100)) abort();

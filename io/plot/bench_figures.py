@@ -11,8 +11,8 @@ from figures import pyplot
 from files import read_bench
 from paper_data import PROBLEMS
 
-KEY = ("what", "problem", "geometry", "precision", "map", "warm_cache")
-COLUMNS = (*KEY, "threads", "kernel", "order", "elements", "dofs", "gdofs_per_second")
+KEY = ("what", "geometry", "precision")
+COLUMNS = (*KEY, "problem", "kernel", "warm_cache", "order", "elements", "dofs", "gdofs_per_second")
 MEASURES = {"copy": "roofline by copies", "unassembled": "E to E", "operator": "L to L", "cg": "CG"}
 COLOURS = {"copy": "#000000", **dict(zip(("unassembled", "operator", "cg"), figures.COLOURS))}
 PANEL = 3.4  # inches
@@ -25,50 +25,31 @@ def read(path):
     if not (rows["what"] != b"copy").any():
         raise Failure(f"{path}: no rates to draw; expected rows of sp_bench --measure unassembled, "
                       "operator or cg")
+    if (rows["warm_cache"] == 0).any():  # a GPU's, also in a file with rows of --warm-cache; cg always has 1
+        rows = rows[(rows["warm_cache"] == 0) | (rows["what"] == b"cg")]
     return rows, attributes.get("device", "unknown device").split("; GPUs by rank")[0]
 
 
 def curves_of(rows):
     """{key: rows} with what is drawn as one curve, in the order of MEASURES."""
-    keys = {tuple(row[name].item() for name in KEY) for row in rows}
     order = [what.encode() for what in MEASURES]
-    found = {}
-    for key in sorted(keys, key=lambda key: (order.index(key[0]), *key[1:])):
-        match = numpy.ones(len(rows), dtype=bool)
-        for name, value in zip(KEY, key):
-            match &= rows[name] == value
-        found[key] = rows[match]
-    return found
+    keys = {tuple(row) for row in rows[list(KEY)].tolist()}
+    return {key: rows[[tuple(row) == key for row in rows[list(KEY)].tolist()]]
+            for key in sorted(keys, key=lambda key: (order.index(key[0]), *key[1:]))}
 
 
 def name_of(key, rows):
-    """What tells a curve from the others. A copy has no geometry; CG always uses the same input."""
-    what, _, geometry, precision, shape, warm = (
-        value.decode() if isinstance(value, bytes) else value for value in key)
-    words = [MEASURES[what]]
-    if what != "copy":
-        words.append(geometry)
-    if len(set(rows["precision"])) > 1:
-        words.append(precision)
-    if len(set(rows["map"])) > 1:
-        words.append(f"map {shape}")
-    if what != "cg" and len(set(rows["warm_cache"][rows["what"] != b"cg"])) > 1:
-        words.append("warm cache" if warm else "cold cache")
-    return ", ".join(words)
+    """What tells a curve from the others. A copy has no geometry."""
+    what, geometry, precision = (value.decode() for value in key)
+    words = [MEASURES[what], *([geometry] if what != "copy" else [])]
+    return ", ".join([*words, precision] if len(set(rows["precision"])) > 1 else words)
 
 
-def variant(what, geometry, shape, warm):
-    """What the marker shows. CG always uses the same input."""
-    return geometry, shape, bool(warm) and what != b"cg"
-
-
-def style_of(key, rows):
-    """Colour by measure, dashes by precision, marker by what else differs."""
-    what, _, geometry, precision, shape, warm = key
-    variants = sorted({variant(*row) for row in rows[["what", "geometry", "map", "warm_cache"]].tolist()})
-    marker = variants.index(variant(what, geometry, shape, warm)) % len(figures.MARKERS)
+def style_of(key):
+    """Colour by measure, dashes by precision, marker by geometry."""
+    what, geometry, precision = key
     return {"color": COLOURS[what.decode()], "linestyle": "--" if precision == b"single" else "-",
-            "marker": figures.MARKERS[marker]}
+            "marker": "o" if geometry == b"stored" else "s"}
 
 
 def largest_meshes(rows):
@@ -87,8 +68,7 @@ def order_of_sizes(rows):
 def draw_panel(axes, rows, everything, x):
     for key, part in curves_of(rows).items():
         part = largest_meshes(part) if x == "order" else numpy.sort(part, order="dofs")
-        axes.plot(part[x], part["gdofs_per_second"], label=name_of(key, everything),
-                  **style_of(key, everything))
+        axes.plot(part[x], part["gdofs_per_second"], label=name_of(key, everything), **style_of(key))
     axes.set_yscale("log")
 
 
