@@ -134,8 +134,8 @@ static void check_iterations(const char *kind, const char *group, const char *ri
   }
 }
 
-/* Where contacts meet, no block of Schwarz has all DOFs: it takes more than 1000 iterations, and more for each
- * element along the line. */
+/* Where contacts meet, no block of Schwarz has all DOFs: it takes more than 1000 iterations, and
+ * more for each element along the line. */
 static void check_branches(void) {
   const char *const common[] = {
       mesh_file(),
