@@ -161,11 +161,3 @@ void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3],
     }
   }
 }
-
-sp_lid sp_locate(const sp_hexes *hexes, const double point[3], double reference[3]) {
-  double references[1][3];
-  sp_lid element;
-  sp_locate_line(hexes, point, point, 1, &element, references);
-  if (element >= 0) memcpy(reference, references[0], sizeof references[0]);
-  return element;
-}

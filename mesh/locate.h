@@ -3,13 +3,11 @@
 
 #include "mesh/hexes.h"
 
-/* The local element of the least tag, then octants, that contains the point, and the reference
- * point in it; -1 if there is none. Local. */
-sp_lid sp_locate(const sp_hexes *hexes, const double point[3], double reference[3]);
-
-/* Point i of n >= 1 evenly spaced ones, (1 - t) a + t b with t = i / (n - 1); and elements[n] and
- * references[n] of all of them, found as by sp_locate. Local. */
+/* Point i of n >= 1 evenly spaced ones, (1 - t) a + t b with t = i / (n - 1). Local. */
 void sp_locate_sample(const double a[3], const double b[3], int n, int i, double point[3]);
+
+/* For each of them the local element of the least tag, then octants, that contains it, -1 if there
+ * is none, and the reference point in it: elements[n], references[n]. Local. */
 void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3], int n,
                     sp_lid *elements, double (*references)[3]);
 

@@ -11,7 +11,6 @@
  * along d, which is a ratio of lengths of 8, and it is not skew. */
 #pragma once
 
-#include "mesh/entity.h"
 #include "operators/sparse.h"
 #include "operators/system.h"
 

@@ -3,7 +3,6 @@
  * keeps its sum. Elements have random orientations. */
 #include "operators/bars.h"
 
-#include "mesh/reference.h"
 #include "solver/linear/coarse_rows.h"
 #include "tests/nodal.h"
 #include "tests/operator_bench.h"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "io/hdf5_file.h"
-#include "mesh/reference.h"
 #include "mesh/refine.h"
 #include "solver/run/field.h"
 #include "tests/deformed_box.h"

@@ -5,7 +5,6 @@
 #include <float.h>
 
 #include "mesh/coarsen.h"
-#include "mesh/reference.h"
 #include "mesh/refine.h"
 #include "tests/boxes.h"
 #include "tests/deformed_box.h"

@@ -23,9 +23,9 @@ pyplot.rcParams.update({
 
 
 def style(n):
-    """Line style of curve n."""
-    return {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)],
-            "linestyle": DASHES[n % len(DASHES)]}
+    """Line style of curve n: after seven curves colours have other markers and dashes."""
+    other = (n + n // len(COLOURS)) % len(MARKERS)
+    return {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[other], "linestyle": DASHES[other]}
 
 
 def ink(colour):

@@ -305,12 +305,6 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *o) {
                  "solver.orders: expected falling orders from the operator's, %d, to 1", order);
 }
 
-sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *options) {
-  SP_TRY(sp_multigrid_check(fine->numbering->order, options));
-  sp_multigrid_decide(fine->platform->backend, &fine->mesh->shape, options);
-  return SP_OK;
-}
-
 int sp_multigrid_smoothed(const sp_multigrid_options *options) {
   return options->levels - (options->orders[options->levels - 2] == 1);
 }

@@ -66,10 +66,7 @@ void sp_multigrid_decide(const sp_backend *backend, const sp_mesh_shape *shape,
 /* Check that the orders fall from the operator's, `order`, to 1. Errors: SP_ERR_INPUT. Local. */
 sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 
-/* Check the options for a fine space, and replace auto. Errors: as above. Collective. */
-sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *options);
-
-/* True if bars may have a level of their own. The options are prepared. Local. */
+/* True if bars may have a level of their own. The options are decided. Local. */
 bool sp_multigrid_allows_bars(const sp_multigrid_options *options, sp_operator_kind kind);
 
 /* If so and the mesh has bars (operators/bars.h), make their system systems[1], the only level
@@ -109,7 +106,7 @@ sp_traffic sp_multigrid_traffic(const sp_multigrid_options *options, int index, 
 sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_options *options,
                                     sp_coarse **out);
 
-/* Create a preconditioner for systems[0], whose operator exists, with prepared options. `systems`
+/* Create a preconditioner for systems[0], whose operator exists, with decided options. `systems`
  * [options->levels], finest first, are borrowed and must outlive *out, which
  * sp_preconditioner_destroy frees; their coefficients are not used afterwards. *coarse comes from
  * sp_multigrid_start_coarse; the preconditioner takes it, and it becomes NULL. Errors:
