@@ -321,19 +321,10 @@ template <template <int, int> class OPERATOR, int G> constexpr sp_cuda_kernel en
 #endif
 }
 
-// Additive Schwarz: some 64 to 256 threads per block.
-constexpr int BOX_ELEMENTS = Nq * Nq >= 64 ? 1 : 64 / (Nq * Nq);
-constexpr int BOX_THREADS = threads<BOX_ELEMENTS, Nq>;
-constexpr int BOX_REGISTERS = (SP_FLOAT ? 48 : 64) + (Nq <= 3   ? 0
-                                                      : Nq <= 6 ? 16
-                                                      : Nq <= 9 ? 40
-                                                                : 100);
-constexpr int BOX_BLOCKS = 65536 / (BOX_THREADS * BOX_REGISTERS);
-
 template <sp_cuda_box_pass PASS>
 cudaError_t launch_pass(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
                         cudaStream_t stream) {
-  constexpr auto KERNEL = solve_boxes<BOX_ELEMENTS, BOX_BLOCKS, PASS>;
+  constexpr auto KERNEL = solve_boxes<PASS>;
   constexpr size_t BYTES = BOX_ELEMENTS * BOX_SIZE * sizeof(real);
   const int count = (arguments->last - arguments->first + BOX_ELEMENTS - 1) / BOX_ELEMENTS;
   if (count == 0) return cudaSuccess;
