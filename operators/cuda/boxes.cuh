@@ -143,7 +143,7 @@ __global__ __launch_bounds__(BOX_THREADS, BOX_BLOCKS) void solve_boxes(sp_cuda_a
 #pragma unroll
   for (int l = 0; l < BOX_LINES; l++) {
     if (PASS != SP_CUDA_SOLVE && !has(l)) continue;
-    const int mode = line(l);
+    const int mode = min(line(l), AREA - 1); // a missing line must not read the cube
     const real rest = values[Nq + mode % Nq] + values[2 * Nq + mode / Nq];
     real *const modal = (real *)boxes.modal + (size_t)element * Np + mode;
     real *const above = (real *)boxes.above + (ptrdiff_t)interface * AREA + mode;
