@@ -343,7 +343,8 @@ sp_status sp_interlayer_check(const sp_hexes *hexes, const sp_topology *topology
   return SP_OK;
 }
 
-/* Edges in direction d on either side of a contact; the face at index `end` of the other one. */
+/* Visit the edges on both sides of each contact, those in direction 0 and 1. The contact has one
+ * lateral face at such an edge, which it shares with its neighbour in the same surface. */
 static sp_status find_branches(const sp_hexes *hexes, const sp_topology *t, bool *branches) {
   SP_OWNED sp_lid *faces = NULL; /* by edge, 1 + the face of the first contact there */
   SP_TRY(sp_allocate((size_t)t->entities, sizeof *faces, "contacts", &faces));
