@@ -30,8 +30,7 @@ void sp_tensor_gradient(int rows, int columns, const double *value, const double
                         const double *in, double *work, double *u, double *const gradient[3]);
 size_t sp_tensor_gradient_work(int rows, int columns);
 
-/* d u / d r_a at point p of a tensor grid of n^3 points, with derivative [n][n] of its line. Local.
- */
+/* Return d u / d r_a at point p of a grid: u[n^3], derivative[n][n] of a line. Local. */
 static inline double sp_tensor_slope(int n, const double *derivative, const double *u, size_t p,
                                      int a) {
   const size_t stride = a == 0 ? 1 : a == 1 ? (size_t)n : (size_t)(n * n), size = (size_t)n;

@@ -1,10 +1,8 @@
 #define _POSIX_C_SOURCE 200809L /* readlink */
 #include "operators/gpus.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -134,8 +134,8 @@ static void check_iterations(const char *kind, const char *group, const char *ri
   }
 }
 
-/* Where contacts meet, no block of Schwarz has all DOFs: it takes more than 1000 iterations, and
- * more for each element along the line. */
+/* Schwarz takes more than 1000 iterations here, because none of its blocks has all DOFs at the line
+ * where two contacts meet. */
 static void check_branches(void) {
   const char *const common[] = {
       mesh_file(),

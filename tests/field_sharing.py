@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The fields of whole runs, opened with VTK: which points elements share, the values at random points, and the cell data. And the Python code that io/README.md gives for them."""
+"""The fields of whole runs, opened with VTK: which points elements share, the values at random points, and the cell data. And the
+Python code that io/README.md gives for them."""
 
 import collections
 import json

@@ -50,7 +50,7 @@ constexpr int BOX_BASIS = 3 * Nq * Nq, BOX_VALUES = 3 * Nq, BOX_CUBE = Nq * BOX_
 constexpr int BOX_SIZE = (BOX_BASIS + BOX_VALUES + BOX_CUBE + 3) / 4 * 4;
 
 // Solve each element; or, with columns (operators/column_factors.h), in two halves with
-// sp_cuda_sweep_columns between them: SP_CUDA_REDUCE leaves coefficients in boxes.modal and
+// sweep_columns (schwarz.cu) between them: SP_CUDA_REDUCE leaves coefficients in boxes.modal and
 // right-hand sides of interfaces, SP_CUDA_EXPAND takes the values at interfaces.
 template <sp_cuda_box_pass PASS>
 __global__ __launch_bounds__(BOX_THREADS, BOX_BLOCKS) void solve_boxes(sp_cuda_arguments a,
