@@ -11,8 +11,8 @@ typedef struct search {
   int threads, group;
   const sp_lid *part_end, *nodes;
   sp_lid width, local;
-  sp_lid *seam;  /* [local]: NOBODY or ON_SEAM, later the index of the seam */
-  sp_lid *owner; /* [local]: the thread that adds to it in a part */
+  sp_lid *seam; /* [local]: NOBODY or ON_SEAM, later the index of the seam */
+  sp_lid *last; /* [local]: the last item that adds to it */
 } search;
 
 static sp_lid plain(sp_lid dof) {
@@ -23,18 +23,20 @@ static const sp_lid *nodes_of(const search *s, sp_lid item) {
   return &s->nodes[(size_t)item * (size_t)s->width];
 }
 
+/* Find the last item that adds to each DOF, and mark the DOFs to which an earlier thread adds in
+ * the same part. */
 static void mark(search *s) {
-  for (sp_lid d = 0; d < s->local; d++) s->seam[d] = NOBODY;
+  for (sp_lid d = 0; d < s->local; d++) s->seam[d] = s->last[d] = NOBODY;
   for (int part = 0, first = 0; part < SP_SEAM_PARTS; first = s->part_end[part++]) {
     const sp_lid items = s->part_end[part] - first;
-    for (sp_lid d = 0; d < s->local; d++) s->owner[d] = NOBODY;
     for (int thread = 0; thread < s->threads; thread++) {
+      const sp_lid begin = first + sp_host_share(items, s->group, thread, s->threads);
       const sp_lid end = first + sp_host_share(items, s->group, thread + 1, s->threads);
-      for (sp_lid i = first + sp_host_share(items, s->group, thread, s->threads); i < end; i++)
+      for (sp_lid i = begin; i < end; i++)
         for (sp_lid q = 0; q < s->width; q++) {
           const sp_lid d = plain(nodes_of(s, i)[q]);
-          if (s->owner[d] != NOBODY && s->owner[d] != thread) s->seam[d] = ON_SEAM;
-          s->owner[d] = thread;
+          if (s->last[d] >= first && s->last[d] < begin) s->seam[d] = ON_SEAM;
+          s->last[d] = i;
         }
     }
   }
@@ -42,15 +44,12 @@ static void mark(search *s) {
 
 /* Number the seams by the part after which they are complete. */
 static sp_status number(search *s, sp_host_seams *seams) {
-  for (sp_lid i = 0; i < s->part_end[SP_SEAM_PARTS - 1]; i++)
-    for (sp_lid q = 0; q < s->width; q++)
-      s->owner[plain(nodes_of(s, i)[q])] = i; /* the last item counts */
   for (sp_lid d = 0; d < s->local; d++) seams->count += s->seam[d] == ON_SEAM;
   SP_TRY(sp_allocate((size_t)seams->count, sizeof *seams->dofs, "seams", &seams->dofs));
   sp_lid n = 0;
   for (int part = 0, first = 0; part < SP_SEAM_PARTS; first = s->part_end[part++]) {
     for (sp_lid d = 0; d < s->local; d++)
-      if (s->seam[d] == ON_SEAM && s->owner[d] >= first && s->owner[d] < s->part_end[part]) {
+      if (s->seam[d] == ON_SEAM && s->last[d] >= first && s->last[d] < s->part_end[part]) {
         seams->dofs[n] = d;
         s->seam[d] = n++;
       }
@@ -94,10 +93,10 @@ static sp_status assign_slots(const search *s, sp_precision precision, sp_host_s
 sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_SEAM_PARTS],
                                sp_lid width, const sp_lid *nodes, sp_lid local,
                                sp_precision precision, sp_host_seams *seams) {
-  SP_OWNED sp_lid *seam = NULL, *owner = NULL;
+  SP_OWNED sp_lid *seam = NULL, *last = NULL;
   *seams = (sp_host_seams){0};
-  SP_TRY(SP_ALLOCATE("seams", SP_ARRAY(seam, local), SP_ARRAY(owner, local)));
-  search s = {threads, group, part_end, nodes, width, local, seam, owner};
+  SP_TRY(SP_ALLOCATE("seams", SP_ARRAY(seam, local), SP_ARRAY(last, local)));
+  search s = {threads, group, part_end, nodes, width, local, seam, last};
   mark(&s);
   SP_TRY(number(&s, seams));
   return assign_slots(&s, precision, seams);
