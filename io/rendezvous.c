@@ -141,24 +141,20 @@ static size_t bucket_of(const int64_t *name) {
   return sp_hash_fold(sp_hash_fold(1, (uint64_t)name[0]), (uint64_t)name[1]) % BUCKETS;
 }
 
-static sp_status count_some(void *buckets_, void *none, size_t begin, size_t end) {
-  (void)none;
+static void count_some(void *buckets_, size_t begin, size_t end) {
   buckets *b = buckets_;
   for (size_t n = begin; n < end; n++)
     __atomic_fetch_add(&b->start[bucket_of(&b->rows[b->words * n])], 1, __ATOMIC_RELAXED);
-  return SP_OK;
 }
 
 /* Fill each bucket from its end to its start; sort_bucket makes the order definite. */
-static sp_status store_some(void *buckets_, void *none, size_t begin, size_t end) {
-  (void)none;
+static void store_some(void *buckets_, size_t begin, size_t end) {
   buckets *b = buckets_;
   for (size_t n = begin; n < end; n++) {
     const int64_t *name = &b->rows[b->words * n];
     const size_t to = __atomic_sub_fetch(&b->start[bucket_of(name)], 1, __ATOMIC_RELAXED);
     b->list[to] = (arrival){{{name[0], name[1]}}, n};
   }
-  return SP_OK;
 }
 
 static int compare_arrivals(const void *left, const void *right) {
@@ -168,9 +164,8 @@ static int compare_arrivals(const void *left, const void *right) {
 }
 
 /* Run over the buckets. */
-static sp_status visit_buckets(buckets *b, void *context,
-                               sp_status (*visit)(void *, void *, size_t, size_t)) {
-  return sp_loop_over("names", BUCKETS, 1 + b->count / BUCKETS, context, visit);
+static sp_status visit_buckets(buckets *b, void *context, sp_loop_compute *visit) {
+  return sp_loop_sum("names", BUCKETS, 1 + b->count / BUCKETS, context, 0, visit, NULL);
 }
 
 static void sort_bucket(const buckets *b, size_t k) {

@@ -57,7 +57,8 @@ static sp_status compute_portion(const state *s, size_t portion, void *workspace
   if (left > per_portion) left = per_portion;
   for (size_t begin = portion * per_portion; left > 0;) {
     const size_t size = left < loop->chunk ? left : loop->chunk;
-    SP_TRY(loop->compute(loop->context, workspace, begin, begin + size));
+    if (loop->visit) loop->visit(loop->context, begin, begin + size);
+    if (loop->compute) SP_TRY(loop->compute(loop->context, workspace, begin, begin + size));
     begin += size;
     left -= size;
   }
@@ -256,8 +257,12 @@ sp_status sp_loop_run(const sp_loop *loop) {
 }
 
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
-                       sp_loop_compute *compute) {
-  return sp_loop_sum(what, count, values, context, 0, compute, NULL);
+                       sp_loop_visit *visit) {
+  return sp_loop_run(&(sp_loop){.what = what,
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, values),
+                                .context = context,
+                                .visit = visit});
 }
 
 sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *context,
@@ -275,26 +280,22 @@ typedef struct filling {
   double value, *x;
 } filling;
 
-static sp_status fill_some(void *filling_, void *none, size_t begin, size_t end) {
-  (void)none;
+static void fill_some(void *filling_, size_t begin, size_t end) {
   const filling *f = filling_;
   for (size_t i = begin; i < end; i++) f->x[i] = f->value;
-  return SP_OK;
 }
 
 sp_status sp_loop_fill(size_t count, double value, double *x) {
   return sp_loop_over("an array", count, 1, &(filling){value, x}, fill_some);
 }
 
-static sp_status clear_some(void *memory, void *none, size_t begin, size_t end) {
-  (void)none;
+static void clear_some(void *memory, size_t begin, size_t end) {
   memset((char *)memory + begin, 0, end - begin);
-  return SP_OK;
 }
 
 void sp_loop_clear(size_t bytes, void *memory) {
   const sp_loop loop = {
-      .what = "zeros", .count = bytes, .chunk = CLEARED, .context = memory, .compute = clear_some};
+      .what = "zeros", .count = bytes, .chunk = CLEARED, .context = memory, .visit = clear_some};
   if (threads == 1 || bytes < LEAST_CLEARED || sp_loop_run(&loop)) memset(memory, 0, bytes);
 }
 

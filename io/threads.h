@@ -23,6 +23,7 @@ int sp_threads(void);
 enum { SP_THREADS_MAX = 1024 };
 
 typedef sp_status sp_loop_compute(void *context, void *workspace, size_t begin, size_t end);
+typedef void sp_loop_visit(void *context, size_t begin, size_t end);
 typedef void sp_loop_commit(void *context, void *workspace, size_t begin, size_t end);
 
 /* A loop over items 0 ... count - 1, `chunk` of them per call; the last call may have fewer. */
@@ -37,6 +38,9 @@ typedef struct sp_loop {
    * the order. */
   sp_loop_compute *compute;
 
+  /* Do so in place of `compute` if it needs no work space and cannot fail. */
+  sp_loop_visit *visit;
+
   /* After each `compute`, with its `workspace`, in the order of the items, one call at a time, on
    * any thread: add to what all items share. May be NULL. */
   sp_loop_commit *commit;
@@ -46,10 +50,10 @@ typedef struct sp_loop {
  * failed, and no commit for these and later ones. Local. */
 sp_status sp_loop_run(const sp_loop *loop);
 
-/* Run a loop in chunks for `count` items of `values` values each: without commits and work space,
- * or with both. Errors: as above. Local. */
+/* Run a loop in chunks for `count` items of `values` values each: without work space, or with it
+ * and, unless `commit` is NULL, commits. Errors: as above. Local. */
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
-                       sp_loop_compute *compute);
+                       sp_loop_visit *visit);
 sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *context,
                       size_t workspace_bytes, sp_loop_compute *compute, sp_loop_commit *commit);
 

@@ -102,23 +102,19 @@ static sp_status place_refined(const plan *p, sp_lid (*children)[SP_CORNERS]) {
   return SP_OK;
 }
 
-static sp_status clear_some(void *plan_, void *none, size_t begin, size_t end) {
+static void clear_some(void *plan_, size_t begin, size_t end) {
   const plan *p = plan_;
-  (void)none;
   for (size_t n = begin; n < end; n++)
     for (int c = 0; c < SP_CORNERS; c++) p->coarse->children[n][c] = -1;
-  return SP_OK;
 }
 
-static sp_status place_some(void *plan_, void *none, size_t begin, size_t end) {
+static void place_some(void *plan_, size_t begin, size_t end) {
   const plan *p = plan_;
-  (void)none;
   for (size_t e = begin; e < end; e++) {
     int octant;
     const sp_lid parent = place_in_box(p, (sp_lid)e, &octant);
     p->coarse->children[parent][octant] = (sp_lid)e;
   }
-  return SP_OK;
 }
 
 static sp_status place_children(plan *p) {
@@ -191,15 +187,13 @@ static void fill_parent(const plan *p, sp_hexes *coarse, sp_lid parent) {
   coarse->octants[parent] = 0;
 }
 
-static sp_status fill_some(void *context, void *workspace, size_t begin, size_t end) {
+static void fill_some(void *context, size_t begin, size_t end) {
   plan *p = context;
-  (void)workspace;
   for (size_t n = begin; n < end; n++) {
     fill_parent(p, p->coarse, (sp_lid)n);
     if (p->is_box && !sp_geometry_is_surely_proper(p->coarse, (sp_lid)n))
       __atomic_store_n(&p->improper, true, __ATOMIC_RELAXED);
   }
-  return SP_OK;
 }
 
 static sp_status make_parents(plan *p) {

@@ -61,27 +61,21 @@ static void join(sp_lid *parent, sp_lid a, sp_lid b) {
   }
 }
 
-static sp_status plant_some(void *forest_, void *workspace, size_t begin, size_t end) {
+static void plant_some(void *forest_, size_t begin, size_t end) {
   const forest *f = forest_;
-  (void)workspace;
   for (size_t v = begin; v < end; v++) f->parent[v] = (sp_lid)v;
-  return SP_OK;
 }
 
-static sp_status join_some(void *forest_, void *workspace, size_t begin, size_t end) {
+static void join_some(void *forest_, size_t begin, size_t end) {
   const forest *f = forest_;
-  (void)workspace;
   for (size_t e = begin; e < end; e++)
     for (int c = 1; c < SP_CORNERS; c++)
       join(f->parent, f->topology->slots[e][0], f->topology->slots[e][c]);
-  return SP_OK;
 }
 
-static sp_status name_some(void *forest_, void *workspace, size_t begin, size_t end) {
+static void name_some(void *forest_, size_t begin, size_t end) {
   const forest *f = forest_;
-  (void)workspace;
   for (size_t v = begin; v < end; v++) f->of_entity[v] = f->number[find_root(f->parent, (sp_lid)v)];
-  return SP_OK;
 }
 
 /* Join the vertices of each element, and number what is connected. */

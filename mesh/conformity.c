@@ -72,16 +72,13 @@ static sp_gid tag_of(const comparison *c, size_t at) {
   return c->mesh->hexes->tags[at / c->n];
 }
 
-static sp_status clear_some(void *comparison_, void *none, size_t begin, size_t end) {
+static void clear_some(void *comparison_, size_t begin, size_t end) {
   const comparison *c = comparison_;
-  (void)none;
   for (size_t d = begin; d < end; d++) c->firsts[d] = SIZE_MAX;
-  return SP_OK;
 }
 
-static sp_status find_firsts(void *comparison_, void *none, size_t begin, size_t end) {
+static void find_firsts(void *comparison_, size_t begin, size_t end) {
   const comparison *c = comparison_;
-  (void)none;
   for (size_t e = begin; e < end; e++)
     for (size_t p = 0; p < c->n; p++) {
       const size_t at = e * c->n + p;
@@ -90,7 +87,6 @@ static sp_status find_firsts(void *comparison_, void *none, size_t begin, size_t
                                                       __ATOMIC_RELAXED)) {
       }
     }
-  return SP_OK;
 }
 
 static sp_status compare_some(void *comparison_, void *none, size_t begin, size_t end) {
@@ -111,7 +107,7 @@ static sp_status compare_here(comparison *c) {
   const size_t elements = (size_t)c->mesh->hexes->count;
   SP_TRY(sp_loop_over("points", (size_t)c->numbering->local, 1, c, clear_some));
   SP_TRY(sp_loop_over("points", elements, 3 * c->n, c, find_firsts));
-  return sp_loop_over("points", elements, 3 * c->n, c, compare_some);
+  return sp_loop_sum("points", elements, 3 * c->n, c, 0, compare_some, NULL);
 }
 
 static sp_status compare_ranks(const comparison *c) {

@@ -222,8 +222,7 @@ static sp_row_name name_of(const sp_hexes *cells, size_t e, corner_set set, bool
   return (sp_row_name){{(int64_t)hash[0], (int64_t)hash[1]}};
 }
 
-static sp_status name_some(void *work_, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void name_some(void *work_, size_t begin, size_t end) {
   work *w = work_;
   for (size_t e = begin; e < end; e++) {
     const division *d = division_of(w, e);
@@ -232,11 +231,9 @@ static sp_status name_some(void *work_, void *workspace, size_t begin, size_t en
       w->names[w->first_name[e] + (size_t)i] =
           name_of(w->cells, e, d->entities[i], d->entities[i] == all);
   }
-  return SP_OK;
 }
 
-static sp_status divide_some(void *work_, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void divide_some(void *work_, size_t begin, size_t end) {
   const work *w = work_;
   const sp_hexes *cells = w->cells;
   sp_hexes *fine = w->fine;
@@ -260,7 +257,6 @@ static sp_status divide_some(void *work_, void *workspace, size_t begin, size_t 
       fine->volumes[to] = cells->volumes[e];
     }
   }
-  return SP_OK;
 }
 
 static sp_status prepare(work *w) {

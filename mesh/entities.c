@@ -71,29 +71,24 @@ static sp_lid change_by(const search *s, sp_lid change, sp_lid *shared) {
   return s->alone ? *shared += change : __atomic_add_fetch(shared, change, __ATOMIC_RELAXED);
 }
 
-static sp_status count_incidences(void *search_, void *workspace, size_t begin, size_t end) {
+static void count_incidences(void *search_, size_t begin, size_t end) {
   const search *s = search_;
-  (void)workspace;
   for (size_t e = begin; e < end; e++)
     for (int c = 0; c < SP_CORNERS; c++) change_by(s, 1, &s->start[s->topology->slots[e][c]]);
-  return SP_OK;
 }
 
 /* Fill each vertex's part from its end to its start; the order within a part is arbitrary. */
-static sp_status store_incidences(void *search_, void *workspace, size_t begin, size_t end) {
+static void store_incidences(void *search_, size_t begin, size_t end) {
   const search *s = search_;
-  (void)workspace;
   for (size_t e = begin; e < end; e++)
     for (int c = 0; c < SP_CORNERS; c++) {
       sp_lid *next = &s->start[s->topology->slots[e][c]];
       s->incidences[change_by(s, -1, next)] = (sp_lid)(SP_CORNERS * e) + c;
     }
-  return SP_OK;
 }
 
-static sp_status sort_incidences(void *search_, void *workspace, size_t begin, size_t end) {
+static void sort_incidences(void *search_, size_t begin, size_t end) {
   const search *s = search_;
-  (void)workspace;
   for (size_t v = begin; v < end; v++) {
     sp_lid *list = &s->incidences[s->start[v]];
     const sp_lid count = s->start[v + 1] - s->start[v];
@@ -104,7 +99,6 @@ static sp_status sort_incidences(void *search_, void *workspace, size_t begin, s
       list[to] = incidence;
     }
   }
-  return SP_OK;
 }
 
 static sp_status list_incidences(search *s) {
@@ -180,8 +174,7 @@ static void add_counts(void *search_, void *workspace, size_t begin, size_t end)
 }
 
 /* Number the edges and faces that elements begin ... end - 1 are the first to touch. */
-static sp_status number_some(void *search_, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void number_some(void *search_, size_t begin, size_t end) {
   const search *s = search_;
   sp_topology *topology = s->topology;
   const sp_lid *counts = s->counts[begin / s->chunk];
@@ -193,7 +186,6 @@ static sp_status number_some(void *search_, void *workspace, size_t begin, size_
       *number = next[slot >= SP_FACE_SLOT]++;
       topology->first[*number] = (sp_lid)e;
     }
-  return SP_OK;
 }
 
 /* Give the other incidences the numbers of the first ones. */
@@ -253,11 +245,7 @@ static sp_status find_edges_and_faces(search *s) {
                                 .compute = count_some,
                                 .commit = add_counts}));
   SP_TRY(allocate_entities(s));
-  SP_TRY(sp_loop_run(&(sp_loop){.what = "entities",
-                                .count = elements,
-                                .chunk = s->chunk,
-                                .context = s,
-                                .compute = number_some}));
+  SP_TRY(sp_loop_over("entities", elements, SP_SLOTS, s, number_some));
   return run_over_vertices(s, 0, resolve_some);
 }
 

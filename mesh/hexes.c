@@ -130,12 +130,10 @@ typedef struct permutation {
   char *to;
 } permutation;
 
-static sp_status permute_some(void *permutation_, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void permute_some(void *permutation_, size_t begin, size_t end) {
   const permutation *p = permutation_;
   for (size_t n = begin; n < end; n++)
     memcpy(p->to + n * p->row, p->from + (size_t)p->order[n] * p->row, p->row);
-  return SP_OK;
 }
 
 sp_status sp_permute_rows(void *array, size_t row, sp_lid count, const sp_lid *order) {

@@ -133,15 +133,13 @@ static void sort_bucket(size_t count, record *from, record *to) {
   if (from != result) memcpy(result, from, count * sizeof *result);
 }
 
-static sp_status sort_some(void *ordering_, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void sort_some(void *ordering_, size_t begin, size_t end) {
   const ordering *o = ordering_;
   for (size_t b = begin; b < end; b++) {
     const size_t first = o->start[b], count = o->start[b + 1] - first;
     if (count > 1) sort_bucket(count, &o->sorted[first], &o->records[first]);
     for (size_t n = first; n < first + count; n++) o->order[n] = o->sorted[n].element;
   }
-  return SP_OK;
 }
 
 static sp_status find_order(ordering *o, size_t count) {
@@ -168,7 +166,7 @@ static sp_status find_order(ordering *o, size_t count) {
   SP_TRY(SP_ALLOCATE("element order", SP_ARRAY(o->sorted, count), SP_ARRAY(o->order, count)));
   deal_out(o, count);
   return sp_loop_run(&(sp_loop){
-      .what = "element order", .count = BUCKETS, .chunk = 1, .context = o, .compute = sort_some});
+      .what = "element order", .count = BUCKETS, .chunk = 1, .context = o, .visit = sort_some});
 }
 
 sp_status sp_order_along_curve(sp_hexes *hexes) {
@@ -192,16 +190,14 @@ typedef struct choice {
   bool *chosen; /* [elements], touches another rank */
 } choice;
 
-static sp_status choose_some(void *choice_, void *none, size_t begin, size_t end) {
+static void choose_some(void *choice_, size_t begin, size_t end) {
   const choice *c = choice_;
   const sp_lid *sharers = c->topology->sharer_start;
-  (void)none;
   for (size_t e = begin; e < end; e++)
     for (int corner = 0; corner < SP_CORNERS && !c->chosen[e]; corner++) {
       const sp_lid vertex = c->topology->slots[e][corner];
       c->chosen[e] = sharers[vertex] < sharers[vertex + 1];
     }
-  return SP_OK;
 }
 
 /* Fill order[count]: chosen elements first. */

@@ -110,9 +110,8 @@ static void mark(bool *flag) {
 }
 
 /* Entities that another rank may have lie on faces that only one local element touches. */
-static sp_status mark_boundary(void *marking_, void *none, size_t begin, size_t end) {
+static void mark_boundary(void *marking_, size_t begin, size_t end) {
   const marking *m = marking_;
-  (void)none;
   for (size_t e = begin; e < end; e++) {
     const sp_lid *slots = m->topology->slots[e];
     for (int face = SP_FACE_SLOT; face < SP_SLOTS; face++) {
@@ -121,15 +120,13 @@ static sp_status mark_boundary(void *marking_, void *none, size_t begin, size_t 
         if (lies_on(slot, face)) mark(&m->boundary[slots[slot]]);
     }
   }
-  return SP_OK;
 }
 
 /* If elements overlap, an element on another rank may touch a face between two local elements. Then
  * that rank has all four vertices of the face. Either all are on the local boundary, or one is
  * inside, which no other rank should have: ask about such faces and about all vertices. */
-static sp_status mark_suspects(void *marking_, void *none, size_t begin, size_t end) {
+static void mark_suspects(void *marking_, size_t begin, size_t end) {
   const marking *m = marking_;
-  (void)none;
   for (size_t e = begin; e < end; e++) {
     const sp_lid *slots = m->topology->slots[e];
     for (int c = 0; c < SP_EDGE_SLOT; c++) mark(&m->asked[slots[c]]);
@@ -141,7 +138,6 @@ static sp_status mark_suspects(void *marking_, void *none, size_t begin, size_t 
       if (all) mark(&m->asked[slots[face]]);
     }
   }
-  return SP_OK;
 }
 
 /* Mark the entities that another rank may have, those on the boundary, and all to ask about. A box

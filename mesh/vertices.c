@@ -48,19 +48,15 @@ static sp_lid *first_of(const vertex_table *t, size_t e, int corner) {
   return &t->first[t->hexes->vertices[e][corner] - t->low];
 }
 
-static sp_status clear_first(void *table, void *workspace, size_t begin, size_t end) {
+static void clear_first(void *table, size_t begin, size_t end) {
   const vertex_table *t = table;
-  (void)workspace;
   for (size_t v = begin; v < end; v++) t->first[v] = SP_LID_MAX;
-  return SP_OK;
 }
 
-static sp_status find_first(void *table, void *workspace, size_t begin, size_t end) {
+static void find_first(void *table, size_t begin, size_t end) {
   const vertex_table *t = table;
-  (void)workspace;
   for (size_t e = begin; e < end; e++)
     for (int c = 0; c < SP_CORNERS; c++) sp_lower(first_of(t, e, c), (sp_lid)(SP_CORNERS * e) + c);
-  return SP_OK;
 }
 
 static bool is_first(const vertex_table *t, size_t e, int corner) {
@@ -83,25 +79,21 @@ static void add_first(void *table, void *workspace, size_t begin, size_t end) {
   t->all += *count;
 }
 
-static sp_status number_first(void *table, void *workspace, size_t begin, size_t end) {
+static void number_first(void *table, size_t begin, size_t end) {
   const vertex_table *t = table;
   sp_lid next = t->counts[begin / t->chunk];
-  (void)workspace;
   for (size_t e = begin; e < end; e++)
     for (int c = 0; c < SP_CORNERS; c++)
       if (is_first(t, e, c)) t->slots[e][c] = next++;
-  return SP_OK;
 }
 
-static sp_status number_others(void *table, void *workspace, size_t begin, size_t end) {
+static void number_others(void *table, size_t begin, size_t end) {
   const vertex_table *t = table;
-  (void)workspace;
   for (size_t e = begin; e < end; e++)
     for (int c = 0; c < SP_CORNERS; c++) {
       const sp_lid first = *first_of(t, e, c);
       if (!is_first(t, e, c)) t->slots[e][c] = t->slots[first / SP_CORNERS][first % SP_CORNERS];
     }
-  return SP_OK;
 }
 
 static sp_status number_by_table(vertex_table *t, size_t size) {

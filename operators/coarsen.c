@@ -62,17 +62,15 @@ static void average(const coarsening *s, size_t e, size_t components, const doub
   }
 }
 
-static sp_status fill_some(void *coarsening_, void *none, size_t begin, size_t end) {
+static void fill_some(void *coarsening_, size_t begin, size_t end) {
   const coarsening *c = coarsening_;
   const sp_operator_setup *setup = &c->fine->setup;
   const arrays *a = c->arrays;
-  (void)none;
   for (size_t e = begin; e < end; e++) {
     inject(c, e);
     if (a->kappa) average(c, e, c->components, setup->kappa, &a->kappa[e * c->components]);
     if (a->lambda) average(c, e, 1, setup->lambda_values, &a->lambda[e]);
   }
-  return SP_OK;
 }
 
 /* total = P^T diagonal, where each rank has its own part. `shares`: how many coarse elements of

@@ -232,13 +232,11 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
   return SP_OK;
 }
 
-static sp_status invert_some(void *context, void *none, size_t begin, size_t end) {
-  (void)none;
+static void invert_some(void *context, size_t begin, size_t end) {
   assembly *s = context;
   const bool *constrained = s->setup->constrained;
   for (size_t i = begin; i < end; i++)
     s->sum[i] = constrained && constrained[i] ? 0 : 1 / s->sum[i];
-  return SP_OK;
 }
 
 sp_status sp_operator_inverse_diagonal(const sp_operator_setup *setup, double *inverse) {

@@ -35,12 +35,10 @@ static void box_diagonal(const sp_schwarz_builder *b, const sp_separable *box, d
     }
 }
 
-static sp_status fill_diagonals(void *builder, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void fill_diagonals(void *builder, size_t begin, size_t end) {
   sp_schwarz_builder *b = builder;
   for (size_t e = begin; e < end; e++)
     box_diagonal(b, &b->boxes[e], &b->weights[e * sp_grid_points(b->n)]);
-  return SP_OK;
 }
 
 /* The diagonals of all boxes, in b->weights, and their sums. */
@@ -55,8 +53,7 @@ static sp_status sum_boxes(sp_schwarz_builder *b) {
 }
 
 /* From the diagonals in weights[elements][n^3] to P_e W^2 at the nodes of an element. */
-static sp_status divide_weights(void *builder, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void divide_weights(void *builder, size_t begin, size_t end) {
   sp_schwarz_builder *b = builder;
   const sp_hexes *hexes = b->setup->space->mesh->hexes;
   const size_t nodes = sp_grid_points(b->n), face = nodes / (size_t)b->n;
@@ -74,15 +71,12 @@ static sp_status divide_weights(void *builder, void *workspace, size_t begin, si
       own[i + nodes - face] /= 2;
     }
   }
-  return SP_OK;
 }
 
-static sp_status take_roots(void *builder, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void take_roots(void *builder, size_t begin, size_t end) {
   sp_schwarz_builder *b = builder;
   const size_t nodes = sp_grid_points(b->n);
   for (size_t i = begin * nodes; i < end * nodes; i++) b->weights[i] = sqrt(b->weights[i]);
-  return SP_OK;
 }
 
 static sp_status fill_weights(sp_schwarz_builder *b) {

@@ -61,14 +61,12 @@ static void level_line(const sp_schwarz_builder *b, sp_lid c, int j, int k) {
   }
 }
 
-static sp_status level_some(void *builder, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void level_some(void *builder, size_t begin, size_t end) {
   const sp_schwarz_builder *b = builder;
   const int last = b->n - 1;
   for (size_t c = begin; c < end; c++)
     for (int k = 0; k <= last; k++)
       for (int j = 0; j <= last; j += k % last == 0 ? 1 : last) level_line(b, (sp_lid)c, j, k);
-  return SP_OK;
 }
 
 sp_status sp_schwarz_level(sp_schwarz_builder *b) {

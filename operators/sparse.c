@@ -125,10 +125,9 @@ typedef struct transposition {
 } transposition;
 
 /* Fill the rows of a part. Reading all entries costs less than writing them in random order. */
-static sp_status transpose_part(void *transposition_, void *none, size_t part, size_t end) {
+static void transpose_part(void *transposition_, size_t part, size_t end) {
   const transposition *t = transposition_;
   const int first = t->first[part], last = t->first[end];
-  (void)none;
   for (int i = 0; i < t->from->rows; i++)
     for (int n = t->from->start[i]; n < t->from->start[i + 1]; n++) {
       const int to = t->from->column[n];
@@ -137,7 +136,6 @@ static sp_status transpose_part(void *transposition_, void *none, size_t part, s
       t->column[at] = i;
       t->values[at] = t->from->values[n];
     }
-  return SP_OK;
 }
 
 sp_status sp_csr_transpose(const sp_csr *m, sp_csr *out) {
@@ -156,7 +154,7 @@ sp_status sp_csr_transpose(const sp_csr *m, sp_csr *out) {
                                                   .count = (size_t)parts,
                                                   .chunk = 1,
                                                   .context = &t,
-                                                  .compute = transpose_part});
+                                                  .visit = transpose_part});
   for (int i = out->rows; i > 0; i--) t.start[i] = t.start[i - 1];
   t.start[0] = 0;
   return status;

@@ -91,12 +91,10 @@ typedef struct lifting {
   double *load;
 } lifting;
 
-static sp_status subtract(void *context, void *none, size_t begin, size_t end) {
+static void subtract(void *context, size_t begin, size_t end) {
   const lifting *l = context;
-  (void)none;
   for (size_t i = begin; i < end; i++)
     l->load[i] = l->constrained[i] ? 0 : l->load[i] - (l->product ? l->product[i] : 0);
-  return SP_OK;
 }
 
 sp_status sp_system_lift(sp_system *system, const double *u_d, double *load, double *host,

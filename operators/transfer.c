@@ -14,16 +14,14 @@ typedef struct listing {
   sp_lid *nodes;
 } listing;
 
-static sp_status list_some(void *listing_, void *none, size_t begin, size_t end) {
+static void list_some(void *listing_, size_t begin, size_t end) {
   const listing *l = listing_;
-  (void)none;
   for (size_t e = begin; e < end; e++) {
     sp_lid *nodes = &l->nodes[e * PATCH];
     sp_coarse_nodes(l->parents, (sp_lid)e, nodes);
     for (int n = 0; n < PATCH; n++)
       nodes[n] = nodes[n] < 0 ? l->numbering->local : l->numbering->nodes[nodes[n]];
   }
-  return SP_OK;
 }
 
 sp_status sp_transfer_nodes(const sp_space *fine, const sp_space *coarse, sp_lid **out) {

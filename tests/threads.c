@@ -215,7 +215,7 @@ static void test_several_loops(void) {
     CHECK_OK(sp_task_finish(&task));
     CHECK(own.next == ITEMS && other.next == ITEMS && own.sum == other.sum, "%.17g and %.17g",
           own.sum, other.sum);
-    CHECK_OK(sp_loop_over("test", count, ITEMS, inside, run_inside));
+    CHECK_OK(sp_loop_sum("test", count, ITEMS, inside, 0, run_inside, NULL));
     for (size_t i = 0; i < count; i++)
       CHECK(inside[i].next == ITEMS && inside[i].early == 0 && inside[i].sum == own.sum, "%zu: %zu",
             i, inside[i].next);

@@ -64,10 +64,9 @@ static unsigned *entry_of(const list *l, size_t target, unsigned contribution) {
 
 /* Count the contributions; store them too if there are `entries`. The order is arbitrary:
  * sort_entries restores that of the array. */
-static sp_status visit_nodes(void *context, void *workspace, size_t begin, size_t end) {
+static void visit_nodes(void *context, size_t begin, size_t end) {
   list *l = context;
   const int each = l->nodes->each;
-  (void)workspace;
   for (size_t n = begin; n < end; n++)
     for (int q = 0; q < each; q++) {
       const sp_lid t = target_of(l, dof_of(l->nodes, n, q));
@@ -75,20 +74,16 @@ static sp_status visit_nodes(void *context, void *workspace, size_t begin, size_
       const unsigned c = __atomic_fetch_add(&l->count[t], 1, __ATOMIC_RELAXED);
       if (l->entries) *entry_of(l, (size_t)t, c) = (unsigned)n * (unsigned)each + (unsigned)q;
     }
-  return SP_OK;
 }
 
-static sp_status clear_entries(void *context, void *workspace, size_t begin, size_t end) {
+static void clear_entries(void *context, size_t begin, size_t end) {
   list *l = context;
-  (void)workspace;
   for (size_t n = begin; n < end; n++) l->entries[n] = SP_CUDA_ABSENT;
-  return SP_OK;
 }
 
 /* DOFs first + begin ... first + end - 1. */
-static sp_status mark_constrained(void *context, void *workspace, size_t begin, size_t end) {
+static void mark_constrained(void *context, size_t begin, size_t end) {
   list *l = context;
-  (void)workspace;
   for (size_t n = begin; n < end; n++) {
     const sp_lid dof = l->first + (sp_lid)n;
     const sp_lid t = target_of(l, dof);
@@ -97,13 +92,11 @@ static sp_status mark_constrained(void *context, void *workspace, size_t begin, 
         l->start[t / LANES] < l->start[t / LANES + 1])
       *entry_of(l, (size_t)t, 0) |= SP_CUDA_CONSTRAINED;
   }
-  return SP_OK;
 }
 
 /* Sort by elements or slots. There are few entries, nearly in order. */
-static sp_status sort_entries(void *context, void *workspace, size_t begin, size_t end) {
+static void sort_entries(void *context, size_t begin, size_t end) {
   list *l = context;
-  (void)workspace;
   for (size_t t = begin; t < end; t++)
     for (unsigned c = 1; c < l->count[t]; c++) {
       const unsigned entry = *entry_of(l, t, c);
@@ -112,7 +105,6 @@ static sp_status sort_entries(void *context, void *workspace, size_t begin, size
         *entry_of(l, t, to) = *entry_of(l, t, to - 1);
       *entry_of(l, t, to) = entry;
     }
-  return SP_OK;
 }
 
 static sp_status fill(list *l, sp_cuda_targets *out) {
@@ -171,21 +163,17 @@ typedef struct workspace {
   sp_lid *own_target;           /* [owned DOFs from the first on edges on] */
 } workspace;
 
-static sp_status mark_edges(void *workspace_, void *none, size_t begin, size_t end) {
+static void mark_edges(void *workspace_, size_t begin, size_t end) {
   const workspace *w = workspace_;
-  (void)none;
   for (size_t n = begin; n < end; n++)
     for (int q = 0; q < w->halo.each; q++)
       __atomic_store_n(&w->on_edge[dof_of(&w->halo, n, q)], true, __ATOMIC_RELAXED);
-  return SP_OK;
 }
 
-static sp_status list_own(void *workspace_, void *none, size_t begin, size_t end) {
+static void list_own(void *workspace_, size_t begin, size_t end) {
   const workspace *w = workspace_;
-  (void)none;
   for (size_t n = begin; n < end; n++)
     w->own_target[n] = w->shared_target[w->first + (sp_lid)n] ? 0 : (sp_lid)n + 1;
-  return SP_OK;
 }
 
 /* Per value sent, its target; per DOF, a bit if it is shared. */

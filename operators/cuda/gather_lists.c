@@ -17,28 +17,23 @@ static bool is_listed(const lists *l, size_t n) {
   return !l->zero || !l->zero[l->nodes[n]];
 }
 
-static sp_status count_entries(void *context, void *workspace, size_t begin, size_t end) {
+static void count_entries(void *context, size_t begin, size_t end) {
   const lists *l = context;
-  (void)workspace;
   for (size_t n = begin; n < end; n++)
     if (is_listed(l, n)) __atomic_fetch_add(&l->start[l->nodes[n] + 1], 1, __ATOMIC_RELAXED);
-  return SP_OK;
 }
 
 /* The order is arbitrary: sort_entries restores that of the nodes. */
-static sp_status add_entries(void *context, void *workspace, size_t begin, size_t end) {
+static void add_entries(void *context, size_t begin, size_t end) {
   const lists *l = context;
-  (void)workspace;
   for (size_t n = begin; n < end; n++)
     if (is_listed(l, n))
       l->entries[__atomic_fetch_add(&l->next[l->nodes[n]], 1, __ATOMIC_RELAXED)] = (int)n;
-  return SP_OK;
 }
 
 /* Sort by nodes. There are few entries, nearly in order. */
-static sp_status sort_entries(void *context, void *workspace, size_t begin, size_t end) {
+static void sort_entries(void *context, size_t begin, size_t end) {
   const lists *l = context;
-  (void)workspace;
   for (size_t d = begin; d < end; d++)
     for (int n = l->start[d] + 1; n < l->start[d + 1]; n++) {
       const int entry = l->entries[n];
@@ -47,28 +42,19 @@ static sp_status sort_entries(void *context, void *workspace, size_t begin, size
         l->entries[to] = l->entries[to - 1];
       l->entries[to] = entry;
     }
-  return SP_OK;
-}
-
-static sp_status run(lists *l, size_t count, sp_status (*compute)(void *, void *, size_t, size_t)) {
-  return sp_loop_run(&(sp_loop){.what = "assembly lists",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, 4),
-                                .context = l,
-                                .compute = compute});
 }
 
 static sp_status build(size_t dofs, size_t nodes, lists *l, sp_cuda_gather_lists *out) {
   SP_TRY(SP_ALLOCATE("assembly lists", SP_ARRAY(l->start, dofs + 1), SP_ARRAY(l->next, dofs)));
-  SP_TRY(run(l, nodes, count_entries));
+  SP_TRY(sp_loop_over("assembly lists", nodes, 4, l, count_entries));
   for (size_t d = 0; d < dofs; d++) {
     l->next[d] = l->start[d];
     l->start[d + 1] += l->start[d];
   }
   const size_t count = (size_t)l->start[dofs];
   SP_TRY(sp_allocate(count, sizeof *l->entries, "assembly lists", &l->entries));
-  SP_TRY(run(l, nodes, add_entries));
-  SP_TRY(run(l, dofs, sort_entries));
+  SP_TRY(sp_loop_over("assembly lists", nodes, 4, l, add_entries));
+  SP_TRY(sp_loop_over("assembly lists", dofs, 4, l, sort_entries));
   out->dofs = (int)dofs;
   SP_TRY(sp_cuda_copy_of(l->nodes, nodes, sizeof(int), "element nodes", (void **)&out->nodes));
   SP_TRY(sp_cuda_copy_of(l->start, dofs + 1, sizeof(int), "assembly lists", (void **)&out->start));

@@ -118,11 +118,9 @@ static void count_words(const patch_nodes *v, unsigned words[MOST_GROUPS]) {
 
 /* ---- Passes over all patches ---- */
 
-static sp_status clear_some(void *builder_, void *none, size_t begin, size_t end) {
-  (void)none;
+static void clear_some(void *builder_, size_t begin, size_t end) {
   builder *b = builder_;
   for (size_t d = begin; d < end; d++) b->first[d] = INT_MAX;
-  return SP_OK;
 }
 
 static void lower(int *first, int value) {
@@ -132,8 +130,7 @@ static void lower(int *first, int value) {
     ;
 }
 
-static sp_status visit_some(void *builder_, void *none, size_t begin, size_t end) {
-  (void)none;
+static void visit_some(void *builder_, size_t begin, size_t end) {
   builder *b = builder_;
   for (size_t p = begin; p < end; p++) {
     const sp_cuda_patch *patch = &b->out->list[p];
@@ -143,7 +140,6 @@ static sp_status visit_some(void *builder_, void *none, size_t begin, size_t end
       lower(&b->first[dof], (int)p);
     }
   }
-  return SP_OK;
 }
 
 static void write_pairs(const builder *b, const sp_cuda_patch *patch, const patch_nodes *v) {
@@ -263,7 +259,7 @@ static sp_status write_some(void *builder_, void *workspace, size_t begin, size_
   return SP_OK;
 }
 
-static sp_status visit_patches(builder *b, sp_status (*compute)(void *, void *, size_t, size_t)) {
+static sp_status visit_patches(builder *b, sp_loop_compute *compute) {
   const size_t count = (size_t)b->out->count;
   return sp_loop_run(&(sp_loop){.what = "patches",
                                 .count = count,

@@ -33,12 +33,11 @@ template <class T> struct rounding {
   T *out;
 };
 
-template <class T> static sp_status round_rows(void *context, void *, size_t begin, size_t end) {
+template <class T> static void round_rows(void *context, size_t begin, size_t end) {
   const rounding<T> *r = (const rounding<T> *)context;
   for (size_t row = begin; row < end; row++)
     for (size_t i = 0; i < r->each; i++)
       r->out[row * r->each + i] = (T)r->values[row * r->each + (r->places ? r->places[i] : i)];
-  return SP_OK;
 }
 
 /* Copy to the device, rounded if the operator is in single precision. */

@@ -136,13 +136,12 @@ struct node_codes {
   }
 };
 
-static sp_status clear_first(void *context, void *, size_t begin, size_t end) {
+static void clear_first(void *context, size_t begin, size_t end) {
   const node_codes *n = (const node_codes *)context;
   for (size_t d = begin; d < end; d++) n->first[d] = INT_MAX;
-  return SP_OK;
 }
 
-static sp_status find_first(void *context, void *, size_t begin, size_t end) {
+static void find_first(void *context, size_t begin, size_t end) {
   const node_codes *n = (const node_codes *)context;
   for (size_t e = begin; e < end; e++)
     for (int q = 0; q < n->surface_nodes; q++) {
@@ -152,11 +151,10 @@ static sp_status find_first(void *context, void *, size_t begin, size_t end) {
                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
     }
-  return SP_OK;
 }
 
 /* An element may have a DOF twice, across a period: its second node there is not the first. */
-static sp_status write_codes(void *context, void *, size_t begin, size_t end) {
+static void write_codes(void *context, size_t begin, size_t end) {
   const node_codes *n = (const node_codes *)context;
   const bool *constrained = n->setup->constrained;
   for (size_t e = begin; e < end; e++)
@@ -170,7 +168,6 @@ static sp_status write_codes(void *context, void *, size_t begin, size_t end) {
       if (constrained && constrained[dof]) code |= SP_CUDA_CONSTRAINED;
       n->codes[e * (size_t)n->surface_nodes + (size_t)q] = code;
     }
-  return SP_OK;
 }
 
 static sp_status make_codes(size_t elements, size_t dofs, node_codes *n) {

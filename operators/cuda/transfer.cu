@@ -303,7 +303,7 @@ struct node_codes {
   }
 };
 
-sp_status find_first(void *context, void *, size_t begin, size_t end) {
+void find_first(void *context, size_t begin, size_t end) {
   const node_codes *c = (const node_codes *)context;
   for (size_t n = begin * c->nodes; n < end * c->nodes; n++) {
     const sp_lid dof = c->dof(n);
@@ -314,11 +314,10 @@ sp_status find_first(void *context, void *, size_t begin, size_t end) {
                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
       ;
   }
-  return SP_OK;
 }
 
 /* Nodes without a DOF are the first of none, so they are not active. */
-sp_status write_codes(void *context, void *, size_t begin, size_t end) {
+void write_codes(void *context, size_t begin, size_t end) {
   const node_codes *c = (const node_codes *)context;
   const bool *constrained = c->setup->fine_constrained;
   for (size_t n = begin * c->nodes; n < end * c->nodes; n++) {
@@ -328,7 +327,6 @@ sp_status write_codes(void *context, void *, size_t begin, size_t end) {
     c->codes[n] = (unsigned)dof | (c->first[dof] == ~(unsigned)n ? SP_CUDA_FIRST : 0u) |
                   (constrained && constrained[dof] ? SP_CUDA_CONSTRAINED : 0u);
   }
-  return SP_OK;
 }
 
 sp_status send_codes(const sp_transfer_setup *setup, const unsigned short *places,

@@ -226,11 +226,9 @@ static sp_status set_means(sp_running *c) {
   return sp_null_space_correct_means(weak, c->space, residual, c->solution);
 }
 
-static sp_status add_boundary_values(void *running, void *none, size_t begin, size_t end) {
-  (void)none;
+static void add_boundary_values(void *running, size_t begin, size_t end) {
   const sp_running *c = running;
   for (size_t i = begin; i < end; i++) c->solution[i] += c->facts.boundary_values[i];
-  return SP_OK;
 }
 
 /* Copy the whole solution to the host. */

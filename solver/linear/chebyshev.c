@@ -44,8 +44,7 @@ typedef struct start {
 
 /* Fill a vector with pseudorandom values. A DOF has the same value on all ranks and for any number
  * of ranks. */
-static sp_status fill_start(void *context, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void fill_start(void *context, size_t begin, size_t end) {
   const start *s = context;
   for (size_t i = begin; i < end; i++) {
     uint64_t bits = (uint64_t)sp_numbering_global(s->numbering, (sp_lid)i) + 1;
@@ -53,18 +52,13 @@ static sp_status fill_start(void *context, void *workspace, size_t begin, size_t
     bits = (bits ^ bits >> 33) * 0xc4ceb9fe1a85ec53u;
     s->values[i] = s->constrained && s->constrained[i] ? 0 : (double)(bits >> 11) * 0x1p-52 - 1;
   }
-  return SP_OK;
 }
 
 static sp_status write_start(const sp_operator *op, const bool *constrained, double *host,
                              sp_vector *vector) {
   const size_t dofs = (size_t)op->dofs;
   start s = {op->space->numbering, constrained, host};
-  SP_TRY(sp_loop_run(&(sp_loop){.what = "a start vector",
-                                .count = dofs,
-                                .chunk = sp_loop_chunk(dofs, 1),
-                                .context = &s,
-                                .compute = fill_start}));
+  SP_TRY(sp_loop_over("a start vector", dofs, 1, &s, fill_start));
   return sp_vector_write(host, vector);
 }
 

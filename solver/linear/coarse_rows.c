@@ -236,11 +236,9 @@ typedef struct renaming {
   const int *of_dof;
 } renaming;
 
-static sp_status rename_some(void *renaming_, void *none, size_t begin, size_t end) {
+static void rename_some(void *renaming_, size_t begin, size_t end) {
   const renaming *r = renaming_;
-  (void)none;
   for (size_t n = begin; n < end; n++) r->column[n] = r->of_dof[r->column[n]];
-  return SP_OK;
 }
 
 /* out->matrix = the sum of the ranks' parts. The columns of `own` become numbers of free rows. One

@@ -62,8 +62,7 @@ static sp_status multiply_some(void *iteration_, void *sum, size_t begin, size_t
   return SP_OK;
 }
 
-static sp_status visit_rows(iteration *it, bool sums,
-                            sp_status (*compute)(void *, void *, size_t, size_t)) {
+static sp_status visit_rows(iteration *it, bool sums, sp_loop_compute *compute) {
   it->sum = 0;
   return sp_loop_run(&(sp_loop){.what = "algebraic multigrid",
                                 .count = (size_t)it->matrix->rows,
@@ -122,8 +121,7 @@ static void coarsening_destroy(coarsening *c) {
 }
 
 /* The inverse diagonal and m_i. */
-static sp_status measure_some(void *coarsening_, void *none, size_t begin, size_t end) {
-  (void)none;
+static void measure_some(void *coarsening_, size_t begin, size_t end) {
   const coarsening *c = coarsening_;
   const sp_csr *m = &c->level->matrix;
   for (size_t i = begin; i < end; i++) {
@@ -137,7 +135,6 @@ static sp_status measure_some(void *coarsening_, void *none, size_t begin, size_
     c->level->inverse_diagonal[i] = 1 / diagonal;
     c->largest[i] = sum < DOMINATED * diagonal ? 0 : largest;
   }
-  return SP_OK;
 }
 
 /* A row of the smoother. */
@@ -231,7 +228,7 @@ static sp_status prepare(sp_hierarchy_level *l, int direct) {
                                 .count = rows,
                                 .chunk = SP_CSR_CHUNK,
                                 .context = &c,
-                                .compute = measure_some}));
+                                .visit = measure_some}));
   SP_TRY(find_bound(l));
   return l->matrix.rows > direct ? aggregate(&c) : SP_OK;
 }

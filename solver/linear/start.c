@@ -57,11 +57,9 @@ static sp_status scale_parts(finder *f, double *weight) {
   return sp_agree(f->op->comm, sp_vector_write(f->host, f->x));
 }
 
-static sp_status fill_ones(void *finder_, void *none, size_t begin, size_t end) {
+static void fill_ones(void *finder_, size_t begin, size_t end) {
   const finder *f = finder_;
-  (void)none;
   for (size_t i = begin; i < end; i++) f->host[i] = part_of(f, (sp_lid)i) < 0 ? 0 : 1;
-  return SP_OK;
 }
 
 static sp_status set_constants(finder *f, double *weight) {

@@ -313,11 +313,9 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
     sp_source_add(&s->sums->samples, s->space->mesh->hexes, (sp_lid)e, variation[e - begin]);
 }
 
-static sp_status clear_load(void *context, void *none, size_t begin, size_t end) {
+static void clear_load(void *context, size_t begin, size_t end) {
   const assembly *s = context;
-  (void)none;
   for (size_t i = begin; i < end; i++) s->load[i] = 0;
-  return SP_OK;
 }
 
 static sp_status make_load(const sp_problem *problem, const sp_space *space, const bool *volumes,

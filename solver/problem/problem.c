@@ -118,15 +118,13 @@ typedef struct outer_search {
   bool *found; /* [elements] */
 } outer_search;
 
-static sp_status search_some(void *search_, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+static void search_some(void *search_, size_t begin, size_t end) {
   const outer_search *s = search_;
   for (size_t e = begin; e < end; e++) {
     s->found[e] = sp_problem_volume_part(s->problem, s->hexes, (sp_lid)e) >= 0;
     for (int f = 0; f < SP_FACES && !s->found[e]; f++)
       s->found[e] = sp_problem_face_part(s->problem, s->hexes, (sp_lid)e, f) >= 0;
   }
-  return SP_OK;
 }
 
 static sp_status find_outer(const sp_hexes *hexes, sp_problem *problem) {

@@ -160,11 +160,9 @@ typedef struct filling {
   double *points, *u, *error; /* [points][3]; [points]; the last, or NULL */
 } filling;
 
-static sp_status clear_first(void *filling_, void *none, size_t begin, size_t end) {
+static void clear_first(void *filling_, size_t begin, size_t end) {
   const filling *f = filling_;
-  (void)none;
   for (size_t p = begin; p < end; p++) f->first[p] = SP_LID_MAX;
-  return SP_OK;
 }
 
 /* Contacts come last: they have no solution. */
@@ -173,13 +171,11 @@ static sp_lid turn_of(const filling *f, size_t e) {
   return (sp_lid)e + (sp_hexes_is_contact(hexes, (sp_lid)e) ? hexes->count : 0);
 }
 
-static sp_status find_first(void *filling_, void *none, size_t begin, size_t end) {
+static void find_first(void *filling_, size_t begin, size_t end) {
   const filling *f = filling_;
   const size_t nodes = sp_element_nodes(f->space->numbering->order);
-  (void)none;
   for (size_t n = begin * nodes; n < end * nodes; n++)
     sp_lower(&f->first[f->nodes[n]], turn_of(f, n / nodes));
-  return SP_OK;
 }
 
 /* Values at the nodes of an element, coordinates of its points, u and the exact solution there. */
