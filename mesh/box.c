@@ -123,7 +123,7 @@ static bool overlap(const range *a, const range *b) {
 
 /* The groups and `ranges`, which are [region_count]. */
 static sp_status make_regions(const sp_box *box, range *ranges, sp_hexes *hexes) {
-  SP_TRY(sp_hexes_create_volumes(hexes, box->region_count + 1, box->region_count));
+  SP_TRY(sp_family_resize(&hexes->volume, box->region_count + 1, box->region_count));
   for (int r = 0; r < box->region_count; r++) {
     const sp_box_region *region = &box->regions[r];
     SP_TRY(find_range(box, region, &ranges[r]));
@@ -132,8 +132,8 @@ static sp_status make_regions(const sp_box *box, range *ranges, sp_hexes *hexes)
         return sp_fail(SP_ERR_INPUT,
                        "%s: it overlaps the region '%s': an element can be in one region only",
                        region->where, box->regions[other].name);
-    SP_TRY(sp_hexes_set_volume_group(hexes, r, region->name, r + 1));
-    hexes->volume_groups[r].members[r + 1] = true;
+    SP_TRY(sp_family_set_group(&hexes->volume, r, region->name, r + 1));
+    hexes->volume.groups[r].members[r + 1] = true;
   }
   return SP_OK;
 }
@@ -277,16 +277,17 @@ static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
   SP_TRY(sp_box_brick(box, size, rank, &brick));
   double count = 1; /* the product of three ints may overflow an integer */
   for (int d = 0; d < 3; d++) count *= brick.last[d] - brick.first[d];
-  SP_TRY(sp_hexes_create(count < 9e15 ? (sp_gid)count : INT64_MAX, 1, SP_FACES, SP_FACES, out));
+  SP_TRY(sp_hexes_create(count < 9e15 ? (sp_gid)count : INT64_MAX, 1, out));
   sp_hexes *hexes = *out;
   memcpy(hexes->box, box->elements, sizeof hexes->box);
   memcpy(hexes->box_first, brick.first, sizeof hexes->box_first);
   memcpy(hexes->box_end, brick.last, sizeof hexes->box_end);
 
   static const char *const names[SP_FACES] = {"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
+  SP_TRY(sp_family_resize(&hexes->surface, SP_FACES, SP_FACES));
   for (int g = 0; g < SP_FACES; g++) {
-    SP_TRY(sp_hexes_set_group(hexes, g, names[g], g + 1));
-    hexes->groups[g].members[g] = true;
+    SP_TRY(sp_family_set_group(&hexes->surface, g, names[g], g + 1));
+    hexes->surface.groups[g].members[g] = true;
   }
   SP_OWNED range *ranges = NULL;
   SP_TRY(sp_allocate((size_t)box->region_count, sizeof *ranges, "regions", &ranges));

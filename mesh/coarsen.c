@@ -201,8 +201,7 @@ static sp_status make_parents(plan *p) {
   sp_gid count = fine->count / 8;
   if (p->is_box) count = 1;
   for (int d = 0; d < 3 && p->is_box; d++) count *= parent_extent(p, d);
-  SP_TRY(
-      sp_hexes_create(count, fine->map_order, fine->surface_count, fine->group_count, &p->coarse));
+  SP_TRY(sp_hexes_create(count, fine->map_order, &p->coarse));
   sp_hexes *coarse = p->coarse;
   SP_TRY(sp_hexes_copy_groups(fine, coarse));
   coarse->refinements = p->is_box ? 0 : fine->refinements - 1;

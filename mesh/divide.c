@@ -271,8 +271,7 @@ static sp_status prepare(work *w) {
     w->first_child[e + 1] = w->first_child[e] + (size_t)d->children;
     w->first_name[e + 1] = w->first_name[e] + (size_t)d->entity_count;
   }
-  SP_TRY(sp_hexes_create((sp_gid)w->first_child[count], cells->map_order, cells->surface_count,
-                         cells->group_count, &w->fine));
+  SP_TRY(sp_hexes_create((sp_gid)w->first_child[count], cells->map_order, &w->fine));
   SP_TRY(sp_hexes_copy_groups(cells, w->fine));
   SP_TRY(SP_ALLOCATE("vertices", SP_ARRAY(w->names, w->first_name[count]),
                      SP_ARRAY(w->numbers, w->first_name[count])));

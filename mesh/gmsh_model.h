@@ -152,8 +152,8 @@ sp_status sp_gmsh_sets_find(sp_gmsh_sets *sets, const sp_gmsh_entity *entity, in
 /* Replace *set by the set with the groups of *set and of `other`. */
 sp_status sp_gmsh_sets_unite(sp_gmsh_sets *sets, int other, int *set);
 
-/* Copy groups and sets to `hexes`, which has room for those of dimension 2. */
-sp_status sp_gmsh_sets_copy(const sp_gmsh_model *m, const sp_gmsh_sets *sets, sp_hexes *hexes);
+/* Replace a family of hexahedra by the groups and sets. */
+sp_status sp_gmsh_sets_copy(const sp_gmsh_model *m, const sp_gmsh_sets *sets, sp_family *to);
 
 /* ---- gmsh_cells.c ---- */
 

@@ -49,24 +49,8 @@ sp_status sp_gmsh_check_part(const char *path) {
   return SP_OK;
 }
 
-/* ---- One list of groups and surfaces for all ranks, and one of volumes ---- */
-
-/* Surfaces and their groups, or volumes and theirs. Both are called parts here. */
-typedef struct family {
-  const char *part; /* for messages */
-  bool of_volumes;
-  int part_count, group_count;
-  const sp_group *groups;
-} family;
-
-static family surfaces_of(const sp_hexes *hexes) {
-  return (family){"surface", false, hexes->surface_count, hexes->group_count, hexes->groups};
-}
-
-static family volumes_of(const sp_hexes *hexes) {
-  return (family){"volume", true, hexes->volume_count, hexes->volume_group_count,
-                  hexes->volume_groups};
-}
+/* ---- One list of groups and surfaces for all ranks, and one of volumes ----
+ * Both surfaces and volumes are called parts here. */
 
 /* A group as sent between ranks; gmsh writes names of up to 127 characters, other programs may
  * write longer ones. */
@@ -93,7 +77,8 @@ static size_t drop_equal(void *list, size_t count, size_t width,
 }
 
 /* The groups of all ranks by number. */
-static sp_status gather_groups(MPI_Comm comm, const family *own, named_group **all, size_t *count) {
+static sp_status gather_groups(MPI_Comm comm, const sp_family *own, named_group **all,
+                               size_t *count) {
   const size_t n = (size_t)own->group_count;
   SP_OWNED named_group *mine = NULL;
   sp_status status = sp_allocate(n, sizeof *mine, "groups", &mine);
@@ -122,15 +107,15 @@ static int compare_keys(const void *left, const void *right) {
   return strncmp(left, right, KEY_SIZE);
 }
 
-static sp_status make_key(const char *path, const family *own, size_t count, const named_group *all,
-                          size_t part, char key[KEY_SIZE]) {
+static sp_status make_key(const char *path, const char *what, const sp_family *own, size_t count,
+                          const named_group *all, size_t part, char key[KEY_SIZE]) {
   size_t used = 0;
   for (size_t n = 0; n < count; n++)
     for (int g = 0; g < own->group_count; g++) {
       if (own->groups[g].number != all[n].number || !own->groups[g].members[part]) continue;
       used += (size_t)snprintf(key + used, KEY_SIZE - used, "%d ", all[n].number);
       if (used >= KEY_SIZE)
-        return sp_fail(SP_ERR_INPUT, "%s: a %s is in too many physical groups", path, own->part);
+        return sp_fail(SP_ERR_INPUT, "%s: a %s is in too many physical groups", path, what);
     }
   return SP_OK;
 }
@@ -143,63 +128,37 @@ static bool key_has(const char *key, int number) {
   return false;
 }
 
-/* Replace the groups of `hexes` by room for this many parts and groups. */
-static sp_status make_room(bool of_volumes, size_t part_count, size_t group_count,
-                           sp_hexes *hexes) {
-  sp_group *list;
-  if (of_volumes) return sp_hexes_create_volumes(hexes, (int)part_count, (int)group_count);
-  SP_TRY(sp_allocate(group_count, sizeof *list, "groups", &list));
-  for (int g = 0; g < hexes->group_count; g++) {
-    SP_FREE(hexes->groups[g].name, hexes->groups[g].members);
-  }
-  free(hexes->groups);
-  hexes->groups = list;
-  hexes->group_count = (int)group_count;
-  hexes->surface_count = (int)part_count;
-  return SP_OK;
-}
-
-static sp_status replace_groups(bool of_volumes, size_t group_count, const named_group *groups,
-                                size_t key_count, char (*keys)[KEY_SIZE], sp_hexes *hexes) {
-  SP_TRY(make_room(of_volumes, key_count, group_count, hexes));
+static sp_status replace(size_t group_count, const named_group *groups, size_t key_count,
+                         char (*keys)[KEY_SIZE], sp_family *family) {
+  SP_TRY(sp_family_resize(family, (int)key_count, (int)group_count));
   for (size_t g = 0; g < group_count; g++) {
-    const char *name = groups[g].name;
-    const int number = groups[g].number;
-    SP_TRY(of_volumes ? sp_hexes_set_volume_group(hexes, (int)g, name, number)
-                      : sp_hexes_set_group(hexes, (int)g, name, number));
-    bool *members = of_volumes ? hexes->volume_groups[g].members : hexes->groups[g].members;
-    for (size_t k = 0; k < key_count; k++) members[k] = key_has(keys[k], number);
+    SP_TRY(sp_family_set_group(family, (int)g, groups[g].name, groups[g].number));
+    for (size_t k = 0; k < key_count; k++)
+      family->groups[g].members[k] = key_has(keys[k], groups[g].number);
   }
   return SP_OK;
 }
 
-static void renumber(bool of_volumes, char (*mine)[KEY_SIZE], size_t key_count,
-                     char (*keys)[KEY_SIZE], sp_hexes *hexes) {
-  const int count = of_volumes ? 1 : SP_FACES;
-  for (sp_lid e = 0; e < hexes->count; e++)
-    for (int f = 0; f < count; f++) {
-      int *part = of_volumes ? &hexes->volumes[e] : &hexes->surfaces[e][f];
-      if (*part < 0) continue;
-      const char(*found)[KEY_SIZE] = bsearch(mine[*part], keys, key_count, KEY_SIZE, compare_keys);
-      *part = (int)(found - (const char(*)[KEY_SIZE])keys);
-    }
-}
-
-static sp_status unify_family(MPI_Comm comm, const char *path, const family *own, sp_hexes *hexes) {
+/* parts[count]: those of elements or faces, to be renumbered; `what` is for messages. */
+static sp_status unify_family(MPI_Comm comm, const char *path, const char *what, sp_family *family,
+                              size_t count, int *parts) {
   SP_OWNED named_group *groups = NULL;
   size_t group_count = 0, key_count = 0;
-  const size_t parts = (size_t)own->part_count;
+  const size_t own = (size_t)family->count;
   SP_OWNED char(*mine)[KEY_SIZE] = NULL, (*keys)[KEY_SIZE] = NULL;
-  SP_TRY(gather_groups(comm, own, &groups, &group_count));
-  sp_status status = sp_allocate(parts, KEY_SIZE, own->part, &mine);
-  for (size_t p = 0; p < parts && !status; p++)
-    status = make_key(path, own, group_count, groups, p, mine[p]);
+  SP_TRY(gather_groups(comm, family, &groups, &group_count));
+  sp_status status = sp_allocate(own, KEY_SIZE, what, &mine);
+  for (size_t p = 0; p < own && !status; p++)
+    status = make_key(path, what, family, group_count, groups, p, mine[p]);
   SP_TRY(sp_agree(comm, status));
-  SP_TRY(sp_gather_records(comm, mine, parts, KEY_SIZE, own->part, &keys, &key_count));
+  SP_TRY(sp_gather_records(comm, mine, own, KEY_SIZE, what, &keys, &key_count));
   key_count = drop_equal(keys, key_count, KEY_SIZE, compare_keys);
-  renumber(own->of_volumes, mine, key_count, keys, hexes);
-  return sp_agree(comm,
-                  replace_groups(own->of_volumes, group_count, groups, key_count, keys, hexes));
+  for (size_t n = 0; n < count; n++) {
+    if (parts[n] < 0) continue;
+    const char(*found)[KEY_SIZE] = bsearch(mine[parts[n]], keys, key_count, KEY_SIZE, compare_keys);
+    parts[n] = (int)(found - (const char(*)[KEY_SIZE])keys);
+  }
+  return sp_agree(comm, replace(group_count, groups, key_count, keys, family));
 }
 
 static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {
@@ -221,7 +180,8 @@ static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {
 sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes) {
   SP_TRY(unify_order(comm, path, hexes));
   MPI_Allreduce(MPI_IN_PLACE, &hexes->file.left_out, 1, SP_MPI_GID, MPI_SUM, comm);
-  const family surfaces = surfaces_of(hexes), volumes = volumes_of(hexes);
-  SP_TRY(unify_family(comm, path, &surfaces, hexes));
-  return unify_family(comm, path, &volumes, hexes);
+  const size_t elements = (size_t)hexes->count;
+  SP_TRY(
+      unify_family(comm, path, "surface", &hexes->surface, SP_FACES * elements, *hexes->surfaces));
+  return unify_family(comm, path, "volume", &hexes->volume, elements, hexes->volumes);
 }

@@ -135,10 +135,9 @@ static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
                             const sp_gmsh_sets *volumes, const sp_gmsh_sets *surfaces,
                             const sp_gmsh_boundary *b, sp_hexes **out) {
   SP_OWNED bool *named = NULL;
-  SP_TRY(sp_hexes_create((sp_gid)all->count, all->order, surfaces->count,
-                         (int)surfaces->group_count, out));
-  SP_TRY(sp_gmsh_sets_copy(m, surfaces, *out));
-  SP_TRY(sp_gmsh_sets_copy(m, volumes, *out));
+  SP_TRY(sp_hexes_create((sp_gid)all->count, all->order, out));
+  SP_TRY(sp_gmsh_sets_copy(m, surfaces, &(*out)->surface));
+  SP_TRY(sp_gmsh_sets_copy(m, volumes, &(*out)->volume));
   SP_TRY(sp_allocate(m->point_count, sizeof *named, "boundary nodes", &named));
   for (size_t f = 0; f < b->count; f++)
     for (int c = 0; c < 4; c++)

@@ -58,16 +58,12 @@ sp_status sp_gmsh_sets_unite(sp_gmsh_sets *sets, int other, int *set) {
   return find(sets, set);
 }
 
-sp_status sp_gmsh_sets_copy(const sp_gmsh_model *m, const sp_gmsh_sets *sets, sp_hexes *hexes) {
-  const bool of_volumes = sets->dimension == 3;
-  if (of_volumes) SP_TRY(sp_hexes_create_volumes(hexes, sets->count, (int)sets->group_count));
-  for (size_t g = 0; g < sets->group_count; g++) {
+sp_status sp_gmsh_sets_copy(const sp_gmsh_model *m, const sp_gmsh_sets *sets, sp_family *to) {
+  SP_TRY(sp_family_resize(to, sets->count, (int)sets->group_count));
+  for (int g = 0; g < to->group_count; g++) {
     const int number = sets->groups[g];
-    const char *name = sp_gmsh_group_name(m, sets->dimension, number);
-    SP_TRY(
-        (of_volumes ? sp_hexes_set_volume_group : sp_hexes_set_group)(hexes, (int)g, name, number));
-    bool *members = (of_volumes ? hexes->volume_groups : hexes->groups)[g].members;
-    for (int s = 0; s < sets->count; s++) members[s] = sets->members[s][g];
+    SP_TRY(sp_family_set_group(to, g, sp_gmsh_group_name(m, sets->dimension, number), number));
+    for (int s = 0; s < sets->count; s++) to->groups[g].members[s] = sets->members[s][g];
   }
   return SP_OK;
 }

@@ -8,14 +8,10 @@
 
 /* Start of an answer; the arrays follow if the status is SP_OK. */
 typedef struct header {
-  int status, count, map_order, surface_count, group_count, volume_count, volume_group_count;
+  int status, count, map_order;
   sp_hexes_file file;
   char message[1024];
 } header;
-
-typedef struct group_header {
-  int number, length;
-} group_header;
 
 /* An installation may mix programs of different builds. Raise the number whenever the data change.
  */
@@ -24,7 +20,7 @@ typedef struct greeting {
   int protocol, header_size;
 } greeting;
 
-static const greeting HELLO = {"sp_mesh_reader", 5, (int)sizeof(header)};
+static const greeting HELLO = {"sp_mesh_reader", 6, (int)sizeof(header)};
 
 static void transfer(sp_gmsh_wire *w, void *bytes, size_t size) {
   char *next = bytes;
@@ -50,37 +46,22 @@ static void transfer_arrays(sp_gmsh_wire *w, sp_hexes *hexes, int *parts) {
   if (parts) transfer(w, parts, count * sizeof *parts);
 }
 
-static void send_groups(sp_gmsh_wire *w, int count, sp_group *groups, int member_count) {
-  for (int g = 0; g < count; g++) {
-    sp_group *group = &groups[g];
-    group_header head = {group->number, (int)strlen(group->name)};
-    transfer(w, &head, sizeof head);
-    transfer(w, group->name, (size_t)head.length);
-    transfer(w, group->members, (size_t)member_count * sizeof *group->members);
+/* Send or receive a family. Only the receiver may fail. */
+static sp_status transfer_family(sp_gmsh_wire *w, sp_family *family) {
+  int sizes[2] = {family->count, family->group_count};
+  transfer(w, sizes, sizeof sizes);
+  if (!w->writes) SP_TRY(sp_family_resize(family, sizes[0], sizes[1]));
+  for (int g = 0; g < family->group_count && !w->failed; g++) {
+    sp_group *group = &family->groups[g];
+    size_t length = w->writes ? strlen(group->name) : 0;
+    transfer(w, &group->number, sizeof group->number);
+    transfer(w, &length, sizeof length);
+    if (!w->writes)
+      SP_TRY(SP_ALLOCATE("groups", SP_ARRAY(group->name, length + 1),
+                         SP_ARRAY(group->members, family->count)));
+    transfer(w, group->name, length);
+    transfer(w, group->members, (size_t)family->count * sizeof *group->members);
   }
-}
-
-static sp_status receive_group(sp_gmsh_wire *w, sp_hexes *hexes, bool of_volumes, int g) {
-  group_header head = {0, 0};
-  char *name;
-  transfer(w, &head, sizeof head);
-  SP_TRY(sp_allocate((size_t)head.length + 1, 1, "group name", &name));
-  transfer(w, name, (size_t)head.length);
-  const sp_status status = of_volumes ? sp_hexes_set_volume_group(hexes, g, name, head.number)
-                                      : sp_hexes_set_group(hexes, g, name, head.number);
-  free(name);
-  SP_TRY(status);
-  const sp_group *group = of_volumes ? &hexes->volume_groups[g] : &hexes->groups[g];
-  const int member_count = of_volumes ? hexes->volume_count : hexes->surface_count;
-  transfer(w, group->members, (size_t)member_count * sizeof *group->members);
-  return SP_OK;
-}
-
-static sp_status receive_groups(sp_gmsh_wire *w, sp_hexes *hexes) {
-  for (int g = 0; g < hexes->group_count && !w->failed; g++)
-    SP_TRY(receive_group(w, hexes, false, g));
-  for (int g = 0; g < hexes->volume_group_count && !w->failed; g++)
-    SP_TRY(receive_group(w, hexes, true, g));
   return SP_OK;
 }
 
@@ -103,18 +84,12 @@ void sp_gmsh_send(sp_gmsh_wire *w, sp_status status, sp_hexes *hexes, int *parts
   } else {
     head.count = hexes->count;
     head.map_order = hexes->map_order;
-    head.surface_count = hexes->surface_count;
-    head.group_count = hexes->group_count;
-    head.volume_count = hexes->volume_count;
-    head.volume_group_count = hexes->volume_group_count;
     head.file = hexes->file;
   }
   transfer(w, &head, sizeof head);
-  if (!status) {
-    send_groups(w, hexes->group_count, hexes->groups, hexes->surface_count);
-    send_groups(w, hexes->volume_group_count, hexes->volume_groups, hexes->volume_count);
-    transfer_arrays(w, hexes, parts);
-  }
+  if (!status) status = transfer_family(w, &hexes->surface);
+  if (!status) status = transfer_family(w, &hexes->volume);
+  if (!status) transfer_arrays(w, hexes, parts);
 }
 
 sp_status sp_gmsh_receive(sp_gmsh_wire *w, sp_hexes **hexes, int **parts) {
@@ -122,11 +97,11 @@ sp_status sp_gmsh_receive(sp_gmsh_wire *w, sp_hexes **hexes, int **parts) {
   transfer(w, &head, sizeof head);
   if (w->failed) return SP_OK;
   if (head.status) return sp_fail((sp_status)head.status, "%s", head.message);
-  SP_TRY(sp_hexes_create(head.count, head.map_order, head.surface_count, head.group_count, hexes));
-  SP_TRY(sp_hexes_create_volumes(*hexes, head.volume_count, head.volume_group_count));
+  SP_TRY(sp_hexes_create(head.count, head.map_order, hexes));
   (*hexes)->file = head.file;
   if (parts) SP_TRY(sp_allocate((size_t)head.count, sizeof **parts, "partition", parts));
-  SP_TRY(receive_groups(w, *hexes));
+  SP_TRY(transfer_family(w, &(*hexes)->surface));
+  SP_TRY(transfer_family(w, &(*hexes)->volume));
   transfer_arrays(w, *hexes, parts ? *parts : NULL);
   return SP_OK;
 }

@@ -36,90 +36,71 @@ double sp_hexes_mean_map(const sp_hexes *hexes, sp_lid element, double m[3][3]) 
          m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
 }
 
-sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
-                          sp_hexes **out) {
+sp_status sp_hexes_create(sp_gid count, int map_order, sp_hexes **out) {
   *out = NULL;
   if (count > SP_LID_MAX)
     return sp_fail(SP_ERR_INPUT,
                    "%lld elements on one rank, at most %d are possible: use more ranks",
                    (long long)count, SP_LID_MAX);
-  sp_hexes *hexes;
+  SP_AUTO(sp_hexes) hexes = NULL;
   SP_TRY(sp_allocate(1, sizeof *hexes, "mesh", &hexes));
   hexes->count = (sp_lid)count;
   hexes->map_order = map_order;
-  hexes->surface_count = surface_count;
-  hexes->volume_count = 1;
+  hexes->volume.count = 1;
   const size_t n = (size_t)count, points = sp_hexes_lattice_size(hexes);
-  sp_status status = sp_allocate(n * points, 3 * sizeof(double), "element points", &hexes->lattice);
-  if (!status)
-    status =
-        SP_ALLOCATE("element vertices", SP_ARRAY(hexes->vertices, n), SP_ARRAY(hexes->surfaces, n),
-                    SP_ARRAY(hexes->tags, n), SP_ARRAY(hexes->octants, n),
-                    SP_ARRAY(hexes->volumes, n), SP_ARRAY(hexes->groups, group_count));
-  if (status) {
-    sp_hexes_destroy(&hexes);
-    return status;
-  }
-  hexes->group_count = group_count;
+  SP_TRY(sp_allocate(n * points, 3 * sizeof(double), "element points", &hexes->lattice));
+  SP_TRY(SP_ALLOCATE("element vertices", SP_ARRAY(hexes->vertices, n), SP_ARRAY(hexes->surfaces, n),
+                     SP_ARRAY(hexes->tags, n), SP_ARRAY(hexes->octants, n),
+                     SP_ARRAY(hexes->volumes, n)));
   *out = hexes;
+  hexes = NULL;
   return SP_OK;
 }
 
-static void free_groups(int count, sp_group *groups) {
-  for (int g = 0; g < count; g++) {
-    SP_FREE(groups[g].name, groups[g].members);
+static void clear(sp_family *family) {
+  for (int g = 0; g < family->group_count; g++) {
+    SP_FREE(family->groups[g].name, family->groups[g].members);
   }
-  free(groups);
+  free(family->groups);
+  *family = (sp_family){0};
 }
 
 void sp_hexes_destroy(sp_hexes **hexes) {
   if (!*hexes) return;
-  free_groups((*hexes)->group_count, (*hexes)->groups);
-  free_groups((*hexes)->volume_group_count, (*hexes)->volume_groups);
+  clear(&(*hexes)->surface);
+  clear(&(*hexes)->volume);
   SP_FREE((*hexes)->lattice, (*hexes)->vertices, (*hexes)->surfaces, (*hexes)->tags,
           (*hexes)->octants, (*hexes)->children, (*hexes)->volumes, *hexes);
   *hexes = NULL;
 }
 
-static sp_status set_group(sp_group *group, const char *name, int number, int member_count) {
-  group->number = number;
-  SP_TRY(sp_allocate(strlen(name) + 1, 1, "group name", &group->name));
-  memcpy(group->name, name, strlen(name) + 1);
-  return sp_allocate((size_t)member_count, sizeof(bool), "group members", &group->members);
-}
-
-sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number) {
-  return set_group(&hexes->groups[g], name, number, hexes->surface_count);
-}
-
-sp_status sp_hexes_create_volumes(sp_hexes *hexes, int volume_count, int group_count) {
-  free_groups(hexes->volume_group_count, hexes->volume_groups);
-  hexes->volume_groups = NULL;
-  hexes->volume_group_count = 0;
-  SP_TRY(sp_allocate((size_t)group_count, sizeof *hexes->volume_groups, "volume groups",
-                     &hexes->volume_groups));
-  hexes->volume_group_count = group_count;
-  hexes->volume_count = volume_count;
+sp_status sp_family_resize(sp_family *family, int count, int group_count) {
+  clear(family);
+  SP_TRY(sp_allocate((size_t)group_count, sizeof *family->groups, "groups", &family->groups));
+  family->count = count;
+  family->group_count = group_count;
   return SP_OK;
 }
 
-sp_status sp_hexes_set_volume_group(sp_hexes *hexes, int g, const char *name, int number) {
-  return set_group(&hexes->volume_groups[g], name, number, hexes->volume_count);
+sp_status sp_family_set_group(sp_family *family, int g, const char *name, int number) {
+  sp_group *group = &family->groups[g];
+  group->number = number;
+  SP_TRY(sp_format(&group->name, "%s", name));
+  return sp_allocate((size_t)family->count, sizeof(bool), "group members", &group->members);
 }
 
-static sp_status copy_groups(int count, const sp_group *from, int member_count, sp_group *to) {
-  for (int g = 0; g < count; g++) {
-    SP_TRY(set_group(&to[g], from[g].name, from[g].number, member_count));
-    memcpy(to[g].members, from[g].members, (size_t)member_count * sizeof *from->members);
+static sp_status copy(const sp_family *from, sp_family *to) {
+  SP_TRY(sp_family_resize(to, from->count, from->group_count));
+  for (int g = 0; g < from->group_count; g++) {
+    SP_TRY(sp_family_set_group(to, g, from->groups[g].name, from->groups[g].number));
+    memcpy(to->groups[g].members, from->groups[g].members, (size_t)from->count * sizeof(bool));
   }
   return SP_OK;
 }
 
 sp_status sp_hexes_copy_groups(const sp_hexes *from, sp_hexes *to) {
-  SP_TRY(copy_groups(from->group_count, from->groups, from->surface_count, to->groups));
-  SP_TRY(sp_hexes_create_volumes(to, from->volume_count, from->volume_group_count));
-  return copy_groups(from->volume_group_count, from->volume_groups, from->volume_count,
-                     to->volume_groups);
+  SP_TRY(copy(&from->surface, &to->surface));
+  return copy(&from->volume, &to->volume);
 }
 
 /* Rows of one array in another order. */

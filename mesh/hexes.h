@@ -48,8 +48,14 @@ static inline bool sp_surface_is_exterior(int face) {
 typedef struct sp_group {
   char *name;    /* "" if the mesh gives only a number */
   int number;    /* gmsh's physical tag */
-  bool *members; /* [surface_count]; of a volume group [volume_count] */
+  bool *members; /* [count] of the family */
 } sp_group;
+
+/* The surfaces of a mesh and their groups, or its volumes and theirs. */
+typedef struct sp_family {
+  int count, group_count;
+  sp_group *groups; /* [group_count] */
+} sp_family;
 
 /* About the file that hexahedra were read from; all 0 for a box. */
 typedef struct sp_hexes_file {
@@ -86,12 +92,8 @@ typedef struct sp_hexes {
   /* [count], elements of a finer mesh that form this one, by octant (mesh/coarsen.h), -1 for none;
    * NULL in a mesh that was not coarsened. */
   sp_lid (*children)[SP_CORNERS];
-  int *volumes; /* [count], in [0, volume_count) */
-  int surface_count;
-  int group_count;
-  sp_group *groups; /* [group_count] */
-  int volume_count, volume_group_count;
-  sp_group *volume_groups; /* [volume_group_count] */
+  int *volumes; /* [count], in [0, volume.count) */
+  sp_family surface, volume;
   sp_hexes_file file;
 } sp_hexes;
 
@@ -106,11 +108,10 @@ const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);
  * determinant, an eighth of the volume of a parallelepiped. Local. */
 double sp_hexes_mean_map(const sp_hexes *hexes, sp_lid element, double map[3][3]);
 
-/* Allocate zeroed arrays for `count` elements, `surface_count` surfaces and `group_count` groups,
- * which sp_hexes_set_group fills. All elements are in one volume, which is in no group. The caller
- * destroys *out. Errors: SP_ERR_INPUT if `count` does not fit an sp_lid. Local. */
-sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
-                          sp_hexes **out);
+/* Allocate zeroed arrays for `count` elements. There are no surfaces, and one volume, which is in
+ * no group. The caller destroys *out. Errors: SP_ERR_INPUT if `count` does not fit an sp_lid.
+ * Local. */
+sp_status sp_hexes_create(sp_gid count, int map_order, sp_hexes **out);
 
 /* NULL-safe; sets *hexes to NULL. Local. */
 void sp_hexes_destroy(sp_hexes **hexes);
@@ -122,23 +123,20 @@ sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order);
  * the new order, as above. Local. */
 sp_status sp_permute_rows(void *array, size_t row, sp_lid count, const sp_lid *order);
 
+/* Replace a family by `count` surfaces or volumes and `group_count` groups, which
+ * sp_family_set_group fills. Those of elements are unchanged. Local. */
+sp_status sp_family_resize(sp_family *family, int count, int group_count);
+
 /* Give group `g` a copy of `name`, its number, and no members. Local. */
-sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number);
+sp_status sp_family_set_group(sp_family *family, int g, const char *name, int number);
 
-/* Give `to`, which has as many surfaces and groups, copies of all groups of `from`. Local. */
+/* Replace the families of `to` by copies of those of `from`. Local. */
 sp_status sp_hexes_copy_groups(const sp_hexes *from, sp_hexes *to);
-
-/* Replace the volumes and volume groups by `volume_count` volumes and `group_count` groups, which
- * sp_hexes_set_volume_group fills. hexes->volumes is unchanged. Local. */
-sp_status sp_hexes_create_volumes(sp_hexes *hexes, int volume_count, int group_count);
-
-/* As sp_hexes_set_group for a volume group. Local. */
-sp_status sp_hexes_set_volume_group(sp_hexes *hexes, int g, const char *name, int number);
 
 /* True if the element is part of a contact. Local. */
 static inline bool sp_hexes_is_contact(const sp_hexes *hexes, sp_lid element) {
   const int contacts = hexes->file.contacts;
-  return contacts > 0 && hexes->volumes[element] >= hexes->volume_count - contacts;
+  return contacts > 0 && hexes->volumes[element] >= hexes->volume.count - contacts;
 }
 
 /* The points of one element at the tensor grid of `nodes`, n in each direction: xyz[d][k][j][i],

@@ -232,11 +232,11 @@ static sp_status grow_all(sp_hexes *hexes, int count, sp_gid all) {
   SP_TRY(grow(&hexes->tags, sizeof *hexes->tags, elements));
   SP_TRY(grow(&hexes->octants, sizeof *hexes->octants, elements));
   SP_TRY(grow(&hexes->volumes, sizeof *hexes->volumes, elements));
-  for (int g = 0; g < hexes->volume_group_count; g++) {
-    SP_TRY(grow(&hexes->volume_groups[g].members, sizeof(bool), hexes->volume_count + count));
-    memset(&hexes->volume_groups[g].members[hexes->volume_count], 0, (size_t)count * sizeof(bool));
+  for (int g = 0; g < hexes->volume.group_count; g++) {
+    SP_TRY(grow(&hexes->volume.groups[g].members, sizeof(bool), hexes->volume.count + count));
+    memset(&hexes->volume.groups[g].members[hexes->volume.count], 0, (size_t)count * sizeof(bool));
   }
-  hexes->volume_count += count;
+  hexes->volume.count += count;
   hexes->file.contacts = count;
   return SP_OK;
 }
@@ -269,7 +269,7 @@ static sp_status fill_element(const splitting *s, sp_lid e, int f, const int cor
         *point++ = from[3 * nodes[q] + d] + hexes->file.thickness * k / (n - 1) * area[d] / length;
   for (int side = 0; side < SP_FACES; side++) hexes->surfaces[to][side] = SP_SURFACE_INTERIOR;
   hexes->octants[to] = 0;
-  hexes->volumes[to] = hexes->volume_count - hexes->file.contacts + contact_of(s, e, f);
+  hexes->volumes[to] = hexes->volume.count - hexes->file.contacts + contact_of(s, e, f);
   return SP_OK;
 }
 

@@ -15,7 +15,7 @@
 
 #include "mesh/topology.h"
 
-/* Insert the elements of contacts names[count], as errors call them: contact_of[surface_count] is
+/* Insert the elements of contacts names[count], as errors call them: contact_of[surface.count] is
  * the contact that a surface is, or -1. Elements are appended, each on the rank of an element
  * beside it. A vertex whose elements meet around the contacts stays whole, so that a contact may
  * end inside a body: its elements there have the same vertices on both sides (mesh/entities.h).

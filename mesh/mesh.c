@@ -28,8 +28,8 @@ static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t en
         *surface = known < 0 ? SP_SURFACE_INTERIOR : SP_SURFACE_INNER - known;
       }
       bool named = !sp_surface_is_exterior(*surface);
-      for (int g = 0; g < hexes->group_count && !named; g++)
-        named = *surface >= 0 && hexes->groups[g].members[*surface];
+      for (int g = 0; g < hexes->surface.group_count && !named; g++)
+        named = *surface >= 0 && hexes->surface.groups[g].members[*surface];
       *unnamed += !named;
     }
   return SP_OK;
@@ -67,7 +67,7 @@ static sp_status build(sp_mesh *mesh) {
   MPI_Allreduce(&local, &mesh->global_elements, 1, SP_MPI_GID, MPI_SUM, comm);
   if (mesh->global_elements == 0) return sp_fail(SP_ERR_INPUT, "the mesh has no elements");
   SP_TRY(sp_mesh_shape_find(comm, mesh->hexes, &mesh->shape));
-  const int surfaces = mesh->hexes->surface_count;
+  const int surfaces = mesh->hexes->surface.count;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)surfaces, sizeof(bool), "surfaces", &mesh->buried)));
   SP_TRY(connect(mesh));
   MPI_Allreduce(MPI_IN_PLACE, mesh->buried, surfaces, MPI_C_BOOL, MPI_LOR, comm);

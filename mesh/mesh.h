@@ -18,7 +18,7 @@ typedef struct sp_mesh {
   sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
   sp_gid cut_columns;   /* between ranks, see sp_columns_count_cuts */
   sp_mesh_shape shape;
-  /* [surface_count], the same on all ranks: true if the surface has faces between elements. */
+  /* [surface.count], the same on all ranks: true if the surface has faces between elements. */
   bool *buried;
   /* In hexes->surfaces, faces between elements have SP_SURFACE_INTERIOR or SP_SURFACE_INNER - s;
    * periodic faces, which `topology` regards as interior, have their surface. */

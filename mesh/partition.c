@@ -112,39 +112,24 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
   return SP_OK;
 }
 
-/* Send group g of rank 0, of surfaces or of volumes, to all ranks. */
-static sp_status broadcast_group(MPI_Comm comm, const sp_hexes *from, bool of_volumes, int g,
-                                 sp_hexes *to) {
-  const sp_group *source = !from ? NULL : of_volumes ? &from->volume_groups[g] : &from->groups[g];
-  const int member_count = of_volumes ? to->volume_count : to->surface_count;
-  int header[2] = {0, 0};
-  if (source) {
-    header[0] = source->number;
-    header[1] = (int)strlen(source->name);
+/* Send a family of rank 0, which others pass as NULL, to all ranks. */
+static sp_status broadcast(MPI_Comm comm, const sp_family *from, sp_family *to) {
+  int sizes[2] = {from ? from->count : 0, from ? from->group_count : 0};
+  MPI_Bcast(sizes, 2, MPI_INT, 0, comm);
+  SP_TRY(sp_agree(comm, sp_family_resize(to, sizes[0], sizes[1])));
+  for (int g = 0; g < sizes[1]; g++) {
+    const sp_group *source = from ? &from->groups[g] : NULL;
+    int header[2] = {source ? source->number : 0, source ? (int)strlen(source->name) : 0};
+    SP_OWNED char *name = NULL;
+    MPI_Bcast(header, 2, MPI_INT, 0, comm);
+    SP_TRY(sp_agree(comm, sp_allocate((size_t)header[1] + 1, 1, "group name", &name)));
+    if (source) memcpy(name, source->name, (size_t)header[1] + 1);
+    MPI_Bcast(name, header[1] + 1, MPI_CHAR, 0, comm);
+    SP_TRY(sp_agree(comm, sp_family_set_group(to, g, name, header[0])));
+    bool *members = to->groups[g].members;
+    if (source) memcpy(members, source->members, (size_t)sizes[0] * sizeof *members);
+    MPI_Bcast(members, sizes[0], MPI_C_BOOL, 0, comm);
   }
-  MPI_Bcast(header, 2, MPI_INT, 0, comm);
-  SP_OWNED char *name = NULL;
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)header[1] + 1, 1, "group name", &name)));
-  if (source) memcpy(name, source->name, (size_t)header[1] + 1);
-  MPI_Bcast(name, header[1] + 1, MPI_CHAR, 0, comm);
-  SP_TRY(sp_agree(comm, of_volumes ? sp_hexes_set_volume_group(to, g, name, header[0])
-                                   : sp_hexes_set_group(to, g, name, header[0])));
-  bool *members = of_volumes ? to->volume_groups[g].members : to->groups[g].members;
-  if (source) memcpy(members, source->members, (size_t)member_count * sizeof *members);
-  MPI_Bcast(members, member_count, MPI_C_BOOL, 0, comm);
-  return SP_OK;
-}
-
-static sp_status broadcast_groups(MPI_Comm comm, const sp_hexes *from, sp_hexes *to) {
-  int counts[2] = {0, 0};
-  if (from) {
-    counts[0] = from->volume_count;
-    counts[1] = from->volume_group_count;
-  }
-  MPI_Bcast(counts, 2, MPI_INT, 0, comm);
-  SP_TRY(sp_agree(comm, sp_hexes_create_volumes(to, counts[0], counts[1])));
-  for (int g = 0; g < to->group_count; g++) SP_TRY(broadcast_group(comm, from, false, g, to));
-  for (int g = 0; g < counts[1]; g++) SP_TRY(broadcast_group(comm, from, true, g, to));
   return SP_OK;
 }
 
@@ -210,7 +195,8 @@ static void scatter_rows(MPI_Comm comm, const schedule *plan, const void *from, 
 
 static sp_status distribute(MPI_Comm comm, const schedule *plan, const sp_hexes *from,
                             sp_hexes *local) {
-  SP_TRY(broadcast_groups(comm, from, local));
+  SP_TRY(broadcast(comm, from ? &from->surface : NULL, &local->surface));
+  SP_TRY(broadcast(comm, from ? &from->volume : NULL, &local->volume));
   const size_t lattice = 3 * sizeof(double) * sp_hexes_lattice_size(local);
   scatter_rows(comm, plan, from ? from->lattice : NULL, lattice, local->lattice);
   scatter_rows(comm, plan, from ? from->vertices : NULL, sizeof *local->vertices, local->vertices);
@@ -224,20 +210,15 @@ sp_status sp_partition_distribute(MPI_Comm comm, sp_hexes **hexes, const int *pa
   const int rank = sp_comm_rank(comm);
   const sp_hexes *from = *hexes;
 
-  int shape[3] = {0, 0, 0}; /* map order, surfaces, groups */
-  if (from) {
-    shape[0] = from->map_order;
-    shape[1] = from->surface_count;
-    shape[2] = from->group_count;
-  }
-  MPI_Bcast(shape, 3, MPI_INT, 0, comm);
+  int map_order = from ? from->map_order : 0;
+  MPI_Bcast(&map_order, 1, MPI_INT, 0, comm);
 
   sp_hexes *local = NULL;
   SP_AUTO_VALUE(schedule) plan = {0};
   sp_status status = schedule_create(comm, from, parts, &plan);
   if (!status)
-    status = sp_agree(comm, sp_hexes_create(plan.start[rank + 1] - plan.start[rank], shape[0],
-                                            shape[1], shape[2], &local));
+    status =
+        sp_agree(comm, sp_hexes_create(plan.start[rank + 1] - plan.start[rank], map_order, &local));
   if (!status) status = distribute(comm, &plan, from, local);
   sp_hexes_destroy(hexes);
   *hexes = local;

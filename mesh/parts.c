@@ -175,7 +175,7 @@ static void fill_corners(const boxes *p, const int element[3], double *point) {
 static sp_status make_sample(const boxes *p, sp_hexes **out) {
   int n[3];
   for (int d = 0; d < 3; d++) n[d] = smaller(p->elements[d], SAMPLE);
-  SP_TRY(sp_hexes_create((sp_gid)n[0] * n[1] * n[2], 1, 0, 0, out));
+  SP_TRY(sp_hexes_create((sp_gid)n[0] * n[1] * n[2], 1, out));
   for (int e = 0; e < (*out)->count; e++) {
     const int element[3] = {sampled(p, 0, e % n[0]), sampled(p, 1, e / n[0] % n[1]),
                             sampled(p, 2, e / n[0] / n[1])};

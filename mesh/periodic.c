@@ -95,7 +95,7 @@ static int find_pair(const sp_hexes *hexes, int count, const sp_periodic_pair *p
   int found = -1;
   for (int p = 0; p < count; p++)
     for (int s = 0; s < 2; s++)
-      if (surface >= 0 && hexes->groups[pairs[p].groups[s]].members[surface]) {
+      if (surface >= 0 && hexes->surface.groups[pairs[p].groups[s]].members[surface]) {
         found = found == -1 ? p : -2;
         *side = s;
       }
@@ -103,8 +103,8 @@ static int find_pair(const sp_hexes *hexes, int count, const sp_periodic_pair *p
 }
 
 static const char *group_name(const sp_hexes *hexes, int group, char text[16]) {
-  if (hexes->groups[group].name[0]) return hexes->groups[group].name;
-  snprintf(text, 16, "%d", hexes->groups[group].number);
+  if (hexes->surface.groups[group].name[0]) return hexes->surface.groups[group].name;
+  snprintf(text, 16, "%d", hexes->surface.groups[group].number);
   return text;
 }
 

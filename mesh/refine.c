@@ -71,8 +71,7 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
   SP_OWNED sp_gid *first = NULL;
   SP_TRY(sp_allocate(count + 1, sizeof *first, "refined elements", &first));
   for (size_t e = 0; e < count; e++) first[e + 1] = first[e] + children_of(coarse, (sp_lid)e);
-  SP_TRY(sp_hexes_create(first[count], coarse->map_order, coarse->surface_count,
-                         coarse->group_count, out));
+  SP_TRY(sp_hexes_create(first[count], coarse->map_order, out));
   (*out)->file = coarse->file;
   (*out)->refinements = coarse->refinements + 1;
   memcpy((*out)->box, coarse->box, sizeof coarse->box);

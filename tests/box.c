@@ -210,12 +210,14 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
   }
 
   static const char *const names[] = {"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
-  CHECK(hexes->group_count == 6 && hexes->surface_count == 6, "%d groups", hexes->group_count);
-  for (int g = 0; g < hexes->group_count; g++) {
-    CHECK_TEXT(hexes->groups[g].name, names[g]);
-    CHECK(hexes->groups[g].number == g + 1, "group %d has number %d", g, hexes->groups[g].number);
-    for (int s = 0; s < hexes->surface_count; s++)
-      CHECK(hexes->groups[g].members[s] == (s == g), "group %d, surface %d", g, s);
+  CHECK(hexes->surface.group_count == 6 && hexes->surface.count == 6, "%d groups",
+        hexes->surface.group_count);
+  for (int g = 0; g < hexes->surface.group_count; g++) {
+    CHECK_TEXT(hexes->surface.groups[g].name, names[g]);
+    CHECK(hexes->surface.groups[g].number == g + 1, "group %d has number %d", g,
+          hexes->surface.groups[g].number);
+    for (int s = 0; s < hexes->surface.count; s++)
+      CHECK(hexes->surface.groups[g].members[s] == (s == g), "group %d, surface %d", g, s);
   }
 }
 
@@ -262,17 +264,17 @@ static void check_regions(void) {
   AUTO(sp_hexes) hexes = NULL;
   CHECK_OK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
   if (!hexes) return;
-  CHECK(hexes->volume_group_count == 2 && hexes->volume_count == 3, "%d groups of %d volumes",
-        hexes->volume_group_count, hexes->volume_count);
-  for (int g = 0; g < hexes->volume_group_count; g++)
-    CHECK(strcmp(hexes->volume_groups[g].name, regions[g].name) == 0 &&
-              hexes->volume_groups[g].number == g + 1,
-          "'%s'", hexes->volume_groups[g].name);
+  CHECK(hexes->volume.group_count == 2 && hexes->volume.count == 3, "%d groups of %d volumes",
+        hexes->volume.group_count, hexes->volume.count);
+  for (int g = 0; g < hexes->volume.group_count; g++)
+    CHECK(strcmp(hexes->volume.groups[g].name, regions[g].name) == 0 &&
+              hexes->volume.groups[g].number == g + 1,
+          "'%s'", hexes->volume.groups[g].name);
   for (sp_lid e = 0; e < hexes->count; e++) {
     const int n = (int)hexes->tags[e] - 1, i = n % 4, j = n / 4 % 3, k = n / 12;
     const bool expected[2] = {i < 2, i == 2 && j == 1 && k == 1};
     for (int g = 0; g < 2; g++)
-      CHECK(hexes->volume_groups[g].members[hexes->volumes[e]] == expected[g],
+      CHECK(hexes->volume.groups[g].members[hexes->volumes[e]] == expected[g],
             "element (%d, %d, %d) and group %d", i, j, k, g);
   }
 }

@@ -28,7 +28,7 @@ static inline void curve_elements(int map_order, void (*move)(double point[3]), 
   ARRAYS_OF_SCOPE;
   double nodes[16], *xyz = (double *)test_array((size_t)points * 3, sizeof *xyz);
   sp_hexes *curved;
-  require(sp_hexes_create(flat->count, map_order, flat->surface_count, flat->group_count, &curved));
+  require(sp_hexes_create(flat->count, map_order, &curved));
   for (int i = 0; i < n; i++) nodes[i] = -1 + 2.0 * i / map_order;
   for (sp_lid e = 0; e < flat->count; e++) {
     sp_hexes_coordinates(flat, e, n, nodes, xyz);

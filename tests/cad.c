@@ -44,19 +44,19 @@ static void check_boxes(const char *name) {
   sp_mesh *mesh = read_cad(name, 0.5);
   const sp_hexes *hexes = mesh->hexes;
   CHECK(hexes->map_order == 1, "order %d", hexes->map_order);
-  CHECK(hexes->volume_group_count == 2 && hexes->group_count == 12, "%d and %d groups",
-        hexes->volume_group_count, hexes->group_count);
-  for (int v = 0; v < hexes->volume_group_count; v++) {
+  CHECK(hexes->volume.group_count == 2 && hexes->surface.group_count == 12, "%d and %d groups",
+        hexes->volume.group_count, hexes->surface.group_count);
+  for (int v = 0; v < hexes->volume.group_count; v++) {
     const char *expected = test_text("volume %d", v + 1);
-    CHECK_TEXT(hexes->volume_groups[v].name, expected);
+    CHECK_TEXT(hexes->volume.groups[v].name, expected);
   }
-  for (int g = 0; g < hexes->group_count; g++) {
-    const char *expected = test_text("surface %d", hexes->groups[g].number);
-    CHECK_TEXT(hexes->groups[g].name, expected);
+  for (int g = 0; g < hexes->surface.group_count; g++) {
+    const char *expected = test_text("surface %d", hexes->surface.groups[g].number);
+    CHECK_TEXT(hexes->surface.groups[g].name, expected);
   }
   CHECK_CLOSE(measure(mesh).volume, 5, 5 * TOLERANCE);
   int buried = 0;
-  for (int s = 0; s < hexes->surface_count; s++) buried += mesh->buried[s];
+  for (int s = 0; s < hexes->surface.count; s++) buried += mesh->buried[s];
   CHECK(buried == 1, "%d surfaces between elements", buried);
   CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
   sp_mesh_destroy(&mesh);
@@ -76,7 +76,7 @@ static void check_hole(void) {
   for (int level = 0; level < 2; level++) {
     AUTO(sp_mesh) mesh = read_cad("hole.step", level ? 0.1 : 0.2);
     CHECK(mesh->hexes->map_order == 2, "order %d", mesh->hexes->map_order);
-    CHECK(mesh->hexes->group_count == 7, "%d faces", mesh->hexes->group_count);
+    CHECK(mesh->hexes->surface.group_count == 7, "%d faces", mesh->hexes->surface.group_count);
     error[level] = fabs(measure(mesh).volume - exact);
   }
   CHECK(error[1] < error[0] / 4, "errors of the volume %.3g and %.3g", error[0], error[1]);

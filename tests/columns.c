@@ -69,7 +69,7 @@ static void check_couplings(void) {
   AUTO(sp_hexes) hexes = NULL;
   sp_rule rule;
   sp_rule_gl(2, &rule);
-  require(sp_hexes_create(1, 1, 0, 0, &hexes));
+  require(sp_hexes_create(1, 1, &hexes));
   for (int index = 0; index < ROTATIONS; index++) {
     double a[3], factors[SP_FACTORS * 8];
     for (int c = 0; c < SP_CORNERS; c++)
@@ -166,7 +166,7 @@ static void check_ring(int n, int turns) {
   AUTO(sp_topology) t = NULL;
   AUTO(sp_columns) columns = NULL;
   double couplings[8][3];
-  require(sp_hexes_create(n, 1, 0, 0, &hexes));
+  require(sp_hexes_create(n, 1, &hexes));
   for (int e = 0; e < n; e++)
     for (int c = 0; c < SP_CORNERS; c++) {
       int corner = c & 3;
@@ -204,7 +204,7 @@ static void check_periodic(int layers) {
  * between them; `layers` thin layers of them. */
 static sp_hexes *make_star(int n, int layers) {
   sp_hexes *hexes;
-  require(sp_hexes_create((sp_gid)n * layers, 1, 0, 0, &hexes));
+  require(sp_hexes_create((sp_gid)n * layers, 1, &hexes));
   for (int e = 0; e < n * layers; e++) {
     const int q = e % n, k = e / n;
     for (int c = 0; c < SP_CORNERS; c++) {
@@ -300,7 +300,7 @@ static void check_other_cells(void) {
   }
   sp_hexes_destroy(&hexes);
   /* Of 64 cells apart from each other half have four corners: parts of equal weight. */
-  require(sp_hexes_create(64, 1, 0, 0, &hexes));
+  require(sp_hexes_create(64, 1, &hexes));
   for (sp_lid e = 0; e < 64; e++)
     for (int c = 0; c < SP_CORNERS; c++)
       hexes->vertices[e][c] = e % 2 == 0 || c == 0 || c == 1 || c == 2 || c == 4 ? 8 * e + c : -1;

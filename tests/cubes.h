@@ -64,7 +64,7 @@ static inline void cubes_choose(uint64_t seed, int percent, int ranks, cubes *al
 static inline sp_status cubes_hexes(const cubes *all, int rank, sp_hexes **out) {
   sp_gid mine = 0;
   for (int n = 0; n < all->count; n++) mine += all->rank[n] == rank;
-  SP_TRY(sp_hexes_create(mine, 1, 0, 0, out));
+  SP_TRY(sp_hexes_create(mine, 1, out));
   sp_lid e = 0;
   for (int n = 0; n < all->count; n++) {
     if (all->rank[n] != rank) continue;

@@ -86,10 +86,10 @@ static void find_volumes(const sp_mesh *mesh, double volumes[4]) {
     CHECK_OK(sp_geometry_volume(hexes, e, &rule, xyz, wj));
     for (int q = 0; q < rule.n * rule.n * rule.n; q++) volume += wj[q];
     volumes[3] += volume;
-    for (int g = 0; g < hexes->volume_group_count; g++)
+    for (int g = 0; g < hexes->volume.group_count; g++)
       for (int n = 0; n < 3; n++)
-        if (strcmp(hexes->volume_groups[g].name, names[n]) == 0 &&
-            hexes->volume_groups[g].members[hexes->volumes[e]])
+        if (strcmp(hexes->volume.groups[g].name, names[n]) == 0 &&
+            hexes->volume.groups[g].members[hexes->volumes[e]])
           volumes[n] += volume;
   }
   MPI_Allreduce(MPI_IN_PLACE, volumes, 4, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -108,7 +108,7 @@ static void make_affine(const char *name, const double matrix[3][3], const doubl
 /* One element, number 42, with the lattice of the map. */
 static sp_hexes *make_element(const polynomial_map *map) {
   sp_hexes *hexes;
-  if (sp_hexes_create(1, map->order, 0, 0, &hexes)) abort();
+  if (sp_hexes_create(1, map->order, &hexes)) abort();
   const int g = map->order, n = g + 1;
   for (int p = 0; p < n * n * n; p++) {
     const double r[3] = {-1 + 2.0 * (p % n) / g, -1 + 2.0 * (p / n % n) / g,

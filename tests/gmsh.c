@@ -48,7 +48,7 @@ static void check_cube(const char *path, int order) {
   const sp_hexes *hexes = mesh->hexes;
   CHECK(mesh->global_elements == 36, "%s: %lld elements", path, (long long)mesh->global_elements);
   CHECK(hexes->map_order == order, "%s: order %d", path, hexes->map_order);
-  CHECK(hexes->group_count == 3, "%s: %d groups", path, hexes->group_count);
+  CHECK(hexes->surface.group_count == 3, "%s: %d groups", path, hexes->surface.group_count);
   const sizes size = measure(mesh);
   CHECK_CLOSE(size.volume, 1, TOLERANCE);
   const int bottom = find_group(hexes, "bottom", 0), both = find_group(hexes, "top and bottom", 20);
@@ -114,9 +114,9 @@ static void check_slab_groups(const char *path, const sp_hexes *hexes) {
                 {"all", 9, true, true},
                 {"hard", 0, false, true},
                 {"", 30, false, true}};
-  CHECK(hexes->volume_group_count == 4, "%s: %d groups", path, hexes->volume_group_count);
-  for (int g = 0; g < hexes->volume_group_count; g++) {
-    const sp_group *group = &hexes->volume_groups[g];
+  CHECK(hexes->volume.group_count == 4, "%s: %d groups", path, hexes->volume.group_count);
+  for (int g = 0; g < hexes->volume.group_count; g++) {
+    const sp_group *group = &hexes->volume.groups[g];
     int known = 0;
     while (known < 3 && strcmp(groups[known].name, group->name) != 0) known++;
     CHECK(strcmp(groups[known].name, group->name) == 0 &&
@@ -148,7 +148,7 @@ static void check_volumes(void) {
         generate("slab.geo", format & 2 ? 2.2 : 4.1, format & 1, 1 + (format >> 2), "slab.msh"));
   check_volumes_of(fixture("slab.geo"));
   AUTO(sp_mesh) mesh = read_mesh(fixture("cube.geo"));
-  if (mesh) CHECK(mesh->hexes->volume_count >= 1, "no volume");
+  if (mesh) CHECK(mesh->hexes->volume.count >= 1, "no volume");
 }
 
 /* Only the elements of Physical Volumes are used, whatever else is in the file. */

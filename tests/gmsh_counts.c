@@ -177,8 +177,8 @@ static void check_names(const char *name, bool of_volumes) {
   AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;
   const sp_hexes *hexes = mesh->hexes;
-  const sp_group *groups = of_volumes ? hexes->volume_groups : hexes->groups;
-  const int count = of_volumes ? hexes->volume_group_count : hexes->group_count;
+  const sp_group *groups = of_volumes ? hexes->volume.groups : hexes->surface.groups;
+  const int count = of_volumes ? hexes->volume.group_count : hexes->surface.group_count;
   int found = 0;
   for (int g = 0; g < count; g++) found += strcmp(groups[g].name, of_volumes ? "m" : "wall") == 0;
   CHECK(found == 2, "%s: %d groups of one name", path, found);

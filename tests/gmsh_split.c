@@ -58,19 +58,19 @@ static sp_status summarize(const char *path, summary *out, sp_mesh **mesh) {
   require(sp_numbering_create(*mesh, 3, &numbering));
   const sp_hexes *h = (*mesh)->hexes;
   const size_t lattice = sp_hexes_lattice_size(h) * 3;
-  CHECK(h->group_count <= 16, "%d groups", h->group_count);
+  CHECK(h->surface.group_count <= 16, "%d groups", h->surface.group_count);
   for (sp_lid e = 0; e < h->count; e++) {
     uint64_t hash = 0;
     for (int c = 0; c < SP_CORNERS; c++) hash = mix(hash, (uint64_t)h->vertices[e][c]);
     for (size_t p = 0; p < lattice; p++)
       hash = mix(hash, (uint64_t)llround(h->lattice[(size_t)e * lattice + p] * 1e9));
-    for (int g = 0; g < h->volume_group_count; g++)
-      if (h->volume_groups[g].members[h->volumes[e]])
-        hash = mix(hash, (uint64_t)h->volume_groups[g].number);
+    for (int g = 0; g < h->volume.group_count; g++)
+      if (h->volume.groups[g].members[h->volumes[e]])
+        hash = mix(hash, (uint64_t)h->volume.groups[g].number);
     for (int f = 0; f < SP_FACES; f++)
-      for (int g = 0; g < h->group_count && h->surfaces[e][f] >= 0; g++) {
-        const bool member = h->groups[g].members[h->surfaces[e][f]];
-        hash = mix(hash, (uint64_t)(member ? h->groups[g].number : 0));
+      for (int g = 0; g < h->surface.group_count && h->surfaces[e][f] >= 0; g++) {
+        const bool member = h->surface.groups[g].members[h->surfaces[e][f]];
+        hash = mix(hash, (uint64_t)(member ? h->surface.groups[g].number : 0));
         out->faces[g] += member;
       }
     out->hash += hash;
@@ -105,8 +105,9 @@ static void check_same(const char *geometry, int order, int binary, int ghosts) 
   CHECK(memcmp(split.faces, whole.faces, sizeof whole.faces) == 0, "faces by group");
   CHECK(split.hash == whole.hash, "vertices, coordinates or groups differ");
   const sp_hexes *a = mesh->hexes, *b = whole_mesh->hexes;
-  check_groups(a->group_count, a->groups, b->group_count, b->groups);
-  check_groups(a->volume_group_count, a->volume_groups, b->volume_group_count, b->volume_groups);
+  check_groups(a->surface.group_count, a->surface.groups, b->surface.group_count,
+               b->surface.groups);
+  check_groups(a->volume.group_count, a->volume.groups, b->volume.group_count, b->volume.groups);
 }
 
 /* Elements in no Physical Volume are left out, even if some ranks then have none. */

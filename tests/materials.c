@@ -245,10 +245,10 @@ static void check_groups(void) {
     sp_materials materials;
     require(sp_config_read(MPI_COMM_WORLD, NULL, 2, overrides, &config));
     require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/slab.geo", &hexes));
-    for (int g = 0; g < hexes->volume_group_count; g++) {
-      sp_group *group = &hexes->volume_groups[g];
+    for (int g = 0; g < hexes->volume.group_count; g++) {
+      sp_group *group = &hexes->volume.groups[g];
       if (group->number != 9) continue;
-      for (int v = 0; v < hexes->volume_count && !cases[c].name; v++) group->members[v] = false;
+      for (int v = 0; v < hexes->volume.count && !cases[c].name; v++) group->members[v] = false;
       if (!cases[c].name) continue;
       free(group->name);
       group->name = strdup(cases[c].name);

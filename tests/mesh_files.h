@@ -31,7 +31,7 @@ static inline sizes measure(const sp_mesh *mesh) {
   sp_rule rule; /* |J| of a map of degree g is of degree 3 g - 1 in each direction */
   sp_rule_gl((3 * hexes->map_order + 1) / 2, &rule);
   const int n = rule.n;
-  CHECK(hexes->group_count <= UNNAMED, "%d groups", hexes->group_count);
+  CHECK(hexes->surface.group_count <= UNNAMED, "%d groups", hexes->surface.group_count);
   for (sp_lid e = 0; e < hexes->count; e++) {
     CHECK_OK(sp_geometry_factors(hexes, e, &rule, factors));
     for (int q = 0; q < n * n * n; q++) local.volume += factors[SP_G_WJ * n * n * n + q];
@@ -44,8 +44,8 @@ static inline sizes measure(const sp_mesh *mesh) {
         area += sqrt(normal[q] * normal[q] + normal[n * n + q] * normal[n * n + q] +
                      normal[2 * n * n + q] * normal[2 * n * n + q]);
       int named = 0;
-      for (int g = 0; g < hexes->group_count && surface >= 0; g++)
-        if (hexes->groups[g].members[surface]) {
+      for (int g = 0; g < hexes->surface.group_count && surface >= 0; g++)
+        if (hexes->surface.groups[g].members[surface]) {
           named++;
           local.faces[g]++;
           local.area[g] += area;
@@ -62,9 +62,9 @@ static inline sizes measure(const sp_mesh *mesh) {
 }
 
 static inline int find_group(const sp_hexes *hexes, const char *name, int number) {
-  for (int g = 0; g < hexes->group_count; g++)
-    if (strcmp(hexes->groups[g].name, name) == 0 &&
-        (number == 0 || hexes->groups[g].number == number))
+  for (int g = 0; g < hexes->surface.group_count; g++)
+    if (strcmp(hexes->surface.groups[g].name, name) == 0 &&
+        (number == 0 || hexes->surface.groups[g].number == number))
       return g;
   CHECK(0, "no group '%s' %d", name, number);
   return UNNAMED - 1;

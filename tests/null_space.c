@@ -83,7 +83,7 @@ static void parts_create(int count, parts *p) {
   sp_gid mine = 0;
   for (int r = 0; r < count; r++)
     for (int i = 0; i < LENGTH; i++) mine += (i + r) % world_size == world_rank;
-  require(sp_hexes_create(mine, 1, 0, 0, &hexes));
+  require(sp_hexes_create(mine, 1, &hexes));
   sp_lid e = 0;
   for (int r = 0; r < count; r++)
     for (int i = 0; i < LENGTH; i++) {

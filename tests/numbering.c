@@ -170,12 +170,14 @@ static void check_refinement(const int n[3], int map_order, unsigned seed) {
     for (int f = 0; f < SP_FACES; f++) {
       CHECK(now.faces[f] == coarse.faces[f] << 2 * level, "%lld faces on side %d, from %lld",
             (long long)now.faces[f], f, (long long)coarse.faces[f]);
-      CHECK(mesh->hexes->groups[f].number == f + 1 && mesh->hexes->groups[f].members[f] &&
-                !mesh->hexes->groups[f].members[(f + 1) % SP_FACES],
+      CHECK(mesh->hexes->surface.groups[f].number == f + 1 &&
+                mesh->hexes->surface.groups[f].members[f] &&
+                !mesh->hexes->surface.groups[f].members[(f + 1) % SP_FACES],
             "group %d of the refined mesh", f);
     }
-    CHECK(mesh->hexes->group_count == SP_FACES && strcmp(mesh->hexes->groups[0].name, "xmin") == 0,
-          "group '%s'", mesh->hexes->groups[0].name);
+    CHECK(mesh->hexes->surface.group_count == SP_FACES &&
+              strcmp(mesh->hexes->surface.groups[0].name, "xmin") == 0,
+          "group '%s'", mesh->hexes->surface.groups[0].name);
     CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
     for (int d = 0; d < 3; d++) fine[d] *= 2;
     check_numbering(mesh, fine, 1);

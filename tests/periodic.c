@@ -73,10 +73,11 @@ static void check_chain(bool descending) {
   sp_hexes *hexes;
   AUTO(sp_mesh) mesh = NULL;
   AUTO(sp_numbering) numbering = NULL;
-  require(sp_hexes_create(2, 1, 2, 2, &hexes));
+  require(sp_hexes_create(2, 1, &hexes));
+  require(sp_family_resize(&hexes->surface, 2, 2));
   for (int g = 0; g < 2; g++) {
-    require(sp_hexes_set_group(hexes, g, g ? "right" : "left", g + 1));
-    hexes->groups[g].members[g] = true;
+    require(sp_family_set_group(&hexes->surface, g, g ? "right" : "left", g + 1));
+    hexes->surface.groups[g].members[g] = true;
   }
   for (int e = 0; e < 2; e++) {
     for (int c = 0; c < SP_CORNERS; c++) {

@@ -169,7 +169,7 @@ static void check_outside(const deformed_box *box) {
 static void check_edge(void) {
   AUTO(sp_hexes) hexes = NULL;
   double reference[3];
-  CHECK_OK(sp_hexes_create(1, 1, 0, 0, &hexes));
+  CHECK_OK(sp_hexes_create(1, 1, &hexes));
   for (int c = 0; c < SP_CORNERS; c++)
     for (int d = 0; d < 3; d++) hexes->lattice[3 * c + d] = 2 * (c >> d & 1) - 1;
   CHECK(locate(hexes, (double[3]){1 + 5e-9, 0, 0}, reference) == 0 && reference[0] == 1,

@@ -165,7 +165,7 @@ static void check_box_cases(void) {
   };
   sp_hexes *hexes = make_box(2, 2, 2, SP_MAP_NONE);
   /* zmax keeps its name and its number but loses its surface. */
-  hexes->groups[5].members[5] = false;
+  hexes->surface.groups[5].members[5] = false;
   check_refusals(hexes, 2, COUNT_OF(refusals), refusals);
 }
 
@@ -189,7 +189,7 @@ static void check_names_like_numbers(void) {
   } renamed[] = {{0, "6"}, {3, "2"}, {4, "5"}, {5, ""}};
   sp_hexes *hexes = make_box(2, 2, 2, SP_MAP_NONE);
   for (int r = 0; r < 4; r++) {
-    char **name = &hexes->groups[renamed[r].group].name;
+    char **name = &hexes->surface.groups[renamed[r].group].name;
     free(*name);
     *name = strdup(renamed[r].name);
   }

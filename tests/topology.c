@@ -262,9 +262,9 @@ static sp_hexes *make_scattered(const int n[3], unsigned seed) {
     CHECK((number * number + number / 3) % world_size == world_rank, "element %d", number);
     CHECK(e == 0 || hexes->tags[e] > hexes->tags[e - 1], "order of element %d", number);
   }
-  CHECK(hexes->group_count == 6 && strcmp(hexes->groups[5].name, "zmax") == 0 &&
-            hexes->groups[5].number == 6 && hexes->groups[5].members[5] &&
-            !hexes->groups[5].members[4],
+  CHECK(hexes->surface.group_count == 6 && strcmp(hexes->surface.groups[5].name, "zmax") == 0 &&
+            hexes->surface.groups[5].number == 6 && hexes->surface.groups[5].members[5] &&
+            !hexes->surface.groups[5].members[4],
         "groups of %d", world_rank);
   if (seed) rotate_elements(hexes, seed);
   return hexes;
@@ -346,7 +346,7 @@ static void check_foreign_overlap(const int n[3], int mask) {
 static void check_empty(void) {
   sp_hexes *hexes;
   sp_mesh *mesh;
-  CHECK_OK(sp_hexes_create(0, 1, 0, 0, &hexes));
+  CHECK_OK(sp_hexes_create(0, 1, &hexes));
   CHECK_FAILS(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh), SP_ERR_INPUT, "no elements");
   CHECK(!hexes && !mesh, "something is left after a failure");
 }

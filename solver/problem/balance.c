@@ -13,8 +13,8 @@
 typedef sp_face_workspace workspace;
 
 sp_status sp_balance_create(const sp_mesh *mesh, sp_balance *balance) {
-  *balance = (sp_balance){.surfaces = mesh->hexes->surface_count + 1};
-  balance->terms = balance->surfaces + mesh->hexes->volume_count;
+  *balance = (sp_balance){.surfaces = mesh->hexes->surface.count + 1};
+  balance->terms = balance->surfaces + mesh->hexes->volume.count;
   SP_TRY(sp_allocate((size_t)balance->surfaces, sizeof(double), "balance", &balance->sums.given));
   return sp_allocate((size_t)balance->terms, sizeof(double), "balance", &balance->flux);
 }

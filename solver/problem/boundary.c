@@ -10,8 +10,8 @@
 static int find_group(const char *name, const sp_hexes *hexes, int *matches) {
   int found = -1;
   *matches = 0;
-  for (int g = hexes->group_count - 1; g >= 0; g--)
-    if (sp_group_is_called(&hexes->groups[g], name)) {
+  for (int g = hexes->surface.group_count - 1; g >= 0; g--)
+    if (sp_group_is_called(&hexes->surface.groups[g], name)) {
       found = g;
       (*matches)++;
     }
@@ -19,23 +19,20 @@ static int find_group(const char *name, const sp_hexes *hexes, int *matches) {
 }
 
 bool sp_boundary_is_volume(const char *name, const sp_hexes *hexes) {
-  return !sp_groups_have(hexes->group_count, hexes->groups, name) &&
-         sp_groups_have(hexes->volume_group_count, hexes->volume_groups, name);
+  return !sp_groups_have(&hexes->surface, name) && sp_groups_have(&hexes->volume, name);
 }
 
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes) {
   if (sp_boundary_is_volume(name, hexes)) {
     if (entry->condition == SP_DIRICHLET)
-      return sp_groups_check(entry->formula.where, "volume group", name, hexes->volume_group_count,
-                             hexes->volume_groups);
+      return sp_groups_check(entry->formula.where, "volume group", name, &hexes->volume);
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected a boundary group or, for a volume, dirichlet; found "
                    "the volume '%s' and %s",
                    entry->formula.where, name, sp_condition_name(entry->condition));
   }
-  return sp_groups_check(entry->formula.where, "boundary group", name, hexes->group_count,
-                         hexes->groups);
+  return sp_groups_check(entry->formula.where, "boundary group", name, &hexes->surface);
 }
 
 static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes,
@@ -59,16 +56,13 @@ static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes
 static sp_status check_exterior(const sp_boundary_entry *entry, const char *name,
                                 const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
-  for (int g = 0; g < hexes->group_count; g++) {
-    if (!sp_group_is_called(&hexes->groups[g], name)) continue;
-    for (int s = 0; s < hexes->surface_count; s++)
-      if (hexes->groups[g].members[s] && mesh->buried[s])
-        return sp_fail(SP_ERR_INPUT,
-                       "%s: group '%s' has faces between elements; expected dirichlet, source or "
-                       "contact "
-                       "there, found %s",
-                       entry->formula.where, name, sp_condition_name(entry->condition));
-  }
+  for (int s = 0; s < hexes->surface.count; s++)
+    if (mesh->buried[s] && sp_groups_cover(&hexes->surface, name, s))
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: group '%s' has faces between elements; expected dirichlet, source or "
+                     "contact "
+                     "there, found %s",
+                     entry->formula.where, name, sp_condition_name(entry->condition));
   return SP_OK;
 }
 
@@ -113,16 +107,14 @@ sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh) {
 static sp_status claim(const sp_boundary_entry *entry, int contact, const sp_hexes *hexes,
                        int *contact_of) {
   const char *where = entry->formula.where;
-  SP_TRY(sp_groups_check(where, "boundary group", entry->group, hexes->group_count, hexes->groups));
-  for (int g = 0; g < hexes->group_count; g++)
-    for (int s = 0; s < hexes->surface_count && sp_group_is_called(&hexes->groups[g], entry->group);
-         s++) {
-      if (!hexes->groups[g].members[s]) continue;
-      if (contact_of[s] >= 0 && contact_of[s] != contact)
-        return sp_fail(SP_ERR_INPUT, "%s: group '%s' has a surface in common with another contact",
-                       where, entry->group);
-      contact_of[s] = contact;
-    }
+  SP_TRY(sp_groups_check(where, "boundary group", entry->group, &hexes->surface));
+  for (int s = 0; s < hexes->surface.count; s++) {
+    if (!sp_groups_cover(&hexes->surface, entry->group, s)) continue;
+    if (contact_of[s] >= 0 && contact_of[s] != contact)
+      return sp_fail(SP_ERR_INPUT, "%s: group '%s' has a surface in common with another contact",
+                     where, entry->group);
+    contact_of[s] = contact;
+  }
   return SP_OK;
 }
 
@@ -132,8 +124,8 @@ sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_config *config, sp
   SP_OWNED int *contact_of = NULL;
   int count = 0;
   sp_status status =
-      SP_ALLOCATE("contacts", SP_ARRAY(contact_of, hexes->surface_count), SP_ARRAY(names, lines));
-  for (int s = 0; s < hexes->surface_count && !status; s++) contact_of[s] = -1;
+      SP_ALLOCATE("contacts", SP_ARRAY(contact_of, hexes->surface.count), SP_ARRAY(names, lines));
+  for (int s = 0; s < hexes->surface.count && !status; s++) contact_of[s] = -1;
   for (size_t p = 0; p < lines && !status; p++) {
     const sp_boundary_entry *entry = &config->boundary.entries[p];
     if (entry->condition != SP_CONTACT) continue;

@@ -19,11 +19,11 @@ static int member_of(const sp_hexes *hexes, const bool *members, sp_lid e, int f
   return inner && surface >= 0 && members[surface] ? surface : -1;
 }
 
-/* numbers[volume_count]: the lowest of the groups that a volume is in, but for groups on both sides
+/* numbers[volume.count]: the lowest of the groups that a volume is in, but for groups on both sides
  * of all faces. A volume in no other follows all groups, and a contact follows all volumes. */
 static sp_status find_numbers(const sp_mesh *mesh, const bool *members, int **numbers) {
   const sp_hexes *hexes = mesh->hexes;
-  const int count = hexes->volume_count;
+  const int count = hexes->volume.count;
   SP_OWNED bool *has_face = NULL; /* by volume */
   SP_TRY(sp_agree(mesh->comm,
                   SP_ALLOCATE("volumes", SP_ARRAY(*numbers, count), SP_ARRAY(has_face, count))));
@@ -32,8 +32,8 @@ static sp_status find_numbers(const sp_mesh *mesh, const bool *members, int **nu
       if (member_of(hexes, members, e, f) >= 0) has_face[hexes->volumes[e]] = true;
   MPI_Allreduce(MPI_IN_PLACE, has_face, count, MPI_C_BOOL, MPI_LOR, mesh->comm);
   for (int v = 0; v < count; v++) (*numbers)[v] = INT_MAX - (v < count - hexes->file.contacts);
-  for (int g = 0; g < hexes->volume_group_count; g++) {
-    const sp_group *group = &hexes->volume_groups[g];
+  for (int g = 0; g < hexes->volume.group_count; g++) {
+    const sp_group *group = &hexes->volume.groups[g];
     bool separates = false;
     for (int v = 0; v < count; v++) separates = separates || (has_face[v] && !group->members[v]);
     for (int v = 0; v < count && separates; v++)
@@ -42,11 +42,11 @@ static sp_status find_numbers(const sp_mesh *mesh, const bool *members, int **nu
   return SP_OK;
 }
 
-/* both[surface_count]: low <= high; INT_MAX and -INT_MAX for surfaces that are no members or
+/* both[surface.count]: low <= high; INT_MAX and -INT_MAX for surfaces that are no members or
  * exterior. */
 static sp_status find_sides(const sp_mesh *mesh, const bool *members, int **numbers, sides **both) {
   const sp_hexes *hexes = mesh->hexes;
-  const int count = hexes->surface_count;
+  const int count = hexes->surface.count;
   SP_TRY(find_numbers(mesh, members, numbers));
   SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof **both, "surfaces", both)));
   for (int s = 0; s < count; s++) (*both)[s] = (sides){INT_MAX, INT_MAX}; /* high: its negative */
@@ -92,7 +92,7 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
   if (!status) {
     count_kinds(mesh->hexes, members, numbers, both, counts);
     MPI_Allreduce(MPI_IN_PLACE, counts, KINDS, SP_MPI_GID, MPI_SUM, mesh->comm);
-    const int count = mesh->hexes->surface_count;
+    const int count = mesh->hexes->surface.count;
     for (int s = 0; s < count; s++)
       for (int t = 0; t < count && both[s].low < INT_MAX; t++)
         if (both[s].high == both[t].low) twice = both[t].low;
@@ -132,7 +132,7 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
 /* True if a line of [boundary] fixes u in the volumes of this number. */
 static bool is_fixed(const sp_side *s, const int *numbers, int number) {
   bool fixed = false;
-  for (int v = 0; v < s->space->mesh->hexes->volume_count; v++)
+  for (int v = 0; v < s->space->mesh->hexes->volume.count; v++)
     fixed = fixed || (numbers[v] == number && s->problem->part_of_volume[v] >= 0);
   return fixed;
 }
@@ -143,7 +143,7 @@ typedef struct taken {
   bool high;
 } taken;
 
-/* The next number after `last` among own[surface_count]; INT_MAX after the largest. */
+/* The next number after `last` among own[surface.count]; INT_MAX after the largest. */
 static int next_number(int count, const taken *own, int last) {
   int next = INT_MAX;
   for (int s = 0; s < count; s++)
@@ -154,11 +154,11 @@ static int next_number(int count, const taken *own, int last) {
 /* *flux = that of this rank from the low sides to the high ones. */
 static sp_status sum_sides(sp_side *s, const taken *own, double *flux) {
   const sp_hexes *hexes = s->space->mesh->hexes;
-  const int count = hexes->surface_count;
+  const int count = hexes->surface.count;
   double out[2] = {0}; /* of low and of high sides */
   for (int number = next_number(count, own, -1); number < INT_MAX;
        number = next_number(count, own, number)) {
-    for (int v = 0; v < hexes->volume_count; v++) s->volumes[v] = s->keys[v] == number;
+    for (int v = 0; v < hexes->volume.count; v++) s->volumes[v] = s->keys[v] == number;
     SP_TRY(sp_side_compute(s, NULL));
     for (sp_lid e = 0; e < hexes->count; e++)
       for (int f = 0; f < SP_FACES && s->volumes[hexes->volumes[e]]; f++) {
@@ -176,12 +176,12 @@ static sp_status sum_sides(sp_side *s, const taken *own, double *flux) {
 static sp_status prepare(sp_side *s, const int *numbers, const sides *both, taken **own) {
   const size_t dofs = sp_space_dofs(s->space);
   const sp_hexes *hexes = s->space->mesh->hexes;
-  SP_TRY(sp_allocate((size_t)hexes->surface_count, sizeof **own, "surfaces", own));
+  SP_TRY(sp_allocate((size_t)hexes->surface.count, sizeof **own, "surfaces", own));
   SP_TRY(sp_allocate(dofs, sizeof(double), "a flux", &s->weights));
   SP_TRY(sp_allocate(dofs, sizeof(double), "a flux", &s->left));
   SP_TRY(sp_side_open(s));
-  for (int v = 0; v < hexes->volume_count; v++) s->keys[v] = numbers[v];
-  for (int i = 0; i < hexes->surface_count; i++) {
+  for (int v = 0; v < hexes->volume.count; v++) s->keys[v] = numbers[v];
+  for (int i = 0; i < hexes->surface.count; i++) {
     const bool high = both[i].low < INT_MAX && is_fixed(s, numbers, both[i].low);
     (*own)[i] = (taken){high ? both[i].high : both[i].low, high};
   }

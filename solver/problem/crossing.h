@@ -8,7 +8,7 @@
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* Decide if a flux over the surfaces members[surface_count] crosses them. False, if they are
+/* Decide if a flux over the surfaces members[surface.count] crosses them. False, if they are
  * exterior or a line of [boundary] names them: then it is in the balance. `where` begins messages.
  * Errors: SP_ERR_INPUT for faces of both kinds, and for surfaces between elements that do not have
  * one Physical Volume on one side and another on the other, or on which one volume has the lower

@@ -13,21 +13,28 @@ bool sp_group_is_called(const sp_group *group, const char *name) {
   return strcmp(name, group->name) == 0 || is_number_of(name, group);
 }
 
-bool sp_groups_have(int count, const sp_group *groups, const char *name) {
+bool sp_groups_have(const sp_family *family, const char *name) {
   bool found = false;
-  for (int g = 0; g < count; g++) found = found || sp_group_is_called(&groups[g], name);
+  for (int g = 0; g < family->group_count; g++)
+    found = found || sp_group_is_called(&family->groups[g], name);
+  return found;
+}
+
+bool sp_groups_cover(const sp_family *family, const char *name, int part) {
+  bool found = false;
+  for (int g = 0; g < family->group_count && !found; g++)
+    found = family->groups[g].members[part] && sp_group_is_called(&family->groups[g], name);
   return found;
 }
 
 /* Refuse `name` if it is one group's name and another group's number. */
-static sp_status check_one_meaning(const char *where, const char *name, int count,
-                                   const sp_group *groups) {
-  const sp_group *named = NULL, *numbered = NULL;
-  for (int g = 0; g < count; g++) {
-    if (strcmp(name, groups[g].name) == 0)
-      named = &groups[g];
-    else if (is_number_of(name, &groups[g]))
-      numbered = &groups[g];
+static sp_status check_one_meaning(const char *where, const char *name, const sp_family *family) {
+  const sp_group *named = NULL, *numbered = NULL, *group = family->groups;
+  for (int g = 0; g < family->group_count; g++, group++) {
+    if (strcmp(name, group->name) == 0)
+      named = group;
+    else if (is_number_of(name, group))
+      numbered = group;
   }
   if (!named || !numbered) return SP_OK;
   if (numbered->name[0])
@@ -41,11 +48,11 @@ static sp_status check_one_meaning(const char *where, const char *name, int coun
                  where, name, named->number, named->number);
 }
 
-const char *sp_groups_list(int count, const sp_group *groups, const bool *wanted, size_t size,
-                           char *text) {
+const char *sp_groups_list(const sp_family *family, const bool *wanted, size_t size, char *text) {
+  const sp_group *groups = family->groups;
   size_t used = 0;
   text[0] = '\0';
-  for (int g = 0; g < count && used < size - 1; g++) {
+  for (int g = 0; g < family->group_count && used < size - 1; g++) {
     if (wanted && !wanted[g]) continue;
     const char *separator = used ? ", " : "";
     const size_t room = size - used;
@@ -59,24 +66,24 @@ const char *sp_groups_list(int count, const sp_group *groups, const bool *wanted
   return text;
 }
 
-sp_status sp_groups_check_default(const char *where, const char *what, int count,
-                                  const sp_group *groups, int member_count, const int *part_of,
-                                  int fallback) {
-  for (int g = 0; g < count; g++)
-    for (int m = 0; m < member_count && strcmp(groups[g].name, "default") == 0; m++)
-      if (groups[g].members[m] && part_of[m] == fallback)
+sp_status sp_groups_check_default(const char *where, const char *what, const sp_family *family,
+                                  const int *part_of, int fallback) {
+  const sp_group *group = family->groups;
+  for (int g = 0; g < family->group_count; g++, group++)
+    for (int m = 0; m < family->count && strcmp(group->name, "default") == 0; m++)
+      if (group->members[m] && part_of[m] == fallback)
         return sp_fail(SP_ERR_INPUT,
                        "%s: 'default' means all that no other line names, but the mesh has a %s "
                        "'default', too; refer to that group by its number, %d",
-                       where, what, groups[g].number);
+                       where, what, group->number);
   return SP_OK;
 }
 
-sp_status sp_groups_check(const char *where, const char *what, const char *name, int count,
-                          const sp_group *groups) {
+sp_status sp_groups_check(const char *where, const char *what, const char *name,
+                          const sp_family *family) {
   char known[512];
-  if (sp_groups_have(count, groups, name)) return check_one_meaning(where, name, count, groups);
+  if (sp_groups_have(family, name)) return check_one_meaning(where, name, family);
   return sp_fail(SP_ERR_INPUT, "%s: the mesh has no %s '%s'; %s%s", where, what, name,
-                 count ? "it has: " : "it names none",
-                 sp_groups_list(count, groups, NULL, sizeof known, known));
+                 family->group_count ? "it has: " : "it names none",
+                 sp_groups_list(family, NULL, sizeof known, known));
 }

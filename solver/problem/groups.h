@@ -6,24 +6,23 @@
 /* True if `name` is the group's name or its number. Local. */
 bool sp_group_is_called(const sp_group *group, const char *name);
 
-/* True if `name` means one of the groups. Local. */
-bool sp_groups_have(int count, const sp_group *groups, const char *name);
+/* True if `name` means one of the groups, or a group that surface or volume `part` is in. Local. */
+bool sp_groups_have(const sp_family *family, const char *name);
+bool sp_groups_cover(const sp_family *family, const char *name, int part);
 
 /* Check that `name` means one of the groups. `where` begins messages, `what` is the kind of group
  * ("boundary group"). Errors: SP_ERR_INPUT with a list of all groups if there is none of that name
  * or number; with both groups if it is the name of one and the number of another. Local. */
-sp_status sp_groups_check(const char *where, const char *what, const char *name, int count,
-                          const sp_group *groups);
+sp_status sp_groups_check(const char *where, const char *what, const char *name,
+                          const sp_family *family);
 
 /* Refuse a group called "default" unless a line names it by its number: the line `where` of that
- * name means all that no other line names. part_of[member_count] is the line that each member of
- * the groups belongs to, `fallback` if none names it. `what` is the kind of group. Errors:
+ * name means all that no other line names. part_of[count] is the line that each surface or volume
+ * of the family belongs to, `fallback` if none names it. `what` is the kind of group. Errors:
  * SP_ERR_INPUT. Local. */
-sp_status sp_groups_check_default(const char *where, const char *what, int count,
-                                  const sp_group *groups, int member_count, const int *part_of,
-                                  int fallback);
+sp_status sp_groups_check_default(const char *where, const char *what, const sp_family *family,
+                                  const int *part_of, int fallback);
 
 /* List, with commas, the groups for which wanted[group] is true (NULL: all): names, or numbers of
  * groups without one. A list that does not fit `size` is cut. Returns `text`. Local. */
-const char *sp_groups_list(int count, const sp_group *groups, const bool *wanted, size_t size,
-                           char *text);
+const char *sp_groups_list(const sp_family *family, const bool *wanted, size_t size, char *text);

@@ -32,10 +32,10 @@ static sp_status add_faces(const sp_side *s, int surfaces, double *given, sp_hea
 
 static sp_status add_material(sp_side *s, int material, sp_load_sums *sums, sp_heat *heat) {
   const sp_hexes *hexes = s->space->mesh->hexes;
-  const int surfaces = hexes->surface_count + 1;
+  const int surfaces = hexes->surface.count + 1;
   sums->source = 0;
   for (int i = 0; i < surfaces; i++) sums->given[i] = 0;
-  for (int v = 0; v < hexes->volume_count; v++)
+  for (int v = 0; v < hexes->volume.count; v++)
     s->volumes[v] =
         s->problem->materials.of_volume[v] == material && s->problem->part_of_volume[v] < 0;
   SP_TRY(sp_side_compute(s, sums));
@@ -52,14 +52,14 @@ static sp_status add_material(sp_side *s, int material, sp_load_sums *sums, sp_h
 sp_status sp_heat_compute(const sp_problem *problem, const sp_space *space, const double *x,
                           double *const scratch[2], sp_heat *heat) {
   const sp_mesh *mesh = space->mesh;
-  const size_t surfaces = (size_t)mesh->hexes->surface_count + 1;
+  const size_t surfaces = (size_t)mesh->hexes->surface.count + 1;
   sp_side side = {
       .problem = problem, .space = space, .x = x, .weights = scratch[0], .left = scratch[1]};
   sp_load_sums sums = {0};
   sp_status status = sp_side_open(&side);
   if (!status) status = sp_allocate(surfaces, sizeof(double), "fluxes", &sums.given);
   status = sp_agree(mesh->comm, status);
-  for (int v = 0; v < mesh->hexes->volume_count && !status; v++)
+  for (int v = 0; v < mesh->hexes->volume.count && !status; v++)
     side.keys[v] = problem->part_of_volume[v] >= 0 ? problem->materials.count
                                                    : problem->materials.of_volume[v];
   if (!status) status = sp_side_mark(&side);

@@ -325,7 +325,7 @@ static sp_status make_load(const sp_problem *problem, const sp_space *space, con
   *range = (sp_jacobian_range){DBL_MAX, 0};
   const size_t nodes = sp_element_nodes(numbering->order), count = (size_t)mesh->hexes->count;
   const size_t chunk = sp_loop_chunk(count, nodes);
-  assembly s = {problem, space, volumes, numbering->order, mesh->hexes->surface_count + 1, chunk,
+  assembly s = {problem, space, volumes, numbering->order, mesh->hexes->surface.count + 1, chunk,
                 load,    range, sums};
   const sp_loop loop = {.what = "load vector",
                         .count = count,

@@ -14,7 +14,7 @@ typedef struct sp_jacobian_range {
 typedef struct sp_load_sums {
   double source, size; /* of f and |f| */
   sp_source_samples samples;
-  double *given; /* [surface_count + 1], of g over Neumann and Robin faces of each surface; last, of
+  double *given; /* [surface.count + 1], of g over Neumann and Robin faces of each surface; last, of
                     faces that no surface covers. The caller allocates it, with zeros. */
 } sp_load_sums;
 
@@ -25,7 +25,7 @@ typedef struct sp_load_sums {
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
                           sp_jacobian_range *range, sp_load_sums *sums);
 
-/* The load vector of the elements of some volumes, volumes[volume_count]. Adds to *sums unless that
+/* The load vector of the elements of some volumes, volumes[volume.count]. Adds to *sums unless that
  * is NULL. Errors: as above. Collective. */
 sp_status sp_problem_load_of(const sp_problem *problem, const sp_space *space, const bool *volumes,
                              double *load, sp_load_sums *sums);

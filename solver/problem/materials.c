@@ -154,19 +154,16 @@ static sp_status claim(const sp_config *config, const sp_material_entry *entry, 
   const int fallback = materials->count - 1;
   SP_TRY(sp_groups_check(entry->where,
                          config->mesh.shape == SP_SHAPE_BOX ? "region" : "Physical Volume",
-                         entry->name, hexes->volume_group_count, hexes->volume_groups));
-  for (int g = 0; g < hexes->volume_group_count; g++) {
-    if (!sp_group_is_called(&hexes->volume_groups[g], entry->name)) continue;
-    for (int v = 0; v < hexes->volume_count; v++) {
-      if (!hexes->volume_groups[g].members[v]) continue;
-      int *material = &materials->of_volume[v];
-      if (*material != fallback && *material != m)
-        return sp_fail(SP_ERR_INPUT,
-                       "%s: it has elements in common with [material %s]; an element can have one "
-                       "material",
-                       entry->where, materials->list[*material].name);
-      *material = m;
-    }
+                         entry->name, &hexes->volume));
+  for (int v = 0; v < hexes->volume.count; v++) {
+    int *material = &materials->of_volume[v];
+    if (!sp_groups_cover(&hexes->volume, entry->name, v)) continue;
+    if (*material != fallback && *material != m)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: it has elements in common with [material %s]; an element can have one "
+                     "material",
+                     entry->where, materials->list[*material].name);
+    *material = m;
   }
   return SP_OK;
 }
@@ -194,8 +191,8 @@ static sp_status parse_contact(const sp_config *config, const sp_boundary_entry 
 /* Contacts are the last volumes, in the order of their lines; their materials begin at `m`. */
 static sp_status parse_contacts(const sp_config *config, const sp_hexes *hexes, int m,
                                 sp_materials *out) {
-  int volume = hexes->volume_count - hexes->file.contacts;
-  for (int p = 0; p < config->boundary.count && volume < hexes->volume_count; p++) {
+  int volume = hexes->volume.count - hexes->file.contacts;
+  for (int p = 0; p < config->boundary.count && volume < hexes->volume.count; p++) {
     const sp_boundary_entry *entry = &config->boundary.entries[p];
     if (entry->condition != SP_CONTACT) continue;
     SP_TRY(parse_contact(config, entry, hexes, &out->list[m]));
@@ -205,7 +202,7 @@ static sp_status parse_contacts(const sp_config *config, const sp_hexes *hexes, 
 }
 
 sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp_materials *out) {
-  const int entries = config->materials.count, volumes = hexes->volume_count;
+  const int entries = config->materials.count, volumes = hexes->volume.count;
   const sp_material_entry *other = find_default(config);
   const int count = entries + (other ? 0 : 1) + hexes->file.contacts;
   *out = (sp_materials){.count = count};
@@ -226,8 +223,8 @@ sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp
   SP_TRY(finish_tensors(config, out));
   SP_TRY(parse_contacts(config, hexes, count - 1 - hexes->file.contacts, out));
   if (!other) return SP_OK;
-  return sp_groups_check_default(other->where, "Physical Volume", hexes->volume_group_count,
-                                 hexes->volume_groups, volumes, out->of_volume, count - 1);
+  return sp_groups_check_default(other->where, "Physical Volume", &hexes->volume, out->of_volume,
+                                 count - 1);
 }
 
 static void free_formulas(const sp_material *common, sp_material *m) {

@@ -29,7 +29,7 @@ typedef struct sp_materials {
   int count;
   sp_material *list;  /* [count]; the last one, [material default] or [problem], has the elements of
                          all volumes that no section names */
-  int *of_volume;     /* [volume_count], index into list */
+  int *of_volume;     /* [volume.count], index into list */
   sp_material common; /* [problem]: formulas of materials that have none of their own */
 } sp_materials;
 

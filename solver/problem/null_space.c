@@ -49,11 +49,13 @@ static part_name name_part(const sp_null_space *null_space, const sp_mesh *mesh,
   MPI_Allreduce(MPI_IN_PLACE, &elements, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
   int used = snprintf(name.text, sizeof name.text, " on the connected part of %lld element%s",
                       (long long)elements, sp_plural(elements));
-  for (int g = 0; g < hexes->volume_group_count && used < (int)sizeof name.text / 2; g++) {
+  for (int g = 0; g < hexes->volume.group_count && used < (int)sizeof name.text / 2; g++) {
     char group[100];
-    if (is_in_group(null_space, mesh, c, &hexes->volume_groups[g]))
-      used += snprintf(name.text + used, sizeof name.text - (size_t)used, " '%s'",
-                       sp_groups_list(1, &hexes->volume_groups[g], NULL, sizeof group, group));
+    if (is_in_group(null_space, mesh, c, &hexes->volume.groups[g]))
+      used += snprintf(
+          name.text + used, sizeof name.text - (size_t)used, " '%s'",
+          sp_groups_list(&(sp_family){.group_count = 1, .groups = &hexes->volume.groups[g]}, NULL,
+                         sizeof group, group));
   }
   snprintf(name.text + used, sizeof name.text - (size_t)used,
            " between (%.12g, %.12g, %.12g) and (%.12g, %.12g, %.12g)", least[0], least[1], least[2],

@@ -55,23 +55,18 @@ static sp_status parse_boundary(const sp_config *config, sp_problem *problem) {
 static sp_status claim_group(const sp_boundary_entry *entry, const char *name, int p, int unclaimed,
                              const sp_hexes *hexes, sp_problem *problem) {
   const bool volume = sp_boundary_is_volume(name, hexes);
-  const sp_group *groups = volume ? hexes->volume_groups : hexes->groups;
-  const int count = volume ? hexes->volume_group_count : hexes->group_count;
-  const int members = volume ? hexes->volume_count : hexes->surface_count;
+  const sp_family *family = volume ? &hexes->volume : &hexes->surface;
   SP_TRY(sp_boundary_check_group(entry, name, hexes));
-  for (int g = 0; g < count; g++) {
-    if (!sp_group_is_called(&groups[g], name)) continue;
-    for (int m = 0; m < members; m++) {
-      if (!groups[g].members[m]) continue;
-      int *part = volume ? &problem->part_of_volume[m] : &problem->part_of_surface[m];
-      if (*part != (volume ? -1 : unclaimed) && *part != p)
-        return sp_fail(SP_ERR_INPUT,
-                       "%s: group '%s' has a %s in common with group '%s'; a %s can have only one "
-                       "condition",
-                       entry->formula.where, name, volume ? "volume" : "surface",
-                       problem->parts[*part].group, volume ? "volume" : "surface");
-      *part = p;
-    }
+  for (int m = 0; m < family->count; m++) {
+    int *part = volume ? &problem->part_of_volume[m] : &problem->part_of_surface[m];
+    if (!sp_groups_cover(family, name, m)) continue;
+    if (*part != (volume ? -1 : unclaimed) && *part != p)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: group '%s' has a %s in common with group '%s'; a %s can have only one "
+                     "condition",
+                     entry->formula.where, name, volume ? "volume" : "surface",
+                     problem->parts[*part].group, volume ? "volume" : "surface");
+    *part = p;
   }
   return SP_OK;
 }
@@ -81,12 +76,12 @@ static sp_status claim_group(const sp_boundary_entry *entry, const char *name, i
 static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
                                 sp_problem *problem) {
   const int fallback = config->boundary.count;
-  SP_TRY(sp_allocate((size_t)hexes->surface_count, sizeof(int), "surfaces",
+  SP_TRY(sp_allocate((size_t)hexes->surface.count, sizeof(int), "surfaces",
                      &problem->part_of_surface));
   SP_TRY(
-      sp_allocate((size_t)hexes->volume_count, sizeof(int), "volumes", &problem->part_of_volume));
-  for (int s = 0; s < hexes->surface_count; s++) problem->part_of_surface[s] = fallback;
-  for (int v = 0; v < hexes->volume_count; v++) problem->part_of_volume[v] = -1;
+      sp_allocate((size_t)hexes->volume.count, sizeof(int), "volumes", &problem->part_of_volume));
+  for (int s = 0; s < hexes->surface.count; s++) problem->part_of_surface[s] = fallback;
+  for (int v = 0; v < hexes->volume.count; v++) problem->part_of_volume[v] = -1;
   for (int p = 0; p < fallback; p++) {
     const sp_boundary_entry *entry = &config->boundary.entries[p];
     SP_TRY(claim_group(entry, entry->group, p, fallback, hexes, problem));
@@ -94,8 +89,7 @@ static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
   }
   if (!config->boundary.fallback_given) return SP_OK;
   return sp_groups_check_default(config->boundary.fallback.formula.where, "Physical Surface",
-                                 hexes->group_count, hexes->groups, hexes->surface_count,
-                                 problem->part_of_surface, fallback);
+                                 &hexes->surface, problem->part_of_surface, fallback);
 }
 
 int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
@@ -158,9 +152,9 @@ static void count_faces(const sp_hexes *hexes, const sp_problem *problem, sp_gid
 
 static void find_groups_by_default(const sp_hexes *hexes, const sp_gid *faces_of_surface,
                                    sp_problem *problem) {
-  for (int g = 0; g < hexes->group_count; g++)
-    for (int s = 0; s < hexes->surface_count; s++)
-      if (hexes->groups[g].members[s] && faces_of_surface[s] > 0 &&
+  for (int g = 0; g < hexes->surface.group_count; g++)
+    for (int s = 0; s < hexes->surface.count; s++)
+      if (hexes->surface.groups[g].members[s] && faces_of_surface[s] > 0 &&
           problem->part_of_surface[s] == problem->part_count - 1)
         problem->groups_by_default[g] = true;
 }
@@ -170,8 +164,7 @@ static sp_status fail_default(sp_status status, const sp_mesh *mesh, const sp_pr
                               sp_gid faces) {
   const sp_hexes *hexes = mesh->hexes;
   char names[400];
-  sp_groups_list(hexes->group_count, hexes->groups, problem->groups_by_default, sizeof names,
-                 names);
+  sp_groups_list(&hexes->surface, problem->groups_by_default, sizeof names, names);
   return sp_fail(status, "%s; it applies to %lld exterior face%s, %lld of them in no group%s%s",
                  sp_error_message(), (long long)faces, sp_plural(faces),
                  (long long)mesh->unnamed_faces, names[0] ? ", the others in " : "", names);
@@ -222,9 +215,9 @@ static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_pr
   SP_OWNED sp_gid *faces = NULL;
   const sp_hexes *hexes = mesh->hexes;
   const size_t parts = (size_t)problem->part_count;
-  const size_t counts = parts + (size_t)hexes->surface_count;
+  const size_t counts = parts + (size_t)hexes->surface.count;
   sp_status status = SP_ALLOCATE("boundary", SP_ARRAY(faces, counts),
-                                 SP_ARRAY(problem->groups_by_default, hexes->group_count));
+                                 SP_ARRAY(problem->groups_by_default, hexes->surface.group_count));
   if (!status) status = find_outer(hexes, problem);
   SP_TRY(sp_agree(mesh->comm, status));
   count_faces(hexes, problem, faces);

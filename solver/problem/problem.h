@@ -32,8 +32,8 @@ typedef struct sp_problem {
   sp_materials materials;
   int part_count;
   sp_boundary_part *parts; /* in the order of the case; the last one is the default */
-  int *part_of_surface;    /* [surface_count], index into parts */
-  int *part_of_volume;     /* [volume_count], the line that fixes u in all elements, or -1 */
+  int *part_of_surface;    /* [surface.count], index into parts */
+  int *part_of_volume;     /* [volume.count], the line that fixes u in all elements, or -1 */
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a Robin condition */

@@ -11,15 +11,13 @@ enum { LIST_SIZE = 400 };
 
 static sp_status fail_unknown(const sp_result_entry *entry, const sp_hexes *hexes) {
   char surfaces[LIST_SIZE], volumes[LIST_SIZE];
-  return sp_fail(SP_ERR_INPUT, "%s: the mesh has no group '%s'; surfaces: %s; volumes: %s",
-                 entry->where, entry->group,
-                 hexes->group_count
-                     ? sp_groups_list(hexes->group_count, hexes->groups, NULL, LIST_SIZE, surfaces)
-                     : "none",
-                 hexes->volume_group_count
-                     ? sp_groups_list(hexes->volume_group_count, hexes->volume_groups, NULL,
-                                      LIST_SIZE, volumes)
-                     : "none");
+  return sp_fail(
+      SP_ERR_INPUT, "%s: the mesh has no group '%s'; surfaces: %s; volumes: %s", entry->where,
+      entry->group,
+      hexes->surface.group_count ? sp_groups_list(&hexes->surface, NULL, LIST_SIZE, surfaces)
+                                 : "none",
+      hexes->volume.group_count ? sp_groups_list(&hexes->volume, NULL, LIST_SIZE, volumes)
+                                : "none");
 }
 
 /* Decide if a line is about a surface or a volume. */
@@ -27,8 +25,8 @@ static sp_status choose_kind(const sp_result_entry *entry, const sp_hexes *hexes
                              bool *on_surface) {
   *on_surface = entry->over == SP_OVER_SURFACE || entry->kind == SP_RESULT_FLUX;
   if (entry->over == SP_OVER_DOMAIN) return SP_OK;
-  const bool surface = sp_groups_have(hexes->group_count, hexes->groups, entry->group);
-  const bool volume = sp_groups_have(hexes->volume_group_count, hexes->volume_groups, entry->group);
+  const bool surface = sp_groups_have(&hexes->surface, entry->group);
+  const bool volume = sp_groups_have(&hexes->volume, entry->group);
   if (entry->over == SP_OVER_GROUP && !surface && !volume) return fail_unknown(entry, hexes);
   if (entry->kind == SP_RESULT_FLUX && !surface && volume)
     return sp_fail(SP_ERR_INPUT,
@@ -49,22 +47,18 @@ static sp_status choose_kind(const sp_result_entry *entry, const sp_hexes *hexes
     *on_surface = surface;
   }
   if (*on_surface)
-    return sp_groups_check(entry->where, "boundary group", entry->group, hexes->group_count,
-                           hexes->groups);
-  return sp_groups_check(entry->where, "volume group", entry->group, hexes->volume_group_count,
-                         hexes->volume_groups);
+    return sp_groups_check(entry->where, "boundary group", entry->group, &hexes->surface);
+  return sp_groups_check(entry->where, "volume group", entry->group, &hexes->volume);
 }
 
 /* Mark the surfaces or volumes of a line; all volumes for the domain. */
 static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bool on_surface,
                          bool *members) {
-  const int groups = on_surface ? hexes->group_count : hexes->volume_group_count;
-  const sp_group *list = on_surface ? hexes->groups : hexes->volume_groups;
-  const int count = on_surface ? hexes->surface_count : hexes->volume_count - hexes->file.contacts;
-  for (int m = 0; m < count; m++) members[m] = entry->over == SP_OVER_DOMAIN;
-  for (int g = 0; g < groups && entry->group; g++)
-    for (int m = 0; m < count && sp_group_is_called(&list[g], entry->group); m++)
-      members[m] = members[m] || list[g].members[m];
+  const sp_family *family = on_surface ? &hexes->surface : &hexes->volume;
+  const int count = family->count - (on_surface ? 0 : hexes->file.contacts);
+  for (int m = 0; m < count; m++)
+    members[m] =
+        entry->over == SP_OVER_DOMAIN || (entry->group && sp_groups_cover(family, entry->group, m));
 }
 
 enum { RESISTANCE_PARTS = 3 };
@@ -72,7 +66,7 @@ enum { RESISTANCE_PARTS = 3 };
 /* The parts of a resistance: the averages over both groups, and the flux through the second one, or
  * the first one if that alone is a surface. */
 static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hexes, int part) {
-  const bool to_surface = sp_groups_have(hexes->group_count, hexes->groups, entry->other);
+  const bool to_surface = sp_groups_have(&hexes->surface, entry->other);
   const bool is_other = part == 1 || (part == 2 && to_surface);
   sp_result_entry out = *entry;
   out.kind = part < 2 ? SP_RESULT_AVERAGE : SP_RESULT_FLUX;
@@ -120,7 +114,7 @@ static sp_status fill_entry(const sp_config *config, const sp_hexes *hexes,
   if (entry->formula)
     SP_TRY(sp_expression_parse_of_u(entry->formula, entry->where, config->scope, "u", &q->formula));
   if (entry->kind != SP_RESULT_RESISTANCE) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
-  const int count = q->on_surface ? hexes->surface_count : hexes->volume_count;
+  const int count = q->on_surface ? hexes->surface.count : hexes->volume.count;
   SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));
   if (entry->kind == SP_RESULT_RESISTANCE) return SP_OK;
   mark_members(entry, hexes, q->on_surface, q->members);
@@ -138,8 +132,8 @@ static sp_status fill_volumes(const sp_hexes *hexes, const sp_problem *problem, 
                               sp_result_kind kind, sp_quantity *q) {
   const char *name = material < 0 ? "u" : problem->materials.list[material].name;
   *q = (sp_quantity){.name = name ? name : "default", .kind = kind};
-  SP_TRY(sp_allocate((size_t)hexes->volume_count, sizeof *q->members, "results", &q->members));
-  for (int v = 0; v < hexes->volume_count - hexes->file.contacts; v++)
+  SP_TRY(sp_allocate((size_t)hexes->volume.count, sizeof *q->members, "results", &q->members));
+  for (int v = 0; v < hexes->volume.count - hexes->file.contacts; v++)
     q->members[v] = material < 0 || problem->materials.of_volume[v] == material;
   return SP_OK;
 }

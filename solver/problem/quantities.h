@@ -25,7 +25,7 @@ typedef struct sp_quantity {
   bool crosses;       /* a flux between elements (solver/problem/crossing.h) */
   const char *other;  /* of a resistance, the second group */
   int parts;          /* of a resistance: index of its two averages and its flux */
-  bool *members;      /* [surface_count] or, unless on_surface, [volume_count] */
+  bool *members;      /* [surface.count] or, unless on_surface, [volume.count] */
   double value, size; /* on all ranks; value is NaN if v is not finite at a point */
   double place[3]; /* the place of the minimum or maximum, or of a v that is not finite; the lowest
                       rank's if several have one */

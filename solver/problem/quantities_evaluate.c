@@ -319,7 +319,7 @@ static sp_status finish(const sp_problem *problem, const sp_space *space, const 
   if (q->crosses) return sp_crossing_flux(problem, space, q->members, x, &q->value);
   if (q->kind == SP_RESULT_FLUX) {
     q->value = 0;
-    for (int s = 0; s < space->mesh->hexes->surface_count; s++)
+    for (int s = 0; s < space->mesh->hexes->surface.count; s++)
       if (q->members[s]) q->value += balance->flux[s];
   }
   return SP_OK;

@@ -74,13 +74,13 @@ sp_resolution sp_resolution_find(const sp_mesh *mesh, const double *indicator, d
     if (!(indicator[e] > worst.value)) continue;
     worst.value = indicator[e];
     group = -1;
-    for (int g = hexes->volume_group_count; g-- > 0;)
-      if (hexes->volume_groups[g].members[hexes->volumes[e]]) group = g;
+    for (int g = hexes->volume.group_count; g-- > 0;)
+      if (hexes->volume.groups[g].members[hexes->volumes[e]]) group = g;
   }
   MPI_Allreduce(MPI_IN_PLACE, &out.coarse, 1, MPI_INT64_T, MPI_SUM, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, mesh->comm);
   MPI_Bcast(&group, 1, MPI_INT, worst.rank, mesh->comm);
   out.largest = worst.value;
-  if (group >= 0) out.group = hexes->volume_groups[group].name;
+  if (group >= 0) out.group = hexes->volume.groups[group].name;
   return out;
 }

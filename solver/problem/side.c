@@ -37,8 +37,8 @@ typedef struct pass {
 sp_status sp_side_open(sp_side *s) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   const size_t elements = (size_t)hexes->count;
-  return SP_ALLOCATE("fluxes", SP_ARRAY(s->keys, hexes->volume_count),
-                     SP_ARRAY(s->volumes, hexes->volume_count), SP_ARRAY(s->marked, elements),
+  return SP_ALLOCATE("fluxes", SP_ARRAY(s->keys, hexes->volume.count),
+                     SP_ARRAY(s->volumes, hexes->volume.count), SP_ARRAY(s->marked, elements),
                      SP_ARRAY(s->flux, elements));
 }
 

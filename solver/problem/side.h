@@ -19,8 +19,8 @@ typedef struct sp_side {
   const sp_problem *problem;
   const sp_space *space;
   const double *x; /* the solution, an L-vector on the host */
-  int *keys;       /* [volume_count], >= 0: volumes of one key are on one side of all faces */
-  bool *volumes;   /* [volume_count]: those of this side, with all or none of a key */
+  int *keys;       /* [volume.count], >= 0: volumes of one key are on one side of all faces */
+  bool *volumes;   /* [volume.count]: those of this side, with all or none of a key */
   bool (*marked)[SP_FACES]; /* [elements]: such faces of each element, for all sides */
   double *weights, *left;   /* [local DOFs]: W_i, and r_i - D_i where W_i > 0 */
   double (*flux)[SP_FACES]; /* [elements]: of marked faces, after sp_side_compute; else 0 */

@@ -34,7 +34,7 @@ typedef struct field_arrays {
   void *values[VALUES]; /* of the list; NULL: borrowed */
   int count;
   double *sums[4];    /* L-vectors */
-  const char **names; /* [volume_group_count] */
+  const char **names; /* [volume.group_count] */
   char (*numbers)[NUMBER_LENGTH];
   double *nodal, *local;
 } field_arrays;
@@ -239,14 +239,14 @@ static sp_status fill_points(const sp_problem *problem, const sp_space *space, c
 }
 
 static int first_group_of(const sp_hexes *hexes, int volume) {
-  for (int g = 0; g < hexes->volume_group_count; g++)
-    if (hexes->volume_groups[g].members[volume]) return g;
+  for (int g = 0; g < hexes->volume.group_count; g++)
+    if (hexes->volume.groups[g].members[volume]) return g;
   return -1;
 }
 
 static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
   const sp_hexes *hexes = mesh->hexes;
-  const size_t groups = (size_t)hexes->volume_group_count;
+  const size_t groups = (size_t)hexes->volume.group_count;
   int64_t *ranks, *tags, *octants, *regions;
   const int rank = sp_comm_rank(mesh->comm);
   SP_TRY(add_elements(arrays, "rank", hexes->count, &ranks));
@@ -263,7 +263,7 @@ static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
                      SP_ARRAY(arrays->numbers, groups)));
   for (sp_lid e = 0; e < hexes->count; e++) regions[e] = first_group_of(hexes, hexes->volumes[e]);
   for (size_t g = 0; g < groups; g++) {
-    const sp_group *group = &hexes->volume_groups[g];
+    const sp_group *group = &hexes->volume.groups[g];
     snprintf(arrays->numbers[g], NUMBER_LENGTH, "%d", group->number);
     arrays->names[g] = group->name[0] ? group->name : arrays->numbers[g];
   }
@@ -312,7 +312,7 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
                                 .coordinates = arrays.points,
                                 .value_count = arrays.count,
                                 .values = arrays.list,
-                                .text_count = mesh->hexes->volume_group_count,
+                                .text_count = mesh->hexes->volume.group_count,
                                 .text_name = "regions",
                                 .texts = arrays.names};
     const double start = MPI_Wtime();

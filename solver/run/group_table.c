@@ -33,8 +33,8 @@ static void add_element(const table *t, sp_lid e, const sp_rule *rule, double *x
     sums[MEASURE] += wj[q];
     for (size_t d = 0; d < 3; d++) sums[CENTRE + d] += wj[q] * xyz[d * points + q];
   }
-  for (int g = 0; g < hexes->volume_group_count; g++)
-    for (int s = 0; s < SUMS && hexes->volume_groups[g].members[hexes->volumes[e]]; s++)
+  for (int g = 0; g < hexes->volume.group_count; g++)
+    for (int s = 0; s < SUMS && hexes->volume.groups[g].members[hexes->volumes[e]]; s++)
       t->sums[g][s] += sums[s];
 }
 
@@ -74,9 +74,9 @@ static void add_face(table *t, sp_lid e, int f, const sp_rule *rule, double *xyz
       sums[NORMAL + d] += weight * n[d * points];
     }
   }
-  for (int g = 0; g < hexes->group_count; g++) {
-    if (!hexes->groups[g].members[surface]) continue;
-    const int row = hexes->volume_group_count + g;
+  for (int g = 0; g < hexes->surface.group_count; g++) {
+    if (!hexes->surface.groups[g].members[surface]) continue;
+    const int row = hexes->volume.group_count + g;
     for (int s = 0; s < SUMS; s++) t->sums[row][s] += sums[s];
     if (side == surface) keep_face(t, e, f, row);
   }
@@ -86,15 +86,15 @@ static sp_status measure(table *t) {
   static double xyz[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE],
       wj[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
   const sp_hexes *hexes = t->hexes;
-  const size_t rows = (size_t)(hexes->volume_group_count + hexes->group_count);
+  const size_t rows = (size_t)(hexes->volume.group_count + hexes->surface.group_count);
   sp_rule rule;
   sp_rule_gl(2 * hexes->map_order, &rule); /* exact */
   SP_TRY(sp_allocate(rows, sizeof *t->sums, "groups", &t->sums));
   size_t faces = 0;
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
-      for (int g = 0; g < hexes->group_count && hexes->surfaces[e][f] >= 0; g++)
-        faces += hexes->groups[g].members[hexes->surfaces[e][f]];
+      for (int g = 0; g < hexes->surface.group_count && hexes->surfaces[e][f] >= 0; g++)
+        faces += hexes->surface.groups[g].members[hexes->surfaces[e][f]];
   SP_TRY(sp_allocate(faces, sizeof *t->faces, "faces", &t->faces));
   for (sp_lid e = 0; e < hexes->count; e++) {
     SP_TRY(sp_geometry_volume(hexes, e, &rule, xyz, wj));
@@ -132,12 +132,12 @@ static void print_row(const sp_group *group, const char *kind, const double sums
 static void print_table(const table *t, const picture_face *faces, size_t count,
                         sp_terminal *terminal) {
   const sp_hexes *hexes = t->hexes;
-  const int volumes = hexes->volume_group_count, rows = volumes + hexes->group_count;
+  const int volumes = hexes->volume.group_count, rows = volumes + hexes->surface.group_count;
   sp_terminal_print(terminal, "  %-24s %-8s %9s %14s   centre\n", "group", "kind", "elements",
                     "volume, area");
   sp_record_open(terminal->record, SP_RECORD_TABLE, "groups");
   for (int row = 0; row < rows; row++)
-    print_row(row < volumes ? &hexes->volume_groups[row] : &hexes->groups[row - volumes],
+    print_row(row < volumes ? &hexes->volume.groups[row] : &hexes->surface.groups[row - volumes],
               row < volumes ? "volume" : "surface", t->sums[row], terminal);
   sp_record_close(terminal->record);
   sp_record_open(terminal->record, SP_RECORD_LIST, "faces");
@@ -154,7 +154,7 @@ static sp_status list_groups(const sp_case_base *base, sp_terminal *terminal) {
   SP_OWNED picture_face *faces = NULL;
   size_t count = 0;
   int recorded = terminal->record != NULL;
-  const int rows = t.hexes->volume_group_count + t.hexes->group_count;
+  const int rows = t.hexes->volume.group_count + t.hexes->surface.group_count;
   sp_status status = sp_agree(base->comm, measure(&t));
   if (!status)
     status = sp_reduction_sum(base->platform->reduction, rows * SUMS, (double *)t.sums, SP_OK);

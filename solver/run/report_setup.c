@@ -176,7 +176,7 @@ static void report_mesh(sp_report *report, const sp_mesh *mesh, bool has_boundar
                    "many" NEXT_LINE "iterations: use %s",
                    (long long)mesh->cut_columns, sp_plural(mesh->cut_columns),
                    split ? "the mesh before the split" : "fewer ranks");
-  if (has_boundary && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
+  if (has_boundary && mesh->hexes->surface.group_count > 0 && mesh->unnamed_faces > 0)
     sp_report_note(report, NULL,
                    "the default condition applies to %lld exterior face%s in no group; a crack?",
                    (long long)mesh->unnamed_faces, sp_plural(mesh->unnamed_faces));
@@ -278,8 +278,7 @@ static void note_parts(sp_report *report, const sp_notes *notes) {
 static void note_default(sp_report *report, const sp_problem *problem, const sp_hexes *hexes) {
   char names[400];
   if (problem->part_count < 2) return;
-  sp_groups_list(hexes->group_count, hexes->groups, problem->groups_by_default, sizeof names,
-                 names);
+  sp_groups_list(&hexes->surface, problem->groups_by_default, sizeof names, names);
   if (names[0])
     sp_report_note(report, NULL,
                    "no line of [boundary] names these groups, they take default = %s: %s",

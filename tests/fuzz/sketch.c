@@ -205,7 +205,7 @@ static void check_refined(const sp_mesh *mesh) {
 
 static void check_periodic(const sketch *s, sp_mesh *mesh, sp_gid dofs) {
   const sp_periodic_pair pair = {{s->periodic[0], s->periodic[1]}};
-  const int groups = mesh->hexes->group_count;
+  const int groups = mesh->hexes->surface.group_count;
   if (pair.groups[0] == pair.groups[1] || pair.groups[0] >= groups || pair.groups[1] >= groups)
     return;
   const sp_status status = sp_mesh_identify(mesh, 1, &pair);
