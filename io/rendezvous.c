@@ -211,7 +211,7 @@ static sp_status answer_some(void *answering_, void *none, size_t begin, size_t 
     for (size_t first = b->start[k], next; first < b->start[k + 1]; first = next) {
       next = end_of_name(b, first, b->start[k + 1]);
       for (size_t n = first; n < next; n++) a->sorted[n] = &b->rows[b->words * b->list[n].row];
-      qsort(&a->sorted[first], next - first, sizeof *a->sorted, a->compare);
+      if (a->compare) qsort(&a->sorted[first], next - first, sizeof *a->sorted, a->compare);
       for (size_t n = first; n < next; n++)
         a->found[n] = &a->answers[(size_t)(a->sorted[n] - b->rows) / b->words * a->answer_words];
       SP_TRY(a->answer(next - first, &a->sorted[first], &a->found[first], a->context));

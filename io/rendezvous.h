@@ -37,8 +37,8 @@ typedef sp_status sp_rendezvous_answers(size_t count, const int64_t *const *rows
 
 /* Send rows[count][words], each with its name as the first two words, to the ranks of their names,
  * where `answer` sees all that arrived with one name, and return answers[count][answer_words].
- * `compare` gets pointers to pointers to rows. Errors: those of `answer`. Collective over `comm`;
- * all ranks return the same status. */
+ * `compare` gets pointers to pointers to rows; NULL: in the order of ranks. Errors: those of
+ * `answer`. Collective over `comm`; all ranks return the same status. */
 sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
                                int answer_words, int64_t *answers,
                                int (*compare)(const void *, const void *),

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/hash.h"
-#include "io/rendezvous.h"
+#include "mesh/surfaces.h"
 
 static const double wanted_ratio = 2, kept_share = 0.5, contact_ratio = 1e7;
 
@@ -253,70 +252,32 @@ size_t sp_frame_node(const sp_frame *frame, int n, int i, int j, int k) {
 
 /* ---- Cuts ---- */
 
-/* True if the direction across face f is the only one for a column of the element. */
-static bool is_strong_across(const sp_hexes *hexes, sp_lid e, int f) {
+/* strong[f] = true if the direction across face f is the only one for a column of the element. */
+static void find_strong(const sp_hexes *hexes, sp_lid e, int strong[SP_FACES]) {
   double a[3];
-  bool only = true;
   sp_columns_couple(hexes, e, a);
-  for (int d = 0; d < 3; d++) only = only && (d == f / 2 || a[d] < kept_share * a[f / 2]);
-  return only && ratio_of(a) >= wanted_ratio;
-}
-
-/* Faces between ranks. The lower rank gives each a row, which the higher one looks up. */
-typedef struct interfaces {
-  sp_gid row_count, wanted_count, strong;
-  sp_row *rows;
-  sp_row_name *wanted;
-  bool *strong_here; /* [wanted_count] */
-  double (*there)[SP_ROW_VALUES];
-} interfaces;
-
-static sp_status list_interfaces(int rank, sp_lid halo, const sp_hexes *hexes, const sp_topology *t,
-                                 interfaces *list) {
-  const size_t faces = (size_t)(t->sharer_start[t->start[3]] - t->sharer_start[t->start[2]]);
-  SP_TRY(SP_ALLOCATE("columns", SP_ARRAY(list->rows, faces), SP_ARRAY(list->wanted, faces),
-                     SP_ARRAY(list->strong_here, faces), SP_ARRAY(list->there, faces)));
-  for (sp_lid e = 0; e < halo; e++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const sp_lid face = t->slots[e][SP_FACE_SLOT + f], sharer = t->sharer_start[face];
-      if (sharer == t->sharer_start[face + 1]) continue;
-      const bool strong = is_strong_across(hexes, e, f);
-      sp_gid key[4];
-      sp_topology_key(t, face, key);
-      uint64_t hash = 0;
-      for (int c = 1; c < 4; c++) hash = sp_hash_fold(hash, (uint64_t)key[c]);
-      const sp_row_name name = {{key[0], (int64_t)hash}};
-      list->strong += strong;
-      if (rank < t->sharers[sharer]) {
-        list->rows[list->row_count++] = (sp_row){name, {strong}};
-      } else {
-        list->strong_here[list->wanted_count] = strong;
-        list->wanted[list->wanted_count++] = name;
-      }
-    }
-  return SP_OK;
-}
-
-static sp_status count_cuts(MPI_Comm comm, interfaces *list, sp_gid *cuts) {
-  MPI_Allreduce(MPI_IN_PLACE, &list->strong, 1, SP_MPI_GID, MPI_SUM, comm);
-  if (list->strong == 0) return SP_OK;
-  SP_TRY(sp_rendezvous(comm, list->row_count, list->rows, list->wanted_count, list->wanted,
-                       list->there));
-  for (sp_gid n = 0; n < list->wanted_count; n++)
-    *cuts += list->strong_here[n] && list->there[n][0] > 0;
-  MPI_Allreduce(MPI_IN_PLACE, cuts, 1, SP_MPI_GID, MPI_SUM, comm);
-  return SP_OK;
+  for (int f = 0; f < SP_FACES; f++) {
+    strong[f] = ratio_of(a) >= wanted_ratio;
+    for (int d = 0; d < 3; d++)
+      strong[f] = strong[f] && (d == f / 2 || a[d] < kept_share * a[f / 2]);
+  }
 }
 
 sp_status sp_columns_count_cuts(MPI_Comm comm, sp_lid halo, const sp_hexes *hexes,
                                 const sp_topology *topology, sp_gid *cuts) {
-  interfaces list = {0};
+  SP_OWNED int(*here)[SP_FACES] = NULL, (*there)[SP_FACES] = NULL;
   *cuts = 0;
-  sp_status status =
-      sp_agree(comm, list_interfaces(sp_comm_rank(comm), halo, hexes, topology, &list));
-  if (!status) status = count_cuts(comm, &list, cuts);
-  SP_FREE(list.rows, list.wanted, list.strong_here, list.there);
-  return status;
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("columns", SP_ARRAY(here, halo), SP_ARRAY(there, halo))));
+  for (sp_lid e = 0; e < halo; e++) {
+    find_strong(hexes, e, here[e]);
+    memcpy(there[e], here[e], sizeof there[e]);
+  }
+  SP_TRY(sp_surfaces_swap(comm, topology, halo, there));
+  for (sp_lid e = 0; e < halo; e++)
+    for (int f = 0; f < SP_FACES; f++) *cuts += here[e][f] && there[e][f] > 0;
+  MPI_Allreduce(MPI_IN_PLACE, cuts, 1, SP_MPI_GID, MPI_SUM, comm);
+  *cuts /= 2; /* both ranks count */
+  return SP_OK;
 }
 
 void sp_columns_destroy(sp_columns **columns) {

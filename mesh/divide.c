@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/hash.h"
-#include "io/rendezvous.h"
 #include "io/threads.h"
 #include "mesh/entity.h"
 #include "mesh/reference.h"
@@ -209,17 +207,14 @@ static const division *division_of(const work *w, size_t e) {
   return &w->divisions[sp_cell_shape_of(w->cells->vertices[e])];
 }
 
-/* Name an entity by hashes of its vertices, 128 bits in all; the inside of a cell, by its tag. */
+/* Name an entity by its vertices, the inside of a cell by its tag. */
 static sp_row_name name_of(const sp_hexes *cells, size_t e, corner_set set, bool inside) {
   sp_gid vertices[4], key[4] = {-1, -1, -1, cells->tags[e]};
   int count = 0;
   for (int c = 0; c < SP_CORNERS && !inside; c++)
     if (set >> c & 1) vertices[count++] = cells->vertices[e][c];
   if (!inside) sp_entity_key(count, vertices, key);
-  uint64_t hash[2] = {1, 2};
-  for (int half = 0; half < 2; half++)
-    for (int c = 0; c < 4; c++) hash[half] = sp_hash_fold(hash[half], (uint64_t)key[c]);
-  return (sp_row_name){{(int64_t)hash[0], (int64_t)hash[1]}};
+  return sp_entity_name(key);
 }
 
 static void name_some(void *work_, size_t begin, size_t end) {

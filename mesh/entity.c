@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "io/hash.h"
+
 int sp_slot_corners(int slot, int corners[4]) {
   static const int edges[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},
                                    {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
@@ -45,4 +47,11 @@ int sp_entity_compare(const sp_gid a[4], const sp_gid b[4]) {
   for (int c = 0; c < 4; c++)
     if (a[c] != b[c]) return a[c] < b[c] ? -1 : 1;
   return 0;
+}
+
+sp_row_name sp_entity_name(const sp_gid key[4]) {
+  uint64_t hash[2] = {1, 2};
+  for (int half = 0; half < 2; half++)
+    for (int c = 0; c < 4; c++) hash[half] = sp_hash_fold(hash[half], (uint64_t)key[c]);
+  return (sp_row_name){{(int64_t)hash[0], (int64_t)hash[1]}};
 }

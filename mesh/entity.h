@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "io/rendezvous.h"
 #include "mesh/types.h"
 
 enum { SP_SLOTS = 26, SP_EDGE_SLOT = 8, SP_FACE_SLOT = 20 };
@@ -28,6 +29,9 @@ void sp_entity_key(int count, const sp_gid *vertices, sp_gid key[4]);
 
 /* -1, 0 or 1: the lexicographic order of keys. */
 int sp_entity_compare(const sp_gid a[4], const sp_gid b[4]);
+
+/* Two hashes of a key: no two keys of a mesh have the same ones. */
+sp_row_name sp_entity_name(const sp_gid key[4]);
 
 /* Node i on an edge in direction `along` of an element with n nodes per direction. Bit 0 of `edge`
  * is the end in direction along + 1, bit 1 that in along + 2, modulo 3. */

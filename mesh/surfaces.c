@@ -1,47 +1,27 @@
 #include "mesh/surfaces.h"
 
-#include <stdlib.h>
-
-#include "io/hash.h"
 #include "io/rendezvous.h"
 
 /* A face that another rank has, too. */
 typedef struct row {
-  sp_row_name name; /* hash of the key */
-  sp_gid key[4], value;
+  sp_row_name name;
+  int64_t value;
 } row;
 
 enum { ROW_WORDS = sizeof(row) / 8 };
-
-static int compare(const void *left, const void *right) {
-  const row *a = *(const row *const *)left, *b = *(const row *const *)right;
-  return sp_entity_compare(a->key, b->key);
-}
 
 /* The answer is the value of the other row of the face, -1 if none has arrived. */
 static sp_status answer(size_t count, const int64_t *const *rows, int64_t *const *answers,
                         const void *none) {
   (void)none;
-  const row *const *sorted = (const row *const *)rows;
-  for (size_t n = 0; n < count; n++) *answers[n] = -1;
-  for (size_t n = 1; n < count; n++) {
-    if (sp_entity_compare(sorted[n - 1]->key, sorted[n]->key) != 0) continue;
-    *answers[n - 1] = sorted[n]->value;
-    *answers[n] = sorted[n - 1]->value;
-  }
+  for (size_t n = 0; n < count; n++)
+    *answers[n] = count == 2 ? ((const row *)rows[1 - n])->value : -1;
   return SP_OK;
 }
 
 static bool is_shared(const sp_topology *t, sp_lid e, int f) {
   const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
-  return t->sharer_start[face] < t->sharer_start[face + 1] && !sp_hexes_is_contact(t->hexes, e);
-}
-
-static void fill_row(const sp_topology *t, sp_lid face, int value, row *out) {
-  out->value = value;
-  sp_topology_key(t, face, out->key);
-  for (int c = 0; c < 4; c++)
-    out->name.part[0] = (int64_t)sp_hash_fold((uint64_t)out->name.part[0], (uint64_t)out->key[c]);
+  return t->sharer_start[face] < t->sharer_start[face + 1];
 }
 
 sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *t, sp_lid halo,
@@ -53,9 +33,12 @@ sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *t, sp_lid halo,
   SP_TRY(sp_agree(comm, SP_ALLOCATE("surfaces", SP_ARRAY(rows, most), SP_ARRAY(answers, most))));
   for (sp_lid e = 0; e < halo; e++)
     for (int f = 0; f < SP_FACES; f++)
-      if (is_shared(t, e, f))
-        fill_row(t, t->slots[e][SP_FACE_SLOT + f], values[e][f], &rows[count++]);
-  SP_TRY(sp_rendezvous_answer(comm, count, ROW_WORDS, (const int64_t *)rows, 1, answers, compare,
+      if (is_shared(t, e, f)) {
+        sp_gid key[4];
+        sp_topology_key(t, t->slots[e][SP_FACE_SLOT + f], key);
+        rows[count++] = (row){sp_entity_name(key), values[e][f]};
+      }
+  SP_TRY(sp_rendezvous_answer(comm, count, ROW_WORDS, (const int64_t *)rows, 1, answers, NULL,
                               answer, NULL));
   count = 0;
   for (sp_lid e = 0; e < halo; e++)
@@ -73,7 +56,7 @@ sp_status sp_surfaces_share(MPI_Comm comm, const sp_topology *topology, sp_lid h
     for (int f = 0; f < SP_FACES; f++) there[e][f] = sp_surface_of(hexes->surfaces[e][f]);
   SP_TRY(sp_surfaces_swap(comm, topology, halo, there));
   for (sp_lid e = 0; e < halo; e++)
-    for (int f = 0; f < SP_FACES; f++) {
+    for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(hexes, e); f++) {
       int *surface = &hexes->surfaces[e][f];
       if (sp_surface_of(*surface) < 0 && there[e][f] >= 0) *surface = there[e][f];
     }

@@ -3,8 +3,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "io/hash.h"
-#include "io/rendezvous.h"
 #include "io/threads.h"
 #include "mesh/entities.h"
 
@@ -37,54 +35,41 @@ static sp_status check_faces(const sp_topology *topology) {
 /* A question about an entity of this rank. The number of other ranks that have it is asked first,
  * then each of these ranks. */
 typedef struct question {
-  sp_row_name name; /* hash of the key */
-  sp_gid key[4];
-  int64_t touching; /* number of this rank's elements that touch it */
+  sp_row_name name;
+  int64_t touching; /* number of this rank's elements that touch a face */
   int64_t rank, nth;
 } question;
 
 enum { QUESTION_WORDS = sizeof(question) / 8, TOO_MANY = -1 };
 
 static question ask(const sp_topology *topology, sp_lid entity, int rank, int nth) {
-  question q = {.touching = topology->touching[entity], .rank = rank, .nth = nth};
-  uint64_t hash = 0;
-  sp_topology_key(topology, entity, q.key);
-  for (int c = 0; c < 4; c++) hash = sp_hash_fold(hash, (uint64_t)q.key[c]);
-  q.name.part[0] = (int64_t)hash;
-  return q;
+  sp_gid key[4];
+  sp_topology_key(topology, entity, key);
+  return (question){.name = sp_entity_name(key),
+                    .touching = entity < topology->start[2] ? 0 : topology->touching[entity],
+                    .rank = rank,
+                    .nth = nth};
 }
 
-/* By key, then the first question of each rank, then the others. */
+/* The first question of each rank, then the others. */
 static int compare_questions(const void *left, const void *right) {
   const question *a = *(const question *const *)left, *b = *(const question *const *)right;
-  const int order = sp_entity_compare(a->key, b->key);
-  if (order) return order;
   if (a->nth != b->nth) return a->nth < b->nth ? -1 : 1;
   return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
 /* Answer the questions about one entity: the number of other ranks, TOO_MANY for a face that more
  * than two elements touch, or with `ranks` the rank that is wanted. */
-static void answer_entity(size_t count, const question *const *list, bool ranks,
-                          int64_t *const *answers) {
-  size_t holders = 0;
-  int64_t touching = 0;
-  for (; holders < count && list[holders]->nth == 0; holders++) touching += list[holders]->touching;
-  const bool broken = list[0]->key[3] >= 0 && touching > 2;
-  for (size_t i = 0; i < count; i++) {
-    size_t at = (size_t)list[i]->nth;
-    for (size_t h = 0; h <= at && ranks; h++) at += list[h]->rank == list[i]->rank;
-    *answers[i] = ranks ? list[at]->rank : broken ? TOO_MANY : (int64_t)holders - 1;
-  }
-}
-
-/* Two keys may have one hash. */
 static sp_status answer(size_t count, const int64_t *const *rows, int64_t *const *answers,
                         const void *ranks) {
   const question *const *list = (const question *const *)rows;
-  for (size_t i = 0, end; i < count; i = end) {
-    for (end = i; end < count && sp_entity_compare(list[i]->key, list[end]->key) == 0;) end++;
-    answer_entity(end - i, &list[i], ranks != NULL, &answers[i]);
+  size_t holders = 0;
+  int64_t touching = 0;
+  for (; holders < count && list[holders]->nth == 0; holders++) touching += list[holders]->touching;
+  for (size_t i = 0; i < count; i++) {
+    size_t at = (size_t)list[i]->nth;
+    for (size_t h = 0; h <= at && ranks; h++) at += list[h]->rank == list[i]->rank;
+    *answers[i] = ranks ? list[at]->rank : touching > 2 ? TOO_MANY : (int64_t)holders - 1;
   }
   return SP_OK;
 }

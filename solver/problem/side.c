@@ -86,10 +86,11 @@ static sp_status mark_shared(sp_side *s) {
   SP_OWNED int(*keys)[SP_FACES] = NULL;
   SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof *keys, "fluxes", &keys)));
   for (sp_lid e = 0; e < count; e++)
-    for (int f = 0; f < SP_FACES; f++) keys[e][f] = key_of(s, e);
+    for (int f = 0; f < SP_FACES; f++)
+      keys[e][f] = sp_hexes_is_contact(mesh->hexes, e) ? -1 : key_of(s, e);
   SP_TRY(sp_surfaces_swap(mesh->comm, mesh->topology, count, keys));
   for (sp_lid e = 0; e < count; e++)
-    for (int f = 0; f < SP_FACES; f++)
+    for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(mesh->hexes, e); f++)
       if (keys[e][f] >= 0 && keys[e][f] != key_of(s, e)) s->marked[e][f] = true;
   return SP_OK;
 }
