@@ -200,6 +200,8 @@ static sp_status allocate(sp_schwarz_builder *b) {
       SP_ARRAY(b->room, 4 * placed), SP_ARRAY(b->conductances, placed), SP_ARRAY(b->inverse, modes),
       SP_ARRAY(b->ratio, modes), SP_ARRAY(b->alike, elements)));
   if (b->setup->kappa) SP_TRY(sp_allocate(dofs, sizeof *b->leveled, "Schwarz", &b->leveled));
+  if (b->setup->space->mesh->hexes->file.contacts > 0 && b->setup->constrained)
+    SP_TRY(sp_allocate(modes, sizeof *b->held, "Schwarz", &b->held));
   return closed ? sp_allocate(modes, sizeof *b->ring, "Schwarz", &b->ring) : SP_OK;
 }
 
@@ -209,8 +211,8 @@ static void sp_schwarz_builder_destroy(sp_schwarz_builder **builder) {
   if (!b) return;
   sp_intervals_destroy(&b->intervals);
   SP_FREE(b->end_stiffness, b->end_mass, b->diagonal, b->sums, b->leveled, b->weights, b->basis,
-          b->values, b->lateral, b->room, b->conductances, b->inverse, b->ratio, b->ring, b->alike,
-          b->edge_start, b->edge_elements, b);
+          b->values, b->lateral, b->room, b->conductances, b->inverse, b->ratio, b->ring, b->held,
+          b->alike, b->edge_start, b->edge_elements, b);
 }
 
 /* All ranks meet in the exchanges, also after a failure. */

@@ -251,8 +251,9 @@ static double spread_tie(const sp_schwarz_builder *b, sp_lid c, int t, sp_lid i,
   return held / own;
 }
 
-/* The ties of column c at a side of lateral direction t, by K_00 w_j. */
-static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
+/* The ties of column c at a side of lateral direction t, by K_00 w_j; with `held`, Dirichlet nodes
+ * count one by one instead. */
+static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side, bool held) {
   const sp_columns *columns = b->columns;
   const sp_topology *topology = b->setup->space->mesh->topology;
   const sp_lid first = columns->start[c], last = columns->start[c + 1] - 1;
@@ -278,7 +279,7 @@ static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
       fixed = fixed || is_fixed_by_edge(b, &at);
     }
     const double tie = tie_at(b, edge, count, faces) + remote_tie_at(b, edge, dof, excluded);
-    sum += spread_tie(b, c, t, i, fixed ? INFINITY : tie);
+    sum += spread_tie(b, c, t, i, fixed && !held ? INFINITY : tie);
   }
   return sum;
 }
@@ -303,6 +304,33 @@ bool sp_schwarz_is_tied(const sp_schwarz_builder *b, sp_lid count, const sp_lid 
   return ties > MUCH * neighbours;
 }
 
+/* ---- Contacts with one fixed side ---- */
+
+/* A contact whose one side is fixed holds the nodes of the other side as a Dirichlet condition
+ * does, so Dirichlet nodes of such a column count one by one. Fill its held[length + 1][n][n] and
+ * return true, or return false for other columns. */
+static bool find_held(const sp_schwarz_builder *b, sp_lid c, bool *held) {
+  const sp_hexes *hexes = b->setup->space->mesh->hexes;
+  const sp_lid first = b->columns->start[c], length = b->columns->start[c + 1] - first;
+  const int n = b->n, area = n * n;
+  bool found = false;
+  if (b->columns->closed[c]) return false;
+  for (sp_lid m = 0; m <= length; m++) {
+    const sp_lid i = first + (m < length ? m : length - 1);
+    const sp_lid *nodes = sp_schwarz_nodes(b, b->columns->elements[i]);
+    bool *own = &held[(size_t)m * (size_t)area], *below = own - area;
+    const bool contact = m > 0 && sp_hexes_is_contact(hexes, b->columns->elements[first + m - 1]);
+    for (int q = 0; q < area; q++) {
+      const int end = m < length ? 0 : n - 1;
+      own[q] =
+          b->setup->constrained[nodes[sp_frame_node(&b->columns->frames[i], n, end, q % n, q / n)]];
+      found = found || (contact && own[q] != below[q]);
+    }
+  }
+  if (!found) memset(held, 0, (size_t)(length + 1) * (size_t)area);
+  return found;
+}
+
 /* ---- Solution ---- */
 
 /* The terms at a side of lateral direction t of the column's element i, for an interval [-1, 1]. */
@@ -321,7 +349,7 @@ static sp_schwarz_end find_lateral_end(const sp_schwarz_builder *b, sp_lid i, in
  * half their energy for the vector that is 1 along the column. A neighbour that is stiffer than the
  * element's coupling along the column holds that element alone, so what it adds is limited to that
  * coupling, or to the least that neighbours of all elements add. */
-static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
+static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t, bool held) {
   const sp_columns *columns = b->columns;
   const sp_lid first = columns->start[c], last = columns->start[c + 1];
   sp_interval line = {.length = 2, .fixed = {1, 1}};
@@ -349,7 +377,7 @@ static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
       line.mass[side] = exp(mass / neighbours);
     }
     line.stiffness[side] += find_lateral_robin(b, c, t, side);
-    line.stiffness[side] += b->stiffness[0] * sum_ties(b, c, t, side) / (2 * own);
+    line.stiffness[side] += b->stiffness[0] * sum_ties(b, c, t, side, held) / (2 * own);
   }
   return line;
 }
@@ -413,6 +441,8 @@ static void solve_column(const sp_schwarz_builder *b, sp_lid c, const double *la
                       .lateral = {lateral[0], lateral[1]},
                       .reaction = reaction,
                       .eigenvalues = {eigenvalues, eigenvalues + b->n}};
+  const size_t at = (size_t)(first + c) * (size_t)(b->n * b->n);
+  if (b->held) column.held = b->held + at;
   for (int side = 0; side < 2; side++) {
     const sp_lid i = side == 0 ? first : columns->start[c + 1] - 1, e = columns->elements[i];
     const sp_frame *frame = &columns->frames[i];
@@ -423,7 +453,6 @@ static void solve_column(const sp_schwarz_builder *b, sp_lid c, const double *la
     column.fixed[side] = found.fixed;
   }
   fill_column(b, &column, c, lateral_basis);
-  const size_t at = (size_t)(first + c) * (size_t)(b->n * b->n);
   sp_column_factorize(
       &b->modes, &column,
       &(sp_column_factors){b->inverse + at, b->ratio + at, column.closed ? b->ring + at : NULL});
@@ -435,11 +464,12 @@ void sp_schwarz_solve_columns(sp_schwarz_builder *b) {
   fill_modes(b);
   for (sp_lid c = 0; c < b->columns->count; c++) {
     const sp_lid first = b->columns->start[c];
+    const bool held = b->held && find_held(b, c, b->held + (size_t)(first + c) * area);
     const bool tied = sp_schwarz_is_tied(b, b->columns->start[c + 1] - first,
                                          &b->columns->elements[first], &b->columns->frames[first]);
     for (int t = 0; t < 2; t++) {
-      sp_interval line = find_lateral(b, c, t + 1);
-      line.diagonal = tied;
+      sp_interval line = find_lateral(b, c, t + 1, held);
+      line.diagonal = tied || held;
       double *own = &b->lateral[(size_t)c * each];
       sp_intervals_solve(b->intervals, &line, own + (size_t)t * area, own + 2 * area + t * n);
     }
