@@ -28,28 +28,29 @@ static void drop_data(study *s) {
 
 /* Make the data that a step needs; keep those that fit. */
 static sp_status set_up(study *s, const sp_bench_step *step) {
-  const bool same_case = s->c.elements == step->key.elements && s->c.order == (int)step->key.order;
-  const bool have_paper = s->paper.clock && same_case && s->paper.kind == step->kind;
+  const sp_bench_row *key = &step->key;
+  const bool same_case = s->c.elements == key->elements && s->c.order == key->order;
+  const bool have_paper = s->paper.clock && same_case && s->paper.kind == key->problem;
   const bool have_production =
-      s->production.clock && same_case && s->production.kind == step->kind &&
-      s->production.geometry == step->geometry && s->production.precision == step->precision;
-  const bool is_copy = step->what == SP_BENCH_COPY;
+      s->production.clock && same_case && s->production.kind == key->problem &&
+      s->production.geometry == key->geometry && s->production.precision == key->precision;
+  const bool is_copy = key->what == SP_BENCH_COPY;
   if (step->kernel ? have_paper : have_production && !is_copy) return SP_OK;
   drop_data(s);
-  SP_TRY(sp_bench_case_set(&s->c, step->key.elements, (int)step->key.order));
+  SP_TRY(sp_bench_case_set(&s->c, key->elements, key->order));
   if (is_copy) return SP_OK;
-  if (step->kernel) return sp_bench_paper_create(&s->clock, &s->c, step->kind, &s->paper);
-  return sp_bench_production_create(&s->clock, &s->c, step->kind, step->geometry, step->precision,
+  if (step->kernel) return sp_bench_paper_create(&s->clock, &s->c, key->problem, &s->paper);
+  return sp_bench_production_create(&s->clock, &s->c, key->problem, key->geometry, key->precision,
                                     &s->production);
 }
 
 static sp_status measure(study *s, const sp_bench_step *step, sp_bench_row *row) {
   *row = step->key;
   SP_TRY(set_up(s, step));
-  if (step->what == SP_BENCH_COPY)
-    return sp_bench_copy_time(&s->clock, &s->c, step->kind, step->precision, row);
+  if (row->what == SP_BENCH_COPY)
+    return sp_bench_copy_time(&s->clock, &s->c, row->problem, row->precision, row);
   if (step->kernel) return sp_bench_paper_time(&s->paper, step->kernel, row);
-  return sp_bench_production_time(&s->production, step->what, row);
+  return sp_bench_production_time(&s->production, row->what, row);
 }
 
 /* Fail with SP_ERR_INTERRUPTED if any rank got a signal. Called between measurements.

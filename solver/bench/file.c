@@ -22,46 +22,6 @@ struct sp_bench_file {
   sp_bench_row *rows;
 };
 
-typedef enum kind { TEXT, INTEGER, REAL } kind;
-
-typedef struct column {
-  const char *name, *unit;
-  kind kind;
-  size_t offset;
-} column;
-
-#define COLUMN(name, unit, kind)                                                                   \
-  { #name, unit, kind, offsetof(sp_bench_row, name) }
-static const column columns[] = {COLUMN(what, "1", TEXT),
-                                 COLUMN(problem, "1", TEXT),
-                                 COLUMN(geometry, "1", TEXT),
-                                 COLUMN(precision, "1", TEXT),
-                                 COLUMN(map, "1", TEXT),
-                                 COLUMN(threads, "1", INTEGER),
-                                 COLUMN(kernel, "1", INTEGER),
-                                 COLUMN(order, "1", INTEGER),
-                                 COLUMN(elements, "1", INTEGER),
-                                 COLUMN(warm_cache, "1", INTEGER),
-                                 COLUMN(dofs, "1", INTEGER),
-                                 COLUMN(sets, "1", INTEGER),
-                                 COLUMN(samples, "1", INTEGER),
-                                 COLUMN(calls, "1", INTEGER),
-                                 COLUMN(seconds, "s", REAL),
-                                 COLUMN(seconds_min, "s", REAL),
-                                 COLUMN(seconds_max, "s", REAL),
-                                 COLUMN(flops, "1", REAL),
-                                 COLUMN(bytes, "B", REAL),
-                                 COLUMN(tflops, "TFLOP/s", REAL),
-                                 COLUMN(gbytes_per_second, "GB/s", REAL),
-                                 COLUMN(gdofs_per_second, "GDOF/s", REAL),
-                                 COLUMN(error, "1", REAL),
-                                 COLUMN(registers, "1", INTEGER),
-                                 COLUMN(shared_bytes, "B", INTEGER),
-                                 COLUMN(local_bytes, "B", INTEGER),
-                                 COLUMN(block_threads, "1", INTEGER),
-                                 COLUMN(shared_traffic, "B", INTEGER)};
-enum { COLUMNS = sizeof columns / sizeof *columns };
-
 /* ---- Writing ---- */
 
 static void record_version(sp_record *record, const char *name, int version) {
@@ -92,38 +52,30 @@ static void record_provenance(sp_record *record, const char *hosts, int ranks,
                 p->properties.shared_bandwidth, p->shared_bandwidth, p->fp64_rate);
 }
 
-static void record_row(sp_record *record, const sp_bench_row *row) {
+static void record_row(sp_record *record, const sp_bench_row *r) {
   sp_record_open(record, SP_RECORD_TABLE, "bench");
-  sp_record_open(record, SP_RECORD_ROW, NULL);
-  for (const column *c = columns; c < columns + COLUMNS; c++) {
-    const char *value = (const char *)row + c->offset;
-    int64_t integer;
-    double real;
-    memcpy(&integer, value, sizeof integer);
-    memcpy(&real, value, sizeof real);
-    if (c->kind == TEXT)
-      sp_record_text(record, c->name, value);
-    else if (c->kind == INTEGER)
-      sp_record_integer(record, c->name, integer);
-    else
-      sp_record_real(record, c->name, real, c->unit);
-  }
-  sp_record_close(record);
+  sp_record_row(record,
+                "what %s, problem %s, geometry %s, precision %s, map %s, threads %d, kernel %d, "
+                "order %d, elements %lld, warm_cache %d, dofs %lld, sets %d, samples %d, calls %d, "
+                "seconds %g [s], seconds_min %g [s], seconds_max %g [s], flops %g, bytes %g [B], "
+                "tflops %g [TFLOP/s], gbytes_per_second %g [GB/s], gdofs_per_second %g [GDOF/s], "
+                "error %g, registers %d, shared_bytes %d, local_bytes %d, block_threads %d, "
+                "shared_traffic %d",
+                sp_bench_what_names[r->what], sp_operator_names[r->problem],
+                sp_geometry_names[r->geometry], sp_bench_precision_names[r->precision],
+                sp_map_names[r->map], r->threads, r->kernel, r->order, (long long)r->elements,
+                r->warm_cache, (long long)r->dofs, r->sets, r->samples, r->calls, r->seconds,
+                r->seconds_min, r->seconds_max, r->flops, r->bytes, r->tflops, r->gbytes_per_second,
+                r->gdofs_per_second, r->error, r->registers, r->shared_bytes, r->local_bytes,
+                r->block_threads, r->shared_traffic);
   sp_record_close(record);
 }
 
 /* ---- Rows ---- */
 
-static bool same_measurement(const sp_bench_row *a, const sp_bench_row *b) {
-  return strcmp(a->what, b->what) == 0 && strcmp(a->problem, b->problem) == 0 &&
-         strcmp(a->geometry, b->geometry) == 0 && strcmp(a->precision, b->precision) == 0 &&
-         strcmp(a->map, b->map) == 0 && a->threads == b->threads && a->kernel == b->kernel &&
-         a->order == b->order && a->elements == b->elements && a->warm_cache == b->warm_cache;
-}
-
 const sp_bench_row *sp_bench_file_find(const sp_bench_file *file, const sp_bench_row *key) {
   for (int r = 0; r < file->count; r++)
-    if (same_measurement(&file->rows[r], key)) return &file->rows[r];
+    if (memcmp(&file->rows[r], key, offsetof(sp_bench_row, sets)) == 0) return &file->rows[r];
   return NULL;
 }
 

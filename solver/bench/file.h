@@ -12,39 +12,34 @@
  * Rank 0 writes it (io/run_log.h); every rank holds all rows. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "io/error.h"
 #include "operators/paper/measure.h"
-
-enum { SP_BENCH_WORD = 16 };
+#include "solver/bench/options.h"
 
 /* One measurement. The members up to warm_cache are its key, which is unique in a file. Members
  * that do not apply are 0, or NAN if they are reals. */
 typedef struct sp_bench_row {
-  char what[SP_BENCH_WORD];      /* copy, unassembled, operator, cg */
-  char problem[SP_BENCH_WORD];   /* name of the operator */
-  char geometry[SP_BENCH_WORD];  /* stored, trilinear */
-  char precision[SP_BENCH_WORD]; /* double, single */
-  char map[SP_BENCH_WORD];       /* of the box: sine, kershaw, none */
-  int64_t threads; /* of the paper's kernels: dimensions of a thread block, 2 or 3; else 0 */
-  int64_t kernel;  /* number in the paper; 0: the program's own, and copies */
-  int64_t order;   /* N */
-  int64_t elements;
-  int64_t warm_cache; /* 1: all calls use the same input; always for cg */
+  sp_bench_what what;
+  sp_operator_kind problem;
+  sp_geometry_kind geometry; /* stored or trilinear */
+  sp_precision precision;
+  sp_map map;  /* of the box */
+  int threads; /* of the paper's kernels: dimensions of a thread block, 2 or 3; else 0 */
+  int kernel;  /* number in the paper; 0: the program's own, and copies */
+  int order;   /* N */
+  sp_gid elements;
+  int warm_cache; /* 1: all calls use the same input; always for cg */
 
-  int64_t dofs; /* nodes of all elements for copy and unassembled, else degrees of freedom */
-  int64_t sets; /* number of input sets, used in turn */
-  int64_t samples, calls;                   /* a sample is the time of `calls` calls */
+  int sets;           /* number of input sets, used in turn */
+  sp_gid dofs;        /* nodes of all elements for copy and unassembled, else degrees of freedom */
+  int samples, calls; /* a sample is the time of `calls` calls */
   double seconds, seconds_min, seconds_max; /* of one call: median, smallest and largest sample */
   double flops, bytes;                      /* of one call (operators/counts.h); copy: the problem's
                                              * flops, and the bytes read and written */
   double tflops, gbytes_per_second, gdofs_per_second; /* from the median. Of a copy, tflops is the
                                                        * paper's roofline B_gl F / (d_r + d_w) */
   double error; /* of the result against the reference, relative (solver/bench/check.h) */
-  int64_t registers, shared_bytes, local_bytes, block_threads; /* operators/paper/paper.h */
-  int64_t shared_traffic; /* bytes per element, s_r + s_w of the paper's shared-memory roofline */
+  int registers, shared_bytes, local_bytes, block_threads; /* operators/paper/paper.h */
+  int shared_traffic; /* bytes per element, s_r + s_w of the paper's shared-memory roofline */
 } sp_bench_row;
 
 /* Provenance of a measurement. */

@@ -36,78 +36,55 @@ const char sp_bench_usage[] =
     "The study of the paper:\n"
     "  sp_bench --problem all --kernel all --order 1:15 --elements 512,4096 --device cuda\n";
 
-/* A word of a list, and the index that it marks; ALL marks all. */
-typedef struct word {
-  const char *name;
-  int mark;
-} word;
-
-enum { ALL = -1, MAX_WORDS = 16 };
-
-static const word thread_words[MAX_WORDS] = {{"2d", 2}, {"3d", 3}, {"all", ALL}};
-static const word measure_words[MAX_WORDS] = {{"unassembled", SP_BENCH_UNASSEMBLED},
-                                              {"operator", SP_BENCH_OPERATOR},
-                                              {"cg", SP_BENCH_CG},
-                                              {"all", ALL}};
-
-/* The operators' names, and the paper's name of `mass`. */
-static const word *problem_words(void) {
-  static word words[MAX_WORDS];
-  _Static_assert(SP_OPERATORS + 3 <= MAX_WORDS, "room for two more words and the end");
-  for (int k = 0; k < SP_OPERATORS; k++)
-    words[k] = (word){sp_operator_name((sp_operator_kind)k), k};
-  words[SP_OPERATORS] = (word){"bp1.0", SP_MASS};
-  words[SP_OPERATORS + 1] = (word){"all", ALL};
-  return words;
-}
+const char *const sp_bench_what_names[] = {[SP_BENCH_COPY] = "copy",
+                                           [SP_BENCH_UNASSEMBLED] = "unassembled",
+                                           [SP_BENCH_OPERATOR] = "operator",
+                                           [SP_BENCH_CG] = "cg",
+                                           NULL};
 
 const char *const sp_bench_precision_names[] = {
     [SP_DOUBLE] = "double", [SP_SINGLE] = "single", NULL};
 
-/* The names from names[first] on as words. They are valid until the next call. */
-static const word *words_of(const char *const *names, int first) {
-  static word words[MAX_WORDS];
-  int count = 0;
-  for (; names[first + count]; count++) words[count] = (word){names[first + count], first + count};
-  words[count] = (word){NULL, 0};
-  return words;
+/* The index of a name; -1 if it is none of them. */
+static int find_name(const char *const *names, const char *text) {
+  for (int n = 0; names[n]; n++)
+    if (strcmp(names[n], text) == 0) return n;
+  return -1;
 }
 
-const char *sp_bench_what_name(sp_bench_what what) {
-  return what == SP_BENCH_COPY ? "copy" : measure_words[what - 1].name;
-}
-
-bool sp_bench_what_is_warm(sp_bench_what what) {
-  return what == SP_BENCH_CG;
-}
-
-static const word *find_word(const word *words, const char *text) {
-  for (int w = 0; w < MAX_WORDS && words[w].name; w++)
-    if (strcmp(words[w].name, text) == 0) return &words[w];
-  return NULL;
-}
-
-static sp_status unknown_word(const char *option, const word *words, const char *text) {
+static sp_status unknown_name(const char *option, const char *const *names, bool all,
+                              const char *text) {
   char known[256] = "";
-  for (int w = 0; w < MAX_WORDS && words[w].name; w++) {
+  for (int n = 0; names[n]; n++) {
     const size_t used = strlen(known);
-    snprintf(known + used, sizeof known - used, "%s%s", w > 0 ? ", " : "", words[w].name);
+    snprintf(known + used, sizeof known - used, "%s%s", n > 0 ? ", " : "", names[n]);
   }
-  return sp_fail(SP_ERR_INPUT, "--%s: expected one of %s, found '%s'", option, known, text);
+  return sp_fail(SP_ERR_INPUT, "--%s: expected one of %s%s, found '%s'", option, known,
+                 all ? ", all" : "", text);
 }
 
-/* Mark exactly the words of a list. */
-static sp_status parse_words(const char *option, char *list, const word *words, int count,
+/* Mark exactly the names of a list; the word "all" is one if `all` is true. */
+static sp_status parse_names(const char *option, char *list, const char *const *names, bool all,
                              bool *marks) {
-  memset(marks, 0, (size_t)count * sizeof *marks);
-  if (!*list) return unknown_word(option, words, list);
+  for (int n = 0; names[n]; n++) marks[n] = false;
+  if (!*list) return unknown_name(option, names, all, list);
   for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
-    const word *found = find_word(words, text);
-    if (!found) return unknown_word(option, words, text);
-    for (int w = 0; w < MAX_WORDS && words[w].name; w++)
-      if (words[w].mark != ALL && (found->mark == ALL || found->mark == words[w].mark))
-        marks[words[w].mark] = true;
+    const int found = find_name(names, text);
+    if (found < 0 && !(all && strcmp(text, "all") == 0))
+      return unknown_name(option, names, all, text);
+    for (int n = 0; names[n]; n++) marks[n] = marks[n] || found < 0 || n == found;
   }
+  return SP_OK;
+}
+
+/* Operators have the names of a case; the paper's name of `mass` is one more. */
+static sp_status parse_problems(char *list, bool problems[SP_OPERATORS]) {
+  const char *names[SP_OPERATORS + 2] = {[SP_OPERATORS] = "bp1.0"};
+  bool marks[SP_OPERATORS + 1];
+  memcpy(names, sp_operator_names, SP_OPERATORS * sizeof *names);
+  SP_TRY(parse_names("problem", list, names, true, marks));
+  marks[SP_MASS] = marks[SP_MASS] || marks[SP_OPERATORS];
+  memcpy(problems, marks, SP_OPERATORS * sizeof *problems);
   return SP_OK;
 }
 
@@ -187,14 +164,16 @@ static sp_status parse_number(const char *option, const char *text, double low, 
   return SP_OK;
 }
 
-/* Parse one word of a list, not several; *choice is an enum. */
-static sp_status parse_word(const char *option, const char *text, const char *const *names,
+/* Parse one name; *choice is an enum. */
+static sp_status parse_name(const char *option, const char *text, const char *const *names,
                             void *choice) {
-  const word *words = words_of(names, 0), *found = find_word(words, text);
-  if (!found) return unknown_word(option, words, text);
-  memcpy(choice, &found->mark, sizeof found->mark);
+  const int found = find_name(names, text);
+  if (found < 0) return unknown_name(option, names, false, text);
+  memcpy(choice, &found, sizeof found);
   return SP_OK;
 }
+
+static const char *const thread_names[] = {"2d", "3d", NULL};
 
 static const struct option known_options[] = {
     {"problem", required_argument, NULL, 'p'},  {"kernel", required_argument, NULL, 'k'},
@@ -210,31 +189,31 @@ static const struct option known_options[] = {
 static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   switch (letter) {
   case 'p':
-    return parse_words("problem", value, problem_words(), SP_OPERATORS, o->problems);
+    return parse_problems(value, o->problems);
   case 'k':
     return parse_kernels(value, o);
   case 't':
-    return parse_words("threads", value, thread_words, 4, o->threads);
+    return parse_names("threads", value, thread_names, true, &o->threads[2]);
   case 'N':
     return parse_orders(value, o->orders);
   case 'g':
-    return parse_words("geometry", value, words_of(sp_geometry_names, SP_GEOMETRY_STORED), 3,
-                       o->geometries);
+    return parse_names("geometry", value, &sp_geometry_names[SP_GEOMETRY_STORED], false,
+                       &o->geometries[SP_GEOMETRY_STORED]);
   case 'P':
-    return parse_words("precision", value, words_of(sp_bench_precision_names, 0), SP_PRECISIONS,
-                       o->precisions);
+    return parse_names("precision", value, sp_bench_precision_names, false, o->precisions);
   case 'e':
     return parse_elements(value, o);
   case 'n':
     return parse_number("dofs", value, 1, 1e12, &o->dofs);
   case 'm':
-    return parse_words("measure", value, measure_words, SP_BENCH_WHATS, o->measure);
+    return parse_names("measure", value, &sp_bench_what_names[SP_BENCH_UNASSEMBLED], true,
+                       &o->measure[SP_BENCH_UNASSEMBLED]);
   case 'd':
-    return parse_word("device", value, sp_device_names, &o->device);
+    return parse_name("device", value, sp_device_names, &o->device);
   case 'x':
-    return parse_word("exchange", value, sp_transport_names, &o->exchange);
+    return parse_name("exchange", value, sp_transport_names, &o->exchange);
   case 'M':
-    return parse_word("map", value, sp_map_names, &o->map);
+    return parse_name("map", value, sp_map_names, &o->map);
   case 'r':
     return parse_integer("repeats", value, SP_BENCH_MAX_REPEATS, &o->repeats);
   case 'o':

@@ -16,8 +16,9 @@ typedef enum sp_bench_what {
   SP_BENCH_WHATS
 } sp_bench_what;
 
-/* "double", "single": by sp_precision; ends in NULL. */
-extern const char *const sp_bench_precision_names[];
+/* "copy", "unassembled" ... by sp_bench_what, and "double", "single" by sp_precision; both end in
+ * NULL. */
+extern const char *const sp_bench_what_names[], *const sp_bench_precision_names[];
 
 enum {
   SP_BENCH_MAX_MESHES = 16,
@@ -48,12 +49,6 @@ typedef struct sp_bench_options {
 
 /* Text of --help. */
 extern const char sp_bench_usage[];
-
-/* "copy", "unassembled", "operator", "cg". */
-const char *sp_bench_what_name(sp_bench_what what);
-
-/* True if `what` always uses the same operator and the same input. */
-bool sp_bench_what_is_warm(sp_bench_what what);
 
 /* Parse the command line. *out keeps pointers into argv, whose lists are modified. Errors:
  * SP_ERR_INPUT with what was expected and found. */

@@ -154,7 +154,7 @@ static sp_status prepare(const sp_paper_kernel *kernel, launch *l, sp_bench_row 
   row->shared_bytes = resources.shared_bytes;
   row->local_bytes = resources.local_bytes;
   row->block_threads = resources.threads;
-  row->shared_traffic = (int64_t)sp_paper_shared_bytes(kernel, p->c->order);
+  row->shared_traffic = (int)sp_paper_shared_bytes(kernel, p->c->order);
   return SP_OK;
 }
 

@@ -65,63 +65,48 @@ static void say_all_missing_orders(const sp_bench_options *o, sp_terminal *termi
   }
 }
 
-/* Append *step for this order and mesh. */
-static sp_status add_step(sp_bench_plan *plan, const sp_bench_options *o, const sp_bench_step *step,
-                          int order, int64_t elements, bool warm_cache) {
-  SP_TRY(sp_reserve((size_t)plan->count, 1, sizeof *step, "the plan's steps", &plan->steps));
-  sp_bench_step *new = &plan->steps[plan->count++];
-  *new = *step;
-  sp_bench_row *key = &new->key;
-  snprintf(key->what, sizeof key->what, "%s", sp_bench_what_name(step->what));
-  snprintf(key->problem, sizeof key->problem, "%s", sp_operator_name(step->kind));
-  snprintf(key->geometry, sizeof key->geometry, "%s", sp_geometry_kind_name(step->geometry));
-  snprintf(key->precision, sizeof key->precision, "%s", sp_bench_precision_names[step->precision]);
-  snprintf(key->map, sizeof key->map, "%s", sp_map_names[o->map]);
-  if (step->kernel) {
-    key->threads = step->kernel->threads;
-    key->kernel = step->kernel->number;
+/* Append a step: `key` and the kernel, NULL for a copy or the program's own. */
+static sp_status add_step(sp_bench_plan *plan, const sp_paper_kernel *kernel, sp_bench_row key) {
+  SP_TRY(sp_reserve((size_t)plan->count, 1, sizeof *plan->steps, "the plan's steps", &plan->steps));
+  if (kernel) {
+    key.threads = kernel->threads;
+    key.kernel = kernel->number;
   }
-  key->order = order;
-  key->elements = elements;
-  key->warm_cache = warm_cache || sp_bench_what_is_warm(step->what);
+  if (key.what == SP_BENCH_CG) key.warm_cache = 1;
+  plan->steps[plan->count++] = (sp_bench_step){kernel, key};
   return SP_OK;
 }
 
-static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_operator_kind kind,
-                             sp_precision precision, int order, int64_t elements, bool warm_cache) {
+static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_bench_row key) {
   int count;
   const sp_paper_kernel *kernels = sp_paper_kernels(&count);
-  sp_bench_step step = {.kind = kind, .geometry = SP_GEOMETRY_STORED, .precision = precision};
-  if (o->measure[SP_BENCH_UNASSEMBLED])
-    SP_TRY(add_step(plan, o, &step, order, elements, warm_cache));
-  step.what = SP_BENCH_UNASSEMBLED;
-  for (int k = 0; k < count && o->measure[step.what] && precision == SP_DOUBLE; k++) {
-    if (kernels[k].problem != kind || !is_wanted(o, &kernels[k])) continue;
-    if (!kernels[k].order[order].launch) continue;
-    step.kernel = &kernels[k];
-    SP_TRY(add_step(plan, o, &step, order, elements, warm_cache));
-  }
-  step.kernel = NULL;
+  key.what = SP_BENCH_COPY;
+  key.geometry = SP_GEOMETRY_STORED;
+  if (o->measure[SP_BENCH_UNASSEMBLED]) SP_TRY(add_step(plan, NULL, key));
+  key.what = SP_BENCH_UNASSEMBLED;
+  for (int k = 0; k < count && o->measure[key.what] && key.precision == SP_DOUBLE; k++)
+    if (kernels[k].problem == key.problem && is_wanted(o, &kernels[k]) &&
+        kernels[k].order[key.order].launch)
+      SP_TRY(add_step(plan, &kernels[k], key));
   for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR && o->kernels[SP_BENCH_PRODUCTION];
        g++)
     for (int what = SP_BENCH_UNASSEMBLED; what < SP_BENCH_WHATS && o->geometries[g]; what++) {
-      if (!o->measure[what] || (what == SP_BENCH_CG && precision != SP_DOUBLE)) continue;
-      step.geometry = (sp_geometry_kind)g;
-      step.what = (sp_bench_what)what;
-      SP_TRY(add_step(plan, o, &step, order, elements, warm_cache));
+      if (!o->measure[what] || (what == SP_BENCH_CG && key.precision != SP_DOUBLE)) continue;
+      key.geometry = (sp_geometry_kind)g;
+      key.what = (sp_bench_what)what;
+      SP_TRY(add_step(plan, NULL, key));
     }
   return SP_OK;
 }
 
 /* Operators with the same quadrature points are adjacent, because they share the factors. */
-static sp_status add_order(sp_bench_plan *plan, const sp_bench_options *o, int order,
-                           int64_t elements, bool warm_cache) {
+static sp_status add_order(sp_bench_plan *plan, const sp_bench_options *o, sp_bench_row key) {
   for (int collocated = 0; collocated < 2; collocated++)
-    for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
-      if (!o->problems[kind] || sp_operator_rows[kind].collocated != collocated) continue;
-      for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++)
-        if (o->precisions[p]) SP_TRY(add_problem(plan, o, kind, p, order, elements, warm_cache));
-    }
+    for (key.problem = 0; key.problem < SP_OPERATORS; key.problem++)
+      for (key.precision = SP_DOUBLE; key.precision < SP_PRECISIONS; key.precision++)
+        if (o->problems[key.problem] && o->precisions[key.precision] &&
+            sp_operator_rows[key.problem].collocated == collocated)
+          SP_TRY(add_problem(plan, o, key));
   return SP_OK;
 }
 
@@ -144,10 +129,14 @@ sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench_tar
       if (!options->orders[order]) continue;
       const int64_t elements =
           options->mesh_count > 0 ? options->elements[m] : elements_for_dofs(options->dofs, order);
-      SP_TRY(add_order(plan, options, order, elements, target->warm_cache));
+      const sp_bench_row key = {.map = options->map,
+                                .order = order,
+                                .elements = elements,
+                                .warm_cache = target->warm_cache};
+      SP_TRY(add_order(plan, options, key));
     }
   bool any = false; /* a study needs more than copies */
-  for (int s = 0; s < plan->count; s++) any |= plan->steps[s].what != SP_BENCH_COPY;
+  for (int s = 0; s < plan->count; s++) any |= plan->steps[s].key.what != SP_BENCH_COPY;
   if (!any)
     return sp_fail(SP_ERR_INPUT, "nothing to measure: no kernel matches the problems, threads, "
                                  "orders, precisions and measurements requested");
@@ -162,13 +151,15 @@ void sp_bench_plan_destroy(sp_bench_plan *plan) {
 
 void sp_bench_step_describe(const sp_bench_step *step, size_t size, char *text) {
   char kernel[64];
-  const char *precision = step->precision == SP_SINGLE ? ", single precision" : "";
+  const sp_bench_row *key = &step->key;
+  const char *precision = key->precision == SP_SINGLE ? ", single precision" : "";
   if (step->kernel)
-    snprintf(kernel, sizeof kernel, "%dD kernel %d", step->kernel->threads, step->kernel->number);
-  else if (step->what == SP_BENCH_COPY)
+    snprintf(kernel, sizeof kernel, "%dD kernel %d", key->threads, key->kernel);
+  else if (key->what == SP_BENCH_COPY)
     snprintf(kernel, sizeof kernel, "copy%s", precision);
   else
-    snprintf(kernel, sizeof kernel, "%s, %s%s", step->key.geometry, step->key.what, precision);
-  snprintf(text, size, "%s %s, N = %d, %lld elements", step->key.problem, kernel,
-           (int)step->key.order, (long long)step->key.elements);
+    snprintf(kernel, sizeof kernel, "%s, %s%s", sp_geometry_names[key->geometry],
+             sp_bench_what_names[key->what], precision);
+  snprintf(text, size, "%s %s, N = %d, %lld elements", sp_operator_names[key->problem], kernel,
+           key->order, (long long)key->elements);
 }

@@ -6,13 +6,8 @@
 #include "io/terminal.h"
 #include "operators/paper/paper.h"
 #include "solver/bench/file.h"
-#include "solver/bench/options.h"
 
 typedef struct sp_bench_step {
-  sp_bench_what what;
-  sp_operator_kind kind;
-  sp_geometry_kind geometry;
-  sp_precision precision;
   const sp_paper_kernel *kernel; /* NULL: a copy, or the program's own */
   sp_bench_row key;              /* only the key of the row is set */
 } sp_bench_step;

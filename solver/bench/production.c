@@ -119,7 +119,7 @@ static sp_status judge(const sp_bench_production *p, sp_bench_what what, double 
   return sp_fail(SP_ERR_SYSTEM,
                  "wrong result: %s of %s, %s geometry, %s precision, at N = %d differs from the "
                  "reference by %.3g, at most %.3g is rounding",
-                 sp_bench_what_name(what), sp_operator_name(p->kind),
+                 sp_bench_what_names[what], sp_operator_name(p->kind),
                  sp_geometry_kind_name(p->geometry), sp_bench_precision_names[p->precision],
                  p->c->order, error, tolerance);
 }
@@ -310,7 +310,7 @@ static sp_status time_solves(solve *s, double *samples, int *count, sp_bench_row
   SP_TRY(run_solve(s, &result)); /* for warming up, and for the check */
   SP_TRY(check_solve(s, &result, &row->error));
   *count = 0;
-  row->calls = whole ? result.iterations : 1;
+  row->calls = whole ? (int)result.iterations : 1;
   if (result.iterations == 0)
     return sp_fail(SP_ERR_SYSTEM, "%s at N = %d: too few iterations to time; use more elements",
                    sp_operator_name(s->production->kind), s->production->c->order);

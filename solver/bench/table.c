@@ -19,15 +19,12 @@ static const sp_bench_row *at_order(const tables *t, const sp_bench_row *key, in
 
 /* `key` for another kind of measurement of operators. */
 static sp_bench_row with_what(sp_bench_row key, sp_bench_what what) {
-  key.warm_cache = key.warm_cache || sp_bench_what_is_warm(what);
-  snprintf(key.what, sizeof key.what, "%s", sp_bench_what_name(what));
-  return key;
-}
-
-static sp_bench_row copy_key(sp_bench_row key) {
-  key = with_what(key, SP_BENCH_COPY);
-  snprintf(key.geometry, sizeof key.geometry, "%s", sp_geometry_kind_name(SP_GEOMETRY_STORED));
-  key.threads = key.kernel = 0;
+  if (what == SP_BENCH_CG) key.warm_cache = 1;
+  if (what == SP_BENCH_COPY) {
+    key.geometry = SP_GEOMETRY_STORED;
+    key.threads = key.kernel = 0;
+  }
+  key.what = what;
   return key;
 }
 
@@ -57,31 +54,29 @@ static void print_line(const tables *t, const char *name, const sp_bench_row *ke
 
 static void print_ladder(const tables *t, const sp_bench_step *first) {
   sp_bench_row key = first->key;
-  sp_terminal_print(t->terminal, "\n%s, %lldD thread blocks, %lld elements, TFLOP/s\n%-22s",
-                    key.problem, (long long)key.threads, (long long)key.elements, "N");
+  sp_terminal_print(t->terminal, "\n%s, %dD thread blocks, %lld elements, TFLOP/s\n%-22s",
+                    sp_operator_names[key.problem], key.threads, (long long)key.elements, "N");
   for (int order = 1; order <= SP_MAX_ORDER; order++)
     if (order_planned(t, key.elements, order)) sp_terminal_print(t->terminal, "%7d", order);
   sp_terminal_print(t->terminal, "\n");
-  const sp_bench_row copy = copy_key(key);
+  const sp_bench_row copy = with_what(key, SP_BENCH_COPY);
   print_line(t, "roofline by copies", &copy);
   for (key.kernel = 1; key.kernel <= SP_BENCH_MAX_KERNEL; key.kernel++) {
     char name[32];
-    snprintf(name, sizeof name, "kernel %d", (int)key.kernel);
+    snprintf(name, sizeof name, "kernel %d", key.kernel);
     print_line(t, name, &key);
   }
   key.threads = key.kernel = 0;
-  for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR; g++) {
+  for (key.geometry = SP_GEOMETRY_STORED; key.geometry <= SP_GEOMETRY_TRILINEAR; key.geometry++) {
     char name[48];
-    const char *geometry = sp_geometry_kind_name((sp_geometry_kind)g);
-    snprintf(name, sizeof name, "production, %s", geometry);
-    snprintf(key.geometry, sizeof key.geometry, "%s", geometry);
+    snprintf(name, sizeof name, "production, %s", sp_geometry_names[key.geometry]);
     print_line(t, name, &key);
   }
 }
 
 static bool same_ladder(const sp_bench_step *a, const sp_bench_step *b) {
-  return a->kernel && b->kernel && a->kind == b->kind && a->key.threads == b->key.threads &&
-         a->key.elements == b->key.elements;
+  return a->kernel && b->kernel && a->key.problem == b->key.problem &&
+         a->key.threads == b->key.threads && a->key.elements == b->key.elements;
 }
 
 static void print_ladders(const tables *t) {
@@ -127,15 +122,15 @@ static void print_production_head(const tables *t) {
 static void print_production_row(const tables *t, const sp_bench_step *step) {
   const sp_bench_row *key = &step->key, *rows[SP_BENCH_WHATS];
   for (int what = 0; what < SP_BENCH_WHATS; what++) {
-    const sp_bench_row other =
-        what == SP_BENCH_COPY ? copy_key(*key) : with_what(*key, (sp_bench_what)what);
+    const sp_bench_row other = with_what(*key, (sp_bench_what)what);
     rows[what] = sp_bench_file_find(t->file, &other);
   }
   const sp_bench_row *copy = rows[SP_BENCH_COPY], *local = rows[SP_BENCH_UNASSEMBLED];
   const sp_bench_row *op = rows[SP_BENCH_OPERATOR], *cg = rows[SP_BENCH_CG];
   const sp_bench_row *global = op ? op : cg;
-  print_names(t, key->problem, key->geometry, key->precision);
-  sp_terminal_print(t->terminal, " %3d %9lld", (int)key->order, (long long)key->elements);
+  print_names(t, sp_operator_names[key->problem], sp_geometry_names[key->geometry],
+              sp_bench_precision_names[key->precision]);
+  sp_terminal_print(t->terminal, " %3d %9lld", key->order, (long long)key->elements);
   print_number(t, 7, 2, global ? (double)global->dofs * 1e-6 : NAN);
   print_number(t, 8, 0, copy ? copy->gbytes_per_second : NAN);
   print_rate(t, local ? local->gdofs_per_second : NAN);
@@ -149,13 +144,13 @@ static void print_production_row(const tables *t, const sp_bench_step *step) {
 
 /* True if a step has a place in the table of operators. */
 static bool is_production(const sp_bench_step *step) {
-  return !step->kernel && step->what != SP_BENCH_COPY;
+  return !step->kernel && step->key.what != SP_BENCH_COPY;
 }
 
 static bool same_production(const sp_bench_step *a, const sp_bench_step *b) {
-  return is_production(a) && a->kind == b->kind && a->geometry == b->geometry &&
-         a->precision == b->precision && a->key.elements == b->key.elements &&
-         a->key.order == b->key.order;
+  return is_production(a) && a->key.problem == b->key.problem &&
+         a->key.geometry == b->key.geometry && a->key.precision == b->key.precision &&
+         a->key.elements == b->key.elements && a->key.order == b->key.order;
 }
 
 /* One line per order and mesh, sorted by problem and geometry. */
@@ -165,8 +160,8 @@ static void print_production(const tables *t) {
     for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR; g++)
       for (int s = 0; s < t->plan->count; s++) {
         const sp_bench_step *step = &t->plan->steps[s];
-        if (!is_production(step) || (int)step->kind != kind || (int)step->geometry != g ||
-            (s > 0 && same_production(step - 1, step)))
+        if (!is_production(step) || (int)step->key.problem != kind ||
+            (int)step->key.geometry != g || (s > 0 && same_production(step - 1, step)))
           continue;
         if (!headed) print_production_head(t);
         headed = true;
@@ -176,7 +171,7 @@ static void print_production(const tables *t) {
 
 static bool has_precisions(const sp_bench_plan *plan) {
   for (int s = 0; s < plan->count; s++)
-    if (plan->steps[s].precision != SP_DOUBLE) return true;
+    if (plan->steps[s].key.precision != SP_DOUBLE) return true;
   return false;
 }
 
