@@ -36,11 +36,3 @@ const char *const sp_geometry_names[] = {[SP_GEOMETRY_AUTO] = "auto",
                                          [SP_GEOMETRY_STORED] = "stored",
                                          [SP_GEOMETRY_TRILINEAR] = "trilinear",
                                          NULL};
-
-const char *sp_operator_name(sp_operator_kind kind) {
-  return sp_operator_names[kind];
-}
-
-const char *sp_geometry_kind_name(sp_geometry_kind kind) {
-  return sp_geometry_names[kind];
-}

@@ -59,7 +59,3 @@ static inline sp_factor_kind sp_factor_kind_of(sp_geometry_kind geometry) {
 
 /* Names in a case, by sp_operator_kind and sp_geometry_kind; both lists end with NULL. */
 extern const char *const sp_operator_names[], *const sp_geometry_names[];
-
-/* A name as in a case ("bp3.5", "stored", ...). Local. */
-const char *sp_operator_name(sp_operator_kind kind);
-const char *sp_geometry_kind_name(sp_geometry_kind kind);

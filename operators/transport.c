@@ -8,7 +8,3 @@ const char *const sp_transport_names[] = {[SP_TRANSPORT_AUTO] = "auto",
                                           [SP_TRANSPORT_NCCL] = "nccl",
                                           [SP_TRANSPORT_STAGED] = "staged",
                                           NULL};
-
-const char *sp_transport_name(sp_transport kind) {
-  return sp_transport_names[kind];
-}

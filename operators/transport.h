@@ -12,6 +12,3 @@ typedef enum sp_transport {
 
 /* All names as in a case, by sp_transport; ends in NULL. */
 extern const char *const sp_transport_names[];
-
-/* One of these names. Local. */
-const char *sp_transport_name(sp_transport kind);

@@ -140,7 +140,7 @@ static sp_status run(const sp_bench_options *o, const char *command_line) {
   sp_cores_set_team(0);
   SP_TRY(sp_platform_open(MPI_COMM_WORLD, o->device, o->exchange, &platform));
   sp_bench_provenance provenance = {.device = platform.backend->describe(platform.device),
-                                    .exchange = sp_transport_name(o->exchange),
+                                    .exchange = sp_transport_names[o->exchange],
                                     .options = command_line};
   sp_status status = sp_bench_clock_create(&platform, o->repeats, o->warm_cache, &s.clock);
   if (!status) status = run_study(&s, o, &provenance, &terminal);

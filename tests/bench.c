@@ -105,7 +105,7 @@ static void check_reference(void) {
       CHECK_OK(sp_bench_reference(kind, order, 1.5, box.mesh->hexes, 3, x, y));
       const double difference = sp_bench_difference(np, y, expected);
       const double tolerance = sp_bench_tolerance(order, SP_DOUBLE);
-      CHECK(difference <= tolerance, "%s at N = %d: %g > %g", sp_operator_name(kind), order,
+      CHECK(difference <= tolerance, "%s at N = %d: %g > %g", sp_operator_names[kind], order,
             difference, tolerance);
     }
   }
@@ -205,7 +205,7 @@ static void check_production(void) {
       check_sets((size_t)p.sets, &p.l_y);
       CHECK(whole.error <= sp_bench_tolerance(ORDER, precision) &&
                 (whole.error > 1e-9) == (precision == SP_SINGLE),
-            "%s: error %g", sp_operator_name(kind), whole.error);
+            "%s: error %g", sp_operator_names[kind], whole.error);
       const double number = precision == SP_SINGLE ? 4 : 8;
       const double points = kind == SP_BP35 ? NP : 125, factors = kind == SP_MASS ? 1 : 7;
       CHECK_CLOSE(alone.bytes, 12 * number * (2 * NP + factors * points), 0);

@@ -32,7 +32,7 @@ static inline bool device_sweeps(int argc, char **argv) {
 /* The transport with this name; SP_TRANSPORT_AUTO and a failed check if there is none. Local. */
 static inline sp_transport device_transport(const char *name) {
   for (sp_transport kind = SP_TRANSPORT_AUTO; kind <= SP_TRANSPORT_STAGED; kind++)
-    if (strcmp(name, sp_transport_name(kind)) == 0) return kind;
+    if (strcmp(name, sp_transport_names[kind]) == 0) return kind;
   CHECK(false, "'%s' is no exchange", name);
   return SP_TRANSPORT_AUTO;
 }
@@ -80,5 +80,5 @@ static inline void device_check_exchange(int ranks, const char *transport, sp_tr
     for (sp_transport kind = SP_TRANSPORT_STAGED; kind > SP_TRANSPORT_AUTO; kind--)
       if (device_expects(kind)) last = kind;
   CHECK(requested == SP_TRANSPORT_AUTO ? last == requested || is <= last : is == requested,
-        "the exchange should be %s: %s", sp_transport_name(last), transport);
+        "the exchange should be %s: %s", sp_transport_names[last], transport);
 }

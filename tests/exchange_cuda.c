@@ -108,7 +108,7 @@ static void check_box(const bench *b, int order, const int elements[3]) {
   CHECK(apply_by(b, &box, box.mask, SP_TRANSPORT_STAGED, x, &want),
         "the way through the host is always possible");
   for (sp_transport kind = SP_TRANSPORT_AUTO; kind < SP_TRANSPORT_STAGED; kind++) {
-    const char *name = sp_transport_name(kind);
+    const char *name = sp_transport_names[kind];
     const bool possible = apply_by(b, &box, box.mask, kind, x, &is);
     if (world_rank == 0) printf("%s: %s\n", name, possible ? "possible" : sp_error_message());
     if (possible)

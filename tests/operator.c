@@ -155,7 +155,7 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
                  -(int)(i / np % 7));
   const double error = worst((sp_lid)count, y, want->elements, want->elements_scale);
   CHECK(error <= want->tolerance, "%s N = %d between E-vectors, %s: %.3g > %.3g",
-        sp_operator_name(op->kind), box->numbering->order, PRECISION_NAMES[op->precision], error,
+        sp_operator_names[op->kind], box->numbering->order, PRECISION_NAMES[op->precision], error,
         want->tolerance);
 }
 
@@ -171,7 +171,7 @@ static void check_passes(const bench *b, const deformed_box *box, sp_operator *o
   const double x_ax = bench_passes(b, op, x, sum);
   const double error = worst(op->dofs, sum, want, bounds);
   CHECK(error <= 1, "%s N = %d, passes of CG: %.3g of what rounding allows",
-        sp_operator_name(op->kind), box->numbering->order, error);
+        sp_operator_names[op->kind], box->numbering->order, error);
   for (size_t i = 0; i < n; i++) want[i] = fabs(x[i]);
   CHECK_CLOSE(x_ax, dot(box, x, y), 2 * tolerance * dot(box, want, scale));
 }

@@ -28,7 +28,7 @@ static void check(sp_preconditioner_kind request, sp_coarse_kind coarse, sp_oper
   config.solver.max_iterations = most_iterations;
   const sp_preconditioner_kind got = sp_precondition_choose(&config, &facts, &reason);
   CHECK(got == want, "%s, %s of order %d, %g elements: %s, not %s",
-        sp_preconditioner_names[request], sp_operator_name(kind), order, elements,
+        sp_preconditioner_names[request], sp_operator_names[kind], order, elements,
         sp_preconditioner_names[got], sp_preconditioner_names[want]);
   CHECK(strlen(reason) > 0, "no reason");
 }

@@ -177,7 +177,7 @@ static sp_status choose(sp_device_space *space, MPI_Comm comm, sp_transport requ
   char obstacles[256] = "";
   for (size_t t = 0; t < sizeof transports / sizeof *transports; t++) {
     const sp_transport kind = transports[t].kind;
-    const char *why, *name = sp_transport_name(kind);
+    const char *why, *name = sp_transport_names[kind];
     if (request != SP_TRANSPORT_AUTO && request != kind) continue;
     SP_TRY(try_transport(space, comm, kind, &why));
     if (why && request == kind)

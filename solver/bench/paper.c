@@ -137,7 +137,7 @@ static sp_status check(const launch *l, const sp_paper_kernel *kernel, double *e
   return sp_fail(SP_ERR_SYSTEM,
                  "wrong result: %s %dD kernel %d at N = %d differs from the reference by %.3g, at "
                  "most %.3g is rounding",
-                 sp_operator_name(p->kind), kernel->threads, kernel->number, p->c->order, *error,
+                 sp_operator_names[p->kind], kernel->threads, kernel->number, p->c->order, *error,
                  tolerance);
 }
 

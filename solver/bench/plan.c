@@ -51,7 +51,7 @@ static void say_missing_orders(const sp_bench_options *o, const sp_paper_kernel 
   if (missing[0])
     sp_terminal_print(terminal,
                       "%s, %dD: no kernels for N =%s (too many threads per block, or not built)\n",
-                      sp_operator_name(kernel->problem), kernel->threads, missing);
+                      sp_operator_names[kernel->problem], kernel->threads, missing);
 }
 
 static void say_all_missing_orders(const sp_bench_options *o, sp_terminal *terminal) {

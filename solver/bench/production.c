@@ -119,8 +119,8 @@ static sp_status judge(const sp_bench_production *p, sp_bench_what what, double 
   return sp_fail(SP_ERR_SYSTEM,
                  "wrong result: %s of %s, %s geometry, %s precision, at N = %d differs from the "
                  "reference by %.3g, at most %.3g is rounding",
-                 sp_bench_what_names[what], sp_operator_name(p->kind),
-                 sp_geometry_kind_name(p->geometry), sp_bench_precision_names[p->precision],
+                 sp_bench_what_names[what], sp_operator_names[p->kind],
+                 sp_geometry_names[p->geometry], sp_bench_precision_names[p->precision],
                  p->c->order, error, tolerance);
 }
 
@@ -313,7 +313,7 @@ static sp_status time_solves(solve *s, double *samples, int *count, sp_bench_row
   row->calls = whole ? (int)result.iterations : 1;
   if (result.iterations == 0)
     return sp_fail(SP_ERR_SYSTEM, "%s at N = %d: too few iterations to time; use more elements",
-                   sp_operator_name(s->production->kind), s->production->c->order);
+                   sp_operator_names[s->production->kind], s->production->c->order);
   while (*count < clock->samples) {
     SP_TRY(run_solve(s, &result));
     const int skipped = s->times_count > WARM_UP + 1 ? WARM_UP : 0;

@@ -252,8 +252,5 @@ sp_status sp_config_record(const sp_config *config, sp_record *record);
  * SP_ERR_SYSTEM. */
 sp_status sp_config_print_defaults(FILE *stream);
 
-/* The word of a condition in a case: "dirichlet", "neumann", "robin" or "periodic". Local. */
-const char *sp_condition_name(sp_condition condition);
-
-/* The word of a kind of result: "integral", "average" ... Local. */
-const char *sp_result_kind_name(sp_result_kind kind);
+/* Words of a case, by sp_condition and sp_result_kind; both lists end with NULL. */
+extern const char *const sp_condition_names[], *const sp_result_names[];

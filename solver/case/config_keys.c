@@ -12,32 +12,24 @@
 _Static_assert(sizeof(sp_shape) == sizeof(int), "enums are written and read as int");
 
 static const char *const shapes[] = {[SP_SHAPE_FILE] = "file", [SP_SHAPE_BOX] = "box", NULL};
-static const char *const conditions[] = {[SP_DIRICHLET] = "dirichlet",
-                                         [SP_NEUMANN] = "neumann",
-                                         [SP_ROBIN] = "robin",
-                                         [SP_PERIODIC] = "periodic",
-                                         [SP_SOURCE] = "source",
-                                         [SP_CONTACT] = "contact",
-                                         NULL};
+const char *const sp_condition_names[] = {[SP_DIRICHLET] = "dirichlet",
+                                          [SP_NEUMANN] = "neumann",
+                                          [SP_ROBIN] = "robin",
+                                          [SP_PERIODIC] = "periodic",
+                                          [SP_SOURCE] = "source",
+                                          [SP_CONTACT] = "contact",
+                                          NULL};
 /* `default` cannot be periodic: it names no pair of groups; nor a source, of unnamed faces. */
 static const char *const default_conditions[] = {
     [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
 
 static const char *const no_or_yes[] = {"no", "yes", NULL};
 
-static const char *const result_kinds[] = {
+const char *const sp_result_names[] = {
     [SP_RESULT_INTEGRAL] = "integral", [SP_RESULT_AVERAGE] = "average",
     [SP_RESULT_MINIMUM] = "minimum",   [SP_RESULT_MAXIMUM] = "maximum",
     [SP_RESULT_NORM] = "norm",         [SP_RESULT_RESISTANCE] = "resistance",
     [SP_RESULT_FLUX] = "flux",         NULL};
-
-const char *sp_result_kind_name(sp_result_kind kind) {
-  return result_kinds[kind];
-}
-
-const char *sp_condition_name(sp_condition condition) {
-  return conditions[condition];
-}
 
 static bool is_box(const sp_config *config) {
   return config->mesh.shape == SP_SHAPE_BOX;
@@ -195,7 +187,7 @@ const sp_key sp_keys[] = {
     {KEY("boundary", "default", boundary.fallback), .type = SP_KEY_CONDITION,
      .choices = default_conditions, .fallback = "dirichlet", .applies = is_boundary_given,
      .help = "faces of no group listed; without a formula, data come from solution"},
-    {LINES("boundary", BOUNDARIES, 0), .type = SP_KEY_CONDITION, .choices = conditions,
+    {LINES("boundary", BOUNDARIES, 0), .type = SP_KEY_CONDITION, .choices = sp_condition_names,
      .help = "GROUP = dirichlet [G] | neumann [G] | robin ALPHA[, G] | periodic OTHER | source Q "
              "| contact R, one line per group"},
 
@@ -251,7 +243,7 @@ const sp_key sp_keys[] = {
     {LINES("line", LINE_PROBES, 0), .type = SP_KEY_LINE,
      .help = "NAME = x y z, x y z, n: the solution at n points along a line, from end to end"},
 
-    {LINES("result", RESULTS, 0), .type = SP_KEY_RESULT, .choices = result_kinds,
+    {LINES("result", RESULTS, 0), .type = SP_KEY_RESULT, .choices = sp_result_names,
      .help =
          "NAME = integral | average | minimum | maximum | norm [of FORMULA] [over GROUP], of u "
          "without a formula of x, y, z and u, or NAME = flux over GROUP, or NAME = resistance over "

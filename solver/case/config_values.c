@@ -279,7 +279,7 @@ static sp_status copy_result_formula(sp_result_kind kind, const char **text, con
 /* Parse `over` and a group, or nothing. */
 static sp_status find_result_group(sp_result_kind kind, const char *text, const char *where,
                                    sp_result_over *out, const char **found) {
-  const char *name = sp_result_kind_name(kind), *group = text;
+  const char *name = sp_result_names[kind], *group = text;
   sp_result_over over = SP_OVER_DOMAIN;
   char shown[SP_SHOWN_SIZE];
   if (*text != '\0') {

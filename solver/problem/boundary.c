@@ -30,7 +30,7 @@ sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *na
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected a boundary group or, for a volume, dirichlet; found "
                    "the volume '%s' and %s",
-                   entry->formula.where, name, sp_condition_name(entry->condition));
+                   entry->formula.where, name, sp_condition_names[entry->condition]);
   }
   return sp_groups_check(entry->formula.where, "boundary group", name, &hexes->surface);
 }
@@ -62,7 +62,7 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
                      "%s: group '%s' has faces between elements; expected dirichlet, source or "
                      "contact "
                      "there, found %s",
-                     entry->formula.where, name, sp_condition_name(entry->condition));
+                     entry->formula.where, name, sp_condition_names[entry->condition]);
   return SP_OK;
 }
 

@@ -90,7 +90,7 @@ static sp_status check_mass(const sp_config *config, const sp_material_entry *en
     if (refused[r].formula->text && refused[r].given)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no %s; remove it",
                      refused[r].formula->where,
-                     sp_operator_name(config->discretization.operator_kind), refused[r].name);
+                     sp_operator_names[config->discretization.operator_kind], refused[r].name);
   return SP_OK;
 }
 

@@ -29,7 +29,7 @@ static sp_status parse_part(const sp_config *config, const sp_problem *problem,
     return sp_fail(SP_ERR_INPUT,
                    "%s: '%s = %s' needs a formula%s, because there is no problem.solution to take "
                    "the boundary values from",
-                   entry->formula.where, entry->group, sp_condition_name(entry->condition),
+                   entry->formula.where, entry->group, sp_condition_names[entry->condition],
                    entry->condition == SP_ROBIN ? " after its alpha" : "");
   return SP_OK;
 }
@@ -39,7 +39,7 @@ static sp_status parse_boundary(const sp_config *config, sp_problem *problem) {
     if (config->boundary.where)
       return sp_fail(SP_ERR_INPUT,
                      "%s: the %s problem has no boundary conditions; remove [boundary]",
-                     config->boundary.where, sp_operator_name(problem->kind));
+                     config->boundary.where, sp_operator_names[problem->kind]);
     return SP_OK;
   }
   problem->part_count = config->boundary.count + 1;

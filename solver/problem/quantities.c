@@ -99,7 +99,7 @@ sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh) {
     if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
         !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
-                     entry->where, sp_operator_name(kind));
+                     entry->where, sp_operator_names[kind]);
   }
   return SP_OK;
 }

@@ -28,7 +28,7 @@ sp_status sp_answers_collect(const sp_postprocess *postprocess, const sp_problem
     const sp_quantity *q = &quantities->list[r];
     out->list[out->count++] =
         (sp_answer){.name = q->name,
-                    .kind = sp_result_kind_name(q->kind),
+                    .kind = sp_result_names[q->kind],
                     .table = r < quantities->count ? "results" : "extrema",
                     .pointwise = q->kind == SP_RESULT_MINIMUM || q->kind == SP_RESULT_MAXIMUM,
                     .value = q->value,
@@ -37,7 +37,7 @@ sp_status sp_answers_collect(const sp_postprocess *postprocess, const sp_problem
   for (int p = 0; p < problem->part_count; p++)
     if (sp_balance_has_part(balance, problem, p))
       out->list[out->count++] = (sp_answer){.name = sp_balance_part_name(problem, p),
-                                            .kind = sp_result_kind_name(SP_RESULT_FLUX),
+                                            .kind = sp_result_names[SP_RESULT_FLUX],
                                             .table = "balance",
                                             .value = sp_balance_part(balance, problem, p),
                                             .scale = balance->largest};

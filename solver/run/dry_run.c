@@ -296,8 +296,8 @@ static sp_status check_and_predict(const sp_workers *workers, const sp_config *c
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
   sp_report_device(workers, terminal);
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
-                    sp_operator_name(plan->memory.levels[0].kind), larger.discretization.order,
-                    sp_geometry_kind_name(plan->memory.levels[0].geometry));
+                    sp_operator_names[plan->memory.levels[0].kind], larger.discretization.order,
+                    sp_geometry_names[plan->memory.levels[0].geometry]);
   if (planned > 0)
     sp_terminal_print(terminal, "  %-16s %d ranks like this one, %s\n", "plan", planned,
                       is_box(config) ? "a brick for each"

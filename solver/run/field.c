@@ -288,7 +288,8 @@ sp_status sp_field_check(const sp_config *config) {
   const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
   if (!config->output.flux || row->has_stiffness) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; remove it",
-                 config->output.flux_where, sp_operator_name(config->discretization.operator_kind));
+                 config->output.flux_where,
+                 sp_operator_names[config->discretization.operator_kind]);
 }
 
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,

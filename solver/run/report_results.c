@@ -80,7 +80,7 @@ static void record_quantity(sp_record *record, const sp_quantity *q) {
   char over[256];
   sp_record_row(record,
                 "name %s, kind %s, formula %s, group %s, value %g, size %g, x %g, y %g, z %g",
-                q->name, sp_result_kind_name(q->kind), formula_of(q), over_of(q, sizeof over, over),
+                q->name, sp_result_names[q->kind], formula_of(q), over_of(q, sizeof over, over),
                 q->value, q->size, at[0], at[1], at[2]);
 }
 
@@ -99,7 +99,7 @@ void sp_report_extrema(sp_report *report, const sp_quantities *quantities, const
   for (int r = quantities->count; r < quantities->materials; r++) {
     const sp_quantity *q = &quantities->list[r];
     sp_record_row(record, "name %s, kind %s, material %s, value %g, x %g, y %g, z %g", q->name,
-                  sp_result_kind_name(q->kind), material_at(quantities, q), q->value, q->place[0],
+                  sp_result_names[q->kind], material_at(quantities, q), q->value, q->place[0],
                   q->place[1], q->place[2]);
   }
   sp_record_close(record);
@@ -141,7 +141,7 @@ void sp_report_quantities(sp_report *report, const sp_quantities *quantities) {
     const sp_quantity *q = &quantities->list[r];
     char over[256];
     record_quantity(report->record, q);
-    sp_terminal_print(t, "  %-16s %-10s %-16s %20.12g", q->name, sp_result_kind_name(q->kind),
+    sp_terminal_print(t, "  %-16s %-10s %-16s %20.12g", q->name, sp_result_names[q->kind],
                       q->group ? over_of(q, sizeof over, over) : "all elements", q->value);
     if (q->kind == SP_RESULT_RESISTANCE)
       sp_terminal_print(t, "  heat %g%s", q->size, isnan(q->value) ? ": no heat flows" : "");

@@ -203,7 +203,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
                 "device %s, exchange %s, geometry %s, geometry_reason %s, solver %s, "
                 "preconditioner %s, preconditioner_details %s, preconditioner_reason %s",
                 op->backend->describe(op->device), op->space->transport,
-                sp_geometry_kind_name(op->geometry), geometry_reason,
+                sp_geometry_names[op->geometry], geometry_reason,
                 sp_cg_is_in_one_sweep(op, preconditioner) ? "CG in one sweep" : "CG", name,
                 described, preconditioner_reason);
   sp_record_add(record,
@@ -218,7 +218,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   if (report->workers->count > 1) sp_record_print(record, t, "  exchange         {exchange:s}\n");
   report_mesh(report, op->space->mesh, row->has_boundary);
   sp_record_print(record, t, "  discretization   N = {order:d}, {dofs:d} degrees of freedom\n");
-  sp_terminal_print(t, "  %-16s %s", "operator", sp_operator_name(op->kind));
+  sp_terminal_print(t, "  %-16s %s", "operator", sp_operator_names[op->kind]);
   report_materials(report, row, &problem->materials);
   sp_record_print(record, t,
                   "  geometry         {geometry:s}: {geometry_reason:s}\n"
@@ -282,7 +282,7 @@ static void note_default(sp_report *report, const sp_problem *problem, const sp_
   if (names[0])
     sp_report_note(report, NULL,
                    "no line of [boundary] names these groups, they take default = %s: %s",
-                   sp_condition_name(problem->parts[problem->part_count - 1].condition), names);
+                   sp_condition_names[problem->parts[problem->part_count - 1].condition], names);
 }
 
 static void note_constants(sp_report *report, const sp_scope *scope) {

@@ -140,7 +140,7 @@ static void print_heading(const series *s, double case_tolerance) {
   if (s->last_refine > s->first_refine)
     sp_terminal_print(t, "%s refine = %d to %d", s->last_order > s->first_order ? "," : "",
                       s->first_refine, s->last_refine);
-  sp_terminal_print(t, ", %s\n", sp_operator_name(s->config.discretization.operator_kind));
+  sp_terminal_print(t, ", %s\n", sp_operator_names[s->config.discretization.operator_kind]);
   sp_report_device(s->workers, t);
   sp_terminal_print(t, "  %-16s relative tolerance %.3g", "solver", s->config.solver.tolerance);
   if (s->config.solver.tolerance < case_tolerance)
