@@ -81,34 +81,22 @@ void sp_terminal_print(sp_terminal *terminal, const char *format, ...) {
   va_end(arguments);
 }
 
-static void show(sp_terminal *terminal, const char *format, va_list arguments) {
+void sp_terminal_show(sp_terminal *terminal, const char *format, ...) {
   if (!terminal->prints) return;
   terminal->last_shown = MPI_Wtime();
   if (!terminal->progress && terminal->last_shown - terminal->last_printed < SECONDS_OF_SILENCE)
     return;
   sp_terminal_clear(terminal);
+  va_list arguments;
+  va_start(arguments, format);
   vprintf(format, arguments);
+  va_end(arguments);
   if (!terminal->progress) printf("\n");
   flush();
   terminal->line_open = terminal->progress;
   terminal->last_printed = terminal->last_shown;
 }
 
-void sp_terminal_show(sp_terminal *terminal, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  show(terminal, format, arguments);
-  va_end(arguments);
-}
-
 bool sp_terminal_is_due(const sp_terminal *terminal) {
   return terminal->prints && MPI_Wtime() - terminal->last_shown >= SECONDS_BETWEEN;
-}
-
-void sp_terminal_progress(sp_terminal *terminal, const char *format, ...) {
-  va_list arguments;
-  if (!sp_terminal_is_due(terminal)) return;
-  va_start(arguments, format);
-  show(terminal, format, arguments);
-  va_end(arguments);
 }

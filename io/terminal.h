@@ -43,12 +43,8 @@ void sp_terminal_print(sp_terminal *terminal, const char *format, ...)
 void sp_terminal_show(sp_terminal *terminal, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* True if sp_terminal_show was last called a tenth of a second ago. */
+/* True if sp_terminal_show was last called a tenth of a second ago: time for the next one. */
 bool sp_terminal_is_due(const sp_terminal *terminal);
-
-/* Replace the progress line if it is due. */
-void sp_terminal_progress(sp_terminal *terminal, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* Remove the progress line, if there is one. */
 void sp_terminal_clear(sp_terminal *terminal);

@@ -72,7 +72,8 @@ static sp_status run_plan(study *s, const sp_bench_plan *plan, sp_bench_file *fi
     char text[128];
     sp_bench_row row;
     sp_bench_step_describe(step, sizeof text, text);
-    sp_terminal_progress(terminal, "%d of %d: %s", n + 1, plan->count, text);
+    if (sp_terminal_is_due(terminal))
+      sp_terminal_show(terminal, "%d of %d: %s", n + 1, plan->count, text);
     status = check_signals(s->clock.comm, n, plan->count);
     if (!status) status = measure(s, step, &row);
     if (!status) status = sp_bench_file_add(file, &row);

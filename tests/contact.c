@@ -2,7 +2,7 @@
  * iterations that do not depend on R, and a symmetric positive definite operator. */
 #include <float.h>
 
-#include "solver/case/base.h"
+#include "solver/case/mesh.h"
 #include "solver/problem/systems.h"
 #include "tests/folders.h"
 #include "tests/rates.h"
@@ -73,7 +73,7 @@ static void check_operator(const char *kind, double r) {
       0, overrides);
   AUTO(sp_config) config = NULL;
   sp_workers workers;
-  sp_case_base base;
+  sp_mesh *mesh;
   sp_space *space;
   sp_problem *problem;
   sp_problem_facts facts = {0};
@@ -82,9 +82,9 @@ static void check_operator(const char *kind, double r) {
   sp_profile profile = sp_profile_from_now();
   require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
   require(sp_workers_open(MPI_COMM_WORLD, config, &workers));
-  require(sp_case_base_create(&workers, config, &profile, &terminal, &base));
-  require(sp_space_create(base.platform, base.mesh, 3, &space));
-  require(sp_problem_create(config, base.mesh, &problem));
+  require(sp_case_mesh(&workers, config, &profile, &terminal, &mesh));
+  require(sp_space_create(&workers.platform, mesh, 3, &space));
+  require(sp_problem_create(config, mesh, &problem));
   require(sp_problem_system(problem, space, SP_GEOMETRY_AUTO, &facts, &system));
   if (!system->op) require(sp_system_build(system));
   const sp_numbering *numbering = space->numbering;
@@ -105,7 +105,7 @@ static void check_operator(const char *kind, double r) {
   sp_problem_facts_free(&facts);
   sp_problem_destroy(&problem);
   sp_space_destroy(&space);
-  sp_case_base_destroy(&base);
+  sp_mesh_destroy(&mesh);
   sp_workers_close(&workers);
 }
 

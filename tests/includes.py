@@ -37,8 +37,8 @@ SOLVER = {
 }
 
 # What runs whole cases.
-RUNS_CASES = {"solver/run/study.c": "solver/case/case.h", "solver/run/dry_run.c": "solver/case/base.h",
-              "solver/run/group_table.c": "solver/case/base.h"}
+RUNS_CASES = {"solver/run/study.c": "solver/case/case.h", "solver/run/dry_run.c": "solver/case/mesh.h",
+              "solver/run/group_table.c": "solver/case/mesh.h"}
 
 # Of the sub-rooms of operators: who includes what of them, besides themselves and tests/.
 PRIVATE = {

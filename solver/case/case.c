@@ -29,22 +29,58 @@ static sp_status write_field(sp_running *c, sp_status solved) {
   return SP_OK;
 }
 
+/* Compute the balance. Only Dirichlet faces need ax = A x of the unconstrained operator. */
+static sp_status compute_balance(sp_running *c) {
+  sp_operator *op = c->system->op;
+  double *ax = c->work;
+  if (c->problem->has_dirichlet) {
+    SP_TRY(sp_agree(c->comm, sp_vector_write(c->solution, &c->x)));
+    SP_TRY(sp_agree(c->comm, sp_operator_apply(op, false, &c->x, &c->b)));
+    SP_TRY(sp_agree(c->comm, sp_vector_read(&c->b, ax)));
+  }
+  return sp_balance_compute(&c->balance, c->problem, c->space, c->solution, ax, c->load);
+}
+
 /* Compute the results. All L-vectors except the solution are overwritten. */
-static sp_status postprocess(sp_running *c) {
-  const sp_solved solved = {.problem = c->problem,
-                            .op = c->system->op,
-                            .solution = c->solution,
-                            .host = {c->load, c->work},
-                            .scratch = {&c->x, &c->b}};
-  return sp_postprocess_evaluate(c->postprocess, &solved, c->terminal, &c->results->profile);
+static sp_status evaluate(sp_running *c) {
+  if (c->probes->all > 0) {
+    sp_running_enter(c, SP_PHASE_PROBES);
+    SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->space, c->solution));
+  }
+  sp_running_enter(c, SP_PHASE_RESULTS);
+  if (sp_running_has_balance(c)) SP_TRY(compute_balance(c));
+  SP_TRY(sp_quantities_evaluate(c->quantities, c->problem, c->space, &c->balance, c->solution));
+  if (c->heat)
+    SP_TRY(sp_heat_compute(c->problem, c->space, c->solution, (double *const[]){c->load, c->work},
+                           c->heat));
+  sp_running_enter(c, SP_PHASES);
+  return SP_OK;
+}
+
+static void report_results(const sp_running *c) {
+  const bool have_errors = sp_materials_have_solution(&c->problem->materials);
+  if (sp_running_has_balance(c)) sp_report_balance(c->report, c->problem, &c->balance);
+  sp_report_extrema(c->report, c->quantities, c->heat);
+  sp_report_quantities(c->report, c->quantities);
+  sp_report_probes(c->report, c->probes, have_errors);
+  sp_report_lines(c->report, c->probes, have_errors, sp_running_has_balance(c));
+}
+
+static sp_status collect_answers(const sp_running *c, sp_answers *answers) {
+  return sp_agree(c->comm,
+                  sp_answers_collect(c->quantities, c->problem, &c->balance, c->probes, answers));
+}
+
+static double range_of_solution(const sp_running *c) {
+  const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
+  return extrema[1].value - extrema[0].value;
 }
 
 /* Return the share of the heat flow that may be missing with the criterion of energy. The flow is
  * at least the energy over the range of u, by Green's identity. */
 static double allowed_share(const sp_running *c) {
   static const double SHARE = 1e-3, OF_TOLERANCE = 1e4;
-  const sp_quantity *extrema = &c->postprocess->quantities->list[c->postprocess->quantities->count];
-  const double range = extrema[1].value - extrema[0].value, energy = c->results->cg.energy;
+  const double range = range_of_solution(c), energy = c->results->cg.energy;
   return fmax(SHARE, OF_TOLERANCE * c->config->solver.tolerance) * energy * energy / range;
 }
 
@@ -54,7 +90,7 @@ static sp_status check_balance(const sp_running *c) {
   static const double MARGIN = 2;      /* the error is only an estimate */
   static const double OPERATIONS = 64; /* roundings per entry of b and of the fluxes */
   const sp_cg_result *cg = &c->results->cg;
-  if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
+  if (!sp_running_has_balance(c)) return SP_OK;
   const bool by_energy = c->config->solver.criterion == SP_CG_ENERGY;
   const double tolerance = c->config->solver.tolerance;
   const double sum_b =
@@ -62,7 +98,7 @@ static sp_status check_balance(const sp_running *c) {
   double explained = MARGIN * tolerance * (by_energy ? sqrt(c->start.weight) * cg->energy : sum_b);
   if (by_energy) explained = fmin(explained, allowed_share(c));
   const sp_status status =
-      sp_balance_check(&c->postprocess->balance, explained, OPERATIONS * DBL_EPSILON * sum_b);
+      sp_balance_check(&c->balance, explained, OPERATIONS * DBL_EPSILON * sum_b);
   if (status) sp_report_unbalanced(c->report);
   return status;
 }
@@ -75,7 +111,8 @@ static sp_status solve_again(sp_running *c, int order) {
   sp_answers others = {0};
   config.discretization.order = order;
   config.solver.orders.count = 0;
-  sp_status status = sp_case_solve(c->base, &config, &start, c->terminal, &others, &results);
+  sp_status status =
+      sp_case_solve(c->workers, c->mesh, &config, &start, c->terminal, &others, &results);
   status = status ? sp_fail(status, "error bars, order %d: %s", order, sp_error_message())
                   : sp_accuracy_compare(config.solver.tolerance, &others, &c->accuracy);
   c->accuracy.iterations += results.cg.iterations;
@@ -85,11 +122,10 @@ static sp_status solve_again(sp_running *c, int order) {
 
 /* Estimate the errors of the answers. The system is released first, for memory. */
 static sp_status find_accuracy(sp_running *c) {
-  const sp_quantity *extrema = &c->postprocess->quantities->list[c->postprocess->quantities->count];
   const int order = c->config->discretization.order;
   sp_accuracy *a = &c->accuracy;
-  SP_TRY(sp_agree(c->comm, sp_answers_collect(c->postprocess, c->problem, &a->answers)));
-  a->range = extrema[1].value - extrema[0].value;
+  SP_TRY(collect_answers(c, &a->answers));
+  a->range = range_of_solution(c);
   a->resolution = sp_resolution_find(c->mesh, c->indicator, SP_ACCURACY_COARSE * a->range);
   sp_running_release_system(c);
   sp_running_enter(c, SP_PHASE_ACCURACY);
@@ -113,38 +149,36 @@ static sp_status write_results(sp_running *c, sp_status solved) {
   sp_running_enter(c, SP_PHASES);
   sp_kept_error kept;
   sp_error_keep(written, &kept);
-  SP_TRY(postprocess(c));
+  SP_TRY(evaluate(c));
   sp_kept_error bars = {0};
   if (c->config->output.accuracy && !written && !solved) sp_error_keep(find_accuracy(c), &bars);
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
   sp_report_levels(c->report, results->cg.iterations, level_count, levels);
-  sp_postprocess_report(c->postprocess, c->problem, c->report);
+  report_results(c);
   if (c->accuracy.order && !bars.status) sp_accuracy_report(&c->accuracy, c->report);
   if (written) return sp_error_restore(&kept);
   if (bars.status) return sp_error_restore(&bars);
-  SP_TRY(sp_quantities_check_finite(c->postprocess->quantities));
+  SP_TRY(sp_quantities_check_finite(c->quantities));
   return solved ? SP_OK : check_balance(c);
 }
 
 /* Evaluate the answers of a solution, converged or not. */
 static sp_status find_answers(sp_running *c, sp_answers *answers) {
-  SP_TRY(postprocess(c));
-  SP_TRY(sp_quantities_check_finite(c->postprocess->quantities));
-  return sp_agree(c->comm, sp_answers_collect(c->postprocess, c->problem, answers));
+  SP_TRY(evaluate(c));
+  SP_TRY(sp_quantities_check_finite(c->quantities));
+  return collect_answers(c, answers);
 }
 
-sp_status sp_case_solve(const sp_case_base *base, const sp_config *config,
+sp_status sp_case_solve(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                         const sp_case_start *start, sp_terminal *terminal, sp_answers *answers,
                         sp_results *results) {
-  sp_running c = sp_running_begin(base, config, results);
+  sp_running c = sp_running_begin(workers, mesh, config, results);
   c.given = start;
   c.series = terminal;
   *results = (sp_results){.profile = sp_profile_from_now()};
-  sp_status status = SP_OK;
-  if (answers)
-    status = sp_postprocess_create(config, base->mesh, &results->profile, &c.postprocess);
-  if (!status) status = sp_running_solve(&c);
+  c.evaluates = answers;
+  sp_status status = sp_running_solve(&c);
   if (answers && sp_running_has_results(status)) {
     sp_kept_error kept;
     sp_error_keep(status, &kept);
@@ -169,7 +203,7 @@ static sp_status finish(sp_running *c, sp_status solved) {
 /* Run the case; only ranks with elements call this. */
 static sp_status run(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
                      sp_results *results) {
-  sp_case_base base = {.workers = workers, .comm = workers->comm, .platform = &workers->platform};
+  sp_mesh *mesh = NULL;
   sp_report *report;
   const double start = MPI_Wtime();
   SP_TRY(sp_outputs_check(workers->comm, config));
@@ -178,14 +212,14 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
     status = sp_initial_check(workers->comm, config);
     sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
   }
-  if (!status) status = sp_case_base_create(workers, config, &results->profile, terminal, &base);
-  sp_running c = sp_running_begin(&base, config, results);
+  if (!status) status = sp_case_mesh(workers, config, &results->profile, terminal, &mesh);
+  sp_running c = sp_running_begin(workers, mesh, config, results);
   c.report = report;
   c.terminal = terminal;
-  if (!status) status = sp_postprocess_create(config, base.mesh, &results->profile, &c.postprocess);
+  c.evaluates = true;
   if (!status) status = finish(&c, sp_running_solve(&c));
   sp_running_release(&c);
-  sp_case_base_destroy(&base);
+  sp_mesh_destroy(&mesh);
   status = sp_report_finish(report, status);
   sp_report_close(&report);
   return status;

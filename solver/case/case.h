@@ -5,7 +5,7 @@
 #include "solver/case/config.h"
 #include "solver/linear/cg.h"
 #include "solver/problem/errors.h"
-#include "solver/case/base.h"
+#include "solver/case/mesh.h"
 #include "solver/run/answers.h"
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
@@ -34,10 +34,10 @@ typedef struct sp_case_start {
   const double *values; /* L-vector on the host */
 } sp_case_start;
 
-/* Solve `config` on the ranks, the device and the mesh of `base`, ignore its own [mesh] and
+/* Solve `config` on the ranks and the device of `workers` and on `mesh`, ignore its own [mesh] and
  * [backend], and measure the errors. `start` takes the place of problem.initial; NULL: none. If
  * `answers` is not NULL, evaluate them too; the caller ends with sp_answers_free, also after a
  * failure. Only the progress line is printed; no file is written. Errors as above. Collective. */
-sp_status sp_case_solve(const sp_case_base *base, const sp_config *config,
+sp_status sp_case_solve(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                         const sp_case_start *start, sp_terminal *terminal, sp_answers *answers,
                         sp_results *results);

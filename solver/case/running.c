@@ -9,12 +9,12 @@
 #include "solver/run/initial.h"
 #include "solver/run/interrupt.h"
 
-sp_running sp_running_begin(const sp_case_base *base, const sp_config *config,
+sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                             sp_results *results) {
-  return (sp_running){.base = base,
-                      .comm = base->comm,
+  return (sp_running){.workers = workers,
+                      .comm = workers->comm,
                       .config = config,
-                      .mesh = base->mesh,
+                      .mesh = mesh,
                       .results = results,
                       .phase = SP_PHASES};
 }
@@ -34,10 +34,12 @@ void sp_running_release(sp_running *c) {
   sp_running_release_system(c);
   sp_problem_facts_free(&c->facts);
   sp_accuracy_free(&c->accuracy);
-  SP_FREE(c->indicator, c->load, c->solution, c->work, c->initial);
+  sp_probes_destroy(&c->probes);
+  sp_quantities_destroy(&c->quantities);
+  sp_balance_free(&c->balance);
+  SP_FREE(c->heat, c->indicator, c->load, c->solution, c->work, c->initial);
   sp_problem_destroy(&c->problem);
   sp_space_destroy(&c->space);
-  sp_postprocess_destroy(&c->postprocess);
 }
 
 void sp_running_enter(sp_running *c, sp_phase phase) {
@@ -47,11 +49,33 @@ void sp_running_enter(sp_running *c, sp_phase phase) {
   if (phase != SP_PHASES) c->phase_start = sp_profile_begin(c->terminal, phase);
 }
 
+bool sp_running_has_balance(const sp_running *c) {
+  return sp_operator_rows[c->problem->kind].has_stiffness;
+}
+
 bool sp_running_has_results(sp_status status) {
   return !status || status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED;
 }
 
 /* ---- Set-up ---- */
+
+static sp_status find_probes(sp_running *c) {
+  const double start = MPI_Wtime();
+  SP_TRY(sp_probes_create(c->config, c->mesh, &c->probes));
+  if (c->probes->all > 0)
+    sp_profile_add(&c->results->profile, SP_PHASE_PROBES, 0, MPI_Wtime() - start);
+  return SP_OK;
+}
+
+/* Find the groups of [result] and create the balance, before the load vector is computed. */
+static sp_status prepare_results(sp_running *c) {
+  SP_TRY(sp_quantities_create(c->config, c->mesh, c->problem, &c->quantities));
+  sp_status status = sp_balance_create(c->mesh, &c->balance);
+  const size_t materials = (size_t)c->quantities->material_count;
+  if (!status && materials > 0 && sp_running_has_balance(c))
+    status = sp_allocate(materials, sizeof *c->heat, "materials", &c->heat);
+  return sp_agree(c->comm, status);
+}
 
 static sp_status create_host_vectors(sp_running *c) {
   const size_t dofs = sp_space_dofs(c->space);
@@ -68,7 +92,7 @@ static sp_status create_device_vectors(sp_running *c) {
 
 static sp_status make_system(sp_running *c) {
   SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
-  if (c->postprocess) SP_TRY(sp_postprocess_prepare(c->postprocess, c->problem));
+  if (c->evaluates) SP_TRY(prepare_results(c));
   SP_TRY(sp_problem_system(c->problem, c->space, c->config->discretization.geometry, &c->facts,
                            &c->system));
   c->notes.scope = c->config->scope;
@@ -82,7 +106,7 @@ static void choose_preconditioner(sp_running *c) {
   sp_operator_setup *setup = &c->system->setup;
   const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
   sp_precondition_facts facts;
-  sp_precondition_facts_find(&of_op, c->base->platform->backend, c->mesh,
+  sp_precondition_facts_find(&of_op, c->workers->platform.backend, c->mesh,
                              (double)c->mesh->global_elements, &facts);
   c->kind = sp_precondition_choose(c->config, &facts, &c->kind_reason);
   setup->for_level = c->kind == SP_PRECONDITIONER_MULTIGRID;
@@ -100,13 +124,13 @@ static sp_status start_levels(sp_running *c) {
 static sp_status sum_load(const sp_running *c, double *sum) {
   *sum = 0;
   for (sp_lid i = 0; i < c->space->numbering->owned; i++) *sum += c->load[i];
-  return sp_reduction_sum(c->base->platform->reduction, 1, sum, SP_OK);
+  return sp_reduction_sum(c->workers->platform.reduction, 1, sum, SP_OK);
 }
 
 /* Find sources that the quadrature misses, and solutions that do not fit, for the notes. */
 static sp_status examine_data(sp_running *c) {
-  const sp_load_sums *sums = &c->postprocess->balance.sums;
-  if (sp_operator_rows[c->problem->kind].has_stiffness)
+  const sp_load_sums *sums = &c->balance.sums;
+  if (sp_running_has_balance(c))
     sp_problem_count_pinched(c->problem, c->space, c->work, &c->notes.pinched);
   SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
   return sp_source_compare(c->problem, c->space, sums->source, sums->size, &sums->samples,
@@ -126,14 +150,14 @@ static sp_status make_load(sp_running *c) {
   SP_TRY(sp_agree(c->comm, create_host_vectors(c)));
   SP_TRY(load_initial(c));
   SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
-                         c->postprocess ? &c->postprocess->balance.sums : NULL));
+                         c->evaluates ? &c->balance.sums : NULL));
   if (c->report) SP_TRY(examine_data(c));
   if (!c->facts.exact) return SP_OK;
   double imbalance, before, after;
   SP_TRY(sum_load(c, &before));
   SP_TRY(sp_null_space_project(c->facts.exact, c->problem, c->space, c->load, &imbalance));
   SP_TRY(sum_load(c, &after));
-  if (c->postprocess) c->postprocess->balance.removed = before - after;
+  c->balance.removed = before - after;
   return SP_OK;
 }
 
@@ -180,9 +204,8 @@ static sp_status make_right_hand_side(sp_running *c) {
   SP_TRY(sp_agree(c->comm, create_device_vectors(c)));
   if (c->facts.weak)
     SP_TRY(sp_null_space_weigh(c->facts.weak, c->system->op, &c->x, &c->b, c->work));
-  if (c->problem->has_dirichlet && c->postprocess)
-    SP_TRY(sp_agree(c->comm,
-                    sp_balance_keep(&c->postprocess->balance, c->space, constrained, c->load)));
+  if (c->problem->has_dirichlet && c->evaluates)
+    SP_TRY(sp_agree(c->comm, sp_balance_keep(&c->balance, c->space, constrained, c->load)));
   if (c->problem->has_dirichlet)
     SP_TRY(
         sp_system_lift(c->system, c->facts.boundary_values, c->load, c->work, &c->boundary, &c->b));
@@ -205,15 +228,16 @@ static sp_status make_start(sp_running *c) {
 static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
   const sp_running *c = context;
   if (c->report) return sp_report_iteration(iteration, c->report);
-  sp_terminal_progress(c->series, "  order %d, refine %d: iteration %lld, relative residual %.1e",
-                       c->config->discretization.order, c->config->mesh.refine,
-                       (long long)iteration->iteration, iteration->relative);
+  if (sp_terminal_is_due(c->series))
+    sp_terminal_show(c->series, "  order %d, refine %d: iteration %lld, relative residual %.1e",
+                     c->config->discretization.order, c->config->mesh.refine,
+                     (long long)iteration->iteration, iteration->relative);
   return SP_OK;
 }
 
 static bool is_interrupted(void *context) {
   const sp_running *c = context;
-  return sp_interrupt_noted() || sp_workers_interrupted(c->base->workers);
+  return sp_interrupt_noted() || sp_workers_interrupted(c->workers);
 }
 
 /* Set the means of the solution, which the residual hardly controls. */
@@ -259,7 +283,7 @@ static sp_status shift_solution(const sp_running *c, const sp_vector *x, sp_vect
 static sp_status subtract_films(sp_running *c, const sp_vector *v, double *energy) {
   double of_films;
   const sp_status status = sp_system_robin_energy(c->system, v, c->work, &of_films);
-  SP_TRY(sp_reduction_sum(c->base->platform->reduction, 1, &of_films, status));
+  SP_TRY(sp_reduction_sum(c->workers->platform.reduction, 1, &of_films, status));
   *energy = fmax(*energy - of_films, 1e-12 * of_films);
   return SP_OK;
 }
@@ -312,8 +336,10 @@ static sp_status report_setup(sp_running *c) {
 }
 
 sp_status sp_running_solve(sp_running *c) {
+  if (c->evaluates) SP_TRY(find_probes(c));
   sp_running_enter(c, SP_PHASE_NUMBERING);
-  SP_TRY(sp_space_create(c->base->platform, c->mesh, c->config->discretization.order, &c->space));
+  SP_TRY(
+      sp_space_create(&c->workers->platform, c->mesh, c->config->discretization.order, &c->space));
   sp_running_enter(c, SP_PHASE_PROBLEM);
   SP_TRY(make_system(c));
   sp_running_enter(c, SP_PHASE_PRECONDITIONER);

@@ -5,12 +5,12 @@
 #include "solver/linear/start.h"
 #include "solver/problem/systems.h"
 #include "solver/run/accuracy.h"
-#include "solver/run/postprocess.h"
 #include "solver/run/precondition.h"
 #include "solver/run/report.h"
 
 /* State of a running case: first what it borrows, then what it owns. */
 typedef struct sp_running {
+  const sp_workers *workers;
   MPI_Comm comm; /* of the ranks with elements */
   const sp_config *config;
   const sp_mesh *mesh;
@@ -18,12 +18,15 @@ typedef struct sp_running {
   sp_terminal *series;   /* shows progress in a series; else NULL */
   sp_report *report;     /* NULL for one of a series */
   sp_results *results;
-  const sp_case_base *base;
   const sp_case_start *given; /* the solution of another order, or NULL */
   sp_phase phase;             /* current phase, since phase_start; SP_PHASES: none */
   double phase_start;
 
-  sp_postprocess *postprocess; /* NULL for one of a series */
+  bool evaluates; /* results besides the error norms; otherwise the next four are empty */
+  sp_probes *probes;
+  sp_quantities *quantities;
+  sp_heat *heat; /* [quantities->material_count], NULL for mass */
+  sp_balance balance;
   sp_space *space;
   sp_problem *problem;
   sp_problem_facts facts;
@@ -47,17 +50,21 @@ typedef struct sp_running {
   sp_accuracy accuracy;
 } sp_running;
 
-sp_running sp_running_begin(const sp_case_base *base, const sp_config *config, sp_results *results);
+sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
+                            sp_results *results);
 
 /* End the current phase and begin the next one; SP_PHASES: none. */
 void sp_running_enter(sp_running *c, sp_phase phase);
 
-/* The flow: mesh -> space -> system -> preconditioner -> CG -> solution and its errors, also if CG
- * has not converged. Collective. */
+/* The flow: probes -> space -> system -> preconditioner -> CG -> solution and its errors, also if
+ * CG has not converged. Collective. */
 sp_status sp_running_solve(sp_running *c);
 
 /* True if sp_running_solve has a solution, converged or not. */
 bool sp_running_has_results(sp_status status);
+
+/* True if the fluxes of the problem have a balance: it is not mass. */
+bool sp_running_has_balance(const sp_running *c);
 
 /* Release what only the iteration and the results need, and everything. */
 void sp_running_release_system(sp_running *c);

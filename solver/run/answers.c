@@ -13,11 +13,8 @@ static double scale_of(const sp_quantity *q, double largest, double flux) {
   return q->kind == SP_RESULT_NORM ? largest * sqrt(q->size) : largest;
 }
 
-sp_status sp_answers_collect(const sp_postprocess *postprocess, const sp_problem *problem,
-                             sp_answers *out) {
-  const sp_quantities *quantities = postprocess->quantities;
-  const sp_probes *probes = postprocess->probes;
-  const sp_balance *balance = &postprocess->balance;
+sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *problem,
+                             const sp_balance *balance, const sp_probes *probes, sp_answers *out) {
   const int most = quantities->materials + problem->part_count + probes->count;
   *out = (sp_answers){0};
   SP_TRY(sp_allocate((size_t)most, sizeof *out->list, "answers", &out->list));

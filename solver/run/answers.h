@@ -3,7 +3,7 @@
  * default, and each probe. */
 #pragma once
 
-#include "solver/run/postprocess.h"
+#include "solver/run/report.h"
 
 typedef struct sp_answer {
   const char *name;  /* of the result or probe; the group of a flux; "u" */
@@ -22,8 +22,8 @@ typedef struct sp_answers {
 /* Fill *out from evaluated results. Two runs of a case have the same answers in the same order.
  * The caller ends with sp_answers_free, also after a failure. Errors: SP_ERR_SYSTEM. Local; the
  * same on all ranks. */
-sp_status sp_answers_collect(const sp_postprocess *postprocess, const sp_problem *problem,
-                             sp_answers *out);
+sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *problem,
+                             const sp_balance *balance, const sp_probes *probes, sp_answers *out);
 
 /* The last order that error bars of order N come from: N + 2, at most 15; 13 for N = 15. Local. */
 int sp_answers_other_order(int order);

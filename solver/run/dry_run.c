@@ -17,7 +17,7 @@
 #include "operators/geometry_choice.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/quantities.h"
-#include "solver/case/base.h"
+#include "solver/case/mesh.h"
 #include "solver/run/initial.h"
 #include "solver/run/answers.h"
 #include "solver/run/outputs.h"
@@ -84,8 +84,8 @@ static sp_status divide(const sp_config *config, const sp_mesh *mesh, int planne
 }
 
 /* Describe the operator and the preconditioner of a case with so many elements. */
-static sp_status describe_operator(const sp_config *config, const sp_case_base *base,
-                                   const sp_problem *problem, double elements,
+static sp_status describe_operator(const sp_config *config, const sp_backend *backend,
+                                   const sp_mesh *mesh, const sp_problem *problem, double elements,
                                    sp_precondition_facts *facts, sp_memory_case *c) {
   const int order = config->discretization.order;
   const sp_materials *materials = &problem->materials;
@@ -96,14 +96,14 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
   const sp_rule *rule = sp_operator_rule(problem->kind, order);
   const sp_geometry_facts op = {.kind = problem->kind,
                                 .order = order,
-                                .map_order = base->mesh->hexes->map_order,
-                                .affine = base->mesh->shape.affine,
+                                .map_order = mesh->hexes->map_order,
+                                .affine = mesh->shape.affine,
                                 .coefficients = kappa || lambda,
                                 .by_element = by_element};
   const char *reason;
-  sp_precondition_facts_find(&op, base->platform->backend, base->mesh, elements, facts);
+  sp_precondition_facts_find(&op, backend, mesh, elements, facts);
   *c = (sp_memory_case){
-      .backend = base->platform->backend,
+      .backend = backend,
       .threads = sp_team_size(),
       .map_order = op.map_order,
       .coefficients = (kappa * (is_tensor ? SP_TENSOR : 1) + lambda) *
@@ -134,27 +134,27 @@ static sp_status check_sizes(const sp_config *config, const sp_plan *plan) {
   return SP_OK;
 }
 
-static sp_status describe(const sp_config *config, const sp_case_base *base,
+static sp_status describe(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
                           const sp_problem *problem, int planned, sp_plan *plan) {
   sp_precondition_facts facts;
   SP_AUTO(sp_parts) parts = NULL;
-  SP_TRY(divide(config, base->mesh, planned, &parts));
+  SP_TRY(divide(config, mesh, planned, &parts));
   const double elements = ldexp(parts->all.elements, 3 * parts->refinements);
-  SP_TRY(describe_operator(config, base, problem, elements, &facts, &plan->memory));
-  SP_TRY(sp_plan_levels(config, &facts, base->mesh, parts, plan));
+  SP_TRY(describe_operator(config, backend, mesh, problem, elements, &facts, &plan->memory));
+  SP_TRY(sp_plan_levels(config, &facts, mesh, parts, plan));
   return check_sizes(config, plan);
 }
 
 /* Check the part of a case that needs no refined mesh, and plan it. */
-static sp_status check_case(const sp_config *config, const sp_case_base *base, int planned,
-                            sp_plan *plan) {
+static sp_status check_case(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
+                            int planned, sp_plan *plan) {
   SP_AUTO(sp_problem) problem = NULL;
   SP_AUTO(sp_probes) probes = NULL;
   SP_AUTO(sp_quantities) quantities = NULL;
-  SP_TRY(sp_problem_create(config, base->mesh, &problem));
-  SP_TRY(sp_probes_create(config, base->mesh, &probes));
-  SP_TRY(sp_quantities_create(config, base->mesh, problem, &quantities));
-  return sp_agree(base->comm, describe(config, base, problem, planned, plan));
+  SP_TRY(sp_problem_create(config, mesh, &problem));
+  SP_TRY(sp_probes_create(config, mesh, &probes));
+  SP_TRY(sp_quantities_create(config, mesh, problem, &quantities));
+  return sp_agree(mesh->comm, describe(config, backend, mesh, problem, planned, plan));
 }
 
 enum { ELEMENTS, DOFS, HOST, DEVICE, COLUMNS };
@@ -239,13 +239,13 @@ static void fill_row(sp_plan *plan, int rank, double row[COLUMNS]) {
 
 /* Check the case on its mesh without refinements, and fill rows[planned], or the row of this rank.
  */
-static sp_status predict(const sp_config *config, const sp_case_base *base, int planned,
-                         double at_start, sp_plan *plan, double (*rows)[COLUMNS]) {
+static sp_status predict(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
+                         int planned, double at_start, sp_plan *plan, double (*rows)[COLUMNS]) {
   sp_sizes now;
-  const int rank = sp_comm_rank(base->comm);
-  SP_TRY(check_case(config, base, planned, plan));
+  const int rank = sp_comm_rank(mesh->comm);
+  SP_TRY(check_case(config, backend, mesh, planned, plan));
   sp_memory_case *c = &plan->memory;
-  sp_sizes_count(base->mesh->topology, 0, 1, &now);
+  sp_sizes_count(mesh->topology, 0, 1, &now);
   /* Memory that the mesh library and the device driver keep. */
   const double kept = sp_memory_resident() - sp_memory_of_mesh(&now, c->map_order);
   c->at_start = fmax(kept, at_start) + libraries(config);
@@ -278,7 +278,7 @@ static sp_status reduce(sp_config *config) {
 static sp_status check_and_predict(const sp_workers *workers, const sp_config *config, int planned,
                                    double at_start, sp_terminal *terminal, double (*rows)[COLUMNS],
                                    sp_plan *plan) {
-  sp_case_base base;
+  SP_AUTO(sp_mesh) mesh = NULL;
   sp_profile profile = sp_profile_from_now();
   sp_config coarse = *config, larger = *config;
   coarse.mesh.refine = 0;
@@ -289,10 +289,8 @@ static sp_status check_and_predict(const sp_workers *workers, const sp_config *c
   }
   SP_TRY(sp_outputs_check(workers->comm, config));
   SP_TRY(sp_initial_check(workers->comm, config));
-  SP_TRY(sp_case_base_create(workers, &coarse, &profile, terminal, &base));
-  const sp_status status = predict(&larger, &base, planned, at_start, plan, rows);
-  sp_case_base_destroy(&base);
-  SP_TRY(status);
+  SP_TRY(sp_case_mesh(workers, &coarse, &profile, terminal, &mesh));
+  SP_TRY(predict(&larger, workers->platform.backend, mesh, planned, at_start, plan, rows));
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
   sp_report_device(workers, terminal);
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",

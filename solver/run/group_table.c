@@ -8,7 +8,7 @@
 #include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/reduction.h"
-#include "solver/case/base.h"
+#include "solver/case/mesh.h"
 
 /* Sums over the elements or faces of a group. */
 enum { COUNT, MEASURE, CENTRE, NORMAL = CENTRE + 3, SUMS = NORMAL + 3 };
@@ -149,31 +149,25 @@ static void print_table(const table *t, const picture_face *faces, size_t count,
   sp_record_close(terminal->record);
 }
 
-static sp_status list_groups(const sp_case_base *base, sp_terminal *terminal) {
-  table t = {.hexes = base->mesh->hexes};
+/* Only ranks with elements call this. */
+static sp_status run(const sp_workers *workers, const sp_config *config, sp_terminal *terminal) {
+  sp_profile profile = sp_profile_from_now();
+  SP_AUTO(sp_mesh) mesh = NULL;
   SP_OWNED picture_face *faces = NULL;
   size_t count = 0;
   int recorded = terminal->record != NULL;
+  SP_TRY(sp_case_mesh(workers, config, &profile, terminal, &mesh));
+  table t = {.hexes = mesh->hexes};
   const int rows = t.hexes->volume.group_count + t.hexes->surface.group_count;
-  sp_status status = sp_agree(base->comm, measure(&t));
+  sp_status status = sp_agree(mesh->comm, measure(&t));
   if (!status)
-    status = sp_reduction_sum(base->platform->reduction, rows * SUMS, (double *)t.sums, SP_OK);
-  MPI_Bcast(&recorded, 1, MPI_INT, 0, base->comm);
+    status = sp_reduction_sum(workers->platform.reduction, rows * SUMS, (double *)t.sums, SP_OK);
+  MPI_Bcast(&recorded, 1, MPI_INT, 0, mesh->comm);
   if (!status && recorded)
-    status = sp_gather_records(base->comm, t.faces, t.face_count, sizeof *faces, "faces", &faces,
+    status = sp_gather_records(mesh->comm, t.faces, t.face_count, sizeof *faces, "faces", &faces,
                                &count);
   if (!status) print_table(&t, faces, count, terminal);
   SP_FREE(t.sums, t.faces);
-  return status;
-}
-
-/* Only ranks with elements call this. */
-static sp_status run(const sp_workers *workers, const sp_config *config, sp_terminal *terminal) {
-  sp_case_base base;
-  sp_profile profile = sp_profile_from_now();
-  SP_TRY(sp_case_base_create(workers, config, &profile, terminal, &base));
-  const sp_status status = list_groups(&base, terminal);
-  sp_case_base_destroy(&base);
   return status;
 }
 

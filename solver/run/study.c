@@ -27,7 +27,6 @@ typedef struct series {
   sp_report *report;
   bool along_orders; /* rates are taken along orders, else along refinements */
   int first_order, last_order, first_refine, last_refine;
-  sp_case_base base;               /* without a mesh of its own */
   sp_mesh *meshes[MAX_REFINE + 1]; /* by refinement; NULL if not made yet */
   sp_mesh_size sizes[MAX_REFINE + 1];
   sp_profile profile; /* of all runs */
@@ -99,12 +98,12 @@ static sp_status make_mesh(series *s, int refine) {
   return SP_OK;
 }
 
-static sp_status open_base(series *s) {
+static sp_status make_first_mesh(series *s) {
   s->config.mesh.refine = s->first_refine;
-  SP_TRY(sp_case_base_create(s->workers, &s->config, &s->profile, s->terminal, &s->base));
-  const sp_mesh *mesh = s->meshes[s->first_refine] = s->base.mesh;
+  SP_TRY(
+      sp_case_mesh(s->workers, &s->config, &s->profile, s->terminal, &s->meshes[s->first_refine]));
+  const sp_mesh *mesh = s->meshes[s->first_refine];
   s->sizes[s->first_refine] = measure(mesh);
-  s->base.mesh = NULL;
   sp_sizes largest;
   sp_sizes_count(mesh->topology, s->last_refine - s->first_refine, s->last_order, &largest);
   return sp_agree(s->comm, sp_sizes_check(&largest, "--study"));
@@ -206,8 +205,6 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
 /* Run one case; `place` is its place, from 1, in the series that rates are taken along. */
 static sp_status run_one(series *s, int order, int refine, int place) {
   SP_TRY(make_mesh(s, refine));
-  sp_case_base base = s->base;
-  base.mesh = s->meshes[refine];
   s->config.discretization.order = order;
   s->config.mesh.refine = refine;
   sp_terminal_show(s->terminal, "  order %d, refine %d ...", order, refine);
@@ -215,8 +212,9 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   sp_answers_run *run = &s->runs[s->count];
   run->order = order;
   run->refine = refine;
-  const sp_status status = sp_case_solve(&base, &s->config, NULL, s->terminal,
-                                         s->by_answers ? &run->answers : NULL, &results);
+  const sp_status status =
+      sp_case_solve(s->workers, s->meshes[refine], &s->config, NULL, s->terminal,
+                    s->by_answers ? &run->answers : NULL, &results);
   run->floor = sp_rates_relative_floor(s->config.solver.tolerance, results.cg.iterations);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
     sp_kept_error kept;
@@ -275,15 +273,14 @@ static sp_status run_all(series *s) {
 static void release(series *s) {
   for (int r = 0; r <= MAX_REFINE; r++) sp_mesh_destroy(&s->meshes[r]);
   for (int r = 0; r < SP_MAX_ORDER * (MAX_REFINE + 1); r++) sp_answers_free(&s->runs[r].answers);
-  sp_case_base_destroy(&s->base);
   sp_report_close(&s->report);
 }
 
 static sp_status run(series *s, double case_tolerance) {
-  SP_TRY(open_base(s));
-  sp_record_text(s->report->record, "device",
-                 s->base.platform->backend->describe(s->base.platform->device));
+  SP_TRY(make_first_mesh(s));
+  const sp_platform *platform = &s->workers->platform;
   sp_record *record = s->report->record;
+  sp_record_text(record, "device", platform->backend->describe(platform->device));
   if (s->by_answers) {
     sp_record_text(record, "study_rate",
                    s->along_orders

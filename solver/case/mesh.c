@@ -1,4 +1,4 @@
-#include "solver/case/base.h"
+#include "solver/case/mesh.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -109,17 +109,13 @@ static void add_reader(const sp_hexes_file *file, sp_profile *profile) {
   sp_profile_add(profile, SP_PHASE_METIS, file->metis_seconds > 0, file->metis_seconds);
 }
 
-sp_status sp_case_base_create(const sp_workers *workers, const sp_config *config,
-                              sp_profile *profile, sp_terminal *terminal, sp_case_base *base) {
-  *base = (sp_case_base){.workers = workers, .comm = workers->comm, .platform = &workers->platform};
+sp_status sp_case_mesh(const sp_workers *workers, const sp_config *config, sp_profile *profile,
+                       sp_terminal *terminal, sp_mesh **mesh) {
   const double start = sp_profile_begin(terminal, SP_PHASE_MESH);
-  const sp_status status = make_mesh(workers, config, &base->mesh);
+  *mesh = NULL;
+  const sp_status status = make_mesh(workers, config, mesh);
   sp_profile_end(profile, terminal, SP_PHASE_MESH, start);
-  if (!status) add_reader(&base->mesh->hexes->file, profile);
-  if (status) sp_case_base_destroy(base);
+  if (!status) add_reader(&(*mesh)->hexes->file, profile);
+  if (status) sp_mesh_destroy(mesh);
   return status;
-}
-
-void sp_case_base_destroy(sp_case_base *base) {
-  sp_mesh_destroy(&base->mesh);
 }
