@@ -74,11 +74,16 @@ static const sp_program *program_for(const sp_expression *expression, unsigned w
                                                                 : 0];
 }
 
-static sp_status evaluate(const sp_expression *expression, size_t n,
-                          const double *const variables[SP_EXPRESSION_VARIABLES],
-                          double *const output[SP_EXPRESSION_OUTPUTS]) {
-  assert((expression->u != NULL) == (variables[SP_VARIABLE_U] != NULL));
-  assert(!output[4] || expression->is_anisotropic == (variables[SP_VARIABLE_K] != NULL));
+sp_status sp_expression_evaluate(const sp_expression *expression, size_t n,
+                                 const double *const xyz[3], const double *given, double *value,
+                                 double *const gradient[3], double *laplacian) {
+  double *const output[SP_EXPRESSION_OUTPUTS] = {value, gradient ? gradient[0] : NULL,
+                                                 gradient ? gradient[1] : NULL,
+                                                 gradient ? gradient[2] : NULL, laplacian};
+  const double *variables[SP_EXPRESSION_VARIABLES] = {xyz[0], xyz[1], xyz[2], given};
+  assert(given || !(expression->u || (expression->is_anisotropic && laplacian)));
+  for (size_t k = 0; k < 6 && given && expression->is_anisotropic; k++)
+    variables[SP_VARIABLE_K + k] = given + k * n;
   unsigned wanted = 0;
   for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) wanted |= output[k] ? 1u << k : 0;
   const sp_program *program = program_for(expression, wanted);
@@ -103,37 +108,6 @@ static sp_status evaluate(const sp_expression *expression, size_t n,
 
 bool sp_expression_is_of_u(const sp_expression *expression) {
   return expression->u != NULL;
-}
-
-sp_status sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
-                                 const double *y, const double *z, double *value) {
-  return evaluate(expression, n, (const double *const[SP_EXPRESSION_VARIABLES]){x, y, z},
-                  (double *const[]){value, 0, 0, 0, 0});
-}
-
-sp_status sp_expression_evaluate_of_u(const sp_expression *expression, size_t n, const double *x,
-                                      const double *y, const double *z, const double *u,
-                                      double *value) {
-  return evaluate(expression, n,
-                  (const double *const[SP_EXPRESSION_VARIABLES]){x, y, z, expression->u ? u : NULL},
-                  (double *const[]){value, 0, 0, 0, 0});
-}
-
-sp_status sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const double *x,
-                                     const double *y, const double *z, double *value,
-                                     double *const gradient[3], double *laplacian) {
-  return evaluate(expression, n, (const double *const[SP_EXPRESSION_VARIABLES]){x, y, z},
-                  (double *const[]){value, gradient[0], gradient[1], gradient[2], laplacian});
-}
-
-sp_status sp_expression_evaluate_anisotropic(const sp_expression *expression, size_t n,
-                                             const double *x, const double *y, const double *z,
-                                             const double *k, double *value,
-                                             double *const gradient[3], double *curvature) {
-  const double *const variables[SP_EXPRESSION_VARIABLES] = {
-      x, y, z, NULL, k, k + n, k + 2 * n, k + 3 * n, k + 4 * n, k + 5 * n};
-  return evaluate(expression, n, variables,
-                  (double *const[]){value, gradient[0], gradient[1], gradient[2], curvature});
 }
 
 void sp_expression_destroy(sp_expression **expression) {

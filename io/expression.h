@@ -52,8 +52,7 @@ sp_status sp_expression_parse(const char *text, const char *where, const sp_scop
                               sp_expression **out);
 
 /* Parse a formula that may contain a fourth variable, whose values are given with the points; `u`,
- * "u" or "u0", is its name, which outlives *out. If it occurs, there are no derivatives: evaluate
- * with sp_expression_evaluate_of_u only. Local. */
+ * "u" or "u0", is its name, which outlives *out. If it occurs, there are no derivatives. Local. */
 sp_status sp_expression_parse_of_u(const char *text, const char *where, const sp_scope *scope,
                                    const char *u, sp_expression **out);
 
@@ -91,26 +90,11 @@ bool sp_expression_is_continuous(const sp_expression *expression);
 /* True if neither x, y, z nor u occur in it. Local. */
 bool sp_expression_is_constant(const sp_expression *expression);
 
-/* Values at n points: value[p] = u(x[p], y[p], z[p]). Does not check that values are finite. Local.
- * Errors of this and of the functions below: SP_ERR_SYSTEM. */
-sp_status sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
-                                 const double *y, const double *z, double *value);
-
-/* value[p] = f(x[p], y[p], z[p], u[p]) of any formula. Local. */
-sp_status sp_expression_evaluate_of_u(const sp_expression *expression, size_t n, const double *x,
-                                      const double *y, const double *z, const double *u,
-                                      double *value);
-
-/* Values, gradients and Laplacians at n points; `value`, `laplacian` and each gradient[d] have n
- * entries. Any of value, gradient[0..2] and laplacian may be NULL: it is not computed then. Outputs
- * do not overlap. Local. */
-sp_status sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const double *x,
-                                     const double *y, const double *z, double *value,
-                                     double *const gradient[3], double *laplacian);
-
-/* Evaluate a formula of sp_expression_parse_anisotropic likewise; curvature[p] = K : grad grad u,
- * with k[6][n], the xx, yy, zz, xy, xz and yz of K. Local. */
-sp_status sp_expression_evaluate_anisotropic(const sp_expression *expression, size_t n,
-                                             const double *x, const double *y, const double *z,
-                                             const double *k, double *value,
-                                             double *const gradient[3], double *curvature);
+/* Evaluate at the n points (xyz[0][p], xyz[1][p], xyz[2][p]): values, and unless they are NULL
+ * gradients and Laplacians; all arrays have n entries and do not overlap. `given` is u[n] of a
+ * formula of u, K[6][n] (xx, yy, zz, xy, xz, yz) of an anisotropic one with `laplacian`, which
+ * becomes K : grad grad u; else it is not read. Does not check that values are finite. Local.
+ * Errors: SP_ERR_SYSTEM. */
+sp_status sp_expression_evaluate(const sp_expression *expression, size_t n,
+                                 const double *const xyz[3], const double *given, double *value,
+                                 double *const gradient[3], double *laplacian);

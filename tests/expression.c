@@ -110,15 +110,16 @@ static void check_subsets(const sp_expression *expression, size_t n, const doubl
                           const double *y, const double *z) {
   enum { MOST = 1000, OUTPUTS = SP_EXPRESSION_OUTPUTS };
   static double all[OUTPUTS][MOST], some[OUTPUTS][MOST];
-  CHECK_OK(sp_expression_evaluate_jet(expression, n, x, y, z, all[0],
-                                      (double *const[]){all[1], all[2], all[3]}, all[4]));
+  const double *const xyz[3] = {x, y, z};
+  CHECK_OK(sp_expression_evaluate(expression, n, xyz, NULL, all[0],
+                                  (double *const[]){all[1], all[2], all[3]}, all[4]));
   for (unsigned set = 0; set < 1u << OUTPUTS; set++) {
     double *out[OUTPUTS];
     for (size_t k = 0; k < OUTPUTS; k++) {
       out[k] = set & 1u << k ? some[k] : NULL;
       for (size_t i = 0; i < n; i++) some[k][i] = 7;
     }
-    CHECK_OK(sp_expression_evaluate_jet(expression, n, x, y, z, out[0], &out[1], out[4]));
+    CHECK_OK(sp_expression_evaluate(expression, n, xyz, NULL, out[0], &out[1], out[4]));
     size_t differing = 0;
     for (size_t k = 0; k < OUTPUTS; k++)
       for (size_t i = 0; i < n; i++) differing += !same_bits(some[k][i], out[k] ? all[k][i] : 7);
@@ -155,8 +156,9 @@ static void check_chunks(void) {
       double *const gradient[3] = {gradient_store[0], gradient_store[1], gradient_store[2]};
       value[n] = value_only[n] = laplacian[n] = gradient[0][n] = gradient[1][n] = gradient[2][n] =
           7;
-      CHECK_OK(sp_expression_evaluate(expression, n, x, y, z, value_only));
-      CHECK_OK(sp_expression_evaluate_jet(expression, n, x, y, z, value, gradient, laplacian));
+      const double *const xyz[3] = {x, y, z};
+      CHECK_OK(sp_expression_evaluate(expression, n, xyz, NULL, value_only, NULL, NULL));
+      CHECK_OK(sp_expression_evaluate(expression, n, xyz, NULL, value, gradient, laplacian));
       size_t differing = 0;
       for (size_t i = 0; i < n; i++) {
         const jet j = jet_of(expression, x[i], y[i], z[i]);
@@ -335,7 +337,8 @@ static void check_of_u(void) {
     CHECK(sp_expression_is_constant(expression) == cases[c].constant &&
               sp_expression_is_smooth(expression) == cases[c].smooth,
           "%s: constant or smooth", cases[c].text);
-    CHECK_OK(sp_expression_evaluate_of_u(expression, N, x, y, z, u, value));
+    CHECK_OK(sp_expression_evaluate(expression, N, (const double *const[]){x, y, z}, u, value, NULL,
+                                    NULL));
     for (int p = 0; p < N; p++) {
       const double expected[] = {u[p] * x[p] + y[p] - z[p] / 2, u[p],
                                  u[p] > 0.5 ? u[p] * u[p] : -u[p], 2 * PI};

@@ -114,8 +114,9 @@ static double check_curvature(const char *text, size_t formula, const double poi
   }
   sp_expression *expression;
   CHECK_OK(sp_expression_parse_anisotropic(text, "f", NULL, &expression));
-  CHECK_OK(sp_expression_evaluate_anisotropic(expression, 1, &point[0], &point[1], &point[2], k,
-                                              &value, slopes, &curvature));
+  CHECK_OK(sp_expression_evaluate(expression, 1,
+                                  (const double *const[]){&point[0], &point[1], &point[2]}, k,
+                                  &value, slopes, &curvature));
   sp_expression_destroy(&expression);
   const jet j = jet_at(text, point[0], point[1], point[2]);
   CHECK(same_bits(j.value, value), "%s: value %.17g", text, value);

@@ -19,14 +19,16 @@ static inline sp_expression *parse(const char *text) {
 
 static inline double value_of(const sp_expression *expression, double x, double y, double z) {
   double value;
-  CHECK_OK(sp_expression_evaluate(expression, 1, &x, &y, &z, &value));
+  CHECK_OK(sp_expression_evaluate(expression, 1, (const double *const[]){&x, &y, &z}, NULL, &value,
+                                  NULL, NULL));
   return value;
 }
 
 static inline jet jet_of(const sp_expression *expression, double x, double y, double z) {
   jet j;
   double *const gradient[3] = {&j.gradient[0], &j.gradient[1], &j.gradient[2]};
-  CHECK_OK(sp_expression_evaluate_jet(expression, 1, &x, &y, &z, &j.value, gradient, &j.laplacian));
+  CHECK_OK(sp_expression_evaluate(expression, 1, (const double *const[]){&x, &y, &z}, NULL,
+                                  &j.value, gradient, &j.laplacian));
   return j;
 }
 

@@ -40,15 +40,18 @@ static void test_values(void) {
   if (f) {
     double x[COUNT], zero[COUNT] = {0}, value[COUNT], slope[COUNT], none[COUNT], laplacian[COUNT];
     for (int i = 0; i < COUNT; i++) x[i] = expected[i].x;
-    CHECK_OK(sp_expression_evaluate_jet(f, COUNT, x, zero, zero, value,
-                                        (double *const[]){slope, none, NULL}, laplacian));
+    CHECK_OK(sp_expression_evaluate(f, COUNT, (const double *const[]){x, zero, zero}, NULL, value,
+                                    (double *const[]){slope, none, NULL}, laplacian));
     for (int i = 0; i < COUNT; i++) {
       CHECK_CLOSE(value[i], expected[i].value, 4 * DBL_EPSILON * 33);
       CHECK(slope[i] == expected[i].slope, "slope %g at %g", slope[i], x[i]);
       CHECK(none[i] == 0 && laplacian[i] == 0, "other derivatives at %g", x[i]);
     }
     const double nan = NAN;
-    CHECK(!sp_expression_evaluate(f, 1, &nan, zero, zero, value) && isnan(value[0]), "NaN");
+    CHECK(!sp_expression_evaluate(f, 1, (const double *const[]){&nan, zero, zero}, NULL, value,
+                                  NULL, NULL) &&
+              isnan(value[0]),
+          "NaN");
     CHECK(!sp_expression_is_smooth(f) && sp_expression_is_continuous(f), "smooth or with jumps");
   }
 }
@@ -71,13 +74,14 @@ static void test_formulas(void) {
     CHECK_OK(read_for(expected[k].formula, &scope, &f));
     CHECK_OK(sp_expression_parse_of_u("table(\"t.csv\", u)", "g", scope, "u", &g));
     if (f && g) {
+      const double *const xyz[3] = {&x, &y, &x};
       CHECK(scope->tables.count == 1, "%d tables", scope->tables.count);
-      CHECK_OK(sp_expression_evaluate_jet(f, 1, &x, &y, &x, &value,
-                                          (double *const[]){NULL, &slope, NULL}, &laplacian));
+      CHECK_OK(sp_expression_evaluate(f, 1, xyz, NULL, &value,
+                                      (double *const[]){NULL, &slope, NULL}, &laplacian));
       CHECK_CLOSE(value, expected[k].value, 8 * DBL_EPSILON * 31);
       CHECK_CLOSE(slope, expected[k].slope, 8 * DBL_EPSILON * 31);
       CHECK_CLOSE(laplacian, expected[k].laplacian, 8 * DBL_EPSILON * 31);
-      CHECK_OK(sp_expression_evaluate_of_u(g, 1, &x, &y, &x, &u, &of_u));
+      CHECK_OK(sp_expression_evaluate(g, 1, xyz, &u, &of_u, NULL, NULL));
       CHECK_CLOSE(of_u, 4, 8 * DBL_EPSILON * 31);
     }
     sp_expression_destroy(&f);

@@ -200,7 +200,8 @@ static sp_status evaluate_batch(const sp_conductivity *c, size_t first, size_t n
     double *value = &k[(size_t)m * stride + first];
     for (size_t p = 0; p < n; p++) value[p] = c->constants[m];
     if (!c->formulas[m]) continue;
-    SP_TRY(sp_problem_evaluate(c->formulas[m], n, at, value, divergence ? slopes : NULL, NULL));
+    SP_TRY(
+        sp_problem_evaluate(c->formulas[m], n, at, NULL, value, divergence ? slopes : NULL, NULL));
     if (divergence) add_divergence(c, m, n, gradient, divergence, first);
   }
   for (size_t p = first; p < first + n; p++) {

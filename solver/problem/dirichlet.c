@@ -89,7 +89,7 @@ static sp_status evaluate_face(const constraints *c, sp_lid e, int f, int part, 
   else
     sp_geometry_face(hexes, e, f, gll, face->xyz, normal);
   const double *xyz[3] = {face->xyz, face->xyz + face->count, face->xyz + 2 * face->count};
-  return sp_problem_evaluate(formula ? formula : material->solution, (size_t)face->count, xyz,
+  return sp_problem_evaluate(formula ? formula : material->solution, (size_t)face->count, xyz, NULL,
                              face->data, NULL, NULL);
 }
 

@@ -75,7 +75,8 @@ static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspac
   }
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
   double *const gradient[3] = {w->exact_gradient[0], w->exact_gradient[1], w->exact_gradient[2]};
-  return sp_problem_evaluate(solution, points, xyz, w->exact, gradients ? gradient : NULL, NULL);
+  return sp_problem_evaluate(solution, points, xyz, NULL, w->exact, gradients ? gradient : NULL,
+                             NULL);
 }
 
 /* Number of partial sums. The order of summation depends only on the number of points, and fills

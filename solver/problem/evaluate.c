@@ -39,34 +39,16 @@ static sp_status check_finite(const sp_expression *formula, size_t n, const doub
 }
 
 sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
-                              double *value, double *const gradient[3], double *laplacian) {
-  static double *const no_gradient[3] = {NULL, NULL, NULL};
-  if (gradient || laplacian)
-    SP_TRY(sp_expression_evaluate_jet(formula, n, xyz[0], xyz[1], xyz[2], value,
-                                      gradient ? gradient : no_gradient, laplacian));
-  else
-    SP_TRY(sp_expression_evaluate(formula, n, xyz[0], xyz[1], xyz[2], value));
+                              const double *given, double *value, double *const gradient[3],
+                              double *laplacian) {
+  SP_TRY(sp_expression_evaluate(formula, n, xyz, given, value, gradient, laplacian));
   return check_finite(formula, n, xyz, value, gradient, laplacian);
-}
-
-sp_status sp_problem_evaluate_of_u(const sp_expression *formula, size_t n, const double *xyz[3],
-                                   const double *u, double *value) {
-  SP_TRY(sp_expression_evaluate_of_u(formula, n, xyz[0], xyz[1], xyz[2], u, value));
-  return check_finite(formula, n, xyz, value, NULL, NULL);
-}
-
-sp_status sp_problem_evaluate_anisotropic(const sp_expression *formula, size_t n,
-                                          const double *xyz[3], const double *k, double *value,
-                                          double *const gradient[3], double *curvature) {
-  SP_TRY(sp_expression_evaluate_anisotropic(formula, n, xyz[0], xyz[1], xyz[2], k, value, gradient,
-                                            curvature));
-  return check_finite(formula, n, xyz, value, gradient, curvature);
 }
 
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
                                           const double *xyz[3], double *value,
                                           double *const gradient[3]) {
-  SP_TRY(sp_problem_evaluate(formula, n, xyz, value, gradient, NULL));
+  SP_TRY(sp_problem_evaluate(formula, n, xyz, NULL, value, gradient, NULL));
   for (size_t p = 0; p < n; p++)
     if (!(zero_allowed ? value[p] >= 0 : value[p] > 0))
       return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%.12g, %.12g, %.12g), expected a value %s 0",
@@ -76,9 +58,9 @@ sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zer
 }
 
 sp_status sp_problem_fold(sp_expression **formula, double *constant) {
-  static const double origin = 0;
+  static const double zero = 0, *const origin[3] = {&zero, &zero, &zero};
   if (!sp_expression_is_constant(*formula)) return SP_OK;
-  const sp_status status = sp_expression_evaluate(*formula, 1, &origin, &origin, &origin, constant);
+  const sp_status status = sp_expression_evaluate(*formula, 1, origin, NULL, constant, NULL, NULL);
   sp_expression_destroy(formula);
   return status;
 }

@@ -9,20 +9,12 @@
 #include "solver/case/config.h"
 
 /* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]), and gradient and Laplacian
- * unless these are NULL. value, gradient[d] and laplacian are [n]. Errors: SP_ERR_INPUT with the
- * formula's line and the first point at which one of them is not finite. Local. */
+ * unless these are NULL. value, gradient[d] and laplacian are [n]; `given` is that of
+ * sp_expression_evaluate. Errors: SP_ERR_INPUT with the formula's line and the first point at which
+ * one of them is not finite. Local. */
 sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
-                              double *value, double *const gradient[3], double *laplacian);
-
-/* The values of a formula of u (sp_expression_is_of_u), checked likewise. Local. */
-sp_status sp_problem_evaluate_of_u(const sp_expression *formula, size_t n, const double *xyz[3],
-                                   const double *u, double *value);
-
-/* Evaluate likewise, with K : grad grad u in place of the Laplacian, of a formula and tensors
- * k[6][n] as sp_expression_evaluate_anisotropic takes them. Local. */
-sp_status sp_problem_evaluate_anisotropic(const sp_expression *formula, size_t n,
-                                          const double *xyz[3], const double *k, double *value,
-                                          double *const gradient[3], double *curvature);
+                              const double *given, double *value, double *const gradient[3],
+                              double *laplacian);
 
 /* Evaluate a coefficient likewise, whose values must be > 0, or >= 0 with `zero_allowed`. Errors:
  * as above; SP_ERR_INPUT with the first point at which the value is out of range. Local. */

@@ -34,7 +34,7 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
   int indices[FACE_NODES];
   sp_geometry_face(hexes, e, f, gll, w->xyz, w->normal);
   const double *xyz[3] = {w->xyz, w->xyz + n, w->xyz + 2 * n};
-  SP_TRY(sp_problem_evaluate(material->solution, (size_t)n, xyz, w->u, gradient, NULL));
+  SP_TRY(sp_problem_evaluate(material->solution, (size_t)n, xyz, NULL, w->u, gradient, NULL));
   SP_TRY(sp_material_conduct(material, (size_t)n, xyz, w->kappa, 1, gradient));
   sp_face_nodes(numbering->order, f, indices);
   for (int q = 0; q < n; q++) {

@@ -68,18 +68,17 @@ static sp_status evaluate_forcing(const sp_problem *problem, const sp_material *
   double *const kappa_gradient[3] = {w->kappa_gradient[0], w->kappa_gradient[1],
                                      w->kappa_gradient[2]};
   double *f = w->f;
-  if (material->forcing) return sp_problem_evaluate(material->forcing, n, xyz, f, NULL, NULL);
+  if (material->forcing) return sp_problem_evaluate(material->forcing, n, xyz, NULL, f, NULL, NULL);
   if (!sp_operator_rows[problem->kind].has_stiffness)
-    return sp_problem_evaluate(material->solution, n, xyz, f, NULL, NULL);
+    return sp_problem_evaluate(material->solution, n, xyz, NULL, f, NULL, NULL);
   SP_TRY(sp_material_lambda(material, n, xyz, w->lambda));
   if (material->tensor) {
     SP_TRY(sp_conductivity_evaluate(material->tensor, n, xyz, w->kappa, kappa_gradient));
-    SP_TRY(sp_problem_evaluate_anisotropic(material->curvature, n, xyz, w->kappa, f, gradient,
-                                           w->laplacian));
+    SP_TRY(sp_problem_evaluate(material->curvature, n, xyz, w->kappa, f, gradient, w->laplacian));
     for (size_t p = 0; p < n; p++) w->kappa[p] = 1; /* it is in the second derivatives */
   } else {
     SP_TRY(sp_material_kappa(material, n, xyz, w->kappa, kappa_gradient));
-    SP_TRY(sp_problem_evaluate(material->solution, n, xyz, f, gradient, w->laplacian));
+    SP_TRY(sp_problem_evaluate(material->solution, n, xyz, NULL, f, gradient, w->laplacian));
   }
   for (size_t p = 0; p < n; p++) {
     f[p] = w->lambda[p] * f[p] - w->kappa[p] * w->laplacian[p];
@@ -143,7 +142,8 @@ static sp_status evaluate_centres(const sp_expression *formula, int rule_points,
                    x[m * m + m + 1]) /
                   8;
     }
-  return sp_expression_evaluate(formula, count, xyz[0], xyz[1], xyz[2], w->centre);
+  return sp_expression_evaluate(formula, count, (const double *const *)xyz, NULL, w->centre, NULL,
+                                NULL);
 }
 
 /* Multiply f by wj at the points of an element, add to the integrals, and return the variation
@@ -185,7 +185,7 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
   const sp_material *material = sp_materials_of(&s->problem->materials, hexes, (sp_lid)begin);
   if (material->forcing && sp_expression_is_of_u(material->forcing)) {
     interpolate_initial(s, begin, count, w);
-    SP_TRY(sp_problem_evaluate_of_u(material->forcing, n, xyz, w->lambda, w->f));
+    SP_TRY(sp_problem_evaluate(material->forcing, n, xyz, w->lambda, w->f, NULL, NULL));
   } else {
     SP_TRY(evaluate_forcing(s->problem, material, n, xyz, w));
   }
@@ -209,7 +209,7 @@ static sp_status evaluate_flux(const sp_material *material, const sp_boundary_pa
   const double *normal = w->normal;
   double *flux = w->f;
   if (part->formula) {
-    SP_TRY(sp_problem_evaluate(part->formula, count, xyz, flux, NULL, NULL));
+    SP_TRY(sp_problem_evaluate(part->formula, count, xyz, NULL, flux, NULL, NULL));
     for (int q = 0; q < n; q++) flux[q] *= sp_geometry_area(normal, n, q);
     return SP_OK;
   }
@@ -217,7 +217,7 @@ static sp_status evaluate_flux(const sp_material *material, const sp_boundary_pa
   for (int q = 0; q < n; q++) w->alpha[q] = 0;
   if (part->alpha)
     SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, count, xyz, w->alpha, NULL));
-  SP_TRY(sp_problem_evaluate(material->solution, count, xyz, flux, slopes, NULL));
+  SP_TRY(sp_problem_evaluate(material->solution, count, xyz, NULL, flux, slopes, NULL));
   SP_TRY(sp_material_conduct(material, count, xyz, w->kappa, 1, slopes));
   for (int q = 0; q < n; q++)
     flux[q] = w->alpha[q] * flux[q] * sp_geometry_area(normal, n, q) +

@@ -174,7 +174,7 @@ static sp_status evaluate(const sp_probe *probe, const sp_problem *problem, cons
   const double *inside[3] = {&inner[0], &inner[1], &inner[2]};
   values[0] = interpolate(probe, space, x, q);
   if (material->solution)
-    SP_TRY(sp_problem_evaluate(material->solution, 1, point, &exact, NULL, NULL));
+    SP_TRY(sp_problem_evaluate(material->solution, 1, point, NULL, &exact, NULL, NULL));
   values[1] = values[0] - exact;
   sp_locate_columns(space->mesh->hexes, probe->element, probe->reference, c);
   for (int d = 0; d < 3; d++) {

@@ -50,7 +50,8 @@ typedef struct workspace {
 /* Evaluate the formula at n points, xyz [3][n], and look for values that are not finite. */
 static void evaluate_formula(const sp_expression *formula, size_t n, const double *xyz,
                              const double *u, double *value, partial *p) {
-  sp_expression_evaluate_of_u(formula, n, xyz, xyz + n, xyz + 2 * n, u, value);
+  sp_expression_evaluate(formula, n, (const double *const[]){xyz, xyz + n, xyz + 2 * n}, u, value,
+                         NULL, NULL);
   for (size_t i = 0; i < n && !p->infinite; i++) {
     if (isfinite(value[i])) continue;
     p->infinite = true;

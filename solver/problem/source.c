@@ -62,8 +62,9 @@ static sp_status integrate(const comparison *c, sp_lid e, const sp_rule *rule, w
   const sp_status status = sp_geometry_volume(c->hexes, e, rule, w->xyz, w->wj);
   if (status == SP_ERR_INPUT) return SP_OK; /* |J| is checked at the operator's points only */
   SP_TRY(status);
-  SP_TRY(sp_expression_evaluate(sp_source_formula(c->problem, material), n, w->xyz, w->xyz + n,
-                                w->xyz + 2 * n, w->f));
+  SP_TRY(sp_expression_evaluate(sp_source_formula(c->problem, material), n,
+                                (const double *const[]){w->xyz, w->xyz + n, w->xyz + 2 * n}, NULL,
+                                w->f, NULL, NULL));
   *integral = 0;
   for (size_t p = 0; p < n; p++) *integral += w->f[p] * w->wj[p];
   return SP_OK;

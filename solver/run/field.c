@@ -200,7 +200,7 @@ static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_
       const sp_material *material = sp_materials_of(&f->problem->materials, hexes, (sp_lid)e);
       memcpy(w->exact, w->u, nodes * sizeof *w->exact); /* for a contact */
       if (material->solution)
-        SP_TRY(sp_problem_evaluate(material->solution, nodes, xyz, w->exact, NULL, NULL));
+        SP_TRY(sp_problem_evaluate(material->solution, nodes, xyz, NULL, w->exact, NULL, NULL));
     }
     for (size_t n = 0; n < nodes; n++) {
       const size_t p = (size_t)place[n];

@@ -23,8 +23,9 @@ static sp_status fill_from_formula(const sp_expression *formula, const sp_space 
   for (sp_lid e = 0; e < hexes->count; e++) {
     const sp_lid *dofs = sp_numbering_nodes(numbering, e);
     sp_hexes_coordinates(hexes, e, nq, sp_reference_get(numbering->order)->gll.nodes, xyz);
-    SP_TRY(sp_problem_evaluate(
-        formula, nodes, (const double *[]){xyz, xyz + nodes, xyz + 2 * nodes}, u, NULL, NULL));
+    SP_TRY(sp_problem_evaluate(formula, nodes,
+                               (const double *[]){xyz, xyz + nodes, xyz + 2 * nodes}, NULL, u, NULL,
+                               NULL));
     for (size_t n = 0; n < nodes; n++) values[dofs[n]] = u[n];
   }
   return SP_OK;

@@ -27,11 +27,14 @@ static bool same(double a, double b) {
 static void check_values(const sp_expression *expression) {
   double alone[POINTS], together[POINTS], value[POINTS], slope[3][POINTS], laplacian[POINTS];
   double *const gradient[3] = {slope[0], slope[1], slope[2]};
+  const double *const xyz[3] = {X, Y, Z};
   for (int p = 0; p < POINTS; p++)
-    require(sp_expression_evaluate(expression, 1, &X[p], &Y[p], &Z[p], &alone[p]) == SP_OK,
+    require(sp_expression_evaluate(expression, 1, (const double *const[]){&X[p], &Y[p], &Z[p]},
+                                   NULL, &alone[p], NULL, NULL) == SP_OK,
             "out of memory");
-  require(sp_expression_evaluate(expression, POINTS, X, Y, Z, together) == SP_OK, "out of memory");
-  require(sp_expression_evaluate_jet(expression, POINTS, X, Y, Z, value, gradient, laplacian) ==
+  require(sp_expression_evaluate(expression, POINTS, xyz, NULL, together, NULL, NULL) == SP_OK,
+          "out of memory");
+  require(sp_expression_evaluate(expression, POINTS, xyz, NULL, value, gradient, laplacian) ==
               SP_OK,
           "out of memory");
   for (int p = 0; p < POINTS; p++) {
