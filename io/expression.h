@@ -7,7 +7,7 @@
  * if it is not zero; comparisons give 1 or 0. Functions: sin cos tan asin acos atan sinh cosh tanh
  * exp log log10 sqrt cbrt abs erf sign floor (one argument), atan2 pow min max (two), if(c, a, b)
  * (three); table("FILE", a), straight lines between the points of a table of the scope
- * (io/expression_table.h), and its end values outside. Constants: pi, e. Numbers as in C (1, .5,
+ * (io/expression_scope.h), and its end values outside. Constants: pi, e. Numbers as in C (1, .5,
  * 1e-3). No implicit multiplication.
  *
  * A condition that is NaN makes the result NaN: callers that refuse values that are not finite

@@ -11,7 +11,7 @@
 #include "solver/bench/production.h"
 #include "solver/bench/table.h"
 #include "solver/run/interrupt.h"
-#include "solver/run/version.h"
+#include "solver/run/provenance.h"
 
 /* The current data: a step of the plan reuses or replaces them. */
 typedef struct study {

@@ -14,9 +14,9 @@
 #include "solver/run/group_table.h"
 #include "solver/run/outcome.h"
 #include "solver/run/profile.h"
+#include "solver/run/provenance.h"
 #include "solver/run/study.h"
 #include "solver/run/summary.h"
-#include "solver/run/version.h"
 
 static const char usage[] =
     "usage: sp_solve [-q] CASE.ini [SECTION.KEY=VALUE ...]\n"

@@ -25,7 +25,7 @@ ROOMS = ["io", "mesh", "operators", "solver"]
 TESTS = "tests"
 HEADERS = (".h", ".cuh")
 CODE = (".c", ".cu")
-GENERATED = {"sp_revision.h"}  # by CMake, for solver/run/version.c
+GENERATED = {"sp_revision.h"}  # by CMake, for solver/run/provenance.c
 
 # Of the sub-rooms of solver: what they include besides themselves, folders or single headers.
 SOLVER = {
@@ -33,7 +33,7 @@ SOLVER = {
     "solver/linear": [],
     "solver/run": ["solver/problem", "solver/linear", "solver/case/config.h"],
     "solver/case": ["solver/problem", "solver/linear", "solver/run"],
-    "solver/bench": ["solver/linear", "solver/run/version.h", "solver/run/provenance.h"],
+    "solver/bench": ["solver/linear", "solver/run/provenance.h"],
 }
 
 # What runs whole cases.

@@ -12,7 +12,6 @@
 #include "io/path.h"
 #include "io/run_log.h"
 #include "solver/run/provenance.h"
-#include "solver/run/version.h"
 
 struct sp_bench_file {
   MPI_Comm comm;
@@ -32,13 +31,9 @@ static void record_version(sp_record *record, const char *name, int version) {
 
 static void record_provenance(sp_record *record, const char *hosts, int ranks,
                               const sp_bench_provenance *p) {
-  char now[SP_TIME_SIZE];
-  sp_time_now(now);
-  sp_record_add(record,
-                "program %s, version %s, git_revision %s, start_time %s, hosts %s, ranks %d, "
-                "device %s, exchange %s, options %s, status %s",
-                "sp_bench", sp_version(), sp_revision(), now, hosts, ranks, p->device, p->exchange,
-                p->options, "running");
+  sp_record_program(record, "sp_bench");
+  sp_record_add(record, "hosts %s, ranks %d, device %s, exchange %s, options %s, status %s", hosts,
+                ranks, p->device, p->exchange, p->options, "running");
   if (!p->gpu) return;
   record_version(record, "cuda_driver", p->properties.driver);
   record_version(record, "cuda_runtime", p->properties.runtime);

@@ -7,23 +7,52 @@
 #include <strings.h>
 #include <time.h>
 
-#include "solver/run/version.h"
+#include <hdf5.h>
+
+#include "mesh/gmsh.h"
+#include "operators/backend.h"
+#include "sp_revision.h"
+#include "solver/linear/coarse.h"
 
 extern char **environ;
 
-void sp_time_now(char text[SP_TIME_SIZE]) {
-  const time_t now = time(NULL);
-  struct tm utc;
-  text[0] = '\0';
-  if (gmtime_r(&now, &utc) && strftime(text, SP_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
-    text[0] = '\0';
+const char *sp_version(void) {
+  return SP_VERSION;
 }
 
-void sp_record_program(sp_record *record) {
-  char now[SP_TIME_SIZE];
-  sp_time_now(now);
-  sp_record_add(record, "program %s, version %s, git_revision %s, start_time %s", "sp_solve",
-                sp_version(), sp_revision(), now);
+const char *sp_revision(void) {
+  return SP_REVISION;
+}
+
+void sp_version_print(void) {
+  char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  unsigned major, minor, release;
+  MPI_Get_library_version(mpi, &length);
+  mpi[strcspn(mpi, ",\n")] = '\0';
+  H5get_libversion(&major, &minor, &release);
+  printf("sp_solve %s\n", sp_version());
+  printf("revision   %s\n", sp_revision());
+#ifdef __clang__
+  printf("compiler   %s\n", __VERSION__);
+#else
+  printf("compiler   gcc %s\n", __VERSION__);
+#endif
+  printf("MPI        %s\n", mpi);
+  printf("HDF5       %u.%u.%u\n", major, minor, release);
+  printf("gmsh       %s\n", sp_gmsh_version());
+  printf("hypre      %s\n", sp_coarse_hypre());
+  printf("backends   host%s\n", sp_backend_cuda ? ", cuda" : "");
+}
+
+void sp_record_program(sp_record *record, const char *program) {
+  const time_t now = time(NULL);
+  struct tm utc;
+  char text[sizeof "2000-01-01T00:00:00Z"] = ""; /* also if the system has no time */
+  if (!gmtime_r(&now, &utc) || !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc))
+    text[0] = '\0';
+  sp_record_add(record, "program %s, version %s, git_revision %s, start_time %s", program,
+                sp_version(), sp_revision(), text);
 }
 
 sp_status sp_list_hosts(MPI_Comm comm, char **hosts) {

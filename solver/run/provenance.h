@@ -1,17 +1,22 @@
-/* Time, place and environment of a run, for the files it writes. */
+/* Version of this program and of its libraries; time, place and environment of a run, for the files
+ * it writes. */
 #pragma once
 
 #include <stddef.h>
 
 #include "io/record.h"
 
-enum { SP_TIME_SIZE = sizeof "2000-01-01T00:00:00Z" };
+/* "0.2.0"; and the git revision, "-dirty" if the tree had changes, "unknown" without git.
+ * Constants. Local. */
+const char *sp_version(void);
+const char *sp_revision(void);
 
-/* Write the current time in ISO 8601, UTC; "" if the system has none. Local. */
-void sp_time_now(char text[SP_TIME_SIZE]);
+/* Print version, revision, compiler, MPI, HDF5, gmsh and backends to standard output. Local. */
+void sp_version_print(void);
 
-/* Record the program, its version and revision, and the time now as start_time. Local. */
-void sp_record_program(sp_record *record);
+/* Record the name of the program, its version and revision, and the time now as start_time, in ISO
+ * 8601, UTC. Local. */
+void sp_record_program(sp_record *record, const char *program);
 
 /* List the names of the hosts in the order of ranks, each once, with commas between them. Only rank
  * 0's string is valid; all ranks free theirs. Collective. */

@@ -42,7 +42,7 @@ static sp_status record_provenance(sp_report *report) {
   sp_status status = sp_config_record(report->config, record);
   if (!status) status = sp_list_environment(&environment);
   SP_TRY(sp_agree(report->comm, status));
-  sp_record_program(record);
+  sp_record_program(record, "sp_solve");
   sp_record_text(record, "status", "running");
   record_words(record, "hosts", hosts);
   sp_record_add(record, "ranks %d, ranks_with_elements %d, threads %d, kernel_threads %d", w->ranks,

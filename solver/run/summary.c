@@ -47,7 +47,7 @@ static sp_status check_file(sp_summary *summary, const char *case_file) {
 
 static sp_status begin_document(sp_summary *summary) {
   SP_TRY(sp_record_create(&summary->record));
-  sp_record_program(summary->record);
+  sp_record_program(summary->record, "sp_solve");
   /* First, because readers look there; sp_summary_write sets the values. */
   sp_record_text(summary->record, "status", NULL);
   sp_record_text(summary->record, "exit_code", NULL);
