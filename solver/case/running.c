@@ -132,7 +132,7 @@ static sp_status examine_data(sp_running *c) {
   const sp_load_sums *sums = &c->balance.sums;
   if (sp_running_has_balance(c))
     sp_problem_count_pinched(c->problem, c->space, c->work, &c->notes.pinched);
-  SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
+  SP_TRY(sp_problem_jumps(c->problem, c->space, &c->notes.jumps));
   return sp_source_compare(c->problem, c->space, sums->source, sums->size, &sums->samples,
                            &c->notes.source);
 }
@@ -328,9 +328,8 @@ static sp_status report_setup(sp_running *c) {
   if (!c->report) return SP_OK;
   SP_TRY(sp_report_setup(c->report, op, c->facts.geometry_reason, c->preconditioner, c->kind_reason,
                          c->problem, &c->range));
-  sp_report_jumps(c->report, &c->jumps);
+  if (c->facts.weak) c->notes.magnification = c->facts.weak->magnification;
   sp_report_notes(c->report, c->problem, c->mesh->hexes, &c->notes);
-  if (c->facts.weak) sp_report_magnification(c->report, c->facts.weak->magnification);
   sp_report_begin(c->report, &c->results->profile);
   return SP_OK;
 }

@@ -37,7 +37,6 @@ typedef struct sp_running {
   sp_preconditioner *preconditioner; /* NULL for none */
   sp_preconditioner *diagonal;       /* Jacobi's, which checks the solution, if there is none */
   sp_jacobian_range range;
-  sp_interface_jumps jumps;
   sp_notes notes;
   sp_start start;
   /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */

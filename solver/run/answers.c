@@ -61,28 +61,28 @@ int sp_answers_other_order(int order) {
 
 /* Print and record the values of answer `i`. */
 static void add_values(sp_report *report, bool along_orders, int i, int count,
-                       const sp_answers_run *runs) {
+                       const sp_study_row *rows, const sp_answers *answers) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
   for (int r = 0; r < count; r++) {
-    const sp_answer *a = &runs[r].answers.list[i];
+    const sp_answer *a = &answers[r].list[i];
     double f[3] = {NAN, NAN, a->value};
-    for (int k = 1; k <= 2 && k <= r; k++) f[2 - k] = runs[r - k].answers.list[i].value;
+    for (int k = 1; k <= 2 && k <= r; k++) f[2 - k] = answers[r - k].list[i].value;
     const double difference = f[2] - f[1], rate = sp_convergence_rate(along_orders, f);
     sp_record_row(record,
                   "name %s, kind %s, table %s, order %d, refine %d, value %g, difference %g, "
                   "rate %g",
-                  a->name, a->kind, a->table, runs[r].order, runs[r].refine, a->value, difference,
+                  a->name, a->kind, a->table, rows[r].order, rows[r].refine, a->value, difference,
                   rate);
     sp_terminal_print(t, "  %-16s %-10s %2d %6d %20.12g", r == 0 ? a->name : "",
-                      r == 0 ? a->kind : "", runs[r].order, runs[r].refine, a->value);
+                      r == 0 ? a->kind : "", rows[r].order, rows[r].refine, a->value);
     if (r >= 1) sp_terminal_print(t, " %11.3e", difference);
     if (r >= 2 && isfinite(rate)) sp_terminal_print(t, " %6.2f", rate);
     sp_terminal_print(t, "\n");
   }
 }
 
-static void add_limit(sp_report *report, const sp_answer *a, const sp_answers_run *finest,
+static void add_limit(sp_report *report, const sp_answer *a, const sp_study_row *finest,
                       const sp_convergence *c) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
@@ -99,20 +99,23 @@ static void add_limit(sp_report *report, const sp_answer *a, const sp_answers_ru
 }
 
 sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
-                           const sp_answers_run *runs) {
+                           const sp_study_row *rows, const sp_answers *answers) {
   sp_record *record = report->record;
-  const sp_answers_run *finest = &runs[count - 1];
-  const double floor = fmax(finest->floor, finest[-1].floor);
+  const sp_study_row *finest = &rows[count - 1];
+  const sp_answers *last = &answers[count - 1];
+  const double tolerance = report->config->solver.tolerance;
+  const double floor = fmax(sp_rates_relative_floor(tolerance, finest->iterations),
+                            sp_rates_relative_floor(tolerance, finest[-1].iterations));
   sp_kept_error first = {0};
   sp_terminal_print(report->terminal, "\n  %-16s %-10s %2s %6s %20s %11s %6s\n", "answer", "", "N",
                     "refine", "value", "difference", "rate");
-  for (int i = 0; i < finest->answers.count; i++) {
-    const sp_answer *a = &finest->answers.list[i];
+  for (int i = 0; i < last->count; i++) {
+    const sp_answer *a = &last->list[i];
     double f[3];
-    for (int k = 0; k < 3; k++) f[k] = finest[k - 2].answers.list[i].value;
+    for (int k = 0; k < 3; k++) f[k] = last[k - 2].list[i].value;
     const sp_convergence c = sp_convergence_judge(along_orders, a->pointwise, f, floor * a->scale);
     sp_record_open(record, SP_RECORD_TABLE, "answers");
-    add_values(report, along_orders, i, count, runs);
+    add_values(report, along_orders, i, count, rows, answers);
     sp_record_close(record);
     sp_record_open(record, SP_RECORD_TABLE, "limits");
     add_limit(report, a, finest, &c);

@@ -3,6 +3,7 @@
  * default, and each probe. */
 #pragma once
 
+#include "solver/run/rates.h"
 #include "solver/run/report.h"
 
 typedef struct sp_answer {
@@ -28,16 +29,10 @@ sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *
 /* The last order that error bars of order N come from: N + 2, at most 15; 13 for N = 15. Local. */
 int sp_answers_other_order(int order);
 
-/* One of a series of runs. */
-typedef struct sp_answers_run {
-  int order, refine;
-  double floor; /* relative error that the solver may leave (solver/run/rates.h) */
-  sp_answers answers;
-} sp_answers_run;
-
 /* Print and record the answers of at least three runs, along orders or refinements: rows in
- * /answers, a row per answer in /limits, and judge them (solver/run/convergence.h). Errors:
- * SP_ERR_STUDY with the first answer that does not converge. Local; the same on all ranks. */
+ * /answers, a row per answer in /limits, and judge them (solver/run/convergence.h) down to the
+ * solver's error in rows[count]. Errors: SP_ERR_STUDY with the first answer that does not converge.
+ * Local; the same on all ranks. */
 sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
-                           const sp_answers_run *runs);
+                           const sp_study_row *rows, const sp_answers *answers);
 void sp_answers_free(sp_answers *answers);

@@ -89,9 +89,6 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
                           const char *preconditioner_reason, const sp_problem *problem,
                           const sp_jacobian_range *range);
 
-/* A note if the exact solution does not fit the materials (solver/problem/interfaces.h). Local. */
-void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps);
-
 /* Reminders for users: a line each, only if it applies. Zeros: no line. */
 typedef struct sp_notes {
   const sp_scope *scope; /* after all formulas have been parsed */
@@ -100,17 +97,16 @@ typedef struct sp_notes {
   sp_gid pinched;        /* edges at which parts touch (solver/problem/contacts.h) */
   sp_source_integral source;
   sp_data_jump jump;
+  sp_interface_jumps jumps; /* of an exact solution that does not fit the materials */
+  double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
+                               determine (sp_null_space.magnification) */
 } sp_notes;
 
 /* Print the notes, also on constants without a use and on groups that no line of [boundary] names.
  * The record gets those on the source, on a kink and on boundary data as note_source, note_kink and
- * note_boundary. Local. */
+ * note_boundary, and the magnification. Local. */
 void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes);
-
-/* Record by how much a mean that lambda and alpha alone determine magnifies errors of the data
- * (sp_null_space.magnification), with a note if it is a lot. Local. */
-void sp_report_magnification(sp_report *report, double magnification);
 
 /* ---- Tables of results ---- */
 

@@ -234,8 +234,9 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
 
 /* ---- Notes ---- */
 
-void sp_report_magnification(sp_report *report, double magnification) {
+static void note_magnification(sp_report *report, double magnification) {
   static const double WORTH_A_NOTE = 1e6;
+  if (magnification == 0) return;
   sp_record_real(report->record, "mean_magnification", magnification, "1");
   if (magnification > WORTH_A_NOTE)
     sp_report_note(report, NULL,
@@ -244,7 +245,7 @@ void sp_report_magnification(sp_report *report, double magnification) {
                    magnification);
 }
 
-void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps) {
+static void note_interfaces(sp_report *report, const sp_interface_jumps *jumps) {
   /* An interface of curved elements is not exactly the one that the formulas are made for. */
   static const double WORTH_A_NOTE = 1e-4;
   if (jumps->solution <= WORTH_A_NOTE * jumps->solution_size &&
@@ -350,6 +351,7 @@ static void note_jump(sp_report *report, const sp_problem *problem, const sp_dat
 
 void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes) {
+  note_interfaces(report, &notes->jumps);
   note_divided(report, &hexes->file);
   note_parts(report, notes);
   note_constants(report, notes->scope);
@@ -357,4 +359,5 @@ void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexe
   note_source(report, &notes->source);
   note_kink(report, &problem->materials);
   note_jump(report, problem, &notes->jump);
+  note_magnification(report, notes->magnification);
 }

@@ -25,15 +25,15 @@ typedef struct series {
   sp_config config; /* the user's, with the changes of the study */
   sp_terminal *terminal;
   sp_report *report;
-  bool along_orders; /* rates are taken along orders, else along refinements */
-  int first_order, last_order, first_refine, last_refine;
+  bool along_orders;               /* rates are taken along orders, else along refinements */
+  sp_study_range order, refine;    /* one value if it is not given */
   sp_mesh *meshes[MAX_REFINE + 1]; /* by refinement; NULL if not made yet */
   sp_mesh_size sizes[MAX_REFINE + 1];
   sp_profile profile; /* of all runs */
   int count;          /* number of runs so far */
   sp_study_row rows[SP_MAX_ORDER * (MAX_REFINE + 1)];
-  bool by_answers;                                      /* there is no solution to compare with */
-  sp_answers_run runs[SP_MAX_ORDER * (MAX_REFINE + 1)]; /* the answers, then */
+  bool by_answers;                                     /* there is no solution to compare with */
+  sp_answers answers[SP_MAX_ORDER * (MAX_REFINE + 1)]; /* of the rows, then */
 } series;
 
 sp_status sp_study_parse(const char *text, sp_study *study) {
@@ -99,13 +99,13 @@ static sp_status make_mesh(series *s, int refine) {
 }
 
 static sp_status make_first_mesh(series *s) {
-  s->config.mesh.refine = s->first_refine;
+  s->config.mesh.refine = s->refine.first;
   SP_TRY(
-      sp_case_mesh(s->workers, &s->config, &s->profile, s->terminal, &s->meshes[s->first_refine]));
-  const sp_mesh *mesh = s->meshes[s->first_refine];
-  s->sizes[s->first_refine] = measure(mesh);
+      sp_case_mesh(s->workers, &s->config, &s->profile, s->terminal, &s->meshes[s->refine.first]));
+  const sp_mesh *mesh = s->meshes[s->refine.first];
+  s->sizes[s->refine.first] = measure(mesh);
   sp_sizes largest;
-  sp_sizes_count(mesh->topology, s->last_refine - s->first_refine, s->last_order, &largest);
+  sp_sizes_count(mesh->topology, s->refine.last - s->refine.first, s->order.last, &largest);
   return sp_agree(s->comm, sp_sizes_check(&largest, "--study"));
 }
 
@@ -134,11 +134,10 @@ static void record_row(series *s, const sp_study_row *row) {
 static void print_heading(const series *s, double case_tolerance) {
   sp_terminal *t = s->terminal;
   sp_terminal_print(t, "  %-16s", "study");
-  if (s->last_order > s->first_order)
-    sp_terminal_print(t, " order = %d to %d", s->first_order, s->last_order);
-  if (s->last_refine > s->first_refine)
-    sp_terminal_print(t, "%s refine = %d to %d", s->last_order > s->first_order ? "," : "",
-                      s->first_refine, s->last_refine);
+  if (s->order.given) sp_terminal_print(t, " order = %d to %d", s->order.first, s->order.last);
+  if (s->refine.given)
+    sp_terminal_print(t, "%s refine = %d to %d", s->order.given ? "," : "", s->refine.first,
+                      s->refine.last);
   sp_terminal_print(t, ", %s\n", sp_operator_names[s->config.discretization.operator_kind]);
   sp_report_device(s->workers, t);
   sp_terminal_print(t, "  %-16s relative tolerance %.3g", "solver", s->config.solver.tolerance);
@@ -209,13 +208,9 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   s->config.mesh.refine = refine;
   sp_terminal_show(s->terminal, "  order %d, refine %d ...", order, refine);
   sp_results results;
-  sp_answers_run *run = &s->runs[s->count];
-  run->order = order;
-  run->refine = refine;
   const sp_status status =
       sp_case_solve(s->workers, s->meshes[refine], &s->config, NULL, s->terminal,
-                    s->by_answers ? &run->answers : NULL, &results);
-  run->floor = sp_rates_relative_floor(s->config.solver.tolerance, results.cg.iterations);
+                    s->by_answers ? &s->answers[s->count] : NULL, &results);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
     sp_kept_error kept;
     sp_error_keep(status, &kept);
@@ -232,8 +227,8 @@ static sp_status run_one(series *s, int order, int refine, int place) {
 static sp_status judge(series *s, int first, int count, int *judged) {
   int steps;
   if (s->by_answers) {
-    *judged += s->runs[first].answers.count;
-    return sp_answers_judge(s->report, s->along_orders, count, &s->runs[first]);
+    *judged += s->answers[first].count;
+    return sp_answers_judge(s->report, s->along_orders, count, &s->rows[first], &s->answers[first]);
   }
   const sp_status status = sp_rates_judge(s->config.discretization.operator_kind, s->along_orders,
                                           count, &s->rows[first], &steps);
@@ -246,10 +241,10 @@ static sp_status judge(series *s, int first, int count, int *judged) {
 static sp_status run_all(series *s) {
   sp_kept_error verdict = {0};
   const int length =
-      1 + (s->along_orders ? s->last_order - s->first_order : s->last_refine - s->first_refine);
+      1 + (s->along_orders ? s->order.last - s->order.first : s->refine.last - s->refine.first);
   int judged = 0;
-  for (int order = s->first_order; order <= s->last_order; order++)
-    for (int refine = s->first_refine; refine <= s->last_refine; refine++)
+  for (int order = s->order.first; order <= s->order.last; order++)
+    for (int refine = s->refine.first; refine <= s->refine.last; refine++)
       SP_TRY(run_one(s, order, refine, s->count % length + 1));
   for (int first = 0; first < s->count; first += length) {
     const sp_status status = judge(s, first, length, &judged);
@@ -272,7 +267,7 @@ static sp_status run_all(series *s) {
 
 static void release(series *s) {
   for (int r = 0; r <= MAX_REFINE; r++) sp_mesh_destroy(&s->meshes[r]);
-  for (int r = 0; r < SP_MAX_ORDER * (MAX_REFINE + 1); r++) sp_answers_free(&s->runs[r].answers);
+  for (int r = 0; r < SP_MAX_ORDER * (MAX_REFINE + 1); r++) sp_answers_free(&s->answers[r]);
   sp_report_close(&s->report);
 }
 
@@ -327,14 +322,12 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
                 .profile = *profile,
                 .along_orders = !refine->given,
                 .by_answers = !has_solution(config),
-                .first_order = order->given ? order->first : n,
-                .last_order = order->given ? order->last : n,
-                .first_refine = refine->given ? refine->first : r,
-                .last_refine = refine->given ? refine->last : r};
+                .order = order->given ? *order : (sp_study_range){false, n, n},
+                .refine = refine->given ? *refine : (sp_study_range){false, r, r}};
   tighten(&s->config);
   s->config.output.field = none;
-  s->config.discretization.order = s->first_order;
-  s->config.mesh.refine = s->first_refine;
+  s->config.discretization.order = s->order.first;
+  s->config.mesh.refine = s->refine.first;
   const double start = MPI_Wtime();
   sp_status status = sp_outputs_check(comm, &s->config);
   if (!status) status = sp_report_open(workers, &s->config, terminal, &s->report);
