@@ -41,7 +41,9 @@ static void check_defaults(const sp_config *config) {
   fclose(stream);
   free(text);
   CHECK(config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file && config->mesh.where, "mesh");
-  CHECK(!config->problem.lambda_given && !config->problem.kappa_given, "what was not given");
+  CHECK(!sp_config_where(config, "problem", "lambda") &&
+            !sp_config_where(config, "problem", "kappa"),
+        "what was not given");
   CHECK_TEXT(config->problem.all.solution.text, NULL);
   CHECK(config->boundary.count == 0 && !config->boundary.where, "%d groups",
         config->boundary.count);
@@ -103,7 +105,8 @@ static void test_every_key(void) {
   CHECK(config->discretization.order == 15 && config->discretization.operator_kind == SP_BP30 &&
             config->discretization.geometry == SP_GEOMETRY_TRILINEAR,
         "discretization");
-  CHECK(config->problem.lambda_given && config->problem.kappa_given, "lambda and kappa are given");
+  CHECK(sp_config_where(config, "problem", "lambda") && sp_config_where(config, "problem", "kappa"),
+        "lambda and kappa are given");
   CHECK(config->solver.tolerance == 1e-3 && config->solver.max_iterations == INT32_MAX &&
             config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
         "solver");

@@ -160,7 +160,7 @@ static void test_unset(void) {
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS, arguments, &config));
   if (!config) return;
   CHECK(!config->boundary.where && config->boundary.count == 0, "boundary is still given");
-  CHECK(!config->problem.lambda_given, "lambda is still given");
+  CHECK(!sp_config_where(config, "problem", "lambda"), "lambda is still given");
   CHECK(config->discretization.order == 7 &&
             config->solver.preconditioner == SP_PRECONDITIONER_AUTO && !config->mesh.file,
         "defaults");

@@ -10,8 +10,8 @@ enum { MAX_FILE_SIZE = 16 * 1024 * 1024 };
 
 /* A case while it is being read. */
 struct reader {
+  const char *path; /* of the case file, NULL without one */
   sp_config *config;
-  sp_config_origin origin;
 };
 
 /* ---- Keys one by one ---- */
@@ -38,9 +38,9 @@ static sp_status unset(struct reader *reader, const sp_key *key, const char *nam
     sp_list_drop_line(config, key, name);
   else
     SP_TRY(set_default(config, key));
-  free(reader->origin.given[key - sp_keys].where);
-  reader->origin.given[key - sp_keys].where = NULL;
-  if (config->boundary.count == 0 && !sp_config_where(&reader->origin, "boundary", "default")) {
+  free(config->given[key - sp_keys].where);
+  config->given[key - sp_keys].where = NULL;
+  if (config->boundary.count == 0 && !sp_config_where(config, "boundary", "default")) {
     free(config->boundary.where);
     config->boundary.where = NULL;
   }
@@ -50,7 +50,7 @@ static sp_status unset(struct reader *reader, const sp_key *key, const char *nam
 /* Read the tables that a value names, relative to the folder of the case file. */
 static sp_status read_tables(struct reader *reader, const char *location,
                              const sp_ini_entry *entry) {
-  const char *path = reader->origin.path, *slash = path ? strrchr(path, '/') : NULL;
+  const char *path = reader->path, *slash = path ? strrchr(path, '/') : NULL;
   SP_OWNED char *folder = NULL;
   SP_TRY(sp_format(&folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path ? path : ""));
   return sp_tables_read(&reader->config->scope->tables, entry->value, folder, location);
@@ -72,7 +72,7 @@ static sp_status assign(struct reader *reader, const char *location, const sp_in
                    : sp_key_set(key, entry->value, where, sp_key_field(config, key, 0)));
   if (strcmp(key->section, "boundary") == 0 && !config->boundary.where)
     SP_TRY(sp_format(&config->boundary.where, "%s", where));
-  sp_given *given = &reader->origin.given[key - sp_keys];
+  sp_given *given = &config->given[key - sp_keys];
   free(given->where);
   /* A key without a value counts as not given. */
   given->where = *entry->value != '\0' ? where : NULL;
@@ -85,7 +85,7 @@ static sp_status assign_file(struct reader *reader, const sp_ini *ini) {
   SP_OWNED char *location = NULL;
   for (int i = 0; i < ini->count; i++) {
     const sp_ini_entry *entry = &ini->entries[i];
-    SP_TRY(sp_format(&location, "%s:%d", reader->origin.path, entry->line));
+    SP_TRY(sp_format(&location, "%s:%d", reader->path, entry->line));
     for (int j = 0; j < i && entry->key; j++) {
       const sp_ini_entry *first = &ini->entries[j];
       char shown[SP_SHOWN_SIZE];
@@ -121,22 +121,20 @@ static sp_status fill(struct reader *reader, const sp_ini *ini, int override_cou
   SP_TRY(assign_defaults(reader->config));
   if (ini) SP_TRY(assign_file(reader, ini));
   for (int i = 0; i < override_count; i++) SP_TRY(assign_argument(reader, overrides[i]));
-  return sp_config_check(&reader->origin, reader->config);
+  return sp_config_check(reader->path, reader->config);
 }
 
 /* The part of reading that needs no communication. Local. */
 static sp_status parse(const char *path, const char *text, size_t length, int override_count,
                        const char *const *overrides, sp_config **out) {
-  struct reader reader = {.origin = {.path = path}};
+  struct reader reader = {.path = path};
   SP_AUTO(sp_ini) ini = NULL;
   sp_status status = sp_allocate(1, sizeof *reader.config, "the configuration", &reader.config);
   if (status == SP_OK)
-    status = sp_allocate((size_t)sp_key_count, sizeof *reader.origin.given, "the configuration",
-                         &reader.origin.given);
+    status = sp_allocate((size_t)sp_key_count, sizeof *reader.config->given, "the configuration",
+                         &reader.config->given);
   if (status == SP_OK && path) status = sp_ini_parse(path, text, length, &ini);
   if (status == SP_OK) status = fill(&reader, ini, override_count, overrides);
-  for (int k = 0; reader.origin.given && k < sp_key_count; k++) free(reader.origin.given[k].where);
-  free(reader.origin.given);
   if (status != SP_OK) sp_config_destroy(&reader.config);
   *out = reader.config;
   return status;
@@ -196,8 +194,8 @@ void sp_config_destroy(sp_config **config) {
   sp_keys_clear(*config);
   free((*config)->boundary.fallback.group);
   sp_scope_destroy(&(*config)->scope);
-  SP_FREE((*config)->boundary.where, (*config)->mesh.where, (*config)->output.log_where,
-          (*config)->output.field_where, (*config)->output.flux_where,
+  for (int k = 0; (*config)->given && k < sp_key_count; k++) free((*config)->given[k].where);
+  SP_FREE((*config)->given, (*config)->boundary.where, (*config)->mesh.where,
           (*config)->output.unconverged, *config);
   *config = NULL;
 }

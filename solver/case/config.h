@@ -133,7 +133,14 @@ typedef struct sp_region_entry {
   double lower[3], upper[3];
 } sp_region_entry;
 
+/* Place where a key was given. */
+typedef struct sp_given {
+  char *where;      /* "case.ini:12: mesh.file", prefix of messages; NULL if it was not given */
+  bool in_argument; /* on the command line */
+} sp_given;
+
 typedef struct sp_config {
+  sp_given *given; /* by key, see sp_config_where */
   struct {
     sp_constant_entry *entries; /* in the order of the file */
     int count;
@@ -158,16 +165,14 @@ typedef struct sp_config {
     sp_geometry_kind geometry;
   } discretization;
   struct {
-    sp_material_entry all;          /* formulas of all elements that have none of their own */
-    sp_formula initial;             /* a formula, or the path of a field as the program opens it */
-    bool lambda_given, kappa_given; /* by the user, so that the mass problem can refuse them */
+    sp_material_entry all; /* formulas of all elements that have none of their own */
+    sp_formula initial;    /* a formula, or the path of a field as the program opens it */
   } problem;
   struct {
     sp_boundary_entry *entries; /* without "default" */
     int count;
     sp_boundary_entry fallback; /* "default": every exterior face that no entry claims */
-    bool fallback_given;
-    char *where; /* of the first line that the user gave, NULL if there was none */
+    char *where;                /* of the first line that the user gave, NULL if there was none */
   } boundary;
   struct {
     double tolerance; /* from DBL_EPSILON to below 1 */
@@ -191,8 +196,6 @@ typedef struct sp_config {
     /* Paths relative to the working directory; "" for none. A solution that has not converged never
      * replaces one that has. */
     char *log, *field, *unconverged;
-    /* Places in the case, for messages; NULL for defaults. */
-    char *log_where, *field_where, *flux_where;
     int accuracy; /* 1: error bars (solver/run/accuracy.h) */
     int flux;     /* 1: the field holds kappa grad u, too; else 0 */
   } output;
@@ -227,6 +230,10 @@ sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
 
 /* NULL-safe; sets *config to NULL. Local. */
 void sp_config_destroy(sp_config **config);
+
+/* The place of a key that the user has given, as messages begin; NULL if it has its default. Local.
+ */
+const char *sp_config_where(const sp_config *config, const char *section, const char *name);
 
 /* The field file that problem.initial names, its text ends in ".hdf"; NULL for a formula or
  * nothing. Owned by `config`. Local. */

@@ -126,22 +126,8 @@ void sp_keys_clear(sp_config *config);
 
 /* ---- Rules that involve several keys (config_check.c) ---- */
 
-/* Place where a key was given. */
-typedef struct sp_given {
-  char *where;      /* as messages begin; NULL if the key was not given */
-  bool in_argument; /* on the command line */
-} sp_given;
-
-/* Origin of the values of a case. */
-typedef struct sp_config_origin {
-  const char *path; /* of the case file, NULL without one */
-  sp_given *given;  /* [sp_key_count] */
-} sp_config_origin;
-
-/* The place of a key as messages begin; NULL if the key was not given. */
-const char *sp_config_where(const sp_config_origin *origin, const char *section, const char *name);
-
-/* After all lines and arguments: fill the members of `config` that follow from several keys, such
- * as mesh.shape, the path of the mesh and the corners of regions, and check keys against each
- * other. Errors: SP_ERR_INPUT for keys that contradict each other, SP_ERR_SYSTEM. */
-sp_status sp_config_check(const sp_config_origin *origin, sp_config *config);
+/* After all lines and arguments of the case file `path`, NULL without one: fill the members of
+ * `config` that follow from several keys, such as mesh.shape, the path of the mesh and the corners
+ * of regions, and check keys against each other. Errors: SP_ERR_INPUT for keys that contradict each
+ * other, SP_ERR_SYSTEM. */
+sp_status sp_config_check(const char *path, sp_config *config);

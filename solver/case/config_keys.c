@@ -47,14 +47,18 @@ static bool is_kershaw(const sp_config *config) {
   return is_box(config) && config->mesh.map == SP_MAP_KERSHAW;
 }
 
+const char *sp_config_where(const sp_config *config, const char *section, const char *name) {
+  return config->given[sp_key_find(section, name) - sp_keys].where;
+}
+
 /* The mass problem refuses these three keys if they are given at all. So a resolved case has them
  * as comments unless the user gave them. */
 static bool is_lambda_given(const sp_config *config) {
-  return config->problem.lambda_given;
+  return sp_config_where(config, "problem", "lambda");
 }
 
 static bool is_kappa_given(const sp_config *config) {
-  return config->problem.kappa_given;
+  return sp_config_where(config, "problem", "kappa");
 }
 
 static bool is_boundary_given(const sp_config *config) {

@@ -97,26 +97,23 @@ static bool read_integer(const sp_key *key, const char **rest, int *out) {
   return true;
 }
 
-/* These four return false and leave the field unchanged if the text does not fit the key. */
-static bool set_integers(const sp_key *key, const char *text, void *field) {
-  int values[3];
-  const char *rest = text;
-  for (int i = 0; i < key->count; i++)
-    if (!read_integer(key, &rest, &values[i])) return false;
-  if (!is_blank(rest)) return false;
-  memcpy(field, values, (size_t)key->count * sizeof *values);
-  return true;
+/* Read at most key->count integers. Returns their number, -1 if the text does not fit. */
+static int read_integers(const sp_key *key, const char *text, int *values) {
+  int count = 0;
+  for (const char *rest = text; !is_blank(rest); count++)
+    if (count == key->count || !read_integer(key, &rest, &values[count])) return -1;
+  return count;
 }
 
-static bool set_list(const sp_key *key, const char *text, sp_list *list) {
-  sp_list next = {0};
-  const char *rest = text;
-  while (!is_blank(rest)) {
-    if (next.count == key->count || !read_integer(key, &rest, &next.values[next.count]))
-      return false;
-    next.count++;
-  }
-  *list = next;
+/* These return false and leave the field unchanged if the text does not fit the key. */
+static bool set_integers(const sp_key *key, const char *text, void *field) {
+  sp_list list = {0};
+  list.count = read_integers(key, text, list.values);
+  if (key->type == SP_KEY_LIST ? list.count < 0 : list.count != key->count) return false;
+  if (key->type == SP_KEY_LIST)
+    memcpy(field, &list, sizeof list);
+  else
+    memcpy(field, list.values, (size_t)key->count * sizeof *list.values);
   return true;
 }
 
@@ -345,40 +342,38 @@ static sp_status set_result(sp_result_kind kind, const char *text, const char *w
 sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field) {
   /* Empty values of all types are handled here. */
   if (*text == '\0' && !key->optional) return fail_value(key, text, where);
+  bool good = true;
+  const size_t word = strcspn(text, SP_INI_SPACE);
+  const char *rest = text + word + strspn(text + word, SP_INI_SPACE);
+  int choice;
   switch (key->type) {
   case SP_KEY_INTEGER:
-    if (!set_integers(key, text, field)) return fail_value(key, text, where);
-    return SP_OK;
   case SP_KEY_LIST:
-    if (!set_list(key, text, field)) return fail_value(key, text, where);
-    return SP_OK;
+    good = set_integers(key, text, field);
+    break;
   case SP_KEY_NUMBER:
-    if (!set_numbers(key, text, field)) return fail_value(key, text, where);
-    return SP_OK;
-  case SP_KEY_CHOICE: {
-    const int choice = find_choice(key->choices, text, strlen(text));
-    if (choice < 0) return fail_value(key, text, where);
-    memcpy(field, &choice, sizeof choice);
-    return SP_OK;
-  }
+    good = set_numbers(key, text, field);
+    break;
+  case SP_KEY_LINE:
+    good = set_line(text, field);
+    break;
+  case SP_KEY_CHOICE:
+    choice = find_choice(key->choices, text, strlen(text));
+    good = choice >= 0;
+    if (good) memcpy(field, &choice, sizeof choice);
+    break;
   case SP_KEY_TEXT:
     return sp_format(field, "%s", text);
   case SP_KEY_FORMULA:
     return set_formula(text, strlen(text), field, where);
-  case SP_KEY_LINE:
-    if (!set_line(text, field)) return fail_value(key, text, where);
-    return SP_OK;
   case SP_KEY_CONDITION:
-  case SP_KEY_RESULT: {
-    const size_t length = strcspn(text, SP_INI_SPACE);
-    const int choice = find_choice(key->choices, text, length);
+  case SP_KEY_RESULT:
+    choice = find_choice(key->choices, text, word);
     if (choice < 0) return fail_value(key, text, where);
-    text += length + strspn(text + length, SP_INI_SPACE);
-    return key->type == SP_KEY_CONDITION ? set_condition((sp_condition)choice, text, where, field)
-                                         : set_result((sp_result_kind)choice, text, where, field);
+    return key->type == SP_KEY_CONDITION ? set_condition((sp_condition)choice, rest, where, field)
+                                         : set_result((sp_result_kind)choice, rest, where, field);
   }
-  }
-  return sp_fail(SP_ERR_SYSTEM, "%s: no such type of key", where);
+  return good ? SP_OK : fail_value(key, text, where);
 }
 
 /* ---- Value to text ---- */
@@ -393,6 +388,10 @@ static void print_number(double value, FILE *stream) {
   fputs(text, stream);
 }
 
+static void print_integers(int count, const int *values, FILE *stream) {
+  for (int i = 0; i < count; i++) fprintf(stream, "%s%d", i > 0 ? " " : "", values[i]);
+}
+
 static void print_numbers(int count, const double *values, FILE *stream) {
   for (int i = 0; i < count; i++) {
     if (i > 0) fputc(' ', stream);
@@ -403,15 +402,11 @@ static void print_numbers(int count, const double *values, FILE *stream) {
 void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
   switch (key->type) {
   case SP_KEY_INTEGER:
-    for (int i = 0; i < key->count; i++)
-      fprintf(stream, "%s%d", i > 0 ? " " : "", ((const int *)field)[i]);
+    print_integers(key->count, field, stream);
     return;
-  case SP_KEY_LIST: {
-    const sp_list *list = field;
-    for (int i = 0; i < list->count; i++)
-      fprintf(stream, "%s%d", i > 0 ? " " : "", list->values[i]);
+  case SP_KEY_LIST:
+    print_integers(((const sp_list *)field)->count, ((const sp_list *)field)->values, stream);
     return;
-  }
   case SP_KEY_NUMBER:
     print_numbers(key->count, field, stream);
     return;

@@ -83,8 +83,8 @@ static sp_status check_mass(const sp_config *config, const sp_material_entry *en
     const sp_formula *formula;
     bool given;
   } refused[] = {{"source", &entry->source, true},
-                 {"lambda", &entry->lambda, own || config->problem.lambda_given},
-                 {"kappa", &entry->kappa, own || config->problem.kappa_given},
+                 {"lambda", &entry->lambda, own || sp_config_where(config, "problem", "lambda")},
+                 {"kappa", &entry->kappa, own || sp_config_where(config, "problem", "kappa")},
                  {"axes", &entry->axes, true}};
   for (size_t r = 0; r < sizeof refused / sizeof *refused; r++)
     if (refused[r].formula->text && refused[r].given)

@@ -87,7 +87,7 @@ static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
     SP_TRY(claim_group(entry, entry->group, p, fallback, hexes, problem));
     if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, hexes, problem));
   }
-  if (!config->boundary.fallback_given) return SP_OK;
+  if (!sp_config_where(config, "boundary", "default")) return SP_OK;
   return sp_groups_check_default(config->boundary.fallback.formula.where, "Physical Surface",
                                  &hexes->surface, problem->part_of_surface, fallback);
 }

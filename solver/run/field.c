@@ -288,7 +288,7 @@ sp_status sp_field_check(const sp_config *config) {
   const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
   if (!config->output.flux || row->has_stiffness) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; remove it",
-                 config->output.flux_where,
+                 sp_config_where(config, "output", "flux"),
                  sp_operator_names[config->discretization.operator_kind]);
 }
 
