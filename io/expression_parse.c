@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/utf8.h"
+
 /* Nesting depth of parentheses, signs, exponents and conditionals; bounds the recursion, so that
  * the C stack cannot overflow. */
 enum { MAX_DEPTH = 200 };
@@ -92,21 +94,6 @@ static bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Bytes of the UTF-8 character at s, 0 if there is none; its code point. */
-static size_t utf8_character(const char *s, unsigned *code) {
-  const unsigned char lead = (unsigned char)*s;
-  const size_t length = lead >= 0xC2 && lead < 0xE0   ? 2
-                        : lead >= 0xE0 && lead < 0xF0 ? 3
-                        : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                      : 0;
-  *code = length ? lead & (0x7Fu >> length) : 0;
-  for (size_t k = 1; k < length; k++) {
-    if (((unsigned char)s[k] & 0xC0) != 0x80) return 0;
-    *code = *code << 6 | ((unsigned char)s[k] & 0x3Fu);
-  }
-  return length;
-}
-
 /* Length of the number at s: digits [. digits] [e [+-] digits], with a digit before or after the
  * point; 0 if there is none. */
 static size_t number_length(const char *s) {
@@ -152,7 +139,7 @@ static void advance(parser *p) {
     kind = TOKEN_SYMBOL;
   else if (*s != '\0') {
     kind = TOKEN_STRAY;
-    length = utf8_character(s, &code);
+    length = sp_utf8(s, &code);
     if (length == 0) length = 1;
   }
   p->next = (token){kind, s, length};
@@ -178,7 +165,7 @@ static void describe(const token *t, char found[FOUND_SIZE]) {
     snprintf(found, FOUND_SIZE, "end of formula");
   else if (t->kind == TOKEN_TEXT) /* its bytes may be any */
     snprintf(found, FOUND_SIZE, "text in quotes");
-  else if (first >= 0x80 && t->length > 1 && utf8_character(t->start, &code) && code >= 0xA0)
+  else if (first >= 0x80 && t->length > 1 && sp_utf8(t->start, &code) && code >= 0xA0)
     snprintf(found, FOUND_SIZE, "'%.*s' (U+%04X, not ASCII)", (int)t->length, t->start, code);
   else if (first < 0x20 || first >= 0x7F)
     snprintf(found, FOUND_SIZE, "byte 0x%02X", first);

@@ -1,5 +1,6 @@
 #include "io/field_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,7 +65,7 @@ typedef enum content { POINTS, CONNECTIVITY, OFFSETS, TYPES, VALUES } content;
  * per rank), each of `rows` rows of `columns` values. */
 typedef struct dataset {
   content content;
-  const char *group, *name;
+  char path[128]; /* in the file */
   hid_t type;
   int64_t value_size, rows, columns;
   int64_t units, first, total;
@@ -76,10 +77,13 @@ static int dataset_count(const piece *p) {
 }
 
 static dataset describe(const piece *p, int index) {
+  static const char *const names[] = {[POINTS] = "Points",
+                                      [CONNECTIVITY] = "Connectivity",
+                                      [OFFSETS] = "Offsets",
+                                      [TYPES] = "Types"};
   const sp_field_data *data = p->data;
   const sp_field_values *values = index < VALUES ? NULL : &data->values[index - VALUES];
   dataset d = {.content = values ? VALUES : (content)index,
-               .group = "/VTKHDF",
                .type = H5T_NATIVE_INT64,
                .value_size = sizeof(int64_t),
                .rows = 1,
@@ -94,34 +98,33 @@ static dataset describe(const piece *p, int index) {
   }
   switch (d.content) {
   case POINTS:
-    d.name = "Points";
     d.type = H5T_NATIVE_DOUBLE;
     d.columns = 3;
     d.values = data->coordinates;
     break;
   case CONNECTIVITY:
-    d.name = "Connectivity";
     d.rows = p->nodes;
     break;
   case OFFSETS:
-    d.name = "Offsets";
     d.units += 1;
     d.first += p->rank;
     d.total += p->ranks;
     break;
   case TYPES:
-    d.name = "Types";
     d.type = H5T_NATIVE_UINT8;
     d.value_size = 1;
     break;
   case VALUES:
-    d.group = values->of_elements ? "/VTKHDF/CellData" : "/VTKHDF/PointData";
-    d.name = values->name;
     if (!values->integers) d.type = H5T_NATIVE_DOUBLE;
     d.columns = values->columns;
     d.values = values->values;
     break;
   }
+  snprintf(d.path, sizeof d.path, "/VTKHDF/%s%s",
+           !values               ? ""
+           : values->of_elements ? "CellData/"
+                                 : "PointData/",
+           values ? values->name : names[index]);
   return d;
 }
 
@@ -133,29 +136,27 @@ static void write_attribute(hid_t group, const char *name, hid_t type, hid_t spa
   H5Sclose(space);
 }
 
+static void write_list(hid_t group, const char *name, hid_t type, int count, const void *values) {
+  const hid_t space = H5Screate_simple(1, (hsize_t[]){(hsize_t)count}, NULL);
+  const hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+  H5Dclose(set);
+  H5Sclose(space);
+}
+
 /* One number per rank: `factor` times its elements or points. */
 static void write_counts(hid_t group, const char *name, const piece *p, bool points,
                          int64_t factor) {
   for (int rank = 0; rank < p->ranks; rank++)
     p->counts[rank] = factor * (points ? p->by_rank[rank].points : p->by_rank[rank].elements);
-  const hid_t space = H5Screate_simple(1, (hsize_t[]){(hsize_t)p->ranks}, NULL);
-  const hid_t set =
-      H5Dcreate2(group, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  H5Dwrite(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, p->counts);
-  H5Dclose(set);
-  H5Sclose(space);
+  write_list(group, name, H5T_NATIVE_INT64, p->ranks, p->counts);
 }
 
 static void write_texts(hid_t root, const sp_field_data *data) {
   const hid_t group = H5Gcreate2(root, "FieldData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t text = H5Tcopy(H5T_C_S1);
   H5Tset_size(text, H5T_VARIABLE);
-  const hid_t space = H5Screate_simple(1, (hsize_t[]){(hsize_t)data->text_count}, NULL);
-  const hid_t set =
-      H5Dcreate2(group, data->text_name, text, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  H5Dwrite(set, text, H5S_ALL, H5S_ALL, H5P_DEFAULT, data->texts);
-  H5Dclose(set);
-  H5Sclose(space);
+  write_list(group, data->text_name, text, data->text_count, data->texts);
   H5Tclose(text);
   H5Gclose(group);
 }
@@ -163,15 +164,13 @@ static void write_texts(hid_t root, const sp_field_data *data) {
 /* Create a dataset: its space in the file is allocated but not written. */
 static void create_dataset(hid_t file, const dataset *set) {
   const hsize_t shape[] = {(hsize_t)(set->total * set->rows), (hsize_t)set->columns};
-  const hid_t group = H5Gopen2(file, set->group, H5P_DEFAULT);
   const hid_t space = H5Screate_simple(set->columns > 1 ? 2 : 1, shape, NULL);
   const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
   H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
   H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-  H5Dclose(H5Dcreate2(group, set->name, set->type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+  H5Dclose(H5Dcreate2(file, set->path, set->type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
   H5Pclose(creation);
   H5Sclose(space);
-  H5Gclose(group);
 }
 
 /* Create everything; of the large datasets only the space in the file. */
@@ -229,8 +228,7 @@ static void write_dataset(hid_t file, const piece *p, const dataset *set, hid_t 
   const int64_t unit_bytes = set->rows * set->columns * set->value_size;
   const int64_t units_per_block = BLOCK_BYTES / unit_bytes;
   const int dimensions = set->columns > 1 ? 2 : 1;
-  const hid_t group = H5Gopen2(file, set->group, H5P_DEFAULT);
-  const hid_t id = H5Dopen2(group, set->name, H5P_DEFAULT);
+  const hid_t id = H5Dopen2(file, set->path, H5P_DEFAULT);
   const hid_t file_space = H5Dget_space(id);
   for (int64_t first = 0; first < set->units && !sp_hdf5_failed(); first += units_per_block) {
     const int64_t left = set->units - first;
@@ -249,7 +247,6 @@ static void write_dataset(hid_t file, const piece *p, const dataset *set, hid_t 
   }
   H5Sclose(file_space);
   H5Dclose(id);
-  H5Gclose(group);
 }
 
 /* ---- The file ---- */

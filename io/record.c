@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/utf8.h"
+
 enum { DEPTH = 8 };
 
 struct sp_record {
@@ -170,31 +172,11 @@ const sp_record_node *sp_record_root(const sp_record *record) {
 
 /* ---- JSON ---- */
 
-/* Length of the UTF-8 sequence at `text`, 0 if there is none: neither overlong, nor a surrogate,
- * nor beyond U+10FFFF (RFC 3629). */
-static size_t sequence_length(const unsigned char *text) {
-  static const struct {
-    unsigned char first, last, low, high; /* of the first byte, of the second one */
-    size_t length;
-  } kinds[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
-               {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
-               {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
-               {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
-  if (text[0] < 0x80) return 1;
-  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-    if (text[0] < kinds[k].first || text[0] > kinds[k].last) continue;
-    if (text[1] < kinds[k].low || text[1] > kinds[k].high) return 0;
-    for (size_t b = 2; b < kinds[k].length; b++)
-      if (text[b] < 0x80 || text[b] > 0xBF) return 0; /* also at the terminating zero */
-    return kinds[k].length;
-  }
-  return 0;
-}
-
 static void write_text(FILE *out, const char *text) {
   fputc('"', out);
   while (*text) {
-    const size_t length = sequence_length((const unsigned char *)text);
+    unsigned code;
+    const size_t length = sp_utf8(text, &code);
     const unsigned char c = (unsigned char)*text;
     if (c == '"' || c == '\\')
       fprintf(out, "\\%c", c);

@@ -2,6 +2,7 @@
 Lagrange hexahedra of order N; what is drawn are their polynomials, not N^3 trilinear parts."""
 
 import math
+from types import SimpleNamespace
 
 import numpy
 
@@ -16,22 +17,6 @@ AXES = "xyz"
 TETRAHEDRA = numpy.array([(0, a, a + b, 7) for a in (1, 2, 4) for b in (1, 2, 4) if a != b])
 # The same of a square with corners i + 2 j.
 TRIANGLES = numpy.array([(0, 1, 3), (0, 2, 3)])
-
-
-class Field:
-    """One scalar. `nodes` [elements][i][j][k] are indices of points on the equispaced lattice of an element;
-    `values` is [points], or [elements] if `per_element`; `regions` are the names that values of "region"
-    count."""
-
-    def __init__(self, order, points, nodes, name, values, per_element, regions):
-        self.order, self.points, self.nodes = order, points, nodes
-        self.name, self.values, self.per_element, self.regions = name, values, per_element, regions
-
-    def lower(self):
-        return self.points.min(axis=0)
-
-    def upper(self):
-        return self.points.max(axis=0)
 
 
 def lattice_order(order):
@@ -83,7 +68,9 @@ def scalar_of(root, path, name):
 
 
 def read(path, name):
-    """The Field of the point or cell data called `name`."""
+    """A field: `name`, its `values` [points], or [elements] if `per_element`; `points`; `nodes` [elements][i][j][k],
+    indices of points on the equispaced lattice of an element, of `order`; `regions`, the names that values of
+    "region" count."""
     with open_file(path) as file:
         if "VTKHDF" not in file or file["VTKHDF"].attrs.get("Type") != b"UnstructuredGrid":
             raise Failure(f"{path}: not a field of sp_solve (no VTKHDF grid)")
@@ -103,7 +90,8 @@ def read(path, name):
     ours = numpy.empty((elements, per), nodes.dtype)
     ours[:, lattice_order(order)] = nodes.reshape(elements, per) + first[:, None]
     shape = (elements, order + 1, order + 1, order + 1)
-    return Field(order, points, ours.reshape(shape).transpose(0, 3, 2, 1), name, values, per_element, list(texts))
+    return SimpleNamespace(order=order, points=points, nodes=ours.reshape(shape).transpose(0, 3, 2, 1), name=name,
+                           values=values, per_element=per_element, regions=list(texts))
 
 
 # ---- Faces ----
@@ -194,18 +182,12 @@ def cut_cells(data, corners):
     return cut(flat, simplices(flat[:, -1], data.shape[:-1], corners))
 
 
-class Slice:
-    """What a plane cuts: `corners` [triangles][3][2] in the plane, `values` [triangles][3], or [triangles] for a
-    field per element; `outlines` [segments][2][2]: cuts of the faces of elements."""
-
-    def __init__(self, corners, values, outlines):
-        self.corners, self.values, self.outlines = corners, values, outlines
-
-
 def slice_field(field, axis, position, resolution=200):
-    """The Slice where coordinate `axis` is `position`. Elements are divided so finely that some `resolution`
-    pieces lie along the picture. On a plane between elements it shows those below."""
-    low, high = field.lower()[axis], field.upper()[axis]
+    """What the plane cuts where coordinate `axis` is `position`: corners [triangles][3][2] in the plane; values
+    [triangles][3], or [triangles] for a field per element; and [segments][2][2], cuts of the faces of elements.
+    Elements are divided so finely that some `resolution` pieces lie along the picture. On a plane between elements
+    it shows those below."""
+    low, high = field.points[:, axis].min(), field.points[:, axis].max()
     rounding = 1e-10 * numpy.ptp(field.points, axis=0).max()
     if not low - rounding <= position <= high + rounding:
         raise Failure(f"the plane {AXES[axis]} = {position:g} misses the mesh, whose {AXES[axis]} is from {low:g} "
@@ -238,4 +220,4 @@ def slice_field(field, axis, position, resolution=200):
         for face in (data.take(-side, axis=1 + d) for d in range(3) for side in (0, 1)):
             outlines.append(cut_cells(face, TRIANGLES)[..., :2])
     triangles, outlines = numpy.concatenate(triangles), numpy.concatenate(outlines)
-    return Slice(triangles[..., :2], triangles[:, 0, 2] if field.per_element else triangles[..., 2], outlines)
+    return triangles[..., :2], triangles[:, 0, 2] if field.per_element else triangles[..., 2], outlines

@@ -84,25 +84,23 @@ def draw_slice(field, arguments):
         raise Failure(f"--slice {arguments.slice}: expected x, y or z and a number, as in x=0.5") from None
     if arguments.view:
         raise Failure("--view is for the surface; leave it out with --slice")
-    part = field_data.slice_field(field, axis, position)
-    colours = Colours(field, part.values)
-    extent = numpy.ptp(part.corners, axis=(0, 1))
+    triangles, values, outlines = field_data.slice_field(field, axis, position)
+    colours = Colours(field, values)
+    extent = numpy.ptp(triangles, axis=(0, 1))
     stretch = arguments.z_stretch if axis < 2 else 1  # z is upwards then
     wide = extent[0] > 2 * stretch * extent[1]
     figure, axes = pyplot.subplots()
-    corners = part.corners.reshape(-1, 2)
-    triangles = numpy.arange(len(corners)).reshape(-1, 3)
     if field.per_element:
-        painted = PolyCollection(part.corners, facecolors=colours.of(part.values), edgecolors="face",
-                                 linewidths=0.2)  # without edges there are seams between triangles
+        painted = PolyCollection(triangles, facecolors=colours.of(values), edgecolors="face", linewidths=0.2)  # without edges there are seams between triangles
         axes.add_collection(painted)
         axes.autoscale_view()
     else:
-        painted = axes.tripcolor(*corners.T, part.values.reshape(-1), triangles=triangles, shading="gouraud",
-                                 cmap=colours.map, norm=colours.norm)
+        corners = triangles.reshape(-1, 2)
+        painted = axes.tripcolor(*corners.T, values.reshape(-1), cmap=colours.map, norm=colours.norm,
+                                 triangles=numpy.arange(len(corners)).reshape(-1, 3), shading="gouraud")
     painted.set_rasterized(True)  # a PDF of many triangles is slow
     if arguments.elements:
-        axes.add_collection(LineCollection(part.outlines, colors="black", linewidths=0.3, alpha=0.6))
+        axes.add_collection(LineCollection(outlines, colors="black", linewidths=0.3, alpha=0.6))
     axes.set_aspect(stretch)
     axes.grid(False)
     horizontal, vertical = (name for name in AXES if name != AXES[axis])

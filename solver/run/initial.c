@@ -11,13 +11,15 @@
 
 /* ---- A formula ---- */
 
-static sp_status fill_from_formula(const sp_expression *formula, const sp_space *space,
-                                   double *values) {
+static sp_status evaluate(const sp_formula *initial, const sp_scope *scope, const sp_space *space,
+                          double *values) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_numbering *numbering = space->numbering;
   const int nq = numbering->order + 1;
   const size_t nodes = sp_element_nodes(numbering->order);
+  SP_AUTO(sp_expression) formula = NULL;
   SP_OWNED double *xyz = NULL;
+  SP_TRY(sp_expression_parse(initial->text, initial->where, scope, &formula));
   SP_TRY(sp_allocate(4 * nodes, sizeof *xyz, "initial values", &xyz));
   double *u = xyz + 3 * nodes;
   for (sp_lid e = 0; e < hexes->count; e++) {
@@ -29,13 +31,6 @@ static sp_status fill_from_formula(const sp_expression *formula, const sp_space 
     for (size_t n = 0; n < nodes; n++) values[dofs[n]] = u[n];
   }
   return SP_OK;
-}
-
-static sp_status evaluate(const sp_formula *initial, const sp_scope *scope, const sp_space *space,
-                          double *values) {
-  SP_AUTO(sp_expression) formula = NULL;
-  SP_TRY(sp_expression_parse(initial->text, initial->where, scope, &formula));
-  return fill_from_formula(formula, space, values);
 }
 
 /* ---- A field ---- */
@@ -56,18 +51,10 @@ typedef struct source {
 } source;
 
 /* Return the number of refinements: the last of all elements' octants is 8^refinements - 1. */
-static int refinements_of(MPI_Comm comm, int64_t largest) {
+static int refinements_of(int64_t largest) {
   int refinements = 0;
-  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, comm);
   for (; largest > 0; largest /= 8) refinements++;
   return refinements;
-}
-
-static int64_t largest_of(size_t count, const int64_t *values) {
-  int64_t largest = 0;
-  for (size_t i = 0; i < count; i++)
-    if (values[i] > largest) largest = values[i];
-  return largest;
 }
 
 /* This rank's share of the file's elements, and the names in the file of its own elements. */
@@ -94,10 +81,6 @@ static sp_status read_names(const source *s, names *n) {
   const int64_t count = (int64_t)n->shared;
   SP_TRY(sp_field_reader_cells(s->reader, "tag", n->first, count, n->tags));
   return sp_field_reader_cells(s->reader, "octants", n->first, count, n->octants);
-}
-
-static void free_names(names *n) {
-  SP_FREE(n->tags, n->octants, n->rows, n->wanted, n->found);
 }
 
 /* Return the refinement path of an element below the file's element. */
@@ -141,12 +124,13 @@ static int compare_matches(const void *left, const void *right) {
 static sp_status match_names(source *s, names *n) {
   const sp_mesh *mesh = s->space->mesh;
   const sp_hexes *hexes = mesh->hexes;
-  int64_t largest = 0;
+  int64_t largest[2] = {0}; /* octants of the file and here */
+  for (size_t i = 0; i < n->shared; i++)
+    if (n->octants[i] > largest[0]) largest[0] = n->octants[i];
   for (size_t e = 0; e < n->own; e++)
-    if (hexes->octants[e] > largest) largest = hexes->octants[e];
-  const int of_mesh = refinements_of(mesh->comm, largest);
-  const int of_file = refinements_of(mesh->comm, largest_of(n->shared, n->octants));
-  SP_TRY(check_refinements(s, of_file, of_mesh));
+    if (hexes->octants[e] > largest[1]) largest[1] = hexes->octants[e];
+  MPI_Allreduce(MPI_IN_PLACE, largest, 2, MPI_INT64_T, MPI_MAX, mesh->comm);
+  SP_TRY(check_refinements(s, refinements_of(largest[0]), refinements_of(largest[1])));
   for (size_t i = 0; i < n->shared; i++)
     n->rows[i] = (sp_row){.name = {{n->tags[i], n->octants[i]}},
                           .values = {(double)(n->first + (int64_t)i)}};
@@ -170,7 +154,7 @@ static sp_status find_elements(source *s) {
   names n = {0};
   sp_status status = sp_agree(s->space->mesh->comm, read_names(s, &n));
   if (!status) status = match_names(s, &n);
-  free_names(&n);
+  SP_FREE(n.tags, n.octants, n.rows, n.wanted, n.found);
   return status;
 }
 

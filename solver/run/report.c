@@ -58,17 +58,12 @@ static sp_status record_provenance(sp_report *report) {
 
 enum { MATVEC, MATVEC_BY_RANK, RESIDUAL, SERIES };
 
-typedef struct matvec_row {
+/* A row of /matvec or /residual; the latter: ||r||, ||r|| / ||b||, the estimated error in the
+ * energy norm, relative, and the seconds since the iteration began. */
+typedef struct log_row {
   int64_t iteration;
-  double seconds, gflops, gbytes_per_second, gdofs_per_second;
-} matvec_row;
-
-typedef struct residual_row {
-  int64_t iteration;
-  double absolute, relative; /* ||r||, ||r|| / ||b|| */
-  double error;              /* estimated in the energy norm, relative */
-  double seconds;            /* since the iteration began */
-} residual_row;
+  double values[4];
+} log_row;
 
 static sp_status create_log(sp_report *report) {
   static const char *const matvec[] = {"iteration", "seconds", "gflops", "gbytes_per_second",
@@ -82,12 +77,10 @@ static sp_status create_log(sp_report *report) {
                            &report->log);
 }
 
-static matvec_row throughput(const sp_report *report, int64_t iteration, double seconds) {
-  return (matvec_row){.iteration = iteration,
-                      .seconds = seconds,
-                      .gflops = report->flops / seconds * 1e-9,
-                      .gbytes_per_second = report->bytes / seconds * 1e-9,
-                      .gdofs_per_second = report->dofs / seconds * 1e-9};
+static log_row throughput(const sp_report *report, int64_t iteration, double seconds) {
+  return (log_row){iteration,
+                   {seconds, report->flops / seconds * 1e-9, report->bytes / seconds * 1e-9,
+                    report->dofs / seconds * 1e-9}};
 }
 
 sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
@@ -152,16 +145,14 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
   if (!has_log(report)) return SP_OK;
   sp_status status = SP_OK;
   if (iteration->applied) {
-    const matvec_row row = throughput(report, iteration->iteration, iteration->matvec_seconds);
+    const log_row row = throughput(report, iteration->iteration, iteration->matvec_seconds);
     status = sp_run_log_append(report->log, MATVEC, &row);
     if (!status)
       status = sp_run_log_append(report->log, MATVEC_BY_RANK, iteration->seconds_by_rank);
   }
-  const residual_row row = {.iteration = iteration->iteration,
-                            .absolute = iteration->residual,
-                            .relative = iteration->relative,
-                            .error = iteration->error,
-                            .seconds = iteration->seconds};
+  const log_row row = {
+      iteration->iteration,
+      {iteration->residual, iteration->relative, iteration->error, iteration->seconds}};
   if (!status) status = sp_run_log_append(report->log, RESIDUAL, &row);
   keep(report, status);
   return SP_OK;
@@ -230,13 +221,13 @@ static void measure_memory(MPI_Comm comm, double *largest, double *sum) {
 static void record_matvec(const sp_report *report, const sp_phase_row *phase) {
   sp_record *record = report->record;
   if (phase->calls == 0) return;
-  const matvec_row row = throughput(report, 0, phase->seconds_max / (double)phase->calls);
+  const log_row row = throughput(report, 0, phase->seconds_max / (double)phase->calls);
   sp_record_open(record, SP_RECORD_OBJECT, "matvec");
   sp_record_add(record,
                 "calls %lld, seconds %g [s], gflops %g [GFLOP/s], gbytes_per_second %g [GB/s], "
                 "gdofs_per_second %g [GDOF/s], share %g [1]",
-                (long long)phase->calls, row.seconds, row.gflops, row.gbytes_per_second,
-                row.gdofs_per_second, phase->share);
+                (long long)phase->calls, row.values[0], row.values[1], row.values[2], row.values[3],
+                phase->share);
   sp_record_close(record);
 }
 
