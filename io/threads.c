@@ -276,19 +276,6 @@ sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *conte
                                 .commit = commit});
 }
 
-typedef struct filling {
-  double value, *x;
-} filling;
-
-static void fill_some(void *filling_, size_t begin, size_t end) {
-  const filling *f = filling_;
-  for (size_t i = begin; i < end; i++) f->x[i] = f->value;
-}
-
-sp_status sp_loop_fill(size_t count, double value, double *x) {
-  return sp_loop_over("an array", count, 1, &(filling){value, x}, fill_some);
-}
-
 static void clear_some(void *memory, size_t begin, size_t end) {
   memset((char *)memory + begin, 0, end - begin);
 }

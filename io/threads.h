@@ -65,9 +65,6 @@ static inline void sp_lower(int32_t *shared, int32_t value) {
   }
 }
 
-/* x[count] = value. Threads share the cost of the first touch. Errors: SP_ERR_SYSTEM. Local. */
-sp_status sp_loop_fill(size_t count, double value, double *x);
-
 /* memory[bytes] = 0. Threads share the cost of the first touch of large arrays. Local. */
 void sp_loop_clear(size_t bytes, void *memory);
 

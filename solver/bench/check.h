@@ -1,13 +1,12 @@
 /* The operators on one element, written for reading: sum factorization line by line on the host. It
  * uses only the matrices of mesh/reference.h and the factors of mesh/geometry.h. sp_bench compares
- * every kernel's result with it before timing the kernel. All functions Local but the last. */
+ * every kernel's result with it before timing the kernel. All functions Local. */
 #pragma once
 
 #include "io/error.h"
 #include "mesh/hexes.h"
 #include "operators/kinds.h"
-#include "operators/precision.h"
-#include "solver/linear/cg.h"
+#include "operators/vector.h"
 
 /* y = A x on element `element`, x and y [Np]:
  *     mass    I^T wJ I x
@@ -33,16 +32,3 @@ double sp_bench_random(sp_gid number);
 
 /* Fill *all with values[size], again and again, and wait for it. Errors: SP_ERR_SYSTEM. */
 sp_status sp_bench_repeat(size_t size, const double *values, sp_vector *all);
-
-/* A solved system A x = b; A is `op`. */
-typedef struct sp_bench_system {
-  sp_operator *op;
-  const double *b;  /* [local DOFs] */
-  double *work;     /* [local DOFs], scratch */
-  sp_vector *x, *y; /* the solution, and scratch; both are overwritten */
-} sp_bench_system;
-
-/* *error = | ||b - A x|| - r | / ||b||, where r is the recursively updated residual of CG, and
- * *tolerance = what rounding explains. Collective. Errors: those of the operator. */
-sp_status sp_bench_check_residual(const sp_bench_system *system, const sp_cg_result *result,
-                                  double *error, double *tolerance);
