@@ -69,9 +69,9 @@ static void store(const slots *s, bool direct, size_t count,
 }
 
 static const sp_program *program_for(const sp_expression *expression, unsigned wanted) {
-  return &expression->programs[wanted & SP_EXPRESSION_LAPLACIAN ? 2
-                               : wanted != SP_EXPRESSION_VALUE  ? 1
-                                                                : 0];
+  return &expression->code->programs[wanted & SP_EXPRESSION_LAPLACIAN ? 2
+                                     : wanted != SP_EXPRESSION_VALUE  ? 1
+                                                                      : 0];
 }
 
 sp_status sp_expression_evaluate(const sp_expression *expression, size_t n,
@@ -81,8 +81,8 @@ sp_status sp_expression_evaluate(const sp_expression *expression, size_t n,
                                                  gradient ? gradient[1] : NULL,
                                                  gradient ? gradient[2] : NULL, laplacian};
   const double *variables[SP_EXPRESSION_VARIABLES] = {xyz[0], xyz[1], xyz[2], given};
-  assert(given || !(expression->u || (expression->is_anisotropic && laplacian)));
-  for (size_t k = 0; k < 6 && given && expression->is_anisotropic; k++)
+  assert(given || !(expression->is_of_u || (expression->code->is_anisotropic && laplacian)));
+  for (size_t k = 0; k < 6 && given && expression->code->is_anisotropic; k++)
     variables[SP_VARIABLE_K + k] = given + k * n;
   unsigned wanted = 0;
   for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) wanted |= output[k] ? 1u << k : 0;
@@ -99,40 +99,17 @@ sp_status sp_expression_evaluate(const sp_expression *expression, size_t n,
     double *out[SP_EXPRESSION_OUTPUTS];
     for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) out[k] = output[k] ? output[k] + start : NULL;
     const bool direct = padded == count;
-    run(&s, expression->kernel, wanted, padded, direct, out);
+    run(&s, expression->code->kernel, wanted, padded, direct, out);
     store(&s, direct, count, out);
   }
   free(s.memory);
   return SP_OK;
 }
 
-bool sp_expression_is_of_u(const sp_expression *expression) {
-  return expression->u != NULL;
-}
-
 void sp_expression_destroy(sp_expression **expression) {
   if (!*expression) return;
-  for (int k = 0; k < SP_EXPRESSION_PROGRAMS; k++) sp_program_free(&(*expression)->programs[k]);
-  SP_FREE((*expression)->text, (*expression)->where, *expression);
+  struct sp_expression_code *code = (*expression)->code;
+  for (int k = 0; code && k < SP_EXPRESSION_PROGRAMS; k++) sp_program_free(&code->programs[k]);
+  SP_FREE(code, (*expression)->text, (*expression)->where, *expression);
   *expression = NULL;
-}
-
-const char *sp_expression_where(const sp_expression *expression) {
-  return expression->where;
-}
-
-const char *sp_expression_text(const sp_expression *expression) {
-  return expression->text;
-}
-
-bool sp_expression_is_smooth(const sp_expression *expression) {
-  return !expression->is_rough;
-}
-
-bool sp_expression_is_continuous(const sp_expression *expression) {
-  return !expression->may_jump;
-}
-
-bool sp_expression_is_constant(const sp_expression *expression) {
-  return expression->is_constant;
 }

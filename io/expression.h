@@ -40,8 +40,18 @@
 #include "io/error.h"
 #include "io/expression_scope.h"
 
-/* Constant after parsing: several threads may evaluate it at a time. */
-typedef struct sp_expression sp_expression;
+/* A formula may jump if it contains a condition, a comparison, sign or floor of something that
+ * varies; have kinks if it contains abs, min, max or table of such; else it is smooth. */
+typedef enum sp_regularity { SP_JUMPS, SP_KINKS, SP_SMOOTH } sp_regularity;
+
+/* A formula; read only. Several threads may evaluate it at a time. */
+typedef struct sp_expression {
+  char *where, *text; /* as given to sp_expression_parse */
+  bool is_constant;   /* neither x, y, z nor u occur in it */
+  bool is_of_u;       /* u occurs in it */
+  sp_regularity regularity;
+  struct sp_expression_code *code; /* private */
+} sp_expression;
 
 /* Parse `text`. `where` begins messages ("case.ini:12: problem.solution"), as in "WHERE: column 8:
  * expected ')', found 'y'"; columns count from 1 in `text`. For an unknown name the message lists
@@ -71,24 +81,6 @@ bool sp_expression_allows_name(const char *name);
 
 /* NULL-safe; sets *expression to NULL. Local. */
 void sp_expression_destroy(sp_expression **expression);
-
-/* `where` and `text` as given to sp_expression_parse; owned by the expression. Local. */
-const char *sp_expression_where(const sp_expression *expression);
-const char *sp_expression_text(const sp_expression *expression);
-
-/* True if u occurs in it. Local. */
-bool sp_expression_is_of_u(const sp_expression *expression);
-
-/* False if it may jump or have a kink: it contains a condition, a comparison, abs, sign, floor,
- * min, max or table of something that varies. Local. */
-bool sp_expression_is_smooth(const sp_expression *expression);
-
-/* False if it may jump: it contains a condition, a comparison, sign or floor of something that
- * varies. Local. */
-bool sp_expression_is_continuous(const sp_expression *expression);
-
-/* True if neither x, y, z nor u occur in it. Local. */
-bool sp_expression_is_constant(const sp_expression *expression);
 
 /* Evaluate at the n points (xyz[0][p], xyz[1][p], xyz[2][p]): values, and unless they are NULL
  * gradients and Laplacians; all arrays have n entries and do not overlap. `given` is u[n] of a

@@ -24,10 +24,8 @@
  * formula of u has the first one only. */
 enum { SP_EXPRESSION_PROGRAMS = 3 };
 
-struct sp_expression {
-  char *where, *text;
-  bool is_constant, is_rough, may_jump, is_anisotropic;
-  const char *u; /* the name of u; NULL: there is none */
+struct sp_expression_code {
+  bool is_anisotropic;
   sp_expression_kernel *kernel;
   sp_program programs[SP_EXPRESSION_PROGRAMS];
 };

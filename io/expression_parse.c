@@ -79,7 +79,7 @@ typedef struct parser {
   sp_graph *graph;
   token next;
   int depth;
-  bool has_u;
+  const char *u; /* the name of u; NULL: there is none */
 } parser;
 
 static bool is_digit(char c) {
@@ -225,8 +225,9 @@ static sp_status apply(parser *p, sp_operation operation, const int *operands, i
                    p->expression->where, column_of(p, &p->next), p->graph->count);
   const bool constant_choice = operation == SP_OP_SELECT && sp_graph_is_constant(p->graph, o[0]);
   if (!constant_choice && !sp_graph_is_constant(p->graph, *result)) {
-    p->expression->may_jump = p->expression->may_jump || may_jump(operation);
-    p->expression->is_rough = p->expression->is_rough || may_jump(operation) || has_kink(operation);
+    if (may_jump(operation)) p->expression->regularity = SP_JUMPS;
+    if (has_kink(operation) && p->expression->regularity == SP_SMOOTH)
+      p->expression->regularity = SP_KINKS;
   }
   return SP_OK;
 }
@@ -299,7 +300,7 @@ static sp_status fail_unknown(const parser *p) {
   for (int i = 0; p->scope && i < p->scope->count && length < sizeof constants; i++)
     length += (size_t)snprintf(constants + length, sizeof constants - length, ", %s",
                                p->scope->constants[i].name);
-  const char *u = p->expression->u;
+  const char *u = p->u;
   return sp_fail(SP_ERR_INPUT,
                  "%s: column %d: unknown name %s%s; known names are x, y, z, %s%s%s%s",
                  p->expression->where, column_of(p, &p->next), found,
@@ -316,12 +317,12 @@ static sp_constant *find_constant(const parser *p) {
 
 static sp_status parse_name(parser *p, int *result) {
   const token *name = &p->next;
-  const char *u = p->expression->u;
+  const char *u = p->u;
   for (int v = 0; v <= SP_VARIABLE_U && (v < SP_VARIABLE_U || u); v++)
     if (token_is(name, v < SP_VARIABLE_U ? variables[v] : u)) {
       *result = v;
       p->expression->is_constant = false;
-      p->has_u = p->has_u || v == SP_VARIABLE_U;
+      p->expression->is_of_u = p->expression->is_of_u || v == SP_VARIABLE_U;
       advance(p);
       return SP_OK;
     }
@@ -417,27 +418,29 @@ static sp_status parse_conditional(parser *p, int *result) {
 static sp_status parse_formula(parser *p) {
   static const unsigned outputs[SP_EXPRESSION_PROGRAMS] = {SP_EXPRESSION_VALUE, 15, 31};
   int result;
-  SP_TRY(sp_graph_create(p->expression->is_anisotropic, p->graph));
+  struct sp_expression_code *code = p->expression->code;
+  SP_TRY(sp_graph_create(code->is_anisotropic, p->graph));
   advance(p);
   if (p->next.kind == TOKEN_END) return unexpected(p, "a formula", "");
   SP_TRY(parse_conditional(p, &result));
   if (p->next.kind != TOKEN_END) return unexpected(p, "an operator or end of formula", "");
-  if (!p->has_u) p->expression->u = NULL;
-  p->expression->kernel = p->graph->kernel;
-  const int programs = p->expression->u ? 1 : SP_EXPRESSION_PROGRAMS;
+  code->kernel = p->graph->kernel;
+  const int programs = p->expression->is_of_u ? 1 : SP_EXPRESSION_PROGRAMS;
   for (int k = 0; k < programs; k++)
-    SP_TRY(sp_program_create(p->graph, result, outputs[k], &p->expression->programs[k]));
+    SP_TRY(sp_program_create(p->graph, result, outputs[k], &code->programs[k]));
   return SP_OK;
 }
 
 static sp_status parse_into(sp_expression *expression, const char *text, const char *where,
-                            const sp_scope *scope) {
+                            const sp_scope *scope, const char *u) {
   SP_TRY(sp_format(&expression->text, "%s", text));
   SP_TRY(sp_format(&expression->where, "%s", where));
   expression->is_constant = true;
+  expression->regularity = SP_SMOOTH;
   sp_graph graph = {.count = 0};
   parser p = {.expression = expression,
               .scope = scope,
+              .u = u,
               .graph = &graph,
               .next = {.start = expression->text}};
   const sp_status status = parse_formula(&p);
@@ -450,9 +453,9 @@ static sp_status parse(const char *text, const char *where, const sp_scope *scop
   *out = NULL;
   SP_AUTO(sp_expression) expression = NULL;
   SP_TRY(sp_allocate(1, sizeof *expression, "a formula", &expression));
-  expression->u = u;
-  expression->is_anisotropic = is_anisotropic;
-  SP_TRY(parse_into(expression, text, where, scope));
+  SP_TRY(sp_allocate(1, sizeof *expression->code, "a formula", &expression->code));
+  expression->code->is_anisotropic = is_anisotropic;
+  SP_TRY(parse_into(expression, text, where, scope, u));
   *out = expression;
   expression = NULL;
   return SP_OK;

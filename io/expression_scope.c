@@ -18,7 +18,7 @@ static sp_status evaluate(const sp_scope *scope, const char *text, const char *w
   SP_AUTO(sp_expression) formula = NULL;
   SP_TRY(sp_expression_parse(text, where, scope, &formula));
   SP_TRY(sp_expression_evaluate(formula, 1, origin, NULL, value, NULL, NULL));
-  if (sp_expression_is_constant(formula) && isfinite(*value)) return SP_OK;
+  if (formula->is_constant && isfinite(*value)) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: expected a finite number or a formula of the constants above it, found '%s'",
                  where, text);

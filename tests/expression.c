@@ -26,14 +26,14 @@ static void check_true(const char *text) {
 
 static void check_constant(const char *text) {
   AUTO(sp_expression) expression = parse(text);
-  CHECK(sp_expression_is_constant(expression), "%s", text);
+  CHECK(expression->is_constant, "%s", text);
 }
 
 static void check_variable(const char *text) {
   AUTO(sp_expression) expression = parse(text);
-  CHECK(!sp_expression_is_constant(expression), "%s", text);
-  CHECK_TEXT(sp_expression_text(expression), text);
-  CHECK_TEXT(sp_expression_where(expression), "f");
+  CHECK(!expression->is_constant, "%s", text);
+  CHECK_TEXT(expression->text, text);
+  CHECK_TEXT(expression->where, "f");
   sp_expression_destroy(&expression);
   CHECK(!expression, "destroy sets NULL");
 }
@@ -79,19 +79,17 @@ static void check_values(void) {
 
 static void check_smooth(const char *text) {
   AUTO(sp_expression) expression = parse(text);
-  CHECK(sp_expression_is_smooth(expression), "%s", text);
+  CHECK(expression->regularity == SP_SMOOTH, "%s", text);
 }
 
 static void check_jump(const char *text) {
   AUTO(sp_expression) expression = parse(text);
-  CHECK(!sp_expression_is_smooth(expression) && !sp_expression_is_continuous(expression), "%s",
-        text);
+  CHECK(expression->regularity == SP_JUMPS, "%s", text);
 }
 
 static void check_kink(const char *text) {
   AUTO(sp_expression) expression = parse(text);
-  CHECK(!sp_expression_is_smooth(expression) && sp_expression_is_continuous(expression), "%s",
-        text);
+  CHECK(expression->regularity == SP_KINKS, "%s", text);
 }
 
 /* What may jump or have a kink, unless it is folded to a constant. */
@@ -123,8 +121,8 @@ static void check_subsets(const sp_expression *expression, size_t n, const doubl
     size_t differing = 0;
     for (size_t k = 0; k < OUTPUTS; k++)
       for (size_t i = 0; i < n; i++) differing += !same_bits(some[k][i], out[k] ? all[k][i] : 7);
-    CHECK(differing == 0, "%s: %zu values differ with outputs %#x", sp_expression_text(expression),
-          differing, set);
+    CHECK(differing == 0, "%s: %zu values differ with outputs %#x", expression->text, differing,
+          set);
   }
 }
 
@@ -202,7 +200,7 @@ static void check_undefined_conditions(void) {
 /* Instructions of the program for `outputs` (0: value; 1: and gradient; 2: and Laplacian). */
 static size_t length_of(const char *text, int outputs) {
   AUTO(sp_expression) expression = parse(text);
-  const size_t length = expression ? expression->programs[outputs].length : 0;
+  const size_t length = expression ? expression->code->programs[outputs].length : 0;
   return length;
 }
 
@@ -334,8 +332,8 @@ static void check_of_u(void) {
     const sp_status status = sp_expression_parse_of_u(cases[c].text, "f", NULL, "u", &expression);
     CHECK(!status, "%s: %s", cases[c].text, sp_error_message());
     if (status) continue;
-    CHECK(sp_expression_is_constant(expression) == cases[c].constant &&
-              sp_expression_is_smooth(expression) == cases[c].smooth,
+    CHECK(expression->is_constant == cases[c].constant &&
+              (expression->regularity == SP_SMOOTH) == cases[c].smooth,
           "%s: constant or smooth", cases[c].text);
     CHECK_OK(sp_expression_evaluate(expression, N, (const double *const[]){x, y, z}, u, value, NULL,
                                     NULL));

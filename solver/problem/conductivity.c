@@ -225,10 +225,10 @@ sp_status sp_conductivity_evaluate(const sp_conductivity *conductivity, size_t n
 }
 
 const sp_expression *sp_conductivity_rough(const sp_conductivity *conductivity,
-                                           bool (*even)(const sp_expression *)) {
+                                           sp_regularity least) {
   for (int m = 0; m < SP_TENSOR; m++) {
     const sp_expression *formula = conductivity->formulas[m];
-    if (formula && !even(formula)) return formula;
+    if (formula && formula->regularity < least) return formula;
   }
   return NULL;
 }

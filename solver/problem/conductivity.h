@@ -39,7 +39,6 @@ sp_status sp_conductivity_evaluate(const sp_conductivity *conductivity, size_t n
                                    const double *const xyz[3], double *k,
                                    double *const divergence[3]);
 
-/* Return the first formula that is not `even`, as sp_expression_is_smooth; NULL if there is none.
- * Local. */
+/* Return the first formula that is less regular than `least`; NULL if there is none. Local. */
 const sp_expression *sp_conductivity_rough(const sp_conductivity *conductivity,
-                                           bool (*even)(const sp_expression *));
+                                           sp_regularity least);

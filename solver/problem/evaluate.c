@@ -32,9 +32,9 @@ static sp_status check_finite(const sp_expression *formula, size_t n, const doub
                               const double *laplacian) {
   const size_t p = find_infinite(n, value, gradient, laplacian);
   if (p < n)
-    return sp_fail(
-        SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%.12g, %.12g, %.12g)",
-        sp_expression_where(formula), sp_expression_text(formula), xyz[0][p], xyz[1][p], xyz[2][p]);
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: '%s' or a derivative of it is not finite at (%.12g, %.12g, %.12g)",
+                   formula->where, formula->text, xyz[0][p], xyz[1][p], xyz[2][p]);
   return SP_OK;
 }
 
@@ -52,14 +52,14 @@ sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zer
   for (size_t p = 0; p < n; p++)
     if (!(zero_allowed ? value[p] >= 0 : value[p] > 0))
       return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%.12g, %.12g, %.12g), expected a value %s 0",
-                     sp_expression_where(formula), sp_expression_text(formula), value[p], xyz[0][p],
-                     xyz[1][p], xyz[2][p], zero_allowed ? ">=" : ">");
+                     formula->where, formula->text, value[p], xyz[0][p], xyz[1][p], xyz[2][p],
+                     zero_allowed ? ">=" : ">");
   return SP_OK;
 }
 
 sp_status sp_problem_fold(sp_expression **formula, double *constant) {
   static const double zero = 0, *const origin[3] = {&zero, &zero, &zero};
-  if (!sp_expression_is_constant(*formula)) return SP_OK;
+  if (!(*formula)->is_constant) return SP_OK;
   const sp_status status = sp_expression_evaluate(*formula, 1, origin, NULL, constant, NULL, NULL);
   sp_expression_destroy(formula);
   return status;

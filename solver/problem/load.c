@@ -183,7 +183,7 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
       memcpy(&w->coordinates[d * n + i * points], &own[d * points], points * sizeof *own);
   }
   const sp_material *material = sp_materials_of(&s->problem->materials, hexes, (sp_lid)begin);
-  if (material->forcing && sp_expression_is_of_u(material->forcing)) {
+  if (material->forcing && material->forcing->is_of_u) {
     interpolate_initial(s, begin, count, w);
     SP_TRY(sp_problem_evaluate(material->forcing, n, xyz, w->lambda, w->f, NULL, NULL));
   } else {

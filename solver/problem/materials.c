@@ -120,8 +120,7 @@ static sp_status finish_tensors(const sp_config *config, sp_materials *materials
     sp_material *m = &materials->list[i];
     used = used || (m->tensor && m->tensor->axes_text == axes);
     if (m->tensor && m->solution)
-      SP_TRY(sp_expression_parse_anisotropic(sp_expression_text(m->solution),
-                                             sp_expression_where(m->solution), config->scope,
+      SP_TRY(sp_expression_parse_anisotropic(m->solution->text, m->solution->where, config->scope,
                                              &m->curvature));
   }
   return used ? SP_OK : fail_axes(axes);
@@ -426,11 +425,10 @@ bool sp_materials_have_solution(const sp_materials *materials) {
 
 /* ---- Values ---- */
 
-const sp_expression *sp_material_rough_kappa(const sp_material *material,
-                                             bool (*even)(const sp_expression *)) {
-  if (material->tensor) return sp_conductivity_rough(material->tensor, even);
+const sp_expression *sp_material_rough_kappa(const sp_material *material, sp_regularity least) {
+  if (material->tensor) return sp_conductivity_rough(material->tensor, least);
   const sp_expression *formula = material->kappa_formula;
-  return formula && !even(formula) ? formula : NULL;
+  return formula && formula->regularity < least ? formula : NULL;
 }
 
 sp_status sp_material_conduct(const sp_material *material, size_t n, const double *xyz[3],

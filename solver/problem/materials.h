@@ -66,10 +66,9 @@ double sp_materials_lambda(const sp_materials *materials);
 /* True if there is an exact solution. Local. */
 bool sp_materials_have_solution(const sp_materials *materials);
 
-/* Return the first formula of kappa that is not `even`: sp_expression_is_smooth or
- * sp_expression_is_continuous; NULL if there is none. Local. */
-const sp_expression *sp_material_rough_kappa(const sp_material *material,
-                                             bool (*even)(const sp_expression *));
+/* Return the first formula of kappa that is less regular than `least`; NULL if there is none.
+ * Local. */
+const sp_expression *sp_material_rough_kappa(const sp_material *material, sp_regularity least);
 
 /* Operators with points inside elements see a formula of kappa that jumps between elements from
  * each side. Fluxes at a point on a face take kappa this share of an element inside it. */

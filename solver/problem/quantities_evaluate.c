@@ -360,8 +360,7 @@ sp_status sp_quantities_check_finite(const sp_quantities *quantities) {
     const sp_quantity *q = &quantities->list[r];
     if (q->formula && isnan(q->value))
       return sp_fail(SP_ERR_INPUT, "%s: '%s' is not finite at (%.12g, %.12g, %.12g)",
-                     sp_expression_where(q->formula), sp_expression_text(q->formula), q->place[0],
-                     q->place[1], q->place[2]);
+                     q->formula->where, q->formula->text, q->place[0], q->place[1], q->place[2]);
   }
   return SP_OK;
 }

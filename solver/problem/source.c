@@ -26,7 +26,7 @@ const sp_expression *sp_source_formula(const sp_problem *problem, const sp_mater
   const bool is_mass = !sp_operator_rows[problem->kind].has_stiffness;
   const sp_expression *formula =
       material->forcing || !is_mass ? material->forcing : material->solution;
-  if (!formula || sp_expression_is_constant(formula) || sp_expression_is_of_u(formula)) return NULL;
+  if (!formula || formula->is_constant || formula->is_of_u) return NULL;
   return formula;
 }
 

@@ -64,7 +64,7 @@ static bool has_place(const sp_quantity *q) {
 }
 
 static const char *formula_of(const sp_quantity *q) {
-  return q->formula ? sp_expression_text(q->formula) : "u";
+  return q->formula ? q->formula->text : "u";
 }
 
 /* The group of a result; both groups of a resistance. */

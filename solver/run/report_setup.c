@@ -61,7 +61,7 @@ void sp_report_device(const sp_workers *workers, sp_terminal *terminal) {
 static void print_coefficient(sp_terminal *t, const char *name, double constant,
                               const sp_expression *formula) {
   if (formula)
-    sp_terminal_print(t, ", %s = %s", name, sp_expression_text(formula));
+    sp_terminal_print(t, ", %s = %s", name, formula->text);
   else
     sp_terminal_print(t, ", %s = %g", name, constant);
 }
@@ -99,10 +99,9 @@ enum { FORMULAS = 3 };
 static const sp_expression *jump_of(const sp_material *material, int which) {
   if (material->elements == 0) return NULL;
   if (which == 0)
-    return sp_material_rough_kappa(material, material->forcing ? sp_expression_is_continuous
-                                                               : sp_expression_is_smooth);
+    return sp_material_rough_kappa(material, material->forcing ? SP_KINKS : SP_SMOOTH);
   const sp_expression *formula = which == 1 ? material->lambda_formula : material->forcing;
-  return formula && !sp_expression_is_continuous(formula) ? formula : NULL;
+  return formula && formula->regularity == SP_JUMPS ? formula : NULL;
 }
 
 /* With collocated quadrature the points on a face have one value for both of its elements. A line
@@ -118,7 +117,7 @@ static void note_jumps(sp_report *report, const sp_materials *all) {
         sp_report_note(report, NULL,
                        "%s may jump; at a jump between two elements both get one value: use "
                        "[material NAME]," NEXT_LINE "or operator = bp3.0 if jumps lie on faces",
-                       sp_expression_where(formula));
+                       formula->where);
     }
 }
 
@@ -327,13 +326,13 @@ static void note_source(sp_report *report, const sp_source_integral *source) {
 static void note_kink(sp_report *report, const sp_materials *all) {
   for (int m = 0; m < all->count; m++) {
     const sp_expression *solution = all->list[m].elements > 0 ? all->list[m].solution : NULL;
-    if (!solution || sp_expression_is_smooth(solution) ||
-        sp_material_rough_kappa(&all->list[m], sp_expression_is_smooth))
+    if (!solution || solution->regularity == SP_SMOOTH ||
+        sp_material_rough_kappa(&all->list[m], SP_SMOOTH))
       continue;
     sp_report_note(report, "note_kink",
                    "%s or its derivative may jump: unless this is between materials, data that "
                    "follow from it miss what is concentrated there, errors and rates mislead",
-                   sp_expression_where(solution));
+                   solution->where);
     return;
   }
 }
