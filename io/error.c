@@ -44,21 +44,13 @@ sp_status sp_agree(MPI_Comm comm, sp_status status) {
 }
 
 int sp_exit_code(sp_status status) {
-  switch (status) {
-  case SP_OK:
-    return 0;
-  case SP_ERR_INPUT:
-  case SP_ERR_SYSTEM:
-  case SP_ERR_ELSEWHERE:
-    return 1;
-  case SP_ERR_NOT_CONVERGED:
-    return 2;
-  case SP_ERR_BREAKDOWN:
-    return 3;
-  case SP_ERR_STUDY:
-    return 4;
-  case SP_ERR_INTERRUPTED:
-    return 5;
-  }
-  return 1;
+  static const int codes[] = {[SP_OK] = 0,
+                              [SP_ERR_INPUT] = 1,
+                              [SP_ERR_SYSTEM] = 1,
+                              [SP_ERR_ELSEWHERE] = 1,
+                              [SP_ERR_NOT_CONVERGED] = 2,
+                              [SP_ERR_BREAKDOWN] = 3,
+                              [SP_ERR_STUDY] = 4,
+                              [SP_ERR_INTERRUPTED] = 5};
+  return codes[status];
 }

@@ -2,7 +2,6 @@
  * and missed rates are reported. */
 #include "solver/run/study.h"
 
-#include "solver/run/convergence.h"
 #include "solver/run/rates.h"
 #include "tests/folders.h"
 #include "tests/log_table.h"

@@ -57,15 +57,6 @@ static sp_status evaluate(sp_running *c) {
   return SP_OK;
 }
 
-static void report_results(const sp_running *c) {
-  const bool have_errors = sp_materials_have_solution(&c->problem->materials);
-  if (sp_running_has_balance(c)) sp_report_balance(c->report, c->problem, &c->balance);
-  sp_report_extrema(c->report, c->quantities, c->heat);
-  sp_report_quantities(c->report, c->quantities);
-  sp_report_probes(c->report, c->probes, have_errors);
-  sp_report_lines(c->report, c->probes, have_errors, sp_running_has_balance(c));
-}
-
 static sp_status collect_answers(const sp_running *c, sp_answers *answers) {
   return sp_agree(c->comm,
                   sp_answers_collect(c->quantities, c->problem, &c->balance, c->probes, answers));
@@ -99,7 +90,7 @@ static sp_status check_balance(const sp_running *c) {
   if (by_energy) explained = fmin(explained, allowed_share(c));
   const sp_status status =
       sp_balance_check(&c->balance, explained, OPERATIONS * DBL_EPSILON * sum_b);
-  if (status) sp_report_unbalanced(c->report);
+  c->report->outcome.unbalanced = status;
   return status;
 }
 
@@ -155,7 +146,7 @@ static sp_status write_results(sp_running *c, sp_status solved) {
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
   sp_report_levels(c->report, results->cg.iterations, level_count, levels);
-  report_results(c);
+  sp_report_solution(c->report, c->problem, &c->balance, c->quantities, c->heat, c->probes);
   if (c->accuracy.order && !bars.status) sp_accuracy_report(&c->accuracy, c->report);
   if (written) return sp_error_restore(&kept);
   if (bars.status) return sp_error_restore(&bars);

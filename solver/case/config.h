@@ -196,7 +196,7 @@ typedef struct sp_config {
     /* Paths relative to the working directory; "" for none. A solution that has not converged never
      * replaces one that has. */
     char *log, *field, *unconverged;
-    int accuracy; /* 1: error bars (solver/run/accuracy.h) */
+    int accuracy; /* 1: error bars (solver/run/answers.h) */
     int flux;     /* 1: the field holds kappa grad u, too; else 0 */
   } output;
   struct {

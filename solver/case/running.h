@@ -4,7 +4,7 @@
 #include "solver/case/case.h"
 #include "solver/linear/start.h"
 #include "solver/problem/systems.h"
-#include "solver/run/accuracy.h"
+#include "solver/run/answers.h"
 #include "solver/run/precondition.h"
 #include "solver/run/report.h"
 

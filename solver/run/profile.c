@@ -47,7 +47,7 @@ static bool is_in_solve(sp_phase phase) {
   return false;
 }
 
-int sp_profile_depth(sp_phase phase) {
+static int depth_of(sp_phase phase) {
   int depth = 0;
   while (phases[phase].part_of < SP_PHASE_TOTAL) {
     phase = phases[phase].part_of;
@@ -156,7 +156,8 @@ void sp_profile_rows(MPI_Comm comm, const sp_profile *profile, sp_phase_row rows
   for (int p = 0; p < SP_PHASES; p++) {
     const sp_phase part_of = phases[p].part_of;
     const bool in_solve = is_in_solve((sp_phase)p);
-    rows[p] = (sp_phase_row){.name = phases[p].name,
+    rows[p] = (sp_phase_row){.depth = depth_of((sp_phase)p),
+                             .name = phases[p].name,
                              .part_of = part_of < SP_PHASES ? phases[part_of].name : "",
                              .calls = profile->calls[p],
                              .seconds_min = least[p],
@@ -165,19 +166,4 @@ void sp_profile_rows(MPI_Comm comm, const sp_profile *profile, sp_phase_row rows
                              .share = in_solve && solve > 0 ? sum[p] / solve : 0,
                              .share_of_total = total > 0 ? sum[p] / total : 0};
   }
-}
-
-void sp_profile_record(const sp_profile *profile, const sp_phase_row rows[SP_PHASES],
-                       sp_record *record) {
-  sp_record_real(record, "total_seconds", rows[SP_PHASE_TOTAL].seconds_max, "s");
-  sp_record_text(record, "total_from",
-                 profile->calls[SP_PHASE_START] > 0 ? "start of the process" : "end of MPI_Init");
-  sp_record_open(record, SP_RECORD_TABLE, "phases");
-  for (const sp_phase_row *row = rows; row < rows + SP_PHASES; row++)
-    sp_record_row(record,
-                  "name %s, calls %lld, seconds_min %g [s], seconds_mean %g [s], "
-                  "seconds_max %g [s], share %g, share_of_total %g, part_of %s",
-                  row->name, (long long)row->calls, row->seconds_min, row->seconds_mean,
-                  row->seconds_max, row->share, row->share_of_total, row->part_of);
-  sp_record_close(record);
 }

@@ -53,6 +53,7 @@ typedef struct sp_profile {
 } sp_profile;
 
 typedef struct sp_phase_row {
+  int depth;                  /* 0 for the total and its parts, 1 for parts of these, and so on */
   const char *name, *part_of; /* the row that this one is a part of, "" for the whole */
   int64_t calls;
   double seconds_min, seconds_mean, seconds_max; /* over ranks */
@@ -85,13 +86,6 @@ void sp_profile_end(sp_profile *profile, sp_terminal *terminal, sp_phase phase, 
 /* Add the phases of `other`, a run of a series, to those of the series. Local. */
 void sp_profile_merge(sp_profile *profile, const sp_profile *other);
 
-/* Return the depth: 0 for the total and its parts, 1 for parts of these, and so on. Local. */
-int sp_profile_depth(sp_phase phase);
-
 /* Compute rows for the log and the table: minimum, mean and maximum over ranks until now. Shares
  * are those of the means; the share of the solve is 0 for phases outside of it. Collective. */
 void sp_profile_rows(MPI_Comm comm, const sp_profile *profile, sp_phase_row rows[SP_PHASES]);
-
-/* Record the rows, and from where the total counts. Local. */
-void sp_profile_record(const sp_profile *profile, const sp_phase_row rows[SP_PHASES],
-                       sp_record *record);

@@ -177,7 +177,8 @@ static short_text format_seconds(double seconds) {
 }
 
 /* Parts are indented, and shares of the solve stand in a column of their own. */
-static void print_phase(sp_terminal *t, int depth, const sp_phase_row *row) {
+static void print_phase(sp_terminal *t, const sp_phase_row *row) {
+  const int depth = row->depth;
   short_text calls = {""};
   if (row->calls > 0) snprintf(calls.text, sizeof calls.text, "%lld", (long long)row->calls);
   sp_terminal_print(t, "  %*s%-*s %7s %10s %10s %10s", 2 * depth, "", 17 - 2 * depth, row->name,
@@ -189,15 +190,28 @@ static void print_phase(sp_terminal *t, int depth, const sp_phase_row *row) {
     sp_terminal_print(t, " %7.1f %%\n", 100 * row->share_of_total);
 }
 
+static void record_phases(const sp_profile *profile, const sp_phase_row *rows, sp_record *record) {
+  sp_record_real(record, "total_seconds", rows[SP_PHASE_TOTAL].seconds_max, "s");
+  sp_record_text(record, "total_from",
+                 profile->calls[SP_PHASE_START] > 0 ? "start of the process" : "end of MPI_Init");
+  sp_record_open(record, SP_RECORD_TABLE, "phases");
+  for (const sp_phase_row *row = rows; row < rows + SP_PHASES; row++)
+    sp_record_row(record,
+                  "name %s, calls %lld, seconds_min %g [s], seconds_mean %g [s], "
+                  "seconds_max %g [s], share %g, share_of_total %g, part_of %s",
+                  row->name, (long long)row->calls, row->seconds_min, row->seconds_mean,
+                  row->seconds_max, row->share, row->share_of_total, row->part_of);
+  sp_record_close(record);
+}
+
 /* Record and print the table. */
 static void report_phases(sp_report *report, const sp_profile *profile, const sp_phase_row *rows) {
   sp_terminal *t = report->terminal;
-  sp_profile_record(profile, rows, report->record);
+  record_phases(profile, rows, report->record);
   sp_terminal_print(t, "\n  %-17s %7s %10s %10s %10s %9s %9s\n", "phase", "calls", "min [s]",
                     "mean [s]", "max [s]", "of total", "of solve");
   for (int p = 0; p < SP_PHASES; p++)
-    if (rows[p].calls > 0 || rows[p].seconds_mean != 0)
-      print_phase(t, sp_profile_depth((sp_phase)p), &rows[p]);
+    if (rows[p].calls > 0 || rows[p].seconds_mean != 0) print_phase(t, &rows[p]);
 }
 
 void sp_report_phases(sp_report *report, const sp_profile *profile) {
@@ -290,10 +304,6 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
                   "{peak_memory_of_a_rank*1e-6:.1f} MB on the largest rank\n");
   print_files(report);
   return SP_OK;
-}
-
-void sp_report_unbalanced(sp_report *report) {
-  report->outcome.unbalanced = true;
 }
 
 /* ---- Outcome ---- */

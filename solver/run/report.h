@@ -22,7 +22,7 @@
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
 
-/* Its fields are for the files named above. */
+/* Its fields are for the files named above, but for outcome.unbalanced. */
 typedef struct sp_report {
   const sp_workers *workers;
   MPI_Comm comm; /* of the ranks with elements */
@@ -61,9 +61,6 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
 
 /* The phase table alone, for a series of cases. Collective. */
 void sp_report_phases(sp_report *report, const sp_profile *profile);
-
-/* Let the last line say that the balance does not close. Local. */
-void sp_report_unbalanced(sp_report *report);
 
 /* Close the log, if it has begun, with the outcome `status` of the run, print the outcome
  * (solver/run/outcome.h), and return the status, or the log's own failure if the run had none.
@@ -115,20 +112,17 @@ void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexe
 void sp_report_levels(sp_report *report, int64_t applications, int count,
                       const sp_level_time *times);
 
-/* A row per term: the source, lambda u, the flux through each group of [boundary] and the default,
- * what a projection removed, the imbalance. Local. */
-void sp_report_balance(sp_report *report, const sp_problem *problem, const sp_balance *balance);
-
-/* The extrema of u with their place and material, and a row per material if there are several, with
- * its heat unless that is NULL. Local. */
-void sp_report_extrema(sp_report *report, const sp_quantities *quantities, const sp_heat *heat);
-
-/* A row per result; x, y and z are not a number if there is no place. Local. */
-void sp_report_quantities(sp_report *report, const sp_quantities *quantities);
-
-/* The solution at the probes, with its error if there is an exact solution. Local. */
-void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors);
-
-/* Record the samples of lines, with their flux if the problem has one; print a row per line. Local.
- */
-void sp_report_lines(sp_report *report, const sp_probes *probes, bool have_errors, bool have_flux);
+/* What a solution says besides its error norms, in this order:
+ *
+ *   - the balance, except for mass: a row per term: the source, lambda u, the flux through each
+ * group of [boundary] and the default, what a projection removed, the imbalance,
+ *   - the extrema of u with their place and material, and a row per material if there are several,
+ *     with its heat unless that is NULL,
+ *   - a row per result of [result]; x, y and z are not a number if there is no place,
+ *   - u at the probes, with its error if there is an exact solution,
+ *   - a row per line; the record gets all samples, with their flux if the problem has one.
+ *
+ * Local. */
+void sp_report_solution(sp_report *report, const sp_problem *problem, const sp_balance *balance,
+                        const sp_quantities *quantities, const sp_heat *heat,
+                        const sp_probes *probes);

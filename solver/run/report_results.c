@@ -36,7 +36,8 @@ static void add_term(sp_record *record, const char *name, const char *kind, doub
   sp_record_row(record, "name %s, kind %s, value %g", name, kind, value);
 }
 
-void sp_report_balance(sp_report *report, const sp_problem *problem, const sp_balance *balance) {
+static void report_balance(sp_report *report, const sp_problem *problem,
+                           const sp_balance *balance) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
   sp_record_open(record, SP_RECORD_TABLE, "balance");
@@ -93,7 +94,8 @@ static const char *material_at(const sp_quantities *quantities, const sp_quantit
   return "";
 }
 
-void sp_report_extrema(sp_report *report, const sp_quantities *quantities, const sp_heat *heat) {
+static void report_extrema(sp_report *report, const sp_quantities *quantities,
+                           const sp_heat *heat) {
   sp_record *record = report->record;
   sp_record_open(record, SP_RECORD_TABLE, "extrema");
   for (int r = quantities->count; r < quantities->materials; r++) {
@@ -132,7 +134,7 @@ void sp_report_extrema(sp_report *report, const sp_quantities *quantities, const
                        "  {name:-16s} {source:14.8g} {heat_in:14.8g} {heat_out:14.8g}\n");
 }
 
-void sp_report_quantities(sp_report *report, const sp_quantities *quantities) {
+static void report_quantities(sp_report *report, const sp_quantities *quantities) {
   sp_terminal *t = report->terminal;
   if (quantities->count == 0) return;
   sp_record_open(report->record, SP_RECORD_TABLE, "results");
@@ -157,7 +159,7 @@ void sp_report_quantities(sp_report *report, const sp_quantities *quantities) {
 
 /* ---- Probes ---- */
 
-void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
+static void report_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
   sp_record *record = report->record;
   if (probes->count == 0) return;
   sp_record_open(record, SP_RECORD_TABLE, "probes");
@@ -192,7 +194,8 @@ static void record_sample(sp_record *record, const sp_probe *sample, bool have_e
   sp_record_close(record);
 }
 
-void sp_report_lines(sp_report *report, const sp_probes *probes, bool have_errors, bool have_flux) {
+static void report_lines(sp_report *report, const sp_probes *probes, bool have_errors,
+                         bool have_flux) {
   const sp_probe *sample = &probes->list[probes->count], *end = &probes->list[probes->all];
   if (sample == end) return;
   sp_record_open(report->record, SP_RECORD_TABLE, "lines");
@@ -212,4 +215,16 @@ void sp_report_lines(sp_report *report, const sp_probes *probes, bool have_error
                       low, high);
   }
   sp_record_close(report->record);
+}
+
+void sp_report_solution(sp_report *report, const sp_problem *problem, const sp_balance *balance,
+                        const sp_quantities *quantities, const sp_heat *heat,
+                        const sp_probes *probes) {
+  const bool have_errors = sp_materials_have_solution(&problem->materials);
+  const bool have_flux = sp_operator_rows[problem->kind].has_stiffness;
+  if (have_flux) report_balance(report, problem, balance);
+  report_extrema(report, quantities, heat);
+  report_quantities(report, quantities);
+  report_probes(report, probes, have_errors);
+  report_lines(report, probes, have_errors, have_flux);
 }
