@@ -61,19 +61,15 @@ typedef struct sp_expression {
 sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,
                               sp_expression **out);
 
-/* Parse a formula that may contain a fourth variable, whose values are given with the points; `u`,
- * "u" or "u0", is its name, which outlives *out. If it occurs, there are no derivatives. Local. */
-sp_status sp_expression_parse_of_u(const char *text, const char *where, const sp_scope *scope,
-                                   const char *u, sp_expression **out);
-
-/* Parse a formula whose second derivatives are wanted as
+/* Parse a formula for which more is given with the points. `given` is the name of a fourth
+ * variable, "u" or "u0"; if it occurs, there are no derivatives. Or it is "K", a tensor; then
  *
  *     K : grad grad u = K_xx u_xx + K_yy u_yy + K_zz u_zz + 2 (K_xy u_xy + K_xz u_xz + K_yz u_yz)
  *
- * in place of the Laplacian, with a tensor K that is given with the points. Jets (u, grad u,
- * K : grad grad u) are closed as above, with grad a . K grad b for grad a . grad b. Local. */
-sp_status sp_expression_parse_anisotropic(const char *text, const char *where,
-                                          const sp_scope *scope, sp_expression **out);
+ * takes the place of the Laplacian. Jets (u, grad u, K : grad grad u) are closed as above, with
+ * grad a . K grad b for grad a . grad b. Local. */
+sp_status sp_expression_parse_given(const char *text, const char *where, const sp_scope *scope,
+                                    const char *given, sp_expression **out);
 
 /* True if a constant may have this name: letters, digits and _, no digit first, and none of the
  * names above. Local. */

@@ -7,8 +7,8 @@
 #include "io/error.h"
 #include "io/expression_kernel.h"
 
-/* x, y, z; u, which only formulas of sp_expression_parse_of_u have; and the components of K, which
- * have no name: only derivatives of formulas of sp_expression_parse_anisotropic have them. */
+/* x, y, z; and of sp_expression_parse_given u, and the components of K, which have no name: only
+ * derivatives have them. */
 enum { SP_VARIABLE_U = 3, SP_VARIABLE_K, SP_EXPRESSION_VARIABLES = SP_VARIABLE_K + 6 };
 
 /* Unused operands are 0. Operands have smaller indices than the node. */

@@ -431,47 +431,33 @@ static sp_status parse_formula(parser *p) {
   return SP_OK;
 }
 
-static sp_status parse_into(sp_expression *expression, const char *text, const char *where,
-                            const sp_scope *scope, const char *u) {
-  SP_TRY(sp_format(&expression->text, "%s", text));
-  SP_TRY(sp_format(&expression->where, "%s", where));
-  expression->is_constant = true;
-  expression->regularity = SP_SMOOTH;
+sp_status sp_expression_parse_given(const char *text, const char *where, const sp_scope *scope,
+                                    const char *given, sp_expression **out) {
+  const bool is_anisotropic = given && strcmp(given, "K") == 0;
+  SP_AUTO(sp_expression) e = NULL;
+  *out = NULL;
+  SP_TRY(sp_allocate(1, sizeof *e, "a formula", &e));
+  SP_TRY(sp_allocate(1, sizeof *e->code, "a formula", &e->code));
+  SP_TRY(sp_format(&e->text, "%s", text));
+  SP_TRY(sp_format(&e->where, "%s", where));
+  e->is_constant = true;
+  e->regularity = SP_SMOOTH;
+  e->code->is_anisotropic = is_anisotropic;
   sp_graph graph = {.count = 0};
-  parser p = {.expression = expression,
+  parser p = {.expression = e,
               .scope = scope,
-              .u = u,
+              .u = is_anisotropic ? NULL : given,
               .graph = &graph,
-              .next = {.start = expression->text}};
+              .next = {.start = e->text}};
   const sp_status status = parse_formula(&p);
   sp_graph_free(&graph);
-  return status;
-}
-
-static sp_status parse(const char *text, const char *where, const sp_scope *scope, const char *u,
-                       bool is_anisotropic, sp_expression **out) {
-  *out = NULL;
-  SP_AUTO(sp_expression) expression = NULL;
-  SP_TRY(sp_allocate(1, sizeof *expression, "a formula", &expression));
-  SP_TRY(sp_allocate(1, sizeof *expression->code, "a formula", &expression->code));
-  expression->code->is_anisotropic = is_anisotropic;
-  SP_TRY(parse_into(expression, text, where, scope, u));
-  *out = expression;
-  expression = NULL;
+  SP_TRY(status);
+  *out = e;
+  e = NULL;
   return SP_OK;
 }
 
 sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,
                               sp_expression **out) {
-  return parse(text, where, scope, NULL, false, out);
-}
-
-sp_status sp_expression_parse_of_u(const char *text, const char *where, const sp_scope *scope,
-                                   const char *u, sp_expression **out) {
-  return parse(text, where, scope, u, false, out);
-}
-
-sp_status sp_expression_parse_anisotropic(const char *text, const char *where,
-                                          const sp_scope *scope, sp_expression **out) {
-  return parse(text, where, scope, NULL, true, out);
+  return sp_expression_parse_given(text, where, scope, NULL, out);
 }

@@ -19,19 +19,12 @@ typedef struct plan {
   size_t instructions;
 } plan;
 
-static void plan_free(plan *p) {
-  SP_FREE(p->needed, p->read, p->last, p->place, p->free_slots);
-}
-
 static sp_status plan_create(const sp_graph *g, plan *p) {
   const size_t count = (size_t)g->count;
-  const char *what = "the program of a formula";
   *p = (plan){.slots = 0};
-  SP_TRY(sp_allocate(count, sizeof *p->needed, what, &p->needed));
-  SP_TRY(sp_allocate(count, sizeof *p->read, what, &p->read));
-  SP_TRY(sp_allocate(count, sizeof *p->last, what, &p->last));
-  SP_TRY(sp_allocate(count, sizeof *p->place, what, &p->place));
-  SP_TRY(sp_allocate(count, sizeof *p->free_slots, what, &p->free_slots));
+  SP_TRY(SP_ALLOCATE("the program of a formula", SP_ARRAY(p->needed, count),
+                     SP_ARRAY(p->read, count), SP_ARRAY(p->last, count), SP_ARRAY(p->place, count),
+                     SP_ARRAY(p->free_slots, count)));
   for (int k = 0; k < g->count; k++) p->last[k] = p->place[k] = -1;
   return SP_OK;
 }
@@ -199,7 +192,7 @@ sp_status sp_program_create(const sp_graph *graph, int result, unsigned outputs,
   plan p = {.slots = 0};
   *program = (sp_program){.length = 0};
   const sp_status status = write_program(graph, output, outputs, &p, program);
-  plan_free(&p);
+  SP_FREE(p.needed, p.read, p.last, p.place, p.free_slots);
   return status;
 }
 

@@ -16,15 +16,6 @@
 /* Points are read in pages of this many rows: elements near each other share pages. */
 enum { PAGE = 512, MOST_ORDER = 15, CORNERS = 8 };
 
-struct sp_field_reader {
-  const char *path;
-  hid_t file;
-  int order;
-  int64_t pieces;
-  int64_t *first_element, *first_point; /* of each piece, [pieces + 1] */
-  int *lattice;                         /* [(N+1)^3], sp_vtk_hexahedron_order */
-};
-
 static sp_status fail(const char *path, sp_status status) {
   return sp_fail(status, "cannot read field %s: %s", path, sp_error_message());
 }
@@ -100,7 +91,8 @@ static sp_status read_header(sp_field_reader *r) {
   SP_TRY(read_counts(r, "NumberOfCells", &r->first_element));
   SP_TRY(read_counts(r, "NumberOfPoints", &r->first_point));
   const sp_status status = read_counts(r, "NumberOfConnectivityIds", &nodes);
-  const int64_t elements = r->first_element[r->pieces], all = status ? 0 : nodes[r->pieces];
+  const int64_t elements = r->elements = r->first_element[r->pieces];
+  const int64_t all = status ? 0 : nodes[r->pieces];
   free(nodes);
   SP_TRY(status);
   if (elements == 0) return fail_damaged(r->path, "it has no elements");
@@ -143,19 +135,11 @@ void sp_field_reader_close(sp_field_reader **reader) {
   *reader = NULL;
 }
 
-int sp_field_reader_order(const sp_field_reader *reader) {
-  return reader->order;
-}
-
-int64_t sp_field_reader_elements(const sp_field_reader *reader) {
-  return reader->first_element[reader->pieces];
-}
-
 /* ---- Elements ---- */
 
 sp_status sp_field_reader_cells(const sp_field_reader *reader, const char *name, int64_t first,
                                 int64_t count, int64_t *values) {
-  int64_t rows = sp_field_reader_elements(reader);
+  int64_t rows = reader->elements;
   sp_hdf5_begin();
   const hid_t set = open_dataset(reader->file, "CellData", name, 1, &rows);
   read_rows(set, H5T_NATIVE_INT64, 1, first, count, values);
@@ -167,7 +151,7 @@ sp_status sp_field_reader_cells(const sp_field_reader *reader, const char *name,
 static sp_status read_points(const sp_field_reader *r, int64_t count, const int64_t *elements,
                              int64_t *points) {
   const int64_t n = r->order + 1, nodes = n * n * n;
-  int64_t rows = nodes * sp_field_reader_elements(r);
+  int64_t rows = nodes * r->elements;
   sp_hdf5_begin();
   const hid_t set = open_dataset(r->file, "", "Connectivity", 1, &rows);
   for (int64_t first = 0, run; first < count && !sp_hdf5_failed(); first += run) {

@@ -10,18 +10,21 @@
 
 #include "io/error.h"
 
-typedef struct sp_field_reader sp_field_reader;
+/* Read only. */
+typedef struct sp_field_reader {
+  const char *path;
+  int64_t file; /* of HDF5 */
+  int order;
+  int64_t elements, pieces;
+  int64_t *first_element, *first_point; /* of each piece, [pieces + 1] */
+  int *lattice;                         /* [(N+1)^3], sp_vtk_hexahedron_order */
+} sp_field_reader;
 
 /* `path` must outlive *out, which the caller destroys. */
 sp_status sp_field_reader_open(const char *path, sp_field_reader **out);
 
 /* NULL-safe; sets *reader to NULL. */
 void sp_field_reader_close(sp_field_reader **reader);
-
-int sp_field_reader_order(const sp_field_reader *reader);
-
-/* Elements of all pieces. */
-int64_t sp_field_reader_elements(const sp_field_reader *reader);
 
 /* values[count]: the cell field `name` of elements first, first + 1, ... */
 sp_status sp_field_reader_cells(const sp_field_reader *reader, const char *name, int64_t first,

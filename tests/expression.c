@@ -329,7 +329,7 @@ static void check_of_u(void) {
   }
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
     AUTO(sp_expression) expression = NULL;
-    const sp_status status = sp_expression_parse_of_u(cases[c].text, "f", NULL, "u", &expression);
+    const sp_status status = sp_expression_parse_given(cases[c].text, "f", NULL, "u", &expression);
     CHECK(!status, "%s: %s", cases[c].text, sp_error_message());
     if (status) continue;
     CHECK(expression->is_constant == cases[c].constant &&
@@ -346,7 +346,7 @@ static void check_of_u(void) {
   sp_expression *expression;
   CHECK_FAILS(sp_expression_parse("x + u", "f", NULL, &expression), SP_ERR_INPUT,
               "column 5: unknown name 'u'; known names are x, y, z, pi,");
-  CHECK_FAILS(sp_expression_parse_of_u("x + v", "f", NULL, "u", &expression), SP_ERR_INPUT,
+  CHECK_FAILS(sp_expression_parse_given("x + v", "f", NULL, "u", &expression), SP_ERR_INPUT,
               "known names are x, y, z, u, pi,");
 }
 

@@ -113,7 +113,7 @@ static double check_curvature(const char *text, size_t formula, const double poi
     scale += fabsl(derivative[1]);
   }
   sp_expression *expression;
-  CHECK_OK(sp_expression_parse_anisotropic(text, "f", NULL, &expression));
+  CHECK_OK(sp_expression_parse_given(text, "f", NULL, "K", &expression));
   CHECK_OK(sp_expression_evaluate(expression, 1,
                                   (const double *const[]){&point[0], &point[1], &point[2]}, k,
                                   &value, slopes, &curvature));

@@ -72,7 +72,7 @@ static void test_formulas(void) {
     AUTO(sp_scope) scope = NULL;
     sp_expression *f, *g = NULL;
     CHECK_OK(read_for(expected[k].formula, &scope, &f));
-    CHECK_OK(sp_expression_parse_of_u("table(\"t.csv\", u)", "g", scope, "u", &g));
+    CHECK_OK(sp_expression_parse_given("table(\"t.csv\", u)", "g", scope, "u", &g));
     if (f && g) {
       const double *const xyz[3] = {&x, &y, &x};
       CHECK(scope->tables.count == 1, "%d tables", scope->tables.count);

@@ -86,7 +86,6 @@ sp_status sp_problem_density(const sp_config *config, const char *where, double 
 
 sp_status sp_problem_parse_forcing(const sp_config *config, const sp_formula *f,
                                    sp_expression **out) {
-  return config->problem.initial.text
-             ? sp_expression_parse_of_u(f->text, f->where, config->scope, "u0", out)
-             : sp_expression_parse(f->text, f->where, config->scope, out);
+  return sp_expression_parse_given(f->text, f->where, config->scope,
+                                   config->problem.initial.text ? "u0" : NULL, out);
 }

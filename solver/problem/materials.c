@@ -120,8 +120,8 @@ static sp_status finish_tensors(const sp_config *config, sp_materials *materials
     sp_material *m = &materials->list[i];
     used = used || (m->tensor && m->tensor->axes_text == axes);
     if (m->tensor && m->solution)
-      SP_TRY(sp_expression_parse_anisotropic(m->solution->text, m->solution->where, config->scope,
-                                             &m->curvature));
+      SP_TRY(sp_expression_parse_given(m->solution->text, m->solution->where, config->scope, "K",
+                                       &m->curvature));
   }
   return used ? SP_OK : fail_axes(axes);
 }

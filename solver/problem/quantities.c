@@ -94,7 +94,7 @@ sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh) {
       SP_TRY(choose_kind(entry, mesh->hexes, &on_surface));
     sp_expression *formula = NULL;
     if (entry->formula)
-      SP_TRY(sp_expression_parse_of_u(entry->formula, entry->where, config->scope, "u", &formula));
+      SP_TRY(sp_expression_parse_given(entry->formula, entry->where, config->scope, "u", &formula));
     sp_expression_destroy(&formula);
     if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
         !sp_operator_rows[kind].has_stiffness)
@@ -112,7 +112,8 @@ static sp_status fill_entry(const sp_config *config, const sp_hexes *hexes,
   *q = (sp_quantity){
       .name = entry->name, .group = entry->group, .other = entry->other, .kind = entry->kind};
   if (entry->formula)
-    SP_TRY(sp_expression_parse_of_u(entry->formula, entry->where, config->scope, "u", &q->formula));
+    SP_TRY(
+        sp_expression_parse_given(entry->formula, entry->where, config->scope, "u", &q->formula));
   if (entry->kind != SP_RESULT_RESISTANCE) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
   const int count = q->on_surface ? hexes->surface.count : hexes->volume.count;
   SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));

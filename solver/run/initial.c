@@ -70,7 +70,7 @@ typedef struct names {
 static sp_status read_names(const source *s, names *n) {
   MPI_Comm comm = s->space->mesh->comm;
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
-  const int64_t elements = sp_field_reader_elements(s->reader);
+  const int64_t elements = s->reader->elements;
   const int64_t each = elements / size, rest = elements % size;
   n->first = each * rank + (rank < rest ? rank : rest);
   n->shared = (size_t)(each + (rank < rest));
@@ -100,13 +100,13 @@ static int64_t count_first(const source *s) {
 /* Collective. */
 static sp_status check_refinements(source *s, int of_file, int of_mesh) {
   const double here = (double)s->space->mesh->global_elements;
-  const double there = (double)sp_field_reader_elements(s->reader);
+  const double there = (double)s->reader->elements;
   s->below = of_mesh - of_file;
   if (s->below < 0)
     return sp_fail(SP_ERR_INPUT,
                    "field %s has %d refinements, this mesh has %d; give mesh.refine = %d or more",
                    s->path, of_file, of_mesh, of_file);
-  if (count_first(s) != sp_field_reader_elements(s->reader))
+  if (count_first(s) != s->reader->elements)
     return sp_fail(SP_ERR_INPUT,
                    "field %s is of another mesh: its %.0f elements, refined %d times, do not give "
                    "the %.0f elements here",
@@ -162,7 +162,7 @@ static sp_status find_elements(source *s) {
  * of the part of it at refinement path `octants`. Contacts are not divided in direction t. */
 static void make_matrices(const source *s, int octants, bool is_contact,
                           double matrices[3][SP_MAX_NQ * SP_MAX_NQ]) {
-  const int from = sp_field_reader_order(s->reader), order = s->space->numbering->order;
+  const int from = s->reader->order, order = s->space->numbering->order;
   const double *gll = sp_reference_get(order)->gll.nodes;
   double lattice[SP_MAX_NQ], nodes[SP_MAX_NQ];
   for (int i = 0; i <= from; i++) lattice[i] = -1 + 2.0 * i / from;
@@ -209,8 +209,8 @@ static sp_status interpolate(const source *s, sp_lid element, const double *u,
   const sp_numbering *numbering = s->space->numbering;
   const size_t nodes = sp_element_nodes(numbering->order);
   const sp_lid *dofs = sp_numbering_nodes(numbering, element);
-  sp_tensor_apply(numbering->order + 1, sp_field_reader_order(s->reader) + 1, matrices[0],
-                  matrices[1], matrices[2], u, work);
+  sp_tensor_apply(numbering->order + 1, s->reader->order + 1, matrices[0], matrices[1], matrices[2],
+                  u, work);
   for (size_t n = 0; n < nodes; n++) {
     if (!isfinite(work[n]))
       return sp_fail(SP_ERR_INPUT, "field %s has a value that is not finite in element %lld",
@@ -230,7 +230,7 @@ typedef struct block {
 
 static sp_status allocate_block(const source *s, block *b) {
   enum { VALUES = 1 << 18 };
-  const size_t nodes = sp_element_nodes(sp_field_reader_order(s->reader));
+  const size_t nodes = sp_element_nodes(s->reader->order);
   b->capacity = VALUES / (int64_t)nodes + 1;
   const size_t capacity = (size_t)b->capacity;
   return SP_ALLOCATE("initial values", SP_ARRAY(b->elements, capacity),
@@ -241,7 +241,7 @@ static sp_status allocate_block(const source *s, block *b) {
 /* Read matches [first, *end), as many as the block holds. */
 static sp_status fill_block(const source *s, const block *b, sp_lid first, sp_lid *end) {
   const sp_lid count = s->space->mesh->hexes->count;
-  const size_t nodes = sp_element_nodes(sp_field_reader_order(s->reader));
+  const size_t nodes = sp_element_nodes(s->reader->order);
   double matrices[3][SP_MAX_NQ * SP_MAX_NQ];
   int made = -1;
   bool made_contact = false;
