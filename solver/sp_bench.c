@@ -84,44 +84,65 @@ static sp_status run_plan(study *s, const sp_bench_plan *plan, sp_bench_file *fi
   return status;
 }
 
-static sp_status measure_gpu(const sp_bench_clock *clock, sp_bench_provenance *provenance) {
-  provenance->gpu = true;
-  provenance->properties = clock->gpu;
-  SP_TRY(sp_gpu_measure_shared(clock->platform->device, &provenance->shared_bandwidth));
-  return sp_gpu_measure_fp64(clock->platform->device, &provenance->fp64_rate);
+static void record_version(sp_record *record, const char *name, int version) {
+  char text[32];
+  snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
+  sp_record_text(record, name, text);
 }
 
-static void print_head(const sp_bench_provenance *p, sp_terminal *terminal) {
-  sp_terminal_print(terminal, "sp_bench %s (%s)\n%s\n", sp_version(), sp_revision(), p->device);
-  if (!p->gpu) return;
-  if (p->properties.memory_bandwidth > 0)
-    sp_terminal_print(terminal, "memory   %.0f GB/s by its clock and bus\n",
-                      p->properties.memory_bandwidth * 1e-9);
-  sp_terminal_print(terminal,
-                    "shared   %.1f TB/s by the paper's formula, %.1f TB/s measured\n"
-                    "FP64     %.1f TFLOP/s measured (multiply-adds, no tensor cores)\n",
-                    p->properties.shared_bandwidth * 1e-12, p->shared_bandwidth * 1e-12,
-                    p->fp64_rate * 1e-12);
+/* *out = the attributes of the file, on rank 0; the caller destroys it, also after an error. */
+static sp_status record_provenance(const sp_bench_clock *clock, const sp_bench_options *o,
+                                   const char *command_line, sp_record **out) {
+  const sp_platform *platform = clock->platform;
+  const sp_gpu *gpu = &clock->gpu;
+  double shared = 0, fp64 = 0;
+  SP_OWNED char *hosts = NULL;
+  SP_TRY(sp_list_hosts(clock->comm, &hosts));
+  sp_status status = sp_comm_rank(clock->comm) == 0 ? sp_record_create(out) : SP_OK;
+  if (!status && clock->stamps) status = sp_gpu_measure_shared(platform->device, &shared);
+  if (!status && clock->stamps) status = sp_gpu_measure_fp64(platform->device, &fp64);
+  SP_TRY(sp_agree(clock->comm, status));
+  sp_record *record = *out;
+  sp_record_program(record, "sp_bench");
+  sp_record_add(record, "hosts %s, ranks %d, device %s, exchange %s, options %s, status %s", hosts,
+                sp_comm_size(clock->comm), platform->backend->describe(platform->device),
+                sp_transport_names[o->exchange], command_line, "running");
+  if (!clock->stamps) return SP_OK;
+  record_version(record, "cuda_driver", gpu->driver);
+  record_version(record, "cuda_runtime", gpu->runtime);
+  sp_record_add(record, "multiprocessors %d, clock %g [Hz], cache %g [B]", gpu->multiprocessors,
+                gpu->clock, gpu->cache_bytes);
+  if (gpu->memory_bandwidth > 0)
+    sp_record_real(record, "memory_bandwidth_theoretical", gpu->memory_bandwidth, "B/s");
+  sp_record_add(record,
+                "shared_bandwidth_formula %g [B/s], shared_bandwidth_measured %g [B/s], "
+                "fp64_measured %g [flop/s]",
+                gpu->shared_bandwidth, shared, fp64);
+  return SP_OK;
 }
 
 /* Run the whole study on an open device. Collective. */
-static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provenance *provenance,
+static sp_status run_study(study *s, const sp_bench_options *o, const char *command_line,
                            sp_terminal *terminal) {
   const sp_bench_clock *clock = &s->clock;
-  const bool gpu = clock->stamps != NULL;
-  const sp_bench_target target = {.gpu = gpu,
+  const sp_bench_target target = {.gpu = clock->stamps != NULL,
                                   .single_operators = clock->platform->backend->single_operators,
                                   .warm_cache = clock->warm_cache};
   sp_bench_plan plan = {0};
   sp_bench_file *file = NULL;
-  sp_status status = gpu ? measure_gpu(clock, provenance) : SP_OK;
-  status = sp_agree(clock->comm, status);
+  SP_AUTO(sp_record) record = NULL;
+  sp_status status = record_provenance(clock, o, command_line, &record);
   if (!status) {
-    print_head(provenance, terminal);
-    status = sp_bench_plan_make(o, &target, terminal, &plan);
-    status = sp_agree(clock->comm, status);
+    sp_record_print(record, terminal,
+                    "sp_bench {version:s} ({git_revision:s})\n{device:s}\n"
+                    "[memory   {memory_bandwidth_theoretical*1e-9:.0f} GB/s by its clock and bus\n]"
+                    "[shared   {shared_bandwidth_formula*1e-12:.1f} TB/s by the paper's formula, "
+                    "{shared_bandwidth_measured*1e-12:.1f} TB/s measured\n"
+                    "FP64     {fp64_measured*1e-12:.1f} TFLOP/s measured (multiply-adds, no tensor "
+                    "cores)\n]");
+    status = sp_agree(clock->comm, sp_bench_plan_make(o, &target, terminal, &plan));
   }
-  if (!status) status = sp_bench_file_open(clock->comm, o->output, provenance, &file);
+  if (!status) status = sp_bench_file_open(clock->comm, o->output, record, &file);
   if (!status) {
     status = run_plan(s, &plan, file, terminal);
     if (!status || status == SP_ERR_INTERRUPTED) sp_bench_table_print(&plan, file, terminal);
@@ -140,11 +161,8 @@ static sp_status run(const sp_bench_options *o, const char *command_line) {
   SP_TRY(sp_cores_choose(MPI_COMM_WORLD, true, 0, &smallest, &largest, &idle_cores));
   sp_cores_set_team(0);
   SP_TRY(sp_platform_open(MPI_COMM_WORLD, o->device, o->exchange, &platform));
-  sp_bench_provenance provenance = {.device = platform.backend->describe(platform.device),
-                                    .exchange = sp_transport_names[o->exchange],
-                                    .options = command_line};
   sp_status status = sp_bench_clock_create(&platform, o->repeats, o->warm_cache, &s.clock);
-  if (!status) status = run_study(&s, o, &provenance, &terminal);
+  if (!status) status = run_study(&s, o, command_line, &terminal);
   sp_bench_clock_destroy(&s.clock);
   sp_platform_close(&platform);
   return status;

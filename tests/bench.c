@@ -301,13 +301,14 @@ static void check_plan(void) {
 
 /* Rows are found by their key; a new file has none of the old one. bench.py reads files. */
 static void check_file(void) {
-  const sp_bench_provenance here = {
-      .device = "a device", .exchange = "auto", .options = "--order 3"};
+  AUTO(sp_record) record = NULL;
+  if (world_rank == 0) CHECK_OK(sp_record_create(&record));
+  sp_record_text(record, "program", "sp_bench");
   const sp_bench_row row = {
       .what = SP_BENCH_COPY, .precision = SP_SINGLE, .elements = 2, .error = NAN};
   sp_bench_row other = row;
   sp_bench_file *file;
-  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, "bench.h5", &here, &file));
+  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, "bench.h5", record, &file));
   for (other.elements = 1; other.elements <= 3; other.elements++)
     CHECK_OK(sp_bench_file_add(file, &other));
   const sp_bench_row *found = sp_bench_file_find(file, &row);
@@ -321,7 +322,7 @@ static void check_file(void) {
   sp_fail(SP_ERR_SYSTEM, "cut short");
   CHECK(sp_bench_file_close(&file, SP_ERR_SYSTEM) == SP_ERR_SYSTEM && !file, "the outcome stays");
   CHECK_TEXT(sp_error_message(), "cut short");
-  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, "bench.h5", &here, &file));
+  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, "bench.h5", record, &file));
   CHECK(!sp_bench_file_find(file, &row), "a row of the old file");
   CHECK_OK(sp_bench_file_close(&file, SP_OK));
 }

@@ -11,41 +11,14 @@
 #include "io/hdf5_file.h"
 #include "io/path.h"
 #include "io/run_log.h"
-#include "solver/run/provenance.h"
 
 struct sp_bench_file {
   MPI_Comm comm;
-  sp_record *record; /* on rank 0, as is the log */
-  sp_run_log *log;
+  sp_record *record; /* borrowed */
+  sp_run_log *log;   /* on rank 0 */
   int count;
   sp_bench_row *rows;
 };
-
-/* ---- Writing ---- */
-
-static void record_version(sp_record *record, const char *name, int version) {
-  char text[32];
-  snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
-  sp_record_text(record, name, text);
-}
-
-static void record_provenance(sp_record *record, const char *hosts, int ranks,
-                              const sp_bench_provenance *p) {
-  sp_record_program(record, "sp_bench");
-  sp_record_add(record, "hosts %s, ranks %d, device %s, exchange %s, options %s, status %s", hosts,
-                ranks, p->device, p->exchange, p->options, "running");
-  if (!p->gpu) return;
-  record_version(record, "cuda_driver", p->properties.driver);
-  record_version(record, "cuda_runtime", p->properties.runtime);
-  sp_record_add(record, "multiprocessors %d, clock %g [Hz], cache %g [B]",
-                p->properties.multiprocessors, p->properties.clock, p->properties.cache_bytes);
-  if (p->properties.memory_bandwidth > 0)
-    sp_record_real(record, "memory_bandwidth_theoretical", p->properties.memory_bandwidth, "B/s");
-  sp_record_add(record,
-                "shared_bandwidth_formula %g [B/s], shared_bandwidth_measured %g [B/s], "
-                "fp64_measured %g [flop/s]",
-                p->properties.shared_bandwidth, p->shared_bandwidth, p->fp64_rate);
-}
 
 static void record_row(sp_record *record, const sp_bench_row *r) {
   sp_record_open(record, SP_RECORD_TABLE, "bench");
@@ -65,8 +38,6 @@ static void record_row(sp_record *record, const sp_bench_row *r) {
                 r->block_threads, r->shared_traffic);
   sp_record_close(record);
 }
-
-/* ---- Rows ---- */
 
 const sp_bench_row *sp_bench_file_find(const sp_bench_file *file, const sp_bench_row *key) {
   for (int r = 0; r < file->count; r++)
@@ -112,11 +83,8 @@ static sp_status check_replaced(const char *path) {
 }
 
 /* Called on rank 0. */
-static sp_status open_log(sp_bench_file *f, const char *path, const char *hosts, int ranks,
-                          const sp_bench_provenance *provenance) {
+static sp_status open_log(sp_bench_file *f, const char *path) {
   SP_TRY(check_replaced(path));
-  SP_TRY(sp_record_create(&f->record));
-  record_provenance(f->record, hosts, ranks, provenance);
   SP_TRY(sp_run_log_create(path, f->record, 0, NULL, &f->log));
   return sp_run_log_flush(f->log);
 }
@@ -124,20 +92,15 @@ static sp_status open_log(sp_bench_file *f, const char *path, const char *hosts,
 static void forget(sp_bench_file **file) {
   if (!*file) return;
   (void)sp_run_log_close(&(*file)->log);
-  sp_record_destroy(&(*file)->record);
   SP_FREE((*file)->rows, *file);
   *file = NULL;
 }
 
-sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
+sp_status sp_bench_file_open(MPI_Comm comm, const char *path, sp_record *record,
                              sp_bench_file **out) {
-  SP_OWNED char *hosts = NULL;
   SP_TRY(sp_agree(comm, sp_allocate(1, sizeof **out, "results", out)));
-  (*out)->comm = comm;
-  sp_status status = sp_list_hosts(comm, &hosts);
-  if (!status && sp_comm_rank(comm) == 0)
-    status = open_log(*out, path, hosts, sp_comm_size(comm), provenance);
-  status = sp_agree(comm, status);
+  **out = (sp_bench_file){.comm = comm, .record = record};
+  const sp_status status = sp_agree(comm, sp_comm_rank(comm) == 0 ? open_log(*out, path) : SP_OK);
   if (status) forget(out);
   return status;
 }

@@ -12,7 +12,7 @@
  * Rank 0 writes it (io/run_log.h); every rank holds all rows. */
 #pragma once
 
-#include "operators/paper/measure.h"
+#include "io/record.h"
 #include "solver/bench/options.h"
 
 /* One measurement. The members up to warm_cache are its key, which is unique in a file. Members
@@ -42,20 +42,13 @@ typedef struct sp_bench_row {
   int shared_traffic; /* bytes per element, s_r + s_w of the paper's shared-memory roofline */
 } sp_bench_row;
 
-/* Provenance of a measurement. */
-typedef struct sp_bench_provenance {
-  const char *device, *exchange, *options;
-  bool gpu; /* the members below are set */
-  sp_gpu properties;
-  double shared_bandwidth, fp64_rate; /* measured */
-} sp_bench_provenance;
-
 typedef struct sp_bench_file sp_bench_file;
 
-/* Create the file `path`, or replace an older one. The caller closes *out. Errors: SP_ERR_INPUT if
- * `path` is not a regular file, or one that sp_bench did not write; SP_ERR_SYSTEM "cannot write
- * PATH: reason". Collective over `comm`, as are all functions below unless marked Local. */
-sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
+/* Create the file `path`, or replace an older one. `record`, on rank 0, has the attributes and
+ * gains the rows; it must outlive *out, which the caller closes. Errors: SP_ERR_INPUT if `path` is
+ * not a regular file, or one that sp_bench did not write; SP_ERR_SYSTEM "cannot write PATH:
+ * reason". Collective over `comm`, as are all functions below unless marked Local. */
+sp_status sp_bench_file_open(MPI_Comm comm, const char *path, sp_record *record,
                              sp_bench_file **out);
 
 /* Find the row of the same measurement as `key`, or NULL; valid until a row is added. Local. */
