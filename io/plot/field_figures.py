@@ -91,7 +91,8 @@ def draw_slice(field, arguments):
     wide = extent[0] > 2 * stretch * extent[1]
     figure, axes = pyplot.subplots()
     if field.per_element:
-        painted = PolyCollection(triangles, facecolors=colours.of(values), edgecolors="face", linewidths=0.2)  # without edges there are seams between triangles
+        painted = PolyCollection(triangles, facecolors=colours.of(values), edgecolors="face",
+                                 linewidths=0.2)  # without edges there are seams between triangles
         axes.add_collection(painted)
         axes.autoscale_view()
     else:

@@ -9,8 +9,8 @@
     sp_plot paper bench.h5 -o figures/        all figures of the paper, --format pdf|svg|png
 
 A command is a function in the module of its file: run_figures for run.h5, field_figures for run.hdf, report for
-both, bench_figures and paper_figures for bench.h5 of sp_bench. Modules are imported when they are needed, so that --help
-does without matplotlib. Errors are one line on stderr and exit code 1."""
+both, bench_figures and paper_figures for bench.h5 of sp_bench. Modules are imported when they are needed, so
+that --help does without matplotlib. Errors are one line on stderr and exit code 1."""
 
 import argparse
 import importlib

@@ -5,9 +5,9 @@
  *
  * The attributes are program, version, git_revision, start_time (ISO 8601, UTC), hosts, ranks,
  * device, exchange, options (the command line) and status ("running", "complete", or the error); on
- * a GPU cuda_driver and cuda_runtime (versions), multiprocessors and, with their units as NAME_unit,
- * clock, cache, memory_bandwidth_theoretical (absent if unknown), shared_bandwidth_formula,
- * shared_bandwidth_measured and fp64_measured.
+ * a GPU cuda_driver and cuda_runtime (versions), multiprocessors and, with their units as
+ * NAME_unit, clock, cache, memory_bandwidth_theoretical (absent if unknown),
+ * shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured.
  *
  * Rank 0 writes it (io/run_log.h); every rank holds all rows. */
 #pragma once
