@@ -1,7 +1,6 @@
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE
 #include "io/cores.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,32 +8,31 @@
 #include "io/team.h"
 #include "io/threads.h"
 
-/* Mark the cores of processors that are usable. */
-static void mark(const sp_processors *processors, const int *core, bool *marked) {
-  for (int p = 0; p < SP_CORES_MOST; p++)
-    if (processors->usable[p]) marked[core[p]] = true;
+/* Mark the cores of processors. */
+static void mark(const cpu_set_t *processors, const int *core, bool *marked) {
+  for (size_t p = 0; p < CPU_SETSIZE; p++)
+    if (CPU_ISSET(p, processors)) marked[core[p]] = true;
 }
 
-int sp_cores_share(const sp_core_view *view, int rank, sp_processors *usable) {
-  sp_processors lent = {{false}};
-  int users[SP_CORES_MOST] = {0};
+int sp_cores_share(const sp_core_view *view, int rank, cpu_set_t *usable) {
+  cpu_set_t lent;
+  int users[CPU_SETSIZE] = {0};
+  CPU_ZERO(&lent);
   for (int r = 0; r < view->ranks; r++)
-    for (int p = 0; p < SP_CORES_MOST && !view->works[r]; p++)
-      lent.usable[p] = lent.usable[p] || view->bound[r].usable[p];
-  bool mine[SP_CORES_MOST] = {false};
+    if (!view->works[r]) CPU_OR(&lent, &lent, &view->bound[r]);
+  bool mine[CPU_SETSIZE] = {false};
   for (int r = 0; r < view->ranks; r++) {
     if (!view->works[r]) continue;
-    bool used[SP_CORES_MOST] = {false};
+    bool used[CPU_SETSIZE] = {false};
     mark(&lent, view->core, used);
     mark(&view->bound[r], view->core, used);
-    for (int c = 0; c < SP_CORES_MOST; c++) users[c] += used[c];
+    for (int c = 0; c < CPU_SETSIZE; c++) users[c] += used[c];
     if (r == rank) memcpy(mine, used, sizeof mine);
   }
   double share = 0;
-  for (int c = 0; c < SP_CORES_MOST; c++)
+  for (int c = 0; c < CPU_SETSIZE; c++)
     if (mine[c]) share += 1.0 / users[c];
-  for (int p = 0; p < SP_CORES_MOST; p++)
-    usable->usable[p] = view->bound[rank].usable[p] || lent.usable[p];
+  CPU_OR(usable, &view->bound[rank], &lent);
   /* Thirds may add up to a little less than a whole. */
   const int whole = (int)(share + 1e-6);
   return whole > 1 ? whole : 1;
@@ -52,27 +50,9 @@ static int core_of(int p) {
   return first;
 }
 
-static void find_bound(sp_processors *bound) {
-  cpu_set_t set;
-  memset(bound, 0, sizeof *bound);
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set)) return; /* more processors than a set has */
-  for (int p = 0; p < SP_CORES_MOST && p < CPU_SETSIZE; p++)
-    bound->usable[p] = CPU_ISSET((size_t)p, &set);
-}
-
-/* A failure leaves the rank where the launcher has bound it. */
-static void bind(const sp_processors *usable) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int p = 0; p < SP_CORES_MOST && p < CPU_SETSIZE; p++)
-    if (usable->usable[p]) CPU_SET((size_t)p, &set);
-  sched_setaffinity(0, sizeof set, &set);
-}
-
 /* All processors that are switched on. */
-static void find_all(sp_processors *all) {
-  memset(all, 0, sizeof *all);
+static void find_all(cpu_set_t *all) {
+  CPU_ZERO(all);
   FILE *file = fopen("/sys/devices/system/cpu/online", "r"); /* as in 0-3,8-11 */
   if (!file) return;
   int first, last;
@@ -80,40 +60,42 @@ static void find_all(sp_processors *all) {
     last = first;
     int next = fgetc(file);
     if (next == '-' && fscanf(file, "%d", &last) == 1) next = fgetc(file);
-    for (int p = first; p >= 0 && p <= last && p < SP_CORES_MOST; p++) all->usable[p] = true;
+    for (int p = first; p >= 0 && p <= last && p < CPU_SETSIZE; p++) CPU_SET((size_t)p, all);
     if (next != ',') break;
   }
   fclose(file);
 }
 
 /* Cores without a rank. */
-static int count_idle(const sp_core_view *view, const sp_processors *all) {
-  bool exists[SP_CORES_MOST] = {false}, used[SP_CORES_MOST] = {false};
+static int count_idle(const sp_core_view *view, const cpu_set_t *all) {
+  bool exists[CPU_SETSIZE] = {false}, used[CPU_SETSIZE] = {false};
   int idle = 0;
   mark(all, view->core, exists);
   for (int r = 0; r < view->ranks; r++) mark(&view->bound[r], view->core, used);
-  for (int c = 0; c < SP_CORES_MOST; c++) idle += exists[c] && !used[c];
+  for (int c = 0; c < CPU_SETSIZE; c++) idle += exists[c] && !used[c];
   return idle;
 }
 
 /* The share of this rank, from what all ranks of `machine` tell. */
 static sp_status find_share(MPI_Comm machine, bool works, int *share, int *idle_cores) {
   const int ranks = sp_comm_size(machine), rank = sp_comm_rank(machine);
-  SP_OWNED sp_processors *bound = NULL;
+  SP_OWNED cpu_set_t *bound = NULL;
   SP_OWNED bool *all_works = NULL;
   SP_OWNED int *core = NULL;
-  sp_processors mine, all, usable;
+  cpu_set_t mine, all, usable;
   SP_TRY(sp_agree(machine, SP_ALLOCATE("processors of ranks", SP_ARRAY(bound, ranks),
-                                       SP_ARRAY(all_works, ranks), SP_ARRAY(core, SP_CORES_MOST))));
-  find_bound(&mine);
+                                       SP_ARRAY(all_works, ranks), SP_ARRAY(core, CPU_SETSIZE))));
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine); /* fails with more processors than a set has */
   MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, bound, (int)sizeof mine, MPI_BYTE, machine);
   MPI_Allgather(&works, 1, MPI_C_BOOL, all_works, 1, MPI_C_BOOL, machine);
   find_all(&all);
-  for (int p = 0; p < SP_CORES_MOST; p++) core[p] = all.usable[p] ? core_of(p) : p;
+  for (int p = 0; p < CPU_SETSIZE; p++) core[p] = CPU_ISSET((size_t)p, &all) ? core_of(p) : p;
   const sp_core_view view = {ranks, bound, all_works, core};
   *share = works ? sp_cores_share(&view, rank, &usable) : 1;
   *idle_cores = count_idle(&view, &all);
-  if (works && memcmp(&usable, &mine, sizeof mine) != 0) bind(&usable);
+  /* A failure leaves the rank where the launcher has bound it. */
+  if (works && !CPU_EQUAL(&usable, &mine)) sched_setaffinity(0, sizeof usable, &usable);
   return SP_OK;
 }
 

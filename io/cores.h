@@ -1,32 +1,28 @@
-/* The processor cores of a machine that its ranks leave idle, as threads.
+/* The processor cores of a machine that its ranks leave idle, as threads. Define _GNU_SOURCE before
+ * the first header, for cpu_set_t: processors as the operating system numbers them.
  *
  * A launcher binds each rank to some processors. A core that several ranks may use counts for each
  * of them by an equal part. Ranks that only wait count not at all, and lend their cores. */
 #pragma once
 
+#include <sched.h>
 #include <stdbool.h>
 
 #include <mpi.h>
 
 #include "io/error.h"
 
-/* Processors of a machine as the operating system numbers them. */
-enum { SP_CORES_MOST = 1024 };
-typedef struct sp_processors {
-  bool usable[SP_CORES_MOST];
-} sp_processors;
-
 /* The ranks of one machine. */
 typedef struct sp_core_view {
   int ranks;
-  const sp_processors *bound; /* [ranks], to which each one is bound */
-  const bool *works;          /* [ranks], false for those that wait */
-  const int *core;            /* [SP_CORES_MOST], of each processor: its lowest processor */
+  const cpu_set_t *bound; /* [ranks], to which each one is bound */
+  const bool *works;      /* [ranks], false for those that wait */
+  const int *core;        /* [CPU_SETSIZE], of each processor: its lowest processor */
 } sp_core_view;
 
 /* The cores that `rank`, which works, has for itself, rounded down but at least 1; *usable becomes
  * its processors and those of ranks that wait. Local. */
-int sp_cores_share(const sp_core_view *view, int rank, sp_processors *usable);
+int sp_cores_share(const sp_core_view *view, int rank, cpu_set_t *usable);
 
 /* Set the number of threads (io/threads.h) of this rank. For `requested` > 0 it is that, else
  * OMP_NUM_THREADS if this is set, else sp_cores_share. A rank with `works` = false waits, and has

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* cpu_set_t */
 /* The benchmark program: measures the paper's kernels and the program's own operators by order and
  * mesh, and the machine's rates for their rooflines; writes one file. */
 #include <signal.h>

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* cpu_set_t */
 /* Loops on several threads: each item once in calls of one chunk, commits in order, the first
  * error, work spaces. Tasks. And the number of threads, from made-up machines. */
 #include "io/threads.h"
@@ -118,22 +119,21 @@ enum { RANKS = 4 };
  * belongs to core p modulo `cores`, as Linux numbers them. */
 static void expect(int cores, int ranks, const int (*bound)[2], const char *works,
                    const int *shares, int usable) {
-  static sp_processors processors[RANKS];
-  static int core[SP_CORES_MOST];
+  static cpu_set_t processors[RANKS];
+  static int core[CPU_SETSIZE];
   bool work[RANKS] = {false};
   memset(processors, 0, sizeof processors);
-  for (int p = 0; p < SP_CORES_MOST; p++) core[p] = p < 2 * cores ? p % cores : p;
+  for (int p = 0; p < CPU_SETSIZE; p++) core[p] = p < 2 * cores ? p % cores : p;
   for (int r = 0; r < ranks; r++) {
     work[r] = works[r] == '1';
-    for (int p = bound[r][0]; p <= bound[r][1]; p++) processors[r].usable[p] = true;
+    for (int p = bound[r][0]; p <= bound[r][1]; p++) CPU_SET((size_t)p, &processors[r]);
   }
   const sp_core_view view = {ranks, processors, work, core};
   for (int r = 0; r < ranks; r++) {
     if (!work[r]) continue;
-    sp_processors all;
+    cpu_set_t all;
     const int share = sp_cores_share(&view, r, &all);
-    int count = 0;
-    for (int p = 0; p < SP_CORES_MOST; p++) count += all.usable[p];
+    const int count = CPU_COUNT(&all);
     CHECK(share == shares[r], "%s, rank %d: %d threads, expected %d", works, r, share, shares[r]);
     CHECK(usable == 0 || count == usable, "%s, rank %d: %d processors, expected %d", works, r,
           count, usable);

@@ -1,10 +1,11 @@
+#define _GNU_SOURCE /* FNM_CASEFOLD */
 #include "solver/run/provenance.h"
 
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include <hdf5.h>
@@ -109,34 +110,28 @@ void sp_mpi_library(size_t size, char *text) {
 
 /* ---- Environment ---- */
 
-/* Return the length of the name in NAME=VALUE. */
-static size_t name_length(const char *entry) {
-  return strcspn(entry, "=");
-}
-
-static bool begins_with_one(const char *entry, const char *const *prefixes) {
-  for (; *prefixes; prefixes++)
-    if (strncmp(entry, *prefixes, strlen(*prefixes)) == 0) return true;
-  return false;
-}
-
-static bool is_confidential(const char *entry) {
-  static const char *const words[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", NULL};
-  const size_t length = name_length(entry);
-  for (const char *const *word = words; *word; word++)
-    for (size_t at = 0; at + strlen(*word) <= length; at++)
-      if (strncasecmp(entry + at, *word, strlen(*word)) == 0) return true;
+static bool matches_one(const char *name, int flags, const char *const *patterns) {
+  for (; *patterns; patterns++)
+    if (fnmatch(*patterns, name, flags) == 0) return true;
   return false;
 }
 
 static bool is_listed(const char *entry) {
   static const char *const wanted[] = {
-      "OMP_",      "OMPI_MCA_",    "MPICH_",       "UCX_",      "NCCL_",         "CUDA_", "HYPRE_",
-      "SLURM_JOB", "SLURM_NTASKS", "SLURM_NNODES", "PBS_JOBID", "LOADEDMODULES", NULL};
-  static const char *const launcher[] = {"OMPI_MCA_orte_", "OMPI_MCA_prte_",        "OMPI_MCA_ess",
-                                         "OMPI_MCA_pmix",  "OMPI_MCA_initial_wdir", NULL};
-  return entry[name_length(entry)] == '=' && begins_with_one(entry, wanted) &&
-         !begins_with_one(entry, launcher) && !is_confidential(entry);
+      "OMP_*",      "OMPI_MCA_*",     "MPICH_*",    "UCX_*",         "NCCL_*",
+      "CUDA_*",     "HYPRE_*",        "SLURM_JOB*", "SLURM_NTASKS*", "SLURM_NNODES*",
+      "PBS_JOBID*", "LOADEDMODULES*", NULL};
+  static const char *const launcher[] = {"OMPI_MCA_orte_*",        "OMPI_MCA_prte_*",
+                                         "OMPI_MCA_ess*",          "OMPI_MCA_pmix*",
+                                         "OMPI_MCA_initial_wdir*", NULL};
+  static const char *const confidential[] = {"*KEY*",      "*TOKEN*",      "*SECRET*",
+                                             "*PASSWORD*", "*CREDENTIAL*", NULL};
+  char name[256];
+  const size_t length = strcspn(entry, "=");
+  if (entry[length] != '=' || length >= sizeof name) return false;
+  snprintf(name, sizeof name, "%.*s", (int)length, entry);
+  return matches_one(name, 0, wanted) && !matches_one(name, 0, launcher) &&
+         !matches_one(name, FNM_CASEFOLD, confidential);
 }
 
 static int compare_names(const void *a, const void *b) {

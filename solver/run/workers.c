@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L /* nanosleep */
+#define _GNU_SOURCE /* cpu_set_t, nanosleep */
 #include "solver/run/workers.h"
 
 #include <stdio.h>
