@@ -71,6 +71,10 @@ def case_files():
             file.write(text)
         refuse([name], *words, ranks=(2,))
     refuse(["absent.ini"], "absent.ini", "No such file", ranks=(2,))
+    write("meshless.ini", "[mesh]\nrefine = 1\nfile = absent.msh\n[problem]\nsolution = x\n")
+    refuse(["meshless.ini"], "meshless.ini:3: mesh.file: absent.msh: No such file")
+    os.mkfifo("pipe.ini")
+    refuse(["pipe.ini"], "pipe.ini: is a named pipe", ranks=(2,))
     refuse(["."], "Is a directory", ranks=(2,))
     refuse([*SMALL, "elements=2"], "argument", ranks=(1,))
 

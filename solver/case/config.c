@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "solver/case/config_internal.h"
 
@@ -158,6 +159,9 @@ static sp_status read_stream(const char *path, FILE *stream, char **text, int *l
 }
 
 static sp_status read_file(const char *path, char **text, int *length) {
+  struct stat file;
+  if (lstat(path, &file) == 0 && S_ISFIFO(file.st_mode)) /* not the pipe behind /dev/stdin */
+    return sp_fail(SP_ERR_INPUT, "%s: is a named pipe, expected a case file", path);
   FILE *stream = fopen(path, "rb");
   if (!stream) return sp_fail(SP_ERR_SYSTEM, "%s: cannot open: %s", path, strerror(errno));
   const sp_status status = read_stream(path, stream, text, length);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mesh/gmsh.h"
 #include "mesh/refine.h"
@@ -62,12 +63,18 @@ static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, s
   return sp_box_hexes(comm, box, hexes);
 }
 
-/* Read the hexahedra of a file. If its number of parts is not that of the ranks with elements, the
- * message gives the latter. */
+/* Read the hexahedra of a file. The message says where the case names a file that cannot be opened.
+ * If its number of parts is not that of the ranks with elements, the message gives the latter. */
 static sp_status read_file(const sp_workers *workers, const sp_config *config, sp_hexes **hexes) {
   const char *path = config->mesh.file;
   const sp_status status = sp_gmsh_cad_hexes(workers->comm, path, &config->mesh.sizes, hexes);
-  if (!status || workers->count == workers->ranks || !sp_gmsh_is_split(path)) return status;
+  if (!status) return SP_OK;
+  if (!sp_gmsh_is_split(path))
+    return access(path, R_OK) == 0
+               ? status
+               : sp_fail(status, "%s: %s", sp_config_where(config, "mesh", "file"),
+                         sp_error_message());
+  if (workers->count == workers->ranks) return status;
   return sp_fail(status, "%s; %s", sp_error_message(), workers->description);
 }
 

@@ -40,9 +40,8 @@ static void report(solve *s, bool applied, double own_seconds, const double *sec
   result->error = s->residual > 0 ? sp_energy_error(&s->energy) : 0;
   result->energy = sqrt(s->energy.sum);
   if (!options->on_iteration || s->reported) return;
-  int size;
+  const int size = sp_comm_size(s->op->comm);
   double longest = own_seconds;
-  MPI_Comm_size(s->op->comm, &size);
   for (int r = 0; r < size && seconds; r++) longest = fmax(longest, seconds[r]);
   const sp_cg_iteration iteration = {.iteration = result->iterations,
                                      .applied = applied,
@@ -107,14 +106,16 @@ static sp_status settle(solve *s, double *rr, double *rz) {
 }
 
 static sp_status not_converged(const solve *s) {
-  const bool by_energy = s->options->criterion == SP_CG_ENERGY && isfinite(s->result->error);
+  const sp_cg_result *r = s->result;
+  const bool of_error = s->options->criterion == SP_CG_ENERGY;
+  const bool known = of_error && isfinite(r->error), met = r->error <= s->options->tolerance;
   return sp_fail(SP_ERR_NOT_CONVERGED,
                  "not converged: %s %.3g after %lld iteration%s, the tolerance is %.3g%s",
-                 by_energy ? "estimated error" : "relative residual",
-                 by_energy ? s->result->error : s->result->relative,
-                 (long long)s->result->iterations, sp_plural(s->result->iterations),
-                 s->options->tolerance,
-                 by_energy || s->options->criterion == SP_CG_RESIDUAL ? "" : " on the error");
+                 known ? "estimated error" : "relative residual", known ? r->error : r->relative,
+                 (long long)r->iterations, sp_plural(r->iterations), s->options->tolerance,
+                 known && met         ? ", but too few iterations in a row meet it"
+                 : of_error && !known ? " on the error"
+                                      : "");
 }
 
 /* Check the limit of iterations and signals before the next iteration. All ranks decide alike. */
@@ -268,8 +269,7 @@ static sp_status iterate_on_device(solve *s) {
   sp_operator *op = s->op;
   sp_cg_record records[SP_CG_BATCH];
   double seconds[SP_CG_BATCH];
-  int size;
-  MPI_Comm_size(op->comm, &size);
+  const int size = sp_comm_size(op->comm);
   const bool by_energy = s->options->criterion == SP_CG_ENERGY;
   const double target = by_energy ? 0 : largest_square(s->options->tolerance * s->norm_b);
   for (int batch = 4; !is_converged(s);) {
