@@ -144,6 +144,10 @@ def heat():
             found = rows(solve(ranks, [*layers, f"discretization.order={order}"]))
             for name, exact in {"one": (0, q, q), "two": (3, 0, 3), "default": (0, 3 - q, 3 - q)}.items():
                 check(close(found[name], exact), f"{name} on {ranks}: {found[name]}, {q}")
+            found = rows(solve(ranks, [*layers, f"discretization.order={order}", "material.two.source=0", "boundary.near=source 3"]))
+            p = 11 / 3.7  # to the left; p/5 = (3 - p) 3.5 + 1/2 at x = 1
+            for name, exact in {"one": (0, p, p), "two": (0, 3 - p, 3 - p), "default": (0, 3 - p, 3 - p)}.items():
+                check(close(found[name], exact), f"{name} beside a source on {ranks}: {found[name]}, {p}")
         found = rows(solve(ranks, regions))
         first = first or found
         for name, (source, into, out) in found.items():

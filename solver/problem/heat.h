@@ -1,7 +1,7 @@
 /* Heat that enters and leaves each material: fluxes q = -kappa du/dn through the faces of its
  * elements, those into the material and those out of it added apart. Through faces towards other
- * materials and Dirichlet faces they are those of solver/problem/side.h, face by face; through the
- * surfaces where a condition gives q they are its integrals, surface by surface. So
+ * materials, heated or not, and Dirichlet faces they are those of solver/problem/side.h, face by
+ * face; through the surfaces where a condition gives q they are its integrals, by surface. So
  *
  *     in + source = out + integral of lambda u over the material
  *

@@ -23,6 +23,7 @@ typedef struct assembly {
   const sp_problem *problem;
   const sp_space *space;
   const bool *volumes; /* NULL: all */
+  const bool (*skipped)[SP_FACES];
   int order, surfaces; /* named surfaces, and one for the rest of the boundary */
   size_t chunk;        /* elements per call */
   double *load;
@@ -264,8 +265,9 @@ static sp_status add_faces(const assembly *s, sp_lid e, workspace *w, double *lo
     const int part = sp_problem_face_part(s->problem, hexes, e, f);
     const int named = sp_surface_of(hexes->surfaces[e][f]);
     const int surface = named >= 0 ? named : s->surfaces - 1;
-    if (part >= 0 && (s->problem->parts[part].condition == SP_NEUMANN ||
-                      s->problem->parts[part].condition == SP_ROBIN))
+    if (part < 0 || (s->skipped && s->skipped[e][f])) continue;
+    if (s->problem->parts[part].condition == SP_NEUMANN ||
+        s->problem->parts[part].condition == SP_ROBIN)
       SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, &given[surface]));
   }
   return SP_OK;
@@ -319,14 +321,15 @@ static void clear_load(void *context, size_t begin, size_t end) {
 }
 
 static sp_status make_load(const sp_problem *problem, const sp_space *space, const bool *volumes,
-                           double *load, sp_jacobian_range *range, sp_load_sums *sums) {
+                           const bool (*skipped)[SP_FACES], double *load, sp_jacobian_range *range,
+                           sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   *range = (sp_jacobian_range){DBL_MAX, 0};
   const size_t nodes = sp_element_nodes(numbering->order), count = (size_t)mesh->hexes->count;
   const size_t chunk = sp_loop_chunk(count, nodes);
-  assembly s = {problem, space, volumes, numbering->order, mesh->hexes->surface.count + 1, chunk,
-                load,    range, sums};
+  assembly s = {problem, space, volumes, skipped, numbering->order, mesh->hexes->surface.count + 1,
+                chunk,   load,  range,   sums};
   const sp_loop loop = {.what = "load vector",
                         .count = count,
                         .chunk = chunk,
@@ -347,11 +350,11 @@ static sp_status make_load(const sp_problem *problem, const sp_space *space, con
 
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
                           sp_jacobian_range *range, sp_load_sums *sums) {
-  return make_load(problem, space, NULL, load, range, sums);
+  return make_load(problem, space, NULL, NULL, load, range, sums);
 }
 
 sp_status sp_problem_load_of(const sp_problem *problem, const sp_space *space, const bool *volumes,
-                             double *load, sp_load_sums *sums) {
+                             const bool (*skipped)[SP_FACES], double *load, sp_load_sums *sums) {
   sp_jacobian_range range;
-  return make_load(problem, space, volumes, load, &range, sums);
+  return make_load(problem, space, volumes, skipped, load, &range, sums);
 }

@@ -25,7 +25,8 @@ typedef struct sp_load_sums {
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
                           sp_jacobian_range *range, sp_load_sums *sums);
 
-/* The load vector of the elements of some volumes, volumes[volume.count]. Adds to *sums unless that
- * is NULL. Errors: as above. Collective. */
+/* The load vector of the elements of some volumes, volumes[volume.count], without g on faces that
+ * are skipped[elements][SP_FACES]. Adds to *sums unless that is NULL. Errors: as above. Collective.
+ */
 sp_status sp_problem_load_of(const sp_problem *problem, const sp_space *space, const bool *volumes,
-                             double *load, sp_load_sums *sums);
+                             const bool (*skipped)[SP_FACES], double *load, sp_load_sums *sums);

@@ -1,6 +1,6 @@
 /* Fluxes q = -kappa du/dn out of the elements of a side, through faces on which no condition gives
- * q: those towards the elements of other sides, and Dirichlet faces. They are those of the discrete
- * equations (solver/problem/balance.h): of the elements of this side alone,
+ * q alone: those towards the elements of other sides, and Dirichlet faces. They are those of the
+ * discrete equations (solver/problem/balance.h): of the elements of this side alone,
  *
  *     r_i = load_i - (A u)_i = integral of q l_i over all such faces,
  *     flux through a face = sum over its DOFs i of  d_i + w_i (r_i - D_i) / W_i,
