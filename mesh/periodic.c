@@ -314,6 +314,16 @@ static int part_vertices(const face *f, int part, const int *order, sp_gid verti
   return parts_of_face[part].count;
 }
 
+/* Sort the first n entities, and keep one of each key. */
+static void sort_entities(size_t n, sp_periodic *periodic) {
+  entity *list = periodic->entities;
+  if (n > 0) qsort(list, n, sizeof *list, compare_entities);
+  periodic->entity_count = 0;
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || compare_entities(&list[i], &list[periodic->entity_count - 1]) != 0)
+      list[periodic->entity_count++] = list[i];
+}
+
 static sp_status collect_entities(size_t count, const face *faces, sp_periodic *periodic) {
   SP_TRY(sp_allocate(FACE_ENTITIES * count, sizeof *periodic->entities, "periodic entities",
                      &periodic->entities));
@@ -326,10 +336,7 @@ static sp_status collect_entities(size_t count, const face *faces, sp_periodic *
       sp_entity_key(corners, vertices, list[n].key);
       memcpy(list[n].image, list[n].key, sizeof list[n].image);
     }
-  if (n > 0) qsort(list, n, sizeof *list, compare_entities);
-  for (size_t i = 0; i < n; i++)
-    if (i == 0 || compare_entities(&list[i], &list[periodic->entity_count - 1]) != 0)
-      list[periodic->entity_count++] = list[i];
+  sort_entities(n, periodic);
   return SP_OK;
 }
 
@@ -398,6 +405,44 @@ static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_period
   return status;
 }
 
+/* An edge or lateral face that runs across a contact is on the periodic boundary if both of its
+ * halves are, one on each side. Their images give its own. */
+static bool find_across(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
+                        entity *out) {
+  int corners[4];
+  sp_gid own[4], images[4];
+  const int count = sp_slot_corners(slot, corners), half = count / 2;
+  for (int c = 0; c < count; c++) own[c] = vertices[corners[c]];
+  if (!sp_periodic_image(periodic, half, own, images) ||
+      !sp_periodic_image(periodic, half, &own[half], &images[half]))
+    return false;
+  for (int c = 0; c < half; c++) /* the two halves may have different images of a whole vertex */
+    if (own[c] == own[c + half]) sp_periodic_image(periodic, 1, &own[c], &images[c + half]);
+  sp_entity_key(count, own, out->key);
+  memcpy(out->image, out->key, sizeof out->image);
+  for (int c = 0; c < count; c++) out->image[index_of(out->key, own[c])] = images[c];
+  return true;
+}
+
+/* Add what runs across contacts of this rank, which no face of a group covers. */
+static sp_status add_contacts(const sp_hexes *hexes, sp_periodic *periodic) {
+  enum { FIRST = SP_EDGE_SLOT + 8, LAST = SP_FACE_SLOT + 4 };
+  size_t count = periodic->entity_count;
+  entity *list;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    count += sp_hexes_is_contact(hexes, e) ? LAST - FIRST : 0;
+  SP_TRY(sp_allocate(count, sizeof *list, "periodic entities", &list));
+  count = periodic->entity_count;
+  memcpy(list, periodic->entities, count * sizeof *list);
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int slot = FIRST; slot < LAST && sp_hexes_is_contact(hexes, e); slot++)
+      count += find_across(periodic, hexes->vertices[e], slot, &list[count]);
+  free(periodic->entities);
+  periodic->entities = list;
+  sort_entities(count, periodic);
+  return SP_OK;
+}
+
 /* ---- Creation ---------------------------------------------------------------------------------
  */
 
@@ -415,6 +460,7 @@ sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
   if (!status) {
     status = collect_entities(all.count, all.list, *out);
     if (!status) status = join_all(hexes, &all, *out);
+    if (!status) status = add_contacts(hexes, *out);
     status = sp_agree(comm, status);
   }
   SP_FREE(all.list, all.points);

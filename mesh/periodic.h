@@ -22,9 +22,9 @@ typedef struct sp_periodic sp_periodic;
 /* Match the faces of `count` pairs of groups, which must be on the boundary. Two faces match if all
  * their lattice points do, to within 1e-6 of the shortest distance between two corners of the
  * pair's faces. Every rank holds the faces of all pairs during the call, and their entities
- * afterwards. Errors: SP_ERR_INPUT for groups without faces, with different numbers of faces or
- * with common faces, and for a face without a partner (with its location). The caller destroys
- * *out. Collective over `comm`. */
+ * afterwards, and those that run across its elements of contacts. Errors: SP_ERR_INPUT for groups
+ * without faces, with different numbers of faces or with common faces, and for a face without a
+ * partner (with its location). The caller destroys *out. Collective over `comm`. */
 sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
                              const sp_periodic_pair *pairs, sp_periodic **out);
 
