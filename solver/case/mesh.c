@@ -68,13 +68,9 @@ static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, s
 static sp_status read_file(const sp_workers *workers, const sp_config *config, sp_hexes **hexes) {
   const char *path = config->mesh.file;
   const sp_status status = sp_gmsh_cad_hexes(workers->comm, path, &config->mesh.sizes, hexes);
-  if (!status) return SP_OK;
-  if (!sp_gmsh_is_split(path))
-    return access(path, R_OK) == 0
-               ? status
-               : sp_fail(status, "%s: %s", sp_config_where(config, "mesh", "file"),
-                         sp_error_message());
-  if (workers->count == workers->ranks) return status;
+  if (status && access(path, R_OK) && !sp_gmsh_is_split(path))
+    return sp_fail(status, "%s: %s", sp_config_where(config, "mesh", "file"), sp_error_message());
+  if (!status || workers->count == workers->ranks || !sp_gmsh_is_split(path)) return status;
   return sp_fail(status, "%s; %s", sp_error_message(), workers->description);
 }
 
