@@ -28,7 +28,9 @@ sp_status sp_interlayer_insert(MPI_Comm comm, sp_hexes *hexes, int count, const 
  * sides would have one u there, inside of the contact. Local. */
 sp_status sp_interlayer_check(const sp_hexes *hexes, const sp_topology *topology);
 
-/* *branches = true if contacts branch or cross: at some edge two of their elements meet without a
- * common face there. Errors: SP_ERR_SYSTEM. Collective over `comm`. */
+/* *branches = true if contacts branch or cross: at some edge two of their elements e that have
+ * kappa[e * stride] > least meet without a common face there. Errors: SP_ERR_SYSTEM. Collective
+ * over `comm`. */
 sp_status sp_interlayer_find_branches(MPI_Comm comm, const sp_hexes *hexes,
-                                      const sp_topology *topology, bool *branches);
+                                      const sp_topology *topology, const double *kappa,
+                                      size_t stride, double least, bool *branches);

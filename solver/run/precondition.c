@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "mesh/interlayer.h"
+#include "operators/counts.h"
 #include "operators/separable.h"
 #include "solver/linear/cg.h"
 #include "solver/linear/coarse.h"
@@ -145,6 +146,16 @@ static bool fits_single(const sp_magnitudes *m) {
  * branch or cross and few elements are stretched: no block has all DOFs that meet there. */
 static const double MOST_BRANCHED = 100;
 
+/* *branches = true if contacts as stiff as that branch or cross. */
+static sp_status find_branches(const sp_operator_setup *s, double conducting, bool *branches) {
+  const sp_mesh *mesh = s->space->mesh;
+  const double wide = mesh->shape.longest * mesh->shape.longest / mesh->shape.shortest;
+  const sp_rule *rule = sp_operator_rule(s->kind, s->space->numbering->order);
+  const size_t each = (s->by_element ? 1 : sp_rule_points(rule)) * (s->is_tensor ? 6 : 1);
+  return sp_interlayer_find_branches(mesh->comm, mesh->hexes, mesh->topology, s->kappa, each,
+                                     MOST_BRANCHED * conducting / wide, branches);
+}
+
 /* Replace auto in the options; precision becomes single only if nothing needs double. */
 static sp_status decide(const sp_system *fine, bool has_robin, double magnification,
                         sp_multigrid_options *options) {
@@ -153,17 +164,16 @@ static sp_status decide(const sp_system *fine, bool has_robin, double magnificat
   if (options->smoother == SP_SMOOTHER_SCHWARZ && !has_stiffness)
     return sp_fail(SP_ERR_INPUT, "solver.smoother = schwarz needs an operator with stiffness, but "
                                  "mass has none; use jacobi");
-  if (options->smoother == SP_SMOOTHER_AUTO && fine->setup.is_tensor)
-    options->smoother = SP_SMOOTHER_SCHWARZ;
   SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
   sp_separable_magnitudes(&fine->setup, &magnitudes);
   const sp_mesh *mesh = fine->space->mesh;
-  if (options->smoother == SP_SMOOTHER_AUTO && mesh->shape.stretched <= SP_SMOOTHER_SHARE &&
-      magnitudes.joining > MOST_BRANCHED * magnitudes.conducting) {
+  if (options->smoother == SP_SMOOTHER_AUTO && mesh->shape.stretched <= SP_SMOOTHER_SHARE) {
     bool branches;
-    SP_TRY(sp_interlayer_find_branches(mesh->comm, mesh->hexes, mesh->topology, &branches));
+    SP_TRY(find_branches(&fine->setup, magnitudes.conducting, &branches));
     if (branches) options->smoother = SP_SMOOTHER_JACOBI;
   }
+  if (options->smoother == SP_SMOOTHER_AUTO && fine->setup.is_tensor)
+    options->smoother = SP_SMOOTHER_SCHWARZ;
   if (has_robin && magnitudes.absorbing > MOST_ALPHA * magnitudes.conducting)
     return sp_fail(SP_ERR_INPUT,
                    "[boundary]: alpha of a robin line is more than %g times kappa / (size of an "
