@@ -44,7 +44,7 @@ static sp_source_integral compare_source(stage *s, const char *const *overrides)
   sp_jacobian_range range;
   const sp_problem *problem = stage_problem(s, overrides);
   sp_load_sums sums = {.given = test_array((size_t)s->mesh->hexes->surface.count, sizeof(double))};
-  require(sp_problem_load(problem, s->space, s->values, &range, &sums));
+  require(sp_problem_load(problem, s->space, NULL, NULL, s->values, &range, &sums));
   require(sp_source_compare(problem, s->space, sums.source, sums.size, &sums.samples, &source));
   return source;
 }

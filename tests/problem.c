@@ -28,7 +28,7 @@ static sp_status try_case(stage *s, const char *const *overrides) {
   if (!status) status = sp_problem_robin(problem, s->space, &robin);
   sp_robin_free(&robin);
   if (!status) status = sp_problem_constraints(problem, s->space, s->constrained, s->values, NULL);
-  if (!status) status = sp_problem_load(problem, s->space, s->values, &range, NULL);
+  if (!status) status = sp_problem_load(problem, s->space, NULL, NULL, s->values, &range, NULL);
   return status;
 }
 
@@ -325,7 +325,8 @@ static void check_order_of_groups(void) {
 /* The load vector of a case is s->values. */
 static sp_jacobian_range load_of(stage *s, const char *const *overrides) {
   sp_jacobian_range range;
-  require(sp_problem_load(stage_problem(s, overrides), s->space, s->values, &range, NULL));
+  require(
+      sp_problem_load(stage_problem(s, overrides), s->space, NULL, NULL, s->values, &range, NULL));
   return range;
 }
 

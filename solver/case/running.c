@@ -149,7 +149,7 @@ static sp_status load_initial(sp_running *c) {
 static sp_status make_load(sp_running *c) {
   SP_TRY(sp_agree(c->comm, create_host_vectors(c)));
   SP_TRY(load_initial(c));
-  SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
+  SP_TRY(sp_problem_load(c->problem, c->space, NULL, NULL, c->load, &c->range,
                          c->evaluates ? &c->balance.sums : NULL));
   if (c->report) SP_TRY(examine_data(c));
   if (!c->facts.exact) return SP_OK;

@@ -320,9 +320,9 @@ static void clear_load(void *context, size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++) s->load[i] = 0;
 }
 
-static sp_status make_load(const sp_problem *problem, const sp_space *space, const bool *volumes,
-                           const bool (*skipped)[SP_FACES], double *load, sp_jacobian_range *range,
-                           sp_load_sums *sums) {
+sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *volumes,
+                          const bool (*skipped)[SP_FACES], double *load, sp_jacobian_range *range,
+                          sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   *range = (sp_jacobian_range){DBL_MAX, 0};
@@ -346,15 +346,4 @@ static sp_status make_load(const sp_problem *problem, const sp_space *space, con
   MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   sp_exchange_now(space->exchange, SP_SUM, load);
   return SP_OK;
-}
-
-sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
-                          sp_jacobian_range *range, sp_load_sums *sums) {
-  return make_load(problem, space, NULL, NULL, load, range, sums);
-}
-
-sp_status sp_problem_load_of(const sp_problem *problem, const sp_space *space, const bool *volumes,
-                             const bool (*skipped)[SP_FACES], double *load, sp_load_sums *sums) {
-  sp_jacobian_range range;
-  return make_load(problem, space, volumes, skipped, load, &range, sums);
 }

@@ -20,13 +20,10 @@ typedef struct sp_load_sums {
 
 /* The load vector: load_i = integral of l_i f + integral over Neumann and Robin faces of l_i g,
  * with the operator's own quadrature (GLL for Robin faces); [local DOFs] on the host, summed over
- * ranks. Fills *range, and adds to *sums unless that is NULL. Errors: SP_ERR_INPUT if a formula is
- * not finite. Collective. */
-sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
-                          sp_jacobian_range *range, sp_load_sums *sums);
-
-/* The load vector of the elements of some volumes, volumes[volume.count], without g on faces that
- * are skipped[elements][SP_FACES]. Adds to *sums unless that is NULL. Errors: as above. Collective.
- */
-sp_status sp_problem_load_of(const sp_problem *problem, const sp_space *space, const bool *volumes,
-                             const bool (*skipped)[SP_FACES], double *load, sp_load_sums *sums);
+ * ranks. With volumes[volume.count], of the elements of these volumes alone; without g on faces
+ * that are skipped[elements][SP_FACES]; NULL for all volumes, and for none skipped. Fills *range,
+ * and adds to *sums unless that is NULL. Errors: SP_ERR_INPUT if a formula is not finite.
+ * Collective. */
+sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *volumes,
+                          const bool (*skipped)[SP_FACES], double *load, sp_jacobian_range *range,
+                          sp_load_sums *sums);

@@ -283,8 +283,9 @@ static sp_status visit(sp_side *s, bool (*has)(const sp_side *, sp_lid),
 
 sp_status sp_side_compute(sp_side *s, sp_load_sums *sums) {
   const sp_numbering *numbering = s->space->numbering;
-  SP_TRY(sp_problem_load_of(s->problem, s->space, s->volumes, (const bool(*)[SP_FACES])s->marked,
-                            s->left, sums));
+  sp_jacobian_range range;
+  SP_TRY(sp_problem_load(s->problem, s->space, s->volumes, (const bool(*)[SP_FACES])s->marked,
+                         s->left, &range, sums));
   for (sp_lid i = 0; i < numbering->local; i++) {
     s->weights[i] = 0;
     if (i >= numbering->owned) s->left[i] = 0; /* the load counts once */
