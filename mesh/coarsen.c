@@ -227,10 +227,5 @@ sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out) {
     sp_hexes_destroy(&p.coarse);
     return status;
   }
-  const sp_periodic_pair *pairs;
-  const int count = sp_periodic_pairs(fine->periodic, &pairs);
-  SP_TRY(sp_mesh_create(fine->comm, &p.coarse, out));
-  status = sp_mesh_identify(*out, count, pairs);
-  if (status) sp_mesh_destroy(out);
-  return status;
+  return sp_mesh_create(fine->comm, &p.coarse, out);
 }

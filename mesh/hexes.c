@@ -70,7 +70,7 @@ void sp_hexes_destroy(sp_hexes **hexes) {
   clear(&(*hexes)->surface);
   clear(&(*hexes)->volume);
   SP_FREE((*hexes)->lattice, (*hexes)->vertices, (*hexes)->surfaces, (*hexes)->tags,
-          (*hexes)->octants, (*hexes)->children, (*hexes)->volumes, *hexes);
+          (*hexes)->octants, (*hexes)->children, (*hexes)->volumes, (*hexes)->pairs, *hexes);
   *hexes = NULL;
 }
 
@@ -98,9 +98,17 @@ static sp_status copy(const sp_family *from, sp_family *to) {
   return SP_OK;
 }
 
+sp_status sp_hexes_set_pairs(sp_hexes *to, int count, const sp_periodic_pair *pairs) {
+  SP_TRY(sp_allocate((size_t)count, sizeof *pairs, "periodic pairs", &to->pairs));
+  for (; to->pair_count < count; to->pair_count++)
+    to->pairs[to->pair_count] = pairs[to->pair_count];
+  return SP_OK;
+}
+
 sp_status sp_hexes_copy_groups(const sp_hexes *from, sp_hexes *to) {
   SP_TRY(copy(&from->surface, &to->surface));
-  return copy(&from->volume, &to->volume);
+  SP_TRY(copy(&from->volume, &to->volume));
+  return sp_hexes_set_pairs(to, from->pair_count, from->pairs);
 }
 
 /* Rows of one array in another order. */

@@ -57,6 +57,12 @@ typedef struct sp_family {
   sp_group *groups; /* [group_count] */
 } sp_family;
 
+/* Two different groups whose faces are copies of each other (mesh/periodic.h), as indices into
+ * sp_hexes.surface.groups. */
+typedef struct sp_periodic_pair {
+  int groups[2];
+} sp_periodic_pair;
+
 /* About the file that hexahedra were read from; all 0 for a box. */
 typedef struct sp_hexes_file {
   /* Equal on all ranks. */
@@ -94,6 +100,8 @@ typedef struct sp_hexes {
   sp_lid (*children)[SP_CORNERS];
   int *volumes; /* [count], in [0, volume.count) */
   sp_family surface, volume;
+  int pair_count;
+  sp_periodic_pair *pairs; /* [pair_count], of a periodic mesh */
   sp_hexes_file file;
 } sp_hexes;
 
@@ -130,7 +138,10 @@ sp_status sp_family_resize(sp_family *family, int count, int group_count);
 /* Give group `g` a copy of `name`, its number, and no members. Local. */
 sp_status sp_family_set_group(sp_family *family, int g, const char *name, int number);
 
-/* Replace the families of `to` by copies of those of `from`. Local. */
+/* Give `to`, which has none, copies of pairs. Local. */
+sp_status sp_hexes_set_pairs(sp_hexes *to, int count, const sp_periodic_pair *pairs);
+
+/* Replace the families and pairs of `to` by copies of those of `from`. Local. */
 sp_status sp_hexes_copy_groups(const sp_hexes *from, sp_hexes *to);
 
 /* True if the element is part of a contact. Local. */

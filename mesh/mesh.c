@@ -61,6 +61,12 @@ static sp_status connect(sp_mesh *mesh) {
                                &mesh->cut_columns);
 }
 
+static sp_status identify(sp_mesh *mesh) {
+  if (mesh->hexes->pair_count == 0) return SP_OK;
+  SP_TRY(sp_periodic_create(mesh->comm, mesh->hexes, &mesh->periodic));
+  return connect(mesh);
+}
+
 static sp_status build(sp_mesh *mesh) {
   MPI_Comm comm = mesh->comm;
   const sp_gid local = mesh->hexes->count;
@@ -71,7 +77,8 @@ static sp_status build(sp_mesh *mesh) {
   SP_TRY(sp_agree(comm, sp_allocate((size_t)surfaces, sizeof(bool), "surfaces", &mesh->buried)));
   SP_TRY(connect(mesh));
   MPI_Allreduce(MPI_IN_PLACE, mesh->buried, surfaces, MPI_C_BOOL, MPI_LOR, comm);
-  return sp_mesh_check_conformity(mesh);
+  SP_TRY(sp_mesh_check_conformity(mesh));
+  return identify(mesh);
 }
 
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {
@@ -91,8 +98,8 @@ sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {
 
 sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs) {
   if (count == 0) return SP_OK;
-  SP_TRY(sp_periodic_create(mesh->comm, mesh->hexes, count, pairs, &mesh->periodic));
-  return connect(mesh);
+  SP_TRY(sp_agree(mesh->comm, sp_hexes_set_pairs(mesh->hexes, count, pairs)));
+  return identify(mesh);
 }
 
 void sp_mesh_destroy(sp_mesh **mesh) {

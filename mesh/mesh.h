@@ -25,15 +25,15 @@ typedef struct sp_mesh {
 } sp_mesh;
 
 /* Take over *hexes (NULL afterwards, also after an error), find the topology, order the elements,
- * mark exterior faces, and check and measure the elements. The caller destroys *out; `comm` must
- * outlive it. Errors: those of sp_mesh_shape_find; SP_ERR_INPUT for faces of more than two
- * elements, for elements that share an edge or face but not its lattice points (mesh/conformity.h),
- * and for a mesh without elements. Collective over `comm`. */
+ * mark exterior faces, check and measure the elements, and identify the faces of its pairs. The
+ * caller destroys *out; `comm` must outlive it. Errors: those of sp_mesh_shape_find; SP_ERR_INPUT
+ * for faces of more than two elements, for elements that share an edge or face but not its lattice
+ * points (mesh/conformity.h), and for a mesh without elements. Collective over `comm`. */
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
 
-/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h). Call it at most
- * once per mesh. The order of the elements may change. After an error the mesh can only be
- * destroyed. Errors: those of sp_periodic_create. Collective. */
+/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h), unless it is.
+ * The order of the elements may change. After an error the mesh can only be destroyed. Errors:
+ * those of sp_periodic_create. Collective. */
 sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs);
 
 /* NULL-safe; sets *mesh to NULL. Local. */

@@ -20,8 +20,6 @@ typedef struct entity {
 } entity;
 
 struct sp_periodic {
-  int pair_count;
-  sp_periodic_pair *pairs;
   size_t entity_count;
   entity *entities; /* ascending by key; includes the vertices themselves */
 };
@@ -90,12 +88,11 @@ static const double *corner_of(const face *f, int order, int c) {
 }
 
 /* The pair to which a surface belongs, and the side; -1 for none, -2 for several. */
-static int find_pair(const sp_hexes *hexes, int count, const sp_periodic_pair *pairs, int surface,
-                     int *side) {
+static int find_pair(const sp_hexes *hexes, int surface, int *side) {
   int found = -1;
-  for (int p = 0; p < count; p++)
+  for (int p = 0; p < hexes->pair_count; p++)
     for (int s = 0; s < 2; s++)
-      if (surface >= 0 && hexes->surface.groups[pairs[p].groups[s]].members[surface]) {
+      if (surface >= 0 && hexes->surface.groups[hexes->pairs[p].groups[s]].members[surface]) {
         found = found == -1 ? p : -2;
         *side = s;
       }
@@ -127,8 +124,8 @@ static void describe_face(const sp_hexes *hexes, sp_lid e, int f, face *out, dou
   out->tag = hexes->tags[e];
 }
 
-static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_pair *pairs,
-                            face **faces, double **points, size_t *face_count) {
+static sp_status list_local(const sp_hexes *hexes, face **faces, double **points,
+                            size_t *face_count) {
   const size_t each = 3 * points_of_face(hexes);
   size_t n = 0;
   for (int pass = 0; pass < 2; pass++) {
@@ -136,7 +133,7 @@ static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_
     for (sp_lid e = 0; e < hexes->count; e++)
       for (int f = 0; f < SP_FACES; f++) {
         int side = 0;
-        const int pair = find_pair(hexes, count, pairs, hexes->surfaces[e][f], &side);
+        const int pair = find_pair(hexes, hexes->surfaces[e][f], &side);
         if (pair == -1) continue;
         if (pair == -2)
           return sp_fail(
@@ -160,14 +157,13 @@ static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_
 }
 
 /* The faces of all ranks, in rank order. */
-static sp_status gather_faces(MPI_Comm comm, const sp_hexes *hexes, int count,
-                              const sp_periodic_pair *pairs, all_faces *all) {
+static sp_status gather_faces(MPI_Comm comm, const sp_hexes *hexes, all_faces *all) {
   const size_t each = 3 * points_of_face(hexes);
   SP_OWNED face *local = NULL;
   SP_OWNED double *points = NULL;
   size_t mine = 0;
   all->order = hexes->map_order;
-  SP_TRY(sp_agree(comm, list_local(hexes, count, pairs, &local, &points, &mine)));
+  SP_TRY(sp_agree(comm, list_local(hexes, &local, &points, &mine)));
   SP_TRY(sp_gather_records(comm, local, mine, sizeof *local, "periodic faces", &all->list,
                            &all->count));
   SP_TRY(sp_gather_records(comm, points, mine, each * sizeof *points, "periodic faces",
@@ -212,8 +208,7 @@ typedef struct matching {
   int order; /* g, the degree of the map */
 } matching;
 
-static sp_status fill_matching(const sp_hexes *hexes, const sp_periodic_pair *pairs, int pair,
-                               const all_faces *all, matching *m) {
+static sp_status fill_matching(const sp_hexes *hexes, int pair, const all_faces *all, matching *m) {
   static const double nowhere[3] = {0, 0, 0};
   double means[2][3] = {{0}}, shortest = DBL_MAX;
   m->order = all->order;
@@ -234,7 +229,7 @@ static sp_status fill_matching(const sp_hexes *hexes, const sp_periodic_pair *pa
   }
   char texts[2][16];
   const char *names[2];
-  for (int s = 0; s < 2; s++) names[s] = group_name(hexes, pairs[pair].groups[s], texts[s]);
+  for (int s = 0; s < 2; s++) names[s] = group_name(hexes, hexes->pairs[pair].groups[s], texts[s]);
   if (m->counts[0] != m->counts[1] || m->counts[0] == 0)
     return sp_fail(
         SP_ERR_INPUT,
@@ -389,16 +384,16 @@ static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, 
  * example, an edge is identified with three others. */
 static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_periodic *periodic) {
   matching *list = NULL;
-  SP_TRY(sp_allocate((size_t)periodic->pair_count, sizeof *list, "periodic pairs", &list));
+  SP_TRY(sp_allocate((size_t)hexes->pair_count, sizeof *list, "periodic pairs", &list));
   sp_status status = SP_OK;
-  for (int p = 0; p < periodic->pair_count && !status; p++)
-    status = fill_matching(hexes, periodic->pairs, p, all, &list[p]);
+  for (int p = 0; p < hexes->pair_count && !status; p++)
+    status = fill_matching(hexes, p, all, &list[p]);
   for (bool changed = true; changed && !status;) {
     changed = false;
-    for (int p = 0; p < periodic->pair_count && !status; p++)
-      status = join_pair(hexes, &periodic->pairs[p], &list[p], periodic, &changed);
+    for (int p = 0; p < hexes->pair_count && !status; p++)
+      status = join_pair(hexes, &hexes->pairs[p], &list[p], periodic, &changed);
   }
-  for (int p = 0; p < periodic->pair_count; p++) {
+  for (int p = 0; p < hexes->pair_count; p++) {
     SP_FREE(list[p].first, list[p].second);
   }
   free(list);
@@ -446,17 +441,10 @@ static sp_status add_contacts(const sp_hexes *hexes, sp_periodic *periodic) {
 /* ---- Creation ---------------------------------------------------------------------------------
  */
 
-sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
-                             const sp_periodic_pair *pairs, sp_periodic **out) {
+sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, sp_periodic **out) {
   all_faces all = {0};
-  sp_status status = sp_allocate(1, sizeof **out, "periodic pairs", out);
-  if (!status) status = sp_allocate((size_t)count, sizeof *pairs, "periodic pairs", &(*out)->pairs);
-  status = sp_agree(comm, status);
-  if (!status) {
-    (*out)->pair_count = count;
-    memcpy((*out)->pairs, pairs, (size_t)count * sizeof *pairs);
-    status = gather_faces(comm, hexes, count, pairs, &all);
-  }
+  sp_status status = sp_agree(comm, sp_allocate(1, sizeof **out, "periodic pairs", out));
+  if (!status) status = gather_faces(comm, hexes, &all);
   if (!status) {
     status = collect_entities(all.count, all.list, *out);
     if (!status) status = join_all(hexes, &all, *out);
@@ -470,16 +458,11 @@ sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
 
 void sp_periodic_destroy(sp_periodic **periodic) {
   if (!*periodic) return;
-  SP_FREE((*periodic)->pairs, (*periodic)->entities, *periodic);
+  SP_FREE((*periodic)->entities, *periodic);
   *periodic = NULL;
-}
-
-int sp_periodic_pairs(const sp_periodic *periodic, const sp_periodic_pair **pairs) {
-  *pairs = periodic ? periodic->pairs : NULL;
-  return periodic ? periodic->pair_count : 0;
 }
 
 bool sp_periodic_has_surface(const sp_periodic *periodic, const sp_hexes *hexes, int surface) {
   int side;
-  return periodic && find_pair(hexes, periodic->pair_count, periodic->pairs, surface, &side) >= 0;
+  return periodic && find_pair(hexes, surface, &side) >= 0;
 }

@@ -12,28 +12,18 @@
 
 #include "mesh/hexes.h"
 
-/* Two different groups of the mesh, as indices into sp_hexes.groups. */
-typedef struct sp_periodic_pair {
-  int groups[2];
-} sp_periodic_pair;
-
 typedef struct sp_periodic sp_periodic;
 
-/* Match the faces of `count` pairs of groups, which must be on the boundary. Two faces match if all
- * their lattice points do, to within 1e-6 of the shortest distance between two corners of the
- * pair's faces. Every rank holds the faces of all pairs during the call, and their entities
+/* Match the faces of the pairs of groups of `hexes`, which must be on the boundary. Two faces match
+ * if all their lattice points do, to within 1e-6 of the shortest distance between two corners of
+ * the pair's faces. Every rank holds the faces of all pairs during the call, and their entities
  * afterwards, and those that run across its elements of contacts. Errors: SP_ERR_INPUT for groups
  * without faces, with different numbers of faces or with common faces, and for a face without a
  * partner (with its location). The caller destroys *out. Collective over `comm`. */
-sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
-                             const sp_periodic_pair *pairs, sp_periodic **out);
+sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, sp_periodic **out);
 
 /* NULL-safe; sets *periodic to NULL. Local. */
 void sp_periodic_destroy(sp_periodic **periodic);
-
-/* Set *pairs to the pairs given to sp_periodic_create and return their number; 0 if `periodic` is
- * NULL. Local. */
-int sp_periodic_pairs(const sp_periodic *periodic, const sp_periodic_pair **pairs);
 
 /* True if a surface belongs to one of the pairs; false if `periodic` is NULL. Local. */
 bool sp_periodic_has_surface(const sp_periodic *periodic, const sp_hexes *hexes, int surface);

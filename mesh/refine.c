@@ -2,7 +2,6 @@
  * further communication. */
 #include "mesh/refine.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
@@ -83,13 +82,6 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
                      refine_some, NULL);
 }
 
-/* The refined elements, and the pairs of groups to identify again. */
-typedef struct refined {
-  sp_hexes *hexes;
-  int pair_count;
-  sp_periodic_pair *pairs;
-} refined;
-
 /* Number as if the mesh were not periodic: new vertices on both sides of a period are distinct. */
 static sp_status number_plainly(const sp_mesh *mesh, sp_numbering **numbering) {
   if (!mesh->periodic) return sp_numbering_create(mesh, 2, numbering);
@@ -101,45 +93,26 @@ static sp_status number_plainly(const sp_mesh *mesh, sp_numbering **numbering) {
   return status;
 }
 
-static void free_refined(refined *fine) {
-  sp_hexes_destroy(&fine->hexes);
-  free(fine->pairs);
-}
-
-static sp_status refine(const sp_mesh *coarse, refined *fine) {
+static sp_status refine(const sp_mesh *coarse, sp_hexes **fine) {
   SP_AUTO(sp_numbering) numbering = NULL;
-  const sp_periodic_pair *pairs;
-  *fine = (refined){.pair_count = sp_periodic_pairs(coarse->periodic, &pairs)};
+  *fine = NULL;
   SP_TRY(number_plainly(coarse, &numbering));
-  const size_t count = (size_t)fine->pair_count;
-  sp_status status = refine_hexes(coarse, numbering, &fine->hexes);
-  if (!status) status = sp_allocate(count, sizeof *pairs, "periodic pairs", &fine->pairs);
-  if (!status && count > 0) memcpy(fine->pairs, pairs, count * sizeof *pairs);
-  status = sp_agree(coarse->comm, status);
-  if (status) free_refined(fine);
-  return status;
-}
-
-/* Takes over `fine`. */
-static sp_status finish(MPI_Comm comm, refined *fine, sp_mesh **out) {
-  sp_status status = sp_mesh_create(comm, &fine->hexes, out);
-  if (!status) status = sp_mesh_identify(*out, fine->pair_count, fine->pairs);
-  free_refined(fine);
-  if (status) sp_mesh_destroy(out);
+  const sp_status status = sp_agree(coarse->comm, refine_hexes(coarse, numbering, fine));
+  if (status) sp_hexes_destroy(fine);
   return status;
 }
 
 sp_status sp_mesh_refined(const sp_mesh *coarse, sp_mesh **out) {
-  refined fine;
+  sp_hexes *fine;
   *out = NULL;
   SP_TRY(refine(coarse, &fine));
-  return finish(coarse->comm, &fine, out);
+  return sp_mesh_create(coarse->comm, &fine, out);
 }
 
 sp_status sp_mesh_refine(sp_mesh **mesh) {
   MPI_Comm comm = (*mesh)->comm;
-  refined fine;
+  sp_hexes *fine;
   const sp_status status = refine(*mesh, &fine);
   sp_mesh_destroy(mesh); /* before the refined mesh allocates memory */
-  return status ? status : finish(comm, &fine, mesh);
+  return status ? status : sp_mesh_create(comm, &fine, mesh);
 }

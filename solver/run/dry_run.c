@@ -60,15 +60,15 @@ static bool is_box(const sp_config *config) {
 /* Divide the refined mesh among its ranks or, if `planned` is not 0, among so many. METIS would
  * divide the elements of a file, which needs the ranks: a box of about as many stands for them. */
 static sp_status divide(const sp_config *config, const sp_mesh *mesh, int planned, sp_parts **out) {
-  const sp_periodic_pair *pairs;
-  const int count = sp_periodic_pairs(mesh->periodic, &pairs), refine = config->mesh.refine;
-  const bool contacts = mesh->hexes->file.contacts > 0; /* no coarser meshes */
+  const sp_hexes *hexes = mesh->hexes;
+  const int refine = config->mesh.refine;
+  const bool contacts = hexes->file.contacts > 0; /* no coarser meshes */
   bool periodic[3] = {false}, strong[3];
   const int ranks = sp_comm_size(mesh->comm);
   sp_box box = sp_case_box(config);
   if (planned == 0 && (contacts || !is_box(config))) return sp_parts_of_mesh(mesh, refine, out);
   if (is_box(config)) {
-    for (int p = 0; p < count; p++) periodic[pairs[p].groups[0] / 2] = true;
+    for (int p = 0; p < hexes->pair_count; p++) periodic[hexes->pairs[p].groups[0] / 2] = true;
     return sp_parts_of_box(&box, periodic, refine, contacts ? 0 : INT_MAX,
                            planned > 0 ? planned : ranks, out);
   }
