@@ -17,7 +17,7 @@ typedef struct candidate {
 typedef struct search {
   const sp_topology *topology;
   double (*couplings)[3];
-  sp_lid (*across)[SP_FACES]; /* 6 * neighbour + its face, or -1 */
+  sp_lid (*across)[SP_FACES]; /* sp_columns_neighbours */
   candidate *candidates;
   sp_lid candidate_count;
   signed char *axis;    /* [elements], -1 if the element stands alone */
@@ -58,17 +58,18 @@ double sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings
 
 /* ---- Neighbours ---- */
 
-/* Elements beyond the second at a face have no neighbour there. */
-static void find_neighbours(search *s, sp_lid *holder) {
-  const sp_topology *t = s->topology;
+sp_status sp_columns_neighbours(const sp_topology *t, sp_lid (*across)[SP_FACES]) {
+  SP_OWNED sp_lid *holder = NULL;
+  SP_TRY(sp_allocate((size_t)t->entities, sizeof *holder, "columns", &holder));
   for (sp_lid i = 0; i < t->entities; i++) holder[i] = -1;
   for (sp_lid e = 0; e < t->elements; e++)
     for (int f = 0; f < SP_FACES; f++) {
       sp_lid *first = &holder[t->slots[e][SP_FACE_SLOT + f]];
-      s->across[e][f] = *first < 0 ? -1 : *first;
-      if (*first >= 0) s->across[*first / SP_FACES][*first % SP_FACES] = SP_FACES * e + f;
+      across[e][f] = *first < 0 ? -1 : *first;
+      if (*first >= 0) across[*first / SP_FACES][*first % SP_FACES] = SP_FACES * e + f;
       *first = *first == -1 ? SP_FACES * e + f : -2;
     }
+  return SP_OK;
 }
 
 /* The corner of face f of element e at a vertex, or -1 if the face has the vertex more than once,
@@ -217,9 +218,8 @@ static void add_column(search *s, sp_lid e, sp_columns *c) {
 
 /* ---- Set-up ---- */
 
-static sp_status allocate(search *s, sp_lid **holder, sp_columns *c) {
+static sp_status allocate(search *s, sp_columns *c) {
   const size_t elements = (size_t)s->topology->elements;
-  SP_TRY(sp_allocate((size_t)s->topology->entities, sizeof **holder, "columns", holder));
   return SP_ALLOCATE("columns", SP_ARRAY(s->across, elements), SP_ARRAY(s->candidates, elements),
                      SP_ARRAY(s->axis, elements), SP_ARRAY(s->wants, elements),
                      SP_ARRAY(s->placed, elements), SP_ARRAY(s->queue, elements),
@@ -229,11 +229,10 @@ static sp_status allocate(search *s, sp_lid **holder, sp_columns *c) {
 
 sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3], sp_columns **out) {
   search s = {.topology = topology, .couplings = couplings};
-  SP_OWNED sp_lid *holder = NULL;
   sp_status status = sp_allocate(1, sizeof **out, "columns", out);
-  if (!status) status = allocate(&s, &holder, *out);
+  if (!status) status = allocate(&s, *out);
+  if (!status) status = sp_columns_neighbours(topology, s.across);
   if (!status) {
-    find_neighbours(&s, holder);
     choose_directions(&s);
     for (sp_lid e = 0; e < topology->elements; e++)
       if (s.axis[e] >= 0 && !s.placed[e]) add_column(&s, e, *out);

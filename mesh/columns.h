@@ -37,6 +37,11 @@ double sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings
  * elements end. The caller destroys *out. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3], sp_columns **out);
 
+/* across[elements][6] = 6 * the element beyond each face + its face there; -1 for none, as for
+ * elements beyond the second at a face. Of `topology` it uses elements, entities, and the faces of
+ * slots. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_columns_neighbours(const sp_topology *topology, sp_lid (*across)[SP_FACES]);
+
 /* The element's node of n^3 at index i along the column and j, k in the lateral directions. Local.
  */
 size_t sp_frame_node(const sp_frame *frame, int n, int i, int j, int k);

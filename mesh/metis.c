@@ -4,7 +4,6 @@
 #include <metis.h>
 #include <string.h>
 
-#include "io/hash.h"
 #include "mesh/columns.h"
 #include "mesh/divide.h"
 #include "mesh/vertices.h"
@@ -31,86 +30,40 @@ static sp_status check_metis(int code) {
 
 /* ---- Elements that share faces ---- */
 
-/* Faces by their vertices: FACES e + f for face f of the first element e that has it, else NONE. */
-typedef struct face_table {
-  const sp_hexes *hexes;
-  size_t mask;
-  sp_lid *faces; /* [mask + 1] */
-  /* The corners of the faces of each shape, and their number. */
-  int corners[SP_CELL_SHAPES][SP_FACES][4], count[SP_CELL_SHAPES][SP_FACES];
-} face_table;
-
-enum { NONE = -1 };
-
-/* The key of a face; false if the element has no such face. */
-static bool find_key(const face_table *table, sp_lid e, int f, sp_gid key[4]) {
-  const sp_gid *vertices = table->hexes->vertices[e];
-  const sp_cell_shape shape = sp_cell_shape_of(vertices);
-  const int count = table->count[shape][f];
-  sp_gid of_face[4];
-  for (int c = 0; c < count; c++) of_face[c] = vertices[table->corners[shape][f][c]];
-  sp_entity_key(count, of_face, key);
-  return count > 0;
-}
-
-/* Return the place of a face in the table. */
-static sp_lid *look_up(const face_table *table, const sp_gid key[4]) {
-  uint64_t hash = 0;
-  for (int c = 0; c < 4; c++) hash = sp_hash_fold(hash, (uint64_t)key[c]);
-  for (size_t at = hash & table->mask;; at = (at + 1) & table->mask) {
-    sp_lid *found = &table->faces[at];
-    sp_gid other[4];
-    if (*found == NONE) return found;
-    find_key(table, *found / SP_FACES, *found % SP_FACES, other);
-    if (sp_entity_compare(key, other) == 0) return found;
-  }
-}
-
-/* Number the faces as entities of their own; across[elements][6] becomes the other element. */
-static void match_faces(const face_table *table, sp_topology *elements,
-                        sp_lid (*across)[SP_FACES]) {
-  for (sp_lid e = 0; e < table->hexes->count; e++)
-    for (int f = 0; f < SP_FACES; f++) {
-      sp_lid *number = &elements->slots[e][SP_FACE_SLOT + f];
-      sp_gid key[4];
-      across[e][f] = NONE;
-      *number = elements->entities++;
-      if (!find_key(table, e, f, key)) continue;
-      sp_lid *first = look_up(table, key);
-      if (*first == NONE) {
-        *first = SP_FACES * e + f;
-        continue;
-      }
-      const sp_lid other = *first / SP_FACES;
-      const int there = *first % SP_FACES;
-      if (across[other][there] != NONE) continue; /* the mesh is refused later */
-      *number = elements->slots[other][SP_FACE_SLOT + there];
-      across[e][f] = other;
-      across[other][there] = e;
-    }
-}
-
-/* Fill the graph of elements that share faces, and the faces of `elements`, which has vertices. */
-static sp_status connect(const sp_hexes *hexes, sp_topology *elements, graph *g) {
+/* Number the faces of `elements` by hashes of their vertices; missing ones get numbers, too. */
+static sp_status number_faces(const sp_hexes *hexes, sp_topology *elements) {
   const size_t count = (size_t)hexes->count;
-  SP_OWNED sp_lid(*across)[SP_FACES] = NULL, *faces = NULL;
-  face_table table = {.hexes = hexes, .mask = 1};
+  SP_OWNED sp_gid(*keys)[SP_FACES] = NULL;
+  int corners[SP_CELL_SHAPES][SP_FACES][4], corner_count[SP_CELL_SHAPES][SP_FACES];
+  SP_TRY(sp_allocate(count, sizeof *keys, "parts", &keys));
   for (sp_cell_shape shape = 0; shape < SP_CELL_SHAPES; shape++)
     for (int f = 0; f < SP_FACES; f++)
-      table.count[shape][f] = sp_cell_face(shape, f, table.corners[shape][f]);
-  while (table.mask < SP_FACES * count) table.mask *= 2;
+      corner_count[shape][f] = sp_cell_face(shape, f, corners[shape][f]);
+  for (size_t e = 0; e < count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const sp_cell_shape shape = sp_cell_shape_of(hexes->vertices[e]);
+      const int n = corner_count[shape][f];
+      sp_gid of_face[4], key[4];
+      for (int c = 0; c < n; c++) of_face[c] = hexes->vertices[e][corners[shape][f][c]];
+      sp_entity_key(n, of_face, key);
+      keys[e][f] = n > 0 ? sp_entity_name(key).part[0] : -1 - (sp_gid)(SP_FACES * e) - f;
+    }
+  return sp_keys_number(count, SP_FACES, *keys, SP_FACE_SLOT, elements->slots, &elements->entities);
+}
+
+/* Fill the graph of elements that share faces. */
+static sp_status connect(const sp_hexes *hexes, const sp_topology *elements, graph *g) {
+  const size_t count = (size_t)hexes->count;
+  SP_OWNED sp_lid(*across)[SP_FACES] = NULL;
   g->count = hexes->count;
   SP_TRY(SP_ALLOCATE("parts", SP_ARRAY(g->sizes, count), SP_ARRAY(g->start, count + 1),
-                     SP_ARRAY(g->neighbours, SP_FACES * count), SP_ARRAY(across, count),
-                     SP_ARRAY(faces, table.mask)));
-  table.faces = faces;
-  memset(faces, 0xff, table.mask-- * sizeof *faces);
-  match_faces(&table, elements, across);
+                     SP_ARRAY(g->neighbours, SP_FACES * count), SP_ARRAY(across, count)));
+  SP_TRY(sp_columns_neighbours(elements, across));
   for (size_t e = 0; e < count; e++) {
     for (int c = 0; c < SP_CORNERS; c++) g->sizes[e] += hexes->vertices[e][c] >= 0;
     g->start[e + 1] = g->start[e];
     for (int f = 0; f < SP_FACES; f++)
-      if (across[e][f] != NONE) g->neighbours[g->start[e + 1]++] = across[e][f];
+      if (across[e][f] >= 0) g->neighbours[g->start[e + 1]++] = across[e][f] / SP_FACES;
   }
   return SP_OK;
 }
@@ -227,7 +180,9 @@ static sp_status divide_elements(const sp_hexes *hexes, sp_topology *elements, g
                                  int *parts) {
   SP_AUTO(sp_columns) columns = NULL;
   double largest = INFINITY;
-  SP_TRY(sp_vertices_number(hexes, elements->slots, &elements->entities));
+  sp_lid vertices;
+  SP_TRY(sp_vertices_number(hexes, elements->slots, &vertices));
+  SP_TRY(number_faces(hexes, elements));
   SP_TRY(connect(hexes, elements, g));
   SP_TRY(find_columns(hexes, elements, &columns));
   if (columns->count > 0) SP_TRY(divide_pieces(g, columns, size, parts, &largest));

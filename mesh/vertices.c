@@ -116,10 +116,10 @@ static sp_status number_by_table(vertex_table *t, size_t size) {
 
 /* ---- Numbers elsewhere ---- */
 
-/* Hash table with open addressing and linear probing. Eight successive vertices have successive
- * cells, because neighbours in space often have such numbers. */
+/* Hash table with open addressing and linear probing. Eight successive keys have successive cells,
+ * because neighbours in space often have such vertices. */
 typedef struct cell {
-  sp_gid vertex;
+  sp_gid key;
   sp_lid number; /* + 1; 0: the cell is free */
 } cell;
 
@@ -128,10 +128,10 @@ typedef struct lookup {
   size_t mask;
 } lookup;
 
-static cell *find_cell(const lookup *l, sp_gid vertex) {
-  const uint64_t v = (uint64_t)vertex;
+static cell *find_cell(const lookup *l, sp_gid key) {
+  const uint64_t v = (uint64_t)key;
   size_t c = (size_t)(sp_hash_fold(0, v >> 3) << 3 | (v & 7)) & l->mask;
-  while (l->cells[c].number && l->cells[c].vertex != vertex) c = (c + 1) & l->mask;
+  while (l->cells[c].number && l->cells[c].key != key) c = (c + 1) & l->mask;
   return &l->cells[c];
 }
 
@@ -146,27 +146,30 @@ static sp_status grow(lookup *l) {
   const size_t count = l->mask + 1;
   SP_TRY(allocate_cells(2 * count, l));
   for (size_t c = 0; c < count; c++)
-    if (old[c].number) *find_cell(l, old[c].vertex) = old[c];
+    if (old[c].number) *find_cell(l, old[c].key) = old[c];
   free(old);
   return SP_OK;
 }
 
 /* At most half of the cells are used. */
-static sp_status number_by_lookup(const sp_hexes *hexes, lookup *l, sp_lid (*slots)[SP_SLOTS],
-                                  sp_lid *vertices) {
+sp_status sp_keys_number(size_t elements, int count, const sp_gid *keys, int slot,
+                         sp_lid (*slots)[SP_SLOTS], sp_lid *different) {
+  lookup l = {0};
   size_t cells = 64;
-  while (cells < 2 * (size_t)hexes->count) cells *= 2;
-  SP_TRY(allocate_cells(cells, l));
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    if (2 * ((size_t)*vertices + SP_CORNERS) > l->mask + 1) SP_TRY(grow(l));
-    for (int c = 0; c < SP_CORNERS; c++) {
-      cell *found = find_cell(l, hexes->vertices[e][c]);
-      found->vertex = hexes->vertices[e][c];
-      if (found->number == 0) found->number = ++*vertices;
-      slots[e][c] = found->number - 1;
+  *different = 0;
+  while (cells < 2 * elements) cells *= 2;
+  sp_status status = allocate_cells(cells, &l);
+  for (size_t e = 0; e < elements && !status; e++, keys += count) {
+    if (2 * ((size_t)*different + (size_t)count) > l.mask + 1) status = grow(&l);
+    for (int i = 0; i < count && !status; i++) {
+      cell *found = find_cell(&l, keys[i]);
+      found->key = keys[i];
+      if (found->number == 0) found->number = ++*different;
+      slots[e][slot + i] = found->number - 1;
     }
   }
-  return SP_OK;
+  free(l.cells);
+  return status;
 }
 
 /* ---- Both ---- */
@@ -184,14 +187,10 @@ sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], s
                      join_ranges));
   const uint64_t size = (uint64_t)(range.high - range.low) + 1;
   vertex_table table = {.hexes = hexes, .slots = slots, .low = range.low};
-  lookup l = {0};
-  sp_status status;
-  if (size <= SPARSE * (uint64_t)elements) {
-    status = number_by_table(&table, (size_t)size);
-    *vertices = table.all;
-  } else {
-    status = number_by_lookup(hexes, &l, slots, vertices);
-  }
-  SP_FREE(table.first, table.counts, l.cells);
+  if (size > SPARSE * (uint64_t)elements)
+    return sp_keys_number(elements, SP_CORNERS, *hexes->vertices, 0, slots, vertices);
+  const sp_status status = number_by_table(&table, (size_t)size);
+  *vertices = table.all;
+  SP_FREE(table.first, table.counts);
   return status;
 }

@@ -1,4 +1,4 @@
-/* Local numbers of vertices. Used by mesh/entities.h. */
+/* Local numbers of vertices, and of others with keys. */
 #pragma once
 
 #include "mesh/topology.h"
@@ -8,3 +8,9 @@
  * their count. The work is linear in the elements. It runs on threads if the global numbers lie
  * close together. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], sp_lid *vertices);
+
+/* Number the different ones of keys[elements][count] in the order in which they occur:
+ * slots[e][slot
+ * + i] becomes the number of keys[e][i]. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_keys_number(size_t elements, int count, const sp_gid *keys, int slot,
+                         sp_lid (*slots)[SP_SLOTS], sp_lid *different);
