@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "io/threads.h"
-#include "mesh/vertices.h"
 
 /* ---- Edges and faces ---- */
 

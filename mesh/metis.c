@@ -6,7 +6,7 @@
 
 #include "mesh/columns.h"
 #include "mesh/divide.h"
-#include "mesh/vertices.h"
+#include "mesh/entities.h"
 
 /* Size of the largest part, in means, up to which columns stay whole. */
 static const double LARGEST = 2;

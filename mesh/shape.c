@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/clones.h"
 #include "io/threads.h"
@@ -39,17 +40,21 @@ static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
   return SP_OK;
 }
 
-/* Data shared by all elements. */
+/* The least values of a shape, the largest ones with a minus. */
+enum { AFFINE, QUALITY, SHORTEST, UPRIGHT, STRENGTH, LONGEST = STRENGTH + 3, STRETCH, EXTREMES };
+
+static const double nothing[EXTREMES] = {1, 1, INFINITY, 1, 1, 1, 1, 0, -1};
+
+/* Data shared by all elements, and their shape. */
 typedef struct search {
   const sp_hexes *hexes;
   double ends[2][SP_MAX_NQ]; /* derivatives of the Lagrange basis at -1 and 1 */
-  sp_mesh_shape shape; /* `stretched` is a count; of a rank until sp_mesh_shape_find joins them */
+  double least[EXTREMES], stretched;
 } search;
 
 /* The shape of a chunk of elements, and the factors of one. */
 typedef struct workspace {
-  sp_mesh_shape shape;
-  double factors[SP_FACTORS * 27];
+  double least[EXTREMES], stretched, factors[SP_FACTORS * 27];
 } workspace;
 
 /* J at a corner, column by column. */
@@ -105,50 +110,39 @@ static sp_status examine(const search *s, sp_lid e, double *factors, bool *affin
   return sp_geometry_factors(s->hexes, e, &probe, factors);
 }
 
-/* The shape of no elements. */
-static const sp_mesh_shape nothing = {.affine = true,
-                                      .quality = 1,
-                                      .shortest = INFINITY,
-                                      .stretch = 1,
-                                      .strength = {1, 1, 1},
-                                      .upright = 1};
+static void take(const double values[EXTREMES], double least[EXTREMES]) {
+  for (int i = 0; i < EXTREMES; i++) least[i] = fmin(least[i], values[i]);
+}
 
 static sp_status examine_some(void *search_, void *workspace_, size_t begin, size_t end) {
   const search *s = search_;
   workspace *w = workspace_;
-  sp_mesh_shape *shape = &w->shape;
-  *shape = nothing;
+  bool affine = true;
+  memcpy(w->least, nothing, sizeof nothing);
+  w->stretched = 0;
   for (size_t e = begin; e < end; e++) {
     const bool contact = sp_hexes_is_contact(s->hexes, (sp_lid)e);
     double quality, a[3], l[3];
-    SP_TRY(examine(s, (sp_lid)e, w->factors, &shape->affine, &quality));
+    SP_TRY(examine(s, (sp_lid)e, w->factors, &affine, &quality));
     const double upright = sp_columns_couple(s->hexes, (sp_lid)e, a);
     const double most = fmax(a[0], fmax(a[1], a[2]));
     (void)sp_mesh_fit_box(a, upright * a[0] * a[1] * a[2], l);
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
-    shape->quality = fmin(shape->quality, quality);
-    shape->shortest = fmin(shape->shortest, shortest);
-    shape->longest = fmax(shape->longest, longest);
-    shape->stretch = fmax(shape->stretch, contact ? 1 / SP_CONTACT_THIN : longest / shortest);
-    shape->stretched += longest > SP_STRETCHED * shortest;
-    for (int d = 0; d < 3; d++) shape->strength[d] = fmin(shape->strength[d], a[d] / most);
-    shape->upright = fmin(shape->upright, upright);
+    const double stretch = contact ? 1 / SP_CONTACT_THIN : longest / shortest;
+    take((const double[]){affine, quality, shortest, upright, a[0] / most, a[1] / most, a[2] / most,
+                          -longest, -stretch},
+         w->least);
+    w->stretched += longest > SP_STRETCHED * shortest;
   }
   return SP_OK;
 }
 
 static void join(void *search_, void *workspace_, size_t begin, size_t end) {
-  sp_mesh_shape *to = &((search *)search_)->shape;
-  const sp_mesh_shape *from = &((const workspace *)workspace_)->shape;
+  search *s = search_;
+  const workspace *w = workspace_;
   (void)begin, (void)end;
-  to->affine = to->affine && from->affine;
-  to->quality = fmin(to->quality, from->quality);
-  to->shortest = fmin(to->shortest, from->shortest);
-  to->longest = fmax(to->longest, from->longest);
-  to->stretch = fmax(to->stretch, from->stretch);
-  to->stretched += from->stretched;
-  for (int d = 0; d < 3; d++) to->strength[d] = fmin(to->strength[d], from->strength[d]);
-  to->upright = fmin(to->upright, from->upright);
+  take(w->least, s->least);
+  s->stretched += w->stretched;
 }
 
 static sp_status visit(search *s) {
@@ -164,22 +158,20 @@ static sp_status visit(search *s) {
 }
 
 sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape *shape) {
-  search s = {.hexes = hexes, .shape = nothing};
+  search s = {.hexes = hexes};
+  double *const least = s.least;
+  memcpy(least, nothing, sizeof nothing);
   SP_TRY(sp_agree(comm, visit(&s)));
-  sp_mesh_shape *m = &s.shape;
-  double least[7] = {m->affine,      m->quality,     m->shortest, m->strength[0],
-                     m->strength[1], m->strength[2], m->upright};
-  double most[2] = {m->longest, m->stretch}, sums[2] = {m->stretched, (double)hexes->count};
-  MPI_Allreduce(MPI_IN_PLACE, least, 7, MPI_DOUBLE, MPI_MIN, comm);
-  MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, comm);
+  double sums[2] = {s.stretched, (double)hexes->count};
+  MPI_Allreduce(MPI_IN_PLACE, least, EXTREMES, MPI_DOUBLE, MPI_MIN, comm);
   MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, comm);
-  *shape = (sp_mesh_shape){.affine = least[0] > 0,
-                           .quality = least[1],
-                           .shortest = least[2],
-                           .longest = most[0],
-                           .stretch = most[1],
+  *shape = (sp_mesh_shape){.affine = least[AFFINE] > 0,
+                           .quality = least[QUALITY],
+                           .shortest = least[SHORTEST],
+                           .longest = -least[LONGEST],
+                           .stretch = -least[STRETCH],
                            .stretched = sums[0] / sums[1],
-                           .strength = {least[3], least[4], least[5]},
-                           .upright = least[6]};
+                           .upright = least[UPRIGHT]};
+  memcpy(shape->strength, &least[STRENGTH], sizeof shape->strength);
   return SP_OK;
 }

@@ -1,4 +1,4 @@
-#include "mesh/vertices.h"
+#include "mesh/entities.h"
 
 #include <stdlib.h>
 

@@ -3,38 +3,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* kappa of one material at the points of an element, or of a constant one at a single point. */
-static sp_status fill_kappa(const sp_material *material, bool is_tensor, size_t points,
-                            const double *xyz[3], double *kappa) {
-  return is_tensor ? sp_material_tensor(material, points, xyz, kappa)
-                   : sp_material_kappa(material, points, xyz, kappa, NULL);
-}
-
-static sp_status fill_elements(const sp_materials *materials, const sp_hexes *hexes,
-                               const double *origin, sp_coefficients *out) {
-  const size_t components = out->is_tensor ? SP_TENSOR : 1;
-  const double *xyz[3] = {origin, origin, origin};
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    const sp_material *material = sp_materials_of(materials, hexes, e);
-    if (out->kappa)
-      SP_TRY(fill_kappa(material, out->is_tensor, 1, xyz, &out->kappa[(size_t)e * components]));
-    if (out->lambda) out->lambda[e] = material->lambda;
-  }
-  return SP_OK;
-}
-
-/* Fill the arrays that are not NULL; `coordinates` has room for the points of an element. */
-static sp_status fill_points(const sp_materials *materials, const sp_mesh *mesh,
-                             const sp_rule *rule, double *coordinates, sp_coefficients *out) {
-  const size_t points = sp_rule_points(rule);
+/* Fill the arrays that are not NULL; `coordinates` has room for the points of an element. With
+ * by_element its zeros are one, which does not matter. */
+static sp_status fill(const sp_materials *materials, const sp_mesh *mesh, const sp_rule *rule,
+                      double *coordinates, sp_coefficients *out) {
+  const size_t points = out->per_element;
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
     const size_t first = (size_t)e * points;
     const sp_material *material = sp_materials_of(materials, mesh->hexes, e);
-    sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
-    if (out->kappa)
-      SP_TRY(fill_kappa(material, out->is_tensor, points, xyz,
-                        &out->kappa[out->is_tensor ? SP_TENSOR * first : first]));
+    if (!out->by_element) sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
+    if (out->is_tensor)
+      SP_TRY(sp_material_tensor(material, points, xyz, &out->kappa[SP_TENSOR * first]));
+    else if (out->kappa)
+      SP_TRY(sp_material_kappa(material, points, xyz, &out->kappa[first], NULL));
     if (out->lambda) SP_TRY(sp_material_lambda(material, points, xyz, &out->lambda[first]));
   }
   return SP_OK;
@@ -59,10 +41,7 @@ sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *m
                          &out->kappa);
   if (!status && with_lambda)
     status = sp_allocate(values, sizeof *out->lambda, "lambda", &out->lambda);
-  if (!status && out->by_element)
-    status = fill_elements(materials, mesh->hexes, coordinates, out);
-  else if (!status)
-    status = fill_points(materials, mesh, rule, coordinates, out);
+  if (!status) status = fill(materials, mesh, rule, coordinates, out);
   free(coordinates);
   SP_TRY(sp_agree(mesh->comm, status));
   if (!with_lambda) return SP_OK;
