@@ -12,10 +12,11 @@
 
 /* Smallest ratio of couplings of two strong directions, and of the determinants of an element that
  * is not skew. */
-static const double STRONG = 0.2, UPRIGHT = 0.5;
+static const double STRONG = 0.2, NOT_SKEW = 0.5;
 
 void sp_mesh_strong_directions(const sp_mesh_shape *shape, bool strong[3]) {
-  for (int d = 0; d < 3; d++) strong[d] = shape->strength[d] >= STRONG && shape->upright >= UPRIGHT;
+  for (int d = 0; d < 3; d++)
+    strong[d] = shape->strength[d] >= STRONG && shape->upright >= NOT_SKEW;
 }
 
 double sp_mesh_fit_box(const double g[3], double wj, double length[3]) {

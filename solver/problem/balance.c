@@ -119,9 +119,10 @@ static sp_status find_absorbed(const sp_problem *problem, const sp_space *space,
   return status;
 }
 
-static int surface_of(const sp_balance *balance, const sp_hexes *hexes, sp_lid e, int f) {
+static double *flux_of(sp_balance *balance, const sp_hexes *hexes, sp_lid e, int f) {
+  if (f == SP_FACES) return &balance->flux[balance->surfaces + hexes->volumes[e]];
   const int surface = sp_surface_of(hexes->surfaces[e][f]);
-  return surface >= 0 ? surface : balance->surfaces - 1;
+  return &balance->flux[surface >= 0 ? surface : balance->surfaces - 1];
 }
 
 /* Indices, normals and quadrature weights (in w->values) at the nodes of a face. */
@@ -199,10 +200,10 @@ typedef struct faces {
       correction; /* [local DOFs], (r_i - D_i) / W_i at Dirichlet DOFs, r_i inside fixed elements */
 } faces;
 
-/* The arrays of one element, and the results of the faces of a chunk of elements. */
+/* The arrays of one element, and the results of a chunk of faces. */
 typedef struct faces_workspace {
   workspace w;
-  double results[]; /* [elements][SP_FACES][results_of_face] */
+  double results[]; /* [faces][results_of_face] */
 } faces_workspace;
 
 /* Count the results of a face: a flux, weights and derivatives. */
@@ -211,38 +212,25 @@ static size_t results_of_face(const faces *s) {
   return 1 + 2 * nq * nq;
 }
 
-/* True if a line fixes the n-th outer element. */
-static bool is_fixed(const faces *s, size_t n) {
-  return sp_problem_volume_part(s->problem, s->space->mesh->hexes, s->problem->outer[n]) >= 0;
-}
-
-/* Find the condition of face f of the n-th outer element; NULL if there is none. */
-static const sp_boundary_part *condition_of(const faces *s, size_t n, int f) {
-  const int part = sp_problem_face_part(s->problem, s->space->mesh->hexes, s->problem->outer[n], f);
-  return part < 0 ? NULL : &s->problem->parts[part];
-}
-
 static sp_status compute_faces(void *faces_, void *workspace_, size_t begin, size_t end) {
   const faces *s = faces_;
   faces_workspace *w = workspace_;
   const size_t size = results_of_face(s), n = size / 2;
   double *result = w->results;
-  for (size_t k = begin; k < end; k++)
-    for (int f = 0; f < SP_FACES; f++, result += size) {
-      const sp_boundary_part *part = condition_of(s, k, f);
-      const sp_lid e = s->problem->outer[k];
-      result[0] = 0;
-      if (part && part->condition == SP_ROBIN)
-        SP_TRY(sp_robin_flux(part, s->space, e, f, s->x, result));
-      if (part && part->condition == SP_DIRICHLET)
-        SP_TRY(sp_face_direct(s->problem, s->space, e, f, s->x, &w->w, result + 1, result + 1 + n,
-                              result));
-      else
-        memset(result + 1, 0, 2 * n * sizeof *result);
-      if (!is_fixed(s, k)) continue;
-      weigh_face(s->space, e, f, &w->w);
-      for (size_t q = 0; q < n; q++) result[1 + q] += w->w.values[q];
-    }
+  for (size_t k = begin; k < end; k++, result += size) {
+    const sp_outer_face *face = &s->problem->faces[k];
+    const sp_lid e = face->element;
+    const int f = face->face;
+    memset(result, 0, size * sizeof *result);
+    if (sp_outer_face_has(face, SP_ROBIN))
+      SP_TRY(sp_robin_flux(face->part, s->space, e, f, s->x, result));
+    if (sp_outer_face_has(face, SP_DIRICHLET))
+      SP_TRY(sp_face_direct(s->problem, s->space, e, f, s->x, &w->w, result + 1, result + 1 + n,
+                            result));
+    if (!face->is_fixed || f == SP_FACES) continue;
+    weigh_face(s->space, e, f, &w->w);
+    for (size_t q = 0; q < n; q++) result[1 + q] += w->w.values[q];
+  }
   return SP_OK;
 }
 
@@ -253,20 +241,20 @@ static void add_faces(void *faces_, void *workspace_, size_t begin, size_t end) 
   const size_t size = results_of_face(s), n = size / 2;
   const double *result = w->results;
   int indices[SP_FACE_NODES];
-  for (size_t k = begin; k < end; k++)
-    for (int f = 0; f < SP_FACES; f++, result += size) {
-      const sp_boundary_part *part = condition_of(s, k, f);
-      const sp_lid e = s->problem->outer[k];
-      if (part == last) s->balance->has_default = true;
-      if (part) s->balance->flux[surface_of(s->balance, s->space->mesh->hexes, e, f)] += result[0];
-      if (!is_fixed(s, k) && (!part || part->condition != SP_DIRICHLET)) continue;
-      sp_face_nodes(s->space->numbering->order, f, indices);
-      for (size_t q = 0; q < n; q++) {
-        const sp_lid dof = sp_numbering_nodes(s->space->numbering, e)[indices[q]];
-        s->weights[dof] += result[1 + q];
-        s->direct[dof] += result[1 + n + q];
-      }
+  for (size_t k = begin; k < end; k++, result += size) {
+    const sp_outer_face *face = &s->problem->faces[k];
+    if (face->face == SP_FACES) continue;
+    if (face->part == last) s->balance->has_default = true;
+    if (face->part)
+      *flux_of(s->balance, s->space->mesh->hexes, face->element, face->face) += result[0];
+    if (!face->is_fixed && !sp_outer_face_has(face, SP_DIRICHLET)) continue;
+    sp_face_nodes(s->space->numbering->order, face->face, indices);
+    for (size_t q = 0; q < n; q++) {
+      const sp_lid dof = sp_numbering_nodes(s->space->numbering, face->element)[indices[q]];
+      s->weights[dof] += result[1 + q];
+      s->direct[dof] += result[1 + n + q];
     }
+  }
 }
 
 /* The sum of r_i inside an element. */
@@ -280,29 +268,27 @@ static double sum_inside(const faces *s, sp_lid e) {
   return sum;
 }
 
-/* Parts of r_i - D_i: those of the faces of an element, then that of its volume if it is fixed. */
-enum { CORRECTIONS = SP_FACES + 1 };
+/* The part of r_i - D_i that a face takes. */
+static double sum_on_face(const faces *s, sp_lid e, int f, workspace *w) {
+  const int nq = s->space->numbering->order + 1;
+  double sum = 0;
+  weigh_face(s->space, e, f, w);
+  for (int q = 0; q < nq * nq; q++)
+    sum += w->values[q] * s->correction[sp_numbering_nodes(s->space->numbering, e)[w->indices[q]]];
+  return sum;
+}
 
 static sp_status correct_faces(void *faces_, void *workspace_, size_t begin, size_t end) {
   const faces *s = faces_;
   faces_workspace *w = workspace_;
-  const int nq = s->space->numbering->order + 1;
-  double *result = w->results;
-  for (size_t k = begin; k < end; k++, result += CORRECTIONS) {
-    const sp_lid e = s->problem->outer[k];
-    const bool fixed = is_fixed(s, k);
-    result[SP_FACES] = fixed ? sum_inside(s, e) : 0;
-    for (int f = 0; f < SP_FACES; f++) {
-      const sp_boundary_part *part = condition_of(s, k, f);
-      const bool dirichlet = part && part->condition == SP_DIRICHLET;
-      double sum = 0;
-      if (dirichlet || fixed) weigh_face(s->space, e, f, &w->w);
-      for (int q = 0; q < nq * nq && (dirichlet || fixed); q++)
-        sum += w->w.values[q] *
-               s->correction[sp_numbering_nodes(s->space->numbering, e)[w->w.indices[q]]];
-      result[f] = dirichlet ? sum : 0;
-      if (fixed) result[SP_FACES] += sum;
-    }
+  for (size_t k = begin; k < end; k++) {
+    const sp_outer_face *face = &s->problem->faces[k];
+    const sp_lid e = face->element;
+    double *result = &w->results[k - begin];
+    *result = face->face == SP_FACES ? sum_inside(s, e) : 0;
+    for (int f = 0; f < SP_FACES && face->face == SP_FACES; f++)
+      *result += sum_on_face(s, e, f, &w->w);
+    if (sp_outer_face_has(face, SP_DIRICHLET)) *result = sum_on_face(s, e, face->face, &w->w);
   }
   return SP_OK;
 }
@@ -310,20 +296,18 @@ static sp_status correct_faces(void *faces_, void *workspace_, size_t begin, siz
 static void add_corrections(void *faces_, void *workspace_, size_t begin, size_t end) {
   const faces *s = faces_;
   const faces_workspace *w = workspace_;
-  const sp_hexes *hexes = s->space->mesh->hexes;
-  const double *result = w->results;
-  for (size_t k = begin; k < end; k++, result += CORRECTIONS) {
-    const sp_lid e = s->problem->outer[k];
-    for (int f = 0; f < SP_FACES; f++)
-      if (condition_of(s, k, f)) s->balance->flux[surface_of(s->balance, hexes, e, f)] += result[f];
-    s->balance->flux[s->balance->surfaces + hexes->volumes[e]] += result[SP_FACES];
+  for (size_t k = begin; k < end; k++) {
+    const sp_outer_face *face = &s->problem->faces[k];
+    if (face->part)
+      *flux_of(s->balance, s->space->mesh->hexes, face->element, face->face) +=
+          w->results[k - begin];
   }
 }
 
 static sp_status visit_faces(faces *s, sp_loop_compute *compute, sp_loop_commit *commit) {
-  const size_t count = (size_t)s->problem->outer_count;
+  const size_t count = (size_t)s->problem->face_count;
   const size_t chunk = sp_loop_chunk(count, sp_element_nodes(s->space->numbering->order));
-  const size_t results = chunk * SP_FACES * results_of_face(s);
+  const size_t results = chunk * results_of_face(s);
   return sp_loop_run(
       &(sp_loop){.what = "balance",
                  .count = count,

@@ -20,8 +20,8 @@ static void find_grid(const sp_problem *problem, const sp_mesh *mesh, grid *g) {
   static const double UNIT = 0.7390851332151607e-8;
   const size_t points = sp_hexes_lattice_size(mesh->hexes);
   double least[6] = {DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX}; /* of x and -x */
-  for (sp_lid n = 0; n < problem->outer_count; n++) {
-    const double *lattice = sp_hexes_lattice(mesh->hexes, problem->outer[n]);
+  for (sp_lid n = 0; n < problem->face_count; n++) {
+    const double *lattice = sp_hexes_lattice(mesh->hexes, problem->faces[n].element);
     for (size_t i = 0; i < 3 * points; i++) {
       least[i % 3] = fmin(least[i % 3], lattice[i]);
       least[3 + i % 3] = fmin(least[3 + i % 3], -lattice[i]);
@@ -51,8 +51,13 @@ static sp_row_name name_face(const grid *g, const sp_hexes *hexes, sp_lid e, int
   return (sp_row_name){{(int64_t)parts[0], (int64_t)parts[1]}};
 }
 
+static bool is_exterior(const sp_hexes *hexes, const sp_outer_face *face) {
+  return face->face < SP_FACES &&
+         sp_surface_is_exterior(hexes->surfaces[face->element][face->face]);
+}
+
 sp_status sp_problem_count_contacts(const sp_problem *problem, const sp_mesh *mesh, sp_gid *pairs) {
-  const size_t most = SP_FACES * (size_t)problem->outer_count;
+  const size_t most = (size_t)problem->face_count;
   const sp_hexes *hexes = mesh->hexes;
   sp_row_name *names;
   int64_t *numbers = NULL, count = 0, different = 0;
@@ -60,10 +65,9 @@ sp_status sp_problem_count_contacts(const sp_problem *problem, const sp_mesh *me
   find_grid(problem, mesh, &g);
   sp_status status = SP_ALLOCATE("contacts", SP_ARRAY(names, most), SP_ARRAY(numbers, most));
   status = sp_agree(mesh->comm, status);
-  for (sp_lid n = 0; n < problem->outer_count && !status; n++)
-    for (int f = 0; f < SP_FACES; f++)
-      if (sp_surface_is_exterior(hexes->surfaces[problem->outer[n]][f]))
-        names[count++] = name_face(&g, hexes, problem->outer[n], f);
+  const sp_outer_face *face = problem->faces;
+  for (sp_lid n = 0; n < problem->face_count && !status; n++, face++)
+    if (is_exterior(hexes, face)) names[count++] = name_face(&g, hexes, face->element, face->face);
   if (!status) status = sp_rendezvous_number(mesh->comm, count, names, numbers);
   for (int64_t n = 0; n < count && !status; n++)
     if (numbers[n] >= different) different = numbers[n] + 1;
@@ -73,13 +77,6 @@ sp_status sp_problem_count_contacts(const sp_problem *problem, const sp_mesh *me
   MPI_Allreduce(&count, pairs, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
   *pairs -= different;
   return SP_OK;
-}
-
-static bool can_pinch(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, int f) {
-  const int part = sp_problem_face_part(problem, hexes, e, f);
-  if (part < 0 || !sp_surface_is_exterior(hexes->surfaces[e][f])) return false;
-  const sp_condition condition = problem->parts[part].condition;
-  return condition != SP_DIRICHLET && condition != SP_PERIODIC;
 }
 
 void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, double *scratch,
@@ -92,16 +89,18 @@ void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, 
   memset(&scratch[first], 0, (size_t)(last - first) * sizeof *scratch);
   memset(&scratch[numbering->owned], 0,
          (size_t)(numbering->local - numbering->owned) * sizeof *scratch);
-  for (sp_lid n = 0; n < problem->outer_count; n++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const sp_lid e = problem->outer[n], *dofs = sp_numbering_nodes(numbering, e);
-      if (!can_pinch(problem, space->mesh->hexes, e, f)) continue;
-      sp_face_nodes(order, f, nodes);
-      for (int i = 1; i < order; i++) {
-        const int at[4] = {i, order * nq + i, i * nq, i * nq + order};
-        for (int side = 0; side < 4; side++) scratch[dofs[nodes[at[side]]]] += 1;
-      }
+  const sp_outer_face *face = problem->faces;
+  for (sp_lid n = 0; n < problem->face_count; n++, face++) {
+    const sp_lid *dofs = sp_numbering_nodes(numbering, face->element);
+    if (!is_exterior(space->mesh->hexes, face) || sp_outer_face_has(face, SP_DIRICHLET) ||
+        sp_outer_face_has(face, SP_PERIODIC))
+      continue;
+    sp_face_nodes(order, face->face, nodes);
+    for (int i = 1; i < order; i++) {
+      const int at[4] = {i, order * nq + i, i * nq, i * nq + order};
+      for (int side = 0; side < 4; side++) scratch[dofs[nodes[at[side]]]] += 1;
     }
+  }
   sp_exchange_now(space->exchange, SP_SUM, scratch);
   *edges = 0;
   for (sp_lid i = first; i < last; i++) *edges += scratch[i] > 3;

@@ -58,13 +58,6 @@ static void lower(double *shared, double value) {
   }
 }
 
-/* Return the Dirichlet part of a face or an element, or -1. */
-static int dirichlet_part(const constraints *c, sp_lid e, int f) {
-  if (f == INSIDE) return sp_problem_volume_part(c->problem, c->space->mesh->hexes, e);
-  const int part = sp_problem_face_part(c->problem, c->space->mesh->hexes, e, f);
-  return part >= 0 && c->problem->parts[part].condition == SP_DIRICHLET ? part : -1;
-}
-
 static double code_of(const constraints *c, int part) {
   return part - c->problem->part_count;
 }
@@ -154,16 +147,15 @@ static sp_status visit_some(void *constraints_, void *workspace, size_t begin, s
   face_nodes *face = workspace;
   face->most = (jump_at){0, 0};
   face->largest = 0;
-  for (size_t k = begin; k < end; k++)
-    for (int f = 0; f <= INSIDE; f++) {
-      const sp_lid e = c->problem->outer[k];
-      const int part = dirichlet_part(c, e, f);
-      if (part < 0) continue;
-      face->count = (order + 1) * (order + 1) * (f == INSIDE ? order + 1 : 1);
-      for (int n = 0; n < face->count && f == INSIDE; n++) face->indices[n] = n;
-      if (f != INSIDE) sp_face_nodes(order, f, face->indices);
-      SP_TRY(c->visit(c, e, f, part, face));
-    }
+  for (size_t k = begin; k < end; k++) {
+    const sp_outer_face *outer = &c->problem->faces[k];
+    const int f = outer->face;
+    if (!outer->part || outer->part->condition != SP_DIRICHLET) continue;
+    face->count = (order + 1) * (order + 1) * (f == INSIDE ? order + 1 : 1);
+    for (int n = 0; n < face->count && f == INSIDE; n++) face->indices[n] = n;
+    if (f != INSIDE) sp_face_nodes(order, f, face->indices);
+    SP_TRY(c->visit(c, outer->element, f, (int)(outer->part - c->problem->parts), face));
+  }
   return SP_OK;
 }
 
@@ -175,11 +167,11 @@ static void join_jumps(void *constraints_, void *workspace, size_t begin, size_t
   c->largest = fmax(c->largest, face->largest);
 }
 
-/* Visit the Dirichlet faces, and with f = INSIDE the elements of Dirichlet volumes. */
+/* Visit the Dirichlet faces and elements. */
 static sp_status visit_outer(constraints *c, visit_face *visit) {
-  const size_t count = (size_t)c->problem->outer_count;
+  const size_t count = (size_t)c->problem->face_count;
   c->visit = visit;
-  return sp_loop_sum("constraints", count, SP_FACES, c, sizeof(face_nodes), visit_some, join_jumps);
+  return sp_loop_sum("constraints", count, 1, c, sizeof(face_nodes), visit_some, join_jumps);
 }
 
 static sp_status measure_jump(constraints *c, sp_data_jump *jump) {

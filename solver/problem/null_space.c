@@ -280,12 +280,11 @@ static void find_given(const sp_null_space *null_space, const sp_problem *proble
   for (sp_lid e = 0; e < hexes->count; e++)
     if (null_space->of_element[e] >= 0 && sp_materials_of(&problem->materials, hexes, e)->forcing)
       given[null_space->of_element[e]] = true;
-  for (sp_lid n = 0; n < problem->outer_count; n++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const int part = sp_problem_face_part(problem, hexes, problem->outer[n], f);
-      const int component = null_space->of_element[problem->outer[n]];
-      if (component >= 0 && part >= 0 && problem->parts[part].formula) given[component] = true;
-    }
+  for (sp_lid n = 0; n < problem->face_count; n++) {
+    const sp_outer_face *face = &problem->faces[n];
+    const int component = null_space->of_element[face->element];
+    if (component >= 0 && face->part && face->part->formula) given[component] = true;
+  }
 }
 
 static void sum_vector(const sp_null_space *null_space, sp_lid owned, const double *b,

@@ -109,44 +109,46 @@ int sp_problem_volume_part(const sp_problem *problem, const sp_hexes *hexes, sp_
 typedef struct outer_search {
   const sp_problem *problem;
   const sp_hexes *hexes;
-  bool *found; /* [elements] */
+  sp_lid *count; /* [elements], outer faces */
 } outer_search;
 
 static void search_some(void *search_, size_t begin, size_t end) {
   const outer_search *s = search_;
   for (size_t e = begin; e < end; e++) {
-    s->found[e] = sp_problem_volume_part(s->problem, s->hexes, (sp_lid)e) >= 0;
-    for (int f = 0; f < SP_FACES && !s->found[e]; f++)
-      s->found[e] = sp_problem_face_part(s->problem, s->hexes, (sp_lid)e, f) >= 0;
+    for (int f = 0; f < SP_FACES; f++)
+      s->count[e] += sp_problem_face_part(s->problem, s->hexes, (sp_lid)e, f) >= 0;
+    if (sp_problem_volume_part(s->problem, s->hexes, (sp_lid)e) >= 0) s->count[e] = SP_FACES + 1;
   }
 }
 
 static sp_status find_outer(const sp_hexes *hexes, sp_problem *problem) {
   const size_t elements = (size_t)hexes->count;
-  SP_OWNED bool *found = NULL;
-  SP_TRY(sp_allocate(elements, sizeof *found, "boundary", &found));
-  outer_search s = {problem, hexes, found};
+  SP_OWNED sp_lid *count = NULL;
+  SP_TRY(sp_allocate(elements, sizeof *count, "boundary", &count));
+  outer_search s = {problem, hexes, count};
   SP_TRY(sp_loop_over("boundary", elements, SP_FACES, &s, search_some));
-  for (size_t e = 0; e < elements; e++) problem->outer_count += found[e];
-  SP_TRY(sp_allocate((size_t)problem->outer_count, sizeof *problem->outer, "boundary",
-                     &problem->outer));
-  sp_lid *next = problem->outer;
-  for (size_t e = 0; e < elements; e++)
-    if (found[e]) *next++ = (sp_lid)e;
+  for (size_t e = 0; e < elements; e++) problem->face_count += count[e];
+  SP_TRY(sp_allocate((size_t)problem->face_count, sizeof *problem->faces, "boundary",
+                     &problem->faces));
+  sp_outer_face *next = problem->faces;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f <= SP_FACES && count[e] > 0; f++) {
+      const int fixed = sp_problem_volume_part(problem, hexes, e);
+      const int part = f < SP_FACES ? sp_problem_face_part(problem, hexes, e, f) : fixed;
+      if (part < 0 && fixed < 0) continue;
+      *next++ = (sp_outer_face){e, f, fixed >= 0, part < 0 ? NULL : &problem->parts[part]};
+    }
   return SP_OK;
 }
 
 /* Count faces and fixed elements of this rank: faces[part], faces[part_count + surface]. */
 static void count_faces(const sp_hexes *hexes, const sp_problem *problem, sp_gid *faces) {
-  for (sp_lid n = 0; n < problem->outer_count; n++) {
-    const int fixed = sp_problem_volume_part(problem, hexes, problem->outer[n]);
-    if (fixed >= 0) faces[fixed]++;
-    for (int f = 0; f < SP_FACES; f++) {
-      const int part = sp_problem_face_part(problem, hexes, problem->outer[n], f);
-      const int surface = hexes->surfaces[problem->outer[n]][f];
-      if (part >= 0) faces[part]++;
-      if (part >= 0 && surface >= 0) faces[problem->part_count + surface]++;
-    }
+  const sp_outer_face *face = problem->faces;
+  for (sp_lid n = 0; n < problem->face_count; n++, face++) {
+    if (!face->part) continue;
+    faces[face->part - problem->parts]++;
+    const int surface = face->face < SP_FACES ? hexes->surfaces[face->element][face->face] : -1;
+    if (surface >= 0) faces[problem->part_count + surface]++;
   }
 }
 
@@ -192,12 +194,11 @@ static sp_status make_sources(const sp_config *config, const sp_mesh *mesh, sp_p
   if (!some) return SP_OK;
   sp_status status = sp_allocate((size_t)parts, sizeof *areas, "sources", &areas);
   SP_TRY(sp_agree(mesh->comm, status));
-  for (sp_lid n = 0; n < problem->outer_count; n++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const int part = sp_problem_face_part(problem, mesh->hexes, problem->outer[n], f);
-      if (part >= 0 && problem->parts[part].condition == SP_SOURCE)
-        add_area(problem, mesh->hexes, order, problem->outer[n], f, &areas[part]);
-    }
+  const sp_outer_face *face = problem->faces;
+  for (sp_lid n = 0; n < problem->face_count; n++, face++)
+    if (sp_outer_face_has(face, SP_SOURCE))
+      add_area(problem, mesh->hexes, order, face->element, face->face,
+               &areas[face->part - problem->parts]);
   status = sp_reduction_create(mesh->comm, &reduction);
   for (int p = 0; p < parts && !status; p++)
     if (problem->parts[p].condition == SP_SOURCE) {
@@ -275,6 +276,6 @@ void sp_problem_destroy(sp_problem **problem) {
     sp_expression_destroy(&(*problem)->parts[p].formula);
   }
   SP_FREE((*problem)->parts, (*problem)->part_of_surface, (*problem)->part_of_volume,
-          (*problem)->groups_by_default, (*problem)->outer, *problem);
+          (*problem)->groups_by_default, (*problem)->faces, *problem);
   *problem = NULL;
 }

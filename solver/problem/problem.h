@@ -27,6 +27,15 @@ typedef struct sp_boundary_part {
   double total;           /* of a source */
 } sp_boundary_part;
 
+/* A face of a part, or one of the six and then, as face SP_FACES, the whole of an element that a
+ * line fixes. */
+typedef struct sp_outer_face {
+  sp_lid element;
+  int face;
+  bool is_fixed;                /* a line fixes the element */
+  const sp_boundary_part *part; /* of the face, or that line; NULL: none */
+} sp_outer_face;
+
 typedef struct sp_problem {
   sp_operator_kind kind;
   sp_materials materials;
@@ -38,9 +47,8 @@ typedef struct sp_problem {
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a Robin condition */
   const double *initial;   /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
-  sp_lid outer_count;
-  sp_lid
-      *outer; /* elements of this rank that belong to a part or have a face that does, ascending */
+  sp_lid face_count;
+  sp_outer_face *faces; /* [face_count], of this rank: element by element, face by face */
 } sp_problem;
 
 /* Parse the formulas, give every element a material and every exterior face a condition. `config`
@@ -58,6 +66,11 @@ void sp_problem_destroy(sp_problem **problem);
  * belongs to the part of its line. Local. */
 int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
                          int face);
+
+/* True if a face, not a whole element, has the condition. Local. */
+static inline bool sp_outer_face_has(const sp_outer_face *face, sp_condition condition) {
+  return face->face < SP_FACES && face->part && face->part->condition == condition;
+}
 
 /* Return the part that fixes u in an element; -1 if none does. Local. */
 int sp_problem_volume_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element);

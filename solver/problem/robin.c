@@ -32,26 +32,17 @@ sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_
   return SP_OK;
 }
 
-static sp_status add_face(const sp_boundary_part *part, const sp_space *space, sp_lid e, int f,
-                          double *diagonal) {
+static sp_status add_faces(const sp_problem *problem, const sp_space *space, double *diagonal) {
   const int nq = space->numbering->order + 1;
-  const sp_lid *nodes = sp_numbering_nodes(space->numbering, e);
+  const sp_outer_face *face = problem->faces;
   double values[FACE_NODES];
   int indices[FACE_NODES];
-  SP_TRY(sp_robin_face(part, space, e, f, indices, values));
-  for (int q = 0; q < nq * nq; q++) diagonal[nodes[indices[q]]] += values[q];
-  return SP_OK;
-}
-
-static sp_status add_faces(const sp_problem *problem, const sp_space *space, double *diagonal) {
-  const sp_mesh *mesh = space->mesh;
-  for (sp_lid n = 0; n < problem->outer_count; n++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const sp_lid e = problem->outer[n];
-      const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
-      if (part >= 0 && problem->parts[part].condition == SP_ROBIN)
-        SP_TRY(add_face(&problem->parts[part], space, e, f, diagonal));
-    }
+  for (sp_lid n = 0; n < problem->face_count; n++, face++) {
+    if (!sp_outer_face_has(face, SP_ROBIN)) continue;
+    const sp_lid *nodes = sp_numbering_nodes(space->numbering, face->element);
+    SP_TRY(sp_robin_face(face->part, space, face->element, face->face, indices, values));
+    for (int q = 0; q < nq * nq; q++) diagonal[nodes[indices[q]]] += values[q];
+  }
   return SP_OK;
 }
 
