@@ -26,7 +26,7 @@ static void *allocate(size_t bytes) {
   void *memory = by_threads ? malloc(bytes) : calloc(1, bytes);
   if (!memory || !large) return memory;
   prefer_huge_pages(memory, bytes);
-  if (by_threads) sp_loop_clear(bytes, memory);
+  if (by_threads) sp_loop_set(bytes, 0, memory);
   return memory;
 }
 

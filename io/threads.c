@@ -276,14 +276,23 @@ sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *conte
                                 .commit = commit});
 }
 
-static void clear_some(void *memory, size_t begin, size_t end) {
-  memset((char *)memory + begin, 0, end - begin);
+typedef struct setting {
+  char *memory;
+  int byte;
+} setting;
+
+static void set_some(void *setting_, size_t begin, size_t end) {
+  const setting *s = setting_;
+  memset(s->memory + begin, s->byte, end - begin);
 }
 
-void sp_loop_clear(size_t bytes, void *memory) {
-  const sp_loop loop = {
-      .what = "zeros", .count = bytes, .chunk = CLEARED, .context = memory, .visit = clear_some};
-  if (threads == 1 || bytes < LEAST_CLEARED || sp_loop_run(&loop)) memset(memory, 0, bytes);
+void sp_loop_set(size_t bytes, int byte, void *memory) {
+  const sp_loop loop = {.what = "bytes",
+                        .count = bytes,
+                        .chunk = CLEARED,
+                        .context = &(setting){memory, byte},
+                        .visit = set_some};
+  if (threads == 1 || bytes < LEAST_CLEARED || sp_loop_run(&loop)) memset(memory, byte, bytes);
 }
 
 /* ---- A thread for one task ---- */

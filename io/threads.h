@@ -57,16 +57,18 @@ sp_status sp_loop_over(const char *what, size_t count, size_t values, void *cont
 sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *context,
                       size_t workspace_bytes, sp_loop_compute *compute, sp_loop_commit *commit);
 
-/* *shared = the smaller one of *shared and `value`, while other threads do the same. Local. */
+/* *shared = the smaller one of *shared and `value` >= 0, while other threads do the same; -1 is
+ * larger than all. Local. */
 static inline void sp_lower(int32_t *shared, int32_t value) {
   int32_t now = __atomic_load_n(shared, __ATOMIC_RELAXED);
-  while (value < now && !__atomic_compare_exchange_n(shared, &now, value, true, __ATOMIC_RELAXED,
-                                                     __ATOMIC_RELAXED)) {
+  while (
+      (uint32_t)value < (uint32_t)now &&
+      !__atomic_compare_exchange_n(shared, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
 }
 
-/* memory[bytes] = 0. Threads share the cost of the first touch of large arrays. Local. */
-void sp_loop_clear(size_t bytes, void *memory);
+/* memory[bytes] = `byte`. Threads share the cost of the first touch of large arrays. Local. */
+void sp_loop_set(size_t bytes, int byte, void *memory);
 
 /* A chunk for `count` items of `values` values each: some ten thousand, so that a chunk costs
  * much more than handing it to a thread, but at least 32 chunks if there are as many items. It does

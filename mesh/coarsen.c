@@ -102,12 +102,6 @@ static sp_status place_refined(const plan *p, sp_lid (*children)[SP_CORNERS]) {
   return SP_OK;
 }
 
-static void clear_some(void *plan_, size_t begin, size_t end) {
-  const plan *p = plan_;
-  for (size_t n = begin; n < end; n++)
-    for (int c = 0; c < SP_CORNERS; c++) p->coarse->children[n][c] = -1;
-}
-
 static void place_some(void *plan_, size_t begin, size_t end) {
   const plan *p = plan_;
   for (size_t e = begin; e < end; e++) {
@@ -121,7 +115,7 @@ static sp_status place_children(plan *p) {
   sp_hexes *coarse = p->coarse;
   const size_t count = (size_t)coarse->count;
   SP_TRY(sp_allocate(count, sizeof *coarse->children, "coarser mesh", &coarse->children));
-  SP_TRY(sp_loop_over("coarser mesh", count, SP_CORNERS, p, clear_some));
+  sp_loop_set(count * sizeof *coarse->children, -1, coarse->children);
   if (!p->is_box) return place_refined(p, coarse->children);
   return sp_loop_over("coarser mesh", (size_t)p->fine->hexes->count, 3, p, place_some);
 }

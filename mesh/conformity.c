@@ -72,11 +72,6 @@ static sp_gid tag_of(const comparison *c, size_t at) {
   return c->mesh->hexes->tags[at / c->n];
 }
 
-static void clear_some(void *comparison_, size_t begin, size_t end) {
-  const comparison *c = comparison_;
-  for (size_t d = begin; d < end; d++) c->firsts[d] = SIZE_MAX;
-}
-
 static void find_firsts(void *comparison_, size_t begin, size_t end) {
   const comparison *c = comparison_;
   for (size_t e = begin; e < end; e++)
@@ -105,7 +100,7 @@ static sp_status compare_some(void *comparison_, void *none, size_t begin, size_
 
 static sp_status compare_here(comparison *c) {
   const size_t elements = (size_t)c->mesh->hexes->count;
-  SP_TRY(sp_loop_over("points", (size_t)c->numbering->local, 1, c, clear_some));
+  sp_loop_set((size_t)c->numbering->local * sizeof *c->firsts, 0xff, c->firsts); /* SIZE_MAX */
   SP_TRY(sp_loop_over("points", elements, 3 * c->n, c, find_firsts));
   return sp_loop_sum("points", elements, 3 * c->n, c, 0, compare_some, NULL);
 }

@@ -119,7 +119,7 @@ static sp_status renumber_slots(renumbering *r) {
   const size_t elements = (size_t)r->topology->elements;
   r->chunk = sp_loop_chunk(elements, SP_SLOTS);
   SP_TRY(sp_allocate(elements / r->chunk + 1, sizeof *r->counts, "entity numbers", &r->counts));
-  for (sp_lid i = 0; i < r->topology->entities; i++) r->first[i] = SP_LID_MAX;
+  sp_loop_set((size_t)r->topology->entities * sizeof *r->first, -1, r->first);
   SP_TRY(visit_elements(r, find_first, NULL));
   SP_TRY(visit_elements(r, count_first, add_first));
   SP_TRY(visit_elements(r, number_first, NULL));

@@ -39,18 +39,13 @@ typedef struct vertex_table {
   const sp_hexes *hexes;
   sp_lid (*slots)[SP_SLOTS];
   sp_gid low;
-  sp_lid *first;       /* [highest - lowest + 1], SP_LID_MAX: none */
+  sp_lid *first;       /* [highest - lowest + 1], -1: none */
   size_t chunk;        /* of elements */
   sp_lid *counts, all; /* [chunks], vertices that earlier chunks touch; all of them */
 } vertex_table;
 
 static sp_lid *first_of(const vertex_table *t, size_t e, int corner) {
   return &t->first[t->hexes->vertices[e][corner] - t->low];
-}
-
-static void clear_first(void *table, size_t begin, size_t end) {
-  const vertex_table *t = table;
-  for (size_t v = begin; v < end; v++) t->first[v] = SP_LID_MAX;
 }
 
 static void find_first(void *table, size_t begin, size_t end) {
@@ -101,7 +96,7 @@ static sp_status number_by_table(vertex_table *t, size_t size) {
   t->chunk = sp_loop_chunk(elements, SP_CORNERS);
   SP_TRY(SP_ALLOCATE("vertices", SP_ARRAY(t->first, size),
                      SP_ARRAY(t->counts, elements / t->chunk + 1)));
-  SP_TRY(sp_loop_over("vertices", size, 1, t, clear_first));
+  sp_loop_set(size * sizeof *t->first, -1, t->first);
   SP_TRY(sp_loop_over("vertices", elements, SP_CORNERS, t, find_first));
   SP_TRY(sp_loop_run(&(sp_loop){.what = "vertices",
                                 .count = elements,

@@ -243,7 +243,7 @@ sp_status sp_operator_inverse_diagonal(const sp_operator_setup *setup, double *i
   const sp_space *space = setup->space;
   const size_t dofs = sp_space_dofs(space);
   assembly s = {.setup = setup, .sum = inverse};
-  sp_loop_clear(dofs * sizeof *inverse, inverse);
+  sp_loop_set(dofs * sizeof *inverse, 0, inverse);
   SP_TRY(sp_agree(space->mesh->comm, sum_elements(setup, inverse)));
   sp_exchange_now(space->exchange, SP_SUM, inverse);
   return sp_agree(space->mesh->comm, sp_loop_over("diagonal", dofs, 1, &s, invert_some));

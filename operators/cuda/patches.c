@@ -1,6 +1,5 @@
 #include "operators/cuda/patches.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,18 +117,6 @@ static void count_words(const patch_nodes *v, unsigned words[MOST_GROUPS]) {
 
 /* ---- Passes over all patches ---- */
 
-static void clear_some(void *builder_, size_t begin, size_t end) {
-  builder *b = builder_;
-  for (size_t d = begin; d < end; d++) b->first[d] = INT_MAX;
-}
-
-static void lower(int *first, int value) {
-  int before = __atomic_load_n(first, __ATOMIC_RELAXED);
-  while (value < before && !__atomic_compare_exchange_n(first, &before, value, true,
-                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-    ;
-}
-
 static void visit_some(void *builder_, size_t begin, size_t end) {
   builder *b = builder_;
   for (size_t p = begin; p < end; p++) {
@@ -137,7 +124,7 @@ static void visit_some(void *builder_, size_t begin, size_t end) {
     for (int n = 0; n < contributions(b, patch); n++) {
       const sp_lid dof = dof_of(b, first_of(b, patch) + n);
       __atomic_fetch_add(&b->total[dof], 1, __ATOMIC_RELAXED);
-      lower(&b->first[dof], (int)p);
+      sp_lower(&b->first[dof], (int)p);
     }
   }
 }
@@ -305,7 +292,7 @@ static sp_status build(builder *b) {
   cut(0, halo, out);
   out->halo = out->count;
   cut(halo, elements, out);
-  SP_TRY(sp_loop_over("patches", dofs, 1, b, clear_some));
+  sp_loop_set(dofs * sizeof *b->first, -1, b->first);
   SP_TRY(sp_loop_over("patches", (size_t)out->count, MOST, b, visit_some));
   for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
     b->total[numbering->shared[s]] = 0;

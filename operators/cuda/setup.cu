@@ -13,7 +13,6 @@ extern "C" {
 #include "operators/cuda/patch_setup.h"
 
 #include <cassert>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 
@@ -136,21 +135,10 @@ struct node_codes {
   }
 };
 
-static void clear_first(void *context, size_t begin, size_t end) {
-  const node_codes *n = (const node_codes *)context;
-  for (size_t d = begin; d < end; d++) n->first[d] = INT_MAX;
-}
-
 static void find_first(void *context, size_t begin, size_t end) {
   const node_codes *n = (const node_codes *)context;
   for (size_t e = begin; e < end; e++)
-    for (int q = 0; q < n->surface_nodes; q++) {
-      sp_lid *const first = &n->first[n->dof(e, q)], own = (sp_lid)e;
-      sp_lid before = __atomic_load_n(first, __ATOMIC_RELAXED);
-      while (own < before && !__atomic_compare_exchange_n(first, &before, own, true,
-                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-    }
+    for (int q = 0; q < n->surface_nodes; q++) sp_lower(&n->first[n->dof(e, q)], (sp_lid)e);
 }
 
 /* An element may have a DOF twice, across a period: its second node there is not the first. */
@@ -171,7 +159,7 @@ static void write_codes(void *context, size_t begin, size_t end) {
 }
 
 static sp_status make_codes(size_t elements, size_t dofs, node_codes *n) {
-  SP_TRY(sp_loop_over("element nodes", dofs, 1, n, clear_first));
+  sp_loop_set(dofs * sizeof *n->first, -1, n->first);
   SP_TRY(sp_loop_over("element nodes", elements, (size_t)n->surface_nodes, n, find_first));
   return sp_loop_over("element nodes", elements, (size_t)n->surface_nodes, n, write_codes);
 }

@@ -35,7 +35,7 @@ sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *ou
   if (!block) return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu bytes", what, bytes);
   /* Only advice: without huge pages the program is a little slower. */
   if (huge) (void)madvise(block, bytes, MADV_HUGEPAGE);
-  sp_loop_clear(bytes, block);
+  sp_loop_set(bytes, 0, block);
   memory = block + offset;
   memcpy((char *)memory - sizeof block, &block, sizeof block);
   memcpy(out, &memory, sizeof memory);

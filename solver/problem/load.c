@@ -315,11 +315,6 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
     sp_source_add(&s->sums->samples, s->space->mesh->hexes, (sp_lid)e, variation[e - begin]);
 }
 
-static void clear_load(void *context, size_t begin, size_t end) {
-  const assembly *s = context;
-  for (size_t i = begin; i < end; i++) s->load[i] = 0;
-}
-
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *volumes,
                           const bool (*skipped)[SP_FACES], double *load, sp_jacobian_range *range,
                           sp_load_sums *sums) {
@@ -339,9 +334,8 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, cons
                         .context = &s,
                         .compute = load_elements,
                         .commit = add_elements};
-  sp_status status = sp_loop_over("load vector", (size_t)numbering->local, 1, &s, clear_load);
-  if (!status) status = sp_loop_run(&loop);
-  SP_TRY(sp_agree(mesh->comm, status));
+  sp_loop_set((size_t)numbering->local * sizeof *load, 0, load);
+  SP_TRY(sp_agree(mesh->comm, sp_loop_run(&loop)));
   MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   sp_exchange_now(space->exchange, SP_SUM, load);

@@ -160,11 +160,6 @@ typedef struct filling {
   double *points, *u, *error; /* [points][3]; [points]; the last, or NULL */
 } filling;
 
-static void clear_first(void *filling_, size_t begin, size_t end) {
-  const filling *f = filling_;
-  for (size_t p = begin; p < end; p++) f->first[p] = SP_LID_MAX;
-}
-
 /* Contacts come last: they have no solution. */
 static sp_lid turn_of(const filling *f, size_t e) {
   const sp_hexes *hexes = f->space->mesh->hexes;
@@ -218,7 +213,7 @@ static sp_status run_filling(filling *f, size_t points) {
   const size_t elements = (size_t)f->space->mesh->hexes->count, nodes = sp_element_nodes(order);
   equispaced(order, f->lattice);
   lattice_matrix(order, f->matrix);
-  SP_TRY(sp_loop_over("field points", points, 1, f, clear_first));
+  sp_loop_set(points * sizeof *f->first, -1, f->first);
   SP_TRY(sp_loop_over("field points", elements, nodes, f, find_first));
   return sp_loop_sum("field points", elements, nodes, f, sizeof(workspace), fill_some, NULL);
 }
