@@ -33,8 +33,7 @@ typedef struct sp_column {
    * there; true if the node at the end is left out. */
   double stiffness[2], mass[2];
   bool fixed[2];
-  const bool
-      *held; /* [length + 1][n][n] of an open column: modes left out at interfaces; or NULL */
+  const bool *held; /* [length + 1][n][n] if open: modes left out at interfaces; may be NULL */
 } sp_column;
 
 /* The factors of one column at interfaces 0 .. length, each [length + 1][n][n] with index

@@ -200,8 +200,7 @@ static sp_status allocate(sp_schwarz_builder *b) {
       SP_ARRAY(b->room, 4 * placed), SP_ARRAY(b->conductances, placed), SP_ARRAY(b->inverse, modes),
       SP_ARRAY(b->ratio, modes), SP_ARRAY(b->alike, elements)));
   if (b->setup->kappa) SP_TRY(sp_allocate(dofs, sizeof *b->leveled, "Schwarz", &b->leveled));
-  if (b->setup->space->mesh->hexes->file.contacts > 0 && b->setup->constrained)
-    SP_TRY(sp_allocate(modes, sizeof *b->held, "Schwarz", &b->held));
+  if (b->setup->constrained) SP_TRY(sp_allocate(modes, sizeof *b->held, "Schwarz", &b->held));
   return closed ? sp_allocate(modes, sizeof *b->ring, "Schwarz", &b->ring) : SP_OK;
 }
 

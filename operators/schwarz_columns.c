@@ -304,33 +304,6 @@ bool sp_schwarz_is_tied(const sp_schwarz_builder *b, sp_lid count, const sp_lid 
   return ties > MUCH * neighbours;
 }
 
-/* ---- Contacts with one fixed side ---- */
-
-/* A contact whose one side is fixed holds the nodes of the other side as a Dirichlet condition
- * does, so Dirichlet nodes of such a column count one by one. Fill its held[length + 1][n][n] and
- * return true, or return false for other columns. */
-static bool find_held(const sp_schwarz_builder *b, sp_lid c, bool *held) {
-  const sp_hexes *hexes = b->setup->space->mesh->hexes;
-  const sp_lid first = b->columns->start[c], length = b->columns->start[c + 1] - first;
-  const int n = b->n, area = n * n;
-  bool found = false;
-  if (b->columns->closed[c]) return false;
-  for (sp_lid m = 0; m <= length; m++) {
-    const sp_lid i = first + (m < length ? m : length - 1);
-    const sp_lid *nodes = sp_schwarz_nodes(b, b->columns->elements[i]);
-    bool *own = &held[(size_t)m * (size_t)area], *below = own - area;
-    const bool contact = m > 0 && sp_hexes_is_contact(hexes, b->columns->elements[first + m - 1]);
-    for (int q = 0; q < area; q++) {
-      const int end = m < length ? 0 : n - 1;
-      own[q] =
-          b->setup->constrained[nodes[sp_frame_node(&b->columns->frames[i], n, end, q % n, q / n)]];
-      found = found || (contact && own[q] != below[q]);
-    }
-  }
-  if (!found) memset(held, 0, (size_t)(length + 1) * (size_t)area);
-  return found;
-}
-
 /* ---- Solution ---- */
 
 /* The terms at a side of lateral direction t of the column's element i, for an interval [-1, 1]. */
@@ -464,7 +437,7 @@ void sp_schwarz_solve_columns(sp_schwarz_builder *b) {
   fill_modes(b);
   for (sp_lid c = 0; c < b->columns->count; c++) {
     const sp_lid first = b->columns->start[c];
-    const bool held = b->held && find_held(b, c, b->held + (size_t)(first + c) * area);
+    const bool held = b->held && sp_schwarz_find_held(b, c, b->held + (size_t)(first + c) * area);
     const bool tied = sp_schwarz_is_tied(b, b->columns->start[c + 1] - first,
                                          &b->columns->elements[first], &b->columns->frames[first]);
     for (int t = 0; t < 2; t++) {

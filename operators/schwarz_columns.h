@@ -15,6 +15,11 @@ void sp_schwarz_add_robin(sp_schwarz_builder *b);
  * Nothing happens if kappa is constant. Errors: SP_ERR_SYSTEM. Collective, also after a failure. */
 sp_status sp_schwarz_level(sp_schwarz_builder *b);
 
+/* Fill held[length + 1][n][n] of column c (sp_column) and return true if a stiff element has a
+ * Dirichlet node at one end of a line alone, other than of an end face; else clear it and return
+ * false. Lateral matrices of such a column have to be diagonal, so that modes are lines. */
+bool sp_schwarz_find_held(const sp_schwarz_builder *b, sp_lid c, bool *held);
+
 /* Give an interface between two elements of a column to the lower one, with the shares of both. */
 void sp_schwarz_join_weights(sp_schwarz_builder *b);
 

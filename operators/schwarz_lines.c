@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "io/threads.h"
 #include "operators/schwarz_columns.h"
@@ -21,6 +22,7 @@ static const double SPREAD = 0.1, LEAST = 1e-4;
 static void level_line(const sp_schwarz_builder *b, sp_lid c, int j, int k) {
   static const double SAME = 1.01; /* ratio of shares */
   const sp_columns *columns = b->columns;
+  const sp_hexes *hexes = b->setup->space->mesh->hexes;
   const sp_lid first = columns->start[c];
   const int n = b->n, length = columns->start[c + 1] - first;
   double *share = &b->room[4 * (size_t)first], *along = share + length;
@@ -47,7 +49,8 @@ static void level_line(const sp_schwarz_builder *b, sp_lid c, int j, int k) {
     const double above = m + 1 < length ? 1 / (1 / along[m] + 1 / along[m + 1]) : 0;
     rest = own + below * rest; /* the row's sum after elimination, free of cancellation */
     const double pivot = rest + above;
-    const bool follows = share[m] < LEAST;
+    const bool follows =
+        share[m] < LEAST || sp_hexes_is_contact(hexes, columns->elements[first + m]);
     leveled[m] = follows ? share[m] : (across + (m > 0 ? below * leveled[m - 1] : 0)) / pivot;
     ratio[m] = follows ? 0 : above / pivot;
     rest = follows ? 1 : rest / pivot;
@@ -77,4 +80,42 @@ sp_status sp_schwarz_level(sp_schwarz_builder *b) {
   const sp_status summed = sp_numbering_sum(space->numbering, count, b->weights, b->leveled);
   sp_exchange_now(space->exchange, SP_SUM, b->leveled);
   return sp_first_failure(status, summed);
+}
+
+/* ---- Dirichlet nodes that count one by one ---- */
+
+/* An element that is stiff along the column, such as a contact or a thin layer, holds a node as the
+ * Dirichlet condition at the other end of its line does. STIFF is the ratio of couplings from which
+ * that is so: of 120 random lattices with conditions by patches, the tenth part that is slowest
+ * takes 45 iterations or more without this, 29 with 10 and 100, 32 with 1 and 1000. */
+static bool is_stiff(const sp_schwarz_builder *b, sp_lid i) {
+  static const double STIFF = 100;
+  const sp_separable *box = &b->boxes[b->columns->elements[i]];
+  const unsigned char *axis = b->columns->frames[i].axis;
+  return sp_separable_coupling(box, axis[0]) >
+         STIFF * fmax(sp_separable_coupling(box, axis[1]), sp_separable_coupling(box, axis[2]));
+}
+
+bool sp_schwarz_find_held(const sp_schwarz_builder *b, sp_lid c, bool *held) {
+  const sp_lid first = b->columns->start[c], length = b->columns->start[c + 1] - first;
+  const int n = b->n, area = n * n;
+  bool found = false;
+  int fixed_below = 0;
+  for (sp_lid m = 0; m <= length && !b->columns->closed[c]; m++) {
+    const sp_lid i = first + (m < length ? m : length - 1);
+    const sp_lid *nodes = sp_schwarz_nodes(b, b->columns->elements[i]);
+    bool *own = &held[(size_t)m * (size_t)area], *below = own - area, differs = false;
+    int fixed = 0;
+    for (int q = 0; q < area; q++) {
+      const int end = m < length ? 0 : n - 1;
+      const size_t node = sp_frame_node(&b->columns->frames[i], n, end, q % n, q / n);
+      own[q] = b->setup->constrained[nodes[node]];
+      fixed += own[q];
+      differs = differs || (m > 0 && own[q] != below[q]);
+    }
+    if (differs && fixed < area && fixed_below < area && is_stiff(b, first + m - 1)) found = true;
+    fixed_below = fixed;
+  }
+  if (!found) memset(held, 0, (size_t)(length + 1) * (size_t)area);
+  return found;
 }
