@@ -135,6 +135,19 @@ static void check_iterations(const char *kind, const char *group, const char *ri
   }
 }
 
+/* A contact beside a much worse one: 34 iterations if the weights of contacts are leveled along
+ * their lines. */
+static void check_neighbours(void) {
+  const char *const common[] = {
+      mesh_file(),
+      "mesh.refine=1; problem.forcing=1+y; boundary.left=dirichlet 0; boundary.right=dirichlet 1; "
+      "boundary.default=neumann 0; discretization.order=3; boundary.half=contact 1e-6; "
+      "boundary.other=contact 5e-3",
+      NULL};
+  const int64_t found = iterations(common, NULL);
+  CHECK(found <= 10, "%lld iterations", (long long)found);
+}
+
 /* Schwarz takes 800 to 1000 iterations here, because none of its blocks has all DOFs at the line
  * where two contacts meet; 7 if the one that goes on there is weak. */
 static void check_branches(void) {
@@ -164,6 +177,7 @@ int main(int argc, char **argv) {
     check_iterations(KINDS[k], "near", "boundary.rim=dirichlet x; boundary.default=neumann 0",
                      "1e-9");
   }
+  check_neighbours();
   check_branches();
   return check_end();
 }
