@@ -29,8 +29,7 @@ sp_status sp_entities_renumber(sp_topology *topology);
  * close together. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], sp_lid *vertices);
 
-/* Number the different ones of keys[elements][count] in the order in which they occur:
- * slots[e][slot
- * + i] becomes the number of keys[e][i]. Errors: SP_ERR_SYSTEM. Local. */
+/* Number the different ones of keys[elements][count] in the order in which they occur: the number
+ * of keys[e][i] becomes slots[e][slot + i]. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_keys_number(size_t elements, int count, const sp_gid *keys, int slot,
                          sp_lid (*slots)[SP_SLOTS], sp_lid *different);

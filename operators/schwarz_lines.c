@@ -13,10 +13,10 @@
  *
  * with D the couplings across the line, of all blocks that have it, and G the Laplacian of SPREAD
  * times the column's own along it. So r' is r where the column is soft, and constant where it is
- * stiff. But an element that has less than LEAST of its part of the line, such as a poor contact
- * beside a good one, follows the others, and keeps r. SPREAD is from counts at orders 2 and 4,
- * jumps of 10 to 1000 and elements of aspect 15 and 150: from 0.03 to 1 they differ by at most a
- * factor of 2.5. */
+ * stiff. A contact keeps r, and so does an element that has less than LEAST of its part of the
+ * line: a larger weight would let it answer for stiffer ones beside it, as a poor contact for a
+ * good one. SPREAD is from counts at orders 2 and 4, jumps of 10 to 1000 and elements of aspect 15
+ * and 150: from 0.03 to 1 they differ by at most a factor of 2.5. */
 static const double SPREAD = 0.1, LEAST = 1e-4;
 
 static void level_line(const sp_schwarz_builder *b, sp_lid c, int j, int k) {
@@ -49,11 +49,10 @@ static void level_line(const sp_schwarz_builder *b, sp_lid c, int j, int k) {
     const double above = m + 1 < length ? 1 / (1 / along[m] + 1 / along[m + 1]) : 0;
     rest = own + below * rest; /* the row's sum after elimination, free of cancellation */
     const double pivot = rest + above;
-    const bool follows =
-        share[m] < LEAST || sp_hexes_is_contact(hexes, columns->elements[first + m]);
-    leveled[m] = follows ? share[m] : (across + (m > 0 ? below * leveled[m - 1] : 0)) / pivot;
-    ratio[m] = follows ? 0 : above / pivot;
-    rest = follows ? 1 : rest / pivot;
+    const bool keeps = share[m] < LEAST || sp_hexes_is_contact(hexes, columns->elements[first + m]);
+    leveled[m] = keeps ? share[m] : (across + (m > 0 ? below * leveled[m - 1] : 0)) / pivot;
+    ratio[m] = keeps ? 0 : above / pivot;
+    rest = keeps ? 1 : rest / pivot;
   }
   for (int m = length - 1; m >= 0; m--) {
     const sp_lid e = columns->elements[first + m];
@@ -87,7 +86,7 @@ sp_status sp_schwarz_level(sp_schwarz_builder *b) {
 /* An element that is stiff along the column, such as a contact or a thin layer, holds a node as the
  * Dirichlet condition at the other end of its line does. STIFF is the ratio of couplings from which
  * that is so: of 120 random lattices with conditions by patches, the tenth part that is slowest
- * takes 45 iterations or more without this, 29 with 10 and 100, 32 with 1 and 1000. */
+ * takes 45 iterations or more without this, 29 with 10 and 100, 32 with 0 and 1000. */
 static bool is_stiff(const sp_schwarz_builder *b, sp_lid i) {
   static const double STIFF = 100;
   const sp_separable *box = &b->boxes[b->columns->elements[i]];
