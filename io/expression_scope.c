@@ -9,6 +9,7 @@
 
 #include "io/expression.h"
 #include "io/path.h"
+#include "io/utf8.h"
 
 /* ---- Constants ---- */
 
@@ -81,7 +82,7 @@ static sp_status read_lines(reading *r, FILE *stream) {
   size_t size = 0;
   sp_status status = SP_OK;
   for (long number = 1; !status && getline(&line, &size, stream) >= 0; number++)
-    status = add_line(r, line, number);
+    status = add_line(r, line + (number == 1 ? sp_utf8_mark(line) : 0), number);
   free(line);
   if (!status && ferror(stream))
     return sp_fail(SP_ERR_SYSTEM, "%s: %s: cannot read: %s", r->where, r->path, strerror(errno));

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/utf8.h"
+
 static bool is_space(char c) {
   return c != '\0' && strchr(SP_INI_SPACE, c);
 }
@@ -131,11 +133,10 @@ static sp_status create(const char *text, size_t length, sp_ini **out) {
 }
 
 sp_status sp_ini_parse(const char *name, const char *text, size_t length, sp_ini **out) {
-  static const char mark[] = "\xEF\xBB\xBF";
   SP_AUTO(sp_ini) ini = NULL;
   *out = NULL;
   SP_TRY(create(text, length, &ini));
-  const size_t skip = strncmp(ini->text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
+  const size_t skip = sp_utf8_mark(ini->text);
   SP_TRY(parse_lines(name, ini->text + skip, length - skip, ini));
   *out = ini;
   ini = NULL;

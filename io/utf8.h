@@ -2,6 +2,13 @@
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
+
+/* The bytes of the byte order mark at the start of `text`, 0 if there is none. */
+static inline size_t sp_utf8_mark(const char *text) {
+  static const char mark[] = "\xEF\xBB\xBF";
+  return strncmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
+}
 
 /* The number of bytes of the character at `text`, 0 if there is none: neither overlong, nor a
  * surrogate, nor beyond U+10FFFF (RFC 3629). *code = its code point. */
