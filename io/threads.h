@@ -50,8 +50,9 @@ typedef struct sp_loop {
  * failed, and no commit for these and later ones. Local. */
 sp_status sp_loop_run(const sp_loop *loop);
 
-/* Run a loop in chunks for `count` items of `values` values each: without work space, or with it
- * and, unless `commit` is NULL, commits. Errors: as above. Local. */
+/* Run a loop for `count` items of `values` values each, which set the length of chunks. The first
+ * one needs no work space; the second one has it, and commits unless `commit` is NULL. Errors:
+ * those of sp_loop_run. Local. */
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
                        sp_loop_visit *visit);
 sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *context,

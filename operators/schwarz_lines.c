@@ -103,14 +103,15 @@ bool sp_schwarz_find_held(const sp_schwarz_builder *b, sp_lid c, bool *held) {
   for (sp_lid m = 0; m <= length && !b->columns->closed[c]; m++) {
     const sp_lid i = first + (m < length ? m : length - 1);
     const sp_lid *nodes = sp_schwarz_nodes(b, b->columns->elements[i]);
-    bool *own = &held[(size_t)m * (size_t)area], *below = own - area, differs = false;
+    bool *own = &held[(size_t)m * (size_t)area], differs = false;
+    const bool *below = m > 0 ? own - area : own;
     int fixed = 0;
     for (int q = 0; q < area; q++) {
       const int end = m < length ? 0 : n - 1;
       const size_t node = sp_frame_node(&b->columns->frames[i], n, end, q % n, q / n);
       own[q] = b->setup->constrained[nodes[node]];
       fixed += own[q];
-      differs = differs || (m > 0 && own[q] != below[q]);
+      differs = differs || own[q] != below[q];
     }
     if (differs && fixed < area && fixed_below < area && is_stiff(b, first + m - 1)) found = true;
     fixed_below = fixed;

@@ -112,10 +112,10 @@ void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexe
 void sp_report_levels(sp_report *report, int64_t applications, int count,
                       const sp_level_time *times);
 
-/* What a solution says besides its error norms, in this order:
+/* Print and record results of a solution, without its error norms, in this order:
  *
- *   - the balance, except for mass: a row per term: the source, lambda u, the flux through each
- * group of [boundary] and the default, what a projection removed, the imbalance,
+ *   - the balance, except for mass, with a row per term: the source, lambda u, the flux through
+ *     each group of [boundary] and the default, what a projection removed, the imbalance,
  *   - the extrema of u with their place and material, and a row per material if there are several,
  *     with its heat unless that is NULL,
  *   - a row per result of [result]; x, y and z are not a number if there is no place,
