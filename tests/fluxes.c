@@ -221,6 +221,45 @@ static void check_balances(void) {
     check_balance(cases[c].terms, TEXTS(cases[c].mesh, cases[c].own));
 }
 
+/* One dimension: 160 / (1 + 1/8 + 1/alpha) flows from 180 behind alpha to 20 behind 8. The
+ * tolerance of CG, 1e-10, is relative to the energy; at order 4 on 4 elements a face has |1_F|_A
+ * below 20, so fluxes have ten times fewer digits at most. */
+static void check_films(void) {
+  static const char *const common[] = {
+      "mesh.elements=4 4 4; discretization.order=4; problem.forcing=0; boundary.default=neumann 0; "
+      "boundary.zmax=robin 8, 160; solver.tolerance=1e-10; result.a=flux over zmin; "
+      "result.b=flux over zmax",
+      NULL};
+  for (int digits = 0; digits <= 20; digits += 4) {
+    const double exact = 160 / (1.125 + pow(10, -digits));
+    const logged log =
+        run(MPI_COMM_WORLD, common,
+            TEXTS(test_text("constants.a=1e%d; boundary.zmin=robin a, 180*a", digits)));
+    CHECK_CLOSE(log.results[0].value, -exact, 1e-7 * exact);
+    CHECK_CLOSE(log.results[1].value, exact, 1e-7 * exact);
+  }
+}
+
+/* Two layers of thickness 1 and area 1/2, kappa = k and 1, between 10 and 0: 5 / (1 / k + 1) flows.
+ * In the first one u differs by 10 / k, below its rounding for k > 1e15. */
+static void check_jumps(void) {
+  const char *const common[] = {
+      test_text("mesh.file=%s/stack.msh", test_fixtures()),
+      "discretization.order=3; problem.forcing=0; boundary.xmin=dirichlet 10; "
+      "boundary.xmax=dirichlet 0; boundary.default=neumann 0; material.B.kappa=1; "
+      "result.a=flux over cut; result.b=flux over xmin; result.c=flux over xmax",
+      NULL};
+  for (int digits = 2; digits <= 16; digits += 2)
+    for (int kind = 0; kind < 2; kind++) {
+      const double exact = 5 / (pow(10, -digits) + 1);
+      const logged log = run(MPI_COMM_WORLD, common,
+                             TEXTS(KINDS[kind], test_text("material.A.kappa=1e%d", digits)));
+      const double signs[] = {1, -1, 1};
+      for (int r = 0; r < 3; r++)
+        CHECK_CLOSE(log.results[r].value, signs[r] * exact, (digits <= 10 ? 1e-7 : 1e-5) * exact);
+    }
+}
+
 int main(int argc, char **argv) {
   run_case_begin(&argc, &argv);
   enter_folder();
@@ -228,6 +267,8 @@ int main(int argc, char **argv) {
   check_jump();
   check_layers(device_sweeps(argc, argv));
   check_balances();
+  check_films();
+  check_jumps();
   leave_folder(TEXTS("world.h5"));
   return check_end();
 }

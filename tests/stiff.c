@@ -152,8 +152,7 @@ static void check_hidden(void) {
   sp_results results;
   CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(film, "1e9")), &results));
   CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(jump, "1e6")), &results));
-  CHECK_FAILS(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(film, "1e20")), &results),
-              SP_ERR_NOT_CONVERGED, "the balance does not close");
+  CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(film, "1e20")), &results));
   CHECK_FAILS(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(jump, "1e13")), &results),
               SP_ERR_NOT_CONVERGED, "the balance does not close");
   CHECK_FAILS(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(film, "1e31")), &results),

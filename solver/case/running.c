@@ -37,7 +37,7 @@ void sp_running_release(sp_running *c) {
   sp_probes_destroy(&c->probes);
   sp_quantities_destroy(&c->quantities);
   sp_balance_free(&c->balance);
-  SP_FREE(c->heat, c->indicator, c->load, c->solution, c->work, c->initial);
+  SP_FREE(c->heat, c->indicator, c->load, c->solution, c->work, c->initial, c->rest);
   sp_problem_destroy(&c->problem);
   sp_space_destroy(&c->space);
 }
@@ -70,11 +70,10 @@ static sp_status find_probes(sp_running *c) {
 /* Find the groups of [result] and create the balance, before the load vector is computed. */
 static sp_status prepare_results(sp_running *c) {
   SP_TRY(sp_quantities_create(c->config, c->mesh, c->problem, &c->quantities));
-  sp_status status = sp_balance_create(c->mesh, &c->balance);
+  SP_TRY(sp_balance_create(c->problem, c->space, &c->balance));
   const size_t materials = (size_t)c->quantities->material_count;
-  if (!status && materials > 0 && sp_running_has_balance(c))
-    status = sp_allocate(materials, sizeof *c->heat, "materials", &c->heat);
-  return sp_agree(c->comm, status);
+  if (materials == 0 || !sp_running_has_balance(c)) return SP_OK;
+  return sp_agree(c->comm, sp_allocate(materials, sizeof *c->heat, "materials", &c->heat));
 }
 
 static sp_status create_host_vectors(sp_running *c) {
@@ -200,12 +199,9 @@ static sp_status check_load(const sp_running *c) {
 
 /* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
 static sp_status make_right_hand_side(sp_running *c) {
-  const bool *constrained = c->system->setup.constrained;
   SP_TRY(sp_agree(c->comm, create_device_vectors(c)));
   if (c->facts.weak)
     SP_TRY(sp_null_space_weigh(c->facts.weak, c->system->op, &c->x, &c->b, c->work));
-  if (c->problem->has_dirichlet && c->evaluates)
-    SP_TRY(sp_agree(c->comm, sp_balance_keep(&c->balance, c->space, constrained, c->load)));
   if (c->problem->has_dirichlet)
     SP_TRY(
         sp_system_lift(c->system, c->facts.boundary_values, c->load, c->work, &c->boundary, &c->b));
@@ -312,6 +308,37 @@ static sp_cg_options cg_options(sp_running *c) {
                          .on_iteration = on_iteration,
                          .is_interrupted = is_interrupted,
                          .context = c};
+}
+
+/* Write c->work to b, with 0 on Dirichlet DOFs and without the constants of the null space. */
+static sp_status write_residual(sp_running *c) {
+  const bool *constrained = c->system->setup.constrained;
+  if (c->facts.exact) SP_TRY(sp_null_space_remove(c->facts.exact, c->space, c->work));
+  for (sp_lid i = 0; i < c->space->numbering->local && constrained; i++)
+    if (constrained[i]) c->work[i] = 0;
+  return sp_agree(c->comm, sp_vector_write(c->work, &c->b));
+}
+
+sp_status sp_running_find_rest(sp_running *c) {
+  static const double TOLERANCE = 1e-6; /* relative to `rest`, which is at rounding level itself */
+  sp_fluxes fluxes = {.problem = c->problem, .space = c->space, .x = c->solution, .left = c->work};
+  const sp_cg_options options = {.criterion = SP_CG_ENERGY,
+                                 .tolerance = TOLERANCE,
+                                 .max_iterations = c->config->solver.max_iterations,
+                                 .is_interrupted = is_interrupted,
+                                 .context = c};
+  sp_cg_result result;
+  SP_TRY(
+      sp_agree(c->comm, sp_allocate(sp_space_dofs(c->space), sizeof *c->rest, "fluxes", &c->rest)));
+  SP_TRY(sp_fluxes_residual(&fluxes));
+  SP_TRY(write_residual(c));
+  SP_TRY(sp_agree(c->comm, sp_vector_fill(0, &c->x)));
+  const sp_status status =
+      sp_cg_solve(c->system->op, c->preconditioner, &options, true, &c->b, &c->x, &c->r, &result);
+  if (!status) return sp_agree(c->comm, sp_vector_read(&c->x, c->rest));
+  free(c->rest);
+  c->rest = NULL;
+  return status == SP_ERR_NOT_CONVERGED || status == SP_ERR_BREAKDOWN ? SP_OK : status;
 }
 
 static sp_status measure_errors(sp_running *c) {

@@ -42,6 +42,7 @@ typedef struct sp_running {
   /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
   double *load, *solution, *work;
   double *initial;    /* problem.initial, if there is one */
+  double *rest;       /* the part of the solution below its rounding, if fluxes need it */
   sp_vector x, b, r;  /* A x = b, and r = b - A x */
   sp_vector boundary; /* facts.boundary_values, if there are any */
   const char *field;  /* the file that was written; NULL if none */
@@ -58,6 +59,10 @@ void sp_running_enter(sp_running *c, sp_phase phase);
 /* The flow: probes -> space -> system -> preconditioner -> CG -> solution and its errors, also if
  * CG has not converged. Collective. */
 sp_status sp_running_solve(sp_running *c);
+
+/* Solve A rest = b - A solution, with a residual that is accurate to the differences of the
+ * solution (solver/problem/fluxes.h). c->rest stays NULL if CG does not converge. Collective. */
+sp_status sp_running_find_rest(sp_running *c);
 
 /* True if sp_running_solve has a solution, converged or not. */
 bool sp_running_has_results(sp_status status);

@@ -3,8 +3,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "solver/problem/side.h"
-
 /* ---- The two sides of a surface ---- */
 
 /* Physical Volumes on the sides of a surface between elements; numbers are those of volumes. */
@@ -130,7 +128,7 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
 /* ---- All sides ---- */
 
 /* True if a line of [boundary] fixes u in the volumes of this number. */
-static bool is_fixed(const sp_side *s, const int *numbers, int number) {
+static bool is_fixed(const sp_fluxes *s, const int *numbers, int number) {
   bool fixed = false;
   for (int v = 0; v < s->space->mesh->hexes->volume.count; v++)
     fixed = fixed || (numbers[v] == number && s->problem->part_of_volume[v] >= 0);
@@ -151,35 +149,43 @@ static int next_number(int count, const taken *own, int last) {
   return next;
 }
 
-/* *flux = that of this rank from the low sides to the high ones. */
-static sp_status sum_sides(sp_side *s, const taken *own, double *flux) {
+/* The sum of fluxes from the low sides to the high ones. */
+typedef struct crossing {
+  const sp_fluxes *fluxes;
+  const taken *own;
+  int number; /* of the side in question */
+  double flux;
+} crossing;
+
+static void add_flux(void *crossing_, sp_lid e, int f, double flux) {
+  crossing *c = crossing_;
+  const int place = c->fluxes->space->mesh->hexes->surfaces[e][f], surface = sp_surface_of(place);
+  if (sp_surface_is_exterior(place) || surface < 0 || c->own[surface].number != c->number) return;
+  c->flux += c->own[surface].high ? -flux : flux;
+}
+
+/* *flux = that of this rank. */
+static sp_status sum_sides(sp_fluxes *s, const taken *own, double *flux) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   const int count = hexes->surface.count;
-  double out[2] = {0}; /* of low and of high sides */
+  crossing c = {.fluxes = s, .own = own};
+  s->on_face = add_flux;
+  s->context = &c;
   for (int number = next_number(count, own, -1); number < INT_MAX;
        number = next_number(count, own, number)) {
     for (int v = 0; v < hexes->volume.count; v++) s->volumes[v] = s->keys[v] == number;
-    SP_TRY(sp_side_compute(s, NULL));
-    for (sp_lid e = 0; e < hexes->count; e++)
-      for (int f = 0; f < SP_FACES && s->volumes[hexes->volumes[e]]; f++) {
-        const int surface = sp_surface_of(hexes->surfaces[e][f]);
-        if (!sp_surface_is_exterior(hexes->surfaces[e][f]) && surface >= 0 &&
-            own[surface].number == number)
-          out[own[surface].high] += s->flux[e][f];
-      }
+    c.number = number;
+    SP_TRY(sp_fluxes_compute(s, NULL));
   }
-  *flux = out[0] - out[1];
+  *flux = c.flux;
   return SP_OK;
 }
 
 /* The low side of a surface is taken, or the high one if a line fixes u in the low one. */
-static sp_status prepare(sp_side *s, const int *numbers, const sides *both, taken **own) {
-  const size_t dofs = sp_space_dofs(s->space);
+static sp_status prepare(sp_fluxes *s, const int *numbers, const sides *both, taken **own) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   SP_TRY(sp_allocate((size_t)hexes->surface.count, sizeof **own, "surfaces", own));
-  SP_TRY(sp_allocate(dofs, sizeof(double), "a flux", &s->weights));
-  SP_TRY(sp_allocate(dofs, sizeof(double), "a flux", &s->left));
-  SP_TRY(sp_side_open(s));
+  SP_TRY(sp_fluxes_open(s));
   for (int v = 0; v < hexes->volume.count; v++) s->keys[v] = numbers[v];
   for (int i = 0; i < hexes->surface.count; i++) {
     const bool high = both[i].low < INT_MAX && is_fixed(s, numbers, both[i].low);
@@ -188,18 +194,19 @@ static sp_status prepare(sp_side *s, const int *numbers, const sides *both, take
   return SP_OK;
 }
 
-sp_status sp_crossing_flux(const sp_problem *problem, const sp_space *space, const bool *members,
-                           const double *x, double *flux) {
-  sp_side side = {.problem = problem, .space = space, .x = x};
+sp_status sp_crossing_flux(sp_fluxes *whole, const bool *members, double *flux) {
+  const sp_space *space = whole->space;
+  sp_fluxes fluxes = sp_fluxes_of_parts(whole);
   int *numbers = NULL;
   sides *both = NULL;
   taken *own = NULL;
   sp_status status = find_sides(space->mesh, members, &numbers, &both);
-  if (!status) status = sp_agree(space->mesh->comm, prepare(&side, numbers, both, &own));
-  if (!status) status = sp_side_mark(&side);
-  if (!status) status = sum_sides(&side, own, flux);
-  sp_side_close(&side);
-  SP_FREE(side.weights, side.left, numbers, both, own);
+  if (!status) status = sp_agree(space->mesh->comm, prepare(&fluxes, numbers, both, &own));
+  if (!status) status = sp_fluxes_mark(&fluxes);
+  if (!status) status = sum_sides(&fluxes, own, flux);
+  whole->noise += fluxes.noise;
+  sp_fluxes_close(&fluxes);
+  SP_FREE(numbers, both, own);
   SP_TRY(status);
   return sp_reduction_sum(space->platform->reduction, 1, flux, SP_OK);
 }

@@ -1,6 +1,6 @@
 /* Heat that enters and leaves each material: fluxes q = -kappa du/dn through the faces of its
  * elements, those into the material and those out of it added apart. Through faces towards other
- * materials, heated or not, and Dirichlet faces they are those of solver/problem/side.h, face by
+ * materials, heated or not, and Dirichlet faces they are those of solver/problem/fluxes.h, face by
  * face; through the surfaces where a condition gives q they are its integrals, by surface. So
  *
  *     in + source = out + integral of lambda u over the material
@@ -9,15 +9,13 @@
  * material here: what it takes leaves its neighbours. */
 #pragma once
 
-#include "operators/space.h"
-#include "solver/problem/problem.h"
+#include "solver/problem/fluxes.h"
 
 typedef struct sp_heat {
   double source, in, out;
 } sp_heat;
 
-/* Fill heat[number of materials with elements], in their order, on all ranks, for the host L-vector
- * x. The L-vectors scratch[2] are overwritten. Errors: those of formulas, SP_ERR_SYSTEM.
- * Collective. */
-sp_status sp_heat_compute(const sp_problem *problem, const sp_space *space, const double *x,
-                          double *const scratch[2], sp_heat *heat);
+/* Fill heat[number of materials with elements], in their order, on all ranks, for the solution of
+ * `whole`, the fluxes of all elements, whose scratch is used and whose noise grows. Errors: those
+ * of formulas, SP_ERR_SYSTEM. Collective. */
+sp_status sp_heat_compute(sp_fluxes *whole, sp_heat *heat);

@@ -22,7 +22,7 @@ enum {
 typedef struct assembly {
   const sp_problem *problem;
   const sp_space *space;
-  const bool *volumes; /* NULL: all */
+  const bool *elements; /* NULL: all */
   const bool (*skipped)[SP_FACES];
   int order, surfaces; /* named surfaces, and one for the rest of the boundary */
   size_t chunk;        /* elements per call */
@@ -122,7 +122,7 @@ static size_t batch_size(const assembly *s, size_t points, size_t begin, size_t 
   const sp_material *material = sp_materials_of(materials, hexes, (sp_lid)begin);
   size_t count = 1;
   while (begin + count < end && (count + 1) * points <= BATCH &&
-         (!s->volumes || s->volumes[hexes->volumes[begin + count]]) &&
+         (!s->elements || s->elements[begin + count]) &&
          sp_materials_of(materials, hexes, (sp_lid)(begin + count)) == material)
     count++;
   return count;
@@ -260,15 +260,17 @@ static sp_status add_face(const assembly *s, sp_lid e, int f, const sp_boundary_
 
 /* Add the flux through the faces of an element. */
 static sp_status add_faces(const assembly *s, sp_lid e, workspace *w, double *load, double *given) {
+  const bool(*left_out)[SP_FACES] = s->sums ? s->sums->left_out : NULL;
   const sp_hexes *hexes = s->space->mesh->hexes;
   for (int f = 0; f < SP_FACES; f++) {
     const int part = sp_problem_face_part(s->problem, hexes, e, f);
     const int named = sp_surface_of(hexes->surfaces[e][f]);
     const int surface = named >= 0 ? named : s->surfaces - 1;
+    double none = 0, *sum = left_out && left_out[e][f] ? &none : &given[surface];
     if (part < 0 || (s->skipped && s->skipped[e][f])) continue;
     if (s->problem->parts[part].condition == SP_NEUMANN ||
         s->problem->parts[part].condition == SP_ROBIN)
-      SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, &given[surface]));
+      SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, sum));
   }
   return SP_OK;
 }
@@ -284,7 +286,7 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
   sp_additions_begin(most, load + most, &w->later);
   for (size_t i = 0; i < (size_t)s->surfaces + s->chunk; i++) given[i] = 0;
   for (size_t k = begin; k < end;) {
-    if (s->volumes && !s->volumes[s->space->mesh->hexes->volumes[k]]) {
+    if (s->elements && !s->elements[k]) {
       variation[k++ - begin] = 0;
       memset(load, 0, nodes * sizeof *load);
       load += nodes;
@@ -315,7 +317,7 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
     sp_source_add(&s->sums->samples, s->space->mesh->hexes, (sp_lid)e, variation[e - begin]);
 }
 
-sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *volumes,
+sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *elements,
                           const bool (*skipped)[SP_FACES], double *load, sp_jacobian_range *range,
                           sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
@@ -323,8 +325,8 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, cons
   *range = (sp_jacobian_range){DBL_MAX, 0};
   const size_t nodes = sp_element_nodes(numbering->order), count = (size_t)mesh->hexes->count;
   const size_t chunk = sp_loop_chunk(count, nodes);
-  assembly s = {problem, space, volumes, skipped, numbering->order, mesh->hexes->surface.count + 1,
-                chunk,   load,  range,   sums};
+  assembly s = {problem, space, elements, skipped, numbering->order, mesh->hexes->surface.count + 1,
+                chunk,   load,  range,    sums};
   const sp_loop loop = {.what = "load vector",
                         .count = count,
                         .chunk = chunk,

@@ -16,14 +16,15 @@ typedef struct sp_load_sums {
   sp_source_samples samples;
   double *given; /* [surface.count + 1], of g over Neumann and Robin faces of each surface; last, of
                     faces that no surface covers. The caller allocates it, with zeros. */
+  const bool (*left_out)[SP_FACES]; /* [elements], faces that `given` leaves out; NULL: none */
 } sp_load_sums;
 
 /* The load vector: load_i = integral of l_i f + integral over Neumann and Robin faces of l_i g,
  * with the operator's own quadrature (GLL for Robin faces); [local DOFs] on the host, summed over
- * ranks. With volumes[volume.count], of the elements of these volumes alone; without g on faces
- * that are skipped[elements][SP_FACES]; NULL for all volumes, and for none skipped. Fills *range,
+ * ranks. Only of the elements marked in elements[elements], and without g on faces that are
+ * skipped[elements][SP_FACES]; NULL for all elements, and for none skipped. Fills *range,
  * and adds to *sums unless that is NULL. Errors: SP_ERR_INPUT if a formula is not finite.
  * Collective. */
-sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *volumes,
+sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *elements,
                           const bool (*skipped)[SP_FACES], double *load, sp_jacobian_range *range,
                           sp_load_sums *sums);

@@ -298,6 +298,26 @@ static void sum_vector(const sp_null_space *null_space, sp_lid owned, const doub
   }
 }
 
+static void subtract_means(const sp_null_space *null_space, sp_lid local, double (*sums)[3],
+                           double *b) {
+  for (sp_lid i = 0; i < local; i++) {
+    if (null_space->of_dof[i] < 0) continue;
+    const double *sum = sums[null_space->of_dof[i]];
+    b[i] -= sum[0] / sum[2];
+  }
+}
+
+sp_status sp_null_space_remove(const sp_null_space *null_space, const sp_space *space, double *b) {
+  SP_OWNED double(*sums)[3] = NULL;
+  const sp_status status =
+      sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
+  if (!status) sum_vector(null_space, space->numbering->owned, b, sums);
+  SP_TRY(sp_agree(space->mesh->comm, status));
+  SP_TRY(sum_over_ranks(null_space, space, 3, sums[0], SP_OK));
+  subtract_means(null_space, space->numbering->local, sums, b);
+  return SP_OK;
+}
+
 sp_status sp_null_space_project(const sp_null_space *null_space, const sp_problem *problem,
                                 const sp_space *space, double *b, double *imbalance) {
   const sp_numbering *numbering = space->numbering;
@@ -319,11 +339,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
     const part_name part = name_part(null_space, space->mesh, (int)c);
     return unbalanced(&part, sums[c][0], ratio);
   }
-  for (sp_lid i = 0; i < numbering->local; i++) {
-    if (null_space->of_dof[i] < 0) continue;
-    const double *sum = sums[null_space->of_dof[i]];
-    b[i] -= sum[0] / sum[2];
-  }
+  subtract_means(null_space, numbering->local, sums, b);
   return SP_OK;
 }
 

@@ -62,6 +62,9 @@ sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_
 sp_status sp_null_space_project(const sp_null_space *null_space, const sp_problem *problem,
                                 const sp_space *space, double *b, double *imbalance);
 
+/* Remove from b its mean over each component. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_null_space_remove(const sp_null_space *null_space, const sp_space *space, double *b);
+
 /* Add to x the constant on each component that gives u_h the mean of the exact solution in the mass
  * inner product, or mean zero if the problem has none. Collective. */
 sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,

@@ -70,10 +70,11 @@ sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
 /* NULL-safe; sets *quantities to NULL. Local. */
 void sp_quantities_destroy(sp_quantities **quantities);
 
-/* Fill value, size and place for the host L-vector x and its balance, which may be NULL if no flux
- * is asked for. Errors: SP_ERR_SYSTEM; no error for formulas that are not finite. Collective. */
-sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *problem,
-                                 const sp_space *space, const sp_balance *balance, const double *x);
+/* Fill value, size and place for the host L-vector x and its balance, which may be empty if no flux
+ * is asked for; the noise of its fluxes grows. Errors: SP_ERR_SYSTEM; no error for formulas that
+ * are not finite. Collective. */
+sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
+                                 sp_balance *balance, const double *x);
 
 /* Check the result of sp_quantities_evaluate. Errors: SP_ERR_INPUT with the line and a point for
  * the first formula that is not finite. Local; the same on all ranks. */

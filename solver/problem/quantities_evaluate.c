@@ -302,8 +302,7 @@ static double find_place(MPI_Comm comm, double value, const partial *mine, sp_qu
   return best.value;
 }
 
-static sp_status finish(const sp_problem *problem, const sp_space *space, const sp_balance *balance,
-                        const double *x, partial *mine, sp_quantity *q) {
+static sp_status finish(const sp_space *space, sp_balance *balance, partial *mine, sp_quantity *q) {
   SP_TRY(sp_reduction_sum(space->platform->reduction, 2, mine->integrals, SP_OK));
   q->size = mine->integrals[1];
   q->value = mine->integrals[0];
@@ -317,7 +316,7 @@ static sp_status finish(const sp_problem *problem, const sp_space *space, const 
     const double least = find_place(space->mesh->comm, mine->extremum, mine, q);
     q->value = q->kind == SP_RESULT_MAXIMUM ? -least : least;
   }
-  if (q->crosses) return sp_crossing_flux(problem, space, q->members, x, &q->value);
+  if (q->crosses) return sp_crossing_flux(&balance->fluxes, q->members, &q->value);
   if (q->kind == SP_RESULT_FLUX) {
     q->value = 0;
     for (int s = 0; s < space->mesh->hexes->surface.count; s++)
@@ -338,16 +337,15 @@ static void divide(const sp_quantities *quantities, const sp_balance *balance, s
   q->value = flows && (differs || balance->data > 0) ? (one - other) / q->size : NAN;
 }
 
-sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *problem,
-                                 const sp_space *space, const sp_balance *balance,
-                                 const double *x) {
+sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
+                                 sp_balance *balance, const double *x) {
   evaluation s = {.quantities = quantities, .space = space, .x = x};
   const size_t all = (size_t)quantities->all;
   sp_status status = SP_ALLOCATE("results", SP_ARRAY(s.partials, all), SP_ARRAY(s.bounds, all));
   if (!status) status = add_all(&s);
   status = sp_agree(space->mesh->comm, status);
   for (int r = 0; r < quantities->all && !status; r++)
-    status = finish(problem, space, balance, x, &s.partials[r], &quantities->list[r]);
+    status = finish(space, balance, &s.partials[r], &quantities->list[r]);
   SP_FREE(s.partials, s.bounds);
   for (int r = 0; r < quantities->count && !status; r++)
     if (quantities->list[r].kind == SP_RESULT_RESISTANCE)

@@ -1,0 +1,67 @@
+/* Fluxes q = -kappa du/dn out of a set of elements through its marked faces: Dirichlet faces, faces
+ * towards elements of other sets, and Robin faces whose alpha is stiffer than the elements beside
+ * them. All come from the discrete equations of these elements, without the marked conditions:
+ *
+ *     r_i = load_i - (A u)_i = integral of q l_i over all marked faces,
+ *     q_i(F) = d_i(F) + w_i(F) / W_i (r_i - D_i),   flux through face F = sum of q_i(F)
+ *
+ * d_i(F) = -integral over face F of kappa du_h/dn l_i (GLL quadrature, kappa du_h/dn interpolated
+ * from the operator's points), w_i(F) is the quadrature weight of F at DOF i, and W_i, D_i are the
+ * sums of w_i, d_i over all marked faces at i. So each face has its own flux, also at an edge, and
+ * the sum over all faces is exact, to the residual of CG and to rounding. For smooth data, the flux
+ * through a surface converges at rate 2 N if it meets no other marked one; else the division adds
+ * an error of rate N + 1 or more.
+ *
+ * A Robin flux alpha u - g loses log10(alpha |u| / |q|) digits; r_i loses log10(k |u| / |q|) with k
+ * = kappa N (N + 1) / h. So faces with alpha > k are marked, and the others take alpha u - g.
+ *
+ * Rounding. A u is computed from the differences of u in an element. What u itself loses as a
+ * double, relative to these differences, is in `noise`. If that is too much, the caller finds the
+ * part of the solution below the rounding of x, `rest` (A rest = b - A x), and the fluxes are those
+ * of x + rest. */
+#pragma once
+
+#include "operators/space.h"
+#include "solver/problem/load.h"
+#include "solver/problem/problem.h"
+
+typedef struct sp_fluxes {
+  const sp_problem *problem;
+  const sp_space *space;
+  const double *x,
+      *rest; /* the solution, an L-vector on the host; NULL, or its part below rounding */
+  /* All elements are one set: their own faces with a contact are not marked, and elements that a
+   * line of [boundary] fixes take r_i through their faces, with d_i = 0, and inside. */
+  bool whole;
+  int *keys;     /* [volume.count], >= 0: a set has all or none of the volumes of a key */
+  bool *volumes; /* [volume.count]: the volumes of this set */
+  bool (*marked)[SP_FACES]; /* [elements]: marked faces of each element, for all sets */
+  double *weights, *left;   /* [local DOFs], scratch: W_i, and r_i - D_i where W_i > 0 */
+  /* Gets the flux of each marked face, element by element; as face SP_FACES what a fixed element
+   * takes inside and through faces that are not marked. */
+  void (*on_face)(void *context, sp_lid element, int face, double flux);
+  void *context;
+  double noise; /* over all ranks: what rounding of x may change in fluxes; grows with each set */
+} sp_fluxes;
+
+/* Return fluxes of parts of the mesh, for the same solution and with the same scratch as `whole`.
+ * Local. */
+sp_fluxes sp_fluxes_of_parts(const sp_fluxes *whole);
+
+/* Allocate keys, volumes and marked; the caller fills keys, then volumes. End with sp_fluxes_close,
+ * also after a failure. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_fluxes_open(sp_fluxes *fluxes);
+void sp_fluxes_close(sp_fluxes *fluxes);
+
+/* Mark the faces, by conditions and `keys`. Errors: those of formulas, SP_ERR_SYSTEM. Collective.
+ */
+sp_status sp_fluxes_mark(sp_fluxes *fluxes);
+
+/* Compute the fluxes of the elements of `volumes`. Adds to *sums, unless that is NULL, for these
+ * elements. Errors: those of formulas, SP_ERR_SYSTEM. Collective. */
+sp_status sp_fluxes_compute(sp_fluxes *fluxes, sp_load_sums *sums);
+
+/* left = load - A (x + rest) of all elements with all conditions, summed over ranks: the residual
+ * of the unconstrained equations, accurate to the differences of u. Uses problem, space, x, rest
+ * and left only. Errors: those of formulas, SP_ERR_SYSTEM. Collective. */
+sp_status sp_fluxes_residual(sp_fluxes *fluxes);
