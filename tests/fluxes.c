@@ -240,7 +240,7 @@ static void check_films(void) {
   }
 }
 
-/* Two layers of thickness 1 and area 1/2, kappa = k and 1, between 10 and 0: 5 / (1 / k + 1) flows.
+/* Two layers of thickness 2 and area 1, kappa = k and 1, between 10 and 0: 5 / (1 / k + 1) flows.
  * In the first one u differs by 10 / k, below its rounding for k > 1e15. */
 static void check_jumps(void) {
   const char *const common[] = {
