@@ -4,6 +4,7 @@
 import math
 import os
 import re
+import shutil
 import sys
 
 import driver
@@ -224,12 +225,44 @@ def crossings():
                 check(abs(v[name] + exact) < 4e-5, f"{name}, {condition} on {ranks} ranks: {v[name]}, not {-exact}")
     refuse(bar, (["result.near=flux over mixed"], ["result.near", "expected faces of the boundary or faces between "
                                                    "elements, found 4 of the first and 4 of the second"]))
-    with open(SANDWICH, encoding="ascii") as file:
-        write("skin.geo", file.read() + 'Physical Surface("skin") = {near[], far[]};\n')
-    refuse([*bar, "mesh.file=skin.geo"], (["result.q=flux over skin"], ["result.q", "number 2 is the lower at some faces"]))
+    closed_surfaces(bar)
     refuse(["problem.forcing=1", "boundary.default=dirichlet 0", f"mesh.file={os.path.join(FIXTURES, 'two_blocks.geo')}"],
-           (["result.b=flux over between"], ["result.b", "goes from the Physical Volume of the lower number"]))
+           (["result.b=flux over between"], ["result.b", "neither decides at 6 of 6 faces", "volumes: all"]))
 
 
-driver.side_by_side([(volumes,), (surfaces,), (sources,), (heat,), (pinched,), (crossings,)])
+def closed_surfaces(bar):
+    """The skin of the middle block, with a source of 1 in it: 1 flows out of it for any number, also through a
+    contact. Without a volume that has all faces, numbers decide; if one is lower and higher, both halves of the
+    middle block are named, unless a group joins them."""
+    with open(SANDWICH, encoding="ascii") as file:
+        text = file.read() + 'Physical Surface("skin") = {near[], far[]};\n'
+    for name, numbers in ("skin.geo", (1, 2, 3)), ("least.geo", (2, 1, 3)), ("most.geo", (1, 3, 2)):
+        blocks = "".join(f'Physical Volume("{block}", {number}) = {block}[];\n'
+                         for block, number in zip(("one", "two", "three"), numbers))
+        write(name, re.sub(r"Physical Volume.*\n", "", text) + blocks)
+    halves = text.replace('Physical Volume("two", 2) = two[]', 'Physical Volume("low", 2) = {two[0]};\n'
+                          'Physical Volume("high", 4) = {two[1]}').replace('"three", 3', '"three", 5')
+    write("halves.geo", halves)
+    write("joined.geo", halves + 'Physical Volume("two", 9) = two[];\n')
+    source = [*bar, "result.q=flux over skin", "material.two.kappa=1", "material.two.source=1"]
+    for ranks in RANKS:
+        for name in "skin.geo", "least.geo", "most.geo", "joined.geo":
+            solve(ranks, [*source, f"mesh.file={name}"], results={"q": 1})
+        solve(ranks, [*source, "boundary.near=contact 2", "mesh.file=skin.geo"], results={"q": 1})
+        # A block that a line fixes takes the flux of its neighbours: 5 / 1 to the left, -5 / 2 to the right.
+        solve(ranks, [*source, "boundary.two=dirichlet 5", "mesh.file=skin.geo"], results={"q": 2.5})
+    refuse([*(word for word in bar if "two" not in word), "mesh.file=halves.geo"],
+           (["result.q=flux over skin"], ["result.q", "neither decides at 4 of 8 faces", "volumes: one, low, high"]))
+
+
+def valleys():
+    """The minimum of an element with two valleys is that of the deeper one, where dense sampling also finds it."""
+    for name in "extremum.ini", "extremum.msh", "extremum.csv":
+        shutil.copy(os.path.join(FIXTURES, name), name)
+    for ranks in RANKS:
+        r3 = values(driver.record(ranks, "extremum.ini"))["r3"]
+        check(abs(r3 + 0.1717945) < 1e-7, f"a minimum of {r3} on {ranks} ranks")
+
+
+driver.side_by_side([(valleys,), (volumes,), (surfaces,), (sources,), (heat,), (pinched,), (crossings,)])
 driver.finish()

@@ -184,8 +184,8 @@ static void test_results(void) {
       {"resistance over left,",
        "expected resistance over GROUP, OTHER, from where heat flows to where"},
       {"resistance over left, left", "expected resistance over two groups, found 'left' twice"},
-      {"resistance over surface left, right",
-       "expected resistance over GROUP, OTHER, from where heat flows to where"},
+      {"resistance over surface left, surface left",
+       "expected resistance over two groups, found 'left' twice"},
       {"resistance of u over left, right",
        "expected resistance over GROUP, OTHER, found a formula"},
       {"maximum over", "expected a group after 'over', found nothing"},
@@ -207,18 +207,22 @@ static void test_results(void) {
       "[result]\nheat = flux over the left side\nmean = average\nlow = minimum over surface 3\n"
       "odd = norm over volume\nall = integral over\tvolume  core\n"
       "heavy = average of u * x ?  1 : z  over of over over\nwhole = norm of\tu^2\n"
-      "of = integral over of\nchip, to air = resistance over chip, top , air\n",
+      "of = integral over of\nchip, to air = resistance over chip, top , air\n"
+      "ends = resistance over volume 3 ,surface 3\n",
       TEXTS("result.mean=maximum over volume 2", "result.heat="));
   if (config) {
     static const sp_result_entry expected[] = {
-        {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, NULL, "2", NULL},
-        {"low", NULL, SP_RESULT_MINIMUM, SP_OVER_SURFACE, NULL, "3", NULL},
-        {"odd", NULL, SP_RESULT_NORM, SP_OVER_GROUP, NULL, "volume", NULL},
-        {"all", NULL, SP_RESULT_INTEGRAL, SP_OVER_VOLUME, NULL, "core", NULL},
-        {"heavy", NULL, SP_RESULT_AVERAGE, SP_OVER_GROUP, "u * x ?  1 : z", "of over over", NULL},
-        {"whole", NULL, SP_RESULT_NORM, SP_OVER_DOMAIN, "u^2", NULL, NULL},
-        {"of", NULL, SP_RESULT_INTEGRAL, SP_OVER_GROUP, NULL, "of", NULL},
-        {"chip, to air", NULL, SP_RESULT_RESISTANCE, SP_OVER_GROUP, NULL, "chip, top", "air"}};
+        {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, 0, NULL, "2", NULL},
+        {"low", NULL, SP_RESULT_MINIMUM, SP_OVER_SURFACE, 0, NULL, "3", NULL},
+        {"odd", NULL, SP_RESULT_NORM, SP_OVER_GROUP, 0, NULL, "volume", NULL},
+        {"all", NULL, SP_RESULT_INTEGRAL, SP_OVER_VOLUME, 0, NULL, "core", NULL},
+        {"heavy", NULL, SP_RESULT_AVERAGE, SP_OVER_GROUP, 0, "u * x ?  1 : z", "of over over",
+         NULL},
+        {"whole", NULL, SP_RESULT_NORM, SP_OVER_DOMAIN, 0, "u^2", NULL, NULL},
+        {"of", NULL, SP_RESULT_INTEGRAL, SP_OVER_GROUP, 0, NULL, "of", NULL},
+        {"chip, to air", NULL, SP_RESULT_RESISTANCE, SP_OVER_GROUP, SP_OVER_GROUP, NULL,
+         "chip, top", "air"},
+        {"ends", NULL, SP_RESULT_RESISTANCE, SP_OVER_VOLUME, SP_OVER_SURFACE, NULL, "3", "3"}};
     enum { COUNT = COUNT_OF(expected) };
     CHECK(config->results.count == COUNT, "%d results", config->results.count);
     for (int r = 0; r < COUNT && r < config->results.count; r++) {
@@ -227,8 +231,9 @@ static void test_results(void) {
       CHECK_TEXT(entry->formula, expected[r].formula);
       CHECK_TEXT(entry->group, expected[r].group);
       CHECK_TEXT(entry->other, expected[r].other);
-      CHECK(entry->kind == expected[r].kind && entry->over == expected[r].over, "%s: %d, %d",
-            entry->name, (int)entry->kind, (int)entry->over);
+      CHECK(entry->kind == expected[r].kind && entry->over == expected[r].over &&
+                entry->other_over == expected[r].other_over,
+            "%s: %d, %d", entry->name, (int)entry->kind, (int)entry->over);
     }
     check_round_trip(config);
   }

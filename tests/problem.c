@@ -399,15 +399,16 @@ static void check_jacobian_range(void) {
         range.largest);
 }
 
-/* The bound of rough polynomials is below all their values; that of x - y z is exact, because
- * the coefficients of a linear function are its values at j / N. */
-static void check_bound_of_order(int order) {
-  enum { SAMPLES = 7 };
+/* The bound of rough polynomials is below all their values, and their minimum, of many that are
+ * local, is no larger than any; the bound of x - y z is exact, because the coefficients of a linear
+ * function are its values at j / N. */
+static void check_bound_of_order(const sp_hexes *hexes, int order) {
+  enum { SAMPLES = 21 };
   const int n = order + 1, count = n * n * n;
   const double *nodes = sp_reference_get(order)->gll.nodes;
   double *values = test_array((size_t)count, sizeof *values), places[SAMPLES];
   double *work = test_array(SP_EXTREMUM_WORK, sizeof *work), m[SAMPLES * SP_MAX_NQ];
-  double least = INFINITY, lowest = INFINITY;
+  double least = INFINITY, lowest = INFINITY, most = -INFINITY, place[3];
   for (int i = 0; i < count; i++) {
     values[i] = nodes[i % n] - nodes[i / n % n] * nodes[i / n / n];
     least = fmin(least, values[i]);
@@ -415,7 +416,10 @@ static void check_bound_of_order(int order) {
   double bound = sp_extremum_bound(order, 3, 1, least, values, work);
   CHECK(fabs(bound) <= 1e-12, "order %d: the bound of x - y z is too low by %g", order, -bound);
   least = INFINITY;
-  for (int i = 0; i < count; i++) least = fmin(least, values[i] = sin(7919.0 * i * i + order));
+  for (int i = 0; i < count; i++) {
+    least = fmin(least, values[i] = sin(7919.0 * i * i + order));
+    most = fmax(most, values[i]);
+  }
   for (int i = 0; i < SAMPLES; i++) places[i] = -1 + 2.0 * i / (SAMPLES - 1);
   sp_interpolation_matrix(n, nodes, SAMPLES, places, m);
   for (int s = 0; s < SAMPLES * SAMPLES * SAMPLES; s++) {
@@ -428,10 +432,16 @@ static void check_bound_of_order(int order) {
   bound = sp_extremum_bound(order, 3, 1, least, values, work);
   CHECK(least + bound <= lowest + 1e-12, "order %d: the bound %g is above a value, %g", order,
         least + bound, lowest);
+  const double found =
+      sp_extremum_find(hexes, 0, order, -1, 1, values, most - least, INFINITY, work, place);
+  CHECK(found <= lowest && found >= least + bound, "order %d: a minimum of %g, but %g is a value",
+        order, found, lowest);
 }
 
 static void check_bounds(void) {
-  for (int order = 1; order < SP_MAX_NQ; order++) check_bound_of_order(order);
+  AUTO_VALUE(stage) s = {0};
+  stage_create(make_box(2, 2, 2, SP_MAP_NONE), 1, &s);
+  for (int order = 1; order < SP_MAX_NQ; order++) check_bound_of_order(s.mesh->hexes, order);
 }
 
 int main(int argc, char **argv) {

@@ -135,11 +135,12 @@ static void check_materials(void) {
       "boundary.xmax=dirichlet 0; discretization.order=3; solver.tolerance=1e-14; "
       "result.slabs=resistance over xmin, xmax; "
       "result.from volume=resistance over low, xmax; "
-      "result.to volume=resistance over xmin, high",
+      "result.to volume=resistance over xmin, high; "
+      "result.by number=resistance over volume 1, surface 2",
       NULL};
   static const char *const of_material[] = {"minimum", "average", "maximum", "volume"};
   static const char *const of_extremum[] = {"value", "x"};
-  static const double resistances[] = {1.25, 9. / 8, 0.75};
+  static const double resistances[] = {1.25, 9. / 8, 0.75, 9. / 8};
   static const double materials[2][4] = {{8, 9, 10, 0.5}, {0, 4, 8, 0.5}};
   sp_results results;
   CHECK_OK(run_case(MPI_COMM_WORLD, slabs, TEXTS("output.log=world.h5"), &results));
@@ -149,7 +150,7 @@ static void check_materials(void) {
   const hid_t file = H5Fopen("world.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
   CHECK(log_table(file, "materials", 4, of_material, 4, &found[0][0]) == 2, "not two materials");
   CHECK(log_table(file, "extrema", 2, of_extremum, 2, &extrema[0][0]) == 2, "not two extrema");
-  CHECK(log_table(file, "results", 2, of_result, 4, &values[0][0]) == 3, "not three results");
+  CHECK(log_table(file, "results", 2, of_result, 4, &values[0][0]) == 4, "not four results");
   H5Fclose(file);
   for (int m = 0; m < 2; m++)
     for (int c = 0; c < 4; c++) CHECK_CLOSE(found[m][c], materials[m][c], 1e-10);
@@ -157,7 +158,7 @@ static void check_materials(void) {
     CHECK_CLOSE(extrema[i][0], i == 0 ? 0 : 10, 1e-10);
     CHECK_CLOSE(extrema[i][1], i == 0 ? 1 : 0, 1e-14);
   }
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     CHECK_CLOSE(values[i][0], resistances[i], 1e-10);
     CHECK_CLOSE(values[i][1], 8, 1e-10);
   }
@@ -260,7 +261,11 @@ static void check_refused(void) {
       {{"region.core.upper=0.5 1 1", "result.a=flux over core"},
        {"result.a", "'core' is a volume, but a flux goes through a surface"}},
       {{"region.core.upper=0.5 1 1", "result.a=average over 1"},
-       {"'1' is a surface and a volume of the mesh: write 'over surface 1' or 'over volume 1'"}},
+       {"'1' is a surface and a volume of the mesh: write 'surface 1' or 'volume 1' after 'over'"}},
+      {{"region.core.upper=0.5 1 1", "result.a=resistance over core, 1"},
+       {"write 'surface 1' or 'volume 1' after 'over' or the comma"}},
+      {{"region.core.upper=0.5 1 1", "result.a=resistance over core, volume 1"},
+       {"'core' is a volume, but a flux goes through a surface"}},
       {{"result.a=integral of u*v over xmin"},
        {"result.a", "column 3: unknown name 'v'", "x, y, z, u, pi"}},
       {{"problem.forcing=u"}, {"problem.forcing", "column 1: unknown name 'u'", "x, y, z, pi"}},

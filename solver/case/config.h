@@ -91,7 +91,8 @@ typedef struct sp_line_entry {
   int samples; /* 2..SP_LINE_SAMPLES, evenly spaced, with both ends */
 } sp_line_entry;
 
-/* One line of [result]: name = kind [of formula] [over [surface|volume] group]. */
+/* One line of [result]: name = kind [of formula] [over [surface|volume] group]; of a resistance,
+ * with `, [surface|volume] other`. */
 typedef enum sp_result_kind {
   SP_RESULT_INTEGRAL,
   SP_RESULT_AVERAGE,
@@ -112,7 +113,7 @@ typedef struct sp_result_entry {
   char *name;
   char *where; /* "case.ini:12: result.name", prefix of messages */
   sp_result_kind kind;
-  sp_result_over over;
+  sp_result_over over, other_over;
   char *formula; /* of x, y, z and u; NULL: u itself */
   char *group;   /* NULL: the whole domain */
   char *other;   /* of a resistance: the group that heat flows to; else NULL */

@@ -273,6 +273,18 @@ static sp_status copy_result_formula(sp_result_kind kind, const char **text, con
   return sp_format(out, "%.*s", (int)length, formula);
 }
 
+/* Advance *text past a word that says if a group is of surfaces or of volumes. It is the group's
+ * name if nothing follows. */
+static sp_result_over skip_family(const char **text) {
+  const char *rest = *text;
+  const sp_result_over over = skip_word(&rest, "surface")  ? SP_OVER_SURFACE
+                              : skip_word(&rest, "volume") ? SP_OVER_VOLUME
+                                                           : SP_OVER_GROUP;
+  if (*rest == '\0') return SP_OVER_GROUP;
+  *text = rest;
+  return over;
+}
+
 /* Parse `over` and a group, or nothing. */
 static sp_status find_result_group(sp_result_kind kind, const char *text, const char *where,
                                    sp_result_over *out, const char **found) {
@@ -284,14 +296,7 @@ static sp_status find_result_group(sp_result_kind kind, const char *text, const 
       return sp_fail(SP_ERR_INPUT, "%s: expected %s, found '%s' after '%s'", where,
                      kind == SP_RESULT_FLUX ? "over GROUP" : "of FORMULA, over GROUP, or nothing",
                      sp_ini_show(text, shown), name);
-    const char *after = group;
-    over = SP_OVER_GROUP;
-    if (skip_word(&after, "surface"))
-      over = SP_OVER_SURFACE;
-    else if (skip_word(&after, "volume"))
-      over = SP_OVER_VOLUME;
-    if (*after == '\0') over = SP_OVER_GROUP; /* a group of that name, or none at all */
-    if (over != SP_OVER_GROUP) group = after;
+    over = skip_family(&group);
     if (*group == '\0')
       return sp_fail(SP_ERR_INPUT, "%s: expected a group after 'over', found nothing", where);
   }
@@ -308,20 +313,21 @@ static void clear_result(sp_result_entry *entry) {
   entry->formula = entry->group = entry->other = NULL;
 }
 
-/* Split "GROUP, OTHER" at its last comma. */
+/* Split "GROUP, [surface|volume] OTHER" at its last comma. */
 static sp_status set_pair(const char *text, const char *where, sp_result_entry *entry) {
   const char *comma = text ? strrchr(text, ',') : NULL;
   const char *other = comma ? comma + 1 + strspn(comma + 1, SP_INI_SPACE) : "";
   size_t length = comma ? (size_t)(comma - text) : 0;
   while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
-  if (length == 0 || *other == '\0' || entry->over != SP_OVER_GROUP)
+  entry->other_over = skip_family(&other);
+  if (length == 0 || *other == '\0')
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected resistance over GROUP, OTHER, from where heat flows to "
                    "where",
                    where);
   SP_TRY(sp_format(&entry->other, "%s", other));
   SP_TRY(sp_format(&entry->group, "%.*s", (int)length, text));
-  if (strcmp(entry->group, entry->other) == 0)
+  if (strcmp(entry->group, entry->other) == 0 && entry->over == entry->other_over)
     return sp_fail(SP_ERR_INPUT, "%s: expected resistance over two groups, found '%s' twice", where,
                    other);
   return SP_OK;
@@ -445,14 +451,13 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
     return;
   }
   case SP_KEY_RESULT: {
-    static const char *const over[] = {[SP_OVER_GROUP] = "over",
-                                       [SP_OVER_SURFACE] = "over surface",
-                                       [SP_OVER_VOLUME] = "over volume"};
+    static const char *const family[] = {
+        [SP_OVER_GROUP] = "", [SP_OVER_SURFACE] = "surface ", [SP_OVER_VOLUME] = "volume "};
     const sp_result_entry *entry = field;
     fputs(key->choices[entry->kind], stream);
     if (entry->formula) fprintf(stream, " of %s", entry->formula);
-    if (entry->group) fprintf(stream, " %s %s", over[entry->over], entry->group);
-    if (entry->other) fprintf(stream, ", %s", entry->other);
+    if (entry->group) fprintf(stream, " over %s%s", family[entry->over], entry->group);
+    if (entry->other) fprintf(stream, ", %s%s", family[entry->other_over], entry->other);
     return;
   }
   }

@@ -176,14 +176,13 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
   fluxes->rest = rest;
   fluxes->weights = scratch[0];
   fluxes->left = scratch[1];
-  fluxes->on_face = add_flux;
-  fluxes->context = balance;
   fluxes->noise = balance->through = 0;
   for (int t = 0; t < balance->terms; t++) balance->flux[t] = 0;
   sp_status status = find_absorbed(problem, fluxes->space, x, &balance->absorbed);
   if (!status) status = add_faces(balance, x);
   SP_TRY(sp_agree(fluxes->space->mesh->comm, status));
-  if (problem->has_dirichlet || problem->has_robin) SP_TRY(sp_fluxes_compute(fluxes, NULL));
+  if (problem->has_dirichlet || problem->has_robin)
+    SP_TRY(sp_fluxes_compute(fluxes, NULL, add_flux, balance));
   return sum_up(balance, problem, fluxes->space);
 }
 

@@ -1,17 +1,23 @@
-/* The flux through surfaces between elements, from one Physical Volume to another: q = -kappa du/dn
- * out of the side whose number is lower, integrated over faces, as solver/problem/fluxes.h says. So
- * what flows into a volume through such surfaces and the boundary is what it absorbs, and both
- * sides agree. Groups on both sides of all faces do not count. The side is that of the lower
- * number, unless a line of [boundary] fixes u in it. */
+/* The flux through surfaces between elements: q = -kappa du/dn out of one of their sides,
+ * integrated over faces, as solver/problem/fluxes.h says. So what flows into a volume through such
+ * surfaces and the boundary is what it absorbs, and both sides agree. The flux leaves
+ *
+ *     the Physical Volume of the lowest number that has exactly one side of every face: a surface
+ *     around a volume counts out of it, one between two volumes from the lower number to the
+ * higher; without one, at each face, the volume of the lower number: the lowest of the Physical
+ * Volumes that have this side of the face and not the other. Volumes in no other follow all
+ * numbers.
+ *
+ * It is computed on that side, or on the other one if a line of [boundary] fixes u in the first
+ * only. The side across a contact is the volume behind it. */
 #pragma once
 
 #include "solver/problem/fluxes.h"
 
 /* Decide if a flux over the surfaces members[surface.count] crosses them. False, if they are
  * exterior or a line of [boundary] names them: then it is in the balance. `where` begins messages.
- * Errors: SP_ERR_INPUT for faces of both kinds, and for surfaces between elements that do not have
- * one Physical Volume on one side and another on the other, or on which one volume has the lower
- * number here and the higher there; SP_ERR_SYSTEM. Collective. */
+ * Errors: SP_ERR_INPUT for faces of both kinds, and, with the volumes, if the rule does not give
+ * every face one side; SP_ERR_SYSTEM. Collective. */
 sp_status sp_crossing_check(const char *where, const sp_problem *problem, const sp_mesh *mesh,
                             const bool *members, bool *crosses);
 

@@ -6,7 +6,8 @@
 
 #include "mesh/entity.h"
 
-enum { STARTS = 4 };
+/* Boxes are halved so often: to 4 per direction, with Nq points each. */
+enum { DEPTH = 2 };
 
 /* Value, gradient and Hessian of a polynomial at a point. */
 typedef struct expansion {
@@ -178,89 +179,74 @@ double sp_extremum_bound(int order, int dimensions, double sign, double least, c
   return bound;
 }
 
-/* Return u on the lattice of n points per direction, in `work`. */
-static const double *sample(int order, int f, int n, const double *lattice, const double *nodal,
-                            double *work) {
-  const int nq = order + 1;
-  double m[SP_EXTREMUM_LATTICE * SP_MAX_NQ], *other = work + n * n * n;
-  int nodes[SP_MAX_NQ * SP_MAX_NQ];
-  sp_interpolation_matrix(nq, sp_reference_get(order)->gll.nodes, n, lattice, m);
-  if (f < 0) {
-    interpolate(nq * nq, 1, nq, n, m, nodal, work);
-    interpolate(nq, n, nq, n, m, work, other);
-    interpolate(1, n * n, nq, n, m, other, work);
-    return work;
-  }
-  sp_face_nodes(order, f, nodes);
-  for (int i = 0; i < nq * nq; i++) work[i] = nodal[nodes[i]];
-  interpolate(nq, 1, nq, n, m, work, other);
-  interpolate(1, n, nq, n, m, other, work);
-  return work;
-}
+typedef struct search {
+  int order, face; /* face: -1 for the whole element */
+  double sign, range, limit;
+  const double *nodal;
+  double *work;
+  double least, place[3]; /* found */
+} search;
 
-/* out = u and a little of its neighbours, so that u on a plateau, as on a face that is given one
- * value, is least beside the lowest values: it may fall from there to a minimum between points. */
-static void mix(const double *u, int n, int count, double *out) {
-  static const double LITTLE = 1e-3;
-  for (int i = 0; i < count; i++) {
-    out[i] = u[i];
-    for (int stride = 1; stride < count; stride *= n) {
-      const int at = i / stride % n;
-      if (at > 0) out[i] += LITTLE * (u[i - stride] - u[i]);
-      if (at + 1 < n) out[i] += LITTLE * (u[i + stride] - u[i]);
-    }
+/* Search a box, begin[3] to begin + width, if its bound promises less than what is known: from its
+ * least node, then in its halves per direction. */
+static void search_box(search *s, const double begin[3], double width, int depth) {
+  const int nq = s->order + 1, across = s->face < 0 ? 3 : s->face / 2;
+  const int count = s->face < 0 ? nq * nq * nq : nq * nq;
+  const double *gll = sp_reference_get(s->order)->gll.nodes;
+  double points[3][SP_MAX_NQ], m[SP_MAX_NQ * SP_MAX_NQ], *in = s->work, *out = s->work + count;
+  int nodes[SP_MAX_NQ * SP_MAX_NQ], least = 0;
+  if (s->face >= 0) sp_face_nodes(s->order, s->face, nodes);
+  for (int i = 0; i < count; i++) in[i] = s->nodal[s->face < 0 ? i : nodes[i]];
+  for (int d = 0, inner = 1; d < 3; d++) {
+    if (d == across) continue;
+    for (int i = 0; i < nq; i++) points[d][i] = begin[d] + (1 + gll[i]) / 2 * width;
+    sp_interpolation_matrix(nq, gll, nq, points[d], m);
+    interpolate(count / inner / nq, inner, nq, nq, m, in, out);
+    double *const swap = in;
+    in = out;
+    out = swap;
+    inner *= nq;
   }
-}
-
-/* Count at most the last of equal neighbours. */
-static bool is_local_minimum(double sign, const double *u, int n, int count, int i) {
-  bool is_least = true;
-  for (int stride = 1; stride < count && is_least; stride *= n) {
-    const int at = i / stride % n;
-    is_least = (at == 0 || sign * u[i] <= sign * u[i - stride]) &&
-               (at + 1 == n || sign * u[i] < sign * u[i + stride]);
+  for (int i = 1; i < count; i++)
+    if (s->sign * in[i] < s->sign * in[least]) least = i;
+  const double low = s->sign * in[least], known = fmin(s->least, s->limit);
+  const double below = sp_extremum_bound(s->order, s->face < 0 ? 3 : 2, s->sign, low, in,
+                                         s->work + 2 * (ptrdiff_t)count);
+  if (low + below >= known - SP_EXTREMUM_VISIBLE * s->range) return;
+  double r[3];
+  for (int d = 0; d < 3; d++) {
+    r[d] = d == across ? 2 * (s->face % 2) - 1 : points[d][least % nq];
+    if (d != across) least /= nq;
   }
-  return is_least;
-}
-
-/* Fill starts[STARTS] with the least local minima, the least one first. Returns their number. */
-static int find_starts(double sign, const double *u, int n, int count, int *starts) {
-  int found = 0;
-  for (int i = 0; i < count; i++) {
-    if (!is_local_minimum(sign, u, n, count, i)) continue;
-    int at = found < STARTS ? found++ : STARTS;
-    for (; at > 0 && sign * u[i] < sign * u[starts[at - 1]]; at--)
-      if (at < STARTS) starts[at] = starts[at - 1];
-    if (at < STARTS) starts[at] = i;
+  const double value = descend(s->order, s->face, s->sign, s->nodal, s->range, r);
+  if (value < s->least) {
+    s->least = value;
+    memcpy(s->place, r, sizeof r);
   }
-  return found;
+  for (int half = 0; half < SP_CORNERS && depth < DEPTH; half++) {
+    double next[3];
+    for (int d = 0; d < 3; d++) next[d] = begin[d] + (half >> d & 1) * width / 2;
+    if (across == 3 || !(half >> across & 1)) search_box(s, next, width / 2, depth + 1);
+  }
 }
 
 double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, double sign,
-                        const double *nodal, double range, double *work, double place[3]) {
-  const int nq = order + 1, n = 2 * nq - 1;
-  const double *nodes = sp_reference_get(order)->gll.nodes;
-  double lattice[SP_EXTREMUM_LATTICE], least = DBL_MAX, best[3] = {0};
-  int starts[STARTS];
-  for (int i = 0; i < n; i++) lattice[i] = (nodes[i / 2] + nodes[(i + 1) / 2]) / 2;
-  const int count = f < 0 ? n * n * n : n * n;
-  mix(sample(order, f, n, lattice, nodal, work), n, count, work + n * n * n);
-  const int found = find_starts(sign, work + n * n * n, n, count, starts);
-  for (int s = 0; s < found; s++) {
-    double r[3];
-    for (int d = 0, at = starts[s]; d < 3; d++) {
-      r[d] = f >= 0 && f / 2 == d ? 2 * (f % 2) - 1 : lattice[at % n];
-      if (!(f >= 0 && f / 2 == d)) at /= n;
-    }
-    const double value = descend(order, f, sign, nodal, range, r);
-    if (!(value < least)) continue;
-    least = value;
-    memcpy(best, r, sizeof best);
-  }
+                        const double *nodal, double range, double limit, double *work,
+                        double place[3]) {
+  double lattice[SP_MAX_NQ];
+  search s = {.order = order,
+              .face = f,
+              .sign = sign,
+              .range = range,
+              .limit = limit,
+              .nodal = nodal,
+              .work = work,
+              .least = DBL_MAX};
+  search_box(&s, (const double[]){-1, -1, -1}, 2, 0);
   const int points = hexes->map_order + 1;
   basis b; /* of the map, of which values alone are needed */
   for (int i = 0; i < points; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
-  for (int d = 0; d < 3; d++) sp_interpolation_matrix(points, lattice, 1, &best[d], b.at[d][0]);
+  for (int d = 0; d < 3; d++) sp_interpolation_matrix(points, lattice, 1, &s.place[d], b.at[d][0]);
   const double *xyz = sp_hexes_lattice(hexes, element);
   for (int d = 0; d < 3; d++) place[d] = 0;
   for (int k = 0; k < points; k++)
@@ -268,5 +254,5 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
       for (int i = 0; i < points; i++, xyz += 3)
         for (int d = 0; d < 3; d++)
           place[d] += b.at[0][0][i] * b.at[1][0][j] * b.at[2][0][k] * xyz[d];
-  return least;
+  return s.least;
 }

@@ -9,18 +9,20 @@
  * (largest minus smallest node). A parabola needs 1/8 per direction. */
 #define SP_EXTREMUM_MARGIN 0.5
 
-enum {
-  SP_EXTREMUM_LATTICE = 2 * SP_MAX_NQ - 1,
-  SP_EXTREMUM_WORK = 2 * SP_EXTREMUM_LATTICE * SP_EXTREMUM_LATTICE * SP_EXTREMUM_LATTICE
-};
+/* Less than this part of the range counts as rounding. */
+#define SP_EXTREMUM_VISIBLE 1e-12
 
-/* Find the minimum of sign * u over an element, or over its face f (-1: the whole element), with
- * Newton's method from the least of the local minima on the lattice of the nodes and the points
- * halfway between them. nodal[Nq][Nq][Nq] are the values of u, `range` > 0 is their largest less
- * their smallest. work[SP_EXTREMUM_WORK] is scratch. place[3] becomes the point. Returns sign * u
- * there. Local. */
+enum { SP_EXTREMUM_WORK = 4 * SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
+
+/* Find the minimum of sign * u over an element, or over its face f (-1: the whole element), below
+ * `limit`: with Newton's method from the least node of the element and of the boxes that halving
+ * it twice gives, but for those whose lower bound says that they hold nothing less.
+ * nodal[Nq][Nq][Nq] are the values of u, `range` > 0 is their largest less their smallest.
+ * work[SP_EXTREMUM_WORK] is scratch. place[3] becomes the point. Returns sign * u there, or
+ * DBL_MAX if the bound of the element is no less than the limit. Local. */
 double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, double sign,
-                        const double *nodal, double range, double *work, double place[3]);
+                        const double *nodal, double range, double limit, double *work,
+                        double place[3]);
 
 /* Return a lower bound of sign * u - least over an element or, with two dimensions, a face: the
  * least of 0 and the coefficients of Bernstein's polynomials. values[Nq]^dimensions are those of u,

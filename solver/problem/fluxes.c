@@ -41,7 +41,9 @@ typedef struct pass {
   bool (*has)(const sp_fluxes *, sp_lid);
   sp_status (*of_element)(const struct pass *, sp_lid, workspace *, double *, double *);
   double *added, *subtracted; /* L-vectors, NULL for none */
-  size_t nodes, tensor;       /* per element; size of the first part of the tail */
+  sp_fluxes_on_face *on_face; /* for `divide`, with its context */
+  void *context;
+  size_t nodes, tensor; /* per element; size of the first part of the tail */
   double value[SP_MAX_M * SP_MAX_NQ], derivative[SP_MAX_M * SP_MAX_NQ]; /* of the operator's rule */
 } pass;
 
@@ -434,7 +436,7 @@ static void commit_fluxes(void *pass_, void *workspace_, size_t begin, size_t en
     s->noise += result[1 + t->nodes];
     for (int f = 0; f <= SP_FACES; f++)
       if (f < SP_FACES ? s->marked[e][f] : is_fixed(s, (sp_lid)e))
-        s->on_face(s->context, (sp_lid)e, f, result[1 + f]);
+        t->on_face(t->context, (sp_lid)e, f, result[1 + f]);
   }
 }
 
@@ -452,22 +454,15 @@ static void add_some(void *pass_, void *workspace_, size_t begin, size_t end) {
   }
 }
 
-/* Visit the elements of the set, on threads. */
-static sp_status visit(sp_fluxes *s, bool (*has)(const sp_fluxes *, sp_lid),
-                       sp_status (*of_element)(const pass *, sp_lid, workspace *, double *,
-                                               double *),
-                       double *added, double *subtracted) {
+/* Visit the elements on threads. The caller sets `has`, `of_element`, and its results. */
+static sp_status visit(sp_fluxes *s, pass t) {
   const int order = s->space->numbering->order;
   const sp_rule *rule = sp_operator_rule(s->problem->kind, order);
   const double *gll = sp_reference_get(order)->gll.nodes;
   const size_t count = (size_t)s->space->mesh->hexes->count;
-  pass t = {.fluxes = s,
-            .has = has,
-            .of_element = of_element,
-            .added = added,
-            .subtracted = subtracted,
-            .nodes = sp_element_nodes(order),
-            .tensor = sp_tensor_gradient_work(rule->n, order + 1)};
+  t.fluxes = s;
+  t.nodes = sp_element_nodes(order);
+  t.tensor = sp_tensor_gradient_work(rule->n, order + 1);
   const size_t chunk = sp_loop_chunk(count, t.nodes);
   const size_t tail = t.tensor + chunk * (1 + 2 * t.nodes);
   sp_interpolation_matrix(order + 1, gll, rule->n, rule->nodes, t.value);
@@ -480,7 +475,7 @@ static sp_status visit(sp_fluxes *s, bool (*has)(const sp_fluxes *, sp_lid),
                              .workspace_bytes = sizeof(workspace) + tail * sizeof(double),
                              .context = &t,
                              .compute = compute_some,
-                             .commit = of_element == divide ? commit_fluxes : add_some}));
+                             .commit = t.on_face ? commit_fluxes : add_some}));
 }
 
 /* Fill `left` with the load of the elements of the set that have a marked DOF, or with `sums` of
@@ -500,17 +495,19 @@ static sp_status find_load(sp_fluxes *s, sp_load_sums *sums) {
   return SP_OK;
 }
 
-sp_status sp_fluxes_compute(sp_fluxes *s, sp_load_sums *sums) {
+sp_status sp_fluxes_compute(sp_fluxes *s, sp_load_sums *sums, sp_fluxes_on_face *on_face,
+                            void *context) {
   const sp_numbering *numbering = s->space->numbering;
   const double before = s->noise;
   for (sp_lid i = 0; i < numbering->local; i++) s->weights[i] = 0;
-  SP_TRY(visit(s, has_marked, weigh, s->weights, NULL));
+  SP_TRY(visit(s, (pass){.has = has_marked, .of_element = weigh, .added = s->weights}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->weights);
   SP_TRY(find_load(s, sums));
-  SP_TRY(visit(s, touches_marked, apply, NULL, s->left));
+  SP_TRY(visit(s, (pass){.has = touches_marked, .of_element = apply, .subtracted = s->left}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->left);
   s->noise = 0;
-  SP_TRY(visit(s, has_marked, divide, NULL, NULL));
+  SP_TRY(visit(
+      s, (pass){.has = has_marked, .of_element = divide, .on_face = on_face, .context = context}));
   SP_TRY(sp_reduction_sum(s->space->platform->reduction, 1, &s->noise, SP_OK));
   s->noise += before;
   return SP_OK;
@@ -521,7 +518,7 @@ sp_status sp_fluxes_residual(sp_fluxes *s) {
   sp_jacobian_range range;
   SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->left, &range, NULL));
   for (sp_lid i = numbering->owned; i < numbering->local; i++) s->left[i] = 0;
-  SP_TRY(visit(s, has_any, apply, NULL, s->left));
+  SP_TRY(visit(s, (pass){.has = has_any, .of_element = apply, .subtracted = s->left}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->left);
   return SP_OK;
 }

@@ -25,6 +25,10 @@
 #include "solver/problem/load.h"
 #include "solver/problem/problem.h"
 
+/* Gets the flux of each marked face of a set, element by element; as face SP_FACES, what a fixed
+ * element takes inside and through faces that are not marked. */
+typedef void sp_fluxes_on_face(void *context, sp_lid element, int face, double flux);
+
 typedef struct sp_fluxes {
   const sp_problem *problem;
   const sp_space *space;
@@ -37,10 +41,6 @@ typedef struct sp_fluxes {
   bool *volumes; /* [volume.count]: the volumes of this set */
   bool (*marked)[SP_FACES]; /* [elements]: marked faces of each element, for all sets */
   double *weights, *left;   /* [local DOFs], scratch: W_i, and r_i - D_i where W_i > 0 */
-  /* Gets the flux of each marked face, element by element; as face SP_FACES what a fixed element
-   * takes inside and through faces that are not marked. */
-  void (*on_face)(void *context, sp_lid element, int face, double flux);
-  void *context;
   double noise; /* over all ranks: what rounding of x may change in fluxes; grows with each set */
 } sp_fluxes;
 
@@ -57,9 +57,10 @@ void sp_fluxes_close(sp_fluxes *fluxes);
  */
 sp_status sp_fluxes_mark(sp_fluxes *fluxes);
 
-/* Compute the fluxes of the elements of `volumes`. Adds to *sums, unless that is NULL, for these
- * elements. Errors: those of formulas, SP_ERR_SYSTEM. Collective. */
-sp_status sp_fluxes_compute(sp_fluxes *fluxes, sp_load_sums *sums);
+/* Compute the fluxes of the elements of `volumes`; on_face gets them. Adds to *sums, unless that is
+ * NULL, for these elements. Errors: those of formulas, SP_ERR_SYSTEM. Collective. */
+sp_status sp_fluxes_compute(sp_fluxes *fluxes, sp_load_sums *sums, sp_fluxes_on_face *on_face,
+                            void *context);
 
 /* left = load - A (x + rest) of all elements with all conditions, summed over ranks: the residual
  * of the unconstrained equations, accurate to the differences of u. Uses problem, space, x, rest

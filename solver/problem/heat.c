@@ -40,9 +40,7 @@ static sp_status add_material(sp_fluxes *s, int material, sp_load_sums *sums, sp
   for (int v = 0; v < hexes->volume.count; v++)
     s->volumes[v] =
         s->problem->materials.of_volume[v] == material && s->problem->part_of_volume[v] < 0;
-  s->on_face = add_flux;
-  s->context = &mine;
-  SP_TRY(sp_fluxes_compute(s, sums));
+  SP_TRY(sp_fluxes_compute(s, sums, add_flux, &mine));
   SP_TRY(sp_agree(s->space->mesh->comm, find_given(s, surfaces, sums->given)));
   SP_TRY(sp_reduction_sum(s->space->platform->reduction, surfaces, sums->given, SP_OK));
   double all[3] = {sums->source, mine.in, mine.out};

@@ -25,25 +25,22 @@ static sp_status choose_kind(const sp_result_entry *entry, const sp_hexes *hexes
                              bool *on_surface) {
   *on_surface = entry->over == SP_OVER_SURFACE || entry->kind == SP_RESULT_FLUX;
   if (entry->over == SP_OVER_DOMAIN) return SP_OK;
-  const bool surface = sp_groups_have(&hexes->surface, entry->group);
-  const bool volume = sp_groups_have(&hexes->volume, entry->group);
+  const bool surface =
+      entry->over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, entry->group);
+  const bool volume =
+      entry->over != SP_OVER_SURFACE && sp_groups_have(&hexes->volume, entry->group);
   if (entry->over == SP_OVER_GROUP && !surface && !volume) return fail_unknown(entry, hexes);
   if (entry->kind == SP_RESULT_FLUX && !surface && volume)
     return sp_fail(SP_ERR_INPUT,
                    "%s: '%s' is a volume, but a flux goes through a surface: use a boundary group",
                    entry->where, entry->group);
   if (entry->over == SP_OVER_GROUP && entry->kind != SP_RESULT_FLUX) {
-    if (surface && volume && entry->other)
-      return sp_fail(
-          SP_ERR_INPUT,
-          "%s: '%s' is a surface and a volume of the mesh; use the name or number that only "
-          "one of them has",
-          entry->where, entry->group);
     if (surface && volume)
       return sp_fail(SP_ERR_INPUT,
-                     "%s: '%s' is a surface and a volume of the mesh: write 'over surface %s' or "
-                     "'over volume %s'",
-                     entry->where, entry->group, entry->group, entry->group);
+                     "%s: '%s' is a surface and a volume of the mesh: write 'surface %s' or "
+                     "'volume %s' after 'over'%s",
+                     entry->where, entry->group, entry->group, entry->group,
+                     entry->other ? " or the comma" : "");
     *on_surface = surface;
   }
   if (*on_surface)
@@ -66,11 +63,13 @@ enum { RESISTANCE_PARTS = 3 };
 /* The parts of a resistance: the averages over both groups, and the flux through the second one, or
  * the first one if that alone is a surface. */
 static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hexes, int part) {
-  const bool to_surface = sp_groups_have(&hexes->surface, entry->other);
+  const bool to_surface =
+      entry->other_over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, entry->other);
   const bool is_other = part == 1 || (part == 2 && to_surface);
   sp_result_entry out = *entry;
   out.kind = part < 2 ? SP_RESULT_AVERAGE : SP_RESULT_FLUX;
   out.group = is_other ? entry->other : entry->group;
+  out.over = is_other ? entry->other_over : entry->over;
   return out;
 }
 

@@ -113,7 +113,6 @@ static candidate_range find_range(const sp_quantity *q, size_t count, const doub
 /* Search an element, or its face f if that is not -1: a formula at the nodes, u between them too.
  * At order 1 the extrema are at nodes. */
 static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace *w, partial *p) {
-  static const double VISIBLE = 1e-12; /* of the range */
   const sp_quantity *q = &s->quantities->list[r];
   const sp_hexes *hexes = s->space->mesh->hexes;
   const int order = s->space->numbering->order;
@@ -132,11 +131,12 @@ static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace
   const double below =
       apart > 0 ? sp_extremum_bound(order, f < 0 ? 3 : 2, sign, range.low, w->candidates, w->search)
                 : 0;
-  if (below < -VISIBLE * apart && range.low + below < p->extremum) {
+  const double limit = fmin(p->extremum, s->bounds[r]);
+  if (below < -SP_EXTREMUM_VISIBLE * apart && range.low + below < limit) {
     double place[3];
     const double value =
-        sp_extremum_find(hexes, e, order, f, sign, w->nodal, apart, w->search, place);
-    if (value < range.low - VISIBLE * apart && value < p->extremum) {
+        sp_extremum_find(hexes, e, order, f, sign, w->nodal, apart, limit, w->search, place);
+    if (value < range.low - SP_EXTREMUM_VISIBLE * apart && value < p->extremum) {
       p->extremum = value;
       memcpy(p->place, place, sizeof place);
     }
