@@ -3,10 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "io/threads.h"
-#include "mesh/tensor.h"
-#include "operators/counts.h"
-
 /* Fill the arrays that are not NULL; `coordinates` has room for the points of an element. With
  * by_element its zeros are one, which does not matter. */
 static sp_status fill(const sp_materials *materials, const sp_mesh *mesh, const sp_rule *rule,
@@ -57,46 +53,14 @@ sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *m
   return SP_OK;
 }
 
-/* Values of a fine operator, [count][points of a rule], and their averages. */
-typedef struct averages {
-  int from, to; /* points per direction */
-  const double *matrix, *values;
-  double *means;
-} averages;
-
-static void average_some(void *averages_, size_t begin, size_t end) {
-  const averages *a = averages_;
-  for (size_t i = begin; i < end; i++)
-    sp_tensor_apply(a->to, a->from, a->matrix, a->matrix, a->matrix,
-                    &a->values[i * sp_grid_points(a->from)], &a->means[i * sp_grid_points(a->to)]);
-}
-
-static sp_status average(averages a, size_t count, const double *values, double **out) {
-  if (!values) return SP_OK;
-  SP_TRY(sp_allocate(count * sp_grid_points(a.to), sizeof **out, "coefficients", out));
-  a.values = values;
-  a.means = *out;
-  return sp_loop_over("coefficients", count, sp_grid_points(a.from), &a, average_some);
-}
-
 sp_status sp_coefficients_average(const sp_operator_setup *fine, const sp_rule *rule,
                                   sp_coefficients *out) {
-  const size_t elements = (size_t)fine->space->mesh->hexes->count;
-  double matrix[SP_MAX_RULE * SP_MAX_RULE] = {1};
-  averages a = {.from = 1, .to = 1, .matrix = matrix};
-  *out = (sp_coefficients){
-      .scale = fine->lambda, .by_element = fine->by_element, .is_tensor = fine->is_tensor};
-  if (!fine->by_element) {
-    const sp_rule *own = sp_operator_rule(fine->kind, fine->space->numbering->order);
-    sp_average_matrix(own, rule, matrix);
-    a.from = own->n;
-    a.to = rule->n;
-  }
-  out->per_element = sp_grid_points(a.to);
-  sp_status status =
-      average(a, elements * (fine->is_tensor ? SP_TENSOR : 1), fine->kappa, &out->kappa);
-  if (!status) status = average(a, elements, fine->lambda_values, &out->lambda);
-  return sp_agree(fine->space->mesh->comm, status);
+  *out = (sp_coefficients){.by_element = fine->by_element,
+                           .is_tensor = fine->is_tensor,
+                           .per_element = fine->by_element ? 1 : sp_rule_points(rule),
+                           .scale = fine->lambda};
+  return sp_agree(fine->space->mesh->comm,
+                  sp_system_average(fine, rule, NULL, &out->kappa, &out->lambda));
 }
 
 void sp_coefficients_free(sp_coefficients *coefficients) {

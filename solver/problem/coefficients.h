@@ -3,7 +3,7 @@
 
 #include "mesh/mesh.h"
 #include "mesh/reference.h"
-#include "operators/operator.h"
+#include "operators/system.h"
 #include "solver/problem/materials.h"
 
 /* For sp_operator_setup. */
@@ -25,7 +25,7 @@ sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *m
                                  const sp_rule *rule, sp_coefficients *out);
 
 /* Fill *out for a level below an operator that exists: averages of its values at the points of
- * `rule` (sp_average_matrix), since samples would miss a coefficient that is zero at all of them.
+ * `rule` (sp_system_average). Its largest lambda stays 0.
  * Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_coefficients_average(const sp_operator_setup *fine, const sp_rule *rule,
                                   sp_coefficients *out);
