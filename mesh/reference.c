@@ -100,6 +100,19 @@ void sp_derivative_matrix(int n_from, const double *from, int n_to, const double
 }
 
 /* Make matrix[a][i] = sign * matrix[n-a][m-i], true in exact arithmetic, hold to the last bit. */
+void sp_average_matrix(const sp_rule *from, const sp_rule *to, double *matrix) {
+  double low = 0;
+  for (int b = 0; b < to->n; low += to->weights[b++]) {
+    const double high = low + to->weights[b];
+    double begin = 0, sum = 0, *row = &matrix[b * from->n];
+    for (int a = 0; a < from->n; begin += from->weights[a++]) {
+      row[a] = fmax(0, fmin(high, begin + from->weights[a]) - fmax(low, begin));
+      sum += row[a];
+    }
+    for (int a = 0; a < from->n; a++) row[a] /= sum;
+  }
+}
+
 static void symmetrize(int rows, int columns, double sign, double *matrix) {
   const int last = rows * columns - 1;
   for (int i = 0; i <= last / 2; i++) {

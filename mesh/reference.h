@@ -96,6 +96,15 @@ void sp_even_odd_split(int rows, int columns, const double *matrix, sp_even_odd 
 void sp_interpolation_matrix(int n_from, const double *from, int n_to, const double *to,
                              double *matrix);
 
+/* matrix[b][a], [to->n][from->n]: averages at the points of `to` of values at those of `from`. Each
+ * rule divides the interval into one cell per point, as long as its weight. An average weights the
+ * cells of `from` by their length in the cell of its point:
+ *
+ *     matrix >= 0,   sum_a matrix[b][a] = 1,   sum_b w_b matrix[b][a] = w_a
+ *
+ * So integrals stay, and a value > 0 at one point makes an average > 0. */
+void sp_average_matrix(const sp_rule *from, const sp_rule *to, double *matrix);
+
 /* matrix[b][a] = l_a'(to[b]), [n_to][n_from]. */
 void sp_derivative_matrix(int n_from, const double *from, int n_to, const double *to,
                           double *matrix);

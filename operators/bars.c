@@ -148,25 +148,6 @@ static void keep_nodes(const sp_system *fine, const double *votes, bool *constra
   }
 }
 
-static sp_status duplicate(size_t count, size_t size, const void *from, void **to) {
-  *to = NULL;
-  if (!from) return SP_OK;
-  SP_TRY(sp_allocate(count, size, "bars", to));
-  memcpy(*to, from, count * size);
-  return SP_OK;
-}
-
-static sp_status copy_coefficients(const sp_system *fine, sp_operator_setup *setup) {
-  const sp_operator_setup *from = &fine->setup;
-  const size_t elements = (size_t)fine->space->mesh->hexes->count;
-  const size_t values =
-      elements * (from->by_element ? 1 : sp_element_nodes(fine->space->numbering->order));
-  SP_TRY(duplicate(values * (from->is_tensor ? 6 : 1), sizeof *from->kappa, from->kappa,
-                   (void **)&setup->kappa));
-  return duplicate(values, sizeof *from->kappa, from->lambda_values,
-                   (void **)&setup->lambda_values);
-}
-
 /* The setup's diagonal = P^T times the fine one. */
 static sp_status restrict_diagonal(const sp_operator_setup *fine, sp_operator_setup *setup) {
   const size_t dofs = sp_space_dofs(fine->space);
@@ -209,7 +190,7 @@ static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *se
   const MPI_Comm comm = fine->space->platform->comm;
   const sp_mesh *mesh = fine->space->mesh;
   const size_t dofs = sp_space_dofs(fine->space);
-  double *votes;
+  double *votes, *kappa, *lambda;
   bool *constrained;
   sp_status status = SP_ALLOCATE("bars", SP_ARRAY(votes, dofs), SP_ARRAY(constrained, dofs));
   setup->constrained = constrained;
@@ -224,7 +205,9 @@ static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *se
   }
   free(votes);
   if (status || !*enough) return status;
-  status = copy_coefficients(fine, setup);
+  status = sp_system_average(&fine->setup, &sp_reference_get(1)->gll, setup, &kappa, &lambda);
+  setup->kappa = kappa;
+  setup->lambda_values = lambda;
   if (!status) status = restrict_diagonal(&fine->setup, setup);
   if (!status) status = copy_constants(fine, constrained, constants);
   return sp_agree(comm, status);

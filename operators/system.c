@@ -1,8 +1,12 @@
 #include "operators/system.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/threads.h"
+#include "mesh/tensor.h"
+#include "operators/bars.h"
+#include "operators/counts.h"
 
 /* Arrays that are const for everybody else. */
 static void release(const void *array) {
@@ -70,6 +74,59 @@ sp_status sp_system_robin_energy(const sp_system *system, const sp_vector *v, do
     *energy += s->diagonal_values[i] * u * u;
   }
   return SP_OK;
+}
+
+typedef struct averages {
+  const sp_operator_setup *bars;
+  int rows, columns;
+  size_t components;
+  double matrix[SP_MAX_RULE * SP_MAX_RULE], unit[SP_MAX_RULE * SP_MAX_RULE];
+  const double *values;
+  double *means;
+} averages;
+
+static void average_some(void *averages_, size_t begin, size_t end) {
+  const averages *a = averages_;
+  for (size_t i = begin; i < end; i++) {
+    const int kept = a->bars ? sp_bars_direction(a->bars, (sp_lid)(i / a->components)) : -1;
+    const double *along[3] = {a->matrix, a->matrix, a->matrix};
+    if (kept >= 0) along[kept] = a->unit;
+    sp_tensor_apply(a->rows, a->columns, along[0], along[1], along[2],
+                    &a->values[i * sp_grid_points(a->columns)],
+                    &a->means[i * sp_grid_points(a->rows)]);
+  }
+}
+
+static sp_status average(averages *a, size_t elements, size_t components, const double *values,
+                         double **out) {
+  const size_t count = elements * components;
+  *out = NULL;
+  if (!values) return SP_OK;
+  SP_TRY(sp_allocate(count * sp_grid_points(a->rows), sizeof **out, "coefficients", out));
+  a->components = components;
+  a->values = values;
+  a->means = *out;
+  return sp_loop_over("coefficients", count, sp_grid_points(a->columns), a, average_some);
+}
+
+sp_status sp_system_average(const sp_operator_setup *setup, const sp_rule *to,
+                            const sp_operator_setup *bars, double **kappa, double **lambda) {
+  const size_t elements = (size_t)setup->space->mesh->hexes->count;
+  averages a = {.rows = 1, .columns = 1, .matrix = {1}, .unit = {1}, .bars = bars};
+  if (!setup->by_element) {
+    const sp_rule *own = sp_operator_rule(setup->kind, setup->space->numbering->order);
+    a.columns = own->n;
+    a.rows = bars ? own->n : to->n;
+    sp_average_matrix(own, own, a.unit);
+    sp_average_matrix(own, to, a.matrix);
+    if (bars) { /* the second row becomes the last one */
+      const size_t n = (size_t)own->n, last = n * (n - 1);
+      memcpy(&a.matrix[last], &a.matrix[n], n * sizeof *a.matrix);
+      memcpy(&a.matrix[n], &a.unit[n], (last - n) * sizeof *a.matrix);
+    }
+  }
+  const sp_status status = average(&a, elements, setup->is_tensor ? 6 : 1, setup->kappa, kappa);
+  return sp_first_failure(status, average(&a, elements, 1, setup->lambda_values, lambda));
 }
 
 sp_status sp_system_build(sp_system *system) {

@@ -44,6 +44,14 @@ sp_status sp_system_coarsen(const sp_system *fine, sp_geometry_kind geometry, sp
 /* NULL-safe; sets *system to NULL. Collective if the system owns its space. */
 void sp_system_destroy(sp_system **system);
 
+/* Average kappa and lambda of a setup to the points of `to` (sp_average_matrix); samples would miss
+ * a coefficient that is zero at all of these. With `bars` (operators/bars.h; else NULL) all points
+ * stay, but averages replace those at the ends of lines that the space does not keep, and `to` has
+ * two. Constants per element are copied; NULL stays NULL. The caller frees both arrays, also after
+ * an error. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_system_average(const sp_operator_setup *setup, const sp_rule *to,
+                            const sp_operator_setup *bars, double **kappa, double **lambda);
+
 /* Free kappa and lambda: operators that exist keep what they need. Local. */
 void sp_system_forget_coefficients(sp_system *system);
 

@@ -25,7 +25,7 @@ static sp_status try_case(stage *s, const char *const *overrides) {
   status = sp_coefficients_create(&problem->materials, s->mesh, rule, &coefficients);
   sp_coefficients_free(&coefficients);
   CHECK(!coefficients.kappa && !coefficients.lambda, "coefficients are left");
-  if (!status) status = sp_problem_robin(problem, s->space, &robin);
+  if (!status) status = sp_problem_robin(problem, s->space, s->space->numbering->order, &robin);
   sp_robin_free(&robin);
   if (!status) status = sp_problem_constraints(problem, s->space, s->constrained, s->values, NULL);
   if (!status) status = sp_problem_load(problem, s->space, NULL, NULL, s->values, &range, NULL);
@@ -372,7 +372,7 @@ static void check_robin_diagonal(void) {
   sp_robin robin;
   stage_problem(&s, TEXTS("problem.forcing=1", "boundary.default=neumann 0",
                           "boundary.xmin=robin 1+y*z^2, 0", "boundary.zmax=robin x^3, 0"));
-  require(sp_problem_robin(s.problem, s.space, &robin));
+  require(sp_problem_robin(s.problem, s.space, s.space->numbering->order, &robin));
   double sum = 0;
   for (sp_lid i = 0; i < robin.count; i++) {
     CHECK(robin.dofs[i] >= 0 && robin.dofs[i] < s.space->numbering->local, "DOF %d", robin.dofs[i]);
@@ -386,7 +386,7 @@ static void check_robin_diagonal(void) {
 
   stage_problem(
       &s, TEXTS("problem.forcing=1", "boundary.default=neumann 0", "boundary.xmin=robin 0, 1"));
-  require(sp_problem_robin(s.problem, s.space, &robin));
+  require(sp_problem_robin(s.problem, s.space, s.space->numbering->order, &robin));
   CHECK(robin.count == 0, "alpha is zero everywhere");
   sp_robin_free(&robin);
 }

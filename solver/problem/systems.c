@@ -15,15 +15,20 @@ typedef struct parts {
   sp_robin robin;
 } parts;
 
-static sp_status fill(const sp_problem *problem, const sp_space *space, sp_operator_kind kind,
-                      parts *p, sp_data_jump *jump) {
+/* `fine` is the system that a level is below; NULL for the finest one. */
+static sp_status fill(const sp_problem *problem, const sp_space *space, const sp_system *fine,
+                      sp_operator_kind kind, parts *p, sp_data_jump *jump) {
   const size_t dofs = sp_space_dofs(space);
   const sp_rule *rule = sp_operator_rule(kind, space->numbering->order);
   sp_status status = SP_ALLOCATE("Dirichlet mask", SP_ARRAY(p->constrained, dofs),
                                  SP_ARRAY(p->boundary_values, dofs));
   SP_TRY(sp_agree(space->platform->comm, status));
-  SP_TRY(sp_coefficients_create(&problem->materials, space->mesh, rule, &p->coefficients));
-  SP_TRY(sp_problem_robin(problem, space, &p->robin));
+  if (fine)
+    SP_TRY(sp_coefficients_average(&fine->setup, rule, &p->coefficients));
+  else
+    SP_TRY(sp_coefficients_create(&problem->materials, space->mesh, rule, &p->coefficients));
+  SP_TRY(
+      sp_problem_robin(problem, space, (fine ? fine->space : space)->numbering->order, &p->robin));
   return sp_problem_constraints(problem, space, p->constrained, p->boundary_values, jump);
 }
 
@@ -74,7 +79,7 @@ sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
   sp_constants constants = {0};
   *facts = (sp_problem_facts){0};
   *out = NULL;
-  sp_status status = fill(problem, space, problem->kind, &p, &facts->jump);
+  sp_status status = fill(problem, space, NULL, problem->kind, &p, &facts->jump);
   if (!status && facts->jump.largest == 0) {
     free(p.boundary_values);
     p.boundary_values = NULL;
@@ -95,7 +100,7 @@ void sp_problem_facts_free(sp_problem_facts *facts) {
   *facts = (sp_problem_facts){0};
 }
 
-sp_status sp_problem_level(const sp_problem *problem, const sp_space *fine, int order,
+sp_status sp_problem_level(const sp_problem *problem, const sp_system *fine, int order,
                            sp_geometry_kind geometry, const sp_null_space *exact, sp_system **out) {
   const bool has_stiffness = sp_operator_rows[problem->kind].has_stiffness;
   const sp_operator_kind kind = has_stiffness ? SP_BP35 : SP_MASS;
@@ -104,8 +109,8 @@ sp_status sp_problem_level(const sp_problem *problem, const sp_space *fine, int 
   sp_constants constants = {0};
   const char *reason;
   *out = NULL;
-  SP_TRY(sp_space_create(fine->platform, fine->mesh, order, &space));
-  sp_status status = fill(problem, space, kind, &p, NULL);
+  SP_TRY(sp_space_create(fine->space->platform, fine->space->mesh, order, &space));
+  sp_status status = fill(problem, space, fine, kind, &p, NULL);
   free(p.boundary_values);
   if (!status) status = copy_constants(exact, space, &constants);
   return finish(&p, space, space, kind, geometry, &constants, &reason, status, out);

@@ -21,8 +21,8 @@ sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
                             sp_geometry_kind geometry, sp_problem_facts *facts, sp_system **out);
 void sp_problem_facts_free(sp_problem_facts *facts);
 
-/* Make the system of the same problem at another order, with GLL quadrature, for a level of
- * multigrid. It owns its space. `exact` is that of the finest system. Errors: as above.
- * Collective. */
-sp_status sp_problem_level(const sp_problem *problem, const sp_space *fine, int order,
+/* Make the system of the same problem at a lower order, with GLL quadrature, for a level of
+ * multigrid. It owns its space. Coefficients are averages of those of `fine`, which exist. `exact`
+ * is that of the finest system. Errors: as above. Collective. */
+sp_status sp_problem_level(const sp_problem *problem, const sp_system *fine, int order,
                            sp_geometry_kind geometry, const sp_null_space *exact, sp_system **out);

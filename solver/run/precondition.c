@@ -189,7 +189,7 @@ static sp_status decide(const sp_system *fine, bool has_robin, double magnificat
 static sp_status add_systems(const sp_config *config, const sp_problem *problem,
                              const sp_null_space *exact, sp_levels *levels) {
   sp_multigrid_options *o = &levels->options;
-  const sp_space *fine = levels->systems[0]->space;
+  const sp_system *fine = levels->systems[0];
   const int orders = o->levels, smoothed = sp_multigrid_smoothed(o);
   for (int i = 1; i < smoothed; i++)
     SP_TRY(sp_problem_level(problem, fine, o->orders[i], config->discretization.geometry, exact,
