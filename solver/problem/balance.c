@@ -15,12 +15,14 @@ typedef sp_face_workspace workspace;
 sp_status sp_balance_create(const sp_mesh *mesh, sp_balance *balance) {
   *balance = (sp_balance){.surfaces = mesh->hexes->surface.count + 1};
   balance->terms = balance->surfaces + mesh->hexes->volume.count;
-  SP_TRY(sp_allocate((size_t)balance->surfaces, sizeof(double), "balance", &balance->sums.given));
-  return sp_allocate((size_t)balance->terms, sizeof(double), "balance", &balance->flux);
+  return SP_ALLOCATE("balance", SP_ARRAY(balance->sums.given, balance->surfaces),
+                     SP_ARRAY(balance->sums.variation, mesh->hexes->count),
+                     SP_ARRAY(balance->flux, balance->terms));
 }
 
 void sp_balance_free(sp_balance *balance) {
-  SP_FREE(balance->sums.given, balance->flux, balance->dirichlet_dofs, balance->dirichlet_load);
+  SP_FREE(balance->sums.given, balance->sums.variation, balance->flux, balance->dirichlet_dofs,
+          balance->dirichlet_load);
   *balance = (sp_balance){0};
 }
 
