@@ -66,7 +66,8 @@ static sp_gid vertex_number(const sp_box *box, const int ijk[3]) {
   return ijk[0] + nx * (ijk[1] + ny * (sp_gid)ijk[2]);
 }
 
-void sp_box_point(const sp_box *box, const double index[3], double point[3]) {
+/* The point of the box at index[3] elements from its lower corner, deformed. */
+static void find_point(const sp_box *box, const double index[3], double point[3]) {
   for (int d = 0; d < 3; d++) point[d] = index[d] / box->elements[d];
   sp_box_deform(box, point);
   for (int d = 0; d < 3; d++) point[d] = box->lower[d] + (box->upper[d] - box->lower[d]) * point[d];
@@ -166,7 +167,7 @@ static double *vertex_of(const planes *p, int upper, int i, int j) {
 static void fill_plane(const planes *p, int k) {
   for (int j = p->brick->first[1]; j <= p->brick->last[1]; j++)
     for (int i = p->brick->first[0]; i <= p->brick->last[0]; i++)
-      sp_box_point(p->box, (const double[3]){i, j, k}, vertex_of(p, 1, i, j));
+      find_point(p->box, (const double[3]){i, j, k}, vertex_of(p, 1, i, j));
 }
 
 /* The upper plane becomes the lower one. */
@@ -245,7 +246,7 @@ static sp_status fill_elements(const sp_box *box, const sp_brick *brick, const r
 
 /* Directions in which elements are strongly coupled, as in mesh/columns.h,
  * are not cut if the others have enough elements for the ranks: the strongest one first. */
-sp_status sp_box_brick(const sp_box *box, int size, int rank, sp_brick *brick) {
+static sp_status find_brick(const sp_box *box, int size, int rank, sp_brick *brick) {
   int units[3]; /* elements, or columns of them, per direction */
   double width[3], widest = 0, narrowest = INFINITY, count = 1;
   for (int d = 0; d < 3; d++) {
@@ -274,7 +275,7 @@ sp_status sp_box_brick(const sp_box *box, int size, int rank, sp_brick *brick) {
 static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   sp_brick brick;
-  SP_TRY(sp_box_brick(box, size, rank, &brick));
+  SP_TRY(find_brick(box, size, rank, &brick));
   double count = 1; /* the product of three ints may overflow an integer */
   for (int d = 0; d < 3; d++) count *= brick.last[d] - brick.first[d];
   SP_TRY(sp_hexes_create(count < 9e15 ? (sp_gid)count : INT64_MAX, 1, out));

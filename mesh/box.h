@@ -41,13 +41,6 @@ typedef struct sp_box {
  * `comm`. */
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
 
-/* The brick of `rank` among `size` ranks, as above. Errors: SP_ERR_INPUT if there are more ranks
- * than elements. Local. */
-sp_status sp_box_brick(const sp_box *box, int size, int rank, sp_brick *brick);
-
-/* The point of the box at index[3] elements from its lower corner, deformed. Local. */
-void sp_box_point(const sp_box *box, const double index[3], double point[3]);
-
 /* Deform a point of the unit cube in place, by the map, epsilon and step of `box`.
  *
  * sine, where x, y, z on the right are the undeformed coordinates:

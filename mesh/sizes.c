@@ -2,13 +2,23 @@
 
 #include <math.h>
 
-static void take_census(const sp_topology *topology, sp_census *c) {
-  *c = (sp_census){.elements = topology->elements};
-  for (int kind = 0; kind < 3; kind++) {
-    const sp_lid first = topology->start[kind], end = topology->start[kind + 1];
-    c->local[kind] = end - first;
-    c->shared[kind] = topology->sharer_start[end] - topology->sharer_start[first];
-  }
+/* Vertices, edges and faces of this rank. */
+typedef struct census {
+  double local[3];
+  double owned[3];  /* the same, shared ones by as many ranks as have them */
+  double shared[3]; /* the same, once per other rank that has them */
+} census;
+
+static census take_census(const sp_topology *t) {
+  census c = {0};
+  for (int kind = 0; kind < 3; kind++)
+    for (sp_lid i = t->start[kind]; i < t->start[kind + 1]; i++) {
+      const double sharers = t->sharer_start[i + 1] - t->sharer_start[i];
+      c.local[kind] += 1;
+      c.owned[kind] += 1 / (1 + sharers);
+      c.shared[kind] += sharers;
+    }
+  return c;
 }
 
 /* Nodes of degree `degree` on vertices, edges and faces. */
@@ -23,22 +33,17 @@ static double parts_of(const double entities[3], double m) {
   return nodes_on(entities, m) + entities[1] * m + entities[2] * (2 * m * (m - 1) + m * m);
 }
 
-void sp_sizes_of(const sp_census *c, int refinements, int order, sp_sizes *sizes) {
-  const double m = ldexp(1, refinements), degree = order * m;
+void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes) {
+  const census c = take_census(topology);
+  const double m = ldexp(1, refinements), degree = order * m, elements = topology->elements;
   /* Within an element: (m - 1)^3 vertices, 3 m (m - 1)^2 edges, 3 m^2 (m - 1) faces. */
   const double inside = (m - 1) * ((m - 1) * (m - 1) + 3 * m * (m - 1) + 3 * m * m);
-  *sizes = (sp_sizes){.elements = c->elements * m * m * m,
-                      .entities = parts_of(c->local, m) + c->elements * inside,
-                      .dofs = nodes_on(c->local, degree) + c->elements * pow(degree - 1, 3),
-                      .shared = nodes_on(c->shared, degree),
-                      .sharers = parts_of(c->shared, m),
-                      .neighbours = c->neighbours};
-}
-
-void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes) {
-  sp_census c;
-  take_census(topology, &c);
-  sp_sizes_of(&c, refinements, order, sizes);
+  const double inner = elements * pow(degree - 1, 3);
+  *sizes = (sp_sizes){.elements = elements * m * m * m,
+                      .entities = parts_of(c.local, m) + elements * inside,
+                      .dofs = nodes_on(c.local, degree) + inner,
+                      .owned = nodes_on(c.owned, degree) + inner,
+                      .shared = nodes_on(c.shared, degree)};
 }
 
 sp_status sp_sizes_check(const sp_sizes *sizes, const char *where) {

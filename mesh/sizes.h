@@ -11,27 +11,16 @@
 
 /* Doubles, because counts may exceed any integer type; exact up to 2^53. */
 
-/* A part of a mesh, of one rank. */
-typedef struct sp_census {
-  double elements;
-  double local[3];   /* vertices, edges and faces */
-  double shared[3];  /* the same, once per other part that has them */
-  double neighbours; /* other parts that have some of them; of sp_parts only (mesh/parts.h) */
-} sp_census;
-
 typedef struct sp_sizes {
   double elements;
-  double entities;   /* vertices, edges and faces */
-  double dofs;       /* length of the L-vector */
-  double shared;     /* shared DOFs, counted once per other rank that has them */
-  double sharers;    /* shared vertices, edges and faces, counted likewise */
-  double neighbours; /* those of the census */
+  double entities; /* vertices, edges and faces */
+  double dofs;     /* length of the L-vector */
+  double owned;    /* each DOF counted as 1 over the number of ranks that have it */
+  double shared;   /* shared DOFs, counted once per other rank that has them */
 } sp_sizes;
 
-/* The sizes after `refinements` refinements of a part, at degree `order`. Local. */
-void sp_sizes_of(const sp_census *census, int refinements, int order, sp_sizes *sizes);
-
-/* Sizes of this rank's part, which has this topology. Local. */
+/* Count this rank's part, which has this topology, after `refinements` refinements at degree
+ * `order`. Local. */
 void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes);
 
 /* Check that this rank's counts fit sp_lid. Errors: SP_ERR_INPUT with the count that does not; the

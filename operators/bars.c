@@ -93,11 +93,11 @@ sp_status sp_bars_interpolation(const sp_operator_setup *setup, sp_csr *out) {
 
 /* ---- The system ---- */
 
-/* True if the element is a bar along d; without boxes, if kappa is a scalar. */
+/* True if the element is a bar along d. */
 static bool is_bar(const sp_mesh *mesh, const sp_separable *boxes, sp_lid e, int d) {
   double a[3];
   const bool upright = sp_columns_couple(mesh->hexes, e, a) >= UPRIGHT;
-  for (int i = 0; i < 3 && boxes; i++) a[i] = sp_separable_coupling(&boxes[e], i);
+  for (int i = 0; i < 3; i++) a[i] = sp_separable_coupling(&boxes[e], i);
   return upright && fmin(a[(d + 1) % 3], a[(d + 2) % 3]) >= THIN * a[d];
 }
 
@@ -113,10 +113,6 @@ static double find_bars(const sp_mesh *mesh, const sp_separable *boxes) {
   for (sp_lid e = 0; e < mesh->hexes->count; e++)
     for (int d = 0; d < 3; d++) count += is_bar(mesh, boxes, e, d);
   return find_share(mesh, count);
-}
-
-double sp_bars_share(const sp_mesh *mesh) {
-  return find_bars(mesh, NULL);
 }
 
 /* votes[local DOFs] = the number of elements in which an edge's node is not on a bar along it.

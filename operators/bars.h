@@ -21,10 +21,6 @@
  * SP_ERR_SYSTEM; those of sp_system_find_boxes, and as below. Collective. */
 sp_status sp_bars_create(sp_system *fine, sp_system **out);
 
-/* The share of bars among all elements if kappa is a scalar; 0 if they are less than a quarter.
- * Collective. */
-double sp_bars_share(const sp_mesh *mesh);
-
 /* The direction of an element's edges that are kept; -1 if there are none, as in a space of order
  * 1. Local. */
 int sp_bars_direction(const sp_operator_setup *setup, sp_lid element);

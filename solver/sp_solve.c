@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "io/terminal.h"
-#include "mesh/parts.h"
 #include "operators/gpus.h"
 #include "solver/case/config.h"
 #include "solver/case/case.h"
@@ -35,8 +34,7 @@ static const char usage[] =
     "  --accuracy    print error bars of all results, from solves of one and two orders more\n"
     "  --json FILE   also write the results as JSON, for programs; - is standard output, and the\n"
     "                tables then go to standard error (-q: nowhere)\n"
-    "  --dry-run     read and check the case, print the memory that it will take, and stop\n"
-    "  --ranks R     a dry run for R ranks, which need not exist\n"
+    "  --dry-run     read and check the case, estimate its memory, and stop\n"
     "  --groups      list the groups of the mesh with volume or area, centre and normal, and stop\n"
     "  --defaults    print a commented case file with every key and its default\n"
     "  --version     print version, revision, libraries and backends\n"
@@ -47,7 +45,6 @@ static const char usage[] =
 typedef struct command {
   bool quiet, dry, groups, accuracy, done; /* done: the command line asked for information only */
   const char *file, *json;
-  int ranks; /* of a plan; 0: none */
   int override_count;
   const char **overrides;
   sp_study study;
@@ -59,16 +56,6 @@ static sp_status parse_json(const char *file, const char **out) {
     return sp_fail(SP_ERR_INPUT,
                    "--json: expected a file name, or - for standard output, after it");
   *out = file;
-  return SP_OK;
-}
-
-static sp_status parse_ranks(const char *text, int *out) {
-  char *end;
-  const long ranks = strtol(text, &end, 10);
-  if (end == text || *end || ranks < 1 || ranks > SP_PARTS_MOST)
-    return sp_fail(SP_ERR_INPUT, "--ranks: expected a number from 1 to %d after it, found '%s'",
-                   SP_PARTS_MOST, text);
-  *out = (int)ranks;
   return SP_OK;
 }
 
@@ -104,9 +91,6 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
     } else if (!strcmp(argument, "--json")) {
       SP_TRY(parse_json(a + 1 < argc ? argv[a + 1] : "", &out->json));
       a++;
-    } else if (!strcmp(argument, "--ranks")) {
-      SP_TRY(parse_ranks(a + 1 < argc ? argv[a + 1] : "", &out->ranks));
-      a++;
     } else if (argument[0] == '-') {
       return sp_fail(SP_ERR_INPUT, "unknown option '%s'; see sp_solve --help", argument);
     } else if (strchr(argument, '=') && argument[0] != '/' && argument[0] != '.') { /* no path */
@@ -123,8 +107,6 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
   if (out->groups &&
       (out->dry || out->accuracy || out->study.order.given || out->study.refine.given))
     return sp_fail(SP_ERR_INPUT, "--groups solves nothing: give it without other actions");
-  if (out->ranks > 0 && !out->dry)
-    return sp_fail(SP_ERR_INPUT, "--ranks is for --dry-run: mpirun says how many ranks a run has");
   if (out->dry && (out->study.order.given || out->study.refine.given))
     return sp_fail(SP_ERR_INPUT, "--dry-run is for one case: give the largest of the study's");
   if (out->dry && out->json)
@@ -164,14 +146,14 @@ static sp_status run_on(const sp_workers *workers, const command *line, const sp
   return sp_case_run(workers, config, profile, terminal, &results);
 }
 
-static sp_status run_config(const command *line, const sp_config *config, double at_start,
-                            sp_summary *summary, sp_profile *profile) {
+static sp_status run_config(const command *line, const sp_config *config, sp_summary *summary,
+                            sp_profile *profile) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line->quiet);
   sp_workers workers;
   sp_status status;
   terminal.record = sp_summary_record(summary);
   if (line->dry) {
-    status = sp_dry_run(MPI_COMM_WORLD, config, line->ranks, at_start, &terminal);
+    status = sp_dry_run(MPI_COMM_WORLD, config, &terminal);
   } else {
     const double start = sp_profile_begin(&terminal, SP_PHASE_DEVICE);
     status = sp_workers_open(MPI_COMM_WORLD, config, &workers);
@@ -184,7 +166,7 @@ static sp_status run_config(const command *line, const sp_config *config, double
 }
 
 /* Read and run the case. The JSON document is written also if the case cannot be read. */
-static sp_status run_line(const command *line, double at_start, double start, sp_profile *profile) {
+static sp_status run_line(const command *line, double start, sp_profile *profile) {
   sp_summary *summary;
   sp_config *config = NULL;
   SP_TRY(sp_summary_open(MPI_COMM_WORLD, line->json, line->file, &summary));
@@ -193,7 +175,7 @@ static sp_status run_line(const command *line, double at_start, double start, sp
   if (!status) status = sp_summary_check(summary, config);
   if (!status) {
     sp_profile_add(profile, SP_PHASE_CASE, 1, MPI_Wtime() - start);
-    status = run_config(line, config, at_start, summary, profile);
+    status = run_config(line, config, summary, profile);
   }
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
   const sp_status outcome = status;
@@ -218,11 +200,11 @@ int main(int argc, char **argv) {
   sp_terminal_start();
   sp_allocate_start();
   const int rank = sp_comm_rank(MPI_COMM_WORLD);
-  const double at_start = sp_memory_resident(), start = MPI_Wtime();
+  const double start = MPI_Wtime();
   command line = {0};
   sp_status status = sp_agree(MPI_COMM_WORLD, parse_arguments(argc, argv, rank == 0, &line));
   if (!status && !line.done) status = check_launcher();
-  if (!status && !line.done) status = run_line(&line, at_start, start, &profile);
+  if (!status && !line.done) status = run_line(&line, start, &profile);
   free(line.overrides);
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
   if (status && rank == 0) fprintf(stderr, "sp_solve: %s\n", sp_error_message());

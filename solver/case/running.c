@@ -132,7 +132,7 @@ static sp_status examine_data(sp_running *c) {
   if (sp_running_has_balance(c))
     sp_problem_count_pinched(c->problem, c->space, c->work, &c->notes.pinched);
   SP_TRY(sp_problem_jumps(c->problem, c->space, &c->notes.jumps));
-  return sp_source_compare(c->problem, c->space, sums->source, sums->size, &sums->samples,
+  return sp_source_compare(c->problem, c->space, sums->source, sums->size, sums->variation,
                            &c->notes.source);
 }
 

@@ -65,8 +65,9 @@ int sp_coarse_direct_most(const sp_backend *backend) {
   return is_host(backend) ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
 }
 
-sp_coarse_place sp_coarse_choose(const sp_backend *backend, sp_coarse_kind kind, int ranks,
-                                 double rows) {
+/* Return where a problem of so many rows is solved. */
+static sp_coarse_place choose_place(const sp_backend *backend, sp_coarse_kind kind, int ranks,
+                                    double rows) {
   const int few = kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
   if (ranks > 1 && is_host(backend) && rows > few && sp_boomer_hypre()) return SP_COARSE_HYPRE;
   return ranks > EVERYWHERE_MOST ? SP_COARSE_ONE_RANK : SP_COARSE_EVERYWHERE;
@@ -362,8 +363,7 @@ static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
   if (c->space->numbering->order > 1) /* of bars; hypre would have all DOFs as rows */
     c->place = SP_COARSE_EVERYWHERE;
   else if (c->place == SP_COARSE_CHOOSE)
-    c->place =
-        sp_coarse_choose(backend, c->kind, sp_comm_size(c->space->platform->comm), (double)rows);
+    c->place = choose_place(backend, c->kind, sp_comm_size(c->space->platform->comm), (double)rows);
   return c->place == SP_COARSE_HYPRE      ? create_hypre(c, setup, constants)
          : c->place == SP_COARSE_ONE_RANK ? create_on_one_rank(c, setup, constants)
                                           : create_with_all_rows(c, setup, constants);

@@ -2,7 +2,7 @@
  * sparse matrix A, and an approximate inverse of it: symmetric, and the same from one application
  * to the next.
  *
- * It is solved in one of three places (sp_coarse_choose):
+ * It is solved in one of three places:
  *
  * - on every rank: each has the whole problem and solves it, by an inverse, or by a cycle of
  *   algebraic multigrid (amg.h) if A has more rows. Right-hand sides travel like shared DOFs
@@ -44,10 +44,6 @@ typedef enum sp_coarse_place {
   SP_COARSE_ONE_RANK,
   SP_COARSE_HYPRE
 } sp_coarse_place;
-
-/* Return where a problem of so many rows is solved. Local. */
-sp_coarse_place sp_coarse_choose(const sp_backend *backend, sp_coarse_kind kind, int ranks,
-                                 double rows);
 
 /* Return what a rank sends in one solution; it shares `shared` DOFs with `neighbours` ranks, and
  * each rank has as many rows. Neither hypre's own messages are counted nor what rank 0, if it

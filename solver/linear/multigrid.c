@@ -313,22 +313,21 @@ int sp_multigrid_few_rows(const sp_backend *backend) {
   return backend == &sp_backend_host ? 2000 : 7000;
 }
 
-bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, const sp_backend *backend,
-                             sp_operator_kind kind, bool is_tensor, double rows) {
-  return options->coarse == SP_COARSE_AUTO && !is_tensor && options->levels < SP_MULTIGRID_MOST &&
-         sp_operator_rows[kind].has_stiffness && rows > sp_multigrid_few_rows(backend);
+/* True if order 1 on the next coarser mesh (mesh/coarsen.h) is wanted below the last level. A
+ * tensor kappa has none: couplings of elements do not know it, and cubes with kappa 1, 1, 100 would
+ * take 29 iterations at order 1, not 6. */
+static bool wants_mesh(const sp_multigrid_options *options, const sp_system *last) {
+  return options->coarse == SP_COARSE_AUTO && !last->setup.is_tensor &&
+         options->levels < SP_MULTIGRID_MOST && sp_operator_rows[last->setup.kind].has_stiffness &&
+         last->space->numbering->global > sp_multigrid_few_rows(last->space->platform->backend);
 }
 
 sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_options *options,
                                   sp_system *systems[]) {
   for (;;) {
     const sp_system *last = systems[options->levels - 1];
-    const double rows = (double)last->space->numbering->global;
     sp_mesh *mesh;
-    const sp_operator_setup *s = &last->setup;
-    if (!sp_multigrid_wants_mesh(options, last->space->platform->backend, s->kind, s->is_tensor,
-                                 rows))
-      return SP_OK;
+    if (!wants_mesh(options, last)) return SP_OK;
     SP_TRY(sp_mesh_coarser(last->space->mesh, &mesh));
     if (!mesh) return SP_OK;
     SP_TRY(sp_system_coarsen(last, geometry, &mesh, &systems[options->levels]));
@@ -336,13 +335,14 @@ sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_option
   }
 }
 
-bool sp_multigrid_allows_bars(const sp_multigrid_options *options, sp_operator_kind kind) {
+/* True if bars may have a level of their own. */
+static bool allows_bars(const sp_multigrid_options *options, sp_operator_kind kind) {
   return options->smoother == SP_SMOOTHER_SCHWARZ && options->orders[0] > 1 &&
          options->coarse != SP_COARSE_CHEBYSHEV && kind == SP_BP35;
 }
 
 sp_status sp_multigrid_find_bars(sp_multigrid_options *options, sp_system *systems[]) {
-  if (!sp_multigrid_allows_bars(options, systems[0]->setup.kind)) return SP_OK;
+  if (!allows_bars(options, systems[0]->setup.kind)) return SP_OK;
   SP_TRY(sp_bars_create(systems[0], &systems[1]));
   if (!systems[1]) return SP_OK;
   options->levels = 2;

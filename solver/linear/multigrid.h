@@ -66,10 +66,7 @@ void sp_multigrid_decide(const sp_backend *backend, const sp_mesh_shape *shape,
 /* Check that the orders fall from the operator's, `order`, to 1. Errors: SP_ERR_INPUT. Local. */
 sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 
-/* True if bars may have a level of their own. The options are decided. Local. */
-bool sp_multigrid_allows_bars(const sp_multigrid_options *options, sp_operator_kind kind);
-
-/* If so and the mesh has bars (operators/bars.h), make their system systems[1], the only level
+/* If the options, which are decided, allow it and the mesh has bars (operators/bars.h), make their system systems[1], the only level
  * below systems[0]; else it stays NULL. sp_multigrid_choose_orders has filled the options. Errors:
  * those of sp_bars_create. Collective. */
 sp_status sp_multigrid_find_bars(sp_multigrid_options *options, sp_system *systems[]);
@@ -81,12 +78,6 @@ int sp_multigrid_smoothed(const sp_multigrid_options *options);
 /* Return the most rows that the coarse solver takes beside a coarser mesh. On a GPU the inverse of
  * 7000 is faster than one more level, above all on several ranks. Local. */
 int sp_multigrid_few_rows(const sp_backend *backend);
-
-/* True if order 1 on the next coarser mesh (mesh/coarsen.h) is wanted below a level of order 1 with
- * so many rows. A tensor kappa has none: couplings of elements do not know it, and cubes with kappa
- * 1, 1, 100 would take 29 iterations at order 1, not 6. Local. */
-bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, const sp_backend *backend,
-                             sp_operator_kind kind, bool is_tensor, double rows);
 
 /* Add systems of order 1 on coarser meshes to systems[options->levels], the last of which has order
  * 1, as long as they are wanted and there are any. The caller destroys them, also after an error.

@@ -22,6 +22,7 @@ sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp
                           .fluxes = {.problem = problem, .space = space, .whole = true}};
   balance->terms = balance->surfaces + hexes->volume.count;
   sp_status status = SP_ALLOCATE("balance", SP_ARRAY(balance->sums.given, balance->surfaces),
+                                 SP_ARRAY(balance->sums.variation, hexes->count),
                                  SP_ARRAY(balance->flux, balance->terms));
   if (!status) status = sp_fluxes_open(&balance->fluxes);
   SP_TRY(sp_agree(space->mesh->comm, status));
@@ -32,7 +33,7 @@ sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp
 
 void sp_balance_free(sp_balance *balance) {
   sp_fluxes_close(&balance->fluxes);
-  SP_FREE(balance->sums.given, balance->flux);
+  SP_FREE(balance->sums.given, balance->sums.variation, balance->flux);
   *balance = (sp_balance){0};
 }
 

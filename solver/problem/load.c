@@ -313,8 +313,8 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
   s->sums->source += w->source;
   s->sums->size += w->size;
   for (int i = 0; i < s->surfaces; i++) s->sums->given[i] += given[i];
-  for (size_t e = begin; e < end; e++)
-    sp_source_add(&s->sums->samples, s->space->mesh->hexes, (sp_lid)e, variation[e - begin]);
+  for (size_t e = begin; e < end && s->sums->variation; e++)
+    s->sums->variation[e] = variation[e - begin];
 }
 
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *elements,

@@ -13,9 +13,10 @@ typedef struct sp_jacobian_range {
 /* Integrals of the data, with the quadrature of the load vector, on this rank. */
 typedef struct sp_load_sums {
   double source, size; /* of f and |f| */
-  sp_source_samples samples;
-  double *given; /* [surface.count + 1], of g over Neumann and Robin faces of each surface; last, of
-                    faces that no surface covers. The caller allocates it, with zeros. */
+  /* The caller allocates both, with zeros. */
+  double *given; /* [surface.count + 1], of g over Neumann and Robin faces of each surface; last,
+                    of faces that no surface covers */
+  double *variation;                /* [elements], of f (solver/problem/source.h); or NULL */
   const bool (*left_out)[SP_FACES]; /* [elements], faces that `given` leaves out; NULL: none */
 } sp_load_sums;
 

@@ -2,20 +2,26 @@
 
 #include <math.h>
 
-#include "io/hash.h"
 #include "io/threads.h"
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 
 enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
 
+/* An element, and how many it stands for. */
+typedef struct sample {
+  sp_lid element;
+  double weight;
+} sample;
+
 typedef struct comparison {
   const sp_problem *problem;
   const sp_hexes *hexes;
   const sp_rule *own;
   sp_rule fine;
-  const sp_source_sample *samples;
-  double excess[SP_SOURCE_SAMPLES];
+  sample samples[SP_SOURCE_MOST];
+  int count;
+  double excess[SP_SOURCE_MOST];
 } comparison;
 
 typedef struct workspace {
@@ -30,28 +36,41 @@ const sp_expression *sp_source_formula(const sp_problem *problem, const sp_mater
   return formula;
 }
 
-void sp_source_add(sp_source_samples *samples, const sp_hexes *hexes, sp_lid element,
-                   double variation) {
-  const uint64_t bits =
-      sp_hash_fold(sp_hash((uint64_t)hexes->tags[element]), (uint64_t)hexes->octants[element]);
-  const double priority = variation / ldexp((double)((bits >> 11) + 1), -53);
-  sp_source_sample *heap = samples->heap;
-  int at = 0;
-  if (variation == 0) return;
-  if (samples->count < SP_SOURCE_SAMPLES) {
-    for (at = samples->count++; at > 0 && heap[(at - 1) / 2].priority > priority; at = (at - 1) / 2)
-      heap[at] = heap[(at - 1) / 2];
-  } else {
-    samples->threshold = fmax(samples->threshold, fmin(priority, heap[0].priority));
-    if (priority <= heap[0].priority) return;
-    for (int child = 1; child < SP_SOURCE_SAMPLES; child = 2 * at + 1) {
-      child += child + 1 < SP_SOURCE_SAMPLES && heap[child + 1].priority < heap[child].priority;
-      if (heap[child].priority >= priority) break;
-      heap[at] = heap[child];
-      at = child;
+/* Return the variation that one sample stands for: the elements with more have one each, the others
+ * share the rest of the samples. */
+static double find_portion(const double *variation, sp_lid elements) {
+  double portion = INFINITY, next = INFINITY;
+  do {
+    double rest = 0;
+    int whole = 0;
+    portion = next;
+    for (sp_lid e = 0; e < elements; e++)
+      if (variation[e] > portion)
+        whole++;
+      else
+        rest += variation[e];
+    next = rest / (SP_SOURCE_MOST - whole);
+  } while (next < portion);
+  return portion;
+}
+
+/* Choose the elements to compare. The place within a portion changes from one to the next by the
+ * golden section, so that no pattern of the mesh repeats in step with them. */
+static void choose_samples(const double *variation, sp_lid elements, comparison *c) {
+  static const double SECTION = 0.6180339887498949;
+  const double portion = find_portion(variation, elements);
+  double sum = 0, place = 0.5;
+  int done = 0;
+  for (sp_lid e = 0; e < elements && c->count < SP_SOURCE_MOST; e++) {
+    const double v = variation[e];
+    if (v > portion) {
+      c->samples[c->count++] = (sample){e, 1};
+    } else if (v > 0 && (sum += v) > (done + place) * portion) {
+      c->samples[c->count++] = (sample){e, portion / v};
+      done++;
+      place = fmod(place + SECTION, 1);
     }
   }
-  heap[at] = (sp_source_sample){priority, variation, element};
 }
 
 static sp_status integrate(const comparison *c, sp_lid e, const sp_rule *rule, workspace *w,
@@ -81,31 +100,23 @@ static sp_status compare_some(void *comparison_, void *workspace_, size_t begin,
   return SP_OK;
 }
 
-/* The estimate of the excess on this rank. */
-static double estimate(const sp_source_samples *samples, const double *excess) {
-  double sum = 0;
-  for (int i = 0; i < samples->count; i++)
-    sum += excess[i] * fmax(1, samples->threshold / samples->heap[i].variation);
-  return sum;
-}
-
 sp_status sp_source_compare(const sp_problem *problem, const sp_space *space, double own,
-                            double size, const sp_source_samples *samples,
-                            sp_source_integral *out) {
+                            double size, const double *variation, sp_source_integral *out) {
   const int order = space->numbering->order;
   comparison c = {.problem = problem,
                   .hexes = space->mesh->hexes,
-                  .own = sp_operator_rule(problem->kind, order),
-                  .samples = samples->heap};
+                  .own = sp_operator_rule(problem->kind, order)};
+  choose_samples(variation, c.hexes->count, &c);
   const sp_loop loop = {.what = "source",
-                        .count = (size_t)samples->count,
+                        .count = (size_t)c.count,
                         .chunk = 4,
                         .workspace_bytes = sizeof(workspace),
                         .context = &c,
                         .compute = compare_some};
   sp_rule_gl((order + 4) | 1, &c.fine);
   const sp_status status = sp_loop_run(&loop);
-  double sums[3] = {own, size, estimate(samples, c.excess)};
+  double sums[3] = {own, size, 0};
+  for (int i = 0; i < c.count; i++) sums[2] += c.samples[i].weight * c.excess[i];
   SP_TRY(sp_reduction_sum(space->platform->reduction, 3, sums, status));
   *out = (sp_source_integral){sums[0], sums[1], sums[2], c.fine.n};
   return SP_OK;

@@ -1,6 +1,5 @@
 #include "solver/run/dry_run.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h> /* defines __GLIBC__ */
@@ -10,18 +9,15 @@
 #include <malloc.h>
 #endif
 
-#include "io/team.h"
-#include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/quantities.h"
 #include "solver/case/mesh.h"
-#include "solver/run/initial.h"
 #include "solver/run/answers.h"
+#include "solver/run/initial.h"
 #include "solver/run/outputs.h"
-#include "solver/run/plan.h"
 #include "solver/run/precondition.h"
 #include "solver/run/report.h"
 
@@ -32,7 +28,8 @@ static double most_so_far(void) {
   return 1024.0 * (double)usage.ru_maxrss;
 }
 
-double sp_memory_resident(void) {
+/* Return the resident memory of this process. */
+static double resident_memory(void) {
   long pages = 0, resident = 0;
 #ifdef __GLIBC__
   malloc_trim(0); /* free memory will be used again */
@@ -43,147 +40,168 @@ double sp_memory_resident(void) {
     fclose(stream);
   }
   if (resident > 0) return (double)resident * (double)sysconf(_SC_PAGESIZE);
-  return most_so_far(); /* without /proc: at the start the peak is close to it */
+  return most_so_far(); /* without /proc */
 }
 
-/* Pages of the program, MPI, HDF5 and MPI-IO that the start has not touched. Measured on tiny
- * cases: 1 to 3 MB without files, 2 to 6 with a log, 7 to 9 with a field. */
-static double libraries(const sp_config *config) {
-  const bool parallel_files = config->output.field[0];
-  return 2e6 + (config->output.log[0] ? 2e6 : 0) + (parallel_files ? 4e6 : 0);
+/* ---- Memory per DOF ---- */
+
+/* Bytes per DOF of a rank at orders 1, 2, 4, 7 and from 11 on. The host's rows are peaks of runs
+ * with 1 M DOFs, less the program itself, to 3 %. The device's were not measured: they are what the
+ * sizes of its arrays add up to. The operator has bp3.5's factors, and cycles are in single
+ * precision. */
+enum { SIMPLE, DIAGONAL, SCHWARZ, CYCLES, ORDERS = 5 }; /* no multigrid; multigrid by smoother */
+typedef const double table[CYCLES][2][ORDERS];          /* [][0] stored, [][1] trilinear */
+
+static const double table_orders[ORDERS] = {1, 2, 4, 7, 11};
+
+static table on_host = {{{1089, 364, 219, 183, 169}, {837, 201, 114, 101, 98}},
+                        {{1511, 562, 339, 284, 270}, {1113, 299, 168, 149, 148}},
+                        {{1511, 685, 389, 316, 297}, {1113, 440, 232, 188, 175}}};
+
+static table on_device = {{{641, 301, 194, 161, 147}, {167, 128, 89, 79, 75}},
+                          {{880, 441, 283, 244, 220}, {609, 241, 147, 136, 123}},
+                          {{880, 503, 318, 268, 239}, {609, 303, 182, 160, 143}}};
+
+/* On the host of a device, with either geometry. */
+static table beside_device = {{{672, 108, 48, 40, 39}, {672, 108, 48, 40, 39}},
+                              {{672, 124, 57, 49, 47}, {672, 124, 57, 49, 47}},
+                              {{672, 247, 124, 101, 93}, {672, 247, 124, 101, 93}}};
+
+/* Interpolate linearly in 1/N. */
+static double at_order(const double row[ORDERS], int order) {
+  int i = 0;
+  while (i < ORDERS - 1 && order > table_orders[i + 1]) i++;
+  if (i == ORDERS - 1) return row[i];
+  const double a = 1 / table_orders[i], b = 1 / table_orders[i + 1];
+  return row[i] + (row[i + 1] - row[i]) * (a - 1.0 / order) / (a - b);
 }
 
-static bool is_box(const sp_config *config) {
-  return config->mesh.shape != SP_SHAPE_FILE;
+/* The part of a run. */
+typedef struct part {
+  double elements, dofs; /* DOFs of several ranks count as one in all */
+  double host, device;   /* bytes */
+  bool on_device;
+  sp_operator_kind kind;
+  sp_geometry_kind geometry;
+  int order;
+  double factors; /* stored at a node, of seven; 0 if trilinear */
+  int cycle;      /* SIMPLE, DIAGONAL or SCHWARZ */
+  bool in_double; /* the cycle */
+} part;
+
+static double bytes_per_dof(table costs, const part *p, int cycle) {
+  const double trilinear = at_order(costs[cycle][1], p->order);
+  return trilinear + p->factors * (at_order(costs[cycle][0], p->order) - trilinear);
 }
 
-/* Divide the refined mesh among its ranks or, if `planned` is not 0, among so many. METIS would
- * divide the elements of a file, which needs the ranks: a box of about as many stands for them. */
-static sp_status divide(const sp_config *config, const sp_mesh *mesh, int planned, sp_parts **out) {
-  const sp_hexes *hexes = mesh->hexes;
-  const int refine = config->mesh.refine;
-  const bool contacts = hexes->file.contacts > 0; /* no coarser meshes */
-  bool periodic[3] = {false}, strong[3];
-  const int ranks = sp_comm_size(mesh->comm);
-  sp_box box = sp_case_box(config);
-  if (planned == 0 && (contacts || !is_box(config))) return sp_parts_of_mesh(mesh, refine, out);
-  if (is_box(config)) {
-    for (int p = 0; p < hexes->pair_count; p++) periodic[hexes->pairs[p].groups[0] / 2] = true;
-    return sp_parts_of_box(&box, periodic, refine, contacts ? 0 : INT_MAX,
-                           planned > 0 ? planned : ranks, out);
-  }
-  const double elements = (double)mesh->global_elements;
-  box = (sp_box){.upper = {1, 1, 1}};
-  box.elements[0] = (int)round(cbrt(elements));
-  box.elements[1] = (int)round(sqrt(elements / box.elements[0]));
-  box.elements[2] = (int)ceil(elements / box.elements[0] / box.elements[1]);
-  sp_mesh_strong_directions(&mesh->shape, strong);
-  const int levels = !contacts && strong[0] && strong[1] && strong[2] ? refine : 0;
-  for (int d = 0; d < 3; d++) box.upper[d] = box.elements[d]; /* cubes */
-  return sp_parts_of_box(&box, periodic, refine, levels, planned, out);
+/* Pages of libraries, and the ends of arrays that take whole huge pages: about so much per rank. */
+static const double SLACK = 10e6, SLACK_OF_CYCLES = 10e6;
+
+/* Bytes of a rank with `dofs` local DOFs. */
+static double bytes(table costs, const part *p, double dofs) {
+  const double simple = bytes_per_dof(costs, p, SIMPLE);
+  const double more = bytes_per_dof(costs, p, p->cycle) - simple;
+  return dofs * (simple + more * (p->in_double ? 2 : 1));
 }
 
-/* Describe the operator and the preconditioner of a case with so many elements. */
-static sp_status describe_operator(const sp_config *config, const sp_backend *backend,
-                                   const sp_mesh *mesh, const sp_problem *problem, double elements,
-                                   sp_precondition_facts *facts, sp_memory_case *c) {
-  const int order = config->discretization.order;
+/* ---- The case ---- */
+
+static sp_status choose_cycle(const sp_config *config, const sp_backend *backend,
+                              const sp_mesh *mesh, bool is_tensor, part *p) {
+  sp_multigrid_options options;
+  sp_precondition_options(config, p->order, &options);
+  SP_TRY(sp_multigrid_check(p->order, &options));
+  if (options.smoother == SP_SMOOTHER_AUTO && is_tensor) options.smoother = SP_SMOOTHER_SCHWARZ;
+  sp_multigrid_decide(backend, &mesh->shape, &options); /* refined, the shape hardly changes */
+  p->cycle = options.smoother == SP_SMOOTHER_SCHWARZ ? SCHWARZ : DIAGONAL;
+  p->in_double = options.precision == SP_CYCLE_DOUBLE;
+  return SP_OK;
+}
+
+/* Describe the operator and the preconditioner. */
+static sp_status describe(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
+                          const sp_problem *problem, part *p) {
   const sp_materials *materials = &problem->materials;
-  const bool kappa = sp_materials_have_kappa(materials);
-  const bool lambda = sp_materials_have_lambda(materials);
-  const bool by_element = sp_materials_are_constant(materials);
-  const bool is_tensor = sp_materials_have_tensor(materials);
-  const sp_rule *rule = sp_operator_rule(problem->kind, order);
+  const double elements = ldexp((double)mesh->global_elements, 3 * config->mesh.refine);
+  const sp_operator_row *row = &sp_operator_rows[problem->kind];
   const sp_geometry_facts op = {.kind = problem->kind,
-                                .order = order,
+                                .order = config->discretization.order,
                                 .map_order = mesh->hexes->map_order,
                                 .affine = mesh->shape.affine,
-                                .coefficients = kappa || lambda,
-                                .by_element = by_element};
+                                .coefficients = sp_materials_have_kappa(materials) ||
+                                                sp_materials_have_lambda(materials),
+                                .by_element = sp_materials_are_constant(materials)};
   const char *reason;
-  sp_precondition_facts_find(&op, backend, mesh, elements, facts);
-  *c = (sp_memory_case){
-      .backend = backend,
-      .threads = sp_team_size(),
-      .map_order = op.map_order,
-      .coefficients = (kappa * (is_tensor ? SP_TENSOR : 1) + lambda) *
-                      (by_element ? 1 : (int)sp_rule_points(rule)),
-      .has_initial = config->problem.initial.text != NULL,
-      .null_space = sp_operator_rows[op.kind].has_stiffness && !problem->has_dirichlet,
-      .preconditioner = sp_precondition_choose(config, facts, &reason),
-      .levels[0] = {.kind = op.kind, .order = order, .affine = op.affine, .is_tensor = is_tensor}};
-  /* Coordinates, u, error, flux. */
-  if (config->output.field[0])
-    c->field_columns = 4 + sp_materials_have_solution(materials) + 3 * config->output.flux;
-  c->flux = config->output.flux;
-  sp_memory_level *level = &c->levels[0];
-  SP_TRY(sp_geometry_choose(facts->backend, &op, config->discretization.geometry, &level->geometry,
-                            &reason));
-  c->one_sweep = sp_precondition_prefers_fused_cg(c->preconditioner, facts, level->geometry);
-  return SP_OK;
-}
-
-/* Check the counts of the first level against their types. */
-static sp_status check_sizes(const sp_config *config, const sp_plan *plan) {
-  for (int r = 0; r < plan->ranks; r++) {
-    const sp_sizes *s = &plan->parts[0][r];
-    SP_TRY(sp_sizes_check(s, config->mesh.where));
-    if (plan->memory.backend != &sp_backend_host)
-      SP_TRY(sp_operator_device_numbers(config->discretization.order, s->elements, s->dofs));
-  }
-  return SP_OK;
-}
-
-static sp_status describe(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
-                          const sp_problem *problem, int planned, sp_plan *plan) {
   sp_precondition_facts facts;
-  SP_AUTO(sp_parts) parts = NULL;
-  SP_TRY(divide(config, mesh, planned, &parts));
-  const double elements = ldexp(parts->all.elements, 3 * parts->refinements);
-  SP_TRY(describe_operator(config, backend, mesh, problem, elements, &facts, &plan->memory));
-  SP_TRY(sp_plan_levels(config, &facts, mesh, parts, plan));
-  return check_sizes(config, plan);
+  *p = (part){.on_device = backend != &sp_backend_host,
+              .kind = op.kind,
+              .order = op.order,
+              .cycle = SIMPLE};
+  SP_TRY(sp_geometry_choose(backend, &op, config->discretization.geometry, &p->geometry, &reason));
+  if (p->geometry == SP_GEOMETRY_STORED)
+    p->factors = row->factors / 7.0 * (double)sp_rule_points(sp_operator_rule(op.kind, op.order)) /
+                 (double)sp_element_nodes(op.order);
+  sp_precondition_facts_find(&op, backend, mesh, elements, &facts);
+  if (sp_precondition_choose(config, &facts, &reason) != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+  return choose_cycle(config, backend, mesh, sp_materials_have_tensor(materials), p);
 }
 
-/* Check the part of a case that needs no refined mesh, and plan it. */
+/* Count this rank's part of the refined mesh, and estimate its memory. */
+static sp_status estimate(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
+                          const sp_problem *problem, part *p) {
+  sp_sizes sizes;
+  SP_TRY(describe(config, backend, mesh, problem, p));
+  sp_sizes_count(mesh->topology, config->mesh.refine, p->order, &sizes);
+  SP_TRY(sp_sizes_check(&sizes, config->mesh.where));
+  if (p->on_device) SP_TRY(sp_operator_device_numbers(p->order, sizes.elements, sizes.dofs));
+  p->elements = sizes.elements;
+  p->dofs = sizes.owned;
+  p->host = bytes(p->on_device ? beside_device : on_host, p, sizes.dofs);
+  p->host += SLACK + (p->cycle == SIMPLE ? 0 : SLACK_OF_CYCLES);
+  /* The flux at nodes and its columns in the field, less the vectors of CG. */
+  if (config->output.field[0] && config->output.flux) p->host += 48 * sizes.dofs;
+  if (p->on_device) p->device = bytes(on_device, p, sizes.dofs);
+  return SP_OK;
+}
+
+/* Check all of a case that needs no refined mesh. */
 static sp_status check_case(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
-                            int planned, sp_plan *plan) {
+                            part *p) {
   SP_AUTO(sp_problem) problem = NULL;
   SP_AUTO(sp_probes) probes = NULL;
   SP_AUTO(sp_quantities) quantities = NULL;
   SP_TRY(sp_problem_create(config, mesh, &problem));
   SP_TRY(sp_probes_create(config, mesh, &probes));
   SP_TRY(sp_quantities_create(config, mesh, problem, &quantities));
-  return sp_agree(mesh->comm, describe(config, backend, mesh, problem, planned, plan));
+  return sp_agree(mesh->comm, estimate(config, backend, mesh, problem, p));
 }
 
-enum { ELEMENTS, DOFS, HOST, DEVICE, COLUMNS };
-
-static void print_row(sp_terminal *t, const char *name, const double row[COLUMNS], bool on_device) {
-  sp_terminal_print(t, "  %-8s %12.0f %14.0f %12.1f", name, row[ELEMENTS], row[DOFS],
-                    1e-6 * row[HOST]);
-  if (on_device) sp_terminal_print(t, " %12.1f", 1e-6 * row[DEVICE]);
-  sp_terminal_print(t, "\n");
-}
-
-/* Print rows[size] if they are few, then the largest and the sum. */
-static void print_table(sp_terminal *t, int size, double (*rows)[COLUMNS], bool on_device) {
-  enum { FEW = 16 };
-  double largest[COLUMNS] = {0}, sum[COLUMNS] = {0};
-  sp_terminal_print(t, "\n  %-8s %12s %14s %12s%s\n", "rank", "elements", "local DOFs", "host [MB]",
-                    on_device ? "  device [MB]" : "");
-  for (int r = 0; r < size; r++) {
-    char name[16];
-    snprintf(name, sizeof name, "%d", r);
-    if (size <= FEW) print_row(t, name, rows[r], on_device);
-    for (int c = 0; c < COLUMNS; c++) {
-      sum[c] += rows[r][c];
-      if (rows[r][c] > largest[c]) largest[c] = rows[r][c];
-    }
+/* Check the case and estimate its memory, with error bars at the order that they come from; only
+ * ranks with elements call this. */
+static sp_status check(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
+                       part *p) {
+  SP_AUTO(sp_mesh) mesh = NULL;
+  sp_profile profile = sp_profile_from_now();
+  const double before = resident_memory();
+  sp_config coarse = *config, larger = *config;
+  coarse.mesh.refine = 0;
+  if (config->output.accuracy && config->discretization.order < SP_MAX_ORDER) {
+    larger.discretization.order = sp_answers_other_order(config->discretization.order);
+    larger.solver.orders.count = 0;
   }
-  print_row(t, "largest", largest, on_device);
-  print_row(t, "sum", sum, on_device);
+  SP_TRY(sp_outputs_check(workers->comm, config));
+  SP_TRY(sp_initial_check(workers->comm, config));
+  SP_TRY(sp_case_mesh(workers, &coarse, &profile, terminal, &mesh));
+  SP_TRY(check_case(&larger, workers->platform.backend, mesh, p));
+  p->host = fmax(p->host + before, most_so_far()); /* reading a mesh file may take more */
+  sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
+  sp_report_device(workers, terminal);
+  sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
+                    sp_operator_names[p->kind], p->order, sp_geometry_names[p->geometry]);
+  return SP_OK;
 }
+
+/* ---- The machine ---- */
 
 /* Return the memory available on this machine; 0 if unknown. */
 static double memory_available(void) {
@@ -202,7 +220,7 @@ static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
   MPI_Comm machine;
   const int rank = sp_comm_rank(comm);
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  const double mine = fmax(0, host - sp_memory_resident());
+  const double mine = fmax(0, host - resident_memory());
   double memory[2]; /* needed, available */
   MPI_Allreduce(&mine, &memory[0], 1, MPI_DOUBLE, MPI_SUM, machine);
   MPI_Comm_free(&machine);
@@ -215,7 +233,7 @@ static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
   MPI_Bcast(memory, 2, MPI_DOUBLE, tightest.rank, comm);
   if (memory[1] <= 0) return SP_OK;
   sp_terminal_print(t,
-                    "\n  %-16s the run takes %.1f MB more than now on the machine with the least "
+                    "  %-16s the run takes %.1f MB more than now on the machine with the least "
                     "room: %.1f MB available%s\n",
                     "host", 1e-6 * memory[0], 1e-6 * memory[1],
                     memory[0] > memory[1] ? ": too little" : "");
@@ -226,125 +244,30 @@ static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
                  1e-6 * memory[0], 1e-6 * memory[1]);
 }
 
-/* The row of a rank in the table. */
-static void fill_row(sp_plan *plan, int rank, double row[COLUMNS]) {
-  sp_plan_choose(plan, rank);
-  const sp_memory memory = sp_memory_predict(&plan->memory);
-  const sp_sizes *s = &plan->memory.levels[0].sizes;
-  row[ELEMENTS] = s->elements;
-  row[DOFS] = s->dofs;
-  row[HOST] = memory.host;
-  row[DEVICE] = memory.device;
+static void print_memory(sp_terminal *t, const char *name, double all, double largest) {
+  sp_terminal_print(t, "  %-16s about %.0f MB, %.0f MB on the largest rank\n", name, 1e-6 * all,
+                    1e-6 * largest);
 }
 
-/* Check the case on its mesh without refinements, and fill rows[planned], or the row of this rank.
- */
-static sp_status predict(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
-                         int planned, double at_start, sp_plan *plan, double (*rows)[COLUMNS]) {
-  sp_sizes now;
-  const int rank = sp_comm_rank(mesh->comm);
-  SP_TRY(check_case(config, backend, mesh, planned, plan));
-  sp_memory_case *c = &plan->memory;
-  sp_sizes_count(mesh->topology, 0, 1, &now);
-  /* Memory that the mesh library and the device driver keep. */
-  const double kept = sp_memory_resident() - sp_memory_of_mesh(&now, c->map_order);
-  c->at_start = fmax(kept, at_start) + libraries(config);
-  for (int r = 0; r < planned; r++) fill_row(plan, r, rows[r]);
-  if (planned > 0) return SP_OK;
-  fill_row(plan, rank, rows[0]);
-  rows[0][HOST] = fmax(rows[0][HOST], most_so_far()); /* reading a mesh file may take more */
-  return SP_OK;
+sp_status sp_dry_run_on(const sp_workers *w, const sp_config *config, sp_terminal *terminal) {
+  part p = {.host = most_so_far()};
+  SP_TRY(sp_workers_meet(w, w->has_elements ? check(w, config, terminal, &p) : SP_OK));
+  const double own[] = {p.elements, p.dofs, p.host, p.device};
+  double sum[4], largest[4];
+  MPI_Allreduce(own, sum, 4, MPI_DOUBLE, MPI_SUM, w->all);
+  MPI_Allreduce(own, largest, 4, MPI_DOUBLE, MPI_MAX, w->all);
+  sp_terminal_print(terminal, "  %-16s %.0f, %.0f on the largest rank\n", "elements", sum[0],
+                    largest[0]);
+  sp_terminal_print(terminal, "  %-16s %.0f degrees of freedom\n", "discretization", sum[1]);
+  print_memory(terminal, "memory", sum[2], largest[2]);
+  if (sum[3] > 0) print_memory(terminal, "device memory", sum[3], largest[3]);
+  return check_machine(w->all, terminal, p.host);
 }
 
-/* For a plan, let few elements of about the same shape stand for those of a large box. */
-static sp_status reduce(sp_config *config) {
-  enum { MANY = 1 << 17 };
-  int *n = config->mesh.elements;
-  const double elements = (double)n[0] * n[1] * n[2];
-  const int factor = (int)ceil(cbrt(elements / MANY));
-  config->discretization.order = 1; /* no rank has all DOFs */
-  if (!is_box(config) || factor == 1) return SP_OK;
-  if (config->regions.count > 0)
-    return sp_fail(SP_ERR_INPUT,
-                   "--ranks: a box with regions needs all its elements, %.0f, but a plan makes at "
-                   "most %d; use fewer elements and mesh.refine",
-                   elements, MANY);
-  for (int d = 0; d < 3; d++) n[d] = n[d] > factor ? n[d] / factor : 1;
-  return SP_OK;
-}
-
-/* Check and predict, with error bars at the order that they come from; only ranks with elements
- * call this. */
-static sp_status check_and_predict(const sp_workers *workers, const sp_config *config, int planned,
-                                   double at_start, sp_terminal *terminal, double (*rows)[COLUMNS],
-                                   sp_plan *plan) {
-  SP_AUTO(sp_mesh) mesh = NULL;
-  sp_profile profile = sp_profile_from_now();
-  sp_config coarse = *config, larger = *config;
-  coarse.mesh.refine = 0;
-  if (planned > 0) SP_TRY(reduce(&coarse));
-  if (config->output.accuracy && config->discretization.order < SP_MAX_ORDER) {
-    larger.discretization.order = sp_answers_other_order(config->discretization.order);
-    larger.solver.orders.count = 0;
-  }
-  SP_TRY(sp_outputs_check(workers->comm, config));
-  SP_TRY(sp_initial_check(workers->comm, config));
-  SP_TRY(sp_case_mesh(workers, &coarse, &profile, terminal, &mesh));
-  SP_TRY(predict(&larger, workers->platform.backend, mesh, planned, at_start, plan, rows));
-  sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
-  sp_report_device(workers, terminal);
-  sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
-                    sp_operator_names[plan->memory.levels[0].kind], larger.discretization.order,
-                    sp_geometry_names[plan->memory.levels[0].geometry]);
-  if (planned > 0)
-    sp_terminal_print(terminal, "  %-16s %d ranks like this one, %s\n", "plan", planned,
-                      is_box(config) ? "a brick for each"
-                                     : "estimated for a box of as many elements");
-  return SP_OK;
-}
-
-/* Fill rows[size], one per rank of the run or of the plan. */
-static sp_status fill_rows(const sp_workers *w, const sp_config *config, int planned,
-                           double at_start, sp_terminal *terminal, double (*rows)[COLUMNS],
-                           sp_plan *plan) {
-  double own[1][COLUMNS] = {{[HOST] = most_so_far()}};
-  double(*mine)[COLUMNS] = planned > 0 ? rows : own;
-  SP_TRY(sp_workers_meet(
-      w, w->has_elements ? check_and_predict(w, config, planned, at_start, terminal, mine, plan)
-                         : SP_OK));
-  if (planned == 0) MPI_Allgather(own, COLUMNS, MPI_DOUBLE, rows, COLUMNS, MPI_DOUBLE, w->all);
-  return SP_OK;
-}
-
-sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, int planned,
-                        double at_start, sp_terminal *terminal) {
-  const sp_workers *w = workers;
-  const int size = planned > 0 ? planned : w->ranks;
-  bool on_device = w->has_elements && w->platform.backend != &sp_backend_host;
-  sp_plan plan = {0};
-  SP_OWNED double(*rows)[COLUMNS] = NULL;
-  if (planned > 0 && w->ranks > 1)
-    return sp_fail(SP_ERR_INPUT,
-                   "--ranks plans for ranks that need not exist: start one process, "
-                   "not %d",
-                   w->ranks);
-  SP_TRY(sp_agree(w->all, sp_allocate((size_t)size, sizeof *rows, "predictions", &rows)));
-  MPI_Bcast(&on_device, 1, MPI_C_BOOL, w->leader, w->all);
-  sp_status status = fill_rows(w, config, planned, at_start, terminal, rows, &plan);
-  if (!status) {
-    print_table(terminal, size, rows, on_device);
-    sp_plan_print(&plan, terminal);
-    if (planned == 0) status = check_machine(w->all, terminal, rows[sp_comm_rank(w->all)][HOST]);
-  }
-  sp_plan_free(&plan);
-  return status;
-}
-
-sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, int planned, double at_start,
-                     sp_terminal *terminal) {
+sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal) {
   sp_workers workers;
   sp_status status = sp_workers_open(comm, config, &workers);
-  if (!status) status = sp_dry_run_on(&workers, config, planned, at_start, terminal);
+  if (!status) status = sp_dry_run_on(&workers, config, terminal);
   sp_workers_close(&workers);
   return status;
 }
