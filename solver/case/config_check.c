@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/expression.h"
 #include "solver/case/config_internal.h"
 #include "solver/case/output_paths.h"
 
