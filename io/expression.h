@@ -86,3 +86,9 @@ void sp_expression_destroy(sp_expression **expression);
 sp_status sp_expression_evaluate(const sp_expression *expression, size_t n,
                                  const double *const xyz[3], const double *given, double *value,
                                  double *const gradient[3], double *laplacian);
+
+/* Append a constant: a number, or a formula of the constants before it. `where` begins messages.
+ * Local. Errors: SP_ERR_INPUT for a name that is not made of letters, digits and _ or that formulas
+ * have already, for a formula that depends on x, y or z, and for a value that is not finite;
+ * SP_ERR_SYSTEM. */
+sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, const char *where);

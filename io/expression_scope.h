@@ -9,7 +9,7 @@
 #include "io/error.h"
 
 typedef struct sp_constant {
-  const char *name; /* owned by the caller of sp_scope_define */
+  const char *name; /* owned by the caller of sp_scope_define (io/expression.h) */
   double value;
   bool used; /* in a formula that has been parsed */
 } sp_constant;
@@ -29,12 +29,6 @@ typedef struct sp_scope {
   sp_constant *constants;
   sp_tables tables;
 } sp_scope;
-
-/* Append a constant: a number, or a formula of the constants before it. `where` begins messages.
- * Local. Errors: SP_ERR_INPUT for a name that is not made of letters, digits and _ or that formulas
- * have already, for a formula that depends on x, y or z, and for a value that is not finite;
- * SP_ERR_SYSTEM. */
-sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, const char *where);
 
 /* Read the tables that `text` names, table("FILE", ...), if they are new. A line of a file is two
  * numbers x and y, separated by blanks, a comma or both, and x ascends strictly; # begins a

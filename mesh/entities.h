@@ -1,8 +1,35 @@
-/* The vertices, edges and faces of this rank's elements: the part of a topology that needs no other
- * rank. Used by mesh/topology.h. */
+/* The vertices, edges and faces of this rank's elements: the struct of a topology, and the part of
+ * it that needs no other rank. mesh/topology.h has the rest. */
 #pragma once
 
-#include "mesh/topology.h"
+#include "mesh/entity.h"
+#include "mesh/hexes.h"
+#include "mesh/periodic.h"
+
+typedef struct sp_topology {
+  const sp_hexes *hexes;       /* borrowed */
+  const sp_periodic *periodic; /* borrowed, or NULL */
+  sp_lid elements;
+  sp_lid entities; /* distinct vertices, edges and faces on this rank */
+  /* Vertices are [start[0], start[1]), edges up to start[2], faces up to start[3] = entities. Each
+   * kind is in the order in which elements first touch it. */
+  sp_lid start[4];
+  sp_lid (*slots)[SP_SLOTS]; /* [elements], entity of each slot */
+  sp_lid *first;             /* [entities], the first element that touches it */
+  int *touching;             /* [entities], number of local elements that touch it */
+  sp_lid *sharer_start;      /* [entities + 1] */
+  int *sharers;              /* other ranks that have entity i, ascending: from sharer_start[i] */
+} sp_topology;
+
+/* The key of an entity, sp_entity_key; if it is periodic, that of its representative. Local. */
+static inline void sp_topology_key(const sp_topology *t, sp_lid entity, sp_gid key[4]) {
+  const sp_lid e = t->first[entity];
+  int slot = entity < t->start[1] ? 0 : entity < t->start[2] ? SP_EDGE_SLOT : SP_FACE_SLOT;
+  sp_gid vertices[4];
+  while (t->slots[e][slot] != entity) slot++;
+  const int count = sp_periodic_vertices(t->periodic, t->hexes->vertices[e], slot, vertices);
+  sp_entity_key(count, vertices, key);
+}
 
 /* Number the entities of `hexes`, whose elements each have eight different vertices, but
  * for contacts (mesh/interlayer.h): fills
@@ -18,7 +45,7 @@ sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology);
  * it before the sharers are known. Local. */
 sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topology);
 
-/* Restore the order of the entities (mesh/topology.h) after the elements were reordered. Local. */
+/* Restore the order of the entities (sp_topology.start) after the elements were reordered. Local. */
 sp_status sp_entities_renumber(sp_topology *topology);
 
 /* ---- vertices.c ---- */

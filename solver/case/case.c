@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "solver/case/running.h"
+#include "solver/run/answers_report.h"
 #include "solver/run/field.h"
 #include "solver/run/initial.h"
 #include "solver/run/outputs.h"

@@ -3,21 +3,10 @@
 
 #include "io/terminal.h"
 #include "solver/case/config.h"
-#include "solver/linear/cg.h"
-#include "solver/problem/errors.h"
 #include "solver/case/mesh.h"
+#include "solver/case/solution.h"
 #include "solver/run/answers.h"
-#include "solver/run/profile.h"
 #include "solver/run/workers.h"
-
-/* Results of a case; partial if it stopped early. */
-typedef struct sp_results {
-  int64_t elements, dofs;
-  sp_cg_result cg;
-  bool have_norms; /* the problem has a solution to compare with */
-  sp_error_norms norms;
-  sp_profile profile;
-} sp_results;
 
 /* Read or make the mesh, number the unknowns, build the operator and the right-hand side, solve,
  * measure the errors, write the run log and the field, and print the tables. Log and field are also
@@ -27,12 +16,6 @@ typedef struct sp_results {
  */
 sp_status sp_case_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,
                       sp_terminal *terminal, sp_results *results);
-
-/* A solution of the same mesh at another order to start from. */
-typedef struct sp_case_start {
-  const sp_space *space;
-  const double *values; /* L-vector on the host */
-} sp_case_start;
 
 /* Solve `config` on the ranks and the device of `workers` and on `mesh`, ignore its own [mesh] and
  * [backend], and measure the errors. `start` takes the place of problem.initial; NULL: none. If

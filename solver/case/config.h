@@ -29,10 +29,7 @@
 #include "operators/platform.h"
 #include "operators/transport.h"
 #include "solver/case/output_paths.h"
-#include "solver/linear/cg.h"
-#include "solver/linear/coarse.h"
-#include "solver/linear/multigrid.h"
-#include "solver/linear/preconditioner.h"
+#include "solver/linear/options.h"
 
 typedef enum sp_shape { SP_SHAPE_FILE, SP_SHAPE_BOX } sp_shape;
 typedef enum sp_condition {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/expression.h"
 #include "solver/case/config_internal.h"
 #include "solver/case/output_paths.h"
 
@@ -114,6 +115,14 @@ static sp_status check_tolerance(const sp_config *config) {
                  sp_config_where(config, "solver", "tolerance"), tolerance, DBL_EPSILON);
 }
 
+/* The field holds a flux only if the problem has one. */
+static sp_status check_flux(const sp_config *config) {
+  const sp_operator_kind kind = config->discretization.operator_kind;
+  if (!config->output.flux || sp_operator_rows[kind].has_stiffness) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; remove it",
+                 sp_config_where(config, "output", "flux"), sp_operator_names[kind]);
+}
+
 /* Multigrid's levels begin at the operator's order and end at 1. */
 static sp_status check_orders(const sp_config *config) {
   const sp_list *orders = &config->solver.orders;
@@ -178,6 +187,7 @@ sp_status sp_config_check(const char *path, sp_config *config) {
     if (config->given[k].where && sp_keys[k].applies && !sp_keys[k].applies(config))
       return sp_fail(SP_ERR_INPUT, "%s: %s", config->given[k].where, sp_keys[k].misfit);
   SP_TRY(check_outputs(path, config));
+  SP_TRY(check_flux(config));
   SP_TRY(check_tolerance(config));
   SP_TRY(check_orders(config));
   SP_TRY(check_corners(config));

@@ -11,7 +11,6 @@
 #include "operators/kinds.h"
 #include "solver/problem/boundary.h"
 #include "solver/problem/quantities.h"
-#include "solver/run/field.h"
 
 /* Put the mesh file in front of the message of a faulty element. */
 static sp_status name_file(const sp_config *config, sp_status status) {
@@ -99,7 +98,6 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config, s
   sp_sizes_count((*mesh)->topology, config->mesh.refine, config->discretization.order, &sizes);
   SP_TRY(sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where)));
   SP_TRY(sp_agree(comm, sp_quantities_check(config, *mesh)));
-  SP_TRY(sp_agree(comm, sp_field_check(config)));
   if (sp_operator_rows[config->discretization.operator_kind].has_boundary)
     SP_TRY(sp_boundary_identify(config, *mesh));
   for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));

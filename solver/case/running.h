@@ -1,7 +1,8 @@
 /* A case while it runs: what it borrows and owns, its set-up and its solve. */
 #pragma once
 
-#include "solver/case/case.h"
+#include "io/terminal.h"
+#include "solver/case/solution.h"
 #include "solver/linear/start.h"
 #include "solver/problem/systems.h"
 #include "solver/run/answers.h"

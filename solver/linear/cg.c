@@ -6,8 +6,6 @@
 #include "solver/linear/energy.h"
 #include "solver/linear/rounding.h"
 
-const char *const sp_cg_criterion_names[] = {"energy", "residual", NULL};
-
 typedef struct solve {
   sp_operator *op;
   sp_preconditioner

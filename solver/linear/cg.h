@@ -27,13 +27,8 @@
 
 #include <stdint.h>
 
+#include "solver/linear/options.h"
 #include "solver/linear/preconditioner.h"
-
-/* Quantity that is compared with `tolerance`. */
-typedef enum sp_cg_criterion { SP_CG_ENERGY, SP_CG_RESIDUAL } sp_cg_criterion;
-
-/* Names in a case: "energy", "residual"; ends with NULL. */
-extern const char *const sp_cg_criterion_names[];
 
 typedef struct sp_cg_iteration {
   int64_t iteration;         /* 0: before the first */

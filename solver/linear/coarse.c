@@ -7,12 +7,6 @@
 #include "solver/linear/coarse_boomer.h"
 #include "solver/linear/coarse_rows.h"
 
-const char *const sp_coarse_names[] = {[SP_COARSE_AUTO] = "auto",
-                                       [SP_COARSE_AMG] = "amg",
-                                       [SP_COARSE_DIRECT] = "direct",
-                                       [SP_COARSE_CHEBYSHEV] = "chebyshev",
-                                       NULL};
-
 /* Largest problem solved directly, in rows. On the host a factor of 1000 rows takes 8 MB, and a
  * solution 1 ms on every rank. */
 enum { DIRECT_ON_DEVICE = SP_AMG_INVERSE_MOST, DIRECT_ON_HOST = 1000 };

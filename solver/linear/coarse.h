@@ -17,17 +17,7 @@
 #pragma once
 
 #include "operators/system.h"
-
-/* Solver of multigrid's last level, order 1. */
-typedef enum sp_coarse_kind {
-  SP_COARSE_AUTO,     /* direct or amg */
-  SP_COARSE_AMG,      /* a cycle of algebraic multigrid */
-  SP_COARSE_DIRECT,   /* an inverse, for at most sp_coarse_direct_most() rows */
-  SP_COARSE_CHEBYSHEV /* only the smoother; iterations then grow with refinement */
-} sp_coarse_kind;
-
-/* Names in a case, by sp_coarse_kind; ends with NULL. */
-extern const char *const sp_coarse_names[];
+#include "solver/linear/options.h"
 
 typedef struct sp_coarse sp_coarse;
 

@@ -2,8 +2,8 @@
  * it, all ranks or one of them get the free (unconstrained) rows of all ranks. */
 #pragma once
 
-#include "solver/linear/coarse.h"
 #include "operators/sparse.h"
+#include "operators/system.h"
 
 /* Assemble this rank's part, [local DOFs][local DOFs]: the sum over its elements and the setup's
  * diagonal, in this order. The sum over ranks is the matrix. Rows and columns of constrained DOFs

@@ -35,14 +35,6 @@ typedef struct multigrid {
   long cycles;  /* cycles timed so far */
 } multigrid;
 
-const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
-                                         [SP_SMOOTHER_JACOBI] = "jacobi",
-                                         [SP_SMOOTHER_SCHWARZ] = "schwarz",
-                                         NULL};
-
-const char *const sp_cycle_precision_names[] = {
-    [SP_CYCLE_AUTO] = "auto", [SP_CYCLE_SINGLE] = "single", [SP_CYCLE_DOUBLE] = "double", NULL};
-
 static sp_precision precision_of(const sp_multigrid_options *options) {
   return options->precision == SP_CYCLE_SINGLE ? SP_SINGLE : SP_DOUBLE;
 }

@@ -17,33 +17,10 @@
 
 enum { SP_MULTIGRID_MOST = SP_LEVELS_MOST };
 
-/* S of the smoother on levels of order 2 or more; order 1 uses the diagonal. */
-typedef enum sp_smoother_kind {
-  /* schwarz if an element is stretched more than SP_SMOOTHER_STRETCH, more than SP_SMOOTHER_SHARE
-   * of all are stretched (mesh/shape.h), or kappa is a tensor */
-  SP_SMOOTHER_AUTO,
-  SP_SMOOTHER_JACOBI,
-  SP_SMOOTHER_SCHWARZ
-} sp_smoother_kind;
-
-/* Names in a case, by sp_smoother_kind; ends with NULL. */
-extern const char *const sp_smoother_names[];
-
 /* With all elements stretched by 3, Jacobi takes twice the iterations of Schwarz, each half as
  * long; with 3 % of them by 2 to 5, as in divided tetrahedra, one to three more (README.md). */
 #define SP_SMOOTHER_STRETCH 6.0
 #define SP_SMOOTHER_SHARE 0.125
-
-/* Precision of the cycle. Single moves half the bytes, and CG, in double, takes the same number of
- * iterations. */
-typedef enum sp_cycle_precision {
-  SP_CYCLE_AUTO, /* single if the backend has such operators and lengths suit its range */
-  SP_CYCLE_SINGLE,
-  SP_CYCLE_DOUBLE
-} sp_cycle_precision;
-
-/* Names in a case, by sp_cycle_precision; ends with NULL. */
-extern const char *const sp_cycle_precision_names[];
 
 typedef struct sp_multigrid_options {
   int levels;

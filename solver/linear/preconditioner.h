@@ -13,16 +13,6 @@
 
 #include "operators/operator.h"
 
-typedef enum sp_preconditioner_kind {
-  SP_PRECONDITIONER_AUTO, /* solver/run/precondition.h */
-  SP_PRECONDITIONER_NONE,
-  SP_PRECONDITIONER_JACOBI,
-  SP_PRECONDITIONER_MULTIGRID
-} sp_preconditioner_kind;
-
-/* Names in a case, by sp_preconditioner_kind; ends with NULL. */
-extern const char *const sp_preconditioner_names[];
-
 /* Size and time of one level of a preconditioner with several. */
 typedef struct sp_level_time {
   int order;

@@ -212,12 +212,38 @@ sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, co
   return SP_OK;
 }
 
-sp_status sp_errors_integrate(const sp_problem *problem, const sp_space *space, const double *x,
-                              double (*integrals)[2]) {
+/* For every local element: integrals[e][0] = integral of u_h - u (u = 0 if the problem has no
+ * solution), integrals[e][1] = integral of 1, at the points of the norms. Local. */
+static sp_status integrate_elements(const sp_problem *problem, const sp_space *space,
+                                    const double *x, double (*integrals)[2]) {
   SP_OWNED norms *s = NULL;
   SP_TRY(norms_create(problem, space, x, &s));
   s->integrals = integrals;
   sp_loop loop = loop_of(s);
   loop.compute = integrate;
   return sp_loop_run(&loop);
+}
+
+sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,
+                                    const sp_space *space, double *x) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
+  const size_t nodes = sp_element_nodes(numbering->order), elements = (size_t)mesh->hexes->count;
+  /* Integrals of u_h - u and of 1, by component and by element. */
+  SP_OWNED double(*sums)[2] = NULL, (*integrals)[2] = NULL;
+  sp_status status = SP_ALLOCATE("component means", SP_ARRAY(sums, null_space->components),
+                                 SP_ARRAY(integrals, elements));
+  if (!status) status = integrate_elements(problem, space, x, integrals);
+  SP_TRY(sp_agree(mesh->comm, status));
+  for (size_t e = 0; e < elements; e++) {
+    const int component = null_space->of_dof[numbering->nodes[e * nodes]];
+    for (int i = 0; i < 2 && component >= 0; i++) sums[component][i] += integrals[e][i];
+  }
+  SP_TRY(sp_null_space_sum(null_space, space, 2, sums[0], SP_OK));
+  for (sp_lid i = 0; i < numbering->local; i++) {
+    if (null_space->of_dof[i] < 0) continue;
+    const double *sum = sums[null_space->of_dof[i]];
+    x[i] -= sum[0] / sum[1];
+  }
+  return SP_OK;
 }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "operators/space.h"
-#include "solver/problem/problem.h"
+#include "solver/problem/null_space.h"
 
 typedef struct sp_error_norms {
   double l2, h1, max;
@@ -20,7 +20,7 @@ typedef struct sp_error_norms {
 sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, const double *x,
                             sp_error_norms *norms);
 
-/* For every local element: integrals[e][0] = integral of u_h - u (u = 0 if the problem has no
- * solution), integrals[e][1] = integral of 1, at the same points. Errors: as above. Local. */
-sp_status sp_errors_integrate(const sp_problem *problem, const sp_space *space, const double *x,
-                              double (*integrals)[2]);
+/* Add to x the constant on each component that gives u_h the mean of the exact solution in the mass
+ * inner product, or mean zero if the problem has none. Collective. */
+sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,
+                                    const sp_space *space, double *x);

@@ -9,7 +9,6 @@
 #include "io/hash.h"
 #include "mesh/components.h"
 #include "mesh/reference.h"
-#include "solver/problem/errors.h"
 #include "solver/problem/groups.h"
 
 static const double BALANCE = 1e-10;
@@ -80,8 +79,8 @@ static sp_status apply(sp_operator *op, sp_vector *x, sp_vector *y, double *host
 }
 
 /* Sum `width` values per component over ranks. If one rank has failed, all fail. */
-static sp_status sum_over_ranks(const sp_null_space *null_space, const sp_space *space, int width,
-                                double *sums, sp_status status) {
+sp_status sp_null_space_sum(const sp_null_space *null_space, const sp_space *space, int width,
+                            double *sums, sp_status status) {
   SP_TRY(sp_agree(space->mesh->comm, status));
   return sp_reduction_sum(space->platform->reduction, width * null_space->components, sums, SP_OK);
 }
@@ -96,7 +95,7 @@ static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, s
       if (null_space->of_dof[i] >= 0)
         sums[null_space->of_dof[i]][signs] += signs ? host[i] * host[i] : host[i];
   }
-  SP_TRY(sum_over_ranks(null_space, op->space, 2, sums[0], SP_OK));
+  SP_TRY(sp_null_space_sum(null_space, op->space, 2, sums[0], SP_OK));
   memset(host, 0, (size_t)op->dofs * sizeof *host);
   return sp_agree(op->comm, sp_vector_write(host, x));
 }
@@ -132,7 +131,7 @@ sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_
       sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
   for (sp_lid i = 0; i < numbering->owned && !status; i++)
     if (null_space->of_dof[i] >= 0) sums[null_space->of_dof[i]] += r[i];
-  SP_TRY(sum_over_ranks(null_space, space, 1, sums, status));
+  SP_TRY(sp_null_space_sum(null_space, space, 1, sums, status));
   for (sp_lid i = 0; i < numbering->local; i++)
     if (null_space->of_dof[i] >= 0)
       x[i] += sums[null_space->of_dof[i]] / null_space->weight[null_space->of_dof[i]];
@@ -313,7 +312,7 @@ sp_status sp_null_space_remove(const sp_null_space *null_space, const sp_space *
       sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
   if (!status) sum_vector(null_space, space->numbering->owned, b, sums);
   SP_TRY(sp_agree(space->mesh->comm, status));
-  SP_TRY(sum_over_ranks(null_space, space, 3, sums[0], SP_OK));
+  SP_TRY(sp_null_space_sum(null_space, space, 3, sums[0], SP_OK));
   subtract_means(null_space, space->numbering->local, sums, b);
   return SP_OK;
 }
@@ -331,7 +330,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
   find_given(null_space, problem, space->mesh->hexes, given);
   MPI_Allreduce(MPI_IN_PLACE, given, null_space->components, MPI_C_BOOL, MPI_LOR, comm);
   sum_vector(null_space, numbering->owned, b, sums);
-  SP_TRY(sum_over_ranks(null_space, space, 3, sums[0], SP_OK));
+  SP_TRY(sp_null_space_sum(null_space, space, 3, sums[0], SP_OK));
   for (size_t c = 0; c < components; c++) {
     const double ratio = sums[c][1] > 0 ? fabs(sums[c][0]) / sums[c][1] : 0;
     *imbalance = fmax(*imbalance, ratio);
@@ -340,29 +339,5 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
     return unbalanced(&part, sums[c][0], ratio);
   }
   subtract_means(null_space, numbering->local, sums, b);
-  return SP_OK;
-}
-
-sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,
-                                    const sp_space *space, double *x) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  const size_t nodes = sp_element_nodes(numbering->order), elements = (size_t)mesh->hexes->count;
-  /* Integrals of u_h - u and of 1, by component and by element. */
-  SP_OWNED double(*sums)[2] = NULL, (*integrals)[2] = NULL;
-  sp_status status = SP_ALLOCATE("component means", SP_ARRAY(sums, null_space->components),
-                                 SP_ARRAY(integrals, elements));
-  if (!status) status = sp_errors_integrate(problem, space, x, integrals);
-  SP_TRY(sp_agree(mesh->comm, status));
-  for (size_t e = 0; e < elements; e++) {
-    const int component = null_space->of_dof[numbering->nodes[e * nodes]];
-    for (int i = 0; i < 2 && component >= 0; i++) sums[component][i] += integrals[e][i];
-  }
-  SP_TRY(sum_over_ranks(null_space, space, 2, sums[0], SP_OK));
-  for (sp_lid i = 0; i < numbering->local; i++) {
-    if (null_space->of_dof[i] < 0) continue;
-    const double *sum = sums[null_space->of_dof[i]];
-    x[i] -= sum[0] / sum[1];
-  }
   return SP_OK;
 }

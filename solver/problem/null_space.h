@@ -39,6 +39,10 @@ sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *sp
 /* NULL-safe; sets *null_space to NULL. Local. */
 void sp_null_space_destroy(sp_null_space **null_space);
 
+/* Sum sums[components][width] over all ranks, unless one of them passes a failure. Collective. */
+sp_status sp_null_space_sum(const sp_null_space *null_space, const sp_space *space, int width,
+                            double *sums, sp_status status);
+
 /* Fill weight and magnification, and refuse a lambda or alpha so small that it is lost in the
  * rounding of the stiffness: a weight must be ten times its rounding error eps |A|_F (|A|_F, the
  * Frobenius norm, is estimated by |A v| for a vector v of random signs). `null_space` is a weak
@@ -64,8 +68,3 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
 
 /* Remove from b its mean over each component. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_null_space_remove(const sp_null_space *null_space, const sp_space *space, double *b);
-
-/* Add to x the constant on each component that gives u_h the mean of the exact solution in the mass
- * inner product, or mean zero if the problem has none. Collective. */
-sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,
-                                    const sp_space *space, double *x);

@@ -55,80 +55,6 @@ int sp_answers_other_order(int order) {
   return order + 2 <= SP_MAX_ORDER ? order + 2 : order < SP_MAX_ORDER ? SP_MAX_ORDER : order - 2;
 }
 
-/* ---- Series ---- */
-
-/* Print and record the values of answer `i`. */
-static void add_values(sp_report *report, bool along_orders, int i, int count,
-                       const sp_study_row *rows, const sp_answers *answers) {
-  sp_record *record = report->record;
-  sp_terminal *t = report->terminal;
-  for (int r = 0; r < count; r++) {
-    const sp_answer *a = &answers[r].list[i];
-    double f[3] = {NAN, NAN, a->value};
-    for (int k = 1; k <= 2 && k <= r; k++) f[2 - k] = answers[r - k].list[i].value;
-    const double difference = f[2] - f[1], rate = sp_convergence_rate(along_orders, f);
-    sp_record_row(record,
-                  "name %s, kind %s, table %s, order %d, refine %d, value %g, difference %g, "
-                  "rate %g",
-                  a->name, a->kind, a->table, rows[r].order, rows[r].refine, a->value, difference,
-                  rate);
-    sp_terminal_print(t, "  %-16s %-10s %2d %6d %20.12g", r == 0 ? a->name : "",
-                      r == 0 ? a->kind : "", rows[r].order, rows[r].refine, a->value);
-    if (r >= 1) sp_terminal_print(t, " %11.3e", difference);
-    if (r >= 2 && isfinite(rate)) sp_terminal_print(t, " %6.2f", rate);
-    sp_terminal_print(t, "\n");
-  }
-}
-
-static void add_limit(sp_report *report, const sp_answer *a, const sp_study_row *finest,
-                      const sp_convergence *c) {
-  sp_record *record = report->record;
-  sp_terminal *t = report->terminal;
-  sp_record_row(record,
-                "name %s, kind %s, table %s, order %d, refine %d, rate %g, limit %g, gci %g, "
-                "verdict %s",
-                a->name, a->kind, a->table, finest->order, finest->refine, c->rate, c->limit,
-                c->gci, c->verdict);
-  sp_terminal_print(t, "  %-16s %-20s", "", c->verdict);
-  if (isfinite(c->limit)) sp_terminal_print(t, " %20.12g limit, +- %.2e", c->limit, c->gci);
-  if (isfinite(c->limit) && a->value != 0)
-    sp_terminal_print(t, ", %.1e of the value", c->gci / fabs(a->value));
-  sp_terminal_print(t, "\n");
-}
-
-sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
-                           const sp_study_row *rows, const sp_answers *answers) {
-  sp_record *record = report->record;
-  const sp_study_row *finest = &rows[count - 1];
-  const sp_answers *last = &answers[count - 1];
-  const double tolerance = report->config->solver.tolerance;
-  const double floor = fmax(sp_rates_relative_floor(tolerance, finest->iterations),
-                            sp_rates_relative_floor(tolerance, finest[-1].iterations));
-  sp_kept_error first = {0};
-  sp_terminal_print(report->terminal, "\n  %-16s %-10s %2s %6s %20s %11s %6s\n", "answer", "", "N",
-                    "refine", "value", "difference", "rate");
-  for (int i = 0; i < last->count; i++) {
-    const sp_answer *a = &last->list[i];
-    double f[3];
-    for (int k = 0; k < 3; k++) f[k] = last[k - 2].list[i].value;
-    const sp_convergence c = sp_convergence_judge(along_orders, a->pointwise, f, floor * a->scale);
-    sp_record_open(record, SP_RECORD_TABLE, "answers");
-    add_values(report, along_orders, i, count, rows, answers);
-    sp_record_close(record);
-    sp_record_open(record, SP_RECORD_TABLE, "limits");
-    add_limit(report, a, finest, &c);
-    sp_record_close(record);
-    if (c.passes || first.status) continue;
-    sp_error_keep(sp_fail(SP_ERR_STUDY,
-                          "%s %s, order %d, refine %d: %s, as it went from %.9g to %.9g and %.9g; "
-                          "refine further, or look for a corner or jump where u is not smooth",
-                          a->kind, a->name, finest->order, finest->refine, c.verdict, f[0], f[1],
-                          f[2]),
-                  &first);
-  }
-  return first.status ? sp_error_restore(&first) : SP_OK;
-}
-
 /* ---- Error bars ---- */
 
 sp_status sp_accuracy_compare(double tolerance, const sp_answers *others, sp_accuracy *accuracy) {
@@ -147,36 +73,4 @@ void sp_accuracy_free(sp_accuracy *accuracy) {
   sp_answers_free(&accuracy->answers);
   free(accuracy->errors);
   *accuracy = (sp_accuracy){0};
-}
-
-void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
-  const sp_resolution *resolution = &accuracy->resolution;
-  sp_record *record = report->record;
-  char text[256];
-  snprintf(text, sizeof text,
-           "differences from orders up to %d%s, started at this solution, %lld iteration%s",
-           accuracy->order,
-           accuracy->order < report->config->discretization.order ? ", too large for order 15" : "",
-           (long long)accuracy->iterations, sp_plural(accuracy->iterations));
-  sp_record_text(record, "accuracy_method", text);
-  sp_record_open(record, SP_RECORD_TABLE, "accuracy");
-  for (int i = 0; i < accuracy->answers.count; i++) {
-    const sp_answer *a = &accuracy->answers.list[i];
-    sp_record_row(record, "name %s, kind %s, table %s, value %g, error %g", a->name, a->kind,
-                  a->table, a->value, accuracy->errors[i]);
-  }
-  sp_record_close(record);
-  sp_terminal_print(report->terminal, "\n  %-16s %-10s %20s %13s\n", "answer", "", "value",
-                    "error about");
-  sp_record_print_rows(record, report->terminal, "accuracy",
-                       "  {name:-16s} {kind:-10s} {value:20.12g} {error:13.1e}\n");
-  sp_record_print(record, report->terminal, "  error bars       {accuracy_method:s}\n");
-  if (resolution->coarse == 0) return;
-  sp_report_note(
-      report, "note_coarse",
-      "the mesh is too coarse in %lld element%s: error_indicator is up to %.2g %% of the range of "
-      "u%s%s",
-      (long long)resolution->coarse, sp_plural(resolution->coarse),
-      100 * resolution->largest / accuracy->range, resolution->group ? ", in " : "",
-      resolution->group ? resolution->group : "");
 }

@@ -3,9 +3,10 @@
  * default, and each probe. */
 #pragma once
 
+#include "solver/problem/balance.h"
+#include "solver/problem/probe.h"
+#include "solver/problem/quantities.h"
 #include "solver/problem/resolution.h"
-#include "solver/run/rates.h"
-#include "solver/run/report.h"
 
 typedef struct sp_answer {
   const char *name;  /* of the result or probe; the group of a flux; "u" */
@@ -30,12 +31,6 @@ sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *
 /* The last order that error bars of order N come from: N + 2, at most 15; 13 for N = 15. Local. */
 int sp_answers_other_order(int order);
 
-/* Print and record the answers of at least three runs, along orders or refinements: rows in
- * /answers, a row per answer in /limits, and judge them (solver/run/rates.h) down to the
- * solver's error in rows[count]. Errors: SP_ERR_STUDY with the first answer that does not converge.
- * Local; the same on all ranks. */
-sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
-                           const sp_study_row *rows, const sp_answers *answers);
 void sp_answers_free(sp_answers *answers);
 
 /* ---- Error bars ---- */
@@ -60,9 +55,6 @@ typedef struct sp_accuracy {
  * sp_accuracy_free, also after a failure. Errors: SP_ERR_SYSTEM. Local; the same on all ranks. */
 sp_status sp_accuracy_compare(double tolerance, const sp_answers *others, sp_accuracy *accuracy);
 void sp_accuracy_free(sp_accuracy *accuracy);
-
-/* Print and record the answers with their errors, and a note if the mesh is too coarse. Local. */
-void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report);
 
 /* An element is too coarse if its indicator is above this part of the range of u. */
 #define SP_ACCURACY_COARSE 0.01

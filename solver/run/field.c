@@ -279,14 +279,6 @@ static sp_status number_points(const sp_problem *problem, const sp_space *space,
                             arrays);
 }
 
-sp_status sp_field_check(const sp_config *config) {
-  const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
-  if (!config->output.flux || row->has_stiffness) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; remove it",
-                 sp_config_where(config, "output", "flux"),
-                 sp_operator_names[config->discretization.operator_kind]);
-}
-
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
                          bool flux, const double *x, const double *indicator, double *seconds) {
   const sp_mesh *mesh = space->mesh;

@@ -15,10 +15,6 @@
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* Check that the problem has a flux if the case asks for it. Errors: SP_ERR_INPUT with the line.
- * Local. */
-sp_status sp_field_check(const sp_config *config);
-
 /* Write the host L-vector x, and "error_indicator" per element if indicator[elements]
  * (solver/problem/resolution.h) is not NULL; *seconds = time of the file, without that of computing
  * values. Errors: SP_ERR_SYSTEM. Collective. */

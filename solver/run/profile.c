@@ -94,25 +94,6 @@ void sp_profile_add(sp_profile *profile, sp_phase phase, int64_t calls, double s
   profile->seconds[phase] += seconds;
 }
 
-void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds) {
-  const int64_t iterations = result->iterations;
-  const struct {
-    sp_phase phase;
-    double seconds;
-  } parts[] = {{SP_PHASE_MATVEC, result->matvec_seconds},
-               {SP_PHASE_WAIT, result->wait_seconds},
-               {SP_PHASE_VECTORS, result->update_seconds},
-               {SP_PHASE_PRECONDITION, result->preconditioner_seconds},
-               {SP_PHASE_RESIDUAL, result->residual_seconds},
-               {SP_PHASE_REDUCTIONS, result->reduction_seconds}};
-  for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
-    sp_profile_add(profile, parts[p].phase, parts[p].seconds > 0 ? iterations : 0,
-                   parts[p].seconds);
-  sp_profile_add(profile, SP_PHASE_SOLVE, 1, result->seconds);
-  /* Creation and release of its vectors. */
-  sp_profile_add(profile, SP_PHASE_OPERATOR, 0, seconds - result->seconds);
-}
-
 static const char *stage(sp_phase phase) {
   return phase < SP_PHASE_SOLVE ? "set-up: " : "";
 }

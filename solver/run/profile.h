@@ -9,9 +9,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "io/record.h"
-#include "solver/linear/cg.h"
+#include "io/terminal.h"
 
 /* In the order of the tables. */
 typedef enum sp_phase {
@@ -25,7 +25,7 @@ typedef enum sp_phase {
   SP_PHASE_PROBLEM,
   SP_PHASE_OPERATOR,       /* its set-up, with b and the start of CG */
   SP_PHASE_PRECONDITIONER, /* its set-up */
-  SP_PHASE_SOLVE,          /* the CG loop (solver/linear/cg.h) */
+  SP_PHASE_SOLVE,          /* the CG loop */
   SP_PHASE_MATVEC,         /* of the solve: passes 1 with the exchange of values */
   SP_PHASE_WAIT, /* of the matvec: waiting for neighbours' values on the host; not timed on a GPU */
   SP_PHASE_VECTORS,      /* of the solve: passes 2 */
@@ -71,9 +71,6 @@ sp_profile sp_profile_from_process(void);
 
 /* Add `seconds` and `calls` to a phase. Local. */
 void sp_profile_add(sp_profile *profile, sp_phase phase, int64_t calls, double seconds);
-
-/* Add the times of CG; `seconds` is that of all of sp_cg_solve. Local. */
-void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds);
 
 /* Begin a phase: show its name as the progress line. Returns MPI_Wtime. `terminal` may be NULL:
  * nothing is shown. Local. */

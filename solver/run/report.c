@@ -160,6 +160,25 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
 
 /* ---- Phases ---- */
 
+void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds) {
+  const int64_t iterations = result->iterations;
+  const struct {
+    sp_phase phase;
+    double seconds;
+  } parts[] = {{SP_PHASE_MATVEC, result->matvec_seconds},
+               {SP_PHASE_WAIT, result->wait_seconds},
+               {SP_PHASE_VECTORS, result->update_seconds},
+               {SP_PHASE_PRECONDITION, result->preconditioner_seconds},
+               {SP_PHASE_RESIDUAL, result->residual_seconds},
+               {SP_PHASE_REDUCTIONS, result->reduction_seconds}};
+  for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+    sp_profile_add(profile, parts[p].phase, parts[p].seconds > 0 ? iterations : 0,
+                   parts[p].seconds);
+  sp_profile_add(profile, SP_PHASE_SOLVE, 1, result->seconds);
+  /* Creation and release of its vectors. */
+  sp_profile_add(profile, SP_PHASE_OPERATOR, 0, seconds - result->seconds);
+}
+
 typedef struct short_text {
   char text[24];
 } short_text;

@@ -54,6 +54,9 @@ void sp_report_begin(sp_report *report, sp_profile *profile);
  */
 sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
 
+/* Add the times of CG to a profile; `seconds` is that of all of sp_cg_solve. Local. */
+void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds);
+
 /* Phases, throughput, errors (norms may be NULL). `profile` gains the time of the log. Collective.
  */
 sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,

@@ -10,8 +10,8 @@
 #include "mesh/refine.h"
 #include "mesh/sizes.h"
 #include "solver/case/case.h"
+#include "solver/run/answers_report.h"
 #include "solver/run/outputs.h"
-#include "solver/run/rates.h"
 #include "solver/run/report.h"
 
 enum { MAX_REFINE = 10 };

@@ -13,7 +13,7 @@
  *
  * NaN stands for a rate without a run before it, and for expectations along orders. Rates are those
  * of solver/run/rates.h. Without a solution the columns of L2 and H1 are missing, and /answers and
- * /limits (solver/run/answers.h) judge the series of at least three runs. The root attribute
+ * /limits (solver/run/answers_report.h) judge the series of at least three runs. The root attribute
  * study_rate tells the direction of rates, study_rule how they are judged. */
 #pragma once
 
