@@ -150,7 +150,6 @@ void sp_accuracy_free(sp_accuracy *accuracy) {
 }
 
 void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
-  const sp_resolution *resolution = &accuracy->resolution;
   sp_record *record = report->record;
   char text[256];
   snprintf(text, sizeof text,
@@ -171,12 +170,4 @@ void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
   sp_record_print_rows(record, report->terminal, "accuracy",
                        "  {name:-16s} {kind:-10s} {value:20.12g} {error:13.1e}\n");
   sp_record_print(record, report->terminal, "  error bars       {accuracy_method:s}\n");
-  if (resolution->coarse == 0) return;
-  sp_report_note(
-      report, "note_coarse",
-      "the mesh is too coarse in %lld element%s: error_indicator is up to %.2g %% of the range of "
-      "u%s%s",
-      (long long)resolution->coarse, sp_plural(resolution->coarse),
-      100 * resolution->largest / accuracy->range, resolution->group ? ", in " : "",
-      resolution->group ? resolution->group : "");
 }

@@ -3,7 +3,6 @@
  * default, and each probe. */
 #pragma once
 
-#include "solver/problem/resolution.h"
 #include "solver/run/rates.h"
 #include "solver/run/report.h"
 
@@ -52,8 +51,6 @@ typedef struct sp_accuracy {
   double *errors;     /* [answers.count], estimates */
   int order;          /* the last M */
   int64_t iterations; /* of all solves */
-  sp_resolution resolution;
-  double range; /* of u: largest less smallest */
 } sp_accuracy;
 
 /* Raise accuracy->errors to the differences from the answers of an order M, `others`; end with
@@ -61,8 +58,5 @@ typedef struct sp_accuracy {
 sp_status sp_accuracy_compare(double tolerance, const sp_answers *others, sp_accuracy *accuracy);
 void sp_accuracy_free(sp_accuracy *accuracy);
 
-/* Print and record the answers with their errors, and a note if the mesh is too coarse. Local. */
+/* Print and record the answers with their errors. Local. */
 void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report);
-
-/* An element is too coarse if its indicator is above this part of the range of u. */
-#define SP_ACCURACY_COARSE 0.01
