@@ -58,8 +58,8 @@ static sp_status evaluate(sp_running *c) {
 }
 
 static sp_status collect_answers(const sp_running *c, sp_answers *answers) {
-  return sp_agree(c->comm,
-                  sp_answers_collect(c->quantities, c->problem, &c->balance, c->probes, answers));
+  return sp_agree(c->comm, sp_answers_collect(c->quantities, c->problem, &c->facts.jump,
+                                              &c->balance, c->probes, answers));
 }
 
 static double range_of_solution(const sp_running *c) {
@@ -105,7 +105,7 @@ static sp_status solve_again(sp_running *c, int order) {
   sp_status status =
       sp_case_solve(c->workers, c->mesh, &config, &start, c->report, &others, &results);
   status = status ? sp_fail(status, "error bars, order %d: %s", order, sp_error_message())
-                  : sp_accuracy_compare(config.solver.tolerance, &others, &c->accuracy);
+                  : sp_accuracy_compare(config.solver.tolerance, order, &others, &c->accuracy);
   c->accuracy.iterations += results.cg.iterations;
   sp_answers_free(&others);
   return sp_agree(c->comm, status);
@@ -117,8 +117,7 @@ static sp_status find_accuracy(sp_running *c) {
   sp_accuracy *a = &c->accuracy;
   SP_TRY(collect_answers(c, &a->answers));
   c->notes.range = range_of_solution(c);
-  c->notes.resolution =
-      sp_resolution_find(c->mesh, c->indicator, SP_NOTE_COARSE * c->notes.range);
+  c->notes.resolution = sp_resolution_find(c->mesh, c->indicator, SP_NOTE_COARSE * c->notes.range);
   sp_running_release_system(c);
   sp_running_enter(c, SP_PHASE_ACCURACY);
   a->order = sp_answers_other_order(order);
@@ -151,7 +150,8 @@ static sp_status write_results(sp_running *c, sp_status solved) {
                            results->have_norms ? &results->norms : NULL));
   sp_report_levels(c->report, results->cg.iterations, level_count, levels);
   sp_report_solution(c->report, c->problem, &c->balance, c->quantities, c->heat, c->probes);
-  if (c->accuracy.order && !bars.status) sp_accuracy_report(&c->accuracy, c->report);
+  if (c->accuracy.order && !bars.status)
+    sp_error_keep(sp_accuracy_report(&c->accuracy, c->report), &bars);
   if (written) return sp_error_restore(&kept);
   if (bars.status) return sp_error_restore(&bars);
   SP_TRY(sp_quantities_check_finite(c->quantities));

@@ -133,6 +133,8 @@ static sp_status examine_data(sp_running *c) {
   const sp_load_sums *sums = &c->balance.sums;
   if (sp_running_has_balance(c))
     sp_problem_count_pinched(c->problem, c->space, c->work, &c->notes.pinched);
+  c->notes.forcing = sums->forcing;
+  sp_forcing_difference_join(c->comm, &c->notes.forcing);
   SP_TRY(sp_problem_jumps(c->problem, c->space, &c->notes.jumps));
   return sp_source_compare(c->problem, c->space, sums->source, sums->size, &sums->samples,
                            &c->notes.source);
@@ -150,8 +152,7 @@ static sp_status load_initial(sp_running *c) {
 static sp_status make_load(sp_running *c) {
   SP_TRY(sp_agree(c->comm, create_host_vectors(c)));
   SP_TRY(load_initial(c));
-  SP_TRY(sp_problem_load(c->problem, c->space, NULL, NULL, c->load, &c->range,
-                         &c->balance.sums));
+  SP_TRY(sp_problem_load(c->problem, c->space, NULL, NULL, c->load, &c->range, &c->balance.sums));
   if (!c->given) SP_TRY(examine_data(c));
   if (!c->facts.exact) return SP_OK;
   double imbalance, before, after;
@@ -230,7 +231,8 @@ static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
   const sp_running *c = context;
   if (c->report) return sp_report_iteration(iteration, c->report);
   if (sp_terminal_is_due(c->series->terminal))
-    sp_terminal_show(c->series->terminal, "  order %d, refine %d: iteration %lld, relative residual %.1e",
+    sp_terminal_show(c->series->terminal,
+                     "  order %d, refine %d: iteration %lld, relative residual %.1e",
                      c->config->discretization.order, c->config->mesh.refine,
                      (long long)iteration->iteration, iteration->relative);
   return SP_OK;

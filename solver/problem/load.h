@@ -14,6 +14,7 @@ typedef struct sp_jacobian_range {
 typedef struct sp_load_sums {
   double source, size; /* of f and |f| */
   sp_source_samples samples;
+  sp_forcing_difference forcing; /* zeros without a forcing or a solution */
   double *given; /* [surface.count + 1], of g over Neumann and Robin faces of each surface; last, of
                     faces that no surface covers. The caller allocates it, with zeros. */
 } sp_load_sums;

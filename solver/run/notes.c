@@ -240,6 +240,19 @@ static bool find_source(const sp_note_facts *f, sp_note *note) {
                     source->own, fine, source->points);
 }
 
+/* Two formulas that agree differ by rounding. */
+static bool find_forcing(const sp_note_facts *f, sp_note *note) {
+  static const double ROUNDING = 1e-8;
+  const sp_forcing_difference *d = &f->forcing;
+  if (d->relative <= ROUNDING) return false;
+  add_number(note, "forcing", d->given);
+  add_number(note, "of_solution", d->derived);
+  return write_note(note,
+                    "forcing is not that of solution: at (%.6g, %.6g, %.6g) it is %.9g, and the "
+                    "solution gives %.9g; errors do not vanish",
+                    d->place[0], d->place[1], d->place[2], d->given, d->derived);
+}
+
 /* A solution whose formula may have a kink that kappa does not explain. */
 static bool find_kink(const sp_note_facts *f, sp_note *note) {
   const sp_materials *all = &f->problem->materials;
@@ -312,6 +325,7 @@ static const sp_note_type types[] = {{"left_out", find_left_out},
                                      {"jumps", find_jumps},
                                      {"interfaces", find_interfaces},
                                      {"source", find_source},
+                                     {"forcing", find_forcing},
                                      {"kink", find_kink},
                                      {"boundary", find_boundary},
                                      {"magnification", find_magnification},
@@ -319,16 +333,16 @@ static const sp_note_type types[] = {{"left_out", find_left_out},
                                      {"coarse", find_coarse}};
 static_assert(sizeof types / sizeof *types <= SP_NOTES_MOST, "a note of each type must fit");
 
-static bool has_note(const sp_notes *notes, const char *name) {
-  for (int i = 0; i < notes->count; i++)
-    if (strcmp(notes->list[i].name, name) == 0) return true;
-  return false;
+const sp_note *sp_notes_get(const sp_notes *notes, const char *name) {
+  for (const sp_note *note = notes->list; note < notes->list + notes->count; note++)
+    if (strcmp(note->name, name) == 0) return note;
+  return NULL;
 }
 
 void sp_notes_find(const sp_note_facts *facts, sp_notes *notes) {
   for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
     sp_note *note = &notes->list[notes->count];
-    if (has_note(notes, types[t].name)) continue;
+    if (sp_notes_get(notes, types[t].name)) continue;
     *note = (sp_note){.name = types[t].name};
     notes->count += types[t].find(facts, note);
   }

@@ -35,6 +35,7 @@ typedef struct sp_note_facts {
   sp_gid contacts; /* pairs of exterior faces that lie on each other */
   sp_gid pinched;  /* edges at which parts touch (solver/problem/contacts.h) */
   sp_source_integral source;
+  sp_forcing_difference forcing;
   sp_data_jump jump;
   sp_interface_jumps jumps; /* of an exact solution that does not fit the materials */
   double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
@@ -49,3 +50,6 @@ typedef struct sp_note_facts {
 
 /* Find notes of all types that `notes` does not have yet, and append them. */
 void sp_notes_find(const sp_note_facts *facts, sp_notes *notes);
+
+/* The note of a name, or NULL. */
+const sp_note *sp_notes_get(const sp_notes *notes, const char *name);
