@@ -52,6 +52,9 @@ static void test_refinements(void) {
   expect_verdict(false, lost, h1, SP_ERR_STUDY, 1, "order 3, refine 2 to 3: the L2");
   const double flat[RUNS] = {1.6e-2, 1e-3, 6.25e-5, 6.2e-5};
   expect_verdict(false, flat, h1, SP_ERR_STUDY, 1, "rate of 0.01; expected 4");
+  expect_verdict(false, flat, h1, SP_ERR_STUDY, 1, "the error does not fall: check that all data");
+  const double early[RUNS] = {8e-1, 4e-1, 2e-1, 1e-1};
+  expect_verdict(false, early, h1, SP_ERR_STUDY, 1, "this step is before the asymptotic range");
   expect_verdict(false, right, lost, SP_OK, 2, "");
   expect_verdict(false, right, right, SP_OK, 2, ""); /* a better rate is no failure */
   const double slow[RUNS] = {4e-2, 1e-2, 2.5e-3, 6.25e-4};
@@ -369,7 +372,7 @@ static void test_forcing(void) {
       NULL};
   sp_results results;
   CHECK_FAILS(run_study(wrong, NULL, "refine=0:2"), SP_ERR_STUDY,
-              "forcing is not that of solution: at (0.5, ");
+              "forcing contradicts solution: at (0.5, ");
   CHECK_OK(run_case(MPI_COMM_WORLD, wrong, NULL, &results));
   /* A solution that is singular at a node is not compared there. */
   const char *const corner[] = {

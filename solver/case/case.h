@@ -37,7 +37,7 @@ typedef struct sp_case_start {
 /* Solve `config` on the ranks and the device of `workers` and on `mesh`, ignore its own [mesh] and
  * [backend], and measure the errors. `start` takes the place of problem.initial; NULL: none. If
  * `answers` is not NULL, evaluate them too; the caller ends with sp_answers_free, also after a
- * failure. `report` is that of the series: it shows the progress line and gets the notes, without a
+ * failure. `report` belongs to the series: it shows the progress line and gets the notes, without a
  * start; no file is written. Errors as above. Collective. */
 sp_status sp_case_solve(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                         const sp_case_start *start, sp_report *report, sp_answers *answers,

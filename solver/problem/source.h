@@ -32,8 +32,9 @@ typedef struct sp_source_integral {
   int points; /* of the finer rule, per direction */
 } sp_source_integral;
 
-/* The largest difference of a given forcing from that of the solution at a point, relative to the
- * largest of both and of |kappa grad u| / width in the element, and the two there. */
+/* The largest difference at a point between a given forcing and the one that follows from the
+ * solution, relative to the largest of both and of |kappa grad u| / width in the element, and the
+ * two there. */
 typedef struct sp_forcing_difference {
   double relative, given, derived, place[3];
 } sp_forcing_difference;

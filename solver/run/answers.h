@@ -22,7 +22,7 @@ typedef struct sp_answers {
   sp_answer *list; /* [count]; names are owned by the configuration */
 } sp_answers;
 
-/* Fill *out from evaluated results; `jump` is that of the Dirichlet data. Two runs of a case have
+/* Fill *out from evaluated results; `jump` is of the Dirichlet data. Two runs of a case have
  * the same answers in the same order. The caller ends with sp_answers_free, also after a failure.
  * Errors: SP_ERR_SYSTEM. Local; the same on all ranks. */
 sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *problem,

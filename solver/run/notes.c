@@ -248,7 +248,7 @@ static bool find_forcing(const sp_note_facts *f, sp_note *note) {
   add_number(note, "forcing", d->given);
   add_number(note, "of_solution", d->derived);
   return write_note(note,
-                    "forcing is not that of solution: at (%.6g, %.6g, %.6g) it is %.9g, and the "
+                    "forcing contradicts solution: at (%.6g, %.6g, %.6g) it is %.9g, and the "
                     "solution gives %.9g; errors do not vanish",
                     d->place[0], d->place[1], d->place[2], d->given, d->derived);
 }

@@ -1,6 +1,7 @@
-/* Notes: what a user should know about a case besides its results, as values. A note is one row of
- * one table in notes.c: a name and a function that finds it. A run and a study collect notes with
- * the same call; the report (solver/run/report.h) prints and records them. All functions Local. */
+/* Notes: facts that a user should know about a case besides its results, as values. A note is one
+ * row of one table in notes.c: a name and a function that finds it. A run and a study collect notes
+ * with the same call; the report (solver/run/report.h) prints and records them. All functions
+ * Local. */
 #pragma once
 
 #include "solver/problem/dirichlet.h"
@@ -26,7 +27,7 @@ typedef struct sp_notes {
   sp_note list[SP_NOTES_MOST];
 } sp_notes;
 
-/* What notes are found from. Zeros: no note. */
+/* Facts that notes are made from. Zeros: no note. */
 typedef struct sp_note_facts {
   const sp_config *config; /* after all formulas have been parsed */
   const sp_problem *problem;
@@ -40,7 +41,7 @@ typedef struct sp_note_facts {
   sp_interface_jumps jumps; /* of an exact solution that does not fit the materials */
   double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
                                determine (sp_null_space.magnification) */
-  bool rounding;            /* it hides what is left of the residual */
+  bool rounding;            /* it hides the rest of the residual */
   sp_resolution resolution; /* of the solution, whose range is below */
   double range;
 } sp_note_facts;

@@ -113,7 +113,7 @@ const char *sp_rates_rule(sp_operator_kind kind, bool along_orders);
  * conditions in one material (pi / (2 omega), omega <= 2 pi: Grisvard, Elliptic Problems in
  * Nonsmooth Domains, 1985). A value at the edge then converges like h^a, an integral or a flux like
  * h^(2a); along orders N^-2 takes the place of h (Babuska and Suri, SIAM J. Numer. Anal. 24, 1987).
- * So R must be at most that of the power 1/4: 0.84 along refinements, 0.44 for orders 1 to 3,
+ * So R must be at most the ratio of the power 1/4: 0.84 along refinements, 0.44 for orders 1 to 3,
  * where log(N) has 0.58. Otherwise the answer is diverging or singular: it may be infinite, and
  * three values cannot tell its limit.
  *
@@ -130,7 +130,7 @@ typedef struct sp_convergence {
   bool passes;         /* false if oscillating or diverging or singular */
 } sp_convergence;
 
-/* Judge f = {f3, f2, f1}; differences up to `floor` may be the solver's. `order` is that of f1
+/* Judge f = {f3, f2, f1}; differences up to `floor` may be the solver's. `order` belongs to f1
  * along orders, three at least; 0 along refinements. Local. */
 sp_convergence sp_convergence_judge(int order, bool pointwise, const double f[3], double floor);
 

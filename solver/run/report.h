@@ -71,8 +71,8 @@ sp_status sp_report_finish(sp_report *report, sp_status status);
 /* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */
 void sp_report_close(sp_report **report);
 
-/* Find notes that the report does not have yet, record them in the table notes, and print notes that
- * have not been printed. A study prints them after its table. Local. */
+/* Find notes that the report does not have yet, record them in the table notes, and print notes
+ * that have not been printed. A study prints them after its table. Local. */
 void sp_report_find_notes(sp_report *report, const sp_note_facts *facts);
 void sp_report_print_notes(sp_report *report);
 
