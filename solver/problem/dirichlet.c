@@ -139,8 +139,7 @@ static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, f
     if (owner == part || derived) continue;
     lower(&c->of_part[owner], -size);
     lower(&c->of_part[part], -size);
-    if (size > face->most.size)
-      face->most = (jump_at){size, owner * c->problem->part_count + part};
+    if (size > face->most.size) face->most = (jump_at){size, owner * c->problem->part_count + part};
   }
   return SP_OK;
 }
