@@ -33,7 +33,7 @@ typedef enum sp_record_kind {
   SP_RECORD_REAL,
   SP_RECORD_OBJECT, /* members of any kind; not in the log */
   SP_RECORD_LIST,   /* values without names; not in the log */
-  SP_RECORD_ROW,    /* texts and numbers, in the log a row */
+  SP_RECORD_ROW,    /* texts and numbers, in the log a row; objects and lists, there their texts */
   SP_RECORD_TABLE   /* rows */
 } sp_record_kind;
 

@@ -102,6 +102,10 @@ static const sp_record_node *next_row(const sp_record_node *n, const sp_record_n
   return n == row ? NULL : row->next;
 }
 
+static bool is_number(const sp_record_node *cell) {
+  return cell->kind == SP_RECORD_INTEGER || cell->kind == SP_RECORD_REAL;
+}
+
 /* Texts have a fixed width in the rows of a table, which counts the terminating zero. */
 static size_t measure_text(const sp_record_node *table) {
   size_t width = 1;
@@ -119,7 +123,7 @@ static hid_t describe_row(const sp_record_node *row, size_t text_width, size_t s
   const hid_t type = H5Tcreate(H5T_COMPOUND, 8 + text_width);
   size_t offset = 0;
   for (const sp_record_node *cell = row->first; cell; cell = cell->next) {
-    const bool is_text = cell->kind == SP_RECORD_TEXT;
+    const bool is_text = !is_number(cell);
     const size_t width = is_text ? text_width : 8;
     H5Tset_size(type, offset + width);
     H5Tinsert(type, cell->name, offset,
@@ -137,7 +141,7 @@ static hid_t describe_row(const sp_record_node *row, size_t text_width, size_t s
 
 static void pack_row(const sp_record_node *row, size_t text_width, char *packed) {
   for (const sp_record_node *cell = row->first; cell; cell = cell->next)
-    if (cell->kind == SP_RECORD_TEXT) {
+    if (!is_number(cell)) {
       strcpy(packed, cell->text ? cell->text : "");
       packed += text_width;
     } else {

@@ -119,17 +119,19 @@ static void check_hidden_sources(void) {
 #define XMAX "boundary.xmax=dirichlet "
 #define YMIN "boundary.ymin=dirichlet "
 
-/* Data of parts that meet at an edge: the largest difference at a node, and the two parts. */
+/* Data of parts that meet at an edge: the largest difference at a node, the two parts, and the
+ * largest difference of each. */
 static void check_data_jumps(void) {
   static const struct {
     const char *lines[3];
     double size, largest;
     int parts[2];
-  } cases[] = {{{XMIN "1", YMIN "x+z", "boundary.default=neumann 0"}, 1, 2, {0, 1}},
-               {{YMIN "3+x", XMAX "-z", "boundary.default=dirichlet 3"}, 5, 4, {0, 1}},
-               {{XMIN "y", XMAX "2", "boundary.default=neumann 0"}, 0, 2, {0, 0}},
-               {{XMIN, YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}},
-               {{XMIN "x+y", YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}}};
+    double of_part[3];
+  } cases[] = {{{XMIN "1", YMIN "x+z", "boundary.default=neumann 0"}, 1, 2, {0, 1}, {1, 1}},
+               {{YMIN "3+x", XMAX "-z", "boundary.default=dirichlet 3"}, 5, 4, {0, 1}, {5, 5, 4}},
+               {{XMIN "y", XMAX "2", "boundary.default=neumann 0"}, 0, 2, {0, 0}, {0}},
+               {{XMIN, YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}, {0}},
+               {{XMIN "x+y", YMIN, "boundary.default=dirichlet"}, 0, 2, {0, 0}, {0}}};
   AUTO_VALUE(stage) s = {0};
   stage_create(make_box(4, 3, 2, SP_MAP_NONE), 3, &s);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -142,6 +144,9 @@ static void check_data_jumps(void) {
     if (cases[i].size > 0)
       CHECK(jump.parts[0] == cases[i].parts[0] && jump.parts[1] == cases[i].parts[1],
             "case %d: parts %d and %d", (int)i, jump.parts[0], jump.parts[1]);
+    for (int p = 0; p < s.problem->part_count; p++)
+      CHECK_CLOSE(jump.of_part[p], cases[i].of_part[p], 1e-14);
+    free(jump.of_part);
   }
 }
 

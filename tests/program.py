@@ -151,7 +151,8 @@ def materials():
         check(line in run.out and "may jump" not in run.out and "between materials" not in run.out, run.out)
     run = Run(4, [*slab, both[0], "problem.solution=x"]).expect(4, 0)
     for words in ("between materials the exact solution jumps by up to 0.0e+00, its kappa du/dn by up to 2.0e+00",
-                  "8 elements in no [material]: as in [problem], lambda = 0, kappa = 1\n"):
+                  "material         [problem], 8 elements, lambda = 0, kappa = 1\n",
+                  "note             8 elements in no [material]: as in [problem]\n"):
         check(words in run.out, f"{run.name}: no '{words}' in {run.out!r}")
     period = ["mesh.elements=4 2 2", "mesh.upper=2 1 1", "discretization.order=3", "boundary.xmin=periodic xmax", "output.log=",
               "output.field="]

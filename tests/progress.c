@@ -2,6 +2,8 @@
  * where there is no answer. */
 
 #include "solver/run/outcome.h"
+
+#include <unistd.h>
 #include "tests/check.h"
 
 typedef double (*sequence)(int i);
@@ -89,9 +91,33 @@ static void test_texts(void) {
   CHECK_TEXT(text, "");
 }
 
+/* The last line for a residual that stays at `factor` times 1e-9: only a tolerance that a user can
+ * want is advised. */
+static void expect_advice(double factor, const char *words) {
+  char text[512] = "";
+  sp_outcome o = {
+      .solved = true, .iterations = 80, .tolerance = 1e-10, .progress = after(level, 80)};
+  for (int i = 0; i < SP_PROGRESS_WINDOW; i++) o.progress.relative[i] *= factor;
+  o.progress.smallest_before *= factor;
+  sp_terminal terminal = {.prints = true};
+  const int kept = dup(STDOUT_FILENO);
+  FILE *file = tmpfile();
+  fflush(stdout);
+  dup2(fileno(file), STDOUT_FILENO);
+  sp_outcome_print(&o, SP_ERR_NOT_CONVERGED, &terminal);
+  fflush(stdout);
+  dup2(kept, STDOUT_FILENO);
+  close(kept);
+  rewind(file);
+  CHECK(fread(text, 1, sizeof text - 1, file) > 0 && strstr(text, words), "%s", text);
+  fclose(file);
+}
+
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   test_estimates();
   test_texts();
+  expect_advice(1, "try a solver.tolerance above 8.0e-10, since");
+  expect_advice(5e9, "try another mesh or other data, since the residual does not fall");
   return check_end();
 }

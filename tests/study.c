@@ -52,6 +52,9 @@ static void test_refinements(void) {
   expect_verdict(false, lost, h1, SP_ERR_STUDY, 1, "order 3, refine 2 to 3: the L2");
   const double flat[RUNS] = {1.6e-2, 1e-3, 6.25e-5, 6.2e-5};
   expect_verdict(false, flat, h1, SP_ERR_STUDY, 1, "rate of 0.01; expected 4");
+  expect_verdict(false, flat, h1, SP_ERR_STUDY, 1, "the error does not fall: check that all data");
+  const double early[RUNS] = {8e-1, 4e-1, 2e-1, 1e-1};
+  expect_verdict(false, early, h1, SP_ERR_STUDY, 1, "this step is before the asymptotic range");
   expect_verdict(false, right, lost, SP_OK, 2, "");
   expect_verdict(false, right, right, SP_OK, 2, ""); /* a better rate is no failure */
   const double slow[RUNS] = {4e-2, 1e-2, 2.5e-3, 6.25e-4};
@@ -129,31 +132,63 @@ static void test_parse(void) {
 /* f = 2 + c 2^-pk and f = 2 + c rho^k have their limit, rate and index in closed form. */
 static void test_convergence(void) {
   const double third[3] = {2.512, 2.064, 2.008}, alternating[3] = {2.09, 1.973, 2.0081};
-  sp_convergence c = sp_convergence_judge(false, false, third, 1e-9);
+  sp_convergence c = sp_convergence_judge(0, false, third, 1e-9);
   CHECK(c.passes && strcmp(c.verdict, "monotone") == 0, "%s", c.verdict);
   CHECK_CLOSE(c.rate, 3, 1e-12);
   CHECK_CLOSE(c.limit, 2, 1e-14);
   CHECK_CLOSE(c.gci, 1.25 * 0.448 / 16 / 0.75, 1e-14); /* R = 1/8 counts as 1/4 */
-  c = sp_convergence_judge(true, false, third, 1e-9);
+  c = sp_convergence_judge(5, false, third, 1e-9);
   CHECK_CLOSE(c.rate, log10(8), 1e-12);
   CHECK_CLOSE(c.limit, 2, 1e-14);
-  c = sp_convergence_judge(true, false, alternating, 1e-9);
+  c = sp_convergence_judge(5, false, alternating, 1e-9);
   CHECK(c.passes && strcmp(c.verdict, "alternating") == 0, "%s", c.verdict);
   CHECK_CLOSE(c.limit, 2, 1e-14);
   CHECK_CLOSE(c.gci, 1.25 * 0.117 / 4 / 0.5, 1e-14);
-  c = sp_convergence_judge(false, false, alternating, 1e-9);
+  c = sp_convergence_judge(0, false, alternating, 1e-9);
   CHECK(!c.passes && strcmp(c.verdict, "oscillating") == 0, "%s", c.verdict);
-  c = sp_convergence_judge(false, true, alternating, 1e-9);
+  c = sp_convergence_judge(0, true, alternating, 1e-9);
   CHECK(c.passes, "an answer at a point");
   CHECK_CLOSE(c.gci, 1.25 * 0.0351 * 0.3 / 0.7, 1e-14);
   const double growing[3] = {1, 1.1, 1.3}, flat[3] = {1, 1.1, 1.1 + 1e-10}, same[3] = {1, 1, 1.1},
                lost[3] = {1, 1.1, NAN};
-  c = sp_convergence_judge(true, true, growing, 1e-9);
-  CHECK(!c.passes && isnan(c.limit) && strcmp(c.verdict, "diverging") == 0, "%s", c.verdict);
-  CHECK(!sp_convergence_judge(false, false, same, 1e-9).passes, "a difference after none");
-  CHECK(!sp_convergence_judge(false, false, lost, 1e-9).passes, "not a number");
-  c = sp_convergence_judge(false, false, flat, 1e-9);
+  c = sp_convergence_judge(5, true, growing, 1e-9);
+  CHECK(!c.passes && isnan(c.limit) && strcmp(c.verdict, "diverging or singular") == 0, "%s",
+        c.verdict);
+  CHECK(!sp_convergence_judge(0, false, same, 1e-9).passes, "a difference after none");
+  CHECK(!sp_convergence_judge(0, false, lost, 1e-9).passes, "not a number");
+  c = sp_convergence_judge(0, false, flat, 1e-9);
   CHECK(c.passes && strcmp(c.verdict, "at the floor") == 0 && c.limit == flat[2], "%s", c.verdict);
+}
+
+/* Powers on both sides of the least one, h^(1/4) or N^(-1/2), and what grows. */
+static void test_growth(void) {
+  static const struct {
+    double power; /* of h or N^-2; 0 is the logarithm */
+    bool passes;
+    const char *along_h, *along_orders;
+  } cases[] = {{2. / 3, true, "", ""},
+               {0.26, true, "", ""},
+               {0.24, false, ", slower than h^(1/4)", ", slower than N^(-1/2)"},
+               {0, false, ", like log(1/h)", ", like log(N)"},
+               {-0.5, false, ", like h^-0.50", ", faster than log(N)"},
+               {-1, false, ", like h^-1.00", ", faster than log(N)"}};
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    for (int order = 2; order <= 15; order++) { /* 2: along refinements */
+      const int along = order == 2 ? 0 : order;
+      double f[3];
+      char text[32];
+      for (int k = 0; k < 3; k++) {
+        const double h = along ? pow(order - 2 + k, -2) : exp2(-k), power = cases[i].power;
+        f[k] = 2 - 3 * (power == 0 ? log(h) : pow(h, power));
+      }
+      const sp_convergence c = sp_convergence_judge(along, false, f, 1e-9);
+      CHECK(c.passes == cases[i].passes && isfinite(c.gci) == c.passes, "power %g, order %d: %s",
+            cases[i].power, along, c.verdict);
+      if (c.passes && !along) CHECK_CLOSE(c.limit, 2, 1e-12);
+      sp_convergence_growth(along, f, sizeof text, text);
+      CHECK(strcmp(text, along ? cases[i].along_orders : cases[i].along_h) == 0, "%g, %d: '%s'",
+            cases[i].power, along, text);
+    }
 }
 
 enum { ROWS = 12 };
@@ -286,6 +321,71 @@ static void test_answers(void) {
               "average mean, order 1, refine 3: oscillating");
 }
 
+/* Dirichlet values that jump: the heat through both groups is infinite, like log(1 / h), so that no
+ * series has a limit and no run an error bar. That through xmax, insulated, is 0. */
+static void test_jump(void) {
+  for (int order = 1; order <= 4; order += 3) {
+    const char *const jump[] = {
+        test_text("mesh.elements=2 2 2; problem.forcing=0; discretization.order=%d; boundary.xmin="
+                  "dirichlet 100; boundary.ymin=dirichlet 0; boundary.default=neumann 0",
+                  order),
+        "result.all=flux over xmin; result.none=flux over xmax; result.mean=average of u", NULL};
+    sp_results results;
+    limit_row rows[8];
+    CHECK_FAILS(run_study(jump, NULL, "refine=0:2"), SP_ERR_STUDY, "flux all");
+    CHECK(strstr(sp_error_message(), "infinite: Dirichlet values jump") &&
+              strstr(sp_error_message(), ", like log(1/h)"),
+          "%s", sp_error_message());
+    if (world_rank == 0) {
+      CHECK(read_limits(8, rows) == 8, "not all answers");
+      for (int i = 0; i < 8; i++) /* all, none, mean, extrema, xmin, ymin, default */
+        CHECK(isnan(rows[i].gci) == (i == 0 || i == 5 || i == 6), "answer %d: %g", i, rows[i].gci);
+    }
+    CHECK_FAILS(run_study(jump, "order=1:3", NULL), SP_ERR_STUDY, "infinite: Dirichlet values");
+    CHECK_FAILS(run_case(MPI_COMM_WORLD, jump, TEXTS("output.accuracy=yes"), &results),
+                SP_ERR_STUDY, "flux all has no error bar: infinite: Dirichlet values jump");
+    CHECK_OK(run_case(MPI_COMM_WORLD, jump, NULL, &results));
+  }
+  /* Without a note: a flux like 1 / r on a face, whose temperature grows like log(1 / r). */
+  sp_results results;
+  CHECK_FAILS(
+      run_case(MPI_COMM_WORLD,
+               TEXTS("mesh.elements=2 2 2; discretization.order=4; discretization.operator=bp3.0",
+                     "problem.forcing=0; boundary.xmax=dirichlet 0; boundary.default=neumann 0",
+                     "boundary.xmin=neumann ((y-0.5)^2+(z-0.5)^2)^-0.5"),
+               TEXTS("output.accuracy=yes"), &results),
+      SP_ERR_STUDY, "maximum u has no error bar: diverging or singular");
+}
+
+/* A forcing beside a solution: the right one in another form passes, on curved elements with a
+ * kappa that varies; another one is named, at the point of the largest difference. */
+static void test_forcing(void) {
+  static const char right[] =
+      "problem.forcing=(1+x*y)*pi^2*sin(pi*x)*y+2*sin(pi*x)*y-pi*cos(pi*x)*y*y-x*sin(pi*x)";
+  const char *const variable[] = {
+      "mesh.map=sine; mesh.elements=2 2 2; problem.solution=sin(pi*x)*y",
+      "problem.kappa=1+x*y; problem.lambda=2; discretization.order=3", right, NULL};
+  CHECK(!run_study(variable, NULL, "refine=0:2"), "%s", sp_error_message());
+  const char *const wrong[] = {
+      "mesh.elements=2 2 2; discretization.order=3; problem.solution=sin(pi*x)*y; "
+      "problem.forcing=-pi^2*sin(pi*x)*y",
+      NULL};
+  sp_results results;
+  CHECK_FAILS(run_study(wrong, NULL, "refine=0:2"), SP_ERR_STUDY,
+              "forcing contradicts solution: at (0.5, ");
+  CHECK_OK(run_case(MPI_COMM_WORLD, wrong, NULL, &results));
+  /* A solution that is singular at a node is not compared there. */
+  const char *const corner[] = {
+      "mesh.elements=2 2 2; discretization.order=4; problem.forcing=0; output.log=study.h5; "
+      "problem.solution=(x^2+y^2)^(1/3)*sin(2/3*atan2(y,x))",
+      NULL};
+  CHECK_OK(run_case(MPI_COMM_WORLD, corner, NULL, &results));
+  if (world_rank > 0) return;
+  const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  CHECK(!log_find(file, "notes", "name", "forcing"), "a note on a right forcing");
+  H5Fclose(file);
+}
+
 static void test_failures(void) {
   /* A kink in the middle of elements: rates 1.5 and 0.5 at best, whatever the order. */
   const char *const kink[] = {
@@ -312,8 +412,11 @@ int main(int argc, char **argv) {
   test_floor();
   test_parse();
   test_convergence();
+  test_growth();
   test_studies();
   test_answers();
+  test_jump();
+  test_forcing();
   test_failures();
   leave_folder(TEXTS(path));
   return check_end();

@@ -21,11 +21,11 @@ SUMMARY = (("status", "outcome"), ("start_time", "start"), ("program", "program"
            ("git_revision", "revision"), ("hosts", "hosts"), ("ranks", "ranks"), ("device", "device"),
            ("elements", "elements"), ("order", "order N"), ("dofs", "degrees of freedom"),
            ("iterations", "iterations"), ("error_estimate", "error of the solver, estimated"),
-           ("total_seconds", "seconds"), ("accuracy_method", "error bars"), ("note_coarse", "note"),
-           ("note_source", "note"), ("note_kink", "note"), ("note_boundary", "note"))
+           ("total_seconds", "seconds"), ("accuracy_method", "error bars"))
 
 # Table of the log: its title and columns. Those of integers and reals are at the right.
-TABLES = (("results", "Results", ("name", "kind", "formula", "group", "value", "error", "x", "y", "z")),
+TABLES = (("notes", "Notes", ("name", "text")),
+          ("results", "Results", ("name", "kind", "formula", "group", "value", "error", "x", "y", "z")),
           ("extrema", "Extrema", ("name", "kind", "material", "value", "error", "x", "y", "z")),
           ("materials", "Materials", None), ("probes", "Probes", ("name", "x", "y", "z", "u", "error")),
           ("balance", "Balance", ("name", "kind", "value", "error")),

@@ -68,8 +68,8 @@ static sp_status evaluate(sp_running *c) {
 }
 
 static sp_status collect_answers(const sp_running *c, sp_answers *answers) {
-  return sp_agree(c->comm,
-                  sp_answers_collect(c->quantities, c->problem, &c->balance, c->probes, answers));
+  return sp_agree(c->comm, sp_answers_collect(c->quantities, c->problem, &c->facts.jump,
+                                              &c->balance, c->probes, answers));
 }
 
 /* |1.r| = |1.A e| <= ||1||_A ||e||_A, or at most the root of the number of DOFs times ||r||. */
@@ -95,9 +95,9 @@ static sp_status solve_again(sp_running *c, int order) {
   config.discretization.order = order;
   config.solver.orders.count = 0;
   sp_status status =
-      sp_case_solve(c->workers, c->mesh, &config, &start, c->terminal, &others, &results);
+      sp_case_solve(c->workers, c->mesh, &config, &start, c->report, &others, &results);
   status = status ? sp_fail(status, "error bars, order %d: %s", order, sp_error_message())
-                  : sp_accuracy_compare(config.solver.tolerance, &others, &c->accuracy);
+                  : sp_accuracy_compare(config.solver.tolerance, order, &others, &c->accuracy);
   c->accuracy.iterations += results.cg.iterations;
   sp_answers_free(&others);
   return sp_agree(c->comm, status);
@@ -108,8 +108,8 @@ static sp_status find_accuracy(sp_running *c) {
   const int order = c->config->discretization.order;
   sp_accuracy *a = &c->accuracy;
   SP_TRY(collect_answers(c, &a->answers));
-  a->range = range_of_solution(c);
-  a->resolution = sp_resolution_find(c->mesh, c->indicator, SP_ACCURACY_COARSE * a->range);
+  c->notes.range = range_of_solution(c);
+  c->notes.resolution = sp_resolution_find(c->mesh, c->indicator, SP_NOTE_COARSE * c->notes.range);
   sp_running_release_system(c);
   sp_running_enter(c, SP_PHASE_ACCURACY);
   a->order = sp_answers_other_order(order);
@@ -135,11 +135,15 @@ static sp_status write_results(sp_running *c, sp_status solved) {
   SP_TRY(evaluate(c));
   sp_kept_error bars = {0};
   if (c->config->output.accuracy && !written && !solved) sp_error_keep(find_accuracy(c), &bars);
+  c->notes.rounding = results->cg.rounding;
+  sp_report_find_notes(c->report, &c->notes);
+  sp_report_print_notes(c->report);
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
   sp_report_levels(c->report, results->cg.iterations, level_count, levels);
   sp_report_solution(c->report, c->problem, &c->balance, c->quantities, c->heat, c->probes);
-  if (c->accuracy.order && !bars.status) sp_accuracy_report(&c->accuracy, c->report);
+  if (c->accuracy.order && !bars.status)
+    sp_error_keep(sp_accuracy_report(&c->accuracy, c->report), &bars);
   if (written) return sp_error_restore(&kept);
   if (bars.status) return sp_error_restore(&bars);
   SP_TRY(sp_quantities_check_finite(c->quantities));
@@ -154,11 +158,11 @@ static sp_status find_answers(sp_running *c, sp_answers *answers) {
 }
 
 sp_status sp_case_solve(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
-                        const sp_case_start *start, sp_terminal *terminal, sp_answers *answers,
+                        const sp_case_start *start, sp_report *report, sp_answers *answers,
                         sp_results *results) {
   sp_running c = sp_running_begin(workers, mesh, config, results);
   c.given = start;
-  c.series = terminal;
+  c.series = report;
   *results = (sp_results){.profile = sp_profile_from_now()};
   c.evaluates = answers;
   sp_status status = sp_running_solve(&c);

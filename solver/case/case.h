@@ -6,6 +6,7 @@
 #include "solver/case/mesh.h"
 #include "solver/case/solution.h"
 #include "solver/run/answers.h"
+#include "solver/run/report.h"
 #include "solver/run/workers.h"
 
 /* Read or make the mesh, number the unknowns, build the operator and the right-hand side, solve,
@@ -20,7 +21,8 @@ sp_status sp_case_run(const sp_workers *workers, const sp_config *config, const 
 /* Solve `config` on the ranks and the device of `workers` and on `mesh`, ignore its own [mesh] and
  * [backend], and measure the errors. `start` takes the place of problem.initial; NULL: none. If
  * `answers` is not NULL, evaluate them too; the caller ends with sp_answers_free, also after a
- * failure. Only the progress line is printed; no file is written. Errors as above. Collective. */
+ * failure. `report` belongs to the series: it shows the progress line and gets the notes, without a
+ * start; no file is written. Errors as above. Collective. */
 sp_status sp_case_solve(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
-                        const sp_case_start *start, sp_terminal *terminal, sp_answers *answers,
+                        const sp_case_start *start, sp_report *report, sp_answers *answers,
                         sp_results *results);

@@ -67,10 +67,9 @@ static sp_status find_probes(sp_running *c) {
   return SP_OK;
 }
 
-/* Find the groups of [result] and create the balance, before the load vector is computed. */
+/* Find the groups of [result]. */
 static sp_status prepare_results(sp_running *c) {
   SP_TRY(sp_quantities_create(c->config, c->mesh, c->problem, &c->quantities));
-  SP_TRY(sp_balance_create(c->problem, c->space, &c->balance));
   const size_t materials = (size_t)c->quantities->material_count;
   if (materials == 0 || !sp_running_has_balance(c)) return SP_OK;
   return sp_agree(c->comm, sp_allocate(materials, sizeof *c->heat, "materials", &c->heat));
@@ -91,13 +90,16 @@ static sp_status create_device_vectors(sp_running *c) {
 
 static sp_status make_system(sp_running *c) {
   SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
+  SP_TRY(sp_balance_create(c->problem, c->space, &c->balance));
   if (c->evaluates) SP_TRY(prepare_results(c));
   SP_TRY(sp_problem_system(c->problem, c->space, c->config->discretization.geometry, &c->facts,
                            &c->system));
-  c->notes.scope = c->config->scope;
-  c->notes.parts = c->system->constants.parts;
-  c->notes.jump = c->facts.jump;
-  if (!c->report || c->notes.parts <= 1) return SP_OK;
+  c->notes = (sp_note_facts){.config = c->config,
+                             .problem = c->problem,
+                             .mesh = c->mesh,
+                             .parts = c->system->constants.parts,
+                             .jump = c->facts.jump};
+  if (c->given || c->notes.parts <= 1) return SP_OK;
   return sp_problem_count_contacts(c->problem, c->mesh, &c->notes.contacts);
 }
 
@@ -126,11 +128,13 @@ static sp_status sum_load(const sp_running *c, double *sum) {
   return sp_reduction_sum(c->workers->platform.reduction, 1, sum, SP_OK);
 }
 
-/* Find sources that the quadrature misses, and solutions that do not fit, for the notes. */
+/* Measure for the notes: sources that the quadrature misses, solutions that do not fit. */
 static sp_status examine_data(sp_running *c) {
   const sp_load_sums *sums = &c->balance.sums;
   if (sp_running_has_balance(c))
     sp_problem_count_pinched(c->problem, c->space, c->work, &c->notes.pinched);
+  c->notes.forcing = sums->forcing;
+  sp_forcing_difference_join(c->comm, &c->notes.forcing);
   SP_TRY(sp_problem_jumps(c->problem, c->space, &c->notes.jumps));
   return sp_source_compare(c->problem, c->space, sums->source, sums->size, sums->variation,
                            &c->notes.source);
@@ -148,9 +152,8 @@ static sp_status load_initial(sp_running *c) {
 static sp_status make_load(sp_running *c) {
   SP_TRY(sp_agree(c->comm, create_host_vectors(c)));
   SP_TRY(load_initial(c));
-  SP_TRY(sp_problem_load(c->problem, c->space, NULL, NULL, c->load, &c->range,
-                         c->evaluates ? &c->balance.sums : NULL));
-  if (c->report) SP_TRY(examine_data(c));
+  SP_TRY(sp_problem_load(c->problem, c->space, NULL, NULL, c->load, &c->range, &c->balance.sums));
+  if (!c->given) SP_TRY(examine_data(c));
   if (!c->facts.exact) return SP_OK;
   double imbalance, before, after;
   SP_TRY(sum_load(c, &before));
@@ -224,8 +227,9 @@ static sp_status make_start(sp_running *c) {
 static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
   const sp_running *c = context;
   if (c->report) return sp_report_iteration(iteration, c->report);
-  if (sp_terminal_is_due(c->series))
-    sp_terminal_show(c->series, "  order %d, refine %d: iteration %lld, relative residual %.1e",
+  if (sp_terminal_is_due(c->series->terminal))
+    sp_terminal_show(c->series->terminal,
+                     "  order %d, refine %d: iteration %lld, relative residual %.1e",
                      c->config->discretization.order, c->config->mesh.refine,
                      (long long)iteration->iteration, iteration->relative);
   return SP_OK;
@@ -352,11 +356,15 @@ static sp_status report_setup(sp_running *c) {
   const sp_operator *op = c->system->op;
   c->results->elements = c->mesh->global_elements;
   c->results->dofs = op->global_dofs;
+  if (c->facts.weak) c->notes.magnification = c->facts.weak->magnification;
+  if (!c->report && !c->given) sp_report_find_notes(c->series, &c->notes);
   if (!c->report) return SP_OK;
   SP_TRY(sp_report_setup(c->report, op, c->facts.geometry_reason, c->preconditioner, c->kind_reason,
                          c->problem, &c->range));
-  if (c->facts.weak) c->notes.magnification = c->facts.weak->magnification;
-  sp_report_notes(c->report, c->problem, c->mesh->hexes, &c->notes);
+  if (c->facts.weak)
+    sp_record_real(c->report->record, "mean_magnification", c->notes.magnification, "1");
+  sp_report_find_notes(c->report, &c->notes);
+  sp_report_print_notes(c->report);
   sp_report_begin(c->report, &c->results->profile);
   return SP_OK;
 }

@@ -16,8 +16,8 @@ typedef struct sp_running {
   const sp_config *config;
   const sp_mesh *mesh;
   sp_terminal *terminal; /* shows names of phases; NULL in a series */
-  sp_terminal *series;   /* shows progress in a series; else NULL */
   sp_report *report;     /* NULL for one of a series */
+  sp_report *series;     /* shows progress in a series, and gets its notes; else NULL */
   sp_results *results;
   const sp_case_start *given; /* the solution of another order, or NULL */
   sp_phase phase;             /* current phase, since phase_start; SP_PHASES: none */
@@ -38,7 +38,7 @@ typedef struct sp_running {
   sp_preconditioner *preconditioner; /* NULL for none */
   sp_preconditioner *diagonal;       /* Jacobi's, which checks the solution, if there is none */
   sp_jacobian_range range;
-  sp_notes notes;
+  sp_note_facts notes;
   sp_start start;
   /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
   double *load, *solution, *work;

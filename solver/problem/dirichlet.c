@@ -43,7 +43,8 @@ struct constraints {
   double *values;
   bool *constrained;
   jump_at most;
-  double largest; /* of |values| */
+  double largest;  /* of |values| */
+  double *of_part; /* [part_count], the largest jump of each, negative */
   visit_face *visit;
 };
 
@@ -135,8 +136,10 @@ static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, f
     const double size = fabs(face->data[n] - c->values[dof]);
     const int owner = (int)c->part_code[dof] + c->problem->part_count;
     const bool derived = !parts[owner].formula && !parts[part].formula;
-    if (owner != part && !derived && size > face->most.size)
-      face->most = (jump_at){size, owner * c->problem->part_count + part};
+    if (owner == part || derived) continue;
+    lower(&c->of_part[owner], -size);
+    lower(&c->of_part[part], -size);
+    if (size > face->most.size) face->most = (jump_at){size, owner * c->problem->part_count + part};
   }
   return SP_OK;
 }
@@ -179,10 +182,16 @@ static sp_status measure_jump(constraints *c, sp_data_jump *jump) {
   const int parts = c->problem->part_count;
   *jump = (sp_data_jump){0};
   if (!c->problem->has_dirichlet) return SP_OK;
-  SP_TRY(sp_agree(comm, visit_outer(c, compare_face)));
+  sp_status status = sp_allocate((size_t)parts, sizeof *c->of_part, "boundary", &c->of_part);
+  jump->of_part = c->of_part;
+  if (!status) status = visit_outer(c, compare_face);
+  SP_TRY(sp_agree(comm, status));
+  MPI_Allreduce(MPI_IN_PLACE, c->of_part, parts, MPI_DOUBLE, MPI_MIN, comm);
+  for (int p = 0; p < parts; p++) c->of_part[p] = -c->of_part[p];
   MPI_Allreduce(MPI_IN_PLACE, &c->most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
   MPI_Allreduce(MPI_IN_PLACE, &c->largest, 1, MPI_DOUBLE, MPI_MAX, comm);
-  *jump = (sp_data_jump){c->most.size, c->largest, {c->most.parts / parts, c->most.parts % parts}};
+  *jump = (sp_data_jump){
+      c->most.size, c->largest, {c->most.parts / parts, c->most.parts % parts}, c->of_part};
   return SP_OK;
 }
 

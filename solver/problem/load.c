@@ -35,6 +35,8 @@ typedef struct assembly {
 typedef struct workspace {
   sp_jacobian_range range;
   double source, size; /* integrals of f and |f| */
+  sp_forcing_difference forcing;
+  double derived[POINTS]; /* f from the solution, beside a given one */
   double wj[POINTS], coordinates[3 * POINTS], own_coordinates[3 * BATCH];
   double f[POINTS];     /* the source term; on a face, the flux */
   double centre[BATCH]; /* f at the centres of a batch of elements */
@@ -62,14 +64,13 @@ static void interpolate_initial(const assembly *s, size_t begin, size_t count, w
   }
 }
 
-/* Fill w->f at points of one material: the forcing, given or derived from the solution. */
-static sp_status evaluate_forcing(const sp_problem *problem, const sp_material *material, size_t n,
-                                  const double *xyz[3], workspace *w) {
+/* Fill w->f at points of one material: the forcing that follows from the solution. */
+static sp_status derive_forcing(const sp_problem *problem, const sp_material *material, size_t n,
+                                const double *xyz[3], workspace *w) {
   double *const gradient[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
   double *const kappa_gradient[3] = {w->kappa_gradient[0], w->kappa_gradient[1],
                                      w->kappa_gradient[2]};
   double *f = w->f;
-  if (material->forcing) return sp_problem_evaluate(material->forcing, n, xyz, NULL, f, NULL, NULL);
   if (!sp_operator_rows[problem->kind].has_stiffness)
     return sp_problem_evaluate(material->solution, n, xyz, NULL, f, NULL, NULL);
   SP_TRY(sp_material_lambda(material, n, xyz, w->lambda));
@@ -86,6 +87,38 @@ static sp_status evaluate_forcing(const sp_problem *problem, const sp_material *
     for (int d = 0; d < 3; d++) f[p] -= kappa_gradient[d][p] * gradient[d][p];
   }
   return SP_OK;
+}
+
+/* True if a forcing is given beside a solution. At a jump a point on a face may have either value.
+ */
+static bool may_contradict(const assembly *s, const sp_material *material) {
+  return s->sums && material->solution && material->forcing && !material->source &&
+         !material->forcing->is_of_u &&
+         !(sp_operator_rows[s->problem->kind].collocated &&
+           material->forcing->regularity == SP_JUMPS);
+}
+
+/* Compare w->f with w->derived at the points of elements. */
+static void compare_forcing(const assembly *s, size_t count, size_t points, const double *xyz[3],
+                            workspace *w) {
+  const bool has_stiffness = sp_operator_rows[s->problem->kind].has_stiffness;
+  for (size_t i = 0; i < count; i++) {
+    double size = DBL_MIN, volume = 0, flux = 0, most = -1;
+    size_t worst = i * points;
+    for (size_t p = i * points; p < (i + 1) * points; p++) {
+      const double x = w->gradient[0][p], y = w->gradient[1][p], z = w->gradient[2][p];
+      const double difference = fabs(w->f[p] - w->derived[p]);
+      size = fmax(size, fmax(fabs(w->f[p]), fabs(w->derived[p])));
+      volume += w->wj[p];
+      if (has_stiffness) flux = fmax(flux, w->kappa[p] * sqrt(x * x + y * y + z * z));
+      if (difference > most) worst = p;
+      most = fmax(most, difference);
+    }
+    const double relative = most / fmax(size, flux / cbrt(volume));
+    if (relative > w->forcing.relative)
+      w->forcing = (sp_forcing_difference){
+          relative, w->f[worst], w->derived[worst], {xyz[0][worst], xyz[1][worst], xyz[2][worst]}};
+  }
 }
 
 /* wj = weight times |J| at the points of an element. */
@@ -184,11 +217,17 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
       memcpy(&w->coordinates[d * n + i * points], &own[d * points], points * sizeof *own);
   }
   const sp_material *material = sp_materials_of(&s->problem->materials, hexes, (sp_lid)begin);
-  if (material->forcing && material->forcing->is_of_u) {
-    interpolate_initial(s, begin, count, w);
-    SP_TRY(sp_problem_evaluate(material->forcing, n, xyz, w->lambda, w->f, NULL, NULL));
+  sp_status derived = SP_ERR_INPUT; /* a solution that is singular at a point is not compared */
+  if (!material->forcing || may_contradict(s, material))
+    derived = derive_forcing(s->problem, material, n, xyz, w);
+  if (material->forcing) {
+    if (!derived) memcpy(w->derived, w->f, n * sizeof *w->f);
+    if (material->forcing->is_of_u) interpolate_initial(s, begin, count, w);
+    SP_TRY(sp_problem_evaluate(material->forcing, n, xyz,
+                               material->forcing->is_of_u ? w->lambda : NULL, w->f, NULL, NULL));
+    if (!derived) compare_forcing(s, count, points, xyz, w);
   } else {
-    SP_TRY(evaluate_forcing(s->problem, material, n, xyz, w));
+    SP_TRY(derived);
   }
   const sp_expression *formula = sp_source_formula(s->problem, material);
   const bool at_centre = s->sums && formula && rule->n % 2 == 0;
@@ -281,7 +320,7 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
   const size_t points = sp_rule_points(sp_operator_rule(s->problem->kind, s->order));
   double *given = w->results, *variation = given + s->surfaces, *load = variation + s->chunk;
   w->range = (sp_jacobian_range){DBL_MAX, 0};
-  w->source = w->size = 0;
+  w->source = w->size = w->forcing.relative = 0;
   const size_t nodes = sp_element_nodes(s->order), most = s->chunk * nodes;
   sp_additions_begin(most, load + most, &w->later);
   for (size_t i = 0; i < (size_t)s->surfaces + s->chunk; i++) given[i] = 0;
@@ -312,6 +351,7 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
   if (!s->sums) return;
   s->sums->source += w->source;
   s->sums->size += w->size;
+  if (w->forcing.relative > s->sums->forcing.relative) s->sums->forcing = w->forcing;
   for (int i = 0; i < s->surfaces; i++) s->sums->given[i] += given[i];
   for (size_t e = begin; e < end && s->sums->variation; e++)
     s->sums->variation[e] = variation[e - begin];

@@ -18,6 +18,7 @@ typedef struct sp_load_sums {
                     of faces that no surface covers */
   double *variation;                /* [elements], of f (solver/problem/source.h); or NULL */
   const bool (*left_out)[SP_FACES]; /* [elements], faces that `given` leaves out; NULL: none */
+  sp_forcing_difference forcing;    /* zeros without a forcing or a solution */
 } sp_load_sums;
 
 /* The load vector: load_i = integral of l_i f + integral over Neumann and Robin faces of l_i g,

@@ -36,6 +36,15 @@ const sp_expression *sp_source_formula(const sp_problem *problem, const sp_mater
   return formula;
 }
 
+void sp_forcing_difference_join(MPI_Comm comm, sp_forcing_difference *difference) {
+  struct {
+    double size;
+    int rank;
+  } most = {difference->relative, sp_comm_rank(comm)};
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+  MPI_Bcast(difference, sizeof *difference / sizeof(double), MPI_DOUBLE, most.rank, comm);
+}
+
 /* Return the variation that one sample stands for: the elements with more have one each, the others
  * share the rest of the samples. */
 static double find_portion(const double *variation, sp_lid elements) {

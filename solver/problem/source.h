@@ -12,6 +12,16 @@ typedef struct sp_source_integral {
   int points; /* of the finer rule, per direction */
 } sp_source_integral;
 
+/* The largest difference at a point between a given forcing and the one that follows from the
+ * solution, relative to the largest of both and of |kappa grad u| / width in the element, and the
+ * two there. */
+typedef struct sp_forcing_difference {
+  double relative, given, derived, place[3];
+} sp_forcing_difference;
+
+/* Take the largest of all ranks. Collective. */
+void sp_forcing_difference_join(MPI_Comm comm, sp_forcing_difference *difference);
+
 /* The formula of f in a material if it varies; NULL if it is constant, or if f follows from a
  * solution (then error norms tell more). Local. */
 const sp_expression *sp_source_formula(const sp_problem *problem, const sp_material *material);

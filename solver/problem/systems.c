@@ -94,7 +94,7 @@ sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
 }
 
 void sp_problem_facts_free(sp_problem_facts *facts) {
-  free(facts->boundary_values);
+  SP_FREE(facts->boundary_values, facts->jump.of_part);
   sp_null_space_destroy(&facts->exact);
   sp_null_space_destroy(&facts->weak);
   *facts = (sp_problem_facts){0};

@@ -6,15 +6,15 @@
 /* ---- Series ---- */
 
 /* Print and record the values of answer `i`. */
-static void add_values(sp_report *report, bool along_orders, int i, int count,
-                       const sp_study_row *rows, const sp_answers *answers) {
+static void add_values(sp_report *report, int along, int i, int count, const sp_study_row *rows,
+                       const sp_answers *answers) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
   for (int r = 0; r < count; r++) {
     const sp_answer *a = &answers[r].list[i];
     double f[3] = {NAN, NAN, a->value};
     for (int k = 1; k <= 2 && k <= r; k++) f[2 - k] = answers[r - k].list[i].value;
-    const double difference = f[2] - f[1], rate = sp_convergence_rate(along_orders, f);
+    const double difference = f[2] - f[1], rate = sp_convergence_rate(along, f);
     sp_record_row(record,
                   "name %s, kind %s, table %s, order %d, refine %d, value %g, difference %g, "
                   "rate %g",
@@ -52,26 +52,33 @@ sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
   const double tolerance = report->config->solver.tolerance;
   const double floor = fmax(sp_rates_relative_floor(tolerance, finest->iterations),
                             sp_rates_relative_floor(tolerance, finest[-1].iterations));
+  const int along = along_orders ? finest->order : 0;
   sp_kept_error first = {0};
   sp_terminal_print(report->terminal, "\n  %-16s %-10s %2s %6s %20s %11s %6s\n", "answer", "", "N",
                     "refine", "value", "difference", "rate");
   for (int i = 0; i < last->count; i++) {
     const sp_answer *a = &last->list[i];
     double f[3];
+    char growth[32];
     for (int k = 0; k < 3; k++) f[k] = last[k - 2].list[i].value;
-    const sp_convergence c = sp_convergence_judge(along_orders, a->pointwise, f, floor * a->scale);
+    const sp_convergence c = a->infinite
+                                 ? (sp_convergence){NAN, NAN, NAN, SP_ANSWER_INFINITE, false}
+                                 : sp_convergence_judge(along, a->pointwise, f, floor * a->scale);
     sp_record_open(record, SP_RECORD_TABLE, "answers");
-    add_values(report, along_orders, i, count, rows, answers);
+    add_values(report, along, i, count, rows, answers);
     sp_record_close(record);
     sp_record_open(record, SP_RECORD_TABLE, "limits");
     add_limit(report, a, finest, &c);
     sp_record_close(record);
     if (c.passes || first.status) continue;
     sp_error_keep(sp_fail(SP_ERR_STUDY,
-                          "%s %s, order %d, refine %d: %s, as it went from %.9g to %.9g and %.9g; "
-                          "refine further, or look for a corner or jump where u is not smooth",
+                          "%s %s, order %d, refine %d: %s, as it went from %.9g to %.9g and "
+                          "%.9g%s%s",
                           a->kind, a->name, finest->order, finest->refine, c.verdict, f[0], f[1],
-                          f[2]),
+                          f[2], sp_convergence_growth(along, f, sizeof growth, growth),
+                          a->infinite ? ""
+                                      : "; refine further, or look for a corner or jump where u is "
+                                        "not smooth"),
                   &first);
   }
   return first.status ? sp_error_restore(&first) : SP_OK;
@@ -79,8 +86,8 @@ sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
 
 /* ---- Error bars ---- */
 
-void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
-  const sp_resolution *resolution = &accuracy->resolution;
+sp_status sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
+  sp_kept_error first = {0};
   sp_record *record = report->record;
   char text[256];
   snprintf(text, sizeof text,
@@ -92,21 +99,20 @@ void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
   sp_record_open(record, SP_RECORD_TABLE, "accuracy");
   for (int i = 0; i < accuracy->answers.count; i++) {
     const sp_answer *a = &accuracy->answers.list[i];
-    sp_record_row(record, "name %s, kind %s, table %s, value %g, error %g", a->name, a->kind,
-                  a->table, a->value, accuracy->errors[i]);
+    const char *verdict = a->infinite                  ? SP_ANSWER_INFINITE
+                          : isinf(accuracy->errors[i]) ? "diverging or singular"
+                                                       : "";
+    sp_record_row(record, "name %s, kind %s, table %s, value %g, error %g, verdict %s", a->name,
+                  a->kind, a->table, a->value, accuracy->errors[i], verdict);
+    if (verdict[0] && !first.status)
+      sp_error_keep(sp_fail(SP_ERR_STUDY, "%s %s has no error bar: %s", a->kind, a->name, verdict),
+                    &first);
   }
   sp_record_close(record);
   sp_terminal_print(report->terminal, "\n  %-16s %-10s %20s %13s\n", "answer", "", "value",
                     "error about");
   sp_record_print_rows(record, report->terminal, "accuracy",
-                       "  {name:-16s} {kind:-10s} {value:20.12g} {error:13.1e}\n");
+                       "  {name:-16s} {kind:-10s} {value:20.12g} {error:13.1e}[  {verdict:s}]\n");
   sp_record_print(record, report->terminal, "  error bars       {accuracy_method:s}\n");
-  if (resolution->coarse == 0) return;
-  sp_report_note(
-      report, "note_coarse",
-      "the mesh is too coarse in %lld element%s: error_indicator is up to %.2g %% of the range of "
-      "u%s%s",
-      (long long)resolution->coarse, sp_plural(resolution->coarse),
-      100 * resolution->largest / accuracy->range, resolution->group ? ", in " : "",
-      resolution->group ? resolution->group : "");
+  return first.status ? sp_error_restore(&first) : SP_OK;
 }

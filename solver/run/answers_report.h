@@ -12,5 +12,6 @@
 sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
                            const sp_study_row *rows, const sp_answers *answers);
 
-/* Print and record the answers with their errors, and a note if the mesh is too coarse. Local. */
-void sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report);
+/* Print and record the answers with their errors. Errors: SP_ERR_STUDY with the first answer that
+ * has none. Local; the same on all ranks. */
+sp_status sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report);

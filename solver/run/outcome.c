@@ -106,7 +106,7 @@ static double suggest_iterations(double done, double left) {
 
 /* Describe what to try besides another preconditioner. */
 static void describe_cure(const sp_outcome *o, size_t size, char *text) {
-  static const double MOST = 1e9; /* larger estimates are not useful */
+  static const double MOST = 1e9, MOST_TOLERANCE = 0.1; /* larger ones are not useful */
   const double left = sp_progress_iterations_left(&o->progress, o->tolerance);
   const double done = (double)o->iterations, least = 10 + done / 20; /* that confirm an estimate */
   const double wanted = left < 0 ? -1 : suggest_iterations(done, fmax(left, least));
@@ -115,6 +115,8 @@ static void describe_cure(const sp_outcome *o, size_t size, char *text) {
     text[0] = '\0';
   else if (sp_progress_stagnates(&o->progress) && o->cure)
     snprintf(text, size, "%s", o->cure);
+  else if (sp_progress_stagnates(&o->progress) && smallest >= MOST_TOLERANCE)
+    snprintf(text, size, "another mesh or other data, since the residual does not fall");
   else if (sp_progress_stagnates(&o->progress))
     snprintf(text, size, "a solver.tolerance above %.1e, since the residual no longer falls",
              smallest);

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 static const char *const norm_names[SP_NORMS] = {[SP_L2] = "L2", [SP_H1] = "H1"};
 
@@ -50,10 +51,12 @@ bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm) {
   return at_floor;
 }
 
-/* Advise a finer mesh if the solution is not resolved yet: a low rate is then no bug. */
+/* Advise what to look at. If the solution is not resolved yet, a low rate is no bug. */
 static const char *hint(const sp_study_row *row, sp_norm norm) {
+  if (row->error[norm] > 0.9 * row[-1].error[norm])
+    return "; the error does not fall: check that all data fit the solution";
   return row->error[norm] > 0.05 * row->norm[norm]
-             ? "; the solution is hardly resolved there; refine further"
+             ? "; this step is before the asymptotic range: refine further"
              : "";
 }
 
@@ -127,14 +130,34 @@ static const double SAFETY = 1.25; /* of three grids */
  * 2; along orders for 188 of 620, and 13, by up to 3. */
 static const double LEAST[2] = {0.25, 0.5};
 
-double sp_convergence_rate(bool along_orders, const double f[3]) {
+double sp_convergence_rate(int order, const double f[3]) {
   const double ratio = fabs((f[1] - f[0]) / (f[2] - f[1]));
-  return along_orders ? log10(ratio) : log2(ratio);
+  return order > 0 ? log10(ratio) : log2(ratio);
 }
 
-sp_convergence sp_convergence_judge(bool along_orders, bool pointwise, const double f[3],
-                                    double floor) {
-  const bool may_alternate = along_orders || pointwise;
+double sp_convergence_ratio(int order, double power) {
+  if (order == 0) return exp2(-power);
+  const double a = pow(order - 2, -2 * power), b = pow(order - 1, -2 * power);
+  return (b - pow(order, -2 * power)) / (a - b);
+}
+
+const char *sp_convergence_growth(int order, const double f[3], size_t size, char *text) {
+  static const double NEAR = SP_CONVERGENCE_LEAST / 2; /* the power 0 is the logarithm */
+  const double ratio = (f[2] - f[1]) / (f[1] - f[0]);
+  text[0] = '\0';
+  if (ratio > sp_convergence_ratio(order, -NEAR) && order == 0)
+    snprintf(text, size, ", like h^-%.2f", log2(ratio));
+  else if (ratio > sp_convergence_ratio(order, -NEAR))
+    snprintf(text, size, ", faster than log(N)");
+  else if (ratio > sp_convergence_ratio(order, NEAR))
+    snprintf(text, size, order == 0 ? ", like log(1/h)" : ", like log(N)");
+  else if (ratio > sp_convergence_ratio(order, SP_CONVERGENCE_LEAST))
+    snprintf(text, size, order == 0 ? ", slower than h^(1/4)" : ", slower than N^(-1/2)");
+  return text;
+}
+
+sp_convergence sp_convergence_judge(int order, bool pointwise, const double f[3], double floor) {
+  const bool along_orders = order > 0, may_alternate = along_orders || pointwise;
   const double fine = f[2] - f[1], ratio = fine / (f[1] - f[0]);
   const double trusted = fmax(fabs(ratio), LEAST[along_orders]);
   if (fabs(fine) <= floor)
@@ -143,9 +166,10 @@ sp_convergence sp_convergence_judge(bool along_orders, bool pointwise, const dou
                             .gci = SAFETY * floor,
                             .verdict = "at the floor",
                             .passes = true};
-  if (!(fabs(ratio) < 1))
-    return (sp_convergence){.rate = NAN, .limit = NAN, .gci = NAN, .verdict = "diverging"};
-  return (sp_convergence){.rate = sp_convergence_rate(along_orders, f),
+  if (!(ratio <= sp_convergence_ratio(order, SP_CONVERGENCE_LEAST) && ratio > -1))
+    return (sp_convergence){
+        .rate = NAN, .limit = NAN, .gci = NAN, .verdict = "diverging or singular"};
+  return (sp_convergence){.rate = sp_convergence_rate(order, f),
                           .limit = f[2] + fine * ratio / (1 - ratio),
                           .gci = SAFETY * fabs(f[1] - f[0]) * trusted * trusted / (1 - trusted),
                           .verdict = ratio > 0       ? "monotone"

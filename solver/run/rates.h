@@ -108,21 +108,39 @@ const char *sp_rates_rule(sp_operator_kind kind, bool along_orders);
  * Along orders errors fall geometrically, f_N = f + c R^N: 1 / |R| takes the place of 2^p, and the
  * rate is log10(1 / |R|), digits per order.
  *
- * Signs may alternate (-1 < R < 0) along orders, and for pointwise answers, since the place of the
+ * A limit needs differences that fall fast enough. Along refinements log(1 / h) has R = 1 and h^-s
+ * has R = 2^s. Near an edge u is smooth + c r^a, with a >= 1/4 for any angle and any pair of
+ * conditions in one material (pi / (2 omega), omega <= 2 pi: Grisvard, Elliptic Problems in
+ * Nonsmooth Domains, 1985). A value at the edge then converges like h^a, an integral or a flux like
+ * h^(2a); along orders N^-2 takes the place of h (Babuska and Suri, SIAM J. Numer. Anal. 24, 1987).
+ * So R must be at most the ratio of the power 1/4: 0.84 along refinements, 0.44 for orders 1 to 3,
+ * where log(N) has 0.58. Otherwise the answer is diverging or singular: it may be infinite, and
+ * three values cannot tell its limit.
+ *
+ * Signs may alternate (R < 0) along orders, and for pointwise answers, since the place of the
  * point in its element changes. Then the limit is f1 + (f1 - f2) R / (1 - R), which is the formula
  * above for R > 0.
  */
+#define SP_CONVERGENCE_LEAST 0.25
 typedef struct sp_convergence {
   double rate, limit, gci; /* NaN if the answer diverges; gci in the unit of the answer */
-  const char *verdict; /* "monotone", "alternating", "oscillating", "diverging", or "at the floor":
-                          f1 - f2 may be the solver's error; the limit is then f1 and the GCI
-                          1.25 times the floor */
-  bool passes;         /* false if oscillating or diverging */
+  const char *verdict; /* "monotone", "alternating", "oscillating", "diverging or singular", or "at
+                          the floor": f1 - f2 may be the solver's error; the limit is then f1 and
+                          the GCI 1.25 times the floor */
+  bool passes;         /* false if oscillating or diverging or singular */
 } sp_convergence;
 
-/* Judge f = {f3, f2, f1}; differences up to `floor` may be the solver's. Local. */
-sp_convergence sp_convergence_judge(bool along_orders, bool pointwise, const double f[3],
-                                    double floor);
+/* Judge f = {f3, f2, f1}; differences up to `floor` may be the solver's. `order` belongs to f1
+ * along orders, three at least; 0 along refinements. Local. */
+sp_convergence sp_convergence_judge(int order, bool pointwise, const double f[3], double floor);
 
 /* The rate of the last of three values. Local. */
-double sp_convergence_rate(bool along_orders, const double f[3]);
+double sp_convergence_rate(int order, const double f[3]);
+
+/* Describe how three values grow, ", like log(1/h)", in text[size], which is returned; empty if
+ * they do not. Local. */
+const char *sp_convergence_growth(int order, const double f[3], size_t size, char *text);
+
+/* The ratio R of f = limit + c h^power along refinements, and along orders of f = limit +
+ * c N^(-2 power). Negative powers grow. Local. */
+double sp_convergence_ratio(int order, double power);

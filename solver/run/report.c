@@ -308,7 +308,6 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
   if (isfinite(result->error))
     sp_record_print(record, t,
                     "  error estimate   {error_estimate:.1e}, relative, in the energy norm\n");
-  if (result->rounding) sp_report_note(report, NULL, "rounding hides what is left of the residual");
   sp_record_print(record, t,
                   "[  errors           L2 {errors.L2:.6e}   H1 {errors.H1:.6e}   "
                   "max {errors.max:.6e}\n]");
@@ -343,6 +342,7 @@ sp_status sp_report_finish(sp_report *report, sp_status status) {
   sp_kept_error outcome;
   sp_error_keep(status, &outcome);
   sp_terminal_clear(report->terminal);
+  sp_report_print_notes(report);
   if (report->log) close_log(report, &outcome);
   const sp_status closed = sp_agree(report->comm, sp_error_restore(&report->log_failure));
   sp_outcome_print(&report->outcome, status ? status : closed, report->terminal);

@@ -10,14 +10,13 @@
 #include "operators/operator.h"
 #include "solver/linear/cg.h"
 #include "solver/problem/balance.h"
-#include "solver/problem/dirichlet.h"
 #include "solver/problem/errors.h"
 #include "solver/problem/heat.h"
-#include "solver/problem/interfaces.h"
 #include "solver/problem/load.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
 #include "solver/problem/quantities.h"
+#include "solver/run/notes.h"
 #include "solver/run/outcome.h"
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
@@ -33,6 +32,8 @@ typedef struct sp_report {
   bool log_has_begun;        /* it has been written */
   sp_kept_error log_failure; /* the first one; nothing is written afterwards */
   double flops, bytes, dofs; /* of one matvec, over all ranks */
+  sp_notes notes;
+  int notes_printed;
   sp_outcome outcome;
 } sp_report;
 
@@ -73,9 +74,10 @@ sp_status sp_report_finish(sp_report *report, sp_status status);
 /* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */
 void sp_report_close(sp_report **report);
 
-/* Print a note, like printf; record it as `name` unless that is NULL. Local. */
-void sp_report_note(sp_report *report, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Find notes that the report does not have yet, record them in the table notes, and print notes
+ * that have not been printed. A study prints them after its table. Local. */
+void sp_report_find_notes(sp_report *report, const sp_note_facts *facts);
+void sp_report_print_notes(sp_report *report);
 
 /* ---- Set-up ---- */
 
@@ -88,25 +90,6 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
                           const sp_preconditioner *preconditioner,
                           const char *preconditioner_reason, const sp_problem *problem,
                           const sp_jacobian_range *range);
-
-/* Reminders for users: a line each, only if it applies. Zeros: no line. */
-typedef struct sp_notes {
-  const sp_scope *scope; /* after all formulas have been parsed */
-  int parts;             /* connected parts of the mesh */
-  sp_gid contacts;       /* pairs of exterior faces that lie on each other */
-  sp_gid pinched;        /* edges at which parts touch (solver/problem/contacts.h) */
-  sp_source_integral source;
-  sp_data_jump jump;
-  sp_interface_jumps jumps; /* of an exact solution that does not fit the materials */
-  double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
-                               determine (sp_null_space.magnification) */
-} sp_notes;
-
-/* Print the notes, also on constants without a use and on groups that no line of [boundary] names.
- * The record gets those on the source, on a kink and on boundary data as note_source, note_kink and
- * note_boundary, and the magnification. Local. */
-void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
-                     const sp_notes *notes);
 
 /* ---- Tables of results ---- */
 

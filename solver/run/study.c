@@ -208,9 +208,8 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   s->config.mesh.refine = refine;
   sp_terminal_show(s->terminal, "  order %d, refine %d ...", order, refine);
   sp_results results;
-  const sp_status status =
-      sp_case_solve(s->workers, s->meshes[refine], &s->config, NULL, s->terminal,
-                    s->by_answers ? &s->answers[s->count] : NULL, &results);
+  const sp_status status = sp_case_solve(s->workers, s->meshes[refine], &s->config, NULL, s->report,
+                                         s->by_answers ? &s->answers[s->count] : NULL, &results);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
     sp_kept_error kept;
     sp_error_keep(status, &kept);
@@ -246,6 +245,10 @@ static sp_status run_all(series *s) {
   for (int order = s->order.first; order <= s->order.last; order++)
     for (int refine = s->refine.first; refine <= s->refine.last; refine++)
       SP_TRY(run_one(s, order, refine, s->count % length + 1));
+  if (s->report->notes.count > 0) sp_terminal_print(s->terminal, "\n");
+  sp_report_print_notes(s->report);
+  const sp_note *contradiction = sp_notes_get(&s->report->notes, "forcing");
+  if (contradiction) sp_error_keep(sp_fail(SP_ERR_STUDY, "%s", contradiction->text), &verdict);
   for (int first = 0; first < s->count; first += length) {
     const sp_status status = judge(s, first, length, &judged);
     if (!verdict.status) sp_error_keep(status, &verdict);
