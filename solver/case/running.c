@@ -153,9 +153,9 @@ static sp_status make_load(sp_running *c) {
                          c->evaluates ? &c->balance.sums : NULL));
   if (c->report) SP_TRY(examine_data(c));
   if (!c->facts.exact) return SP_OK;
-  double imbalance, before, after;
+  double before, after;
   SP_TRY(sum_load(c, &before));
-  SP_TRY(sp_null_space_project(c->facts.exact, c->problem, c->space, c->load, &imbalance));
+  SP_TRY(sp_null_space_project(c->facts.exact, c->problem, c->space, c->load, &c->notes.defect));
   SP_TRY(sum_load(c, &after));
   c->balance.removed = before - after;
   return SP_OK;

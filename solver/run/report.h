@@ -15,6 +15,7 @@
 #include "solver/problem/heat.h"
 #include "solver/problem/interfaces.h"
 #include "solver/problem/load.h"
+#include "solver/problem/null_space.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
 #include "solver/problem/quantities.h"
@@ -94,6 +95,7 @@ typedef struct sp_notes {
   sp_gid pinched;        /* edges at which parts touch (solver/problem/contacts.h) */
   sp_source_integral source;
   sp_data_jump jump;
+  sp_defect defect;
   sp_interface_jumps jumps; /* of an exact solution that does not fit the materials */
   double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
                                determine (sp_null_space.magnification) */
@@ -101,7 +103,7 @@ typedef struct sp_notes {
 
 /* Print the notes, also on constants without a use and on groups that no line of [boundary] names.
  * The record gets those on the source, on a kink and on boundary data as note_source, note_kink and
- * note_boundary, and the magnification. Local. */
+ * note_boundary, and the magnification and defect. Local. */
 void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes);
 

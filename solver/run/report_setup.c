@@ -348,6 +348,16 @@ static void note_jump(sp_report *report, const sp_problem *problem, const sp_dat
       jump->size, problem->parts[jump->parts[0]].group, problem->parts[jump->parts[1]].group);
 }
 
+static void note_defect(sp_report *report, const sp_defect *defect) {
+  if (defect->accepted == 0) return;
+  sp_record_real(report->record, "neumann_defect", defect->accepted, "1");
+  sp_report_note(report, "note_defect",
+                 "forcing and fluxes of this pure Neumann problem add up to %.2g of their size, by "
+                 "quadrature of order %d to %.1g:" NEXT_LINE
+                 "the difference is a quadrature error and is spread over the nodes",
+                 defect->accepted, defect->order, defect->finer);
+}
+
 void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes) {
   note_interfaces(report, &notes->jumps);
@@ -358,5 +368,6 @@ void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexe
   note_source(report, &notes->source);
   note_kink(report, &problem->materials);
   note_jump(report, problem, &notes->jump);
+  note_defect(report, &notes->defect);
   note_magnification(report, notes->magnification);
 }
