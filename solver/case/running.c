@@ -155,9 +155,9 @@ static sp_status make_load(sp_running *c) {
   SP_TRY(sp_problem_load(c->problem, c->space, NULL, NULL, c->load, &c->range, &c->balance.sums));
   if (!c->given) SP_TRY(examine_data(c));
   if (!c->facts.exact) return SP_OK;
-  double imbalance, before, after;
+  double before, after;
   SP_TRY(sum_load(c, &before));
-  SP_TRY(sp_null_space_project(c->facts.exact, c->problem, c->space, c->load, &imbalance));
+  SP_TRY(sp_null_space_project(c->facts.exact, c->problem, c->space, c->load, &c->notes.defect));
   SP_TRY(sum_load(c, &after));
   c->balance.removed = before - after;
   return SP_OK;

@@ -29,6 +29,7 @@ typedef struct assembly {
   double *load;
   sp_jacobian_range *range;
   sp_load_sums *sums;
+  double *integrals; /* in place of the load, the sum of its entries per element; else NULL */
 } assembly;
 
 /* The arrays of a batch of elements or of a face, and the results of a chunk of elements. */
@@ -49,18 +50,15 @@ typedef struct workspace {
 
 /* w->lambda = u0 at the points of `count` elements. */
 static void interpolate_initial(const assembly *s, size_t begin, size_t count, workspace *w) {
-  const sp_reference *reference = sp_reference_get(s->order);
-  const int nq = s->order + 1, m = sp_operator_rule(s->problem->kind, s->order)->n;
-  const size_t nodes = sp_element_nodes(s->order), points = sp_grid_points(m);
-  const double *matrix = reference->interpolation;
-  double *values = w->laplacian;
+  const int order = s->space->numbering->order, nq = order + 1;
+  const sp_rule *rule = sp_operator_rule(s->problem->kind, s->order);
+  const size_t nodes = sp_element_nodes(order), points = sp_rule_points(rule);
+  double *values = w->laplacian, *matrix = w->values;
+  sp_interpolation_matrix(nq, sp_reference_get(order)->gll.nodes, rule->n, rule->nodes, matrix);
   for (size_t i = 0; i < count; i++) {
     const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, (sp_lid)(begin + i));
     for (size_t n = 0; n < nodes; n++) values[n] = s->problem->initial[dofs[n]];
-    if (sp_operator_rows[s->problem->kind].collocated)
-      memcpy(&w->lambda[i * points], values, points * sizeof *values);
-    else
-      sp_tensor_apply(m, nq, matrix, matrix, matrix, values, &w->lambda[i * points]);
+    sp_tensor_apply(rule->n, nq, matrix, matrix, matrix, values, &w->lambda[i * points]);
   }
 }
 
@@ -335,7 +333,9 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
     SP_TRY(load_volumes(s, k, batch_end - k, w, &variation[k - begin], load));
     for (; k < batch_end; k++, load += nodes) {
       SP_TRY(add_faces(s, (sp_lid)k, w, load, given));
-      sp_numbering_add(s->space->numbering, begin, (sp_lid)k, load, s->load, &w->later);
+      if (!s->integrals)
+        sp_numbering_add(s->space->numbering, begin, (sp_lid)k, load, s->load, &w->later);
+      for (size_t n = 0; n < nodes && s->integrals; n++) s->integrals[k] += load[n];
     }
   }
   return SP_OK;
@@ -357,27 +357,48 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
     s->sums->variation[e] = variation[e - begin];
 }
 
+/* Run the loop over elements, with the rules of s->order. Collective. */
+static sp_status assemble(assembly *s) {
+  const sp_mesh *mesh = s->space->mesh;
+  *s->range = (sp_jacobian_range){DBL_MAX, 0};
+  const size_t nodes = sp_element_nodes(s->order), count = (size_t)mesh->hexes->count;
+  s->surfaces = mesh->hexes->surface.count + 1;
+  s->chunk = sp_loop_chunk(count, nodes);
+  const sp_loop loop = {.what = "load vector",
+                        .count = count,
+                        .chunk = s->chunk,
+                        .workspace_bytes =
+                            sizeof(workspace) + sp_additions_bytes(s->chunk * nodes) +
+                            ((size_t)s->surfaces + s->chunk * (nodes + 1)) * sizeof(double),
+                        .context = s,
+                        .compute = load_elements,
+                        .commit = add_elements};
+  return sp_agree(mesh->comm, sp_loop_run(&loop));
+}
+
+sp_status sp_problem_integrals(const sp_problem *problem, const sp_space *space, int order,
+                               double *integrals) {
+  sp_jacobian_range range;
+  assembly s = {
+      .problem = problem, .space = space, .order = order, .range = &range, .integrals = integrals};
+  return assemble(&s);
+}
+
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *elements,
                           const bool (*skipped)[SP_FACES], double *load, sp_jacobian_range *range,
                           sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
-  *range = (sp_jacobian_range){DBL_MAX, 0};
-  const size_t nodes = sp_element_nodes(numbering->order), count = (size_t)mesh->hexes->count;
-  const size_t chunk = sp_loop_chunk(count, nodes);
-  assembly s = {problem, space, elements, skipped, numbering->order, mesh->hexes->surface.count + 1,
-                chunk,   load,  range,    sums};
-  const sp_loop loop = {.what = "load vector",
-                        .count = count,
-                        .chunk = chunk,
-                        .workspace_bytes =
-                            sizeof(workspace) + sp_additions_bytes(chunk * nodes) +
-                            ((size_t)s.surfaces + chunk * (nodes + 1)) * sizeof(double),
-                        .context = &s,
-                        .compute = load_elements,
-                        .commit = add_elements};
+  assembly s = {.problem = problem,
+                .space = space,
+                .elements = elements,
+                .skipped = skipped,
+                .order = numbering->order,
+                .load = load,
+                .range = range,
+                .sums = sums};
   sp_loop_set((size_t)numbering->local * sizeof *load, 0, load);
-  SP_TRY(sp_agree(mesh->comm, sp_loop_run(&loop)));
+  SP_TRY(assemble(&s));
   MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   sp_exchange_now(space->exchange, SP_SUM, load);

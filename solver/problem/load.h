@@ -30,3 +30,9 @@ typedef struct sp_load_sums {
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *elements,
                           const bool (*skipped)[SP_FACES], double *load, sp_jacobian_range *range,
                           sp_load_sums *sums);
+
+/* integrals[elements] += the integral of f over each element, and of g over its Neumann and Robin
+ * faces, with the quadrature of an operator of the same kind and another order. Errors: as above.
+ * Collective. */
+sp_status sp_problem_integrals(const sp_problem *problem, const sp_space *space, int order,
+                               double *integrals);

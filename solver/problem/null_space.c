@@ -10,8 +10,9 @@
 #include "mesh/components.h"
 #include "mesh/reference.h"
 #include "solver/problem/groups.h"
+#include "solver/problem/load.h"
 
-static const double BALANCE = 1e-10;
+static const double BALANCE = 1e-10, EXPLAINED = 0.01;
 
 /* Check if elements of component c are in a volume group. Collective. */
 static bool is_in_group(const sp_null_space *null_space, const sp_mesh *mesh, int c,
@@ -317,26 +318,47 @@ sp_status sp_null_space_remove(const sp_null_space *null_space, const sp_space *
   return SP_OK;
 }
 
+/* finer[component] = the sum of b by the quadrature of another order. */
+static sp_status sum_finer(const sp_null_space *null_space, const sp_problem *problem,
+                           const sp_space *space, int order, double *finer) {
+  const size_t elements = (size_t)space->mesh->hexes->count;
+  SP_OWNED double *integrals = NULL;
+  SP_TRY(sp_agree(space->mesh->comm,
+                  sp_allocate(elements, sizeof *integrals, "integrals", &integrals)));
+  SP_TRY(sp_problem_integrals(problem, space, order, integrals));
+  for (size_t e = 0; e < elements; e++)
+    if (null_space->of_element[e] >= 0) finer[null_space->of_element[e]] += integrals[e];
+  return sp_null_space_sum(null_space, space, 1, finer, SP_OK);
+}
+
 sp_status sp_null_space_project(const sp_null_space *null_space, const sp_problem *problem,
-                                const sp_space *space, double *b, double *imbalance) {
+                                const sp_space *space, double *b, sp_defect *defect) {
   const sp_numbering *numbering = space->numbering;
   const MPI_Comm comm = space->mesh->comm;
   const size_t components = (size_t)null_space->components;
-  SP_OWNED double(*sums)[3] = NULL; /* of b, of |b|, of 1 */
+  SP_OWNED double(*sums)[3] = NULL, *finer = NULL; /* sums of b, of |b|, of 1 */
   SP_OWNED bool *given = NULL;
-  *imbalance = 0;
+  *defect = (sp_defect){0};
   SP_TRY(sp_agree(comm, SP_ALLOCATE("component sums", SP_ARRAY(sums, components),
-                                    SP_ARRAY(given, components))));
+                                    SP_ARRAY(finer, components), SP_ARRAY(given, components))));
   find_given(null_space, problem, space->mesh->hexes, given);
   MPI_Allreduce(MPI_IN_PLACE, given, null_space->components, MPI_C_BOOL, MPI_LOR, comm);
   sum_vector(null_space, numbering->owned, b, sums);
   SP_TRY(sp_null_space_sum(null_space, space, 3, sums[0], SP_OK));
   for (size_t c = 0; c < components; c++) {
     const double ratio = sums[c][1] > 0 ? fabs(sums[c][0]) / sums[c][1] : 0;
-    *imbalance = fmax(*imbalance, ratio);
+    defect->largest = fmax(defect->largest, ratio);
     if (!given[c] || ratio <= BALANCE) continue;
-    const part_name part = name_part(null_space, space->mesh, (int)c);
-    return unbalanced(&part, sums[c][0], ratio);
+    if (defect->order == 0) {
+      defect->order = numbering->order + 4 < SP_MAX_ORDER ? numbering->order + 4 : SP_MAX_ORDER;
+      SP_TRY(sum_finer(null_space, problem, space, defect->order, finer));
+    }
+    if (!(fabs(finer[c]) <= EXPLAINED * fabs(sums[c][0]))) {
+      const part_name part = name_part(null_space, space->mesh, (int)c);
+      return unbalanced(&part, sums[c][0], ratio);
+    }
+    defect->accepted = fmax(defect->accepted, ratio);
+    defect->finer = fmax(defect->finer, fabs(finer[c]) / sums[c][1]);
   }
   subtract_means(null_space, numbering->local, sums, b);
   return SP_OK;

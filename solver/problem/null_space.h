@@ -58,13 +58,21 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vec
 sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_space *space,
                                       const double *r, double *x);
 
-/* Remove from b its mean over each component of an exact set. *imbalance = the largest |sum of b| /
- * sum of |b|. More than 1e-10 is an error (SP_ERR_INPUT with the component), because no solution
- * exists then. It is no error if f and g follow from the problem's solution on the whole component:
- * by the divergence theorem they then balance up to quadrature errors. b is an L-vector on the
- * host. Collective. */
+/* The largest imbalances |sum of b| / sum of |b| of components. */
+typedef struct sp_defect {
+  double largest;
+  double accepted, finer; /* of given f and g, explained by quadrature; and with a finer one */
+  int order;              /* of that quadrature; 0: not compared */
+} sp_defect;
+
+/* Remove from b its mean over each component of an exact set. An imbalance above 1e-10 is an error
+ * (SP_ERR_INPUT with the component), because no solution exists then, with two exceptions. If f and
+ * g follow from the problem's solution on the whole component, they balance up to quadrature errors
+ * by the divergence theorem. If the quadrature of order N + 4 leaves at most a hundredth of the
+ * imbalance, quadrature explains it: data that are smooth in each element gain many digits,
+ * formulas with kinks and jumps gain less. b is an L-vector on the host. Collective. */
 sp_status sp_null_space_project(const sp_null_space *null_space, const sp_problem *problem,
-                                const sp_space *space, double *b, double *imbalance);
+                                const sp_space *space, double *b, sp_defect *defect);
 
 /* Remove from b its mean over each component. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_null_space_remove(const sp_null_space *null_space, const sp_space *space, double *b);

@@ -280,6 +280,18 @@ static bool find_boundary(const sp_note_facts *f, sp_note *note) {
       jump->size, f->problem->parts[jump->parts[0]].group, f->problem->parts[jump->parts[1]].group);
 }
 
+static bool find_defect(const sp_note_facts *f, sp_note *note) {
+  if (f->defect.accepted == 0) return false;
+  add_number(note, "defect", f->defect.accepted);
+  add_number(note, "finer", f->defect.finer);
+  return write_note(
+      note,
+      "forcing and fluxes of this pure Neumann problem add up to %.2g of their size, by "
+      "quadrature of order %d to %.1g: the difference is a quadrature error and is "
+      "spread over the nodes",
+      f->defect.accepted, f->defect.order, f->defect.finer);
+}
+
 static bool find_magnification(const sp_note_facts *f, sp_note *note) {
   static const double WORTH_A_NOTE = 1e6;
   if (f->magnification <= WORTH_A_NOTE) return false;
@@ -328,6 +340,7 @@ static const sp_note_type types[] = {{"left_out", find_left_out},
                                      {"forcing", find_forcing},
                                      {"kink", find_kink},
                                      {"boundary", find_boundary},
+                                     {"defect", find_defect},
                                      {"magnification", find_magnification},
                                      {"rounding", find_rounding},
                                      {"coarse", find_coarse}};

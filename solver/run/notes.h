@@ -6,6 +6,7 @@
 
 #include "solver/problem/dirichlet.h"
 #include "solver/problem/interfaces.h"
+#include "solver/problem/null_space.h"
 #include "solver/problem/resolution.h"
 #include "solver/problem/source.h"
 
@@ -38,6 +39,7 @@ typedef struct sp_note_facts {
   sp_source_integral source;
   sp_forcing_difference forcing;
   sp_data_jump jump;
+  sp_defect defect;
   sp_interface_jumps jumps; /* of an exact solution that does not fit the materials */
   double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
                                determine (sp_null_space.magnification) */

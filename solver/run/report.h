@@ -13,6 +13,7 @@
 #include "solver/problem/errors.h"
 #include "solver/problem/heat.h"
 #include "solver/problem/load.h"
+#include "solver/problem/null_space.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
 #include "solver/problem/quantities.h"
