@@ -24,16 +24,42 @@ static char *trim(char *text) {
 
 /* The first comment sign that begins a comment, or NULL. */
 static const char *find_comment(const char *text) {
-  for (const char *c = text; *c; c++)
-    if (is_comment_sign(*c) && (c == text || is_space(c[-1]))) return c;
+  for (const char *c = text, *end; *c; c++)
+    if (*c == '"' && (end = strchr(c + 1, '"')))
+      c = end;
+    else if (is_comment_sign(*c) && (c == text || is_space(c[-1])))
+      return c;
   return NULL;
 }
 
-bool sp_ini_holds(const char *value) {
+/* True for quotes around all of a value. */
+static bool is_quoted(const char *value) {
+  const char *end = *value == '"' ? strchr(value + 1, '"') : NULL;
+  return end && end[1] == '\0';
+}
+
+/* True if a value is read back unchanged without quotes. */
+static bool is_plain(const char *value) {
   const size_t length = strlen(value);
   if (length == 0) return true;
   return !is_space(value[0]) && !is_space(value[length - 1]) && !strchr(value, '\n') &&
-         !find_comment(value);
+         !find_comment(value) && !is_quoted(value);
+}
+
+bool sp_ini_holds(const char *value) {
+  return is_plain(value) || !strpbrk(value, "\"\n");
+}
+
+void sp_ini_write(const char *value, FILE *stream) {
+  const char *quote = is_plain(value) ? "" : "\"";
+  fprintf(stream, "%s%s%s", quote, value, quote);
+}
+
+/* Remove quotes around all of a value, in place. */
+static char *unquote(char *value) {
+  if (!is_quoted(value)) return value;
+  value[strlen(value) - 1] = '\0';
+  return value + 1;
 }
 
 const char *sp_ini_show(const char *text, char shown[SP_SHOWN_SIZE]) {
@@ -86,7 +112,7 @@ static sp_status parse_key(const char *name, int line, char *text, sp_ini_entry 
   entry->key = trim(text);
   char *value = trim(equals + 1);
   if (is_comment_sign(*value)) *value = '\0';
-  entry->value = value;
+  entry->value = unquote(value);
   if (*entry->key == '\0') return sp_fail(SP_ERR_INPUT, "%s:%d: no key before '='", name, line);
   if (!entry->section)
     return sp_fail(SP_ERR_INPUT, "%s:%d: key '%s' comes before any [section]", name, line,
@@ -152,15 +178,18 @@ static sp_status split_argument(const char *argument, char *text, sp_ini_entry *
     return sp_fail(SP_ERR_INPUT, "argument '%s': expected section.key=value",
                    sp_ini_show(argument, shown));
   *dot = '\0';
-  *entry = (sp_ini_entry){.section = trim(text), .key = trim(dot + 1), .value = trim(equals + 1)};
+  *entry = (sp_ini_entry){
+      .section = trim(text), .key = trim(dot + 1), .value = unquote(trim(equals + 1))};
   if (*entry->section == '\0' || *entry->key == '\0')
     return sp_fail(SP_ERR_INPUT, "argument '%s': expected section.key=value",
                    sp_ini_show(argument, shown));
-  if (!sp_ini_holds(entry->key) || *entry->key == '[' || !sp_ini_holds(entry->value))
-    return sp_fail(SP_ERR_INPUT,
-                   "argument '%s': a case cannot hold a key that begins with '[', a line break, "
-                   "nor a # or ; at the start or after white space",
-                   sp_ini_show(argument, shown));
+  if (!is_plain(entry->key) || *entry->key == '[' || !sp_ini_holds(entry->value))
+    return sp_fail(
+        SP_ERR_INPUT,
+        "argument '%s': a case cannot hold a key that begins with '[' or has a # or ; at "
+        "the start or after white space, a line break, nor a value with both such a # or "
+        "; and quotes",
+        sp_ini_show(argument, shown));
   return SP_OK;
 }
 

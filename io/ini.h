@@ -5,12 +5,14 @@
  *     [section]            # white space within the brackets does not matter
  *     key = value          # the key ends at the first '='; the value may be empty
  *
- * A # or ; begins a comment at the start of a line or a value, or after white space. Lines may have
- * any length and end in LF or CRLF; a UTF-8 byte order mark is skipped. */
+ * A # or ; begins a comment at the start of a line or a value, or after white space, but not within
+ * double quotes that are closed on the same line. Quotes around a whole value are removed. Lines
+ * may have any length and end in LF or CRLF; a UTF-8 byte order mark is skipped. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "io/error.h"
 
@@ -43,8 +45,11 @@ sp_status sp_ini_parse_argument(const char *argument, sp_ini **out);
 /* NULL-safe; sets *ini to NULL. Local. */
 void sp_ini_destroy(sp_ini **ini);
 
-/* True if `value` is read back unchanged when it is written into a file. Local. */
+/* True if `value` is read back unchanged when sp_ini_write has written it into a file. Local. */
 bool sp_ini_holds(const char *value);
+
+/* Write a value, in quotes if it needs them. Local. */
+void sp_ini_write(const char *value, FILE *stream);
 
 /* `text` as a message shows it: long text cut and ended in "...", control characters as '?'.
  * Returns `shown`. Local. */

@@ -4,8 +4,8 @@
 #include "tests/config_case.h"
 
 #define UNFIT                                                                                      \
-  "a case cannot hold a key that begins with '[', a line break, nor a # or ; at the start or "     \
-  "after white space"
+  "a case cannot hold a key that begins with '[' or has a # or ; at the start or after white "     \
+  "space, a line break, nor a value with both such a # or ; and quotes"
 
 static void test_syntax(void) {
   static const char *const errors[][2] = {
@@ -48,7 +48,8 @@ static void test_syntax(void) {
       {"", "argument '': expected section.key=value"},
       {"discretization.ordr=5", "argument 'discretization.ordr=5': unknown key 'ordr' in "
                                 "[discretization]; did you mean 'order'?"},
-      {"output.log=a #b", "argument 'output.log=a #b': " UNFIT},
+      {"output.log=a\" #b", "argument 'output.log=a\" #b': " UNFIT},
+      {"boundary.a #b=dirichlet", "argument 'boundary.a #b=dirichlet': " UNFIT},
       {"output.log=a\nb", "argument 'output.log=a?b': " UNFIT},
       {"boundary.[a=dirichlet", "argument 'boundary.[a=dirichlet': " UNFIT},
   };
@@ -65,16 +66,20 @@ static void test_bytes(void) {
   CHECK(sp_ini_parse("f", "[a]\nb=c\0", 8, &ini) == SP_ERR_INPUT && !ini, "NUL accepted");
   CHECK_TEXT(sp_error_message(), "f:2: NUL byte; expected UTF-8 text");
 
-  static const char list[] = "\n[a]\r\nb == c = ; d\n;e\nf=;g";
+  static const char list[] =
+      "\n[a]\r\nb == c = ; d\n;e\nf=;g\nh = \"a #b\" # \"c\"\ni=\"j #k\", \"l\nm=\"";
   CHECK(sp_ini_parse("f", list, sizeof list - 1, &ini) == SP_OK, "syntax");
   if (ini) {
-    CHECK(ini->count == 3, "%d entries", ini->count);
+    CHECK(ini->count == 6, "%d entries", ini->count);
     CHECK_TEXT(ini->entries[0].section, "a");
     CHECK(!ini->entries[0].key && ini->entries[0].line == 2, "section");
     CHECK_TEXT(ini->entries[1].key, "b");
     CHECK_TEXT(ini->entries[1].value, "= c =");
     CHECK_TEXT(ini->entries[2].value, "");
     CHECK(ini->entries[2].line == 5, "line %d", ini->entries[2].line);
+    CHECK_TEXT(ini->entries[3].value, "a #b");
+    CHECK_TEXT(ini->entries[4].value, "\"j #k\", \"l");
+    CHECK_TEXT(ini->entries[5].value, "\"");
   }
   sp_ini_destroy(&ini);
 
@@ -96,6 +101,20 @@ static void test_bytes(void) {
     CHECK(length < SP_SHOWN_SIZE && length > 3, "length %zu", length);
     CHECK(shown[length - 4] == '\xA4', "cut within a character: '%s'", shown);
   }
+}
+
+/* Values that need quotes are written with them. */
+static void test_quotes(void) {
+  AUTO(sp_config)
+  config = read_case(
+      "[mesh]\nfile = \"run #3/a.msh\"\n",
+      TEXTS("output.log=out #1/a.h5", "output.field=\"a #2.hdf\"", "boundary.a=periodic b ;c"));
+  if (!config) return;
+  CHECK_TEXT(config->mesh.file, "run #3/a.msh");
+  CHECK_TEXT(config->output.log, "out #1/a.h5");
+  CHECK_TEXT(config->output.field, "a #2.hdf");
+  CHECK_TEXT(config->boundary.entries[0].partner, "b ;c");
+  check_round_trip(config);
 }
 
 static void test_overrides(void) {
@@ -198,6 +217,7 @@ int main(int argc, char **argv) {
   begin_cases(&argc, &argv);
   test_syntax();
   test_bytes();
+  test_quotes();
   test_overrides();
   test_files();
   test_unset();

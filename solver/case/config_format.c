@@ -21,9 +21,17 @@ static const sp_key *end_of_section(const sp_key *key) {
 
 static void print_line(const char *comment, const char *name, const sp_key *key, const void *field,
                        FILE *stream) {
+  char *value = NULL;
+  size_t size;
+  FILE *memory = open_memstream(&value, &size);
   fprintf(stream, "%s%s = ", comment, name);
-  sp_key_print(key, field, stream);
+  if (memory) sp_key_print(key, field, memory);
+  if (memory && fclose(memory) == 0)
+    sp_ini_write(value, stream);
+  else
+    sp_key_print(key, field, stream);
   fputc('\n', stream);
+  free(value);
 }
 
 static void print_title(const sp_key *key, FILE *stream) {
@@ -73,8 +81,8 @@ static sp_status make_absolute(const char *file, char **absolute) {
   SP_TRY(sp_format(absolute, "%s%s%s", folder ? folder : "", slash, file));
   if (!sp_ini_holds(*absolute))
     return sp_fail(SP_ERR_INPUT,
-                   "%s: a case cannot hold this path: it has a line break, or a # or ; after white "
-                   "space",
+                   "%s: a case cannot hold this path: it has a line break, or quotes and a # or ; "
+                   "after white space",
                    *absolute);
   return SP_OK;
 }

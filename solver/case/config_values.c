@@ -188,8 +188,7 @@ static sp_status set_robin(const char *text, const char *where, sp_boundary_entr
                    "%s: expected robin ALPHA or robin ALPHA, G, for kappa du/dn + ALPHA u = G; "
                    "found no ALPHA",
                    where);
-  /* A # right after the comma begins no comment here, but would in the resolved case of the log. */
-  if (!sp_ini_holds(rest)) {
+  if (*rest != '\0' && strchr("#;", *rest)) {
     char shown[SP_SHOWN_SIZE];
     return sp_fail(SP_ERR_INPUT, "%s: expected robin ALPHA, G with a formula G, found '%s'", where,
                    sp_ini_show(rest, shown));

@@ -19,7 +19,7 @@ static bool is_list_of_numbers(const char *text) {
   int count = 0;
   for (char *end; *text; text = end, count++) {
     (void)strtod(text, &end);
-    if (end == text) return false;
+    if (end == text || (*end && !strchr(" \t,", *end))) return false;
     end += strspn(end, " \t,");
   }
   return count > 1;
@@ -171,20 +171,16 @@ static sp_status claim(const sp_config *config, const sp_material_entry *entry, 
 static sp_status parse_contact(const sp_config *config, const sp_boundary_entry *entry,
                                const sp_hexes *hexes, sp_material *m) {
   static const double LEAST = 1e-12, MOST = 1e12;
-  const char *where = entry->formula.where;
-  SP_OWNED char *text = NULL;
-  double r = LEAST;
+  double r = 1; /* if R is a formula, kappa is T alone */
   *m = (sp_material){.name = entry->group, .is_contact = true};
-  SP_TRY(sp_expression_parse("0", where, NULL, &m->forcing));
-  SP_TRY(parse_coefficient(config, &entry->formula, false, &r, &m->kappa_formula));
+  SP_TRY(sp_expression_parse("0", entry->formula.where, NULL, &m->forcing));
+  SP_TRY(parse(config, &entry->formula, &m->kappa_formula));
+  SP_TRY(sp_problem_fold(&m->kappa_formula, &r));
   if (!(r >= LEAST && r <= MOST))
-    return sp_fail(SP_ERR_INPUT, "%s: expected a resistance from %g to %g, found %g", where, LEAST,
-                   MOST, r);
+    return sp_fail(SP_ERR_INPUT, "%s: expected a resistance from %g to %g, found '%s'",
+                   entry->formula.where, LEAST, MOST, entry->formula.text);
   m->kappa = hexes->file.thickness / r;
-  if (!m->kappa_formula) return SP_OK;
-  sp_expression_destroy(&m->kappa_formula);
-  SP_TRY(sp_format(&text, "%.17g/(%s)", hexes->file.thickness, entry->formula.text));
-  return sp_expression_parse(text, where, config->scope, &m->kappa_formula);
+  return SP_OK;
 }
 
 /* Contacts are the last volumes, in the order of their lines; their materials begin at `m`. */
@@ -468,7 +464,14 @@ sp_status sp_material_kappa(const sp_material *material, size_t n, const double 
                             double *value, double *const gradient[3]) {
   assert(!material->tensor);
   if (material->kappa_formula)
-    return sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, value, gradient);
+    SP_TRY(
+        sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, value, gradient));
+  for (size_t p = 0; p < n && material->kappa_formula && material->is_contact; p++) {
+    const double r = value[p];
+    value[p] = material->kappa / r;
+    for (int d = 0; d < 3 && gradient; d++) gradient[d][p] *= -value[p] / r;
+  }
+  if (material->kappa_formula) return SP_OK;
   for (size_t p = 0; p < n; p++) {
     value[p] = material->kappa;
     for (int d = 0; d < 3 && gradient; d++) gradient[d][p] = 0;

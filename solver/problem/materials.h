@@ -12,7 +12,8 @@
 /* One section [material NAME], completed from [problem]; or [problem] itself. */
 typedef struct sp_material {
   const char *name; /* of the section, NULL for [problem]; owned by the configuration */
-  bool is_contact;  /* of a line of [boundary], `name` then; kappa is that of mesh/interlayer.h */
+  bool is_contact;  /* of a line of [boundary], `name` then; kappa is that of mesh/interlayer.h, T
+                       / R; with a formula of R, kappa_formula is R and the value `kappa` is T */
   double lambda, kappa;                          /* values of constant coefficients */
   sp_expression *lambda_formula, *kappa_formula; /* NULL if constant */
   sp_conductivity *tensor;                       /* in place of kappa; NULL if kappa is a scalar */

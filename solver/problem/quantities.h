@@ -7,7 +7,7 @@
  *     flux = integral of -kappa du/dn (solver/problem/balance.h, crossing.h),
  *     resistance = (average of u over one group - that over another) / heat that flows out of the
  *     second one or, if only the first is a surface, into the first; its size is this heat, and its
- *     value is NaN if no heat flows,
+ *     value is NaN if no heat flows or, without sources, both averages are equal,
  *     size = integral of 1: a volume or an area
  *
  * with N + 4 Gauss points per direction. */
@@ -50,6 +50,9 @@ static inline bool sp_quantity_has_face(const sp_quantity *q, const sp_hexes *he
 static inline bool sp_quantity_has_element(const sp_quantity *q, const sp_hexes *hexes, sp_lid e) {
   return !q->on_surface && q->members[hexes->volumes[e]];
 }
+
+/* True if the two averages of a resistance differ by more than rounding. Local. */
+bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *resistance);
 
 static inline bool sp_quantity_is_extremum(sp_result_kind kind) {
   return kind == SP_RESULT_MINIMUM || kind == SP_RESULT_MAXIMUM;

@@ -18,6 +18,8 @@ enum {
   NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
 };
 
+static const double ROUNDING = 1e-12;
+
 /* Results of one rank for a quantity. */
 typedef struct partial {
   double integrals[2]; /* of v, or v^2 for a norm, and of 1 */
@@ -325,16 +327,22 @@ static sp_status finish(const sp_space *space, sp_balance *balance, partial *min
   return SP_OK;
 }
 
+bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *resistance) {
+  const sp_quantity *part = &quantities->list[resistance->parts];
+  return fabs(part[0].value - part[1].value) >
+         ROUNDING * fmax(fabs(part[0].value), fabs(part[1].value));
+}
+
 /* The resistance from its parts; the heat is that into the first surface or out of the second. NaN
  * if the heat, or without sources the difference, is what the solver and rounding leave of zero. */
 static void divide(const sp_quantities *quantities, const sp_balance *balance, sp_quantity *q) {
-  static const double ROUNDING = 1e-12;
   const sp_quantity *part = &quantities->list[q->parts];
   const double one = part[0].value, other = part[1].value;
   q->size = part[2].group == part[1].group ? part[2].value : -part[2].value;
   const bool flows = fabs(q->size) > fmax(quantities->tolerance, ROUNDING) * balance->largest;
-  const bool differs = fabs(one - other) > ROUNDING * fmax(fabs(one), fabs(other));
-  q->value = flows && (differs || balance->data > 0) ? (one - other) / q->size : NAN;
+  q->value = flows && (sp_quantities_differ(quantities, q) || balance->data > 0)
+                 ? (one - other) / q->size
+                 : NAN;
 }
 
 sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,

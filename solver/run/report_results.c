@@ -146,7 +146,10 @@ static void report_quantities(sp_report *report, const sp_quantities *quantities
     sp_terminal_print(t, "  %-16s %-10s %-16s %20.12g", q->name, sp_result_names[q->kind],
                       q->group ? over_of(q, sizeof over, over) : "all elements", q->value);
     if (q->kind == SP_RESULT_RESISTANCE)
-      sp_terminal_print(t, "  heat %g%s", q->size, isnan(q->value) ? ": no heat flows" : "");
+      sp_terminal_print(t, "  heat %g%s", q->size,
+                        !isnan(q->value)                      ? ""
+                        : sp_quantities_differ(quantities, q) ? ": no heat flows"
+                                                              : ": both averages are equal");
     else if (has_place(q))
       sp_terminal_print(t, "  at (%.12g, %.12g, %.12g)", q->place[0], q->place[1], q->place[2]);
     else
