@@ -156,7 +156,7 @@ static sp_status run_study(study *s, const sp_bench_options *o, const char *comm
 
 static sp_status run(const sp_bench_options *o, const char *command_line) {
   sp_platform platform;
-  study s = {.c = {.map = o->map, .platform = &platform}};
+  study s = {.c = {.platform = &platform}};
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, o->quiet);
   int smallest, largest, idle_cores;
   SP_TRY(sp_cores_choose(MPI_COMM_WORLD, true, 0, &smallest, &largest, &idle_cores));

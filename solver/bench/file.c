@@ -23,19 +23,18 @@ struct sp_bench_file {
 static void record_row(sp_record *record, const sp_bench_row *r) {
   sp_record_open(record, SP_RECORD_TABLE, "bench");
   sp_record_row(record,
-                "what %s, problem %s, geometry %s, precision %s, map %s, threads %d, kernel %d, "
+                "what %s, problem %s, geometry %s, precision %s, threads %d, kernel %d, "
                 "order %d, elements %lld, warm_cache %d, dofs %lld, sets %d, samples %d, calls %d, "
                 "seconds %g [s], seconds_min %g [s], seconds_max %g [s], flops %g, bytes %g [B], "
                 "tflops %g [TFLOP/s], gbytes_per_second %g [GB/s], gdofs_per_second %g [GDOF/s], "
                 "error %g, registers %d, shared_bytes %d, local_bytes %d, block_threads %d, "
                 "shared_traffic %d",
                 sp_bench_what_names[r->what], sp_operator_names[r->problem],
-                sp_geometry_names[r->geometry], sp_bench_precision_names[r->precision],
-                sp_map_names[r->map], r->threads, r->kernel, r->order, (long long)r->elements,
-                r->warm_cache, (long long)r->dofs, r->sets, r->samples, r->calls, r->seconds,
-                r->seconds_min, r->seconds_max, r->flops, r->bytes, r->tflops, r->gbytes_per_second,
-                r->gdofs_per_second, r->error, r->registers, r->shared_bytes, r->local_bytes,
-                r->block_threads, r->shared_traffic);
+                sp_geometry_names[r->geometry], sp_bench_precision_names[r->precision], r->threads,
+                r->kernel, r->order, (long long)r->elements, r->warm_cache, (long long)r->dofs,
+                r->sets, r->samples, r->calls, r->seconds, r->seconds_min, r->seconds_max, r->flops,
+                r->bytes, r->tflops, r->gbytes_per_second, r->gdofs_per_second, r->error,
+                r->registers, r->shared_bytes, r->local_bytes, r->block_threads, r->shared_traffic);
   sp_record_close(record);
 }
 

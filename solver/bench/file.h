@@ -22,7 +22,6 @@ typedef struct sp_bench_row {
   sp_operator_kind problem;
   sp_geometry_kind geometry; /* stored or trilinear */
   sp_precision precision;
-  sp_map map;  /* of the box */
   int threads; /* of the paper's kernels: dimensions of a thread block, 2 or 3; else 0 */
   int kernel;  /* number in the paper; 0: the program's own, and copies */
   int order;   /* N */

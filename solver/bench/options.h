@@ -32,14 +32,12 @@ typedef struct sp_bench_options {
   bool geometries[3]; /* by sp_geometry_kind: of the program's own kernels */
   bool precisions[SP_PRECISIONS];
   bool orders[SP_MAX_ORDER + 1];
-  bool threads[4];                       /* [2], [3]: the paper's 2D and 3D ladders */
   bool kernels[SP_BENCH_MAX_KERNEL + 1]; /* by number; [SP_BENCH_PRODUCTION] */
   bool all_kernels;                      /* the option was "all" */
   bool measure[SP_BENCH_WHATS];          /* `unassembled` includes the copy */
   int mesh_count;                        /* 0: by `dofs` */
   int elements[SP_BENCH_MAX_MESHES];
   double dofs;
-  sp_map map;
   sp_device_kind device;
   sp_transport exchange;
   int repeats;

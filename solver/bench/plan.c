@@ -6,8 +6,8 @@
 #include <string.h>
 
 static bool is_wanted(const sp_bench_options *o, const sp_paper_kernel *kernel) {
-  return o->problems[kernel->problem] && o->threads[kernel->threads] &&
-         kernel->number <= SP_BENCH_MAX_KERNEL && o->kernels[kernel->number];
+  return o->problems[kernel->problem] && kernel->number <= SP_BENCH_MAX_KERNEL &&
+         o->kernels[kernel->number];
 }
 
 static bool wants_paper(const sp_bench_options *o) {
@@ -33,8 +33,7 @@ static sp_status check_kernels(const sp_bench_options *o, bool gpu) {
     for (int k = 0; k < count && !found; k++)
       found = kernels[k].number == number && is_wanted(o, &kernels[k]);
     if (!found)
-      return sp_fail(SP_ERR_INPUT,
-                     "--kernel: the ladders of these problems and threads have no kernel %d",
+      return sp_fail(SP_ERR_INPUT, "--kernel: the ladders of these problems have no kernel %d",
                      number);
   }
   return SP_OK;
@@ -129,16 +128,14 @@ sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench_tar
       if (!options->orders[order]) continue;
       const int64_t elements =
           options->mesh_count > 0 ? options->elements[m] : elements_for_dofs(options->dofs, order);
-      const sp_bench_row key = {.map = options->map,
-                                .order = order,
-                                .elements = elements,
-                                .warm_cache = target->warm_cache};
+      const sp_bench_row key = {
+          .order = order, .elements = elements, .warm_cache = target->warm_cache};
       SP_TRY(add_order(plan, options, key));
     }
   bool any = false; /* a study needs more than copies */
   for (int s = 0; s < plan->count; s++) any |= plan->steps[s].key.what != SP_BENCH_COPY;
   if (!any)
-    return sp_fail(SP_ERR_INPUT, "nothing to measure: no kernel matches the problems, threads, "
+    return sp_fail(SP_ERR_INPUT, "nothing to measure: no kernel matches the problems, "
                                  "orders, precisions and measurements requested");
   say_all_missing_orders(options, terminal);
   return SP_OK;

@@ -20,6 +20,7 @@ typedef struct sp_bench_production {
   size_t e_size, l_size;   /* numbers per vector */
   sp_vector e_x, e_y;      /* [sets][e_size], in this precision */
   sp_vector l_x, l_y;      /* [sets][l_size] */
+  double *x, *expected;    /* [l_size], the input of all sets, 0 where constrained, and A x */
 } sp_bench_production;
 
 /* Create operators and vectors on *c. The clock and *c must outlive *production. The caller
