@@ -13,8 +13,8 @@ const char sp_bench_usage[] =
     "allowed: 1:15 or 3,7,11.\n"
     "\n"
     "  --problem LIST    operators as named in a case (bp1.0 is mass), or all (default bp3.5)\n"
-    "  --kernel LIST     production (the program's own), all, or numbers of the paper's kernels\n"
-    "                    in its ladders for 2D and 3D thread blocks  (default production)\n"
+    "  --kernel NAME     production (the program's own), or all: the paper's, too\n"
+    "                                                                (default production)\n"
     "  --order LIST      polynomial orders                           (default 7)\n"
     "  --geometry LIST   of stored, trilinear: production's factors  (default both)\n"
     "  --precision LIST  of double, single: production's operators and vectors; cg is in double\n"
@@ -112,21 +112,11 @@ static sp_status parse_numbers(const char *option, char *list, int highest, int 
   return SP_OK;
 }
 
-/* marks[n] becomes true for exactly the numbers of a list. */
-static sp_status parse_marks(const char *option, char *list, int highest, bool *marks) {
-  int numbers[SP_BENCH_MAX_KERNEL], count;
-  SP_TRY(parse_numbers(option, list, highest, SP_BENCH_MAX_KERNEL, numbers, &count));
-  memset(marks, 0, ((size_t)highest + 1) * sizeof *marks);
-  for (int n = 0; n < count; n++) marks[numbers[n]] = true;
-  return SP_OK;
-}
-
-static sp_status parse_kernels(char *list, sp_bench_options *o) {
-  o->all_kernels = strcmp(list, "all") == 0;
-  if (!o->all_kernels && strcmp(list, "production") != 0)
-    return parse_marks("kernel", list, SP_BENCH_MAX_KERNEL, o->kernels);
-  for (int k = 0; k <= SP_BENCH_MAX_KERNEL; k++)
-    o->kernels[k] = o->all_kernels || k == SP_BENCH_PRODUCTION;
+static sp_status parse_orders(char *list, bool marks[SP_MAX_ORDER + 1]) {
+  int orders[SP_MAX_ORDER], count;
+  SP_TRY(parse_numbers("order", list, SP_MAX_ORDER, SP_MAX_ORDER, orders, &count));
+  memset(marks, 0, (SP_MAX_ORDER + 1) * sizeof *marks);
+  for (int n = 0; n < count; n++) marks[orders[n]] = true;
   return SP_OK;
 }
 
@@ -137,6 +127,8 @@ static sp_status parse_dofs(const char *text, double *value) {
     return sp_fail(SP_ERR_INPUT, "--dofs: expected a number from 1 to 1e12, found '%s'", text);
   return SP_OK;
 }
+
+static const char *const kernel_names[] = {"production", "all", NULL};
 
 static const struct option known_options[] = {
     {"problem", required_argument, NULL, 'p'},   {"kernel", required_argument, NULL, 'k'},
@@ -154,9 +146,9 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   case 'p':
     return parse_problems(value, o->problems);
   case 'k':
-    return parse_kernels(value, o);
+    return parse_name("kernel", value, kernel_names, &o->paper);
   case 'N':
-    return parse_marks("order", value, SP_MAX_ORDER, o->orders);
+    return parse_orders(value, o->orders);
   case 'g':
     return parse_names("geometry", value, &sp_geometry_names[SP_GEOMETRY_STORED],
                        &o->geometries[SP_GEOMETRY_STORED]);
@@ -194,7 +186,7 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
 
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
   *out = (sp_bench_options){.device = SP_DEVICE_AUTO, .repeats = 20, .output = "bench.h5"};
-  out->problems[SP_BP35] = out->orders[7] = out->kernels[SP_BENCH_PRODUCTION] = true;
+  out->problems[SP_BP35] = out->orders[7] = true;
   out->geometries[SP_GEOMETRY_STORED] = out->geometries[SP_GEOMETRY_TRILINEAR] = true;
   out->precisions[SP_DOUBLE] = true;
   for (int w = SP_BENCH_UNASSEMBLED; w < SP_BENCH_WHATS; w++) out->measure[w] = true;

@@ -1,9 +1,7 @@
 #include "solver/bench/production.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "mesh/reference.h"
 #include "operators/counts.h"
@@ -190,9 +188,8 @@ static const double TOLERANCE = 1e-140;
 
 typedef struct solve {
   const sp_bench_production *production;
-  double *load;      /* [l_size], the right-hand side, zero on constrained DOFs */
-  double *work;      /* [l_size] */
-  sp_vector b, x, r; /* x and r are those of production */
+  const double *zero; /* [l_size] */
+  sp_vector b, x, r;  /* x and r are those of production */
   int max_iterations;
   double *times; /* [max_iterations + 1], MPI_Wtime when the host saw the end of an iteration */
   int times_count;
@@ -209,9 +206,8 @@ static sp_status note_time(const sp_cg_iteration *iteration, void *context) {
 static sp_status run_solve(solve *s, sp_cg_result *result) {
   const sp_bench_production *p = s->production;
   const sp_bench_clock *clock = p->clock;
-  for (size_t i = 0; i < p->l_size; i++) s->work[i] = 0;
-  sp_status status = sp_vector_write(s->work, &s->x);
-  if (!status) status = sp_vector_write(s->load, &s->b);
+  sp_status status = sp_vector_write(s->zero, &s->x);
+  if (!status) status = sp_vector_write(p->x, &s->b);
   SP_TRY(sp_agree(clock->comm, status));
   const sp_cg_options limits = {.criterion = SP_CG_RESIDUAL,
                                 .tolerance = TOLERANCE,
@@ -223,52 +219,14 @@ static sp_status run_solve(solve *s, sp_cg_result *result) {
   return status == SP_ERR_NOT_CONVERGED ? SP_OK : status;
 }
 
-static double norm(const solve *s, const double *values) {
-  const sp_operator *op = s->production->operators[0];
-  double sum = 0;
-  for (sp_lid i = 0; i < op->owned; i++) sum += values[i] * values[i];
-  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, op->comm);
-  return sqrt(sum);
-}
-
-/* work = A x; r is overwritten. */
-static sp_status apply(solve *s) {
-  sp_operator *op = s->production->operators[0];
-  SP_TRY(sp_agree(op->comm, sp_operator_apply(op, true, &s->x, &s->r)));
-  return sp_agree(op->comm, sp_vector_read(&s->r, s->work));
-}
-
-/* *error = | ||b - A x|| - r | / ||b||, where r is the recursively updated residual of CG. It grows
- * by a rounding of ||A|| ||x|| per iteration (A. Greenbaum, SIAM J. Matrix Anal. Appl. 18 (1997)
- * 535); ||A b|| / ||b|| for random b is somewhat below ||A||. A wrong iteration makes a much larger
- * difference. */
-static sp_status check_solve(solve *s, const sp_cg_result *result, double *error) {
-  const sp_bench_production *p = s->production;
-  MPI_Comm comm = p->clock->comm;
-  SP_TRY(sp_agree(comm, sp_vector_read(&s->x, s->work)));
-  const double b = norm(s, s->load), x = norm(s, s->work);
-  *error = 0;
-  if (b == 0 && x == 0) return SP_OK; /* no free DOF */
-  SP_TRY(apply(s));
-  for (size_t i = 0; i < p->l_size; i++) s->work[i] = s->load[i] - s->work[i];
-  const double r = norm(s, s->work);
-  SP_TRY(sp_agree(comm, sp_vector_write(s->load, &s->x)));
-  SP_TRY(apply(s));
-  const double tolerance =
-      10 * DBL_EPSILON * (double)result->iterations * norm(s, s->work) / b * x / b;
-  *error = fabs(r - result->residual) / b;
-  if (!isfinite(*error)) *error = INFINITY;
-  return judge(p, SP_BENCH_CG, *error, tolerance);
-}
-
 /* A sample is a whole solve if iterations run without the host, else one iteration of a solve. So
  * few DOFs that CG ends exactly after a few iterations take several solves. */
 static sp_status time_solves(solve *s, double *samples, int *count, sp_bench_row *row) {
   const sp_bench_clock *clock = s->production->clock;
   const bool whole = s->production->operators[0]->iterates;
   sp_cg_result result;
-  SP_TRY(run_solve(s, &result)); /* for warming up, and for the check */
-  SP_TRY(check_solve(s, &result, &row->error));
+  SP_TRY(run_solve(s, &result)); /* to warm up; tests/cg.c checks solves */
+  row->error = NAN;
   *count = 0;
   row->calls = whole ? (int)result.iterations : 1;
   if (result.iterations == 0)
@@ -291,17 +249,15 @@ static sp_status time_cg(const sp_bench_production *p, sp_bench_row *row) {
              .x = vector_of(&p->l_x, p->l_size, 0),
              .r = vector_of(&p->l_y, p->l_size, 0)};
   s.max_iterations = p->clock->stamps ? ITERATIONS : p->clock->samples + WARM_UP;
-  SP_OWNED double *samples = NULL, *load = NULL;
+  SP_OWNED double *samples = NULL, *zero = NULL;
   int count = 0;
-  sp_status status = SP_ALLOCATE("a right-hand side", SP_ARRAY(load, 2 * p->l_size),
-                                 SP_ARRAY(samples, 2 * ((size_t)room + 1)));
+  sp_status status =
+      SP_ALLOCATE("samples", SP_ARRAY(zero, p->l_size), SP_ARRAY(samples, 2 * ((size_t)room + 1)));
   if (!status) status = sp_vector_create(p->clock->platform, SP_DOUBLE, p->l_size, &s.b);
   status = sp_agree(p->clock->comm, status);
   if (!status) {
-    s.load = load;
-    s.work = load + p->l_size;
+    s.zero = zero;
     s.times = samples + room + 1;
-    memcpy(load, p->x, p->l_size * sizeof *load);
     status = time_solves(&s, samples, &count, row);
   }
   if (!status) sp_bench_summarize(p->clock->comm, count, samples, row);
