@@ -141,7 +141,7 @@ static sp_status run_study(study *s, const sp_bench_options *o, const char *comm
                     "{shared_bandwidth_measured*1e-12:.1f} TB/s measured\n"
                     "FP64     {fp64_measured*1e-12:.1f} TFLOP/s measured (multiply-adds, no tensor "
                     "cores)\n]");
-    status = sp_agree(clock->comm, sp_bench_plan_make(o, &target, terminal, &plan));
+    status = sp_agree(clock->comm, sp_bench_plan_make(o, &target, &plan));
   }
   if (!status) status = sp_bench_file_open(clock->comm, o->output, record, &file);
   if (!status) {
@@ -156,7 +156,7 @@ static sp_status run_study(study *s, const sp_bench_options *o, const char *comm
 
 static sp_status run(const sp_bench_options *o, const char *command_line) {
   sp_platform platform;
-  study s = {.c = {.map = o->map, .platform = &platform}};
+  study s = {.c = {.platform = &platform}};
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, o->quiet);
   int smallest, largest, idle_cores;
   SP_TRY(sp_cores_choose(MPI_COMM_WORLD, true, 0, &smallest, &largest, &idle_cores));

@@ -43,12 +43,7 @@ sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order) {
   c->order = order;
   if (c->elements == elements) return SP_OK;
   sp_bench_case_clear(c);
-  sp_box box = {.upper = {1, 1, 1}, .map = c->map, .epsilon = 1};
-  if (c->map == SP_MAP_KERSHAW) {
-    box.step = SP_STEP_LINEAR;
-    box.epsilon = 0.3;
-    for (int d = 0; d < 3; d++) box.lower[d] = -(box.upper[d] = 0.5);
-  }
+  sp_box box = {.upper = {1, 1, 1}, .map = SP_MAP_SINE};
   find_box(elements, box.elements);
   sp_hexes *hexes;
   SP_TRY(sp_box_hexes(c->platform->comm, &box, &hexes));

@@ -11,8 +11,6 @@
 
 typedef struct sp_bench_case {
   const sp_platform *platform;
-  sp_map map;      /* sine, on the unit cube; kershaw, with a linear step and epsilon = 0.3 on
-                      [-1/2, 1/2]^3, as in nekRS's example; or none */
   sp_gid elements; /* of the mesh; 0: no mesh yet */
   int order;
   sp_mesh *mesh;
@@ -23,7 +21,7 @@ typedef struct sp_bench_case {
 } sp_bench_case;
 
 /* Set *c to a box of exactly `elements` elements, as close to a cube as that number allows, at this
- * order. Before the first use *c must be zero except `map` and `platform`, which must outlive it.
+ * order. Before the first use *c must be zero except `platform`, which must outlive it.
  * Errors: those of the mesh. Collective. */
 sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order);
 

@@ -5,105 +5,71 @@
 #include <stdlib.h>
 
 #include "io/hash.h"
-#include "mesh/geometry.h"
-#include "mesh/reference.h"
-#include "operators/counts.h"
+#include "operators/operator.h"
 
-/* A matrix [rows][columns], or its transpose. */
-typedef struct matrix {
-  const double *entries;
-  int rows, columns;
-  bool transposed;
-} matrix;
-
-/* Apply a matrix along direction d (0: fastest) of in[n[2]][n[1]][n[0]]; n[d] becomes the number of
- * rows of the matrix (columns if transposed). With `add`, out += instead of out =. */
-static void along(int d, const matrix *m, int n[3], const double *in, double *out, bool add) {
-  const int to = m->transposed ? m->columns : m->rows, from = n[d];
-  const int stride = d == 0 ? 1 : d == 1 ? n[0] : n[0] * n[1];
-  const int outer = n[0] * n[1] * n[2] / (stride * from);
-  for (int o = 0; o < outer; o++)
-    for (int s = 0; s < stride; s++)
-      for (int t = 0; t < to; t++) {
-        double sum = 0;
-        for (int f = 0; f < from; f++) {
-          const int entry = m->transposed ? f * m->columns + t : t * m->columns + f;
-          sum += m->entries[entry] * in[(o * from + f) * stride + s];
-        }
-        double *result = &out[(o * to + t) * stride + s];
-        *result = add ? *result + sum : sum;
-      }
-  n[d] = to;
+static sp_status apply(sp_operator *op, const sp_platform *host, const double *x, double *y) {
+  sp_vector on_x = {0}, on_y = {0};
+  const size_t n = (size_t)op->dofs;
+  sp_status status = sp_vector_create(host, SP_DOUBLE, n, &on_x);
+  if (!status) status = sp_vector_create(host, SP_DOUBLE, n, &on_y);
+  if (!status) status = sp_vector_write(x, &on_x);
+  status = sp_agree(host->comm, status);
+  if (!status) status = sp_agree(host->comm, sp_operator_apply(op, false, &on_x, &on_y));
+  if (!status) status = sp_agree(host->comm, sp_vector_read(&on_y, y));
+  sp_vector_destroy(&on_x);
+  sp_vector_destroy(&on_y);
+  return status;
 }
 
-/* Apply it along all three directions; `work` holds two arrays of `size` doubles. */
-static void along_all(const matrix *m, int from, const double *in, double *out, double *work,
-                      size_t size) {
-  int n[3] = {from, from, from};
-  along(0, m, n, in, work, false);
-  along(1, m, n, work, work + size, false);
-  along(2, m, n, work + size, out, false);
+sp_status sp_bench_expected(const sp_bench_case *c, sp_operator_kind kind, const double *x,
+                            double *y) {
+  sp_platform host;
+  sp_operator_setup setup = {.kind = kind,
+                             .geometry = SP_GEOMETRY_STORED,
+                             .precision = SP_DOUBLE,
+                             .lambda = SP_BENCH_LAMBDA};
+  sp_operator *op = NULL;
+  SP_TRY(sp_platform_open(c->platform->comm, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &host));
+  sp_space *space = NULL;
+  sp_status status = sp_space_create(&host, c->mesh, c->order, &space);
+  setup.space = space;
+  if (!status) status = sp_operator_create(&setup, &op);
+  if (!status) status = apply(op, &host, x, y);
+  sp_operator_destroy(&op);
+  sp_space_destroy(&space);
+  sp_platform_close(&host);
+  return status;
 }
 
-/* result = (D^T G D + lambda wJ) u on n^3 points; `work` holds six arrays of n^3 doubles. */
-static void screened_poisson(int n, const double *derivative, const double *factors, double lambda,
-                             const double *u, double *result, double *work) {
-  static const int component[3][3] = {
-      {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
-  const size_t points = sp_grid_points(n);
-  const matrix D = {derivative, n, n, false}, D_transposed = {derivative, n, n, true};
-  double *gradient = work, *flux = work + 3 * points;
-  int size[3] = {n, n, n};
-  for (int d = 0; d < 3; d++) along(d, &D, size, u, &gradient[(size_t)d * points], false);
-  for (size_t p = 0; p < points; p++) {
-    for (size_t a = 0; a < 3; a++) {
-      flux[a * points + p] = 0;
-      for (size_t b = 0; b < 3; b++)
-        flux[a * points + p] +=
-            factors[(size_t)component[a][b] * points + p] * gradient[b * points + p];
-    }
-    result[p] = lambda * factors[SP_G_WJ * points + p] * u[p];
-  }
-  for (int d = 0; d < 3; d++)
-    along(d, &D_transposed, size, &flux[(size_t)d * points], result, true);
+void sp_bench_gather(const sp_space *space, const double *x, double *q) {
+  const size_t np = sp_element_nodes(space->numbering->order);
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+    sp_numbering_gather(space->numbering, e, x, &q[(size_t)e * np]);
 }
 
-sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
-                             sp_lid element, const double *x, double *y) {
-  const sp_reference *reference = sp_reference_get(order);
-  const sp_operator_row *row = &sp_operator_rows[kind];
-  const sp_rule *rule = sp_operator_rule(kind, order);
-  const int nq = order + 1, n = rule->n;
-  const size_t points = sp_grid_points(n);
-  const matrix I = {reference->interpolation, n, nq, false};
-  const matrix I_transposed = {reference->interpolation, n, nq, true};
-  SP_OWNED double *factors = NULL;
-  SP_TRY(sp_allocate((SP_FACTORS + 8) * points, sizeof *factors, "a reference", &factors));
-  double *interpolated = factors + SP_FACTORS * points;
-  double *weighted = interpolated + points, *work = weighted + points;
-  /* Work at the quadrature points; for collocated operators these are the nodes. */
-  const double *u = row->collocated ? x : interpolated;
-  double *result = row->collocated ? y : weighted;
-  SP_TRY(sp_geometry_factors(hexes, element, rule, factors));
-  if (!row->collocated) along_all(&I, nq, x, interpolated, work, points);
-  if (row->has_stiffness) {
-    const double *D = row->collocated ? reference->differentiation : reference->gl_differentiation;
-    screened_poisson(n, D, factors, lambda, u, result, work);
-  }
-  for (size_t p = 0; p < points && !row->has_stiffness; p++)
-    result[p] = factors[SP_G_WJ * points + p] * u[p];
-  if (!row->collocated) along_all(&I_transposed, n, weighted, y, work, points);
+sp_status sp_bench_compare_sum(const sp_space *space, const double *q, const double *y,
+                               double *error) {
+  const size_t count =
+      (size_t)space->mesh->hexes->count * sp_element_nodes(space->numbering->order);
+  MPI_Comm comm = space->platform->comm;
+  SP_OWNED double *sum = NULL;
+  SP_TRY(sp_agree(comm, sp_allocate(sp_space_dofs(space), sizeof *sum, "a result", &sum)));
+  for (size_t i = 0; i < count; i++) sum[space->numbering->nodes[i]] += q[i];
+  sp_exchange_now(space->exchange, SP_SUM, sum);
+  *error = sp_bench_difference(comm, sp_space_dofs(space), sum, y);
   return SP_OK;
 }
 
-double sp_bench_difference(size_t count, const double *result, const double *expected) {
-  double difference = 0, largest = 0;
+double sp_bench_difference(MPI_Comm comm, size_t count, const double *result,
+                           const double *expected) {
+  double most[2] = {0, 0}; /* difference, expected value */
   for (size_t i = 0; i < count; i++) {
-    if (!isfinite(result[i])) return INFINITY;
-    difference = fmax(difference, fabs(result[i] - expected[i]));
-    largest = fmax(largest, fabs(expected[i]));
+    const double difference = fabs(result[i] - expected[i]);
+    most[0] = fmax(most[0], isfinite(difference) ? difference : INFINITY);
+    most[1] = fmax(most[1], fabs(expected[i]));
   }
-  return difference > 0 ? difference / largest : 0;
+  MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, comm);
+  return most[0] > 0 ? most[0] / most[1] : 0;
 }
 
 double sp_bench_epsilon(sp_precision precision) {

@@ -1,28 +1,33 @@
-/* The operators on one element, written for reading: sum factorization line by line on the host. It
- * uses only the matrices of mesh/reference.h and the factors of mesh/geometry.h. sp_bench compares
- * every kernel's result with it before timing the kernel. All functions Local. */
+/* The result that sp_bench expects of a kernel before it times it: that of the host backend with
+ * stored geometry in double precision, which tests/ compare with the bilinear forms. Local unless
+ * marked Collective. */
 #pragma once
 
-#include "io/error.h"
-#include "mesh/hexes.h"
-#include "operators/kinds.h"
-#include "operators/vector.h"
+#include "solver/bench/case.h"
 
-/* y = A x on element `element`, x and y [Np]:
- *     mass    I^T wJ I x
- *     bp3.5   (D^T G D + lambda wJ) x
- *     bp3.0   I^T (D~^T G D~ + lambda wJ) I x,   I, D, D~ acting along all directions. */
-sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
-                             sp_lid element, const double *x, double *y);
+/* y = A x, [local DOFs] of c->space, without constraints. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_bench_expected(const sp_bench_case *c, sp_operator_kind kind, const double *x,
+                            double *y);
 
-/* max |result - expected| / max |expected|; infinite if any value is NaN. */
-double sp_bench_difference(size_t count, const double *result, const double *expected);
+/* q = Z x, [elements][Np] of [local DOFs]. */
+void sp_bench_gather(const sp_space *space, const double *x, double *q);
+
+/* *error = max |Z^T q - y| / max |y| over all ranks; q [elements][Np]; infinite if any value is not
+ * finite. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_bench_compare_sum(const sp_space *space, const double *q, const double *y,
+                               double *error);
+
+/* max |result - expected| / max |expected| over all ranks; infinite if any value is not finite.
+ * Collective. */
+double sp_bench_difference(MPI_Comm comm, size_t count, const double *result,
+                           const double *expected);
 
 /* FLT_EPSILON or DBL_EPSILON. */
 double sp_bench_epsilon(sp_precision precision);
 
-/* The largest difference that rounding explains: sixteen passes of sums of M = N + 2 terms, and 30
- * roundings of the factors, each of one machine epsilon of the precision that the kernel works in.
+/* The largest difference that rounding explains: in two results eight passes each of sums of M =
+ * N + 2 terms, and 30 roundings of the factors, each of one machine epsilon of the precision that
+ * the kernel works in.
  */
 double sp_bench_tolerance(int order, sp_precision precision);
 

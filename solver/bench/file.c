@@ -1,14 +1,9 @@
 #include "solver/bench/file.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include <hdf5.h>
-
-#include "io/hdf5_file.h"
 #include "io/path.h"
 #include "io/run_log.h"
 
@@ -23,19 +18,18 @@ struct sp_bench_file {
 static void record_row(sp_record *record, const sp_bench_row *r) {
   sp_record_open(record, SP_RECORD_TABLE, "bench");
   sp_record_row(record,
-                "what %s, problem %s, geometry %s, precision %s, map %s, threads %d, kernel %d, "
+                "what %s, problem %s, geometry %s, precision %s, threads %d, kernel %d, "
                 "order %d, elements %lld, warm_cache %d, dofs %lld, sets %d, samples %d, calls %d, "
                 "seconds %g [s], seconds_min %g [s], seconds_max %g [s], flops %g, bytes %g [B], "
                 "tflops %g [TFLOP/s], gbytes_per_second %g [GB/s], gdofs_per_second %g [GDOF/s], "
                 "error %g, registers %d, shared_bytes %d, local_bytes %d, block_threads %d, "
                 "shared_traffic %d",
                 sp_bench_what_names[r->what], sp_operator_names[r->problem],
-                sp_geometry_names[r->geometry], sp_bench_precision_names[r->precision],
-                sp_map_names[r->map], r->threads, r->kernel, r->order, (long long)r->elements,
-                r->warm_cache, (long long)r->dofs, r->sets, r->samples, r->calls, r->seconds,
-                r->seconds_min, r->seconds_max, r->flops, r->bytes, r->tflops, r->gbytes_per_second,
-                r->gdofs_per_second, r->error, r->registers, r->shared_bytes, r->local_bytes,
-                r->block_threads, r->shared_traffic);
+                sp_geometry_names[r->geometry], sp_bench_precision_names[r->precision], r->threads,
+                r->kernel, r->order, (long long)r->elements, r->warm_cache, (long long)r->dofs,
+                r->sets, r->samples, r->calls, r->seconds, r->seconds_min, r->seconds_max, r->flops,
+                r->bytes, r->tflops, r->gbytes_per_second, r->gdofs_per_second, r->error,
+                r->registers, r->shared_bytes, r->local_bytes, r->block_threads, r->shared_traffic);
   sp_record_close(record);
 }
 
@@ -53,38 +47,10 @@ sp_status sp_bench_file_add(sp_bench_file *file, const sp_bench_row *row) {
   return sp_agree(file->comm, status);
 }
 
-/* True if sp_bench wrote the HDF5 file. */
-static bool is_ours(hid_t file) {
-  char *program = NULL;
-  const hid_t id = H5Aopen(file, "program", H5P_DEFAULT), type = H5Aget_type(id);
-  if (H5Tis_variable_str(type) > 0) H5Aread(id, type, &program);
-  H5Tclose(type);
-  H5Aclose(id);
-  const bool ours = program && strcmp(program, "sp_bench") == 0;
-  H5free_memory(program);
-  return ours;
-}
-
-/* Only a file of sp_bench, or an empty one, may be replaced: the user may have mistyped the name.
- */
-static sp_status check_replaced(const char *path) {
-  struct stat found;
-  if (!sp_path_is_ordinary(path))
-    return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", path);
-  if (stat(path, &found) != 0 || found.st_size == 0) return SP_OK;
-  sp_hdf5_begin();
-  const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  const bool ours = file >= 0 && is_ours(file);
-  if (file >= 0) H5Fclose(file);
-  (void)sp_hdf5_end(); /* an error means: no HDF5 file, or one without this attribute */
-  if (ours) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "--output: %s exists and was not written by sp_bench; give another name", path);
-}
-
 /* Called on rank 0. */
 static sp_status open_log(sp_bench_file *f, const char *path) {
-  SP_TRY(check_replaced(path));
+  if (!sp_path_is_ordinary(path))
+    return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", path);
   SP_TRY(sp_run_log_create(path, f->record, 0, NULL, &f->log));
   return sp_run_log_flush(f->log);
 }

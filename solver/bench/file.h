@@ -22,7 +22,6 @@ typedef struct sp_bench_row {
   sp_operator_kind problem;
   sp_geometry_kind geometry; /* stored or trilinear */
   sp_precision precision;
-  sp_map map;  /* of the box */
   int threads; /* of the paper's kernels: dimensions of a thread block, 2 or 3; else 0 */
   int kernel;  /* number in the paper; 0: the program's own, and copies */
   int order;   /* N */
@@ -37,7 +36,7 @@ typedef struct sp_bench_row {
                                              * flops, and the bytes read and written */
   double tflops, gbytes_per_second, gdofs_per_second; /* from the median. Of a copy, tflops is the
                                                        * paper's roofline B_gl F / (d_r + d_w) */
-  double error; /* of the result against the reference, relative (solver/bench/check.h) */
+  double error; /* of the result, relative (solver/bench/check.h); not of cg */
   int registers, shared_bytes, local_bytes, block_threads; /* operators/paper/paper.h */
   int shared_traffic; /* bytes per element, s_r + s_w of the paper's shared-memory roofline */
 } sp_bench_row;
@@ -46,7 +45,7 @@ typedef struct sp_bench_file sp_bench_file;
 
 /* Create the file `path`, or replace an older one. `record`, on rank 0, has the attributes and
  * gains the rows; it must outlive *out, which the caller closes. Errors: SP_ERR_INPUT if `path` is
- * not a regular file, or one that sp_bench did not write; SP_ERR_SYSTEM "cannot write PATH:
+ * not a regular file; SP_ERR_SYSTEM "cannot write PATH:
  * reason". Collective over `comm`, as are all functions below unless marked Local. */
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, sp_record *record,
                              sp_bench_file **out);

@@ -13,16 +13,14 @@ const char sp_bench_usage[] =
     "allowed: 1:15 or 3,7,11.\n"
     "\n"
     "  --problem LIST    operators as named in a case (bp1.0 is mass), or all (default bp3.5)\n"
-    "  --kernel LIST     production (the program's own), all, or numbers of the paper's kernels\n"
-    "                    (default production)\n"
-    "  --threads LIST    of 2d, 3d, all: the paper's kernels by thread blocks (default all)\n"
+    "  --kernel NAME     production (the program's own), or all: the paper's, too\n"
+    "                                                                (default production)\n"
     "  --order LIST      polynomial orders                           (default 7)\n"
     "  --geometry LIST   of stored, trilinear: production's factors  (default both)\n"
     "  --precision LIST  of double, single: production's operators and vectors; cg is in double\n"
     "                    only                                       (default double)\n"
     "  --elements LIST   numbers of elements; each mesh is a box, as close to a cube as possible\n"
     "  --dofs NUMBER     instead: a cube of about that many degrees of freedom (default 2.5e6)\n"
-    "  --map NAME        sine, kershaw, none: deforms the box        (default sine)\n"
     "  --measure LIST    of unassembled, operator, cg, all           (default all; of the paper's\n"
     "                    kernels there is unassembled only)\n"
     "  --device NAME     auto, host, cuda                            (default auto)\n"
@@ -45,13 +43,6 @@ const char *const sp_bench_what_names[] = {[SP_BENCH_COPY] = "copy",
 const char *const sp_bench_precision_names[] = {
     [SP_DOUBLE] = "double", [SP_SINGLE] = "single", NULL};
 
-/* The index of a name; -1 if it is none of them. */
-static int find_name(const char *const *names, const char *text) {
-  for (int n = 0; names[n]; n++)
-    if (strcmp(names[n], text) == 0) return n;
-  return -1;
-}
-
 static sp_status unknown_name(const char *option, const char *const *names, bool all,
                               const char *text) {
   char known[256] = "";
@@ -63,16 +54,30 @@ static sp_status unknown_name(const char *option, const char *const *names, bool
                  all ? ", all" : "", text);
 }
 
-/* Mark exactly the names of a list; the word "all" is one if `all` is true. */
-static sp_status parse_names(const char *option, char *list, const char *const *names, bool all,
+/* Parse one name; *choice is an enum. */
+static sp_status parse_name(const char *option, const char *text, const char *const *names,
+                            void *choice) {
+  int found = 0;
+  while (names[found] && strcmp(names[found], text) != 0) found++;
+  if (!names[found]) return unknown_name(option, names, false, text);
+  memcpy(choice, &found, sizeof found);
+  return SP_OK;
+}
+
+/* Mark exactly the names of a list, or all. */
+static sp_status parse_names(const char *option, char *list, const char *const *names,
                              bool *marks) {
   for (int n = 0; names[n]; n++) marks[n] = false;
-  if (!*list) return unknown_name(option, names, all, list);
+  if (!*list) return unknown_name(option, names, true, list);
   for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
-    const int found = find_name(names, text);
-    if (found < 0 && !(all && strcmp(text, "all") == 0))
-      return unknown_name(option, names, all, text);
-    for (int n = 0; names[n]; n++) marks[n] = marks[n] || found < 0 || n == found;
+    bool known = strcmp(text, "all") == 0;
+    const bool all = known;
+    for (int n = 0; names[n]; n++) {
+      const bool found = strcmp(names[n], text) == 0;
+      marks[n] = marks[n] || all || found;
+      known = known || found;
+    }
+    if (!known) return unknown_name(option, names, true, text);
   }
   return SP_OK;
 }
@@ -82,140 +87,87 @@ static sp_status parse_problems(char *list, bool problems[SP_OPERATORS]) {
   const char *names[SP_OPERATORS + 2] = {[SP_OPERATORS] = "bp1.0"};
   bool marks[SP_OPERATORS + 1];
   memcpy(names, sp_operator_names, SP_OPERATORS * sizeof *names);
-  SP_TRY(parse_names("problem", list, names, true, marks));
+  SP_TRY(parse_names("problem", list, names, marks));
   marks[SP_MASS] = marks[SP_MASS] || marks[SP_OPERATORS];
   memcpy(problems, marks, SP_OPERATORS * sizeof *problems);
   return SP_OK;
 }
 
-/* Parse N or N:M, from 1 to `highest`. */
-static sp_status parse_range(const char *option, const char *text, long highest, long *first,
-                             long *last) {
-  char *end;
-  *first = strtol(text, &end, 10);
-  *last = *end == ':' ? strtol(end + 1, &end, 10) : *first;
-  if (*end || end == text || *first < 1 || *last > highest || *first > *last)
-    return sp_fail(SP_ERR_INPUT, "--%s: expected numbers from 1 to %ld (7, 1:%ld), found '%s'",
-                   option, highest, highest, text);
+/* Parse at most `most` numbers from 1 to `highest`: N or N:M, separated by commas. */
+static sp_status parse_numbers(const char *option, char *list, int highest, int most, int *values,
+                               int *count) {
+  *count = 0;
+  for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
+    char *end;
+    const long first = strtol(text, &end, 10);
+    const long last = *end == ':' ? strtol(end + 1, &end, 10) : first;
+    if (*end || end == text || first < 1 || last > highest || first > last)
+      return sp_fail(SP_ERR_INPUT, "--%s: expected whole numbers from 1 to %d, found '%s'", option,
+                     highest, text);
+    if (last - first >= most - *count)
+      return sp_fail(SP_ERR_INPUT, "--%s: expected at most %d numbers", option, most);
+    for (long n = first; n <= last; n++) values[(*count)++] = (int)n;
+  }
+  if (*count == 0) return sp_fail(SP_ERR_INPUT, "--%s: expected numbers, found none", option);
   return SP_OK;
 }
 
 static sp_status parse_orders(char *list, bool marks[SP_MAX_ORDER + 1]) {
-  long first, last;
+  int orders[SP_MAX_ORDER], count;
+  SP_TRY(parse_numbers("order", list, SP_MAX_ORDER, SP_MAX_ORDER, orders, &count));
   memset(marks, 0, (SP_MAX_ORDER + 1) * sizeof *marks);
-  if (!*list) return parse_range("order", list, SP_MAX_ORDER, &first, &last);
-  for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
-    SP_TRY(parse_range("order", text, SP_MAX_ORDER, &first, &last));
-    for (long order = first; order <= last; order++) marks[order] = true;
-  }
+  for (int n = 0; n < count; n++) marks[orders[n]] = true;
   return SP_OK;
 }
 
-static sp_status parse_kernels(char *list, sp_bench_options *o) {
-  memset(o->kernels, 0, sizeof o->kernels);
-  o->all_kernels = false;
-  if (!*list) return sp_fail(SP_ERR_INPUT, "--kernel: expected production, all or numbers");
-  for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
-    long first = SP_BENCH_PRODUCTION, last = SP_BENCH_PRODUCTION;
-    if (strcmp(text, "all") == 0) {
-      o->all_kernels = true;
-      last = SP_BENCH_MAX_KERNEL;
-    } else if (strcmp(text, "production") != 0) {
-      if (!strchr("0123456789", *text))
-        return sp_fail(SP_ERR_INPUT, "--kernel: expected production, all or numbers, found '%s'",
-                       text);
-      SP_TRY(parse_range("kernel", text, SP_BENCH_MAX_KERNEL, &first, &last));
-    }
-    for (long kernel = first; kernel <= last; kernel++) o->kernels[kernel] = true;
-  }
-  return SP_OK;
-}
-
-static sp_status parse_integer(const char *option, const char *text, int highest, int *value) {
-  char *end;
-  const long number = strtol(text, &end, 10);
-  if (*end || end == text || number < 1 || number > highest)
-    return sp_fail(SP_ERR_INPUT, "--%s: expected whole numbers from 1 to %d, found '%s'", option,
-                   highest, text);
-  *value = (int)number;
-  return SP_OK;
-}
-
-static sp_status parse_elements(char *list, sp_bench_options *o) {
-  enum { HIGHEST = 1 << 28 };
-  o->mesh_count = 0;
-  for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
-    if (o->mesh_count == SP_BENCH_MAX_MESHES)
-      return sp_fail(SP_ERR_INPUT, "--elements: at most %d meshes", SP_BENCH_MAX_MESHES);
-    SP_TRY(parse_integer("elements", text, HIGHEST, &o->elements[o->mesh_count++]));
-  }
-  if (o->mesh_count == 0)
-    return sp_fail(SP_ERR_INPUT, "--elements: expected numbers of elements, found none");
-  return SP_OK;
-}
-
-static sp_status parse_number(const char *option, const char *text, double low, double high,
-                              double *value) {
+static sp_status parse_dofs(const char *text, double *value) {
   char *end;
   *value = strtod(text, &end);
-  if (*end || end == text || !(*value >= low && *value <= high))
-    return sp_fail(SP_ERR_INPUT, "--%s: expected a number from %g to %g, found '%s'", option, low,
-                   high, text);
+  if (*end || end == text || !(*value >= 1 && *value <= 1e12))
+    return sp_fail(SP_ERR_INPUT, "--dofs: expected a number from 1 to 1e12, found '%s'", text);
   return SP_OK;
 }
 
-/* Parse one name; *choice is an enum. */
-static sp_status parse_name(const char *option, const char *text, const char *const *names,
-                            void *choice) {
-  const int found = find_name(names, text);
-  if (found < 0) return unknown_name(option, names, false, text);
-  memcpy(choice, &found, sizeof found);
-  return SP_OK;
-}
-
-static const char *const thread_names[] = {"2d", "3d", NULL};
+static const char *const kernel_names[] = {"production", "all", NULL};
 
 static const struct option known_options[] = {
-    {"problem", required_argument, NULL, 'p'},  {"kernel", required_argument, NULL, 'k'},
-    {"threads", required_argument, NULL, 't'},  {"order", required_argument, NULL, 'N'},
-    {"geometry", required_argument, NULL, 'g'}, {"precision", required_argument, NULL, 'P'},
-    {"elements", required_argument, NULL, 'e'}, {"dofs", required_argument, NULL, 'n'},
-    {"measure", required_argument, NULL, 'm'},  {"device", required_argument, NULL, 'd'},
-    {"repeats", required_argument, NULL, 'r'},  {"warm-cache", no_argument, NULL, 'w'},
-    {"output", required_argument, NULL, 'o'},   {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},           {"exchange", required_argument, NULL, 'x'},
-    {"map", required_argument, NULL, 'M'},      {NULL, 0, NULL, 0}};
+    {"problem", required_argument, NULL, 'p'},   {"kernel", required_argument, NULL, 'k'},
+    {"order", required_argument, NULL, 'N'},     {"geometry", required_argument, NULL, 'g'},
+    {"precision", required_argument, NULL, 'P'}, {"elements", required_argument, NULL, 'e'},
+    {"dofs", required_argument, NULL, 'n'},      {"measure", required_argument, NULL, 'm'},
+    {"device", required_argument, NULL, 'd'},    {"repeats", required_argument, NULL, 'r'},
+    {"warm-cache", no_argument, NULL, 'w'},      {"output", required_argument, NULL, 'o'},
+    {"quiet", no_argument, NULL, 'q'},           {"help", no_argument, NULL, 'h'},
+    {"exchange", required_argument, NULL, 'x'},  {NULL, 0, NULL, 0}};
 
 static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
+  int count;
   switch (letter) {
   case 'p':
     return parse_problems(value, o->problems);
   case 'k':
-    return parse_kernels(value, o);
-  case 't':
-    return parse_names("threads", value, thread_names, true, &o->threads[2]);
+    return parse_name("kernel", value, kernel_names, &o->paper);
   case 'N':
     return parse_orders(value, o->orders);
   case 'g':
-    return parse_names("geometry", value, &sp_geometry_names[SP_GEOMETRY_STORED], false,
+    return parse_names("geometry", value, &sp_geometry_names[SP_GEOMETRY_STORED],
                        &o->geometries[SP_GEOMETRY_STORED]);
   case 'P':
-    return parse_names("precision", value, sp_bench_precision_names, false, o->precisions);
+    return parse_names("precision", value, sp_bench_precision_names, o->precisions);
   case 'e':
-    return parse_elements(value, o);
+    return parse_numbers("elements", value, 1 << 28, SP_BENCH_MAX_MESHES, o->elements,
+                         &o->mesh_count);
   case 'n':
-    return parse_number("dofs", value, 1, 1e12, &o->dofs);
+    return parse_dofs(value, &o->dofs);
   case 'm':
-    return parse_names("measure", value, &sp_bench_what_names[SP_BENCH_UNASSEMBLED], true,
+    return parse_names("measure", value, &sp_bench_what_names[SP_BENCH_UNASSEMBLED],
                        &o->measure[SP_BENCH_UNASSEMBLED]);
   case 'd':
     return parse_name("device", value, sp_device_names, &o->device);
   case 'x':
     return parse_name("exchange", value, sp_transport_names, &o->exchange);
-  case 'M':
-    return parse_name("map", value, sp_map_names, &o->map);
   case 'r':
-    return parse_integer("repeats", value, SP_BENCH_MAX_REPEATS, &o->repeats);
+    return parse_numbers("repeats", value, SP_BENCH_MAX_REPEATS, 1, &o->repeats, &count);
   case 'o':
     if (!*value) return sp_fail(SP_ERR_INPUT, "--output: expected the name of a file");
     o->output = value;
@@ -233,12 +185,10 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
 }
 
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
-  *out = (sp_bench_options){
-      .device = SP_DEVICE_AUTO, .map = SP_MAP_SINE, .repeats = 20, .output = "bench.h5"};
-  out->problems[SP_BP35] = out->orders[7] = out->kernels[SP_BENCH_PRODUCTION] = true;
+  *out = (sp_bench_options){.device = SP_DEVICE_AUTO, .repeats = 20, .output = "bench.h5"};
+  out->problems[SP_BP35] = out->orders[7] = true;
   out->geometries[SP_GEOMETRY_STORED] = out->geometries[SP_GEOMETRY_TRILINEAR] = true;
   out->precisions[SP_DOUBLE] = true;
-  out->threads[2] = out->threads[3] = true;
   for (int w = SP_BENCH_UNASSEMBLED; w < SP_BENCH_WHATS; w++) out->measure[w] = true;
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "hqo:", known_options, NULL)) != -1 && !out->help;) {

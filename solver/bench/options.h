@@ -20,26 +20,18 @@ typedef enum sp_bench_what {
  * NULL. */
 extern const char *const sp_bench_what_names[], *const sp_bench_precision_names[];
 
-enum {
-  SP_BENCH_MAX_MESHES = 16,
-  SP_BENCH_MAX_KERNEL = 63, /* highest kernel number accepted */
-  SP_BENCH_MAX_REPEATS = 1000,
-  SP_BENCH_PRODUCTION = 0 /* the number of the program's own kernels */
-};
+enum { SP_BENCH_MAX_MESHES = 16, SP_BENCH_MAX_REPEATS = 1000 };
 
 typedef struct sp_bench_options {
   bool problems[SP_OPERATORS];
   bool geometries[3]; /* by sp_geometry_kind: of the program's own kernels */
   bool precisions[SP_PRECISIONS];
   bool orders[SP_MAX_ORDER + 1];
-  bool threads[4];                       /* [2], [3]: the paper's 2D and 3D ladders */
-  bool kernels[SP_BENCH_MAX_KERNEL + 1]; /* by number; [SP_BENCH_PRODUCTION] */
-  bool all_kernels;                      /* the option was "all" */
-  bool measure[SP_BENCH_WHATS];          /* `unassembled` includes the copy */
-  int mesh_count;                        /* 0: by `dofs` */
+  int paper;                    /* 1: the paper's kernels, beside the program's own */
+  bool measure[SP_BENCH_WHATS]; /* `unassembled` includes the copy */
+  int mesh_count;               /* 0: by `dofs` */
   int elements[SP_BENCH_MAX_MESHES];
   double dofs;
-  sp_map map;
   sp_device_kind device;
   sp_transport exchange;
   int repeats;

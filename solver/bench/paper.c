@@ -11,29 +11,6 @@
 
 /* ---- Data ---- */
 
-/* Elements spread evenly from first to last, so that blocks of all waves are checked. */
-static void choose_elements(sp_bench_paper *p) {
-  enum { CHECKED = sizeof p->checked / sizeof *p->checked };
-  const sp_lid count = p->c->mesh->hexes->count;
-  p->checked_count = 0;
-  for (sp_lid n = 0; n < CHECKED; n++) {
-    const sp_lid e = (sp_lid)((int64_t)(count - 1) * n / (CHECKED - 1));
-    if (n == 0 || e != p->checked[p->checked_count - 1]) p->checked[p->checked_count++] = e;
-  }
-}
-
-static sp_status make_expected(sp_bench_paper *p, const double *q) {
-  const size_t np = sp_element_nodes(p->c->order);
-  choose_elements(p);
-  SP_TRY(
-      sp_allocate((size_t)p->checked_count * np, sizeof *p->expected, "a reference", &p->expected));
-  for (int n = 0; n < p->checked_count; n++)
-    SP_TRY(sp_bench_reference(p->kind, p->c->order, SP_BENCH_LAMBDA, p->c->mesh->hexes,
-                              p->checked[n], &q[(size_t)p->checked[n] * np],
-                              &p->expected[(size_t)n * np]));
-  return SP_OK;
-}
-
 /* Some operators need only the last of the seven factors. */
 static sp_status write_factors(sp_bench_paper *p) {
   const double *all = p->c->factors;
@@ -48,7 +25,7 @@ static sp_status write_factors(sp_bench_paper *p) {
   return sp_bench_repeat(p->factor_size, taken, &p->factors);
 }
 
-static sp_status create_vectors(sp_bench_paper *p) {
+static sp_status create_vectors(sp_bench_paper *p, const double *x) {
   const sp_platform *platform = p->clock->platform;
   const size_t sets = (size_t)p->sets;
   SP_TRY(sp_vector_create(platform, SP_DOUBLE, sets * p->factor_size, &p->factors));
@@ -57,24 +34,30 @@ static sp_status create_vectors(sp_bench_paper *p) {
   SP_TRY(write_factors(p));
   SP_OWNED double *q = NULL;
   SP_TRY(sp_allocate(p->e_size, sizeof *q, "random data", &q));
-  for (size_t i = 0; i < p->e_size; i++) q[i] = sp_bench_random((sp_gid)i);
-  SP_TRY(sp_bench_repeat(p->e_size, q, &p->q));
-  return make_expected(p, q);
+  sp_bench_gather(p->c->space, x, q);
+  return sp_bench_repeat(p->e_size, q, &p->q);
 }
 
 sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c,
                                 sp_operator_kind kind, sp_bench_paper *paper) {
   *paper = (sp_bench_paper){.clock = clock, .c = c, .kind = kind};
+  SP_OWNED double *x = NULL;
   SP_TRY(sp_bench_case_factors(c, kind));
+  SP_TRY(sp_bench_case_space(c));
   const size_t count = (size_t)c->mesh->hexes->count,
                points = sp_rule_points(sp_operator_rule(kind, c->order));
   paper->e_size = count * sp_element_nodes(c->order);
   paper->factor_size = count * points * (size_t)sp_operator_rows[kind].factors;
   paper->sets =
       sp_bench_input_sets(clock, (double)(2 * paper->e_size + paper->factor_size) * sizeof(double));
-  sp_status status = sp_paper_prepare(clock->platform->device, c->order);
-  if (!status) status = create_vectors(paper);
-  return sp_agree(clock->comm, status);
+  const size_t dofs = sp_space_dofs(c->space);
+  sp_status status = SP_ALLOCATE("random data", SP_ARRAY(x, dofs), SP_ARRAY(paper->expected, dofs));
+  for (size_t i = 0; i < dofs && !status; i++)
+    x[i] = sp_bench_random(sp_numbering_global(c->space->numbering, (sp_lid)i));
+  if (!status) status = sp_paper_prepare(clock->platform->device, c->order);
+  if (!status) status = create_vectors(paper, x);
+  SP_TRY(sp_agree(clock->comm, status));
+  return sp_bench_expected(c, kind, x, paper->expected);
 }
 
 void sp_bench_paper_destroy(sp_bench_paper *paper) {
@@ -107,31 +90,23 @@ static sp_status call_kernel(const void *context, int turn) {
   return l->instance->launch(p->clock->platform->device, &arguments);
 }
 
-/* *error = the largest difference over the checked elements, whose outputs are set to NaN before.
- */
-static sp_status compare(const launch *l, double *result, double *error) {
+/* Launch the kernel once, on NaN, and fill result[elements][Np]. */
+static sp_status launch_once(const launch *l, double *result) {
   const sp_bench_paper *p = l->paper;
-  const size_t np = sp_element_nodes(p->c->order);
-  sp_vector checked[sizeof p->checked / sizeof *p->checked];
-  for (size_t i = 0; i < np; i++) result[i] = NAN;
-  for (int n = 0; n < p->checked_count; n++) {
-    checked[n] = sp_vector_part(&p->aq, (size_t)p->checked[n] * np, np);
-    SP_TRY(sp_vector_write(result, &checked[n]));
-  }
+  sp_vector first = sp_vector_part(&p->aq, 0, p->e_size);
+  for (size_t i = 0; i < p->e_size; i++) result[i] = NAN;
+  SP_TRY(sp_vector_write(result, &first));
   SP_TRY(call_kernel(l, 0));
-  *error = 0;
-  for (int n = 0; n < p->checked_count; n++) {
-    SP_TRY(sp_vector_read(&checked[n], result));
-    *error = fmax(*error, sp_bench_difference(np, result, &p->expected[(size_t)n * np]));
-  }
-  return SP_OK;
+  return sp_vector_read(&first, result);
 }
 
 static sp_status check(const launch *l, const sp_paper_kernel *kernel, double *error) {
   const sp_bench_paper *p = l->paper;
   SP_OWNED double *result = NULL;
-  SP_TRY(sp_allocate(sp_element_nodes(p->c->order), sizeof *result, "a result", &result));
-  SP_TRY(compare(l, result, error));
+  sp_status status = sp_allocate(p->e_size, sizeof *result, "a result", &result);
+  if (!status) status = launch_once(l, result);
+  SP_TRY(sp_agree(p->clock->comm, status));
+  SP_TRY(sp_bench_compare_sum(p->c->space, result, p->expected, error));
   const double tolerance = sp_bench_tolerance(p->c->order, SP_DOUBLE);
   if (*error <= tolerance) return SP_OK;
   return sp_fail(SP_ERR_SYSTEM,
@@ -141,6 +116,7 @@ static sp_status check(const launch *l, const sp_paper_kernel *kernel, double *e
                  tolerance);
 }
 
+/* Make the work space, and describe the kernel. */
 static sp_status prepare(const sp_paper_kernel *kernel, launch *l, sp_bench_row *row) {
   const sp_bench_paper *p = l->paper;
   sp_paper_resources resources;
@@ -148,7 +124,6 @@ static sp_status prepare(const sp_paper_kernel *kernel, launch *l, sp_bench_row 
   if (bytes > 0)
     SP_TRY(sp_vector_create(p->clock->platform, SP_DOUBLE,
                             (bytes + sizeof(double) - 1) / sizeof(double), &l->workspace));
-  SP_TRY(check(l, kernel, &row->error));
   SP_TRY(l->instance->resources(&resources));
   row->registers = resources.registers;
   row->shared_bytes = resources.shared_bytes;
@@ -172,6 +147,7 @@ sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel
   count_work(paper->c, paper->kind, SP_DOUBLE, row);
   row->sets = paper->sets;
   sp_status status = sp_agree(paper->clock->comm, prepare(kernel, &l, row));
+  if (!status) status = check(&l, kernel, &row->error);
   if (!status) status = sp_bench_time(paper->clock, call_kernel, &l, 0, row);
   sp_vector_destroy(&l.workspace);
   return status;

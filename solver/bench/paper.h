@@ -13,9 +13,7 @@ typedef struct sp_bench_paper {
   int sets;
   size_t e_size, factor_size; /* doubles per set */
   sp_vector factors, q, aq;   /* [sets][...] */
-  int checked_count;          /* number of elements that are compared with the reference */
-  sp_lid checked[4];
-  double *expected; /* [checked_count][Np] */
+  double *expected;           /* [local DOFs], the sum of the results over elements and ranks */
 } sp_bench_paper;
 
 /* Create the data for the problem `kind` on *c. The clock and *c must outlive *paper. The caller

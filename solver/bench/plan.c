@@ -5,64 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_wanted(const sp_bench_options *o, const sp_paper_kernel *kernel) {
-  return o->problems[kernel->problem] && o->threads[kernel->threads] &&
-         kernel->number <= SP_BENCH_MAX_KERNEL && o->kernels[kernel->number];
-}
-
-static bool wants_paper(const sp_bench_options *o) {
-  bool any = false;
-  for (int number = 1; number <= SP_BENCH_MAX_KERNEL; number++) any |= o->kernels[number];
-  return any;
-}
-
-/* Check that the requested kernels exist. */
-static sp_status check_kernels(const sp_bench_options *o, bool gpu) {
+/* Check that there are kernels of the paper. */
+static sp_status check_kernels(bool gpu) {
   int count;
-  const sp_paper_kernel *kernels = sp_paper_kernels(&count);
-  if (!wants_paper(o)) return SP_OK;
+  sp_paper_kernels(&count);
   if (count == 0)
     return sp_fail(SP_ERR_INPUT,
                    "--kernel: this program has none of the paper's kernels: build it with "
                    "-DSP_ENABLE_CUDA=ON -DSP_PAPER_KERNELS=ON, or use --kernel production");
-  if (!gpu)
-    return sp_fail(SP_ERR_INPUT, "--kernel: the paper's kernels need a GPU: use --device cuda on "
-                                 "a machine that has one, or --kernel production");
-  for (int number = 1; number <= SP_BENCH_MAX_KERNEL && !o->all_kernels; number++) {
-    bool found = !o->kernels[number];
-    for (int k = 0; k < count && !found; k++)
-      found = kernels[k].number == number && is_wanted(o, &kernels[k]);
-    if (!found)
-      return sp_fail(SP_ERR_INPUT,
-                     "--kernel: the ladders of these problems and threads have no kernel %d",
-                     number);
-  }
-  return SP_OK;
-}
-
-/* Print the orders for which a ladder has no kernels. Called once per ladder, with its first
- * kernel. */
-static void say_missing_orders(const sp_bench_options *o, const sp_paper_kernel *kernel,
-                               sp_terminal *terminal) {
-  char missing[128] = "";
-  for (int order = 1; order <= SP_MAX_ORDER; order++)
-    if (o->orders[order] && !kernel->order[order].launch)
-      snprintf(missing + strlen(missing), sizeof missing - strlen(missing), " %d", order);
-  if (missing[0])
-    sp_terminal_print(terminal,
-                      "%s, %dD: no kernels for N =%s (too many threads per block, or not built)\n",
-                      sp_operator_names[kernel->problem], kernel->threads, missing);
-}
-
-static void say_all_missing_orders(const sp_bench_options *o, sp_terminal *terminal) {
-  int count;
-  const sp_paper_kernel *kernels = sp_paper_kernels(&count), *last = NULL;
-  for (int k = 0; k < count; k++) {
-    if (!is_wanted(o, &kernels[k])) continue;
-    if (!last || last->problem != kernels[k].problem || last->threads != kernels[k].threads)
-      say_missing_orders(o, &kernels[k], terminal);
-    last = &kernels[k];
-  }
+  if (gpu) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "--kernel: the paper's kernels need a GPU: use --device cuda on a "
+                               "machine that has one, or --kernel production");
 }
 
 /* Append a step: `key` and the kernel, NULL for a copy or the program's own. */
@@ -84,12 +37,10 @@ static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_
   key.geometry = SP_GEOMETRY_STORED;
   if (o->measure[SP_BENCH_UNASSEMBLED]) SP_TRY(add_step(plan, NULL, key));
   key.what = SP_BENCH_UNASSEMBLED;
-  for (int k = 0; k < count && o->measure[key.what] && key.precision == SP_DOUBLE; k++)
-    if (kernels[k].problem == key.problem && is_wanted(o, &kernels[k]) &&
-        kernels[k].order[key.order].launch)
+  for (int k = 0; k < count && o->paper && o->measure[key.what] && key.precision == SP_DOUBLE; k++)
+    if (kernels[k].problem == key.problem && kernels[k].order[key.order].launch)
       SP_TRY(add_step(plan, &kernels[k], key));
-  for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR && o->kernels[SP_BENCH_PRODUCTION];
-       g++)
+  for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR; g++)
     for (int what = SP_BENCH_UNASSEMBLED; what < SP_BENCH_WHATS && o->geometries[g]; what++) {
       if (!o->measure[what] || (what == SP_BENCH_CG && key.precision != SP_DOUBLE)) continue;
       key.geometry = (sp_geometry_kind)g;
@@ -117,9 +68,9 @@ static int64_t elements_for_dofs(double dofs, int order) {
 }
 
 sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench_target *target,
-                             sp_terminal *terminal, sp_bench_plan *plan) {
+                             sp_bench_plan *plan) {
   *plan = (sp_bench_plan){0};
-  SP_TRY(check_kernels(options, target->gpu));
+  if (options->paper) SP_TRY(check_kernels(target->gpu));
   if (options->precisions[SP_SINGLE] && !target->single_operators)
     return sp_fail(SP_ERR_INPUT, "--precision: this device has no operators in single precision: "
                                  "use --precision double");
@@ -129,18 +80,15 @@ sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench_tar
       if (!options->orders[order]) continue;
       const int64_t elements =
           options->mesh_count > 0 ? options->elements[m] : elements_for_dofs(options->dofs, order);
-      const sp_bench_row key = {.map = options->map,
-                                .order = order,
-                                .elements = elements,
-                                .warm_cache = target->warm_cache};
+      const sp_bench_row key = {
+          .order = order, .elements = elements, .warm_cache = target->warm_cache};
       SP_TRY(add_order(plan, options, key));
     }
   bool any = false; /* a study needs more than copies */
   for (int s = 0; s < plan->count; s++) any |= plan->steps[s].key.what != SP_BENCH_COPY;
   if (!any)
-    return sp_fail(SP_ERR_INPUT, "nothing to measure: no kernel matches the problems, threads, "
+    return sp_fail(SP_ERR_INPUT, "nothing to measure: no kernel matches the problems, "
                                  "orders, precisions and measurements requested");
-  say_all_missing_orders(options, terminal);
   return SP_OK;
 }
 

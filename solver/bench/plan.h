@@ -25,11 +25,11 @@ typedef struct sp_bench_target {
 } sp_bench_target;
 
 /* Make the steps that the options request; conjugate gradients and the paper's kernels are planned
- * in double precision only. Prints the orders for which the paper's kernels do not exist. The
- * caller destroys *plan, also after an error. Errors: SP_ERR_INPUT if this program or device lacks
- * requested kernels, or if there is nothing to measure. */
+ * in double precision only, and the latter at the orders that they have. The caller destroys *plan,
+ * also after an error. Errors: SP_ERR_INPUT if this program or device lacks requested kernels, or
+ * if there is nothing to measure. */
 sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench_target *target,
-                             sp_terminal *terminal, sp_bench_plan *plan);
+                             sp_bench_plan *plan);
 void sp_bench_plan_destroy(sp_bench_plan *plan);
 
 /* "bp3.5 2D kernel 4, N = 7, 512 elements" */

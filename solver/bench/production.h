@@ -20,6 +20,7 @@ typedef struct sp_bench_production {
   size_t e_size, l_size;   /* numbers per vector */
   sp_vector e_x, e_y;      /* [sets][e_size], in this precision */
   sp_vector l_x, l_y;      /* [sets][l_size] */
+  double *x, *expected;    /* [l_size], the input of all sets, 0 where constrained, and A x */
 } sp_bench_production;
 
 /* Create operators and vectors on *c. The clock and *c must outlive *production. The caller
@@ -30,7 +31,8 @@ sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case 
                                      sp_precision precision, sp_bench_production *production);
 void sp_bench_production_destroy(sp_bench_production *production); /* Collective. */
 
-/* Check the result, then time it. Fills *row except its key. Not for SP_BENCH_COPY, and SP_BENCH_CG
- * is for double precision. Errors: SP_ERR_SYSTEM for a wrong result. Collective. */
+/* Check the result, except of SP_BENCH_CG, then time it. Fills *row except its key. Not for
+ * SP_BENCH_COPY, and SP_BENCH_CG is for double precision. Errors: SP_ERR_SYSTEM for a wrong result.
+ * Collective. */
 sp_status sp_bench_production_time(const sp_bench_production *production, sp_bench_what what,
                                    sp_bench_row *row);

@@ -10,13 +10,6 @@ typedef struct tables {
   sp_terminal *terminal;
 } tables;
 
-/* The measured row with the key `key` except for its order. */
-static const sp_bench_row *at_order(const tables *t, const sp_bench_row *key, int order) {
-  sp_bench_row other = *key;
-  other.order = order;
-  return sp_bench_file_find(t->file, &other);
-}
-
 /* `key` for another kind of measurement of operators. */
 static sp_bench_row with_what(sp_bench_row key, sp_bench_what what) {
   if (what == SP_BENCH_CG) key.warm_cache = 1;
@@ -27,68 +20,6 @@ static sp_bench_row with_what(sp_bench_row key, sp_bench_what what) {
   key.what = what;
   return key;
 }
-
-/* ---- Ladders ---- */
-
-static bool order_planned(const tables *t, int64_t elements, int order) {
-  for (int s = 0; s < t->plan->count; s++)
-    if (t->plan->steps[s].key.elements == elements && t->plan->steps[s].key.order == order)
-      return true;
-  return false;
-}
-
-/* One line of TFLOP/s; nothing if no order has such a row. */
-static void print_line(const tables *t, const char *name, const sp_bench_row *key) {
-  char line[256];
-  bool any = false;
-  int length = snprintf(line, sizeof line, "%-22s", name);
-  for (int order = 1; order <= SP_MAX_ORDER; order++) {
-    if (!order_planned(t, key->elements, order)) continue;
-    const sp_bench_row *row = at_order(t, key, order);
-    any |= row != NULL;
-    length += row ? snprintf(line + length, sizeof line - (size_t)length, "%7.3f", row->tflops)
-                  : snprintf(line + length, sizeof line - (size_t)length, "%7s", "-");
-  }
-  if (any) sp_terminal_print(t->terminal, "%s\n", line);
-}
-
-static void print_ladder(const tables *t, const sp_bench_step *first) {
-  sp_bench_row key = first->key;
-  sp_terminal_print(t->terminal, "\n%s, %dD thread blocks, %lld elements, TFLOP/s\n%-22s",
-                    sp_operator_names[key.problem], key.threads, (long long)key.elements, "N");
-  for (int order = 1; order <= SP_MAX_ORDER; order++)
-    if (order_planned(t, key.elements, order)) sp_terminal_print(t->terminal, "%7d", order);
-  sp_terminal_print(t->terminal, "\n");
-  const sp_bench_row copy = with_what(key, SP_BENCH_COPY);
-  print_line(t, "roofline by copies", &copy);
-  for (key.kernel = 1; key.kernel <= SP_BENCH_MAX_KERNEL; key.kernel++) {
-    char name[32];
-    snprintf(name, sizeof name, "kernel %d", key.kernel);
-    print_line(t, name, &key);
-  }
-  key.threads = key.kernel = 0;
-  for (key.geometry = SP_GEOMETRY_STORED; key.geometry <= SP_GEOMETRY_TRILINEAR; key.geometry++) {
-    char name[48];
-    snprintf(name, sizeof name, "production, %s", sp_geometry_names[key.geometry]);
-    print_line(t, name, &key);
-  }
-}
-
-static bool same_ladder(const sp_bench_step *a, const sp_bench_step *b) {
-  return a->kernel && b->kernel && a->key.problem == b->key.problem &&
-         a->key.threads == b->key.threads && a->key.elements == b->key.elements;
-}
-
-static void print_ladders(const tables *t) {
-  for (int s = 0; s < t->plan->count; s++) {
-    bool seen = t->plan->steps[s].kernel == NULL;
-    for (int earlier = 0; earlier < s && !seen; earlier++)
-      seen = same_ladder(&t->plan->steps[earlier], &t->plan->steps[s]);
-    if (!seen) print_ladder(t, &t->plan->steps[s]);
-  }
-}
-
-/* ---- The program's own kernels ---- */
 
 static void print_number(const tables *t, int width, int digits, double value) {
   if (isfinite(value))
@@ -179,6 +110,5 @@ void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_file *file,
                           sp_terminal *terminal) {
   const tables t = {
       .plan = plan, .file = file, .precisions = has_precisions(plan), .terminal = terminal};
-  print_ladders(&t);
   print_production(&t);
 }

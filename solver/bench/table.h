@@ -1,5 +1,5 @@
-/* The tables that sp_bench prints: the paper's ladders in TFLOP/s by order, and the program's own
- * kernels, alone, in the operator and in an iteration. Local. */
+/* The table that sp_bench prints: the program's own kernels, alone, in the operator and in an
+ * iteration. (io/plot draws the paper's.) Local. */
 #pragma once
 
 #include "solver/bench/plan.h"

@@ -86,7 +86,7 @@ typedef struct part {
   int order;
   double factors; /* stored at a node, of seven; 0 if trilinear */
   int cycle;      /* SIMPLE, DIAGONAL or SCHWARZ */
-  bool in_double; /* the cycle */
+  double cycles;  /* with bars on a level, or in double precision, they take twice as much */
 } part;
 
 static double bytes_per_dof(table costs, const part *p, int cycle) {
@@ -101,20 +101,25 @@ static const double SLACK = 10e6, SLACK_OF_CYCLES = 10e6;
 static double bytes(table costs, const part *p, double dofs) {
   const double simple = bytes_per_dof(costs, p, SIMPLE);
   const double more = bytes_per_dof(costs, p, p->cycle) - simple;
-  return dofs * (simple + more * (p->in_double ? 2 : 1));
+  return dofs * (simple + more * p->cycles);
 }
 
 /* ---- The case ---- */
 
 static sp_status choose_cycle(const sp_config *config, const sp_backend *backend,
                               const sp_mesh *mesh, bool is_tensor, part *p) {
+  static const double BARS = 8; /* operators/bars.h */
+  bool strong[3];
   sp_multigrid_options options;
   sp_precondition_options(config, p->order, &options);
   SP_TRY(sp_multigrid_check(p->order, &options));
   if (options.smoother == SP_SMOOTHER_AUTO && is_tensor) options.smoother = SP_SMOOTHER_SCHWARZ;
   sp_multigrid_decide(backend, &mesh->shape, &options); /* refined, the shape hardly changes */
+  sp_mesh_strong_directions(&mesh->shape, strong);
   p->cycle = options.smoother == SP_SMOOTHER_SCHWARZ ? SCHWARZ : DIAGONAL;
-  p->in_double = options.precision == SP_CYCLE_DOUBLE;
+  const bool bars =
+      p->cycle == SCHWARZ && strong[0] + strong[1] + strong[2] == 2 && mesh->shape.stretch >= BARS;
+  p->cycles = bars || options.precision == SP_CYCLE_DOUBLE ? 2 : 1;
   return SP_OK;
 }
 
