@@ -45,7 +45,8 @@ sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology);
  * it before the sharers are known. Local. */
 sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topology);
 
-/* Restore the order of the entities (sp_topology.start) after the elements were reordered. Local. */
+/* Restore the order of the entities (sp_topology.start) after the elements were reordered. Local.
+ */
 sp_status sp_entities_renumber(sp_topology *topology);
 
 /* ---- vertices.c ---- */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
+#include "operators/cuda/copies.h"
 #include "operators/space.h"
 
 enum { LANES = 32, NOT_LISTED = -1 };

@@ -377,10 +377,23 @@ static void cuda_recording_destroy(sp_recording **recording) {
   *recording = nullptr;
 }
 
+static sp_status cuda_open(MPI_Comm comm, sp_device **out) {
+  SP_TRY(sp_cuda_open(comm, out));
+  return sp_cuda_blas_prepare(*out);
+}
+
+static void cuda_close(sp_device **device) {
+  if (!*device) return;
+  sp_cuda_nccl_close(&(*device)->nccl);
+  sp_cuda_peers_close(&(*device)->peers);
+  sp_cuda_copies_close();
+  sp_cuda_close(device);
+}
+
 static const sp_backend table = {
     .name = "cuda",
-    .open = sp_cuda_open,
-    .close = sp_cuda_close,
+    .open = cuda_open,
+    .close = cuda_close,
     .describe = cuda_describe,
     .finish = sp_cuda_wait,
     .faster_geometry = cuda_faster_geometry,

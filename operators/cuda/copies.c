@@ -104,3 +104,9 @@ sp_status sp_cuda_copy_in(size_t bytes, const void *host, void *memory) {
 sp_status sp_cuda_copy_out(size_t bytes, const void *memory, void *host) {
   return run((copy){.bytes = bytes, .from = memory, .to = host});
 }
+
+sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
+                          void **out) {
+  SP_TRY(sp_cuda_allocate(count, size, what, out));
+  return sp_cuda_copy_in(count * size, host, *out);
+}

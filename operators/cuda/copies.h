@@ -18,6 +18,10 @@ extern "C" {
 sp_status sp_cuda_copy_in(size_t bytes, const void *host, void *memory);
 sp_status sp_cuda_copy_out(size_t bytes, const void *memory, void *host);
 
+/* Allocate device memory and copy a host array to it. */
+sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
+                          void **out);
+
 /* Free the pinned memory, which the first large copy allocates. */
 void sp_cuda_copies_close(void);
 

@@ -1,7 +1,5 @@
 extern "C" {
-#include "operators/cuda/blas.h"
-#include "operators/cuda/copies.h"
-#include "operators/cuda/exchange.h"
+#include "operators/cuda/device.h"
 #include "operators/cuda/launch.h"
 #include "operators/gpus.h"
 }
@@ -51,12 +49,6 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
   (void)cudaFree(*out);
   *out = nullptr;
   return sp_cuda_failed(cleared, "cudaMemset", __FILE__, __LINE__);
-}
-
-sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
-                          void **out) {
-  SP_TRY(sp_cuda_allocate(count, size, what, out));
-  return sp_cuda_copy_in(count * size, host, *out);
 }
 
 static __global__ void probe() {}
@@ -163,7 +155,6 @@ static sp_status use_device(sp_device *device, const char *map) {
   SP_CUDA(cudaStreamCreateWithPriority(&device->urgent, cudaStreamNonBlocking, greatest));
   SP_CUDA(cudaEventCreateWithFlags(&device->fork, cudaEventDisableTiming));
   SP_CUDA(cudaEventCreateWithFlags(&device->join, cudaEventDisableTiming));
-  SP_TRY(sp_cuda_blas_prepare(device));
   SP_CUDA(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device->id));
   SP_CUDA(cudaDriverGetVersion(&driver));
   SP_CUDA(cudaRuntimeGetVersion(&runtime));
@@ -185,6 +176,38 @@ sp_status sp_cuda_open(MPI_Comm comm, sp_device **out) {
   return use_device(*out, map);
 }
 
+bool sp_cuda_all_agree(MPI_Comm comm, bool mine) {
+  int all = mine;
+  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
+  return all;
+}
+
+sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ) {
+  enum { BUS = 32 };
+  MPI_Comm machine;
+  int device;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  const int rank = sp_comm_rank(machine), size = sp_comm_size(machine);
+  char *all = nullptr, mine[BUS] = "";
+  sp_status status = sp_allocate((size_t)size, BUS, "exchange", &all);
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetPCIBusId(mine, BUS, device);
+  if (!status && error != cudaSuccess)
+    status = sp_cuda_failed(error, "cudaDeviceGetPCIBusId", __FILE__, __LINE__);
+  status = sp_agree(comm, status);
+  bool alone = true;
+  if (!status) {
+    MPI_Allgather(mine, BUS, MPI_CHAR, all, BUS, MPI_CHAR, machine);
+    for (int r = 0; r < size; r++)
+      alone = alone && (r == rank || strcmp(&all[(size_t)r * BUS], mine) != 0);
+  }
+  MPI_Comm_free(&machine);
+  free(all);
+  SP_TRY(status);
+  *differ = sp_cuda_all_agree(comm, alone);
+  return SP_OK;
+}
+
 sp_status sp_cuda_fork(sp_device *device) {
   SP_CUDA(cudaEventRecord(device->fork, device->stream));
   SP_CUDA(cudaStreamWaitEvent(device->urgent, device->fork, 0));
@@ -199,9 +222,6 @@ sp_status sp_cuda_join(sp_device *device) {
 
 void sp_cuda_close(sp_device **device) {
   if (!*device) return;
-  sp_cuda_nccl_close(&(*device)->nccl);
-  sp_cuda_peers_close(&(*device)->peers);
-  sp_cuda_copies_close();
   (void)cudaFree((*device)->partial);
   (void)cudaFree((*device)->arrived);
   (void)cudaFreeHost((*device)->sum);

@@ -39,17 +39,19 @@ sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, 
  * free. Local. */
 sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out);
 
-/* Allocate device memory and copy a host array to it. Local. */
-sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
-                          void **out);
-
 /* Fork: the urgent stream waits for what is queued on the device's stream. Join: the device's
  * stream waits for the urgent one. Local.
  */
 sp_status sp_cuda_fork(sp_device *device);
 sp_status sp_cuda_join(sp_device *device);
 
-/* Entries of the backend's table (operators/backend.h). */
+/* True on all ranks if `mine` is true on all ranks. Collective. */
+bool sp_cuda_all_agree(MPI_Comm comm, bool mine);
+
+/* True if every rank of a machine has a GPU of its own. Collective. */
+sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ);
+
+/* Open and close the device only; the backend's table adds what other files keep in it. */
 sp_status sp_cuda_open(MPI_Comm comm, sp_device **out);
 void sp_cuda_close(sp_device **device);
 

@@ -8,6 +8,7 @@
 #include <mpi-ext.h>
 #endif
 
+#include "operators/cuda/copies.h"
 #include "operators/cuda/vectors.h"
 
 /* ---- Lists and buffers ----------------------------------------------------------------------- */
@@ -42,38 +43,6 @@ static sp_status build(sp_device_space *s) {
 
 /* ---- What is possible --------------------------------------------------------------------------
  */
-
-bool sp_cuda_all_agree(MPI_Comm comm, bool mine) {
-  int all = mine;
-  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
-  return all;
-}
-
-sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ) {
-  enum { BUS = 32 };
-  MPI_Comm machine;
-  int device;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  const int rank = sp_comm_rank(machine), size = sp_comm_size(machine);
-  char *all = NULL, mine[BUS] = "";
-  sp_status status = sp_allocate((size_t)size, BUS, "exchange", &all);
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetPCIBusId(mine, BUS, device);
-  if (!status && error != cudaSuccess)
-    status = sp_cuda_failed(error, "cudaDeviceGetPCIBusId", __FILE__, __LINE__);
-  status = sp_agree(comm, status);
-  bool alone = true;
-  if (!status) {
-    MPI_Allgather(mine, BUS, MPI_CHAR, all, BUS, MPI_CHAR, machine);
-    for (int r = 0; r < size; r++)
-      alone = alone && (r == rank || strcmp(&all[(size_t)r * BUS], mine) != 0);
-  }
-  MPI_Comm_free(&machine);
-  free(all);
-  SP_TRY(status);
-  *differ = sp_cuda_all_agree(comm, alone);
-  return SP_OK;
-}
 
 static bool mpi_reports_cuda(void) {
 #if defined(MPIX_CUDA_AWARE_SUPPORT)

@@ -57,12 +57,6 @@ sp_status sp_cuda_exchange_end(sp_device_space *space, sp_precision precision, v
  * this rank or a neighbour. Local. */
 sp_status sp_cuda_wait(sp_device *device);
 
-/* True on all ranks if `mine` is true on all ranks. Collective. */
-bool sp_cuda_all_agree(MPI_Comm comm, bool mine);
-
-/* True if every rank of a machine has a GPU of its own. Collective. */
-sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ);
-
 /* Connect the ranks of `comm` through NCCL, if the program is built with it (nccl.c; else
  * no_nccl.c). One communicator per device, created on first use. *why is NULL on success; otherwise
  * it is the reason, which is not an error. The ranks' GPUs must differ. Collective. */

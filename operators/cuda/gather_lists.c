@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
+#include "operators/cuda/copies.h"
 #include "operators/space.h"
 
 /* Lists during their construction: of `nodes`, without DOFs that are zero. */

@@ -1,4 +1,5 @@
 extern "C" {
+#include "operators/cuda/copies.h"
 #include "operators/cuda/exchange.h"
 #include "operators/cuda/launch.h"
 #include "operators/cuda/matrix.h"

@@ -4,6 +4,7 @@ extern "C" {
 #include "operators/factors.h"
 }
 
+#include "operators/cuda/copies.h"
 #include "operators/cuda/patch_setup.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 extern "C" {
-#include "operators/cuda/exchange.h"
+#include "operators/cuda/copies.h"
 #include "operators/cuda/peers.h"
 }
 

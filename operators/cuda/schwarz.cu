@@ -1,4 +1,5 @@
 extern "C" {
+#include "operators/cuda/copies.h"
 #include "operators/cuda/schwarz.h"
 #include "io/threads.h"
 #include "mesh/columns.h"

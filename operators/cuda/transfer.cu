@@ -1,6 +1,7 @@
 extern "C" {
 #include "io/threads.h"
 #include "mesh/reference.h"
+#include "operators/cuda/copies.h"
 #include "operators/cuda/gather_lists.h"
 #include "operators/cuda/transfer.h"
 #include "operators/space.h"
