@@ -8,8 +8,8 @@
 #include "operators/counts.h"
 #include "operators/space.h"
 
-/* The factors of a contact (mesh/interlayer.h): with G_tt wJ = (w A)^2, A being the area dr ds. */
-static void make_contact(const sp_hexes *hexes, size_t points, double *factors) {
+/* G_tt wJ = (w A)^2, A being the area dr ds. */
+void sp_operator_make_contact(const sp_hexes *hexes, size_t points, double *factors) {
   const double scale = 2 / hexes->file.thickness;
   for (size_t p = 0; p < points; p++) {
     const double across = factors[SP_G_TT * points + p] * factors[SP_G_WJ * points + p];
@@ -39,7 +39,7 @@ sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, co
     /* The tensor of a contact is a number times the unit matrix. */
     const double *kappa = setup->kappa ? &setup->kappa[(setup->is_tensor ? 6 : 1) * first] : NULL;
     SP_TRY(sp_geometry_factors(hexes, element, rule, factors));
-    if (contact) make_contact(hexes, points, factors);
+    if (contact) sp_operator_make_contact(hexes, points, factors);
     for (size_t f = SP_G_RR; f < SP_G_WJ && kappa; f++)
       for (size_t p = 0; p < points; p++) factors[f * points + p] *= kappa[step * p];
   }

@@ -31,6 +31,10 @@
 sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, const sp_rule *rule,
                               double *factors);
 
+/* Turn factors[SP_FACTORS][points] of sp_geometry_factors into those of a contact
+ * (mesh/interlayer.h), without kappa. Local. */
+void sp_operator_make_contact(const sp_hexes *hexes, size_t points, double *factors);
+
 /* Two 16-bit numbers in each word, the first one in the lower half:
  *
  *     words[3][points]    (L_rr, L_sr), (L_tr, L_ss), (L_ts, L_tt)

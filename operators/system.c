@@ -144,23 +144,24 @@ sp_status sp_system_find_boxes(sp_system *system) {
 
 typedef struct lifting {
   const bool *constrained;
-  const double *product;
-  double *load;
+  const double *load;
+  bool has_values;
+  double *b; /* A u_D, if there are values */
 } lifting;
 
 static void subtract(void *context, size_t begin, size_t end) {
   const lifting *l = context;
   for (size_t i = begin; i < end; i++)
-    l->load[i] = l->constrained[i] ? 0 : l->load[i] - (l->product ? l->product[i] : 0);
+    l->b[i] = l->constrained[i] ? 0 : l->load[i] - (l->has_values ? l->b[i] : 0);
 }
 
-sp_status sp_system_lift(sp_system *system, const double *u_d, double *load, double *host,
+sp_status sp_system_lift(sp_system *system, const double *u_d, const double *load, double *b,
                          sp_vector *x, sp_vector *y) {
   sp_operator *op = system->op;
-  lifting l = {system->setup.constrained, u_d ? host : NULL, load};
+  lifting l = {system->setup.constrained, load, u_d, b};
   sp_status status = u_d ? sp_agree(op->comm, sp_vector_write(u_d, x)) : SP_OK;
   if (!status && u_d) status = sp_operator_apply(op, false, x, y);
-  if (!status && u_d) status = sp_vector_read(y, host);
+  if (!status && u_d) status = sp_vector_read(y, b);
   if (!status) status = sp_loop_over("lifting", (size_t)op->dofs, 2, &l, subtract);
   return sp_agree(op->comm, status);
 }

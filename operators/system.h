@@ -67,8 +67,8 @@ sp_status sp_system_build(sp_system *system);
  * at any time. Errors: those of sp_separable_fill. Collective. */
 sp_status sp_system_find_boxes(sp_system *system);
 
-/* load -= A u_D, and 0 on Dirichlet DOFs. u_D has the Dirichlet values, and is zero elsewhere, NULL
- * if everywhere; load, u_D and the scratch `host` are [local DOFs]. x = u_D, unless that is NULL; y
- * is scratch. Collective. */
-sp_status sp_system_lift(sp_system *system, const double *u_d, double *load, double *host,
+/* b = load - A u_D, and 0 on Dirichlet DOFs. u_D has the Dirichlet values, and is zero elsewhere,
+ * NULL if everywhere; load, u_D and b are [local DOFs]. x = u_D, unless that is NULL; y is scratch.
+ * Collective. */
+sp_status sp_system_lift(sp_system *system, const double *u_d, const double *load, double *b,
                          sp_vector *x, sp_vector *y);

@@ -21,12 +21,10 @@ static void check(sp_preconditioner_kind request, sp_coarse_kind coarse, sp_oper
       .elements = elements,
       .rows = fmin(elements, most_rows),
       .stretch = stretch};
-  static sp_config config; /* large */
+  const sp_solver_options options = {
+      .preconditioner = request, .coarse = coarse, .max_iterations = most_iterations};
   const char *reason = "";
-  config.solver.preconditioner = (int)request;
-  config.solver.coarse = (int)coarse;
-  config.solver.max_iterations = most_iterations;
-  const sp_preconditioner_kind got = sp_precondition_choose(&config, &facts, &reason);
+  const sp_preconditioner_kind got = sp_precondition_choose(&options, &facts, &reason);
   CHECK(got == want, "%s, %s of order %d, %g elements: %s, not %s",
         sp_preconditioner_names[request], sp_operator_names[kind], order, elements,
         sp_preconditioner_names[got], sp_preconditioner_names[want]);

@@ -1,6 +1,7 @@
 #include "solver/case/case.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "solver/case/running.h"
 #include "solver/run/answers_report.h"
@@ -11,7 +12,7 @@
 static sp_status find_indicator(sp_running *c) {
   sp_status status =
       sp_allocate((size_t)c->mesh->hexes->count, sizeof(double), "error indicator", &c->indicator);
-  if (!status) status = sp_resolution_indicate(c->space, c->solution, c->indicator);
+  if (!status) status = sp_resolution_indicate(c->solver->space, c->solution, c->indicator);
   return sp_agree(c->comm, status);
 }
 
@@ -21,7 +22,7 @@ static sp_status write_field(sp_running *c, sp_status solved) {
   if (c->config->output.accuracy) SP_TRY(find_indicator(c));
   if (!c->config->output.field[0]) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);
-  SP_TRY(sp_field_write(path, c->problem, c->space, c->config->output.flux, c->solution,
+  SP_TRY(sp_field_write(path, c->problem, c->solver->space, c->config->output.flux, c->solution,
                         c->indicator, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
   c->field = path;
@@ -30,11 +31,11 @@ static sp_status write_field(sp_running *c, sp_status solved) {
 }
 
 /* Compute the balance, the results and the heat of materials. */
-static sp_status compute_fluxes(sp_running *c) {
+static sp_status compute_fluxes(sp_running *c, double *scratch) {
+  double *const vectors[2] = {c->solver->work, scratch};
   if (sp_running_has_balance(c))
-    SP_TRY(
-        sp_balance_compute(&c->balance, c->solution, c->rest, (double *const[]){c->load, c->work}));
-  SP_TRY(sp_quantities_evaluate(c->quantities, c->space, &c->balance, c->solution));
+    SP_TRY(sp_balance_compute(&c->balance, c->solution, c->rest, vectors));
+  SP_TRY(sp_quantities_evaluate(c->quantities, c->solver->space, &c->balance, c->solution));
   return c->heat ? sp_heat_compute(&c->balance.fluxes, c->heat) : SP_OK;
 }
 
@@ -50,25 +51,42 @@ static bool is_flat(const sp_running *c) {
   return range_of_solution(c) <= FLAT * fmax(fabs(extrema[0].value), fabs(extrema[1].value));
 }
 
-/* Compute the results. All L-vectors except the solution are overwritten. */
+/* Find the part of the solution below its rounding; none if CG does not converge. */
+static sp_status find_rest(sp_running *c) {
+  const size_t dofs = sp_space_dofs(c->solver->space);
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *c->rest, "fluxes", &c->rest)));
+  const sp_status status = sp_solver_refine(c->solver, c->solution, c->rest);
+  if (!status) return SP_OK;
+  free(c->rest);
+  c->rest = NULL;
+  return status == SP_ERR_NOT_CONVERGED || status == SP_ERR_BREAKDOWN ? SP_OK : status;
+}
+
+/* Compute fluxes and results, again if rounding of the solution may change them visibly. */
+static sp_status find_fluxes(sp_running *c) {
+  static const double VISIBLE = 1e-7; /* of the heat that flows */
+  const size_t dofs = sp_space_dofs(c->solver->space);
+  SP_OWNED double *scratch = NULL;
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *scratch, "fluxes", &scratch)));
+  SP_TRY(compute_fluxes(c, scratch));
+  if (c->balance.fluxes.noise <= VISIBLE * sp_balance_flow(&c->balance) || is_flat(c)) return SP_OK;
+  SP_TRY(find_rest(c));
+  return c->rest ? compute_fluxes(c, scratch) : SP_OK;
+}
+
 static sp_status evaluate(sp_running *c) {
-  static const double VISIBLE = 1e-7; /* rounding in fluxes, of the heat that flows */
   if (c->probes->all > 0) {
     sp_running_enter(c, SP_PHASE_PROBES);
-    SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->space, c->solution));
+    SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->solver->space, c->solution));
   }
   sp_running_enter(c, SP_PHASE_RESULTS);
-  SP_TRY(compute_fluxes(c));
-  if (c->balance.fluxes.noise > VISIBLE * sp_balance_flow(&c->balance) && !is_flat(c)) {
-    SP_TRY(sp_running_find_rest(c));
-    if (c->rest) SP_TRY(compute_fluxes(c));
-  }
+  SP_TRY(find_fluxes(c));
   sp_running_enter(c, SP_PHASES);
   return SP_OK;
 }
 
 static sp_status collect_answers(const sp_running *c, sp_answers *answers) {
-  return sp_agree(c->comm, sp_answers_collect(c->quantities, c->problem, &c->facts.jump,
+  return sp_agree(c->comm, sp_answers_collect(c->quantities, c->problem, &c->solver->facts.jump,
                                               &c->balance, c->probes, answers));
 }
 
@@ -79,7 +97,7 @@ static sp_status check_balance(const sp_running *c) {
   if (!sp_running_has_balance(c) || is_flat(c)) return SP_OK;
   const double tolerance = c->config->solver.tolerance;
   const double size = c->config->solver.criterion == SP_CG_ENERGY
-                          ? sqrt(c->start.weight) * cg->energy
+                          ? sqrt(c->solver->start.weight) * cg->energy
                           : sqrt((double)c->results->dofs) * cg->norm_b;
   const sp_status status = sp_balance_check(&c->balance, MARGIN * tolerance * size, tolerance);
   c->report->outcome.unbalanced = status;
@@ -88,7 +106,7 @@ static sp_status check_balance(const sp_running *c) {
 
 /* Solve the case at another order and compare the answers. */
 static sp_status solve_again(sp_running *c, int order) {
-  const sp_case_start start = {.space = c->space, .values = c->solution};
+  const sp_case_start start = {.space = c->solver->space, .values = c->solution};
   sp_config config = *c->config;
   sp_results results = {0};
   sp_answers others = {0};
@@ -110,7 +128,7 @@ static sp_status find_accuracy(sp_running *c) {
   SP_TRY(collect_answers(c, &a->answers));
   c->notes.range = range_of_solution(c);
   c->notes.resolution = sp_resolution_find(c->mesh, c->indicator, SP_NOTE_COARSE * c->notes.range);
-  sp_running_release_system(c);
+  sp_solver_release(c->solver);
   sp_running_enter(c, SP_PHASE_ACCURACY);
   a->order = sp_answers_other_order(order);
   sp_status status = a->order > order + 1 ? solve_again(c, order + 1) : SP_OK;
@@ -122,7 +140,7 @@ static sp_status find_accuracy(sp_running *c) {
 /* Write the field and the tables, also if CG has not converged (`solved`). Print the tables even if
  * the field fails or a result is not finite. */
 static sp_status write_results(sp_running *c, sp_status solved) {
-  sp_preconditioner *p = c->preconditioner;
+  sp_preconditioner *p = c->solver->preconditioner;
   sp_results *results = c->results;
   sp_level_time levels[SP_LEVELS_MOST];
   int level_count = 0;
@@ -166,7 +184,7 @@ sp_status sp_case_solve(const sp_workers *workers, const sp_mesh *mesh, const sp
   *results = (sp_results){.profile = sp_profile_from_now()};
   c.evaluates = answers;
   sp_status status = sp_running_solve(&c);
-  if (answers && sp_running_has_results(status)) {
+  if (answers && sp_solver_has_solution(status)) {
     sp_kept_error kept;
     sp_error_keep(status, &kept);
     const sp_status found = find_answers(&c, answers);
@@ -178,7 +196,7 @@ sp_status sp_case_solve(const sp_workers *workers, const sp_mesh *mesh, const sp
 
 /* Write the results of a solve, if it has any; the message of its status names the field. */
 static sp_status finish(sp_running *c, sp_status solved) {
-  if (!sp_running_has_results(solved)) return solved;
+  if (!sp_solver_has_solution(solved)) return solved;
   sp_kept_error kept;
   sp_error_keep(solved, &kept);
   SP_TRY(write_results(c, solved));

@@ -203,3 +203,10 @@ void sp_config_destroy(sp_config **config) {
           (*config)->output.unconverged, *config);
   *config = NULL;
 }
+
+sp_solver_options sp_config_solver(const sp_config *config) {
+  sp_solver_options options = config->solver;
+  options.order = config->discretization.order;
+  options.geometry = config->discretization.geometry;
+  return options;
+}

@@ -41,12 +41,6 @@ typedef enum sp_condition {
   SP_CONTACT
 } sp_condition;
 
-/* A list of integers of any length up to SP_LIST_MOST. */
-enum { SP_LIST_MOST = 16 };
-typedef struct sp_list {
-  int count, values[SP_LIST_MOST];
-} sp_list;
-
 /* A formula as written, not yet parsed; text is NULL if none is given. */
 typedef struct sp_formula {
   char *text;
@@ -172,18 +166,7 @@ typedef struct sp_config {
     sp_boundary_entry fallback; /* "default": every exterior face that no entry claims */
     char *where;                /* of the first line that the user gave, NULL if there was none */
   } boundary;
-  struct {
-    double tolerance; /* from DBL_EPSILON to below 1 */
-    sp_cg_criterion criterion;
-    int max_iterations; /* >= 1 */
-    sp_preconditioner_kind preconditioner;
-    /* For multigrid. */
-    sp_smoother_kind smoother;
-    int smoother_degree; /* 1..6; 0: chosen */
-    sp_list orders;      /* of its levels, decreasing from N to 1; empty: the program chooses */
-    sp_coarse_kind coarse;
-    sp_cycle_precision precision;
-  } solver;
+  sp_solver_options solver; /* without order and geometry, see sp_config_solver */
   struct {
     sp_device_kind device;
     sp_transport exchange; /* how GPUs sum over ranks */
@@ -232,6 +215,9 @@ void sp_config_destroy(sp_config **config);
 /* The place of a key that the user has given, as messages begin; NULL if it has its default. Local.
  */
 const char *sp_config_where(const sp_config *config, const char *section, const char *name);
+
+/* The options of the solver, complete. Local. */
+sp_solver_options sp_config_solver(const sp_config *config);
 
 /* The field file that problem.initial names, its text ends in ".hdf"; NULL for a formula or
  * nothing. Owned by `config`. Local. */

@@ -3,11 +3,10 @@
 
 #include "io/terminal.h"
 #include "solver/case/solution.h"
-#include "solver/linear/start.h"
-#include "solver/problem/systems.h"
+#include "solver/case/solver.h"
 #include "solver/run/answers.h"
-#include "solver/run/precondition.h"
 #include "solver/run/report.h"
+#include "solver/run/workers.h"
 
 /* State of a running case: first what it borrows, then what it owns. */
 typedef struct sp_running {
@@ -23,31 +22,20 @@ typedef struct sp_running {
   sp_phase phase;             /* current phase, since phase_start; SP_PHASES: none */
   double phase_start;
 
-  bool evaluates; /* results besides the error norms; otherwise the next four are empty */
+  sp_problem *problem;
+  sp_solver *solver;
+  bool evaluates; /* results besides the error norms; otherwise the next three are empty */
   sp_probes *probes;
   sp_quantities *quantities;
   sp_heat *heat; /* [quantities->material_count], NULL for mass */
   sp_balance balance;
-  sp_space *space;
-  sp_problem *problem;
-  sp_problem_facts facts;
-  sp_system *system;
-  sp_preconditioner_kind kind;
-  const char *kind_reason;
-  sp_levels levels;                  /* of multigrid */
-  sp_preconditioner *preconditioner; /* NULL for none */
-  sp_preconditioner *diagonal;       /* Jacobi's, which checks the solution, if there is none */
-  sp_jacobian_range range;
   sp_note_facts notes;
-  sp_start start;
-  /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
-  double *load, *solution, *work;
-  double *initial;    /* problem.initial, if there is one */
-  double *rest;       /* the part of the solution below its rounding, if fluxes need it */
-  sp_vector x, b, r;  /* A x = b, and r = b - A x */
-  sp_vector boundary; /* facts.boundary_values, if there are any */
-  const char *field;  /* the file that was written; NULL if none */
-  double *indicator;  /* [elements] with error bars, else NULL */
+  /* L-vectors on the host. */
+  double *solution;
+  double *initial;   /* problem.initial, if there is one */
+  double *rest;      /* the part of the solution below its rounding, if fluxes need it */
+  const char *field; /* the file that was written; NULL if none */
+  double *indicator; /* [elements] with error bars, else NULL */
   sp_accuracy accuracy;
 } sp_running;
 
@@ -57,20 +45,12 @@ sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, cons
 /* End the current phase and begin the next one; SP_PHASES: none. */
 void sp_running_enter(sp_running *c, sp_phase phase);
 
-/* The flow: probes -> space -> system -> preconditioner -> CG -> solution and its errors, also if
- * CG has not converged. Collective. */
+/* The flow: probes -> problem -> solver -> load -> solution and its errors, also if CG has not
+ * converged. Collective. */
 sp_status sp_running_solve(sp_running *c);
-
-/* Solve A rest = b - A solution, with a residual that is accurate to the differences of the
- * solution (solver/problem/fluxes.h). c->rest stays NULL if CG does not converge. Collective. */
-sp_status sp_running_find_rest(sp_running *c);
-
-/* True if sp_running_solve has a solution, converged or not. */
-bool sp_running_has_results(sp_status status);
 
 /* True if the fluxes of the problem have a balance: it is not mass. */
 bool sp_running_has_balance(const sp_running *c);
 
-/* Release what only the iteration and the results need, and everything. */
-void sp_running_release_system(sp_running *c);
+/* Release what the case owns. */
 void sp_running_release(sp_running *c);

@@ -2,6 +2,8 @@
  * in the order of its enum, and ends with NULL. */
 #pragma once
 
+#include "operators/kinds.h"
+
 /* Quantity that is compared with `tolerance`. */
 typedef enum sp_cg_criterion { SP_CG_ENERGY, SP_CG_RESIDUAL } sp_cg_criterion;
 extern const char *const sp_cg_criterion_names[];
@@ -41,3 +43,25 @@ typedef enum sp_coarse_kind {
   SP_COARSE_CHEBYSHEV /* only the smoother; iterations then grow with refinement */
 } sp_coarse_kind;
 extern const char *const sp_coarse_names[];
+
+/* A list of integers of any length up to SP_LIST_MOST. */
+enum { SP_LIST_MOST = 16 };
+typedef struct sp_list {
+  int count, values[SP_LIST_MOST];
+} sp_list;
+
+/* How a problem is solved. */
+typedef struct sp_solver_options {
+  int order;                 /* N, 1..15 */
+  sp_geometry_kind geometry; /* may be auto */
+  double tolerance;          /* from DBL_EPSILON to below 1 */
+  sp_cg_criterion criterion;
+  int max_iterations; /* >= 1 */
+  sp_preconditioner_kind preconditioner;
+  /* For multigrid. */
+  sp_smoother_kind smoother;
+  int smoother_degree; /* 1..6; 0: chosen */
+  sp_list orders;      /* of its levels, decreasing from N to 1; empty: the program chooses */
+  sp_coarse_kind coarse;
+  sp_cycle_precision precision;
+} sp_solver_options;

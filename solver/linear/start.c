@@ -69,8 +69,9 @@ static sp_status set_constants(finder *f, double *weight) {
   return f->system->constants.part_of_dof ? scale_parts(f, weight) : scale_one(f, weight);
 }
 
-/* *stiff: lambda or alpha may rule a row of A: its entries are larger than those of kappa. */
-static sp_status may_be_stiff(const sp_operator_setup *setup, bool *stiff) {
+/* Rows may be stiff if entries of lambda or alpha are larger than those of kappa. */
+sp_status sp_start_prepare(const sp_operator_setup *setup, sp_start *start) {
+  bool *stiff = &start->stiff;
   sp_magnitudes m;
   *stiff = setup->lambda > 0 || setup->lambda_values || setup->diagonal_count > 0;
   MPI_Allreduce(MPI_IN_PLACE, stiff, 1, MPI_C_BOOL, MPI_LOR, setup->space->platform->comm);
@@ -130,13 +131,11 @@ static sp_status replace(finder *f, const double *given, double *gain) {
 sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
                         const double *given, const sp_vector *b, sp_vector *x, sp_vector *y,
                         double *host, sp_start *start) {
-  bool stiff = false;
   finder f = {.system = system, .op = system->op, .b = b, .x = x, .y = y, .host = host};
-  *start = (sp_start){0};
+  start->weight = start->energy = 0;
   sp_status status = sp_agree(f.op->comm, sp_space_vector(system->space, SP_DOUBLE, &f.z));
   if (!status) status = set_constants(&f, &start->weight);
-  if (!status) status = may_be_stiff(&system->setup, &stiff);
-  if (!status && stiff)
+  if (!status && start->stiff)
     status = descend(&f, preconditioner ? preconditioner->inverse_diagonal : NULL);
   if (!status && given) status = replace(&f, given, &start->energy);
   sp_vector_destroy(&f.z);

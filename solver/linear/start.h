@@ -14,17 +14,21 @@
 #include "operators/system.h"
 #include "solver/linear/preconditioner.h"
 
-/* Results of a start besides x. */
+/* Input of a start, and results besides x. */
 typedef struct sp_start {
+  bool stiff;    /* rows may be stiff */
   double weight; /* the sum of 1_k.A 1_k */
   double energy; /* for sp_cg_options: by how much the given x is better than the start; else 0 */
 } sp_start;
 
-/* Fill x for a system with an operator. Parts in the null space of A get no constant. If a diagonal
- * is needed, it is the preconditioner's (NULL: none), else a new one. With given[local DOFs], x =
- * given, 0 on Dirichlet DOFs, if that is closer to the solution than the start above in the energy
- * norm; start->energy then counts in the norm of CG's steps. y and host[local DOFs] are scratch.
- * Errors: SP_ERR_SYSTEM. Collective. */
+/* Find start->stiff, while the system has its coefficients. Collective. */
+sp_status sp_start_prepare(const sp_operator_setup *setup, sp_start *start);
+
+/* Fill x for a system with an operator, after sp_start_prepare. Parts in the null space of A get no
+ * constant. If a diagonal is needed, it is the preconditioner's (NULL: none), else a new one. With
+ * given[local DOFs], x = given, 0 on Dirichlet DOFs, if that is closer to the solution than the
+ * start above in the energy norm; start->energy then counts in the norm of CG's steps. y and
+ * host[local DOFs] are scratch. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
                         const double *given, const sp_vector *b, sp_vector *x, sp_vector *y,
                         double *host, sp_start *start);

@@ -11,6 +11,7 @@
 #include "mesh/surfaces.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
+#include "operators/factors.h"
 #include "solver/problem/robin.h"
 
 /* Sizes of the arrays of an element and of a face; too large for the stack. */
@@ -301,6 +302,7 @@ static sp_status fill_factors(const sp_hexes *hexes, sp_lid e, const sp_rule *ru
   const sp_geometry_tensor k = {.values = w->kappa, .component = (ptrdiff_t)points, .point = 1};
   if (!material->tensor) {
     SP_TRY(sp_geometry_factors(hexes, e, rule, w->factors));
+    if (material->is_contact) sp_operator_make_contact(hexes, points, w->factors);
     return sp_material_kappa(material, points, xyz, w->kappa, NULL);
   }
   SP_TRY(sp_material_tensor(material, points, xyz, w->kappa));

@@ -111,7 +111,8 @@ static sp_status choose_cycle(const sp_config *config, const sp_backend *backend
   static const double BARS = 8; /* operators/bars.h */
   bool strong[3];
   sp_multigrid_options options;
-  sp_precondition_options(config, p->order, &options);
+  const sp_solver_options request = sp_config_solver(config);
+  sp_precondition_options(&request, p->kind, &options);
   SP_TRY(sp_multigrid_check(p->order, &options));
   if (options.smoother == SP_SMOOTHER_AUTO && is_tensor) options.smoother = SP_SMOOTHER_SCHWARZ;
   sp_multigrid_decide(backend, &mesh->shape, &options); /* refined, the shape hardly changes */
@@ -136,6 +137,7 @@ static sp_status describe(const sp_config *config, const sp_backend *backend, co
                                 .coefficients = sp_materials_have_kappa(materials) ||
                                                 sp_materials_have_lambda(materials),
                                 .by_element = sp_materials_are_constant(materials)};
+  const sp_solver_options request = sp_config_solver(config);
   const char *reason;
   sp_precondition_facts facts;
   *p = (part){.on_device = backend != &sp_backend_host,
@@ -147,7 +149,8 @@ static sp_status describe(const sp_config *config, const sp_backend *backend, co
     p->factors = row->factors / 7.0 * (double)sp_rule_points(sp_operator_rule(op.kind, op.order)) /
                  (double)sp_element_nodes(op.order);
   sp_precondition_facts_find(&op, backend, mesh, elements, &facts);
-  if (sp_precondition_choose(config, &facts, &reason) != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+  if (sp_precondition_choose(&request, &facts, &reason) != SP_PRECONDITIONER_MULTIGRID)
+    return SP_OK;
   return choose_cycle(config, backend, mesh, sp_materials_have_tensor(materials), p);
 }
 

@@ -30,9 +30,9 @@ sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind) {
 }
 
 /* True if the case sets an option of multigrid. */
-static bool asks_for_multigrid(const sp_config *config) {
-  return config->solver.coarse != SP_COARSE_AUTO || config->solver.smoother != SP_SMOOTHER_AUTO ||
-         config->solver.precision != SP_CYCLE_AUTO || config->solver.orders.count > 0;
+static bool asks_for_multigrid(const sp_solver_options *request) {
+  return request->coarse != SP_COARSE_AUTO || request->smoother != SP_SMOOTHER_AUTO ||
+         request->precision != SP_CYCLE_AUTO || request->orders.count > 0;
 }
 
 /* True if AMG set-up is expensive: order 1, GPU, too large for a direct solve. */
@@ -42,13 +42,13 @@ static bool has_long_set_up(const sp_backend *backend, const sp_geometry_facts *
 }
 
 /* True if Jacobi's preconditioner should converge before multigrid is set up. */
-static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts *facts) {
+static bool prefers_jacobi(const sp_solver_options *request, const sp_precondition_facts *facts) {
   const double iterations = ITERATIONS_PER_ELEMENT * cbrt(facts->elements);
   const bool many = facts->rows > MANY_ROWS;
   return has_long_set_up(facts->backend, &facts->op, facts->elements) &&
          (many || facts->stretch <= SP_STRETCHED) && !facts->op.coefficients &&
-         !asks_for_multigrid(config) &&
-         (many ? SMALL_MARGIN : MARGIN) * iterations < config->solver.max_iterations;
+         !asks_for_multigrid(request) &&
+         (many ? SMALL_MARGIN : MARGIN) * iterations < request->max_iterations;
 }
 
 /* Return the rows of the coarse solver at order 1, after all refinements. A box halves until few
@@ -73,34 +73,33 @@ void sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *b
                                  .stretch = mesh->shape.stretch};
 }
 
-sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
+sp_preconditioner_kind sp_precondition_choose(const sp_solver_options *request,
                                               const sp_precondition_facts *facts,
                                               const char **reason) {
-  const sp_preconditioner_kind request = config->solver.preconditioner;
   *reason = "as the case asks";
-  if (request != SP_PRECONDITIONER_AUTO) return request;
+  if (request->preconditioner != SP_PRECONDITIONER_AUTO) return request->preconditioner;
   *reason = "the mass matrix is close to its diagonal";
   if (sp_precondition_best(facts->op.kind) == SP_PRECONDITIONER_JACOBI)
     return SP_PRECONDITIONER_JACOBI;
   *reason = "at order 1 it should converge before multigrid is set up";
-  if (prefers_jacobi(config, facts)) return SP_PRECONDITIONER_JACOBI;
+  if (prefers_jacobi(request, facts)) return SP_PRECONDITIONER_JACOBI;
   *reason = "the operator has stiffness";
   return SP_PRECONDITIONER_MULTIGRID;
 }
 
 /* ---- The levels of multigrid ---- */
 
-void sp_precondition_options(const sp_config *config, int order, sp_multigrid_options *options) {
-  const sp_list *orders = &config->solver.orders;
-  *options = (sp_multigrid_options){.smoother = config->solver.smoother,
-                                    .degree = config->solver.smoother_degree,
-                                    .precision = config->solver.precision,
-                                    .coarse = config->solver.coarse};
-  if (!sp_operator_rows[config->discretization.operator_kind].has_stiffness &&
-      options->smoother == SP_SMOOTHER_AUTO)
+void sp_precondition_options(const sp_solver_options *request, sp_operator_kind kind,
+                             sp_multigrid_options *options) {
+  const sp_list *orders = &request->orders;
+  *options = (sp_multigrid_options){.smoother = request->smoother,
+                                    .degree = request->smoother_degree,
+                                    .precision = request->precision,
+                                    .coarse = request->coarse};
+  if (!sp_operator_rows[kind].has_stiffness && options->smoother == SP_SMOOTHER_AUTO)
     options->smoother = SP_SMOOTHER_JACOBI; /* a mass matrix is close to its diagonal */
   if (orders->count < 2) {                  /* none given, or only 1 */
-    sp_multigrid_choose_orders(order, options);
+    sp_multigrid_choose_orders(request->order, options);
     return;
   }
   options->levels = orders->count;
@@ -186,30 +185,30 @@ static sp_status decide(const sp_system *fine, bool has_robin, double magnificat
 }
 
 /* Add the systems below the finest one. */
-static sp_status add_systems(const sp_config *config, const sp_problem *problem,
+static sp_status add_systems(const sp_solver_options *request, const sp_problem *problem,
                              const sp_null_space *exact, sp_levels *levels) {
   sp_multigrid_options *o = &levels->options;
   const sp_system *fine = levels->systems[0];
   const int orders = o->levels, smoothed = sp_multigrid_smoothed(o);
   for (int i = 1; i < smoothed; i++)
-    SP_TRY(sp_problem_level(problem, fine, o->orders[i], config->discretization.geometry, exact,
+    SP_TRY(sp_problem_level(problem, fine, o->orders[i], request->geometry, exact,
                             &levels->systems[i]));
   o->levels = smoothed;
-  SP_TRY(sp_multigrid_add_meshes(config->discretization.geometry, o, levels->systems));
+  SP_TRY(sp_multigrid_add_meshes(request->geometry, o, levels->systems));
   if (o->levels >= orders) return SP_OK;
   o->levels = orders;
-  return sp_problem_level(problem, fine, 1, config->discretization.geometry, exact,
-                          &levels->systems[orders - 1]);
+  return sp_problem_level(problem, fine, 1, request->geometry, exact, &levels->systems[orders - 1]);
 }
 
-sp_status sp_levels_create(const sp_config *config, const sp_problem *problem, sp_system *fine,
-                           const sp_null_space *exact, double magnification, sp_levels *levels) {
+sp_status sp_levels_create(const sp_solver_options *request, const sp_problem *problem,
+                           sp_system *fine, const sp_null_space *exact, double magnification,
+                           sp_levels *levels) {
   sp_multigrid_options *options = &levels->options;
-  sp_precondition_options(config, fine->space->numbering->order, options);
+  sp_precondition_options(request, problem->kind, options);
   SP_TRY(decide(fine, problem->has_robin, magnification, options));
   levels->systems[0] = fine;
-  if (config->solver.orders.count < 2) SP_TRY(sp_multigrid_find_bars(options, levels->systems));
-  if (!levels->systems[1]) SP_TRY(add_systems(config, problem, exact, levels));
+  if (request->orders.count < 2) SP_TRY(sp_multigrid_find_bars(options, levels->systems));
+  if (!levels->systems[1]) SP_TRY(add_systems(request, problem, exact, levels));
   return sp_multigrid_start_coarse(levels->systems[options->levels - 1], options, &levels->coarse);
 }
 

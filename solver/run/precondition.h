@@ -2,7 +2,6 @@
 #pragma once
 
 #include "operators/geometry_choice.h"
-#include "solver/case/config.h"
 #include "solver/linear/multigrid.h"
 #include "solver/linear/preconditioner.h"
 #include "solver/problem/systems.h"
@@ -23,7 +22,7 @@ void sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *b
 
 /* Return the preconditioner of a case, with auto replaced. *reason tells the user why; a constant
  * string. Local. */
-sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
+sp_preconditioner_kind sp_precondition_choose(const sp_solver_options *request,
                                               const sp_precondition_facts *facts,
                                               const char **reason);
 
@@ -37,7 +36,8 @@ bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
                                       sp_geometry_kind geometry);
 
 /* Fill *options with the options of multigrid that the case asks for. Local. */
-void sp_precondition_options(const sp_config *config, int order, sp_multigrid_options *options);
+void sp_precondition_options(const sp_solver_options *request, sp_operator_kind kind,
+                             sp_multigrid_options *options);
 
 /* Systems of multigrid, finest first, and the coarse solver of the last one. Zero-initialise it. */
 typedef struct sp_levels {
@@ -50,8 +50,9 @@ typedef struct sp_levels {
  * solver: on a device its set-up continues in the background. `exact` and `magnification` describe
  * the constants (solver/problem/null_space.h). Call sp_levels_free after the preconditioner's end,
  * also after a failure. Errors: those of multigrid.h and of formulas. Collective. */
-sp_status sp_levels_create(const sp_config *config, const sp_problem *problem, sp_system *fine,
-                           const sp_null_space *exact, double magnification, sp_levels *levels);
+sp_status sp_levels_create(const sp_solver_options *request, const sp_problem *problem,
+                           sp_system *fine, const sp_null_space *exact, double magnification,
+                           sp_levels *levels);
 void sp_levels_free(sp_levels *levels);
 
 /* *out = the preconditioner of `kind`, which is not auto, for the system; NULL for none. The system
