@@ -20,15 +20,6 @@ static const sp_lid *nodes_of(const sp_operator_setup *setup, sp_lid e) {
   return &numbering->nodes[(size_t)e * sp_element_nodes(numbering->order)];
 }
 
-int sp_bars_direction(const sp_operator_setup *setup, sp_lid element) {
-  const int n = setup->space->numbering->order + 1;
-  const sp_lid *nodes = nodes_of(setup, element);
-  for (int d = 0; d < 3 && n > 2; d++)
-    for (int edge = 0; edge < 4; edge++)
-      if (!is_constrained(setup, nodes[sp_edge_node(n, d, edge, 1)])) return d;
-  return -1;
-}
-
 /* ---- Interpolation ---- */
 
 /* An element and a node in it that give the row of a DOF. */
@@ -57,7 +48,7 @@ static void sum_row(const void *interpolation_, int index, sp_csr_row *row) {
   const source from = p->sources[p->dofs ? p->dofs[index] : index];
   const sp_lid *nodes = nodes_of(setup, from.element);
   const int n = setup->space->numbering->order + 1, node = from.node;
-  const int kept = sp_bars_direction(setup, from.element);
+  const int kept = sp_system_bar_direction(setup, from.element);
   const int along = kept < 0 ? 0 : kept, at[3] = {node % n, node / n % n, node / (n * n)};
   const double *r = sp_reference_get(n - 1)->gll.nodes;
   const int i = at[along];
@@ -196,7 +187,7 @@ static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *se
     vote(fine, votes);
     memset(constrained, true, dofs);
     keep_nodes(fine, votes, constrained);
-    for (sp_lid e = 0; e < mesh->hexes->count; e++) kept += sp_bars_direction(setup, e) >= 0;
+    for (sp_lid e = 0; e < mesh->hexes->count; e++) kept += sp_system_bar_direction(setup, e) >= 0;
     *enough = find_share(mesh, kept) > 0;
   }
   free(votes);

@@ -21,10 +21,6 @@
  * SP_ERR_SYSTEM; those of sp_system_find_boxes, and as below. Collective. */
 sp_status sp_bars_create(sp_system *fine, sp_system **out);
 
-/* The direction of an element's edges that are kept; -1 if there are none, as in a space of order
- * 1. Local. */
-int sp_bars_direction(const sp_operator_setup *setup, sp_lid element);
-
 /* P, [local DOFs][local DOFs]: the interpolation to all nodes from the DOFs of the subspace that
  * are not constrained. The caller frees the arrays of *out, also after an error. Errors:
  * SP_ERR_SYSTEM; SP_ERR_INPUT for more entries than int counts. Local. */

@@ -5,7 +5,6 @@
 
 #include "io/threads.h"
 #include "mesh/tensor.h"
-#include "operators/bars.h"
 #include "operators/counts.h"
 
 /* Arrays that are const for everybody else. */
@@ -88,7 +87,7 @@ typedef struct averages {
 static void average_some(void *averages_, size_t begin, size_t end) {
   const averages *a = averages_;
   for (size_t i = begin; i < end; i++) {
-    const int kept = a->bars ? sp_bars_direction(a->bars, (sp_lid)(i / a->components)) : -1;
+    const int kept = a->bars ? sp_system_bar_direction(a->bars, (sp_lid)(i / a->components)) : -1;
     const double *along[3] = {a->matrix, a->matrix, a->matrix};
     if (kept >= 0) along[kept] = a->unit;
     sp_tensor_apply(a->rows, a->columns, along[0], along[1], along[2],
@@ -127,6 +126,15 @@ sp_status sp_system_average(const sp_operator_setup *setup, const sp_rule *to,
   }
   const sp_status status = average(&a, elements, setup->is_tensor ? 6 : 1, setup->kappa, kappa);
   return sp_first_failure(status, average(&a, elements, 1, setup->lambda_values, lambda));
+}
+
+int sp_system_bar_direction(const sp_operator_setup *setup, sp_lid element) {
+  const int n = setup->space->numbering->order + 1;
+  const sp_lid *nodes = sp_numbering_nodes(setup->space->numbering, element);
+  for (int d = 0; d < 3 && n > 2; d++)
+    for (int edge = 0; edge < 4; edge++)
+      if (!setup->constrained || !setup->constrained[nodes[sp_edge_node(n, d, edge, 1)]]) return d;
+  return -1;
 }
 
 sp_status sp_system_build(sp_system *system) {

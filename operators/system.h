@@ -60,6 +60,11 @@ void sp_system_forget_coefficients(sp_system *system);
 sp_status sp_system_robin_energy(const sp_system *system, const sp_vector *v, double *host,
                                  double *energy);
 
+/* The direction of an element's edges that a subspace of bars keeps (operators/bars.h); -1 if there
+ * are none, as in a space of order
+ * 1. Local. */
+int sp_system_bar_direction(const sp_operator_setup *setup, sp_lid element);
+
 /* Create the operator. Errors: those of sp_operator_create. Collective. */
 sp_status sp_system_build(sp_system *system);
 

@@ -111,7 +111,7 @@ static void check_space(const bench *b, int order, bool mixed) {
   free(other.boxes);
   CHECK_OK(sp_bars_create(fine, &bars));
   for (sp_lid e = 0; e < mesh->hexes->count && bars; e++)
-    bars_found += sp_bars_direction(&bars->setup, e) >= 0;
+    bars_found += sp_system_bar_direction(&bars->setup, e) >= 0;
   MPI_Allreduce(MPI_IN_PLACE, &bars_found, 1, SP_MPI_GID, MPI_SUM, b->comm);
   CHECK((bars_found == mesh->global_elements) == !mixed, "%lld bars", (long long)bars_found);
   for (int power = 1; power <= (mixed ? 1 : order) && bars; power++) {

@@ -113,7 +113,7 @@ typedef struct loop {
 static void list_nodes(const loop *l, sp_lid e) {
   sp_coarse_elements *out = l->out;
   const int order = l->setup->space->numbering->order, start = out->start[e];
-  const int n = (out->start[e + 1] - start) / 4, along = sp_bars_direction(l->setup, e);
+  const int n = (out->start[e + 1] - start) / 4, along = sp_system_bar_direction(l->setup, e);
   const sp_lid *all = &l->setup->space->numbering->nodes[(size_t)e * sp_element_nodes(order)];
   for (int i = 0; i < 4 * n; i++) {
     const int at = n == 2 ? i % n * order : i % n;
@@ -125,7 +125,8 @@ static void list_nodes(const loop *l, sp_lid e) {
 static void fill_stiffness(const loop *l, sp_lid e, const double *all, double *sampled) {
   const sp_coarse_elements *out = l->out;
   const sp_lid *dofs = &out->dofs[out->start[e]];
-  const int n = (out->start[e + 1] - out->start[e]) / 4, kept = sp_bars_direction(l->setup, e);
+  const int n = (out->start[e + 1] - out->start[e]) / 4,
+            kept = sp_system_bar_direction(l->setup, e);
   const int along = kept < 0 ? 0 : kept;
   double *matrix = &out->matrices[out->first[e]];
   sample(l->rule, along, n, all, sampled);
@@ -158,7 +159,7 @@ static sp_status allocate(const sp_operator_setup *setup, sp_coarse_elements *ou
   SP_TRY(SP_ALLOCATE("element matrices", SP_ARRAY(out->start, count + 1),
                      SP_ARRAY(out->first, count + 1)));
   for (size_t e = 0; e < count; e++) {
-    const size_t own = sp_bars_direction(setup, (sp_lid)e) < 0
+    const size_t own = sp_system_bar_direction(setup, (sp_lid)e) < 0
                            ? CORNERS
                            : 4 * (size_t)(setup->space->numbering->order + 1);
     nodes += own;
