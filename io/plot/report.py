@@ -22,7 +22,8 @@ SUMMARY = (("status", "outcome"), ("start_time", "start"), ("program", "program"
            ("elements", "elements"), ("order", "order N"), ("dofs", "degrees of freedom"),
            ("iterations", "iterations"), ("error_estimate", "error of the solver, estimated"),
            ("total_seconds", "seconds"), ("accuracy_method", "error bars"), ("note_coarse", "note"),
-           ("note_source", "note"), ("note_kink", "note"), ("note_boundary", "note"))
+           ("note_source", "note"), ("note_kink", "note"), ("note_boundary", "note"),
+           ("note_defect", "note"))
 
 # Table of the log: its title and columns. Those of integers and reals are at the right.
 TABLES = (("results", "Results", ("name", "kind", "formula", "group", "value", "error", "x", "y", "z")),

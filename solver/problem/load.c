@@ -347,14 +347,7 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, cons
                           sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
-  assembly s = {.problem = problem,
-                .space = space,
-                .volumes = volumes,
-                .skipped = skipped,
-                .order = numbering->order,
-                .load = load,
-                .range = range,
-                .sums = sums};
+  assembly s = {problem, space, volumes, skipped, numbering->order, 0, 0, load, range, sums, NULL};
   sp_loop_set((size_t)numbering->local * sizeof *load, 0, load);
   SP_TRY(assemble(&s));
   MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
