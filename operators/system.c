@@ -1,7 +1,6 @@
 #include "operators/system.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/threads.h"
 #include "mesh/tensor.h"
@@ -118,11 +117,8 @@ sp_status sp_system_average(const sp_operator_setup *setup, const sp_rule *to,
     a.rows = bars ? own->n : to->n;
     sp_average_matrix(own, own, a.unit);
     sp_average_matrix(own, to, a.matrix);
-    if (bars) { /* the second row becomes the last one */
-      const size_t n = (size_t)own->n, last = n * (n - 1);
-      memcpy(&a.matrix[last], &a.matrix[n], n * sizeof *a.matrix);
-      memcpy(&a.matrix[n], &a.unit[n], (last - n) * sizeof *a.matrix);
-    }
+    for (int i = own->n * a.rows; i-- > 0 && bars;) /* the second row for the upper half */
+      a.matrix[i] = a.matrix[(i / own->n >= own->n / 2 ? own->n : 0) + i % own->n];
   }
   const sp_status status = average(&a, elements, setup->is_tensor ? 6 : 1, setup->kappa, kappa);
   return sp_first_failure(status, average(&a, elements, 1, setup->lambda_values, lambda));

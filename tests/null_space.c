@@ -4,6 +4,7 @@
 #include "mesh/mesh.h"
 #include "tests/folders.h"
 #include "tests/cubes.h"
+#include "tests/random.h"
 #include "tests/rates.h"
 
 #define BOX "mesh.elements=2 2 2", "problem.lambda=0", "solver.tolerance=1e-12"
@@ -411,12 +412,122 @@ static void check_meeting_cubes(void) {
   }
 }
 
+/* Given data that balance but for quadrature are those that follow from the solution: the same
+ * equations, and the same errors. Data that do not balance, or whose formula jumps inside elements,
+ * are refused. */
+static void check_quadrature(void) {
+  static const char *const common[] = {
+      "mesh.elements=8 1 1; problem.lambda=0; solver.tolerance=1e-13; "
+      "problem.solution=sin(pi*x)/pi^2+3; boundary.default=neumann 0; "
+      "boundary.xmin=neumann -1/pi; boundary.xmax=neumann -1/pi; problem.forcing=sin(pi*x)",
+      NULL};
+  static const char *const refused[] = {"boundary.xmin=neumann -0.3183",
+                                        "boundary.xmin=neumann -0.32; discretization.order=15",
+                                        "problem.forcing=x < 0.3 ? 2/pi : 2/pi*(1+1e-3)",
+                                        "problem.forcing=x < 0.3 ? 1 : (2/pi-0.3)/0.7"};
+  for (int order = 1; order <= 4; order++) {
+    sp_results given, derived;
+    const char *const own = test_text("discretization.order=%d", order);
+    CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS(own), &given));
+    CHECK_OK(run_case(MPI_COMM_WORLD,
+                      TEXTS(own, "mesh.elements=8 1 1; problem.lambda=0; "
+                                 "problem.solution=sin(pi*x)/pi^2+3; "
+                                 "solver.tolerance=1e-13; boundary.default=neumann"),
+                      NULL, &derived));
+    CHECK_CLOSE(given.norms.l2, derived.norms.l2, 1e-11);
+  }
+  for (size_t c = 0; c < COUNT_OF(refused); c++)
+    run_case_refused(common, TEXTS(refused[c]), TEXTS("not compatible"));
+}
+
+/* f has the mean zero in each of two rows; then the second one gets 1e-3 more. */
+static void check_quadrature_of_parts(void) {
+  static const char *const formulas[] = {"cos(2*pi*y)", "cos(2*pi*y) + (y > 2 ? 1e-3 : 0)"};
+  AUTO_VALUE(parts) p = {0};
+  sp_null_space *null_space, *weak;
+  parts_create(2, &p);
+  find_null_space(&p, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak);
+  double *b = test_array(sp_space_dofs(p.space), sizeof *b);
+  sp_material material = {.kappa = 1};
+  p.problem.materials = (sp_materials){.count = 1, .list = &material, .of_volume = (int[]){0}};
+  for (int wrong = 0; wrong < 2; wrong++) {
+    sp_jacobian_range range;
+    sp_defect defect;
+    require(sp_expression_parse(formulas[wrong], "test", NULL, &material.forcing));
+    require(sp_problem_load(&p.problem, p.space, NULL, NULL, b, &range, NULL));
+    const sp_status status = sp_null_space_project(null_space, &p.problem, p.space, b, &defect);
+    /* The rule of order 3 misses cos by 1e-2, that of order 7 by 1e-8. */
+    if (wrong)
+      CHECK_FAILS(status, SP_ERR_INPUT, "of 9 elements between (0, 2.5, 0) and (9.2, 3.5, 1.9)");
+    else
+      CHECK(!status && defect.order == 7 && defect.accepted > 1e-4 && defect.finer < 1e-5,
+            "%g, finer %g", defect.accepted, defect.finer);
+    sp_expression_destroy(&material.forcing);
+  }
+  sp_null_space_destroy(&null_space);
+}
+
+/* CG's iterations with multigrid. */
+static int count_iterations(const char *mesh, const char *own) {
+  const char *const common[] = {"problem.solution=cos(pi*x)*cos(pi*y)+z; problem.lambda=0; "
+                                "boundary.default=neumann; solver.max_iterations=100",
+                                mesh, NULL};
+  sp_results results;
+  const sp_status status = run_case(MPI_COMM_WORLD, common, TEXTS(own), &results);
+  CHECK(!status, "%s, %s: %s", mesh, own, sp_error_message());
+  return (int)results.cg.iterations;
+}
+
+/* Coefficients that are zero at all nodes of a coarser level take few iterations more than their
+ * means: samples on levels would make these singular. */
+static void check_levels(void) {
+  static const char *const cases[][3] = {
+      {"mesh.elements=4 4 4; discretization.order=4", "problem.lambda=sin(4*pi*x)^2",
+       "problem.lambda=0.5"},
+      {"mesh.elements=3 3 3; discretization.order=4",
+       "boundary.zmax=robin 10*exp(-((x-.5)^2+(y-.5)^2)*900)", "boundary.zmax=robin 0.035"},
+      {"mesh.elements=4 4 4; mesh.upper=40 1 1; discretization.order=4; solver.smoother=schwarz",
+       "problem.lambda=sin(4*pi*y)^2*sin(4*pi*z)^2", "problem.lambda=0.25"},
+      {"mesh.elements=4 4 4; discretization.order=4; boundary.xmin=dirichlet",
+       "problem.kappa=0.01+sin(4*pi*y)^2*sin(4*pi*z)^2", "problem.kappa=0.26"}};
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
+    const int own = count_iterations(cases[c][0], cases[c][1]);
+    const int mean = count_iterations(cases[c][0], cases[c][2]);
+    /* The smoother has to cope with kappa inside elements; with samples on levels 36. */
+    CHECK(own <= mean + (c < 3 ? 3 : 8), "%s: %d iterations, with its mean %d", cases[c][1], own,
+          mean);
+  }
+}
+
+/* Random lambda or alpha on boxes of n^3 elements that vanish at all vertices. */
+static void check_random_levels(int count) {
+  static const char *const smoothers[] = {"jacobi", "schwarz"}, *const kinds[] = {"bp3.5", "bp3.0"};
+  for (int i = 0; i < count; i++) {
+    const int n = 2 + (int)random_below(3), order = 3 + (int)random_below(5);
+    const double scale = pow(10, (double)random_below(9) - 4);
+    const char *mesh = test_text(
+        "mesh.elements=%d %d %d; mesh.upper=%d 1 1; discretization.order=%d; solver.smoother=%s; "
+        "discretization.operator=%s",
+        n, n, n, random_below(3) ? 1 : 30, order, smoothers[random_below(2)],
+        kinds[random_below(2)]);
+    const bool film = random_below(2);
+    const char *start = film ? "boundary.zmax=robin" : "problem.lambda=";
+    const char *field = random_below(2) ? test_text("sin(%d*pi*y)^2", n)
+                                        : test_text("(1-cos(%d*pi*y))^4/16", 2 * n);
+    const int own = count_iterations(mesh, test_text("%s %g*%s", start, scale, field));
+    const int mean = count_iterations(mesh, test_text("%s %g", start, 0.4 * scale));
+    CHECK(own <= mean + 6, "%s, %s %g*%s: %d iterations, with its mean %d", mesh, start, scale,
+          field, own, mean);
+  }
+}
+
 int main(int argc, char **argv) {
   run_case_begin(&argc, &argv);
   const bool cuda = strstr(run_case_device, "cuda");
   require(sp_platform_open(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST,
                            SP_TRANSPORT_AUTO, &platform));
   check_components(1);
+  check_quadrature_of_parts();
   check_components(2);
   check_components(5);
   check_meeting_cubes();
@@ -431,5 +542,8 @@ int main(int argc, char **argv) {
   check_bodies();
   check_compatibility();
   check_convergence();
+  check_quadrature();
+  check_levels();
+  check_random_levels(10);
   return check_end();
 }

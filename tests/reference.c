@@ -248,11 +248,40 @@ static void check_tensor(void) {
   check_tensor_gradient();
 }
 
+/* Averages are weighted, and keep constants and integrals; from a rule to itself values stay. Sums
+ * of at most 19 weights of size 2 at most are rounded. */
+static void check_averages(void) {
+  for (int n = 2; n <= SP_MAX_RULE; n++)
+    for (int m = 2; m <= SP_MAX_RULE; m++)
+      for (int gl = 0; gl < 2; gl++) {
+        sp_rule from, to;
+        double matrix[SP_MAX_RULE * SP_MAX_RULE];
+        (gl ? sp_rule_gl : sp_rule_gll)(n, &from);
+        sp_rule_gll(m, &to);
+        sp_average_matrix(&from, &to, matrix);
+        for (int b = 0; b < m; b++) {
+          double sum = 0;
+          for (int a = 0; a < n; a++) {
+            sum += matrix[b * n + a];
+            CHECK(matrix[b * n + a] >= 0, "a weight of %g", matrix[b * n + a]);
+            if (n == m && !gl) CHECK_CLOSE(matrix[b * n + a], a == b, 0);
+          }
+          CHECK_CLOSE(sum, 1, 20 * EPSILON);
+        }
+        for (int a = 0; a < n; a++) {
+          double sum = 0;
+          for (int b = 0; b < m; b++) sum += to.weights[b] * matrix[b * n + a];
+          CHECK_CLOSE(sum, from.weights[a], 40 * EPSILON);
+        }
+      }
+}
+
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   check_rules();
   check_matrices();
   check_interpolation();
   check_tensor();
+  check_averages();
   return check_end();
 }

@@ -4,10 +4,10 @@
  *     smooth;  r = b - A x;  b_coarse = P^T r;  ...;  x += P x_coarse;  smooth
  *
  * The first level has the operator itself. The others have a matrix-free bp3.5 at their order, with
- * the coefficients and conditions of the problem. P interpolates between GLL nodes
- * (operators/transfer.h). The smoother is Chebyshev's (chebyshev.h), the same before and after, so
- * that the cycle is symmetric. The last level, of order 1, is assembled and solved directly or by a
- * cycle of algebraic multigrid (coarse.h), or only smoothed.
+ * averages of kappa, lambda and alpha (sp_system_average) and the conditions of the problem. P
+ * interpolates between GLL nodes (operators/transfer.h). The smoother is Chebyshev's (chebyshev.h),
+ * the same before and after, so that the cycle is symmetric. The last level, of order 1, is
+ * assembled and solved directly or by a cycle of algebraic multigrid (coarse.h), or only smoothed.
  *
  * The cycle may work in single precision inside CG in double. */
 #pragma once

@@ -53,16 +53,6 @@ sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *m
   return SP_OK;
 }
 
-sp_status sp_coefficients_average(const sp_operator_setup *fine, const sp_rule *rule,
-                                  sp_coefficients *out) {
-  *out = (sp_coefficients){.by_element = fine->by_element,
-                           .is_tensor = fine->is_tensor,
-                           .per_element = fine->by_element ? 1 : sp_rule_points(rule),
-                           .scale = fine->lambda};
-  return sp_agree(fine->space->mesh->comm,
-                  sp_system_average(fine, rule, NULL, &out->kappa, &out->lambda));
-}
-
 void sp_coefficients_free(sp_coefficients *coefficients) {
   SP_FREE(coefficients->kappa, coefficients->lambda);
   coefficients->kappa = coefficients->lambda = NULL;

@@ -3,7 +3,6 @@
 
 #include "mesh/mesh.h"
 #include "mesh/reference.h"
-#include "operators/system.h"
 #include "solver/problem/materials.h"
 
 /* For sp_operator_setup. */
@@ -23,12 +22,6 @@ typedef struct sp_coefficients {
  * after a failure. Errors: those of the values. Collective. */
 sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *mesh,
                                  const sp_rule *rule, sp_coefficients *out);
-
-/* Fill *out for a level below an operator that exists: averages of its values at the points of
- * `rule` (sp_system_average). Its largest lambda stays 0.
- * Errors: SP_ERR_SYSTEM. Collective. */
-sp_status sp_coefficients_average(const sp_operator_setup *fine, const sp_rule *rule,
-                                  sp_coefficients *out);
 void sp_coefficients_free(sp_coefficients *coefficients);
 
 /* Check if lambda > 0 at one of the element's points. Local. */

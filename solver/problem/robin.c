@@ -1,40 +1,20 @@
 #include "solver/problem/robin.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "mesh/geometry.h"
 #include "solver/problem/evaluate.h"
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
-/* means[to][to] of values[from][from] on a face. */
-static void average_face(const sp_rule *from, const sp_rule *to, const double *values,
-                         double *means) {
-  double matrix[FACE_NODES];
-  sp_average_matrix(from, to, matrix);
-  for (int q = 0; q < to->n * to->n; q++) {
-    means[q] = 0;
-    for (int p = 0; p < from->n * from->n; p++)
-      means[q] += matrix[q % to->n * from->n + p % from->n] *
-                  matrix[q / to->n * from->n + p / from->n] * values[p];
-  }
-}
-
-static sp_status evaluate_face(const sp_boundary_part *part, const sp_space *space, int finest,
+static sp_status evaluate_face(const sp_boundary_part *part, const sp_hexes *hexes, int order,
                                sp_lid element, int f, double *values) {
-  const sp_rule *own = &sp_reference_get(space->numbering->order)->gll;
-  const sp_rule *fine = &sp_reference_get(finest)->gll;
-  const int n = own->n * own->n, points = fine->n * fine->n;
+  const sp_rule *gll = &sp_reference_get(order)->gll;
+  const int n = gll->n * gll->n;
   double coordinates[3 * FACE_NODES], normal[3 * FACE_NODES];
-  sp_geometry_face(space->mesh->hexes, element, f, fine, coordinates, normal);
-  const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
-  SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, (size_t)points, xyz, values, NULL));
-  if (own != fine) {
-    memcpy(coordinates, values, (size_t)points * sizeof *values);
-    average_face(fine, own, coordinates, values);
-    sp_geometry_face(space->mesh->hexes, element, f, own, coordinates, normal);
-  }
+  sp_geometry_face(hexes, element, f, gll, coordinates, normal);
+  const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
+  SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, (size_t)n, xyz, values, NULL));
   for (int q = 0; q < n; q++) values[q] *= sp_geometry_area(normal, n, q);
   return SP_OK;
 }
@@ -42,7 +22,7 @@ static sp_status evaluate_face(const sp_boundary_part *part, const sp_space *spa
 sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
                         int *indices, double *values) {
   sp_face_nodes(space->numbering->order, f, indices);
-  return evaluate_face(part, space, space->numbering->order, element, f, values);
+  return evaluate_face(part, space->mesh->hexes, space->numbering->order, element, f, values);
 }
 
 sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
@@ -58,16 +38,21 @@ sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_
 
 static sp_status add_faces(const sp_problem *problem, const sp_space *space, int finest,
                            double *diagonal) {
-  const int nq = space->numbering->order + 1;
+  const int nq = space->numbering->order + 1, n = finest + 1;
   const sp_outer_face *face = problem->faces;
-  double values[FACE_NODES];
+  double values[FACE_NODES], shares[FACE_NODES];
   int indices[FACE_NODES];
-  for (sp_lid n = 0; n < problem->face_count; n++, face++) {
+  sp_average_matrix(&sp_reference_get(nq - 1)->gll, &sp_reference_get(finest)->gll, shares);
+  for (; face < problem->faces + problem->face_count; face++) {
     if (!sp_outer_face_has(face, SP_ROBIN)) continue;
     const sp_lid *nodes = sp_numbering_nodes(space->numbering, face->element);
-    SP_TRY(evaluate_face(face->part, space, finest, face->element, face->face, values));
+    SP_TRY(
+        evaluate_face(face->part, space->mesh->hexes, finest, face->element, face->face, values));
     sp_face_nodes(nq - 1, face->face, indices);
-    for (int q = 0; q < nq * nq; q++) diagonal[nodes[indices[q]]] += values[q];
+    for (int q = 0; q < nq * nq; q++)
+      for (int p = 0; p < n * n; p++)
+        diagonal[nodes[indices[q]]] +=
+            shares[p % n * nq + q % nq] * shares[p / n * nq + q / nq] * values[p];
   }
   return SP_OK;
 }

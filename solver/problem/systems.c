@@ -23,10 +23,16 @@ static sp_status fill(const sp_problem *problem, const sp_space *space, const sp
   sp_status status = SP_ALLOCATE("Dirichlet mask", SP_ARRAY(p->constrained, dofs),
                                  SP_ARRAY(p->boundary_values, dofs));
   SP_TRY(sp_agree(space->platform->comm, status));
-  if (fine)
-    SP_TRY(sp_coefficients_average(&fine->setup, rule, &p->coefficients));
-  else
+  if (fine) {
+    sp_coefficients *c = &p->coefficients;
+    const sp_operator_setup *s = &fine->setup;
+    *c = (sp_coefficients){
+        .by_element = s->by_element, .is_tensor = s->is_tensor, .scale = s->lambda};
+    SP_TRY(
+        sp_agree(space->platform->comm, sp_system_average(s, rule, NULL, &c->kappa, &c->lambda)));
+  } else {
     SP_TRY(sp_coefficients_create(&problem->materials, space->mesh, rule, &p->coefficients));
+  }
   SP_TRY(
       sp_problem_robin(problem, space, (fine ? fine->space : space)->numbering->order, &p->robin));
   return sp_problem_constraints(problem, space, p->constrained, p->boundary_values, jump);
