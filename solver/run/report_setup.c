@@ -149,6 +149,20 @@ static const char *better_preconditioner(sp_operator_kind kind, const char *name
   return strcmp(best, name) == 0 ? NULL : best;
 }
 
+/* Record what identifies a mesh file, and print how large a geometry from CAD is. */
+static void report_file(sp_report *report, const sp_hexes_file *file) {
+  char hash[24];
+  const char *unit = sp_gmsh_unit(report->config->mesh.file);
+  const double *extent = file->cad.extent;
+  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)file->hash);
+  sp_record_text(report->record, "mesh_hash", hash);
+  if (!*unit) return;
+  sp_record_add(report->record, "unit_read %s, extent_x %g [m], extent_y %g [m], extent_z %g [m]",
+                unit, 1e-3 * extent[0], 1e-3 * extent[1], 1e-3 * extent[2]);
+  sp_terminal_print(report->terminal, "  %-16s %.4g x %.4g x %.4g m, read in %s\n", "extent",
+                    1e-3 * extent[0], 1e-3 * extent[1], 1e-3 * extent[2], unit);
+}
+
 static void report_mesh(sp_report *report, const sp_mesh *mesh, bool has_boundary) {
   sp_terminal *t = report->terminal;
   const sp_config *config = report->config;
@@ -159,6 +173,7 @@ static void report_mesh(sp_report *report, const sp_mesh *mesh, bool has_boundar
                   "{elements:d} element{elements?s}, |J| from {smallest_jacobian:.3g} to "
                   "{largest_jacobian:.3g}, scaled from {smallest_scaled_jacobian:.3g}\n");
   const sp_hexes_file *file = &mesh->hexes->file;
+  if (config->mesh.shape == SP_SHAPE_FILE) report_file(report, file);
   if (file->left_out > 0)
     sp_report_note(report, NULL, "%lld volume element%s in no Physical Volume left out",
                    (long long)file->left_out, sp_plural(file->left_out));
@@ -313,6 +328,30 @@ static void note_divided(sp_report *report, const sp_hexes_file *file) {
                    (long long)hexahedra);
 }
 
+static void note_cad(sp_report *report, const sp_hexes_cad *cad) {
+  static const double WORTH_A_NOTE = 1e-3;
+  const sp_config *config = report->config;
+  const double scale = config->mesh.scale, error = cad->volume / cad->kernel_volume - 1;
+  if (cad->extent[0] > 0 && *sp_gmsh_unit(config->mesh.file) &&
+      !sp_config_where(config, "mesh", "scale"))
+    sp_report_note(report, "note_unit",
+                   "without mesh.scale all lengths of the case are in %s: mesh.scale = 1e-3 takes "
+                   "them to m",
+                   sp_gmsh_unit(config->mesh.file));
+  if (cad->flattened > 0)
+    sp_report_note(report, "note_flattened",
+                   "%lld of %lld curved tetrahedra leave the surface, by up to %.2g, since they "
+                   "would be inverted:" NEXT_LINE
+                   "a smaller mesh.size or a larger mesh.curvature helps",
+                   (long long)cad->flattened, (long long)cad->curved, scale * cad->distance);
+  if (fabs(error) > WORTH_A_NOTE)
+    sp_report_note(report, "note_volume",
+                   "the volume of '%s' is %.6g in the mesh, %.6g in the file (%+.2g %%):" NEXT_LINE
+                   "a smaller mesh.size or a larger mesh.curvature helps",
+                   cad->body, pow(scale, 3) * cad->volume, pow(scale, 3) * cad->kernel_volume,
+                   100 * error);
+}
+
 static void note_source(sp_report *report, const sp_source_integral *source) {
   static const double WORTH_A_NOTE = 0.01;
   if (fabs(source->excess) <= WORTH_A_NOTE * source->size) return;
@@ -352,6 +391,7 @@ void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexe
                      const sp_notes *notes) {
   note_interfaces(report, &notes->jumps);
   note_divided(report, &hexes->file);
+  note_cad(report, &hexes->file.cad);
   note_parts(report, notes);
   note_constants(report, notes->scope);
   note_default(report, problem, hexes);
