@@ -2,6 +2,7 @@
  * call. */
 #pragma once
 
+#include "io/terminal.h"
 #include "mesh/hexes.h"
 
 /* Read the hexahedra of `path` (.msh 2.2 or 4.1, ASCII or binary, or .geo, which is meshed first)
@@ -33,9 +34,14 @@ typedef struct sp_gmsh_sizes {
 
 /* As sp_gmsh_hexes for a CAD file. Bodies that touch share nodes. Tetrahedra have order 2 if a face
  * is curved. Each body is a group of volumes, and each face one of surfaces, with the names of the
- * file; without a name they are "volume N" and "surface N", counted from 1. Collective. */
+ * file; without a name they are "volume N" and "surface N", counted from 1. The mesh is the same in
+ * every run. While rank 0 waits, `terminal` shows a progress line; NULL: none. Collective. */
 sp_status sp_gmsh_cad_hexes(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
-                            sp_hexes **out);
+                            sp_terminal *terminal, sp_hexes **out);
+
+/* The unit of length of a CAD file as it is read: "mm" for STEP and IGES, because OpenCASCADE
+ * converts them; "" if it is not known. Local. */
+const char *sp_gmsh_unit(const char *path);
 
 /* True for the name of a CAD file: .step, .stp, .brep, .iges, .igs, also in capitals. Local. */
 bool sp_gmsh_is_cad(const char *path);

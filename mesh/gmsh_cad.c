@@ -118,14 +118,50 @@ static sp_status check_size(const char *path, double size) {
   gmshFree(bodies.list);
   const double count = 8.5 * volume / (size * size * size);
   if (!(size > 0 && count > SP_LID_MAX / 4)) return SP_OK;
-  return sp_fail(
-      SP_ERR_INPUT,
-      "%s: mesh.size = %.4g would give about %.1g tetrahedra, for a volume of %.4g: give "
-      "it in the unit of the file, or larger",
-      path, size, count, volume);
+  const char *unit = sp_gmsh_unit(path);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: mesh.size = %.4g%s%s would give about %.1g tetrahedra, for a volume of "
+                 "%.4g%s%s%s: give it in %s, or larger",
+                 path, size, *unit ? " " : "", unit, count, volume, *unit ? " " : "", unit,
+                 *unit ? "^3" : "", *unit ? unit : "the unit of the file");
 }
 
-sp_status sp_gmsh_cad_mesh(const char *path, const sp_gmsh_sizes *sizes) {
+void sp_gmsh_cad_describe(sp_gmsh_model *m) {
+  sp_gmsh_entity *entity = &m->entities[m->entity_count - 1];
+  char *type = NULL;
+  int error;
+  if (entity->dimension == 2) gmshModelGetType(2, entity->tag, &type, &error);
+  entity->is_plane = type && strcmp(type, "Plane") == 0;
+  gmshFree(type);
+  if (entity->dimension == 3)
+    gmshModelOccGetMass(3, entity->tag, &entity->kernel_volume, &error);
+  entity->kernel_volume = fabs(entity->kernel_volume);
+}
+
+void sp_gmsh_cad_compare(sp_gmsh_model *m) {
+  double lower[3], upper[3], worst = 0;
+  sp_hexes_cad *cad = &m->cad;
+  for (int d = 0; d < 3; d++) {
+    lower[d] = INFINITY, upper[d] = -INFINITY;
+    for (size_t p = 0; p < m->point_count; p++) {
+      lower[d] = fmin(lower[d], m->points[p].xyz[d]);
+      upper[d] = fmax(upper[d], m->points[p].xyz[d]);
+    }
+    cad->extent[d] = upper[d] - lower[d];
+  }
+  for (sp_gmsh_entity *e = m->entities; e < m->entities + m->entity_count; e++) {
+    const double difference = fabs(e->volume - e->kernel_volume);
+    if (e->kernel_volume == 0 || difference <= worst * e->kernel_volume) continue;
+    worst = difference / e->kernel_volume;
+    cad->volume = e->volume;
+    cad->kernel_volume = e->kernel_volume;
+    snprintf(cad->body, sizeof cad->body, "%s",
+             e->group_count > 0 ? sp_gmsh_group_name(m, 3, e->groups[0]) : "");
+  }
+}
+
+sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
+  const char *path = m->path;
   entities bodies = {0};
   bool curved;
   int error;
@@ -144,7 +180,6 @@ sp_status sp_gmsh_cad_mesh(const char *path, const sp_gmsh_sizes *sizes) {
   gmshOptionSetNumber("Mesh.MeshSizeMin", sizes->smallest, &error);
   gmshOptionSetNumber("Mesh.MeshSizeFromCurvature", sizes->per_circle, &error);
   gmshOptionSetNumber("Mesh.ElementOrder", curved ? 2 : 1, &error);
-  gmshOptionSetNumber("Mesh.HighOrderOptimize", 1, &error); /* else Jacobians may be negative */
-  gmshModelMeshGenerate(3, &error);
-  return error ? sp_gmsh_failed(path, "mesh the geometry") : SP_OK;
+  gmshOptionSetNumber("Mesh.HighOrderOptimize", 0, &error); /* gmsh_curve.c has the reason */
+  return sp_gmsh_generate(m);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -179,8 +180,16 @@ static sp_status unusable(const char *cause) {
 
 /* ---- The answers ---- */
 
-sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
-                           int **parts) {
+/* Wait for the answer, with a progress line if that takes more than a second. */
+static void wait_for_answer(int file, const char *path, sp_terminal *terminal) {
+  struct pollfd answer = {.fd = file, .events = POLLIN};
+  const char *verb = sp_gmsh_is_cad(path) ? "meshes" : "reads";
+  for (int second = 1; terminal && poll(&answer, 1, 1000) == 0; second++)
+    sp_terminal_show(terminal, "  set-up: gmsh %s %s, %d s ...", verb, path, second);
+}
+
+sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size,
+                           sp_terminal *terminal, sp_hexes **hexes, int **parts) {
   char count[24], numbers[3][32], cause[64];
   reader_process process;
   *hexes = NULL;
@@ -191,6 +200,7 @@ sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int siz
       parts ? "whole" : "part", count, path, numbers[0], numbers[1], numbers[2], NULL};
   SP_TRY(start(arguments, &process));
   const bool greeted = sp_gmsh_receive_greeting(&process.wire);
+  if (greeted) wait_for_answer(process.wire.file, path, terminal);
   sp_status status = greeted ? sp_gmsh_receive(&process.wire, hexes, parts) : SP_OK;
   const bool failed = process.wire.failed;
   const bool succeeded = finish(&process, cause, sizeof cause);

@@ -13,8 +13,9 @@
 
 /* Run sp_gmsh_read (mesh/gmsh_read.h) in the reader. If `parts` is not NULL, the file is the whole
  * mesh, and (*parts)[e] is the part of element e, of `size` parts. If `parts` is NULL, the file is
- * one of `size` files. The caller destroys *hexes and frees *parts. Errors: those of sp_gmsh_read;
+ * one of `size` files. The caller destroys *hexes and frees *parts. While it waits, `terminal`
+ * shows a progress line; NULL: none. Errors: those of sp_gmsh_read;
  * SP_ERR_INPUT if the process dies, for example because it runs out of memory; SP_ERR_SYSTEM if it
  * cannot be started. Local. */
-sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
-                           int **parts);
+sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size,
+                           sp_terminal *terminal, sp_hexes **hexes, int **parts);

@@ -2,7 +2,7 @@
  * .msh, and gmsh_sdk.c lets the SDK read or make all others; those to their left do not know which
  * it was. Each file calls only files to its right:
  *
- *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_sets | gmsh_format4, gmsh_sdk |
+ *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_sets | gmsh_format4, gmsh_sdk, gmsh_curve |
  *     gmsh_format2, gmsh_cad | gmsh_scan, gmsh_model
  *
  * We read .msh files ourselves because the SDK loses information: in format 2 it puts an element
@@ -37,6 +37,9 @@ typedef struct sp_gmsh_entity {
   /* True for what gmsh adds when it partitions a mesh: surfaces between parts, and ghosts, the
    * elements of neighbours in a split file. Their elements and groups are not used. */
   bool is_artificial;
+  /* Of CAD: a plane face; the volume of a body, by the CAD kernel and of the mesh. */
+  bool is_plane;
+  double kernel_volume, volume;
 } sp_gmsh_entity;
 
 typedef struct sp_gmsh_element {
@@ -69,6 +72,8 @@ typedef struct sp_gmsh_model {
   /* A partitioned mesh: the largest part that is named, and the parts that have elements. */
   int last_part;
   int *parts; /* [part_count] */
+  double mesher_seconds;
+  sp_hexes_cad cad;
 } sp_gmsh_model;
 
 /* ---- gmsh_model.c ---- */
@@ -126,8 +131,24 @@ void sp_gmsh_sdk_end(void);
 /* Let the SDK read or mesh the file. */
 sp_status sp_gmsh_sdk_read(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);
 
+/* Let gmsh make the elements of the geometry that is open, and add the time. */
+sp_status sp_gmsh_generate(sp_gmsh_model *m);
+
 /* Open and mesh a CAD file: see sp_gmsh_sizes (mesh/gmsh.h). */
-sp_status sp_gmsh_cad_mesh(const char *path, const sp_gmsh_sizes *sizes);
+sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);
+
+/* Fill is_plane and kernel_volume of the last entity. */
+void sp_gmsh_cad_describe(sp_gmsh_model *m);
+
+/* Fill m->cad of a complete model, after sp_gmsh_curve. */
+void sp_gmsh_cad_compare(sp_gmsh_model *m);
+
+/* ---- gmsh_curve.c ---- */
+
+/* Make all curved tetrahedra of a complete model from CAD valid: bend edges inside, and where that
+ * is not enough, take sides off the surface, which m->cad counts. Adds the volumes of the bodies.
+ */
+sp_status sp_gmsh_curve(sp_gmsh_model *m);
 
 /* ---- gmsh_sets.c ---- */
 

@@ -180,6 +180,7 @@ static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {
 sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes) {
   SP_TRY(unify_order(comm, path, hexes));
   MPI_Allreduce(MPI_IN_PLACE, &hexes->file.left_out, 1, SP_MPI_GID, MPI_SUM, comm);
+  MPI_Allreduce(MPI_IN_PLACE, &hexes->file.hash, 1, MPI_UINT64_T, MPI_SUM, comm);
   const size_t elements = (size_t)hexes->count;
   SP_TRY(
       unify_family(comm, path, "surface", &hexes->surface, SP_FACES * elements, *hexes->surfaces));

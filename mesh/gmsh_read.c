@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "io/hash.h"
 #include "mesh/divide.h"
 #include "mesh/entity.h"
 #include "mesh/gmsh_model.h"
@@ -131,6 +132,22 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_point *points,
   }
 }
 
+static uint64_t hash_hexes(const sp_hexes *hexes) {
+  const size_t n = 3 * sp_hexes_lattice_size(hexes);
+  uint64_t sum = 0;
+  for (size_t e = 0; e < (size_t)hexes->count; e++) {
+    uint64_t hash = sp_hash((uint64_t)hexes->tags[e]), word;
+    for (int c = 0; c < SP_CORNERS; c++)
+      hash = sp_hash_fold(hash, (uint64_t)hexes->vertices[e][c]);
+    for (size_t i = 0; i < n; i++) {
+      memcpy(&word, &hexes->lattice[e * n + i], sizeof word);
+      hash = sp_hash_fold(hash, word);
+    }
+    sum += hash;
+  }
+  return sum;
+}
+
 static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
                             const sp_gmsh_sets *volumes, const sp_gmsh_sets *surfaces,
                             const sp_gmsh_boundary *b, sp_hexes **out) {
@@ -144,6 +161,9 @@ static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
       if (b->faces[f].nodes[c] > 0) named[b->faces[f].nodes[c] - 1] = true;
   fill_hexes(all, m->points, b, named, *out);
   (*out)->file.left_out = all->left_out;
+  (*out)->file.hash = hash_hexes(*out);
+  (*out)->file.cad = m->cad;
+  (*out)->file.mesher_seconds = m->mesher_seconds;
   return SP_OK;
 }
 
@@ -164,6 +184,10 @@ static sp_status read_hexes(const char *path, const sp_gmsh_sizes *sizes, int fi
   sp_status status = read_model(sizes, &m);
   const double read_seconds = seconds() - start;
   if (!status) status = sp_gmsh_model_complete(&m);
+  if (!status && sp_gmsh_is_cad(path)) {
+    status = sp_gmsh_curve(&m);
+    if (!status) sp_gmsh_cad_compare(&m);
+  }
   if (!status) status = sp_gmsh_sets_create(&m, 3, &volumes);
   if (!status) status = sp_gmsh_sets_create(&m, 2, &surfaces);
   if (!status) status = sp_gmsh_cells_read(&m, files, &volumes, &all);

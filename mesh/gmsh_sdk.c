@@ -22,15 +22,22 @@ void sp_gmsh_sdk_end(void) {
   gmshFinalize(&error);
 }
 
-static sp_status open_file(const char *path) {
-  const char *ending = strrchr(path, '.');
+sp_status sp_gmsh_generate(sp_gmsh_model *m) {
+  int error, unused;
+  const double start = gmshLoggerGetWallTime(&unused);
+  gmshModelMeshGenerate(3, &error);
+  m->mesher_seconds = gmshLoggerGetWallTime(&unused) - start;
+  return error ? sp_gmsh_failed(m->path, "mesh the geometry") : SP_OK;
+}
+
+static sp_status open_file(sp_gmsh_model *m) {
+  const char *path = m->path, *ending = strrchr(path, '.');
   int error;
   gmshOpen(path, &error);
   if (error) return sp_gmsh_failed(path, "read the file");
   if (!ending || (strcmp(ending, ".geo") != 0 && strcmp(ending, ".geo_unrolled") != 0))
     return SP_OK;
-  gmshModelMeshGenerate(3, &error);
-  return error ? sp_gmsh_failed(path, "mesh the geometry") : SP_OK;
+  return sp_gmsh_generate(m);
 }
 
 static sp_status add_points(sp_gmsh_model *m) {
@@ -111,7 +118,8 @@ static sp_status add_elements(sp_gmsh_model *m, int dimension, int tag) {
 sp_status sp_gmsh_sdk_read(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
   int *pairs = NULL, error;
   size_t count = 0;
-  SP_TRY(sp_gmsh_is_cad(m->path) ? sp_gmsh_cad_mesh(m->path, sizes) : open_file(m->path));
+  const bool is_cad = sp_gmsh_is_cad(m->path);
+  SP_TRY(is_cad ? sp_gmsh_cad_mesh(sizes, m) : open_file(m));
   SP_TRY(add_points(m));
   SP_TRY(add_names(m));
   gmshModelGetEntities(&pairs, &count, -1, &error);
@@ -119,6 +127,7 @@ sp_status sp_gmsh_sdk_read(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
   for (size_t p = 0; p + 1 < count && !status; p += 2) {
     status = sp_gmsh_add_entity(m, pairs[p], pairs[p + 1]);
     if (!status) status = add_groups(m);
+    if (!status && is_cad) sp_gmsh_cad_describe(m);
     if (!status && pairs[p] >= 2) status = add_elements(m, pairs[p], pairs[p + 1]);
   }
   gmshFree(pairs);

@@ -23,6 +23,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "io/error.h"
 #include "mesh/types.h"
@@ -63,16 +64,31 @@ typedef struct sp_periodic_pair {
   int groups[2];
 } sp_periodic_pair;
 
+/* About a geometry from CAD, in its unit of length. */
+typedef struct sp_hexes_cad {
+  double extent[3]; /* of the box around it, in x, y and z */
+  /* The body whose volume differs most from that of the CAD kernel, relative to the latter: its
+   * name and both volumes. */
+  char body[64];
+  double volume, kernel_volume;
+  sp_gid curved, flattened; /* curved tetrahedra, and some of them that leave the surface ... */
+  double distance;          /* ... by at most this, because they would be inverted */
+} sp_hexes_cad;
+
 /* About the file that hexahedra were read from; all 0 for a box. */
 typedef struct sp_hexes_file {
   /* Equal on all ranks. */
+  uint64_t hash; /* of all elements in the file: numbers, vertices and coordinates; the same for any
+                    ranks, order and division into parts */
+  sp_hexes_cad cad;
   sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
   /* Tetrahedra, prisms and hexahedra that were divided (mesh/divide.h). */
   sp_gid divided[3];
   int contacts;     /* the last volumes, whose elements have no thickness (mesh/interlayer.h) ... */
   double thickness; /* ... but that of their lattices */
   /* Unit: s. The same on all ranks, which wait for rank 0. */
-  double read_seconds;  /* to read the file, or to mesh a geometry */
+  double read_seconds;   /* to read the file, or to mesh a geometry */
+  double mesher_seconds; /* some of them: gmsh's mesh generation */
   double metis_seconds; /* to divide the elements among ranks; 0 if there was nothing to do */
 } sp_hexes_file;
 

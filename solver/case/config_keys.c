@@ -136,7 +136,7 @@ const sp_key sp_keys[] = {
      .help =
          "mesh (.msh, .geo) or CAD (.step, .brep, .iges); relative to the case file that names it"},
     {KEY("mesh", "size", mesh.sizes.largest), NUMBER(0, DBL_MAX), .fallback = "0", CAD_ONLY,
-     .help = "largest tetrahedron, in the unit of file (STEP: mm); 0: a tenth of the diagonal"},
+     .help = "largest tetrahedron, in mm (BREP: its own unit); 0: a tenth of the diagonal"},
     {KEY("mesh", "size_min", mesh.sizes.smallest), NUMBER(0, DBL_MAX), .fallback = "0", CAD_ONLY,
      .help = "smallest tetrahedron, in the same unit"},
     {KEY("mesh", "curvature", mesh.sizes.per_circle), NUMBER(0, 100), .fallback = "12", CAD_ONLY,

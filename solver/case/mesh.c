@@ -64,9 +64,10 @@ static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, s
 
 /* Read the hexahedra of a file. The message says where the case names a file that cannot be opened.
  * If its number of parts is not that of the ranks with elements, the message gives the latter. */
-static sp_status read_file(const sp_workers *workers, const sp_config *config, sp_hexes **hexes) {
+static sp_status read_file(const sp_workers *workers, const sp_config *config,
+                           sp_terminal *terminal, sp_hexes **hexes) {
   const char *path = config->mesh.file;
-  const sp_status status = sp_gmsh_cad_hexes(workers->comm, path, &config->mesh.sizes, hexes);
+  const sp_status status = sp_gmsh_cad_hexes(workers->comm, path, &config->mesh.sizes, terminal, hexes);
   if (status && access(path, R_OK) && !sp_gmsh_is_split(path))
     return sp_fail(status, "%s: %s", sp_config_where(config, "mesh", "file"), sp_error_message());
   if (!status || workers->count == workers->ranks || !sp_gmsh_is_split(path)) return status;
@@ -79,11 +80,12 @@ static void scale(double factor, sp_hexes *hexes) {
   for (size_t i = 0; i < count; i++) hexes->lattice[i] *= factor;
 }
 
-static sp_status make_mesh(const sp_workers *workers, const sp_config *config, sp_mesh **mesh) {
+static sp_status make_mesh(const sp_workers *workers, const sp_config *config,
+                           sp_terminal *terminal, sp_mesh **mesh) {
   MPI_Comm comm = workers->comm;
   sp_hexes *hexes;
   if (config->mesh.shape == SP_SHAPE_FILE) {
-    SP_TRY(read_file(workers, config, &hexes));
+    SP_TRY(read_file(workers, config, terminal, &hexes));
     scale(config->mesh.scale, hexes);
     const sp_status status = sp_boundary_insert_contacts(comm, config, hexes);
     if (status) sp_hexes_destroy(&hexes);
@@ -107,6 +109,7 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config, s
 /* Add the time of the gmsh SDK, a part of the mesh phase. */
 static void add_reader(const sp_hexes_file *file, sp_profile *profile) {
   sp_profile_add(profile, SP_PHASE_FILE, file->read_seconds > 0, file->read_seconds);
+  sp_profile_add(profile, SP_PHASE_MESHER, file->mesher_seconds > 0, file->mesher_seconds);
   sp_profile_add(profile, SP_PHASE_METIS, file->metis_seconds > 0, file->metis_seconds);
 }
 
@@ -114,7 +117,7 @@ sp_status sp_case_mesh(const sp_workers *workers, const sp_config *config, sp_pr
                        sp_terminal *terminal, sp_mesh **mesh) {
   const double start = sp_profile_begin(terminal, SP_PHASE_MESH);
   *mesh = NULL;
-  const sp_status status = make_mesh(workers, config, mesh);
+  const sp_status status = make_mesh(workers, config, terminal, mesh);
   sp_profile_end(profile, terminal, SP_PHASE_MESH, start);
   if (!status) add_reader(&(*mesh)->hexes->file, profile);
   if (status) sp_mesh_destroy(mesh);

@@ -102,6 +102,45 @@ static bool find_flat(const sp_note_facts *f, sp_note *note) {
   return write_note(note, "elements are nearly flat; expect many more iterations");
 }
 
+static bool find_unit(const sp_note_facts *f, sp_note *note) {
+  const sp_config *config = f->config;
+  const char *unit = config->mesh.file ? sp_gmsh_unit(config->mesh.file) : "";
+  if (!(f->mesh->hexes->file.cad.extent[0] > 0) || !*unit ||
+      sp_config_where(config, "mesh", "scale"))
+    return false;
+  return write_note(note,
+                    "without mesh.scale all lengths of the case are in %s: mesh.scale = 1e-3 takes "
+                    "them to m",
+                    unit);
+}
+
+static bool find_flattened(const sp_note_facts *f, sp_note *note) {
+  const sp_hexes_cad *cad = &f->mesh->hexes->file.cad;
+  const double distance = f->config->mesh.scale * cad->distance;
+  if (cad->flattened == 0) return false;
+  add_number(note, "flattened", (double)cad->flattened);
+  add_number(note, "curved", (double)cad->curved);
+  add_number(note, "distance", distance);
+  return write_note(note,
+                    "%lld of %lld curved tetrahedra leave the surface, by up to %.2g, since they "
+                    "would be inverted: a smaller mesh.size or a larger mesh.curvature helps",
+                    (long long)cad->flattened, (long long)cad->curved, distance);
+}
+
+static bool find_volume(const sp_note_facts *f, sp_note *note) {
+  static const double WORTH_A_NOTE = 1e-3;
+  const sp_hexes_cad *cad = &f->mesh->hexes->file.cad;
+  const double cube = pow(f->config->mesh.scale, 3), error = cad->volume / cad->kernel_volume - 1;
+  if (!(fabs(error) > WORTH_A_NOTE)) return false;
+  add_number(note, "in_mesh", cube * cad->volume);
+  add_number(note, "in_file", cube * cad->kernel_volume);
+  return write_note(
+      note,
+      "the volume of '%s' is %.6g in the mesh, %.6g in the file (%+.2g %%): a smaller "
+      "mesh.size or a larger mesh.curvature helps",
+      cad->body, cube * cad->volume, cube * cad->kernel_volume, 100 * error);
+}
+
 static bool find_cut_columns(const sp_note_facts *f, sp_note *note) {
   const sp_gid count = f->mesh->cut_columns;
   const bool split =
@@ -327,6 +366,9 @@ static const sp_note_type types[] = {{"left_out", find_left_out},
                                      {"divided", find_divided},
                                      {"curved", find_curved},
                                      {"flat", find_flat},
+                                     {"unit", find_unit},
+                                     {"flattened", find_flattened},
+                                     {"volume", find_volume},
                                      {"cut_columns", find_cut_columns},
                                      {"unnamed_faces", find_unnamed_faces},
                                      {"parts", find_parts},

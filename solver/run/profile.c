@@ -16,6 +16,7 @@ static const struct {
     [SP_PHASE_DEVICE] = {"device", SP_PHASE_TOTAL},
     [SP_PHASE_MESH] = {"mesh", SP_PHASE_TOTAL},
     [SP_PHASE_FILE] = {"file (gmsh)", SP_PHASE_MESH},
+    [SP_PHASE_MESHER] = {"mesher (gmsh)", SP_PHASE_FILE},
     [SP_PHASE_METIS] = {"parts (METIS)", SP_PHASE_MESH},
     [SP_PHASE_NUMBERING] = {"numbering", SP_PHASE_TOTAL},
     [SP_PHASE_PROBLEM] = {"problem", SP_PHASE_TOTAL},

@@ -126,7 +126,21 @@ static const char *better_preconditioner(sp_operator_kind kind, const char *name
   return strcmp(best, name) == 0 ? NULL : best;
 }
 
-static void report_mesh(sp_report *report) {
+/* Record what identifies a mesh file, and print how large a geometry from CAD is. */
+static void report_file(sp_report *report, const sp_hexes_file *file) {
+  char hash[24];
+  const char *unit = sp_gmsh_unit(report->config->mesh.file);
+  const double *extent = file->cad.extent;
+  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)file->hash);
+  sp_record_text(report->record, "mesh_hash", hash);
+  if (!*unit) return;
+  sp_record_add(report->record, "unit_read %s, extent_x %g [m], extent_y %g [m], extent_z %g [m]",
+                unit, 1e-3 * extent[0], 1e-3 * extent[1], 1e-3 * extent[2]);
+  sp_terminal_print(report->terminal, "  %-16s %.4g x %.4g x %.4g m, read in %s\n", "extent",
+                    1e-3 * extent[0], 1e-3 * extent[1], 1e-3 * extent[2], unit);
+}
+
+static void report_mesh(sp_report *report, const sp_hexes_file *file) {
   sp_terminal *t = report->terminal;
   const sp_config *config = report->config;
   const bool split = config->mesh.shape == SP_SHAPE_FILE && sp_gmsh_is_split(config->mesh.file);
@@ -135,6 +149,7 @@ static void report_mesh(sp_report *report) {
   sp_record_print(report->record, t,
                   "{elements:d} element{elements?s}, |J| from {smallest_jacobian:.3g} to "
                   "{largest_jacobian:.3g}, scaled from {smallest_scaled_jacobian:.3g}\n");
+  if (config->mesh.shape == SP_SHAPE_FILE) report_file(report, file);
 }
 
 sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
@@ -171,7 +186,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
 
   sp_report_device(report->workers, t);
   if (report->workers->count > 1) sp_record_print(record, t, "  exchange         {exchange:s}\n");
-  report_mesh(report);
+  report_mesh(report, &op->space->mesh->hexes->file);
   sp_record_print(record, t, "  discretization   N = {order:d}, {dofs:d} degrees of freedom\n");
   sp_terminal_print(t, "  %-16s %s", "operator", sp_operator_names[op->kind]);
   print_materials(t, config, row, &problem->materials);

@@ -50,9 +50,10 @@ static void wait_for(pid_t child) {
   require(ended == child, "the child is lost");
 }
 
-sp_status sp_gmsh_in_child(const char *file, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
-                           int **parts) {
+sp_status sp_gmsh_in_child(const char *file, const sp_gmsh_sizes *sizes, int size,
+                           sp_terminal *terminal, sp_hexes **hexes, int **parts) {
   int ends[2];
+  (void)terminal;
   *hexes = NULL;
   require(pipe(ends) == 0, "no pipe");
   const pid_t child = fork();
