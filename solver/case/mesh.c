@@ -8,6 +8,7 @@
 #include "mesh/gmsh.h"
 #include "mesh/refine.h"
 #include "mesh/sizes.h"
+#include "mesh/touching.h"
 #include "operators/kinds.h"
 #include "solver/problem/boundary.h"
 #include "solver/problem/quantities.h"
@@ -102,6 +103,7 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config, s
   SP_TRY(sp_agree(comm, sp_field_check(config)));
   if (sp_operator_rows[config->discretization.operator_kind].has_boundary)
     SP_TRY(sp_boundary_identify(config, *mesh));
+  if (config->mesh.shape == SP_SHAPE_FILE) SP_TRY(sp_touching_find(*mesh));
   for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));
   return SP_OK;
 }

@@ -98,8 +98,7 @@ static sp_status make_system(sp_running *c) {
   c->notes.scope = c->config->scope;
   c->notes.parts = c->system->constants.parts;
   c->notes.jump = c->facts.jump;
-  if (!c->report || c->notes.parts <= 1) return SP_OK;
-  return sp_problem_count_contacts(c->problem, c->mesh, &c->notes.contacts);
+  return SP_OK;
 }
 
 static void choose_preconditioner(sp_running *c) {
@@ -151,6 +150,10 @@ static sp_status make_load(sp_running *c) {
   SP_TRY(load_initial(c));
   SP_TRY(sp_problem_load(c->problem, c->space, NULL, NULL, c->load, &c->range,
                          c->evaluates ? &c->balance.sums : NULL));
+  const int parts = c->system->constants.parts;
+  if (parts > 0 && c->mesh->hexes->file.bodies > parts)
+    SP_TRY(sp_null_space_check_ties(c->problem, c->space, c->system->setup.constrained, c->load,
+                                    &c->notes.tied));
   if (c->report) SP_TRY(examine_data(c));
   if (!c->facts.exact) return SP_OK;
   double imbalance, before, after;

@@ -9,6 +9,7 @@
 #include "mesh/geometry.h"
 #include "operators/reduction.h"
 #include "solver/case/mesh.h"
+#include "solver/run/report.h"
 
 /* Sums over the elements or faces of a group. */
 enum { COUNT, MEASURE, CENTRE, NORMAL = CENTRE + 3, SUMS = NORMAL + 3 };
@@ -167,6 +168,8 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
     status = sp_gather_records(mesh->comm, t.faces, t.face_count, sizeof *faces, "faces", &faces,
                                &count);
   if (!status) print_table(&t, faces, count, terminal);
+  if (!status)
+    sp_report_fit(&(sp_report){.terminal = terminal, .record = terminal->record}, t.hexes);
   SP_FREE(t.sums, t.faces);
   return status;
 }

@@ -90,14 +90,19 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
 typedef struct sp_notes {
   const sp_scope *scope; /* after all formulas have been parsed */
   int parts;             /* connected parts of the mesh */
-  sp_gid contacts;       /* pairs of exterior faces that lie on each other */
   sp_gid pinched;        /* edges at which parts touch (solver/problem/contacts.h) */
+  sp_gid tied;           /* free DOFs that parts without common faces share */
   sp_source_integral source;
   sp_data_jump jump;
   sp_interface_jumps jumps; /* of an exact solution that does not fit the materials */
   double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
                                determine (sp_null_space.magnification) */
 } sp_notes;
+
+/* Print notes on a mesh that does not fit together (mesh/touching.h), on left-handed elements, and
+ * on faces of groups that no element has. The record gets them as note_misfits, note_coincident,
+ * note_turned and note_lost. Local. */
+void sp_report_fit(sp_report *report, const sp_hexes *hexes);
 
 /* Print the notes, also on constants without a use and on groups that no line of [boundary] names.
  * The record gets those on the source, on a kink and on boundary data as note_source, note_kink and

@@ -258,20 +258,59 @@ static void note_interfaces(sp_report *report, const sp_interface_jumps *jumps) 
 }
 
 static void note_parts(sp_report *report, const sp_notes *notes) {
-  char contacts[200] = "";
-  if (notes->contacts > 0)
-    snprintf(contacts, sizeof contacts,
-             "; %lld pair%s of exterior faces coincide, and nothing flows through" NEXT_LINE
-             "them (gmsh: merge the parts with Coherence or BooleanFragments)",
-             (long long)notes->contacts, sp_plural(notes->contacts));
+  const bool edges = notes->pinched > 0;
+  const sp_gid count = edges ? notes->pinched : notes->tied;
   if (notes->parts > 1)
-    sp_report_note(report, NULL, "the mesh has %d parts that share no nodes%s", notes->parts,
-                   contacts);
-  if (notes->pinched > 0)
+    sp_report_note(report, NULL, "the mesh has %d parts that share no nodes", notes->parts);
+  if (count > 0)
     sp_report_note(report, "note_pinched",
-                   "parts of the mesh touch along %lld edge%s only: what flows there depends on "
+                   "parts of the mesh touch %s %lld %s%s only: what flows there depends on "
                    "the" NEXT_LINE "mesh, and is missing in the heat of materials",
-                   (long long)notes->pinched, sp_plural(notes->pinched));
+                   edges ? "along" : "at", (long long)count, edges ? "edge" : "node",
+                   sp_plural(count));
+}
+
+/* "4 of 8 of 'chip', 1 of 2 of 'pin'": lost faces of groups. */
+static void list_lost(const sp_family *surfaces, size_t size, char *text) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (int g = 0; g < surfaces->group_count && used < size - 1; g++) {
+    char name[100];
+    sp_group *group = &surfaces->groups[g];
+    if (group->lost == 0) continue;
+    sp_groups_list(&(sp_family){.group_count = 1, .groups = group}, NULL, sizeof name, name);
+    used += (size_t)snprintf(text + used, size - used, "%s%lld of %lld of '%s'", used ? ", " : "",
+                             (long long)group->lost, (long long)group->listed, name);
+  }
+}
+
+void sp_report_fit(sp_report *report, const sp_hexes *hexes) {
+  const sp_hexes_file *file = &hexes->file;
+  const bool mixed = file->divided[SP_TETRAHEDRON] > 0 && file->divided[SP_HEXAHEDRON] > 0;
+  char lost[400];
+  list_lost(&hexes->surface, sizeof lost, lost);
+  if (lost[0])
+    sp_report_note(report, "note_lost",
+                   "surface elements that are faces of no element, so conditions miss them: %s",
+                   lost);
+  if (file->misfits > 0)
+    sp_report_note(report, "note_misfits",
+                   "%lld exterior face%s on others with other corners: nothing flows through "
+                   "them, or only" NEXT_LINE "at common nodes (%s)",
+                   (long long)file->misfits, file->misfits == 1 ? " lies" : "s lie",
+                   mixed ? "hexahedra on tetrahedra, without pyramids: take Recombine and "
+                           "Transfinite off their volumes"
+                         : "hanging nodes: mesh volumes that touch in one run of gmsh, with "
+                           "Coherence or BooleanFragments");
+  if (file->coincident > 0)
+    sp_report_note(report, "note_coincident",
+                   "%lld pair%s of exterior faces coincide, and nothing flows through "
+                   "them (gmsh: merge" NEXT_LINE "the parts with Coherence or BooleanFragments)",
+                   (long long)file->coincident, sp_plural(file->coincident));
+  if (file->turned > 0)
+    sp_report_note(report, "note_turned",
+                   "all %lld elements of the file are left-handed, as in a mirrored mesh: turned",
+                   (long long)file->turned);
 }
 
 /* Without a line for any group the default is the condition of the whole boundary. */
@@ -352,6 +391,7 @@ void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexe
                      const sp_notes *notes) {
   note_interfaces(report, &notes->jumps);
   note_divided(report, &hexes->file);
+  sp_report_fit(report, hexes);
   note_parts(report, notes);
   note_constants(report, notes->scope);
   note_default(report, problem, hexes);
