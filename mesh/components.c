@@ -12,6 +12,8 @@
  * ranks' local components, rank after rank. */
 typedef struct search {
   const sp_topology *topology;
+  int slot, slots;   /* of the vertices or faces that connect elements, called vertices here */
+  sp_lid begin, end; /* their entities */
   sp_lid *of_entity; /* [vertices], the local component of each */
   sp_gid local;      /* local components */
   sp_gid first;      /* name of the first of them */
@@ -25,7 +27,7 @@ typedef struct search {
  * trees at the same time (Anderson and Woll, STOC 1991). In the end each tree is a component, and
  * its root is the least vertex. The order of joining does not matter. */
 typedef struct forest {
-  const sp_topology *topology;
+  const search *search;
   sp_lid *parent;
   const sp_lid *number; /* [vertices], of roots: the component */
   sp_lid *of_entity;    /* [vertices], out */
@@ -68,9 +70,11 @@ static void plant_some(void *forest_, size_t begin, size_t end) {
 
 static void join_some(void *forest_, size_t begin, size_t end) {
   const forest *f = forest_;
-  for (size_t e = begin; e < end; e++)
-    for (int c = 1; c < SP_CORNERS; c++)
-      join(f->parent, f->topology->slots[e][0], f->topology->slots[e][c]);
+  const search *s = f->search;
+  for (size_t e = begin; e < end; e++) {
+    const sp_lid *slots = &s->topology->slots[e][s->slot];
+    for (int c = 1; c < s->slots; c++) join(f->parent, slots[0] - s->begin, slots[c] - s->begin);
+  }
 }
 
 static void name_some(void *forest_, size_t begin, size_t end) {
@@ -81,11 +85,11 @@ static void name_some(void *forest_, size_t begin, size_t end) {
 /* Join the vertices of each element, and number what is connected. */
 static sp_status find_local(search *s) {
   const sp_topology *topology = s->topology;
-  const size_t vertices = (size_t)topology->start[1];
+  const size_t vertices = (size_t)(s->end - s->begin);
   SP_OWNED sp_lid *parent = NULL, *number = NULL;
   SP_TRY(SP_ALLOCATE("components", SP_ARRAY(parent, vertices), SP_ARRAY(number, vertices),
                      SP_ARRAY(s->of_entity, vertices)));
-  forest f = {.topology = topology, .parent = parent, .number = number, .of_entity = s->of_entity};
+  forest f = {.search = s, .parent = parent, .number = number, .of_entity = s->of_entity};
   SP_TRY(sp_loop_over("components", vertices, 1, &f, plant_some));
   SP_TRY(sp_loop_over("components", (size_t)topology->elements, SP_CORNERS, &f, join_some));
   /* Vertices are in the order in which elements first touch them, and so are components. */
@@ -94,7 +98,7 @@ static sp_status find_local(search *s) {
   return sp_loop_over("components", vertices, 1, &f, name_some);
 }
 
-enum { VERTEX, NOTHING, COMPONENT, WORDS };
+enum { COMPONENT = sizeof(sp_row_name) / 8, WORDS };
 
 static int compare_rows(const void *left, const void *right) {
   const int64_t *a = *(const int64_t *const *)left, *b = *(const int64_t *const *)right;
@@ -122,16 +126,17 @@ static sp_status find_pairs(MPI_Comm comm, search *s) {
   const sp_lid *sharers = topology->sharer_start;
   size_t vertices = 0;
   SP_OWNED int64_t *rows = NULL, *answers = NULL;
-  for (sp_lid i = 0; i < topology->start[1]; i++) vertices += sharers[i] < sharers[i + 1];
+  for (sp_lid i = s->begin; i < s->end; i++) vertices += sharers[i] < sharers[i + 1];
   SP_TRY(sp_agree(comm, SP_ALLOCATE("components", SP_ARRAY(rows, WORDS * vertices),
                                     SP_ARRAY(answers, vertices), SP_ARRAY(s->pairs, vertices))));
   vertices = 0;
-  for (sp_lid i = 0; i < topology->start[1]; i++) {
+  for (sp_lid i = s->begin; i < s->end; i++) {
     sp_gid key[4];
     if (sharers[i] == sharers[i + 1]) continue;
     sp_topology_key(topology, i, key);
-    rows[WORDS * vertices + VERTEX] = key[0];
-    rows[WORDS * vertices++ + COMPONENT] = s->first + s->of_entity[i];
+    const sp_row_name name = sp_entity_name(key);
+    memcpy(&rows[WORDS * vertices], &name, sizeof name);
+    rows[WORDS * vertices++ + COMPONENT] = s->first + s->of_entity[i - s->begin];
   }
   SP_TRY(sp_rendezvous_answer(comm, (int64_t)vertices, WORDS, rows, 1, answers, compare_rows,
                               find_least, NULL));
@@ -176,7 +181,8 @@ static sp_status number_elements(const search *s, sp_components *components) {
   for (sp_gid n = 0; n < s->total; n++) parent[n] = parent[n] == n ? count++ : parent[parent[n]];
   components->count = (int)count;
   for (sp_lid e = 0; e < topology->elements && count > 1; e++) /* else all are zero */
-    components->of_element[e] = (int)parent[s->first + s->of_entity[topology->slots[e][0]]];
+    components->of_element[e] =
+        (int)parent[s->first + s->of_entity[topology->slots[e][s->slot] - s->begin]];
   if (count <= INT_MAX) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "the mesh has %lld parts that do not touch: too many",
                  (long long)count);
@@ -192,8 +198,14 @@ static sp_status find(MPI_Comm comm, search *s, sp_components *components) {
   return sp_agree(comm, number_elements(s, components));
 }
 
-sp_status sp_components_create(MPI_Comm comm, const sp_topology *topology, sp_components **out) {
-  search s = {.topology = topology};
+sp_status sp_components_create(MPI_Comm comm, const sp_topology *topology, sp_connection by,
+                               sp_components **out) {
+  const bool faces = by == SP_BY_FACES;
+  search s = {.topology = topology,
+              .slot = faces ? SP_FACE_SLOT : 0,
+              .slots = faces ? SP_FACES : SP_CORNERS,
+              .begin = faces ? topology->start[2] : 0,
+              .end = topology->start[faces ? 3 : 1]};
   *out = NULL;
   sp_status status = sp_agree(comm, sp_allocate(1, sizeof **out, "components", out));
   if (!status) status = find(comm, &s, *out);

@@ -22,22 +22,13 @@ static double distance(const double a[3], const double b[3]) {
   return sqrt(x * x + y * y + z * z);
 }
 
-static double shortest_distance(const sp_hexes *hexes, sp_lid e) {
-  const double *lattice = sp_hexes_lattice(hexes, e);
-  double shortest = DBL_MAX;
-  for (int a = 0; a < SP_CORNERS; a++)
-    for (int b = 0; b < a; b++)
-      shortest = fmin(shortest, distance(&lattice[3 * sp_corner_node(hexes->map_order, a)],
-                                         &lattice[3 * sp_corner_node(hexes->map_order, b)]));
-  return shortest;
-}
-
 /* Check that the lattice point `here` of element e equals `there`, the same point of element `tag`.
  */
 static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
                          const double there[3], sp_gid tag) {
   const double rounding = 4 * DBL_EPSILON * (fabs(here[0]) + fabs(here[1]) + fabs(here[2]));
-  if (distance(here, there) <= rounding + TOLERANCE * shortest_distance(hexes, e)) return SP_OK;
+  if (distance(here, there) <= rounding + TOLERANCE * sp_hexes_shortest_distance(hexes, e))
+    return SP_OK;
   return sp_fail(
       SP_ERR_INPUT,
       "elements %lld and %lld share vertices, but not all points between them: (%.12g, "

@@ -50,10 +50,28 @@ sp_status sp_gmsh_boundary_read(const sp_gmsh_model *m, sp_gmsh_sets *surfaces,
   return merge_faces(surfaces, b);
 }
 
-int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]) {
+int sp_gmsh_boundary_find(sp_gmsh_boundary *b, const size_t nodes[4]) {
   sp_gmsh_face face;
   memcpy(face.nodes, nodes, sizeof face.nodes);
   qsort(face.nodes, 4, sizeof(size_t), sp_gmsh_compare_sizes);
-  const sp_gmsh_face *found = bsearch(&face, b->faces, b->count, sizeof face, compare_faces);
-  return found ? found->surface : SP_SURFACE_INTERIOR;
+  sp_gmsh_face *found = bsearch(&face, b->faces, b->count, sizeof face, compare_faces);
+  if (!found) return SP_SURFACE_INTERIOR;
+  found->found = true;
+  return found->surface;
+}
+
+sp_status sp_gmsh_boundary_count(const sp_gmsh_boundary *b, sp_family *surfaces) {
+  SP_OWNED sp_gid(*counts)[2] = NULL; /* of each surface */
+  SP_TRY(sp_allocate((size_t)surfaces->count, sizeof *counts, "surfaces", &counts));
+  for (size_t f = 0; f < b->count; f++) {
+    counts[b->faces[f].surface][0]++;
+    counts[b->faces[f].surface][1] += !b->faces[f].found;
+  }
+  for (int g = 0; g < surfaces->group_count; g++)
+    for (int s = 0; s < surfaces->count; s++) {
+      if (!surfaces->groups[g].members[s]) continue;
+      surfaces->groups[g].listed += counts[s][0];
+      surfaces->groups[g].lost += counts[s][1];
+    }
+  return SP_OK;
 }

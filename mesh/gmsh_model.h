@@ -204,6 +204,7 @@ void sp_gmsh_cells_free(sp_gmsh_cells *cells);
 typedef struct sp_gmsh_face {
   size_t nodes[4];
   int surface;
+  bool found; /* sp_gmsh_boundary_find has found it */
 } sp_gmsh_face;
 
 /* The faces in physical groups, sorted by their nodes. A file may list a face several times, once
@@ -220,4 +221,7 @@ sp_status sp_gmsh_boundary_read(const sp_gmsh_model *m, sp_gmsh_sets *surfaces,
 
 /* The surface of the face with these corner nodes, one of them 0 for a triangle;
  * SP_SURFACE_INTERIOR if it has none. */
-int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
+int sp_gmsh_boundary_find(sp_gmsh_boundary *b, const size_t nodes[4]);
+
+/* Count the faces of each group, and the ones that were not found. */
+sp_status sp_gmsh_boundary_count(const sp_gmsh_boundary *b, sp_family *surfaces);

@@ -52,9 +52,10 @@ sp_status sp_gmsh_check_part(const char *path) {
 /* ---- One list of groups and surfaces for all ranks, and one of volumes ----
  * Both surfaces and volumes are called parts here. */
 
-/* A group as sent between ranks; gmsh writes names of up to 127 characters, other programs may
- * write longer ones. */
+/* A group as sent between ranks, with counts of its faces; gmsh writes names of up to 127
+ * characters, other programs may write longer ones. */
 typedef struct named_group {
+  sp_gid listed, lost;
   int number;
   char name[252];
 } named_group;
@@ -76,6 +77,22 @@ static size_t drop_equal(void *list, size_t count, size_t width,
   return kept;
 }
 
+/* Merge groups with one number, and add up their counts. Returns the number of groups. */
+static size_t merge_groups(named_group *all, size_t count) {
+  size_t kept = 0;
+  if (count > 0) qsort(all, count, sizeof *all, compare_groups);
+  for (size_t i = 0; i < count; i++) {
+    named_group *last = &all[kept > 0 ? kept - 1 : 0];
+    if (kept == 0 || compare_groups(&all[i], last) != 0) {
+      all[kept++] = all[i];
+      continue;
+    }
+    last->listed += all[i].listed;
+    last->lost += all[i].lost;
+  }
+  return kept;
+}
+
 /* The groups of all ranks by number. */
 static sp_status gather_groups(MPI_Comm comm, const sp_family *own, named_group **all,
                                size_t *count) {
@@ -91,11 +108,13 @@ static sp_status gather_groups(MPI_Comm comm, const sp_family *own, named_group 
                   own->groups[g].number, strlen(own->groups[g].name), sizeof mine[g].name - 1);
   SP_TRY(sp_agree(comm, status));
   for (size_t g = 0; g < n; g++) {
+    mine[g].listed = own->groups[g].listed;
+    mine[g].lost = own->groups[g].lost;
     mine[g].number = own->groups[g].number;
     snprintf(mine[g].name, sizeof mine[g].name, "%s", own->groups[g].name);
   }
   SP_TRY(sp_gather_records(comm, mine, n, sizeof *mine, "groups", all, count));
-  *count = drop_equal(*all, *count, sizeof **all, compare_groups);
+  *count = merge_groups(*all, *count);
   return SP_OK;
 }
 
@@ -133,6 +152,8 @@ static sp_status replace(size_t group_count, const named_group *groups, size_t k
   SP_TRY(sp_family_resize(family, (int)key_count, (int)group_count));
   for (size_t g = 0; g < group_count; g++) {
     SP_TRY(sp_family_set_group(family, (int)g, groups[g].name, groups[g].number));
+    family->groups[g].listed = groups[g].listed;
+    family->groups[g].lost = groups[g].lost;
     for (size_t k = 0; k < key_count; k++)
       family->groups[g].members[k] = key_has(keys[k], groups[g].number);
   }
@@ -177,8 +198,19 @@ static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {
   return SP_OK;
 }
 
+/* Each reader has turned its part if all elements there are left-handed. */
+static sp_status unify_turned(MPI_Comm comm, const char *path, sp_hexes *hexes) {
+  sp_gid counts[2] = {hexes->file.turned, hexes->count};
+  MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, comm);
+  hexes->file.turned = counts[0];
+  if (counts[0] == 0 || counts[0] == counts[1]) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: %lld of %lld elements are left-handed, in some of its parts",
+                 path, (long long)counts[0], (long long)counts[1]);
+}
+
 sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes) {
   SP_TRY(unify_order(comm, path, hexes));
+  SP_TRY(unify_turned(comm, path, hexes));
   MPI_Allreduce(MPI_IN_PLACE, &hexes->file.left_out, 1, SP_MPI_GID, MPI_SUM, comm);
   MPI_Allreduce(MPI_IN_PLACE, &hexes->file.hash, 1, MPI_UINT64_T, MPI_SUM, comm);
   const size_t elements = (size_t)hexes->count;

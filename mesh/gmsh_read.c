@@ -103,8 +103,8 @@ static sp_status read_model(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
 
 /* `named`: [points], true for corners of named faces. Other faces, which are most, need no search.
  */
-static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_point *points,
-                       const sp_gmsh_boundary *b, const bool *named, sp_hexes *hexes) {
+static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_point *points, sp_gmsh_boundary *b,
+                       const bool *named, sp_hexes *hexes) {
   const size_t n = sp_hexes_lattice_size(hexes);
   for (size_t e = 0; e < all->count; e++) {
     const size_t *nodes = &all->nodes[e * n];
@@ -137,8 +137,7 @@ static uint64_t hash_hexes(const sp_hexes *hexes) {
   uint64_t sum = 0;
   for (size_t e = 0; e < (size_t)hexes->count; e++) {
     uint64_t hash = sp_hash((uint64_t)hexes->tags[e]), word;
-    for (int c = 0; c < SP_CORNERS; c++)
-      hash = sp_hash_fold(hash, (uint64_t)hexes->vertices[e][c]);
+    for (int c = 0; c < SP_CORNERS; c++) hash = sp_hash_fold(hash, (uint64_t)hexes->vertices[e][c]);
     for (size_t i = 0; i < n; i++) {
       memcpy(&word, &hexes->lattice[e * n + i], sizeof word);
       hash = sp_hash_fold(hash, word);
@@ -148,9 +147,43 @@ static uint64_t hash_hexes(const sp_hexes *hexes) {
   return sum;
 }
 
+static void swap_rows(void *a, void *b, size_t size) {
+  char kept[3 * sizeof(double)];
+  memcpy(kept, a, size);
+  memcpy(a, b, size);
+  memcpy(b, kept, size);
+}
+
+/* Swap the directions r and s of a cell. Only a hexahedron has a face 3. */
+static void turn_cell(sp_hexes *hexes, sp_lid e) {
+  const size_t n = (size_t)hexes->map_order + 1;
+  double *lattice = &hexes->lattice[3 * (size_t)e * n * n * n];
+  for (size_t k = 0; k < n; k++)
+    for (size_t j = 0; j < n; j++)
+      for (size_t i = 0; i < j; i++)
+        swap_rows(&lattice[3 * ((k * n + j) * n + i)], &lattice[3 * ((k * n + i) * n + j)],
+                  3 * sizeof *lattice);
+  sp_gid *vertices = hexes->vertices[e];
+  int *surfaces = hexes->surfaces[e];
+  const bool is_hexahedron = sp_cell_shape_of(vertices) == SP_HEXAHEDRON;
+  swap_rows(&vertices[1], &vertices[2], sizeof *vertices);
+  swap_rows(&vertices[5], &vertices[6], sizeof *vertices);
+  swap_rows(&surfaces[0], &surfaces[2], sizeof *surfaces);
+  if (is_hexahedron) swap_rows(&surfaces[1], &surfaces[3], sizeof *surfaces);
+}
+
+/* Turn the cells if all are left-handed, as in a mirrored mesh. A mesh with both has folds. */
+static void turn_cells(sp_hexes *hexes) {
+  double map[3][3];
+  for (sp_lid e = 0; e < hexes->count; e++)
+    if (!(sp_hexes_mean_map(hexes, e, map) < 0)) return;
+  for (sp_lid e = 0; e < hexes->count; e++) turn_cell(hexes, e);
+  hexes->file.turned = hexes->count;
+}
+
 static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
                             const sp_gmsh_sets *volumes, const sp_gmsh_sets *surfaces,
-                            const sp_gmsh_boundary *b, sp_hexes **out) {
+                            sp_gmsh_boundary *b, sp_hexes **out) {
   SP_OWNED bool *named = NULL;
   SP_TRY(sp_hexes_create((sp_gid)all->count, all->order, out));
   SP_TRY(sp_gmsh_sets_copy(m, surfaces, &(*out)->surface));
@@ -160,11 +193,12 @@ static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
     for (int c = 0; c < 4; c++)
       if (b->faces[f].nodes[c] > 0) named[b->faces[f].nodes[c] - 1] = true;
   fill_hexes(all, m->points, b, named, *out);
+  turn_cells(*out);
   (*out)->file.left_out = all->left_out;
   (*out)->file.hash = hash_hexes(*out);
   (*out)->file.cad = m->cad;
   (*out)->file.mesher_seconds = m->mesher_seconds;
-  return SP_OK;
+  return sp_gmsh_boundary_count(b, &(*out)->surface);
 }
 
 static double seconds(void) {

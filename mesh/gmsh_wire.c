@@ -55,6 +55,8 @@ static sp_status transfer_family(sp_gmsh_wire *w, sp_family *family) {
     sp_group *group = &family->groups[g];
     size_t length = w->writes ? strlen(group->name) : 0;
     transfer(w, &group->number, sizeof group->number);
+    transfer(w, &group->listed, sizeof group->listed);
+    transfer(w, &group->lost, sizeof group->lost);
     transfer(w, &length, sizeof length);
     if (!w->writes)
       SP_TRY(SP_ALLOCATE("groups", SP_ARRAY(group->name, length + 1),

@@ -1,5 +1,7 @@
 #include "mesh/hexes.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +36,19 @@ double sp_hexes_mean_map(const sp_hexes *hexes, sp_lid element, double m[3][3]) 
   return m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) +
          m[0][1] * (m[1][2] * m[2][0] - m[1][0] * m[2][2]) +
          m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+}
+
+double sp_hexes_shortest_distance(const sp_hexes *hexes, sp_lid element) {
+  const double *lattice = sp_hexes_lattice(hexes, element);
+  double shortest = DBL_MAX;
+  for (int a = 0; a < SP_CORNERS; a++)
+    for (int b = 0; b < a; b++) {
+      const double *p = &lattice[3 * sp_corner_node(hexes->map_order, a)];
+      const double *q = &lattice[3 * sp_corner_node(hexes->map_order, b)];
+      const double x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2];
+      shortest = fmin(shortest, sqrt(x * x + y * y + z * z));
+    }
+  return shortest;
 }
 
 sp_status sp_hexes_create(sp_gid count, int map_order, sp_hexes **out) {
@@ -94,6 +109,8 @@ static sp_status copy(const sp_family *from, sp_family *to) {
   for (int g = 0; g < from->group_count; g++) {
     SP_TRY(sp_family_set_group(to, g, from->groups[g].name, from->groups[g].number));
     memcpy(to->groups[g].members, from->groups[g].members, (size_t)from->count * sizeof(bool));
+    to->groups[g].listed = from->groups[g].listed;
+    to->groups[g].lost = from->groups[g].lost;
   }
   return SP_OK;
 }

@@ -50,6 +50,8 @@ typedef struct sp_group {
   char *name;    /* "" if the mesh gives only a number */
   int number;    /* gmsh's physical tag */
   bool *members; /* [count] of the family */
+  sp_gid listed; /* faces that the file lists in a group of surfaces ... */
+  sp_gid lost;   /* ... and the ones among them that are faces of no element */
 } sp_group;
 
 /* The surfaces of a mesh and their groups, or its volumes and theirs. */
@@ -90,6 +92,10 @@ typedef struct sp_hexes_file {
   double read_seconds;   /* to read the file, or to mesh a geometry */
   double mesher_seconds; /* some of them: gmsh's mesh generation */
   double metis_seconds; /* to divide the elements among ranks; 0 if there was nothing to do */
+  sp_gid turned; /* cells, all left-handed in the file, whose first two directions are swapped */
+  /* Parts that do not fit together (mesh/touching.h). */
+  sp_gid coincident, misfits;
+  int bodies;
 } sp_hexes_file;
 
 typedef struct sp_hexes {
@@ -131,6 +137,9 @@ const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);
  * half the mean edge in direction b, without edges that lack a corner (vertex -1). Returns their
  * determinant, an eighth of the volume of a parallelepiped. Local. */
 double sp_hexes_mean_map(const sp_hexes *hexes, sp_lid element, double map[3][3]);
+
+/* The shortest distance between two corners of an element. Local. */
+double sp_hexes_shortest_distance(const sp_hexes *hexes, sp_lid element);
 
 /* Allocate zeroed arrays for `count` elements. There are no surfaces, and one volume, which is in
  * no group. The caller destroys *out. Errors: SP_ERR_INPUT if `count` does not fit an sp_lid.

@@ -158,11 +158,23 @@ static sp_status visit(search *s) {
                      examine_some, join);
 }
 
+/* Append the number of left-handed elements to the message of a failure. */
+static sp_status add_left_handed(MPI_Comm comm, const sp_hexes *hexes, sp_status status) {
+  sp_gid counts[2] = {0, hexes->count};
+  double map[3][3];
+  if (status != SP_ERR_INPUT) return status;
+  for (sp_lid e = 0; e < hexes->count; e++) counts[0] += sp_hexes_mean_map(hexes, e, map) < 0;
+  MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, comm);
+  if (counts[0] == 0) return status;
+  return sp_fail(status, "%s; %lld of %lld elements are left-handed", sp_error_message(),
+                 (long long)counts[0], (long long)counts[1]);
+}
+
 sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape *shape) {
   search s = {.hexes = hexes};
   double *const least = s.least;
   memcpy(least, nothing, sizeof nothing);
-  SP_TRY(sp_agree(comm, visit(&s)));
+  SP_TRY(add_left_handed(comm, hexes, sp_agree(comm, visit(&s))));
   double sums[2] = {s.stretched, (double)hexes->count};
   MPI_Allreduce(MPI_IN_PLACE, least, EXTREMES, MPI_DOUBLE, MPI_MIN, comm);
   MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, comm);

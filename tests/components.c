@@ -11,7 +11,7 @@ static void check(const cubes *all, uint64_t seed) {
   sp_components *components;
   require(cubes_hexes(all, world_rank, &hexes));
   require(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &topology));
-  require(sp_components_create(MPI_COMM_WORLD, topology, &components));
+  require(sp_components_create(MPI_COMM_WORLD, topology, SP_BY_VERTICES, &components));
   CHECK(components->count == all->components, "seed %d: %d components, expected %d", (int)seed,
         components->count, all->components);
   CHECK(cubes_agree(MPI_COMM_WORLD, all, hexes, components->of_element), "seed %d", (int)seed);
@@ -56,7 +56,7 @@ static void check_periodic(void) {
     if (pairs) require(sp_mesh_identify(mesh, 1, &(sp_periodic_pair){.groups = {4, 5}}));
     for (int refined = 0; refined < 2; refined++) {
       if (refined) require(sp_mesh_refine(&mesh));
-      require(sp_components_create(MPI_COMM_WORLD, mesh->topology, &components));
+      require(sp_components_create(MPI_COMM_WORLD, mesh->topology, SP_BY_VERTICES, &components));
       CHECK(components->count == 2 - pairs, "%d components of two halves, periodic %d, refined %d",
             components->count, pairs, refined);
       sp_components_destroy(&components);

@@ -8,6 +8,7 @@
 #include "mesh/gmsh.h"
 #include "mesh/refine.h"
 #include "mesh/sizes.h"
+#include "mesh/touching.h"
 #include "operators/kinds.h"
 #include "solver/problem/boundary.h"
 #include "solver/problem/quantities.h"
@@ -67,7 +68,8 @@ static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, s
 static sp_status read_file(const sp_workers *workers, const sp_config *config,
                            sp_terminal *terminal, sp_hexes **hexes) {
   const char *path = config->mesh.file;
-  const sp_status status = sp_gmsh_cad_hexes(workers->comm, path, &config->mesh.sizes, terminal, hexes);
+  const sp_status status =
+      sp_gmsh_cad_hexes(workers->comm, path, &config->mesh.sizes, terminal, hexes);
   if (status && access(path, R_OK) && !sp_gmsh_is_split(path))
     return sp_fail(status, "%s: %s", sp_config_where(config, "mesh", "file"), sp_error_message());
   if (!status || workers->count == workers->ranks || !sp_gmsh_is_split(path)) return status;
@@ -102,6 +104,7 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config,
   SP_TRY(sp_agree(comm, sp_quantities_check(config, *mesh)));
   if (sp_operator_rows[config->discretization.operator_kind].has_boundary)
     SP_TRY(sp_boundary_identify(config, *mesh));
+  if (config->mesh.shape == SP_SHAPE_FILE) SP_TRY(sp_touching_find(*mesh));
   for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));
   return SP_OK;
 }

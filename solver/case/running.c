@@ -95,9 +95,7 @@ static sp_status create_solver(sp_running *c) {
   sp_running_enter(c, SP_PHASE_PROBLEM);
   SP_TRY(sp_balance_create(c->problem, c->solver->space, &c->balance));
   c->solver->sums = &c->balance.sums;
-  if (c->evaluates) SP_TRY(prepare_results(c));
-  if (c->given || c->notes.parts <= 1) return SP_OK;
-  return sp_problem_count_contacts(c->problem, c->mesh, &c->notes.contacts);
+  return c->evaluates ? prepare_results(c) : SP_OK;
 }
 
 /* ---- The flow ---- */
@@ -141,6 +139,7 @@ static sp_status report_setup(sp_running *c) {
   c->results->elements = c->mesh->global_elements;
   c->results->dofs = op->global_dofs;
   c->notes.defect = c->solver->defect;
+  c->notes.tied = c->solver->tied;
   if (c->solver->facts.weak) c->notes.magnification = c->solver->facts.weak->magnification;
   if (!c->report && !c->given) sp_report_find_notes(c->series, &c->notes);
   if (!c->report) return SP_OK;

@@ -134,6 +134,9 @@ sp_status sp_solver_load(sp_solver *s, const double *extra) {
   if (!s->load) SP_TRY(sp_agree(s->platform->comm, create_host_vectors(s)));
   SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->load, &s->range, s->sums));
   for (sp_lid i = 0; i < s->space->numbering->local && extra; i++) s->load[i] += extra[i];
+  if (s->system->constants.parts > 0 && s->mesh->hexes->file.bodies > s->system->constants.parts)
+    SP_TRY(sp_null_space_check_ties(s->problem, s->space, s->system->setup.constrained, s->load,
+                                    &s->tied));
   if (s->facts.exact) SP_TRY(project_load(s));
   if (!s->system->op) SP_TRY(finish_set_up(s));
   enter(s, SP_PHASES);

@@ -42,6 +42,7 @@ typedef struct sp_solver {
   sp_load_sums *sums;          /* set by the caller: sp_solver_load fills it; NULL: not needed */
   sp_jacobian_range range;     /* of the mesh, after sp_solver_load */
   sp_defect defect;            /* of pure Neumann data, likewise */
+  sp_gid tied;                 /* DOFs that tie bodies without common faces, likewise */
   double removed;              /* the sum that its projection took out of the load */
   sp_start start;              /* of the last solve */
   double *load, *work;         /* L-vectors on the host: b without Dirichlet values; scratch */

@@ -5,10 +5,6 @@
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* *pairs = the number of pairs of exterior faces with the same four corners, to 1e-8 of the size of
- * the mesh, over all ranks. Errors: SP_ERR_SYSTEM. Collective. */
-sp_status sp_problem_count_contacts(const sp_problem *problem, const sp_mesh *mesh, sp_gid *pairs);
-
 /* *edges = the number of edges with four exterior faces or more that are neither Dirichlet nor
  * periodic, over all ranks; 0 at order 1. Parts of the mesh touch there that share its DOFs. What
  * flows through an edge falls only with the logarithm of the element size. scratch[local DOFs].

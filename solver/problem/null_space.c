@@ -226,7 +226,7 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
   SP_OWNED bool(*determined)[WAYS] = NULL, *has_alpha = NULL;
   *exact = *weak = NULL;
   *constants = (sp_constants){0};
-  SP_TRY(sp_components_create(mesh->comm, mesh->topology, &components));
+  SP_TRY(sp_components_create(mesh->comm, mesh->topology, SP_BY_VERTICES, &components));
   sp_status status =
       sp_allocate((size_t)components->count, sizeof *determined, "components", &determined);
   if (!status) status = mark_alpha(space, robin, &has_alpha);
@@ -241,6 +241,87 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
   if (status) sp_null_space_destroy(exact);
   if (status) sp_null_space_destroy(weak);
   return status;
+}
+
+/* lowest[local DOFs]: the lowest factor * component of the elements that share an owned DOF. */
+static void find_lowest(const sp_space *space, const int *of_element, int factor, double *lowest) {
+  const size_t nodes = sp_element_nodes(space->numbering->order);
+  for (sp_lid i = 0; i < space->numbering->local; i++) lowest[i] = INFINITY;
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+    for (size_t n = 0; n < nodes; n++) {
+      double *low = &lowest[space->numbering->nodes[(size_t)e * nodes + n]];
+      *low = fmin(*low, factor * of_element[e]);
+    }
+  sp_exchange_now(space->exchange, SP_MIN, lowest);
+}
+
+/* has_way_out[body]: a condition or lambda determines the mean there. Collective. */
+static void find_ways_out(const sp_problem *problem, const sp_mesh *mesh,
+                          const sp_components *bodies, bool *has_way_out) {
+  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
+    const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
+    if (material->lambda > 0 || material->lambda_formula) has_way_out[bodies->of_element[e]] = true;
+  }
+  for (sp_lid n = 0; n < problem->face_count; n++) {
+    const sp_outer_face *face = &problem->faces[n];
+    if (face->is_fixed || sp_outer_face_has(face, SP_DIRICHLET) ||
+        sp_outer_face_has(face, SP_ROBIN))
+      has_way_out[bodies->of_element[face->element]] = true;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, has_way_out, bodies->count, MPI_C_BOOL, MPI_LOR, mesh->comm);
+}
+
+/* Count the free DOFs that bodies share, and sum b and |b| over the other DOFs of each body. */
+static sp_status sum_bodies(const sp_space *space, const sp_components *bodies,
+                            const bool *constrained, const double *b, double (*sums)[2],
+                            sp_gid *tied) {
+  SP_OWNED double *low = NULL, *high = NULL;
+  const size_t dofs = sp_space_dofs(space);
+  SP_TRY(sp_agree(space->mesh->comm,
+                  SP_ALLOCATE("bodies", SP_ARRAY(low, dofs), SP_ARRAY(high, dofs))));
+  find_lowest(space, bodies->of_element, 1, low);
+  find_lowest(space, bodies->of_element, -1, high);
+  *tied = 0;
+  for (sp_lid i = 0; i < space->numbering->owned; i++) {
+    double *sum = sums[(int)low[i]];
+    if (low[i] < -high[i]) {
+      *tied += !constrained[i];
+      continue;
+    }
+    sum[0] += b[i];
+    sum[1] += fabs(b[i]);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, tied, 1, SP_MPI_GID, MPI_SUM, space->mesh->comm);
+  return sp_reduction_sum(space->platform->reduction, 2 * bodies->count, sums[0], SP_OK);
+}
+
+sp_status sp_null_space_check_ties(const sp_problem *problem, const sp_space *space,
+                                   const bool *constrained, const double *b, sp_gid *tied) {
+  /* The DOFs that bodies share carry a part of b that belongs to several bodies. */
+  static const double UNBALANCED = 0.1;
+  const sp_mesh *mesh = space->mesh;
+  const sp_hexes_file *file = &mesh->hexes->file;
+  SP_AUTO(sp_components) bodies = NULL;
+  SP_OWNED double(*sums)[2] = NULL;
+  SP_OWNED bool *has_way_out = NULL;
+  SP_TRY(sp_components_create(mesh->comm, mesh->topology, SP_BY_FACES, &bodies));
+  SP_TRY(sp_agree(mesh->comm, SP_ALLOCATE("bodies", SP_ARRAY(sums, bodies->count),
+                                          SP_ARRAY(has_way_out, bodies->count))));
+  find_ways_out(problem, mesh, bodies, has_way_out);
+  SP_TRY(sum_bodies(space, bodies, constrained, b, sums, tied));
+  for (int body = 0; body < bodies->count; body++) {
+    if (has_way_out[body] || fabs(sums[body][0]) <= UNBALANCED * sums[body][1]) continue;
+    const sp_null_space named = {.of_parts = true, .of_element = bodies->of_element};
+    const part_name part = name_part(&named, mesh, body);
+    return sp_fail(SP_ERR_INPUT,
+                   "forcing and fluxes%s have no way out but nodes or edges, where it touches "
+                   "others without a common face, so the solution would depend on the mesh (%lld "
+                   "exterior faces lie on others with other corners, %lld pairs coincide): join "
+                   "them (gmsh: Coherence or BooleanFragments), or set problem.lambda > 0 or a "
+                   "Dirichlet boundary there",
+                   part.text, (long long)file->misfits, (long long)file->coincident);
+  }
+  return SP_OK;
 }
 
 sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *space,

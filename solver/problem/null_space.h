@@ -31,6 +31,14 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                sp_null_space **exact, sp_null_space **weak,
                                sp_constants *constants);
 
+/* For a mesh with more bodies (mesh/touching.h) than connected parts: refuse a body if the load b,
+ * an L-vector on the host, does not add up to zero there and no Dirichlet or Robin face, fixed
+ * volume or lambda determines its mean. All would flow through an edge or a vertex, where u has no
+ * limit as elements become smaller. *tied = the free DOFs that bodies share. Errors: SP_ERR_INPUT
+ * with the body. Collective. */
+sp_status sp_null_space_check_ties(const sp_problem *problem, const sp_space *space,
+                                   const bool *constrained, const double *b, sp_gid *tied);
+
 /* Copy the components, without weights, to another space of the same mesh. *out is NULL if
  * null_space is. The caller destroys it. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *space,

@@ -9,6 +9,7 @@
 #include "mesh/geometry.h"
 #include "operators/reduction.h"
 #include "solver/case/mesh.h"
+#include "solver/run/report.h"
 
 /* Sums over the elements or faces of a group. */
 enum { COUNT, MEASURE, CENTRE, NORMAL = CENTRE + 3, SUMS = NORMAL + 3 };
@@ -150,6 +151,16 @@ static void print_table(const table *t, const picture_face *faces, size_t count,
 }
 
 /* Only ranks with elements call this. */
+static sp_status print_notes(const sp_mesh *mesh, sp_terminal *terminal) {
+  SP_OWNED sp_report *report = NULL;
+  SP_TRY(sp_agree(mesh->comm, sp_allocate(1, sizeof *report, "notes", &report)));
+  report->terminal = terminal;
+  report->record = terminal->record;
+  sp_report_find_notes(report, &(sp_note_facts){.mesh = mesh});
+  sp_report_print_notes(report);
+  return SP_OK;
+}
+
 static sp_status run(const sp_workers *workers, const sp_config *config, sp_terminal *terminal) {
   sp_profile profile = sp_profile_from_now();
   SP_AUTO(sp_mesh) mesh = NULL;
@@ -167,6 +178,7 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
     status = sp_gather_records(mesh->comm, t.faces, t.face_count, sizeof *faces, "faces", &faces,
                                &count);
   if (!status) print_table(&t, faces, count, terminal);
+  if (!status) status = print_notes(mesh, terminal);
   SP_FREE(t.sums, t.faces);
   return status;
 }

@@ -166,25 +166,78 @@ static bool find_unnamed_faces(const sp_note_facts *f, sp_note *note) {
 }
 
 static bool find_parts(const sp_note_facts *f, sp_note *note) {
-  char contacts[200] = "";
   if (f->parts <= 1) return false;
   add_number(note, "parts", f->parts);
-  add_number(note, "contacts", (double)f->contacts);
-  if (f->contacts > 0)
-    snprintf(contacts, sizeof contacts,
-             "; %lld pair%s of exterior faces coincide, and nothing flows through them (gmsh: "
-             "merge the parts with Coherence or BooleanFragments)",
-             (long long)f->contacts, sp_plural(f->contacts));
-  return write_note(note, "the mesh has %d parts that share no nodes%s", f->parts, contacts);
+  return write_note(note, "the mesh has %d parts that share no nodes", f->parts);
 }
 
 static bool find_pinched(const sp_note_facts *f, sp_note *note) {
-  if (f->pinched == 0) return false;
-  add_number(note, "edges", (double)f->pinched);
+  const bool edges = f->pinched > 0;
+  const sp_gid count = edges ? f->pinched : f->tied;
+  if (count == 0) return false;
+  add_number(note, edges ? "edges" : "nodes", (double)count);
   return write_note(note,
-                    "parts of the mesh touch along %lld edge%s only: what flows there depends on "
-                    "the mesh, and is missing in the heat of materials",
-                    (long long)f->pinched, sp_plural(f->pinched));
+                    "parts of the mesh touch %s %lld %s%s only: what flows there depends on the "
+                    "mesh, and is missing in the heat of materials",
+                    edges ? "along" : "at", (long long)count, edges ? "edge" : "node",
+                    sp_plural(count));
+}
+
+/* "4 of 8 of 'chip', 1 of 2 of 'pin'": lost faces of groups. */
+static bool find_lost(const sp_note_facts *f, sp_note *note) {
+  const sp_family *surfaces = &f->mesh->hexes->surface;
+  char text[400] = "";
+  size_t used = 0;
+  sp_gid lost = 0;
+  for (int g = 0; g < surfaces->group_count && used < sizeof text - 1; g++) {
+    char name[100];
+    sp_group *group = &surfaces->groups[g];
+    if (group->lost == 0) continue;
+    lost += group->lost;
+    sp_groups_list(&(sp_family){.group_count = 1, .groups = group}, NULL, sizeof name, name);
+    used +=
+        (size_t)snprintf(text + used, sizeof text - used, "%s%lld of %lld of '%s'",
+                         used ? ", " : "", (long long)group->lost, (long long)group->listed, name);
+  }
+  if (lost == 0) return false;
+  add_number(note, "elements", (double)lost);
+  return write_note(
+      note, "surface elements that are faces of no element, so conditions miss them: %s", text);
+}
+
+static bool find_misfits(const sp_note_facts *f, sp_note *note) {
+  const sp_hexes_file *file = &f->mesh->hexes->file;
+  const bool mixed = file->divided[SP_TETRAHEDRON] > 0 && file->divided[SP_HEXAHEDRON] > 0;
+  if (file->misfits == 0) return false;
+  add_number(note, "faces", (double)file->misfits);
+  return write_note(
+      note,
+      "%lld exterior face%s on others with other corners: nothing flows through them, "
+      "or only at common nodes (%s)",
+      (long long)file->misfits, file->misfits == 1 ? " lies" : "s lie",
+      mixed ? "hexahedra on tetrahedra, without pyramids: take Recombine and "
+              "Transfinite off their volumes"
+            : "hanging nodes: mesh volumes that touch in one run of gmsh, with "
+              "Coherence or BooleanFragments");
+}
+
+static bool find_coincident(const sp_note_facts *f, sp_note *note) {
+  const sp_gid count = f->mesh->hexes->file.coincident;
+  if (count == 0) return false;
+  add_number(note, "pairs", (double)count);
+  return write_note(note,
+                    "%lld pair%s of exterior faces coincide, and nothing flows through them (gmsh: "
+                    "merge the parts with Coherence or BooleanFragments)",
+                    (long long)count, sp_plural(count));
+}
+
+static bool find_turned(const sp_note_facts *f, sp_note *note) {
+  const sp_gid count = f->mesh->hexes->file.turned;
+  if (count == 0) return false;
+  add_number(note, "elements", (double)count);
+  return write_note(note,
+                    "all %lld elements of the file are left-handed, as in a mirrored mesh: turned",
+                    (long long)count);
 }
 
 /* ---- The case ---- */
@@ -362,7 +415,12 @@ static bool find_coarse(const sp_note_facts *f, sp_note *note) {
 
 /* ---- All ---- */
 
-static const sp_note_type types[] = {{"left_out", find_left_out},
+enum { OF_MESH = 4 }; /* the first ones need facts->mesh only */
+static const sp_note_type types[] = {{"lost", find_lost},
+                                     {"misfits", find_misfits},
+                                     {"coincident", find_coincident},
+                                     {"turned", find_turned},
+                                     {"left_out", find_left_out},
                                      {"divided", find_divided},
                                      {"curved", find_curved},
                                      {"flat", find_flat},
@@ -395,7 +453,8 @@ const sp_note *sp_notes_get(const sp_notes *notes, const char *name) {
 }
 
 void sp_notes_find(const sp_note_facts *facts, sp_notes *notes) {
-  for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+  const size_t count = facts->problem ? sizeof types / sizeof *types : OF_MESH;
+  for (size_t t = 0; t < count; t++) {
     sp_note *note = &notes->list[notes->count];
     if (sp_notes_get(notes, types[t].name)) continue;
     *note = (sp_note){.name = types[t].name};

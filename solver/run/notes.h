@@ -33,9 +33,9 @@ typedef struct sp_note_facts {
   const sp_config *config; /* after all formulas have been parsed */
   const sp_problem *problem;
   const sp_mesh *mesh;
-  int parts;       /* connected parts of the mesh */
-  sp_gid contacts; /* pairs of exterior faces that lie on each other */
-  sp_gid pinched;  /* edges at which parts touch (solver/problem/contacts.h) */
+  int parts;      /* connected parts of the mesh */
+  sp_gid tied;    /* free DOFs that bodies without common faces share */
+  sp_gid pinched; /* edges at which parts touch (solver/problem/contacts.h) */
   sp_source_integral source;
   sp_forcing_difference forcing;
   sp_data_jump jump;
@@ -51,7 +51,8 @@ typedef struct sp_note_facts {
 /* An element is too coarse if its indicator is above this part of the range of u. */
 #define SP_NOTE_COARSE 0.01
 
-/* Find notes of all types that `notes` does not have yet, and append them. */
+/* Find notes of all types that `notes` does not have yet, and append them; without a problem, only
+ * notes on the fit of the mesh. */
 void sp_notes_find(const sp_note_facts *facts, sp_notes *notes);
 
 /* The note of a name, or NULL. */
