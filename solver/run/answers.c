@@ -1,5 +1,6 @@
 #include "solver/run/answers.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,6 +26,12 @@ static bool is_infinite(const sp_quantities *quantities, const sp_quantity *q,
   return false;
 }
 
+/* The largest flux or, if rounding hides all of them, the size of the terms of load - A u. */
+static double scale_of_fluxes(const sp_balance *balance) {
+  const double noise = balance->fluxes.noise;
+  return balance->largest > noise ? balance->largest : noise / DBL_EPSILON;
+}
+
 sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *problem,
                              const sp_data_jump *jump, const sp_balance *balance,
                              const sp_probes *probes, sp_answers *out) {
@@ -42,7 +49,7 @@ sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *
                     .table = r < quantities->count ? "results" : "extrema",
                     .pointwise = q->kind == SP_RESULT_MINIMUM || q->kind == SP_RESULT_MAXIMUM,
                     .value = q->value,
-                    .scale = scale_of(q, largest, balance->largest),
+                    .scale = scale_of(q, largest, scale_of_fluxes(balance)),
                     .own_scale = q->formula || q->kind == SP_RESULT_RESISTANCE,
                     .infinite = is_infinite(quantities, q, problem, jump, balance->surfaces - 1)};
   }
@@ -52,7 +59,7 @@ sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *
                                             .kind = sp_result_names[SP_RESULT_FLUX],
                                             .table = "balance",
                                             .value = sp_balance_part(balance, problem, p),
-                                            .scale = balance->largest,
+                                            .scale = scale_of_fluxes(balance),
                                             .infinite = part_is_infinite(jump, p)};
   for (int p = 0; p < probes->count; p++)
     out->list[out->count++] = (sp_answer){.name = probes->list[p].name,
