@@ -121,17 +121,24 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
   return SP_OK;
 }
 
-/* Fail if the launcher of another MPI has started several processes: each would run the whole case.
- */
+/* Fail if the launcher of another MPI, or srun without an interface to this one, has started
+ * several processes: each would run the whole case. SLURM_NTASKS belongs to a step only within
+ * srun: a batch script has that of the job. Processes of an mpirun may have variables of its own
+ * srun. */
 static sp_status check_launcher(void) {
-  static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-  for (int v = 0; v < 2 && sp_comm_size(MPI_COMM_WORLD) == 1; v++) {
+  static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                          "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};
+  enum { LAUNCHERS = 2, VARIABLES = sizeof variables / sizeof *variables };
+  const int count = getenv("SLURM_STEP_ID") ? VARIABLES : VARIABLES - 1;
+  for (int v = 0; v < count && sp_comm_size(MPI_COMM_WORLD) == 1; v++) {
     const char *size = getenv(variables[v]);
     if (size && atoi(size) > 1)
       return sp_fail(SP_ERR_INPUT,
                      "each of %s processes would run the whole case (%s): start this program with "
-                     "the mpirun of its own MPI, see sp_solve --version",
-                     size, variables[v]);
+                     "the mpirun of its own MPI%s, see sp_solve --version",
+                     size, variables[v],
+                     v < LAUNCHERS ? "" : ", or srun with an --mpi that this MPI supports");
+    if (size && v < LAUNCHERS) break;
   }
   return SP_OK;
 }

@@ -49,6 +49,12 @@ def command_line():
     refuse(["./N=7/absent.ini"], "./N=7/absent.ini: cannot open", ranks=(1,))
     refuse(["one.ini", "two.ini"], "two case files", "one.ini", "two.ini", ranks=(2,))
     refuse(["one.ini"], "each of 4 processes", "OMPI_COMM_WORLD_SIZE", ranks=(1,), prefix="export OMPI_COMM_WORLD_SIZE=4; ")
+    alone = "unset OMPI_COMM_WORLD_SIZE PMI_SIZE; "
+    for variables in "SLURM_STEP_NUM_TASKS=4", "SLURM_STEP_ID=0 SLURM_NTASKS=4":
+        refuse(["one.ini"], "each of 4 processes", "SLURM_", "srun with an --mpi", ranks=(1,), prefix=f"{alone}export {variables}; ")
+    # Within a batch script SLURM_NTASKS is that of the job; mpirun may use srun to start its own processes.
+    for prefix in f"{alone}export SLURM_NTASKS=4; ", "export SLURM_STEP_NUM_TASKS=4; ":
+        Run(1, [*SMALL, "-q"], prefix, SECONDS).expect(1, 0)
     for study in "order=3", "refine=2:1":
         refuse([*SMALL, "--study", study], f"--study {study}", "A < B", ranks=(1,))
     refuse([*SMALL, "--study"], "order=A:B", ranks=(1,))

@@ -1,10 +1,12 @@
 #include "solver/problem/groups.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_number_of(const char *name, const sp_group *group) {
   char number[16];
+  if (atoi(name) != group->number) return false; /* in most cases, without printing */
   snprintf(number, sizeof number, "%d", group->number);
   return strcmp(name, number) == 0;
 }

@@ -154,15 +154,19 @@ static sp_status claim(const sp_config *config, const sp_material_entry *entry, 
   SP_TRY(sp_groups_check(entry->where,
                          config->mesh.shape == SP_SHAPE_BOX ? "region" : "Physical Volume",
                          entry->name, &hexes->volume));
-  for (int v = 0; v < hexes->volume.count; v++) {
-    int *material = &materials->of_volume[v];
-    if (!sp_groups_cover(&hexes->volume, entry->name, v)) continue;
-    if (*material != fallback && *material != m)
-      return sp_fail(SP_ERR_INPUT,
-                     "%s: it has elements in common with [material %s]; an element can have one "
-                     "material",
-                     entry->where, materials->list[*material].name);
-    *material = m;
+  for (int g = 0; g < hexes->volume.group_count; g++) {
+    const sp_group *group = &hexes->volume.groups[g];
+    if (!sp_group_is_called(group, entry->name)) continue; /* once per group, not per volume */
+    for (int v = 0; v < hexes->volume.count; v++) {
+      int *material = &materials->of_volume[v];
+      if (!group->members[v]) continue;
+      if (*material != fallback && *material != m)
+        return sp_fail(SP_ERR_INPUT,
+                       "%s: it has elements in common with [material %s]; an element can have one "
+                       "material",
+                       entry->where, materials->list[*material].name);
+      *material = m;
+    }
   }
   return SP_OK;
 }

@@ -127,27 +127,27 @@ static sp_status fill_entry(const sp_config *config, const sp_hexes *hexes,
   return SP_OK;
 }
 
-/* An extremum or average of u over the volumes of a material, or over all (-1). */
-static sp_status fill_volumes(const sp_hexes *hexes, const sp_problem *problem, int material,
-                              sp_result_kind kind, sp_quantity *q) {
-  const char *name = material < 0 ? "u" : problem->materials.list[material].name;
-  *q = (sp_quantity){.name = name ? name : "default", .kind = kind};
-  SP_TRY(sp_allocate((size_t)hexes->volume.count, sizeof *q->members, "results", &q->members));
-  for (int v = 0; v < hexes->volume.count - hexes->file.contacts; v++)
-    q->members[v] = material < 0 || problem->materials.of_volume[v] == material;
-  return SP_OK;
-}
-
 static sp_status fill(const sp_config *config, const sp_hexes *hexes, const sp_problem *problem,
                       sp_quantities *quantities) {
   static const sp_result_kind kinds[] = {SP_RESULT_MINIMUM, SP_RESULT_AVERAGE, SP_RESULT_MAXIMUM};
   sp_quantity *next = &quantities->list[quantities->count];
   for (int r = 0; r < quantities->count; r++)
     SP_TRY(fill_entry(config, hexes, problem, &config->results.entries[r], &quantities->list[r]));
-  for (int k = 0; k < 3; k += 2) SP_TRY(fill_volumes(hexes, problem, -1, kinds[k], next++));
-  for (int m = 0; m < problem->materials.count && quantities->material_count > 0; m++)
-    for (int k = 0; k < 3 && problem->materials.list[m].elements > 0; k++)
-      SP_TRY(fill_volumes(hexes, problem, m, kinds[k], next++));
+  for (int k = 0; k < 3; k += 2) *next++ = (sp_quantity){.name = "u", .kind = kinds[k]};
+  SP_OWNED int *index = NULL; /* of materials with elements */
+  SP_TRY(sp_allocate((size_t)problem->materials.count, sizeof *index, "results", &index));
+  SP_TRY(sp_allocate((size_t)hexes->volume.count, sizeof *index, "results",
+                     &quantities->material_of_volume));
+  for (int m = 0, n = 0; m < problem->materials.count && quantities->material_count > 0; m++) {
+    const sp_material *material = &problem->materials.list[m];
+    if (material->elements == 0) continue;
+    index[m] = n++;
+    for (int k = 0; k < 3; k++)
+      *next++ =
+          (sp_quantity){.name = material->name ? material->name : "default", .kind = kinds[k]};
+  }
+  for (int v = 0; v < hexes->volume.count; v++)
+    quantities->material_of_volume[v] = index[problem->materials.of_volume[v]];
   for (int r = 0; r < quantities->count; r++) {
     if (quantities->list[r].kind != SP_RESULT_RESISTANCE) continue;
     quantities->list[r].parts = (int)(next - quantities->list);
@@ -231,6 +231,6 @@ void sp_quantities_destroy(sp_quantities **quantities) {
     sp_expression_destroy(&(*quantities)->list[r].formula);
     free((*quantities)->list[r].members);
   }
-  SP_FREE((*quantities)->list, *quantities);
+  SP_FREE((*quantities)->list, (*quantities)->material_of_volume, *quantities);
   *quantities = NULL;
 }

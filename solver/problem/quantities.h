@@ -22,10 +22,10 @@ typedef struct sp_quantity {
   sp_result_kind kind;
   sp_expression *formula; /* v as a function of u; NULL: u itself */
   bool on_surface;
-  bool crosses;       /* a flux between elements (solver/problem/crossing.h) */
-  const char *other;  /* of a resistance, the second group */
-  int parts;          /* of a resistance: index of its two averages and its flux */
-  bool *members;      /* [surface.count] or, unless on_surface, [volume.count] */
+  bool crosses;      /* a flux between elements (solver/problem/crossing.h) */
+  const char *other; /* of a resistance, the second group */
+  int parts;         /* of a resistance: index of its two averages and its flux */
+  bool *members; /* [surface.count] or, unless on_surface, [volume.count]; NULL: all but contacts */
   double value, size; /* on all ranks; value is NaN if v is not finite at a point */
   double place[3]; /* the place of the minimum or maximum, or of a v that is not finite; the lowest
                       rank's if several have one */
@@ -38,6 +38,8 @@ typedef struct sp_quantities {
    * only; the parts of resistances. */
   sp_quantity *list;
   int materials, material_count;
+  /* [volume.count]: whose rows have its elements, in [0, material_count). */
+  int *material_of_volume;
   double tolerance; /* the solver's */
 } sp_quantities;
 
@@ -48,7 +50,8 @@ static inline bool sp_quantity_has_face(const sp_quantity *q, const sp_hexes *he
   return q->on_surface && surface >= 0 && q->members[surface];
 }
 static inline bool sp_quantity_has_element(const sp_quantity *q, const sp_hexes *hexes, sp_lid e) {
-  return !q->on_surface && q->members[hexes->volumes[e]];
+  return !q->on_surface &&
+         (q->members ? q->members[hexes->volumes[e]] : !sp_hexes_is_contact(hexes, e));
 }
 
 /* True if the two averages of a resistance differ by more than rounding. Local. */

@@ -178,10 +178,19 @@ static void prepare_face(const evaluation *s, sp_lid e, int f, workspace *w) {
   }
 }
 
+/* The quantity after r that an element may have: of materials, those of its own only. */
+static int next_quantity(const evaluation *s, sp_lid e, int r) {
+  const sp_quantities *q = s->quantities;
+  const int own = q->materials + 3 * q->material_of_volume[s->space->mesh->hexes->volumes[e]];
+  const int end = q->materials + 3 * q->material_count;
+  if (r + 1 < q->materials || r + 1 >= end) return r + 1;
+  return r + 1 <= own ? own : r + 1 < own + 3 ? r + 1 : end;
+}
+
 static void add_element(const evaluation *s, sp_lid e, workspace *w, partial *partials) {
   const sp_quantities *quantities = s->quantities;
   bool prepared = false;
-  for (int r = 0; r < quantities->all; r++) {
+  for (int r = 0; r < quantities->all; r = next_quantity(s, e, r)) {
     const sp_quantity *q = &quantities->list[r];
     if (!sp_quantity_has_element(q, s->space->mesh->hexes, e)) continue;
     const bool integrates = r < quantities->count || !sp_quantity_is_extremum(q->kind);
@@ -195,7 +204,7 @@ static void add_element(const evaluation *s, sp_lid e, workspace *w, partial *pa
 static void add_face(const evaluation *s, sp_lid e, int f, workspace *w, partial *partials) {
   const size_t points = (size_t)(s->rule.n * s->rule.n);
   bool prepared = false;
-  for (int r = 0; r < s->quantities->all; r++) {
+  for (int r = 0; r < s->quantities->all; r = next_quantity(s, e, r)) {
     const sp_quantity *q = &s->quantities->list[r];
     if (!sp_quantity_has_face(q, s->space->mesh->hexes, e, f)) continue;
     if (!prepared) prepare_face(s, e, f, w);
@@ -251,7 +260,7 @@ static sp_status bound_elements(void *context, void *workspace_, size_t begin, s
   clear_partials(s->quantities->all, c->partials);
   for (size_t e = begin; e < end; e++) {
     sp_numbering_gather(s->space->numbering, (sp_lid)e, s->x, c->w.nodal);
-    for (int r = 0; r < s->quantities->all; r++) {
+    for (int r = 0; r < s->quantities->all; r = next_quantity(s, (sp_lid)e, r)) {
       const sp_quantity *q = &s->quantities->list[r];
       if (q->formula || !sp_quantity_is_extremum(q->kind)) continue;
       if (!sp_quantity_has_element(q, hexes, (sp_lid)e)) continue;
