@@ -24,8 +24,8 @@ typedef struct sp_mesh_shape {
  * Local. */
 void sp_mesh_strong_directions(const sp_mesh_shape *shape, bool strong[3]);
 
-/* Find the box close to an element (operators/separable.h) from the sums over the element, divided
- * by 8, of the factors G_dd and of wJ: fill the lengths and return kappa. Local. */
+/* Find the box close to an element (operators/schwarz/separable.h) from the sums over the element,
+ * divided by 8, of the factors G_dd and of wJ: fill the lengths and return kappa. Local. */
 double sp_mesh_fit_box(const double g[3], double wj, double length[3]);
 
 /* Check the elements, and find their shape. Errors: SP_ERR_INPUT for an element with two equal

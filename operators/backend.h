@@ -94,8 +94,8 @@ typedef struct sp_transfer_setup {
   bool exact_copies;                                 /* operators/transfer.h */
 } sp_transfer_setup;
 
-/* Additive Schwarz (operators/schwarz.h). The space, the columns and the interfaces outlive it; the
- * arrays are not used after creation. */
+/* Additive Schwarz (operators/schwarz/schwarz.h). The space, the columns and the interfaces outlive
+ * it; the arrays are not used after creation. */
 typedef struct sp_schwarz_setup {
   const struct sp_space *space;
   /* Part of the operator on this space, created for_level; it must outlive Schwarz too. */
@@ -105,8 +105,9 @@ typedef struct sp_schwarz_setup {
   const double *values;   /* [elements][3][n], whose sums are the eigenvalues */
   const double *weights;  /* W_e, [elements][n][n][n], 0 at constrained nodes */
   /* In a column, directions are those of the element's frame. Along the column the basis is that of
-   * the interior nodes, and a unit vector for each end; the rest is as in column_factors.h. An
-   * interface belongs to the element below: the one above has weights 0 there. */
+   * the interior nodes, and a unit vector for each end; the rest is as in
+   * operators/schwarz/column_factors.h. An interface belongs to the element below: the one above
+   * has weights 0 there. */
   const struct sp_columns *columns;
   const sp_lid *interface;     /* [elements], index of the lower one; -1: not in a column */
   const double *conductances;  /* kappa_k, [columns->start[columns->count]] */

@@ -26,7 +26,8 @@ typedef struct sp_operator_row {
   int factors;          /* doubles per point of stored geometry: the last ones of SP_FACTORS */
   int point_flops;      /* per quadrature point, besides interpolation and differentiation */
   int rate_l2, rate_h1; /* under refinement, errors fall like h^(N + rate) */
-  bool boundary_layer;  /* for even N, errors are larger along the boundary (solver/run/rates.h) */
+  bool boundary_layer;  /* for even N, errors are larger along the boundary (solver/results/rates.h)
+                         */
 } sp_operator_row;
 
 extern const sp_operator_row sp_operator_rows[SP_OPERATORS];

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "operators/operator.h"
-#include "operators/separable.h"
+#include "operators/schwarz/separable.h"
 
 /* The constants in the null space: component of each local DOF, or -1. components = 0: none. The
  * finest system also has the connected parts of the mesh, whether in the null space or not. */
@@ -45,10 +45,10 @@ sp_status sp_system_coarsen(const sp_system *fine, sp_geometry_kind geometry, sp
 void sp_system_destroy(sp_system **system);
 
 /* Average kappa and lambda of a setup to the points of `to` (sp_average_matrix); samples would miss
- * a coefficient that is zero at all of these. With `bars` (operators/bars.h; else NULL) all points
- * stay, but averages replace those at the ends of lines that the space does not keep, and `to` has
- * two. Constants per element are copied; NULL stays NULL. The caller frees both arrays, also after
- * an error. Errors: SP_ERR_SYSTEM. Local. */
+ * a coefficient that is zero at all of these. With `bars` (operators/schwarz/bars.h; else NULL) all
+ * points stay, but averages replace those at the ends of lines that the space does not keep, and
+ * `to` has two. Constants per element are copied; NULL stays NULL. The caller frees both arrays,
+ * also after an error. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_system_average(const sp_operator_setup *setup, const sp_rule *to,
                             const sp_operator_setup *bars, double **kappa, double **lambda);
 
@@ -60,8 +60,8 @@ void sp_system_forget_coefficients(sp_system *system);
 sp_status sp_system_robin_energy(const sp_system *system, const sp_vector *v, double *host,
                                  double *energy);
 
-/* The direction of an element's edges that a subspace of bars keeps (operators/bars.h); -1 if there
- * are none, as in a space of order
+/* The direction of an element's edges that a subspace of bars keeps (operators/schwarz/bars.h); -1
+ * if there are none, as in a space of order
  * 1. Local. */
 int sp_system_bar_direction(const sp_operator_setup *setup, sp_lid element);
 

@@ -11,8 +11,8 @@
 #include "solver/bench/paper.h"
 #include "solver/bench/production.h"
 #include "solver/bench/table.h"
-#include "solver/run/interrupt.h"
-#include "solver/run/provenance.h"
+#include "solver/report/provenance.h"
+#include "solver/solve/interrupt.h"
 
 /* The current data: a step of the plan reuses or replaces them. */
 typedef struct study {

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/profile.h"
 #include "io/terminal.h"
 #include "operators/gpus.h"
-#include "solver/case/config.h"
-#include "solver/case/case.h"
+#include "solver/config/config.h"
+#include "solver/report/outcome.h"
+#include "solver/report/provenance.h"
+#include "solver/report/summary.h"
+#include "solver/run/case.h"
 #include "solver/run/dry_run.h"
 #include "solver/run/group_table.h"
-#include "solver/run/outcome.h"
-#include "solver/run/profile.h"
-#include "solver/run/provenance.h"
 #include "solver/run/study.h"
-#include "solver/run/summary.h"
 
 static const char usage[] =
     "usage: sp_solve [-q] CASE.ini [SECTION.KEY=VALUE ...]\n"

@@ -1,7 +1,7 @@
-/* The subspace of meshes with bars (operators/bars.h): interpolation gives back polynomials of
- * order N along bars and linear ones elsewhere; the coarse matrix has their energies; the diagonal
- * keeps its sum. Elements have random orientations. */
-#include "operators/bars.h"
+/* The subspace of meshes with bars (operators/schwarz/bars.h): interpolation gives back polynomials
+ * of order N along bars and linear ones elsewhere; the coarse matrix has their energies; the
+ * diagonal keeps its sum. Elements have random orientations. */
+#include "operators/schwarz/bars.h"
 
 #include "solver/linear/coarse_rows.h"
 #include "tests/nodal.h"

@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
 
-#include "solver/case/config_internal.h"
+#include "solver/config/internal.h"
 #include "tests/config_case.h"
 
 /* One key in a file and as an override, with the same error; an empty override counts as not given.

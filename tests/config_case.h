@@ -1,11 +1,11 @@
-/* For the tests of solver/case/config.h, in a folder: case files, and reading them. */
+/* For the tests of solver/config/config.h, in a folder: case files, and reading them. */
 #pragma once
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "solver/case/config.h"
+#include "solver/config/config.h"
 #include "tests/check.h"
 #include "tests/folders.h"
 

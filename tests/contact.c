@@ -2,8 +2,8 @@
  * iterations that do not depend on R, and a symmetric positive definite operator. */
 #include <float.h>
 
-#include "solver/case/mesh.h"
 #include "solver/problem/systems.h"
+#include "solver/solve/mesh.h"
 #include "tests/folders.h"
 #include "tests/rates.h"
 

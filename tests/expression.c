@@ -1,13 +1,13 @@
 /* Formulas: values compared with libm, and messages. Random input is that of tests/fuzz/formula.c.
  */
-#include "io/expression_internal.h"
+#include "io/formula/internal.h"
 
 #include "tests/formula.h"
 
 static const double PI = 3.14159265358979323846, E = 2.71828182845904523536;
 
-/* What io/expression.h promises for a function: 4 units in the last place, of which one is at most
- * DBL_EPSILON of the value. Here libm adds its own, below one. */
+/* What io/formula/expression.h promises for a function: 4 units in the last place, of which one is
+ * at most DBL_EPSILON of the value. Here libm adds its own, below one. */
 static const double FUNCTION_ERROR = 5 * DBL_EPSILON;
 
 /* Where values are compared with libm's. */

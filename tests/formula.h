@@ -1,9 +1,9 @@
-/* Formulas parsed and evaluated at a point, for the tests of io/expression.h. */
+/* Formulas parsed and evaluated at a point, for the tests of io/formula/expression.h. */
 #pragma once
 
 #include <float.h>
 
-#include "io/expression.h"
+#include "io/formula/expression.h"
 #include "tests/check.h"
 
 typedef struct jet {

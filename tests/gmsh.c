@@ -1,7 +1,7 @@
 /* Meshes from files: every format that gmsh writes gives the same mesh, and unusable files are
  * refused with the same message on all ranks. Rank 0 makes the files with the SDK from the
  * geometries in tests/fixtures. */
-#include "mesh/gmsh.h"
+#include "mesh/gmsh/gmsh.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

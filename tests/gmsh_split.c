@@ -1,6 +1,6 @@
 /* Meshes split by gmsh, one file per rank: the same elements, vertices, groups and solution as from
  * the whole file, whatever the format, the order, and with ghost elements or without. */
-#include "mesh/gmsh.h"
+#include "mesh/gmsh/gmsh.h"
 
 #include "mesh/numbering.h"
 #include "tests/mesh_files.h"

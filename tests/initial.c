@@ -2,14 +2,14 @@
  * refinement. A polynomial that both spaces contain is reproduced, on trilinear and on curved
  * elements; random values of order N are the same polynomial at a higher order. Then formulas and
  * bad files. */
-#include "solver/run/initial.h"
+#include "solver/solve/initial.h"
 
 #include <float.h>
 #include <unistd.h>
 
 #include "io/hdf5_file.h"
 #include "mesh/refine.h"
-#include "solver/run/field.h"
+#include "solver/report/field.h"
 #include "tests/deformed_box.h"
 #include "tests/device.h"
 #include "tests/folders.h"

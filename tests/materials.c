@@ -2,7 +2,7 @@
  * converge at the full rate with both operators, on boxes and meshes from files. */
 #include <float.h>
 
-#include "mesh/gmsh.h"
+#include "mesh/gmsh/gmsh.h"
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/interfaces.h"

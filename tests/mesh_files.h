@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mesh/geometry.h"
-#include "mesh/gmsh.h"
+#include "mesh/gmsh/gmsh.h"
 #include "mesh/mesh.h"
 #include "tests/check.h"
 #include "tests/folders.h"

@@ -1,5 +1,5 @@
 /* Pure Neumann problems: the constants in the null space of the operator. */
-#include "solver/problem/errors.h"
+#include "solver/results/errors.h"
 
 #include "mesh/mesh.h"
 #include "tests/folders.h"

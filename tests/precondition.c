@@ -1,7 +1,7 @@
 /* Which preconditioner `auto` becomes: by the operator, and on a device for which algebraic
  * multigrid is set up on the host also by order and size. Requests stay as they are. Which smoother
  * it becomes: by the elements' shapes. */
-#include "solver/run/precondition.h"
+#include "solver/solve/precondition.h"
 
 #include "solver/linear/coarse.h"
 #include "solver/linear/multigrid.h"

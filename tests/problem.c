@@ -1,14 +1,14 @@
 /* From the case to the problem: which condition holds where, what is refused with which message,
  * and the data computed from formulas and solutions. */
-#include "mesh/gmsh.h"
+#include "mesh/gmsh/gmsh.h"
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/dirichlet.h"
-#include "solver/problem/errors.h"
-#include "solver/problem/extremum.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
+#include "solver/results/errors.h"
+#include "solver/results/extremum.h"
 #include "tests/folders.h"
 #include "tests/stage.h"
 

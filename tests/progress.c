@@ -1,7 +1,7 @@
 /* The estimate of how long an iteration still takes: for residuals with a known answer, and none
  * where there is no answer. */
 
-#include "solver/run/outcome.h"
+#include "solver/report/outcome.h"
 
 #include <unistd.h>
 #include "tests/check.h"

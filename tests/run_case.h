@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solver/case/case.h"
+#include "solver/run/case.h"
 #include "tests/check.h"
 #include "tests/device.h"
 

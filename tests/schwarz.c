@@ -1,6 +1,6 @@
 /* Additive Schwarz on elements and columns: on a mesh that is one of them it is the inverse of the
  * operator. */
-#include "operators/schwarz.h"
+#include "operators/schwarz/schwarz.h"
 
 #include <float.h>
 

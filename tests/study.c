@@ -1,8 +1,8 @@
-/* Studies: rates are judged as in solver/run/rates.h, a study gives the same bits as single runs,
- * and missed rates are reported. */
+/* Studies: rates are judged as in solver/results/rates.h, a study gives the same bits as single
+ * runs, and missed rates are reported. */
 #include "solver/run/study.h"
 
-#include "solver/run/rates.h"
+#include "solver/results/rates.h"
 #include "tests/folders.h"
 #include "tests/log_table.h"
 #include "tests/run_case.h"

@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L /* mkdtemp */
 /* Tables in formulas: values and derivatives at, between and outside the points, and wrong files.
  */
-#include "io/expression.h"
+#include "io/formula/expression.h"
 
 #include <float.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* Kernels on several threads per rank: what they add into L-vectors has the bits of one thread. */
 #include "io/team.h"
 
-#include "operators/schwarz.h"
+#include "operators/schwarz/schwarz.h"
 #include "operators/transfer.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"

@@ -1,7 +1,7 @@
 /* Runs in which only some ranks have elements: the same solution as on all ranks, the same status
  * and results on every rank, what log, output and dry run say, and how the other ranks wait. Run on
  * 4 ranks. With `cuda` as first argument the program chooses the ranks itself. */
-#include "solver/run/workers.h"
+#include "solver/solve/workers.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 
 #include "operators/gpus.h"
 #include "solver/run/dry_run.h"
-#include "solver/run/interrupt.h"
+#include "solver/solve/interrupt.h"
 #include "tests/log_table.h"
 #include "tests/run_case.h"
 

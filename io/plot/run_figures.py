@@ -88,7 +88,7 @@ def line(arguments):
     figures.save(figure, arguments.output)
 
 
-# Every phase has its colour, the same in all figures (solver/run/profile.h).
+# Every phase has its colour, the same in all figures (io/profile.h).
 PHASE_COLOURS = {
     "start": "#E69F00", "case": "#DDCC77", "device": "#882255", "mesh": "#56B4E9",
     "numbering": "#CC79A7", "problem": "#117733", "operator": "#D55E00",

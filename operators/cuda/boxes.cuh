@@ -1,6 +1,6 @@
-// Additive Schwarz on elements (operators/schwarz.h) between L-vectors: part of order.cu. A thread
-// works on BOX_LINES lines of the element in each direction, so that it loads a coefficient of a
-// basis once for all of them; Z and Z^T are those of the operator.
+// Additive Schwarz on elements (operators/schwarz/schwarz.h) between L-vectors: part of order.cu. A
+// thread works on BOX_LINES lines of the element in each direction, so that it loads a coefficient
+// of a basis once for all of them; Z and Z^T are those of the operator.
 
 // Two lines are faster in single precision at these orders (MEASUREMENTS.md). At Nq = 9, 81 lines
 // would leave 23 of 64 threads without work.
@@ -49,7 +49,7 @@ constexpr int BOX_ROW = Nq + 1, BOX_PLANE = Nq * BOX_ROW;
 constexpr int BOX_BASIS = 3 * Nq * Nq, BOX_VALUES = 3 * Nq, BOX_CUBE = Nq * BOX_PLANE;
 constexpr int BOX_SIZE = (BOX_BASIS + BOX_VALUES + BOX_CUBE + 3) / 4 * 4;
 
-// Solve each element; or, with columns (operators/column_factors.h), in two halves with
+// Solve each element; or, with columns (operators/schwarz/column_factors.h), in two halves with
 // sweep_columns (schwarz.cu) between them: SP_CUDA_REDUCE leaves coefficients in boxes.modal and
 // right-hand sides of interfaces, SP_CUDA_EXPAND takes the values at interfaces.
 template <sp_cuda_box_pass PASS>

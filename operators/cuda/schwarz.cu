@@ -141,7 +141,8 @@ void sp_cuda_schwarz_destroy(sp_device_schwarz **schwarz) {
   *schwarz = nullptr;
 }
 
-/* Solve the interfaces of columns (operators/column_factors.h); a thread per lateral mode. */
+/* Solve the interfaces of columns (operators/schwarz/column_factors.h); a thread per lateral mode.
+ */
 template <class T>
 static __global__ void sweep_columns(int columns, int area, const int *start, const bool *closed,
                                      const T *inverse, const T *ratio, const T *ring,

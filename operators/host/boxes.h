@@ -1,12 +1,12 @@
-/* Inverses of boxes (operators/separable.h) on blocks of elements, one element in each lane of a
- * vector; compiled once per instruction set and precision. */
+/* Inverses of boxes (operators/schwarz/separable.h) on blocks of elements, one element in each lane
+ * of a vector; compiled once per instruction set and precision. */
 #pragma once
 
 #include "mesh/columns.h"
 #include "operators/host/seams.h"
 
-/* Columns (operators/column_factors.h). Arrays of sp_schwarz_setup in the precision of the kernels,
- * and scratch between the passes. */
+/* Columns (operators/schwarz/column_factors.h). Arrays of sp_schwarz_setup in the precision of the
+ * kernels, and scratch between the passes. */
 typedef struct sp_host_columns {
   const sp_columns *list;       /* count = 0: none, and no arrays */
   const sp_lid *interface;      /* [elements] */

@@ -1,4 +1,4 @@
-/* Additive Schwarz on the host (operators/schwarz.h): entries of the backend's table. */
+/* Additive Schwarz on the host (operators/schwarz/schwarz.h): entries of the backend's table. */
 #pragma once
 
 #include "operators/backend.h"

@@ -5,13 +5,13 @@
  *     r -= A d,  d = (2i - 1) / (2i + 3) d + (8i + 4) / ((2i + 3) L) S r,  x += beta_(i+1) d,
  *                                                                          i = 1 .. degree - 1
  *
- * S is the inverse diagonal of A, or additive Schwarz (operators/schwarz.h). L is a bound on the
- * largest eigenvalue of S A: 1.1 times the estimate of twelve steps of Lanczos' method. No sums
- * over all ranks, except at creation. */
+ * S is the inverse diagonal of A, or additive Schwarz (operators/schwarz/schwarz.h). L is a bound
+ * on the largest eigenvalue of S A: 1.1 times the estimate of twelve steps of Lanczos' method. No
+ * sums over all ranks, except at creation. */
 #pragma once
 
 #include "operators/operator.h"
-#include "operators/schwarz.h"
+#include "operators/schwarz/schwarz.h"
 
 enum { SP_CHEBYSHEV_MOST = 6 }; /* degree */
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "operators/bars.h"
+#include "operators/schwarz/bars.h"
 #include "solver/linear/amg.h"
 #include "solver/linear/coarse_boomer.h"
 #include "solver/linear/coarse_rows.h"

@@ -5,9 +5,9 @@
 
 #include "io/threads.h"
 #include "mesh/geometry.h"
-#include "operators/bars.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
+#include "operators/schwarz/bars.h"
 
 enum { CORNERS = SP_COARSE_CORNERS };
 

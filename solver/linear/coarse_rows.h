@@ -7,10 +7,10 @@
 
 /* Assemble this rank's part, [local DOFs][local DOFs]: the sum over its elements and the setup's
  * diagonal, in this order. The sum over ranks is the matrix. Rows and columns of constrained DOFs
- * are empty, as those outside the subspace of bars (operators/bars.h). Constants of a null space
- * are pinned: the first row of each component has its diagonal doubled. The caller frees *out, also
- * after an error. Errors: SP_ERR_INPUT for more entries than int counts and for an element with a
- * non-positive Jacobian; SP_ERR_SYSTEM. Collective. */
+ * are empty, as those outside the subspace of bars (operators/schwarz/bars.h). Constants of a null
+ * space are pinned: the first row of each component has its diagonal doubled. The caller frees
+ * *out, also after an error. Errors: SP_ERR_INPUT for more entries than int counts and for an
+ * element with a non-positive Jacobian; SP_ERR_SYSTEM. Collective. */
 sp_status sp_coarse_assemble(const sp_operator_setup *setup, const sp_constants *constants,
                              sp_csr *out);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "mesh/coarsen.h"
-#include "operators/bars.h"
+#include "operators/schwarz/bars.h"
 #include "operators/transfer.h"
 #include "solver/linear/chebyshev.h"
 

@@ -9,7 +9,7 @@ typedef enum sp_cg_criterion { SP_CG_ENERGY, SP_CG_RESIDUAL } sp_cg_criterion;
 extern const char *const sp_cg_criterion_names[];
 
 typedef enum sp_preconditioner_kind {
-  SP_PRECONDITIONER_AUTO, /* solver/run/precondition.h */
+  SP_PRECONDITIONER_AUTO, /* solver/solve/precondition.h */
   SP_PRECONDITIONER_NONE,
   SP_PRECONDITIONER_JACOBI,
   SP_PRECONDITIONER_MULTIGRID

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "io/threads.h"
-#include "operators/separable.h"
+#include "operators/schwarz/separable.h"
 
 typedef struct finder {
   sp_system *system;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mesh/mesh.h"
-#include "solver/case/config.h"
+#include "solver/config/config.h"
 
 /* True if `name` means volumes: no surface group has this name or number, but a volume group has.
  * Local. */

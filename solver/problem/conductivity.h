@@ -8,8 +8,8 @@
  * (Gram-Schmidt); e_3 = e_1 x e_2. */
 #pragma once
 
-#include "io/expression.h"
-#include "solver/case/config.h"
+#include "io/formula/expression.h"
+#include "solver/config/config.h"
 
 enum { SP_TENSOR = 6 }; /* components xx, yy, zz, xy, xz, yz */
 

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "io/error.h"
-#include "io/expression.h"
-#include "solver/case/config.h"
+#include "io/formula/expression.h"
+#include "solver/config/config.h"
 
 /* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]), and gradient and Laplacian
  * unless these are NULL. value, gradient[d] and laplacian are [n]; `given` is that of

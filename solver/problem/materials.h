@@ -4,9 +4,9 @@
  * has no coefficients: kappa = 1 and lambda = 0. */
 #pragma once
 
-#include "io/expression.h"
+#include "io/formula/expression.h"
 #include "mesh/mesh.h"
-#include "solver/case/config.h"
+#include "solver/config/config.h"
 #include "solver/problem/conductivity.h"
 
 /* One section [material NAME], completed from [problem]; or [problem] itself. */
@@ -18,7 +18,8 @@ typedef struct sp_material {
   sp_expression *lambda_formula, *kappa_formula; /* NULL if constant */
   sp_conductivity *tensor;                       /* in place of kappa; NULL if kappa is a scalar */
   sp_expression *solution, *forcing;             /* NULL if not given */
-  /* The solution again, for K : grad grad u with the tensor (io/expression.h); NULL without both.
+  /* The solution again, for K : grad grad u with the tensor (io/formula/expression.h); NULL without
+   * both.
    */
   sp_expression *curvature;
   const sp_formula *source; /* in place of a forcing; NULL if not given */

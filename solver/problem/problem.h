@@ -9,10 +9,10 @@
  * taken to be continuous between materials (solver/problem/interfaces.h measures the jumps). */
 #pragma once
 
-#include "io/expression.h"
+#include "io/formula/expression.h"
 #include "mesh/mesh.h"
 #include "operators/kinds.h"
-#include "solver/case/config.h"
+#include "solver/config/config.h"
 #include "solver/problem/materials.h"
 
 /* One line of [boundary], or the default: a condition and its formulas. A periodic line covers both

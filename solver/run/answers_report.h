@@ -1,12 +1,12 @@
-/* Tables of answers (solver/run/answers.h): of a series of runs, and with error bars. */
+/* Tables of answers (solver/results/answers.h): of a series of runs, and with error bars. */
 #pragma once
 
-#include "solver/run/answers.h"
-#include "solver/run/rates.h"
-#include "solver/run/report.h"
+#include "solver/report/report.h"
+#include "solver/results/answers.h"
+#include "solver/results/rates.h"
 
 /* Print and record the answers of at least three runs, along orders or refinements: rows in
- * /answers, a row per answer in /limits, and judge them (solver/run/rates.h) down to the
+ * /answers, a row per answer in /limits, and judge them (solver/results/rates.h) down to the
  * solver's error in rows[count]. Errors: SP_ERR_STUDY with the first answer that does not converge.
  * Local; the same on all ranks. */
 sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,

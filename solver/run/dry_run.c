@@ -12,14 +12,14 @@
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
-#include "solver/problem/probe.h"
-#include "solver/problem/quantities.h"
-#include "solver/case/mesh.h"
-#include "solver/run/answers.h"
-#include "solver/run/initial.h"
-#include "solver/run/outputs.h"
-#include "solver/run/precondition.h"
-#include "solver/run/report.h"
+#include "solver/report/outputs.h"
+#include "solver/report/report.h"
+#include "solver/results/answers.h"
+#include "solver/results/probe.h"
+#include "solver/results/quantities.h"
+#include "solver/solve/initial.h"
+#include "solver/solve/mesh.h"
+#include "solver/solve/precondition.h"
 
 /* Return the peak resident size of this process so far. */
 static double most_so_far(void) {
@@ -108,7 +108,7 @@ static double bytes(table costs, const part *p, double dofs) {
 
 static sp_status choose_cycle(const sp_config *config, const sp_backend *backend,
                               const sp_mesh *mesh, bool is_tensor, part *p) {
-  static const double BARS = 8; /* operators/bars.h */
+  static const double BARS = 8; /* operators/schwarz/bars.h */
   bool strong[3];
   sp_multigrid_options options;
   const sp_solver_options request = sp_config_solver(config);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "io/terminal.h"
-#include "solver/case/config.h"
-#include "solver/run/workers.h"
+#include "solver/config/config.h"
+#include "solver/solve/workers.h"
 
 /* Check all that needs no refined mesh: case, mesh, constant formulas, groups, probes, outputs,
  * 32-bit counts. Print the size of the problem, an estimate of its memory (peak resident memory of

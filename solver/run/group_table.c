@@ -8,8 +8,8 @@
 #include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/reduction.h"
-#include "solver/case/mesh.h"
-#include "solver/run/report.h"
+#include "solver/report/report.h"
+#include "solver/solve/mesh.h"
 
 /* Sums over the elements or faces of a group. */
 enum { COUNT, MEASURE, CENTRE, NORMAL = CENTRE + 3, SUMS = NORMAL + 3 };

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "io/terminal.h"
-#include "solver/case/config.h"
-#include "solver/run/workers.h"
+#include "solver/config/config.h"
+#include "solver/solve/workers.h"
 
 /* Read the mesh of the case, and print for each group of volumes and of surfaces the number of
  * elements or faces, volume or area, centre, and mean outward normal (of length 1 if the faces are

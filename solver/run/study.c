@@ -9,10 +9,10 @@
 
 #include "mesh/refine.h"
 #include "mesh/sizes.h"
-#include "solver/case/case.h"
+#include "solver/report/outputs.h"
+#include "solver/report/report.h"
 #include "solver/run/answers_report.h"
-#include "solver/run/outputs.h"
-#include "solver/run/report.h"
+#include "solver/run/case.h"
 
 enum { MAX_REFINE = 10 };
 

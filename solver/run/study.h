@@ -12,15 +12,15 @@
  *              H1_rate, H1_expected, H1_floor, seconds, matvec_share
  *
  * NaN stands for a rate without a run before it, and for expectations along orders. Rates are those
- * of solver/run/rates.h. Without a solution the columns of L2 and H1 are missing, and /answers and
- * /limits (solver/run/answers_report.h) judge the series of at least three runs. The root attribute
- * study_rate tells the direction of rates, study_rule how they are judged. */
+ * of solver/results/rates.h. Without a solution the columns of L2 and H1 are missing, and /answers
+ * and /limits (solver/run/answers_report.h) judge the series of at least three runs. The root
+ * attribute study_rate tells the direction of rates, study_rule how they are judged. */
 #pragma once
 
+#include "io/profile.h"
 #include "io/terminal.h"
-#include "solver/case/config.h"
-#include "solver/run/profile.h"
-#include "solver/run/workers.h"
+#include "solver/config/config.h"
+#include "solver/solve/workers.h"
 
 typedef struct sp_study_range {
   bool given;

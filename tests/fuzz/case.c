@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "solver/case/config.h"
+#include "solver/config/config.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_ARGUMENTS = 8, SEPARATOR = 1 };

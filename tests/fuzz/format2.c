@@ -1,6 +1,6 @@
-/* Mesh files of formats 2 and 4: our own readers (mesh/gmsh_model.h) accept any bytes without
+/* Mesh files of formats 2 and 4: our own readers (mesh/gmsh/model.h) accept any bytes without
  * crashing, and their results are consistent. */
-#include "mesh/gmsh_model.h"
+#include "mesh/gmsh/model.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/expression.h"
+#include "io/formula/expression.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { POINTS = 5 };

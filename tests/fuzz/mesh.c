@@ -1,7 +1,7 @@
 /* Mesh files that gmsh reads without an error, with unusual content: a sketch (sketch.h) is written
  * in format 4.1 and read as the program reads it, partition included.
  *
- * The program reads meshes in a process of their own (mesh/gmsh_child.h), which libFuzzer does not
+ * The program reads meshes in a process of their own (mesh/gmsh/child.h), which libFuzzer does not
  * see and which starts slowly. Here the function below replaces the library's and calls the reader
  * in this process: that is safe because the file format is correct, so the SDK does not crash. For
  * the process and damaged files see mesh_file.c. */
@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mesh/gmsh.h"
-#include "mesh/gmsh_child.h"
-#include "mesh/gmsh_read.h"
+#include "mesh/gmsh/child.h"
+#include "mesh/gmsh/gmsh.h"
+#include "mesh/gmsh/read.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/sketch.h"
 

@@ -3,7 +3,7 @@
  *
  * The SDK crashes on some of them, so each is read in a child process. This process must get
  * elements or a message, whatever happens to the child. The program starts sp_mesh_reader for that
- * (mesh/gmsh_child.h), which loads slowly; here the function below replaces the library's and forks
+ * (mesh/gmsh/child.h), which loads slowly; here the function below replaces the library's and forks
  * instead. That is slow too, and libFuzzer sees this process only; for the code behind the SDK see
  * mesh.c and hexes.c. */
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include <sanitizer/common_interface_defs.h>
 #include <unistd.h>
 
-#include "mesh/gmsh.h"
-#include "mesh/gmsh_child.h"
-#include "mesh/gmsh_read.h"
+#include "mesh/gmsh/child.h"
+#include "mesh/gmsh/gmsh.h"
+#include "mesh/gmsh/read.h"
 #include "mesh/mesh.h"
 #include "tests/fuzz/fuzz.h"
 

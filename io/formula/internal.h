@@ -1,0 +1,31 @@
+/* The inside of formulas: text -> graph -> programs -> values.
+ *
+ *     kernel.h                the arithmetic of each operation, once per instruction set
+ *     graph.h                 nodes: equal ones are one node, constants are folded; their
+ *                             derivatives, by forward differentiation (derive.c)
+ *     program.h               the nodes that the outputs need, as instructions on slots
+ *     parse.c                 the parser; calls sp_graph_apply for each operation it meets
+ *     expression.c            evaluation, a chunk of points at a time
+ *
+ * Each of these headers includes only the ones above it.
+ *
+ * For example sin(pi*x) + y, with the derivative along x:
+ *
+ *     nodes 0 to 3    x, y, z, u         node 7   sin(node 5)
+ *     node 4          pi                 node 8   cos(node 5)
+ *     node 5          multiply(4, 0)     node 9   multiply(4, 8)      the derivative of node 7
+ *                                        node 10  add(7, 1) */
+#pragma once
+
+#include "io/formula/expression.h"
+#include "io/formula/program.h"
+
+/* Programs for the value; value and gradient; all outputs. Fewer outputs leave instructions out. A
+ * formula of u has the first one only. */
+enum { SP_EXPRESSION_PROGRAMS = 3 };
+
+struct sp_expression_code {
+  bool is_anisotropic;
+  sp_expression_kernel *kernel;
+  sp_program programs[SP_EXPRESSION_PROGRAMS];
+};

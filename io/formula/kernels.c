@@ -1,0 +1,182 @@
+/* The arithmetic of formulas. Compiled once per instruction set; the build says what the function
+ * is called (SP_EXPRESSION_KERNEL). Whole vectors only: each point takes the same path, wherever it
+ * is in the chunk. */
+#include "io/formula/kernel.h"
+#include "io/formula/vector.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+sp_expression_kernel SP_EXPRESSION_KERNEL;
+
+static inline vec load(sp_operand o, size_t p) {
+  return *(const vec *)&o.data[p * o.step];
+}
+
+/* A case of an operation: out = an expression of the vectors u (and v, and w). */
+#define CASE(operation, result, ...)                                                               \
+  case operation:                                                                                  \
+    _Pragma("GCC unroll 4") for (size_t p = 0; p < n; p += LANES) {                                \
+      const vec __VA_ARGS__;                                                                       \
+      *(stored *)&out[p] = result;                                                                 \
+    }                                                                                              \
+    break
+#define CASE_1(operation, result) CASE(operation, result, u = load(a, p))
+#define CASE_2(operation, result) CASE(operation, result, u = load(a, p), v = load(b, p))
+#define CASE_3(operation, result)                                                                  \
+  CASE(operation, result, u = load(a, p), v = load(b, p), w = load(c, p))
+
+static inline vec sign(vec u) {
+  return select_lanes(is_nan(u), u, truth((mask)(u > 0)) - truth((mask)(u < 0)));
+}
+
+/* A comparison with NaN is NaN. */
+static inline vec compared(vec u, vec v, mask holds) {
+  return select_lanes(is_nan(u) | is_nan(v), u + v, truth(holds));
+}
+
+static inline mask min_is_first(vec u, vec v) {
+  return (mask)(u < v) | is_nan(u);
+}
+
+static inline mask max_is_first(vec u, vec v) {
+  return (mask)(u > v) | is_nan(u);
+}
+
+/* v as a condition: 1, 0 or NaN. */
+static inline vec condition(vec v) {
+  return select_lanes(is_nan(v), v, truth((mask)(v != 0)));
+}
+
+/* Vectors beyond the limit of vec_sincos, and those that are not finite, are left to libm. */
+static void sincos_kernel(size_t n, const double *x, double *sine, double *cosine) {
+  mask large = {0};
+  for (size_t p = 0; p < n; p += LANES) {
+    const vec u = *(const vec *)&x[p];
+    vec c;
+    const vec s = vec_sincos(u, &c);
+    if (sine) *(stored *)&sine[p] = s;
+    if (cosine) *(stored *)&cosine[p] = c;
+    large |= ~(mask)(absolute(u) <= SINCOS_LIMIT);
+  }
+  int64_t any = 0;
+  for (int lane = 0; lane < LANES; lane++) any |= large[lane];
+  if (!any) return;
+  for (size_t p = 0; p < n; p++) {
+    if (fabs(x[p]) <= SINCOS_LIMIT) continue;
+    if (sine) sine[p] = sin(x[p]);
+    if (cosine) cosine[p] = cos(x[p]);
+  }
+}
+
+/* Value or slope of the table {n, x[n], y[n]} at `at`. */
+static double look_up(const double *table, bool slope, double at) {
+  const size_t n = (size_t)table[0];
+  const double *x = table + 1, *y = x + n;
+  size_t low = 0, high = n; /* x[low] <= at < x[high] */
+  if (isnan(at)) return at;
+  if (at < x[0] || at >= x[n - 1]) return slope ? 0 : at < x[0] ? y[0] : y[n - 1];
+  while (high - low > 1) {
+    const size_t middle = low + (high - low) / 2;
+    *(at < x[middle] ? &high : &low) = middle;
+  }
+  const double rise = (y[high] - y[low]) / (x[high] - x[low]);
+  return slope ? rise : y[low] + (at - x[low]) * rise;
+}
+
+static void kernel_1(sp_operation operation, size_t n, sp_operand a, double *restrict out) {
+  switch (operation) {
+    CASE_1(SP_OP_NEGATE, -u);
+    CASE_1(SP_OP_NOT, select_lanes(is_nan(u), u, truth((mask)(u == 0))));
+    CASE_1(SP_OP_TAN, vec_tan(u));
+    CASE_1(SP_OP_ASIN, vec_asin(u));
+    CASE_1(SP_OP_ACOS, vec_acos(u));
+    CASE_1(SP_OP_ATAN, vec_atan(u));
+    CASE_1(SP_OP_SINH, vec_sinh(u));
+    CASE_1(SP_OP_COSH, vec_cosh(u));
+    CASE_1(SP_OP_TANH, vec_tanh(u));
+    CASE_1(SP_OP_EXP, vec_exp(u));
+    CASE_1(SP_OP_LOG, vec_log(u));
+    CASE_1(SP_OP_LOG10, vec_log10(u));
+    CASE_1(SP_OP_CBRT, vec_cbrt(u));
+    CASE_1(SP_OP_ERF, vec_erf(u));
+    CASE_1(SP_OP_ABS, absolute(u));
+    CASE_1(SP_OP_SIGN, sign(u));
+  /* Exact, so the compiler may treat the last points otherwise. */
+  case SP_OP_SQRT:
+    for (size_t p = 0; p < n; p++) out[p] = sqrt(a.data[p]);
+    break;
+  case SP_OP_FLOOR:
+    for (size_t p = 0; p < n; p++) out[p] = floor(a.data[p]);
+    break;
+  default:
+    assert(false && "an operation with one operand");
+  }
+}
+
+static void kernel_2(sp_operation operation, size_t n, sp_operand a, sp_operand b,
+                     double *restrict out) {
+  switch (operation) {
+    CASE_2(SP_OP_ADD, u + v);
+    CASE_2(SP_OP_SUBTRACT, u - v);
+    CASE_2(SP_OP_MULTIPLY, u * v);
+    CASE_2(SP_OP_DIVIDE, u / v);
+    CASE_2(SP_OP_POWER, vec_pow(u, v));
+    CASE_2(SP_OP_ATAN2, vec_atan2(u, v));
+    CASE_2(SP_OP_MIN, select_lanes(min_is_first(u, v), u, v));
+    CASE_2(SP_OP_MAX, select_lanes(max_is_first(u, v), u, v));
+    CASE_2(SP_OP_MIN_IS_FIRST, truth(min_is_first(u, v)));
+    CASE_2(SP_OP_MAX_IS_FIRST, truth(max_is_first(u, v)));
+    CASE_2(SP_OP_EQUAL, compared(u, v, (mask)(u == v)));
+    CASE_2(SP_OP_NOT_EQUAL, compared(u, v, (mask)(u != v)));
+    CASE_2(SP_OP_LESS, compared(u, v, (mask)(u < v)));
+    CASE_2(SP_OP_LESS_EQUAL, compared(u, v, (mask)(u <= v)));
+    CASE_2(SP_OP_GREATER, compared(u, v, (mask)(u > v)));
+    CASE_2(SP_OP_GREATER_EQUAL, compared(u, v, (mask)(u >= v)));
+  case SP_OP_TABLE:
+  case SP_OP_TABLE_SLOPE:
+    for (size_t p = 0; p < n; p++)
+      out[p] = look_up(b.data, operation == SP_OP_TABLE_SLOPE, a.data[p * a.step]);
+    break;
+    CASE_2(SP_OP_AND,
+           select_lanes((mask)(u == 0), splat(0), select_lanes(is_nan(u), u, condition(v))));
+    CASE_2(SP_OP_OR, select_lanes((mask)(u == 0), condition(v), condition(u)));
+  default:
+    assert(false && "an operation with two operands");
+  }
+}
+
+static void kernel_3(sp_operation operation, size_t n, sp_operand a, sp_operand b, sp_operand c,
+                     double *restrict out) {
+  switch (operation) {
+    CASE_3(SP_OP_SELECT, select_lanes((mask)(u == 0), w, select_lanes(is_nan(u), u, v)));
+    CASE_3(SP_OP_MULTIPLY_ADD, u * v + w);
+    CASE_3(SP_OP_SUBTRACT_MULTIPLY, w - u * v);
+  default:
+    assert(false && "an operation with three operands");
+  }
+}
+
+void SP_EXPRESSION_KERNEL(sp_operation operation, size_t n, const sp_operand operand[3],
+                          double *out, double *second) {
+  switch (operation) {
+  case SP_OP_SIN:
+    sincos_kernel(n, operand[0].data, out, NULL);
+    return;
+  case SP_OP_COS:
+    sincos_kernel(n, operand[0].data, NULL, out);
+    return;
+  case SP_OP_SINCOS:
+    sincos_kernel(n, operand[0].data, out, second);
+    return;
+  default:
+    break;
+  }
+  const int arity = sp_operation_arity(operation);
+  if (arity == 1)
+    kernel_1(operation, n, operand[0], out);
+  else if (arity == 2)
+    kernel_2(operation, n, operand[0], operand[1], out);
+  else
+    kernel_3(operation, n, operand[0], operand[1], operand[2], out);
+}

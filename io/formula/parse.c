@@ -1,0 +1,463 @@
+/* The parser of formulas: recursive descent, straight into the nodes of a graph. */
+#include "io/formula/internal.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/utf8.h"
+
+/* Nesting depth of parentheses, signs, exponents and conditionals; bounds the recursion, so that
+ * the C stack cannot overflow. */
+enum { MAX_DEPTH = 200 };
+
+static const struct function {
+  const char *name;
+  int arity;
+  sp_operation operation;
+} functions[] = {
+    {"sin", 1, SP_OP_SIN},     {"cos", 1, SP_OP_COS},   {"tan", 1, SP_OP_TAN},
+    {"asin", 1, SP_OP_ASIN},   {"acos", 1, SP_OP_ACOS}, {"atan", 1, SP_OP_ATAN},
+    {"sinh", 1, SP_OP_SINH},   {"cosh", 1, SP_OP_COSH}, {"tanh", 1, SP_OP_TANH},
+    {"exp", 1, SP_OP_EXP},     {"log", 1, SP_OP_LOG},   {"log10", 1, SP_OP_LOG10},
+    {"sqrt", 1, SP_OP_SQRT},   {"cbrt", 1, SP_OP_CBRT}, {"abs", 1, SP_OP_ABS},
+    {"erf", 1, SP_OP_ERF},     {"sign", 1, SP_OP_SIGN}, {"floor", 1, SP_OP_FLOOR},
+    {"atan2", 2, SP_OP_ATAN2}, {"pow", 2, SP_OP_POWER}, {"min", 2, SP_OP_MIN},
+    {"max", 2, SP_OP_MAX},     {"if", 3, SP_OP_SELECT},
+};
+
+static const char known_names[] =
+    "pi, e, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, log10, sqrt, "
+    "cbrt, abs, erf, sign, floor, atan2, pow, min, max, if, table";
+
+/* The binary operators that associate to the left, weakest first. */
+enum { WEAKEST = 1, EQUALITY = 3, ORDER = 4, STRONGEST = 6 };
+static const struct binary {
+  const char *text;
+  int precedence;
+  sp_operation operation;
+} binaries[] = {
+    {"||", WEAKEST, SP_OP_OR},
+    {"&&", 2, SP_OP_AND},
+    {"==", EQUALITY, SP_OP_EQUAL},
+    {"!=", EQUALITY, SP_OP_NOT_EQUAL},
+    {"<", ORDER, SP_OP_LESS},
+    {"<=", ORDER, SP_OP_LESS_EQUAL},
+    {">", ORDER, SP_OP_GREATER},
+    {">=", ORDER, SP_OP_GREATER_EQUAL},
+    {"+", 5, SP_OP_ADD},
+    {"-", 5, SP_OP_SUBTRACT},
+    {"*", STRONGEST, SP_OP_MULTIPLY},
+    {"/", STRONGEST, SP_OP_DIVIDE},
+};
+enum {
+  FUNCTIONS = sizeof functions / sizeof functions[0],
+  BINARIES = sizeof binaries / sizeof binaries[0],
+  VARIABLES = 5
+};
+
+typedef enum token_kind {
+  TOKEN_END,
+  TOKEN_NUMBER,
+  TOKEN_NAME,
+  TOKEN_TEXT, /* with its quotes */
+  TOKEN_SYMBOL,
+  TOKEN_STRAY
+} token_kind;
+
+typedef struct token {
+  token_kind kind;
+  const char *start;
+  size_t length;
+} token;
+
+typedef struct parser {
+  sp_expression *expression;
+  const sp_scope *scope; /* NULL: none */
+  sp_graph *graph;
+  token next;
+  int depth;
+  const char *u; /* the name of u; NULL: there is none */
+} parser;
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Length of the number at s: digits [. digits] [e [+-] digits], with a digit before or after the
+ * point; 0 if there is none. */
+static size_t number_length(const char *s) {
+  const char *p = s;
+  while (is_digit(*p)) p++;
+  size_t digits = (size_t)(p - s);
+  if (*p == '.') {
+    const char *fraction = ++p;
+    while (is_digit(*p)) p++;
+    digits += (size_t)(p - fraction);
+  }
+  if (digits == 0) return 0;
+  if (*p == 'e' || *p == 'E') {
+    const char *exponent = p + 1 + (p[1] == '+' || p[1] == '-');
+    if (is_digit(*exponent))
+      for (p = exponent; is_digit(*p);) p++;
+  }
+  return (size_t)(p - s);
+}
+
+static size_t symbol_length(const char *s) {
+  static const char *const pairs[] = {"||", "&&", "==", "!=", "<=", ">=", "**"};
+  for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++)
+    if (strncmp(s, pairs[k], 2) == 0) return 2;
+  return strchr("+-*/^<>!?:(),", *s) ? 1 : 0;
+}
+
+static void advance(parser *p) {
+  const char *s = p->next.start + p->next.length;
+  while (is_space(*s)) s++;
+  unsigned code;
+  size_t length = 0;
+  token_kind kind = TOKEN_END;
+  if (is_letter(*s)) {
+    kind = TOKEN_NAME;
+    while (is_letter(s[length]) || is_digit(s[length])) length++;
+  } else if ((length = number_length(s)) > 0)
+    kind = TOKEN_NUMBER;
+  else if (*s == '"' && strchr(s + 1, '"')) {
+    kind = TOKEN_TEXT;
+    length = (size_t)(strchr(s + 1, '"') - s) + 1;
+  } else if (*s != '\0' && (length = symbol_length(s)) > 0)
+    kind = TOKEN_SYMBOL;
+  else if (*s != '\0') {
+    kind = TOKEN_STRAY;
+    length = sp_utf8(s, &code);
+    if (length == 0) length = 1;
+  }
+  p->next = (token){kind, s, length};
+}
+
+static bool token_is(const token *t, const char *text) {
+  return t->length == strlen(text) && strncmp(t->start, text, t->length) == 0;
+}
+
+static int column_of(const parser *p, const token *t) {
+  const ptrdiff_t offset = t->start - p->expression->text;
+  return offset < INT32_MAX ? (int)offset + 1 : INT32_MAX;
+}
+
+enum { FOUND_SIZE = 96 };
+
+/* "found ..." for a message: printable for any bytes. */
+static void describe(const token *t, char found[FOUND_SIZE]) {
+  const int longest = 40;
+  const unsigned char first = (unsigned char)*t->start;
+  unsigned code;
+  if (t->kind == TOKEN_END)
+    snprintf(found, FOUND_SIZE, "end of formula");
+  else if (t->kind == TOKEN_TEXT) /* its bytes may be any */
+    snprintf(found, FOUND_SIZE, "text in quotes");
+  else if (first >= 0x80 && t->length > 1 && sp_utf8(t->start, &code) && code >= 0xA0)
+    snprintf(found, FOUND_SIZE, "'%.*s' (U+%04X, not ASCII)", (int)t->length, t->start, code);
+  else if (first < 0x20 || first >= 0x7F)
+    snprintf(found, FOUND_SIZE, "byte 0x%02X", first);
+  else if (t->length > (size_t)longest)
+    snprintf(found, FOUND_SIZE, "'%.*s...'", longest, t->start);
+  else
+    snprintf(found, FOUND_SIZE, "'%.*s'%s", (int)t->length, t->start,
+             token_is(t, "=")   ? " (to compare, write '==')"
+             : token_is(t, "&") ? " (for 'and', write '&&')"
+             : token_is(t, "|") ? " (for 'or', write '||')"
+                                : "");
+}
+
+/* Fail because of the next token; `note` is appended to the message. */
+static sp_status unexpected(const parser *p, const char *expected, const char *note) {
+  char found[FOUND_SIZE];
+  describe(&p->next, found);
+  return sp_fail(SP_ERR_INPUT, "%s: column %d: expected %s, found %s%s", p->expression->where,
+                 column_of(p, &p->next), expected, found, note);
+}
+
+static sp_status expect(parser *p, const char *symbol, const char *expected, const char *note) {
+  if (!token_is(&p->next, symbol)) return unexpected(p, expected, note);
+  advance(p);
+  return SP_OK;
+}
+
+/* Every recursive call is enclosed by enter and leave. */
+static sp_status enter(parser *p) {
+  if (++p->depth > MAX_DEPTH)
+    return sp_fail(SP_ERR_INPUT, "%s: column %d: nested more than %d levels deep",
+                   p->expression->where, column_of(p, &p->next), MAX_DEPTH);
+  return SP_OK;
+}
+
+static void leave(parser *p) {
+  p->depth--;
+}
+
+static bool has_kink(sp_operation operation) {
+  return operation == SP_OP_ABS || operation == SP_OP_MIN || operation == SP_OP_MAX ||
+         operation == SP_OP_TABLE;
+}
+
+static bool may_jump(sp_operation operation) {
+  return operation == SP_OP_NOT || operation == SP_OP_SIGN || operation == SP_OP_FLOOR ||
+         (operation >= SP_OP_EQUAL && operation <= SP_OP_SELECT && !has_kink(operation));
+}
+
+/* *result = operation(operands). */
+static sp_status apply(parser *p, sp_operation operation, const int *operands, int *result) {
+  int o[3] = {0, 0, 0};
+  for (int k = 0; k < sp_operation_arity(operation); k++) o[k] = operands[k];
+  *result = sp_graph_apply(p->graph, operation, o);
+  if (p->graph->failed)
+    return sp_fail(SP_ERR_SYSTEM, "%s: column %d: out of memory: %d operations of a formula",
+                   p->expression->where, column_of(p, &p->next), p->graph->count);
+  const bool constant_choice = operation == SP_OP_SELECT && sp_graph_is_constant(p->graph, o[0]);
+  if (!constant_choice && !sp_graph_is_constant(p->graph, *result)) {
+    if (may_jump(operation)) p->expression->regularity = SP_JUMPS;
+    if (has_kink(operation) && p->expression->regularity == SP_SMOOTH)
+      p->expression->regularity = SP_KINKS;
+  }
+  return SP_OK;
+}
+
+static void constant(parser *p, double value, int *result) {
+  *result = sp_graph_constant(p->graph, value);
+}
+
+static sp_status parse_conditional(parser *p, int *result);
+
+static sp_status parse_number(parser *p, int *result) {
+  /* strtod stops at the token's end, except after 0x, which is an error at the x. */
+  const double value = strtod(p->next.start, NULL);
+  if (!isfinite(value)) return unexpected(p, "a number below 1.8e308", "");
+  constant(p, value, result);
+  advance(p);
+  return SP_OK;
+}
+
+static sp_status parse_arguments(parser *p, const struct function *function, int *result) {
+  char note[64], expected[32];
+  snprintf(note, sizeof note, ": %s takes %d argument%s", function->name, function->arity,
+           function->arity == 1 ? "" : "s");
+  advance(p);
+  snprintf(expected, sizeof expected, "'(' after %s", function->name);
+  SP_TRY(expect(p, "(", expected, ""));
+  int arguments[3];
+  for (int k = 0; k < function->arity; k++) {
+    if (token_is(&p->next, ")") || token_is(&p->next, ","))
+      return unexpected(p, "an argument", note);
+    SP_TRY(parse_conditional(p, &arguments[k]));
+    const bool is_last = k == function->arity - 1;
+    const bool miscounted = token_is(&p->next, is_last ? "," : ")");
+    SP_TRY(expect(p, is_last ? ")" : ",", is_last ? "')'" : "','", miscounted ? note : ""));
+  }
+  return apply(p, function->operation, arguments, result);
+}
+
+/* table("FILE", argument) */
+static sp_status parse_table(parser *p, int *result) {
+  int o[2];
+  advance(p);
+  SP_TRY(expect(p, "(", "'(' after table", ""));
+  if (p->next.kind != TOKEN_TEXT) return unexpected(p, "the name of a file in quotes", "");
+  const double *data =
+      p->scope ? sp_tables_find(&p->scope->tables, p->next.start + 1, p->next.length - 2) : NULL;
+  if (!data) return unexpected(p, "a table that has been read", "");
+  o[1] = sp_graph_table(p->graph, data);
+  advance(p);
+  SP_TRY(expect(p, ",", "',' and the argument of the table", ""));
+  SP_TRY(parse_conditional(p, &o[0]));
+  SP_TRY(expect(p, ")", "')'", ""));
+  return apply(p, SP_OP_TABLE, o, result);
+}
+
+static const char *const variables[] = {"x", "y", "z", "u", "u0"};
+
+bool sp_expression_allows_name(const char *name) {
+  bool allowed = is_letter(*name) && strcmp(name, "pi") != 0 && strcmp(name, "e") != 0;
+  for (const char *c = name; *c; c++) allowed = allowed && (is_letter(*c) || is_digit(*c));
+  for (int v = 0; v < VARIABLES; v++) allowed = allowed && strcmp(name, variables[v]) != 0;
+  for (int k = 0; k < FUNCTIONS; k++) allowed = allowed && strcmp(name, functions[k].name) != 0;
+  return allowed && strcmp(name, "table") != 0;
+}
+
+static sp_status fail_unknown(const parser *p) {
+  char found[FOUND_SIZE], constants[200] = "";
+  size_t length = 0;
+  describe(&p->next, found);
+  for (int i = 0; p->scope && i < p->scope->count && length < sizeof constants; i++)
+    length += (size_t)snprintf(constants + length, sizeof constants - length, ", %s",
+                               p->scope->constants[i].name);
+  const char *u = p->u;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: column %d: unknown name %s%s; known names are x, y, z, %s%s%s%s",
+                 p->expression->where, column_of(p, &p->next), found,
+                 token_is(&p->next, "u0") ? ": only forcings with problem.initial have it" : "",
+                 u ? u : "", u ? ", " : "", known_names, constants);
+}
+
+/* The constant that the next token names; NULL if there is none. */
+static sp_constant *find_constant(const parser *p) {
+  for (int i = 0; p->scope && i < p->scope->count; i++)
+    if (token_is(&p->next, p->scope->constants[i].name)) return &p->scope->constants[i];
+  return NULL;
+}
+
+static sp_status parse_name(parser *p, int *result) {
+  const token *name = &p->next;
+  const char *u = p->u;
+  for (int v = 0; v <= SP_VARIABLE_U && (v < SP_VARIABLE_U || u); v++)
+    if (token_is(name, v < SP_VARIABLE_U ? variables[v] : u)) {
+      *result = v;
+      p->expression->is_constant = false;
+      p->expression->is_of_u = p->expression->is_of_u || v == SP_VARIABLE_U;
+      advance(p);
+      return SP_OK;
+    }
+  const bool is_pi = token_is(name, "pi");
+  if (is_pi || token_is(name, "e")) {
+    constant(p, is_pi ? 3.14159265358979323846 : 2.71828182845904523536, result);
+    advance(p);
+    return SP_OK;
+  }
+  for (int k = 0; k < FUNCTIONS; k++)
+    if (token_is(name, functions[k].name)) return parse_arguments(p, &functions[k], result);
+  if (token_is(name, "table")) return parse_table(p, result);
+  sp_constant *known = find_constant(p);
+  if (!known) return fail_unknown(p);
+  known->used = true;
+  constant(p, known->value, result);
+  advance(p);
+  return SP_OK;
+}
+
+static sp_status parse_primary(parser *p, int *result) {
+  if (p->next.kind == TOKEN_NUMBER) return parse_number(p, result);
+  if (p->next.kind == TOKEN_NAME) return parse_name(p, result);
+  SP_TRY(expect(p, "(", "a number, a name or '('", ""));
+  SP_TRY(parse_conditional(p, result));
+  return expect(p, ")", "')'", "");
+}
+
+/* A sign or '!' binds less tightly than a power, but may begin an exponent: 2^-x. */
+static sp_status parse_unary(parser *p, int *result) {
+  const token sign = p->next;
+  const bool is_signed = token_is(&sign, "+") || token_is(&sign, "-") || token_is(&sign, "!");
+  int o[2];
+  if (is_signed)
+    advance(p);
+  else {
+    SP_TRY(parse_primary(p, &o[0]));
+    *result = o[0];
+    if (!token_is(&p->next, "^") && !token_is(&p->next, "**")) return SP_OK;
+    advance(p);
+  }
+  SP_TRY(enter(p));
+  SP_TRY(parse_unary(p, &o[1]));
+  leave(p);
+  if (!is_signed) return apply(p, SP_OP_POWER, o, result);
+  *result = o[1];
+  if (token_is(&sign, "+")) return SP_OK;
+  return apply(p, token_is(&sign, "-") ? SP_OP_NEGATE : SP_OP_NOT, &o[1], result);
+}
+
+static const struct binary *find_binary(const token *t) {
+  for (int k = 0; k < BINARIES; k++)
+    if (token_is(t, binaries[k].text)) return &binaries[k];
+  return NULL;
+}
+
+/* Operators of this precedence and higher. A loop, not recursion, so that long sums do not count as
+ * nesting. */
+static sp_status parse_binary(parser *p, int precedence, int *result) {
+  if (precedence > STRONGEST) return parse_unary(p, result);
+  int o[2];
+  SP_TRY(parse_binary(p, precedence + 1, &o[0]));
+  const struct binary *binary = find_binary(&p->next);
+  for (bool first = true; binary && binary->precedence == precedence; first = false) {
+    /* 0 < x < 1 would not mean what it does in mathematics. */
+    if (!first && (precedence == EQUALITY || precedence == ORDER))
+      return unexpected(p, "'&&' or parentheses between comparisons", "");
+    advance(p);
+    SP_TRY(parse_binary(p, precedence + 1, &o[1]));
+    SP_TRY(apply(p, binary->operation, o, &o[0]));
+    binary = find_binary(&p->next);
+  }
+  *result = o[0];
+  return SP_OK;
+}
+
+static sp_status parse_conditional(parser *p, int *result) {
+  SP_TRY(enter(p));
+  int o[3];
+  SP_TRY(parse_binary(p, WEAKEST, &o[0]));
+  *result = o[0];
+  if (token_is(&p->next, "?")) {
+    advance(p);
+    SP_TRY(parse_conditional(p, &o[1]));
+    SP_TRY(expect(p, ":", "':'", ""));
+    SP_TRY(parse_conditional(p, &o[2]));
+    SP_TRY(apply(p, SP_OP_SELECT, o, result));
+  }
+  leave(p);
+  return SP_OK;
+}
+
+static sp_status parse_formula(parser *p) {
+  static const unsigned outputs[SP_EXPRESSION_PROGRAMS] = {SP_EXPRESSION_VALUE, 15, 31};
+  int result;
+  struct sp_expression_code *code = p->expression->code;
+  SP_TRY(sp_graph_create(code->is_anisotropic, p->graph));
+  advance(p);
+  if (p->next.kind == TOKEN_END) return unexpected(p, "a formula", "");
+  SP_TRY(parse_conditional(p, &result));
+  if (p->next.kind != TOKEN_END) return unexpected(p, "an operator or end of formula", "");
+  code->kernel = p->graph->kernel;
+  const int programs = p->expression->is_of_u ? 1 : SP_EXPRESSION_PROGRAMS;
+  for (int k = 0; k < programs; k++)
+    SP_TRY(sp_program_create(p->graph, result, outputs[k], &code->programs[k]));
+  return SP_OK;
+}
+
+sp_status sp_expression_parse_given(const char *text, const char *where, const sp_scope *scope,
+                                    const char *given, sp_expression **out) {
+  const bool is_anisotropic = given && strcmp(given, "K") == 0;
+  SP_AUTO(sp_expression) e = NULL;
+  *out = NULL;
+  SP_TRY(sp_allocate(1, sizeof *e, "a formula", &e));
+  SP_TRY(sp_allocate(1, sizeof *e->code, "a formula", &e->code));
+  SP_TRY(sp_format(&e->text, "%s", text));
+  SP_TRY(sp_format(&e->where, "%s", where));
+  e->is_constant = true;
+  e->regularity = SP_SMOOTH;
+  e->code->is_anisotropic = is_anisotropic;
+  sp_graph graph = {.count = 0};
+  parser p = {.expression = e,
+              .scope = scope,
+              .u = is_anisotropic ? NULL : given,
+              .graph = &graph,
+              .next = {.start = e->text}};
+  const sp_status status = parse_formula(&p);
+  sp_graph_free(&graph);
+  SP_TRY(status);
+  *out = e;
+  e = NULL;
+  return SP_OK;
+}
+
+sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,
+                              sp_expression **out) {
+  return sp_expression_parse_given(text, where, scope, NULL, out);
+}

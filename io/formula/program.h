@@ -1,0 +1,38 @@
+/* The nodes that the outputs of a formula need, as instructions on slots. */
+#pragma once
+
+#include "io/formula/graph.h"
+
+/* Value, three derivatives, Laplacian. A set of outputs has bit k for output k. */
+enum { SP_EXPRESSION_OUTPUTS = 5, SP_EXPRESSION_VALUE = 1, SP_EXPRESSION_LAPLACIAN = 16 };
+
+/* Place of an operand: a constant of the program, or a slot. */
+typedef struct sp_source {
+  const double *constant; /* of the program, or a table; NULL for a slot */
+  size_t slot;
+} sp_source;
+
+typedef struct sp_instruction {
+  sp_operation operation;
+  unsigned needed[2]; /* the outputs that need `out` and `second` */
+  sp_source operand[3];
+  size_t out, second; /* slots */
+  int stores;         /* the output that `out` is, if no instruction reads it; else -1 */
+} sp_instruction;
+
+/* A slot holds values at a chunk of points. Slots are memory of the evaluation, so that several
+ * threads may run a program at a time. */
+typedef struct sp_program {
+  size_t length, chunk, slots;
+  sp_instruction *instructions;
+  int variable[SP_EXPRESSION_VARIABLES]; /* slots to be filled; -1 if it is not read */
+  sp_source output[SP_EXPRESSION_OUTPUTS];
+  bool direct[SP_EXPRESSION_OUTPUTS]; /* an instruction `stores` it */
+  double *constants; /* each repeated SP_EXPRESSION_PADDING times; the first is 0 */
+} sp_program;
+
+/* The program for `outputs` of the node `result`. sp_program_free releases *program, also after a
+ * failure. Local. Errors: SP_ERR_SYSTEM. */
+sp_status sp_program_create(const sp_graph *graph, int result, unsigned outputs,
+                            sp_program *program);
+void sp_program_free(sp_program *program);

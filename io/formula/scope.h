@@ -1,0 +1,50 @@
+/* Constants and tables of a case, which its formulas may use; a constant may use those before it.
+ * Tables are functions of one argument, from files with two columns. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "io/error.h"
+
+typedef struct sp_constant {
+  const char *name; /* owned by the caller of sp_scope_define (io/formula/expression.h) */
+  double value;
+  bool used; /* in a formula that has been parsed */
+} sp_constant;
+
+typedef struct sp_table {
+  char *name, *path; /* as formulas write it; as the program opens it */
+  double *data;      /* {n, x[n], y[n]}: y[k] at x[k], x ascending */
+} sp_table;
+
+typedef struct sp_tables {
+  int count;
+  sp_table *list;
+} sp_tables;
+
+typedef struct sp_scope {
+  int count;
+  sp_constant *constants;
+  sp_tables tables;
+} sp_scope;
+
+/* Read the tables that `text` names, table("FILE", ...), if they are new. A line of a file is two
+ * numbers x and y, separated by blanks, a comma or both, and x ascends strictly; # begins a
+ * comment. A relative FILE is in `folder`, which ends in "/" or is "". `where` begins
+ * messages. Local. Errors: SP_ERR_INPUT with the line of the file, SP_ERR_SYSTEM. */
+sp_status sp_tables_read(sp_tables *tables, const char *text, const char *folder,
+                         const char *where);
+
+/* The data of the table whose name has these `length` characters; NULL if there is none. Local. */
+static inline const double *sp_tables_find(const sp_tables *tables, const char *name,
+                                           size_t length) {
+  for (int t = 0; t < tables->count; t++)
+    if (strlen(tables->list[t].name) == length && strncmp(tables->list[t].name, name, length) == 0)
+      return tables->list[t].data;
+  return NULL;
+}
+
+/* NULL-safe; sets *scope to NULL. Local. */
+void sp_scope_destroy(sp_scope **scope);

@@ -1,0 +1,234 @@
+#define _GNU_SOURCE /* pipe2 */
+#include "mesh/gmsh/child.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "mesh/gmsh/wire.h"
+
+#define NAME "sp_mesh_reader"
+
+extern char **environ;
+
+typedef struct reader_process {
+  pid_t id;
+  sp_gmsh_wire wire; /* what the process sends */
+} reader_process;
+
+/* ---- The program: find it, start it, and wait for its end ---- */
+
+/* Relative to the folder of the running program: sp_solve in a build tree, an installed one, and
+ * the tests and fuzzing harnesses of a build tree. */
+static const char *const PLACES[] = {"mesh", SP_READER_INSTALLED, "../mesh", "../../mesh"};
+
+static sp_status own_folder(char folder[PATH_MAX]) {
+  const ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+  if (length <= 0)
+    return sp_fail(SP_ERR_SYSTEM, "cannot determine the program's path: /proc/self/exe: %s",
+                   strerror(errno));
+  folder[length] = '\0';
+  char *name = strrchr(folder, '/');
+  if (name) *name = '\0';
+  return SP_OK;
+}
+
+static sp_status find_reader(char path[PATH_MAX]) {
+  char folder[PATH_MAX];
+  SP_TRY(own_folder(folder));
+  for (size_t p = 0; p < sizeof PLACES / sizeof *PLACES; p++) {
+    const int length = snprintf(path, PATH_MAX, "%s/%s/%s", folder, PLACES[p], NAME);
+    if (length < PATH_MAX && access(path, X_OK) == 0) return SP_OK;
+  }
+  return sp_fail(SP_ERR_SYSTEM,
+                 "the program " NAME ", which reads mesh files, is missing: expected %s/%s/" NAME
+                 " (where cmake --install puts it) or, in a build tree, %s/%s/" NAME,
+                 folder, SP_READER_INSTALLED, folder, PLACES[0]);
+}
+
+/* Copy the environment without the variables that make a process a rank. The strings are borrowed.
+ */
+static sp_status make_environment(char ***out) {
+  static const char *const launchers[] = {"OMPI_", "PMIX_", "PMI_", "PRTE_",
+                                          "PALS_", "MPI_",  "MV2_", "HYDI_"};
+  size_t count = 0, kept = 0;
+  while (environ[count]) count++;
+  SP_TRY(sp_allocate(count + 1, sizeof **out, "environment", out));
+  for (size_t v = 0; v < count; v++) {
+    bool launcher = false;
+    for (size_t l = 0; l < sizeof launchers / sizeof *launchers; l++)
+      launcher = launcher || strncmp(environ[v], launchers[l], strlen(launchers[l])) == 0;
+    if (!launcher) (*out)[kept++] = environ[v];
+  }
+  return SP_OK;
+}
+
+/* Redirect descriptors 0 to 2 to /dev/null, which hides the output of a crashing library. Close all
+ * other open ones. */
+static int add_descriptors(posix_spawn_file_actions_t *actions, int pipe) {
+  int error = 0;
+  for (int file = 0; file < SP_GMSH_WIRE_FILE && !error; file++)
+    error = posix_spawn_file_actions_addopen(actions, file, "/dev/null",
+                                             file == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
+  if (!error) error = posix_spawn_file_actions_adddup2(actions, pipe, SP_GMSH_WIRE_FILE);
+  DIR *open_files = opendir("/proc/self/fd");
+  if (!open_files && !error) error = errno;
+  for (struct dirent *entry; !error && (entry = readdir(open_files));) {
+    const int file = atoi(entry->d_name); /* "." and ".." give 0 */
+    if (file > SP_GMSH_WIRE_FILE) error = posix_spawn_file_actions_addclose(actions, file);
+  }
+  if (open_files) closedir(open_files);
+  return error;
+}
+
+static int set_signals(posix_spawnattr_t *attributes) {
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  int error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  if (!error) error = posix_spawnattr_setsigmask(attributes, &none);
+  if (!error) error = posix_spawnattr_setsigdefault(attributes, &all);
+  return error;
+}
+
+static int spawn(const char *path, char *const *argv, char *const *environment, int pipe,
+                 pid_t *id) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int error = posix_spawn_file_actions_init(&actions);
+  if (error) return error;
+  error = posix_spawnattr_init(&attributes);
+  if (!error) {
+    error = add_descriptors(&actions, pipe);
+    if (!error) error = set_signals(&attributes);
+    if (!error) error = posix_spawn(id, path, &actions, &attributes, argv, environment);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+/* `end`: the reader's end of the pipe. */
+static sp_status start_program(const char *const *arguments, int end, pid_t *id) {
+  enum { MOST = 6 };
+  char path[PATH_MAX], parent[24], **environment = NULL, *argv[MOST + 3] = {path, parent};
+  snprintf(parent, sizeof parent, "%ld", (long)getpid());
+  for (int a = 0; a < MOST && arguments[a]; a++) argv[a + 2] = (char *)arguments[a];
+  SP_TRY(find_reader(path));
+  SP_TRY(make_environment(&environment));
+  const int error = spawn(path, argv, environment, end, id);
+  free(environment);
+  return error ? sp_fail(SP_ERR_SYSTEM, "%s cannot be started: %s", path, strerror(error)) : SP_OK;
+}
+
+/* Start the reader with its own arguments 2, 3 ... up to NULL; the caller calls finish. The process
+ * inherits only the pipe and /dev/null. Errors: SP_ERR_SYSTEM if the program is missing or cannot
+ * be started; do not call finish then. */
+static sp_status start(const char *const *arguments, reader_process *process) {
+  int ends[2];
+  *process = (reader_process){0};
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return sp_fail(SP_ERR_SYSTEM, "no pipe to the mesh reader: %s", strerror(errno));
+  /* Use a descriptor above that of the reader: dup2 to itself would leave it marked to close. */
+  const int end = fcntl(ends[1], F_DUPFD_CLOEXEC, SP_GMSH_WIRE_FILE + 1);
+  sp_status status = SP_OK;
+  if (end < 0) status = sp_fail(SP_ERR_SYSTEM, "no pipe to the mesh reader: %s", strerror(errno));
+  close(ends[1]);
+  if (!status) status = start_program(arguments, end, &process->id);
+  if (end >= 0) close(end);
+  if (status)
+    close(ends[0]);
+  else
+    process->wire.file = ends[0];
+  return status;
+}
+
+/* Close the pipe and wait until the process ends. cause[size] says how: "Segmentation fault", "exit
+ * code 3". Returns true for exit code 0. */
+static bool finish(reader_process *process, char *cause, size_t size) {
+  int how = 0;
+  pid_t ended;
+  close(process->wire.file);
+  do ended = waitpid(process->id, &how, 0);
+  while (ended < 0 && errno == EINTR);
+  if (WIFSIGNALED(how))
+    snprintf(cause, size, "%s", strsignal(WTERMSIG(how)));
+  else
+    snprintf(cause, size, "exit code %d", WEXITSTATUS(how));
+  return how == 0;
+}
+
+/* Report a process that ended without a greeting or sent a wrong one. Returns SP_ERR_SYSTEM. */
+static sp_status unusable(const char *cause) {
+  char path[PATH_MAX];
+  SP_TRY(find_reader(path));
+  return sp_fail(
+      SP_ERR_SYSTEM,
+      "%s does not work (%s): is a shared library missing (ldd %s), or does it belong to "
+      "another version of sp_solve?",
+      path, cause, path);
+}
+
+/* ---- The answers ---- */
+
+/* Wait for the answer, with a progress line if that takes more than a second. */
+static void wait_for_answer(int file, const char *path, sp_terminal *terminal) {
+  struct pollfd answer = {.fd = file, .events = POLLIN};
+  const char *verb = sp_gmsh_is_cad(path) ? "meshes" : "reads";
+  for (int second = 1; terminal && poll(&answer, 1, 1000) == 0; second++)
+    sp_terminal_show(terminal, "  set-up: gmsh %s %s, %d s ...", verb, path, second);
+}
+
+sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size,
+                           sp_terminal *terminal, sp_hexes **hexes, int **parts) {
+  char count[24], numbers[3][32], cause[64];
+  reader_process process;
+  *hexes = NULL;
+  snprintf(count, sizeof count, "%d", size);
+  const double of_sizes[3] = {sizes->largest, sizes->smallest, sizes->per_circle};
+  for (int n = 0; n < 3; n++) snprintf(numbers[n], sizeof numbers[n], "%.17g", of_sizes[n]);
+  const char *const arguments[] = {
+      parts ? "whole" : "part", count, path, numbers[0], numbers[1], numbers[2], NULL};
+  SP_TRY(start(arguments, &process));
+  const bool greeted = sp_gmsh_receive_greeting(&process.wire);
+  if (greeted) wait_for_answer(process.wire.file, path, terminal);
+  sp_status status = greeted ? sp_gmsh_receive(&process.wire, hexes, parts) : SP_OK;
+  const bool failed = process.wire.failed;
+  const bool succeeded = finish(&process, cause, sizeof cause);
+  if (!greeted)
+    status = unusable(cause);
+  else if (!status && failed && succeeded)
+    status = sp_fail(SP_ERR_INPUT, "%s: gmsh ended while it read this file: remove Exit", path);
+  else if (!status && failed)
+    status = sp_fail(SP_ERR_INPUT,
+                     "%s: gmsh crashed while it read this file (%s): it is damaged, or larger than "
+                     "the memory; write it anew",
+                     path, cause);
+  if (status) sp_hexes_destroy(hexes);
+  return status;
+}
+
+const char *sp_gmsh_version(void) {
+  static char version[1024];
+  char cause[64];
+  reader_process process;
+  const char *const arguments[] = {"version", NULL};
+  sp_status status = start(arguments, &process);
+  if (!status) {
+    const bool greeted = sp_gmsh_receive_greeting(&process.wire);
+    if (greeted) sp_gmsh_receive_text(&process.wire, version, sizeof version);
+    finish(&process, cause, sizeof cause);
+    if (!greeted) status = unusable(cause);
+  }
+  if (status) snprintf(version, sizeof version, "unknown: %s", sp_error_message());
+  return version;
+}

@@ -1,0 +1,227 @@
+/* Internal to mesh/gmsh/: a mesh as its file lists it. format2.c and format4.c read a
+ * .msh, and sdk.c lets the SDK read or make all others; those to their left do not know which
+ * it was. Each file calls only files to its right:
+ *
+ *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_sets | gmsh_format4, gmsh_sdk, gmsh_curve |
+ *     gmsh_format2, gmsh_cad | gmsh_scan, gmsh_model
+ *
+ * We read .msh files ourselves because the SDK loses information: in format 2 it puts an element
+ * into all groups of its elementary tag, and many writers give the whole mesh one elementary tag;
+ * it trusts the counts in the file; it keeps 32 bits of the numbers of nodes and elements, and of
+ * those with the same number the last one; of an entity's orders it returns one; of groups with the
+ * same name it names the first one.
+ *
+ * All functions are Local. Errors are SP_ERR_INPUT with the path, or SP_ERR_SYSTEM for memory. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "mesh/gmsh/gmsh.h"
+#include "mesh/gmsh/scan.h"
+#include "mesh/hexes.h"
+
+/* A type of element, from the SDK's reference coordinates; no table is hard-coded. */
+typedef struct sp_gmsh_type {
+  char name[64];
+  int dimension, corners, order, nodes;
+  /* [nodes], each node's place in the lattice of (order+1)^3 nodes (mesh/divide.h); NULL if this is
+   * no tetrahedron, prism or hexahedron with all its nodes. */
+  int *lattice;
+} sp_gmsh_type;
+
+/* A part of the geometry. In format 2, where the elements of one entity may be in different groups,
+ * the elements of one dimension and group; its tag is the group's number, 0 for none. */
+typedef struct sp_gmsh_entity {
+  int dimension, tag;
+  int group_count, *groups; /* numbers of its physical groups */
+  /* True for what gmsh adds when it partitions a mesh: surfaces between parts, and ghosts, the
+   * elements of neighbours in a split file. Their elements and groups are not used. */
+  bool is_artificial;
+  /* Of CAD: a plane face; the volume of a body, by the CAD kernel and of the mesh. */
+  bool is_plane;
+  double kernel_volume, volume;
+} sp_gmsh_entity;
+
+typedef struct sp_gmsh_element {
+  size_t tag, first; /* number in the file; model->nodes[first ...] are its nodes */
+  int type, entity;  /* gmsh's number of the type; index of the entity */
+  int place;         /* elements are ordered by it: the elementary tag */
+} sp_gmsh_element;
+
+typedef struct sp_gmsh_point {
+  size_t tag;
+  double xyz[3];
+} sp_gmsh_point;
+
+/* A named group. Before format 2.1 files give no dimension: -1. */
+typedef struct sp_gmsh_name {
+  int dimension, number;
+  char *text;
+} sp_gmsh_name;
+
+typedef struct sp_gmsh_model {
+  const char *path;
+  double version; /* of the format of a .msh, 0 for other files */
+  size_t point_count, element_count, node_count, entity_count, name_count, part_count;
+  sp_gmsh_point *points;     /* [point_count], ascending tags */
+  sp_gmsh_element *elements; /* [element_count], by place and type */
+  size_t *nodes;             /* [node_count], indices of points */
+  sp_gmsh_entity *entities;  /* [entity_count] */
+  size_t found;              /* index of the entity that was found last */
+  sp_gmsh_name *names;       /* [name_count] */
+  /* A partitioned mesh: the largest part that is named, and the parts that have elements. */
+  int last_part;
+  int *parts; /* [part_count] */
+  double mesher_seconds;
+  sp_hexes_cad cad;
+} sp_gmsh_model;
+
+/* ---- model.c ---- */
+
+/* "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
+sp_status sp_gmsh_failed(const char *path, const char *what);
+
+/* The type with gmsh's number `type`; NULL if there is no such type. */
+const sp_gmsh_type *sp_gmsh_type_of(int type);
+
+/* Append to the model. The numbers of a point, and of an element's nodes in `nodes`, which the
+ * caller fills, are those of the file until sp_gmsh_model_complete. */
+sp_status sp_gmsh_add_point(sp_gmsh_model *m, size_t tag, const double xyz[3]);
+sp_status sp_gmsh_add_element(sp_gmsh_model *m, const sp_gmsh_element *element, size_t **nodes);
+sp_status sp_gmsh_add_entity(sp_gmsh_model *m, int dimension, int tag);
+sp_status sp_gmsh_add_group(sp_gmsh_entity *entity, int number);
+sp_status sp_gmsh_add_name(sp_gmsh_model *m, int dimension, int number, const char *text,
+                           size_t length);
+
+/* Note that the file names a part, and if that has elements. */
+sp_status sp_gmsh_add_part(sp_gmsh_model *m, int part, bool has_elements);
+
+/* Find the entity, or add it. */
+sp_status sp_gmsh_find_entity(sp_gmsh_model *m, int dimension, int tag, int *index);
+
+/* Sort points and elements, replace the nodes' numbers by indices of points, and drop elements of
+ * dimensions 0 and 1 and of artificial entities. Refuses elements with nodes that do not exist, and
+ * nodes with one number and two places. */
+sp_status sp_gmsh_model_complete(sp_gmsh_model *m);
+void sp_gmsh_model_free(sp_gmsh_model *m);
+
+/* The name of a group, "" if it has none. Two groups may have one name. */
+const char *sp_gmsh_group_name(const sp_gmsh_model *m, int dimension, int number);
+
+/* The order of two size_t, for qsort. */
+int sp_gmsh_compare_sizes(const void *left, const void *right);
+
+/* ---- format2.c, format4.c ---- */
+
+/* Read a file of format 2 (2.0 to 2.2), or of format 4 (4.0 and 4.1), ASCII or binary, into *m,
+ * which has only its path. Errors name the line of an ASCII file or the index in a binary one: a
+ * wrong count, a number that is used twice or out of range, anything that gmsh would skip. */
+sp_status sp_gmsh_format2_read(sp_scan *s, sp_gmsh_model *m);
+sp_status sp_gmsh_format4_read(sp_scan *s, sp_gmsh_model *m);
+
+/* Read what follows $PhysicalNames, which is text in binary files, too. */
+sp_status sp_gmsh_read_names(sp_scan *s, sp_gmsh_model *m);
+
+/* ---- sdk.c, cad.c ---- */
+
+/* Start and end the SDK, which types of elements need, too. */
+sp_status sp_gmsh_sdk_start(void);
+void sp_gmsh_sdk_end(void);
+
+/* Let the SDK read or mesh the file. */
+sp_status sp_gmsh_sdk_read(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);
+
+/* Let gmsh make the elements of the geometry that is open, and add the time. */
+sp_status sp_gmsh_generate(sp_gmsh_model *m);
+
+/* Open and mesh a CAD file: see sp_gmsh_sizes (mesh/gmsh/gmsh.h). */
+sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);
+
+/* Fill is_plane and kernel_volume of the last entity. */
+void sp_gmsh_cad_describe(sp_gmsh_model *m);
+
+/* Fill m->cad of a complete model, after sp_gmsh_curve. */
+void sp_gmsh_cad_compare(sp_gmsh_model *m);
+
+/* ---- curve.c ---- */
+
+/* Make all curved tetrahedra of a complete model from CAD valid: bend edges inside, and where that
+ * is not enough, take sides off the surface, which m->cad counts. Adds the volumes of the bodies.
+ */
+sp_status sp_gmsh_curve(sp_gmsh_model *m);
+
+/* ---- sets.c ---- */
+
+/* The groups of one dimension, and sets of them: the volumes and surfaces of mesh/hexes.h, whose
+ * elements or faces are in exactly the groups of a set. */
+typedef struct sp_gmsh_sets {
+  int dimension;
+  size_t group_count;
+  int *groups; /* [group_count], ascending numbers */
+  int count;
+  bool **members; /* [count][group_count], true for the groups of a set */
+  bool *wanted;   /* [group_count], work space, all false between calls */
+} sp_gmsh_sets;
+
+/* List the groups; no sets exist yet. The caller calls sp_gmsh_sets_free, also after a failure. */
+sp_status sp_gmsh_sets_create(const sp_gmsh_model *m, int dimension, sp_gmsh_sets *sets);
+void sp_gmsh_sets_free(sp_gmsh_sets *sets);
+
+/* Find or add the set of an entity's groups. */
+sp_status sp_gmsh_sets_find(sp_gmsh_sets *sets, const sp_gmsh_entity *entity, int *set);
+
+/* Replace *set by the set with the groups of *set and of `other`. */
+sp_status sp_gmsh_sets_unite(sp_gmsh_sets *sets, int other, int *set);
+
+/* Replace a family of hexahedra by the groups and sets. */
+sp_status sp_gmsh_sets_copy(const sp_gmsh_model *m, const sp_gmsh_sets *sets, sp_family *to);
+
+/* ---- cells.c ---- */
+
+/* Cells in lattice order (mesh/divide.h). */
+typedef struct sp_gmsh_cells {
+  int order;
+  size_t count;
+  size_t *nodes;   /* [count][(order+1)^3], index of the point plus 1; 0 for no node */
+  sp_gid *tags;    /* [count] */
+  int *volumes;    /* [count] */
+  sp_gid left_out; /* elements of dimension 3 outside all physical volumes, if there are any */
+} sp_gmsh_cells;
+
+/* Fill *cells, which must be zero. `files` is the number of files of a split mesh, 0 if it is not
+ * split; the file of a split mesh may have no hexahedra if it leaves out elements. No part of a
+ * mesh that gmsh has partitioned may be missing. If the model has physical volumes, only their
+ * elements are taken. An element that is listed several times is taken once. `volumes` gains the
+ * volumes. The caller calls sp_gmsh_cells_free, also after a failure. */
+sp_status sp_gmsh_cells_read(const sp_gmsh_model *m, int files, sp_gmsh_sets *volumes,
+                             sp_gmsh_cells *cells);
+void sp_gmsh_cells_free(sp_gmsh_cells *cells);
+
+/* ---- boundary.c ---- */
+
+/* A face in a physical group: its corner nodes as in sp_gmsh_cells, in ascending order, 0 before
+ * those of a triangle, and its surface. */
+typedef struct sp_gmsh_face {
+  size_t nodes[4];
+  int surface;
+  bool found; /* sp_gmsh_boundary_find has found it */
+} sp_gmsh_face;
+
+/* The faces in physical groups, sorted by their nodes. A file may list a face several times, once
+ * per group: it is in the groups of all of them. Surfaces between the parts of a partitioned mesh
+ * are left out. */
+typedef struct sp_gmsh_boundary {
+  size_t count;
+  sp_gmsh_face *faces;
+} sp_gmsh_boundary;
+
+/* Fill *b. `surfaces` gains the surfaces. The caller frees b->faces, also after a failure. */
+sp_status sp_gmsh_boundary_read(const sp_gmsh_model *m, sp_gmsh_sets *surfaces,
+                                sp_gmsh_boundary *b);
+
+/* The surface of the face with these corner nodes, one of them 0 for a triangle;
+ * SP_SURFACE_INTERIOR if it has none. */
+int sp_gmsh_boundary_find(sp_gmsh_boundary *b, const size_t nodes[4]);
+
+/* Count the faces of each group, and the ones that were not found. */
+sp_status sp_gmsh_boundary_count(const sp_gmsh_boundary *b, sp_family *surfaces);

@@ -1,0 +1,261 @@
+#include "mesh/gmsh/read.h"
+
+#include <errno.h>
+#include <gmshc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "io/hash.h"
+#include "mesh/divide.h"
+#include "mesh/entity.h"
+#include "mesh/gmsh/model.h"
+#include "mesh/metis.h"
+
+const char *sp_gmsh_sdk_version(void) {
+  static char version[32] = "unknown";
+  char *text = NULL;
+  int error;
+  if (sp_gmsh_sdk_start()) return version;
+  gmshOptionGetString("General.Version", &text, &error);
+  if (!error && text) snprintf(version, sizeof version, "%s", text);
+  if (text) gmshFree(text);
+  sp_gmsh_sdk_end();
+  return version;
+}
+
+/* ---- The file ---- */
+
+static bool ends_with(const char *text, const char *end) {
+  const size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static sp_status damaged(const char *path, int line, const char *expected) {
+  return sp_fail(SP_ERR_INPUT, "%s:%d: expected %s; is the file damaged or cut short?", path, line,
+                 expected);
+}
+
+/* Find the version of a mesh, which follows $MeshFormat; 0 for other files. The user's own sections
+ * may come first. */
+static sp_status find_version(const char *path, FILE *stream, double *version) {
+  char *line = NULL;
+  size_t room = 0;
+  int number = 0;
+  bool blank = true, found = false;
+  *version = 0;
+  while (blank && getline(&line, &room, stream) > 0) {
+    blank = line[strspn(line, " \t\r\n")] == '\0';
+    number++;
+  }
+  const bool mesh = !blank && line[0] == '$';
+  const bool format1 = mesh && strncmp(line, "$NOD", 4) == 0 && strchr("\r\n", line[4]);
+  if (mesh) {
+    do found = strncmp(line, "$MeshFormat", 11) == 0;
+    while (!found && getline(&line, &room, stream) > 0 && ++number);
+    if (found && getline(&line, &room, stream) > 0) *version = strtod(line, NULL);
+  }
+  free(line);
+  if (!mesh && !ends_with(path, ".msh")) return SP_OK;
+  if (format1)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: this is gmsh's format 1, which is not read: convert it with `gmsh %s -save "
+                   "-format msh41 -o NEW.msh`",
+                   path, path);
+  if (!mesh || !found) return damaged(path, 1, "a gmsh mesh, which begins with a line $MeshFormat");
+  if ((*version >= 2 && *version < 3) || (*version >= 4 && *version < 5)) return SP_OK;
+  return damaged(path, number + 1, "the version of the format, 2.2 or 4.1");
+}
+
+static sp_status check_file(const char *path, double *version) {
+  struct stat file;
+  *version = 0;
+  if (stat(path, &file)) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
+  if (S_ISDIR(file.st_mode))
+    return sp_fail(SP_ERR_INPUT, "%s: is a directory, expected a mesh file", path);
+  if (file.st_size == 0) return sp_fail(SP_ERR_INPUT, "%s: the file is empty", path);
+  FILE *stream = fopen(path, "rb");
+  if (!stream) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
+  const sp_status status = find_version(path, stream, version);
+  fclose(stream);
+  return status;
+}
+
+/* The SDK reads a missing or empty file as an empty model without an error, and a file that does
+ * not begin as a mesh as a script. */
+static sp_status read_model(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
+  sp_scan s;
+  char *bytes;
+  size_t size;
+  SP_TRY(check_file(m->path, &m->version));
+  if (m->version == 0) return sp_gmsh_sdk_read(sizes, m);
+  SP_TRY(sp_scan_open(m->path, &s, &bytes, &size));
+  const sp_status status =
+      m->version >= 4 ? sp_gmsh_format4_read(&s, m) : sp_gmsh_format2_read(&s, m);
+  sp_scan_close(bytes, size);
+  return status;
+}
+
+/* ---- Hexahedra ---- */
+
+/* `named`: [points], true for corners of named faces. Other faces, which are most, need no search.
+ */
+static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_point *points, sp_gmsh_boundary *b,
+                       const bool *named, sp_hexes *hexes) {
+  const size_t n = sp_hexes_lattice_size(hexes);
+  for (size_t e = 0; e < all->count; e++) {
+    const size_t *nodes = &all->nodes[e * n];
+    for (size_t p = 0; p < n; p++)
+      if (nodes[p] > 0)
+        memcpy(&hexes->lattice[3 * (e * n + p)], points[nodes[p] - 1].xyz, 3 * sizeof(double));
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const size_t node = nodes[sp_corner_node(all->order, c)];
+      hexes->vertices[e][c] = node > 0 ? (sp_gid)points[node - 1].tag - 1 : -1;
+    }
+    const sp_cell_shape shape = sp_cell_shape_of(hexes->vertices[e]);
+    hexes->tags[e] = all->tags[e];
+    hexes->volumes[e] = all->volumes[e];
+    for (int f = 0; f < SP_FACES; f++) {
+      int corners[4];
+      size_t face[4] = {0};
+      const int count = sp_cell_face(shape, f, corners);
+      bool candidate = count > 0;
+      for (int c = 0; c < count; c++) {
+        face[c] = nodes[sp_corner_node(all->order, corners[c])];
+        candidate = candidate && named[face[c] - 1];
+      }
+      hexes->surfaces[e][f] = candidate ? sp_gmsh_boundary_find(b, face) : SP_SURFACE_INTERIOR;
+    }
+  }
+}
+
+static uint64_t hash_hexes(const sp_hexes *hexes) {
+  const size_t n = 3 * sp_hexes_lattice_size(hexes);
+  uint64_t sum = 0;
+  for (size_t e = 0; e < (size_t)hexes->count; e++) {
+    uint64_t hash = sp_hash((uint64_t)hexes->tags[e]), word;
+    for (int c = 0; c < SP_CORNERS; c++) hash = sp_hash_fold(hash, (uint64_t)hexes->vertices[e][c]);
+    for (size_t i = 0; i < n; i++) {
+      memcpy(&word, &hexes->lattice[e * n + i], sizeof word);
+      hash = sp_hash_fold(hash, word);
+    }
+    sum += hash;
+  }
+  return sum;
+}
+
+static void swap_rows(void *a, void *b, size_t size) {
+  char kept[3 * sizeof(double)];
+  memcpy(kept, a, size);
+  memcpy(a, b, size);
+  memcpy(b, kept, size);
+}
+
+/* Swap the directions r and s of a cell. Only a hexahedron has a face 3. */
+static void turn_cell(sp_hexes *hexes, sp_lid e) {
+  const size_t n = (size_t)hexes->map_order + 1;
+  double *lattice = &hexes->lattice[3 * (size_t)e * n * n * n];
+  for (size_t k = 0; k < n; k++)
+    for (size_t j = 0; j < n; j++)
+      for (size_t i = 0; i < j; i++)
+        swap_rows(&lattice[3 * ((k * n + j) * n + i)], &lattice[3 * ((k * n + i) * n + j)],
+                  3 * sizeof *lattice);
+  sp_gid *vertices = hexes->vertices[e];
+  int *surfaces = hexes->surfaces[e];
+  const bool is_hexahedron = sp_cell_shape_of(vertices) == SP_HEXAHEDRON;
+  swap_rows(&vertices[1], &vertices[2], sizeof *vertices);
+  swap_rows(&vertices[5], &vertices[6], sizeof *vertices);
+  swap_rows(&surfaces[0], &surfaces[2], sizeof *surfaces);
+  if (is_hexahedron) swap_rows(&surfaces[1], &surfaces[3], sizeof *surfaces);
+}
+
+/* Turn the cells if all are left-handed, as in a mirrored mesh. A mesh with both has folds. */
+static void turn_cells(sp_hexes *hexes) {
+  double map[3][3];
+  for (sp_lid e = 0; e < hexes->count; e++)
+    if (!(sp_hexes_mean_map(hexes, e, map) < 0)) return;
+  for (sp_lid e = 0; e < hexes->count; e++) turn_cell(hexes, e);
+  hexes->file.turned = hexes->count;
+}
+
+static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
+                            const sp_gmsh_sets *volumes, const sp_gmsh_sets *surfaces,
+                            sp_gmsh_boundary *b, sp_hexes **out) {
+  SP_OWNED bool *named = NULL;
+  SP_TRY(sp_hexes_create((sp_gid)all->count, all->order, out));
+  SP_TRY(sp_gmsh_sets_copy(m, surfaces, &(*out)->surface));
+  SP_TRY(sp_gmsh_sets_copy(m, volumes, &(*out)->volume));
+  SP_TRY(sp_allocate(m->point_count, sizeof *named, "boundary nodes", &named));
+  for (size_t f = 0; f < b->count; f++)
+    for (int c = 0; c < 4; c++)
+      if (b->faces[f].nodes[c] > 0) named[b->faces[f].nodes[c] - 1] = true;
+  fill_hexes(all, m->points, b, named, *out);
+  turn_cells(*out);
+  (*out)->file.left_out = all->left_out;
+  (*out)->file.hash = hash_hexes(*out);
+  (*out)->file.cad = m->cad;
+  (*out)->file.mesher_seconds = m->mesher_seconds;
+  return sp_gmsh_boundary_count(b, &(*out)->surface);
+}
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Read one part of a split mesh; files = 0: unsplit. */
+static sp_status read_hexes(const char *path, const sp_gmsh_sizes *sizes, int files,
+                            sp_hexes **hexes) {
+  sp_gmsh_model m = {.path = path};
+  sp_gmsh_cells all = {0};
+  sp_gmsh_sets volumes = {0}, surfaces = {0};
+  sp_gmsh_boundary b = {0};
+  const double start = seconds();
+  sp_status status = read_model(sizes, &m);
+  const double read_seconds = seconds() - start;
+  if (!status) status = sp_gmsh_model_complete(&m);
+  if (!status && sp_gmsh_is_cad(path)) {
+    status = sp_gmsh_curve(&m);
+    if (!status) sp_gmsh_cad_compare(&m);
+  }
+  if (!status) status = sp_gmsh_sets_create(&m, 3, &volumes);
+  if (!status) status = sp_gmsh_sets_create(&m, 2, &surfaces);
+  if (!status) status = sp_gmsh_cells_read(&m, files, &volumes, &all);
+  if (!status) status = sp_gmsh_boundary_read(&m, &surfaces, &b);
+  if (!status) status = make_hexes(&m, &all, &volumes, &surfaces, &b, hexes);
+  if (!status) (*hexes)->file.read_seconds = read_seconds;
+  sp_gmsh_cells_free(&all);
+  sp_gmsh_sets_free(&volumes);
+  sp_gmsh_sets_free(&surfaces);
+  sp_gmsh_model_free(&m);
+  free(b.faces);
+  return status;
+}
+
+sp_status sp_gmsh_read(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
+                       int **parts) {
+  SP_TRY(sp_gmsh_sdk_start());
+  sp_status status = read_hexes(path, sizes, parts ? 0 : size, hexes);
+  sp_gmsh_sdk_end();
+  if (!status && parts) {
+    const double start = seconds();
+    status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
+    if (!status) status = sp_metis_divide(*hexes, size, *parts);
+    if (status) status = sp_fail(status, "%s: %s", path, sp_error_message());
+    if (size > 1) (*hexes)->file.metis_seconds = seconds() - start;
+  }
+  return status;
+}
+
+void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path,
+                   const sp_gmsh_sizes *sizes) {
+  sp_hexes *hexes = NULL;
+  int *parts = NULL;
+  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a crash is expected */
+  const sp_status status = sp_gmsh_read(path, sizes, size, &hexes, whole ? &parts : NULL);
+  sp_gmsh_send(wire, status, hexes, parts);
+}

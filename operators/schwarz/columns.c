@@ -1,0 +1,455 @@
+#include "operators/schwarz/columns.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "mesh/entity.h"
+
+/* ---- Columns and edges ---- */
+
+static sp_status find_columns(sp_schwarz_builder *b) {
+  const sp_lid count = b->setup->space->mesh->hexes->count;
+  SP_OWNED double(*couplings)[3] = NULL;
+  SP_TRY(sp_allocate((size_t)count, sizeof *couplings, "Schwarz", &couplings));
+  for (sp_lid e = 0; e < count; e++)
+    for (int d = 0; d < 3; d++) couplings[e][d] = sp_separable_coupling(&b->boxes[e], d);
+  return sp_columns_create(b->setup->space->mesh->topology, couplings, &b->columns);
+}
+
+static sp_status find_edges(sp_schwarz_builder *b) {
+  const sp_topology *t = b->setup->space->mesh->topology;
+  enum { EDGES = SP_FACE_SLOT - SP_EDGE_SLOT };
+  SP_TRY(SP_ALLOCATE("Schwarz", SP_ARRAY(b->edge_start, (size_t)t->entities + 2),
+                     SP_ARRAY(b->edge_elements, EDGES * (size_t)t->elements)));
+  sp_lid *next = b->edge_start + 1; /* becomes the start of the next edge */
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int s = SP_EDGE_SLOT; s < SP_FACE_SLOT; s++) next[t->slots[e][s] + 1]++;
+  for (sp_lid i = 0; i < t->entities; i++) next[i + 1] += next[i];
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int s = SP_EDGE_SLOT; s < SP_FACE_SLOT; s++) b->edge_elements[next[t->slots[e][s]]++] = e;
+  return SP_OK;
+}
+
+sp_status sp_schwarz_find_columns(sp_schwarz_builder *b) {
+  SP_TRY(find_columns(b));
+  SP_TRY(find_edges(b));
+  for (sp_lid e = 0; e < b->setup->space->mesh->hexes->count; e++) b->interface[e] = -1;
+  for (sp_lid c = 0; c < b->columns->count; c++)
+    for (sp_lid i = b->columns->start[c]; i < b->columns->start[c + 1]; i++)
+      b->interface[b->columns->elements[i]] = i + c;
+  return SP_OK;
+}
+
+/* ---- Weights ---- */
+
+static int face_of(const sp_frame *frame, int t, int side) {
+  return 2 * frame->axis[t] + (side ^ frame->flip[t]);
+}
+
+/* The Robin term at a face, for an interval [-1, 1] across it. */
+static double find_robin(const sp_schwarz_builder *b, sp_lid e, int f) {
+  return sp_schwarz_find_end(b, e, f).robin * b->boxes[e].length[f / 2] / 2;
+}
+
+/* The mean over a column at a side of lateral direction t. */
+static double find_lateral_robin(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
+  const sp_columns *columns = b->columns;
+  const sp_lid first = columns->start[c], end = columns->start[c + 1];
+  double sum = 0;
+  for (sp_lid i = first; i < end && b->setup->diagonal_count > 0; i++)
+    sum += find_robin(b, columns->elements[i], face_of(&columns->frames[i], t, side));
+  return sum / (end - first);
+}
+
+static void add_end(sp_schwarz_builder *b, sp_lid e, int f, double robin) {
+  const double each = sp_separable_coupling(&b->boxes[e], f / 2) * robin, *w = b->gll->weights;
+  const int n = b->n;
+  double *diagonal = &b->weights[(size_t)e * sp_grid_points(n)];
+  int nodes[SP_MAX_NQ * SP_MAX_NQ];
+  if (robin == 0) return;
+  sp_face_nodes(n - 1, f, nodes);
+  for (int i = 0; i < n * n; i++) diagonal[nodes[i]] += each * w[i % n] * w[i / n];
+}
+
+void sp_schwarz_add_robin(sp_schwarz_builder *b) {
+  const sp_columns *columns = b->columns;
+  for (sp_lid e = 0; e < b->setup->space->mesh->hexes->count; e++)
+    for (int f = 0; f < SP_FACES && b->interface[e] < 0; f++) add_end(b, e, f, find_robin(b, e, f));
+  for (sp_lid c = 0; c < columns->count; c++)
+    for (int side = 0; side < 2; side++) {
+      const sp_lid first = columns->start[c], last = columns->start[c + 1] - 1;
+      const sp_lid end = side == 0 ? first : last, e = columns->elements[end];
+      const int f = face_of(&columns->frames[end], 0, side);
+      if (!columns->closed[c]) add_end(b, e, f, find_robin(b, e, f));
+      for (int t = 1; t < 3; t++) {
+        const double robin = find_lateral_robin(b, c, t, side);
+        for (sp_lid i = first; i <= last; i++)
+          add_end(b, columns->elements[i], face_of(&columns->frames[i], t, side), robin);
+      }
+    }
+}
+
+void sp_schwarz_join_weights(sp_schwarz_builder *b) {
+  const sp_columns *columns = b->columns;
+  const size_t nodes = sp_grid_points(b->n);
+  for (sp_lid c = 0; c < columns->count; c++) {
+    const sp_lid first = columns->start[c], end = columns->start[c + 1];
+    for (sp_lid low = first; low < end - !columns->closed[c]; low++) {
+      const sp_lid high = low + 1 < end ? low + 1 : first;
+      double *below = &b->weights[(size_t)columns->elements[low] * nodes];
+      double *above = &b->weights[(size_t)columns->elements[high] * nodes];
+      for (int k = 0; k < b->n; k++)
+        for (int j = 0; j < b->n; j++) {
+          double *shared = &above[sp_frame_node(&columns->frames[high], b->n, 0, j, k)];
+          below[sp_frame_node(&columns->frames[low], b->n, b->n - 1, j, k)] += *shared;
+          *shared = 0;
+        }
+    }
+  }
+}
+
+/* ---- Ties ---- */
+
+/* An element that touches a column's lateral side by an edge alone, and a Dirichlet node there,
+ * hold the column as a stiff neighbour does. The vector that is 1 along the column on that side
+ * feels them: its energy raises the entry of K at the side's end. Without it a board with a die
+ * takes 21 iterations at order 4, not 9. */
+
+/* Slot of the edge between two faces. */
+static int edge_between(int f, int g) {
+  const int low = f < g ? f : g, high = f < g ? g : f, d = 3 - f / 2 - g / 2;
+  return SP_EDGE_SLOT + 4 * d + (low & 1) + 2 * (high & 1);
+}
+
+static bool has_face(const sp_lid *slots, int count, const sp_lid *faces) {
+  for (int f = SP_FACE_SLOT; f < SP_SLOTS; f++)
+    for (int i = 0; i < count; i++)
+      if (slots[f] == faces[i]) return true;
+  return false;
+}
+
+/* The energy of a value of 1 along an edge in direction d of an element, by K_00 w_j. */
+static double edge_energy(const sp_schwarz_builder *b, const double a[3], int d) {
+  return (a[(d + 1) % 3] + a[(d + 2) % 3]) * b->gll->weights[0];
+}
+
+static double box_edge_energy(const sp_schwarz_builder *b, sp_lid e, int d) {
+  const sp_separable *box = &b->boxes[e];
+  return edge_energy(b,
+                     (const double[]){sp_separable_coupling(box, 0), sp_separable_coupling(box, 1),
+                                      sp_separable_coupling(box, 2)},
+                     d);
+}
+
+void sp_schwarz_sum_edges(sp_schwarz_builder *b) {
+  const sp_space *space = b->setup->space;
+  if (!b->setup->kappa && space->numbering->neighbours == 0) return;
+  for (size_t i = 0; i < sp_space_dofs(space); i++) b->sums[i] = 0;
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+    for (int d = 0; d < 3; d++)
+      for (int edge = 0; edge < 4; edge++)
+        for (int i = 1; i < b->n - 1; i++)
+          b->sums[sp_schwarz_nodes(b, e)[sp_edge_node(b->n, d, edge, i)]] +=
+              box_edge_energy(b, e, d);
+  sp_exchange_now(space->exchange, SP_SUM, b->sums);
+}
+
+/* The energy in the neighbour over face f. It follows from its entries at the end and the element's
+ * lengths along the face. */
+static double neighbour_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
+  const sp_schwarz_end end = sp_schwarz_find_end(b, e, f);
+  const sp_separable *box = &b->boxes[e];
+  const int third = 3 - d - f / 2;
+  const double *l = box->length, mean = end.mass / b->gll->weights[0] * box->kappa;
+  double a[3];
+  a[f / 2] = end.stiffness / b->stiffness[0] * box->kappa * l[d] * l[third] / 4;
+  a[d] = mean * l[third] / l[d];
+  a[third] = mean * l[d] / l[third];
+  return edge_energy(b, a, d);
+}
+
+/* Sum the energy in all elements that touch the edge but have none of the faces. */
+static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
+                     const sp_lid *faces) {
+  const sp_topology *topology = b->setup->space->mesh->topology;
+  double sum = 0;
+  for (sp_lid i = b->edge_start[edge]; i < b->edge_start[edge + 1]; i++) {
+    const sp_lid e = b->edge_elements[i], *slots = topology->slots[e];
+    if (has_face(slots, face_count, faces)) continue;
+    int slot = SP_EDGE_SLOT;
+    while (slots[slot] != edge) slot++;
+    sum += box_edge_energy(b, e, (slot - SP_EDGE_SLOT) / 4);
+  }
+  return sum;
+}
+
+/* The energy in the neighbour over face f if it is on another rank, else 0. */
+static double remote_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
+  const sp_topology *t = b->setup->space->mesh->topology;
+  const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
+  return t->sharer_start[face] == t->sharer_start[face + 1] ? 0 : neighbour_energy(b, e, f, d);
+}
+
+/* The energy of ties in elements of other ranks; `excluded` is that of their elements that have the
+ * faces. It is not exact, so a small rest is no tie. */
+static double remote_tie_at(const sp_schwarz_builder *b, sp_lid edge, sp_lid dof, double excluded) {
+  const sp_topology *t = b->setup->space->mesh->topology;
+  if (t->sharer_start[edge] == t->sharer_start[edge + 1]) return 0;
+  const double all = b->sums[dof], others = all - tie_at(b, edge, 0, NULL) - excluded;
+  return others > fmax(0.02 * excluded, 1e-10 * all) ? others : 0;
+}
+
+/* The lateral face of an element in a column, and its face at the lower or upper end. */
+typedef struct corner {
+  sp_lid element;
+  int lateral, end;
+} corner;
+
+static corner corner_of(const sp_columns *columns, sp_lid i, int t, int side, int end) {
+  const sp_frame *frame = &columns->frames[i];
+  return (corner){columns->elements[i], face_of(frame, t, side), face_of(frame, 0, end)};
+}
+
+/* A node inside the edge of a corner. */
+static int edge_node(const sp_schwarz_builder *b, const corner *c) {
+  int index[3] = {1, 1, 1};
+  index[c->lateral / 2] = c->lateral % 2 * (b->n - 1);
+  index[c->end / 2] = c->end % 2 * (b->n - 1);
+  return (index[2] * b->n + index[1]) * b->n + index[0];
+}
+
+/* True if the edge of a corner is fixed, but neither of its faces is. */
+static bool is_fixed_by_edge(const sp_schwarz_builder *b, const corner *c) {
+  if (!b->setup->constrained) return false;
+  return b->setup->constrained[sp_schwarz_nodes(b, c->element)[edge_node(b, c)]] &&
+         !sp_schwarz_find_end(b, c->element, c->lateral).fixed &&
+         !sp_schwarz_find_end(b, c->element, c->end).fixed;
+}
+
+/* Return what a tie below the column's element i adds in lateral direction t. It holds each element
+ * in series with the coupling along the column up to that element, because the column may bend; the
+ * mean goes by the elements' lateral couplings. */
+static double spread_tie(const sp_schwarz_builder *b, sp_lid c, int t, sp_lid i, double tie) {
+  const sp_columns *columns = b->columns;
+  const sp_lid first = columns->start[c], count = columns->start[c + 1] - first, below = i - first;
+  double held = 0, own = 0;
+  if (tie == 0) return 0;
+  for (int up = 0; up < 2; up++) {
+    const sp_lid open = up ? count - below : below, half = (count + up) / 2;
+    const sp_lid reach = columns->closed[c] ? half : open;
+    double resistance = 1 / tie;
+    for (sp_lid step = 0; step < reach; step++) {
+      const sp_lid at = first + (up ? below + step : below + count - 1 - step) % count;
+      const sp_separable *box = &b->boxes[columns->elements[at]];
+      const unsigned char *axis = columns->frames[at].axis;
+      const double lateral = sp_separable_coupling(box, axis[t]);
+      resistance += 1 / (sp_separable_coupling(box, axis[0]) * b->gll->weights[0]);
+      own += lateral;
+      held += lateral / resistance;
+    }
+  }
+  return held / own;
+}
+
+/* The ties of column c at a side of lateral direction t, by K_00 w_j; with `held`, Dirichlet nodes
+ * count one by one instead. */
+static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side, bool held) {
+  const sp_columns *columns = b->columns;
+  const sp_topology *topology = b->setup->space->mesh->topology;
+  const sp_lid first = columns->start[c], last = columns->start[c + 1] - 1;
+  double sum = 0;
+  for (sp_lid i = first; i <= last + !columns->closed[c]; i++) {
+    const bool bottom = i == first && !columns->closed[c], top = i > last;
+    sp_lid faces[4], edge = -1, dof = -1;
+    double excluded = 0;
+    bool fixed = false;
+    int count = 0;
+    for (int end = 0; end < 2; end++) {
+      if (end == 0 ? top : bottom) continue;
+      const sp_lid own = end == 0 ? i : i == first ? last : i - 1;
+      const corner at = corner_of(columns, own, t, side, end);
+      const sp_lid *slots = topology->slots[at.element];
+      faces[count++] = slots[SP_FACE_SLOT + at.lateral];
+      faces[count++] = slots[SP_FACE_SLOT + at.end];
+      const int d = 3 - at.lateral / 2 - at.end / 2;
+      edge = slots[edge_between(at.lateral, at.end)];
+      dof = sp_schwarz_nodes(b, at.element)[edge_node(b, &at)];
+      excluded += remote_energy(b, at.element, at.lateral, d);
+      excluded += remote_energy(b, at.element, at.end, d);
+      fixed = fixed || is_fixed_by_edge(b, &at);
+    }
+    const double tie = tie_at(b, edge, count, faces) + remote_tie_at(b, edge, dof, excluded);
+    sum += spread_tie(b, c, t, i, fixed && !held ? INFINITY : tie);
+  }
+  return sum;
+}
+
+bool sp_schwarz_is_tied(const sp_schwarz_builder *b, sp_lid count, const sp_lid *elements,
+                        const sp_frame *frames) {
+  static const double MUCH = 10;
+  double ties = 0, neighbours = 0;
+  for (sp_lid i = 0; i < count && b->setup->kappa; i++)
+    for (int f = 0; f < SP_FACES; f++)
+      for (int g = 0; g < f / 2 * 2; g++) {
+        const corner at = {elements[i], f, g};
+        const int d = 3 - f / 2 - g / 2;
+        if (frames && frames[i].axis[0] != d) continue;
+        const double own = box_edge_energy(b, elements[i], d);
+        const double beside =
+            neighbour_energy(b, elements[i], f, d) + neighbour_energy(b, elements[i], g, d);
+        const sp_lid dof = sp_schwarz_nodes(b, elements[i])[edge_node(b, &at)];
+        ties += fmin(own, b->sums[dof] - own - beside);
+        neighbours += beside;
+      }
+  return ties > MUCH * neighbours;
+}
+
+/* ---- Solution ---- */
+
+/* The terms at a side of lateral direction t of the column's element i, for an interval [-1, 1]. */
+static sp_schwarz_end find_lateral_end(const sp_schwarz_builder *b, sp_lid i, int t, int side) {
+  const sp_lid e = b->columns->elements[i];
+  const sp_frame *frame = &b->columns->frames[i];
+  sp_schwarz_end end = sp_schwarz_find_end(b, e, face_of(frame, t, side));
+  const double half = b->boxes[e].length[frame->axis[t]] / 2;
+  end.stiffness *= half;
+  end.mass /= half;
+  return end;
+}
+
+/* The common interval [-1, 1] of a column in lateral direction t = 1, 2, by the elements' own
+ * entries. Neighbours add the geometric mean over the elements that have one, but not less than
+ * half their energy for the vector that is 1 along the column. A neighbour that is stiffer than the
+ * element's coupling along the column holds that element alone, so what it adds is limited to that
+ * coupling, or to the least that neighbours of all elements add. */
+static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t, bool held) {
+  const sp_columns *columns = b->columns;
+  const sp_lid first = columns->start[c], last = columns->start[c + 1];
+  sp_interval line = {.length = 2, .fixed = {1, 1}};
+  for (int side = 0; side < 2; side++) {
+    double neighbours = 0, stiffness = 0, mass = 0, own = 0, energy = 0, least = INFINITY;
+    for (sp_lid i = first; i < last; i++)
+      least = fmin(least, find_lateral_end(b, i, t, side).stiffness);
+    for (sp_lid i = first; i < last; i++) {
+      const sp_schwarz_end end = find_lateral_end(b, i, t, side);
+      const sp_separable *box = &b->boxes[columns->elements[i]];
+      const double coupling = sp_separable_coupling(box, columns->frames[i].axis[t]);
+      const double along = sp_separable_coupling(box, columns->frames[i].axis[0]);
+      own += coupling;
+      if (!end.fixed) line.fixed[side] = 0;
+      if (end.stiffness == 0) continue;
+      const double most = fmax(b->stiffness[0] * along / coupling, least);
+      const double limited = fmin(end.stiffness, most);
+      neighbours++;
+      energy += coupling * limited;
+      stiffness += log(limited);
+      mass += log(end.mass * limited / end.stiffness);
+    }
+    if (neighbours > 0) {
+      line.stiffness[side] = fmax(exp(stiffness / neighbours), energy / (2 * own));
+      line.mass[side] = exp(mass / neighbours);
+    }
+    line.stiffness[side] += find_lateral_robin(b, c, t, side);
+    line.stiffness[side] += b->stiffness[0] * sum_ties(b, c, t, side, held) / (2 * own);
+  }
+  return line;
+}
+
+/* Fill the basis and the values of a column's elements: first the direction along the column, with
+ * the unit vectors of the two ends and the eigenvectors of the interior. */
+static void fill_column(const sp_schwarz_builder *b, const sp_column *column, sp_lid c,
+                        const double *lateral_basis) {
+  const int n = b->n;
+  const size_t area = (size_t)(n * n);
+  for (int k = 0; k < column->length; k++) {
+    const sp_lid e = b->columns->elements[b->columns->start[c] + k];
+    double *own_basis = &b->basis[3 * (size_t)e * area];
+    double *own = &b->values[3 * (size_t)e * (size_t)n];
+    memcpy(own_basis, b->interior, area * sizeof *own_basis);
+    own_basis[0] = own_basis[area - 1] = 1;
+    memcpy(own_basis + area, lateral_basis, 2 * area * sizeof *own_basis);
+    for (int i = 0; i < n; i++) {
+      own[i] = column->kappa[k] * b->modes.theta[i] + column->reaction[k];
+      for (int t = 0; t < 2; t++)
+        own[(t + 1) * n + i] = column->lateral[t][k] * column->eigenvalues[t][i];
+    }
+  }
+}
+
+static void fill_modes(sp_schwarz_builder *b) {
+  const int n = b->n;
+  sp_intervals_solve(b->intervals, &(sp_interval){.length = 2, .fixed = {1, 1}}, b->interior,
+                     b->theta);
+  sp_intervals_finish(b->intervals);
+  for (int side = 0; side < 2; side++)
+    for (int j = 0; j < n; j++) {
+      double sum = 0;
+      for (int i = 1; i < n - 1; i++)
+        sum += b->stiffness[side * (n - 1) * n + i] * b->interior[i * n + j];
+      b->end_couplings[side * n + j] = sum;
+    }
+  b->modes = (sp_column_modes){
+      .n = n, .theta = b->theta, .couplings = b->end_couplings, .end_weight = b->gll->weights[0]};
+}
+
+/* Solve column c with its lateral basis[2][n][n] and eigenvalues[2][n]. */
+static void solve_column(const sp_schwarz_builder *b, sp_lid c, const double *lateral_basis,
+                         const double *eigenvalues) {
+  const sp_columns *columns = b->columns;
+  const sp_lid first = columns->start[c];
+  const int length = (int)(columns->start[c + 1] - first);
+  double *kappa = b->room, *lateral[2] = {kappa + length, kappa + 2 * length};
+  double *reaction = kappa + 3 * length;
+  for (int k = 0; k < length; k++) {
+    const sp_separable *box = &b->boxes[columns->elements[first + k]];
+    const unsigned char *axis = columns->frames[first + k].axis;
+    kappa[k] = sp_separable_coupling(box, axis[0]);
+    for (int t = 0; t < 2; t++) lateral[t][k] = sp_separable_coupling(box, axis[t + 1]);
+    reaction[k] = box->lambda * box->length[0] * box->length[1] * box->length[2] / 8;
+    b->conductances[first + k] = kappa[k];
+  }
+  sp_column column = {.length = length,
+                      .closed = columns->closed[c],
+                      .kappa = kappa,
+                      .lateral = {lateral[0], lateral[1]},
+                      .reaction = reaction,
+                      .eigenvalues = {eigenvalues, eigenvalues + b->n}};
+  const size_t at = (size_t)(first + c) * (size_t)(b->n * b->n);
+  if (b->held) column.held = b->held + at;
+  for (int side = 0; side < 2; side++) {
+    const sp_lid i = side == 0 ? first : columns->start[c + 1] - 1, e = columns->elements[i];
+    const sp_frame *frame = &columns->frames[i];
+    const sp_schwarz_end found = sp_schwarz_find_end(b, e, face_of(frame, 0, side));
+    const double half = b->boxes[e].length[frame->axis[0]] / 2;
+    column.stiffness[side] = (found.stiffness + found.robin) * half;
+    column.mass[side] = found.mass / half;
+    column.fixed[side] = found.fixed;
+  }
+  fill_column(b, &column, c, lateral_basis);
+  sp_column_factorize(
+      &b->modes, &column,
+      &(sp_column_factors){b->inverse + at, b->ratio + at, column.closed ? b->ring + at : NULL});
+}
+
+void sp_schwarz_solve_columns(sp_schwarz_builder *b) {
+  const int n = b->n;
+  const size_t area = (size_t)(n * n), each = 2 * (area + (size_t)n);
+  fill_modes(b);
+  for (sp_lid c = 0; c < b->columns->count; c++) {
+    const sp_lid first = b->columns->start[c];
+    const bool held = b->held && sp_schwarz_find_held(b, c, b->held + (size_t)(first + c) * area);
+    const bool tied = sp_schwarz_is_tied(b, b->columns->start[c + 1] - first,
+                                         &b->columns->elements[first], &b->columns->frames[first]);
+    for (int t = 0; t < 2; t++) {
+      sp_interval line = find_lateral(b, c, t + 1, held);
+      line.diagonal = tied || held;
+      double *own = &b->lateral[(size_t)c * each];
+      sp_intervals_solve(b->intervals, &line, own + (size_t)t * area, own + 2 * area + t * n);
+    }
+  }
+  sp_intervals_finish(b->intervals);
+  for (sp_lid c = 0; c < b->columns->count; c++) {
+    const double *own = &b->lateral[(size_t)c * each];
+    solve_column(b, c, own, own + 2 * area);
+  }
+}

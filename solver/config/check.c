@@ -1,0 +1,196 @@
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/formula/expression.h"
+#include "solver/config/internal.h"
+#include "solver/config/output_paths.h"
+
+/* Make *file the path as the program opens it: relative to the folder of the case file if that
+ * names it, else to the working directory. */
+static sp_status resolve_file(const sp_config *config, const char *path, const sp_key *key,
+                              char **file) {
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  if (!slash || **file == '/' || config->given[key - sp_keys].in_argument) return SP_OK;
+  return sp_format(file, "%.*s%s", (int)(slash + 1 - path), path, *file);
+}
+
+static sp_status resolve_shape(const char *path, sp_config *config) {
+  const char *file = sp_config_where(config, "mesh", "file");
+  const char *shape = sp_config_where(config, "mesh", "shape");
+  if (shape && file && config->mesh.shape == SP_SHAPE_BOX)
+    return sp_fail(SP_ERR_INPUT, "%s: shape = box conflicts with mesh.file (%s); remove one", shape,
+                   file);
+  if (shape && !file && config->mesh.shape == SP_SHAPE_FILE)
+    return sp_fail(SP_ERR_INPUT, "%s: no mesh.file is given; give it, or drop shape = file", shape);
+  config->mesh.shape = file ? SP_SHAPE_FILE : SP_SHAPE_BOX;
+  const char *where = config->mesh.refine > 0 ? sp_config_where(config, "mesh", "refine") : NULL;
+  if (!where) where = file ? file : sp_config_where(config, "mesh", "elements");
+  SP_TRY(sp_format(&config->mesh.where, "%s", where ? where : "default of mesh.elements"));
+  if (file) return resolve_file(config, path, sp_key_find("mesh", "file"), &config->mesh.file);
+  free(config->mesh.file);
+  config->mesh.file = NULL;
+  return SP_OK;
+}
+
+static bool ends_with(const char *text, const char *ending) {
+  const size_t length = text ? strlen(text) : 0, end = strlen(ending);
+  return length > end && strcmp(text + length - end, ending) == 0;
+}
+
+const char *sp_config_initial_file(const sp_config *config) {
+  const char *text = config->problem.initial.text;
+  return ends_with(text, ".hdf") ? text : NULL;
+}
+
+static sp_status resolve_initial(const char *path, sp_config *config) {
+  const char *text = config->problem.initial.text;
+  if (ends_with(text, ".h5"))
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected a formula or a field, which ends in .hdf, found '%s'",
+                   sp_config_where(config, "problem", "initial"), text);
+  if (!sp_config_initial_file(config)) return SP_OK;
+  return resolve_file(config, path, sp_key_find("problem", "initial"),
+                      &config->problem.initial.text);
+}
+
+static sp_status check_corners(const sp_config *config) {
+  const char *upper_where = sp_config_where(config, "mesh", "upper");
+  const char *where = upper_where ? upper_where : sp_config_where(config, "mesh", "lower");
+  for (int d = 0; d < 3; d++) {
+    const double lower = config->mesh.lower[d], upper = config->mesh.upper[d];
+    if (!(upper > lower) || !isfinite(upper - lower))
+      return sp_fail(
+          SP_ERR_INPUT,
+          "%s: expected a finite box with mesh.upper above mesh.lower, found %.12g to %.12g "
+          "in %c",
+          where, lower, upper, "xyz"[d]);
+  }
+  return SP_OK;
+}
+
+void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUTS]) {
+  outputs[SP_OUTPUT_LOG] = (sp_output_path){.name = "log",
+                                            .path = config->output.log,
+                                            .purpose = "",
+                                            .where = sp_config_where(config, "output", "log")};
+  outputs[SP_OUTPUT_FIELD] = (sp_output_path){.name = "field",
+                                              .path = config->output.field,
+                                              .purpose = "",
+                                              .where = sp_config_where(config, "output", "field")};
+  outputs[SP_OUTPUT_UNCONVERGED] = outputs[SP_OUTPUT_FIELD];
+  if (!config->output.field[0]) return;
+  outputs[SP_OUTPUT_UNCONVERGED].path = config->output.unconverged;
+  outputs[SP_OUTPUT_UNCONVERGED].purpose = " with an unconverged solution";
+}
+
+static sp_status check_outputs(const char *path, sp_config *config) {
+  SP_TRY(sp_output_unconverged_path(config->output.field, &config->output.unconverged));
+  const char *field = config->output.field;
+  if (ends_with(field, ".vtk") || ends_with(field, ".vtu"))
+    return sp_fail(SP_ERR_INPUT, "%s: expected a name that ends in .hdf, found '%s'",
+                   sp_config_where(config, "output", "field"), field);
+  sp_output_path outputs[SP_OUTPUTS];
+  sp_config_outputs(config, outputs);
+  const sp_input_path inputs[] = {
+      {.what = "the case file", .path = path},
+      {.what = "the mesh", .path = config->mesh.file},
+      {.what = "the initial field", .path = sp_config_initial_file(config)}};
+  SP_TRY(sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs));
+  const sp_tables *tables = &config->scope->tables;
+  for (int t = 0; t < tables->count; t++)
+    SP_TRY(sp_output_paths_check(
+        outputs, SP_OUTPUTS, &(sp_input_path){.what = "a table", .path = tables->list[t].path}, 1));
+  return SP_OK;
+}
+
+/* b itself is rounded to half of this, so a smaller relative residual is meaningless. */
+static sp_status check_tolerance(const sp_config *config) {
+  const double tolerance = config->solver.tolerance;
+  if (tolerance >= DBL_EPSILON) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: %g cannot be reached: double precision rounds the right-hand side itself to "
+                 "%.2g of its size; give that or more",
+                 sp_config_where(config, "solver", "tolerance"), tolerance, DBL_EPSILON);
+}
+
+/* The field holds a flux only if the problem has one. */
+static sp_status check_flux(const sp_config *config) {
+  const sp_operator_kind kind = config->discretization.operator_kind;
+  if (!config->output.flux || sp_operator_rows[kind].has_stiffness) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; remove it",
+                 sp_config_where(config, "output", "flux"), sp_operator_names[kind]);
+}
+
+/* Multigrid's levels begin at the operator's order and end at 1. */
+static sp_status check_orders(const sp_config *config) {
+  const sp_list *orders = &config->solver.orders;
+  const int order = config->discretization.order, count = orders->count;
+  bool good = count == 0 || (orders->values[0] == order && orders->values[count - 1] == 1);
+  for (int i = 1; i < count; i++) good = good && orders->values[i] < orders->values[i - 1];
+  if (good) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected decreasing orders from discretization.order, %d, to 1",
+                 sp_config_where(config, "solver", "orders"), order);
+}
+
+/* Every region has a number besides its name, and `default` means something else. */
+static sp_status check_region_name(const sp_region_entry *region) {
+  const bool number = strspn(region->name, "0123456789") == strlen(region->name);
+  if (!number && strcmp(region->name, "default") != 0) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected another name: %s", region->where,
+                 number ? "numbers are those of the regions in the order of the case"
+                        : "[material default] is for elements that no other section names");
+}
+
+/* Corners of regions that are not given are those of the box. */
+static sp_status resolve_regions(sp_config *config) {
+  for (int r = 0; r < config->regions.count; r++) {
+    sp_region_entry *region = &config->regions.entries[r];
+    SP_TRY(check_region_name(region));
+    if (config->mesh.shape != SP_SHAPE_BOX)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: only a box has regions, but mesh.file is given: use the Physical Volumes "
+                     "of the mesh",
+                     region->where);
+    if (isnan(region->lower[0])) memcpy(region->lower, config->mesh.lower, sizeof region->lower);
+    if (isnan(region->upper[0])) memcpy(region->upper, config->mesh.upper, sizeof region->upper);
+    for (int d = 0; d < 3; d++)
+      if (!(region->upper[d] > region->lower[d]))
+        return sp_fail(SP_ERR_INPUT, "%s: expected upper above lower, found %.12g to %.12g in %c",
+                       region->where, region->lower[d], region->upper[d], "xyz"[d]);
+  }
+  return SP_OK;
+}
+
+static sp_status check_sizes(const sp_config *config) {
+  const sp_gmsh_sizes *sizes = &config->mesh.sizes;
+  if (sizes->largest == 0 || sizes->smallest <= sizes->largest) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected at most mesh.size, %.12g, found %.12g",
+                 sp_config_where(config, "mesh", "size_min"), sizes->largest, sizes->smallest);
+}
+
+/* Evaluate the constants in the order of the case. */
+static sp_status define_constants(sp_config *config) {
+  for (int i = 0; i < config->constants.count; i++) {
+    const sp_constant_entry *entry = &config->constants.entries[i];
+    SP_TRY(sp_scope_define(config->scope, entry->name, entry->value.text, entry->where));
+  }
+  return SP_OK;
+}
+
+sp_status sp_config_check(const char *path, sp_config *config) {
+  SP_TRY(define_constants(config));
+  SP_TRY(resolve_shape(path, config));
+  SP_TRY(resolve_initial(path, config));
+  for (int k = 0; k < sp_key_count; k++)
+    if (config->given[k].where && sp_keys[k].applies && !sp_keys[k].applies(config))
+      return sp_fail(SP_ERR_INPUT, "%s: %s", config->given[k].where, sp_keys[k].misfit);
+  SP_TRY(check_outputs(path, config));
+  SP_TRY(check_flux(config));
+  SP_TRY(check_tolerance(config));
+  SP_TRY(check_orders(config));
+  SP_TRY(check_corners(config));
+  SP_TRY(check_sizes(config));
+  return resolve_regions(config);
+}

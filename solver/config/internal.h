@@ -1,0 +1,133 @@
+/* Internal to solver/config/: the table of all keys of a case, its lists, and the conversion
+ * between the text of a value and its member of sp_config. A new key needs a member in sp_config
+ * and a row in the table. All functions are Local. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "io/ini.h"
+#include "solver/config/config.h"
+
+/* ---- Table (keys.c) ---- */
+
+typedef enum sp_key_type {
+  SP_KEY_INTEGER,   /* int[count] */
+  SP_KEY_LIST,      /* sp_list, of at most `count` integers */
+  SP_KEY_NUMBER,    /* double[count] */
+  SP_KEY_CHOICE,    /* an enum: the index into choices */
+  SP_KEY_TEXT,      /* char *, "" for none */
+  SP_KEY_FORMULA,   /* sp_formula */
+  SP_KEY_LINE,      /* sp_line_entry: two points and a number of samples */
+  SP_KEY_CONDITION, /* sp_boundary_entry: a condition, then its formulas or nothing */
+  SP_KEY_RESULT     /* sp_result_entry: a kind, perhaps of and a formula, over and a group */
+} sp_key_type;
+
+/* A list of sp_config. Its entries are lines NAME = VALUE of a section, or sections [SECTION NAME]
+ * with keys of their own. An entry begins with its name, a char *. */
+typedef struct sp_key_list {
+  size_t entries, count; /* offsets in sp_config: pointer to the entries, and their number */
+  size_t size, where;    /* of an entry; offset of its member `where` */
+  const char *what;      /* "materials" */
+} sp_key_list;
+
+extern const sp_key_list sp_key_lists[];
+extern const int sp_key_list_count;
+
+typedef struct sp_key {
+  const char *section;
+  const char *name; /* NULL: lines of `list`, with any name that no other row of the section has */
+  sp_key_type type;
+  const sp_key_list *list; /* the value is a member of each of its entries; NULL: of sp_config */
+  size_t offset;           /* of the member */
+  int count;               /* of the integers or numbers: 1 or 3; of a list: its greatest length */
+  double minimum, maximum;
+  bool minimum_excluded, maximum_excluded;
+  const char *const *choices; /* words of a choice, condition or result; ends in NULL */
+  bool optional;              /* the value may be empty, which means none */
+  const char *fallback;       /* the default as text */
+  const char *help;           /* one line */
+
+  /* True if the key has a meaning in this case; NULL: always. To give a key without a meaning is an
+   * error, with the text `misfit`; sp_config_format writes such a key as a comment. */
+  bool (*applies)(const sp_config *config);
+  const char *misfit;
+} sp_key;
+
+extern const sp_key sp_keys[];
+extern const int sp_key_count;
+
+/* True for a key of sections [SECTION NAME]. */
+static inline bool sp_key_is_titled(const sp_key *key) {
+  return key->list && key->name;
+}
+
+/* True if `key` is the first row of its section. */
+bool sp_key_begins_section(const sp_key *key);
+
+/* The row of a key, or with `name` NULL the first row of the section; NULL if there is none. */
+const sp_key *sp_key_find(const char *section, const char *name);
+
+/* Report an unknown section, or an unknown key of a known section, and the nearest known name or,
+ * if none is near, all known names. `location` begins the message. Returns SP_ERR_INPUT. */
+sp_status sp_key_fail_unknown(const char *location, const char *section, const char *name);
+
+/* ---- Values (values.c) ---- */
+
+/* Describe the values of a key: "an integer from 1 to 15", "auto, host or cuda". */
+enum { SP_DESCRIPTION_SIZE = 128 };
+void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]);
+
+/* Parse `text` and store the value in `field`, which holds a valid value or zeros. `where` begins
+ * messages; formulas keep a copy of it. After an error `field` can only be cleared. Errors:
+ * SP_ERR_INPUT, SP_ERR_SYSTEM. */
+sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field);
+
+/* Write the value as text that sp_key_set reads back to the same bits. */
+void sp_key_print(const sp_key *key, const void *field, FILE *stream);
+
+/* Free what a field owns, but for the name and `where` of an entry. */
+void sp_key_clear(const sp_key *key, void *field);
+
+/* ---- Lists (lists.c) ---- */
+
+/* Number of values of `key`: of entries of its list, or 1. */
+int sp_key_values(const sp_config *config, const sp_key *key);
+
+/* The member of `key` in entry i of its list, or in `config` itself. */
+void *sp_key_field(const sp_config *config, const sp_key *key, int i);
+
+/* The name of entry i of a list. */
+const char *sp_key_entry_name(const sp_config *config, const sp_key *key, int i);
+
+/* The line `name` = `value` of a section: set the entry of that name, or append one. Errors: as
+ * sp_key_set. */
+sp_status sp_list_set_line(sp_config *config, const sp_key *key, const char *name,
+                           const char *value, const char *where);
+
+/* Remove the line called `name`, if there is one. */
+void sp_list_drop_line(sp_config *config, const sp_key *key, const char *name);
+
+/* True if a line or an argument belongs to a section [SECTION NAME]; an argument is written
+ * SECTION.NAME.key=value, and NAME may contain dots. False for unknown sections. */
+bool sp_section_is_titled(const sp_ini_entry *entry);
+
+/* True if two sections of a file are the same: white space before the name does not matter. */
+bool sp_section_is_same(const char *a, const char *b);
+
+/* Apply a line or an argument for which sp_section_is_titled holds. `location` begins messages.
+ * Numbers of an entry that are not given are NAN. Errors: SP_ERR_INPUT for a section without a
+ * name, a name that a file cannot hold, unknown keys, wrong values; SP_ERR_SYSTEM. */
+sp_status sp_section_assign(sp_config *config, const char *location, const sp_ini_entry *entry);
+
+/* Free all that `config` owns through the table. */
+void sp_keys_clear(sp_config *config);
+
+/* ---- Rules that involve several keys (check.c) ---- */
+
+/* After all lines and arguments of the case file `path`, NULL without one: fill the members of
+ * `config` that follow from several keys, such as mesh.shape, the path of the mesh and the corners
+ * of regions, and check keys against each other. Errors: SP_ERR_INPUT for keys that contradict each
+ * other, SP_ERR_SYSTEM. */
+sp_status sp_config_check(const char *path, sp_config *config);

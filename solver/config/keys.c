@@ -1,0 +1,343 @@
+/* The table of all keys, and the error for names that are not in it. */
+#include "solver/config/internal.h"
+
+#include <float.h>
+#include <limits.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "io/threads.h"
+#include "mesh/gmsh/gmsh.h"
+
+_Static_assert(sizeof(sp_shape) == sizeof(int), "enums are written and read as int");
+
+static const char *const shapes[] = {[SP_SHAPE_FILE] = "file", [SP_SHAPE_BOX] = "box", NULL};
+const char *const sp_condition_names[] = {[SP_DIRICHLET] = "dirichlet",
+                                          [SP_NEUMANN] = "neumann",
+                                          [SP_ROBIN] = "robin",
+                                          [SP_PERIODIC] = "periodic",
+                                          [SP_SOURCE] = "source",
+                                          [SP_CONTACT] = "contact",
+                                          NULL};
+/* `default` cannot be periodic: it names no pair of groups; nor a source, of unnamed faces. */
+static const char *const default_conditions[] = {
+    [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
+
+static const char *const no_or_yes[] = {"no", "yes", NULL};
+
+const char *const sp_result_names[] = {
+    [SP_RESULT_INTEGRAL] = "integral", [SP_RESULT_AVERAGE] = "average",
+    [SP_RESULT_MINIMUM] = "minimum",   [SP_RESULT_MAXIMUM] = "maximum",
+    [SP_RESULT_NORM] = "norm",         [SP_RESULT_RESISTANCE] = "resistance",
+    [SP_RESULT_FLUX] = "flux",         NULL};
+
+static bool is_box(const sp_config *config) {
+  return config->mesh.shape == SP_SHAPE_BOX;
+}
+
+static bool is_file(const sp_config *config) {
+  return config->mesh.shape == SP_SHAPE_FILE;
+}
+
+static bool is_cad(const sp_config *config) {
+  return is_file(config) && sp_gmsh_is_cad(config->mesh.file);
+}
+
+static bool is_kershaw(const sp_config *config) {
+  return is_box(config) && config->mesh.map == SP_MAP_KERSHAW;
+}
+
+const char *sp_config_where(const sp_config *config, const char *section, const char *name) {
+  return config->given[sp_key_find(section, name) - sp_keys].where;
+}
+
+/* The mass problem refuses these three keys if they are given at all. So a resolved case has them
+ * as comments unless the user gave them. */
+static bool is_lambda_given(const sp_config *config) {
+  return sp_config_where(config, "problem", "lambda");
+}
+
+static bool is_kappa_given(const sp_config *config) {
+  return sp_config_where(config, "problem", "kappa");
+}
+
+static bool is_boundary_given(const sp_config *config) {
+  return config->boundary.where;
+}
+
+/* `auto` may become multigrid. */
+static bool may_be_multigrid(const sp_config *config) {
+  const sp_preconditioner_kind kind = config->solver.preconditioner;
+  return kind == SP_PRECONDITIONER_MULTIGRID || kind == SP_PRECONDITIONER_AUTO;
+}
+
+#define LIST_OF(member, noun)                                                                      \
+  {                                                                                                \
+    .entries = offsetof(sp_config, member.entries), .count = offsetof(sp_config, member.count),    \
+    .size = sizeof *((sp_config *)0)->member.entries, .where = offsetof(sp_##noun##_entry, where), \
+    .what = #member                                                                                \
+  }
+
+enum { CONSTANTS, BOUNDARIES, PROBES, LINE_PROBES, RESULTS, MATERIALS, REGIONS };
+const sp_key_list sp_key_lists[] = {
+    [CONSTANTS] = LIST_OF(constants, constant), [BOUNDARIES] = LIST_OF(boundary, boundary),
+    [PROBES] = LIST_OF(probes, probe),          [LINE_PROBES] = LIST_OF(lines, line),
+    [RESULTS] = LIST_OF(results, result),       [MATERIALS] = LIST_OF(materials, material),
+    [REGIONS] = LIST_OF(regions, region)};
+const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
+
+/* Places: a key of the case, lines with a free name, a key of [material NAME] or [region NAME]. */
+#define KEY(section_, name_, member)                                                               \
+  .section = section_, .name = name_, .offset = offsetof(sp_config, member)
+#define LINES(section_, list_, offset_)                                                            \
+  .section = section_, .list = &sp_key_lists[list_], .offset = offset_
+#define MATERIAL(member)                                                                           \
+  .section = "material", .name = #member, .list = &sp_key_lists[MATERIALS],                        \
+  .offset = offsetof(sp_material_entry, member), FORMULA, OPTIONAL
+#define REGION(member)                                                                             \
+  .section = "region", .name = #member, .list = &sp_key_lists[REGIONS],                            \
+  .offset = offsetof(sp_region_entry, member), NUMBERS(3)
+
+/* Types. */
+#define INTEGERS(count_, minimum_, maximum_)                                                       \
+  .type = SP_KEY_INTEGER, .count = count_, .minimum = minimum_, .maximum = maximum_
+#define LIST(count_, minimum_, maximum_)                                                           \
+  .type = SP_KEY_LIST, .count = count_, .minimum = minimum_, .maximum = maximum_
+#define NUMBER(minimum_, maximum_)                                                                 \
+  .type = SP_KEY_NUMBER, .count = 1, .minimum = minimum_, .maximum = maximum_
+#define NUMBERS(count_)                                                                            \
+  .type = SP_KEY_NUMBER, .count = count_, .minimum = -DBL_MAX, .maximum = DBL_MAX
+#define WORDS(names) .type = SP_KEY_CHOICE, .choices = names
+#define TEXT(fallback_) .type = SP_KEY_TEXT, .optional = true, .fallback = fallback_
+#define FORMULA .type = SP_KEY_FORMULA
+#define OPTIONAL .optional = true, .fallback = ""
+
+/* Conditions. */
+#define MULTIGRID_ONLY                                                                             \
+  .applies = may_be_multigrid,                                                                     \
+  .misfit = "valid only with preconditioner = multigrid; remove it or set the preconditioner"
+#define BOX_ONLY                                                                                   \
+  .applies = is_box, .misfit = "valid only for a box, but mesh.file is given; remove one of the "  \
+                               "two"
+#define FILE_ONLY                                                                                  \
+  .applies = is_file, .misfit = "valid only with mesh.file; a box has its corners, lower and "     \
+                                "upper"
+#define CAD_ONLY                                                                                   \
+  .applies = is_cad,                                                                               \
+  .misfit = "valid only if mesh.file is a geometry from CAD (.step, .brep, .iges)"
+#define KERSHAW_ONLY                                                                               \
+  .applies = is_kershaw, .misfit = "valid only with map = kershaw; remove it or set the map"
+
+const sp_key sp_keys[] = {
+    {LINES("constants", CONSTANTS, offsetof(sp_constant_entry, value)), FORMULA,
+     .help = "NAME = a number or a formula of constants above it, for all formulas of the case"},
+
+    {KEY("mesh", "file", mesh.file), TEXT(""),
+     .help =
+         "mesh (.msh, .geo) or CAD (.step, .brep, .iges); relative to the case file that names it"},
+    {KEY("mesh", "size", mesh.sizes.largest), NUMBER(0, DBL_MAX), .fallback = "0", CAD_ONLY,
+     .help = "largest tetrahedron, in mm (BREP: its own unit); 0: a tenth of the diagonal"},
+    {KEY("mesh", "size_min", mesh.sizes.smallest), NUMBER(0, DBL_MAX), .fallback = "0", CAD_ONLY,
+     .help = "smallest tetrahedron, in the same unit"},
+    {KEY("mesh", "curvature", mesh.sizes.per_circle), NUMBER(0, 100), .fallback = "12", CAD_ONLY,
+     .help = "tetrahedra along a full circle; 0: sizes do not depend on curvature"},
+    {KEY("mesh", "scale", mesh.scale), NUMBER(0, DBL_MAX), .minimum_excluded = true,
+     .fallback = "1", FILE_ONLY,
+     .help = "factor on the coordinates of file: 1e-3 takes a mesh in mm to m"},
+    {KEY("mesh", "shape", mesh.shape), WORDS(shapes), .fallback = "box",
+     .help = "file where file is given, otherwise box"},
+    {KEY("mesh", "elements", mesh.elements), INTEGERS(3, 1, INT_MAX), .fallback = "8 8 8", BOX_ONLY,
+     .help = "elements of the box in x, y and z"},
+    {KEY("mesh", "lower", mesh.lower), NUMBERS(3), .fallback = "0 0 0", BOX_ONLY,
+     .help = "corner of the box"},
+    {KEY("mesh", "upper", mesh.upper), NUMBERS(3), .fallback = "1 1 1", BOX_ONLY,
+     .help = "the corner opposite to lower"},
+    {KEY("mesh", "map", mesh.map), WORDS(sp_map_names), .fallback = "none", BOX_ONLY,
+     .help = "deformation of the box"},
+    {KEY("mesh", "epsilon", mesh.epsilon), NUMBER(0, 1), .minimum_excluded = true,
+     .fallback = "0.3", KERSHAW_ONLY,
+     .help = "for map = kershaw: 1 is the plain box, smaller deforms it more"},
+    {KEY("mesh", "step", mesh.step), WORDS(sp_step_names), .fallback = "quintic", KERSHAW_ONLY,
+     .help = "for map = kershaw: how layers are blended; linear as in nekRS"},
+    {KEY("mesh", "refine", mesh.refine), INTEGERS(1, 0, 10), .fallback = "0",
+     .help = "uniform refinements, each divides every element into 8"},
+
+    {KEY("discretization", "order", discretization.order), INTEGERS(1, 1, 15), .fallback = "7",
+     .help = "polynomial order N"},
+    {KEY("discretization", "operator", discretization.operator_kind), WORDS(sp_operator_names),
+     .fallback = "bp3.5", .help = "what is solved, and with which quadrature"},
+    {KEY("discretization", "geometry", discretization.geometry), WORDS(sp_geometry_names),
+     .fallback = "auto", .help = "factors stored at every point, or recomputed from the corners"},
+
+    {KEY("problem", "lambda", problem.all.lambda), FORMULA, .fallback = "0",
+     .applies = is_lambda_given,
+     .help = "formula >= 0 in -div(kappa grad u) + lambda u = f; not for the mass operator"},
+    {KEY("problem", "kappa", problem.all.kappa), FORMULA, .fallback = "1",
+     .applies = is_kappa_given,
+     .help = "formula > 0, the diffusion coefficient; or a tensor: xx, yy, zz[, xy, xz, yz]; not "
+             "for the mass operator"},
+    {KEY("problem", "axes", problem.all.axes), FORMULA, OPTIONAL,
+     .help = "of such a tensor: x1, x2, x3, y1, y2, y3, two vectors; orthonormalized"},
+    {KEY("problem", "solution", problem.all.solution), FORMULA, OPTIONAL,
+     .help = "exact solution u(x, y, z), where one is known"},
+    {KEY("problem", "forcing", problem.all.forcing), FORMULA, OPTIONAL,
+     .help = "right-hand side f; derived from solution if empty"},
+    {KEY("problem", "source", problem.all.source), FORMULA, OPTIONAL,
+     .help =
+         "instead of forcing: the integral of f, a constant over all elements without their own"},
+    {KEY("problem", "initial", problem.initial), FORMULA, OPTIONAL,
+     .help = "what CG starts from: a formula, or a field (.hdf) of this mesh; path as mesh.file"},
+
+    {KEY("boundary", "default", boundary.fallback), .type = SP_KEY_CONDITION,
+     .choices = default_conditions, .fallback = "dirichlet", .applies = is_boundary_given,
+     .help = "faces of no group listed; without a formula, data come from solution"},
+    {LINES("boundary", BOUNDARIES, 0), .type = SP_KEY_CONDITION, .choices = sp_condition_names,
+     .help = "GROUP = dirichlet [G] | neumann [G] | robin ALPHA[, G] | periodic OTHER | source Q "
+             "| contact R, one line per group"},
+
+    {KEY("solver", "tolerance", solver.tolerance), NUMBER(0, 1), .minimum_excluded = true,
+     .maximum_excluded = true, .fallback = "1e-8", .help = "on the error, see solver.criterion"},
+    {KEY("solver", "criterion", solver.criterion), WORDS(sp_cg_criterion_names),
+     .fallback = "energy",
+     .help = "energy: the estimated error in the energy norm, relative to what CG has added to its "
+             "start; residual: ||r|| / ||b||, for benchmarks that are defined by it"},
+    {KEY("solver", "max_iterations", solver.max_iterations), INTEGERS(1, 1, INT_MAX),
+     .fallback = "1000", .help = "limit of the conjugate gradients"},
+    {KEY("solver", "preconditioner", solver.preconditioner), WORDS(sp_preconditioner_names),
+     .fallback = "auto",
+     .help =
+         "auto: multigrid; jacobi (the diagonal) for mass and for large meshes of order 1 on GPUs"},
+    {KEY("solver", "smoother", solver.smoother), WORDS(sp_smoother_names), .fallback = "auto",
+     MULTIGRID_ONLY,
+     .help = "of multigrid; auto: schwarz if an eighth of the elements is stretched, or one six "
+             "times, or kappa is a tensor, else jacobi"},
+    {KEY("solver", "smoother_degree", solver.smoother_degree), INTEGERS(1, 0, 6), .fallback = "0",
+     MULTIGRID_ONLY,
+     .help = "of multigrid's Chebyshev smoother: a higher degree gives fewer, more expensive "
+             "iterations; 0: 3, at order 1 2"},
+    {KEY("solver", "orders", solver.orders), LIST(SP_LIST_MOST, 1, 15), OPTIONAL, MULTIGRID_ONLY,
+     .help = "of multigrid's levels, from order down to 1, as 7 4 2 1; empty: chosen"},
+    {KEY("solver", "coarse", solver.coarse), WORDS(sp_coarse_names), .fallback = "auto",
+     MULTIGRID_ONLY, .help = "multigrid below order 1; auto: coarser meshes, then direct or amg"},
+    {KEY("solver", "precision", solver.precision), WORDS(sp_cycle_precision_names),
+     .fallback = "auto", MULTIGRID_ONLY,
+     .help = "of multigrid's cycle; auto: single where the device has such operators"},
+
+    {KEY("backend", "device", backend.device), WORDS(sp_device_names), .fallback = "auto",
+     .help = "auto takes a GPU if there is one"},
+    {KEY("backend", "exchange", backend.exchange), WORDS(sp_transport_names), .fallback = "auto",
+     .help = "how values travel between GPUs; staged: through the host"},
+    {KEY("backend", "share", backend.share), WORDS(sp_share_names), .fallback = "no",
+     .help = "with fewer GPUs than ranks, no: one rank per GPU has elements; yes: all, in turns"},
+    {KEY("backend", "threads", backend.threads), INTEGERS(1, 0, SP_THREADS_MAX), .fallback = "0",
+     .help = "per rank; 0: OMP_NUM_THREADS, else in set-up and results the cores that ranks leave"},
+
+    {KEY("output", "log", output.log), TEXT("run.h5"), .help = "run log (HDF5); empty writes none"},
+    {KEY("output", "field", output.field), TEXT("run.hdf"),
+     .help = "solution (VTKHDF); empty writes none"},
+    {KEY("output", "flux", output.flux), WORDS(no_or_yes), .fallback = "no",
+     .help = "whether the field holds kappa grad u, too"},
+    {KEY("output", "accuracy", output.accuracy), WORDS(no_or_yes), .fallback = "no",
+     .help =
+         "yes, or --accuracy: error bars of all answers, from solves of one and two orders more"},
+
+    {LINES("probe", PROBES, offsetof(sp_probe_entry, point)), NUMBERS(3),
+     .help = "NAME = x y z, one line for each point at which the solution is wanted"},
+
+    {LINES("line", LINE_PROBES, 0), .type = SP_KEY_LINE,
+     .help = "NAME = x y z, x y z, n: the solution at n points along a line, from end to end"},
+
+    {LINES("result", RESULTS, 0), .type = SP_KEY_RESULT, .choices = sp_result_names,
+     .help =
+         "NAME = integral | average | minimum | maximum | norm [of FORMULA] [over GROUP], of u "
+         "without a formula of x, y, z and u, or NAME = flux over GROUP, or NAME = resistance over "
+         "GROUP, OTHER, one line each"},
+
+    {MATERIAL(kappa), .help = "in the Physical Volume or region NAME, a name, a number, or "
+                              "default; problem.kappa if empty"},
+    {MATERIAL(axes), .help = "of a tensor kappa there; problem.axes if empty"},
+    {MATERIAL(lambda), .help = "likewise; problem.lambda if empty"},
+    {MATERIAL(solution), .help = "exact solution there; problem.solution if empty"},
+    {MATERIAL(forcing),
+     .help = "right-hand side there; problem.forcing if empty, or derived from the solution"},
+    {MATERIAL(source),
+     .help = "instead of forcing: the integral of a constant f, as watts of a volume"},
+
+    {REGION(lower), .help = "corner of a region of the undeformed box, on planes between elements; "
+                            "that of the box if it is not given"},
+    {REGION(upper), .help = "the corner opposite to lower"},
+};
+const int sp_key_count = sizeof sp_keys / sizeof sp_keys[0];
+
+bool sp_key_begins_section(const sp_key *key) {
+  return key == sp_keys || strcmp(key->section, key[-1].section) != 0;
+}
+
+const sp_key *sp_key_find(const char *section, const char *name) {
+  for (int k = 0; k < sp_key_count; k++)
+    if (strcmp(sp_keys[k].section, section) == 0 &&
+        (!name || !sp_keys[k].name || strcmp(sp_keys[k].name, name) == 0))
+      return &sp_keys[k];
+  return NULL;
+}
+
+/* ---- Unknown names ---- */
+
+enum { MAX_NAME = 32 };
+
+/* Levenshtein: the number of insertions, deletions and replacements that turn a into b. */
+static size_t edit_distance(const char *a, const char *b) {
+  size_t row[MAX_NAME + 1];
+  const size_t n = strlen(b);
+  for (size_t j = 0; j <= n; j++) row[j] = j;
+  for (size_t i = 1; a[i - 1]; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= n; j++) {
+      size_t least = diagonal + (a[i - 1] != b[j - 1]);
+      if (row[j] + 1 < least) least = row[j] + 1;
+      if (row[j - 1] + 1 < least) least = row[j - 1] + 1;
+      diagonal = row[j];
+      row[j] = least;
+    }
+  }
+  return row[n];
+}
+
+/* Append ", name" to a list; it has room for all names of the table. */
+static void append_name(char *list, size_t size, const char *name) {
+  const size_t length = strlen(list);
+  snprintf(list + length, size - length, "%s%s", length > 0 ? ", " : "", name);
+}
+
+sp_status sp_key_fail_unknown(const char *location, const char *section, const char *name) {
+  const bool section_known = sp_key_find(section, NULL);
+  const char *unknown = section_known ? name : section;
+  const char *nearest = NULL, *previous = "";
+  size_t nearest_distance = SIZE_MAX;
+  char known[256] = "";
+  for (int k = 0; k < sp_key_count; k++) {
+    if (section_known && strcmp(sp_keys[k].section, section) != 0) continue;
+    const char *candidate = section_known ? sp_keys[k].name : sp_keys[k].section;
+    if (strcmp(candidate, previous) == 0) continue;
+    previous = candidate;
+    append_name(known, sizeof known, candidate);
+    const size_t distance = edit_distance(unknown, candidate);
+    if (distance < nearest_distance && distance <= (strlen(candidate) + 2) / 3) {
+      nearest = candidate;
+      nearest_distance = distance;
+    }
+  }
+
+  char shown[SP_SHOWN_SIZE];
+  sp_ini_show(unknown, shown);
+  if (section_known)
+    return nearest ? sp_fail(SP_ERR_INPUT, "%s: unknown key '%s' in [%s]; did you mean '%s'?",
+                             location, shown, section, nearest)
+                   : sp_fail(SP_ERR_INPUT, "%s: unknown key '%s' in [%s]; known are %s", location,
+                             shown, section, known);
+  return nearest ? sp_fail(SP_ERR_INPUT, "%s: unknown section [%s]; did you mean [%s]?", location,
+                           shown, nearest)
+                 : sp_fail(SP_ERR_INPUT, "%s: unknown section [%s]; known are %s", location, shown,
+                           known);
+}

@@ -1,0 +1,22 @@
+/* The solution as a field file (io/field_file.h). At the equispaced points of each element: "u",
+ * and "error" = u_h - u if the problem has a solution. Per element: "rank", "tag" (its number in
+ * the mesh file), "octants" (its refinement path, mesh/hexes.h), and, if the mesh has volume
+ * groups, "region" (the first group that contains it, -1 if none); "regions" has the names of the
+ * groups.
+ *
+ * Elements of a rank share their points, except across periodic boundaries. If elements differ at a
+ * point (by rounding, or "error" between materials whose solutions jump), the first element's value
+ * is written.
+ *
+ * With `flux` the file also has "kappa_grad_u", a vector (solver/results/flux.h). Elements of
+ * different materials then share no points, so that each material has its own values. */
+#pragma once
+
+#include "operators/space.h"
+#include "solver/problem/problem.h"
+
+/* Write the host L-vector x, and "error_indicator" per element if indicator[elements]
+ * (solver/results/resolution.h) is not NULL; *seconds = time of the file, without that of computing
+ * values. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
+                         bool flux, const double *x, const double *indicator, double *seconds);

@@ -1,0 +1,463 @@
+#include "solver/report/notes.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mesh/divide.h"
+#include "mesh/gmsh/gmsh.h"
+#include "operators/kinds.h"
+#include "solver/problem/groups.h"
+#include "solver/problem/materials.h"
+
+/* Find a note: fill `text` and `numbers`; false if there is none. */
+typedef struct sp_note_type {
+  const char *name;
+  bool (*find)(const sp_note_facts *facts, sp_note *note);
+} sp_note_type;
+
+/* ---- Writing ---- */
+
+/* Set the text; returns true. */
+static bool write_note(sp_note *note, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool write_note(sp_note *note, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(note->text, sizeof note->text, format, arguments);
+  va_end(arguments);
+  return true;
+}
+
+static void add_number(sp_note *note, const char *name, double value) {
+  assert(note->count < SP_NOTE_NUMBERS);
+  note->numbers[note->count].name = name;
+  note->numbers[note->count++].value = value;
+}
+
+/* A list of names with commas between them; the first few are enough. */
+typedef struct name_list {
+  int count;
+  size_t used;
+  char text[700];
+} name_list;
+
+static void add_name(name_list *list, const char *prefix, const char *name) {
+  enum { LISTED = 6 };
+  if (list->count > LISTED) return;
+  list->used +=
+      (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, "%s%s%.100s",
+                       list->count ? ", " : "", list->count < LISTED ? prefix : "",
+                       list->count < LISTED ? name : "...");
+  list->count++;
+}
+
+/* ---- The mesh ---- */
+
+static bool find_left_out(const sp_note_facts *f, sp_note *note) {
+  const sp_gid count = f->mesh->hexes->file.left_out;
+  if (count == 0) return false;
+  add_number(note, "elements", (double)count);
+  return write_note(note, "%lld volume element%s in no Physical Volume left out", (long long)count,
+                    sp_plural(count));
+}
+
+static bool find_divided(const sp_note_facts *f, sp_note *note) {
+  static const struct {
+    const char *one, *many;
+    int hexahedra;
+  } shapes[SP_CELL_SHAPES] = {[SP_TETRAHEDRON] = {"tetrahedron", "tetrahedra", 4},
+                              [SP_PRISM] = {"prism", "prisms", 6},
+                              [SP_HEXAHEDRON] = {"hexahedron", "hexahedra", 8}};
+  char text[200] = "";
+  size_t used = 0;
+  sp_gid hexahedra = 0;
+  for (int s = 0; s < SP_CELL_SHAPES; s++) {
+    const sp_gid count = f->mesh->hexes->file.divided[s];
+    hexahedra += count * shapes[s].hexahedra;
+    if (count > 0)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld %s", used ? ", " : "",
+                               (long long)count, count == 1 ? shapes[s].one : shapes[s].many);
+  }
+  if (hexahedra == 0) return false;
+  add_number(note, "hexahedra", (double)hexahedra);
+  return write_note(note, "%s divided into %lld hexahedra", text, (long long)hexahedra);
+}
+
+static bool find_curved(const sp_note_facts *f, sp_note *note) {
+  const int order = f->mesh->hexes->map_order;
+  if (order <= 4 || f->mesh->shape.affine) return false;
+  add_number(note, "order", order);
+  return write_note(note,
+                    "curved elements of order %d: gmsh may place their nodes so inaccurately that "
+                    "errors grow; take Mesh.ElementOrder = 4 at most",
+                    order);
+}
+
+static bool find_flat(const sp_note_facts *f, sp_note *note) {
+  if (f->mesh->shape.quality >= 0.01) return false;
+  add_number(note, "smallest_scaled_jacobian", f->mesh->shape.quality);
+  return write_note(note, "elements are nearly flat; expect many more iterations");
+}
+
+static bool find_unit(const sp_note_facts *f, sp_note *note) {
+  const sp_config *config = f->config;
+  const char *unit = config->mesh.file ? sp_gmsh_unit(config->mesh.file) : "";
+  if (!(f->mesh->hexes->file.cad.extent[0] > 0) || !*unit ||
+      sp_config_where(config, "mesh", "scale"))
+    return false;
+  return write_note(note,
+                    "without mesh.scale all lengths of the case are in %s: mesh.scale = 1e-3 takes "
+                    "them to m",
+                    unit);
+}
+
+static bool find_flattened(const sp_note_facts *f, sp_note *note) {
+  const sp_hexes_cad *cad = &f->mesh->hexes->file.cad;
+  const double distance = f->config->mesh.scale * cad->distance;
+  if (cad->flattened == 0) return false;
+  add_number(note, "flattened", (double)cad->flattened);
+  add_number(note, "curved", (double)cad->curved);
+  add_number(note, "distance", distance);
+  return write_note(note,
+                    "%lld of %lld curved tetrahedra leave the surface, by up to %.2g, since they "
+                    "would be inverted: a smaller mesh.size or a larger mesh.curvature helps",
+                    (long long)cad->flattened, (long long)cad->curved, distance);
+}
+
+static bool find_volume(const sp_note_facts *f, sp_note *note) {
+  static const double WORTH_A_NOTE = 1e-3;
+  const sp_hexes_cad *cad = &f->mesh->hexes->file.cad;
+  const double cube = pow(f->config->mesh.scale, 3), error = cad->volume / cad->kernel_volume - 1;
+  if (!(fabs(error) > WORTH_A_NOTE)) return false;
+  add_number(note, "in_mesh", cube * cad->volume);
+  add_number(note, "in_file", cube * cad->kernel_volume);
+  return write_note(
+      note,
+      "the volume of '%s' is %.6g in the mesh, %.6g in the file (%+.2g %%): a smaller "
+      "mesh.size or a larger mesh.curvature helps",
+      cad->body, cube * cad->volume, cube * cad->kernel_volume, 100 * error);
+}
+
+static bool find_cut_columns(const sp_note_facts *f, sp_note *note) {
+  const sp_gid count = f->mesh->cut_columns;
+  const bool split =
+      f->config->mesh.shape == SP_SHAPE_FILE && sp_gmsh_is_split(f->config->mesh.file);
+  if (count == 0) return false;
+  add_number(note, "columns", (double)count);
+  return write_note(note,
+                    "ranks cut %lld column%s of thin elements; multigrid may take several times as "
+                    "many iterations: use %s",
+                    (long long)count, sp_plural(count),
+                    split ? "the mesh before the split" : "fewer ranks");
+}
+
+static bool find_unnamed_faces(const sp_note_facts *f, sp_note *note) {
+  const sp_gid count = f->mesh->unnamed_faces;
+  if (!sp_operator_rows[f->problem->kind].has_boundary || count == 0 ||
+      f->mesh->hexes->surface.group_count == 0)
+    return false;
+  add_number(note, "faces", (double)count);
+  return write_note(note,
+                    "the default condition applies to %lld exterior face%s in no group; a crack?",
+                    (long long)count, sp_plural(count));
+}
+
+static bool find_parts(const sp_note_facts *f, sp_note *note) {
+  if (f->parts <= 1) return false;
+  add_number(note, "parts", f->parts);
+  return write_note(note, "the mesh has %d parts that share no nodes", f->parts);
+}
+
+static bool find_pinched(const sp_note_facts *f, sp_note *note) {
+  const bool edges = f->pinched > 0;
+  const sp_gid count = edges ? f->pinched : f->tied;
+  if (count == 0) return false;
+  add_number(note, edges ? "edges" : "nodes", (double)count);
+  return write_note(note,
+                    "parts of the mesh touch %s %lld %s%s only: what flows there depends on the "
+                    "mesh, and is missing in the heat of materials",
+                    edges ? "along" : "at", (long long)count, edges ? "edge" : "node",
+                    sp_plural(count));
+}
+
+/* "4 of 8 of 'chip', 1 of 2 of 'pin'": lost faces of groups. */
+static bool find_lost(const sp_note_facts *f, sp_note *note) {
+  const sp_family *surfaces = &f->mesh->hexes->surface;
+  char text[400] = "";
+  size_t used = 0;
+  sp_gid lost = 0;
+  for (int g = 0; g < surfaces->group_count && used < sizeof text - 1; g++) {
+    char name[100];
+    sp_group *group = &surfaces->groups[g];
+    if (group->lost == 0) continue;
+    lost += group->lost;
+    sp_groups_list(&(sp_family){.group_count = 1, .groups = group}, NULL, sizeof name, name);
+    used +=
+        (size_t)snprintf(text + used, sizeof text - used, "%s%lld of %lld of '%s'",
+                         used ? ", " : "", (long long)group->lost, (long long)group->listed, name);
+  }
+  if (lost == 0) return false;
+  add_number(note, "elements", (double)lost);
+  return write_note(
+      note, "surface elements that are faces of no element, so conditions miss them: %s", text);
+}
+
+static bool find_misfits(const sp_note_facts *f, sp_note *note) {
+  const sp_hexes_file *file = &f->mesh->hexes->file;
+  const bool mixed = file->divided[SP_TETRAHEDRON] > 0 && file->divided[SP_HEXAHEDRON] > 0;
+  if (file->misfits == 0) return false;
+  add_number(note, "faces", (double)file->misfits);
+  return write_note(
+      note,
+      "%lld exterior face%s on others with other corners: nothing flows through them, "
+      "or only at common nodes (%s)",
+      (long long)file->misfits, file->misfits == 1 ? " lies" : "s lie",
+      mixed ? "hexahedra on tetrahedra, without pyramids: take Recombine and "
+              "Transfinite off their volumes"
+            : "hanging nodes: mesh volumes that touch in one run of gmsh, with "
+              "Coherence or BooleanFragments");
+}
+
+static bool find_coincident(const sp_note_facts *f, sp_note *note) {
+  const sp_gid count = f->mesh->hexes->file.coincident;
+  if (count == 0) return false;
+  add_number(note, "pairs", (double)count);
+  return write_note(note,
+                    "%lld pair%s of exterior faces coincide, and nothing flows through them (gmsh: "
+                    "merge the parts with Coherence or BooleanFragments)",
+                    (long long)count, sp_plural(count));
+}
+
+static bool find_turned(const sp_note_facts *f, sp_note *note) {
+  const sp_gid count = f->mesh->hexes->file.turned;
+  if (count == 0) return false;
+  add_number(note, "elements", (double)count);
+  return write_note(note,
+                    "all %lld elements of the file are left-handed, as in a mirrored mesh: turned",
+                    (long long)count);
+}
+
+/* ---- The case ---- */
+
+static bool find_constants(const sp_note_facts *f, sp_note *note) {
+  const sp_scope *scope = f->config->scope;
+  name_list names = {0};
+  for (int i = 0; scope && i < scope->count; i++)
+    if (!scope->constants[i].used) add_name(&names, "constants.", scope->constants[i].name);
+  return names.count > 0 && write_note(note, "no formula uses %s", names.text);
+}
+
+static bool find_no_material(const sp_note_facts *f, sp_note *note) {
+  const sp_materials *all = &f->problem->materials;
+  const sp_material *last = &all->list[all->count - 1];
+  if (f->config->materials.count == 0 || last->name || last->elements == 0) return false;
+  add_number(note, "elements", (double)last->elements);
+  return write_note(note, "%lld element%s in no [material]: as in [problem]",
+                    (long long)last->elements, sp_plural(last->elements));
+}
+
+/* Without a line for any group the default is the condition of the whole boundary. */
+static bool find_default(const sp_note_facts *f, sp_note *note) {
+  const sp_problem *problem = f->problem;
+  char names[400];
+  if (problem->part_count < 2) return false;
+  sp_groups_list(&f->mesh->hexes->surface, problem->groups_by_default, sizeof names, names);
+  return names[0] &&
+         write_note(note, "no line of [boundary] names these groups, they take default = %s: %s",
+                    sp_condition_names[problem->parts[problem->part_count - 1].condition], names);
+}
+
+/* A formula of kappa, lambda or forcing of a material that may jump, else NULL. If f is derived
+ * from the solution, it jumps where the derivative of kappa does. */
+enum { FORMULAS = 3 };
+static const sp_expression *jump_of(const sp_material *material, int which) {
+  if (material->elements == 0) return NULL;
+  if (which == 0)
+    return sp_material_rough_kappa(material, material->forcing ? SP_KINKS : SP_SMOOTH);
+  const sp_expression *formula = which == 1 ? material->lambda_formula : material->forcing;
+  return formula && formula->regularity == SP_JUMPS ? formula : NULL;
+}
+
+/* With collocated quadrature the points on a face have one value for both of its elements. A line
+ * of [problem] may be the formula of several materials. */
+static bool find_jumps(const sp_note_facts *f, sp_note *note) {
+  const sp_materials *all = &f->problem->materials;
+  name_list names = {0};
+  for (int which = 0; which < FORMULAS; which++)
+    for (int m = 0; m < all->count; m++) {
+      const sp_expression *formula = jump_of(&all->list[m], which);
+      bool skip = !formula;
+      for (int before = 0; before < m && !skip; before++)
+        skip = jump_of(&all->list[before], which) == formula;
+      if (!skip) add_name(&names, "", formula->where);
+    }
+  return names.count > 0 && sp_operator_rows[f->problem->kind].collocated &&
+         write_note(note,
+                    "%s may jump; at a jump between two elements both get one value: use "
+                    "[material NAME], or operator = bp3.0 if jumps lie on faces",
+                    names.text);
+}
+
+/* ---- The data ---- */
+
+static bool find_interfaces(const sp_note_facts *f, sp_note *note) {
+  /* An interface of curved elements is not exactly the one that the formulas are made for. */
+  static const double WORTH_A_NOTE = 1e-4;
+  const sp_interface_jumps *jumps = &f->jumps;
+  if (jumps->solution <= WORTH_A_NOTE * jumps->solution_size &&
+      jumps->flux <= WORTH_A_NOTE * jumps->flux_size)
+    return false;
+  add_number(note, "solution", jumps->solution);
+  add_number(note, "flux", jumps->flux);
+  return write_note(note,
+                    "between materials%s the exact solution jumps by up to %.1e, its kappa du/dn "
+                    "by up to %.1e: it does not solve this problem, and errors do not vanish",
+                    jumps->periodic ? " or periodic faces" : "", jumps->solution, jumps->flux);
+}
+
+static bool find_source(const sp_note_facts *f, sp_note *note) {
+  static const double WORTH_A_NOTE = 0.01;
+  const sp_source_integral *source = &f->source;
+  const double fine = source->own + source->excess;
+  if (fabs(source->excess) <= WORTH_A_NOTE * source->size) return false;
+  add_number(note, "integral", source->own);
+  add_number(note, "finer_integral", fine);
+  add_number(note, "points", source->points);
+  return write_note(note,
+                    "the integral of f is %.4g by the operator's quadrature, %.4g with %d points "
+                    "per direction: f varies within elements; refine there, or raise the order",
+                    source->own, fine, source->points);
+}
+
+/* Two formulas that agree differ by rounding. */
+static bool find_forcing(const sp_note_facts *f, sp_note *note) {
+  static const double ROUNDING = 1e-8;
+  const sp_forcing_difference *d = &f->forcing;
+  if (d->relative <= ROUNDING) return false;
+  add_number(note, "forcing", d->given);
+  add_number(note, "of_solution", d->derived);
+  return write_note(note,
+                    "forcing contradicts solution: at (%.6g, %.6g, %.6g) it is %.9g, and the "
+                    "solution gives %.9g; errors do not vanish",
+                    d->place[0], d->place[1], d->place[2], d->given, d->derived);
+}
+
+/* A solution whose formula may have a kink that kappa does not explain. */
+static bool find_kink(const sp_note_facts *f, sp_note *note) {
+  const sp_materials *all = &f->problem->materials;
+  for (int m = 0; m < all->count; m++) {
+    const sp_expression *solution = all->list[m].elements > 0 ? all->list[m].solution : NULL;
+    if (!solution || solution->regularity == SP_SMOOTH ||
+        sp_material_rough_kappa(&all->list[m], SP_SMOOTH))
+      continue;
+    return write_note(note,
+                      "%s or its derivative may jump: unless this is between materials, data that "
+                      "follow from it miss what is concentrated there, errors and rates mislead",
+                      solution->where);
+  }
+  return false;
+}
+
+static bool find_boundary(const sp_note_facts *f, sp_note *note) {
+  const sp_data_jump *jump = &f->jump;
+  if (!sp_data_jump_is_real(jump, jump->size)) return false;
+  add_number(note, "difference", jump->size);
+  return write_note(
+      note,
+      "Dirichlet values differ by up to %.4g where '%.200s' and '%.200s' meet: the first gives the "
+      "value, near there errors fall slowly, and the heat through such groups is infinite",
+      jump->size, f->problem->parts[jump->parts[0]].group, f->problem->parts[jump->parts[1]].group);
+}
+
+static bool find_defect(const sp_note_facts *f, sp_note *note) {
+  if (f->defect.accepted == 0) return false;
+  add_number(note, "defect", f->defect.accepted);
+  add_number(note, "finer", f->defect.finer);
+  return write_note(
+      note,
+      "forcing and fluxes of this pure Neumann problem add up to %.2g of their size, by "
+      "quadrature of order %d to %.1g: the difference is a quadrature error and is "
+      "spread over the nodes",
+      f->defect.accepted, f->defect.order, f->defect.finer);
+}
+
+static bool find_magnification(const sp_note_facts *f, sp_note *note) {
+  static const double WORTH_A_NOTE = 1e6;
+  if (f->magnification <= WORTH_A_NOTE) return false;
+  add_number(note, "magnification", f->magnification);
+  return write_note(note,
+                    "lambda and alpha alone determine the mean of the solution: errors of the data "
+                    "(quadrature, rounding) count there up to %.0e-fold",
+                    f->magnification);
+}
+
+/* ---- The solution ---- */
+
+static bool find_rounding(const sp_note_facts *f, sp_note *note) {
+  return f->rounding && write_note(note, "rounding hides what is left of the residual");
+}
+
+static bool find_coarse(const sp_note_facts *f, sp_note *note) {
+  const sp_resolution *resolution = &f->resolution;
+  if (resolution->coarse == 0) return false;
+  add_number(note, "elements", (double)resolution->coarse);
+  add_number(note, "largest", resolution->largest);
+  return write_note(note,
+                    "the mesh is too coarse in %lld element%s: error_indicator is up to %.2g %% of "
+                    "the range of u%s%s",
+                    (long long)resolution->coarse, sp_plural(resolution->coarse),
+                    100 * resolution->largest / f->range, resolution->group ? ", in " : "",
+                    resolution->group ? resolution->group : "");
+}
+
+/* ---- All ---- */
+
+enum { OF_MESH = 4 }; /* the first ones need facts->mesh only */
+static const sp_note_type types[] = {{"lost", find_lost},
+                                     {"misfits", find_misfits},
+                                     {"coincident", find_coincident},
+                                     {"turned", find_turned},
+                                     {"left_out", find_left_out},
+                                     {"divided", find_divided},
+                                     {"curved", find_curved},
+                                     {"flat", find_flat},
+                                     {"unit", find_unit},
+                                     {"flattened", find_flattened},
+                                     {"volume", find_volume},
+                                     {"cut_columns", find_cut_columns},
+                                     {"unnamed_faces", find_unnamed_faces},
+                                     {"parts", find_parts},
+                                     {"pinched", find_pinched},
+                                     {"constants", find_constants},
+                                     {"no_material", find_no_material},
+                                     {"default", find_default},
+                                     {"jumps", find_jumps},
+                                     {"interfaces", find_interfaces},
+                                     {"source", find_source},
+                                     {"forcing", find_forcing},
+                                     {"kink", find_kink},
+                                     {"boundary", find_boundary},
+                                     {"defect", find_defect},
+                                     {"magnification", find_magnification},
+                                     {"rounding", find_rounding},
+                                     {"coarse", find_coarse}};
+static_assert(sizeof types / sizeof *types <= SP_NOTES_MOST, "a note of each type must fit");
+
+const sp_note *sp_notes_get(const sp_notes *notes, const char *name) {
+  for (const sp_note *note = notes->list; note < notes->list + notes->count; note++)
+    if (strcmp(note->name, name) == 0) return note;
+  return NULL;
+}
+
+void sp_notes_find(const sp_note_facts *facts, sp_notes *notes) {
+  const size_t count = facts->problem ? sizeof types / sizeof *types : OF_MESH;
+  for (size_t t = 0; t < count; t++) {
+    sp_note *note = &notes->list[notes->count];
+    if (sp_notes_get(notes, types[t].name)) continue;
+    *note = (sp_note){.name = types[t].name};
+    notes->count += types[t].find(facts, note);
+  }
+}

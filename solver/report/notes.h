@@ -1,0 +1,59 @@
+/* Notes: facts that a user should know about a case besides its results, as values. A note is one
+ * row of one table in notes.c: a name and a function that finds it. A run and a study collect notes
+ * with the same call; the report (solver/report/report.h) prints and records them. All functions
+ * Local. */
+#pragma once
+
+#include "solver/problem/dirichlet.h"
+#include "solver/problem/interfaces.h"
+#include "solver/problem/null_space.h"
+#include "solver/problem/source.h"
+#include "solver/results/resolution.h"
+
+enum { SP_NOTES_MOST = 32, SP_NOTE_NUMBERS = 3 };
+
+typedef struct sp_note {
+  const char *name; /* of its type */
+  char text[1000];  /* one line */
+  int count;
+  struct {
+    const char *name;
+    double value;
+  } numbers[SP_NOTE_NUMBERS]; /* [count] */
+} sp_note;
+
+/* At most one note of each type, in the order in which they were found. All zero at first. */
+typedef struct sp_notes {
+  int count;
+  sp_note list[SP_NOTES_MOST];
+} sp_notes;
+
+/* Facts that notes are made from. Zeros: no note. */
+typedef struct sp_note_facts {
+  const sp_config *config; /* after all formulas have been parsed */
+  const sp_problem *problem;
+  const sp_mesh *mesh;
+  int parts;      /* connected parts of the mesh */
+  sp_gid tied;    /* free DOFs that bodies without common faces share */
+  sp_gid pinched; /* edges at which parts touch (solver/problem/contacts.h) */
+  sp_source_integral source;
+  sp_forcing_difference forcing;
+  sp_data_jump jump;
+  sp_defect defect;
+  sp_interface_jumps jumps; /* of an exact solution that does not fit the materials */
+  double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
+                               determine (sp_null_space.magnification) */
+  bool rounding;            /* it hides the rest of the residual */
+  sp_resolution resolution; /* of the solution, whose range is below */
+  double range;
+} sp_note_facts;
+
+/* An element is too coarse if its indicator is above this part of the range of u. */
+#define SP_NOTE_COARSE 0.01
+
+/* Find notes of all types that `notes` does not have yet, and append them; without a problem, only
+ * notes on the fit of the mesh. */
+void sp_notes_find(const sp_note_facts *facts, sp_notes *notes);
+
+/* The note of a name, or NULL. */
+const sp_note *sp_notes_get(const sp_notes *notes, const char *name);

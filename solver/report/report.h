@@ -1,0 +1,115 @@
+/* Report of a run. Everything goes into one record (io/record.h), which the tables on the
+ * terminal, the run log (io/run_log.h) and the JSON document (solver/report/summary.h) print.
+ *
+ * report.c has the run from its heading to its outcome, report_setup.c what is known before the
+ * iteration, report_results.c the tables of results. */
+#pragma once
+
+#include "io/profile.h"
+#include "io/record.h"
+#include "io/run_log.h"
+#include "operators/operator.h"
+#include "solver/linear/cg.h"
+#include "solver/problem/load.h"
+#include "solver/problem/null_space.h"
+#include "solver/problem/problem.h"
+#include "solver/report/notes.h"
+#include "solver/report/outcome.h"
+#include "solver/results/balance.h"
+#include "solver/results/errors.h"
+#include "solver/results/heat.h"
+#include "solver/results/probe.h"
+#include "solver/results/quantities.h"
+#include "solver/solve/workers.h"
+
+/* Its fields are for the files named above, but for outcome.unbalanced. */
+typedef struct sp_report {
+  const sp_workers *workers;
+  MPI_Comm comm; /* of the ranks with elements */
+  const sp_config *config;
+  sp_terminal *terminal;
+  sp_record *record;         /* on rank 0 of comm: the terminal's, or an own one; else NULL */
+  sp_run_log *log;           /* on rank 0 of comm; NULL for none */
+  bool log_has_begun;        /* it has been written */
+  sp_kept_error log_failure; /* the first one; nothing is written afterwards */
+  double flops, bytes, dofs; /* of one matvec, over all ranks */
+  sp_notes notes;
+  int notes_printed;
+  sp_outcome outcome;
+} sp_report;
+
+/* ---- The run ---- */
+
+/* Open the run log that the configuration names (none for ""), collect provenance, print the
+ * heading. `workers`, `config` and `terminal` must outlive *out. Errors: SP_ERR_SYSTEM. Collective
+ * over workers->comm, like all functions here. */
+sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
+                         sp_report **out);
+
+/* From now on the run log is this run's: write it for the first time, in place of an older one.
+ * What fails before leaves that as it is (io/run_log.h). Later calls write it again if it is time.
+ * A failure is kept for sp_report_finish. `profile` gains the time. Local. */
+void sp_report_begin(sp_report *report, sp_profile *profile);
+
+/* sp_cg_options.on_iteration with the report as context: rows of the log, the progress line. A log
+ * that cannot be written does not end the solve: the failure is kept for sp_report_finish. Local.
+ */
+sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
+
+/* Add the times of CG to a profile; `seconds` is that of all of sp_cg_solve. Local. */
+void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds);
+
+/* Phases, throughput, errors (norms may be NULL). `profile` gains the time of the log. Collective.
+ */
+sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
+                            const sp_error_norms *norms);
+
+/* The phase table alone, for a series of cases. Collective. */
+void sp_report_phases(sp_report *report, const sp_profile *profile);
+
+/* Close the log, if it has begun, with the outcome `status` of the run, print the outcome
+ * (solver/report/outcome.h), and return the status, or the log's own failure if the run had none.
+ * `report` may be NULL. Collective. */
+sp_status sp_report_finish(sp_report *report, sp_status status);
+
+/* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */
+void sp_report_close(sp_report **report);
+
+/* Find notes that the report does not have yet, record them in the table notes, and print notes
+ * that have not been printed. A study prints them after its table. Local. */
+void sp_report_find_notes(sp_report *report, const sp_note_facts *facts);
+void sp_report_print_notes(sp_report *report);
+
+/* ---- Set-up ---- */
+
+/* Print the device, and which ranks have elements if not all do. Local. */
+void sp_report_device(const sp_workers *workers, sp_terminal *terminal);
+
+/* Sizes, known once the operator is built, and materials. `geometry_reason` is
+ * sp_geometry_choose's, `preconditioner_reason` sp_precondition_begin's. Collective. */
+sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
+                          const sp_preconditioner *preconditioner,
+                          const char *preconditioner_reason, const sp_problem *problem,
+                          const sp_jacobian_range *range);
+
+/* ---- Tables of results ---- */
+
+/* A row per level of a preconditioner, for a solve with so many applications of it. Nothing without
+ * levels. Local. */
+void sp_report_levels(sp_report *report, int64_t applications, int count,
+                      const sp_level_time *times);
+
+/* Print and record results of a solution, without its error norms, in this order:
+ *
+ *   - the balance, except for mass, with a row per term: the source, lambda u, the flux through
+ *     each group of [boundary] and the default, what a projection removed, the imbalance,
+ *   - the extrema of u with their place and material, and a row per material if there are several,
+ *     with its heat unless that is NULL,
+ *   - a row per result of [result]; x, y and z are not a number if there is no place,
+ *   - u at the probes, with its error if there is an exact solution,
+ *   - a row per line; the record gets all samples, with their flux if the problem has one.
+ *
+ * Local. */
+void sp_report_solution(sp_report *report, const sp_problem *problem, const sp_balance *balance,
+                        const sp_quantities *quantities, const sp_heat *heat,
+                        const sp_probes *probes);

@@ -1,0 +1,114 @@
+#include "solver/results/answers.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* The size of a result of u if u is as large as `largest`. */
+static double scale_of(const sp_quantity *q, double largest, double flux) {
+  if (q->kind == SP_RESULT_FLUX) return flux;
+  if (q->formula || q->kind == SP_RESULT_RESISTANCE) return fabs(q->value);
+  if (q->kind == SP_RESULT_INTEGRAL) return largest * q->size;
+  return q->kind == SP_RESULT_NORM ? largest * sqrt(q->size) : largest;
+}
+
+static bool part_is_infinite(const sp_data_jump *jump, int part) {
+  return jump->of_part && sp_data_jump_is_real(jump, jump->of_part[part]);
+}
+
+/* True for a flux through a surface with such a part, and for a resistance with it. */
+static bool is_infinite(const sp_quantities *quantities, const sp_quantity *q,
+                        const sp_problem *problem, const sp_data_jump *jump, int surfaces) {
+  if (q->kind == SP_RESULT_RESISTANCE) q = &quantities->list[q->parts + 2];
+  if (q->kind != SP_RESULT_FLUX || q->crosses) return false;
+  for (int s = 0; s < surfaces; s++)
+    if (q->members[s] && part_is_infinite(jump, problem->part_of_surface[s])) return true;
+  return false;
+}
+
+/* The largest flux or, if rounding hides all of them, the size of the terms of load - A u. */
+static double scale_of_fluxes(const sp_balance *balance) {
+  const double noise = balance->fluxes.noise;
+  return balance->largest > noise ? balance->largest : noise / DBL_EPSILON;
+}
+
+sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *problem,
+                             const sp_data_jump *jump, const sp_balance *balance,
+                             const sp_probes *probes, sp_answers *out) {
+  const int most = quantities->materials + problem->part_count + probes->count;
+  *out = (sp_answers){0};
+  SP_TRY(sp_allocate((size_t)most, sizeof *out->list, "answers", &out->list));
+  double largest = 0;
+  for (int r = quantities->count; r < quantities->materials; r++)
+    largest = fmax(largest, fabs(quantities->list[r].value));
+  for (int r = 0; r < quantities->materials; r++) {
+    const sp_quantity *q = &quantities->list[r];
+    out->list[out->count++] =
+        (sp_answer){.name = q->name,
+                    .kind = sp_result_names[q->kind],
+                    .table = r < quantities->count ? "results" : "extrema",
+                    .pointwise = q->kind == SP_RESULT_MINIMUM || q->kind == SP_RESULT_MAXIMUM,
+                    .value = q->value,
+                    .scale = scale_of(q, largest, scale_of_fluxes(balance)),
+                    .own_scale = q->formula || q->kind == SP_RESULT_RESISTANCE,
+                    .infinite = is_infinite(quantities, q, problem, jump, balance->surfaces - 1)};
+  }
+  for (int p = 0; p < problem->part_count; p++)
+    if (sp_balance_has_part(balance, problem, p))
+      out->list[out->count++] = (sp_answer){.name = sp_balance_part_name(problem, p),
+                                            .kind = sp_result_names[SP_RESULT_FLUX],
+                                            .table = "balance",
+                                            .value = sp_balance_part(balance, problem, p),
+                                            .scale = scale_of_fluxes(balance),
+                                            .infinite = part_is_infinite(jump, p)};
+  for (int p = 0; p < probes->count; p++)
+    out->list[out->count++] = (sp_answer){.name = probes->list[p].name,
+                                          .kind = "probe",
+                                          .table = "probes",
+                                          .pointwise = true,
+                                          .value = probes->list[p].value,
+                                          .scale = largest};
+  return SP_OK;
+}
+
+void sp_answers_free(sp_answers *answers) {
+  free(answers->list);
+  *answers = (sp_answers){0};
+}
+
+int sp_answers_other_order(int order) {
+  return order + 2 <= SP_MAX_ORDER ? order + 2 : order < SP_MAX_ORDER ? SP_MAX_ORDER : order - 2;
+}
+
+/* ---- Error bars ---- */
+
+/* True if the values of three orders, the last of which is given, seem to grow. */
+static bool seems_infinite(const sp_answer *a, int order, const double f[3]) {
+  static const double LEAST = 0.01, POWER = 1; /* of a heat source at a point */
+  const double ratio = (f[2] - f[1]) / (f[1] - f[0]);
+  return !a->own_scale && ratio >= sp_convergence_ratio(order, SP_CONVERGENCE_LEAST) &&
+         ratio <= sp_convergence_ratio(order, -POWER) && fabs(f[2] - f[1]) >= LEAST * a->scale;
+}
+
+sp_status sp_accuracy_compare(double tolerance, int order, const sp_answers *others,
+                              sp_accuracy *accuracy) {
+  const size_t count = (size_t)accuracy->answers.count;
+  const bool first = !accuracy->errors;
+  double **e = &accuracy->errors, **before = &accuracy->before;
+  if (first) SP_TRY(SP_ALLOCATE("error bars", SP_ARRAY(*e, count), SP_ARRAY(*before, count)));
+  for (size_t i = 0; i < count; i++) {
+    const sp_answer *a = &accuracy->answers.list[i];
+    const double f[3] = {a->value, (*before)[i], others->list[i].value};
+    const double least = fmax((*e)[i], tolerance * a->scale);
+    (*e)[i] = fabs(f[2] - f[0]) <= least ? least : fabs(f[2] - f[0]); /* NaN if an answer is */
+    if (a->infinite || (!first && seems_infinite(a, order, f))) (*e)[i] = INFINITY;
+    (*before)[i] = f[2];
+  }
+  return SP_OK;
+}
+
+void sp_accuracy_free(sp_accuracy *accuracy) {
+  sp_answers_free(&accuracy->answers);
+  SP_FREE(accuracy->errors, accuracy->before);
+  *accuracy = (sp_accuracy){0};
+}

@@ -1,0 +1,67 @@
+/* The numbers that a case is solved for, in one list, so that those of two runs can be compared:
+ * each [result], the minimum and maximum of u, the flux through each line of [boundary] and the
+ * default, and each probe. */
+#pragma once
+
+#include "solver/problem/dirichlet.h"
+#include "solver/results/balance.h"
+#include "solver/results/probe.h"
+#include "solver/results/quantities.h"
+#include "solver/results/rates.h"
+
+typedef struct sp_answer {
+  const char *name;  /* of the result or probe; the group of a flux; "u" */
+  const char *kind;  /* "average", "flux" ... (sp_result_names), or "probe" */
+  const char *table; /* where a run reports it: "results", "extrema", "balance" or "probes" */
+  bool pointwise;    /* of one point, whose place in its element changes from run to run */
+  double value;
+  double scale;   /* size of the terms that it is the sum of, for rounding */
+  bool own_scale; /* the value itself, of a formula or a resistance */
+  bool infinite;  /* a flux through a group whose Dirichlet values jump (sp_data_jump) */
+} sp_answer;
+
+typedef struct sp_answers {
+  int count;
+  sp_answer *list; /* [count]; names are owned by the configuration */
+} sp_answers;
+
+/* Fill *out from evaluated results; `jump` is of the Dirichlet data. Two runs of a case have
+ * the same answers in the same order. The caller ends with sp_answers_free, also after a failure.
+ * Errors: SP_ERR_SYSTEM. Local; the same on all ranks. */
+sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *problem,
+                             const sp_data_jump *jump, const sp_balance *balance,
+                             const sp_probes *probes, sp_answers *out);
+
+/* The last order that error bars of order N come from: N + 2, at most 15; 13 for N = 15. Local. */
+int sp_answers_other_order(int order);
+
+void sp_answers_free(sp_answers *answers);
+
+/* ---- Error bars ---- */
+
+/* Error bars of the answers of a case: the same problem is solved at other orders, from the
+ * interpolated solution, and
+ *
+ *     error of J(u_N)  ~  max |J(u_M) - J(u_N)|,   M = N + 1 and N + 2; 15 for N = 14, 13 for 15.
+ *
+ * Two orders: symmetric solutions gain only every other one, and one J(u_M) of a hundred is by
+ * chance as wrong as J(u_N). At least what solver.tolerance may leave of the answer's scale. There
+ * is none if the answer is infinite, or seems to grow: the differences of N, N + 1 and N + 2 have
+ * one sign and the ratio of powers from -1 to 1/4 (solver/results/rates.h), and the last one is a
+ * hundredth of the answer or more. */
+typedef struct sp_accuracy {
+  sp_answers answers; /* of the case */
+  double *errors;     /* [answers.count], estimates; infinite: none */
+  double *before;     /* [answers.count], values of the order before the last M */
+  int order;          /* the last M */
+  int64_t iterations; /* of all solves */
+} sp_accuracy;
+
+/* Raise accuracy->errors to the differences from the answers of an order M, `others`; end with
+ * sp_accuracy_free, also after a failure. Errors: SP_ERR_SYSTEM. Local; the same on all ranks. */
+sp_status sp_accuracy_compare(double tolerance, int order, const sp_answers *others,
+                              sp_accuracy *accuracy);
+void sp_accuracy_free(sp_accuracy *accuracy);
+
+/* Verdict of an answer that is infinite. */
+#define SP_ANSWER_INFINITE "infinite: Dirichlet values jump"

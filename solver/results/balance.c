@@ -1,0 +1,231 @@
+#include "solver/results/balance.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/threads.h"
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+#include "mesh/tensor.h"
+#include "operators/counts.h"
+#include "solver/problem/robin.h"
+
+/* The arrays of an element; too large for the stack. */
+enum { POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M };
+typedef struct workspace {
+  double nodal[POINTS], u[POINTS], lambda[POINTS], coordinates[3 * POINTS], wj[POINTS];
+} workspace;
+
+sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp_balance *balance) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  *balance = (sp_balance){.surfaces = hexes->surface.count + 1,
+                          .fluxes = {.problem = problem, .space = space, .whole = true}};
+  balance->terms = balance->surfaces + hexes->volume.count;
+  sp_status status = SP_ALLOCATE("balance", SP_ARRAY(balance->sums.given, balance->surfaces),
+                                 SP_ARRAY(balance->sums.variation, hexes->count),
+                                 SP_ARRAY(balance->flux, balance->terms));
+  if (!status) status = sp_fluxes_open(&balance->fluxes);
+  SP_TRY(sp_agree(space->mesh->comm, status));
+  for (int v = 0; v < hexes->volume.count; v++) balance->fluxes.volumes[v] = true;
+  balance->sums.left_out = (const bool(*)[SP_FACES])balance->fluxes.marked;
+  return sp_fluxes_mark(&balance->fluxes);
+}
+
+void sp_balance_free(sp_balance *balance) {
+  sp_fluxes_close(&balance->fluxes);
+  SP_FREE(balance->sums.given, balance->sums.variation, balance->flux);
+  *balance = (sp_balance){0};
+}
+
+static bool is_zero(const sp_material *material) {
+  return !material->lambda_formula && material->lambda == 0;
+}
+
+/* u of an element at the operator's quadrature points. */
+static const double *find_points(const sp_problem *problem, const sp_space *space, sp_lid e,
+                                 const double *x, workspace *w) {
+  const int order = space->numbering->order;
+  const double *matrix = sp_reference_get(order)->interpolation;
+  sp_numbering_gather(space->numbering, e, x, w->nodal);
+  if (sp_operator_rows[problem->kind].collocated) return w->nodal;
+  sp_tensor_apply(sp_operator_rule(problem->kind, order)->n, order + 1, matrix, matrix, matrix,
+                  w->nodal, w->u);
+  return w->u;
+}
+
+/* The integral of lambda u over an element, with the operator's quadrature. */
+static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *space, sp_lid e,
+                                    const double *x, workspace *w, double *sum) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
+  const size_t points = sp_rule_points(rule);
+  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+  if (is_zero(material)) return SP_OK;
+  const double *u = find_points(problem, space, e, x, w);
+  SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
+  const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
+  SP_TRY(sp_material_lambda(material, points, xyz, w->lambda));
+  for (size_t p = 0; p < points; p++) *sum += w->wj[p] * w->lambda[p] * u[p];
+  return SP_OK;
+}
+
+/* Data shared by all elements, and their sum. */
+typedef struct absorption {
+  const sp_problem *problem;
+  const sp_space *space;
+  const double *x;
+  double sum;
+} absorption;
+
+/* A workspace, and the sum over a chunk of elements. */
+typedef struct absorption_workspace {
+  workspace w;
+  double sum;
+} absorption_workspace;
+
+static sp_status absorb(void *context, void *workspace_, size_t begin, size_t end) {
+  const absorption *a = context;
+  absorption_workspace *w = workspace_;
+  w->sum = 0;
+  for (size_t e = begin; e < end; e++)
+    SP_TRY(integrate_absorbed(a->problem, a->space, (sp_lid)e, a->x, &w->w, &w->sum));
+  return SP_OK;
+}
+
+static void add_absorbed(void *context, void *workspace_, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  const absorption_workspace *w = workspace_;
+  ((absorption *)context)->sum += w->sum;
+}
+
+/* The integral of lambda u over this rank's elements. */
+static sp_status find_absorbed(const sp_problem *problem, const sp_space *space, const double *x,
+                               double *out) {
+  absorption a = {problem, space, x, 0};
+  const size_t count = (size_t)space->mesh->hexes->count;
+  const size_t nodes = sp_element_nodes(space->numbering->order);
+  const sp_status status =
+      sp_loop_sum("balance", count, nodes, &a, sizeof(absorption_workspace), absorb, add_absorbed);
+  *out = a.sum;
+  return status;
+}
+
+static double *flux_of(sp_balance *balance, const sp_hexes *hexes, sp_lid e, int f) {
+  if (f == SP_FACES) return &balance->flux[balance->surfaces + hexes->volumes[e]];
+  const int surface = sp_surface_of(hexes->surfaces[e][f]);
+  return &balance->flux[surface >= 0 ? surface : balance->surfaces - 1];
+}
+
+static void add_flux(void *balance_, sp_lid e, int f, double flux) {
+  sp_balance *balance = balance_;
+  *flux_of(balance, balance->fluxes.space->mesh->hexes, e, f) += flux;
+  balance->through += fabs(flux);
+}
+
+/* Add alpha u of Robin faces that are not marked, and look for faces of the default. */
+static sp_status add_faces(sp_balance *balance, const double *x) {
+  const sp_problem *problem = balance->fluxes.problem;
+  const sp_space *space = balance->fluxes.space;
+  for (sp_lid k = 0; k < problem->face_count; k++) {
+    const sp_outer_face *face = &problem->faces[k];
+    const sp_lid e = face->element;
+    if (face->face == SP_FACES || !face->part) continue;
+    if (face->part == &problem->parts[problem->part_count - 1]) balance->has_default = true;
+    if (sp_outer_face_has(face, SP_ROBIN) && !balance->fluxes.marked[e][face->face])
+      SP_TRY(sp_robin_flux(face->part, space, e, face->face, x,
+                           flux_of(balance, space->mesh->hexes, e, face->face)));
+  }
+  return SP_OK;
+}
+
+/* The absolute values of Neumann fluxes, surface by surface. */
+static double neumann_fluxes(const sp_balance *balance, const sp_problem *problem) {
+  const int fallback = problem->part_count - 1;
+  double sum = 0;
+  for (int s = 0; s < balance->surfaces; s++) {
+    const int part = s + 1 < balance->surfaces ? problem->part_of_surface[s] : fallback;
+    if (problem->parts[part].condition == SP_NEUMANN) sum += fabs(balance->flux[s]);
+  }
+  return sum;
+}
+
+static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp_space *space) {
+  for (int s = 0; s < balance->surfaces; s++) balance->flux[s] -= balance->sums.given[s];
+  double volume[5] = {balance->sums.source, balance->absorbed, balance->has_default,
+                      balance->sums.size, balance->through};
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 5, volume, SP_OK));
+  balance->through = volume[4];
+  balance->has_default = volume[2] > 0;
+  SP_TRY(sp_reduction_sum(space->platform->reduction, balance->terms, balance->flux, SP_OK));
+  balance->source = volume[0];
+  balance->absorbed = volume[1];
+  balance->data = volume[3] + neumann_fluxes(balance, problem);
+  balance->imbalance = balance->source - balance->removed - balance->absorbed;
+  balance->largest = fmax(volume[3], fabs(balance->absorbed));
+  for (int s = 0; s < balance->terms; s++) {
+    balance->imbalance -= balance->flux[s];
+    balance->largest = fmax(balance->largest, fabs(balance->flux[s]));
+  }
+  return SP_OK;
+}
+
+sp_status sp_balance_compute(sp_balance *balance, const double *x, const double *rest,
+                             double *const scratch[2]) {
+  sp_fluxes *fluxes = &balance->fluxes;
+  const sp_problem *problem = fluxes->problem;
+  fluxes->x = x;
+  fluxes->rest = rest;
+  fluxes->weights = scratch[0];
+  fluxes->left = scratch[1];
+  fluxes->noise = balance->through = 0;
+  for (int t = 0; t < balance->terms; t++) balance->flux[t] = 0;
+  sp_status status = find_absorbed(problem, fluxes->space, x, &balance->absorbed);
+  if (!status) status = add_faces(balance, x);
+  SP_TRY(sp_agree(fluxes->space->mesh->comm, status));
+  if (problem->has_dirichlet || problem->has_robin)
+    SP_TRY(sp_fluxes_compute(fluxes, NULL, add_flux, balance));
+  return sum_up(balance, problem, fluxes->space);
+}
+
+bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part) {
+  const sp_condition condition = problem->parts[part].condition;
+  if (condition == SP_PERIODIC || condition == SP_CONTACT) return false;
+  return part < problem->part_count - 1 || balance->has_default;
+}
+
+double sp_balance_part(const sp_balance *balance, const sp_problem *problem, int part) {
+  double flux = part == problem->part_count - 1 ? balance->flux[balance->surfaces - 1] : 0;
+  for (int s = 0; s < balance->surfaces - 1; s++)
+    if (problem->part_of_surface[s] == part) flux += balance->flux[s];
+  for (int v = 0; v < balance->terms - balance->surfaces; v++)
+    if (problem->part_of_volume[v] == part) flux += balance->flux[balance->surfaces + v];
+  return flux;
+}
+
+const char *sp_balance_part_name(const sp_problem *problem, int part) {
+  return part == problem->part_count - 1 ? "default" : problem->parts[part].group;
+}
+
+double sp_balance_flow(const sp_balance *balance) {
+  return fmax(balance->largest, balance->through / 2);
+}
+
+sp_status sp_balance_check(const sp_balance *balance, double explained, double tolerance) {
+  static const double VISIBLE = 1e-4; /* of the largest term */
+  const double share = fmax(1e-3, 1e4 * tolerance);
+  const double imbalance = fabs(balance->imbalance);
+  const double flow = sp_balance_flow(balance);
+  if (!balance->fluxes.rest && balance->fluxes.noise > share * flow)
+    return sp_fail(
+        SP_ERR_NOT_CONVERGED,
+        "rounding of the solution may change fluxes by %.1e, where %.1e flows: a material "
+        "conducts too well for its differences of u; fix its u by a dirichlet line for its "
+        "volume, or count u from a reference value",
+        balance->fluxes.noise, flow);
+  if (imbalance <= VISIBLE * balance->largest || imbalance <= fmin(explained, share * flow))
+    return SP_OK;
+  return sp_fail(SP_ERR_NOT_CONVERGED,
+                 "the balance does not close: %.2e is missing, %.1e of its largest term, where the "
+                 "tolerance allows %.1e; try a smaller solver.tolerance",
+                 balance->imbalance, imbalance / balance->largest, fmin(explained, share * flow));
+}

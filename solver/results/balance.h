@@ -1,0 +1,64 @@
+/* The balance of fluxes of a solution. With q = -kappa du/dn, the flux out of the domain,
+ *
+ *     integral of f - integral of lambda u - integral of q over the boundary = 0.
+ *
+ * All integrals are those of the discrete equations, so the balance holds to the residual of CG and
+ * to rounding, on every mesh and at every order. The flux is defined face by face:
+ *
+ *     Neumann     q = -g, with the quadrature of the load vector,
+ *     Robin       q = alpha u - g, at the nodes of the face, as in the operator,
+ *     Dirichlet   from the equations of the elements beside the face (solver/results/fluxes.h),
+ *                 and so is Robin with a stiff alpha.
+ *
+ * A volume in which a line fixes u takes what its own equations leave. */
+#pragma once
+
+#include "operators/space.h"
+#include "solver/problem/problem.h"
+#include "solver/results/fluxes.h"
+
+typedef struct sp_balance {
+  bool has_default;  /* a face that is not periodic has the default condition */
+  int surfaces;      /* those of the mesh, then one for faces that no surface covers */
+  int terms;         /* surfaces, then the volumes of the mesh */
+  sp_load_sums sums; /* integrals of the data on this rank, until sp_balance_compute */
+  sp_fluxes fluxes;  /* of all elements */
+  double removed;    /* sum over all ranks that a projection took out of the load
+                        (solver/problem/null_space.h); set by the caller */
+  /* Afterwards, over all ranks. */
+  double source, absorbed; /* integrals of f and lambda u */
+  double
+      *flux; /* [terms], integral of q, on surfaces between elements out of both sides; the sum of
+                r_i that a volume takes; 0 for periodic surfaces and volumes that are not fixed */
+  double imbalance; /* source - removed - absorbed - sum of flux */
+  double data;      /* integrals of |f| and of the given fluxes' absolute values, by surface */
+  double largest;   /* absolute value of the largest of these terms, and the integral of |f| */
+  double through;   /* sum of the absolute fluxes through marked faces */
+} sp_balance;
+
+/* Prepare the balance; `sums` are then ready for sp_problem_load. problem and space are borrowed.
+ * sp_balance_free releases the memory, also after a failure. Errors: those of alpha and kappa,
+ * SP_ERR_SYSTEM. Collective. */
+sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp_balance *balance);
+void sp_balance_free(sp_balance *balance);
+
+/* Fill the rest for the solution x, or x + rest if that is not NULL (solver/results/fluxes.h); both
+ * are L-vectors on the host, as scratch[0] and [1], which are overwritten. Errors: those of
+ * formulas, SP_ERR_SYSTEM. Collective. */
+sp_status sp_balance_compute(sp_balance *balance, const double *x, const double *rest,
+                             double *const scratch[2]);
+
+/* The flux through all faces of a line of [boundary], or of the default; false for a part without
+ * faces but periodic ones. Local. */
+bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part);
+double sp_balance_part(const sp_balance *balance, const sp_problem *problem, int part);
+const char *sp_balance_part_name(const sp_problem *problem, int part); /* "default" for the last */
+
+/* The heat that flows: the largest term, or half of what flows through marked faces. Local. */
+double sp_balance_flow(const sp_balance *balance);
+
+/* Check that the balance closes as well as the solution was asked for: `explained` is the imbalance
+ * that the tolerance allows, but not more than the share max(0.001, 10^4 tolerance) of the heat
+ * that flows; and that rounding of x, unless `rest` has it, leaves the fluxes that many digits.
+ * Errors: SP_ERR_NOT_CONVERGED. Local, with the same answer on all ranks. */
+sp_status sp_balance_check(const sp_balance *balance, double explained, double tolerance);

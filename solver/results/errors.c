@@ -1,0 +1,249 @@
+#include "solver/results/errors.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/clones.h"
+#include "io/threads.h"
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+#include "mesh/tensor.h"
+#include "solver/problem/evaluate.h"
+
+enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
+
+/* Data shared by all elements. */
+typedef struct norms {
+  const sp_problem *problem;
+  const sp_space *space;
+  const double *x;
+  sp_rule rule; /* finer than the operator's */
+  int nq;
+  double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ]; /* at its points */
+  double weight[POINTS]; /* of the tensor rule, without the Jacobian */
+  sp_error_norms squares;
+  double (*integrals)[2];
+} norms;
+
+/* The fields of one element, and the sums over a chunk of elements. */
+typedef struct workspace {
+  sp_error_norms squares;
+  double nodal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
+  double xyz[3 * POINTS], inverse[9 * POINTS], measure[POINTS];
+  double u[POINTS], gradient[3][POINTS]; /* u_h; d u_h / d (r, s, t) */
+  double exact[POINTS], exact_gradient[3][POINTS];
+  double tensor[];
+} workspace;
+
+static sp_status norms_create(const sp_problem *problem, const sp_space *space, const double *x,
+                              norms **out) {
+  SP_TRY(sp_allocate(1, sizeof **out, "error norms", out));
+  norms *s = *out;
+  s->problem = problem;
+  s->space = space;
+  s->x = x;
+  const int order = space->numbering->order;
+  const double *gll = sp_reference_get(order)->gll.nodes;
+  s->nq = order + 1;
+  sp_rule_gl(order + 4, &s->rule);
+  const int n = s->rule.n;
+  sp_interpolation_matrix(s->nq, gll, n, s->rule.nodes, s->value);
+  sp_derivative_matrix(s->nq, gll, n, s->rule.nodes, s->derivative);
+  for (int p = 0; p < n * n * n; p++)
+    s->weight[p] =
+        s->rule.weights[p % n] * s->rule.weights[p / n % n] * s->rule.weights[p / (n * n)];
+  return SP_OK;
+}
+
+/* Fill the workspace for one element; measure[p] = weight times |J|. Without `gradients`, the
+ * gradients may be left unset. */
+static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspace *w) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const size_t points = sp_rule_points(&s->rule);
+  sp_numbering_gather(s->space->numbering, e, s->x, w->nodal);
+  if (gradients)
+    sp_tensor_gradient(s->rule.n, s->nq, s->value, s->derivative, w->nodal, w->tensor, w->u,
+                       (double *const[]){w->gradient[0], w->gradient[1], w->gradient[2]});
+  else
+    sp_tensor_apply(s->rule.n, s->nq, s->value, s->value, s->value, w->nodal, w->u);
+  sp_geometry_inverse(hexes, e, s->rule.n, s->rule.nodes, w->xyz, w->inverse, w->measure);
+  for (size_t p = 0; p < points; p++) w->measure[p] *= s->weight[p];
+  const sp_expression *solution = sp_materials_of(&s->problem->materials, hexes, e)->solution;
+  if (!solution) {
+    for (size_t p = 0; p < points; p++) w->exact[p] = 0;
+    return SP_OK;
+  }
+  const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
+  double *const gradient[3] = {w->exact_gradient[0], w->exact_gradient[1], w->exact_gradient[2]};
+  return sp_problem_evaluate(solution, points, xyz, NULL, w->exact, gradients ? gradient : NULL,
+                             NULL);
+}
+
+/* Number of partial sums. The order of summation depends only on the number of points, and fills
+ * SIMD vectors. */
+enum { PARTS = 8 };
+typedef struct parts {
+  double l2[PARTS], h1[PARTS], solution_l2[PARTS], solution_h1[PARTS];
+  double max[PARTS]; /* of those that are not NaN */
+} parts;
+
+/* Add points first .. first + count - 1; count <= PARTS. */
+SP_INLINE void add_points(const workspace *w, size_t n, size_t first, size_t count,
+                          parts *restrict sums) {
+  const double *restrict inverse = &w->inverse[first];
+  const double *restrict r = &w->gradient[0][first], *restrict s = &w->gradient[1][first],
+                         *restrict t = &w->gradient[2][first];
+  const double *restrict slope_0 = &w->exact_gradient[0][first],
+                         *restrict slope_1 = &w->exact_gradient[1][first],
+                         *restrict slope_2 = &w->exact_gradient[2][first];
+  for (size_t k = 0; k < count; k++) {
+    const double measure = w->measure[first + k], exact = w->exact[first + k];
+    const double error = w->u[first + k] - exact, size = fabs(error);
+    const double e_0 =
+        slope_0[k] - r[k] * inverse[k] - s[k] * inverse[3 * n + k] - t[k] * inverse[6 * n + k];
+    const double e_1 =
+        slope_1[k] - r[k] * inverse[n + k] - s[k] * inverse[4 * n + k] - t[k] * inverse[7 * n + k];
+    const double e_2 = slope_2[k] - r[k] * inverse[2 * n + k] - s[k] * inverse[5 * n + k] -
+                       t[k] * inverse[8 * n + k];
+    sums->l2[k] += measure * error * error;
+    sums->h1[k] += measure * (e_0 * e_0 + e_1 * e_1 + e_2 * e_2);
+    sums->solution_l2[k] += measure * exact * exact;
+    sums->solution_h1[k] +=
+        measure * (slope_0[k] * slope_0[k] + slope_1[k] * slope_1[k] + slope_2[k] * slope_2[k]);
+    sums->max[k] = size > sums->max[k] ? size : sums->max[k];
+  }
+}
+
+SP_INLINE double sum_of(const double part[PARTS]) {
+  return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
+}
+
+/* A NaN shows in the sums; `max` ignores it. */
+SP_CLONES static void accumulate(const norms *s, workspace *w) {
+  const size_t n = sp_rule_points(&s->rule);
+  parts sums = {0};
+  size_t p = 0;
+  for (; p + PARTS <= n; p += PARTS) add_points(w, n, p, PARTS, &sums);
+  add_points(w, n, p, n - p, &sums);
+  w->squares.l2 += sum_of(sums.l2);
+  w->squares.h1 += sum_of(sums.h1);
+  w->squares.solution_l2 += sum_of(sums.solution_l2);
+  w->squares.solution_h1 += sum_of(sums.solution_h1);
+  for (int k = 0; k < PARTS; k++) w->squares.max = fmax(w->squares.max, sums.max[k]);
+}
+
+static sp_status square(void *context, void *workspace_, size_t begin, size_t end) {
+  const norms *s = context;
+  workspace *w = workspace_;
+  w->squares = (sp_error_norms){0};
+  for (size_t e = begin; e < end; e++) {
+    if (sp_hexes_is_contact(s->space->mesh->hexes, (sp_lid)e)) continue;
+    SP_TRY(load_element(s, (sp_lid)e, true, w));
+    accumulate(s, w);
+  }
+  return SP_OK;
+}
+
+static void add_squared(void *context, void *workspace_, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  norms *s = context;
+  const workspace *w = workspace_;
+  s->squares.l2 += w->squares.l2;
+  s->squares.h1 += w->squares.h1;
+  s->squares.solution_l2 += w->squares.solution_l2;
+  s->squares.solution_h1 += w->squares.solution_h1;
+  s->squares.max = fmax(s->squares.max, w->squares.max);
+}
+
+static sp_status integrate(void *context, void *workspace_, size_t begin, size_t end) {
+  const norms *s = context;
+  workspace *w = workspace_;
+  const size_t points = sp_rule_points(&s->rule);
+  for (size_t e = begin; e < end; e++) {
+    SP_TRY(load_element(s, (sp_lid)e, false, w));
+    double *integrals = s->integrals[e];
+    integrals[0] = integrals[1] = 0;
+    for (size_t p = 0; p < points; p++) {
+      integrals[0] += w->measure[p] * (w->u[p] - w->exact[p]);
+      integrals[1] += w->measure[p];
+    }
+  }
+  return SP_OK;
+}
+
+static sp_loop loop_of(norms *s) {
+  const size_t tensor = sp_tensor_gradient_work(s->rule.n, s->nq);
+  return (sp_loop){
+      .what = "error norms",
+      .count = (size_t)s->space->mesh->hexes->count,
+      .chunk = sp_loop_chunk((size_t)s->space->mesh->hexes->count, sp_rule_points(&s->rule)),
+      .workspace_bytes = sizeof(workspace) + tensor * sizeof(double),
+      .context = s};
+}
+
+/* Find the largest error of all ranks. It is NaN if any error is; MPI_MAX alone may lose a NaN. */
+static double largest_error(const sp_error_norms *squares, MPI_Comm comm) {
+  double pair[2] = {squares->max, isnan(squares->l2)};
+  MPI_Allreduce(MPI_IN_PLACE, pair, 2, MPI_DOUBLE, MPI_MAX, comm);
+  return pair[1] > 0 ? NAN : pair[0];
+}
+
+sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, const double *x,
+                            sp_error_norms *out) {
+  norms *s;
+  sp_error_norms squares = {0};
+  sp_status status = norms_create(problem, space, x, &s);
+  if (!status) {
+    sp_loop loop = loop_of(s);
+    loop.compute = square;
+    loop.commit = add_squared;
+    status = sp_loop_run(&loop);
+    squares = s->squares;
+  }
+  free(s);
+  SP_TRY(sp_agree(space->mesh->comm, status));
+  double sums[4] = {squares.l2, squares.h1, squares.solution_l2, squares.solution_h1};
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 4, sums, SP_OK));
+  out->max = largest_error(&squares, space->mesh->comm);
+  out->l2 = sqrt(sums[0]);
+  out->h1 = sqrt(sums[1]);
+  out->solution_l2 = sqrt(sums[2]);
+  out->solution_h1 = sqrt(sums[3]);
+  return SP_OK;
+}
+
+/* For every local element: integrals[e][0] = integral of u_h - u (u = 0 if the problem has no
+ * solution), integrals[e][1] = integral of 1, at the points of the norms. Local. */
+static sp_status integrate_elements(const sp_problem *problem, const sp_space *space,
+                                    const double *x, double (*integrals)[2]) {
+  SP_OWNED norms *s = NULL;
+  SP_TRY(norms_create(problem, space, x, &s));
+  s->integrals = integrals;
+  sp_loop loop = loop_of(s);
+  loop.compute = integrate;
+  return sp_loop_run(&loop);
+}
+
+sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,
+                                    const sp_space *space, double *x) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
+  const size_t nodes = sp_element_nodes(numbering->order), elements = (size_t)mesh->hexes->count;
+  /* Integrals of u_h - u and of 1, by component and by element. */
+  SP_OWNED double(*sums)[2] = NULL, (*integrals)[2] = NULL;
+  sp_status status = SP_ALLOCATE("component means", SP_ARRAY(sums, null_space->components),
+                                 SP_ARRAY(integrals, elements));
+  if (!status) status = integrate_elements(problem, space, x, integrals);
+  SP_TRY(sp_agree(mesh->comm, status));
+  for (size_t e = 0; e < elements; e++) {
+    const int component = null_space->of_dof[numbering->nodes[e * nodes]];
+    for (int i = 0; i < 2 && component >= 0; i++) sums[component][i] += integrals[e][i];
+  }
+  SP_TRY(sp_null_space_sum(null_space, space, 2, sums[0], SP_OK));
+  for (sp_lid i = 0; i < numbering->local; i++) {
+    if (null_space->of_dof[i] < 0) continue;
+    const double *sum = sums[null_space->of_dof[i]];
+    x[i] -= sum[0] / sum[1];
+  }
+  return SP_OK;
+}

@@ -1,0 +1,526 @@
+#include "solver/results/fluxes.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/threads.h"
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+#include "mesh/surfaces.h"
+#include "mesh/tensor.h"
+#include "operators/counts.h"
+#include "operators/factors.h"
+#include "solver/problem/robin.h"
+
+/* Sizes of the arrays of an element and of a face; too large for the stack. */
+enum {
+  FACE_NODES = SP_MAX_NQ * SP_MAX_NQ,
+  NODES = SP_MAX_NQ * FACE_NODES,
+  POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M
+};
+
+/* The arrays of an element. */
+typedef struct workspace {
+  double start;                         /* u at the first node */
+  double nodal[NODES], part[NODES];     /* u - start at the nodes */
+  double at[POINTS], slopes[3][POINTS]; /* of u - start */
+  double xyz[3 * POINTS], wj[POINTS], factors[SP_FACTORS * POINTS];
+  double kappa[SP_TENSOR * POINTS], lambda[POINTS];
+  double inverse[9 * POINTS], jacobian[POINTS], along[3 * POINTS], flow[POINTS];
+  double face_xyz[3 * FACE_NODES], normal[3 * FACE_NODES];
+  double weights[FACE_NODES], direct[FACE_NODES]; /* w_i and d_i of a face */
+  int indices[FACE_NODES];                        /* of its nodes in the element */
+  double tail[]; /* of sp_tensor_gradient; results of a chunk of elements, [1 + 2 nodes] each */
+} workspace;
+
+/* A loop over elements: of_element adds to what `added` gets and `subtracted` loses, [nodes] each.
+ */
+typedef struct pass {
+  sp_fluxes *fluxes;
+  bool (*has)(const sp_fluxes *, sp_lid);
+  sp_status (*of_element)(const struct pass *, sp_lid, workspace *, double *, double *);
+  double *added, *subtracted; /* L-vectors, NULL for none */
+  sp_fluxes_on_face *on_face; /* for `divide`, with its context */
+  void *context;
+  size_t nodes, tensor; /* per element; size of the first part of the tail */
+  double value[SP_MAX_M * SP_MAX_NQ], derivative[SP_MAX_M * SP_MAX_NQ]; /* of the operator's rule */
+} pass;
+
+sp_fluxes sp_fluxes_of_parts(const sp_fluxes *whole) {
+  return (sp_fluxes){.problem = whole->problem,
+                     .space = whole->space,
+                     .x = whole->x,
+                     .rest = whole->rest,
+                     .weights = whole->weights,
+                     .left = whole->left};
+}
+
+sp_status sp_fluxes_open(sp_fluxes *s) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const size_t elements = (size_t)hexes->count;
+  return SP_ALLOCATE("fluxes", SP_ARRAY(s->keys, hexes->volume.count),
+                     SP_ARRAY(s->volumes, hexes->volume.count), SP_ARRAY(s->marked, elements));
+}
+
+void sp_fluxes_close(sp_fluxes *s) {
+  SP_FREE(s->keys, s->volumes, s->marked);
+}
+
+/* ---- Marks ---- */
+
+/* The largest |J| grad r_d . kappa grad r_d at 2^3 Gauss points of an element: per quadrature
+ * weight of a face r_d = 1 or -1, the stiffness of its nodes is this times N (N + 1) / 4, the
+ * square of the derivative of their basis functions, integrated. */
+static sp_status find_stiffness(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, int d,
+                                double *stiffness) {
+  enum { SAMPLES = 8 };
+  sp_rule rule;
+  double points[3 * SAMPLES], inverse[9 * SAMPLES], jacobian[SAMPLES], kappa[SAMPLES];
+  double conducted[3 * SAMPLES];
+  sp_rule_gl(2, &rule);
+  sp_geometry_inverse(hexes, e, rule.n, rule.nodes, points, inverse, jacobian);
+  const double *xyz[3] = {points, points + SAMPLES, points + 2 * SAMPLES};
+  const double *own = &inverse[3 * (size_t)d * SAMPLES];
+  memcpy(conducted, own, sizeof conducted);
+  SP_TRY(sp_material_conduct(
+      sp_materials_of(&problem->materials, hexes, e), SAMPLES, xyz, kappa, 1,
+      (double *const[]){conducted, conducted + SAMPLES, conducted + 2 * SAMPLES}));
+  *stiffness = 0;
+  for (int p = 0; p < SAMPLES; p++) {
+    double square = 0;
+    for (int c = 0; c < 3; c++) square += own[c * SAMPLES + p] * conducted[c * SAMPLES + p];
+    *stiffness = fmax(*stiffness, jacobian[p] * kappa[p] * square);
+  }
+  return SP_OK;
+}
+
+/* The sum of the stiffness over the nodes of face f of an element. */
+static sp_status find_face_stiffness(const sp_fluxes *s, sp_lid e, int f, double *sum) {
+  const int order = s->space->numbering->order;
+  SP_TRY(find_stiffness(s->problem, s->space->mesh->hexes, e, f / 2, sum));
+  *sum *= order * (order + 1); /* the weights of a reference face add up to 4 */
+  return SP_OK;
+}
+
+/* Decide if the equations beside a Robin face give its flux better than alpha u - g. */
+static sp_status is_stiff(const sp_fluxes *s, const sp_outer_face *face, bool *is) {
+  const int n = s->space->numbering->order + 1;
+  double values[FACE_NODES], alpha = 0, stiffness;
+  int indices[FACE_NODES];
+  SP_TRY(sp_robin_face(face->part, s->space, face->element, face->face, indices, values));
+  SP_TRY(find_face_stiffness(s, face->element, face->face, &stiffness));
+  for (int q = 0; q < n * n; q++) alpha += values[q];
+  *is = alpha > stiffness;
+  return SP_OK;
+}
+
+/* Mark the faces on which a line of [boundary] separates the sides. A source does not. */
+static sp_status mark_conditions(sp_fluxes *s) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  for (sp_lid k = 0; k < s->problem->face_count; k++) {
+    const sp_outer_face *face = &s->problem->faces[k];
+    const sp_lid e = face->element;
+    const int f = face->face;
+    if (f >= SP_FACES || !face->part) continue;
+    bool *marked = &s->marked[e][f];
+    *marked = sp_outer_face_has(face, SP_DIRICHLET) ||
+              (sp_outer_face_has(face, SP_CONTACT) && !s->whole &&
+               !sp_surface_is_exterior(hexes->surfaces[e][f]));
+    if (sp_outer_face_has(face, SP_ROBIN)) SP_TRY(is_stiff(s, face, marked));
+  }
+  return SP_OK;
+}
+
+static int key_of(const sp_fluxes *s, sp_lid e) {
+  return s->keys[s->space->mesh->hexes->volumes[e]];
+}
+
+/* Mark faces whose other element is on this rank and has another key. */
+static sp_status mark_local(sp_fluxes *s) {
+  const sp_mesh *mesh = s->space->mesh;
+  const sp_topology *t = mesh->topology;
+  const sp_lid first = t->start[2];
+  SP_OWNED sp_gid *sums = NULL; /* of the keys on both sides */
+  SP_TRY(sp_allocate((size_t)(t->start[3] - first), sizeof *sums, "fluxes", &sums));
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int f = 0; f < SP_FACES; f++) sums[t->slots[e][SP_FACE_SLOT + f] - first] += key_of(s, e);
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
+      if (t->touching[face] == 2 && sums[face - first] != 2 * (sp_gid)key_of(s, e))
+        s->marked[e][f] = true;
+    }
+  return SP_OK;
+}
+
+/* Mark faces whose other element is on another rank and has another key. */
+static sp_status mark_shared(sp_fluxes *s) {
+  const sp_mesh *mesh = s->space->mesh;
+  const sp_lid count = mesh->halo_elements;
+  SP_OWNED int(*keys)[SP_FACES] = NULL;
+  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof *keys, "fluxes", &keys)));
+  for (sp_lid e = 0; e < count; e++)
+    for (int f = 0; f < SP_FACES; f++)
+      keys[e][f] = sp_hexes_is_contact(mesh->hexes, e) ? -1 : key_of(s, e);
+  SP_TRY(sp_surfaces_swap(mesh->comm, mesh->topology, count, keys));
+  for (sp_lid e = 0; e < count; e++)
+    for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(mesh->hexes, e); f++)
+      if (keys[e][f] >= 0 && keys[e][f] != key_of(s, e)) s->marked[e][f] = true;
+  return SP_OK;
+}
+
+sp_status sp_fluxes_mark(sp_fluxes *s) {
+  sp_status status = mark_conditions(s);
+  if (s->whole) return sp_agree(s->space->mesh->comm, status);
+  if (!status) status = mark_local(s);
+  SP_TRY(sp_agree(s->space->mesh->comm, status));
+  return mark_shared(s);
+}
+
+/* True if an element takes r_i through all its faces. */
+static bool is_fixed(const sp_fluxes *s, sp_lid e) {
+  return s->whole && sp_problem_volume_part(s->problem, s->space->mesh->hexes, e) >= 0;
+}
+
+/* ---- Elements of a set ---- */
+
+static bool has_element(const sp_fluxes *s, sp_lid e) {
+  return s->volumes[s->space->mesh->hexes->volumes[e]];
+}
+
+static bool has_marked(const sp_fluxes *s, sp_lid e) {
+  bool some = is_fixed(s, e);
+  for (int f = 0; f < SP_FACES; f++) some = some || s->marked[e][f];
+  return some && has_element(s, e);
+}
+
+static bool touches_marked(const sp_fluxes *s, sp_lid e) {
+  const size_t nodes = sp_element_nodes(s->space->numbering->order);
+  bool some = is_fixed(s, e);
+  for (size_t n = 0; n < nodes && !some; n++)
+    some = s->weights[sp_numbering_nodes(s->space->numbering, e)[n]] > 0;
+  return some && has_element(s, e);
+}
+
+static bool has_any(const sp_fluxes *s, sp_lid e) {
+  (void)s, (void)e;
+  return true;
+}
+
+/* w->nodal = u - w->start at the nodes: differences are exact where u hardly varies. */
+static void gather(const sp_fluxes *s, sp_lid e, workspace *w) {
+  const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, e);
+  const size_t nodes = sp_element_nodes(s->space->numbering->order);
+  w->start = s->x[dofs[0]];
+  for (size_t n = 0; n < nodes; n++) {
+    w->nodal[n] = s->x[dofs[n]] - w->start;
+    if (s->rest) w->nodal[n] += s->rest[dofs[n]];
+  }
+}
+
+/* Fill the indices and quadrature weights of the nodes of a face. */
+static void weigh_face(const sp_space *space, sp_lid e, int f, workspace *w) {
+  const int order = space->numbering->order, n = (order + 1) * (order + 1);
+  sp_face_nodes(order, f, w->indices);
+  sp_geometry_face(space->mesh->hexes, e, f, &sp_reference_get(order)->gll, w->face_xyz, w->normal);
+  for (int q = 0; q < n; q++)
+    w->weights[q] =
+        sp_hexes_is_contact(space->mesh->hexes, e) ? 0 : sp_geometry_area(w->normal, n, q);
+}
+
+/* w->flow = |J| kappa grad u . grad r_d at the nodes of an element, with u of `gather`. It is
+ * computed at the operator's quadrature points and interpolated: if kappa jumps between elements,
+ * nodes have values of both. */
+static sp_status find_flow(const pass *t, sp_lid e, int d, workspace *w) {
+  const sp_fluxes *s = t->fluxes;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const sp_reference *reference = sp_reference_get(s->space->numbering->order);
+  const sp_rule *rule = sp_operator_rule(s->problem->kind, reference->order);
+  const int nq = reference->order + 1, n = rule->n;
+  const size_t points = sp_rule_points(rule);
+  sp_tensor_gradient(n, nq, t->value, t->derivative, w->nodal, w->tail, w->at,
+                     (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
+  sp_geometry_inverse(hexes, e, n, rule->nodes, w->xyz, w->inverse, w->jacobian);
+  const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
+  double *const along[3] = {w->along, w->along + points, w->along + 2 * points};
+  memcpy(w->along, &w->inverse[3 * (size_t)d * points], 3 * points * sizeof(double));
+  SP_TRY(sp_material_conduct(sp_materials_of(&s->problem->materials, hexes, e), points, xyz,
+                             w->kappa, 1, along));
+  const bool collocated = sp_operator_rows[s->problem->kind].collocated;
+  double *flow = collocated ? w->flow : w->wj;
+  for (size_t p = 0; p < points; p++) {
+    flow[p] = 0;
+    for (size_t a = 0; a < 3; a++) {
+      double part = 0;
+      for (size_t c = 0; c < 3; c++) part += w->inverse[(3 * a + c) * points + p] * along[c][p];
+      flow[p] += w->jacobian[p] * w->kappa[p] * part * w->slopes[a][p];
+    }
+  }
+  if (collocated) return SP_OK;
+  double back[SP_MAX_NQ * SP_MAX_M];
+  sp_interpolation_matrix(n, rule->nodes, nq, reference->gll.nodes, back);
+  sp_tensor_apply(nq, n, back, back, back, flow, w->flow);
+  return SP_OK;
+}
+
+/* Fill w_i and d_i of a face, which are zero for a contact; a fixed element has no d_i. Needs
+ * `gather`. */
+static sp_status find_direct(const pass *t, sp_lid e, int f, workspace *w) {
+  const sp_space *space = t->fluxes->space;
+  const sp_rule *gll = &sp_reference_get(space->numbering->order)->gll;
+  const int n = gll->n;
+  const double inwards = f % 2 ? -1 : 1;
+  weigh_face(space, e, f, w);
+  for (int q = 0; q < n * n; q++) w->direct[q] = 0;
+  if (sp_hexes_is_contact(space->mesh->hexes, e) || is_fixed(t->fluxes, e)) return SP_OK;
+  SP_TRY(find_flow(t, e, f / 2, w));
+  for (int q = 0; q < n * n; q++)
+    w->direct[q] = inwards * gll->weights[q % n] * gll->weights[q / n] * w->flow[w->indices[q]];
+  return SP_OK;
+}
+
+/* Add W. */
+static sp_status weigh(const pass *t, sp_lid e, workspace *w, double *weights, double *none) {
+  const sp_fluxes *s = t->fluxes;
+  const int n = (s->space->numbering->order + 1) * (s->space->numbering->order + 1);
+  (void)none;
+  for (int f = 0; f < SP_FACES; f++) {
+    if (!s->marked[e][f] && !is_fixed(s, e)) continue;
+    weigh_face(s->space, e, f, w);
+    for (int q = 0; q < n; q++) weights[w->indices[q]] += w->weights[q];
+  }
+  return SP_OK;
+}
+
+/* Fill w->factors and w->kappa, whose product is that of the operator. */
+static sp_status fill_factors(const sp_hexes *hexes, sp_lid e, const sp_rule *rule,
+                              const sp_material *material, workspace *w) {
+  const size_t points = sp_rule_points(rule);
+  const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
+  const sp_geometry_tensor k = {.values = w->kappa, .component = (ptrdiff_t)points, .point = 1};
+  if (!material->tensor) {
+    SP_TRY(sp_geometry_factors(hexes, e, rule, w->factors));
+    if (material->is_contact) sp_operator_make_contact(hexes, points, w->factors);
+    return sp_material_kappa(material, points, xyz, w->kappa, NULL);
+  }
+  SP_TRY(sp_material_tensor(material, points, xyz, w->kappa));
+  SP_TRY(sp_geometry_tensor_factors(hexes, e, rule, &k, w->factors));
+  for (size_t p = 0; p < points; p++) w->kappa[p] = 1;
+  return SP_OK;
+}
+
+/* At the points of an element: w->slopes = the flux that is tested with grad v, w->at = what is
+ * tested with v. */
+static sp_status evaluate_element(const pass *t, sp_lid e, const sp_rule *rule, workspace *w) {
+  static const int at[3][3] = {
+      {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
+  const sp_fluxes *s = t->fluxes;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const size_t points = sp_rule_points(rule);
+  const sp_material *material = sp_materials_of(&s->problem->materials, hexes, e);
+  const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
+  sp_tensor_gradient(rule->n, s->space->numbering->order + 1, t->value, t->derivative, w->nodal,
+                     w->tail, w->at, (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
+  SP_TRY(sp_geometry_volume(hexes, e, rule, w->xyz, w->wj));
+  SP_TRY(fill_factors(hexes, e, rule, material, w));
+  SP_TRY(sp_material_lambda(material, points, xyz, w->lambda));
+  for (size_t p = 0; p < points; p++) {
+    const double u[3] = {w->slopes[0][p], w->slopes[1][p], w->slopes[2][p]};
+    for (int a = 0; a < 3; a++) {
+      w->slopes[a][p] = 0;
+      for (int b = 0; b < 3; b++)
+        w->slopes[a][p] += w->kappa[p] * w->factors[(size_t)at[a][b] * points + p] * u[b];
+    }
+    w->at[p] = (w->start + w->at[p]) * w->lambda[p] * w->wj[p];
+  }
+  return SP_OK;
+}
+
+/* sum += D + A u of an element: the integral of kappa grad u . grad l_i + lambda u l_i with the
+ * operator's quadrature, and of alpha u l_i over its Robin faces that are not marked. */
+static sp_status apply(const pass *t, sp_lid e, workspace *w, double *none, double *sum) {
+  const sp_fluxes *s = t->fluxes;
+  const int order = s->space->numbering->order, nq = order + 1;
+  const sp_rule *rule = sp_operator_rule(s->problem->kind, order);
+  (void)none;
+  gather(s, e, w);
+  for (int f = 0; f < SP_FACES && s->marked; f++) {
+    if (!s->marked[e][f]) continue;
+    SP_TRY(find_direct(t, e, f, w));
+    for (int q = 0; q < nq * nq; q++) sum[w->indices[q]] += w->direct[q];
+  }
+  SP_TRY(evaluate_element(t, e, rule, w));
+  for (int a = -1; a < 3; a++) {
+    const double *matrices[3] = {t->value, t->value, t->value};
+    if (a >= 0) matrices[a] = t->derivative;
+    sp_tensor_apply_transposed(rule->n, nq, matrices[0], matrices[1], matrices[2],
+                               a < 0 ? w->at : w->slopes[a], w->part);
+    for (size_t n = 0; n < t->nodes; n++) sum[n] += w->part[n];
+  }
+  for (int f = 0; f < SP_FACES; f++) {
+    const int part = sp_problem_face_part(s->problem, s->space->mesh->hexes, e, f);
+    if (part < 0 || s->problem->parts[part].condition != SP_ROBIN) continue;
+    if (s->marked && s->marked[e][f]) continue;
+    SP_TRY(sp_robin_face(&s->problem->parts[part], s->space, e, f, w->indices, w->weights));
+    for (int q = 0; q < nq * nq; q++)
+      sum[w->indices[q]] += w->weights[q] * (w->start + w->nodal[w->indices[q]]);
+  }
+  return SP_OK;
+}
+
+/* The sum of r_i inside an element. */
+static double sum_inside(const sp_fluxes *s, sp_lid e) {
+  const int nq = s->space->numbering->order + 1;
+  double sum = 0;
+  for (int k = 1; k < nq - 1; k++)
+    for (int j = 1; j < nq - 1; j++)
+      for (int i = 1; i < nq - 1; i++)
+        sum += s->left[sp_numbering_nodes(s->space->numbering, e)[(k * nq + j) * nq + i]];
+  return sum;
+}
+
+/* Add what the rounding of x may change the flux through a face. */
+static sp_status add_noise(const sp_fluxes *s, sp_lid e, int f, const workspace *w, double *noise) {
+  const size_t nodes = sp_element_nodes(s->space->numbering->order);
+  double size = 0, stiffness;
+  for (size_t n = 0; n < nodes; n++) size = fmax(size, fabs(w->start + w->nodal[n]));
+  SP_TRY(find_face_stiffness(s, e, f, &stiffness));
+  *noise += DBL_EPSILON * size * stiffness;
+  return SP_OK;
+}
+
+/* Fill the fluxes of an element, flux[SP_FACES + 1] as on_face gets them; add to their rounding. */
+static sp_status divide(const pass *t, sp_lid e, workspace *w, double *flux, double *noise) {
+  const sp_fluxes *s = t->fluxes;
+  const int nq = s->space->numbering->order + 1;
+  const bool fixed = is_fixed(s, e);
+  gather(s, e, w);
+  flux[SP_FACES] = fixed ? sum_inside(s, e) : 0;
+  for (int f = 0; f < SP_FACES; f++) {
+    if (!s->marked[e][f] && !fixed) continue;
+    double *sum = s->marked[e][f] ? &flux[f] : &flux[SP_FACES];
+    SP_TRY(find_direct(t, e, f, w));
+    for (int q = 0; q < nq * nq; q++) {
+      const sp_lid dof = sp_numbering_nodes(s->space->numbering, e)[w->indices[q]];
+      *sum += w->direct[q];
+      if (w->weights[q] > 0) *sum += w->weights[q] * s->left[dof] / s->weights[dof];
+    }
+    if (!fixed && !sp_hexes_is_contact(s->space->mesh->hexes, e))
+      SP_TRY(add_noise(s, e, f, w, noise));
+  }
+  return SP_OK;
+}
+
+/* ---- Loops ---- */
+
+static sp_status compute_some(void *pass_, void *workspace_, size_t begin, size_t end) {
+  const pass *t = pass_;
+  workspace *w = workspace_;
+  double *result = w->tail + t->tensor;
+  for (size_t e = begin; e < end; e++, result += 1 + 2 * t->nodes) {
+    result[0] = t->has(t->fluxes, (sp_lid)e);
+    if (result[0] == 0) continue;
+    memset(result + 1, 0, 2 * t->nodes * sizeof *result);
+    SP_TRY(t->of_element(t, (sp_lid)e, w, result + 1, result + 1 + t->nodes));
+  }
+  return SP_OK;
+}
+
+static void commit_fluxes(void *pass_, void *workspace_, size_t begin, size_t end) {
+  const pass *t = pass_;
+  const workspace *w = workspace_;
+  sp_fluxes *s = t->fluxes;
+  const double *result = w->tail + t->tensor;
+  for (size_t e = begin; e < end; e++, result += 1 + 2 * t->nodes) {
+    if (result[0] == 0) continue;
+    s->noise += result[1 + t->nodes];
+    for (int f = 0; f <= SP_FACES; f++)
+      if (f < SP_FACES ? s->marked[e][f] : is_fixed(s, (sp_lid)e))
+        t->on_face(t->context, (sp_lid)e, f, result[1 + f]);
+  }
+}
+
+static void add_some(void *pass_, void *workspace_, size_t begin, size_t end) {
+  const pass *t = pass_;
+  const workspace *w = workspace_;
+  const double *result = w->tail + t->tensor;
+  for (size_t e = begin; e < end; e++, result += 1 + 2 * t->nodes) {
+    if (result[0] == 0) continue;
+    for (size_t n = 0; n < t->nodes; n++) {
+      const sp_lid dof = sp_numbering_nodes(t->fluxes->space->numbering, (sp_lid)e)[n];
+      if (t->added) t->added[dof] += result[1 + n];
+      if (t->subtracted) t->subtracted[dof] -= result[1 + t->nodes + n];
+    }
+  }
+}
+
+/* Visit the elements on threads. The caller sets `has`, `of_element`, and its results. */
+static sp_status visit(sp_fluxes *s, pass t) {
+  const int order = s->space->numbering->order;
+  const sp_rule *rule = sp_operator_rule(s->problem->kind, order);
+  const double *gll = sp_reference_get(order)->gll.nodes;
+  const size_t count = (size_t)s->space->mesh->hexes->count;
+  t.fluxes = s;
+  t.nodes = sp_element_nodes(order);
+  t.tensor = sp_tensor_gradient_work(rule->n, order + 1);
+  const size_t chunk = sp_loop_chunk(count, t.nodes);
+  const size_t tail = t.tensor + chunk * (1 + 2 * t.nodes);
+  sp_interpolation_matrix(order + 1, gll, rule->n, rule->nodes, t.value);
+  sp_derivative_matrix(order + 1, gll, rule->n, rule->nodes, t.derivative);
+  return sp_agree(
+      s->space->mesh->comm,
+      sp_loop_run(&(sp_loop){.what = "fluxes",
+                             .count = count,
+                             .chunk = chunk,
+                             .workspace_bytes = sizeof(workspace) + tail * sizeof(double),
+                             .context = &t,
+                             .compute = compute_some,
+                             .commit = t.on_face ? commit_fluxes : add_some}));
+}
+
+/* Fill `left` with the load of the elements of the set that have a marked DOF, or with `sums` of
+ * all its elements. The load is summed over ranks, so copies are cleared: it counts once. */
+static sp_status find_load(sp_fluxes *s, sp_load_sums *sums) {
+  const sp_numbering *numbering = s->space->numbering;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  SP_OWNED bool *elements = NULL;
+  sp_jacobian_range range;
+  SP_TRY(sp_agree(s->space->mesh->comm,
+                  sp_allocate((size_t)hexes->count, sizeof *elements, "fluxes", &elements)));
+  for (sp_lid e = 0; e < hexes->count; e++)
+    elements[e] = sums ? has_element(s, e) : touches_marked(s, e);
+  SP_TRY(sp_problem_load(s->problem, s->space, elements, (const bool(*)[SP_FACES])s->marked,
+                         s->left, &range, sums));
+  for (sp_lid i = numbering->owned; i < numbering->local; i++) s->left[i] = 0;
+  return SP_OK;
+}
+
+sp_status sp_fluxes_compute(sp_fluxes *s, sp_load_sums *sums, sp_fluxes_on_face *on_face,
+                            void *context) {
+  const sp_numbering *numbering = s->space->numbering;
+  const double before = s->noise;
+  for (sp_lid i = 0; i < numbering->local; i++) s->weights[i] = 0;
+  SP_TRY(visit(s, (pass){.has = has_marked, .of_element = weigh, .added = s->weights}));
+  sp_exchange_now(s->space->exchange, SP_SUM, s->weights);
+  SP_TRY(find_load(s, sums));
+  SP_TRY(visit(s, (pass){.has = touches_marked, .of_element = apply, .subtracted = s->left}));
+  sp_exchange_now(s->space->exchange, SP_SUM, s->left);
+  s->noise = 0;
+  SP_TRY(visit(
+      s, (pass){.has = has_marked, .of_element = divide, .on_face = on_face, .context = context}));
+  SP_TRY(sp_reduction_sum(s->space->platform->reduction, 1, &s->noise, SP_OK));
+  s->noise += before;
+  return SP_OK;
+}
+
+sp_status sp_fluxes_residual(sp_fluxes *s) {
+  const sp_numbering *numbering = s->space->numbering;
+  sp_jacobian_range range;
+  SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->left, &range, NULL));
+  for (sp_lid i = numbering->owned; i < numbering->local; i++) s->left[i] = 0;
+  SP_TRY(visit(s, (pass){.has = has_any, .of_element = apply, .subtracted = s->left}));
+  sp_exchange_now(s->space->exchange, SP_SUM, s->left);
+  return SP_OK;
+}

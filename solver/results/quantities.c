@@ -1,0 +1,236 @@
+#include "solver/results/quantities.h"
+
+#include <stdlib.h>
+
+#include "solver/problem/groups.h"
+#include "solver/results/crossing.h"
+
+enum { LIST_SIZE = 400 };
+
+/* ---- Groups ---- */
+
+static sp_status fail_unknown(const sp_result_entry *entry, const sp_hexes *hexes) {
+  char surfaces[LIST_SIZE], volumes[LIST_SIZE];
+  return sp_fail(
+      SP_ERR_INPUT, "%s: the mesh has no group '%s'; surfaces: %s; volumes: %s", entry->where,
+      entry->group,
+      hexes->surface.group_count ? sp_groups_list(&hexes->surface, NULL, LIST_SIZE, surfaces)
+                                 : "none",
+      hexes->volume.group_count ? sp_groups_list(&hexes->volume, NULL, LIST_SIZE, volumes)
+                                : "none");
+}
+
+/* Decide if a line is about a surface or a volume. */
+static sp_status choose_kind(const sp_result_entry *entry, const sp_hexes *hexes,
+                             bool *on_surface) {
+  *on_surface = entry->over == SP_OVER_SURFACE || entry->kind == SP_RESULT_FLUX;
+  if (entry->over == SP_OVER_DOMAIN) return SP_OK;
+  const bool surface =
+      entry->over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, entry->group);
+  const bool volume =
+      entry->over != SP_OVER_SURFACE && sp_groups_have(&hexes->volume, entry->group);
+  if (entry->over == SP_OVER_GROUP && !surface && !volume) return fail_unknown(entry, hexes);
+  if (entry->kind == SP_RESULT_FLUX && !surface && volume)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: '%s' is a volume, but a flux goes through a surface: use a boundary group",
+                   entry->where, entry->group);
+  if (entry->over == SP_OVER_GROUP && entry->kind != SP_RESULT_FLUX) {
+    if (surface && volume)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: '%s' is a surface and a volume of the mesh: write 'surface %s' or "
+                     "'volume %s' after 'over'%s",
+                     entry->where, entry->group, entry->group, entry->group,
+                     entry->other ? " or the comma" : "");
+    *on_surface = surface;
+  }
+  if (*on_surface)
+    return sp_groups_check(entry->where, "boundary group", entry->group, &hexes->surface);
+  return sp_groups_check(entry->where, "volume group", entry->group, &hexes->volume);
+}
+
+/* Mark the surfaces or volumes of a line; all volumes for the domain. */
+static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bool on_surface,
+                         bool *members) {
+  const sp_family *family = on_surface ? &hexes->surface : &hexes->volume;
+  const int count = family->count - (on_surface ? 0 : hexes->file.contacts);
+  for (int m = 0; m < count; m++)
+    members[m] =
+        entry->over == SP_OVER_DOMAIN || (entry->group && sp_groups_cover(family, entry->group, m));
+}
+
+enum { RESISTANCE_PARTS = 3 };
+
+/* The parts of a resistance: the averages over both groups, and the flux through the second one, or
+ * the first one if that alone is a surface. */
+static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hexes, int part) {
+  const bool to_surface =
+      entry->other_over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, entry->other);
+  const bool is_other = part == 1 || (part == 2 && to_surface);
+  sp_result_entry out = *entry;
+  out.kind = part < 2 ? SP_RESULT_AVERAGE : SP_RESULT_FLUX;
+  out.group = is_other ? entry->other : entry->group;
+  out.over = is_other ? entry->other_over : entry->over;
+  return out;
+}
+
+static sp_status check_resistance(const sp_result_entry *entry, const sp_hexes *hexes) {
+  bool on_surface;
+  for (int part = 0; part < RESISTANCE_PARTS; part++) {
+    const sp_result_entry one = part_of(entry, hexes, part);
+    SP_TRY(choose_kind(&one, hexes, &on_surface));
+  }
+  return SP_OK;
+}
+
+sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh) {
+  const sp_operator_kind kind = config->discretization.operator_kind;
+  for (int r = 0; r < config->results.count; r++) {
+    const sp_result_entry *entry = &config->results.entries[r];
+    bool on_surface;
+    if (entry->kind == SP_RESULT_RESISTANCE)
+      SP_TRY(check_resistance(entry, mesh->hexes));
+    else
+      SP_TRY(choose_kind(entry, mesh->hexes, &on_surface));
+    sp_expression *formula = NULL;
+    if (entry->formula)
+      SP_TRY(sp_expression_parse_given(entry->formula, entry->where, config->scope, "u", &formula));
+    sp_expression_destroy(&formula);
+    if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
+        !sp_operator_rows[kind].has_stiffness)
+      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
+                     entry->where, sp_operator_names[kind]);
+  }
+  return SP_OK;
+}
+
+/* ---- Creation ---- */
+
+static sp_status fill_entry(const sp_config *config, const sp_hexes *hexes,
+                            const sp_problem *problem, const sp_result_entry *entry,
+                            sp_quantity *q) {
+  *q = (sp_quantity){
+      .name = entry->name, .group = entry->group, .other = entry->other, .kind = entry->kind};
+  if (entry->formula)
+    SP_TRY(
+        sp_expression_parse_given(entry->formula, entry->where, config->scope, "u", &q->formula));
+  if (entry->kind != SP_RESULT_RESISTANCE) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
+  const int count = q->on_surface ? hexes->surface.count : hexes->volume.count;
+  SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));
+  if (entry->kind == SP_RESULT_RESISTANCE) return SP_OK;
+  mark_members(entry, hexes, q->on_surface, q->members);
+  for (int s = 0; s < count && q->kind == SP_RESULT_FLUX; s++) {
+    const int part = q->members[s] ? problem->part_of_surface[s] : -1;
+    if (part >= 0 && problem->parts[part].condition == SP_PERIODIC)
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' is periodic, so it has no flux out of the domain",
+                     entry->where, entry->group);
+  }
+  return SP_OK;
+}
+
+static sp_status fill(const sp_config *config, const sp_hexes *hexes, const sp_problem *problem,
+                      sp_quantities *quantities) {
+  static const sp_result_kind kinds[] = {SP_RESULT_MINIMUM, SP_RESULT_AVERAGE, SP_RESULT_MAXIMUM};
+  sp_quantity *next = &quantities->list[quantities->count];
+  for (int r = 0; r < quantities->count; r++)
+    SP_TRY(fill_entry(config, hexes, problem, &config->results.entries[r], &quantities->list[r]));
+  for (int k = 0; k < 3; k += 2) *next++ = (sp_quantity){.name = "u", .kind = kinds[k]};
+  SP_OWNED int *index = NULL; /* of materials with elements */
+  SP_TRY(sp_allocate((size_t)problem->materials.count, sizeof *index, "results", &index));
+  SP_TRY(sp_allocate((size_t)hexes->volume.count, sizeof *index, "results",
+                     &quantities->material_of_volume));
+  for (int m = 0, n = 0; m < problem->materials.count && quantities->material_count > 0; m++) {
+    const sp_material *material = &problem->materials.list[m];
+    if (material->elements == 0) continue;
+    index[m] = n++;
+    for (int k = 0; k < 3; k++)
+      *next++ =
+          (sp_quantity){.name = material->name ? material->name : "default", .kind = kinds[k]};
+  }
+  for (int v = 0; v < hexes->volume.count; v++)
+    quantities->material_of_volume[v] = index[problem->materials.of_volume[v]];
+  for (int r = 0; r < quantities->count; r++) {
+    if (quantities->list[r].kind != SP_RESULT_RESISTANCE) continue;
+    quantities->list[r].parts = (int)(next - quantities->list);
+    for (int part = 0; part < RESISTANCE_PARTS; part++) {
+      const sp_result_entry entry = part_of(&config->results.entries[r], hexes, part);
+      SP_TRY(fill_entry(config, hexes, problem, &entry, next++));
+    }
+  }
+  return SP_OK;
+}
+
+/* A group without elements or faces has no average. */
+static sp_status check_size(const char *where, const sp_mesh *mesh, const sp_quantity *q) {
+  int some = 0;
+  for (sp_lid e = 0; e < mesh->hexes->count && !some; e++) {
+    some = sp_quantity_has_element(q, mesh->hexes, e);
+    for (int f = 0; f < SP_FACES && !some; f++) some = sp_quantity_has_face(q, mesh->hexes, e, f);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_MAX, mesh->comm);
+  if (some) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: %s '%s' has no %s", where,
+                 q->on_surface ? "boundary group" : "volume group", q->group,
+                 q->on_surface ? "faces" : "elements");
+}
+
+/* Check the groups of a result or a part of one. */
+static sp_status check_groups(const char *where, const sp_mesh *mesh, const sp_problem *problem,
+                              sp_quantity *q) {
+  SP_TRY(check_size(where, mesh, q));
+  if (q->kind != SP_RESULT_FLUX) return SP_OK;
+  return sp_crossing_check(where, problem, mesh, q->members, &q->crosses);
+}
+
+static sp_status check_all(const sp_config *config, const sp_mesh *mesh, const sp_problem *problem,
+                           sp_quantities *quantities) {
+  for (int r = 0; r < quantities->count; r++) {
+    sp_quantity *q = &quantities->list[r];
+    const char *where = config->results.entries[r].where;
+    const bool is_pair = q->kind == SP_RESULT_RESISTANCE;
+    sp_quantity *first = is_pair ? &quantities->list[q->parts] : q;
+    for (int part = 0; part < (is_pair ? RESISTANCE_PARTS : 1); part++)
+      SP_TRY(check_groups(where, mesh, problem, &first[part]));
+    if (is_pair && first[2].crosses)
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' is between elements; expected a boundary group", where,
+                     first[2].group);
+  }
+  return SP_OK;
+}
+
+/* Count the list. */
+static void count_all(const sp_config *config, const sp_problem *problem, sp_quantities *out) {
+  out->count = config->results.count;
+  out->tolerance = config->solver.tolerance;
+  out->materials = out->count + 2;
+  for (int m = 0; m < problem->materials.count; m++)
+    out->material_count += problem->materials.list[m].elements > 0;
+  if (out->material_count == 1) out->material_count = 0;
+  out->all = out->materials + 3 * out->material_count;
+  for (int r = 0; r < out->count; r++)
+    if (config->results.entries[r].kind == SP_RESULT_RESISTANCE) out->all += RESISTANCE_PARTS;
+}
+
+sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
+                               const sp_problem *problem, sp_quantities **out) {
+  sp_quantities counted = {0};
+  count_all(config, problem, &counted);
+  sp_status status = SP_ALLOCATE("results", SP_ARRAY(*out, 1), SP_ARRAY(counted.list, counted.all));
+  if (!status) {
+    **out = counted;
+    status = fill(config, mesh->hexes, problem, *out);
+  }
+  status = sp_agree(mesh->comm, status);
+  if (!status) status = check_all(config, mesh, problem, *out);
+  if (status) sp_quantities_destroy(out);
+  return status;
+}
+
+void sp_quantities_destroy(sp_quantities **quantities) {
+  if (!*quantities) return;
+  for (int r = 0; r < (*quantities)->all; r++) {
+    sp_expression_destroy(&(*quantities)->list[r].formula);
+    free((*quantities)->list[r].members);
+  }
+  SP_FREE((*quantities)->list, (*quantities)->material_of_volume, *quantities);
+  *quantities = NULL;
+}

@@ -1,0 +1,87 @@
+/* The quantities of [result]: numbers that a case asks for, over the domain, a volume group or a
+ * surface group. With v the solution u_h, or a formula of u_h and of x, y and z:
+ *
+ *     integral of v,   average = integral of v / size,   norm = (integral of v^2)^1/2,
+ *     minimum and maximum of u over the elements' polynomials (solver/results/extremum.h), or of a
+ *     formula at the nodes, and the place,
+ *     flux = integral of -kappa du/dn (solver/results/balance.h, crossing.h),
+ *     resistance = (average of u over one group - that over another) / heat that flows out of the
+ *     second one or, if only the first is a surface, into the first; its size is this heat, and its
+ *     value is NaN if no heat flows or, without sources, both averages are equal,
+ *     size = integral of 1: a volume or an area
+ *
+ * with N + 4 Gauss points per direction. */
+#pragma once
+
+#include "operators/space.h"
+#include "solver/problem/problem.h"
+#include "solver/results/balance.h"
+
+typedef struct sp_quantity {
+  const char *name, *group; /* owned by the configuration; group is NULL for the domain */
+  sp_result_kind kind;
+  sp_expression *formula; /* v as a function of u; NULL: u itself */
+  bool on_surface;
+  bool crosses;      /* a flux between elements (solver/results/crossing.h) */
+  const char *other; /* of a resistance, the second group */
+  int parts;         /* of a resistance: index of its two averages and its flux */
+  bool *members; /* [surface.count] or, unless on_surface, [volume.count]; NULL: all but contacts */
+  double value, size; /* on all ranks; value is NaN if v is not finite at a point */
+  double place[3]; /* the place of the minimum or maximum, or of a v that is not finite; the lowest
+                      rank's if several have one */
+} sp_quantity;
+
+typedef struct sp_quantities {
+  int count, all;
+  /* [all]: count in the order of the case; the minimum and maximum of u; from `materials` on,
+   * minimum, average and maximum of each of material_count materials, none if there is one material
+   * only; the parts of resistances. */
+  sp_quantity *list;
+  int materials, material_count;
+  /* [volume.count]: whose rows have its elements, in [0, material_count). */
+  int *material_of_volume;
+  double tolerance; /* the solver's */
+} sp_quantities;
+
+/* True if the face f of an element, or the element, belongs to the quantity. Local. */
+static inline bool sp_quantity_has_face(const sp_quantity *q, const sp_hexes *hexes, sp_lid e,
+                                        int f) {
+  const int surface = sp_surface_of(hexes->surfaces[e][f]);
+  return q->on_surface && surface >= 0 && q->members[surface];
+}
+static inline bool sp_quantity_has_element(const sp_quantity *q, const sp_hexes *hexes, sp_lid e) {
+  return !q->on_surface &&
+         (q->members ? q->members[hexes->volumes[e]] : !sp_hexes_is_contact(hexes, e));
+}
+
+/* True if the two averages of a resistance differ by more than rounding. Local. */
+bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *resistance);
+
+static inline bool sp_quantity_is_extremum(sp_result_kind kind) {
+  return kind == SP_RESULT_MINIMUM || kind == SP_RESULT_MAXIMUM;
+}
+
+/* Check that the groups of [result] exist, before anything is refined. Errors: SP_ERR_INPUT with
+ * the line: groups that the mesh does not have (its groups are listed) or that may be a surface or
+ * a volume; formulas; a flux through a volume, or of the mass problem; a resistance without a
+ * boundary group. Local; the same on all ranks. */
+sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh);
+
+/* Find the groups, after sp_quantities_check has passed. `config` must outlive *out, which the
+ * caller destroys. Errors: SP_ERR_INPUT for groups without elements or faces, and for
+ * fluxes through periodic faces; those of sp_crossing_check. Collective. */
+sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
+                               const sp_problem *problem, sp_quantities **out);
+
+/* NULL-safe; sets *quantities to NULL. Local. */
+void sp_quantities_destroy(sp_quantities **quantities);
+
+/* Fill value, size and place for the host L-vector x and its balance, which may be empty if no flux
+ * is asked for; the noise of its fluxes grows. Errors: SP_ERR_SYSTEM; no error for formulas that
+ * are not finite. Collective. */
+sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
+                                 sp_balance *balance, const double *x);
+
+/* Check the result of sp_quantities_evaluate. Errors: SP_ERR_INPUT with the line and a point for
+ * the first formula that is not finite. Local; the same on all ranks. */
+sp_status sp_quantities_check_finite(const sp_quantities *quantities);

@@ -1,0 +1,381 @@
+#include "solver/results/quantities.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/threads.h"
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+#include "mesh/tensor.h"
+#include "solver/results/crossing.h"
+#include "solver/results/extremum.h"
+
+enum {
+  POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE,
+  FACE_POINTS = SP_MAX_RULE * SP_MAX_RULE,
+  NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
+};
+
+static const double ROUNDING = 1e-12;
+
+/* Results of one rank for a quantity. */
+typedef struct partial {
+  double integrals[2]; /* of v, or v^2 for a norm, and of 1 */
+  double extremum;     /* the least v; of a maximum the least -v */
+  double place[3];
+  bool infinite; /* v is not finite at `place` */
+} partial;
+
+/* Evaluation of all quantities, in chunks of elements. */
+typedef struct evaluation {
+  const sp_quantities *quantities;
+  const sp_space *space;
+  const double *x;
+  partial *partials; /* [quantities->all], of this rank */
+  double *bounds;    /* [quantities->all], of extrema of u: the least value at this rank's nodes */
+  sp_rule rule;
+  double basis[SP_MAX_RULE * SP_MAX_NQ]; /* [rule.n][Nq] */
+} evaluation;
+
+/* One element; too large for the stack. */
+typedef struct workspace {
+  double nodal[NODES], place[3 * NODES]; /* u at the nodes, and their coordinates */
+  double candidates[NODES], selected[3 * NODES];
+  double u[POINTS], formula[POINTS], weight[POINTS], jacobian[POINTS], inverse[9 * POINTS];
+  double xyz[3 * POINTS], normal[3 * FACE_POINTS];
+  double search[SP_EXTREMUM_WORK];
+  int indices[SP_MAX_NQ * SP_MAX_NQ];
+} workspace;
+
+/* Evaluate the formula at n points, xyz [3][n], and look for values that are not finite. */
+static void evaluate_formula(const sp_expression *formula, size_t n, const double *xyz,
+                             const double *u, double *value, partial *p) {
+  sp_expression_evaluate(formula, n, (const double *const[]){xyz, xyz + n, xyz + 2 * n}, u, value,
+                         NULL, NULL);
+  for (size_t i = 0; i < n && !p->infinite; i++) {
+    if (isfinite(value[i])) continue;
+    p->infinite = true;
+    for (size_t d = 0; d < 3; d++) p->place[d] = xyz[d * n + i];
+  }
+}
+
+static void add_integrals(const sp_quantity *q, size_t points, workspace *w, partial *p) {
+  const double *v = w->u;
+  if (q->formula && !sp_quantity_is_extremum(q->kind)) {
+    evaluate_formula(q->formula, points, w->xyz, w->u, w->formula, p);
+    v = w->formula;
+  }
+  for (size_t i = 0; i < points; i++) {
+    p->integrals[0] += w->weight[i] * v[i] * (q->kind == SP_RESULT_NORM ? v[i] : 1);
+    p->integrals[1] += w->weight[i];
+  }
+}
+
+/* Evaluate v at `count` nodes of an element, all or those at `indices`. False if v is not finite at
+ * one. */
+static bool find_candidates(const sp_quantity *q, const sp_space *space, sp_lid e, size_t count,
+                            const int *indices, workspace *w, partial *p) {
+  const sp_rule *gll = &sp_reference_get(space->numbering->order)->gll;
+  const size_t nodes = sp_rule_points(gll);
+  for (size_t i = 0; i < count; i++) w->candidates[i] = w->nodal[indices ? (size_t)indices[i] : i];
+  if (!q->formula) return true;
+  sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
+  for (size_t d = 0; d < 3; d++)
+    for (size_t i = 0; i < count; i++)
+      w->selected[d * count + i] = w->place[d * nodes + (indices ? (size_t)indices[i] : i)];
+  evaluate_formula(q->formula, count, w->selected, w->candidates, w->formula, p);
+  memcpy(w->candidates, w->formula, count * sizeof *w->candidates);
+  return !p->infinite;
+}
+
+/* The smallest and largest of sign * v over the candidates, and the first place of the smallest. */
+typedef struct candidate_range {
+  double low, high;
+  size_t best;
+} candidate_range;
+
+static double sign_of(const sp_quantity *q) {
+  return q->kind == SP_RESULT_MAXIMUM ? -1 : 1;
+}
+
+static candidate_range find_range(const sp_quantity *q, size_t count, const double *candidates) {
+  const double sign = sign_of(q);
+  candidate_range range = {DBL_MAX, -DBL_MAX, 0};
+  for (size_t i = 0; i < count; i++) {
+    const double value = sign * candidates[i];
+    if (value < range.low) range.best = i;
+    range.low = value < range.low ? value : range.low;
+    range.high = value > range.high ? value : range.high;
+  }
+  return range;
+}
+
+/* Search an element, or its face f if that is not -1: a formula at the nodes, u between them too.
+ * At order 1 the extrema are at nodes. */
+static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace *w, partial *p) {
+  const sp_quantity *q = &s->quantities->list[r];
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const int order = s->space->numbering->order;
+  const sp_rule *gll = &sp_reference_get(order)->gll;
+  const size_t nodes = sp_rule_points(gll), nq = (size_t)gll->n;
+  const size_t count = f < 0 ? nodes : nq * nq;
+  const int *indices = f < 0 ? NULL : w->indices;
+  if (!sp_quantity_is_extremum(q->kind) || p->infinite) return;
+  if (!find_candidates(q, s->space, e, count, indices, w, p)) return;
+  const candidate_range range = find_range(q, count, w->candidates);
+  const size_t node = indices ? (size_t)indices[range.best] : range.best;
+  const double apart = q->formula || order == 1 ? 0 : range.high - range.low;
+  const double least = range.low - SP_EXTREMUM_MARGIN * apart;
+  if (!(least < p->extremum) || least > s->bounds[r]) return;
+  const double sign = sign_of(q);
+  const double below =
+      apart > 0 ? sp_extremum_bound(order, f < 0 ? 3 : 2, sign, range.low, w->candidates, w->search)
+                : 0;
+  const double limit = fmin(p->extremum, s->bounds[r]);
+  if (below < -SP_EXTREMUM_VISIBLE * apart && range.low + below < limit) {
+    double place[3];
+    const double value =
+        sp_extremum_find(hexes, e, order, f, sign, w->nodal, apart, limit, w->search, place);
+    if (value < range.low - SP_EXTREMUM_VISIBLE * apart && value < p->extremum) {
+      p->extremum = value;
+      memcpy(p->place, place, sizeof place);
+    }
+  }
+  if (!(range.low < p->extremum)) return;
+  p->extremum = range.low;
+  sp_hexes_coordinates(hexes, e, gll->n, gll->nodes, w->place);
+  for (size_t d = 0; d < 3; d++) p->place[d] = w->place[d * nodes + node];
+}
+
+/* Compute u and the weights at the points of an element. */
+static void prepare_element(const evaluation *s, sp_lid e, workspace *w) {
+  const size_t n = (size_t)s->rule.n, points = sp_rule_points(&s->rule);
+  const double *weights = s->rule.weights;
+  sp_tensor_apply(s->rule.n, s->space->numbering->order + 1, s->basis, s->basis, s->basis, w->nodal,
+                  w->u);
+  sp_geometry_inverse(s->space->mesh->hexes, e, s->rule.n, s->rule.nodes, w->xyz, w->inverse,
+                      w->jacobian);
+  for (size_t p = 0; p < points; p++)
+    w->weight[p] = weights[p % n] * weights[p / n % n] * weights[p / (n * n)] * w->jacobian[p];
+}
+
+/* A face between elements counts half from each side. */
+static void prepare_face(const evaluation *s, sp_lid e, int f, workspace *w) {
+  const int n = s->rule.n, nq = s->space->numbering->order + 1, points = n * n;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const double half = sp_surface_is_exterior(hexes->surfaces[e][f]) ? 1 : 0.5;
+  sp_geometry_face(hexes, e, f, &s->rule, w->xyz, w->normal);
+  sp_face_nodes(nq - 1, f, w->indices);
+  for (int p = 0; p < points; p++) {
+    w->weight[p] = half * sp_geometry_area(w->normal, points, p);
+    w->u[p] = 0;
+    for (int j = 0; j < nq; j++)
+      for (int i = 0; i < nq; i++)
+        w->u[p] +=
+            s->basis[p % n * nq + i] * s->basis[p / n * nq + j] * w->nodal[w->indices[j * nq + i]];
+  }
+}
+
+/* The quantity after r that an element may have: of materials, those of its own only. */
+static int next_quantity(const evaluation *s, sp_lid e, int r) {
+  const sp_quantities *q = s->quantities;
+  const int own = q->materials + 3 * q->material_of_volume[s->space->mesh->hexes->volumes[e]];
+  const int end = q->materials + 3 * q->material_count;
+  if (r + 1 < q->materials || r + 1 >= end) return r + 1;
+  return r + 1 <= own ? own : r + 1 < own + 3 ? r + 1 : end;
+}
+
+static void add_element(const evaluation *s, sp_lid e, workspace *w, partial *partials) {
+  const sp_quantities *quantities = s->quantities;
+  bool prepared = false;
+  for (int r = 0; r < quantities->all; r = next_quantity(s, e, r)) {
+    const sp_quantity *q = &quantities->list[r];
+    if (!sp_quantity_has_element(q, s->space->mesh->hexes, e)) continue;
+    const bool integrates = r < quantities->count || !sp_quantity_is_extremum(q->kind);
+    if (!prepared && integrates) prepare_element(s, e, w);
+    prepared = prepared || integrates;
+    if (integrates) add_integrals(q, sp_rule_points(&s->rule), w, &partials[r]);
+    find_extremum(s, r, e, -1, w, &partials[r]);
+  }
+}
+
+static void add_face(const evaluation *s, sp_lid e, int f, workspace *w, partial *partials) {
+  const size_t points = (size_t)(s->rule.n * s->rule.n);
+  bool prepared = false;
+  for (int r = 0; r < s->quantities->all; r = next_quantity(s, e, r)) {
+    const sp_quantity *q = &s->quantities->list[r];
+    if (!sp_quantity_has_face(q, s->space->mesh->hexes, e, f)) continue;
+    if (!prepared) prepare_face(s, e, f, w);
+    prepared = true;
+    add_integrals(q, points, w, &partials[r]);
+    find_extremum(s, r, e, f, w, &partials[r]);
+  }
+}
+
+typedef struct chunk {
+  workspace w;
+  partial partials[]; /* [quantities->all], of these elements */
+} chunk;
+
+static void clear_partials(int count, partial *partials) {
+  for (int r = 0; r < count; r++) partials[r] = (partial){.extremum = DBL_MAX};
+}
+
+static sp_status add_elements(void *context, void *workspace_, size_t begin, size_t end) {
+  const evaluation *s = context;
+  chunk *c = workspace_;
+  clear_partials(s->quantities->all, c->partials);
+  for (size_t e = begin; e < end; e++) {
+    sp_numbering_gather(s->space->numbering, (sp_lid)e, s->x, c->w.nodal);
+    add_element(s, (sp_lid)e, &c->w, c->partials);
+    for (int f = 0; f < SP_FACES; f++) add_face(s, (sp_lid)e, f, &c->w, c->partials);
+  }
+  return SP_OK;
+}
+
+/* Add the results of a chunk, in the order of the elements: the first place of several counts. */
+static void add_chunk(void *context, void *workspace_, size_t begin, size_t end) {
+  const evaluation *s = context;
+  const chunk *c = workspace_;
+  (void)begin, (void)end;
+  for (int r = 0; r < s->quantities->all; r++) {
+    const partial *more = &c->partials[r];
+    partial *all = &s->partials[r];
+    for (int i = 0; i < 2; i++) all->integrals[i] += more->integrals[i];
+    if (!all->infinite && (more->infinite || more->extremum < all->extremum))
+      memcpy(all->place, more->place, sizeof all->place);
+    all->extremum = fmin(all->extremum, more->extremum);
+    all->infinite = all->infinite || more->infinite;
+  }
+}
+
+/* The least value of u, or of -u, at the nodes of some elements that a quantity has. */
+static sp_status bound_elements(void *context, void *workspace_, size_t begin, size_t end) {
+  const evaluation *s = context;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const size_t nodes = sp_element_nodes(s->space->numbering->order);
+  chunk *c = workspace_;
+  clear_partials(s->quantities->all, c->partials);
+  for (size_t e = begin; e < end; e++) {
+    sp_numbering_gather(s->space->numbering, (sp_lid)e, s->x, c->w.nodal);
+    for (int r = 0; r < s->quantities->all; r = next_quantity(s, (sp_lid)e, r)) {
+      const sp_quantity *q = &s->quantities->list[r];
+      if (q->formula || !sp_quantity_is_extremum(q->kind)) continue;
+      if (!sp_quantity_has_element(q, hexes, (sp_lid)e)) continue;
+      const double low = find_range(q, nodes, c->w.nodal).low;
+      if (low < c->partials[r].extremum) c->partials[r].extremum = low;
+    }
+  }
+  return SP_OK;
+}
+
+static void lower_bounds(void *context, void *workspace_, size_t begin, size_t end) {
+  const evaluation *s = context;
+  const chunk *c = workspace_;
+  (void)begin, (void)end;
+  for (int r = 0; r < s->quantities->all; r++)
+    s->bounds[r] = fmin(s->bounds[r], c->partials[r].extremum);
+}
+
+/* Bounds spare most elements the search between nodes. */
+static sp_status add_all(evaluation *s) {
+  const int order = s->space->numbering->order;
+  const size_t count = (size_t)s->space->mesh->hexes->count;
+  sp_loop loop = {.what = "results",
+                  .count = count,
+                  .chunk = sp_loop_chunk(count, sp_element_nodes(order + 3)),
+                  .workspace_bytes = sizeof(chunk) + (size_t)s->quantities->all * sizeof(partial),
+                  .context = s,
+                  .compute = bound_elements,
+                  .commit = lower_bounds};
+  clear_partials(s->quantities->all, s->partials);
+  sp_rule_gl(order + 4, &s->rule);
+  sp_interpolation_matrix(order + 1, sp_reference_get(order)->gll.nodes, s->rule.n, s->rule.nodes,
+                          s->basis);
+  for (int r = 0; r < s->quantities->all; r++) s->bounds[r] = DBL_MAX;
+  if (order > 1) SP_TRY(sp_loop_run(&loop));
+  loop.compute = add_elements;
+  loop.commit = add_chunk;
+  return sp_loop_run(&loop);
+}
+
+/* Find the least `value` of all ranks; the place is that of the lowest rank that has it. */
+static double find_place(MPI_Comm comm, double value, const partial *mine, sp_quantity *q) {
+  struct {
+    double value;
+    int rank;
+  } best = {.value = value, .rank = sp_comm_rank(comm)};
+  MPI_Allreduce(MPI_IN_PLACE, &best, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
+  memcpy(q->place, mine->place, sizeof q->place);
+  MPI_Bcast(q->place, 3, MPI_DOUBLE, best.rank, comm);
+  return best.value;
+}
+
+static sp_status finish(const sp_space *space, sp_balance *balance, partial *mine, sp_quantity *q) {
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 2, mine->integrals, SP_OK));
+  q->size = mine->integrals[1];
+  q->value = mine->integrals[0];
+  if (q->kind == SP_RESULT_AVERAGE) q->value /= q->size;
+  if (q->kind == SP_RESULT_NORM) q->value = sqrt(q->value);
+  if (q->formula && find_place(space->mesh->comm, mine->infinite ? 0 : 1, mine, q) == 0) {
+    q->value = NAN;
+    return SP_OK;
+  }
+  if (sp_quantity_is_extremum(q->kind)) {
+    const double least = find_place(space->mesh->comm, mine->extremum, mine, q);
+    q->value = q->kind == SP_RESULT_MAXIMUM ? -least : least;
+  }
+  if (q->crosses) return sp_crossing_flux(&balance->fluxes, q->members, &q->value);
+  if (q->kind == SP_RESULT_FLUX) {
+    q->value = 0;
+    for (int s = 0; s < space->mesh->hexes->surface.count; s++)
+      if (q->members[s]) q->value += balance->flux[s];
+  }
+  return SP_OK;
+}
+
+bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *resistance) {
+  const sp_quantity *part = &quantities->list[resistance->parts];
+  return fabs(part[0].value - part[1].value) >
+         ROUNDING * fmax(fabs(part[0].value), fabs(part[1].value));
+}
+
+/* The resistance from its parts; the heat is that into the first surface or out of the second. NaN
+ * if the heat, or without sources the difference, is what the solver and rounding leave of zero. */
+static void divide(const sp_quantities *quantities, const sp_balance *balance, sp_quantity *q) {
+  const sp_quantity *part = &quantities->list[q->parts];
+  const double one = part[0].value, other = part[1].value;
+  q->size = part[2].group == part[1].group ? part[2].value : -part[2].value;
+  const bool flows = fabs(q->size) > fmax(quantities->tolerance, ROUNDING) * balance->largest;
+  q->value = flows && (sp_quantities_differ(quantities, q) || balance->data > 0)
+                 ? (one - other) / q->size
+                 : NAN;
+}
+
+sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
+                                 sp_balance *balance, const double *x) {
+  evaluation s = {.quantities = quantities, .space = space, .x = x};
+  const size_t all = (size_t)quantities->all;
+  sp_status status = SP_ALLOCATE("results", SP_ARRAY(s.partials, all), SP_ARRAY(s.bounds, all));
+  if (!status) status = add_all(&s);
+  status = sp_agree(space->mesh->comm, status);
+  for (int r = 0; r < quantities->all && !status; r++)
+    status = finish(space, balance, &s.partials[r], &quantities->list[r]);
+  SP_FREE(s.partials, s.bounds);
+  for (int r = 0; r < quantities->count && !status; r++)
+    if (quantities->list[r].kind == SP_RESULT_RESISTANCE)
+      divide(quantities, balance, &quantities->list[r]);
+  return status;
+}
+
+sp_status sp_quantities_check_finite(const sp_quantities *quantities) {
+  for (int r = 0; r < quantities->count; r++) {
+    const sp_quantity *q = &quantities->list[r];
+    if (q->formula && isnan(q->value))
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' is not finite at (%.12g, %.12g, %.12g)",
+                     q->formula->where, q->formula->text, q->place[0], q->place[1], q->place[2]);
+  }
+  return SP_OK;
+}

@@ -1,0 +1,243 @@
+#include "solver/run/case.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "solver/report/field.h"
+#include "solver/report/outputs.h"
+#include "solver/run/answers_report.h"
+#include "solver/run/running.h"
+#include "solver/solve/initial.h"
+
+static sp_status find_indicator(sp_running *c) {
+  sp_status status =
+      sp_allocate((size_t)c->mesh->hexes->count, sizeof(double), "error indicator", &c->indicator);
+  if (!status) status = sp_resolution_indicate(c->solver->space, c->solution, c->indicator);
+  return sp_agree(c->comm, status);
+}
+
+static sp_status write_field(sp_running *c, sp_status solved) {
+  const char *path = solved ? c->config->output.unconverged : c->config->output.field;
+  double seconds;
+  if (c->config->output.accuracy) SP_TRY(find_indicator(c));
+  if (!c->config->output.field[0]) return SP_OK;
+  sp_running_enter(c, SP_PHASE_FIELD);
+  SP_TRY(sp_field_write(path, c->problem, c->solver->space, c->config->output.flux, c->solution,
+                        c->indicator, &seconds));
+  sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
+  c->field = path;
+  sp_record_text(c->report->record, "field", path);
+  return SP_OK;
+}
+
+/* Compute the balance, the results and the heat of materials. */
+static sp_status compute_fluxes(sp_running *c, double *scratch) {
+  double *const vectors[2] = {c->solver->work, scratch};
+  if (sp_running_has_balance(c))
+    SP_TRY(sp_balance_compute(&c->balance, c->solution, c->rest, vectors));
+  SP_TRY(sp_quantities_evaluate(c->quantities, c->solver->space, &c->balance, c->solution));
+  return c->heat ? sp_heat_compute(&c->balance.fluxes, c->heat) : SP_OK;
+}
+
+static double range_of_solution(const sp_running *c) {
+  const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
+  return extrema[1].value - extrema[0].value;
+}
+
+/* True if the solution is constant but for rounding: no heat flows. */
+static bool is_flat(const sp_running *c) {
+  static const double FLAT = 1e-12;
+  const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
+  return range_of_solution(c) <= FLAT * fmax(fabs(extrema[0].value), fabs(extrema[1].value));
+}
+
+/* Find the part of the solution below its rounding; none if CG does not converge. */
+static sp_status find_rest(sp_running *c) {
+  const size_t dofs = sp_space_dofs(c->solver->space);
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *c->rest, "fluxes", &c->rest)));
+  const sp_status status = sp_solver_refine(c->solver, c->solution, c->rest);
+  if (!status) return SP_OK;
+  free(c->rest);
+  c->rest = NULL;
+  return status == SP_ERR_NOT_CONVERGED || status == SP_ERR_BREAKDOWN ? SP_OK : status;
+}
+
+/* Compute fluxes and results, again if rounding of the solution may change them visibly. */
+static sp_status find_fluxes(sp_running *c) {
+  static const double VISIBLE = 1e-7; /* of the heat that flows */
+  const size_t dofs = sp_space_dofs(c->solver->space);
+  SP_OWNED double *scratch = NULL;
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *scratch, "fluxes", &scratch)));
+  SP_TRY(compute_fluxes(c, scratch));
+  if (c->balance.fluxes.noise <= VISIBLE * sp_balance_flow(&c->balance) || is_flat(c)) return SP_OK;
+  SP_TRY(find_rest(c));
+  return c->rest ? compute_fluxes(c, scratch) : SP_OK;
+}
+
+static sp_status evaluate(sp_running *c) {
+  if (c->probes->all > 0) {
+    sp_running_enter(c, SP_PHASE_PROBES);
+    SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->solver->space, c->solution));
+  }
+  sp_running_enter(c, SP_PHASE_RESULTS);
+  SP_TRY(find_fluxes(c));
+  sp_running_enter(c, SP_PHASES);
+  return SP_OK;
+}
+
+static sp_status collect_answers(const sp_running *c, sp_answers *answers) {
+  return sp_agree(c->comm, sp_answers_collect(c->quantities, c->problem, &c->solver->facts.jump,
+                                              &c->balance, c->probes, answers));
+}
+
+/* |1.r| = |1.A e| <= ||1||_A ||e||_A, or at most the root of the number of DOFs times ||r||. */
+static sp_status check_balance(const sp_running *c) {
+  static const double MARGIN = 2; /* the error is only an estimate */
+  const sp_cg_result *cg = &c->results->cg;
+  if (!sp_running_has_balance(c) || is_flat(c)) return SP_OK;
+  const double tolerance = c->config->solver.tolerance;
+  const double size = c->config->solver.criterion == SP_CG_ENERGY
+                          ? sqrt(c->solver->start.weight) * cg->energy
+                          : sqrt((double)c->results->dofs) * cg->norm_b;
+  const sp_status status = sp_balance_check(&c->balance, MARGIN * tolerance * size, tolerance);
+  c->report->outcome.unbalanced = status;
+  return status;
+}
+
+/* Solve the case at another order and compare the answers. */
+static sp_status solve_again(sp_running *c, int order) {
+  const sp_case_start start = {.space = c->solver->space, .values = c->solution};
+  sp_config config = *c->config;
+  sp_results results = {0};
+  sp_answers others = {0};
+  config.discretization.order = order;
+  config.solver.orders.count = 0;
+  sp_status status =
+      sp_case_solve(c->workers, c->mesh, &config, &start, c->report, &others, &results);
+  status = status ? sp_fail(status, "error bars, order %d: %s", order, sp_error_message())
+                  : sp_accuracy_compare(config.solver.tolerance, order, &others, &c->accuracy);
+  c->accuracy.iterations += results.cg.iterations;
+  sp_answers_free(&others);
+  return sp_agree(c->comm, status);
+}
+
+/* Estimate the errors of the answers. The system is released first, for memory. */
+static sp_status find_accuracy(sp_running *c) {
+  const int order = c->config->discretization.order;
+  sp_accuracy *a = &c->accuracy;
+  SP_TRY(collect_answers(c, &a->answers));
+  c->notes.range = range_of_solution(c);
+  c->notes.resolution = sp_resolution_find(c->mesh, c->indicator, SP_NOTE_COARSE * c->notes.range);
+  sp_solver_release(c->solver);
+  sp_running_enter(c, SP_PHASE_ACCURACY);
+  a->order = sp_answers_other_order(order);
+  sp_status status = a->order > order + 1 ? solve_again(c, order + 1) : SP_OK;
+  if (!status) status = solve_again(c, a->order);
+  sp_running_enter(c, SP_PHASES);
+  return status;
+}
+
+/* Write the field and the tables, also if CG has not converged (`solved`). Print the tables even if
+ * the field fails or a result is not finite. */
+static sp_status write_results(sp_running *c, sp_status solved) {
+  sp_preconditioner *p = c->solver->preconditioner;
+  sp_results *results = c->results;
+  sp_level_time levels[SP_LEVELS_MOST];
+  int level_count = 0;
+  sp_running_enter(c, SP_PHASE_LOG);
+  if (p && p->time_levels) SP_TRY(p->time_levels(p, levels, &level_count));
+  const sp_status written = write_field(c, solved);
+  sp_running_enter(c, SP_PHASES);
+  sp_kept_error kept;
+  sp_error_keep(written, &kept);
+  SP_TRY(evaluate(c));
+  sp_kept_error bars = {0};
+  if (c->config->output.accuracy && !written && !solved) sp_error_keep(find_accuracy(c), &bars);
+  c->notes.rounding = results->cg.rounding;
+  sp_report_find_notes(c->report, &c->notes);
+  sp_report_print_notes(c->report);
+  SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
+                           results->have_norms ? &results->norms : NULL));
+  sp_report_levels(c->report, results->cg.iterations, level_count, levels);
+  sp_report_solution(c->report, c->problem, &c->balance, c->quantities, c->heat, c->probes);
+  if (c->accuracy.order && !bars.status)
+    sp_error_keep(sp_accuracy_report(&c->accuracy, c->report), &bars);
+  if (written) return sp_error_restore(&kept);
+  if (bars.status) return sp_error_restore(&bars);
+  SP_TRY(sp_quantities_check_finite(c->quantities));
+  return solved ? SP_OK : check_balance(c);
+}
+
+/* Evaluate the answers of a solution, converged or not. */
+static sp_status find_answers(sp_running *c, sp_answers *answers) {
+  SP_TRY(evaluate(c));
+  SP_TRY(sp_quantities_check_finite(c->quantities));
+  return collect_answers(c, answers);
+}
+
+sp_status sp_case_solve(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
+                        const sp_case_start *start, sp_report *report, sp_answers *answers,
+                        sp_results *results) {
+  sp_running c = sp_running_begin(workers, mesh, config, results);
+  c.given = start;
+  c.series = report;
+  *results = (sp_results){.profile = sp_profile_from_now()};
+  c.evaluates = answers;
+  sp_status status = sp_running_solve(&c);
+  if (answers && sp_solver_has_solution(status)) {
+    sp_kept_error kept;
+    sp_error_keep(status, &kept);
+    const sp_status found = find_answers(&c, answers);
+    status = found ? found : sp_error_restore(&kept);
+  }
+  sp_running_release(&c);
+  return status;
+}
+
+/* Write the results of a solve, if it has any; the message of its status names the field. */
+static sp_status finish(sp_running *c, sp_status solved) {
+  if (!sp_solver_has_solution(solved)) return solved;
+  sp_kept_error kept;
+  sp_error_keep(solved, &kept);
+  SP_TRY(write_results(c, solved));
+  const sp_status status = sp_error_restore(&kept);
+  if (!status || !c->field) return status;
+  return sp_fail(status, "%s; its field is %s", sp_error_message(), c->field);
+}
+
+/* Run the case; only ranks with elements call this. */
+static sp_status run(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
+                     sp_results *results) {
+  sp_mesh *mesh = NULL;
+  sp_report *report;
+  const double start = MPI_Wtime();
+  SP_TRY(sp_outputs_check(workers->comm, config));
+  sp_status status = sp_report_open(workers, config, terminal, &report);
+  if (!status) {
+    status = sp_initial_check(workers->comm, config);
+    sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
+  }
+  if (!status) status = sp_case_mesh(workers, config, &results->profile, terminal, &mesh);
+  sp_running c = sp_running_begin(workers, mesh, config, results);
+  c.report = report;
+  c.terminal = terminal;
+  c.evaluates = true;
+  if (!status) status = finish(&c, sp_running_solve(&c));
+  sp_running_release(&c);
+  sp_mesh_destroy(&mesh);
+  status = sp_report_finish(report, status);
+  sp_report_close(&report);
+  return status;
+}
+
+sp_status sp_case_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,
+                      sp_terminal *terminal, sp_results *results) {
+  const sp_workers *w = workers;
+  *results = (sp_results){.profile = *profile};
+  const sp_status status =
+      sp_workers_meet(w, w->has_elements ? run(w, config, terminal, results) : SP_OK);
+  sp_results leaders = *results;
+  if (w->count < w->ranks) MPI_Bcast(&leaders, (int)sizeof leaders, MPI_BYTE, w->leader, w->all);
+  if (!w->has_elements) *results = leaders;
+  return status;
+}

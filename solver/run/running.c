@@ -1,0 +1,176 @@
+#include "solver/run/running.h"
+
+#include <stdlib.h>
+
+#include "solver/problem/contacts.h"
+#include "solver/solve/initial.h"
+#include "solver/solve/interrupt.h"
+
+sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
+                            sp_results *results) {
+  return (sp_running){.workers = workers,
+                      .comm = workers->comm,
+                      .config = config,
+                      .mesh = mesh,
+                      .results = results,
+                      .phase = SP_PHASES};
+}
+
+void sp_running_release(sp_running *c) {
+  sp_accuracy_free(&c->accuracy);
+  sp_probes_destroy(&c->probes);
+  sp_quantities_destroy(&c->quantities);
+  sp_balance_free(&c->balance);
+  SP_FREE(c->heat, c->indicator, c->solution, c->initial, c->rest);
+  sp_solver_destroy(&c->solver);
+  sp_problem_destroy(&c->problem);
+}
+
+void sp_running_enter(sp_running *c, sp_phase phase) {
+  sp_results *results = c->results;
+  if (c->phase == SP_PHASE_SOLVE) /* it has parts */
+    sp_profile_add_iteration(&results->profile, &results->cg, MPI_Wtime() - c->phase_start);
+  else if (c->phase != SP_PHASES)
+    sp_profile_end(&results->profile, c->terminal, c->phase, c->phase_start);
+  c->phase = phase;
+  if (phase != SP_PHASES) c->phase_start = sp_profile_begin(c->terminal, phase);
+}
+
+bool sp_running_has_balance(const sp_running *c) {
+  return sp_operator_rows[c->problem->kind].has_stiffness;
+}
+
+/* ---- Set-up ---- */
+
+static sp_status find_probes(sp_running *c) {
+  const double start = MPI_Wtime();
+  SP_TRY(sp_probes_create(c->config, c->mesh, &c->probes));
+  if (c->probes->all > 0)
+    sp_profile_add(&c->results->profile, SP_PHASE_PROBES, 0, MPI_Wtime() - start);
+  return SP_OK;
+}
+
+/* Find the groups of [result]. */
+static sp_status prepare_results(sp_running *c) {
+  SP_TRY(sp_quantities_create(c->config, c->mesh, c->problem, &c->quantities));
+  const size_t materials = (size_t)c->quantities->material_count;
+  if (materials == 0 || !sp_running_has_balance(c)) return SP_OK;
+  return sp_agree(c->comm, sp_allocate(materials, sizeof *c->heat, "materials", &c->heat));
+}
+
+/* ---- Callbacks of the solver ---- */
+
+static void on_phase(void *running, sp_phase phase) {
+  sp_running_enter(running, phase);
+}
+
+static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
+  const sp_running *c = context;
+  if (c->report) return sp_report_iteration(iteration, c->report);
+  if (sp_terminal_is_due(c->series->terminal))
+    sp_terminal_show(c->series->terminal,
+                     "  order %d, refine %d: iteration %lld, relative residual %.1e",
+                     c->config->discretization.order, c->config->mesh.refine,
+                     (long long)iteration->iteration, iteration->relative);
+  return SP_OK;
+}
+
+static bool is_interrupted(void *context) {
+  const sp_running *c = context;
+  return sp_interrupt_noted() || sp_workers_interrupted(c->workers);
+}
+
+static sp_status create_solver(sp_running *c) {
+  const sp_solver_options options = sp_config_solver(c->config);
+  const sp_solver_watch watch = {on_phase, on_iteration, is_interrupted, c};
+  sp_running_enter(c, SP_PHASE_PROBLEM);
+  SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
+  SP_TRY(
+      sp_solver_create(&c->workers->platform, c->mesh, c->problem, &options, &watch, &c->solver));
+  c->notes = (sp_note_facts){.config = c->config,
+                             .problem = c->problem,
+                             .mesh = c->mesh,
+                             .parts = c->solver->system->constants.parts,
+                             .jump = c->solver->facts.jump};
+  sp_running_enter(c, SP_PHASE_PROBLEM);
+  SP_TRY(sp_balance_create(c->problem, c->solver->space, &c->balance));
+  c->solver->sums = &c->balance.sums;
+  return c->evaluates ? prepare_results(c) : SP_OK;
+}
+
+/* ---- The flow ---- */
+
+/* Make the iterate that CG starts from, c->initial or c->solution, which is u0 in formulas. */
+static sp_status load_initial(sp_running *c) {
+  const sp_space *space = c->solver->space;
+  const size_t dofs = sp_space_dofs(space);
+  sp_status status = sp_allocate(dofs, sizeof *c->solution, "solution", &c->solution);
+  if (!status && c->config->problem.initial.text)
+    status = sp_allocate(dofs, sizeof *c->initial, "initial iterate", &c->initial);
+  SP_TRY(sp_agree(c->comm, status));
+  if (c->initial) SP_TRY(sp_initial_load(c->config, space, c->initial));
+  c->problem->initial = c->initial;
+  if (!c->given) return SP_OK;
+  return sp_initial_interpolate(c->given->space, c->given->values, space, c->solution);
+}
+
+/* Measure for the notes: sources that the quadrature misses, solutions that do not fit. */
+static sp_status examine_data(sp_running *c) {
+  const sp_load_sums *sums = &c->balance.sums;
+  const sp_space *space = c->solver->space;
+  if (sp_running_has_balance(c))
+    sp_problem_count_pinched(c->problem, space, c->solver->work, &c->notes.pinched);
+  c->notes.forcing = sums->forcing;
+  sp_forcing_difference_join(c->comm, &c->notes.forcing);
+  SP_TRY(sp_problem_jumps(c->problem, space, &c->notes.jumps));
+  return sp_source_compare(c->problem, space, sums->source, sums->size, sums->variation,
+                           &c->notes.source);
+}
+
+static sp_status measure_errors(sp_running *c) {
+  c->results->have_norms = !c->given && sp_materials_have_solution(&c->problem->materials);
+  if (!c->results->have_norms) return SP_OK;
+  sp_running_enter(c, SP_PHASE_ERRORS);
+  return sp_errors_compute(c->problem, c->solver->space, c->solution, &c->results->norms);
+}
+
+static sp_status report_setup(sp_running *c) {
+  const sp_operator *op = c->solver->system->op;
+  c->results->elements = c->mesh->global_elements;
+  c->results->dofs = op->global_dofs;
+  c->notes.defect = c->solver->defect;
+  c->notes.tied = c->solver->tied;
+  if (c->solver->facts.weak) c->notes.magnification = c->solver->facts.weak->magnification;
+  if (!c->report && !c->given) sp_report_find_notes(c->series, &c->notes);
+  if (!c->report) return SP_OK;
+  SP_TRY(sp_report_setup(c->report, op, c->solver->facts.geometry_reason, c->solver->preconditioner,
+                         c->solver->kind_reason, c->problem, &c->solver->range));
+  if (c->solver->facts.weak)
+    sp_record_real(c->report->record, "mean_magnification", c->notes.magnification, "1");
+  sp_report_find_notes(c->report, &c->notes);
+  sp_report_print_notes(c->report);
+  sp_report_begin(c->report, &c->results->profile);
+  return SP_OK;
+}
+
+sp_status sp_running_solve(sp_running *c) {
+  if (c->evaluates) SP_TRY(find_probes(c));
+  SP_TRY(create_solver(c));
+  SP_TRY(load_initial(c));
+  SP_TRY(sp_solver_load(c->solver, NULL));
+  c->balance.removed = c->solver->removed;
+  sp_running_enter(c, SP_PHASE_PROBLEM);
+  if (!c->given) SP_TRY(examine_data(c));
+  sp_running_enter(c, SP_PHASES);
+  SP_TRY(report_setup(c));
+  sp_interrupt_watch();
+
+  const sp_status solved =
+      sp_solver_solve(c->solver, c->given ? c->solution : c->initial, c->solution, &c->results->cg);
+  if (!sp_solver_has_solution(solved)) return solved;
+  sp_kept_error kept;
+  sp_error_keep(solved, &kept);
+  SP_TRY(measure_errors(c));
+  sp_running_enter(c, SP_PHASES);
+  return sp_error_restore(&kept);
+}

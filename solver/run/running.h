@@ -1,0 +1,56 @@
+/* A case while it runs: what it borrows and owns, its set-up and its solve. */
+#pragma once
+
+#include "io/terminal.h"
+#include "solver/report/report.h"
+#include "solver/results/answers.h"
+#include "solver/run/solution.h"
+#include "solver/solve/solver.h"
+#include "solver/solve/workers.h"
+
+/* State of a running case: first what it borrows, then what it owns. */
+typedef struct sp_running {
+  const sp_workers *workers;
+  MPI_Comm comm; /* of the ranks with elements */
+  const sp_config *config;
+  const sp_mesh *mesh;
+  sp_terminal *terminal; /* shows names of phases; NULL in a series */
+  sp_report *report;     /* NULL for one of a series */
+  sp_report *series;     /* shows progress in a series, and gets its notes; else NULL */
+  sp_results *results;
+  const sp_case_start *given; /* the solution of another order, or NULL */
+  sp_phase phase;             /* current phase, since phase_start; SP_PHASES: none */
+  double phase_start;
+
+  sp_problem *problem;
+  sp_solver *solver;
+  bool evaluates; /* results besides the error norms; otherwise the next three are empty */
+  sp_probes *probes;
+  sp_quantities *quantities;
+  sp_heat *heat; /* [quantities->material_count], NULL for mass */
+  sp_balance balance;
+  sp_note_facts notes;
+  /* L-vectors on the host. */
+  double *solution;
+  double *initial;   /* problem.initial, if there is one */
+  double *rest;      /* the part of the solution below its rounding, if fluxes need it */
+  const char *field; /* the file that was written; NULL if none */
+  double *indicator; /* [elements] with error bars, else NULL */
+  sp_accuracy accuracy;
+} sp_running;
+
+sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
+                            sp_results *results);
+
+/* End the current phase and begin the next one; SP_PHASES: none. */
+void sp_running_enter(sp_running *c, sp_phase phase);
+
+/* The flow: probes -> problem -> solver -> load -> solution and its errors, also if CG has not
+ * converged. Collective. */
+sp_status sp_running_solve(sp_running *c);
+
+/* True if the fluxes of the problem have a balance: it is not mass. */
+bool sp_running_has_balance(const sp_running *c);
+
+/* Release what the case owns. */
+void sp_running_release(sp_running *c);

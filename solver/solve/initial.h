@@ -1,0 +1,29 @@
+/* The iterate that CG starts from, problem.initial: a formula, or the solution in a field file
+ * (solver/report/field.h) of the same mesh, from any number of ranks, of any order, and of the same
+ * or fewer refinements.
+ *
+ * An element is found in the file by its number and its refinement path (tag and octants,
+ * mesh/hexes.h); if the mesh has been refined since, its ancestor is found. There u is the
+ * polynomial of degree N through the equispaced nodes of the file, and its values at the GLL nodes
+ * of this order are taken. So a field of the same or a lower order is reproduced to rounding.
+ * Corners of elements must be where they are in the file. */
+#pragma once
+
+#include "operators/space.h"
+#include "solver/config/config.h"
+
+/* Check that the formula can be parsed, or that the file is a field. Call it first, before anything
+ * that takes time. Errors: SP_ERR_INPUT or SP_ERR_SYSTEM with the line of problem.initial.
+ * Collective over `comm`. */
+sp_status sp_initial_check(MPI_Comm comm, const sp_config *config);
+
+/* Fill values[local DOFs], an L-vector in host memory, the same bits on all copies. Without
+ * problem.initial, values are unchanged. Errors: as above; SP_ERR_INPUT for a formula that is not
+ * finite at a node, and for a field that is of another mesh, is damaged or has values that are not
+ * finite. Collective. */
+sp_status sp_initial_load(const sp_config *config, const sp_space *space, double *values);
+
+/* Fill values[local DOFs of `space`] with the L-vector x of another order on the same mesh,
+ * interpolated; the same bits on all copies. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_initial_interpolate(const sp_space *from, const double *x, const sp_space *space,
+                                 double *values);

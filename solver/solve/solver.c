@@ -1,0 +1,324 @@
+#include "solver/solve/solver.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/threads.h"
+#include "solver/linear/jacobi.h"
+#include "solver/results/errors.h"
+#include "solver/results/fluxes.h"
+
+static void enter(const sp_solver *s, sp_phase phase) {
+  if (s->watch.enter) s->watch.enter(s->watch.context, phase);
+}
+
+bool sp_solver_has_solution(sp_status status) {
+  return !status || status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED;
+}
+
+void sp_solver_release(sp_solver *s) {
+  sp_vector_destroy(&s->boundary);
+  sp_vector_destroy(&s->x);
+  sp_vector_destroy(&s->b);
+  sp_vector_destroy(&s->r);
+  sp_preconditioner_destroy(&s->preconditioner);
+  sp_preconditioner_destroy(&s->diagonal);
+  sp_levels_free(&s->levels);
+  sp_system_destroy(&s->system);
+}
+
+void sp_solver_destroy(sp_solver **solver) {
+  sp_solver *s = *solver;
+  if (!s) return;
+  sp_solver_release(s);
+  sp_problem_facts_free(&s->facts);
+  SP_FREE(s->load, s->work);
+  sp_space_destroy(&s->space);
+  free(s);
+  *solver = NULL;
+}
+
+/* ---- Set-up ---- */
+
+static void choose_preconditioner(sp_solver *s) {
+  sp_operator_setup *setup = &s->system->setup;
+  const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
+  sp_precondition_facts facts;
+  sp_precondition_facts_find(&of_op, s->platform->backend, s->mesh,
+                             (double)s->mesh->global_elements, &facts);
+  s->kind = sp_precondition_choose(&s->options, &facts, &s->kind_reason);
+  setup->for_level = s->kind == SP_PRECONDITIONER_MULTIGRID;
+  setup->one_sweep = sp_precondition_prefers_fused_cg(s->kind, &facts, setup->geometry);
+}
+
+static sp_status start_levels(sp_solver *s) {
+  const double magnification = s->facts.weak ? s->facts.weak->magnification : 0;
+  if (s->kind != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+  return sp_levels_create(&s->options, s->problem, s->system, s->facts.exact, magnification,
+                          &s->levels);
+}
+
+sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
+                           const sp_problem *problem, const sp_solver_options *options,
+                           const sp_solver_watch *watch, sp_solver **out) {
+  sp_solver *s;
+  SP_TRY(sp_agree(platform->comm, sp_allocate(1, sizeof *s, "solver", out)));
+  s = *out;
+  *s = (sp_solver){.platform = platform,
+                   .mesh = mesh,
+                   .problem = problem,
+                   .options = *options,
+                   .watch = watch ? *watch : (sp_solver_watch){0}};
+  enter(s, SP_PHASE_NUMBERING);
+  SP_TRY(sp_space_create(platform, mesh, options->order, &s->space));
+  enter(s, SP_PHASE_PROBLEM);
+  SP_TRY(sp_problem_system(problem, s->space, options->geometry, &s->facts, &s->system));
+  enter(s, SP_PHASE_PRECONDITIONER);
+  choose_preconditioner(s);
+  /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
+   * the operator comes first. */
+  if (!s->facts.weak) SP_TRY(start_levels(s));
+  enter(s, SP_PHASES);
+  return SP_OK;
+}
+
+static sp_status create_host_vectors(sp_solver *s) {
+  const size_t dofs = sp_space_dofs(s->space);
+  return SP_ALLOCATE("load vector", SP_ARRAY(s->load, dofs), SP_ARRAY(s->work, dofs));
+}
+
+static sp_status create_device_vectors(sp_solver *s) {
+  SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->x));
+  SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->b));
+  if (s->facts.boundary_values) SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->boundary));
+  return sp_space_vector(s->space, SP_DOUBLE, &s->r);
+}
+
+/* Build the operator and the preconditioner. */
+static sp_status finish_set_up(sp_solver *s) {
+  enter(s, SP_PHASE_OPERATOR);
+  SP_TRY(sp_system_build(s->system));
+  SP_TRY(sp_agree(s->platform->comm, create_device_vectors(s)));
+  if (s->facts.weak)
+    SP_TRY(sp_null_space_weigh(s->facts.weak, s->system->op, &s->x, &s->b, s->work));
+  enter(s, SP_PHASE_PRECONDITIONER);
+  if (s->facts.weak) SP_TRY(start_levels(s));
+  SP_TRY(sp_precondition_create(s->kind, s->system, &s->levels, &s->preconditioner));
+  if (!s->preconditioner) SP_TRY(sp_jacobi_create(s->system->op, &s->system->setup, &s->diagonal));
+  SP_TRY(sp_start_prepare(&s->system->setup, &s->start));
+  sp_system_forget_coefficients(s->system);
+  return SP_OK;
+}
+
+/* ---- Load ---- */
+
+/* Sum the load vector over all ranks. */
+static sp_status sum_load(const sp_solver *s, double *sum) {
+  *sum = 0;
+  for (sp_lid i = 0; i < s->space->numbering->owned; i++) *sum += s->load[i];
+  return sp_reduction_sum(s->platform->reduction, 1, sum, SP_OK);
+}
+
+/* Project the load of pure Neumann problems. */
+static sp_status project_load(sp_solver *s) {
+  double before, after;
+  SP_TRY(sum_load(s, &before));
+  SP_TRY(sp_null_space_project(s->facts.exact, s->problem, s->space, s->load, &s->defect));
+  SP_TRY(sum_load(s, &after));
+  s->removed = before - after;
+  return SP_OK;
+}
+
+sp_status sp_solver_load(sp_solver *s, const double *extra) {
+  enter(s, SP_PHASE_PROBLEM);
+  if (!s->load) SP_TRY(sp_agree(s->platform->comm, create_host_vectors(s)));
+  SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->load, &s->range, s->sums));
+  for (sp_lid i = 0; i < s->space->numbering->local && extra; i++) s->load[i] += extra[i];
+  if (s->system->constants.parts > 0 && s->mesh->hexes->file.bodies > s->system->constants.parts)
+    SP_TRY(sp_null_space_check_ties(s->problem, s->space, s->system->setup.constrained, s->load,
+                                    &s->tied));
+  if (s->facts.exact) SP_TRY(project_load(s));
+  if (!s->system->op) SP_TRY(finish_set_up(s));
+  enter(s, SP_PHASES);
+  return SP_OK;
+}
+
+typedef struct largest_entry {
+  const double *values;
+  double size;
+} largest_entry;
+
+static sp_status find_largest(void *largest, void *size, size_t begin, size_t end) {
+  const double *values = ((const largest_entry *)largest)->values;
+  double most = 0;
+  for (size_t i = begin; i < end; i++)
+    if (!(fabs(values[i]) <= most)) most = isnan(values[i]) ? INFINITY : fabs(values[i]);
+  *(double *)size = most;
+  return SP_OK;
+}
+
+static void join_largest(void *largest, void *size, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  largest_entry *all = largest;
+  all->size = fmax(all->size, *(const double *)size);
+}
+
+/* Check that the squares of CG's vectors stay far from overflow, and from underflow, which makes a
+ * residual look like zero. */
+static sp_status check_load(const sp_solver *s) {
+  const double smallest = 1e-140, largest = 1e140;
+  largest_entry entry = {.values = s->work};
+  double size;
+  SP_TRY(
+      sp_agree(s->platform->comm, sp_loop_sum("load vector", (size_t)s->space->numbering->owned, 1,
+                                              &entry, sizeof size, find_largest, join_largest)));
+  MPI_Allreduce(&entry.size, &size, 1, MPI_DOUBLE, MPI_MAX, s->platform->comm);
+  if (size == 0 || (size * s->options.tolerance > smallest && size < largest)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "the right-hand side has entries of up to %.3g; its squares would leave the range "
+                 "of double precision: give the data in other units, so that this lies between "
+                 "%.0e / solver.tolerance and %.0e",
+                 size, smallest, largest);
+}
+
+/* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
+static sp_status make_right_hand_side(sp_solver *s) {
+  SP_TRY(
+      sp_system_lift(s->system, s->facts.boundary_values, s->load, s->work, &s->boundary, &s->b));
+  SP_TRY(check_load(s));
+  return sp_agree(s->platform->comm, sp_vector_write(s->work, &s->b));
+}
+
+/* ---- Solve ---- */
+
+/* Set the means of the solution, which the residual hardly controls. */
+static sp_status set_means(const sp_solver *s, double *x) {
+  const sp_null_space *exact = s->facts.exact, *weak = s->facts.weak;
+  if (exact) SP_TRY(sp_null_space_match_means(exact, s->problem, s->space, x));
+  if (!weak) return SP_OK;
+  SP_TRY(sp_agree(s->platform->comm, sp_vector_read(&s->r, s->work)));
+  return sp_null_space_correct_means(weak, s->space, s->work, x);
+}
+
+typedef struct addition {
+  const double *values;
+  double *x;
+} addition;
+
+static void add_values(void *addition_, size_t begin, size_t end) {
+  const addition *a = addition_;
+  for (size_t i = begin; i < end; i++) a->x[i] += a->values[i];
+}
+
+/* Copy the whole solution to the host. */
+static sp_status fetch_solution(const sp_solver *s, double *x) {
+  addition a = {s->facts.boundary_values, x};
+  sp_status status = sp_vector_read(&s->x, x);
+  if (!status && a.values)
+    status = sp_loop_over("solution", sp_space_dofs(s->space), 1, &a, add_values);
+  SP_TRY(sp_agree(s->platform->comm, status));
+  return set_means(s, x);
+}
+
+/* v = x + u_D - mean: an offset would only add rounding to the energy of the solution. */
+static sp_status shift_solution(const sp_solver *s, const sp_vector *x, sp_vector *v) {
+  sp_operator *op = s->system->op;
+  const bool lifted = s->facts.boundary_values;
+  double of_x, of_values = 0, count;
+  SP_TRY(sp_operator_dot(op, v, x, sp_vector_fill(1, v), &of_x));
+  if (lifted) SP_TRY(sp_operator_dot(op, v, &s->boundary, SP_OK, &of_values));
+  SP_TRY(sp_operator_dot(op, v, v, SP_OK, &count));
+  sp_status status = sp_vector_fill(-(of_x + of_values) / count, v);
+  if (!status) status = sp_vector_axpby(1, x, 1, v);
+  if (!status && lifted) status = sp_vector_axpby(1, &s->boundary, 1, v);
+  return sp_agree(s->platform->comm, status);
+}
+
+/* *energy = v.A v - v.D v, D the Robin diagonal: a stiff film has energy where u does not vary. At
+ * least 1e-12 v.D v, the rounding of the difference. */
+static sp_status subtract_films(sp_solver *s, const sp_vector *v, double *energy) {
+  double of_films;
+  const sp_status status = sp_system_robin_energy(s->system, v, s->work, &of_films);
+  SP_TRY(sp_reduction_sum(s->platform->reduction, 1, &of_films, status));
+  *energy = fmax(*energy - of_films, 1e-12 * of_films);
+  return SP_OK;
+}
+
+/* *energy = that of the whole solution without its mean, with A of the unconstrained space. */
+static sp_status measure_solution(const sp_vector *x, void *context, double *energy) {
+  sp_solver *s = context;
+  SP_AUTO_VALUE(sp_vector) v = {0}, product = {0};
+  sp_status status = sp_space_vector(s->space, SP_DOUBLE, &v);
+  if (!status) status = sp_space_vector(s->space, SP_DOUBLE, &product);
+  SP_TRY(sp_agree(s->platform->comm, status));
+  SP_TRY(shift_solution(s, x, &v));
+  status = sp_operator_apply(s->system->op, false, &v, &product);
+  SP_TRY(sp_operator_dot(s->system->op, &v, &product, status, energy));
+  return s->problem->has_robin ? subtract_films(s, &v, energy) : SP_OK;
+}
+
+static sp_status on_iteration(const sp_cg_iteration *iteration, void *solver) {
+  const sp_solver_watch *watch = &((const sp_solver *)solver)->watch;
+  return watch->on_iteration ? watch->on_iteration(iteration, watch->context) : SP_OK;
+}
+
+static bool is_interrupted(void *solver) {
+  const sp_solver_watch *watch = &((const sp_solver *)solver)->watch;
+  return watch->is_interrupted && watch->is_interrupted(watch->context);
+}
+
+static sp_status solve_from(sp_solver *s, const double *start, sp_cg_result *result) {
+  const bool measures = s->facts.boundary_values || s->problem->has_robin;
+  const sp_solver_options *o = &s->options;
+  SP_TRY(make_right_hand_side(s));
+  SP_TRY(sp_start_find(s->system, s->diagonal ? s->diagonal : s->preconditioner, start, &s->b,
+                       &s->x, &s->r, s->work, &s->start));
+  enter(s, SP_PHASE_SOLVE);
+  const sp_cg_options options = {.criterion = o->criterion,
+                                 .tolerance = o->tolerance,
+                                 .energy = s->start.energy,
+                                 .max_iterations = o->max_iterations,
+                                 .inverse_diagonal =
+                                     s->diagonal ? s->diagonal->inverse_diagonal : NULL,
+                                 .measure = measures ? measure_solution : NULL,
+                                 .on_iteration = on_iteration,
+                                 .is_interrupted = is_interrupted,
+                                 .context = s};
+  return sp_cg_solve(s->system->op, s->preconditioner, &options, false, &s->b, &s->x, &s->r,
+                     result);
+}
+
+sp_status sp_solver_solve(sp_solver *s, const double *start, double *x, sp_cg_result *result) {
+  enter(s, SP_PHASE_OPERATOR);
+  const sp_status solved = solve_from(s, start, result);
+  enter(s, SP_PHASES);
+  if (!sp_solver_has_solution(solved)) return solved;
+  sp_kept_error kept;
+  sp_error_keep(solved, &kept);
+  enter(s, SP_PHASE_SOLUTION);
+  SP_TRY(fetch_solution(s, x));
+  enter(s, SP_PHASES);
+  return sp_error_restore(&kept);
+}
+
+sp_status sp_solver_refine(sp_solver *s, const double *x, double *rest) {
+  static const double TOLERANCE = 1e-6; /* relative to `rest`, which is at rounding level itself */
+  sp_fluxes fluxes = {.problem = s->problem, .space = s->space, .x = x, .left = s->work};
+  const bool *constrained = s->system->setup.constrained;
+  const sp_cg_options options = {.criterion = SP_CG_ENERGY,
+                                 .tolerance = TOLERANCE,
+                                 .max_iterations = s->options.max_iterations,
+                                 .is_interrupted = is_interrupted,
+                                 .context = s};
+  sp_cg_result result;
+  SP_TRY(sp_fluxes_residual(&fluxes));
+  if (s->facts.exact) SP_TRY(sp_null_space_remove(s->facts.exact, s->space, s->work));
+  for (sp_lid i = 0; i < s->space->numbering->local; i++)
+    if (constrained[i]) s->work[i] = 0;
+  sp_status status = sp_vector_write(s->work, &s->b);
+  if (!status) status = sp_vector_fill(0, &s->x);
+  SP_TRY(sp_agree(s->platform->comm, status));
+  SP_TRY(
+      sp_cg_solve(s->system->op, s->preconditioner, &options, true, &s->b, &s->x, &s->r, &result));
+  return sp_agree(s->platform->comm, sp_vector_read(&s->x, rest));
+}

@@ -1,0 +1,80 @@
+/* A problem on a mesh, ready to be solved as often as wanted: it owns the space, the system, the
+ * levels of multigrid and the vectors. It computes and returns; who watches passes callbacks.
+ *
+ *     sp_solver_create -> sp_solver_load -> sp_solver_solve, sp_solver_refine, ... ->
+ * sp_solver_destroy
+ *
+ * Several solvers may live side by side, on one or several communicators. All functions are
+ * Collective over the platform's communicator. */
+#pragma once
+
+#include "io/profile.h"
+#include "solver/linear/cg.h"
+#include "solver/linear/start.h"
+#include "solver/problem/load.h"
+#include "solver/problem/systems.h"
+#include "solver/solve/precondition.h"
+
+/* Callbacks; each may be NULL. `enter` gets the phase that begins, SP_PHASES if none does. The
+ * others are those of sp_cg_options. */
+typedef struct sp_solver_watch {
+  void (*enter)(void *context, sp_phase phase);
+  sp_status (*on_iteration)(const sp_cg_iteration *iteration, void *context);
+  bool (*is_interrupted)(void *context);
+  void *context;
+} sp_solver_watch;
+
+/* Members are for reading, except `sums`. */
+typedef struct sp_solver {
+  const sp_platform *platform; /* borrowed, as are mesh and problem */
+  const sp_mesh *mesh;
+  const sp_problem *problem;
+  sp_solver_options options;
+  sp_solver_watch watch;
+  sp_space *space;
+  sp_problem_facts facts;
+  sp_system *system;
+  sp_preconditioner_kind kind; /* the chosen one, and why */
+  const char *kind_reason;
+  sp_levels levels;                  /* of multigrid */
+  sp_preconditioner *preconditioner; /* NULL for none */
+  sp_preconditioner *diagonal;       /* Jacobi's, which checks the solution, if there is none */
+  sp_load_sums *sums;          /* set by the caller: sp_solver_load fills it; NULL: not needed */
+  sp_jacobian_range range;     /* of the mesh, after sp_solver_load */
+  sp_defect defect;            /* of pure Neumann data, likewise */
+  sp_gid tied;                 /* DOFs that tie bodies without common faces, likewise */
+  double removed;              /* the sum that its projection took out of the load */
+  sp_start start;              /* of the last solve */
+  double *load, *work;         /* L-vectors on the host: b without Dirichlet values; scratch */
+  sp_vector x, b, r, boundary; /* A x = b, r = b - A x, Dirichlet values if there are any */
+} sp_solver;
+
+/* Create the space and the system, and start the set-up of multigrid, which sp_solver_load ends: on
+ * a device that of the coarse solver continues beside the load. The caller destroys *out, which may
+ * be partial after a failure. Errors: those of formulas, geometry and preconditioners. */
+sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
+                           const sp_problem *problem, const sp_solver_options *options,
+                           const sp_solver_watch *watch, sp_solver **out);
+
+/* load = integrals of f and g (solver/problem/load.h), plus extra[local DOFs], an L-vector that
+ * holds the same on all copies of a DOF; NULL: nothing. Errors: those of formulas; SP_ERR_INPUT for
+ * pure Neumann data that do not balance, or data beyond the range of doubles. */
+sp_status sp_solver_load(sp_solver *solver, const double *extra);
+
+/* Solve for x[local DOFs], an L-vector on the host with the Dirichlet values. CG starts from
+ * `start`, which may be x; NULL: from the best constant. x is filled also with
+ * SP_ERR_NOT_CONVERGED and SP_ERR_INTERRUPTED. Errors: those of sp_cg_solve. */
+sp_status sp_solver_solve(sp_solver *solver, const double *start, double *x, sp_cg_result *result);
+
+/* rest[local DOFs] = the solution of A rest = b - A x, with a residual that is accurate to the
+ * differences of x (solver/results/fluxes.h). Errors: as above. */
+sp_status sp_solver_refine(sp_solver *solver, const double *x, double *rest);
+
+/* Release what only load, solve and refine need, for memory. */
+void sp_solver_release(sp_solver *solver);
+
+/* NULL-safe; sets *solver to NULL. */
+void sp_solver_destroy(sp_solver **solver);
+
+/* True if a status leaves a solution, converged or not. Local. */
+bool sp_solver_has_solution(sp_status status);
