@@ -199,7 +199,7 @@ static void check_refusals(void) {
       {"1\n7 7 2 1 1 1 2 5 3 4\n$EndElements\n", "take Recombine and Transfinite off the surfaces"},
       {"1\n7 18 2 1 1 1 2 3 4 5 6 1 2 3 4 5 6 1 2 3\n$EndElements\n",
        "set Mesh.SecondOrderIncomplete = 0"},
-      {"1\n7 4 2 1 1 1 3 2 4\n$EndElements\n", "element 7 has a Jacobian of"},
+      {"2\n5 4 2 1 1 1 2 3 4\n7 4 2 1 1 2 3 5 6\n$EndElements\n", "element 7 has a Jacobian of"},
       {"1\n7 4 2 1 1 1 2 2 4\n$EndElements\n", "is degenerate"},
       {"1\n7 4 2 1 1 1 2 3 9\n$EndElements\n", "element 7 refers to node 9, which does not exist"},
       {"2\n7 4 2 1 1 1 2 3 4\n$EndElements\n", "says 2 elements, but only 1 follow"},
