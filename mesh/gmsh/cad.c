@@ -126,6 +126,14 @@ static sp_status check_size(const char *path, double size) {
                  *unit ? "^3" : "", *unit ? unit : "the unit of the file");
 }
 
+sp_status sp_gmsh_generate(sp_gmsh_model *m) {
+  int error, unused;
+  const double start = gmshLoggerGetWallTime(&unused);
+  gmshModelMeshGenerate(3, &error);
+  m->mesher_seconds = gmshLoggerGetWallTime(&unused) - start;
+  return error ? sp_gmsh_failed(m->path, "mesh the geometry") : SP_OK;
+}
+
 void sp_gmsh_cad_describe(sp_gmsh_model *m) {
   sp_gmsh_entity *entity = &m->entities[m->entity_count - 1];
   char *type = NULL;

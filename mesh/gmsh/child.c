@@ -183,9 +183,8 @@ static sp_status unusable(const char *cause) {
 /* Wait for the answer, with a progress line if that takes more than a second. */
 static void wait_for_answer(int file, const char *path, sp_terminal *terminal) {
   struct pollfd answer = {.fd = file, .events = POLLIN};
-  const char *verb = sp_gmsh_is_cad(path) ? "meshes" : "reads";
   for (int second = 1; terminal && poll(&answer, 1, 1000) == 0; second++)
-    sp_terminal_show(terminal, "  set-up: gmsh %s %s, %d s ...", verb, path, second);
+    sp_terminal_show(terminal, "  set-up: gmsh works on %s, %d s ...", path, second);
 }
 
 sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size,

@@ -22,14 +22,6 @@ void sp_gmsh_sdk_end(void) {
   gmshFinalize(&error);
 }
 
-sp_status sp_gmsh_generate(sp_gmsh_model *m) {
-  int error, unused;
-  const double start = gmshLoggerGetWallTime(&unused);
-  gmshModelMeshGenerate(3, &error);
-  m->mesher_seconds = gmshLoggerGetWallTime(&unused) - start;
-  return error ? sp_gmsh_failed(m->path, "mesh the geometry") : SP_OK;
-}
-
 static sp_status open_file(sp_gmsh_model *m) {
   const char *path = m->path, *ending = strrchr(path, '.');
   int error;
