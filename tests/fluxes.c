@@ -260,6 +260,17 @@ static void check_jumps(void) {
     }
 }
 
+/* A flux that u shows in its last digits only: q / kappa is 1e-16 of u. */
+static void check_faint(void) {
+  const logged log = run(
+      MPI_COMM_WORLD,
+      TEXTS("mesh.elements=2 1 4; discretization.order=3; problem.forcing=0; problem.kappa=1e9; "
+            "boundary.zmin=dirichlet 139; boundary.zmax=neumann 1e-5; "
+            "boundary.default=neumann 0; result.a=flux over zmin"),
+      NULL);
+  CHECK_CLOSE(log.results[0].value, 1e-5, 1e-9);
+}
+
 int main(int argc, char **argv) {
   run_case_begin(&argc, &argv);
   enter_folder();
@@ -269,6 +280,7 @@ int main(int argc, char **argv) {
   check_balances();
   check_films();
   check_jumps();
+  check_faint();
   leave_folder(TEXTS("world.h5"));
   return check_end();
 }

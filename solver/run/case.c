@@ -44,11 +44,12 @@ static double range_of_solution(const sp_running *c) {
   return extrema[1].value - extrema[0].value;
 }
 
-/* True if the solution is constant but for rounding: no heat flows. */
+/* True if no data ask for heat and the solution is constant but for rounding. */
 static bool is_flat(const sp_running *c) {
   static const double FLAT = 1e-12;
   const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
-  return range_of_solution(c) <= FLAT * fmax(fabs(extrema[0].value), fabs(extrema[1].value));
+  return c->balance.data == 0 &&
+         range_of_solution(c) <= FLAT * fmax(fabs(extrema[0].value), fabs(extrema[1].value));
 }
 
 /* Find the part of the solution below its rounding; none if CG does not converge. */
