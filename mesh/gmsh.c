@@ -39,8 +39,8 @@ static sp_status read_whole(MPI_Comm comm, const char *path, const sp_gmsh_sizes
                             sp_terminal *terminal, sp_hexes **out) {
   SP_OWNED int *parts = NULL;
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
-  SP_TRY(sp_agree(
-      comm, rank == 0 ? sp_gmsh_in_child(path, sizes, size, terminal, out, &parts) : SP_OK));
+  SP_TRY(sp_agree(comm,
+                  rank == 0 ? sp_gmsh_in_child(path, sizes, size, terminal, out, &parts) : SP_OK));
   sp_hexes_file file = *out ? (*out)->file : (sp_hexes_file){0};
   MPI_Bcast(&file, (int)sizeof file, MPI_BYTE, 0, comm);
   SP_TRY(sp_partition_distribute(comm, out, parts));

@@ -133,8 +133,7 @@ void sp_gmsh_cad_describe(sp_gmsh_model *m) {
   if (entity->dimension == 2) gmshModelGetType(2, entity->tag, &type, &error);
   entity->is_plane = type && strcmp(type, "Plane") == 0;
   gmshFree(type);
-  if (entity->dimension == 3)
-    gmshModelOccGetMass(3, entity->tag, &entity->kernel_volume, &error);
+  if (entity->dimension == 3) gmshModelOccGetMass(3, entity->tag, &entity->kernel_volume, &error);
   entity->kernel_volume = fabs(entity->kernel_volume);
 }
 

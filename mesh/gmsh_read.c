@@ -137,8 +137,7 @@ static uint64_t hash_hexes(const sp_hexes *hexes) {
   uint64_t sum = 0;
   for (size_t e = 0; e < (size_t)hexes->count; e++) {
     uint64_t hash = sp_hash((uint64_t)hexes->tags[e]), word;
-    for (int c = 0; c < SP_CORNERS; c++)
-      hash = sp_hash_fold(hash, (uint64_t)hexes->vertices[e][c]);
+    for (int c = 0; c < SP_CORNERS; c++) hash = sp_hash_fold(hash, (uint64_t)hexes->vertices[e][c]);
     for (size_t i = 0; i < n; i++) {
       memcpy(&word, &hexes->lattice[e * n + i], sizeof word);
       hash = sp_hash_fold(hash, word);

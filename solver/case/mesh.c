@@ -68,7 +68,8 @@ static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, s
 static sp_status read_file(const sp_workers *workers, const sp_config *config,
                            sp_terminal *terminal, sp_hexes **hexes) {
   const char *path = config->mesh.file;
-  const sp_status status = sp_gmsh_cad_hexes(workers->comm, path, &config->mesh.sizes, terminal, hexes);
+  const sp_status status =
+      sp_gmsh_cad_hexes(workers->comm, path, &config->mesh.sizes, terminal, hexes);
   if (status && access(path, R_OK) && !sp_gmsh_is_split(path))
     return sp_fail(status, "%s: %s", sp_config_where(config, "mesh", "file"), sp_error_message());
   if (!status || workers->count == workers->ranks || !sp_gmsh_is_split(path)) return status;
