@@ -3,9 +3,9 @@
  *     total = start + case + device + ... + solve + ... + log + rest
  *     solve = matvec + vectors + precondition + residual + reductions + rest of solve
  *
- * `file (gmsh)` and `parts (METIS)` are some of the parts of `mesh`, `mesher (gmsh)` is one of `file`, `writing` is one of `field`.
- * `rest` and `rest of solve` are the times in no other row. The sums hold on every rank, hence for
- * the means over ranks, but not for minima and maxima. */
+ * `file (gmsh)` and `parts (METIS)` are some of the parts of `mesh`, `mesher (gmsh)` is one of
+ * `file`, `writing` is one of `field`. `rest` and `rest of solve` are the times in no other row.
+ * The sums hold on every rank, hence for the means over ranks, but not for minima and maxima. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,9 +19,9 @@ typedef enum sp_phase {
   SP_PHASE_CASE,   /* arguments, case file, checks of the outputs */
   SP_PHASE_DEVICE, /* opening it; for a GPU, creating its context */
   SP_PHASE_MESH,
-  SP_PHASE_FILE,  /* of the mesh: the gmsh SDK reads the file, or meshes a geometry */
+  SP_PHASE_FILE,   /* of the mesh: the gmsh SDK reads the file, or meshes a geometry */
   SP_PHASE_MESHER, /* of the file: gmsh generates the mesh of a geometry */
-  SP_PHASE_METIS, /* of the mesh: METIS divides it; other ranks wait for rank 0 */
+  SP_PHASE_METIS,  /* of the mesh: METIS divides it; other ranks wait for rank 0 */
   SP_PHASE_NUMBERING,
   SP_PHASE_PROBLEM,
   SP_PHASE_OPERATOR,       /* its set-up, with b and the start of CG */

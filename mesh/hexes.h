@@ -91,7 +91,7 @@ typedef struct sp_hexes_file {
   /* Unit: s. The same on all ranks, which wait for rank 0. */
   double read_seconds;   /* to read the file, or to mesh a geometry */
   double mesher_seconds; /* some of them: gmsh's mesh generation */
-  double metis_seconds; /* to divide the elements among ranks; 0 if there was nothing to do */
+  double metis_seconds;  /* to divide the elements among ranks; 0 if there was nothing to do */
   sp_gid turned; /* cells, all left-handed in the file, whose first two directions are swapped */
   /* Parts that do not fit together (mesh/touching.h). */
   sp_gid coincident, misfits;

@@ -22,7 +22,7 @@ enum {
   SWEEPS = 30, /* of the relaxation, which changes little after five */
   LAYERS = 2,  /* of elements around a bad one that are relaxed with it */
   MENDS = 40,  /* passes before sides become straight */
-  LATTICE = 4  /* the Jacobian, a polynomial of degree 3, is looked at here */
+  LATTICE = 4  /* the points per edge, at which the Jacobian is computed */
 };
 
 /* The least ratio of the Jacobian to its largest value. gmsh's optimisation has the same. */
