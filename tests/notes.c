@@ -1,8 +1,8 @@
 /* Notes on a case: parts that are in contact, sources that quadrature misses, and boundary data
  * that jump. */
 #include "mesh/reference.h"
+#include "mesh/touching.h"
 #include "operators/counts.h"
-#include "solver/problem/contacts.h"
 #include "solver/problem/dirichlet.h"
 #include "solver/problem/load.h"
 #include "tests/stage.h"
@@ -19,11 +19,11 @@ static void check_contacts(void) {
       for (int c = 0; c < SP_CORNERS; c++) hexes->vertices[e][c] += 1000;
       for (int c = 0; c < SP_CORNERS; c++) lattice[3 * c] += gaps[g];
     }
-    AUTO_VALUE(stage) s = {0};
-    sp_gid pairs;
-    stage_create(hexes, 1, &s);
-    stage_problem(&s, TEXTS("problem.solution=x"));
-    require(sp_problem_count_contacts(s.problem, s.mesh, &pairs));
+    AUTO(sp_mesh) mesh = NULL;
+    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+    require(sp_touching_find(mesh));
+    const sp_gid pairs = mesh->hexes->file.coincident;
+    CHECK(mesh->hexes->file.misfits == 0, "gap %g", gaps[g]);
     CHECK(pairs == (g == 1 || g == 2 ? 6 : 0), "gap %g: %lld pairs", gaps[g], (long long)pairs);
   }
 }
