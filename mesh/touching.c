@@ -11,7 +11,7 @@
 #include "mesh/components.h"
 #include "mesh/reference.h"
 
-/* An exterior face, and its row for a cell. There is a grid per power of two. A face goes to all
+/* An exterior face, and its row for a cell. Each power of two has a grid. A face goes to all
  * cells that its sphere meets, in the grid whose cells are two to four times as wide. Its centre
  * looks for other faces in one cell of each grid in use. */
 typedef struct outer_face {

@@ -8,7 +8,7 @@
  *
  * - bodies: the parts of the mesh whose elements are connected by faces (mesh/components.h).
  * - coincident: pairs of exterior faces with the same corners. If there is one body, faces in
- * groups do not count: they are the sides of a gap that somebody wants.
+ * groups do not count: they are the sides of an intended gap.
  * - misfits: exterior faces whose centre lies on an exterior face with other corners.
  *
  * The tolerance is 1e-6 of the shortest distance between two corners of an element, as for

@@ -317,7 +317,8 @@ sp_status sp_null_space_check_ties(const sp_problem *problem, const sp_space *sp
                    "forcing and fluxes%s have no way out but nodes or edges, where it touches "
                    "others without a common face, so the solution would depend on the mesh (%lld "
                    "exterior faces lie on others with other corners, %lld pairs coincide): join "
-                   "them (gmsh: Coherence or BooleanFragments), or set problem.lambda > 0 or a "
+                   "them (gmsh: Coherence or BooleanFragments; no hexahedra on tetrahedra), or set "
+                   "problem.lambda > 0 or a "
                    "Dirichlet boundary there",
                    part.text, (long long)file->misfits, (long long)file->coincident);
   }

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Meshes whose parts do not fit together: notes with counts, refusals, and values where the mesh can be mended."""
+
+import itertools
+import json
+import math
+import sys
+
+import driver
+from driver import Run, check, settings
+
+driver.start("fit", sys.argv[1], sys.argv[2:])
+RANKS = (1, 2, 4)
+CLOSE = 1e-8
+QUIET = ["output.log=", "output.field=", "solver.tolerance=1e-12"]
+CASE = settings("problem.forcing=0; boundary.default=neumann 0; boundary.cold=dirichlet 0; result.mean=average of u")
+NAMES = ['3 1 "left"', '3 2 "right"', '2 11 "hot"', '2 12 "cold"', '2 13 "chip"']
+
+
+class Mesh:
+    """Points with equal keys are one; `key` of a block makes them its own."""
+
+    def __init__(self):
+        self.points, self.elements = {}, []
+
+    def add(self, kind, group, places, key=lambda place: 0):
+        self.elements.append((kind, group, [self.points.setdefault((tuple(p), key(p)), len(self.points) + 1)
+                                            for p in places]))
+
+    def block(self, lower, upper, counts, group, key=lambda place: 0, tetrahedra=False):
+        """A box of hexahedra, or of cubes of six tetrahedra along the same diagonal."""
+        def at(*index):
+            return tuple(a + (b - a) * i / n for a, b, i, n in zip(lower, upper, index, counts))
+        for i, j, k in itertools.product(*map(range, counts)):
+            if not tetrahedra:
+                self.add(5, group, [at(i + a, j + b, k + c) for c in (0, 1) for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))],
+                         key)
+                continue
+            for axes in itertools.permutations(range(3)):
+                corners = [(i, j, k)]
+                for axis in axes:
+                    corners.append(tuple(x + (a == axis) for a, x in enumerate(corners[-1])))
+                if axes in ((0, 2, 1), (1, 0, 2), (2, 1, 0)):  # odd: else left-handed
+                    corners[2:] = corners[:1:-1]
+                self.add(4, group, [at(*corner) for corner in corners], key)
+
+    def faces(self, axis, value, group, key=lambda place: 0, within=lambda place: True):
+        """The faces of the hexahedra and tetrahedra so far at a plane become elements of a group."""
+        place_of = {number: place for (place, _), number in self.points.items()}
+        for kind, _, numbers in list(self.elements):
+            on = [place_of[n] for n in numbers if kind in (4, 5) and abs(place_of[n][axis] - value) < 1e-9]
+            centre = [sum(x) / max(len(on), 1) for x in zip(*on)]
+            if len(on) == (3 if kind == 4 else 4) and within(centre):
+                self.add(2 if kind == 4 else 3, group, on if kind == 4 else [on[0], on[1], on[2], on[3]], key)
+
+    def write(self, name):
+        driver.write_msh(name, [place for place, _ in self.points], self.elements, NAMES)
+        return name
+
+
+def two_blocks(counts, key=lambda place: 1, lower=(1, 0, 0), tetrahedra=False):
+    """The left one is hot at x = 0, the right one cold at x = 2."""
+    mesh = Mesh()
+    mesh.block((0, 0, 0), (1, 1, 1), (2, 2, 2), 1)
+    mesh.block(lower, (2, lower[1] + 1, lower[2] + 1), counts, 2, key, tetrahedra)
+    mesh.faces(0, 0, 11)
+    mesh.faces(0, 2, 12, key)
+    return mesh
+
+
+def run(ranks, arguments, code=0):
+    return Run(ranks, [*CASE, *arguments, *QUIET, "--json", "run.json"]).expect(ranks, code)
+
+
+def notes(ranks, arguments):
+    """The run's notes by name, and the results, after a check that --groups shows the same ones."""
+    run(ranks, arguments)
+    with open("run.json", encoding="utf-8") as file:
+        document = json.load(file)
+    found = {name: text for name, text in document.items() if name.startswith("note_")}
+    run(ranks, [*arguments, "--groups"])
+    with open("run.json", encoding="utf-8") as file:
+        table = json.load(file)
+    for name in "note_lost", "note_misfits", "note_coincident", "note_turned":
+        check(found.get(name) == table.get(name), f"{arguments}: {found.get(name)!r}, {table.get(name)!r}")
+    return found, driver.values(document)
+
+
+def expect(arguments, **expected):
+    for ranks in RANKS:
+        found, _ = notes(ranks, arguments)
+        check(found.keys() == expected.keys(), f"{arguments} on {ranks} ranks: {found}")
+        for name, words in expected.items():
+            check(words in found.get(name, ""), f"{arguments} on {ranks} ranks: no '{words}' in {found}")
+
+
+def lost():
+    """Four of eight surface elements have nodes that no element has."""
+    mesh = Mesh()
+    mesh.block((0, 0, 0), (1, 1, 1), (4, 4, 4), 1)
+    mesh.faces(2, 0, 12)
+    mesh.faces(2, 1, 13, within=lambda p: p[0] < 0.25)
+    mesh.faces(2, 1, 13, key=lambda place: 1, within=lambda p: 0.25 < p[0] < 0.5)
+    arguments = ["mesh.file=" + mesh.write("lost.msh"), "boundary.chip=neumann 100"]
+    expect(arguments, note_lost="4 of 8 of 'chip'")
+
+
+def hanging():
+    """A face whose centre is a corner of others lies on them: both sides count. Nothing flows through them,
+    so the sides have their own temperatures, unless common nodes tie them."""
+    for ratio in 2, 3:
+        count = 4 + 4 * ratio**2
+        name = "mesh.file=" + two_blocks((2, 2 * ratio, 2 * ratio)).write("apart.msh")
+        expect([name, "boundary.hot=dirichlet 100"], note_misfits=f"{count} exterior faces lie on others")
+        name = "mesh.file=" + two_blocks((2, 2 * ratio, 2 * ratio), key=lambda place: 0).write("tied.msh")
+        for order in 1, 3:
+            arguments = [name, f"discretization.order={order}"]
+            expect([*arguments, "boundary.hot=dirichlet 100"], note_misfits=f"{count} exterior faces lie on others",
+                   note_pinched="at 9 nodes only" if order == 1 else "")
+            for ranks in RANKS:
+                run(ranks, [*arguments, "boundary.hot=neumann 1"], 1).expect_error(
+                    ranks, 1, "no way out but nodes or edges", f"{count} exterior faces lie on others", "8 elements 'left'")
+    # The same corners to 1e-8, shifted faces, and a gap.
+    for shift, expected in (1e-9, {"note_coincident": "4 pairs"}), (0.25, {"note_misfits": "8 exterior faces lie"}):
+        name = two_blocks((2, 2, 2), lower=(1, shift, 0)).write("shifted.msh")
+        expect(["mesh.file=" + name, "boundary.hot=dirichlet 100"], **expected)
+    expect(["mesh.file=" + two_blocks((2, 2, 2), lower=(1.0001, 0, 0)).write("gap.msh"), "boundary.hot=dirichlet 100"])
+
+
+def half_shared():
+    """Nodes are shared for y < 1/2 only: two of four pairs of faces are a crack. It is intended if groups name it."""
+    mesh = two_blocks((2, 2, 2), key=lambda place: place[1] > 0.5)
+    arguments = ["mesh.file=" + mesh.write("half.msh"), "boundary.hot=dirichlet 100"]
+    expect(arguments, note_coincident="2 pairs")
+    for side in 0, 1:
+        mesh.faces(0, 1, 13, key=lambda place: side * (place[1] > 0.5), within=lambda place: place[1] > 0.5)
+    expect(["mesh.file=" + mesh.write("crack.msh"), *arguments[1:]])
+
+
+def tetrahedra():
+    """Hexahedra on tetrahedra: 4 quadrilaterals of 4 faces each, 8 triangles of 3."""
+    mesh = two_blocks((2, 2, 2), key=lambda place: 0, tetrahedra=True)
+    arguments = ["mesh.file=" + mesh.write("mixed.msh"), "discretization.order=1"]
+    for ranks in RANKS:
+        run(ranks, [*arguments, "boundary.hot=neumann 1"], 1).expect_error(ranks, 1, "no way out but", "40 exterior faces")
+    expect([*arguments, "boundary.hot=dirichlet 100"], note_misfits="40 exterior faces lie on others", note_divided="",
+           note_pinched="at 21 nodes only")
+
+
+def ties():
+    """Blocks that share an edge or a corner only."""
+    for name, lower in ("edge", (1, 1, 0)), ("corner", (1, 1, 1)):
+        file = "mesh.file=" + two_blocks((2, 2, 2), key=lambda place: 0, lower=lower).write(name + ".msh")
+        for order in 1, 2, 5:
+            arguments = [file, f"discretization.order={order}"]
+            for ranks in RANKS:
+                run(ranks, [*arguments, "boundary.hot=neumann 1"], 1).expect_error(
+                    ranks, 1, "no way out but nodes or edges", "8 elements 'left'", "between (0, 0, 0) and (1, 1, 1)")
+            text = "at 1 node only" if name == "corner" else "at 3 nodes only" if order == 1 else "along 2 edges only"
+            expect([*arguments, "boundary.hot=dirichlet 100"], note_pinched=text)
+            # With lambda, with another condition, and without heat.
+            expect([*arguments, "boundary.hot=neumann 1", "problem.lambda=1"], note_pinched=text)
+            expect([*arguments, "boundary.hot=robin 1, 1"], note_pinched=text)
+            expect([*arguments, "boundary.hot=neumann 0"], note_pinched=text)
+
+
+def ring(mirror, wrong=0, mesh=None, group=1, first=1, count=3, key=lambda place: 0):
+    """A quarter of a ring of elements of order 2, first < r < first + 1; `wrong` elements are mirrored."""
+    mesh = mesh or Mesh()
+    corner = [(0, 0, 0), (2, 0, 0), (2, 2, 0), (0, 2, 0), (0, 0, 2), (2, 0, 2), (2, 2, 2), (0, 2, 2)]
+    edges = [(0, 1), (0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (2, 6), (3, 7), (4, 5), (4, 7), (5, 6), (6, 7)]
+    sides = [(0, 1, 2, 3), (0, 1, 5, 4), (0, 3, 7, 4), (1, 2, 6, 5), (2, 3, 7, 6), (4, 5, 6, 7)]
+    nodes = corner + [tuple(sum(corner[c][d] for c in set_) // len(set_) for d in range(3))
+                      for set_ in (*edges, *sides, range(8))]
+
+    def place(i, j, k):
+        r, angle = first + i / 4, math.pi / 2 * j / 2 / count
+        return round((-1 if mirror else 1) * r * math.cos(angle), 15), round(r * math.sin(angle), 15), k / 4
+    for n, (i, j, k) in enumerate(itertools.product(range(2), range(count), range(2))):
+        swapped = [(b, a, c) if n < wrong else (a, b, c) for a, b, c in nodes]
+        mesh.add(12, group, [place(2 * i + a, 2 * j + b, 2 * k + c) for a, b, c in swapped], key)
+    return mesh
+
+
+def mirrored():
+    """A mirrored ring has the volume and the solution of the ring; with 5 elements inverted it is refused."""
+    case = settings("discretization.order=4; boundary.default=dirichlet y^2+z; problem.forcing=-2; "
+                    "result.volume=integral of 1; result.moment=integral of u*x^2; boundary.cold=")
+    results = {}
+    for mirror in False, True:
+        file = "mesh.file=" + ring(mirror).write("ring.msh")
+        for ranks in RANKS:
+            found, results[mirror, ranks] = notes(ranks, [file, *case])
+            check(found.get("note_turned", "").startswith("all 12 elements") == mirror, f"{found}")
+    for at, found in results.items():
+        for name, value in results[False, 1].items():
+            check(abs(found[name] - value) < CLOSE, f"{at}: {name} {found[name]}, not {value}")
+    ring(False, wrong=5).write("ring.msh")
+    for ranks in RANKS:
+        run(ranks, ["mesh.file=ring.msh", *case], 1).expect_error(ranks, 1, "5 of 12 elements are left-handed")
+
+
+def curved():
+    """Quarters of rings of order 2 that touch at r = 2 with 3 and 5 elements along the arc: parabolas through points
+    of an arc of angle 2a differ from it by a^2 / 16 of their height, less than a twentieth. All 6 + 10 faces."""
+    mesh = Mesh()
+    for group, first, count in (1, 1, 3), (2, 2, 5):
+        ring(False, mesh=mesh, group=group, first=first, count=count, key=lambda place, own=group: own)
+    mesh.write("rings.msh")
+    expect(["mesh.file=rings.msh", "boundary.cold=", "boundary.default=dirichlet x"], note_misfits="16 exterior faces lie")
+
+
+driver.side_by_side([(lost,), (hanging,), (half_shared,), (tetrahedra,), (ties,), (mirrored,), (curved,)])
+driver.finish()
