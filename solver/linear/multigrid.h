@@ -66,9 +66,10 @@ void sp_multigrid_decide(const sp_backend *backend, const sp_mesh_shape *shape,
 /* Check that the orders fall from the operator's, `order`, to 1. Errors: SP_ERR_INPUT. Local. */
 sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 
-/* If the options, which are decided, allow it and the mesh has bars (operators/bars.h), make their system systems[1], the only level
- * below systems[0]; else it stays NULL. sp_multigrid_choose_orders has filled the options. Errors:
- * those of sp_bars_create. Collective. */
+/* If the options, which are decided, allow it and the mesh has bars (operators/bars.h), make their
+ * system systems[1], the only level below systems[0]; else it stays NULL.
+ * sp_multigrid_choose_orders has filled the options. Errors: those of sp_bars_create. Collective.
+ */
 sp_status sp_multigrid_find_bars(sp_multigrid_options *options, sp_system *systems[]);
 
 /* Return the number of orders without a second system of order 1, which is only the coarse solver's
