@@ -12,6 +12,7 @@ from driver import Run, check, settings
 driver.start("fit", sys.argv[1], sys.argv[2:])
 RANKS = (1, 2, 4)
 CLOSE = 1e-8
+OTHERS = {"default", "parts", "unnamed_faces", "constants", "no_material"}  # notes that do not count here
 QUIET = ["output.log=", "output.field=", "solver.tolerance=1e-12"]
 CASE = settings("problem.forcing=0; boundary.default=neumann 0; boundary.cold=dirichlet 0; result.mean=average of u")
 NAMES = ['3 1 "left"', '3 2 "right"', '2 11 "hot"', '2 12 "cold"', '2 13 "chip"']
@@ -72,16 +73,21 @@ def run(ranks, arguments, code=0):
     return Run(ranks, [*CASE, *arguments, *QUIET, "--json", "run.json"]).expect(ranks, code)
 
 
+def texts(document):
+    """The texts of notes on the mesh, by name."""
+    return {note["name"]: note["text"] for note in document.get("notes", []) if note["name"] not in OTHERS}
+
+
 def notes(ranks, arguments):
     """The run's notes by name, and the results, after a check that --groups shows the same ones."""
     run(ranks, arguments)
     with open("run.json", encoding="utf-8") as file:
         document = json.load(file)
-    found = {name: text for name, text in document.items() if name.startswith("note_")}
+    found = texts(document)
     run(ranks, [*arguments, "--groups"])
     with open("run.json", encoding="utf-8") as file:
-        table = json.load(file)
-    for name in "note_lost", "note_misfits", "note_coincident", "note_turned":
+        table = texts(json.load(file))
+    for name in "lost", "misfits", "coincident", "turned":
         check(found.get(name) == table.get(name), f"{arguments}: {found.get(name)!r}, {table.get(name)!r}")
     return found, driver.values(document)
 
@@ -102,7 +108,7 @@ def lost():
     mesh.faces(2, 1, 13, within=lambda p: p[0] < 0.25)
     mesh.faces(2, 1, 13, key=lambda place: 1, within=lambda p: 0.25 < p[0] < 0.5)
     arguments = ["mesh.file=" + mesh.write("lost.msh"), "boundary.chip=neumann 100"]
-    expect(arguments, note_lost="4 of 8 of 'chip'")
+    expect(arguments, lost="4 of 8 of 'chip'")
 
 
 def hanging():
@@ -111,17 +117,17 @@ def hanging():
     for ratio in 2, 3:
         count = 4 + 4 * ratio**2
         name = "mesh.file=" + two_blocks((2, 2 * ratio, 2 * ratio)).write("apart.msh")
-        expect([name, "boundary.hot=dirichlet 100"], note_misfits=f"{count} exterior faces lie on others")
+        expect([name, "boundary.hot=dirichlet 100"], misfits=f"{count} exterior faces lie on others")
         name = "mesh.file=" + two_blocks((2, 2 * ratio, 2 * ratio), key=lambda place: 0).write("tied.msh")
         for order in 1, 3:
             arguments = [name, f"discretization.order={order}"]
-            expect([*arguments, "boundary.hot=dirichlet 100"], note_misfits=f"{count} exterior faces lie on others",
-                   note_pinched="at 9 nodes only" if order == 1 else "")
+            expect([*arguments, "boundary.hot=dirichlet 100"], misfits=f"{count} exterior faces lie on others",
+                   pinched="at 9 nodes only" if order == 1 else "")
             for ranks in RANKS:
                 run(ranks, [*arguments, "boundary.hot=neumann 1"], 1).expect_error(
                     ranks, 1, "no way out but nodes or edges", f"{count} exterior faces lie on others", "8 elements 'left'")
     # The same corners to 1e-8, shifted faces, and a gap.
-    for shift, expected in (1e-9, {"note_coincident": "4 pairs"}), (0.25, {"note_misfits": "8 exterior faces lie"}):
+    for shift, expected in (1e-9, {"coincident": "4 pairs"}), (0.25, {"misfits": "8 exterior faces lie"}):
         name = two_blocks((2, 2, 2), lower=(1, shift, 0)).write("shifted.msh")
         expect(["mesh.file=" + name, "boundary.hot=dirichlet 100"], **expected)
     expect(["mesh.file=" + two_blocks((2, 2, 2), lower=(1.0001, 0, 0)).write("gap.msh"), "boundary.hot=dirichlet 100"])
@@ -131,7 +137,7 @@ def half_shared():
     """Nodes are shared for y < 1/2 only: two of four pairs of faces are a crack. It is intended if groups name it."""
     mesh = two_blocks((2, 2, 2), key=lambda place: place[1] > 0.5)
     arguments = ["mesh.file=" + mesh.write("half.msh"), "boundary.hot=dirichlet 100"]
-    expect(arguments, note_coincident="2 pairs")
+    expect(arguments, coincident="2 pairs")
     for side in 0, 1:
         mesh.faces(0, 1, 13, key=lambda place: side * (place[1] > 0.5), within=lambda place: place[1] > 0.5)
     expect(["mesh.file=" + mesh.write("crack.msh"), *arguments[1:]])
@@ -143,8 +149,8 @@ def tetrahedra():
     arguments = ["mesh.file=" + mesh.write("mixed.msh"), "discretization.order=1"]
     for ranks in RANKS:
         run(ranks, [*arguments, "boundary.hot=neumann 1"], 1).expect_error(ranks, 1, "no way out but", "40 exterior faces")
-    expect([*arguments, "boundary.hot=dirichlet 100"], note_misfits="40 exterior faces lie on others", note_divided="",
-           note_pinched="at 21 nodes only")
+    expect([*arguments, "boundary.hot=dirichlet 100"], misfits="40 exterior faces lie on others", divided="",
+           pinched="at 21 nodes only")
 
 
 def ties():
@@ -157,11 +163,11 @@ def ties():
                 run(ranks, [*arguments, "boundary.hot=neumann 1"], 1).expect_error(
                     ranks, 1, "no way out but nodes or edges", "8 elements 'left'", "between (0, 0, 0) and (1, 1, 1)")
             text = "at 1 node only" if name == "corner" else "at 3 nodes only" if order == 1 else "along 2 edges only"
-            expect([*arguments, "boundary.hot=dirichlet 100"], note_pinched=text)
+            expect([*arguments, "boundary.hot=dirichlet 100"], pinched=text)
             # With lambda, with another condition, and without heat.
-            expect([*arguments, "boundary.hot=neumann 1", "problem.lambda=1"], note_pinched=text)
-            expect([*arguments, "boundary.hot=robin 1, 1"], note_pinched=text)
-            expect([*arguments, "boundary.hot=neumann 0"], note_pinched=text)
+            expect([*arguments, "boundary.hot=neumann 1", "problem.lambda=1"], pinched=text)
+            expect([*arguments, "boundary.hot=robin 1, 1"], pinched=text)
+            expect([*arguments, "boundary.hot=neumann 0"], pinched=text)
 
 
 def ring(mirror, wrong=0, mesh=None, group=1, first=1, count=3, key=lambda place: 0):
@@ -191,7 +197,7 @@ def mirrored():
         file = "mesh.file=" + ring(mirror).write("ring.msh")
         for ranks in RANKS:
             found, results[mirror, ranks] = notes(ranks, [file, *case])
-            check(found.get("note_turned", "").startswith("all 12 elements") == mirror, f"{found}")
+            check(found.get("turned", "").startswith("all 12 elements") == mirror, f"{found}")
     for at, found in results.items():
         for name, value in results[False, 1].items():
             check(abs(found[name] - value) < CLOSE, f"{at}: {name} {found[name]}, not {value}")
@@ -207,7 +213,7 @@ def curved():
     for group, first, count in (1, 1, 3), (2, 2, 5):
         ring(False, mesh=mesh, group=group, first=first, count=count, key=lambda place, own=group: own)
     mesh.write("rings.msh")
-    expect(["mesh.file=rings.msh", "boundary.cold=", "boundary.default=dirichlet x"], note_misfits="16 exterior faces lie")
+    expect(["mesh.file=rings.msh", "boundary.cold=", "boundary.default=dirichlet x"], misfits="16 exterior faces lie")
 
 
 driver.side_by_side([(lost,), (hanging,), (half_shared,), (tetrahedra,), (ties,), (mirrored,), (curved,)])
