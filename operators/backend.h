@@ -184,6 +184,7 @@ typedef struct sp_recording sp_recording;
 
 typedef struct sp_backend {
   const char *name; /* "host", "cuda" */
+  bool on_host;     /* it computes on the host's processors; others on a device beside them */
 
   /* ---- Device ---- */
 

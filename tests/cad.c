@@ -138,7 +138,7 @@ static void check_torus(void) {
 
 /* A thin pipe: edges inside bend with the walls. Sides that leave the surface by the sagitta of
  * 7 % of the radius would change the volume by more than 1e-3. The mesh is the same, read by any
- * ranks and at any addresses; it was not with gmsh's own optimisation. */
+ * ranks and at any addresses. */
 static void check_pipe(void) {
   write_script("pipe.step", "Cylinder(1) = {0, 0, 0, 0, 0, 4, 3};\n"
                             "Cylinder(2) = {0, 0, 0, 0, 0, 4, 2.8};\n"

@@ -160,7 +160,7 @@ NOTES = (  # what a case adds, and the notes that it has: name, words of the tex
      {"jumps": ("kappa=x < 0.5 ? 1 : 100' may jump", {}), "constants": ("no formula uses constants.a, constants.b", {})}),
     ("mesh.elements=; mesh.file=crack.msh; problem.forcing=0; boundary.hot=dirichlet 1; boundary.cold=dirichlet 0; "
      "boundary.default=neumann 0",
-     {"parts": ("2 parts that share no nodes; 1 pair of", {"parts": 2, "contacts": 1}),
+     {"parts": ("2 parts that share no nodes", {"parts": 2}), "coincident": ("1 pair of exterior faces", {"pairs": 1}),
       "default": ("they take default = neumann: gap", {})}),
     ("mesh.elements=; mesh.file=pinched.msh; problem.forcing=1; boundary.default=robin 1, 0; discretization.order=2",
      {"pinched": ("touch along 1 edge only", {"edges": 1})}),

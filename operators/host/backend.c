@@ -419,6 +419,7 @@ static sp_status host_sums(sp_local_operator *local, double sums[2]) {
 
 const sp_backend sp_backend_host = {
     .name = "host",
+    .on_host = true,
     .open = host_open,
     .close = host_close,
     .describe = host_describe,

@@ -40,7 +40,7 @@ static double random_at(const sp_bench_production *p, sp_lid dof) {
 }
 
 static bool has_plain_elements(const sp_bench_production *p) {
-  return p->clock->platform->backend != &sp_backend_host;
+  return !p->clock->platform->backend->on_host;
 }
 
 /* Vector `set` of vectors of this size. */

@@ -51,19 +51,15 @@ const char *sp_coarse_hypre(void) {
   return sp_boomer_hypre() ? sp_boomer_hypre() : "none";
 }
 
-static bool is_host(const sp_backend *backend) {
-  return backend == &sp_backend_host;
-}
-
 int sp_coarse_direct_most(const sp_backend *backend) {
-  return is_host(backend) ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
+  return backend->on_host ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
 }
 
 /* Return where a problem of so many rows is solved. */
 static sp_coarse_place choose_place(const sp_backend *backend, sp_coarse_kind kind, int ranks,
                                     double rows) {
   const int few = kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
-  if (ranks > 1 && is_host(backend) && rows > few && sp_boomer_hypre()) return SP_COARSE_HYPRE;
+  if (ranks > 1 && backend->on_host && rows > few && sp_boomer_hypre()) return SP_COARSE_HYPRE;
   return ranks > EVERYWHERE_MOST ? SP_COARSE_ONE_RANK : SP_COARSE_EVERYWHERE;
 }
 
@@ -222,7 +218,7 @@ static sp_status create_selections(sp_coarse *c, const sp_operator_setup *setup,
 
 /* Rows of the largest last level. */
 static int last_level(const sp_coarse *c) {
-  if (is_host(c->space->platform->backend))
+  if (c->space->platform->backend->on_host)
     return c->kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
   return c->kind == SP_COARSE_AMG || c->rows.total > DIRECT_ON_DEVICE ? LAST_LEVEL_ON_DEVICE
                                                                       : DIRECT_ON_DEVICE;

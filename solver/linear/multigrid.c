@@ -302,7 +302,7 @@ int sp_multigrid_smoothed(const sp_multigrid_options *options) {
 }
 
 int sp_multigrid_few_rows(const sp_backend *backend) {
-  return backend == &sp_backend_host ? 2000 : 7000;
+  return backend->on_host ? 2000 : 7000;
 }
 
 /* True if order 1 on the next coarser mesh (mesh/coarsen.h) is wanted below the last level. A

@@ -52,7 +52,7 @@ static void report_threads(const sp_workers *w, sp_terminal *terminal) {
   sp_terminal_print(terminal, "  %-16s %d", "threads", w->threads[0]);
   if (w->threads[1] > w->threads[0]) sp_terminal_print(terminal, " to %d", w->threads[1]);
   sp_terminal_print(terminal, " per rank");
-  const bool on_host = w->platform.backend == &sp_backend_host;
+  const bool on_host = w->platform.backend->on_host;
   if (!on_host || w->team == 1)
     sp_terminal_print(terminal, ", in set-up and results");
   else if (w->team < w->threads[0])

@@ -38,7 +38,7 @@ static bool asks_for_multigrid(const sp_solver_options *request) {
 /* True if AMG set-up is expensive: order 1, GPU, too large for a direct solve. */
 static bool has_long_set_up(const sp_backend *backend, const sp_geometry_facts *op,
                             double elements) {
-  return backend != &sp_backend_host && op->order == 1 && elements > sp_coarse_direct_most(backend);
+  return !backend->on_host && op->order == 1 && elements > sp_coarse_direct_most(backend);
 }
 
 /* True if Jacobi's preconditioner should converge before multigrid is set up. */

@@ -129,20 +129,6 @@ static sp_status project_load(sp_solver *s) {
   return SP_OK;
 }
 
-sp_status sp_solver_load(sp_solver *s, const double *extra) {
-  enter(s, SP_PHASE_PROBLEM);
-  if (!s->load) SP_TRY(sp_agree(s->platform->comm, create_host_vectors(s)));
-  SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->load, &s->range, s->sums));
-  for (sp_lid i = 0; i < s->space->numbering->local && extra; i++) s->load[i] += extra[i];
-  if (s->system->constants.parts > 0 && s->mesh->hexes->file.bodies > s->system->constants.parts)
-    SP_TRY(sp_null_space_check_ties(s->problem, s->space, s->system->setup.constrained, s->load,
-                                    &s->tied));
-  if (s->facts.exact) SP_TRY(project_load(s));
-  if (!s->system->op) SP_TRY(finish_set_up(s));
-  enter(s, SP_PHASES);
-  return SP_OK;
-}
-
 typedef struct largest_entry {
   const double *values;
   double size;
@@ -186,7 +172,24 @@ static sp_status make_right_hand_side(sp_solver *s) {
   SP_TRY(
       sp_system_lift(s->system, s->facts.boundary_values, s->load, s->work, &s->boundary, &s->b));
   SP_TRY(check_load(s));
+  s->has_b = true;
   return sp_agree(s->platform->comm, sp_vector_write(s->work, &s->b));
+}
+
+sp_status sp_solver_load(sp_solver *s, const double *extra) {
+  enter(s, SP_PHASE_PROBLEM);
+  if (!s->load) SP_TRY(sp_agree(s->platform->comm, create_host_vectors(s)));
+  SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->load, &s->range, s->sums));
+  for (sp_lid i = 0; i < s->space->numbering->local && extra; i++) s->load[i] += extra[i];
+  if (s->system->constants.parts > 0 && s->mesh->hexes->file.bodies > s->system->constants.parts)
+    SP_TRY(sp_null_space_check_ties(s->problem, s->space, s->system->setup.constrained, s->load,
+                                    &s->tied));
+  if (s->facts.exact) SP_TRY(project_load(s));
+  if (!s->system->op) SP_TRY(finish_set_up(s));
+  enter(s, SP_PHASE_OPERATOR);
+  SP_TRY(make_right_hand_side(s));
+  enter(s, SP_PHASES);
+  return SP_OK;
 }
 
 /* ---- Solve ---- */
@@ -270,7 +273,7 @@ static bool is_interrupted(void *solver) {
 static sp_status solve_from(sp_solver *s, const double *start, sp_cg_result *result) {
   const bool measures = s->facts.boundary_values || s->problem->has_robin;
   const sp_solver_options *o = &s->options;
-  SP_TRY(make_right_hand_side(s));
+  if (!s->has_b) SP_TRY(make_right_hand_side(s));
   SP_TRY(sp_start_find(s->system, s->diagonal ? s->diagonal : s->preconditioner, start, &s->b,
                        &s->x, &s->r, s->work, &s->start));
   enter(s, SP_PHASE_SOLVE);
@@ -311,6 +314,7 @@ sp_status sp_solver_refine(sp_solver *s, const double *x, double *rest) {
                                  .is_interrupted = is_interrupted,
                                  .context = s};
   sp_cg_result result;
+  s->has_b = false;
   SP_TRY(sp_fluxes_residual(&fluxes));
   if (s->facts.exact) SP_TRY(sp_null_space_remove(s->facts.exact, s->space, s->work));
   for (sp_lid i = 0; i < s->space->numbering->local; i++)

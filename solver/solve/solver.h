@@ -47,6 +47,7 @@ typedef struct sp_solver {
   sp_start start;              /* of the last solve */
   double *load, *work;         /* L-vectors on the host: b without Dirichlet values; scratch */
   sp_vector x, b, r, boundary; /* A x = b, r = b - A x, Dirichlet values if there are any */
+  bool has_b;                  /* b is that of the load */
 } sp_solver;
 
 /* Create the space and the system, and start the set-up of multigrid, which sp_solver_load ends: on
