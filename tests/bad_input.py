@@ -194,7 +194,7 @@ def sizes():
     refuse([*SMALL, "solver.orders=2 1", "--study", "order=2:3"], "--study", "solver.orders is for one order", ranks=(1,))
     refuse([*SMALL, "mesh.elements=2000 2000 2000"], "mesh.elements", "degrees of freedom per rank", ranks=(1,))
     part = [f"mesh.file={os.path.join(INPUTS, 'part.step')}", *SMALL[1:]]
-    refuse([*part, "mesh.size=0.003"], "mesh.size = 0.003", "tetrahedra", "unit of the file", ranks=(2,))
+    refuse([*part, "mesh.size=0.003"], "mesh.size = 0.003", "tetrahedra", "mm would give about", ranks=(2,))
     refuse([*part, "mesh.size=3", "mesh.size_min=4"], "mesh.size_min", "expected at most mesh.size, 3, found 4", ranks=(1,))
     refuse([*SMALL, "mesh.size=3"], "mesh.size", "only if mesh.file is a geometry from CAD", ranks=(1,))
     refuse([f"mesh.file={os.path.join(INPUTS, 'cube.msh')}", *SMALL[1:], "mesh.refine=9"],

@@ -212,6 +212,9 @@ double sp_balance_flow(const sp_balance *balance) {
 
 sp_status sp_balance_check(const sp_balance *balance, double explained, double tolerance) {
   static const double VISIBLE = 1e-4; /* of the largest term */
+  /* With `rest` fluxes are right to this share of the noise: if no heat flows, that is all of it.
+   */
+  static const double RESOLVED = 1e-9;
   const double share = fmax(1e-3, 1e4 * tolerance);
   const double imbalance = fabs(balance->imbalance);
   const double flow = sp_balance_flow(balance);
@@ -222,7 +225,8 @@ sp_status sp_balance_check(const sp_balance *balance, double explained, double t
         "conducts too well for its differences of u; fix its u by a dirichlet line for its "
         "volume, or count u from a reference value",
         balance->fluxes.noise, flow);
-  if (imbalance <= VISIBLE * balance->largest || imbalance <= fmin(explained, share * flow))
+  if (imbalance <= VISIBLE * balance->largest || imbalance <= fmin(explained, share * flow) ||
+      (balance->fluxes.rest && imbalance <= RESOLVED * balance->fluxes.noise))
     return SP_OK;
   return sp_fail(SP_ERR_NOT_CONVERGED,
                  "the balance does not close: %.2e is missing, %.1e of its largest term, where the "
