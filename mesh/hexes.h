@@ -96,6 +96,9 @@ typedef struct sp_hexes_file {
   /* Parts that do not fit together (mesh/touching.h). */
   sp_gid coincident, misfits;
   int bodies;
+  /* Names of Physical Points and of Physical Curves, each between newlines: for messages only. A
+   * name that does not fit is left out. */
+  char names[2][512];
 } sp_hexes_file;
 
 typedef struct sp_hexes {

@@ -79,24 +79,32 @@ static void rounding(const sp_hexes *hexes, sp_lid element, const double point[3
   }
 }
 
-/* Find r = (r, s, t) with x(r) = point by Newton's method. True if the element contains the point:
- * |r_d| <= 1 + 1e-8 + the rounding of the coordinates. The margin keeps points on faces that
- * rounding moves outside; reference[d] is clamped to [-1, 1]. */
+/* Find r = (r, s, t) with x(r) = point by Newton's method. *outside is false if the element
+ * contains the point: |r_d| <= 1 + 1e-8 + the rounding of the coordinates. The margin keeps points
+ * on faces that rounding moves outside; reference[d] is clamped to [-1, 1].
+ *
+ * Returns true up to |r_d| = 1 + 2e-4, 1e-4 of the width. Points on a curved surface may be that
+ * far outside, because elements only interpolate it: for a circle of radius R and elements of angle
+ * h, order 2 is up to R h^4 / 512 inside or outside, order 3 R h^4 / 1944. With h = 2 pi / 16, that
+ * is 1e-4 of an element of width R / 2 or R / 8. Moving the point by 1e-4 of the width changes u by
+ * about as little of its change across the element. */
 static bool find_in_element(const sp_hexes *hexes, sp_lid element, const double point[3],
-                            double reference[3]) {
-  static const double OUTSIDE = 1 + 1e-8;
+                            double reference[3], bool *outside) {
+  static const double INSIDE = 1 + 1e-8, CLOSE = 1 + 2e-4;
   /* Start at the centre, then in the middle of each octant: strongly curved elements need that. */
   for (int start = -1; start < SP_CORNERS; start++) {
     double margin[3];
     for (int d = 0; d < 3; d++) reference[d] = start < 0 ? 0 : (start >> d & 1) - 0.5;
     if (!newton(hexes, element, point, reference)) continue;
-    bool inside = true;
+    bool close = true;
+    *outside = false;
     rounding(hexes, element, point, reference, margin);
     for (int d = 0; d < 3; d++) {
-      inside = inside && fabs(reference[d]) <= OUTSIDE + margin[d];
+      close = close && fabs(reference[d]) <= CLOSE + margin[d];
+      *outside = *outside || !(fabs(reference[d]) <= INSIDE + margin[d]);
       reference[d] = fmax(-1, fmin(1, reference[d]));
     }
-    return inside;
+    return close;
   }
   return false;
 }
@@ -107,24 +115,33 @@ void sp_locate_columns(const sp_hexes *hexes, sp_lid element, const double refer
   evaluate(hexes, element, sp_hexes_lattice(hexes, element), reference, gap, columns);
 }
 
-/* The part a + t (b - a), range[0] <= t <= range[1], of a line in the bounding
- * box of the lattice, extended by half its width on each side; false if there is none. Curved
- * elements extend beyond the box of their lattice, but by less than that. */
-static bool clip(const sp_hexes *hexes, sp_lid element, const double a[3], const double b[3],
-                 double range[2]) {
+/* The bounding box of the lattice, extended by half its width on each side, relative to a point.
+ * Curved elements extend beyond the box of their lattice, but by less than that. */
+static void bound(const sp_hexes *hexes, sp_lid element, const double point[3], double box[3][2]) {
   const size_t points = sp_hexes_lattice_size(hexes);
   const double *lattice = sp_hexes_lattice(hexes, element);
-  range[0] = 0;
-  range[1] = 1;
   for (int d = 0; d < 3; d++) {
     double low = lattice[d], high = lattice[d];
     for (size_t p = 1; p < points; p++) {
       low = fmin(low, lattice[3 * p + (size_t)d]);
       high = fmax(high, lattice[3 * p + (size_t)d]);
     }
-    const double margin = 0.5 * (high - low), step = b[d] - a[d];
-    low -= margin + a[d];
-    high += margin - a[d];
+    const double margin = 0.5 * (high - low);
+    box[d][0] = low - (margin + point[d]);
+    box[d][1] = high + (margin - point[d]);
+  }
+}
+
+/* The part a + t (b - a), range[0] <= t <= range[1], of a line in this box; false if there is none.
+ */
+static bool clip(const sp_hexes *hexes, sp_lid element, const double a[3], const double b[3],
+                 double range[2]) {
+  double box[3][2];
+  bound(hexes, element, a, box);
+  range[0] = 0;
+  range[1] = 1;
+  for (int d = 0; d < 3; d++) {
+    const double low = box[d][0], high = box[d][1], step = b[d] - a[d];
     if (fabs(step) > 0) {
       range[0] = fmax(range[0], fmin(low / step, high / step));
       range[1] = fmin(range[1], fmax(low / step, high / step));
@@ -147,17 +164,86 @@ static bool precedes(const sp_hexes *hexes, sp_lid a, sp_lid b) {
 }
 
 void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3], int n,
-                    sp_lid *elements, double (*references)[3]) {
+                    sp_lid *elements, double (*references)[3], bool *outside) {
   double range[2], point[3], reference[3];
-  for (int i = 0; i < n; i++) elements[i] = -1;
+  bool leaves;
+  for (int i = 0; i < n; i++) {
+    elements[i] = -1;
+    outside[i] = true;
+  }
   for (sp_lid e = 0; e < hexes->count; e++) {
     if (sp_hexes_is_contact(hexes, e) || !clip(hexes, e, a, b, range)) continue;
     for (int i = (int)ceil(range[0] * (n - 1)); i <= range[1] * (n - 1); i++) {
-      if (elements[i] >= 0 && !precedes(hexes, e, elements[i])) continue;
+      const bool first = elements[i] < 0 || precedes(hexes, e, elements[i]);
+      if (!first && !outside[i]) continue;
       sp_locate_sample(a, b, n, i, point);
-      if (!find_in_element(hexes, e, point, reference)) continue;
+      if (!find_in_element(hexes, e, point, reference, &leaves)) continue;
+      if (leaves != outside[i] ? leaves : !first) continue;
       memcpy(references[i], reference, sizeof reference);
       elements[i] = e;
+      outside[i] = leaves;
     }
   }
+}
+
+/* ---- The nearest element ---- */
+
+/* Finite, so that also a point near 1e308 has a nearest element. */
+static double length(const double v[3]) {
+  return fmin(hypot(hypot(v[0], v[1]), v[2]), DBL_MAX);
+}
+
+/* Minimize the distance |gap| of x(r) from the point over [-1, 1]^3, in one coordinate after the
+ * other: Gauss-Newton steps, which are too long far outside a convex face, are halved until the
+ * distance falls. */
+static double approach(const sp_hexes *hexes, sp_lid element, const double point[3],
+                       double gap[3]) {
+  enum { STEPS = 300, HALVINGS = 40 };
+  static const double SMALL = 1e-10;
+  double r[3] = {0, 0, 0}, next[3] = {0, 0, 0}, columns[3][3], there[3], ignored[3][3], moved = 0;
+  evaluate(hexes, element, point, r, gap, columns);
+  double distance = length(gap);
+  for (int step = 0; step < STEPS; step++) {
+    const int d = step % 3;
+    const double *c = columns[d], size = length(c);
+    const double along = c[0] / size * gap[0] + c[1] / size * gap[1] + c[2] / size * gap[2];
+    next[d] = fmax(-1, fmin(1, r[d] - along / size));
+    double trial = INFINITY;
+    for (int h = 0; h < HALVINGS && fabs(next[d] - r[d]) > SMALL; h++) {
+      evaluate(hexes, element, point, next, there, ignored);
+      trial = length(there);
+      if (trial < distance) break;
+      next[d] = (next[d] + r[d]) / 2;
+    }
+    if (d == 0) moved = 0;
+    if (trial < distance) {
+      moved = fmax(moved, fabs(next[d] - r[d]));
+      r[d] = next[d];
+      distance = trial;
+      evaluate(hexes, element, point, r, gap, columns);
+    }
+    next[d] = r[d];
+    if (d == 2 && moved <= SMALL) break;
+  }
+  return distance;
+}
+
+sp_lid sp_locate_nearest(const sp_hexes *hexes, const double point[3], double nearest[3],
+                         double *distance) {
+  sp_lid found = -1;
+  *distance = INFINITY;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    double box[3][2], gap[3];
+    if (sp_hexes_is_contact(hexes, e)) continue;
+    bound(hexes, e, point, box);
+    for (int d = 0; d < 3; d++) gap[d] = fmax(0, fmax(box[d][0], -box[d][1]));
+    if (length(gap) > *distance) continue;
+    const double here = approach(hexes, e, point, gap);
+    if (!(here < *distance || (here == *distance && found >= 0 && precedes(hexes, e, found))))
+      continue;
+    found = e;
+    *distance = here;
+    for (int d = 0; d < 3; d++) nearest[d] = point[d] + gap[d];
+  }
+  return found;
 }

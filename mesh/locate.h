@@ -6,10 +6,18 @@
 /* Point i of n >= 1 evenly spaced ones, (1 - t) a + t b with t = i / (n - 1). Local. */
 void sp_locate_sample(const double a[3], const double b[3], int n, int i, double point[3]);
 
-/* For each of them the local element of the least tag, then octants, that contains it, -1 if there
- * is none, and the reference point in it: elements[n], references[n]. Local. */
+/* For each of them the local element of the least tag, then octants, that contains it, and the
+ * reference point in it. If there is none, outside[n] is true, and this is the same for elements
+ * that the point leaves by at most 1e-4 of their width, with the reference point moved to their
+ * surface, or -1. elements[n], references[n], outside[n]. Local. */
 void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3], int n,
-                    sp_lid *elements, double (*references)[3]);
+                    sp_lid *elements, double (*references)[3], bool *outside);
+
+/* The local element nearest to a point outside the mesh, of the least tag, then octants, its
+ * nearest point and the distance; -1 and infinity without elements. Takes a local minimum in each
+ * element. Local. */
+sp_lid sp_locate_nearest(const sp_hexes *hexes, const double point[3], double nearest[3],
+                         double *distance);
 
 /* The derivatives of the map at a reference point, columns[b][a] = d x_a / d r_b. Local. */
 void sp_locate_columns(const sp_hexes *hexes, sp_lid element, const double reference[3],

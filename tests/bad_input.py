@@ -89,7 +89,8 @@ def formulas():
     """problem.c has what can be wrong with formulas."""
     refuse([*SMALL, "problem.lambda=1/(x-1)"], "problem.lambda", "at (")
     refuse([*SMALL, "boundary.xmin=periodic ymin"], "boundary.xmin", "ymin")
-    refuse([*SMALL, "line.cut=0 0 2, 1 1 2, 9"], "line.cut", "the line is outside the mesh", "(1, 1, 1)")
+    refuse([*SMALL, "line.cut=0 0 2, 1 1 2, 9"], "line.cut", "the line is outside the mesh: (0, 0, 2) is 1 from",
+           "(0, 0, 1) in element")
     # Data that double precision cannot hold.
     refuse([*SMALL, "problem.solution=1e-200*sin(x)"], "right-hand side", "range")
     refuse([*SMALL, "problem.solution=1e200*sin(x)"], "right-hand side", "range")

@@ -8,7 +8,7 @@ import shutil
 import sys
 
 import driver
-from driver import check, refuse, settings, values, write
+from driver import check, refuse, settings, values, write, write_msh
 
 FIXTURES = os.path.abspath(sys.argv[2])
 SANDWICH = os.path.join(FIXTURES, "sandwich.geo")  # blocks one, two and three: x from 0 to 1, to 2 and to 4
@@ -64,6 +64,25 @@ def volumes():
     refuse([f"mesh.file={os.path.join(FIXTURES, 'slab.geo')}", "problem.forcing=0", "boundary.default=neumann 0"],
            (["boundary.soft=dirichlet 1", "boundary.9=dirichlet 1"],
             ["boundary.9", "group '9' has a volume in common with group 'soft'"]))
+
+
+def lower_groups():
+    """Groups of points and curves, and of the other kind, in messages."""
+    write("lower.geo", f'Include "{os.path.join(FIXTURES, "slab.geo")}";\n'
+                       'Physical Point("pin") = {1}; Physical Curve("rim") = {line[1]};\n')
+    case = ["mesh.file=lower.geo", "problem.forcing=0", "boundary.default=dirichlet 0"]
+    table = ((["boundary.pin=neumann 1"], ["no boundary group 'pin', which is a Physical Point; it has: left, right"]),
+             (["result.a=flux over rim"], ["no group 'rim', which is a Physical Curve; surfaces: left"]),
+             (["material.left.kappa=2"], ["no Physical Volume 'left', which is a boundary group; it has"]),
+             (["boundary.pi=neumann 1"], ["no boundary group 'pi'; it has"]))
+    refuse(case, *table, ranks=RANKS)
+    corners = [(x, y, z) for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    write_msh("lower.msh", corners, [(15, 2, [1]), (1, 3, [1, 2]), (5, 1, range(1, 9))],
+              ['0 2 "pin"', '1 3 "rim"', '3 1 "body"'])
+    for name, kind in ("pin", "Point"), ("rim", "Curve"):
+        refuse(["mesh.file=lower.msh", "problem.forcing=0", "boundary.default=dirichlet 0"],
+               ([f"boundary.{name}=neumann 1"], [f"no boundary group '{name}', which is a Physical {kind}; it names none"]),
+               ranks=(1,))
 
 
 def surfaces():
@@ -273,5 +292,5 @@ def words():
         check(expected in run.out, f"{condition}: no '{expected}' in {run.out}")
 
 
-driver.side_by_side([(words,), (valleys,), (volumes,), (surfaces,), (sources,), (heat,), (pinched,), (crossings,)])
+driver.side_by_side([(words,), (valleys,), (volumes,), (lower_groups,), (surfaces,), (sources,), (heat,), (pinched,), (crossings,)])
 driver.finish()

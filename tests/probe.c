@@ -6,14 +6,17 @@
 
 #include "mesh/locate.h"
 #include "mesh/reference.h"
+#include "tests/boxes.h"
 #include "tests/deformed_box.h"
 #include "tests/device.h"
 
-enum { ORDER = 3, PLACES = 5 };
+enum { ORDER = 3, PLACES = 6, FAR_PLACES = 5 };
 
-/* Reference points: within an element, on a face, on an edge, at a corner. */
-static const double places[PLACES][3] = {
-    {0.3, -0.7, 0.95}, {-0.999, 0.1, 0.5}, {1, 0.2, -0.4}, {0.6, -1, 1}, {1, 1, 1}};
+/* Reference points: within an element, on a face, on an edge, at a corner, and so close to a face
+ * that the element behind it would also take the point if it were outside the mesh. */
+static const double places[PLACES][3] = {{0.3, -0.7, 0.95}, {-0.999, 0.1, 0.5},
+                                         {1, 0.2, -0.4},    {0.6, -1, 1},
+                                         {1, 1, 1},         {0.3, 0.99999, 0.4}};
 enum { INTERIOR_PLACES = 2 };
 
 static void map_point(const sp_hexes *hexes, sp_lid element, const double reference[3],
@@ -29,10 +32,18 @@ static void map_point(const sp_hexes *hexes, sp_lid element, const double refere
       point[d] += basis[0][q % n] * basis[1][q / n % n] * basis[2][q / (n * n)] * corner[3 * q + d];
 }
 
-static sp_lid locate(const sp_hexes *hexes, const double point[3], double reference[3]) {
+/* The element that contains the point or, if *outside, that it leaves by little; -1 if none. */
+static sp_lid locate_near(const sp_hexes *hexes, const double point[3], double reference[3],
+                          bool *outside) {
   sp_lid element;
-  sp_locate_line(hexes, point, point, 1, &element, (double(*)[3])reference);
+  sp_locate_line(hexes, point, point, 1, &element, (double(*)[3])reference, outside);
   return element;
+}
+
+static sp_lid locate(const sp_hexes *hexes, const double point[3], double reference[3]) {
+  bool outside;
+  const sp_lid element = locate_near(hexes, point, reference, &outside);
+  return outside ? -1 : element;
 }
 
 /* Newton's method ends at a step of 1e-12; the elements here are of size one and their maps have
@@ -165,6 +176,71 @@ static void check_outside(const deformed_box *box) {
         "%s", sp_error_message());
 }
 
+/* Points at known distances from exterior faces, along the normals. The elements are about 0.4 wide
+ * and the faces have radii of curvature of some 0.4. The search ends at steps of 1e-10. */
+static void check_nearest(const deformed_box *box) {
+  const sp_hexes *hexes = box->whole->hexes;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int b = f / 2, side = 2 * (f % 2) - 1;
+      double reference[3] = {0.3, -0.2, 0.1}, foot[3], point[3], c[3][3], normal[3];
+      double nearest[3], distance, size = 0, outward = 0;
+      if (!sp_surface_is_exterior(hexes->surfaces[e][f])) continue;
+      reference[b] = side;
+      map_point(hexes, e, reference, foot);
+      sp_locate_columns(hexes, e, reference, c);
+      const double *s = c[(b + 1) % 3], *t = c[(b + 2) % 3];
+      for (int d = 0; d < 3; d++) {
+        normal[d] = s[(d + 1) % 3] * t[(d + 2) % 3] - s[(d + 2) % 3] * t[(d + 1) % 3];
+        size = hypot(size, normal[d]);
+        outward += side * normal[d] * c[b][d];
+      }
+      for (double height = 1e-6; height < 5e-2; height *= 10) {
+        for (int d = 0; d < 3; d++)
+          point[d] = foot[d] + copysign(height / size, outward) * normal[d];
+        const sp_lid found = sp_locate_nearest(hexes, point, nearest, &distance);
+        CHECK(found == e, "%g from face %d of %d: %d is nearest", height, f, e, found);
+        CHECK_CLOSE(distance, height, 1e-9);
+        for (int d = 0; d < 3; d++) CHECK_CLOSE(nearest[d], foot[d], 1e-7);
+      }
+    }
+}
+
+static void roll_up(double point[3]) {
+  const double radius = point[0], angle = acos(0) * point[1];
+  point[0] = radius * cos(angle);
+  point[1] = radius * sin(angle);
+}
+
+/* A quarter of a tube with 6 elements of order 3 around. Between its nodes the outer surface is up
+ * to R h^4 / 1944 = 2.7e-7 from the circle, h = 15 degrees. */
+static void check_tube(const sp_platform *platform) {
+  enum { ANGLES = 46 };
+  static const double R = 0.11;
+  const sp_box shape = {.lower = {0.085, 0, 0}, .upper = {R, 1, 0.02}, .elements = {3, 6, 1}};
+  double points[ANGLES][3];
+  sp_hexes *hexes = box_hexes(MPI_COMM_WORLD, &shape, 0);
+  AUTO_VALUE(deformed_box) box = {0};
+  curve_elements(3, roll_up, &hexes);
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &box.mesh));
+  require(sp_numbering_create(box.mesh, ORDER, &box.numbering));
+  for (int a = 0; a < ANGLES; a++) {
+    memcpy(points[a], (double[3]){R, a / (ANGLES - 1.0), 0.01}, sizeof points[a]);
+    roll_up(points[a]);
+  }
+  AUTO(sp_config) config = read_probes(ANGLES, (const double(*)[3])points);
+  AUTO(sp_probes) probes = evaluate(platform, &box, config, true, 1);
+  for (int a = 0; a < ANGLES; a++) {
+    CHECK(!probes->list[a].outside, "%d degrees are outside", 2 * a);
+    CHECK_CLOSE(probes->list[a].value, polynomial(true, points[a]), 2.3 * 2.7e-7);
+  }
+  AUTO(sp_config) beyond = read_probes(1, (const double[][3]){{0.07, 0.09, 0.05}});
+  sp_probes *none;
+  const sp_status status = sp_probes_create(beyond, box.mesh, &none);
+  check_refusal("a point beyond the tube", status,
+                TEXTS("(0.07, 0.09, 0.05) is 0.0303 from the nearest", ", 0.02) in element 12"));
+}
+
 /* A point counts as outside beyond 1e-8 of half an element's width, not closer. */
 static void check_edge(void) {
   AUTO(sp_hexes) hexes = NULL;
@@ -175,6 +251,12 @@ static void check_edge(void) {
   CHECK(locate(hexes, (double[3]){1 + 5e-9, 0, 0}, reference) == 0 && reference[0] == 1,
         "rounding puts a point on the boundary outside");
   CHECK(locate(hexes, (double[3]){0, -1 - 2e-8, 0}, reference) == -1, "outside, but found");
+  bool outside = false;
+  CHECK(locate_near(hexes, (double[3]){0.5, -1 - 1.9e-4, 0}, reference, &outside) == 0 && outside &&
+            fabs(reference[0] - 0.5) < 1e-12 && reference[1] == -1,
+        "less than 1e-4 of the width outside, but not moved to the surface");
+  CHECK(locate_near(hexes, (double[3]){0.5, -1 - 2.1e-4, 0}, reference, &outside) == -1 && outside,
+        "more than 1e-4 of the width outside, but found");
   CHECK(locate(hexes, (double[3]){0, NAN, 0}, reference) == -1, "NaN is found");
 }
 
@@ -187,7 +269,7 @@ static void check_far(const deformed_box *box) {
   memcpy(near, hexes->lattice, numbers * sizeof *near);
   for (double offset = 1e4; offset < 2e9; offset *= 10)
     for (sp_lid e = 0; e < hexes->count; e++)
-      for (int p = 0; p < PLACES; p++) {
+      for (int p = 0; p < FAR_PLACES; p++) {
         double point[3], reference[3];
         memcpy(hexes->lattice, near, numbers * sizeof *near);
         map_point(hexes, e, places[p], point);
@@ -215,8 +297,10 @@ int main(int argc, char **argv) {
     check_line(&platform, &box);
     check_outside(&box);
     check_far(&box);
+    check_nearest(&box);
   }
   check_edge();
+  check_tube(&platform);
   sp_platform_close(&platform);
   return check_end();
 }

@@ -181,6 +181,18 @@ static void turn_cells(sp_hexes *hexes) {
   hexes->file.turned = hexes->count;
 }
 
+/* List the names of groups that have no faces, for messages. */
+static void list_names(const sp_gmsh_model *m, sp_hexes_file *file) {
+  for (size_t n = 0; n < m->name_count; n++) {
+    const sp_gmsh_name *name = &m->names[n];
+    if (name->dimension < 0 || name->dimension > 1) continue;
+    char *list = file->names[name->dimension];
+    const size_t used = strlen(list), room = sizeof file->names[0] - used;
+    const int length = snprintf(&list[used], room, "%s%s\n", used ? "" : "\n", name->text);
+    if (length < 0 || (size_t)length >= room) list[used] = '\0';
+  }
+}
+
 static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
                             const sp_gmsh_sets *volumes, const sp_gmsh_sets *surfaces,
                             sp_gmsh_boundary *b, sp_hexes **out) {
@@ -194,6 +206,7 @@ static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
       if (b->faces[f].nodes[c] > 0) named[b->faces[f].nodes[c] - 1] = true;
   fill_hexes(all, m->points, b, named, *out);
   turn_cells(*out);
+  list_names(m, &(*out)->file);
   (*out)->file.left_out = all->left_out;
   (*out)->file.hash = hash_hexes(*out);
   (*out)->file.cad = m->cad;

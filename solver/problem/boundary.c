@@ -26,13 +26,13 @@ sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *na
                                   const sp_hexes *hexes) {
   if (sp_boundary_is_volume(name, hexes)) {
     if (entry->condition == SP_DIRICHLET)
-      return sp_groups_check(entry->formula.where, "volume group", name, &hexes->volume);
+      return sp_groups_check(entry->formula.where, "volume group", name, hexes, &hexes->volume);
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected a boundary group or, for a volume, dirichlet; found "
                    "the volume '%s' and %s",
                    entry->formula.where, name, sp_condition_names[entry->condition]);
   }
-  return sp_groups_check(entry->formula.where, "boundary group", name, &hexes->surface);
+  return sp_groups_check(entry->formula.where, "boundary group", name, hexes, &hexes->surface);
 }
 
 static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes,
@@ -107,7 +107,7 @@ sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh) {
 static sp_status claim(const sp_boundary_entry *entry, int contact, const sp_hexes *hexes,
                        int *contact_of) {
   const char *where = entry->formula.where;
-  SP_TRY(sp_groups_check(where, "boundary group", entry->group, &hexes->surface));
+  SP_TRY(sp_groups_check(where, "boundary group", entry->group, hexes, &hexes->surface));
   for (int s = 0; s < hexes->surface.count; s++) {
     if (!sp_groups_cover(&hexes->surface, entry->group, s)) continue;
     if (contact_of[s] >= 0 && contact_of[s] != contact)

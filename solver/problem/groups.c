@@ -81,11 +81,24 @@ sp_status sp_groups_check_default(const char *where, const char *what, const sp_
   return SP_OK;
 }
 
+const char *sp_groups_kind_of(const char *name, const sp_hexes *hexes, const sp_family *family) {
+  static const char *const kinds[] = {", which is a Physical Point", ", which is a Physical Curve"};
+  const bool on_surface = family == &hexes->surface;
+  char line[sizeof hexes->file.names[0]];
+  if (sp_groups_have(on_surface ? &hexes->volume : &hexes->surface, name))
+    return on_surface ? ", which is a volume group" : ", which is a boundary group";
+  const int length = snprintf(line, sizeof line, "\n%s\n", name);
+  for (int d = 0; d < 2 && length < (int)sizeof line; d++)
+    if (strstr(hexes->file.names[d], line)) return kinds[d];
+  return "";
+}
+
 sp_status sp_groups_check(const char *where, const char *what, const char *name,
-                          const sp_family *family) {
+                          const sp_hexes *hexes, const sp_family *family) {
   char known[512];
   if (sp_groups_have(family, name)) return check_one_meaning(where, name, family);
-  return sp_fail(SP_ERR_INPUT, "%s: the mesh has no %s '%s'; %s%s", where, what, name,
+  return sp_fail(SP_ERR_INPUT, "%s: the mesh has no %s '%s'%s; %s%s", where, what, name,
+                 sp_groups_kind_of(name, hexes, family),
                  family->group_count ? "it has: " : "it names none",
                  sp_groups_list(family, NULL, sizeof known, known));
 }

@@ -10,11 +10,16 @@ bool sp_group_is_called(const sp_group *group, const char *name);
 bool sp_groups_have(const sp_family *family, const char *name);
 bool sp_groups_cover(const sp_family *family, const char *name, int part);
 
-/* Check that `name` means one of the groups. `where` begins messages, `what` is the kind of group
- * ("boundary group"). Errors: SP_ERR_INPUT with a list of all groups if there is none of that name
- * or number; with both groups if it is the name of one and the number of another. Local. */
+/* Check that `name` means one of the groups of a family of `hexes`. `where` begins messages, `what`
+ * is the kind of group ("boundary group"). Errors: SP_ERR_INPUT with a list of all groups if there
+ * is none of that name or number, and the kind of a group of another dimension that has the name;
+ * with both groups if it is the name of one and the number of another. Local. */
 sp_status sp_groups_check(const char *where, const char *what, const char *name,
-                          const sp_family *family);
+                          const sp_hexes *hexes, const sp_family *family);
+
+/* The kind of a group called `name` that is not in `family`, one of the families of `hexes`: ",
+ * which is a Physical Point"; "" if there is none. Local. */
+const char *sp_groups_kind_of(const char *name, const sp_hexes *hexes, const sp_family *family);
 
 /* Refuse a group called "default" unless a line names it by its number: the line `where` of that
  * name means all that no other line names. part_of[count] is the line that each surface or volume

@@ -153,7 +153,7 @@ static sp_status claim(const sp_config *config, const sp_material_entry *entry, 
   const int fallback = materials->count - 1;
   SP_TRY(sp_groups_check(entry->where,
                          config->mesh.shape == SP_SHAPE_BOX ? "region" : "Physical Volume",
-                         entry->name, &hexes->volume));
+                         entry->name, hexes, &hexes->volume));
   for (int g = 0; g < hexes->volume.group_count; g++) {
     const sp_group *group = &hexes->volume.groups[g];
     if (!sp_group_is_called(group, entry->name)) continue; /* once per group, not per volume */

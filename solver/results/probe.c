@@ -1,6 +1,5 @@
 #include "solver/results/probe.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,27 +10,23 @@
 
 /* ---- Places ---- */
 
-/* Print the bounding box of the mesh, so that the user sees which coordinate or unit is wrong. */
-static sp_status fail_outside(const sp_mesh *mesh, const char *where, const double *point) {
-  const sp_hexes *hexes = mesh->hexes;
-  const size_t points = sp_hexes_lattice_size(hexes);
-  double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
-  for (sp_lid e = 0; e < hexes->count; e++)
-    for (size_t p = 0; p < 3 * points && !sp_hexes_is_contact(hexes, e); p++) {
-      const double x = sp_hexes_lattice(hexes, e)[p];
-      if (x < low[p % 3]) low[p % 3] = x;
-      if (x > high[p % 3]) high[p % 3] = x;
-    }
-  MPI_Allreduce(MPI_IN_PLACE, low, 3, MPI_DOUBLE, MPI_MIN, mesh->comm);
-  MPI_Allreduce(MPI_IN_PLACE, high, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
-  char subject[128] = "the line";
-  if (point)
-    snprintf(subject, sizeof subject, "the point (%.12g, %.12g, %.12g)", point[0], point[1],
-             point[2]);
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: %s is outside the mesh, which lies between (%.12g, %.12g, %.12g) and (%.12g, "
-                 "%.12g, %.12g)",
-                 where, subject, low[0], low[1], low[2], high[0], high[1], high[2]);
+/* Name the nearest point of the mesh, so that the user sees which coordinate or unit is wrong. */
+static sp_status fail_outside(const sp_mesh *mesh, const char *where, const char *what,
+                              const double point[3]) {
+  double nearest[3] = {INFINITY, INFINITY, INFINITY}, own, distance;
+  const sp_lid found = sp_locate_nearest(mesh->hexes, point, nearest, &own);
+  MPI_Allreduce(&own, &distance, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
+  const sp_gid tag = found >= 0 && own <= distance ? mesh->hexes->tags[found] : INT64_MAX;
+  sp_gid element;
+  MPI_Allreduce(&tag, &element, 1, SP_MPI_GID, MPI_MIN, mesh->comm);
+  for (int d = 0; d < 3 && tag != element; d++) nearest[d] = INFINITY;
+  MPI_Allreduce(MPI_IN_PLACE, nearest, 3, MPI_DOUBLE, MPI_MIN, mesh->comm);
+  return sp_fail(
+      SP_ERR_INPUT,
+      "%s: the %s is outside the mesh: (%.12g, %.12g, %.12g) is %.3g from the nearest point "
+      "of the mesh, (%.7g, %.7g, %.7g) in element %lld",
+      where, what, point[0], point[1], point[2], distance, nearest[0], nearest[1], nearest[2],
+      (long long)element);
 }
 
 /* Place n samples from a to b in the elements of this rank. */
@@ -39,15 +34,17 @@ static sp_status locate(const sp_mesh *mesh, const char *name, const double a[3]
                         int n, sp_probe *list) {
   sp_lid *elements = NULL;
   double(*references)[3] = NULL;
-  sp_status status = SP_ALLOCATE("probes", SP_ARRAY(elements, n), SP_ARRAY(references, n));
-  if (!status) sp_locate_line(mesh->hexes, a, b, n, elements, references);
+  bool *outside = NULL;
+  sp_status status =
+      SP_ALLOCATE("probes", SP_ARRAY(elements, n), SP_ARRAY(references, n), SP_ARRAY(outside, n));
+  if (!status) sp_locate_line(mesh->hexes, a, b, n, elements, references, outside);
   for (int i = 0; i < n && !status; i++) {
-    list[i] = (sp_probe){.name = name, .element = elements[i]};
+    list[i] = (sp_probe){.name = name, .element = elements[i], .outside = outside[i]};
     sp_locate_sample(a, b, n, i, list[i].point);
     memcpy(list[i].reference, references[i], sizeof references[i]);
     for (int d = 0; d < 3; d++) list[i].distance = hypot(list[i].distance, list[i].point[d] - a[d]);
   }
-  SP_FREE(elements, references);
+  SP_FREE(elements, references, outside);
   return status;
 }
 
@@ -65,21 +62,24 @@ static sp_status locate_all(const sp_config *config, const sp_mesh *mesh, sp_pro
   return SP_OK;
 }
 
-/* Numbers that order the elements with a point, on any number of ranks; INT64_MAX without one. */
-static sp_gid key_of(const sp_mesh *mesh, sp_lid e, int key) {
+/* Numbers that order the elements with a point, or just beside one, on any number of ranks;
+ * INT64_MAX without one. */
+static sp_gid key_of(const sp_mesh *mesh, const sp_probe *probe, int key) {
+  const sp_lid e = probe->element;
   if (e < 0) return INT64_MAX;
-  if (key == 2) return sp_comm_rank(mesh->comm);
-  return key == 0 ? mesh->hexes->tags[e] : mesh->hexes->octants[e];
+  if (key == 0) return probe->outside;
+  if (key == 3) return sp_comm_rank(mesh->comm);
+  return key == 1 ? mesh->hexes->tags[e] : mesh->hexes->octants[e];
 }
 
 /* Leave each point to one element. */
 static void find_owners(const sp_mesh *mesh, sp_probes *probes, sp_gid *least) {
-  for (int key = 0; key < 3; key++) {
-    for (int p = 0; p < probes->all; p++) least[p] = key_of(mesh, probes->list[p].element, key);
+  for (int key = 0; key < 4; key++) {
+    for (int p = 0; p < probes->all; p++) least[p] = key_of(mesh, &probes->list[p], key);
     MPI_Allreduce(MPI_IN_PLACE, least, probes->all, SP_MPI_GID, MPI_MIN, mesh->comm);
     for (int p = 0; p < probes->all; p++) {
-      probes->list[p].outside = least[p] == INT64_MAX;
-      if (key_of(mesh, probes->list[p].element, key) != least[p]) probes->list[p].element = -1;
+      if (key_of(mesh, &probes->list[p], key) != least[p]) probes->list[p].element = -1;
+      if (key > 0) probes->list[p].outside = least[p] == INT64_MAX;
     }
   }
 }
@@ -89,12 +89,12 @@ static sp_status check_inside(const sp_config *config, const sp_mesh *mesh,
   const sp_probe *next = &probes->list[probes->count];
   for (int p = 0; p < probes->count; p++)
     if (probes->list[p].outside)
-      return fail_outside(mesh, config->probes.entries[p].where, probes->list[p].point);
+      return fail_outside(mesh, config->probes.entries[p].where, "point", probes->list[p].point);
   for (int l = 0; l < config->lines.count; l++) {
     const sp_line_entry *entry = &config->lines.entries[l];
     bool inside = false;
     for (int i = 0; i < entry->samples; i++) inside = !next++->outside || inside;
-    if (!inside) return fail_outside(mesh, entry->where, NULL);
+    if (!inside) return fail_outside(mesh, entry->where, "line", entry->ends[0]);
   }
   return SP_OK;
 }

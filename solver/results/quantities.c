@@ -12,8 +12,8 @@ enum { LIST_SIZE = 400 };
 static sp_status fail_unknown(const sp_result_entry *entry, const sp_hexes *hexes) {
   char surfaces[LIST_SIZE], volumes[LIST_SIZE];
   return sp_fail(
-      SP_ERR_INPUT, "%s: the mesh has no group '%s'; surfaces: %s; volumes: %s", entry->where,
-      entry->group,
+      SP_ERR_INPUT, "%s: the mesh has no group '%s'%s; surfaces: %s; volumes: %s", entry->where,
+      entry->group, sp_groups_kind_of(entry->group, hexes, &hexes->surface),
       hexes->surface.group_count ? sp_groups_list(&hexes->surface, NULL, LIST_SIZE, surfaces)
                                  : "none",
       hexes->volume.group_count ? sp_groups_list(&hexes->volume, NULL, LIST_SIZE, volumes)
@@ -44,8 +44,8 @@ static sp_status choose_kind(const sp_result_entry *entry, const sp_hexes *hexes
     *on_surface = surface;
   }
   if (*on_surface)
-    return sp_groups_check(entry->where, "boundary group", entry->group, &hexes->surface);
-  return sp_groups_check(entry->where, "volume group", entry->group, &hexes->volume);
+    return sp_groups_check(entry->where, "boundary group", entry->group, hexes, &hexes->surface);
+  return sp_groups_check(entry->where, "volume group", entry->group, hexes, &hexes->volume);
 }
 
 /* Mark the surfaces or volumes of a line; all volumes for the domain. */
