@@ -12,7 +12,7 @@ from driver import Run, check, settings
 driver.start("fit", sys.argv[1], sys.argv[2:])
 RANKS = (1, 2, 4)
 CLOSE = 1e-8
-OTHERS = {"default", "parts", "unnamed_faces", "constants", "no_material"}  # notes that do not count here
+OTHERS = {"default", "parts", "unnamed_faces", "constants", "no_material", "rounding"}  # notes that do not count here
 QUIET = ["output.log=", "output.field=", "solver.tolerance=1e-12"]
 CASE = settings("problem.forcing=0; boundary.default=neumann 0; boundary.cold=dirichlet 0; result.mean=average of u")
 NAMES = ['3 1 "left"', '3 2 "right"', '2 11 "hot"', '2 12 "cold"', '2 13 "chip"']
