@@ -2,8 +2,8 @@
  *
  *     integral of f - integral of lambda u - integral of q over the boundary = 0.
  *
- * All integrals are those of the discrete equations, so the balance holds to the residual of CG and
- * to rounding, on every mesh and at every order. The flux is defined face by face:
+ * All integrals belong to the discrete equations, so the balance holds to the residual of CG and to
+ * rounding, on every mesh and at every order. The flux is defined face by face:
  *
  *     Neumann     q = -g, with the quadrature of the load vector,
  *     Robin       q = alpha u - g, at the nodes of the face, as in the operator,
@@ -19,7 +19,7 @@
 
 typedef struct sp_balance {
   bool has_default;  /* a face that is not periodic has the default condition */
-  int surfaces;      /* those of the mesh, then one for faces that no surface covers */
+  int surfaces;      /* of the mesh, then one for faces that no surface covers */
   int terms;         /* surfaces, then the volumes of the mesh */
   sp_load_sums sums; /* integrals of the data on this rank, until sp_balance_compute */
   sp_fluxes fluxes;  /* of all elements */
@@ -37,13 +37,13 @@ typedef struct sp_balance {
 } sp_balance;
 
 /* Prepare the balance; `sums` are then ready for sp_problem_load. problem and space are borrowed.
- * sp_balance_free releases the memory, also after a failure. Errors: those of alpha and kappa,
- * SP_ERR_SYSTEM. Collective. */
+ * sp_balance_free releases the memory, also after a failure. Errors: SP_ERR_INPUT of alpha and
+ * kappa, SP_ERR_SYSTEM. Collective. */
 sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp_balance *balance);
 void sp_balance_free(sp_balance *balance);
 
 /* Fill the rest for the solution x, or x + rest if that is not NULL (solver/results/fluxes.h); both
- * are L-vectors on the host, as scratch[0] and [1], which are overwritten. Errors: those of
+ * are L-vectors on the host, as scratch[0] and [1], which are overwritten. Errors: SP_ERR_INPUT of
  * formulas, SP_ERR_SYSTEM. Collective. */
 sp_status sp_balance_compute(sp_balance *balance, const double *x, const double *rest,
                              double *const scratch[2]);

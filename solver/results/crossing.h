@@ -22,6 +22,6 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
                             const bool *members, bool *crosses);
 
 /* *flux = the flux, on all ranks, for the solution of `whole`, the fluxes of all elements, whose
- * scratch is used and whose noise grows; after sp_crossing_check has passed. Errors: those of
- * formulas, SP_ERR_SYSTEM. Collective. */
+ * scratch is used and whose noise grows; after sp_crossing_check has passed. Errors: SP_ERR_INPUT
+ * of formulas, SP_ERR_SYSTEM. Collective. */
 sp_status sp_crossing_flux(sp_fluxes *whole, const bool *members, double *flux);

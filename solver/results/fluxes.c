@@ -294,7 +294,7 @@ static sp_status weigh(const pass *t, sp_lid e, workspace *w, double *weights, d
   return SP_OK;
 }
 
-/* Fill w->factors and w->kappa, whose product is that of the operator. */
+/* Fill w->factors and w->kappa, whose product are the operator's factors. */
 static sp_status fill_factors(const sp_hexes *hexes, sp_lid e, const sp_rule *rule,
                               const sp_material *material, workspace *w) {
   const size_t points = sp_rule_points(rule);
@@ -311,8 +311,8 @@ static sp_status fill_factors(const sp_hexes *hexes, sp_lid e, const sp_rule *ru
   return SP_OK;
 }
 
-/* At the points of an element: w->slopes = the flux that is tested with grad v, w->at = what is
- * tested with v. */
+/* At the points of an element: w->slopes = the flux that is tested with grad v, w->at = lambda
+ * u, which is tested with v. */
 static sp_status evaluate_element(const pass *t, sp_lid e, const sp_rule *rule, workspace *w) {
   static const int at[3][3] = {
       {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};

@@ -15,10 +15,9 @@
  * A Robin flux alpha u - g loses log10(alpha |u| / |q|) digits; r_i loses log10(k |u| / |q|) with k
  * = kappa N (N + 1) / h. So faces with alpha > k are marked, and the others take alpha u - g.
  *
- * Rounding. A u is computed from the differences of u in an element. What u itself loses as a
- * double, relative to these differences, is in `noise`. If that is too much, the caller finds the
- * part of the solution below the rounding of x, `rest` (A rest = b - A x), and the fluxes are those
- * of x + rest. */
+ * Rounding. A u is computed from the differences of u in an element. `noise` is the change of the
+ * fluxes by the rounding of u. If it is too large, the caller finds `rest`, the part of the
+ * solution below the rounding of x (A rest = b - A x), and the fluxes belong to x + rest. */
 #pragma once
 
 #include "operators/space.h"
@@ -32,8 +31,8 @@ typedef void sp_fluxes_on_face(void *context, sp_lid element, int face, double f
 typedef struct sp_fluxes {
   const sp_problem *problem;
   const sp_space *space;
-  const double *x,
-      *rest; /* the solution, an L-vector on the host; NULL, or its part below rounding */
+  const double *x;    /* the solution, an L-vector on the host */
+  const double *rest; /* NULL, or its part below rounding */
   /* All elements are one set: their own faces with a contact are not marked, and elements that a
    * line of [boundary] fixes take r_i through their faces, with d_i = 0, and inside. */
   bool whole;
@@ -53,16 +52,17 @@ sp_fluxes sp_fluxes_of_parts(const sp_fluxes *whole);
 sp_status sp_fluxes_open(sp_fluxes *fluxes);
 void sp_fluxes_close(sp_fluxes *fluxes);
 
-/* Mark the faces, by conditions and `keys`. Errors: those of formulas, SP_ERR_SYSTEM. Collective.
+/* Mark the faces, by conditions and `keys`. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM.
+ * Collective.
  */
 sp_status sp_fluxes_mark(sp_fluxes *fluxes);
 
 /* Compute the fluxes of the elements of `volumes`; on_face gets them. Adds to *sums, unless that is
- * NULL, for these elements. Errors: those of formulas, SP_ERR_SYSTEM. Collective. */
+ * NULL, for these elements. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM. Collective. */
 sp_status sp_fluxes_compute(sp_fluxes *fluxes, sp_load_sums *sums, sp_fluxes_on_face *on_face,
                             void *context);
 
 /* left = load - A (x + rest) of all elements with all conditions, summed over ranks: the residual
  * of the unconstrained equations, accurate to the differences of u. Uses problem, space, x, rest
- * and left only. Errors: those of formulas, SP_ERR_SYSTEM. Collective. */
+ * and left only. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM. Collective. */
 sp_status sp_fluxes_residual(sp_fluxes *fluxes);

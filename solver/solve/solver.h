@@ -1,8 +1,7 @@
 /* A problem on a mesh, ready to be solved as often as wanted: it owns the space, the system, the
  * levels of multigrid and the vectors. It computes and returns; who watches passes callbacks.
  *
- *     sp_solver_create -> sp_solver_load -> sp_solver_solve, sp_solver_refine, ... ->
- * sp_solver_destroy
+ *     create, then load and solve as often as wanted, destroy
  *
  * Several solvers may live side by side, on one or several communicators. All functions are
  * Collective over the platform's communicator. */
@@ -16,7 +15,7 @@
 #include "solver/solve/precondition.h"
 
 /* Callbacks; each may be NULL. `enter` gets the phase that begins, SP_PHASES if none does. The
- * others are those of sp_cg_options. */
+ * others are as in sp_cg_options. */
 typedef struct sp_solver_watch {
   void (*enter)(void *context, sp_phase phase);
   sp_status (*on_iteration)(const sp_cg_iteration *iteration, void *context);
@@ -24,7 +23,7 @@ typedef struct sp_solver_watch {
   void *context;
 } sp_solver_watch;
 
-/* Members are for reading, except `sums`. */
+/* Members are for reading, except `sums`. sp_solver_load adds to the sums. */
 typedef struct sp_solver {
   const sp_platform *platform; /* borrowed, as are mesh and problem */
   const sp_mesh *mesh;
@@ -39,12 +38,12 @@ typedef struct sp_solver {
   sp_levels levels;                  /* of multigrid */
   sp_preconditioner *preconditioner; /* NULL for none */
   sp_preconditioner *diagonal;       /* Jacobi's, which checks the solution, if there is none */
-  sp_load_sums *sums;          /* set by the caller: sp_solver_load fills it; NULL: not needed */
-  sp_jacobian_range range;     /* of the mesh, after sp_solver_load */
-  sp_defect defect;            /* of pure Neumann data, likewise */
-  sp_gid tied;                 /* DOFs that tie bodies without common faces, likewise */
-  double removed;              /* the sum that its projection took out of the load */
-  sp_start start;              /* of the last solve */
+  sp_load_sums *sums;                /* set by the caller; NULL: not needed */
+  sp_jacobian_range range;           /* of the mesh, after sp_solver_load */
+  sp_defect defect;                  /* of pure Neumann data, likewise */
+  sp_gid tied;                       /* DOFs that tie bodies without common faces, likewise */
+  double removed;                    /* the sum that its projection took out of the load */
+  sp_start start;                    /* of the last solve */
   double *load, *work;         /* L-vectors on the host: b without Dirichlet values; scratch */
   sp_vector x, b, r, boundary; /* A x = b, r = b - A x, Dirichlet values if there are any */
   bool has_b;                  /* b is that of the load */
@@ -52,19 +51,19 @@ typedef struct sp_solver {
 
 /* Create the space and the system, and start the set-up of multigrid, which sp_solver_load ends: on
  * a device that of the coarse solver continues beside the load. The caller destroys *out, which may
- * be partial after a failure. Errors: those of formulas, geometry and preconditioners. */
+ * be partial after a failure. Errors: SP_ERR_INPUT of formulas, geometry and preconditioners. */
 sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
                            const sp_problem *problem, const sp_solver_options *options,
                            const sp_solver_watch *watch, sp_solver **out);
 
 /* load = integrals of f and g (solver/problem/load.h), plus extra[local DOFs], an L-vector that
- * holds the same on all copies of a DOF; NULL: nothing. Errors: those of formulas; SP_ERR_INPUT for
- * pure Neumann data that do not balance, or data beyond the range of doubles. */
+ * holds the same on all copies of a DOF; NULL: nothing. Errors: SP_ERR_INPUT of formulas;
+ * SP_ERR_INPUT for pure Neumann data that do not balance, or data beyond the range of doubles. */
 sp_status sp_solver_load(sp_solver *solver, const double *extra);
 
 /* Solve for x[local DOFs], an L-vector on the host with the Dirichlet values. CG starts from
  * `start`, which may be x; NULL: from the best constant. x is filled also with
- * SP_ERR_NOT_CONVERGED and SP_ERR_INTERRUPTED. Errors: those of sp_cg_solve. */
+ * SP_ERR_NOT_CONVERGED and SP_ERR_INTERRUPTED. Errors: as sp_cg_solve. */
 sp_status sp_solver_solve(sp_solver *solver, const double *start, double *x, sp_cg_result *result);
 
 /* rest[local DOFs] = the solution of A rest = b - A x, with a residual that is accurate to the
