@@ -44,8 +44,9 @@ static void restore_environment(void) {
   for (int v = 0; v < GROWING_COUNT; v++) setenv(GROWING[v], at_start[v], 1);
 }
 
-sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
-                           int **parts) {
+sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size,
+                           sp_terminal *terminal, sp_hexes **hexes, int **parts) {
+  (void)terminal;
   *hexes = NULL;
   restore_environment();
   const sp_status status = sp_gmsh_read(path, sizes, size, hexes, parts);
