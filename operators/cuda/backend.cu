@@ -392,6 +392,7 @@ static void cuda_close(sp_device **device) {
 
 static const sp_backend table = {
     .name = "cuda",
+    .on_host = false,
     .open = cuda_open,
     .close = cuda_close,
     .describe = cuda_describe,
