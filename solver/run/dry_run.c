@@ -12,6 +12,7 @@
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
+#include "solver/linear/smoother.h"
 #include "solver/report/outputs.h"
 #include "solver/report/report.h"
 #include "solver/results/answers.h"
@@ -112,12 +113,12 @@ static sp_status choose_cycle(const sp_config *config, const sp_backend *backend
   bool strong[3];
   sp_multigrid_options options;
   const sp_solver_options request = sp_config_solver(config);
-  sp_precondition_options(&request, p->kind, &options);
+  sp_precondition_options(&request, &options);
   SP_TRY(sp_multigrid_check(p->order, &options));
-  if (options.smoother == SP_SMOOTHER_AUTO && is_tensor) options.smoother = SP_SMOOTHER_SCHWARZ;
-  sp_multigrid_decide(backend, &mesh->shape, &options); /* refined, the shape hardly changes */
+  /* Refined, the shape hardly changes. */
+  sp_multigrid_decide(backend, p->kind, is_tensor, &mesh->shape, &options);
   sp_mesh_strong_directions(&mesh->shape, strong);
-  p->cycle = options.smoother == SP_SMOOTHER_SCHWARZ ? SCHWARZ : DIAGONAL;
+  p->cycle = sp_smoother_type_of(options.smoother, p->order)->sums > 0 ? SCHWARZ : DIAGONAL;
   const bool bars =
       p->cycle == SCHWARZ && strong[0] + strong[1] + strong[2] == 2 && mesh->shape.stretch >= BARS;
   p->cycles = bars || options.precision == SP_CYCLE_DOUBLE ? 2 : 1;
