@@ -163,7 +163,7 @@ static sp_status run_config(const command *line, const sp_config *config, sp_sum
     status = sp_dry_run(MPI_COMM_WORLD, config, &terminal);
   } else {
     const double start = sp_profile_begin(&terminal, SP_PHASE_DEVICE);
-    status = sp_workers_open(MPI_COMM_WORLD, config, &workers);
+    status = sp_workers_open(MPI_COMM_WORLD, &config->backend, &workers);
     sp_profile_end(profile, NULL, SP_PHASE_DEVICE, start); /* print no line before the heading */
     if (!status) status = run_on(&workers, line, config, profile, &terminal);
     sp_workers_close(&workers);
