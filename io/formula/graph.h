@@ -7,8 +7,8 @@
 #include "io/error.h"
 #include "io/formula/kernel.h"
 
-/* x, y, z; and of sp_expression_parse_given u, and the components of K, which have no name: only
- * derivatives have them. */
+/* x, y, z; with sp_expression_parse_given also u, or the components of K, which occur in
+ * derivatives only and have no name. */
 enum { SP_VARIABLE_U = 3, SP_VARIABLE_K, SP_EXPRESSION_VARIABLES = SP_VARIABLE_K + 6 };
 
 /* Unused operands are 0. Operands have smaller indices than the node. */
@@ -55,8 +55,8 @@ static inline bool sp_graph_is_constant(const sp_graph *graph, int node) {
   return graph->nodes[node].operation == SP_OP_CONSTANT;
 }
 
-/* Up to this, constant integer exponents are multiplications: pow is no faster then, and less
- * accurate. */
+/* Constant integer exponents up to this size become multiplications, which are more accurate than
+ * pow and not slower. */
 enum { SP_SMALL_POWER_MAX = 8 };
 
 /* Add a node as sp_graph_node does, and its jet. */

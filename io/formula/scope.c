@@ -72,7 +72,7 @@ static sp_status read_table(sp_table *table, const char *where) {
                    strerror(errno));
   const sp_status status = read_lines(&r, stream);
   SP_OWNED double *pairs = r.pairs;
-  fclose(stream); /* opened for reading: closing cannot lose data */
+  fclose(stream); /* a close after reading cannot lose data */
   SP_TRY(status);
   SP_TRY(sp_allocate(1 + 2 * r.count, sizeof(double), table->path, &table->data));
   table->data[0] = (double)r.count;

@@ -26,8 +26,8 @@ sp_status sp_gmsh_sets_create(const sp_gmsh_model *m, int dimension, sp_gmsh_set
   return SP_OK;
 }
 
-/* Find or add the set of the wanted groups, and clear these. */
-static sp_status find(sp_gmsh_sets *sets, int *set) {
+/* Find or add the set of the groups in sets->wanted, and clear that. */
+static sp_status find_set(sp_gmsh_sets *sets, int *set) {
   const size_t size = sets->group_count * sizeof *sets->wanted;
   int found = 0;
   while (found < sets->count && memcmp(sets->members[found], sets->wanted, size) != 0) found++;
@@ -48,14 +48,14 @@ sp_status sp_gmsh_sets_find(sp_gmsh_sets *sets, const sp_gmsh_entity *entity, in
                                sizeof *sets->groups, compare_ints);
     sets->wanted[found - sets->groups] = true;
   }
-  return find(sets, set);
+  return find_set(sets, set);
 }
 
 sp_status sp_gmsh_sets_unite(sp_gmsh_sets *sets, int other, int *set) {
   if (other == *set) return SP_OK;
   for (size_t g = 0; g < sets->group_count; g++)
     sets->wanted[g] = sets->members[*set][g] || sets->members[other][g];
-  return find(sets, set);
+  return find_set(sets, set);
 }
 
 sp_status sp_gmsh_sets_copy(const sp_gmsh_model *m, const sp_gmsh_sets *sets, sp_family *to) {
