@@ -2,10 +2,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "io/error.h"
-#include "mesh/box.h"
-#include "operators/platform.h"
 
 /* The kinds of measurements. */
 typedef enum sp_bench_what {
@@ -20,28 +19,28 @@ typedef enum sp_bench_what {
  * NULL. */
 extern const char *const sp_bench_what_names[], *const sp_bench_precision_names[];
 
-enum { SP_BENCH_MAX_MESHES = 16, SP_BENCH_MAX_REPEATS = 1000 };
+enum { SP_BENCH_MOST_VALUES = 16, SP_BENCH_MOST_REPEATS = 1000 };
+
+/* Values of an option, each once: numbers, or constants of an enum. */
+typedef struct sp_bench_list {
+  int count;
+  int64_t values[SP_BENCH_MOST_VALUES];
+} sp_bench_list;
+
+enum { SP_BENCH_PRODUCTION, SP_BENCH_PAPER }; /* of sp_bench_options.kernels */
 
 typedef struct sp_bench_options {
-  bool problems[SP_OPERATORS];
-  bool geometries[3]; /* by sp_geometry_kind: of the program's own kernels */
-  bool precisions[SP_PRECISIONS];
-  bool orders[SP_MAX_ORDER + 1];
-  int paper;                    /* 1: the paper's kernels, beside the program's own */
-  bool measure[SP_BENCH_WHATS]; /* `unassembled` includes the copy */
-  int mesh_count;               /* 0: by `dofs` */
-  int elements[SP_BENCH_MAX_MESHES];
-  double dofs;
-  sp_device_kind device;
-  sp_transport exchange;
-  int repeats;
+  sp_bench_list problems, kernels, orders, geometries, precisions, measures;
+  sp_bench_list elements, dofs;            /* elements is empty, or dofs has no meaning */
+  sp_bench_list device, exchange, repeats; /* one value each */
   bool warm_cache, quiet, help;
   const char *output;
 } sp_bench_options;
 
-/* Text of --help. */
-extern const char sp_bench_usage[];
+bool sp_bench_has(const sp_bench_list *list, int64_t value);
 
-/* Parse the command line. *out keeps pointers into argv, whose lists are modified. Errors:
- * SP_ERR_INPUT with what was expected and found. */
+/* Print the text of --help. */
+void sp_bench_print_usage(void);
+
+/* Parse the command line; *out keeps pointers into argv. Errors: SP_ERR_INPUT. */
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out);
