@@ -34,7 +34,7 @@ static sp_status record_provenance(const sp_bench *b, const sp_bench_options *o,
   sp_record_program(record, "sp_bench");
   sp_record_add(record, "hosts %s, ranks %d, device %s, exchange %s, options %s, status %s", hosts,
                 sp_comm_size(comm), b->platform->backend->describe(device),
-                sp_transport_names[o->exchange.values[0]], command_line, "running");
+                sp_transport_names[o->lists[SP_BENCH_EXCHANGE].values[0]], command_line, "running");
   if (!b->stamps) return SP_OK;
   record_version(record, "cuda_driver", gpu->driver);
   record_version(record, "cuda_runtime", gpu->runtime);
@@ -73,9 +73,10 @@ static sp_status run(const sp_bench_options *o, const char *command_line) {
   int smallest, largest, idle_cores;
   SP_TRY(sp_cores_choose(MPI_COMM_WORLD, true, 0, &smallest, &largest, &idle_cores));
   sp_cores_set_team(0);
-  SP_TRY(sp_platform_open(MPI_COMM_WORLD, (sp_device_kind)o->device.values[0],
-                          (sp_transport)o->exchange.values[0], &platform));
-  sp_status status = sp_bench_open(&platform, (int)o->repeats.values[0], o->warm_cache, &b);
+  SP_TRY(sp_platform_open(MPI_COMM_WORLD, (sp_device_kind)o->lists[SP_BENCH_DEVICE].values[0],
+                          (sp_transport)o->lists[SP_BENCH_EXCHANGE].values[0], &platform));
+  sp_status status =
+      sp_bench_open(&platform, (int)o->lists[SP_BENCH_REPEATS].values[0], o->warm_cache, &b);
   if (!status) status = run_study(&b, o, command_line);
   sp_bench_close(&b);
   sp_platform_close(&platform);

@@ -155,7 +155,7 @@ static void check_paper_kernels(void) {
             "inputs change from call to call");
     } else {
       CHECK(status == SP_ERR_SYSTEM && strstr(sp_error_message(), "wrong result") &&
-                strstr(sp_error_message(), "bp3.0 2D kernel"),
+                strstr(sp_error_message(), "bp3.0 double stored    2D kernel"),
             "kernel %d: %d %s", fakes[k].number, (int)status, sp_error_message());
       CHECK(launches == 1, "a wrong kernel is not timed");
     }

@@ -6,24 +6,23 @@
 #include "mesh/mesh.h"
 #include "solver/bench/measure.h"
 
-/* box[0] <= box[1] <= box[2] with product `elements`, and the least surface. */
-static void find_box(sp_gid elements, int box[3]) {
-  double least = INFINITY;
-  for (sp_gid a = 1; a * a * a <= elements; a++)
-    for (sp_gid b = a; a * b * b <= elements; b++) {
-      const sp_gid c = elements / (a * b);
-      const double surface = (double)(a * b) + (double)(a * c) + (double)(b * c);
-      if (a * b * c != elements || surface >= least) continue;
-      least = surface;
-      box[0] = (int)a, box[1] = (int)b, box[2] = (int)c;
-    }
+/* The largest divisor of `number` whose power is at most `number`. */
+static int find_divisor(sp_gid number, int power) {
+  sp_gid largest = 1;
+  for (sp_gid d = 1; (power == 3 ? d * d * d : d * d) <= number; d++)
+    if (number % d == 0) largest = d;
+  return (int)largest;
 }
 
 static sp_status create_space(sp_bench *b) {
   MPI_Comm comm = b->platform->comm;
   sp_box box = {.upper = {1, 1, 1}, .map = SP_MAP_SINE};
   sp_hexes *hexes;
-  find_box(b->made.elements, box.elements);
+  sp_gid rest = b->made.elements;
+  for (int d = 0; d < 3; d++) {
+    box.elements[d] = d < 2 ? find_divisor(rest, 3 - d) : (int)rest;
+    rest /= box.elements[d];
+  }
   SP_TRY(sp_box_hexes(comm, &box, &hexes));
   SP_TRY(sp_mesh_create(comm, &hexes, &b->mesh));
   return sp_space_create(b->platform, b->mesh, b->made.order, &b->space);
@@ -80,83 +79,65 @@ static sp_status apply_on_host(sp_bench *b, const sp_platform *host) {
 }
 
 static sp_status create_data(sp_bench *b) {
-  MPI_Comm comm = b->platform->comm;
   sp_platform host;
-  SP_TRY(sp_agree(comm, create_x(b)));
-  SP_TRY(sp_platform_open(comm, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &host));
+  SP_TRY(create_space(b));
+  SP_TRY(sp_agree(b->platform->comm, create_x(b)));
+  SP_TRY(sp_platform_open(b->platform->comm, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &host));
   const sp_status status = apply_on_host(b, &host);
   sp_platform_close(&host);
   return status;
 }
 
-static void drop_vectors(sp_bench *b) {
+static void drop_operators(sp_bench *b) {
+  for (int n = 0; n < b->operator_count; n++) sp_operator_destroy(&b->operators[n]);
+  free(b->operators);
+  b->operators = NULL;
+  b->operator_count = 0;
+}
+
+static void drop_data(sp_bench *b) {
+  SP_FREE(b->x, b->expected, b->constrained);
+  b->x = b->expected = NULL;
+  b->constrained = NULL;
+  sp_space_destroy(&b->space);
+  sp_mesh_destroy(&b->mesh);
+}
+
+sp_status sp_bench_set_key(sp_bench *b, const sp_bench_row *key) {
+  const sp_bench_row made = b->made;
+  const bool fits = made.elements == key->elements && made.order == key->order &&
+                    made.problem == key->problem && made.precision == key->precision;
   sp_vector_destroy(&b->from);
   sp_vector_destroy(&b->to);
   sp_vector_destroy(&b->factors);
   sp_vector_destroy(&b->workspace);
-}
-
-sp_status sp_bench_set_key(sp_bench *b, const sp_bench_row *key) {
-  const sp_bench_row *made = &b->made;
-  const bool keeps_space = made->elements == key->elements && made->order == key->order;
-  const bool keeps_data =
-      keeps_space && made->problem == key->problem && made->precision == key->precision;
-  drop_vectors(b);
-  if (!keeps_data || made->geometry != key->geometry) {
-    for (int n = 0; n < b->operator_count; n++) sp_operator_destroy(&b->operators[n]);
-    free(b->operators);
-    b->operators = NULL;
-    b->operator_count = 0;
-  }
-  if (!keeps_data) {
-    SP_FREE(b->x, b->expected, b->constrained);
-    b->x = b->expected = NULL;
-    b->constrained = NULL;
-  }
-  if (!keeps_space) {
-    sp_space_destroy(&b->space);
-    sp_mesh_destroy(&b->mesh);
-  }
+  if (!fits || made.geometry != key->geometry) drop_operators(b);
+  if (!fits) drop_data(b);
   b->made = *key;
-  if (key->elements == 0) return SP_OK;
-  if (!b->space) SP_TRY(create_space(b));
-  return b->x ? SP_OK : create_data(b);
+  return fits || key->elements == 0 ? SP_OK : create_data(b);
 }
 
-sp_status sp_bench_repeat(size_t count, const double *values, sp_vector *all) {
-  sp_vector first = sp_vector_part(all, 0, count);
-  sp_status status = sp_vector_write(values, &first);
-  for (size_t done = count; done < all->count && !status; done += count) {
-    sp_vector next =
-        sp_vector_part(all, done, all->count - done < count ? all->count - done : count);
-    status = sp_vector_copy(&first, &next);
+sp_status sp_bench_fill_sets(const sp_bench *b, const double *values, sp_vector *sets) {
+  const size_t size = sets->count / (size_t)b->sets;
+  for (int s = 0; s < b->sets; s++) {
+    sp_vector set = sp_vector_part(sets, (size_t)s * size, size);
+    SP_TRY(sp_vector_write(values, &set));
   }
-  return status ? status : all->platform->backend->finish(all->platform->device);
+  return SP_OK;
 }
 
-sp_status sp_bench_set_vectors(sp_bench *b, size_t size, size_t count, const double *values) {
-  b->size = size;
-  SP_TRY(sp_vector_create(b->platform, b->made.precision, (size_t)b->sets * size, &b->from));
-  SP_TRY(sp_vector_create(b->platform, b->made.precision, (size_t)b->sets * size, &b->to));
-  return sp_bench_repeat(count, values, &b->from);
-}
-
-sp_status sp_bench_set_random(sp_bench *b, size_t size) {
-  enum { MOST = 1 << 20 };
-  const size_t count = size < MOST ? size : MOST;
+static sp_status create_vectors(sp_bench *b, const double *x, const sp_lid *nodes) {
+  const size_t size = b->size, count = (size_t)b->sets * size;
   SP_OWNED double *values = NULL;
-  sp_status status = sp_allocate(count, sizeof *values, "random data", &values);
-  for (size_t i = 0; i < count && !status; i++) values[i] = random_number((sp_gid)i);
-  if (!status) status = sp_bench_set_vectors(b, size, count, values);
-  return sp_agree(b->platform->comm, status);
+  SP_TRY(sp_allocate(size, sizeof *values, "random data", &values));
+  for (size_t i = 0; i < size; i++)
+    values[i] = x ? x[nodes ? (size_t)nodes[i] : i] : random_number((sp_gid)i);
+  SP_TRY(sp_vector_create(b->platform, b->made.precision, count, &b->from));
+  SP_TRY(sp_vector_create(b->platform, b->made.precision, count, &b->to));
+  return sp_bench_fill_sets(b, values, &b->from);
 }
 
-sp_status sp_bench_set_elements(sp_bench *b) {
-  const sp_lid elements = b->mesh->hexes->count;
-  const size_t np = sp_element_nodes(b->made.order), size = (size_t)elements * np;
-  SP_OWNED double *q = NULL;
-  SP_TRY(sp_allocate(size, sizeof *q, "random data", &q));
-  for (sp_lid e = 0; e < elements; e++)
-    sp_numbering_gather(b->space->numbering, e, b->x, &q[(size_t)e * np]);
-  return sp_bench_set_vectors(b, size, size, q);
+sp_status sp_bench_set_vectors(sp_bench *b, size_t size, const double *x, const sp_lid *nodes) {
+  b->size = size;
+  return sp_agree(b->platform->comm, create_vectors(b, x, nodes));
 }

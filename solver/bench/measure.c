@@ -12,7 +12,7 @@ sp_status sp_bench_open(const sp_platform *platform, int samples, bool warm_cach
   *b = (sp_bench){.platform = platform, .samples = samples, .warm_cache = warm_cache || !on_gpu};
   sp_status status = SP_OK;
   if (on_gpu) status = sp_gpu_describe(platform->device, &b->gpu);
-  if (on_gpu && !status) status = sp_stamps_create(2 * samples, &b->stamps);
+  if (on_gpu && !status) status = sp_stamps_create(2, &b->stamps);
   return sp_agree(platform->comm, status);
 }
 
@@ -22,12 +22,12 @@ void sp_bench_close(sp_bench *b) {
 }
 
 void sp_bench_describe(const sp_bench_row *row, size_t size, char *text) {
-  char kernel[32] = "";
+  char kernel[32];
   if (row->paper)
-    snprintf(kernel, sizeof kernel, " %dD kernel %d", row->paper->threads, row->paper->number);
-  snprintf(text, size, "%s%s, %s, %s geometry, %s precision, N = %d, %lld elements",
-           sp_operator_names[row->problem], kernel, sp_bench_what_names[row->what],
-           sp_geometry_names[row->geometry], sp_bench_precision_names[row->precision], row->order,
+    snprintf(kernel, sizeof kernel, "%dD kernel %d", row->paper->threads, row->paper->number);
+  snprintf(text, size, "%-5s %s %-9s %-12s N = %d, %lld elements", sp_operator_names[row->problem],
+           sp_bench_precision_names[row->precision], sp_geometry_names[row->geometry],
+           row->paper ? kernel : sp_bench_what_names[row->what], row->order,
            (long long)row->elements);
 }
 
@@ -68,8 +68,9 @@ static double tolerance_of(const sp_bench_row *row) {
   return (16 * (row->order + 2) + 30 + 16 * along) * epsilon;
 }
 
-/* *y = the result in set 0 as an L-vector without constraints; the caller frees it. */
-static sp_status read_result(const sp_bench *b, const sp_bench_row *row, double **y) {
+/* Read set 0 of the results. *y = its sum over elements and ranks, or as an L-vector with the
+ * expected values where it is constrained to 0; the caller frees it. */
+static sp_status read_result(const sp_bench *b, sp_bench_what what, double **y) {
   const sp_numbering *numbering = b->space->numbering;
   SP_OWNED double *values = NULL;
   const sp_vector first = set_of(b, &b->to, 0);
@@ -77,21 +78,20 @@ static sp_status read_result(const sp_bench *b, const sp_bench_row *row, double 
       SP_ALLOCATE("a result", SP_ARRAY(values, b->size), SP_ARRAY(*y, numbering->local));
   if (!status) status = sp_vector_read(&first, values);
   SP_TRY(sp_agree(b->platform->comm, status));
-  if (row->what == SP_BENCH_OPERATOR) { /* y is 0 where constrained */
-    for (size_t i = 0; i < b->size; i++) (*y)[i] = values[i] + b->constrained[i] * b->expected[i];
-    return SP_OK;
-  }
-  for (size_t i = 0; i < b->size; i++) (*y)[numbering->nodes[i]] += values[i];
-  sp_exchange_now(b->space->exchange, SP_SUM, *y);
+  for (size_t i = 0; i < b->size; i++)
+    if (what == SP_BENCH_OPERATOR)
+      (*y)[i] = values[i] + (b->constrained[i] ? b->expected[i] : 0);
+    else
+      (*y)[numbering->nodes[i]] += values[i];
+  if (what != SP_BENCH_OPERATOR) sp_exchange_now(b->space->exchange, SP_SUM, *y);
   return SP_OK;
 }
 
-/* Compare the result with the reference; infinite if a value is not finite. */
 static sp_status check_result(const sp_bench *b, sp_bench_row *row) {
-  double most[2] = {0, 0}; /* difference, expected value */
+  double most[2] = {0, 0}; /* difference, infinite if it is not finite; expected value */
   char text[128];
   SP_OWNED double *y = NULL;
-  SP_TRY(read_result(b, row, &y));
+  SP_TRY(read_result(b, row->what, &y));
   for (sp_lid i = 0; i < b->space->numbering->local; i++) {
     const double difference = fabs(y[i] - b->expected[i]);
     most[0] = fmax(most[0], isfinite(difference) ? difference : INFINITY);
@@ -112,58 +112,6 @@ static sp_status check_and_time(sp_bench *b, sp_bench_call *call, sp_bench_row *
   SP_TRY(sp_agree(comm, call(b, 0)));
   SP_TRY(check_result(b, row));
   return sp_bench_time(b, call, row);
-}
-
-/* ---- Measurements ---- */
-
-static sp_status create_operators(sp_bench *b) {
-  const sp_bench_row *key = &b->made;
-  const double bytes =
-      sp_operator_bytes(key->problem, sp_factor_kind_of(key->geometry), key->precision, key->order);
-  const int count = sp_bench_input_sets(b, b->mesh->hexes->count * bytes);
-  const sp_operator_setup setup = {
-      .space = b->space,
-      .kind = key->problem,
-      .geometry = key->geometry,
-      .precision = key->precision,
-      .lambda = SP_BENCH_LAMBDA,
-      .constrained = sp_operator_rows[key->problem].has_boundary ? b->constrained : NULL,
-      .one_sweep =
-          sp_cg_prefers_one_sweep(b->platform->backend, key->problem, key->geometry, key->order)};
-  SP_TRY(sp_agree(b->platform->comm,
-                  sp_allocate((size_t)count, sizeof *b->operators, "operators", &b->operators)));
-  for (; b->operator_count < count; b->operator_count++)
-    SP_TRY(sp_operator_create(&setup, &b->operators[b->operator_count]));
-  return SP_OK;
-}
-
-/* Copy half of the bytes that the kernels read and write, so that a copy reads and writes as many:
- * random numbers, since zeros may be copied faster. */
-static sp_status time_copy(sp_bench *b, sp_bench_row *row) {
-  enum { CALLS = 10 }; /* as in the paper */
-  const double number = (double)sp_precision_bytes(row->precision);
-  const double bytes = row->bytes / (double)row->elements * b->mesh->hexes->count;
-  b->sets = row->sets = sp_bench_input_sets(b, bytes);
-  SP_TRY(sp_bench_set_random(b, (size_t)(bytes / 2 / number)));
-  row->calls = CALLS;
-  return sp_bench_time(b, call_copy, row);
-}
-
-/* The host has another layout of E-vectors (elements in SIMD lanes), so there the check from
- * L-vector to L-vector, which runs the same kernel, has to suffice. */
-static sp_status time_unassembled(sp_bench *b, sp_bench_row *row) {
-  if (!b->platform->backend->on_host) {
-    SP_TRY(sp_agree(b->platform->comm, sp_bench_set_elements(b)));
-    return check_and_time(b, call_unassembled, row);
-  }
-  row->error = NAN;
-  SP_TRY(sp_bench_set_random(b, b->platform->backend->e_vector_size(b->operators[0]->local)));
-  return sp_bench_time(b, call_unassembled, row);
-}
-
-static sp_status set_l_vectors(sp_bench *b) {
-  const size_t dofs = sp_space_dofs(b->space);
-  return sp_agree(b->platform->comm, sp_bench_set_vectors(b, dofs, dofs, b->x));
 }
 
 /* ---- Conjugate gradients ---- */
@@ -187,7 +135,7 @@ static sp_status note_iteration(const sp_cg_iteration *iteration, void *context)
   return SP_OK;
 }
 
-/* Solve A x = b once from zero; x and r are the sets of b->to. */
+/* Solve A x = b once from zero. */
 static sp_status solve_once(sp_bench *b, const sp_cg_options *limits, sp_cg_result *result) {
   const sp_vector rhs = set_of(b, &b->from, 0);
   sp_vector x = set_of(b, &b->to, 0), r = set_of(b, &b->to, 1);
@@ -211,8 +159,8 @@ static sp_status time_cg(sp_bench *b, sp_bench_row *row) {
                                 .on_iteration = note_iteration,
                                 .context = &all};
   sp_cg_result result;
-  b->sets = 2;
-  SP_TRY(set_l_vectors(b));
+  b->sets = 2; /* of b->to: x and r */
+  SP_TRY(sp_bench_set_vectors(b, (size_t)b->operators[0]->dofs, b->x, NULL));
   SP_TRY(solve_once(b, &limits, &result)); /* to warm up */
   all.count = 0;
   while (all.count < b->samples) {
@@ -226,31 +174,73 @@ static sp_status time_cg(sp_bench *b, sp_bench_row *row) {
   return SP_OK;
 }
 
-/* ---- Rows ---- */
+/* ---- Measurements ---- */
 
-static void count_elements(sp_bench_row *row) {
-  const double elements = (double)row->elements;
-  row->dofs = row->elements * (sp_gid)sp_element_nodes(row->order);
-  row->flops = elements * sp_operator_flops(row->problem, row->order);
-  row->bytes = elements * sp_operator_bytes(row->problem, sp_factor_kind_of(row->geometry),
-                                            row->precision, row->order);
+/* Create an operator per input set: it contains its geometry. */
+static sp_status create_operators(sp_bench *b) {
+  const sp_bench_row *key = &b->made;
+  const sp_operator_setup setup = {
+      .space = b->space,
+      .kind = key->problem,
+      .geometry = key->geometry,
+      .precision = key->precision,
+      .lambda = SP_BENCH_LAMBDA,
+      .constrained = sp_operator_rows[key->problem].has_boundary ? b->constrained : NULL,
+      .one_sweep =
+          sp_cg_prefers_one_sweep(b->platform->backend, key->problem, key->geometry, key->order)};
+  SP_TRY(sp_agree(b->platform->comm,
+                  sp_allocate((size_t)b->sets, sizeof *b->operators, "operators", &b->operators)));
+  for (; b->operator_count < b->sets; b->operator_count++)
+    SP_TRY(sp_operator_create(&setup, &b->operators[b->operator_count]));
+  return SP_OK;
+}
+
+/* The host has another layout of E-vectors (elements in SIMD lanes), so there the check from
+ * L-vector to L-vector, which runs the same kernel, has to suffice. */
+static sp_status time_unassembled(sp_bench *b, sp_bench_row *row) {
+  const sp_backend *backend = b->platform->backend;
+  const size_t size = backend->e_vector_size(b->operators[0]->local);
+  if (backend->on_host) {
+    row->error = NAN;
+    SP_TRY(sp_bench_set_vectors(b, size, NULL, NULL));
+    return sp_bench_time(b, call_unassembled, row);
+  }
+  SP_TRY(sp_bench_set_vectors(b, size, b->x, b->space->numbering->nodes));
+  return check_and_time(b, call_unassembled, row);
+}
+
+static sp_status time_operator(sp_bench *b, sp_bench_row *row) {
+  const sp_operator *op = b->operators[0];
+  row->dofs = op->global_dofs;
+  row->flops = op->flops;
+  row->bytes = op->bytes;
+  if (row->what == SP_BENCH_CG) return time_cg(b, row);
+  SP_TRY(sp_bench_set_vectors(b, (size_t)op->dofs, b->x, NULL));
+  return check_and_time(b, call_operator, row);
 }
 
 sp_status sp_bench_measure(sp_bench *b, sp_bench_row *row) {
   SP_TRY(sp_bench_set_key(b, row));
-  count_elements(row);
-  if (row->what == SP_BENCH_COPY) return time_copy(b, row);
+  const double elements = b->mesh->hexes->count;
+  const double bytes =
+      sp_operator_bytes(row->problem, sp_factor_kind_of(row->geometry), row->precision, row->order);
+  const size_t np = sp_element_nodes(row->order);
+  row->dofs = row->elements * (sp_gid)np;
+  row->flops = (double)row->elements * sp_operator_flops(row->problem, row->order);
+  row->bytes = (double)row->elements * bytes;
+  b->sets = row->sets = sp_bench_input_sets(b, elements * bytes);
+  if (row->what == SP_BENCH_COPY) { /* random numbers, since zeros may be copied faster */
+    const double numbers = elements * bytes / (double)sp_precision_bytes(row->precision);
+    SP_TRY(sp_bench_set_vectors(b, (size_t)(numbers / 2), NULL, NULL));
+    row->calls = 10; /* as in the paper */
+    return sp_bench_time(b, call_copy, row);
+  }
   if (row->paper) {
+    SP_TRY(sp_bench_set_vectors(b, (size_t)elements * np, b->x, b->space->numbering->nodes));
     SP_TRY(sp_bench_paper_create(b, row));
     return check_and_time(b, sp_bench_paper_call, row);
   }
   if (!b->operators) SP_TRY(create_operators(b));
-  b->sets = row->sets = b->operator_count;
   if (row->what == SP_BENCH_UNASSEMBLED) return time_unassembled(b, row);
-  row->dofs = b->operators[0]->global_dofs;
-  row->flops = b->operators[0]->flops;
-  row->bytes = b->operators[0]->bytes;
-  if (row->what == SP_BENCH_CG) return time_cg(b, row);
-  SP_TRY(set_l_vectors(b));
-  return check_and_time(b, call_operator, row);
+  return time_operator(b, row);
 }

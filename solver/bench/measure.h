@@ -37,7 +37,7 @@ typedef struct sp_bench_row {
   sp_paper_resources resources;
 } sp_bench_row;
 
-/* "bp3.5 2D kernel 4, unassembled, ...". Local. */
+/* "bp3.5 double trilinear unassembled  N = 7, 512 elements". Local. */
 void sp_bench_describe(const sp_bench_row *row, size_t size, char *text);
 
 /* A device with its clock, and the data of the last measurement, which the next one reuses or
@@ -78,19 +78,13 @@ sp_status sp_bench_measure(sp_bench *b, sp_bench_row *row);
  * drops all. */
 sp_status sp_bench_set_key(sp_bench *b, const sp_bench_row *key);
 
-/* Fill a vector with values[count], again and again, and wait for it. Local. */
-sp_status sp_bench_repeat(size_t count, const double *values, sp_vector *all);
+/* Write values[size] to each of b->sets parts of a vector. Local. */
+sp_status sp_bench_fill_sets(const sp_bench *b, const double *values, sp_vector *sets);
 
-/* Make b->sets sets of from, filled with values[count], again and again, and of to. Local. */
-sp_status sp_bench_set_vectors(sp_bench *b, size_t size, size_t count, const double *values);
+/* Make to, and from with x[nodes[i]] in each set: x[i] without nodes, random numbers without x. */
+sp_status sp_bench_set_vectors(sp_bench *b, size_t size, const double *x, const sp_lid *nodes);
 
-/* Likewise with from = Z x, [elements][Np], in each set. Local. */
-sp_status sp_bench_set_elements(sp_bench *b);
-
-/* Likewise with random numbers. */
-sp_status sp_bench_set_random(sp_bench *b, size_t size);
-
-/* Make vectors, factors and work space of the kernel row->paper, and set row->resources. */
+/* Make factors and work space of the kernel row->paper, and set row->resources. */
 sp_status sp_bench_paper_create(sp_bench *b, sp_bench_row *row);
 
 /* Queue one call; `turn` is its number, from 0, for choosing the input set. Local. */
@@ -101,10 +95,10 @@ sp_bench_call sp_bench_paper_call;
  * with warm_cache. The same on all ranks, for the largest `bytes` of any rank. */
 int sp_bench_input_sets(const sp_bench *b, double bytes);
 
-/* Time `call`: some calls to warm up, then samples of row->calls calls each, queued back to back.
- * If that is 0, their number is chosen: on a GPU one long call or up to ten short ones, on the host
- * the number that the clock's resolution needs. Sets the times and rates of *row; its dofs, flops
- * and bytes must be set before. */
+/* Time samples of row->calls calls each, queued back to back, after some to warm up. If that is 0,
+ * their number is chosen: on a GPU one long call or up to ten short ones, on the host the number
+ * that the clock's resolution needs. Sets the times and rates of *row; its dofs, flops and bytes
+ * must be set before. */
 sp_status sp_bench_time(const sp_bench *b, sp_bench_call *call, sp_bench_row *row);
 
 /* Set the times and rates of *row from samples[count], in seconds per call; sorts them. For each

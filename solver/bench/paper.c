@@ -5,19 +5,20 @@
 #include "operators/counts.h"
 #include "solver/bench/measure.h"
 
-/* Write the geometric factors, of which some operators need only the last of the seven. */
-static sp_status write_factors(sp_bench *b, const sp_rule *rule, size_t size) {
+/* Some operators need only the last of the seven factors. */
+static sp_status create_factors(sp_bench *b) {
+  const sp_rule *rule = sp_operator_rule(b->made.problem, b->made.order);
   const size_t points = sp_rule_points(rule), elements = (size_t)b->mesh->hexes->count;
   const size_t count = (size_t)sp_operator_rows[b->made.problem].factors * points;
   SP_OWNED double *all = NULL, *values = NULL;
-  SP_TRY(
-      SP_ALLOCATE("geometric factors", SP_ARRAY(all, SP_FACTORS * points), SP_ARRAY(values, size)));
+  SP_TRY(SP_ALLOCATE("geometric factors", SP_ARRAY(all, SP_FACTORS * points),
+                     SP_ARRAY(values, elements * count)));
   for (size_t e = 0; e < elements; e++) {
     SP_TRY(sp_geometry_factors(b->mesh->hexes, (sp_lid)e, rule, all));
     memcpy(&values[e * count], &all[SP_FACTORS * points - count], count * sizeof *values);
   }
-  SP_TRY(sp_vector_create(b->platform, SP_DOUBLE, (size_t)b->sets * size, &b->factors));
-  return sp_bench_repeat(size, values, &b->factors);
+  SP_TRY(sp_vector_create(b->platform, SP_DOUBLE, (size_t)b->sets * elements * count, &b->factors));
+  return sp_bench_fill_sets(b, values, &b->factors);
 }
 
 static sp_status create_workspace(sp_bench *b, const sp_paper_kernel *kernel) {
@@ -28,15 +29,8 @@ static sp_status create_workspace(sp_bench *b, const sp_paper_kernel *kernel) {
 }
 
 sp_status sp_bench_paper_create(sp_bench *b, sp_bench_row *row) {
-  const sp_rule *rule = sp_operator_rule(row->problem, row->order);
-  const size_t elements = (size_t)b->mesh->hexes->count;
-  const size_t factors =
-      elements * sp_rule_points(rule) * (size_t)sp_operator_rows[row->problem].factors;
-  const size_t numbers = 2 * elements * sp_element_nodes(row->order) + factors;
-  b->sets = row->sets = sp_bench_input_sets(b, (double)(numbers * sizeof(double)));
   sp_status status = sp_paper_prepare(b->platform->device, row->order);
-  if (!status) status = write_factors(b, rule, factors);
-  if (!status) status = sp_bench_set_elements(b);
+  if (!status) status = create_factors(b);
   if (!status) status = create_workspace(b, row->paper);
   if (!status) status = row->paper->order[row->order].resources(&row->resources);
   return sp_agree(b->platform->comm, status);
