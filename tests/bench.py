@@ -101,7 +101,7 @@ def main():
     check(not os.path.exists("full.h5.tmp"), "a temporary file is left")
     for words, *arguments in (
             ("expected one of mass", "--problem", "bp4"), ("from 1 to 15", "--order", "3,16"), ("from 1 to 15", "--order", "5:3"),
-            ("expected one of production, all, found '-3'", "--kernel", "-3"), ("found '0'", "--elements", "0"), ("found none", "--elements", ","),
+            ("expected one of production, paper, all, found '-3'", "--kernel", "-3"), ("found '0'", "--elements", "0"), ("found ''", "--elements", ","),
             ("whole numbers from 1 to 1000", "--repeats", "2.5"), ("--elements and --dofs both give the size", "--elements", "8", "--dofs", "100"),
             ("--exchange: expected one of auto, peer, cuda-aware, nccl, staged, found 'mpi'", "--exchange", "mpi"),
             ("nothing to measure", "--measure", "cg", "--precision", "single"), ("unknown option", "--orders", "3"),
