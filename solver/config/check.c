@@ -163,6 +163,22 @@ static sp_status resolve_regions(sp_config *config) {
   return SP_OK;
 }
 
+static sp_status check_time(const sp_config *config) {
+  static const double MOST = 1e9;
+  const sp_time_options *time = &config->time;
+  const char *where = sp_config_where(config, "time", "end");
+  if (time->end == 0) return SP_OK;
+  if (!sp_operator_rows[config->statement.operator_kind].has_stiffness)
+    return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no time; remove it", where,
+                   sp_operator_names[config->statement.operator_kind]);
+  if ((time->step > 0) == (time->steps > 0))
+    return sp_fail(SP_ERR_INPUT, "%s: expected time.step or time.steps, found %s", where,
+                   time->step > 0 ? "both" : "none");
+  if (time->end <= MOST * time->step || time->steps > 0) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected at most %g steps up to time.end, found %g",
+                 sp_config_where(config, "time", "step"), MOST, time->end / time->step);
+}
+
 static sp_status check_sizes(const sp_config *config) {
   const sp_gmsh_sizes *sizes = &config->mesh.sizes;
   if (sizes->largest == 0 || sizes->smallest <= sizes->largest) return SP_OK;
@@ -182,6 +198,7 @@ sp_status sp_config_check(const char *path, sp_config *config) {
   SP_TRY(check_orders(config));
   SP_TRY(check_corners(config));
   SP_TRY(check_sizes(config));
+  SP_TRY(check_time(config));
   SP_TRY(resolve_regions(config));
   return sp_formulas_parse(config);
 }

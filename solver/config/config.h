@@ -27,6 +27,7 @@
 #include "solver/problem/statement.h"
 #include "solver/results/wanted.h"
 #include "solver/solve/mesh.h"
+#include "solver/solve/time.h"
 #include "solver/solve/workers.h"
 
 /* One line of [constants]: name = number or formula of earlier constants. */
@@ -50,6 +51,7 @@ typedef struct sp_config {
   } constants;
   sp_mesh_options mesh;
   sp_statement statement;
+  sp_time_options time;
   sp_wanted wanted;
   sp_solver_options solver; /* without order, see sp_config_solver */
   sp_backend_options backend;

@@ -19,6 +19,15 @@ static sp_status parse(const sp_config *config, const char *given, sp_formula *f
              : SP_OK;
 }
 
+/* Parse a formula that belongs to the operator, which does not change in time. */
+static sp_status parse_fixed(const sp_config *config, sp_formula *f) {
+  SP_TRY(parse(config, NULL, f));
+  if (!f->text || !f->expression->is_of_t) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: '%s' depends on t; only sources, boundary values and solutions may", f->where,
+                 f->text);
+}
+
 /* Parse the total of a source. */
 static sp_status parse_total(const sp_config *config, sp_formula *source) {
   SP_TRY(parse(config, NULL, source));
@@ -62,7 +71,7 @@ static sp_status parse_list(const sp_config *config, const sp_formula *list,
       sp_formula one = {0};
       sp_status status = sp_format(&one.text, "%.*s", (int)length, rest);
       if (!status) status = sp_format(&one.where, "%s (%s)", list->where, names[*count]);
-      if (!status) status = parse(config, NULL, &one);
+      if (!status) status = parse_fixed(config, &one);
       SP_FREE(one.text, one.where);
       if (one.expression && one.expression->is_constant) sp_expression_destroy(&one.expression);
       formulas[*count] = one.expression;
@@ -158,7 +167,7 @@ static sp_status parse_coefficient(const sp_config *config, bool zero_allowed, s
   if (is_list_of_numbers(f->text))
     return sp_fail(SP_ERR_INPUT, "%s: expected one number or one formula%s, found '%s'", f->where,
                    zero_allowed ? "" : ", or three or six with commas between", f->text);
-  SP_TRY(parse(config, NULL, f));
+  SP_TRY(parse_fixed(config, f));
   const bool in_range = f->value >= 1e-250 && f->value <= 1e250; /* not to over- or underflow */
   if (!f->expression->is_constant || in_range || (zero_allowed && f->value == 0)) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: expected %sa finite number from 1e-250 to 1e250, found '%s'",
@@ -207,6 +216,9 @@ static sp_status check_mass(const sp_config *config, const sp_material_entry *en
 static sp_status parse_material(const sp_config *config, sp_material_entry *entry) {
   const sp_statement *s = &config->statement;
   SP_TRY(parse(config, NULL, &entry->solution));
+  if (entry->solution.text && entry->solution.expression->is_of_t)
+    SP_TRY(sp_expression_parse_given(entry->solution.text, entry->solution.where, s->scope, "t",
+                                     &entry->rate));
   SP_TRY(parse(config, s->initial.text ? "u0" : NULL, &entry->forcing));
   if (!sp_operator_rows[s->operator_kind].has_stiffness) SP_TRY(check_mass(config, entry));
   if (entry->source.text && entry->forcing.text)
@@ -214,6 +226,7 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
                    entry->source.where, entry->forcing.where);
   SP_TRY(parse_total(config, &entry->source));
   SP_TRY(parse_coefficient(config, true, &entry->lambda));
+  SP_TRY(parse_coefficient(config, false, &entry->capacity));
   return parse_kappa(config, entry);
 }
 
@@ -251,7 +264,7 @@ static sp_status parse_materials(sp_config *config) {
 
 static sp_status parse_contact(const sp_config *config, sp_formula *r) {
   static const double LEAST = 1e-12, MOST = 1e12;
-  SP_TRY(parse(config, NULL, r));
+  SP_TRY(parse_fixed(config, r));
   if (!r->expression->is_constant || (r->value >= LEAST && r->value <= MOST)) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: expected a resistance from %g to %g, found '%s'", r->where,
                  LEAST, MOST, r->text);
@@ -260,7 +273,7 @@ static sp_status parse_contact(const sp_config *config, sp_formula *r) {
 static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
   if (entry->condition == SP_SOURCE) return parse_total(config, &entry->formula);
   if (entry->condition == SP_CONTACT) return parse_contact(config, &entry->formula);
-  SP_TRY(parse(config, NULL, &entry->alpha));
+  SP_TRY(parse_fixed(config, &entry->alpha));
   return parse(config, NULL, &entry->formula);
 }
 
@@ -301,6 +314,7 @@ static sp_status parse_results(sp_config *config) {
 }
 
 sp_status sp_formulas_parse(sp_config *config) {
+  if (config->time.end > 0) SP_TRY(sp_scope_add_time(config->statement.scope));
   SP_TRY(define_constants(config));
   if (!sp_statement_initial_file(&config->statement))
     SP_TRY(parse(config, NULL, &config->statement.initial));
@@ -313,5 +327,6 @@ void sp_formulas_free(sp_config *config) {
   for (int i = -1; i < config->statement.materials.count; i++) {
     sp_conductivity_destroy(&entry_of(config, i)->tensor);
     sp_expression_destroy(&entry_of(config, i)->curvature);
+    sp_expression_destroy(&entry_of(config, i)->rate);
   }
 }

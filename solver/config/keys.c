@@ -52,6 +52,10 @@ static bool is_boundary_given(const sp_config *config) {
   return config->statement.boundary.where;
 }
 
+static bool is_in_time(const sp_config *config) {
+  return config->time.end > 0;
+}
+
 /* `auto` may become multigrid. */
 static bool may_be_multigrid(const sp_config *config) {
   const sp_preconditioner_kind kind = config->solver.preconditioner;
@@ -114,6 +118,8 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 #define CAD_ONLY                                                                                   \
   .applies = is_cad,                                                                               \
   .misfit = "valid only if mesh.file is a geometry from CAD (.step, .brep, .iges)"
+#define TIME_ONLY                                                                                  \
+  .applies = is_in_time, .misfit = "valid only with time.end; remove it or give the end"
 #define KERSHAW_ONLY                                                                               \
   .applies = is_kershaw, .misfit = "valid only with map = kershaw; remove it or set the map"
 
@@ -165,6 +171,8 @@ const sp_key sp_keys[] = {
      .applies = is_kappa_given,
      .help = "formula > 0, the diffusion coefficient; or a tensor: xx, yy, zz[, xy, xz, yz]; not "
              "for the mass operator"},
+    {KEY("problem", "capacity", statement.all.capacity), FORMULA, OPTIONAL, TIME_ONLY,
+     .help = "formula > 0, rho c in capacity du/dt; with time.end"},
     {KEY("problem", "axes", statement.all.axes), FORMULA, OPTIONAL,
      .help = "of such a tensor: x1, x2, x3, y1, y2, y3, two vectors; orthonormalized"},
     {KEY("problem", "solution", statement.all.solution), FORMULA, OPTIONAL,
@@ -176,6 +184,17 @@ const sp_key sp_keys[] = {
          "instead of forcing: the integral of f, a constant over all elements without their own"},
     {KEY("problem", "initial", statement.initial), FORMULA, OPTIONAL,
      .help = "what CG starts from: a formula, or a field (.hdf) of this mesh; path as mesh.file"},
+
+    {KEY("time", "end", time.end), NUMBER(0, DBL_MAX), .fallback = "0",
+     .help = "steps from t = 0 to the end, with capacity; 0: the steady problem"},
+    {KEY("time", "step", time.step), NUMBER(0, DBL_MAX), .fallback = "0", TIME_ONLY,
+     .help = "largest step; all are equal"},
+    {KEY("time", "steps", time.steps), INTEGERS(1, 0, INT_MAX), .fallback = "0", TIME_ONLY,
+     .help = "their number, instead of step"},
+    {KEY("time", "scheme", time.scheme), WORDS(sp_time_scheme_names), .fallback = "bdf2", TIME_ONLY,
+     .help = "solver/solve/time.h; cn rings after jumps"},
+    {KEY("time", "every", time.every), INTEGERS(1, 1, INT_MAX), .fallback = "1", TIME_ONLY,
+     .help = "results and fields after so many steps, and at the end"},
 
     {KEY("boundary", "default", statement.boundary.fallback), .type = SP_KEY_CONDITION,
      .choices = default_conditions, .fallback = "dirichlet", .applies = is_boundary_given,
@@ -246,6 +265,7 @@ const sp_key sp_keys[] = {
                               "default; problem.kappa if empty"},
     {MATERIAL(axes), .help = "of a tensor kappa there; problem.axes if empty"},
     {MATERIAL(lambda), .help = "likewise; problem.lambda if empty"},
+    {MATERIAL(capacity), .help = "likewise; problem.capacity if empty"},
     {MATERIAL(solution), .help = "exact solution there; problem.solution if empty"},
     {MATERIAL(forcing),
      .help = "right-hand side there; problem.forcing if empty, or derived from the solution"},

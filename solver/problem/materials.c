@@ -27,12 +27,14 @@ static void take_formulas(const sp_statement *statement, const sp_material_entry
   if (entry->solution.text) {
     m->solution = entry->solution.expression;
     m->curvature = entry->curvature;
+    m->rate = entry->rate;
   }
   if (entry->forcing.text || entry->source.text) {
     m->forcing = entry->forcing.expression;
     m->source = entry->source.text ? &entry->source : NULL;
   }
   if (entry->lambda.text) take_coefficient(&entry->lambda, &m->lambda, &m->lambda_formula);
+  if (entry->capacity.text) take_coefficient(&entry->capacity, &m->capacity, &m->capacity_formula);
   if (!entry->kappa.text && !entry->axes.text) return;
   m->tensor = entry->tensor;
   m->kappa_formula = NULL;
@@ -291,16 +293,20 @@ bool sp_materials_have_tensor(const sp_materials *materials) {
 
 static bool varies(const sp_material *m) {
   return m->is_contact || m->kappa_formula || m->lambda_formula ||
-         (m->tensor && !m->tensor->is_constant);
+         (m->shift > 0 && m->capacity_formula) || (m->tensor && !m->tensor->is_constant);
 }
 
 bool sp_materials_are_constant(const sp_materials *materials) {
   return !any(materials, varies);
 }
 
+static double constant_lambda(const sp_material *m) {
+  return m->lambda + m->shift * m->capacity;
+}
+
 double sp_materials_lambda(const sp_materials *materials) {
   for (int m = 0; m < materials->count; m++)
-    if (materials->list[m].elements > 0) return materials->list[m].lambda;
+    if (materials->list[m].elements > 0) return constant_lambda(&materials->list[m]);
   return 0;
 }
 
@@ -308,7 +314,9 @@ bool sp_materials_have_lambda(const sp_materials *materials) {
   const double lambda = sp_materials_lambda(materials);
   for (int m = 0; m < materials->count; m++) {
     const sp_material *material = &materials->list[m];
-    if (material->elements > 0 && (material->lambda_formula || material->lambda != lambda))
+    if (material->elements > 0 &&
+        (material->lambda_formula || (material->shift > 0 && material->capacity_formula) ||
+         constant_lambda(material) != lambda))
       return true;
   }
   return false;
@@ -382,8 +390,36 @@ sp_status sp_material_kappa(const sp_material *material, size_t n, const double 
 
 sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
                              double *value) {
-  if (material->lambda_formula)
-    return sp_problem_evaluate_coefficient(material->lambda_formula, true, n, xyz, value, NULL);
-  for (size_t p = 0; p < n; p++) value[p] = material->lambda;
+  return sp_material_shifted(material, material->shift, true, n, xyz, value);
+}
+
+/* value = a formula, which must not be negative, or its constant. */
+static sp_status evaluate(const sp_expression *formula, double constant, bool zero_allowed,
+                          size_t n, const double *xyz[3], double *value) {
+  if (formula) return sp_problem_evaluate_coefficient(formula, zero_allowed, n, xyz, value, NULL);
+  for (size_t p = 0; p < n; p++) value[p] = constant;
   return SP_OK;
+}
+
+sp_status sp_material_shifted(const sp_material *material, double shift, bool with_lambda, size_t n,
+                              const double *xyz[3], double *value) {
+  enum { BATCH = 256 };
+  const sp_material *m = material;
+  double capacity[BATCH];
+  if (with_lambda)
+    SP_TRY(evaluate(m->lambda_formula, m->lambda, true, n, xyz, value));
+  else
+    for (size_t p = 0; p < n; p++) value[p] = 0;
+  for (size_t first = 0, size; first < n && shift > 0; first += size) {
+    size = n - first < BATCH ? n - first : BATCH;
+    const double *at[3] = {xyz[0] + first, xyz[1] + first, xyz[2] + first};
+    SP_TRY(evaluate(m->capacity_formula, m->capacity, false, size, at, capacity));
+    for (size_t p = 0; p < size; p++) value[first + p] += shift * capacity[p];
+  }
+  return SP_OK;
+}
+
+void sp_materials_shift(sp_materials *materials, double shift) {
+  for (int m = 0; m < materials->count; m++)
+    if (!materials->list[m].is_contact) materials->list[m].shift = shift;
 }

@@ -1,7 +1,7 @@
-/* The formulas of -div(kappa grad u) + lambda u = f by volume groups of the mesh. Every element has
- * one material, whose formulas are evaluated at all points of the element, also on the faces. So a
- * kappa that jumps between two materials has two values on the face between them. The mass problem
- * has no coefficients: kappa = 1 and lambda = 0. */
+/* The formulas of capacity du/dt - div(kappa grad u) + lambda u = f by volume groups of the mesh.
+ * Every element has one material, whose formulas are evaluated at all points of the element, also
+ * on the faces. So a kappa that jumps between two materials has two values on the face between
+ * them. The mass problem has no coefficients: kappa = 1 and lambda = 0. */
 #pragma once
 
 #include "mesh/mesh.h"
@@ -12,12 +12,14 @@ typedef struct sp_material {
   const char *name; /* of the section, NULL for [problem]; owned by the statement */
   bool is_contact;  /* of a line of [boundary], `name` then; kappa is that of mesh/interlayer.h, T
                        / R; with a formula of R, kappa_formula is R and the value `kappa` is T */
-  double lambda, kappa; /* values of constant coefficients */
+  double lambda, kappa, capacity; /* values of constant coefficients */
+  double shift;                   /* sp_materials_shift's */
   /* Formulas are owned by the statement. */
-  const sp_expression *lambda_formula, *kappa_formula; /* NULL if constant */
+  const sp_expression *lambda_formula, *kappa_formula, *capacity_formula; /* NULL if constant */
   const sp_conductivity *tensor;           /* in place of kappa; NULL if kappa is a scalar */
   const sp_expression *solution, *forcing; /* NULL if not given */
   const sp_expression *curvature;          /* the solution, for K : grad grad u with the tensor */
+  const sp_expression *rate;               /* the solution, for du/dt; NULL if that is 0 */
   const sp_formula *source; /* in place of a forcing; NULL if not given: the integral of f over all
                                elements with this source */
   sp_expression *density;   /* the forcing that it gives, and 0 of a contact; owned, else NULL */
@@ -44,6 +46,10 @@ void sp_materials_free(sp_materials *materials);
  * neither solution nor forcing, and for a solution in a part of the mesh only. Collective. */
 sp_status sp_materials_count(const sp_statement *statement, const sp_mesh *mesh,
                              sp_materials *materials);
+
+/* From now on lambda of the operator is lambda + shift capacity, as in an implicit step of a scheme
+ * in time; 0: none. Local. */
+void sp_materials_shift(sp_materials *materials, double shift);
 
 /* The material of an element. Local. */
 const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes *hexes,
@@ -91,3 +97,8 @@ sp_status sp_material_kappa(const sp_material *material, size_t n, const double 
                             double *value, double *const gradient[3]);
 sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
                              double *value);
+
+/* value = lambda + shift capacity, with the given shift: 0 for lambda, material->shift for the
+ * operator; without lambda only shift capacity. */
+sp_status sp_material_shifted(const sp_material *material, double shift, bool with_lambda, size_t n,
+                              const double *xyz[3], double *value);

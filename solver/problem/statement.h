@@ -43,12 +43,13 @@ typedef struct sp_boundary_entry {
 typedef struct sp_material_entry {
   char *name;  /* of the group, its number, or "default": elements that no other section names */
   char *where; /* "case.ini:12: [material NAME]", prefix of messages */
-  sp_formula kappa, axes, lambda, solution, forcing, source;
+  sp_formula kappa, axes, lambda, capacity, solution, forcing, source;
   struct sp_conductivity *tensor; /* if kappa or axes are given and kappa, perhaps that of
                                      [problem], is a tensor (solver/problem/conductivity.h) */
   /* If a solution is given and a material of the case has a tensor: the solution again, for
    * K : grad grad u (io/formula/expression.h). */
   sp_expression *curvature;
+  sp_expression *rate; /* the solution again, for du/dt, if it depends on the time */
 } sp_material_entry;
 
 typedef struct sp_statement {
