@@ -192,7 +192,7 @@ const sp_key sp_keys[] = {
     {KEY("time", "steps", time.steps), INTEGERS(1, 0, INT_MAX), .fallback = "0", TIME_ONLY,
      .help = "their number, instead of step"},
     {KEY("time", "scheme", time.scheme), WORDS(sp_time_scheme_names), .fallback = "bdf2", TIME_ONLY,
-     .help = "solver/solve/time.h; cn rings after jumps"},
+     .help = "backward differences, or two stages (sdirk2)"},
     {KEY("time", "every", time.every), INTEGERS(1, 1, INT_MAX), .fallback = "1", TIME_ONLY,
      .help = "results and fields after so many steps, and at the end"},
 

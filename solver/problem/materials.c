@@ -181,6 +181,15 @@ static sp_status fail_without_solution(const sp_statement *statement, const sp_m
                  where, (long long)m->elements, sp_plural(m->elements));
 }
 
+static sp_status fail_without_capacity(const sp_statement *statement, const sp_material *m) {
+  const char *where = statement->all.capacity.where;
+  if (m->name)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: [material %s] needs a capacity for time.end, of its own or in [problem]",
+                   where, m->name);
+  return sp_fail(SP_ERR_INPUT, "%s: the case needs problem.capacity, for time.end", where);
+}
+
 static sp_status check_elements(const sp_statement *statement, const sp_materials *materials) {
   for (int i = 0; i < statement->materials.count; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
@@ -195,6 +204,8 @@ static sp_status check_elements(const sp_statement *statement, const sp_material
     if (material->elements == 0) continue;
     if (!material->solution && !material->forcing) return fail_without_data(statement, material);
     if (!material->solution && solution) return fail_without_solution(statement, material);
+    if (statement->scope->time && material->capacity == 0 && !material->capacity_formula)
+      return fail_without_capacity(statement, material);
   }
   return SP_OK;
 }
@@ -298,6 +309,14 @@ static bool varies(const sp_material *m) {
 
 bool sp_materials_are_constant(const sp_materials *materials) {
   return !any(materials, varies);
+}
+
+static bool has_capacity_formula(const sp_material *m) {
+  return m->capacity_formula;
+}
+
+bool sp_materials_capacity_is_constant(const sp_materials *materials) {
+  return !any(materials, has_capacity_formula);
 }
 
 static double constant_lambda(const sp_material *m) {
@@ -410,7 +429,7 @@ sp_status sp_material_shifted(const sp_material *material, double shift, bool wi
     SP_TRY(evaluate(m->lambda_formula, m->lambda, true, n, xyz, value));
   else
     for (size_t p = 0; p < n; p++) value[p] = 0;
-  for (size_t first = 0, size; first < n && shift > 0; first += size) {
+  for (size_t first = 0, size; first < n && shift > 0 && !m->is_contact; first += size) {
     size = n - first < BATCH ? n - first : BATCH;
     const double *at[3] = {xyz[0] + first, xyz[1] + first, xyz[2] + first};
     SP_TRY(evaluate(m->capacity_formula, m->capacity, false, size, at, capacity));

@@ -65,6 +65,9 @@ bool sp_materials_have_lambda(const sp_materials *materials);
  * a contact. Local. */
 bool sp_materials_are_constant(const sp_materials *materials);
 
+/* True if the capacity is constant in each material. Local. */
+bool sp_materials_capacity_is_constant(const sp_materials *materials);
+
 /* Return the constant lambda of all elements if sp_materials_have_lambda is false. Local. */
 double sp_materials_lambda(const sp_materials *materials);
 

@@ -13,7 +13,8 @@
 /* The arrays of an element; too large for the stack. */
 enum { POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M };
 typedef struct workspace {
-  double nodal[POINTS], u[POINTS], lambda[POINTS], coordinates[3 * POINTS], wj[POINTS];
+  double nodal[POINTS], u[POINTS], rate[POINTS], lambda[POINTS];
+  double coordinates[3 * POINTS], wj[POINTS];
 } workspace;
 
 sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp_balance *balance) {
@@ -41,19 +42,19 @@ static bool is_zero(const sp_material *material) {
   return !material->lambda_formula && material->lambda == 0 && material->shift == 0;
 }
 
-/* u of an element at the operator's quadrature points. */
-static const double *find_points(const sp_problem *problem, const sp_space *space, sp_lid e,
-                                 const double *x, workspace *w) {
+/* values = an L-vector at the operator's quadrature points of an element. */
+static void find_points(const sp_problem *problem, const sp_space *space, sp_lid e, const double *x,
+                        double *nodal, double *values) {
   const int order = space->numbering->order;
   const double *matrix = sp_reference_get(order)->interpolation;
-  sp_numbering_gather(space->numbering, e, x, w->nodal);
-  if (sp_operator_rows[problem->kind].collocated) return w->nodal;
-  sp_tensor_apply(sp_operator_rule(problem->kind, order)->n, order + 1, matrix, matrix, matrix,
-                  w->nodal, w->u);
-  return w->u;
+  const bool collocated = sp_operator_rows[problem->kind].collocated;
+  sp_numbering_gather(space->numbering, e, x, collocated ? values : nodal);
+  if (!collocated)
+    sp_tensor_apply(sp_operator_rule(problem->kind, order)->n, order + 1, matrix, matrix, matrix,
+                    nodal, values);
 }
 
-/* Add the integrals of lambda u and of shift capacity u over an element, with the operator's
+/* Add the integrals of lambda u and of capacity du/dt over an element, with the operator's
  * quadrature. */
 static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *space, sp_lid e,
                                     const double *x, workspace *w, double sums[2]) {
@@ -62,14 +63,17 @@ static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *s
   const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
   if (is_zero(material)) return SP_OK;
-  const double *u = find_points(problem, space, e, x, w);
+  find_points(problem, space, e, x, w->nodal, w->u);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  for (int k = 0; k < 2; k++) {
-    if (k == 1 && material->shift == 0) break;
-    SP_TRY(sp_material_shifted(material, k * material->shift, k == 0, points, xyz, w->lambda));
-    for (size_t p = 0; p < points; p++) sums[k] += w->wj[p] * w->lambda[p] * u[p];
-  }
+  SP_TRY(sp_material_shifted(material, 0, true, points, xyz, w->lambda));
+  for (size_t p = 0; p < points; p++) sums[0] += w->wj[p] * w->lambda[p] * w->u[p];
+  if (material->shift == 0) return SP_OK;
+  for (size_t p = 0; p < points; p++) w->rate[p] = 0;
+  if (problem->history) find_points(problem, space, e, problem->history, w->nodal, w->rate);
+  SP_TRY(sp_material_shifted(material, 1, false, points, xyz, w->lambda));
+  for (size_t p = 0; p < points; p++)
+    sums[1] += w->wj[p] * w->lambda[p] * (material->shift * w->u[p] - w->rate[p]);
   return SP_OK;
 }
 
@@ -102,7 +106,7 @@ static void add_absorbed(void *context, void *workspace_, size_t begin, size_t e
   for (int k = 0; k < 2; k++) ((absorption *)context)->sums[k] += w->sums[k];
 }
 
-/* Fill the integrals of lambda u and of shift capacity u over this rank's elements. */
+/* Fill the integrals of lambda u and of capacity du/dt over this rank's elements. */
 static sp_status find_absorbed(const sp_problem *problem, const sp_space *space, const double *x,
                                sp_balance *balance) {
   absorption a = {problem, space, x, {0, 0}};
@@ -164,7 +168,7 @@ static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp
   SP_TRY(sp_reduction_sum(space->platform->reduction, balance->terms, balance->flux, SP_OK));
   balance->source = volume[0];
   balance->absorbed = volume[1];
-  balance->stored = volume[5] - balance->history;
+  balance->stored = volume[5];
   balance->data = volume[3] + neumann_fluxes(balance, problem);
   balance->imbalance = balance->source - balance->removed - balance->absorbed - balance->stored;
   balance->largest = fmax(volume[3], fmax(fabs(balance->absorbed), fabs(balance->stored)));

@@ -2,7 +2,7 @@
  *
  *     integral of f - integral of lambda u - stored - integral of q over the boundary = 0.
  *
- * In time, stored is the integral of capacity du/dt in the scheme's own difference.
+ * In time, stored is the integral of capacity du/dt in the scheme's own difference (problem.h).
  *
  * All integrals belong to the discrete equations, so the balance holds to the residual of CG and to
  * rounding, on every mesh and at every order. The flux is defined face by face:
@@ -27,8 +27,6 @@ typedef struct sp_balance {
   sp_fluxes fluxes;  /* of all elements */
   double removed;    /* sum over all ranks that a projection took out of the load
                         (solver/problem/null_space.h); set by the caller */
-  double history;    /* sum over all ranks of the load that a scheme in time makes of earlier
-                        solutions; set by the caller */
   /* Afterwards, over all ranks. */
   double source, absorbed, stored; /* integrals of f, lambda u and capacity du/dt */
   double

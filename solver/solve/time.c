@@ -4,8 +4,7 @@
 #include <stddef.h>
 
 const char *const sp_time_scheme_names[] = {
-    [SP_BDF1] = "bdf1",     [SP_BDF2] = "bdf2", [SP_BDF3] = "bdf3",
-    [SP_SDIRK2] = "sdirk2", [SP_CN] = "cn",     NULL};
+    [SP_BDF1] = "bdf1", [SP_BDF2] = "bdf2", [SP_BDF3] = "bdf3", [SP_SDIRK2] = "sdirk2", NULL};
 
 /* gamma = 1 - 1 / sqrt(2). The second stage, at t + dt, takes (1 - gamma) / gamma of what the first
  * has gained over u. */
@@ -13,16 +12,14 @@ const char *const sp_time_scheme_names[] = {
 #define GAIN ((1 - GAMMA) / GAMMA)
 
 static const sp_time_method methods[] = {
-    [SP_BDF1] = {1, 1, 1, false, {{1, 1, {1}, 0}}},
-    [SP_BDF2] = {2, 2, 1, false, {{1, 1.5, {2, -0.5}, 0}}},
-    [SP_BDF3] = {3, 3, 1, false, {{1, 11.0 / 6, {3, -1.5, 1.0 / 3}, 0}}},
+    [SP_BDF1] = {1, 1, 1, {{1, 1, {1}, 0}}},
+    [SP_BDF2] = {2, 2, 1, {{1, 1.5, {2, -0.5}, 0}}},
+    [SP_BDF3] = {3, 3, 1, {{1, 11.0 / 6, {3, -1.5, 1.0 / 3}, 0}}},
     [SP_SDIRK2] = {2,
                    1,
                    2,
-                   false,
                    {{GAMMA, 1 / GAMMA, {1 / GAMMA}, 0},
                     {1, 1 / GAMMA, {(1 - GAIN) / GAMMA}, GAIN / GAMMA}}},
-    [SP_CN] = {2, 1, 1, true, {{0.5, 2, {2}, 0}}},
 };
 
 const sp_time_method *sp_time_method_of(sp_time_scheme scheme, int known) {

@@ -7,18 +7,16 @@
  *     -div(kappa grad v) + (lambda + (shift / dt) c) v  =  f + (c / dt) (sum of weights times u),
  *
  * where u are the last solutions, the newest first, and then the stages of this step. The result of
- * the last stage is the solution at t + dt; of cn, the midpoint rule, 2 v - u.
+ * the last stage is the solution at t + dt.
  *
- *     bdf1, bdf2, bdf3    backward differences; L-stable, or nearly (bdf3). They start with steps
- * of sdirk2, so that they keep their order sdirk2              two stages, order 2, L-stable (R.
- * Alexander, SIAM J. Numer. Anal. 14, 1977) cn                  order 2, not L-stable: a jump in
- * the data rings
- */
+ *     bdf1, bdf2, bdf3    backward differences, L-stable (bdf3: nearly)
+ *     sdirk2              two stages of order 2, L-stable
+ *
+ * bdf2 and bdf3 begin with steps of sdirk2, so that they keep their order. Source of sdirk2: R.
+ * Alexander, SIAM J. Numer. Anal. 14 (1977). */
 #pragma once
 
-#include <stdbool.h>
-
-typedef enum sp_time_scheme { SP_BDF1, SP_BDF2, SP_BDF3, SP_SDIRK2, SP_CN } sp_time_scheme;
+typedef enum sp_time_scheme { SP_BDF1, SP_BDF2, SP_BDF3, SP_SDIRK2 } sp_time_scheme;
 
 /* Words of a case, by sp_time_scheme; ends with NULL. */
 extern const char *const sp_time_scheme_names[];
@@ -40,7 +38,6 @@ typedef struct sp_time_stage {
 
 typedef struct sp_time_method {
   int order, history, stages;
-  bool midpoint; /* u = 2 v - u */
   sp_time_stage stage[SP_TIME_STAGES];
 } sp_time_method;
 
