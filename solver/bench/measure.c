@@ -28,11 +28,11 @@ static sp_status create_space(sp_bench *b) {
   MPI_Comm comm = b->platform->comm;
   sp_box box = {.upper = {1, 1, 1}, .map = SP_MAP_SINE};
   sp_hexes *hexes;
-  int rest = (int)b->made.elements;
+  sp_gid rest = b->made.elements;
   for (int d = 0; d < 3; d++) {
-    int side = (int)(pow(rest, 1.0 / (3 - d)) + 1e-6);
+    sp_gid side = (sp_gid)(pow((double)rest, 1.0 / (3 - d)) + 1e-6);
     while (rest % side != 0) side--;
-    box.elements[d] = side;
+    box.elements[d] = (int)side;
     rest /= side;
   }
   SP_TRY(sp_box_hexes(comm, &box, &hexes));
