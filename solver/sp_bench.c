@@ -6,16 +6,9 @@
 #include <stdlib.h>
 
 #include "io/cores.h"
-#include "io/terminal.h"
-#include "solver/bench/study.h"
+#include "solver/bench/bench.h"
 #include "solver/report/provenance.h"
 #include "solver/solve/interrupt.h"
-
-static void record_version(sp_record *record, const char *name, int version) {
-  char text[32];
-  snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
-  sp_record_text(record, name, text);
-}
 
 /* *out = the attributes of the file, on rank 0; the caller destroys it, also after an error. */
 static sp_status record_provenance(const sp_bench *b, const sp_bench_options *o,
@@ -24,6 +17,7 @@ static sp_status record_provenance(const sp_bench *b, const sp_bench_options *o,
   sp_device *device = b->platform->device;
   const sp_gpu *gpu = &b->gpu;
   double shared = 0, fp64 = 0;
+  char text[2][32];
   SP_OWNED char *hosts = NULL;
   SP_TRY(sp_list_hosts(comm, &hosts));
   sp_status status = sp_comm_rank(comm) == 0 ? sp_record_create(out) : SP_OK;
@@ -36,16 +30,17 @@ static sp_status record_provenance(const sp_bench *b, const sp_bench_options *o,
                 sp_comm_size(comm), b->platform->backend->describe(device),
                 sp_transport_names[o->lists[SP_BENCH_EXCHANGE].values[0]], command_line, "running");
   if (!b->stamps) return SP_OK;
-  record_version(record, "cuda_driver", gpu->driver);
-  record_version(record, "cuda_runtime", gpu->runtime);
-  sp_record_add(record, "multiprocessors %d, clock %g [Hz], cache %g [B]", gpu->multiprocessors,
-                gpu->clock, gpu->cache_bytes);
-  if (gpu->memory_bandwidth > 0)
-    sp_record_real(record, "memory_bandwidth_theoretical", gpu->memory_bandwidth, "B/s");
+  const int versions[] = {gpu->driver, gpu->runtime};
+  for (int v = 0; v < 2; v++)
+    snprintf(text[v], sizeof text[v], "%d.%d", versions[v] / 1000, versions[v] % 1000 / 10);
   sp_record_add(record,
+                "cuda_driver %s, cuda_runtime %s, multiprocessors %d, clock %g [Hz], cache %g [B], "
                 "shared_bandwidth_formula %g [B/s], shared_bandwidth_measured %g [B/s], "
                 "fp64_measured %g [flop/s]",
+                text[0], text[1], gpu->multiprocessors, gpu->clock, gpu->cache_bytes,
                 gpu->shared_bandwidth, shared, fp64);
+  if (gpu->memory_bandwidth > 0)
+    sp_record_real(record, "memory_bandwidth_theoretical", gpu->memory_bandwidth, "B/s");
   return SP_OK;
 }
 

@@ -5,7 +5,7 @@
 
 #include "mesh/geometry.h"
 #include "operators/counts.h"
-#include "solver/bench/study.h"
+#include "solver/bench/bench.h"
 #include "tests/check.h"
 #include "tests/deformed_box.h"
 #include "tests/reference_operator.h"

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solver/bench/measure.h"
+#include "solver/bench/bench.h"
 
 /* Long enough that the cost of reading the clock is negligible. */
 static const double SHORTEST_HOST_SAMPLE = 2e-3;

@@ -1,25 +1,15 @@
-#include "solver/bench/measure.h"
+#include "solver/bench/bench.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "io/hash.h"
+#include "mesh/box.h"
+#include "mesh/mesh.h"
 #include "operators/counts.h"
 #include "solver/linear/cg.h"
-
-sp_status sp_bench_open(const sp_platform *platform, int samples, bool warm_cache, sp_bench *b) {
-  const bool on_gpu = platform->backend == sp_backend_cuda;
-  *b = (sp_bench){.platform = platform, .samples = samples, .warm_cache = warm_cache || !on_gpu};
-  sp_status status = SP_OK;
-  if (on_gpu) status = sp_gpu_describe(platform->device, &b->gpu);
-  if (on_gpu && !status) status = sp_stamps_create(2, &b->stamps);
-  return sp_agree(platform->comm, status);
-}
-
-void sp_bench_close(sp_bench *b) {
-  (void)sp_bench_set_key(b, &(sp_bench_row){0});
-  sp_stamps_destroy(&b->stamps);
-}
 
 void sp_bench_describe(const sp_bench_row *row, size_t size, char *text) {
   char kernel[32];
@@ -31,11 +21,148 @@ void sp_bench_describe(const sp_bench_row *row, size_t size, char *text) {
            (long long)row->elements);
 }
 
-/* ---- Calls ---- */
+/* ---- Data ---- */
+
+/* The mesh is a box, as close to a cube as divisors of the number of elements allow. */
+static sp_status create_space(sp_bench *b) {
+  MPI_Comm comm = b->platform->comm;
+  sp_box box = {.upper = {1, 1, 1}, .map = SP_MAP_SINE};
+  sp_hexes *hexes;
+  sp_gid rest = b->made.elements;
+  for (int d = 0; d < 3; d++) {
+    sp_gid side = (sp_gid)(pow((double)rest, 1.0 / (3 - d)) + 1e-6);
+    while (rest % side != 0) side--;
+    box.elements[d] = (int)side;
+    rest /= side;
+  }
+  SP_TRY(sp_box_hexes(comm, &box, &hexes));
+  SP_TRY(sp_mesh_create(comm, &hexes, &b->mesh));
+  return sp_space_create(b->platform, b->mesh, b->made.order, &b->space);
+}
+
+/* Mark the DOFs on the boundary. */
+static void constrain_boundary(sp_bench *b) {
+  int indices[SP_MAX_NQ * SP_MAX_NQ];
+  const sp_numbering *numbering = b->space->numbering;
+  const int nq = numbering->order + 1;
+  for (sp_lid e = 0; e < b->mesh->hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      if (!sp_surface_is_exterior(b->mesh->hexes->surfaces[e][f])) continue;
+      sp_face_nodes(numbering->order, f, indices);
+      for (int n = 0; n < nq * nq; n++)
+        b->constrained[sp_numbering_nodes(numbering, e)[indices[n]]] = true;
+    }
+}
+
+static double random_number(sp_gid number) {
+  return (double)(sp_hash((uint64_t)number) >> 11) * 0x1p-52 - 1;
+}
+
+/* In single precision x is rounded: the reference starts from the same numbers. */
+static sp_status create_x(sp_bench *b) {
+  const size_t dofs = sp_space_dofs(b->space);
+  SP_TRY(SP_ALLOCATE("random data", SP_ARRAY(b->x, dofs), SP_ARRAY(b->expected, dofs),
+                     SP_ARRAY(b->constrained, dofs)));
+  if (sp_operator_rows[b->made.problem].has_boundary) constrain_boundary(b);
+  for (size_t i = 0; i < dofs; i++) {
+    const double value = random_number(sp_numbering_global(b->space->numbering, (sp_lid)i));
+    const double rounded = b->made.precision == SP_SINGLE ? (double)(float)value : value;
+    b->x[i] = b->constrained[i] ? 0 : rounded;
+  }
+  return SP_OK;
+}
+
+/* expected = A x, by the host backend. Its vectors are in host memory. */
+static sp_status apply_on_host(sp_bench *b, const sp_platform *host) {
+  const size_t dofs = sp_space_dofs(b->space);
+  SP_AUTO(sp_space) space = NULL;
+  SP_AUTO(sp_operator) op = NULL;
+  SP_TRY(sp_space_create(host, b->mesh, b->made.order, &space));
+  const sp_operator_setup setup = {.space = space,
+                                   .kind = b->made.problem,
+                                   .geometry = SP_GEOMETRY_STORED,
+                                   .precision = SP_DOUBLE,
+                                   .lambda = SP_BENCH_LAMBDA};
+  SP_TRY(sp_operator_create(&setup, &op));
+  const sp_vector x = {host, SP_DOUBLE, dofs, b->x};
+  sp_vector y = {host, SP_DOUBLE, dofs, b->expected};
+  SP_TRY(sp_agree(host->comm, sp_operator_apply(op, false, &x, &y)));
+  return sp_agree(host->comm, host->backend->finish(host->device));
+}
+
+static sp_status create_data(sp_bench *b) {
+  MPI_Comm comm = b->platform->comm;
+  sp_platform host;
+  SP_TRY(create_space(b));
+  SP_TRY(sp_agree(comm, create_x(b)));
+  sp_status status = sp_platform_open(comm, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &host);
+  if (!status) status = apply_on_host(b, &host);
+  sp_platform_close(&host);
+  return status;
+}
+
+/* Make mesh, space, x and expected for a key; drop what does not fit it. With a key of zeros, drop
+ * all. Collective. */
+static sp_status set_key(sp_bench *b, const sp_bench_row *key) {
+  const sp_bench_row made = b->made;
+  const bool fits = made.elements == key->elements && made.order == key->order &&
+                    made.problem == key->problem && made.precision == key->precision;
+  sp_vector_destroy(&b->from);
+  sp_vector_destroy(&b->to);
+  sp_vector_destroy(&b->factors);
+  sp_vector_destroy(&b->workspace);
+  b->made = *key;
+  if (fits && made.geometry == key->geometry) return SP_OK;
+  for (int n = 0; n < b->operator_count; n++) sp_operator_destroy(&b->operators[n]);
+  free(b->operators);
+  b->operators = NULL;
+  b->operator_count = 0;
+  if (fits) return SP_OK;
+  SP_FREE(b->x, b->expected, b->constrained);
+  b->x = b->expected = NULL;
+  b->constrained = NULL;
+  sp_space_destroy(&b->space);
+  sp_mesh_destroy(&b->mesh);
+  return key->elements > 0 ? create_data(b) : SP_OK;
+}
 
 static sp_vector set_of(const sp_bench *b, const sp_vector *sets, int turn) {
   return sp_vector_part(sets, (size_t)(turn % b->sets) * b->size, b->size);
 }
+
+/* Make to, and from with x[nodes[i]] in each set: x[i] without nodes, random numbers without x, as
+ * zeros may be copied faster. Collective. */
+static sp_status set_vectors(sp_bench *b, size_t size, const double *x, const sp_lid *nodes) {
+  const size_t count = (size_t)b->sets * size;
+  SP_OWNED double *values = NULL;
+  sp_status status = sp_allocate(size, sizeof *values, "random data", &values);
+  b->size = size;
+  for (size_t i = 0; i < size && !status; i++)
+    values[i] = x ? x[nodes ? (size_t)nodes[i] : i] : random_number((sp_gid)i);
+  if (!status) status = sp_vector_create(b->platform, b->made.precision, count, &b->from);
+  if (!status) status = sp_vector_create(b->platform, b->made.precision, count, &b->to);
+  for (int n = 0; n < b->sets && !status; n++) {
+    sp_vector set = set_of(b, &b->from, n);
+    status = sp_vector_write(values, &set);
+  }
+  return sp_agree(b->platform->comm, status);
+}
+
+sp_status sp_bench_open(const sp_platform *platform, int samples, bool warm_cache, sp_bench *b) {
+  const bool on_gpu = platform->backend == sp_backend_cuda;
+  *b = (sp_bench){.platform = platform, .samples = samples, .warm_cache = warm_cache || !on_gpu};
+  sp_status status = SP_OK;
+  if (on_gpu) status = sp_gpu_describe(platform->device, &b->gpu);
+  if (on_gpu && !status) status = sp_stamps_create(2, &b->stamps);
+  return sp_agree(platform->comm, status);
+}
+
+void sp_bench_close(sp_bench *b) {
+  (void)set_key(b, &(sp_bench_row){0});
+  sp_stamps_destroy(&b->stamps);
+}
+
+/* ---- Calls ---- */
 
 static sp_status call_copy(const sp_bench *b, int turn) {
   const sp_vector x = set_of(b, &b->from, turn);
@@ -68,32 +195,24 @@ static double tolerance_of(const sp_bench_row *row) {
   return (16 * (row->order + 2) + 30 + 16 * along) * epsilon;
 }
 
-/* Read set 0 of the results. *y = its sum over elements and ranks, or as an L-vector with the
- * expected values where it is constrained to 0; the caller frees it. */
-static sp_status read_result(const sp_bench *b, sp_bench_what what, double **y) {
-  const sp_numbering *numbering = b->space->numbering;
-  SP_OWNED double *values = NULL;
-  const sp_vector first = set_of(b, &b->to, 0);
-  sp_status status =
-      SP_ALLOCATE("a result", SP_ARRAY(values, b->size), SP_ARRAY(*y, numbering->local));
-  if (!status) status = sp_vector_read(&first, values);
-  SP_TRY(sp_agree(b->platform->comm, status));
-  for (size_t i = 0; i < b->size; i++)
-    if (what == SP_BENCH_OPERATOR)
-      (*y)[i] = values[i] + (b->constrained[i] ? b->expected[i] : 0);
-    else
-      (*y)[numbering->nodes[i]] += values[i];
-  if (what != SP_BENCH_OPERATOR) sp_exchange_now(b->space->exchange, SP_SUM, *y);
-  return SP_OK;
-}
-
+/* Compare the result in set 0, summed over elements and ranks if it is an E-vector, with the
+ * expected one, 0 where the operator is constrained. */
 static sp_status check_result(const sp_bench *b, sp_bench_row *row) {
+  const bool is_whole = row->what == SP_BENCH_OPERATOR;
+  const sp_numbering *numbering = b->space->numbering;
+  const sp_vector first = set_of(b, &b->to, 0);
   double most[2] = {0, 0}; /* difference, infinite if it is not finite; expected value */
   char text[128];
-  SP_OWNED double *y = NULL;
-  SP_TRY(read_result(b, row->what, &y));
-  for (sp_lid i = 0; i < b->space->numbering->local; i++) {
-    const double difference = fabs(y[i] - b->expected[i]);
+  SP_OWNED double *values = NULL, *y = NULL;
+  sp_status status =
+      SP_ALLOCATE("a result", SP_ARRAY(values, b->size), SP_ARRAY(y, numbering->local));
+  if (!status) status = sp_vector_read(&first, values);
+  SP_TRY(sp_agree(b->platform->comm, status));
+  for (size_t i = 0; i < b->size; i++) y[is_whole ? i : (size_t)numbering->nodes[i]] += values[i];
+  if (!is_whole) sp_exchange_now(b->space->exchange, SP_SUM, y);
+  for (sp_lid i = 0; i < numbering->local; i++) {
+    const double expected = is_whole && b->constrained[i] ? 0 : b->expected[i];
+    const double difference = fabs(y[i] - expected);
     most[0] = fmax(most[0], isfinite(difference) ? difference : INFINITY);
     most[1] = fmax(most[1], fabs(b->expected[i]));
   }
@@ -118,7 +237,7 @@ static sp_status check_and_time(sp_bench *b, sp_bench_call *call, sp_bench_row *
 
 /* Iterations of a solve that the device runs by itself: enough to make the start negligible. The
  * tolerance is unreachable, but its square does not underflow. */
-enum { ITERATIONS = 192, WARM_UP = 8 };
+enum { ITERATIONS = 192 };
 static const double TOLERANCE = 1e-140;
 
 typedef struct iterations {
@@ -135,42 +254,36 @@ static sp_status note_iteration(const sp_cg_iteration *iteration, void *context)
   return SP_OK;
 }
 
-/* Solve A x = b once from zero. */
-static sp_status solve_once(sp_bench *b, const sp_cg_options *limits, sp_cg_result *result) {
-  const sp_vector rhs = set_of(b, &b->from, 0);
-  sp_vector x = set_of(b, &b->to, 0), r = set_of(b, &b->to, 1);
-  SP_TRY(sp_agree(b->platform->comm, sp_vector_fill(0, &x)));
-  const sp_status status = sp_cg_solve(b->operators[0], NULL, limits, true, &rhs, &x, &r, result);
-  if (status && status != SP_ERR_NOT_CONVERGED) return status;
-  if (result->iterations > 0) return SP_OK;
-  return sp_fail(SP_ERR_SYSTEM, "%s at N = %d: too few iterations to time; use more elements",
-                 sp_operator_names[b->made.problem], b->made.order);
-}
-
-/* A sample is a whole solve if iterations run without the host, else one iteration of a solve. So
- * few DOFs that CG ends exactly after a few iterations take several solves. tests/cg.c checks
- * solves. */
+/* Time solves of A x = b from zero, after one to warm up. A sample is a whole solve if iterations
+ * run without the host, else one iteration; so few DOFs that CG ends exactly after a few iterations
+ * take several solves. tests/cg.c checks solves. */
 static sp_status time_cg(sp_bench *b, sp_bench_row *row) {
-  const bool whole = b->operators[0]->iterates;
-  iterations all = {.most = whole ? 0 : b->samples};
+  sp_operator *op = b->operators[0];
+  iterations all = {.most = op->iterates ? 0 : b->samples};
   const sp_cg_options limits = {.criterion = SP_CG_RESIDUAL,
                                 .tolerance = TOLERANCE,
-                                .max_iterations = whole ? ITERATIONS : b->samples,
+                                .max_iterations = op->iterates ? ITERATIONS : b->samples,
                                 .on_iteration = note_iteration,
                                 .context = &all};
   sp_cg_result result;
   b->sets = 2; /* of b->to: x and r */
-  SP_TRY(sp_bench_set_vectors(b, (size_t)b->operators[0]->dofs, b->x, NULL));
-  SP_TRY(solve_once(b, &limits, &result)); /* to warm up */
-  all.count = 0;
-  while (all.count < b->samples) {
-    SP_TRY(solve_once(b, &limits, &result));
-    if (whole) all.samples[all.count++] = result.seconds / (double)result.iterations;
+  SP_TRY(set_vectors(b, (size_t)op->dofs, b->x, NULL));
+  const sp_vector rhs = set_of(b, &b->from, 0);
+  sp_vector x = set_of(b, &b->to, 0), r = set_of(b, &b->to, 1);
+  for (int solves = 0; solves < 2 || all.count < b->samples; solves++) {
+    if (solves == 1) all.count = 0;
+    SP_TRY(sp_agree(op->comm, sp_vector_fill(0, &x)));
+    const sp_status status = sp_cg_solve(op, NULL, &limits, true, &rhs, &x, &r, &result);
+    if (status && status != SP_ERR_NOT_CONVERGED) return status;
+    if (result.iterations == 0)
+      return sp_fail(SP_ERR_SYSTEM, "%s at N = %d: too few iterations to time; use more elements",
+                     sp_operator_names[row->problem], row->order);
+    if (op->iterates) all.samples[all.count++] = result.seconds / (double)result.iterations;
   }
   row->sets = 1;
-  row->calls = whole ? (int)result.iterations : 1;
+  row->calls = op->iterates ? (int)result.iterations : 1;
   row->error = row->flops = row->bytes = NAN;
-  sp_bench_summarize(b->platform->comm, b->samples, all.samples, row);
+  sp_bench_summarize(op->comm, b->samples, all.samples, row);
   return SP_OK;
 }
 
@@ -195,52 +308,45 @@ static sp_status create_operators(sp_bench *b) {
   return SP_OK;
 }
 
-/* The host has another layout of E-vectors (elements in SIMD lanes), so there the check from
- * L-vector to L-vector, which runs the same kernel, has to suffice. */
-static sp_status time_unassembled(sp_bench *b, sp_bench_row *row) {
-  const sp_backend *backend = b->platform->backend;
-  const size_t size = backend->e_vector_size(b->operators[0]->local);
-  if (backend->on_host) {
-    row->error = NAN;
-    SP_TRY(sp_bench_set_vectors(b, size, NULL, NULL));
-    return sp_bench_time(b, call_unassembled, row);
-  }
-  SP_TRY(sp_bench_set_vectors(b, size, b->x, b->space->numbering->nodes));
-  return check_and_time(b, call_unassembled, row);
-}
-
+/* Measure the program's own operator. The host has another layout of E-vectors (elements in SIMD
+ * lanes), so there the check from L-vector to L-vector, which runs the same kernel, has to suffice.
+ */
 static sp_status time_operator(sp_bench *b, sp_bench_row *row) {
+  const sp_backend *backend = b->platform->backend;
+  if (!b->operators) SP_TRY(create_operators(b));
   const sp_operator *op = b->operators[0];
+  if (row->what == SP_BENCH_UNASSEMBLED) {
+    const double *x = backend->on_host ? NULL : b->x;
+    row->error = NAN;
+    SP_TRY(set_vectors(b, backend->e_vector_size(op->local), x, b->space->numbering->nodes));
+    return x ? check_and_time(b, call_unassembled, row) : sp_bench_time(b, call_unassembled, row);
+  }
   row->dofs = op->global_dofs;
   row->flops = op->flops;
   row->bytes = op->bytes;
   if (row->what == SP_BENCH_CG) return time_cg(b, row);
-  SP_TRY(sp_bench_set_vectors(b, (size_t)op->dofs, b->x, NULL));
+  SP_TRY(set_vectors(b, (size_t)op->dofs, b->x, NULL));
   return check_and_time(b, call_operator, row);
 }
 
 sp_status sp_bench_measure(sp_bench *b, sp_bench_row *row) {
-  SP_TRY(sp_bench_set_key(b, row));
-  const double elements = b->mesh->hexes->count;
+  SP_TRY(set_key(b, row));
+  const double elements = b->mesh->hexes->count, all = (double)row->elements;
+  const size_t np = sp_element_nodes(row->order);
   const double bytes =
       sp_operator_bytes(row->problem, sp_factor_kind_of(row->geometry), row->precision, row->order);
-  const size_t np = sp_element_nodes(row->order);
   row->dofs = row->elements * (sp_gid)np;
-  row->flops = (double)row->elements * sp_operator_flops(row->problem, row->order);
-  row->bytes = (double)row->elements * bytes;
+  row->flops = all * sp_operator_flops(row->problem, row->order);
+  row->bytes = all * bytes;
   b->sets = row->sets = sp_bench_input_sets(b, elements * bytes);
-  if (row->what == SP_BENCH_COPY) { /* random numbers, since zeros may be copied faster */
+  if (row->what == SP_BENCH_COPY) {
     const double numbers = elements * bytes / (double)sp_precision_bytes(row->precision);
-    SP_TRY(sp_bench_set_vectors(b, (size_t)(numbers / 2), NULL, NULL));
+    SP_TRY(set_vectors(b, (size_t)(numbers / 2), NULL, NULL));
     row->calls = 10; /* as in the paper */
     return sp_bench_time(b, call_copy, row);
   }
-  if (row->paper) {
-    SP_TRY(sp_bench_set_vectors(b, (size_t)elements * np, b->x, b->space->numbering->nodes));
-    SP_TRY(sp_bench_paper_create(b, row));
-    return check_and_time(b, sp_bench_paper_call, row);
-  }
-  if (!b->operators) SP_TRY(create_operators(b));
-  if (row->what == SP_BENCH_UNASSEMBLED) return time_unassembled(b, row);
-  return time_operator(b, row);
+  if (!row->paper) return time_operator(b, row);
+  SP_TRY(set_vectors(b, (size_t)elements * np, b->x, b->space->numbering->nodes));
+  SP_TRY(sp_bench_paper_create(b, row));
+  return check_and_time(b, sp_bench_paper_call, row);
 }

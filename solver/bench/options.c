@@ -1,4 +1,4 @@
-#include "solver/bench/options.h"
+#include "solver/bench/bench.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -75,19 +75,17 @@ void sp_bench_print_usage(void) {
 /* Parse a name, `all`, N or N:M as a range of values. */
 static sp_status parse_range(const option_row *row, const char *word, int64_t range[2]) {
   char values[256], *end;
-  if (row->names && row->most > 1 && strcmp(word, "all") == 0) {
-    range[0] = row->first, range[1] = row->last;
-    return SP_OK;
+  double first = (double)row->first, last = (double)row->last;
+  if (!row->names) {
+    first = last = strtod(word, &end);
+    if (*end == ':') last = strtod(end + 1, &end);
+    if (*end) last = NAN;
+  } else if (row->most == 1 || strcmp(word, "all") != 0) {
+    while (first <= last && strcmp(word, row->names[(int64_t)first]) != 0) first++;
+    if (first <= last) last = first;
   }
-  for (int64_t n = row->first; row->names && n <= row->last; n++)
-    if (strcmp(word, row->names[n]) == 0) {
-      range[0] = range[1] = n;
-      return SP_OK;
-    }
-  double first = strtod(word, &end), last = first;
-  if (end > word && *end == ':') last = strtod(end + 1, &end);
-  if (!row->names && *word && !*end && first == floor(first) && last == floor(last) &&
-      first >= (double)row->first && first <= last && last <= (double)row->last) {
+  if (first >= (double)row->first && first <= last && last <= (double)row->last &&
+      first == floor(first) && last == floor(last)) {
     range[0] = (int64_t)first, range[1] = (int64_t)last;
     return SP_OK;
   }
@@ -96,10 +94,9 @@ static sp_status parse_range(const option_row *row, const char *word, int64_t ra
 }
 
 bool sp_bench_has(const sp_bench_options *options, sp_bench_option option, int64_t value) {
-  const sp_bench_list *list = &options->lists[option];
-  for (int n = 0; n < list->count; n++)
-    if (list->values[n] == value) return true;
-  return false;
+  int n = 0;
+  while (n < options->lists[option].count && options->lists[option].values[n] != value) n++;
+  return n < options->lists[option].count;
 }
 
 static sp_status parse_list(sp_bench_option option, char *text, sp_bench_options *out) {

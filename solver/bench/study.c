@@ -1,4 +1,4 @@
-#include "solver/bench/study.h"
+#include "solver/bench/bench.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,10 +19,15 @@ static sp_status add_row(sp_bench_plan *plan, sp_bench_row key) {
   return SP_OK;
 }
 
-static sp_status add_paper(sp_bench_plan *plan, sp_bench_row key) {
+/* Plan a copy, and the paper's kernels if they are wanted. */
+static sp_status add_roofline(sp_bench_plan *plan, bool paper, sp_bench_row key) {
   int count;
   const sp_paper_kernel *kernels = sp_paper_kernels(&count);
-  for (int k = 0; k < count; k++) {
+  key.what = SP_BENCH_COPY;
+  key.geometry = SP_GEOMETRY_STORED;
+  SP_TRY(add_row(plan, key));
+  key.what = SP_BENCH_UNASSEMBLED;
+  for (int k = 0; k < count && paper && key.precision == SP_DOUBLE; k++) {
     key.paper = &kernels[k];
     if (kernels[k].problem == key.problem && kernels[k].order[key.order].launch)
       SP_TRY(add_row(plan, key));
@@ -30,63 +35,47 @@ static sp_status add_paper(sp_bench_plan *plan, sp_bench_row key) {
   return SP_OK;
 }
 
-static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_bench_row key) {
-  const sp_bench_list *geometries = &o->lists[SP_BENCH_GEOMETRIES];
-  const bool in_double = key.precision == SP_DOUBLE;
-  key.geometry = SP_GEOMETRY_STORED;
-  if (sp_bench_has(o, SP_BENCH_MEASURES, SP_BENCH_UNASSEMBLED)) {
-    SP_TRY(add_row(plan, key)); /* a copy */
-    key.what = SP_BENCH_UNASSEMBLED;
-    if (sp_bench_has(o, SP_BENCH_KERNELS, PAPER) && in_double) SP_TRY(add_paper(plan, key));
-  }
-  for (int g = 0; g < geometries->count && sp_bench_has(o, SP_BENCH_KERNELS, PRODUCTION); g++)
-    for (int what = SP_BENCH_UNASSEMBLED; what <= SP_BENCH_CG; what++) {
-      if (!sp_bench_has(o, SP_BENCH_MEASURES, what) || (what == SP_BENCH_CG && !in_double))
-        continue;
-      key.geometry = (sp_geometry_kind)geometries->values[g];
-      key.what = (sp_bench_what)what;
-      SP_TRY(add_row(plan, key));
-    }
-  return SP_OK;
-}
-
-/* The number of elements of a cube with about `dofs` degrees of freedom. */
+/* Return the number of elements of a cube with about `dofs` degrees of freedom. */
 static sp_gid elements_for_dofs(int64_t dofs, int order) {
   const sp_gid side = (sp_gid)fmax(1, round(cbrt((double)dofs) / order));
   return side * side * side;
 }
 
-/* Take the value of number n % count of the list, and n / count for the lists that vary slower. */
-static int64_t next_value(const sp_bench_list *list, int *n) {
-  const int64_t value = list->values[*n % list->count];
-  *n /= list->count;
-  return value;
-}
-
 sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench *b,
                              sp_bench_plan *plan) {
-  const sp_bench_list *lists = options->lists;
-  const bool by_elements = lists[SP_BENCH_ELEMENTS].count > 0;
-  const sp_bench_list *sizes = &lists[by_elements ? SP_BENCH_ELEMENTS : SP_BENCH_DOFS];
-  const sp_bench_list *precisions = &lists[SP_BENCH_PRECISIONS];
-  const sp_bench_list *problems = &lists[SP_BENCH_PROBLEMS], *orders = &lists[SP_BENCH_ORDERS];
-  int kernels;
+  const sp_bench_list *all = options->lists;
+  const bool by_elements = all[SP_BENCH_ELEMENTS].count > 0;
+  const sp_bench_list *lists[] = {
+      /* the first varies fastest */
+      &all[SP_BENCH_MEASURES],   &all[SP_BENCH_GEOMETRIES],
+      &all[SP_BENCH_PRECISIONS], &all[SP_BENCH_PROBLEMS],
+      &all[SP_BENCH_ORDERS],     &all[by_elements ? SP_BENCH_ELEMENTS : SP_BENCH_DOFS]};
+  enum { LISTS = sizeof lists / sizeof *lists };
+  const bool own = sp_bench_has(options, SP_BENCH_KERNELS, PRODUCTION);
+  const bool paper = sp_bench_has(options, SP_BENCH_KERNELS, PAPER);
+  const bool roofline = sp_bench_has(options, SP_BENCH_MEASURES, SP_BENCH_UNASSEMBLED);
+  int kernels, total = 1;
   *plan = (sp_bench_plan){0};
   sp_paper_kernels(&kernels);
-  if (sp_bench_has(options, SP_BENCH_KERNELS, PAPER) && (kernels == 0 || !b->stamps))
+  if (paper && (kernels == 0 || !b->stamps))
     return sp_fail(SP_ERR_INPUT,
                    "--kernel: the paper's kernels need a GPU (--device cuda) and a program built "
                    "with -DSP_ENABLE_CUDA=ON -DSP_PAPER_KERNELS=ON; or use --kernel production");
-  const int total = precisions->count * problems->count * orders->count * sizes->count;
+  for (int i = 0; i < LISTS; i++) total *= lists[i]->count;
   for (int n = 0; n < total; n++) {
-    sp_bench_row key = {.warm_cache = b->warm_cache};
-    int rest = n;
-    key.precision = (sp_precision)next_value(precisions, &rest);
-    key.problem = (sp_operator_kind)next_value(problems, &rest);
-    key.order = (int)next_value(orders, &rest);
-    key.elements = next_value(sizes, &rest);
-    if (!by_elements) key.elements = elements_for_dofs(key.elements, key.order);
-    SP_TRY(add_problem(plan, options, key));
+    int64_t v[LISTS];
+    for (int i = 0, rest = n; i < LISTS; rest /= lists[i++]->count)
+      v[i] = lists[i]->values[rest % lists[i]->count];
+    const sp_bench_row key = {.what = (sp_bench_what)v[0],
+                              .geometry = (sp_geometry_kind)v[1],
+                              .precision = (sp_precision)v[2],
+                              .problem = (sp_operator_kind)v[3],
+                              .order = (int)v[4],
+                              .elements = by_elements ? v[5] : elements_for_dofs(v[5], (int)v[4]),
+                              .warm_cache = b->warm_cache};
+    if (roofline && n % (lists[0]->count * lists[1]->count) == 0)
+      SP_TRY(add_roofline(plan, paper, key));
+    if (own && (key.what != SP_BENCH_CG || key.precision == SP_DOUBLE)) SP_TRY(add_row(plan, key));
   }
   for (int r = 0; r < plan->count; r++)
     if (plan->rows[r].what != SP_BENCH_COPY) return SP_OK;
@@ -131,22 +120,13 @@ static sp_status open_log(const char *path, const sp_record *record, sp_run_log 
 
 /* ---- Study ---- */
 
-/* Fail if any rank got a signal. */
-static sp_status check_signals(MPI_Comm comm, bool is_interrupted, int done, int planned) {
-  MPI_Allreduce(MPI_IN_PLACE, &is_interrupted, 1, MPI_C_BOOL, MPI_LOR, comm);
-  if (!is_interrupted) return SP_OK;
-  return sp_fail(SP_ERR_INTERRUPTED, "interrupted by a signal, %d of %d measurements done", done,
-                 planned);
-}
-
-/* `roof`: TFLOP/s of the last copy, the paper's roofline. */
-static void print_row(const sp_bench_row *row, const char *text, double *roof, sp_terminal *out) {
-  if (row->what == SP_BENCH_COPY) *roof = row->tflops;
+/* `roof`: TFLOP/s of the last copy, the paper's roofline; 0: none. */
+static void print_row(const sp_bench_row *row, const char *text, double roof, sp_terminal *out) {
   sp_terminal_print(out, "%-60s %10.4g %9.4g", text, row->seconds * 1e6, row->gdofs_per_second);
   if (row->what != SP_BENCH_CG)
     sp_terminal_print(out, " %9.4g %9.4g", row->gbytes_per_second, row->tflops);
-  if (row->what != SP_BENCH_CG && *roof > 0)
-    sp_terminal_print(out, " %9.1f", 100 * row->tflops / *roof);
+  if (row->what != SP_BENCH_CG && roof > 0)
+    sp_terminal_print(out, " %9.1f", 100 * row->tflops / roof);
   sp_terminal_print(out, "\n");
 }
 
@@ -168,10 +148,14 @@ sp_status sp_bench_study(sp_bench *b, const sp_bench_options *options, sp_record
     sp_bench_describe(row, sizeof text, text);
     if (sp_terminal_is_due(terminal))
       sp_terminal_show(terminal, "%d of %d: %s", r + 1, plan.count, text);
-    status = check_signals(comm, is_interrupted(), r, plan.count);
+    if (is_interrupted())
+      status = sp_fail(SP_ERR_INTERRUPTED, "interrupted by a signal, %d of %d measurements done", r,
+                       plan.count);
+    status = sp_agree(comm, status);
     if (!status) status = sp_bench_measure(b, row);
     if (status) break;
-    print_row(row, text, &roof, terminal);
+    if (row->what == SP_BENCH_COPY) roof = row->tflops;
+    print_row(row, text, roof, terminal);
     record_row(record, row);
     status = sp_agree(comm, log ? sp_run_log_flush_if_due(log) : SP_OK);
   }
