@@ -26,9 +26,8 @@ typedef struct sp_cuda_scalars {
   double target;              /* iterations end when rr <= target, */
   double energy, share;       /* or when alpha rz <= share * (energy += alpha rz) */
   unsigned long long started; /* ns, %globaltimer at the start of pass 1 */
-  int iterations,
-      limit; /* iterations done since the launch of the batch, and their limit */
-  int stop;  /* true: later passes do nothing */
+  int iterations, limit;      /* iterations done since the launch of the batch, and their limit */
+  int stop;                   /* true: later passes do nothing */
   unsigned arrived[2]; /* blocks that have finished their part of the sum, in pass 1 and pass 2 */
 } sp_cuda_scalars;
 
