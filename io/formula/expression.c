@@ -129,7 +129,7 @@ static sp_status evaluate_constant(const sp_scope *scope, const char *text, cons
 
 sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, const char *where) {
   double value;
-  if (!sp_expression_allows_name(name))
+  if (!sp_expression_allows_name(name) || (scope->time && strcmp(name, "t") == 0))
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected a name of letters, digits and _ that begins with no digit and "
                    "means nothing else in formulas (as x, u, e, sin do)",

@@ -1,4 +1,5 @@
-/* Formulas of x, y and z, with exact first and second derivatives.
+/* Formulas of x, y and z, and of the time t if the scope has one, with exact first and second
+ * derivatives in space.
  *
  *     sin(pi*x) * (y < 0.5 ? exp(-z) : 2^z)
  *
@@ -47,8 +48,9 @@ typedef enum sp_regularity { SP_JUMPS, SP_KINKS, SP_SMOOTH } sp_regularity;
 /* A formula; read only. Several threads may evaluate it at a time. */
 typedef struct sp_expression {
   char *where, *text; /* as given to sp_expression_parse */
-  bool is_constant;   /* neither x, y, z nor u occur in it */
+  bool is_constant;   /* neither x, y, z, u nor t occur in it */
   bool is_of_u;       /* u occurs in it */
+  bool is_of_t;       /* the time occurs in it */
   sp_regularity regularity;
   struct sp_expression_code *code; /* private */
 } sp_expression;
@@ -67,7 +69,8 @@ sp_status sp_expression_parse(const char *text, const char *where, const sp_scop
  *     K : grad grad u = K_xx u_xx + K_yy u_yy + K_zz u_zz + 2 (K_xy u_xy + K_xz u_xz + K_yz u_yz)
  *
  * takes the place of the Laplacian. Jets (u, grad u, K : grad grad u) are closed as above, with
- * grad a . K grad b for grad a . grad b. Local. */
+ * grad a . K grad b for grad a . grad b. Or it is "t": then gradient[0] is the derivative by the
+ * time of the scope, and gradient[1] and gradient[2] are zero. Local. */
 sp_status sp_expression_parse_given(const char *text, const char *where, const sp_scope *scope,
                                     const char *given, sp_expression **out);
 

@@ -7,21 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-sp_status sp_graph_create(bool anisotropic, sp_graph *graph) {
+sp_status sp_graph_create(bool anisotropic, bool in_time, sp_graph *graph) {
   enum { FIRST = 64 };
   sp_expression_kernel *usable[SP_EXPRESSION_SETS];
   sp_expression_usable_kernels(usable);
   *graph = (sp_graph){.kernel = usable[0],
                       .capacity = FIRST,
                       .count = SP_EXPRESSION_VARIABLES,
-                      .anisotropic = anisotropic};
+                      .anisotropic = anisotropic,
+                      .in_time = in_time};
   SP_TRY(SP_ALLOCATE("a formula", SP_ARRAY(graph->nodes, FIRST), SP_ARRAY(graph->jets, FIRST),
                      SP_ARRAY(graph->table, 2 * (size_t)FIRST)));
   for (int k = 0; k < 2 * FIRST; k++) graph->table[k] = -1;
   for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) {
-    graph->nodes[v] = (sp_node){.operation = SP_OP_VARIABLE, .constant = v};
+    graph->nodes[v] = (sp_node){.operation = SP_OP_VARIABLE, .constant = v, .varies = true};
     graph->jets[v] = (sp_jet){true, {SP_ZERO, SP_ZERO, SP_ZERO}, SP_ZERO};
-    if (v < SP_VARIABLE_U) graph->jets[v].gradient[v] = sp_graph_constant(graph, 1);
+    if (v < SP_VARIABLE_U && !in_time) graph->jets[v].gradient[v] = sp_graph_constant(graph, 1);
   }
   return SP_OK;
 }
@@ -41,7 +42,7 @@ static uint64_t bits_of(double value) {
 static size_t table_position(const sp_graph *graph, const sp_node *node) {
   const uint64_t words[6] = {(uint64_t)node->operation,  (uint64_t)node->operand[0],
                              (uint64_t)node->operand[1], (uint64_t)node->operand[2],
-                             bits_of(node->constant),    (uintptr_t)node->table};
+                             bits_of(node->constant),    (uintptr_t)node->data};
   uint64_t hash = 0;
   for (int k = 0; k < 6; k++) {
     hash = (hash ^ words[k]) * 0x9E3779B97F4A7C15u; /* 2^64 over the golden ratio */
@@ -53,7 +54,7 @@ static size_t table_position(const sp_graph *graph, const sp_node *node) {
     const sp_node *other = &graph->nodes[graph->table[at]];
     if (other->operation == node->operation &&
         memcmp(other->operand, node->operand, sizeof node->operand) == 0 &&
-        bits_of(other->constant) == bits_of(node->constant) && other->table == node->table)
+        bits_of(other->constant) == bits_of(node->constant) && other->data == node->data)
       break;
   }
   return at;
@@ -101,8 +102,8 @@ int sp_graph_constant(sp_graph *graph, double value) {
   return intern_node(graph, &(sp_node){.operation = SP_OP_CONSTANT, .constant = value});
 }
 
-int sp_graph_table(sp_graph *graph, const double *table) {
-  return intern_node(graph, &(sp_node){.operation = SP_OP_TABLE_DATA, .table = table});
+int sp_graph_data(sp_graph *graph, const double *data) {
+  return intern_node(graph, &(sp_node){.operation = SP_OP_DATA, .data = data});
 }
 
 /* With the same bits as at evaluation. */
@@ -247,7 +248,10 @@ int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c) 
     equal = sp_graph_constant(graph, fold_constants(graph, operation, operand));
   if (equal < 0) equal = simplify_node(graph, operation, a, b, c);
   if (equal >= 0) return equal;
-  return intern_node(graph, &(sp_node){.operation = operation, .operand = {a, b, c}});
+  bool varies = false;
+  for (int k = 0; k < arity; k++) varies = varies || graph->nodes[operand[k]].varies;
+  return intern_node(graph,
+                     &(sp_node){.operation = operation, .operand = {a, b, c}, .varies = varies});
 }
 
 int sp_graph_find(const sp_graph *graph, sp_operation operation, int a, int b) {

@@ -6,7 +6,7 @@
 typedef enum sp_operation {
   SP_OP_VARIABLE,
   SP_OP_CONSTANT,
-  SP_OP_TABLE_DATA, /* an operand of the next two: {n, x[n], y[n]}, with the step 0 */
+  SP_OP_DATA, /* memory outside the formula, with the step 0: a table, {n, x[n], y[n]}, or time */
   /* one operand */
   SP_OP_NEGATE,
   SP_OP_NOT,

@@ -224,8 +224,9 @@ static sp_status apply_operation(parser *p, sp_operation operation, const int *o
   if (p->graph->failed)
     return sp_fail(SP_ERR_SYSTEM, "%s: column %d: out of memory: %d operations of a formula",
                    p->expression->where, column_of(p, &p->next), p->graph->count);
-  const bool constant_choice = operation == SP_OP_SELECT && sp_graph_is_constant(p->graph, o[0]);
-  if (!constant_choice && !sp_graph_is_constant(p->graph, *result)) {
+  const sp_node *nodes = p->graph->nodes;
+  const bool same_choice = operation == SP_OP_SELECT && !nodes[o[0]].varies;
+  if (!same_choice && nodes[*result].varies) {
     if (may_jump(operation)) p->expression->regularity = SP_JUMPS;
     if (has_kink(operation) && p->expression->regularity == SP_SMOOTH)
       p->expression->regularity = SP_KINKS;
@@ -276,7 +277,7 @@ static sp_status parse_table(parser *p, int *result) {
   const double *data =
       p->scope ? sp_tables_find(&p->scope->tables, p->next.start + 1, p->next.length - 2) : NULL;
   if (!data) return unexpected(p, "a table that has been read", "");
-  o[1] = sp_graph_table(p->graph, data);
+  o[1] = sp_graph_data(p->graph, data);
   read_token(p);
   SP_TRY(expect(p, ",", "',' and the argument of the table", ""));
   SP_TRY(parse_conditional(p, &o[0]));
@@ -302,11 +303,11 @@ static sp_status fail_unknown(const parser *p) {
     length += (size_t)snprintf(constants + length, sizeof constants - length, ", %s",
                                p->scope->constants[i].name);
   const char *u = p->u;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: column %d: unknown name %s%s; known names are x, y, z, %s%s%s%s",
-                 p->expression->where, column_of(p, &p->next), found,
-                 token_is(&p->next, "u0") ? ": only forcings with problem.initial have it" : "",
-                 u ? u : "", u ? ", " : "", known_names, constants);
+  return sp_fail(
+      SP_ERR_INPUT, "%s: column %d: unknown name %s%s; known names are x, y, z, %s%s%s%s%s",
+      p->expression->where, column_of(p, &p->next), found,
+      token_is(&p->next, "u0") ? ": only forcings with problem.initial have it" : "",
+      p->scope && p->scope->time ? "t, " : "", u ? u : "", u ? ", " : "", known_names, constants);
 }
 
 /* The constant that the next token names; NULL if there is none. */
@@ -327,6 +328,14 @@ static sp_status parse_name(parser *p, int *result) {
       read_token(p);
       return SP_OK;
     }
+  if (p->scope && p->scope->time && token_is(name, "t")) {
+    *result = sp_graph_data(p->graph, p->scope->time);
+    if (p->graph->in_time) p->graph->jets[*result].gradient[0] = sp_graph_constant(p->graph, 1);
+    p->expression->is_constant = false;
+    p->expression->is_of_t = true;
+    read_token(p);
+    return SP_OK;
+  }
   const bool is_pi = token_is(name, "pi");
   if (is_pi || token_is(name, "e")) {
     make_constant(p, is_pi ? 3.14159265358979323846 : 2.71828182845904523536, result);
@@ -416,11 +425,11 @@ static sp_status parse_conditional(parser *p, int *result) {
   return SP_OK;
 }
 
-static sp_status parse_formula(parser *p) {
+static sp_status parse_formula(parser *p, bool in_time) {
   static const unsigned outputs[SP_EXPRESSION_PROGRAMS] = {SP_EXPRESSION_VALUE, 15, 31};
   int result;
   struct sp_expression_code *code = p->expression->code;
-  SP_TRY(sp_graph_create(code->is_anisotropic, p->graph));
+  SP_TRY(sp_graph_create(code->is_anisotropic, in_time, p->graph));
   read_token(p);
   if (p->next.kind == TOKEN_END) return unexpected(p, "a formula", "");
   SP_TRY(parse_conditional(p, &result));
@@ -435,6 +444,7 @@ static sp_status parse_formula(parser *p) {
 sp_status sp_expression_parse_given(const char *text, const char *where, const sp_scope *scope,
                                     const char *given, sp_expression **out) {
   const bool is_anisotropic = given && strcmp(given, "K") == 0;
+  const bool in_time = given && strcmp(given, "t") == 0;
   SP_AUTO(sp_expression) e = NULL;
   *out = NULL;
   SP_TRY(sp_allocate(1, sizeof *e, "a formula", &e));
@@ -447,10 +457,10 @@ sp_status sp_expression_parse_given(const char *text, const char *where, const s
   sp_graph graph = {.count = 0};
   parser p = {.expression = e,
               .scope = scope,
-              .u = is_anisotropic ? NULL : given,
+              .u = is_anisotropic || in_time ? NULL : given,
               .graph = &graph,
               .next = {.start = e->text}};
-  const sp_status status = parse_formula(&p);
+  const sp_status status = parse_formula(&p, in_time);
   sp_graph_free(&graph);
   SP_TRY(status);
   *out = e;

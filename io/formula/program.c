@@ -123,7 +123,7 @@ static sp_source source_of(const sp_graph *g, const plan *p, const sp_program *p
   const sp_operation operation = g->nodes[node].operation;
   if (operation == SP_OP_CONSTANT)
     return (sp_source){program->constants + (p->place[node] + 1) * SP_EXPRESSION_PADDING, 0};
-  if (operation == SP_OP_TABLE_DATA) return (sp_source){g->nodes[node].table, 0};
+  if (operation == SP_OP_DATA) return (sp_source){g->nodes[node].data, 0};
   if (operation == SP_OP_VARIABLE) return (sp_source){NULL, (size_t)program->variable[node]};
   return (sp_source){NULL, (size_t)p->place[node]};
 }
