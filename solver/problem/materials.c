@@ -26,8 +26,8 @@ static void take_formulas(const sp_statement *statement, const sp_material_entry
                           sp_material *m) {
   if (entry->solution.text) {
     m->solution = entry->solution.expression;
-    m->curvature = entry->curvature;
-    m->rate = entry->rate;
+    m->curvature = entry->solution.curvature;
+    m->rate = entry->solution.rate;
   }
   if (entry->forcing.text || entry->source.text) {
     m->forcing = entry->forcing.expression;
@@ -36,7 +36,7 @@ static void take_formulas(const sp_statement *statement, const sp_material_entry
   if (entry->lambda.text) take_coefficient(&entry->lambda, &m->lambda, &m->lambda_formula);
   if (entry->capacity.text) take_coefficient(&entry->capacity, &m->capacity, &m->capacity_formula);
   if (!entry->kappa.text && !entry->axes.text) return;
-  m->tensor = entry->tensor;
+  m->tensor = entry->kappa.tensor;
   m->kappa_formula = NULL;
   if (!m->tensor)
     take_coefficient(entry->kappa.text ? &entry->kappa : &statement->all.kappa, &m->kappa,
@@ -55,13 +55,9 @@ static const sp_material_entry *find_default(const sp_statement *statement) {
   return NULL;
 }
 
-/* The index of the material of section i: [material default] is the last one. */
-static int index_of(const sp_statement *statement, const sp_materials *materials, int i) {
-  int index = 0;
-  if (is_default(&statement->materials.entries[i])) return materials->count - 1;
-  for (int before = 0; before < i; before++)
-    index += !is_default(&statement->materials.entries[before]);
-  return index;
+/* The index of the material of a section, the `next` one; [material default] is the last one. */
+static int index_of(const sp_material_entry *entry, const sp_materials *materials, int *next) {
+  return is_default(entry) ? materials->count - 1 : (*next)++;
 }
 
 /* Give material m the volumes of the groups that `entry` names. */
@@ -118,6 +114,7 @@ sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hex
   const sp_material_entry *other = find_default(statement);
   const int count = entries + (other ? 0 : 1) + hexes->file.contacts;
   sp_material common = {0};
+  int next = 0;
   *out = (sp_materials){.count = count};
   SP_TRY(SP_ALLOCATE("materials", SP_ARRAY(out->list, count), SP_ARRAY(out->of_volume, volumes)));
   take_formulas(statement, &statement->all, &common);
@@ -125,13 +122,13 @@ sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hex
   for (int v = 0; v < volumes; v++) out->of_volume[v] = count - 1;
   for (int i = 0; i < entries; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
-    const int own = index_of(statement, out, i);
+    const int own = index_of(entry, out, &next);
     out->list[own] = common;
     out->list[own].name = entry->name;
     take_formulas(statement, entry, &out->list[own]);
     if (!is_default(entry)) SP_TRY(claim(statement, entry, own, hexes, out));
   }
-  SP_TRY(make_contacts(statement, hexes, count - 1 - hexes->file.contacts, out));
+  SP_TRY(make_contacts(statement, hexes, next, out));
   if (!other) return SP_OK;
   return sp_groups_check_default(other->where, "Physical Volume", &hexes->volume, out->of_volume,
                                  count - 1);
@@ -191,9 +188,10 @@ static sp_status fail_without_capacity(const sp_statement *statement, const sp_m
 }
 
 static sp_status check_elements(const sp_statement *statement, const sp_materials *materials) {
+  int next = 0;
   for (int i = 0; i < statement->materials.count; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
-    if (materials->list[index_of(statement, materials, i)].elements == 0)
+    if (materials->list[index_of(entry, materials, &next)].elements == 0)
       return sp_fail(SP_ERR_INPUT, "%s: %s", entry->where,
                      is_default(entry) ? "no elements are left for it: the other sections name all"
                                        : "it has no elements");
@@ -260,12 +258,6 @@ static sp_status apply_sources(const sp_statement *statement, const sp_mesh *mes
   return sp_agree(mesh->comm, make_forcing(statement, measures, materials));
 }
 
-static bool have_source(const sp_statement *statement, const sp_materials *materials) {
-  bool found = statement->all.source.text;
-  for (int m = 0; m < materials->count; m++) found = found || materials->list[m].source;
-  return found;
-}
-
 sp_status sp_materials_count(const sp_statement *statement, const sp_mesh *mesh,
                              sp_materials *materials) {
   sp_gid *elements;
@@ -275,9 +267,13 @@ sp_status sp_materials_count(const sp_statement *statement, const sp_mesh *mesh,
     if (!sp_hexes_is_contact(mesh->hexes, e))
       elements[materials->of_volume[mesh->hexes->volumes[e]]]++;
   MPI_Allreduce(MPI_IN_PLACE, elements, materials->count, SP_MPI_GID, MPI_SUM, mesh->comm);
-  for (size_t m = 0; m < count; m++) materials->list[m].elements = elements[m];
+  bool has_source = statement->all.source.text;
+  for (size_t m = 0; m < count; m++) {
+    materials->list[m].elements = elements[m];
+    has_source = has_source || materials->list[m].source;
+  }
   free(elements);
-  if (have_source(statement, materials)) SP_TRY(apply_sources(statement, mesh, materials));
+  if (has_source) SP_TRY(apply_sources(statement, mesh, materials));
   return check_elements(statement, materials);
 }
 
