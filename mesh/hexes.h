@@ -47,9 +47,10 @@ static inline bool sp_surface_is_exterior(int face) {
 }
 
 typedef struct sp_group {
-  char *name;    /* "" if the mesh gives only a number */
-  int number;    /* gmsh's physical tag */
-  bool *members; /* [count] of the family */
+  char *name; /* "" if the mesh gives only a number */
+  int number; /* gmsh's physical tag */
+  int part_count;
+  int *parts;    /* [part_count], ascending: its surfaces or volumes */
   sp_gid listed; /* faces that the file lists in a group of surfaces ... */
   sp_gid lost;   /* ... and the ones among them that are faces of no element */
 } sp_group;
@@ -163,8 +164,14 @@ sp_status sp_permute_rows(void *array, size_t row, sp_lid count, const sp_lid *o
  * sp_family_set_group fills. Those of elements are unchanged. Local. */
 sp_status sp_family_resize(sp_family *family, int count, int group_count);
 
-/* Give group `g` a copy of `name`, its number, and no members. Local. */
+/* Give group `g` a copy of `name`, its number, and no parts. Local. */
 sp_status sp_family_set_group(sp_family *family, int g, const char *name, int number);
+
+/* Give a group one more part, of a higher index than it has. Local. */
+sp_status sp_group_add(sp_group *group, int part);
+
+/* True if the group has this part. Local. */
+bool sp_group_has(const sp_group *group, int part);
 
 /* Give `to`, which has none, copies of pairs. Local. */
 sp_status sp_hexes_set_pairs(sp_hexes *to, int count, const sp_periodic_pair *pairs);

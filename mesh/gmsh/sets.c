@@ -63,7 +63,8 @@ sp_status sp_gmsh_sets_copy(const sp_gmsh_model *m, const sp_gmsh_sets *sets, sp
   for (int g = 0; g < to->group_count; g++) {
     const int number = sets->groups[g];
     SP_TRY(sp_family_set_group(to, g, sp_gmsh_group_name(m, sets->dimension, number), number));
-    for (int s = 0; s < sets->count; s++) to->groups[g].members[s] = sets->members[s][g];
+    for (int s = 0; s < sets->count; s++)
+      if (sets->members[s][g]) SP_TRY(sp_group_add(&to->groups[g], s));
   }
   return SP_OK;
 }

@@ -20,7 +20,7 @@ typedef struct greeting {
   int protocol, header_size;
 } greeting;
 
-static const greeting HELLO = {"sp_mesh_reader", 8, (int)sizeof(header)};
+static const greeting HELLO = {"sp_mesh_reader", 9, (int)sizeof(header)};
 
 static void transfer(sp_gmsh_wire *w, void *bytes, size_t size) {
   char *next = bytes;
@@ -58,11 +58,12 @@ static sp_status transfer_family(sp_gmsh_wire *w, sp_family *family) {
     transfer(w, &group->listed, sizeof group->listed);
     transfer(w, &group->lost, sizeof group->lost);
     transfer(w, &length, sizeof length);
+    transfer(w, &group->part_count, sizeof group->part_count);
     if (!w->writes)
       SP_TRY(SP_ALLOCATE("groups", SP_ARRAY(group->name, length + 1),
-                         SP_ARRAY(group->members, family->count)));
+                         SP_ARRAY(group->parts, group->part_count)));
     transfer(w, group->name, length);
-    transfer(w, group->members, (size_t)family->count * sizeof *group->members);
+    transfer(w, group->parts, (size_t)group->part_count * sizeof *group->parts);
   }
   return SP_OK;
 }

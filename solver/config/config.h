@@ -217,6 +217,9 @@ void sp_config_destroy(sp_config **config);
  */
 const char *sp_config_where(const sp_config *config, const char *section, const char *name);
 
+/* The index of [material NAME], -1 if there is none. Local. */
+int sp_config_material(const sp_config *config, const char *name);
+
 /* The options of the solver, complete. Local. */
 sp_solver_options sp_config_solver(const sp_config *config);
 

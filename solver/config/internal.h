@@ -32,7 +32,7 @@ typedef struct sp_key_list {
   const char *what;      /* "materials" */
 } sp_key_list;
 
-extern const sp_key_list sp_key_lists[];
+extern const sp_key_list sp_key_lists[], *const sp_material_list;
 extern const int sp_key_list_count;
 
 typedef struct sp_key {
@@ -116,7 +116,8 @@ bool sp_section_is_titled(const sp_ini_entry *entry);
 /* Find an earlier entry of a file with the same section and key, NULL for none, in `keys`, which
  * gets this one. White space before the name of a section does not matter. Errors: SP_ERR_SYSTEM.
  */
-sp_status sp_section_note_key(const sp_ini_entry *entry, sp_names *keys, const sp_ini_entry **known);
+sp_status sp_section_note_key(const sp_ini_entry *entry, sp_names *keys,
+                              const sp_ini_entry **known);
 
 /* Apply a line or an argument for which sp_section_is_titled holds. `location` begins messages.
  * Numbers of an entry that are not given are NAN. Errors: SP_ERR_INPUT for a section without a

@@ -84,6 +84,7 @@ const sp_key_list sp_key_lists[] = {
     [PROBES] = LIST_OF(probes, probe),          [LINE_PROBES] = LIST_OF(lines, line),
     [RESULTS] = LIST_OF(results, result),       [MATERIALS] = LIST_OF(materials, material),
     [REGIONS] = LIST_OF(regions, region)};
+const sp_key_list *const sp_material_list = &sp_key_lists[MATERIALS];
 const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 
 /* Places: a key of the case, lines with a free name, a key of [material NAME] or [region NAME]. */

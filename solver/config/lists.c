@@ -48,6 +48,11 @@ static int find(const sp_config *config, const sp_key_list *list, const char *na
   return found ? found->index : *count_of(config, list);
 }
 
+int sp_config_material(const sp_config *config, const char *name) {
+  const sp_name *found = sp_names_find(names_of(config, sp_material_list), name, strlen(name));
+  return found ? found->index : -1;
+}
+
 /* Append an entry of zeros with a name. */
 static sp_status append(sp_config *config, const sp_key_list *list, const char *name,
                         size_t length) {
@@ -135,7 +140,8 @@ bool sp_section_is_titled(const sp_ini_entry *entry) {
   return find_section(entry->section);
 }
 
-sp_status sp_section_note_key(const sp_ini_entry *entry, sp_names *keys, const sp_ini_entry **known) {
+sp_status sp_section_note_key(const sp_ini_entry *entry, sp_names *keys,
+                              const sp_ini_entry **known) {
   const char *section = find_section(entry->section);
   const size_t title = section ? strlen(section) : 0;
   const char *rest = entry->section + title + strspn(entry->section + title, SP_INI_SPACE);

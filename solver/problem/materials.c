@@ -128,38 +128,54 @@ static sp_status finish_tensors(const sp_config *config, sp_materials *materials
 
 /* ---- Volumes ---- */
 
-static bool is_default(const sp_material_entry *entry) {
-  return strcmp(entry->name, "default") == 0;
-}
-
-static const sp_material_entry *find_default(const sp_config *config) {
-  for (int i = 0; i < config->materials.count; i++)
-    if (is_default(&config->materials.entries[i])) return &config->materials.entries[i];
-  return NULL;
-}
-
 /* The index of the material of section i: [material default] is the last one. */
 static int index_of(const sp_config *config, const sp_materials *materials, int i) {
-  int index = 0;
-  if (is_default(&config->materials.entries[i])) return materials->count - 1;
-  for (int before = 0; before < i; before++)
-    index += !is_default(&config->materials.entries[before]);
-  return index;
+  const int other = sp_config_material(config, "default");
+  return i == other ? materials->count - 1 : i - (other >= 0 && other < i);
 }
 
-/* Give material m the volumes of the groups that `entry` names. */
-static sp_status claim(const sp_config *config, const sp_material_entry *entry, int m,
-                       const sp_hexes *hexes, sp_materials *materials) {
-  const int fallback = materials->count - 1;
-  SP_TRY(sp_groups_check(entry->where,
-                         config->mesh.shape == SP_SHAPE_BOX ? "region" : "Physical Volume",
-                         entry->name, hexes, &hexes->volume));
-  for (int g = 0; g < hexes->volume.group_count; g++) {
-    const sp_group *group = &hexes->volume.groups[g];
-    if (!sp_group_is_called(group, entry->name)) continue; /* once per group, not per volume */
-    for (int v = 0; v < hexes->volume.count; v++) {
-      int *material = &materials->of_volume[v];
-      if (!group->members[v]) continue;
+/* The groups of each section: group g of the first one, and then next[g], -1 after the last one. A
+ * group has two such places, for its name and for its number: 2 g and 2 g + 1. */
+typedef struct claims {
+  int *first, *next;
+} claims;
+
+static void claims_destroy(claims *c) {
+  SP_FREE(c->first, c->next);
+}
+
+/* Find the groups that the sections name, in a time linear in both. */
+static sp_status find_claims(const sp_config *config, const sp_family *family, claims *c) {
+  const int entries = config->materials.count;
+  SP_TRY(SP_ALLOCATE("materials", SP_ARRAY(c->first, entries),
+                     SP_ARRAY(c->next, 2 * (size_t)family->group_count)));
+  for (int i = 0; i < entries; i++) c->first[i] = -1;
+  for (int n = 2 * family->group_count; n-- > 0;) {
+    const sp_group *group = &family->groups[n / 2];
+    char number[16];
+    snprintf(number, sizeof number, "%d", group->number);
+    if (n % 2 && strcmp(number, group->name) == 0) continue;
+    const int i = sp_config_material(config, n % 2 ? number : group->name);
+    if (i < 0) continue;
+    c->next[n] = c->first[i];
+    c->first[i] = n;
+  }
+  return SP_OK;
+}
+
+/* Give material m the volumes of the groups that section i names. */
+static sp_status claim(const sp_config *config, int i, int m, const sp_hexes *hexes,
+                       const claims *c, sp_materials *materials) {
+  const int fallback = materials->count - 1, first = c->first[i];
+  const sp_material_entry *entry = &config->materials.entries[i];
+  if (first < 0 || c->next[first] >= 0) /* none or several */
+    SP_TRY(sp_groups_check(entry->where,
+                           config->mesh.shape == SP_SHAPE_BOX ? "region" : "Physical Volume",
+                           entry->name, hexes, &hexes->volume));
+  for (int n = first; n >= 0; n = c->next[n]) {
+    const sp_group *group = &hexes->volume.groups[n / 2];
+    for (int p = 0; p < group->part_count; p++) {
+      int *material = &materials->of_volume[group->parts[p]];
       if (*material != fallback && *material != m)
         return sp_fail(SP_ERR_INPUT,
                        "%s: it has elements in common with [material %s]; an element can have one "
@@ -202,14 +218,16 @@ static sp_status parse_contacts(const sp_config *config, const sp_hexes *hexes, 
 
 sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp_materials *out) {
   const int entries = config->materials.count, volumes = hexes->volume.count;
-  const sp_material_entry *other = find_default(config);
-  const int count = entries + (other ? 0 : 1) + hexes->file.contacts;
+  const int other = sp_config_material(config, "default");
+  const int count = entries + (other >= 0 ? 0 : 1) + hexes->file.contacts;
+  SP_AUTO_VALUE(claims) c = {0};
   *out = (sp_materials){.count = count};
   SP_TRY(SP_ALLOCATE("materials", SP_ARRAY(out->list, count), SP_ARRAY(out->of_volume, volumes)));
   out->common.kappa = 1;
   SP_TRY(parse_material(config, &config->problem.all, &out->common));
   out->list[count - 1] = out->common;
   for (int v = 0; v < volumes; v++) out->of_volume[v] = count - 1;
+  SP_TRY(find_claims(config, &hexes->volume, &c));
   for (int i = 0; i < entries; i++) {
     const sp_material_entry *entry = &config->materials.entries[i];
     const int own = index_of(config, out, i);
@@ -217,13 +235,13 @@ sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp
     out->list[own].name = entry->name;
     SP_TRY(parse_material(config, entry, &out->list[own]));
     if (entry->axes.text && !out->list[own].tensor) return fail_axes(&entry->axes);
-    if (!is_default(entry)) SP_TRY(claim(config, entry, own, hexes, out));
+    if (i != other) SP_TRY(claim(config, i, own, hexes, &c, out));
   }
   SP_TRY(finish_tensors(config, out));
   SP_TRY(parse_contacts(config, hexes, count - 1 - hexes->file.contacts, out));
-  if (!other) return SP_OK;
-  return sp_groups_check_default(other->where, "Physical Volume", &hexes->volume, out->of_volume,
-                                 count - 1);
+  if (other < 0) return SP_OK;
+  return sp_groups_check_default(config->materials.entries[other].where, "Physical Volume",
+                                 &hexes->volume, out->of_volume, count - 1);
 }
 
 static void free_formulas(const sp_material *common, sp_material *m) {
@@ -287,8 +305,9 @@ static sp_status check_elements(const sp_config *config, const sp_materials *mat
     const sp_material_entry *entry = &config->materials.entries[i];
     if (materials->list[index_of(config, materials, i)].elements == 0)
       return sp_fail(SP_ERR_INPUT, "%s: %s", entry->where,
-                     is_default(entry) ? "no elements are left for it: the other sections name all"
-                                       : "it has no elements");
+                     strcmp(entry->name, "default") == 0
+                         ? "no elements are left for it: the other sections name all"
+                         : "it has no elements");
   }
   const bool solution = sp_materials_have_solution(materials);
   for (int m = 0; m < materials->count; m++) {
@@ -300,7 +319,13 @@ static sp_status check_elements(const sp_config *config, const sp_materials *mat
   return SP_OK;
 }
 
-/* measures[m] = the measure of the elements with the source of material m. */
+/* The index of a material's source: materials.count for that of [problem], which many share. */
+static int source_of(const sp_materials *materials, const sp_material *material) {
+  return material->source == materials->common.source ? materials->count
+                                                      : (int)(material - materials->list);
+}
+
+/* measures[materials.count + 1] = the measure of the elements with each source. */
 static sp_status measure_sources(const sp_config *config, const sp_mesh *mesh,
                                  const sp_materials *materials, double *measures) {
   const sp_rule *rule =
@@ -314,8 +339,7 @@ static sp_status measure_sources(const sp_config *config, const sp_mesh *mesh,
     if (!material->source) continue;
     SP_TRY(sp_geometry_volume(mesh->hexes, e, rule, coordinates, wj));
     for (size_t p = 0; p < points; p++) measure += wj[p];
-    for (int m = 0; m < materials->count; m++)
-      if (materials->list[m].source == material->source) measures[m] += measure;
+    measures[source_of(materials, material)] += measure;
   }
   return SP_OK;
 }
@@ -329,8 +353,8 @@ static sp_status make_forcing(const sp_config *config, const double *measures,
     sp_material *material = &materials->list[m];
     if (!material->source || material->elements == 0) continue;
     used = used || material->source == common;
-    SP_TRY(sp_problem_density(config, material->source->where, material->total, measures[m],
-                              &material->forcing));
+    SP_TRY(sp_problem_density(config, material->source->where, material->total,
+                              measures[source_of(materials, material)], &material->forcing));
   }
   if (used) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
@@ -342,10 +366,10 @@ static sp_status apply_sources(const sp_config *config, const sp_mesh *mesh,
                                sp_materials *materials) {
   SP_OWNED double *measures = NULL;
   SP_AUTO(sp_reduction) reduction = NULL;
-  const size_t count = (size_t)materials->count;
-  SP_TRY(sp_agree(mesh->comm, sp_allocate(count, sizeof *measures, "sources", &measures)));
+  const int count = materials->count + 1;
+  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof *measures, "sources", &measures)));
   SP_TRY(sp_reduction_create(mesh->comm, &reduction));
-  SP_TRY(sp_reduction_sum(reduction, materials->count, measures,
+  SP_TRY(sp_reduction_sum(reduction, count, measures,
                           measure_sources(config, mesh, materials, measures)));
   return sp_agree(mesh->comm, make_forcing(config, measures, materials));
 }

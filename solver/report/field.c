@@ -235,7 +235,7 @@ static sp_status fill_points(const sp_problem *problem, const sp_space *space, c
 
 static int first_group_of(const sp_hexes *hexes, int volume) {
   for (int g = 0; g < hexes->volume.group_count; g++)
-    if (hexes->volume.groups[g].members[volume]) return g;
+    if (sp_group_has(&hexes->volume.groups[g], volume)) return g;
   return -1;
 }
 
