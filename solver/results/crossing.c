@@ -198,7 +198,7 @@ static sp_status sum_sides(sp_fluxes *s, const bool *members, const faces *all, 
       s->volumes[v] = s->keys[v] == c.key;
       some = some || (s->keys[v] == (LEAVES | FIXED) && c.key != FIXED);
     }
-    if (some) SP_TRY(sp_fluxes_compute(s, NULL, add_flux, &c));
+    if (some) SP_TRY(sp_fluxes_compute(s, add_flux, &c));
   }
   *flux = c.flux;
   return SP_OK;

@@ -480,31 +480,29 @@ static sp_status visit(sp_fluxes *s, pass t) {
                              .commit = t.on_face ? commit_fluxes : add_some}));
 }
 
-/* Fill `left` with the load of the elements of the set that have a marked DOF, or with `sums` of
- * all its elements. The load is summed over ranks, so copies are cleared: it counts once. */
-static sp_status find_load(sp_fluxes *s, sp_load_sums *sums) {
+/* Fill `left` with the load of the elements of the set that have a marked DOF. The load is summed
+ * over ranks, so copies are cleared: it counts once. */
+static sp_status find_load(sp_fluxes *s) {
   const sp_numbering *numbering = s->space->numbering;
   const sp_hexes *hexes = s->space->mesh->hexes;
   SP_OWNED bool *elements = NULL;
   sp_jacobian_range range;
   SP_TRY(sp_agree(s->space->mesh->comm,
                   sp_allocate((size_t)hexes->count, sizeof *elements, "fluxes", &elements)));
-  for (sp_lid e = 0; e < hexes->count; e++)
-    elements[e] = sums ? has_element(s, e) : touches_marked(s, e);
+  for (sp_lid e = 0; e < hexes->count; e++) elements[e] = touches_marked(s, e);
   SP_TRY(sp_problem_load(s->problem, s->space, elements, (const bool(*)[SP_FACES])s->marked,
-                         s->left, &range, sums));
+                         s->left, &range, NULL));
   for (sp_lid i = numbering->owned; i < numbering->local; i++) s->left[i] = 0;
   return SP_OK;
 }
 
-sp_status sp_fluxes_compute(sp_fluxes *s, sp_load_sums *sums, sp_fluxes_on_face *on_face,
-                            void *context) {
+sp_status sp_fluxes_compute(sp_fluxes *s, sp_fluxes_on_face *on_face, void *context) {
   const sp_numbering *numbering = s->space->numbering;
   const double before = s->noise;
   for (sp_lid i = 0; i < numbering->local; i++) s->weights[i] = 0;
   SP_TRY(visit(s, (pass){.has = has_marked, .of_element = weigh, .added = s->weights}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->weights);
-  SP_TRY(find_load(s, sums));
+  SP_TRY(find_load(s));
   SP_TRY(visit(s, (pass){.has = touches_marked, .of_element = apply, .subtracted = s->left}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->left);
   s->noise = 0;
