@@ -81,16 +81,20 @@ void sp_free_owned(void *pointer) {
 }
 
 sp_status sp_format(char **out, const char *format, ...) {
-  char *text;
+  char *text, start[256];
   va_list arguments;
   va_start(arguments, format);
-  const int length = vsnprintf(NULL, 0, format, arguments);
+  const int length = vsnprintf(start, sizeof start, format, arguments);
   va_end(arguments);
   if (length < 0) return sp_fail(SP_ERR_SYSTEM, "text is too long");
   SP_TRY(sp_allocate((size_t)length + 1, 1, "text", &text));
-  va_start(arguments, format);
-  vsnprintf(text, (size_t)length + 1, format, arguments);
-  va_end(arguments);
+  if ((size_t)length < sizeof start) {
+    memcpy(text, start, (size_t)length + 1);
+  } else {
+    va_start(arguments, format);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+  }
   free(*out);
   *out = text;
   return SP_OK;

@@ -53,6 +53,7 @@ static sp_status read_tables(struct reader *reader, const char *location,
                              const sp_ini_entry *entry) {
   const char *path = reader->path, *slash = path ? strrchr(path, '/') : NULL;
   SP_OWNED char *folder = NULL;
+  if (!strstr(entry->value, "table")) return SP_OK;
   SP_TRY(sp_format(&folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path ? path : ""));
   return sp_tables_read(&reader->config->scope->tables, entry->value, folder, location);
 }

@@ -24,6 +24,8 @@ enum {
 /* The arrays of an element. */
 typedef struct workspace {
   double start;                         /* u at the first node */
+  int flow_direction, stiff_direction;  /* of `flow` and `stiffness`; -1: none yet */
+  double stiffness;                     /* of find_face_stiffness */
   double nodal[NODES], part[NODES];     /* u - start at the nodes */
   double at[POINTS], slopes[3][POINTS]; /* of u - start */
   double xyz[3 * POINTS], wj[POINTS], factors[SP_FACTORS * POINTS];
@@ -214,6 +216,7 @@ static void gather(const sp_fluxes *s, sp_lid e, workspace *w) {
   const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, e);
   const size_t nodes = sp_element_nodes(s->space->numbering->order);
   w->start = s->x[dofs[0]];
+  w->flow_direction = w->stiff_direction = -1;
   for (size_t n = 0; n < nodes; n++) {
     w->nodal[n] = s->x[dofs[n]] - w->start;
     if (s->rest) w->nodal[n] += s->rest[dofs[n]];
@@ -240,9 +243,13 @@ static sp_status find_flow(const pass *t, sp_lid e, int d, workspace *w) {
   const sp_rule *rule = sp_operator_rule(s->problem->kind, reference->order);
   const int nq = reference->order + 1, n = rule->n;
   const size_t points = sp_rule_points(rule);
-  sp_tensor_gradient(n, nq, t->value, t->derivative, w->nodal, w->tail, w->at,
-                     (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
-  sp_geometry_inverse(hexes, e, n, rule->nodes, w->xyz, w->inverse, w->jacobian);
+  if (w->flow_direction == d) return SP_OK;
+  if (w->flow_direction < 0) {
+    sp_tensor_gradient(n, nq, t->value, t->derivative, w->nodal, w->tail, w->at,
+                       (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
+    sp_geometry_inverse(hexes, e, n, rule->nodes, w->xyz, w->inverse, w->jacobian);
+  }
+  w->flow_direction = d;
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
   double *const along[3] = {w->along, w->along + points, w->along + 2 * points};
   memcpy(w->along, &w->inverse[3 * (size_t)d * points], 3 * points * sizeof(double));
@@ -382,12 +389,13 @@ static double sum_inside(const sp_fluxes *s, sp_lid e) {
 }
 
 /* Add what the rounding of x may change the flux through a face. */
-static sp_status add_noise(const sp_fluxes *s, sp_lid e, int f, const workspace *w, double *noise) {
+static sp_status add_noise(const sp_fluxes *s, sp_lid e, int f, workspace *w, double *noise) {
   const size_t nodes = sp_element_nodes(s->space->numbering->order);
-  double size = 0, stiffness;
+  double size = 0;
   for (size_t n = 0; n < nodes; n++) size = fmax(size, fabs(w->start + w->nodal[n]));
-  SP_TRY(find_face_stiffness(s, e, f, &stiffness));
-  *noise += DBL_EPSILON * size * stiffness;
+  if (w->stiff_direction != f / 2) SP_TRY(find_face_stiffness(s, e, f, &w->stiffness));
+  w->stiff_direction = f / 2;
+  *noise += DBL_EPSILON * size * w->stiffness;
   return SP_OK;
 }
 
