@@ -78,11 +78,10 @@ void sp_fluxes_close(sp_fluxes *s) {
 static sp_status find_stiffness(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, int d,
                                 double *stiffness) {
   enum { SAMPLES = 8 };
-  sp_rule rule;
+  static const double nodes[2] = {-0.57735026918962576451, 0.57735026918962576451};
   double points[3 * SAMPLES], inverse[9 * SAMPLES], jacobian[SAMPLES], kappa[SAMPLES];
   double conducted[3 * SAMPLES];
-  sp_rule_gl(2, &rule);
-  sp_geometry_inverse(hexes, e, rule.n, rule.nodes, points, inverse, jacobian);
+  sp_geometry_inverse(hexes, e, 2, nodes, points, inverse, jacobian);
   const double *xyz[3] = {points, points + SAMPLES, points + 2 * SAMPLES};
   const double *own = &inverse[3 * (size_t)d * SAMPLES];
   memcpy(conducted, own, sizeof conducted);
