@@ -80,26 +80,18 @@ void sp_free_owned(void *pointer) {
   free(memory);
 }
 
-/* Programs that copy ten thousand names wait for vsnprintf: it runs once, and not for "%s". */
 sp_status sp_format(char **out, const char *format, ...) {
-  char *text, buffer[256];
-  const char *whole = buffer;
-  va_list arguments, again;
+  char *text, buffer[256]; /* most texts need no second print */
+  va_list arguments;
   va_start(arguments, format);
-  va_copy(again, arguments);
-  if (strcmp(format, "%s") == 0) whole = va_arg(arguments, const char *);
-  const int length =
-      whole == buffer ? vsnprintf(buffer, sizeof buffer, format, arguments) : (int)strlen(whole);
-  const size_t size = (size_t)length + 1;
-  sp_status status =
-      length < 0 ? sp_fail(SP_ERR_SYSTEM, "text is too long") : sp_allocate(size, 1, "text", &text);
-  if (!status && (whole != buffer || size <= sizeof buffer))
-    memcpy(text, whole, size);
-  else if (!status)
-    vsnprintf(text, size, format, again);
-  va_end(again);
+  const int length = vsnprintf(buffer, sizeof buffer, format, arguments);
   va_end(arguments);
-  if (status) return status;
+  if (length < 0) return sp_fail(SP_ERR_SYSTEM, "text is too long");
+  SP_TRY(sp_allocate((size_t)length + 1, 1, "text", &text));
+  if ((size_t)length < sizeof buffer) memcpy(text, buffer, (size_t)length + 1);
+  va_start(arguments, format);
+  if ((size_t)length >= sizeof buffer) vsnprintf(text, (size_t)length + 1, format, arguments);
+  va_end(arguments);
   free(*out);
   *out = text;
   return SP_OK;
