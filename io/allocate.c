@@ -81,16 +81,15 @@ void sp_free_owned(void *pointer) {
 }
 
 sp_status sp_format(char **out, const char *format, ...) {
-  char *text, buffer[256]; /* most texts need no second print */
+  char *text;
   va_list arguments;
   va_start(arguments, format);
-  const int length = vsnprintf(buffer, sizeof buffer, format, arguments);
+  const int length = vsnprintf(NULL, 0, format, arguments);
   va_end(arguments);
   if (length < 0) return sp_fail(SP_ERR_SYSTEM, "text is too long");
   SP_TRY(sp_allocate((size_t)length + 1, 1, "text", &text));
-  if ((size_t)length < sizeof buffer) memcpy(text, buffer, (size_t)length + 1);
   va_start(arguments, format);
-  if ((size_t)length >= sizeof buffer) vsnprintf(text, (size_t)length + 1, format, arguments);
+  vsnprintf(text, (size_t)length + 1, format, arguments);
   va_end(arguments);
   free(*out);
   *out = text;

@@ -19,22 +19,14 @@ static const sp_key *end_of_section(const sp_key *key) {
 
 /* ---- INI ---- */
 
-static const char *text_of(const sp_formula *formula) {
-  return formula->text ? formula->text : "";
-}
-
 static void print_line(const char *comment, const char *name, const sp_key *key, const void *field,
                        FILE *stream) {
-  const bool is_number = key->type == SP_KEY_NUMBER, is_formula = key->type == SP_KEY_FORMULA;
   char *value = NULL;
   size_t size;
-  /* Numbers need no quotes; of these and of formulas a case may have many. */
-  FILE *memory = is_number || is_formula ? NULL : open_memstream(&value, &size);
+  FILE *memory = open_memstream(&value, &size);
   fprintf(stream, "%s%s = ", comment, name);
   if (memory) sp_key_print(key, field, memory);
-  if (is_formula)
-    sp_ini_write(text_of(field), stream);
-  else if (memory && fclose(memory) == 0)
+  if (memory && fclose(memory) == 0)
     sp_ini_write(value, stream);
   else
     sp_key_print(key, field, stream);
@@ -166,10 +158,6 @@ static sp_status write_text(const sp_key *key, const char *name, const void *fie
                             sp_record *record) {
   SP_OWNED char *text = NULL;
   size_t size;
-  if (key->type == SP_KEY_FORMULA) {
-    sp_record_text(record, name, text_of(field));
-    return SP_OK;
-  }
   FILE *stream = open_memstream(&text, &size);
   if (stream) sp_key_print(key, field, stream);
   SP_TRY(close_text(stream, &text));

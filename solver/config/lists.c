@@ -145,11 +145,9 @@ sp_status sp_section_note_key(const sp_ini_entry *entry, sp_names *keys,
   const char *section = find_section(entry->section);
   const size_t title = section ? strlen(section) : 0;
   const char *rest = entry->section + title + strspn(entry->section + title, SP_INI_SPACE);
-  const size_t length = title + strlen(rest) + strlen(entry->key) + 2;
   SP_OWNED char *name = NULL;
-  SP_TRY(sp_allocate(length + 1, 1, "text", &name));
-  char *end = stpcpy(stpncpy(name, entry->section, title), "]");
-  stpcpy(stpcpy(stpcpy(end, rest), "]"), entry->key);
+  SP_TRY(sp_format(&name, "%s]%s]%s", section ? section : "", rest, entry->key));
+  const size_t length = strlen(name);
   const sp_name *found = sp_names_find(keys, name, length);
   *known = found ? found->item : NULL;
   return found ? SP_OK : sp_names_add(keys, name, length, 0, (void *)entry);
