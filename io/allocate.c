@@ -21,7 +21,7 @@ static void prefer_huge_pages(char *memory, size_t bytes) {
 }
 
 /* Zeroed memory, or NULL. */
-static void *allocate(size_t bytes) {
+static void *allocate_zeroed(size_t bytes) {
   const bool large = bytes >= LARGE, by_threads = large && sp_threads() > 1;
   void *memory = by_threads ? malloc(bytes) : calloc(1, bytes);
   if (!memory || !large) return memory;
@@ -33,14 +33,14 @@ static void *allocate(size_t bytes) {
 void sp_allocate_start(void) {
 #ifdef __GLIBC__
   enum { KEPT = 1 << 30 };
-  (void)mallopt(M_MMAP_THRESHOLD, KEPT); /* larger arrays still come and go one by one */
-  (void)mallopt(M_TRIM_THRESHOLD, -1);   /* keep also what is free at the end of the heap */
+  (void)mallopt(M_MMAP_THRESHOLD, KEPT); /* larger arrays are still returned to the system */
+  (void)mallopt(M_TRIM_THRESHOLD, -1);   /* keep free memory at the end of the heap */
 #endif
 }
 
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out) {
   void *memory = NULL;
-  if (count <= SIZE_MAX / size) memory = allocate(count > 0 ? count * size : size);
+  if (count <= SIZE_MAX / size) memory = allocate_zeroed(count > 0 ? count * size : size);
   memcpy(out, &memory, sizeof memory);
   if (!memory)
     return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", what, count, size);

@@ -1,8 +1,8 @@
 /* SP_CLONES before a function compiles it a second time, for x86-64 with AVX and FMA, and the
  * loader picks that version if the processor can run it. Use it for loops of set-up and
  * diagnostics; the inner loops of the solver and of formulas have kernels for each instruction set
- * (kernel_sets.cmake). Needs the GNU C library's loader. Only what is inlined into such a
- * function gains from it (SP_INLINE). */
+ * (kernel_sets.cmake). Needs the GNU C library's loader. Its callees gain only if they are inlined
+ * (SP_INLINE). */
 #pragma once
 
 #include <stddef.h>

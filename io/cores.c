@@ -9,7 +9,7 @@
 #include "io/threads.h"
 
 /* Mark the cores of processors. */
-static void mark(const cpu_set_t *processors, const int *core, bool *marked) {
+static void mark_cores(const cpu_set_t *processors, const int *core, bool *marked) {
   for (size_t p = 0; p < CPU_SETSIZE; p++)
     if (CPU_ISSET(p, processors)) marked[core[p]] = true;
 }
@@ -24,8 +24,8 @@ int sp_cores_share(const sp_core_view *view, int rank, cpu_set_t *usable) {
   for (int r = 0; r < view->ranks; r++) {
     if (!view->works[r]) continue;
     bool used[CPU_SETSIZE] = {false};
-    mark(&lent, view->core, used);
-    mark(&view->bound[r], view->core, used);
+    mark_cores(&lent, view->core, used);
+    mark_cores(&view->bound[r], view->core, used);
     for (int c = 0; c < CPU_SETSIZE; c++) users[c] += used[c];
     if (r == rank) memcpy(mine, used, sizeof mine);
   }
@@ -33,12 +33,12 @@ int sp_cores_share(const sp_core_view *view, int rank, cpu_set_t *usable) {
   for (int c = 0; c < CPU_SETSIZE; c++)
     if (mine[c]) share += 1.0 / users[c];
   CPU_OR(usable, &view->bound[rank], &lent);
-  /* Thirds may add up to a little less than a whole. */
+  /* Three thirds may add up to slightly less than one. */
   const int whole = (int)(share + 1e-6);
   return whole > 1 ? whole : 1;
 }
 
-/* The lowest processor of the core that has processor p: SMT makes several of one core. */
+/* The lowest processor of the core of processor p; with SMT a core has several. */
 static int core_of(int p) {
   char path[96];
   int first = p;
@@ -50,7 +50,7 @@ static int core_of(int p) {
   return first;
 }
 
-/* All processors that are switched on. */
+/* All online processors. */
 static void find_all(cpu_set_t *all) {
   CPU_ZERO(all);
   FILE *file = fopen("/sys/devices/system/cpu/online", "r"); /* as in 0-3,8-11 */
@@ -70,13 +70,13 @@ static void find_all(cpu_set_t *all) {
 static int count_idle(const sp_core_view *view, const cpu_set_t *all) {
   bool exists[CPU_SETSIZE] = {false}, used[CPU_SETSIZE] = {false};
   int idle = 0;
-  mark(all, view->core, exists);
-  for (int r = 0; r < view->ranks; r++) mark(&view->bound[r], view->core, used);
+  mark_cores(all, view->core, exists);
+  for (int r = 0; r < view->ranks; r++) mark_cores(&view->bound[r], view->core, used);
   for (int c = 0; c < CPU_SETSIZE; c++) idle += exists[c] && !used[c];
   return idle;
 }
 
-/* The share of this rank, from what all ranks of `machine` tell. */
+/* This rank's share; collective over `machine`. */
 static sp_status find_share(MPI_Comm machine, bool works, int *share, int *idle_cores) {
   const int ranks = sp_comm_size(machine), rank = sp_comm_rank(machine);
   SP_OWNED cpu_set_t *bound = NULL;
@@ -94,13 +94,13 @@ static sp_status find_share(MPI_Comm machine, bool works, int *share, int *idle_
   const sp_core_view view = {ranks, bound, all_works, core};
   *share = works ? sp_cores_share(&view, rank, &usable) : 1;
   *idle_cores = count_idle(&view, &all);
-  /* A failure leaves the rank where the launcher has bound it. */
+  /* If this fails, the launcher's binding stays. */
   if (works && !CPU_EQUAL(&usable, &mine)) sched_setaffinity(0, sizeof usable, &usable);
   return SP_OK;
 }
 
-/* OMP_NUM_THREADS, whose first number is that of the outermost loops; 0 if it is not set. */
-static int environment(void) {
+/* The first number of OMP_NUM_THREADS, for the outermost loops; 0 if it is not set. */
+static int threads_of_environment(void) {
   const char *text = getenv("OMP_NUM_THREADS");
   const long number = text ? strtol(text, NULL, 10) : 0;
   return number > 0 && number <= SP_THREADS_MAX ? (int)number : 0;
@@ -109,7 +109,7 @@ static int environment(void) {
 int sp_cores_set_team(int requested) {
   int level;
   MPI_Query_thread(&level);
-  if (requested == 0) requested = environment();
+  if (requested == 0) requested = threads_of_environment();
   return sp_team_set(level < MPI_THREAD_FUNNELED || requested == 0 ? 1 : requested);
 }
 
@@ -122,7 +122,7 @@ sp_status sp_cores_choose(MPI_Comm all, bool works, int requested, int *smallest
   MPI_Comm_free(&machine);
   SP_TRY(sp_agree(all, status));
   MPI_Query_thread(&level);
-  if (requested == 0) requested = environment();
+  if (requested == 0) requested = threads_of_environment();
   sp_threads_set(level < MPI_THREAD_FUNNELED || !works ? 1 : requested > 0 ? requested : share);
   int range[2] = {works ? -sp_threads() : -SP_THREADS_MAX, works ? sp_threads() : 0};
   MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_INT, MPI_MAX, all);

@@ -7,7 +7,7 @@
 static _Thread_local char message[SP_MESSAGE_SIZE];
 
 sp_status sp_fail(sp_status status, const char *format, ...) {
-  /* Written to a copy first: an argument may be the old message itself. */
+  /* Format into a copy: an argument may be the old message itself. */
   char text[SP_MESSAGE_SIZE];
   va_list arguments;
   va_start(arguments, format);

@@ -41,10 +41,10 @@ typedef struct sp_kept_error {
 /* Keep `status` and, if it is not SP_OK, the message of the last failure. Local. */
 void sp_error_keep(sp_status status, sp_kept_error *kept);
 
-/* The kept status, with its message as that of the last failure. Local. */
+/* Return the kept status, and make its message the last one again. Local. */
 sp_status sp_error_restore(const sp_kept_error *kept);
 
-/* `a` if that is a failure, otherwise b: work that must go on after a failure keeps the first. */
+/* `a` if it is a failure, otherwise b: keeps the first failure of work that must go on. */
 static inline sp_status sp_first_failure(sp_status a, sp_status b) {
   return a ? a : b;
 }
@@ -76,22 +76,22 @@ sp_status sp_agree(MPI_Comm comm, sp_status status);
  * converged, 3 broken down, 4 a study fell short of its rate, 5 interrupted. Local. */
 int sp_exit_code(sp_status status);
 
-/* Return the status of `call` from the calling function if it failed. Use it only where there is
- * nothing to release first but what variables own (below). */
+/* Return the status of `call` from the calling function if it failed. Use it only if all that must
+ * be released first is owned by variables (below). */
 #define SP_TRY(call)                                                                               \
   do {                                                                                             \
     const sp_status sp_try_status = (call);                                                        \
     if (sp_try_status != SP_OK) return sp_try_status;                                              \
   } while (0)
 
-/* calloc that reports through sp_fail. Large arrays are cleared by the threads of io/threads.h, so
- * all their pages are taken at once. *out points to count * size zeroed bytes, which the caller
- * frees, also for a count of zero; it is NULL after a failure. `what` names the array in the
- * message. Local. Errors: SP_ERR_SYSTEM. */
+/* calloc that reports through sp_fail. The threads of io/threads.h clear large arrays, so all their
+ * pages are allocated at once. *out points to count * size zeroed bytes, which the caller frees,
+ * also for a count of zero; it is NULL after a failure. `what` names the array in the message.
+ * Local. Errors: SP_ERR_SYSTEM. */
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out);
 
 /* Allocate several arrays: SP_ALLOCATE("rows", SP_ARRAY(x->nodes, n), SP_ARRAY(x->values, 3 * n)).
- * After a failure those that are missing are NULL. Otherwise as sp_allocate. */
+ * After a failure the missing ones are NULL. Otherwise as sp_allocate. */
 typedef struct sp_array {
   size_t count, size;
   void *out;
@@ -102,8 +102,8 @@ typedef struct sp_array {
                    (sp_array[]){__VA_ARGS__})
 sp_status sp_allocate_each(const char *what, size_t count, const sp_array *arrays);
 
-/* Make room for `added` more entries in *array, which has `count` and only this function has
- * allocated: there is room for a power of two. *array is unchanged after a failure. Local. Errors:
+/* Make room for `added` more entries in *array, which has `count` entries and was allocated by this
+ * function. The capacity is a power of two. *array is unchanged after a failure. Local. Errors:
  * SP_ERR_SYSTEM. */
 sp_status sp_reserve(size_t count, size_t added, size_t size, const char *what, void *array);
 
@@ -112,20 +112,20 @@ sp_status sp_reserve(size_t count, size_t added, size_t size, const char *what, 
   sp_free_each(sizeof((void *[]){__VA_ARGS__}) / sizeof(void *), (void *[]){__VA_ARGS__})
 void sp_free_each(size_t count, void *const *arrays);
 
-/* Variables that own something until the end of their scope, also if SP_TRY leaves it:
+/* Variables that own memory until the end of their scope, also if SP_TRY leaves it:
  *     SP_OWNED double *values = NULL;         freed
  *     SP_AUTO(sp_expression) formula = NULL;  sp_expression_destroy(&formula)
  *     SP_AUTO_VALUE(sp_vector) x = {0};       sp_vector_destroy(&x)
- * Of several in one scope the last one is released first. */
+ * Several in one scope are released in reverse order. */
 #define SP_AUTO(type) __attribute__((cleanup(type##_destroy))) type *
 #define SP_AUTO_VALUE(type) __attribute__((cleanup(type##_destroy))) type
 #define SP_OWNED __attribute__((cleanup(sp_free_owned)))
 void sp_free_owned(void *pointer);
 
-/* Print into a new text; the caller frees *out. The old *out is freed afterwards, so it may be an
+/* Print into a new text, which the caller frees. Afterwards frees the old *out, which may be an
  * argument. Unchanged after a failure. Local. Errors: SP_ERR_SYSTEM. */
 sp_status sp_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Call once at the start of a program: memory that is freed is kept for arrays to come, instead of
- * going back to the system, which would have to clear it again. Local. */
+/* Call once at the start of a program: the allocator keeps freed memory, because the system would
+ * have to clear it again. Local. */
 void sp_allocate_start(void);

@@ -12,7 +12,7 @@
 
 enum { LAGRANGE_HEXAHEDRON = 72 };
 
-/* Room for what HDF5 adds to the data: headers, groups, the small datasets' alignment. */
+/* Room for HDF5's own data: headers, groups, the alignment of small datasets. */
 enum { METADATA_BYTES = 1 << 16 };
 
 /* Data are written in blocks of about this size. Far below 2 GiB, where counts in
@@ -20,9 +20,9 @@ enum { METADATA_BYTES = 1 << 16 };
 enum { BLOCK_BYTES = 8 << 20 };
 
 void sp_vtk_hexahedron_order(int order, int *lattice) {
-  /* The corners, edges, faces and the interior in VTK's order; one letter per axis says which
-   * lattice planes belong to it: 0 the first, N the last, . those between. Within each entity, i
-   * runs fastest. */
+  /* The corners, edges, faces and the interior in VTK's order; one letter per axis selects its
+   * lattice planes: 0 the first, N the last, . the inner ones. Within each entity, i runs fastest.
+   */
   static const char parts[][4] = {
       "000", "N00", "NN0", "0N0", "00N", "N0N", "NNN", "0NN", /* corners */
       ".00", "N.0", ".N0", "0.0", ".0N", "N.N", ".NN", "0.N",
@@ -43,7 +43,7 @@ void sp_vtk_hexahedron_order(int order, int *lattice) {
   }
 }
 
-/* Sizes of a piece, or of all pieces of lower ranks, or of all pieces. */
+/* Sizes of one piece, or sums over lower ranks or all ranks. */
 typedef struct sizes {
   int64_t elements, points;
 } sizes;
@@ -69,14 +69,14 @@ typedef struct dataset {
   hid_t type;
   int64_t value_size, rows, columns;
   int64_t units, first, total;
-  const void *values; /* as they are in the file, or NULL: fill_block computes them */
+  const void *values; /* as in the file, or NULL: fill_block computes them */
 } dataset;
 
 static int dataset_count(const piece *p) {
   return VALUES + p->data->value_count;
 }
 
-static dataset describe(const piece *p, int index) {
+static dataset describe_dataset(const piece *p, int index) {
   static const char *const names[] = {[POINTS] = "Points",
                                       [CONNECTIVITY] = "Connectivity",
                                       [OFFSETS] = "Offsets",
@@ -133,7 +133,6 @@ static void write_attribute(hid_t group, const char *name, hid_t type, hid_t spa
   const hid_t attribute = H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   H5Awrite(attribute, type, value);
   H5Aclose(attribute);
-  H5Sclose(space);
 }
 
 static void write_list(hid_t group, const char *name, hid_t type, int count, const void *values) {
@@ -173,17 +172,19 @@ static void create_dataset(hid_t file, const dataset *set) {
   H5Sclose(space);
 }
 
-/* Create everything; of the large datasets only the space in the file. */
+/* Write the small datasets, and allocate space for the large ones. */
 static void create_contents(hid_t file, const piece *p) {
   const hid_t root = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  const hid_t two = H5Screate_simple(1, (hsize_t[]){2}, NULL);
+  const hid_t one = H5Screate(H5S_SCALAR), two = H5Screate_simple(1, (hsize_t[]){2}, NULL);
   write_attribute(root, "Version", H5T_NATIVE_INT64, two, (int64_t[]){1, 0});
   static const char kind[] = "UnstructuredGrid";
   const hid_t text = H5Tcopy(H5T_C_S1);
   H5Tset_size(text, sizeof kind - 1);
   H5Tset_strpad(text, H5T_STR_NULLPAD);
-  write_attribute(root, "Type", text, H5Screate(H5S_SCALAR), kind);
+  write_attribute(root, "Type", text, one, kind);
   H5Tclose(text);
+  H5Sclose(two);
+  H5Sclose(one);
   write_counts(root, "NumberOfPoints", p, true, 1);
   write_counts(root, "NumberOfConnectivityIds", p, false, p->nodes);
   write_counts(root, "NumberOfCells", p, false, 1);
@@ -192,7 +193,7 @@ static void create_contents(hid_t file, const piece *p) {
   if (p->data->text_count > 0) write_texts(root, p->data);
   H5Gclose(root);
   for (int index = 0; index < dataset_count(p); index++) {
-    const dataset set = describe(p, index);
+    const dataset set = describe_dataset(p, index);
     create_dataset(file, &set);
   }
 }
@@ -203,7 +204,7 @@ static int64_t file_bytes(const piece *p) {
   /* HDF5 keeps texts in heaps of at least 4 KiB, with a reference and a header for each. */
   for (int t = 0; t < p->data->text_count; t++) bytes += 4096 + (int64_t)strlen(p->data->texts[t]);
   for (int index = 0; index < count; index++) {
-    const dataset set = describe(p, index);
+    const dataset set = describe_dataset(p, index);
     bytes += set.total * set.rows * set.columns * set.value_size;
   }
   return bytes;
@@ -254,16 +255,16 @@ static void write_dataset(hid_t file, const piece *p, const dataset *set, hid_t 
 /* Rank 0 creates a temporary file beside the target (io/file.h) and reserves disk space for all of
  * it; then every rank writes its parts; sync, and rename it. So no rank changes metadata or the
  * size of the file while others write, and a full disk is detected on rank 0, outside of any
- * collective call. Ranks write their parts independently: a part is one range of bytes per dataset,
- * so aggregation would gain nothing, and if a collective write fails on one rank only, some MPI
- * libraries (ROMIO) leave the other ranks waiting. */
+ * collective call. Ranks write independently. A part is one range of bytes per dataset, so
+ * aggregation would gain nothing, and if a collective write fails on one rank only, ROMIO leaves
+ * the other ranks waiting. */
 
 /* With the serial driver. */
 static sp_status lay_out(const char *path, const piece *p) {
   SP_TRY(sp_file_reserve(path, file_bytes(p)));
   sp_hdf5_begin();
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  /* No lock: nobody else uses this file yet, and some parallel file systems have no locks. */
+  /* No lock: the file is new, and some parallel file systems have no locks. */
   H5Pset_file_locking(access, false, true);
   const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
   H5Pclose(access);
@@ -276,8 +277,8 @@ static sp_status lay_out(const char *path, const piece *p) {
   return sp_file_reserve(path, (int64_t)size);
 }
 
-/* Open and close the file on this rank alone: if one rank cannot (a folder that not all machines
- * share, no memory for MPI's parts), Open MPI 4.1 leaves the others waiting in MPI_File_open. */
+/* Open and close the file on this rank only. If one rank fails in a collective MPI_File_open
+ * (folder not shared, no memory), Open MPI 4.1 leaves the others waiting. */
 static sp_status try_open(const char *path) {
   MPI_File file;
   SP_TRY(sp_file_check(path));
@@ -299,7 +300,7 @@ static sp_status write_parts(MPI_Comm comm, const char *path, const piece *p) {
   const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
   H5Pset_dxpl_mpio(transfer, H5FD_MPIO_INDEPENDENT);
   for (int index = 0; index < dataset_count(p) && !status; index++) {
-    const dataset set = describe(p, index);
+    const dataset set = describe_dataset(p, index);
     write_dataset(file, p, &set, transfer);
   }
   H5Pclose(transfer);
@@ -308,7 +309,7 @@ static sp_status write_parts(MPI_Comm comm, const char *path, const piece *p) {
   return status ? status : sp_agree(comm, written);
 }
 
-/* Names are rank 0's; all ranks open its temporary file. */
+/* All ranks use the names of rank 0. */
 static sp_status agree_on_names(MPI_Comm comm, int rank, const char *path, sp_file_names *names) {
   sp_status status = rank == 0 ? sp_file_names_create(path, names) : SP_OK;
   SP_TRY(sp_agree(comm, status));
@@ -337,7 +338,7 @@ static sp_status write_file(MPI_Comm comm, const char *path, const piece *p) {
 }
 
 /* Local. */
-static sp_status prepare(piece *p) {
+static sp_status prepare_piece(piece *p) {
   SP_TRY(SP_ALLOCATE("sizes of pieces", SP_ARRAY(p->by_rank, p->ranks),
                      SP_ARRAY(p->counts, p->ranks), SP_ARRAY(p->lattice, p->nodes)));
   sp_vtk_hexahedron_order(p->data->order, p->lattice);
@@ -348,7 +349,7 @@ sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_da
   const int64_t n = data->order + 1;
   piece p = {
       .data = data, .nodes = n * n * n, .rank = sp_comm_rank(comm), .ranks = sp_comm_size(comm)};
-  sp_status status = sp_agree(comm, prepare(&p));
+  sp_status status = sp_agree(comm, prepare_piece(&p));
   if (!status) {
     const sizes mine = {data->elements, data->points};
     MPI_Allgather(&mine, 2, MPI_INT64_T, p.by_rank, 2, MPI_INT64_T, comm);

@@ -13,7 +13,7 @@
  * faces and the interior; the vertical edges are numbered as in VTK 9.1 and later. Local. */
 void sp_vtk_hexahedron_order(int order, int *lattice);
 
-/* Values of the points, or of the elements. */
+/* One field of points or of elements. */
 typedef struct sp_field_values {
   const char *name;
   const void *values; /* [points or elements][columns]: int64_t or double */
@@ -33,7 +33,7 @@ typedef struct sp_field_data {
   const sp_field_values *values; /* [value_count] */
   int text_count;                /* 0: no texts in the file */
   const char *text_name;
-  const char *const *texts; /* [text_count], field data: not of a point or cell */
+  const char *const *texts; /* [text_count], VTK's field data: belongs to no point or cell */
 } sp_field_data;
 
 /* Write `path`. The file appears whole or not at all. Collective over `comm`;

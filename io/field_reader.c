@@ -16,13 +16,13 @@
 /* Points are read in pages of this many rows: elements near each other share pages. */
 enum { PAGE = 512, MOST_ORDER = 15, CORNERS = 8 };
 
-static sp_status fail(const char *path, sp_status status) {
+static sp_status fail_reading(const char *path, sp_status status) {
   return sp_fail(status, "cannot read field %s: %s", path, sp_error_message());
 }
 
 static sp_status fail_damaged(const char *path, const char *what) {
-  return fail(path,
-              sp_fail(SP_ERR_INPUT, "%s; expected a whole field that sp_solve has written", what));
+  return fail_reading(
+      path, sp_fail(SP_ERR_INPUT, "%s; expected a whole field that sp_solve has written", what));
 }
 
 /* After sp_hdf5_begin. */
@@ -107,9 +107,9 @@ static sp_status read_header(sp_field_reader *r) {
 
 static sp_status open_file(sp_field_reader *r) {
   if (access(r->path, R_OK) != 0)
-    return fail(r->path, sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno)));
+    return fail_reading(r->path, sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno)));
   if (!sp_path_is_ordinary(r->path))
-    return fail(r->path, sp_fail(SP_ERR_INPUT, "it is not a regular file"));
+    return fail_reading(r->path, sp_fail(SP_ERR_INPUT, "it is not a regular file"));
   sp_hdf5_begin();
   const hid_t properties = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_file_locking(properties, false, true);
@@ -174,8 +174,8 @@ static sp_status read_points(const sp_field_reader *r, int64_t count, const int6
   return SP_OK;
 }
 
-/* The pages of a dataset that some rows are on: slots[page - first] is 1 + the place of the page
- * in `rows`, [used][PAGE][columns], or 0. */
+/* The pages of a dataset that contain some rows: slots[page - first] is the index of the page in
+ * `rows`, [used][PAGE][columns], or -1. */
 typedef struct pages {
   int64_t first, count, used;
   int32_t *slots;
@@ -192,19 +192,18 @@ static sp_status mark_pages(int64_t count, const int64_t *points, pages *p) {
   p->count = last / PAGE - p->first + 1;
   SP_TRY(sp_allocate((size_t)p->count, sizeof *p->slots, "pages of a field", &p->slots));
   for (int64_t i = 0; i < count; i++) p->slots[points[i] / PAGE - p->first] = 1;
-  for (int64_t s = 0; s < p->count; s++)
-    if (p->slots[s]) p->slots[s] = (int32_t)++p->used;
+  for (int64_t s = 0; s < p->count; s++) p->slots[s] = p->slots[s] ? (int32_t)p->used++ : -1;
   return SP_OK;
 }
 
 static void read_pages(const sp_field_reader *r, hid_t set, int columns, const pages *p) {
   const int64_t all = r->first_point[r->pieces];
   for (int64_t s = 0, run; s < p->count && !sp_hdf5_failed(); s += run) {
-    for (run = 1; s + run < p->count && !p->slots[s + run] == !p->slots[s];) run++;
-    if (!p->slots[s]) continue;
+    for (run = 1; s + run < p->count && (p->slots[s + run] < 0) == (p->slots[s] < 0);) run++;
+    if (p->slots[s] < 0) continue;
     const int64_t first = (p->first + s) * PAGE, end = first + run * PAGE;
     read_rows(set, H5T_NATIVE_DOUBLE, columns, first, (end < all ? end : all) - first,
-              p->rows + (p->slots[s] - 1) * (int64_t)PAGE * columns);
+              p->rows + p->slots[s] * (int64_t)PAGE * columns);
   }
 }
 
@@ -225,7 +224,7 @@ static sp_status read_at_points(const sp_field_reader *r, const char *group, con
     status = end_reading(r->path);
   }
   for (int64_t i = 0; i < count && !status; i++) {
-    const int64_t page = p.slots[points[i] / PAGE - p.first] - 1;
+    const int64_t page = p.slots[points[i] / PAGE - p.first];
     memcpy(values + i * columns, p.rows + (page * PAGE + points[i] % PAGE) * columns,
            (size_t)columns * sizeof *values);
   }

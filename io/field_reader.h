@@ -1,6 +1,5 @@
-/* Read a field file (io/field_file.h) by element, in any order: a rank takes from the file what it
- * needs, in blocks. Every rank opens the file by itself, so none waits for a rank that fails. All
- * functions Local.
+/* Read a field file (io/field_file.h) by element, in any order and in blocks. Every rank opens the
+ * file by itself, so none waits for a rank that fails. All functions Local.
  *
  * Errors: SP_ERR_SYSTEM if the file cannot be opened; SP_ERR_INPUT if it is damaged or is no field
  * of Lagrange hexahedra of one order. Messages are "cannot read field PATH: reason". */
@@ -20,7 +19,7 @@ typedef struct sp_field_reader {
   int *lattice;                         /* [(N+1)^3], sp_vtk_hexahedron_order */
 } sp_field_reader;
 
-/* `path` must outlive *out, which the caller destroys. */
+/* `path` must outlive *out, which the caller closes. */
 sp_status sp_field_reader_open(const char *path, sp_field_reader **out);
 
 /* NULL-safe; sets *reader to NULL. */

@@ -34,8 +34,8 @@ static sp_status fail_errno(void) {
   return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
 }
 
-/* Close the file and return `status` or the error of close: network file systems report some errors
- * only then. */
+/* Close the file; network file systems report some errors only now. Returns `status` if it is a
+ * failure. */
 static sp_status close_file(int file, sp_status status) {
   if (close(file) != 0 && status == SP_OK) return fail_errno();
   return status;

@@ -1,15 +1,14 @@
-/* Replace files so that no reader ever sees a half-written one:
+/* Replace files, so that readers find the old file or the complete new one:
  *
  *     write a temporary file beside PATH  ->  sync  ->  rename it to PATH
  *
  * If PATH is a symbolic link, its target is replaced, in the target's folder, and the link stays.
- * The temporary file of run.h5 is run.h5.TAG.tmp, where TAG is eight letters and digits that only
- * this process uses, so that two runs do not write into the same temporary file. After a failure it
- * is removed; a process that is killed while it writes leaves one behind. If two runs write one
- * file, the last one wins.
+ * The temporary file of run.h5 is run.h5.TAG.tmp; TAG is eight letters and digits of this process,
+ * so two runs do not share one. It is removed after a failure, but stays if the process is killed.
+ * If two runs write one file, the last one wins.
  *
  * The messages recorded here are bare reasons ("No space left on device"); callers prefix them with
- * what could not be written. Not thread-safe. All functions Local. */
+ * the file's name. Not thread-safe. All functions Local. */
 #pragma once
 
 #include <stddef.h>
@@ -38,9 +37,9 @@ void sp_file_names_free(sp_file_names *names);
 /* First bytes of files. */
 enum { SP_FILE_HDF5 = 0x89, SP_FILE_JSON = '{' };
 
-/* Check before a long run that `path` may be replaced by a file that begins with `first`: a file is
- * created beside it and removed, and what is there is empty or begins with `first`, so that a
- * mistyped name does not cost a mesh. Errors: SP_ERR_SYSTEM with the bare reason. */
+/* Check before a long run that `path` may be replaced by a file that begins with `first`. A file
+ * can be created beside it, and an old file is empty or begins with `first`, so a mistyped name
+ * cannot replace a mesh. Errors: SP_ERR_SYSTEM with the bare reason. */
 sp_status sp_file_try(const char *path, int first);
 
 /* Replace `path` as above by a file of `size` bytes. */
@@ -52,10 +51,10 @@ sp_status sp_file_replace(const char *path, const void *bytes, size_t size);
  * its contents. SP_OK also if the file system cannot reserve space. */
 sp_status sp_file_reserve(const char *path, int64_t bytes);
 
-/* True if this machine sees `path` and may read and write it. */
+/* Check that this machine has `path` and may read and write it. */
 sp_status sp_file_check(const char *path);
 
-/* Wait until what this machine wrote to `path` is on the disk. */
+/* fsync(2): wait until this machine's writes to `path` are on the disk. */
 sp_status sp_file_sync(const char *path);
 
 /* rename(2). */

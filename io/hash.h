@@ -13,8 +13,7 @@ static inline uint64_t sp_hash(uint64_t bits) {
   return bits ^ (bits >> 31);
 }
 
-/* Hash several words: start with 0 and fold in one after another. The result depends on the order.
- */
+/* Hash several words: start with 0 and fold in each word. The result depends on the order. */
 static inline uint64_t sp_hash_fold(uint64_t hash, uint64_t word) {
   return sp_hash(hash ^ word);
 }

@@ -14,9 +14,8 @@ enum { REASON_SIZE = 256, IMAGE_INCREMENT = 1 << 16 };
 static bool failed;
 static char reason[REASON_SIZE];
 
-/* HDF5 walks from the innermost error outwards; the innermost is the cause. If that is a system
- * call, its text is a long list (with a line break in the date), of which only the part in quotes
- * is kept. */
+/* HDF5 walks from the innermost error outwards; the innermost is the cause. The text of a failed
+ * system call is a long list with line breaks; keep only its part in quotes. */
 static herr_t keep_innermost(unsigned n, const H5E_error2_t *error, void *unused) {
   (void)unused;
   if (n > 0) return 0;
@@ -53,8 +52,7 @@ sp_status sp_hdf5_end(void) {
   return failed ? sp_fail(SP_ERR_SYSTEM, "%s", reason) : SP_OK;
 }
 
-/* The bytes of the file. HDF5 writes to memory only, because it misbehaves when a file cannot be
- * closed on a full disk. */
+/* Build the file in memory: HDF5 misbehaves if it cannot close a file on a full disk. */
 static sp_status build_image(void (*fill)(int64_t file, const void *context), const void *context,
                              void **image, size_t *size) {
   sp_hdf5_begin();

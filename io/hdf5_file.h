@@ -2,8 +2,7 @@
  * one piece.
  *
  * The messages recorded here are bare reasons ("No space left on device"); callers prefix them with
- * what could not be written. State is kept per process; nothing here is thread-safe. All functions
- * Local. */
+ * the file's name. State is kept per process; nothing here is thread-safe. All functions Local. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,9 +19,9 @@
  *     H5Fclose(file);
  *     status = sp_hdf5_end();
  *
- * sp_hdf5_begin also stops HDF5 from printing, until the program ends. sp_hdf5_failed says whether
- * a call has failed so far. sp_hdf5_end returns SP_OK if none did, else SP_ERR_SYSTEM with the
- * innermost reason of the first failure. Pairs do not nest. */
+ * sp_hdf5_begin also stops HDF5 from printing, until the program ends. sp_hdf5_failed is true if a
+ * call has failed so far. sp_hdf5_end returns SP_OK, or SP_ERR_SYSTEM with the innermost reason of
+ * the first failure. Pairs do not nest. */
 void sp_hdf5_begin(void);
 bool sp_hdf5_failed(void);
 sp_status sp_hdf5_end(void);

@@ -68,7 +68,7 @@ const char *sp_ini_show(const char *text, char shown[SP_SHOWN_SIZE]) {
   const bool cut = length >= SP_SHOWN_SIZE;
   if (cut) {
     length = SP_SHOWN_SIZE - sizeof ellipsis;
-    /* Not within a UTF-8 character: its later bytes are 10xxxxxx. */
+    /* Do not cut a UTF-8 character, whose later bytes are 10xxxxxx. */
     while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) length--;
   }
   for (size_t i = 0; i < length; i++) {
@@ -79,7 +79,7 @@ const char *sp_ini_show(const char *text, char shown[SP_SHOWN_SIZE]) {
   return shown;
 }
 
-static sp_status append(sp_ini *ini, sp_ini_entry entry) {
+static sp_status append_entry(sp_ini *ini, sp_ini_entry entry) {
   SP_TRY(sp_reserve((size_t)ini->count, 1, sizeof entry, "lines of a case", &ini->entries));
   ini->entries[ini->count++] = entry;
   return SP_OK;
@@ -128,7 +128,7 @@ static sp_status parse_lines(const char *name, char *text, size_t length, sp_ini
     char *next = newline ? newline + 1 : end;
     if (newline) *newline = '\0';
     line++;
-    /* The text ends in a NUL; one before the end of the line is in the user's file. */
+    /* A NUL before the end of the line is in the user's file. */
     if (begin + strlen(begin) != (newline ? newline : end))
       return sp_fail(SP_ERR_INPUT, "%s:%d: NUL byte; expected UTF-8 text", name, line);
     char *comment = (char *)find_comment(begin);
@@ -143,7 +143,7 @@ static sp_status parse_lines(const char *name, char *text, size_t length, sp_ini
         entry.section = section;
         SP_TRY(parse_key(name, line, begin, &entry));
       }
-      SP_TRY(append(ini, entry));
+      SP_TRY(append_entry(ini, entry));
     }
     begin = next;
   }
@@ -151,7 +151,7 @@ static sp_status parse_lines(const char *name, char *text, size_t length, sp_ini
 }
 
 /* An empty list with a copy of the text. */
-static sp_status create(const char *text, size_t length, sp_ini **out) {
+static sp_status create_list(const char *text, size_t length, sp_ini **out) {
   SP_TRY(sp_allocate(1, sizeof **out, "the text of a case", out));
   SP_TRY(sp_allocate(length + 1, 1, "the text of a case", &(*out)->text));
   if (length > 0) memcpy((*out)->text, text, length);
@@ -161,7 +161,7 @@ static sp_status create(const char *text, size_t length, sp_ini **out) {
 sp_status sp_ini_parse(const char *name, const char *text, size_t length, sp_ini **out) {
   SP_AUTO(sp_ini) ini = NULL;
   *out = NULL;
-  SP_TRY(create(text, length, &ini));
+  SP_TRY(create_list(text, length, &ini));
   const size_t skip = sp_utf8_mark(ini->text);
   SP_TRY(parse_lines(name, ini->text + skip, length - skip, ini));
   *out = ini;
@@ -197,9 +197,9 @@ sp_status sp_ini_parse_argument(const char *argument, sp_ini **out) {
   SP_AUTO(sp_ini) ini = NULL;
   sp_ini_entry entry;
   *out = NULL;
-  SP_TRY(create(argument, strlen(argument), &ini));
+  SP_TRY(create_list(argument, strlen(argument), &ini));
   SP_TRY(split_argument(argument, ini->text, &entry));
-  SP_TRY(append(ini, entry));
+  SP_TRY(append_entry(ini, entry));
   *out = ini;
   ini = NULL;
   return SP_OK;

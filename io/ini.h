@@ -1,5 +1,5 @@
-/* The syntax of case files: INI text becomes a plain list. Nothing here knows which sections and
- * keys exist.
+/* The syntax of case files: INI text becomes a plain list. Independent of the names of sections and
+ * keys.
  *
  *     # a comment, or ; one
  *     [section]            # white space within the brackets does not matter
@@ -37,9 +37,9 @@ typedef struct sp_ini {
  * nor a key = value nor a comment, or that contains a NUL byte. */
 sp_status sp_ini_parse(const char *name, const char *text, size_t length, sp_ini **out);
 
-/* One entry from section.key=value, where the section ends at the first dot. Keys and values that a
- * file cannot express are refused, so that a case with its arguments can always be written as one
- * file. The caller destroys *out. Local. Errors: SP_ERR_INPUT. */
+/* One entry from section.key=value, where the section ends at the first dot. Refuses keys and
+ * values that a file cannot express, so that a case with its arguments can be written as one file.
+ * The caller destroys *out. Local. Errors: SP_ERR_INPUT. */
 sp_status sp_ini_parse_argument(const char *argument, sp_ini **out);
 
 /* NULL-safe; sets *ini to NULL. Local. */

@@ -1,17 +1,15 @@
-/* Questions about paths that a case names. All functions Local; ranks on different machines may get
- * different answers. */
+/* Properties of paths in a case. All functions Local; results may differ between machines. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "io/error.h"
 
-/* True if nothing is at `path`, or a regular file (also behind a symbolic link), but no device,
- * pipe or folder: it may be replaced, and reading it comes to an end. */
+/* True if `path` does not exist, or is or links to a regular file, not a device, pipe or folder: it
+ * may be replaced, and reading it ends. */
 bool sp_path_is_ordinary(const char *path);
 
-/* True if there is a file that nobody may write. Renaming a file to `path` would replace it all the
- * same. */
+/* True if there is a file without write permission; rename(2) would replace it nevertheless. */
 bool sp_path_is_read_only(const char *path);
 
 /* *target = `path` or, if that is a symbolic link, its target, which need not exist. Links among

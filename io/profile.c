@@ -95,12 +95,12 @@ void sp_profile_add(sp_profile *profile, sp_phase phase, int64_t calls, double s
   profile->seconds[phase] += seconds;
 }
 
-static const char *stage(sp_phase phase) {
+static const char *phase_prefix(sp_phase phase) {
   return phase < SP_PHASE_SOLVE ? "set-up: " : "";
 }
 
 double sp_profile_begin(sp_terminal *terminal, sp_phase phase) {
-  if (terminal) sp_terminal_show(terminal, "  %s%s ...", stage(phase), phases[phase].name);
+  if (terminal) sp_terminal_show(terminal, "  %s%s ...", phase_prefix(phase), phases[phase].name);
   return MPI_Wtime();
 }
 
@@ -108,7 +108,8 @@ void sp_profile_end(sp_profile *profile, sp_terminal *terminal, sp_phase phase, 
   const double seconds = MPI_Wtime() - start;
   sp_profile_add(profile, phase, 1, seconds);
   if (terminal && terminal->progress && phase < SP_PHASE_SOLVE && seconds > WORTH_A_LINE)
-    sp_terminal_print(terminal, "  %s%s ... %.3g s\n", stage(phase), phases[phase].name, seconds);
+    sp_terminal_print(terminal, "  %s%s ... %.3g s\n", phase_prefix(phase), phases[phase].name,
+                      seconds);
 }
 
 void sp_profile_merge(sp_profile *profile, const sp_profile *other) {
@@ -116,7 +117,7 @@ void sp_profile_merge(sp_profile *profile, const sp_profile *other) {
     sp_profile_add(profile, (sp_phase)p, other->calls[p], other->seconds[p]);
 }
 
-/* Return the seconds of `whole` without those of its parts. */
+/* Return the seconds of `whole` minus its parts. */
 static double left_of(sp_phase whole, const double seconds[SP_PHASES]) {
   double left = seconds[whole];
   for (int p = 0; p < SP_PHASES; p++)

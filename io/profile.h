@@ -55,7 +55,7 @@ typedef struct sp_profile {
 
 typedef struct sp_phase_row {
   int depth;                  /* 0 for the total and its parts, 1 for parts of these, and so on */
-  const char *name, *part_of; /* the row that this one is a part of, "" for the whole */
+  const char *name, *part_of; /* the row that contains this one, "" for the total */
   int64_t calls;
   double seconds_min, seconds_mean, seconds_max; /* over ranks */
   double share, share_of_total;                  /* of the solve, 0..1; of the whole run */
@@ -64,10 +64,10 @@ typedef struct sp_phase_row {
 /* Return a profile that begins now. Local. */
 sp_profile sp_profile_from_now(void);
 
-/* A profile that begins with the process, with `start` until now; call it right after MPI_Init.
- * Where the system does not tell when the process began, it begins now and has no `start`.
- * Linux tells it to 10 ms, in field 22 of /proc/self/stat. A shell
- * that becomes the program by `exec` counts from its own start. Local. */
+/* A profile that begins with the process, with `start` until now; call it right after MPI_Init. If
+ * the system does not report when the process began, it begins now and has no `start`. Linux tells
+ * it to 10 ms, in field 22 of /proc/self/stat. A shell that becomes the program by `exec` counts
+ * from its own start. Local. */
 sp_profile sp_profile_from_process(void);
 
 /* Add `seconds` and `calls` to a phase. Local. */
@@ -81,9 +81,9 @@ double sp_profile_begin(sp_terminal *terminal, sp_phase phase);
  * half a second leaves a line if there is a progress line. Local. */
 void sp_profile_end(sp_profile *profile, sp_terminal *terminal, sp_phase phase, double start);
 
-/* Add the phases of `other`, a run of a series, to those of the series. Local. */
+/* Add the phases of `other`, a run of a series. Local. */
 void sp_profile_merge(sp_profile *profile, const sp_profile *other);
 
 /* Compute rows for the log and the table: minimum, mean and maximum over ranks until now. Shares
- * are those of the means; the share of the solve is 0 for phases outside of it. Collective. */
+ * are computed from the means; the share of the solve is 0 for phases outside of it. Collective. */
 void sp_profile_rows(MPI_Comm comm, const sp_profile *profile, sp_phase_row rows[SP_PHASES]);

@@ -13,10 +13,10 @@
 enum { DEPTH = 8, MANY = 16 };
 
 struct sp_record {
-  sp_record_node *open[DEPTH]; /* the root and, within each other, what is open */
+  sp_record_node *open[DEPTH]; /* the root and the open members, each inside the one before */
   int depth;                   /* of open[]; at least 1 */
   bool failed;                 /* memory was lacking */
-  sp_record_node root, lost;   /* lost: for what found no memory */
+  sp_record_node root, lost;   /* lost: placeholder used when allocation fails */
 };
 
 /* ---- The tree ---- */
@@ -53,7 +53,7 @@ static bool has_names(const sp_record_node *n) {
   return n->kind == SP_RECORD_OBJECT || n->kind == SP_RECORD_ROW;
 }
 
-static sp_record_node *find(const sp_record_node *parent, const char *name, size_t length) {
+static sp_record_node *find_member(const sp_record_node *parent, const char *name, size_t length) {
   sp_record_node *n = parent->first;
   if (parent->count > MANY) {
     const sp_name *found = sp_names_find(&parent->names, name, length);
@@ -70,7 +70,7 @@ static char *copy_text(sp_record *record, const char *text) {
 }
 
 /* Append a member. With more than MANY, those with names are in a table. */
-static sp_status append(sp_record_node *parent, sp_record_node *n) {
+static sp_status append_member(sp_record_node *parent, sp_record_node *n) {
   *(parent->last ? &parent->last->next : &parent->first) = n;
   parent->last = n;
   if (++parent->count <= MANY || !has_names(parent)) return SP_OK;
@@ -79,10 +79,10 @@ static sp_status append(sp_record_node *parent, sp_record_node *n) {
   return SP_OK;
 }
 
-/* The member of that name of what is open, without a value. */
-static sp_record_node *add(sp_record *record, sp_record_kind kind, const char *name) {
+/* The member `name` of the innermost open object, without a value. */
+static sp_record_node *add_member(sp_record *record, sp_record_kind kind, const char *name) {
   sp_record_node *parent = record->open[record->depth - 1];
-  sp_record_node *n = has_names(parent) ? find(parent, name, strlen(name)) : NULL;
+  sp_record_node *n = has_names(parent) ? find_member(parent, name, strlen(name)) : NULL;
   if (!n) {
     char *copy = has_names(parent) ? copy_text(record, name) : NULL;
     if (record->failed || sp_allocate(1, sizeof *n, "record of results", &n)) {
@@ -91,7 +91,7 @@ static sp_record_node *add(sp_record *record, sp_record_kind kind, const char *n
       n = &record->lost;
     } else {
       n->name = copy;
-      record->failed = append(parent, n);
+      record->failed = append_member(parent, n);
     }
   }
   if (n->kind != kind) clear_members(n);
@@ -103,17 +103,17 @@ static sp_record_node *add(sp_record *record, sp_record_kind kind, const char *n
 
 void sp_record_text(sp_record *record, const char *name, const char *value) {
   if (!record) return;
-  sp_record_node *n = add(record, SP_RECORD_TEXT, name);
+  sp_record_node *n = add_member(record, SP_RECORD_TEXT, name);
   if (value) n->text = copy_text(record, value);
 }
 
 void sp_record_integer(sp_record *record, const char *name, int64_t value) {
-  if (record) add(record, SP_RECORD_INTEGER, name)->integer = value;
+  if (record) add_member(record, SP_RECORD_INTEGER, name)->integer = value;
 }
 
 void sp_record_real(sp_record *record, const char *name, double value, const char *unit) {
   if (!record) return;
-  sp_record_node *n = add(record, SP_RECORD_REAL, name);
+  sp_record_node *n = add_member(record, SP_RECORD_REAL, name);
   n->real = value;
   if (unit) n->unit = copy_text(record, unit);
 }
@@ -159,7 +159,7 @@ void sp_record_row(sp_record *record, const char *format, ...) {
 void sp_record_open(sp_record *record, sp_record_kind kind, const char *name) {
   if (!record) return;
   assert(record->depth < DEPTH && kind >= SP_RECORD_OBJECT);
-  sp_record_node *n = add(record, kind, name);
+  sp_record_node *n = add_member(record, kind, name);
   record->open[record->depth++] = n;
 }
 
@@ -256,10 +256,11 @@ sp_status sp_record_format(const sp_record *record, char **text) {
 /* ---- The terminal ---- */
 
 /* The member at `path`, which ends at one of ":*?". *end = there. */
-static const sp_record_node *follow(const sp_record_node *n, const char *path, const char **end) {
+static const sp_record_node *find_path(const sp_record_node *n, const char *path,
+                                       const char **end) {
   for (;; path++) {
     const size_t length = strcspn(path, ".:*?");
-    n = n ? find(n, path, length) : NULL;
+    n = n ? find_member(n, path, length) : NULL;
     path += length;
     if (*path == '.') continue;
     *end = path;
@@ -267,13 +268,13 @@ static const sp_record_node *follow(const sp_record_node *n, const char *path, c
   }
 }
 
-/* `at` is behind "{"; returns what follows "}". Prints nothing if there is no value, or no
- * terminal. */
+/* Print the value named at `at`, behind "{". Returns the text behind "}". Prints nothing if there
+ * is no value, or no terminal. */
 static const char *print_value(sp_terminal *terminal, const sp_record_node *scope, const char *at,
                                bool *missing) {
   char format[32], *behind;
   double factor = 1;
-  const sp_record_node *n = follow(scope, at, &at);
+  const sp_record_node *n = find_path(scope, at, &at);
   const char *end = at + strcspn(at, "}");
   const bool is_empty = !n || (n->kind == SP_RECORD_TEXT && !(n->text && *n->text));
   *missing = *missing || is_empty;
@@ -298,7 +299,7 @@ static const char *print_value(sp_terminal *terminal, const sp_record_node *scop
   return end + 1;
 }
 
-/* Until the end of the layout or of its optional part; returns that. */
+/* Print up to the end of the layout or of its optional part, and return the rest. */
 static const char *print_part(sp_terminal *terminal, const sp_record_node *scope, const char *at,
                               bool *missing) {
   while (*at && *at != ']') {
@@ -325,7 +326,7 @@ void sp_record_print(const sp_record *record, sp_terminal *terminal, const char 
 void sp_record_print_rows(const sp_record *record, sp_terminal *terminal, const char *table,
                           const char *layout) {
   bool missing = false;
-  const sp_record_node *rows = record ? find(&record->root, table, strlen(table)) : NULL;
+  const sp_record_node *rows = record ? find_member(&record->root, table, strlen(table)) : NULL;
   for (const sp_record_node *row = rows ? rows->first : NULL; row; row = row->next)
     print_part(terminal, row, layout, &missing);
 }

@@ -13,13 +13,12 @@
  *                                                         }
  *                                                       ]
  *
- * Members keep the order in which they are added. A member that is added again gets the new value
- * at its old position; an object or a table that is opened again gets more members. Members of a
- * list or a table have no name: pass NULL. All rows of a table have the same members, of the same
- * kinds.
+ * Members keep the order in which they are added. Adding a member again replaces its value; opening
+ * an object or a table again appends to it. Members of a list or a table have no name: pass NULL.
+ * All rows of a table have the same members, of the same kinds.
  *
- * `record` may be NULL: then nothing happens, so that callers need not ask if this rank keeps one.
- * A lack of memory is kept and reported by sp_record_check. All functions Local. */
+ * `record` may be NULL: then nothing happens, so callers need no test. A lack of memory is kept and
+ * reported by sp_record_check. All functions Local. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,7 +33,7 @@ typedef enum sp_record_kind {
   SP_RECORD_REAL,
   SP_RECORD_OBJECT, /* members of any kind; not in the log */
   SP_RECORD_LIST,   /* values without names; not in the log */
-  SP_RECORD_ROW,    /* texts and numbers, in the log a row; objects and lists, there their texts */
+  SP_RECORD_ROW,    /* in the log one row: texts, numbers, and the texts of objects and lists */
   SP_RECORD_TABLE   /* rows */
 } sp_record_kind;
 
@@ -42,11 +41,11 @@ typedef enum sp_record_kind {
 typedef struct sp_record_node sp_record_node;
 struct sp_record_node {
   sp_record_kind kind;
-  char *name, *text; /* text: NULL is null; of an object or a list what stands in the log */
+  char *name, *text; /* text: NULL is null; of an object or a list its attribute in the log */
   char *unit;        /* NULL for none */
   int64_t integer;
   double real;
-  sp_record_node *first, *last, *next; /* the first and last member; the next of the parent */
+  sp_record_node *first, *last, *next; /* first and last member; next member of the parent */
   size_t count;                        /* of members */
   sp_names names;                      /* of members, once there are many */
 };
@@ -60,7 +59,7 @@ void sp_record_text(sp_record *record, const char *name, const char *value);
 void sp_record_integer(sp_record *record, const char *name, int64_t value);
 void sp_record_real(sp_record *record, const char *name, double value, const char *unit);
 
-/* Open a member: all that is added until the matching sp_record_close belongs to it. At most 7 are
+/* Open a member: all values added before the matching sp_record_close belong to it. At most 7 are
  * open at a time. */
 void sp_record_open(sp_record *record, sp_record_kind kind, const char *name);
 void sp_record_close(sp_record *record);
@@ -72,7 +71,7 @@ void sp_record_add(sp_record *record, const char *format, ...)
 void sp_record_row(sp_record *record, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Set the attribute that the log has for the object or list that is open. */
+/* Set the log's attribute for the open object or list. */
 void sp_record_log_text(sp_record *record, const char *text);
 
 /* Errors: SP_ERR_SYSTEM if memory was lacking since sp_record_create. */
@@ -90,10 +89,10 @@ sp_status sp_record_format(const sp_record *record, char **text);
 /* Print `layout` with values in place of their names:
  *
  *     {name:FORMAT}     FORMAT is one of printf without %, for int64_t (d), double (e, f, g) or
- *                       text (s); errors.L2 is the member L2 of errors
- *     {name*1e-6:.1f}   the real value times a factor
- *     {name?s}          s, unless the integer is 1
- *     [...]             left out if a value in it is missing or an empty text
+ *                       text (s); errors.L2 is the member L2 of errors.
+ *     {name*1e-6:.1f}   the real value times a factor.
+ *     {name?s}          s if the integer is not 1.
+ *     [...]             left out if a value in it is missing or an empty text.
  *
  * sp_record_print_rows does so for each row of a table, with the names of its members. */
 void sp_record_print(const sp_record *record, sp_terminal *terminal, const char *layout);

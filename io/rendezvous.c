@@ -74,7 +74,7 @@ static void order_entries(const routes *t, int64_t count, const void *entries, s
 }
 
 /* Send entries of `words` 8-byte words along the routes, or with `back` in reverse. */
-static void exchange(const routes *t, bool back, int words, const void *from, void *to) {
+static void exchange_entries(const routes *t, bool back, int words, const void *from, void *to) {
   MPI_Datatype entry;
   MPI_Type_contiguous(words, MPI_INT64_T, &entry);
   MPI_Type_commit(&entry);
@@ -91,9 +91,10 @@ static void exchange(const routes *t, bool back, int words, const void *from, vo
 typedef sp_status answer_arrived(MPI_Comm comm, size_t count, size_t words, const int64_t *rows,
                                  size_t answer_words, int64_t *answers, const void *context);
 
-/* Send the rows to the ranks of their names, and return what `arrived` answers there. */
-static sp_status meet(MPI_Comm comm, int64_t count, size_t w, const int64_t *rows, size_t a,
-                      int64_t *answers, answer_arrived *arrived, const void *context) {
+/* Send the rows to the ranks of their names, and return the answers of `arrived` there. */
+static sp_status exchange_rows(MPI_Comm comm, int64_t count, size_t w, const int64_t *rows,
+                               size_t a, int64_t *answers, answer_arrived *arrived,
+                               const void *context) {
   routes t = {.comm = comm, .size = sp_comm_size(comm)};
   SP_OWNED int64_t *sent = NULL, *received = NULL, *found = NULL, *back = NULL;
   SP_OWNED int *order = NULL, *memory = NULL;
@@ -109,9 +110,9 @@ static sp_status meet(MPI_Comm comm, int64_t count, size_t w, const int64_t *row
   order_entries(&t, count, rows, w * sizeof *rows, order);
   for (size_t n = 0; n < (size_t)count; n++)
     memcpy(&sent[w * (size_t)order[n]], &rows[w * n], w * sizeof *rows);
-  exchange(&t, false, (int)w, sent, received);
+  exchange_entries(&t, false, (int)w, sent, received);
   SP_TRY(arrived(comm, total, w, received, a, found, context));
-  exchange(&t, true, (int)a, found, back);
+  exchange_entries(&t, true, (int)a, found, back);
   for (size_t n = 0; n < (size_t)count; n++)
     memcpy(&answers[a * n], &back[a * (size_t)order[n]], a * sizeof *answers);
   return SP_OK;
@@ -136,7 +137,7 @@ typedef struct buckets {
   int64_t *numbers;
 } buckets;
 
-/* Another hash than that of rank_of_name: it spreads the names of one rank over all buckets. */
+/* Not the hash of rank_of_name, which would put all names of a rank into few buckets. */
 static size_t bucket_of(const int64_t *name) {
   return sp_hash_fold(sp_hash_fold(1, (uint64_t)name[0]), (uint64_t)name[1]) % BUCKETS;
 }
@@ -147,7 +148,7 @@ static void count_some(void *buckets_, size_t begin, size_t end) {
     __atomic_fetch_add(&b->start[bucket_of(&b->rows[b->words * n])], 1, __ATOMIC_RELAXED);
 }
 
-/* Fill each bucket from its end to its start; sort_bucket makes the order definite. */
+/* Fill each bucket from its end to its start, in any order; sort_bucket makes it definite. */
 static void store_some(void *buckets_, size_t begin, size_t end) {
   buckets *b = buckets_;
   for (size_t n = begin; n < end; n++) {
@@ -163,7 +164,7 @@ static int compare_arrivals(const void *left, const void *right) {
   return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-/* Run over the buckets. */
+/* Loop over the buckets. */
 static sp_status visit_buckets(buckets *b, void *context, sp_loop_compute *visit) {
   return sp_loop_sum("names", BUCKETS, 1 + b->count / BUCKETS, context, 0, visit, NULL);
 }
@@ -239,7 +240,8 @@ sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const in
                                int (*compare)(const void *, const void *),
                                sp_rendezvous_answers *answer, const void *context) {
   const answering a = {.compare = compare, .answer = answer, .context = context};
-  return meet(comm, count, (size_t)words, rows, (size_t)answer_words, answers, answer_names, &a);
+  return exchange_rows(comm, count, (size_t)words, rows, (size_t)answer_words, answers,
+                       answer_names, &a);
 }
 
 /* ---- Values ---- */
@@ -341,5 +343,6 @@ static sp_status number_names(MPI_Comm comm, size_t count, size_t words, const i
 
 sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *names,
                                int64_t *numbers) {
-  return meet(comm, count, NAME_WORDS, (const int64_t *)names, 1, numbers, number_names, NULL);
+  return exchange_rows(comm, count, NAME_WORDS, (const int64_t *)names, 1, numbers, number_names,
+                       NULL);
 }

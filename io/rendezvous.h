@@ -18,27 +18,26 @@ typedef struct sp_row {
   double values[SP_ROW_VALUES];
 } sp_row;
 
-/* Set values[w] to the values of the row named wanted[w], bit for bit. Several ranks may request
- * the same row. Errors: SP_ERR_INPUT if two rows have the same name or a wanted row is missing.
- * Collective over `comm`; all ranks return the same status. */
+/* Set values[w] to the values of row wanted[w], bit for bit. Several ranks may request the same
+ * row. Errors: SP_ERR_INPUT if two rows have the same name or a row is missing. Collective over
+ * `comm`; all ranks return the same status. */
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
                         const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]);
 
-/* Number the different names of all ranks 0, 1 ... without gaps: numbers[n] becomes the number of
- * names[n], the same wherever a name occurs. Collective over `comm`; all ranks return the same
- * status. */
+/* Number the distinct names of all ranks 0, 1 ... without gaps: numbers[n] becomes the number of
+ * names[n], equal on all ranks. Collective over `comm`; all ranks return the same status. */
 sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *names,
                                int64_t *numbers);
 
-/* Fill the answers to the rows of one name, in the order of `compare`; they are zero before. Runs
- * on several threads at a time. */
+/* Fill the answers, initially zero, to the rows of one name, in the order of `compare`. Runs on
+ * several threads at a time. */
 typedef sp_status sp_rendezvous_answers(size_t count, const int64_t *const *rows,
                                         int64_t *const *answers, const void *context);
 
-/* Send rows[count][words], each with its name as the first two words, to the ranks of their names,
- * where `answer` sees all that arrived with one name, and return answers[count][answer_words].
- * `compare` gets pointers to pointers to rows; NULL: in the order of ranks. Errors: those of
- * `answer`. Collective over `comm`; all ranks return the same status. */
+/* Send rows[count][words] to the ranks of their names, the first two words; call `answer` there for
+ * all rows of one name; and return answers[count][answer_words]. `compare` gets pointers to
+ * pointers to rows; NULL: in the order of ranks. Errors: as `answer`. Collective over `comm`; all
+ * ranks return the same status. */
 sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
                                int answer_words, int64_t *answers,
                                int (*compare)(const void *, const void *),

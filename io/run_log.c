@@ -11,9 +11,8 @@
 #include "io/file.h"
 #include "io/hdf5_file.h"
 
-/* A write takes time proportional to the number of rows. The file is written at most once per
- * WRITE_INTERVAL seconds, and less often if writing would take more than 1 / WRITE_PAUSE of the
- * run. */
+/* A write takes time proportional to the number of rows. So writes are at least WRITE_INTERVAL
+ * seconds apart, and take at most 1 / WRITE_PAUSE of the run. */
 #define WRITE_INTERVAL 1.0
 #define WRITE_PAUSE 20.0
 
@@ -27,7 +26,7 @@ typedef struct series {
 struct sp_run_log {
   char *path;
   const sp_record *record;
-  bool begun;        /* the file at PATH is this log's */
+  bool begun;        /* the file at PATH is from this log */
   double next_write; /* on the monotonic clock */
   int series_count;
   series series[SP_LOG_SERIES_MOST];
@@ -165,7 +164,7 @@ static void write_table(hid_t file, const sp_record_node *table) {
   char *end = packed;
   for (row = first_row(table); row && packed; row = next_row(table, row), end += size)
     pack_row(row, text_width, end);
-  /* Without memory HDF5 fails for NULL, which is reported like all its failures. */
+  /* If memory is short, HDF5 fails for NULL and reports it. */
   write_dataset(file, table->name, units, type, count >= MANY, 1, &count, packed);
   free(packed);
   H5Tclose(type);
@@ -218,7 +217,7 @@ sp_status sp_run_log_flush_if_due(sp_run_log *log) {
 
 /* ---- Creation and rows ---- */
 
-static void destroy(sp_run_log *log) {
+static void destroy_log(sp_run_log *log) {
   for (int s = 0; s < log->series_count; s++) free(log->series[s].rows);
   SP_FREE(log->path, log);
 }
@@ -236,7 +235,7 @@ sp_status sp_run_log_create(const char *path, const sp_record *record, int serie
   sp_status status = sp_format(&log->path, "%s", path);
   if (!status && sp_file_try(path, SP_FILE_HDF5)) status = fail_write(log);
   if (status)
-    destroy(log);
+    destroy_log(log);
   else
     *out = log;
   return status;
@@ -252,7 +251,7 @@ sp_status sp_run_log_append(sp_run_log *log, int which, const void *row) {
 sp_status sp_run_log_close(sp_run_log **log) {
   if (!*log) return SP_OK;
   const sp_status status = (*log)->begun ? sp_run_log_flush(*log) : SP_OK;
-  destroy(*log);
+  destroy_log(*log);
   *log = NULL;
   return status;
 }

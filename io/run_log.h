@@ -1,8 +1,8 @@
-/* The run log: one small HDF5 file that says what ran, and how fast.
+/* The run log: one small HDF5 file with the case, its results and its times.
  *
- *     /           attributes: texts and numbers of a record (io/record.h); a unit is NAME_unit
+ *     /           attributes: texts and numbers of a record (io/record.h); a unit is NAME_unit.
  *     /NAME       rows and tables of the record: one-dimensional compound datasets, compressed if
- *                 they have many rows
+ *                 they have many rows.
  *     /NAME       series: compound datasets with a row per iteration, or arrays [rows][width]
  *
  * A dataset has the attribute "units", one string that lists the unit of each column in order
@@ -30,7 +30,7 @@ typedef struct sp_log_series {
 enum { SP_LOG_SERIES_MOST = 4 };
 
 /* Create the log in memory, and check that PATH can be written, so that a bad path fails before the
- * solve. `record` and what `series` points to must outlive the log. Errors: SP_ERR_SYSTEM "cannot
+ * solve. `record` and the arrays of `series` must outlive the log. Errors: SP_ERR_SYSTEM "cannot
  * write log PATH: reason". The caller closes *out. */
 sp_status sp_run_log_create(const char *path, const sp_record *record, int series_count,
                             const sp_log_series *series, sp_run_log **out);
@@ -44,6 +44,6 @@ sp_status sp_run_log_flush(sp_run_log *log);
 /* Write if it has been written before, and it is time to do so again. */
 sp_status sp_run_log_flush_if_due(sp_run_log *log);
 
-/* Write a last time, unless nothing has been written, and free; *log becomes NULL even if writing
- * fails. NULL-safe. */
+/* Write a last time if the file has been written before, and free. *log becomes NULL even if
+ * writing fails. NULL-safe. */
 sp_status sp_run_log_close(sp_run_log **log);

@@ -11,7 +11,7 @@ int sp_team_set(int threads) {
 #ifdef _OPENMP
   if (threads > SP_TEAM_MAX) threads = SP_TEAM_MAX;
   if (threads > 1) {
-    omp_set_dynamic(0); /* every region has the threads that it asks for, up to the limit */
+    omp_set_dynamic(0); /* every region gets the requested threads, up to the limit */
 #pragma omp parallel num_threads(threads)
 #pragma omp single
     size = omp_get_num_threads();

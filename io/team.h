@@ -1,13 +1,13 @@
-/* A team of threads for kernels: those of OpenMP, which live on between calls and poll for some
- * time before they sleep. For loops of set-up see io/threads.h. Members make no MPI calls. */
+/* A team of OpenMP threads for kernels. They persist between calls and poll for some time before
+ * they sleep. For loops of set-up see io/threads.h. Members make no MPI calls. */
 #pragma once
 
 #include <stdint.h>
 
 enum { SP_TEAM_MAX = 256 };
 
-/* Ask for a team of `threads`. Returns the size it got: at most SP_TEAM_MAX, fewer if OpenMP gives
- * fewer, 1 without OpenMP. Local; not inside a member. */
+/* Request a team of `threads`. Returns its size: at most SP_TEAM_MAX, less if OpenMP gives fewer, 1
+ * without OpenMP. Local; not inside a member. */
 int sp_team_set(int threads);
 
 /* The present size; 1 until it is set. Local. */
@@ -22,7 +22,7 @@ int sp_team_processors(void);
 typedef void sp_team_member(void *context, int thread);
 void sp_team_run(int threads, sp_team_member *member, void *context);
 
-/* Wait until all members have come here: all must call it the same number of times. */
+/* Barrier of the team: all members must call it the same number of times. */
 void sp_team_wait(void);
 
 /* The first of `count` items that belong to `thread`; its last one comes before the first of

@@ -10,8 +10,8 @@
 static const double SECONDS_BETWEEN = 0.1;
 static const double SECONDS_OF_SILENCE = 10; /* without a terminal */
 
-/* Launchers give every rank a pseudo-terminal, even if their own output goes to a file: on Linux,
- * ask what the parent process writes to. If that is unknown, our own standard output decides. */
+/* Launchers give every rank a pseudo-terminal, even if their own output goes to a file. So on Linux
+ * the parent's standard output decides; if it is unknown, our own. */
 static bool reaches_terminal(void) {
   if (!isatty(STDOUT_FILENO)) return false;
   char path[64];
@@ -23,7 +23,7 @@ static bool reaches_terminal(void) {
   return terminal;
 }
 
-static void reserve(int number, int access) {
+static void reserve_descriptor(int number, int access) {
   if (fcntl(number, F_GETFD) >= 0) return;
   const int file = open("/dev/null", access);
   if (file < 0 || file == number) return;
@@ -32,12 +32,12 @@ static void reserve(int number, int access) {
 }
 
 void sp_terminal_reserve(void) {
-  reserve(STDOUT_FILENO, O_RDONLY);
-  reserve(STDERR_FILENO, O_WRONLY);
+  reserve_descriptor(STDOUT_FILENO, O_RDONLY);
+  reserve_descriptor(STDERR_FILENO, O_WRONLY);
 }
 
 void sp_terminal_start(void) {
-  /* Pass a buffer: without one, glibc keeps that of an unbuffered stream, one byte. */
+  /* Pass a buffer: otherwise glibc keeps the one-byte buffer of an unbuffered stream. */
   static char buffer[BUFSIZ];
   (void)setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 }
@@ -45,7 +45,7 @@ void sp_terminal_start(void) {
 /* The errno of the first write that failed; later ones may succeed. */
 static int write_error;
 
-static void flush(void) {
+static void flush_output(void) {
   errno = 0;
   if (fflush(stdout) != 0 && write_error == 0) write_error = errno;
 }
@@ -59,12 +59,12 @@ sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet) {
 void sp_terminal_clear(sp_terminal *terminal) {
   if (!terminal->line_open) return;
   printf("\r\033[K"); /* to the first column, erase to the end of the line */
-  flush();
+  flush_output();
   terminal->line_open = false;
 }
 
 sp_status sp_terminal_check(void) {
-  flush();
+  flush_output();
   if (!ferror(stdout)) return SP_OK;
   return sp_fail(SP_ERR_SYSTEM, "cannot write to standard output%s%s", write_error ? ": " : "",
                  write_error ? strerror(write_error) : "");
@@ -76,7 +76,7 @@ void sp_terminal_print(sp_terminal *terminal, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   vprintf(format, arguments);
-  flush();
+  flush_output();
   terminal->last_printed = MPI_Wtime();
   va_end(arguments);
 }
@@ -92,7 +92,7 @@ void sp_terminal_show(sp_terminal *terminal, const char *format, ...) {
   vprintf(format, arguments);
   va_end(arguments);
   if (!terminal->progress) printf("\n");
-  flush();
+  flush_output();
   terminal->line_open = terminal->progress;
   terminal->last_printed = terminal->last_shown;
 }

@@ -1,7 +1,6 @@
 /* Output for the user: lines and tables on standard output, written by rank 0 only, and, if
  * standard output is a terminal, a progress line that is overwritten in place. In a pipe or a file
- * the text becomes a line of its own if nothing has been printed for ten seconds. With -q there is
- * nothing.
+ * the text becomes a line if nothing has been printed for ten seconds. With -q there is nothing.
  * Error messages are printed by main, to standard error. All functions Local. */
 #pragma once
 
@@ -18,12 +17,12 @@ typedef struct sp_terminal {
   bool line_open;      /* a progress line is on screen */
   double last_shown;   /* MPI_Wtime of the last call that would show one */
   double last_printed; /* MPI_Wtime of the last output */
-  sp_record *record;   /* of what the tables say (io/record.h); borrowed; NULL for none */
+  sp_record *record;   /* of the tables' contents (io/record.h); borrowed; NULL for none */
 } sp_terminal;
 
-/* Call once, before MPI_Init: if standard output or standard error is closed, opens /dev/null in
- * its place, so that no file or socket of a library gets its number, and with it what we print.
- * Writes to standard output still fail (sp_terminal_check), those to standard error are lost. */
+/* Call once, before MPI_Init. If standard output or standard error is closed, opens /dev/null in
+ * its place: otherwise a library's file or socket could get its number and our output. Writes to
+ * standard output still fail (sp_terminal_check); writes to standard error are lost. */
 void sp_terminal_reserve(void);
 
 /* Call once, after MPI_Init and before anything is printed: sets the buffer of standard output,
@@ -43,7 +42,7 @@ void sp_terminal_print(sp_terminal *terminal, const char *format, ...)
 void sp_terminal_show(sp_terminal *terminal, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* True if sp_terminal_show was last called a tenth of a second ago: time for the next one. */
+/* True if the last sp_terminal_show was a tenth of a second ago or more. */
 bool sp_terminal_is_due(const sp_terminal *terminal);
 
 /* Remove the progress line, if there is one. */

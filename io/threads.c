@@ -10,8 +10,8 @@ enum { LINE = 64, CHUNK_VALUES = 65536, CHUNKS_LEAST = 32 };
 /* Bytes of a chunk, and of the smallest array that threads clear. */
 enum { CLEARED = 1 << 18, LEAST_CLEARED = 8 << 20 };
 
-/* With two work spaces per thread, one portion that takes long does not stop the others at once.
- * With 32 portions per thread, threads end at about the same time. */
+/* With two work spaces per thread, a slow portion does not stall the others at once. With 32
+ * portions per thread, threads end at about the same time. */
 enum { SPACES_PER_THREAD = 2, PORTIONS_PER_THREAD = 32 };
 
 static int threads = 1;
@@ -32,8 +32,8 @@ size_t sp_loop_chunk(size_t count, size_t values) {
 
 /* Data shared by the threads of a loop. A portion is one chunk, or several if there are no commits.
  * Portions are taken and committed in the order of their items; portion p is computed in work space
- * p mod `spaces`. Variable members are read and written with the lock held, but `next` and `failed`
- * of a loop without commits atomically: its threads have a work space each, and do not wait. */
+ * p mod `spaces`. Variable members need the lock. In a loop without commits, `next` and `failed`
+ * are atomic instead: each thread has a work space, and none waits. */
 typedef struct state {
   const sp_loop *loop;
   size_t chunks_of_portion, portions; /* constant, as are the next three */
@@ -44,7 +44,7 @@ typedef struct state {
   size_t next;    /* the first portion that no thread has taken */
   size_t turn;    /* the first one that is not committed */
   bool committing;
-  size_t failed; /* the first one that failed, with its error; `portions` if none has */
+  size_t failed; /* the first one that failed; `portions` if none has */
   sp_kept_error error;
   pthread_mutex_t lock;
   pthread_cond_t space_freed;
@@ -66,14 +66,14 @@ static sp_status compute_portion(const state *s, size_t portion, void *workspace
 }
 
 /* Keep the error of the first portion that failed. The lock is held. */
-static void fail(state *s, size_t portion, sp_status status) {
+static void keep_failure(state *s, size_t portion, sp_status status) {
   if (portion >= s->failed) return;
   __atomic_store_n(&s->failed, portion, __ATOMIC_RELAXED);
   sp_error_keep(status, &s->error);
 }
 
-/* Take portions until there are none, or one has failed: all before that one have been taken, and
- * will be finished. */
+/* Take portions until none is left or one has failed; earlier portions have been taken and will be
+ * finished. */
 static void work_apart(state *s) {
   char *workspace = s->workspaces + __atomic_fetch_add(&s->came, 1, __ATOMIC_RELAXED) * s->stride;
   memset(workspace, 0, s->stride);
@@ -83,7 +83,7 @@ static void work_apart(state *s) {
     const sp_status status = compute_portion(s, portion, workspace);
     if (!status) continue;
     pthread_mutex_lock(&s->lock);
-    fail(s, portion, status);
+    keep_failure(s, portion, status);
     pthread_mutex_unlock(&s->lock);
   }
 }
@@ -108,8 +108,8 @@ static void commit_in_turn(state *s) {
 }
 
 /* Take portions, and commit them in turn. A thread that finishes a portion before its turn leaves
- * it to the thread that commits the one before, and takes another. If there is no work space for
- * it, the thread sleeps: it may share its core. */
+ * it to the thread that commits the one before, and takes another. If no work space is free, it
+ * sleeps, since it may share its core. */
 static void work_in_turn(state *s) {
   pthread_mutex_lock(&s->lock);
   while (s->next < s->portions && s->failed == s->portions) {
@@ -124,7 +124,7 @@ static void work_in_turn(state *s) {
     const sp_status status = compute_portion(s, portion, workspace);
     pthread_mutex_lock(&s->lock);
     if (status) {
-      fail(s, portion, status);
+      keep_failure(s, portion, status);
       continue;
     }
     s->computed[space] = true;
@@ -134,16 +134,16 @@ static void work_in_turn(state *s) {
   pthread_mutex_unlock(&s->lock);
 }
 
-static void work(state *s) {
+static void run_portions(state *s) {
   if (s->loop->commit)
     work_in_turn(s);
   else
     work_apart(s);
 }
 
-/* ---- Helpers: threads that sleep until a loop wants them ---- */
+/* ---- Helpers: threads that sleep until a loop needs them ---- */
 
-/* A loop that wants `wanted` more helpers; `working` have come and not left. */
+/* An offer: a loop with room for `wanted` more helpers; `working` are in it now. */
 typedef struct offer {
   state *loop;
   size_t wanted, working;
@@ -165,7 +165,7 @@ static offer *find_wanting(void) {
   return o;
 }
 
-static void *help(void *none) {
+static void *run_helper(void *none) {
   pthread_mutex_lock(&helpers.lock);
   for (;;) {
     offer *o = find_wanting();
@@ -176,31 +176,31 @@ static void *help(void *none) {
     o->wanted--;
     o->working++;
     pthread_mutex_unlock(&helpers.lock);
-    work(o->loop);
+    run_portions(o->loop);
     pthread_mutex_lock(&helpers.lock);
     if (--o->working == 0) pthread_cond_signal(&o->left);
   }
   return none;
 }
 
-/* Start helpers until there are `count`, or the system gives no more. Signals are for the thread
- * that waits for them. */
+/* Start helpers until there are `count`, or the system refuses. They block signals, which the main
+ * thread handles. */
 static void start_helpers(size_t count) {
   sigset_t all, before;
   pthread_t helper;
   if (helpers.count >= count) return;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  while (helpers.count < count && pthread_create(&helper, NULL, help, NULL) == 0) {
+  while (helpers.count < count && pthread_create(&helper, NULL, run_helper, NULL) == 0) {
     pthread_detach(helper);
     helpers.count++;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Run a loop on the caller and on at most `count` - 1 helpers, as many as other loops leave. A
- * helper that comes late is not waited for. */
-static void run(state *s, size_t count) {
+/* Run a loop on the caller and at most `count` - 1 idle helpers. The loop does not wait for helpers
+ * that have not joined. */
+static void run_loop(state *s, size_t count) {
   offer mine = {.loop = s, .wanted = count - 1, .left = PTHREAD_COND_INITIALIZER};
   if (count > 1) {
     pthread_mutex_lock(&helpers.lock);
@@ -213,7 +213,7 @@ static void run(state *s, size_t count) {
       for (size_t h = 1; h < count; h++) pthread_cond_signal(&helpers.offered);
     pthread_mutex_unlock(&helpers.lock);
   }
-  work(s);
+  run_portions(s);
   if (count > 1) {
     pthread_mutex_lock(&helpers.lock);
     offer **at = &helpers.offers;
@@ -237,7 +237,7 @@ sp_status sp_loop_run(const sp_loop *loop) {
   s.spaces = count == 1 || !loop->commit ? count : SPACES_PER_THREAD * count;
   if (s.spaces > s.portions) s.spaces = s.portions;
   s.failed = s.portions;
-  /* sp_allocate may run a loop. */
+  /* Not sp_allocate, which may run a loop. */
   s.computed = calloc(s.spaces, sizeof *s.computed);
   s.workspaces = aligned_alloc(LINE, s.spaces * s.stride);
   sp_status status = SP_OK;
@@ -247,7 +247,7 @@ sp_status sp_loop_run(const sp_loop *loop) {
   } else {
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.space_freed, NULL);
-    run(&s, count);
+    run_loop(&s, count);
     pthread_cond_destroy(&s.space_freed);
     pthread_mutex_destroy(&s.lock);
     status = sp_error_restore(&s.error);
@@ -300,7 +300,7 @@ void sp_loop_set(size_t bytes, int byte, void *memory) {
 struct sp_task {
   sp_status (*run)(void *context);
   void *context;
-  bool started; /* on a thread; otherwise it is done */
+  bool started; /* runs on a thread; otherwise it is done */
   pthread_t thread;
   sp_kept_error result;
 };

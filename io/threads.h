@@ -1,5 +1,5 @@
-/* Loops on several threads of a rank, with the same bits for any number of threads; and work on a
- * thread of its own.
+/* Loops on several threads of a rank, with the same bits for any number of threads, and background
+ * tasks.
  *
  * Set-up and diagnostics visit all elements of a rank. Results per element are independent and runs
  * in parallel; sums over elements are added in the order of the elements, by one thread at a time.
@@ -12,10 +12,9 @@
 
 #include "io/error.h"
 
-/* The number of threads of the loops below, in this process: 1 until it is set. They live on, and
- * sleep when they have to wait. (Those of OpenMP poll: if other programs use the cores, that is
- * many times slower than one thread.) Loops that run at the same time share them. Local; not inside
- * a loop. */
+/* The number of threads of the loops below, in this process: 1 until it is set. They persist, and
+ * sleep while they wait. (OpenMP's threads poll, which on busy cores is many times slower than one
+ * thread.) Concurrent loops share them. Local; not inside a loop. */
 void sp_threads_set(int count);
 int sp_threads(void);
 
@@ -30,7 +29,7 @@ typedef void sp_loop_commit(void *context, void *workspace, size_t begin, size_t
 typedef struct sp_loop {
   const char *what; /* names the work space in a message */
   size_t count, chunk;
-  size_t workspace_bytes; /* per call under way: zeroed before the loop, aligned to 64 bytes */
+  size_t workspace_bytes; /* per concurrent call: zeroed before the loop, aligned to 64 bytes */
   void *context;          /* passed on; shared by all threads */
 
   /* Work on items begin ... end - 1. Runs on several threads at a time: it writes to `workspace`,
@@ -38,7 +37,7 @@ typedef struct sp_loop {
    * the order. */
   sp_loop_compute *compute;
 
-  /* Do so in place of `compute` if it needs no work space and cannot fail. */
+  /* Used instead of `compute` if the work needs no work space and cannot fail. */
   sp_loop_visit *visit;
 
   /* After each `compute`, with its `workspace`, in the order of the items, one call at a time, on
@@ -46,20 +45,19 @@ typedef struct sp_loop {
   sp_loop_commit *commit;
 } sp_loop;
 
-/* Run the loop. Errors: SP_ERR_SYSTEM; those of `compute`: the error of the lowest items that
- * failed, and no commit for these and later ones. Local. */
+/* Run the loop. Errors: SP_ERR_SYSTEM, or as `compute` for the lowest items that failed; these and
+ * later items are not committed. Local. */
 sp_status sp_loop_run(const sp_loop *loop);
 
-/* Run a loop for `count` items of `values` values each, which set the length of chunks. The first
- * one needs no work space; the second one has it, and commits unless `commit` is NULL. Errors:
- * those of sp_loop_run. Local. */
+/* Run a loop for `count` items of `values` values each, which set the length of chunks.
+ * sp_loop_over has no work space; sp_loop_sum has one, and commits if `commit` is not NULL. Errors:
+ * as sp_loop_run. Local. */
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
                        sp_loop_visit *visit);
 sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *context,
                       size_t workspace_bytes, sp_loop_compute *compute, sp_loop_commit *commit);
 
-/* *shared = the smaller one of *shared and `value` >= 0, while other threads do the same; -1 is
- * larger than all. Local. */
+/* Atomic minimum of *shared and `value` >= 0; -1 counts as infinity. Local. */
 static inline void sp_lower(int32_t *shared, int32_t value) {
   int32_t now = __atomic_load_n(shared, __ATOMIC_RELAXED);
   while (
@@ -71,8 +69,8 @@ static inline void sp_lower(int32_t *shared, int32_t value) {
 /* memory[bytes] = `byte`. Threads share the cost of the first touch of large arrays. Local. */
 void sp_loop_set(size_t bytes, int byte, void *memory);
 
-/* A chunk for `count` items of `values` values each: some ten thousand, so that a chunk costs
- * much more than handing it to a thread, but at least 32 chunks if there are as many items. It does
+/* Items per chunk, for `count` items of `values` values each: about ten thousand values, so that a
+ * chunk costs much more than handing it to a thread, but at least 32 chunks if possible. It does
  * not depend on the number of threads. Local. */
 size_t sp_loop_chunk(size_t count, size_t values);
 
@@ -80,8 +78,8 @@ size_t sp_loop_chunk(size_t count, size_t values);
  * thread, inside sp_task_start. It makes no MPI calls. */
 typedef struct sp_task sp_task;
 
-/* Errors: SP_ERR_SYSTEM, those of `run` come later. The caller finishes *out. Local; not inside a
- * loop. */
+/* Errors: SP_ERR_SYSTEM; sp_task_finish returns errors of `run`. The caller finishes *out. Local;
+ * not inside a loop. */
 sp_status sp_task_start(sp_status (*run)(void *context), void *context, sp_task **out);
 
 /* Wait for the task and free it. Returns the status of `run`; SP_OK if *task is NULL. Local. */

@@ -73,18 +73,18 @@ static void find_point(const sp_box *box, const double index[3], double point[3]
   for (int d = 0; d < 3; d++) point[d] = box->lower[d] + (box->upper[d] - box->lower[d]) * point[d];
 }
 
-/* ---- Regions: volume 0 has the elements of none, volume r + 1 those of region r ---- */
+/* ---- Regions: volume r + 1 has the elements of region r, volume 0 the rest ---- */
 
 /* Elements with indices first[d] <= index[d] < last[d]. */
 typedef struct range {
   int first[3], last[3];
 } range;
 
-static double plane(const sp_box *box, int d, double index) {
+static double plane_coordinate(const sp_box *box, int d, double index) {
   return box->lower[d] + (box->upper[d] - box->lower[d]) * (index / box->elements[d]);
 }
 
-/* The index of the plane of the grid at `point`, or of the box's side if that is outside. */
+/* The index of the grid's plane at `point`, or of the box's side if `point` is outside. */
 static sp_status find_plane(const sp_box *box, const sp_box_region *region, int d, double point,
                             int *index) {
   static const double TOLERANCE = 1e-3; /* in widths of an element */
@@ -96,8 +96,8 @@ static sp_status find_plane(const sp_box *box, const sp_box_region *region, int 
   return sp_fail(SP_ERR_INPUT,
                  "%s: the plane %c = %.10g cuts through elements: a region has whole elements; the "
                  "nearest planes between elements are %c = %.10g and %.10g",
-                 region->where, "xyz"[d], point, "xyz"[d], plane(box, d, floor(at)),
-                 plane(box, d, ceil(at)));
+                 region->where, "xyz"[d], point, "xyz"[d], plane_coordinate(box, d, floor(at)),
+                 plane_coordinate(box, d, ceil(at)));
 }
 
 static sp_status find_range(const sp_box *box, const sp_box_region *region, range *out) {
@@ -151,8 +151,8 @@ static sp_status fill_region(const sp_box *box, const sp_brick *brick, int r, sp
 
 /* ---- Elements ---- */
 
-/* The vertices of a brick in two neighbouring planes of the third direction, [2][ny][nx][3]: each
- * is computed once, though it belongs to eight elements. */
+/* The vertices of a brick in two neighbouring planes of the third direction, [2][ny][nx][3], so
+ * that each is computed only once. */
 typedef struct planes {
   const sp_box *box;
   const sp_brick *brick;
@@ -173,8 +173,8 @@ static void fill_plane(const planes *p, int k) {
       find_point(p->box, (const double[3]){i, j, k}, vertex_of(p, 1, i, j));
 }
 
-/* The upper plane becomes the lower one. */
-static void advance(const planes *p) {
+/* Make the upper plane the lower one. */
+static void shift_planes(const planes *p) {
   const size_t size = (size_t)p->nx * (size_t)p->ny * 3;
   memcpy(p->points, p->points + size, size * sizeof *p->points);
 }
@@ -203,7 +203,7 @@ typedef struct filling {
   sp_hexes *hexes;
 } filling;
 
-static size_t extent(const sp_brick *brick, int d) {
+static size_t brick_extent(const sp_brick *brick, int d) {
   return (size_t)(brick->last[d] - brick->first[d]);
 }
 
@@ -213,14 +213,14 @@ static sp_status fill_layers(void *filling_, void *points, size_t begin, size_t 
   const sp_brick *brick = f->brick;
   const planes p = {.box = f->box,
                     .brick = brick,
-                    .nx = (int)extent(brick, 0) + 1,
-                    .ny = (int)extent(brick, 1) + 1,
+                    .nx = (int)brick_extent(brick, 0) + 1,
+                    .ny = (int)brick_extent(brick, 1) + 1,
                     .points = points};
   const int first = brick->first[2] + (int)begin, last = brick->first[2] + (int)end;
-  sp_lid e = (sp_lid)(begin * extent(brick, 0) * extent(brick, 1));
+  sp_lid e = (sp_lid)(begin * brick_extent(brick, 0) * brick_extent(brick, 1));
   fill_plane(&p, first);
   for (int k = first; k < last; k++) {
-    advance(&p);
+    shift_planes(&p);
     fill_plane(&p, k + 1);
     for (int j = brick->first[1]; j < brick->last[1]; j++)
       for (int i = brick->first[0]; i < brick->last[0]; i++) {
@@ -231,21 +231,22 @@ static sp_status fill_layers(void *filling_, void *points, size_t begin, size_t 
   return SP_OK;
 }
 
-/* Each chunk computes its lowest plane of vertices, which the chunk before computes too: with
- * chunks of eight layers an eighth more work. */
+/* Two chunks compute their common plane of vertices: with chunks of eight layers an eighth more
+ * work. */
 static sp_status fill_elements(const sp_box *box, const sp_brick *brick, sp_hexes *hexes) {
   filling f = {box, brick, hexes};
   return sp_loop_run(&(sp_loop){.what = "planes of vertices",
-                                .count = extent(brick, 2),
+                                .count = brick_extent(brick, 2),
                                 .chunk = 8,
-                                .workspace_bytes = (extent(brick, 0) + 1) * (extent(brick, 1) + 1) *
-                                                   6 * sizeof(double),
+                                .workspace_bytes = (brick_extent(brick, 0) + 1) *
+                                                   (brick_extent(brick, 1) + 1) * 6 *
+                                                   sizeof(double),
                                 .context = &f,
                                 .compute = fill_layers});
 }
 
-/* Directions in which elements are strongly coupled, as in mesh/columns.h,
- * are not cut if the others have enough elements for the ranks: the strongest one first. */
+/* Find the brick without cutting strongly coupled directions (mesh/columns.h), strongest first, if
+ * the other directions have enough elements for the ranks. */
 static sp_status find_brick(const sp_box *box, int size, int rank, sp_brick *brick) {
   int units[3]; /* elements, or columns of them, per direction */
   double width[3], widest = 0, narrowest = INFINITY, count = 1;

@@ -1,6 +1,5 @@
-/* Structured boxes. Each rank generates its own brick and nothing else. The boundary groups are
- * xmin xmax ymin ymax zmin zmax, numbered 1 to 6. The volume groups are the regions, numbered
- * from 1. */
+/* Structured boxes. Each rank generates only its own brick. The boundary groups are xmin xmax ymin
+ * ymax zmin zmax, numbered 1 to 6. The volume groups are the regions, numbered from 1. */
 #pragma once
 
 #include "mesh/hexes.h"
@@ -26,7 +25,7 @@ typedef struct sp_box_region {
 typedef struct sp_box {
   int elements[3];
   double lower[3], upper[3];
-  sp_map map;     /* moves corners in the unit cube, which is then scaled to lower..upper */
+  sp_map map;     /* moves corners in the unit cube, before it is scaled to lower..upper */
   double epsilon; /* of Kershaw's map */
   sp_step step;   /* likewise */
   int region_count;
@@ -34,11 +33,10 @@ typedef struct sp_box {
 } sp_box;
 
 /* The elements of this rank's brick (mesh/partition.h). Columns of strongly coupled elements
- * (mesh/columns.h), found before the map deforms them, stay whole if there are as many as ranks; no
+ * (mesh/columns.h) of the undeformed box are not cut if there are enough of them for the ranks. No
  * brick has more than twice the mean number of elements. The caller destroys *out. Errors:
- * SP_ERR_INPUT if there are more ranks than elements, if a region has no elements, if its sides cut
- * elements (the message names the nearest planes), or if two regions overlap. Collective over
- * `comm`. */
+ * SP_ERR_INPUT for more ranks than elements, an empty region, a region whose sides cut elements
+ * (the message names the nearest planes), and overlapping regions. Collective over `comm`. */
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
 
 /* Deform a point of the unit cube in place, by the map, epsilon and step of `box`.
@@ -50,7 +48,7 @@ sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
  * It is not periodic, so no two elements have the same shape.
  *
  * kershaw: D. Kershaw, J. Comput. Phys. 39 (1981) 375, in the three-dimensional form of the CEED
- * bake-off meshes: x is unchanged; y and z are graded towards their low end at x = 0 and towards
+ * bake-off meshes. x is unchanged. y and z are graded towards their low end at x = 0 and towards
  * their high end at x = 1, blended over layers of x of width 1/6:
  *     high(y) = (2 - epsilon) y for y <= 1/2, 1 + epsilon (y - 1) above;  low(y) = 1 - high(1 - y)
  *     y = (1 - b) low(y) + b high(y),    b = q(6 x - 1) - q(3 x - 1) + q(6 x - 4)

@@ -14,7 +14,7 @@ typedef struct plan {
    * shift: parent = (index + shift) / 2. */
   int elements[3], first[3], last[3], shift[3];
   sp_hexes *coarse;
-  bool improper; /* true if a parent may be inverted: only in a deformed box */
+  bool improper; /* a parent may be inverted; only in a deformed box */
 } plan;
 
 /* ---- Directions ---- */
@@ -31,8 +31,8 @@ static void index_of(const plan *p, sp_lid e, int index[3]) {
   }
 }
 
-/* Parents must not be cut: an odd cut shifts them, odd and even ones leave no choice. Collective.
- */
+/* Parents must not be cut: an odd cut shifts them; a direction with odd and even cuts is not
+ * coarsened. Collective. */
 static void find_cuts(plan *p) {
   const sp_hexes *h = p->fine->hexes;
   bool cuts[3][2] = {{false}}; /* at even and odd indices */
@@ -50,8 +50,8 @@ static void find_cuts(plan *p) {
   }
 }
 
-/* Choose the directions; return false if there is none. */
-static bool choose(plan *p) {
+/* Choose the directions to coarsen; false if there is none. */
+static bool choose_directions(plan *p) {
   bool strong[3];
   sp_mesh_strong_directions(&p->fine->shape, strong);
   for (int d = 0; d < 3; d++) p->along[d] = p->along[d] && strong[d];
@@ -142,7 +142,7 @@ void sp_coarse_nodes(const sp_hexes *coarse, sp_lid parent, sp_lid nodes[27]) {
   }
 }
 
-/* Copy the lattice of a parent from its children's. */
+/* Copy the lattice of a parent from its children. */
 static void fill_lattice(const sp_hexes *fine, const sp_lid children[SP_CORNERS], double *point) {
   const int g = fine->map_order, n = g + 1, split = split_of(children);
   for (int q = 0; q < n * n * n; q++, point += 3) {
@@ -214,7 +214,7 @@ sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out) {
   *out = NULL;
   if ((!p.is_box && h->refinements == 0) || h->file.contacts > 0) return SP_OK;
   if (p.is_box) find_cuts(&p);
-  if (!choose(&p)) return SP_OK;
+  if (!choose_directions(&p)) return SP_OK;
   sp_status status = sp_agree(fine->comm, make_parents(&p));
   MPI_Allreduce(MPI_IN_PLACE, &p.improper, 1, MPI_C_BOOL, MPI_LOR, fine->comm);
   if (status || p.improper) {

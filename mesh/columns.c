@@ -8,7 +8,7 @@
 
 static const double wanted_ratio = 2, kept_share = 0.5, contact_ratio = 1e7;
 
-/* An element that wants a column. */
+/* An element that needs a column. */
 typedef struct candidate {
   double ratio;
   sp_lid element;
@@ -20,7 +20,7 @@ typedef struct search {
   sp_lid (*across)[SP_FACES]; /* sp_columns_neighbours */
   candidate *candidates;
   sp_lid candidate_count;
-  signed char *axis;    /* [elements], -1 if the element stands alone */
+  signed char *axis;    /* [elements], -1 for no column */
   bool *wants, *placed; /* [elements] */
   sp_lid *queue;        /* [elements] */
 } search;
@@ -72,8 +72,8 @@ sp_status sp_columns_neighbours(const sp_topology *t, sp_lid (*across)[SP_FACES]
   return SP_OK;
 }
 
-/* The corner of face f of element e at a vertex, or -1 if the face has the vertex more than once,
- * as in a periodic mesh of one element. */
+/* The corner of face f of element e at a vertex; -1 if several corners have it, as in a periodic
+ * mesh of one element. */
 static int find_corner(const search *s, sp_lid e, int f, sp_lid vertex) {
   int found = -1, count = 0;
   for (int c = 0; c < SP_CORNERS; c++)
@@ -84,7 +84,7 @@ static int find_corner(const search *s, sp_lid e, int f, sp_lid vertex) {
   return count == 1 ? found : -1;
 }
 
-/* True if the two faces of element e in direction d are the same, corner by corner. */
+/* True if both faces of element e in direction d are the same, corner by corner. */
 static bool meets_itself(const search *s, sp_lid e, int d) {
   const sp_lid *vertices = s->topology->slots[e];
   for (int c = 0; c < SP_CORNERS; c++)
@@ -92,7 +92,7 @@ static bool meets_itself(const search *s, sp_lid e, int d) {
   return true;
 }
 
-/* Continue a frame of element e in its neighbour over face f; false if that is not possible. */
+/* Continue a frame of element e in its neighbour over face f; false if impossible. */
 static bool continue_frame(const search *s, sp_lid e, int f, const sp_frame *frame, sp_frame *out) {
   const sp_lid other = s->across[e][f];
   if (other < 0) return false;
@@ -130,7 +130,7 @@ static sp_frame frame_along(int axis) {
       {0, 0, 0}};
 }
 
-static void spread(search *s, sp_lid seed) {
+static void spread_direction(search *s, sp_lid seed) {
   sp_lid first = 0, last = 0;
   s->queue[last++] = seed;
   while (first < last) {
@@ -165,7 +165,7 @@ static void choose_directions(search *s) {
     if (s->axis[e] >= 0) continue;
     const double *a = s->couplings[e];
     s->axis[e] = (signed char)(a[0] >= a[1] && a[0] >= a[2] ? 0 : a[1] >= a[2] ? 1 : 2);
-    spread(s, e);
+    spread_direction(s, e);
   }
 }
 
@@ -218,7 +218,7 @@ static void add_column(search *s, sp_lid e, sp_columns *c) {
 
 /* ---- Set-up ---- */
 
-static sp_status allocate(search *s, sp_columns *c) {
+static sp_status allocate_columns(search *s, sp_columns *c) {
   const size_t elements = (size_t)s->topology->elements;
   return SP_ALLOCATE("columns", SP_ARRAY(s->across, elements), SP_ARRAY(s->candidates, elements),
                      SP_ARRAY(s->axis, elements), SP_ARRAY(s->wants, elements),
@@ -230,7 +230,7 @@ static sp_status allocate(search *s, sp_columns *c) {
 sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3], sp_columns **out) {
   search s = {.topology = topology, .couplings = couplings};
   sp_status status = sp_allocate(1, sizeof **out, "columns", out);
-  if (!status) status = allocate(&s, *out);
+  if (!status) status = allocate_columns(&s, *out);
   if (!status) status = sp_columns_neighbours(topology, s.across);
   if (!status) {
     choose_directions(&s);
@@ -251,7 +251,7 @@ size_t sp_frame_node(const sp_frame *frame, int n, int i, int j, int k) {
 
 /* ---- Cuts ---- */
 
-/* strong[f] = true if the direction across face f is the only one for a column of the element. */
+/* strong[f] = true if the direction across face f is the element's only possible column. */
 static void find_strong(const sp_hexes *hexes, sp_lid e, int strong[SP_FACES]) {
   double a[3];
   sp_columns_couple(hexes, e, a);
@@ -275,7 +275,7 @@ sp_status sp_columns_count_cuts(MPI_Comm comm, sp_lid halo, const sp_hexes *hexe
   for (sp_lid e = 0; e < halo; e++)
     for (int f = 0; f < SP_FACES; f++) *cuts += here[e][f] && there[e][f] > 0;
   MPI_Allreduce(MPI_IN_PLACE, cuts, 1, SP_MPI_GID, MPI_SUM, comm);
-  *cuts /= 2; /* both ranks count */
+  *cuts /= 2; /* counted on both ranks */
   return SP_OK;
 }
 

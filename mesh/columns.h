@@ -1,14 +1,13 @@
-/* Columns of elements along directions in which the elements are strongly coupled: layers that are
- * thin, or conduct much better across than along.
+/* Columns of elements along strongly coupled directions: across layers that are thin, or conduct
+ * much better across than along.
  *
- * The coupling of an element in direction d is a_d = the integral of |J| kappa |grad r_d|^2 / 8.
- * An element wants a column if sqrt(largest a / smallest a) is at least 2. The element with the
- * largest such ratio takes the direction of its largest a. A neighbour over any face that wants a
- * column takes the corresponding direction if its a there is at least half its largest one, or if
- * the direction runs along a contact, an element with a ratio of at least 1e7. Then the neighbours
- * of that one follow, and then the next element without a direction begins. Elements that meet at
- * faces across the direction of both form a column. Its elements have a common frame: direction 0
- * runs along the column, directions 1 and 2 are lateral. */
+ * The coupling of an element in direction d is a_d = the integral of |J| kappa |grad r_d|^2 / 8. An
+ * element needs a column if its ratio, sqrt(largest a / smallest a), is at least 2. The element
+ * with the largest ratio starts, in the direction of its largest a. The direction spreads over
+ * faces to all neighbours that need a column, if their a in it is at least half their largest one,
+ * or if it runs along a contact (ratio at least 1e7). Then the next element without a direction
+ * starts. Elements whose common face is across the direction of both form a column. They have a
+ * common frame: direction 0 runs along the column, directions 1 and 2 are lateral. */
 #pragma once
 
 #include "mesh/topology.h"
@@ -20,7 +19,7 @@ typedef struct sp_frame {
 } sp_frame;
 
 typedef struct sp_columns {
-  sp_lid count;     /* columns of two or more elements, or closed; other elements stand alone */
+  sp_lid count;     /* columns: two or more elements, or closed */
   sp_lid *start;    /* [count + 1] */
   sp_lid *elements; /* [start[count]], column by column, each from its lower end to its upper end */
   sp_frame *frames; /* [start[count]] */
@@ -37,8 +36,8 @@ double sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings
  * elements end. The caller destroys *out. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3], sp_columns **out);
 
-/* across[elements][6] = 6 * the element beyond each face + its face there; -1 for none, as for
- * elements beyond the second at a face. Of `topology` it uses elements, entities, and the faces of
+/* across[elements][6] = 6 * the element beyond each face + its face there; -1 for none, or if the
+ * face has more than two elements. Of `topology` it uses elements, entities, and the faces of
  * slots. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_columns_neighbours(const sp_topology *topology, sp_lid (*across)[SP_FACES]);
 
@@ -46,9 +45,9 @@ sp_status sp_columns_neighbours(const sp_topology *topology, sp_lid (*across)[SP
  */
 size_t sp_frame_node(const sp_frame *frame, int n, int i, int j, int k);
 
-/* *cuts = the number of places in which two ranks cut a column of the mesh: faces between ranks
- * across which both elements, by sp_columns_couple, want a column in no other direction.
- * Elements [0, halo) have all of these. Collective over `comm`, that of `topology`. */
+/* cuts = number of faces at which two ranks cut a column of the mesh: the direction across the face
+ * is the only possible column (sp_columns_couple) of both elements. Elements [0, halo) have all
+ * such faces. Collective over `comm`, the communicator of `topology`. */
 sp_status sp_columns_count_cuts(MPI_Comm comm, sp_lid halo, const sp_hexes *hexes,
                                 const sp_topology *topology, sp_gid *cuts);
 

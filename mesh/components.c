@@ -12,7 +12,7 @@
  * ranks' local components, rank after rank. */
 typedef struct search {
   const sp_topology *topology;
-  int slot, slots;   /* of the vertices or faces that connect elements, called vertices here */
+  int slot, slots;   /* of the vertices or faces that connect elements; called vertices here */
   sp_lid begin, end; /* their entities */
   sp_lid *of_entity; /* [vertices], the local component of each */
   sp_gid local;      /* local components */
@@ -23,9 +23,9 @@ typedef struct search {
   size_t pair_count;
 } search;
 
-/* Vertices that are connected, as trees: parent[v] <= v, and a root is its own parent. Threads join
- * trees at the same time (Anderson and Woll, STOC 1991). In the end each tree is a component, and
- * its root is the least vertex. The order of joining does not matter. */
+/* A union-find forest of vertices: parent[v] <= v, and a root is its own parent. Threads join trees
+ * concurrently (Anderson and Woll, STOC 1991). In the end each tree is a component, its root the
+ * least vertex, in any order of joins. */
 typedef struct forest {
   const search *search;
   sp_lid *parent;
@@ -37,7 +37,7 @@ static sp_lid parent_of(const sp_lid *parent, sp_lid v) {
   return __atomic_load_n(&parent[v], __ATOMIC_RELAXED);
 }
 
-/* Find the root, as far as other threads have joined trees, and shorten the path to it. */
+/* Find the present root, and shorten the path to it. */
 static sp_lid find_root(sp_lid *parent, sp_lid v) {
   for (;;) {
     sp_lid up = parent_of(parent, v);
@@ -50,7 +50,7 @@ static sp_lid find_root(sp_lid *parent, sp_lid v) {
   }
 }
 
-static void join(sp_lid *parent, sp_lid a, sp_lid b) {
+static void join_trees(sp_lid *parent, sp_lid a, sp_lid b) {
   for (;;) {
     a = find_root(parent, a);
     b = find_root(parent, b);
@@ -73,7 +73,8 @@ static void join_some(void *forest_, size_t begin, size_t end) {
   const search *s = f->search;
   for (size_t e = begin; e < end; e++) {
     const sp_lid *slots = &s->topology->slots[e][s->slot];
-    for (int c = 1; c < s->slots; c++) join(f->parent, slots[0] - s->begin, slots[c] - s->begin);
+    for (int c = 1; c < s->slots; c++)
+      join_trees(f->parent, slots[0] - s->begin, slots[c] - s->begin);
   }
 }
 
@@ -82,7 +83,7 @@ static void name_some(void *forest_, size_t begin, size_t end) {
   for (size_t v = begin; v < end; v++) f->of_entity[v] = f->number[find_root(f->parent, (sp_lid)v)];
 }
 
-/* Join the vertices of each element, and number what is connected. */
+/* Join the vertices of each element, and number the components. */
 static sp_status find_local(search *s) {
   const sp_topology *topology = s->topology;
   const size_t vertices = (size_t)(s->end - s->begin);
@@ -105,8 +106,7 @@ static int compare_rows(const void *left, const void *right) {
   return (a[COMPONENT] > b[COMPONENT]) - (a[COMPONENT] < b[COMPONENT]);
 }
 
-/* Rows are a vertex with the component of each rank that has it; the answer is the least of these.
- */
+/* Rows: a vertex and its component on each rank. The answer is the least component. */
 static sp_status find_least(size_t count, const int64_t *const *rows, int64_t *const *answers,
                             const void *none) {
   (void)none;
@@ -120,7 +120,7 @@ static int compare_pairs(const void *left, const void *right) {
   return (a[n] > b[n]) - (a[n] < b[n]);
 }
 
-/* List each pair of components that meet in a vertex of several ranks once. */
+/* List once each pair of components with a common vertex on several ranks. */
 static sp_status find_pairs(MPI_Comm comm, search *s) {
   const sp_topology *topology = s->topology;
   const sp_lid *sharers = topology->sharer_start;
@@ -152,7 +152,7 @@ static sp_status find_pairs(MPI_Comm comm, search *s) {
   return SP_OK;
 }
 
-/* Replace the pairs by those of all ranks. */
+/* Gather the pairs of all ranks. */
 static sp_status gather_pairs(MPI_Comm comm, search *s) {
   void *all;
   SP_TRY(sp_gather_records(comm, s->pairs, s->pair_count, sizeof *s->pairs,
@@ -162,12 +162,12 @@ static sp_status gather_pairs(MPI_Comm comm, search *s) {
   return SP_OK;
 }
 
-/* Join the local components of all ranks, the same on all of them, and number what is connected in
- * the order of the least names. */
+/* Join the local components of all ranks, and number the results in the order of their least names;
+ * the same on all ranks. */
 static sp_status number_elements(const search *s, sp_components *components) {
   const sp_topology *topology = s->topology;
   sp_gid count = 0;
-  SP_OWNED sp_gid *parent = NULL; /* a parent is smaller; then the number of the component */
+  SP_OWNED sp_gid *parent = NULL; /* a smaller name; later the component's number */
   SP_TRY(SP_ALLOCATE("components", SP_ARRAY(components->of_element, topology->elements),
                      SP_ARRAY(parent, s->total)));
   for (sp_gid n = 0; n < s->total; n++) parent[n] = n;
@@ -180,7 +180,7 @@ static sp_status number_elements(const search *s, sp_components *components) {
   }
   for (sp_gid n = 0; n < s->total; n++) parent[n] = parent[n] == n ? count++ : parent[parent[n]];
   components->count = (int)count;
-  for (sp_lid e = 0; e < topology->elements && count > 1; e++) /* else all are zero */
+  for (sp_lid e = 0; e < topology->elements && count > 1; e++) /* otherwise all zero */
     components->of_element[e] =
         (int)parent[s->first + s->of_entity[topology->slots[e][s->slot] - s->begin]];
   if (count <= INT_MAX) return SP_OK;
@@ -188,7 +188,7 @@ static sp_status number_elements(const search *s, sp_components *components) {
                  (long long)count);
 }
 
-static sp_status find(MPI_Comm comm, search *s, sp_components *components) {
+static sp_status find_components(MPI_Comm comm, search *s, sp_components *components) {
   SP_TRY(sp_agree(comm, find_local(s)));
   MPI_Scan(&s->local, &s->first, 1, SP_MPI_GID, MPI_SUM, comm);
   MPI_Allreduce(&s->local, &s->total, 1, SP_MPI_GID, MPI_SUM, comm);
@@ -208,7 +208,7 @@ sp_status sp_components_create(MPI_Comm comm, const sp_topology *topology, sp_co
               .end = topology->start[faces ? 3 : 1]};
   *out = NULL;
   sp_status status = sp_agree(comm, sp_allocate(1, sizeof **out, "components", out));
-  if (!status) status = find(comm, &s, *out);
+  if (!status) status = find_components(comm, &s, *out);
   SP_FREE(s.of_entity, s.pairs);
   if (status) sp_components_destroy(out);
   return status;

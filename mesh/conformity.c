@@ -24,8 +24,8 @@ static double distance(const double a[3], const double b[3]) {
 
 /* Check that the lattice point `here` of element e equals `there`, the same point of element `tag`.
  */
-static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
-                         const double there[3], sp_gid tag) {
+static sp_status compare_points(const sp_hexes *hexes, sp_lid e, const double here[3],
+                                const double there[3], sp_gid tag) {
   const double rounding = 4 * DBL_EPSILON * (fabs(here[0]) + fabs(here[1]) + fabs(here[2]));
   if (distance(here, there) <= rounding + TOLERANCE * sp_hexes_shortest_distance(hexes, e))
     return SP_OK;
@@ -43,7 +43,7 @@ typedef struct comparison {
   const sp_mesh *mesh;
   const sp_numbering *numbering;
   size_t n;       /* points of an element's lattice; n e + p: point p of element e */
-  size_t *firsts; /* [numbering->local], the first point that is this DOF */
+  size_t *firsts; /* [numbering->local], the first point at this DOF */
 } comparison;
 
 /* The DOF of point p of element e. */
@@ -51,7 +51,7 @@ static sp_lid dof_of(const comparison *c, size_t e, size_t p) {
   return c->numbering->nodes ? c->numbering->nodes[e * c->n + p] : c->mesh->topology->slots[e][p];
 }
 
-/* The place of a point. A contact has the points of its face t = -1. */
+/* The coordinates of a point. A contact has the points of its face t = -1. */
 static const double *place_of(const comparison *c, size_t at) {
   const sp_hexes *hexes = c->mesh->hexes;
   const size_t n = (size_t)hexes->map_order + 1, p = at % c->n;
@@ -82,9 +82,9 @@ static sp_status compare_some(void *comparison_, void *none, size_t begin, size_
     for (size_t p = 0; p < c->n; p++) {
       const size_t first = c->firsts[dof_of(c, e, p)];
       const double *here = place_of(c, e * c->n + p), *there = place_of(c, first);
-      /* Nearly always: readers copy a node to all its elements. */
+      /* Usually equal: readers copy a node to all its elements. */
       if (memcmp(here, there, 3 * sizeof *here) == 0) continue;
-      SP_TRY(compare(c->mesh->hexes, (sp_lid)e, here, there, tag_of(c, first)));
+      SP_TRY(compare_points(c->mesh->hexes, (sp_lid)e, here, there, tag_of(c, first)));
     }
   return SP_OK;
 }
@@ -114,8 +114,8 @@ static sp_status compare_ranks(const comparison *c) {
   sp_status status = SP_OK;
   for (sp_lid s = 0; s < shared && !status; s++) {
     const size_t first = c->firsts[numbering->shared[s]];
-    status = compare(mesh->hexes, (sp_lid)(first / c->n), place_of(c, first), received[s].xyz,
-                     received[s].tag);
+    status = compare_points(mesh->hexes, (sp_lid)(first / c->n), place_of(c, first),
+                            received[s].xyz, received[s].tag);
   }
   return sp_agree(mesh->comm, status);
 }

@@ -80,8 +80,8 @@ static int place_of(division *d, corner_set set) {
   return i;
 }
 
-/* The corners on those of the three faces of a child that are not left: bit b is set if it is. */
-static corner_set remaining(sp_cell_shape shape, const int faces[3], int left) {
+/* The corners on all faces[b] whose bit b in `left` is not set. */
+static corner_set common_corners(sp_cell_shape shape, const int faces[3], int left) {
   corner_set set = 0;
   for (int c = 0; c < SP_CORNERS; c++) {
     bool in = has_corner(shape, c);
@@ -91,8 +91,8 @@ static corner_set remaining(sp_cell_shape shape, const int faces[3], int left) {
   return set;
 }
 
-/* Mean of the corners' barycentric coordinates: r, s, t, and then, for each simplex that begins in
- * direction d, 1 minus the sum of its directions. */
+/* Mean of the corners' barycentric coordinates: r, s, t, then per simplex 1 minus the sum of its
+ * directions. */
 static void centre_of(sp_cell_shape shape, corner_set set, double centre[6]) {
   int count = 0;
   for (int n = 0; n < 6; n++) centre[n] = 0;
@@ -127,7 +127,8 @@ static void place_child(division *d, int corner) {
   for (int f = 0; f < SP_FACES; f++)
     if (on_face(d->shape, f, corner)) faces[count++] = f;
   for (int pass = 0; pass < 2; pass++) {
-    for (int c = 0; c < SP_CORNERS; c++) places[c] = place_of(d, remaining(d->shape, faces, c));
+    for (int c = 0; c < SP_CORNERS; c++)
+      places[c] = place_of(d, common_corners(d->shape, faces, c));
     if (is_right_handed(d, places)) return;
     const int swap = faces[0];
     faces[0] = faces[1];
@@ -137,7 +138,7 @@ static void place_child(division *d, int corner) {
 
 /* The factor of Silvester's basis on the equispaced nodes of a simplex: 1 at x = n / g, 0 at m / g
  * for m < n. */
-static double factor(int g, int n, double x) {
+static double silvester_factor(int g, int n, double x) {
   double product = 1;
   for (int m = 0; m < n; m++) product *= (g * x - m) / (m + 1);
   return product;
@@ -155,8 +156,8 @@ static void evaluate_basis(sp_cell_shape shape, int g, const double point[6], do
         for (int d = 0; d < 3; d++) sum[FIRST[shape][d]] += node[d];
         *row = 1;
         for (int d = 0; d < 3; d++) {
-          *row *= factor(g, node[d], point[d]);
-          if (FIRST[shape][d] == d) *row *= factor(g, g - sum[d], point[3 + d]);
+          *row *= silvester_factor(g, node[d], point[d]);
+          if (FIRST[shape][d] == d) *row *= silvester_factor(g, g - sum[d], point[3 + d]);
         }
       }
 }
@@ -207,7 +208,7 @@ static const division *division_of(const work *w, size_t e) {
   return &w->divisions[sp_cell_shape_of(w->cells->vertices[e])];
 }
 
-/* Name an entity by its vertices, the inside of a cell by its tag. */
+/* Name an entity by its vertices, the interior of a cell by its tag. */
 static sp_row_name name_of(const sp_hexes *cells, size_t e, corner_set set, bool inside) {
   sp_gid vertices[4], key[4] = {-1, -1, -1, cells->tags[e]};
   int count = 0;
@@ -221,7 +222,7 @@ static void name_some(void *work_, size_t begin, size_t end) {
   work *w = work_;
   for (size_t e = begin; e < end; e++) {
     const division *d = division_of(w, e);
-    const corner_set all = remaining(d->shape, d->faces[0], 7);
+    const corner_set all = common_corners(d->shape, d->faces[0], 7);
     for (int i = 0; i < d->entity_count; i++)
       w->names[w->first_name[e] + (size_t)i] =
           name_of(w->cells, e, d->entities[i], d->entities[i] == all);
@@ -254,7 +255,7 @@ static void divide_some(void *work_, size_t begin, size_t end) {
   }
 }
 
-static sp_status prepare(work *w) {
+static sp_status prepare_work(work *w) {
   const sp_hexes *cells = w->cells;
   const size_t count = (size_t)cells->count;
   for (sp_cell_shape s = 0; s < SP_CELL_SHAPES; s++)
@@ -281,7 +282,7 @@ sp_status sp_divide(MPI_Comm comm, sp_hexes **hexes) {
   for (size_t e = 0; e < count; e++) shapes[sp_cell_shape_of(w.cells->vertices[e])]++;
   MPI_Allreduce(MPI_IN_PLACE, shapes, SP_CELL_SHAPES, SP_MPI_GID, MPI_SUM, comm);
   if (shapes[SP_TETRAHEDRON] + shapes[SP_PRISM] == 0) return SP_OK;
-  sp_status status = sp_agree(comm, prepare(&w));
+  sp_status status = sp_agree(comm, prepare_work(&w));
   if (!status)
     status = sp_rendezvous_number(comm, (int64_t)w.first_name[count], w.names, w.numbers);
   if (!status)

@@ -32,20 +32,21 @@ static int slot_of(int corner, int part) {
 /* Steps from a corner to its neighbours on a face part. */
 static const int face_steps[3][2] = {{2, 4}, {1, 4}, {1, 2}};
 
-/* True if corner a of an element comes before b: contacts have some vertices twice. */
-static bool precedes(const sp_lid *slots, int a, int b) {
+/* Order corners by vertex, then by number: contacts have some vertices twice. */
+static bool corner_precedes(const sp_lid *slots, int a, int b) {
   return slots[a] < slots[b] || (slots[a] == slots[b] && a < b);
 }
 
 /* True if the corner is the home of a part. */
 static bool is_home(const sp_lid *slots, int corner, int part) {
-  if (part < FACE_PART) return precedes(slots, corner, corner ^ 1 << part);
+  if (part < FACE_PART) return corner_precedes(slots, corner, corner ^ 1 << part);
   const int *step = face_steps[part - FACE_PART];
-  return precedes(slots, corner, corner ^ step[0]) && precedes(slots, corner, corner ^ step[1]) &&
-         precedes(slots, corner, corner ^ step[0] ^ step[1]);
+  return corner_precedes(slots, corner, corner ^ step[0]) &&
+         corner_precedes(slots, corner, corner ^ step[1]) &&
+         corner_precedes(slots, corner, corner ^ step[0] ^ step[1]);
 }
 
-/* Set `others` to the other vertices of a part, ascending, then -1s. */
+/* Set `others` to the other vertices of a part, ascending, padded with -1. */
 static void find_others(const sp_lid *slots, int corner, int part, sp_lid others[3]) {
   if (part < FACE_PART) {
     others[0] = slots[corner ^ 1 << part];
@@ -65,7 +66,8 @@ static void find_others(const sp_lid *slots, int corner, int part, sp_lid others
   others[2] = b > c ? b : c;
 }
 
-/* *shared += change; returns the new value. Atomic additions take several times as long. */
+/* shared += change; returns the new value. Atomic only with several threads, since it takes several
+ * times as long. */
 static sp_lid change_by(const search *s, sp_lid change, sp_lid *shared) {
   return s->alone ? *shared += change : __atomic_add_fetch(shared, change, __ATOMIC_RELAXED);
 }
@@ -76,7 +78,7 @@ static void count_incidences(void *search_, size_t begin, size_t end) {
     for (int c = 0; c < SP_CORNERS; c++) change_by(s, 1, &s->start[s->topology->slots[e][c]]);
 }
 
-/* Fill each vertex's part from its end to its start; the order within a part is arbitrary. */
+/* Fill each vertex's range from its end to its start, in any order. */
 static void store_incidences(void *search_, size_t begin, size_t end) {
   const search *s = search_;
   for (size_t e = begin; e < end; e++)
@@ -110,26 +112,26 @@ static sp_status list_incidences(search *s) {
   for (size_t v = 0; v < vertices; v++) {
     if (s->start[v] > s->most) s->most = s->start[v];
     all += s->start[v];
-    s->start[v] = all; /* for now the end of its part */
+    s->start[v] = all; /* for now the end of its range */
   }
   s->start[vertices] = all;
   SP_TRY(sp_loop_over("elements of vertices", elements, SP_CORNERS, s, store_incidences));
   return sp_loop_over("elements of vertices", vertices, SP_CORNERS, s, sort_incidences);
 }
 
-/* An edge or face at its home: the other vertices, and the code that others get. */
+/* An edge or face at its home: its other vertices, and the code for its other incidences. */
 typedef struct known {
   sp_lid others[3], code;
 } known;
 
-/* Give the first incidence of each edge and face at vertices begin ... end - 1 the number FIRST,
- * and each other one the code of the first: -2 - (PARTS n + part) for incidence n at the home. */
+/* Mark the first incidence of each edge and face at vertices begin ... end - 1 by FIRST, and the
+ * others by the code of the first: -2 - (PARTS n + part) for incidence n at the home. */
 static sp_status compare_some(void *search_, void *list_, size_t begin, size_t end) {
   const search *s = search_;
   known *list = list_;
   for (size_t v = begin; v < end; v++) {
     const sp_lid first = s->start[v], count = s->start[v + 1] - first;
-    int found[2] = {0, 0}; /* edges from the front of the list, faces behind 3 per incidence */
+    int found[2] = {0, 0}; /* edges at the front of the list, faces behind 3 per incidence */
     for (sp_lid n = 0; n < count; n++) {
       const int corner = s->incidences[first + n] % SP_CORNERS;
       sp_lid *slots = s->topology->slots[s->incidences[first + n] / SP_CORNERS];
@@ -172,7 +174,7 @@ static void add_counts(void *search_, void *workspace, size_t begin, size_t end)
   }
 }
 
-/* Number the edges and faces that elements begin ... end - 1 are the first to touch. */
+/* Number the edges and faces first touched by elements begin ... end - 1. */
 static void number_some(void *search_, size_t begin, size_t end) {
   const search *s = search_;
   sp_topology *topology = s->topology;
@@ -265,7 +267,7 @@ sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology) {
 
 /* ---- Order ---- */
 
-/* Replace the sharers by those of entities in a new order. */
+/* Permute the sharers for a new order of the entities. */
 static sp_status permute_sharers(sp_topology *topology, const sp_lid *order) {
   const sp_lid entities = topology->entities;
   sp_lid *start;
@@ -312,8 +314,8 @@ static sp_status find_first(void *renumbering_, void *none, size_t begin, size_t
   return SP_OK;
 }
 
-/* True if the element is the first of the entity in a slot, and this is its first slot: contacts
- * have some entities twice. */
+/* True if this is the first slot of the first element of an entity; contacts have some entities
+ * twice. */
 static bool is_first(const renumbering *r, size_t e, int slot) {
   const sp_lid *slots = r->topology->slots[e];
   if (r->first[slots[slot]] != (sp_lid)e) return false;
@@ -388,7 +390,7 @@ static sp_status renumber_slots(renumbering *r) {
 }
 
 /* `counts`: entities of each kind in slots. */
-static sp_status renumber(sp_topology *t, const sp_lid counts[3]) {
+static sp_status renumber_entities(sp_topology *t, const sp_lid counts[3]) {
   const sp_lid start[4] = {0, counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]};
   const size_t entities = (size_t)t->entities;
   renumbering r = {.topology = t, .first = t->first, .next = {start[0], start[1], start[2]}};
@@ -408,7 +410,8 @@ static sp_status renumber(sp_topology *t, const sp_lid counts[3]) {
 
 sp_status sp_entities_renumber(sp_topology *topology) {
   const sp_lid *start = topology->start;
-  return renumber(topology, (const sp_lid[]){start[1], start[2] - start[1], start[3] - start[2]});
+  return renumber_entities(topology,
+                           (const sp_lid[]){start[1], start[2] - start[1], start[3] - start[2]});
 }
 
 /* ---- Periodic entities ---- */
@@ -466,5 +469,5 @@ sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topolog
   for (sp_lid e = 0; e < topology->elements; e++)
     for (int slot = 0; slot < SP_SLOTS; slot++)
       topology->slots[e][slot] = to[topology->slots[e][slot]];
-  return renumber(topology, counts);
+  return renumber_entities(topology, counts);
 }

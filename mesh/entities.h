@@ -1,5 +1,5 @@
-/* The vertices, edges and faces of this rank's elements: the struct of a topology, and the part of
- * it that needs no other rank. mesh/topology.h has the rest. */
+/* The vertices, edges and faces of this rank's elements: the struct of a topology, and the
+ * functions that need no other rank. mesh/topology.h has the rest. */
 #pragma once
 
 #include "mesh/entity.h"
@@ -21,7 +21,7 @@ typedef struct sp_topology {
   int *sharers;              /* other ranks that have entity i, ascending: from sharer_start[i] */
 } sp_topology;
 
-/* The key of an entity, sp_entity_key; if it is periodic, that of its representative. Local. */
+/* The key (sp_entity_key) of an entity or, if it is periodic, of its representative. Local. */
 static inline void sp_topology_key(const sp_topology *t, sp_lid entity, sp_gid key[4]) {
   const sp_lid e = t->first[entity];
   int slot = entity < t->start[1] ? 0 : entity < t->start[2] ? SP_EDGE_SLOT : SP_FACE_SLOT;
@@ -31,18 +31,18 @@ static inline void sp_topology_key(const sp_topology *t, sp_lid entity, sp_gid k
   sp_entity_key(count, vertices, key);
 }
 
-/* Number the entities of `hexes`, whose elements each have eight different vertices, but
- * for contacts (mesh/interlayer.h): fills
- * `hexes`, `elements`, `start`, `entities`, `slots`, `first` and `touching` of a zeroed topology.
+/* Number the entities of `hexes`: fills `hexes`, `elements`, `start`, `entities`, `slots`, `first`
+ * and `touching` of a zeroed topology. Elements have eight distinct vertices; contacts
+ * (mesh/interlayer.h) may have fewer.
  *
  * Vertices are numbered in the order in which elements first touch them. Edges and faces are
- * compared only with those of the same home, the vertex with the lowest number. So
- * the work is linear in the elements, and threads share the vertices. The result does not depend
- * on the number of threads. Errors: SP_ERR_INPUT for too many entities. Local. */
+ * compared only if they have the same home, the vertex with the lowest number. So the work is
+ * linear in the elements, and threads share the vertices. The result does not depend on the number
+ * of threads. Errors: SP_ERR_INPUT for too many entities. Local. */
 sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology);
 
-/* Replace the entities that `periodic` identifies by one, with the key of the representative. Call
- * it before the sharers are known. Local. */
+/* Merge the entities that `periodic` identifies, with the key of the representative. Call it before
+ * the sharers are known. Local. */
 sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topology);
 
 /* Restore the order of the entities (sp_topology.start) after the elements were reordered. Local.
@@ -51,13 +51,13 @@ sp_status sp_entities_renumber(sp_topology *topology);
 
 /* ---- vertices.c ---- */
 
-/* Number the vertices of `hexes`, at most SP_LID_MAX / SP_CORNERS elements, in the order in which
- * elements first touch them: slots[e][c] becomes the number of corner c of element e, *vertices
- * their count. The work is linear in the elements. It runs on threads if the global numbers lie
- * close together. Errors: SP_ERR_SYSTEM. Local. */
+/* Number the vertices of `hexes` in the order in which elements first touch them: slots[e][c]
+ * becomes the number of corner c of element e, *vertices their count. At most SP_LID_MAX /
+ * SP_CORNERS elements. The work is linear in the elements, and runs on threads if the global
+ * numbers are dense. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], sp_lid *vertices);
 
-/* Number the different ones of keys[elements][count] in the order in which they occur: the number
- * of keys[e][i] becomes slots[e][slot + i]. Errors: SP_ERR_SYSTEM. Local. */
+/* Number the distinct ones of keys[elements][count] in the order in which they occur: the number of
+ * keys[e][i] becomes slots[e][slot + i]. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_keys_number(size_t elements, int count, const sp_gid *keys, int slot,
                          sp_lid (*slots)[SP_SLOTS], sp_lid *different);

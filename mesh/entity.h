@@ -1,5 +1,4 @@
-/* The vertices, edges and faces of one element, and the keys that identify them across elements and
- * ranks.
+/* The vertices, edges and faces of one element, and their keys, equal in all elements and ranks.
  *
  * Slots of an element: 0..7 are its corners (mesh/hexes.h), 8..19 its edges, 20..25 its faces. Edge
  * 8 + 4 d + q runs along direction d. The low bit of q is the edge's side (0 or 1) in the lower of
@@ -30,11 +29,11 @@ void sp_entity_key(int count, const sp_gid *vertices, sp_gid key[4]);
 /* -1, 0 or 1: the lexicographic order of keys. */
 int sp_entity_compare(const sp_gid a[4], const sp_gid b[4]);
 
-/* Two hashes of a key: no two keys of a mesh have the same ones. */
+/* Two hashes of a key; unique in practice. */
 sp_row_name sp_entity_name(const sp_gid key[4]);
 
 /* Node i on an edge in direction `along` of an element with n nodes per direction. Bit 0 of `edge`
- * is the end in direction along + 1, bit 1 that in along + 2, modulo 3. */
+ * is the side in direction along + 1, bit 1 the side in along + 2, modulo 3. */
 static inline size_t sp_edge_node(int n, int along, int edge, int i) {
   const size_t step[3] = {1, (size_t)n, (size_t)n * (size_t)n}, last = (size_t)n - 1;
   return (size_t)i * step[along] + (size_t)(edge & 1) * last * step[(along + 1) % 3] +

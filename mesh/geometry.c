@@ -22,7 +22,7 @@ static void make_table(int map_order, int n, const double *nodes, map_table *tab
   const int g = map_order + 1;
   table->n = n;
   table->nodes = nodes;
-  if (map_order == 1) return; /* evaluate_straight needs the nodes only */
+  if (map_order == 1) return; /* evaluate_straight needs only the nodes */
   double lattice[SP_MAX_NQ], matrix[SP_MAX_RULE * SP_MAX_NQ];
   for (int i = 0; i <= map_order; i++) lattice[i] = -1 + 2.0 * i / map_order;
   sp_interpolation_matrix(g, lattice, n, nodes, matrix);
@@ -93,7 +93,7 @@ SP_INLINE void evaluate_line(const element_map *map, const map_table *r, const m
     evaluate_curved(map, r, s, b, t, c, line);
 }
 
-/* At each point of a line |J| and the adjugate |J| J^-1: adjugate[p][m] is |J| d r_p / d x_m. */
+/* At each point of a line: |J|, and the adjugate[p][m] = |J| d r_p / d x_m. */
 typedef struct line_inverse {
   double adjugate[3][3][SP_MAX_RULE], jacobian[SP_MAX_RULE];
 } line_inverse;
@@ -131,15 +131,15 @@ SP_INLINE bool is_proper(const map_line *line, int a, double jacobian) {
   return jacobian > FLAT * sqrt(squares[0]) * sqrt(squares[1]) * sqrt(squares[2]);
 }
 
-/* The first point of a line where the element is not proper, n if there is none. Sums of absolute
- * values, which are cheap, exceed the lengths and nearly always suffice. */
+/* The first point of a line where the element is not proper; n if none. First tries cheap upper
+ * bounds of the lengths: sums of absolute values. */
 SP_INLINE int find_improper(int n, const map_line *line, const double *jacobian) {
   double margin[SP_MAX_RULE];
   for (int a = 0; a < n; a++) {
     const double r = fabs(line->dr[0][a]) + fabs(line->dr[1][a]) + fabs(line->dr[2][a]);
     const double s = fabs(line->ds[0][a]) + fabs(line->ds[1][a]) + fabs(line->ds[2][a]);
     const double t = fabs(line->dt[0][a]) + fabs(line->dt[1][a]) + fabs(line->dt[2][a]);
-    /* If squares overflow, the last term is NaN, which is not positive. */
+    /* Overflow of the squares makes the last term NaN, so the test fails. */
     margin[a] = jacobian[a] - FLAT * r * s * t - 0 * (r * r + s * s + t * t);
   }
   int a = 0;
@@ -161,7 +161,7 @@ static sp_status inverted(const sp_hexes *hexes, sp_lid element, const map_line 
                      : "its coordinates are not finite, or too large for double precision");
 }
 
-/* factors[SP_FACTORS][points] of a trilinear element; or false, if a point is not surely proper. */
+/* factors[SP_FACTORS][points] of a trilinear element; false if a point is not surely proper. */
 SP_INLINE bool trilinear_factors(const element_map *map, const sp_rule *rule, double *factors) {
   const ptrdiff_t points = (ptrdiff_t)sp_rule_points(rule);
   plane_points at;
@@ -361,8 +361,8 @@ SP_INLINE void plane_jacobians(double linear[8][3], double t, double out[12]) {
   }
 }
 
-/* The bound is ten times that of is_proper at the largest possible lengths of the columns, so that
- * rounding cannot change the result. */
+/* Use ten times the bound of is_proper, at the largest possible column lengths, so that rounding
+ * cannot change the result. */
 SP_CLONES bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid element) {
   element_map map;
   make_map(hexes, element, &map);
@@ -372,7 +372,7 @@ SP_CLONES bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid elemen
       for (int bit = 0; bit < 3; bit++)
         if (m >> bit & 1) length[bit] += fabs(map.linear[m][d]);
   for (int bit = 0; bit < 3; bit++) squares += length[bit] * length[bit];
-  /* If squares overflow, the last term is NaN, and no number is above it. */
+  /* Overflow makes the bound NaN, so the test below fails. */
   const double bound = 10 * FLAT * length[0] * length[1] * length[2] + 0 * squares;
   bool proper = true;
   for (int t = -1; t <= 1; t++) {

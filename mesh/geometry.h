@@ -1,5 +1,5 @@
 /* Geometric factors of the map x(r, s, t) from the reference cube to an element (paper, Section
- * "Problem description"; its formula for G writes J but means J^-1).
+ * "Problem description"; where the formula for G writes J for J^-1).
  *
  * With J_ab = d x_a / d r_b, |J| its determinant and w the product of the three one-dimensional
  * weights, at every point of a tensor grid of n^3 points:
@@ -36,12 +36,12 @@ typedef struct sp_geometry_tensor {
 sp_status sp_geometry_tensor_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                                      const sp_geometry_tensor *k, double *factors);
 
-/* True if a quick evaluation proves that a trilinear element (map_order 1) passes the check of
- * sp_geometry_factors at its corners, edge mid-points, face centres and centre. False if only that
- * function can decide. */
+/* True if a quick bound proves that a trilinear element (map_order 1) passes the check of
+ * sp_geometry_factors at its corners, edge mid-points, face centres and centre. */
 bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid element);
 
-/* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid. Errors: the same. */
+/* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid. Errors: as sp_geometry_factors.
+ */
 sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                              double *xyz, double *wj);
 
@@ -57,8 +57,8 @@ void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const dou
                          double *xyz, double *inverse, double *jacobian);
 
 /* On face f (mesh/hexes.h), at the n x n tensor grid of `rule` in the two directions of the face,
- * the lower one fastest: points xyz[3][n^2], and outward unit normal times surface element times
- * weights, normal[3][n^2]. */
+ * the lower one fastest: points xyz[3][n^2], and normal[3][n^2] = outward unit normal times surface
+ * element times weights. */
 void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,
                       double *xyz, double *normal);
 

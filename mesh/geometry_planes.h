@@ -1,5 +1,5 @@
-/* Internal to mesh/geometry.c: trilinear maps, and planes of their points four at a time, because
- * lines are short and loops over them fill vectors badly. */
+/* Internal to mesh/geometry.c: trilinear maps. Points are evaluated by planes, four at a time,
+ * because lines are too short for vectors. */
 #pragma once
 
 #include <assert.h>
@@ -8,8 +8,8 @@
 #include "mesh/hexes.h"
 #include "mesh/reference.h"
 
-/* An element's map: the points of its lattice and, if it is trilinear, its coefficients: the one of
- * bit 0 times r, bit 1 times s, bit 2 times t is linear[bits]. */
+/* An element's map: the points of its lattice and, if it is trilinear, its coefficients:
+ * linear[bits] multiplies r for bit 0, s for bit 1, t for bit 2. */
 typedef struct element_map {
   int g; /* points of the lattice in each direction */
   const double *lattice;
@@ -38,8 +38,8 @@ SP_INLINE double between(double r, double low, double high) {
   return near + 0.5 * way * length;
 }
 
-/* In a flat element |J| is noise of either sign, about 1e-16 of the product of the column lengths;
- * in a box, however thin, it equals that product. */
+/* Least |J| relative to the product of the column lengths. It is 1 in any box, however thin, and
+ * noise of about 1e-16 in a flat element. */
 static const double FLAT = 1e-13;
 
 /* The map of a plane of points, t = const: x_d = x[0] + x[1] r + x[2] s + x[3] rs, and d x_d / dt
@@ -105,8 +105,8 @@ SP_INLINE void make_points(int n, const double *nodes, const double *weights, pl
     }
 }
 
-/* The first of the four points after point q - 1. The last four of a plane overlap those before,
- * with the same result. */
+/* The first of the next four points, q or less: the last four of a plane may overlap the previous
+ * ones, with the same result. */
 SP_INLINE int four_from(const plane_points *at, int q) {
   return q + 4 <= at->count ? q : at->count - 4;
 }

@@ -72,7 +72,7 @@ sp_status sp_hexes_create(sp_gid count, int map_order, sp_hexes **out) {
   return SP_OK;
 }
 
-static void clear(sp_family *family) {
+static void clear_family(sp_family *family) {
   for (int g = 0; g < family->group_count; g++) {
     SP_FREE(family->groups[g].name, family->groups[g].parts);
   }
@@ -82,15 +82,15 @@ static void clear(sp_family *family) {
 
 void sp_hexes_destroy(sp_hexes **hexes) {
   if (!*hexes) return;
-  clear(&(*hexes)->surface);
-  clear(&(*hexes)->volume);
+  clear_family(&(*hexes)->surface);
+  clear_family(&(*hexes)->volume);
   SP_FREE((*hexes)->lattice, (*hexes)->vertices, (*hexes)->surfaces, (*hexes)->tags,
           (*hexes)->octants, (*hexes)->children, (*hexes)->volumes, (*hexes)->pairs, *hexes);
   *hexes = NULL;
 }
 
 sp_status sp_family_resize(sp_family *family, int count, int group_count) {
-  clear(family);
+  clear_family(family);
   SP_TRY(sp_allocate((size_t)group_count, sizeof *family->groups, "groups", &family->groups));
   family->count = count;
   family->group_count = group_count;
@@ -121,7 +121,7 @@ bool sp_group_has(const sp_group *group, int part) {
   return low < group->part_count && group->parts[low] == part;
 }
 
-static sp_status copy(const sp_family *from, sp_family *to) {
+static sp_status copy_family(const sp_family *from, sp_family *to) {
   SP_TRY(sp_family_resize(to, from->count, from->group_count));
   for (int g = 0; g < from->group_count; g++) {
     SP_TRY(sp_family_set_group(to, g, from->groups[g].name, from->groups[g].number));
@@ -141,8 +141,8 @@ sp_status sp_hexes_set_pairs(sp_hexes *to, int count, const sp_periodic_pair *pa
 }
 
 sp_status sp_hexes_copy_groups(const sp_hexes *from, sp_hexes *to) {
-  SP_TRY(copy(&from->surface, &to->surface));
-  SP_TRY(copy(&from->volume, &to->volume));
+  SP_TRY(copy_family(&from->surface, &to->surface));
+  SP_TRY(copy_family(&from->volume, &to->volume));
   return sp_hexes_set_pairs(to, from->pair_count, from->pairs);
 }
 
@@ -184,15 +184,15 @@ sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order) {
   return sp_permute_rows(&hexes->volumes, sizeof *hexes->volumes, hexes->count, order);
 }
 
-static void evaluate(const sp_hexes *hexes, sp_lid element, int n, const double *nodes, bool flat,
-                     double *xyz) {
+static void evaluate_map(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
+                         bool flat, double *xyz) {
   const int g = hexes->map_order + 1;
   double lattice[SP_MAX_NQ], matrix[SP_MAX_RULE * SP_MAX_NQ], first[SP_MAX_RULE * SP_MAX_NQ];
   for (int i = 0; i < n * g && flat; i++) first[i] = i % g == 0;
   for (int i = 0; i < g; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
   if (g > 2)
     sp_interpolation_matrix(g, lattice, n, nodes, matrix);
-  else /* the same, but cheap: meshes have millions of elements */
+  else /* the same, but cheaper */
     for (int a = 0; a < n; a++) {
       matrix[2 * a] = 0.5 * (1 - nodes[a]);
       matrix[2 * a + 1] = 0.5 * (1 + nodes[a]);
@@ -206,9 +206,9 @@ static void evaluate(const sp_hexes *hexes, sp_lid element, int n, const double 
 
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                           double *xyz) {
-  evaluate(hexes, element, n, nodes, sp_hexes_is_contact(hexes, element), xyz);
+  evaluate_map(hexes, element, n, nodes, sp_hexes_is_contact(hexes, element), xyz);
 }
 
 void sp_hexes_map(const sp_hexes *hexes, sp_lid element, int n, const double *nodes, double *xyz) {
-  evaluate(hexes, element, n, nodes, false, xyz);
+  evaluate_map(hexes, element, n, nodes, false, xyz);
 }

@@ -1,6 +1,6 @@
 /* Hexahedra as plain arrays: readers and generators create them, ranks exchange them, and a mesh is
  * built from them. Connectivity comes from global vertex numbers only. Each element has its own
- * coordinates, so periodic meshes and curved elements need nothing else.
+ * coordinates, so periodic and curved meshes need no special cases.
  *
  * Element e is the image of [-1, 1]^3 under the Lagrange map of degree g = map_order through the
  * points lattice[e][k][j][i], i, j, k = 0..g (equispaced; g = 1 is the trilinear map of the eight
@@ -36,12 +36,12 @@ enum {
   SP_SURFACE_INNER = -3     /* SP_SURFACE_INNER - s: between elements, on surface s */
 };
 
-/* The surface of a face, also of one between elements; -1 if it is on none. Local. */
+/* The surface of a face, exterior or between elements; -1 for none. Local. */
 static inline int sp_surface_of(int face) {
   return face >= 0 ? face : face <= SP_SURFACE_INNER ? SP_SURFACE_INNER - face : -1;
 }
 
-/* True for a face that has one element. Local. */
+/* True for a face of only one element. Local. */
 static inline bool sp_surface_is_exterior(int face) {
   return face >= 0 || face == SP_SURFACE_UNNAMED;
 }
@@ -52,10 +52,10 @@ typedef struct sp_group {
   int part_count;
   int *parts;    /* [part_count], ascending: its surfaces or volumes */
   sp_gid listed; /* faces that the file lists in a group of surfaces ... */
-  sp_gid lost;   /* ... and the ones among them that are faces of no element */
+  sp_gid lost;   /* ... and how many of these are faces of no element */
 } sp_group;
 
-/* The surfaces of a mesh and their groups, or its volumes and theirs. */
+/* The surfaces of a mesh with their groups, or its volumes with their groups. */
 typedef struct sp_family {
   int count, group_count;
   sp_group *groups; /* [group_count] */
@@ -67,37 +67,38 @@ typedef struct sp_periodic_pair {
   int groups[2];
 } sp_periodic_pair;
 
-/* About a geometry from CAD, in its unit of length. */
+/* Facts about a geometry from CAD, in its unit of length. */
 typedef struct sp_hexes_cad {
   double extent[3]; /* of the box around it, in x, y and z */
-  /* The body whose volume differs most from that of the CAD kernel, relative to the latter: its
+  /* The body with the largest relative difference between the volumes of mesh and CAD kernel: its
    * name and both volumes. */
   char body[64];
   double volume, kernel_volume;
-  sp_gid curved, flattened; /* curved tetrahedra, and some of them that leave the surface ... */
-  double distance;          /* ... by at most this, because they would be inverted */
+  sp_gid curved, flattened; /* curved tetrahedra; how many of them leave the surface ... */
+  double distance;          /* ... to avoid inversion, by at most this distance */
 } sp_hexes_cad;
 
-/* About the file that hexahedra were read from; all 0 for a box. */
+/* Facts about the file of the hexahedra; all 0 for a box. */
 typedef struct sp_hexes_file {
   /* Equal on all ranks. */
   uint64_t hash; /* of all elements in the file: numbers, vertices and coordinates; the same for any
                     ranks, order and division into parts */
   sp_hexes_cad cad;
-  sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
+  sp_gid left_out; /* volume elements in no Physical Volume, which were not read */
   /* Tetrahedra, prisms and hexahedra that were divided (mesh/divide.h). */
   sp_gid divided[3];
-  int contacts;     /* the last volumes, whose elements have no thickness (mesh/interlayer.h) ... */
-  double thickness; /* ... but that of their lattices */
-  /* Unit: s. The same on all ranks, which wait for rank 0. */
+  int contacts;     /* number of contacts, the last volumes (mesh/interlayer.h) */
+  double thickness; /* of the contacts' lattices */
+  /* Unit: s. The same on all ranks. */
   double read_seconds;   /* to read the file, or to mesh a geometry */
-  double mesher_seconds; /* some of them: gmsh's mesh generation */
-  double metis_seconds;  /* to divide the elements among ranks; 0 if there was nothing to do */
-  sp_gid turned; /* cells, all left-handed in the file, whose first two directions are swapped */
-  /* Parts that do not fit together (mesh/touching.h). */
+  double mesher_seconds; /* part of it: gmsh's mesh generation */
+  double metis_seconds;  /* to divide the elements among ranks */
+  sp_gid turned; /* cells whose first two directions were swapped, because all are left-handed in
+                    the file */
+  /* Counts of sp_touching_find (mesh/touching.h). */
   sp_gid coincident, misfits;
   int bodies;
-  /* Names of Physical Points and of Physical Curves, each between newlines: for messages only. A
+  /* Names of Physical Points and of Physical Curves, each between newlines: only for messages. A
    * name that does not fit is left out. */
   char names[2][512];
 } sp_hexes_file;
@@ -112,13 +113,12 @@ typedef struct sp_hexes {
    */
   int (*surfaces)[SP_FACES];
   sp_gid *tags; /* [count], number of the element in the file */
-  /* [count], refinement path: one octal digit per refinement of the file's element, the latest one
-   * lowest, after the corner if it was divided (mesh/divide.h); 0 without both. Tag and octants
-   * together identify an element on any number of ranks. Ten digits fit; eleven would be more than
-   * 2^31 elements of one cell, which sp_sizes_check refuses. */
+  /* [count], refinement path: one octal digit per refinement, the latest one lowest, after the
+   * corner of a divided cell (mesh/divide.h); 0 without both. Tag and octants identify an element
+   * on any number of ranks. Ten digits fit; sp_sizes_check refuses eleven. */
   int *octants;
-  int refinements; /* digits in octants, without that of a corner */
-  /* Elements per direction of the box that tags number, x fastest, from 1; 0 for a file. Before
+  int refinements; /* digits in octants, without the corner's */
+  /* Elements of the box per direction, which tags number from 1, x fastest; 0 for a file. Before
    * refinement, this rank has those with box_first[d] <= index[d] < box_end[d]. */
   int box[3], box_first[3], box_end[3];
   /* [count], elements of a finer mesh that form this one, by octant (mesh/coarsen.h), -1 for none;
@@ -138,16 +138,15 @@ size_t sp_hexes_lattice_size(const sp_hexes *hexes);
 const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);
 
 /* The mean derivatives of the trilinear map of an element's corners, map[a][b] = d x_a / d r_b:
- * half the mean edge in direction b, without edges that lack a corner (vertex -1). Returns their
+ * half the mean edge in direction b, over edges with both corners (vertex not -1). Returns their
  * determinant, an eighth of the volume of a parallelepiped. Local. */
 double sp_hexes_mean_map(const sp_hexes *hexes, sp_lid element, double map[3][3]);
 
 /* The shortest distance between two corners of an element. Local. */
 double sp_hexes_shortest_distance(const sp_hexes *hexes, sp_lid element);
 
-/* Allocate zeroed arrays for `count` elements. There are no surfaces, and one volume, which is in
- * no group. The caller destroys *out. Errors: SP_ERR_INPUT if `count` does not fit an sp_lid.
- * Local. */
+/* Allocate zeroed arrays for `count` elements. It has no surfaces, and one volume, in no group. The
+ * caller destroys *out. Errors: SP_ERR_INPUT if `count` does not fit an sp_lid. Local. */
 sp_status sp_hexes_create(sp_gid count, int map_order, sp_hexes **out);
 
 /* NULL-safe; sets *hexes to NULL. Local. */
@@ -161,10 +160,10 @@ sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order);
 sp_status sp_permute_rows(void *array, size_t row, sp_lid count, const sp_lid *order);
 
 /* Replace a family by `count` surfaces or volumes and `group_count` groups, which
- * sp_family_set_group fills. Those of elements are unchanged. Local. */
+ * sp_family_set_group fills. The elements' surfaces or volumes are unchanged. Local. */
 sp_status sp_family_resize(sp_family *family, int count, int group_count);
 
-/* Give group `g` a copy of `name`, its number, and no parts. Local. */
+/* Set name (copied) and number of group `g`, without parts. Local. */
 sp_status sp_family_set_group(sp_family *family, int g, const char *name, int number);
 
 /* Give a group one more part, of a higher index than it has. Local. */
@@ -173,10 +172,10 @@ sp_status sp_group_add(sp_group *group, int part);
 /* True if the group has this part. Local. */
 bool sp_group_has(const sp_group *group, int part);
 
-/* Give `to`, which has none, copies of pairs. Local. */
+/* Set the pairs of `to`, which has none, to copies. Local. */
 sp_status sp_hexes_set_pairs(sp_hexes *to, int count, const sp_periodic_pair *pairs);
 
-/* Replace the families and pairs of `to` by copies of those of `from`. Local. */
+/* Replace the families and pairs of `to` by copies from `from`. Local. */
 sp_status sp_hexes_copy_groups(const sp_hexes *from, sp_hexes *to);
 
 /* True if the element is part of a contact. Local. */
@@ -186,7 +185,7 @@ static inline bool sp_hexes_is_contact(const sp_hexes *hexes, sp_lid element) {
 }
 
 /* The points of one element at the tensor grid of `nodes`, n in each direction: xyz[d][k][j][i],
- * [3][n^3]; of a contact, those of its face t = -1. Local. */
+ * [3][n^3]; for a contact, on its face t = -1. Local. */
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                           double *xyz);
 

@@ -13,8 +13,8 @@ static const char NARROW[] =
 
 enum { DIRECTIONS = 3, FLAG_WORDS = 4, NOWHERE = -1 };
 
-/* A corner of an element at a vertex of a contact, on its way to the rank of the vertex. Faces are
- * those at the corner, by direction; the surface is -1 if it is no contact. */
+/* A corner of an element at a vertex of a contact, sent to the rank of the vertex. Faces are at the
+ * corner, by direction; the surface is -1 if it is no contact. */
 typedef struct corner_row {
   sp_row_name vertex;
   int64_t tag, octants;
@@ -22,9 +22,9 @@ typedef struct corner_row {
   int64_t surfaces[DIRECTIONS];
 } corner_row;
 
-/* The answer: the number of its vertex, and for its faces the surface, as either side has it, the
- * number on the other side of a contact (-1: there is no other side), and 1 if the element across
- * comes later by tag and octants. */
+/* The answer: the new vertex number, and per face the surface, as either side has it; the vertex
+ * number on the other side of a contact (-1: none); and 1 if the element across comes later by tag
+ * and octants. */
 typedef struct corner_answer {
   sp_gid number;
   int64_t surfaces[DIRECTIONS];
@@ -69,8 +69,8 @@ static int64_t later(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* The `count` corners at one vertex. Those that share a face which is no contact are one class, and
- * all classes but the first get a new number, `step` apart. */
+/* Split the `count` corners at one vertex into classes connected by faces that are no contacts. All
+ * classes after the first get new numbers, `step` apart. */
 static void split_vertex(int64_t count, const int64_t *const *sorted, corner_answer *const *answers,
                          int64_t *leader, sp_gid step) {
   const corner_row *const *rows = (const corner_row *const *)sorted;
@@ -119,7 +119,7 @@ static int contact_of(const splitting *s, sp_lid e, int f) {
   return surface < 0 ? -1 : s->contact_of[surface];
 }
 
-/* The vertices at contacts, as one rank or another has the face: flags[elements][8]. */
+/* Flag the vertices at contacts of any rank: flags[elements][8]. */
 static sp_status flag_vertices(const splitting *s, int64_t **flags) {
   const size_t count = (size_t)s->hexes->count * SP_CORNERS;
   SP_OWNED int64_t(*rows)[FLAG_WORDS] = NULL;
@@ -179,7 +179,7 @@ static sp_status split_vertices(splitting *s) {
 
 /* ---- Elements of contacts ---- */
 
-/* The nodes of face f at (a, b), b slowest, in directions such that the third one points out. */
+/* The nodes of face f at (a, b), b slowest, with a x b pointing outwards. */
 static void outward_nodes(int map_order, int f, int *nodes) {
   const int n = map_order + 1;
   int face_nodes[SP_MAX_NQ * SP_MAX_NQ];
@@ -213,7 +213,7 @@ static sp_status fail_at(const char *name, const double p[3], const char *what) 
   return sp_fail(SP_ERR_INPUT, "%s: %s near (%.12g, %.12g, %.12g)", name, what, p[0], p[1], p[2]);
 }
 
-static sp_status grow(void *array, size_t row, sp_lid count) {
+static sp_status grow_rows(void *array, size_t row, sp_lid count) {
   void *old, *larger;
   memcpy(&old, array, sizeof old);
   larger = realloc(old, row * ((size_t)count + 1));
@@ -226,12 +226,12 @@ static sp_status grow_all(sp_hexes *hexes, int count, sp_gid all) {
   if (all > SP_LID_MAX)
     return sp_fail(SP_ERR_INPUT, "too many elements on one rank: use more ranks");
   const sp_lid elements = (sp_lid)all;
-  SP_TRY(grow(&hexes->lattice, 3 * sizeof(double) * sp_hexes_lattice_size(hexes), elements));
-  SP_TRY(grow(&hexes->vertices, sizeof *hexes->vertices, elements));
-  SP_TRY(grow(&hexes->surfaces, sizeof *hexes->surfaces, elements));
-  SP_TRY(grow(&hexes->tags, sizeof *hexes->tags, elements));
-  SP_TRY(grow(&hexes->octants, sizeof *hexes->octants, elements));
-  SP_TRY(grow(&hexes->volumes, sizeof *hexes->volumes, elements));
+  SP_TRY(grow_rows(&hexes->lattice, 3 * sizeof(double) * sp_hexes_lattice_size(hexes), elements));
+  SP_TRY(grow_rows(&hexes->vertices, sizeof *hexes->vertices, elements));
+  SP_TRY(grow_rows(&hexes->surfaces, sizeof *hexes->surfaces, elements));
+  SP_TRY(grow_rows(&hexes->tags, sizeof *hexes->tags, elements));
+  SP_TRY(grow_rows(&hexes->octants, sizeof *hexes->octants, elements));
+  SP_TRY(grow_rows(&hexes->volumes, sizeof *hexes->volumes, elements));
   hexes->volume.count += count;
   hexes->file.contacts = count;
   return SP_OK;
@@ -269,8 +269,8 @@ static sp_status fill_element(const splitting *s, sp_lid e, int f, const int cor
   return SP_OK;
 }
 
-/* Call fill_element for the faces of contacts whose element is the first of two; with to == NULL
- * only count them, and find the largest face. */
+/* Call fill_element once per face of a contact, for the first of its two elements. With to == NULL
+ * only count the faces, and find the largest. */
 static sp_status visit_faces(const splitting *s, sp_lid count, sp_gid next_tag, sp_gid *found,
                              double *largest) {
   sp_hexes *hexes = s->hexes;
@@ -339,8 +339,8 @@ sp_status sp_interlayer_check(const sp_hexes *hexes, const sp_topology *topology
   return SP_OK;
 }
 
-/* Visit the edges on both sides of each contact, those in direction 0 and 1. The contact has one
- * lateral face at such an edge, which it shares with its neighbour in the same surface. */
+/* Visit the edges on both sides of each contact, in directions 0 and 1. The contact shares its
+ * lateral face at the edge with its neighbour in the same surface. */
 static sp_status find_branches(const sp_hexes *hexes, const sp_topology *t, const double *kappa,
                                size_t stride, double least, bool *branches) {
   SP_OWNED sp_lid *faces = NULL; /* by edge, 1 + the face of the first contact there */

@@ -8,8 +8,8 @@
 
 /* x(r) - point and the columns dx/dr, dx/ds, dx/dt. Summing differences from the point keeps the
  * digits of an element far from the origin: the basis functions add up to 1, their slopes to 0. */
-static void evaluate(const sp_hexes *hexes, sp_lid element, const double point[3],
-                     const double reference[3], double gap[3], double columns[3][3]) {
+static void evaluate_map(const sp_hexes *hexes, sp_lid element, const double point[3],
+                         const double reference[3], double gap[3], double columns[3][3]) {
   const int n = hexes->map_order + 1;
   const double *lattice = sp_hexes_lattice(hexes, element);
   double nodes[SP_MAX_NQ], value[3][SP_MAX_NQ], slope[3][SP_MAX_NQ];
@@ -37,14 +37,14 @@ static double triple(const double a[3], const double b[3], const double c[3]) {
          a[2] * (b[0] * c[1] - b[1] * c[0]);
 }
 
-/* Newton's method from `reference`. Iterates are clamped to the neighbourhood of the cube, where
- * the map is one to one; false if they stay at its boundary. */
+/* Newton's method from `reference`. Iterates are clamped near the cube, where the map is one to
+ * one; false if the clamp stops them. */
 static bool newton(const sp_hexes *hexes, sp_lid element, const double point[3],
                    double reference[3]) {
   static const double NEAR = 1.5, SMALL = 1e-12;
   for (int iteration = 0; iteration < 50; iteration++) {
     double gap[3], columns[3][3], largest = 0, moved = 0;
-    evaluate(hexes, element, point, reference, gap, columns);
+    evaluate_map(hexes, element, point, reference, gap, columns);
     const double determinant = triple(columns[0], columns[1], columns[2]);
     if (determinant == 0) return false;
     const double step[3] = {triple(gap, columns[1], columns[2]) / determinant,
@@ -61,13 +61,12 @@ static bool newton(const sp_hexes *hexes, sp_lid element, const double point[3],
   return false;
 }
 
-/* Rounding of the point and of the element's nodes, DBL_EPSILON / 2 each, in reference
- * coordinates: with the columns c of dx/dr, dr_d/dx is the cross product of the other two over the
- * determinant. */
-static void rounding(const sp_hexes *hexes, sp_lid element, const double point[3],
-                     const double reference[3], double out[3]) {
+/* Rounding of the point and of the element's nodes, DBL_EPSILON / 2 each, in reference coordinates.
+ * dr_d/dx is the cross product of the other two columns of dx/dr over the determinant. */
+static void find_rounding(const sp_hexes *hexes, sp_lid element, const double point[3],
+                          const double reference[3], double out[3]) {
   double gap[3], c[3][3];
-  evaluate(hexes, element, point, reference, gap, c);
+  evaluate_map(hexes, element, point, reference, gap, c);
   const double determinant = fabs(triple(c[0], c[1], c[2]));
   for (int d = 0; d < 3; d++) {
     const double *a = c[(d + 1) % 3], *b = c[(d + 2) % 3];
@@ -83,22 +82,22 @@ static void rounding(const sp_hexes *hexes, sp_lid element, const double point[3
  * contains the point: |r_d| <= 1 + 1e-8 + the rounding of the coordinates. The margin keeps points
  * on faces that rounding moves outside; reference[d] is clamped to [-1, 1].
  *
- * Returns true up to |r_d| = 1 + 2e-4, 1e-4 of the width. Points on a curved surface may be that
- * far outside, because elements only interpolate it: for a circle of radius R and elements of angle
- * h, order 2 is up to R h^4 / 512 inside or outside, order 3 R h^4 / 1944. With h = 2 pi / 16, that
- * is 1e-4 of an element of width R / 2 or R / 8. Moving the point by 1e-4 of the width changes u by
- * about as little of its change across the element. */
+ * Returns true up to |r_d| = 1 + 2e-4, 1e-4 of the width. Points on a curved surface may be
+ * outside, because elements only interpolate it. For a circle of radius R and elements of angle h
+ * the error is R h^4 / 512 at order 2, R h^4 / 1944 at order 3: with h = 2 pi / 16, 1e-4 of an
+ * element of width R / 2 or R / 8. Moving the point by 1e-4 of the width changes u by about 1e-4 of
+ * its change across the element. */
 static bool find_in_element(const sp_hexes *hexes, sp_lid element, const double point[3],
                             double reference[3], bool *outside) {
   static const double INSIDE = 1 + 1e-8, CLOSE = 1 + 2e-4;
-  /* Start at the centre, then in the middle of each octant: strongly curved elements need that. */
+  /* Start at the centre, then in the middle of each octant for strongly curved elements. */
   for (int start = -1; start < SP_CORNERS; start++) {
     double margin[3];
     for (int d = 0; d < 3; d++) reference[d] = start < 0 ? 0 : (start >> d & 1) - 0.5;
     if (!newton(hexes, element, point, reference)) continue;
     bool close = true;
     *outside = false;
-    rounding(hexes, element, point, reference, margin);
+    find_rounding(hexes, element, point, reference, margin);
     for (int d = 0; d < 3; d++) {
       close = close && fabs(reference[d]) <= CLOSE + margin[d];
       *outside = *outside || !(fabs(reference[d]) <= INSIDE + margin[d]);
@@ -112,12 +111,13 @@ static bool find_in_element(const sp_hexes *hexes, sp_lid element, const double 
 void sp_locate_columns(const sp_hexes *hexes, sp_lid element, const double reference[3],
                        double columns[3][3]) {
   double gap[3];
-  evaluate(hexes, element, sp_hexes_lattice(hexes, element), reference, gap, columns);
+  evaluate_map(hexes, element, sp_hexes_lattice(hexes, element), reference, gap, columns);
 }
 
 /* The bounding box of the lattice, extended by half its width on each side, relative to a point.
- * Curved elements extend beyond the box of their lattice, but by less than that. */
-static void bound(const sp_hexes *hexes, sp_lid element, const double point[3], double box[3][2]) {
+ * Curved elements extend beyond the box of their lattice, but by less. */
+static void bounding_box(const sp_hexes *hexes, sp_lid element, const double point[3],
+                         double box[3][2]) {
   const size_t points = sp_hexes_lattice_size(hexes);
   const double *lattice = sp_hexes_lattice(hexes, element);
   for (int d = 0; d < 3; d++) {
@@ -134,10 +134,10 @@ static void bound(const sp_hexes *hexes, sp_lid element, const double point[3], 
 
 /* The part a + t (b - a), range[0] <= t <= range[1], of a line in this box; false if there is none.
  */
-static bool clip(const sp_hexes *hexes, sp_lid element, const double a[3], const double b[3],
-                 double range[2]) {
+static bool clip_line(const sp_hexes *hexes, sp_lid element, const double a[3], const double b[3],
+                      double range[2]) {
   double box[3][2];
-  bound(hexes, element, a, box);
+  bounding_box(hexes, element, a, box);
   range[0] = 0;
   range[1] = 1;
   for (int d = 0; d < 3; d++) {
@@ -158,7 +158,7 @@ void sp_locate_sample(const double a[3], const double b[3], int n, int i, double
 }
 
 /* True if element a comes before b in an order that does not depend on the ranks. */
-static bool precedes(const sp_hexes *hexes, sp_lid a, sp_lid b) {
+static bool element_precedes(const sp_hexes *hexes, sp_lid a, sp_lid b) {
   const sp_gid tag = hexes->tags[a], other = hexes->tags[b];
   return tag != other ? tag < other : hexes->octants[a] < hexes->octants[b];
 }
@@ -172,9 +172,9 @@ void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3],
     outside[i] = true;
   }
   for (sp_lid e = 0; e < hexes->count; e++) {
-    if (sp_hexes_is_contact(hexes, e) || !clip(hexes, e, a, b, range)) continue;
+    if (sp_hexes_is_contact(hexes, e) || !clip_line(hexes, e, a, b, range)) continue;
     for (int i = (int)ceil(range[0] * (n - 1)); i <= range[1] * (n - 1); i++) {
-      const bool first = elements[i] < 0 || precedes(hexes, e, elements[i]);
+      const bool first = elements[i] < 0 || element_precedes(hexes, e, elements[i]);
       if (!first && !outside[i]) continue;
       sp_locate_sample(a, b, n, i, point);
       if (!find_in_element(hexes, e, point, reference, &leaves)) continue;
@@ -188,20 +188,20 @@ void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3],
 
 /* ---- The nearest element ---- */
 
-/* Finite, so that also a point near 1e308 has a nearest element. */
+/* Finite, so that even a point near 1e308 has a nearest element. */
 static double length(const double v[3]) {
   return fmin(hypot(hypot(v[0], v[1]), v[2]), DBL_MAX);
 }
 
-/* Minimize the distance |gap| of x(r) from the point over [-1, 1]^3, in one coordinate after the
- * other: Gauss-Newton steps, which are too long far outside a convex face, are halved until the
- * distance falls. */
-static double approach(const sp_hexes *hexes, sp_lid element, const double point[3],
-                       double gap[3]) {
+/* Minimize the distance |gap| of x(r) from the point over [-1, 1]^3, one coordinate at a time.
+ * Gauss-Newton steps are halved until the distance falls, since they are too long far outside a
+ * convex face. */
+static double approach_point(const sp_hexes *hexes, sp_lid element, const double point[3],
+                             double gap[3]) {
   enum { STEPS = 300, HALVINGS = 40 };
   static const double SMALL = 1e-10;
   double r[3] = {0, 0, 0}, next[3] = {0, 0, 0}, columns[3][3], there[3], ignored[3][3], moved = 0;
-  evaluate(hexes, element, point, r, gap, columns);
+  evaluate_map(hexes, element, point, r, gap, columns);
   double distance = length(gap);
   for (int step = 0; step < STEPS; step++) {
     const int d = step % 3;
@@ -210,7 +210,7 @@ static double approach(const sp_hexes *hexes, sp_lid element, const double point
     next[d] = fmax(-1, fmin(1, r[d] - along / size));
     double trial = INFINITY;
     for (int h = 0; h < HALVINGS && fabs(next[d] - r[d]) > SMALL; h++) {
-      evaluate(hexes, element, point, next, there, ignored);
+      evaluate_map(hexes, element, point, next, there, ignored);
       trial = length(there);
       if (trial < distance) break;
       next[d] = (next[d] + r[d]) / 2;
@@ -220,7 +220,7 @@ static double approach(const sp_hexes *hexes, sp_lid element, const double point
       moved = fmax(moved, fabs(next[d] - r[d]));
       r[d] = next[d];
       distance = trial;
-      evaluate(hexes, element, point, r, gap, columns);
+      evaluate_map(hexes, element, point, r, gap, columns);
     }
     next[d] = r[d];
     if (d == 2 && moved <= SMALL) break;
@@ -235,11 +235,12 @@ sp_lid sp_locate_nearest(const sp_hexes *hexes, const double point[3], double ne
   for (sp_lid e = 0; e < hexes->count; e++) {
     double box[3][2], gap[3];
     if (sp_hexes_is_contact(hexes, e)) continue;
-    bound(hexes, e, point, box);
+    bounding_box(hexes, e, point, box);
     for (int d = 0; d < 3; d++) gap[d] = fmax(0, fmax(box[d][0], -box[d][1]));
     if (length(gap) > *distance) continue;
-    const double here = approach(hexes, e, point, gap);
-    if (!(here < *distance || (here == *distance && found >= 0 && precedes(hexes, e, found))))
+    const double here = approach_point(hexes, e, point, gap);
+    if (!(here < *distance ||
+          (here == *distance && found >= 0 && element_precedes(hexes, e, found))))
       continue;
     found = e;
     *distance = here;

@@ -3,18 +3,18 @@
 
 #include "mesh/hexes.h"
 
-/* Point i of n >= 1 evenly spaced ones, (1 - t) a + t b with t = i / (n - 1). Local. */
+/* Point i of n >= 1 evenly spaced points, (1 - t) a + t b with t = i / (n - 1). Local. */
 void sp_locate_sample(const double a[3], const double b[3], int n, int i, double point[3]);
 
-/* For each of them the local element of the least tag, then octants, that contains it, and the
- * reference point in it. If there is none, outside[n] is true, and this is the same for elements
- * that the point leaves by at most 1e-4 of their width, with the reference point moved to their
- * surface, or -1. elements[n], references[n], outside[n]. Local. */
+/* Locate these points: elements[n], references[n], outside[n]. The element is the local one of the
+ * least tag, then octants, that contains the point. If there is none, outside[i] is true, and the
+ * element is chosen likewise among elements that the point misses by at most 1e-4 of their width,
+ * with the reference point moved to their surface; -1 for none. Local. */
 void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3], int n,
                     sp_lid *elements, double (*references)[3], bool *outside);
 
-/* The local element nearest to a point outside the mesh, of the least tag, then octants, its
- * nearest point and the distance; -1 and infinity without elements. Takes a local minimum in each
+/* The local element nearest to a point outside the mesh (ties: least tag, then octants), its
+ * nearest point and the distance; -1 and infinity without elements. Finds a local minimum per
  * element. Local. */
 sp_lid sp_locate_nearest(const sp_hexes *hexes, const double point[3], double nearest[3],
                          double *distance);

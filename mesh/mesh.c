@@ -9,8 +9,8 @@
 #include "mesh/order.h"
 #include "mesh/surfaces.h"
 
-/* All faces keep the surface that the mesh gave them, faces between elements as inner ones, unless
- * they are periodic. Contacts have no surfaces: also their ends are inside the domain. */
+/* Faces keep their surfaces; on faces between elements that are not periodic these become inner
+ * ones. Contacts have no surfaces: even their ends are inside the domain. */
 static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t end) {
   sp_mesh *mesh = mesh_;
   const sp_hexes *hexes = mesh->hexes;
@@ -46,7 +46,7 @@ static sp_status mark_surfaces(sp_mesh *mesh) {
 }
 
 /* Order the elements, build the topology and mark the surfaces. */
-static sp_status connect(sp_mesh *mesh) {
+static sp_status connect_elements(sp_mesh *mesh) {
   sp_topology_destroy(&mesh->topology);
   mesh->unnamed_faces = 0;
   SP_TRY(sp_agree(mesh->comm, sp_order_along_curve(mesh->hexes)));
@@ -61,13 +61,13 @@ static sp_status connect(sp_mesh *mesh) {
                                &mesh->cut_columns);
 }
 
-static sp_status identify(sp_mesh *mesh) {
+static sp_status identify_pairs(sp_mesh *mesh) {
   if (mesh->hexes->pair_count == 0) return SP_OK;
   SP_TRY(sp_periodic_create(mesh->comm, mesh->hexes, &mesh->periodic));
-  return connect(mesh);
+  return connect_elements(mesh);
 }
 
-static sp_status build(sp_mesh *mesh) {
+static sp_status build_mesh(sp_mesh *mesh) {
   MPI_Comm comm = mesh->comm;
   const sp_gid local = mesh->hexes->count;
   MPI_Allreduce(&local, &mesh->global_elements, 1, SP_MPI_GID, MPI_SUM, comm);
@@ -75,10 +75,10 @@ static sp_status build(sp_mesh *mesh) {
   SP_TRY(sp_mesh_shape_find(comm, mesh->hexes, &mesh->shape));
   const int surfaces = mesh->hexes->surface.count;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)surfaces, sizeof(bool), "surfaces", &mesh->buried)));
-  SP_TRY(connect(mesh));
+  SP_TRY(connect_elements(mesh));
   MPI_Allreduce(MPI_IN_PLACE, mesh->buried, surfaces, MPI_C_BOOL, MPI_LOR, comm);
   SP_TRY(sp_mesh_check_conformity(mesh));
-  return identify(mesh);
+  return identify_pairs(mesh);
 }
 
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {
@@ -90,7 +90,7 @@ sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {
   mesh->comm = comm;
   mesh->hexes = own;
   own = NULL;
-  SP_TRY(build(mesh));
+  SP_TRY(build_mesh(mesh));
   *out = mesh;
   mesh = NULL;
   return SP_OK;
@@ -99,7 +99,7 @@ sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {
 sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs) {
   if (count == 0) return SP_OK;
   SP_TRY(sp_agree(mesh->comm, sp_hexes_set_pairs(mesh->hexes, count, pairs)));
-  return identify(mesh);
+  return identify_pairs(mesh);
 }
 
 void sp_mesh_destroy(sp_mesh **mesh) {

@@ -15,8 +15,8 @@ typedef struct sp_mesh {
   sp_periodic *periodic; /* NULL if not periodic; `topology` includes it */
   sp_lid halo_elements;
   sp_gid global_elements;
-  sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
-  sp_gid cut_columns;   /* between ranks, see sp_columns_count_cuts */
+  sp_gid unnamed_faces; /* exterior faces in no group, over all ranks */
+  sp_gid cut_columns;   /* see sp_columns_count_cuts */
   sp_mesh_shape shape;
   /* [surface.count], the same on all ranks: true if the surface has faces between elements. */
   bool *buried;
@@ -24,16 +24,17 @@ typedef struct sp_mesh {
    * periodic faces, which `topology` regards as interior, have their surface. */
 } sp_mesh;
 
-/* Take over *hexes (NULL afterwards, also after an error), find the topology, order the elements,
- * mark exterior faces, check and measure the elements, and identify the faces of its pairs. The
- * caller destroys *out; `comm` must outlive it. Errors: those of sp_mesh_shape_find; SP_ERR_INPUT
- * for faces of more than two elements, for elements that share an edge or face but not its lattice
- * points (mesh/conformity.h), and for a mesh without elements. Collective over `comm`. */
+/* Make a mesh of *hexes, which it owns then (NULL afterwards, also after an error): find the
+ * topology, order the elements, mark exterior faces, check and measure the elements, and identify
+ * periodic pairs. The caller destroys *out; `comm` must outlive it. Errors: as sp_mesh_shape_find;
+ * SP_ERR_INPUT for faces of more than two elements, for elements that share an edge or face but not
+ * its lattice points (mesh/conformity.h), and for a mesh without elements. Collective over `comm`.
+ */
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
 
-/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h), unless it is.
- * The order of the elements may change. After an error the mesh can only be destroyed. Errors:
- * those of sp_periodic_create. Collective. */
+/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h). Does nothing if
+ * the mesh is periodic. The order of the elements may change. After an error the mesh can only be
+ * destroyed. Errors: as sp_periodic_create. Collective. */
 sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs);
 
 /* NULL-safe; sets *mesh to NULL. Local. */

@@ -8,10 +8,10 @@
 #include "mesh/divide.h"
 #include "mesh/entities.h"
 
-/* Size of the largest part, in means, up to which columns stay whole. */
+/* Columns are not cut if the largest part is at most this many times the mean. */
 static const double LARGEST = 2;
 
-/* The pieces to be divided, and the piece of each element. */
+/* The graph of pieces to divide. */
 typedef struct graph {
   idx_t count, *sizes;       /* [count] */
   idx_t *start, *neighbours; /* of piece p: neighbours[start[p]] to neighbours[start[p + 1] - 1] */
@@ -30,7 +30,7 @@ static sp_status check_metis(int code) {
 
 /* ---- Elements that share faces ---- */
 
-/* Number the faces of `elements` by hashes of their vertices; missing ones get numbers, too. */
+/* Number the faces of `elements`, also missing ones, by hashes of their vertices. */
 static sp_status number_faces(const sp_hexes *hexes, sp_topology *elements) {
   const size_t count = (size_t)hexes->count;
   SP_OWNED sp_gid(*keys)[SP_FACES] = NULL;
@@ -52,7 +52,7 @@ static sp_status number_faces(const sp_hexes *hexes, sp_topology *elements) {
 }
 
 /* Fill the graph of elements that share faces. */
-static sp_status connect(const sp_hexes *hexes, const sp_topology *elements, graph *g) {
+static sp_status connect_elements(const sp_hexes *hexes, const sp_topology *elements, graph *g) {
   const size_t count = (size_t)hexes->count;
   SP_OWNED sp_lid(*across)[SP_FACES] = NULL;
   g->count = hexes->count;
@@ -91,8 +91,7 @@ static idx_t number_pieces(const sp_columns *columns, idx_t elements, idx_t *pie
   return count;
 }
 
-/* Sort the elements by piece: those of piece p are order[start[p]] up to order[start[p + 1] - 1].
- */
+/* Sort the elements by piece: piece p has order[start[p]] up to order[start[p + 1] - 1]. */
 static void sort_by_piece(const graph *pieces, idx_t elements, const idx_t *piece, idx_t *start,
                           idx_t *order) {
   for (idx_t e = 0; e < elements; e++) start[piece[e] + 1]++;
@@ -102,30 +101,32 @@ static void sort_by_piece(const graph *pieces, idx_t elements, const idx_t *piec
   start[pieces->count] = elements;
 }
 
-/* `edge`: work space, [pieces], all -1. */
-static void join_edges(const graph *g, const idx_t *piece, const idx_t *start, const idx_t *order,
-                       idx_t *edge, graph *pieces) {
+/* `met`: work space, [pieces], all -1. met[v] is the last edge to piece v; below `first` it is an
+ * earlier piece's. */
+static void build_quotient_graph(const graph *g, const idx_t *piece, const idx_t *start,
+                                 const idx_t *order, idx_t *met, graph *pieces) {
   idx_t used = 0;
   for (idx_t p = 0; p < pieces->count; p++) {
     const idx_t first = pieces->start[p] = used;
     for (idx_t n = start[p]; n < start[p + 1]; n++) {
-      const idx_t e = order[n];
-      pieces->sizes[p] += g->sizes[e];
-      for (idx_t m = g->start[e]; m < g->start[e + 1]; m++) {
+      const idx_t element = order[n];
+      pieces->sizes[p] += g->sizes[element];
+      for (idx_t m = g->start[element]; m < g->start[element + 1]; m++) {
         const idx_t other = piece[g->neighbours[m]];
         if (other == p) continue;
-        if (edge[other] < first) {
-          edge[other] = used;
+        if (met[other] < first) {
+          met[other] = used;
           pieces->neighbours[used++] = other;
         }
-        pieces->weights[edge[other]]++;
+        pieces->weights[met[other]]++;
       }
     }
   }
   pieces->start[pieces->count] = used;
 }
 
-static sp_status contract(const graph *g, const sp_columns *columns, idx_t *piece, graph *pieces) {
+static sp_status contract_graph(const graph *g, const sp_columns *columns, idx_t *piece,
+                                graph *pieces) {
   SP_OWNED idx_t *start = NULL, *order = NULL, *edge = NULL;
   pieces->count = number_pieces(columns, g->count, piece);
   const size_t count = (size_t)pieces->count, edges = (size_t)g->start[g->count];
@@ -134,14 +135,14 @@ static sp_status contract(const graph *g, const sp_columns *columns, idx_t *piec
                      SP_ARRAY(start, count + 1), SP_ARRAY(order, g->count), SP_ARRAY(edge, count)));
   for (size_t p = 0; p < count; p++) edge[p] = -1;
   sort_by_piece(pieces, g->count, piece, start, order);
-  join_edges(g, piece, start, order, edge, pieces);
+  build_quotient_graph(g, piece, start, order, edge, pieces);
   return SP_OK;
 }
 
 /* ---- Division ---- */
 
-/* Find part[count], and the size of the largest part in means; infinite if a part is empty. */
-static sp_status divide(graph *g, int size, idx_t *part, double *largest) {
+/* Find part[count]. *largest = largest part over the mean; infinite if a part is empty. */
+static sp_status divide_graph(graph *g, int size, idx_t *part, double *largest) {
   SP_OWNED idx_t *sums = NULL;
   idx_t constraints = 1, parts = size, cut;
   double all = 0;
@@ -162,20 +163,20 @@ static sp_status divide(graph *g, int size, idx_t *part, double *largest) {
   return SP_OK;
 }
 
-/* Set `parts` with columns whole or, if `columns` is NULL, as single elements. */
+/* Set `parts`, by columns or, if `columns` is NULL, by elements. */
 static sp_status divide_pieces(const graph *g, const sp_columns *columns, int size, int *parts,
                                double *largest) {
   SP_AUTO_VALUE(graph) pieces = {0};
   SP_OWNED idx_t *piece = NULL, *part = NULL;
   SP_TRY(sp_allocate((size_t)g->count, sizeof *piece, "parts", &piece));
-  SP_TRY(contract(g, columns, piece, &pieces));
+  SP_TRY(contract_graph(g, columns, piece, &pieces));
   SP_TRY(sp_allocate((size_t)pieces.count, sizeof *part, "parts", &part));
-  SP_TRY(divide(&pieces, size, part, largest));
+  SP_TRY(divide_graph(&pieces, size, part, largest));
   for (idx_t e = 0; e < g->count; e++) parts[e] = (int)part[piece[e]];
   return SP_OK;
 }
 
-/* `elements` has room for slots. */
+/* `elements` has allocated slots. */
 static sp_status divide_elements(const sp_hexes *hexes, sp_topology *elements, graph *g, int size,
                                  int *parts) {
   SP_AUTO(sp_columns) columns = NULL;
@@ -183,7 +184,7 @@ static sp_status divide_elements(const sp_hexes *hexes, sp_topology *elements, g
   sp_lid vertices;
   SP_TRY(sp_vertices_number(hexes, elements->slots, &vertices));
   SP_TRY(number_faces(hexes, elements));
-  SP_TRY(connect(hexes, elements, g));
+  SP_TRY(connect_elements(hexes, elements, g));
   SP_TRY(find_columns(hexes, elements, &columns));
   if (columns->count > 0) SP_TRY(divide_pieces(g, columns, size, parts, &largest));
   return largest > LARGEST ? divide_pieces(g, NULL, size, parts, &largest) : SP_OK;

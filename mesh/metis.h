@@ -4,12 +4,11 @@
 #include "mesh/hexes.h"
 
 /* Divide `hexes` into `size` parts with few faces between them: parts[hexes->count] becomes the
- * part of each element. A corner with vertex -1 is missing; an element counts as many times as it
- * has corners.
+ * part of each element. An element's weight is its number of corners (vertex not -1).
  *
- * Columns (mesh/columns.h) stay whole if then no part is empty and none has more than twice the
- * mean size; they are found from the shapes of the elements. Otherwise, in a mesh of few and long
- * columns, METIS divides single elements.
+ * Columns (mesh/columns.h), found from the shapes of the elements, are not cut if no part becomes
+ * empty or larger than twice the mean. Otherwise, in a mesh of few long columns, METIS divides
+ * single elements.
  *
  * Errors: SP_ERR_INPUT for fewer elements than parts, or too many elements for METIS;
  * SP_ERR_SYSTEM. Local. */

@@ -23,8 +23,8 @@ static void number_edge(const sp_gid vertices[4], int slot, int order, sp_lid ba
     nodes[start + p * stride[d]] = base + (flipped ? order - p : p) - 1;
 }
 
-/* True if corner a of a face comes before b. The end of a contact has a vertex twice: then the
- * other neighbour decides, as the elements beside the face may see it from either side. */
+/* True if corner a of a face comes before b. If the end of a contact has a vertex twice, the other
+ * neighbour decides, because elements on either side number the face differently. */
 static bool is_before(const sp_gid vertices[4], int a, int b) {
   if (vertices[a] != vertices[b]) return vertices[a] < vertices[b];
   return vertices[a ^ 1] + vertices[a ^ 2] < vertices[b ^ 1] + vertices[b ^ 2];
@@ -53,7 +53,7 @@ typedef struct nodes_loop {
   int on_face[SP_FACES][SP_MAX_NQ * SP_MAX_NQ]; /* sp_face_nodes */
 } nodes_loop;
 
-/* At order 2, edges and faces have one DOF: their orientation does not count. */
+/* At order 2, edges and faces have one DOF and no orientation. */
 static void number_element(const nodes_loop *l, sp_lid e, sp_lid interior, sp_lid *nodes) {
   const sp_mesh *mesh = l->mesh;
   const int order = l->numbering->order, nq = order + 1;
@@ -78,13 +78,13 @@ static bool is_copy(const sp_topology *topology, sp_lid entity, int rank) {
   return sharer < topology->sharer_start[entity + 1] && topology->sharers[sharer] < rank;
 }
 
-/* The next DOF as an sp_lid; 0 if it does not fit, and then the caller fails. */
+/* The next DOF as an sp_lid; 0 if it does not fit, which callers report. */
 static sp_lid narrow(sp_gid next) {
   return next <= SP_LID_MAX ? (sp_lid)next : 0;
 }
 
-/* The first DOF of each entity, class by class. Entities of a kind are in the order in which
- * elements first touch them, which is that of DOFs too. */
+/* The first DOF of each entity, class by class. Entities of a kind, and so their DOFs, are in the
+ * order in which elements first touch them. */
 static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_lid *bases) {
   static const int kinds[SP_DOF_CLASSES] = {
       [SP_FACE_DOFS] = 2, [SP_EDGE_DOFS] = 1, [SP_VERTEX_DOFS] = 0};
@@ -126,7 +126,7 @@ static int class_of_slot(int slot) {
 }
 
 /* Number the nodes of elements begin ... end - 1, and find the end of their DOFs in each class. */
-static sp_status number_some(void *loop_, void *workspace, size_t begin, size_t end) {
+static sp_status number_element_nodes(void *loop_, void *workspace, size_t begin, size_t end) {
   (void)workspace;
   const nodes_loop *l = loop_;
   const sp_topology *topology = l->mesh->topology;
@@ -135,15 +135,15 @@ static sp_status number_some(void *loop_, void *workspace, size_t begin, size_t 
   const int dofs[SP_DOF_CLASSES] = {interior, inner * inner, inner, 1};
   const int slots = order > 1 ? SP_SLOTS : SP_EDGE_SLOT;
   for (size_t e = begin; e < end; e++) {
-    sp_lid *touched = numbering->touched[e + 1];
+    sp_lid *dof_ends = numbering->touched[e + 1];
     number_element(l, (sp_lid)e, (sp_lid)e * interior,
                    &numbering->nodes[e * sp_element_nodes(order)]);
-    memcpy(touched, numbering->class_start, sizeof *numbering->touched);
-    touched[SP_INTERIORS] = (sp_lid)(e + 1) * interior;
+    memcpy(dof_ends, numbering->class_start, sizeof *numbering->touched);
+    dof_ends[SP_INTERIORS] = (sp_lid)(e + 1) * interior;
     for (int slot = 0; slot < slots; slot++) {
       const sp_lid base = l->bases[topology->slots[e][slot]];
       const int c = class_of_slot(slot);
-      if (base < numbering->owned && base + dofs[c] > touched[c]) touched[c] = base + dofs[c];
+      if (base < numbering->owned && base + dofs[c] > dof_ends[c]) dof_ends[c] = base + dofs[c];
     }
   }
   return SP_OK;
@@ -171,7 +171,8 @@ static sp_status number_nodes(const sp_mesh *mesh, sp_numbering *numbering, sp_l
   memcpy(numbering->touched[0], numbering->class_start, sizeof *numbering->touched);
   nodes_loop l = {.mesh = mesh, .numbering = numbering, .bases = bases};
   for (int f = 0; f < SP_FACES; f++) sp_face_nodes(numbering->order, f, l.on_face[f]);
-  return sp_loop_sum("element nodes", elements, np, &l, 0, number_some, accumulate_touched);
+  return sp_loop_sum("element nodes", elements, np, &l, 0, number_element_nodes,
+                     accumulate_touched);
 }
 
 typedef struct shared_entity {
@@ -201,8 +202,8 @@ static sp_status find_neighbours(const sp_topology *topology, sp_numbering *numb
                      &numbering->shared_start);
 }
 
-/* Return the number of shared entities that an element is the first to touch, in its slots; a
- * contact has some of them twice. With `list` add them to it. */
+/* Return the number of shared entities first touched by an element, and append them to `list` if it
+ * is not NULL. A contact has some entities in two slots. */
 static size_t find_shared(const sp_topology *topology, sp_lid e, shared_entity *list) {
   const sp_lid *slots = topology->slots[e], *sharers = topology->sharer_start;
   size_t count = 0;
@@ -220,8 +221,8 @@ static size_t find_shared(const sp_topology *topology, sp_lid e, shared_entity *
   return count;
 }
 
-/* List the shared DOFs by neighbour. `bases` may be NULL: then DOFs are entities, of order 1.
- * Entities are sorted by key: the same order on all ranks. */
+/* List the shared DOFs by neighbour. If `bases` is NULL, DOFs are vertices (order 1). Entities are
+ * sorted by key: the same order on all ranks. */
 static sp_status list_shared(const sp_mesh *mesh, const sp_lid *bases, sp_numbering *numbering) {
   const sp_topology *topology = mesh->topology;
   SP_TRY(find_neighbours(topology, numbering));
@@ -279,7 +280,7 @@ void sp_numbering_swap(MPI_Comm comm, const sp_numbering *numbering, size_t byte
   MPI_Type_free(&record);
 }
 
-/* Global numbers: one rank after another; owners send theirs to the ranks that have copies. */
+/* Global numbers: rank after rank; owners send them to the ranks with copies. */
 static sp_status number_globally(MPI_Comm comm, sp_numbering *numbering) {
   const sp_gid owned = numbering->owned;
   const size_t shared = (size_t)numbering->shared_start[numbering->neighbours];
@@ -347,7 +348,7 @@ sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof) {
                                 : numbering->copies[dof - numbering->owned];
 }
 
-/* True if no element before those that follow `touched` has this DOF, which is no copy. */
+/* True for an owned DOF at or beyond `touched`, which no earlier element has. */
 static bool is_new(const sp_numbering *numbering, const sp_lid touched[SP_DOF_CLASSES],
                    sp_lid dof) {
   int c = SP_DOF_CLASSES - 1;
@@ -388,7 +389,7 @@ typedef struct total {
   double *x;
 } total;
 
-/* The additions of a chunk of elements. */
+/* The deferred additions of a chunk of elements. */
 typedef struct chunk {
   sp_additions later;
   double memory[];

@@ -2,18 +2,18 @@
  * E-vectors, and which DOFs ranks share.
  *
  * A degree of freedom belongs to a vertex, an edge, a face or the interior of an element. On edges
- * and faces the order is canonical: it starts at the end (or corner) with the smallest vertex
- * number and runs, on a face fastest, towards the adjacent corner with the smaller number. So
- * elements in any orientation and all ranks agree.
+ * and faces the order is canonical, equal in all elements and ranks. It starts at the end (or
+ * corner) with the smallest vertex number. On a face it runs fastest towards the adjacent corner
+ * with the smaller number.
  *
  * L-vectors hold one double per local DOF: first the DOFs that this rank owns, then copies of DOFs
  * that lower ranks own (an entity belongs to the lowest rank that has it):
  *
  *     | interiors | faces | edges | vertices | copies |
  *
- * The interior of element e starts at e (N-1)^3, in lexicographic order. All others follow class by
- * class, in the order in which elements first touch them. The classes differ in the number of
- * elements that share a DOF: one for interiors, two for faces, more for edges and vertices. */
+ * The interior of element e starts at e (N-1)^3, in lexicographic order. The other DOFs follow
+ * class by class, in the order in which elements first touch them. The classes differ in the number
+ * of elements that share a DOF: one for interiors, two for faces, more for edges and vertices. */
 #pragma once
 
 #include "mesh/mesh.h"
@@ -34,30 +34,30 @@ typedef struct sp_numbering {
   sp_gid first;        /* global number of DOF 0; owned ones follow in order */
   sp_gid *copies;      /* [local - owned], global numbers of the copies */
   sp_lid *nodes;       /* [elements][Nq][Nq][Nq], local DOF of every element node */
-  /* The owned DOFs of class c are [class_start[c], class_start[c + 1]). Of these, elements [0, e)
-   * touch exactly those below touched[e][c]; [elements + 1]. */
+  /* The owned DOFs of class c are [class_start[c], class_start[c + 1]). Elements [0, e) touch
+   * exactly those below touched[e][c]; [elements + 1]. */
   sp_lid class_start[SP_DOF_CLASSES + 1];
   sp_lid (*touched)[SP_DOF_CLASSES];
 
-  /* DOFs shared with other ranks: those shared with neighbour b are shared[shared_start[b]] up to,
-   * not including, shared[shared_start[b + 1]], in the same order on both ranks. */
+  /* DOFs shared with neighbour b: shared[shared_start[b]] up to shared[shared_start[b + 1] - 1], in
+   * the same order on both ranks. */
   int neighbours;
   int *neighbour_ranks; /* [neighbours], ascending */
   sp_lid *shared_start; /* [neighbours + 1] */
   sp_lid *shared;
 } sp_numbering;
 
-/* Number the DOFs of degree `order` on `mesh`. Each rank holds its own part only. Errors:
+/* Number the DOFs of degree `order` on `mesh`. Each rank holds only its own part. Errors:
  * SP_ERR_INPUT if a rank's DOFs do not fit 32 bits. The caller destroys *out. Collective. */
 sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out);
 
-/* Find only the DOFs that neighbours share at degree 1, the vertices of mesh->topology: fills
- * `order`, `local`, `neighbours`, `neighbour_ranks`, `shared_start` and `shared`. The caller
- * destroys *out. Collective. */
+/* Find only the shared DOFs of degree 1, the vertices of mesh->topology: fills `order`, `local`,
+ * `neighbours`, `neighbour_ranks`, `shared_start` and `shared`. The caller destroys *out.
+ * Collective. */
 sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out);
 
-/* Swap records of so many bytes with the neighbours, one per shared DOF: sent and received, in the
- * order of `shared`; requests[2 neighbours] is work space. Collective. */
+/* Exchange one record of `size` bytes per shared DOF with the neighbours, in the order of `shared`;
+ * requests[2 neighbours] is work space. Collective. */
 void sp_numbering_swap(MPI_Comm comm, const sp_numbering *numbering, size_t bytes, const void *sent,
                        void *received, MPI_Request *requests);
 
@@ -80,10 +80,9 @@ static inline void sp_numbering_gather(const sp_numbering *numbering, sp_lid ele
 /* Global number of a local DOF. Local. */
 sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof);
 
-/* Sums over elements in a loop (io/threads.h) over chunks of elements: the computation of a chunk
- * adds at owned DOFs that no element before the chunk has, and lists the other additions for its
- * commit. So sums have the order of the elements, and commits, which run one at a time, have little
- * to do. */
+/* Sums over elements in a loop (io/threads.h) over chunks of elements. A chunk's computation adds
+ * directly at owned DOFs that no earlier element has, and defers the other additions to its commit.
+ * So sums have the order of the elements, and the serial commits are short. */
 typedef struct sp_additions {
   size_t count;
   double *values;
@@ -103,10 +102,10 @@ void sp_additions_begin(size_t most, void *memory, sp_additions *out);
 void sp_numbering_add(const sp_numbering *numbering, size_t begin, sp_lid element,
                       const double *values, double *x, sp_additions *later);
 
-/* Add the rest. Local. */
+/* Do the deferred additions. Local. */
 void sp_additions_finish(const sp_additions *later, double *x);
 
-/* x += Z^T values[elements][Nq][Nq][Nq] by such a loop, without the sum over ranks. Errors:
+/* x += Z^T values[elements][Nq][Nq][Nq] on threads, without the sum over ranks. Errors:
  * SP_ERR_SYSTEM. Local. */
 sp_status sp_numbering_sum(const sp_numbering *numbering, size_t elements, const double *values,
                            double *x);

@@ -12,7 +12,7 @@ typedef struct record {
   sp_lid element;
 } record;
 
-/* Sort by the highest bits of the keys into buckets, then each bucket byte by byte from the lowest.
+/* Sort by the highest bits of the keys into buckets, then each bucket by bytes from the lowest.
  * Threads share the buckets. */
 enum { BUCKET_BITS = 11, BUCKETS = 1 << BUCKET_BITS, LOW_BITS = 63 - BUCKET_BITS, BYTE = 256 };
 
@@ -34,7 +34,7 @@ static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
     sp_hexes_coordinates(hexes, e, 1, &middle, centre);
     return;
   }
-  /* Halves are exact, so this gives the bits of sp_hexes_coordinates. */
+  /* Halving is exact, so this gives the bits of sp_hexes_coordinates. */
   const double *p = sp_hexes_lattice(hexes, e);
   for (int d = 0; d < 3; d++) {
     double x[4];
@@ -74,7 +74,7 @@ static void join_bounds(void *ordering_, void *workspace, size_t begin, size_t e
 }
 
 /* Put two zeros between any two of the lowest 21 bits. */
-static uint64_t spread(uint64_t bits) {
+static uint64_t spread_bits(uint64_t bits) {
   bits = (bits | bits << 32) & 0x001f00000000ffff;
   bits = (bits | bits << 16) & 0x001f0000ff0000ff;
   bits = (bits | bits << 8) & 0x100f00f00f00f00f;
@@ -92,7 +92,7 @@ static sp_status key_some(void *ordering_, void *workspace, size_t begin, size_t
     for (int d = 0; d < 3; d++) {
       const double width = o->high[d] - o->low[d];
       const double t = width > 0 ? (centre[d] - o->low[d]) / width : 0;
-      key |= spread((uint32_t)(t * 2097151.0)) << d;
+      key |= spread_bits((uint32_t)(t * 2097151.0)) << d;
     }
     o->records[e] = (record){key, (sp_lid)e};
   }
@@ -176,7 +176,7 @@ sp_status sp_order_along_curve(sp_hexes *hexes) {
   o->hexes = hexes;
   sp_status status = sp_allocate(count, sizeof *o->records, "element order", &o->records);
   if (!status) status = find_order(o, count);
-  sp_lid *order = o->order; /* NULL if the elements need no other order */
+  sp_lid *order = o->order; /* NULL if the elements are in order */
   SP_FREE(o->records, o->sorted, o);
   if (!status && order) status = sp_hexes_permute(hexes, order);
   free(order);
@@ -201,7 +201,8 @@ static void choose_some(void *choice_, size_t begin, size_t end) {
 }
 
 /* Fill order[count]: chosen elements first. */
-static sp_status choose(const sp_topology *topology, size_t count, sp_lid *order, sp_lid *halo) {
+static sp_status move_chosen_first(const sp_topology *topology, size_t count, sp_lid *order,
+                                   sp_lid *halo) {
   choice c = {.topology = topology};
   sp_lid before = 0;
   SP_OWNED bool *chosen = NULL;
@@ -220,7 +221,7 @@ sp_status sp_order_halo_first(sp_hexes *hexes, sp_topology *topology, sp_lid *ha
   *halo = 0;
   if (topology->sharer_start[topology->entities] == 0) return SP_OK;
   SP_TRY(sp_allocate(count, sizeof *order, "element order", &order));
-  SP_TRY(choose(topology, count, order, halo));
+  SP_TRY(move_chosen_first(topology, count, order, halo));
   SP_TRY(sp_hexes_permute(hexes, order));
   return sp_topology_permute(topology, order);
 }

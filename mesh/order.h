@@ -1,11 +1,12 @@
-/* The order of a rank's elements: along a Morton curve, those that touch other ranks first. */
+/* The order of a rank's elements: first the elements that touch other ranks, each part along a
+ * Morton curve. */
 #pragma once
 
 #include "mesh/topology.h"
 
-/* Reorder the elements by the cells of their centres, in a grid of 2^21 cells per direction over
- * all centres of this rank, along the Morton curve through these cells. Elements in one cell keep
- * their order. The result does not depend on the number of threads. Local. */
+/* Reorder the elements along the Morton curve of their centres, in a grid of 2^21 cells per
+ * direction over all centres of this rank. Elements in one cell keep their order. The result does
+ * not depend on the number of threads. Local. */
 sp_status sp_order_along_curve(sp_hexes *hexes);
 
 /* Move the elements that share a vertex with another rank to the front; both parts keep their

@@ -9,8 +9,8 @@ static int clamp(sp_gid value, sp_gid low, sp_gid high) {
   return (int)(value < low ? low : value > high ? high : value);
 }
 
-/* Divide by recursive bisection; there are enough elements. */
-static void bisect(const int elements[3], int size, int rank, sp_brick *brick) {
+/* Divide by recursive bisection. */
+static void bisect_box(const int elements[3], int size, int rank, sp_brick *brick) {
   for (int d = 0; d < 3; d++) {
     brick->first[d] = 0;
     brick->last[d] = elements[d];
@@ -24,9 +24,9 @@ static void bisect(const int elements[3], int size, int rank, sp_brick *brick) {
     sp_gid slice = 1;
     for (int c = 0; c < 3; c++)
       if (c != d) slice *= brick->last[c] - brick->first[c];
-    if (slice > size) slice = size; /* enough for any share, and the products below stay in range */
-    /* Cut between layers, near the middle; then give each side ranks in proportion to its layers,
-     * at most one per element. */
+    if (slice > size) slice = size; /* keeps the products below in range */
+    /* Cut between layers near the middle; then divide the ranks in proportion to the layers, at
+     * most one per element. */
     const int cut = clamp(((sp_gid)n * (size / 2) + size / 2) / size, 1, n - 1);
     const sp_gid fewest = size - (n - cut) * slice, most = cut * slice;
     const sp_gid share = (2 * (sp_gid)size * cut + n) / (2 * (sp_gid)n);
@@ -44,7 +44,7 @@ static void bisect(const int elements[3], int size, int rank, sp_brick *brick) {
 
 /* ---- Grids of bricks ---- */
 
-/* Largest side of a brick of a grid, in means, and largest surface, in those of cubes. */
+/* Limits for the bricks of a grid: side over the mean side, surface over a cube's surface. */
 static const double LARGEST_SIDE = 1.03, LARGEST_SURFACE = 1.1;
 
 /* The multiple of `unit` next to the end of part n - 1. */
@@ -52,23 +52,22 @@ static int cut_at(int elements, int parts, int unit, int n) {
   return n == parts ? elements : (int)round((double)elements / parts * n / unit) * unit;
 }
 
-/* True if no part, also not the last one, is too long or empty. */
+/* True if no part is too long or empty. */
 static bool is_even(int elements, int parts, int unit) {
   const double side = (double)elements / parts, most = LARGEST_SIDE * side;
   return unit <= side && ceil(side / unit) * unit <= most &&
          elements - cut_at(elements, parts, unit, parts - 1) <= most;
 }
 
-/* The end of part n - 1. A direction that is cut more than once is cut at multiples of the largest
- * power of two that is possible. */
+/* The end of part n - 1. Several cuts are at multiples of the largest possible power of two. */
 static int cut_of(int elements, int parts, int n) {
   int unit = 1;
   while (parts > 2 && is_even(elements, parts, 2 * unit)) unit *= 2;
   return cut_at(elements, parts, unit, n);
 }
 
-/* Find the grid of `size` bricks with the least surface; false if no grid is good. Sides of less
- * than half a cube's or more than twice have too much surface. */
+/* Find the grid of `size` bricks with the least surface; false if no grid is good. Sides below half
+ * or above twice a cube's have too much surface. */
 static bool find_grid(const int elements[3], int size, int grid[3]) {
   const double cube = cbrt((double)elements[0] * elements[1] * elements[2] / size);
   double least = LARGEST_SURFACE * 3 * cube * cube;
@@ -101,10 +100,10 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
                    "%d ranks for a mesh of %.0f element%s: use at most one rank per element", size,
                    total, sp_plural((long long)total));
   if (!find_grid(elements, size, grid)) {
-    bisect(elements, size, rank, brick);
+    bisect_box(elements, size, rank, brick);
     return SP_OK;
   }
-  bisect(grid, size, rank, brick);
+  bisect_box(grid, size, rank, brick);
   for (int d = 0; d < 3; d++) {
     brick->first[d] = brick->first[d] == 0 ? 0 : cut_of(elements[d], grid[d], brick->first[d]);
     brick->last[d] = cut_of(elements[d], grid[d], brick->last[d]);
@@ -112,8 +111,8 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
   return SP_OK;
 }
 
-/* Send a family of rank 0, which others pass as NULL, to all ranks. */
-static sp_status broadcast(MPI_Comm comm, const sp_family *from, sp_family *to) {
+/* Send the family of rank 0 to all ranks; `from` is NULL on the others. */
+static sp_status broadcast_family(MPI_Comm comm, const sp_family *from, sp_family *to) {
   int sizes[2] = {from ? from->count : 0, from ? from->group_count : 0};
   MPI_Bcast(sizes, 2, MPI_INT, 0, comm);
   SP_TRY(sp_agree(comm, sp_family_resize(to, sizes[0], sizes[1])));
@@ -144,8 +143,7 @@ static sp_status broadcast(MPI_Comm comm, const sp_family *from, sp_family *to) 
   return SP_OK;
 }
 
-/* Elements of rank 0 sorted by destination: those of rank r are order[start[r]] ..
- * order[start[r+1]]. */
+/* Elements of rank 0 by destination: rank r gets order[start[r]] .. order[start[r+1] - 1]. */
 typedef struct schedule {
   sp_lid *start; /* [size + 1], on all ranks */
   sp_lid *order; /* [elements], on rank 0 */
@@ -204,10 +202,10 @@ static void scatter_rows(MPI_Comm comm, const schedule *plan, const void *from, 
   MPI_Type_free(&row);
 }
 
-static sp_status distribute(MPI_Comm comm, const schedule *plan, const sp_hexes *from,
-                            sp_hexes *local) {
-  SP_TRY(broadcast(comm, from ? &from->surface : NULL, &local->surface));
-  SP_TRY(broadcast(comm, from ? &from->volume : NULL, &local->volume));
+static sp_status distribute_elements(MPI_Comm comm, const schedule *plan, const sp_hexes *from,
+                                     sp_hexes *local) {
+  SP_TRY(broadcast_family(comm, from ? &from->surface : NULL, &local->surface));
+  SP_TRY(broadcast_family(comm, from ? &from->volume : NULL, &local->volume));
   const size_t lattice = 3 * sizeof(double) * sp_hexes_lattice_size(local);
   scatter_rows(comm, plan, from ? from->lattice : NULL, lattice, local->lattice);
   scatter_rows(comm, plan, from ? from->vertices : NULL, sizeof *local->vertices, local->vertices);
@@ -230,7 +228,7 @@ sp_status sp_partition_distribute(MPI_Comm comm, sp_hexes **hexes, const int *pa
   if (!status)
     status =
         sp_agree(comm, sp_hexes_create(plan.start[rank + 1] - plan.start[rank], map_order, &local));
-  if (!status) status = distribute(comm, &plan, from, local);
+  if (!status) status = distribute_elements(comm, &plan, from, local);
   sp_hexes_destroy(hexes);
   *hexes = local;
   if (status) sp_hexes_destroy(hexes);

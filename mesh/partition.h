@@ -11,12 +11,11 @@ typedef struct sp_brick {
 /* The brick of `rank` when a box of elements[0..2] is divided among `size` ranks. Every element
  * belongs to exactly one brick and no brick is empty.
  *
- * If possible, bricks form a grid: their surface is at most a tenth more than that of cubes, and no
- * side is longer than 1.03 of the mean. Directions with several cuts are cut at multiples of the
- * largest power of two that keeps this, because coarser meshes join pairs of elements
- * (mesh/coarsen.h). Otherwise the longest side is bisected, in proportion to the number of ranks on
- * either side of the cut, and so on: for numbers of ranks with large prime factors, and small
- * boxes.
+ * If possible, bricks form a grid with at most 1.1 times the surface of cubes and sides of at most
+ * 1.03 times the mean. Directions with several cuts are cut at multiples of the largest power of
+ * two that keeps this, because coarser meshes join pairs of elements (mesh/coarsen.h). Otherwise
+ * (small boxes, large prime factors) the longest side is bisected recursively, in proportion to the
+ * number of ranks on either side.
  *
  * Errors: SP_ERR_INPUT if there are more ranks than elements. Local. */
 sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick *brick);

@@ -46,7 +46,7 @@ static int index_of(const sp_gid key[4], sp_gid vertex) {
 
 bool sp_periodic_image(const sp_periodic *periodic, int count, const sp_gid *vertices,
                        sp_gid *images) {
-  /* Most entities are ruled out by their first vertex: it is not on the periodic boundary. */
+  /* Rule out most entities by their first vertex, which is not on the periodic boundary. */
   const entity *found = find_entity(periodic, 1, vertices);
   if (found && count > 1) found = find_entity(periodic, count, vertices);
   for (int c = 0; c < count && found; c++)
@@ -72,7 +72,7 @@ typedef struct face {
   sp_gid vertices[4], tag;
   double centre[3];
   int pair, side;
-  const double *points; /* of the lattice, [g + 1][g + 1][3]; set once all faces are gathered */
+  const double *points; /* of the lattice, [g + 1][g + 1][3]; set after all faces are gathered */
 } face;
 
 /* The faces of all pairs on all ranks. */
@@ -181,7 +181,7 @@ static double distance(const double a[3], const double b[3], const double shift[
   return sqrt(x * x + y * y + z * z);
 }
 
-/* A face and its position along a direction in which different faces hardly ever coincide. */
+/* A face and its position along a direction in which different faces rarely coincide. */
 typedef struct positioned {
   double position;
   const face *face;
@@ -200,7 +200,7 @@ static int compare_positions(const void *left, const void *right) {
   return (a->face > b->face) - (a->face < b->face);
 }
 
-/* The faces of one pair of groups, those of the second sorted by position. */
+/* The faces of one pair of groups; the second group's are sorted by position. */
 typedef struct matching {
   const face **first;
   positioned *second;
@@ -243,8 +243,8 @@ static sp_status fill_matching(const sp_hexes *hexes, int pair, const all_faces 
   return SP_OK;
 }
 
-/* partner[c] becomes the corner of `b` to which the translation moves corner c of `a`; false if
- * there is none for some corner. */
+/* partner[c] becomes the corner of `b` to which the translation moves corner c of `a`; false if a
+ * corner has none. */
 static bool match_corners(const face *a, const face *b, const matching *m, int partner[4]) {
   if (distance(a->centre, b->centre, m->shift) > m->tolerance) return false;
   for (int c = 0; c < 4; c++) {
@@ -336,8 +336,8 @@ static sp_status collect_entities(size_t count, const face *faces, sp_periodic *
   return SP_OK;
 }
 
-/* Give both entities the smaller of their images, vertex by vertex; true if one changed. */
-static bool join(sp_periodic *periodic, int count, const sp_gid *at_a, const sp_gid *at_b) {
+/* Give both entities the smaller of their images, vertex by vertex; true if an image changed. */
+static bool join_images(sp_periodic *periodic, int count, const sp_gid *at_a, const sp_gid *at_b) {
   entity *a = find_entity(periodic, count, at_a), *b = find_entity(periodic, count, at_b);
   sp_gid image_a[4], image_b[4];
   sp_entity_key(count, a->image, image_a);
@@ -375,14 +375,14 @@ static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, 
       sp_gid at_a[4], at_b[4];
       const int count = part_vertices(a, part, NULL, at_a);
       part_vertices(b, part, order, at_b);
-      if (join(periodic, count, at_a, at_b)) *changed = true;
+      if (join_images(periodic, count, at_a, at_b)) *changed = true;
     }
   }
   return SP_OK;
 }
 
-/* Repeat until nothing changes: if several pairs meet, images pass from one pair to the next. For
- * example, an edge is identified with three others. */
+/* Repeat until nothing changes: where several pairs meet, an edge may be identified with three
+ * others. */
 static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_periodic *periodic) {
   matching *list = NULL;
   SP_TRY(sp_allocate((size_t)hexes->pair_count, sizeof *list, "periodic pairs", &list));
@@ -401,8 +401,8 @@ static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_period
   return status;
 }
 
-/* An edge or lateral face that runs across a contact is on the periodic boundary if both of its
- * halves are, one on each side. Their images give its own. */
+/* An edge or lateral face across a contact is on the periodic boundary if its two halves, one per
+ * side, are. Their images give its image. */
 static bool find_across(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
                         entity *out) {
   int corners[4];
@@ -412,7 +412,8 @@ static bool find_across(const sp_periodic *periodic, const sp_gid vertices[SP_CO
   if (!sp_periodic_image(periodic, half, own, images) ||
       !sp_periodic_image(periodic, half, &own[half], &images[half]))
     return false;
-  for (int c = 0; c < half; c++) /* the two halves may have different images of a whole vertex */
+  for (int c = 0; c < half;
+       c++) /* the halves may have different images of a vertex that is not doubled */
     if (own[c] == own[c + half]) sp_periodic_image(periodic, 1, &own[c], &images[c + half]);
   sp_entity_key(count, own, out->key);
   memcpy(out->image, out->key, sizeof out->image);
@@ -420,7 +421,7 @@ static bool find_across(const sp_periodic *periodic, const sp_gid vertices[SP_CO
   return true;
 }
 
-/* Add what runs across contacts of this rank, which no face of a group covers. */
+/* Add the entities across contacts of this rank, which are on no face of a group. */
 static sp_status add_contacts(const sp_hexes *hexes, sp_periodic *periodic) {
   enum { FIRST = SP_EDGE_SLOT + 8, LAST = SP_FACE_SLOT + 4 };
   size_t count = periodic->entity_count;

@@ -19,11 +19,10 @@ static long double legendre(int n, long double x, long double *previous) {
   return p1;
 }
 
-/* Newton's iterations converge quadratically from these starting values; this is more than enough.
- */
+/* More than enough: Newton's iterations converge quadratically from these starting values. */
 enum { NEWTON_STEPS = 20 };
 
-/* The left half is computed and mirrored, so that the rule is exactly symmetric. */
+/* Mirror the left half, so that the rule is exactly symmetric. */
 static void set_symmetric(sp_rule *rule, int i, long double x, long double w) {
   const int j = rule->n - 1 - i;
   rule->nodes[i] = (double)(i == j ? 0 : x);
@@ -133,7 +132,7 @@ void sp_even_odd_split(int rows, int columns, const double *matrix, sp_even_odd 
     }
 }
 
-static void fill(int order, sp_reference *reference) {
+static void fill_reference(int order, sp_reference *reference) {
   const int nq = order + 1, m = order + 2;
   reference->order = order;
   sp_rule_gll(nq, &reference->gll);
@@ -154,7 +153,7 @@ const sp_reference *sp_reference_get(int order) {
   assert(order >= 1 && order <= SP_MAX_ORDER);
   if (!known[order]) {
     pthread_mutex_lock(&filling);
-    if (!known[order]) fill(order, &cache[order]);
+    if (!known[order]) fill_reference(order, &cache[order]);
     known[order] = true;
     pthread_mutex_unlock(&filling);
   }

@@ -19,11 +19,11 @@
 enum {
   SP_MAX_NQ = SP_MAX_ORDER + 1,   /* GLL nodes */
   SP_MAX_M = SP_MAX_ORDER + 2,    /* GL nodes */
-  SP_MAX_RULE = SP_MAX_ORDER + 4, /* points of the finest rule, the one for errors */
+  SP_MAX_RULE = SP_MAX_ORDER + 4, /* points of the finest rule, for errors */
   SP_MAX_HALF = (SP_MAX_M + 1) / 2
 };
 
-/* CASE(2) to CASE(SP_MAX_NQ), of a switch that makes the number of GLL nodes a constant. */
+/* CASE(2) to CASE(SP_MAX_NQ) of a switch, to make the number of GLL nodes a constant. */
 /* clang-format off */
 #define SP_NQ_CASES(CASE)                                                                          \
   CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12)       \
@@ -66,8 +66,7 @@ typedef struct sp_reference {
 } sp_reference;
 
 /* A matrix with one of the symmetries above, matrix[r][c] = +-matrix[rows-1-r][columns-1-c], split
- * into one that acts on the even part of a line and one for the odd part (half the
- * multiplications):
+ * into two half-size matrices for the even and odd parts of a line (half the multiplications):
  *
  *     even[r][c] = (matrix[r][c] + matrix[r][columns-1-c]) / 2,   odd likewise with a minus,
  *     e_c = x_c + x_{columns-1-c},   o_c = x_c - x_{columns-1-c},   P = even e,   Q = odd o,
@@ -96,13 +95,13 @@ void sp_even_odd_split(int rows, int columns, const double *matrix, sp_even_odd 
 void sp_interpolation_matrix(int n_from, const double *from, int n_to, const double *to,
                              double *matrix);
 
-/* matrix[b][a], [to->n][from->n]: averages at the points of `to` of values at those of `from`. Each
- * rule divides the interval into one cell per point, as long as its weight. An average weights the
- * cells of `from` by their length in the cell of its point:
+/* matrix[b][a], [to->n][from->n]: averages, at the points of `to`, of values at the points of
+ * `from`. Each rule divides the interval into one cell per point, of the length of its weight. An
+ * average weights each cell of `from` by its overlap with the cell of `to`:
  *
  *     matrix >= 0,   sum_a matrix[b][a] = 1,   sum_b w_b matrix[b][a] = w_a
  *
- * So integrals stay, and a value > 0 at one point makes an average > 0. */
+ * So averages keep the integral, and positive values stay positive. */
 void sp_average_matrix(const sp_rule *from, const sp_rule *to, double *matrix);
 
 /* matrix[b][a] = l_a'(to[b]), [n_to][n_from]. */

@@ -1,5 +1,5 @@
-/* The vertices of the refined mesh are the nodes of the numbering of degree 2: refinement needs no
- * further communication. */
+/* The vertices of the refined mesh are the DOFs of degree 2, so refinement needs no further
+ * communication. */
 #include "mesh/refine.h"
 
 #include <string.h>
@@ -82,7 +82,7 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
                      refine_some, NULL);
 }
 
-/* Number as if the mesh were not periodic: new vertices on both sides of a period are distinct. */
+/* Number without periodicity: new vertices on both sides of a period are distinct. */
 static sp_status number_plainly(const sp_mesh *mesh, sp_numbering **numbering) {
   if (!mesh->periodic) return sp_numbering_create(mesh, 2, numbering);
   sp_mesh plain = *mesh;
@@ -93,7 +93,7 @@ static sp_status number_plainly(const sp_mesh *mesh, sp_numbering **numbering) {
   return status;
 }
 
-static sp_status refine(const sp_mesh *coarse, sp_hexes **fine) {
+static sp_status refine_mesh(const sp_mesh *coarse, sp_hexes **fine) {
   SP_AUTO(sp_numbering) numbering = NULL;
   *fine = NULL;
   SP_TRY(number_plainly(coarse, &numbering));
@@ -105,14 +105,14 @@ static sp_status refine(const sp_mesh *coarse, sp_hexes **fine) {
 sp_status sp_mesh_refined(const sp_mesh *coarse, sp_mesh **out) {
   sp_hexes *fine;
   *out = NULL;
-  SP_TRY(refine(coarse, &fine));
+  SP_TRY(refine_mesh(coarse, &fine));
   return sp_mesh_create(coarse->comm, &fine, out);
 }
 
 sp_status sp_mesh_refine(sp_mesh **mesh) {
   MPI_Comm comm = (*mesh)->comm;
   sp_hexes *fine;
-  const sp_status status = refine(*mesh, &fine);
+  const sp_status status = refine_mesh(*mesh, &fine);
   sp_mesh_destroy(mesh); /* before the refined mesh allocates memory */
   return status ? status : sp_mesh_create(comm, &fine, mesh);
 }

@@ -10,8 +10,7 @@
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 
-/* Smallest ratio of couplings of two strong directions, and of the determinants of an element that
- * is not skew. */
+/* S and S' of mesh/coarsen.h. */
 static const double STRONG = 0.2, NOT_SKEW = 0.5;
 
 void sp_mesh_strong_directions(const sp_mesh_shape *shape, bool strong[3]) {
@@ -41,7 +40,7 @@ static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
   return SP_OK;
 }
 
-/* The least values of a shape, the largest ones with a minus. */
+/* Minima of a shape; maxima are stored negated. */
 enum { AFFINE, QUALITY, SHORTEST, UPRIGHT, STRENGTH, LONGEST = STRENGTH + 3, STRETCH, EXTREMES };
 
 static const double nothing[EXTREMES] = {1, 1, INFINITY, 1, 1, 1, 1, 0, -1};
@@ -74,7 +73,7 @@ SP_INLINE void map_corner(const search *s, const double *lattice, int corner, do
   }
 }
 
-/* |J| divided by the lengths of the columns of J; 0 if that has no value. */
+/* |J| divided by the lengths of the columns of J; 0 if not finite. */
 SP_INLINE double scale_jacobian(double j[3][3]) {
   double squares = 1;
   for (int d = 0; d < 3; d++) squares *= j[d][0] * j[d][0] + j[d][1] * j[d][1] + j[d][2] * j[d][2];
@@ -95,10 +94,10 @@ SP_CLONES static double find_quality(const search *s, sp_lid e, int corners) {
   return quality;
 }
 
-/* Check an element and find its quality; `factors` is workspace. *affine becomes false if the
- * element is no parallelepiped, and stays false. */
-static sp_status examine(const search *s, sp_lid e, double *factors, bool *affine,
-                         double *quality) {
+/* Check an element and find its quality; `factors` is workspace. Clears *affine if the element is
+ * no parallelepiped. */
+static sp_status examine_element(const search *s, sp_lid e, double *factors, bool *affine,
+                                 double *quality) {
   static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}};
   const double surely_proper = 1e-12; /* ten times the limit of sp_geometry_factors */
   const bool linear = s->hexes->map_order == 1;
@@ -111,7 +110,7 @@ static sp_status examine(const search *s, sp_lid e, double *factors, bool *affin
   return sp_geometry_factors(s->hexes, e, &probe, factors);
 }
 
-static void take(const double values[EXTREMES], double least[EXTREMES]) {
+static void take_extremes(const double values[EXTREMES], double least[EXTREMES]) {
   for (int i = 0; i < EXTREMES; i++) least[i] = fmin(least[i], values[i]);
 }
 
@@ -124,29 +123,29 @@ static sp_status examine_some(void *search_, void *workspace_, size_t begin, siz
   for (size_t e = begin; e < end; e++) {
     const bool contact = sp_hexes_is_contact(s->hexes, (sp_lid)e);
     double quality, a[3], l[3];
-    SP_TRY(examine(s, (sp_lid)e, w->factors, &affine, &quality));
+    SP_TRY(examine_element(s, (sp_lid)e, w->factors, &affine, &quality));
     const double upright = sp_columns_couple(s->hexes, (sp_lid)e, a);
     const double most = fmax(a[0], fmax(a[1], a[2]));
     (void)sp_mesh_fit_box(a, upright * a[0] * a[1] * a[2], l);
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
     const double stretch = contact ? 1 / SP_CONTACT_THIN : longest / shortest;
-    take((const double[]){affine, quality, shortest, upright, a[0] / most, a[1] / most, a[2] / most,
-                          -longest, -stretch},
-         w->least);
+    take_extremes((const double[]){affine, quality, shortest, upright, a[0] / most, a[1] / most,
+                                   a[2] / most, -longest, -stretch},
+                  w->least);
     w->stretched += longest > SP_STRETCHED * shortest;
   }
   return SP_OK;
 }
 
-static void join(void *search_, void *workspace_, size_t begin, size_t end) {
+static void join_extremes(void *search_, void *workspace_, size_t begin, size_t end) {
   search *s = search_;
   const workspace *w = workspace_;
   (void)begin, (void)end;
-  take(w->least, s->least);
+  take_extremes(w->least, s->least);
   s->stretched += w->stretched;
 }
 
-static sp_status visit(search *s) {
+static sp_status examine_elements(search *s) {
   const int n = s->hexes->map_order + 1;
   const size_t count = (size_t)s->hexes->count;
   double lattice[SP_MAX_NQ] = {0}, matrix[2 * SP_MAX_NQ];
@@ -155,7 +154,7 @@ static sp_status visit(search *s) {
   for (int i = 0; i < n; i++)
     for (int side = 0; side < 2; side++) s->ends[side][i] = matrix[side * n + i];
   return sp_loop_sum("shape of elements", count, SP_CORNERS * SP_FACTORS, s, sizeof(workspace),
-                     examine_some, join);
+                     examine_some, join_extremes);
 }
 
 /* Append the number of left-handed elements to the message of a failure. */
@@ -174,7 +173,7 @@ sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape
   search s = {.hexes = hexes};
   double *const least = s.least;
   memcpy(least, nothing, sizeof nothing);
-  SP_TRY(add_left_handed(comm, hexes, sp_agree(comm, visit(&s))));
+  SP_TRY(add_left_handed(comm, hexes, sp_agree(comm, examine_elements(&s))));
   double sums[2] = {s.stretched, (double)hexes->count};
   MPI_Allreduce(MPI_IN_PLACE, least, EXTREMES, MPI_DOUBLE, MPI_MIN, comm);
   MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, comm);

@@ -3,11 +3,11 @@
 
 #include "mesh/hexes.h"
 
-#define SP_STRETCHED 2.0 /* the ratio of two lengths from which an element counts as stretched */
-#define SP_CONTACT_THIN 1e-8 /* the thickness of a contact, relative to its other lengths */
+#define SP_STRETCHED 2.0     /* least ratio of two lengths of a stretched element */
+#define SP_CONTACT_THIN 1e-8 /* thickness of a contact, relative to its other lengths */
 
-/* Extremes over the elements of all ranks. Lengths are those of the box close to an element, with
- * its mean map (sp_hexes_mean_map). */
+/* Extremes over the elements of all ranks. Lengths are measured in the box with the element's mean
+ * map (sp_hexes_mean_map). */
 typedef struct sp_mesh_shape {
   bool affine; /* true if all elements are parallelepipeds */
   /* The smallest scaled Jacobian: |J| at a corner, divided by the lengths of the columns of J. It
@@ -16,7 +16,7 @@ typedef struct sp_mesh_shape {
   double shortest, longest; /* lengths of an element */
   double stretch;           /* the largest ratio of two lengths of an element; 1e8 for contacts */
   double stretched;         /* share of the elements that are stretched */
-  /* The smallest values of sp_columns_couple: a_d / max a, and the ratio that it returns. */
+  /* The smallest values of sp_columns_couple: a_d / max a, and its result. */
   double strength[3], upright;
 } sp_mesh_shape;
 
@@ -28,7 +28,7 @@ void sp_mesh_strong_directions(const sp_mesh_shape *shape, bool strong[3]);
  * divided by 8, of the factors G_dd and of wJ: fill the lengths and return kappa. Local. */
 double sp_mesh_fit_box(const double g[3], double wj, double length[3]);
 
-/* Check the elements, and find their shape. Errors: SP_ERR_INPUT for an element with two equal
- * corners, and for a Jacobian that is not positive at a corner, an edge mid-point, a face centre or
- * the centre, with the number of the element, its location and a cure. Collective. */
+/* Check the elements, and find their shape. Errors: SP_ERR_INPUT, with the element's number, its
+ * location and a cure, for two equal corners, and for a Jacobian that is not positive at a corner,
+ * an edge mid-point, a face centre or the centre. Collective. */
 sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape *shape);

@@ -5,8 +5,8 @@
 /* Vertices, edges and faces of this rank. */
 typedef struct census {
   double local[3];
-  double owned[3];  /* the same, shared ones by as many ranks as have them */
-  double shared[3]; /* the same, once per other rank that has them */
+  double owned[3];  /* the same, each divided by the number of ranks that have it */
+  double shared[3]; /* the same, counted once per other rank */
 } census;
 
 static census take_census(const sp_topology *t) {

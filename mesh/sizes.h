@@ -1,9 +1,8 @@
-/* The sizes of a refined mesh and of its numbering on this rank, computed from the coarse mesh
- * before anything is allocated.
+/* The sizes of a refined mesh and of its numbering on this rank, computed from the coarse mesh.
  *
- * r refinements divide an element into m^3, m = 2^r. The nodes of degree N on the refined mesh are
- * those of degree P = N m on the coarse one. With V vertices, E edges, F faces and H elements of
- * the coarse mesh, exactly and including copies of DOFs of other ranks,
+ * r refinements divide an element into m^3, m = 2^r. The refined mesh at degree N has as many nodes
+ * as the coarse one at degree P = N m. With V vertices, E edges, F faces and H elements of the
+ * coarse mesh, exactly and including copies of DOFs of other ranks,
  *     DOFs = V + E (P - 1) + F (P - 1)^2 + H (P - 1)^3. */
 #pragma once
 
@@ -23,6 +22,6 @@ typedef struct sp_sizes {
  * `order`. Local. */
 void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes);
 
-/* Check that this rank's counts fit sp_lid. Errors: SP_ERR_INPUT with the count that does not; the
- * message begins with `where`. Local. */
+/* Check that this rank's counts fit sp_lid. Errors: SP_ERR_INPUT with the count; `where` begins the
+ * message. Local. */
 sp_status sp_sizes_check(const sp_sizes *sizes, const char *where);

@@ -2,7 +2,7 @@
 
 #include "io/rendezvous.h"
 
-/* A face that another rank has, too. */
+/* A face that is also on another rank. */
 typedef struct row {
   sp_row_name name;
   int64_t value;
@@ -10,9 +10,9 @@ typedef struct row {
 
 enum { ROW_WORDS = sizeof(row) / 8 };
 
-/* The answer is the value of the other row of the face, -1 if none has arrived. */
-static sp_status answer(size_t count, const int64_t *const *rows, int64_t *const *answers,
-                        const void *none) {
+/* The answer is the value of the face's other row, -1 if there is none. */
+static sp_status answer_faces(size_t count, const int64_t *const *rows, int64_t *const *answers,
+                              const void *none) {
   (void)none;
   for (size_t n = 0; n < count; n++)
     *answers[n] = count == 2 ? ((const row *)rows[1 - n])->value : -1;
@@ -39,7 +39,7 @@ sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *t, sp_lid halo,
         rows[count++] = (row){sp_entity_name(key), values[e][f]};
       }
   SP_TRY(sp_rendezvous_answer(comm, count, ROW_WORDS, (const int64_t *)rows, 1, answers, NULL,
-                              answer, NULL));
+                              answer_faces, NULL));
   count = 0;
   for (sp_lid e = 0; e < halo; e++)
     for (int f = 0; f < SP_FACES; f++)

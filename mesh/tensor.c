@@ -21,8 +21,8 @@ SP_INLINE void add_four(bool add, int fast, const double *factor, int column,
 }
 
 /* out[slow][m][fast] = sum_l matrix(m, l) in[slow][l][fast], with matrix(m, l) = matrix[m * row + l
- * * column]: the strides select the matrix or its transpose. Up to four terms at a time, because
- * each pass loads and stores `out`. */
+ * * column]: the strides select the matrix or its transpose. Four terms per pass, because each pass
+ *   loads and stores `out`. */
 SP_INLINE void contract(int slow, int to, int from, int fast, const double *matrix, int row,
                         int column, const double *in, double *out) {
   const int head = from % 4;
@@ -52,9 +52,10 @@ SP_INLINE void transpose(int to, int from, const double *matrix, int row, int co
     for (int m = 0; m < to; m++) out[c * to + m] = matrix[m * row + c * column];
 }
 
-/* One plane of the result at a time, so that intermediate results are no larger than a plane. */
-SP_INLINE void apply(int to, int from, int row, int column, const double *r, const double *s,
-                     const double *t, const double *in, int stride, double *out) {
+/* Compute the result plane by plane, so that intermediate results fit in a plane. */
+SP_INLINE void apply_matrices(int to, int from, int row, int column, const double *r,
+                              const double *s, const double *t, const double *in, int stride,
+                              double *out) {
   assert(to <= SP_MAX_RULE && from <= SP_MAX_RULE);
   double after_t[PLANE], after_s[PLANE], r_transposed[PLANE];
   const int plane = from * from;
@@ -75,17 +76,17 @@ SP_INLINE void apply(int to, int from, int row, int column, const double *r, con
 
 SP_CLONES void sp_tensor_apply(int rows, int columns, const double *r, const double *s,
                                const double *t, const double *in, double *out) {
-  apply(rows, columns, columns, 1, r, s, t, in, 1, out);
+  apply_matrices(rows, columns, columns, 1, r, s, t, in, 1, out);
 }
 
 SP_CLONES void sp_tensor_apply_strided(int rows, int columns, const double *r, const double *s,
                                        const double *t, const double *in, int stride, double *out) {
-  apply(rows, columns, columns, 1, r, s, t, in, stride, out);
+  apply_matrices(rows, columns, columns, 1, r, s, t, in, stride, out);
 }
 
 SP_CLONES void sp_tensor_apply_transposed(int rows, int columns, const double *r, const double *s,
                                           const double *t, const double *in, double *out) {
-  apply(columns, rows, 1, columns, r, s, t, in, 1, out);
+  apply_matrices(columns, rows, 1, columns, r, s, t, in, 1, out);
 }
 
 size_t sp_tensor_gradient_work(int rows, int columns) {
@@ -99,7 +100,7 @@ SP_CLONES void sp_tensor_gradient(int rows, int columns, const double *value,
   assert(rows <= SP_MAX_RULE && columns <= SP_MAX_RULE);
   const int n = rows, q = columns;
   double transposed[PLANE];
-  /* Named by what has been applied in r and s: v, the values; d, the derivatives. */
+  /* Letters name the matrices applied in r and s: v for values, d for derivatives. */
   double *v = work, *d = v + q * q * n, *vv = d + q * q * n, *vd = vv + q * n * n,
          *dv = vd + q * n * n;
   transpose(n, q, value, q, 1, transposed);

@@ -16,7 +16,7 @@ static sp_status too_many_elements(const sp_topology *topology, sp_lid face) {
                  (long long)key[3] + 1);
 }
 
-static sp_status overlapping(const sp_topology *topology, sp_lid entity) {
+static sp_status fail_overlapping(const sp_topology *topology, sp_lid entity) {
   sp_gid key[4];
   sp_topology_key(topology, entity, key);
   return sp_fail(SP_ERR_INPUT,
@@ -32,8 +32,8 @@ static sp_status check_faces(const sp_topology *topology) {
 
 /* ---- Entities of other ranks ---- */
 
-/* A question about an entity of this rank. The number of other ranks that have it is asked first,
- * then each of these ranks. */
+/* A request about an entity of this rank: first for the number of its other ranks, then for each of
+ * them. */
 typedef struct question {
   sp_row_name name;
   int64_t touching; /* number of this rank's elements that touch a face */
@@ -42,7 +42,7 @@ typedef struct question {
 
 enum { QUESTION_WORDS = sizeof(question) / 8, TOO_MANY = -1 };
 
-static question ask(const sp_topology *topology, sp_lid entity, int rank, int nth) {
+static question question_about(const sp_topology *topology, sp_lid entity, int rank, int nth) {
   sp_gid key[4];
   sp_topology_key(topology, entity, key);
   return (question){.name = sp_entity_name(key),
@@ -51,17 +51,17 @@ static question ask(const sp_topology *topology, sp_lid entity, int rank, int nt
                     .nth = nth};
 }
 
-/* The first question of each rank, then the others. */
+/* Order by `nth`, then by rank. */
 static int compare_questions(const void *left, const void *right) {
   const question *a = *(const question *const *)left, *b = *(const question *const *)right;
   if (a->nth != b->nth) return a->nth < b->nth ? -1 : 1;
   return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Answer the questions about one entity: the number of other ranks, TOO_MANY for a face that more
- * than two elements touch, or with `ranks` the rank that is wanted. */
-static sp_status answer(size_t count, const int64_t *const *rows, int64_t *const *answers,
-                        const void *ranks) {
+/* Answer the requests about one entity: the number of other ranks, TOO_MANY for a face of more than
+ * two elements, or with `ranks` the requested rank. */
+static sp_status answer_questions(size_t count, const int64_t *const *rows, int64_t *const *answers,
+                                  const void *ranks) {
   const question *const *list = (const question *const *)rows;
   size_t holders = 0;
   int64_t touching = 0;
@@ -90,11 +90,11 @@ typedef struct marking {
   bool *boundary, *asked; /* [entities] */
 } marking;
 
-static void mark(bool *flag) {
+static void set_flag(bool *flag) {
   __atomic_store_n(flag, true, __ATOMIC_RELAXED);
 }
 
-/* Entities that another rank may have lie on faces that only one local element touches. */
+/* Entities of other ranks lie on faces that only one local element touches. */
 static void mark_boundary(void *marking_, size_t begin, size_t end) {
   const marking *m = marking_;
   for (size_t e = begin; e < end; e++) {
@@ -102,33 +102,33 @@ static void mark_boundary(void *marking_, size_t begin, size_t end) {
     for (int face = SP_FACE_SLOT; face < SP_SLOTS; face++) {
       if (m->topology->touching[slots[face]] != 1) continue;
       for (int slot = 0; slot < SP_SLOTS; slot++)
-        if (lies_on(slot, face)) mark(&m->boundary[slots[slot]]);
+        if (lies_on(slot, face)) set_flag(&m->boundary[slots[slot]]);
     }
   }
 }
 
-/* If elements overlap, an element on another rank may touch a face between two local elements. Then
- * that rank has all four vertices of the face. Either all are on the local boundary, or one is
- * inside, which no other rank should have: ask about such faces and about all vertices. */
+/* If elements overlap, another rank may have a face between two local elements, and all its four
+ * vertices. Either these are all on the local boundary, or one is inside, which no other rank
+ * should have. So request such faces and all vertices. */
 static void mark_suspects(void *marking_, size_t begin, size_t end) {
   const marking *m = marking_;
   for (size_t e = begin; e < end; e++) {
     const sp_lid *slots = m->topology->slots[e];
-    for (int c = 0; c < SP_EDGE_SLOT; c++) mark(&m->asked[slots[c]]);
+    for (int c = 0; c < SP_EDGE_SLOT; c++) set_flag(&m->asked[slots[c]]);
     for (int face = SP_FACE_SLOT; face < SP_SLOTS; face++) {
       int corners[4];
       bool all = true;
       sp_slot_corners(face, corners);
       for (int c = 0; c < 4; c++) all = all && m->boundary[slots[corners[c]]];
-      if (all) mark(&m->asked[slots[face]]);
+      if (all) set_flag(&m->asked[slots[face]]);
     }
   }
 }
 
-/* Mark the entities that another rank may have, those on the boundary, and all to ask about. A box
- * and the children of a mesh that was checked have no suspects. */
-static sp_status choose(const sp_hexes *hexes, const sp_topology *topology, bool **boundary,
-                        bool **asked) {
+/* Mark the entities on the local boundary, and all entities to request. A box and the children of a
+ * checked mesh have no suspects. */
+static sp_status mark_entities(const sp_hexes *hexes, const sp_topology *topology, bool **boundary,
+                               bool **asked) {
   const size_t entities = (size_t)topology->entities, elements = (size_t)topology->elements;
   SP_TRY(
       SP_ALLOCATE("entities of ranks", SP_ARRAY(*boundary, entities), SP_ARRAY(*asked, entities)));
@@ -139,7 +139,7 @@ static sp_status choose(const sp_hexes *hexes, const sp_topology *topology, bool
   return sp_loop_over("entities of ranks", elements, SP_SLOTS, &m, mark_suspects);
 }
 
-/* Fill sharer_start by the numbers of sharers. Collective. */
+/* Fill sharer_start from the numbers of sharers. Collective. */
 static sp_status count_sharers(MPI_Comm comm, int rank, const bool *boundary, const bool *asked,
                                sp_topology *topology) {
   const sp_lid entities = topology->entities;
@@ -153,15 +153,15 @@ static sp_status count_sharers(MPI_Comm comm, int rank, const bool *boundary, co
                                     SP_ARRAY(answers, count))));
   count = 0;
   for (sp_lid i = 0; i < entities; i++)
-    if (asked[i]) questions[count++] = ask(topology, i, rank, 0);
+    if (asked[i]) questions[count++] = question_about(topology, i, rank, 0);
   SP_TRY(sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions, 1,
-                              answers, compare_questions, answer, NULL));
+                              answers, compare_questions, answer_questions, NULL));
   sp_status status = SP_OK;
   count = 0;
   for (sp_lid i = 0; i < entities && !status; i++) {
     const int64_t others = asked[i] ? answers[count++] : 0;
     if (others == TOO_MANY) status = too_many_elements(topology, i);
-    if (others > 0 && !boundary[i]) status = overlapping(topology, i);
+    if (others > 0 && !boundary[i]) status = fail_overlapping(topology, i);
     total += others;
     start[i + 1] = total < INT_MAX ? (sp_lid)total : INT_MAX;
   }
@@ -182,9 +182,9 @@ static sp_status name_sharers(MPI_Comm comm, int rank, sp_topology *topology) {
                                     SP_ARRAY(answers, count), SP_ARRAY(questions, count))));
   for (sp_lid i = 0; i < topology->entities; i++)
     for (sp_lid n = start[i]; n < start[i + 1]; n++)
-      questions[n] = ask(topology, i, rank, n - start[i]);
+      questions[n] = question_about(topology, i, rank, n - start[i]);
   SP_TRY(sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions, 1,
-                              answers, compare_questions, answer, &ranks));
+                              answers, compare_questions, answer_questions, &ranks));
   for (size_t n = 0; n < count; n++) topology->sharers[n] = (int)answers[n];
   return SP_OK;
 }
@@ -196,7 +196,7 @@ static sp_status find_sharers(MPI_Comm comm, const sp_hexes *hexes, sp_topology 
                                  &topology->sharer_start);
   if (size == 1)
     return status ? status : sp_allocate(0, sizeof(int), "sharers", &topology->sharers);
-  if (!status) status = choose(hexes, topology, &boundary, &asked);
+  if (!status) status = mark_entities(hexes, topology, &boundary, &asked);
   SP_TRY(sp_agree(comm, status));
   SP_TRY(count_sharers(comm, rank, boundary, asked, topology));
   return name_sharers(comm, rank, topology);

@@ -1,16 +1,15 @@
-/* Vertices, edges and faces of the local elements, and the other ranks that have them too. */
+/* Vertices, edges and faces of the local elements, and the other ranks that share them. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "mesh/entities.h"
 
-/* The entities of `hexes`, by vertex numbers; the eight of an element are different
- * (but for contacts, mesh/interlayer.h); `periodic` (or
- * NULL) identifies some of them. Sharers are found through a distributed directory: the hash of a
- * key selects the rank that collects all ranks that have the entity. No rank sees all entities.
- * Errors: SP_ERR_INPUT if more than two elements share a face. The caller destroys *out. Collective
- * over `comm`. */
+/* The entities of `hexes`, by vertex numbers, which are distinct in an element (not in a contact,
+ * mesh/interlayer.h); `periodic` (or NULL) identifies some. Sharers are found through a distributed
+ * directory: the hash of a key selects the rank that collects all ranks that have the entity. No
+ * rank holds all entities. Errors: SP_ERR_INPUT if more than two elements share a face. The caller
+ * destroys *out. Collective over `comm`. */
 sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_periodic *periodic,
                              sp_topology **out);
 

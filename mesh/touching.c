@@ -11,13 +11,13 @@
 #include "mesh/components.h"
 #include "mesh/reference.h"
 
-/* An exterior face, and its row for a cell. Each power of two has a grid. A face goes to all
- * cells that its sphere meets, in the grid whose cells are two to four times as wide. Its centre
- * looks for other faces in one cell of each grid in use. */
+/* An exterior face, and its row for a cell. Grids exist for powers of two. A face is in all
+ * cells that overlap its sphere, in the grid whose cells are two to four times as wide. Its centre
+ * is compared with the faces in one cell of each grid in use. */
 typedef struct outer_face {
   int64_t name[2];                                /* of the cell */
-  int64_t id, looks, unnamed;                     /* looks: this is the row of a centre */
-  double tolerance, radius, centre[3], normal[3]; /* of length 1, at the centre */
+  int64_t id, looks, unnamed;                     /* looks: 1 for the row of a centre */
+  double tolerance, radius, centre[3], normal[3]; /* unit normal at the centre */
   double points[];                                /* [(g+1)^2][3] */
 } outer_face;
 
@@ -68,8 +68,8 @@ static double dot(const double a[3], const double b[3]) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* True if the centre of `from` lies on `on`, and they are parallel but for curvature: an edge that
- * stands on a face does not count. The place is found by the method of Gauss and Newton. */
+/* True if the centre of `from` lies on `on` (by Gauss-Newton) and the faces are parallel up to
+ * curvature: a face that stands on another does not count. */
 static bool lies_on(int n, const outer_face *from, const outer_face *on) {
   static const double NEAR = 1.5, INSIDE = 1 + 1e-6, PARALLEL = 0.7;
   double at[2] = {0, 0}, gap[3], columns[2][3], moved = 1;
@@ -170,12 +170,12 @@ static int level_of(const search *s, const outer_face *face) {
   return s->widest - exponent < LEVELS ? s->widest - exponent : LEVELS - 1;
 }
 
-/* The origin is odd, because faces of regular meshes lie at round coordinates. */
+/* The origin is irregular, because faces of regular meshes lie at round coordinates. */
 static int64_t cell_at(const search *s, int level, double x) {
   return (int64_t)floor(ldexp(x, level - s->widest) / WIDTH + 0.7390851332151607);
 }
 
-/* Add a row for a cell, if this pass has the cell. */
+/* Add a row for a cell if the cell is in this pass. */
 static void add_row(search *s, const outer_face *face, int level, const int64_t cell[3],
                     bool looks) {
   uint64_t name[2] = {1, 2};
@@ -271,7 +271,7 @@ static sp_status run_pass(MPI_Comm comm, search *s, int64_t *found) {
   return SP_OK;
 }
 
-static sp_status find(MPI_Comm comm, search *s, sp_hexes_file *file) {
+static sp_status find_touching(MPI_Comm comm, search *s, sp_hexes_file *file) {
   SP_OWNED int64_t *found = NULL;
   sp_gid sums[3] = {0};
   sp_status status = list_faces(s);
@@ -295,7 +295,7 @@ sp_status sp_touching_find(sp_mesh *mesh) {
               .row_size = sizeof(outer_face) + (size_t)(n * n) * sizeof(double[3])};
   SP_TRY(sp_components_create(mesh->comm, mesh->topology, SP_BY_FACES, &bodies));
   mesh->hexes->file.bodies = bodies->count;
-  const sp_status status = find(mesh->comm, &s, &mesh->hexes->file);
+  const sp_status status = find_touching(mesh->comm, &s, &mesh->hexes->file);
   free(s.faces);
   return status;
 }

@@ -1,5 +1,5 @@
-/* Exterior faces that lie on each other. The parts of a mesh that touch there share no nodes, or
- * not all, so nothing flows through these faces. */
+/* Find exterior faces that lie on each other: touching parts of a mesh that do not share all nodes,
+ * so no heat flows between them. */
 #pragma once
 
 #include "mesh/mesh.h"
@@ -12,7 +12,7 @@
  * - misfits: exterior faces whose centre lies on an exterior face with other corners.
  *
  * The tolerance is 1e-6 of the shortest distance between two corners of an element, as for
- * conformity, and for curved faces a twentieth of their height, but at most a tenth of that
- * distance. The search sorts faces into cells of a grid per size of faces; a rank gets some of the
- * cells at a time. Errors: SP_ERR_SYSTEM. Collective. */
+ * conformity; for curved faces a twentieth of their height, at most a tenth of that distance. The
+ * search sorts faces into cells of a grid per size of faces; a rank gets some of the cells at a
+ * time. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_touching_find(sp_mesh *mesh);

@@ -3,11 +3,11 @@
 
 #include <stdint.h>
 
-/* On one rank. Sums are formed in 64 bits and checked before they become an sp_lid. */
+/* Local. Sums are formed in 64 bits and checked before they become an sp_lid. */
 typedef int32_t sp_lid;
 #define SP_LID_MAX INT32_MAX
 
-/* Over all ranks. */
+/* Global. */
 typedef int64_t sp_gid;
 #define SP_MPI_GID MPI_INT64_T
 

@@ -11,7 +11,7 @@ typedef struct vertex_range {
   sp_gid low, high;
 } vertex_range;
 
-static void widen(vertex_range *range, sp_gid vertex) {
+static void widen_range(vertex_range *range, sp_gid vertex) {
   if (vertex < range->low) range->low = vertex;
   if (vertex > range->high) range->high = vertex;
 }
@@ -20,7 +20,7 @@ static sp_status find_range(void *range, void *workspace, size_t begin, size_t e
   const sp_hexes *hexes = ((const vertex_range *)range)->hexes;
   vertex_range some = {hexes, INT64_MAX, 0};
   for (size_t e = begin; e < end; e++)
-    for (int c = 0; c < SP_CORNERS; c++) widen(&some, hexes->vertices[e][c]);
+    for (int c = 0; c < SP_CORNERS; c++) widen_range(&some, hexes->vertices[e][c]);
   *(vertex_range *)workspace = some;
   return SP_OK;
 }
@@ -28,8 +28,8 @@ static sp_status find_range(void *range, void *workspace, size_t begin, size_t e
 static void join_ranges(void *range, void *workspace, size_t begin, size_t end) {
   const vertex_range *some = workspace;
   (void)begin, (void)end;
-  widen(range, some->low);
-  widen(range, some->high);
+  widen_range(range, some->low);
+  widen_range(range, some->high);
 }
 
 /* ---- Numbers that lie close together ----
@@ -41,7 +41,7 @@ typedef struct vertex_table {
   sp_gid low;
   sp_lid *first;       /* [highest - lowest + 1], -1: none */
   size_t chunk;        /* of elements */
-  sp_lid *counts, all; /* [chunks], vertices that earlier chunks touch; all of them */
+  sp_lid *counts, all; /* [chunks], vertices that earlier chunks touch; their total */
 } vertex_table;
 
 static sp_lid *first_of(const vertex_table *t, size_t e, int corner) {
@@ -136,7 +136,7 @@ static sp_status allocate_cells(size_t count, lookup *l) {
 }
 
 /* Double the cells. */
-static sp_status grow(lookup *l) {
+static sp_status grow_cells(lookup *l) {
   cell *old = l->cells;
   const size_t count = l->mask + 1;
   SP_TRY(allocate_cells(2 * count, l));
@@ -155,7 +155,7 @@ sp_status sp_keys_number(size_t elements, int count, const sp_gid *keys, int slo
   while (cells < 2 * elements) cells *= 2;
   sp_status status = allocate_cells(cells, &l);
   for (size_t e = 0; e < elements && !status; e++, keys += count) {
-    if (2 * ((size_t)*different + (size_t)count) > l.mask + 1) status = grow(&l);
+    if (2 * ((size_t)*different + (size_t)count) > l.mask + 1) status = grow_cells(&l);
     for (int i = 0; i < count && !status; i++) {
       cell *found = find_cell(&l, keys[i]);
       found->key = keys[i];

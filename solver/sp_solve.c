@@ -163,7 +163,7 @@ static sp_status run_config(const command *line, const sp_config *config, sp_sum
     status = sp_dry_run(MPI_COMM_WORLD, config, &terminal);
   } else {
     const double start = sp_profile_begin(&terminal, SP_PHASE_DEVICE);
-    status = sp_workers_open(MPI_COMM_WORLD, config, &workers);
+    status = sp_workers_open(MPI_COMM_WORLD, &config->backend, &workers);
     sp_profile_end(profile, NULL, SP_PHASE_DEVICE, start); /* print no line before the heading */
     if (!status) status = run_on(&workers, line, config, profile, &terminal);
     sp_workers_close(&workers);
@@ -196,12 +196,22 @@ static sp_status run_line(const command *line, double start, sp_profile *profile
   return status;
 }
 
+/* Start a process without a launcher without Open MPI's daemon, which takes 0.1 to 0.5 s and serves
+ * only MPI_Comm_spawn. Other MPIs ignore the variable, and one that the user has set stays. */
+static void avoid_daemon(void) {
+  static const char *const of_launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
+  for (size_t v = 0; v < sizeof of_launchers / sizeof *of_launchers; v++)
+    if (getenv(of_launchers[v])) return;
+  setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+}
+
 int main(int argc, char **argv) {
   int level;
   /* Ignore SIGXFSZ so that write() fails and can be reported. */
   signal(SIGXFSZ, SIG_IGN);
   sp_terminal_reserve();
   sp_gpus_wake();
+  avoid_daemon();
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   sp_profile profile = sp_profile_from_process();
   sp_terminal_start();

@@ -44,14 +44,14 @@ static void check_defaults(const sp_config *config) {
   CHECK(!sp_config_where(config, "problem", "lambda") &&
             !sp_config_where(config, "problem", "kappa"),
         "what was not given");
-  CHECK_TEXT(config->problem.all.solution.text, NULL);
-  CHECK(config->boundary.count == 0 && !config->boundary.where, "%d groups",
-        config->boundary.count);
-  CHECK_TEXT(config->boundary.fallback.group, "default");
-  CHECK(config->boundary.fallback.condition == SP_DIRICHLET, "fallback");
-  CHECK_TEXT(config->boundary.fallback.formula.text, NULL);
-  CHECK(config->discretization.operator_kind == SP_BP35 && config->solver.tolerance == 1e-8 &&
-            config->discretization.order == 7 && config->solver.max_iterations == 1000,
+  CHECK_TEXT(config->statement.all.solution.text, NULL);
+  CHECK(config->statement.boundary.count == 0 && !config->statement.boundary.where, "%d groups",
+        config->statement.boundary.count);
+  CHECK_TEXT(config->statement.boundary.fallback.group, "default");
+  CHECK(config->statement.boundary.fallback.condition == SP_DIRICHLET, "fallback");
+  CHECK_TEXT(config->statement.boundary.fallback.formula.text, NULL);
+  CHECK(config->statement.operator_kind == SP_BP35 && config->solver.tolerance == 1e-8 &&
+            config->statement.order == 7 && config->solver.max_iterations == 1000,
         "typed defaults");
 }
 
@@ -94,16 +94,16 @@ static void test_every_key(void) {
   if (!config) return;
   const int elements[] = {2, 3, 4};
   const double lower[] = {-1, -0.5, 0.1}, upper[] = {1, 2.5, 3};
-  const sp_boundary_entry *entries = config->boundary.entries;
-  CHECK(memcmp(config->mesh.elements, elements, sizeof elements) == 0 &&
-            memcmp(config->mesh.lower, lower, sizeof lower) == 0 &&
-            memcmp(config->mesh.upper, upper, sizeof upper) == 0,
+  const sp_boundary_entry *entries = config->statement.boundary.entries;
+  CHECK(memcmp(config->mesh.box.elements, elements, sizeof elements) == 0 &&
+            memcmp(config->mesh.box.lower, lower, sizeof lower) == 0 &&
+            memcmp(config->mesh.box.upper, upper, sizeof upper) == 0,
         "box");
   CHECK(config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file && config->mesh.refine == 10 &&
-            config->mesh.map == SP_MAP_KERSHAW && config->mesh.epsilon == 0.25,
+            config->mesh.box.map == SP_MAP_KERSHAW && config->mesh.box.epsilon == 0.25,
         "mesh");
-  CHECK(config->discretization.order == 15 && config->discretization.operator_kind == SP_BP30 &&
-            config->discretization.geometry == SP_GEOMETRY_TRILINEAR,
+  CHECK(config->statement.order == 15 && config->statement.operator_kind == SP_BP30 &&
+            config->solver.geometry == SP_GEOMETRY_TRILINEAR,
         "discretization");
   CHECK(sp_config_where(config, "problem", "lambda") && sp_config_where(config, "problem", "kappa"),
         "lambda and kappa are given");
@@ -114,21 +114,22 @@ static void test_every_key(void) {
             config->backend.threads == 3,
         "backend");
   CHECK(config->output.flux == 1 && config->output.accuracy == 1, "flux, accuracy");
-  CHECK(config->boundary.count == 5 && config->boundary.fallback.condition == SP_NEUMANN,
-        "%d groups", config->boundary.count);
-  if (config->boundary.count == 5) {
+  CHECK(config->statement.boundary.count == 5 &&
+            config->statement.boundary.fallback.condition == SP_NEUMANN,
+        "%d groups", config->statement.boundary.count);
+  if (config->statement.boundary.count == 5) {
     static const sp_condition conditions[] = {SP_NEUMANN, SP_DIRICHLET, SP_ROBIN, SP_ROBIN,
                                               SP_PERIODIC};
     const char *const texts[][2] = {
         {config->mesh.where, "case.ini:9: mesh.refine"},
-        {config->problem.all.lambda.text, "2*pi"},
-        {config->problem.all.lambda.where, "case.ini:16: problem.lambda"},
-        {config->problem.all.kappa.text, "1 + x^2"},
-        {config->problem.all.solution.text, "x == 1 ? sin(pi*x) : y#z"},
-        {config->problem.all.forcing.text, "z"},
+        {config->statement.all.lambda.text, "2*pi"},
+        {config->statement.all.lambda.where, "case.ini:16: problem.lambda"},
+        {config->statement.all.kappa.text, "1 + x^2"},
+        {config->statement.all.solution.text, "x == 1 ? sin(pi*x) : y#z"},
+        {config->statement.all.forcing.text, "z"},
         {config->output.log, "a b.h5"},
         {config->output.field, ""},
-        {config->boundary.where, "case.ini:25: boundary.the left.wall"},
+        {config->statement.boundary.where, "case.ini:25: boundary.the left.wall"},
         {entries[0].group, "the left.wall"},
         {entries[0].formula.text, "x + 1"},
         {entries[0].formula.where, "case.ini:25: boundary.the left.wall"},
@@ -279,7 +280,7 @@ static void test_mesh(void) {
   config = read_case("[mesh]\nfile = a.msh\n",
                      TEXTS("mesh.file=", "mesh.shape=box", "mesh.map=sine", "mesh.lower=-1 0 0"));
   CHECK(config && config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file &&
-            config->mesh.lower[0] == -1 && config->mesh.map == SP_MAP_SINE,
+            config->mesh.box.lower[0] == -1 && config->mesh.box.map == SP_MAP_SINE,
         "a box instead of a file");
 }
 

@@ -85,10 +85,11 @@ static inline void check_round_trip(const sp_config *config) {
                   !sp_config_where(config, "problem", "lambda") &&
               !sp_config_where(again, "problem", "kappa") ==
                   !sp_config_where(config, "problem", "kappa") &&
-              !again->boundary.where == !config->boundary.where &&
+              !again->statement.boundary.where == !config->statement.boundary.where &&
               again->mesh.shape == config->mesh.shape,
           "what is given, of\n%s", first);
-    CHECK(memcmp(again->mesh.lower, config->mesh.lower, sizeof again->mesh.lower) == 0, "lower");
+    CHECK(memcmp(again->mesh.box.lower, config->mesh.box.lower, sizeof again->mesh.box.lower) == 0,
+          "lower");
     CHECK(again->solver.tolerance == config->solver.tolerance, "tolerance");
   }
   sp_config_destroy(&again);

@@ -13,9 +13,9 @@ static void test_materials(void) {
                 TEXTS("material.steel 1.5.lambda=3", "material. 7 .kappa = 4",
                       "material.steel 1.5.solution=", "material.new.forcing=1"));
   if (!config) return;
-  CHECK(config->materials.count == 4, "%d materials", config->materials.count);
-  if (config->materials.count == 4) {
-    const sp_material_entry *m = config->materials.entries;
+  CHECK(config->statement.materials.count == 4, "%d materials", config->statement.materials.count);
+  if (config->statement.materials.count == 4) {
+    const sp_material_entry *m = config->statement.materials.entries;
     const char *const texts[][2] = {
         {m[0].name, "steel 1.5"},
         {m[0].where, "case.ini:1: [material steel 1.5]"},
@@ -42,9 +42,9 @@ static void test_regions(void) {
                              "[region a b]\nupper = 0.1 1 1\n[region c.d]\nlower = 1 0 0\n";
   AUTO(sp_config) config = read_case(text, TEXTS("region.c.d.upper=2 2 2", "region.c.d.lower="));
   if (!config) return;
-  CHECK(config->regions.count == 2, "%d regions", config->regions.count);
-  if (config->regions.count == 2) {
-    const sp_region_entry *r = config->regions.entries;
+  CHECK(config->mesh.regions.count == 2, "%d regions", config->mesh.regions.count);
+  if (config->mesh.regions.count == 2) {
+    const sp_box_region *r = config->mesh.regions.entries;
     CHECK_TEXT(r[0].name, "a b");
     CHECK_TEXT(r[0].where, "case.ini:4: [region a b]");
     CHECK(r[0].lower[0] == -1 && r[0].lower[2] == 0 && r[0].upper[0] == 0.1, "corners");
@@ -67,9 +67,9 @@ static void test_constants(void) {
   } expected[] = {
       {"h", 20, true}, {"Tamb_2", 40.001, true}, {"k", 359.999, true}, {"new", 359.999, false}};
   if (!config) return;
-  CHECK(config->scope->count == 4, "%d constants", config->scope->count);
-  for (int i = 0; i < 4 && config->scope->count == 4; i++) {
-    const sp_constant *constant = &config->scope->constants[i];
+  CHECK(config->statement.scope->count == 4, "%d constants", config->statement.scope->count);
+  for (int i = 0; i < 4 && config->statement.scope->count == 4; i++) {
+    const sp_constant *constant = &config->statement.scope->constants[i];
     CHECK_TEXT(constant->name, expected[i].name);
     CHECK_CLOSE(constant->value, expected[i].value, 4 * DBL_EPSILON * expected[i].value);
     CHECK(constant->used == expected[i].used, "%s: used", constant->name);
@@ -153,12 +153,13 @@ static void test_lines_and_probes(void) {
                                 "[probe]\ntip of it = 0 1 -2.5\nroot = 0.1 0 0\n",
                                 TEXTS("line.b=0 0 0, 1 1 1, 2", "probe.root=3 2 1"));
   if (!config) return;
-  const sp_line_entry *line = config->lines.entries;
-  CHECK(config->lines.count == 2 && line->samples == 11 && line[1].samples == 2, "lines");
+  const sp_line_entry *line = config->wanted.lines.entries;
+  CHECK(config->wanted.lines.count == 2 && line->samples == 11 && line[1].samples == 2, "lines");
   CHECK_TEXT(line->name, "across it");
   CHECK(line->ends[0][2] == -2.5 && line->ends[1][0] == 1e-3 && line->ends[1][2] == 7, "ends");
-  const sp_probe_entry *probe = config->probes.entries;
-  CHECK(config->probes.count == 2 && probe->point[2] == -2.5 && probe[1].point[0] == 3, "points");
+  const sp_probe_entry *probe = config->wanted.probes.entries;
+  CHECK(config->wanted.probes.count == 2 && probe->point[2] == -2.5 && probe[1].point[0] == 3,
+        "points");
   CHECK_TEXT(probe->name, "tip of it");
   CHECK_TEXT(probe->where, "case.ini:4: probe.tip of it");
   CHECK_TEXT(probe[1].name, "root");
@@ -224,9 +225,9 @@ static void test_results(void) {
          "chip, top", "air"},
         {"ends", NULL, SP_RESULT_RESISTANCE, SP_OVER_VOLUME, SP_OVER_SURFACE, NULL, "3", "3"}};
     enum { COUNT = COUNT_OF(expected) };
-    CHECK(config->results.count == COUNT, "%d results", config->results.count);
-    for (int r = 0; r < COUNT && r < config->results.count; r++) {
-      const sp_result_entry *entry = &config->results.entries[r];
+    CHECK(config->wanted.results.count == COUNT, "%d results", config->wanted.results.count);
+    for (int r = 0; r < COUNT && r < config->wanted.results.count; r++) {
+      const sp_result_entry *entry = &config->wanted.results.entries[r];
       CHECK_TEXT(entry->name, expected[r].name);
       CHECK_TEXT(entry->formula, expected[r].formula);
       CHECK_TEXT(entry->group, expected[r].group);
@@ -260,7 +261,8 @@ static void test_round_trip(void) {
   /* 0.1 + 0.2 needs 17 digits, 1/3 needs 16. */
   config = read_case(NULL, TEXTS("mesh.lower=0.30000000000000004 0.3333333333333333 -1e-310"));
   if (config) {
-    CHECK(config->mesh.lower[0] == 0.1 + 0.2 && config->mesh.lower[1] == 1.0 / 3.0, "digits");
+    CHECK(config->mesh.box.lower[0] == 0.1 + 0.2 && config->mesh.box.lower[1] == 1.0 / 3.0,
+          "digits");
     check_round_trip(config);
   }
   sp_config_destroy(&config);
@@ -285,7 +287,7 @@ static void test_round_trip(void) {
     CHECK_OK(status);
     if (!config) continue;
     CHECK_TEXT(config->mesh.file, files[f].file);
-    CHECK_TEXT(config->problem.initial.text, files[f].initial);
+    CHECK_TEXT(config->statement.initial.text, files[f].initial);
     check_round_trip(config);
     sp_config_destroy(&config);
   }

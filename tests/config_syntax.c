@@ -88,7 +88,7 @@ static void test_bytes(void) {
   strcpy(text, "[problem]\nforcing = x");
   for (int i = 0; i < TERMS; i++) memcpy(text + 21 + 2 * i, "+x", 2);
   sp_config *config = read_case(text, NULL);
-  if (config) CHECK_TEXT(config->problem.all.forcing.text, text + 20);
+  if (config) CHECK_TEXT(config->statement.all.forcing.text, text + 20);
   sp_config_destroy(&config);
 
   char shown[SP_SHOWN_SIZE];
@@ -113,7 +113,7 @@ static void test_quotes(void) {
   CHECK_TEXT(config->mesh.file, "run #3/a.msh");
   CHECK_TEXT(config->output.log, "out #1/a.h5");
   CHECK_TEXT(config->output.field, "a #2.hdf");
-  CHECK_TEXT(config->boundary.entries[0].partner, "b ;c");
+  CHECK_TEXT(config->statement.boundary.entries[0].partner, "b ;c");
   check_round_trip(config);
 }
 
@@ -127,9 +127,9 @@ static void test_overrides(void) {
   config = read_case(text, TEXTS("boundary.left=dirichlet 0", "boundary.a. b=neumann",
                                  "problem.forcing=", "output.field="));
   if (config) {
-    CHECK(config->boundary.count == 3, "%d groups", config->boundary.count);
-    if (config->boundary.count == 3) {
-      const sp_boundary_entry *entries = config->boundary.entries;
+    CHECK(config->statement.boundary.count == 3, "%d groups", config->statement.boundary.count);
+    if (config->statement.boundary.count == 3) {
+      const sp_boundary_entry *entries = config->statement.boundary.entries;
       CHECK_TEXT(entries[0].group, "left");
       CHECK(entries[0].condition == SP_DIRICHLET, "condition");
       CHECK_TEXT(entries[0].formula.text, "0");
@@ -138,7 +138,7 @@ static void test_overrides(void) {
       CHECK_TEXT(entries[1].formula.where, "case.ini:5: boundary.right");
       CHECK_TEXT(entries[2].group, "a. b");
     }
-    CHECK_TEXT(config->problem.all.forcing.text, NULL);
+    CHECK_TEXT(config->statement.all.forcing.text, NULL);
     CHECK_TEXT(config->output.field, "");
     CHECK_TEXT(config->output.log, "run.h5");
   }
@@ -147,9 +147,9 @@ static void test_overrides(void) {
   config =
       read_case(NULL, TEXTS("problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1"));
   if (config) {
-    CHECK_TEXT(config->problem.all.solution.text,
+    CHECK_TEXT(config->statement.all.solution.text,
                "sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1");
-    CHECK_TEXT(config->problem.all.solution.where,
+    CHECK_TEXT(config->statement.all.solution.where,
                "argument 'problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2...'");
   }
 }
@@ -169,21 +169,23 @@ static void test_unset(void) {
   if (world_rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config));
   if (!config) return;
-  CHECK(config->boundary.count == 1 && config->boundary.where, "%d groups", config->boundary.count);
-  CHECK_TEXT(config->boundary.entries[0].group, "right");
-  CHECK(config->boundary.fallback.condition == SP_DIRICHLET, "the default condition");
-  CHECK(config->probes.count == 1, "%d probes", config->probes.count);
-  CHECK_TEXT(config->probes.entries[0].name, "b");
+  CHECK(config->statement.boundary.count == 1 && config->statement.boundary.where, "%d groups",
+        config->statement.boundary.count);
+  CHECK_TEXT(config->statement.boundary.entries[0].group, "right");
+  CHECK(config->statement.boundary.fallback.condition == SP_DIRICHLET, "the default condition");
+  CHECK(config->wanted.probes.count == 1, "%d probes", config->wanted.probes.count);
+  CHECK_TEXT(config->wanted.probes.entries[0].name, "b");
   sp_config_destroy(&config);
 
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS, arguments, &config));
   if (!config) return;
-  CHECK(!config->boundary.where && config->boundary.count == 0, "boundary is still given");
+  CHECK(!config->statement.boundary.where && config->statement.boundary.count == 0,
+        "boundary is still given");
   CHECK(!sp_config_where(config, "problem", "lambda"), "lambda is still given");
-  CHECK(config->discretization.order == 7 &&
-            config->solver.preconditioner == SP_PRECONDITIONER_AUTO && !config->mesh.file,
+  CHECK(config->statement.order == 7 && config->solver.preconditioner == SP_PRECONDITIONER_AUTO &&
+            !config->mesh.file,
         "defaults");
-  CHECK(config->mesh.elements[0] == 8, "elements %d", config->mesh.elements[0]);
+  CHECK(config->mesh.box.elements[0] == 8, "elements %d", config->mesh.box.elements[0]);
 }
 
 static void check_unreadable(const char *path, sp_status expected, const char *message) {

@@ -81,10 +81,11 @@ static void check_operator(const char *kind, double r) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   sp_profile profile = sp_profile_from_now();
   require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
-  require(sp_workers_open(MPI_COMM_WORLD, config, &workers));
-  require(sp_case_mesh(&workers, config, &profile, &terminal, &mesh));
+  require(sp_workers_open(MPI_COMM_WORLD, &config->backend, &workers));
+  require(sp_case_mesh(&workers, &config->mesh, &config->statement, &config->wanted, &profile,
+                       &terminal, &mesh));
   require(sp_space_create(&workers.platform, mesh, 3, &space));
-  require(sp_problem_create(config, mesh, &problem));
+  require(sp_problem_create(&config->statement, mesh, &problem));
   require(sp_problem_system(problem, space, SP_GEOMETRY_AUTO, &facts, &system));
   if (!system->op) require(sp_system_build(system));
   const sp_numbering *numbering = space->numbering;

@@ -350,6 +350,33 @@ static void check_of_u(void) {
               "known names are x, y, z, u, pi,");
 }
 
+/* The time of a scope has one value everywhere, which later evaluations read anew. */
+static void check_of_t(void) {
+  AUTO(sp_scope) scope = NULL;
+  AUTO(sp_expression) f = NULL;
+  AUTO(sp_expression) rate = NULL;
+  AUTO(sp_expression) step = NULL;
+  static const char text[] = "x*sin(3*t) + t^2";
+  CHECK_OK(sp_allocate(1, sizeof *scope, "scope", &scope));
+  CHECK_FAILS(sp_expression_parse("t", "f", scope, &f), SP_ERR_INPUT, "unknown name 't'");
+  CHECK_OK(sp_scope_add_time(scope));
+  CHECK_OK(sp_expression_parse(text, "f", scope, &f));
+  CHECK_OK(sp_expression_parse_given(text, "f", scope, "t", &rate));
+  CHECK_OK(sp_expression_parse("t < 1 ? x : 2", "f", scope, &step));
+  CHECK(f->is_of_t && !f->is_constant, "%s depends on t", text);
+  CHECK(step->regularity == SP_SMOOTH, "a jump in time is none in space");
+  for (double t = 0.25; t < 3; t *= 3) {
+    sp_scope_set_time(scope, t);
+    const double expected = X * sin(3 * t) + t * t;
+    CHECK_CLOSE(value_of(f, X, Y, Z), expected, FUNCTION_ERROR * (X + t * t));
+    CHECK_CLOSE(jet_of(f, X, Y, Z).gradient[0], sin(3 * t), FUNCTION_ERROR);
+    CHECK_CLOSE(jet_of(rate, X, Y, Z).gradient[0], 3 * X * cos(3 * t) + 2 * t,
+                FUNCTION_ERROR * (3 * X + 2 * t));
+    CHECK_CLOSE(value_of(step, X, Y, Z), t < 1 ? X : 2, 0);
+  }
+  CHECK_FAILS(sp_scope_define(scope, "t", "1", "c"), SP_ERR_INPUT, "means nothing else");
+}
+
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   check_values();
@@ -360,5 +387,6 @@ int main(int argc, char **argv) {
   check_messages();
   check_size();
   check_of_u();
+  check_of_t();
   return check_end();
 }

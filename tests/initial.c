@@ -54,7 +54,7 @@ static void write_field(const place *p, const char *path, const double *values) 
   AUTO(sp_config) config = read_config(p->box.mesh->comm, "");
   AUTO(sp_problem) problem = NULL;
   double seconds;
-  CHECK_OK(sp_problem_create(config, p->box.mesh, &problem));
+  CHECK_OK(sp_problem_create(&config->statement, p->box.mesh, &problem));
   CHECK_OK(sp_field_write(path, problem, p->space, false, values, NULL, &seconds));
 }
 
@@ -75,8 +75,8 @@ static void write_on(int writers, int map_order, int refine, int order, int degr
 
 static sp_status load(const place *p, const char *initial, double *values) {
   AUTO(sp_config) config = read_config(MPI_COMM_WORLD, initial);
-  sp_status status = sp_initial_check(MPI_COMM_WORLD, config);
-  if (!status) status = sp_initial_load(config, p->space, values);
+  sp_status status = sp_initial_check(MPI_COMM_WORLD, &config->statement);
+  if (!status) status = sp_initial_load(&config->statement, p->space, values);
   return status;
 }
 

@@ -254,9 +254,9 @@ static void check_groups(void) {
       group->name = strdup(cases[c].name);
     }
     require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
-    sp_status status = sp_materials_create(config, mesh->hexes, &materials);
+    sp_status status = sp_materials_create(&config->statement, mesh->hexes, &materials);
     CHECK((status != SP_OK) == (cases[c].name != NULL), "%s", sp_error_message());
-    if (!status) status = sp_materials_count(config, mesh, &materials);
+    if (!status) status = sp_materials_count(&config->statement, mesh, &materials);
     check_refusal(cases[c].override, status, cases[c].parts);
     sp_materials_free(&materials);
   }
@@ -302,8 +302,8 @@ static void check_coefficients(void) {
     sp_materials materials;
     sp_coefficients values;
     require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
-    require(sp_materials_create(config, mesh->hexes, &materials));
-    require(sp_materials_count(config, mesh, &materials));
+    require(sp_materials_create(&config->statement, mesh->hexes, &materials));
+    require(sp_materials_count(&config->statement, mesh, &materials));
     require(sp_coefficients_create(&materials, mesh, sp_operator_rule(SP_BP35, 2), &values));
     CHECK((values.kappa != NULL) == cases[c].with_kappa &&
               (values.lambda != NULL) == cases[c].with_lambda,

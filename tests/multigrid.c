@@ -135,7 +135,9 @@ static void cycle_create(const sp_box *box, bool nested, int order, problem_t pr
   sp_multigrid_choose_orders(order, &c->options);
   for (int i = 0; i < c->options.levels && !c->systems[i]; i++) {
     sp_space *space = bench_space(&tested, c->mesh, c->options.orders[i]);
-    if (i == 0) sp_multigrid_decide(space->platform->backend, &space->mesh->shape, &c->options);
+    if (i == 0)
+      sp_multigrid_decide(space->platform->backend, SP_BP35, false, &space->mesh->shape,
+                          &c->options);
     c->systems[i] = make_system(&problem, space, true);
     if (i == 0) require(sp_multigrid_find_bars(&c->options, c->systems));
   }

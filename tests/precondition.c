@@ -1,6 +1,7 @@
 /* Which preconditioner `auto` becomes: by the operator, and on a device for which algebraic
  * multigrid is set up on the host also by order and size. Requests stay as they are. Which smoother
  * it becomes: by the elements' shapes. */
+#include "solver/linear/smoother.h"
 #include "solver/solve/precondition.h"
 
 #include "solver/linear/coarse.h"
@@ -34,10 +35,8 @@ static void check(sp_preconditioner_kind request, sp_coarse_kind coarse, sp_oper
 static void check_smoother(double stretch_of_worst, double share, sp_smoother_kind want) {
   const sp_mesh_shape shape = {
       .stretch = stretch_of_worst, .stretched = share, .shortest = 1, .longest = 1};
-  sp_multigrid_options options = {.smoother = SP_SMOOTHER_AUTO, .levels = 2, .orders = {2, 1}};
-  sp_multigrid_decide(&sp_backend_host, &shape, &options);
-  CHECK(options.smoother == want, "stretch %g, share %g: %s", stretch_of_worst, share,
-        sp_smoother_names[options.smoother]);
+  const sp_smoother_kind got = sp_smoother_choose(SP_BP35, &shape, false);
+  CHECK(got == want, "stretch %g, share %g: %s", stretch_of_worst, share, sp_smoother_names[got]);
 }
 
 /* A box whose elements have a ratio of lengths of `ratio`. */

@@ -104,7 +104,7 @@ static sp_probes *evaluate(const sp_platform *platform, const deformed_box *box,
   sp_material material = {.kappa = kappa};
   const sp_problem problem = {
       .kind = SP_BP35, .materials = {.count = 1, .list = &material, .of_volume = (int[]){0}}};
-  require(sp_probes_create(config, box->mesh, &probes));
+  require(sp_probes_create(&config->wanted, box->mesh, &probes));
   CHECK_OK(sp_probes_evaluate(probes, &problem, space, x));
   return probes;
 }
@@ -170,7 +170,7 @@ static void check_outside(const deformed_box *box) {
   const double points[][3] = {{0.5, 0.5, 0.5}, {1e3, 0.5, 0.5}};
   AUTO(sp_config) config = read_probes(2, points);
   sp_probes *probes;
-  CHECK(sp_probes_create(config, box->mesh, &probes) == SP_ERR_INPUT && !probes,
+  CHECK(sp_probes_create(&config->wanted, box->mesh, &probes) == SP_ERR_INPUT && !probes,
         "a point far away is found");
   CHECK(strstr(sp_error_message(), "probe.p1=") && strstr(sp_error_message(), "outside the mesh"),
         "%s", sp_error_message());
@@ -236,7 +236,7 @@ static void check_tube(const sp_platform *platform) {
   }
   AUTO(sp_config) beyond = read_probes(1, (const double[][3]){{0.07, 0.09, 0.05}});
   sp_probes *none;
-  const sp_status status = sp_probes_create(beyond, box.mesh, &none);
+  const sp_status status = sp_probes_create(&beyond->wanted, box.mesh, &none);
   check_refusal("a point beyond the tube", status,
                 TEXTS("(0.07, 0.09, 0.05) is 0.0303 from the nearest", ", 0.02) in element 12"));
 }

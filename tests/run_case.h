@@ -57,7 +57,7 @@ static inline sp_status run_case(MPI_Comm comm, const char *const *common, const
   sp_terminal terminal = sp_terminal_open(comm, true);
   const sp_profile profile = sp_profile_from_now();
   sp_workers workers;
-  sp_status status = sp_workers_open(comm, config, &workers);
+  sp_status status = sp_workers_open(comm, &config->backend, &workers);
   if (!status) status = sp_case_run(&workers, config, &profile, &terminal, results);
   sp_workers_close(&workers);
   sp_config_destroy(&config);

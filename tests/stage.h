@@ -30,7 +30,7 @@ static inline sp_status stage_try(stage *s, const char *const *overrides) {
   sp_problem_destroy(&s->problem);
   sp_config_destroy(&s->config);
   require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &s->config));
-  return sp_problem_create(s->config, s->mesh, &s->problem);
+  return sp_problem_create(&s->config->statement, s->mesh, &s->problem);
 }
 
 static inline const sp_problem *stage_problem(stage *s, const char *const *overrides) {

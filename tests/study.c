@@ -228,7 +228,7 @@ static sp_status run_study(const char *const *overrides, const char *order, cons
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   const sp_profile profile = sp_profile_from_now();
   sp_workers workers;
-  sp_status status = sp_workers_open(MPI_COMM_WORLD, config, &workers);
+  sp_status status = sp_workers_open(MPI_COMM_WORLD, &config->backend, &workers);
   if (!status) status = sp_study_run(&workers, config, &study, &profile, &terminal);
   sp_workers_close(&workers);
   return status;

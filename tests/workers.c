@@ -273,7 +273,7 @@ static void test_gpus(void) {
   int count = 0;
   CHECK(sp_gpus_visible(&count, &gpus) == SP_OK && count > 0, "%d GPUs", count);
   free(gpus);
-  CHECK_OK(sp_workers_open(MPI_COMM_WORLD, config, &workers));
+  CHECK_OK(sp_workers_open(MPI_COMM_WORLD, &config->backend, &workers));
   /* All ranks of this run are on one machine and see the same GPUs. */
   const int expected = count < RANKS ? count : RANKS;
   CHECK(workers.count == expected && workers.leader == 0, "%d ranks work on %d GPUs", workers.count,
@@ -298,7 +298,7 @@ static void test_gpus(void) {
   }
   sp_workers_close(&workers);
   config->backend.share = SP_SHARE_YES;
-  CHECK_OK(sp_workers_open(MPI_COMM_WORLD, config, &workers));
+  CHECK_OK(sp_workers_open(MPI_COMM_WORLD, &config->backend, &workers));
   CHECK_OK(sp_case_run(&workers, config, &profile, &terminal, &shared));
   sp_workers_close(&workers);
   check_same_solution("sine box", "the GPUs' ranks", &shared, &chosen);

@@ -1,4 +1,4 @@
-/* Derivatives of formulas: the jet of each node from those of its operands. */
+/* Derivatives of formulas: the jet of a node from the jets of its operands. */
 #include "io/formula/graph.h"
 
 #include <math.h>
@@ -25,8 +25,8 @@ static int scaled(sp_graph *g, double factor, int a) {
   return sp_graph_node(g, SP_OP_MULTIPLY, constant(g, factor), a, 0);
 }
 
-/* Take the constant factor off *node. */
-static double split(sp_graph *g, int *node) {
+/* Split *node into a constant factor, which is returned, and the rest. */
+static double split_factor(sp_graph *g, int *node) {
   double factor = 1;
   for (;;) {
     const sp_node *n = &g->nodes[*node];
@@ -45,7 +45,7 @@ static double split(sp_graph *g, int *node) {
  * are recognized: often the Laplacian is a multiple of the value. */
 static void split_product(sp_graph *g, int a, int b, double *factor, int *rest) {
   int u = a, v = b;
-  *factor = split(g, &u) * split(g, &v);
+  *factor = split_factor(g, &u) * split_factor(g, &v);
   if (!isnormal(*factor)) {
     *factor = 1;
     u = a;
@@ -75,8 +75,8 @@ static int product_sum(sp_graph *g, int a, int b, int c) {
   if (a == SP_ZERO || b == SP_ZERO) return c;
   if (c == SP_ZERO) return product(g, a, b);
   split_product(g, a, b, &factor, &rest);
-  const double sum = factor + split(g, &other);
-  /* Not if the terms cancel: their sum must be NaN where they are. */
+  const double sum = factor + split_factor(g, &other);
+  /* Keep terms that cancel: where they are NaN, so is their sum. */
   if (rest == other && isnormal(sum)) return scaled(g, sum, rest);
   const int known = sp_graph_find(g, SP_OP_MULTIPLY, a, b);
   if (known >= 0) return known_zero(g, sp_graph_node(g, SP_OP_ADD, known, c, 0));
@@ -102,7 +102,7 @@ static int conducted(sp_graph *g, const sp_jet *a, int d) {
 }
 
 /* grad a . grad b, or grad a . K grad b. */
-static int dot(sp_graph *g, const sp_jet *a, const sp_jet *b) {
+static int gradient_dot(sp_graph *g, const sp_jet *a, const sp_jet *b) {
   int result = SP_ZERO;
   for (int d = 0; d < 3; d++) result = product_sum(g, a->gradient[d], conducted(g, b, d), result);
   return result;
@@ -157,7 +157,7 @@ static partials root_partials(sp_graph *g, int degree, int a, int v) {
   return (partials){.a = first, .aa = second};
 }
 
-/* first = f(v), second = 2 v f(v), as tan has it; the sign is that of `factor`. */
+/* g' = `first`, g'' = factor v g', as for v = tan a. */
 static partials tangent_partials(sp_graph *g, double factor, int v, int first) {
   return (partials){.a = first, .aa = scaled(g, factor, times(g, v, first))};
 }
@@ -267,20 +267,21 @@ static partials power_partials(sp_graph *g, int a, bool a_varies, int b, bool b_
 
 /* ---- The chain rule ---- */
 
-static sp_jet chain(sp_graph *g, const sp_jet *a, const sp_jet *b, const partials *p) {
+static sp_jet chain_rule(sp_graph *g, const sp_jet *a, const sp_jet *b, const partials *p) {
   sp_jet jet = {.known = true};
   for (int d = 0; d < 3; d++)
     jet.gradient[d] = product_sum(g, p->a, a->gradient[d], product(g, p->b, b->gradient[d]));
   int lap = product_sum(g, p->a, a->laplacian, product(g, p->b, b->laplacian));
-  if (p->aa != SP_ZERO) lap = product_sum(g, p->aa, dot(g, a, a), lap);
-  if (p->bb != SP_ZERO) lap = product_sum(g, p->bb, dot(g, b, b), lap);
-  if (p->ab != SP_ZERO) lap = product_sum(g, p->ab, product(g, constant(g, 2), dot(g, a, b)), lap);
+  if (p->aa != SP_ZERO) lap = product_sum(g, p->aa, gradient_dot(g, a, a), lap);
+  if (p->bb != SP_ZERO) lap = product_sum(g, p->bb, gradient_dot(g, b, b), lap);
+  if (p->ab != SP_ZERO)
+    lap = product_sum(g, p->ab, product(g, constant(g, 2), gradient_dot(g, a, b)), lap);
   jet.laplacian = lap;
   return jet;
 }
 
 /* The jet of select(condition, a, b). */
-static sp_jet choose(sp_graph *g, int condition, const sp_jet *a, const sp_jet *b) {
+static sp_jet select_jet(sp_graph *g, int condition, const sp_jet *a, const sp_jet *b) {
   sp_jet jet = {.known = true};
   for (int d = 0; d < 3; d++)
     jet.gradient[d] = select_node(g, condition, a->gradient[d], b->gradient[d]);
@@ -290,7 +291,7 @@ static sp_jet choose(sp_graph *g, int condition, const sp_jet *a, const sp_jet *
 
 static const sp_jet constant_jet = {true, {SP_ZERO, SP_ZERO, SP_ZERO}, SP_ZERO};
 
-static void derive(sp_graph *g, int node);
+static void set_jet(sp_graph *g, int node);
 
 /* The jets of the operands; a copy, because the graph may move. */
 static void operand_jets(sp_graph *g, const sp_node *node, sp_jet jets[3]) {
@@ -298,7 +299,7 @@ static void operand_jets(sp_graph *g, const sp_node *node, sp_jet jets[3]) {
   for (int k = 0; k < 3; k++) {
     jets[k] = constant_jet;
     if (k >= arity) continue;
-    derive(g, node->operand[k]);
+    set_jet(g, node->operand[k]);
     jets[k] = g->jets[node->operand[k]];
   }
 }
@@ -332,37 +333,36 @@ static sp_jet binary_jet(sp_graph *g, const sp_node *node, int v, const sp_jet *
     p.a = binary(g, SP_OP_TABLE_SLOPE, o[0], o[1]);
     break;
   case SP_OP_MIN:
-    return choose(g, binary(g, SP_OP_MIN_IS_FIRST, o[0], o[1]), a, b);
+    return select_jet(g, binary(g, SP_OP_MIN_IS_FIRST, o[0], o[1]), a, b);
   case SP_OP_MAX:
-    return choose(g, binary(g, SP_OP_MAX_IS_FIRST, o[0], o[1]), a, b);
+    return select_jet(g, binary(g, SP_OP_MAX_IS_FIRST, o[0], o[1]), a, b);
   default: /* comparisons and conditions: constant pieces */
     break;
   }
-  return chain(g, a, b, &p);
+  return chain_rule(g, a, b, &p);
 }
 
-/* Set the jet of a node. The recursion is shallow: the parser has asked for the jets of all
- * subexpressions before, and a simplification adds a few nodes at most. */
-static void derive(sp_graph *g, int v) {
+/* Set the jet of a node. The recursion is shallow: the jets of all subexpressions exist already,
+ * and a simplification adds at most a few nodes. */
+static void set_jet(sp_graph *g, int v) {
   if (g->jets[v].known || g->failed) return;
   const sp_node node = g->nodes[v];
   sp_jet jets[3], jet = constant_jet;
   operand_jets(g, &node, jets);
   if (node.operation == SP_OP_SELECT)
-    jet = choose(g, node.operand[0], &jets[1], &jets[2]);
+    jet = select_jet(g, node.operand[0], &jets[1], &jets[2]);
   else if (varies(&jets[0]) || varies(&jets[1])) {
     if (sp_operation_arity(node.operation) == 1) {
       partials p = unary_partials(g, node.operation, node.operand[0], v);
       p.b = p.ab = p.bb = SP_ZERO;
-      jet = chain(g, &jets[0], &constant_jet, &p);
+      jet = chain_rule(g, &jets[0], &constant_jet, &p);
     } else
       jet = binary_jet(g, &node, v, &jets[0], &jets[1]);
   }
   if (!g->failed) g->jets[v] = jet;
 }
 
-/* Powers that are products have the derivatives of powers, which are shorter than those of
- * products. */
+/* Differentiate a small power as a power, not as a product: the result is shorter. */
 static void derive_small_power(sp_graph *g, int v, int a, int exponent) {
   if (g->jets[v].known || g->failed) return;
   const int before = sp_graph_node(g, SP_OP_POWER, a, constant(g, exponent - 1), 0);
@@ -373,7 +373,7 @@ static void derive_small_power(sp_graph *g, int v, int a, int exponent) {
                       .b = SP_ZERO,
                       .ab = SP_ZERO,
                       .bb = SP_ZERO};
-  const sp_jet result = varies(&jet) ? chain(g, &jet, &constant_jet, &p) : constant_jet;
+  const sp_jet result = varies(&jet) ? chain_rule(g, &jet, &constant_jet, &p) : constant_jet;
   if (!g->failed) g->jets[v] = result;
 }
 
@@ -387,6 +387,6 @@ int sp_graph_apply(sp_graph *graph, sp_operation operation, const int operand[3]
       derive_small_power(graph, power, a, (int)exponent);
     }
   }
-  derive(graph, node);
+  set_jet(graph, node);
   return node;
 }

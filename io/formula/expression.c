@@ -23,8 +23,8 @@ static sp_operand operand(const slots *s, const sp_source *source) {
                           : (sp_operand){slot(s, source->slot), 1};
 }
 
-/* Copy the variables of a chunk. Those that pad it to whole vectors repeat the last point, so that
- * they take no slow path that the points do not take. */
+/* Copy the variables of a chunk. Padding to whole vectors repeats the last point, so that it takes
+ * no slow path of its own. */
 static void load_variables(const slots *s, const double *const values[SP_EXPRESSION_VARIABLES],
                            size_t start, size_t count, size_t padded) {
   for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) {
@@ -37,8 +37,8 @@ static void load_variables(const slots *s, const double *const values[SP_EXPRESS
 
 /* Run the program for n points. An instruction whose result is an output writes it there, if
  * `direct` allows; output[k] begins at the chunk. */
-static void run(const slots *s, sp_expression_kernel *kernel, unsigned wanted, size_t n,
-                bool direct, double *const output[SP_EXPRESSION_OUTPUTS]) {
+static void run_program(const slots *s, sp_expression_kernel *kernel, unsigned wanted, size_t n,
+                        bool direct, double *const output[SP_EXPRESSION_OUTPUTS]) {
   for (size_t k = 0; k < s->program->length; k++) {
     const sp_instruction *i = &s->program->instructions[k];
     const bool first = i->needed[0] & wanted, second = i->needed[1] & wanted;
@@ -56,9 +56,9 @@ static void run(const slots *s, sp_expression_kernel *kernel, unsigned wanted, s
   }
 }
 
-/* Copy the outputs that the program has not written. */
-static void store(const slots *s, bool direct, size_t count,
-                  double *const output[SP_EXPRESSION_OUTPUTS]) {
+/* Copy the outputs that no instruction has stored. */
+static void copy_outputs(const slots *s, bool direct, size_t count,
+                         double *const output[SP_EXPRESSION_OUTPUTS]) {
   for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) {
     if (!output[k] || (direct && s->program->direct[k])) continue;
     const sp_operand result = operand(s, &s->program->output[k]);
@@ -100,8 +100,8 @@ sp_status sp_expression_evaluate(const sp_expression *expression, size_t n,
     double *out[SP_EXPRESSION_OUTPUTS];
     for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) out[k] = output[k] ? output[k] + start : NULL;
     const bool direct = padded == count;
-    run(&s, expression->code->kernel, wanted, padded, direct, out);
-    store(&s, direct, count, out);
+    run_program(&s, expression->code->kernel, wanted, padded, direct, out);
+    copy_outputs(&s, direct, count, out);
   }
   free(s.memory);
   return SP_OK;
@@ -129,7 +129,7 @@ static sp_status evaluate_constant(const sp_scope *scope, const char *text, cons
 
 sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, const char *where) {
   double value;
-  if (!sp_expression_allows_name(name))
+  if (!sp_expression_allows_name(name) || (scope->time && strcmp(name, "t") == 0))
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected a name of letters, digits and _ that begins with no digit and "
                    "means nothing else in formulas (as x, u, e, sin do)",

@@ -1,4 +1,5 @@
-/* Formulas of x, y and z, with exact first and second derivatives.
+/* Formulas of x, y and z, and of the time t if the scope has one, with exact first and second
+ * derivatives in space.
  *
  *     sin(pi*x) * (y < 0.5 ? exp(-z) : 2^z)
  *
@@ -6,13 +7,13 @@
  * + -, * /, unary - + !, ^ and its synonym ** (right to left; -x^2 is -(x^2)). A condition is true
  * if it is not zero; comparisons give 1 or 0. Functions: sin cos tan asin acos atan sinh cosh tanh
  * exp log log10 sqrt cbrt abs erf sign floor (one argument), atan2 pow min max (two), if(c, a, b)
- * (three); table("FILE", a), straight lines between the points of a table of the scope
- * (io/formula/scope.h), and its end values outside. Constants: pi, e. Numbers as in C (1, .5,
- * 1e-3). No implicit multiplication.
+ * (three). table("FILE", a) is piecewise linear between the points of a table of the scope
+ * (io/formula/scope.h), constant outside. Constants: pi, e. Numbers as in C (1, .5, 1e-3). No
+ * implicit multiplication.
  *
  * A condition that is NaN makes the result NaN: callers that refuse values that are not finite
- * report the point. Comparisons with NaN, !NaN and NaN ? a : b are NaN. As in C, the right operand
- * of && and || counts only where the left one does not decide: x > 0 && log(x) > 1 is 0 at x = -1.
+ * report the point. Comparisons with NaN, !NaN and NaN ? a : b are NaN. As in C, && and || ignore
+ * the right operand if the left one decides: x > 0 && log(x) > 1 is 0 at x = -1.
  *
  * Derivatives come from forward-mode automatic differentiation of jets (u, u_x, u_y, u_z, lap u):
  * these five close under every operation, since
@@ -21,17 +22,17 @@
  * Derivatives are formulas too. A common subexpression, also of the value and a derivative, is
  * computed once. Values that no requested output needs are not computed.
  *
- * A conditional has the derivatives of the branch taken; abs, sign, floor, min, max and table have
- * those of the smooth piece at the point. If a derivative does not exist (sqrt at 0), the result is
- * NaN or infinite, which callers check. Constant integer exponents up to 8 in size are
- * multiplications and a division, x^0.5 is sqrt(x): x^2 is exact at 0.
+ * Derivatives of a conditional are taken in its branch, and of abs, sign, floor, min, max and table
+ * in the smooth piece at the point. If a derivative does not exist (sqrt at 0), the result is NaN
+ * or infinite, which callers check. Constant integer exponents up to 8 in size are multiplications
+ * and a division, x^0.5 is sqrt(x): x^2 is exact at 0.
  *
- * Accuracy: each function is within 4 units in the last place of its exact value at the argument
- * that it gets; sin and cos within 1; sqrt, abs, sign, floor, min and max are exact or correctly
- * rounded. sin and cos are computed here (vector.h); the others by libmvec, whose bound
- * is 4 units (sourceware.org/glibc/wiki/libmvec), or by libm if the build finds no libmvec. NaN,
- * infinities and signed zeros are those of libm. The bits at a point depend on the instruction set
- * of the processor, but not on the other points, on n, or on the outputs asked for. */
+ * Accuracy: each function is within 4 units in the last place (ulp) of its exact value at the
+ * rounded argument. sin and cos are within 1 ulp; sqrt, abs, sign, floor, min and max are exact or
+ * correctly rounded. sin and cos are computed here (vector.h); the others by libmvec, whose bound
+ * is 4 ulp (sourceware.org/glibc/wiki/libmvec), or by libm if the build finds no libmvec. NaN,
+ * infinities and signed zeros are as in libm. The bits at a point depend on the processor's
+ * instruction set, but not on the other points, on n, or on the requested outputs. */
 #pragma once
 
 #include <stdbool.h>
@@ -47,8 +48,9 @@ typedef enum sp_regularity { SP_JUMPS, SP_KINKS, SP_SMOOTH } sp_regularity;
 /* A formula; read only. Several threads may evaluate it at a time. */
 typedef struct sp_expression {
   char *where, *text; /* as given to sp_expression_parse */
-  bool is_constant;   /* neither x, y, z nor u occur in it */
+  bool is_constant;   /* neither x, y, z, u nor t occur in it */
   bool is_of_u;       /* u occurs in it */
+  bool is_of_t;       /* the time occurs in it */
   sp_regularity regularity;
   struct sp_expression_code *code; /* private */
 } sp_expression;
@@ -61,13 +63,14 @@ typedef struct sp_expression {
 sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,
                               sp_expression **out);
 
-/* Parse a formula for which more is given with the points. `given` is the name of a fourth
- * variable, "u" or "u0"; if it occurs, there are no derivatives. Or it is "K", a tensor; then
+/* Parse a formula that needs more data than the points. `given` is the name of a fourth variable,
+ * "u" or "u0"; a formula of it has no derivatives. Or `given` is "K", a tensor; then
  *
  *     K : grad grad u = K_xx u_xx + K_yy u_yy + K_zz u_zz + 2 (K_xy u_xy + K_xz u_xz + K_yz u_yz)
  *
  * takes the place of the Laplacian. Jets (u, grad u, K : grad grad u) are closed as above, with
- * grad a . K grad b for grad a . grad b. Local. */
+ * grad a . K grad b for grad a . grad b. Or it is "t": then gradient[0] is the derivative by the
+ * time of the scope, and gradient[1] and gradient[2] are zero. Local. */
 sp_status sp_expression_parse_given(const char *text, const char *where, const sp_scope *scope,
                                     const char *given, sp_expression **out);
 
@@ -78,17 +81,16 @@ bool sp_expression_allows_name(const char *name);
 /* NULL-safe; sets *expression to NULL. Local. */
 void sp_expression_destroy(sp_expression **expression);
 
-/* Evaluate at the n points (xyz[0][p], xyz[1][p], xyz[2][p]): values, and unless they are NULL
- * gradients and Laplacians; all arrays have n entries and do not overlap. `given` is u[n] of a
- * formula of u, K[6][n] (xx, yy, zz, xy, xz, yz) of an anisotropic one with `laplacian`, which
- * becomes K : grad grad u; else it is not read. Does not check that values are finite. Local.
- * Errors: SP_ERR_SYSTEM. */
+/* Evaluate at the n points (xyz[0][p], xyz[1][p], xyz[2][p]): values, and gradients and Laplacians
+ * if not NULL. All arrays have n entries and do not overlap. `given` is u[n] of a formula of u,
+ * K[6][n] (xx, yy, zz, xy, xz, yz) of an anisotropic one with `laplacian`, which becomes K : grad
+ * grad u; else it is not read. Does not check that values are finite. Local. Errors: SP_ERR_SYSTEM.
+ */
 sp_status sp_expression_evaluate(const sp_expression *expression, size_t n,
                                  const double *const xyz[3], const double *given, double *value,
                                  double *const gradient[3], double *laplacian);
 
 /* Append a constant: a number, or a formula of the constants before it. `where` begins messages.
- * Local. Errors: SP_ERR_INPUT for a name that is not made of letters, digits and _ or that formulas
- * have already, for a formula that depends on x, y or z, and for a value that is not finite;
- * SP_ERR_SYSTEM. */
+ * Local. Errors: SP_ERR_INPUT if the name exists or has other characters than letters, digits and
+ * _, the formula depends on x, y or z, or the value is not finite; SP_ERR_SYSTEM. */
 sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, const char *where);

@@ -7,21 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-sp_status sp_graph_create(bool anisotropic, sp_graph *graph) {
+sp_status sp_graph_create(bool anisotropic, bool in_time, sp_graph *graph) {
   enum { FIRST = 64 };
   sp_expression_kernel *usable[SP_EXPRESSION_SETS];
   sp_expression_usable_kernels(usable);
   *graph = (sp_graph){.kernel = usable[0],
                       .capacity = FIRST,
                       .count = SP_EXPRESSION_VARIABLES,
-                      .anisotropic = anisotropic};
+                      .anisotropic = anisotropic,
+                      .in_time = in_time};
   SP_TRY(SP_ALLOCATE("a formula", SP_ARRAY(graph->nodes, FIRST), SP_ARRAY(graph->jets, FIRST),
                      SP_ARRAY(graph->table, 2 * (size_t)FIRST)));
   for (int k = 0; k < 2 * FIRST; k++) graph->table[k] = -1;
   for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) {
-    graph->nodes[v] = (sp_node){.operation = SP_OP_VARIABLE, .constant = v};
+    graph->nodes[v] = (sp_node){.operation = SP_OP_VARIABLE, .constant = v, .varies = true};
     graph->jets[v] = (sp_jet){true, {SP_ZERO, SP_ZERO, SP_ZERO}, SP_ZERO};
-    if (v < SP_VARIABLE_U) graph->jets[v].gradient[v] = sp_graph_constant(graph, 1);
+    if (v < SP_VARIABLE_U && !in_time) graph->jets[v].gradient[v] = sp_graph_constant(graph, 1);
   }
   return SP_OK;
 }
@@ -36,12 +37,12 @@ static uint64_t bits_of(double value) {
   return bits;
 }
 
-/* Place of the node in the table, or the free place where it belongs. Constants are compared by
- * their bits, since 0 and -0 differ and NaN is not equal to itself. */
-static size_t position(const sp_graph *graph, const sp_node *node) {
+/* Position of the node in the table, or the free position where it belongs. Constants are compared
+ * by their bits, since 0 and -0 differ and NaN is not equal to itself. */
+static size_t table_position(const sp_graph *graph, const sp_node *node) {
   const uint64_t words[6] = {(uint64_t)node->operation,  (uint64_t)node->operand[0],
                              (uint64_t)node->operand[1], (uint64_t)node->operand[2],
-                             bits_of(node->constant),    (uintptr_t)node->table};
+                             bits_of(node->constant),    (uintptr_t)node->data};
   uint64_t hash = 0;
   for (int k = 0; k < 6; k++) {
     hash = (hash ^ words[k]) * 0x9E3779B97F4A7C15u; /* 2^64 over the golden ratio */
@@ -53,13 +54,13 @@ static size_t position(const sp_graph *graph, const sp_node *node) {
     const sp_node *other = &graph->nodes[graph->table[at]];
     if (other->operation == node->operation &&
         memcmp(other->operand, node->operand, sizeof node->operand) == 0 &&
-        bits_of(other->constant) == bits_of(node->constant) && other->table == node->table)
+        bits_of(other->constant) == bits_of(node->constant) && other->data == node->data)
       break;
   }
   return at;
 }
 
-static bool grow(sp_graph *graph) {
+static bool grow_table(sp_graph *graph) {
   if (graph->capacity > INT_MAX / 4) return false;
   const size_t capacity = 2 * (size_t)graph->capacity;
   sp_node *nodes = realloc(graph->nodes, capacity * sizeof *nodes);
@@ -76,19 +77,19 @@ static bool grow(sp_graph *graph) {
   graph->capacity = (int)capacity;
   for (size_t k = 0; k < 2 * capacity; k++) table[k] = -1;
   for (int k = SP_EXPRESSION_VARIABLES; k < graph->count; k++)
-    table[position(graph, &nodes[k])] = k;
+    table[table_position(graph, &nodes[k])] = k;
   return true;
 }
 
-static int intern(sp_graph *graph, const sp_node *node) {
-  size_t at = position(graph, node);
+static int intern_node(sp_graph *graph, const sp_node *node) {
+  size_t at = table_position(graph, node);
   if (graph->table[at] >= 0) return graph->table[at];
   if (graph->count == graph->capacity) {
-    if (!grow(graph)) {
+    if (!grow_table(graph)) {
       graph->failed = true;
       return 0;
     }
-    at = position(graph, node);
+    at = table_position(graph, node);
   }
   graph->nodes[graph->count] = *node;
   graph->jets[graph->count] = (sp_jet){false, {SP_ZERO, SP_ZERO, SP_ZERO}, SP_ZERO};
@@ -98,15 +99,15 @@ static int intern(sp_graph *graph, const sp_node *node) {
 }
 
 int sp_graph_constant(sp_graph *graph, double value) {
-  return intern(graph, &(sp_node){.operation = SP_OP_CONSTANT, .constant = value});
+  return intern_node(graph, &(sp_node){.operation = SP_OP_CONSTANT, .constant = value});
 }
 
-int sp_graph_table(sp_graph *graph, const double *table) {
-  return intern(graph, &(sp_node){.operation = SP_OP_TABLE_DATA, .table = table});
+int sp_graph_data(sp_graph *graph, const double *data) {
+  return intern_node(graph, &(sp_node){.operation = SP_OP_DATA, .data = data});
 }
 
 /* With the same bits as at evaluation. */
-static double fold(const sp_graph *graph, sp_operation operation, const int operand[3]) {
+static double fold_constants(const sp_graph *graph, sp_operation operation, const int operand[3]) {
   enum { N = SP_EXPRESSION_PADDING };
   _Alignas(64) double values[3][N], result[N];
   sp_operand operands[3];
@@ -126,7 +127,7 @@ static int small_power(sp_graph *graph, int x, int exponent) {
   return power;
 }
 
-/* Powers whose exponent is a constant; -1 if there is no better way than pow. */
+/* A node for a power with a constant exponent, or -1 if pow is best. */
 static int simplify_power(sp_graph *graph, int a, double exponent) {
   if (exponent == 0) return sp_graph_constant(graph, 1);
   if (exponent == 0.5) return sp_graph_node(graph, SP_OP_SQRT, a, 0, 0);
@@ -192,7 +193,7 @@ static int simplify_product_sum(sp_graph *graph, sp_operation operation, int a, 
 }
 
 /* An equal node, or -1. */
-static int simplify(sp_graph *graph, sp_operation operation, int a, int b, int c) {
+static int simplify_node(sp_graph *graph, sp_operation operation, int a, int b, int c) {
   const double constant = graph->nodes[a].constant;
   switch (operation) {
   case SP_OP_NEGATE:
@@ -226,8 +227,8 @@ static bool commutes(sp_operation operation) {
          operation == SP_OP_SUBTRACT_MULTIPLY;
 }
 
-/* The constant first, else the older node. */
-static void order(const sp_graph *graph, sp_operation operation, int *a, int *b) {
+/* Order commuting operands: a constant first, then the older node. */
+static void order_operands(const sp_graph *graph, sp_operation operation, int *a, int *b) {
   if (!commutes(operation) || sp_graph_is_constant(graph, *a)) return;
   if (sp_graph_is_constant(graph, *b) || *b < *a) swap(a, b);
 }
@@ -235,7 +236,7 @@ static void order(const sp_graph *graph, sp_operation operation, int *a, int *b)
 int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c) {
   if (graph->failed) return 0;
   const int arity = sp_operation_arity(operation);
-  order(graph, operation, &a, &b);
+  order_operands(graph, operation, &a, &b);
   const int operand[3] = {a, b, c};
   bool constant = true;
   for (int k = 0; k < arity; k++) constant = constant && sp_graph_is_constant(graph, operand[k]);
@@ -243,13 +244,17 @@ int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c) 
   int equal = -1;
   if (operation == SP_OP_POWER && sp_graph_is_constant(graph, b))
     equal = simplify_power(graph, a, graph->nodes[b].constant);
-  if (equal < 0 && constant) equal = sp_graph_constant(graph, fold(graph, operation, operand));
-  if (equal < 0) equal = simplify(graph, operation, a, b, c);
+  if (equal < 0 && constant)
+    equal = sp_graph_constant(graph, fold_constants(graph, operation, operand));
+  if (equal < 0) equal = simplify_node(graph, operation, a, b, c);
   if (equal >= 0) return equal;
-  return intern(graph, &(sp_node){.operation = operation, .operand = {a, b, c}});
+  bool varies = false;
+  for (int k = 0; k < arity; k++) varies = varies || graph->nodes[operand[k]].varies;
+  return intern_node(graph,
+                     &(sp_node){.operation = operation, .operand = {a, b, c}, .varies = varies});
 }
 
 int sp_graph_find(const sp_graph *graph, sp_operation operation, int a, int b) {
-  order(graph, operation, &a, &b);
-  return graph->table[position(graph, &(sp_node){.operation = operation, .operand = {a, b}})];
+  order_operands(graph, operation, &a, &b);
+  return graph->table[table_position(graph, &(sp_node){.operation = operation, .operand = {a, b}})];
 }

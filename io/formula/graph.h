@@ -7,8 +7,8 @@
 #include "io/error.h"
 #include "io/formula/kernel.h"
 
-/* x, y, z; and of sp_expression_parse_given u, and the components of K, which have no name: only
- * derivatives have them. */
+/* x, y, z; with sp_expression_parse_given also u, or the components of K, which occur in
+ * derivatives only and have no name. */
 enum { SP_VARIABLE_U = 3, SP_VARIABLE_K, SP_EXPRESSION_VARIABLES = SP_VARIABLE_K + 6 };
 
 /* Unused operands are 0. Operands have smaller indices than the node. */
@@ -16,7 +16,8 @@ typedef struct sp_node {
   sp_operation operation;
   int operand[3];
   double constant;
-  const double *table; /* of SP_OP_TABLE_DATA, else NULL */
+  const double *data; /* of SP_OP_DATA, else NULL */
+  bool varies;        /* it depends on a variable */
 } sp_node;
 
 /* The derivatives of a node are nodes too, or SP_ZERO if they vanish everywhere. */
@@ -34,16 +35,17 @@ typedef struct sp_graph {
   int *table;       /* open hashing: [2 * capacity], node or -1 */
   bool failed;      /* out of memory: nodes are wrong from then on */
   bool anisotropic; /* `laplacian` of jets is K : grad grad */
+  bool in_time;     /* gradient[0] of jets is the derivative by t */
 } sp_graph;
 
 /* sp_graph_free releases *graph, also after a failure. Errors: SP_ERR_SYSTEM. */
-sp_status sp_graph_create(bool anisotropic, sp_graph *graph);
+sp_status sp_graph_create(bool anisotropic, bool in_time, sp_graph *graph);
 void sp_graph_free(sp_graph *graph);
 
-/* The node of a constant, of the data of a table, or of an operation, simplified without a change
- * of its value. They return 0 and set graph->failed if memory is short. */
+/* The node of a constant, of memory outside the formula, or of an operation, simplified without a
+ * change of its value. They return 0 and set graph->failed if memory is short. */
 int sp_graph_constant(sp_graph *graph, double value);
-int sp_graph_table(sp_graph *graph, const double *table);
+int sp_graph_data(sp_graph *graph, const double *data);
 int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c);
 
 /* The node of an operation with one or two operands (b = 0 for one) if it exists, else -1. */
@@ -53,8 +55,8 @@ static inline bool sp_graph_is_constant(const sp_graph *graph, int node) {
   return graph->nodes[node].operation == SP_OP_CONSTANT;
 }
 
-/* Up to this, constant integer exponents are multiplications: pow is no faster then, and less
- * accurate. */
+/* Constant integer exponents up to this size become multiplications, which are more accurate than
+ * pow and not slower. */
 enum { SP_SMALL_POWER_MAX = 8 };
 
 /* Add a node as sp_graph_node does, and its jet. */

@@ -1,11 +1,10 @@
 /* The inside of formulas: text -> graph -> programs -> values.
  *
- *     kernel.h                the arithmetic of each operation, once per instruction set
- *     graph.h                 nodes: equal ones are one node, constants are folded; their
- *                             derivatives, by forward differentiation (derive.c)
- *     program.h               the nodes that the outputs need, as instructions on slots
- *     parse.c                 the parser; calls sp_graph_apply for each operation it meets
- *     expression.c            evaluation, a chunk of points at a time
+ *     kernel.h                the arithmetic of each operation, once per instruction set.
+ *     graph.h                 nodes: value numbering, constant folding, derivatives (derive.c).
+ *     program.h               the nodes that the outputs need, as instructions on slots.
+ *     parse.c                 the parser; calls sp_graph_apply for each operation.
+ *     expression.c            evaluation, a chunk of points at a time.
  *
  * Each of these headers includes only the ones above it.
  *
@@ -20,8 +19,8 @@
 #include "io/formula/expression.h"
 #include "io/formula/program.h"
 
-/* Programs for the value; value and gradient; all outputs. Fewer outputs leave instructions out. A
- * formula of u has the first one only. */
+/* Programs for the value, for value and gradient, and for all outputs. A formula of u has only the
+ * first one. */
 enum { SP_EXPRESSION_PROGRAMS = 3 };
 
 struct sp_expression_code {

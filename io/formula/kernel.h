@@ -6,7 +6,7 @@
 typedef enum sp_operation {
   SP_OP_VARIABLE,
   SP_OP_CONSTANT,
-  SP_OP_TABLE_DATA, /* an operand of the next two: {n, x[n], y[n]}, with the step 0 */
+  SP_OP_DATA, /* memory outside the formula, with the step 0: a table, {n, x[n], y[n]}, or time */
   /* one operand */
   SP_OP_NEGATE,
   SP_OP_NOT,
@@ -46,8 +46,8 @@ typedef enum sp_operation {
   SP_OP_LESS_EQUAL,
   SP_OP_GREATER,
   SP_OP_GREATER_EQUAL,
-  SP_OP_TABLE,       /* a table at a: straight lines between its points, end values outside */
-  SP_OP_TABLE_SLOPE, /* its derivative, at x[k] that of the line to the right; 0 outside */
+  SP_OP_TABLE,       /* a table at a: piecewise linear, end values outside */
+  SP_OP_TABLE_SLOPE, /* its derivative, at x[k] from the right; 0 outside */
   SP_OP_AND,
   SP_OP_OR,
   /* three operands */
@@ -75,12 +75,12 @@ enum { SP_EXPRESSION_PADDING = 8 };
 
 /* out[p] = operation(a[p], b[p], c[p]) for n points, a multiple of SP_EXPRESSION_PADDING. `out` and
  * `second` need no alignment and overlap no operand. `second` is the cosine of SP_OP_SINCOS. The
- * bits of out[p] depend on nothing but the operands at p. Local. */
+ * bits of out[p] depend only on the operands at p. Local. */
 typedef void sp_expression_kernel(sp_operation operation, size_t n, const sp_operand operand[3],
                                   double *out, double *second);
 
 enum { SP_EXPRESSION_SETS = 3 };
 
-/* The kernels that were built and that this processor can run, widest vectors first. Returns how
- * many there are, at least 1. Local. */
+/* The kernels that were built and that this processor can run, widest vectors first. Returns their
+ * number, at least 1. Local. */
 int sp_expression_usable_kernels(sp_expression_kernel *usable[SP_EXPRESSION_SETS]);

@@ -1,6 +1,6 @@
-/* The arithmetic of formulas. Compiled once per instruction set; the build says what the function
- * is called (SP_EXPRESSION_KERNEL). Whole vectors only: each point takes the same path, wherever it
- * is in the chunk. */
+/* The arithmetic of formulas. Compiled once per instruction set; the build sets the function's name
+ * (SP_EXPRESSION_KERNEL). It computes whole vectors only, so a point takes the same path anywhere
+ * in a chunk. */
 #include "io/formula/kernel.h"
 #include "io/formula/vector.h"
 
@@ -48,7 +48,7 @@ static inline vec condition(vec v) {
   return select_lanes(is_nan(v), v, truth((mask)(v != 0)));
 }
 
-/* Vectors beyond the limit of vec_sincos, and those that are not finite, are left to libm. */
+/* Vectors that exceed the limit of vec_sincos or are not finite go to libm. */
 static void sincos_kernel(size_t n, const double *x, double *sine, double *cosine) {
   mask large = {0};
   for (size_t p = 0; p < n; p += LANES) {
@@ -102,7 +102,7 @@ static void kernel_1(sp_operation operation, size_t n, sp_operand a, double *res
     CASE_1(SP_OP_ERF, vec_erf(u));
     CASE_1(SP_OP_ABS, absolute(u));
     CASE_1(SP_OP_SIGN, sign(u));
-  /* Exact, so the compiler may treat the last points otherwise. */
+  /* sqrt is exact, so the compiler may compute the last points separately. */
   case SP_OP_SQRT:
     for (size_t p = 0; p < n; p++) out[p] = sqrt(a.data[p]);
     break;

@@ -121,7 +121,7 @@ static size_t symbol_length(const char *s) {
   return strchr("+-*/^<>!?:(),", *s) ? 1 : 0;
 }
 
-static void advance(parser *p) {
+static void read_token(parser *p) {
   const char *s = p->next.start + p->next.length;
   while (is_space(*s)) s++;
   unsigned code;
@@ -157,13 +157,13 @@ static int column_of(const parser *p, const token *t) {
 enum { FOUND_SIZE = 96 };
 
 /* "found ..." for a message: printable for any bytes. */
-static void describe(const token *t, char found[FOUND_SIZE]) {
+static void describe_token(const token *t, char found[FOUND_SIZE]) {
   const int longest = 40;
   const unsigned char first = (unsigned char)*t->start;
   unsigned code;
   if (t->kind == TOKEN_END)
     snprintf(found, FOUND_SIZE, "end of formula");
-  else if (t->kind == TOKEN_TEXT) /* its bytes may be any */
+  else if (t->kind == TOKEN_TEXT) /* may contain any bytes */
     snprintf(found, FOUND_SIZE, "text in quotes");
   else if (first >= 0x80 && t->length > 1 && sp_utf8(t->start, &code) && code >= 0xA0)
     snprintf(found, FOUND_SIZE, "'%.*s' (U+%04X, not ASCII)", (int)t->length, t->start, code);
@@ -179,17 +179,17 @@ static void describe(const token *t, char found[FOUND_SIZE]) {
                                 : "");
 }
 
-/* Fail because of the next token; `note` is appended to the message. */
+/* Fail at the next token; `note` is appended to the message. */
 static sp_status unexpected(const parser *p, const char *expected, const char *note) {
   char found[FOUND_SIZE];
-  describe(&p->next, found);
+  describe_token(&p->next, found);
   return sp_fail(SP_ERR_INPUT, "%s: column %d: expected %s, found %s%s", p->expression->where,
                  column_of(p, &p->next), expected, found, note);
 }
 
 static sp_status expect(parser *p, const char *symbol, const char *expected, const char *note) {
   if (!token_is(&p->next, symbol)) return unexpected(p, expected, note);
-  advance(p);
+  read_token(p);
   return SP_OK;
 }
 
@@ -216,15 +216,17 @@ static bool may_jump(sp_operation operation) {
 }
 
 /* *result = operation(operands). */
-static sp_status apply(parser *p, sp_operation operation, const int *operands, int *result) {
+static sp_status apply_operation(parser *p, sp_operation operation, const int *operands,
+                                 int *result) {
   int o[3] = {0, 0, 0};
   for (int k = 0; k < sp_operation_arity(operation); k++) o[k] = operands[k];
   *result = sp_graph_apply(p->graph, operation, o);
   if (p->graph->failed)
     return sp_fail(SP_ERR_SYSTEM, "%s: column %d: out of memory: %d operations of a formula",
                    p->expression->where, column_of(p, &p->next), p->graph->count);
-  const bool constant_choice = operation == SP_OP_SELECT && sp_graph_is_constant(p->graph, o[0]);
-  if (!constant_choice && !sp_graph_is_constant(p->graph, *result)) {
+  const sp_node *nodes = p->graph->nodes;
+  const bool same_choice = operation == SP_OP_SELECT && !nodes[o[0]].varies;
+  if (!same_choice && nodes[*result].varies) {
     if (may_jump(operation)) p->expression->regularity = SP_JUMPS;
     if (has_kink(operation) && p->expression->regularity == SP_SMOOTH)
       p->expression->regularity = SP_KINKS;
@@ -232,7 +234,7 @@ static sp_status apply(parser *p, sp_operation operation, const int *operands, i
   return SP_OK;
 }
 
-static void constant(parser *p, double value, int *result) {
+static void make_constant(parser *p, double value, int *result) {
   *result = sp_graph_constant(p->graph, value);
 }
 
@@ -242,8 +244,8 @@ static sp_status parse_number(parser *p, int *result) {
   /* strtod stops at the token's end, except after 0x, which is an error at the x. */
   const double value = strtod(p->next.start, NULL);
   if (!isfinite(value)) return unexpected(p, "a number below 1.8e308", "");
-  constant(p, value, result);
-  advance(p);
+  make_constant(p, value, result);
+  read_token(p);
   return SP_OK;
 }
 
@@ -251,7 +253,7 @@ static sp_status parse_arguments(parser *p, const struct function *function, int
   char note[64], expected[32];
   snprintf(note, sizeof note, ": %s takes %d argument%s", function->name, function->arity,
            function->arity == 1 ? "" : "s");
-  advance(p);
+  read_token(p);
   snprintf(expected, sizeof expected, "'(' after %s", function->name);
   SP_TRY(expect(p, "(", expected, ""));
   int arguments[3];
@@ -263,24 +265,24 @@ static sp_status parse_arguments(parser *p, const struct function *function, int
     const bool miscounted = token_is(&p->next, is_last ? "," : ")");
     SP_TRY(expect(p, is_last ? ")" : ",", is_last ? "')'" : "','", miscounted ? note : ""));
   }
-  return apply(p, function->operation, arguments, result);
+  return apply_operation(p, function->operation, arguments, result);
 }
 
 /* table("FILE", argument) */
 static sp_status parse_table(parser *p, int *result) {
   int o[2];
-  advance(p);
+  read_token(p);
   SP_TRY(expect(p, "(", "'(' after table", ""));
   if (p->next.kind != TOKEN_TEXT) return unexpected(p, "the name of a file in quotes", "");
   const double *data =
       p->scope ? sp_tables_find(&p->scope->tables, p->next.start + 1, p->next.length - 2) : NULL;
   if (!data) return unexpected(p, "a table that has been read", "");
-  o[1] = sp_graph_table(p->graph, data);
-  advance(p);
+  o[1] = sp_graph_data(p->graph, data);
+  read_token(p);
   SP_TRY(expect(p, ",", "',' and the argument of the table", ""));
   SP_TRY(parse_conditional(p, &o[0]));
   SP_TRY(expect(p, ")", "')'", ""));
-  return apply(p, SP_OP_TABLE, o, result);
+  return apply_operation(p, SP_OP_TABLE, o, result);
 }
 
 static const char *const variables[] = {"x", "y", "z", "u", "u0"};
@@ -296,16 +298,16 @@ bool sp_expression_allows_name(const char *name) {
 static sp_status fail_unknown(const parser *p) {
   char found[FOUND_SIZE], constants[200] = "";
   size_t length = 0;
-  describe(&p->next, found);
+  describe_token(&p->next, found);
   for (int i = 0; p->scope && i < p->scope->count && length < sizeof constants; i++)
     length += (size_t)snprintf(constants + length, sizeof constants - length, ", %s",
                                p->scope->constants[i].name);
   const char *u = p->u;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: column %d: unknown name %s%s; known names are x, y, z, %s%s%s%s",
-                 p->expression->where, column_of(p, &p->next), found,
-                 token_is(&p->next, "u0") ? ": only forcings with problem.initial have it" : "",
-                 u ? u : "", u ? ", " : "", known_names, constants);
+  return sp_fail(
+      SP_ERR_INPUT, "%s: column %d: unknown name %s%s; known names are x, y, z, %s%s%s%s%s",
+      p->expression->where, column_of(p, &p->next), found,
+      token_is(&p->next, "u0") ? ": only forcings with problem.initial have it" : "",
+      p->scope && p->scope->time ? "t, " : "", u ? u : "", u ? ", " : "", known_names, constants);
 }
 
 /* The constant that the next token names; NULL if there is none. */
@@ -323,13 +325,21 @@ static sp_status parse_name(parser *p, int *result) {
       *result = v;
       p->expression->is_constant = false;
       p->expression->is_of_u = p->expression->is_of_u || v == SP_VARIABLE_U;
-      advance(p);
+      read_token(p);
       return SP_OK;
     }
+  if (p->scope && p->scope->time && token_is(name, "t")) {
+    *result = sp_graph_data(p->graph, p->scope->time);
+    if (p->graph->in_time) p->graph->jets[*result].gradient[0] = sp_graph_constant(p->graph, 1);
+    p->expression->is_constant = false;
+    p->expression->is_of_t = true;
+    read_token(p);
+    return SP_OK;
+  }
   const bool is_pi = token_is(name, "pi");
   if (is_pi || token_is(name, "e")) {
-    constant(p, is_pi ? 3.14159265358979323846 : 2.71828182845904523536, result);
-    advance(p);
+    make_constant(p, is_pi ? 3.14159265358979323846 : 2.71828182845904523536, result);
+    read_token(p);
     return SP_OK;
   }
   for (int k = 0; k < FUNCTIONS; k++)
@@ -338,8 +348,8 @@ static sp_status parse_name(parser *p, int *result) {
   sp_constant *known = find_constant(p);
   if (!known) return fail_unknown(p);
   known->used = true;
-  constant(p, known->value, result);
-  advance(p);
+  make_constant(p, known->value, result);
+  read_token(p);
   return SP_OK;
 }
 
@@ -357,20 +367,20 @@ static sp_status parse_unary(parser *p, int *result) {
   const bool is_signed = token_is(&sign, "+") || token_is(&sign, "-") || token_is(&sign, "!");
   int o[2];
   if (is_signed)
-    advance(p);
+    read_token(p);
   else {
     SP_TRY(parse_primary(p, &o[0]));
     *result = o[0];
     if (!token_is(&p->next, "^") && !token_is(&p->next, "**")) return SP_OK;
-    advance(p);
+    read_token(p);
   }
   SP_TRY(enter(p));
   SP_TRY(parse_unary(p, &o[1]));
   leave(p);
-  if (!is_signed) return apply(p, SP_OP_POWER, o, result);
+  if (!is_signed) return apply_operation(p, SP_OP_POWER, o, result);
   *result = o[1];
   if (token_is(&sign, "+")) return SP_OK;
-  return apply(p, token_is(&sign, "-") ? SP_OP_NEGATE : SP_OP_NOT, &o[1], result);
+  return apply_operation(p, token_is(&sign, "-") ? SP_OP_NEGATE : SP_OP_NOT, &o[1], result);
 }
 
 static const struct binary *find_binary(const token *t) {
@@ -387,12 +397,12 @@ static sp_status parse_binary(parser *p, int precedence, int *result) {
   SP_TRY(parse_binary(p, precedence + 1, &o[0]));
   const struct binary *binary = find_binary(&p->next);
   for (bool first = true; binary && binary->precedence == precedence; first = false) {
-    /* 0 < x < 1 would not mean what it does in mathematics. */
+    /* Reject 0 < x < 1, which C reads as (0 < x) < 1. */
     if (!first && (precedence == EQUALITY || precedence == ORDER))
       return unexpected(p, "'&&' or parentheses between comparisons", "");
-    advance(p);
+    read_token(p);
     SP_TRY(parse_binary(p, precedence + 1, &o[1]));
-    SP_TRY(apply(p, binary->operation, o, &o[0]));
+    SP_TRY(apply_operation(p, binary->operation, o, &o[0]));
     binary = find_binary(&p->next);
   }
   *result = o[0];
@@ -405,22 +415,22 @@ static sp_status parse_conditional(parser *p, int *result) {
   SP_TRY(parse_binary(p, WEAKEST, &o[0]));
   *result = o[0];
   if (token_is(&p->next, "?")) {
-    advance(p);
+    read_token(p);
     SP_TRY(parse_conditional(p, &o[1]));
     SP_TRY(expect(p, ":", "':'", ""));
     SP_TRY(parse_conditional(p, &o[2]));
-    SP_TRY(apply(p, SP_OP_SELECT, o, result));
+    SP_TRY(apply_operation(p, SP_OP_SELECT, o, result));
   }
   leave(p);
   return SP_OK;
 }
 
-static sp_status parse_formula(parser *p) {
+static sp_status parse_formula(parser *p, bool in_time) {
   static const unsigned outputs[SP_EXPRESSION_PROGRAMS] = {SP_EXPRESSION_VALUE, 15, 31};
   int result;
   struct sp_expression_code *code = p->expression->code;
-  SP_TRY(sp_graph_create(code->is_anisotropic, p->graph));
-  advance(p);
+  SP_TRY(sp_graph_create(code->is_anisotropic, in_time, p->graph));
+  read_token(p);
   if (p->next.kind == TOKEN_END) return unexpected(p, "a formula", "");
   SP_TRY(parse_conditional(p, &result));
   if (p->next.kind != TOKEN_END) return unexpected(p, "an operator or end of formula", "");
@@ -434,6 +444,7 @@ static sp_status parse_formula(parser *p) {
 sp_status sp_expression_parse_given(const char *text, const char *where, const sp_scope *scope,
                                     const char *given, sp_expression **out) {
   const bool is_anisotropic = given && strcmp(given, "K") == 0;
+  const bool in_time = given && strcmp(given, "t") == 0;
   SP_AUTO(sp_expression) e = NULL;
   *out = NULL;
   SP_TRY(sp_allocate(1, sizeof *e, "a formula", &e));
@@ -446,10 +457,10 @@ sp_status sp_expression_parse_given(const char *text, const char *where, const s
   sp_graph graph = {.count = 0};
   parser p = {.expression = e,
               .scope = scope,
-              .u = is_anisotropic ? NULL : given,
+              .u = is_anisotropic || in_time ? NULL : given,
               .graph = &graph,
               .next = {.start = e->text}};
-  const sp_status status = parse_formula(&p);
+  const sp_status status = parse_formula(&p, in_time);
   sp_graph_free(&graph);
   SP_TRY(status);
   *out = e;

@@ -1,11 +1,11 @@
-/* From the graph of a formula to a program: what the outputs need, in slots that are reused. */
+/* Build a program from the graph of a formula; slots are reused. */
 #include "io/formula/program.h"
 
 #include <stdlib.h>
 
-/* Variables and slots of a chunk stay within this, as far as possible: the first-level caches of
- * current processors have 32 KiB or more. A chunk has at least CHUNK_MIN points, so that decoding
- * an instruction costs little, and no more than CHUNK_MAX. */
+/* Size of the variables and slots of a chunk, to fit in a first-level cache of 32 KiB. A chunk has
+ * at least CHUNK_MIN points, so that decoding an instruction costs little, and at most CHUNK_MAX.
+ */
 enum { CACHE_BYTES = 24 << 10, CHUNK_MIN = 64, CHUNK_MAX = 256 };
 
 /* For each node: the outputs that need it, whether an instruction reads it, the node after which
@@ -72,7 +72,7 @@ static int take_slot(plan *p) {
   return p->free_count > 0 ? p->free_slots[--p->free_count] : p->slots++;
 }
 
-/* In the order of the nodes. A result's slot is never that of an operand. */
+/* Assign slots in the order of the nodes. A result never gets the slot of an operand. */
 static void assign_slots(const sp_graph *g, plan *p) {
   for (int k = 0; k < g->count; k++) {
     if (!p->needed[k] || p->place[k] >= 0) continue;
@@ -123,12 +123,12 @@ static sp_source source_of(const sp_graph *g, const plan *p, const sp_program *p
   const sp_operation operation = g->nodes[node].operation;
   if (operation == SP_OP_CONSTANT)
     return (sp_source){program->constants + (p->place[node] + 1) * SP_EXPRESSION_PADDING, 0};
-  if (operation == SP_OP_TABLE_DATA) return (sp_source){g->nodes[node].table, 0};
+  if (operation == SP_OP_DATA) return (sp_source){g->nodes[node].data, 0};
   if (operation == SP_OP_VARIABLE) return (sp_source){NULL, (size_t)program->variable[node]};
   return (sp_source){NULL, (size_t)p->place[node]};
 }
 
-/* The output that a node is, if it is that only; else -1. */
+/* The output that a node is, or -1 if it is none or several. */
 static int sole_output(const int output[SP_EXPRESSION_OUTPUTS], unsigned outputs, const plan *p,
                        int node) {
   int found = -1;

@@ -6,7 +6,7 @@
 /* Value, three derivatives, Laplacian. A set of outputs has bit k for output k. */
 enum { SP_EXPRESSION_OUTPUTS = 5, SP_EXPRESSION_VALUE = 1, SP_EXPRESSION_LAPLACIAN = 16 };
 
-/* Place of an operand: a constant of the program, or a slot. */
+/* An operand: a constant of the program, or a slot. */
 typedef struct sp_source {
   const double *constant; /* of the program, or a table; NULL for a slot */
   size_t slot;
@@ -25,7 +25,7 @@ typedef struct sp_instruction {
 typedef struct sp_program {
   size_t length, chunk, slots;
   sp_instruction *instructions;
-  int variable[SP_EXPRESSION_VARIABLES]; /* slots to be filled; -1 if it is not read */
+  int variable[SP_EXPRESSION_VARIABLES]; /* slots to fill; -1 if not read */
   sp_source output[SP_EXPRESSION_OUTPUTS];
   bool direct[SP_EXPRESSION_OUTPUTS]; /* an instruction `stores` it */
   double *constants; /* each repeated SP_EXPRESSION_PADDING times; the first is 0 */

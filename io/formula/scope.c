@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/formula/kernel.h"
 #include "io/path.h"
 #include "io/utf8.h"
 
@@ -71,7 +72,7 @@ static sp_status read_table(sp_table *table, const char *where) {
                    strerror(errno));
   const sp_status status = read_lines(&r, stream);
   SP_OWNED double *pairs = r.pairs;
-  fclose(stream); /* opened for reading: closing cannot lose data */
+  fclose(stream); /* a close after reading cannot lose data */
   SP_TRY(status);
   SP_TRY(sp_allocate(1 + 2 * r.count, sizeof(double), table->path, &table->data));
   table->data[0] = (double)r.count;
@@ -114,9 +115,21 @@ static void free_tables(sp_tables *tables) {
   *tables = (sp_tables){0};
 }
 
+sp_status sp_scope_add_time(sp_scope *scope) {
+  enum { LINE = 64 }; /* as constants of a program, io/formula/kernel.h */
+  scope->time = aligned_alloc(LINE, SP_EXPRESSION_PADDING * sizeof *scope->time);
+  if (!scope->time) return sp_fail(SP_ERR_SYSTEM, "out of memory: the time of formulas");
+  sp_scope_set_time(scope, 0);
+  return SP_OK;
+}
+
+void sp_scope_set_time(sp_scope *scope, double t) {
+  for (int i = 0; i < SP_EXPRESSION_PADDING && scope->time; i++) scope->time[i] = t;
+}
+
 void sp_scope_destroy(sp_scope **scope) {
   if (!*scope) return;
   free_tables(&(*scope)->tables);
-  SP_FREE((*scope)->constants, *scope);
+  SP_FREE((*scope)->constants, (*scope)->time, *scope);
   *scope = NULL;
 }

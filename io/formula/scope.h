@@ -28,7 +28,15 @@ typedef struct sp_scope {
   int count;
   sp_constant *constants;
   sp_tables tables;
+  double *time; /* the value of t, for formulas that have it; NULL: they have none */
 } sp_scope;
+
+/* Give t to the formulas that are parsed from now on, with the value 0. Errors: SP_ERR_SYSTEM.
+ * Local. */
+sp_status sp_scope_add_time(sp_scope *scope);
+
+/* Set t for all evaluations from now on, while none runs. `scope` may be without time. Local. */
+void sp_scope_set_time(sp_scope *scope, double t);
 
 /* Read the tables that `text` names, table("FILE", ...), if they are new. A line of a file is two
  * numbers x and y, separated by blanks, a comma or both, and x ascends strictly; # begins a

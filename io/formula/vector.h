@@ -1,7 +1,7 @@
-/* Vectors of doubles and their functions, for the kernels of formulas. As wide as the instruction
- * set for which a file is compiled. Sine and cosine are computed here. The other functions are
- * those of libmvec, the vector functions of the GNU C library, where the build found them
- * (SP_HAVE_LIBMVEC); otherwise those of libm, lane by lane. */
+/* Vectors of doubles and their functions, for the kernels of formulas. They have the width of the
+ * instruction set for which a file is compiled. Sine and cosine are computed here. The other
+ * functions come from libmvec, the vector functions of the GNU C library, if the build found it
+ * (SP_HAVE_LIBMVEC), else from libm, lane by lane. */
 #pragma once
 
 #include <math.h>
@@ -93,8 +93,8 @@ FUNCTION_1(cbrt)
 FUNCTION_1(erf)
 FUNCTION_2(atan2)
 #ifdef __aarch64__
-/* In libmvec a lane has other last bits beside one that takes a path of its own, as a negative base
- * does (glibc 2.41). */
+/* In libmvec (glibc 2.41) the last bits of a lane change if another lane takes a slow path, for
+ * example with a negative base. */
 static inline vec vec_pow(vec a, vec b) {
   for (int lane = 0; lane < LANES; lane++) a[lane] = pow(a[lane], b[lane]);
   return a;
@@ -107,18 +107,18 @@ FUNCTION_2(pow)
 
 /* ---- Sine and cosine ---- */
 
-/* For larger arguments callers take libm. */
+/* Callers use libm for larger arguments. */
 #define SINCOS_LIMIT 0x1p16
 
-/* x = k pi/2 + *r - *tail with |*r| < 0.79 and a tail that is negligible beside 1, for
- * |x| <= SINCOS_LIMIT (Cody and Waite); returns k in the low bits. pi/2 is split into two parts of
- * 36 bits, whose products with k (of at most 16 bits) are exact, and the rest: 125 bits, so that
- * *r - *tail has full relative accuracy also for the doubles next to multiples of pi/2. The
- * rounding error of *r is computed exactly: where the subtraction cancels, there is none. */
+/* x = k pi/2 + *r - *tail with |*r| < 0.79 and a negligible tail, for |x| <= SINCOS_LIMIT (Cody and
+ * Waite). Returns k in the low bits. pi/2 has 125 bits: two parts of 36 bits, whose products with k
+ * (at most 16 bits) are exact, and the rest. So *r - *tail has full relative accuracy even for the
+ * doubles next to multiples of pi/2. The rounding error of *r is computed exactly; if the
+ * subtraction cancels, it is zero. */
 static inline umask reduce(vec x, vec *r, vec *tail) {
   const double two_over_pi = 0x1.45f306dc9c883p-1;
   const double part[3] = {0x1.921fb54440000p+0, 0x1.68c234c4c0000p-39, 0x1.98a2e03707345p-77};
-  const double round = 0x1.8p52; /* its sum with k has k in the low bits */
+  const double round = 0x1.8p52; /* adding it puts k into the low bits */
   const vec shifted = x * two_over_pi + round, k = shifted - round;
   const vec first = x - k * part[0], product = k * part[1];
   *r = first - product;

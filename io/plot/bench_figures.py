@@ -1,4 +1,4 @@
-"""The rates of a file of sp_bench (solver/bench/file.h): over the order, and over the size if the file has
+"""The rates of a file of sp_bench (solver/bench/bench.h): over the order, and over the size if the file has
 several meshes for one order. Rates are DOFs per second; operators between E-vectors and copies count the
 nodes of all elements. Rows of the paper's kernels are paper_figures'."""
 

@@ -1,4 +1,4 @@
-"""The numbers behind the figures of the paper, read from sp_bench's file (solver/bench/file.h).
+"""The numbers behind the figures of the paper, read from sp_bench's file (solver/bench/bench.h).
 
 A curve is TFLOP/s at N = 1 .. 15, NaN where the file has no such row."""
 

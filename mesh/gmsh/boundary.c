@@ -1,4 +1,4 @@
-/* The faces that physical groups name. */
+/* The faces in physical groups. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ sp_status sp_gmsh_boundary_read(const sp_gmsh_model *m, sp_gmsh_sets *surfaces,
     entity = e->entity;
     sp_gmsh_face *face = &b->faces[b->count++];
     *face = (sp_gmsh_face){.surface = surface};
-    for (int c = 0; c < sp_gmsh_type_of(e->type)->corners; c++) /* which are the first nodes */
+    for (int c = 0; c < sp_gmsh_type_of(e->type)->corners; c++) /* corners are the first nodes */
       face->nodes[c] = m->nodes[e->first + (size_t)c] + 1;
     qsort(face->nodes, 4, sizeof(size_t), sp_gmsh_compare_sizes);
   }

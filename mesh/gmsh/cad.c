@@ -19,8 +19,8 @@ static sp_status list_entities(const char *path, int dimension, entities *out) {
   return error ? sp_gmsh_failed(path, "list the entities") : SP_OK;
 }
 
-/* The name that the file gives to an entity, without those of the assemblies that contain it;
- * "WHAT N" if it gives none. OpenCASCADE itself calls shapes without a name by its own. */
+/* The name of an entity in the file, without its assemblies; "WHAT N" if it has none or
+ * OpenCASCADE's default name. */
 static void name_entity(int dimension, int number, const char *what, size_t n, char name[128]) {
   char *label = NULL;
   int error;
@@ -46,9 +46,9 @@ static sp_status add_group(const char *path, int dimension, int *numbers, size_t
   return error ? sp_gmsh_failed(path, "name a group") : SP_OK;
 }
 
-/* Let bodies that touch share their faces: pieces[b] of count[b] ints becomes body b. */
-static sp_status fragment(const char *path, const entities *bodies, int ***pieces, size_t **count,
-                          size_t *pieces_count) {
+/* Make touching bodies share their faces: pieces[b] of count[b] ints becomes body b. */
+static sp_status fragment_bodies(const char *path, const entities *bodies, int ***pieces,
+                                 size_t **count, size_t *pieces_count) {
   int *all = NULL, error;
   size_t all_count = 0;
   gmshModelOccFragment(bodies->list, bodies->count, NULL, 0, &all, &all_count, pieces, count,
@@ -58,7 +58,7 @@ static sp_status fragment(const char *path, const entities *bodies, int ***piece
   return error ? sp_gmsh_failed(path, "join the bodies where they touch") : SP_OK;
 }
 
-/* A group for each body, of its pieces if it was fragmented. */
+/* Add a group per body, of its pieces if it was fragmented. */
 static sp_status group_bodies(const char *path, const entities *bodies) {
   const size_t count = bodies->count / 2;
   char(*names)[128];
@@ -68,7 +68,7 @@ static sp_status group_bodies(const char *path, const entities *bodies) {
   for (size_t b = 0; b < count; b++)
     name_entity(3, bodies->list[2 * b + 1], "volume", b + 1, names[b]);
   sp_status status = SP_OK;
-  if (count > 1) status = fragment(path, bodies, &pieces, &piece_counts, &pieces_count);
+  if (count > 1) status = fragment_bodies(path, bodies, &pieces, &piece_counts, &pieces_count);
   for (size_t b = 0; b < count && !status; b++) {
     int *numbers = &bodies->list[2 * b + 1];
     size_t n = 1;
@@ -85,7 +85,7 @@ static sp_status group_bodies(const char *path, const entities *bodies) {
   return status;
 }
 
-/* A group for each face; *curved is true if one is not plane. */
+/* Add a group per face; *curved is true if a face is not plane. */
 static sp_status group_faces(const char *path, bool *curved) {
   entities faces = {0};
   sp_status status = list_entities(path, 2, &faces);
@@ -103,8 +103,8 @@ static sp_status group_faces(const char *path, bool *curved) {
   return status;
 }
 
-/* Refuse a size that makes more hexahedra than a rank can hold, as a size in another unit may: gmsh
- * would fill the memory. A tetrahedron with edges h has the volume h^3 / 8.5. */
+/* Refuse a size with more hexahedra than a rank can hold, for example in a wrong unit: gmsh would
+ * fill the memory. A tetrahedron with edges h has the volume h^3 / 8.5. */
 static sp_status check_size(const char *path, double size) {
   entities bodies = {0};
   double volume = 0;

@@ -5,10 +5,10 @@
 #include "mesh/entity.h"
 #include "mesh/gmsh/model.h"
 
-/* Choice of the elements of dimension 3: those in physical volumes; all if there are no physical
- * volumes; none if a geometry has only groups of other dimensions, as `gmsh -3` saves none. */
+/* The elements of dimension 3 to use: in physical volumes; all, if there are no physical volumes;
+ * none, if a geometry has only groups of other dimensions (`gmsh -3` saves none). */
 typedef struct choice {
-  bool groups, volumes; /* there are physical groups, and volumes among them */
+  bool groups, volumes; /* physical groups exist; Physical Volumes exist */
   bool nothing;
 } choice;
 
@@ -47,18 +47,19 @@ static sp_status check_parts(const sp_gmsh_model *m, int files) {
   return SP_OK;
 }
 
-static bool takes(const sp_gmsh_model *m, const choice *c, const sp_gmsh_element *e) {
+static bool is_chosen(const sp_gmsh_model *m, const choice *c, const sp_gmsh_element *e) {
   return !c->nothing && (!c->volumes || m->entities[e->entity].group_count > 0);
 }
 
 /* Refuse the elements of the type and place of `first`. */
-static sp_status unusable(const sp_gmsh_model *m, const choice *c, const sp_gmsh_element *first) {
+static sp_status fail_unusable(const sp_gmsh_model *m, const choice *c,
+                               const sp_gmsh_element *first) {
   const sp_gmsh_element *end = m->elements + m->element_count;
   const sp_gmsh_type *type = sp_gmsh_type_of(first->type);
   size_t count = 0;
   for (const sp_gmsh_element *e = first;
        e < end && e->type == first->type && e->place == first->place; e++)
-    count += takes(m, c, e);
+    count += is_chosen(m, c, e);
   return sp_fail(
       SP_ERR_INPUT,
       "%s: %zu element%s of type '%s' (the first is element %zu); only tetrahedra, prisms "
@@ -70,18 +71,18 @@ static sp_status unusable(const sp_gmsh_model *m, const choice *c, const sp_gmsh
                          : "set Mesh.SecondOrderIncomplete = 0");
 }
 
-/* Count the cells that the choice takes, and those that it leaves out. */
+/* Count the cells inside and outside the choice. */
 static sp_status count_cells(const sp_gmsh_model *m, const choice *c, int files,
                              sp_gmsh_cells *all) {
   for (size_t i = 0; i < m->element_count; i++) {
     const sp_gmsh_element *e = &m->elements[i];
     const sp_gmsh_type *type = sp_gmsh_type_of(e->type);
     if (type->dimension != 3) continue;
-    if (!takes(m, c, e)) {
+    if (!is_chosen(m, c, e)) {
       all->left_out++;
       continue;
     }
-    if (!type->lattice) return unusable(m, c, e);
+    if (!type->lattice) return fail_unusable(m, c, e);
     if (all->count++ > 0 && all->order != type->order)
       return sp_fail(SP_ERR_INPUT, "%s: hexahedra of order %d and %d; all must have the same order",
                      m->path, all->order, type->order);
@@ -111,7 +112,7 @@ static sp_status fill_cells(const sp_gmsh_model *m, const choice *c, sp_gmsh_set
   for (size_t i = 0; i < m->element_count; i++) {
     const sp_gmsh_element *e = &m->elements[i];
     const sp_gmsh_type *type = sp_gmsh_type_of(e->type);
-    if (type->dimension != 3 || !takes(m, c, e)) continue;
+    if (type->dimension != 3 || !is_chosen(m, c, e)) continue;
     if (e->entity != entity) SP_TRY(sp_gmsh_sets_find(volumes, &m->entities[e->entity], &volume));
     entity = e->entity;
     for (int p = 0; p < type->nodes; p++)
@@ -143,9 +144,9 @@ static bool has_nodes_of(const sp_gmsh_cells *all, size_t n, size_t a, size_t b,
   return memcmp(room, room + n, n * sizeof *room) == 0;
 }
 
-/* Keep one of each repeated element. Format 2.2 lists an element once for each physical group of
- * its volume; the one that is kept is in all these groups. Refuse other elements with the same
- * corners: they are curved, and would be connected on all sides, because vertices name faces. */
+/* Merge repeated elements: format 2.2 lists an element once per physical group of its volume, and
+ * the merged one is in all of them. Refuse other elements with the same corners: they are curved,
+ * and would be connected on all sides, because vertices name faces. */
 static sp_status drop_repeated(const char *path, sp_gmsh_sets *volumes, sp_gmsh_cells *all) {
   const size_t n = lattice_size(all->order);
   SP_OWNED corner_set *sets = NULL;
@@ -160,7 +161,7 @@ static sp_status drop_repeated(const char *path, sp_gmsh_sets *volumes, sp_gmsh_
     sets[e].element = e;
   }
   qsort(sets, all->count, sizeof *sets, compare_sets);
-  size_t first = 0; /* of those that have the same corners */
+  size_t first = 0; /* with the same corners */
   for (size_t s = 1; s < all->count; s++) {
     const size_t e = sets[s].element, before = sets[s - 1].element;
     if (memcmp(sets[s].nodes, sets[s - 1].nodes, sizeof sets[s].nodes) != 0) {
@@ -186,9 +187,9 @@ static sp_status drop_repeated(const char *path, sp_gmsh_sets *volumes, sp_gmsh_
   return SP_OK;
 }
 
-/* A tag names an element wherever the program stores or reports something about it. */
+/* Check that tags are unique: results and messages name elements by tag. */
 static sp_status check_tags(const char *path, const sp_gmsh_cells *all) {
-  SP_OWNED sp_gid *sorted = NULL; /* they are positive */
+  SP_OWNED sp_gid *sorted = NULL; /* tags are positive */
   SP_TRY(sp_allocate(all->count, sizeof *sorted, "element tags", &sorted));
   memcpy(sorted, all->tags, all->count * sizeof *sorted);
   qsort(sorted, all->count, sizeof *sorted, sp_gmsh_compare_sizes);

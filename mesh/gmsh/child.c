@@ -22,10 +22,10 @@ extern char **environ;
 
 typedef struct reader_process {
   pid_t id;
-  sp_gmsh_wire wire; /* what the process sends */
+  sp_gmsh_wire wire; /* receives the answer */
 } reader_process;
 
-/* ---- The program: find it, start it, and wait for its end ---- */
+/* ---- The program: find, start, wait ---- */
 
 /* Relative to the folder of the running program: sp_solve in a build tree, an installed one, and
  * the tests and fuzzing harnesses of a build tree. */
@@ -73,7 +73,7 @@ static sp_status make_environment(char ***out) {
 }
 
 /* Redirect descriptors 0 to 2 to /dev/null, which hides the output of a crashing library. Close all
- * other open ones. */
+ * others. */
 static int add_descriptors(posix_spawn_file_actions_t *actions, int pipe) {
   int error = 0;
   for (int file = 0; file < SP_GMSH_WIRE_FILE && !error; file++)
@@ -130,15 +130,15 @@ static sp_status start_program(const char *const *arguments, int end, pid_t *id)
   return error ? sp_fail(SP_ERR_SYSTEM, "%s cannot be started: %s", path, strerror(error)) : SP_OK;
 }
 
-/* Start the reader with its own arguments 2, 3 ... up to NULL; the caller calls finish. The process
- * inherits only the pipe and /dev/null. Errors: SP_ERR_SYSTEM if the program is missing or cannot
- * be started; do not call finish then. */
-static sp_status start(const char *const *arguments, reader_process *process) {
+/* Start the reader with its own arguments 2, 3 ... up to NULL; the caller calls finish_reader. The
+ * process inherits only the pipe and /dev/null. Errors: SP_ERR_SYSTEM if the program is missing or
+ * cannot be started; do not call finish_reader then. */
+static sp_status start_reader(const char *const *arguments, reader_process *process) {
   int ends[2];
   *process = (reader_process){0};
   if (pipe2(ends, O_CLOEXEC) != 0)
     return sp_fail(SP_ERR_SYSTEM, "no pipe to the mesh reader: %s", strerror(errno));
-  /* Use a descriptor above that of the reader: dup2 to itself would leave it marked to close. */
+  /* Use a higher descriptor than the reader's: dup2 to itself would leave it marked to close. */
   const int end = fcntl(ends[1], F_DUPFD_CLOEXEC, SP_GMSH_WIRE_FILE + 1);
   sp_status status = SP_OK;
   if (end < 0) status = sp_fail(SP_ERR_SYSTEM, "no pipe to the mesh reader: %s", strerror(errno));
@@ -152,9 +152,9 @@ static sp_status start(const char *const *arguments, reader_process *process) {
   return status;
 }
 
-/* Close the pipe and wait until the process ends. cause[size] says how: "Segmentation fault", "exit
- * code 3". Returns true for exit code 0. */
-static bool finish(reader_process *process, char *cause, size_t size) {
+/* Close the pipe and wait until the process ends. cause[size] becomes "Segmentation fault", "exit
+ * code 3" or similar. Returns true for exit code 0. */
+static bool finish_reader(reader_process *process, char *cause, size_t size) {
   int how = 0;
   pid_t ended;
   close(process->wire.file);
@@ -168,7 +168,7 @@ static bool finish(reader_process *process, char *cause, size_t size) {
 }
 
 /* Report a process that ended without a greeting or sent a wrong one. Returns SP_ERR_SYSTEM. */
-static sp_status unusable(const char *cause) {
+static sp_status fail_unusable(const char *cause) {
   char path[PATH_MAX];
   SP_TRY(find_reader(path));
   return sp_fail(
@@ -197,14 +197,14 @@ sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int siz
   for (int n = 0; n < 3; n++) snprintf(numbers[n], sizeof numbers[n], "%.17g", of_sizes[n]);
   const char *const arguments[] = {
       parts ? "whole" : "part", count, path, numbers[0], numbers[1], numbers[2], NULL};
-  SP_TRY(start(arguments, &process));
+  SP_TRY(start_reader(arguments, &process));
   const bool greeted = sp_gmsh_receive_greeting(&process.wire);
   if (greeted) wait_for_answer(process.wire.file, path, terminal);
   sp_status status = greeted ? sp_gmsh_receive(&process.wire, hexes, parts) : SP_OK;
   const bool failed = process.wire.failed;
-  const bool succeeded = finish(&process, cause, sizeof cause);
+  const bool succeeded = finish_reader(&process, cause, sizeof cause);
   if (!greeted)
-    status = unusable(cause);
+    status = fail_unusable(cause);
   else if (!status && failed && succeeded)
     status = sp_fail(SP_ERR_INPUT, "%s: gmsh ended while it read this file: remove Exit", path);
   else if (!status && failed)
@@ -221,12 +221,12 @@ const char *sp_gmsh_version(void) {
   char cause[64];
   reader_process process;
   const char *const arguments[] = {"version", NULL};
-  sp_status status = start(arguments, &process);
+  sp_status status = start_reader(arguments, &process);
   if (!status) {
     const bool greeted = sp_gmsh_receive_greeting(&process.wire);
     if (greeted) sp_gmsh_receive_text(&process.wire, version, sizeof version);
-    finish(&process, cause, sizeof cause);
-    if (!greeted) status = unusable(cause);
+    finish_reader(&process, cause, sizeof cause);
+    if (!greeted) status = fail_unusable(cause);
   }
   if (status) snprintf(version, sizeof version, "unknown: %s", sp_error_message());
   return version;

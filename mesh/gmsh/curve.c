@@ -1,9 +1,8 @@
-/* Curved tetrahedra of a geometry from CAD. gmsh puts the middle node of an edge on the surface and
- * leaves those inside at the mid-point, so near curved surfaces the Jacobian may be negative.
- * gmsh's own optimisation orders its sums by addresses in memory: each run gives another mesh, and
- * it fails where it does not succeed everywhere. So the bends d_e of edges, the distances of their
- * middle nodes from the mid-points, are found here. With barycentric coordinates l and the corners
- * x_c,
+/* Curved tetrahedra of a geometry from CAD. gmsh moves middle nodes of edges on the surface only,
+ * so near curved surfaces the Jacobian may be negative. gmsh's own optimisation depends on memory
+ * addresses, so each run gives another mesh, and it fails if one element cannot be mended. So the
+ * bends d_e of edges, the offsets of their middle nodes from the mid-points, are computed here.
+ * With barycentric coordinates l and the corners x_c,
  *
  *     x = sum_c l_c x_c + sum_e 4 l_a l_b d_e,    e from a to b
  *
@@ -19,8 +18,8 @@
 
 enum {
   EDGES = 6,
-  SWEEPS = 30, /* of the relaxation, which changes little after five */
-  LAYERS = 2,  /* of elements around a bad one that are relaxed with it */
+  SWEEPS = 30, /* of the relaxation; it changes little after five */
+  LAYERS = 2,  /* of elements around a bad one, relaxed with it */
   MENDS = 40,  /* passes before sides become straight */
   LATTICE = 4  /* the points per edge, at which the Jacobian is computed */
 };
@@ -30,14 +29,14 @@ static const double LEAST = 0.1;
 
 static const double ON_SURFACE = 0.02; /* the weight of changes of bends on surfaces */
 
-/* gmsh's order of the edges of a tetrahedron; the first three are those of a triangle. */
+/* gmsh's order of the edges of a tetrahedron; a triangle has the first three. */
 static const int ENDS[EDGES][2] = {{0, 1}, {1, 2}, {2, 0}, {3, 0}, {3, 2}, {3, 1}};
 
 typedef struct curving {
   sp_gmsh_model *m;
   double (*bend)[3], (*change)[3], *weight; /* [points] */
-  /* [points]; of a middle node: 0 in a volume, -1 fixed; on a plane face 2 (entity + 1), plus 1 if
-   * two of its triangles have the node, which then may move in the plane. */
+  /* [points]; of a middle node: 0 in a volume, -1 fixed, 2 (entity + 1) on a plane face. Plus 1 if
+   * two triangles of the face have the node: it may move in the plane. */
   int *place;
   bool *moved, *moves; /* [points]; middle nodes of bad elements and near them, now and next */
 } curving;
@@ -65,7 +64,7 @@ static double determinant(double rows[3][3]) {
 }
 
 /* Returns false if element e is no tetrahedron or no triangle. */
-static bool load(const curving *c, size_t e, int dimension, simplex *s) {
+static bool load_simplex(const curving *c, size_t e, int dimension, simplex *s) {
   const sp_gmsh_element *element = &c->m->elements[e];
   const sp_gmsh_type *type = sp_gmsh_type_of(element->type);
   if (type->dimension != dimension || type->corners != dimension + 1 || type->order > 2)
@@ -97,17 +96,17 @@ static bool is_near(const curving *c, const simplex *s, int dimension) {
   return false;
 }
 
-/* ---- The bends that gmsh gives, and the nodes that may move ---- */
+/* ---- Initial bends, and the nodes that may move ---- */
 
 static void find_bends(curving *c) {
   simplex s;
   for (size_t e = 0; e < c->m->element_count; e++) {
-    if (load(c, e, 3, &s))
+    if (load_simplex(c, e, 3, &s))
       for (int b = 0; b < s.bends; b++)
         for (int d = 0; d < 3; d++)
           c->bend[s.nodes[4 + b]][d] = c->m->points[s.nodes[4 + b]].xyz[d] - middle(c, &s, b, d);
     const int entity = c->m->elements[e].entity, once = 2 * (entity + 1);
-    for (int b = 0; load(c, e, 2, &s) && b < s.bends; b++) {
+    for (int b = 0; load_simplex(c, e, 2, &s) && b < s.bends; b++) {
       int *place = &c->place[s.nodes[3 + b]];
       const bool plane = c->m->entities[entity].is_plane;
       *place = plane && *place == 0 ? once : plane && *place == once ? once + 1 : -1;
@@ -142,14 +141,15 @@ static void add_element(curving *c, int dimension, const simplex *s, double side
     }
 }
 
-static void relax(curving *c, int dimension) {
+static void relax_bends(curving *c, int dimension) {
   const size_t count = c->m->point_count;
   simplex s;
   for (int sweep = 0; sweep < SWEEPS; sweep++) {
     memset(c->change, 0, count * sizeof *c->change);
     memset(c->weight, 0, count * sizeof *c->weight);
     for (size_t e = 0; e < c->m->element_count; e++)
-      if (load(c, e, dimension, &s) && is_near(c, &s, dimension) && determinant(s.sides) != 0)
+      if (load_simplex(c, e, dimension, &s) && is_near(c, &s, dimension) &&
+          determinant(s.sides) != 0)
         add_element(c, dimension, &s, s.sides);
     for (size_t p = 0; p < count; p++) {
       const bool is_free = dimension == 3 ? c->place[p] == 0 : c->place[p] > 0 && c->place[p] % 2;
@@ -176,7 +176,7 @@ static double jacobian(const simplex *s, const double l[4], double map[3][3]) {
   return determinant(map);
 }
 
-/* Returns false if the Jacobian is too small: then at l, and it should be *aim. */
+/* False if the Jacobian is too small: sets l to the point and *aim to the value to reach. */
 static bool is_good(const simplex *s, double l[4], double *aim) {
   double map[3][3], least = 1, most = 1;
   const double straight = determinant((double(*)[3])s->sides);
@@ -195,8 +195,8 @@ static bool is_good(const simplex *s, double l[4], double *aim) {
 }
 
 /* Change the bends by least squares so that the Jacobian at l, linearised, becomes `aim`. Bends on
- * surfaces change in their own direction only, which keeps plane faces plane, and less. */
-static void mend(curving *c, const simplex *s, const double l[4], double aim) {
+ * surfaces change less, and only in their own direction, so plane faces stay plane. */
+static void mend_bends(curving *c, const simplex *s, const double l[4], double aim) {
   double map[3][3], step[EDGES][3], sum = 0;
   const double lack = aim - jacobian(s, l, map);
   for (int b = 0; b < s->bends; b++) {
@@ -227,17 +227,18 @@ static double volume(const simplex *s) {
   return fabs(sum) / 6;
 }
 
-/* Replace `moved` by the middle nodes of the elements near it. If `pass` is not negative, only of
- * bad ones, whose bends are mended or, in late passes, become 0. Returns true if there are some. */
-static bool advance(curving *c, int pass) {
+/* Replace `moved` by the middle nodes of the elements near it. If `pass` >= 0, only of bad ones,
+ * whose bends are mended or, in late passes, set to 0. Returns true if there are any. */
+static bool move_near(curving *c, int pass) {
   const size_t count = c->m->point_count;
   bool some = false;
   simplex s;
   memset(c->moves, 0, count * sizeof *c->moves);
   for (size_t e = 0; e < c->m->element_count; e++) {
     double l[4], aim;
-    if (!load(c, e, 3, &s) || !is_near(c, &s, 3) || (pass >= 0 && is_good(&s, l, &aim))) continue;
-    if (pass > 0 && pass <= MENDS) mend(c, &s, l, aim);
+    if (!load_simplex(c, e, 3, &s) || !is_near(c, &s, 3) || (pass >= 0 && is_good(&s, l, &aim)))
+      continue;
+    if (pass > 0 && pass <= MENDS) mend_bends(c, &s, l, aim);
     for (int b = 0; b < s.bends; b++) {
       c->moves[s.nodes[4 + b]] = true;
       if (pass > MENDS) memset(c->bend[s.nodes[4 + b]], 0, sizeof *c->bend);
@@ -251,12 +252,12 @@ static bool advance(curving *c, int pass) {
 /* ---- The result ---- */
 
 /* Count elements with a node that left its curve or curved face, and measure the volumes. */
-static void measure(const curving *c) {
+static void measure_results(const curving *c) {
   static const double ROUNDING = 1e-9;
   sp_hexes_cad *cad = &c->m->cad;
   simplex s;
   for (size_t e = 0; e < c->m->element_count; e++) {
-    if (!load(c, e, 3, &s)) continue;
+    if (!load_simplex(c, e, 3, &s)) continue;
     bool left = false;
     for (int b = 0; b < s.bends; b++) {
       double way[3];
@@ -273,16 +274,16 @@ static void measure(const curving *c) {
 }
 
 static void bend_edges(curving *c) {
-  for (int layer = 0; layer < LAYERS; layer++) advance(c, -1);
-  relax(c, 2);
-  relax(c, 3);
-  for (int pass = 1; advance(c, pass);) pass++;
+  for (int layer = 0; layer < LAYERS; layer++) move_near(c, -1);
+  relax_bends(c, 2);
+  relax_bends(c, 3);
+  for (int pass = 1; move_near(c, pass);) pass++;
 }
 
 static void move_nodes(const curving *c) {
   simplex s;
   for (size_t e = 0; e < c->m->element_count; e++)
-    for (int b = 0; load(c, e, 3, &s) && b < s.bends; b++)
+    for (int b = 0; load_simplex(c, e, 3, &s) && b < s.bends; b++)
       for (int d = 0; d < 3; d++)
         c->m->points[s.nodes[4 + b]].xyz[d] = middle(c, &s, b, d) + s.bend[b][d];
 }
@@ -297,9 +298,9 @@ sp_status sp_gmsh_curve(sp_gmsh_model *m) {
   if (!status) {
     find_bends(&c);
     memset(c.moved, true, count * sizeof *c.moved);
-    const bool some = advance(&c, 0);
+    const bool some = move_near(&c, 0);
     if (some) bend_edges(&c);
-    measure(&c);
+    measure_results(&c);
     if (some) move_nodes(&c);
   }
   SP_FREE(c.bend, c.change, c.weight, c.place, c.moved, c.moves);

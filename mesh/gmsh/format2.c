@@ -66,14 +66,14 @@ static sp_status end_section(sp_scan *s, const section *sec) {
                  sp_span_excerpt(&line, text));
 }
 
-/* ---- Numbers that are used once ---- */
+/* ---- Numbers that must be unique ---- */
 
 typedef struct numbered {
   int number;
   size_t place; /* from 1: the line of an ASCII file, the index in a binary one */
 } numbered;
 
-static int compare(const void *left, const void *right) {
+static int compare_numbered(const void *left, const void *right) {
   const numbered *a = left, *b = right;
   if (a->number != b->number) return a->number < b->number ? -1 : 1;
   return (a->place > b->place) - (a->place < b->place);
@@ -84,7 +84,7 @@ static sp_status check_unique(const sp_scan *s, const char *what, int count, num
   int ascending = 1;
   while (ascending < count && list[ascending - 1].number < list[ascending].number) ascending++;
   if (ascending >= count) return SP_OK;
-  qsort(list, (size_t)count, sizeof *list, compare);
+  qsort(list, (size_t)count, sizeof *list, compare_numbered);
   for (int i = 1; i < count; i++) {
     const numbered *a = &list[i - 1], *b = &list[i];
     if (a->number != b->number) continue;
@@ -100,7 +100,7 @@ static sp_status check_unique(const sp_scan *s, const char *what, int count, num
   return SP_OK;
 }
 
-/* Check that the number at the start of a line fits the 32 bits of format 2. */
+/* Check that a number at the start of a line fits 32 bits. */
 static sp_status check_number(const sp_scan *s, const char *what, const sp_span *line) {
   sp_span rest = *line, digits;
   int number;
@@ -189,7 +189,7 @@ static sp_status keep_element(const sp_scan *s, const record *r, sp_gmsh_model *
                    "%s%s: element %d has the elementary tag %d, and gmsh leaves out what is below "
                    "0: give it a positive one",
                    s->path, where, number, r->tags[1]);
-  if (r->tags[0] == INT_MIN) /* which has no absolute value */
+  if (r->tags[0] == INT_MIN) /* has no absolute value */
     return sp_fail(SP_ERR_INPUT,
                    "%s%s: expected element %d to be in a group of at most %d, found %d", s->path,
                    where, number, INT_MAX, r->tags[0]);
@@ -337,7 +337,7 @@ sp_status sp_gmsh_format2_read(sp_scan *s, sp_gmsh_model *m) {
       SP_TRY(sp_scan_once(s, "$Elements", &elements));
       SP_TRY(read_elements(s, m));
     } else if (sp_span_begins(&line, "$NodeData") || sp_span_begins(&line, "$Element")) {
-      break; /* results of a solver: gmsh stops here, too */
+      break; /* results of a solver: stop, as gmsh does */
     } else {
       SP_TRY(sp_scan_no_end(s, &line));
     }

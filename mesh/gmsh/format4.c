@@ -13,7 +13,7 @@ typedef struct reader {
   bool before[KINDS], entities; /* sections that were read */
 } reader;
 
-/* Counts and numbers that a section gives. */
+/* Counts and range of numbers of a section. */
 typedef struct section {
   int kind;
   const char *what, *end; /* "node", "$EndNodes" */
@@ -96,7 +96,7 @@ static const char *next_line(const reader *r, char out[24]) {
 }
 
 /* Report that the next line is not `expected`. */
-static sp_status unexpected(const reader *r, const char *expected) {
+static sp_status fail_unexpected(const reader *r, const char *expected) {
   sp_scan here = r->s;
   const sp_span rest = here.rest;
   sp_span line = rest;
@@ -115,7 +115,7 @@ static sp_status expect_item(const reader *r, const section *sec, long long inde
   if (!r->s.binary) snprintf(where, sizeof where, " of line %zu", line);
   snprintf(expected, sizeof expected, "%s %lld of the %lld of the block%s", sec->what, index + 1,
            count, where);
-  return unexpected(r, expected);
+  return fail_unexpected(r, expected);
 }
 
 /* Check that a number is in the range of its section. */
@@ -144,7 +144,7 @@ static sp_status begin_section(reader *r, int kind, section *sec) {
   sec->lowest = 1;
   sec->highest = INT_MAX;
   if (range && sound) sound = take_number(r, 8, &sec->lowest) && take_number(r, 8, &sec->highest);
-  if (!sound) return unexpected(r, expected);
+  if (!sound) return fail_unexpected(r, expected);
   if (sec->lowest < 1) sec->lowest = 1;
   return SP_OK;
 }
@@ -158,13 +158,13 @@ static sp_status begin_block(reader *r, const section *sec, long long *dimension
   sound = sound && (first ? take_int(r, entity) : take_number(r, 4, dimension));
   sound = sound && take_number(r, 4, third) && take_number(r, 8, count) && *dimension <= 3;
   if (sound) return SP_OK;
-  return unexpected(r, sec->kind == NODES
-                           ? "a block of nodes: its entity, 0 or 1 for parametric, and count"
-                           : "a block of elements: its entity, type and count");
+  return fail_unexpected(r, sec->kind == NODES
+                                ? "a block of nodes: its entity, 0 or 1 for parametric, and count"
+                                : "a block of elements: its entity, type and count");
 }
 
 static sp_status read_nodes(reader *r, section *sec) {
-  const bool apart = r->s.version > 4.05; /* numbers come before coordinates */
+  const bool apart = r->s.version > 4.05; /* all numbers precede all coordinates */
   const size_t first = r->m->point_count;
   long long dimension = 0, parametric = 0, count = 0, number = 0;
   double values[6] = {0};
@@ -203,7 +203,7 @@ static sp_status read_elements(reader *r, section *sec) {
                    r->s.path, sp_scan_where(&r->s, line, where), type);
   const size_t entities = r->m->entity_count;
   SP_TRY(sp_gmsh_find_entity(r->m, (int)dimension, element.place, &element.entity));
-  if (r->entities && r->m->entity_count > entities) /* its groups are unknown */
+  if (r->entities && r->m->entity_count > entities) /* an unlisted entity: its groups are unknown */
     return sp_fail(
         SP_ERR_INPUT,
         "%s%s: expected a block of elements of an entity that $Entities or $Nodes names, "
@@ -235,7 +235,7 @@ static sp_status end_section(reader *r, const section *sec) {
   if (take_end(r, sec->end)) return SP_OK;
   snprintf(expected, sizeof expected, "%s after %lld block%s with %lld %s%s", sec->end, sec->blocks,
            sp_plural(sec->blocks), sec->total, sec->what, sp_plural(sec->total));
-  return unexpected(r, expected);
+  return fail_unexpected(r, expected);
 }
 
 static sp_status read_section(reader *r, int kind) {
@@ -248,8 +248,7 @@ static sp_status read_section(reader *r, int kind) {
 
 /* ---- Entities ---- */
 
-/* Add an entity; NULL without memory. Blocks may have named it if the sections are in unusual
- * order. */
+/* Add an entity; NULL if memory is short. It may exist already if sections are in unusual order. */
 static sp_gmsh_entity *add_entity(reader *r, int dimension, int tag) {
   int index = (int)r->m->entity_count;
   const bool find = r->before[NODES] || r->before[ELEMENTS];
@@ -314,10 +313,10 @@ static sp_status read_entities(reader *r, bool partitioned) {
   for (int d = 0; d < 4 && sound; d++) sound = take_number(r, 8, &counts[d]);
   for (int d = 0; d < 4; d++)
     for (long long n = 0; n < counts[d] && sound; n++) sound = take_entity(r, partitioned, d);
-  if (!sound) return unexpected(r, "an entity: its tag, box, groups and boundary");
+  if (!sound) return fail_unexpected(r, "an entity: its tag, box, groups and boundary");
   const char *end = partitioned ? "$EndPartitionedEntities" : "$EndEntities";
   r->entities = true;
-  return take_end(r, end) ? SP_OK : unexpected(r, end);
+  return take_end(r, end) ? SP_OK : fail_unexpected(r, end);
 }
 
 /* ---- The file ---- */

@@ -5,24 +5,24 @@
 #include "io/terminal.h"
 #include "mesh/hexes.h"
 
-/* Read the hexahedra of `path` (.msh 2.2 or 4.1, ASCII or binary, or .geo, which is meshed first)
- * on rank 0, divide them among the ranks of `comm` (mesh/metis.h), and send each rank its part. The
- * caller destroys *out.
+/* Read the hexahedra of `path` on rank 0, divide them among the ranks of `comm` (mesh/metis.h), and
+ * send each rank its part. The file is .msh 2.2 or 4.1, ASCII or binary, or .geo, which is meshed
+ * first. The caller destroys *out.
  *
  * - Volume elements are hexahedra, prisms and tetrahedra of one order with all their nodes. If not
  *   all are hexahedra, they are divided into hexahedra (mesh/divide.h). Surfaces come from
  *   two-dimensional physical groups. An element that is listed twice is read once.
  * - If there are physical volumes, only their elements are read, and left_out counts the other
- *   volume elements. A .geo that has only groups of other dimensions gives no hexahedra, as with
- *   `gmsh -3`.
+ *   volume elements. A .geo with groups only of other dimensions gives no hexahedra, as with `gmsh
+ *   -3`.
  * - If NAME.msh does not exist but NAME_1.msh does, gmsh has split the mesh (gmsh -part N
- *   -part_split). Rank r then reads NAME_(r+1).msh only and ignores ghost elements. There must be
- *   one file per rank, in format 4.1. Elements, vertex numbers and groups are those of the unsplit
- *   file; only the elements' ranks and order may differ.
+ *   -part_split). Then rank r reads only NAME_(r+1).msh, without ghost elements. There must be one
+ *   file per rank, in format 4.1. Elements, vertex numbers and groups are as in the unsplit file;
+ *   only the elements' ranks and order may differ.
  *
  * Errors: SP_ERR_INPUT or SP_ERR_SYSTEM with the path: no such file, gmsh's own message, no
- * elements, pyramids or elements without all their nodes, more ranks than elements, a split for
- * another number of ranks, missing parts. Collective over `comm`. */
+ * elements, pyramids, elements without all their nodes, more ranks than elements, missing parts, or
+ * a split for another number of ranks. Collective over `comm`. */
 sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out);
 
 /* Sizes of the tetrahedra into which a geometry from CAD is meshed, in its unit of length. */
@@ -33,14 +33,14 @@ typedef struct sp_gmsh_sizes {
 } sp_gmsh_sizes;
 
 /* As sp_gmsh_hexes for a CAD file. Bodies that touch share nodes. Tetrahedra have order 2 if a face
- * is curved. Each body is a group of volumes, and each face one of surfaces, with the names of the
- * file; without a name they are "volume N" and "surface N", counted from 1. The mesh is the same in
- * every run. While rank 0 waits, `terminal` shows a progress line; NULL: none. Collective. */
+ * is curved. Each body is a group of volumes, each face a group of surfaces, with the file's names
+ * or else "volume N" and "surface N", counted from 1. The mesh is the same in every run. While rank
+ * 0 waits, `terminal` shows a progress line; NULL: none. Collective. */
 sp_status sp_gmsh_cad_hexes(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
                             sp_terminal *terminal, sp_hexes **out);
 
-/* The unit of length of a CAD file as it is read: "mm" for STEP and IGES, because OpenCASCADE
- * converts them; "" if it is not known. Local. */
+/* The unit of length of a CAD file: "mm" for STEP and IGES, which OpenCASCADE converts; "" if
+ * unknown. Local. */
 const char *sp_gmsh_unit(const char *path);
 
 /* True for the name of a CAD file: .step, .stp, .brep, .iges, .igs, also in capitals. Local. */
@@ -53,7 +53,7 @@ bool sp_gmsh_is_split(const char *path);
  * or is no .msh. Local. */
 sp_status sp_gmsh_count_parts(const char *path, int *count);
 
-/* NAME_part.msh for NAME.msh; the caller frees it. Local. */
+/* out = NAME_part.msh for NAME.msh; the caller frees it. Local. */
 sp_status sp_gmsh_part_path(const char *path, int part, char **out);
 
 /* Version of the library, "4.8.4". Do not call it while a mesh is read. Local. */

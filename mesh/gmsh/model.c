@@ -20,7 +20,7 @@ sp_status sp_gmsh_failed(const char *path, const char *what) {
 
 /* ---- Types of elements ---- */
 
-/* The SDK may crash if it is asked to describe a type that it does not know. */
+/* The SDK may crash when it describes a type that does not exist. */
 static bool type_exists(int type) {
   static const char *const families[] = {"Point",       "Line",    "Triangle", "Quadrangle",
                                          "Tetrahedron", "Pyramid", "Prism",    "Hexahedron"};
@@ -127,7 +127,7 @@ sp_status sp_gmsh_add_part(sp_gmsh_model *m, int part, bool has_elements) {
   return SP_OK;
 }
 
-/* Nodes and elements of an entity follow each other: try the one that was found last first. */
+/* First try the last result: nodes and elements of an entity follow each other. */
 sp_status sp_gmsh_find_entity(sp_gmsh_model *m, int dimension, int tag, int *index) {
   const size_t count = m->entity_count;
   size_t n = 0, e = 0;
@@ -147,7 +147,7 @@ int sp_gmsh_compare_sizes(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Equal nodes are harmless: some writers list a node once for each entity that it belongs to. */
+/* Equal nodes are harmless: some writers list a node once per entity. */
 static sp_status sort_points(sp_gmsh_model *m) {
   bool ascending = true;
   for (size_t i = 1; i < m->point_count && ascending; i++)
@@ -166,15 +166,15 @@ static sp_status sort_points(sp_gmsh_model *m) {
   return SP_OK;
 }
 
-/* The index of the point with this tag, or the number of points. Try the place of a numbering
- * without gaps first. */
+/* The index of the point with this tag, or the number of points. First tries the index in a
+ * numbering without gaps. */
 static size_t find_point(const sp_gmsh_model *m, size_t tag) {
   const size_t n = m->point_count;
   if (n == 0 || tag < m->points[0].tag) return n;
   const size_t place = tag - m->points[0].tag;
   if (place < n && m->points[place].tag == tag) return place;
-  const sp_gmsh_point *found =
-      bsearch(&tag, m->points, n, sizeof *m->points, sp_gmsh_compare_sizes); /* tags come first */
+  const sp_gmsh_point *found = bsearch(&tag, m->points, n, sizeof *m->points,
+                                       sp_gmsh_compare_sizes); /* the tag is the first member */
   return found ? (size_t)(found - m->points) : n;
 }
 
@@ -194,8 +194,7 @@ static int compare_elements(const void *left, const void *right) {
   return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Order elements of format 2 by number: of those that are listed once per group the first is kept.
- */
+/* Order elements of format 2 by number, so that the first of repeated ones is kept. */
 static int compare_numbered(const void *left, const void *right) {
   const sp_gmsh_element *a = left, *b = right;
   if (a->place != b->place || a->type != b->type) return compare_elements(left, right);

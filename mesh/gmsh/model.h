@@ -1,15 +1,14 @@
-/* Internal to mesh/gmsh/: a mesh as its file lists it. format2.c and format4.c read a
- * .msh, and sdk.c lets the SDK read or make all others; those to their left do not know which
- * it was. Each file calls only files to its right:
+/* Internal to mesh/gmsh/: a mesh as its file lists it. format2.c and format4.c read a .msh; for all
+ * other files sdk.c calls the SDK. Each file calls only files to its right:
  *
  *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_sets | gmsh_format4, gmsh_sdk, gmsh_curve |
  *     gmsh_format2, gmsh_cad | gmsh_scan, gmsh_model
  *
- * We read .msh files ourselves because the SDK loses information: in format 2 it puts an element
- * into all groups of its elementary tag, and many writers give the whole mesh one elementary tag;
- * it trusts the counts in the file; it keeps 32 bits of the numbers of nodes and elements, and of
- * those with the same number the last one; of an entity's orders it returns one; of groups with the
- * same name it names the first one.
+ * We read .msh files ourselves because the SDK loses information. In format 2 it puts an element
+ * into all groups of its elementary tag, and many writers use one tag for the whole mesh. It trusts
+ * the counts in the file. It keeps 32 bits of the numbers of nodes and elements, and only the last
+ * item with a repeated number. It returns only one order per entity, and the name of only the first
+ * of groups with the same name.
  *
  * All functions are Local. Errors are SP_ERR_INPUT with the path, or SP_ERR_SYSTEM for memory. */
 #pragma once
@@ -25,18 +24,18 @@
 typedef struct sp_gmsh_type {
   char name[64];
   int dimension, corners, order, nodes;
-  /* [nodes], each node's place in the lattice of (order+1)^3 nodes (mesh/divide.h); NULL if this is
-   * no tetrahedron, prism or hexahedron with all its nodes. */
+  /* [nodes], each node's place in the lattice of (order+1)^3 nodes (mesh/divide.h); NULL for types
+   * other than complete tetrahedra, prisms and hexahedra. */
   int *lattice;
 } sp_gmsh_type;
 
-/* A part of the geometry. In format 2, where the elements of one entity may be in different groups,
- * the elements of one dimension and group; its tag is the group's number, 0 for none. */
+/* A part of the geometry. In format 2, where elements of one entity may be in different groups, it
+ * is the elements of one dimension and group; its tag is the group's number, 0 for none. */
 typedef struct sp_gmsh_entity {
   int dimension, tag;
   int group_count, *groups; /* numbers of its physical groups */
-  /* True for what gmsh adds when it partitions a mesh: surfaces between parts, and ghosts, the
-   * elements of neighbours in a split file. Their elements and groups are not used. */
+  /* True for additions of gmsh's partitioner: surfaces between parts, and ghosts, the elements of
+   * neighbours in a split file. Their elements and groups are not used. */
   bool is_artificial;
   /* Of CAD: a plane face; the volume of a body, by the CAD kernel and of the mesh. */
   bool is_plane;
@@ -46,7 +45,7 @@ typedef struct sp_gmsh_entity {
 typedef struct sp_gmsh_element {
   size_t tag, first; /* number in the file; model->nodes[first ...] are its nodes */
   int type, entity;  /* gmsh's number of the type; index of the entity */
-  int place;         /* elements are ordered by it: the elementary tag */
+  int place;         /* the elementary tag, by which elements are ordered */
 } sp_gmsh_element;
 
 typedef struct sp_gmsh_point {
@@ -68,9 +67,9 @@ typedef struct sp_gmsh_model {
   sp_gmsh_element *elements; /* [element_count], by place and type */
   size_t *nodes;             /* [node_count], indices of points */
   sp_gmsh_entity *entities;  /* [entity_count] */
-  size_t found;              /* index of the entity that was found last */
+  size_t found;              /* index of the last entity found */
   sp_gmsh_name *names;       /* [name_count] */
-  /* A partitioned mesh: the largest part that is named, and the parts that have elements. */
+  /* A partitioned mesh: the largest part number, and the parts that have elements. */
   int last_part;
   int *parts; /* [part_count] */
   double mesher_seconds;
@@ -85,8 +84,8 @@ sp_status sp_gmsh_failed(const char *path, const char *what);
 /* The type with gmsh's number `type`; NULL if there is no such type. */
 const sp_gmsh_type *sp_gmsh_type_of(int type);
 
-/* Append to the model. The numbers of a point, and of an element's nodes in `nodes`, which the
- * caller fills, are those of the file until sp_gmsh_model_complete. */
+/* Append to the model. The caller fills an element's `nodes`. Numbers of points and nodes are the
+ * file's until sp_gmsh_model_complete. */
 sp_status sp_gmsh_add_point(sp_gmsh_model *m, size_t tag, const double xyz[3]);
 sp_status sp_gmsh_add_element(sp_gmsh_model *m, const sp_gmsh_element *element, size_t **nodes);
 sp_status sp_gmsh_add_entity(sp_gmsh_model *m, int dimension, int tag);
@@ -94,15 +93,15 @@ sp_status sp_gmsh_add_group(sp_gmsh_entity *entity, int number);
 sp_status sp_gmsh_add_name(sp_gmsh_model *m, int dimension, int number, const char *text,
                            size_t length);
 
-/* Note that the file names a part, and if that has elements. */
+/* Record a part that the file names, and that it has elements if `has_elements`. */
 sp_status sp_gmsh_add_part(sp_gmsh_model *m, int part, bool has_elements);
 
 /* Find the entity, or add it. */
 sp_status sp_gmsh_find_entity(sp_gmsh_model *m, int dimension, int tag, int *index);
 
 /* Sort points and elements, replace the nodes' numbers by indices of points, and drop elements of
- * dimensions 0 and 1 and of artificial entities. Refuses elements with nodes that do not exist, and
- * nodes with one number and two places. */
+ * dimensions 0 and 1 and of artificial entities. Refuses elements with missing nodes, and nodes
+ * with one number and two positions. */
 sp_status sp_gmsh_model_complete(sp_gmsh_model *m);
 void sp_gmsh_model_free(sp_gmsh_model *m);
 
@@ -116,23 +115,23 @@ int sp_gmsh_compare_sizes(const void *left, const void *right);
 
 /* Read a file of format 2 (2.0 to 2.2), or of format 4 (4.0 and 4.1), ASCII or binary, into *m,
  * which has only its path. Errors name the line of an ASCII file or the index in a binary one: a
- * wrong count, a number that is used twice or out of range, anything that gmsh would skip. */
+ * wrong count, a repeated number or one out of range, anything that gmsh would skip. */
 sp_status sp_gmsh_format2_read(sp_scan *s, sp_gmsh_model *m);
 sp_status sp_gmsh_format4_read(sp_scan *s, sp_gmsh_model *m);
 
-/* Read what follows $PhysicalNames, which is text in binary files, too. */
+/* Read the section $PhysicalNames, which is text also in binary files. */
 sp_status sp_gmsh_read_names(sp_scan *s, sp_gmsh_model *m);
 
 /* ---- sdk.c, cad.c ---- */
 
-/* Start and end the SDK, which types of elements need, too. */
+/* Start and end the SDK; sp_gmsh_type_of needs it. */
 sp_status sp_gmsh_sdk_start(void);
 void sp_gmsh_sdk_end(void);
 
-/* Let the SDK read or mesh the file. */
+/* Read or mesh the file by the SDK. */
 sp_status sp_gmsh_sdk_read(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);
 
-/* Let gmsh make the elements of the geometry that is open, and add the time. */
+/* Mesh the open geometry by gmsh, and add the time. */
 sp_status sp_gmsh_generate(sp_gmsh_model *m);
 
 /* Open and mesh a CAD file: see sp_gmsh_sizes (mesh/gmsh/gmsh.h). */
@@ -146,9 +145,8 @@ void sp_gmsh_cad_compare(sp_gmsh_model *m);
 
 /* ---- curve.c ---- */
 
-/* Make all curved tetrahedra of a complete model from CAD valid: bend edges inside, and where that
- * is not enough, take sides off the surface, which m->cad counts. Adds the volumes of the bodies.
- */
+/* Make all curved tetrahedra of a complete model from CAD valid: bend edges inside; if that is not
+ * enough, take sides off the surface, which m->cad counts. Adds the volumes of the bodies. */
 sp_status sp_gmsh_curve(sp_gmsh_model *m);
 
 /* ---- sets.c ---- */
@@ -166,7 +164,7 @@ typedef struct sp_gmsh_sets {
   int count;
   sp_gmsh_set *list; /* [count] */
   sp_names names;    /* of sets: their groups as bytes */
-  int *wanted;       /* work space for the groups of two sets */
+  int *wanted;       /* scratch: the groups of two sets */
 } sp_gmsh_sets;
 
 /* List the groups; no sets exist yet. The caller calls sp_gmsh_sets_free, also after a failure. */
@@ -197,25 +195,25 @@ typedef struct sp_gmsh_cells {
 /* Fill *cells, which must be zero. `files` is the number of files of a split mesh, 0 if it is not
  * split; the file of a split mesh may have no hexahedra if it leaves out elements. No part of a
  * mesh that gmsh has partitioned may be missing. If the model has physical volumes, only their
- * elements are taken. An element that is listed several times is taken once. `volumes` gains the
- * volumes. The caller calls sp_gmsh_cells_free, also after a failure. */
+ * elements are used. Repeated elements are used once. `volumes` gains the volumes. The caller calls
+ * sp_gmsh_cells_free, also after a failure. */
 sp_status sp_gmsh_cells_read(const sp_gmsh_model *m, int files, sp_gmsh_sets *volumes,
                              sp_gmsh_cells *cells);
 void sp_gmsh_cells_free(sp_gmsh_cells *cells);
 
 /* ---- boundary.c ---- */
 
-/* A face in a physical group: its corner nodes as in sp_gmsh_cells, in ascending order, 0 before
- * those of a triangle, and its surface. */
+/* A face in a physical group: its corner nodes as in sp_gmsh_cells, ascending (a triangle begins
+ * with 0), and its surface. */
 typedef struct sp_gmsh_face {
   size_t nodes[4];
   int surface;
   bool found; /* sp_gmsh_boundary_find has found it */
 } sp_gmsh_face;
 
-/* The faces in physical groups, sorted by their nodes. A file may list a face several times, once
- * per group: it is in the groups of all of them. Surfaces between the parts of a partitioned mesh
- * are left out. */
+/* The faces in physical groups, sorted by their nodes. A face that is listed several times, once
+ * per group, is in all these groups. Surfaces between the parts of a partitioned mesh are left out.
+ */
 typedef struct sp_gmsh_boundary {
   size_t count;
   sp_gmsh_face *faces;
@@ -225,8 +223,8 @@ typedef struct sp_gmsh_boundary {
 sp_status sp_gmsh_boundary_read(const sp_gmsh_model *m, sp_gmsh_sets *surfaces,
                                 sp_gmsh_boundary *b);
 
-/* The surface of the face with these corner nodes, one of them 0 for a triangle;
- * SP_SURFACE_INTERIOR if it has none. */
+/* The surface of the face with these corner nodes (one is 0 for a triangle); SP_SURFACE_INTERIOR
+ * for none. */
 int sp_gmsh_boundary_find(sp_gmsh_boundary *b, const size_t nodes[4]);
 
 /* Count the faces of each group, and the ones that were not found. */

@@ -38,7 +38,7 @@ sp_status sp_gmsh_count_parts(const char *path, int *count) {
 sp_status sp_gmsh_check_part(const char *path) {
   double version = 0;
   FILE *stream = fopen(path, "rb");
-  if (!stream) return SP_OK; /* the reader reports it */
+  if (!stream) return SP_OK; /* the reader reports the missing file */
   const bool known = fscanf(stream, " $MeshFormat %lf", &version) == 1;
   fclose(stream);
   if (known && version < 4.05)
@@ -52,8 +52,8 @@ sp_status sp_gmsh_check_part(const char *path) {
 /* ---- One list of groups and surfaces for all ranks, and one of volumes ----
  * Both surfaces and volumes are called parts here. */
 
-/* A group as sent between ranks, with counts of its faces; gmsh writes names of up to 127
- * characters, other programs may write longer ones. */
+/* A group as sent between ranks, with counts of its faces. gmsh's names have up to 127 characters,
+ * other programs' may be longer. */
 typedef struct named_group {
   sp_gid listed, lost;
   int number;
@@ -148,8 +148,8 @@ static bool key_has(const char *key, int number) {
   return false;
 }
 
-static sp_status replace(size_t group_count, const named_group *groups, size_t key_count,
-                         char (*keys)[KEY_SIZE], sp_family *family) {
+static sp_status replace_family(size_t group_count, const named_group *groups, size_t key_count,
+                                char (*keys)[KEY_SIZE], sp_family *family) {
   SP_TRY(sp_family_resize(family, (int)key_count, (int)group_count));
   for (size_t g = 0; g < group_count; g++) {
     SP_TRY(sp_family_set_group(family, (int)g, groups[g].name, groups[g].number));
@@ -161,7 +161,7 @@ static sp_status replace(size_t group_count, const named_group *groups, size_t k
   return SP_OK;
 }
 
-/* parts[count]: those of elements or faces, to be renumbered; `what` is for messages. */
+/* parts[count]: the parts of elements or faces, to be renumbered. `what` is for messages. */
 static sp_status unify_family(MPI_Comm comm, const char *path, const char *what, sp_family *family,
                               size_t count, int *parts) {
   SP_OWNED named_group *groups = NULL;
@@ -180,7 +180,7 @@ static sp_status unify_family(MPI_Comm comm, const char *path, const char *what,
     const char(*found)[KEY_SIZE] = bsearch(mine[parts[n]], keys, key_count, KEY_SIZE, compare_keys);
     parts[n] = (int)(found - (const char(*)[KEY_SIZE])keys);
   }
-  return sp_agree(comm, replace(group_count, groups, key_count, keys, family));
+  return sp_agree(comm, replace_family(group_count, groups, key_count, keys, family));
 }
 
 static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {
@@ -199,7 +199,7 @@ static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {
   return SP_OK;
 }
 
-/* Each reader has turned its part if all elements there are left-handed. */
+/* Each reader has turned its part if all its elements are left-handed. */
 static sp_status unify_turned(MPI_Comm comm, const char *path, sp_hexes *hexes) {
   sp_gid counts[2] = {hexes->file.turned, hexes->count};
   MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, comm);

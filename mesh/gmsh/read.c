@@ -34,13 +34,13 @@ static bool ends_with(const char *text, const char *end) {
   return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static sp_status damaged(const char *path, int line, const char *expected) {
+static sp_status fail_damaged(const char *path, int line, const char *expected) {
   return sp_fail(SP_ERR_INPUT, "%s:%d: expected %s; is the file damaged or cut short?", path, line,
                  expected);
 }
 
-/* Find the version of a mesh, which follows $MeshFormat; 0 for other files. The user's own sections
- * may come first. */
+/* Find the version of a mesh, behind $MeshFormat; 0 for other files. Custom sections may precede
+ * it. */
 static sp_status find_version(const char *path, FILE *stream, double *version) {
   char *line = NULL;
   size_t room = 0;
@@ -65,9 +65,10 @@ static sp_status find_version(const char *path, FILE *stream, double *version) {
                    "%s: this is gmsh's format 1, which is not read: convert it with `gmsh %s -save "
                    "-format msh41 -o NEW.msh`",
                    path, path);
-  if (!mesh || !found) return damaged(path, 1, "a gmsh mesh, which begins with a line $MeshFormat");
+  if (!mesh || !found)
+    return fail_damaged(path, 1, "a gmsh mesh, which begins with a line $MeshFormat");
   if ((*version >= 2 && *version < 3) || (*version >= 4 && *version < 5)) return SP_OK;
-  return damaged(path, number + 1, "the version of the format, 2.2 or 4.1");
+  return fail_damaged(path, number + 1, "the version of the format, 2.2 or 4.1");
 }
 
 static sp_status check_file(const char *path, double *version) {
@@ -84,8 +85,8 @@ static sp_status check_file(const char *path, double *version) {
   return status;
 }
 
-/* The SDK reads a missing or empty file as an empty model without an error, and a file that does
- * not begin as a mesh as a script. */
+/* The SDK would read a missing or empty file as an empty model, and any other file without a mesh's
+ * start as a script. */
 static sp_status read_model(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
   sp_scan s;
   char *bytes;
@@ -101,8 +102,7 @@ static sp_status read_model(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
 
 /* ---- Hexahedra ---- */
 
-/* `named`: [points], true for corners of named faces. Other faces, which are most, need no search.
- */
+/* `named`: [points], true for corners of named faces; most other faces then need no search. */
 static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_point *points, sp_gmsh_boundary *b,
                        const bool *named, sp_hexes *hexes) {
   const size_t n = sp_hexes_lattice_size(hexes);
@@ -268,7 +268,7 @@ void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path,
                    const sp_gmsh_sizes *sizes) {
   sp_hexes *hexes = NULL;
   int *parts = NULL;
-  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a crash is expected */
+  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* crashes are expected */
   const sp_status status = sp_gmsh_read(path, sizes, size, &hexes, whole ? &parts : NULL);
   sp_gmsh_send(wire, status, hexes, parts);
 }

@@ -4,8 +4,8 @@
  *     sp_mesh_reader PARENT version
  *     sp_mesh_reader PARENT whole|part SIZE PATH LARGEST SMALLEST PER_CIRCLE
  *
- * PARENT is the number of the process that started it. That process receives the answer through
- * descriptor 3 (mesh/gmsh/wire.h). If it ends, this process ends too. */
+ * PARENT is the process number of its parent. That process receives the answer through descriptor 3
+ * (mesh/gmsh/wire.h). If it ends, this process ends too. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,8 +27,8 @@ typedef struct sp_scan {
 sp_status sp_scan_open(const char *path, sp_scan *s, char **bytes, size_t *size);
 void sp_scan_close(char *bytes, size_t size);
 
-/* The next line, or the next one that is not blank, without blanks at its ends; false at the end of
- * the file. */
+/* The next line, or the next nonblank line, without blanks at its ends; false at the end of the
+ * file. */
 bool sp_scan_line(sp_scan *s, sp_span *line);
 bool sp_scan_filled_line(sp_scan *s, sp_span *line);
 
@@ -48,16 +48,16 @@ bool sp_scan_int(sp_scan *s, int *value);
 bool sp_scan_long(sp_scan *s, long long *value);
 bool sp_scan_reals(sp_scan *s, int count, double *values);
 
-/* Read what follows $MeshFormat: the version, the encoding, and the byte order of a binary file. */
+/* Read the section $MeshFormat: the version, the encoding, and the byte order of a binary file. */
 sp_status sp_scan_format(sp_scan *s);
 
-/* Fail if $MeshFormat, which says how to read the section that begins here, did not come before. */
+/* Fail if a section begins before $MeshFormat. */
 sp_status sp_scan_after_format(const sp_scan *s, bool format);
 
-/* Fail if a line outside sections ends one that we read: the line that begins it is damaged. */
+/* Fail if a line outside sections ends a known section, whose first line must be damaged. */
 sp_status sp_scan_no_end(const sp_scan *s, const sp_span *line);
 
-/* Set *before, or fail if it is set: gmsh keeps the last of several sections `name`. */
+/* Set *before; fail if it is set, for a repeated section `name`, of which gmsh keeps the last. */
 sp_status sp_scan_once(const sp_scan *s, const char *name, bool *before);
 
 /* Fail: "expected X, found 'the start of the line'". */

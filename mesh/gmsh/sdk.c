@@ -1,4 +1,4 @@
-/* The mesh of a file that only the SDK reads: a geometry, which it meshes, or another format. */
+/* Read a file by the SDK: mesh a geometry, or read a mesh in another format. */
 #include <gmshc.h>
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,7 @@ sp_status sp_gmsh_sets_create(const sp_gmsh_model *m, int dimension, sp_gmsh_set
 }
 
 /* Find or add the set of the first `count` wanted groups. */
-static sp_status find(sp_gmsh_sets *sets, int count, int *set) {
+static sp_status find_set(sp_gmsh_sets *sets, int count, int *set) {
   int *wanted = sets->wanted, different = 0;
   qsort(wanted, (size_t)count, sizeof *wanted, compare_ints);
   for (int n = 0; n < count; n++)
@@ -50,7 +50,7 @@ sp_status sp_gmsh_sets_find(sp_gmsh_sets *sets, const sp_gmsh_entity *entity, in
                                sizeof *sets->groups, compare_ints);
     sets->wanted[g] = (int)(found - sets->groups);
   }
-  return find(sets, entity->group_count, set);
+  return find_set(sets, entity->group_count, set);
 }
 
 sp_status sp_gmsh_sets_unite(sp_gmsh_sets *sets, int other, int *set) {
@@ -59,7 +59,7 @@ sp_status sp_gmsh_sets_unite(sp_gmsh_sets *sets, int other, int *set) {
   int count = 0;
   for (int p = 0; p < 2; p++)
     for (int g = 0; g < parts[p]->count; g++) sets->wanted[count++] = parts[p]->groups[g];
-  return find(sets, count, set);
+  return find_set(sets, count, set);
 }
 
 sp_status sp_gmsh_sets_copy(const sp_gmsh_model *m, const sp_gmsh_sets *sets, sp_family *to) {

@@ -13,7 +13,7 @@ typedef struct header {
   char message[1024];
 } header;
 
-/* An installation may mix programs of different builds. Raise the number whenever the data change.
+/* Version of the protocol, since an installation may mix builds. Increment it when the data change.
  */
 typedef struct greeting {
   char name[16];
@@ -22,7 +22,7 @@ typedef struct greeting {
 
 static const greeting HELLO = {"sp_mesh_reader", 9, (int)sizeof(header)};
 
-static void transfer(sp_gmsh_wire *w, void *bytes, size_t size) {
+static void transfer_bytes(sp_gmsh_wire *w, void *bytes, size_t size) {
   char *next = bytes;
   while (size > 0 && !w->failed) {
     const ssize_t done = w->writes ? write(w->file, next, size) : read(w->file, next, size);
@@ -38,44 +38,44 @@ static void transfer(sp_gmsh_wire *w, void *bytes, size_t size) {
 /* Send or receive the arrays of `hexes`, in the same order. */
 static void transfer_arrays(sp_gmsh_wire *w, sp_hexes *hexes, int *parts) {
   const size_t count = (size_t)hexes->count;
-  transfer(w, hexes->lattice, count * 3 * sizeof(double) * sp_hexes_lattice_size(hexes));
-  transfer(w, hexes->vertices, count * sizeof *hexes->vertices);
-  transfer(w, hexes->surfaces, count * sizeof *hexes->surfaces);
-  transfer(w, hexes->tags, count * sizeof *hexes->tags);
-  transfer(w, hexes->volumes, count * sizeof *hexes->volumes);
-  if (parts) transfer(w, parts, count * sizeof *parts);
+  transfer_bytes(w, hexes->lattice, count * 3 * sizeof(double) * sp_hexes_lattice_size(hexes));
+  transfer_bytes(w, hexes->vertices, count * sizeof *hexes->vertices);
+  transfer_bytes(w, hexes->surfaces, count * sizeof *hexes->surfaces);
+  transfer_bytes(w, hexes->tags, count * sizeof *hexes->tags);
+  transfer_bytes(w, hexes->volumes, count * sizeof *hexes->volumes);
+  if (parts) transfer_bytes(w, parts, count * sizeof *parts);
 }
 
 /* Send or receive a family. Only the receiver may fail. */
 static sp_status transfer_family(sp_gmsh_wire *w, sp_family *family) {
   int sizes[2] = {family->count, family->group_count};
-  transfer(w, sizes, sizeof sizes);
+  transfer_bytes(w, sizes, sizeof sizes);
   if (!w->writes) SP_TRY(sp_family_resize(family, sizes[0], sizes[1]));
   for (int g = 0; g < family->group_count && !w->failed; g++) {
     sp_group *group = &family->groups[g];
     size_t length = w->writes ? strlen(group->name) : 0;
-    transfer(w, &group->number, sizeof group->number);
-    transfer(w, &group->listed, sizeof group->listed);
-    transfer(w, &group->lost, sizeof group->lost);
-    transfer(w, &length, sizeof length);
-    transfer(w, &group->part_count, sizeof group->part_count);
+    transfer_bytes(w, &group->number, sizeof group->number);
+    transfer_bytes(w, &group->listed, sizeof group->listed);
+    transfer_bytes(w, &group->lost, sizeof group->lost);
+    transfer_bytes(w, &length, sizeof length);
+    transfer_bytes(w, &group->part_count, sizeof group->part_count);
     if (!w->writes)
       SP_TRY(SP_ALLOCATE("groups", SP_ARRAY(group->name, length + 1),
                          SP_ARRAY(group->parts, group->part_count)));
-    transfer(w, group->name, length);
-    transfer(w, group->parts, (size_t)group->part_count * sizeof *group->parts);
+    transfer_bytes(w, group->name, length);
+    transfer_bytes(w, group->parts, (size_t)group->part_count * sizeof *group->parts);
   }
   return SP_OK;
 }
 
 void sp_gmsh_send_greeting(sp_gmsh_wire *w) {
   greeting hello = HELLO;
-  transfer(w, &hello, sizeof hello);
+  transfer_bytes(w, &hello, sizeof hello);
 }
 
 bool sp_gmsh_receive_greeting(sp_gmsh_wire *w) {
   greeting hello = {0};
-  transfer(w, &hello, sizeof hello);
+  transfer_bytes(w, &hello, sizeof hello);
   return !w->failed && memcmp(hello.name, HELLO.name, sizeof hello.name) == 0 &&
          hello.protocol == HELLO.protocol && hello.header_size == HELLO.header_size;
 }
@@ -89,7 +89,7 @@ void sp_gmsh_send(sp_gmsh_wire *w, sp_status status, sp_hexes *hexes, int *parts
     head.map_order = hexes->map_order;
     head.file = hexes->file;
   }
-  transfer(w, &head, sizeof head);
+  transfer_bytes(w, &head, sizeof head);
   if (!status) status = transfer_family(w, &hexes->surface);
   if (!status) status = transfer_family(w, &hexes->volume);
   if (!status) transfer_arrays(w, hexes, parts);
@@ -97,7 +97,7 @@ void sp_gmsh_send(sp_gmsh_wire *w, sp_status status, sp_hexes *hexes, int *parts
 
 sp_status sp_gmsh_receive(sp_gmsh_wire *w, sp_hexes **hexes, int **parts) {
   header head = {0};
-  transfer(w, &head, sizeof head);
+  transfer_bytes(w, &head, sizeof head);
   if (w->failed) return SP_OK;
   if (head.status) return sp_fail((sp_status)head.status, "%s", head.message);
   SP_TRY(sp_hexes_create(head.count, head.map_order, hexes));
@@ -112,11 +112,11 @@ sp_status sp_gmsh_receive(sp_gmsh_wire *w, sp_hexes **hexes, int **parts) {
 void sp_gmsh_send_text(sp_gmsh_wire *w, const char *text) {
   header head = {0};
   snprintf(head.message, sizeof head.message, "%s", text);
-  transfer(w, &head, sizeof head);
+  transfer_bytes(w, &head, sizeof head);
 }
 
 void sp_gmsh_receive_text(sp_gmsh_wire *w, char *text, size_t size) {
   header head = {0};
-  transfer(w, &head, sizeof head);
+  transfer_bytes(w, &head, sizeof head);
   snprintf(text, size, "%s", w->failed ? "" : head.message);
 }

@@ -1,6 +1,6 @@
-/* The protocol by which sp_mesh_reader answers the program that started it, through a pipe: a
- * greeting as soon as it runs, then one answer. Numbers travel as they are in memory, since both
- * processes run on one machine. All functions are Local. */
+/* The protocol from sp_mesh_reader to its parent, through a pipe: a greeting as soon as it runs,
+ * then one answer. Numbers are sent as in memory, since both processes run on one machine. All
+ * functions are Local. */
 #pragma once
 
 #include "mesh/hexes.h"
@@ -18,12 +18,12 @@ void sp_gmsh_send_greeting(sp_gmsh_wire *wire);
 void sp_gmsh_send(sp_gmsh_wire *wire, sp_status status, sp_hexes *hexes, int *parts);
 void sp_gmsh_send_text(sp_gmsh_wire *wire, const char *text);
 
-/* False if the other end is gone, or speaks another version of this protocol. */
+/* False if the other end is gone, or has another version of this protocol. */
 bool sp_gmsh_receive_greeting(sp_gmsh_wire *wire);
 
 /* Receive the answer; without parts if `parts` is NULL. The caller destroys *hexes, also after an
- * error. If the other end is gone, the result is SP_OK and wire->failed is true. Errors: the one
- * that was sent; SP_ERR_SYSTEM for memory. */
+ * error. If the other end is gone, the result is SP_OK and wire->failed is true. Errors: as sent;
+ * SP_ERR_SYSTEM for memory. */
 sp_status sp_gmsh_receive(sp_gmsh_wire *wire, sp_hexes **hexes, int **parts);
 
 /* Receive a text into text[size], cut if it is longer; "" if the other end is gone. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/formula/expression.h"
 #include "solver/config/internal.h"
 #include "solver/config/output_paths.h"
 
@@ -25,6 +24,10 @@ static sp_status resolve_shape(const char *path, sp_config *config) {
   if (shape && !file && config->mesh.shape == SP_SHAPE_FILE)
     return sp_fail(SP_ERR_INPUT, "%s: no mesh.file is given; give it, or drop shape = file", shape);
   config->mesh.shape = file ? SP_SHAPE_FILE : SP_SHAPE_BOX;
+  config->mesh.file_where = file;
+  config->statement.is_box = !file;
+  config->statement.boundary.fallback.where =
+      config->given[sp_key_find("boundary", "default") - sp_keys].where;
   const char *where = config->mesh.refine > 0 ? sp_config_where(config, "mesh", "refine") : NULL;
   if (!where) where = file ? file : sp_config_where(config, "mesh", "elements");
   SP_TRY(sp_format(&config->mesh.where, "%s", where ? where : "default of mesh.elements"));
@@ -39,27 +42,22 @@ static bool ends_with(const char *text, const char *ending) {
   return length > end && strcmp(text + length - end, ending) == 0;
 }
 
-const char *sp_config_initial_file(const sp_config *config) {
-  const char *text = config->problem.initial.text;
-  return ends_with(text, ".hdf") ? text : NULL;
-}
-
 static sp_status resolve_initial(const char *path, sp_config *config) {
-  const char *text = config->problem.initial.text;
+  const char *text = config->statement.initial.text;
   if (ends_with(text, ".h5"))
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected a formula or a field, which ends in .hdf, found '%s'",
                    sp_config_where(config, "problem", "initial"), text);
-  if (!sp_config_initial_file(config)) return SP_OK;
+  if (!sp_statement_initial_file(&config->statement)) return SP_OK;
   return resolve_file(config, path, sp_key_find("problem", "initial"),
-                      &config->problem.initial.text);
+                      &config->statement.initial.text);
 }
 
 static sp_status check_corners(const sp_config *config) {
   const char *upper_where = sp_config_where(config, "mesh", "upper");
   const char *where = upper_where ? upper_where : sp_config_where(config, "mesh", "lower");
   for (int d = 0; d < 3; d++) {
-    const double lower = config->mesh.lower[d], upper = config->mesh.upper[d];
+    const double lower = config->mesh.box.lower[d], upper = config->mesh.box.upper[d];
     if (!(upper > lower) || !isfinite(upper - lower))
       return sp_fail(
           SP_ERR_INPUT,
@@ -96,9 +94,9 @@ static sp_status check_outputs(const char *path, sp_config *config) {
   const sp_input_path inputs[] = {
       {.what = "the case file", .path = path},
       {.what = "the mesh", .path = config->mesh.file},
-      {.what = "the initial field", .path = sp_config_initial_file(config)}};
+      {.what = "the initial field", .path = sp_statement_initial_file(&config->statement)}};
   SP_TRY(sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs));
-  const sp_tables *tables = &config->scope->tables;
+  const sp_tables *tables = &config->statement.scope->tables;
   for (int t = 0; t < tables->count; t++)
     SP_TRY(sp_output_paths_check(
         outputs, SP_OUTPUTS, &(sp_input_path){.what = "a table", .path = tables->list[t].path}, 1));
@@ -117,7 +115,7 @@ static sp_status check_tolerance(const sp_config *config) {
 
 /* The field holds a flux only if the problem has one. */
 static sp_status check_flux(const sp_config *config) {
-  const sp_operator_kind kind = config->discretization.operator_kind;
+  const sp_operator_kind kind = config->statement.operator_kind;
   if (!config->output.flux || sp_operator_rows[kind].has_stiffness) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; remove it",
                  sp_config_where(config, "output", "flux"), sp_operator_names[kind]);
@@ -126,7 +124,7 @@ static sp_status check_flux(const sp_config *config) {
 /* Multigrid's levels begin at the operator's order and end at 1. */
 static sp_status check_orders(const sp_config *config) {
   const sp_list *orders = &config->solver.orders;
-  const int order = config->discretization.order, count = orders->count;
+  const int order = config->statement.order, count = orders->count;
   bool good = count == 0 || (orders->values[0] == order && orders->values[count - 1] == 1);
   for (int i = 1; i < count; i++) good = good && orders->values[i] < orders->values[i - 1];
   if (good) return SP_OK;
@@ -135,7 +133,7 @@ static sp_status check_orders(const sp_config *config) {
 }
 
 /* Every region has a number besides its name, and `default` means something else. */
-static sp_status check_region_name(const sp_region_entry *region) {
+static sp_status check_region_name(const sp_box_region *region) {
   const bool number = strspn(region->name, "0123456789") == strlen(region->name);
   if (!number && strcmp(region->name, "default") != 0) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: expected another name: %s", region->where,
@@ -145,22 +143,40 @@ static sp_status check_region_name(const sp_region_entry *region) {
 
 /* Corners of regions that are not given are those of the box. */
 static sp_status resolve_regions(sp_config *config) {
-  for (int r = 0; r < config->regions.count; r++) {
-    sp_region_entry *region = &config->regions.entries[r];
+  for (int r = 0; r < config->mesh.regions.count; r++) {
+    sp_box_region *region = &config->mesh.regions.entries[r];
     SP_TRY(check_region_name(region));
     if (config->mesh.shape != SP_SHAPE_BOX)
       return sp_fail(SP_ERR_INPUT,
                      "%s: only a box has regions, but mesh.file is given: use the Physical Volumes "
                      "of the mesh",
                      region->where);
-    if (isnan(region->lower[0])) memcpy(region->lower, config->mesh.lower, sizeof region->lower);
-    if (isnan(region->upper[0])) memcpy(region->upper, config->mesh.upper, sizeof region->upper);
+    if (isnan(region->lower[0]))
+      memcpy(region->lower, config->mesh.box.lower, sizeof region->lower);
+    if (isnan(region->upper[0]))
+      memcpy(region->upper, config->mesh.box.upper, sizeof region->upper);
     for (int d = 0; d < 3; d++)
       if (!(region->upper[d] > region->lower[d]))
         return sp_fail(SP_ERR_INPUT, "%s: expected upper above lower, found %.12g to %.12g in %c",
                        region->where, region->lower[d], region->upper[d], "xyz"[d]);
   }
   return SP_OK;
+}
+
+static sp_status check_time(const sp_config *config) {
+  static const double MOST = 1e9;
+  const sp_time_options *time = &config->time;
+  const char *where = sp_config_where(config, "time", "end");
+  if (time->end == 0) return SP_OK;
+  if (!sp_operator_rows[config->statement.operator_kind].has_stiffness)
+    return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no time; remove it", where,
+                   sp_operator_names[config->statement.operator_kind]);
+  if ((time->step > 0) == (time->steps > 0))
+    return sp_fail(SP_ERR_INPUT, "%s: expected time.step or time.steps, found %s", where,
+                   time->step > 0 ? "both" : "none");
+  if (time->end <= MOST * time->step || time->steps > 0) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected at most %g steps up to time.end, found %g",
+                 sp_config_where(config, "time", "step"), MOST, time->end / time->step);
 }
 
 static sp_status check_sizes(const sp_config *config) {
@@ -170,17 +186,7 @@ static sp_status check_sizes(const sp_config *config) {
                  sp_config_where(config, "mesh", "size_min"), sizes->largest, sizes->smallest);
 }
 
-/* Evaluate the constants in the order of the case. */
-static sp_status define_constants(sp_config *config) {
-  for (int i = 0; i < config->constants.count; i++) {
-    const sp_constant_entry *entry = &config->constants.entries[i];
-    SP_TRY(sp_scope_define(config->scope, entry->name, entry->value.text, entry->where));
-  }
-  return SP_OK;
-}
-
 sp_status sp_config_check(const char *path, sp_config *config) {
-  SP_TRY(define_constants(config));
   SP_TRY(resolve_shape(path, config));
   SP_TRY(resolve_initial(path, config));
   for (int k = 0; k < sp_key_count; k++)
@@ -192,5 +198,7 @@ sp_status sp_config_check(const char *path, sp_config *config) {
   SP_TRY(check_orders(config));
   SP_TRY(check_corners(config));
   SP_TRY(check_sizes(config));
-  return resolve_regions(config);
+  SP_TRY(check_time(config));
+  SP_TRY(resolve_regions(config));
+  return sp_formulas_parse(config);
 }

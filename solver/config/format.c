@@ -90,13 +90,13 @@ static sp_status make_absolute(const char *file, char **absolute) {
 /* *written = a copy of `config` for readers in any folder: its mesh and its initial field have
  * absolute paths. The caller frees files[], also after an error. */
 static sp_status copy_with_paths(const sp_config *config, sp_config *written, char *files[2]) {
-  const char *initial = sp_config_initial_file(config);
+  const char *initial = sp_statement_initial_file(&config->statement);
   *written = *config;
   files[1] = NULL;
   SP_TRY(make_absolute(config->mesh.file, &files[0]));
   SP_TRY(make_absolute(initial, &files[1]));
   written->mesh.file = files[0];
-  if (initial) written->problem.initial.text = files[1];
+  if (initial) written->statement.initial.text = files[1];
   return SP_OK;
 }
 

@@ -32,7 +32,7 @@ typedef struct sp_key_list {
   const char *what;      /* "materials" */
 } sp_key_list;
 
-extern const sp_key_list sp_key_lists[], *const sp_material_list;
+extern const sp_key_list sp_key_lists[];
 extern const int sp_key_list_count;
 
 typedef struct sp_key {
@@ -127,10 +127,20 @@ sp_status sp_section_assign(sp_config *config, const char *location, const sp_in
 /* Free all that `config` owns through the table. */
 void sp_keys_clear(sp_config *config);
 
+/* ---- Formulas (formulas.c) ---- */
+
+/* Parse all formulas of the case, and check all that needs no mesh. Errors: SP_ERR_INPUT for
+ * formulas, constants that are out of range, lines without data, and keys that exclude each other;
+ * SP_ERR_SYSTEM. */
+sp_status sp_formulas_parse(sp_config *config);
+
+/* Free what it made besides the expressions of formulas, which sp_key_clear frees. */
+void sp_formulas_free(sp_config *config);
+
 /* ---- Rules that involve several keys (check.c) ---- */
 
 /* After all lines and arguments of the case file `path`, NULL without one: fill the members of
  * `config` that follow from several keys, such as mesh.shape, the path of the mesh and the corners
- * of regions, and check keys against each other. Errors: SP_ERR_INPUT for keys that contradict each
- * other, SP_ERR_SYSTEM. */
+ * of regions, check keys against each other, and parse all formulas. Errors: SP_ERR_INPUT for keys
+ * that contradict each other, those of sp_formulas_parse. */
 sp_status sp_config_check(const char *path, sp_config *config);

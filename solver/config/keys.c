@@ -12,24 +12,11 @@
 _Static_assert(sizeof(sp_shape) == sizeof(int), "enums are written and read as int");
 
 static const char *const shapes[] = {[SP_SHAPE_FILE] = "file", [SP_SHAPE_BOX] = "box", NULL};
-const char *const sp_condition_names[] = {[SP_DIRICHLET] = "dirichlet",
-                                          [SP_NEUMANN] = "neumann",
-                                          [SP_ROBIN] = "robin",
-                                          [SP_PERIODIC] = "periodic",
-                                          [SP_SOURCE] = "source",
-                                          [SP_CONTACT] = "contact",
-                                          NULL};
 /* `default` cannot be periodic: it names no pair of groups; nor a source, of unnamed faces. */
 static const char *const default_conditions[] = {
     [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
 
 static const char *const no_or_yes[] = {"no", "yes", NULL};
-
-const char *const sp_result_names[] = {
-    [SP_RESULT_INTEGRAL] = "integral", [SP_RESULT_AVERAGE] = "average",
-    [SP_RESULT_MINIMUM] = "minimum",   [SP_RESULT_MAXIMUM] = "maximum",
-    [SP_RESULT_NORM] = "norm",         [SP_RESULT_RESISTANCE] = "resistance",
-    [SP_RESULT_FLUX] = "flux",         NULL};
 
 static bool is_box(const sp_config *config) {
   return config->mesh.shape == SP_SHAPE_BOX;
@@ -44,7 +31,7 @@ static bool is_cad(const sp_config *config) {
 }
 
 static bool is_kershaw(const sp_config *config) {
-  return is_box(config) && config->mesh.map == SP_MAP_KERSHAW;
+  return is_box(config) && config->mesh.box.map == SP_MAP_KERSHAW;
 }
 
 const char *sp_config_where(const sp_config *config, const char *section, const char *name) {
@@ -62,7 +49,11 @@ static bool is_kappa_given(const sp_config *config) {
 }
 
 static bool is_boundary_given(const sp_config *config) {
-  return config->boundary.where;
+  return config->statement.boundary.where;
+}
+
+static bool is_in_time(const sp_config *config) {
+  return config->time.end > 0;
 }
 
 /* `auto` may become multigrid. */
@@ -71,20 +62,21 @@ static bool may_be_multigrid(const sp_config *config) {
   return kind == SP_PRECONDITIONER_MULTIGRID || kind == SP_PRECONDITIONER_AUTO;
 }
 
-#define LIST_OF(member, noun)                                                                      \
+#define LIST_OF(member, type, noun)                                                                \
   {                                                                                                \
     .entries = offsetof(sp_config, member.entries), .count = offsetof(sp_config, member.count),    \
-    .size = sizeof *((sp_config *)0)->member.entries, .where = offsetof(sp_##noun##_entry, where), \
-    .what = #member                                                                                \
+    .size = sizeof(type), .where = offsetof(type, where), .what = noun                             \
   }
 
 enum { CONSTANTS, BOUNDARIES, PROBES, LINE_PROBES, RESULTS, MATERIALS, REGIONS };
 const sp_key_list sp_key_lists[] = {
-    [CONSTANTS] = LIST_OF(constants, constant), [BOUNDARIES] = LIST_OF(boundary, boundary),
-    [PROBES] = LIST_OF(probes, probe),          [LINE_PROBES] = LIST_OF(lines, line),
-    [RESULTS] = LIST_OF(results, result),       [MATERIALS] = LIST_OF(materials, material),
-    [REGIONS] = LIST_OF(regions, region)};
-const sp_key_list *const sp_material_list = &sp_key_lists[MATERIALS];
+    [CONSTANTS] = LIST_OF(constants, sp_constant_entry, "constants"),
+    [BOUNDARIES] = LIST_OF(statement.boundary, sp_boundary_entry, "boundary"),
+    [PROBES] = LIST_OF(wanted.probes, sp_probe_entry, "probes"),
+    [LINE_PROBES] = LIST_OF(wanted.lines, sp_line_entry, "lines"),
+    [RESULTS] = LIST_OF(wanted.results, sp_result_entry, "results"),
+    [MATERIALS] = LIST_OF(statement.materials, sp_material_entry, "materials"),
+    [REGIONS] = LIST_OF(mesh.regions, sp_box_region, "regions")};
 const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 
 /* Places: a key of the case, lines with a free name, a key of [material NAME] or [region NAME]. */
@@ -97,7 +89,7 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
   .offset = offsetof(sp_material_entry, member), FORMULA, OPTIONAL
 #define REGION(member)                                                                             \
   .section = "region", .name = #member, .list = &sp_key_lists[REGIONS],                            \
-  .offset = offsetof(sp_region_entry, member), NUMBERS(3)
+  .offset = offsetof(sp_box_region, member), NUMBERS(3)
 
 /* Types. */
 #define INTEGERS(count_, minimum_, maximum_)                                                       \
@@ -126,6 +118,8 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 #define CAD_ONLY                                                                                   \
   .applies = is_cad,                                                                               \
   .misfit = "valid only if mesh.file is a geometry from CAD (.step, .brep, .iges)"
+#define TIME_ONLY                                                                                  \
+  .applies = is_in_time, .misfit = "valid only with time.end; remove it or give the end"
 #define KERSHAW_ONLY                                                                               \
   .applies = is_kershaw, .misfit = "valid only with map = kershaw; remove it or set the map"
 
@@ -147,49 +141,62 @@ const sp_key sp_keys[] = {
      .help = "factor on the coordinates of file: 1e-3 takes a mesh in mm to m"},
     {KEY("mesh", "shape", mesh.shape), WORDS(shapes), .fallback = "box",
      .help = "file where file is given, otherwise box"},
-    {KEY("mesh", "elements", mesh.elements), INTEGERS(3, 1, INT_MAX), .fallback = "8 8 8", BOX_ONLY,
-     .help = "elements of the box in x, y and z"},
-    {KEY("mesh", "lower", mesh.lower), NUMBERS(3), .fallback = "0 0 0", BOX_ONLY,
+    {KEY("mesh", "elements", mesh.box.elements), INTEGERS(3, 1, INT_MAX), .fallback = "8 8 8",
+     BOX_ONLY, .help = "elements of the box in x, y and z"},
+    {KEY("mesh", "lower", mesh.box.lower), NUMBERS(3), .fallback = "0 0 0", BOX_ONLY,
      .help = "corner of the box"},
-    {KEY("mesh", "upper", mesh.upper), NUMBERS(3), .fallback = "1 1 1", BOX_ONLY,
+    {KEY("mesh", "upper", mesh.box.upper), NUMBERS(3), .fallback = "1 1 1", BOX_ONLY,
      .help = "the corner opposite to lower"},
-    {KEY("mesh", "map", mesh.map), WORDS(sp_map_names), .fallback = "none", BOX_ONLY,
+    {KEY("mesh", "map", mesh.box.map), WORDS(sp_map_names), .fallback = "none", BOX_ONLY,
      .help = "deformation of the box"},
-    {KEY("mesh", "epsilon", mesh.epsilon), NUMBER(0, 1), .minimum_excluded = true,
+    {KEY("mesh", "epsilon", mesh.box.epsilon), NUMBER(0, 1), .minimum_excluded = true,
      .fallback = "0.3", KERSHAW_ONLY,
      .help = "for map = kershaw: 1 is the plain box, smaller deforms it more"},
-    {KEY("mesh", "step", mesh.step), WORDS(sp_step_names), .fallback = "quintic", KERSHAW_ONLY,
+    {KEY("mesh", "step", mesh.box.step), WORDS(sp_step_names), .fallback = "quintic", KERSHAW_ONLY,
      .help = "for map = kershaw: how layers are blended; linear as in nekRS"},
     {KEY("mesh", "refine", mesh.refine), INTEGERS(1, 0, 10), .fallback = "0",
      .help = "uniform refinements, each divides every element into 8"},
 
-    {KEY("discretization", "order", discretization.order), INTEGERS(1, 1, 15), .fallback = "7",
+    {KEY("discretization", "order", statement.order), INTEGERS(1, 1, 15), .fallback = "7",
      .help = "polynomial order N"},
-    {KEY("discretization", "operator", discretization.operator_kind), WORDS(sp_operator_names),
+    {KEY("discretization", "operator", statement.operator_kind), WORDS(sp_operator_names),
      .fallback = "bp3.5", .help = "what is solved, and with which quadrature"},
-    {KEY("discretization", "geometry", discretization.geometry), WORDS(sp_geometry_names),
+    {KEY("discretization", "geometry", solver.geometry), WORDS(sp_geometry_names),
      .fallback = "auto", .help = "factors stored at every point, or recomputed from the corners"},
 
-    {KEY("problem", "lambda", problem.all.lambda), FORMULA, .fallback = "0",
+    {KEY("problem", "lambda", statement.all.lambda), FORMULA, .fallback = "0",
      .applies = is_lambda_given,
      .help = "formula >= 0 in -div(kappa grad u) + lambda u = f; not for the mass operator"},
-    {KEY("problem", "kappa", problem.all.kappa), FORMULA, .fallback = "1",
+    {KEY("problem", "kappa", statement.all.kappa), FORMULA, .fallback = "1",
      .applies = is_kappa_given,
      .help = "formula > 0, the diffusion coefficient; or a tensor: xx, yy, zz[, xy, xz, yz]; not "
              "for the mass operator"},
-    {KEY("problem", "axes", problem.all.axes), FORMULA, OPTIONAL,
+    {KEY("problem", "capacity", statement.all.capacity), FORMULA, OPTIONAL, TIME_ONLY,
+     .help = "formula > 0, rho c in capacity du/dt; with time.end"},
+    {KEY("problem", "axes", statement.all.axes), FORMULA, OPTIONAL,
      .help = "of such a tensor: x1, x2, x3, y1, y2, y3, two vectors; orthonormalized"},
-    {KEY("problem", "solution", problem.all.solution), FORMULA, OPTIONAL,
+    {KEY("problem", "solution", statement.all.solution), FORMULA, OPTIONAL,
      .help = "exact solution u(x, y, z), where one is known"},
-    {KEY("problem", "forcing", problem.all.forcing), FORMULA, OPTIONAL,
+    {KEY("problem", "forcing", statement.all.forcing), FORMULA, OPTIONAL,
      .help = "right-hand side f; derived from solution if empty"},
-    {KEY("problem", "source", problem.all.source), FORMULA, OPTIONAL,
+    {KEY("problem", "source", statement.all.source), FORMULA, OPTIONAL,
      .help =
          "instead of forcing: the integral of f, a constant over all elements without their own"},
-    {KEY("problem", "initial", problem.initial), FORMULA, OPTIONAL,
+    {KEY("problem", "initial", statement.initial), FORMULA, OPTIONAL,
      .help = "what CG starts from: a formula, or a field (.hdf) of this mesh; path as mesh.file"},
 
-    {KEY("boundary", "default", boundary.fallback), .type = SP_KEY_CONDITION,
+    {KEY("time", "end", time.end), NUMBER(0, DBL_MAX), .fallback = "0",
+     .help = "steps from t = 0 to the end, with capacity; 0: the steady problem"},
+    {KEY("time", "step", time.step), NUMBER(0, DBL_MAX), .fallback = "0", TIME_ONLY,
+     .help = "largest step; all are equal"},
+    {KEY("time", "steps", time.steps), INTEGERS(1, 0, INT_MAX), .fallback = "0", TIME_ONLY,
+     .help = "their number, instead of step"},
+    {KEY("time", "scheme", time.scheme), WORDS(sp_time_scheme_names), .fallback = "bdf2", TIME_ONLY,
+     .help = "backward differences, or two stages (sdirk2)"},
+    {KEY("time", "every", time.every), INTEGERS(1, 1, INT_MAX), .fallback = "1", TIME_ONLY,
+     .help = "results and fields after so many steps, and at the end"},
+
+    {KEY("boundary", "default", statement.boundary.fallback), .type = SP_KEY_CONDITION,
      .choices = default_conditions, .fallback = "dirichlet", .applies = is_boundary_given,
      .help = "faces of no group listed; without a formula, data come from solution"},
     {LINES("boundary", BOUNDARIES, 0), .type = SP_KEY_CONDITION, .choices = sp_condition_names,
@@ -258,6 +265,7 @@ const sp_key sp_keys[] = {
                               "default; problem.kappa if empty"},
     {MATERIAL(axes), .help = "of a tensor kappa there; problem.axes if empty"},
     {MATERIAL(lambda), .help = "likewise; problem.lambda if empty"},
+    {MATERIAL(capacity), .help = "likewise; problem.capacity if empty"},
     {MATERIAL(solution), .help = "exact solution there; problem.solution if empty"},
     {MATERIAL(forcing),
      .help = "right-hand side there; problem.forcing if empty, or derived from the solution"},

@@ -48,11 +48,6 @@ static int find(const sp_config *config, const sp_key_list *list, const char *na
   return found ? found->index : *count_of(config, list);
 }
 
-int sp_config_material(const sp_config *config, const char *name) {
-  const sp_name *found = sp_names_find(names_of(config, sp_material_list), name, strlen(name));
-  return found ? found->index : -1;
-}
-
 /* Append an entry of zeros with a name. */
 static sp_status append(sp_config *config, const sp_key_list *list, const char *name,
                         size_t length) {

@@ -41,9 +41,9 @@ static sp_status unset(struct reader *reader, const sp_key *key, const char *nam
     SP_TRY(set_default(config, key));
   free(config->given[key - sp_keys].where);
   config->given[key - sp_keys].where = NULL;
-  if (config->boundary.count == 0 && !sp_config_where(config, "boundary", "default")) {
-    free(config->boundary.where);
-    config->boundary.where = NULL;
+  if (config->statement.boundary.count == 0 && !sp_config_where(config, "boundary", "default")) {
+    free(config->statement.boundary.where);
+    config->statement.boundary.where = NULL;
   }
   return SP_OK;
 }
@@ -55,7 +55,7 @@ static sp_status read_tables(struct reader *reader, const char *location,
   SP_OWNED char *folder = NULL;
   if (!strstr(entry->value, "table")) return SP_OK;
   SP_TRY(sp_format(&folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path ? path : ""));
-  return sp_tables_read(&reader->config->scope->tables, entry->value, folder, location);
+  return sp_tables_read(&reader->config->statement.scope->tables, entry->value, folder, location);
 }
 
 static sp_status assign(struct reader *reader, const char *location, const sp_ini_entry *entry) {
@@ -72,8 +72,8 @@ static sp_status assign(struct reader *reader, const char *location, const sp_in
   SP_TRY(make_where(location, entry, &where));
   SP_TRY(key->list ? sp_list_set_line(config, key, entry->key, entry->value, where)
                    : sp_key_set(key, entry->value, where, sp_key_field(config, key, 0)));
-  if (strcmp(key->section, "boundary") == 0 && !config->boundary.where)
-    SP_TRY(sp_format(&config->boundary.where, "%s", where));
+  if (strcmp(key->section, "boundary") == 0 && !config->statement.boundary.where)
+    SP_TRY(sp_format(&config->statement.boundary.where, "%s", where));
   sp_given *given = &config->given[key - sp_keys];
   free(given->where);
   /* A key without a value counts as not given. */
@@ -117,14 +117,15 @@ static sp_status assign_argument(struct reader *reader, const char *argument) {
 static sp_status assign_defaults(sp_config *config) {
   for (int k = 0; k < sp_key_count; k++)
     if (!sp_keys[k].list) SP_TRY(set_default(config, &sp_keys[k]));
-  return sp_format(&config->boundary.fallback.group, "default");
+  return sp_format(&config->statement.boundary.fallback.group, "default");
 }
 
 /* ---- From file to configuration ---- */
 
 static sp_status fill(struct reader *reader, const sp_ini *ini, int override_count,
                       const char *const *overrides) {
-  SP_TRY(sp_allocate(1, sizeof *reader->config->scope, "constants", &reader->config->scope));
+  SP_TRY(sp_allocate(1, sizeof *reader->config->statement.scope, "constants",
+                     &reader->config->statement.scope));
   SP_TRY(assign_defaults(reader->config));
   if (ini) SP_TRY(assign_file(reader, ini));
   for (int i = 0; i < override_count; i++) SP_TRY(assign_argument(reader, overrides[i]));
@@ -201,18 +202,18 @@ sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
 
 void sp_config_destroy(sp_config **config) {
   if (!*config) return;
+  sp_formulas_free(*config);
   sp_keys_clear(*config);
-  free((*config)->boundary.fallback.group);
-  sp_scope_destroy(&(*config)->scope);
+  free((*config)->statement.boundary.fallback.group);
+  sp_scope_destroy(&(*config)->statement.scope);
   for (int k = 0; (*config)->given && k < sp_key_count; k++) free((*config)->given[k].where);
-  SP_FREE((*config)->given, (*config)->names, (*config)->boundary.where, (*config)->mesh.where,
-          (*config)->output.unconverged, *config);
+  SP_FREE((*config)->given, (*config)->names, (*config)->statement.boundary.where,
+          (*config)->mesh.where, (*config)->output.unconverged, *config);
   *config = NULL;
 }
 
 sp_solver_options sp_config_solver(const sp_config *config) {
   sp_solver_options options = config->solver;
-  options.order = config->discretization.order;
-  options.geometry = config->discretization.geometry;
+  options.order = config->statement.order;
   return options;
 }

@@ -201,8 +201,9 @@ static sp_status set_robin(const char *text, const char *where, sp_boundary_entr
 }
 
 static void clear_formula(sp_formula *formula) {
+  sp_expression_destroy(&formula->expression);
   SP_FREE(formula->text, formula->where);
-  *formula = (sp_formula){NULL, NULL};
+  *formula = (sp_formula){0};
 }
 
 static void clear_condition(sp_boundary_entry *entry) {
@@ -254,9 +255,9 @@ static const char *find_over(const char *text) {
   return text;
 }
 
-/* Copy the formula after `of`, if there is one, into *out, and advance *text past it. */
+/* Store the formula after `of`, if there is one, in *out, and advance *text past it. */
 static sp_status copy_result_formula(sp_result_kind kind, const char **text, const char *where,
-                                     char **out) {
+                                     sp_formula *out) {
   const char *formula = *text;
   if (!skip_word(&formula, "of")) return SP_OK;
   if (kind == SP_RESULT_FLUX)
@@ -265,11 +266,9 @@ static sp_status copy_result_formula(sp_result_kind kind, const char **text, con
     return sp_fail(SP_ERR_INPUT, "%s: expected resistance over GROUP, OTHER, found a formula",
                    where);
   *text = find_over(formula);
-  size_t length = (size_t)(*text - formula);
-  while (length > 0 && strchr(SP_INI_SPACE, formula[length - 1])) length--;
-  if (length == 0)
-    return sp_fail(SP_ERR_INPUT, "%s: expected a formula after 'of', found nothing", where);
-  return sp_format(out, "%.*s", (int)length, formula);
+  SP_TRY(set_formula(formula, (size_t)(*text - formula), out, where));
+  if (out->text) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected a formula after 'of', found nothing", where);
 }
 
 /* Advance *text past a word that says if a group is of surfaces or of volumes. It is the group's
@@ -308,8 +307,9 @@ static sp_status find_result_group(sp_result_kind kind, const char *text, const 
 }
 
 static void clear_result(sp_result_entry *entry) {
-  SP_FREE(entry->formula, entry->group, entry->other);
-  entry->formula = entry->group = entry->other = NULL;
+  clear_formula(&entry->formula);
+  SP_FREE(entry->group, entry->other);
+  entry->group = entry->other = NULL;
 }
 
 /* Split "GROUP, [surface|volume] OTHER" at its last comma. */
@@ -454,7 +454,7 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
         [SP_OVER_GROUP] = "", [SP_OVER_SURFACE] = "surface ", [SP_OVER_VOLUME] = "volume "};
     const sp_result_entry *entry = field;
     fputs(key->choices[entry->kind], stream);
-    if (entry->formula) fprintf(stream, " of %s", entry->formula);
+    if (entry->formula.text) fprintf(stream, " of %s", entry->formula.text);
     if (entry->group) fprintf(stream, " over %s%s", family[entry->over], entry->group);
     if (entry->other) fprintf(stream, ", %s%s", family[entry->other_over], entry->other);
     return;

@@ -23,16 +23,9 @@ struct sp_chebyshev {
   sp_operator *op;
   int degree;
   double bound;
-  sp_schwarz *schwarz; /* NULL: S is the inverse diagonal */
-  /* L-vectors of the operator's precision. `product` is scratch for A d and S r. */
-  sp_vector inverse_diagonal, r, d, product;
+  sp_smoother *smoother; /* S */
+  sp_vector r, d;        /* L-vectors of the operator's precision */
 };
-
-/* z = S r. */
-static sp_status approximate(sp_chebyshev *c, const sp_vector *r, sp_vector *z) {
-  return c->schwarz ? sp_schwarz_apply(c->schwarz, r, z)
-                    : sp_vector_multiply(&c->inverse_diagonal, r, z);
-}
 
 /* ---- The largest eigenvalue of S A ---- */
 
@@ -75,7 +68,7 @@ static sp_status estimate(sp_chebyshev *c, sp_vector *p, sp_vector *q) {
   sp_status status = sp_operator_apply(op, true, p, r);
   while (lanczos.steps < SP_LANCZOS_STEPS) {
     double rz, pq;
-    status = sp_first_failure(status, approximate(c, r, z));
+    status = sp_first_failure(status, c->smoother->apply(c->smoother, r, z));
     SP_TRY(sp_operator_dot(op, r, z, status, &rz));
     if (lanczos.steps == 0) r_first = rz;
     if (rz <= exhausted * r_first) break;
@@ -110,15 +103,20 @@ static sp_status find_bound(sp_chebyshev *c, const bool *constrained, double *ho
 
 /* ---- Set-up ---- */
 
-static sp_status create_vectors(sp_chebyshev *c, const double *inverse) {
-  sp_vector *const vectors[] = {&c->inverse_diagonal, &c->r, &c->d, &c->product};
-  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
-    SP_TRY(sp_space_vector(c->op->space, c->op->precision, vectors[v]));
-  return sp_vector_write(inverse, &c->inverse_diagonal);
+static sp_status create_smoother(sp_chebyshev *c, const sp_smoother_type *type,
+                                 const sp_operator_setup *setup, sp_system *system,
+                                 const double *inverse) {
+  const sp_operator *op = c->op;
+  SP_TRY(type->create(c->op, setup, system, inverse, &c->smoother));
+  c->smoother->op = c->op;
+  sp_status status = sp_space_vector(op->space, op->precision, &c->smoother->product);
+  if (!status) status = sp_space_vector(op->space, op->precision, &c->r);
+  if (!status) status = sp_space_vector(op->space, op->precision, &c->d);
+  return sp_agree(op->comm, status);
 }
 
 sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, int degree,
-                              const sp_separable *boxes, sp_chebyshev **out) {
+                              const sp_smoother_type *type, sp_system *system, sp_chebyshev **out) {
   SP_OWNED double *inverse = NULL;
   SP_AUTO(sp_chebyshev) c = NULL;
   *out = NULL;
@@ -127,8 +125,7 @@ sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, i
   SP_TRY(sp_agree(op->comm, status));
   *c = (sp_chebyshev){.op = op, .degree = degree};
   SP_TRY(sp_operator_inverse_diagonal(setup, inverse));
-  SP_TRY(sp_agree(op->comm, create_vectors(c, inverse)));
-  if (boxes) SP_TRY(sp_schwarz_create(op, setup, boxes, inverse, &c->schwarz));
+  SP_TRY(create_smoother(c, type, setup, system, inverse));
   SP_TRY(find_bound(c, setup->constrained, inverse));
   *out = c;
   c = NULL;
@@ -138,11 +135,9 @@ sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, i
 void sp_chebyshev_destroy(sp_chebyshev **chebyshev) {
   sp_chebyshev *c = *chebyshev;
   if (!c) return;
-  sp_vector_destroy(&c->inverse_diagonal);
   sp_vector_destroy(&c->r);
   sp_vector_destroy(&c->d);
-  sp_vector_destroy(&c->product);
-  sp_schwarz_destroy(&c->schwarz);
+  sp_smoother_destroy(&c->smoother);
   free(c);
   *chebyshev = NULL;
 }
@@ -160,20 +155,10 @@ sp_smoothing sp_chebyshev_step(int degree, int i, double bound, bool from_zero) 
 static sp_status step_from(sp_chebyshev *c, int i, bool from_zero, const sp_vector *b,
                            const sp_vector *y, sp_vector *x) {
   sp_smoothing step = sp_chebyshev_step(c->degree, i, c->bound, from_zero);
-  sp_status status = SP_OK;
+  step.r = &c->r;
   step.d = &c->d;
   step.x = x;
-  if (c->schwarz) {
-    if (y) status = sp_chebyshev_residual(c, b, y, &b);
-    step.t = &c->product;
-    return sp_first_failure(status, sp_schwarz_step(c->schwarz, b, &c->product, &step));
-  }
-  step.s = &c->inverse_diagonal;
-  step.t = b;
-  if (!y) return sp_vector_correct(&step);
-  step.q = &c->product;
-  step.r = &c->r;
-  return sp_operator_apply_step(c->op, y, &c->product, &step);
+  return c->smoother->step(c->smoother, b, y, &step);
 }
 
 sp_status sp_chebyshev_smooth(sp_chebyshev *c, bool from_zero, const sp_vector *b, sp_vector *x) {
@@ -187,11 +172,12 @@ sp_status sp_chebyshev_smooth(sp_chebyshev *c, bool from_zero, const sp_vector *
 
 sp_status sp_chebyshev_residual(sp_chebyshev *c, const sp_vector *b, const sp_vector *x,
                                 const sp_vector **r) {
-  const sp_smoothing step = {.t = b, .q = &c->product, .r = &c->r};
+  sp_vector *product = &c->smoother->product;
+  const sp_smoothing step = {.t = b, .q = product, .r = &c->r};
   *r = &c->r;
-  return sp_operator_apply_step(c->op, x, &c->product, &step);
+  return sp_operator_apply_step(c->op, x, product, &step);
 }
 
 sp_column_counts sp_chebyshev_columns(const sp_chebyshev *chebyshev) {
-  return chebyshev->schwarz ? sp_schwarz_columns(chebyshev->schwarz) : (sp_column_counts){0, 0};
+  return chebyshev->smoother->columns;
 }

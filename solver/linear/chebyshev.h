@@ -5,24 +5,23 @@
  *     r -= A d,  d = (2i - 1) / (2i + 3) d + (8i + 4) / ((2i + 3) L) S r,  x += beta_(i+1) d,
  *                                                                          i = 1 .. degree - 1
  *
- * S is the inverse diagonal of A, or additive Schwarz (operators/schwarz/schwarz.h). L is a bound
+ * S is a smoother of smoother.h. L is a bound
  * on the largest eigenvalue of S A: 1.1 times the estimate of twelve steps of Lanczos' method. No
  * sums over all ranks, except at creation. */
 #pragma once
 
-#include "operators/operator.h"
-#include "operators/schwarz/schwarz.h"
+#include "solver/linear/smoother.h"
 
 enum { SP_CHEBYSHEV_MOST = 6 }; /* degree */
 
 typedef struct sp_chebyshev sp_chebyshev;
 
-/* Create a smoother of degree 1 .. SP_CHEBYSHEV_MOST for `op`, which was built from `setup` and
- * must outlive *out. With `boxes` (sp_separable_fill), S is Schwarz, which needs order 2 or more;
- * NULL: the diagonal. `boxes` are not used afterwards. The caller destroys *out. Errors:
- * SP_ERR_SYSTEM; SP_ERR_BREAKDOWN if A is not positive definite. Collective. */
+/* Create an iteration of degree 1 .. SP_CHEBYSHEV_MOST with S of `type` for `op`, which was built
+ * from `setup`, a copy of the system's, and must outlive *out; the system is not used afterwards.
+ * The caller destroys *out. Errors: SP_ERR_SYSTEM; SP_ERR_BREAKDOWN if A is not positive definite.
+ * Collective. */
 sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, int degree,
-                              const sp_separable *boxes, sp_chebyshev **out);
+                              const sp_smoother_type *type, sp_system *system, sp_chebyshev **out);
 
 /* NULL-safe; sets *chebyshev to NULL. Local. */
 void sp_chebyshev_destroy(sp_chebyshev **chebyshev);
@@ -42,5 +41,5 @@ sp_status sp_chebyshev_residual(sp_chebyshev *chebyshev, const sp_vector *b, con
  * from_zero. Vectors are NULL. Local. */
 sp_smoothing sp_chebyshev_step(int degree, int i, double bound, bool from_zero);
 
-/* Return the columns of Schwarz; none without it. Local. */
+/* Return the columns of S. Local. */
 sp_column_counts sp_chebyshev_columns(const sp_chebyshev *chebyshev);

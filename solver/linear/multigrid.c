@@ -108,17 +108,15 @@ static sp_status apply(sp_preconditioner *self, double norm, const sp_vector *r,
   return sp_first_failure(status, sp_vector_convert(ldexp(1, exponent), &fine->x, z));
 }
 
-/* A smoothing of degree k applies A k times, from zero k - 1 times, and S k times; the sum over
- * ranks of a diagonal S is in D^-1. Restriction sums once on the level that it ends on, and so does
- * prolongation to the finest one. */
+/* A smoothing of degree k applies A k times, from zero k - 1 times, and S k times. Restriction sums
+ * once on the level that it ends on, and so does prolongation to the finest one. */
 sp_traffic sp_multigrid_traffic(const sp_multigrid_options *o, int index, double neighbours,
                                 double shared) {
   const bool last = index + 1 == o->levels;
-  const bool schwarz = o->smoother == SP_SMOOTHER_SCHWARZ && o->orders[index] > 1;
-  const int k = o->degree;
+  const int own = sp_smoother_type_of(o->smoother, o->orders[index])->sums, k = o->degree;
   int sums = index > 0;
-  if (!last) sums += 2 * k + 2 * k * schwarz + (index == 0); /* with the residual */
-  if (last && o->coarse == SP_COARSE_CHEBYSHEV) sums += k - 1 + k * schwarz;
+  if (!last) sums += 2 * k + 2 * k * own + (index == 0); /* with the residual */
+  if (last && o->coarse == SP_COARSE_CHEBYSHEV) sums += k - 1 + k * own;
   return (sp_traffic){sums * neighbours,
                       sums * shared * (double)sp_precision_bytes(precision_of(o))};
 }
@@ -203,9 +201,9 @@ static sp_status create_operator(multigrid *m, level *l, sp_system *system) {
   if (system->op && system->setup.for_level) setup.alike = system->op->local;
   m->rounded = m->rounded || setup.rounded;
   SP_TRY(sp_operator_create(&setup, &l->op));
-  if (m->options.smoother == SP_SMOOTHER_SCHWARZ && l->op->order > 1)
-    SP_TRY(sp_system_find_boxes(system));
-  SP_TRY(sp_chebyshev_create(l->op, &setup, m->options.degree, system->boxes, &l->smoother));
+  SP_TRY(sp_chebyshev_create(l->op, &setup, m->options.degree,
+                             sp_smoother_type_of(m->options.smoother, l->op->order), system,
+                             &l->smoother));
   free(system->boxes);
   system->boxes = NULL;
   return SP_OK;
@@ -258,7 +256,7 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
     used += (size_t)snprintf(text + used, room - used, " and %d along bars", m->options.orders[0]);
   if (used < room)
     used += (size_t)snprintf(text + used, room - used, ", Chebyshev-%s of degree %d",
-                             m->options.smoother == SP_SMOOTHER_SCHWARZ ? "Schwarz" : "Jacobi",
+                             sp_smoother_type_of(m->options.smoother, SP_MAX_ORDER)->title,
                              m->options.degree);
   const sp_column_counts columns = sp_chebyshev_columns(m->levels[0].smoother);
   if (used < room && columns.columns > 0)
@@ -271,15 +269,13 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
              m->coarse ? sp_coarse_describe(m->coarse) : "order 1 smoothed");
 }
 
-void sp_multigrid_decide(const sp_backend *backend, const sp_mesh_shape *shape,
-                         sp_multigrid_options *options) {
+void sp_multigrid_decide(const sp_backend *backend, sp_operator_kind kind, bool is_tensor,
+                         const sp_mesh_shape *shape, sp_multigrid_options *options) {
   /* Kernels multiply three lengths. Their product and coefficients must stay within 1e38 and
    * 1e-38. */
   const bool in_range = shape->shortest > 1e-10 && shape->longest < 1e10;
-  const bool stretched =
-      shape->stretch > SP_SMOOTHER_STRETCH || shape->stretched > SP_SMOOTHER_SHARE;
   if (options->smoother == SP_SMOOTHER_AUTO)
-    options->smoother = stretched ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
+    options->smoother = sp_smoother_choose(kind, shape, is_tensor);
   /* At order 1 with 24^3 elements degree 2 takes 0 to 2 iterations more, each a third shorter. */
   if (options->degree == 0 && options->orders[0] == 1) options->degree = 2;
   if (options->degree == 0) options->degree = 3;
@@ -329,7 +325,7 @@ sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_option
 
 /* True if bars may have a level of their own. */
 static bool allows_bars(const sp_multigrid_options *options, sp_operator_kind kind) {
-  return options->smoother == SP_SMOOTHER_SCHWARZ && options->orders[0] > 1 &&
+  return sp_smoother_type_of(options->smoother, options->orders[0])->keeps_bars &&
          options->coarse != SP_COARSE_CHEBYSHEV && kind == SP_BP35;
 }
 

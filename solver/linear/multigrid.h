@@ -17,11 +17,6 @@
 
 enum { SP_MULTIGRID_MOST = SP_LEVELS_MOST };
 
-/* With all elements stretched by 3, Jacobi takes twice the iterations of Schwarz, each half as
- * long; with 3 % of them by 2 to 5, as in divided tetrahedra, one to three more (README.md). */
-#define SP_SMOOTHER_STRETCH 6.0
-#define SP_SMOOTHER_SHARE 0.125
-
 typedef struct sp_multigrid_options {
   int levels;
   int orders[SP_MULTIGRID_MOST]; /* falling; the first is the operator's, the last 1 */
@@ -36,9 +31,10 @@ typedef struct sp_multigrid_options {
  * that is above 8, else half (7 4 2 1; 15 11 7 4 2 1). Local. */
 void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
 
-/* Replace an auto smoother, precision or degree, given the shape of the elements. Local. */
-void sp_multigrid_decide(const sp_backend *backend, const sp_mesh_shape *shape,
-                         sp_multigrid_options *options);
+/* Replace an auto smoother, precision or degree for an operator on elements of that shape; kappa
+ * may be a tensor. Local. */
+void sp_multigrid_decide(const sp_backend *backend, sp_operator_kind kind, bool is_tensor,
+                         const sp_mesh_shape *shape, sp_multigrid_options *options);
 
 /* Check that the orders fall from the operator's, `order`, to 1. Errors: SP_ERR_INPUT. Local. */
 sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);

@@ -82,25 +82,12 @@ sp_status sp_start_prepare(const sp_operator_setup *setup, sp_start *start) {
   return SP_OK;
 }
 
-/* z = D^-1 y */
-static sp_status divide_by_diagonal(finder *f, const sp_vector *inverse_diagonal,
-                                    sp_status status) {
-  if (!inverse_diagonal) {
-    SP_TRY(sp_agree(f->op->comm, status));
-    SP_TRY(sp_operator_inverse_diagonal(&f->system->setup, f->host));
-    status = sp_vector_write(f->host, &f->z);
-    inverse_diagonal = &f->z;
-  }
-  if (status) return status;
-  return sp_vector_multiply(inverse_diagonal, f->y, &f->z);
-}
-
 /* One step of steepest descent in the norm of the diagonal. */
 static sp_status descend(finder *f, const sp_vector *inverse_diagonal) {
   double rz, zaz;
   sp_status status = sp_operator_apply(f->op, true, f->x, f->y);
   if (!status) status = sp_vector_axpby(1, f->b, -1, f->y);
-  status = divide_by_diagonal(f, inverse_diagonal, status);
+  if (!status) status = sp_vector_multiply(inverse_diagonal, f->y, &f->z);
   SP_TRY(sp_operator_dot(f->op, f->y, &f->z, status, &rz));
   status = sp_operator_apply(f->op, true, &f->z, f->y);
   SP_TRY(sp_operator_dot(f->op, &f->z, f->y, status, &zaz));
@@ -128,15 +115,14 @@ static sp_status replace(finder *f, const double *given, double *gain) {
   return SP_OK;
 }
 
-sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
-                        const double *given, const sp_vector *b, sp_vector *x, sp_vector *y,
-                        double *host, sp_start *start) {
+sp_status sp_start_find(sp_system *system, const sp_vector *inverse_diagonal, const double *given,
+                        const sp_vector *b, sp_vector *x, sp_vector *y, double *host,
+                        sp_start *start) {
   finder f = {.system = system, .op = system->op, .b = b, .x = x, .y = y, .host = host};
   start->weight = start->energy = 0;
   sp_status status = sp_agree(f.op->comm, sp_space_vector(system->space, SP_DOUBLE, &f.z));
   if (!status) status = set_constants(&f, &start->weight);
-  if (!status && start->stiff)
-    status = descend(&f, preconditioner ? preconditioner->inverse_diagonal : NULL);
+  if (!status && start->stiff) status = descend(&f, inverse_diagonal);
   if (!status && given) status = replace(&f, given, &start->energy);
   sp_vector_destroy(&f.z);
   return status;

@@ -12,7 +12,6 @@
 #pragma once
 
 #include "operators/system.h"
-#include "solver/linear/preconditioner.h"
 
 /* Input of a start, and results besides x. */
 typedef struct sp_start {
@@ -25,10 +24,10 @@ typedef struct sp_start {
 sp_status sp_start_prepare(const sp_operator_setup *setup, sp_start *start);
 
 /* Fill x for a system with an operator, after sp_start_prepare. Parts in the null space of A get no
- * constant. If a diagonal is needed, it is the preconditioner's (NULL: none), else a new one. With
- * given[local DOFs], x = given, 0 on Dirichlet DOFs, if that is closer to the solution than the
- * start above in the energy norm; start->energy then counts in the norm of CG's steps. y and
- * host[local DOFs] are scratch. Errors: SP_ERR_SYSTEM. Collective. */
-sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
-                        const double *given, const sp_vector *b, sp_vector *x, sp_vector *y,
-                        double *host, sp_start *start);
+ * constant. Only a stiff start needs inverse_diagonal. With given[local DOFs], x = given, 0 on
+ * Dirichlet DOFs, if that is closer to the solution than the start above in the energy norm;
+ * start->energy then counts in the norm of CG's steps. y and host[local DOFs] are scratch.
+ * Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_start_find(sp_system *system, const sp_vector *inverse_diagonal, const double *given,
+                        const sp_vector *b, sp_vector *x, sp_vector *y, double *host,
+                        sp_start *start);

@@ -66,9 +66,9 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
   return SP_OK;
 }
 
-static sp_status check_all_exterior(const sp_config *config, const sp_mesh *mesh) {
-  for (int p = 0; p < config->boundary.count; p++) {
-    const sp_boundary_entry *entry = &config->boundary.entries[p];
+static sp_status check_all_exterior(const sp_statement *statement, const sp_mesh *mesh) {
+  for (int p = 0; p < statement->boundary.count; p++) {
+    const sp_boundary_entry *entry = &statement->boundary.entries[p];
     if (entry->condition == SP_CONTACT && mesh->hexes->file.contacts == 0)
       return sp_fail(SP_ERR_INPUT, "%s: a contact needs a Physical Surface of a mesh file",
                      entry->formula.where);
@@ -81,15 +81,15 @@ static sp_status check_all_exterior(const sp_config *config, const sp_mesh *mesh
   return SP_OK;
 }
 
-sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh) {
+sp_status sp_boundary_identify(const sp_statement *statement, sp_mesh *mesh) {
   SP_OWNED sp_periodic_pair *pairs = NULL;
   const sp_boundary_entry *first = NULL;
   int count = 0;
-  SP_TRY(sp_agree(mesh->comm, check_all_exterior(config, mesh)));
+  SP_TRY(sp_agree(mesh->comm, check_all_exterior(statement, mesh)));
   sp_status status =
-      sp_allocate((size_t)config->boundary.count, sizeof *pairs, "periodic pairs", &pairs);
-  for (int p = 0; p < config->boundary.count && !status; p++) {
-    const sp_boundary_entry *entry = &config->boundary.entries[p];
+      sp_allocate((size_t)statement->boundary.count, sizeof *pairs, "periodic pairs", &pairs);
+  for (int p = 0; p < statement->boundary.count && !status; p++) {
+    const sp_boundary_entry *entry = &statement->boundary.entries[p];
     if (entry->condition != SP_PERIODIC) continue;
     if (!first) first = entry;
     status = find_pair(entry, mesh->hexes, &pairs[count++]);
@@ -117,8 +117,9 @@ static sp_status claim(const sp_boundary_entry *entry, int contact, const sp_hex
   return SP_OK;
 }
 
-sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_config *config, sp_hexes *hexes) {
-  const size_t lines = (size_t)config->boundary.count;
+sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_statement *statement,
+                                      sp_hexes *hexes) {
+  const size_t lines = (size_t)statement->boundary.count;
   SP_OWNED const char **names = NULL;
   SP_OWNED int *contact_of = NULL;
   int count = 0;
@@ -126,7 +127,7 @@ sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_config *config, sp
       SP_ALLOCATE("contacts", SP_ARRAY(contact_of, hexes->surface.count), SP_ARRAY(names, lines));
   for (int s = 0; s < hexes->surface.count && !status; s++) contact_of[s] = -1;
   for (size_t p = 0; p < lines && !status; p++) {
-    const sp_boundary_entry *entry = &config->boundary.entries[p];
+    const sp_boundary_entry *entry = &statement->boundary.entries[p];
     if (entry->condition != SP_CONTACT) continue;
     names[count] = entry->formula.where;
     status = claim(entry, count++, hexes, contact_of);

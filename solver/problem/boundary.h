@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mesh/mesh.h"
-#include "solver/config/config.h"
+#include "solver/problem/statement.h"
 
 /* True if `name` means volumes: no surface group has this name or number, but a volume group has.
  * Local. */
@@ -18,9 +18,10 @@ sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *na
  * that have faces between elements and are neither dirichlet nor source, unknown groups, a group
  * paired with itself, a name that several groups have, and the errors of sp_mesh_identify. After an
  * error the mesh can only be destroyed. Collective over the mesh's communicator. */
-sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh);
+sp_status sp_boundary_identify(const sp_statement *statement, sp_mesh *mesh);
 
 /* Insert the elements of the contacts of a case (mesh/interlayer.h); nothing without contacts.
  * Errors: SP_ERR_INPUT with the line, for groups that the mesh does not have, surfaces of two
  * contacts, and those of sp_interlayer_insert. Collective over `comm`. */
-sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_config *config, sp_hexes *hexes);
+sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_statement *statement,
+                                      sp_hexes *hexes);

@@ -53,6 +53,25 @@ sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *m
   return SP_OK;
 }
 
+sp_status sp_coefficients_of_capacity(const sp_materials *materials, const sp_mesh *mesh,
+                                      const sp_rule *rule, sp_coefficients *out) {
+  const size_t points = sp_rule_points(rule), elements = (size_t)mesh->hexes->count;
+  SP_OWNED double *coordinates = NULL;
+  *out = (sp_coefficients){.by_element = sp_materials_capacity_is_constant(materials), .scale = 1};
+  out->per_element = out->by_element ? 1 : points;
+  const size_t values = elements * out->per_element;
+  sp_status status = SP_ALLOCATE("capacity", SP_ARRAY(coordinates, 3 * points),
+                                 SP_ARRAY(out->kappa, values), SP_ARRAY(out->lambda, values));
+  const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
+  for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
+    const sp_material *material = sp_materials_of(materials, mesh->hexes, e);
+    if (!out->by_element) sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
+    status = sp_material_shifted(material, 1, false, out->per_element, xyz,
+                                 &out->lambda[(size_t)e * out->per_element]);
+  }
+  return sp_agree(mesh->comm, status);
+}
+
 void sp_coefficients_free(sp_coefficients *coefficients) {
   SP_FREE(coefficients->kappa, coefficients->lambda);
   coefficients->kappa = coefficients->lambda = NULL;

@@ -22,6 +22,11 @@ typedef struct sp_coefficients {
  * after a failure. Errors: those of the values. Collective. */
 sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *mesh,
                                  const sp_rule *rule, sp_coefficients *out);
+
+/* Fill *out with kappa = 0 and lambda = the capacity: the operator is then a mass matrix, weighted
+ * by the capacity. Otherwise as above. */
+sp_status sp_coefficients_of_capacity(const sp_materials *materials, const sp_mesh *mesh,
+                                      const sp_rule *rule, sp_coefficients *out);
 void sp_coefficients_free(sp_coefficients *coefficients);
 
 /* Check if lambda > 0 at one of the element's points. Local. */

@@ -8,26 +8,16 @@
  * (Gram-Schmidt); e_3 = e_1 x e_2. */
 #pragma once
 
-#include "io/formula/expression.h"
-#include "solver/config/config.h"
+#include "solver/problem/statement.h"
 
 enum { SP_TENSOR = 6 }; /* components xx, yy, zz, xy, xz, yz */
 
 typedef struct sp_conductivity {
-  const sp_formula *text, *axes_text; /* owned by the configuration; axes_text may be NULL */
+  const sp_formula *text, *axes_text; /* of the statement; axes_text is NULL without axes */
   sp_expression *formulas[SP_TENSOR]; /* NULL: the constant */
   double constants[SP_TENSOR], axes[3][3];
   bool is_constant;
 } sp_conductivity;
-
-/* True if the text has several formulas: commas outside of parentheses. Local. */
-bool sp_conductivity_is_tensor(const char *text);
-
-/* Parse kappa and its axes; axes->text may be NULL. Both must outlive *out, which the caller
- * destroys. Errors: SP_ERR_INPUT for formulas, for another number of them, for axes that are not
- * constant, zero or parallel, and for a constant K that is not positive definite. Local. */
-sp_status sp_conductivity_create(const sp_formula *kappa, const sp_formula *axes,
-                                 const sp_scope *scope, sp_conductivity **out);
 
 /* NULL-safe; sets *conductivity to NULL. Local. */
 void sp_conductivity_destroy(sp_conductivity **conductivity);

@@ -57,35 +57,9 @@ sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zer
   return SP_OK;
 }
 
-sp_status sp_problem_fold(sp_expression **formula, double *constant) {
-  static const double zero = 0, *const origin[3] = {&zero, &zero, &zero};
-  if (!(*formula)->is_constant) return SP_OK;
-  const sp_status status = sp_expression_evaluate(*formula, 1, origin, NULL, constant, NULL, NULL);
-  sp_expression_destroy(formula);
-  return status;
-}
-
-sp_status sp_problem_total(const sp_config *config, const sp_formula *source, double *total) {
-  sp_expression *formula;
-  SP_TRY(sp_expression_parse(source->text, source->where, config->scope, &formula));
-  SP_TRY(sp_problem_fold(&formula, total));
-  if (!formula && isfinite(*total)) return SP_OK;
-  sp_expression_destroy(&formula);
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: expected a finite number, the total of the source, found '%s'; a formula of "
-                 "x, y and z is a forcing or, on a surface, neumann",
-                 source->where, source->text);
-}
-
-sp_status sp_problem_density(const sp_config *config, const char *where, double total,
-                             double measure, sp_expression **density) {
+sp_status sp_problem_density(const char *where, double total, double measure,
+                             sp_expression **density) {
   SP_OWNED char *text = NULL;
   SP_TRY(sp_format(&text, "%.17g", total / measure));
-  return sp_expression_parse(text, where, config->scope, density);
-}
-
-sp_status sp_problem_parse_forcing(const sp_config *config, const sp_formula *f,
-                                   sp_expression **out) {
-  return sp_expression_parse_given(f->text, f->where, config->scope,
-                                   config->problem.initial.text ? "u0" : NULL, out);
+  return sp_expression_parse(text, where, NULL, density);
 }

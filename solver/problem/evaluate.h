@@ -6,7 +6,6 @@
 
 #include "io/error.h"
 #include "io/formula/expression.h"
-#include "solver/config/config.h"
 
 /* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]), and gradient and Laplacian
  * unless these are NULL. value, gradient[d] and laplacian are [n]; `given` is that of
@@ -22,18 +21,7 @@ sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zer
                                           const double *xyz[3], double *value,
                                           double *const gradient[3]);
 
-/* If the formula is constant, *constant = its value, and *formula is destroyed. Errors:
- * SP_ERR_SYSTEM. Local. */
-sp_status sp_problem_fold(sp_expression **formula, double *constant);
-
-/* *total = the value of a source, a formula of constants. Errors: SP_ERR_INPUT. Local. */
-sp_status sp_problem_total(const sp_config *config, const sp_formula *source, double *total);
-
-/* *density = total / measure, a formula. Errors: SP_ERR_SYSTEM. Local. */
-sp_status sp_problem_density(const sp_config *config, const char *where, double total,
-                             double measure, sp_expression **density);
-
-/* Parse a forcing: it may contain u0, the initial iterate, if the case has one. Local. Errors:
- * those of sp_expression_parse. */
-sp_status sp_problem_parse_forcing(const sp_config *config, const sp_formula *formula,
-                                   sp_expression **out);
+/* *density = total / measure, a formula, which the caller destroys. Errors: SP_ERR_SYSTEM. Local.
+ */
+sp_status sp_problem_density(const char *where, double total, double measure,
+                             sp_expression **density);

@@ -63,6 +63,16 @@ static void interpolate_initial(const assembly *s, size_t begin, size_t count, w
   }
 }
 
+/* w->f += capacity du/dt of the solution. */
+static sp_status add_rate(const sp_material *material, size_t n, const double *xyz[3],
+                          workspace *w) {
+  double *const rate[3] = {w->kappa_gradient[0], w->kappa_gradient[1], w->kappa_gradient[2]};
+  SP_TRY(sp_problem_evaluate(material->rate, n, xyz, NULL, w->laplacian, rate, NULL));
+  SP_TRY(sp_material_shifted(material, 1, false, n, xyz, w->lambda));
+  for (size_t p = 0; p < n; p++) w->f[p] += w->lambda[p] * rate[0][p];
+  return SP_OK;
+}
+
 /* Fill w->f at points of one material: the forcing that follows from the solution. */
 static sp_status derive_forcing(const sp_problem *problem, const sp_material *material, size_t n,
                                 const double *xyz[3], workspace *w) {
@@ -72,7 +82,7 @@ static sp_status derive_forcing(const sp_problem *problem, const sp_material *ma
   double *f = w->f;
   if (!sp_operator_rows[problem->kind].has_stiffness)
     return sp_problem_evaluate(material->solution, n, xyz, NULL, f, NULL, NULL);
-  SP_TRY(sp_material_lambda(material, n, xyz, w->lambda));
+  SP_TRY(sp_material_shifted(material, 0, true, n, xyz, w->lambda));
   if (material->tensor) {
     SP_TRY(sp_conductivity_evaluate(material->tensor, n, xyz, w->kappa, kappa_gradient));
     SP_TRY(sp_problem_evaluate(material->curvature, n, xyz, w->kappa, f, gradient, w->laplacian));
@@ -85,7 +95,7 @@ static sp_status derive_forcing(const sp_problem *problem, const sp_material *ma
     f[p] = w->lambda[p] * f[p] - w->kappa[p] * w->laplacian[p];
     for (int d = 0; d < 3; d++) f[p] -= kappa_gradient[d][p] * gradient[d][p];
   }
-  return SP_OK;
+  return material->rate ? add_rate(material, n, xyz, w) : SP_OK;
 }
 
 /* True if a forcing is given beside a solution. At a jump a point on a face may have either value.

@@ -1,52 +1,55 @@
-/* The formulas of -div(kappa grad u) + lambda u = f by volume groups of the mesh. Every element has
- * one material, whose formulas are evaluated at all points of the element, also on the faces. So a
- * kappa that jumps between two materials has two values on the face between them. The mass problem
- * has no coefficients: kappa = 1 and lambda = 0. */
+/* The formulas of capacity du/dt - div(kappa grad u) + lambda u = f by volume groups of the mesh.
+ * Every element has one material, whose formulas are evaluated at all points of the element, also
+ * on the faces. So a kappa that jumps between two materials has two values on the face between
+ * them. The mass problem has no coefficients: kappa = 1 and lambda = 0. */
 #pragma once
 
-#include "io/formula/expression.h"
 #include "mesh/mesh.h"
-#include "solver/config/config.h"
 #include "solver/problem/conductivity.h"
 
 /* One section [material NAME], completed from [problem]; or [problem] itself. */
 typedef struct sp_material {
-  const char *name; /* of the section, NULL for [problem]; owned by the configuration */
+  const char *name; /* of the section, NULL for [problem]; owned by the statement */
   bool is_contact;  /* of a line of [boundary], `name` then; kappa is that of mesh/interlayer.h, T
                        / R; with a formula of R, kappa_formula is R and the value `kappa` is T */
-  double lambda, kappa;                          /* values of constant coefficients */
-  sp_expression *lambda_formula, *kappa_formula; /* NULL if constant */
-  sp_conductivity *tensor;                       /* in place of kappa; NULL if kappa is a scalar */
-  sp_expression *solution, *forcing;             /* NULL if not given */
-  /* The solution again, for K : grad grad u with the tensor (io/formula/expression.h); NULL without
-   * both.
-   */
-  sp_expression *curvature;
-  const sp_formula *source; /* in place of a forcing; NULL if not given */
-  double total;             /* its value, the integral of f over all elements with this source */
+  double lambda, kappa, capacity; /* values of constant coefficients */
+  double shift;                   /* sp_materials_shift's */
+  /* Formulas are owned by the statement. */
+  const sp_expression *lambda_formula, *kappa_formula, *capacity_formula; /* NULL if constant */
+  const sp_conductivity *tensor;           /* in place of kappa; NULL if kappa is a scalar */
+  const sp_expression *solution, *forcing; /* NULL if not given */
+  const sp_expression *curvature;          /* the solution, for K : grad grad u with the tensor */
+  const sp_expression *rate;               /* the solution, for du/dt; NULL if that is 0 */
+  const sp_formula *source; /* in place of a forcing; NULL if not given: the integral of f over all
+                               elements with this source */
+  sp_expression *density;   /* the forcing that it gives, and 0 of a contact; owned, else NULL */
   sp_gid elements;          /* over all ranks; 0 for a contact */
 } sp_material;
 
 typedef struct sp_materials {
   int count;
-  sp_material *list;  /* [count]; the last one, [material default] or [problem], has the elements of
-                         all volumes that no section names */
-  int *of_volume;     /* [volume.count], index into list */
-  sp_material common; /* [problem]: formulas of materials that have none of their own */
+  sp_material *list; /* [count]; the last one, [material default] or [problem], has the elements of
+                        all volumes that no section names */
+  int *of_volume;    /* [volume.count], index into list */
 } sp_materials;
 
-/* Parse all formulas and give each volume of `hexes` its material. `config` must outlive *out,
- * which sp_materials_free releases, also after a failure. Errors: SP_ERR_INPUT for formulas, for
- * constants that are negative (kappa: or zero) or not finite, for coefficients of the mass problem,
- * for groups that the mesh does not have, and for a volume that two sections name. Local. */
-sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp_materials *out);
+/* Give each volume of `hexes` its material. `statement` must outlive *out, which sp_materials_free
+ * releases, also after a failure. Errors: SP_ERR_INPUT for groups that the mesh does not have, and
+ * for a volume that two sections name. Local. */
+sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hexes,
+                              sp_materials *out);
 void sp_materials_free(sp_materials *materials);
 
 /* Count the elements of each material. A source becomes a constant forcing, its total divided by
  * the measure of its elements with the operator's quadrature, so that the load has that total on
  * any mesh. Errors: SP_ERR_INPUT for a section or a source without elements, for elements with
  * neither solution nor forcing, and for a solution in a part of the mesh only. Collective. */
-sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh, sp_materials *materials);
+sp_status sp_materials_count(const sp_statement *statement, const sp_mesh *mesh,
+                             sp_materials *materials);
+
+/* From now on lambda of the operator is lambda + shift capacity, as in an implicit step of a scheme
+ * in time; 0: none. Local. */
+void sp_materials_shift(sp_materials *materials, double shift);
 
 /* The material of an element. Local. */
 const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes *hexes,
@@ -61,6 +64,9 @@ bool sp_materials_have_lambda(const sp_materials *materials);
 /* True if kappa and lambda are constant in each material, and so in each element, and no element is
  * a contact. Local. */
 bool sp_materials_are_constant(const sp_materials *materials);
+
+/* True if the capacity is constant in each material. Local. */
+bool sp_materials_capacity_is_constant(const sp_materials *materials);
 
 /* Return the constant lambda of all elements if sp_materials_have_lambda is false. Local. */
 double sp_materials_lambda(const sp_materials *materials);
@@ -94,3 +100,8 @@ sp_status sp_material_kappa(const sp_material *material, size_t n, const double 
                             double *value, double *const gradient[3]);
 sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
                              double *value);
+
+/* value = lambda + shift capacity, with the given shift: 0 for lambda, material->shift for the
+ * operator; without lambda only shift capacity. */
+sp_status sp_material_shifted(const sp_material *material, double shift, bool with_lambda, size_t n,
+                              const double *xyz[3], double *value);

@@ -13,40 +13,20 @@
 
 enum { FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
 
-static sp_status parse(const sp_config *config, const sp_formula *formula, sp_expression **out) {
-  return formula->text ? sp_expression_parse(formula->text, formula->where, config->scope, out)
-                       : SP_OK;
+/* The resistance of a contact is a material's. */
+static sp_boundary_part part_of(const sp_boundary_entry *entry) {
+  return (sp_boundary_part){.group = entry->group,
+                            .condition = entry->condition,
+                            .alpha = entry->alpha.expression,
+                            .formula =
+                                entry->condition == SP_CONTACT ? NULL : entry->formula.expression};
 }
 
-static sp_status parse_part(const sp_config *config, const sp_problem *problem,
-                            const sp_boundary_entry *entry, sp_boundary_part *part) {
-  *part = (sp_boundary_part){.group = entry->group, .condition = entry->condition};
-  if (entry->condition == SP_PERIODIC || entry->condition == SP_CONTACT) return SP_OK;
-  if (entry->condition == SP_SOURCE) return sp_problem_total(config, &entry->formula, &part->total);
-  SP_TRY(parse(config, &entry->alpha, &part->alpha));
-  SP_TRY(parse(config, &entry->formula, &part->formula));
-  if (!part->formula && !sp_materials_have_solution(&problem->materials))
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: '%s = %s' needs a formula%s, because there is no problem.solution to take "
-                   "the boundary values from",
-                   entry->formula.where, entry->group, sp_condition_names[entry->condition],
-                   entry->condition == SP_ROBIN ? " after its alpha" : "");
-  return SP_OK;
-}
-
-static sp_status parse_boundary(const sp_config *config, sp_problem *problem) {
-  if (!sp_operator_rows[problem->kind].has_boundary) {
-    if (config->boundary.where)
-      return sp_fail(SP_ERR_INPUT,
-                     "%s: the %s problem has no boundary conditions; remove [boundary]",
-                     config->boundary.where, sp_operator_names[problem->kind]);
-    return SP_OK;
-  }
-  problem->part_count = config->boundary.count + 1;
-  SP_TRY(sp_allocate((size_t)problem->part_count, sizeof *problem->parts, "boundary",
-                     &problem->parts));
-  for (int p = 0; p < config->boundary.count; p++)
-    SP_TRY(parse_part(config, problem, &config->boundary.entries[p], &problem->parts[p]));
+static sp_status make_parts(const sp_statement *statement, sp_problem *problem) {
+  const int lines = statement->boundary.count;
+  SP_TRY(sp_allocate((size_t)lines + 1, sizeof *problem->parts, "boundary", &problem->parts));
+  problem->part_count = lines + 1;
+  for (int p = 0; p < lines; p++) problem->parts[p] = part_of(&statement->boundary.entries[p]);
   return SP_OK;
 }
 
@@ -72,9 +52,9 @@ static sp_status claim_group(const sp_boundary_entry *entry, const char *name, i
 
 /* Find the part that each surface belongs to, the default if no line claims it, and the volumes
  * that lines fix. */
-static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
+static sp_status claim_surfaces(const sp_statement *statement, const sp_hexes *hexes,
                                 sp_problem *problem) {
-  const int fallback = config->boundary.count;
+  const int fallback = statement->boundary.count;
   SP_TRY(sp_allocate((size_t)hexes->surface.count, sizeof(int), "surfaces",
                      &problem->part_of_surface));
   SP_TRY(
@@ -82,12 +62,12 @@ static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
   for (int s = 0; s < hexes->surface.count; s++) problem->part_of_surface[s] = fallback;
   for (int v = 0; v < hexes->volume.count; v++) problem->part_of_volume[v] = -1;
   for (int p = 0; p < fallback; p++) {
-    const sp_boundary_entry *entry = &config->boundary.entries[p];
+    const sp_boundary_entry *entry = &statement->boundary.entries[p];
     SP_TRY(claim_group(entry, entry->group, p, fallback, hexes, problem));
     if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, hexes, problem));
   }
-  if (!sp_config_where(config, "boundary", "default")) return SP_OK;
-  return sp_groups_check_default(config->boundary.fallback.formula.where, "Physical Surface",
+  if (!statement->boundary.fallback.where) return SP_OK;
+  return sp_groups_check_default(statement->boundary.fallback.formula.where, "Physical Surface",
                                  &hexes->surface, problem->part_of_surface, fallback);
 }
 
@@ -185,10 +165,11 @@ static void add_area(const sp_problem *problem, const sp_hexes *hexes, int order
 }
 
 /* Make fluxes of sources. */
-static sp_status make_sources(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
+static sp_status make_sources(const sp_statement *statement, const sp_mesh *mesh,
+                              sp_problem *problem) {
   SP_OWNED double *areas = NULL;
   SP_AUTO(sp_reduction) reduction = NULL;
-  const int parts = problem->part_count, order = config->discretization.order;
+  const int parts = problem->part_count, order = statement->order;
   bool some = false;
   for (int p = 0; p < parts; p++) some = some || problem->parts[p].condition == SP_SOURCE;
   if (!some) return SP_OK;
@@ -200,19 +181,22 @@ static sp_status make_sources(const sp_config *config, const sp_mesh *mesh, sp_p
       add_area(problem, mesh->hexes, order, face->element, face->face,
                &areas[face->part - problem->parts]);
   status = sp_reduction_create(mesh->comm, &reduction);
-  for (int p = 0; p < parts && !status; p++)
-    if (problem->parts[p].condition == SP_SOURCE) {
-      status = sp_reduction_sum(reduction, 1, &areas[p], SP_OK);
-      if (!status)
-        status = sp_problem_density(config, problem->parts[p].group, problem->parts[p].total,
-                                    areas[p], &problem->parts[p].formula);
-      problem->parts[p].condition = SP_NEUMANN;
-    }
+  for (int p = 0; p < parts && !status; p++) {
+    sp_boundary_part *part = &problem->parts[p];
+    if (part->condition != SP_SOURCE) continue;
+    status = sp_reduction_sum(reduction, 1, &areas[p], SP_OK);
+    if (!status)
+      status = sp_problem_density(part->group, statement->boundary.entries[p].formula.value,
+                                  areas[p], &part->density);
+    part->formula = part->density;
+    part->condition = SP_NEUMANN;
+  }
   return sp_agree(mesh->comm, status);
 }
 
 /* Check that every line has faces, and that the default has data if it has faces. */
-static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
+static sp_status check_faces(const sp_statement *statement, const sp_mesh *mesh,
+                             sp_problem *problem) {
   SP_OWNED sp_gid *faces = NULL;
   const sp_hexes *hexes = mesh->hexes;
   const size_t parts = (size_t)problem->part_count;
@@ -228,15 +212,14 @@ static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_pr
   for (int p = 0; p < fallback; p++)
     if (faces[p] == 0)
       return sp_fail(SP_ERR_INPUT, "%s: group '%s' has no %s",
-                     config->boundary.entries[p].formula.where, problem->parts[p].group,
+                     statement->boundary.entries[p].formula.where, problem->parts[p].group,
                      sp_boundary_is_volume(problem->parts[p].group, hexes) ? "elements"
                                                                            : "exterior faces");
   if (faces[fallback] > 0) {
-    const sp_boundary_entry *entry = &config->boundary.fallback;
-    status = parse_part(config, problem, entry, &problem->parts[fallback]);
-    if (status && !entry->formula.text)
-      status = fail_default(status, mesh, problem, faces[fallback]);
-    SP_TRY(status);
+    const sp_boundary_entry *entry = &statement->boundary.fallback;
+    problem->parts[fallback] = part_of(entry);
+    status = sp_statement_check_data(statement, entry);
+    if (status) return fail_default(status, mesh, problem, faces[fallback]);
   }
   for (size_t p = 0; p < parts; p++) {
     const sp_condition condition = problem->parts[p].condition;
@@ -246,22 +229,21 @@ static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_pr
   return SP_OK;
 }
 
-sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_problem **out) {
+sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, sp_problem **out) {
   SP_AUTO(sp_problem) problem = NULL;
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *problem, "problem", &problem);
   if (!status) {
-    problem->kind = config->discretization.operator_kind;
-    status = sp_materials_create(config, mesh->hexes, &problem->materials);
+    problem->kind = statement->operator_kind;
+    status = sp_materials_create(statement, mesh->hexes, &problem->materials);
   }
-  if (!status) status = parse_boundary(config, problem);
-  if (!status && sp_operator_rows[problem->kind].has_boundary)
-    status = claim_surfaces(config, mesh->hexes, problem);
+  const bool has_boundary = sp_operator_rows[statement->operator_kind].has_boundary;
+  if (!status && has_boundary) status = make_parts(statement, problem);
+  if (!status && has_boundary) status = claim_surfaces(statement, mesh->hexes, problem);
   SP_TRY(sp_agree(mesh->comm, status));
-  status = sp_materials_count(config, mesh, &problem->materials);
-  if (!status && sp_operator_rows[problem->kind].has_boundary)
-    status = check_faces(config, mesh, problem);
-  if (!status) status = make_sources(config, mesh, problem);
+  status = sp_materials_count(statement, mesh, &problem->materials);
+  if (!status && has_boundary) status = check_faces(statement, mesh, problem);
+  if (!status) status = make_sources(statement, mesh, problem);
   SP_TRY(sp_agree(mesh->comm, status));
   *out = problem;
   problem = NULL;
@@ -271,10 +253,8 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
 void sp_problem_destroy(sp_problem **problem) {
   if (!*problem) return;
   sp_materials_free(&(*problem)->materials);
-  for (int p = 0; p < (*problem)->part_count && (*problem)->parts; p++) {
-    sp_expression_destroy(&(*problem)->parts[p].alpha);
-    sp_expression_destroy(&(*problem)->parts[p].formula);
-  }
+  for (int p = 0; p < (*problem)->part_count; p++)
+    sp_expression_destroy(&(*problem)->parts[p].density);
   SP_FREE((*problem)->parts, (*problem)->part_of_surface, (*problem)->part_of_volume,
           (*problem)->groups_by_default, (*problem)->faces, *problem);
   *problem = NULL;

@@ -9,10 +9,8 @@
  * taken to be continuous between materials (solver/problem/interfaces.h measures the jumps). */
 #pragma once
 
-#include "io/formula/expression.h"
 #include "mesh/mesh.h"
 #include "operators/kinds.h"
-#include "solver/config/config.h"
 #include "solver/problem/materials.h"
 
 /* One line of [boundary], or the default: a condition and its formulas. A periodic line covers both
@@ -20,11 +18,11 @@
  * with the operator's quadrature; a face between elements counts half from each side. The
  * resistance of a contact is in a material. */
 typedef struct sp_boundary_part {
-  const char *group; /* owned by the configuration */
+  const char *group; /* owned by the statement */
   sp_condition condition;
-  sp_expression *alpha;   /* of robin only */
-  sp_expression *formula; /* NULL: derived from the solution */
-  double total;           /* of a source */
+  const sp_expression *alpha;   /* of robin only; owned by the statement */
+  const sp_expression *formula; /* likewise, or `density`; NULL: derived from the solution */
+  sp_expression *density;       /* of a source; owned */
 } sp_boundary_part;
 
 /* A face of a part, or one of the six and then, as face SP_FACES, the whole of an element that a
@@ -47,16 +45,18 @@ typedef struct sp_problem {
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a Robin condition */
   const double *initial;   /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
+  /* In time du/dt = shift u - history (sp_materials_shift), at the DOFs of the space; borrowed,
+   * NULL: 0. */
+  const double *history;
   sp_lid face_count;
   sp_outer_face *faces; /* [face_count], of this rank: element by element, face by face */
 } sp_problem;
 
-/* Parse the formulas, give every element a material and every exterior face a condition. `config`
- * must outlive *out, which the caller destroys. Errors: those of sp_materials_create and
- * sp_materials_count; SP_ERR_INPUT for formulas, for missing data, for groups that the
- * mesh does not have (its groups are listed) or that are empty, for faces and volumes that two
- * lines claim, and for boundary conditions or coefficients with the mass problem. Collective. */
-sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_problem **out);
+/* Give every element a material and every exterior face a condition. `statement` must outlive *out,
+ * which the caller destroys. Errors: those of sp_materials_create and sp_materials_count;
+ * SP_ERR_INPUT for data that the default lacks, for groups that the mesh does not have (its groups
+ * are listed) or that are empty, and for faces and volumes that two lines claim. Collective. */
+sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, sp_problem **out);
 
 /* NULL-safe; sets *problem to NULL. Local. */
 void sp_problem_destroy(sp_problem **problem);

@@ -106,6 +106,24 @@ void sp_problem_facts_free(sp_problem_facts *facts) {
   *facts = (sp_problem_facts){0};
 }
 
+sp_status sp_problem_capacity(const sp_problem *problem, const sp_space *space,
+                              sp_geometry_kind geometry, sp_operator **out) {
+  const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
+  parts p = {0};
+  const char *reason;
+  *out = NULL;
+  sp_status status =
+      sp_coefficients_of_capacity(&problem->materials, space->mesh, rule, &p.coefficients);
+  sp_operator_setup setup = setup_of(&p, space, problem->kind);
+  const sp_geometry_facts facts = sp_geometry_facts_of(&setup);
+  if (!status)
+    status =
+        sp_geometry_choose(space->platform->backend, &facts, geometry, &setup.geometry, &reason);
+  if (!status) status = sp_operator_create(&setup, out);
+  sp_coefficients_free(&p.coefficients);
+  return status;
+}
+
 sp_status sp_problem_level(const sp_problem *problem, const sp_system *fine, int order,
                            sp_geometry_kind geometry, const sp_null_space *exact, sp_system **out) {
   const bool has_stiffness = sp_operator_rows[problem->kind].has_stiffness;

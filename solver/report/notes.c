@@ -243,7 +243,7 @@ static bool find_turned(const sp_note_facts *f, sp_note *note) {
 /* ---- The case ---- */
 
 static bool find_constants(const sp_note_facts *f, sp_note *note) {
-  const sp_scope *scope = f->config->scope;
+  const sp_scope *scope = f->config->statement.scope;
   name_list names = {0};
   for (int i = 0; scope && i < scope->count; i++)
     if (!scope->constants[i].used) add_name(&names, "constants.", scope->constants[i].name);
@@ -253,7 +253,7 @@ static bool find_constants(const sp_note_facts *f, sp_note *note) {
 static bool find_no_material(const sp_note_facts *f, sp_note *note) {
   const sp_materials *all = &f->problem->materials;
   const sp_material *last = &all->list[all->count - 1];
-  if (f->config->materials.count == 0 || last->name || last->elements == 0) return false;
+  if (f->config->statement.materials.count == 0 || last->name || last->elements == 0) return false;
   add_number(note, "elements", (double)last->elements);
   return write_note(note, "%lld element%s in no [material]: as in [problem]",
                     (long long)last->elements, sp_plural(last->elements));

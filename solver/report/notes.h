@@ -4,6 +4,7 @@
  * Local. */
 #pragma once
 
+#include "solver/config/config.h"
 #include "solver/problem/dirichlet.h"
 #include "solver/problem/interfaces.h"
 #include "solver/problem/null_space.h"

@@ -31,7 +31,7 @@ sp_status sp_outputs_check_beside(const sp_config *config, const sp_output_path 
   all[SP_OUTPUTS] = *other;
   const sp_input_path inputs[] = {
       {.what = "the mesh", .path = config->mesh.file},
-      {.what = "the initial field", .path = sp_config_initial_file(config)}};
+      {.what = "the initial field", .path = sp_statement_initial_file(&config->statement)}};
   SP_TRY(sp_output_paths_check(other, 1, inputs, sizeof inputs / sizeof *inputs));
   SP_TRY(sp_output_paths_check(all, SP_OUTPUTS + 1, NULL, 0));
   return check_parts(config, other, 1);

@@ -43,6 +43,7 @@ static void report_balance(sp_report *report, const sp_problem *problem,
   sp_record_open(record, SP_RECORD_TABLE, "balance");
   add_term(record, "f", "source", balance->source);
   if (balance->absorbed != 0) add_term(record, "lambda u", "absorbed", balance->absorbed);
+  if (balance->stored != 0) add_term(record, "capacity du/dt", "stored", balance->stored);
   for (int p = 0; p < problem->part_count; p++)
     if (sp_balance_has_part(balance, problem, p))
       add_term(record, sp_balance_part_name(problem, p), "flux",

@@ -98,7 +98,7 @@ static void print_coefficients(sp_terminal *t, const sp_materials *all, const sp
  * line for each material. */
 static void print_materials(sp_terminal *t, const sp_config *config, const sp_operator_row *row,
                             const sp_materials *all) {
-  const bool sections = config->materials.count > 0;
+  const bool sections = config->statement.materials.count > 0;
   if (row->has_stiffness && !sections) print_coefficients(t, all, &all->list[all->count - 1]);
   sp_terminal_print(t, "\n");
   for (int m = 0; m < all->count && sections; m++) {
@@ -117,7 +117,7 @@ static void print_materials(sp_terminal *t, const sp_config *config, const sp_op
 static const char *mesh_name(const sp_config *config) {
   static const char *const boxes[] = {
       [SP_MAP_NONE] = "box", [SP_MAP_SINE] = "sine box", [SP_MAP_KERSHAW] = "Kershaw box"};
-  return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.map];
+  return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.box.map];
 }
 
 /* The preconditioner to try where `name` does not converge, NULL if that is the best one. */

@@ -22,7 +22,7 @@ typedef struct sp_answer {
 
 typedef struct sp_answers {
   int count;
-  sp_answer *list; /* [count]; names are owned by the configuration */
+  sp_answer *list; /* [count]; names are owned by sp_wanted */
 } sp_answers;
 
 /* Fill *out from evaluated results; `jump` is of the Dirichlet data. Two runs of a case have

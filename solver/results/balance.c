@@ -13,7 +13,8 @@
 /* The arrays of an element; too large for the stack. */
 enum { POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M };
 typedef struct workspace {
-  double nodal[POINTS], u[POINTS], lambda[POINTS], coordinates[3 * POINTS], wj[POINTS];
+  double nodal[POINTS], u[POINTS], rate[POINTS], lambda[POINTS];
+  double coordinates[3 * POINTS], wj[POINTS];
 } workspace;
 
 sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp_balance *balance) {
@@ -39,75 +40,83 @@ void sp_balance_free(sp_balance *balance) {
 }
 
 static bool is_zero(const sp_material *material) {
-  return !material->lambda_formula && material->lambda == 0;
+  return !material->lambda_formula && material->lambda == 0 && material->shift == 0;
 }
 
-/* u of an element at the operator's quadrature points. */
-static const double *find_points(const sp_problem *problem, const sp_space *space, sp_lid e,
-                                 const double *x, workspace *w) {
+/* values = an L-vector at the operator's quadrature points of an element. */
+static void find_points(const sp_problem *problem, const sp_space *space, sp_lid e, const double *x,
+                        double *nodal, double *values) {
   const int order = space->numbering->order;
   const double *matrix = sp_reference_get(order)->interpolation;
-  sp_numbering_gather(space->numbering, e, x, w->nodal);
-  if (sp_operator_rows[problem->kind].collocated) return w->nodal;
-  sp_tensor_apply(sp_operator_rule(problem->kind, order)->n, order + 1, matrix, matrix, matrix,
-                  w->nodal, w->u);
-  return w->u;
+  const bool collocated = sp_operator_rows[problem->kind].collocated;
+  sp_numbering_gather(space->numbering, e, x, collocated ? values : nodal);
+  if (!collocated)
+    sp_tensor_apply(sp_operator_rule(problem->kind, order)->n, order + 1, matrix, matrix, matrix,
+                    nodal, values);
 }
 
-/* The integral of lambda u over an element, with the operator's quadrature. */
+/* Add the integrals of lambda u and of capacity du/dt over an element, with the operator's
+ * quadrature. */
 static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *space, sp_lid e,
-                                    const double *x, workspace *w, double *sum) {
+                                    const double *x, workspace *w, double sums[2]) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
   const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
   if (is_zero(material)) return SP_OK;
-  const double *u = find_points(problem, space, e, x, w);
+  find_points(problem, space, e, x, w->nodal, w->u);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  SP_TRY(sp_material_lambda(material, points, xyz, w->lambda));
-  for (size_t p = 0; p < points; p++) *sum += w->wj[p] * w->lambda[p] * u[p];
+  SP_TRY(sp_material_shifted(material, 0, true, points, xyz, w->lambda));
+  for (size_t p = 0; p < points; p++) sums[0] += w->wj[p] * w->lambda[p] * w->u[p];
+  if (material->shift == 0) return SP_OK;
+  for (size_t p = 0; p < points; p++) w->rate[p] = 0;
+  if (problem->history) find_points(problem, space, e, problem->history, w->nodal, w->rate);
+  SP_TRY(sp_material_shifted(material, 1, false, points, xyz, w->lambda));
+  for (size_t p = 0; p < points; p++)
+    sums[1] += w->wj[p] * w->lambda[p] * (material->shift * w->u[p] - w->rate[p]);
   return SP_OK;
 }
 
-/* Data shared by all elements, and their sum. */
+/* Data shared by all elements, and their sums. */
 typedef struct absorption {
   const sp_problem *problem;
   const sp_space *space;
   const double *x;
-  double sum;
+  double sums[2];
 } absorption;
 
-/* A workspace, and the sum over a chunk of elements. */
+/* A workspace, and the sums over a chunk of elements. */
 typedef struct absorption_workspace {
   workspace w;
-  double sum;
+  double sums[2];
 } absorption_workspace;
 
 static sp_status absorb(void *context, void *workspace_, size_t begin, size_t end) {
   const absorption *a = context;
   absorption_workspace *w = workspace_;
-  w->sum = 0;
+  w->sums[0] = w->sums[1] = 0;
   for (size_t e = begin; e < end; e++)
-    SP_TRY(integrate_absorbed(a->problem, a->space, (sp_lid)e, a->x, &w->w, &w->sum));
+    SP_TRY(integrate_absorbed(a->problem, a->space, (sp_lid)e, a->x, &w->w, w->sums));
   return SP_OK;
 }
 
 static void add_absorbed(void *context, void *workspace_, size_t begin, size_t end) {
   (void)begin, (void)end;
   const absorption_workspace *w = workspace_;
-  ((absorption *)context)->sum += w->sum;
+  for (int k = 0; k < 2; k++) ((absorption *)context)->sums[k] += w->sums[k];
 }
 
-/* The integral of lambda u over this rank's elements. */
+/* Fill the integrals of lambda u and of capacity du/dt over this rank's elements. */
 static sp_status find_absorbed(const sp_problem *problem, const sp_space *space, const double *x,
-                               double *out) {
-  absorption a = {problem, space, x, 0};
+                               sp_balance *balance) {
+  absorption a = {problem, space, x, {0, 0}};
   const size_t count = (size_t)space->mesh->hexes->count;
   const size_t nodes = sp_element_nodes(space->numbering->order);
   const sp_status status =
       sp_loop_sum("balance", count, nodes, &a, sizeof(absorption_workspace), absorb, add_absorbed);
-  *out = a.sum;
+  balance->absorbed = a.sums[0];
+  balance->stored = a.sums[1];
   return status;
 }
 
@@ -152,17 +161,18 @@ static double neumann_fluxes(const sp_balance *balance, const sp_problem *proble
 
 static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp_space *space) {
   for (int s = 0; s < balance->surfaces; s++) balance->flux[s] -= balance->sums.given[s];
-  double volume[5] = {balance->sums.source, balance->absorbed, balance->has_default,
-                      balance->sums.size, balance->through};
-  SP_TRY(sp_reduction_sum(space->platform->reduction, 5, volume, SP_OK));
+  double volume[6] = {balance->sums.source, balance->absorbed, balance->has_default,
+                      balance->sums.size,   balance->through,  balance->stored};
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 6, volume, SP_OK));
   balance->through = volume[4];
   balance->has_default = volume[2] > 0;
   SP_TRY(sp_reduction_sum(space->platform->reduction, balance->terms, balance->flux, SP_OK));
   balance->source = volume[0];
   balance->absorbed = volume[1];
+  balance->stored = volume[5];
   balance->data = volume[3] + neumann_fluxes(balance, problem);
-  balance->imbalance = balance->source - balance->removed - balance->absorbed;
-  balance->largest = fmax(volume[3], fabs(balance->absorbed));
+  balance->imbalance = balance->source - balance->removed - balance->absorbed - balance->stored;
+  balance->largest = fmax(volume[3], fmax(fabs(balance->absorbed), fabs(balance->stored)));
   for (int s = 0; s < balance->terms; s++) {
     balance->imbalance -= balance->flux[s];
     balance->largest = fmax(balance->largest, fabs(balance->flux[s]));
@@ -180,7 +190,7 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
   fluxes->left = scratch[1];
   fluxes->noise = balance->through = 0;
   for (int t = 0; t < balance->terms; t++) balance->flux[t] = 0;
-  sp_status status = find_absorbed(problem, fluxes->space, x, &balance->absorbed);
+  sp_status status = find_absorbed(problem, fluxes->space, x, balance);
   if (!status) status = add_faces(balance, x);
   SP_TRY(sp_agree(fluxes->space->mesh->comm, status));
   if (problem->has_dirichlet || problem->has_robin)

@@ -1,6 +1,8 @@
 /* The balance of fluxes of a solution. With q = -kappa du/dn, the flux out of the domain,
  *
- *     integral of f - integral of lambda u - integral of q over the boundary = 0.
+ *     integral of f - integral of lambda u - stored - integral of q over the boundary = 0.
+ *
+ * In time, stored is the integral of capacity du/dt in the scheme's own difference (problem.h).
  *
  * All integrals belong to the discrete equations, so the balance holds to the residual of CG and to
  * rounding, on every mesh and at every order. The flux is defined face by face:
@@ -26,11 +28,11 @@ typedef struct sp_balance {
   double removed;    /* sum over all ranks that a projection took out of the load
                         (solver/problem/null_space.h); set by the caller */
   /* Afterwards, over all ranks. */
-  double source, absorbed; /* integrals of f and lambda u */
+  double source, absorbed, stored; /* integrals of f, lambda u and capacity du/dt */
   double
       *flux; /* [terms], integral of q, on surfaces between elements out of both sides; the sum of
                 r_i that a volume takes; 0 for periodic surfaces and volumes that are not fixed */
-  double imbalance; /* source - removed - absorbed - sum of flux */
+  double imbalance; /* source - removed - absorbed - stored - sum of flux */
   double data;      /* integrals of |f| and of the given fluxes' absolute values, by surface */
   double largest;   /* absolute value of the largest of these terms, and the integral of |f| */
   double through;   /* sum of the absolute fluxes through marked faces */

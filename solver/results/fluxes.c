@@ -317,8 +317,22 @@ static sp_status fill_factors(const sp_hexes *hexes, sp_lid e, const sp_rule *ru
   return SP_OK;
 }
 
+/* w->at -= capacity times the history of du/dt (problem.h). */
+static sp_status subtract_history(const pass *t, sp_lid e, const sp_rule *rule, workspace *w) {
+  const sp_fluxes *s = t->fluxes;
+  const size_t points = sp_rule_points(rule);
+  const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
+  const int nq = s->space->numbering->order + 1;
+  sp_numbering_gather(s->space->numbering, e, s->problem->history, w->part);
+  sp_tensor_apply(rule->n, nq, t->value, t->value, t->value, w->part, w->flow);
+  SP_TRY(sp_material_shifted(sp_materials_of(&s->problem->materials, s->space->mesh->hexes, e), 1,
+                             false, points, xyz, w->lambda));
+  for (size_t p = 0; p < points; p++) w->at[p] -= w->flow[p] * w->lambda[p] * w->wj[p];
+  return SP_OK;
+}
+
 /* At the points of an element: w->slopes = the flux that is tested with grad v, w->at = lambda
- * u, which is tested with v. */
+ * u + capacity du/dt, which is tested with v. */
 static sp_status evaluate_element(const pass *t, sp_lid e, const sp_rule *rule, workspace *w) {
   static const int at[3][3] = {
       {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
@@ -341,7 +355,7 @@ static sp_status evaluate_element(const pass *t, sp_lid e, const sp_rule *rule, 
     }
     w->at[p] = (w->start + w->at[p]) * w->lambda[p] * w->wj[p];
   }
-  return SP_OK;
+  return s->problem->history && material->shift > 0 ? subtract_history(t, e, rule, w) : SP_OK;
 }
 
 /* sum += D + A u of an element: the integral of kappa grad u . grad l_i + lambda u l_i with the

@@ -15,13 +15,13 @@ typedef struct heats {
   int *row;          /* [materials + 1], -1 for none; last, fixed volumes */
   double (*sums)[3]; /* [rows]: source, in and out through marked faces */
   double *given;     /* [rows][surfaces], through other faces */
-  double *x, *rest, *initial, *weights, *left; /* on the torn space */
+  double *x, *rest, *initial, *history, *weights, *left; /* on the torn space */
 } heats;
 
 static void heats_destroy(heats *h) {
   sp_fluxes_close(&h->fluxes);
   sp_torn_free(&h->torn);
-  SP_FREE(h->row, h->sums, h->given, h->x, h->rest, h->initial, h->weights, h->left);
+  SP_FREE(h->row, h->sums, h->given, h->x, h->rest, h->initial, h->history, h->weights, h->left);
 }
 
 static int row_of(const heats *h, sp_lid e) {
@@ -75,9 +75,11 @@ static sp_status move(const sp_fluxes *whole, heats *h) {
   SP_TRY(copy(&h->torn, whole->x, &h->x));
   SP_TRY(copy(&h->torn, whole->rest, &h->rest));
   SP_TRY(copy(&h->torn, whole->problem->initial, &h->initial));
+  SP_TRY(copy(&h->torn, whole->problem->history, &h->history));
   SP_TRY(SP_ALLOCATE("fluxes", SP_ARRAY(h->weights, dofs), SP_ARRAY(h->left, dofs)));
   h->problem = *whole->problem;
   h->problem.initial = h->initial;
+  h->problem.history = h->history;
   h->fluxes.problem = &h->problem;
   h->fluxes.space = &h->torn.space;
   h->fluxes.x = h->x;

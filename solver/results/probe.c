@@ -48,14 +48,14 @@ static sp_status locate(const sp_mesh *mesh, const char *name, const double a[3]
   return status;
 }
 
-static sp_status locate_all(const sp_config *config, const sp_mesh *mesh, sp_probes *probes) {
+static sp_status locate_all(const sp_wanted *wanted, const sp_mesh *mesh, sp_probes *probes) {
   sp_probe *next = probes->list;
   for (int p = 0; p < probes->count; p++) {
-    const sp_probe_entry *entry = &config->probes.entries[p];
+    const sp_probe_entry *entry = &wanted->probes.entries[p];
     SP_TRY(locate(mesh, entry->name, entry->point, entry->point, 1, next++));
   }
-  for (int l = 0; l < config->lines.count; l++) {
-    const sp_line_entry *entry = &config->lines.entries[l];
+  for (int l = 0; l < wanted->lines.count; l++) {
+    const sp_line_entry *entry = &wanted->lines.entries[l];
     SP_TRY(locate(mesh, entry->name, entry->ends[0], entry->ends[1], entry->samples, next));
     next += entry->samples;
   }
@@ -84,14 +84,14 @@ static void find_owners(const sp_mesh *mesh, sp_probes *probes, sp_gid *least) {
   }
 }
 
-static sp_status check_inside(const sp_config *config, const sp_mesh *mesh,
+static sp_status check_inside(const sp_wanted *wanted, const sp_mesh *mesh,
                               const sp_probes *probes) {
   const sp_probe *next = &probes->list[probes->count];
   for (int p = 0; p < probes->count; p++)
     if (probes->list[p].outside)
-      return fail_outside(mesh, config->probes.entries[p].where, "point", probes->list[p].point);
-  for (int l = 0; l < config->lines.count; l++) {
-    const sp_line_entry *entry = &config->lines.entries[l];
+      return fail_outside(mesh, wanted->probes.entries[p].where, "point", probes->list[p].point);
+  for (int l = 0; l < wanted->lines.count; l++) {
+    const sp_line_entry *entry = &wanted->lines.entries[l];
     bool inside = false;
     for (int i = 0; i < entry->samples; i++) inside = !next++->outside || inside;
     if (!inside) return fail_outside(mesh, entry->where, "line", entry->ends[0]);
@@ -99,22 +99,22 @@ static sp_status check_inside(const sp_config *config, const sp_mesh *mesh,
   return SP_OK;
 }
 
-sp_status sp_probes_create(const sp_config *config, const sp_mesh *mesh, sp_probes **out) {
+sp_status sp_probes_create(const sp_wanted *wanted, const sp_mesh *mesh, sp_probes **out) {
   SP_OWNED sp_gid *least = NULL;
-  int all = config->probes.count;
-  for (int l = 0; l < config->lines.count; l++) all += config->lines.entries[l].samples;
+  int all = wanted->probes.count;
+  for (int l = 0; l < wanted->lines.count; l++) all += wanted->lines.entries[l].samples;
   SP_AUTO(sp_probes) probes = NULL;
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *probes, "probes", &probes);
   if (!status) status = SP_ALLOCATE("probes", SP_ARRAY(probes->list, all), SP_ARRAY(least, all));
   if (!status) {
-    probes->count = config->probes.count;
+    probes->count = wanted->probes.count;
     probes->all = all;
-    status = locate_all(config, mesh, probes);
+    status = locate_all(wanted, mesh, probes);
   }
   SP_TRY(sp_agree(mesh->comm, status));
   find_owners(mesh, probes, least);
-  SP_TRY(check_inside(config, mesh, probes));
+  SP_TRY(check_inside(wanted, mesh, probes));
   *out = probes;
   probes = NULL;
   return SP_OK;

@@ -10,9 +10,10 @@
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
+#include "solver/results/wanted.h"
 
 typedef struct sp_probe {
-  const char *name;          /* owned by the configuration */
+  const char *name;          /* owned by sp_wanted */
   double point[3], distance; /* from the first end of its line */
   bool outside;              /* of the mesh, on all ranks; only samples of lines */
   sp_lid element;            /* local index on the rank that evaluates, else -1 */
@@ -27,10 +28,10 @@ typedef struct sp_probes {
   sp_probe *list; /* [all]: count probes, then the samples of lines, in the order of the case */
 } sp_probes;
 
-/* Find the elements. The caller destroys *out; `config` must outlive it. Errors: SP_ERR_INPUT with
+/* Find the elements. The caller destroys *out; `wanted` must outlive it. Errors: SP_ERR_INPUT with
  * the first point, or line with all its samples, that is outside the mesh, and the point of the
  * mesh that is nearest to it or to the line's first end. Collective. */
-sp_status sp_probes_create(const sp_config *config, const sp_mesh *mesh, sp_probes **out);
+sp_status sp_probes_create(const sp_wanted *wanted, const sp_mesh *mesh, sp_probes **out);
 
 /* NULL-safe; sets *probes to NULL. Local. */
 void sp_probes_destroy(sp_probes **probes);

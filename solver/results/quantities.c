@@ -7,6 +7,12 @@
 
 enum { LIST_SIZE = 400 };
 
+const char *const sp_result_names[] = {
+    [SP_RESULT_INTEGRAL] = "integral", [SP_RESULT_AVERAGE] = "average",
+    [SP_RESULT_MINIMUM] = "minimum",   [SP_RESULT_MAXIMUM] = "maximum",
+    [SP_RESULT_NORM] = "norm",         [SP_RESULT_RESISTANCE] = "resistance",
+    [SP_RESULT_FLUX] = "flux",         NULL};
+
 /* ---- Groups ---- */
 
 static sp_status fail_unknown(const sp_result_entry *entry, const sp_hexes *hexes) {
@@ -82,37 +88,27 @@ static sp_status check_resistance(const sp_result_entry *entry, const sp_hexes *
   return SP_OK;
 }
 
-sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh) {
-  const sp_operator_kind kind = config->discretization.operator_kind;
-  for (int r = 0; r < config->results.count; r++) {
-    const sp_result_entry *entry = &config->results.entries[r];
+sp_status sp_quantities_check(const sp_wanted *wanted, const sp_mesh *mesh) {
+  for (int r = 0; r < wanted->results.count; r++) {
+    const sp_result_entry *entry = &wanted->results.entries[r];
     bool on_surface;
     if (entry->kind == SP_RESULT_RESISTANCE)
       SP_TRY(check_resistance(entry, mesh->hexes));
     else
       SP_TRY(choose_kind(entry, mesh->hexes, &on_surface));
-    sp_expression *formula = NULL;
-    if (entry->formula)
-      SP_TRY(sp_expression_parse_given(entry->formula, entry->where, config->scope, "u", &formula));
-    sp_expression_destroy(&formula);
-    if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
-        !sp_operator_rows[kind].has_stiffness)
-      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
-                     entry->where, sp_operator_names[kind]);
   }
   return SP_OK;
 }
 
 /* ---- Creation ---- */
 
-static sp_status fill_entry(const sp_config *config, const sp_hexes *hexes,
-                            const sp_problem *problem, const sp_result_entry *entry,
-                            sp_quantity *q) {
-  *q = (sp_quantity){
-      .name = entry->name, .group = entry->group, .other = entry->other, .kind = entry->kind};
-  if (entry->formula)
-    SP_TRY(
-        sp_expression_parse_given(entry->formula, entry->where, config->scope, "u", &q->formula));
+static sp_status fill_entry(const sp_hexes *hexes, const sp_problem *problem,
+                            const sp_result_entry *entry, sp_quantity *q) {
+  *q = (sp_quantity){.name = entry->name,
+                     .group = entry->group,
+                     .other = entry->other,
+                     .kind = entry->kind,
+                     .formula = entry->formula.expression};
   if (entry->kind != SP_RESULT_RESISTANCE) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
   const int count = q->on_surface ? hexes->surface.count : hexes->volume.count;
   SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));
@@ -127,12 +123,12 @@ static sp_status fill_entry(const sp_config *config, const sp_hexes *hexes,
   return SP_OK;
 }
 
-static sp_status fill(const sp_config *config, const sp_hexes *hexes, const sp_problem *problem,
+static sp_status fill(const sp_wanted *wanted, const sp_hexes *hexes, const sp_problem *problem,
                       sp_quantities *quantities) {
   static const sp_result_kind kinds[] = {SP_RESULT_MINIMUM, SP_RESULT_AVERAGE, SP_RESULT_MAXIMUM};
   sp_quantity *next = &quantities->list[quantities->count];
   for (int r = 0; r < quantities->count; r++)
-    SP_TRY(fill_entry(config, hexes, problem, &config->results.entries[r], &quantities->list[r]));
+    SP_TRY(fill_entry(hexes, problem, &wanted->results.entries[r], &quantities->list[r]));
   for (int k = 0; k < 3; k += 2) *next++ = (sp_quantity){.name = "u", .kind = kinds[k]};
   SP_OWNED int *index = NULL; /* of materials with elements */
   SP_TRY(sp_allocate((size_t)problem->materials.count, sizeof *index, "results", &index));
@@ -152,8 +148,8 @@ static sp_status fill(const sp_config *config, const sp_hexes *hexes, const sp_p
     if (quantities->list[r].kind != SP_RESULT_RESISTANCE) continue;
     quantities->list[r].parts = (int)(next - quantities->list);
     for (int part = 0; part < RESISTANCE_PARTS; part++) {
-      const sp_result_entry entry = part_of(&config->results.entries[r], hexes, part);
-      SP_TRY(fill_entry(config, hexes, problem, &entry, next++));
+      const sp_result_entry entry = part_of(&wanted->results.entries[r], hexes, part);
+      SP_TRY(fill_entry(hexes, problem, &entry, next++));
     }
   }
   return SP_OK;
@@ -181,11 +177,11 @@ static sp_status check_groups(const char *where, const sp_mesh *mesh, const sp_p
   return sp_crossing_check(where, problem, mesh, q->members, &q->crosses);
 }
 
-static sp_status check_all(const sp_config *config, const sp_mesh *mesh, const sp_problem *problem,
+static sp_status check_all(const sp_wanted *wanted, const sp_mesh *mesh, const sp_problem *problem,
                            sp_quantities *quantities) {
   for (int r = 0; r < quantities->count; r++) {
     sp_quantity *q = &quantities->list[r];
-    const char *where = config->results.entries[r].where;
+    const char *where = wanted->results.entries[r].where;
     const bool is_pair = q->kind == SP_RESULT_RESISTANCE;
     sp_quantity *first = is_pair ? &quantities->list[q->parts] : q;
     for (int part = 0; part < (is_pair ? RESISTANCE_PARTS : 1); part++)
@@ -198,39 +194,35 @@ static sp_status check_all(const sp_config *config, const sp_mesh *mesh, const s
 }
 
 /* Count the list. */
-static void count_all(const sp_config *config, const sp_problem *problem, sp_quantities *out) {
-  out->count = config->results.count;
-  out->tolerance = config->solver.tolerance;
+static void count_all(const sp_wanted *wanted, const sp_problem *problem, sp_quantities *out) {
+  out->count = wanted->results.count;
   out->materials = out->count + 2;
   for (int m = 0; m < problem->materials.count; m++)
     out->material_count += problem->materials.list[m].elements > 0;
   if (out->material_count == 1) out->material_count = 0;
   out->all = out->materials + 3 * out->material_count;
   for (int r = 0; r < out->count; r++)
-    if (config->results.entries[r].kind == SP_RESULT_RESISTANCE) out->all += RESISTANCE_PARTS;
+    if (wanted->results.entries[r].kind == SP_RESULT_RESISTANCE) out->all += RESISTANCE_PARTS;
 }
 
-sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
-                               const sp_problem *problem, sp_quantities **out) {
-  sp_quantities counted = {0};
-  count_all(config, problem, &counted);
+sp_status sp_quantities_create(const sp_wanted *wanted, const sp_mesh *mesh,
+                               const sp_problem *problem, double tolerance, sp_quantities **out) {
+  sp_quantities counted = {.tolerance = tolerance};
+  count_all(wanted, problem, &counted);
   sp_status status = SP_ALLOCATE("results", SP_ARRAY(*out, 1), SP_ARRAY(counted.list, counted.all));
   if (!status) {
     **out = counted;
-    status = fill(config, mesh->hexes, problem, *out);
+    status = fill(wanted, mesh->hexes, problem, *out);
   }
   status = sp_agree(mesh->comm, status);
-  if (!status) status = check_all(config, mesh, problem, *out);
+  if (!status) status = check_all(wanted, mesh, problem, *out);
   if (status) sp_quantities_destroy(out);
   return status;
 }
 
 void sp_quantities_destroy(sp_quantities **quantities) {
   if (!*quantities) return;
-  for (int r = 0; r < (*quantities)->all; r++) {
-    sp_expression_destroy(&(*quantities)->list[r].formula);
-    free((*quantities)->list[r].members);
-  }
+  for (int r = 0; r < (*quantities)->all; r++) free((*quantities)->list[r].members);
   SP_FREE((*quantities)->list, (*quantities)->material_of_volume, *quantities);
   *quantities = NULL;
 }

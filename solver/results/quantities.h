@@ -16,11 +16,12 @@
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 #include "solver/results/balance.h"
+#include "solver/results/wanted.h"
 
 typedef struct sp_quantity {
-  const char *name, *group; /* owned by the configuration; group is NULL for the domain */
+  const char *name, *group; /* owned by sp_wanted; group is NULL for the domain */
   sp_result_kind kind;
-  sp_expression *formula; /* v as a function of u; NULL: u itself */
+  const sp_expression *formula; /* v as a function of u; NULL: u itself */
   bool on_surface;
   bool crosses;      /* a flux between elements (solver/results/crossing.h) */
   const char *other; /* of a resistance, the second group */
@@ -63,15 +64,15 @@ static inline bool sp_quantity_is_extremum(sp_result_kind kind) {
 
 /* Check that the groups of [result] exist, before anything is refined. Errors: SP_ERR_INPUT with
  * the line: groups that the mesh does not have (its groups are listed) or that may be a surface or
- * a volume; formulas; a flux through a volume, or of the mass problem; a resistance without a
- * boundary group. Local; the same on all ranks. */
-sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh);
+ * a volume; a flux through a volume; a resistance without a boundary group. Local; the same on all
+ * ranks. */
+sp_status sp_quantities_check(const sp_wanted *wanted, const sp_mesh *mesh);
 
-/* Find the groups, after sp_quantities_check has passed. `config` must outlive *out, which the
- * caller destroys. Errors: SP_ERR_INPUT for groups without elements or faces, and for
- * fluxes through periodic faces; those of sp_crossing_check. Collective. */
-sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
-                               const sp_problem *problem, sp_quantities **out);
+/* Find the groups, after sp_quantities_check has passed. `tolerance` is the solver's. `wanted` must
+ * outlive *out, which the caller destroys. Errors: SP_ERR_INPUT for groups without elements or
+ * faces, and for fluxes through periodic faces; those of sp_crossing_check. Collective. */
+sp_status sp_quantities_create(const sp_wanted *wanted, const sp_mesh *mesh,
+                               const sp_problem *problem, double tolerance, sp_quantities **out);
 
 /* NULL-safe; sets *quantities to NULL. Local. */
 void sp_quantities_destroy(sp_quantities **quantities);

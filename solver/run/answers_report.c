@@ -93,7 +93,7 @@ sp_status sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
   snprintf(text, sizeof text,
            "differences from orders up to %d%s, started at this solution, %lld iteration%s",
            accuracy->order,
-           accuracy->order < report->config->discretization.order ? ", too large for order 15" : "",
+           accuracy->order < report->config->statement.order ? ", too large for order 15" : "",
            (long long)accuracy->iterations, sp_plural(accuracy->iterations));
   sp_record_text(record, "accuracy_method", text);
   sp_record_open(record, SP_RECORD_TABLE, "accuracy");

@@ -111,7 +111,7 @@ static sp_status solve_again(sp_running *c, int order) {
   sp_config config = *c->config;
   sp_results results = {0};
   sp_answers others = {0};
-  config.discretization.order = order;
+  config.statement.order = order;
   config.solver.orders.count = 0;
   sp_status status =
       sp_case_solve(c->workers, c->mesh, &config, &start, c->report, &others, &results);
@@ -124,7 +124,7 @@ static sp_status solve_again(sp_running *c, int order) {
 
 /* Estimate the errors of the answers. The system is released first, for memory. */
 static sp_status find_accuracy(sp_running *c) {
-  const int order = c->config->discretization.order;
+  const int order = c->config->statement.order;
   sp_accuracy *a = &c->accuracy;
   SP_TRY(collect_answers(c, &a->answers));
   c->notes.range = range_of_solution(c);
@@ -215,10 +215,12 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
   SP_TRY(sp_outputs_check(workers->comm, config));
   sp_status status = sp_report_open(workers, config, terminal, &report);
   if (!status) {
-    status = sp_initial_check(workers->comm, config);
+    status = sp_initial_check(workers->comm, &config->statement);
     sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
   }
-  if (!status) status = sp_case_mesh(workers, config, &results->profile, terminal, &mesh);
+  if (!status)
+    status = sp_case_mesh(workers, &config->mesh, &config->statement, &config->wanted,
+                          &results->profile, terminal, &mesh);
   sp_running c = sp_running_begin(workers, mesh, config, results);
   c.report = report;
   c.terminal = terminal;

@@ -12,6 +12,7 @@
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
+#include "solver/linear/smoother.h"
 #include "solver/report/outputs.h"
 #include "solver/report/report.h"
 #include "solver/results/answers.h"
@@ -112,12 +113,12 @@ static sp_status choose_cycle(const sp_config *config, const sp_backend *backend
   bool strong[3];
   sp_multigrid_options options;
   const sp_solver_options request = sp_config_solver(config);
-  sp_precondition_options(&request, p->kind, &options);
+  sp_precondition_options(&request, &options);
   SP_TRY(sp_multigrid_check(p->order, &options));
-  if (options.smoother == SP_SMOOTHER_AUTO && is_tensor) options.smoother = SP_SMOOTHER_SCHWARZ;
-  sp_multigrid_decide(backend, &mesh->shape, &options); /* refined, the shape hardly changes */
+  /* Refined, the shape hardly changes. */
+  sp_multigrid_decide(backend, p->kind, is_tensor, &mesh->shape, &options);
   sp_mesh_strong_directions(&mesh->shape, strong);
-  p->cycle = options.smoother == SP_SMOOTHER_SCHWARZ ? SCHWARZ : DIAGONAL;
+  p->cycle = sp_smoother_type_of(options.smoother, p->order)->sums > 0 ? SCHWARZ : DIAGONAL;
   const bool bars =
       p->cycle == SCHWARZ && strong[0] + strong[1] + strong[2] == 2 && mesh->shape.stretch >= BARS;
   p->cycles = bars || options.precision == SP_CYCLE_DOUBLE ? 2 : 1;
@@ -131,7 +132,7 @@ static sp_status describe(const sp_config *config, const sp_backend *backend, co
   const double elements = ldexp((double)mesh->global_elements, 3 * config->mesh.refine);
   const sp_operator_row *row = &sp_operator_rows[problem->kind];
   const sp_geometry_facts op = {.kind = problem->kind,
-                                .order = config->discretization.order,
+                                .order = config->statement.order,
                                 .map_order = mesh->hexes->map_order,
                                 .affine = mesh->shape.affine,
                                 .coefficients = sp_materials_have_kappa(materials) ||
@@ -141,7 +142,7 @@ static sp_status describe(const sp_config *config, const sp_backend *backend, co
   const char *reason;
   sp_precondition_facts facts;
   *p = (part){.on_device = !backend->on_host, .kind = op.kind, .order = op.order, .cycle = SIMPLE};
-  SP_TRY(sp_geometry_choose(backend, &op, config->discretization.geometry, &p->geometry, &reason));
+  SP_TRY(sp_geometry_choose(backend, &op, config->solver.geometry, &p->geometry, &reason));
   if (p->geometry == SP_GEOMETRY_STORED)
     p->factors = row->factors / 7.0 * (double)sp_rule_points(sp_operator_rule(op.kind, op.order)) /
                  (double)sp_element_nodes(op.order);
@@ -175,9 +176,10 @@ static sp_status check_case(const sp_config *config, const sp_backend *backend, 
   SP_AUTO(sp_problem) problem = NULL;
   SP_AUTO(sp_probes) probes = NULL;
   SP_AUTO(sp_quantities) quantities = NULL;
-  SP_TRY(sp_problem_create(config, mesh, &problem));
-  SP_TRY(sp_probes_create(config, mesh, &probes));
-  SP_TRY(sp_quantities_create(config, mesh, problem, &quantities));
+  SP_TRY(sp_problem_create(&config->statement, mesh, &problem));
+  SP_TRY(sp_probes_create(&config->wanted, mesh, &probes));
+  SP_TRY(
+      sp_quantities_create(&config->wanted, mesh, problem, config->solver.tolerance, &quantities));
   return sp_agree(mesh->comm, estimate(config, backend, mesh, problem, p));
 }
 
@@ -188,15 +190,17 @@ static sp_status check(const sp_workers *workers, const sp_config *config, sp_te
   SP_AUTO(sp_mesh) mesh = NULL;
   sp_profile profile = sp_profile_from_now();
   const double before = resident_memory();
-  sp_config coarse = *config, larger = *config;
-  coarse.mesh.refine = 0;
-  if (config->output.accuracy && config->discretization.order < SP_MAX_ORDER) {
-    larger.discretization.order = sp_answers_other_order(config->discretization.order);
+  sp_config larger = *config;
+  sp_mesh_options coarse = config->mesh;
+  coarse.refine = 0;
+  if (config->output.accuracy && config->statement.order < SP_MAX_ORDER) {
+    larger.statement.order = sp_answers_other_order(config->statement.order);
     larger.solver.orders.count = 0;
   }
   SP_TRY(sp_outputs_check(workers->comm, config));
-  SP_TRY(sp_initial_check(workers->comm, config));
-  SP_TRY(sp_case_mesh(workers, &coarse, &profile, terminal, &mesh));
+  SP_TRY(sp_initial_check(workers->comm, &config->statement));
+  SP_TRY(sp_case_mesh(workers, &coarse, &config->statement, &config->wanted, &profile, terminal,
+                      &mesh));
   SP_TRY(check_case(&larger, workers->platform.backend, mesh, p));
   p->host = fmax(p->host + before, most_so_far()); /* reading a mesh file may take more */
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
@@ -271,7 +275,7 @@ sp_status sp_dry_run_on(const sp_workers *w, const sp_config *config, sp_termina
 
 sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal) {
   sp_workers workers;
-  sp_status status = sp_workers_open(comm, config, &workers);
+  sp_status status = sp_workers_open(comm, &config->backend, &workers);
   if (!status) status = sp_dry_run_on(&workers, config, terminal);
   sp_workers_close(&workers);
   return status;

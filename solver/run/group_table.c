@@ -167,7 +167,8 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
   SP_OWNED picture_face *faces = NULL;
   size_t count = 0;
   int recorded = terminal->record != NULL;
-  SP_TRY(sp_case_mesh(workers, config, &profile, terminal, &mesh));
+  SP_TRY(sp_case_mesh(workers, &config->mesh, &config->statement, &config->wanted, &profile,
+                      terminal, &mesh));
   table t = {.hexes = mesh->hexes};
   const int rows = t.hexes->volume.group_count + t.hexes->surface.group_count;
   sp_status status = sp_agree(mesh->comm, measure(&t));

@@ -44,7 +44,7 @@ bool sp_running_has_balance(const sp_running *c) {
 
 static sp_status find_probes(sp_running *c) {
   const double start = MPI_Wtime();
-  SP_TRY(sp_probes_create(c->config, c->mesh, &c->probes));
+  SP_TRY(sp_probes_create(&c->config->wanted, c->mesh, &c->probes));
   if (c->probes->all > 0)
     sp_profile_add(&c->results->profile, SP_PHASE_PROBES, 0, MPI_Wtime() - start);
   return SP_OK;
@@ -52,7 +52,8 @@ static sp_status find_probes(sp_running *c) {
 
 /* Find the groups of [result]. */
 static sp_status prepare_results(sp_running *c) {
-  SP_TRY(sp_quantities_create(c->config, c->mesh, c->problem, &c->quantities));
+  SP_TRY(sp_quantities_create(&c->config->wanted, c->mesh, c->problem, c->config->solver.tolerance,
+                              &c->quantities));
   const size_t materials = (size_t)c->quantities->material_count;
   if (materials == 0 || !sp_running_has_balance(c)) return SP_OK;
   sp_load_sums *sums = &c->balance.sums;
@@ -73,7 +74,7 @@ static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
   if (sp_terminal_is_due(c->series->terminal))
     sp_terminal_show(c->series->terminal,
                      "  order %d, refine %d: iteration %lld, relative residual %.1e",
-                     c->config->discretization.order, c->config->mesh.refine,
+                     c->config->statement.order, c->config->mesh.refine,
                      (long long)iteration->iteration, iteration->relative);
   return SP_OK;
 }
@@ -87,7 +88,7 @@ static sp_status create_solver(sp_running *c) {
   const sp_solver_options options = sp_config_solver(c->config);
   const sp_solver_watch watch = {on_phase, on_iteration, is_interrupted, c};
   sp_running_enter(c, SP_PHASE_PROBLEM);
-  SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
+  SP_TRY(sp_problem_create(&c->config->statement, c->mesh, &c->problem));
   SP_TRY(
       sp_solver_create(&c->workers->platform, c->mesh, c->problem, &options, &watch, &c->solver));
   c->notes = (sp_note_facts){.config = c->config,
@@ -108,10 +109,10 @@ static sp_status load_initial(sp_running *c) {
   const sp_space *space = c->solver->space;
   const size_t dofs = sp_space_dofs(space);
   sp_status status = sp_allocate(dofs, sizeof *c->solution, "solution", &c->solution);
-  if (!status && c->config->problem.initial.text)
+  if (!status && c->config->statement.initial.text)
     status = sp_allocate(dofs, sizeof *c->initial, "initial iterate", &c->initial);
   SP_TRY(sp_agree(c->comm, status));
-  if (c->initial) SP_TRY(sp_initial_load(c->config, space, c->initial));
+  if (c->initial) SP_TRY(sp_initial_load(&c->config->statement, space, c->initial));
   c->problem->initial = c->initial;
   if (!c->given) return SP_OK;
   return sp_initial_interpolate(c->given->space, c->given->values, space, c->solution);

@@ -100,8 +100,8 @@ static sp_status make_mesh(series *s, int refine) {
 
 static sp_status make_first_mesh(series *s) {
   s->config.mesh.refine = s->refine.first;
-  SP_TRY(
-      sp_case_mesh(s->workers, &s->config, &s->profile, s->terminal, &s->meshes[s->refine.first]));
+  SP_TRY(sp_case_mesh(s->workers, &s->config.mesh, &s->config.statement, &s->config.wanted,
+                      &s->profile, s->terminal, &s->meshes[s->refine.first]));
   const sp_mesh *mesh = s->meshes[s->refine.first];
   s->sizes[s->refine.first] = measure(mesh);
   sp_sizes largest;
@@ -120,7 +120,7 @@ static void record_row(series *s, const sp_study_row *row) {
                 (long long)row->iterations);
   for (int n = 0; n < SP_NORMS && !s->by_answers; n++) {
     const double expected =
-        sp_rates_expected(s->config.discretization.operator_kind, row->order, (sp_norm)n);
+        sp_rates_expected(s->config.statement.operator_kind, row->order, (sp_norm)n);
     sp_record_real(record, names[n][0], row->error[n], NULL);
     sp_record_real(record, names[n][1], row->rate[n], NULL);
     sp_record_real(record, names[n][2], s->along_orders ? (double)NAN : expected, NULL);
@@ -138,7 +138,7 @@ static void print_heading(const series *s, double case_tolerance) {
   if (s->refine.given)
     sp_terminal_print(t, "%s refine = %d to %d", s->order.given ? "," : "", s->refine.first,
                       s->refine.last);
-  sp_terminal_print(t, ", %s\n", sp_operator_names[s->config.discretization.operator_kind]);
+  sp_terminal_print(t, ", %s\n", sp_operator_names[s->config.statement.operator_kind]);
   sp_report_device(s->workers, t);
   sp_terminal_print(t, "  %-16s relative tolerance %.3g", "solver", s->config.solver.tolerance);
   if (s->config.solver.tolerance < case_tolerance)
@@ -193,8 +193,8 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
                         .norm = {norms->solution_l2, norms->solution_h1},
                         .seconds = phases[SP_PHASE_SOLVE].seconds_max,
                         .matvec_share = phases[SP_PHASE_MATVEC].share};
-  sp_rates_floor(s->config.discretization.operator_kind, s->config.solver.tolerance,
-                 &s->sizes[refine], row);
+  sp_rates_floor(s->config.statement.operator_kind, s->config.solver.tolerance, &s->sizes[refine],
+                 row);
   sp_rates_observe(s->along_orders, place, row - place + 1);
   print_row(s, place, row);
   record_row(s, row);
@@ -204,7 +204,7 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
 /* Run one case; `place` is its place, from 1, in the series that rates are taken along. */
 static sp_status run_one(series *s, int order, int refine, int place) {
   SP_TRY(make_mesh(s, refine));
-  s->config.discretization.order = order;
+  s->config.statement.order = order;
   s->config.mesh.refine = refine;
   sp_terminal_show(s->terminal, "  order %d, refine %d ...", order, refine);
   sp_results results;
@@ -229,8 +229,8 @@ static sp_status judge(series *s, int first, int count, int *judged) {
     *judged += s->answers[first].count;
     return sp_answers_judge(s->report, s->along_orders, count, &s->rows[first], &s->answers[first]);
   }
-  const sp_status status = sp_rates_judge(s->config.discretization.operator_kind, s->along_orders,
-                                          count, &s->rows[first], &steps);
+  const sp_status status = sp_rates_judge(s->config.statement.operator_kind, s->along_orders, count,
+                                          &s->rows[first], &steps);
   *judged += steps;
   return status;
 }
@@ -296,17 +296,10 @@ static sp_status run(series *s, double case_tolerance) {
                    s->along_orders ? "along orders: log10(e_N-1 / e_N)"
                                    : "along refinements: log2(e_h / e_h/2)");
     sp_record_text(record, "study_rule",
-                   sp_rates_rule(s->config.discretization.operator_kind, s->along_orders));
+                   sp_rates_rule(s->config.statement.operator_kind, s->along_orders));
   }
   print_heading(s, case_tolerance);
   return run_all(s);
-}
-
-static bool has_solution(const sp_config *config) {
-  bool has = config->problem.all.solution.text;
-  for (int m = 0; m < config->materials.count; m++)
-    has = has || config->materials.entries[m].solution.text;
-  return has;
 }
 
 /* Run the study; only ranks with elements call this. */
@@ -317,19 +310,19 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   MPI_Comm comm = workers->comm;
   series *s;
   SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *s, "study", &s)));
-  const int n = config->discretization.order, r = config->mesh.refine;
+  const int n = config->statement.order, r = config->mesh.refine;
   *s = (series){.workers = workers,
                 .comm = comm,
                 .config = *config,
                 .terminal = terminal,
                 .profile = *profile,
                 .along_orders = !refine->given,
-                .by_answers = !has_solution(config),
+                .by_answers = !sp_statement_has_solution(&config->statement),
                 .order = order->given ? *order : (sp_study_range){false, n, n},
                 .refine = refine->given ? *refine : (sp_study_range){false, r, r}};
   tighten(&s->config);
   s->config.output.field = none;
-  s->config.discretization.order = s->order.first;
+  s->config.statement.order = s->order.first;
   s->config.mesh.refine = s->refine.first;
   const double start = MPI_Wtime();
   sp_status status = sp_outputs_check(comm, &s->config);
@@ -347,7 +340,7 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
 sp_status sp_study_run(const sp_workers *workers, const sp_config *config, const sp_study *study,
                        const sp_profile *profile, sp_terminal *terminal) {
   const sp_study_range *along = study->refine.given ? &study->refine : &study->order;
-  if (!has_solution(config) && along->last < along->first + 2)
+  if (!sp_statement_has_solution(&config->statement) && along->last < along->first + 2)
     return sp_fail(SP_ERR_INPUT,
                    "--study: without problem.solution the answers of three runs or more are "
                    "compared: give %s=%d:%d",

@@ -11,15 +11,12 @@
 
 /* ---- A formula ---- */
 
-static sp_status evaluate(const sp_formula *initial, const sp_scope *scope, const sp_space *space,
-                          double *values) {
+static sp_status evaluate(const sp_expression *formula, const sp_space *space, double *values) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_numbering *numbering = space->numbering;
   const int nq = numbering->order + 1;
   const size_t nodes = sp_element_nodes(numbering->order);
-  SP_AUTO(sp_expression) formula = NULL;
   SP_OWNED double *xyz = NULL;
-  SP_TRY(sp_expression_parse(initial->text, initial->where, scope, &formula));
   SP_TRY(sp_allocate(4 * nodes, sizeof *xyz, "initial values", &xyz));
   double *u = xyz + 3 * nodes;
   for (sp_lid e = 0; e < hexes->count; e++) {
@@ -293,29 +290,26 @@ static sp_status load_field(const char *path, const sp_space *space, double *val
 
 /* ---- Either ---- */
 
-static sp_status check(const sp_config *config) {
-  const sp_formula *initial = &config->problem.initial;
-  const char *path = sp_config_initial_file(config);
-  SP_AUTO(sp_expression) formula = NULL;
+static sp_status check(const sp_statement *statement) {
+  const char *path = sp_statement_initial_file(statement);
   sp_field_reader *reader = NULL;
-  if (!initial->text) return SP_OK;
-  if (!path) return sp_expression_parse(initial->text, initial->where, config->scope, &formula);
+  if (!path) return SP_OK;
   const sp_status status = sp_field_reader_open(path, &reader);
   sp_field_reader_close(&reader);
-  return status ? sp_fail(status, "%s: %s", initial->where, sp_error_message()) : SP_OK;
+  return status ? sp_fail(status, "%s: %s", statement->initial.where, sp_error_message()) : SP_OK;
 }
 
-sp_status sp_initial_check(MPI_Comm comm, const sp_config *config) {
-  return sp_agree(comm, sp_comm_rank(comm) == 0 ? check(config) : SP_OK);
+sp_status sp_initial_check(MPI_Comm comm, const sp_statement *statement) {
+  return sp_agree(comm, sp_comm_rank(comm) == 0 ? check(statement) : SP_OK);
 }
 
-sp_status sp_initial_load(const sp_config *config, const sp_space *space, double *values) {
-  const sp_formula *initial = &config->problem.initial;
-  const char *path = sp_config_initial_file(config);
+sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values) {
+  const sp_formula *initial = &statement->initial;
+  const char *path = sp_statement_initial_file(statement);
   if (!initial->text) return SP_OK;
   sp_status status =
       path ? load_field(path, space, values)
-           : sp_agree(space->mesh->comm, evaluate(initial, config->scope, space, values));
+           : sp_agree(space->mesh->comm, evaluate(initial->expression, space, values));
   if (status && path) status = sp_fail(status, "%s: %s", initial->where, sp_error_message());
   /* Elements of different ranks may differ by rounding. */
   if (!status) sp_exchange_now(space->exchange, SP_MIN, values);

@@ -10,18 +10,17 @@
 #pragma once
 
 #include "operators/space.h"
-#include "solver/config/config.h"
+#include "solver/problem/statement.h"
 
-/* Check that the formula can be parsed, or that the file is a field. Call it first, before anything
- * that takes time. Errors: SP_ERR_INPUT or SP_ERR_SYSTEM with the line of problem.initial.
- * Collective over `comm`. */
-sp_status sp_initial_check(MPI_Comm comm, const sp_config *config);
+/* Check that a file is a field. Call it first, before anything that takes time. Errors:
+ * SP_ERR_INPUT or SP_ERR_SYSTEM with the line of problem.initial. Collective over `comm`. */
+sp_status sp_initial_check(MPI_Comm comm, const sp_statement *statement);
 
 /* Fill values[local DOFs], an L-vector in host memory, the same bits on all copies. Without
  * problem.initial, values are unchanged. Errors: as above; SP_ERR_INPUT for a formula that is not
  * finite at a node, and for a field that is of another mesh, is damaged or has values that are not
  * finite. Collective. */
-sp_status sp_initial_load(const sp_config *config, const sp_space *space, double *values);
+sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values);
 
 /* Fill values[local DOFs of `space`] with the L-vector x of another order on the same mesh,
  * interpolated; the same bits on all copies. Errors: SP_ERR_SYSTEM. Collective. */

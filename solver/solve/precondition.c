@@ -10,6 +10,7 @@
 #include "solver/linear/cg.h"
 #include "solver/linear/coarse.h"
 #include "solver/linear/jacobi.h"
+#include "solver/linear/smoother.h"
 
 /* For a GPU, the threads of each rank set up algebraic multigrid for the rows of all ranks, at some
  * 5 us of a core per row; at order 1 without coarser meshes all DOFs are rows. Coarser meshes take
@@ -89,16 +90,13 @@ sp_preconditioner_kind sp_precondition_choose(const sp_solver_options *request,
 
 /* ---- The levels of multigrid ---- */
 
-void sp_precondition_options(const sp_solver_options *request, sp_operator_kind kind,
-                             sp_multigrid_options *options) {
+void sp_precondition_options(const sp_solver_options *request, sp_multigrid_options *options) {
   const sp_list *orders = &request->orders;
   *options = (sp_multigrid_options){.smoother = request->smoother,
                                     .degree = request->smoother_degree,
                                     .precision = request->precision,
                                     .coarse = request->coarse};
-  if (!sp_operator_rows[kind].has_stiffness && options->smoother == SP_SMOOTHER_AUTO)
-    options->smoother = SP_SMOOTHER_JACOBI; /* a mass matrix is close to its diagonal */
-  if (orders->count < 2) {                  /* none given, or only 1 */
+  if (orders->count < 2) { /* none given, or only 1 */
     sp_multigrid_choose_orders(request->order, options);
     return;
   }
@@ -158,11 +156,8 @@ static sp_status find_branches(const sp_operator_setup *s, double conducting, bo
 /* Replace auto in the options; precision becomes single only if nothing needs double. */
 static sp_status decide(const sp_system *fine, bool has_robin, double magnification,
                         sp_multigrid_options *options) {
-  const bool has_stiffness = sp_operator_rows[fine->setup.kind].has_stiffness;
   sp_magnitudes magnitudes;
-  if (options->smoother == SP_SMOOTHER_SCHWARZ && !has_stiffness)
-    return sp_fail(SP_ERR_INPUT, "solver.smoother = schwarz needs an operator with stiffness, but "
-                                 "mass has none; use jacobi");
+  SP_TRY(sp_smoother_check(options->smoother, fine->setup.kind));
   SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
   sp_separable_magnitudes(&fine->setup, &magnitudes);
   const sp_mesh *mesh = fine->space->mesh;
@@ -171,8 +166,6 @@ static sp_status decide(const sp_system *fine, bool has_robin, double magnificat
     SP_TRY(find_branches(&fine->setup, magnitudes.conducting, &branches));
     if (branches) options->smoother = SP_SMOOTHER_JACOBI;
   }
-  if (options->smoother == SP_SMOOTHER_AUTO && fine->setup.is_tensor)
-    options->smoother = SP_SMOOTHER_SCHWARZ;
   if (has_robin && magnitudes.absorbing > MOST_ALPHA * magnitudes.conducting)
     return sp_fail(SP_ERR_INPUT,
                    "[boundary]: alpha of a robin line is more than %g times kappa / (size of an "
@@ -180,7 +173,8 @@ static sp_status decide(const sp_system *fine, bool has_robin, double magnificat
                    MOST_ALPHA);
   const bool fits = magnification <= MOST_MAGNIFICATION && fits_single(&magnitudes);
   if (options->precision == SP_CYCLE_AUTO && !fits) options->precision = SP_CYCLE_DOUBLE;
-  sp_multigrid_decide(fine->space->platform->backend, &mesh->shape, options);
+  sp_multigrid_decide(fine->space->platform->backend, fine->setup.kind, fine->setup.is_tensor,
+                      &mesh->shape, options);
   return SP_OK;
 }
 
@@ -204,7 +198,7 @@ sp_status sp_levels_create(const sp_solver_options *request, const sp_problem *p
                            sp_system *fine, const sp_null_space *exact, double magnification,
                            sp_levels *levels) {
   sp_multigrid_options *options = &levels->options;
-  sp_precondition_options(request, problem->kind, options);
+  sp_precondition_options(request, options);
   SP_TRY(decide(fine, problem->has_robin, magnification, options));
   levels->systems[0] = fine;
   if (request->orders.count < 2) SP_TRY(sp_multigrid_find_bars(options, levels->systems));

@@ -36,8 +36,7 @@ bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
                                       sp_geometry_kind geometry);
 
 /* Fill *options with the options of multigrid that the case asks for. Local. */
-void sp_precondition_options(const sp_solver_options *request, sp_operator_kind kind,
-                             sp_multigrid_options *options);
+void sp_precondition_options(const sp_solver_options *request, sp_multigrid_options *options);
 
 /* Systems of multigrid, finest first, and the coarse solver of the last one. Zero-initialise it. */
 typedef struct sp_levels {

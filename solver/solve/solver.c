@@ -104,8 +104,9 @@ static sp_status finish_set_up(sp_solver *s) {
   enter(s, SP_PHASE_PRECONDITIONER);
   if (s->facts.weak) SP_TRY(start_levels(s));
   SP_TRY(sp_precondition_create(s->kind, s->system, &s->levels, &s->preconditioner));
-  if (!s->preconditioner) SP_TRY(sp_jacobi_create(s->system->op, &s->system->setup, &s->diagonal));
   SP_TRY(sp_start_prepare(&s->system->setup, &s->start));
+  if (!s->preconditioner || (s->start.stiff && !s->preconditioner->inverse_diagonal))
+    SP_TRY(sp_jacobi_create(s->system->op, &s->system->setup, &s->diagonal));
   sp_system_forget_coefficients(s->system);
   return SP_OK;
 }
@@ -274,15 +275,16 @@ static sp_status solve_from(sp_solver *s, const double *start, sp_cg_result *res
   const bool measures = s->facts.boundary_values || s->problem->has_robin;
   const sp_solver_options *o = &s->options;
   if (!s->has_b) SP_TRY(make_right_hand_side(s));
-  SP_TRY(sp_start_find(s->system, s->diagonal ? s->diagonal : s->preconditioner, start, &s->b,
-                       &s->x, &s->r, s->work, &s->start));
+  const sp_preconditioner *diagonal = s->diagonal ? s->diagonal : s->preconditioner;
+  SP_TRY(sp_start_find(s->system, diagonal->inverse_diagonal, start, &s->b, &s->x, &s->r, s->work,
+                       &s->start));
   enter(s, SP_PHASE_SOLVE);
   const sp_cg_options options = {.criterion = o->criterion,
                                  .tolerance = o->tolerance,
                                  .energy = s->start.energy,
                                  .max_iterations = o->max_iterations,
                                  .inverse_diagonal =
-                                     s->diagonal ? s->diagonal->inverse_diagonal : NULL,
+                                     s->preconditioner ? NULL : diagonal->inverse_diagonal,
                                  .measure = measures ? measure_solution : NULL,
                                  .on_iteration = on_iteration,
                                  .is_interrupted = is_interrupted,

@@ -37,7 +37,7 @@ typedef struct sp_solver {
   const char *kind_reason;
   sp_levels levels;                  /* of multigrid */
   sp_preconditioner *preconditioner; /* NULL for none */
-  sp_preconditioner *diagonal;       /* Jacobi's, which checks the solution, if there is none */
+  sp_preconditioner *diagonal;       /* Jacobi's, for a stiff start or, without one, to check */
   sp_load_sums *sums;                /* set by the caller; NULL: not needed */
   sp_jacobian_range range;           /* of the mesh, after sp_solver_load */
   sp_defect defect;                  /* of pure Neumann data, likewise */

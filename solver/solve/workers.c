@@ -77,13 +77,13 @@ sp_status sp_workers_open_on(MPI_Comm all, bool has_elements, sp_device_kind kin
                                          : SP_OK);
 }
 
-static sp_status open_platform(MPI_Comm all, const sp_config *config, sp_workers *workers) {
-  const sp_device_kind kind = config->backend.device;
-  const sp_transport transport = config->backend.exchange;
+static sp_status open_platform(MPI_Comm all, const sp_backend_options *options,
+                               sp_workers *workers) {
+  const sp_device_kind kind = options->device;
+  const sp_transport transport = options->exchange;
   bool has_elements = true;
   *workers = (sp_workers){.all = all, .comm = MPI_COMM_NULL};
-  if (config->backend.share == SP_SHARE_NO)
-    SP_TRY(sp_platform_choose_ranks(all, kind, &has_elements));
+  if (options->share == SP_SHARE_NO) SP_TRY(sp_platform_choose_ranks(all, kind, &has_elements));
   bool all_work = has_elements;
   MPI_Allreduce(MPI_IN_PLACE, &all_work, 1, MPI_C_BOOL, MPI_LAND, all);
   if (all_work) return sp_workers_open_on(all, has_elements, kind, transport, workers);
@@ -95,11 +95,11 @@ static sp_status open_platform(MPI_Comm all, const sp_config *config, sp_workers
   return sp_workers_open_on(all, true, SP_DEVICE_HOST, transport, workers);
 }
 
-sp_status sp_workers_open(MPI_Comm all, const sp_config *config, sp_workers *workers) {
-  const int team = sp_cores_set_team(config->backend.threads);
-  SP_TRY(open_platform(all, config, workers));
+sp_status sp_workers_open(MPI_Comm all, const sp_backend_options *options, sp_workers *workers) {
+  const int team = sp_cores_set_team(options->threads);
+  SP_TRY(open_platform(all, options, workers));
   workers->team = team;
-  return sp_cores_choose(all, workers->has_elements, config->backend.threads, &workers->threads[0],
+  return sp_cores_choose(all, workers->has_elements, options->threads, &workers->threads[0],
                          &workers->threads[1], &workers->idle_cores);
 }
 

@@ -10,7 +10,14 @@
 #include <stdbool.h>
 
 #include "operators/platform.h"
-#include "solver/config/config.h"
+#include "operators/transport.h"
+
+typedef struct sp_backend_options {
+  sp_device_kind device;
+  sp_transport exchange; /* how GPUs sum over ranks */
+  sp_share share;
+  int threads; /* per rank; 0: OMP_NUM_THREADS, else the program chooses */
+} sp_backend_options;
 
 typedef struct sp_workers {
   MPI_Comm all;      /* every rank of the run; borrowed */
@@ -28,7 +35,7 @@ typedef struct sp_workers {
 /* Choose ranks and threads as [backend] says, and open the device. Close *workers with the last
  * function, also after an error. Errors: those of sp_platform_choose_ranks, sp_platform_open and
  * sp_cores_choose. Collective over `all`. */
-sp_status sp_workers_open(MPI_Comm all, const sp_config *config, sp_workers *workers);
+sp_status sp_workers_open(MPI_Comm all, const sp_backend_options *options, sp_workers *workers);
 
 /* Do the same for a given choice of ranks, and leave threads unchanged. At least one rank has
  * elements; rank 0 must have some if anything is printed. */

@@ -1,0 +1,332 @@
+/* Parsing of all formulas of a case, and their checks that need no mesh. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/config/internal.h"
+#include "solver/problem/conductivity.h"
+
+/* Parse a formula if there is one. `given` is the name of a variable besides x, y and z, or NULL.
+ */
+static sp_status parse(const sp_config *config, const char *given, sp_formula *f) {
+  static const double zero = 0, *const origin[3] = {&zero, &zero, &zero};
+  if (!f->text) return SP_OK;
+  SP_TRY(
+      sp_expression_parse_given(f->text, f->where, config->statement.scope, given, &f->expression));
+  return f->expression->is_constant
+             ? sp_expression_evaluate(f->expression, 1, origin, NULL, &f->value, NULL, NULL)
+             : SP_OK;
+}
+
+/* Parse a formula that belongs to the operator, which does not change in time. */
+static sp_status parse_fixed(const sp_config *config, sp_formula *f) {
+  SP_TRY(parse(config, NULL, f));
+  if (!f->text || !f->expression->is_of_t) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: '%s' depends on t; only sources, boundary values and solutions may", f->where,
+                 f->text);
+}
+
+/* Parse the total of a source. */
+static sp_status parse_total(const sp_config *config, sp_formula *source) {
+  SP_TRY(parse(config, NULL, source));
+  if (!source->text || (source->expression->is_constant && isfinite(source->value))) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected a finite number, the total of the source, found '%s'; a formula of "
+                 "x, y and z is a forcing or, on a surface, neumann",
+                 source->where, source->text);
+}
+
+/* ---- Tensors ---- */
+
+/* Length of the text before the first comma outside of parentheses and quotes. */
+static size_t first_of(const char *text) {
+  int depth = 0;
+  bool quoted = false;
+  size_t length = 0;
+  for (; text[length] && (text[length] != ',' || depth > 0 || quoted); length++) {
+    if (text[length] == '"') quoted = !quoted;
+    if (!quoted) depth += (text[length] == '(') - (text[length] == ')');
+  }
+  return length;
+}
+
+/* True for several formulas with commas between. */
+static bool is_tensor(const char *text) {
+  return text[first_of(text)] != '\0';
+}
+
+/* Parse a list of up to six formulas. The expressions of constants are NULL. */
+static sp_status parse_list(const sp_config *config, const sp_formula *list,
+                            const char *const names[SP_TENSOR], int *count,
+                            sp_expression *formulas[SP_TENSOR], double constants[SP_TENSOR]) {
+  const char *rest = list->text;
+  *count = 0;
+  for (bool last = false; !last; ++*count) {
+    rest += strspn(rest, SP_INI_SPACE);
+    const size_t length = first_of(rest);
+    last = !rest[length];
+    if (*count < SP_TENSOR) {
+      sp_formula one = {0};
+      sp_status status = sp_format(&one.text, "%.*s", (int)length, rest);
+      if (!status) status = sp_format(&one.where, "%s (%s)", list->where, names[*count]);
+      if (!status) status = parse_fixed(config, &one);
+      SP_FREE(one.text, one.where);
+      if (one.expression && one.expression->is_constant) sp_expression_destroy(&one.expression);
+      formulas[*count] = one.expression;
+      constants[*count] = one.value;
+      SP_TRY(status);
+    }
+    rest += length + !last;
+  }
+  return SP_OK;
+}
+
+static double dot(const double a[3], const double b[3]) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* v = v / |v|; false if |v| is not above `least`. */
+static bool normalize(double least, double v[3]) {
+  const double length = sqrt(dot(v, v));
+  for (int d = 0; d < 3; d++) v[d] /= length;
+  return length > least && length <= DBL_MAX;
+}
+
+static sp_status parse_axes(const sp_config *config, const sp_formula *text, double axes[3][3]) {
+  static const double PARALLEL = 1e-10; /* the sine of the angle */
+  static const char *const names[SP_TENSOR] = {"x1", "x2", "x3", "y1", "y2", "y3"};
+  sp_expression *formulas[SP_TENSOR] = {NULL};
+  double v[SP_TENSOR] = {0};
+  int count;
+  const sp_status status = parse_list(config, text, names, &count, formulas, v);
+  bool constant = true;
+  for (int i = 0; i < SP_TENSOR; i++) {
+    constant = constant && !formulas[i];
+    sp_expression_destroy(&formulas[i]);
+  }
+  SP_TRY(status);
+  if (count != SP_TENSOR || !constant)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected six constants, the vectors x1, x2, x3 and y1, y2, y3, found '%s'",
+                   text->where, text->text);
+  memcpy(axes, v, sizeof v);
+  bool good = normalize(0, axes[0]) && normalize(0, axes[1]);
+  const double along = dot(axes[0], axes[1]);
+  for (int d = 0; d < 3; d++) axes[1][d] -= along * axes[0][d];
+  good = good && normalize(PARALLEL, axes[1]);
+  for (int d = 0; d < 3; d++) {
+    const int e = (d + 1) % 3, f = (d + 2) % 3;
+    axes[2][d] = axes[0][e] * axes[1][f] - axes[0][f] * axes[1][e];
+  }
+  if (good) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected two finite vectors that are neither zero nor parallel, found '%s'",
+                 text->where, text->text);
+}
+
+/* Parse kappa and its axes; axes->text may be NULL. */
+static sp_status parse_tensor(const sp_config *config, const sp_formula *kappa,
+                              const sp_formula *axes, sp_conductivity *c) {
+  static const char *const names[SP_TENSOR] = {"xx", "yy", "zz", "xy", "xz", "yz"};
+  int count;
+  c->text = kappa;
+  for (int d = 0; d < 3; d++) c->axes[d][d] = 1;
+  SP_TRY(parse_list(config, kappa, names, &count, c->formulas, c->constants));
+  if (count != 3 && count != SP_TENSOR)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected one formula, three (xx, yy, zz) or six (xx, yy, zz, xy, xz, yz), "
+                   "found %d in '%s'",
+                   kappa->where, count, kappa->text);
+  if (axes->text) {
+    c->axes_text = axes;
+    SP_TRY(parse_axes(config, axes, c->axes));
+  }
+  c->is_constant = true;
+  for (int i = 0; i < SP_TENSOR; i++) c->is_constant = c->is_constant && !c->formulas[i];
+  const double origin[3] = {0, 0, 0}, *const xyz[3] = {origin, origin, origin};
+  double k[SP_TENSOR];
+  return c->is_constant ? sp_conductivity_evaluate(c, 1, xyz, k, NULL) : SP_OK;
+}
+
+/* ---- Materials ---- */
+
+static bool is_list_of_numbers(const char *text) {
+  int count = 0;
+  for (char *end; *text; text = end, count++) {
+    (void)strtod(text, &end);
+    if (end == text || (*end && !strchr(" \t,", *end))) return false;
+    end += strspn(end, " \t,");
+  }
+  return count > 1;
+}
+
+static sp_status parse_coefficient(const sp_config *config, bool zero_allowed, sp_formula *f) {
+  if (!f->text) return SP_OK;
+  if (is_list_of_numbers(f->text))
+    return sp_fail(SP_ERR_INPUT, "%s: expected one number or one formula%s, found '%s'", f->where,
+                   zero_allowed ? "" : ", or three or six with commas between", f->text);
+  SP_TRY(parse_fixed(config, f));
+  const bool in_range = f->value >= 1e-250 && f->value <= 1e250; /* not to over- or underflow */
+  if (!f->expression->is_constant || in_range || (zero_allowed && f->value == 0)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected %sa finite number from 1e-250 to 1e250, found '%s'",
+                 f->where, zero_allowed ? "0 or " : "", f->text);
+}
+
+static sp_status fail_axes(const sp_formula *axes) {
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: no kappa has three or six components, which axes are for; remove it",
+                 axes->where);
+}
+
+/* Parse kappa of a section or of [problem], a scalar or a tensor in `axes`. */
+static sp_status parse_kappa(const sp_config *config, sp_material_entry *entry) {
+  const sp_material_entry *all = &config->statement.all;
+  const sp_formula *kappa = entry->kappa.text ? &entry->kappa : &all->kappa;
+  if (!entry->kappa.text && !entry->axes.text) return SP_OK;
+  if (is_tensor(kappa->text)) {
+    SP_TRY(sp_allocate(1, sizeof *entry->tensor, "kappa", &entry->tensor));
+    return parse_tensor(config, kappa, entry->axes.text ? &entry->axes : &all->axes, entry->tensor);
+  }
+  SP_TRY(parse_coefficient(config, false, &entry->kappa));
+  return entry != all && entry->axes.text ? fail_axes(&entry->axes) : SP_OK;
+}
+
+/* The mass problem has no coefficients; of [problem] only those count that the user gives. */
+static sp_status check_mass(const sp_config *config, const sp_material_entry *entry) {
+  const bool own = entry != &config->statement.all;
+  const struct {
+    const char *name;
+    const sp_formula *formula;
+    bool given;
+  } refused[] = {{"source", &entry->source, true},
+                 {"lambda", &entry->lambda, own || sp_config_where(config, "problem", "lambda")},
+                 {"kappa", &entry->kappa, own || sp_config_where(config, "problem", "kappa")},
+                 {"axes", &entry->axes, true}};
+  for (size_t r = 0; r < sizeof refused / sizeof *refused; r++)
+    if (refused[r].formula->text && refused[r].given)
+      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no %s; remove it",
+                     refused[r].formula->where, sp_operator_names[config->statement.operator_kind],
+                     refused[r].name);
+  return SP_OK;
+}
+
+/* Parse the formulas of a section or of [problem]. */
+static sp_status parse_material(const sp_config *config, sp_material_entry *entry) {
+  const sp_statement *s = &config->statement;
+  SP_TRY(parse(config, NULL, &entry->solution));
+  if (entry->solution.text && entry->solution.expression->is_of_t)
+    SP_TRY(sp_expression_parse_given(entry->solution.text, entry->solution.where, s->scope, "t",
+                                     &entry->rate));
+  SP_TRY(parse(config, s->initial.text ? "u0" : NULL, &entry->forcing));
+  if (!sp_operator_rows[s->operator_kind].has_stiffness) SP_TRY(check_mass(config, entry));
+  if (entry->source.text && entry->forcing.text)
+    return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
+                   entry->source.where, entry->forcing.where);
+  SP_TRY(parse_total(config, &entry->source));
+  SP_TRY(parse_coefficient(config, true, &entry->lambda));
+  SP_TRY(parse_coefficient(config, false, &entry->capacity));
+  return parse_kappa(config, entry);
+}
+
+/* Section i; [problem] is -1. */
+static sp_material_entry *entry_of(sp_config *config, int i) {
+  return i < 0 ? &config->statement.all : &config->statement.materials.entries[i];
+}
+
+/* Parse solutions again if a tensor needs K : grad grad u; check that axes are used. */
+static sp_status finish_tensors(sp_config *config) {
+  const int count = config->statement.materials.count;
+  const sp_formula *axes = &config->statement.all.axes;
+  bool some = false, used = !axes->text;
+  for (int i = -1; i < count; i++) {
+    const sp_conductivity *tensor = entry_of(config, i)->tensor;
+    some = some || tensor;
+    used = used || (tensor && tensor->axes_text == axes);
+  }
+  for (int i = -1; i < count && some; i++) {
+    sp_material_entry *entry = entry_of(config, i);
+    if (entry->solution.text)
+      SP_TRY(sp_expression_parse_given(entry->solution.text, entry->solution.where,
+                                       config->statement.scope, "K", &entry->curvature));
+  }
+  return used ? SP_OK : fail_axes(axes);
+}
+
+static sp_status parse_materials(sp_config *config) {
+  for (int i = -1; i < config->statement.materials.count; i++)
+    SP_TRY(parse_material(config, entry_of(config, i)));
+  return finish_tensors(config);
+}
+
+/* ---- Boundary ---- */
+
+static sp_status parse_contact(const sp_config *config, sp_formula *r) {
+  static const double LEAST = 1e-12, MOST = 1e12;
+  SP_TRY(parse_fixed(config, r));
+  if (!r->expression->is_constant || (r->value >= LEAST && r->value <= MOST)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected a resistance from %g to %g, found '%s'", r->where,
+                 LEAST, MOST, r->text);
+}
+
+static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
+  if (entry->condition == SP_SOURCE) return parse_total(config, &entry->formula);
+  if (entry->condition == SP_CONTACT) return parse_contact(config, &entry->formula);
+  SP_TRY(parse_fixed(config, &entry->alpha));
+  return parse(config, NULL, &entry->formula);
+}
+
+static sp_status parse_boundary(sp_config *config) {
+  sp_statement *s = &config->statement;
+  if (!sp_operator_rows[s->operator_kind].has_boundary && s->boundary.where)
+    return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no boundary conditions; remove [boundary]",
+                   s->boundary.where, sp_operator_names[s->operator_kind]);
+  for (int p = 0; p < s->boundary.count; p++) {
+    SP_TRY(parse_line(config, &s->boundary.entries[p]));
+    SP_TRY(sp_statement_check_data(s, &s->boundary.entries[p]));
+  }
+  return parse_line(config, &s->boundary.fallback);
+}
+
+/* ---- All ---- */
+
+/* Evaluate the constants in the order of the case. */
+static sp_status define_constants(sp_config *config) {
+  for (int i = 0; i < config->constants.count; i++) {
+    const sp_constant_entry *entry = &config->constants.entries[i];
+    SP_TRY(sp_scope_define(config->statement.scope, entry->name, entry->value.text, entry->where));
+  }
+  return SP_OK;
+}
+
+static sp_status parse_results(sp_config *config) {
+  const sp_operator_kind kind = config->statement.operator_kind;
+  for (int r = 0; r < config->wanted.results.count; r++) {
+    sp_result_entry *entry = &config->wanted.results.entries[r];
+    SP_TRY(parse(config, "u", &entry->formula));
+    if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
+        !sp_operator_rows[kind].has_stiffness)
+      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
+                     entry->where, sp_operator_names[kind]);
+  }
+  return SP_OK;
+}
+
+sp_status sp_formulas_parse(sp_config *config) {
+  if (config->time.end > 0) SP_TRY(sp_scope_add_time(config->statement.scope));
+  SP_TRY(define_constants(config));
+  if (!sp_statement_initial_file(&config->statement))
+    SP_TRY(parse(config, NULL, &config->statement.initial));
+  SP_TRY(parse_results(config));
+  SP_TRY(parse_materials(config));
+  return parse_boundary(config);
+}
+
+void sp_formulas_free(sp_config *config) {
+  for (int i = -1; i < config->statement.materials.count; i++) {
+    sp_conductivity_destroy(&entry_of(config, i)->tensor);
+    sp_expression_destroy(&entry_of(config, i)->curvature);
+    sp_expression_destroy(&entry_of(config, i)->rate);
+  }
+}

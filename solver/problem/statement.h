@@ -1,0 +1,83 @@
+/* The statement of a problem, as a user gives it: formulas, materials and boundary conditions by
+ * the names of groups, before there is a mesh. solver/config/ fills it from a case file. */
+#pragma once
+
+#include "io/formula/expression.h"
+#include "io/formula/scope.h"
+#include "operators/kinds.h"
+
+typedef enum sp_condition {
+  SP_DIRICHLET,
+  SP_NEUMANN,
+  SP_ROBIN,
+  SP_PERIODIC,
+  SP_SOURCE,
+  SP_CONTACT
+} sp_condition;
+
+/* Words of a case, by sp_condition; ends with NULL. */
+extern const char *const sp_condition_names[];
+
+/* A formula; text is NULL if none is given. */
+typedef struct sp_formula {
+  char *text;
+  char *where;               /* "case.ini:12: problem.solution", prefix of messages */
+  sp_expression *expression; /* NULL without text, and for a tensor, its axes and a file */
+  double value;              /* if the expression is constant */
+} sp_formula;
+
+/* One line of [boundary]: group = condition [formula], group = robin alpha[, formula], group =
+ * periodic partner, group = source total, or group = contact resistance. Lines keep the order of
+ * the file: where two Dirichlet groups meet, the first one listed gives the value. */
+typedef struct sp_boundary_entry {
+  char *group;
+  char *where; /* "case.ini:12: boundary.group", prefix of messages; NULL if not given: "default" */
+  sp_condition condition;
+  sp_formula alpha;   /* of robin only */
+  sp_formula formula; /* text NULL: derived from the solution; `where` is always set */
+  char *partner;      /* the other group of a periodic pair, else NULL */
+} sp_boundary_entry;
+
+/* One section [material NAME]: the equation in a volume group of the mesh. Formulas whose text is
+ * NULL are those of [problem]. */
+typedef struct sp_material_entry {
+  char *name;  /* of the group, its number, or "default": elements that no other section names */
+  char *where; /* "case.ini:12: [material NAME]", prefix of messages */
+  sp_formula kappa, axes, lambda, capacity, solution, forcing, source;
+  struct sp_conductivity *tensor; /* if kappa or axes are given and kappa, perhaps that of
+                                     [problem], is a tensor (solver/problem/conductivity.h) */
+  /* If a solution is given and a material of the case has a tensor: the solution again, for
+   * K : grad grad u (io/formula/expression.h). */
+  sp_expression *curvature;
+  sp_expression *rate; /* the solution again, for du/dt, if it depends on the time */
+} sp_material_entry;
+
+typedef struct sp_statement {
+  sp_scope *scope; /* the constants and tables, for the formulas of the case */
+  sp_operator_kind operator_kind;
+  int order;             /* N, 1..15: totals of sources are divided by its quadrature */
+  bool is_box;           /* volume groups of the mesh are regions of a box */
+  sp_material_entry all; /* [problem]: formulas of all elements that have none of their own */
+  sp_formula initial;    /* a formula, or the path of a field as the program opens it */
+  struct {
+    sp_material_entry *entries; /* in the order of the file */
+    int count;
+  } materials;
+  struct {
+    sp_boundary_entry *entries; /* likewise, without "default" */
+    int count;
+    sp_boundary_entry fallback; /* "default": every exterior face that no entry claims */
+    char *where;                /* of the first line that the user gave, NULL if there was none */
+  } boundary;
+} sp_statement;
+
+/* The field file that problem.initial names, its text ends in ".hdf"; NULL for a formula or
+ * nothing. Owned by the statement. Local. */
+const char *sp_statement_initial_file(const sp_statement *statement);
+
+/* Check that a line has a formula, or the case a solution, if its condition is in need of data.
+ * Errors: SP_ERR_INPUT. Local. */
+sp_status sp_statement_check_data(const sp_statement *statement, const sp_boundary_entry *entry);
+
+/* True if a solution is given for some elements. Local. */
+bool sp_statement_has_solution(const sp_statement *statement);

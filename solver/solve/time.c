@@ -1,0 +1,33 @@
+#include "solver/solve/time.h"
+
+#include <math.h>
+#include <stddef.h>
+
+const char *const sp_time_scheme_names[] = {
+    [SP_BDF1] = "bdf1", [SP_BDF2] = "bdf2", [SP_BDF3] = "bdf3", [SP_SDIRK2] = "sdirk2", NULL};
+
+/* gamma = 1 - 1 / sqrt(2). The second stage, at t + dt, takes (1 - gamma) / gamma of what the first
+ * has gained over u. */
+#define GAMMA 0.29289321881345247560
+#define GAIN ((1 - GAMMA) / GAMMA)
+
+static const sp_time_method methods[] = {
+    [SP_BDF1] = {1, 1, 1, {{1, 1, {1}, 0}}},
+    [SP_BDF2] = {2, 2, 1, {{1, 1.5, {2, -0.5}, 0}}},
+    [SP_BDF3] = {3, 3, 1, {{1, 11.0 / 6, {3, -1.5, 1.0 / 3}, 0}}},
+    [SP_SDIRK2] = {2,
+                   1,
+                   2,
+                   {{GAMMA, 1 / GAMMA, {1 / GAMMA}, 0},
+                    {1, 1 / GAMMA, {(1 - GAIN) / GAMMA}, GAIN / GAMMA}}},
+};
+
+const sp_time_method *sp_time_method_of(sp_time_scheme scheme, int known) {
+  return &methods[known < methods[scheme].history ? SP_SDIRK2 : scheme];
+}
+
+int sp_time_steps(const sp_time_options *options) {
+  static const double ROUNDING = 1e-9; /* 1 / 0.1 are ten steps */
+  if (options->steps > 0) return options->steps;
+  return (int)ceil(options->end / options->step * (1 - ROUNDING));
+}
