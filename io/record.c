@@ -10,7 +10,7 @@
 
 #include "io/utf8.h"
 
-enum { DEPTH = 8 };
+enum { DEPTH = 8, MANY = 16 };
 
 struct sp_record {
   sp_record_node *open[DEPTH]; /* the root and the open members, each inside the one before */
@@ -36,6 +36,8 @@ static void clear_members(sp_record_node *n) {
     SP_FREE(member->name, member->text, member->unit, member);
   }
   n->last = NULL;
+  n->count = 0;
+  sp_names_clear(&n->names);
 }
 
 void sp_record_destroy(sp_record **record) {
@@ -53,6 +55,10 @@ static bool has_names(const sp_record_node *n) {
 
 static sp_record_node *find_member(const sp_record_node *parent, const char *name, size_t length) {
   sp_record_node *n = parent->first;
+  if (parent->count > MANY) {
+    const sp_name *found = sp_names_find(&parent->names, name, length);
+    return found ? found->item : NULL;
+  }
   while (n && (strncmp(n->name, name, length) != 0 || n->name[length])) n = n->next;
   return n;
 }
@@ -61,6 +67,16 @@ static char *copy_text(sp_record *record, const char *text) {
   char *copy = NULL;
   if (sp_format(&copy, "%s", text)) record->failed = true;
   return copy;
+}
+
+/* Append a member. With more than MANY, those with names are in a table. */
+static sp_status append_member(sp_record_node *parent, sp_record_node *n) {
+  *(parent->last ? &parent->last->next : &parent->first) = n;
+  parent->last = n;
+  if (++parent->count <= MANY || !has_names(parent)) return SP_OK;
+  for (n = parent->count == MANY + 1 ? parent->first : n; n; n = n->next)
+    SP_TRY(sp_names_add(&parent->names, n->name, strlen(n->name), 0, n));
+  return SP_OK;
 }
 
 /* The member `name` of the innermost open object, without a value. */
@@ -75,8 +91,7 @@ static sp_record_node *add_member(sp_record *record, sp_record_kind kind, const 
       n = &record->lost;
     } else {
       n->name = copy;
-      *(parent->last ? &parent->last->next : &parent->first) = n;
-      parent->last = n;
+      record->failed = append_member(parent, n);
     }
   }
   if (n->kind != kind) clear_members(n);

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "io/names.h"
 #include "io/terminal.h"
 
 typedef enum sp_record_kind {
@@ -45,6 +46,8 @@ struct sp_record_node {
   int64_t integer;
   double real;
   sp_record_node *first, *last, *next; /* first and last member; next member of the parent */
+  size_t count;                        /* of members */
+  sp_names names;                      /* of members, once there are many */
 };
 
 /* An empty object. The caller destroys *out. Errors: SP_ERR_SYSTEM. */

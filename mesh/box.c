@@ -115,35 +115,38 @@ static sp_status find_range(const sp_box *box, const sp_box_region *region, rang
   return SP_OK;
 }
 
-static bool overlap(const range *a, const range *b) {
-  bool common = true;
-  for (int d = 0; d < 3; d++)
-    common = common && a->first[d] < b->last[d] && b->first[d] < a->last[d];
-  return common;
-}
-
-/* Make the groups and ranges[region_count]. */
-static sp_status make_regions(const sp_box *box, range *ranges, sp_hexes *hexes) {
+/* The groups. */
+static sp_status make_regions(const sp_box *box, sp_hexes *hexes) {
   SP_TRY(sp_family_resize(&hexes->volume, box->region_count + 1, box->region_count));
   for (int r = 0; r < box->region_count; r++) {
-    const sp_box_region *region = &box->regions[r];
-    SP_TRY(find_range(box, region, &ranges[r]));
-    for (int other = 0; other < r; other++)
-      if (overlap(&ranges[other], &ranges[r]))
-        return sp_fail(SP_ERR_INPUT,
-                       "%s: it overlaps the region '%s': an element can be in one region only",
-                       region->where, box->regions[other].name);
-    SP_TRY(sp_family_set_group(&hexes->volume, r, region->name, r + 1));
-    hexes->volume.groups[r].members[r + 1] = true;
+    SP_TRY(sp_family_set_group(&hexes->volume, r, box->regions[r].name, r + 1));
+    SP_TRY(sp_group_add(&hexes->volume.groups[r], r + 1));
   }
   return SP_OK;
 }
 
-static int volume_of(int count, const range *ranges, const int ijk[3]) {
-  const range element = {{ijk[0], ijk[1], ijk[2]}, {ijk[0] + 1, ijk[1] + 1, ijk[2] + 1}};
-  for (int r = 0; r < count; r++)
-    if (overlap(&ranges[r], &element)) return r + 1;
-  return 0;
+/* Give the elements of a brick, which have volume 0, that of region r. */
+static sp_status fill_region(const sp_box *box, const sp_brick *brick, int r, sp_hexes *hexes) {
+  range own;
+  sp_lid stride[3] = {1};
+  SP_TRY(find_range(box, &box->regions[r], &own));
+  for (int d = 0; d < 3; d++) {
+    if (own.first[d] < brick->first[d]) own.first[d] = brick->first[d];
+    if (own.last[d] > brick->last[d]) own.last[d] = brick->last[d];
+    if (d > 0) stride[d] = stride[d - 1] * (brick->last[d - 1] - brick->first[d - 1]);
+  }
+  for (int k = own.first[2]; k < own.last[2]; k++)
+    for (int j = own.first[1]; j < own.last[1]; j++)
+      for (int i = own.first[0]; i < own.last[0]; i++) {
+        int *volume = &hexes->volumes[(i - brick->first[0]) + stride[1] * (j - brick->first[1]) +
+                                      stride[2] * (k - brick->first[2])];
+        if (*volume > 0)
+          return sp_fail(SP_ERR_INPUT,
+                         "%s: it overlaps the region '%s': an element can be in one region only",
+                         box->regions[r].where, box->regions[*volume - 1].name);
+        *volume = r + 1;
+      }
+  return SP_OK;
 }
 
 /* ---- Elements ---- */
@@ -197,7 +200,6 @@ static void fill_element(const planes *p, const int ijk[3], sp_hexes *hexes, sp_
 typedef struct filling {
   const sp_box *box;
   const sp_brick *brick;
-  const range *ranges;
   sp_hexes *hexes;
 } filling;
 
@@ -223,7 +225,6 @@ static sp_status fill_layers(void *filling_, void *points, size_t begin, size_t 
     for (int j = brick->first[1]; j < brick->last[1]; j++)
       for (int i = brick->first[0]; i < brick->last[0]; i++) {
         const int ijk[3] = {i, j, k};
-        f->hexes->volumes[e] = volume_of(f->box->region_count, f->ranges, ijk);
         fill_element(&p, ijk, f->hexes, e++);
       }
   }
@@ -232,9 +233,8 @@ static sp_status fill_layers(void *filling_, void *points, size_t begin, size_t 
 
 /* Two chunks compute their common plane of vertices: with chunks of eight layers an eighth more
  * work. */
-static sp_status fill_elements(const sp_box *box, const sp_brick *brick, const range *ranges,
-                               sp_hexes *hexes) {
-  filling f = {box, brick, ranges, hexes};
+static sp_status fill_elements(const sp_box *box, const sp_brick *brick, sp_hexes *hexes) {
+  filling f = {box, brick, hexes};
   return sp_loop_run(&(sp_loop){.what = "planes of vertices",
                                 .count = brick_extent(brick, 2),
                                 .chunk = 8,
@@ -289,12 +289,11 @@ static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
   SP_TRY(sp_family_resize(&hexes->surface, SP_FACES, SP_FACES));
   for (int g = 0; g < SP_FACES; g++) {
     SP_TRY(sp_family_set_group(&hexes->surface, g, names[g], g + 1));
-    hexes->surface.groups[g].members[g] = true;
+    SP_TRY(sp_group_add(&hexes->surface.groups[g], g));
   }
-  SP_OWNED range *ranges = NULL;
-  SP_TRY(sp_allocate((size_t)box->region_count, sizeof *ranges, "regions", &ranges));
-  SP_TRY(make_regions(box, ranges, hexes));
-  return fill_elements(box, &brick, ranges, hexes);
+  SP_TRY(make_regions(box, hexes));
+  for (int r = 0; r < box->region_count; r++) SP_TRY(fill_region(box, &brick, r, hexes));
+  return fill_elements(box, &brick, hexes);
 }
 
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out) {

@@ -74,7 +74,7 @@ sp_status sp_hexes_create(sp_gid count, int map_order, sp_hexes **out) {
 
 static void clear_family(sp_family *family) {
   for (int g = 0; g < family->group_count; g++) {
-    SP_FREE(family->groups[g].name, family->groups[g].members);
+    SP_FREE(family->groups[g].name, family->groups[g].parts);
   }
   free(family->groups);
   *family = (sp_family){0};
@@ -100,15 +100,33 @@ sp_status sp_family_resize(sp_family *family, int count, int group_count) {
 sp_status sp_family_set_group(sp_family *family, int g, const char *name, int number) {
   sp_group *group = &family->groups[g];
   group->number = number;
-  SP_TRY(sp_format(&group->name, "%s", name));
-  return sp_allocate((size_t)family->count, sizeof(bool), "group members", &group->members);
+  return sp_format(&group->name, "%s", name);
+}
+
+sp_status sp_group_add(sp_group *group, int part) {
+  SP_TRY(sp_reserve((size_t)group->part_count, 1, sizeof *group->parts, "groups", &group->parts));
+  group->parts[group->part_count++] = part;
+  return SP_OK;
+}
+
+bool sp_group_has(const sp_group *group, int part) {
+  int low = 0, high = group->part_count;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (group->parts[middle] < part)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < group->part_count && group->parts[low] == part;
 }
 
 static sp_status copy_family(const sp_family *from, sp_family *to) {
   SP_TRY(sp_family_resize(to, from->count, from->group_count));
   for (int g = 0; g < from->group_count; g++) {
     SP_TRY(sp_family_set_group(to, g, from->groups[g].name, from->groups[g].number));
-    memcpy(to->groups[g].members, from->groups[g].members, (size_t)from->count * sizeof(bool));
+    for (int p = 0; p < from->groups[g].part_count; p++)
+      SP_TRY(sp_group_add(&to->groups[g], from->groups[g].parts[p]));
     to->groups[g].listed = from->groups[g].listed;
     to->groups[g].lost = from->groups[g].lost;
   }

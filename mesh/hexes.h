@@ -47,9 +47,10 @@ static inline bool sp_surface_is_exterior(int face) {
 }
 
 typedef struct sp_group {
-  char *name;    /* "" if the mesh gives only a number */
-  int number;    /* gmsh's physical tag */
-  bool *members; /* [count] of the family */
+  char *name; /* "" if the mesh gives only a number */
+  int number; /* gmsh's physical tag */
+  int part_count;
+  int *parts;    /* [part_count], ascending: its surfaces or volumes */
   sp_gid listed; /* faces that the file lists in a group of surfaces ... */
   sp_gid lost;   /* ... and how many of these are faces of no element */
 } sp_group;
@@ -161,8 +162,14 @@ sp_status sp_permute_rows(void *array, size_t row, sp_lid count, const sp_lid *o
  * sp_family_set_group fills. The elements' surfaces or volumes are unchanged. Local. */
 sp_status sp_family_resize(sp_family *family, int count, int group_count);
 
-/* Set name (copied) and number of group `g`, without members. Local. */
+/* Set name (copied) and number of group `g`, without parts. Local. */
 sp_status sp_family_set_group(sp_family *family, int g, const char *name, int number);
+
+/* Give a group one more part, of a higher index than it has. Local. */
+sp_status sp_group_add(sp_group *group, int part);
+
+/* True if the group has this part. Local. */
+bool sp_group_has(const sp_group *group, int part);
 
 /* Set the pairs of `to`, which has none, to copies. Local. */
 sp_status sp_hexes_set_pairs(sp_hexes *to, int count, const sp_periodic_pair *pairs);

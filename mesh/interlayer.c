@@ -232,10 +232,6 @@ static sp_status grow_all(sp_hexes *hexes, int count, sp_gid all) {
   SP_TRY(grow_rows(&hexes->tags, sizeof *hexes->tags, elements));
   SP_TRY(grow_rows(&hexes->octants, sizeof *hexes->octants, elements));
   SP_TRY(grow_rows(&hexes->volumes, sizeof *hexes->volumes, elements));
-  for (int g = 0; g < hexes->volume.group_count; g++) {
-    SP_TRY(grow_rows(&hexes->volume.groups[g].members, sizeof(bool), hexes->volume.count + count));
-    memset(&hexes->volume.groups[g].members[hexes->volume.count], 0, (size_t)count * sizeof(bool));
-  }
   hexes->volume.count += count;
   hexes->file.contacts = count;
   return SP_OK;

@@ -29,7 +29,7 @@ static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t en
       }
       bool named = !sp_surface_is_exterior(*surface);
       for (int g = 0; g < hexes->surface.group_count && !named; g++)
-        named = *surface >= 0 && hexes->surface.groups[g].members[*surface];
+        named = *surface >= 0 && sp_group_has(&hexes->surface.groups[g], *surface);
       *unnamed += !named;
     }
   return SP_OK;

@@ -118,20 +118,27 @@ static sp_status broadcast_family(MPI_Comm comm, const sp_family *from, sp_famil
   SP_TRY(sp_agree(comm, sp_family_resize(to, sizes[0], sizes[1])));
   for (int g = 0; g < sizes[1]; g++) {
     const sp_group *source = from ? &from->groups[g] : NULL;
-    int header[2] = {source ? source->number : 0, source ? (int)strlen(source->name) : 0};
+    int header[3] = {0};
     sp_gid faces[2] = {source ? source->listed : 0, source ? source->lost : 0};
     SP_OWNED char *name = NULL;
-    MPI_Bcast(header, 2, MPI_INT, 0, comm);
+    if (source) header[0] = source->number;
+    if (source) header[1] = (int)strlen(source->name);
+    if (source) header[2] = source->part_count;
+    MPI_Bcast(header, 3, MPI_INT, 0, comm);
     MPI_Bcast(faces, 2, SP_MPI_GID, 0, comm);
     SP_TRY(sp_agree(comm, sp_allocate((size_t)header[1] + 1, 1, "group name", &name)));
     if (source) memcpy(name, source->name, (size_t)header[1] + 1);
     MPI_Bcast(name, header[1] + 1, MPI_CHAR, 0, comm);
-    SP_TRY(sp_agree(comm, sp_family_set_group(to, g, name, header[0])));
-    bool *members = to->groups[g].members;
-    to->groups[g].listed = faces[0];
-    to->groups[g].lost = faces[1];
-    if (source) memcpy(members, source->members, (size_t)sizes[0] * sizeof *members);
-    MPI_Bcast(members, sizes[0], MPI_C_BOOL, 0, comm);
+    sp_group *group = &to->groups[g];
+    const size_t parts = (size_t)header[2];
+    sp_status status = sp_family_set_group(to, g, name, header[0]);
+    if (!status) status = sp_allocate(parts, sizeof *group->parts, "groups", &group->parts);
+    SP_TRY(sp_agree(comm, status));
+    group->listed = faces[0];
+    group->lost = faces[1];
+    group->part_count = header[2];
+    if (source && parts > 0) memcpy(group->parts, source->parts, parts * sizeof *group->parts);
+    MPI_Bcast(group->parts, header[2], MPI_INT, 0, comm);
   }
   return SP_OK;
 }

@@ -92,7 +92,8 @@ static int find_pair(const sp_hexes *hexes, int surface, int *side) {
   int found = -1;
   for (int p = 0; p < hexes->pair_count; p++)
     for (int s = 0; s < 2; s++)
-      if (surface >= 0 && hexes->surface.groups[hexes->pairs[p].groups[s]].members[surface]) {
+      if (surface >= 0 &&
+          sp_group_has(&hexes->surface.groups[hexes->pairs[p].groups[s]], surface)) {
         found = found == -1 ? p : -2;
         *side = s;
       }

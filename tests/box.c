@@ -217,7 +217,7 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
     CHECK(hexes->surface.groups[g].number == g + 1, "group %d has number %d", g,
           hexes->surface.groups[g].number);
     for (int s = 0; s < hexes->surface.count; s++)
-      CHECK(hexes->surface.groups[g].members[s] == (s == g), "group %d, surface %d", g, s);
+      CHECK(sp_group_has(&hexes->surface.groups[g], s) == (s == g), "group %d, surface %d", g, s);
   }
 }
 
@@ -274,7 +274,7 @@ static void check_regions(void) {
     const int n = (int)hexes->tags[e] - 1, i = n % 4, j = n / 4 % 3, k = n / 12;
     const bool expected[2] = {i < 2, i == 2 && j == 1 && k == 1};
     for (int g = 0; g < 2; g++)
-      CHECK(hexes->volume.groups[g].members[hexes->volumes[e]] == expected[g],
+      CHECK(sp_group_has(&hexes->volume.groups[g], hexes->volumes[e]) == expected[g],
             "element (%d, %d, %d) and group %d", i, j, k, g);
   }
 }

@@ -150,6 +150,10 @@ def heat():
         "region.fixed.upper=1 1 0.25; material.low.kappa=1+x; material.core.kappa=30, 20, 10; material.core.forcing=7; "
         "boundary.xmin=dirichlet y; boundary.zmax=robin 3, 1; boundary.ymax=neumann z-0.3; boundary.xmax=source 2; "
         "boundary.default=neumann 0")
+    cells = [(i, j, k) for k in range(4) for j in range(4) for i in range(4)]
+    many = [f"region.c{n}.{key}={' '.join(str((c + shift) / 4) for c in cell)}"
+            for n, cell in enumerate(cells) for shift, key in enumerate(("lower", "upper"))]
+    many += [f"material.c{n}.kappa={1 + n % 7}" for n in range(len(cells))] + ["material.c21.source=1"]
     q = 9.5 / 3.7  # 1.2 q - 1.5 = 8 - 2.5 q
     first = None
 
@@ -160,6 +164,11 @@ def heat():
         return max(abs(x - y) for x, y in zip(a, b)) < CLOSE
 
     for ranks in RANKS:
+        document = solve(ranks, [*regions[:4], *[s for s in regions if s.startswith("boundary.")], *many])
+        found = rows(document)
+        check(len(found) == 64 and abs(found["c21"][2] - 1 - found["c21"][1]) < CLOSE, f"{found} on {ranks} ranks")
+        for name, (source, into, out) in found.items():
+            check(abs(source + into - out) < CLOSE and min(into, out) > 1e-6, f"{name} of many on {ranks} ranks: {found[name]}")
         for order in 1, 3:
             found = rows(solve(ranks, [*layers, f"discretization.order={order}"]))
             for name, exact in {"one": (0, q, q), "two": (3, 0, 3), "default": (0, 3 - q, 3 - q)}.items():

@@ -53,7 +53,7 @@ static void fill_step(const sp_space *space, double *x) {
   for (sp_lid e = 0; e < hexes->count; e++)
     for (size_t n = 0; n < nodes && !sp_hexes_is_contact(hexes, e); n++)
       x[numbering->nodes[(size_t)e * nodes + n]] =
-          hexes->volume.groups[0].members[hexes->volumes[e]];
+          sp_group_has(&hexes->volume.groups[0], hexes->volumes[e]);
   sp_exchange_now(space->exchange, SP_MIN, x);
   for (sp_lid e = 0; e < hexes->count; e++)
     for (size_t n = 0; n < nodes && sp_hexes_is_contact(hexes, e); n++) {

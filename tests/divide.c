@@ -89,7 +89,7 @@ static void find_volumes(const sp_mesh *mesh, double volumes[4]) {
     for (int g = 0; g < hexes->volume.group_count; g++)
       for (int n = 0; n < 3; n++)
         if (strcmp(hexes->volume.groups[g].name, names[n]) == 0 &&
-            hexes->volume.groups[g].members[hexes->volumes[e]])
+            sp_group_has(&hexes->volume.groups[g], hexes->volumes[e]))
           volumes[n] += volume;
   }
   MPI_Allreduce(MPI_IN_PLACE, volumes, 4, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -125,7 +125,7 @@ static void check_slab_groups(const char *path, const sp_hexes *hexes) {
     for (sp_lid e = 0; e < hexes->count; e++) {
       double centre[3];
       sp_hexes_coordinates(hexes, e, 1, (const double[]){0}, centre);
-      CHECK(group->members[hexes->volumes[e]] ==
+      CHECK(sp_group_has(group, hexes->volumes[e]) ==
                 (centre[0] < 0.5 ? groups[known].low : groups[known].high),
             "%s: element at x = %g and group '%s' %d", path, centre[0], group->name, group->number);
     }

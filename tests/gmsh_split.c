@@ -65,11 +65,11 @@ static sp_status summarize(const char *path, summary *out, sp_mesh **mesh) {
     for (size_t p = 0; p < lattice; p++)
       hash = mix(hash, (uint64_t)llround(h->lattice[(size_t)e * lattice + p] * 1e9));
     for (int g = 0; g < h->volume.group_count; g++)
-      if (h->volume.groups[g].members[h->volumes[e]])
+      if (sp_group_has(&h->volume.groups[g], h->volumes[e]))
         hash = mix(hash, (uint64_t)h->volume.groups[g].number);
     for (int f = 0; f < SP_FACES; f++)
       for (int g = 0; g < h->surface.group_count && h->surfaces[e][f] >= 0; g++) {
-        const bool member = h->surface.groups[g].members[h->surfaces[e][f]];
+        const bool member = sp_group_has(&h->surface.groups[g], h->surfaces[e][f]);
         hash = mix(hash, (uint64_t)(member ? h->surface.groups[g].number : 0));
         out->faces[g] += member;
       }

@@ -249,7 +249,7 @@ static void check_groups(void) {
     for (int g = 0; g < hexes->volume.group_count; g++) {
       sp_group *group = &hexes->volume.groups[g];
       if (group->number != 9) continue;
-      for (int v = 0; v < hexes->volume.count && !cases[c].name; v++) group->members[v] = false;
+      if (!cases[c].name) group->part_count = 0;
       if (!cases[c].name) continue;
       free(group->name);
       group->name = strdup(cases[c].name);

@@ -45,7 +45,7 @@ static inline sizes measure(const sp_mesh *mesh) {
                      normal[2 * n * n + q] * normal[2 * n * n + q]);
       int named = 0;
       for (int g = 0; g < hexes->surface.group_count && surface >= 0; g++)
-        if (hexes->surface.groups[g].members[surface]) {
+        if (sp_group_has(&hexes->surface.groups[g], surface)) {
           named++;
           local.faces[g]++;
           local.area[g] += area;

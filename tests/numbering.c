@@ -171,8 +171,8 @@ static void check_refinement(const int n[3], int map_order, unsigned seed) {
       CHECK(now.faces[f] == coarse.faces[f] << 2 * level, "%lld faces on side %d, from %lld",
             (long long)now.faces[f], f, (long long)coarse.faces[f]);
       CHECK(mesh->hexes->surface.groups[f].number == f + 1 &&
-                mesh->hexes->surface.groups[f].members[f] &&
-                !mesh->hexes->surface.groups[f].members[(f + 1) % SP_FACES],
+                sp_group_has(&mesh->hexes->surface.groups[f], f) &&
+                !sp_group_has(&mesh->hexes->surface.groups[f], (f + 1) % SP_FACES),
             "group %d of the refined mesh", f);
     }
     CHECK(mesh->hexes->surface.group_count == SP_FACES &&

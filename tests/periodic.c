@@ -77,7 +77,7 @@ static void check_chain(bool descending) {
   require(sp_family_resize(&hexes->surface, 2, 2));
   for (int g = 0; g < 2; g++) {
     require(sp_family_set_group(&hexes->surface, g, g ? "right" : "left", g + 1));
-    hexes->surface.groups[g].members[g] = true;
+    require(sp_group_add(&hexes->surface.groups[g], g));
   }
   for (int e = 0; e < 2; e++) {
     for (int c = 0; c < SP_CORNERS; c++) {

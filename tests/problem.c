@@ -165,7 +165,7 @@ static void check_box_cases(void) {
   };
   sp_hexes *hexes = make_box(2, 2, 2, SP_MAP_NONE);
   /* zmax keeps its name and its number but loses its surface. */
-  hexes->surface.groups[5].members[5] = false;
+  hexes->surface.groups[5].part_count = 0;
   check_refusals(hexes, 2, COUNT_OF(refusals), refusals);
 }
 

@@ -152,8 +152,29 @@ static void test_terminal(void) {
   CHECK_TEXT(printed, expected);
 }
 
+/* Many members: each name is still there once, also after the object began anew. */
+static void test_many(void) {
+  AUTO(sp_record) record = create();
+  for (int kind = SP_RECORD_LIST; kind >= SP_RECORD_OBJECT; kind--) {
+    for (int n = 0; n < 2000; n++) {
+      sp_record_open(record, SP_RECORD_OBJECT, "material");
+      sp_record_integer(record, test_text("%d", n % 1000), n);
+      sp_record_close(record);
+    }
+    sp_record_open(record, (sp_record_kind)kind, "material");
+    sp_record_close(record);
+  }
+  const sp_record_node *node = sp_record_root(record)->first->first;
+  int count = 0;
+  for (; node; node = node->next, count++)
+    CHECK(atoi(node->name) == count && node->integer == 1000 + count, "%s: %lld", node->name,
+          (long long)node->integer);
+  CHECK(count == 1000, "%d members", count);
+}
+
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
+  test_many();
   test_values();
   test_digits();
   test_nesting();

@@ -1,7 +1,7 @@
 /* Spaces on a device: the numbering of their mesh, and the sum over ranks of vectors in either
  * precision, to the bits of the sum in host memory; several spaces side by side. With the argument
- * `cuda` on a GPU. */
-#include "operators/space.h"
+ * `cuda` on a GPU. Torn spaces. */
+#include "operators/torn.h"
 
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
@@ -75,11 +75,58 @@ static void check_spaces(const bench *b, int map_order, int count, const int *or
   for (int s = 0; s < count; s++) deformed_box_destroy(&boxes[s]);
 }
 
+/* A space torn into `sets` has one copy of a DOF per set that has it. A sum on it is the sum on the
+ * whole space over the elements of one set, for each set, to the bits. */
+static void check_torn(const bench *b, int order, int sets) {
+  deformed_box box;
+  deformed_box_create(b->comm, (const int[]){3, 3, 4}, 1, order, &box);
+  sp_space *space = bench_space(b, box.mesh, order);
+  sp_hexes *hexes = box.mesh->hexes;
+  const size_t nodes = element_nodes(&box), dofs = sp_space_dofs(space);
+  int *keys = test_array((size_t)sets, sizeof *keys);
+  double *sum = test_array(dofs, sizeof *sum), *counts = test_array(dofs, sizeof *counts);
+  sp_torn torn;
+  for (int k = 0; k < sets; k++) keys[k] = sets - 1 - k;
+  hexes->volume.count = sets;
+  for (sp_lid e = 0; e < hexes->count; e++) hexes->volumes[e] = (int)(hexes->tags[e] % sets);
+  CHECK_OK(sp_torn_create(space, keys, &torn));
+  const sp_numbering *is = torn.space.numbering;
+  double *torn_sum = test_array((size_t)is->local, sizeof *torn_sum);
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (size_t n = 0; n < nodes; n++)
+      torn_sum[sp_numbering_nodes(is, e)[n]] += random_value((int)n, hexes->tags[e]);
+  sp_exchange_now(torn.space.exchange, SP_SUM, torn_sum);
+  sp_lid copies = 0, wrong = 0;
+  for (int k = 0; k < sets; k++) {
+    for (size_t i = 0; i < dofs; i++) sum[i] = counts[i] = 0;
+    for (sp_lid e = 0; e < hexes->count; e++)
+      for (size_t n = 0; n < nodes && hexes->volumes[e] == k; n++) {
+        sum[sp_numbering_nodes(space->numbering, e)[n]] += random_value((int)n, hexes->tags[e]);
+        counts[sp_numbering_nodes(space->numbering, e)[n]]++;
+      }
+    sp_exchange_now(space->exchange, SP_SUM, sum);
+    sp_exchange_now(space->exchange, SP_SUM, counts);
+    for (size_t i = 0; i < dofs; i++) copies += counts[i] > 0;
+    for (sp_lid e = 0; e < hexes->count; e++)
+      for (size_t n = 0; n < nodes && hexes->volumes[e] == k; n++) {
+        const sp_lid i = sp_numbering_nodes(is, e)[n];
+        wrong += torn.from[i] != sp_numbering_nodes(space->numbering, e)[n] ||
+                 torn_sum[i] != sum[torn.from[i]];
+      }
+  }
+  CHECK(wrong == 0 && is->local == copies, "%d sets, order %d: %d wrong, %d copies instead of %d",
+        sets, order, wrong, is->local, copies);
+  sp_torn_free(&torn);
+  sp_space_destroy(&space);
+  deformed_box_destroy(&box);
+}
+
 int main(int argc, char **argv) {
   bench b;
   bench_begin(&argc, &argv, &b);
   check_spaces(&b, 1, 3, (const int[]){7, 3, 1});
   check_spaces(&b, 2, 1, (const int[]){4});
   check_spaces(&b, 1, 2, (const int[]){1, 15});
+  for (int sets = 1; sets <= 36; sets += 7) check_torn(&b, 1 + sets % 3, sets);
   return bench_end(&b);
 }

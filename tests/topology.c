@@ -263,8 +263,8 @@ static sp_hexes *make_scattered(const int n[3], unsigned seed) {
     CHECK(e == 0 || hexes->tags[e] > hexes->tags[e - 1], "order of element %d", number);
   }
   CHECK(hexes->surface.group_count == 6 && strcmp(hexes->surface.groups[5].name, "zmax") == 0 &&
-            hexes->surface.groups[5].number == 6 && hexes->surface.groups[5].members[5] &&
-            !hexes->surface.groups[5].members[4],
+            hexes->surface.groups[5].number == 6 && sp_group_has(&hexes->surface.groups[5], 5) &&
+            !sp_group_has(&hexes->surface.groups[5], 4),
         "groups of %d", world_rank);
   if (seed) rotate_elements(hexes, seed);
   return hexes;

@@ -42,8 +42,8 @@ typedef struct sp_graph {
 sp_status sp_graph_create(bool anisotropic, bool in_time, sp_graph *graph);
 void sp_graph_free(sp_graph *graph);
 
-/* The node of a constant, of memory outside the formula, or of an operation, simplified without a change
- * of its value. They return 0 and set graph->failed if memory is short. */
+/* The node of a constant, of memory outside the formula, or of an operation, simplified without a
+ * change of its value. They return 0 and set graph->failed if memory is short. */
 int sp_graph_constant(sp_graph *graph, double value);
 int sp_graph_data(sp_graph *graph, const double *data);
 int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c);

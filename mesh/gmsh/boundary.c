@@ -68,10 +68,10 @@ sp_status sp_gmsh_boundary_count(const sp_gmsh_boundary *b, sp_family *surfaces)
     counts[b->faces[f].surface][1] += !b->faces[f].found;
   }
   for (int g = 0; g < surfaces->group_count; g++)
-    for (int s = 0; s < surfaces->count; s++) {
-      if (!surfaces->groups[g].members[s]) continue;
-      surfaces->groups[g].listed += counts[s][0];
-      surfaces->groups[g].lost += counts[s][1];
+    for (int p = 0; p < surfaces->groups[g].part_count; p++) {
+      const sp_gid *count = counts[surfaces->groups[g].parts[p]];
+      surfaces->groups[g].listed += count[0];
+      surfaces->groups[g].lost += count[1];
     }
   return SP_OK;
 }

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "io/names.h"
 #include "mesh/gmsh/gmsh.h"
 #include "mesh/gmsh/scan.h"
 #include "mesh/hexes.h"
@@ -152,13 +153,18 @@ sp_status sp_gmsh_curve(sp_gmsh_model *m);
 
 /* The groups of one dimension, and sets of them: the volumes and surfaces of mesh/hexes.h, whose
  * elements or faces are in exactly the groups of a set. */
+typedef struct sp_gmsh_set {
+  int count, *groups; /* ascending indices into sp_gmsh_sets.groups */
+} sp_gmsh_set;
+
 typedef struct sp_gmsh_sets {
   int dimension;
   size_t group_count;
   int *groups; /* [group_count], ascending numbers */
   int count;
-  bool **members; /* [count][group_count], true for the groups of a set */
-  bool *wanted;   /* [group_count], scratch, all false between calls */
+  sp_gmsh_set *list; /* [count] */
+  sp_names names;    /* of sets: their groups as bytes */
+  int *wanted;       /* scratch: the groups of two sets */
 } sp_gmsh_sets;
 
 /* List the groups; no sets exist yet. The caller calls sp_gmsh_sets_free, also after a failure. */

@@ -131,7 +131,8 @@ static sp_status make_key(const char *path, const char *what, const sp_family *o
   size_t used = 0;
   for (size_t n = 0; n < count; n++)
     for (int g = 0; g < own->group_count; g++) {
-      if (own->groups[g].number != all[n].number || !own->groups[g].members[part]) continue;
+      if (own->groups[g].number != all[n].number || !sp_group_has(&own->groups[g], (int)part))
+        continue;
       used += (size_t)snprintf(key + used, KEY_SIZE - used, "%d ", all[n].number);
       if (used >= KEY_SIZE)
         return sp_fail(SP_ERR_INPUT, "%s: a %s is in too many physical groups", path, what);
@@ -154,8 +155,8 @@ static sp_status replace_family(size_t group_count, const named_group *groups, s
     SP_TRY(sp_family_set_group(family, (int)g, groups[g].name, groups[g].number));
     family->groups[g].listed = groups[g].listed;
     family->groups[g].lost = groups[g].lost;
-    for (size_t k = 0; k < key_count; k++)
-      family->groups[g].members[k] = key_has(keys[k], groups[g].number);
+    for (int k = 0; k < family->count; k++)
+      if (key_has(keys[k], groups[g].number)) SP_TRY(sp_group_add(&family->groups[g], k));
   }
   return SP_OK;
 }

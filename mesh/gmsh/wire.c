@@ -20,7 +20,7 @@ typedef struct greeting {
   int protocol, header_size;
 } greeting;
 
-static const greeting HELLO = {"sp_mesh_reader", 8, (int)sizeof(header)};
+static const greeting HELLO = {"sp_mesh_reader", 9, (int)sizeof(header)};
 
 static void transfer_bytes(sp_gmsh_wire *w, void *bytes, size_t size) {
   char *next = bytes;
@@ -58,11 +58,12 @@ static sp_status transfer_family(sp_gmsh_wire *w, sp_family *family) {
     transfer_bytes(w, &group->listed, sizeof group->listed);
     transfer_bytes(w, &group->lost, sizeof group->lost);
     transfer_bytes(w, &length, sizeof length);
+    transfer_bytes(w, &group->part_count, sizeof group->part_count);
     if (!w->writes)
       SP_TRY(SP_ALLOCATE("groups", SP_ARRAY(group->name, length + 1),
-                         SP_ARRAY(group->members, family->count)));
+                         SP_ARRAY(group->parts, group->part_count)));
     transfer_bytes(w, group->name, length);
-    transfer_bytes(w, group->members, (size_t)family->count * sizeof *group->members);
+    transfer_bytes(w, group->parts, (size_t)group->part_count * sizeof *group->parts);
   }
   return SP_OK;
 }

@@ -45,6 +45,7 @@ typedef struct sp_given {
 
 typedef struct sp_config {
   sp_given *given; /* by key, see sp_config_where */
+  sp_names *names; /* by list: the index of each entry by its name */
   struct {
     sp_constant_entry *entries; /* in the order of the file */
     int count;

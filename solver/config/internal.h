@@ -112,15 +112,18 @@ const char *sp_key_entry_name(const sp_config *config, const sp_key *key, int i)
 sp_status sp_list_set_line(sp_config *config, const sp_key *key, const char *name,
                            const char *value, const char *where);
 
-/* Remove the line called `name`, if there is one. */
-void sp_list_drop_line(sp_config *config, const sp_key *key, const char *name);
+/* Remove the line called `name`, if there is one. Errors: SP_ERR_SYSTEM. */
+sp_status sp_list_drop_line(sp_config *config, const sp_key *key, const char *name);
 
 /* True if a line or an argument belongs to a section [SECTION NAME]; an argument is written
  * SECTION.NAME.key=value, and NAME may contain dots. False for unknown sections. */
 bool sp_section_is_titled(const sp_ini_entry *entry);
 
-/* True if two sections of a file are the same: white space before the name does not matter. */
-bool sp_section_is_same(const char *a, const char *b);
+/* Find an earlier entry of a file with the same section and key, NULL for none, in `keys`, which
+ * gets this one. White space before the name of a section does not matter. Errors: SP_ERR_SYSTEM.
+ */
+sp_status sp_section_note_key(const sp_ini_entry *entry, sp_names *keys,
+                              const sp_ini_entry **known);
 
 /* Apply a line or an argument for which sp_section_is_titled holds. `location` begins messages.
  * Numbers of an entry that are not given are NAN. Errors: SP_ERR_INPUT for a section without a

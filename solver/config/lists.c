@@ -38,15 +38,14 @@ const char *sp_key_entry_name(const sp_config *config, const sp_key *key, int i)
   return *name_of(config, key->list, i);
 }
 
+static sp_names *names_of(const sp_config *config, const sp_key_list *list) {
+  return &config->names[list - sp_key_lists];
+}
+
 /* The index of the entry with this name; the number of entries if there is none. */
 static int find(const sp_config *config, const sp_key_list *list, const char *name, size_t length) {
-  const int count = *count_of(config, list);
-  int i = 0;
-  for (; i < count; i++) {
-    const char *known = *name_of(config, list, i);
-    if (strlen(known) == length && strncmp(known, name, length) == 0) break;
-  }
-  return i;
+  const sp_name *found = sp_names_find(names_of(config, list), name, length);
+  return found ? found->index : *count_of(config, list);
 }
 
 /* Append an entry of zeros with a name. */
@@ -55,8 +54,9 @@ static sp_status append(sp_config *config, const sp_key_list *list, const char *
   int *count = count_of(config, list);
   char *copy = NULL;
   SP_TRY(sp_format(&copy, "%.*s", (int)length, name));
-  const sp_status status =
+  sp_status status =
       sp_reserve((size_t)*count, 1, list->size, list->what, (char *)config + list->entries);
+  if (!status) status = sp_names_add(names_of(config, list), name, length, *count, NULL);
   if (status) {
     free(copy);
     return status;
@@ -77,14 +77,20 @@ sp_status sp_list_set_line(sp_config *config, const sp_key *key, const char *nam
   return sp_key_set(key, value, where, sp_key_field(config, key, i));
 }
 
-void sp_list_drop_line(sp_config *config, const sp_key *key, const char *name) {
+sp_status sp_list_drop_line(sp_config *config, const sp_key *key, const char *name) {
   const sp_key_list *list = key->list;
   const int i = find(config, list, name, strlen(name));
-  if (i == *count_of(config, list)) return;
+  if (i == *count_of(config, list)) return SP_OK;
   sp_key_clear(key, sp_key_field(config, key, i));
   SP_FREE(*name_of(config, list, i), *where_of(config, list, i));
   char *entry = array_of(config, list) + (size_t)i * list->size;
   memmove(entry, entry + list->size, (size_t)(--*count_of(config, list) - i) * list->size);
+  sp_names_clear(names_of(config, list));
+  for (int n = 0; n < *count_of(config, list); n++) {
+    const char *known = *name_of(config, list, n);
+    SP_TRY(sp_names_add(names_of(config, list), known, strlen(known), n, NULL));
+  }
+  return SP_OK;
 }
 
 /* ---- Sections with a name ---- */
@@ -129,12 +135,17 @@ bool sp_section_is_titled(const sp_ini_entry *entry) {
   return find_section(entry->section);
 }
 
-bool sp_section_is_same(const char *a, const char *b) {
-  const char *section = find_section(a);
-  if (!section || section != find_section(b)) return strcmp(a, b) == 0;
-  a += strlen(section);
-  b += strlen(section);
-  return strcmp(a + strspn(a, SP_INI_SPACE), b + strspn(b, SP_INI_SPACE)) == 0;
+sp_status sp_section_note_key(const sp_ini_entry *entry, sp_names *keys,
+                              const sp_ini_entry **known) {
+  const char *section = find_section(entry->section);
+  const size_t title = section ? strlen(section) : 0;
+  const char *rest = entry->section + title + strspn(entry->section + title, SP_INI_SPACE);
+  SP_OWNED char *name = NULL;
+  SP_TRY(sp_format(&name, "%s]%s]%s", section ? section : "", rest, entry->key));
+  const size_t length = strlen(name);
+  const sp_name *found = sp_names_find(keys, name, length);
+  *known = found ? found->item : NULL;
+  return found ? SP_OK : sp_names_add(keys, name, length, 0, (void *)entry);
 }
 
 static sp_status check_name(const char *location, const address *a) {
@@ -207,5 +218,6 @@ void sp_keys_clear(sp_config *config) {
       SP_FREE(*name_of(config, list, i), *where_of(config, list, i));
     }
     free(array_of(config, list));
+    if (config->names) sp_names_clear(names_of(config, list));
   }
 }

@@ -36,7 +36,7 @@ static sp_status set_default(sp_config *config, const sp_key *key) {
 static sp_status unset(struct reader *reader, const sp_key *key, const char *name) {
   sp_config *config = reader->config;
   if (key->list)
-    sp_list_drop_line(config, key, name);
+    SP_TRY(sp_list_drop_line(config, key, name));
   else
     SP_TRY(set_default(config, key));
   free(config->given[key - sp_keys].where);
@@ -49,6 +49,7 @@ static sp_status read_tables(struct reader *reader, const char *location,
                              const sp_ini_entry *entry) {
   const char *path = reader->path, *slash = path ? strrchr(path, '/') : NULL;
   SP_OWNED char *folder = NULL;
+  if (!strstr(entry->value, "table")) return SP_OK;
   SP_TRY(sp_format(&folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path ? path : ""));
   return sp_tables_read(&reader->config->statement.scope->tables, entry->value, folder, location);
 }
@@ -76,22 +77,27 @@ static sp_status assign(struct reader *reader, const char *location, const sp_in
   return SP_OK;
 }
 
-static sp_status assign_file(struct reader *reader, const sp_ini *ini) {
+static sp_status assign_lines(struct reader *reader, const sp_ini *ini, sp_names *keys) {
   SP_OWNED char *location = NULL;
   for (int i = 0; i < ini->count; i++) {
     const sp_ini_entry *entry = &ini->entries[i];
     SP_TRY(sp_format(&location, "%s:%d", reader->path, entry->line));
-    for (int j = 0; j < i && entry->key; j++) {
-      const sp_ini_entry *first = &ini->entries[j];
-      char shown[SP_SHOWN_SIZE];
-      if (first->key && strcmp(first->key, entry->key) == 0 &&
-          sp_section_is_same(first->section, entry->section))
-        return sp_fail(SP_ERR_INPUT, "%s: key '%s' of [%s] is already given in line %d", location,
-                       sp_ini_show(entry->key, shown), entry->section, first->line);
-    }
+    const sp_ini_entry *known = NULL;
+    char shown[SP_SHOWN_SIZE];
+    if (entry->key) SP_TRY(sp_section_note_key(entry, keys, &known));
+    if (known)
+      return sp_fail(SP_ERR_INPUT, "%s: key '%s' of [%s] is already given in line %d", location,
+                     sp_ini_show(entry->key, shown), entry->section, known->line);
     SP_TRY(assign(reader, location, entry));
   }
   return SP_OK;
+}
+
+static sp_status assign_file(struct reader *reader, const sp_ini *ini) {
+  sp_names keys = {0};
+  const sp_status status = assign_lines(reader, ini, &keys);
+  sp_names_clear(&keys);
+  return status;
 }
 
 static sp_status assign_argument(struct reader *reader, const char *argument) {
@@ -127,8 +133,8 @@ static sp_status parse(const char *path, const char *text, size_t length, int ov
   SP_AUTO(sp_ini) ini = NULL;
   sp_status status = sp_allocate(1, sizeof *reader.config, "the configuration", &reader.config);
   if (status == SP_OK)
-    status = sp_allocate((size_t)sp_key_count, sizeof *reader.config->given, "the configuration",
-                         &reader.config->given);
+    status = SP_ALLOCATE("the configuration", SP_ARRAY(reader.config->given, sp_key_count),
+                         SP_ARRAY(reader.config->names, sp_key_list_count));
   if (status == SP_OK && path) status = sp_ini_parse(path, text, length, &ini);
   if (status == SP_OK) status = fill(&reader, ini, override_count, overrides);
   if (status != SP_OK) sp_config_destroy(&reader.config);
@@ -194,7 +200,8 @@ void sp_config_destroy(sp_config **config) {
   free((*config)->statement.boundary.fallback.group);
   sp_scope_destroy(&(*config)->statement.scope);
   for (int k = 0; (*config)->given && k < sp_key_count; k++) free((*config)->given[k].where);
-  SP_FREE((*config)->given, (*config)->mesh.where, (*config)->output.unconverged, *config);
+  SP_FREE((*config)->given, (*config)->names, (*config)->mesh.where, (*config)->output.unconverged,
+          *config);
   *config = NULL;
 }
 

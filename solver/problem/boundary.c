@@ -56,8 +56,8 @@ static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes
 static sp_status check_exterior(const sp_boundary_entry *entry, const char *name,
                                 const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
-  for (int s = 0; s < hexes->surface.count; s++)
-    if (mesh->buried[s] && sp_groups_cover(&hexes->surface, name, s))
+  for (int at[2] = {0}, s; (s = sp_groups_next(&hexes->surface, name, at)) >= 0;)
+    if (mesh->buried[s])
       return sp_fail(SP_ERR_INPUT,
                      "%s: group '%s' has faces between elements; expected dirichlet, source or "
                      "contact "
@@ -108,8 +108,7 @@ static sp_status claim(const sp_boundary_entry *entry, int contact, const sp_hex
                        int *contact_of) {
   const char *where = entry->formula.where;
   SP_TRY(sp_groups_check(where, "boundary group", entry->group, hexes, &hexes->surface));
-  for (int s = 0; s < hexes->surface.count; s++) {
-    if (!sp_groups_cover(&hexes->surface, entry->group, s)) continue;
+  for (int at[2] = {0}, s; (s = sp_groups_next(&hexes->surface, entry->group, at)) >= 0;) {
     if (contact_of[s] >= 0 && contact_of[s] != contact)
       return sp_fail(SP_ERR_INPUT, "%s: group '%s' has a surface in common with another contact",
                      where, entry->group);

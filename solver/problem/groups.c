@@ -22,11 +22,12 @@ bool sp_groups_have(const sp_family *family, const char *name) {
   return found;
 }
 
-bool sp_groups_cover(const sp_family *family, const char *name, int part) {
-  bool found = false;
-  for (int g = 0; g < family->group_count && !found; g++)
-    found = family->groups[g].members[part] && sp_group_is_called(&family->groups[g], name);
-  return found;
+int sp_groups_next(const sp_family *family, const char *name, int at[2]) {
+  for (; at[0] < family->group_count; at[0]++, at[1] = 0) {
+    const sp_group *group = &family->groups[at[0]];
+    if (at[1] < group->part_count && sp_group_is_called(group, name)) return group->parts[at[1]++];
+  }
+  return -1;
 }
 
 /* Refuse `name` if it is one group's name and another group's number. */
@@ -72,8 +73,8 @@ sp_status sp_groups_check_default(const char *where, const char *what, const sp_
                                   const int *part_of, int fallback) {
   const sp_group *group = family->groups;
   for (int g = 0; g < family->group_count; g++, group++)
-    for (int m = 0; m < family->count && strcmp(group->name, "default") == 0; m++)
-      if (group->members[m] && part_of[m] == fallback)
+    for (int p = 0; p < group->part_count && strcmp(group->name, "default") == 0; p++)
+      if (part_of[group->parts[p]] == fallback)
         return sp_fail(SP_ERR_INPUT,
                        "%s: 'default' means all that no other line names, but the mesh has a %s "
                        "'default', too; refer to that group by its number, %d",

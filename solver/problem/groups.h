@@ -6,9 +6,12 @@
 /* True if `name` is the group's name or its number. Local. */
 bool sp_group_is_called(const sp_group *group, const char *name);
 
-/* True if `name` means one of the groups, or a group that surface or volume `part` is in. Local. */
+/* True if `name` means one of the groups. Local. */
 bool sp_groups_have(const sp_family *family, const char *name);
-bool sp_groups_cover(const sp_family *family, const char *name, int part);
+
+/* Return the next surface or volume of the groups that `name` means, -1 after the last one. `at` is
+ * {0, 0} before the first call. Local. */
+int sp_groups_next(const sp_family *family, const char *name, int at[2]);
 
 /* Check that `name` means one of the groups of a family of `hexes`. `where` begins messages, `what`
  * is the kind of group ("boundary group"). Errors: SP_ERR_INPUT with a list of all groups if there

@@ -36,6 +36,7 @@ typedef struct assembly {
 typedef struct workspace {
   sp_jacobian_range range;
   double source, size; /* integrals of f and |f| */
+  double flux;         /* integral of g over a face */
   sp_forcing_difference forcing;
   double derived[POINTS]; /* f from the solution, beside a given one */
   double wj[POINTS], coordinates[3 * POINTS], own_coordinates[3 * BATCH];
@@ -189,9 +190,9 @@ static sp_status evaluate_centres(const sp_expression *formula, int rule_points,
 }
 
 /* Multiply f by wj at the points of an element, add to the integrals, and return the variation
- * (solver/problem/source.h). */
+ * (solver/problem/source.h). *integral = that of f. */
 static double integrate_element(size_t points, const double *wj, double centre, double *f,
-                                workspace *w) {
+                                workspace *w, double *integral) {
   double low = f[0], high = f[0], volume = 0, source = 0, size = 0;
   if (centre < low && centre >= -DBL_MAX) low = centre;
   if (centre > high && centre <= DBL_MAX) high = centre;
@@ -203,6 +204,7 @@ static double integrate_element(size_t points, const double *wj, double centre, 
     source += f[p];
     size += fabs(f[p]);
   }
+  *integral = source;
   w->source += source;
   w->size += size;
   return (high - low) * volume;
@@ -241,9 +243,10 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
   const bool at_centre = s->sums && formula && rule->n % 2 == 0;
   if (at_centre) SP_TRY(evaluate_centres(formula, rule->n, count, w));
   for (size_t i = 0; i < count; i++) {
-    double *f = &w->f[i * points];
-    const double all =
-        integrate_element(points, &w->wj[i * points], at_centre ? w->centre[i] : f[0], f, w);
+    double *f = &w->f[i * points], source;
+    const double all = integrate_element(points, &w->wj[i * points],
+                                         at_centre ? w->centre[i] : f[0], f, w, &source);
+    if (s->sums && s->sums->sources) s->sums->sources[begin + i] = source;
     variation[i] = formula ? all : 0;
     project(s->problem, s->order, f, &load[i * sp_element_nodes(s->order)]);
   }
@@ -291,7 +294,11 @@ static sp_status add_face(const assembly *s, sp_lid e, int f, const sp_boundary_
   SP_TRY(evaluate_flux(material, part, points, xyz, w));
   /* A face between elements is that of a source and counts half from each side. */
   const double share = sp_surface_is_exterior(mesh->hexes->surfaces[e][f]) ? 1 : 0.5;
-  for (int q = 0; q < points; q++) *given += w->f[q] *= share;
+  w->flux = 0;
+  for (int q = 0; q < points; q++) {
+    *given += w->f[q] *= share;
+    w->flux += w->f[q];
+  }
   sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, w->values);
   sp_face_nodes(s->order, f, indices);
   for (int j = 0; j < nq; j++)
@@ -305,6 +312,21 @@ static sp_status add_face(const assembly *s, sp_lid e, int f, const sp_boundary_
   return SP_OK;
 }
 
+static int compare_places(const void *left, const void *right) {
+  const sp_outer_face *a = left, *b = right;
+  return a->element != b->element ? (a->element > b->element) - (a->element < b->element)
+                                  : a->face - b->face;
+}
+
+/* Keep w->flux of face f of an element. */
+static void keep_flux(const assembly *s, sp_lid e, int f, const workspace *w) {
+  const sp_outer_face place = {.element = e, .face = f}, *faces = s->problem->faces;
+  if (!s->sums || !s->sums->fluxes) return;
+  const sp_outer_face *found =
+      bsearch(&place, faces, (size_t)s->problem->face_count, sizeof place, compare_places);
+  s->sums->fluxes[found - faces] = w->flux;
+}
+
 /* Add the flux through the faces of an element. */
 static sp_status add_faces(const assembly *s, sp_lid e, workspace *w, double *load, double *given) {
   const bool(*left_out)[SP_FACES] = s->sums ? s->sums->left_out : NULL;
@@ -315,9 +337,11 @@ static sp_status add_faces(const assembly *s, sp_lid e, workspace *w, double *lo
     const int surface = named >= 0 ? named : s->surfaces - 1;
     double none = 0, *sum = left_out && left_out[e][f] ? &none : &given[surface];
     if (part < 0 || (s->skipped && s->skipped[e][f])) continue;
-    if (s->problem->parts[part].condition == SP_NEUMANN ||
-        s->problem->parts[part].condition == SP_ROBIN)
-      SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, sum));
+    if (s->problem->parts[part].condition != SP_NEUMANN &&
+        s->problem->parts[part].condition != SP_ROBIN)
+      continue;
+    SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, sum));
+    keep_flux(s, e, f, w);
   }
   return SP_OK;
 }

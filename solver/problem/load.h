@@ -16,7 +16,9 @@ typedef struct sp_load_sums {
   /* The caller allocates both, with zeros. */
   double *given; /* [surface.count + 1], of g over Neumann and Robin faces of each surface; last,
                     of faces that no surface covers */
-  double *variation;                /* [elements], of f (solver/problem/source.h); or NULL */
+  double *variation; /* [elements], of f (solver/problem/source.h); or NULL */
+  double *sources;   /* [elements], of f over each, overwritten; or NULL */
+  double *fluxes;    /* [problem->face_count], of g over each Neumann or Robin face; or NULL */
   const bool (*left_out)[SP_FACES]; /* [elements], faces that `given` leaves out; NULL: none */
   sp_forcing_difference forcing;    /* zeros without a forcing or a solution */
 } sp_load_sums;

@@ -2,9 +2,11 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/names.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "operators/counts.h"
@@ -45,33 +47,66 @@ static void take_formulas(const sp_statement *statement, const sp_material_entry
 
 /* ---- Volumes ---- */
 
-static bool is_default(const sp_material_entry *entry) {
-  return strcmp(entry->name, "default") == 0;
+/* The index of [material default], -1 if there is none. */
+static int find_default(const sp_statement *statement) {
+  int i = statement->materials.count - 1;
+  while (i >= 0 && strcmp(statement->materials.entries[i].name, "default") != 0) i--;
+  return i;
 }
 
-static const sp_material_entry *find_default(const sp_statement *statement) {
-  for (int i = 0; i < statement->materials.count; i++)
-    if (is_default(&statement->materials.entries[i])) return &statement->materials.entries[i];
-  return NULL;
+/* The index of the material of section i; `other` is [material default], the last material. */
+static int index_of(const sp_materials *materials, int other, int i) {
+  return i == other ? materials->count - 1 : i - (other >= 0 && other < i);
 }
 
-/* The index of the material of a section, the `next` one; [material default] is the last one. */
-static int index_of(const sp_material_entry *entry, const sp_materials *materials, int *next) {
-  return is_default(entry) ? materials->count - 1 : (*next)++;
+/* The groups of each section: first[i], then next[], -1 after the last one. Group g is 2 g in these
+ * lists if the section gives its name, 2 g + 1 if it gives its number. */
+typedef struct claims {
+  sp_names sections;
+  int *first, *next;
+} claims;
+
+static void claims_destroy(claims *c) {
+  sp_names_clear(&c->sections);
+  SP_FREE(c->first, c->next);
 }
 
-/* Give material m the volumes of the groups that `entry` names. */
-static sp_status claim(const sp_statement *statement, const sp_material_entry *entry, int m,
-                       const sp_hexes *hexes, sp_materials *materials) {
-  const int fallback = materials->count - 1;
-  SP_TRY(sp_groups_check(entry->where, statement->is_box ? "region" : "Physical Volume",
-                         entry->name, hexes, &hexes->volume));
-  for (int g = 0; g < hexes->volume.group_count; g++) {
-    const sp_group *group = &hexes->volume.groups[g];
-    if (!sp_group_is_called(group, entry->name)) continue; /* once per group, not per volume */
-    for (int v = 0; v < hexes->volume.count; v++) {
-      int *material = &materials->of_volume[v];
-      if (!group->members[v]) continue;
+/* Find the groups of all sections, in a time linear in both. */
+static sp_status find_claims(const sp_statement *statement, const sp_family *family, claims *c) {
+  const int entries = statement->materials.count;
+  SP_TRY(SP_ALLOCATE("materials", SP_ARRAY(c->first, entries),
+                     SP_ARRAY(c->next, 2 * (size_t)family->group_count)));
+  for (int i = 0; i < entries; i++) {
+    const char *name = statement->materials.entries[i].name;
+    c->first[i] = -1;
+    SP_TRY(sp_names_add(&c->sections, name, strlen(name), i, NULL));
+  }
+  for (int n = 2 * family->group_count; n-- > 0;) {
+    const sp_group *group = &family->groups[n / 2];
+    char number[16];
+    snprintf(number, sizeof number, "%d", group->number);
+    if (n % 2 && strcmp(number, group->name) == 0) continue;
+    const char *name = n % 2 ? number : group->name;
+    const sp_name *section = sp_names_find(&c->sections, name, strlen(name));
+    if (!section) continue;
+    c->next[n] = c->first[section->index];
+    c->first[section->index] = n;
+  }
+  return SP_OK;
+}
+
+/* Give material m the volumes of the groups that section i names. */
+static sp_status claim(const sp_statement *statement, int i, int m, const sp_hexes *hexes,
+                       const claims *c, sp_materials *materials) {
+  const int fallback = materials->count - 1, first = c->first[i];
+  const sp_material_entry *entry = &statement->materials.entries[i];
+  if (first < 0 || c->next[first] >= 0) /* none or several */
+    SP_TRY(sp_groups_check(entry->where, statement->is_box ? "region" : "Physical Volume",
+                           entry->name, hexes, &hexes->volume));
+  for (int n = first; n >= 0; n = c->next[n]) {
+    const sp_group *group = &hexes->volume.groups[n / 2];
+    for (int p = 0; p < group->part_count; p++) {
+      int *material = &materials->of_volume[group->parts[p]];
       if (*material != fallback && *material != m)
         return sp_fail(SP_ERR_INPUT,
                        "%s: it has elements in common with [material %s]; an element can have one "
@@ -111,27 +146,28 @@ static sp_status make_contacts(const sp_statement *statement, const sp_hexes *he
 sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hexes,
                               sp_materials *out) {
   const int entries = statement->materials.count, volumes = hexes->volume.count;
-  const sp_material_entry *other = find_default(statement);
-  const int count = entries + (other ? 0 : 1) + hexes->file.contacts;
+  const int other = find_default(statement);
+  const int count = entries + (other >= 0 ? 0 : 1) + hexes->file.contacts;
   sp_material common = {0};
-  int next = 0;
+  SP_AUTO_VALUE(claims) c = {0};
   *out = (sp_materials){.count = count};
   SP_TRY(SP_ALLOCATE("materials", SP_ARRAY(out->list, count), SP_ARRAY(out->of_volume, volumes)));
   take_formulas(statement, &statement->all, &common);
   out->list[count - 1] = common;
   for (int v = 0; v < volumes; v++) out->of_volume[v] = count - 1;
+  SP_TRY(find_claims(statement, &hexes->volume, &c));
   for (int i = 0; i < entries; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
-    const int own = index_of(entry, out, &next);
+    const int own = index_of(out, other, i);
     out->list[own] = common;
     out->list[own].name = entry->name;
     take_formulas(statement, entry, &out->list[own]);
-    if (!is_default(entry)) SP_TRY(claim(statement, entry, own, hexes, out));
+    if (i != other) SP_TRY(claim(statement, i, own, hexes, &c, out));
   }
-  SP_TRY(make_contacts(statement, hexes, next, out));
-  if (!other) return SP_OK;
-  return sp_groups_check_default(other->where, "Physical Volume", &hexes->volume, out->of_volume,
-                                 count - 1);
+  SP_TRY(make_contacts(statement, hexes, count - 1 - hexes->file.contacts, out));
+  if (other < 0) return SP_OK;
+  return sp_groups_check_default(statement->materials.entries[other].where, "Physical Volume",
+                                 &hexes->volume, out->of_volume, count - 1);
 }
 
 void sp_materials_free(sp_materials *materials) {
@@ -188,13 +224,13 @@ static sp_status fail_without_capacity(const sp_statement *statement, const sp_m
 }
 
 static sp_status check_elements(const sp_statement *statement, const sp_materials *materials) {
-  int next = 0;
+  const int other = find_default(statement);
   for (int i = 0; i < statement->materials.count; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
-    if (materials->list[index_of(entry, materials, &next)].elements == 0)
+    if (materials->list[index_of(materials, other, i)].elements == 0)
       return sp_fail(SP_ERR_INPUT, "%s: %s", entry->where,
-                     is_default(entry) ? "no elements are left for it: the other sections name all"
-                                       : "it has no elements");
+                     i == other ? "no elements are left for it: the other sections name all"
+                                : "it has no elements");
   }
   const bool solution = sp_materials_have_solution(materials);
   for (int m = 0; m < materials->count; m++) {
@@ -208,7 +244,14 @@ static sp_status check_elements(const sp_statement *statement, const sp_material
   return SP_OK;
 }
 
-/* measures[m] = the measure of the elements with the source of material m. */
+/* The index of a source in measures: materials.count for that of [problem], which many share. */
+static int source_of(const sp_statement *statement, const sp_materials *materials,
+                     const sp_material *material) {
+  return material->source == &statement->all.source ? materials->count
+                                                    : (int)(material - materials->list);
+}
+
+/* measures[materials.count + 1] = the measure of the elements with each source. */
 static sp_status measure_sources(const sp_statement *statement, const sp_mesh *mesh,
                                  const sp_materials *materials, double *measures) {
   const sp_rule *rule = sp_operator_rule(statement->operator_kind, statement->order);
@@ -221,8 +264,7 @@ static sp_status measure_sources(const sp_statement *statement, const sp_mesh *m
     if (!material->source) continue;
     SP_TRY(sp_geometry_volume(mesh->hexes, e, rule, coordinates, wj));
     for (size_t p = 0; p < points; p++) measure += wj[p];
-    for (int m = 0; m < materials->count; m++)
-      if (materials->list[m].source == material->source) measures[m] += measure;
+    measures[source_of(statement, materials, material)] += measure;
   }
   return SP_OK;
 }
@@ -236,7 +278,8 @@ static sp_status make_forcing(const sp_statement *statement, const double *measu
     sp_material *material = &materials->list[m];
     if (!material->source || material->elements == 0) continue;
     used = used || material->source == common;
-    SP_TRY(sp_problem_density(material->source->where, material->source->value, measures[m],
+    SP_TRY(sp_problem_density(material->source->where, material->source->value,
+                              measures[source_of(statement, materials, material)],
                               &material->density));
     material->forcing = material->density;
   }
@@ -250,10 +293,10 @@ static sp_status apply_sources(const sp_statement *statement, const sp_mesh *mes
                                sp_materials *materials) {
   SP_OWNED double *measures = NULL;
   SP_AUTO(sp_reduction) reduction = NULL;
-  const size_t count = (size_t)materials->count;
-  SP_TRY(sp_agree(mesh->comm, sp_allocate(count, sizeof *measures, "sources", &measures)));
+  const int count = materials->count + 1;
+  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof *measures, "sources", &measures)));
   SP_TRY(sp_reduction_create(mesh->comm, &reduction));
-  SP_TRY(sp_reduction_sum(reduction, materials->count, measures,
+  SP_TRY(sp_reduction_sum(reduction, count, measures,
                           measure_sources(statement, mesh, materials, measures)));
   return sp_agree(mesh->comm, make_forcing(statement, measures, materials));
 }

@@ -19,7 +19,7 @@ static bool is_in_group(const sp_null_space *null_space, const sp_mesh *mesh, in
                         const sp_group *group) {
   bool found = false;
   for (sp_lid e = 0; e < mesh->hexes->count && !found; e++)
-    found = null_space->of_element[e] == c && group->members[mesh->hexes->volumes[e]];
+    found = null_space->of_element[e] == c && sp_group_has(group, mesh->hexes->volumes[e]);
   MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_C_BOOL, MPI_LOR, mesh->comm);
   return found;
 }

@@ -37,9 +37,8 @@ static sp_status claim_group(const sp_boundary_entry *entry, const char *name, i
   const bool volume = sp_boundary_is_volume(name, hexes);
   const sp_family *family = volume ? &hexes->volume : &hexes->surface;
   SP_TRY(sp_boundary_check_group(entry, name, hexes));
-  for (int m = 0; m < family->count; m++) {
+  for (int at[2] = {0}, m; (m = sp_groups_next(family, name, at)) >= 0;) {
     int *part = volume ? &problem->part_of_volume[m] : &problem->part_of_surface[m];
-    if (!sp_groups_cover(family, name, m)) continue;
     if (*part != (volume ? -1 : unclaimed) && *part != p)
       return sp_fail(SP_ERR_INPUT,
                      "%s: group '%s' has a %s in common with group '%s'; a %s can have only one "
@@ -135,10 +134,11 @@ static void count_faces(const sp_hexes *hexes, const sp_problem *problem, sp_gid
 static void find_groups_by_default(const sp_hexes *hexes, const sp_gid *faces_of_surface,
                                    sp_problem *problem) {
   for (int g = 0; g < hexes->surface.group_count; g++)
-    for (int s = 0; s < hexes->surface.count; s++)
-      if (hexes->surface.groups[g].members[s] && faces_of_surface[s] > 0 &&
-          problem->part_of_surface[s] == problem->part_count - 1)
+    for (int p = 0; p < hexes->surface.groups[g].part_count; p++) {
+      const int s = hexes->surface.groups[g].parts[p];
+      if (faces_of_surface[s] > 0 && problem->part_of_surface[s] == problem->part_count - 1)
         problem->groups_by_default[g] = true;
+    }
 }
 
 /* The default lacks a formula: name the faces that it applies to. */

@@ -233,15 +233,10 @@ static sp_status fill_points(const sp_problem *problem, const sp_space *space, c
   return run_filling(&f, count);
 }
 
-static int first_group_of(const sp_hexes *hexes, int volume) {
-  for (int g = 0; g < hexes->volume.group_count; g++)
-    if (hexes->volume.groups[g].members[volume]) return g;
-  return -1;
-}
-
 static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
   const sp_hexes *hexes = mesh->hexes;
   const size_t groups = (size_t)hexes->volume.group_count;
+  SP_OWNED int *first = NULL; /* group of each volume, or -1 */
   int64_t *ranks, *tags, *octants, *regions;
   const int rank = sp_comm_rank(mesh->comm);
   SP_TRY(add_elements(arrays, "rank", hexes->count, &ranks));
@@ -255,13 +250,15 @@ static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
   if (groups == 0) return SP_OK;
   SP_TRY(add_elements(arrays, "region", hexes->count, &regions));
   SP_TRY(SP_ALLOCATE("names of regions", SP_ARRAY(arrays->names, groups),
-                     SP_ARRAY(arrays->numbers, groups)));
-  for (sp_lid e = 0; e < hexes->count; e++) regions[e] = first_group_of(hexes, hexes->volumes[e]);
-  for (size_t g = 0; g < groups; g++) {
+                     SP_ARRAY(arrays->numbers, groups), SP_ARRAY(first, hexes->volume.count)));
+  for (int v = 0; v < hexes->volume.count; v++) first[v] = -1;
+  for (size_t g = groups; g-- > 0;) {
     const sp_group *group = &hexes->volume.groups[g];
+    for (int p = 0; p < group->part_count; p++) first[group->parts[p]] = (int)g;
     snprintf(arrays->numbers[g], NUMBER_LENGTH, "%d", group->number);
     arrays->names[g] = group->name[0] ? group->name : arrays->numbers[g];
   }
+  for (sp_lid e = 0; e < hexes->count; e++) regions[e] = first[hexes->volumes[e]];
   return SP_OK;
 }
 

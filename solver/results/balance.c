@@ -34,7 +34,8 @@ sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp
 
 void sp_balance_free(sp_balance *balance) {
   sp_fluxes_close(&balance->fluxes);
-  SP_FREE(balance->sums.given, balance->sums.variation, balance->flux);
+  SP_FREE(balance->sums.given, balance->sums.variation, balance->sums.sources, balance->sums.fluxes,
+          balance->flux);
   *balance = (sp_balance){0};
 }
 
@@ -197,7 +198,7 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
   if (!status) status = add_faces(balance, x);
   SP_TRY(sp_agree(fluxes->space->mesh->comm, status));
   if (problem->has_dirichlet || problem->has_robin)
-    SP_TRY(sp_fluxes_compute(fluxes, NULL, add_flux, balance));
+    SP_TRY(sp_fluxes_compute(fluxes, add_flux, balance));
   return sum_up(balance, problem, fluxes->space);
 }
 

@@ -72,7 +72,7 @@ static int lowest_group(const sp_family *volume, const bool *misses, int a, int 
   int least = volume->group_count;
   for (int g = 0; g < volume->group_count; g++) {
     const sp_group *group = &volume->groups[g];
-    const bool suits = b < 0 ? !misses[g] : group->members[a] && !group->members[b];
+    const bool suits = b < 0 ? !misses[g] : sp_group_has(group, a) && !sp_group_has(group, b);
     if (suits && (least == volume->group_count || group->number < volume->groups[least].number))
       least = g;
   }
@@ -86,7 +86,7 @@ static void mark_groups(const sp_family *volume, int a, int b, bool *marks) {
   if (own < count && (other == count || volume->groups[own].number < volume->groups[other].number))
     marks[FROM * count + own] = true;
   for (int g = 0; g < count; g++)
-    if (volume->groups[g].members[a] == volume->groups[g].members[b])
+    if (sp_group_has(&volume->groups[g], a) == sp_group_has(&volume->groups[g], b))
       marks[MISSES * count + g] = true;
 }
 
@@ -107,7 +107,8 @@ static void visit_faces(const sp_problem *problem, const sp_mesh *mesh, const bo
       counts[3] += all->leaves[v] == all->leaves[w];
       if (!again) mark_groups(volume, v, w, all->marks);
       for (int g = 0; g < volume->group_count && again && all->leaves[v] == all->leaves[w]; g++)
-        if (volume->groups[g].members[v]) all->marks[BESIDE * volume->group_count + g] = true;
+        if (sp_group_has(&volume->groups[g], v))
+          all->marks[BESIDE * volume->group_count + g] = true;
     }
   MPI_Allreduce(MPI_IN_PLACE, counts, 4, SP_MPI_GID, MPI_SUM, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, all->marks, MARKS * volume->group_count, MPI_C_BOOL, MPI_LOR,
@@ -132,7 +133,7 @@ static sp_status find_faces(const sp_problem *problem, const sp_mesh *mesh, cons
   for (int g = 0; g < groups; g++)
     for (int v = 0;
          v < volume->count && (skin < groups ? g == skin : all->marks[FROM * groups + g]); v++)
-      all->leaves[v] = all->leaves[v] || volume->groups[g].members[v];
+      all->leaves[v] = all->leaves[v] || sp_group_has(&volume->groups[g], v);
   visit_faces(problem, mesh, members, true, all);
   return SP_OK;
 }
@@ -197,7 +198,7 @@ static sp_status sum_sides(sp_fluxes *s, const bool *members, const faces *all, 
       s->volumes[v] = s->keys[v] == c.key;
       some = some || (s->keys[v] == (LEAVES | FIXED) && c.key != FIXED);
     }
-    if (some) SP_TRY(sp_fluxes_compute(s, NULL, add_flux, &c));
+    if (some) SP_TRY(sp_fluxes_compute(s, add_flux, &c));
   }
   *flux = c.flux;
   return SP_OK;

@@ -24,6 +24,8 @@ enum {
 /* The arrays of an element. */
 typedef struct workspace {
   double start;                         /* u at the first node */
+  int flow_direction, stiff_direction;  /* of `flow` and `stiffness`; -1: none yet */
+  double stiffness;                     /* of find_face_stiffness */
   double nodal[NODES], part[NODES];     /* u - start at the nodes */
   double at[POINTS], slopes[3][POINTS]; /* of u - start */
   double xyz[3 * POINTS], wj[POINTS], factors[SP_FACTORS * POINTS];
@@ -76,11 +78,10 @@ void sp_fluxes_close(sp_fluxes *s) {
 static sp_status find_stiffness(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, int d,
                                 double *stiffness) {
   enum { SAMPLES = 8 };
-  sp_rule rule;
+  static const double nodes[2] = {-0.57735026918962576451, 0.57735026918962576451};
   double points[3 * SAMPLES], inverse[9 * SAMPLES], jacobian[SAMPLES], kappa[SAMPLES];
   double conducted[3 * SAMPLES];
-  sp_rule_gl(2, &rule);
-  sp_geometry_inverse(hexes, e, rule.n, rule.nodes, points, inverse, jacobian);
+  sp_geometry_inverse(hexes, e, 2, nodes, points, inverse, jacobian);
   const double *xyz[3] = {points, points + SAMPLES, points + 2 * SAMPLES};
   const double *own = &inverse[3 * (size_t)d * SAMPLES];
   memcpy(conducted, own, sizeof conducted);
@@ -216,6 +217,7 @@ static void gather(const sp_fluxes *s, sp_lid e, workspace *w) {
   const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, e);
   const size_t nodes = sp_element_nodes(s->space->numbering->order);
   w->start = s->x[dofs[0]];
+  w->flow_direction = w->stiff_direction = -1;
   for (size_t n = 0; n < nodes; n++) {
     w->nodal[n] = s->x[dofs[n]] - w->start;
     if (s->rest) w->nodal[n] += s->rest[dofs[n]];
@@ -242,9 +244,13 @@ static sp_status find_flow(const pass *t, sp_lid e, int d, workspace *w) {
   const sp_rule *rule = sp_operator_rule(s->problem->kind, reference->order);
   const int nq = reference->order + 1, n = rule->n;
   const size_t points = sp_rule_points(rule);
-  sp_tensor_gradient(n, nq, t->value, t->derivative, w->nodal, w->tail, w->at,
-                     (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
-  sp_geometry_inverse(hexes, e, n, rule->nodes, w->xyz, w->inverse, w->jacobian);
+  if (w->flow_direction == d) return SP_OK;
+  if (w->flow_direction < 0) {
+    sp_tensor_gradient(n, nq, t->value, t->derivative, w->nodal, w->tail, w->at,
+                       (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
+    sp_geometry_inverse(hexes, e, n, rule->nodes, w->xyz, w->inverse, w->jacobian);
+  }
+  w->flow_direction = d;
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
   double *const along[3] = {w->along, w->along + points, w->along + 2 * points};
   memcpy(w->along, &w->inverse[3 * (size_t)d * points], 3 * points * sizeof(double));
@@ -398,12 +404,13 @@ static double sum_inside(const sp_fluxes *s, sp_lid e) {
 }
 
 /* Add what the rounding of x may change the flux through a face. */
-static sp_status add_noise(const sp_fluxes *s, sp_lid e, int f, const workspace *w, double *noise) {
+static sp_status add_noise(const sp_fluxes *s, sp_lid e, int f, workspace *w, double *noise) {
   const size_t nodes = sp_element_nodes(s->space->numbering->order);
-  double size = 0, stiffness;
+  double size = 0;
   for (size_t n = 0; n < nodes; n++) size = fmax(size, fabs(w->start + w->nodal[n]));
-  SP_TRY(find_face_stiffness(s, e, f, &stiffness));
-  *noise += DBL_EPSILON * size * stiffness;
+  if (w->stiff_direction != f / 2) SP_TRY(find_face_stiffness(s, e, f, &w->stiffness));
+  w->stiff_direction = f / 2;
+  *noise += DBL_EPSILON * size * w->stiffness;
   return SP_OK;
 }
 
@@ -496,31 +503,29 @@ static sp_status visit(sp_fluxes *s, pass t) {
                              .commit = t.on_face ? commit_fluxes : add_some}));
 }
 
-/* Fill `left` with the load of the elements of the set that have a marked DOF, or with `sums` of
- * all its elements. The load is summed over ranks, so copies are cleared: it counts once. */
-static sp_status find_load(sp_fluxes *s, sp_load_sums *sums) {
+/* Fill `left` with the load of the elements of the set that have a marked DOF. The load is summed
+ * over ranks, so copies are cleared: it counts once. */
+static sp_status find_load(sp_fluxes *s) {
   const sp_numbering *numbering = s->space->numbering;
   const sp_hexes *hexes = s->space->mesh->hexes;
   SP_OWNED bool *elements = NULL;
   sp_jacobian_range range;
   SP_TRY(sp_agree(s->space->mesh->comm,
                   sp_allocate((size_t)hexes->count, sizeof *elements, "fluxes", &elements)));
-  for (sp_lid e = 0; e < hexes->count; e++)
-    elements[e] = sums ? has_element(s, e) : touches_marked(s, e);
+  for (sp_lid e = 0; e < hexes->count; e++) elements[e] = touches_marked(s, e);
   SP_TRY(sp_problem_load(s->problem, s->space, elements, (const bool(*)[SP_FACES])s->marked,
-                         s->left, &range, sums));
+                         s->left, &range, NULL));
   for (sp_lid i = numbering->owned; i < numbering->local; i++) s->left[i] = 0;
   return SP_OK;
 }
 
-sp_status sp_fluxes_compute(sp_fluxes *s, sp_load_sums *sums, sp_fluxes_on_face *on_face,
-                            void *context) {
+sp_status sp_fluxes_compute(sp_fluxes *s, sp_fluxes_on_face *on_face, void *context) {
   const sp_numbering *numbering = s->space->numbering;
   const double before = s->noise;
   for (sp_lid i = 0; i < numbering->local; i++) s->weights[i] = 0;
   SP_TRY(visit(s, (pass){.has = has_marked, .of_element = weigh, .added = s->weights}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->weights);
-  SP_TRY(find_load(s, sums));
+  SP_TRY(find_load(s));
   SP_TRY(visit(s, (pass){.has = touches_marked, .of_element = apply, .subtracted = s->left}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->left);
   s->noise = 0;

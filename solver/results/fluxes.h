@@ -57,10 +57,9 @@ void sp_fluxes_close(sp_fluxes *fluxes);
  */
 sp_status sp_fluxes_mark(sp_fluxes *fluxes);
 
-/* Compute the fluxes of the elements of `volumes`; on_face gets them. Adds to *sums, unless that is
- * NULL, for these elements. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM. Collective. */
-sp_status sp_fluxes_compute(sp_fluxes *fluxes, sp_load_sums *sums, sp_fluxes_on_face *on_face,
-                            void *context);
+/* Compute the fluxes of the elements of `volumes`; on_face gets them. Errors: SP_ERR_INPUT of
+ * formulas, SP_ERR_SYSTEM. Collective. */
+sp_status sp_fluxes_compute(sp_fluxes *fluxes, sp_fluxes_on_face *on_face, void *context);
 
 /* left = load - A (x + rest) of all elements with all conditions, summed over ranks: the residual
  * of the unconstrained equations, accurate to the differences of u. Uses problem, space, x, rest

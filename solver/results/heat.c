@@ -3,70 +3,131 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "operators/torn.h"
 #include "solver/problem/robin.h"
 
-static void add(double flux, sp_heat *heat) {
-  heat->out += fmax(flux, 0);
-  heat->in += fmax(-flux, 0);
+/* The heat of all materials. Rows are materials with elements. */
+typedef struct heats {
+  sp_fluxes fluxes; /* of all rows, on the torn space */
+  sp_problem problem;
+  sp_torn torn;
+  int rows, surfaces;
+  int *row;          /* [materials + 1], -1 for none; last, fixed volumes */
+  double (*sums)[3]; /* [rows]: source, in and out through marked faces */
+  double *given;     /* [rows][surfaces], through other faces */
+  double *x, *rest, *initial, *history, *weights, *left; /* on the torn space */
+} heats;
+
+static void heats_destroy(heats *h) {
+  sp_fluxes_close(&h->fluxes);
+  sp_torn_free(&h->torn);
+  SP_FREE(h->row, h->sums, h->given, h->x, h->rest, h->initial, h->history, h->weights, h->left);
 }
 
-static void add_flux(void *heat, sp_lid e, int f, double flux) {
-  (void)e, (void)f;
-  add(flux, heat);
+static int row_of(const heats *h, sp_lid e) {
+  return h->row[h->fluxes.keys[h->torn.space.mesh->hexes->volumes[e]]];
 }
 
-/* given[surfaces] = the fluxes by surface through faces of the set that are not marked. */
-static sp_status find_given(const sp_fluxes *s, int surfaces, double *given) {
-  const sp_hexes *hexes = s->space->mesh->hexes;
-  for (int i = 0; i < surfaces; i++) given[i] = -given[i];
-  for (sp_lid k = 0; k < s->problem->face_count; k++) {
-    const sp_outer_face *face = &s->problem->faces[k];
-    const sp_lid e = face->element;
-    if (!sp_outer_face_has(face, SP_ROBIN) || s->marked[e][face->face]) continue;
-    const int surface = sp_surface_of(hexes->surfaces[e][face->face]);
-    if (s->volumes[hexes->volumes[e]])
-      SP_TRY(sp_robin_flux(face->part, s->space, e, face->face, s->x,
-                           &given[surface >= 0 ? surface : surfaces - 1]));
+static void add_flux(void *heats_, sp_lid e, int f, double flux) {
+  const heats *h = heats_;
+  double *sums = h->sums[row_of(h, e)];
+  (void)f;
+  sums[1] += fmax(-flux, 0);
+  sums[2] += fmax(flux, 0);
+}
+
+/* Find the rows, and mark the faces between materials. */
+static sp_status prepare(const sp_fluxes *whole, heats *h) {
+  const sp_problem *problem = whole->problem;
+  const sp_materials *materials = &problem->materials;
+  const sp_hexes *hexes = whole->space->mesh->hexes;
+  sp_fluxes *fluxes = &h->fluxes;
+  for (int m = 0; m < materials->count; m++) h->rows += materials->list[m].elements > 0;
+  h->surfaces = hexes->surface.count + 1;
+  sp_status status = sp_fluxes_open(fluxes);
+  if (!status)
+    status = SP_ALLOCATE("fluxes", SP_ARRAY(h->row, (size_t)materials->count + 1),
+                         SP_ARRAY(h->sums, h->rows),
+                         SP_ARRAY(h->given, (size_t)h->rows * (size_t)h->surfaces));
+  SP_TRY(sp_agree(whole->space->mesh->comm, status));
+  for (int m = 0, next = 0; m <= materials->count; m++)
+    h->row[m] = m < materials->count && materials->list[m].elements > 0 ? next++ : -1;
+  for (int v = 0; v < hexes->volume.count; v++) {
+    fluxes->keys[v] = problem->part_of_volume[v] >= 0 ? materials->count : materials->of_volume[v];
+    fluxes->volumes[v] = h->row[fluxes->keys[v]] >= 0;
+  }
+  SP_TRY(sp_fluxes_mark(fluxes));
+  return sp_torn_create(whole->space, fluxes->keys, &h->torn);
+}
+
+/* *out = a vector on the torn space, NULL without one on the whole. */
+static sp_status copy(const sp_torn *torn, const double *whole, double **out) {
+  if (!whole) return SP_OK;
+  const size_t dofs = sp_space_dofs(&torn->space);
+  SP_TRY(sp_allocate(dofs, sizeof **out, "fluxes", out));
+  for (size_t i = 0; i < dofs; i++) (*out)[i] = whole[torn->from[i]];
+  return SP_OK;
+}
+
+/* Move the fluxes to the torn space. */
+static sp_status move(const sp_fluxes *whole, heats *h) {
+  const size_t dofs = sp_space_dofs(&h->torn.space);
+  SP_TRY(copy(&h->torn, whole->x, &h->x));
+  SP_TRY(copy(&h->torn, whole->rest, &h->rest));
+  SP_TRY(copy(&h->torn, whole->problem->initial, &h->initial));
+  SP_TRY(copy(&h->torn, whole->problem->history, &h->history));
+  SP_TRY(SP_ALLOCATE("fluxes", SP_ARRAY(h->weights, dofs), SP_ARRAY(h->left, dofs)));
+  h->problem = *whole->problem;
+  h->problem.initial = h->initial;
+  h->problem.history = h->history;
+  h->fluxes.problem = &h->problem;
+  h->fluxes.space = &h->torn.space;
+  h->fluxes.x = h->x;
+  h->fluxes.rest = h->rest;
+  h->fluxes.weights = h->weights;
+  h->fluxes.left = h->left;
+  return SP_OK;
+}
+
+/* The fluxes by surface through faces that are not marked. */
+static sp_status find_given(const sp_fluxes *whole, const sp_load_sums *sums, heats *h) {
+  const sp_problem *problem = whole->problem;
+  const sp_hexes *hexes = whole->space->mesh->hexes;
+  for (int robin = 0; robin < 2; robin++)
+    for (sp_lid k = 0; k < problem->face_count; k++) {
+      const sp_outer_face *face = &problem->faces[k];
+      const sp_lid e = face->element;
+      const int f = face->face;
+      if (f >= SP_FACES || row_of(h, e) < 0 || h->fluxes.marked[e][f]) continue;
+      const int named = sp_surface_of(hexes->surfaces[e][f]);
+      double *given =
+          &h->given[row_of(h, e) * h->surfaces + (named >= 0 ? named : h->surfaces - 1)];
+      if (!robin)
+        *given -= sums->fluxes[k];
+      else if (sp_outer_face_has(face, SP_ROBIN))
+        SP_TRY(sp_robin_flux(face->part, whole->space, e, f, whole->x, given));
+    }
+  return SP_OK;
+}
+
+sp_status sp_heat_compute(sp_fluxes *whole, const sp_load_sums *sums, sp_heat *heat) {
+  const sp_mesh *mesh = whole->space->mesh;
+  sp_reduction *reduction = whole->space->platform->reduction;
+  SP_AUTO_VALUE(heats) h = {.fluxes = sp_fluxes_of_parts(whole)};
+  SP_TRY(prepare(whole, &h));
+  SP_TRY(sp_agree(mesh->comm, move(whole, &h)));
+  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+    if (row_of(&h, e) >= 0) h.sums[row_of(&h, e)][0] += sums->sources[e];
+  SP_TRY(sp_fluxes_compute(&h.fluxes, add_flux, &h));
+  whole->noise += h.fluxes.noise;
+  SP_TRY(sp_reduction_sum(reduction, 3 * h.rows, *h.sums, SP_OK));
+  SP_TRY(sp_reduction_sum(reduction, h.rows * h.surfaces, h.given, find_given(whole, sums, &h)));
+  for (int r = 0; r < h.rows; r++) {
+    heat[r] = (sp_heat){h.sums[r][0], h.sums[r][1], h.sums[r][2]};
+    for (int i = 0; i < h.surfaces; i++) {
+      heat[r].in += fmax(-h.given[r * h.surfaces + i], 0);
+      heat[r].out += fmax(h.given[r * h.surfaces + i], 0);
+    }
   }
   return SP_OK;
-}
-
-static sp_status add_material(sp_fluxes *s, int material, sp_load_sums *sums, sp_heat *heat) {
-  const sp_hexes *hexes = s->space->mesh->hexes;
-  const int surfaces = hexes->surface.count + 1;
-  sp_heat mine = {0};
-  sums->source = 0;
-  for (int i = 0; i < surfaces; i++) sums->given[i] = 0;
-  for (int v = 0; v < hexes->volume.count; v++)
-    s->volumes[v] =
-        s->problem->materials.of_volume[v] == material && s->problem->part_of_volume[v] < 0;
-  SP_TRY(sp_fluxes_compute(s, sums, add_flux, &mine));
-  SP_TRY(sp_agree(s->space->mesh->comm, find_given(s, surfaces, sums->given)));
-  SP_TRY(sp_reduction_sum(s->space->platform->reduction, surfaces, sums->given, SP_OK));
-  double all[3] = {sums->source, mine.in, mine.out};
-  SP_TRY(sp_reduction_sum(s->space->platform->reduction, 3, all, SP_OK));
-  *heat = (sp_heat){all[0], all[1], all[2]};
-  for (int i = 0; i < surfaces; i++) add(sums->given[i], heat);
-  return SP_OK;
-}
-
-sp_status sp_heat_compute(sp_fluxes *whole, sp_heat *heat) {
-  const sp_problem *problem = whole->problem;
-  const sp_mesh *mesh = whole->space->mesh;
-  const size_t surfaces = (size_t)mesh->hexes->surface.count + 1;
-  sp_fluxes fluxes = sp_fluxes_of_parts(whole);
-  sp_load_sums sums = {0};
-  sp_status status = sp_fluxes_open(&fluxes);
-  if (!status) status = sp_allocate(surfaces, sizeof(double), "fluxes", &sums.given);
-  status = sp_agree(mesh->comm, status);
-  for (int v = 0; v < mesh->hexes->volume.count && !status; v++)
-    fluxes.keys[v] = problem->part_of_volume[v] >= 0 ? problem->materials.count
-                                                     : problem->materials.of_volume[v];
-  if (!status) status = sp_fluxes_mark(&fluxes);
-  for (int m = 0; m < problem->materials.count && !status; m++)
-    if (problem->materials.list[m].elements > 0) status = add_material(&fluxes, m, &sums, heat++);
-  whole->noise += fluxes.noise;
-  sp_fluxes_close(&fluxes);
-  free(sums.given);
-  return status;
 }

@@ -16,6 +16,7 @@ typedef struct sp_heat {
 } sp_heat;
 
 /* Fill heat[number of materials with elements], in their order, on all ranks, for the solution of
- * `whole`, the fluxes of all elements, whose scratch is used and whose noise grows. Errors: those
- * of formulas, SP_ERR_SYSTEM. Collective. */
-sp_status sp_heat_compute(sp_fluxes *whole, sp_heat *heat);
+ * `whole`, the fluxes of all elements, whose noise grows, and its load, with sources and fluxes in
+ * `sums`. Visits the elements as often for one material as for many (operators/torn.h). Errors:
+ * those of formulas, SP_ERR_SYSTEM. Collective. */
+sp_status sp_heat_compute(sp_fluxes *whole, const sp_load_sums *sums, sp_heat *heat);

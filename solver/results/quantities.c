@@ -59,9 +59,9 @@ static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bo
                          bool *members) {
   const sp_family *family = on_surface ? &hexes->surface : &hexes->volume;
   const int count = family->count - (on_surface ? 0 : hexes->file.contacts);
-  for (int m = 0; m < count; m++)
-    members[m] =
-        entry->over == SP_OVER_DOMAIN || (entry->group && sp_groups_cover(family, entry->group, m));
+  for (int m = 0; m < count; m++) members[m] = entry->over == SP_OVER_DOMAIN;
+  for (int at[2] = {0}, m; entry->group && (m = sp_groups_next(family, entry->group, at)) >= 0;)
+    members[m] = true;
 }
 
 enum { RESISTANCE_PARTS = 3 };

@@ -26,6 +26,7 @@ typedef struct partial {
   double extremum;     /* the least v; of a maximum the least -v */
   double place[3];
   bool infinite; /* v is not finite at `place` */
+  bool pending;  /* of a chunk: not yet added to its rank's */
 } partial;
 
 /* Evaluation of all quantities, in chunks of elements. */
@@ -178,11 +179,16 @@ static void prepare_face(const evaluation *s, sp_lid e, int f, workspace *w) {
   }
 }
 
+/* The first quantity of an element's material. */
+static int own_quantity(const evaluation *s, sp_lid e) {
+  const sp_quantities *q = s->quantities;
+  return q->materials + 3 * q->material_of_volume[s->space->mesh->hexes->volumes[e]];
+}
+
 /* The quantity after r that an element may have: of materials, those of its own only. */
 static int next_quantity(const evaluation *s, sp_lid e, int r) {
   const sp_quantities *q = s->quantities;
-  const int own = q->materials + 3 * q->material_of_volume[s->space->mesh->hexes->volumes[e]];
-  const int end = q->materials + 3 * q->material_count;
+  const int own = own_quantity(s, e), end = q->materials + 3 * q->material_count;
   if (r + 1 < q->materials || r + 1 >= end) return r + 1;
   return r + 1 <= own ? own : r + 1 < own + 3 ? r + 1 : end;
 }
@@ -220,13 +226,34 @@ typedef struct chunk {
 } chunk;
 
 static void clear_partials(int count, partial *partials) {
-  for (int r = 0; r < count; r++) partials[r] = (partial){.extremum = DBL_MAX};
+  for (int r = 0; r < count; r++) partials[r] = (partial){.extremum = DBL_MAX, .pending = true};
+}
+
+/* Clear the quantities that some elements may have, so that many materials cost no more than few.
+ */
+static void clear_chunk(const evaluation *s, size_t begin, size_t end, chunk *c) {
+  const sp_quantities *q = s->quantities;
+  const int rest = q->materials + 3 * q->material_count;
+  clear_partials(q->materials, c->partials);
+  clear_partials(q->all - rest, &c->partials[rest]);
+  for (size_t e = begin; e < end && q->material_count > 0; e++)
+    clear_partials(3, &c->partials[own_quantity(s, (sp_lid)e)]);
+}
+
+/* Add a chunk's quantities by add(s, r, its partial). */
+static void join_chunk(evaluation *s, size_t begin, size_t end, chunk *c,
+                       void (*add)(const evaluation *, int, const partial *)) {
+  for (size_t e = begin; e < end; e++)
+    for (int r = 0; r < s->quantities->all; r = next_quantity(s, (sp_lid)e, r)) {
+      if (c->partials[r].pending) add(s, r, &c->partials[r]);
+      c->partials[r].pending = false;
+    }
 }
 
 static sp_status add_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const evaluation *s = context;
   chunk *c = workspace_;
-  clear_partials(s->quantities->all, c->partials);
+  clear_chunk(s, begin, end, c);
   for (size_t e = begin; e < end; e++) {
     sp_numbering_gather(s->space->numbering, (sp_lid)e, s->x, c->w.nodal);
     add_element(s, (sp_lid)e, &c->w, c->partials);
@@ -235,20 +262,18 @@ static sp_status add_elements(void *context, void *workspace_, size_t begin, siz
   return SP_OK;
 }
 
+static void add_partial(const evaluation *s, int r, const partial *more) {
+  partial *all = &s->partials[r];
+  for (int i = 0; i < 2; i++) all->integrals[i] += more->integrals[i];
+  if (!all->infinite && (more->infinite || more->extremum < all->extremum))
+    memcpy(all->place, more->place, sizeof all->place);
+  all->extremum = fmin(all->extremum, more->extremum);
+  all->infinite = all->infinite || more->infinite;
+}
+
 /* Add the results of a chunk, in the order of the elements: the first place of several counts. */
 static void add_chunk(void *context, void *workspace_, size_t begin, size_t end) {
-  const evaluation *s = context;
-  const chunk *c = workspace_;
-  (void)begin, (void)end;
-  for (int r = 0; r < s->quantities->all; r++) {
-    const partial *more = &c->partials[r];
-    partial *all = &s->partials[r];
-    for (int i = 0; i < 2; i++) all->integrals[i] += more->integrals[i];
-    if (!all->infinite && (more->infinite || more->extremum < all->extremum))
-      memcpy(all->place, more->place, sizeof all->place);
-    all->extremum = fmin(all->extremum, more->extremum);
-    all->infinite = all->infinite || more->infinite;
-  }
+  join_chunk(context, begin, end, workspace_, add_partial);
 }
 
 /* The least value of u, or of -u, at the nodes of some elements that a quantity has. */
@@ -257,7 +282,7 @@ static sp_status bound_elements(void *context, void *workspace_, size_t begin, s
   const sp_hexes *hexes = s->space->mesh->hexes;
   const size_t nodes = sp_element_nodes(s->space->numbering->order);
   chunk *c = workspace_;
-  clear_partials(s->quantities->all, c->partials);
+  clear_chunk(s, begin, end, c);
   for (size_t e = begin; e < end; e++) {
     sp_numbering_gather(s->space->numbering, (sp_lid)e, s->x, c->w.nodal);
     for (int r = 0; r < s->quantities->all; r = next_quantity(s, (sp_lid)e, r)) {
@@ -271,12 +296,12 @@ static sp_status bound_elements(void *context, void *workspace_, size_t begin, s
   return SP_OK;
 }
 
+static void lower_bound(const evaluation *s, int r, const partial *more) {
+  s->bounds[r] = fmin(s->bounds[r], more->extremum);
+}
+
 static void lower_bounds(void *context, void *workspace_, size_t begin, size_t end) {
-  const evaluation *s = context;
-  const chunk *c = workspace_;
-  (void)begin, (void)end;
-  for (int r = 0; r < s->quantities->all; r++)
-    s->bounds[r] = fmin(s->bounds[r], c->partials[r].extremum);
+  join_chunk(context, begin, end, workspace_, lower_bound);
 }
 
 /* Bounds spare most elements the search between nodes. */
@@ -301,32 +326,50 @@ static sp_status add_all(evaluation *s) {
   return sp_loop_run(&loop);
 }
 
-/* Find the least `value` of all ranks; the place is that of the lowest rank that has it. */
-static double find_place(MPI_Comm comm, double value, const partial *mine, sp_quantity *q) {
-  struct {
+/* Join the results of all ranks, `count` quantities at once; a place is that of the lowest rank
+ * that has the least v, or a v that is not finite. */
+static sp_status join_ranks(const sp_space *space, int count, partial *partials) {
+  typedef struct least {
     double value;
     int rank;
-  } best = {.value = value, .rank = sp_comm_rank(comm)};
-  MPI_Allreduce(MPI_IN_PLACE, &best, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
-  memcpy(q->place, mine->place, sizeof q->place);
-  MPI_Bcast(q->place, 3, MPI_DOUBLE, best.rank, comm);
-  return best.value;
+  } least;
+  MPI_Comm comm = space->mesh->comm;
+  SP_OWNED double(*integrals)[2] = NULL, (*places)[3] = NULL;
+  SP_OWNED least *list = NULL;
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("results", SP_ARRAY(integrals, count), SP_ARRAY(places, count),
+                                    SP_ARRAY(list, count))));
+  const int rank = sp_comm_rank(comm);
+  for (int r = 0; r < count; r++) {
+    memcpy(integrals[r], partials[r].integrals, sizeof integrals[r]);
+    list[r] = (least){partials[r].infinite ? -INFINITY : partials[r].extremum, rank};
+  }
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 2 * count, *integrals, SP_OK));
+  MPI_Allreduce(MPI_IN_PLACE, list, count, MPI_DOUBLE_INT, MPI_MINLOC, comm);
+  for (int r = 0; r < count; r++)
+    if (list[r].rank == rank) memcpy(places[r], partials[r].place, sizeof places[r]);
+  MPI_Allreduce(MPI_IN_PLACE, places, count * (int)sizeof *places, MPI_BYTE, MPI_BOR, comm);
+  for (int r = 0; r < count; r++) {
+    memcpy(partials[r].integrals, integrals[r], sizeof integrals[r]);
+    memcpy(partials[r].place, places[r], sizeof places[r]);
+    partials[r].extremum = list[r].value;
+    partials[r].infinite = list[r].value == -INFINITY;
+  }
+  return SP_OK;
 }
 
-static sp_status finish(const sp_space *space, sp_balance *balance, partial *mine, sp_quantity *q) {
-  SP_TRY(sp_reduction_sum(space->platform->reduction, 2, mine->integrals, SP_OK));
-  q->size = mine->integrals[1];
-  q->value = mine->integrals[0];
+static sp_status finish(const sp_space *space, sp_balance *balance, const partial *all,
+                        sp_quantity *q) {
+  q->size = all->integrals[1];
+  q->value = all->integrals[0];
+  memcpy(q->place, all->place, sizeof q->place);
   if (q->kind == SP_RESULT_AVERAGE) q->value /= q->size;
   if (q->kind == SP_RESULT_NORM) q->value = sqrt(q->value);
-  if (q->formula && find_place(space->mesh->comm, mine->infinite ? 0 : 1, mine, q) == 0) {
+  if (q->formula && all->infinite) {
     q->value = NAN;
     return SP_OK;
   }
-  if (sp_quantity_is_extremum(q->kind)) {
-    const double least = find_place(space->mesh->comm, mine->extremum, mine, q);
-    q->value = q->kind == SP_RESULT_MAXIMUM ? -least : least;
-  }
+  if (sp_quantity_is_extremum(q->kind))
+    q->value = q->kind == SP_RESULT_MAXIMUM ? -all->extremum : all->extremum;
   if (q->crosses) return sp_crossing_flux(&balance->fluxes, q->members, &q->value);
   if (q->kind == SP_RESULT_FLUX) {
     q->value = 0;
@@ -361,6 +404,7 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *spac
   sp_status status = SP_ALLOCATE("results", SP_ARRAY(s.partials, all), SP_ARRAY(s.bounds, all));
   if (!status) status = add_all(&s);
   status = sp_agree(space->mesh->comm, status);
+  if (!status) status = join_ranks(space, quantities->all, s.partials);
   for (int r = 0; r < quantities->all && !status; r++)
     status = finish(space, balance, &s.partials[r], &quantities->list[r]);
   SP_FREE(s.partials, s.bounds);

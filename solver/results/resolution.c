@@ -75,7 +75,7 @@ sp_resolution sp_resolution_find(const sp_mesh *mesh, const double *indicator, d
     worst.value = indicator[e];
     group = -1;
     for (int g = hexes->volume.group_count; g-- > 0;)
-      if (hexes->volume.groups[g].members[hexes->volumes[e]]) group = g;
+      if (sp_group_has(&hexes->volume.groups[g], hexes->volumes[e])) group = g;
   }
   MPI_Allreduce(MPI_IN_PLACE, &out.coarse, 1, MPI_INT64_T, MPI_SUM, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, mesh->comm);

@@ -37,7 +37,7 @@ static sp_status compute_fluxes(sp_running *c, double *scratch) {
   if (sp_running_has_balance(c))
     SP_TRY(sp_balance_compute(&c->balance, c->solution, c->rest, vectors));
   SP_TRY(sp_quantities_evaluate(c->quantities, c->solver->space, &c->balance, c->solution));
-  return c->heat ? sp_heat_compute(&c->balance.fluxes, c->heat) : SP_OK;
+  return c->heat ? sp_heat_compute(&c->balance.fluxes, &c->balance.sums, c->heat) : SP_OK;
 }
 
 static double range_of_solution(const sp_running *c) {

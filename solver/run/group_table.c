@@ -35,7 +35,7 @@ static void add_element(const table *t, sp_lid e, const sp_rule *rule, double *x
     for (size_t d = 0; d < 3; d++) sums[CENTRE + d] += wj[q] * xyz[d * points + q];
   }
   for (int g = 0; g < hexes->volume.group_count; g++)
-    for (int s = 0; s < SUMS && hexes->volume.groups[g].members[hexes->volumes[e]]; s++)
+    for (int s = 0; s < SUMS && sp_group_has(&hexes->volume.groups[g], hexes->volumes[e]); s++)
       t->sums[g][s] += sums[s];
 }
 
@@ -76,7 +76,7 @@ static void add_face(table *t, sp_lid e, int f, const sp_rule *rule, double *xyz
     }
   }
   for (int g = 0; g < hexes->surface.group_count; g++) {
-    if (!hexes->surface.groups[g].members[surface]) continue;
+    if (!sp_group_has(&hexes->surface.groups[g], surface)) continue;
     const int row = hexes->volume.group_count + g;
     for (int s = 0; s < SUMS; s++) t->sums[row][s] += sums[s];
     if (side == surface) keep_face(t, e, f, row);
@@ -95,7 +95,7 @@ static sp_status measure(table *t) {
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
       for (int g = 0; g < hexes->surface.group_count && hexes->surfaces[e][f] >= 0; g++)
-        faces += hexes->surface.groups[g].members[hexes->surfaces[e][f]];
+        faces += sp_group_has(&hexes->surface.groups[g], hexes->surfaces[e][f]);
   SP_TRY(sp_allocate(faces, sizeof *t->faces, "faces", &t->faces));
   for (sp_lid e = 0; e < hexes->count; e++) {
     SP_TRY(sp_geometry_volume(hexes, e, &rule, xyz, wj));

@@ -56,7 +56,10 @@ static sp_status prepare_results(sp_running *c) {
                               &c->quantities));
   const size_t materials = (size_t)c->quantities->material_count;
   if (materials == 0 || !sp_running_has_balance(c)) return SP_OK;
-  return sp_agree(c->comm, sp_allocate(materials, sizeof *c->heat, "materials", &c->heat));
+  sp_load_sums *sums = &c->balance.sums;
+  return sp_agree(c->comm, SP_ALLOCATE("materials", SP_ARRAY(c->heat, materials),
+                                       SP_ARRAY(sums->sources, c->mesh->hexes->count),
+                                       SP_ARRAY(sums->fluxes, c->problem->face_count)));
 }
 
 /* ---- Callbacks of the solver ---- */
