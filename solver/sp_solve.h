@@ -197,12 +197,13 @@ SP_CASE_API int sp_case_watch(sp_case *c, sp_case_progress *progress, void *cont
 
 /* ---- Results of the last solve ---- */
 
-/* *value = a number of the last solution, by the names of the JSON document (solver/README.md): a
- * member of an object or of a row of a table whose "name" or, without one, "group" is `row`. `row`
- * NULL: of an object, or of a table with one row. `table` NULL: a member of the document itself.
+/* *value = a number of the last solution, by the names of the JSON document (solver/README.md). It
+ * is a member of a row of a table: the first row whose "name" is `row`, or "group", or "kind". With
+ * `row` NULL, of an object, or of a table with one row; with `table` NULL, of the document itself.
  *
  *     sp_case_value(c, "results", "hottest", "value", &x);
- *     sp_case_value(c, "balance", "lid", "flux", &x);
+ *     sp_case_value(c, "extrema", "maximum", "value", &x);
+ *     sp_case_value(c, "balance", "lid", "value", &x);
  *     sp_case_value(c, "errors", NULL, "L2", &x);
  *     sp_case_value(c, NULL, NULL, "dofs", &x);
  *

@@ -35,7 +35,7 @@ SOLVER = {
     "results": ["linear", "config", "problem"],
     "solve": ["linear", "config", "problem", "results"],
     "report": ["linear", "config", "problem", "results", "solve"],
-    "run": ["linear", "config", "problem", "results", "solve", "report"],
+    "run": ["linear", "config", "problem", "results", "solve", "report", "sp_solve"],  # the public header
 }
 
 # Arrows against this order that still exist: a module and a folder. Remove a row when the arrow is gone.

@@ -47,6 +47,7 @@ typedef struct sp_problem {
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a Robin condition */
   const double *initial;   /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
+  const double *extra;     /* added to the load, likewise (solver/problem/load.h) */
   sp_lid face_count;
   sp_outer_face *faces; /* [face_count], of this rank: element by element, face by face */
 } sp_problem;

@@ -480,6 +480,46 @@ static sp_status visit(sp_fluxes *s, pass t) {
                              .commit = t.on_face ? commit_fluxes : add_some}));
 }
 
+/* mine[i] = the mass at DOF i of the elements of the set, all[i] = that of all elements. */
+static sp_status find_masses(const sp_fluxes *s, double *mine, double *all) {
+  const sp_numbering *numbering = s->space->numbering;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const sp_rule *rule = sp_operator_rule(SP_BP35, numbering->order);
+  const size_t nodes = sp_element_nodes(numbering->order);
+  SP_OWNED double *work = NULL;
+  SP_TRY(sp_allocate(4 * nodes, sizeof *work, "fluxes", &work));
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    const sp_lid *dofs = sp_numbering_nodes(numbering, e);
+    double *wj = work + 3 * nodes;
+    if (sp_hexes_is_contact(hexes, e)) continue;
+    SP_TRY(sp_geometry_volume(hexes, e, rule, work, wj));
+    for (size_t n = 0; n < nodes; n++) {
+      all[dofs[n]] += wj[n];
+      if (has_element(s, e)) mine[dofs[n]] += wj[n];
+    }
+  }
+  return SP_OK;
+}
+
+/* Add to `left` and *sums the part of problem->extra that belongs to the set. */
+static sp_status add_extra(sp_fluxes *s, sp_load_sums *sums) {
+  const double *extra = s->problem->extra;
+  const size_t dofs = sp_space_dofs(s->space);
+  SP_OWNED double *mine = NULL, *all = NULL;
+  if (!extra) return SP_OK;
+  sp_status status = SP_ALLOCATE("fluxes", SP_ARRAY(mine, dofs), SP_ARRAY(all, dofs));
+  if (!status && !s->whole) status = find_masses(s, mine, all);
+  SP_TRY(sp_agree(s->space->mesh->comm, status));
+  sp_exchange_now(s->space->exchange, SP_SUM, mine);
+  sp_exchange_now(s->space->exchange, SP_SUM, all);
+  for (size_t i = 0; i < dofs; i++) {
+    mine[i] = s->whole ? extra[i] : all[i] > 0 ? mine[i] / all[i] * extra[i] : 0;
+    s->left[i] += mine[i];
+  }
+  if (sums) sp_load_sums_add(s->space, mine, sums);
+  return SP_OK;
+}
+
 /* Fill `left` with the load of the elements of the set that have a marked DOF, or with `sums` of
  * all its elements. The load is summed over ranks, so copies are cleared: it counts once. */
 static sp_status find_load(sp_fluxes *s, sp_load_sums *sums) {
@@ -493,6 +533,7 @@ static sp_status find_load(sp_fluxes *s, sp_load_sums *sums) {
     elements[e] = sums ? has_element(s, e) : touches_marked(s, e);
   SP_TRY(sp_problem_load(s->problem, s->space, elements, (const bool(*)[SP_FACES])s->marked,
                          s->left, &range, sums));
+  SP_TRY(add_extra(s, sums));
   for (sp_lid i = numbering->owned; i < numbering->local; i++) s->left[i] = 0;
   return SP_OK;
 }
