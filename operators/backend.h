@@ -194,6 +194,11 @@ typedef struct sp_backend {
   /* Wait until all queued work is done; returns its failure. */
   sp_status (*finish)(sp_device *device);
 
+  /* NULL on a backend that works in host memory. *here: `pointer` is memory of this device, for
+   * `copy`; otherwise it is in host memory. Waits for the default stream, whose work may still
+   * write there. Errors: SP_ERR_INPUT for memory of another device, SP_ERR_SYSTEM. */
+  sp_status (*find_memory)(sp_device *device, const void *pointer, bool *here);
+
   /* The geometry that this backend applies faster if both are exact. */
   sp_geometry_kind (*faster_geometry)(sp_operator_kind kind, int order, bool affine);
 

@@ -12,7 +12,7 @@
 #include "solver/report/outcome.h"
 #include "solver/report/provenance.h"
 #include "solver/report/summary.h"
-#include "solver/run/case.h"
+#include "solver/run/run.h"
 #include "solver/run/dry_run.h"
 #include "solver/run/group_table.h"
 #include "solver/run/study.h"
@@ -150,7 +150,7 @@ static sp_status run_on(const sp_workers *workers, const command *line, const sp
   if (line->study.order.given || line->study.refine.given)
     return sp_study_run(workers, config, &line->study, profile, terminal);
   if (line->groups) return sp_group_table_run(workers, config, terminal);
-  return sp_case_run(workers, config, profile, terminal, &results);
+  return sp_run(workers, config, profile, terminal, &results);
 }
 
 static sp_status run_config(const command *line, const sp_config *config, sp_summary *summary,

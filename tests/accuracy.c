@@ -1,6 +1,6 @@
 /* Error bars: over random problems with a known solution the estimates are compared with the true
  * errors; the indicator per element with the true error in the field. */
-#include "solver/run/case.h"
+#include "solver/run/run.h"
 #include "tests/folders.h"
 #include "tests/log_table.h"
 #include "tests/run_case.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solver/run/case.h"
+#include "solver/run/run.h"
 #include "tests/check.h"
 #include "tests/device.h"
 
@@ -58,7 +58,7 @@ static inline sp_status run_case(MPI_Comm comm, const char *const *common, const
   const sp_profile profile = sp_profile_from_now();
   sp_workers workers;
   sp_status status = sp_workers_open(comm, &config->backend, &workers);
-  if (!status) status = sp_case_run(&workers, config, &profile, &terminal, results);
+  if (!status) status = sp_run(&workers, config, &profile, &terminal, results);
   sp_workers_close(&workers);
   sp_config_destroy(&config);
   return status;

@@ -42,7 +42,7 @@ static sp_status run_on(const char *has_elements, const char *const *settings,
   CHECK((workers.comm != MPI_COMM_NULL) == (has_elements[world_rank] == '1') &&
             !workers.platform.device == (has_elements[world_rank] != '1'),
         "ranks %s", has_elements);
-  status = sp_case_run(&workers, config, &profile, &terminal, results);
+  status = sp_run(&workers, config, &profile, &terminal, results);
   sp_workers_close(&workers);
   return status;
 }
@@ -285,7 +285,7 @@ static void test_gpus(void) {
   sp_results chosen, shared;
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   const sp_profile profile = sp_profile_from_now();
-  sp_status status = sp_case_run(&workers, config, &profile, &terminal, &chosen);
+  sp_status status = sp_run(&workers, config, &profile, &terminal, &chosen);
   CHECK_OK(status);
   check_same_everywhere(status, &chosen);
   if (world_rank == 0) {
@@ -300,7 +300,7 @@ static void test_gpus(void) {
   sp_workers_close(&workers);
   config->backend.share = SP_SHARE_YES;
   CHECK_OK(sp_workers_open(MPI_COMM_WORLD, &config->backend, &workers));
-  CHECK_OK(sp_case_run(&workers, config, &profile, &terminal, &shared));
+  CHECK_OK(sp_run(&workers, config, &profile, &terminal, &shared));
   sp_workers_close(&workers);
   check_same_solution("sine box", "the GPUs' ranks", &shared, &chosen);
   if (world_rank == 0) unlink(LOG);

@@ -2,6 +2,7 @@
 #include "mesh/gmsh/child.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,8 +29,15 @@ typedef struct reader_process {
 /* ---- The program: find, start, wait ---- */
 
 /* Relative to the folder of the running program: sp_solve in a build tree, an installed one, and
- * the tests and fuzzing harnesses of a build tree. */
+ * the tests and fuzzing harnesses of a build tree. And to the folder of the shared library, in a
+ * build tree and installed. */
 static const char *const PLACES[] = {"mesh", SP_READER_INSTALLED, "../mesh", "../../mesh"};
+static const char *const LIBRARY_PLACES[] = {"mesh", SP_READER_OF_LIBRARY};
+
+static void cut_name(char *path) {
+  char *name = strrchr(path, '/');
+  if (name) *name = '\0';
+}
 
 static sp_status own_folder(char folder[PATH_MAX]) {
   const ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -37,18 +45,33 @@ static sp_status own_folder(char folder[PATH_MAX]) {
     return sp_fail(SP_ERR_SYSTEM, "cannot determine the program's path: /proc/self/exe: %s",
                    strerror(errno));
   folder[length] = '\0';
-  char *name = strrchr(folder, '/');
-  if (name) *name = '\0';
+  cut_name(folder);
   return SP_OK;
+}
+
+static bool is_in(const char *folder, const char *place, char path[PATH_MAX]) {
+  const int length = snprintf(path, PATH_MAX, "%s/%s/%s", folder, place, NAME);
+  return length < PATH_MAX && access(path, X_OK) == 0;
+}
+
+/* Beside the shared library that this code is in, or where a static one was to be installed. */
+static bool find_of_library(char path[PATH_MAX]) {
+  char folder[PATH_MAX];
+  Dl_info own;
+  if (dladdr(PLACES, &own) && own.dli_fname && realpath(own.dli_fname, folder)) {
+    cut_name(folder);
+    for (size_t p = 0; p < sizeof LIBRARY_PLACES / sizeof *LIBRARY_PLACES; p++)
+      if (is_in(folder, LIBRARY_PLACES[p], path)) return true;
+  }
+  return is_in(SP_READER_FOLDER, ".", path);
 }
 
 static sp_status find_reader(char path[PATH_MAX]) {
   char folder[PATH_MAX];
   SP_TRY(own_folder(folder));
-  for (size_t p = 0; p < sizeof PLACES / sizeof *PLACES; p++) {
-    const int length = snprintf(path, PATH_MAX, "%s/%s/%s", folder, PLACES[p], NAME);
-    if (length < PATH_MAX && access(path, X_OK) == 0) return SP_OK;
-  }
+  for (size_t p = 0; p < sizeof PLACES / sizeof *PLACES; p++)
+    if (is_in(folder, PLACES[p], path)) return SP_OK;
+  if (find_of_library(path)) return SP_OK;
   return sp_fail(SP_ERR_SYSTEM,
                  "the program " NAME ", which reads mesh files, is missing: expected %s/%s/" NAME
                  " (where cmake --install puts it) or, in a build tree, %s/%s/" NAME,

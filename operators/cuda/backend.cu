@@ -29,6 +29,19 @@ static sp_geometry_kind cuda_faster_geometry(sp_operator_kind kind, int order, b
   return stored ? SP_GEOMETRY_STORED : SP_GEOMETRY_TRILINEAR;
 }
 
+/* The default stream is that of callers; ours do not wait for it. */
+static sp_status cuda_find_memory(sp_device *device, const void *pointer, bool *here) {
+  cudaPointerAttributes memory = {};
+  SP_CUDA(cudaPointerGetAttributes(&memory, pointer));
+  *here = memory.type == cudaMemoryTypeDevice || memory.type == cudaMemoryTypeManaged;
+  if (!*here) return SP_OK;
+  if (memory.type == cudaMemoryTypeDevice && memory.device != device->id)
+    return sp_fail(SP_ERR_INPUT, "an array is in the memory of GPU %d, expected GPU %d or the host",
+                   memory.device, device->id);
+  SP_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
+  return SP_OK;
+}
+
 static sp_status cuda_vector_create(sp_device *device, sp_precision precision, size_t count,
                                     void *out) {
   /* One more entry, because kernels use pairs of entries. */
@@ -396,6 +409,7 @@ static const sp_backend table = {
     .close = cuda_close,
     .describe = cuda_describe,
     .finish = sp_cuda_wait,
+    .find_memory = cuda_find_memory,
     .faster_geometry = cuda_faster_geometry,
     .vector_create = cuda_vector_create,
     .vector_destroy = cuda_vector_destroy,

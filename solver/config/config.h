@@ -72,6 +72,13 @@ typedef struct sp_config {
 sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
                          const char *const *overrides, sp_config **out);
 
+/* The two steps of sp_config_read. The text of the file on all ranks; the caller frees *text, also
+ * after a failure. And a configuration from a text, whose place is `path` in messages and for
+ * relative paths; NULL: none, only overrides. Collective, errors as above. */
+sp_status sp_config_text(MPI_Comm comm, const char *path, char **text, int *length);
+sp_status sp_config_parse(MPI_Comm comm, const char *path, const char *text, int length,
+                          int override_count, const char *const *overrides, sp_config **out);
+
 /* NULL-safe; sets *config to NULL. Local. */
 void sp_config_destroy(sp_config **config);
 

@@ -170,8 +170,7 @@ static sp_status read_file(const char *path, char **text, int *length) {
   return status;
 }
 
-/* The text of the file on all ranks; the caller frees *text, also after a failure. Collective. */
-static sp_status read_everywhere(MPI_Comm comm, const char *path, char **text, int *length) {
+sp_status sp_config_text(MPI_Comm comm, const char *path, char **text, int *length) {
   const int rank = sp_comm_rank(comm);
   SP_TRY(sp_agree(comm, rank == 0 ? read_file(path, text, length) : SP_OK));
   MPI_Bcast(length, 1, MPI_INT, 0, comm);
@@ -182,16 +181,22 @@ static sp_status read_everywhere(MPI_Comm comm, const char *path, char **text, i
   return SP_OK;
 }
 
+sp_status sp_config_parse(MPI_Comm comm, const char *path, const char *text, int length,
+                          int override_count, const char *const *overrides, sp_config **out) {
+  *out = NULL;
+  const sp_status status =
+      sp_agree(comm, parse(path, text, (size_t)length, override_count, overrides, out));
+  if (status) sp_config_destroy(out);
+  return status;
+}
+
 sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
                          const char *const *overrides, sp_config **out) {
   *out = NULL;
   SP_OWNED char *text = NULL;
   int length = 0;
-  if (path) SP_TRY(read_everywhere(comm, path, &text, &length));
-  const sp_status status =
-      sp_agree(comm, parse(path, text, (size_t)length, override_count, overrides, out));
-  if (status) sp_config_destroy(out);
-  return status;
+  if (path) SP_TRY(sp_config_text(comm, path, &text, &length));
+  return sp_config_parse(comm, path, text, length, override_count, overrides, out);
 }
 
 void sp_config_destroy(sp_config **config) {

@@ -11,6 +11,7 @@ typedef struct finder {
   const sp_vector *b;
   sp_vector *x, *y, z;
   double *host;
+  sp_start *start;
 } finder;
 
 /* Return the part of a DOF, or -1 if it gets no constant. */
@@ -62,9 +63,14 @@ static void fill_ones(void *finder_, size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++) f->host[i] = part_of(f, (sp_lid)i) < 0 ? 0 : 1;
 }
 
+static sp_status write_ones(finder *f) {
+  if (f->start->ones) return sp_vector_copy(f->start->ones, f->x);
+  SP_TRY(sp_loop_over("start", (size_t)f->op->dofs, 1, f, fill_ones));
+  return sp_vector_write(f->host, f->x);
+}
+
 static sp_status set_constants(finder *f, double *weight) {
-  SP_TRY(sp_agree(f->op->comm, sp_loop_over("start", (size_t)f->op->dofs, 1, f, fill_ones)));
-  SP_TRY(sp_agree(f->op->comm, sp_vector_write(f->host, f->x)));
+  SP_TRY(sp_agree(f->op->comm, write_ones(f)));
   SP_TRY(sp_agree(f->op->comm, sp_operator_apply(f->op, true, f->x, f->y)));
   return f->system->constants.part_of_dof ? scale_parts(f, weight) : scale_one(f, weight);
 }
@@ -98,11 +104,9 @@ static sp_status descend(finder *f, const sp_vector *inverse_diagonal) {
 
 /* x = given, unless that is farther from the solution. With d = given - x and r = b - A x before,
  * its energy is smaller by *gain = 2 d.r - d.A d. */
-static sp_status replace(finder *f, const double *given, double *gain) {
+static sp_status replace(finder *f, const sp_vector *given, double *gain) {
   double dr, dad;
-  for (sp_lid i = 0; i < f->op->dofs; i++)
-    f->host[i] = f->system->setup.constrained[i] ? 0 : given[i];
-  sp_status status = sp_vector_write(f->host, &f->z);
+  sp_status status = sp_vector_copy(given, &f->z);
   if (!status) status = sp_vector_axpby(-1, f->x, 1, &f->z);
   if (!status) status = sp_operator_apply(f->op, true, f->x, f->y);
   if (!status) status = sp_vector_axpby(1, f->b, -1, f->y);
@@ -110,15 +114,16 @@ static sp_status replace(finder *f, const double *given, double *gain) {
   status = sp_operator_apply(f->op, true, &f->z, f->y);
   SP_TRY(sp_operator_dot(f->op, &f->z, f->y, status, &dad));
   *gain = 2 * dr - dad;
-  if (*gain > 0) return sp_agree(f->op->comm, sp_vector_write(f->host, f->x));
+  if (*gain > 0) return sp_agree(f->op->comm, sp_vector_copy(given, f->x));
   *gain = 0;
   return SP_OK;
 }
 
-sp_status sp_start_find(sp_system *system, const sp_vector *inverse_diagonal, const double *given,
-                        const sp_vector *b, sp_vector *x, sp_vector *y, double *host,
-                        sp_start *start) {
-  finder f = {.system = system, .op = system->op, .b = b, .x = x, .y = y, .host = host};
+sp_status sp_start_find(sp_system *system, const sp_vector *inverse_diagonal,
+                        const sp_vector *given, const sp_vector *b, sp_vector *x, sp_vector *y,
+                        double *host, sp_start *start) {
+  finder f = {
+      .system = system, .op = system->op, .b = b, .x = x, .y = y, .host = host, .start = start};
   start->weight = start->energy = 0;
   sp_status status = sp_agree(f.op->comm, sp_space_vector(system->space, SP_DOUBLE, &f.z));
   if (!status) status = set_constants(&f, &start->weight);

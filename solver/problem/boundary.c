@@ -66,7 +66,7 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
   return SP_OK;
 }
 
-static sp_status check_all_exterior(const sp_statement *statement, const sp_mesh *mesh) {
+sp_status sp_boundary_check(const sp_statement *statement, const sp_mesh *mesh) {
   for (int p = 0; p < statement->boundary.count; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
     if (entry->condition == SP_CONTACT && mesh->hexes->file.contacts == 0)
@@ -85,7 +85,7 @@ sp_status sp_boundary_identify(const sp_statement *statement, sp_mesh *mesh) {
   SP_OWNED sp_periodic_pair *pairs = NULL;
   const sp_boundary_entry *first = NULL;
   int count = 0;
-  SP_TRY(sp_agree(mesh->comm, check_all_exterior(statement, mesh)));
+  SP_TRY(sp_agree(mesh->comm, sp_boundary_check(statement, mesh)));
   sp_status status =
       sp_allocate((size_t)statement->boundary.count, sizeof *pairs, "periodic pairs", &pairs);
   for (int p = 0; p < statement->boundary.count && !status; p++) {

@@ -14,10 +14,14 @@ bool sp_boundary_is_volume(const char *name, const sp_hexes *hexes);
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes);
 
-/* Identify the periodic groups of the case. Errors: SP_ERR_INPUT with the line: groups of the case
- * that have faces between elements and are neither dirichlet nor source, unknown groups, a group
- * paired with itself, a name that several groups have, and the errors of sp_mesh_identify. After an
- * error the mesh can only be destroyed. Collective over the mesh's communicator. */
+/* Refuse conditions of the case on groups that have faces between elements and are neither
+ * dirichlet, source nor contact. Errors: SP_ERR_INPUT with the line. Local. */
+sp_status sp_boundary_check(const sp_statement *statement, const sp_mesh *mesh);
+
+/* Identify the periodic groups of the case, after sp_boundary_check. Errors: SP_ERR_INPUT with the
+ * line: unknown groups, a group paired with itself, a name that several groups have, and the errors
+ * of sp_mesh_identify. After an error the mesh can only be destroyed. Collective over the mesh's
+ * communicator. */
 sp_status sp_boundary_identify(const sp_statement *statement, sp_mesh *mesh);
 
 /* Insert the elements of the contacts of a case (mesh/interlayer.h); nothing without contacts.

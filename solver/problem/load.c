@@ -418,6 +418,13 @@ sp_status sp_problem_integrals(const sp_problem *problem, const sp_space *space,
   return assemble(&s);
 }
 
+void sp_load_sums_add(const sp_space *space, const double *values, sp_load_sums *sums) {
+  for (sp_lid i = 0; i < space->numbering->owned; i++) {
+    sums->source += values[i];
+    sums->size += fabs(values[i]);
+  }
+}
+
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, const bool *elements,
                           const bool (*skipped)[SP_FACES], double *load, sp_jacobian_range *range,
                           sp_load_sums *sums) {
@@ -436,5 +443,8 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, cons
   MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   sp_exchange_now(space->exchange, SP_SUM, load);
+  if (elements || !problem->extra) return SP_OK;
+  for (sp_lid i = 0; i < numbering->local; i++) load[i] += problem->extra[i];
+  if (sums) sp_load_sums_add(space, problem->extra, sums);
   return SP_OK;
 }

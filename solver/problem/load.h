@@ -23,9 +23,13 @@ typedef struct sp_load_sums {
   sp_forcing_difference forcing;    /* zeros without a forcing or a solution */
 } sp_load_sums;
 
+/* Count a load in the sums, as a source. `values` is an L-vector. Local. */
+void sp_load_sums_add(const sp_space *space, const double *values, sp_load_sums *sums);
+
 /* The load vector: load_i = integral of l_i f + integral over Neumann and Robin faces of l_i g,
- * with the operator's own quadrature (GLL for Robin faces); [local DOFs] on the host, summed over
- * ranks. Only of the elements marked in elements[elements], and without g on faces that are
+ * with the operator's own quadrature (GLL for Robin faces), plus problem->extra_i; [local DOFs] on
+ * the host, summed over ranks. Only of the elements marked in elements[elements] and then without
+ * `extra`, which belongs to no element; and without g on faces that are
  * skipped[elements][SP_FACES]; NULL for all elements, and for none skipped. Fills *range,
  * and adds to *sums unless that is NULL. Errors: SP_ERR_INPUT if a formula is not finite.
  * Collective. */

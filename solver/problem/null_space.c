@@ -400,7 +400,7 @@ sp_status sp_null_space_remove(const sp_null_space *null_space, const sp_space *
   return SP_OK;
 }
 
-/* finer[component] = the sum of b by the quadrature of another order. */
+/* finer[component] = the sum of b by the quadrature of another order, with the extra load. */
 static sp_status sum_finer(const sp_null_space *null_space, const sp_problem *problem,
                            const sp_space *space, int order, double *finer) {
   const size_t elements = (size_t)space->mesh->hexes->count;
@@ -410,6 +410,8 @@ static sp_status sum_finer(const sp_null_space *null_space, const sp_problem *pr
   SP_TRY(sp_problem_integrals(problem, space, order, integrals));
   for (size_t e = 0; e < elements; e++)
     if (null_space->of_element[e] >= 0) finer[null_space->of_element[e]] += integrals[e];
+  for (sp_lid i = 0; i < space->numbering->owned && problem->extra; i++)
+    if (null_space->of_dof[i] >= 0) finer[null_space->of_dof[i]] += problem->extra[i];
   return sp_null_space_sum(null_space, space, 1, finer, SP_OK);
 }
 
@@ -424,6 +426,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
   SP_TRY(sp_agree(comm, SP_ALLOCATE("component sums", SP_ARRAY(sums, components),
                                     SP_ARRAY(finer, components), SP_ARRAY(given, components))));
   find_given(null_space, problem, space->mesh->hexes, given);
+  for (size_t c = 0; c < components && problem->extra; c++) given[c] = true;
   MPI_Allreduce(MPI_IN_PLACE, given, null_space->components, MPI_C_BOOL, MPI_LOR, comm);
   sum_vector(null_space, numbering->owned, b, sums);
   SP_TRY(sp_null_space_sum(null_space, space, 3, sums[0], SP_OK));

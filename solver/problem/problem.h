@@ -45,6 +45,7 @@ typedef struct sp_problem {
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a Robin condition */
   const double *initial;   /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
+  const double *extra;     /* added to the load, likewise (solver/problem/load.h) */
   /* In time du/dt = shift u - history (sp_materials_shift), at the DOFs of the space; borrowed,
    * NULL: 0. */
   const double *history;

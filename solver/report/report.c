@@ -83,8 +83,8 @@ static log_row throughput(const sp_report *report, int64_t iteration, double sec
                     report->dofs / seconds * 1e-9}};
 }
 
-sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
-                         sp_report **out) {
+sp_status sp_report_open(const sp_workers *workers, const sp_config *config, bool logs,
+                         sp_terminal *terminal, sp_report **out) {
   MPI_Comm comm = workers->comm;
   const int rank = sp_comm_rank(comm);
   *out = NULL;
@@ -98,7 +98,7 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_
                           .record = terminal->record,
                           .outcome = {.tolerance = config->solver.tolerance}};
     if (rank == 0 && !report->record) status = sp_record_create(&report->record);
-    if (!status && rank == 0 && config->output.log[0]) status = create_log(report);
+    if (!status && rank == 0 && logs && config->output.log[0]) status = create_log(report);
   }
   status = sp_agree(comm, status);
   if (!status) status = record_provenance(report);

@@ -40,11 +40,11 @@ typedef struct sp_report {
 
 /* ---- The run ---- */
 
-/* Open the run log that the configuration names (none for ""), collect provenance, print the
- * heading. `workers`, `config` and `terminal` must outlive *out. Errors: SP_ERR_SYSTEM. Collective
- * over workers->comm, like all functions here. */
-sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
-                         sp_report **out);
+/* Open the run log that the configuration names (none for ""), if it `logs`; collect
+ * provenance, print the heading. `workers`, `config` and `terminal` must outlive *out. Errors:
+ * SP_ERR_SYSTEM. Collective over workers->comm, like all functions here. */
+sp_status sp_report_open(const sp_workers *workers, const sp_config *config, bool logs,
+                         sp_terminal *terminal, sp_report **out);
 
 /* From now on the run log is this run's: write it for the first time, in place of an older one.
  * What fails before leaves that as it is (io/run_log.h). Later calls write it again if it is time.

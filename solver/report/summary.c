@@ -45,14 +45,21 @@ static sp_status check_file(sp_summary *summary, const char *case_file) {
   return status ? fail_write(summary, status) : SP_OK;
 }
 
-static sp_status begin_document(sp_summary *summary) {
-  SP_TRY(sp_record_create(&summary->record));
-  sp_record_program(summary->record, "sp_solve");
-  /* First, because readers look there; sp_summary_write sets the values. */
-  sp_record_text(summary->record, "status", NULL);
-  sp_record_text(summary->record, "exit_code", NULL);
-  sp_record_text(summary->record, "message", NULL);
+sp_status sp_summary_begin(sp_record **record) {
+  SP_TRY(sp_record_create(record));
+  sp_record_program(*record, "sp_solve");
+  /* First, because readers look there; sp_summary_format sets the values. */
+  sp_record_text(*record, "status", NULL);
+  sp_record_text(*record, "exit_code", NULL);
+  sp_record_text(*record, "message", NULL);
   return SP_OK;
+}
+
+sp_status sp_summary_format(sp_record *record, const sp_kept_error *outcome, char **text) {
+  sp_record_text(record, "status", sp_outcome_word(outcome->status));
+  sp_record_integer(record, "exit_code", sp_exit_code(outcome->status));
+  sp_record_text(record, "message", outcome->status ? outcome->message : NULL);
+  return sp_record_format(record, text);
 }
 
 /* Open the document on this rank. */
@@ -62,7 +69,7 @@ static sp_status open_on_rank(sp_summary *summary, const char *case_file) {
     SP_TRY(take_standard_output(summary));
   else if (rank == 0)
     SP_TRY(check_file(summary, case_file));
-  return rank == 0 ? begin_document(summary) : SP_OK;
+  return rank == 0 ? sp_summary_begin(&summary->record) : SP_OK;
 }
 
 sp_status sp_summary_open(MPI_Comm comm, const char *path, const char *case_file,
@@ -99,10 +106,7 @@ sp_status sp_summary_check(sp_summary *summary, const sp_config *config) {
 /* Write the document; called on rank 0. */
 static sp_status write_document(sp_summary *summary, const sp_kept_error *outcome) {
   SP_OWNED char *text = NULL;
-  sp_record_text(summary->record, "status", sp_outcome_word(outcome->status));
-  sp_record_integer(summary->record, "exit_code", sp_exit_code(outcome->status));
-  sp_record_text(summary->record, "message", outcome->status ? outcome->message : NULL);
-  sp_status status = sp_record_format(summary->record, &text);
+  sp_status status = sp_summary_format(summary->record, outcome, &text);
   if (!status)
     status = summary->stream < 0 ? sp_file_replace(summary->path.path, text, strlen(text))
                                  : sp_file_write(summary->stream, text, strlen(text));

@@ -27,6 +27,11 @@ sp_record *sp_summary_record(sp_summary *summary);
  * sp_summary_write writes nothing. Collective. */
 sp_status sp_summary_check(sp_summary *summary, const sp_config *config);
 
+/* The document without a file: *record = one with its first members, on this rank; and *text = the
+ * document with the outcome of a run, which the caller frees. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_summary_begin(sp_record **record);
+sp_status sp_summary_format(sp_record *record, const sp_kept_error *outcome, char **text);
+
 /* Add status, exit code and message, and write the document. Returns `status`, or the failure of
  * the write if there was no other. Collective. */
 sp_status sp_summary_write(sp_summary *summary, sp_status status);

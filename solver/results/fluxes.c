@@ -503,6 +503,40 @@ static sp_status visit(sp_fluxes *s, pass t) {
                              .commit = t.on_face ? commit_fluxes : add_some}));
 }
 
+sp_status sp_fluxes_masses(const sp_fluxes *s, bool of_set, double *masses) {
+  const sp_numbering *numbering = s->space->numbering;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const sp_rule *rule = sp_operator_rule(SP_BP35, numbering->order);
+  const size_t nodes = sp_element_nodes(numbering->order);
+  SP_OWNED double *work = NULL;
+  sp_status status = sp_allocate(4 * nodes, sizeof *work, "fluxes", &work);
+  for (sp_lid i = 0; i < numbering->local; i++) masses[i] = 0;
+  for (sp_lid e = 0; e < hexes->count && !status; e++) {
+    const sp_lid *dofs = sp_numbering_nodes(numbering, e);
+    double *wj = work + 3 * nodes;
+    if (sp_hexes_is_contact(hexes, e) || (of_set && !has_element(s, e))) continue;
+    status = sp_geometry_volume(hexes, e, rule, work, wj);
+    for (size_t n = 0; n < nodes; n++) masses[dofs[n]] += wj[n];
+  }
+  SP_TRY(sp_agree(s->space->mesh->comm, status));
+  sp_exchange_now(s->space->exchange, SP_SUM, masses);
+  return SP_OK;
+}
+
+/* Add the part of problem->extra to `left` that belongs to the set. */
+static sp_status add_extra(sp_fluxes *s) {
+  const double *extra = s->problem->extra;
+  const size_t dofs = sp_space_dofs(s->space);
+  SP_OWNED double *mine = NULL, *all = NULL;
+  if (!extra) return SP_OK;
+  SP_TRY(sp_agree(s->space->mesh->comm,
+                  SP_ALLOCATE("fluxes", SP_ARRAY(mine, dofs), SP_ARRAY(all, dofs))));
+  SP_TRY(sp_fluxes_masses(s, true, mine));
+  SP_TRY(sp_fluxes_masses(s, false, all));
+  for (size_t i = 0; i < dofs; i++) s->left[i] += all[i] > 0 ? mine[i] / all[i] * extra[i] : 0;
+  return SP_OK;
+}
+
 /* Fill `left` with the load of the elements of the set that have a marked DOF. The load is summed
  * over ranks, so copies are cleared: it counts once. */
 static sp_status find_load(sp_fluxes *s) {
@@ -515,6 +549,7 @@ static sp_status find_load(sp_fluxes *s) {
   for (sp_lid e = 0; e < hexes->count; e++) elements[e] = touches_marked(s, e);
   SP_TRY(sp_problem_load(s->problem, s->space, elements, (const bool(*)[SP_FACES])s->marked,
                          s->left, &range, NULL));
+  SP_TRY(add_extra(s));
   for (sp_lid i = numbering->owned; i < numbering->local; i++) s->left[i] = 0;
   return SP_OK;
 }

@@ -15,6 +15,10 @@
  * A Robin flux alpha u - g loses log10(alpha |u| / |q|) digits; r_i loses log10(k |u| / |q|) with k
  * = kappa N (N + 1) / h. So faces with alpha > k are marked, and the others take alpha u - g.
  *
+ * A load without elements, problem->extra, is part of load_i. At a DOF that several sets share,
+ * each gets the part that its elements have in the mass at the DOF (GLL quadrature): exact for the
+ * sum over the sets, and for one flux up to the quadrature of a smooth source.
+ *
  * Rounding. A u is computed from the differences of u in an element. `noise` is the change of the
  * fluxes by the rounding of u. If it is too large, the caller finds `rest`, the part of the
  * solution below the rounding of x (A rest = b - A x), and the fluxes belong to x + rest. */
@@ -60,6 +64,11 @@ sp_status sp_fluxes_mark(sp_fluxes *fluxes);
 /* Compute the fluxes of the elements of `volumes`; on_face gets them. Errors: SP_ERR_INPUT of
  * formulas, SP_ERR_SYSTEM. Collective. */
 sp_status sp_fluxes_compute(sp_fluxes *fluxes, sp_fluxes_on_face *on_face, void *context);
+
+/* masses[local DOFs] = the integral of each basis function over all elements, or those of the set;
+ * GLL quadrature, summed over ranks. Uses space and volumes only. Errors: SP_ERR_SYSTEM.
+ * Collective. */
+sp_status sp_fluxes_masses(const sp_fluxes *fluxes, bool of_set, double *masses);
 
 /* left = load - A (x + rest) of all elements with all conditions, summed over ranks: the residual
  * of the unconstrained equations, accurate to the differences of u. Uses problem, space, x, rest

@@ -15,13 +15,14 @@ typedef struct heats {
   int *row;          /* [materials + 1], -1 for none; last, fixed volumes */
   double (*sums)[3]; /* [rows]: source, in and out through marked faces */
   double *given;     /* [rows][surfaces], through other faces */
-  double *x, *rest, *initial, *history, *weights, *left; /* on the torn space */
+  double *x, *rest, *initial, *history, *extra, *weights, *left; /* on the torn space */
 } heats;
 
 static void heats_destroy(heats *h) {
   sp_fluxes_close(&h->fluxes);
   sp_torn_free(&h->torn);
-  SP_FREE(h->row, h->sums, h->given, h->x, h->rest, h->initial, h->history, h->weights, h->left);
+  SP_FREE(h->row, h->sums, h->given, h->x, h->rest, h->initial, h->history, h->extra, h->weights,
+          h->left);
 }
 
 static int row_of(const heats *h, sp_lid e) {
@@ -69,6 +70,34 @@ static sp_status copy(const sp_torn *torn, const double *whole, double **out) {
   return SP_OK;
 }
 
+/* Divide the load without elements among the sets at each DOF, by their masses, and count it as a
+ * source of the rows. */
+static sp_status divide_extra(const sp_fluxes *whole, heats *h) {
+  const size_t dofs = sp_space_dofs(&h->torn.space);
+  const sp_numbering *numbering = h->torn.space.numbering;
+  const MPI_Comm comm = whole->space->mesh->comm;
+  SP_OWNED double *all = NULL, *mine = NULL;
+  SP_OWNED int *row = NULL; /* of each DOF */
+  if (!whole->problem->extra) return SP_OK;
+  sp_status status =
+      SP_ALLOCATE("fluxes", SP_ARRAY(all, sp_space_dofs(whole->space)), SP_ARRAY(mine, dofs),
+                  SP_ARRAY(row, dofs), SP_ARRAY(h->extra, dofs));
+  SP_TRY(sp_agree(comm, status));
+  SP_TRY(sp_fluxes_masses(whole, false, all));
+  SP_TRY(sp_fluxes_masses(&h->fluxes, false, mine));
+  for (size_t i = 0; i < dofs; i++) row[i] = -1;
+  for (sp_lid e = 0; e < whole->space->mesh->hexes->count; e++)
+    for (size_t n = 0; n < sp_element_nodes(numbering->order); n++)
+      row[sp_numbering_nodes(numbering, e)[n]] = row_of(h, e);
+  for (sp_lid i = 0; i < numbering->local; i++) {
+    const sp_lid from = h->torn.from[i];
+    h->extra[i] = all[from] > 0 ? mine[i] / all[from] * whole->problem->extra[from] : 0;
+    if (i < numbering->owned && row[i] >= 0) h->sums[row[i]][0] += h->extra[i];
+  }
+  h->problem.extra = h->extra;
+  return SP_OK;
+}
+
 /* Move the fluxes to the torn space. */
 static sp_status move(const sp_fluxes *whole, heats *h) {
   const size_t dofs = sp_space_dofs(&h->torn.space);
@@ -80,6 +109,7 @@ static sp_status move(const sp_fluxes *whole, heats *h) {
   h->problem = *whole->problem;
   h->problem.initial = h->initial;
   h->problem.history = h->history;
+  h->problem.extra = NULL;
   h->fluxes.problem = &h->problem;
   h->fluxes.space = &h->torn.space;
   h->fluxes.x = h->x;
@@ -116,6 +146,7 @@ sp_status sp_heat_compute(sp_fluxes *whole, const sp_load_sums *sums, sp_heat *h
   SP_AUTO_VALUE(heats) h = {.fluxes = sp_fluxes_of_parts(whole)};
   SP_TRY(prepare(whole, &h));
   SP_TRY(sp_agree(mesh->comm, move(whole, &h)));
+  SP_TRY(divide_extra(whole, &h));
   for (sp_lid e = 0; e < mesh->hexes->count; e++)
     if (row_of(&h, e) >= 0) h.sums[row_of(&h, e)][0] += sums->sources[e];
   SP_TRY(sp_fluxes_compute(&h.fluxes, add_flux, &h));

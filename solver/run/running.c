@@ -69,9 +69,10 @@ static void on_phase(void *running, sp_phase phase) {
 }
 
 static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
-  const sp_running *c = context;
+  sp_running *c = context;
   if (c->report) return sp_report_iteration(iteration, c->report);
-  if (sp_terminal_is_due(c->series->terminal))
+  if (c->on_iteration && c->on_iteration(c->context, iteration)) c->stopped = true;
+  if (c->series && sp_terminal_is_due(c->series->terminal))
     sp_terminal_show(c->series->terminal,
                      "  order %d, refine %d: iteration %lld, relative residual %.1e",
                      c->config->statement.order, c->config->mesh.refine,
@@ -81,7 +82,7 @@ static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
 
 static bool is_interrupted(void *context) {
   const sp_running *c = context;
-  return sp_interrupt_noted() || sp_workers_interrupted(c->workers);
+  return c->stopped || sp_interrupt_noted() || sp_workers_interrupted(c->workers);
 }
 
 static sp_status create_solver(sp_running *c) {
@@ -131,22 +132,8 @@ static sp_status examine_data(sp_running *c) {
                            &c->notes.source);
 }
 
-static sp_status measure_errors(sp_running *c) {
-  c->results->have_norms = !c->given && sp_materials_have_solution(&c->problem->materials);
-  if (!c->results->have_norms) return SP_OK;
-  sp_running_enter(c, SP_PHASE_ERRORS);
-  return sp_errors_compute(c->problem, c->solver->space, c->solution, &c->results->norms);
-}
-
-static sp_status report_setup(sp_running *c) {
+sp_status sp_running_report_setup(sp_running *c) {
   const sp_operator *op = c->solver->system->op;
-  c->results->elements = c->mesh->global_elements;
-  c->results->dofs = op->global_dofs;
-  c->notes.defect = c->solver->defect;
-  c->notes.tied = c->solver->tied;
-  if (c->solver->facts.weak) c->notes.magnification = c->solver->facts.weak->magnification;
-  if (!c->report && !c->given) sp_report_find_notes(c->series, &c->notes);
-  if (!c->report) return SP_OK;
   SP_TRY(sp_report_setup(c->report, op, c->solver->facts.geometry_reason, c->solver->preconditioner,
                          c->solver->kind_reason, c->problem, &c->solver->range));
   if (c->solver->facts.weak)
@@ -157,24 +144,37 @@ static sp_status report_setup(sp_running *c) {
   return SP_OK;
 }
 
-sp_status sp_running_solve(sp_running *c) {
+static void note_setup(sp_running *c) {
+  c->results->elements = c->mesh->global_elements;
+  c->results->dofs = c->solver->system->op->global_dofs;
+  c->notes.defect = c->solver->defect;
+  c->notes.tied = c->solver->tied;
+  if (c->solver->facts.weak) c->notes.magnification = c->solver->facts.weak->magnification;
+}
+
+sp_status sp_running_set_up(sp_running *c) {
   if (c->evaluates) SP_TRY(find_probes(c));
   SP_TRY(create_solver(c));
   SP_TRY(load_initial(c));
-  SP_TRY(sp_solver_load(c->solver, NULL));
+  SP_TRY(sp_solver_load(c->solver));
   c->balance.removed = c->solver->removed;
   sp_running_enter(c, SP_PHASE_PROBLEM);
   if (!c->given) SP_TRY(examine_data(c));
   sp_running_enter(c, SP_PHASES);
-  SP_TRY(report_setup(c));
-  sp_interrupt_watch();
+  note_setup(c);
+  return SP_OK;
+}
 
-  const sp_status solved =
-      sp_solver_solve(c->solver, c->given ? c->solution : c->initial, c->solution, &c->results->cg);
-  if (!sp_solver_has_solution(solved)) return solved;
-  sp_kept_error kept;
-  sp_error_keep(solved, &kept);
-  SP_TRY(measure_errors(c));
+sp_status sp_running_solve(sp_running *c) {
+  return sp_solver_solve(c->solver, c->given ? c->solution : c->initial, c->solution,
+                         &c->results->cg);
+}
+
+sp_status sp_running_measure(sp_running *c) {
+  c->results->have_norms = !c->given && sp_materials_have_solution(&c->problem->materials);
+  if (!c->results->have_norms) return SP_OK;
+  sp_running_enter(c, SP_PHASE_ERRORS);
+  SP_TRY(sp_errors_compute(c->problem, c->solver->space, c->solution, &c->results->norms));
   sp_running_enter(c, SP_PHASES);
-  return sp_error_restore(&kept);
+  return SP_OK;
 }

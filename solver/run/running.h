@@ -1,4 +1,10 @@
-/* A case while it runs: what it borrows and owns, its set-up and its solve. */
+/* A case while it runs: what it borrows and owns, and the steps that the program (run.h) and the
+ * library (library.c) take: set-up, then solves, each with its results and their report.
+ *
+ *     begin -> set_up -> solve -> measure -> evaluate -> report (run.h) -> release
+ *
+ * A report, which shows what is known so far, may be set at any time; sp_running_report_setup
+ * begins it. The first two functions are Local, the others Collective over `comm`. */
 #pragma once
 
 #include "io/terminal.h"
@@ -15,11 +21,16 @@ typedef struct sp_running {
   const sp_config *config;
   const sp_mesh *mesh;
   sp_terminal *terminal; /* shows names of phases; NULL in a series */
-  sp_report *report;     /* NULL for one of a series */
+  sp_report *report;     /* NULL for one of a series, and in the library while CG iterates */
   sp_report *series;     /* shows progress in a series, and gets its notes; else NULL */
   sp_results *results;
-  const sp_case_start *given; /* the solution of another order, or NULL */
-  sp_phase phase;             /* current phase, since phase_start; SP_PHASES: none */
+  const sp_solution_start *given; /* the solution of another order, or NULL */
+  /* Sees each iteration if there is no report; true ends the solve. NULL: none. */
+  bool (*on_iteration)(void *context, const sp_cg_iteration *iteration);
+  void *context;
+  bool stopped;   /* on_iteration has asked for the end of this solve */
+  bool once;      /* the solver may be released before error bars, for memory */
+  sp_phase phase; /* current phase, since phase_start; SP_PHASES: none */
   double phase_start;
 
   sp_problem *problem;
@@ -37,6 +48,9 @@ typedef struct sp_running {
   const char *field; /* the file that was written; NULL if none */
   double *indicator; /* [elements] with error bars, else NULL */
   sp_accuracy accuracy;
+  sp_kept_error bars; /* why there are no error bars */
+  sp_level_time levels[SP_LEVELS_MOST];
+  int level_count;
 } sp_running;
 
 sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
@@ -45,11 +59,19 @@ sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, cons
 /* End the current phase and begin the next one; SP_PHASES: none. */
 void sp_running_enter(sp_running *c, sp_phase phase);
 
-/* The flow: probes -> problem -> solver -> load -> solution and its errors, also if CG has not
- * converged. Collective. */
+/* Make probes, problem, solver, initial iterate and load. */
+sp_status sp_running_set_up(sp_running *c);
+
+/* Record and print the set-up, its notes, and begin the log: c->report is new. */
+sp_status sp_running_report_setup(sp_running *c);
+
+/* Solve, from the initial iterate or the given solution, into c->solution. */
 sp_status sp_running_solve(sp_running *c);
 
-/* True if the fluxes of the problem have a balance: it is not mass. */
+/* Measure the error norms of c->solution. */
+sp_status sp_running_measure(sp_running *c);
+
+/* True if the fluxes of the problem have a balance: it is not mass. Local. */
 bool sp_running_has_balance(const sp_running *c);
 
 /* Release what the case owns. */

@@ -16,7 +16,7 @@ typedef struct sp_results {
 } sp_results;
 
 /* A solution of the same mesh at another order to start from. */
-typedef struct sp_case_start {
+typedef struct sp_solution_start {
   const sp_space *space;
   const double *values; /* L-vector on the host */
-} sp_case_start;
+} sp_solution_start;

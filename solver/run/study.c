@@ -12,7 +12,7 @@
 #include "solver/report/outputs.h"
 #include "solver/report/report.h"
 #include "solver/run/answers_report.h"
-#include "solver/run/case.h"
+#include "solver/run/run.h"
 
 enum { MAX_REFINE = 10 };
 
@@ -208,8 +208,8 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   s->config.mesh.refine = refine;
   sp_terminal_show(s->terminal, "  order %d, refine %d ...", order, refine);
   sp_results results;
-  const sp_status status = sp_case_solve(s->workers, s->meshes[refine], &s->config, NULL, s->report,
-                                         s->by_answers ? &s->answers[s->count] : NULL, &results);
+  const sp_status status = sp_run_one(s->workers, s->meshes[refine], &s->config, NULL, s->report,
+                                      s->by_answers ? &s->answers[s->count] : NULL, &results);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
     sp_kept_error kept;
     sp_error_keep(status, &kept);
@@ -326,7 +326,7 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   s->config.mesh.refine = s->refine.first;
   const double start = MPI_Wtime();
   sp_status status = sp_outputs_check(comm, &s->config);
-  if (!status) status = sp_report_open(workers, &s->config, terminal, &s->report);
+  if (!status) status = sp_report_open(workers, &s->config, true, terminal, &s->report);
   if (!status) {
     sp_profile_add(&s->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
     status = run(s, config->solver.tolerance);

@@ -37,7 +37,7 @@ sp_status sp_study_parse(const char *text, sp_study *study);
 
 /* Solve the series, print and log its table, and judge the rates. The mesh is read once and refined
  * from run to run. The solver's tolerance becomes at most 1e-13, and the limit of iterations grows
- * with it. Field and probes are not written. `profile` is as for sp_case_run. Errors: SP_ERR_INPUT
+ * with it. Field and probes are not written. `profile` is as for sp_run. Errors: SP_ERR_INPUT
  * for fewer than three runs without a solution, SP_ERR_STUDY with the first step that falls short,
  * and those of a case, which end the series. Collective over workers->all. */
 sp_status sp_study_run(const sp_workers *workers, const sp_config *config, const sp_study *study,

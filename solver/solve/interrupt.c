@@ -21,8 +21,13 @@ static void note(int signal) {
   set_handlers(SIG_DFL);
 }
 
+static bool watching; /* or never will */
+
+void sp_interrupt_leave(void) {
+  watching = true;
+}
+
 void sp_interrupt_watch(void) {
-  static bool watching;
   if (watching) return;
   watching = true;
   set_handlers(note);

@@ -9,5 +9,8 @@
  * nothing. Local. */
 void sp_interrupt_watch(void);
 
+/* In a library signals belong to its caller: sp_interrupt_watch does nothing from now on. Local. */
+void sp_interrupt_leave(void);
+
 /* True if this process has been asked to end. Local. */
 bool sp_interrupt_noted(void);

@@ -21,6 +21,8 @@ void sp_solver_release(sp_solver *s) {
   sp_vector_destroy(&s->x);
   sp_vector_destroy(&s->b);
   sp_vector_destroy(&s->r);
+  sp_vector_destroy(&s->own);
+  sp_vector_destroy(&s->free);
   sp_preconditioner_destroy(&s->preconditioner);
   sp_preconditioner_destroy(&s->diagonal);
   sp_levels_free(&s->levels);
@@ -31,8 +33,9 @@ void sp_solver_destroy(sp_solver **solver) {
   sp_solver *s = *solver;
   if (!s) return;
   sp_solver_release(s);
+  if (s->values) s->facts.boundary_values = s->own_values;
   sp_problem_facts_free(&s->facts);
-  SP_FREE(s->load, s->work);
+  SP_FREE(s->load, s->work, s->values);
   sp_space_destroy(&s->space);
   free(s);
   *solver = NULL;
@@ -113,21 +116,28 @@ static sp_status finish_set_up(sp_solver *s) {
 
 /* ---- Load ---- */
 
-/* Sum the load vector over all ranks. */
-static sp_status sum_load(const sp_solver *s, double *sum) {
+/* Sum a load vector over all ranks. */
+static sp_status sum_load(const sp_solver *s, const double *load, double *sum) {
   *sum = 0;
-  for (sp_lid i = 0; i < s->space->numbering->owned; i++) *sum += s->load[i];
+  for (sp_lid i = 0; i < s->space->numbering->owned; i++) *sum += load[i];
   return sp_reduction_sum(s->platform->reduction, 1, sum, SP_OK);
 }
 
 /* Project the load of pure Neumann problems. */
-static sp_status project_load(sp_solver *s) {
+static sp_status project_load(sp_solver *s, double *load) {
   double before, after;
-  SP_TRY(sum_load(s, &before));
-  SP_TRY(sp_null_space_project(s->facts.exact, s->problem, s->space, s->load, &s->defect));
-  SP_TRY(sum_load(s, &after));
-  s->removed = before - after;
+  SP_TRY(sum_load(s, load, &before));
+  SP_TRY(sp_null_space_project(s->facts.exact, s->problem, s->space, load, &s->defect));
+  SP_TRY(sum_load(s, load, &after));
+  s->removed += before - after;
   return SP_OK;
+}
+
+static sp_status check_ties(sp_solver *s, const double *load) {
+  const int parts = s->system->constants.parts;
+  if (parts == 0 || s->mesh->hexes->file.bodies <= parts) return SP_OK;
+  return sp_null_space_check_ties(s->problem, s->space, s->system->setup.constrained, load,
+                                  &s->tied);
 }
 
 typedef struct largest_entry {
@@ -169,27 +179,102 @@ static sp_status check_load(const sp_solver *s) {
 }
 
 /* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
-static sp_status make_right_hand_side(sp_solver *s) {
-  SP_TRY(
-      sp_system_lift(s->system, s->facts.boundary_values, s->load, s->work, &s->boundary, &s->b));
+static sp_status make_right_hand_side(sp_solver *s, const double *load) {
+  SP_TRY(sp_system_lift(s->system, s->facts.boundary_values, load, s->work, &s->boundary, &s->b));
   SP_TRY(check_load(s));
   s->has_b = true;
   return sp_agree(s->platform->comm, sp_vector_write(s->work, &s->b));
 }
 
-sp_status sp_solver_load(sp_solver *s, const double *extra) {
+sp_status sp_solver_load(sp_solver *s) {
   enter(s, SP_PHASE_PROBLEM);
   if (!s->load) SP_TRY(sp_agree(s->platform->comm, create_host_vectors(s)));
   SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->load, &s->range, s->sums));
-  for (sp_lid i = 0; i < s->space->numbering->local && extra; i++) s->load[i] += extra[i];
-  if (s->system->constants.parts > 0 && s->mesh->hexes->file.bodies > s->system->constants.parts)
-    SP_TRY(sp_null_space_check_ties(s->problem, s->space, s->system->setup.constrained, s->load,
-                                    &s->tied));
-  if (s->facts.exact) SP_TRY(project_load(s));
+  SP_TRY(check_ties(s, s->load));
+  s->removed = 0;
+  if (s->facts.exact) SP_TRY(project_load(s, s->load));
+  s->own_removed = s->removed;
   if (!s->system->op) SP_TRY(finish_set_up(s));
   enter(s, SP_PHASE_OPERATOR);
-  SP_TRY(make_right_hand_side(s));
+  sp_vector_destroy(&s->own);
+  SP_TRY(make_right_hand_side(s, s->load));
   enter(s, SP_PHASES);
+  return SP_OK;
+}
+
+/* ---- Other data ---- */
+
+static sp_status write_free(sp_solver *s) {
+  SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->free));
+  for (sp_lid i = 0; i < s->space->numbering->local; i++)
+    s->work[i] = !s->system->setup.constrained[i];
+  if (!s->system->constants.of_dof) s->start.ones = &s->free;
+  return sp_vector_write(s->work, &s->free);
+}
+
+sp_status sp_solver_make_free(sp_solver *s) {
+  return s->free.data ? SP_OK : sp_agree(s->platform->comm, write_free(s));
+}
+
+/* Keep what does not change from load to load. */
+static sp_status keep_own(sp_solver *s) {
+  if (s->own.data) return SP_OK;
+  SP_TRY(sp_agree(s->platform->comm, sp_space_vector(s->space, SP_DOUBLE, &s->own)));
+  if (!s->has_b) SP_TRY(make_right_hand_side(s, s->load));
+  return sp_vector_copy(&s->b, &s->own);
+}
+
+/* Check that ||b|| is in the range of check_load; the host has not seen the entries. */
+static sp_status check_norm(sp_solver *s, sp_status status) {
+  double square;
+  SP_TRY(sp_operator_dot(s->system->op, &s->b, &s->b, status, &square));
+  if (isfinite(square) && (square == 0 || sqrt(square) * s->options.tolerance > 1e-140))
+    return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "the norm of the right-hand side is %.3g; its squares would leave the range of "
+                 "double precision: give the data in other units",
+                 sqrt(square));
+}
+
+/* The part of a null space must be zero, and is removed, on the host. */
+static sp_status add_balanced(sp_solver *s) {
+  const double *extra = s->problem->extra;
+  SP_OWNED double *load = NULL;
+  const size_t dofs = sp_space_dofs(s->space);
+  SP_TRY(sp_agree(s->platform->comm, sp_allocate(dofs, sizeof *load, "load vector", &load)));
+  for (size_t i = 0; i < dofs; i++) load[i] = s->load[i] + (extra ? extra[i] : 0);
+  s->removed = s->own_removed;
+  if (extra) SP_TRY(check_ties(s, load));
+  if (extra) SP_TRY(project_load(s, load));
+  return make_right_hand_side(s, load);
+}
+
+sp_status sp_solver_add_load(sp_solver *s, const sp_vector *load) {
+  SP_TRY(sp_solver_make_free(s));
+  if (s->facts.exact) return add_balanced(s);
+  sp_status status = keep_own(s);
+  s->has_b = false;
+  if (!status && load) status = sp_vector_multiply(&s->free, load, &s->b);
+  if (!status) status = sp_vector_axpby(1, &s->own, load ? 1 : 0, &s->b);
+  SP_TRY(check_norm(s, status));
+  s->has_b = true;
+  return SP_OK;
+}
+
+sp_status sp_solver_set_values(sp_solver *s, const double *values) {
+  const bool *constrained = s->system->setup.constrained;
+  const size_t dofs = sp_space_dofs(s->space);
+  sp_status status = SP_OK;
+  if (values && !s->boundary.data) status = sp_space_vector(s->space, SP_DOUBLE, &s->boundary);
+  if (values && !s->values && !status) {
+    s->own_values = s->facts.boundary_values;
+    status = sp_allocate(dofs, sizeof *s->values, "Dirichlet values", &s->values);
+  }
+  SP_TRY(sp_agree(s->platform->comm, status));
+  for (size_t i = 0; i < dofs && values; i++) s->values[i] = constrained[i] ? values[i] : 0;
+  if (s->values) s->facts.boundary_values = values ? s->values : s->own_values;
+  s->has_b = false;
+  sp_vector_destroy(&s->own);
   return SP_OK;
 }
 
@@ -214,14 +299,33 @@ static void add_values(void *addition_, size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++) a->x[i] += a->values[i];
 }
 
-/* Copy the whole solution to the host. */
-static sp_status fetch_solution(const sp_solver *s, double *x) {
+sp_status sp_solver_fetch(sp_solver *s, double *x) {
   addition a = {s->facts.boundary_values, x};
   sp_status status = sp_vector_read(&s->x, x);
   if (!status && a.values)
     status = sp_loop_over("solution", sp_space_dofs(s->space), 1, &a, add_values);
   SP_TRY(sp_agree(s->platform->comm, status));
   return set_means(s, x);
+}
+
+/* The same on the backend, with r as scratch, unless means are set on the host. */
+sp_status sp_solver_copy(sp_solver *s, sp_vector *x) {
+  sp_status status = SP_OK;
+  if (s->facts.exact || s->facts.weak) {
+    SP_OWNED double *host = NULL;
+    SP_TRY(sp_agree(s->platform->comm,
+                    sp_allocate(sp_space_dofs(s->space), sizeof *host, "solution", &host)));
+    SP_TRY(sp_solver_fetch(s, host));
+    status = sp_vector_write(host, x);
+  } else if (!s->facts.boundary_values) {
+    status = sp_vector_copy(&s->x, x);
+  } else {
+    status = sp_vector_copy(&s->x, &s->r);
+    if (!status) status = sp_vector_axpby(1, &s->boundary, 1, &s->r);
+    if (!status) status = sp_vector_copy(&s->r, x);
+  }
+  if (!status) status = s->platform->backend->finish(s->platform->device);
+  return sp_agree(s->platform->comm, status);
 }
 
 /* v = x + u_D - mean: an offset would only add rounding to the energy of the solution. */
@@ -271,20 +375,23 @@ static bool is_interrupted(void *solver) {
   return watch->is_interrupted && watch->is_interrupted(watch->context);
 }
 
-static sp_status solve_from(sp_solver *s, const double *start, sp_cg_result *result) {
+sp_status sp_solver_start(sp_solver *s, const sp_vector *start) {
+  enter(s, SP_PHASE_OPERATOR);
+  if (!s->has_b) SP_TRY(make_right_hand_side(s, s->load));
+  const sp_preconditioner *diagonal = s->diagonal ? s->diagonal : s->preconditioner;
+  return sp_start_find(s->system, diagonal->inverse_diagonal, start, &s->b, &s->x, &s->r, s->work,
+                       &s->start);
+}
+
+static sp_status iterate_from_start(sp_solver *s, sp_cg_result *result) {
   const bool measures = s->facts.boundary_values || s->problem->has_robin;
   const sp_solver_options *o = &s->options;
-  if (!s->has_b) SP_TRY(make_right_hand_side(s));
-  const sp_preconditioner *diagonal = s->diagonal ? s->diagonal : s->preconditioner;
-  SP_TRY(sp_start_find(s->system, diagonal->inverse_diagonal, start, &s->b, &s->x, &s->r, s->work,
-                       &s->start));
-  enter(s, SP_PHASE_SOLVE);
   const sp_cg_options options = {.criterion = o->criterion,
                                  .tolerance = o->tolerance,
                                  .energy = s->start.energy,
                                  .max_iterations = o->max_iterations,
                                  .inverse_diagonal =
-                                     s->preconditioner ? NULL : diagonal->inverse_diagonal,
+                                     s->preconditioner ? NULL : s->diagonal->inverse_diagonal,
                                  .measure = measures ? measure_solution : NULL,
                                  .on_iteration = on_iteration,
                                  .is_interrupted = is_interrupted,
@@ -293,15 +400,33 @@ static sp_status solve_from(sp_solver *s, const double *start, sp_cg_result *res
                      result);
 }
 
-sp_status sp_solver_solve(sp_solver *s, const double *start, double *x, sp_cg_result *result) {
-  enter(s, SP_PHASE_OPERATOR);
-  const sp_status solved = solve_from(s, start, result);
+sp_status sp_solver_iterate(sp_solver *s, sp_cg_result *result) {
+  enter(s, SP_PHASE_SOLVE);
+  const sp_status status = iterate_from_start(s, result);
   enter(s, SP_PHASES);
+  return status;
+}
+
+/* Start from an array, with zeros on Dirichlet DOFs. */
+static sp_status start_from(sp_solver *s, const double *start) {
+  SP_AUTO_VALUE(sp_vector) given = {0};
+  if (!start) return sp_solver_start(s, NULL);
+  for (sp_lid i = 0; i < s->space->numbering->local; i++)
+    s->work[i] = s->system->setup.constrained[i] ? 0 : start[i];
+  sp_status status = sp_space_vector(s->space, SP_DOUBLE, &given);
+  if (!status) status = sp_vector_write(s->work, &given);
+  SP_TRY(sp_agree(s->platform->comm, status));
+  return sp_solver_start(s, &given);
+}
+
+sp_status sp_solver_solve(sp_solver *s, const double *start, double *x, sp_cg_result *result) {
+  SP_TRY(start_from(s, start));
+  const sp_status solved = sp_solver_iterate(s, result);
   if (!sp_solver_has_solution(solved)) return solved;
   sp_kept_error kept;
   sp_error_keep(solved, &kept);
   enter(s, SP_PHASE_SOLUTION);
-  SP_TRY(fetch_solution(s, x));
+  SP_TRY(sp_solver_fetch(s, x));
   enter(s, SP_PHASES);
   return sp_error_restore(&kept);
 }

@@ -3,6 +3,9 @@
  *
  *     create, then load and solve as often as wanted, destroy
  *
+ * Other loads than those of the problem cost little: after sp_solver_load, sp_solver_add_load with
+ * an array, as often as wanted.
+ *
  * Several solvers may live side by side, on one or several communicators. All functions are
  * Collective over the platform's communicator. */
 #pragma once
@@ -42,11 +45,15 @@ typedef struct sp_solver {
   sp_jacobian_range range;           /* of the mesh, after sp_solver_load */
   sp_defect defect;                  /* of pure Neumann data, likewise */
   sp_gid tied;                       /* DOFs that tie bodies without common faces, likewise */
-  double removed;                    /* the sum that its projection took out of the load */
+  double removed;                    /* the sum that projections took out of the load */
   sp_start start;                    /* of the last solve */
   double *load, *work;         /* L-vectors on the host: b without Dirichlet values; scratch */
   sp_vector x, b, r, boundary; /* A x = b, r = b - A x, Dirichlet values if there are any */
   bool has_b;                  /* b is that of the load */
+  /* For other data than those of the problem. */
+  sp_vector own, free;         /* b of the problem's load; 1 on free DOFs, 0 on others */
+  double own_removed;          /* `removed` of the problem's load */
+  double *own_values, *values; /* Dirichlet values of the problem, and given ones */
 } sp_solver;
 
 /* Create the space and the system, and start the set-up of multigrid, which sp_solver_load ends: on
@@ -56,15 +63,35 @@ sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
                            const sp_problem *problem, const sp_solver_options *options,
                            const sp_solver_watch *watch, sp_solver **out);
 
-/* load = integrals of f and g (solver/problem/load.h), plus extra[local DOFs], an L-vector that
- * holds the same on all copies of a DOF; NULL: nothing. Errors: SP_ERR_INPUT of formulas;
- * SP_ERR_INPUT for pure Neumann data that do not balance, or data beyond the range of doubles. */
-sp_status sp_solver_load(sp_solver *solver, const double *extra);
+/* load = integrals of f and g, and problem->extra (solver/problem/load.h). Errors: SP_ERR_INPUT of
+ * formulas; SP_ERR_INPUT for pure Neumann data that do not balance, or data beyond the range of
+ * doubles. */
+sp_status sp_solver_load(sp_solver *solver);
+
+/* Make solver->free, after sp_solver_load. */
+sp_status sp_solver_make_free(sp_solver *solver);
+
+/* b = that of the last sp_solver_load + `load`, an L-vector with the owners' bits on copies; NULL:
+ * nothing. Call it before every solve once it has been called. If A has a null space,
+ * problem->extra is the same load, on the host. Errors: as above. */
+sp_status sp_solver_add_load(sp_solver *solver, const sp_vector *load);
+
+/* u = values[local DOFs] at Dirichlet DOFs, in place of the problem's; NULL: the problem's. The
+ * same on all copies; other entries are not read. Call sp_solver_add_load afterwards. */
+sp_status sp_solver_set_values(sp_solver *solver, const double *values);
 
 /* Solve for x[local DOFs], an L-vector on the host with the Dirichlet values. CG starts from
  * `start`, which may be x; NULL: from the best constant. x is filled also with
  * SP_ERR_NOT_CONVERGED and SP_ERR_INTERRUPTED. Errors: as sp_cg_solve. */
 sp_status sp_solver_solve(sp_solver *solver, const double *start, double *x, sp_cg_result *result);
+
+/* The same in steps, on the backend: let CG start from `start`, 0 on Dirichlet DOFs; iterate, after
+ * which `x` of the solver is the solution without Dirichlet values; and, until the next solve or
+ * change of data, copy the whole solution to x[local DOFs], or to a vector. Errors: likewise. */
+sp_status sp_solver_start(sp_solver *solver, const sp_vector *start);
+sp_status sp_solver_iterate(sp_solver *solver, sp_cg_result *result);
+sp_status sp_solver_fetch(sp_solver *solver, double *x);
+sp_status sp_solver_copy(sp_solver *solver, sp_vector *x);
 
 /* rest[local DOFs] = the solution of A rest = b - A x, with a residual that is accurate to the
  * differences of x (solver/results/fluxes.h). Errors: as above. */

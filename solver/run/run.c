@@ -1,4 +1,4 @@
-#include "solver/run/case.h"
+#include "solver/run/run.h"
 
 #include <float.h>
 #include <math.h>
@@ -7,17 +7,19 @@
 #include "solver/report/field.h"
 #include "solver/report/outputs.h"
 #include "solver/run/answers_report.h"
-#include "solver/run/running.h"
 #include "solver/solve/initial.h"
+#include "solver/solve/interrupt.h"
 
 static sp_status find_indicator(sp_running *c) {
-  sp_status status =
-      sp_allocate((size_t)c->mesh->hexes->count, sizeof(double), "error indicator", &c->indicator);
+  const size_t elements = (size_t)c->mesh->hexes->count;
+  sp_status status = SP_OK;
+  if (!c->indicator)
+    status = sp_allocate(elements, sizeof *c->indicator, "error indicator", &c->indicator);
   if (!status) status = sp_resolution_indicate(c->solver->space, c->solution, c->indicator);
   return sp_agree(c->comm, status);
 }
 
-static sp_status write_field(sp_running *c, sp_status solved) {
+sp_status sp_running_write_field(sp_running *c, sp_status solved) {
   const char *path = solved ? c->config->output.unconverged : c->config->output.field;
   double seconds;
   if (c->config->output.accuracy) SP_TRY(find_indicator(c));
@@ -28,6 +30,7 @@ static sp_status write_field(sp_running *c, sp_status solved) {
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
   c->field = path;
   sp_record_text(c->report->record, "field", path);
+  sp_running_enter(c, SP_PHASES);
   return SP_OK;
 }
 
@@ -56,14 +59,18 @@ static bool is_flat(const sp_running *c) {
          range_of_solution(c) <= FLAT * fmax(fabs(extrema[0].value), fabs(extrema[1].value));
 }
 
+static void forget_rest(sp_running *c) {
+  free(c->rest);
+  c->rest = NULL;
+}
+
 /* Find the part of the solution below its rounding; none if CG does not converge. */
 static sp_status find_rest(sp_running *c) {
   const size_t dofs = sp_space_dofs(c->solver->space);
   SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *c->rest, "fluxes", &c->rest)));
   const sp_status status = sp_solver_refine(c->solver, c->solution, c->rest);
   if (!status) return SP_OK;
-  free(c->rest);
-  c->rest = NULL;
+  forget_rest(c);
   return status == SP_ERR_NOT_CONVERGED || status == SP_ERR_BREAKDOWN ? SP_OK : status;
 }
 
@@ -72,6 +79,7 @@ static sp_status find_fluxes(sp_running *c) {
   static const double VISIBLE = 1e-7; /* of the heat that flows */
   const size_t dofs = sp_space_dofs(c->solver->space);
   SP_OWNED double *scratch = NULL;
+  forget_rest(c);
   SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *scratch, "fluxes", &scratch)));
   SP_TRY(compute_fluxes(c, scratch));
   if (c->balance.fluxes.noise <= VISIBLE * sp_balance_flow(&c->balance)) return SP_OK;
@@ -79,7 +87,15 @@ static sp_status find_fluxes(sp_running *c) {
   return c->rest ? compute_fluxes(c, scratch) : SP_OK;
 }
 
-static sp_status evaluate(sp_running *c) {
+sp_status sp_running_time_levels(sp_running *c) {
+  sp_preconditioner *p = c->solver->preconditioner;
+  sp_running_enter(c, SP_PHASE_LOG);
+  if (p && p->time_levels) SP_TRY(p->time_levels(p, c->levels, &c->level_count));
+  sp_running_enter(c, SP_PHASES);
+  return SP_OK;
+}
+
+sp_status sp_running_evaluate(sp_running *c) {
   if (c->probes->all > 0) {
     sp_running_enter(c, SP_PHASE_PROBES);
     SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->solver->space, c->solution));
@@ -111,14 +127,13 @@ static sp_status check_balance(const sp_running *c) {
 
 /* Solve the case at another order and compare the answers. */
 static sp_status solve_again(sp_running *c, int order) {
-  const sp_case_start start = {.space = c->solver->space, .values = c->solution};
+  const sp_solution_start start = {.space = c->solver->space, .values = c->solution};
   sp_config config = *c->config;
   sp_results results = {0};
   sp_answers others = {0};
   config.statement.order = order;
   config.solver.orders.count = 0;
-  sp_status status =
-      sp_case_solve(c->workers, c->mesh, &config, &start, c->report, &others, &results);
+  sp_status status = sp_run_one(c->workers, c->mesh, &config, &start, c->report, &others, &results);
   status = status ? sp_fail(status, "error bars, order %d: %s", order, sp_error_message())
                   : sp_accuracy_compare(config.solver.tolerance, order, &others, &c->accuracy);
   c->accuracy.iterations += results.cg.iterations;
@@ -126,14 +141,16 @@ static sp_status solve_again(sp_running *c, int order) {
   return sp_agree(c->comm, status);
 }
 
-/* Estimate the errors of the answers. The system is released first, for memory. */
+/* Estimate the errors of the answers. */
 static sp_status find_accuracy(sp_running *c) {
   const int order = c->config->statement.order;
   sp_accuracy *a = &c->accuracy;
+  sp_accuracy_free(a);
+  if (!c->indicator) SP_TRY(find_indicator(c));
   SP_TRY(collect_answers(c, &a->answers));
   c->notes.range = range_of_solution(c);
   c->notes.resolution = sp_resolution_find(c->mesh, c->indicator, SP_NOTE_COARSE * c->notes.range);
-  sp_solver_release(c->solver);
+  if (c->once) sp_solver_release(c->solver);
   sp_running_enter(c, SP_PHASE_ACCURACY);
   a->order = sp_answers_other_order(order);
   sp_status status = a->order > order + 1 ? solve_again(c, order + 1) : SP_OK;
@@ -142,59 +159,68 @@ static sp_status find_accuracy(sp_running *c) {
   return status;
 }
 
-/* Write the field and the tables, also if CG has not converged (`solved`). Print the tables even if
- * the field fails or a result is not finite. */
-static sp_status write_results(sp_running *c, sp_status solved) {
-  sp_preconditioner *p = c->solver->preconditioner;
+void sp_running_find_bars(sp_running *c) {
+  sp_error_keep(find_accuracy(c), &c->bars);
+}
+
+sp_status sp_running_report(sp_running *c, sp_status solved) {
   sp_results *results = c->results;
-  sp_level_time levels[SP_LEVELS_MOST];
-  int level_count = 0;
-  sp_running_enter(c, SP_PHASE_LOG);
-  if (p && p->time_levels) SP_TRY(p->time_levels(p, levels, &level_count));
-  const sp_status written = write_field(c, solved);
-  sp_running_enter(c, SP_PHASES);
-  sp_kept_error kept;
-  sp_error_keep(written, &kept);
-  SP_TRY(evaluate(c));
-  sp_kept_error bars = {0};
-  if (c->config->output.accuracy && !written && !solved) sp_error_keep(find_accuracy(c), &bars);
   c->notes.rounding = results->cg.rounding;
   sp_report_find_notes(c->report, &c->notes);
   sp_report_print_notes(c->report);
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
-  sp_report_levels(c->report, results->cg.iterations, level_count, levels);
+  sp_report_levels(c->report, results->cg.iterations, c->level_count, c->levels);
   sp_report_solution(c->report, c->problem, &c->balance, c->quantities, c->heat, c->probes);
-  if (c->accuracy.order && !bars.status)
-    sp_error_keep(sp_accuracy_report(&c->accuracy, c->report), &bars);
-  if (written) return sp_error_restore(&kept);
-  if (bars.status) return sp_error_restore(&bars);
+  if (c->accuracy.order && !c->bars.status)
+    sp_error_keep(sp_accuracy_report(&c->accuracy, c->report), &c->bars);
+  if (c->bars.status) return sp_error_restore(&c->bars);
   SP_TRY(sp_quantities_check_finite(c->quantities));
   return solved ? SP_OK : check_balance(c);
 }
 
+/* Write and print the results, also if CG has not converged (`solved`). Print the tables even if
+ * the field fails or a result is not finite. */
+static sp_status write_results(sp_running *c, sp_status solved) {
+  sp_kept_error kept;
+  SP_TRY(sp_running_time_levels(c));
+  sp_error_keep(sp_running_write_field(c, solved), &kept);
+  sp_running_enter(c, SP_PHASES);
+  SP_TRY(sp_running_evaluate(c));
+  if (c->config->output.accuracy && !kept.status && !solved) sp_running_find_bars(c);
+  const sp_status reported = sp_running_report(c, sp_first_failure(kept.status, solved));
+  return kept.status ? sp_error_restore(&kept) : reported;
+}
+
 /* Evaluate the answers of a solution, converged or not. */
 static sp_status find_answers(sp_running *c, sp_answers *answers) {
-  SP_TRY(evaluate(c));
+  SP_TRY(sp_running_evaluate(c));
   SP_TRY(sp_quantities_check_finite(c->quantities));
   return collect_answers(c, answers);
 }
 
-sp_status sp_case_solve(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
-                        const sp_case_start *start, sp_report *report, sp_answers *answers,
-                        sp_results *results) {
+/* Measure and evaluate the solution of one of a series, if it has any. */
+static sp_status finish_one(sp_running *c, sp_status solved, sp_answers *answers) {
+  if (!sp_solver_has_solution(solved)) return solved;
+  sp_kept_error kept;
+  sp_error_keep(solved, &kept);
+  SP_TRY(sp_running_measure(c));
+  if (answers) SP_TRY(find_answers(c, answers));
+  return sp_error_restore(&kept);
+}
+
+sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
+                     const sp_solution_start *start, sp_report *report, sp_answers *answers,
+                     sp_results *results) {
   sp_running c = sp_running_begin(workers, mesh, config, results);
   c.given = start;
   c.series = report;
   *results = (sp_results){.profile = sp_profile_from_now()};
   c.evaluates = answers;
-  sp_status status = sp_running_solve(&c);
-  if (answers && sp_solver_has_solution(status)) {
-    sp_kept_error kept;
-    sp_error_keep(status, &kept);
-    const sp_status found = find_answers(&c, answers);
-    status = found ? found : sp_error_restore(&kept);
-  }
+  sp_status status = sp_running_set_up(&c);
+  if (!status && !start) sp_report_find_notes(report, &c.notes);
+  sp_interrupt_watch();
+  if (!status) status = finish_one(&c, sp_running_solve(&c), answers);
   sp_running_release(&c);
   return status;
 }
@@ -204,10 +230,19 @@ static sp_status finish(sp_running *c, sp_status solved) {
   if (!sp_solver_has_solution(solved)) return solved;
   sp_kept_error kept;
   sp_error_keep(solved, &kept);
+  SP_TRY(sp_running_measure(c));
   SP_TRY(write_results(c, solved));
   const sp_status status = sp_error_restore(&kept);
   if (!status || !c->field) return status;
   return sp_fail(status, "%s; its field is %s", sp_error_message(), c->field);
+}
+
+/* The flow from the mesh on. */
+static sp_status run_on_mesh(sp_running *c) {
+  SP_TRY(sp_running_set_up(c));
+  SP_TRY(sp_running_report_setup(c));
+  sp_interrupt_watch();
+  return finish(c, sp_running_solve(c));
 }
 
 /* Run the case; only ranks with elements call this. */
@@ -217,7 +252,7 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
   sp_report *report;
   const double start = MPI_Wtime();
   SP_TRY(sp_outputs_check(workers->comm, config));
-  sp_status status = sp_report_open(workers, config, terminal, &report);
+  sp_status status = sp_report_open(workers, config, true, terminal, &report);
   if (!status) {
     status = sp_initial_check(workers->comm, &config->statement);
     sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
@@ -228,8 +263,8 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
   sp_running c = sp_running_begin(workers, mesh, config, results);
   c.report = report;
   c.terminal = terminal;
-  c.evaluates = true;
-  if (!status) status = finish(&c, sp_running_solve(&c));
+  c.evaluates = c.once = true;
+  if (!status) status = run_on_mesh(&c);
   sp_running_release(&c);
   sp_mesh_destroy(&mesh);
   status = sp_report_finish(report, status);
@@ -237,8 +272,8 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
   return status;
 }
 
-sp_status sp_case_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,
-                      sp_terminal *terminal, sp_results *results) {
+sp_status sp_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,
+                 sp_terminal *terminal, sp_results *results) {
   const sp_workers *w = workers;
   *results = (sp_results){.profile = *profile};
   const sp_status status =

@@ -1,0 +1,48 @@
+/* A case from its configuration to its results, for the program; alone or as one of a series. And
+ * what follows a solve, which the library (library.c) needs too. */
+#pragma once
+
+#include "io/terminal.h"
+#include "solver/config/config.h"
+#include "solver/report/report.h"
+#include "solver/results/answers.h"
+#include "solver/run/running.h"
+#include "solver/run/solution.h"
+#include "solver/solve/mesh.h"
+#include "solver/solve/workers.h"
+
+/* Read or make the mesh, number the unknowns, build the operator and the right-hand side, solve,
+ * measure the errors, write the run log and the field, and print the tables. Log and field are also
+ * written if the iteration does not converge, or is interrupted by a signal. `profile` has the
+ * times before this call, and the start of the total. Ranks without elements get the *results of
+ * the first rank with elements. Errors: the first one of any phase. Collective over workers->all.
+ */
+sp_status sp_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,
+                 sp_terminal *terminal, sp_results *results);
+
+/* Solve `config` on the ranks and the device of `workers` and on `mesh`, ignore its own [mesh] and
+ * [backend], and measure the errors. `start` takes the place of problem.initial; NULL: none. If
+ * `answers` is not NULL, evaluate them too; the caller ends with sp_answers_free, also after a
+ * failure. `report` belongs to the series: it shows the progress line and gets the notes, without a
+ * start; no file is written. Errors as above. Collective. */
+sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
+                     const sp_solution_start *start, sp_report *report, sp_answers *answers,
+                     sp_results *results);
+
+/* ---- Steps after a solve (running.h) ---- */
+
+/* Measure the times of the preconditioner's levels. Collective, as the others here. */
+sp_status sp_running_time_levels(sp_running *c);
+
+/* Write the field that [output] names for the status `solved` of CG, unless it names none. */
+sp_status sp_running_write_field(sp_running *c, sp_status solved);
+
+/* Evaluate the probes, the balance and the results of c->solution. */
+sp_status sp_running_evaluate(sp_running *c);
+
+/* Estimate error bars of the results; a failure is kept for sp_running_report. */
+void sp_running_find_bars(sp_running *c);
+
+/* Record and print all results. Errors: no error bars, results that are not finite, or, if CG has
+ * converged (`solved`), a balance that does not close. */
+sp_status sp_running_report(sp_running *c, sp_status solved);

@@ -1,0 +1,224 @@
+/* sp_solve from C: -div(kappa grad u) + lambda u = f with elements of high order on hexahedra. A
+ * case is read and set up once, and then solved as often as wanted, each time with other data.
+ *
+ *     sp_case *c;
+ *     sp_case_sizes n;
+ *     sp_case_solution s;
+ *     if (sp_case_open(MPI_COMM_WORLD, "cube.ini", 0, NULL, &c)) fail(sp_case_message());
+ *     sp_case_get_sizes(c, &n);
+ *     double *load = malloc(n.local * sizeof *load), *u = malloc(n.local * sizeof *u);
+ *     for (int k = 0; k < 100; k++) {
+ *       fill(load, k);
+ *       sp_case_set(c, SP_CASE_LOAD, n.local, load);
+ *       sp_case_solve(c, n.local, u, &s);
+ *     }
+ *     sp_case_close(&c);
+ *
+ * The case file and its keys are those of the program (solver/README.md). inputs/own_load.c is a
+ * complete program; inputs/petsc.c calls the operator and the preconditioner from PETSc. Compile
+ * with `mpicc own_load.c $(pkg-config --cflags --libs sp_solve)`, or in CMake link the target
+ * sp_solve::sp_solve of find_package(sp_solve).
+ *
+ * Vectors. An L-vector has one double per degree of freedom (DOF) of this rank: first the `owned`
+ * DOFs, then copies of DOFs that other ranks own, `local` in all. DOF i is the value of u at the
+ * node SP_CASE_POINTS[i]. The order stays the same for the life of the case, unless
+ * discretization.order changes. Of an input only the owned entries count; of an output all copies
+ * of a DOF have the same bits.
+ *
+ * Memory. Every array of doubles may be in host memory or, with the CUDA backend, in device memory
+ * of the GPU that the case uses; the driver tells which. Device memory is read and written in the
+ * order of the default stream, and the call returns when that is done. The caller owns the arrays,
+ * and the case keeps none of them.
+ *
+ * Errors. Functions return SP_CASE_OK or one of the codes below, the same on all ranks of the
+ * communicator; they are the exit codes of the program. sp_case_message then has one line for the
+ * user. Nothing prints, exits or catches signals. After a failure the case is as before the call,
+ * and can be used or closed, unless the function says otherwise. A NULL case is an error.
+ *
+ * MPI must be initialised before sp_case_open and finalised after sp_case_close. All functions that
+ * take a case are Collective over its communicator unless they are marked Local. Several cases may
+ * be open side by side, on one or several communicators. One thread of a process may call at a
+ * time. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef __GNUC__
+#define SP_CASE_API __attribute__((visibility("default")))
+#else
+#define SP_CASE_API
+#endif
+
+typedef struct sp_case sp_case;
+
+enum {
+  SP_CASE_OK = 0,
+  SP_CASE_ERROR = 1,         /* a wrong case or call, memory, files: see the message */
+  SP_CASE_NOT_CONVERGED = 2, /* solver.max_iterations came first; u is the last iterate */
+  SP_CASE_BREAKDOWN = 3,     /* NaN, or an operator that is not positive definite; u is unchanged */
+  SP_CASE_INTERRUPTED = 5    /* the progress callback asked to stop; u is the last iterate */
+};
+
+/* ---- Opening ---- */
+
+/* Read a case and its mesh, and set up the solver. `path` is a case file; NULL: defaults. `keys`
+ * are "SECTION.KEY=VALUE", as the arguments of the program, and override those of the file; all
+ * ranks pass the same. The outputs of [output] are written by sp_case_write only. `comm` must
+ * outlive the case; MPI_COMM_SELF makes a case of this rank alone. backend.share = no, with ranks
+ * that only wait, is an error if there are such ranks. The caller closes *out; it is NULL after a
+ * failure. */
+SP_CASE_API int sp_case_open(MPI_Comm comm, const char *path, int count, const char *const *keys,
+                             sp_case **out);
+
+/* The same from the text of a case file; rank 0's counts. Relative paths in the text are relative
+ * to the working directory. */
+SP_CASE_API int sp_case_open_text(MPI_Comm comm, const char *text, int count,
+                                  const char *const *keys, sp_case **out);
+
+/* Override more keys, and set up the solver again; "SECTION.KEY=" gives a key its default. The mesh
+ * stays: keys of [mesh], [region] and [backend], periodic and contact conditions, and a change
+ * between mass and another operator are errors. Arrays that were set stay unless the order changes;
+ * then they are as if they had never been set. A solution and its results are forgotten. */
+SP_CASE_API int sp_case_change(sp_case *c, int count, const char *const *keys);
+
+/* Free everything. NULL-safe; sets *c to NULL. */
+SP_CASE_API void sp_case_close(sp_case **c);
+
+/* The message of the last failure of this thread, "" if there was none. Valid until the next
+ * failure. Local. */
+SP_CASE_API const char *sp_case_message(void);
+
+/* ---- Sizes and names ---- */
+
+typedef struct sp_case_sizes {
+  size_t local, owned;    /* DOFs of this rank: with copies, and those that it owns */
+  size_t elements, nodes; /* elements of this rank, and nodes of each, (order + 1)^3 */
+  int64_t global_dofs, global_elements;
+  int order;      /* N of the polynomials */
+  bool on_device; /* the solver's vectors are in the memory of a GPU */
+} sp_case_sizes;
+
+/* Local. */
+SP_CASE_API int sp_case_get_sizes(const sp_case *c, sp_case_sizes *sizes);
+
+/* Group number i of the mesh, from 0 on: its name, "" if it has none; its dimension, 2 for surfaces
+ * and 3 for volumes; and its number in the mesh file. *name belongs to the case. Returns
+ * SP_CASE_ERROR past the last group. Local. */
+SP_CASE_API int sp_case_group(const sp_case *c, int i, const char **name, int *dimension,
+                              int *number);
+
+/* numbers[local]: a global number for each DOF, from 0 to global_dofs - 1, the same on all ranks
+ * that have the DOF. Owned DOFs have consecutive numbers, in their order and in the order of the
+ * ranks: those of a row distribution of PETSc or hypre. `count` is the length, local. In host
+ * memory. */
+SP_CASE_API int sp_case_numbers(sp_case *c, size_t count, int64_t *numbers);
+
+/* nodes[elements][N + 1][N + 1][N + 1]: the local DOF at each GLL node of each element, the map Z
+ * from L-vectors to element vectors. `count` is the length, elements * nodes. In host memory.
+ * Local. */
+SP_CASE_API int sp_case_nodes(const sp_case *c, size_t count, int32_t *nodes);
+
+/* ---- Arrays ---- */
+
+typedef enum sp_case_array {
+  /* Set: added to the load of the case, b_i = integral of f l_i + boundary terms. [local] */
+  SP_CASE_LOAD,
+  /* Set: f at the nodes, likewise: b gains M f, with the mass matrix of sp_case_apply. [local] */
+  SP_CASE_SOURCE,
+  /* Set: u at Dirichlet nodes, in place of the case's values; other entries are not read. Get: the
+   * values that count, 0 at other nodes. [local] */
+  SP_CASE_DIRICHLET,
+  /* Set: where CG starts, in place of problem.initial; Dirichlet values replace its entries.
+   * [local] */
+  SP_CASE_INITIAL,
+  /* Get: x of all nodes, then y, then z, in the unit of the mesh. [3][local] */
+  SP_CASE_POINTS,
+  /* Get: b - A u_D for free DOFs and 0 at Dirichlet nodes, with u_D the Dirichlet values: the
+   * right-hand side of CG, with the arrays that are set. [local] */
+  SP_CASE_RHS,
+  /* Get: 1 at Dirichlet nodes, 0 at others. [local] */
+  SP_CASE_FIXED
+} sp_case_array;
+
+/* Set an array for all solves from now on; NULL: as if it had never been set. `count` is its
+ * length. Errors: a wrong length, NaN or infinity, an array that cannot be set, and Dirichlet
+ * values of a case without Dirichlet nodes. Pure Neumann problems need a load that balances (the
+ * sum over each part of the mesh is zero); the next solve checks this. */
+SP_CASE_API int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *values);
+
+/* Fill values[count]; `count` is the length of the array. */
+SP_CASE_API int sp_case_get(sp_case *c, sp_case_array which, size_t count, double *values);
+
+/* ---- Solving ---- */
+
+typedef struct sp_case_solution {
+  int64_t iterations;
+  double error;    /* estimated error, relative, in the energy norm; infinite if it is not known */
+  double residual; /* ||b - A u|| / ||b|| over free DOFs */
+  double seconds;  /* of CG on this rank */
+} sp_case_solution;
+
+/* Solve for u [local], which has the Dirichlet values. `count` is its length, local. u may be NULL:
+ * then the solution is kept for the results only. `solution` may be NULL. Codes other than
+ * SP_CASE_ERROR are those of CG. */
+SP_CASE_API int sp_case_solve(sp_case *c, size_t count, double *u, sp_case_solution *solution);
+
+/* Operators on L-vectors. */
+typedef enum sp_case_operator {
+  /* A, symmetric positive (semi)definite: rows and columns of Dirichlet nodes are zero. */
+  SP_CASE_A,
+  /* B, the preconditioner that CG uses, symmetric positive definite, with zero rows and columns
+   * likewise; the identity on free DOFs for `none`. If A has a null space, on its complement. */
+  SP_CASE_PRECONDITIONER,
+  /* M, the mass matrix of all nodes, Dirichlet nodes too, without lambda, with the quadrature of
+   * the operator: 1.M 1 is the volume of the mesh. For bp3.5 it is diagonal. */
+  SP_CASE_MASS
+} sp_case_operator;
+
+/* y = A x, B x or M x; x and y are two arrays [local]. */
+SP_CASE_API int sp_case_apply(sp_case *c, sp_case_operator which, size_t count, const double *x,
+                              double *y);
+
+/* Called on every rank after each iteration of CG, with the estimated error (as above), or in
+ * batches where a GPU iterates by itself. A result other than 0 on any rank ends the solve on all
+ * of them. It must not call functions of this case. */
+typedef int sp_case_progress(void *context, int64_t iteration, double error);
+
+/* Set the callback; NULL: none. Local. */
+SP_CASE_API int sp_case_watch(sp_case *c, sp_case_progress *progress, void *context);
+
+/* ---- Results of the last solve ---- */
+
+/* *value = a number of the last solution, by the names of the JSON document (solver/README.md). It
+ * is a member of a row of a table: the first row whose "name" is `row`, or "group", or "kind". With
+ * `row` NULL, of an object, or of a table with one row; with `table` NULL, of the document itself.
+ *
+ *     sp_case_value(c, "results", "hottest", "value", &x);
+ *     sp_case_value(c, "extrema", "maximum", "value", &x);
+ *     sp_case_value(c, "balance", "lid", "value", &x);
+ *     sp_case_value(c, "errors", NULL, "L2", &x);
+ *     sp_case_value(c, NULL, NULL, "dofs", &x);
+ *
+ * The first such call after a solve evaluates all results. Errors: no solve yet, or no such name.
+ * All ranks get the value. */
+SP_CASE_API int sp_case_value(sp_case *c, const char *table, const char *row, const char *member,
+                              double *value);
+
+/* *text = the JSON document of the last solution, as --json writes it, on rank 0; "" on others. It
+ * belongs to the case, until the next call with the case. */
+SP_CASE_API int sp_case_json(sp_case *c, const char **text);
+
+/* Write the field and the run log that [output] names, for the last solution. */
+SP_CASE_API int sp_case_write(sp_case *c);
+
+#ifdef __cplusplus
+}
+#endif
