@@ -7,6 +7,7 @@
 #include "solver/report/field.h"
 #include "solver/report/outputs.h"
 #include "solver/run/answers_report.h"
+#include "solver/run/stepping.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
 
@@ -106,7 +107,7 @@ sp_status sp_running_evaluate(sp_running *c) {
   return SP_OK;
 }
 
-static sp_status collect_answers(const sp_running *c, sp_answers *answers) {
+sp_status sp_running_collect(const sp_running *c, sp_answers *answers) {
   return sp_agree(c->comm, sp_answers_collect(c->quantities, c->problem, &c->solver->facts.jump,
                                               &c->balance, c->probes, answers));
 }
@@ -147,7 +148,7 @@ static sp_status find_accuracy(sp_running *c) {
   sp_accuracy *a = &c->accuracy;
   sp_accuracy_free(a);
   if (!c->indicator) SP_TRY(find_indicator(c));
-  SP_TRY(collect_answers(c, &a->answers));
+  SP_TRY(sp_running_collect(c, &a->answers));
   c->notes.range = range_of_solution(c);
   c->notes.resolution = sp_resolution_find(c->mesh, c->indicator, SP_NOTE_COARSE * c->notes.range);
   if (c->once) sp_solver_release(c->solver);
@@ -172,6 +173,7 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
                            results->have_norms ? &results->norms : NULL));
   sp_report_levels(c->report, results->cg.iterations, c->level_count, c->levels);
   sp_report_solution(c->report, c->problem, &c->balance, c->quantities, c->heat, c->probes);
+  sp_stepping_report(c);
   if (c->accuracy.order && !c->bars.status)
     sp_error_keep(sp_accuracy_report(&c->accuracy, c->report), &c->bars);
   if (c->bars.status) return sp_error_restore(&c->bars);
@@ -186,7 +188,7 @@ static sp_status write_results(sp_running *c, sp_status solved) {
   SP_TRY(sp_running_time_levels(c));
   sp_error_keep(sp_running_write_field(c, solved), &kept);
   sp_running_enter(c, SP_PHASES);
-  SP_TRY(sp_running_evaluate(c));
+  if (!c->march) SP_TRY(sp_running_evaluate(c)); /* else of the last step */
   if (c->config->output.accuracy && !kept.status && !solved) sp_running_find_bars(c);
   const sp_status reported = sp_running_report(c, sp_first_failure(kept.status, solved));
   return kept.status ? sp_error_restore(&kept) : reported;
@@ -196,7 +198,7 @@ static sp_status write_results(sp_running *c, sp_status solved) {
 static sp_status find_answers(sp_running *c, sp_answers *answers) {
   SP_TRY(sp_running_evaluate(c));
   SP_TRY(sp_quantities_check_finite(c->quantities));
-  return collect_answers(c, answers);
+  return sp_running_collect(c, answers);
 }
 
 /* Measure and evaluate the solution of one of a series, if it has any. */
@@ -242,7 +244,7 @@ static sp_status run_on_mesh(sp_running *c) {
   SP_TRY(sp_running_set_up(c));
   SP_TRY(sp_running_report_setup(c));
   sp_interrupt_watch();
-  return finish(c, sp_running_solve(c));
+  return finish(c, c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c));
 }
 
 /* Run the case; only ranks with elements call this. */

@@ -11,6 +11,7 @@
 #include "solver/report/report.h"
 #include "solver/results/answers.h"
 #include "solver/run/solution.h"
+#include "solver/solve/march.h"
 #include "solver/solve/solver.h"
 #include "solver/solve/workers.h"
 
@@ -35,7 +36,8 @@ typedef struct sp_running {
 
   sp_problem *problem;
   sp_solver *solver;
-  bool evaluates; /* results besides the error norms; otherwise the next three are empty */
+  sp_march *march; /* NULL for a steady case */
+  bool evaluates;  /* results besides the error norms; otherwise the next three are empty */
   sp_probes *probes;
   sp_quantities *quantities;
   sp_heat *heat; /* [quantities->material_count], NULL for mass */
