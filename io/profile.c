@@ -61,7 +61,7 @@ sp_profile sp_profile_from_now(void) {
   return (sp_profile){.begun = MPI_Wtime()};
 }
 
-/* Return the seconds since the start of this process, or -1 if the system does not tell. */
+/* Return the seconds since the start of this process, or -1 if unknown. */
 static double process_age(void) {
   static const int STATE = 3, STARTTIME = 22; /* numbers of fields in /proc/self/stat */
   char text[1024] = "";

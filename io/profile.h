@@ -65,9 +65,9 @@ typedef struct sp_phase_row {
 sp_profile sp_profile_from_now(void);
 
 /* A profile that begins with the process, with `start` until now; call it right after MPI_Init. If
- * the system does not report when the process began, it begins now and has no `start`. Linux tells
- * it to 10 ms, in field 22 of /proc/self/stat. A shell that becomes the program by `exec` counts
- * from its own start. Local. */
+ * the system does not report when the process began, it begins now and has no `start`. Linux
+ * reports it to 10 ms, in field 22 of /proc/self/stat. A shell that becomes the program by `exec`
+ * counts from its own start. Local. */
 sp_profile sp_profile_from_process(void);
 
 /* Add `seconds` and `calls` to a phase. Local. */

@@ -93,8 +93,7 @@ typedef struct sp_hexes_file {
   double read_seconds;   /* to read the file, or to mesh a geometry */
   double mesher_seconds; /* part of it: gmsh's mesh generation */
   double metis_seconds;  /* to divide the elements among ranks */
-  sp_gid turned; /* cells whose first two directions were swapped, because all are left-handed in
-                    the file */
+  sp_gid turned;         /* cells, all left-handed in the file, with swapped directions r and s */
   /* Counts of sp_touching_find (mesh/touching.h). */
   sp_gid coincident, misfits;
   int bodies;

@@ -16,7 +16,7 @@
  * is compared with the faces in one cell of each grid in use. */
 typedef struct outer_face {
   int64_t name[2];                                /* of the cell */
-  int64_t id, looks, unnamed;                     /* looks: 1 for the row of a centre */
+  int64_t id, is_centre, unnamed;                 /* is_centre: this is the row of a centre */
   double tolerance, radius, centre[3], normal[3]; /* unit normal at the centre */
   double points[];                                /* [(g+1)^2][3] */
 } outer_face;
@@ -109,9 +109,9 @@ static sp_status look_around(size_t count, const int64_t *const *rows, int64_t *
   const search *s = search_;
   for (size_t i = 0; i < count; i++) {
     const outer_face *from = (const void *)rows[i];
-    for (size_t j = 0; j < count && from->looks; j++) {
+    for (size_t j = 0; j < count && from->is_centre; j++) {
       const outer_face *on = (const void *)rows[j];
-      if (on->looks || on->id == from->id || distance(on->centre, from->centre) > on->radius ||
+      if (on->is_centre || on->id == from->id || distance(on->centre, from->centre) > on->radius ||
           !lies_on(s->n, from, on))
         continue;
       if (!has_corners_of(s->n, from, on))
@@ -177,7 +177,7 @@ static int64_t cell_at(const search *s, int level, double x) {
 
 /* Add a row for a cell if the cell is in this pass. */
 static void add_row(search *s, const outer_face *face, int level, const int64_t cell[3],
-                    bool looks) {
+                    bool is_centre) {
   uint64_t name[2] = {1, 2};
   for (int w = 0; w < 2; w++) {
     name[w] = sp_hash_fold(name[w], (uint64_t)level);
@@ -188,7 +188,7 @@ static void add_row(search *s, const outer_face *face, int level, const int64_t 
     outer_face *row = row_at(s, s->rows, s->row_count);
     memcpy(row, face, s->row_size);
     memcpy(row->name, name, sizeof name);
-    row->looks = looks;
+    row->is_centre = is_centre;
   }
   s->row_count++;
 }

@@ -1,34 +1,32 @@
 /* The interface between numerics and hardware: one const table of functions per backend.
  *
- * Groups, as in SUNDIALS' required and optional operations: device, vectors, exchange, local
- * operators, transfer, Schwarz and passes of conjugate gradients, which every backend has; and
- * applications with a step, matrices, recorded work, and iterations of conjugate gradients in one
- * sweep or without the host, which it may have.
+ * Required groups: device, vectors, exchange, local operators, transfer, Schwarz and passes of
+ * conjugate gradients. Optional groups: applications with a step, matrices, recorded work, and
+ * iterations of conjugate gradients in one sweep or without the host.
  *
- * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
+ * Memory of a backend is accessed only through its table. Vectors are L-vectors (mesh/numbering.h):
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
  * Functions are Local unless they say otherwise.
  *
  * Order: the device does its work in the order of the calls. These return when their work is done:
  * upload, download, dot, sums, sweep, iterate, finish, and functions that create or destroy. All
- * others may return before that: copy, convert, fill, axpby, multiply, correct, assemble, apply,
+ * others may return earlier: copy, convert, fill, axpby, multiply, correct, assemble, apply,
  * apply_unassembled, apply_step, prolong, restrict_residual, schwarz_apply, schwarz_step,
  * matrix_apply, replay, direction, update. If such work fails, a later call returns the failure, at
  * the latest the next of upload, download, dot, sums, sweep, iterate and finish. Arguments in host
  * memory may be changed or freed as soon as the function returns.
  *
  * Overlap: a vector that a call writes shares no entry with its other vectors, except where the
- * function allows it. Vectors that a call only reads may be the same. This is about the entries
- * that the call names: parts of one vector that do not overlap are different vectors.
+ * function allows it. Vectors that a call only reads may be the same. Parts of one vector that do
+ * not overlap count as different vectors.
  *
- * Failures: a function that exchanges with neighbours always sends what they wait for, even if it
- * fails. The caller keeps the status it returns and hands it to the next reduction
- * (operators/reduction.h), which makes it known to all ranks.
+ * Failures: a function that exchanges with neighbours sends even if it fails. The caller passes the
+ * returned status to the next reduction (operators/reduction.h), which makes it known to all ranks.
  *
- * Precision: vectors and operators are double or single (operators/precision.h). A vector passed to
- * an operator or a space has the precision that the function is told or that the operator was
- * created with. CG works only in double precision, so its vectors are double *. Here vectors are
- * addresses; numerics use sp_vector (operators/vector.h). */
+ * Precision: vectors and operators are double or single (operators/precision.h). Vectors have the
+ * precision of the operator, or of the function's argument `precision`. CG works only in double
+ * precision, so its vectors are double *. Here vectors are addresses; callers use sp_vector
+ * (operators/vector.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -42,49 +40,48 @@
 
 struct sp_space;
 
-/* Definition of an operator. Everything except `space` and `alike` stays with the caller and is not
- * used after creation; these two are borrowed and must outlive the operator. */
+/* Definition of an operator. `space` and `alike` are borrowed and must outlive the operator; all
+ * else is not used after creation. */
 typedef struct sp_operator_setup {
   const struct sp_space *space;
   sp_operator_kind kind;
   sp_geometry_kind geometry; /* stored or trilinear */
   sp_precision precision;
-  /* Stored factors have 16 bits (operators/factors.h). In single precision, not for mass, on a
+  /* Store factors as bfloat16 (operators/factors.h). In single precision, not for mass, on a
    * backend with rounded_factors. */
   bool rounded;
   double lambda;           /* scales the mass term of bp3.5 and bp3.0 */
   const bool *constrained; /* [local DOFs], Dirichlet DOFs; NULL: none */
-  /* For multigrid: transfers and Schwarz will be created with this operator, or it will be the
-   * `alike` of another one. */
+  /* For multigrid: transfers, Schwarz or an `alike` will use this operator. */
   bool for_level;
-  /* NULL, or an operator created for_level on the same space, with the same entries of
-   * `constrained` and coefficients: its lists of DOFs and its factors may be used. */
+  /* NULL, or an operator created for_level on the same space, with the same `constrained` and
+   * coefficients: its lists of DOFs and its factors may be shared. */
   struct sp_local_operator *alike;
-  /* Coefficients, not for mass; NULL: one. At the operator's quadrature points, [elements][points],
-   * which needs stored geometry; or with `by_element` one number per element, [elements]. With
+  /* Coefficients, not for mass; NULL: one. Shape [elements] with `by_element`, else
+   * [elements][points] at the operator's quadrature points, which needs stored geometry. With
    * lambda_values, `lambda` is 1 (operators/factors.h). With is_tensor, kappa is a symmetric
-   * positive definite tensor, xx, yy, zz, xy, xz, yz: [elements][6][points] or [elements][6]. */
+   * positive definite tensor, xx, yy, zz, xy, xz, yz: [elements][6] or [elements][6][points]. */
   const double *kappa, *lambda_values;
   bool by_element, is_tensor;
-  /* A diagonal to add to A, of this rank's faces only (Robin conditions): A gains
-   * diagonal_values[i] at local DOF diagonal_dofs[i], which is listed once and not inside an
-   * element; other ranks' parts come by the exchange. */
+  /* This rank's part of a diagonal to add to A (Robin conditions): diagonal_values[i] at local DOF
+   * diagonal_dofs[i]. DOFs are distinct and not inside elements. The exchange adds other ranks'
+   * parts. */
   sp_lid diagonal_count;
   const sp_lid *diagonal_dofs;
   const double *diagonal_values;
-  /* Keep what sp_backend.sweep needs. Only in double precision, on a backend that has a sweep. */
+  /* Make sp_backend.sweep possible. Only in double precision, on a backend that has a sweep. */
   bool one_sweep;
 } sp_operator_setup;
 
 /* Definition of a transfer between two orders, or between order 1 on two meshes
- * (operators/transfer.h). Everything except the spaces and the operator stays with the caller and
- * is not used after creation. */
+ * (operators/transfer.h). The spaces and the operator are borrowed; all else is not used after
+ * creation. */
 typedef struct sp_transfer_setup {
   const struct sp_space *fine, *coarse;
   /* For two meshes: the fine DOFs at the nodes of degree 2 of each coarse element, [coarse
-   * elements][27], or the number of fine local DOFs at a node without one. Else NULL. */
+   * elements][27]; the number of fine local DOFs marks a node without DOF. Else NULL. */
   const sp_lid *nodes;
-  /* Part of an operator on the fine space, created for_level; it must outlive the transfer. */
+  /* An operator on the fine space, created for_level; it must outlive the transfer. */
   struct sp_local_operator *local;
   sp_precision precision; /* the operator's */
   /* [fine local DOFs]: 1 / coarse elements that share it, 0 where constrained; NULL unless the
@@ -98,16 +95,16 @@ typedef struct sp_transfer_setup {
  * it; the arrays are not used after creation. */
 typedef struct sp_schwarz_setup {
   const struct sp_space *space;
-  /* Part of the operator on this space, created for_level; it must outlive Schwarz too. */
+  /* The operator on this space, created for_level; it must outlive Schwarz. */
   struct sp_local_operator *local;
   sp_precision precision; /* the operator's */
   const double *basis;    /* [elements][3][n][n], V of each direction; columns are eigenvectors */
-  const double *values;   /* [elements][3][n], whose sums are the eigenvalues */
+  const double *values;   /* [elements][3][n]; their sums are the eigenvalues */
   const double *weights;  /* W_e, [elements][n][n][n], 0 at constrained nodes */
-  /* In a column, directions are those of the element's frame. Along the column the basis is that of
-   * the interior nodes, and a unit vector for each end; the rest is as in
-   * operators/schwarz/column_factors.h. An interface belongs to the element below: the one above
-   * has weights 0 there. */
+  /* In a column, directions follow the element's frame. Along the column the basis has the
+   * eigenvectors of the interior nodes and a unit vector for each end
+   * (operators/schwarz/column_factors.h). An interface belongs to the element below: the element
+   * above has weights 0 there. */
   const struct sp_columns *columns;
   const sp_lid *interface;     /* [elements], index of the lower one; -1: not in a column */
   const double *conductances;  /* kappa_k, [columns->start[columns->count]] */
@@ -122,8 +119,8 @@ typedef struct sp_cg_arrays {
   const double *inverse_diagonal;
 } sp_cg_arrays;
 
-/* The sums of a CG iteration in one sweep, over owned DOFs; v = A p. Without an inverse diagonal D,
- * the last three are the three before. */
+/* The sums of a CG iteration in one sweep, over owned DOFs; v = A p. Without D, the last three
+ * equal RR, R_AP, AP_AP. */
 typedef enum sp_cg_sum {
   SP_CG_P_AP,    /* p.v */
   SP_CG_RR,      /* r.r */
@@ -135,17 +132,17 @@ typedef enum sp_cg_sum {
   SP_CG_SUMS
 } sp_cg_sum;
 
-/* One CG iteration as a device did it. */
+/* Record of one CG iteration on a device. */
 typedef struct sp_cg_record {
   double p_ap, rr, rz; /* p.Ap; r.r and r.z after the update */
   double seconds;      /* of pass 1, by the device's clock */
 } sp_cg_record;
 
-/* Scalars that a batch of iterations starts from. */
+/* Scalars at the start of a batch of iterations. */
 typedef struct sp_cg_state {
   double beta, rz; /* r.z of the current residual */
   /* Iterations end when r.r <= target, or when alpha r.z <= share * (energy + the sum of alpha r.z
-   * of this batch so far, in this order). A negative share is never met. */
+   * of this batch so far, in this order). A negative share disables the second test. */
   double target, energy, share;
 } sp_cg_state;
 
@@ -153,9 +150,9 @@ typedef struct sp_cg_state {
  *
  *     r = t - q,  d = a d + b s r,  x = x + c d
  *
- * Without q, which may be NULL, t is the residual and r is not used; r may be t. s may be NULL:
- * one. With a = 0, d may hold anything before; with `first`, x may too, and becomes c d. With d =
- * NULL there is a q, and r alone is computed. */
+ * If q is NULL, t is the residual and r is not used; r may be t. s = NULL means one. With a = 0,
+ * the old d is not read; with `first`, the old x is not read and x becomes c d. If d is NULL, only
+ * r is computed, and q is not NULL. */
 typedef struct sp_correction {
   double a, b, c;
   bool first;
@@ -163,7 +160,7 @@ typedef struct sp_correction {
   void *r, *d, *x;
 } sp_correction;
 
-/* A sparse matrix by rows: entries start[i] .. start[i + 1] - 1 are those of row i. */
+/* A sparse matrix by rows: row i has entries start[i] .. start[i + 1] - 1. */
 typedef struct sp_csr {
   int rows, columns;
   int *start;     /* [rows + 1] */
@@ -174,8 +171,8 @@ typedef struct sp_csr {
 /* Largest number of iterations between two checks by the host. */
 enum { SP_CG_BATCH = 64 };
 
-typedef struct sp_device sp_device;                 /* one for each backend that is open */
-typedef struct sp_device_space sp_device_space;     /* what a device keeps to exchange */
+typedef struct sp_device sp_device;             /* one per open backend */
+typedef struct sp_device_space sp_device_space; /* a space's data on the device for the exchange */
 typedef struct sp_local_operator sp_local_operator; /* Z^T A Z */
 typedef struct sp_device_transfer sp_device_transfer;
 typedef struct sp_device_schwarz sp_device_schwarz;
@@ -184,17 +181,17 @@ typedef struct sp_recording sp_recording;
 
 typedef struct sp_backend {
   const char *name; /* "host", "cuda" */
-  bool on_host;     /* it computes on the host's processors; others on a device beside them */
+  bool on_host;     /* computes on the host's processors, not on a separate device */
 
   /* ---- Device ---- */
 
-  /* Take the hardware into use. `comm` tells which ranks share a machine. Errors: SP_ERR_SYSTEM.
-   * Collective. */
+  /* Open the device. `comm` shows which ranks share a machine. Errors: SP_ERR_SYSTEM. Collective.
+   */
   sp_status (*open)(MPI_Comm comm, sp_device **out);
   void (*close)(sp_device **device);                /* Collective. */
   const char *(*describe)(const sp_device *device); /* "AVX-512, AMD EPYC ..." */
 
-  /* Wait until all queued work is done; returns what failed meanwhile. */
+  /* Wait until all queued work is done; returns its failure. */
   sp_status (*finish)(sp_device *device);
 
   /* The geometry that this backend applies faster if both are exact. */
@@ -207,8 +204,8 @@ typedef struct sp_backend {
    */
   sp_status (*vector_create)(sp_device *device, sp_precision precision, size_t count, void *out);
 
-  /* `vector` is the address of the pointer too; the pointer becomes NULL, and may be NULL before.
-   * Queued work may still use the vector. */
+  /* Takes the pointer's address and sets it to NULL; NULL-safe. Queued work may still use the
+   * vector. */
   void (*vector_destroy)(sp_device *device, void *vector);
 
   /* vector = host; host = vector; to = from: the first `count` numbers, bit for bit. */
@@ -227,7 +224,7 @@ typedef struct sp_backend {
   sp_status (*fill)(sp_device *device, sp_precision precision, size_t count, double value,
                     void *vector);
 
-  /* y = a x + b y; with b = 0, y may hold anything before. */
+  /* y = a x + b y; with b = 0 the old y is not read. */
   sp_status (*axpby)(sp_device *device, sp_precision precision, size_t count, double a,
                      const void *x, double b, void *y);
 
@@ -245,9 +242,9 @@ typedef struct sp_backend {
 
   /* ---- Exchange: the sum over ranks in Z^T ---- */
 
-  /* Create what the device needs to sum over ranks by `exchange`, which must outlive it. *how
-   * describes how values travel; *resident is true if they and sums over all ranks travel without
-   * the host. Errors: SP_ERR_SYSTEM if `transport` is not possible. Collective over `comm`. */
+  /* Prepare sums over ranks on the device by `exchange`, which must outlive it. *how describes the
+   * transport; *resident is true if values and sums over all ranks travel without the host. Errors:
+   * SP_ERR_SYSTEM if `transport` is not possible. Collective over `comm`. */
   sp_status (*space_create)(sp_device *device, MPI_Comm comm, sp_exchange *exchange,
                             sp_transport transport, sp_device_space **out, const char **how,
                             bool *resident);
@@ -258,34 +255,33 @@ typedef struct sp_backend {
 
   /* ---- Local operators ---- */
 
-  /* True if there are operators in single precision, with all functions of this group; else
-   * sp_operator_create refuses them. */
+  /* True if operators may be in single precision; else sp_operator_create refuses them. */
   bool single_operators;
 
-  /* True if those may store their factors as bfloat16. */
+  /* True if operators in single precision may store factors as bfloat16. */
   bool rounded_factors;
 
   sp_status (*operator_create)(sp_device *device, const sp_operator_setup *setup,
                                sp_local_operator **out);
   void (*operator_destroy)(sp_local_operator **local);
 
-  /* NULL, or: copy the factors of an element, [SP_FACTORS][points] (operators/factors.h), from the
-   * setup's `alike`. False if that does not store them, or rounds them. */
+  /* Copy the factors of an element, [SP_FACTORS][points] (operators/factors.h), from the setup's
+   * `alike`. False if `alike` does not store them, or rounds them. May be NULL. */
   bool (*read_factors)(const sp_operator_setup *setup, sp_lid element, double *factors);
 
   /* y = Z^T A Z x with the sum over ranks and the setup's diagonal. With `constrained`, constrained
-   * DOFs count as zero in x and become zero in y; without, the operator is that of the
-   * unconstrained space. Collective among neighbours. */
+   * DOFs count as zero in x and become zero in y; without it, all DOFs are free. Collective among
+   * neighbours. */
   sp_status (*apply)(sp_local_operator *local, bool constrained, const void *x, void *y);
 
-  /* The local operator alone, between E-vectors of `e_vector_size` numbers in the backend's own
-   * layout: what the paper measures. Dirichlet DOFs and the setup's diagonal do not matter. */
+  /* The local operator between E-vectors of `e_vector_size` numbers in the backend's own layout, as
+   * measured in the paper. Ignores Dirichlet DOFs and the setup's diagonal. */
   size_t (*e_vector_size)(const sp_local_operator *local);
   sp_status (*apply_unassembled)(sp_local_operator *local, const void *x, void *y);
 
   /* ---- Transfer between two orders or meshes ---- */
 
-  bool weighted_transfer; /* it reads the setup's weights */
+  bool weighted_transfer; /* uses the setup's weights */
   sp_status (*transfer_create)(sp_device *device, const sp_transfer_setup *setup,
                                sp_device_transfer **out);
   void (*transfer_destroy)(sp_device_transfer **transfer);
@@ -305,9 +301,8 @@ typedef struct sp_backend {
   sp_status (*schwarz_apply)(sp_device_schwarz *schwarz, const void *r, void *z);
 
   /* ---- Optional: an application and a step of Chebyshev's iteration with its result ----
-   * NULL, both, on a backend that gains nothing by it. q and z are scratch: zero before their first
-   * use by one of these functions, of unspecified contents afterwards, and written by nothing else;
-   * one vector may serve both. Collective among neighbours. */
+   * NULL, both, on a backend that gains nothing by it. q and z are scratch, zero before their first
+   * use here and written only here; one vector may serve both. Collective among neighbours. */
 
   /* q = A x with constrained A, then the step, in which step->q is q. x may also be step->d or
    * step->x. */
@@ -320,45 +315,43 @@ typedef struct sp_backend {
 
   /* ---- Matrices of this rank only, for the coarsest problem of multigrid ---- */
 
-  /* From a matrix in the host's memory, which is not used afterwards: a copy in `precision`; or the
-   * inverse of one that is symmetric positive definite, as a dense matrix. */
+  /* Copy a matrix in host memory in `precision`; or invert a symmetric positive definite one, as a
+   * dense matrix. `matrix` is not used afterwards. */
   sp_status (*matrix_create)(sp_device *device, sp_precision precision, const sp_csr *matrix,
                              sp_device_matrix **out);
   sp_status (*inverse_create)(sp_device *device, sp_precision precision, const sp_csr *matrix,
                               sp_device_matrix **out);
   void (*matrix_destroy)(sp_device_matrix **matrix);
 
-  /* y = a M x + b z; z may be y, and with b = 0 NULL. */
+  /* y = a M x + b z; z may be y; with b = 0 it may be NULL. */
   sp_status (*matrix_apply)(sp_device_matrix *matrix, double a, const void *x, double b,
                             const void *z, void *y);
 
   /* ---- Optional: queued work as one launch ----
    * NULL, all four, on a backend that gains nothing by it. */
 
-  /* Between record and end_recording, calls that may return before their work is done (above) are
-   * noted and not done; no other calls may be made, nor calls that exchange in a space that is not
-   * resident. replay queues that work once more, on the same
-   * vectors and with the same numbers. end_recording is called also after a failure, `status`, and
-   * returns it with *out = NULL. */
+  /* Between record and end_recording, calls are recorded and not done. Allowed are only calls that
+   * may return early (above) and do not exchange in a space that is not resident. replay queues the
+   * recorded work again, on the same vectors and with the same numbers. end_recording must be
+   * called even after a failure `status`; then it returns that and *out = NULL. */
   sp_status (*record)(sp_device *device);
   sp_status (*end_recording)(sp_device *device, sp_status status, sp_recording **out);
   sp_status (*replay)(sp_recording *recording);
   void (*recording_destroy)(sp_recording **recording);
 
-  /* ---- Passes of conjugate gradients, in double precision ---- Only for operators in double
-   * precision: sp_operator_direction and sp_operator_update refuse others, and sp_operator.iterates
-   * is false for them. */
+  /* ---- Passes of conjugate gradients, in double precision ----
+   * Only for operators in double precision (checked in operator.c). */
 
-  /* Neighbours still read the old direction while the new one is formed. */
+  /* True if p and next_p must differ, because neighbours still read the old direction. */
   bool two_directions;
 
-  /* Pass 1: next_p = z + beta p, or with an inverse diagonal D^-1 z + beta p, where elements touch
-   * it first; ap = Z^T A Z next_p with the sum over ranks; and this rank's part of p.Ap, the sum of
-   * p_e^T A_e p_e and the diagonal's part, for `sums`. Collective among neighbours. */
+  /* Pass 1: next_p = z + beta p (D^-1 z + beta p with an inverse diagonal), formed where elements
+   * first touch it; then ap = Z^T A Z next_p with the sum over ranks. For `sums` this rank's part
+   * of p.Ap: the sum of p_e^T A_e p_e and the diagonal's part. Collective among neighbours. */
   sp_status (*direction)(sp_local_operator *local, double beta, const sp_cg_arrays *vectors);
 
-  /* Pass 2: x += alpha p, r -= alpha ap, and r.r, r.D^-1 r over owned DOFs for `sums`; p is what
-   * pass 1 made, next_p is not used. */
+  /* Pass 2: x += alpha p, r -= alpha ap, and r.r, r.D^-1 r over owned DOFs for `sums`; p is pass
+   * 1's next_p; next_p is not used. */
   sp_status (*update)(sp_local_operator *local, double alpha, const sp_cg_arrays *vectors);
 
   /* This rank's sums of the last pass: after `direction`, sums[0] = p.Ap; after `update`, sums[0] =
@@ -366,25 +359,25 @@ typedef struct sp_backend {
   sp_status (*sums)(sp_local_operator *local, double sums[2]);
 
   /* ---- Optional: an iteration of conjugate gradients in one sweep ----
-   * NULL, both, on a backend that has none. For preconditioners that are none or a diagonal. */
+   * NULL, both, on a backend without it. Without a preconditioner or with a diagonal one. */
 
-  /* True if it is faster than the two passes. */
+  /* True if a sweep is faster than the two passes. */
   bool (*faster_in_one_sweep)(sp_operator_kind kind, sp_geometry_kind geometry, int order);
 
-  /* Pass 2 of the iteration before and pass 1 of this one: x += alpha p, r -= alpha ap, p = r +
-   * beta p, or D^-1 r + beta p, where elements touch them first; ap = Z^T A Z p with the sum over
-   * ranks; and this rank's sums. *seconds: of the vector updates and sums among elements. For
-   * operators with one_sweep. Collective among neighbours. */
+  /* Pass 2 of the previous iteration and pass 1 of this one: x += alpha p, r -= alpha ap, p = r +
+   * beta p (or D^-1 r + beta p), where elements first touch them; ap = Z^T A Z p with the sum over
+   * ranks; and this rank's sums. *seconds: spent in vector updates and sums. For operators with
+   * one_sweep. Collective among neighbours. */
   sp_status (*sweep)(sp_local_operator *local, double alpha, double beta,
                      const sp_cg_arrays *vectors, double sums[SP_CG_SUMS], double *seconds);
 
   /* ---- Optional: whole iterations without the host ---- */
 
-  /* NULL, or where the space is resident: up to `count` <= SP_CG_BATCH iterations, ended early by
-   * r.r <= target or by sums that are not finite or p.Ap <= 0. For preconditioners that are none or
-   * a diagonal. *done is how many were begun; records has room for `count`. A backend may do fewer
-   * than `count`. Afterwards vectors->p is the last direction. All ranks get the same records
-   * except `seconds`. Collective. */
+  /* Do up to `count` <= SP_CG_BATCH iterations; a backend may do fewer. They end early if a
+   * criterion of sp_cg_state is met, a sum is not finite or p.Ap <= 0. Only in a resident space,
+   * without a preconditioner or with a diagonal one. May be NULL. *done = iterations begun; records
+   * has room for `count`. Afterwards vectors->p is the last direction. All ranks get the same
+   * records except `seconds`. Collective. */
   sp_status (*iterate)(sp_local_operator *local, sp_cg_arrays *vectors, const sp_cg_state *state,
                        int count, sp_cg_record *records, int *done);
 } sp_backend;

@@ -7,7 +7,7 @@
 
 enum { PATCH = 27 };
 
-/* Arrays of the coarse system, or NULL if the fine one has none. */
+/* Arrays of the coarse system; NULL if the fine one has none. */
 typedef struct arrays {
   bool *constrained;
   int *of_dof;
@@ -30,8 +30,8 @@ typedef struct coarsening {
   size_t components, points; /* of kappa and lambda in a fine element */
 } coarsening;
 
-/* Coarse vertices are fine vertices. Elements write the same value to a common one. */
-static void inject(const coarsening *c, size_t e) {
+/* Coarse vertices are fine vertices. Elements write the same value to a common vertex. */
+static void inject_dofs(const coarsening *c, size_t e) {
   const arrays *a = c->arrays;
   for (int q = 0; q < SP_CORNERS; q++) {
     const sp_lid from = c->nodes[e * PATCH + (size_t)corner_of_patch(q)];
@@ -45,8 +45,8 @@ static void inject(const coarsening *c, size_t e) {
 
 /* means[components] of coarse element e = means of values[elements][components][points] over its
  * children, weighted by volume. */
-static void average(const coarsening *s, size_t e, size_t components, const double *values,
-                    double *means) {
+static void average_children(const coarsening *s, size_t e, size_t components, const double *values,
+                             double *means) {
   const sp_lid *children = s->space->mesh->hexes->children[e];
   for (size_t i = 0; i < components; i++) {
     double sum = 0, volume = 0, map[3][3];
@@ -67,14 +67,14 @@ static void fill_some(void *coarsening_, size_t begin, size_t end) {
   const sp_operator_setup *setup = &c->fine->setup;
   const arrays *a = c->arrays;
   for (size_t e = begin; e < end; e++) {
-    inject(c, e);
-    if (a->kappa) average(c, e, c->components, setup->kappa, &a->kappa[e * c->components]);
-    if (a->lambda) average(c, e, 1, setup->lambda_values, &a->lambda[e]);
+    inject_dofs(c, e);
+    if (a->kappa) average_children(c, e, c->components, setup->kappa, &a->kappa[e * c->components]);
+    if (a->lambda) average_children(c, e, 1, setup->lambda_values, &a->lambda[e]);
   }
 }
 
-/* total = P^T diagonal, where each rank has its own part. `shares`: how many coarse elements of
- * this rank have a DOF. */
+/* total = P^T diagonal, each rank's own part. `shares`: number of this rank's coarse elements per
+ * DOF. */
 static void restrict_diagonal(const sp_space *space, const sp_lid *nodes, const double *diagonal,
                               const double *shares, double *total) {
   const size_t count = (size_t)space->mesh->hexes->count;
@@ -113,7 +113,7 @@ static sp_status coarsen_diagonal(const sp_system *fine, const sp_space *space, 
   return SP_OK;
 }
 
-static sp_status fill(const sp_system *fine, const sp_space *space, arrays *a) {
+static sp_status fill_arrays(const sp_system *fine, const sp_space *space, arrays *a) {
   const sp_operator_setup *setup = &fine->setup;
   const size_t elements = (size_t)space->mesh->hexes->count, dofs = sp_space_dofs(space);
   const size_t components = setup->is_tensor ? 6 : 1;
@@ -132,12 +132,12 @@ static sp_status fill(const sp_system *fine, const sp_space *space, arrays *a) {
   return setup->diagonal_count > 0 ? coarsen_diagonal(fine, space, nodes, a) : SP_OK;
 }
 
-static sp_status create(const sp_system *fine, sp_geometry_kind geometry, sp_space *space,
-                        sp_system **out) {
+static sp_status create_system(const sp_system *fine, sp_geometry_kind geometry, sp_space *space,
+                               sp_system **out) {
   const bool has_stiffness = sp_operator_rows[fine->setup.kind].has_stiffness;
   arrays a = {0};
   const char *reason;
-  sp_status status = fill(fine, space, &a);
+  sp_status status = fill_arrays(fine, space, &a);
   sp_operator_setup setup = {.space = space,
                              .kind = has_stiffness ? SP_BP35 : SP_MASS,
                              .lambda = fine->setup.lambda,
@@ -166,7 +166,7 @@ sp_status sp_system_coarsen(const sp_system *fine, sp_geometry_kind geometry, sp
   sp_space *space;
   *out = NULL;
   sp_status status = sp_space_create(fine->space->platform, *mesh, 1, &space);
-  if (!status) status = create(fine, geometry, space, out);
+  if (!status) status = create_system(fine, geometry, space, out);
   if (status)
     sp_mesh_destroy(mesh);
   else

@@ -7,12 +7,12 @@
 #include "operators/counts.h"
 #include "operators/factors.h"
 
-/* Squares of a matrix's entries, or products with another one's. */
+/* Products of the entries of two matrices, or squares. */
 SP_INLINE void multiply_entries(int count, const double *a, const double *b, double *out) {
   for (int i = 0; i < count; i++) out[i] = a[i] * b[i];
 }
 
-/* ---- Basis and points apart ---- */
+/* ---- Nodes and quadrature points differ ---- */
 
 /* One-dimensional values and derivatives of the nodal basis at quadrature points, [points][Nq], and
  * their products: [0] value^2, [1] value * derivative, [2] derivative^2. */
@@ -34,8 +34,8 @@ static void make_products(sp_operator_kind kind, int order, products *out) {
   multiply_entries(rule->n * out->nq, derivative, derivative, out->table[2]);
 }
 
-/* Diagonal of one element: sum over points of the factor of each pair of directions (a, b) times
- * the product over directions d of l^2, l l' or l'^2, according to how often d is among a and b. */
+/* Diagonal of one element: the sum over points and pairs of directions (a, b) of the factor times
+ * the product over directions d of l^2, l l' or l'^2, depending on how often d is in (a, b). */
 static void element_diagonal(const products *p, bool stiffness, double mass, const double *factors,
                              double *diagonal) {
   const int points = p->points * p->points * p->points, nodes = p->nq * p->nq * p->nq;
@@ -56,7 +56,7 @@ static void element_diagonal(const products *p, bool stiffness, double mass, con
   for (int n = 0; n < nodes; n++) diagonal[n] += mass * term[n];
 }
 
-/* ---- Points at the nodes ---- */
+/* ---- Quadrature points at the nodes ---- */
 
 /* out[slow][i][fast] += sum over m of squares[m][i] in[slow][m][fast]. */
 SP_INLINE void add_direction(int slow, int n, int fast, const double *squares, const double *in,
@@ -74,7 +74,7 @@ SP_INLINE void add_direction(int slow, int n, int fast, const double *squares, c
     }
 }
 
-/* Do so for lines of contiguous points, fast = 1. */
+/* The same for lines of contiguous points, fast = 1. */
 SP_INLINE void add_first_direction(int slow, int n, const double *squares, const double *in,
                                    double *out) {
   for (int s = 0; s < slow; s++) {
@@ -89,9 +89,9 @@ SP_INLINE void add_first_direction(int slow, int n, const double *squares, const
   }
 }
 
-/* The basis is 1 at its own node and 0 at the others: the sum over points collapses to a line for
- * each direction, and to the node for pairs of directions. Those pairs count where both
- * coordinates are ends, since GLL derivatives D_ii are zero elsewhere. */
+/* The basis is 1 at its own node and 0 at the others: the sum over points reduces to a line for one
+ * direction, and to the node for two different ones. The latter count only if both coordinates are
+ * ends, since GLL derivatives D_ii are zero elsewhere. */
 SP_INLINE void add_lines(int n, const double *differentiation, double mass, const double *factors,
                          double *diagonal) {
   double squares[SP_MAX_NQ * SP_MAX_NQ];
@@ -116,7 +116,7 @@ SP_INLINE void add_lines(int n, const double *differentiation, double mass, cons
   }
 }
 
-/* For the compiler n is a constant: it unrolls sums over m and keeps them in registers. */
+/* n is a compile-time constant, so sums over m are unrolled and stay in registers. */
 SP_CLONES static void collocated_diagonal(int n, const double *differentiation, double mass,
                                           const double *factors, double *diagonal) {
   switch (n) {
@@ -131,8 +131,8 @@ SP_CLONES static void collocated_diagonal(int n, const double *differentiation, 
 
 /* ---- Parallelepipeds ---- */
 
-/* The diagonal is linear in the seven factors, which are constant but for the weights: fill the
- * diagonals for factors that are one, [SP_FACTORS][nodes]. */
+/* Fill the diagonals for unit factors, [SP_FACTORS][nodes]. The diagonal is linear in the seven
+ * factors, which are constant up to the weights. */
 static void make_unit_diagonals(const sp_rule *rule, const double *differentiation,
                                 double *diagonals) {
   const int n = rule->n, nodes = n * n * n;
@@ -165,7 +165,7 @@ typedef struct assembly {
   const double *units; /* of make_unit_diagonals, or NULL */
 } assembly;
 
-/* The factors and the diagonal of one element, and additions of a chunk. */
+/* Factors and diagonal of one element, and additions of a chunk. */
 typedef struct workspace {
   double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
   double diagonal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
@@ -173,7 +173,7 @@ typedef struct workspace {
   double memory[];
 } workspace;
 
-static sp_status compute(void *context, void *workspace_, size_t begin, size_t end) {
+static sp_status compute_diagonals(void *context, void *workspace_, size_t begin, size_t end) {
   const assembly *s = context;
   const sp_numbering *numbering = s->setup->space->numbering;
   workspace *w = workspace_;
@@ -194,7 +194,7 @@ static sp_status compute(void *context, void *workspace_, size_t begin, size_t e
   return SP_OK;
 }
 
-static void add(void *context, void *workspace_, size_t begin, size_t end) {
+static void add_diagonals(void *context, void *workspace_, size_t begin, size_t end) {
   (void)begin, (void)end;
   sp_additions_finish(&((const workspace *)workspace_)->later, ((const assembly *)context)->sum);
 }
@@ -224,8 +224,8 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
                         .chunk = chunk,
                         .workspace_bytes = sizeof(workspace) + sp_additions_bytes(chunk * nodes),
                         .context = &s,
-                        .compute = compute,
-                        .commit = add};
+                        .compute = compute_diagonals,
+                        .commit = add_diagonals};
   SP_TRY(sp_loop_run(&loop));
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
     sum[setup->diagonal_dofs[i]] += setup->diagonal_values[i];

@@ -8,8 +8,8 @@ struct sp_exchange {
   int neighbours;
   int *ranks;            /* [neighbours] */
   sp_lid *start;         /* [neighbours + 1] into the buffers */
-  sp_lid *dofs;          /* [start[neighbours]]: what is sent */
-  void *sent, *received; /* as many doubles or floats */
+  sp_lid *dofs;          /* [start[neighbours]]: DOFs to send */
+  void *sent, *received; /* doubles or floats */
   MPI_Request *requests; /* [2 neighbours] */
   double waited;         /* seconds in sp_exchange_end */
   /* Distinct shared DOFs, and for each its contributions in the order of ranks: indices in
@@ -32,7 +32,7 @@ static int compare_contributions(const void *left, const void *right) {
   return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Sort what arrives, and the rank's own value once for every DOF, by DOF and rank. */
+/* Sort the received values, and the rank's own value once per DOF, by DOF and rank. */
 static sp_status plan_targets(sp_exchange *exchange) {
   const size_t shared = (size_t)exchange->start[exchange->neighbours];
   const int rank = sp_comm_rank(exchange->comm);
@@ -49,7 +49,8 @@ static sp_status plan_targets(sp_exchange *exchange) {
                      SP_ARRAY(exchange->source_start, shared + 1), SP_ARRAY(exchange->sources, n)));
   sp_lid sources = 0;
   for (size_t i = 0; i < n; i++) {
-    if (i > 0 && compare_contributions(&list[i], &list[i - 1]) == 0) continue; /* own, repeated */
+    if (i > 0 && compare_contributions(&list[i], &list[i - 1]) == 0)
+      continue; /* own value, repeated */
     if (i == 0 || list[i].dof != list[i - 1].dof)
       exchange->target[exchange->targets++] = list[i].dof;
     exchange->sources[sources++] = list[i].source;
@@ -71,7 +72,7 @@ static sp_status allocate_buffers(size_t shared, sp_exchange *exchange) {
   return sp_allocate(shared, sizeof(double), "exchange", &exchange->received);
 }
 
-static sp_status build(const sp_numbering *numbering, sp_exchange *exchange) {
+static sp_status build_plan(const sp_numbering *numbering, sp_exchange *exchange) {
   const size_t neighbours = (size_t)numbering->neighbours;
   const size_t shared = (size_t)numbering->shared_start[neighbours];
   SP_TRY(allocate_neighbours(neighbours, exchange));
@@ -82,7 +83,7 @@ static sp_status build(const sp_numbering *numbering, sp_exchange *exchange) {
   return plan_targets(exchange);
 }
 
-/* As many entries both ways: those of the rank that has more. */
+/* Send and receive counts are equal: the larger count of the two ranks. */
 static sp_status start_gather(const int *counts, int rank, sp_exchange *exchange) {
   size_t shared = 0;
   for (int b = 0; b < exchange->neighbours; b++) {
@@ -96,8 +97,8 @@ static sp_status start_gather(const int *counts, int rank, sp_exchange *exchange
   return allocate_buffers(shared, exchange);
 }
 
-/* Each entry of another rank is a target with one source. A rank that receives more than it sends
- * fills up what it sends with entry 0. */
+/* Each entry of another rank is a target with one source. A rank that receives more than it has
+ * pads its message with entry 0. */
 static sp_status build_gather(const int *counts, int rank, int ranks, sp_exchange *e) {
   sp_lid own = 0, others = 0;
   SP_TRY(allocate_neighbours((size_t)ranks - 1, e));
@@ -122,7 +123,7 @@ static sp_status build_gather(const int *counts, int rank, int ranks, sp_exchang
   return SP_OK;
 }
 
-static sp_status finish(MPI_Comm comm, sp_status status, sp_exchange **exchange) {
+static sp_status finish_create(MPI_Comm comm, sp_status status, sp_exchange **exchange) {
   status = sp_agree(comm, status);
   if (status) sp_exchange_destroy(exchange);
   return status;
@@ -132,9 +133,9 @@ sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_ex
   sp_status status = sp_allocate(1, sizeof **out, "exchange", out);
   if (!status) {
     (*out)->comm = comm;
-    status = build(numbering, *out);
+    status = build_plan(numbering, *out);
   }
-  return finish(comm, status, out);
+  return finish_create(comm, status, out);
 }
 
 sp_status sp_exchange_create_gather(MPI_Comm comm, const int *counts, sp_exchange **out) {
@@ -144,7 +145,7 @@ sp_status sp_exchange_create_gather(MPI_Comm comm, const int *counts, sp_exchang
     (*out)->comm = comm;
     status = build_gather(counts, rank, ranks, *out);
   }
-  return finish(comm, status, out);
+  return finish_create(comm, status, out);
 }
 
 void sp_exchange_destroy(sp_exchange **exchange) {
@@ -187,7 +188,7 @@ void sp_exchange_end_packed(sp_exchange *exchange) {
   MPI_Waitall(2 * exchange->neighbours, exchange->requests, MPI_STATUSES_IGNORE);
 }
 
-/* Pack the shared values, and combine what has come, for one type of number. */
+/* Pack the shared values, and combine the received ones, for one type of number. */
 #define DEFINE_PACK_AND_COMBINE(real)                                                              \
   static void pack_##real(sp_exchange *exchange, const real *values) {                             \
     real *sent = exchange->sent;                                                                   \

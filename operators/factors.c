@@ -8,7 +8,7 @@
 #include "operators/counts.h"
 #include "operators/space.h"
 
-/* G_tt wJ = (w A)^2, A being the area dr ds. */
+/* G_tt wJ = (w A)^2 with the area A dr ds. */
 void sp_operator_make_contact(const sp_hexes *hexes, size_t points, double *factors) {
   const double scale = 2 / hexes->file.thickness;
   for (size_t p = 0; p < points; p++) {
@@ -36,7 +36,7 @@ sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, co
                                   .point = (ptrdiff_t)step};
     SP_TRY(sp_geometry_tensor_factors(hexes, element, rule, &k, factors));
   } else {
-    /* The tensor of a contact is a number times the unit matrix. */
+    /* The tensor of a contact is a multiple of the identity. */
     const double *kappa = setup->kappa ? &setup->kappa[(setup->is_tensor ? 6 : 1) * first] : NULL;
     SP_TRY(sp_geometry_factors(hexes, element, rule, factors));
     if (contact) sp_operator_make_contact(hexes, points, factors);
@@ -56,7 +56,7 @@ static uint32_t bfloat16(double value) {
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
-/* The column of L below a pivot that rounding has made zero or negative is zero. */
+/* If rounding makes a pivot zero or negative, its column of L becomes zero. */
 static double inverse_root(double pivot) {
   return pivot > 0 ? 1 / sqrt(pivot) : 0;
 }
@@ -101,8 +101,8 @@ void sp_operator_scales(const sp_operator_setup *setup, sp_lid element, double s
 }
 
 /* Replace the map x by L^-1 x, with K = L L^T, and set the scales. */
-static void transform(const sp_operator_setup *setup, sp_lid element, int count,
-                      double *coefficients) {
+static void transform_map(const sp_operator_setup *setup, sp_lid element, int count,
+                          double *coefficients) {
   const double *k = &setup->kappa[6 * (size_t)element];
   const double xx = sqrt(k[0]), yx = k[3] / xx, zx = k[4] / xx;
   const double yy = sqrt(k[1] - yx * yx), zy = (k[5] - zx * yx) / yy;
@@ -123,7 +123,7 @@ static void put_scales(const sp_operator_setup *setup, sp_lid element, int count
   if (sp_operator_map_kind(setup) != SP_FACTORS_SCALED) return;
   assert(setup->by_element);
   if (setup->is_tensor)
-    transform(setup, element, count, coefficients);
+    transform_map(setup, element, count, coefficients);
   else
     sp_operator_scales(setup, element, coefficients);
 }

@@ -2,8 +2,7 @@
  *
  *     -div(kappa grad u) + lambda u,      kappa a number or a symmetric positive definite tensor.
  *
- * Stored factors hold the coefficients, so that at every quadrature point the operator needs
- * nothing else:
+ * Stored factors include the coefficients:
  *
  *     G <- kappa G  or  w |J| J^-1 kappa J^-T,
  *     wJ <- lambda wJ   if lambda has values (setup->lambda is 1 then).
@@ -11,14 +10,14 @@
  * For the factors of a contact see mesh/interlayer.h.
  *
  * Recomputed factors come from the 24 coefficients of the trilinear map. Kernels do not need the
- * first three, the element's position. If kappa and lambda are constant in each element, they are
- * stored in the first two instead. For a tensor L L^T the map is L^-1 x: with factors G' of
- * that map, w |J| J^-1 L L^T J^-T = (det L) G', so kappa is det L and lambda is det L times lambda.
+ * first three, the element's position, so kappa and lambda replace the first two if they are
+ * constant in each element. For a tensor L L^T the map is L^-1 x: with factors G' of that map, w
+ * |J| J^-1 L L^T J^-T = (det L) G', so kappa is det L and lambda is det L times lambda.
  *
  * Rounded factors are stored factors in 16 bits: wJ, and the lower triangle L of G = L L^T, as
  * bfloat16, which is the upper half of a float. L' = L + E with |E_ij| <= 2^-8 |L_ij| gives an
- * operator that is symmetric positive semidefinite like A itself. Rounding G itself would not, if
- * elements are sheared. */
+ * operator that is symmetric positive semidefinite like A itself. Rounding G itself may not, in
+ * sheared elements. */
 #pragma once
 
 #include <stdint.h>
@@ -31,15 +30,15 @@
 sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, const sp_rule *rule,
                               double *factors);
 
-/* Turn factors[SP_FACTORS][points] of sp_geometry_factors into those of a contact
+/* Replace factors[SP_FACTORS][points] of sp_geometry_factors by the factors of a contact
  * (mesh/interlayer.h), without kappa. Local. */
 void sp_operator_make_contact(const sp_hexes *hexes, size_t points, double *factors);
 
 /* Two 16-bit numbers in each word, the first one in the lower half:
  *
  *     words[3][points]    (L_rr, L_sr), (L_tr, L_ss), (L_ts, L_tt)
- *     then [points / 2]   wJ of two points that follow each other; for an odd number of points the
- *                         last word has one
+ *     then [points / 2]   wJ of two successive points; the last word of an odd
+ *                         number of points has one
  *
  * of an element with factors[SP_FACTORS][points]. Local. */
 void sp_operator_round_factors(size_t points, const double *factors, uint32_t *words);
@@ -56,13 +55,13 @@ sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup);
  * SP_FACTORS_TRILINEAR. Local. */
 sp_factor_kind sp_operator_map_kind(const sp_operator_setup *setup);
 
-/* kappa, which is no tensor, and lambda of an element in which both are constant. Local. */
+/* A scalar kappa and lambda of an element in which both are constant. Local. */
 void sp_operator_scales(const sp_operator_setup *setup, sp_lid element, double scales[2]);
 
 /* Fill coefficients[8][3] of the element's trilinear map (mesh/geometry.h). In scaled maps the
  * first two are kappa and lambda of the element. The setup has trilinear geometry. Local. */
 void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element, double coefficients[24]);
 
-/* Fill factors[SP_FACTORS] of a parallelepiped, likewise: those of a point of weight one, with
- * kappa, but lambda |J| in place of wJ. Local. */
+/* Fill factors[SP_FACTORS] of a parallelepiped at a point of weight one, with kappa, and with
+ * lambda |J| in place of wJ. Local. */
 void sp_operator_affine(const sp_operator_setup *setup, sp_lid element, double *factors);

@@ -1,5 +1,4 @@
-/* The choice between stored and trilinear geometry, from facts that are known before anything is
- * built. */
+/* The choice between stored and trilinear geometry, from facts known before the set-up. */
 #pragma once
 
 #include "io/error.h"
@@ -16,12 +15,12 @@ typedef struct sp_geometry_facts {
   bool coefficients, by_element;
 } sp_geometry_facts;
 
-/* Return the facts of the operator that `setup` describes. Local. */
+/* Return the facts of a setup. Local. */
 sp_geometry_facts sp_geometry_facts_of(const sp_operator_setup *setup);
 
-/* The geometry that `request` becomes: for SP_GEOMETRY_AUTO what the backend runs faster among
- * those that are exact for the facts. *reason says why in a few words for the user ("as the case
- * asks", "curved elements", ...), a constant string. Errors: SP_ERR_INPUT for trilinear geometry of
- * curved elements or with coefficients that vary inside elements. Local. */
+/* Choose the geometry: the requested one, or for SP_GEOMETRY_AUTO the faster one on the backend of
+ * those exact for the facts. *reason is a constant string for the user ("as the case asks", "curved
+ * elements", ...). Errors: SP_ERR_INPUT for trilinear geometry of curved elements or with
+ * coefficients that vary inside elements. Local. */
 sp_status sp_geometry_choose(const sp_backend *backend, const sp_geometry_facts *facts,
                              sp_geometry_kind request, sp_geometry_kind *out, const char **reason);

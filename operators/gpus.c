@@ -41,9 +41,8 @@ void sp_gpu_view_destroy(sp_gpu_view *view) {
   *view = (sp_gpu_view){0};
 }
 
-/* Hash the files and variables that decide which GPUs of its machine a process sees. Unreadable
- * files count as empty. */
-static uint64_t outlook(void) {
+/* Hash the files and variables that determine the visible GPUs. Unreadable files count as empty. */
+static uint64_t hash_outlook(void) {
   char text[4096] = "";
   uint64_t key = 0;
   for (char **v = environ; *v; v++)
@@ -60,11 +59,11 @@ static uint64_t outlook(void) {
   return sp_hash_fold_text(key, text);
 }
 
-/* Connect this rank with those of its machine that see the same. */
+/* Connect this rank with the ranks of its machine that have the same visible GPUs. */
 static sp_status find_alike(MPI_Comm comm, MPI_Comm *alike) {
   MPI_Comm machine;
   SP_OWNED uint64_t *keys = NULL;
-  uint64_t key = outlook();
+  uint64_t key = hash_outlook();
   int first = 0;
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
   const int rank = sp_comm_rank(machine), size = sp_comm_size(machine);
@@ -79,7 +78,7 @@ static sp_status find_alike(MPI_Comm comm, MPI_Comm *alike) {
   return status;
 }
 
-/* Give the list of the first rank of `alike` to the others. Collective over `comm` and `alike`. */
+/* Send the list of the first rank of `alike` to the others. Collective over `comm` and `alike`. */
 static sp_status share_list(MPI_Comm comm, MPI_Comm alike, int *count, sp_gpu **gpus) {
   MPI_Bcast(count, 1, MPI_INT, 0, alike);
   const size_t length = (size_t)*count;
@@ -104,15 +103,14 @@ sp_status sp_gpus_look(MPI_Comm comm, sp_status (*visible)(int *count, sp_gpu **
 
 /* ---- Choice ---- */
 
-/* One machine: its ranks and the different GPUs that they see, in the order in which they are seen
- * first. */
+/* One machine: its ranks, and their distinct GPUs in the order of first occurrence. */
 typedef struct site {
   int rank_count, gpu_count;
   int *ranks;          /* [rank_count], of the view */
   const sp_gpu **gpus; /* [gpu_count] */
-  int *device;         /* [rank_count][gpu_count]: the rank's number of the GPU, -1: not seen */
+  int *device;         /* [rank_count][gpu_count]: the rank's number of the GPU, -1: not visible */
   int *gpu_of;         /* [rank_count]: the GPU of the rank, -1: none yet */
-  bool *tried;         /* [rank_count], in the search under way */
+  bool *tried;         /* [rank_count], in the present search */
 } site;
 
 static void site_destroy(site *s) {
@@ -152,15 +150,15 @@ static sp_status site_create(const sp_gpu_view *view, int machine, site *s) {
   return SP_OK;
 }
 
-/* Give GPU g to a rank that sees it, if need be one whose own GPU another rank can take: a path of
- * the matching of ranks and GPUs. Ranks that have a GPU keep having one. */
-static bool give(site *s, int g) {
+/* Give GPU g to a rank, which may pass its own GPU on to another rank: an augmenting path of the
+ * bipartite matching of ranks and GPUs. Ranks with a GPU keep having one. */
+static bool give_gpu(site *s, int g) {
   const int n = s->rank_count, begin = n > s->gpu_count ? (int)((long)g * n / s->gpu_count) : g % n;
   for (int i = 0; i < n; i++) {
     const int rank = (begin + i) % n;
     if (s->tried[rank] || s->device[rank * s->gpu_count + g] < 0) continue;
     s->tried[rank] = true;
-    if (s->gpu_of[rank] >= 0 && !give(s, s->gpu_of[rank])) continue;
+    if (s->gpu_of[rank] >= 0 && !give_gpu(s, s->gpu_of[rank])) continue;
     s->gpu_of[rank] = g;
     return true;
   }
@@ -177,7 +175,7 @@ static sp_status choose_on(const sp_gpu_view *view, int machine, int *choice) {
                    s.ranks[0]);
   for (int g = 0; g < s.gpu_count; g++) {
     memset(s.tried, 0, (size_t)s.rank_count * sizeof *s.tried);
-    give(&s, g);
+    give_gpu(&s, g);
   }
   for (int n = 0; n < s.rank_count; n++)
     choice[s.ranks[n]] = s.gpu_of[n] < 0 ? -1 : s.device[n * s.gpu_count + s.gpu_of[n]];
@@ -186,7 +184,7 @@ static sp_status choose_on(const sp_gpu_view *view, int machine, int *choice) {
 
 sp_status sp_gpus_choose(const sp_gpu_view *view, int *choice) {
   for (int r = 0; r < view->ranks; r++) {
-    bool first = true; /* of its machine */
+    bool first = true; /* the first rank of its machine */
     for (int q = 0; q < r && first; q++) first = view->machine[q] != view->machine[r];
     if (first) SP_TRY(choose_on(view, view->machine[r], choice));
   }

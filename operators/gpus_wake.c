@@ -12,11 +12,11 @@ static bool driver_starts;
 static void *start_driver(void *none) {
   int count;
   SP_OWNED sp_gpu *gpus = NULL;
-  (void)sp_gpus_visible(&count, &gpus); /* the next caller sees a failure, too */
+  (void)sp_gpus_visible(&count, &gpus); /* the next call reports a failure */
   return none;
 }
 
-/* Return the number of ranks on this machine, as Open MPI and MPICH tell it before MPI_Init. */
+/* Return the number of ranks on this machine, from the environment of Open MPI or MPICH. */
 static int ranks_here(void) {
   const char *ranks = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   if (!ranks) ranks = getenv("MPI_LOCALNRANKS");

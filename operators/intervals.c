@@ -9,11 +9,11 @@
 
 /* ---- Eigenvectors of symmetric matrices ---- */
 
-/* Matrices that are diagonalized together, for vector instructions: entry [i][lane]. */
+/* Matrices diagonalized together by vector instructions: entry [i][lane]. */
 enum { LANES = 8 };
 typedef double lanes[LANES];
 
-/* c and s of the rotation that makes the entry (p, q) of a symmetric matrix zero, and t = s / c. */
+/* c and s of the rotation that annihilates entry (p, q) of a symmetric matrix, and t = s / c. */
 SP_INLINE void choose_rotation(const lanes pp, const lanes qq, const lanes pq, lanes c, lanes s,
                                lanes t) {
   for (int l = 0; l < LANES; l++) {
@@ -33,7 +33,7 @@ SP_INLINE void rotate(const lanes c, const lanes s, lanes a, lanes b) {
   }
 }
 
-/* True if all matrices are diagonal to 1e-13, more than single precision needs. */
+/* True if all matrices are diagonal to 1e-13, enough for single precision. */
 SP_INLINE bool are_diagonal(int n, lanes *matrix) {
   lanes off = {0}, on = {0};
   for (int i = 0; i < n; i++)
@@ -49,8 +49,8 @@ SP_INLINE bool are_diagonal(int n, lanes *matrix) {
 
 /* Jacobi's rotations: matrix[n][n], of which the lower triangle is used, becomes diagonal; the rows
  * of vectors[n][n] are the eigenvectors. */
-SP_CLONES static void diagonalize(int n, lanes *matrix, lanes *vectors) {
-  enum { SWEEPS = 30 }; /* quadratic convergence ends it after some six */
+SP_CLONES static void diagonalize_lanes(int n, lanes *matrix, lanes *vectors) {
+  enum { SWEEPS = 30 }; /* convergence is quadratic: about six are enough */
   for (int i = 0; i < n * n; i++)
     for (int l = 0; l < LANES; l++) vectors[i][l] = i % (n + 1) == 0;
   for (int sweep = 0; sweep < SWEEPS && !are_diagonal(n, matrix); sweep++)
@@ -77,7 +77,7 @@ struct sp_intervals {
   int n;
   const sp_rule *gll;
   double stiffness[SP_MAX_NQ * SP_MAX_NQ]; /* D^T W D on [-1, 1] */
-  /* The intervals that wait, and where their results go. */
+  /* The queued intervals, and their results. */
   int count;
   sp_interval waiting[LANES];
   double *basis[LANES], *values[LANES];
@@ -109,8 +109,8 @@ const double *sp_intervals_stiffness(const sp_intervals *intervals) {
   return intervals->stiffness;
 }
 
-/* The matrix M^(-1/2) K M^(-1/2) of an interval, into one lane, with M^(-1/2) in `scale`. The ends
- * that are left out have 0 there, and any positive number on K's diagonal. */
+/* Fill one lane with M^(-1/2) K M^(-1/2) of an interval, and `scale` with M^(-1/2). Eliminated ends
+ * have 0 in `scale` and any positive number on K's diagonal. */
 static void fill_lane(sp_intervals *s, const sp_interval *line, int lane) {
   const int n = s->n, ends[2] = {0, n - 1};
   for (int i = 0; i < n; i++) {
@@ -138,7 +138,7 @@ static void fill_lane(sp_intervals *s, const sp_interval *line, int lane) {
 void sp_intervals_finish(sp_intervals *s) {
   const int n = s->n, count = s->count;
   for (int l = 0; l < LANES && count > 0; l++) fill_lane(s, &s->waiting[l < count ? l : 0], l);
-  if (count > 0) diagonalize(n, s->matrix, s->vectors);
+  if (count > 0) diagonalize_lanes(n, s->matrix, s->vectors);
   for (int l = 0; l < count; l++)
     for (int c = 0; c < n; c++) {
       s->values[l][c] = fmax(0, s->matrix[c * n + c][l]);

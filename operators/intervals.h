@@ -4,16 +4,16 @@
 
 #include "io/error.h"
 
-/* K = 2 / length K^, M = length / 2 M^ with the matrices of [-1, 1], plus terms at the two ends.
- * Without padding, so that two of them can be compared by memcmp. */
+/* K = 2 / length K^, M = length / 2 M^ with the matrices of [-1, 1], plus terms at the two ends. No
+ * padding, so that memcmp can compare two of them. */
 typedef struct sp_interval {
   double length;
   double stiffness[2], mass[2]; /* added to the end entries of K and M */
-  long fixed[2];                /* 1 if the end's node is left out (Dirichlet) */
-  long diagonal;                /* 1 if K has only its diagonal */
+  long fixed[2];                /* 1 if the end's node is eliminated (Dirichlet) */
+  long diagonal;                /* 1 to use only K's diagonal */
 } sp_interval;
 
-/* Intervals of one order that are waiting to be solved; several are solved together. */
+/* Queue of intervals of one order; several are solved together. */
 typedef struct sp_intervals sp_intervals;
 
 /* For order 1 .. SP_MAX_ORDER. The caller destroys *out. Errors: SP_ERR_SYSTEM. Local. */
@@ -26,8 +26,8 @@ void sp_intervals_destroy(sp_intervals **intervals);
 const double *sp_intervals_stiffness(const sp_intervals *intervals);
 
 /* Find basis[n][n], whose columns v satisfy V^T M V = 1 and V^T K V = diag(values[n]). The row and
- * the column of a node that is left out are zero, its value is any positive number. Results are
- * complete after sp_intervals_finish. Local. */
+ * column of an eliminated node are zero, its value is any positive number. Results are complete
+ * after sp_intervals_finish. Local. */
 void sp_intervals_solve(sp_intervals *intervals, const sp_interval *interval, double *basis,
                         double *values);
 void sp_intervals_finish(sp_intervals *intervals);

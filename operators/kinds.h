@@ -1,5 +1,5 @@
-/* The operators and the geometries: their names, and the facts that distinguish operators, one row
- * each. Code outside the backends asks for a fact and never for a certain operator.
+/* The operators and the geometries: their names, and a row of facts per operator. Code outside the
+ * backends tests facts, never which operator it is.
  *
  *     name    operator         quadrature                       solves
  *     mass    M                GL, N + 2 points per direction   the L2 projection M u = f (BP1.0)
@@ -11,8 +11,8 @@
  *
  *     1. its constant in sp_operator_kind,
  *     2. its name and its row in operators/kinds.c,
- *     3. its bilinear form in tests/reference_operator.c, with which every operator is compared,
- *     4. its flops and bytes, worked out by hand, in tests/counts.c. */
+ *     3. its bilinear form in tests/reference_operator.c,
+ *     4. its flops and bytes, computed by hand, in tests/counts.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,9 +21,9 @@ typedef enum sp_operator_kind { SP_MASS, SP_BP35, SP_BP30, SP_OPERATORS } sp_ope
 
 typedef struct sp_operator_row {
   bool collocated;      /* quadrature at the GLL nodes themselves; else GL with N + 2 points */
-  bool has_stiffness;   /* S + lambda M; else M alone, without kappa and lambda */
+  bool has_stiffness;   /* S + lambda M; else M, without kappa and lambda */
   bool has_boundary;    /* takes boundary conditions */
-  int factors;          /* doubles per point of stored geometry: the last ones of SP_FACTORS */
+  int factors;          /* doubles per point of stored geometry: the last of SP_FACTORS */
   int point_flops;      /* per quadrature point, besides interpolation and differentiation */
   int rate_l2, rate_h1; /* under refinement, errors fall like h^(N + rate) */
   bool boundary_layer;  /* for even N, errors are larger along the boundary (solver/results/rates.h)
@@ -32,18 +32,17 @@ typedef struct sp_operator_row {
 
 extern const sp_operator_row sp_operator_rows[SP_OPERATORS];
 
-/* Source of the geometric factors: stored at every quadrature point, or recomputed from
- * the eight corners of the element. `auto` is a request that becomes one of the two
- * (operators/geometry_choice.h). */
+/* Source of the geometric factors: stored at every quadrature point, or recomputed from the eight
+ * corners of the element. `auto` is resolved by operators/geometry_choice.h. */
 typedef enum sp_geometry_kind {
   SP_GEOMETRY_AUTO,
   SP_GEOMETRY_STORED,
   SP_GEOMETRY_TRILINEAR
 } sp_geometry_kind;
 
-/* Data from which a kernel computes its factors: numbers at every point; the coefficients of the
- * trilinear map, alone or with kappa and lambda of the element; numbers of 16 bits at every point;
- * or one set of numbers per element (operators/factors.h). */
+/* A kernel's data for its factors: numbers at every point; coefficients of the trilinear map; the
+ * same with kappa and lambda of the element; bfloat16 numbers at every point; one set of numbers
+ * per element (operators/factors.h). */
 typedef enum sp_factor_kind {
   SP_FACTORS_STORED,
   SP_FACTORS_TRILINEAR,
@@ -53,7 +52,7 @@ typedef enum sp_factor_kind {
   SP_FACTOR_KINDS
 } sp_factor_kind;
 
-/* Without coefficients, not rounded. Local. */
+/* The kind without coefficients and rounding. Local. */
 static inline sp_factor_kind sp_factor_kind_of(sp_geometry_kind geometry) {
   return geometry == SP_GEOMETRY_TRILINEAR ? SP_FACTORS_TRILINEAR : SP_FACTORS_STORED;
 }

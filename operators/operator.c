@@ -89,7 +89,7 @@ static void swap_directions(sp_cg_vectors *vectors) {
   vectors->p = direction;
 }
 
-/* Check the precision. All ranks return the same, so collective calls may follow. */
+/* Check the precision, with the same result on all ranks, so collective calls may follow. */
 static sp_status check_passes(const sp_operator *op) {
   if (op->precision == SP_DOUBLE) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "conjugate gradients need an operator in double precision");

@@ -7,11 +7,11 @@ const char *const sp_device_names[] = {
 
 const char *const sp_share_names[] = {[SP_SHARE_NO] = "no", [SP_SHARE_YES] = "yes", NULL};
 
-/* `view` is the same on all ranks, and so is the choice. */
+/* `view`, and so the choice, is the same on all ranks. */
 static sp_status choose_rank(const sp_gpu_view *view, int rank, sp_device_kind kind,
                              bool *has_elements) {
   SP_OWNED int *choice = NULL;
-  if (view->first[view->ranks] == 0) return SP_OK; /* sp_platform_open knows why */
+  if (view->first[view->ranks] == 0) return SP_OK; /* sp_platform_open reports why */
   SP_TRY(sp_allocate((size_t)view->ranks, sizeof *choice, "GPUs", &choice));
   const sp_status status = sp_gpus_choose(view, choice);
   if (!status) *has_elements = choice[rank] >= 0;
@@ -30,7 +30,7 @@ sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *has
 static sp_status open_device(sp_device_kind kind, sp_platform *p) {
   p->backend = &sp_backend_host;
   if (kind != SP_DEVICE_HOST && sp_backend_cuda) {
-    /* With `auto` a machine without a GPU is no failure; with `cuda` the reason is the answer. */
+    /* With `auto` a machine without a GPU is no failure; with `cuda` its reason is reported. */
     const sp_status status = sp_agree(p->comm, sp_backend_cuda->open(p->comm, &p->device));
     if (!status) {
       p->backend = sp_backend_cuda;

@@ -1,5 +1,5 @@
-/* Platform of a run: the ranks, a device per rank, and the sums over all ranks. It is opened once
- * and borrowed by everything else. */
+/* Platform of a run: the ranks, a device per rank, and the sums over all ranks. Opened once;
+ * borrowed by all other objects. */
 #pragma once
 
 #include "operators/backend.h"
@@ -11,7 +11,7 @@ typedef enum sp_device_kind { SP_DEVICE_AUTO, SP_DEVICE_HOST, SP_DEVICE_CUDA } s
 extern const char *const sp_device_names[];
 
 /* SP_SHARE_YES: several ranks share a GPU if there are fewer GPUs than ranks. SP_SHARE_NO: one rank
- * for each GPU has all elements. */
+ * per GPU has elements. */
 typedef enum sp_share { SP_SHARE_NO, SP_SHARE_YES } sp_share;
 
 /* All names as in a case, by sp_share; ends in NULL. */
@@ -26,15 +26,15 @@ typedef struct sp_platform {
 } sp_platform;
 
 /* Choose which ranks have elements if no two ranks may share a GPU. *has_elements is true on one
- * rank for each GPU that a rank can see (operators/gpus.h), and on all ranks if they work on CPUs,
- * or if no rank sees a GPU. SP_DEVICE_AUTO takes GPUs if rank 0 and a rank of each machine see one.
- * No CUDA context is created. Errors: SP_ERR_INPUT for SP_DEVICE_CUDA if only some machines have
- * GPUs, or if rank 0 sees none; SP_ERR_SYSTEM. Collective. */
+ * rank per visible GPU (operators/gpus.h), or on all ranks if they use CPUs or no GPU is visible.
+ * SP_DEVICE_AUTO takes GPUs if rank 0 and a rank of each machine have one. No CUDA context is
+ * created. Errors: SP_ERR_INPUT for SP_DEVICE_CUDA if only some machines have GPUs, or rank 0 has
+ * none; SP_ERR_SYSTEM. Collective. */
 sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *has_elements);
 
-/* Open the backend that `kind` asks for. SP_DEVICE_AUTO takes a GPU if there is one; a device that
- * is asked for and missing is an error. `comm` must outlive *platform. Close it with the function
- * below, which is safe after an error too. Errors: SP_ERR_INPUT, SP_ERR_SYSTEM. Collective. */
+/* Open the backend `kind`. SP_DEVICE_AUTO takes a GPU if there is one; a missing requested device
+ * is an error. `comm` must outlive *platform. Close it with the function below, also after an
+ * error. Errors: SP_ERR_INPUT, SP_ERR_SYSTEM. Collective. */
 sp_status sp_platform_open(MPI_Comm comm, sp_device_kind kind, sp_transport transport,
                            sp_platform *platform);
 void sp_platform_close(sp_platform *platform); /* Collective. */

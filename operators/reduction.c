@@ -33,14 +33,14 @@ void sp_reduction_destroy(sp_reduction **reduction) {
   *reduction = NULL;
 }
 
-/* Riders first, then the values: riders take the larger one, values are added. */
-static void combine(int width, double *mine, const double *other) {
+/* Take the maximum of riders, the first entries, and add values. */
+static void combine_values(int width, double *mine, const double *other) {
   for (int i = 0; i < RIDERS; i++)
     if (other[i] > mine[i]) mine[i] = other[i];
   for (int i = RIDERS; i < width; i++) mine[i] += other[i];
 }
 
-/* a + b is b + a to the bit, so both ranks of a pair form the same sum. */
+/* Addition is commutative to the bit, so both ranks of a pair form the same sum. */
 static void sum_over_tree(const sp_reduction *r, int width, double *mine) {
   double other[WIDTH];
   const int folded = r->rank + r->power; /* the rank that adds to this one first */
@@ -51,13 +51,13 @@ static void sum_over_tree(const sp_reduction *r, int width, double *mine) {
   }
   if (folded < r->size) {
     MPI_Recv(other, width, MPI_DOUBLE, folded, 0, r->comm, MPI_STATUS_IGNORE);
-    combine(width, mine, other);
+    combine_values(width, mine, other);
   }
   for (int bit = 1; bit < r->power; bit *= 2) {
     const int partner = r->rank ^ bit;
     MPI_Sendrecv(mine, width, MPI_DOUBLE, partner, 0, other, width, MPI_DOUBLE, partner, 0, r->comm,
                  MPI_STATUS_IGNORE);
-    combine(width, mine, other);
+    combine_values(width, mine, other);
   }
   if (folded < r->size) MPI_Send(mine, width, MPI_DOUBLE, folded, 0, r->comm);
 }
@@ -94,9 +94,9 @@ double sp_reduction_seconds(const sp_reduction *reduction) {
 }
 
 void sp_reduction_gather(sp_reduction *reduction, int count, const double *mine, double *all) {
-  /* Received one after another with a stride of `size`, so that all[i] is a row of ranks. */
+  /* Receive with a stride of `size`, so that all[i] is a row of ranks. */
   MPI_Datatype column, spaced;
-  if (count == 0) return; /* MPICH waits for messages that ranks with nothing to send do not send */
+  if (count == 0) return; /* else MPICH waits for messages that nobody sends */
   if (reduction->size == 1) {
     memcpy(all, mine, (size_t)count * sizeof *all);
     return;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static sp_status build(int order, sp_space *space) {
+static sp_status build_space(int order, sp_space *space) {
   const sp_platform *p = space->platform;
   SP_TRY(sp_numbering_create(space->mesh, order, &space->numbering));
   SP_TRY(sp_exchange_create(p->comm, space->numbering, &space->exchange));
@@ -17,7 +17,7 @@ sp_status sp_space_create(const sp_platform *platform, const sp_mesh *mesh, int 
   SP_TRY(sp_agree(platform->comm, sp_allocate(1, sizeof *space, "space", &space)));
   space->platform = platform;
   space->mesh = mesh;
-  SP_TRY(build(order, space));
+  SP_TRY(build_space(order, space));
   *out = space;
   space = NULL;
   return SP_OK;

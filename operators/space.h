@@ -1,6 +1,6 @@
 /* A mesh at one order: the numbering of its degrees of freedom, and the sum over ranks in Z^T on
- * the host and on the device. Created once; operators, problems and preconditioners borrow it.
- * Several spaces of a mesh, one per order, live side by side on a device. */
+ * the host and on the device. Created once; operators, problems and preconditioners borrow it. A
+ * mesh may have several spaces on a device, one per order. */
 #pragma once
 
 #include "mesh/numbering.h"
@@ -13,12 +13,12 @@ typedef struct sp_space {
   sp_exchange *exchange;      /* sums L-vectors in host memory */
   sp_device_space *on_device; /* sums L-vectors in device memory */
   const char *transport;      /* how values travel between ranks, in words */
-  bool resident;              /* they and sums over all ranks travel without the host */
+  bool resident;              /* values and sums over all ranks travel without the host */
 } sp_space;
 
 /* Number the DOFs of degree `order` and connect the ranks. `platform` and `mesh`, on the same
- * communicator, must outlive *out, which the caller destroys. Errors: those of sp_numbering_create;
- * SP_ERR_SYSTEM where the platform's transport is not possible. Collective. */
+ * communicator, must outlive *out, which the caller destroys. Errors: as sp_numbering_create;
+ * SP_ERR_SYSTEM if the platform's transport is not possible. Collective. */
 sp_status sp_space_create(const sp_platform *platform, const sp_mesh *mesh, int order,
                           sp_space **out);
 

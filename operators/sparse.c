@@ -33,7 +33,7 @@ typedef struct sums {
   sp_csr *out;
 } sums;
 
-static void sort(sp_csr_row *row) {
+static void sort_row(sp_csr_row *row) {
   for (int n = 1; n < row->count; n++) {
     const sp_csr_entry moved = row->entries[n];
     int to = n;
@@ -55,7 +55,7 @@ static sp_status sum_some(void *sums_, void *workspace, size_t begin, size_t end
       s->counts[i] = row.count;
       continue;
     }
-    sort(&row);
+    sort_row(&row);
     for (int n = 0, at = s->out->start[i]; n < row.count; n++, at++) {
       s->out->column[at] = row.entries[n].column;
       s->out->values[at] = row.entries[n].value;
@@ -132,7 +132,7 @@ static void transpose_part(void *transposition_, size_t part, size_t end) {
     for (int n = t->from->start[i]; n < t->from->start[i + 1]; n++) {
       const int to = t->from->column[n];
       if (to < first || to >= last) continue;
-      const int at = t->start[to]++; /* becomes the start of the next row */
+      const int at = t->start[to]++; /* later the start of the next row */
       t->column[at] = i;
       t->values[at] = t->from->values[n];
     }

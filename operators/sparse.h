@@ -15,13 +15,13 @@ void sp_csr_destroy(sp_csr *matrix);
 /* Return the length of the longest row. */
 int sp_csr_longest(const sp_csr *matrix);
 
-/* A row while it is summed, with a table that finds the place of a column. */
+/* A row during its summation, with a hash table from columns to entries. */
 typedef struct sp_csr_entry {
   int column;
   double value;
 } sp_csr_entry;
 typedef struct sp_csr_slot {
-  int row, place; /* belongs to the row with the number `row`, counted from 1 */
+  int row, place; /* valid for row number `row`, counted from 1 */
 } sp_csr_slot;
 typedef struct sp_csr_row {
   int number, count;
@@ -42,10 +42,10 @@ static inline void sp_csr_row_add(sp_csr_row *row, int column, double value) {
   row->entries[row->slots[s].place].value += value;
 }
 
-/* *out[rows][columns] = the rows that sum(context, i, row) makes by sp_csr_row_add, at most `most`
- * columns in each. `sum` is called twice per row, on several threads. Columns of a row ascend. The
- * caller frees *out, also after an error. Errors: SP_ERR_SYSTEM; SP_ERR_INPUT for more entries than
- * int counts. */
+/* out[rows][columns]: sum(context, i, row) makes row i by sp_csr_row_add, with at most `most`
+ * columns. It is called twice per row, on several threads. Columns of a row ascend. The caller
+ * frees *out, also after an error. Errors: SP_ERR_SYSTEM; SP_ERR_INPUT for more entries than int
+ * counts. */
 sp_status sp_csr_sum(int rows, int columns, size_t most, const void *context,
                      void (*sum)(const void *context, int i, sp_csr_row *row), sp_csr *out);
 

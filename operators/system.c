@@ -6,20 +6,20 @@
 #include "mesh/tensor.h"
 #include "operators/counts.h"
 
-/* Arrays that are const for everybody else. */
-static void release(const void *array) {
+/* Free arrays that are const for other code. */
+static void release_array(const void *array) {
   free((void *)array);
 }
 
 static void free_arrays(const sp_operator_setup *setup, const sp_constants *constants) {
-  release(setup->constrained);
-  release(setup->kappa);
-  release(setup->lambda_values);
-  release(setup->diagonal_dofs);
-  release(setup->diagonal_values);
+  release_array(setup->constrained);
+  release_array(setup->kappa);
+  release_array(setup->lambda_values);
+  release_array(setup->diagonal_dofs);
+  release_array(setup->diagonal_values);
   if (!constants) return;
-  release(constants->of_dof);
-  release(constants->part_of_dof);
+  release_array(constants->of_dof);
+  release_array(constants->part_of_dof);
 }
 
 sp_status sp_system_create(const sp_operator_setup *setup, sp_space *own_space,
@@ -53,8 +53,8 @@ void sp_system_destroy(sp_system **system) {
 
 void sp_system_forget_coefficients(sp_system *system) {
   sp_operator_setup *s = &system->setup;
-  release(s->kappa);
-  release(s->lambda_values);
+  release_array(s->kappa);
+  release_array(s->lambda_values);
   s->kappa = s->lambda_values = NULL;
 }
 
@@ -95,8 +95,8 @@ static void average_some(void *averages_, size_t begin, size_t end) {
   }
 }
 
-static sp_status average(averages *a, size_t elements, size_t components, const double *values,
-                         double **out) {
+static sp_status average_values(averages *a, size_t elements, size_t components,
+                                const double *values, double **out) {
   const size_t count = elements * components;
   *out = NULL;
   if (!values) return SP_OK;
@@ -120,8 +120,9 @@ sp_status sp_system_average(const sp_operator_setup *setup, const sp_rule *to,
     for (int i = own->n * a.rows; i-- > 0 && bars;) /* the second row for the upper half */
       a.matrix[i] = a.matrix[(i / own->n >= own->n / 2 ? own->n : 0) + i % own->n];
   }
-  const sp_status status = average(&a, elements, setup->is_tensor ? 6 : 1, setup->kappa, kappa);
-  return sp_first_failure(status, average(&a, elements, 1, setup->lambda_values, lambda));
+  const sp_status status =
+      average_values(&a, elements, setup->is_tensor ? 6 : 1, setup->kappa, kappa);
+  return sp_first_failure(status, average_values(&a, elements, 1, setup->lambda_values, lambda));
 }
 
 int sp_system_bar_direction(const sp_operator_setup *setup, sp_lid element) {
@@ -150,7 +151,7 @@ typedef struct lifting {
   const bool *constrained;
   const double *load;
   bool has_values;
-  double *b; /* A u_D, if there are values */
+  double *b; /* A u_D */
 } lifting;
 
 static void subtract(void *context, size_t begin, size_t end) {

@@ -3,7 +3,7 @@
 #pragma once
 
 typedef enum sp_transport {
-  SP_TRANSPORT_AUTO,       /* the first of these that works, in this order */
+  SP_TRANSPORT_AUTO,       /* the first possible one, in this order */
   SP_TRANSPORT_PEER,       /* GPUs write to each other's memory */
   SP_TRANSPORT_CUDA_AWARE, /* MPI reads and writes GPU memory */
   SP_TRANSPORT_NCCL,

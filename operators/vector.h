@@ -1,10 +1,9 @@
 /* Vectors in the memory of a backend. A `double *` is always host memory.
  *
- * A vector that is written shares no entry with the others of the call, except where the function
- * allows it. Functions are Local and queue their work (operators/backend.h, Order), except create,
- * write and read, which return when it is done. Where a call takes several vectors, they have one
- * platform, precision and count, unless it says otherwise. Errors: SP_ERR_SYSTEM for memory or a
- * failed device, which may be that of earlier work. */
+ * Output vectors share no entry with other vectors of the call, except where the function allows
+ * it. Functions are Local and queue their work (operators/backend.h, Order); create, write and read
+ * wait for it. All vectors of a call have the same platform, precision and count if not stated
+ * otherwise. Errors: SP_ERR_SYSTEM for memory or a failed device, possibly in earlier work. */
 #pragma once
 
 #include "operators/platform.h"
@@ -16,18 +15,17 @@ typedef struct sp_vector {
   void *data; /* [count], in the backend's memory; NULL: no vector */
 } sp_vector;
 
-/* *out becomes a vector of `count` zeros, or after an error one that may be destroyed. The caller
- * destroys it. */
+/* out becomes a vector of `count` zeros. The caller destroys it, also after an error. */
 sp_status sp_vector_create(const sp_platform *platform, sp_precision precision, size_t count,
                            sp_vector *out);
 
-/* Safe for a zeroed struct, which *vector becomes. Queued work may still use the entries. */
+/* Zeroes *vector; safe for a zeroed struct. Queued work may still use the entries. */
 void sp_vector_destroy(sp_vector *vector);
 
-/* `count` entries of *whole from `first` on: a view, which is not destroyed. */
+/* A view of `count` entries of *whole from `first` on; not to be destroyed. */
 sp_vector sp_vector_part(const sp_vector *whole, size_t first, size_t count);
 
-/* vector = host and host = vector, [count]; in single precision entries are rounded on the way. */
+/* vector = host and host = vector, [count]; rounded in single precision. */
 sp_status sp_vector_write(const double *host, sp_vector *vector);
 sp_status sp_vector_read(const sp_vector *vector, double *host);
 
@@ -54,8 +52,8 @@ typedef struct sp_smoothing {
   sp_vector *r, *d, *x;
 } sp_smoothing;
 
-/* Take the step, without q or with one that is known. */
+/* Do the step; q may be NULL. */
 sp_status sp_vector_correct(const sp_smoothing *step);
 
-/* The step for a backend's table. */
+/* Convert the step for a backend's table. */
 sp_correction sp_smoothing_correction(const sp_smoothing *step);

@@ -76,6 +76,16 @@ def film(ranks):
     close(f"film, {ranks} ranks, error", run["errors"]["max"], 0, 1e-10)
 
 
+def conductor(ranks):
+    """A film heats a block whose u varies by less than its rounding; without heat there is nothing to balance."""
+    for kappa in 1e12, 1e14, 1e16:
+        for face, heat in ("dirichlet 300", 100), ("dirichlet 310", 0):
+            run = solve(ranks, "mesh.elements=4 4 4", "discretization.order=3", f"problem.kappa={kappa!r}",
+                        "problem.forcing=0", f"boundary.xmin={face}", "boundary.xmax=robin 10, 3100",
+                        "boundary.default=neumann 0", "result.through=flux over xmin")
+            close(f"conductor of {kappa}, {ranks} ranks, flux", values(run)["through"], heat, 1e-5 * max(heat, 1))
+
+
 def board_peak(layers):
     """The temperature at the corner above the chip of a board with insulated sides, a film below, and the heat
     q = HEAT / (a b) (1 + cos(pi x / a)) (1 + cos(pi y / b)) from above. For each of the four cosine modes, u in a layer
@@ -121,5 +131,5 @@ def board(ranks):
         close(f"{label} board, {ranks} ranks, loss", values(run)["loss"], HEAT, 1e-9)
 
 
-driver.side_by_side([(job, ranks) for ranks in (1, 2, 4) for job in (fluxes, film, board)])
+driver.side_by_side([(job, ranks) for ranks in (1, 2, 4) for job in (fluxes, film, conductor, board)])
 driver.finish()

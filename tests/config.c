@@ -45,8 +45,8 @@ static void check_defaults(const sp_config *config) {
             !sp_config_where(config, "problem", "kappa"),
         "what was not given");
   CHECK_TEXT(config->statement.all.solution.text, NULL);
-  CHECK(config->statement.boundary.count == 0 && !config->statement.boundary.where, "%d groups",
-        config->statement.boundary.count);
+  CHECK(config->statement.boundary.count == 0 && !config->statement.boundary.fallback.where,
+        "%d groups", config->statement.boundary.count);
   CHECK_TEXT(config->statement.boundary.fallback.group, "default");
   CHECK(config->statement.boundary.fallback.condition == SP_DIRICHLET, "fallback");
   CHECK_TEXT(config->statement.boundary.fallback.formula.text, NULL);
@@ -125,11 +125,11 @@ static void test_every_key(void) {
         {config->statement.all.lambda.text, "2*pi"},
         {config->statement.all.lambda.where, "case.ini:16: problem.lambda"},
         {config->statement.all.kappa.text, "1 + x^2"},
-        {config->statement.all.solution.text, "x == 1 ? sin(pi*x) : y#z"},
+        {config->statement.all.solution.text, "x == 1 ? sin(pi*x) : y*z"},
         {config->statement.all.forcing.text, "z"},
-        {config->output.log, "a b.h5"},
+        {config->output.log, "a b#c.h5"},
         {config->output.field, ""},
-        {config->statement.boundary.where, "case.ini:25: boundary.the left.wall"},
+        {entries[0].where, "case.ini:25: boundary.the left.wall"},
         {entries[0].group, "the left.wall"},
         {entries[0].formula.text, "x + 1"},
         {entries[0].formula.where, "case.ini:25: boundary.the left.wall"},
@@ -346,6 +346,77 @@ static void test_outputs(void) {
   }
 }
 
+/* A typo in any formula, and what needs no mesh, is reported before the mesh is opened: the file
+ * does not exist. */
+static void test_formulas(void) {
+  static const char typo[] = "column 4: expected a number, a name or '(', found end of formula";
+  static const char no_total[] =
+      "expected a finite number, the total of the source, found 'x'; a formula of x, y and z is a "
+      "forcing or, on a surface, neumann";
+  static const char no_constant[] =
+      "expected six constants, the vectors x1, x2, x3 and y1, y2, y3, found '1,0,0,0,x,0'";
+  static const struct {
+    const char *override, *part, *complaint;
+  } cases[] = {
+      {"constants.h=1 +", "", typo},
+      {"problem.kappa=1 +", "", typo},
+      {"problem.kappa=1, 1, 1 +", " (zz)", typo},
+      {"problem.kappa=0", "", "expected a finite number from 1e-250 to 1e250, found '0'"},
+      {"problem.axes=1, 0, 0, 0, 1, 0", "",
+       "no kappa has three or six components, which axes are for; remove it"},
+      {"problem.lambda=1 +", "", typo},
+      {"problem.lambda=1 2", "", "expected one number or one formula, found '1 2'"},
+      {"problem.solution=1 +", "", typo},
+      {"problem.forcing=1 +", "", typo},
+      {"problem.source=x", "", no_total},
+      {"problem.initial=1 +", "", typo},
+      {"boundary.default=neumann 1 +", "", typo},
+      {"boundary.a=dirichlet 1 +", "", typo},
+      {"boundary.a=neumann 1 +", "", typo},
+      {"boundary.a=robin 1 +, 1", " (alpha)", typo},
+      {"boundary.a=robin 1, 1 +", " (g)", typo},
+      {"boundary.a=source x", "", no_total},
+      {"boundary.a=contact 1 +", "", typo},
+      {"boundary.a=contact 0", "", "expected a resistance from 1e-12 to 1e+12, found '0'"},
+      {"boundary.a=dirichlet", "",
+       "'a = dirichlet' needs a formula, because there is no problem.solution to take the boundary "
+       "values from"},
+      {"result.a=integral of 1 +", "", typo},
+      {"material.a.kappa=1 +", "", typo},
+      {"material.a.kappa=1, 1 +, 1", " (yy)", typo},
+      {"material.a.lambda=1 +", "", typo},
+      {"material.a.solution=1 +", "", typo},
+      {"material.a.forcing=1 +", "", typo},
+      {"material.a.source=x", "", no_total}};
+  for (size_t c = 0; c < COUNT_OF(cases); c++)
+    check_error(
+        NULL, TEXTS("mesh.file=none.msh", cases[c].override),
+        test_text("argument '%s'%s: %s", cases[c].override, cases[c].part, cases[c].complaint));
+  static const char axes[] = "problem.axes=1,0,0,0,x,0";
+  check_error(NULL, TEXTS("mesh.file=none.msh", "problem.kappa=1, 2, 3", axes),
+              test_text("argument '%s': %s", axes, no_constant));
+  check_error(
+      "[mesh]\nfile = none.msh\n[problem]\nsource = 1\nforcing = 2", NULL,
+      "case.ini:4: problem.source: source and forcing (case.ini:5: problem.forcing) exclude "
+      "each other; remove one");
+  check_error("[mesh]\nfile = none.msh\n[discretization]\noperator = mass\n[result]\n"
+              "a = flux over b",
+              NULL, "case.ini:6: result.a: the mass problem has no flux; ask for another result");
+}
+
+/* A mesh of 1 GB is not read with the case. */
+static void test_large_mesh(void) {
+  static const char large[] = "large.msh";
+  if (world_size > 1) return; /* more ranks than cores take turns */
+  write_bytes(large, "", 0);
+  CHECK(truncate(large, (off_t)1 << 30) == 0, "cannot enlarge %s", large);
+  const double start = MPI_Wtime();
+  AUTO(sp_config) config = read_case(NULL, TEXTS("mesh.file=large.msh", "problem.forcing=x"));
+  const double seconds = MPI_Wtime() - start;
+  CHECK(seconds < 0.1, "%g s", seconds);
+  (void)unlink(large);
+}
+
 int main(int argc, char **argv) {
   begin_cases(&argc, &argv);
   test_defaults();
@@ -356,5 +427,7 @@ int main(int argc, char **argv) {
   test_tolerance();
   test_multigrid();
   test_outputs();
+  test_formulas();
+  test_large_mesh();
   return end_cases();
 }

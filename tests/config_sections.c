@@ -213,23 +213,35 @@ static void test_results(void) {
       TEXTS("result.mean=maximum over volume 2", "result.heat="));
   if (config) {
     static const sp_result_entry expected[] = {
-        {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, 0, NULL, "2", NULL},
-        {"low", NULL, SP_RESULT_MINIMUM, SP_OVER_SURFACE, 0, NULL, "3", NULL},
-        {"odd", NULL, SP_RESULT_NORM, SP_OVER_GROUP, 0, NULL, "volume", NULL},
-        {"all", NULL, SP_RESULT_INTEGRAL, SP_OVER_VOLUME, 0, NULL, "core", NULL},
-        {"heavy", NULL, SP_RESULT_AVERAGE, SP_OVER_GROUP, 0, "u * x ?  1 : z", "of over over",
+        {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, 0, {0}, "2", NULL},
+        {"low", NULL, SP_RESULT_MINIMUM, SP_OVER_SURFACE, 0, {0}, "3", NULL},
+        {"odd", NULL, SP_RESULT_NORM, SP_OVER_GROUP, 0, {0}, "volume", NULL},
+        {"all", NULL, SP_RESULT_INTEGRAL, SP_OVER_VOLUME, 0, {0}, "core", NULL},
+        {"heavy",
+         NULL,
+         SP_RESULT_AVERAGE,
+         SP_OVER_GROUP,
+         0,
+         {.text = "u * x ?  1 : z"},
+         "of over over",
          NULL},
-        {"whole", NULL, SP_RESULT_NORM, SP_OVER_DOMAIN, 0, "u^2", NULL, NULL},
-        {"of", NULL, SP_RESULT_INTEGRAL, SP_OVER_GROUP, 0, NULL, "of", NULL},
-        {"chip, to air", NULL, SP_RESULT_RESISTANCE, SP_OVER_GROUP, SP_OVER_GROUP, NULL,
-         "chip, top", "air"},
-        {"ends", NULL, SP_RESULT_RESISTANCE, SP_OVER_VOLUME, SP_OVER_SURFACE, NULL, "3", "3"}};
+        {"whole", NULL, SP_RESULT_NORM, SP_OVER_DOMAIN, 0, {.text = "u^2"}, NULL, NULL},
+        {"of", NULL, SP_RESULT_INTEGRAL, SP_OVER_GROUP, 0, {0}, "of", NULL},
+        {"chip, to air",
+         NULL,
+         SP_RESULT_RESISTANCE,
+         SP_OVER_GROUP,
+         SP_OVER_GROUP,
+         {0},
+         "chip, top",
+         "air"},
+        {"ends", NULL, SP_RESULT_RESISTANCE, SP_OVER_VOLUME, SP_OVER_SURFACE, {0}, "3", "3"}};
     enum { COUNT = COUNT_OF(expected) };
     CHECK(config->wanted.results.count == COUNT, "%d results", config->wanted.results.count);
     for (int r = 0; r < COUNT && r < config->wanted.results.count; r++) {
       const sp_result_entry *entry = &config->wanted.results.entries[r];
       CHECK_TEXT(entry->name, expected[r].name);
-      CHECK_TEXT(entry->formula, expected[r].formula);
+      CHECK_TEXT(entry->formula.text, expected[r].formula.text);
       CHECK_TEXT(entry->group, expected[r].group);
       CHECK_TEXT(entry->other, expected[r].other);
       CHECK(entry->kind == expected[r].kind && entry->over == expected[r].over &&

@@ -124,7 +124,7 @@ static void test_overrides(void) {
   if (config) CHECK(config->mesh.refine == 3, "refine %d", config->mesh.refine);
   sp_config_destroy(&config);
 
-  config = read_case(text, TEXTS("boundary.left=dirichlet 0", "boundary.a. b=neumann",
+  config = read_case(text, TEXTS("boundary.left=dirichlet 0", "boundary.a. b=neumann 1",
                                  "problem.forcing=", "output.field="));
   if (config) {
     CHECK(config->statement.boundary.count == 3, "%d groups", config->statement.boundary.count);
@@ -169,8 +169,7 @@ static void test_unset(void) {
   if (world_rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config));
   if (!config) return;
-  CHECK(config->statement.boundary.count == 1 && config->statement.boundary.where, "%d groups",
-        config->statement.boundary.count);
+  CHECK(config->statement.boundary.count == 1, "%d groups", config->statement.boundary.count);
   CHECK_TEXT(config->statement.boundary.entries[0].group, "right");
   CHECK(config->statement.boundary.fallback.condition == SP_DIRICHLET, "the default condition");
   CHECK(config->wanted.probes.count == 1, "%d probes", config->wanted.probes.count);
@@ -179,7 +178,7 @@ static void test_unset(void) {
 
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS, arguments, &config));
   if (!config) return;
-  CHECK(!config->statement.boundary.where && config->statement.boundary.count == 0,
+  CHECK(!config->statement.boundary.fallback.where && config->statement.boundary.count == 0,
         "boundary is still given");
   CHECK(!sp_config_where(config, "problem", "lambda"), "lambda is still given");
   CHECK(config->statement.order == 7 && config->solver.preconditioner == SP_PRECONDITIONER_AUTO &&

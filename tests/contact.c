@@ -2,6 +2,7 @@
  * iterations that do not depend on R, and a symmetric positive definite operator. */
 #include <float.h>
 
+#include "solver/config/config.h"
 #include "solver/problem/systems.h"
 #include "solver/solve/mesh.h"
 #include "tests/folders.h"

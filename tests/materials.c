@@ -4,6 +4,7 @@
 
 #include "mesh/gmsh/gmsh.h"
 #include "operators/counts.h"
+#include "solver/config/config.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/interfaces.h"
 #include "tests/boxes.h"

@@ -165,11 +165,13 @@ static void check_components(int count) {
         null_space->of_dof[i] % 2 ? -1 : 1 + sin((double)sp_numbering_global(numbering, (sp_lid)i));
   sp_material material = {.kappa = 1};
   p.problem.materials = (sp_materials){.count = 1, .list = &material, .of_volume = (int[]){0}};
-  require(sp_expression_parse("1", "test", NULL, &material.forcing));
+  AUTO(sp_expression) one = NULL;
+  require(sp_expression_parse("1", "test", NULL, &one));
+  material.forcing = one;
   CHECK(sp_null_space_project(null_space, &p.problem, p.space, b, &defect) == SP_ERR_INPUT,
         "an incompatible component passes");
   CHECK(!strstr(sp_error_message(), "of 9 elements") == (count == 1), "%s", sp_error_message());
-  sp_expression_destroy(&material.forcing);
+  material.forcing = NULL;
   for (size_t i = 0; i < dofs; i++)
     b[i] = 1 + null_space->of_dof[i] + sin((double)sp_numbering_global(numbering, (sp_lid)i));
   require(sp_null_space_project(null_space, &p.problem, p.space, b, &defect));
@@ -183,15 +185,15 @@ static void check_components(int count) {
 
   /* Means are matched in each component: constants become zero, or the solution's mean. */
   for (int with_solution = 0; with_solution < 2; with_solution++) {
-    if (with_solution)
-      require(sp_expression_parse("4 + floor(y / 2.5)", "test", NULL, &material.solution));
+    AUTO(sp_expression) solution = NULL;
+    if (with_solution) require(sp_expression_parse("4 + floor(y / 2.5)", "test", NULL, &solution));
+    material.solution = solution;
     for (size_t i = 0; i < dofs; i++) x[i] = 7 - 3 * null_space->of_dof[i];
     require(sp_null_space_match_means(null_space, &p.problem, p.space, x));
     for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
       for (int n = 0; n < NODES; n++)
         CHECK_CLOSE(x[numbering->nodes[e * NODES + n]], with_solution ? 4 + row_of(&p, e) : 0,
                     1e-12);
-    sp_expression_destroy(&material.solution);
   }
   sp_null_space_destroy(&null_space);
   CHECK(!null_space, "destroyed");
@@ -453,7 +455,9 @@ static void check_quadrature_of_parts(void) {
   for (int wrong = 0; wrong < 2; wrong++) {
     sp_jacobian_range range;
     sp_defect defect;
-    require(sp_expression_parse(formulas[wrong], "test", NULL, &material.forcing));
+    AUTO(sp_expression) forcing = NULL;
+    require(sp_expression_parse(formulas[wrong], "test", NULL, &forcing));
+    material.forcing = forcing;
     require(sp_problem_load(&p.problem, p.space, NULL, NULL, b, &range, NULL));
     const sp_status status = sp_null_space_project(null_space, &p.problem, p.space, b, &defect);
     /* The rule of order 3 misses cos by 1e-2, that of order 7 by 1e-8. */
@@ -462,7 +466,6 @@ static void check_quadrature_of_parts(void) {
     else
       CHECK(!status && defect.order == 7 && defect.accepted > 1e-4 && defect.finer < 1e-5,
             "%g, finer %g", defect.accepted, defect.finer);
-    sp_expression_destroy(&material.forcing);
   }
   sp_null_space_destroy(&null_space);
 }

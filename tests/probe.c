@@ -1,5 +1,6 @@
 /* Probes: the inverse of an element's map, which rank evaluates, and the value. With the argument
  * `cuda` the space of the solution is on a GPU. */
+#include "solver/config/config.h"
 #include "solver/results/probe.h"
 
 #include <float.h>

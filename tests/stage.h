@@ -1,6 +1,7 @@
 /* A mesh, the space on it, and the problem of the last case, for tests of solver/problem. */
 #pragma once
 
+#include "solver/config/config.h"
 #include "solver/problem/problem.h"
 #include "tests/boxes.h"
 
@@ -29,7 +30,7 @@ static inline sp_status stage_try(stage *s, const char *const *overrides) {
   while (overrides[count]) count++;
   sp_problem_destroy(&s->problem);
   sp_config_destroy(&s->config);
-  require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &s->config));
+  SP_TRY(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &s->config));
   return sp_problem_create(&s->config->statement, s->mesh, &s->problem);
 }
 

@@ -1,6 +1,7 @@
 /* Runs in which only some ranks have elements: the same solution as on all ranks, the same status
  * and results on every rank, what log, output and dry run say, and how the other ranks wait. Run on
  * 4 ranks. With `cuda` as first argument the program chooses the ranks itself. */
+#include "solver/config/config.h"
 #include "solver/solve/workers.h"
 
 #include <signal.h>

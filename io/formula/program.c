@@ -8,8 +8,8 @@
  */
 enum { CACHE_BYTES = 24 << 10, CHUNK_MIN = 64, CHUNK_MAX = 256 };
 
-/* For each node: the outputs that need it, whether an instruction reads it, the node after which
- * its slot is free, and its slot (for a constant: its index among the constants). */
+/* For each node: the outputs that need it, if an instruction reads it, the node after which its
+ * slot is free, and its slot (for a constant: its index among the constants). */
 typedef struct plan {
   unsigned *needed;
   bool *read; /* by an instruction */

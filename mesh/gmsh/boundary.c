@@ -16,7 +16,7 @@ static int compare_listed(const void *left, const void *right) {
   return order ? order : a - ((const sp_gmsh_face *)right)->surface;
 }
 
-/* Sort the faces, and merge those that are listed several times. */
+/* Sort the faces, and merge repeated ones. */
 static sp_status merge_faces(sp_gmsh_sets *surfaces, sp_gmsh_boundary *b) {
   size_t kept = 0;
   qsort(b->faces, b->count, sizeof *b->faces, compare_listed);

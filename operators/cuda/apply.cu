@@ -45,7 +45,7 @@ static sp_status launch_part(sp_local_operator *local, const sp_cuda_application
   return SP_OK;
 }
 
-/* The setup's diagonal is part of A alone. */
+/* Only A has the setup's diagonal. */
 static sp_status apply_diagonal(sp_local_operator *local, const sp_cuda_application *a,
                                 mesh_part part, bool pending, bool joins, cudaStream_t stream) {
   if (a->boxes) return SP_OK;
@@ -53,8 +53,8 @@ static sp_status apply_diagonal(sp_local_operator *local, const sp_cuda_applicat
                                 joins, stream);
 }
 
-/* Apply the elements of `part`, HALO or WHOLE, up to this rank's sums at shared DOFs, on `stream`;
- * if `together`, the kernel that sends the sums forms them. */
+/* Apply the elements of `part`, HALO or WHOLE, up to this rank's sums at shared DOFs, on `stream`.
+ * If `together`, the sending kernel forms the sums. */
 static sp_status apply_halo(sp_local_operator *local, const sp_cuda_application *a, mesh_part part,
                             bool together, cudaStream_t stream) {
   const bool forks = stream != local->device->stream;
@@ -99,7 +99,7 @@ sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_applica
                                                       together ? &pending : nullptr, a->y, border));
   if (!few)
     status = sp_first_failure(status, launch_part(local, a, INNER, false, local->device->stream));
-  if (!few || !a->step) /* otherwise the kernel with the step receives */
+  if (!few || !a->step) /* otherwise the step's kernel receives */
     status = sp_first_failure(status,
                               sp_cuda_exchange_end(space, local->precision, a->y, border, &joins));
   return sp_first_failure(status, (a->step ? finish_with_step : finish_apply)(local, a, joins));

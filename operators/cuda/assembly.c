@@ -8,8 +8,8 @@
 
 enum { LANES = 32, NOT_LISTED = -1 };
 
-/* The array of edge nodes: `each` of them for each of `count` elements, or one per slot. Those in
- * the halo come first. */
+/* The array of edge nodes: `each` per element for `count` elements, or one per slot; the halo's
+ * come first. */
 typedef struct edge_nodes {
   size_t count, halo;
   int each;
@@ -18,7 +18,8 @@ typedef struct edge_nodes {
   unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ]; /* sp_cuda_node_order */
 } edge_nodes;
 
-static void describe(const sp_operator_setup *setup, const sp_patches *patches, edge_nodes *out) {
+static void describe_edge_nodes(const sp_operator_setup *setup, const sp_patches *patches,
+                                edge_nodes *out) {
   const sp_numbering *numbering = setup->space->numbering;
   const sp_mesh *mesh = setup->space->mesh;
   if (patches) {
@@ -43,7 +44,7 @@ static inline sp_lid dof_of(const edge_nodes *nodes, size_t n, int q) {
   return nodes->numbering->nodes[n * nq * nq * nq + nodes->places[q]];
 }
 
-/* A list of targets during its construction: those of DOFs in [first, end). */
+/* A list of targets during its construction, for DOFs in [first, end). */
 typedef struct list {
   const sp_operator_setup *setup;
   const edge_nodes *nodes;
@@ -63,8 +64,8 @@ static unsigned *entry_of(const list *l, size_t target, unsigned contribution) {
   return &l->entries[l->start[target / LANES] + LANES * contribution + target % LANES];
 }
 
-/* Count the contributions; store them too if there are `entries`. The order is arbitrary:
- * sort_entries restores that of the array. */
+/* Count the contributions; store them if there are `entries`, in arbitrary order, which
+ * sort_entries makes definite. */
 static void visit_nodes(void *context, size_t begin, size_t end) {
   list *l = context;
   const int each = l->nodes->each;
@@ -95,7 +96,7 @@ static void mark_constrained(void *context, size_t begin, size_t end) {
   }
 }
 
-/* Sort by elements or slots. There are few entries, nearly in order. */
+/* Sort by elements or slots: few entries, nearly in order. */
 static void sort_entries(void *context, size_t begin, size_t end) {
   list *l = context;
   for (size_t t = begin; t < end; t++)
@@ -108,7 +109,7 @@ static void sort_entries(void *context, size_t begin, size_t end) {
     }
 }
 
-static sp_status fill(list *l, sp_cuda_targets *out) {
+static sp_status fill_targets(list *l, sp_cuda_targets *out) {
   const size_t targets = l->targets, groups = (targets + LANES - 1) / LANES;
   const size_t count = l->nodes->count, each = (size_t)l->nodes->each;
   SP_TRY(SP_ALLOCATE("assembly", SP_ARRAY(l->count, targets), SP_ARRAY(l->start, groups + 1)));
@@ -137,7 +138,7 @@ static sp_status fill(list *l, sp_cuda_targets *out) {
 
 static sp_status make_list(list *l, sp_cuda_targets *out) {
   if (l->targets == 0) return SP_OK;
-  const sp_status status = fill(l, out);
+  const sp_status status = fill_targets(l, out);
   SP_FREE(l->count, l->start, l->entries);
   return status;
 }
@@ -155,13 +156,13 @@ static size_t list_shared(const sp_numbering *numbering, const bool *on_edge, sp
   return count;
 }
 
-/* Work arrays of build_shared(). Targets count from 1; 0: none. */
+/* Work arrays of build_shared(). Targets are numbered from 1; 0: none. */
 typedef struct workspace {
   edge_nodes halo;
   sp_lid first;                 /* DOF on edges */
   bool *on_edge;                /* [dofs] */
   sp_lid *shared_target, *dofs; /* of the shared list: [dofs], [shared entries] */
-  sp_lid *own_target;           /* [owned DOFs from the first on edges on] */
+  sp_lid *own_target;           /* [owned DOFs, from the first on edges] */
 } workspace;
 
 static void mark_edges(void *workspace_, size_t begin, size_t end) {
@@ -177,7 +178,7 @@ static void list_own(void *workspace_, size_t begin, size_t end) {
     w->own_target[n] = w->shared_target[w->first + (sp_lid)n] ? 0 : (sp_lid)n + 1;
 }
 
-/* Per value sent, its target; per DOF, a bit if it is shared. */
+/* Find the target of each sent value, and the bits of shared DOFs. */
 static sp_status mark_shared(const sp_numbering *numbering, const workspace *w,
                              sp_cuda_assembly *out) {
   const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
@@ -219,8 +220,8 @@ static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *
   return mark_shared(numbering, w, out);
 }
 
-static sp_status build(const sp_operator_setup *setup, const edge_nodes *nodes, workspace *w,
-                       sp_cuda_assembly *out) {
+static sp_status build_lists(const sp_operator_setup *setup, const edge_nodes *nodes, workspace *w,
+                             sp_cuda_assembly *out) {
   const sp_numbering *numbering = setup->space->numbering;
   out->first_face = numbering->class_start[SP_FACE_DOFS];
   out->first_edge = numbering->class_start[nodes->dofs ? SP_FACE_DOFS : SP_EDGE_DOFS];
@@ -241,8 +242,8 @@ sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patch
   workspace w = {0};
   edge_nodes nodes;
   *out = (sp_cuda_assembly){0};
-  describe(setup, patches, &nodes);
-  const sp_status status = build(setup, &nodes, &w, out);
+  describe_edge_nodes(setup, patches, &nodes);
+  const sp_status status = build_lists(setup, &nodes, &w, out);
   SP_FREE(w.on_edge, w.shared_target, w.own_target, w.dofs);
   return status;
 }

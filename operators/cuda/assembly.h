@@ -1,12 +1,11 @@
-/* Z^T at edges and vertices, where an entry of the L-vector may have more than two contributions,
- * and by patches (patches.h) inside faces too: they are summed entry by entry, in the order of
- * elements, so that the result does not depend on scheduling. Lists are for groups of 32 targets,
- * those of one warp: contribution c of target t is at
+/* Z^T at edges and vertices, and with patches (patches.h) inside faces: entries of the L-vector
+ * with more than two contributions are summed in the order of elements, so the result does not
+ * depend on scheduling. A list is for the 32 targets of a warp: contribution c of target t is at
  *
  *     entries[start[t / 32] + 32 c + t % 32],    an index into the array of edge nodes (launch.h),
  *
  * or SP_CUDA_ABSENT if the target has fewer contributions than others of its group. A group without
- * contributions has no entries, and no flags. */
+ * contributions has no entries or flags. */
 #pragma once
 
 #include "operators/cuda/device.h"
@@ -17,7 +16,7 @@
 extern "C" {
 #endif
 
-#define SP_CUDA_ABSENT 0x7fffffffu /* no entry; SP_CUDA_CONSTRAINED may be set in the first one */
+#define SP_CUDA_ABSENT 0x7fffffffu /* no entry; the first one may have SP_CUDA_CONSTRAINED */
 
 typedef struct sp_cuda_targets {
   int count;
@@ -28,18 +27,18 @@ typedef struct sp_cuda_targets {
 typedef struct sp_cuda_assembly {
   int first_face, first_edge, owned, local; /* of an L-vector (mesh/numbering.h); by patches
                                                first_edge = first_face */
-  /* The owned DOFs from first_edge on. Two kinds have no entries here: DOFs shared with other
-   * ranks, which are complete after the exchange, and DOFs that a patch completes (patches.h). */
+  /* The owned DOFs from first_edge on. DOFs shared with other ranks, complete after the exchange,
+   * and DOFs completed by a patch (patches.h) have no entries. */
   sp_cuda_targets own;
   /* The shared DOFs, copies included: target t is DOF shared_dofs[t]. */
   sp_cuda_targets shared;
   int *shared_dofs;
-  int *sent;       /* [entries that are sent], target in `shared`; shared.count: none */
-  unsigned *waits; /* [local / 32 + 1], a bit per DOF: shared, on an edge or not */
+  int *sent;       /* [sent entries], target in `shared`; shared.count: none */
+  unsigned *waits; /* [local / 32 + 1], a bit per DOF: set if shared */
 } sp_cuda_assembly;
 
-/* Build the lists on the host and copy them to the device. The array of edge nodes holds those of
- * each element (launch.h), or their slots if `patches` is not NULL. The caller frees *out with
+/* Build the lists on the host and copy them to the device. The array of edge nodes is by element
+ * (launch.h), or by slot if `patches` is not NULL. The caller frees *out with
  * sp_cuda_assembly_free, also after a failure. Indices must fit 30 bits, which setup.cu checks.
  * Local. */
 sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patches *patches,

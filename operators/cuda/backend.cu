@@ -15,15 +15,15 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-/* Largest number of partial sums of pass 1 that every block of pass 2 adds up: for small problems
- * that is faster than one more kernel. */
+/* Up to this many partial sums of pass 1, every block of pass 2 adds them up, which is faster than
+ * one more kernel. */
 enum { SP_CUDA_FEW_SUMS = 4096 };
 
 static const char *cuda_describe(const sp_device *device) {
   return device->description;
 }
 
-/* From measurements of CG (MEASUREMENTS.md): the mass operator has one stored factor per point. */
+/* From measurements of CG (MEASUREMENTS.md). The mass operator stores only one factor per point. */
 static sp_geometry_kind cuda_faster_geometry(sp_operator_kind kind, int order, bool) {
   const bool stored = kind == SP_MASS && (order <= 2 || order == 4 || order == 5);
   return stored ? SP_GEOMETRY_STORED : SP_GEOMETRY_TRILINEAR;
@@ -31,7 +31,7 @@ static sp_geometry_kind cuda_faster_geometry(sp_operator_kind kind, int order, b
 
 static sp_status cuda_vector_create(sp_device *device, sp_precision precision, size_t count,
                                     void *out) {
-  /* Kernels work on pairs of entries: one more entry completes the last pair. */
+  /* One more entry, because kernels use pairs of entries. */
   void *memory = nullptr;
   (void)device;
   const sp_status status =
@@ -120,7 +120,7 @@ static int blocks_of_elements(const sp_local_operator *local) {
 }
 
 /* The two parts of pass 1 if the host sums over ranks. Partial sums are stored in this order: halo
- * elements, inner elements, the diagonal's part of the halo, that of the rest. */
+ * elements, inner elements, the diagonal's part in the halo, its inner part. */
 static sp_status direction_halo(sp_local_operator *local, double beta, const sp_cg_arrays *vectors,
                                 cudaStream_t stream) {
   double *const diagonal_sums = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local);
@@ -235,8 +235,8 @@ static sp_status queue_diagonal(sp_local_operator *local, mesh_part part,
                                 stream);
 }
 
-/* Pass 1 on several GPUs: the border and its exchange run beside the inner elements. Both wait for
- * the event `fork`. */
+/* Pass 1 on several GPUs: the border and its exchange run concurrently with the inner elements.
+ * Both wait for the event `fork`. */
 static sp_status queue_parts(sp_local_operator *local, sp_cg_arrays *vectors) {
   cudaStream_t urgent = local->device->urgent;
   SP_CUDA(cudaStreamWaitEvent(urgent, local->device->fork, 0));
@@ -273,8 +273,7 @@ static sp_status queue_iteration(sp_local_operator *local, sp_cg_arrays *vectors
   return SP_OK;
 }
 
-/* The event that the border of the first iteration waits for; in later iterations pass 2 records
- * it. */
+/* Record the event before the border of the first iteration; later pass 2 records it. */
 static sp_status begin_fork(sp_local_operator *local) {
   SP_CUDA(cudaEventRecord(local->device->fork, local->device->stream));
   return SP_OK;

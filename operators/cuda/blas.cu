@@ -36,9 +36,9 @@ __global__ void convert(size_t n, double scale, const FROM *x, TO *y) {
     y[i] = (TO)(scale * (double)x[i]);
 }
 
-// An entry gets the same bits at any place in its vector, because a DOF that ranks share lies in
-// another part of each rank's vector, and its values must agree. If a sum of products could be
-// fused in two ways, the code says how.
+// An entry gets the same bits at any position in its vector, because the positions of a shared DOF
+// differ between ranks. If a sum of products could be fused in two ways, the code chooses one
+// explicitly.
 
 // A group of numbers that are loaded and stored together.
 template <class T, int width> struct alignas(width * sizeof(T)) pack { T v[width]; };
@@ -119,7 +119,7 @@ template <class T, int width> __global__ void correct(size_t n, sp_correction st
 }
 
 // A step with the result of an application, before the edge nodes are summed: `product` is step.q,
-// or step.t if there is no q. It is zero again afterwards where the next application needs that.
+// or step.t if there is no q. Afterwards it is zero where the next application needs zeros.
 // `words`: shared DOFs wait for values of other ranks that travel as words.
 template <class T, int width, bool words> struct completed_step {
   const sp_cuda_assembly &a;
@@ -193,10 +193,10 @@ __global__ void complete(sp_cuda_assembly a, const T *edges, T *product, sp_corr
   for (int i = first; i < a.first_edge / width; i += stride) completed.template at<width>(i);
   if (first < a.first_edge % width) completed.template at<1>(a.first_edge / width * width + first);
   for (int i = a.owned + first; i < a.local; i += stride) completed.template at<1>(i);
-  if (words) completed.shared(border, first, stride); // last: the values have had time to arrive
+  if (words) completed.shared(border, first, stride); // last: values need time to arrive
 }
 
-// Every block sums its part; the last block adds up these sums. The order is fixed.
+// Every block sums its part; the last block sums these in a fixed order.
 template <class T>
 __global__ void dot(size_t n, const T *x, const T *y, double *partial, unsigned *arrived) {
   follow();

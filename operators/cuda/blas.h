@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/* Finish an application whose result is `product`: sum at edges and vertices, then make the step.
- * `border`, unless NULL, sends few shared values (peers.h): receive and add them first. `product`
- * is step->q, or step->t if step->q is NULL. Before the call it is zero at edges and
- * vertices, except for values from the exchange or the diagonal; afterwards it is zero there, in
- * faces and at copies. `joins`: it may follow kernels of several streams (queue.cuh). */
+/* Finish an application whose result is `product`: sum at edges and vertices, then do the step. If
+ * `border` is not NULL, first receive and add the few shared values (peers.h). `product` is
+ * step->q, or step->t if step->q is NULL. Before the call it is zero at edges and vertices, except
+ * for values from the exchange or the diagonal; afterwards it is zero there, in faces and at
+ * copies. `joins`: the call may follow kernels of several streams (queue.cuh). */
 cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
                              const void *edges, void *product, const sp_correction *step,
                              const sp_cuda_border *border, bool joins, cudaStream_t stream);

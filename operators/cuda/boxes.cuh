@@ -1,6 +1,6 @@
 // Additive Schwarz on elements (operators/schwarz/schwarz.h) between L-vectors: part of order.cu. A
 // thread works on BOX_LINES lines of the element in each direction, so that it loads a coefficient
-// of a basis once for all of them; Z and Z^T are those of the operator.
+// of a basis once for all of them. Z and Z^T are the operator's.
 
 // Two lines are faster in single precision at these orders (MEASUREMENTS.md). At Nq = 9, 81 lines
 // would leave 23 of 64 threads without work.
@@ -51,7 +51,7 @@ constexpr int BOX_SIZE = (BOX_BASIS + BOX_VALUES + BOX_CUBE + 3) / 4 * 4;
 
 // Solve each element; or, with columns (operators/schwarz/column_factors.h), in two halves with
 // sweep_columns (schwarz.cu) between them: SP_CUDA_REDUCE leaves coefficients in boxes.modal and
-// right-hand sides of interfaces, SP_CUDA_EXPAND takes the values at interfaces.
+// right-hand sides of interfaces, SP_CUDA_EXPAND uses the values at interfaces.
 template <sp_cuda_box_pass PASS>
 __global__ __launch_bounds__(BOX_THREADS, BOX_BLOCKS) void solve_boxes(sp_cuda_arguments a,
                                                                        sp_cuda_boxes boxes) {
@@ -143,7 +143,7 @@ __global__ __launch_bounds__(BOX_THREADS, BOX_BLOCKS) void solve_boxes(sp_cuda_a
 #pragma unroll
   for (int l = 0; l < BOX_LINES; l++) {
     if (PASS != SP_CUDA_SOLVE && !has(l)) continue;
-    const int mode = min(line(l), AREA - 1); // a missing line must not read the cube
+    const int mode = min(line(l), AREA - 1); // keeps a missing line in range
     const real rest = values[Nq + mode % Nq] + values[2 * Nq + mode / Nq];
     real *const modal = (real *)boxes.modal + (size_t)element * Np + mode;
     real *const above = (real *)boxes.above + (ptrdiff_t)interface * AREA + mode;

@@ -8,7 +8,7 @@
 #include "operators/cuda/device.h"
 
 /* Bytes of a piece, and of the smallest array that is copied in pieces. A thread waits for its
- * piece to arrive, so there is one stream and one room in pinned memory per thread. */
+ * piece, so each has one stream and one pinned buffer. */
 enum { PIECE = 1 << 20, LARGE = 8 * PIECE, MOST = 32 };
 
 typedef struct room {
@@ -17,7 +17,7 @@ typedef struct room {
   bool taken;
 } room;
 
-/* Copies are made by one thread at a time, which shares the rooms with its helpers. */
+/* Only one thread copies at a time, with its helpers. */
 static struct {
   int device, count;
   room rooms[MOST];
@@ -82,11 +82,11 @@ static sp_status copy_some(void *copy_, void *none, size_t begin, size_t end) {
   return status;
 }
 
-static sp_status run(copy c) {
+static sp_status run_copy(copy c) {
   if (c.bytes < LARGE || sp_threads() == 1) {
     SP_CUDA(
         cudaMemcpy(c.to, c.from, c.bytes, c.in ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost));
-    SP_CUDA(cudaStreamSynchronize(NULL)); /* it may return before the last bytes arrive */
+    SP_CUDA(cudaStreamSynchronize(NULL)); /* the copy may return before the last bytes arrive */
     return SP_OK;
   }
   SP_TRY(open_pool());
@@ -98,11 +98,11 @@ static sp_status run(copy c) {
 }
 
 sp_status sp_cuda_copy_in(size_t bytes, const void *host, void *memory) {
-  return run((copy){.bytes = bytes, .from = host, .to = memory, .in = true});
+  return run_copy((copy){.bytes = bytes, .from = host, .to = memory, .in = true});
 }
 
 sp_status sp_cuda_copy_out(size_t bytes, const void *memory, void *host) {
-  return run((copy){.bytes = bytes, .from = memory, .to = host});
+  return run_copy((copy){.bytes = bytes, .from = memory, .to = host});
 }
 
 sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,

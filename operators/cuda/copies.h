@@ -1,8 +1,7 @@
 /* Copies between host memory and the GPU.
  *
- * The driver copies ordinary memory to and from pinned memory on one core, and that limits it. Here
- * several threads (io/threads.h) do that for large arrays, a piece at a time. All functions are
- * Local. */
+ * The driver copies between ordinary and pinned memory on one core, which limits it. For large
+ * arrays several threads (io/threads.h) do it piece by piece. All functions are Local. */
 #pragma once
 
 #include <stddef.h>

@@ -18,8 +18,8 @@ __device__ __forceinline__ void add_product(const real a[3], const real b[3], re
 //     w G = adj(E) adj(E)^T / (2 |E|),    w |J| = |E| / 8,    du/dr = (u_1 - u_0) / 2.
 //
 // The fluxes at both ends of an edge are added up before they go to its corners. `stiffness` and
-// `mass` are what is constant: kappa / 8, and kappa lambda / 8. FP64 arithmetic takes more than
-// half of the time, so it is written to need few instructions.
+// `mass` are kappa / 8 and kappa lambda / 8. FP64 arithmetic takes more than half of the time, so
+// the code minimizes instructions.
 template <bool ENERGY>
 __device__ __forceinline__ void apply_corners(const real (&u)[8], const real (&x)[8][3],
                                               real stiffness, real mass, real (&result)[8],

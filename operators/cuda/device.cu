@@ -42,7 +42,7 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
                    "GPUs, or trilinear geometry",
                    current_device(), what, bytes * 1e-6, available * 1e-6, total * 1e-6);
   }
-  /* This runs on the default stream, for which our streams do not wait. */
+  /* Our streams do not wait for the default stream, on which this runs. */
   cudaError_t cleared = cudaMemset(*out, 0, bytes);
   if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(nullptr);
   if (cleared == cudaSuccess) return SP_OK;
@@ -64,7 +64,7 @@ static bool name_gpu(int device, sp_gpu *gpu) {
   if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) return false; // no context
   const int used = snprintf(gpu->name, sizeof gpu->name, "%x:%x:%x ", properties.pciDomainID,
                             properties.pciBusID, properties.pciDeviceID);
-  char *digits = gpu->name + used; // parts of a GPU (MIG) differ in the UUID alone
+  char *digits = gpu->name + used; // parts of a GPU (MIG) differ only in the UUID
   for (size_t b = 0; b < sizeof properties.uuid.bytes; b++)
     snprintf(digits + 2 * b, 3, "%02x", (unsigned char)properties.uuid.bytes[b]);
   return true;
@@ -76,7 +76,7 @@ sp_status sp_gpus_visible(int *count, sp_gpu **gpus) {
   *gpus = nullptr;
   if (cudaGetDeviceCount(&visible) != cudaSuccess) visible = 0;
   SP_TRY(sp_allocate((size_t)visible, sizeof **gpus, "GPUs", gpus));
-  // A GPU that does not answer ends the list.
+  // A GPU that does not respond ends the list.
   while (*count < visible && name_gpu(*count, &(*gpus)[*count])) ++*count;
   (void)cudaGetLastError();
   return SP_OK;
@@ -97,8 +97,7 @@ static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
   free(ids);
 }
 
-// Give each rank of this machine a GPU of its own or, if there are more ranks than GPUs, deal them
-// out in turn.
+// Give each rank of this machine a GPU of its own or, with more ranks than GPUs, in turn.
 static sp_status device_of(const sp_gpu_view *view, int rank, int *id) {
   const int visible = view->first[rank + 1] - view->first[rank];
   int *choice, before = 0;

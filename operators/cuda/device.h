@@ -12,11 +12,11 @@ extern "C" {
 struct sp_device {
   int id; /* index of the GPU on this machine */
   cudaStream_t stream;
-  /* A second stream of higher priority, for work that other ranks wait for. It starts after the
-   * event `fork` of the first stream and ends with `join`. */
+  /* A second stream of higher priority, for work on which other ranks wait. It starts after event
+   * `fork` of the first stream and ends with `join`. */
   cudaStream_t urgent;
   cudaEvent_t fork, join;
-  struct sp_cuda_nccl *nccl;   /* NULL until a space asks for it (exchange.h) */
+  struct sp_cuda_nccl *nccl;   /* NULL until a space needs it (exchange.h) */
   struct sp_cuda_peers *peers; /* likewise (peers.h) */
   /* Workspace of dot (blas.h). */
   double *partial, *sum; /* on the device, and pinned */
@@ -35,13 +35,12 @@ sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, 
       return sp_cuda_failed(sp_cuda_error, #call, __FILE__, __LINE__);                             \
   } while (0)
 
-/* Allocate zeroed device memory. NULL after a failure, with a message that has the bytes needed and
- * free. Local. */
+/* Allocate zeroed device memory. NULL after a failure, with the needed and free bytes in the
+ * message. Local. */
 sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out);
 
-/* Fork: the urgent stream waits for what is queued on the device's stream. Join: the device's
- * stream waits for the urgent one. Local.
- */
+/* Fork: the urgent stream waits for the work queued on the device's stream. Join: the device's
+ * stream waits for the urgent one. Local. */
 sp_status sp_cuda_fork(sp_device *device);
 sp_status sp_cuda_join(sp_device *device);
 
@@ -51,7 +50,7 @@ bool sp_cuda_all_agree(MPI_Comm comm, bool mine);
 /* True if every rank of a machine has a GPU of its own. Collective. */
 sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ);
 
-/* Open and close the device only; the backend's table adds what other files keep in it. */
+/* Open and close only the device; the backend's table adds the data of other files. */
 sp_status sp_cuda_open(MPI_Comm comm, sp_device **out);
 void sp_cuda_close(sp_device **device);
 

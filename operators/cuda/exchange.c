@@ -13,7 +13,7 @@
 
 /* ---- Lists and buffers ----------------------------------------------------------------------- */
 
-static sp_status list(const int *host, size_t count, const int **out) {
+static sp_status copy_list(const int *host, size_t count, const int **out) {
   void *copy;
   const sp_status status = sp_cuda_copy_of(host, count, sizeof *host, "exchange", &copy);
   *out = copy;
@@ -25,28 +25,28 @@ static sp_status pinned(size_t count, void **out) {
   return SP_OK;
 }
 
-static sp_status build(sp_device_space *s) {
+static sp_status build_space(sp_device_space *s) {
   const sp_exchange_plan *plan = &s->plan;
   const size_t shared = (size_t)plan->start[plan->neighbours], targets = (size_t)plan->targets;
   const size_t sources = targets > 0 ? (size_t)plan->source_start[targets] : 0;
   s->lists.shared = (int)shared;
   s->lists.targets = plan->targets;
-  SP_TRY(list(plan->dofs, shared, &s->lists.dofs));
-  SP_TRY(list(plan->target, targets, &s->lists.target));
-  SP_TRY(list(plan->source_start, targets + 1, &s->lists.source_start));
-  SP_TRY(list(plan->sources, sources, &s->lists.sources));
+  SP_TRY(copy_list(plan->dofs, shared, &s->lists.dofs));
+  SP_TRY(copy_list(plan->target, targets, &s->lists.target));
+  SP_TRY(copy_list(plan->source_start, targets + 1, &s->lists.source_start));
+  SP_TRY(copy_list(plan->sources, sources, &s->lists.sources));
   SP_TRY(sp_cuda_allocate(shared, sizeof(double), "shared values", &s->sent));
   SP_TRY(sp_cuda_allocate(shared, sizeof(double), "shared values", &s->received));
   SP_TRY(pinned(shared, &s->host_sent));
   return pinned(shared, &s->host_received);
 }
 
-/* ---- What is possible --------------------------------------------------------------------------
- */
+/* ---- Possible transports
+ * -------------------------------------------------------------------------- */
 
 static bool mpi_reports_cuda(void) {
 #if defined(MPIX_CUDA_AWARE_SUPPORT)
-  return MPIX_Query_cuda_support() == 1; /* the macro describes the headers only */
+  return MPIX_Query_cuda_support() == 1; /* the macro only describes the headers */
 #else
   return false;
 #endif
@@ -110,8 +110,7 @@ static sp_status try_peer(sp_device_space *space, MPI_Comm comm, const char **wh
   return SP_OK;
 }
 
-/* Check if values can travel by `kind` between all ranks: *why is NULL; otherwise it is the reason.
- * */
+/* Check the transport `kind` between all ranks: *why = NULL if possible, else the reason. */
 static sp_status try_transport(sp_device_space *space, MPI_Comm comm, sp_transport kind,
                                const char **why) {
   *why = NULL;
@@ -142,7 +141,7 @@ static const struct {
                   {SP_TRANSPORT_NCCL, "NCCL between GPUs"},
                   {SP_TRANSPORT_STAGED, "through the host"}};
 
-static sp_status choose(sp_device_space *space, MPI_Comm comm, sp_transport request) {
+static sp_status choose_transport(sp_device_space *space, MPI_Comm comm, sp_transport request) {
   char obstacles[256] = "";
   for (size_t t = 0; t < sizeof transports / sizeof *transports; t++) {
     const sp_transport kind = transports[t].kind;
@@ -178,8 +177,8 @@ sp_status sp_cuda_space_create(sp_device *device, MPI_Comm comm, sp_exchange *ex
                              .ranks = sp_comm_size(comm)};
   sp_status status = SP_OK;
   if (space->ranks > 1) {
-    status = sp_agree(comm, build(space));
-    if (!status) status = choose(space, comm, transport);
+    status = sp_agree(comm, build_space(space));
+    if (!status) status = choose_transport(space, comm, transport);
   }
   if (status) {
     sp_cuda_space_destroy(&space);
@@ -216,8 +215,8 @@ cudaStream_t sp_cuda_border_stream(const sp_device_space *space) {
   return beside ? space->device->urgent : space->device->stream;
 }
 
-static sp_status pack(sp_device_space *s, sp_precision precision, const void *vector,
-                      cudaStream_t stream) {
+static sp_status pack_values(sp_device_space *s, sp_precision precision, const void *vector,
+                             cudaStream_t stream) {
   const size_t bytes = (size_t)s->lists.shared * sp_precision_bytes(precision);
   if (s->lists.shared == 0) return SP_OK;
   SP_CUDA(sp_cuda_pack(&s->lists, precision, vector, s->sent, stream));
@@ -234,11 +233,11 @@ sp_status sp_cuda_exchange_begin(sp_device_space *s, sp_precision precision,
   if (s->ranks == 1) return SP_OK;
   if (s->kind == SP_TRANSPORT_PEER) {
     SP_CUDA(sp_cuda_border_send(&s->border.view, precision, pending, vector, NULL, stream));
-    if (!s->border.view.few) /* the neighbours' values are added on `stream`, too */
+    if (!s->border.view.few) /* the neighbours' values are also added on `stream` */
       SP_CUDA(sp_cuda_border_receive(&s->border.view, precision, vector, NULL, stream));
     return SP_OK;
   }
-  const sp_status status = pack(s, precision, vector, stream);
+  const sp_status status = pack_values(s, precision, vector, stream);
   if (s->kind == SP_TRANSPORT_STAGED)
     sp_exchange_begin_packed(s->exchange, precision, s->host_sent, s->host_received);
   if (s->kind == SP_TRANSPORT_CUDA_AWARE)

@@ -1,13 +1,13 @@
-/* The sum over ranks of an L-vector's shared DOFs on the GPU: what a space keeps on the device, and
- * how values travel.
+/* The sum over ranks of an L-vector's shared DOFs on the GPU: a space's data on the device, and the
+ * transports.
  *
  * peer        GPUs write into each other's memory (peers.h)
  * cuda-aware  MPI sends from the GPU's memory
  * nccl        NCCL sends from the GPU's memory
  * staged      MPI sends from pinned host memory
  *
- * Received values are added on the GPU in the order of ranks. With peer and nccl nothing waits for
- * the host; the other two need it for MPI. */
+ * Received values are added on the GPU in the order of ranks. peer and nccl do not need the host;
+ * the other two need it for MPI. */
 #pragma once
 
 #include "operators/cuda/device.h"
@@ -22,8 +22,8 @@ struct sp_device_space {
   sp_device *device;
   sp_exchange *exchange; /* the host's, for MPI's messages; borrowed */
   sp_exchange_plan plan; /* its plan */
-  int ranks;             /* of the communicator; 1: there is nothing to exchange */
-  sp_transport kind;     /* any but SP_TRANSPORT_AUTO */
+  int ranks;             /* of the communicator; 1: nothing to exchange */
+  sp_transport kind;     /* never SP_TRANSPORT_AUTO */
   sp_cuda_lists lists;
   void *sent, *received;           /* [shared] on the device, room for doubles */
   void *host_sent, *host_received; /* the same, pinned */
@@ -38,17 +38,17 @@ sp_status sp_cuda_space_create(sp_device *device, MPI_Comm comm, sp_exchange *ex
 void sp_cuda_space_destroy(sp_device_space **space);
 sp_status sp_cuda_assemble(sp_device_space *space, sp_precision precision, void *vector);
 
-/* The stream for work that other ranks wait for: the urgent one, if the exchange does not need the
- * host and runs beside the elements inside the rank. */
+/* The stream for work on which other ranks wait: the urgent one if the exchange does not need the
+ * host and runs concurrently with the inner elements. */
 cudaStream_t sp_cuda_border_stream(const sp_device_space *space);
 
-/* Send the shared values of `vector`, which are complete when what is queued on `stream` is done;
- * `pending` as for sp_cuda_border_send. Collective among neighbours, also after a failure. */
+/* Send the shared values of `vector` after the work queued on `stream`; `pending` as for
+ * sp_cuda_border_send. Collective among neighbours, also after a failure. */
 sp_status sp_cuda_exchange_begin(sp_device_space *space, sp_precision precision,
                                  const sp_cuda_pending *pending, void *vector, cudaStream_t stream);
 
-/* Add what the neighbours have sent, on the device's stream. `stream` is that of the begin. *joins
- * tells whether the next kernel there follows kernels of two streams (queue.cuh). Collective among
+/* Add the neighbours' values, on the device's stream. `stream` as in sp_cuda_exchange_begin. *joins
+ * = true if the next kernel there follows kernels of two streams (queue.cuh). Collective among
  * neighbours. */
 sp_status sp_cuda_exchange_end(sp_device_space *space, sp_precision precision, void *vector,
                                cudaStream_t stream, bool *joins);
@@ -58,15 +58,15 @@ sp_status sp_cuda_exchange_end(sp_device_space *space, sp_precision precision, v
 sp_status sp_cuda_wait(sp_device *device);
 
 /* Connect the ranks of `comm` through NCCL, if the program is built with it (nccl.c; else
- * no_nccl.c). One communicator per device, created on first use. *why is NULL on success; otherwise
- * it is the reason, which is not an error. The ranks' GPUs must differ. Collective. */
+ * no_nccl.c). One communicator per device, created on first use. *why = NULL on success, else the
+ * reason, which is not an error. The ranks' GPUs must differ. Collective. */
 sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why);
 
 /* Queue the messages of `space` after the work on the device's stream, then record device->join.
  * After an error the communicator is aborted. Collective among neighbours. */
 sp_status sp_cuda_nccl_begin(sp_device_space *space, sp_precision precision);
 
-/* Wait until the device's stream is done. A rank that does not answer within SP_CUDA_PATIENCE
+/* Wait until the device's stream is done. A rank that does not respond within SP_CUDA_PATIENCE
  * counts as failed. */
 sp_status sp_cuda_nccl_wait(sp_device *device);
 

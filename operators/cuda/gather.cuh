@@ -1,7 +1,7 @@
 // Waits for other ranks, and sums over them: part of blas.cu, peers.cu and vectors.cu.
 
 // Target t's sum of the values of all ranks that hold it, in the order of ranks; received(s) is
-// entry s of those received.
+// received entry s.
 template <class T, class Received>
 static __device__ __forceinline__ T sum_of_ranks(const sp_cuda_lists &lists, int t, T own,
                                                  Received received) {
@@ -53,8 +53,8 @@ static __device__ __forceinline__ bool get(const unsigned long long *from, unsig
   return ready;
 }
 
-// Wait until ready(). After SP_CUDA_PATIENCE give up and note `rank` as missing. Once a rank is
-// missing, later waits end after 1 ms.
+// Wait until ready(). After SP_CUDA_PATIENCE mark `rank` as missing. Once a rank is missing, later
+// waits end after 1 ms.
 template <class Ready>
 static __device__ __forceinline__ void await(Ready ready, int rank,
                                              const sp_cuda_missing &missing) {
@@ -78,16 +78,16 @@ static __device__ __forceinline__ const sp_cuda_neighbour &neighbour_of(const sp
   return *b;
 }
 
-// Values of an exchange that travel as words. All threads call the constructor after the kernel
-// that has sent.
+// Values of an exchange that travel as words. All threads call the constructor, after the sending
+// kernel.
 template <class T> struct received_words {
   const sp_cuda_border &border;
   const sp_cuda_epoch exchange;
 
   __device__ __forceinline__ received_words(const sp_cuda_border &p, int thread)
       : border(p), exchange(*p.begun) {
-    // Not every entry is the source of a target, but a rank must not run two exchanges ahead of
-    // any.
+    // Wait for every neighbour, even if no target needs its values: no rank may be two exchanges
+    // ahead.
     if (thread < p.neighbours && p.of[thread].begin < p.of[thread].end)
       (void)(*this)(p.of[thread].begin);
   }

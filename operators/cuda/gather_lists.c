@@ -24,7 +24,7 @@ static void count_entries(void *context, size_t begin, size_t end) {
     if (is_listed(l, n)) __atomic_fetch_add(&l->start[l->nodes[n] + 1], 1, __ATOMIC_RELAXED);
 }
 
-/* The order is arbitrary: sort_entries restores that of the nodes. */
+/* The order is arbitrary; sort_entries makes it definite. */
 static void add_entries(void *context, size_t begin, size_t end) {
   const lists *l = context;
   for (size_t n = begin; n < end; n++)
@@ -32,7 +32,7 @@ static void add_entries(void *context, size_t begin, size_t end) {
       l->entries[__atomic_fetch_add(&l->next[l->nodes[n]], 1, __ATOMIC_RELAXED)] = (int)n;
 }
 
-/* Sort by nodes. There are few entries, nearly in order. */
+/* Sort by nodes: few entries, nearly in order. */
 static void sort_entries(void *context, size_t begin, size_t end) {
   const lists *l = context;
   for (size_t d = begin; d < end; d++)
@@ -45,7 +45,7 @@ static void sort_entries(void *context, size_t begin, size_t end) {
     }
 }
 
-static sp_status build(size_t dofs, size_t nodes, lists *l, sp_cuda_gather_lists *out) {
+static sp_status build_lists(size_t dofs, size_t nodes, lists *l, sp_cuda_gather_lists *out) {
   SP_TRY(SP_ALLOCATE("assembly lists", SP_ARRAY(l->start, dofs + 1), SP_ARRAY(l->next, dofs)));
   SP_TRY(sp_loop_over("assembly lists", nodes, 4, l, count_entries));
   for (size_t d = 0; d < dofs; d++) {
@@ -72,7 +72,7 @@ sp_status sp_cuda_gather_lists_create(const sp_space *space, const bool *zero,
   if (nodes > INT_MAX)
     return sp_fail(SP_ERR_INPUT, "%zu element nodes of order %d on one GPU: use more ranks", nodes,
                    numbering->order);
-  const sp_status status = build((size_t)numbering->local, nodes, &l, out);
+  const sp_status status = build_lists((size_t)numbering->local, nodes, &l, out);
   SP_FREE(l.start, l.next, l.entries);
   return status;
 }

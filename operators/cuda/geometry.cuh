@@ -15,7 +15,7 @@ __device__ __forceinline__ real adjugate_of(const real r[3], const real s[3], co
   return r[0] * p[0] + r[1] * p[1] + r[2] * p[2];
 }
 
-// The trilinear map along a column (r and s fixed): d x / d t does not depend on t, the other two
+// The trilinear map along a column (r and s fixed): d x / d t does not depend on t; the other
 // derivatives are linear in t.
 template <int n> struct column_map {
   real r0[3], r1[3], s0[3], s1[3], t[3], weights;
@@ -201,10 +201,9 @@ __device__ __forceinline__ void make_barrier(unsigned barrier, unsigned threads)
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(barrier), "r"(threads) : "memory");
 #endif
 }
-// Order a thread's earlier accesses to shared memory before copies that start later: the
-// initialization of barriers, and its loads. Without this fence a copy may overwrite values that
-// the thread is still loading, even if the thread has arrived at the barrier that the copy waits
-// for.
+// Order a thread's earlier accesses to shared memory (initialization of barriers, loads) before
+// later copies. Without this fence a copy may overwrite values that the thread is still loading,
+// even if the thread has arrived at the barrier that the copy waits for.
 __device__ __forceinline__ void before_copies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -306,7 +305,7 @@ template <int n, int E, int LAYERS> struct ahead {
 template <int n, int SLOTS> struct ring {
   static_assert(n % 2 == 0, "copies begin and end on a boundary of 16 bytes");
   static constexpr int layer = n * n, slot = SP_FACTORS * layer;
-  // Doubles of shared memory; first come two barriers per slot: filled, and done with.
+  // Doubles of shared memory, beginning with two barriers per slot: filled, and read.
   static constexpr int size = 2 * SLOTS + SLOTS * slot;
 
   const double *element, *slots;

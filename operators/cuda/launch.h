@@ -11,7 +11,7 @@
 #include "operators/precision.h"
 
 /* Packed node index: local DOF plus two flags, in one unsigned. For nodes on the surface of an
- * element; by patches for all nodes. */
+ * element; with patches for all nodes. */
 #define SP_CUDA_DOF 0x3fffffffu         /* mask of the DOF */
 #define SP_CUDA_FIRST 0x40000000u       /* first node with this DOF */
 #define SP_CUDA_CONSTRAINED 0x80000000u /* Dirichlet */
@@ -26,28 +26,26 @@ typedef struct sp_cuda_scalars {
   double target;              /* iterations end when rr <= target, */
   double energy, share;       /* or when alpha rz <= share * (energy += alpha rz) */
   unsigned long long started; /* ns, %globaltimer at the start of pass 1 */
-  int iterations,
-      limit; /* iterations done since the launch of the batch, and the most that may be done */
-  int stop;  /* true: later passes do nothing */
+  int iterations, limit;      /* iterations done since the launch of the batch, and their limit */
+  int stop;                   /* true: later passes do nothing */
   unsigned arrived[2]; /* blocks that have finished their part of the sum, in pass 1 and pass 2 */
 } sp_cuda_scalars;
 
 /* Arguments of pass 1 of CG in a local operator: p_new = D^-1 z + beta p at every node (z is the
- * residual, or the preconditioned one). The first node of each DOF stores it, and also does x +=
- * alpha p with the old p and the step of the previous iteration. */
+ * residual, or the preconditioned one). The first node of each DOF stores it, and does x += alpha p
+ * with the old p and the previous iteration's alpha. */
 typedef struct sp_cuda_step {
   const double *z, *p, *inverse_diagonal; /* the last may be NULL: D = 1 */
   double *next_p;
-  double *x; /* NULL: x is updated elsewhere */
+  double *x; /* NULL: another kernel updates x */
   sp_cuda_scalars *scalars;
   double *partial; /* sums of p_e.A_e p_e; block 0 of this launch writes at first_block */
   int first_block;
   bool stamps; /* true: store the start time */
 } sp_cuda_step;
 
-/* By patches (patches.h): the highest order, elements per patch, results per element (those of its
- * nodes; odd, so that threads of a warp meet in no bank) and the entry of the lists that stands
- * for no result. */
+/* Patches (patches.h): the highest order, elements per patch, results per element (at least its
+ * nodes; odd, to avoid bank conflicts), and the list entry for no result. */
 #define SP_CUDA_PATCH_MOST_ORDER 2
 #define SP_CUDA_PATCH(order) ((order) == 1 ? 512 : 128)
 #define SP_CUDA_PATCH_RESULTS(order) (((order) + 1) * ((order) + 1) * ((order) + 1) | 1)
@@ -73,17 +71,17 @@ typedef struct sp_cuda_patch_arrays {
 /* Arguments of a local operator, passed to the kernel by value. All pointers are to device memory;
  * void * is to numbers of the operator's precision.
  *
- * Z^T: interior nodes are stored to y. Nodes inside faces are added to y, which was cleared: an
- * entry gets at most two contributions, and a + b is b + a to the bit; a separate kernel later adds
- * the part of Robin faces. Nodes on edges and at vertices go to `edges` and are summed in a fixed
- * order later (assembly.h). By patches complete nodes are stored to y, and the others go to
- * `edges`, [slots]. */
+ * Z^T: interior nodes are stored to y. Nodes inside faces are added to y, which was cleared; an
+ * entry gets at most two contributions, so their order does not matter. A separate kernel later
+ * adds the part of Robin faces. Nodes on edges and at vertices go to `edges` and are summed in a
+ * fixed order later (assembly.h). With patches, complete nodes are stored to y, and the others go
+ * to `edges`, [slots]. */
 typedef struct sp_cuda_arguments {
   int first, last; /* elements */
-  /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
+  /* stored: [elements][7][points] (mass: [elements][points]). trilinear: [elements][24],
    * coefficient m of component d at 3 m + d: x_d = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st +
-   * c_6 rt + c_7 rst; scaled: the same with kappa at 0 and lambda / kappa at 1; rounded:
-   * [elements][words]; affine: [elements][SP_CUDA_AFFINE] (operators/factors.h). By patches: the
+   * c_6 rt + c_7 rst. scaled: the same with kappa at 0 and lambda / kappa at 1. rounded:
+   * [elements][words]. affine: [elements][SP_CUDA_AFFINE] (operators/factors.h). With patches: the
    * geometry of sp_patches, and if scaled, in `scales`, kappa and lambda / kappa, [elements][2]. */
   const void *factors;
   const double *scales;
@@ -93,8 +91,8 @@ typedef struct sp_cuda_arguments {
   void *y;
   void *edges; /* [elements][sp_cuda_edge_nodes(order)], or slots */
   double lambda;
-  bool forks;       /* first kernel on a stream that has just been forked (queue.cuh) */
-  bool constrained; /* take constrained DOFs as zero in x and leave them unchanged in y */
+  bool forks;       /* first kernel on a newly forked stream (queue.cuh) */
+  bool constrained; /* constrained DOFs are zero in x and unchanged in y */
   sp_cuda_step step;
 } sp_cuda_arguments;
 
@@ -102,9 +100,8 @@ typedef struct sp_cuda_arguments {
  * each) and the interior. places[q] is the lexicographic index of node q, [Nq^3]. */
 void sp_cuda_node_order(int order, unsigned short *places);
 
-/* Number of an element's nodes on its surface, and of those on edges or at vertices, which come
- * first in the order.
- */
+/* Numbers of an element's nodes on its surface, and on edges or at vertices, which come first in
+ * the order. */
 static inline int sp_cuda_surface_nodes(int order) {
   return 6 * order * order + 2;
 }
@@ -134,10 +131,10 @@ typedef struct sp_cuda_boxes {
   sp_cuda_box_pass pass;
   const int *interface;      /* [elements] */
   const int *frames;         /* [elements][4]: offset of node 0 in the cube, steps along r, s, t */
-  const void *conductances;  /* [elements], 0 for an element that is in no column */
+  const void *conductances;  /* [elements], 0 for an element in no column */
   const void *end_couplings; /* [2][Nq] */
-  /* Scratch: coefficients [elements][Nq][Nq^2]; what the element above an interface, and the one
-   * below it, leaves on the right-hand side, [interfaces][Nq^2]. The solution replaces `above`. */
+  /* Scratch: coefficients [elements][Nq][Nq^2]; contributions of the element above and below an
+   * interface to its right-hand side, [interfaces][Nq^2]. The solution overwrites `above`. */
   void *modal, *above, *below;
 } sp_cuda_boxes;
 
@@ -145,8 +142,8 @@ typedef struct sp_cuda_order {
   /* Send matrices, nodes and weights to the constant memory of the current device. */
   cudaError_t (*prepare)(const sp_reference *reference);
   sp_cuda_kernel kernels[SP_OPERATORS][SP_FACTOR_KINDS];
-  /* BP3.5 by patches, and the most shared memory that a block needs if no patch has more nodes and
-   * words. Without a kernel by patches, the functions are NULL. */
+  /* BP3.5 with patches, and the shared memory per block for at most `nodes` nodes and `words` words
+   * per patch. The functions are NULL if there is no such kernel. */
   sp_cuda_kernel patched[SP_FACTOR_KINDS];
   size_t (*patch_shared_bytes)(int nodes, int words);
   /* Apply Schwarz to the elements of `arguments`: with boxes in place of A, from x to y and
@@ -155,7 +152,7 @@ typedef struct sp_cuda_order {
                        cudaStream_t stream);
 } sp_cuda_order;
 
-/* The architecture of the code that runs on the current device, 90 for sm_90. It is lower than the
+/* The architecture of the code that runs on the current device, 90 for sm_90. Lower than the
  * device's own if the driver compiles older PTX. Call it after sp_cuda_open(). Local. */
 int sp_cuda_architecture(void);
 

@@ -22,8 +22,8 @@ struct sp_local_operator {
   bool owns_lists; /* true if it owns nodes and assembly; otherwise they belong to the setup's
                       `alike` */
   bool works_by_patches;
-  unsigned *nodes;              /* NULL by patches */
-  sp_cuda_patch_arrays patches; /* empty by elements */
+  unsigned *nodes;              /* NULL with patches */
+  sp_cuda_patch_arrays patches; /* empty without patches */
   int halo_patches;
   sp_cuda_assembly assembly;
   sp_cuda_diagonal diagonal;
@@ -36,15 +36,15 @@ struct sp_local_operator {
   sp_cg_record *records; /* on the device, SP_CG_BATCH */
 };
 
-/* Iterations per graph: a launch costs some microseconds, which several small iterations hide. The
- * number is even, so that p and next_p are not exchanged after a graph. */
+/* Iterations per graph; several hide the launch of some microseconds. Even, so that p and next_p
+ * are not swapped after a graph. */
 enum { SP_CUDA_GRAPH = 8 };
 
-/* HALO: the elements that touch other ranks. Their sums travel while the GPU works on the others,
- * INNER. */
+/* HALO: the elements that touch other ranks. Their sums travel while the GPU computes INNER, the
+ * others. */
 typedef enum mesh_part { HALO, INNER, WHOLE } mesh_part;
 
-/* The ranks over which the device sums without the host; size 0: only this one. */
+/* The ranks over which the device sums without the host; size 0: only this rank. */
 static inline sp_cuda_ranks ranks_of(const sp_local_operator *local) {
   const bool peers = local->space->ranks > 1 && local->space->kind == SP_TRANSPORT_PEER;
   return peers ? local->device->peers->view : sp_cuda_ranks{};
@@ -73,15 +73,15 @@ struct range {
 /* The arguments of a part of the mesh, without vectors. */
 sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part part);
 
-/* The setup's diagonal at shared DOFs (HALO) or the others (INNER), whose edge nodes may be
- * pending, as sp_cuda_add_diagonal (vectors.h). */
+/* Add the setup's diagonal at shared DOFs (HALO) or the others (INNER), whose edge nodes may be
+ * pending (sp_cuda_add_diagonal, vectors.h). */
 sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool constrained,
                                  bool pending, const void *x, void *y, double *partial,
                                  const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream);
 
 /* y = Z^T B Z x with the sum over ranks. B is A with the setup's diagonal or, if `boxes` is given,
- * additive Schwarz without it. With `step`, the step is made with the result, and y is scratch, as
- * in sp_backend.apply_step. */
+ * additive Schwarz without it. With `step`, do the step with the result; y is scratch, as in
+ * sp_backend.apply_step. */
 typedef struct sp_cuda_application {
   const sp_cuda_boxes *boxes; /* or NULL */
   bool constrained;           /* true with a step */

@@ -160,7 +160,7 @@ __global__ void eliminate(size_t n, int k, const double *rows, const double *col
   }
 }
 
-// Half the sum of the matrix and its transpose, so that rounding leaves it symmetric.
+// Average the matrix and its transpose, to remove asymmetry by rounding.
 template <class T>
 __global__ void symmetrize(int rows, size_t n, const double *matrix, size_t stride, T *out) {
   const size_t i = blockIdx.y * SIDE + threadIdx.y, j = blockIdx.x * SIDE + threadIdx.x;

@@ -21,7 +21,7 @@ static sp_status get_id(int rank, ncclUniqueId *id) {
   return SP_OK;
 }
 
-static sp_status initialize(MPI_Comm comm, struct sp_cuda_nccl *nccl) {
+static sp_status initialize_nccl(MPI_Comm comm, struct sp_cuda_nccl *nccl) {
   ncclUniqueId id;
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   SP_TRY(sp_agree(comm, get_id(rank, &id)));
@@ -31,7 +31,7 @@ static sp_status initialize(MPI_Comm comm, struct sp_cuda_nccl *nccl) {
   return SP_OK;
 }
 
-/* After an error other ranks may be gone, and an orderly end of the communicator would wait for
+/* Abort: after an error other ranks may be gone, and destroying the communicator would wait for
  * them. */
 static sp_status give_up(struct sp_cuda_nccl *nccl, sp_status status) {
   if (nccl->ranks) (void)ncclCommAbort(nccl->ranks);
@@ -39,7 +39,7 @@ static sp_status give_up(struct sp_cuda_nccl *nccl, sp_status status) {
   return status;
 }
 
-static bool connects(const struct sp_cuda_nccl *nccl, MPI_Comm comm) {
+static bool connects_ranks(const struct sp_cuda_nccl *nccl, MPI_Comm comm) {
   int comparison;
   MPI_Comm_compare(comm, nccl->comm, &comparison);
   return comparison == MPI_IDENT || comparison == MPI_CONGRUENT;
@@ -47,13 +47,13 @@ static bool connects(const struct sp_cuda_nccl *nccl, MPI_Comm comm) {
 
 sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why) {
   *why = NULL;
-  if (sp_cuda_all_agree(comm, device->nccl && connects(device->nccl, comm))) return SP_OK;
+  if (sp_cuda_all_agree(comm, device->nccl && connects_ranks(device->nccl, comm))) return SP_OK;
   *why = "NCCL connects other ranks already";
   if (!sp_cuda_all_agree(comm, !device->nccl)) return SP_OK;
   sp_status status = sp_allocate(1, sizeof *device->nccl, "NCCL", &device->nccl);
   if (!status) device->nccl->comm = MPI_COMM_NULL;
   status = sp_agree(comm, status);
-  if (!status) status = sp_agree(comm, initialize(comm, device->nccl));
+  if (!status) status = sp_agree(comm, initialize_nccl(comm, device->nccl));
   *why = status ? "NCCL could not connect the ranks (NCCL_DEBUG=WARN tells more)" : NULL;
   if (status && device->nccl) give_up(device->nccl, status);
   if (status) sp_cuda_nccl_close(&device->nccl);
@@ -84,7 +84,7 @@ static sp_status exchange_values(const sp_device_space *s, sp_precision precisio
   return SP_OK;
 }
 
-static sp_status begin(sp_device_space *space, sp_precision precision) {
+static sp_status begin_exchange(sp_device_space *space, sp_precision precision) {
   sp_device *device = space->device;
   if (!device->nccl->ranks) return sp_fail(SP_ERR_ELSEWHERE, "NCCL has been given up");
   SP_TRY(sp_cuda_fork(device));
@@ -94,11 +94,11 @@ static sp_status begin(sp_device_space *space, sp_precision precision) {
 }
 
 sp_status sp_cuda_nccl_begin(sp_device_space *space, sp_precision precision) {
-  const sp_status status = begin(space, precision);
+  const sp_status status = begin_exchange(space, precision);
   return status ? give_up(space->device->nccl, status) : SP_OK;
 }
 
-/* The host polls instead of waiting, because a message that never comes would make it hang. */
+/* Poll instead of waiting: a message that never comes would hang the host. */
 static sp_status wait_for_stream(sp_device *device) {
   const double start = MPI_Wtime();
   cudaError_t state;

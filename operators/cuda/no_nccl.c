@@ -1,4 +1,4 @@
-/* Replaces nccl.c in a program that is built without NCCL: NCCL never connects. */
+/* Replaces nccl.c in a build without NCCL: never connects. */
 #include "operators/cuda/exchange.h"
 
 sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why) {

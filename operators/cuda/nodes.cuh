@@ -12,8 +12,8 @@ template <class T> __device__ __forceinline__ T load_once(const T *p) {
 
 // The nodes that a worker (a thread) visits, one per turn. `workers` workers share the nodes of an
 // element; each visits `elements` elements, one after another. Missing elements alias the last one,
-// so loads need no predicate. With `remembers`, stores compute the number of an element as loads
-// did, which saves instructions and takes registers.
+// so loads need no predicate. With `remembers`, the loads' element numbers are kept for stores,
+// which saves instructions and costs registers.
 template <int workers, int elements = 1, bool remembers = false> struct walk {
   static constexpr int each = (Np + workers - 1) / workers, turns = elements * each;
   static constexpr bool several = elements > 1;
@@ -45,8 +45,8 @@ template <int workers, int elements = 1, bool remembers = false> struct walk {
   }
 };
 
-// The DOF of a code. If loads are unconditional, the mask is hidden from the compiler: it makes six
-// instructions of an address whose mask it sees, and two otherwise.
+// The DOF of a code. If loads are unconditional, the mask is hidden from the compiler: an address
+// takes six instructions with a visible mask, two otherwise.
 template <class Walk> __device__ __forceinline__ unsigned dof_of(unsigned code) {
   if (!Walk::several) return code & SP_CUDA_DOF;
   unsigned dof;
@@ -118,7 +118,7 @@ template <int MODE, class Walk> struct node_values {
   static constexpr int turns = Walk::turns;
   real u[turns], p[MODE == SP_CUDA_CG ? turns : 1];
 
-  // Loads only, so that they are in flight together.
+  // Only loads, so that they are in flight together.
   __device__ __forceinline__ void ask(const sp_cuda_arguments &a, const Walk &w,
                                       const node_codes<MODE, Walk> &codes) {
     const auto &code = codes.code;
@@ -190,7 +190,7 @@ __device__ __forceinline__ void add_node(const sp_cuda_arguments &a, const Walk 
     atomicAdd(reals(a.y) + dof_of<Walk>(code), value);
 }
 
-// Z^T: add the nodes in U[offset(turn)] to y. face_code(turn) is used inside faces only.
+// Z^T: add the nodes in U[offset(turn)] to y. face_code(turn) is used only inside faces.
 template <int MODE, class Walk, class Code, class Offset>
 __device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const Walk &w,
                                             Code face_code, Offset offset, const real *U) {

@@ -1,4 +1,4 @@
-/* Replaces the CUDA backend in a program that is built without it. */
+/* Replaces the CUDA backend in a build without it. */
 #include "operators/backend.h"
 #include "operators/gpus.h"
 

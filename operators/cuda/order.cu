@@ -221,8 +221,8 @@ template <class LOCAL, class ASSEMBLED, class CG> struct family {
 #endif
 
 // Elements per block and blocks per multiprocessor (which bounds the registers), by order, from
-// measurements (MEASUREMENTS.md). Small blocks wait less at their barriers; the registers of a
-// column and its results limit their number. If only one block fits, it prefetches all its stored
+// measurements (MEASUREMENTS.md). Small blocks wait less at barriers; the registers of a column and
+// its results limit the number of blocks. If only one block fits, it prefetches all its stored
 // factors at once.
 struct shape {
   int elements, blocks;
@@ -258,10 +258,10 @@ constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, 
                                 {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 1}};
 #endif
 
-// In double precision: layers of an element's stored factors that are copied to shared memory in
-// advance between E-vectors, and slots of the ring through which all layers go. Between L-vectors
-// both cost more than they gain (MEASUREMENTS.md), except for the ring in CG at N = 13. lines.cuh
-// chooses how addresses of factors are written.
+// In double precision between E-vectors: layers of an element's stored factors copied to shared
+// memory in advance, and slots of the ring for all layers. Between L-vectors both cost more than
+// they gain (MEASUREMENTS.md), except for the ring in CG at N = 13. lines.cuh chooses how addresses
+// of factors are written.
 constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G>

@@ -4,8 +4,8 @@
 
 #include "operators/cuda/local.h"
 
-/* Make factors and lists for the elements of `local`. *fits is false if a patch has more nodes than
- * a block has room for; then nothing is made. Errors: SP_ERR_SYSTEM. */
+/* Make factors and lists for the elements of `local`. *fits is false, and nothing is made, if a
+ * patch has too many nodes for a block. Errors: SP_ERR_SYSTEM. */
 sp_status sp_cuda_patches_make(const sp_operator_setup *setup, sp_local_operator *local,
                                bool *fits);
 void sp_cuda_patches_free(sp_cuda_patch_arrays *patches);

@@ -12,7 +12,7 @@ enum {
   LANES = 32,
   MAP = 24,       /* coefficients of a trilinear map */
   MOST_EACH = 27, /* nodes of an element */
-  /* Most contributions to a patch, and so most nodes. */
+  /* Most contributions to a patch; bounds its nodes. */
   MOST_1 = SP_CUDA_PATCH(1) * SP_CORNERS,
   MOST_2 = SP_CUDA_PATCH(2) * MOST_EACH,
   MOST = (int)MOST_1 > (int)MOST_2 ? (int)MOST_1 : (int)MOST_2,
@@ -28,8 +28,8 @@ _Static_assert(SP_CUDA_PATCH_NONE(1) < 1 << 16 && SP_CUDA_PATCH_NONE(2) < 1 << 1
 typedef struct builder {
   const sp_operator_setup *setup;
   sp_patches *out;
-  int *total; /* [dofs], nodes of elements; 0 at DOFs that other ranks have too */
-  int *first; /* [dofs], the first patch that has it */
+  int *total; /* [dofs], nodes of elements; 0 at DOFs shared with other ranks */
+  int *first; /* [dofs], the first patch with it */
 } builder;
 
 /* The nodes of one patch: work space. A contribution is each * element + node of its lattice. */
@@ -39,7 +39,7 @@ typedef struct patch_nodes {
   int origin[MOST]; /* the first contribution to a node, counted over all elements */
   int terms[MOST];  /* contributions to it */
   int number[MOST]; /* its number in the patch */
-  int found[MOST];  /* [contribution of the patch], its node, before they are numbered */
+  int found[MOST];  /* [contribution of the patch], its node before numbering */
 } patch_nodes;
 
 static int first_of(const builder *b, const sp_cuda_patch *patch) {
@@ -67,7 +67,7 @@ static bool is_node(const builder *b, int contribution, int other) {
   return x[0] == y[0] && x[1] == y[1] && x[2] == y[2];
 }
 
-static int find(const builder *b, patch_nodes *v, int contribution) {
+static int find_node(const builder *b, patch_nodes *v, int contribution) {
   unsigned at = (unsigned)dof_of(b, contribution) * 2654435769u >> (32 - TABLE_BITS);
   for (; v->table[at] != EMPTY; at = (at + 1) % TABLE)
     if (is_node(b, contribution, v->origin[v->table[at]])) return v->table[at];
@@ -77,8 +77,8 @@ static int find(const builder *b, patch_nodes *v, int contribution) {
   return v->count++;
 }
 
-/* Sort complete nodes first, and both kinds by falling number of contributions, so that nodes of a
- * group have similar counts. */
+/* Sort complete nodes first, then by decreasing number of contributions, so that nodes of a group
+ * have similar counts. */
 static void number_nodes(const builder *b, patch_nodes *v) {
   enum { BINS = 16 };
   int next[2 * BINS + 1] = {0};
@@ -99,7 +99,7 @@ static void find_nodes(const builder *b, const sp_cuda_patch *patch, patch_nodes
   v->count = 0;
   memset(v->table, EMPTY, sizeof v->table);
   for (int n = 0; n < contributions(b, patch); n++) {
-    v->found[n] = find(b, v, first_of(b, patch) + n);
+    v->found[n] = find_node(b, v, first_of(b, patch) + n);
     v->terms[v->found[n]]++;
   }
   number_nodes(b, v);
@@ -159,7 +159,7 @@ static sp_status count_some(void *builder_, void *workspace, size_t begin, size_
   return SP_OK;
 }
 
-/* Recover the results of find_nodes() from the patch's pairs; nodes by their numbers. */
+/* Recover the results of find_nodes() from the patch's pairs, with nodes by number. */
 static void recall_nodes(const builder *b, const sp_cuda_patch *patch, patch_nodes *v) {
   v->count = patch->nodes;
   v->complete = patch->complete;
@@ -180,7 +180,7 @@ static void write_nodes(const builder *b, const sp_cuda_patch *patch, int p, con
   for (int n = 0; n < v->count; n++) {
     const sp_lid dof = dof_of(b, v->origin[n]);
     unsigned code = (unsigned)dof;
-    /* Only this patch finds its number here, and only at its first node with this DOF. */
+    /* True only in the DOF's first patch, and there only at the first node with it. */
     if (__atomic_load_n(&b->first[dof], __ATOMIC_RELAXED) == p) {
       code |= SP_CUDA_FIRST;
       __atomic_store_n(&b->first[dof], -1, __ATOMIC_RELAXED);
@@ -256,7 +256,7 @@ static sp_status visit_patches(builder *b, sp_loop_compute *compute) {
                                 .compute = compute});
 }
 
-static void cut(int first, int end, sp_patches *out) {
+static void cut_patches(int first, int end, sp_patches *out) {
   const int most = SP_CUDA_PATCH(out->order);
   for (; first < end; first += most)
     out->list[out->count++] =
@@ -279,19 +279,19 @@ static void add_up(sp_patches *out) {
   }
 }
 
-static sp_status build(builder *b) {
+static sp_status build_patches(builder *b) {
   const sp_space *space = b->setup->space;
   const sp_numbering *numbering = space->numbering;
   const int elements = space->mesh->hexes->count, halo = space->mesh->halo_elements;
   const size_t dofs = (size_t)numbering->local;
   sp_patches *out = b->out;
-  /* One more patch, because the halo may end inside one. */
+  /* One more, because the halo may end inside a patch. */
   SP_TRY(SP_ALLOCATE("patches", SP_ARRAY(out->list, elements / SP_CUDA_PATCH(out->order) + 2),
                      SP_ARRAY(out->pairs, (size_t)elements * (size_t)out->element_words),
                      SP_ARRAY(b->total, dofs), SP_ARRAY(b->first, dofs)));
-  cut(0, halo, out);
+  cut_patches(0, halo, out);
   out->halo = out->count;
-  cut(halo, elements, out);
+  cut_patches(halo, elements, out);
   sp_loop_set(dofs * sizeof *b->first, -1, b->first);
   SP_TRY(sp_loop_over("patches", (size_t)out->count, MOST, b, visit_some));
   for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
@@ -314,7 +314,7 @@ sp_status sp_patches_create(const sp_operator_setup *setup, sp_patches *out) {
                       .each = each,
                       .results = SP_CUDA_PATCH_RESULTS(order),
                       .element_words = (each + 1) / 2};
-  const sp_status status = build(&b);
+  const sp_status status = build_patches(&b);
   SP_FREE(b.total, b.first);
   return status;
 }

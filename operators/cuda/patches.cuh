@@ -37,7 +37,7 @@ struct patch_room {
     if (PER_THREAD > 1) return read + results_size;
     return read > results_size ? read : results_size;
   }
-  // Between E-vectors of order 2 the nodes are those of elements, and there are no lists.
+  // Between E-vectors of order 2 nodes are by element, without lists.
   static size_t element_bytes() {
     return sizeof(double) * size(Np * PATCH);
   }
@@ -85,7 +85,7 @@ __device__ __forceinline__ void fetch_patch(const sp_cuda_arguments &a, const sp
   __pipeline_commit();
 }
 
-// Values at the nodes that a thread visits, some at a time, so that their loads are in flight
+// Values at the nodes that a thread visits, several at a time, so that their loads are in flight
 // together. Missing nodes alias DOF 0, so loads need no predicate.
 template <int MODE> struct patch_values {
   static constexpr int TURNS = SP_ORDER == 1        ? 3
@@ -136,7 +136,7 @@ template <int MODE> struct patch_values {
   }
 };
 
-// Z^T: add up the elements' results by node, and store the sums to y or to the patch's slots.
+// Z^T: sum the elements' results by node, and store the sums to y or to the patch's slots.
 __device__ __forceinline__ void add_up_nodes(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
                                              const patch_room &room) {
   for (int n = threadIdx.x; n < patch.nodes; n += PATCH_THREADS) {

@@ -1,11 +1,11 @@
 /* Patches of elements, for local operators of low order between L-vectors (patches.cuh).
  *
  * At orders 1 and 2 an element has 8 and 27 nodes for about 1 and 8 DOFs. So a block works on a
- * patch: SP_CUDA_PATCH(order) successive elements. It reads each node of the patch once, and adds
- * up what its elements contribute to a node. The sum goes straight to y if the node is complete,
- * that is, if no other patch, no second node with the same DOF (across a period) and no other rank
+ * patch: SP_CUDA_PATCH(order) successive elements. It reads each node of the patch once, and sums
+ * the contributions of its elements at each node. The sum goes straight to y if the node is
+ * complete: no other patch, no second node with the same DOF (across a period) and no other rank
  * contributes to it. Otherwise it goes to a slot in the array of edge nodes (assembly.h). A patch
- * has either halo elements or others (mesh/mesh.h), never both. */
+ * has only halo elements or none (mesh/mesh.h). */
 #pragma once
 
 #include "io/error.h"
@@ -16,12 +16,12 @@
 extern "C" {
 #endif
 
-/* Patches in host memory. Nodes of a patch are numbered from zero, the complete ones first; of
- * these and of the others those come first to which most elements contribute. At order 1 nodes have
- * coordinates: across a period there are two with the same DOF. */
+/* Patches in host memory. Nodes of a patch are numbered from zero, the complete ones first, then by
+ * decreasing number of contributions. At order 1 nodes have coordinates, so across a period two
+ * nodes have the same DOF. */
 typedef struct sp_patches {
   int order, each, results;   /* nodes per element, and results, SP_CUDA_PATCH_RESULTS */
-  int count, halo;            /* patches; those of halo elements, which come first */
+  int count, halo;            /* patches; the first `halo` have halo elements */
   int most_nodes, most_words; /* of a patch */
   size_t nodes, slots, groups, words;
   sp_cuda_patch *list; /* [count] */
@@ -34,25 +34,25 @@ typedef struct sp_patches {
    * [element_words][elements of the patch]: node q is the lower or upper half of word q / 2. */
   unsigned *pairs;
   int element_words;
-  /* Terms of the sum at a node, in the order of elements, by groups of 32 nodes, those of one warp:
-   * entries 2 w and 2 w + 1 of node n are the lower and upper half of
+  /* Terms of the sum at a node, in the order of elements, by the 32 nodes of a warp: entries 2 w
+   * and 2 w + 1 of node n are the lower and upper half of
    *
    *     entries[start[group + n / 32] + 32 w + n % 32]
    *
-   * with the patch's first group. An entry is results * element + node of the lattice, with
-   * elements counted from the patch's first one, or SP_CUDA_PATCH_NONE. */
+   * with the patch's first group. An entry is results * element + node of the lattice, the element
+   * relative to the patch's first one, or SP_CUDA_PATCH_NONE. */
   unsigned *start;   /* [groups + 1] */
   unsigned *entries; /* [words] */
   sp_lid *slot_dofs; /* [slots] */
 } sp_patches;
 
-/* The patches of the setup's space, of order 1 or 2 and with elements of eight nodes, with its
- * `constrained`; at order 2 the coefficients of scaled maps are those of the setup. sp_patches_free
- * frees *out, also after a failure. Errors: SP_ERR_SYSTEM. Local. */
+/* The patches of the setup's space, of order 1 or 2 with elements of eight nodes; uses the setup's
+ * `constrained` and, in scaled maps of order 2, its coefficients. sp_patches_free frees *out, also
+ * after a failure. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_patches_create(const sp_operator_setup *setup, sp_patches *out);
 void sp_patches_free(sp_patches *patches);
 
-/* The patch's node at node q of the lattice of its element e, counted from its first one. */
+/* The patch's node at node q of the lattice of its element e, relative to its first element. */
 static inline int sp_patches_node(const sp_patches *patches, const sp_cuda_patch *patch, int e,
                                   int q) {
   const size_t first = (size_t)patch->element * (size_t)patches->element_words;

@@ -34,7 +34,7 @@ __device__ __forceinline__ sp_cuda_epoch acquired(const sp_cuda_epoch *flag) {
 // The sums of edge nodes on the device; edges = NULL: there are none.
 template <class T> struct pending_sums {
   sp_cuda_targets shared;
-  const int *sent; // [entries of the lists], target of the value, or one that does not exist
+  const int *sent; // [entries of the lists], target of the value, or one out of range
   const T *edges;
   bool constrained;
 };
@@ -73,7 +73,7 @@ __global__ void send(sp_cuda_border p, pending_sums<T> pending, T *vector,
   if (threadIdx.x == 0) *p.begun = exchange; // all blocks have read the old value
 }
 
-// One block waits, so that the blocks of other kernels have room to work.
+// Only one block waits, to leave room for the blocks of other kernels.
 __global__ void await_neighbours(sp_cuda_border p, const sp_cuda_scalars *scalars) {
   follow();
   if (scalars && scalars->stop) return;
@@ -109,8 +109,8 @@ struct introduction {
   int shared, neighbours, ready;
 };
 
-/* Round up to whole pages of 2 MiB, because exported memory takes whole pages, which small
- * allocations would share with others. */
+/* Round up to pages of 2 MiB: export works by page, and small allocations would share one with
+ * other data. */
 sp_status allocate_region(size_t bytes, void **region) {
   const size_t page = 2 << 20;
   return sp_cuda_allocate((bytes + page - 1) / page, page, "exchange", region);
@@ -139,15 +139,15 @@ bool map_region(const introduction *other, void **mapped) {
   return false;
 }
 
-/* Export a region of `bytes` bytes, and map those of the ranks r with wanted[r]. all[size] receives
- * the messages of the ranks. *why as in sp_cuda_peers_connect. */
+/* Export a region of `bytes` bytes, and map the regions of all ranks r with wanted[r]. all[size]
+ * receives the ranks' messages. *why as in sp_cuda_peers_connect. */
 sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduction *mine,
                       introduction *all, const char **why, sp_cuda_mapping *mapping) {
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   SP_TRY(sp_agree(
       comm, sp_allocate((size_t)size, sizeof *mapping->mapped, "exchange", &mapping->mapped)));
   mapping->size = size;
-  (void)export_region(bytes, mapping, mine); /* mine->ready holds the outcome */
+  (void)export_region(bytes, mapping, mine); /* mine->ready is the result */
   MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, all, (int)sizeof *mine, MPI_BYTE, comm);
   *why = "GPU memory cannot be exported";
   if (!sp_cuda_all_agree(comm, mine->ready)) return SP_OK;
@@ -243,7 +243,7 @@ layout lay_out(int shared, int neighbours) {
   return {values, values + (size_t)neighbours};
 }
 
-/* Place at which a neighbour expects this rank's values, and the index of its flag. */
+/* Offset of this rank's values in a neighbour's region, and the index of its flag. */
 struct place {
   int start, index;
 };
@@ -256,7 +256,7 @@ void exchange_places(MPI_Comm comm, const sp_exchange_plan *plan, place *places)
   }
 }
 
-/* Workspace on the host to connect neighbours: [ranks] and [neighbours]. */
+/* Host workspace to connect neighbours' buffers: [ranks] and [neighbours]. */
 struct meeting {
   introduction *all;
   bool *wanted;

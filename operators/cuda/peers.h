@@ -6,16 +6,16 @@
  *
  * A rank writes its values of exchange n to buffer n mod 2 of the neighbour's region, then sets a
  * flag there to n (release, system scope); the owner waits for the flag (acquire). Two buffers are
- * enough: a rank sends exchange n + 2 only after its neighbours' flags of n + 1, which they set
- * after they have read buffer n mod 2. So exchanges need no sum over all ranks between them.
+ * enough: a rank sends exchange n + 2 only after its neighbours' flags of n + 1, set after they
+ * have read buffer n mod 2. So no sum over all ranks is needed between exchanges.
  *
  * Sums over all ranks are a few words and need no flag: each word of 64 bits holds one half of a
  * value and the number of the sum (as in NCCL's protocol LL). Two kinds of sums alternate, so a
- * word is overwritten only after all ranks have read it. Spaces that share few values exchange them
- * in such words too, which takes two kernels instead of three and no fence. The kernels that
- * complete the values before, and use them afterwards, can then be the same two.
+ * word is overwritten only after all ranks have read it. Spaces that share few values also exchange
+ * them in such words, which takes two kernels instead of three and no fence. These two may also
+ * complete the values before and use them afterwards.
  *
- * A rank that waits longer than SP_CUDA_PATIENCE gives up: the other one has failed. */
+ * A rank that waits longer than SP_CUDA_PATIENCE assumes that the other one has failed. */
 #pragma once
 
 #include <stdbool.h>
@@ -40,17 +40,17 @@ typedef struct sp_cuda_sums {
 } sp_cuda_sums;
 
 /* If no rank shares more values in a space, they travel as words, after all elements instead of
- * beside those inside the rank. On four H200 8192 is as fast, and 100,000 a tenth slower at N = 2.
- */
+ * concurrently with the inner ones. On four H200 8192 is as fast, and 100,000 a tenth slower at N =
+ * 2. */
 #define SP_CUDA_FEW_SHARED 32768
 
-/* 1 + the rank that did not answer a kernel; 0: all answered. */
+/* 1 + the rank that did not respond to a kernel; 0: all responded. */
 typedef struct sp_cuda_missing {
-  int *on_device, *on_host; /* the latter pinned, so that the host reads it without a copy */
+  int *on_device, *on_host; /* on_host is pinned, so the host reads it without a copy */
 } sp_cuda_missing;
 
 /* For sums over all ranks; passed to kernels by value, pointers are to device memory. size = 0:
- * there is only this rank. */
+ * only this rank. */
 typedef struct sp_cuda_ranks {
   int rank, size;
   sp_cuda_sums *sums;               /* [2][size]: two kinds of sums, by rank */
@@ -70,8 +70,8 @@ typedef struct sp_cuda_lists {
 typedef struct sp_cuda_neighbour {
   int rank;
   int begin, end;         /* its part of the lists */
-  int shared;             /* number of values that it shares, which gives the size of its buffers */
-  int place;              /* index in a buffer there of the value `begin` */
+  int shared;             /* number of values that it shares: the size of its buffers */
+  int place;              /* index of the value `begin` in its buffers */
   double *received;       /* its buffers */
   sp_cuda_epoch *arrived; /* its flag for this rank */
 } sp_cuda_neighbour;
@@ -82,8 +82,8 @@ typedef struct sp_cuda_border {
   bool few; /* SP_CUDA_FEW_SHARED */
   sp_cuda_lists lists;
   const sp_cuda_neighbour *of; /* [neighbours] */
-  /* [2][2 shared]. Values fill the first half of a buffer, floats the first quarter; words take
-   * two entries per value, of which a float uses the first. */
+  /* [2][2 shared]. Doubles fill the first half of a buffer, floats the first quarter. Words take
+   * two entries per value; a float uses only the first. */
   double *received;
   sp_cuda_epoch *arrived; /* [neighbours] */
   sp_cuda_epoch *begun;   /* exchanges since creation */
@@ -119,15 +119,16 @@ typedef struct sp_cuda_border_memory {
   sp_cuda_mapping mapping;
 } sp_cuda_border_memory;
 
-/* Connect the device with those of all ranks of `comm`, once: device->peers. *why is NULL on
- * success. Otherwise it is the reason, which is not an error: ranks are on several machines, share
- * a GPU, or cannot map each other's memory. Collective. */
+/* Connect the devices of all ranks of `comm`, once: device->peers. *why = NULL on success, else the
+ * reason, which is not an error: ranks are on several machines, share a GPU, or cannot map each
+ * other's memory. Collective. */
 sp_status sp_cuda_peers_connect(sp_device *device, MPI_Comm comm, const char **why);
 
 /* NULL-safe; sets *peers to NULL. Collective over the ranks it connects. */
 void sp_cuda_peers_close(sp_cuda_peers **peers);
 
-/* Return SP_ERR_ELSEWHERE if another rank did not answer a kernel; `peers` may be NULL. Local. */
+/* Return SP_ERR_ELSEWHERE if another rank did not respond to a kernel; `peers` may be NULL. Local.
+ */
 sp_status sp_cuda_peers_check(const sp_cuda_peers *peers);
 
 /* Create regions for the values of `plan`, whose lists on the device are `lists`, after
@@ -138,10 +139,10 @@ sp_status sp_cuda_border_create(sp_device *device, MPI_Comm comm, const sp_excha
                                 sp_cuda_border_memory *out);
 void sp_cuda_border_free(sp_cuda_border_memory *memory); /* Collective. */
 
-/* Queue kernels that send the shared values of `vector`, and that wait for those of the neighbours
- * and add them in the order of ranks. `pending`, unless NULL, completes the values first, as
- * sp_cuda_assemble_shared does; only with few shared values. Kernels do nothing after iterations
- * have stopped, which happens on all ranks at once; scalars may be NULL. */
+/* Queue kernels that send the shared values of `vector`, or that wait for the neighbours' values
+ * and add them in the order of ranks. If `pending` is not NULL (only with few shared values), the
+ * values are first completed as by sp_cuda_assemble_shared. Kernels do nothing after iterations
+ * have stopped, on all ranks at once; scalars may be NULL. */
 cudaError_t sp_cuda_border_send(const sp_cuda_border *border, sp_precision precision,
                                 const sp_cuda_pending *pending, void *vector,
                                 const sp_cuda_scalars *scalars, cudaStream_t stream);

@@ -25,9 +25,9 @@ __device__ __forceinline__ void add_slope(int node, real flux, real &a, real &b,
   c = node == 0 ? c - flux : node == 1 ? c + flux : fma(3.0, flux, c);
 }
 
-// result = A_e u at the nodes k, j, i of an element with the trilinear map x_d = sum of
-// map(3 m + d) times the functions of launch.h. `stiffness` and `mass` are what is constant:
-// kappa / 108, of which a quarter is for the slopes, and kappa lambda / 27.
+// result = A_e u at the nodes k, j, i of an element with the trilinear map x_d = sum of map(3 m +
+// d) times the functions of launch.h. `stiffness` and `mass` are kappa / 108 (with a factor 1/4 for
+// the slopes) and kappa lambda / 27.
 template <bool ENERGY, class Nodes, class Map>
 __device__ __forceinline__ void apply_quadratic(Nodes u, Map map, real stiffness, real mass,
                                                 real (&result)[3][3][3], double &energy) {

@@ -19,8 +19,8 @@ static bool can_be_early() {
 
 // Launch kernel(values) with `blocks` blocks of `threads` threads and `bytes` bytes of dynamic
 // shared memory; nothing if there are no blocks. `early`: use programmatic dependent launch; the
-// kernel must follow exactly one kernel, in its own stream. `event`, unless NULL, is recorded after
-// the kernel; a kernel of another stream that waits for the event may use programmatic launch too.
+// kernel must follow exactly one kernel, in its own stream. If `event` is not NULL, it is recorded
+// after the kernel; a kernel of another stream that waits for it may also use programmatic launch.
 template <class... Parameters, class... Values>
 static cudaError_t start(bool early, cudaEvent_t event, void (*kernel)(Parameters...), int blocks,
                          int threads, size_t bytes, cudaStream_t stream, const Values &...values) {

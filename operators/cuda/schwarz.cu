@@ -26,7 +26,7 @@ struct sp_device_schwarz {
   void *start, *closed, *inverse, *ratio, *ring;
 };
 
-/* values[rows][each], each row in the order `places`, or as it is without. */
+/* values[rows][each], each row in the order `places` if not NULL. */
 template <class T> struct rounding {
   const double *values;
   size_t each;
@@ -108,7 +108,7 @@ template <class T> static sp_status build(const sp_schwarz_setup *setup, sp_devi
   sp_cuda_node_order(setup->space->numbering->order, places);
   SP_TRY(send<T>(elements, 3 * n * n, setup->basis, nullptr, &s->basis));
   SP_TRY(send<T>(elements, 3 * n, setup->values, nullptr, &s->values));
-  /* Kernels visit the nodes of an element in another order. */
+  /* Kernels use another order of an element's nodes. */
   SP_TRY(send<T>(elements, n * n * n, setup->weights, places, &s->weights));
   return s->columns > 0 ? build_columns<T>(setup, elements, s) : SP_OK;
 }
@@ -159,7 +159,7 @@ static __global__ void sweep_columns(int columns, int area, const int *start, co
   below += at;
   u += at;
   follow();
-  /* A batch is loaded before the recurrence goes through it, which then waits for memory once. */
+  /* Load a batch before its recurrence, which then waits for memory only once. */
   enum { BATCH = 16 };
   const int first = ends_meet, last = length - ends_meet;
   T carry = 0, value[BATCH], factor[BATCH];
@@ -211,7 +211,7 @@ template <class T> static cudaError_t sweep(const sp_device_schwarz *s) {
                (const T *)s->ring, (const T *)s->below, (T *)s->above);
 }
 
-/* The first half of an application with columns: their interfaces. */
+/* First half of an application with columns: solve their interfaces. */
 static sp_status solve_interfaces(sp_device_schwarz *s, sp_cuda_boxes *boxes, const void *r) {
   sp_cuda_arguments arguments = sp_cuda_arguments_of(s->local, WHOLE);
   arguments.x = r;

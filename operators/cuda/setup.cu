@@ -16,9 +16,8 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-/* The kernels by patches, or NULL if the operator works element by element. Lists of transfers and
- * Schwarz are by elements. At order 1 elements share corners, which a tensor transforms differently
- * in each. */
+/* The kernels with patches, or NULL to work element by element. Transfers and Schwarz need lists by
+ * element. At order 1 elements share corners, which a tensor transforms differently in each. */
 static const sp_cuda_kernel *patch_kernel(const sp_operator_setup *setup,
                                           const sp_local_operator *local) {
   if (setup->kind != SP_BP35 || setup->for_level || setup->geometry != SP_GEOMETRY_TRILINEAR)
@@ -89,9 +88,9 @@ static sp_status fill_batch(void *context, void *workspace, size_t begin, size_t
   return SP_OK;
 }
 
-/* Factors are computed on the host in batches of elements, and each batch is sent before the next
- * one is computed: the host never holds all factors. A batch has 32 MB: with 256 elements per
- * thread, N = 1 with 16 M elements spent 4 s on starting threads. */
+/* Factors are computed on the host and sent in batches of elements, so the host never holds all. A
+ * batch has 32 MB: with only 256 elements per thread, N = 1 with 16 M elements spent 4 s on
+ * starting threads. */
 static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
   const sp_hexes *hexes = setup->space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
@@ -99,7 +98,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   const size_t bytes = factor_bytes(setup, points);
   const size_t elements = (32 << 20) / bytes + (size_t)sp_threads();
   batch b = {setup, rule, 0, bytes, nullptr};
-  /* Add eight bytes, because copies in units of 16 bytes (geometry.cuh) may read them. */
+  /* Eight more bytes, which copies in units of 16 bytes (geometry.cuh) may read. */
   SP_TRY(sp_cuda_allocate(count * bytes + 8, 1, "geometric factors", &local->factors));
   sp_status status = sp_allocate(elements * bytes, 1, "factors", &b.out);
   for (; b.begin < count && !status; b.begin += elements) {
@@ -108,7 +107,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
     loop.what = "factors";
     loop.count = size;
     loop.chunk = sp_loop_chunk(size, bytes / sizeof(float));
-    /* Make room for the 24 coefficients of a map too, at any order. */
+    /* Room also for the 24 coefficients of a map, at any order. */
     loop.workspace_bytes = SP_FACTORS * points * sizeof(double);
     loop.context = &b;
     loop.compute = fill_batch;
@@ -141,7 +140,7 @@ static void find_first(void *context, size_t begin, size_t end) {
     for (int q = 0; q < n->surface_nodes; q++) sp_lower(&n->first[n->dof(e, q)], (sp_lid)e);
 }
 
-/* An element may have a DOF twice, across a period: its second node there is not the first. */
+/* Across a period an element may have a DOF twice; only one of its nodes is the first. */
 static void write_codes(void *context, size_t begin, size_t end) {
   const node_codes *n = (const node_codes *)context;
   const bool *constrained = n->setup->constrained;
@@ -233,7 +232,7 @@ static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator
   return status;
 }
 
-/* The number of blocks of pass 1: the larger one of those for two parts and for the whole. */
+/* The number of blocks of pass 1, in two parts or as a whole, whichever is larger. */
 static int most_blocks(const sp_local_operator *local) {
   const int halo = pass_1_blocks(local, local->halo_elements);
   const int inner = pass_1_blocks(local, local->elements - local->halo_elements);
@@ -252,7 +251,7 @@ static sp_status check_shared_memory(int order, const sp_local_operator *local) 
                  order, 1e-3 * (double)local->kernel->shared_bytes, local->device->id, 1e-3 * most);
 }
 
-/* Create the data of the passes of CG, which are in double precision alone. */
+/* Create the data of the passes of CG, which exist only in double precision. */
 static sp_status allocate_sums(sp_local_operator *local) {
   const int blocks = most_blocks(local) + diagonal_blocks(local);
   SP_TRY(sp_cuda_allocate((size_t)(blocks + SP_CUDA_SUM_BLOCKS), sizeof(double), "partial sums",
@@ -266,8 +265,8 @@ static sp_status allocate_sums(sp_local_operator *local) {
   return SP_OK;
 }
 
-/* If the order of elements does not keep neighbours together, patches have many nodes. If a block
- * has no room for those of one patch, the operator works element by element. */
+/* Patch kernels if every patch fits in shared memory; else element kernels. Patches have many nodes
+ * if the order of elements does not keep neighbours together. */
 static sp_status try_patches(const sp_operator_setup *setup, sp_local_operator *local) {
   SP_TRY(sp_cuda_patches_make(setup, local, &local->works_by_patches));
   if (!local->works_by_patches) local->kernel = element_kernel(setup, local);

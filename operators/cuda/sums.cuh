@@ -33,8 +33,8 @@ static __device__ __forceinline__ double block_sum(double value) {
 }
 
 // True if this block is the last of `total` blocks to arrive at *counter, which is zero again
-// afterwards. The last block sees everything that thread 0 of any block stored before, and what
-// other threads stored before a barrier.
+// afterwards. All earlier stores by thread 0 of any block, and by other threads before a barrier,
+// are visible to the last block.
 static __device__ bool is_last(unsigned *counter, int total) {
   __shared__ bool last;
   if (threadIdx.x == 0) {

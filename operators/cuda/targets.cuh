@@ -30,7 +30,7 @@ template <class T> struct target {
     }
   }
 
-  // True if nothing in the array of edge nodes contributes: a patch or the exchange completes it.
+  // True without contributions from edge nodes: a patch or the exchange completes the target.
   __device__ __forceinline__ bool is_empty() const {
     return (entries[0] & SP_CUDA_ABSENT) == SP_CUDA_ABSENT;
   }

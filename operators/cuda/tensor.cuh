@@ -209,8 +209,7 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
         a, w, [&](int c) { return face_code(w, c); }, [&](int c) { return offset(w, c); }, U);
   }
 
-  // Start to copy the `count` numbers of the elements' maps. Those of the lane's element are at
-  // map().
+  // Start to copy the `count` numbers of the elements' maps. map() points to the lane's element.
   template <int count> __device__ __forceinline__ void ask_maps(const sp_cuda_arguments &a) const {
     constexpr int pairs = count / 2;
 #pragma unroll
@@ -265,8 +264,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
   follow();
   const pass_1<MODE> pass(a.step);
   typename team::values values;
-  // Load before it is known if iterations go on: in a small problem waiting for that takes as long
-  // as loading nodes.
+  // Load before the stop flag arrives: in a small problem that takes as long as loading nodes.
   if (MODE == SP_CUDA_CG) values.ask(a, nodes, codes);
   if (!pass.begins(a.step)) return copies_done();
   g.load(a, nodes, codes, pass, values);
@@ -352,8 +350,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
   follow();
   const pass_1<MODE> pass(a.step);
   typename team::values values;
-  // Load before it is known if iterations go on: in a small problem waiting for that takes as long
-  // as loading nodes.
+  // Load before the stop flag arrives: in a small problem that takes as long as loading nodes.
   if (MODE == SP_CUDA_CG) values.ask(a, nodes, codes);
   if (!pass.begins(a.step)) return copies_done();
   g.load(a, nodes, codes, pass, values);

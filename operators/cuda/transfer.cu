@@ -15,7 +15,7 @@ struct sp_device_transfer {
   const sp_local_operator *local; /* of the fine space, borrowed */
   sp_device_space *coarse;        /* borrowed */
   int elements, nf, nc, fine_owned, coarse_dofs;
-  sp_cuda_gather_lists coarse_lists; /* lists of coarse nodes, for the sums of restriction */
+  sp_cuda_gather_lists coarse_lists; /* of coarse nodes, for the sums of restriction */
   unsigned short *places;            /* [nf^3], sp_cuda_node_order */
   unsigned *codes;                   /* between two meshes: [elements][nf^3]; else NULL */
   void *matrix;                      /* [nf][nc] */
@@ -29,7 +29,7 @@ namespace {
 
 constexpr int THREADS = 256;
 
-// Nodes per direction, known to the compiler for orders that follow each other by default
+// Nodes per direction, compile-time constants for the default pairs of orders
 // (sp_multigrid_choose_orders).
 template <int NF, int NC> struct fixed_sizes {
   static constexpr int nf = NF, nc = NC, most_f = NF, most_c = NC;
@@ -52,10 +52,9 @@ __host__ __device__ constexpr int cube_of(int nf) {
   return nf * nf * row_of(nf);
 }
 
-// Fine nodes with their codes (launch.h): of the operator, on the surface of its elements, or of
-// two meshes, for all nodes. A DOF is active at its first node if it is below `end` (of this rank's
-// own, or of all), unless it is constrained: only one of the elements that share it reads or writes
-// it, so there are no weights.
+// Fine nodes with their codes (launch.h): the operator's, on the surface of its elements, or for
+// two meshes, for all nodes. An unconstrained DOF below `end` (owned or local DOFs) is active at
+// its first node: only one element reads or writes it, so there are no weights.
 struct fine_nodes {
   const unsigned *codes; // [elements][surface nodes]
   const unsigned short *places;
@@ -114,8 +113,8 @@ __device__ __forceinline__ int index_of(const fine_nodes &nodes, int nf, int n) 
   return place / nf * row_of(nf) + place % nf;
 }
 
-// fine += P coarse at active nodes; or, if the result is then summed over ranks, fine = P coarse,
-// and zero at copies.
+// fine += P coarse at active nodes. If the result is then summed over ranks, fine = P coarse, and
+// zero at copies.
 template <class T, class Sizes>
 __global__ void prolong(Sizes sizes, int elements, const T *matrix, const int *coarse_nodes,
                         fine_nodes nodes, bool add, const T *coarse, T *fine) {
@@ -296,7 +295,7 @@ struct node_codes {
   const sp_transfer_setup *setup;
   const unsigned short *places;
   size_t nodes;
-  unsigned *first; /* [DOFs], of its lowest node the number's complement; 0: none yet */
+  unsigned *first; /* [DOFs], complement of its lowest node's number; 0: none yet */
   unsigned *codes; /* [elements][nodes] */
 
   sp_lid dof(size_t n) const {
@@ -317,7 +316,7 @@ void find_first(void *context, size_t begin, size_t end) {
   }
 }
 
-/* Nodes without a DOF are the first of none, so they are not active. */
+/* Nodes without a DOF are never first, so they are not active. */
 void write_codes(void *context, size_t begin, size_t end) {
   const node_codes *c = (const node_codes *)context;
   const bool *constrained = c->setup->fine_constrained;

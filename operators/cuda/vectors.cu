@@ -130,7 +130,7 @@ __device__ void give_up(const sp_cuda_update &u) {
 // End of pass 2: the last block forms the sums and the scalars that follow from them.
 __device__ void finish_pass_2(const sp_cuda_update &u, const sum_over_ranks &sum, double alpha) {
   sp_cuda_scalars *s = u.scalars;
-  // All blocks load these early, so that the last one does not wait for them.
+  // Load these early in all blocks, so that the last one does not wait for them.
   const double rz_before = s->rz, target = s->target, energy = s->energy, share = s->share;
   const int iterations = s->iterations, limit = s->limit;
   if (!is_last(&s->arrived[1], gridDim.x)) return;
@@ -154,7 +154,7 @@ __device__ void finish_pass_2(const sp_cuda_update &u, const sum_over_ranks &sum
   // Rounded like the host's.
   const double step = __dmul_rn(alpha, rz_before), steps = __dadd_rn(energy, step);
   s->energy = steps;
-  // True if rr is not a number, too.
+  // Also true if rr is NaN.
   if (!(rr > target) || isinf(rr) || step <= __dmul_rn(share, steps) || iterations + 1 == limit)
     s->stop = 1;
   if (u.ranks.size > 0 && *u.ranks.missing.on_device) s->stop = 1;
@@ -169,8 +169,7 @@ struct norms {
   }
 };
 
-// Entries of r and A p, in pairs, of which FLIGHT are loaded together: those of a thread from
-// `begin` on.
+// A thread's entries of r and A p from `begin` on, in pairs, FLIGHT of which are loaded together.
 struct pairs {
   static constexpr int FLIGHT = 4;
   double2 residual[FLIGHT], product[FLIGHT];
@@ -302,7 +301,7 @@ int pair_blocks(int n) {
   return blocks < BLOCKS ? blocks : BLOCKS;
 }
 
-// A kernel that sums over ranks runs on every rank, also on one without elements.
+// A kernel that sums over ranks runs on every rank, even without elements.
 int at_least_one(int blocks) {
   return blocks > 0 ? blocks : 1;
 }
@@ -316,7 +315,7 @@ cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars 
 
 template <class T>
 static cudaError_t queue_clear(const sp_cuda_assembly *a, void *y, cudaStream_t stream) {
-  if (a->first_face == a->first_edge && a->owned == a->local) return cudaSuccess; /* by patches */
+  if (a->first_face == a->first_edge && a->owned == a->local) return cudaSuccess; /* with patches */
   return queue(clear_faces<T>, BLOCKS, THREADS, 0, stream, a->first_face, a->first_edge, a->owned,
                a->local, (T *)y);
 }

@@ -15,14 +15,14 @@ enum { SP_CUDA_VECTOR_BLOCKS = 132 * 4, SP_CUDA_VECTOR_THREADS = 256 };
 cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars *values,
                                 cudaStream_t stream);
 
-/* y = 0 at entries that faces add to. Vectors and edge nodes of functions with a precision are of
- * that precision. */
+/* y = 0 at entries to which faces add. Vectors and edge nodes have the precision of the argument.
+ */
 cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *assembly, sp_precision precision, void *y,
                                 cudaStream_t stream);
 
-/* y from first_edge on (assembly.h), from the array of edge nodes: at DOFs that are shared with
- * other ranks, or at the others. Does nothing once iterations have stopped; scalars may be NULL.
- * `joins`: it may follow kernels of several streams (queue.cuh). */
+/* Sum y from first_edge on (assembly.h) from the array of edge nodes: at DOFs shared with other
+ * ranks, or at the others. Does nothing once iterations have stopped; scalars may be NULL. `joins`:
+ * it may follow kernels of several streams (queue.cuh). */
 cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *assembly, sp_precision precision,
                                     bool constrained, const void *edges, void *y,
                                     const sp_cuda_scalars *scalars, cudaStream_t stream);
@@ -37,11 +37,11 @@ typedef struct sp_cuda_diagonal {
   double *values;
 } sp_cuda_diagonal;
 
-/* y += D x at entries [first, last) of the diagonal. `pending`, unless NULL: pass 2 or
- * sp_cuda_complete will add the edge nodes, so y = D x at owned DOFs that have any. If `partial` is
- * not NULL it gets sp_cuda_diagonal_blocks(last - first) sums of x.D x. Does nothing once
- * iterations have stopped; scalars may be NULL. `joins`: it may follow kernels of several streams
- * (queue.cuh). */
+/* y += D x at entries [first, last) of the diagonal. If `pending` is not NULL, pass 2 or
+ * sp_cuda_complete adds the edge nodes, so y = D x at owned DOFs that have any. If `partial` is not
+ * NULL it gets sp_cuda_diagonal_blocks(last - first) sums of x.D x. Does nothing once iterations
+ * have stopped; scalars may be NULL. `joins`: it may follow kernels of several streams (queue.cuh).
+ */
 int sp_cuda_diagonal_blocks(int count);
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision precision,
                                  int first, int last, bool constrained,
@@ -49,9 +49,9 @@ cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision 
                                  double *partial, const sp_cuda_scalars *scalars, bool joins,
                                  cudaStream_t stream);
 
-/* End of pass 1: scalars->p_ap = the sum of `count` partial sums, or, if there are several ranks,
- * send this sum to all of them; pass 2 receives it. `room` holds SP_CUDA_SUM_BLOCKS doubles.
- * `joins`: it may follow kernels of several streams (queue.cuh). */
+/* End of pass 1: scalars->p_ap = the sum of `count` partial sums. With several ranks, send this sum
+ * to all of them instead; pass 2 receives it. `room` holds SP_CUDA_SUM_BLOCKS doubles. `joins`: it
+ * may follow kernels of several streams (queue.cuh). */
 enum { SP_CUDA_SUM_BLOCKS = 64 };
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
                                   sp_cuda_scalars *scalars, const sp_cuda_ranks *ranks, bool joins,
@@ -60,17 +60,17 @@ cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room
 /* Pass 2 of CG with alpha = rz / p.Ap, p.Ap summed over all ranks if there are several, or with
  * alpha = scalars->alpha if `records` is NULL:
  *
- *     r -= alpha (ap + sum over edge nodes, on edges and at vertices that only this rank has)
- *     r.r and r.D^-1 r over owned DOFs, and over all ranks if there are several
+ *     r -= alpha (ap + sum over edge nodes, on edges and at vertices that only this rank has) r.r
+ *     and r.D^-1 r over owned DOFs, and over all ranks
  *
- * and ap = 0 at entries that faces add to in the next pass 1; with update_x also x += alpha p. The
- * last block sets scalars->rr, rz and beta, decides whether to stop, and completes the iteration's
- * record. `partial` has room for 2 SP_CUDA_VECTOR_BLOCKS doubles. */
+ * and ap = 0 at entries to which faces add in the next pass 1; with update_x also x += alpha p. The
+ * last block sets scalars->rr, rz and beta, checks the stopping criteria, and completes the
+ * iteration's record. `partial` has room for 2 SP_CUDA_VECTOR_BLOCKS doubles. */
 typedef struct sp_cuda_update {
   sp_cg_arrays vectors;
   bool update_x;
-  /* With one rank and few blocks, pass 2 does the work of sp_cuda_finish_pass_1 first, on these
-   * partial sums. pass_1_count = 0: that function was called. */
+  /* With one rank and few blocks, pass 2 first sums these partial sums of pass 1. pass_1_count = 0:
+   * sp_cuda_finish_pass_1 did it. */
   int pass_1_count;
   const double *pass_1;
   sp_cuda_assembly assembly;

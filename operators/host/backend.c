@@ -20,8 +20,8 @@ struct sp_device_space {
   sp_exchange *exchange; /* borrowed */
 };
 
-/* HALO: the elements that touch other ranks. Their sums travel while the rank works on the others.
- */
+/* HALO: the elements that touch other ranks. Their sums are exchanged while INNER elements are
+ * computed. */
 typedef enum mesh_part { HALO, INNER } mesh_part;
 
 /* Work of one thread, and its sums. */
@@ -39,8 +39,8 @@ struct sp_local_operator {
   sp_host_tables tables;
   sp_precision precision;
   double lambda;
-  /* The setup's diagonal. First come the DOFs that this rank shares with others, which are complete
-   * after the sweep over the halo. ~d if the DOF is constrained. */
+  /* The setup's diagonal. Shared DOFs come first; they are complete after the sweep over the halo.
+   * ~d if the DOF is constrained. */
   sp_lid diagonal_count, diagonal_shared;
   sp_lid *diagonal_dofs;
   void *diagonal_values;
@@ -77,10 +77,10 @@ static const char *host_describe(const sp_device *device) {
   return device->description;
 }
 
-/* Speeds between L-vectors on one core (README.md), for the operators with stiffness: recomputing
- * is 1.5 to 1.8 times as fast with AVX-512; with AVX2 both are within 15 %, and recomputing leaves
- * the memory to other cores. At order 1 that takes parallelepipeds, which are recomputed once per
- * element. For mass, which reads one factor per point, both are within 25 %. */
+/* From speeds between L-vectors on one core (README.md). With stiffness, recomputing is 1.5 to 1.8
+ * times as fast with AVX-512. With AVX2 both are within 15 %, and recomputing leaves the memory to
+ * other cores. At order 1 only parallelepipeds gain, recomputed once per element. For mass, with
+ * one factor per point, both are within 25 %. */
 static sp_geometry_kind host_faster_geometry(sp_operator_kind kind, int order, bool affine) {
   const bool trilinear = sp_operator_rows[kind].has_stiffness && (order > 1 || affine);
   return trilinear ? SP_GEOMETRY_TRILINEAR : SP_GEOMETRY_STORED;
@@ -109,7 +109,7 @@ static sp_status host_finish(sp_device *device) {
   return SP_OK;
 }
 
-/* The exchange works on the host's vectors directly. */
+/* The exchange uses the host's vectors directly. */
 static sp_status host_space_create(sp_device *device, MPI_Comm comm, sp_exchange *exchange,
                                    sp_transport transport, sp_device_space **out, const char **how,
                                    bool *resident) {
@@ -209,7 +209,8 @@ typedef struct team_sweep {
 } team_sweep;
 
 /* Thread `thread`'s share of [first, last). */
-static sp_host_run share(const sp_local_operator *local, sp_lid first, sp_lid last, int thread) {
+static sp_host_run share_of_thread(const sp_local_operator *local, sp_lid first, sp_lid last,
+                                   int thread) {
   const int threads = local->layout.threads;
   return (sp_host_run){first + sp_host_share(last - first, 1, thread, threads),
                        first + sp_host_share(last - first, 1, thread + 1, threads)};
@@ -218,23 +219,23 @@ static sp_host_run share(const sp_local_operator *local, sp_lid first, sp_lid la
 static void sweep_share(const sp_local_operator *local, mesh_part part, int thread) {
   const sp_host_layout *layout = &local->layout;
   sp_host_sweep *sweep = &local->members[thread].sweep;
-  const sp_host_run blocks = part == HALO
-                                 ? share(local, 0, layout->halo_blocks, thread)
-                                 : share(local, layout->halo_blocks, layout->blocks, thread);
+  const sp_host_run blocks =
+      part == HALO ? share_of_thread(local, 0, layout->halo_blocks, thread)
+                   : share_of_thread(local, layout->halo_blocks, layout->blocks, thread);
   sweep->first = blocks.begin;
   sweep->last = blocks.end;
   local->operators->sweep(layout, &local->tables, sweep);
 }
 
-/* Copies, and DOFs on seams, are touched before the first part. */
+/* Touch copies, and DOFs on seams, before the first part. */
 static void touch_before(const sp_local_operator *local, int thread) {
   const sp_host_layout *layout = &local->layout;
   const sp_host_sweep *sweep = &local->members[thread].sweep;
-  const sp_host_run copies = share(local, layout->owned, layout->local, thread);
+  const sp_host_run copies = share_of_thread(local, layout->owned, layout->local, thread);
   local->operators->touch(sweep, 1, &copies);
   if (layout->threads == 1) return;
   const sp_lid *list = &layout->first.start[layout->blocks];
-  const sp_host_run seams = share(local, list[0], list[1], thread);
+  const sp_host_run seams = share_of_thread(local, list[0], list[1], thread);
   local->operators->touch(sweep, seams.end - seams.begin, &layout->first.runs[seams.begin]);
   sp_team_wait();
 }
@@ -247,8 +248,8 @@ static void sweep_part(void *context, int thread) {
   sweep_share(local, team->part, thread);
   if (local->layout.threads == 1) return;
   sp_team_wait();
-  const sp_host_run ready =
-      share(local, team->part == HALO ? 0 : seams->ready[HALO], seams->ready[team->part], thread);
+  const sp_host_run ready = share_of_thread(local, team->part == HALO ? 0 : seams->ready[HALO],
+                                            seams->ready[team->part], thread);
   sp_host_seams_sum(seams, local->precision, ready.begin, ready.end,
                     local->members[thread].sweep.y);
 }
@@ -275,8 +276,7 @@ static void start_sweep(sp_local_operator *local, const sp_host_sweep *sweep,
   }
 }
 
-/* y += D x after the sweep over one part, which completed these entries of y; returns the part's
- * x.D x. */
+/* y += D x for the entries completed by the sweep over one part; returns the part's x.D x. */
 #define DEFINE_ADD_DIAGONAL(real)                                                                  \
   static double add_diagonal_##real(const sp_local_operator *local, mesh_part part,                \
                                     bool constrained, const real *x, real *y) {                    \
@@ -364,13 +364,13 @@ static sp_status host_direction(sp_local_operator *local, double beta,
 static void complete_late(void *context, int thread) {
   sp_local_operator *local = context;
   const sp_lid *list = &local->layout.last.start[local->layout.blocks];
-  const sp_host_run late = share(local, list[0], list[1], thread);
+  const sp_host_run late = share_of_thread(local, list[0], list[1], thread);
   local->vectors->add_products(&local->members[thread].cg, late.end - late.begin,
                                &local->layout.last.runs[late.begin]);
 }
 
-/* One sweep against two passes on two cores with AVX2, bp3.5, 2.5 M DOFs: 10 to 30 % slower up to N
- * = 3, equal at N = 4 and 5, 4 to 20 % faster from N = 6 on. */
+/* One sweep is 10 to 30 % slower than two passes up to N = 3, equal at N = 4 and 5, 4 to 20 %
+ * faster from N = 6 on (two cores with AVX2, bp3.5, 2.5 M DOFs). */
 static bool host_faster_in_one_sweep(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
   (void)kind;
   (void)geometry;

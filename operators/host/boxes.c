@@ -6,8 +6,8 @@
 #include "operators/host/vector.h"
 
 /* out = V^T in or V in along one direction, with `inner` entries before it and `outer` after it. */
-INLINE void multiply(int n, int inner, int outer, bool transposed, const vec *basis, const vec *in,
-                     vec *out) {
+INLINE void multiply_lines(int n, int inner, int outer, bool transposed, const vec *basis,
+                           const vec *in, vec *out) {
   const int row = transposed ? 1 : n, column = transposed ? n : 1;
   for (int o = 0; o < outer; o++)
     for (int r = 0; r < n; r++)
@@ -20,21 +20,21 @@ INLINE void multiply(int n, int inner, int outer, bool transposed, const vec *ba
 }
 
 /* a = coefficients of u in the bases of the three directions. */
-INLINE void transform(int n, const vec *basis, vec *u, vec *a) {
+INLINE void transform_block(int n, const vec *basis, vec *u, vec *a) {
   const int area = n * n;
   const vec *x = basis, *y = x + area, *z = y + area;
-  multiply(n, 1, area, true, x, u, a);
-  multiply(n, n, n, true, y, a, u);
-  multiply(n, area, 1, true, z, u, a);
+  multiply_lines(n, 1, area, true, x, u, a);
+  multiply_lines(n, n, n, true, y, a, u);
+  multiply_lines(n, area, 1, true, z, u, a);
 }
 
-/* u = the sum of the bases with coefficients a, which becomes scratch. */
+/* u = the sum of the bases with coefficients a; a is overwritten. */
 INLINE void transform_back(int n, const vec *basis, vec *u, vec *a) {
   const int area = n * n;
   const vec *x = basis, *y = x + area, *z = y + area;
-  multiply(n, area, 1, false, z, a, u);
-  multiply(n, n, n, false, y, u, a);
-  multiply(n, 1, area, false, x, a, u);
+  multiply_lines(n, area, 1, false, z, a, u);
+  multiply_lines(n, n, n, false, y, u, a);
+  multiply_lines(n, 1, area, false, x, a, u);
 }
 
 INLINE void divide_by_values(int n, const vec *values, vec *a) {
@@ -44,11 +44,10 @@ INLINE void divide_by_values(int n, const vec *values, vec *a) {
         a[(k * n + j) * n + i] /= values[i] + values[n + j] + values[2 * n + k];
 }
 
-/* Reduce a block to its interfaces. The elements leave on their right-hand sides low[n^2] at the
- * lower ends, high[n^2] at the upper ends. `a` holds the coefficients, and then those of the
- * interiors without their ends. */
-INLINE void condense(int n, const vec *values, vec kappa, const real *couplings, vec *a, vec *low,
-                     vec *high) {
+/* Reduce a block to its interfaces: right-hand sides low[n^2] at the lower ends, high[n^2] at the
+ * upper ends. `a` holds the coefficients, in the end only the interiors'. */
+INLINE void condense_block(int n, const vec *values, vec kappa, const real *couplings, vec *a,
+                           vec *low, vec *high) {
   for (int line = 0; line < n * n; line++) {
     const vec rest = values[n + line % n] + values[2 * n + line / n];
     vec *own = &a[line * n];
@@ -65,8 +64,8 @@ INLINE void condense(int n, const vec *values, vec kappa, const real *couplings,
   }
 }
 
-/* Add to the interiors what the values at the ends cause. */
-INLINE void expand(int n, const vec *values, vec kappa, const real *couplings, vec *a) {
+/* Add the effect of the values at the ends to the interiors. */
+INLINE void expand_block(int n, const vec *values, vec kappa, const real *couplings, vec *a) {
   for (int line = 0; line < n * n; line++) {
     const vec rest = values[n + line % n] + values[2 * n + line / n];
     vec *own = &a[line * n];
@@ -82,16 +81,16 @@ typedef enum part { SOLVE, REDUCE, EXPAND } part;
 
 INLINE void run_part(int n, part what, const vec *basis, const vec *values, vec kappa,
                      const real *couplings, vec *u, vec *a) {
-  if (what != EXPAND) transform(n, basis, u, a);
+  if (what != EXPAND) transform_block(n, basis, u, a);
   if (what == SOLVE) divide_by_values(n, values, a);
-  if (what == REDUCE) condense(n, values, kappa, couplings, a, u, u + n * n);
-  if (what == EXPAND) expand(n, values, kappa, couplings, a);
+  if (what == REDUCE) condense_block(n, values, kappa, couplings, a, u, u + n * n);
+  if (what == EXPAND) expand_block(n, values, kappa, couplings, a);
   if (what != REDUCE) transform_back(n, basis, u, a);
 }
 
 /* Make the number of nodes a constant, so that loops unroll. */
-static void run(int n, part what, const vec *basis, const vec *values, vec kappa,
-                const real *couplings, vec *u, vec *a) {
+static void run_order(int n, part what, const vec *basis, const vec *values, vec kappa,
+                      const real *couplings, vec *u, vec *a) {
   switch (n) {
 #define CASE(N)                                                                                    \
   case N:                                                                                          \
@@ -125,8 +124,8 @@ typedef struct block {
   sp_lid first, end; /* of its elements */
   size_t index;
   const vec *basis, *values, *weights;
-  vec kappa;      /* of elements in columns, else 0 */
-  bool in_column; /* any of them */
+  vec kappa;      /* in columns, else 0 */
+  bool in_column; /* true for any of them */
 } block;
 
 static block block_at(const sp_host_boxes *b, sp_lid first, sp_lid last) {
@@ -148,7 +147,7 @@ static vec *coefficients(const sp_host_boxes *b, const block *at) {
   return (vec *)b->columns.modal + at->index * n * n * n;
 }
 
-static void gather(const sp_host_boxes *b, const block *at, const real *r, vec *u) {
+static void gather_block(const sp_host_boxes *b, const block *at, const real *r, vec *u) {
   const size_t points = (size_t)(b->n * b->n * b->n);
   for (int l = 0; l < LANES; l++) {
     const sp_lid e = at->first + l < at->end ? at->first + l : at->end - 1;
@@ -158,7 +157,7 @@ static void gather(const sp_host_boxes *b, const block *at, const real *r, vec *
   for (size_t p = 0; p < points; p++) u[p] *= at->weights[p];
 }
 
-static void scatter(const sp_host_boxes *b, const block *at, vec *u, real *z) {
+static void scatter_block(const sp_host_boxes *b, const block *at, vec *u, real *z) {
   const size_t points = (size_t)(b->n * b->n * b->n);
   for (size_t p = 0; p < points; p++) u[p] *= at->weights[p];
   for (sp_lid e = at->first; e < at->end; e++) add_lane(b, e, u, e - at->first, z);
@@ -171,14 +170,14 @@ static void solve_boxes(const sp_host_boxes *b, const sp_host_elements *share, c
   vec *u = share->work, *scratch = u + points;
   for (sp_lid first = share->first; first < share->last; first += LANES) {
     const block at = block_at(b, first, share->last);
-    gather(b, &at, r, u);
+    gather_block(b, &at, r, u);
     if (!at.in_column) {
-      run(b->n, SOLVE, at.basis, at.values, at.kappa, NULL, u, scratch);
-      scatter(b, &at, u, z);
+      run_order(b->n, SOLVE, at.basis, at.values, at.kappa, NULL, u, scratch);
+      scatter_block(b, &at, u, z);
       continue;
     }
-    run(b->n, REDUCE, at.basis, at.values, at.kappa, columns->end_couplings, u,
-        coefficients(b, &at));
+    run_order(b->n, REDUCE, at.basis, at.values, at.kappa, columns->end_couplings, u,
+              coefficients(b, &at));
     for (sp_lid e = at.first; e < at.end; e++) {
       if (columns->interface[e] < 0) continue;
       real *low = (real *)columns->above + (size_t)columns->interface[e] * area;
@@ -207,8 +206,8 @@ static void finish_boxes(const sp_host_boxes *b, const sp_host_elements *share, 
         a[m * n + n - 1][e - at.first] = low[area + m];
       }
     }
-    run(b->n, EXPAND, at.basis, at.values, at.kappa, columns->end_couplings, u, a);
-    scatter(b, &at, u, z);
+    run_order(b->n, EXPAND, at.basis, at.values, at.kappa, columns->end_couplings, u, a);
+    scatter_block(b, &at, u, z);
   }
 }
 

@@ -6,8 +6,8 @@
 
 /* Lines along one direction of an array with `inner` entries before it and `outer` after it: `from`
  * entries per line become `to`. With `transposed`, matrix is [from][to]. */
-INLINE void apply(int to, int from, int inner, int outer, const real *matrix, bool transposed,
-                  const vec *in, vec *out) {
+INLINE void apply_lines(int to, int from, int inner, int outer, const real *matrix, bool transposed,
+                        const vec *in, vec *out) {
   const int row = transposed ? 1 : from, column = transposed ? to : 1;
   for (int o = 0; o < outer; o++)
     for (int r = 0; r < to; r++)
@@ -40,8 +40,8 @@ INLINE void write_lane(const sp_host_seams *seams, sp_lid element, int count, co
   for (int p = 0; p < count; p++) to[nodes[p]] = add ? to[nodes[p]] + u[p][l] : u[p][l];
 }
 
-static void prolong(const sp_host_interpolation *t, const sp_host_elements *share, const void *from,
-                    void *to) {
+static void prolong_blocks(const sp_host_interpolation *t, const sp_host_elements *share,
+                           const void *from, void *to) {
   const int nc = t->nc, nf = t->nf, coarse_nodes = nc * nc * nc, fine_nodes = nf * nf * nf;
   const real *coarse = from, *matrix = t->matrix;
   real *fine = to;
@@ -52,9 +52,9 @@ static void prolong(const sp_host_interpolation *t, const sp_host_elements *shar
           &t->coarse_nodes[(size_t)element_of(share, first, l) * (size_t)coarse_nodes];
       for (int p = 0; p < coarse_nodes; p++) u[p][l] = coarse[nodes[p]];
     }
-    apply(nf, nc, 1, nc * nc, matrix, false, u, a);
-    apply(nf, nc, nf, nc, matrix, false, a, b);
-    apply(nf, nc, nf * nf, 1, matrix, false, b, v);
+    apply_lines(nf, nc, 1, nc * nc, matrix, false, u, a);
+    apply_lines(nf, nc, nf, nc, matrix, false, a, b);
+    apply_lines(nf, nc, nf * nf, 1, matrix, false, b, v);
     for (int l = 0; l < LANES && first + l < share->last; l++) {
       const sp_lid *nodes = &t->fine_nodes[(size_t)(first + l) * (size_t)fine_nodes];
       write_lane(&t->fine_seams, first + l, fine_nodes, nodes, v, l, false, fine);
@@ -74,9 +74,9 @@ static void restrict_add(const sp_host_interpolation *t, const sp_host_elements 
           &t->fine_nodes[(size_t)element_of(share, first, l) * (size_t)fine_nodes];
       for (int p = 0; p < fine_nodes; p++) v[p][l] = fine[nodes[p]];
     }
-    apply(nc, nf, nf * nf, 1, matrix, true, v, b);
-    apply(nc, nf, nf, nc, matrix, true, b, a);
-    apply(nc, nf, 1, nc * nc, matrix, true, a, u);
+    apply_lines(nc, nf, nf * nf, 1, matrix, true, v, b);
+    apply_lines(nc, nf, nf, nc, matrix, true, b, a);
+    apply_lines(nc, nf, 1, nc * nc, matrix, true, a, u);
     for (int l = 0; l < LANES && first + l < share->last; l++) {
       const sp_lid *nodes = &t->coarse_nodes[(size_t)(first + l) * (size_t)coarse_nodes];
       write_lane(&t->coarse_seams, first + l, coarse_nodes, nodes, u, l, true, coarse);
@@ -84,4 +84,5 @@ static void restrict_add(const sp_host_interpolation *t, const sp_host_elements 
   }
 }
 
-const sp_host_interpolate SP_HOST_INTERPOLATE = {.prolong = prolong, .restrict_add = restrict_add};
+const sp_host_interpolate SP_HOST_INTERPOLATE = {.prolong = prolong_blocks,
+                                                 .restrict_add = restrict_add};

@@ -7,7 +7,7 @@
 #include "operators/precision.h"
 
 /* The data of a transfer for its kernels. `matrix` J is [nf][nc] in the precision of the kernels;
- * nodes are those of the numberings, [elements][n^3]. */
+ * nodes are the numberings', [elements][n^3]. */
 typedef struct sp_host_interpolation {
   int nc, nf;
   const sp_lid *coarse_nodes, *fine_nodes;

@@ -39,7 +39,7 @@ static void gather_run(int count, const unsigned short *places, const sp_lid *st
     UNROLL for (int l = 0; l < LANES; l++) lanes[places[q] * LANES + l] = x[starts[l] + q];
 }
 
-/* y = out, or y += out, one lane after another because lanes may share DOFs. */
+/* y = out, or y += out, lane by lane because lanes may share DOFs. */
 INLINE void scatter_run(int count, const unsigned short *places, const sp_lid *starts, bool add,
                         const vec *out, real *y) {
   const real *lanes = (const real *)out;
@@ -94,7 +94,7 @@ static void scatter_interiors(int count, const unsigned short *places, int eleme
     for (int l = 0; l < elements; l++) y[starts[l] + q] = out[places[q]][l];
 }
 
-/* The DOFs of one surface node in all lanes, and a mask of those that count. */
+/* The DOFs of one surface node in all lanes, and a mask of the active ones. */
 typedef int32_t indices __attribute__((vector_size(LANES * sizeof(int32_t))));
 
 INLINE mask decode(const sp_lid *dofs, bool constrained, mask present, sp_lid at[LANES]) {
@@ -139,11 +139,11 @@ static void gather_nodes(int count, const unsigned short *restrict places,
   }
 }
 
-/* Make the compiler load indices one by one: it would extract them from a register, which makes a
- * cycle of N = 2 a twentieth slower. */
+/* Make the compiler load indices one by one: extracting them from a register makes a cycle of N = 2
+ * a twentieth slower. */
 #define IN_MEMORY(a, b) __asm__("" : "+m"(a), "+m"(b))
 
-/* Add one lane after another, as above. Lanes that do not count add zero. */
+/* Add lane by lane, as above. Inactive lanes add zero. */
 static void scatter_nodes(int count, const unsigned short *restrict places,
                           const sp_lid *restrict dofs, const sp_host_block *block, bool constrained,
                           const vec *out, real *restrict y) {
@@ -196,7 +196,7 @@ static void scatter_surface(const sp_host_tables *tables, const sp_lid *dofs,
                 y);
 }
 
-/* Add to y, or to the slots of seams, one lane after another. */
+/* Add to y, or to the slots of seams, lane by lane. */
 static void scatter_seams(const sp_host_tables *tables, const sp_lid *dofs, const sp_lid *targets,
                           const sp_host_block *block, bool constrained, const vec *out, real *slots,
                           real *y) {

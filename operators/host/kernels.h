@@ -1,10 +1,9 @@
-/* The host's block kernels: Z, the local operator and Z^T for blocks of elements, one element in
- * each lane of a vector, which is as wide as the instruction set's. "real" below is double or
- * float, the precision of the operator.
+/* The host's block kernels: Z, the local operator and Z^T for blocks of elements, one element per
+ * lane of the instruction set's vectors. "real" is double or float, the precision of the operator.
  *
  * vectors.c is compiled once per instruction set; kernels.c, local.c, interpolate.c and boxes.c
- * once per instruction set and precision (vector.h). The build gives the names of their tables.
- * sets.h chooses those that the processor can run. */
+ * once per instruction set and precision (vector.h). The build names their tables, and sets.h
+ * chooses among them. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,8 +30,8 @@ typedef struct sp_host_even_odd_float {
   float even[SP_MAX_HALF * SP_MAX_HALF], odd[SP_MAX_HALF * SP_MAX_HALF];
 } sp_host_even_odd_float;
 
-/* D or D~ and its transpose, on the quadrature points; I and its transpose, unused by bp3.5; the
- * quadrature rule. The structs of both precisions hold the same numbers in the same order. */
+/* D or D~ and its transpose, on the quadrature points; I and its transpose (not for bp3.5); the
+ * quadrature rule. Both precisions have the same layout. */
 #define SP_HOST_MATRICES(real)                                                                     \
   typedef struct sp_host_matrices_##real {                                                         \
     sp_host_even_odd_##real differentiate, differentiate_t;                                        \
@@ -50,19 +49,18 @@ typedef struct sp_host_tables {
     sp_host_matrices_float in_float;
   } matrices;             /* of the operator's precision */
   int n, points, surface; /* nodes per direction, per element, and on its surface */
-  /* Node indices of an element, by class: inside faces, on edges, at vertices, inside the element.
-   * Each face, each edge and the inside are in lexicographic order. */
+  /* Node indices of an element, by class: inside faces, on edges, at vertices, interior. Each face,
+   * each edge and the interior are in lexicographic order. */
   unsigned short node[SP_MAX_NODES];
-  /* The first `entities` faces and edges have enough nodes to be read as runs: entity e has nodes
-   * up to, not including, node[entity_end[e]]. */
+  /* Number of faces and edges with enough nodes to be read as runs; entity e ends before
+   * node[entity_end[e]]. */
   int entities;
   short entity_end[SP_HOST_ENTITIES];
   int prefetched; /* prefetch stored factors up to this number of points per direction (sets.h) */
 } sp_host_tables;
 
 typedef struct sp_host_block {
-  unsigned char elements; /* number of elements, in the first lanes; the other lanes repeat the last
-                             element */
+  unsigned char elements; /* number of elements; further lanes repeat the last element */
   bool plain;             /* true if all lanes have elements and none has constrained DOFs */
   /* Bit e: the DOFs of entity e are contiguous in each lane, and none is constrained. */
   uint32_t runs;
@@ -73,7 +71,7 @@ typedef struct sp_host_run {
   sp_lid begin, end;
 } sp_host_run;
 
-/* Runs by block: those of block b are runs[start[b]] up to, not including, runs[start[b + 1]]. */
+/* Runs by block: block b has runs[start[b]] up to runs[start[b + 1] - 1]. */
 typedef struct sp_host_lists {
   sp_lid *start;
   sp_host_run *runs;
@@ -84,27 +82,26 @@ typedef struct sp_host_lists {
 typedef struct sp_host_layout {
   sp_precision precision;
   int lanes;   /* of this precision */
-  int threads; /* of a sweep: over the blocks of the halo, then over the others */
+  int threads; /* of a sweep: first over the blocks of the halo, then over the others */
   sp_lid blocks, halo_blocks;
   sp_lid owned, local; /* numbers of DOFs (mesh/numbering.h); copies are touched before block 0 */
   sp_host_block *block;
-  /* [surface][lanes] local DOFs on the surface: d, or ~d if the DOF is constrained. Interiors
-   * need no index: those of a block are contiguous from touched[b][SP_INTERIORS] on. */
+  /* [surface][lanes] local DOFs on the surface: d, or ~d if the DOF is constrained. Interiors need
+   * no index: in a block they are contiguous from touched[b][SP_INTERIORS] on. */
   sp_lid *dofs;
   /* [blocks + 1]: blocks before b touch exactly the owned DOFs of class c below touched[b][c]. */
   sp_lid (*touched)[SP_DOF_CLASSES];
-  /* real. stored: [points][SP_FACTORS][lanes] (mass: [points][lanes]), mesh/geometry.h;
-   * trilinear: [24][lanes], coefficient c of component d at 3 c + d:
-   * x_d = sum of c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst; scaled: the same
+  /* real. stored: [points][SP_FACTORS][lanes] (mass: [points][lanes]), mesh/geometry.h. trilinear:
+   * [24][lanes], coefficient c of component d at 3 c + d (sp_geometry_trilinear). scaled: the same
    * with kappa at 0 and lambda at 1. */
   void *factors;
   ptrdiff_t block_factors; /* numbers per block */
-  /* The owned DOFs on surfaces that are complete after block b, because no later block adds to
-   * them; empty unless the setup asks for one_sweep. "Block" `blocks` has those that are complete
-   * after the exchange, the setup's diagonal or the sums of seams. */
+  /* With one_sweep: the owned DOFs on surfaces that are complete after block b, because no later
+   * block adds to them. List number `blocks` has the DOFs completed by the exchange, the setup's
+   * diagonal or the sums of seams. */
   sp_host_lists last;
-  /* The seams, and the owned DOFs on surfaces that block b touches first; empty with one thread.
-   * "Block" `blocks` has those on seams, which are touched before all blocks. */
+  /* With several threads: the seams, and the owned DOFs on surfaces first touched by block b. List
+   * number `blocks` has the DOFs on seams, touched before all blocks. */
   sp_host_seams seams;
   sp_host_lists first;
 } sp_host_layout;
@@ -114,7 +111,7 @@ typedef struct sp_host_layout {
 typedef void sp_host_local_function(const sp_host_tables *, const void *factors, double lambda,
                                     const void *u, void *out, void *work);
 
-/* An operation on ranges of entries of L-vectors. */
+/* An operation on runs of entries of L-vectors. */
 typedef void sp_host_run_function(void *context, sp_lid count, const sp_host_run *runs);
 
 /* One sweep over blocks [first, last): y += Z^T A Z x, but sums at seams go into slots. Owned
@@ -124,16 +121,16 @@ typedef struct sp_host_sweep {
   sp_lid first, last;
   const void *x; /* real, and so is y */
   void *y;
-  bool constrained; /* take constrained DOFs as zero in x and leave them unchanged in y */
+  bool constrained; /* constrained DOFs are zero in x and unchanged in y */
   double lambda;
   bool sums_energy;
   double energy; /* out, if sums_energy is set: the sum over elements of x_e^T A_e x_e */
-  /* Hooks; may be NULL. touch: called for entries just before their first use; it may change x
-   * there, and y still has its old values. complete: called for owned entries of y that have their
-   * final value, except for list `blocks` of `last`, which the caller handles later. */
+  /* Hooks; may be NULL. touch is called for entries just before their first use; it may change x
+   * there, and y still has its old values. complete is called for owned entries of y with their
+   * final values; the caller handles list `blocks` of `last` later. */
   sp_host_run_function *touch, *complete;
   void *context;    /* context of the hooks */
-  double seconds;   /* out, if `complete` is set: those in both */
+  double seconds;   /* out, if `complete` is set: time in both hooks */
   bool unassembled; /* x and y are E-vectors, [blocks][Np][lanes]: skip Z and Z^T */
   void *work;       /* SP_HOST_WORK doubles in both precisions, 64-byte aligned */
 } sp_host_sweep;
@@ -166,8 +163,8 @@ typedef struct sp_host_cg {
 /* Vector operations as in operators/backend.h, by precision, and pass 2 of CG, in double. */
 typedef struct sp_host_vectors {
   sp_host_update_function *update;
-  /* On entries of an sp_host_cg: p = D^-1 z + beta p; the same after x += alpha p, r -= alpha ap,
-   * with the sums of r; the sums of ap. */
+  /* On entries of an sp_host_cg. direct: p = D^-1 z + beta p. step: x += alpha p, r -= alpha ap
+   * with sums of r, then direct. add_products: sums of ap. */
   sp_host_run_function *direct, *step, *add_products;
   void (*axpby[SP_PRECISIONS])(size_t n, double a, const void *x, double b, void *y);
   void (*multiply[SP_PRECISIONS])(size_t n, const void *x, const void *y, void *z);
@@ -192,7 +189,7 @@ typedef struct sp_host_kernels {
   const sp_host_box_kernels *boxes[SP_PRECISIONS];
 } sp_host_kernels;
 
-/* Lanes of a vector, elements of a block. Local. */
+/* Lanes of a vector = elements of a block. Local. */
 static inline int sp_host_lanes(const sp_host_kernels *kernels, sp_precision precision) {
   return kernels->vector_bytes / (int)sp_precision_bytes(precision);
 }

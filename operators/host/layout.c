@@ -11,7 +11,7 @@
 #include "operators/host/sets.h"
 #include "operators/space.h"
 
-static void store(sp_precision precision, double value, size_t index, void *array) {
+static void store_value(sp_precision precision, double value, size_t index, void *array) {
   if (precision == SP_SINGLE)
     ((float *)array)[index] = (float)value;
   else
@@ -19,7 +19,7 @@ static void store(sp_precision precision, double value, size_t index, void *arra
 }
 
 void sp_host_round(sp_precision precision, size_t count, const double *from, void *to) {
-  for (size_t i = 0; i < count; i++) store(precision, from[i], i, to);
+  for (size_t i = 0; i < count; i++) store_value(precision, from[i], i, to);
 }
 
 /* First element of a block: halo elements fill the first blocks; the other elements start a new
@@ -36,7 +36,7 @@ static sp_lid end_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_
   return end < part_end ? end : part_end;
 }
 
-/* The entities of a block that are runs, as bits. A block with missing lanes has none. */
+/* The entities of a block that are runs, as bits; none if lanes are missing. */
 static uint32_t find_runs(const sp_host_tables *tables, int lanes, sp_lid elements,
                           const sp_lid *dofs) {
   uint32_t runs = 0;
@@ -120,8 +120,8 @@ static void pack_recomputed(const sp_operator_setup *setup, sp_lid begin, sp_lid
     else
       sp_operator_trilinear(setup, e, coefficients);
     for (int c = 0; c < count; c++)
-      store(layout->precision, coefficients[c], at + (size_t)(c * layout->lanes + lane),
-            layout->factors);
+      store_value(layout->precision, coefficients[c], at + (size_t)(c * layout->lanes + lane),
+                  layout->factors);
   }
 }
 
@@ -138,8 +138,8 @@ static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule
   for (size_t p = 0; p < points; p++)
     for (size_t f = 0; f < count; f++)
       for (size_t lane = 0; lane < (size_t)(end - begin); lane++)
-        store(layout->precision, elements[(lane * SP_FACTORS + first + f) * points + p],
-              at + (p * count + f) * lanes + lane, layout->factors);
+        store_value(layout->precision, elements[(lane * SP_FACTORS + first + f) * points + p],
+                    at + (p * count + f) * lanes + lane, layout->factors);
   return SP_OK;
 }
 
@@ -177,8 +177,8 @@ static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *la
                                 .compute = pack_blocks});
 }
 
-/* Make lists of the owned DOFs on surfaces, [begin, owned), from an array of one block per DOF:
- * block[d - begin] for DOF d, or `blocks` for DOFs that belong to no block. */
+/* Make lists of the owned DOFs on surfaces, [begin, owned): DOF d is in list block[d - begin], or
+ * `blocks` if it belongs to no block. */
 static sp_lid surface_begin(const sp_operator_setup *setup) {
   return setup->space->numbering->class_start[SP_FACE_DOFS];
 }
@@ -197,7 +197,7 @@ static void find_first(const sp_host_layout *layout, sp_lid begin, sp_lid *first
   exclude_seams(layout, begin, first);
 }
 
-/* DOFs that the exchange or the setup's diagonal changes are not complete after any block. */
+/* DOFs changed by the exchange or the setup's diagonal are complete after no block. */
 static void find_last(const sp_operator_setup *setup, const sp_host_tables *tables,
                       const sp_host_layout *layout, sp_lid begin, sp_lid *last) {
   const sp_numbering *numbering = setup->space->numbering;
@@ -215,8 +215,8 @@ static void find_last(const sp_operator_setup *setup, const sp_host_tables *tabl
   exclude_seams(layout, begin, last);
 }
 
-/* Find runs of DOFs with the same block. Without `runs`, count them in next[block]; with it, write
- * each to the index next[block], which moves on. */
+/* Find runs of DOFs with the same block. If `runs` is NULL, count them in next[block]; else write
+ * each to index next[block]++. */
 static void list_equal(sp_lid begin, sp_lid end, const sp_lid *block, sp_lid *next,
                        sp_host_run *runs) {
   for (sp_lid i = begin, after; i < end; i = after) {
@@ -231,12 +231,12 @@ static sp_status list_runs(const sp_host_layout *layout, sp_lid begin, const sp_
                            sp_host_lists *lists) {
   const sp_lid end = layout->owned, count = layout->blocks + 1;
   SP_TRY(sp_allocate((size_t)count + 1, sizeof *lists->start, "runs of DOFs", &lists->start));
-  sp_lid *next = lists->start + 1; /* first the sizes of the lists, then where each begins */
+  sp_lid *next = lists->start + 1; /* first the sizes of the lists, then their starts */
   list_equal(begin, end, block, next, NULL);
   for (sp_lid b = 1; b <= count; b++) lists->start[b] += lists->start[b - 1];
   SP_TRY(
       sp_allocate((size_t)lists->start[count], sizeof *lists->runs, "runs of DOFs", &lists->runs));
-  /* Each list begins at the end of the previous one: move the starts up, and fill. */
+  /* Turn sizes into starts, and fill. */
   for (sp_lid b = count; b > 0; b--) lists->start[b] = lists->start[b - 1];
   list_equal(begin, end, block, next, lists->runs);
   return SP_OK;
@@ -309,9 +309,9 @@ static_assert(sizeof(sp_host_matrices_double) / sizeof(double) ==
                   sizeof(sp_host_matrices_float) / sizeof(float),
               "the matrices of both precisions are the same numbers");
 
-/* The entity of node (i, j, k): 0 to 5 the faces, 6 to 17 the edges, then vertices and inside. */
+/* The entity of node (i, j, k): 0 to 5 faces, 6 to 17 edges, then vertices and the interior. */
 static int entity_of(int order, const int at[3]) {
-  int ends = 0, upper = 0, direction[2] = {0, 0}; /* of an end, and of none */
+  int ends = 0, upper = 0, direction[2] = {0, 0}; /* an end's direction, a direction between ends */
   for (int d = 0; d < 3; d++) {
     const bool end = at[d] == 0 || at[d] == order;
     if (end) upper |= (at[d] == order) << ends++;
@@ -330,7 +330,7 @@ static int entity_of(int order, const int at[3]) {
 }
 
 static void order_nodes(int order, sp_host_tables *tables) {
-  enum { WORTH_A_RUN = 4 }; /* number of nodes that kernels read at once */
+  enum { WORTH_A_RUN = 4 }; /* number of nodes that kernels read together */
   const int n = order + 1;
   int count = 0;
   for (int e = 0; e <= SP_HOST_ENTITIES + 1; e++) {

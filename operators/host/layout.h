@@ -20,7 +20,7 @@ bool sp_host_layout_factors(const sp_host_layout *layout, const sp_operator_setu
                             double *factors);
 
 /* Fill the one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`,
- * and the settings that suit these kernels. Matrices are computed in double and rounded once, like
- * the layout's factors. Local. */
+ * and settings for these kernels. Matrices are computed in double and rounded once, like the
+ * layout's factors. Local. */
 void sp_host_tables_fill(const sp_host_kernels *kernels, sp_operator_kind kind, int order,
                          sp_precision precision, sp_host_tables *tables);

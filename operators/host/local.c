@@ -1,7 +1,5 @@
-/* The local operators on blocks of elements, one in each lane. The operators are made of passes
- * over lines. Direction and lengths of a pass are compile-time constants, so that its loops unroll
- * completely.
- */
+/* The local operators on blocks of elements, one in each lane. They consist of passes over lines,
+ * whose direction and lengths are compile-time constants, so that loops unroll completely. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,10 +7,10 @@
 
 enum { CACHE_LINE = 64 };
 
-/* Prefetch memory a few cache lines at a time between the arithmetic. Stored factors are read in
- * bursts: without prefetches, processor and memory wait for each other. */
+/* Prefetch a few cache lines at a time between the arithmetic: stored factors are read in bursts,
+ * between which the memory would be idle. */
 typedef struct stream {
-  uintptr_t next; /* an integer, because it runs past the end of the factors */
+  uintptr_t next; /* an integer, since it passes the end of the factors */
   int lines;      /* cache lines per step; 0: no prefetch */
 } stream;
 
@@ -66,9 +64,8 @@ INLINE void apply_direction(int d, int rows, int n0, int n1, int n2, int sign,
     }
 }
 
-/* Passes over all lines of an array, compiled once for every operator that uses them. First
- * derivatives on n points a direction: out = (or +=) matrix in, along r and s on a slice
- * [n][n] and along t on a cube. */
+/* Passes over all lines of an array, compiled once for all operators. First derivatives on n points
+ * a direction: out = (or +=) matrix in, along r and s on a slice [n][n] and along t on a cube. */
 typedef void derive_pass(const even_odd *matrix, const vec *in, vec *out, stream *ahead);
 
 typedef struct derive_passes {
@@ -121,13 +118,13 @@ EACH_LENGTH(INTERPOLATES)
 static const derive_passes derives[SP_MAX_M + 1] = {EACH_LENGTH(ENTER_DERIVES) ENTER_DERIVES(17)};
 static const interpolate_passes interpolates[SP_MAX_ORDER + 2] = {EACH_LENGTH(ENTER_INTERPOLATES)};
 
-/* The trilinear map along a line of points. Its derivative d x / d r does not depend on r, the
- * others are linear in r, so the rows of |J| J^-1 and |J| are polynomials in r:
+/* The trilinear map along a line of points. d x / d r does not depend on r, and the other
+ * derivatives are linear in r, so the rows of |J| J^-1 and |J| are polynomials in r:
  *
  *     ds x dt of degree 2,  dt x dr and dr x ds of degree 1,  |J| = dr . (ds x dt) of degree 2
  *
- * and so for r, s and t in cyclic order. Coefficients are [power][component]. Here and below
- * scalars are splat: gcc makes products of a vector and a plain scalar slower. */
+ * and so for r, s and t in cyclic order. Coefficients are [power][component]. Scalars are splat:
+ * gcc's products of a vector and a plain scalar are slower. */
 typedef struct line_map {
   vec st[3][3], tr[2][3], rs[2][3], jacobian[3];
 } line_map;
@@ -218,8 +215,8 @@ INLINE void scale_trilinear(const line_map *line, vec r, vec scale, vec *gr, vec
   scale_adjugate(adj, scale, gr, gs, gt);
 }
 
-/* The geometry at point r of a line that is too short for polynomials to pay. `weight` is that of
- * the point, `factor` times kappa. Returns wJ. */
+/* The geometry at point r of a line that is too short for polynomials. `weight` is the quadrature
+ * weight, `factor` the weight times kappa. Returns wJ. */
 INLINE vec scale_at_point(const line_derivatives *at, vec r, vec weight, vec factor, vec *gr,
                           vec *gs, vec *gt) {
   vec ds[3], dt[3], adj[3][3];
@@ -236,13 +233,13 @@ INLINE vec scale_at_point(const line_derivatives *at, vec r, vec weight, vec fac
 }
 
 /* Numbers of points per direction at which the code changes (README.md, "Measured"). Above DIVIDED
- * points, quotients were slower as divisions of the processor. On short lines polynomials take
- * longer than the geometry at each point; with vectors of 64 bytes, lines are short for longer,
- * because there are twice as many registers. */
+ * points, quotients are computed without division instructions, which are slower there. On short
+ * lines polynomials take longer than the geometry at each point; with vectors of 64 bytes that
+ * limit is higher, because there are twice as many registers. */
 enum { WIDE = SP_HOST_VECTOR_BYTES == 64, DIVIDED = 9, POINTWISE = WIDE ? 8 : 4 };
 
-/* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, slices two of
- * n^2. Scaled and affine factors hold lambda. */
+/* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, `slices` has two
+ * of n^2. Scaled and affine factors contain lambda. */
 INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices *tables,
                       const real *factors, real lambda, const vec *u, vec *out, vec *ft,
                       vec *slices) {
@@ -256,10 +253,10 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
   const vec kappa = scaled ? coefficients[0] : splat(1);
   const vec shift = scaled ? coefficients[1] : splat(lambda);
   vec *fr = slices, *fs = slices + area;
-  /* The factors of all blocks are contiguous. The 7 n^3 vectors of a block are prefetched in equal
-   * parts at its 6 n^2 lines of points, a sixth of a block in advance, because the first n^2
-   * lines of points read no factors. On one core BP3.5 gets 15 % (n = 4) to 40 % faster; smaller
-   * elements are too short for it. */
+  /* The 7 n^3 vectors of factors of a block are prefetched in equal parts at its 6 n^2 lines of
+   * points, a sixth of a block in advance, because the first n^2 lines read no factors. Blocks are
+   * contiguous. On one core BP3.5 gets 15 % (n = 4) to 40 % faster; smaller elements gain nothing.
+   */
   const int step = (SP_FACTORS * n * (int)sizeof(vec) + 6 * CACHE_LINE - 1) / (6 * CACHE_LINE);
   stream ahead = {.next = (uintptr_t)factors + (size_t)(step * area * CACHE_LINE),
                   .lines = kind != SP_FACTORS_STORED || n <= 3 || n > prefetched ? 0 : step};
@@ -290,7 +287,7 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
         derivatives(factors, 0, tables->nodes[j], tables->nodes[k], at.dr, at.ds, at.dt);
       if (trilinear && !pointwise) {
         prepare_line(&at, &line);
-        /* Quotients take long: start them before the loop that needs them. */
+        /* Start the slow quotients before the loop that needs them. */
         for (int i = 0; i < n; i++) {
           const vec w = splat(weight * tables->weights[i]);
           const vec jacobian = jacobian_at(&line, splat(tables->nodes[i]));
@@ -320,7 +317,7 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
 }
 
 /* BP1.0. Columns along t are interpolated, multiplied by wJ and projected within registers or the
- * first-level cache; for that, this function is compiled for each order. */
+ * first-level cache, so this function is compiled for each order. */
 INLINE void mass(int n, bool trilinear, const matrices *tables, const real *factors, const vec *u,
                  vec *out, vec *work) {
   const int m = n + 1, area = m * m;

@@ -12,11 +12,11 @@ struct sp_device_matrix {
   int rows;
   int *start, *column; /* of a sparse matrix */
   void *values;
-  double *factor; /* [rows][rows], U; zeros below the diagonal are not used. NULL: sparse */
+  double *factor; /* [rows][rows], U; below the diagonal unused. NULL: sparse */
   double *work;   /* [rows] */
 };
 
-/* Least entries per thread that are worth waking it. */
+/* Least entries per thread. */
 enum { ENTRIES_LEAST = 8192 };
 
 /* Relative to the diagonal. */
@@ -61,7 +61,7 @@ static void multiply_share(void *product_, int thread) {
 }
 
 /* x = U^-1 U^-T x. */
-static void substitute(size_t n, const double *factor, double *x) {
+static void substitute_factor(size_t n, const double *factor, double *x) {
   for (size_t k = 0; k < n; k++) {
     const double *u = &factor[k * n];
     x[k] /= u[k];
@@ -75,13 +75,13 @@ static void substitute(size_t n, const double *factor, double *x) {
   }
 }
 
-static void solve(const product *p) {
+static void solve_factor(const product *p) {
   const sp_device_matrix *m = p->m;
   const size_t rows = (size_t)m->rows;
   const bool single = m->precision == SP_SINGLE;
   for (size_t i = 0; i < rows; i++)
     m->work[i] = single ? (double)((const float *)p->x)[i] : ((const double *)p->x)[i];
-  substitute(rows, m->factor, m->work);
+  substitute_factor(rows, m->factor, m->work);
   for (size_t i = 0; i < rows; i++) {
     double sum = p->a * m->work[i];
     if (p->b != 0)
@@ -97,7 +97,7 @@ sp_status sp_host_matrix_apply(sp_device_matrix *m, double a, const void *x, dou
                                const void *z, void *y) {
   product p = {.m = m, .threads = sp_team_size(), .a = a, .b = b, .x = x, .z = z, .y = y};
   if (m->factor) {
-    solve(&p);
+    solve_factor(&p);
     return SP_OK;
   }
   const int worth = m->start[m->rows] / ENTRIES_LEAST;
@@ -130,8 +130,8 @@ static sp_status copy_sparse(const sp_csr *matrix, sp_device_matrix *m) {
 }
 
 /* Cholesky's factorisation. Replace M by U, row by row: rows below get rank-one updates. A pivot at
- * rounding level, if only a tiny coefficient determines a mean, is raised to that level. */
-static sp_status factorise(const sp_csr *matrix, sp_device_matrix *m) {
+ * rounding level (only a tiny coefficient determines a mean) is raised to that level. */
+static sp_status factorise_matrix(const sp_csr *matrix, sp_device_matrix *m) {
   const size_t n = (size_t)matrix->rows;
   SP_TRY(SP_ALLOCATE("coarse solver", SP_ARRAY(m->factor, n * n), SP_ARRAY(m->work, n)));
   double *a = m->factor;
@@ -158,9 +158,9 @@ static sp_status factorise(const sp_csr *matrix, sp_device_matrix *m) {
   return SP_OK;
 }
 
-static sp_status create(sp_precision precision, const sp_csr *matrix,
-                        sp_status (*fill)(const sp_csr *, sp_device_matrix *),
-                        sp_device_matrix **out) {
+static sp_status create_matrix(sp_precision precision, const sp_csr *matrix,
+                               sp_status (*fill)(const sp_csr *, sp_device_matrix *),
+                               sp_device_matrix **out) {
   SP_TRY(sp_allocate(1, sizeof **out, "matrix", out));
   (*out)->precision = precision;
   (*out)->rows = matrix->rows;
@@ -172,11 +172,11 @@ static sp_status create(sp_precision precision, const sp_csr *matrix,
 sp_status sp_host_matrix_create(sp_device *device, sp_precision precision, const sp_csr *matrix,
                                 sp_device_matrix **out) {
   (void)device;
-  return create(precision, matrix, copy_sparse, out);
+  return create_matrix(precision, matrix, copy_sparse, out);
 }
 
 sp_status sp_host_inverse_create(sp_device *device, sp_precision precision, const sp_csr *matrix,
                                  sp_device_matrix **out) {
   (void)device;
-  return create(precision, matrix, factorise, out);
+  return create_matrix(precision, matrix, factorise_matrix, out);
 }

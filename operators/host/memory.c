@@ -11,8 +11,8 @@
 enum {
   HUGE_PAGE = 2 << 20,
   CACHE_LINE = 64,
-  /* Offset of a block's memory: it begins after the block's own address, and further for large
-   * blocks, by a page and an odd number of cache lines from one to the next. */
+  /* Offset of the memory in a block, behind the block's own address. It grows from one large block
+   * to the next by a page and an odd number of cache lines. */
   OFFSETS = 16,
   STEP = 4096 + 5 * CACHE_LINE,
   LARGEST_OFFSET = CACHE_LINE + (OFFSETS - 1) * STEP
@@ -33,7 +33,7 @@ sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *ou
   bytes = (bytes + (huge ? LARGEST_OFFSET : CACHE_LINE) + alignment - 1) / alignment * alignment;
   char *block = aligned_alloc(alignment, bytes);
   if (!block) return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu bytes", what, bytes);
-  /* Only advice: without huge pages the program is a little slower. */
+  /* A failure only costs some speed. */
   if (huge) (void)madvise(block, bytes, MADV_HUGEPAGE);
   sp_loop_set(bytes, 0, block);
   memory = block + offset;

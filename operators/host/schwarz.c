@@ -16,7 +16,7 @@ struct sp_device_schwarz {
   int lanes, threads;
   sp_host_boxes boxes;
   void *basis, *values, *weights;
-  sp_lid *nodes; /* NULL without columns: those of the numbering */
+  sp_lid *nodes; /* NULL without columns: use the numbering's */
   char *work;    /* [threads][work_bytes] */
 };
 
@@ -27,7 +27,8 @@ static size_t work_bytes(int order) {
 
 /* Allocate to[blocks][width][lanes] and pack from[elements][width]; lanes without an element repeat
  * the last. */
-static sp_status pack(const sp_device_schwarz *s, size_t width, const double *from, void *out) {
+static sp_status pack_lanes(const sp_device_schwarz *s, size_t width, const double *from,
+                            void *out) {
   const size_t elements = (size_t)s->space->mesh->hexes->count, lanes = (size_t)s->lanes;
   const size_t bytes = sp_precision_bytes(s->precision);
   double row[SP_VECTOR_BYTES / sizeof(float)];
@@ -43,13 +44,14 @@ static sp_status pack(const sp_device_schwarz *s, size_t width, const double *fr
   return SP_OK;
 }
 
-static sp_status copy(const sp_device_schwarz *s, size_t count, const double *from, void **out) {
+static sp_status copy_rounded(const sp_device_schwarz *s, size_t count, const double *from,
+                              void **out) {
   SP_TRY(sp_host_allocate(count, sp_precision_bytes(s->precision), "Schwarz", out));
   sp_host_round(s->precision, count, from, *out);
   return SP_OK;
 }
 
-/* Nodes and weights of all elements, those of columns in their frames; conductances by element. */
+/* Nodes and weights of all elements, in a column's frame; conductances by element. */
 typedef struct framed {
   double *weights, *conductances;
 } framed;
@@ -87,32 +89,32 @@ static sp_status build_columns(const sp_schwarz_setup *setup, const framed *by_e
   sp_host_columns *columns = &s->boxes.columns;
   SP_TRY(sp_host_allocate(elements * n * n * n, sizeof *s->nodes, "Schwarz", &s->nodes));
   use_frames(setup, s->nodes, by_element);
-  SP_TRY(pack(s, n * n * n, by_element->weights, &s->weights));
-  SP_TRY(pack(s, 1, by_element->conductances, &columns->conductances));
-  SP_TRY(copy(s, 2 * n, setup->end_couplings, &columns->end_couplings));
-  SP_TRY(copy(s, values, setup->inverse, &columns->inverse));
-  SP_TRY(copy(s, values, setup->ratio, &columns->ratio));
-  if (setup->ring) SP_TRY(copy(s, values, setup->ring, &columns->ring));
+  SP_TRY(pack_lanes(s, n * n * n, by_element->weights, &s->weights));
+  SP_TRY(pack_lanes(s, 1, by_element->conductances, &columns->conductances));
+  SP_TRY(copy_rounded(s, 2 * n, setup->end_couplings, &columns->end_couplings));
+  SP_TRY(copy_rounded(s, values, setup->inverse, &columns->inverse));
+  SP_TRY(copy_rounded(s, values, setup->ratio, &columns->ratio));
+  if (setup->ring) SP_TRY(copy_rounded(s, values, setup->ring, &columns->ring));
   SP_TRY(sp_host_allocate(padded * n * n * n, bytes, "Schwarz", &columns->modal));
   SP_TRY(sp_host_allocate(values, bytes, "Schwarz", &columns->above));
   return sp_host_allocate(values, bytes, "Schwarz", &columns->below);
 }
 
-static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
+static sp_status build_schwarz(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
   const size_t elements = (size_t)setup->space->mesh->hexes->count;
   const size_t n = (size_t)setup->space->numbering->order + 1, dofs = sp_space_dofs(setup->space);
   s->boxes.columns.list = setup->columns;
   s->boxes.columns.interface = setup->interface;
   SP_TRY(sp_host_allocate((size_t)s->threads, work_bytes((int)n - 1), "Schwarz", &s->work));
-  SP_TRY(pack(s, 3 * n * n, setup->basis, &s->basis));
-  SP_TRY(pack(s, 3 * n, setup->values, &s->values));
+  SP_TRY(pack_lanes(s, 3 * n * n, setup->basis, &s->basis));
+  SP_TRY(pack_lanes(s, 3 * n, setup->values, &s->values));
   if (setup->columns->count > 0) {
     SP_OWNED double *weights = NULL, *conductances = NULL;
     SP_TRY(SP_ALLOCATE("Schwarz", SP_ARRAY(weights, elements * n * n * n),
                        SP_ARRAY(conductances, elements)));
     SP_TRY(build_columns(setup, &(framed){weights, conductances}, s));
   } else
-    SP_TRY(pack(s, n * n * n, setup->weights, &s->weights));
+    SP_TRY(pack_lanes(s, n * n * n, setup->weights, &s->weights));
   s->boxes.n = (int)n;
   s->boxes.nodes = s->nodes ? s->nodes : setup->space->numbering->nodes;
   s->boxes.basis = s->basis;
@@ -135,7 +137,7 @@ sp_status sp_host_schwarz_create(sp_device *device, const sp_schwarz_setup *setu
                            .device = device,
                            .lanes = sp_host_lanes(device->kernels, setup->precision),
                            .threads = sp_team_size()};
-  const sp_status status = build(setup, s);
+  const sp_status status = build_schwarz(setup, s);
   if (status)
     sp_host_schwarz_destroy(&s);
   else

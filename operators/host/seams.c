@@ -23,9 +23,9 @@ static const sp_lid *nodes_of(const search *s, sp_lid item) {
   return &s->nodes[(size_t)item * (size_t)s->width];
 }
 
-/* Find the last item that adds to each DOF, and mark the DOFs to which an earlier thread adds in
- * the same part. */
-static void mark(search *s) {
+/* Find the last item of each DOF, and mark the DOFs to which another thread adds in the same part.
+ */
+static void mark_seams(search *s) {
   for (sp_lid d = 0; d < s->local; d++) s->seam[d] = s->last[d] = NOBODY;
   for (int part = 0, first = 0; part < SP_SEAM_PARTS; first = s->part_end[part++]) {
     const sp_lid items = s->part_end[part] - first;
@@ -43,7 +43,7 @@ static void mark(search *s) {
 }
 
 /* Number the seams by the part after which they are complete. */
-static sp_status number(search *s, sp_host_seams *seams) {
+static sp_status number_seams(search *s, sp_host_seams *seams) {
   for (sp_lid d = 0; d < s->local; d++) seams->count += s->seam[d] == ON_SEAM;
   SP_TRY(sp_allocate((size_t)seams->count, sizeof *seams->dofs, "seams", &seams->dofs));
   sp_lid n = 0;
@@ -70,7 +70,7 @@ static sp_status assign_slots(const search *s, sp_precision precision, sp_host_s
   seams->width = width;
   SP_TRY(sp_allocate((size_t)items, sizeof *seams->row, "seams", &seams->row));
   SP_TRY(sp_allocate((size_t)seams->count + 2, sizeof *seams->start, "seams", &seams->start));
-  sp_lid *next = seams->start + 1; /* first counts, then the next free slot of each seam */
+  sp_lid *next = seams->start + 1; /* first counts, then each seam's next free slot */
   for (sp_lid i = 0; i < items; i++) {
     seams->row[i] = adds_to_seam(s, i) ? (sp_lid)rows++ : -1;
     for (sp_lid q = 0; q < width && seams->row[i] >= 0; q++) {
@@ -97,8 +97,8 @@ sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_
   *seams = (sp_host_seams){0};
   SP_TRY(SP_ALLOCATE("seams", SP_ARRAY(seam, local), SP_ARRAY(last, local)));
   search s = {threads, group, part_end, nodes, width, local, seam, last};
-  mark(&s);
-  SP_TRY(number(&s, seams));
+  mark_seams(&s);
+  SP_TRY(number_seams(&s, seams));
   return assign_slots(&s, precision, seams);
 }
 

@@ -1,9 +1,8 @@
 /* Sums into L-vectors by several threads, with the same bits as by one.
  *
  * Threads sweep over items (elements, or blocks of them), each over a contiguous share. A DOF to
- * which several threads add is on a seam. What items add to it goes to slots, one for each time an
- * item adds to it; afterwards the slots are summed in the order of the items, as one thread adds.
- */
+ * which several threads add is on a seam. Each addition to it goes to a slot of its own. Afterwards
+ * the slots are summed in the order of the items, as one thread would. */
 #pragma once
 
 #include <stddef.h>
@@ -13,17 +12,17 @@
 #include "mesh/types.h"
 #include "operators/precision.h"
 
-/* Items come in parts. Threads wait for each other between two parts. */
+/* Items are in parts; threads synchronise between parts. */
 enum { SP_SEAM_PARTS = 2 };
 
 typedef struct sp_host_seams {
-  sp_lid count, width;         /* number of DOFs on seams; targets per item */
+  sp_lid count, width;         /* DOFs on seams; targets per item */
   sp_lid ready[SP_SEAM_PARTS]; /* the first ready[p] of them are complete after part p */
   sp_lid *dofs;                /* [count] */
-  sp_lid *start; /* [count + 1]: DOF s has slots from start[s] up to, not including, start[s + 1] */
-  sp_lid *row;   /* [items]: index in targets; -1: the item adds to no seam */
-  sp_lid *targets; /* [rows][width]: slot; -1: the DOF is on no seam */
-  void *slots;     /* real [start[count]], filled anew in every sweep */
+  sp_lid *start;               /* [count + 1]: DOF s has slots start[s] to start[s + 1] - 1 */
+  sp_lid *row;                 /* [items]: index in targets; -1: the item adds to no seam */
+  sp_lid *targets;             /* [rows][width]: slot; -1: the DOF is on no seam */
+  void *slots;                 /* real [start[count]], overwritten in every sweep */
 } sp_host_seams;
 
 /* The elements of one thread, [first, last), and its workspace, aligned to 64 bytes. */
@@ -38,11 +37,10 @@ static inline sp_lid sp_host_share(sp_lid items, int group, int thread, int thre
   return first < items ? (sp_lid)first : items;
 }
 
-/* Fill *seams for `threads` > 1. Part p has items [part_end[p - 1], part_end[p]), part 0 starts at
- * 0; each part is shared in groups (sp_host_share). Item i adds to the DOFs nodes[i][q], or
- * ~nodes[i][q] if that is negative; there are `local` DOFs. A node that nodes[i] repeats has
- * several slots. The caller frees it with sp_host_seams_free, also after a failure. Errors:
- * SP_ERR_SYSTEM. Local. */
+/* Fill *seams for `threads` > 1. Part p has items [part_end[p - 1], part_end[p]), shared in groups
+ * (sp_host_share); part 0 starts at 0. Item i adds to the DOFs nodes[i][q], or ~nodes[i][q] if that
+ * is negative; there are `local` DOFs. A node repeated in nodes[i] has several slots. The caller
+ * frees it with sp_host_seams_free, also after a failure. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_SEAM_PARTS],
                                sp_lid width, const sp_lid *nodes, sp_lid local,
                                sp_precision precision, sp_host_seams *seams);
@@ -50,8 +48,8 @@ sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_
 /* Arrays may be NULL: a struct of zeros has no seams. */
 void sp_host_seams_free(sp_host_seams *seams);
 
-/* For seams [begin, end), y[dof] = the sum of its slots, or for prolongation, where items
- * overwrite, the last slot. Local. */
+/* For seams [begin, end), y[dof] = the sum of its slots, or the last slot for prolongation, in
+ * which items overwrite. Local. */
 void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_lid begin, sp_lid end,
                        void *y);
 void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,

@@ -19,8 +19,8 @@ int sp_host_usable_kernels(const sp_host_kernels *usable[SP_HOST_KERNEL_SETS]) {
   return count;
 }
 
-/* Leave out the prefetches of large elements with vectors of 64 bytes on processors of Intel, where
- * they cost time; elsewhere they gain (README.md, "Measured"). */
+/* No prefetches for large elements with 64-byte vectors on Intel processors, where they cost time
+ * (README.md, "Measured"). */
 int sp_host_prefetched_points(const sp_host_kernels *kernels, sp_operator_kind kind) {
 #ifdef SP_HOST_HAS_avx512
   if (kernels == &sp_host_kernels_avx512 && __builtin_cpu_is("intel"))

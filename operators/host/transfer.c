@@ -28,7 +28,7 @@ struct sp_device_transfer {
   bool exact_copies;
   sp_lid *nodes;    /* sp_transfer_setup, or NULL */
   void *correction; /* [fine local DOFs], and one for nodes without DOF */
-  /* Fine DOFs that take no correction, because their weight is zero; constrained coarse ones. */
+  /* Fine DOFs of weight zero, which get no correction; constrained coarse DOFs. */
   dof_list fine_fixed, coarse_fixed;
   sp_device *device;
 };
@@ -48,7 +48,7 @@ static sp_status find_seams(const sp_device_transfer *t, int n, const sp_lid *no
                               t->precision, seams);
 }
 
-/* List the true entries of `constrained` or, if it is NULL, the weights that are zero. */
+/* List the true entries of `constrained` or, if it is NULL, the zero weights. */
 static sp_status list_fixed(size_t count, const bool *constrained, const double *weights,
                             dof_list *list) {
   for (size_t i = 0; i < count; i++) list->count += constrained ? constrained[i] : weights[i] == 0;
@@ -64,7 +64,7 @@ static void set_zero(const dof_list *list, sp_precision precision, void *vector)
     memset((char *)vector + (size_t)list->dofs[i] * bytes, 0, bytes);
 }
 
-static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
+static sp_status build_transfer(const sp_transfer_setup *setup, sp_device_transfer *t) {
   const int nf = setup->nodes ? 3 : setup->fine->numbering->order + 1;
   const int nc = setup->coarse->numbering->order + 1;
   const size_t fine_dofs = sp_space_dofs(setup->fine) + 1;
@@ -112,7 +112,7 @@ sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *se
                             .exact_copies = setup->exact_copies,
                             .kernels = device->kernels->interpolate[setup->precision],
                             .device = device};
-  const sp_status status = build(setup, t);
+  const sp_status status = build_transfer(setup, t);
   if (status)
     sp_host_transfer_destroy(&t);
   else
@@ -133,7 +133,7 @@ void sp_host_transfer_destroy(sp_device_transfer **transfer) {
   *transfer = NULL;
 }
 
-static void assemble(const sp_space *space, sp_precision precision, void *vector) {
+static void assemble_fine(const sp_space *space, sp_precision precision, void *vector) {
   sp_exchange_begin(space->exchange, precision, vector);
   sp_exchange_end(space->exchange, precision, vector);
 }
@@ -145,7 +145,7 @@ typedef struct team_transfer {
   void *to;
 } team_transfer;
 
-static sp_host_elements share(const sp_device_transfer *t, int thread) {
+static sp_host_elements share_of_thread(const sp_device_transfer *t, int thread) {
   return (sp_host_elements){sp_host_share(t->elements, t->lanes, thread, t->threads),
                             sp_host_share(t->elements, t->lanes, thread + 1, t->threads),
                             t->work +
@@ -156,7 +156,7 @@ static void prolong_share(void *context, int thread) {
   const team_transfer *team = context;
   const sp_device_transfer *t = team->transfer;
   const sp_host_seams *seams = &t->interpolation.fine_seams;
-  const sp_host_elements mine = share(t, thread);
+  const sp_host_elements mine = share_of_thread(t, thread);
   t->kernels->prolong(&t->interpolation, &mine, team->from, team->to);
   sp_team_wait();
   sp_host_seams_last(seams, t->precision, sp_host_share(seams->count, 1, thread, t->threads),
@@ -167,7 +167,7 @@ static void restrict_share(void *context, int thread) {
   const team_transfer *team = context;
   const sp_device_transfer *t = team->transfer;
   const sp_host_seams *seams = &t->interpolation.coarse_seams;
-  const sp_host_elements mine = share(t, thread);
+  const sp_host_elements mine = share_of_thread(t, thread);
   t->kernels->restrict_add(&t->interpolation, &mine, team->from, team->to);
   sp_team_wait();
   sp_host_seams_sum(seams, t->precision, sp_host_share(seams->count, 1, thread, t->threads),
@@ -178,9 +178,9 @@ sp_status sp_host_prolong(sp_device_transfer *t, const void *coarse, void *fine)
   const sp_numbering *numbering = t->fine->numbering;
   const size_t bytes = sp_precision_bytes(t->precision), owned = (size_t)numbering->owned;
   sp_team_run(t->threads, prolong_share, &(team_transfer){t, coarse, t->correction});
-  if (t->exact_copies) { /* elements differ by rounding: take the owner's value on all ranks */
+  if (t->exact_copies) { /* elements differ by rounding: use the owner's value on all ranks */
     memset((char *)t->correction + owned * bytes, 0, (sp_space_dofs(t->fine) - owned) * bytes);
-    assemble(t->fine, t->precision, t->correction);
+    assemble_fine(t->fine, t->precision, t->correction);
   }
   set_zero(&t->fine_fixed, t->precision, t->correction);
   return sp_host_axpby(t->device, t->precision, sp_space_dofs(t->fine), 1, t->correction, 1, fine);
@@ -192,7 +192,7 @@ sp_status sp_host_restrict(sp_device_transfer *t, const void *fine, void *coarse
   memset((char *)t->correction + fine_dofs * bytes, 0, bytes); /* nodes without DOF */
   memset(coarse, 0, sp_space_dofs(t->coarse) * bytes);
   sp_team_run(t->threads, restrict_share, &(team_transfer){t, t->correction, coarse});
-  assemble(t->coarse, t->precision, coarse);
+  assemble_fine(t->coarse, t->precision, coarse);
   set_zero(&t->coarse_fixed, t->precision, coarse);
   return SP_OK;
 }

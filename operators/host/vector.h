@@ -1,7 +1,6 @@
-/* One real in each lane, for the files that are compiled once per instruction set and precision.
- * The build says which: SP_REAL is double or float, and a vector has SP_HOST_VECTOR_BYTES. Wider
- * ones than the processor's would be split, and gcc passes the parts through memory: half as fast.
- */
+/* Vectors of reals, for the files that are compiled once per instruction set and precision. The
+ * build defines SP_REAL, double or float, and SP_HOST_VECTOR_BYTES. gcc would split wider vectors
+ * and pass the parts through memory, at half the speed. */
 #pragma once
 
 #include "operators/host/kernels.h"
@@ -50,8 +49,8 @@ INLINE __m512 divide_float(__m512 a, __m512 b) {
   const __m512 inverse = _mm512_rcp14_ps(b), quotient = _mm512_mul_ps(a, inverse);
   return _mm512_fmadd_ps(inverse, _mm512_fnmadd_ps(b, quotient, a), quotient);
 }
-/* a / b to one or two units in the last place, if they and a / b are far from overflow and
- * underflow. A division of such vectors takes as long as eight to sixteen products. */
+/* a / b to one or two units in the last place, far from overflow and underflow. A division of such
+ * vectors takes as long as eight to sixteen products. */
 #define divide(a, b) ((vec)PASTE(divide_, SP_REAL)(a, b))
 #else
 #define divide(a, b) ((a) / (b))

@@ -5,7 +5,7 @@
 #include "io/team.h"
 #include "operators/host/device.h"
 
-/* Least entries per thread that are worth waking it. */
+/* Least entries per thread. */
 enum { ENTRIES_LEAST = 4096 };
 
 /* One operation on entries [begin, begin + count), with vectors from entry `begin` on; each
@@ -22,11 +22,11 @@ typedef struct call {
   const sp_correction *step;
   const sp_cg_arrays *cg;
   size_t owned;
-  double (*sums)[2]; /* [threads], or the thread's */
+  double (*sums)[2]; /* [threads], or the thread's own */
 } call;
 
-/* Entry i of a vector that a call reads or writes; NULL stays NULL. */
-static const void *entry(const void *vector, sp_precision precision, size_t i) {
+/* The address of entry i of a vector; NULL stays NULL. */
+static const void *address_of_entry(const void *vector, sp_precision precision, size_t i) {
   return vector ? (const char *)vector + i * sp_precision_bytes(precision) : NULL;
 }
 
@@ -34,7 +34,7 @@ static void *target(void *vector, sp_precision precision, size_t i) {
   return vector ? (char *)vector + i * sp_precision_bytes(precision) : NULL;
 }
 
-/* Round to multiples of a cache line, so that threads write to different ones. */
+/* Round to cache lines, so that threads write to different ones. */
 static void compute_share(void *context, int thread) {
   enum { LINE_ENTRIES = 16 };
   const call *c = context;
@@ -46,14 +46,14 @@ static void compute_share(void *context, int thread) {
   call part = *c;
   part.begin = begin;
   part.count = end - begin;
-  part.x = entry(c->x, c->precision, begin);
-  part.y = entry(c->y, c->precision, begin);
+  part.x = address_of_entry(c->x, c->precision, begin);
+  part.y = address_of_entry(c->y, c->precision, begin);
   part.z = target(c->z, c->to_precision, begin);
   if (c->sums) part.sums = &c->sums[thread];
   c->compute(&part);
 }
 
-static sp_status run(call *c) {
+static sp_status run_call(call *c) {
   const size_t worth = c->count / ENTRIES_LEAST;
   c->threads = sp_team_size();
   if ((size_t)c->threads > worth) c->threads = worth > 0 ? (int)worth : 1;
@@ -61,8 +61,8 @@ static sp_status run(call *c) {
   return SP_OK;
 }
 
-static call make(const sp_device *device, void (*compute)(const call *), sp_precision precision,
-                 size_t count, const void *x, void *z) {
+static call make_call(const sp_device *device, void (*compute)(const call *),
+                      sp_precision precision, size_t count, const void *x, void *z) {
   return (call){.compute = compute,
                 .kernels = device->kernels->vectors,
                 .precision = precision,
@@ -72,17 +72,17 @@ static call make(const sp_device *device, void (*compute)(const call *), sp_prec
                 .z = z};
 }
 
-static void copy(const call *c) {
+static void copy_entries(const call *c) {
   memcpy(c->z, c->x, c->count * sp_precision_bytes(c->precision));
 }
 
 sp_status sp_host_copy(sp_device *device, sp_precision precision, size_t count, const void *from,
                        void *to) {
-  call c = make(device, copy, precision, count, from, to);
-  return run(&c);
+  call c = make_call(device, copy_entries, precision, count, from, to);
+  return run_call(&c);
 }
 
-static void fill(const call *c) {
+static void fill_entries(const call *c) {
   double *numbers = c->z;
   float *singles = c->z;
   for (size_t i = 0; i < c->count && c->precision == SP_DOUBLE; i++) numbers[i] = c->a;
@@ -91,69 +91,69 @@ static void fill(const call *c) {
 
 sp_status sp_host_fill(sp_device *device, sp_precision precision, size_t count, double value,
                        void *vector) {
-  call c = make(device, fill, precision, count, NULL, vector);
+  call c = make_call(device, fill_entries, precision, count, NULL, vector);
   c.a = value;
-  return run(&c);
+  return run_call(&c);
 }
 
-static void axpby(const call *c) {
+static void axpby_entries(const call *c) {
   c->kernels->axpby[c->precision](c->count, c->a, c->x, c->b, c->z);
 }
 
 sp_status sp_host_axpby(sp_device *device, sp_precision precision, size_t count, double a,
                         const void *x, double b, void *y) {
-  call c = make(device, axpby, precision, count, x, y);
+  call c = make_call(device, axpby_entries, precision, count, x, y);
   c.a = a;
   c.b = b;
-  return run(&c);
+  return run_call(&c);
 }
 
-static void multiply(const call *c) {
+static void multiply_entries(const call *c) {
   c->kernels->multiply[c->precision](c->count, c->x, c->y, c->z);
 }
 
 sp_status sp_host_multiply(sp_device *device, sp_precision precision, size_t count, const void *x,
                            const void *y, void *z) {
-  call c = make(device, multiply, precision, count, x, z);
+  call c = make_call(device, multiply_entries, precision, count, x, z);
   c.y = y;
-  return run(&c);
+  return run_call(&c);
 }
 
-static void dot(const call *c) {
+static void dot_entries(const call *c) {
   c->sums[0][0] = c->kernels->dot[c->precision](c->count, c->x, c->y);
 }
 
 sp_status sp_host_dot(sp_device *device, sp_precision precision, size_t count, const void *x,
                       const void *y, double *sum) {
   double sums[SP_TEAM_MAX][2];
-  call c = make(device, dot, precision, count, x, NULL);
+  call c = make_call(device, dot_entries, precision, count, x, NULL);
   c.y = y;
   c.sums = sums;
-  SP_TRY(run(&c));
+  SP_TRY(run_call(&c));
   *sum = sums[0][0];
   for (int t = 1; t < c.threads; t++) *sum += sums[t][0];
   return SP_OK;
 }
 
-static void convert(const call *c) {
+static void convert_entries(const call *c) {
   c->kernels->convert[c->precision][c->to_precision](c->count, c->a, c->x, c->z);
 }
 
 sp_status sp_host_convert(sp_device *device, size_t count, double scale,
                           sp_precision from_precision, const void *from, sp_precision to_precision,
                           void *to) {
-  call c = make(device, convert, from_precision, count, from, to);
+  call c = make_call(device, convert_entries, from_precision, count, from, to);
   c.to_precision = to_precision;
   c.a = scale;
-  return run(&c);
+  return run_call(&c);
 }
 
-static void correct(const call *c) {
+static void correct_entries(const call *c) {
   const sp_precision precision = c->precision;
   sp_correction step = *c->step;
-  step.s = entry(step.s, precision, c->begin);
-  step.q = entry(step.q, precision, c->begin);
-  step.t = entry(step.t, precision, c->begin);
+  step.s = address_of_entry(step.s, precision, c->begin);
+  step.q = address_of_entry(step.q, precision, c->begin);
+  step.t = address_of_entry(step.t, precision, c->begin);
   step.r = target(step.r, precision, c->begin);
   step.d = target(step.d, precision, c->begin);
   step.x = target(step.x, precision, c->begin);
@@ -162,12 +162,12 @@ static void correct(const call *c) {
 
 sp_status sp_host_correct(sp_device *device, sp_precision precision, size_t count,
                           const sp_correction *step) {
-  call c = make(device, correct, precision, count, NULL, NULL);
+  call c = make_call(device, correct_entries, precision, count, NULL, NULL);
   c.step = step;
-  return run(&c);
+  return run_call(&c);
 }
 
-static void update(const call *c) {
+static void update_entries(const call *c) {
   const sp_cg_arrays *v = c->cg;
   const size_t begin = c->begin, end = begin + c->count;
   const size_t owned = c->owned < begin ? begin : c->owned < end ? c->owned : end;
@@ -179,14 +179,14 @@ static void update(const call *c) {
 void sp_host_update(const sp_host_vectors *kernels, sp_lid owned, sp_lid local, double alpha,
                     const sp_cg_arrays *vectors, double sums[2]) {
   double parts[SP_TEAM_MAX][2];
-  call c = {.compute = update,
+  call c = {.compute = update_entries,
             .count = (size_t)local,
             .kernels = kernels,
             .a = alpha,
             .cg = vectors,
             .owned = (size_t)owned,
             .sums = parts};
-  (void)run(&c);
+  (void)run_call(&c);
   memcpy(sums, parts[0], sizeof parts[0]);
   for (int t = 1; t < c.threads; t++)
     for (int s = 0; s < 2; s++) sums[s] += parts[t][s];

@@ -1,10 +1,10 @@
-/* Vector operations in double and single precision, and the table of an instruction set; compiled
- * once for each. Sums are in double: SP_REAL. */
+/* Vector operations in both precisions, and the table of an instruction set; compiled once per set.
+ * Sums are in double: SP_REAL. */
 #include <string.h>
 
 #include "operators/host/vector.h"
 
-/* Numbers of single precision in the lanes of half a vector. */
+/* Single-precision numbers, half a vector. */
 typedef float single_vec __attribute__((vector_size(LANES * sizeof(float))));
 
 INLINE vec load_double(const double *x) {
@@ -46,7 +46,7 @@ INLINE vec load_float(const float *x) {
     return sum;                                                                                    \
   }                                                                                                \
                                                                                                    \
-  /* r may be t, so these are not restrict; no entry depends on another one. */                    \
+  /* Not restrict, since r may be t; entries are independent. */                                   \
   static void correct_##real(size_t n, const sp_correction *step) {                                \
     const real a = (real)step->a, b = (real)step->b, c = (real)step->c;                            \
     const real *restrict s = step->s, *restrict q = step->q, *t = step->t;                         \
@@ -109,7 +109,7 @@ static void update(sp_lid owned, sp_lid n, double alpha, const double *restrict 
   sums[1] = inverse_diagonal ? sum_rz : sum_rr;
 }
 
-static void direct(void *context, sp_lid count, const sp_host_run *runs) {
+static void form_direction(void *context, sp_lid count, const sp_host_run *runs) {
   const sp_host_cg *cg = context;
   const double *restrict z = cg->z, *restrict d = cg->inverse_diagonal, beta = cg->beta;
   double *restrict p = cg->p;
@@ -161,7 +161,7 @@ INLINE void step_runs(sp_host_cg *cg, bool scaled, sp_lid count, const sp_host_r
   if (scaled) add_sum(cg, SP_CG_RZ, rz, one_rz);
 }
 
-static void step(void *context, sp_lid count, const sp_host_run *runs) {
+static void step_and_form_direction(void *context, sp_lid count, const sp_host_run *runs) {
   sp_host_cg *cg = context;
   if (cg->inverse_diagonal)
     step_runs(cg, true, count, runs);
@@ -210,8 +210,8 @@ static void add_products(void *context, sp_lid count, const sp_host_run *runs) {
 
 static const sp_host_vectors vectors = {
     .update = update,
-    .direct = direct,
-    .step = step,
+    .direct = form_direction,
+    .step = step_and_form_direction,
     .add_products = add_products,
     .axpby = {[SP_DOUBLE] = axpby_double, [SP_SINGLE] = axpby_float},
     .multiply = {[SP_DOUBLE] = multiply_double, [SP_SINGLE] = multiply_float},

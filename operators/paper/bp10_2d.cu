@@ -5,8 +5,8 @@
 // Algorithm 3 multiply by J; once is right.)
 //
 // Kernels 1 to 6 go through the M slices k of Gauss points. They contract along c first, so that a
-// slice depends on nothing but q, then along b and a, and back along a, b and c. Each of the five
-// stages of a slice ends with a barrier: with the barrier after the load of I that makes 5 M + 1.
+// slice depends only on q, then along b and a, and back along a, b and c. Each of the five stages
+// of a slice ends with a barrier: with the barrier after the load of I that makes 5 M + 1.
 #define BLOCK SP_ORDER + 2, SP_ORDER + 2
 #include "operators/paper/kernel.h"
 

@@ -9,7 +9,7 @@
 //
 // Kernels 1 to 4 work slice by slice like BP1.0: q along c first, which gives slice k, then along b
 // and a; differentiation; back along a, b, and at the end c. A thread's columns r_q and r_Aq are
-// partial sums that no other thread needs.
+// partial sums, private to the thread.
 #define BLOCK SP_ORDER + 2, SP_ORDER + 2
 #include "operators/paper/kernel.h"
 
@@ -103,8 +103,8 @@ KERNEL(2, const_input, by_slices<N, true, false, false>)
 // All loops are unrolled, so that the columns become registers.
 KERNEL(3, const_input, by_slices<N, true, true, false>)
 
-// Rows of 8 or 16 doubles in shared memory are padded by one, against bank conflicts: those of D
-// and the slices if M is 8 or 16, those of I if Nq is.
+// Rows of 8 or 16 doubles in shared memory are padded by one, against bank conflicts: D and the
+// slices if M is 8 or 16, I if Nq is.
 KERNEL(4, const_input, by_slices<N, true, true, true>)
 
 // Kernel 5. First come the columns of q, along c, then lines along b and a. Then no thread holds a

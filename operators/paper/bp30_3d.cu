@@ -14,8 +14,7 @@ static_assert((SP_ORDER + 2) * (SP_ORDER + 2) * (SP_ORDER + 2) <= 1024, "threads
 
 #define LAUNCH_BOUNDS __launch_bounds__((N + 2) * (N + 2) * (N + 2))
 
-// The three parts of kernels 1 to 6, whose partial results are in global memory; v_* are those of
-// the element.
+// The three parts of kernels 1 to 6, with partial results in global memory; v_* are the element's.
 template <int N, bool unrolled, class Matrix>
 __device__ __forceinline__ void interpolate(const Matrix &s_I, const double *q, double *v_0,
                                             double *v_1, double *v_2) {

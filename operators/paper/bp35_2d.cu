@@ -2,11 +2,11 @@
 // Section "Optimizing Benchmark Problem 3.5"; Algorithm 5). Compiled once per order, SP_ORDER.
 //
 // Thread (i, j) owns the column of nodes (i, j, k). G holds the seven factors of mesh/geometry.h.
-// What Algorithm 5 leaves open or gets wrong is taken from the mathematics: D is the derivative
-// l_i' (the paper's definition lacks the prime); G is w |J| J^-1 J^-T (it writes J^T J); Sqtemp,
-// which it does not declare, is a second cube beside s_tmps (if two do not fit, it is in global
-// memory, Sqtemp_global [elements][Np]). Sq1 is summed from Sqtemp, Sq2 from s_tmps. Line 17 means
-// Sq_n += D_kn r_tmpt_k for all n, which r_Aq collects.
+// Gaps and errors of Algorithm 5 are resolved by the mathematics: D is the derivative l_i' (the
+// paper's definition lacks the prime); G is w |J| J^-1 J^-T (it writes J^T J); Sqtemp, which it
+// does not declare, is a second cube beside s_tmps (if two do not fit, it is in global memory,
+// Sqtemp_global [elements][Np]). Sq1 is summed from Sqtemp, Sq2 from s_tmps. Line 17 means Sq_n +=
+// D_kn r_tmpt_k for all n, which r_Aq collects.
 #define BLOCK SP_ORDER + 1, SP_ORDER + 1
 #include "operators/paper/kernel.h"
 
@@ -83,8 +83,9 @@ KERNEL_WITH_CUBES(2, const_input, with_cubes<N, false, false>)
 // more registers. (The paper's figure on unrolling calls kernels 2 and 3 its kernels 1 and 2.)
 KERNEL_WITH_CUBES(3, const_input, with_cubes<N, true, false>)
 
-// The loop over k (lines 7 to 17) moves outside those over i and j: the threads of a block process
-// the slices together, with a barrier after each, and qt is summed when its slice is processed.
+// The loop over k (lines 7 to 17) moves outside the loops over i and j: the threads of a block
+// process the slices together, with a barrier after each, and qt is summed when its slice is
+// processed.
 KERNEL_WITH_CUBES(4, const_input, with_cubes<N, true, true>)
 
 #define KERNEL(number, ...)                                                                        \

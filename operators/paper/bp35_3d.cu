@@ -1,11 +1,11 @@
 // BP3.5, stiffness and mass with collocation, with 3D thread blocks: kernels 1 to 6 (paper, Section
 // "Optimizing Benchmark Problem 3.5"; Algorithm 6). Compiled once per order, SP_ORDER <= 9.
 //
-// Thread (i, j, k) owns that node. What Algorithm 6 leaves open or gets wrong: the third load is of
-// G20, G21, G22 (it says G10, G11, G12), and there is a barrier each time between writing Sqtemp
-// and summing from it. G is symmetric, so G10 is stored as G01; kernels 1 and 2 load it twice all
-// the same, as the paper does. They load nine values of G and one of GwJ; the paper's "from nine to
-// seven" counts GwJ only in the seven.
+// Thread (i, j, k) owns that node. Gaps and errors of Algorithm 6: the third load is of G20, G21,
+// G22 (it says G10, G11, G12), and there is a barrier each time between writing Sqtemp and summing
+// from it. G is symmetric, so G10 is stored as G01; kernels 1 and 2 load it twice all the same, as
+// the paper does. They load nine values of G and one of GwJ; the paper's "from nine to seven"
+// counts GwJ only in the seven.
 #define BLOCK SP_ORDER + 1, SP_ORDER + 1, SP_ORDER + 1
 #include "operators/paper/kernel.h"
 

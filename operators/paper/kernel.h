@@ -1,6 +1,6 @@
-// What the ladders share: how inputs are declared, indices, sums, factors, lines, the operator with
-// 3D thread blocks, and the launch. Rungs that differ in a few things are one function, with these
-// things as template parameters. CUDA C++, for the .cu files here.
+// Common code of the ladders: declaration of inputs, indices, sums, factors, lines, the operator
+// with 3D thread blocks, and the launch. Similar rungs are one function with template parameters.
+// CUDA C++, for the .cu files here.
 //
 // One block of threads works on one element. `__launch_bounds__` only tells the compiler how many
 // threads a block has; without it, threads of large blocks could get more registers than fit.
@@ -57,8 +57,8 @@ template <int points, class Input> __device__ __forceinline__ factors load(Input
           G[SP_G_WJ * points + point]};
 }
 
-// Zero, which the compiler cannot know: grids have one row. With this in its index a value is
-// loaded again; without, today's compiler would reuse the value of an earlier load.
+// Zero, but not for the compiler: grids have one row. With this in its index a value is loaded
+// again; otherwise today's compiler would reuse an earlier load.
 __device__ __forceinline__ unsigned again() {
   return blockIdx.y;
 }
@@ -248,7 +248,7 @@ __device__ __forceinline__ double differentiate_at_once(const Matrix &s_D, Input
   return result;
 }
 
-// Move pointers to the first element's data to those of the block's element, each of so many
+// Advance pointers from the first element's data to the block's element, of the given sizes in
 // doubles.
 template <class... Pointers>
 __device__ __forceinline__ void advance(size_t doubles, Pointers &...pointers) {

@@ -1,4 +1,4 @@
-/* Interface of the files of the ladders to the table (table.c), and matrices.cu's to them. To add a
+/* Interfaces of the ladders to the table (table.c), and of matrices.cu to the ladders. To add a
  * rung, change only the file of its ladder: a kernel, and a row at the end. */
 #pragma once
 

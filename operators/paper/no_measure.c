@@ -1,4 +1,4 @@
-/* Stands in for measure.cu in a program that is built without CUDA. */
+/* Replaces measure.cu in a build without CUDA. */
 #include "operators/paper/measure.h"
 
 static sp_status no_gpu(void) {

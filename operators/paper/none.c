@@ -1,4 +1,4 @@
-/* Stands in for the paper's kernels in a program that is built without them. */
+/* Replaces the paper's kernels in a build without them. */
 #include "operators/paper/paper.h"
 
 const sp_paper_kernel *sp_paper_kernels(int *count) {

@@ -8,9 +8,9 @@
  *     bp3.0     2D               1..9     1..15
  *     bp3.0     3D               1..9     1..8      (N + 2)^3 threads
  *
- * Each is optimized as far as the paper describes at that step and no further: these kernels are
- * for measuring and reading, the program itself runs those of operators/cuda. All compute aq = A q
- * between unassembled vectors, with one thread block per element.
+ * Each has exactly the optimizations of the paper up to that step. They are for measuring and
+ * reading; the program itself uses operators/cuda. All compute aq = A q between unassembled
+ * vectors, with one thread block per element.
  *
  * With SP_PAPER_KERNELS=OFF (the default) the table is empty. All functions Local. */
 #pragma once
@@ -37,8 +37,7 @@ typedef struct sp_paper_arguments {
 typedef struct sp_paper_resources {
   int registers;    /* per thread */
   int shared_bytes; /* per block, static */
-  int local_bytes;  /* per thread: spilled registers, and arrays indexed in loops that are not
-                       unrolled */
+  int local_bytes;  /* per thread: spills, and arrays indexed in loops without unrolling */
   int threads;      /* per block */
 } sp_paper_resources;
 
@@ -67,9 +66,9 @@ const sp_paper_kernel *sp_paper_kernels(int *count);
 sp_status sp_paper_prepare(sp_device *device, int order);
 
 /* Bytes that a thread block (one element) reads from and writes to shared memory, s_r + s_w of the
- * paper's shared-memory roofline, counted thread by thread as the paper does: several threads that
- * read one word count several times. 0 for kernels that the paper has no such roofline for; it has
- * one for BP1.0 kernels 6, 7, 8 and BP3.0 (2D) kernels 8, 9. */
+ * paper's shared-memory roofline. As in the paper, a word read by several threads counts several
+ * times. 0 for kernels without such a roofline in the paper, which has one for BP1.0 kernels 6, 7,
+ * 8 and BP3.0 (2D) kernels 8, 9. */
 size_t sp_paper_shared_bytes(const sp_paper_kernel *kernel, int order);
 
 #ifdef __cplusplus

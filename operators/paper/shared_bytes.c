@@ -1,12 +1,13 @@
-/* Traffic to shared memory of the kernels that the paper has a shared-memory roofline for.
+/* Shared-memory traffic of the kernels for which the paper has a shared-memory roofline.
  *
  * In doubles, with n = Nq, M = glNq = N + 2. All of them first store I: n M writes.
  *
  * By slices (BP1.0 kernel 6). The contractions along c run in registers and read only I: n^2
  * columns, n M entries for each, twice. Each of the M slices is stored (n^2) and contracted four
- * times, each result being a sum of products of two shared values: along b   n M results of n
- * terms, stored         project a   n M results of M terms, stored along a   M^2 results of n
- * terms, stored         project b   n^2 results of M terms
+ * times. Each result is a sum of products of two shared values:
+ *
+ *     along b   n M results of n terms, stored    project a   n M results of M terms, stored
+ *     along a   M^2 results of n terms, stored    project b   n^2 results of M terms
  *
  * By whole lines (BP1.0 kernels 7 and 8, BP3.0 kernels 8 and 9). Each value is written once and
  * read once: q (n^3), after b (n^2 M), after a (n M^2), and the same two on the way back. In
@@ -14,8 +15,8 @@
  * along b, n M along a and M^2 along c, twice. Half as many by the symmetry of I.
  *
  * The differentiation of BP3.0 kernels 8 and 9 stores D and D^T (2 M^2). Each thread of each of the
- * M slices stores q, rqr and rqs, and sums M products of two shared values for each of qr, qs and
- * their transposes, and of one shared value (the other is in a register) for qt and its transpose.
+ * M slices stores q, rqr and rqs. It sums M products of two shared values for each of qr, qs and
+ * their transposes. For qt and its transpose only one value is shared; the other is in a register.
  */
 #include <stdbool.h>
 

@@ -7,8 +7,8 @@
 #include "mesh/columns.h"
 #include "mesh/reference.h"
 
-/* Least ratio of couplings across and along a bar, uprightness of an element that is not skew, and
- * share of the elements with bars. */
+/* Least ratio of couplings across and along a bar, uprightness of a bar, and share of bars in the
+ * elements. */
 static const double THIN = 64, UPRIGHT = 0.5, ENOUGH = 0.25;
 
 static bool is_constrained(const sp_operator_setup *setup, sp_lid dof) {
@@ -22,7 +22,7 @@ static const sp_lid *nodes_of(const sp_operator_setup *setup, sp_lid e) {
 
 /* ---- Interpolation ---- */
 
-/* An element and a node in it that give the row of a DOF. */
+/* An element, and a node of it, from which the row of a DOF is computed. */
 typedef struct source {
   sp_lid element;
   int node;
@@ -35,13 +35,14 @@ typedef struct interpolation {
   const source *sources; /* [local DOFs] */
 } interpolation;
 
-/* Without a search: only periods of one element have a DOF twice, and it may have two entries. */
+/* No search for an existing entry: only periods of one element have a DOF twice, and two entries
+ * are allowed. */
 static void add_weight(const sp_operator_setup *setup, sp_lid dof, double value, sp_csr_row *row) {
   if (value != 0 && !is_constrained(setup, dof))
     row->entries[row->count++] = (sp_csr_entry){dof, value};
 }
 
-/* Blend the edges along the kept ones; one that is not kept interpolates between its ends. */
+/* Blend the four edges along the bar; an edge that is not kept interpolates between its ends. */
 static void sum_row(const void *interpolation_, int index, sp_csr_row *row) {
   const interpolation *p = interpolation_;
   const sp_operator_setup *setup = p->setup;
@@ -92,7 +93,7 @@ static bool is_bar(const sp_mesh *mesh, const sp_separable *boxes, sp_lid e, int
   return upright && fmin(a[(d + 1) % 3], a[(d + 2) % 3]) >= THIN * a[d];
 }
 
-/* The share of `count` elements per rank; 0 if it is too small. Collective. */
+/* Share of elements that are bars, from this rank's `count`; 0 if too small. Collective. */
 static double find_share(const sp_mesh *mesh, sp_gid count) {
   MPI_Allreduce(MPI_IN_PLACE, &count, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
   const double share = (double)count / (double)mesh->global_elements;
@@ -108,7 +109,7 @@ static double find_bars(const sp_mesh *mesh, const sp_separable *boxes) {
 
 /* votes[local DOFs] = the number of elements in which an edge's node is not on a bar along it.
  * Collective. */
-static void vote(const sp_system *fine, double *votes) {
+static void count_votes(const sp_system *fine, double *votes) {
   const sp_space *space = fine->space;
   const int n = space->numbering->order + 1;
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
@@ -171,9 +172,10 @@ static sp_status copy_constants(const sp_system *fine, const bool *constrained, 
   return SP_OK;
 }
 
-/* Fill the parts that differ from the fine system; without them if there are too few bars. */
-static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *setup,
-                      sp_constants *constants) {
+/* Fill the parts that differ from the fine system; *enough = false, without them, if bars are too
+ * few. */
+static sp_status fill_setup(const sp_system *fine, bool *enough, sp_operator_setup *setup,
+                            sp_constants *constants) {
   const MPI_Comm comm = fine->space->platform->comm;
   const sp_mesh *mesh = fine->space->mesh;
   const size_t dofs = sp_space_dofs(fine->space);
@@ -184,7 +186,7 @@ static sp_status fill(const sp_system *fine, bool *enough, sp_operator_setup *se
   status = sp_agree(comm, status);
   if (!status) {
     sp_gid kept = 0;
-    vote(fine, votes);
+    count_votes(fine, votes);
     memset(constrained, true, dofs);
     keep_nodes(fine, votes, constrained);
     for (sp_lid e = 0; e < mesh->hexes->count; e++) kept += sp_system_bar_direction(setup, e) >= 0;
@@ -211,7 +213,7 @@ sp_status sp_bars_create(sp_system *fine, sp_system **out) {
   setup.diagonal_dofs = NULL;
   setup.diagonal_count = 0;
   setup.alike = NULL;
-  const sp_status status = fill(fine, &enough, &setup, &constants);
+  const sp_status status = fill_setup(fine, &enough, &setup, &constants);
   const sp_status made = sp_system_create(&setup, NULL, &constants, out);
   if (status || made || !enough) sp_system_destroy(out);
   return sp_first_failure(status, made);

@@ -51,7 +51,7 @@ sp_schwarz_end sp_schwarz_find_end(const sp_schwarz_builder *b, sp_lid e, int f)
   const bool *constrained = b->setup->constrained;
   const int d = f / 2;
   const sp_lid *nodes = sp_schwarz_nodes(b, e), dof = nodes[b->nodes[f][0]];
-  /* Without a neighbour rounding may leave a small value. */
+  /* Without a neighbour the difference is rounding noise. */
   const double stiffness = b->end_stiffness[dof], mass = b->end_mass[dof];
   const double own = own_stiffness(b, box, d);
   const bool alone = stiffness - own <= 1e-14 * stiffness;

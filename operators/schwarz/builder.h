@@ -18,19 +18,19 @@ typedef struct sp_schwarz_builder {
   const sp_rule *gll;
   sp_intervals *intervals;
   const double *stiffness; /* K^ = D^T W D on [-1, 1] */
-  /* A face's nodes inside it, (n-2)^2, first those nearest to its corners: elements that share the
-   * face see the same ones there, whatever the orientation. */
+  /* A face's inner nodes, (n-2)^2, first the `nearest` ones to its corners: these are the same DOFs
+   * in both elements of the face, in any orientation. */
   int inside, nearest, nodes[SP_FACES][SP_MAX_NQ * SP_MAX_NQ];
   double face_weight; /* of the nodes inside a face of [-1, 1]^2 */
-  /* L-vectors: at the nodes near corners of faces, the sums over the two elements of kappa times
-   * the entries of K and M at the end of the direction across; the setup's diagonal, over all
-   * ranks; and the diagonal of the boxes, later the energies at edges. */
+  /* L-vectors. end_stiffness, end_mass: at the nodes near corners of faces, sums over the two
+   * elements of kappa times the entries of K and M at the end of the direction across. diagonal:
+   * the setup's, over all ranks. sums: the diagonal of the boxes, later the energies at edges. */
   double *end_stiffness, *end_mass, *diagonal, *sums;
   double *leveled;      /* L-vector: sums of the leveled diagonals (lines.c); NULL: as `sums` */
   unsigned char *alike; /* scratch, [elements] */
 
   sp_columns *columns;
-  sp_lid *interface; /* [elements], the lower one of an element in a column, or -1 */
+  sp_lid *interface; /* [elements], an element's lower interface in its column, or -1 */
   /* Elements that touch an edge: from edge_start[edge] up to edge_start[edge + 1]. */
   sp_lid *edge_start, *edge_elements;
   /* Eigenvectors of the interior of [-1, 1], their eigenvalues and couplings to the ends. */
@@ -38,7 +38,7 @@ typedef struct sp_schwarz_builder {
   double interior[SP_MAX_NQ * SP_MAX_NQ], theta[SP_MAX_NQ], end_couplings[2 * SP_MAX_NQ];
   double *lateral; /* per column, two bases [n][n] and two sets of eigenvalues [n] */
   double *room;    /* scratch, [4][length of a column] */
-  bool *held;      /* of all columns, as in sp_column; NULL without Dirichlet nodes */
+  bool *held;      /* of all columns (sp_column); NULL without Dirichlet nodes */
 
   /* Arrays of sp_schwarz_setup. */
   double *basis, *values, *weights, *conductances, *inverse, *ratio, *ring;
@@ -51,7 +51,7 @@ typedef struct sp_schwarz_end {
   bool fixed; /* Dirichlet */
 } sp_schwarz_end;
 
-/* Choose the nodes inside faces. Local. */
+/* Fill `inside`, `nearest` and `nodes`. Local. */
 void sp_schwarz_choose_nodes(sp_schwarz_builder *b);
 
 /* Sum the entries at the ends of neighbours. Collective. */

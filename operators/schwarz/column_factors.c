@@ -11,7 +11,7 @@ typedef struct link {
 typedef struct mode {
   const sp_column_modes *shared;
   const sp_column *column;
-  size_t index; /* among those of an interface */
+  size_t index; /* among the modes of an interface */
   double mu[2];
 } mode;
 
@@ -20,7 +20,7 @@ static double absorption(const mode *m, int k) {
   return m->mu[0] * c->lateral[0][k] + m->mu[1] * c->lateral[1][k] + c->reaction[k];
 }
 
-static link condense(const mode *m, int k) {
+static link condense_element(const mode *m, int k) {
   const sp_column_modes *shared = m->shared;
   const double kappa = m->column->kappa[k], s = absorption(m, k);
   const double *low = shared->couplings, *high = low + shared->n;
@@ -41,18 +41,18 @@ static double conductance(const sp_column *c) {
   return 1 / resistance;
 }
 
-/* Replace the last pivot of a mode that is singular: constants, if the column stands alone. */
-static double lift(const sp_column *c, double pivot) {
+/* Replace the last pivot of a singular mode: constants in a column without neighbours. */
+static double lift_pivot(const sp_column *c, double pivot) {
   const double own = conductance(c);
   return pivot > 1e-13 * own ? pivot : 1e-3 * own;
 }
 
 static void factorize_open(const mode *m, size_t stride, double *inverse, double *ratio) {
   const sp_column *c = m->column;
-  double row = 0; /* the sum of the row of interface k after elimination */
+  double row = 0; /* sum of the row of interface k after elimination */
   for (int k = 0; k <= c->length; k++) {
     const bool first = k == 0, last = k == c->length;
-    const link up = last ? (link){{0, 0}, 0} : condense(m, k);
+    const link up = last ? (link){{0, 0}, 0} : condense_element(m, k);
     row += up.row[0];
     for (int end = 0; end < 2; end++)
       if (end == 0 ? first : last) {
@@ -61,23 +61,23 @@ static void factorize_open(const mode *m, size_t stride, double *inverse, double
       }
     const bool fixed = (first && c->fixed[0]) || (last && c->fixed[1]) ||
                        (c->held && c->held[(size_t)k * stride + m->index]);
-    const double pivot = last && !fixed ? lift(c, row) : row + up.coupling;
+    const double pivot = last && !fixed ? lift_pivot(c, row) : row + up.coupling;
     inverse[(size_t)k * stride] = fixed ? 0 : 1 / pivot;
     ratio[(size_t)k * stride] = fixed ? 0 : -up.coupling / pivot;
     row = up.row[1] + (fixed ? up.coupling : up.coupling * (row / pivot));
   }
 }
 
-/* ring is 1 - y, where the rows of the open part, applied to y, are the sums of the closed rows. */
+/* ring = 1 - y, where y solves the open part with the row sums of the closed matrix. */
 static void factorize_closed(const mode *m, size_t stride, const sp_column_factors *out) {
   const int length = m->column->length;
   double *inverse = out->inverse, *ratio = out->ratio, *ring = out->ring;
-  const link bottom = condense(m, 0);
+  const link bottom = condense_element(m, 0);
   link below = bottom;
   double row = below.coupling, right = 0;
   for (int k = 1; k < length; k++) {
     const size_t at = (size_t)k * stride;
-    const link up = condense(m, k);
+    const link up = condense_element(m, k);
     const double sum = below.row[1] + up.row[0];
     row += sum;
     right += sum;
@@ -96,8 +96,8 @@ static void factorize_closed(const mode *m, size_t stride, const sp_column_facto
   const size_t last = (size_t)(length - 1) * stride;
   const double pivot =
       bottom.row[0] + below.row[1] + bottom.coupling * ring[stride] + below.coupling * ring[last];
-  inverse[0] = 1 / lift(m->column, pivot);
-  /* A single element couples its end to itself, which cancels. */
+  inverse[0] = 1 / lift_pivot(m->column, pivot);
+  /* The coupling of a single element's end with itself cancels. */
   ratio[0] = length > 1 ? -bottom.coupling : 0;
   ratio[last + stride] = length > 1 ? -below.coupling : 0;
   for (int k = 1; k < length; k++) ring[(size_t)k * stride] = 1 - ring[(size_t)k * stride];

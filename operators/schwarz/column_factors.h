@@ -4,14 +4,14 @@
  *     T_k = kappa_k K^ + s_k M^,    s_k = mu1_a a1_k + mu2_b a2_k + reaction_k,
  *
  * with the GLL matrices of [-1, 1]. The eigenvectors phi_j of its interior nodes, K^ phi_j =
- * theta_j M^ phi_j, do not depend on k. With b_Bj = (K^ phi_j) at end B = 0, 1, an element leaves
- * between its ends the matrix
+ * theta_j M^ phi_j, do not depend on k. With b_Bj = (K^ phi_j) at end B = 0, 1, condensation of an
+ * element leaves the matrix of its ends
  *
- *     S_BB' = +-kappa/2 + s (w delta_BB' + sum over j of b_Bj b_B'j / theta_j kappa / (kappa
- * theta_j + s)),
+ *     S_BB' = +-kappa/2
+ *             + s (w delta_BB' + sum over j of b_Bj b_B'j / theta_j kappa / (kappa theta_j + s)),
  *
  * and the interfaces of a column form a tridiagonal matrix. It is factorized without cancellation:
- * pivots are the sums of rows, which are not negative, plus couplings. */
+ * pivots are sums of rows, which are not negative, plus couplings. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 /* Data of one order that all columns share. */
 typedef struct sp_column_modes {
   int n;
-  const double *theta;     /* [n]; those of the end nodes are not used */
+  const double *theta;     /* [n]; the end nodes' are not used */
   const double *couplings; /* b, [2][n]; 0 at the end nodes */
   double end_weight;       /* w */
 } sp_column_modes;
@@ -30,10 +30,10 @@ typedef struct sp_column {
   const double *kappa, *lateral[2], *reaction; /* [length]: kappa, a1 and a2, and s's last term */
   const double *eigenvalues[2];                /* mu1 and mu2, [n] */
   /* Terms at the lower and the upper end of an open column: added to K^ and to M^ of the element
-   * there; true if the node at the end is left out. */
+   * there; `fixed` if the node at the end is eliminated. */
   double stiffness[2], mass[2];
   bool fixed[2];
-  const bool *held; /* [length + 1][n][n] if open: modes left out at interfaces; may be NULL */
+  const bool *held; /* [length + 1][n][n] if open: modes eliminated at interfaces; may be NULL */
 } sp_column;
 
 /* The factors of one column at interfaces 0 .. length, each [length + 1][n][n] with index
@@ -42,11 +42,10 @@ typedef struct sp_column {
  *     g_k+1 -= ratio_k g_k  (k = 0 ..),    u_length = inverse_length g_length,
  *     u_k = inverse_k g_k - ratio_k u_k+1  (k = length - 1 ..).
  *
- * A closed one, whose last interface is its first one, has unknowns 0 .. length - 1. The same steps
- * for 1 .. length - 1 alone give p; then
+ * The last interface of a closed column is its first one, so it has unknowns 0 .. length - 1. The
+ * same steps for only 1 .. length - 1 give p; then
  *
- *     u_0 = inverse_0 (g_0 - ratio_0 p_1 - ratio_length p_length-1),    u_k = p_k + ring_k u_0.
- */
+ *     u_0 = inverse_0 (g_0 - ratio_0 p_1 - ratio_length p_length-1),    u_k = p_k + ring_k u_0. */
 typedef struct sp_column_factors {
   double *inverse, *ratio, *ring; /* ring: NULL if not closed */
 } sp_column_factors;

@@ -21,7 +21,7 @@ static sp_status find_edges(sp_schwarz_builder *b) {
   enum { EDGES = SP_FACE_SLOT - SP_EDGE_SLOT };
   SP_TRY(SP_ALLOCATE("Schwarz", SP_ARRAY(b->edge_start, (size_t)t->entities + 2),
                      SP_ARRAY(b->edge_elements, EDGES * (size_t)t->elements)));
-  sp_lid *next = b->edge_start + 1; /* becomes the start of the next edge */
+  sp_lid *next = b->edge_start + 1; /* later the start of the next edge */
   for (sp_lid e = 0; e < t->elements; e++)
     for (int s = SP_EDGE_SLOT; s < SP_FACE_SLOT; s++) next[t->slots[e][s] + 1]++;
   for (sp_lid i = 0; i < t->entities; i++) next[i + 1] += next[i];
@@ -110,10 +110,10 @@ void sp_schwarz_join_weights(sp_schwarz_builder *b) {
 
 /* ---- Ties ---- */
 
-/* An element that touches a column's lateral side by an edge alone, and a Dirichlet node there,
- * hold the column as a stiff neighbour does. The vector that is 1 along the column on that side
- * feels them: its energy raises the entry of K at the side's end. Without it a board with a die
- * takes 21 iterations at order 4, not 9. */
+/* A tie is an element that touches a column's lateral side only by an edge, or a Dirichlet node
+ * there. It holds the column like a stiff neighbour. So its energy, for the vector that is 1 along
+ * the column on that side, is added to the entry of K at the side's end. Otherwise a board with a
+ * die takes 21 iterations at order 4, not 9. */
 
 /* Slot of the edge between two faces. */
 static int edge_between(int f, int g) {
@@ -154,7 +154,7 @@ void sp_schwarz_sum_edges(sp_schwarz_builder *b) {
   sp_exchange_now(space->exchange, SP_SUM, b->sums);
 }
 
-/* The energy in the neighbour over face f. It follows from its entries at the end and the element's
+/* The energy in the neighbour over face f. Computed from its entries at the end and the element's
  * lengths along the face. */
 static double neighbour_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
   const sp_schwarz_end end = sp_schwarz_find_end(b, e, f);
@@ -190,8 +190,8 @@ static double remote_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d)
   return t->sharer_start[face] == t->sharer_start[face + 1] ? 0 : neighbour_energy(b, e, f, d);
 }
 
-/* The energy of ties in elements of other ranks; `excluded` is that of their elements that have the
- * faces. It is not exact, so a small rest is no tie. */
+/* The energy of ties in elements of other ranks, without `excluded`, the energy of their elements
+ * that have the faces. It is inexact, so a small difference is no tie. */
 static double remote_tie_at(const sp_schwarz_builder *b, sp_lid edge, sp_lid dof, double excluded) {
   const sp_topology *t = b->setup->space->mesh->topology;
   if (t->sharer_start[edge] == t->sharer_start[edge + 1]) return 0;
@@ -226,9 +226,9 @@ static bool is_fixed_by_edge(const sp_schwarz_builder *b, const corner *c) {
          !sp_schwarz_find_end(b, c->element, c->end).fixed;
 }
 
-/* Return what a tie below the column's element i adds in lateral direction t. It holds each element
- * in series with the coupling along the column up to that element, because the column may bend; the
- * mean goes by the elements' lateral couplings. */
+/* Return the contribution of a tie below the column's element i in lateral direction t. The tie
+ * holds each element in series with the coupling along the column between them, because the column
+ * may bend. The mean is weighted by the elements' lateral couplings. */
 static double spread_tie(const sp_schwarz_builder *b, sp_lid c, int t, sp_lid i, double tie) {
   const sp_columns *columns = b->columns;
   const sp_lid first = columns->start[c], count = columns->start[c + 1] - first, below = i - first;
@@ -251,8 +251,8 @@ static double spread_tie(const sp_schwarz_builder *b, sp_lid c, int t, sp_lid i,
   return held / own;
 }
 
-/* The ties of column c at a side of lateral direction t, by K_00 w_j; with `held`, Dirichlet nodes
- * count one by one instead. */
+/* The ties of column c at a side of lateral direction t, by K_00 w_j; with `held`, without
+ * Dirichlet nodes, which then count one by one. */
 static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side, bool held) {
   const sp_columns *columns = b->columns;
   const sp_topology *topology = b->setup->space->mesh->topology;
@@ -318,10 +318,10 @@ static sp_schwarz_end find_lateral_end(const sp_schwarz_builder *b, sp_lid i, in
 }
 
 /* The common interval [-1, 1] of a column in lateral direction t = 1, 2, by the elements' own
- * entries. Neighbours add the geometric mean over the elements that have one, but not less than
- * half their energy for the vector that is 1 along the column. A neighbour that is stiffer than the
- * element's coupling along the column holds that element alone, so what it adds is limited to that
- * coupling, or to the least that neighbours of all elements add. */
+ * entries. Neighbours add the geometric mean over the elements that have one, but at least half
+ * their energy for the vector that is 1 along the column. A neighbour stiffer than the element's
+ * coupling along the column holds only that element. So its contribution is limited to that
+ * coupling, or to the least contribution to any element. */
 static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t, bool held) {
   const sp_columns *columns = b->columns;
   const sp_lid first = columns->start[c], last = columns->start[c + 1];

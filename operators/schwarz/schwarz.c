@@ -52,7 +52,7 @@ static sp_status sum_boxes(sp_schwarz_builder *b) {
   return status;
 }
 
-/* From the diagonals in weights[elements][n^3] to P_e W^2 at the nodes of an element. */
+/* Replace the diagonals in weights[elements][n^3] by P_e W^2 at an element's nodes. */
 static void divide_weights(void *builder, size_t begin, size_t end) {
   sp_schwarz_builder *b = builder;
   const sp_hexes *hexes = b->setup->space->mesh->hexes;
@@ -64,7 +64,7 @@ static void divide_weights(void *builder, size_t begin, size_t end) {
       own[i] *= b->inverse_diagonal[dofs[i]];
       if (b->leveled) own[i] *= b->sums[dofs[i]] / b->leveled[dofs[i]];
     }
-    /* If a contact has a DOF on both sides, P_B must map constants across it to constants. */
+    /* P_B must map constants across a contact to constants, also if its sides have a common DOF. */
     for (size_t i = 0; i < face && sp_hexes_is_contact(hexes, (sp_lid)e); i++) {
       if (dofs[i] != dofs[i + nodes - face]) continue;
       own[i] /= 2;
@@ -86,10 +86,10 @@ static sp_status fill_weights(sp_schwarz_builder *b) {
   return sp_loop_over("Schwarz", count, nodes, b, take_roots);
 }
 
-/* ---- Elements that stand alone ---- */
+/* ---- Elements in no column ---- */
 
-/* Replace zero eigenvalues. A box without neighbours, Dirichlet ends and mass term has one for
- * constants; it becomes a thousandth of the next ones. */
+/* Replace zero eigenvalues. A box without neighbours, Dirichlet ends and mass term has one, for
+ * constants; it becomes a thousandth of the next one. */
 static void lift_constants(int n, double *values) {
   double least = 0, next = 0;
   for (int d = 0; d < 3; d++) {
@@ -122,8 +122,8 @@ static sp_interval find_interval(const sp_schwarz_builder *b, sp_lid e, int d) {
 }
 
 /* basis[elements][3][n][n] and values[elements][3][n]; the eigenvalue of (i, j, k) is kappa times
- * the sum of three, plus lambda. Elements in a row are often alike: bit d of alike[e] is set if
- * interval d is that of the element before. */
+ * the sum of three, plus lambda. Successive elements are often alike: bit d of alike[e] is set if
+ * interval d equals the previous element's. */
 static void diagonalize_some(const sp_schwarz_builder *b, sp_intervals *intervals, size_t begin,
                              size_t end) {
   const size_t n = (size_t)b->n;
@@ -151,7 +151,7 @@ static void diagonalize_some(const sp_schwarz_builder *b, sp_intervals *interval
       memcpy(own_basis, own_basis - 3 * n * n, n * n * sizeof *own_basis);
       memcpy(own_values, own_values - 3 * n, n * sizeof *own_values);
     }
-  /* In a loop of its own: those above copy, without kappa and lambda. */
+  /* A separate loop, since the loops above copy values without kappa and lambda. */
   for (size_t e = begin; e < end; e++) {
     double *own = &b->values[3 * e * n];
     if (!stands_alone(b, (sp_lid)e)) continue;
@@ -171,7 +171,7 @@ static sp_status solve_some(void *builder, void *workspace, size_t begin, size_t
 }
 
 static sp_status solve_elements(sp_schwarz_builder *b) {
-  enum { CHUNK = 512 }; /* elements; each chunk has intervals of its own */
+  enum { CHUNK = 512 }; /* elements; each chunk has its own intervals */
   return sp_loop_run(&(sp_loop){.what = "Schwarz",
                                 .count = (size_t)b->setup->space->mesh->hexes->count,
                                 .chunk = CHUNK,
@@ -181,7 +181,7 @@ static sp_status solve_elements(sp_schwarz_builder *b) {
 
 /* ---- Set-up ---- */
 
-static sp_status allocate(sp_schwarz_builder *b) {
+static sp_status allocate_builder(sp_schwarz_builder *b) {
   const size_t dofs = sp_space_dofs(b->setup->space), n = (size_t)b->n;
   const size_t elements = (size_t)b->setup->space->mesh->hexes->count;
   SP_TRY(sp_intervals_create(b->n - 1, &b->intervals));
@@ -204,7 +204,7 @@ static sp_status allocate(sp_schwarz_builder *b) {
   return closed ? sp_allocate(modes, sizeof *b->ring, "Schwarz", &b->ring) : SP_OK;
 }
 
-/* Free all but the columns and interfaces, which the solver keeps. */
+/* Free the builder; the solver keeps its columns and interfaces. */
 static void sp_schwarz_builder_destroy(sp_schwarz_builder **builder) {
   sp_schwarz_builder *b = *builder;
   if (!b) return;
@@ -214,8 +214,8 @@ static void sp_schwarz_builder_destroy(sp_schwarz_builder **builder) {
           b->alike, b->edge_start, b->edge_elements, b);
 }
 
-/* All ranks meet in the exchanges, also after a failure. */
-static sp_status fill(sp_schwarz_builder *b) {
+/* All ranks do the exchanges, also after a failure. */
+static sp_status fill_builder(sp_schwarz_builder *b) {
   const sp_operator_setup *setup = b->setup;
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
     b->diagonal[setup->diagonal_dofs[i]] = setup->diagonal_values[i];
@@ -247,14 +247,14 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
     b->n = n;
     b->gll = &sp_reference_get(n - 1)->gll;
     sp_schwarz_choose_nodes(b);
-    status = allocate(b);
+    status = allocate_builder(b);
   }
   if (b) {
     schwarz->columns = b->columns;
     schwarz->interface = b->interface;
   }
   SP_TRY(sp_agree(platform->comm, status));
-  SP_TRY(sp_agree(platform->comm, fill(b)));
+  SP_TRY(sp_agree(platform->comm, fill_builder(b)));
   schwarz->space = space;
   sp_gid counts[2] = {b->columns->count, b->columns->start[b->columns->count]};
   MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, platform->comm);

@@ -3,22 +3,21 @@
  *
  *     z = W sum over blocks of R_B^T P_B A_B^-1 P_B R_B W r
  *
- * A block is a column of strongly coupled elements (mesh/columns.h), or an element that is in none.
+ * A block is a column of strongly coupled elements (mesh/columns.h), or an element in no column.
  * A_B consists of the elements as boxes (operators/schwarz/separable.h). The inverse of an element
  * is three small matrix products per direction (fast diagonalization, Lynch, Rice and Thomas 1964);
  * a column costs as much per element, by static condensation (operators/schwarz/column_factors.h).
  * Ends of the one-dimensional matrices:
  *
  *     a neighbour:   + the neighbour's entries there, times kappa_neighbour / kappa
- *     Dirichlet:     the node is left out
+ *     Dirichlet:     the node is eliminated
  *     Robin:         + alpha / kappa
  *
- * A column has one lateral matrix per direction, with means over its elements; terms that hold a
- * single element of it count up to the coupling along the column.
- * The ends do not see stiff neighbours that hold a block by edges alone: then its matrices across
- * these edges are diagonal.
- * P_B^2 is the block's share of the diagonal of the assembled boxes, with Robin's ends, at a node:
- * if blocks meet, the stiffer one decides (counts: solver/README.md). Along the lines of a column
+ * A column has one lateral matrix per direction, with means over its elements; terms that hold only
+ * one of its elements are limited to the coupling along the column. If stiff elements hold a block
+ * by edges, which the ends do not contain, its matrices across these edges are diagonal. P_B^2 is
+ * the block's share of the diagonal of the assembled boxes, with Robin's ends, at a node, so the
+ * stiffer of two blocks dominates (iteration counts: solver/README.md). Along the lines of a column
  * it varies little (lines.c). W = Delta^(-1/2) with Delta = diagonal of A / diagonal of the
  * assembled boxes. */
 #pragma once
@@ -31,7 +30,7 @@ typedef struct sp_schwarz sp_schwarz;
 
 /* For `op`, of order 2 or more, which was built from `setup`, with boxes[elements] from
  * sp_separable_fill and the operator's inverse diagonal, inverse[local DOFs]. `setup` and the
- * arrays are not used afterwards, op must outlive *out. The caller destroys *out. Errors:
+ * arrays are not used afterwards; op must outlive *out. The caller destroys *out. Errors:
  * SP_ERR_SYSTEM. Collective. */
 sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setup,
                             const sp_separable *boxes, const double *inverse, sp_schwarz **out);

@@ -9,7 +9,7 @@
 #include "operators/factors.h"
 #include "operators/space.h"
 
-/* Coefficients that are constant in each element need no more points than the geometry. */
+/* Coefficients constant in each element need no more points than the geometry. */
 enum { GEOMETRY_POINTS = 3 };
 
 /* The sums over an element of the diagonal factors, and of wJ, divided by 8. */
@@ -24,15 +24,15 @@ static double sum_factors(size_t points, const double *factors, double c[3]) {
   return mass;
 }
 
-/* Make the box of a contact thin, with the coupling across: little is left of the one along. */
+/* Model a contact as a thin box: `across` is its coupling in t; couplings along it vanish. */
 static void make_thin(double across, sp_separable *box) {
   double *l = box->length;
   l[2] = SP_CONTACT_THIN * fmin(l[0], l[1]);
   box->kappa = across * 2 * l[2] / (l[0] * l[1]);
 }
 
-/* `weighted` has coefficients, by element or at the points of `rule`; NULL: there are none.
- * `factors` has room for the points. */
+/* `weighted` has coefficients, by element or at the points of `rule`; NULL: none. `factors` has
+ * room for the points. */
 static sp_status fill_box(const sp_hexes *hexes, sp_lid e, const sp_rule *rule, double lambda,
                           const sp_operator_setup *weighted, double *factors, sp_separable *box) {
   const size_t points = sp_rule_points(rule);
@@ -87,7 +87,7 @@ sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *list) 
                                 .compute = fill_boxes});
 }
 
-/* Bounds of the eigenvalues of kappa: trace of it, and of its inverse. A scalar is its own. */
+/* Bounds of the eigenvalues of kappa: the traces of kappa and its inverse; exact for a scalar. */
 static void bound_kappa(const sp_operator_setup *s, size_t i, size_t each, double bounds[2]) {
   bounds[0] = bounds[1] = s->kappa && !s->is_tensor ? s->kappa[i] : 1;
   if (!s->is_tensor) return;

@@ -1,4 +1,4 @@
-/* Elements as boxes: for each element the operator on a box that is close to it,
+/* Elements as boxes: for each element the operator on a similar box,
  *
  *     A_e = kappa (K1 x M2 x M3 + M1 x K2 x M3 + M1 x M2 x K3) + lambda M1 x M2 x M3,
  *
@@ -9,7 +9,7 @@
  *     kappa = (c_1 c_2 c_3 / m)^(1/3),   l_1 = 2 sqrt(c_2 c_3) / kappa (cyclic),
  *     lambda = <lambda |J|> / m,
  *
- * which gives a box itself back. */
+ * which is exact for a box. */
 #pragma once
 
 #include "operators/backend.h"
@@ -18,7 +18,8 @@ typedef struct sp_separable {
   double kappa, lambda, length[3];
 } sp_separable;
 
-/* The coupling a_d of a box (mesh/columns.h): K and M of [-1, 1] times it give the box's. Local. */
+/* The coupling a_d of a box (mesh/columns.h): K and M of the box are a_d times those on [-1, 1].
+ * Local. */
 static inline double sp_separable_coupling(const sp_separable *box, int d) {
   return box->kappa * box->length[(d + 1) % 3] * box->length[(d + 2) % 3] / (2 * box->length[d]);
 }
@@ -27,8 +28,8 @@ static inline double sp_separable_coupling(const sp_separable *box, int d) {
  * for an element with a non-positive Jacobian. Local. */
 sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes);
 
-/* Bounds for the sizes of entries of element matrices, over all ranks; of kappa they are of the
- * size of a length, of lambda of a volume. */
+/* Bounds for the sizes of entries of element matrices, over all ranks. Terms of kappa have the size
+ * kappa times a length, terms of lambda the size lambda times a volume. */
 typedef struct sp_magnitudes {
   double largest, smallest; /* of kappa and lambda; the smallest on a diagonal */
   double absorbing;         /* the largest of lambda and the setup's diagonal */

@@ -35,17 +35,19 @@ typedef enum sp_bench_what {
 /* "copy", "unassembled" ... by sp_bench_what, and "double", "single" by sp_precision. */
 extern const char *const sp_bench_what_names[], *const sp_bench_precision_names[];
 
-/* Options with values: numbers, or constants of the enum whose names the command line has. */
+/* Options with values: numbers, or constants of the enum whose names the command line has. A study
+ * measures all combinations of the first ones, of which the last varies fastest. */
 typedef enum sp_bench_option {
-  SP_BENCH_PROBLEMS,
-  SP_BENCH_KERNELS, /* 0: the program's own, 1: the paper's */
+  SP_BENCH_DOFS,     /* of the mesh, one value; empty if there are SP_BENCH_ELEMENTS */
+  SP_BENCH_ELEMENTS, /* of meshes */
   SP_BENCH_ORDERS,
-  SP_BENCH_GEOMETRIES,
+  SP_BENCH_PROBLEMS,
   SP_BENCH_PRECISIONS,
-  SP_BENCH_ELEMENTS, /* of meshes; none: by SP_BENCH_DOFS */
-  SP_BENCH_DOFS,
+  SP_BENCH_GEOMETRIES,
   SP_BENCH_MEASURES,
-  SP_BENCH_DEVICE, /* one value, as the next two */
+  SP_BENCH_VARIED,
+  SP_BENCH_KERNELS = SP_BENCH_VARIED, /* 0: the program's own, 1: the paper's */
+  SP_BENCH_DEVICE,                    /* one value, as the next two */
   SP_BENCH_EXCHANGE,
   SP_BENCH_REPEATS,
   SP_BENCH_LISTS

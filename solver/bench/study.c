@@ -41,40 +41,43 @@ static sp_gid elements_for_dofs(int64_t dofs, int order) {
   return side * side * side;
 }
 
+/* v = combination n of the values of the lists, 0 for an empty list. False if n is too large. */
+static bool find_combination(const sp_bench_list *lists, int n, int64_t v[SP_BENCH_VARIED]) {
+  for (int i = SP_BENCH_VARIED - 1; i >= 0; i--) {
+    const int count = lists[i].count > 0 ? lists[i].count : 1;
+    v[i] = lists[i].values[n % count];
+    n /= count;
+  }
+  return n == 0;
+}
+
 sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench *b,
                              sp_bench_plan *plan) {
-  const sp_bench_list *all = options->lists;
-  const bool by_elements = all[SP_BENCH_ELEMENTS].count > 0;
-  const sp_bench_list *lists[] = {
-      /* the first varies fastest */
-      &all[SP_BENCH_MEASURES],   &all[SP_BENCH_GEOMETRIES],
-      &all[SP_BENCH_PRECISIONS], &all[SP_BENCH_PROBLEMS],
-      &all[SP_BENCH_ORDERS],     &all[by_elements ? SP_BENCH_ELEMENTS : SP_BENCH_DOFS]};
-  enum { LISTS = sizeof lists / sizeof *lists };
+  const sp_bench_list *lists = options->lists;
   const bool own = sp_bench_has(options, SP_BENCH_KERNELS, PRODUCTION);
   const bool paper = sp_bench_has(options, SP_BENCH_KERNELS, PAPER);
   const bool roofline = sp_bench_has(options, SP_BENCH_MEASURES, SP_BENCH_UNASSEMBLED);
-  int kernels, total = 1;
+  const int operators = lists[SP_BENCH_GEOMETRIES].count * lists[SP_BENCH_MEASURES].count;
+  int64_t v[SP_BENCH_VARIED];
+  int kernels;
   *plan = (sp_bench_plan){0};
   sp_paper_kernels(&kernels);
   if (paper && (kernels == 0 || !b->stamps))
     return sp_fail(SP_ERR_INPUT,
                    "--kernel: the paper's kernels need a GPU (--device cuda) and a program built "
                    "with -DSP_ENABLE_CUDA=ON -DSP_PAPER_KERNELS=ON; or use --kernel production");
-  for (int i = 0; i < LISTS; i++) total *= lists[i]->count;
-  for (int n = 0; n < total; n++) {
-    int64_t v[LISTS];
-    for (int i = 0, rest = n; i < LISTS; rest /= lists[i++]->count)
-      v[i] = lists[i]->values[rest % lists[i]->count];
-    const sp_bench_row key = {.what = (sp_bench_what)v[0],
-                              .geometry = (sp_geometry_kind)v[1],
-                              .precision = (sp_precision)v[2],
-                              .problem = (sp_operator_kind)v[3],
-                              .order = (int)v[4],
-                              .elements = by_elements ? v[5] : elements_for_dofs(v[5], (int)v[4]),
+  for (int n = 0; find_combination(lists, n, v); n++) {
+    const int order = (int)v[SP_BENCH_ORDERS];
+    const sp_bench_row key = {.what = (sp_bench_what)v[SP_BENCH_MEASURES],
+                              .problem = (sp_operator_kind)v[SP_BENCH_PROBLEMS],
+                              .geometry = (sp_geometry_kind)v[SP_BENCH_GEOMETRIES],
+                              .precision = (sp_precision)v[SP_BENCH_PRECISIONS],
+                              .order = order,
+                              .elements = v[SP_BENCH_ELEMENTS] > 0
+                                              ? v[SP_BENCH_ELEMENTS]
+                                              : elements_for_dofs(v[SP_BENCH_DOFS], order),
                               .warm_cache = b->warm_cache};
-    if (roofline && n % (lists[0]->count * lists[1]->count) == 0)
-      SP_TRY(add_roofline(plan, paper, key));
+    if (roofline && n % operators == 0) SP_TRY(add_roofline(plan, paper, key));
     if (own && (key.what != SP_BENCH_CG || key.precision == SP_DOUBLE)) SP_TRY(add_row(plan, key));
   }
   for (int r = 0; r < plan->count; r++)

@@ -69,16 +69,14 @@ static sp_status check_corners(const sp_config *config) {
 }
 
 void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUTS]) {
-  outputs[SP_OUTPUT_LOG] = (sp_output_path){.name = "log",
-                                            .path = config->output.log,
-                                            .purpose = "",
-                                            .where = sp_config_where(config, "output", "log")};
-  outputs[SP_OUTPUT_FIELD] = (sp_output_path){.name = "field",
-                                              .path = config->output.field,
-                                              .purpose = "",
-                                              .where = sp_config_where(config, "output", "field")};
+  const char *field = config->output.field;
+  outputs[SP_OUTPUT_LOG] =
+      (sp_output_path){.name = "log", .path = config->output.log, .purpose = ""};
+  outputs[SP_OUTPUT_FIELD] = (sp_output_path){.name = "field", .path = field, .purpose = ""};
+  outputs[SP_OUTPUT_LOG].where = sp_config_where(config, "output", "log");
+  outputs[SP_OUTPUT_FIELD].where = sp_config_where(config, "output", "field");
   outputs[SP_OUTPUT_UNCONVERGED] = outputs[SP_OUTPUT_FIELD];
-  if (!config->output.field[0]) return;
+  if (!field[0]) return;
   outputs[SP_OUTPUT_UNCONVERGED].path = config->output.unconverged;
   outputs[SP_OUTPUT_UNCONVERGED].purpose = " with an unconverged solution";
 }

@@ -7,8 +7,7 @@
 #include "solver/config/internal.h"
 #include "solver/problem/conductivity.h"
 
-/* Parse a formula if there is one. `given` is the name of a variable besides x, y and z, or NULL.
- */
+/* Parse a formula, if any. `given` is the name of a variable besides x, y and z, or NULL. */
 static sp_status parse(const sp_config *config, const char *given, sp_formula *f) {
   static const double zero = 0, *const origin[3] = {&zero, &zero, &zero};
   if (!f->text) return SP_OK;
@@ -40,32 +39,20 @@ static sp_status parse_total(const sp_config *config, sp_formula *source) {
 
 /* ---- Tensors ---- */
 
-/* Length of the text before the first comma outside of parentheses and quotes. */
-static size_t first_of(const char *text) {
-  int depth = 0;
-  bool quoted = false;
-  size_t length = 0;
-  for (; text[length] && (text[length] != ',' || depth > 0 || quoted); length++) {
-    if (text[length] == '"') quoted = !quoted;
-    if (!quoted) depth += (text[length] == '(') - (text[length] == ')');
-  }
-  return length;
-}
-
-/* True for several formulas with commas between. */
-static bool is_tensor(const char *text) {
-  return text[first_of(text)] != '\0';
+static bool is_list(const char *text) {
+  return text[sp_formula_length(text)] != '\0';
 }
 
 /* Parse a list of up to six formulas. The expressions of constants are NULL. */
 static sp_status parse_list(const sp_config *config, const sp_formula *list,
-                            const char *const names[SP_TENSOR], int *count,
+                            const char *const names[SP_TENSOR], int *count, bool *is_constant,
                             sp_expression *formulas[SP_TENSOR], double constants[SP_TENSOR]) {
   const char *rest = list->text;
   *count = 0;
+  *is_constant = true;
   for (bool last = false; !last; ++*count) {
     rest += strspn(rest, SP_INI_SPACE);
-    const size_t length = first_of(rest);
+    const size_t length = sp_formula_length(rest);
     last = !rest[length];
     if (*count < SP_TENSOR) {
       sp_formula one = {0};
@@ -74,6 +61,7 @@ static sp_status parse_list(const sp_config *config, const sp_formula *list,
       if (!status) status = parse_fixed(config, &one);
       SP_FREE(one.text, one.where);
       if (one.expression && one.expression->is_constant) sp_expression_destroy(&one.expression);
+      *is_constant = *is_constant && !one.expression;
       formulas[*count] = one.expression;
       constants[*count] = one.value;
       SP_TRY(status);
@@ -98,20 +86,16 @@ static sp_status parse_axes(const sp_config *config, const sp_formula *text, dou
   static const double PARALLEL = 1e-10; /* the sine of the angle */
   static const char *const names[SP_TENSOR] = {"x1", "x2", "x3", "y1", "y2", "y3"};
   sp_expression *formulas[SP_TENSOR] = {NULL};
-  double v[SP_TENSOR] = {0};
   int count;
-  const sp_status status = parse_list(config, text, names, &count, formulas, v);
-  bool constant = true;
-  for (int i = 0; i < SP_TENSOR; i++) {
-    constant = constant && !formulas[i];
-    sp_expression_destroy(&formulas[i]);
-  }
+  bool constant;
+  const sp_status status =
+      parse_list(config, text, names, &count, &constant, formulas, (double *)axes);
+  for (int i = 0; i < SP_TENSOR; i++) sp_expression_destroy(&formulas[i]);
   SP_TRY(status);
   if (count != SP_TENSOR || !constant)
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected six constants, the vectors x1, x2, x3 and y1, y2, y3, found '%s'",
                    text->where, text->text);
-  memcpy(axes, v, sizeof v);
   bool good = normalize(0, axes[0]) && normalize(0, axes[1]);
   const double along = dot(axes[0], axes[1]);
   for (int d = 0; d < 3; d++) axes[1][d] -= along * axes[0][d];
@@ -133,7 +117,7 @@ static sp_status parse_tensor(const sp_config *config, const sp_formula *kappa,
   int count;
   c->text = kappa;
   for (int d = 0; d < 3; d++) c->axes[d][d] = 1;
-  SP_TRY(parse_list(config, kappa, names, &count, c->formulas, c->constants));
+  SP_TRY(parse_list(config, kappa, names, &count, &c->is_constant, c->formulas, c->constants));
   if (count != 3 && count != SP_TENSOR)
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected one formula, three (xx, yy, zz) or six (xx, yy, zz, xy, xz, yz), "
@@ -143,8 +127,6 @@ static sp_status parse_tensor(const sp_config *config, const sp_formula *kappa,
     c->axes_text = axes;
     SP_TRY(parse_axes(config, axes, c->axes));
   }
-  c->is_constant = true;
-  for (int i = 0; i < SP_TENSOR; i++) c->is_constant = c->is_constant && !c->formulas[i];
   const double origin[3] = {0, 0, 0}, *const xyz[3] = {origin, origin, origin};
   double k[SP_TENSOR];
   return c->is_constant ? sp_conductivity_evaluate(c, 1, xyz, k, NULL) : SP_OK;
@@ -185,9 +167,10 @@ static sp_status parse_kappa(const sp_config *config, sp_material_entry *entry) 
   const sp_material_entry *all = &config->statement.all;
   const sp_formula *kappa = entry->kappa.text ? &entry->kappa : &all->kappa;
   if (!entry->kappa.text && !entry->axes.text) return SP_OK;
-  if (is_tensor(kappa->text)) {
-    SP_TRY(sp_allocate(1, sizeof *entry->tensor, "kappa", &entry->tensor));
-    return parse_tensor(config, kappa, entry->axes.text ? &entry->axes : &all->axes, entry->tensor);
+  if (is_list(kappa->text)) {
+    SP_TRY(sp_allocate(1, sizeof *entry->kappa.tensor, "kappa", &entry->kappa.tensor));
+    return parse_tensor(config, kappa, entry->axes.text ? &entry->axes : &all->axes,
+                        entry->kappa.tensor);
   }
   SP_TRY(parse_coefficient(config, false, &entry->kappa));
   return entry != all && entry->axes.text ? fail_axes(&entry->axes) : SP_OK;
@@ -218,7 +201,7 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
   SP_TRY(parse(config, NULL, &entry->solution));
   if (entry->solution.text && entry->solution.expression->is_of_t)
     SP_TRY(sp_expression_parse_given(entry->solution.text, entry->solution.where, s->scope, "t",
-                                     &entry->rate));
+                                     &entry->solution.rate));
   SP_TRY(parse(config, s->initial.text ? "u0" : NULL, &entry->forcing));
   if (!sp_operator_rows[s->operator_kind].has_stiffness) SP_TRY(check_mass(config, entry));
   if (entry->source.text && entry->forcing.text)
@@ -235,53 +218,47 @@ static sp_material_entry *entry_of(sp_config *config, int i) {
   return i < 0 ? &config->statement.all : &config->statement.materials.entries[i];
 }
 
-/* Parse solutions again if a tensor needs K : grad grad u; check that axes are used. */
-static sp_status finish_tensors(sp_config *config) {
+/* Parse all, and solutions again if a tensor needs K : grad grad u; check that axes are used. */
+static sp_status parse_materials(sp_config *config) {
   const int count = config->statement.materials.count;
   const sp_formula *axes = &config->statement.all.axes;
   bool some = false, used = !axes->text;
   for (int i = -1; i < count; i++) {
-    const sp_conductivity *tensor = entry_of(config, i)->tensor;
+    SP_TRY(parse_material(config, entry_of(config, i)));
+    const sp_conductivity *tensor = entry_of(config, i)->kappa.tensor;
     some = some || tensor;
     used = used || (tensor && tensor->axes_text == axes);
   }
   for (int i = -1; i < count && some; i++) {
-    sp_material_entry *entry = entry_of(config, i);
-    if (entry->solution.text)
-      SP_TRY(sp_expression_parse_given(entry->solution.text, entry->solution.where,
-                                       config->statement.scope, "K", &entry->curvature));
+    sp_formula *u = &entry_of(config, i)->solution;
+    if (!u->text) continue;
+    SP_TRY(
+        sp_expression_parse_given(u->text, u->where, config->statement.scope, "K", &u->curvature));
   }
   return used ? SP_OK : fail_axes(axes);
 }
 
-static sp_status parse_materials(sp_config *config) {
-  for (int i = -1; i < config->statement.materials.count; i++)
-    SP_TRY(parse_material(config, entry_of(config, i)));
-  return finish_tensors(config);
-}
-
 /* ---- Boundary ---- */
 
-static sp_status parse_contact(const sp_config *config, sp_formula *r) {
-  static const double LEAST = 1e-12, MOST = 1e12;
-  SP_TRY(parse_fixed(config, r));
-  if (!r->expression->is_constant || (r->value >= LEAST && r->value <= MOST)) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: expected a resistance from %g to %g, found '%s'", r->where,
-                 LEAST, MOST, r->text);
-}
-
 static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
-  if (entry->condition == SP_SOURCE) return parse_total(config, &entry->formula);
-  if (entry->condition == SP_CONTACT) return parse_contact(config, &entry->formula);
+  static const double LEAST = 1e-12, MOST = 1e12; /* resistances */
+  sp_formula *f = &entry->formula;
+  if (entry->condition == SP_SOURCE) return parse_total(config, f);
   SP_TRY(parse_fixed(config, &entry->alpha));
-  return parse(config, NULL, &entry->formula);
+  if (entry->condition != SP_CONTACT) return parse(config, NULL, f);
+  SP_TRY(parse_fixed(config, f));
+  if (!f->expression->is_constant) return SP_OK;
+  if (f->value >= LEAST && f->value <= MOST) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected a resistance from %g to %g, found '%s'", f->where,
+                 LEAST, MOST, f->text);
 }
 
 static sp_status parse_boundary(sp_config *config) {
   sp_statement *s = &config->statement;
-  if (!sp_operator_rows[s->operator_kind].has_boundary && s->boundary.where)
+  const char *where = sp_config_boundary(config);
+  if (!sp_operator_rows[s->operator_kind].has_boundary && where)
     return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no boundary conditions; remove [boundary]",
-                   s->boundary.where, sp_operator_names[s->operator_kind]);
+                   where, sp_operator_names[s->operator_kind]);
   for (int p = 0; p < s->boundary.count; p++) {
     SP_TRY(parse_line(config, &s->boundary.entries[p]));
     SP_TRY(sp_statement_check_data(s, &s->boundary.entries[p]));
@@ -290,15 +267,6 @@ static sp_status parse_boundary(sp_config *config) {
 }
 
 /* ---- All ---- */
-
-/* Evaluate the constants in the order of the case. */
-static sp_status define_constants(sp_config *config) {
-  for (int i = 0; i < config->constants.count; i++) {
-    const sp_constant_entry *entry = &config->constants.entries[i];
-    SP_TRY(sp_scope_define(config->statement.scope, entry->name, entry->value.text, entry->where));
-  }
-  return SP_OK;
-}
 
 static sp_status parse_results(sp_config *config) {
   const sp_operator_kind kind = config->statement.operator_kind;
@@ -315,18 +283,13 @@ static sp_status parse_results(sp_config *config) {
 
 sp_status sp_formulas_parse(sp_config *config) {
   if (config->time.end > 0) SP_TRY(sp_scope_add_time(config->statement.scope));
-  SP_TRY(define_constants(config));
+  for (int i = 0; i < config->constants.count; i++) {
+    const sp_constant_entry *entry = &config->constants.entries[i];
+    SP_TRY(sp_scope_define(config->statement.scope, entry->name, entry->value.text, entry->where));
+  }
   if (!sp_statement_initial_file(&config->statement))
     SP_TRY(parse(config, NULL, &config->statement.initial));
   SP_TRY(parse_results(config));
   SP_TRY(parse_materials(config));
   return parse_boundary(config);
-}
-
-void sp_formulas_free(sp_config *config) {
-  for (int i = -1; i < config->statement.materials.count; i++) {
-    sp_conductivity_destroy(&entry_of(config, i)->tensor);
-    sp_expression_destroy(&entry_of(config, i)->curvature);
-    sp_expression_destroy(&entry_of(config, i)->rate);
-  }
 }

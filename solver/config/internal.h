@@ -58,6 +58,9 @@ typedef struct sp_key {
 extern const sp_key sp_keys[];
 extern const int sp_key_count;
 
+/* The place of the first line of [boundary], or of its default; NULL if there is none. */
+const char *sp_config_boundary(const sp_config *config);
+
 /* True for a key of sections [SECTION NAME]. */
 static inline bool sp_key_is_titled(const sp_key *key) {
   return key->list && key->name;
@@ -83,6 +86,9 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]);
  * messages; formulas keep a copy of it. After an error `field` can only be cleared. Errors:
  * SP_ERR_INPUT, SP_ERR_SYSTEM. */
 sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field);
+
+/* The length of the first formula of a list: up to a comma outside of parentheses and quotes. */
+size_t sp_formula_length(const char *text);
 
 /* Write the value as text that sp_key_set reads back to the same bits. */
 void sp_key_print(const sp_key *key, const void *field, FILE *stream);
@@ -134,13 +140,10 @@ void sp_keys_clear(sp_config *config);
  * SP_ERR_SYSTEM. */
 sp_status sp_formulas_parse(sp_config *config);
 
-/* Free what it made besides the expressions of formulas, which sp_key_clear frees. */
-void sp_formulas_free(sp_config *config);
-
 /* ---- Rules that involve several keys (check.c) ---- */
 
 /* After all lines and arguments of the case file `path`, NULL without one: fill the members of
  * `config` that follow from several keys, such as mesh.shape, the path of the mesh and the corners
  * of regions, check keys against each other, and parse all formulas. Errors: SP_ERR_INPUT for keys
- * that contradict each other, those of sp_formulas_parse. */
+ * that contradict each other; as sp_formulas_parse. */
 sp_status sp_config_check(const char *path, sp_config *config);

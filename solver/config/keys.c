@@ -48,8 +48,13 @@ static bool is_kappa_given(const sp_config *config) {
   return sp_config_where(config, "problem", "kappa");
 }
 
+const char *sp_config_boundary(const sp_config *config) {
+  return config->statement.boundary.count > 0 ? config->statement.boundary.entries[0].where
+                                              : sp_config_where(config, "boundary", "default");
+}
+
 static bool is_boundary_given(const sp_config *config) {
-  return config->statement.boundary.where;
+  return sp_config_boundary(config);
 }
 
 static bool is_in_time(const sp_config *config) {

@@ -41,10 +41,6 @@ static sp_status unset(struct reader *reader, const sp_key *key, const char *nam
     SP_TRY(set_default(config, key));
   free(config->given[key - sp_keys].where);
   config->given[key - sp_keys].where = NULL;
-  if (config->statement.boundary.count == 0 && !sp_config_where(config, "boundary", "default")) {
-    free(config->statement.boundary.where);
-    config->statement.boundary.where = NULL;
-  }
   return SP_OK;
 }
 
@@ -72,8 +68,6 @@ static sp_status assign(struct reader *reader, const char *location, const sp_in
   SP_TRY(make_where(location, entry, &where));
   SP_TRY(key->list ? sp_list_set_line(config, key, entry->key, entry->value, where)
                    : sp_key_set(key, entry->value, where, sp_key_field(config, key, 0)));
-  if (strcmp(key->section, "boundary") == 0 && !config->statement.boundary.where)
-    SP_TRY(sp_format(&config->statement.boundary.where, "%s", where));
   sp_given *given = &config->given[key - sp_keys];
   free(given->where);
   /* A key without a value counts as not given. */
@@ -202,13 +196,12 @@ sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
 
 void sp_config_destroy(sp_config **config) {
   if (!*config) return;
-  sp_formulas_free(*config);
   sp_keys_clear(*config);
   free((*config)->statement.boundary.fallback.group);
   sp_scope_destroy(&(*config)->statement.scope);
   for (int k = 0; (*config)->given && k < sp_key_count; k++) free((*config)->given[k].where);
-  SP_FREE((*config)->given, (*config)->names, (*config)->statement.boundary.where,
-          (*config)->mesh.where, (*config)->output.unconverged, *config);
+  SP_FREE((*config)->given, (*config)->names, (*config)->mesh.where, (*config)->output.unconverged,
+          *config);
   *config = NULL;
 }
 

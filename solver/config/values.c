@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/problem/conductivity.h"
+
 /* ---- Text to value ---- */
 
 static void describe_choices(const char *const *choices, size_t size, char *text) {
@@ -168,19 +170,19 @@ static sp_status set_formula(const char *text, size_t length, sp_formula *formul
   return SP_OK;
 }
 
-/* Length of the text before the first comma outside of all parentheses. */
-static size_t first_argument(const char *text) {
+size_t sp_formula_length(const char *text) {
   int depth = 0;
+  bool quoted = false;
   size_t length = 0;
-  for (; text[length] != '\0'; length++) {
-    if (text[length] == ',' && depth == 0) break;
-    depth += (text[length] == '(') - (text[length] == ')');
+  for (; text[length] && (text[length] != ',' || depth > 0 || quoted); length++) {
+    if (text[length] == '"') quoted = !quoted;
+    if (!quoted) depth += (text[length] == '(') - (text[length] == ')');
   }
   return length;
 }
 
 static sp_status set_robin(const char *text, const char *where, sp_boundary_entry *entry) {
-  const size_t length = first_argument(text);
+  const size_t length = sp_formula_length(text);
   const char *rest = text[length] == ',' ? text + length + 1 : text + length;
   rest += strspn(rest, SP_INI_SPACE);
   if (is_blank(text) || text[0] == ',')
@@ -202,6 +204,9 @@ static sp_status set_robin(const char *text, const char *where, sp_boundary_entr
 
 static void clear_formula(sp_formula *formula) {
   sp_expression_destroy(&formula->expression);
+  sp_expression_destroy(&formula->curvature);
+  sp_expression_destroy(&formula->rate);
+  sp_conductivity_destroy(&formula->tensor);
   SP_FREE(formula->text, formula->where);
   *formula = (sp_formula){0};
 }
@@ -220,14 +225,10 @@ static sp_status set_condition(sp_condition condition, const char *text, const c
   clear_condition(entry);
   entry->condition = condition;
   if (condition == SP_ROBIN) return set_robin(text, where, entry);
-  if (condition == SP_SOURCE && *text == '\0')
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: expected source Q, the heat that enters there in all, found "
-                   "nothing",
-                   where);
-  if (condition == SP_CONTACT && *text == '\0')
-    return sp_fail(SP_ERR_INPUT, "%s: expected contact R, a resistance times area, found nothing",
-                   where);
+  if (*text == '\0' && (condition == SP_SOURCE || condition == SP_CONTACT))
+    return sp_fail(SP_ERR_INPUT, "%s: expected %s, found nothing", where,
+                   condition == SP_SOURCE ? "source Q, the heat that enters there in all"
+                                          : "contact R, a resistance times area");
   if (condition != SP_PERIODIC) return set_formula(text, strlen(text), &entry->formula, where);
   if (*text == '\0')
     return sp_fail(SP_ERR_INPUT, "%s: expected periodic GROUP, found no group", where);

@@ -28,8 +28,8 @@ static void take_formulas(const sp_statement *statement, const sp_material_entry
                           sp_material *m) {
   if (entry->solution.text) {
     m->solution = entry->solution.expression;
-    m->curvature = entry->curvature;
-    m->rate = entry->rate;
+    m->curvature = entry->solution.curvature;
+    m->rate = entry->solution.rate;
   }
   if (entry->forcing.text || entry->source.text) {
     m->forcing = entry->forcing.expression;
@@ -38,7 +38,7 @@ static void take_formulas(const sp_statement *statement, const sp_material_entry
   if (entry->lambda.text) take_coefficient(&entry->lambda, &m->lambda, &m->lambda_formula);
   if (entry->capacity.text) take_coefficient(&entry->capacity, &m->capacity, &m->capacity_formula);
   if (!entry->kappa.text && !entry->axes.text) return;
-  m->tensor = entry->tensor;
+  m->tensor = entry->kappa.tensor;
   m->kappa_formula = NULL;
   if (!m->tensor)
     take_coefficient(entry->kappa.text ? &entry->kappa : &statement->all.kappa, &m->kappa,
@@ -301,12 +301,6 @@ static sp_status apply_sources(const sp_statement *statement, const sp_mesh *mes
   return sp_agree(mesh->comm, make_forcing(statement, measures, materials));
 }
 
-static bool have_source(const sp_statement *statement, const sp_materials *materials) {
-  bool found = statement->all.source.text;
-  for (int m = 0; m < materials->count; m++) found = found || materials->list[m].source;
-  return found;
-}
-
 sp_status sp_materials_count(const sp_statement *statement, const sp_mesh *mesh,
                              sp_materials *materials) {
   sp_gid *elements;
@@ -316,9 +310,13 @@ sp_status sp_materials_count(const sp_statement *statement, const sp_mesh *mesh,
     if (!sp_hexes_is_contact(mesh->hexes, e))
       elements[materials->of_volume[mesh->hexes->volumes[e]]]++;
   MPI_Allreduce(MPI_IN_PLACE, elements, materials->count, SP_MPI_GID, MPI_SUM, mesh->comm);
-  for (size_t m = 0; m < count; m++) materials->list[m].elements = elements[m];
+  bool has_source = statement->all.source.text;
+  for (size_t m = 0; m < count; m++) {
+    materials->list[m].elements = elements[m];
+    has_source = has_source || materials->list[m].source;
+  }
   free(elements);
-  if (have_source(statement, materials)) SP_TRY(apply_sources(statement, mesh, materials));
+  if (has_source) SP_TRY(apply_sources(statement, mesh, materials));
   return check_elements(statement, materials);
 }
 

@@ -54,8 +54,8 @@ typedef struct sp_problem {
 
 /* Give every element a material and every exterior face a condition. `statement` must outlive *out,
  * which the caller destroys. Errors: those of sp_materials_create and sp_materials_count;
- * SP_ERR_INPUT for data that the default lacks, for groups that the mesh does not have (its groups
- * are listed) or that are empty, and for faces and volumes that two lines claim. Collective. */
+ * SP_ERR_INPUT for a default without data, for groups that are empty or not in the mesh (its groups
+ * are listed), and for faces and volumes that two lines claim. Collective. */
 sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, sp_problem **out);
 
 /* NULL-safe; sets *problem to NULL. Local. */

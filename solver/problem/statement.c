@@ -11,10 +11,9 @@ const char *const sp_condition_names[] = {[SP_DIRICHLET] = "dirichlet",
                                           NULL};
 
 const char *sp_statement_initial_file(const sp_statement *statement) {
-  static const char ending[] = ".hdf";
   const char *text = statement->initial.text;
-  const size_t length = text ? strlen(text) : 0, end = sizeof ending - 1;
-  return length > end && strcmp(text + length - end, ending) == 0 ? text : NULL;
+  const size_t length = text ? strlen(text) : 0;
+  return length > 4 && strcmp(text + length - 4, ".hdf") == 0 ? text : NULL;
 }
 
 sp_status sp_statement_check_data(const sp_statement *statement, const sp_boundary_entry *entry) {

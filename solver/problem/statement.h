@@ -24,6 +24,12 @@ typedef struct sp_formula {
   char *where;               /* "case.ini:12: problem.solution", prefix of messages */
   sp_expression *expression; /* NULL without text, and for a tensor, its axes and a file */
   double value;              /* if the expression is constant */
+  /* Of a solution in a case with tensors: again, for K : grad grad u (io/formula/expression.h). */
+  sp_expression *curvature;
+  sp_expression *rate; /* of a solution that depends on the time: again, for du/dt */
+  /* Of a kappa with several components (solver/problem/conductivity.h). A section with axes and
+   * without a kappa has the components of [problem] in its axes. */
+  struct sp_conductivity *tensor;
 } sp_formula;
 
 /* One line of [boundary]: group = condition [formula], group = robin alpha[, formula], group =
@@ -38,18 +44,12 @@ typedef struct sp_boundary_entry {
   char *partner;      /* the other group of a periodic pair, else NULL */
 } sp_boundary_entry;
 
-/* One section [material NAME]: the equation in a volume group of the mesh. Formulas whose text is
- * NULL are those of [problem]. */
+/* One section [material NAME]: the equation in a volume group of the mesh. [problem] has the
+ * formulas whose text is NULL. */
 typedef struct sp_material_entry {
   char *name;  /* of the group, its number, or "default": elements that no other section names */
   char *where; /* "case.ini:12: [material NAME]", prefix of messages */
   sp_formula kappa, axes, lambda, capacity, solution, forcing, source;
-  struct sp_conductivity *tensor; /* if kappa or axes are given and kappa, perhaps that of
-                                     [problem], is a tensor (solver/problem/conductivity.h) */
-  /* If a solution is given and a material of the case has a tensor: the solution again, for
-   * K : grad grad u (io/formula/expression.h). */
-  sp_expression *curvature;
-  sp_expression *rate; /* the solution again, for du/dt, if it depends on the time */
 } sp_material_entry;
 
 typedef struct sp_statement {
@@ -67,7 +67,6 @@ typedef struct sp_statement {
     sp_boundary_entry *entries; /* likewise, without "default" */
     int count;
     sp_boundary_entry fallback; /* "default": every exterior face that no entry claims */
-    char *where;                /* of the first line that the user gave, NULL if there was none */
   } boundary;
 } sp_statement;
 

@@ -141,9 +141,11 @@ static sp_status add_faces(sp_balance *balance, const double *x) {
     const sp_lid e = face->element;
     if (face->face == SP_FACES || !face->part) continue;
     if (face->part == &problem->parts[problem->part_count - 1]) balance->has_default = true;
-    if (sp_outer_face_has(face, SP_ROBIN) && !balance->fluxes.marked[e][face->face])
-      SP_TRY(sp_robin_flux(face->part, space, e, face->face, x,
-                           flux_of(balance, space->mesh->hexes, e, face->face)));
+    if (!sp_outer_face_has(face, SP_ROBIN) || balance->fluxes.marked[e][face->face]) continue;
+    double flux = 0;
+    SP_TRY(sp_robin_flux(face->part, space, e, face->face, x, &flux));
+    *flux_of(balance, space->mesh->hexes, e, face->face) += flux;
+    balance->direct += fabs(flux);
   }
   return SP_OK;
 }
@@ -161,10 +163,12 @@ static double neumann_fluxes(const sp_balance *balance, const sp_problem *proble
 
 static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp_space *space) {
   for (int s = 0; s < balance->surfaces; s++) balance->flux[s] -= balance->sums.given[s];
-  double volume[6] = {balance->sums.source, balance->absorbed, balance->has_default,
-                      balance->sums.size,   balance->through,  balance->stored};
-  SP_TRY(sp_reduction_sum(space->platform->reduction, 6, volume, SP_OK));
+  double volume[7] = {balance->sums.source, balance->absorbed, balance->has_default,
+                      balance->sums.size,   balance->through,  balance->stored,
+                      balance->direct};
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 7, volume, SP_OK));
   balance->through = volume[4];
+  balance->direct = volume[6];
   balance->has_default = volume[2] > 0;
   SP_TRY(sp_reduction_sum(space->platform->reduction, balance->terms, balance->flux, SP_OK));
   balance->source = volume[0];
@@ -188,7 +192,7 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
   fluxes->rest = rest;
   fluxes->weights = scratch[0];
   fluxes->left = scratch[1];
-  fluxes->noise = balance->through = 0;
+  fluxes->noise = balance->through = balance->direct = 0;
   for (int t = 0; t < balance->terms; t++) balance->flux[t] = 0;
   sp_status status = find_absorbed(problem, fluxes->space, x, balance);
   if (!status) status = add_faces(balance, x);

@@ -36,6 +36,7 @@ typedef struct sp_balance {
   double data;      /* integrals of |f| and of the given fluxes' absolute values, by surface */
   double largest;   /* absolute value of the largest of these terms, and the integral of |f| */
   double through;   /* sum of the absolute fluxes through marked faces */
+  double direct;    /* of the absolute integrals of alpha u over Robin faces that are not marked */
 } sp_balance;
 
 /* Prepare the balance; `sums` are then ready for sp_problem_load. problem and space are borrowed.

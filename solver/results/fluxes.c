@@ -197,11 +197,13 @@ static bool has_marked(const sp_fluxes *s, sp_lid e) {
   return some && has_element(s, e);
 }
 
+/* An element that has a node in common with a marked face has a corner of it. */
 static bool touches_marked(const sp_fluxes *s, sp_lid e) {
-  const size_t nodes = sp_element_nodes(s->space->numbering->order);
+  const int order = s->space->numbering->order, nq = order + 1;
+  const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, e);
   bool some = is_fixed(s, e);
-  for (size_t n = 0; n < nodes && !some; n++)
-    some = s->weights[sp_numbering_nodes(s->space->numbering, e)[n]] > 0;
+  for (int c = 0; c < SP_CORNERS && !some; c++)
+    some = s->weights[dofs[order * ((c & 1) + nq * ((c >> 1 & 1) + nq * (c >> 2)))]] > 0;
   return some && has_element(s, e);
 }
 

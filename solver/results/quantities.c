@@ -66,9 +66,10 @@ static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bo
 
 enum { RESISTANCE_PARTS = 3 };
 
-/* The parts of a resistance: the averages over both groups, and the flux through the second one, or
- * the first one if that alone is a surface. */
+/* The result itself, or the parts of a resistance: the averages over both groups, and the flux
+ * through the second one, or the first one if that alone is a surface. */
 static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hexes, int part) {
+  if (entry->kind != SP_RESULT_RESISTANCE) return *entry;
   const bool to_surface =
       entry->other_over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, entry->other);
   const bool is_other = part == 1 || (part == 2 && to_surface);
@@ -79,24 +80,18 @@ static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hex
   return out;
 }
 
-static sp_status check_resistance(const sp_result_entry *entry, const sp_hexes *hexes) {
-  bool on_surface;
-  for (int part = 0; part < RESISTANCE_PARTS; part++) {
-    const sp_result_entry one = part_of(entry, hexes, part);
-    SP_TRY(choose_kind(&one, hexes, &on_surface));
-  }
-  return SP_OK;
+static int parts_of(sp_result_kind kind) {
+  return kind == SP_RESULT_RESISTANCE ? RESISTANCE_PARTS : 1;
 }
 
 sp_status sp_quantities_check(const sp_wanted *wanted, const sp_mesh *mesh) {
-  for (int r = 0; r < wanted->results.count; r++) {
-    const sp_result_entry *entry = &wanted->results.entries[r];
-    bool on_surface;
-    if (entry->kind == SP_RESULT_RESISTANCE)
-      SP_TRY(check_resistance(entry, mesh->hexes));
-    else
-      SP_TRY(choose_kind(entry, mesh->hexes, &on_surface));
-  }
+  const sp_result_entry *entry = wanted->results.entries;
+  bool on_surface;
+  for (int r = 0; r < wanted->results.count; r++, entry++)
+    for (int part = 0; part < parts_of(entry->kind); part++) {
+      const sp_result_entry one = part_of(entry, mesh->hexes, part);
+      SP_TRY(choose_kind(&one, mesh->hexes, &on_surface));
+    }
   return SP_OK;
 }
 

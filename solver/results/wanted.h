@@ -1,5 +1,5 @@
-/* The numbers that a user asks for: points, lines and results by the names of groups, before there
- * is a mesh. solver/config/ fills it from a case file. */
+/* Input of a user: points, lines, and results by the names of groups, before there is a mesh.
+ * solver/config/ fills it from a case file. */
 #pragma once
 
 #include "solver/problem/statement.h"

@@ -1,5 +1,6 @@
 #include "solver/run/case.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -44,11 +45,14 @@ static double range_of_solution(const sp_running *c) {
   return extrema[1].value - extrema[0].value;
 }
 
-/* True if no data ask for heat and the solution is constant but for rounding. */
+/* True if no data ask for heat, the solution is constant, and no heat flows, all but for rounding.
+ */
 static bool is_flat(const sp_running *c) {
-  static const double FLAT = 1e-12;
+  static const double FLAT = 1e-12, RESOLVED = 0.1; /* of u, of what rounding of u may change */
+  const sp_balance *balance = &c->balance;
   const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
-  return c->balance.data == 0 &&
+  const double rounding = RESOLVED * balance->fluxes.noise + 8 * DBL_EPSILON * balance->direct;
+  return balance->data == 0 && sp_balance_flow(balance) <= rounding &&
          range_of_solution(c) <= FLAT * fmax(fabs(extrema[0].value), fabs(extrema[1].value));
 }
 
@@ -70,7 +74,7 @@ static sp_status find_fluxes(sp_running *c) {
   SP_OWNED double *scratch = NULL;
   SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *scratch, "fluxes", &scratch)));
   SP_TRY(compute_fluxes(c, scratch));
-  if (c->balance.fluxes.noise <= VISIBLE * sp_balance_flow(&c->balance) || is_flat(c)) return SP_OK;
+  if (c->balance.fluxes.noise <= VISIBLE * sp_balance_flow(&c->balance)) return SP_OK;
   SP_TRY(find_rest(c));
   return c->rest ? compute_fluxes(c, scratch) : SP_OK;
 }

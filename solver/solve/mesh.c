@@ -18,12 +18,11 @@ static sp_status name_file(const sp_mesh_options *options, sp_status status) {
   return status;
 }
 
-/* Refuse early a mesh that cannot fit 32-bit local numbers after all refinements, before memory
+/* Refuse early a box that cannot fit 32-bit local numbers after all refinements, before memory
  * runs out. */
-static sp_status check_size(MPI_Comm comm, const sp_mesh_options *options, int order,
-                            double elements) {
-  const int ranks = sp_comm_size(comm);
-  elements *= pow(8, options->refine);
+static sp_status check_size(MPI_Comm comm, const sp_mesh_options *options, int order) {
+  const int ranks = sp_comm_size(comm), *n = options->box.elements;
+  const double elements = (double)n[0] * n[1] * n[2] * pow(8, options->refine);
   const double dofs = elements * pow(order, 3);
   if (dofs / ranks > SP_LID_MAX)
     return sp_fail(SP_ERR_INPUT,
@@ -65,8 +64,7 @@ static sp_status make_hexes(const sp_workers *workers, const sp_mesh_options *op
   sp_box box = options->box;
   box.region_count = options->regions.count;
   box.regions = options->regions.entries;
-  SP_TRY(check_size(comm, options, statement->order,
-                    (double)box.elements[0] * box.elements[1] * box.elements[2]));
+  SP_TRY(check_size(comm, options, statement->order));
   return sp_box_hexes(comm, &box, hexes);
 }
 

@@ -27,8 +27,8 @@ typedef struct sp_mesh_options {
   int refine; /* uniform refinements, 0..10 */
 } sp_mesh_options;
 
-/* Read or make the mesh that `options` name, with its refinements; add the time to `profile`. Check
- * that it has the groups of `statement` and `wanted`. The caller destroys *mesh. Errors: those of
+/* Read or make the mesh that `options` name, with its refinements; add the time to `profile`. Find
+ * the groups of `statement` and `wanted` in it. The caller destroys *mesh. Errors: those of
  * the mesh. Collective over workers->comm. */
 sp_status sp_case_mesh(const sp_workers *workers, const sp_mesh_options *options,
                        const sp_statement *statement, const sp_wanted *wanted, sp_profile *profile,
