@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/run/run.h"
 #include "solver/solve/march.h"
 
 /* Steps of a run. */
