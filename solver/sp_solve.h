@@ -36,10 +36,11 @@
  * line for the user. Nothing prints, exits or catches signals. After a failure the case can be used
  * and closed, and is as before the call except where the function says so. A NULL case is an error.
  *
- * MPI must be initialised before sp_case_open, and finalised after sp_case_close. Functions that
- * take a case are Collective over its communicator if they are not marked Local. Several cases may
- * be open side by side, on one or several communicators; the number of threads is that of the case
- * that was opened last. One thread of a process may call at a time. */
+ * MPI must be initialised before sp_case_open, and finalised after sp_case_close. A case uses
+ * several threads only if MPI was initialised with MPI_THREAD_FUNNELED or more; their number is
+ * that of the case that was opened last. Functions that take a case are Collective over its
+ * communicator if they are not marked Local. Several cases may be open side by side, on one or
+ * several communicators. One thread of a process may call at a time. */
 #pragma once
 
 #include <stdbool.h>
