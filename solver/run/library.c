@@ -182,7 +182,7 @@ static sp_status check_keys(int count, const char *const *keys) {
 static const sp_boundary_entry *next_of_mesh(const sp_config *config, int *p) {
   while (*p < config->statement.boundary.count) {
     const sp_boundary_entry *entry = &config->statement.boundary.entries[(*p)++];
-    if (entry->condition == SP_PERIODIC || entry->condition == SP_CONTACT) return entry;
+    if (entry->type->form == SP_PERIODIC || entry->type->form == SP_CONTACT) return entry;
   }
   return NULL;
 }
@@ -193,7 +193,7 @@ static sp_status check_same_mesh(const sp_config *old, const sp_config *config) 
   do {
     a = next_of_mesh(old, &p);
     b = next_of_mesh(config, &q);
-    if (!a != !b || (a && (strcmp(a->group, b->group) != 0 || a->condition != b->condition ||
+    if (!a != !b || (a && (strcmp(a->group, b->group) != 0 || a->type != b->type ||
                            (a->partner && strcmp(a->partner, b->partner) != 0))))
       return sp_fail(SP_ERR_INPUT, "periodic and contact conditions of an open case stay");
   } while (a);
