@@ -1,0 +1,67 @@
+"""A tour of sp_solve from Python: cells of a notebook (# %%), or a script. Needs numpy and scipy.
+
+    pip install ./solver/python scipy
+    python3 inputs/python_tour.py"""
+
+# %% A case, set up once. Keys are those of the program; `case.points` are the nodes.
+import numpy as np
+import scipy.optimize
+
+import sp_solve
+
+box = {"elements": (4, 4, 4), "order": 4, "tolerance": 1e-10, "log": None, "field": None}
+case = sp_solve.Case(**box, forcing=1, keys={"boundary.default": "dirichlet 0", "result.hottest": "maximum"})
+x, y, z = case.points.T
+r = case.solve()
+print(r.table())
+
+# %% A sweep: cooling by air at one end, heat at the other. In one dimension u = 1 + 1 / h at the hot end.
+fin = sp_solve.Case(**box, forcing=0, keys={"boundary.xmin": "neumann 1", "boundary.xmax": "robin 1, 0",
+                                            "boundary.default": "neumann 0", "result.hottest": "maximum"})
+for h in 0.5, 1, 2, 4:
+    fin.change({"boundary.xmax": f"robin {h}, 0"})
+    hottest = fin.solve().results["hottest"]
+    print(f"h = {h}: hottest {hottest:.6f}")
+    assert abs(hottest - (1 + 1 / h)) < 1e-6
+fin.close()
+
+# %% Many right-hand sides: only the solve costs, all else is set up. A source moves along x.
+places = np.linspace(0.1, 0.9, 9)
+top = [case.solve(source=np.exp(-50 * ((x - p)**2 + (y - 0.5)**2 + (z - 0.5)**2))).u.max() for p in places]
+print("highest:", np.round(top, 5))
+assert np.allclose(top, top[::-1], rtol=1e-6)
+
+# %% A time loop of one's own: c du/dt - div(grad u) = 0 by implicit Euler, (c/dt M + K) u = c/dt M u_old.
+c, dt, steps = 2.0, 0.01, 10
+step = sp_solve.Case(**box, forcing=0, lambda_=c / dt, keys={"boundary.default": "dirichlet 0"})
+mode = np.sin(np.pi * x) * np.sin(np.pi * y) * np.sin(np.pi * z)
+u = mode
+for _ in range(steps):
+    u = step.solve(load=c / dt * (step.mass @ u), initial=u).u
+step.close()
+decay = (1 + 3 * np.pi**2 * dt / c)**-steps  # of this mode, by implicit Euler
+print(f"after {steps} steps: {u.max():.6f}, exact in space {decay:.6f}")
+assert abs(u.max() / decay - 1) < 1e-4
+
+# %% An inverse problem: kappa of a region from u at probes. A = K0 + kappa K1, so K1 v is the difference of two operators.
+keys = {"region core.lower": "0.25 0.25 0.25", "region core.upper": "0.75 0.75 0.75", "boundary.default": "dirichlet 0"}
+keys |= {f"probe.p{i}": p for i, p in enumerate([(0.5, 0.5, 0.5), (0.25, 0.5, 0.5), (0.75, 0.25, 0.5)])}
+body = sp_solve.Case(**box, forcing=1, keys={**keys, "material core.kappa": 5})
+other = sp_solve.Case(**box, forcing=1, keys={**keys, "material core.kappa": 6})
+data = np.array(list(body.solve().probes.values()))  # made with kappa = 5
+nodes = [np.argmin(((body.points - place)**2).sum(axis=1)) for place in body.json_probes]
+
+
+def K1(v):
+    return other.operator @ v - five.operator @ v
+
+
+def misfit(kappa):
+    """J = |u(probes) - data|^2 / 2, and dJ/dkappa = -p K1 u, where A p is the misfit at the probes: A is its own adjoint."""
+    body.change({"material core.kappa": kappa[0]})
+    u = body.solve().u
+    error = u[nodes] - data
+    load = np.zeros_like(u)
+    load[nodes] = error
+    p = body.solve(load=load - body.rhs()).u
+    return error @ error / 2, np.array([-p @ K1(u)])
