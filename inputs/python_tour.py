@@ -43,25 +43,29 @@ decay = (1 + 3 * np.pi**2 * dt / c)**-steps  # of this mode, by implicit Euler
 print(f"after {steps} steps: {u.max():.6f}, exact in space {decay:.6f}")
 assert abs(u.max() / decay - 1) < 1e-4
 
-# %% An inverse problem: kappa of a region from u at probes. A = K0 + kappa K1, so K1 v is the difference of two operators.
-keys = {"region core.lower": "0.25 0.25 0.25", "region core.upper": "0.75 0.75 0.75", "boundary.default": "dirichlet 0"}
-keys |= {f"probe.p{i}": p for i, p in enumerate([(0.5, 0.5, 0.5), (0.25, 0.5, 0.5), (0.75, 0.25, 0.5)])}
-body = sp_solve.Case(**box, forcing=1, keys={**keys, "material core.kappa": 5})
-other = sp_solve.Case(**box, forcing=1, keys={**keys, "material core.kappa": 6})
-data = np.array(list(body.solve().probes.values()))  # made with kappa = 5
-nodes = [np.argmin(((body.points - place)**2).sum(axis=1)) for place in body.json_probes]
-
-
-def K1(v):
-    return other.operator @ v - five.operator @ v
+# %% An inverse problem: kappa of a region from u at probes. A = K0 + kappa K1, so K1 is the difference of two operators.
+places = {"probe.p": (0.5, 0.5, 0.5), "probe.q": (0.25, 0.5, 0.5), "probe.r": (0.75, 0.25, 0.5)}
+core = {"region.core.lower": (0.25, 0.25, 0.25), "region.core.upper": (0.75, 0.75, 0.75), "boundary.default": "dirichlet 0"}
+one, two, body = (sp_solve.Case(**box, forcing=0, keys={**core, **places, "material.core.kappa": kappa})
+                  for kappa in (1, 2, 5))
+f = np.ones(body.sizes.local)
+data = np.array(list(body.solve(source=f).probes.values()))  # measured on a body with kappa = 5
+nodes = [np.argmin(((body.points - place)**2).sum(axis=1)) for place in places.values()]
 
 
 def misfit(kappa):
-    """J = |u(probes) - data|^2 / 2, and dJ/dkappa = -p K1 u, where A p is the misfit at the probes: A is its own adjoint."""
-    body.change({"material core.kappa": kappa[0]})
-    u = body.solve().u
-    error = u[nodes] - data
+    """J = |e|^2 / 2, e = u(probes) / data - 1; and dJ/dkappa = -p.K1 u with A p = dJ/du: A is its own adjoint."""
+    body.change({"material.core.kappa": kappa[0]})
+    u = body.solve(source=f).u
+    e = u[nodes] / data - 1
     load = np.zeros_like(u)
-    load[nodes] = error
-    p = body.solve(load=load - body.rhs()).u
-    return error @ error / 2, np.array([-p @ K1(u)])
+    load[nodes] = e / data
+    p = body.solve(load=load).u
+    return e @ e / 2, np.array([-p @ (two.operator @ u - one.operator @ u)])
+
+
+slope = (misfit([2.001])[0] - misfit([1.999])[0]) / 0.002
+assert abs(misfit([2.0])[1][0] / slope - 1) < 1e-5
+found = scipy.optimize.minimize(misfit, [2.0], jac=True, bounds=[(0.1, 100)], options={"ftol": 1e-15, "gtol": 1e-10})
+print(f"kappa = {found.x[0]:.6f} after {found.nfev} evaluations")
+assert abs(found.x[0] - 5) < 1e-4

@@ -70,7 +70,7 @@ def address(array: Any, writes: bool = False) -> tuple[int, int, Any]:
     if host.dtype.kind not in "fiub":
         raise TypeError(f"expected an array of real numbers, not of {host.dtype}")
     dense = np.ascontiguousarray(host, dtype=np.float64)
-    if writes and (dense is not host or not host.flags.writeable):
+    if writes and (dense is not host or not host.flags.writeable or (host is not array and host.flags.owndata)):
         raise ValueError("the array for the output must be of doubles, one after the other, and writable")
     return dense.ctypes.data, dense.size, dense
 

@@ -210,8 +210,8 @@ class Case:
         source:     f at the nodes, added likewise: b gains M f
         dirichlet:  u at Dirichlet nodes, in place of the case's; other entries are not read
         initial:    where the iteration starts
-        progress:   progress(iteration, error) is called after each iteration with the estimated error (in batches on a
-                    GPU); a true value ends the solve. It must not call this case.
+        progress:   progress(iteration, error) is called after each iteration, from 0 on, with the estimated error (in
+                    batches on a GPU); a true value ends the solve soon after. It must not call this case.
         out:        the array for u. Without it u is a new numpy array, or one on the GPU if an input is there.
 
         Raises NotConverged, which has the result, and Error."""
