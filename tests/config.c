@@ -158,7 +158,9 @@ static void test_choices(void) {
     for (int c = 0; key->choices[c]; c++) {
       int number;
       const char *argument = test_text("%s.%s=%s", key->section, key->name, key->choices[c]);
-      AUTO(sp_config) config = read_case("[mesh]\nmap = kershaw\n", TEXTS(argument));
+      const char *end = strcmp(key->section, "time") == 0 ? "time.end=1" : NULL;
+      AUTO(sp_config)
+      config = read_case("[mesh]\nmap = kershaw\n", TEXTS(argument, end, "time.steps=1"));
       if (!config) continue;
       memcpy(&number, sp_key_field(config, key, 0), sizeof number);
       CHECK(number == c, "%s gives %d", argument, number);
@@ -191,6 +193,11 @@ static void test_values(void) {
       {"problem", "lambda", "a formula", ""},
       {"problem", "kappa", "a formula", ""},
       {"constants", "h", "a formula", ""},
+      {"time", "end", "a number of at least 0", "-1|nan|1 1|"},
+      {"time", "step", "a number of at least 0", "-1|nan|1 1|"},
+      {"time", "steps", "an integer from 0 to 2147483647", "-1|1.5|"},
+      {"time", "scheme", "bdf1, bdf2, bdf3 or sdirk2", "bdf4|"},
+      {"time", "every", "an integer from 1 to 2147483647", "0|1.5|"},
       {"boundary", "default", "dirichlet, neumann or robin", "robyn 1|periodic a|dirichlet(x)|"},
       {"boundary", "some wall", "dirichlet, neumann, robin, periodic, source or contact",
        "x|neumannx|"},
@@ -385,6 +392,7 @@ static void test_formulas(void) {
       {"material.a.kappa=1 +", "", typo},
       {"material.a.kappa=1, 1 +, 1", " (yy)", typo},
       {"material.a.lambda=1 +", "", typo},
+      {"material.a.capacity=1 +", "", typo},
       {"material.a.solution=1 +", "", typo},
       {"material.a.forcing=1 +", "", typo},
       {"material.a.source=x", "", no_total}};

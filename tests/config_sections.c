@@ -125,7 +125,7 @@ static void test_errors(void) {
        "case.ini:3: unknown key 'kapa' in [material]; did you mean 'kappa'?"},
       {NULL, "material.a.b=1",
        "argument 'material.a.b=1': unknown key 'b' in [material]; known are kappa, axes, lambda, "
-       "solution, forcing, source"},
+       "capacity, solution, forcing, source"},
       {"[materials a]\nkappa = 1", NULL,
        "case.ini:1: unknown section [materials a]; did you mean [material]?"},
       {"[material a]\nkappa = 1\n[material b]\nkappa = 2\n[material   a]\nkappa = 2", NULL,

@@ -419,7 +419,7 @@ static void check_meeting_cubes(void) {
  * are refused. */
 static void check_quadrature(void) {
   static const char *const common[] = {
-      "mesh.elements=8 1 1; problem.lambda=0; solver.tolerance=1e-13; "
+      "mesh.elements=8 2 2; problem.lambda=0; solver.tolerance=1e-13; "
       "problem.solution=sin(pi*x)/pi^2+3; boundary.default=neumann 0; "
       "boundary.xmin=neumann -1/pi; boundary.xmax=neumann -1/pi; problem.forcing=sin(pi*x)",
       NULL};
@@ -432,7 +432,7 @@ static void check_quadrature(void) {
     const char *const own = test_text("discretization.order=%d", order);
     CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS(own), &given));
     CHECK_OK(run_case(MPI_COMM_WORLD,
-                      TEXTS(own, "mesh.elements=8 1 1; problem.lambda=0; "
+                      TEXTS(own, "mesh.elements=8 2 2; problem.lambda=0; "
                                  "problem.solution=sin(pi*x)/pi^2+3; "
                                  "solver.tolerance=1e-13; boundary.default=neumann"),
                       NULL, &derived));

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/threads.h"
 #include "mesh/geometry.h"
@@ -30,6 +31,16 @@ sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp
   for (int v = 0; v < hexes->volume.count; v++) balance->fluxes.volumes[v] = true;
   balance->sums.left_out = (const bool(*)[SP_FACES])balance->fluxes.marked;
   return sp_fluxes_mark(&balance->fluxes);
+}
+
+sp_status sp_balance_load(sp_balance *balance, double *scratch) {
+  const sp_fluxes *fluxes = &balance->fluxes;
+  sp_load_sums *sums = &balance->sums;
+  sp_jacobian_range range;
+  sums->source = sums->size = 0;
+  sums->forcing = (sp_forcing_difference){0};
+  memset(sums->given, 0, (size_t)balance->surfaces * sizeof *sums->given);
+  return sp_problem_load(fluxes->problem, fluxes->space, NULL, NULL, scratch, &range, sums);
 }
 
 void sp_balance_free(sp_balance *balance) {

@@ -45,6 +45,10 @@ typedef struct sp_balance {
 sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp_balance *balance);
 void sp_balance_free(sp_balance *balance);
 
+/* Fill `sums` anew, after data or marks have changed; scratch[local DOFs]. Errors: SP_ERR_INPUT of
+ * formulas. Collective. */
+sp_status sp_balance_load(sp_balance *balance, double *scratch);
+
 /* Fill the rest for the solution x, or x + rest if that is not NULL (solver/results/fluxes.h); both
  * are L-vectors on the host, as scratch[0] and [1], which are overwritten. Errors: SP_ERR_INPUT of
  * formulas, SP_ERR_SYSTEM. Collective. */

@@ -99,8 +99,7 @@ static sp_status evaluate_solution(sp_case *c) {
 }
 
 sp_status sp_library_evaluate(sp_case *c) {
-  if (!c->solved)
-    return sp_fail(SP_ERR_INPUT, "there is no solution yet: call sp_case_solve first");
+  if (!c->solved) return sp_fail(SP_ERR_INPUT, "there is no solution yet: solve first");
   if (!c->evaluated) SP_TRY(evaluate_solution(c));
   c->evaluated = true;
   return SP_OK;

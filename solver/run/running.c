@@ -22,6 +22,7 @@ void sp_running_release(sp_running *c) {
   sp_quantities_destroy(&c->quantities);
   sp_balance_free(&c->balance);
   SP_FREE(c->heat, c->indicator, c->solution, c->initial, c->rest);
+  sp_march_destroy(&c->march);
   sp_solver_destroy(&c->solver);
   sp_problem_destroy(&c->problem);
 }
@@ -89,7 +90,9 @@ static sp_status create_solver(sp_running *c) {
   const sp_solver_options options = sp_config_solver(c->config);
   const sp_solver_watch watch = {on_phase, on_iteration, is_interrupted, c};
   sp_running_enter(c, SP_PHASE_PROBLEM);
+  sp_scope_set_time(c->config->statement.scope, sp_time_first(&c->config->time));
   SP_TRY(sp_problem_create(&c->config->statement, c->mesh, &c->problem));
+  sp_materials_shift(&c->problem->materials, sp_time_first_shift(&c->config->time));
   SP_TRY(
       sp_solver_create(&c->workers->platform, c->mesh, c->problem, &options, &watch, &c->solver));
   c->notes = (sp_note_facts){.config = c->config,
@@ -110,10 +113,14 @@ static sp_status load_initial(sp_running *c) {
   const sp_space *space = c->solver->space;
   const size_t dofs = sp_space_dofs(space);
   sp_status status = sp_allocate(dofs, sizeof *c->solution, "solution", &c->solution);
-  if (!status && c->config->statement.initial.text)
+  if (!status && (c->config->statement.initial.text || c->config->time.end > 0))
     status = sp_allocate(dofs, sizeof *c->initial, "initial iterate", &c->initial);
   SP_TRY(sp_agree(c->comm, status));
-  if (c->initial) SP_TRY(sp_initial_load(&c->config->statement, space, c->initial));
+  if (c->initial) {
+    sp_scope_set_time(c->config->statement.scope, 0);
+    SP_TRY(sp_initial_load(&c->config->statement, space, c->initial));
+    sp_scope_set_time(c->config->statement.scope, sp_time_first(&c->config->time));
+  }
   c->problem->initial = c->initial;
   if (!c->given) return SP_OK;
   return sp_initial_interpolate(c->given->space, c->given->values, space, c->solution);

@@ -11,6 +11,7 @@
 #include "solver/report/report.h"
 #include "solver/results/answers.h"
 #include "solver/run/solution.h"
+#include "solver/solve/march.h"
 #include "solver/solve/solver.h"
 #include "solver/solve/workers.h"
 
@@ -35,7 +36,8 @@ typedef struct sp_running {
 
   sp_problem *problem;
   sp_solver *solver;
-  bool evaluates; /* results besides the error norms; otherwise the next three are empty */
+  sp_march *march; /* NULL for a steady case */
+  bool evaluates;  /* results besides the error norms; otherwise the next three are empty */
   sp_probes *probes;
   sp_quantities *quantities;
   sp_heat *heat; /* [quantities->material_count], NULL for mass */
@@ -70,6 +72,18 @@ sp_status sp_running_solve(sp_running *c);
 
 /* Measure the error norms of c->solution. */
 sp_status sp_running_measure(sp_running *c);
+
+/* Evaluate the probes, the balance and the results of c->solution; evaluate.c. */
+sp_status sp_running_evaluate(sp_running *c);
+
+/* Fill *answers with the evaluated results; the caller ends with sp_answers_free. */
+sp_status sp_running_collect(const sp_running *c, sp_answers *answers);
+
+/* Check that the evaluated balance closes. Errors: SP_ERR_NOT_CONVERGED. */
+sp_status sp_running_check_balance(const sp_running *c);
+
+/* The largest less the smallest value of u, evaluated. Local. */
+double sp_running_range(const sp_running *c);
 
 /* True if the fluxes of the problem have a balance: it is not mass. Local. */
 bool sp_running_has_balance(const sp_running *c);

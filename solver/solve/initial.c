@@ -306,10 +306,15 @@ sp_status sp_initial_check(MPI_Comm comm, const sp_statement *statement) {
 sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values) {
   const sp_formula *initial = &statement->initial;
   const char *path = sp_statement_initial_file(statement);
-  if (!initial->text) return SP_OK;
-  sp_status status =
-      path ? load_field(path, space, values)
-           : sp_agree(space->mesh->comm, evaluate(initial->expression, space, values));
+  const sp_expression *formula =
+      initial->text ? initial->expression : statement->all.solution.expression;
+  if (!initial->text && !statement->scope->time) return SP_OK;
+  if (!path && !formula)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: time.end needs problem.initial, u at t = 0, or problem.solution",
+                   initial->where);
+  sp_status status = path ? load_field(path, space, values)
+                          : sp_agree(space->mesh->comm, evaluate(formula, space, values));
   if (status && path) status = sp_fail(status, "%s: %s", initial->where, sp_error_message());
   /* Elements of different ranks may differ by rounding. */
   if (!status) sp_exchange_now(space->exchange, SP_MIN, values);

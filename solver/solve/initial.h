@@ -17,9 +17,9 @@
 sp_status sp_initial_check(MPI_Comm comm, const sp_statement *statement);
 
 /* Fill values[local DOFs], an L-vector in host memory, the same bits on all copies. Without
- * problem.initial, values are unchanged. Errors: as above; SP_ERR_INPUT for a formula that is not
- * finite at a node, and for a field that is of another mesh, is damaged or has values that are not
- * finite. Collective. */
+ * problem.initial, in time with the solution of [problem]; else values are unchanged. Errors: as
+ * above; SP_ERR_INPUT for a formula that is not finite at a node, and for a field that is of
+ * another mesh, is damaged or has values that are not finite. Collective. */
 sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values);
 
 /* Fill values[local DOFs of `space`] with the L-vector x of another order on the same mesh,

@@ -29,13 +29,20 @@ void sp_solver_release(sp_solver *s) {
   sp_system_destroy(&s->system);
 }
 
+/* Free the facts of the system, and other Dirichlet values than the problem's. */
+static void forget_facts(sp_solver *s) {
+  if (s->values) s->facts.boundary_values = s->own_values;
+  sp_problem_facts_free(&s->facts);
+  free(s->values);
+  s->values = s->own_values = NULL;
+}
+
 void sp_solver_destroy(sp_solver **solver) {
   sp_solver *s = *solver;
   if (!s) return;
   sp_solver_release(s);
-  if (s->values) s->facts.boundary_values = s->own_values;
-  sp_problem_facts_free(&s->facts);
-  SP_FREE(s->load, s->work, s->values);
+  forget_facts(s);
+  SP_FREE(s->load, s->work);
   sp_space_destroy(&s->space);
   free(s);
   *solver = NULL;
@@ -61,6 +68,19 @@ static sp_status start_levels(sp_solver *s) {
                           &s->levels);
 }
 
+/* Make the system, and start the set-up of multigrid. */
+static sp_status make_system(sp_solver *s) {
+  enter(s, SP_PHASE_PROBLEM);
+  SP_TRY(sp_problem_system(s->problem, s->space, s->options.geometry, &s->facts, &s->system));
+  enter(s, SP_PHASE_PRECONDITIONER);
+  choose_preconditioner(s);
+  /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
+   * the operator comes first. */
+  if (!s->facts.weak) SP_TRY(start_levels(s));
+  enter(s, SP_PHASES);
+  return SP_OK;
+}
+
 sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
                            const sp_problem *problem, const sp_solver_options *options,
                            const sp_solver_watch *watch, sp_solver **out) {
@@ -74,15 +94,16 @@ sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
                    .watch = watch ? *watch : (sp_solver_watch){0}};
   enter(s, SP_PHASE_NUMBERING);
   SP_TRY(sp_space_create(platform, mesh, options->order, &s->space));
-  enter(s, SP_PHASE_PROBLEM);
-  SP_TRY(sp_problem_system(problem, s->space, options->geometry, &s->facts, &s->system));
-  enter(s, SP_PHASE_PRECONDITIONER);
-  choose_preconditioner(s);
-  /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
-   * the operator comes first. */
-  if (!s->facts.weak) SP_TRY(start_levels(s));
-  enter(s, SP_PHASES);
-  return SP_OK;
+  return make_system(s);
+}
+
+sp_status sp_solver_update(sp_solver *s) {
+  sp_solver_release(s);
+  forget_facts(s);
+  s->levels = (sp_levels){0};
+  s->start = (sp_start){0};
+  s->has_b = false;
+  return make_system(s);
 }
 
 static sp_status create_host_vectors(sp_solver *s) {
@@ -276,6 +297,16 @@ sp_status sp_solver_set_values(sp_solver *s, const double *values) {
   s->has_b = false;
   sp_vector_destroy(&s->own);
   return SP_OK;
+}
+
+sp_status sp_solver_update_values(sp_solver *s) {
+  const size_t dofs = sp_space_dofs(s->space);
+  SP_OWNED bool *constrained = NULL;
+  SP_OWNED double *values = NULL;
+  SP_TRY(sp_agree(s->platform->comm, SP_ALLOCATE("Dirichlet values", SP_ARRAY(constrained, dofs),
+                                                 SP_ARRAY(values, dofs))));
+  SP_TRY(sp_problem_constraints(s->problem, s->space, constrained, values, NULL));
+  return sp_solver_set_values(s, values);
 }
 
 /* ---- Solve ---- */

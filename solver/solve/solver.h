@@ -97,6 +97,14 @@ sp_status sp_solver_copy(sp_solver *solver, sp_vector *x);
  * differences of x (solver/results/fluxes.h). Errors: as above. */
 sp_status sp_solver_refine(sp_solver *solver, const double *x, double *rest);
 
+/* Make the system anew, after coefficients of the problem have changed; numbering and space stay.
+ * sp_solver_load follows, and ends the set-up. Errors: as sp_solver_create. */
+sp_status sp_solver_update(sp_solver *solver);
+
+/* Evaluate the problem's Dirichlet values again, after the time has changed. sp_solver_add_load
+ * follows. Errors: SP_ERR_INPUT if a formula is not finite. */
+sp_status sp_solver_update_values(sp_solver *solver);
+
 /* Release what only load, solve and refine need, for memory. */
 void sp_solver_release(sp_solver *solver);
 

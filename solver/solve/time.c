@@ -31,3 +31,17 @@ int sp_time_steps(const sp_time_options *options) {
   if (options->steps > 0) return options->steps;
   return (int)ceil(options->end / options->step * (1 - ROUNDING));
 }
+
+static const sp_time_stage *first_stage(const sp_time_options *options) {
+  return &sp_time_method_of(options->scheme, 1)->stage[0];
+}
+
+double sp_time_first_shift(const sp_time_options *options) {
+  if (options->end == 0) return 0;
+  return first_stage(options)->shift * sp_time_steps(options) / options->end;
+}
+
+double sp_time_first(const sp_time_options *options) {
+  if (options->end == 0) return 0;
+  return first_stage(options)->fraction * options->end / sp_time_steps(options);
+}

@@ -44,5 +44,9 @@ typedef struct sp_time_method {
 /* Return the method of a step that begins with `known` solutions, 1 or more. Local. */
 const sp_time_method *sp_time_method_of(sp_time_scheme scheme, int known);
 
+/* The shift and the time of the first stage from t = 0; 0 for a steady problem. Local. */
+double sp_time_first_shift(const sp_time_options *options);
+double sp_time_first(const sp_time_options *options);
+
 /* Return the number of equal steps up to the end, of at most options->step. Local. */
 int sp_time_steps(const sp_time_options *options);

@@ -1,0 +1,135 @@
+#include "solver/run/stepping.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/solve/march.h"
+
+/* Steps of a run. */
+typedef struct stepping {
+  sp_running *c;
+  int steps, step;
+  int64_t iterations, reported; /* of all steps, and up to the last row */
+  double begin;                 /* MPI_Wtime */
+} stepping;
+
+static double step_length(const sp_time_options *time) {
+  return time->end / sp_time_steps(time);
+}
+
+/* ---- Rows of the history ---- */
+
+/* The name of a column: "results.hottest", "balance.lid". */
+enum { NAME_SIZE = 300 };
+static void name_column(const sp_answer *a, char name[NAME_SIZE]) {
+  const bool extremum = a->table[0] == 'e';
+  snprintf(name, NAME_SIZE, "%s.%s", a->table, extremum ? a->kind : a->name);
+}
+
+static void record_row(const stepping *s, const sp_answers *answers) {
+  sp_record *record = s->c->report->record;
+  char name[NAME_SIZE];
+  sp_record_open(record, SP_RECORD_TABLE, "history");
+  sp_record_open(record, SP_RECORD_ROW, NULL);
+  sp_record_real(record, "time", sp_march_time(s->c->march), "1");
+  sp_record_integer(record, "iterations", s->iterations - s->reported);
+  for (int i = 0; i < answers->count; i++) {
+    name_column(&answers->list[i], name);
+    sp_record_real(record, name, answers->list[i].value, "1");
+  }
+  sp_record_close(record);
+  sp_record_close(record);
+}
+
+/* Evaluate the solution, and add a row. */
+static sp_status evaluate_step(stepping *s) {
+  sp_running *c = s->c;
+  sp_answers answers = {0};
+  SP_TRY(sp_march_fetch(s->c->march, c->solution));
+  c->notes.jump = c->solver->facts.jump;
+  SP_TRY(sp_balance_load(&c->balance, c->solver->work));
+  SP_TRY(sp_running_evaluate(c));
+  const sp_status status = sp_running_collect(c, &answers);
+  if (!status) record_row(s, &answers);
+  s->reported = s->iterations;
+  sp_answers_free(&answers);
+  return status;
+}
+
+/* ---- Steps ---- */
+
+static void show_progress(const stepping *s) {
+  sp_terminal *terminal = s->c->terminal;
+  if (!terminal || !sp_terminal_is_due(terminal)) return;
+  const double seconds = MPI_Wtime() - s->begin;
+  sp_terminal_show(terminal, "  step %d of %d, t = %.6g, %.1f iterations per step, %.0f s left",
+                   s->step, s->steps, sp_march_time(s->c->march), (double)s->iterations / s->step,
+                   seconds * (s->steps - s->step) / s->step);
+}
+
+static sp_status take_steps(stepping *s) {
+  sp_running *c = s->c;
+  const int every = c->config->time.every;
+  while (s->step < s->steps) {
+    SP_TRY(sp_march_step(s->c->march, &s->iterations, &c->results->cg));
+    s->step++;
+    show_progress(s);
+    if (s->step % every == 0 || s->step == s->steps) SP_TRY(evaluate_step(s));
+  }
+  return SP_OK;
+}
+
+sp_status sp_stepping_run(sp_running *c) {
+  const sp_time_options *time = &c->config->time;
+  stepping s = {.c = c, .steps = sp_time_steps(time), .begin = MPI_Wtime()};
+  c->solver->sums = NULL; /* evaluate_step fills them */
+  sp_status status =
+      sp_march_create(c->solver, c->problem, c->config->statement.scope, time->scheme,
+                      step_length(time), sp_time_first_shift(time), c->initial, &c->march);
+  if (!status) status = take_steps(&s);
+  sp_kept_error kept;
+  sp_error_keep(status, &kept);
+  if (status && sp_solver_has_solution(status)) {
+    const sp_status evaluated = evaluate_step(&s);
+    if (evaluated) sp_error_keep(evaluated, &kept);
+  }
+  c->results->cg.iterations = s.iterations;
+  return kept.status ? sp_error_restore(&kept) : SP_OK;
+}
+
+/* ---- Report ---- */
+
+typedef struct range {
+  double least, greatest, at_least, at_greatest, last;
+} range;
+
+/* The range of column `index` of the history. */
+static range find_range(const sp_record_node *table, int index) {
+  range r = {.least = INFINITY, .greatest = -INFINITY};
+  for (const sp_record_node *row = table->first; row; row = row->next) {
+    const sp_record_node *value = row->first;
+    for (int i = 0; i < index; i++) value = value->next;
+    const double t = row->first->real;
+    r.last = value->real;
+    if (value->real < r.least) r.least = value->real, r.at_least = t;
+    if (value->real > r.greatest) r.greatest = value->real, r.at_greatest = t;
+  }
+  return r;
+}
+
+void sp_stepping_report(const sp_running *c) {
+  const sp_record *record = c->report->record;
+  const sp_record_node *table = record ? sp_record_root(record)->first : NULL;
+  while (table && !(table->name && !strcmp(table->name, "history"))) table = table->next;
+  if (!table || !table->first) return;
+  sp_terminal_print(c->terminal, "\n  %-32s %12s %12s %10s %12s %10s\n", "history", "last", "least",
+                    "at t", "greatest", "at t");
+  int index = 2;
+  for (const sp_record_node *v = table->first->first->next->next; v; v = v->next, index++) {
+    const range r = find_range(table, index);
+    sp_terminal_print(c->terminal, "  %-32.32s %12.6g %12.6g %10.4g %12.6g %10.4g\n", v->name,
+                      r.last, r.least, r.at_least, r.greatest, r.at_greatest);
+  }
+}

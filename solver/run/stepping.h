@@ -1,0 +1,14 @@
+/* The time steps of a case (solver/solve/march.h): what the program does in place of one solve. */
+#pragma once
+
+#include "solver/run/running.h"
+
+/* Step from c->initial to the end. After every time.every steps and at the end c->solution is
+ * evaluated, and a row added to the record's table "history": the time, the iterations since the
+ * row before, and all answers. results->cg is that of the last stage, with the iterations of all.
+ * The solution is that of the last complete step if CG does not converge or a signal comes, with
+ * that status. Collective. */
+sp_status sp_stepping_run(sp_running *c);
+
+/* Print the range of each answer over time. Local. */
+void sp_stepping_report(const sp_running *c);

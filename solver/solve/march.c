@@ -1,0 +1,199 @@
+#include "solver/solve/march.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SOLUTIONS = SP_TIME_HISTORY };
+
+struct sp_march {
+  sp_solver *solver;
+  sp_problem *problem;
+  sp_scope *scope;
+  sp_time_scheme scheme;
+  double dt;
+  int64_t steps;                   /* taken */
+  int known;                       /* solutions at t, t - dt ... */
+  bool moving_load, moving_values; /* they depend on t */
+  double shift;                    /* of the solver's system; 0 before the first step */
+  sp_operator *mass;               /* M_c, weighted by the capacity; NULL if it is a diagonal */
+  sp_vector diagonal;              /* then that */
+  sp_vector u[SOLUTIONS];          /* newest first */
+  sp_vector stage, history, start, load;
+  double *host; /* [local DOFs], the history for fluxes */
+};
+
+double sp_march_time(const sp_march *march) {
+  return (double)march->steps * march->dt;
+}
+
+/* ---- Set-up ---- */
+
+static bool is_moving(const sp_expression *formula) {
+  return formula && formula->is_of_t;
+}
+
+/* Find which data depend on t. */
+static void find_moving(sp_march *m) {
+  const sp_problem *p = m->problem;
+  bool solution = false;
+  for (int i = 0; i < p->materials.count; i++) {
+    const sp_material *material = &p->materials.list[i];
+    solution = solution || is_moving(material->solution);
+    m->moving_load = m->moving_load || is_moving(material->forcing) ||
+                     (!material->forcing && is_moving(material->solution));
+  }
+  for (int i = 0; i < p->part_count; i++) {
+    const sp_boundary_part *part = &p->parts[i];
+    const bool moving = part->formula ? is_moving(part->formula) : solution;
+    if (part->condition == SP_DIRICHLET)
+      m->moving_values = m->moving_values || moving;
+    else
+      m->moving_load = m->moving_load || moving;
+  }
+}
+
+/* Make M_c. For collocated quadrature it is a diagonal, M_c 1. */
+static sp_status create_mass(sp_march *m) {
+  const sp_space *space = m->solver->space;
+  const MPI_Comm comm = space->platform->comm;
+  SP_TRY(sp_problem_capacity(m->problem, space, m->solver->options.geometry, &m->mass));
+  if (!sp_operator_rows[m->problem->kind].collocated) return SP_OK;
+  sp_status status = sp_space_vector(space, SP_DOUBLE, &m->diagonal);
+  if (!status) status = sp_vector_fill(1, &m->load);
+  SP_TRY(sp_agree(comm, status));
+  status = sp_agree(comm, sp_operator_apply(m->mass, false, &m->load, &m->diagonal));
+  sp_operator_destroy(&m->mass);
+  return status;
+}
+
+static sp_status create_vectors(sp_march *m, const double *initial) {
+  sp_vector *const others[] = {&m->stage, &m->history, &m->start, &m->load};
+  const sp_space *space = m->solver->space;
+  sp_status status = sp_allocate(sp_space_dofs(space), sizeof *m->host, "history", &m->host);
+  for (int i = 0; i < SOLUTIONS && !status; i++)
+    status = sp_space_vector(space, SP_DOUBLE, &m->u[i]);
+  for (size_t i = 0; i < sizeof others / sizeof *others && !status; i++)
+    status = sp_space_vector(space, SP_DOUBLE, others[i]);
+  if (!status) status = sp_vector_write(initial, &m->u[0]);
+  return sp_agree(space->platform->comm, status);
+}
+
+sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scope,
+                          sp_time_scheme scheme, double dt, double shift, const double *initial,
+                          sp_march **out) {
+  SP_TRY(sp_agree(solver->platform->comm, sp_allocate(1, sizeof **out, "time steps", out)));
+  sp_march *m = *out;
+  *m = (sp_march){.solver = solver,
+                  .problem = problem,
+                  .scope = scope,
+                  .scheme = scheme,
+                  .dt = dt,
+                  .known = 1,
+                  .shift = shift};
+  find_moving(m);
+  SP_TRY(create_vectors(m, initial));
+  return create_mass(m);
+}
+
+void sp_march_destroy(sp_march **march) {
+  sp_march *m = *march;
+  if (!m) return;
+  sp_materials_shift(&m->problem->materials, 0);
+  m->problem->history = NULL;
+  sp_vector *const others[] = {&m->diagonal, &m->stage, &m->history, &m->start, &m->load};
+  for (int i = 0; i < SOLUTIONS; i++) sp_vector_destroy(&m->u[i]);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) sp_vector_destroy(others[i]);
+  sp_operator_destroy(&m->mass);
+  SP_FREE(m->host, m);
+  *march = NULL;
+}
+
+/* ---- Stages ---- */
+
+/* Make the system of a stage, and the data of its time. */
+static sp_status prepare_stage(sp_march *m, double t, double shift) {
+  static const double ROUNDING = 1e-14;
+  const bool new_system = fabs(shift - m->shift) > ROUNDING * shift;
+  sp_scope_set_time(m->scope, t);
+  if (new_system) {
+    m->shift = 0; /* until the system is complete */
+    sp_materials_shift(&m->problem->materials, shift);
+    SP_TRY(sp_solver_update(m->solver));
+  } else if (m->moving_values) {
+    SP_TRY(sp_solver_update_values(m->solver));
+  }
+  if (new_system || m->moving_load) SP_TRY(sp_solver_load(m->solver));
+  m->shift = shift;
+  return SP_OK;
+}
+
+/* history = the sum of weights times solutions, over dt; load = M_c history. */
+static sp_status make_load(sp_march *m, const sp_time_stage *stage) {
+  sp_status status = sp_vector_fill(0, &m->history);
+  for (int i = 0; i < m->known && !status; i++)
+    if (stage->weights[i] != 0)
+      status = sp_vector_axpby(stage->weights[i] / m->dt, &m->u[i], 1, &m->history);
+  if (stage->first != 0 && !status)
+    status = sp_vector_axpby(stage->first / m->dt, &m->stage, 1, &m->history);
+  if (status) return status;
+  return m->mass ? sp_operator_apply(m->mass, false, &m->history, &m->load)
+                 : sp_vector_multiply(&m->diagonal, &m->history, &m->load);
+}
+
+/* start = the polynomial through the last solutions, or after a first stage, the line through u and
+ * that, at t + fraction dt. */
+static sp_status extrapolate(sp_march *m, const sp_time_method *method, int stage) {
+  const double s = method->stage[stage].fraction;
+  const double parabola[SOLUTIONS] = {(1 + s) * (2 + s) / 2, -s * (2 + s), s * (1 + s) / 2};
+  const double line[SOLUTIONS] = {1 + s, -s}, constant[SOLUTIONS] = {1};
+  const double *weights = m->known == 1 ? constant : m->known == 2 ? line : parabola;
+  if (stage > 0) {
+    const double slope = s / method->stage[0].fraction;
+    SP_TRY(sp_vector_copy(&m->stage, &m->start));
+    return sp_vector_axpby(1 - slope, &m->u[0], slope, &m->start);
+  }
+  SP_TRY(sp_vector_copy(&m->u[0], &m->start));
+  sp_status status = sp_vector_axpby(0, &m->u[0], weights[0], &m->start);
+  for (int i = 1; i < m->known && !status; i++)
+    status = sp_vector_axpby(weights[i], &m->u[i], 1, &m->start);
+  return status;
+}
+
+/* m->stage = the solution of a stage. */
+static sp_status solve_stage(sp_march *m, const sp_time_method *method, int index,
+                             sp_cg_result *result) {
+  const sp_time_stage *stage = &method->stage[index];
+  const MPI_Comm comm = m->solver->platform->comm;
+  SP_TRY(prepare_stage(m, sp_march_time(m) + stage->fraction * m->dt, stage->shift / m->dt));
+  sp_status status = make_load(m, stage);
+  if (!status) status = extrapolate(m, method, index);
+  SP_TRY(sp_agree(comm, status));
+  SP_TRY(sp_solver_add_load(m->solver, &m->load));
+  SP_TRY(sp_agree(comm, sp_vector_multiply(&m->solver->free, &m->start, &m->start)));
+  SP_TRY(sp_solver_start(m->solver, &m->start));
+  SP_TRY(sp_solver_iterate(m->solver, result));
+  return sp_solver_copy(m->solver, &m->stage);
+}
+
+sp_status sp_march_step(sp_march *m, int64_t *iterations, sp_cg_result *result) {
+  const sp_time_method *method = sp_time_method_of(m->scheme, m->known);
+  for (int s = 0; s < method->stages; s++) {
+    SP_TRY(solve_stage(m, method, s, result));
+    *iterations += result->iterations;
+  }
+  const sp_vector oldest = m->u[SOLUTIONS - 1];
+  memmove(&m->u[1], &m->u[0], (SOLUTIONS - 1) * sizeof *m->u);
+  m->u[0] = m->stage;
+  m->stage = oldest;
+  m->known += m->known < SOLUTIONS;
+  m->steps++;
+  return SP_OK;
+}
+
+sp_status sp_march_fetch(sp_march *m, double *x) {
+  sp_status status = sp_vector_read(&m->u[0], x);
+  if (!status) status = sp_vector_read(&m->history, m->host);
+  m->problem->history = m->steps > 0 ? m->host : NULL;
+  return sp_agree(m->solver->platform->comm, status);
+}

@@ -1,0 +1,36 @@
+/* Steps in time of a problem (solver/solve/time.h). Solutions stay in the backend's memory; the
+ * host gets them when it asks. Between two requests only scalars travel, unless data depend on t.
+ *
+ *     create, then step as often as wanted, fetch after some steps, destroy
+ *
+ * All functions are Collective over the solver's communicator. */
+#pragma once
+
+#include "solver/solve/solver.h"
+#include "solver/solve/time.h"
+
+typedef struct sp_march sp_march;
+
+/* Begin at t = 0 with u = initial[local DOFs]. The solver, which is loaded, its problem, whose
+ * shift and history follow, and the scope of the formulas are borrowed. `shift` is the problem's, 0
+ * for none: if it is that of the first stage, the solver's system serves. The problem has a
+ * capacity everywhere. The caller destroys *out. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM.
+ */
+sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scope,
+                          sp_time_scheme scheme, double dt, double shift, const double *initial,
+                          sp_march **out);
+
+/* Go from t to t + dt, with the formulas at that time afterwards. *iterations gains those of all
+ * stages; `result` is of the last one. After an error the solution is that at t. Errors: as
+ * sp_solver_load and sp_cg_solve. */
+sp_status sp_march_step(sp_march *march, int64_t *iterations, sp_cg_result *result);
+
+/* Copy the solution to x[local DOFs] on the host, and the history of du/dt to the problem, for
+ * fluxes (solver/problem/problem.h). */
+sp_status sp_march_fetch(sp_march *march, double *x);
+
+/* The time of the solution. Local. */
+double sp_march_time(const sp_march *march);
+
+/* NULL-safe; sets *march to NULL, and the problem's shift and history to none. */
+void sp_march_destroy(sp_march **march);
