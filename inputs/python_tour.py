@@ -3,7 +3,7 @@
     pip install ./solver/python scipy
     python3 inputs/python_tour.py"""
 
-# %% A case, set up once. Keys are those of the program; `case.points` are the nodes.
+# %% A case, set up once. Keys are the program's; `case.points` are the nodes.
 import numpy as np
 import scipy.optimize
 

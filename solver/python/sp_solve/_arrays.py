@@ -1,4 +1,4 @@
-"""Addresses of the caller's arrays, in host memory or in that of a GPU."""
+"""Addresses of the caller's arrays, on the host or on a GPU."""
 
 from __future__ import annotations
 

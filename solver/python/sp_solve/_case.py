@@ -1,4 +1,4 @@
-"""Cases: opened once, solved as often as wanted."""
+"""Cases, opened once and solved again and again."""
 
 from __future__ import annotations
 
@@ -34,8 +34,13 @@ _INTERRUPTIBLE = 20000  # DOFs from which on a solve without progress can be end
 
 
 class Sizes(NamedTuple):
-    """local, owned: DOFs of this rank with copies, and those that it owns. elements: of this rank; nodes: of each,
-    (order + 1)^3. global_dofs, global_elements: of all ranks. on_device: the solver's vectors are on a GPU."""
+    """Numbers of DOFs and elements.
+
+    local:            DOFs of this rank, with copies that other ranks own
+    owned:            DOFs that this rank owns
+    elements, nodes:  elements of this rank, and nodes of each, (order + 1)^3
+    global_dofs, global_elements: of all ranks
+    on_device:        the solver's vectors are on a GPU"""
     local: int
     owned: int
     elements: int
@@ -84,10 +89,10 @@ def _overrides(keys: Mapping[str, Any] | None, settings: Mapping[str, Any]) -> t
 class Case:
     """A case that is set up. Use it in a with statement, or close it.
 
-    path:      a case file; None: defaults, or those of `text`
+    path:      a case file; None: `text`, or defaults
     text:      the text of a case file instead
     comm:      a communicator of mpi4py; None: MPI_COMM_WORLD, which is this process alone without mpirun
-    keys:      values by "section.key", as {"boundary.lid": "dirichlet 0"}; they override those of the file
+    keys:      values by "section.key", as {"boundary.lid": "dirichlet 0"}; they override the file
     settings:  values by key if one section only has this key: order=5 is discretization.order, lambda_=2 is
                problem.lambda. Numbers, texts, lists, True and False; None is the default.
 
@@ -118,7 +123,7 @@ class Case:
         sizes = SizesStruct()
         check(library().sp_case_get_sizes(self._handle, byref(sizes)))
         self.sizes = Sizes(*(getattr(sizes, name) for name in Sizes._fields))
-        for name in "points", "free", "numbers", "nodes":
+        for name in "points", "free", "numbers":
             self.__dict__.pop(name, None)
 
     @property
@@ -173,13 +178,6 @@ class Case:
     def numbers(self) -> NDArray[np.int64]:
         """A global number for each DOF, the same on all ranks that have it, (n,)."""
         return self._fill("sp_case_numbers", self.sizes.local, np.int64)
-
-    @functools.cached_property
-    def nodes(self) -> NDArray[np.int32]:
-        """The DOF at each node of each element, (elements, N + 1, N + 1, N + 1), N = sizes.order; the first direction of an
-        element comes last."""
-        nodes = self._fill("sp_case_nodes", self.sizes.elements * self.sizes.nodes, np.int32)
-        return nodes.reshape(-1, *(self.sizes.order + 1,) * 3)
 
     @property
     def groups(self) -> list[Group]:
@@ -239,7 +237,7 @@ class Case:
         def call(_: Any, iteration: int, error: float) -> int:
             try:
                 return bool(progress and progress(iteration, error))
-            except BaseException as exception:  # Ctrl-C, too
+            except BaseException as exception:  # Ctrl-C likewise
                 raised.append(exception)
                 return 1
 

@@ -21,7 +21,7 @@ NOT_CONVERGED, INTERRUPTED = 2, 5
 
 PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, c_double)
 
-open_cases: dict[int, Any] = {}  # handles in the order of opening, closed at exit
+open_cases: dict[Any, Any] = {}  # handles in the order of opening, closed at exit
 
 
 class Error(RuntimeError):
@@ -49,7 +49,6 @@ FUNCTIONS = {
     "sp_case_get_sizes": (c_void_p, POINTER(SizesStruct)),
     "sp_case_group": (c_void_p, c_int, POINTER(c_char_p), POINTER(c_int), POINTER(c_int)),
     "sp_case_numbers": (c_void_p, c_size_t, c_void_p),
-    "sp_case_nodes": (c_void_p, c_size_t, c_void_p),
     "sp_case_set": (c_void_p, c_int, c_size_t, c_void_p),
     "sp_case_get": (c_void_p, c_int, c_size_t, c_void_p),
     "sp_case_solve": (c_void_p, c_size_t, c_void_p, POINTER(SolutionStruct)),
@@ -64,23 +63,20 @@ def places() -> Iterator[str]:
     if os.environ.get("SP_SOLVE_LIBRARY"):
         yield os.environ["SP_SOLVE_LIBRARY"]
         return
-    try:
-        found = subprocess.run(["pkg-config", "--variable=libdir", "sp_solve"], capture_output=True, text=True, check=False)
-        if found.returncode == 0:
-            yield os.path.join(found.stdout.strip(), "libsp_solve.so")
-    except OSError:  # no pkg-config
-        pass
+    installed = subprocess.getoutput("pkg-config --variable=libdir sp_solve 2>/dev/null")
+    if installed:
+        yield os.path.join(installed, "libsp_solve.so")
     yield os.path.join(ROOT, "build", "libsp_solve.so")
     yield "libsp_solve.so"
 
 
 @functools.lru_cache(maxsize=None)
-def library() -> ctypes.CDLL:
+def library() -> Any:
     """The library, loaded by the first call."""
     failures = []
     for path in places():
         try:
-            lib = ctypes.CDLL(path)
+            lib: Any = ctypes.CDLL(path)
             break
         except OSError as error:
             failures.append(str(error))

@@ -1,4 +1,4 @@
-"""What a solve gives."""
+"""Results of a solve."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Picture(str):
 
 
 class Result:
-    """The solution of a case, and numbers that are computed from it when they are first asked for. That must happen
-    before the case is solved or changed again, or closed.
+    """The solution of a case, and its results. These are computed when they are first read, which must be before the case
+    is solved or changed again, or closed.
 
     u:           the solution at case.points, (n,), in the array given as `out` or in a new one
     iterations:  of conjugate gradients
@@ -53,7 +53,7 @@ class Result:
     def _handle(self) -> Any:
         handle = self._case._handle
         if self._number != self._case._solves:
-            raise Error("the case has been solved or changed since: ask for results before the next call")
+            raise Error("the case has been solved or changed since: read results before the next call")
         return handle
 
     @functools.cached_property
@@ -61,7 +61,7 @@ class Result:
         """The document that the program writes with --json; all tables and facts of the solve."""
         text = ctypes.c_char_p()
         check(library().sp_case_json(self._handle(), ctypes.byref(text)))
-        return json.loads(text.value or b"{}")
+        return dict(json.loads(text.value or b"{}"))
 
     @property
     def results(self) -> dict[str, float]:
@@ -98,26 +98,24 @@ class Result:
         """Write the run log and the field that [output] names, as the program does."""
         check(library().sp_case_write(self._handle()))
 
-    def plot(self, image: str | os.PathLike[str] | None = None, *, scalar: str = "u", slice: str | None = None,
-             view: tuple[float, float] | None = None, elements: bool = False, z_stretch: float = 1) -> Picture:
-        """Write the outputs, and draw the field with sp_plot: the surface of the mesh, or a slice such as "x=0.5".
+    def plot(self, image: str | os.PathLike[str] | None = None, **options: Any) -> Picture:
+        """Write the outputs, and draw the field with sp_plot.
 
-        image:      name.png, name.pdf or name.svg; None: that of the field with .png
-        scalar:     data of the field: u, error, error_indicator, region, rank, tag
-        view:       azimuth and elevation in degrees
-        elements:   draw the edges of elements
-        z_stretch:  draw z that many times as long"""
+        image:    name.png, name.pdf or name.svg; None: the name of the field with .png
+        options:  of `sp_plot field`: slice="x=0.5", scalar="rank", view=(30, 20) in degrees, elements=True for the
+                  edges of elements, z_stretch=2"""
         field = self.json["case"]["output"]["field"]
         if not field:
             raise Error("plot() draws the field: give output.field a name")
         self.write()
         path = Path(field) if self.converged else Path(field).with_suffix(".unconverged" + Path(field).suffix)
         picture = Picture(os.fspath(image or path.with_suffix(".png")))
-        options = ["--scalar", scalar, "--z-stretch", str(z_stretch)] + ["--elements"] * elements
-        options += (["--slice", slice] if slice else []) + (["--view", *map(str, view)] if view else [])
+        words = [sys.executable, _find_plot(), "field", str(path), "-o", picture]
+        for name, value in options.items():
+            words.append("--" + name.replace("_", "-"))
+            words += [] if value is True else map(str, value if isinstance(value, (tuple, list)) else [value])
         if self._case.rank == 0:
-            done = subprocess.run([sys.executable, _find_plot(), "field", str(path), "-o", picture, *options],
-                                  capture_output=True, text=True, check=False)
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise Error(done.stderr.strip())
         return picture
