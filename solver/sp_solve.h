@@ -216,9 +216,9 @@ SP_CASE_API int sp_case_watch(sp_case *c, sp_case_progress *progress, void *cont
 SP_CASE_API int sp_case_value(sp_case *c, const char *table, const char *row, const char *member,
                               double *value);
 
-/* *text = the JSON document of the last solution on rank 0, as --json writes it, and "" on others.
- * Its phases and memory are since the case was opened. It belongs to the case, until the next call
- * with the case. */
+/* *text = the JSON document of the last solution, as --json writes it, on all ranks. Its phases and
+ * memory are since the case was opened. It belongs to the case, until the next call with the
+ * case. */
 SP_CASE_API int sp_case_json(sp_case *c, const char **text);
 
 /* Write the field and the run log that [output] names, for the last solution. Errors: SP_CASE_ERROR
