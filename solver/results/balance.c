@@ -185,6 +185,7 @@ static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp
   SP_TRY(sp_reduction_sum(space->platform->reduction, 7, volume, SP_OK));
   balance->through = volume[4];
   balance->direct = volume[6];
+  balance->fluxes.noise += DBL_EPSILON * balance->direct;
   balance->has_default = volume[2] > 0;
   SP_TRY(sp_reduction_sum(space->platform->reduction, balance->terms, balance->flux, SP_OK));
   balance->source = volume[0];
@@ -204,10 +205,15 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
                              double *const scratch[2]) {
   sp_fluxes *fluxes = &balance->fluxes;
   const sp_problem *problem = fluxes->problem;
+  const bool marks_change = problem->has_robin && !rest != !fluxes->rest;
   fluxes->x = x;
   fluxes->rest = rest;
   fluxes->weights = scratch[0];
   fluxes->left = scratch[1];
+  if (marks_change) {
+    SP_TRY(sp_fluxes_mark(fluxes));
+    SP_TRY(sp_balance_load(balance, scratch[0]));
+  }
   fluxes->noise = balance->through = 0;
   for (int t = 0; t < balance->terms; t++) balance->flux[t] = 0;
   sp_status status = find_absorbed(problem, fluxes->space, x, balance);
