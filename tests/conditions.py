@@ -129,7 +129,7 @@ def sources():
         document = solve(ranks, [*settings(many), "discretization.order=2"], balance={"f": 190, "xmin": 190})
         for row in document["materials"]:
             check(abs(row["source"] - int(row["name"][1:])) < CLOSE, f"{row} on {ranks} ranks")
-    refuse(case, (["boundary.near=source"], ["boundary.near=source", "expected source Q", "found nothing"]),
+    refuse(case, (["boundary.near=source"], ["boundary.near=source", "expected source Q", "found no q"]),
            (["boundary.near=source x"], ["a finite number", "found 'x'", "neumann"]),
            (["boundary.near=source 1/0"], ["boundary.near"]),
            (["boundary.default=source 1"], ["expected dirichlet, neumann or robin"]),

@@ -21,6 +21,11 @@ static void describe_choices(const char *const *choices, size_t size, char *text
   }
 }
 
+/* Conditions that a line, or the default, may have. */
+static unsigned place_of(const sp_key *key) {
+  return key->name ? SP_ON_DEFAULT : 0;
+}
+
 void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   const size_t size = SP_DESCRIPTION_SIZE;
   const bool several = key->count > 1;
@@ -46,9 +51,11 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
     snprintf(text, size, "%s%s", quantity, range);
     return;
   case SP_KEY_CHOICE:
-  case SP_KEY_CONDITION:
   case SP_KEY_RESULT:
     describe_choices(key->choices, size, text);
+    return;
+  case SP_KEY_CONDITION:
+    sp_condition_list(place_of(key), size, text);
     return;
   case SP_KEY_TEXT:
     snprintf(text, size, "text");
@@ -181,27 +188,6 @@ size_t sp_formula_length(const char *text) {
   return length;
 }
 
-static sp_status set_robin(const char *text, const char *where, sp_boundary_entry *entry) {
-  const size_t length = sp_formula_length(text);
-  const char *rest = text[length] == ',' ? text + length + 1 : text + length;
-  rest += strspn(rest, SP_INI_SPACE);
-  if (is_blank(text) || text[0] == ',')
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: expected robin ALPHA or robin ALPHA, G, for kappa du/dn + ALPHA u = G; "
-                   "found no ALPHA",
-                   where);
-  if (*rest != '\0' && strchr("#;", *rest)) {
-    char shown[SP_SHOWN_SIZE];
-    return sp_fail(SP_ERR_INPUT, "%s: expected robin ALPHA, G with a formula G, found '%s'", where,
-                   sp_ini_show(rest, shown));
-  }
-  SP_OWNED char *location = NULL;
-  SP_TRY(sp_format(&location, "%s (alpha)", where));
-  SP_TRY(set_formula(text, length, &entry->alpha, location));
-  SP_TRY(sp_format(&location, "%s (g)", where));
-  return set_formula(rest, strlen(rest), &entry->formula, location);
-}
-
 static void clear_formula(sp_formula *formula) {
   sp_expression_destroy(&formula->expression);
   sp_expression_destroy(&formula->curvature);
@@ -212,26 +198,50 @@ static void clear_formula(sp_formula *formula) {
 }
 
 static void clear_condition(sp_boundary_entry *entry) {
-  clear_formula(&entry->alpha);
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++) clear_formula(&entry->coefficients[c]);
   clear_formula(&entry->formula);
   free(entry->partner);
   entry->partner = NULL;
 }
 
-/* Parse what follows the name of a condition: nothing, a formula, robin's two formulas, or a group.
- */
-static sp_status set_condition(sp_condition condition, const char *text, const char *where,
+/* Store a formula of a condition, the last one or up to a comma, and advance *text past it. With
+ * several its place has its name. */
+static sp_status set_part(const sp_condition_type *type, const char *name, bool is_last,
+                          const char *where, const char **text, sp_formula *out) {
+  const bool is_first = name == type->coefficients[0];
+  const size_t length = is_last ? strlen(*text) : sp_formula_length(*text);
+  SP_OWNED char *place = NULL;
+  if (!is_first && **text != '\0' && strchr("#;", **text)) {
+    char shown[SP_SHOWN_SIZE];
+    return sp_fail(SP_ERR_INPUT, "%s: expected a formula after the comma, found '%s'", where,
+                   sp_ini_show(*text, shown));
+  }
+  SP_TRY(is_first && is_last ? sp_format(&place, "%s", where)
+                             : sp_format(&place, "%s (%s)", where, name));
+  SP_TRY(set_formula(*text, length, out, place));
+  *text += length;
+  if (**text == ',') *text += 1 + strspn(*text + 1, SP_INI_SPACE);
+  if (out->text || name == type->data) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected %s, %s; found no %s", where, type->usage,
+                 type->meaning, name);
+}
+
+/* Parse the text after the name of a condition: its coefficients and data, or a group. */
+static sp_status set_condition(const sp_condition_type *type, const char *text, const char *where,
                                sp_boundary_entry *entry) {
+  const char *const *names = type->coefficients;
+  int count = 0;
   clear_condition(entry);
-  entry->condition = condition;
-  if (condition == SP_ROBIN) return set_robin(text, where, entry);
-  if (*text == '\0' && (condition == SP_SOURCE || condition == SP_CONTACT))
-    return sp_fail(SP_ERR_INPUT, "%s: expected %s, found nothing", where,
-                   condition == SP_SOURCE ? "source Q, the heat that enters there in all"
-                                          : "contact R, a resistance times area");
-  if (condition != SP_PERIODIC) return set_formula(text, strlen(text), &entry->formula, where);
+  entry->type = type;
+  while (count < SP_CONDITION_COEFFICIENTS && names[count]) count++;
+  for (int c = 0; c < count; c++)
+    SP_TRY(set_part(type, names[c], c + 1 == count && !type->data, where, &text,
+                    &entry->coefficients[c]));
+  if (type->data && count > 0)
+    return set_part(type, type->data, true, where, &text, &entry->formula);
+  if (type->form != SP_PERIODIC) return set_formula(text, strlen(text), &entry->formula, where);
   if (*text == '\0')
-    return sp_fail(SP_ERR_INPUT, "%s: expected periodic GROUP, found no group", where);
+    return sp_fail(SP_ERR_INPUT, "%s: expected %s, found no group", where, type->usage);
   SP_TRY(sp_format(&entry->partner, "%s", text));
   return set_formula("", 0, &entry->formula, where);
 }
@@ -351,6 +361,7 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   bool good = true;
   const size_t word = strcspn(text, SP_INI_SPACE);
   const char *rest = text + word + strspn(text + word, SP_INI_SPACE);
+  const sp_condition_type *condition;
   int choice;
   switch (key->type) {
   case SP_KEY_INTEGER:
@@ -373,11 +384,12 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   case SP_KEY_FORMULA:
     return set_formula(text, strlen(text), field, where);
   case SP_KEY_CONDITION:
+    condition = sp_condition_find(text, word, place_of(key));
+    return condition ? set_condition(condition, rest, where, field) : fail_value(key, text, where);
   case SP_KEY_RESULT:
     choice = find_choice(key->choices, text, word);
-    if (choice < 0) return fail_value(key, text, where);
-    return key->type == SP_KEY_CONDITION ? set_condition((sp_condition)choice, rest, where, field)
-                                         : set_result((sp_result_kind)choice, rest, where, field);
+    return choice < 0 ? fail_value(key, text, where)
+                      : set_result((sp_result_kind)choice, rest, where, field);
   }
   return good ? SP_OK : fail_value(key, text, where);
 }
@@ -443,10 +455,13 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
   }
   case SP_KEY_CONDITION: {
     const sp_boundary_entry *entry = field;
-    fputs(key->choices[entry->condition], stream);
-    if (entry->alpha.text)
-      fprintf(stream, " %s%s", entry->alpha.text, entry->formula.text ? "," : "");
-    if (entry->formula.text) fprintf(stream, " %s", entry->formula.text);
+    const char *separator = "";
+    fputs(entry->type->name, stream);
+    for (int c = 0; c < SP_CONDITION_COEFFICIENTS && entry->coefficients[c].text; c++) {
+      fprintf(stream, "%s %s", separator, entry->coefficients[c].text);
+      separator = ",";
+    }
+    if (entry->formula.text) fprintf(stream, "%s %s", separator, entry->formula.text);
     if (entry->partner) fprintf(stream, " %s", entry->partner);
     return;
   }

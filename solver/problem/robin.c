@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "mesh/geometry.h"
-#include "solver/problem/evaluate.h"
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
@@ -14,9 +13,7 @@ static sp_status evaluate_face(const sp_boundary_part *part, const sp_hexes *hex
   double coordinates[3 * FACE_NODES], normal[3 * FACE_NODES];
   sp_geometry_face(hexes, element, f, gll, coordinates, normal);
   const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
-  SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, (size_t)n, xyz, values, NULL));
-  for (int q = 0; q < n; q++) values[q] *= sp_geometry_area(normal, n, q);
-  return SP_OK;
+  return sp_condition_evaluate(part, NULL, (size_t)n, xyz, normal, values, NULL);
 }
 
 sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
@@ -40,11 +37,13 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, int
                            double *diagonal) {
   const int nq = space->numbering->order + 1, n = finest + 1;
   const sp_outer_face *face = problem->faces;
-  double values[FACE_NODES], shares[FACE_NODES];
+  double values[FACE_NODES];
   int indices[FACE_NODES];
+  SP_OWNED double *shares = NULL;
+  SP_TRY(sp_allocate(FACE_NODES, sizeof *shares, "Robin", &shares));
   sp_average_matrix(&sp_reference_get(nq - 1)->gll, &sp_reference_get(finest)->gll, shares);
   for (; face < problem->faces + problem->face_count; face++) {
-    if (!sp_outer_face_has(face, SP_ROBIN)) continue;
+    if (!sp_outer_face_has_alpha(face)) continue;
     const sp_lid *nodes = sp_numbering_nodes(space->numbering, face->element);
     SP_TRY(
         evaluate_face(face->part, space->mesh->hexes, finest, face->element, face->face, values));
@@ -78,7 +77,7 @@ sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int
   *robin = (sp_robin){0};
   bool robin_parts = false;
   for (int p = 0; p < problem->part_count; p++)
-    robin_parts = robin_parts || problem->parts[p].condition == SP_ROBIN;
+    robin_parts = robin_parts || problem->parts[p].type->has_alpha;
   if (!robin_parts) return SP_OK;
   SP_OWNED double *diagonal = NULL;
   sp_status status = sp_allocate((size_t)numbering->local, sizeof *diagonal, "Robin", &diagonal);

@@ -1,8 +1,8 @@
-/* The term of Robin conditions in the operator: the integral of alpha u v over their faces, with
- * GLL quadrature at the nodes of the faces. It is a diagonal matrix; its entry is alpha w |dx/dr x
- * dx/ds|, summed over the rank's faces at the DOF. N + 1 points are exact to degree 2 N - 1; u v on
- * a plane face has degree 2 N. This error is of the order of the interpolation error, so the rates
- * stay N + 1 and N, also for bp3.0. The load uses the same points, so that alpha u = g is
+/* The term of conditions with alpha in the operator: the integral of alpha u v over their faces,
+ * with GLL quadrature at the nodes of the faces. It is a diagonal matrix; its entry is alpha w
+ * |dx/dr x dx/ds|, summed over the rank's faces at the DOF. N + 1 points are exact to degree 2 N -
+ * 1; u v on a plane face has degree 2 N. This error is of the order of the interpolation error, so
+ * the rates stay N + 1 and N, also for bp3.0. The load uses the same points, so that alpha u = g is
  * consistent at each node. */
 #pragma once
 

@@ -152,7 +152,7 @@ static sp_status add_faces(sp_balance *balance, const double *x) {
     const sp_lid e = face->element;
     if (face->face == SP_FACES || !face->part) continue;
     if (face->part == &problem->parts[problem->part_count - 1]) balance->has_default = true;
-    if (!sp_outer_face_has(face, SP_ROBIN) || balance->fluxes.marked[e][face->face]) continue;
+    if (!sp_outer_face_has_alpha(face) || balance->fluxes.marked[e][face->face]) continue;
     double flux = 0;
     SP_TRY(sp_robin_flux(face->part, space, e, face->face, x, &flux));
     *flux_of(balance, space->mesh->hexes, e, face->face) += flux;
@@ -161,13 +161,14 @@ static sp_status add_faces(sp_balance *balance, const double *x) {
   return SP_OK;
 }
 
-/* The absolute values of Neumann fluxes, surface by surface. */
-static double neumann_fluxes(const sp_balance *balance, const sp_problem *problem) {
+/* The absolute values of fluxes that do not depend on u, surface by surface. */
+static double given_fluxes(const sp_balance *balance, const sp_problem *problem) {
   const int fallback = problem->part_count - 1;
   double sum = 0;
   for (int s = 0; s < balance->surfaces; s++) {
     const int part = s + 1 < balance->surfaces ? problem->part_of_surface[s] : fallback;
-    if (problem->parts[part].condition == SP_NEUMANN) sum += fabs(balance->flux[s]);
+    const sp_condition_type *type = problem->parts[part].type;
+    if (type->terms && !type->has_alpha) sum += fabs(balance->flux[s]);
   }
   return sum;
 }
@@ -185,7 +186,7 @@ static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp
   balance->source = volume[0];
   balance->absorbed = volume[1];
   balance->stored = volume[5];
-  balance->data = volume[3] + neumann_fluxes(balance, problem);
+  balance->data = volume[3] + given_fluxes(balance, problem);
   balance->imbalance = balance->source - balance->removed - balance->absorbed - balance->stored;
   balance->largest = fmax(volume[3], fmax(fabs(balance->absorbed), fabs(balance->stored)));
   for (int s = 0; s < balance->terms; s++) {
@@ -214,8 +215,8 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
 }
 
 bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part) {
-  const sp_condition condition = problem->parts[part].condition;
-  if (condition == SP_PERIODIC || condition == SP_CONTACT) return false;
+  const sp_condition_form form = problem->parts[part].type->form;
+  if (form == SP_PERIODIC || form == SP_CONTACT) return false;
   return part < problem->part_count - 1 || balance->has_default;
 }
 

@@ -129,7 +129,7 @@ static sp_status mark_conditions(sp_fluxes *s) {
     *marked = sp_outer_face_has(face, SP_DIRICHLET) ||
               (sp_outer_face_has(face, SP_CONTACT) && !s->whole &&
                !sp_surface_is_exterior(hexes->surfaces[e][f]));
-    if (sp_outer_face_has(face, SP_ROBIN)) SP_TRY(is_stiff(s, face, marked));
+    if (sp_outer_face_has_alpha(face)) SP_TRY(is_stiff(s, face, marked));
   }
   return SP_OK;
 }
@@ -383,7 +383,7 @@ static sp_status apply(const pass *t, sp_lid e, workspace *w, double *none, doub
   }
   for (int f = 0; f < SP_FACES; f++) {
     const int part = sp_problem_face_part(s->problem, s->space->mesh->hexes, e, f);
-    if (part < 0 || s->problem->parts[part].condition != SP_ROBIN) continue;
+    if (part < 0 || !s->problem->parts[part].type->has_alpha) continue;
     if (s->marked && s->marked[e][f]) continue;
     SP_TRY(sp_robin_face(&s->problem->parts[part], s->space, e, f, w->indices, w->weights));
     for (int q = 0; q < nq * nq; q++)

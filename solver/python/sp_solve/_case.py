@@ -96,7 +96,7 @@ class Case:
     settings:  values by key if one section only has this key: order=5 is discretization.order, lambda_=2 is
                problem.lambda. Numbers, texts, lists, True and False; None is the default.
 
-    Files named in [output] are written by Result.write and Result.plot only."""
+    The case must be steady, without time.end. Files named in [output] are written by Result.write and Result.plot only."""
 
     rank = 0
     _ranks = 1
