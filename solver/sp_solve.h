@@ -73,10 +73,11 @@ enum {
 
 /* Read a case and its mesh, and set up the solver. `path` is a case file; NULL: defaults. `keys`
  * are the program's arguments "SECTION.KEY=VALUE", which override those of the file; all ranks pass
- * the same. The files of [output] are written by sp_case_write only. output.accuracy counts for
- * solves without own loads and Dirichlet values. `comm` must outlive the case; MPI_COMM_SELF makes
- * a case of one rank. Every rank must get elements: with more ranks than GPUs set
- * backend.share=yes. The caller closes *out; it is NULL after a failure. */
+ * the same. The case must be steady, without time.end. The files of [output] are written by
+ * sp_case_write only. output.accuracy counts for solves without own loads and Dirichlet values.
+ * `comm` must outlive the case; MPI_COMM_SELF makes a case of one rank. Every rank must get
+ * elements: with more ranks than GPUs set backend.share=yes. The caller closes *out; it is NULL
+ * after a failure. */
 SP_CASE_API int sp_case_open(MPI_Comm comm, const char *path, int count, const char *const *keys,
                              sp_case **out);
 

@@ -354,6 +354,9 @@ static void test_wrong_calls(void) {
   refused(sp_case_open(MPI_COMM_WORLD, "no_such_case.ini", 0, NULL, &c), "no_such_case.ini");
   refused(sp_case_open(MPI_COMM_WORLD, NULL, 1, NULL, &c), "keys");
   refused(sp_case_open(MPI_COMM_WORLD, NULL, 1, TEXTS("mesh.elemets=1"), &c), "elemets");
+  refused(sp_case_open(MPI_COMM_WORLD, NULL, 3,
+                       TEXTS("time.end=1", "time.steps=2", "problem.solution=x"), &c),
+          "steady");
   refused(sp_case_open(MPI_COMM_NULL, NULL, 0, NULL, &c), "communicator");
   refused(sp_case_open(MPI_COMM_WORLD, NULL, 0, NULL, NULL), "NULL");
   refused(sp_case_open_text(MPI_COMM_WORLD, "[mesh]\nelements = 1 1\n", 0, NULL, &c), "the case:2");

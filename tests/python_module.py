@@ -5,7 +5,9 @@ import ctypes
 import json
 import os
 import re
+import signal
 import sys
+import threading
 import time
 
 import driver
@@ -219,6 +221,13 @@ def progress():
         check(3 <= r.iterations <= 4 and not r.converged, f"{r}")
         refuse(ZeroDivisionError, "division", case.solve, progress=lambda i, error: 1 / 0)
         check(case.solve().converged, "after an exception")
+    with sp_solve.Case(elements=(8, 8, 8), order=5, map="kershaw", epsilon=0.05, forcing="exp(x)", preconditioner="none",
+                       max_iterations=10**6, tolerance=1e-15, criterion="residual", keys=COLD) as case:
+        begin = time.monotonic()
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        refuse(KeyboardInterrupt, "", case.solve)
+        check(signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler of signals")
+        check(time.monotonic() - begin < 5, "Ctrl-C is late")
 
 
 def silence():

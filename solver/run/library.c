@@ -46,6 +46,9 @@ static void release_run(sp_running **run) {
 
 /* *out = a set-up for the configuration, on the mesh of the case. */
 static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
+  if (config->time.end > 0)
+    return sp_fail(SP_ERR_INPUT, "time.end: a case of the library is steady; step in time with "
+                                 "problem.lambda and a load of your own");
   SP_TRY(sp_agree(c->comm, sp_allocate(1, sizeof **out, "case", out)));
   sp_running *run = *out;
   *run = sp_running_begin(&c->workers, c->mesh, config, &c->results);

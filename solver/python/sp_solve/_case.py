@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
+import threading
 from ctypes import byref, c_char_p, c_int, c_void_p
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
 
@@ -96,7 +98,7 @@ class Case:
     settings:  values by key if one section only has this key: order=5 is discretization.order, lambda_=2 is
                problem.lambda. Numbers, texts, lists, True and False; None is the default.
 
-    Files named in [output] are written by Result.write and Result.plot only."""
+    The case must be steady, without time.end. Files named in [output] are written by Result.write and Result.plot only."""
 
     rank = 0
     _ranks = 1
@@ -230,21 +232,27 @@ class Case:
         return result
 
     def _iterate(self, progress: Progress | None, handle: Any, *arguments: Any) -> int:
-        lib, raised = library(), []
+        lib = library()
+        raised: list[BaseException] = []
         if progress is None and self.sizes.local < _INTERRUPTIBLE:
-            return lib.sp_case_solve(handle, *arguments)
+            return int(lib.sp_case_solve(handle, *arguments))
 
         def call(_: Any, iteration: int, error: float) -> int:
             try:
-                return bool(progress and progress(iteration, error))
-            except BaseException as exception:  # Ctrl-C likewise
+                return bool(raised or (progress and progress(iteration, error)))
+            except BaseException as exception:
                 raised.append(exception)
                 return 1
 
-        callback = PROGRESS(call)
+        callback, normal = PROGRESS(call), signal.default_int_handler
+        takes_signals = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is normal
+        if takes_signals:  # Ctrl-C: an exception at the start of a callback of C would be lost
+            signal.signal(signal.SIGINT, lambda *_: raised.append(KeyboardInterrupt()))
         lib.sp_case_watch(handle, callback, None)
-        code = lib.sp_case_solve(handle, *arguments)
+        code = int(lib.sp_case_solve(handle, *arguments))
         lib.sp_case_watch(handle, PROGRESS(), None)
+        if takes_signals:
+            signal.signal(signal.SIGINT, normal)
         if raised:
             raise raised[0]
         return code

@@ -7,7 +7,7 @@ import ctypes
 import functools
 import os
 import subprocess
-from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+from ctypes import c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -43,19 +43,13 @@ class SolutionStruct(ctypes.Structure):
     _fields_ = [("iterations", c_int64), ("error", c_double), ("residual", c_double), ("seconds", c_double)]
 
 
-FUNCTIONS = {
-    "sp_case_change": (c_void_p, c_int, POINTER(c_char_p)),
-    "sp_case_close": (POINTER(c_void_p),),
-    "sp_case_get_sizes": (c_void_p, POINTER(SizesStruct)),
-    "sp_case_group": (c_void_p, c_int, POINTER(c_char_p), POINTER(c_int), POINTER(c_int)),
+# Functions that get lengths and addresses as numbers.
+ARGUMENTS = {
     "sp_case_numbers": (c_void_p, c_size_t, c_void_p),
     "sp_case_set": (c_void_p, c_int, c_size_t, c_void_p),
     "sp_case_get": (c_void_p, c_int, c_size_t, c_void_p),
-    "sp_case_solve": (c_void_p, c_size_t, c_void_p, POINTER(SolutionStruct)),
-    "sp_case_apply": (c_void_p, c_int, c_size_t, c_void_p, c_void_p),
-    "sp_case_watch": (c_void_p, PROGRESS, c_void_p),
-    "sp_case_json": (c_void_p, POINTER(c_char_p)),
-    "sp_case_write": (c_void_p,)}
+    "sp_case_solve": (c_void_p, c_size_t, c_void_p, c_void_p),
+    "sp_case_apply": (c_void_p, c_int, c_size_t, c_void_p, c_void_p)}
 
 
 def places() -> Iterator[str]:
@@ -84,9 +78,7 @@ def library() -> Any:
         raise Error("the library of sp_solve is not found; build it (./quickstart), or set SP_SOLVE_LIBRARY to the path of "
                     "libsp_solve.so: " + "; ".join(failures))
     lib.handle_type = c_void_p if hasattr(lib, "ompi_mpi_comm_world") else c_int
-    for name in "sp_case_open", "sp_case_open_text":
-        getattr(lib, name).argtypes = (lib.handle_type, c_char_p, c_int, POINTER(c_char_p), POINTER(c_void_p))
-    for name, types in FUNCTIONS.items():
+    for name, types in ARGUMENTS.items():
         getattr(lib, name).argtypes = types
     lib.sp_case_message.restype = c_char_p
     return lib

@@ -135,9 +135,5 @@ def _text(value: Any) -> str:
 
 def _find_plot() -> str:
     """sp_plot.py beside the library where it is installed, else in the source tree."""
-    folder = Path(library()._name).resolve().parent
-    for prefix in folder.parents:
-        path = prefix / "share" / "sp_solve" / "plot" / "sp_plot.py"
-        if path.is_file():
-            return str(path)
-    return os.path.join(ROOT, "io", "plot", "sp_plot.py")
+    places = [prefix / "share/sp_solve/plot/sp_plot.py" for prefix in Path(library()._name).resolve().parents]
+    return next((str(path) for path in places if path.is_file()), os.path.join(ROOT, "io", "plot", "sp_plot.py"))
