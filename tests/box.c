@@ -223,20 +223,23 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
 
 /* The sum of up to 1000 element volumes, each with a relative error of about 100 EPSILON. */
 static void check_boxes(void) {
-  sp_box box = {{5, 4, 3}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 0.3, SP_STEP_QUINTIC, 0, NULL};
+  sp_box box = {{5, 4, 3},       {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE,        0.3,
+                SP_STEP_QUINTIC, 0,         NULL,      SP_BACKGROUND_FULL, {NULL}};
   check_box(&box, 1, 100 * EPSILON);
   box.map = SP_MAP_KERSHAW;
   check_box(&box, 1, 100 * EPSILON);
   box =
-      (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1}, SP_MAP_KERSHAW, 0.05, SP_STEP_QUINTIC, 0, NULL};
+      (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1},          SP_MAP_KERSHAW, 0.05, SP_STEP_QUINTIC,
+               0,          NULL,         SP_BACKGROUND_FULL, {NULL}};
   check_box(&box, 3, 300 * EPSILON);
   /* The sine map moves the sides too: compare with a mesh four times as fine. The sides of
    * trilinear elements have an error of up to h^2 / 8 times the curvature, 0.05 * 5.3^2, on a
    * surface of 10: at h = 1/6 that is 0.05 in volume, of either sign. */
-  box = (sp_box){{6, 6, 6}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3, SP_STEP_QUINTIC, 0, NULL};
+  box = (sp_box){{6, 6, 6},       {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE,        0.3,
+                 SP_STEP_QUINTIC, 0,         NULL,      SP_BACKGROUND_FULL, {NULL}};
   sp_hexes *fine;
-  const sp_box finer = {{24, 24, 24}, {0, 0, 0},       {2, 1, 1}, SP_MAP_SINE,
-                        0.3,          SP_STEP_QUINTIC, 0,         NULL};
+  const sp_box finer = {{24, 24, 24},    {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE,        0.3,
+                        SP_STEP_QUINTIC, 0,         NULL,      SP_BACKGROUND_FULL, {NULL}};
   CHECK_OK(sp_box_hexes(MPI_COMM_SELF, &finer, &fine));
   double volume = 0, factors[SP_FACTORS * 8];
   sp_rule rule;
@@ -286,14 +289,16 @@ static void check_wrong_regions(void) {
   } cases[] = {
       {{.lower = {1.2, 0, 0}, .upper = {2, 1, 1}},
        "case.ini:7: the plane x = 1.2 cuts through elements: a region has whole elements; the "
-       "nearest planes between elements are x = 1 and 1.5"},
+       "nearest planes between elements are x = 1 and 1.5; or give mesh.size instead of "
+       "mesh.elements"},
       {{.lower = {1, 0, 0}, .upper = {2, 0.6, 1}},
        "case.ini:7: the plane y = 0.6 cuts through elements: a region has whole elements; the "
-       "nearest planes between elements are y = 0.3333333333 and 0.6666666667"},
+       "nearest planes between elements are y = 0.3333333333 and 0.6666666667; or give mesh.size "
+       "instead of mesh.elements"},
       {{.lower = {1, 0, 1}, .upper = {2, 1, 2}},
        "case.ini:7: no element of the box is between z = 1 and 2; the box goes from 0 to 1"},
-      {{.lower = {0.5, 0, 0}, .upper = {2, 1, 1}},
-       "case.ini:7: it overlaps the region 'low': an element can be in one region only"},
+      {{.lower = {-1, 0, 0}, .upper = {2, 1, 1}},
+       "case.ini:3: it has no elements: regions after it cover it"},
   };
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
     sp_box_region regions[2] = {{.name = "low", .where = "case.ini:3", .upper = {1, 1, 1}},

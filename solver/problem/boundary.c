@@ -52,31 +52,32 @@ static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes
   return SP_OK;
 }
 
-/* Between elements only dirichlet and source have a meaning. */
-static sp_status check_exterior(const sp_boundary_entry *entry, const char *name,
-                                const sp_mesh *mesh) {
+bool sp_boundary_is_exterior(const sp_boundary_entry *entry) {
+  return entry->condition != SP_DIRICHLET && entry->condition != SP_SOURCE &&
+         entry->condition != SP_CONTACT;
+}
+
+/* Between elements only dirichlet, source and contact have a meaning. The side of a region may be
+ * exterior in part. */
+static sp_status check_exterior(const sp_statement *statement, const sp_boundary_entry *entry,
+                                const char *name, const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
+  int exterior = 0, buried = 0;
   for (int at[2] = {0}, s; (s = sp_groups_next(&hexes->surface, name, at)) >= 0;)
-    if (mesh->buried[s])
-      return sp_fail(SP_ERR_INPUT,
-                     "%s: group '%s' has faces between elements; expected dirichlet, source or "
-                     "contact "
-                     "there, found %s",
-                     entry->formula.where, name, sp_condition_names[entry->condition]);
-  return SP_OK;
+    (*(mesh->buried[s] ? &buried : &exterior))++;
+  if (buried == 0 || (statement->is_box && exterior > 0)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: group '%s' has faces between elements; expected dirichlet, source or contact "
+                 "there, found %s",
+                 entry->formula.where, name, sp_condition_names[entry->condition]);
 }
 
 sp_status sp_boundary_check(const sp_statement *statement, const sp_mesh *mesh) {
   for (int p = 0; p < statement->boundary.count; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    if (entry->condition == SP_CONTACT && mesh->hexes->file.contacts == 0)
-      return sp_fail(SP_ERR_INPUT, "%s: a contact needs a Physical Surface of a mesh file",
-                     entry->formula.where);
-    if (entry->condition == SP_DIRICHLET || entry->condition == SP_SOURCE ||
-        entry->condition == SP_CONTACT)
-      continue;
-    SP_TRY(check_exterior(entry, entry->group, mesh));
-    if (entry->partner) SP_TRY(check_exterior(entry, entry->partner, mesh));
+    if (!sp_boundary_is_exterior(entry)) continue;
+    SP_TRY(check_exterior(statement, entry, entry->group, mesh));
+    if (entry->partner) SP_TRY(check_exterior(statement, entry, entry->partner, mesh));
   }
   return SP_OK;
 }
