@@ -307,6 +307,9 @@ const sp_key sp_keys[] = {
     {MATERIAL(source),
      .help = "instead of forcing: the integral of a constant f, as watts of a volume"},
 
+    {LINES("regions", REGIONS, 0), .type = SP_KEY_REGION,
+     .help = "NAME = x y z, x y z[, empty]: a [region NAME] on one line, by its corners"},
+
     {REGION(lower), NUMBERS(3),
      .help = "corner of a region of the undeformed box, without mesh.size on planes between "
              "elements; that of the box if it is not given"},
