@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
+#include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 #include "operators/reduction.h"
@@ -15,9 +16,23 @@ enum { FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
 static sp_boundary_part part_of(const sp_boundary_entry *entry) {
   sp_boundary_part part = {
       .group = entry->group, .type = entry->type, .formula = entry->formula.expression};
-  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
-    part.coefficients[c] = entry->coefficients[c].expression;
+  part.of_u = entry->type->of_u || (part.formula && part.formula->is_of_u);
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++) {
+    const sp_expression *formula = part.coefficients[c] = entry->coefficients[c].expression;
+    part.of_u = part.of_u || (formula && formula->is_of_u);
+  }
   return part;
+}
+
+const double *sp_boundary_last(const sp_boundary_part *part, int order, sp_lid element, int f,
+                               double *u) {
+  const sp_numbering *numbering = part->last->numbering;
+  int indices[FACE_POINTS];
+  if (!part->of_u || !part->last->values || numbering->order != order) return NULL;
+  const sp_lid *nodes = sp_numbering_nodes(numbering, element);
+  sp_face_nodes(order, f, indices);
+  for (int q = 0; q < (order + 1) * (order + 1); q++) u[q] = part->last->values[nodes[indices[q]]];
+  return u;
 }
 
 static sp_status make_parts(const sp_statement *statement, sp_problem *problem) {
@@ -26,6 +41,7 @@ static sp_status make_parts(const sp_statement *statement, sp_problem *problem) 
   problem->part_count = lines + 1;
   for (int p = 0; p < lines; p++) problem->parts[p] = part_of(&statement->boundary.entries[p]);
   problem->parts[lines] = part_of(&statement->boundary.fallback);
+  for (int p = 0; p <= lines; p++) problem->parts[p].last = &problem->last;
   return SP_OK;
 }
 
@@ -218,6 +234,7 @@ static sp_status check_faces(const sp_statement *statement, const sp_mesh *mesh,
     const sp_condition_type *type = problem->parts[p].type;
     if (faces[p] > 0 && type->form == SP_DIRICHLET) problem->has_dirichlet = true;
     if (faces[p] > 0 && type->has_alpha) problem->has_robin = true;
+    if (faces[p] > 0 && problem->parts[p].of_u) problem->of_u = true;
   }
   return SP_OK;
 }

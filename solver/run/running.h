@@ -46,6 +46,7 @@ typedef struct sp_running {
   /* L-vectors on the host. */
   double *solution;
   double *initial;   /* problem.initial, if there is one */
+  double *last;      /* what conditions that depend on u are linearized at, else NULL */
   double *rest;      /* the part of the solution below its rounding, if fluxes need it */
   const char *field; /* the file that was written; NULL if none */
   double *indicator; /* [elements] with error bars, else NULL */
