@@ -57,6 +57,8 @@ static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
   run->context = c;
   sp_status status = sp_initial_check(c->workers.comm, &config->statement);
   if (!status) status = sp_running_set_up(run);
+  if (!status && run->problem->of_u)
+    status = sp_fail(SP_ERR_INPUT, "a condition depends on u: a case of the library is linear");
   if (!status) status = sp_solver_make_free(run->solver);
   if (status) release_run(out);
   return status;

@@ -17,3 +17,9 @@ enum { SP_NONLINEAR_MOST = 50 };
  * Errors: SP_ERR_NOT_CONVERGED with x; as sp_solver_load and sp_solver_solve. Collective. */
 sp_status sp_nonlinear_solve(sp_solver *solver, sp_problem *problem, const double *start,
                              double *last, double *x, sp_cg_result *result, int *solves);
+
+/* Return the largest |x - last| over the largest |x|, of all ranks. Collective. */
+double sp_nonlinear_change(const sp_solver *solver, const double *x, const double *last);
+
+/* Fail after SP_NONLINEAR_MOST solves: SP_ERR_NOT_CONVERGED. Local. */
+sp_status sp_nonlinear_fail(double change);
