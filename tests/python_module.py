@@ -57,6 +57,8 @@ def values_of_program(document):
         check(r.probes == {row["name"]: row["u"] for row in document["probes"]}, f"{r.probes}")
         check(r.extrema["maximum"]["value"] == r.results["hottest"], f"{r.extrema}")
         check((r.iterations, r.error, r.converged) == (document["iterations"], document["error_estimate"], True), f"{r}")
+        with open(os.path.join(SOURCE, "solver", "python", "pyproject.toml"), encoding="utf-8") as file:
+            check(f'version = "{document["version"]}"' in file.read(), "another version than the program")
         table = r.table()
         check("hottest" in table and "middle" in table and "CONVERGED" in table, table)
         check(case.sizes.global_dofs == document["dofs"] == case.sizes.local, f"{case.sizes}")
