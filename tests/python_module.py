@@ -157,7 +157,7 @@ def errors():
     refuse(sp_solve.Error, "absent.ini", sp_solve.Case, "absent.ini")
     refuse(sp_solve.Error, "order", sp_solve.Case, order=99)
     refuse(sp_solve.Error, "nonsense", sp_solve.Case, keys={"nonsense.key": 1})
-    refuse(TypeError, "'oder' is no key", sp_solve.Case, oder=1)
+    refuse(TypeError, "'oder' is no key that", sp_solve.Case, oder=1)
     refuse(TypeError, "mesh and time", sp_solve.Case, step=1)
     refuse(TypeError, "not both", sp_solve.Case, CUBE, text="")
     case = sp_solve.Case(text="[mesh]\nelements = 2 2 2\n[boundary]\ndefault = dirichlet 0\n", order=2, lambda_=1.5, forcing=1,
