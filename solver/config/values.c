@@ -204,26 +204,12 @@ static void clear_condition(sp_boundary_entry *entry) {
   entry->partner = NULL;
 }
 
-/* Store a formula of a condition, the last one or up to a comma, and advance *text past it. With
- * several its place has its name. */
-static sp_status set_part(const sp_condition_type *type, const char *name, bool is_last,
-                          const char *where, const char **text, sp_formula *out) {
-  const bool is_first = name == type->coefficients[0];
-  const size_t length = is_last ? strlen(*text) : sp_formula_length(*text);
+/* Store a formula of a condition, with its name in its place unless that is NULL. */
+static sp_status set_named(const char *text, size_t length, const char *name, const char *where,
+                           sp_formula *out) {
   SP_OWNED char *place = NULL;
-  if (!is_first && **text != '\0' && strchr("#;", **text)) {
-    char shown[SP_SHOWN_SIZE];
-    return sp_fail(SP_ERR_INPUT, "%s: expected a formula after the comma, found '%s'", where,
-                   sp_ini_show(*text, shown));
-  }
-  SP_TRY(is_first && is_last ? sp_format(&place, "%s", where)
-                             : sp_format(&place, "%s (%s)", where, name));
-  SP_TRY(set_formula(*text, length, out, place));
-  *text += length;
-  if (**text == ',') *text += 1 + strspn(*text + 1, SP_INI_SPACE);
-  if (out->text || name == type->data) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: expected %s, %s; found no %s", where, type->usage,
-                 type->meaning, name);
+  if (name) SP_TRY(sp_format(&place, "%s (%s)", where, name));
+  return set_formula(text, length, out, name ? place : where);
 }
 
 /* Parse the text after the name of a condition: its coefficients and data, or a group. */
@@ -234,16 +220,23 @@ static sp_status set_condition(const sp_condition_type *type, const char *text, 
   clear_condition(entry);
   entry->type = type;
   while (count < SP_CONDITION_COEFFICIENTS && names[count]) count++;
-  for (int c = 0; c < count; c++)
-    SP_TRY(set_part(type, names[c], c + 1 == count && !type->data, where, &text,
-                    &entry->coefficients[c]));
-  if (type->data && count > 0)
-    return set_part(type, type->data, true, where, &text, &entry->formula);
-  if (type->form != SP_PERIODIC) return set_formula(text, strlen(text), &entry->formula, where);
-  if (*text == '\0')
-    return sp_fail(SP_ERR_INPUT, "%s: expected %s, found no group", where, type->usage);
-  SP_TRY(sp_format(&entry->partner, "%s", text));
-  return set_formula("", 0, &entry->formula, where);
+  for (int c = 0; c < count; c++) {
+    const bool is_last = c + 1 == count && !type->data, is_only = is_last && c == 0;
+    const size_t length = is_last ? strlen(text) : sp_formula_length(text);
+    SP_TRY(set_named(text, length, is_only ? NULL : names[c], where, &entry->coefficients[c]));
+    if (!entry->coefficients[c].text)
+      return sp_fail(SP_ERR_INPUT, "%s: expected %s, %s; found no %s", where, type->usage,
+                     type->meaning, names[c]);
+    text += length + (text[length] == ',');
+    text += strspn(text, SP_INI_SPACE);
+  }
+  if (type->form == SP_PERIODIC) {
+    if (*text == '\0')
+      return sp_fail(SP_ERR_INPUT, "%s: expected %s, found no group", where, type->usage);
+    SP_TRY(sp_format(&entry->partner, "%s", text));
+    text = "";
+  }
+  return set_named(text, strlen(text), count > 0 ? type->data : NULL, where, &entry->formula);
 }
 
 /* Advance *rest past `word` and the white space behind it, if it begins with both. */

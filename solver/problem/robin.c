@@ -6,30 +6,25 @@
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
-static sp_status evaluate_face(const sp_boundary_part *part, const sp_hexes *hexes, int order,
-                               sp_lid element, int f, double *values) {
+sp_status sp_robin_face(const sp_boundary_part *part, const sp_hexes *hexes, int order,
+                        sp_lid element, int f, int *indices, double *values) {
   const sp_rule *gll = &sp_reference_get(order)->gll;
   const int n = gll->n * gll->n;
   double coordinates[3 * FACE_NODES], normal[3 * FACE_NODES];
   sp_geometry_face(hexes, element, f, gll, coordinates, normal);
   const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
+  sp_face_nodes(order, f, indices);
   return sp_condition_evaluate(part, NULL, (size_t)n, xyz, normal, values, NULL);
-}
-
-sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
-                        int *indices, double *values) {
-  sp_face_nodes(space->numbering->order, f, indices);
-  return evaluate_face(part, space->mesh->hexes, space->numbering->order, element, f, values);
 }
 
 sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
                         const double *x, double *flux) {
-  const int nq = space->numbering->order + 1;
+  const int order = space->numbering->order;
   const sp_lid *nodes = sp_numbering_nodes(space->numbering, element);
   double values[FACE_NODES];
   int indices[FACE_NODES];
-  SP_TRY(sp_robin_face(part, space, element, f, indices, values));
-  for (int q = 0; q < nq * nq; q++) *flux += values[q] * x[nodes[indices[q]]];
+  SP_TRY(sp_robin_face(part, space->mesh->hexes, order, element, f, indices, values));
+  for (int q = 0; q < (order + 1) * (order + 1); q++) *flux += values[q] * x[nodes[indices[q]]];
   return SP_OK;
 }
 
@@ -45,8 +40,8 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, int
   for (; face < problem->faces + problem->face_count; face++) {
     if (!sp_outer_face_has_alpha(face)) continue;
     const sp_lid *nodes = sp_numbering_nodes(space->numbering, face->element);
-    SP_TRY(
-        evaluate_face(face->part, space->mesh->hexes, finest, face->element, face->face, values));
+    SP_TRY(sp_robin_face(face->part, space->mesh->hexes, finest, face->element, face->face, indices,
+                         values));
     sp_face_nodes(nq - 1, face->face, indices);
     for (int q = 0; q < nq * nq; q++)
       for (int p = 0; p < n * n; p++)

@@ -11,13 +11,15 @@ const char *sp_statement_initial_file(const sp_statement *statement) {
 
 sp_status sp_statement_check_data(const sp_statement *statement, const sp_boundary_entry *entry) {
   const sp_condition_type *type = entry->type;
+  const char *last = NULL;
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
+    if (type->coefficients[c]) last = type->coefficients[c];
   if (entry->formula.text || !type->data || sp_statement_has_solution(statement)) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s = %s' needs a formula%s%s, because there is no problem.solution to take "
                  "the boundary values from",
-                 entry->formula.where, entry->group, type->name,
-                 type->coefficients[0] ? " after its " : "",
-                 type->coefficients[0] ? type->coefficients[0] : "");
+                 entry->formula.where, entry->group, type->name, last ? " after its " : "",
+                 last ? last : "");
 }
 
 sp_status sp_statement_check_total(const sp_formula *total) {

@@ -111,7 +111,7 @@ static sp_status write_results(sp_running *c, sp_status solved) {
 
 /* Evaluate the answers of a solution, converged or not. */
 static sp_status find_answers(sp_running *c, sp_answers *answers) {
-  SP_TRY(sp_running_evaluate(c));
+  if (!c->march) SP_TRY(sp_running_evaluate(c));
   SP_TRY(sp_quantities_check_finite(c->quantities));
   return sp_running_collect(c, answers);
 }
@@ -126,6 +126,10 @@ static sp_status finish_one(sp_running *c, sp_status solved, sp_answers *answers
   return sp_error_restore(&kept);
 }
 
+static sp_status solve(sp_running *c) {
+  return c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c);
+}
+
 sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                      const sp_solution_start *start, sp_report *report, sp_answers *answers,
                      sp_results *results) {
@@ -137,7 +141,7 @@ sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_co
   sp_status status = sp_running_set_up(&c);
   if (!status && !start) sp_report_find_notes(report, &c.notes);
   sp_interrupt_watch();
-  if (!status) status = finish_one(&c, sp_running_solve(&c), answers);
+  if (!status) status = finish_one(&c, solve(&c), answers);
   sp_running_release(&c);
   return status;
 }
@@ -159,7 +163,7 @@ static sp_status run_on_mesh(sp_running *c) {
   SP_TRY(sp_running_set_up(c));
   SP_TRY(sp_running_report_setup(c));
   sp_interrupt_watch();
-  return finish(c, c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c));
+  return finish(c, solve(c));
 }
 
 /* Run the case; only ranks with elements call this. */

@@ -47,12 +47,13 @@ static void record_row(const stepping *s, const sp_answers *answers) {
 static sp_status evaluate_step(stepping *s) {
   sp_running *c = s->c;
   sp_answers answers = {0};
-  SP_TRY(sp_march_fetch(s->c->march, c->solution));
+  SP_TRY(sp_march_fetch(c->march, c->solution));
+  if (!c->evaluates) return SP_OK;
   c->notes.jump = c->solver->facts.jump;
   SP_TRY(sp_balance_load(&c->balance, c->solver->work));
   SP_TRY(sp_running_evaluate(c));
   const sp_status status = sp_running_collect(c, &answers);
-  if (!status) record_row(s, &answers);
+  if (!status && c->report) record_row(s, &answers);
   s->reported = s->iterations;
   sp_answers_free(&answers);
   return status;
@@ -71,7 +72,7 @@ static void show_progress(const stepping *s) {
 
 static sp_status take_steps(stepping *s) {
   sp_running *c = s->c;
-  const int every = c->config->time.every;
+  const int every = c->report ? c->config->time.every : s->steps; /* one of a series */
   while (s->step < s->steps) {
     SP_TRY(sp_march_step(s->c->march, &s->iterations, &c->results->cg));
     s->step++;
