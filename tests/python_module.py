@@ -57,6 +57,8 @@ def values_of_program(document):
         check(r.probes == {row["name"]: row["u"] for row in document["probes"]}, f"{r.probes}")
         check(r.extrema["maximum"]["value"] == r.results["hottest"], f"{r.extrema}")
         check((r.iterations, r.error, r.converged) == (document["iterations"], document["error_estimate"], True), f"{r}")
+        with open(os.path.join(SOURCE, "solver", "python", "pyproject.toml"), encoding="utf-8") as file:
+            check(f'version = "{document["version"]}"' in file.read(), "another version than the program")
         table = r.table()
         check("hottest" in table and "middle" in table and "CONVERGED" in table, table)
         check(case.sizes.global_dofs == document["dofs"] == case.sizes.local, f"{case.sizes}")
@@ -155,7 +157,7 @@ def errors():
     refuse(sp_solve.Error, "absent.ini", sp_solve.Case, "absent.ini")
     refuse(sp_solve.Error, "order", sp_solve.Case, order=99)
     refuse(sp_solve.Error, "nonsense", sp_solve.Case, keys={"nonsense.key": 1})
-    refuse(TypeError, "'oder' is no key", sp_solve.Case, oder=1)
+    refuse(TypeError, "'oder' is no key that", sp_solve.Case, oder=1)
     refuse(TypeError, "mesh and time", sp_solve.Case, step=1)
     refuse(TypeError, "not both", sp_solve.Case, CUBE, text="")
     case = sp_solve.Case(text="[mesh]\nelements = 2 2 2\n[boundary]\ndefault = dirichlet 0\n", order=2, lambda_=1.5, forcing=1,

@@ -65,7 +65,7 @@ def _full_name(name: str) -> str:
     key = name.rstrip("_")
     found = [section for section, keys in _SECTIONS.items() if key in keys.split()]
     if len(found) != 1:
-        reason = "is a key of " + " and ".join(found) if found else "is no key, or one of a section"
+        reason = "is a key of " + " and ".join(found) if found else "is no key that can be an argument"
         raise TypeError(f"'{name}' {reason}: use keys={{'SECTION.{key}': ...}}")
     return f"{found[0]}.{key}"
 
@@ -93,9 +93,9 @@ class Case:
 
     path:      a case file; None: `text`, or defaults
     text:      the text of a case file instead
-    comm:      a communicator of mpi4py; None: MPI_COMM_WORLD, which is this process alone without mpirun
+    comm:      a communicator of mpi4py; None: MPI_COMM_WORLD, one process without mpirun
     keys:      values by "section.key", as {"boundary.lid": "dirichlet 0"}; they override the file
-    settings:  values by key if one section only has this key: order=5 is discretization.order, lambda_=2 is
+    settings:  values by key, if only one section has it: order=5 is discretization.order, lambda_=2 is
                problem.lambda. Numbers, texts, lists, True and False; None is the default.
 
     The case must be steady, without time.end. Files named in [output] are written by Result.write and Result.plot only."""
