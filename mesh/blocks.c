@@ -3,7 +3,8 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "mesh/box_planes.h"
 
 /* ---- Ranges of regions ---- */
 

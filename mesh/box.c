@@ -70,23 +70,6 @@ static sp_gid vertex_number(const sp_box *box, const int ijk[3]) {
   return ijk[0] + nx * (ijk[1] + ny * (sp_gid)ijk[2]);
 }
 
-double sp_box_plane(const sp_box *box, int d, int index) {
-  if (box->planes[d]) return box->planes[d][index];
-  return box->lower[d] + (box->upper[d] - box->lower[d]) * ((double)index / box->elements[d]);
-}
-
-double sp_box_index(const sp_box *box, int d, double point) {
-  const double *planes = box->planes[d];
-  const int n = box->elements[d];
-  if (!planes) return n * ((point - box->lower[d]) / (box->upper[d] - box->lower[d]));
-  int low = 0, high = n;
-  while (high - low > 1) {
-    const int middle = (low + high) / 2;
-    *(planes[middle] <= point ? &low : &high) = middle;
-  }
-  return low + (point - planes[low]) / (planes[high] - planes[low]);
-}
-
 /* The vertex with index[3] of the box, deformed. */
 static void find_point(const sp_box *box, const int index[3], double point[3]) {
   for (int d = 0; d < 3; d++)

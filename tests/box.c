@@ -4,6 +4,7 @@
 #include <float.h>
 
 #include "mesh/blocks.h"
+#include "mesh/box_planes.h"
 #include "mesh/geometry.h"
 #include "mesh/partition.h"
 #include "tests/boxes.h"

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "mesh/box_planes.h"
 #include "mesh/gmsh/gmsh.h"
 #include "mesh/refine.h"
 #include "mesh/sizes.h"

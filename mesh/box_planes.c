@@ -1,9 +1,7 @@
-/* The planes of a box whose elements follow its regions. */
+#include "mesh/box_planes.h"
+
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "mesh/box.h"
 
 /* Relative to the box: planes this close are one; elements this much larger are not divided. */
 static const double SAME = 1e-9;
@@ -104,4 +102,23 @@ static sp_status divide_direction(const char *where, const sp_box_sizes *sizes, 
 sp_status sp_box_divide(const char *where, const sp_box_sizes *sizes, sp_box *box) {
   for (int d = 0; d < 3; d++) SP_TRY(divide_direction(where, sizes, d, box));
   return SP_OK;
+}
+
+/* ---- Planes of any box ---- */
+
+double sp_box_plane(const sp_box *box, int d, int index) {
+  if (box->planes[d]) return box->planes[d][index];
+  return box->lower[d] + (box->upper[d] - box->lower[d]) * ((double)index / box->elements[d]);
+}
+
+double sp_box_index(const sp_box *box, int d, double point) {
+  const double *planes = box->planes[d];
+  const int n = box->elements[d];
+  if (!planes) return n * ((point - box->lower[d]) / (box->upper[d] - box->lower[d]));
+  int low = 0, high = n;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    *(planes[middle] <= point ? &low : &high) = middle;
+  }
+  return low + (point - planes[low]) / (planes[high] - planes[low]);
 }
