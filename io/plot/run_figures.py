@@ -90,7 +90,7 @@ def line(arguments):
 
 
 # Titles of the panels of a history, by the table that its columns are from.
-PANELS = {"results": "results", "probes": "u at probes", "extrema": "extrema of u", "balance": "balance"}
+PANELS = {"results": "results", "probes": "u at probes", "extrema": "extrema of u", "balance": "heat out", "heat": "heat"}
 
 
 def history(arguments):

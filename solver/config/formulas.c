@@ -27,16 +27,6 @@ static sp_status parse_fixed(const sp_config *config, sp_formula *f) {
                  f->text);
 }
 
-/* Parse the total of a source. */
-static sp_status parse_total(const sp_config *config, sp_formula *source) {
-  SP_TRY(parse(config, NULL, source));
-  if (!source->text || (source->expression->is_constant && isfinite(source->value))) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: expected a finite number, the total of the source, found '%s'; a formula of "
-                 "x, y and z is a forcing or, on a surface, neumann",
-                 source->where, source->text);
-}
-
 /* ---- Tensors ---- */
 
 static bool is_list(const char *text) {
@@ -207,7 +197,8 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
   if (entry->source.text && entry->forcing.text)
     return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
                    entry->source.where, entry->forcing.where);
-  SP_TRY(parse_total(config, &entry->source));
+  SP_TRY(parse(config, NULL, &entry->source));
+  SP_TRY(sp_statement_check_total(&entry->source));
   SP_TRY(parse_coefficient(config, true, &entry->lambda));
   SP_TRY(parse_coefficient(config, false, &entry->capacity));
   return parse_kappa(config, entry);
@@ -241,16 +232,10 @@ static sp_status parse_materials(sp_config *config) {
 /* ---- Boundary ---- */
 
 static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
-  static const double LEAST = 1e-12, MOST = 1e12; /* resistances */
-  sp_formula *f = &entry->formula;
-  if (entry->condition == SP_SOURCE) return parse_total(config, f);
-  SP_TRY(parse_fixed(config, &entry->alpha));
-  if (entry->condition != SP_CONTACT) return parse(config, NULL, f);
-  SP_TRY(parse_fixed(config, f));
-  if (!f->expression->is_constant) return SP_OK;
-  if (f->value >= LEAST && f->value <= MOST) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: expected a resistance from %g to %g, found '%s'", f->where,
-                 LEAST, MOST, f->text);
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
+    SP_TRY(parse_fixed(config, &entry->coefficients[c]));
+  SP_TRY(parse(config, NULL, &entry->formula));
+  return entry->type->check ? entry->type->check(entry) : SP_OK;
 }
 
 static sp_status parse_boundary(sp_config *config) {

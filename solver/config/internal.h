@@ -44,7 +44,7 @@ typedef struct sp_key {
   int count;               /* of the integers or numbers: 1 or 3; of a list: its greatest length */
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;
-  const char *const *choices; /* words of a choice, condition or result; ends in NULL */
+  const char *const *choices; /* words of a choice or result; ends in NULL */
   bool optional;              /* the value may be empty, which means none */
   const char *fallback;       /* the default as text */
   const char *help;           /* one line */

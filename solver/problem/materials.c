@@ -123,7 +123,7 @@ static sp_status make_contact(const sp_boundary_entry *entry, const sp_hexes *he
                               sp_material *m) {
   double r = 1; /* if R is a formula, kappa is T alone */
   *m = (sp_material){.name = entry->group, .is_contact = true};
-  take_coefficient(&entry->formula, &r, &m->kappa_formula);
+  take_coefficient(&entry->coefficients[0], &r, &m->kappa_formula);
   m->kappa = hexes->file.thickness / r;
   SP_TRY(sp_problem_density(entry->formula.where, 0, 1, &m->density));
   m->forcing = m->density;
@@ -136,7 +136,7 @@ static sp_status make_contacts(const sp_statement *statement, const sp_hexes *he
   int volume = hexes->volume.count - hexes->file.contacts;
   for (int p = 0; p < statement->boundary.count && volume < hexes->volume.count; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    if (entry->condition != SP_CONTACT) continue;
+    if (entry->type->form != SP_CONTACT) continue;
     SP_TRY(make_contact(entry, hexes, &out->list[m]));
     out->of_volume[volume++] = m++;
   }

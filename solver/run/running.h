@@ -75,6 +75,18 @@ sp_status sp_running_solve(sp_running *c);
 /* Measure the error norms of c->solution. */
 sp_status sp_running_measure(sp_running *c);
 
+/* Evaluate the probes, the balance and the results of c->solution; evaluate.c. */
+sp_status sp_running_evaluate(sp_running *c);
+
+/* Fill *answers with the evaluated results; the caller ends with sp_answers_free. */
+sp_status sp_running_collect(const sp_running *c, sp_answers *answers);
+
+/* Check that the evaluated balance closes. Errors: SP_ERR_NOT_CONVERGED. */
+sp_status sp_running_check_balance(const sp_running *c);
+
+/* The largest less the smallest value of u, evaluated. Local. */
+double sp_running_range(const sp_running *c);
+
 /* True if the fluxes of the problem have a balance: it is not mass. Local. */
 bool sp_running_has_balance(const sp_running *c);
 

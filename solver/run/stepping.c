@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "solver/report/field.h"
-#include "solver/run/run.h"
 #include "solver/solve/march.h"
 
 /* Steps of a run. */
@@ -39,6 +38,11 @@ static void record_row(const stepping *s, const sp_answers *answers) {
   sp_record_open(record, SP_RECORD_ROW, NULL);
   sp_record_real(record, "time", sp_march_time(s->c->march), "1");
   sp_record_integer(record, "iterations", s->iterations - s->reported);
+  if (sp_running_has_balance(s->c)) {
+    sp_record_real(record, "heat.source", s->c->balance.source, "1");
+    sp_record_real(record, "heat.stored", s->c->balance.stored, "1");
+    sp_record_real(record, "heat.imbalance", s->c->balance.imbalance, "1");
+  }
   for (int i = 0; i < answers->count; i++) {
     name_column(&answers->list[i], name);
     sp_record_real(record, name, answers->list[i].value, "1");
@@ -58,7 +62,7 @@ static sp_status append_field(stepping *s) {
   sp_field_solution solution = {
       .x = c->solution, .flux = c->config->output.flux, .state = &state, .states = s->states};
   double seconds;
-  if (!path[0]) return SP_OK;
+  if (!path[0] || !c->report) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);
   for (int i = 1; i < SP_TIME_HISTORY; i++) { /* the march has copied these initial vectors */
     double *before = c->initial + (size_t)i * dofs;
@@ -77,12 +81,13 @@ static sp_status append_field(stepping *s) {
 static sp_status evaluate_step(stepping *s) {
   sp_running *c = s->c;
   sp_answers answers = {0};
-  SP_TRY(sp_march_fetch(s->c->march, c->solution));
+  SP_TRY(sp_march_fetch(c->march, c->solution));
+  if (!c->evaluates) return SP_OK;
   c->notes.jump = c->solver->facts.jump;
   SP_TRY(sp_balance_load(&c->balance, c->solver->work));
   SP_TRY(sp_running_evaluate(c));
   const sp_status status = sp_running_collect(c, &answers);
-  if (!status) record_row(s, &answers);
+  if (!status && c->report) record_row(s, &answers);
   s->reported = s->iterations;
   s->evaluated = s->step;
   sp_answers_free(&answers);
@@ -103,7 +108,7 @@ static void show_progress(const stepping *s) {
 
 static sp_status take_steps(stepping *s) {
   sp_running *c = s->c;
-  const int every = c->config->time.every;
+  const int every = c->report ? c->config->time.every : s->steps; /* one of a series */
   while (s->step < s->steps) {
     SP_TRY(sp_march_step(s->c->march, &s->iterations, &c->results->cg));
     s->step++;

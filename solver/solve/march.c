@@ -45,8 +45,8 @@ static void find_moving(sp_march *m) {
   }
   for (int i = 0; i < p->part_count; i++) {
     const sp_boundary_part *part = &p->parts[i];
-    const bool moving = part->formula ? is_moving(part->formula) : solution;
-    if (part->condition == SP_DIRICHLET)
+    const bool moving = part->formula ? is_moving(part->formula) : solution && part->type->data;
+    if (part->type->form == SP_DIRICHLET)
       m->moving_values = m->moving_values || moving;
     else
       m->moving_load = m->moving_load || moving;
@@ -57,7 +57,7 @@ static void find_moving(sp_march *m) {
 static sp_status create_mass(sp_march *m) {
   const sp_space *space = m->solver->space;
   const MPI_Comm comm = space->platform->comm;
-  SP_TRY(sp_problem_capacity(m->problem, space, m->solver->options.geometry, &m->mass));
+  SP_TRY(sp_problem_mass(m->problem, space, true, &m->mass));
   if (!sp_operator_rows[m->problem->kind].collocated) return SP_OK;
   sp_status status = sp_space_vector(space, SP_DOUBLE, &m->diagonal);
   if (!status) status = sp_vector_fill(1, &m->load);
