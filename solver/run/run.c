@@ -24,8 +24,9 @@ sp_status sp_running_write_field(sp_running *c, sp_status solved) {
   if (c->config->output.accuracy) SP_TRY(find_indicator(c));
   if (!c->config->output.field[0]) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);
-  SP_TRY(sp_field_write(path, c->problem, c->solver->space, c->config->output.flux, c->solution,
-                        c->indicator, &seconds));
+  const sp_field_solution solution = {
+      .x = c->solution, .indicator = c->indicator, .flux = c->config->output.flux};
+  SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
   c->field = path;
   sp_record_text(c->report->record, "field", path);
@@ -101,7 +102,7 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
 static sp_status write_results(sp_running *c, sp_status solved) {
   sp_kept_error kept;
   SP_TRY(sp_running_time_levels(c));
-  sp_error_keep(sp_running_write_field(c, solved), &kept);
+  sp_error_keep(c->march ? SP_OK : sp_running_write_field(c, solved), &kept);
   sp_running_enter(c, SP_PHASES);
   if (!c->march) SP_TRY(sp_running_evaluate(c)); /* else of the last step */
   if (c->config->output.accuracy && !kept.status && !solved) sp_running_find_bars(c);

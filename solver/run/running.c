@@ -113,13 +113,15 @@ static sp_status create_solver(sp_running *c) {
 static sp_status load_initial(sp_running *c) {
   const sp_space *space = c->solver->space;
   const size_t dofs = sp_space_dofs(space);
+  const bool in_time = c->config->time.end > 0;
+  const size_t vectors = in_time ? SP_TIME_HISTORY : 1;
   sp_status status = sp_allocate(dofs, sizeof *c->solution, "solution", &c->solution);
-  if (!status && (c->config->statement.initial.text || c->config->time.end > 0))
-    status = sp_allocate(dofs, sizeof *c->initial, "initial iterate", &c->initial);
+  if (!status && (c->config->statement.initial.text || in_time))
+    status = sp_allocate(vectors * dofs, sizeof *c->initial, "initial iterate", &c->initial);
   SP_TRY(sp_agree(c->comm, status));
   if (c->initial) {
     sp_scope_set_time(c->config->statement.scope, 0);
-    SP_TRY(sp_initial_load(&c->config->statement, space, c->initial));
+    SP_TRY(sp_initial_load(&c->config->statement, space, c->initial, in_time ? &c->state : NULL));
     sp_scope_set_time(c->config->statement.scope, sp_time_first(&c->config->time));
   }
   c->problem->initial = c->initial;

@@ -102,6 +102,16 @@ sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scop
   return create_mass(m);
 }
 
+sp_status sp_march_continue(sp_march *m, int64_t steps, int known, const double *solutions) {
+  const size_t dofs = sp_space_dofs(m->solver->space);
+  sp_status status = SP_OK;
+  for (int i = 1; i < known && !status; i++)
+    status = sp_vector_write(solutions + (size_t)i * dofs, &m->u[i]);
+  m->steps = steps;
+  m->known = known;
+  return sp_agree(m->solver->platform->comm, status);
+}
+
 void sp_march_destroy(sp_march **march) {
   sp_march *m = *march;
   if (!m) return;
@@ -225,4 +235,12 @@ sp_status sp_march_fetch(sp_march *m, double *x) {
   if (!status) status = sp_vector_read(&m->history, m->host);
   m->problem->history = m->steps > 0 ? m->host : NULL;
   return sp_agree(m->solver->platform->comm, status);
+}
+
+sp_status sp_march_fetch_before(const sp_march *m, int back, double *x) {
+  return sp_agree(m->solver->platform->comm, sp_vector_read(&m->u[back], x));
+}
+
+int sp_march_known(const sp_march *march) {
+  return march->known;
 }
