@@ -226,8 +226,8 @@ static void test_values(void) {
        "0 0 nan, 1 1 1|0 0 0x1, 1 1 1|0 0 0, 1 1 1e999|0 0 0, 1 1 1, 5|0 0 0, 1 1 1, empty 1|"},
       {"output", "flux", "no or yes", "true|1|Yes"},
       {"output", "accuracy", "no or yes", "true|1|"},
-      {"result", "heat", "integral, average, minimum, maximum, norm, resistance or flux",
-       "mean|u|"},
+      {"result", "heat", "integral, average, minimum, maximum, norm, resistance, flux or formula",
+       "mean over xmin|mean of u|"},
   };
   enum { LISTED = COUNT_OF(keys) };
   for (int k = 0; k < sp_key_count; k++) {

@@ -1,6 +1,7 @@
 /* Parsing of all formulas of a case, and their checks that need no mesh. */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -255,15 +256,106 @@ static sp_status parse_boundary(sp_config *config) {
 
 /* ---- All ---- */
 
+/* Give formulas of results the names of probes and results. */
+static sp_status name_values(sp_config *config) {
+  const sp_wanted *wanted = &config->wanted;
+  const int probes = wanted->probes.count;
+  sp_scope *scope = config->statement.scope;
+  SP_TRY(sp_scope_add_values(scope, probes + wanted->results.count));
+  for (int p = 0; p < probes; p++) scope->values.names[p] = wanted->probes.entries[p].name;
+  for (int r = 0; r < wanted->results.count; r++) {
+    const sp_result_entry *entry = &wanted->results.entries[r];
+    scope->values.names[probes + r] = entry->name;
+    for (int p = 0; p < probes; p++)
+      if (strcmp(entry->name, wanted->probes.entries[p].name) == 0)
+        scope->values.names[p] = scope->values.names[probes + r] = NULL; /* which one? */
+  }
+  return SP_OK;
+}
+
 static sp_status parse_results(sp_config *config) {
   const sp_operator_kind kind = config->statement.operator_kind;
+  SP_TRY(name_values(config));
   for (int r = 0; r < config->wanted.results.count; r++) {
     sp_result_entry *entry = &config->wanted.results.entries[r];
-    SP_TRY(parse(config, "u", &entry->formula));
+    config->statement.scope->values.known = config->wanted.probes.count + r;
+    SP_TRY(parse(config, entry->kind == SP_RESULT_FORMULA ? "values" : "u", &entry->formula));
     if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
         !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
                      entry->where, sp_operator_names[kind]);
+  }
+  return SP_OK;
+}
+
+/* ---- Heat of resistances ---- */
+
+/* The total of the source called `name`, of a material or a line of [boundary]; NAN if there is
+ * none. */
+static double heat_of_material(const sp_statement *s, const char *name) {
+  for (int m = 0; m < s->materials.count; m++) {
+    const sp_material_entry *entry = &s->materials.entries[m];
+    if (entry->source.text && strcmp(entry->name, name) == 0) return entry->source.value;
+  }
+  return NAN;
+}
+static double heat_of_boundary(const sp_statement *s, const char *name) {
+  for (int b = 0; b < s->boundary.count; b++) {
+    const sp_boundary_entry *entry = &s->boundary.entries[b];
+    if (entry->type->by_area && strcmp(entry->group, name) == 0)
+      return entry->coefficients[0].value;
+  }
+  return NAN;
+}
+
+static sp_status fail_by(const sp_config *config, const sp_result_entry *entry, int results) {
+  const sp_statement *s = &config->statement;
+  char names[400] = "";
+  size_t used = 0;
+  for (int i = 0; i < results + s->materials.count + s->boundary.count && used < sizeof names;
+       i++) {
+    const int m = i - results, b = m - s->materials.count;
+    const char *name =
+        m < 0   ? config->wanted.results.entries[i].name
+        : b < 0 ? s->materials.entries[m].source.text ? s->materials.entries[m].name : NULL
+        : s->boundary.entries[b].type->by_area ? s->boundary.entries[b].group
+                                               : NULL;
+    if (name)
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name);
+  }
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected 'by' and one source of heat or result above, found '%s'; there %s "
+                 "%s",
+                 entry->where, entry->by, names[0] ? "are" : "is", names[0] ? names : "none");
+}
+
+/* Find the heat that a resistance is divided by, if it is no flux. */
+static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entry) {
+  const sp_statement *s = &config->statement;
+  const char *name = entry->by ? entry->by : entry->group;
+  entry->by_result = -1;
+  entry->heat_of = entry->by;
+  entry->heat = heat_of_material(s, name);
+  if (!entry->by) {
+    entry->heat_of = isnan(entry->heat) ? entry->other : entry->group;
+    if (isnan(entry->heat)) entry->heat = -heat_of_material(s, entry->other);
+    return SP_OK;
+  }
+  const double through = heat_of_boundary(s, name);
+  int found = !isnan(entry->heat) + !isnan(through);
+  if (isnan(entry->heat)) entry->heat = through;
+  for (int i = 0; i < r; i++) {
+    if (strcmp(config->wanted.results.entries[i].name, name) != 0) continue;
+    entry->by_result = i;
+    found++;
+  }
+  return found == 1 ? SP_OK : fail_by(config, entry, r);
+}
+
+static sp_status find_heats(sp_config *config) {
+  for (int r = 0; r < config->wanted.results.count; r++) {
+    sp_result_entry *entry = &config->wanted.results.entries[r];
+    if (entry->kind == SP_RESULT_RESISTANCE) SP_TRY(find_heat(config, r, entry));
   }
   return SP_OK;
 }
@@ -278,5 +370,6 @@ sp_status sp_formulas_parse(sp_config *config) {
     SP_TRY(parse(config, NULL, &config->statement.initial));
   SP_TRY(parse_results(config));
   SP_TRY(parse_materials(config));
-  return parse_boundary(config);
+  SP_TRY(parse_boundary(config));
+  return find_heats(config);
 }

@@ -289,7 +289,8 @@ const sp_key sp_keys[] = {
      .help =
          "NAME = integral | average | minimum | maximum | norm [of FORMULA] [over GROUP], of u "
          "without a formula of x, y, z and u, or NAME = flux over GROUP, or NAME = resistance over "
-         "GROUP, OTHER, one line each"},
+         "GROUP, OTHER [by SOURCE], or NAME = FORMULA of probes, results above and constants, one "
+         "line each"},
 
     {MATERIAL(kappa), .help = "in the Physical Volume or region NAME, a name, a number, or "
                               "default; problem.kappa if empty"},

@@ -332,28 +332,56 @@ static sp_status find_result_group(sp_result_kind kind, const char *text, const 
 
 static void clear_result(sp_result_entry *entry) {
   clear_formula(&entry->formula);
-  SP_FREE(entry->group, entry->other);
-  entry->group = entry->other = NULL;
+  SP_FREE(entry->group, entry->other, entry->by);
+  entry->group = entry->other = entry->by = NULL;
 }
 
-/* Split "GROUP, [surface|volume] OTHER" at its last comma. */
+/* Split "OTHER by SOURCE" at the last word `by`. Returns the length of OTHER. */
+static size_t find_by(const char *text, const char **source) {
+  size_t length = strlen(text);
+  *source = NULL;
+  for (const char *word = text; *word;) {
+    const char *rest = word;
+    if (word != text && skip_word(&rest, "by")) {
+      *source = rest;
+      length = (size_t)(word - text);
+    }
+    word += strcspn(word, SP_INI_SPACE);
+    word += strspn(word, SP_INI_SPACE);
+  }
+  while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
+  return length;
+}
+
+/* Split "GROUP, [surface|volume] OTHER [by SOURCE]" at its last comma. */
 static sp_status set_pair(const char *text, const char *where, sp_result_entry *entry) {
   const char *comma = text ? strrchr(text, ',') : NULL;
   const char *other = comma ? comma + 1 + strspn(comma + 1, SP_INI_SPACE) : "";
   size_t length = comma ? (size_t)(comma - text) : 0;
   while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
   entry->other_over = skip_family(&other);
-  if (length == 0 || *other == '\0')
+  const char *source;
+  const size_t other_length = find_by(other, &source);
+  if (length == 0 || other_length == 0 || (source && !*source))
     return sp_fail(SP_ERR_INPUT,
-                   "%s: expected resistance over GROUP, OTHER, from where heat flows to "
-                   "where",
+                   "%s: expected resistance over GROUP, OTHER or resistance over GROUP, OTHER by "
+                   "SOURCE, from where heat flows to where",
                    where);
-  SP_TRY(sp_format(&entry->other, "%s", other));
+  SP_TRY(sp_format(&entry->other, "%.*s", (int)other_length, other));
+  if (source) SP_TRY(sp_format(&entry->by, "%s", source));
   SP_TRY(sp_format(&entry->group, "%.*s", (int)length, text));
   if (strcmp(entry->group, entry->other) == 0 && entry->over == entry->other_over)
     return sp_fail(SP_ERR_INPUT, "%s: expected resistance over two groups, found '%s' twice", where,
-                   other);
+                   entry->other);
   return SP_OK;
+}
+
+/* True if a line whose first word may be a kind is a formula: maximum / 3. */
+static bool is_result_formula(int choice, const char *text, const char *rest) {
+  const char *first = text;
+  const bool spelled_wrong = skip_word(&rest, "of") || skip_word(&rest, "over");
+  if (choice < 0) return !spelled_wrong && !*find_over(first);
+  return choice == SP_RESULT_FORMULA || (*rest && strchr("+-*/^<>=!&|?", *rest));
 }
 
 /* Parse what follows the kind of a result: [of formula] [over group]. */
@@ -404,6 +432,12 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
     return condition ? set_condition(condition, rest, where, field) : fail_value(key, text, where);
   case SP_KEY_RESULT:
     choice = find_choice(key->choices, text, word);
+    if (is_result_formula(choice, text, rest)) {
+      sp_result_entry *entry = field;
+      clear_result(entry);
+      entry->kind = SP_RESULT_FORMULA;
+      return set_formula(text, strlen(text), &entry->formula, where);
+    }
     return choice < 0 ? fail_value(key, text, where)
                       : set_result((sp_result_kind)choice, rest, where, field);
   }
@@ -487,10 +521,12 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
     static const char *const family[] = {
         [SP_OVER_GROUP] = "", [SP_OVER_SURFACE] = "surface ", [SP_OVER_VOLUME] = "volume "};
     const sp_result_entry *entry = field;
-    fputs(key->choices[entry->kind], stream);
-    if (entry->formula.text) fprintf(stream, " of %s", entry->formula.text);
+    const bool is_formula = entry->kind == SP_RESULT_FORMULA;
+    if (!is_formula) fputs(key->choices[entry->kind], stream);
+    if (entry->formula.text) fprintf(stream, "%s%s", is_formula ? "" : " of ", entry->formula.text);
     if (entry->group) fprintf(stream, " over %s%s", family[entry->over], entry->group);
     if (entry->other) fprintf(stream, ", %s%s", family[entry->other_over], entry->other);
+    if (entry->by) fprintf(stream, " by %s", entry->by);
     return;
   }
   }
