@@ -126,6 +126,15 @@ static sp_status check_balance(const sp_running *c) {
   return status;
 }
 
+/* The error of fluxes that the tolerance allows, relative to the heat that flows. */
+static double bound_flux_errors(const sp_running *c) {
+  const sp_solver_options *o = &c->config->solver;
+  const sp_balance *balance = &c->balance;
+  if (o->criterion != SP_CG_ENERGY || !sp_running_has_balance(c) || is_flat(c)) return 0;
+  return o->tolerance * c->results->cg.energy * sqrt(balance->fluxes.stiffness) /
+         sp_balance_flow(balance);
+}
+
 /* Solve the case at another order and compare the answers. */
 static sp_status solve_again(sp_running *c, int order) {
   const sp_solution_start start = {.space = c->solver->space, .values = c->solution};
@@ -167,6 +176,7 @@ void sp_running_find_bars(sp_running *c) {
 sp_status sp_running_report(sp_running *c, sp_status solved) {
   sp_results *results = c->results;
   c->notes.rounding = results->cg.rounding;
+  c->notes.flux_error = bound_flux_errors(c);
   sp_report_find_notes(c->report, &c->notes);
   sp_report_print_notes(c->report);
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
