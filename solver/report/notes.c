@@ -400,6 +400,16 @@ static bool find_rounding(const sp_note_facts *f, sp_note *note) {
   return f->rounding && write_note(note, "rounding hides what is left of the residual");
 }
 
+static bool find_fluxes(const sp_note_facts *f, sp_note *note) {
+  const double tolerance = f->config->solver.tolerance;
+  if (!(f->flux_error > fmax(1e-6, 1e4 * tolerance)) || !isfinite(f->flux_error)) return false;
+  add_number(note, "error", f->flux_error);
+  return write_note(note,
+                    "with this tolerance fluxes out of a good conductor may be wrong by %.0e of "
+                    "the heat that flows; compare with a smaller solver.tolerance",
+                    f->flux_error);
+}
+
 static bool find_coarse(const sp_note_facts *f, sp_note *note) {
   const sp_resolution *resolution = &f->resolution;
   if (resolution->coarse == 0) return false;
@@ -443,6 +453,7 @@ static const sp_note_type types[] = {{"lost", find_lost},
                                      {"defect", find_defect},
                                      {"magnification", find_magnification},
                                      {"rounding", find_rounding},
+                                     {"fluxes", find_fluxes},
                                      {"coarse", find_coarse}};
 static_assert(sizeof types / sizeof *types <= SP_NOTES_MOST, "a note of each type must fit");
 

@@ -45,6 +45,7 @@ typedef struct sp_note_facts {
   double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
                                determine (sp_null_space.magnification) */
   bool rounding;            /* it hides the rest of the residual */
+  double flux_error;        /* that the tolerance allows, relative to the heat that flows */
   sp_resolution resolution; /* of the solution, whose range is below */
   double range;
 } sp_note_facts;

@@ -214,7 +214,7 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
     SP_TRY(sp_fluxes_mark(fluxes));
     SP_TRY(sp_balance_load(balance, scratch[0]));
   }
-  fluxes->noise = balance->through = 0;
+  fluxes->noise = fluxes->stiffness = balance->through = 0;
   for (int t = 0; t < balance->terms; t++) balance->flux[t] = 0;
   sp_status status = find_absorbed(problem, fluxes->space, x, balance);
   if (!status) status = add_faces(balance, x);

@@ -408,14 +408,15 @@ static double sum_inside(const sp_fluxes *s, sp_lid e) {
   return sum;
 }
 
-/* Add what the rounding of x may change the flux through a face. */
+/* noise[0] += the change of the flux through a face by the rounding of x; noise[1] += stiffness. */
 static sp_status add_noise(const sp_fluxes *s, sp_lid e, int f, workspace *w, double *noise) {
   const size_t nodes = sp_element_nodes(s->space->numbering->order);
   double size = 0;
   for (size_t n = 0; n < nodes; n++) size = fmax(size, fabs(w->start + w->nodal[n]));
   if (w->stiff_direction != f / 2) SP_TRY(find_face_stiffness(s, e, f, &w->stiffness));
   w->stiff_direction = f / 2;
-  *noise += DBL_EPSILON * size * w->stiffness;
+  noise[0] += DBL_EPSILON * size * w->stiffness;
+  noise[1] += w->stiffness;
   return SP_OK;
 }
 
@@ -464,6 +465,7 @@ static void commit_fluxes(void *pass_, void *workspace_, size_t begin, size_t en
   for (size_t e = begin; e < end; e++, result += 1 + 2 * t->nodes) {
     if (result[0] == 0) continue;
     s->noise += result[1 + t->nodes];
+    s->stiffness += result[2 + t->nodes];
     for (int f = 0; f <= SP_FACES; f++)
       if (f < SP_FACES ? s->marked[e][f] : is_fixed(s, (sp_lid)e))
         t->on_face(t->context, (sp_lid)e, f, result[1 + f]);
@@ -561,18 +563,20 @@ static sp_status find_load(sp_fluxes *s) {
 
 sp_status sp_fluxes_compute(sp_fluxes *s, sp_fluxes_on_face *on_face, void *context) {
   const sp_numbering *numbering = s->space->numbering;
-  const double before = s->noise;
+  const double before[2] = {s->noise, s->stiffness};
   for (sp_lid i = 0; i < numbering->local; i++) s->weights[i] = 0;
   SP_TRY(visit(s, (pass){.has = has_marked, .of_element = weigh, .added = s->weights}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->weights);
   SP_TRY(find_load(s));
   SP_TRY(visit(s, (pass){.has = touches_marked, .of_element = apply, .subtracted = s->left}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->left);
-  s->noise = 0;
+  s->noise = s->stiffness = 0;
   SP_TRY(visit(
       s, (pass){.has = has_marked, .of_element = divide, .on_face = on_face, .context = context}));
-  SP_TRY(sp_reduction_sum(s->space->platform->reduction, 1, &s->noise, SP_OK));
-  s->noise += before;
+  double sums[2] = {s->noise, s->stiffness};
+  SP_TRY(sp_reduction_sum(s->space->platform->reduction, 2, sums, SP_OK));
+  s->noise = before[0] + sums[0];
+  s->stiffness = fmax(before[1], sums[1]);
   return SP_OK;
 }
 

@@ -89,3 +89,11 @@ sp_status sp_running_check_balance(const sp_running *c) {
   c->report->outcome.unbalanced = status;
   return status;
 }
+
+double sp_running_flux_error(const sp_running *c) {
+  const sp_solver_options *o = &c->config->solver;
+  const sp_balance *balance = &c->balance;
+  if (o->criterion != SP_CG_ENERGY || !sp_running_has_balance(c) || is_flat(c)) return 0;
+  return o->tolerance * c->results->cg.energy * sqrt(balance->fluxes.stiffness) /
+         sp_balance_flow(balance);
+}

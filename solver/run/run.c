@@ -83,6 +83,7 @@ void sp_running_find_bars(sp_running *c) {
 sp_status sp_running_report(sp_running *c, sp_status solved) {
   sp_results *results = c->results;
   c->notes.rounding = results->cg.rounding;
+  c->notes.flux_error = sp_running_flux_error(c);
   sp_report_find_notes(c->report, &c->notes);
   sp_report_print_notes(c->report);
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,

@@ -85,6 +85,10 @@ sp_status sp_running_collect(const sp_running *c, sp_answers *answers);
 /* Check that the evaluated balance closes. Errors: SP_ERR_NOT_CONVERGED. */
 sp_status sp_running_check_balance(const sp_running *c);
 
+/* The error of fluxes that the tolerance allows, relative to the heat that flows; 0 if unknown.
+ * Local. */
+double sp_running_flux_error(const sp_running *c);
+
 /* The largest less the smallest value of u, evaluated. Local. */
 double sp_running_range(const sp_running *c);
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 Progress = Callable[[int, float], Any]
 
 _SECTIONS = {
-    "mesh": "file size size_min curvature scale shape elements lower upper map epsilon step refine",
+    "mesh": "file size size_min grading curvature scale shape elements background lower upper map epsilon step "
+            "refine",
     "discretization": "order operator geometry",
     "problem": "lambda kappa capacity axes solution forcing source initial",
     "time": "end step steps scheme every",
