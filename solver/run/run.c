@@ -137,7 +137,11 @@ sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_co
   sp_status status = sp_running_set_up(&c);
   if (!status && !start) sp_report_find_notes(report, &c.notes);
   sp_interrupt_watch();
-  if (!status) status = finish_one(&c, sp_running_solve(&c), answers);
+  if (!status) {
+    status = finish_one(&c, sp_running_solve(&c), answers);
+    c.notes.rounding = results->cg.rounding;
+    if (!start) sp_report_find_notes(report, &c.notes);
+  }
   sp_running_release(&c);
   return status;
 }
