@@ -146,6 +146,22 @@ def notes(ranks):
             check(b"no formula uses constants.unused" in file.read(), "no note in the log")
 
 
+def early(ranks):
+    """Notes on the mesh of a case that fails before it iterates, and of --groups."""
+    write("apart.geo", """SetFactory("OpenCASCADE");
+Box(1) = {0, 0, 0, 1, 1, 1}; Box(2) = {0, 0, 1, 1, 1, 1};
+Physical Volume("low", 1) = {1}; Physical Volume("high", 2) = {2};
+Transfinite Curve{:} = 3; Transfinite Surface{:}; Recombine Surface{:}; Transfinite Volume{:};
+""")
+    base = settings("mesh.file=apart.geo; problem.forcing=0; boundary.default=robin 1e-200; output.log=; output.field=")
+    for arguments, code in (([], 1), (["--groups"], 0)):
+        done = Run(ranks, ["-q", *base, *arguments, "--json", "run.json"]).expect(ranks, code)
+        check(not done.out and len(done.lines) == code, f"{done.out!r}, {done.err!r}")
+        with open("run.json", encoding="utf-8") as file:
+            found = {note["name"]: note["numbers"] for note in json.load(file)["notes"]}
+        check(found == {"coincident": {"pairs": 4}}, f"{found}")
+
+
 def data(ranks):
     """Boundary data that faces miss, and Dirichlet formulas that may jump."""
     base = settings("mesh.elements=4 4 4; discretization.order=2; problem.forcing=0; boundary.default=neumann 0; "
@@ -176,5 +192,5 @@ def refused(ranks):
             ["'low' and 'high' are volumes without a source of heat: write 'by SOURCE'"]), ranks=(ranks,))
 
 
-driver.side_by_side([(test, ranks) for test in (formulas, bars, history, names, notes, data, refused) for ranks in (1, 2)])
+driver.side_by_side([(test, ranks) for test in (formulas, bars, history, names, notes, early, data, refused) for ranks in (1, 2)])
 driver.finish()

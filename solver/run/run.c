@@ -160,7 +160,10 @@ static sp_status finish(sp_running *c, sp_status solved) {
 
 /* The flow from the mesh on. */
 static sp_status run_on_mesh(sp_running *c) {
-  SP_TRY(sp_running_set_up(c));
+  const sp_status status = sp_running_set_up(c);
+  if (status) sp_report_find_notes(c->report, &(sp_note_facts){.mesh = c->mesh}); /* maybe why */
+  if (status) sp_report_print_notes(c->report);
+  SP_TRY(status);
   SP_TRY(sp_running_report_setup(c));
   sp_interrupt_watch();
   return finish(c, c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c));
