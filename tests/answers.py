@@ -146,6 +146,39 @@ def notes(ranks):
             check(b"no formula uses constants.unused" in file.read(), "no note in the log")
 
 
+def early(ranks):
+    """Notes on the mesh of a case that fails before it iterates, and of --groups."""
+    write("apart.geo", """SetFactory("OpenCASCADE");
+Box(1) = {0, 0, 0, 1, 1, 1}; Box(2) = {0, 0, 1, 1, 1, 1};
+Physical Volume("low", 1) = {1}; Physical Volume("high", 2) = {2};
+Transfinite Curve{:} = 3; Transfinite Surface{:}; Recombine Surface{:}; Transfinite Volume{:};
+""")
+    base = settings("mesh.file=apart.geo; problem.forcing=0; boundary.default=robin 1e-200; output.log=; output.field=")
+    for arguments, code in (([], 1), (["--groups"], 0)):
+        done = Run(ranks, ["-q", *base, *arguments, "--json", "run.json"]).expect(ranks, code)
+        check(not done.out and len(done.lines) == code, f"{done.out!r}, {done.err!r}")
+        with open("run.json", encoding="utf-8") as file:
+            found = {note["name"]: note["numbers"] for note in json.load(file)["notes"]}
+        check(found == {"coincident": {"pairs": 4}}, f"{found}")
+
+
+def data(ranks):
+    """Boundary data that faces miss, and Dirichlet formulas that may jump."""
+    base = settings("mesh.elements=4 4 4; discretization.order=2; problem.forcing=0; boundary.default=neumann 0; "
+                    "boundary.zmin=dirichlet 0; output.log=; output.field=")
+    spot = "exp(-((x-.37)^2+(y-.41)^2)*5000)"
+    for line, name, words in ((f"neumann 1e4*{spot}", "flux", "is 0.5362 by the operator's quadrature, 6.4"),
+                              (f"robin 1e4*{spot}, 1", "alpha", "the integral of alpha"),
+                              ("dirichlet x<0.5 ? 0 : 1", "dirichlet", "boundary.zmax=dirichlet x<0.5 ? 0 : 1' may jump"),
+                              ("neumann 1+x^2", None, ""), ("dirichlet x", None, "")):
+        for study in ([], ["--study", "refine=0:2", "discretization.order=1"]):
+            Run(ranks, ["-q", *base, f"boundary.zmax={line}", *study, "--json", "run.json"])
+            with open("run.json", encoding="utf-8") as file:
+                found = {note["name"]: note["text"] for note in json.load(file)["notes"]}
+            check(set(found) - {"default"} == ({name} if name else set()), f"{line}, {study}: {found}")
+            check(study or words in found.get(name, ""), f"{line}: {found}")
+
+
 def refused(ranks):
     write("slabs.ini", SLABS)
     refuse(["slabs.ini"],
@@ -159,5 +192,5 @@ def refused(ranks):
             ["'low' and 'high' are volumes without a source of heat: write 'by SOURCE'"]), ranks=(ranks,))
 
 
-driver.side_by_side([(test, ranks) for test in (formulas, bars, history, names, notes, refused) for ranks in (1, 2)])
+driver.side_by_side([(test, ranks) for test in (formulas, bars, history, names, notes, early, data, refused) for ranks in (1, 2)])
 driver.finish()

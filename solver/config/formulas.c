@@ -290,66 +290,49 @@ static sp_status parse_results(sp_config *config) {
 
 /* ---- Heat of resistances ---- */
 
-/* The total of the source called `name`, of a material or a line of [boundary]; NAN if there is
- * none. */
-static double heat_of_material(const sp_statement *s, const char *name) {
-  for (int m = 0; m < s->materials.count; m++) {
-    const sp_material_entry *entry = &s->materials.entries[m];
-    if (entry->source.text && strcmp(entry->name, name) == 0) return entry->source.value;
-  }
-  return NAN;
-}
-static double heat_of_boundary(const sp_statement *s, const char *name) {
-  for (int b = 0; b < s->boundary.count; b++) {
-    const sp_boundary_entry *entry = &s->boundary.entries[b];
-    if (entry->type->by_area && strcmp(entry->group, name) == 0)
-      return entry->coefficients[0].value;
-  }
-  return NAN;
+/* The name of source i, and its heat: the first `results` results, NAN, then materials and lines of
+ * [boundary]; NULL if it is none. */
+static const char *source_at(const sp_config *config, int results, int i, double *heat) {
+  const sp_statement *s = &config->statement;
+  const int m = i - results, b = m - s->materials.count;
+  *heat = NAN;
+  if (m < 0) return config->wanted.results.entries[i].name;
+  const sp_material_entry *material = b < 0 ? &s->materials.entries[m] : NULL;
+  const sp_boundary_entry *line = b < 0 ? NULL : &s->boundary.entries[b];
+  if (material ? !material->source.text : !line->type->by_area) return NULL;
+  *heat = material ? material->source.value : line->coefficients[0].value;
+  return material ? material->name : line->group;
 }
 
-static sp_status fail_by(const sp_config *config, const sp_result_entry *entry, int results) {
+/* Find the heat that result r, a resistance, is divided by, if it is no flux: of a source in one of
+ * its groups, or of the one source it names. */
+static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entry) {
   const sp_statement *s = &config->statement;
+  const int first = entry->by ? 0 : r;
+  const int end = r + s->materials.count + (entry->by ? s->boundary.count : 0);
   char names[400] = "";
   size_t used = 0;
-  for (int i = 0; i < results + s->materials.count + s->boundary.count && used < sizeof names;
-       i++) {
-    const int m = i - results, b = m - s->materials.count;
-    const char *name =
-        m < 0   ? config->wanted.results.entries[i].name
-        : b < 0 ? s->materials.entries[m].source.text ? s->materials.entries[m].name : NULL
-        : s->boundary.entries[b].type->by_area ? s->boundary.entries[b].group
-                                               : NULL;
-    if (name)
+  int found = 0;
+  entry->by_result = -1;
+  entry->heat = NAN;
+  for (int i = first; i < end; i++) {
+    double heat;
+    const char *name = source_at(config, r, i, &heat);
+    if (!name) continue;
+    if (used < sizeof names)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name);
+    const bool is_other = !entry->by && strcmp(name, entry->other) == 0 && !found;
+    if (!is_other && strcmp(name, entry->by ? entry->by : entry->group) != 0) continue;
+    found++;
+    entry->heat_of = name;
+    entry->heat = is_other ? -heat : heat;
+    entry->by_result = i < r ? i : -1;
   }
+  if (!entry->by || found == 1) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: expected 'by' and one source of heat or result above, found '%s'; there %s "
                  "%s",
                  entry->where, entry->by, names[0] ? "are" : "is", names[0] ? names : "none");
-}
-
-/* Find the heat that a resistance is divided by, if it is no flux. */
-static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entry) {
-  const sp_statement *s = &config->statement;
-  const char *name = entry->by ? entry->by : entry->group;
-  entry->by_result = -1;
-  entry->heat_of = entry->by;
-  entry->heat = heat_of_material(s, name);
-  if (!entry->by) {
-    entry->heat_of = isnan(entry->heat) ? entry->other : entry->group;
-    if (isnan(entry->heat)) entry->heat = -heat_of_material(s, entry->other);
-    return SP_OK;
-  }
-  const double through = heat_of_boundary(s, name);
-  int found = !isnan(entry->heat) + !isnan(through);
-  if (isnan(entry->heat)) entry->heat = through;
-  for (int i = 0; i < r; i++) {
-    if (strcmp(config->wanted.results.entries[i].name, name) != 0) continue;
-    entry->by_result = i;
-    found++;
-  }
-  return found == 1 ? SP_OK : fail_by(config, entry, r);
 }
 
 static sp_status find_heats(sp_config *config) {

@@ -37,7 +37,7 @@ typedef struct sp_note_facts {
   int parts;      /* connected parts of the mesh */
   sp_gid tied;    /* free DOFs that bodies without common faces share */
   sp_gid pinched; /* edges at which parts touch (solver/problem/contacts.h) */
-  sp_source_integral source;
+  sp_source_integral source, faces[SP_FACE_DATA];
   sp_forcing_difference forcing;
   sp_data_jump jump;
   sp_defect defect;

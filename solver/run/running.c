@@ -138,6 +138,7 @@ static sp_status examine_data(sp_running *c) {
   c->notes.forcing = sums->forcing;
   sp_forcing_difference_join(c->comm, &c->notes.forcing);
   SP_TRY(sp_problem_jumps(c->problem, space, &c->notes.jumps));
+  SP_TRY(sp_source_compare_faces(c->problem, space, c->notes.faces));
   return sp_source_compare(c->problem, space, sums->source, sums->size, sums->variation,
                            &c->notes.source);
 }
