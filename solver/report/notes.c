@@ -390,7 +390,7 @@ static bool find_dirichlet(const sp_note_facts *f, sp_note *note) {
   name_list names = {0};
   for (int p = 0; p < f->problem->part_count; p++) {
     const sp_boundary_part *part = &f->problem->parts[p];
-    if (part->condition == SP_DIRICHLET && part->formula && part->formula->regularity == SP_JUMPS)
+    if (part->type->form == SP_DIRICHLET && part->formula && part->formula->regularity == SP_JUMPS)
       add_name(&names, "", part->formula->where);
   }
   return names.count > 0 &&
