@@ -4,6 +4,7 @@
 #pragma once
 
 #include "io/record.h"
+#include "operators/counts.h"
 #include "solver/run/running.h"
 #include "solver/sp_solve.h"
 
@@ -27,8 +28,11 @@ struct sp_case {
   sp_vector arrays[SP_CASE_SETTABLE], initial; /* set ones; problem.initial */
   sp_vector added, in, out; /* load of the last solve, beside the case's; scratch */
   bool is_set[SP_CASE_SETTABLE];
-  bool values_changed; /* Dirichlet values, since the last solve */
-  double *extra;       /* `added` on the host */
+  bool values_changed;       /* Dirichlet values, since the last solve */
+  double *extra;             /* `added` on the host */
+  double *kappa, *lambda;    /* set arrays on the host, [elements][points of `rule`], or NULL */
+  const sp_rule *rule;       /* of the operator when they were set */
+  bool coefficients_changed; /* since `run` was set up */
   sp_operator *mass;
 
   sp_case_progress *progress;
@@ -56,6 +60,10 @@ sp_status sp_library_check(const char *function, size_t expected, size_t count, 
 
 /* sp_running.on_iteration with the case as context. Local. */
 bool sp_library_on_iteration(void *c, const sp_cg_iteration *iteration);
+
+/* Set up again if kappa or lambda has changed. After a failure the set-up is as before. Collective.
+ */
+sp_status sp_library_renew(sp_case *c);
 
 /* Evaluate the last solve, unless it has been. Errors: no solve. Collective. */
 sp_status sp_library_evaluate(sp_case *c);
