@@ -150,14 +150,13 @@ typedef enum sp_case_array {
   SP_CASE_RHS,
   /* Get: 1 at Dirichlet nodes, 0 at others. [local] */
   SP_CASE_FIXED,
-  /* Set: kappa, a scalar > 0, in place of the formulas and tensors of all materials, at the
-   * quadrature points of SP_CASE_QUADRATURE; contacts keep their resistance. Set: lambda >= 0,
-   * likewise. Such a case has no exact solution. [elements][points] */
+  /* Set: kappa > 0, a scalar, and lambda >= 0, at the points of SP_CASE_QUADRATURE, in place of the
+   * formulas and tensors of all materials. Entries of contacts are not read; contacts keep their
+   * resistance. Errors: a case of mass, or with an exact solution. [elements][points] */
   SP_CASE_KAPPA,
   SP_CASE_LAMBDA,
-  /* Get: x of the operator's quadrature points of each element of this rank, then y, then z, in the
-   * unit of the mesh; i is fastest, as in sp_case_nodes. Between elements kappa may jump.
-   * [3][elements][points] */
+  /* Get: x of the operator's quadrature points in each element, i fastest, then y, then z, in the
+   * unit of the mesh. [3][elements][points] */
   SP_CASE_QUADRATURE
 } sp_case_array;
 
@@ -167,8 +166,8 @@ typedef enum sp_case_array {
  * nodes. If nothing fixes the mean of u (pure Neumann data), the load of the case must balance, and
  * so must its sum with the arrays; the next solve checks this.
  *
- * SP_CASE_KAPPA and SP_CASE_LAMBDA end the results of the last solve, and the next solve, or
- * application of an operator, sets up again first, as sp_case_change does: set both before it. */
+ * SP_CASE_KAPPA and SP_CASE_LAMBDA forget the last solution. The next call that needs them sets up
+ * again, as sp_case_change does. If that fails, so does the call, and the next one tries again. */
 SP_CASE_API int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *values);
 
 /* Fill values[count]; `count` is the length of the array. SP_CASE_RHS forgets the results of the

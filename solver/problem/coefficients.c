@@ -23,11 +23,6 @@ sp_status sp_problem_conduct(const sp_problem *problem, const sp_hexes *hexes, s
   return SP_OK;
 }
 
-sp_status sp_problem_kappa(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
-                           const double *xyz[3], double *kappa) {
-  return sp_problem_conduct(problem, hexes, e, n, xyz, kappa, NULL);
-}
-
 sp_status sp_problem_lambda(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
                             double shift, size_t n, const double *xyz[3], double *lambda) {
   const bool own = problem->lambda && !sp_hexes_is_contact(hexes, e);
@@ -64,7 +59,7 @@ static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_r
     if (out->is_tensor)
       SP_TRY(sp_material_tensor(material, points, xyz, &out->kappa[SP_TENSOR * first]));
     else if (out->kappa)
-      SP_TRY(sp_problem_kappa(problem, mesh->hexes, e, points, xyz, &out->kappa[first]));
+      SP_TRY(sp_problem_conduct(problem, mesh->hexes, e, points, xyz, &out->kappa[first], NULL));
     if (out->lambda)
       SP_TRY(sp_problem_lambda(problem, mesh->hexes, e, material->shift, points, xyz,
                                &out->lambda[first]));

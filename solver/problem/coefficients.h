@@ -9,8 +9,8 @@
 /* For sp_operator_setup. */
 typedef struct sp_coefficients {
   /* [elements][points], or with `by_element` [elements]; NULL if sp_materials_have_... is false and
-   * the problem has no array.
-   * With is_tensor kappa is [elements][6][points] or [elements][6] (operators/backend.h). */
+   * the problem has no array. With is_tensor kappa is [elements][6][points] or [elements][6]
+   * (operators/backend.h). */
   double *kappa, *lambda;
   bool by_element;       /* sp_materials_are_constant, and no arrays */
   bool is_tensor;        /* sp_materials_have_tensor, and no array of kappa */
@@ -41,10 +41,8 @@ bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid ele
 const double *sp_problem_kappa_of(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
                                   size_t n);
 
-/* As sp_material_kappa, sp_material_conduct with one vector, and sp_material_shifted with lambda,
- * from the array if there is one. Errors: those of the formulas. Local. */
-sp_status sp_problem_kappa(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
-                           const double *xyz[3], double *kappa);
+/* As sp_material_conduct with one vector, which may be NULL if kappa is a scalar, and
+ * sp_material_shifted with lambda; from the array if there is one. Local. */
 sp_status sp_problem_conduct(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
                              const double *xyz[3], double *factor, double *const vector[3]);
 sp_status sp_problem_lambda(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,

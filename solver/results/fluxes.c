@@ -323,7 +323,7 @@ static sp_status fill_factors(const sp_problem *problem, const sp_hexes *hexes, 
   if (!material->tensor || problem->kappa) {
     SP_TRY(sp_geometry_factors(hexes, e, rule, w->factors));
     if (material->is_contact) sp_operator_make_contact(hexes, points, w->factors);
-    return sp_problem_kappa(problem, hexes, e, points, xyz, w->kappa);
+    return sp_problem_conduct(problem, hexes, e, points, xyz, w->kappa, NULL);
   }
   SP_TRY(sp_material_tensor(material, points, xyz, w->kappa));
   SP_TRY(sp_geometry_tensor_factors(hexes, e, rule, &k, w->factors));

@@ -44,10 +44,6 @@ static void release_run(sp_running **run) {
   *run = NULL;
 }
 
-static const sp_rule *rule_of(const sp_config *config) {
-  return sp_operator_rule(config->statement.operator_kind, config->statement.order);
-}
-
 /* *out = a set-up for the configuration, on the mesh of the case. */
 static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
   if (config->time.end > 0)
@@ -57,7 +53,7 @@ static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
   sp_running *run = *out;
   *run = sp_running_begin(&c->workers, c->mesh, config, &c->results);
   run->evaluates = true;
-  if (c->rule == rule_of(config)) {
+  if (c->rule == sp_library_rule(config)) {
     run->kappa = c->kappa;
     run->lambda = c->lambda;
   }
@@ -172,7 +168,7 @@ static void drop_coefficients(sp_case *c) {
 static sp_status replace_run(sp_case *c, sp_running *run) {
   sp_library_forget(c);
   release_vectors(c, run->config->statement.order != c->config->statement.order);
-  if (c->rule != rule_of(run->config)) drop_coefficients(c);
+  if (c->rule != sp_library_rule(run->config)) drop_coefficients(c);
   if (!run->problem->has_dirichlet) c->is_set[SP_CASE_DIRICHLET] = false;
   c->values_changed = c->is_set[SP_CASE_DIRICHLET];
   c->coefficients_changed = false;
@@ -279,7 +275,7 @@ int sp_case_get_sizes(const sp_case *c, sp_case_sizes *sizes) {
                            .owned = (size_t)n->owned,
                            .elements = (size_t)c->mesh->hexes->count,
                            .nodes = sp_element_nodes(n->order),
-                           .points = sp_rule_points(rule_of(c->config)),
+                           .points = sp_rule_points(sp_library_rule(c->config)),
                            .global_dofs = n->global,
                            .global_elements = c->mesh->global_elements,
                            .order = n->order,

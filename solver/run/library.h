@@ -61,8 +61,12 @@ sp_status sp_library_check(const char *function, size_t expected, size_t count, 
 /* sp_running.on_iteration with the case as context. Local. */
 bool sp_library_on_iteration(void *c, const sp_cg_iteration *iteration);
 
-/* Set up again if kappa or lambda has changed. After a failure the set-up is as before. Collective.
- */
+/* The rule of the operator: kappa and lambda may be arrays at its points. Local. */
+static inline const sp_rule *sp_library_rule(const sp_config *config) {
+  return sp_operator_rule(config->statement.operator_kind, config->statement.order);
+}
+
+/* Set up again if kappa or lambda has changed; if that fails, the old set-up stays. Collective. */
 sp_status sp_library_renew(sp_case *c);
 
 /* Evaluate the last solve, unless it has been. Errors: no solve. Collective. */

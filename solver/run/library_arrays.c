@@ -6,11 +6,6 @@
 #include "mesh/reference.h"
 #include "solver/run/library.h"
 
-/* The rule of the operator, whose points kappa and lambda have. */
-static const sp_rule *rule_of(const sp_case *c) {
-  return sp_operator_rule(c->run->problem->kind, c->run->solver->space->numbering->order);
-}
-
 /* ---- Arrays of the caller ---- */
 
 /* *view = the caller's array as a vector, without data if it is in host memory. */
@@ -109,7 +104,7 @@ static sp_status check_coefficient(const sp_case *c, sp_case_array which, size_t
 /* *out = a copy on the host. Local. */
 static sp_status take_coefficient(const sp_case *c, sp_case_array which, size_t count,
                                   const double *values, double **out) {
-  const sp_rule *rule = rule_of(c);
+  const sp_rule *rule = sp_library_rule(c->config);
   const size_t points = sp_rule_points(rule);
   sp_vector view;
   SP_TRY(sp_running_check_arrays(c->run->problem));
@@ -134,7 +129,7 @@ static sp_status set_coefficient(sp_case *c, sp_case_array which, bool given, si
   double *before = *kept;
   *kept = taken;
   taken = before;
-  c->rule = rule_of(c);
+  c->rule = sp_library_rule(c->config);
   c->coefficients_changed = true;
   c->run->problem->kappa = c->kappa;
   c->run->problem->lambda = c->lambda;
@@ -340,7 +335,7 @@ static sp_status find_points(const sp_case *c, double *points) {
 
 /* [3][elements][points] */
 static sp_status find_quadrature(const sp_case *c, double *host) {
-  const sp_rule *rule = rule_of(c);
+  const sp_rule *rule = sp_library_rule(c->config);
   const size_t points = sp_rule_points(rule), all = points * (size_t)c->mesh->hexes->count;
   SP_OWNED double *xyz = NULL;
   SP_TRY(sp_agree(c->comm, sp_allocate(3 * points, sizeof *xyz, "points", &xyz)));
@@ -377,7 +372,7 @@ int sp_case_get(sp_case *c, sp_case_array which, size_t count, double *values) {
   SP_OWNED double *host = NULL;
   const size_t expected =
       which == SP_CASE_QUADRATURE
-          ? 3 * (size_t)c->mesh->hexes->count * sp_rule_points(rule_of(c))
+          ? 3 * (size_t)c->mesh->hexes->count * sp_rule_points(sp_library_rule(c->config))
           : (which == SP_CASE_POINTS ? 3 : 1) * sp_space_dofs(c->run->solver->space);
   const bool is_coefficient = which == SP_CASE_KAPPA || which == SP_CASE_LAMBDA;
   sp_status status = SP_OK;
