@@ -187,6 +187,29 @@ def errors():
     refuse(sp_solve.Error, "closed", lambda: error.result.__class__.write(error.result))
 
 
+def coefficients():
+    """kappa and lambda as arrays: those of formulas, a number per element, the formulas again; wrong ones."""
+    box = {"elements": (2, 3, 2), "order": 3, "forcing": 1, "tolerance": 1e-12, "log": None, "field": None,
+           "keys": {"boundary.default": "dirichlet 0"}}
+    with sp_solve.Case(**box, kappa="1+x*y", lambda_="2+z") as formula, sp_solve.Case(**box) as case:
+        x, y, z = case.quadrature
+        check(x.shape == (case.sizes.elements, case.sizes.points) == (12, 64), f"{x.shape}")
+        old = case.solve()
+        case.set_kappa(1 + x * y)
+        case.set_lambda(2 + z)
+        refuse(sp_solve.Error, "solved or changed since", lambda: old.balance)
+        r, expected = case.solve(), formula.solve()
+        check(abs(r.u - expected.u).max() < 1e-13, "not the solution of the formulas")
+        check(abs(r.balance["lambda u"] - expected.balance["lambda u"]) < 1e-12, f"{r.balance}")
+        case.set_lambda(None)
+        case.set_kappa(np.full((12, 1), 2.0))
+        check(abs(2 * case.solve().u - old.u).max() < 1e-10, "kappa = 2 does not halve u")
+        refuse(sp_solve.Error, "kappa must be finite and positive", case.set_kappa, 0)
+        refuse(ValueError, "broadcast", case.set_kappa, np.ones(7))
+        case.set_kappa(None)
+        check(np.array_equal(case.solve().u, old.u), "another solution after the arrays")
+
+
 def keys_of_sections():
     """The module's list of keys is the program's."""
     sections, found = {}, None
@@ -341,7 +364,7 @@ def main():
     ranks(document)
     silence()
     tour()
-    for test in operators, arrays, gpu, errors, side_by_side, progress, pictures, cost:
+    for test in operators, arrays, coefficients, gpu, errors, side_by_side, progress, pictures, cost:
         test()
     values_of_program(document)
 

@@ -60,6 +60,9 @@ typedef struct sp_problem {
   /* In time du/dt = shift u - history (sp_materials_shift), at the DOFs of the space; borrowed,
    * NULL: 0. */
   const double *history;
+  /* In place of the formulas, except of contacts: at the points of the operator's rule, [elements]
+   * [points]; borrowed, NULL: none. Not together with an exact solution. */
+  const double *kappa, *lambda;
   sp_lid face_count;
   sp_outer_face *faces; /* [face_count], of this rank: element by element, face by face */
 } sp_problem;

@@ -87,12 +87,25 @@ static bool is_interrupted(void *context) {
   return c->stopped || sp_interrupt_noted() || sp_workers_interrupted(c->workers);
 }
 
+sp_status sp_running_check_arrays(const sp_problem *problem) {
+  if (!sp_operator_rows[problem->kind].has_stiffness)
+    return sp_fail(SP_ERR_INPUT, "mass has no kappa and no lambda");
+  if (sp_materials_have_solution(&problem->materials))
+    return sp_fail(SP_ERR_INPUT,
+                   "kappa and lambda cannot be arrays in a case with an exact solution: its load "
+                   "is derived from their formulas; give forcing and boundary values instead");
+  return SP_OK;
+}
+
 static sp_status create_solver(sp_running *c) {
   const sp_solver_options options = sp_config_solver(c->config);
   const sp_solver_watch watch = {on_phase, on_iteration, is_interrupted, c};
   sp_running_enter(c, SP_PHASE_PROBLEM);
   sp_scope_set_time(c->config->statement.scope, sp_time_first(&c->config->time));
   SP_TRY(sp_problem_create(&c->config->statement, c->mesh, &c->problem));
+  if (c->kappa || c->lambda) SP_TRY(sp_running_check_arrays(c->problem));
+  c->problem->kappa = c->kappa;
+  c->problem->lambda = c->lambda;
   sp_materials_shift(&c->problem->materials, sp_time_first_shift(&c->config->time));
   SP_TRY(
       sp_solver_create(&c->workers->platform, c->mesh, c->problem, &options, &watch, &c->solver));

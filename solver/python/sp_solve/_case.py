@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
 import numpy as np
 
 from . import _arrays
-from ._library import (DIRICHLET, FIXED, INITIAL, INTERRUPTED, LOAD, NOT_CONVERGED, POINTS, PROGRESS, RHS, SOURCE, Error,
-                       SizesStruct, SolutionStruct, check, communicator, library, open_cases, ranks_of)
+from ._library import (DIRICHLET, FIXED, INITIAL, INTERRUPTED, KAPPA, LAMBDA, LOAD, NOT_CONVERGED, POINTS, PROGRESS,
+                       QUADRATURE, RHS, SOURCE, Error, SizesStruct, SolutionStruct, check, communicator, library,
+                       open_cases, ranks_of)
 from ._result import NotConverged, Result
 
 if TYPE_CHECKING:
@@ -42,12 +43,14 @@ class Sizes(NamedTuple):
     local:            DOFs of this rank, with copies that other ranks own
     owned:            DOFs that this rank owns
     elements, nodes:  elements of this rank, and nodes of each, (order + 1)^3
+    points:           quadrature points of each element
     global_dofs, global_elements: of all ranks
     on_device:        the solver's vectors are on a GPU"""
     local: int
     owned: int
     elements: int
     nodes: int
+    points: int
     global_dofs: int
     global_elements: int
     order: int
@@ -126,7 +129,7 @@ class Case:
         sizes = SizesStruct()
         check(library().sp_case_get_sizes(self._handle, byref(sizes)))
         self.sizes = Sizes(*(getattr(sizes, name) for name in Sizes._fields))
-        for name in "points", "free", "numbers":
+        for name in "points", "free", "numbers", "quadrature":
             self.__dict__.pop(name, None)
 
     @property
@@ -173,6 +176,12 @@ class Case:
         return self._fill("sp_case_get", 3 * self.sizes.local, np.float64, POINTS).reshape(3, -1).T
 
     @functools.cached_property
+    def quadrature(self) -> NDArray[np.float64]:
+        """Coordinates x, y, z of the operator's quadrature points in each element, (3, elements, points)."""
+        shape = (3, self.sizes.elements, self.sizes.points)
+        return self._fill("sp_case_get", int(np.prod(shape)), np.float64, QUADRATURE).reshape(shape)
+
+    @functools.cached_property
     def free(self) -> NDArray[np.bool_]:
         """False at Dirichlet nodes, True at others, (n,)."""
         return self._get(FIXED) == 0
@@ -190,6 +199,25 @@ class Case:
         while library().sp_case_group(self._handle, len(groups), byref(name), byref(dimension), byref(number)) == 0:
             groups.append(Group((name.value or b"").decode(errors="replace"), dimension.value, number.value))
         return groups
+
+    # ---- Coefficients ----
+
+    def _set_coefficient(self, which: int, values: Any) -> None:
+        if values is not None and not _arrays.on_device(values):
+            values = np.broadcast_to(values, (self.sizes.elements, self.sizes.points))
+        address, count, _keep = (None, 0, None) if values is None else _arrays.address(values)
+        check(library().sp_case_set(self._handle, which, count, address))
+        self._solves += 1
+
+    def set_kappa(self, values: Any) -> None:
+        """Set kappa > 0 at `quadrature`, (elements, points) or broadcast to it: (elements, 1) is a number per element.
+        It replaces all formulas and tensors, except resistances of contacts, until it is set to None. The case must not
+        have an exact solution. The next solve sets up again; the last result can no longer be evaluated."""
+        self._set_coefficient(KAPPA, values)
+
+    def set_lambda(self, values: Any) -> None:
+        """Set lambda >= 0 likewise."""
+        self._set_coefficient(LAMBDA, values)
 
     # ---- Solving ----
 
