@@ -1,5 +1,5 @@
-/* sp_solve from C: -div(kappa grad u) + lambda u = f with elements of high order on hexahedra. A
- * case is read and set up once, and then solved as often as wanted, each time with other data.
+/* sp_solve from C: -div(kappa grad u) + lambda u = f with elements of high order on hexahedra. Open
+ * a case once, then solve it as often as you like, each time with other data.
  *
  *     sp_case *c;
  *     sp_case_sizes n;
@@ -14,31 +14,33 @@
  *     }
  *     sp_case_close(&c);
  *
- * The case file and its keys are those of the program (solver/README.md). inputs/own_load.c is a
- * complete program; inputs/petsc.c calls the operator and the preconditioner from PETSc. Compile
- * with `mpicc own_load.c $(pkg-config --cflags --libs sp_solve)`, or in CMake link the target
+ * Case files and keys are the program's (solver/README.md). inputs/own_load.c is a complete
+ * program; inputs/petsc.c calls the operator and the preconditioner from PETSc. Compile with `mpicc
+ * own_load.c $(pkg-config --cflags --libs sp_solve) -lm`, or in CMake link the target
  * sp_solve::sp_solve of find_package(sp_solve).
  *
  * Vectors. An L-vector has one double per degree of freedom (DOF) of this rank: first the `owned`
  * DOFs, then copies of DOFs that other ranks own, `local` in all. DOF i is the value of u at the
- * node SP_CASE_POINTS[i]. The order stays the same for the life of the case, unless
- * discretization.order changes. Of an input only the owned entries count; of an output all copies
- * of a DOF have the same bits.
+ * node SP_CASE_POINTS[i]. The order of the DOFs changes only with discretization.order. Of an input
+ * only the owned entries count; of an output all copies of a DOF have the same bits.
  *
  * Memory. Every array of doubles may be in host memory or, with the CUDA backend, in device memory
- * of the GPU that the case uses; the driver tells which. Device memory is read and written in the
- * order of the default stream, and the call returns when that is done. The caller owns the arrays,
- * and the case keeps none of them.
+ * of the GPU that the case uses; the driver tells which. That GPU must be the current device of the
+ * calling thread, as it is after sp_case_open. Device memory is read after the work that is in the
+ * default stream, and the call returns when its own work is done. The caller owns the arrays, and
+ * the case keeps none of them. Without the CUDA backend pass host memory: device memory is not
+ * recognised.
  *
  * Errors. Functions return SP_CASE_OK or one of the codes below, the same on all ranks of the
- * communicator; they are the exit codes of the program. sp_case_message then has one line for the
- * user. Nothing prints, exits or catches signals. After a failure the case is as before the call,
- * and can be used or closed, unless the function says otherwise. A NULL case is an error.
+ * communicator; they are the exit codes of the program. After a failure sp_case_message has one
+ * line for the user. Nothing prints, exits or catches signals. After a failure the case can be used
+ * and closed, and is as before the call except where the function says so. A NULL case is an error.
  *
- * MPI must be initialised before sp_case_open and finalised after sp_case_close. All functions that
- * take a case are Collective over its communicator unless they are marked Local. Several cases may
- * be open side by side, on one or several communicators. One thread of a process may call at a
- * time. */
+ * MPI must be initialised before sp_case_open, and finalised after sp_case_close. A case uses
+ * several threads only if MPI was initialised with MPI_THREAD_FUNNELED or more; their number is
+ * that of the case that was opened last. Functions that take a case are Collective over its
+ * communicator if they are not marked Local. Several cases may be open side by side, on one or
+ * several communicators. One thread of a process may call at a time. */
 #pragma once
 
 #include <stdbool.h>
@@ -70,23 +72,24 @@ enum {
 /* ---- Opening ---- */
 
 /* Read a case and its mesh, and set up the solver. `path` is a case file; NULL: defaults. `keys`
- * are "SECTION.KEY=VALUE", as the arguments of the program, and override those of the file; all
- * ranks pass the same. The outputs of [output] are written by sp_case_write only. `comm` must
- * outlive the case; MPI_COMM_SELF makes a case of this rank alone. backend.share = no, with ranks
- * that only wait, is an error if there are such ranks. The caller closes *out; it is NULL after a
- * failure. */
+ * are the program's arguments "SECTION.KEY=VALUE", which override those of the file; all ranks pass
+ * the same. The case must be steady, without time.end. The files of [output] are written by
+ * sp_case_write only. output.accuracy counts for solves without own loads and Dirichlet values.
+ * `comm` must outlive the case; MPI_COMM_SELF makes a case of one rank. Every rank must get
+ * elements: with more ranks than GPUs set backend.share=yes. The caller closes *out; it is NULL
+ * after a failure. */
 SP_CASE_API int sp_case_open(MPI_Comm comm, const char *path, int count, const char *const *keys,
                              sp_case **out);
 
-/* The same from the text of a case file; rank 0's counts. Relative paths in the text are relative
- * to the working directory. */
+/* The same from the text of a case file, which counts on rank 0. Messages call it "the case".
+ * Relative paths are relative to the working directory. */
 SP_CASE_API int sp_case_open_text(MPI_Comm comm, const char *text, int count,
                                   const char *const *keys, sp_case **out);
 
 /* Override more keys, and set up the solver again; "SECTION.KEY=" gives a key its default. The mesh
- * stays: keys of [mesh], [region] and [backend], periodic and contact conditions, and a change
- * between mass and another operator are errors. Arrays that were set stay unless the order changes;
- * then they are as if they had never been set. A solution and its results are forgotten. */
+ * stays: keys of [mesh], [region] and [backend], other periodic or contact conditions, and a change
+ * between mass and another operator are errors. Arrays that were set stay; if the order changes,
+ * all are unset. Forgets the last solution. Until it returns, both set-ups take memory. */
 SP_CASE_API int sp_case_change(sp_case *c, int count, const char *const *keys);
 
 /* Free everything. NULL-safe; sets *c to NULL. */
@@ -117,8 +120,7 @@ SP_CASE_API int sp_case_group(const sp_case *c, int i, const char **name, int *d
 
 /* numbers[local]: a global number for each DOF, from 0 to global_dofs - 1, the same on all ranks
  * that have the DOF. Owned DOFs have consecutive numbers, in their order and in the order of the
- * ranks: those of a row distribution of PETSc or hypre. `count` is the length, local. In host
- * memory. */
+ * ranks, as the rows of a parallel vector of PETSc or hypre. `count` is local. In host memory. */
 SP_CASE_API int sp_case_numbers(sp_case *c, size_t count, int64_t *numbers);
 
 /* nodes[elements][N + 1][N + 1][N + 1]: the local DOF at each GLL node of each element, the map Z
@@ -149,12 +151,14 @@ typedef enum sp_case_array {
 } sp_case_array;
 
 /* Set an array for all solves from now on; NULL: as if it had never been set. `count` is its
- * length. Errors: a wrong length, NaN or infinity, an array that cannot be set, and Dirichlet
- * values of a case without Dirichlet nodes. Pure Neumann problems need a load that balances (the
- * sum over each part of the mesh is zero); the next solve checks this. */
+ * length. Results of the last solve stay. Errors: a wrong length; NaN, infinity, or numbers whose
+ * squares overflow; an array that can only be read; Dirichlet values of a case without Dirichlet
+ * nodes. If nothing fixes the mean of u (pure Neumann data), the load of the case must balance, and
+ * so must its sum with the arrays; the next solve checks this. */
 SP_CASE_API int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *values);
 
-/* Fill values[count]; `count` is the length of the array. */
+/* Fill values[count]; `count` is the length of the array. SP_CASE_RHS forgets the results of the
+ * last solve, because it prepares the next one. */
 SP_CASE_API int sp_case_get(sp_case *c, sp_case_array which, size_t count, double *values);
 
 /* ---- Solving ---- */
@@ -166,9 +170,10 @@ typedef struct sp_case_solution {
   double seconds;  /* of CG on this rank */
 } sp_case_solution;
 
-/* Solve for u [local], which has the Dirichlet values. `count` is its length, local. u may be NULL:
- * then the solution is kept for the results only. `solution` may be NULL. Codes other than
- * SP_CASE_ERROR are those of CG. */
+/* Solve for u [local], with the Dirichlet values; `count` is local. u may be NULL on all ranks: the
+ * solution is then kept for the results only. `solution` may be NULL. Without set arrays u has the
+ * bits of the program. Another load costs CG and two copies, unless nothing fixes the mean of u or
+ * Dirichlet values change. After SP_CASE_ERROR and SP_CASE_BREAKDOWN there are no results. */
 SP_CASE_API int sp_case_solve(sp_case *c, size_t count, double *u, sp_case_solution *solution);
 
 /* Operators on L-vectors. */
@@ -187,9 +192,9 @@ typedef enum sp_case_operator {
 SP_CASE_API int sp_case_apply(sp_case *c, sp_case_operator which, size_t count, const double *x,
                               double *y);
 
-/* Called on every rank after each iteration of CG, with the estimated error (as above), or in
- * batches where a GPU iterates by itself. A result other than 0 on any rank ends the solve on all
- * of them. It must not call functions of this case. */
+/* Called on every rank before the first and after each iteration of CG, with the estimated error
+ * (as above); in batches where a GPU iterates without the host. A result other than 0 on any rank
+ * ends the solve on all of them. It must not call functions of this case. */
 typedef int sp_case_progress(void *context, int64_t iteration, double error);
 
 /* Set the callback; NULL: none. Local. */
@@ -207,16 +212,18 @@ SP_CASE_API int sp_case_watch(sp_case *c, sp_case_progress *progress, void *cont
  *     sp_case_value(c, "errors", NULL, "L2", &x);
  *     sp_case_value(c, NULL, NULL, "dofs", &x);
  *
- * The first such call after a solve evaluates all results. Errors: no solve yet, or no such name.
- * All ranks get the value. */
+ * The first call of this or the next two functions after a solve evaluates all results. All ranks
+ * get the value. Errors: no solution; no such name; a member that is not a number. */
 SP_CASE_API int sp_case_value(sp_case *c, const char *table, const char *row, const char *member,
                               double *value);
 
-/* *text = the JSON document of the last solution, as --json writes it, on rank 0; "" on others. It
- * belongs to the case, until the next call with the case. */
+/* *text = the JSON document of the last solution, as --json writes it, on all ranks. Its phases and
+ * memory are since the case was opened. It belongs to the case, until the next call with the
+ * case. */
 SP_CASE_API int sp_case_json(sp_case *c, const char **text);
 
-/* Write the field and the run log that [output] names, for the last solution. */
+/* Write the field and the run log that [output] names, for the last solution. Errors: SP_CASE_ERROR
+ * if a file cannot be written or must not be replaced. */
 SP_CASE_API int sp_case_write(sp_case *c);
 
 #ifdef __cplusplus

@@ -8,7 +8,8 @@
  * if it is not zero; comparisons give 1 or 0. Functions: sin cos tan asin acos atan sinh cosh tanh
  * exp log log10 sqrt cbrt abs erf sign floor (one argument), atan2 pow min max (two), if(c, a, b)
  * (three). table("FILE", a) is piecewise linear between the points of a table of the scope
- * (io/formula/scope.h), constant outside. Constants: pi, e. Numbers as in C (1, .5, 1e-3). No
+ * (io/formula/scope.h), constant outside; table("FILE", a, b) is bilinear between the points of a
+ * map, with the values of its edge outside. Constants: pi, e. Numbers as in C (1, .5, 1e-3). No
  * implicit multiplication.
  *
  * A condition that is NaN makes the result NaN: callers that refuse values that are not finite

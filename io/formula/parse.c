@@ -207,7 +207,7 @@ static void leave(parser *p) {
 
 static bool has_kink(sp_operation operation) {
   return operation == SP_OP_ABS || operation == SP_OP_MIN || operation == SP_OP_MAX ||
-         operation == SP_OP_TABLE;
+         operation == SP_OP_TABLE || operation == SP_OP_MAP;
 }
 
 static bool may_jump(sp_operation operation) {
@@ -268,21 +268,29 @@ static sp_status parse_arguments(parser *p, const struct function *function, int
   return apply_operation(p, function->operation, arguments, result);
 }
 
-/* table("FILE", argument) */
+/* table("FILE", argument) or table("FILE", argument, argument) */
 static sp_status parse_table(parser *p, int *result) {
-  int o[2];
+  int o[3];
   read_token(p);
   SP_TRY(expect(p, "(", "'(' after table", ""));
   if (p->next.kind != TOKEN_TEXT) return unexpected(p, "the name of a file in quotes", "");
-  const double *data =
-      p->scope ? sp_tables_find(&p->scope->tables, p->next.start + 1, p->next.length - 2) : NULL;
-  if (!data) return unexpected(p, "a table that has been read", "");
-  o[1] = sp_graph_data(p->graph, data);
+  const token name = p->next;
   read_token(p);
   SP_TRY(expect(p, ",", "',' and the argument of the table", ""));
   SP_TRY(parse_conditional(p, &o[0]));
+  const bool is_map = token_is(&p->next, ",");
+  if (is_map) {
+    read_token(p);
+    SP_TRY(parse_conditional(p, &o[1]));
+  }
   SP_TRY(expect(p, ")", "')'", ""));
-  return apply_operation(p, SP_OP_TABLE, o, result);
+  const double *data =
+      p->scope ? sp_tables_find(&p->scope->tables, name.start + 1, name.length - 2, is_map) : NULL;
+  if (!data)
+    return sp_fail(SP_ERR_INPUT, "%s: column %d: the table %.*s has not been read",
+                   p->expression->where, column_of(p, &name), (int)name.length, name.start);
+  o[is_map ? 2 : 1] = sp_graph_data(p->graph, data);
+  return apply_operation(p, is_map ? SP_OP_MAP : SP_OP_TABLE, o, result);
 }
 
 static const char *const variables[] = {"x", "y", "z", "u", "u0"};
@@ -329,8 +337,10 @@ static sp_status parse_name(parser *p, int *result) {
       return SP_OK;
     }
   if (p->scope && p->scope->time && token_is(name, "t")) {
-    *result = sp_graph_data(p->graph, p->scope->time);
-    if (p->graph->in_time) p->graph->jets[*result].gradient[0] = sp_graph_constant(p->graph, 1);
+    /* A sum, whose values are at every point: functions of one argument expect that. */
+    const int time[3] = {sp_graph_constant(p->graph, 0), sp_graph_data(p->graph, p->scope->time)};
+    if (p->graph->in_time) p->graph->jets[time[1]].gradient[0] = sp_graph_constant(p->graph, 1);
+    *result = sp_graph_apply(p->graph, SP_OP_ADD, time);
     p->expression->is_constant = false;
     p->expression->is_of_t = true;
     read_token(p);

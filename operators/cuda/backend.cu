@@ -46,19 +46,17 @@ static sp_status cuda_vector_create(sp_device *device, sp_precision precision, s
                                     void *out) {
   /* One more entry, because kernels use pairs of entries. */
   void *memory = nullptr;
-  (void)device;
   const sp_status status =
-      sp_cuda_allocate(count + 1, sp_precision_bytes(precision), "vector", &memory);
+      sp_cuda_take(device, count + 1, sp_precision_bytes(precision), "vector", &memory);
   memcpy(out, &memory, sizeof memory);
   return status;
 }
 
 static void cuda_vector_destroy(sp_device *device, void *vector) {
-  void *memory, *const none = nullptr;
-  (void)device;
+  void *memory;
   memcpy(&memory, vector, sizeof memory);
-  (void)cudaFree(memory);
-  memcpy(vector, &none, sizeof none);
+  sp_cuda_give(device, &memory);
+  memcpy(vector, &memory, sizeof memory);
 }
 
 static sp_status cuda_upload(sp_device *device, sp_precision precision, size_t count,

@@ -24,24 +24,45 @@ sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, 
                  current_device());
 }
 
+/* Give the memory of freed vectors back to the GPU; false if there is none. */
+static bool release_pool() {
+  cudaMemPool_t pool;
+  uint64_t before = 0, after = 0;
+  (void)cudaGetLastError();
+  if (cudaDeviceGetDefaultMemPool(&pool, current_device()) != cudaSuccess) return false;
+  (void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &before);
+  (void)cudaDeviceSynchronize();
+  (void)cudaMemPoolTrimTo(pool, 0);
+  (void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &after);
+  return after < before;
+}
+
+static sp_status fail_memory(const char *what, size_t bytes) {
+  size_t available = 0, total = 0;
+  (void)cudaGetLastError();
+  (void)cudaMemGetInfo(&available, &total);
+  return sp_fail(SP_ERR_SYSTEM,
+                 "out of memory on GPU %d: %s needs %.1f MB, %.1f of %.1f MB are free: use more "
+                 "GPUs, or trilinear geometry",
+                 current_device(), what, bytes * 1e-6, available * 1e-6, total * 1e-6);
+}
+
+/* *bytes = count * size, at least one entry. */
+static sp_status count_bytes(size_t count, size_t size, const char *what, size_t *bytes) {
+  *bytes = (count > 0 ? count : 1) * size;
+  if (count <= SIZE_MAX / size) return SP_OK;
+  return sp_fail(SP_ERR_SYSTEM, "out of memory on GPU %d: %s needs %zu times %zu bytes",
+                 current_device(), what, count, size);
+}
+
 sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out) {
+  size_t bytes;
   *out = nullptr;
-  if (count > SIZE_MAX / size)
-    return sp_fail(SP_ERR_SYSTEM, "out of memory on GPU %d: %s needs %zu times %zu bytes",
-                   current_device(), what, count, size);
-  const size_t bytes = (count > 0 ? count : 1) * size;
-  const cudaError_t error = cudaMalloc(out, bytes);
-  if (error != cudaSuccess && error != cudaErrorMemoryAllocation)
-    return sp_cuda_failed(error, "cudaMalloc", __FILE__, __LINE__);
-  if (error != cudaSuccess) {
-    size_t available = 0, total = 0;
-    (void)cudaGetLastError();
-    (void)cudaMemGetInfo(&available, &total);
-    return sp_fail(SP_ERR_SYSTEM,
-                   "out of memory on GPU %d: %s needs %.1f MB, %.1f of %.1f MB are free: use more "
-                   "GPUs, or trilinear geometry",
-                   current_device(), what, bytes * 1e-6, available * 1e-6, total * 1e-6);
-  }
+  SP_TRY(count_bytes(count, size, what, &bytes));
+  cudaError_t error = cudaMalloc(out, bytes);
+  if (error == cudaErrorMemoryAllocation && release_pool()) error = cudaMalloc(out, bytes);
+  if (error == cudaErrorMemoryAllocation) return fail_memory(what, bytes);
+  if (error != cudaSuccess) return sp_cuda_failed(error, "cudaMalloc", __FILE__, __LINE__);
   /* Our streams do not wait for the default stream, on which this runs. */
   cudaError_t cleared = cudaMemset(*out, 0, bytes);
   if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(nullptr);
@@ -49,6 +70,36 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
   (void)cudaFree(*out);
   *out = nullptr;
   return sp_cuda_failed(cleared, "cudaMemset", __FILE__, __LINE__);
+}
+
+sp_status sp_cuda_take(sp_device *device, size_t count, size_t size, const char *what, void **out) {
+  size_t bytes;
+  *out = nullptr;
+  SP_TRY(count_bytes(count, size, what, &bytes));
+  cudaError_t error = cudaMallocAsync(out, bytes, device->stream);
+  if (error == cudaErrorMemoryAllocation && release_pool())
+    error = cudaMallocAsync(out, bytes, device->stream);
+  if (error == cudaErrorMemoryAllocation) return fail_memory(what, bytes);
+  if (error != cudaSuccess) return sp_cuda_failed(error, "cudaMallocAsync", __FILE__, __LINE__);
+  error = cudaMemsetAsync(*out, 0, bytes, device->stream);
+  if (error == cudaSuccess) return SP_OK;
+  sp_cuda_give(device, out);
+  return sp_cuda_failed(error, "cudaMemsetAsync", __FILE__, __LINE__);
+}
+
+void sp_cuda_give(sp_device *device, void **memory) {
+  if (*memory) (void)cudaFreeAsync(*memory, device->stream);
+  *memory = nullptr;
+}
+
+/* Keep the memory of freed vectors: to get it from the GPU and to give it back takes a millisecond.
+ */
+static sp_status keep_pool(int id) {
+  cudaMemPool_t pool;
+  uint64_t all = UINT64_MAX;
+  SP_CUDA(cudaDeviceGetDefaultMemPool(&pool, id));
+  SP_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+  return SP_OK;
 }
 
 static __global__ void probe() {}
@@ -154,6 +205,7 @@ static sp_status use_device(sp_device *device, const char *map) {
   SP_CUDA(cudaStreamCreateWithPriority(&device->urgent, cudaStreamNonBlocking, greatest));
   SP_CUDA(cudaEventCreateWithFlags(&device->fork, cudaEventDisableTiming));
   SP_CUDA(cudaEventCreateWithFlags(&device->join, cudaEventDisableTiming));
+  SP_TRY(keep_pool(device->id));
   SP_CUDA(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device->id));
   SP_CUDA(cudaDriverGetVersion(&driver));
   SP_CUDA(cudaRuntimeGetVersion(&runtime));

@@ -39,6 +39,12 @@ sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, 
  * message. Local. */
 sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out);
 
+/* The same from a pool, in the order of the device's stream: for memory that comes and goes. It may
+ * be used after work that is queued later, and is given back after work that is queued before.
+ * sp_cuda_give is NULL-safe and sets *memory to NULL. Local. */
+sp_status sp_cuda_take(sp_device *device, size_t count, size_t size, const char *what, void **out);
+void sp_cuda_give(sp_device *device, void **memory);
+
 /* Fork: the urgent stream waits for the work queued on the device's stream. Join: the device's
  * stream waits for the urgent one. Local. */
 sp_status sp_cuda_fork(sp_device *device);

@@ -19,8 +19,8 @@ static sp_status parse(const sp_config *config, const char *given, sp_formula *f
 }
 
 /* Parse a formula that belongs to the operator, which does not change in time. */
-static sp_status parse_fixed(const sp_config *config, sp_formula *f) {
-  SP_TRY(parse(config, NULL, f));
+static sp_status parse_fixed(const sp_config *config, const char *given, sp_formula *f) {
+  SP_TRY(parse(config, given, f));
   if (!f->text || !f->expression->is_of_t) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s' depends on t; only sources, boundary values and solutions may", f->where,
@@ -48,7 +48,7 @@ static sp_status parse_list(const sp_config *config, const sp_formula *list,
       sp_formula one = {0};
       sp_status status = sp_format(&one.text, "%.*s", (int)length, rest);
       if (!status) status = sp_format(&one.where, "%s (%s)", list->where, names[*count]);
-      if (!status) status = parse_fixed(config, &one);
+      if (!status) status = parse_fixed(config, NULL, &one);
       SP_FREE(one.text, one.where);
       if (one.expression && one.expression->is_constant) sp_expression_destroy(&one.expression);
       *is_constant = *is_constant && !one.expression;
@@ -139,7 +139,7 @@ static sp_status parse_coefficient(const sp_config *config, bool zero_allowed, s
   if (is_list_of_numbers(f->text))
     return sp_fail(SP_ERR_INPUT, "%s: expected one number or one formula%s, found '%s'", f->where,
                    zero_allowed ? "" : ", or three or six with commas between", f->text);
-  SP_TRY(parse_fixed(config, f));
+  SP_TRY(parse_fixed(config, NULL, f));
   const bool in_range = f->value >= 1e-250 && f->value <= 1e250; /* not to over- or underflow */
   if (!f->expression->is_constant || in_range || (zero_allowed && f->value == 0)) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: expected %sa finite number from 1e-250 to 1e250, found '%s'",
@@ -232,9 +232,11 @@ static sp_status parse_materials(sp_config *config) {
 /* ---- Boundary ---- */
 
 static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
+  const sp_condition_type *type = entry->type;
+  const char *given = type->has_alpha && !type->of_u ? "u" : NULL; /* of_u: by its own formula */
   for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
-    SP_TRY(parse_fixed(config, &entry->coefficients[c]));
-  SP_TRY(parse(config, NULL, &entry->formula));
+    SP_TRY(parse_fixed(config, given, &entry->coefficients[c]));
+  SP_TRY(parse(config, given, &entry->formula));
   return entry->type->check ? entry->type->check(entry) : SP_OK;
 }
 

@@ -63,6 +63,9 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   case SP_KEY_FORMULA:
     snprintf(text, size, "a formula");
     return;
+  case SP_KEY_REGION:
+    snprintf(text, size, "x y z, x y z[, empty], the lower corner and the upper one");
+    return;
   case SP_KEY_LINE:
     snprintf(text, size, "x y z, x y z, n: two different points and n from 2 to %d",
              SP_LINE_SAMPLES);
@@ -156,6 +159,23 @@ static bool set_line(const char *text, sp_line_entry *line) {
   if (!good || v[6] != floor(v[6]) || (v[0] == v[3] && v[1] == v[4] && v[2] == v[5])) return false;
   memcpy(line->ends, v, sizeof line->ends);
   line->samples = (int)v[6];
+  return true;
+}
+
+static bool set_region(const char *text, sp_box_region *region) {
+  double v[6];
+  int end = 0;
+  const int read =
+      sscanf(text, "%lf %lf %lf , %lf %lf %lf %n", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &end);
+  const char *rest = text + end + (text[end] == ',');
+  const bool empty = strcmp(rest + strspn(rest, SP_INI_SPACE), "empty") == 0 && text[end] == ',';
+  bool good = read == 6 && (empty || text[end] == '\0') &&
+              strspn(text, NUMBER_CHARACTERS ",") >= (size_t)end;
+  for (int i = 0; i < 6; i++) good = good && fabs(v[i]) <= DBL_MAX;
+  if (!good) return false;
+  memcpy(region->lower, v, sizeof region->lower);
+  memcpy(region->upper, v + 3, sizeof region->upper);
+  region->empty = empty;
   return true;
 }
 
@@ -367,6 +387,9 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   case SP_KEY_LINE:
     good = set_line(text, field);
     break;
+  case SP_KEY_REGION:
+    good = set_region(text, field);
+    break;
   case SP_KEY_CHOICE:
     choice = find_choice(key->choices, text, strlen(text));
     good = choice >= 0;
@@ -430,6 +453,8 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
     fprintf(stream, "%d", line->samples);
     return;
   }
+  case SP_KEY_REGION: /* written as [region NAME] */
+    return;
   case SP_KEY_CHOICE: {
     int choice;
     memcpy(&choice, field, sizeof choice);

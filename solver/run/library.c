@@ -46,6 +46,9 @@ static void release_run(sp_running **run) {
 
 /* *out = a set-up for the configuration, on the mesh of the case. */
 static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
+  if (config->time.end > 0)
+    return sp_fail(SP_ERR_INPUT, "time.end: a case of the library is steady; step in time with "
+                                 "problem.lambda and a load of your own");
   SP_TRY(sp_agree(c->comm, sp_allocate(1, sizeof **out, "case", out)));
   sp_running *run = *out;
   *run = sp_running_begin(&c->workers, c->mesh, config, &c->results);
@@ -54,6 +57,8 @@ static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
   run->context = c;
   sp_status status = sp_initial_check(c->workers.comm, &config->statement);
   if (!status) status = sp_running_set_up(run);
+  if (!status && run->problem->of_u)
+    status = sp_fail(SP_ERR_INPUT, "a condition depends on u: a case of the library is linear");
   if (!status) status = sp_solver_make_free(run->solver);
   if (status) release_run(out);
   return status;

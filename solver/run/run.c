@@ -1,7 +1,5 @@
 #include "solver/run/run.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "solver/report/field.h"
@@ -26,66 +24,14 @@ sp_status sp_running_write_field(sp_running *c, sp_status solved) {
   if (c->config->output.accuracy) SP_TRY(find_indicator(c));
   if (!c->config->output.field[0]) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);
-  SP_TRY(sp_field_write(path, c->problem, c->solver->space, c->config->output.flux, c->solution,
-                        c->indicator, &seconds));
+  const sp_field_solution solution = {
+      .x = c->solution, .indicator = c->indicator, .flux = c->config->output.flux};
+  SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
   c->field = path;
   sp_record_text(c->report->record, "field", path);
   sp_running_enter(c, SP_PHASES);
   return SP_OK;
-}
-
-/* Compute the balance, the results and the heat of materials. */
-static sp_status compute_fluxes(sp_running *c, double *scratch) {
-  double *const vectors[2] = {c->solver->work, scratch};
-  if (sp_running_has_balance(c))
-    SP_TRY(sp_balance_compute(&c->balance, c->solution, c->rest, vectors));
-  SP_TRY(sp_quantities_evaluate(c->quantities, c->solver->space, &c->balance, c->solution));
-  return c->heat ? sp_heat_compute(&c->balance.fluxes, &c->balance.sums, c->heat) : SP_OK;
-}
-
-static double range_of_solution(const sp_running *c) {
-  const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
-  return extrema[1].value - extrema[0].value;
-}
-
-/* True if no data ask for heat, the solution is constant, and no heat flows, all but for rounding.
- */
-static bool is_flat(const sp_running *c) {
-  static const double FLAT = 1e-12, RESOLVED = 0.1; /* of u, of what rounding of u may change */
-  const sp_balance *balance = &c->balance;
-  const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
-  const double rounding = RESOLVED * balance->fluxes.noise + 8 * DBL_EPSILON * balance->direct;
-  return balance->data == 0 && sp_balance_flow(balance) <= rounding &&
-         range_of_solution(c) <= FLAT * fmax(fabs(extrema[0].value), fabs(extrema[1].value));
-}
-
-static void forget_rest(sp_running *c) {
-  free(c->rest);
-  c->rest = NULL;
-}
-
-/* Find the part of the solution below its rounding; none if CG does not converge. */
-static sp_status find_rest(sp_running *c) {
-  const size_t dofs = sp_space_dofs(c->solver->space);
-  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *c->rest, "fluxes", &c->rest)));
-  const sp_status status = sp_solver_refine(c->solver, c->solution, c->rest);
-  if (!status) return SP_OK;
-  forget_rest(c);
-  return status == SP_ERR_NOT_CONVERGED || status == SP_ERR_BREAKDOWN ? SP_OK : status;
-}
-
-/* Compute fluxes and results, again if rounding of the solution may change them visibly. */
-static sp_status find_fluxes(sp_running *c) {
-  static const double VISIBLE = 1e-7; /* of the heat that flows */
-  const size_t dofs = sp_space_dofs(c->solver->space);
-  SP_OWNED double *scratch = NULL;
-  forget_rest(c);
-  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *scratch, "fluxes", &scratch)));
-  SP_TRY(compute_fluxes(c, scratch));
-  if (c->balance.fluxes.noise <= VISIBLE * sp_balance_flow(&c->balance)) return SP_OK;
-  SP_TRY(find_rest(c));
-  return c->rest ? compute_fluxes(c, scratch) : SP_OK;
 }
 
 sp_status sp_running_time_levels(sp_running *c) {
@@ -94,45 +40,6 @@ sp_status sp_running_time_levels(sp_running *c) {
   if (p && p->time_levels) SP_TRY(p->time_levels(p, c->levels, &c->level_count));
   sp_running_enter(c, SP_PHASES);
   return SP_OK;
-}
-
-sp_status sp_running_evaluate(sp_running *c) {
-  if (c->probes->all > 0) {
-    sp_running_enter(c, SP_PHASE_PROBES);
-    SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->solver->space, c->solution));
-  }
-  sp_running_enter(c, SP_PHASE_RESULTS);
-  SP_TRY(find_fluxes(c));
-  sp_running_enter(c, SP_PHASES);
-  return SP_OK;
-}
-
-sp_status sp_running_collect(const sp_running *c, sp_answers *answers) {
-  return sp_agree(c->comm, sp_answers_collect(c->quantities, c->problem, &c->solver->facts.jump,
-                                              &c->balance, c->probes, answers));
-}
-
-/* |1.r| = |1.A e| <= ||1||_A ||e||_A, or at most the root of the number of DOFs times ||r||. */
-static sp_status check_balance(const sp_running *c) {
-  static const double MARGIN = 2; /* the error is only an estimate */
-  const sp_cg_result *cg = &c->results->cg;
-  if (!sp_running_has_balance(c) || is_flat(c)) return SP_OK;
-  const double tolerance = c->config->solver.tolerance;
-  const double size = c->config->solver.criterion == SP_CG_ENERGY
-                          ? sqrt(c->solver->start.weight) * cg->energy
-                          : sqrt((double)c->results->dofs) * cg->norm_b;
-  const sp_status status = sp_balance_check(&c->balance, MARGIN * tolerance * size, tolerance);
-  c->report->outcome.unbalanced = status;
-  return status;
-}
-
-/* The error of fluxes that the tolerance allows, relative to the heat that flows. */
-static double bound_flux_errors(const sp_running *c) {
-  const sp_solver_options *o = &c->config->solver;
-  const sp_balance *balance = &c->balance;
-  if (o->criterion != SP_CG_ENERGY || !sp_running_has_balance(c) || is_flat(c)) return 0;
-  return o->tolerance * c->results->cg.energy * sqrt(balance->fluxes.stiffness) /
-         sp_balance_flow(balance);
 }
 
 /* Solve the case at another order and compare the answers. */
@@ -158,7 +65,7 @@ static sp_status find_accuracy(sp_running *c) {
   sp_accuracy_free(a);
   if (!c->indicator) SP_TRY(find_indicator(c));
   SP_TRY(sp_running_collect(c, &a->answers));
-  c->notes.range = range_of_solution(c);
+  c->notes.range = sp_running_range(c);
   c->notes.resolution = sp_resolution_find(c->mesh, c->indicator, SP_NOTE_COARSE * c->notes.range);
   if (c->once) sp_solver_release(c->solver);
   sp_running_enter(c, SP_PHASE_ACCURACY);
@@ -176,7 +83,7 @@ void sp_running_find_bars(sp_running *c) {
 sp_status sp_running_report(sp_running *c, sp_status solved) {
   sp_results *results = c->results;
   c->notes.rounding = results->cg.rounding;
-  c->notes.flux_error = bound_flux_errors(c);
+  c->notes.flux_error = sp_running_bound_fluxes(c);
   sp_report_find_notes(c->report, &c->notes);
   sp_report_print_notes(c->report);
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
@@ -188,7 +95,7 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
     sp_error_keep(sp_accuracy_report(&c->accuracy, c->report), &c->bars);
   if (c->bars.status) return sp_error_restore(&c->bars);
   SP_TRY(sp_quantities_check_finite(c->quantities));
-  return solved ? SP_OK : check_balance(c);
+  return solved ? SP_OK : sp_running_check_balance(c);
 }
 
 /* Write and print the results, also if CG has not converged (`solved`). Print the tables even if
@@ -196,7 +103,7 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
 static sp_status write_results(sp_running *c, sp_status solved) {
   sp_kept_error kept;
   SP_TRY(sp_running_time_levels(c));
-  sp_error_keep(sp_running_write_field(c, solved), &kept);
+  sp_error_keep(c->march ? SP_OK : sp_running_write_field(c, solved), &kept);
   sp_running_enter(c, SP_PHASES);
   if (!c->march) SP_TRY(sp_running_evaluate(c)); /* else of the last step */
   if (c->config->output.accuracy && !kept.status && !solved) sp_running_find_bars(c);
@@ -206,7 +113,7 @@ static sp_status write_results(sp_running *c, sp_status solved) {
 
 /* Evaluate the answers of a solution, converged or not. */
 static sp_status find_answers(sp_running *c, sp_answers *answers) {
-  SP_TRY(sp_running_evaluate(c));
+  if (!c->march) SP_TRY(sp_running_evaluate(c));
   SP_TRY(sp_quantities_check_finite(c->quantities));
   return sp_running_collect(c, answers);
 }
@@ -221,6 +128,10 @@ static sp_status finish_one(sp_running *c, sp_status solved, sp_answers *answers
   return sp_error_restore(&kept);
 }
 
+static sp_status solve(sp_running *c) {
+  return c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c);
+}
+
 sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                      const sp_solution_start *start, sp_report *report, sp_answers *answers,
                      sp_results *results) {
@@ -232,7 +143,7 @@ sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_co
   sp_status status = sp_running_set_up(&c);
   if (!status && !start) sp_report_find_notes(report, &c.notes);
   sp_interrupt_watch();
-  if (!status) status = finish_one(&c, sp_running_solve(&c), answers);
+  if (!status) status = finish_one(&c, solve(&c), answers);
   sp_running_release(&c);
   return status;
 }
@@ -254,7 +165,7 @@ static sp_status run_on_mesh(sp_running *c) {
   SP_TRY(sp_running_set_up(c));
   SP_TRY(sp_running_report_setup(c));
   sp_interrupt_watch();
-  return finish(c, c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c));
+  return finish(c, solve(c));
 }
 
 /* Run the case; only ranks with elements call this. */

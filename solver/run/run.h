@@ -37,12 +37,6 @@ sp_status sp_running_time_levels(sp_running *c);
 /* Write the field that [output] names for the status `solved` of CG, unless it names none. */
 sp_status sp_running_write_field(sp_running *c, sp_status solved);
 
-/* Evaluate the probes, the balance and the results of c->solution. */
-sp_status sp_running_evaluate(sp_running *c);
-
-/* Fill *answers with the evaluated results; the caller ends with sp_answers_free. */
-sp_status sp_running_collect(const sp_running *c, sp_answers *answers);
-
 /* Estimate error bars of the results; a failure is kept for sp_running_report. */
 void sp_running_find_bars(sp_running *c);
 

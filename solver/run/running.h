@@ -11,6 +11,7 @@
 #include "solver/report/report.h"
 #include "solver/results/answers.h"
 #include "solver/run/solution.h"
+#include "io/field_file.h"
 #include "solver/solve/march.h"
 #include "solver/solve/solver.h"
 #include "solver/solve/workers.h"
@@ -45,10 +46,12 @@ typedef struct sp_running {
   sp_note_facts notes;
   /* L-vectors on the host. */
   double *solution;
-  double *initial;   /* problem.initial, if there is one */
-  double *rest;      /* the part of the solution below its rounding, if fluxes need it */
-  const char *field; /* the file that was written; NULL if none */
-  double *indicator; /* [elements] with error bars, else NULL */
+  double *initial;      /* problem.initial, if there is one; in time, and the solutions before it */
+  sp_field_state state; /* of it, in time */
+  double *last;         /* what conditions that depend on u are linearized at, else NULL */
+  double *rest;         /* the part of the solution below its rounding, if fluxes need it */
+  const char *field;    /* the file that was written; NULL if none */
+  double *indicator;    /* [elements] with error bars, else NULL */
   sp_accuracy accuracy;
   sp_kept_error bars; /* why there are no error bars */
   sp_level_time levels[SP_LEVELS_MOST];
@@ -72,6 +75,22 @@ sp_status sp_running_solve(sp_running *c);
 
 /* Measure the error norms of c->solution. */
 sp_status sp_running_measure(sp_running *c);
+
+/* Evaluate the probes, the balance and the results of c->solution; evaluate.c. */
+sp_status sp_running_evaluate(sp_running *c);
+
+/* Fill *answers with the evaluated results; the caller ends with sp_answers_free. */
+sp_status sp_running_collect(const sp_running *c, sp_answers *answers);
+
+/* The error of the evaluated fluxes that the tolerance allows, relative to the heat that flows; 0
+ * if the tolerance is not on the energy norm, or no heat flows. Local. */
+double sp_running_bound_fluxes(const sp_running *c);
+
+/* Check that the evaluated balance closes. Errors: SP_ERR_NOT_CONVERGED. */
+sp_status sp_running_check_balance(const sp_running *c);
+
+/* The largest less the smallest value of u, evaluated. Local. */
+double sp_running_range(const sp_running *c);
 
 /* True if the fluxes of the problem have a balance: it is not mass. Local. */
 bool sp_running_has_balance(const sp_running *c);

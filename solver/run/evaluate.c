@@ -1,0 +1,97 @@
+/* Results of a solution: probes, fluxes, balance. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "solver/run/running.h"
+
+/* Compute the balance, the results and the heat of materials. */
+static sp_status compute_fluxes(sp_running *c, double *scratch) {
+  double *const vectors[2] = {c->solver->work, scratch};
+  if (sp_running_has_balance(c))
+    SP_TRY(sp_balance_compute(&c->balance, c->solution, c->rest, vectors));
+  SP_TRY(sp_quantities_evaluate(c->quantities, c->solver->space, &c->balance, c->solution));
+  return c->heat ? sp_heat_compute(&c->balance.fluxes, &c->balance.sums, c->heat) : SP_OK;
+}
+
+double sp_running_range(const sp_running *c) {
+  const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
+  return extrema[1].value - extrema[0].value;
+}
+
+/* True if no data ask for heat, the solution is constant, and no heat flows, all but for rounding.
+ */
+static bool is_flat(const sp_running *c) {
+  static const double FLAT = 1e-12, RESOLVED = 0.1; /* of u, of what rounding of u may change */
+  const sp_balance *balance = &c->balance;
+  const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
+  const double rounding = RESOLVED * balance->fluxes.noise + 8 * DBL_EPSILON * balance->direct;
+  return balance->data == 0 && sp_balance_flow(balance) <= rounding &&
+         sp_running_range(c) <= FLAT * fmax(fabs(extrema[0].value), fabs(extrema[1].value));
+}
+
+static void forget_rest(sp_running *c) {
+  free(c->rest);
+  c->rest = NULL;
+}
+
+/* Find the part of the solution below its rounding; none if CG does not converge. */
+static sp_status find_rest(sp_running *c) {
+  const size_t dofs = sp_space_dofs(c->solver->space);
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *c->rest, "fluxes", &c->rest)));
+  const sp_status status = sp_solver_refine(c->solver, c->solution, c->rest);
+  if (!status) return SP_OK;
+  forget_rest(c);
+  return status == SP_ERR_NOT_CONVERGED || status == SP_ERR_BREAKDOWN ? SP_OK : status;
+}
+
+/* Compute fluxes and results, again if rounding of the solution may change them visibly. */
+static sp_status find_fluxes(sp_running *c) {
+  static const double VISIBLE = 1e-7; /* of the heat that flows */
+  const size_t dofs = sp_space_dofs(c->solver->space);
+  SP_OWNED double *scratch = NULL;
+  forget_rest(c);
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *scratch, "fluxes", &scratch)));
+  SP_TRY(compute_fluxes(c, scratch));
+  if (c->balance.fluxes.noise <= VISIBLE * sp_balance_flow(&c->balance)) return SP_OK;
+  SP_TRY(find_rest(c));
+  return c->rest ? compute_fluxes(c, scratch) : SP_OK;
+}
+
+sp_status sp_running_evaluate(sp_running *c) {
+  if (c->probes->all > 0) {
+    sp_running_enter(c, SP_PHASE_PROBES);
+    SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->solver->space, c->solution));
+  }
+  sp_running_enter(c, SP_PHASE_RESULTS);
+  SP_TRY(find_fluxes(c));
+  sp_running_enter(c, SP_PHASES);
+  return SP_OK;
+}
+
+sp_status sp_running_collect(const sp_running *c, sp_answers *answers) {
+  return sp_agree(c->comm, sp_answers_collect(c->quantities, c->problem, &c->solver->facts.jump,
+                                              &c->balance, c->probes, answers));
+}
+
+double sp_running_bound_fluxes(const sp_running *c) {
+  const sp_solver_options *o = &c->config->solver;
+  const sp_balance *balance = &c->balance;
+  if (o->criterion != SP_CG_ENERGY || !sp_running_has_balance(c) || is_flat(c)) return 0;
+  return o->tolerance * c->results->cg.energy * sqrt(balance->fluxes.stiffness) /
+         sp_balance_flow(balance);
+}
+
+/* |1.r| = |1.A e| <= ||1||_A ||e||_A, or at most the root of the number of DOFs times ||r||. */
+sp_status sp_running_check_balance(const sp_running *c) {
+  static const double MARGIN = 2; /* the error is only an estimate */
+  const sp_cg_result *cg = &c->results->cg;
+  if (!sp_running_has_balance(c) || is_flat(c)) return SP_OK;
+  const double tolerance = c->config->solver.tolerance;
+  const double size = c->config->solver.criterion == SP_CG_ENERGY
+                          ? sqrt(c->solver->start.weight) * cg->energy
+                          : sqrt((double)c->results->dofs) * cg->norm_b;
+  const sp_status status = sp_balance_check(&c->balance, MARGIN * tolerance * size, tolerance);
+  c->report->outcome.unbalanced = status;
+  return status;
+}
