@@ -25,8 +25,8 @@ sp_status sp_geometry_choose(const sp_backend *backend, const sp_geometry_facts 
     return sp_fail(
         SP_ERR_INPUT,
         "discretization.geometry = trilinear needs kappa and lambda that are constant in "
-        "each material; here one of them is a formula of x, y or z, or there is a contact: use "
-        "stored or auto");
+        "each material; here one of them is an array or a formula of x, y or z, or there is a "
+        "contact: use stored or auto");
   *out = request;
   *reason = "as the case asks";
   if (request != SP_GEOMETRY_AUTO) return SP_OK;

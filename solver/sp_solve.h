@@ -74,10 +74,10 @@ enum {
 /* Read a case and its mesh, and set up the solver. `path` is a case file; NULL: defaults. `keys`
  * are the program's arguments "SECTION.KEY=VALUE", which override those of the file; all ranks pass
  * the same. The case must be steady, without time.end. The files of [output] are written by
- * sp_case_write only. output.accuracy counts for solves without own loads and Dirichlet values.
- * `comm` must outlive the case; MPI_COMM_SELF makes a case of one rank. Every rank must get
- * elements: with more ranks than GPUs set backend.share=yes. The caller closes *out; it is NULL
- * after a failure. */
+ * sp_case_write only. output.accuracy counts for solves without arrays of loads, Dirichlet values
+ * and coefficients. `comm` must outlive the case; MPI_COMM_SELF makes a case of one rank. Every
+ * rank must get elements: with more ranks than GPUs set backend.share=yes. The caller closes *out;
+ * it is NULL after a failure. */
 SP_CASE_API int sp_case_open(MPI_Comm comm, const char *path, int count, const char *const *keys,
                              sp_case **out);
 
@@ -89,7 +89,8 @@ SP_CASE_API int sp_case_open_text(MPI_Comm comm, const char *text, int count,
 /* Override more keys, and set up the solver again; "SECTION.KEY=" gives a key its default. The mesh
  * stays: keys of [mesh], [region] and [backend], other periodic or contact conditions, and a change
  * between mass and another operator are errors. Arrays that were set stay; if the order changes,
- * all are unset. Forgets the last solution. Until it returns, both set-ups take memory. */
+ * all are unset, and if the operator changes, kappa and lambda. Forgets the last solution. Until it
+ * returns, both set-ups take memory. */
 SP_CASE_API int sp_case_change(sp_case *c, int count, const char *const *keys);
 
 /* Free everything. NULL-safe; sets *c to NULL. */
@@ -104,6 +105,7 @@ SP_CASE_API const char *sp_case_message(void);
 typedef struct sp_case_sizes {
   size_t local, owned;    /* DOFs of this rank: with copies, and those that it owns */
   size_t elements, nodes; /* elements of this rank, and nodes of each, (order + 1)^3 */
+  size_t points; /* quadrature points of each: its nodes for bp3.5, (order + 2)^3 for others */
   int64_t global_dofs, global_elements;
   int order;      /* N of the polynomials */
   bool on_device; /* the solver's vectors are in the memory of a GPU */
@@ -147,14 +149,25 @@ typedef enum sp_case_array {
    * right-hand side of CG, with the arrays that are set. [local] */
   SP_CASE_RHS,
   /* Get: 1 at Dirichlet nodes, 0 at others. [local] */
-  SP_CASE_FIXED
+  SP_CASE_FIXED,
+  /* Set: kappa > 0, a scalar, and lambda >= 0, at the points of SP_CASE_QUADRATURE, in place of the
+   * formulas and tensors of all materials. Entries of contacts are not read; contacts keep their
+   * resistance. Errors: a case of mass, or with an exact solution. [elements][points] */
+  SP_CASE_KAPPA,
+  SP_CASE_LAMBDA,
+  /* Get: x of the operator's quadrature points in each element, i fastest, then y, then z, in the
+   * unit of the mesh. [3][elements][points] */
+  SP_CASE_QUADRATURE
 } sp_case_array;
 
 /* Set an array for all solves from now on; NULL: as if it had never been set. `count` is its
  * length. Results of the last solve stay. Errors: a wrong length; NaN, infinity, or numbers whose
  * squares overflow; an array that can only be read; Dirichlet values of a case without Dirichlet
  * nodes. If nothing fixes the mean of u (pure Neumann data), the load of the case must balance, and
- * so must its sum with the arrays; the next solve checks this. */
+ * so must its sum with the arrays; the next solve checks this.
+ *
+ * SP_CASE_KAPPA and SP_CASE_LAMBDA forget the last solution. The next call that needs them sets up
+ * again, as sp_case_change does. If that fails, so does the call, and the next one tries again. */
 SP_CASE_API int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *values);
 
 /* Fill values[count]; `count` is the length of the array. SP_CASE_RHS forgets the results of the

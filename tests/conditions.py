@@ -190,6 +190,16 @@ def heat():
               abs(sum(kept.values()) - values(document, "balance")["lambda u"]) < CLOSE, f"{kept} on {ranks} ranks")
 
 
+def bounds():
+    """A note if the tolerance allows visible errors of fluxes: out of a conductor, by the root of the jump of kappa."""
+    case = settings("mesh.elements=8 4 4; region.m.upper=0.5 1 1; material.m.kappa=1; problem.forcing=1; boundary.xmin=dirichlet 0; "
+                    "boundary.xmax=dirichlet 1; boundary.default=neumann 0")
+    for kappa, tolerance, noted in ((1e-5, 1e-8, False), (1e-8, 1e-8, True), (1e-8, 1e-12, False)):
+        document = driver.record(1, *case, "output.log=", f"material.default.kappa={kappa}", f"solver.tolerance={tolerance}")
+        found = [note["numbers"]["error"] for note in document["notes"] if note["name"] == "fluxes"]
+        check(len(found) == noted and all(1e-4 < error < 1e-3 for error in found), f"{kappa}, {tolerance}: {found}")
+
+
 def pinched():
     """A note on columns of two cubes that touch along two edges only, unless u is fixed there."""
     points = [(float(i), float(j), float(k)) for k in range(3) for j in range(3) for i in range(3)]
@@ -301,5 +311,6 @@ def words():
         check(expected in run.out, f"{condition}: no '{expected}' in {run.out}")
 
 
-driver.side_by_side([(words,), (valleys,), (volumes,), (lower_groups,), (surfaces,), (sources,), (heat,), (pinched,), (crossings,)])
+driver.side_by_side([(words,), (valleys,), (volumes,), (lower_groups,), (surfaces,), (sources,), (heat,), (bounds,), (pinched,),
+                     (crossings,)])
 driver.finish()

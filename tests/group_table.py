@@ -58,6 +58,8 @@ def part(ranks):
     between = [group for group in groups.values() if group["kind"] == "surface"
                and abs(group["z"] - 0.006) < 1e-9 and group["nz"] == 0]
     check(len(between) == 1, f"surfaces between the bodies: {between}")
+    check(between[0]["bodies"] == "base, pin", f"{between}")
+    check({group["bodies"] for group in document["groups"]} == {"", "base", "pin", "base, pin"}, "bodies")
     check(not os.path.exists("run.h5"), "a log of what was not run")
 
 

@@ -1,11 +1,13 @@
-/* The library (solver/sp_solve.h): bits of the program, other data, operators, several cases, wrong
- * calls, changes, memory. */
+/* The library (solver/sp_solve.h): bits of the program, other data and coefficients, operators,
+ * several cases, wrong calls, changes, memory. */
 #include "solver/sp_solve.h"
 
 #include <malloc.h>
 #include <unistd.h>
 
+#include "solver/results/flux.h"
 #include "solver/run/library.h"
+#include "tests/folders.h"
 #include "tests/run_case.h"
 
 /* u = 0 on xmin, flux through xmax. */
@@ -290,6 +292,142 @@ static void test_backend_memory(void) {
   sp_case_close(&c);
 }
 
+/* ---- Coefficients ---- */
+
+static size_t points_of(const sp_case *c) {
+  sp_case_sizes n;
+  ok(sp_case_get_sizes(c, &n));
+  return n.elements * n.points;
+}
+
+static void set_coefficient(sp_case *c, sp_case_array which, const double *values) {
+  ok(sp_case_set(c, which, values ? points_of(c) : 0, values));
+}
+
+/* The formulas of the tests: kappa jumps at x = 0.5 between elements if the case has `left`. */
+#define LEFT "region.left.lower=0 0 0", "region.left.upper=0.5 1 1"
+#define FORMULAS "problem.kappa=1+x+z", "problem.lambda=1+z"
+
+/* kappa or lambda, [elements][points]; the caller's arrays. */
+static double *evaluate_coefficient(sp_case *c, bool has_left, bool of_kappa) {
+  sp_case_sizes n;
+  const size_t count = points_of(c);
+  ok(sp_case_get_sizes(c, &n));
+  double *x = test_array(3 * count, sizeof *x), *values = test_array(count, sizeof *values);
+  const double *y = x + count, *z = y + count;
+  ok(sp_case_get(c, SP_CASE_QUADRATURE, 3 * count, x));
+  for (size_t p = 0; p < count; p++) {
+    const size_t first = p - p % n.points, last = first + n.points - 1;
+    const bool left = has_left && x[first] + x[last] < 1;
+    values[p] = !of_kappa ? 1 + z[p] : left ? 5 + x[p] * y[p] : 1 + x[p] + z[p];
+  }
+  return values;
+}
+
+static void set_both(sp_case *c, bool has_left) {
+  set_coefficient(c, SP_CASE_KAPPA, evaluate_coefficient(c, has_left, true));
+  set_coefficient(c, SP_CASE_LAMBDA, evaluate_coefficient(c, has_left, false));
+}
+
+static void compare_numbers(sp_case *a, sp_case *b, const char *table, const char *const *rows,
+                            const char *member) {
+  for (; *rows; rows++)
+    CHECK_CLOSE(number(a, table, *rows, member), number(b, table, *rows, member), 1e-10);
+}
+
+/* kappa du/dx at the nodes of the last material, and the flux at the probe. */
+static void compare_local_fluxes(const sp_case *a, const sp_case *b) {
+  const sp_case *const cases[2] = {a, b};
+  const size_t local = local_of(a);
+  double *flux[2], *none = test_array(3 * local, sizeof *none);
+  for (int k = 0; k < 2; k++) {
+    const sp_running *run = cases[k]->run;
+    flux[k] = test_array(local, sizeof *none);
+    const int last = run->problem->materials.count - 1;
+    require(sp_flux_of_material(run->problem, run->solver->space, last, run->solution,
+                                (double *const[]){flux[k], none, none + local}, none + 2 * local));
+  }
+  CHECK(difference(a, flux[0], 1, flux[1]) < 1e-9, "fluxes at nodes differ");
+  CHECK(difference(a, flux[0], 0, flux[0]) > 0.1, "no flux");
+  for (int d = 0; d < 3; d++)
+    CHECK_CLOSE(a->run->probes->list[0].flux[d], b->run->probes->list[0].flux[d], 1e-9);
+}
+
+/* Arrays equal to formulas give their solution, results, fluxes and balance; NULL the case's. */
+static void compare_coefficients(const char *const *of_formula, const char *const *of_array,
+                                 bool has_left) {
+  sp_case *formula = open_keys(of_formula), *array = open_keys(of_array);
+  const double *without = solve(array);
+  set_both(array, has_left);
+  double none;
+  CHECK(sp_case_value(array, "extrema", "maximum", "value", &none) == SP_CASE_ERROR,
+        "results of other coefficients");
+  const double *u = solve(formula), *v = solve(array);
+  const double size = difference(array, u, 0, u);
+  CHECK(difference(array, v, 1, u) < 1e-12 * size, "%s: differs by %g of %g", *of_array,
+        difference(array, v, 1, u), size);
+  CHECK(difference(array, without, 1, u) > 1e-3 * size, "%s: the arrays change nothing", *of_array);
+  compare_numbers(array, formula, "balance", TEXTS("f", "lambda u", "xmin", "xmax"), "value");
+  compare_numbers(array, formula, "results", TEXTS("through", "all", "hottest"), "value");
+  if (has_left) compare_numbers(array, formula, "materials", TEXTS("left"), "heat_in");
+  CHECK_CLOSE(number(array, "balance", "imbalance", "value"), 0, 1e-9);
+  CHECK(number(array, NULL, NULL, "exit_code") == 0, "another exit code");
+  compare_local_fluxes(array, formula);
+  set_coefficient(array, SP_CASE_LAMBDA, NULL);
+  CHECK(difference(array, solve(array), 1, u) > 1e-3 * size, "lambda remains");
+  set_coefficient(array, SP_CASE_KAPPA, NULL);
+  CHECK(same_bits(array, solve(array), without), "another solution after the arrays");
+  sp_case_close(&formula);
+  sp_case_close(&array);
+}
+
+static void test_coefficients(const char *operator) {
+  ARRAYS_OF_SCOPE;
+#define RESULTS                                                                                    \
+  "problem.forcing=1+y", "result.through=flux over xmax", "result.all=integral",                   \
+      "result.hottest=maximum", "probe.p=0.3 0.3 0.3"
+#define JUMP BOX, operator, RESULTS, "mesh.elements=4 2 2", LEFT
+  compare_coefficients(TEXTS(JUMP, "material.left.kappa=5+x*y", FORMULAS),
+                       TEXTS(JUMP, "material.left.kappa=1, 2, 3", "problem.kappa=2"), true);
+  /* A stiff film takes the flux from the equations; a contact keeps its resistance. */
+  const char *mesh = test_text("mesh.file=%s/stack.msh", test_fixtures());
+#define STACK                                                                                      \
+  mesh, operator, RESULTS, "boundary.cut=contact 0.1", "boundary.xmin=dirichlet 0",                \
+      "boundary.xmax=robin 1e6, 1", "boundary.default=neumann 0",                                  \
+      "output.log=", "output.field=", run_case_device, "backend.share=yes",                        \
+      "solver.tolerance=1e-13", "discretization.order=3"
+  compare_coefficients(TEXTS(STACK, FORMULAS), TEXTS(STACK), false);
+}
+
+/* Arrays in memory of the backend; loads and operators with them; what ends them. */
+static void test_coefficients_stay(void) {
+  ARRAYS_OF_SCOPE;
+  AUTO_VALUE(sp_vector) kappa = {0};
+  sp_case *c = open_keys(TEXTS(BOX, "problem.forcing=1"));
+  sp_case *formula = open_keys(TEXTS(BOX, "problem.forcing=x", FORMULAS));
+  const size_t local = local_of(c);
+  double *ax = test_array(local, sizeof *ax), *ay = test_array(local, sizeof *ay);
+  const double *u = solve(c), *x = noise(c, 1);
+  require(sp_vector_create(&c->workers.platform, SP_DOUBLE, points_of(c), &kappa));
+  require(sp_vector_write(evaluate_coefficient(c, false, true), &kappa));
+  set_coefficient(c, SP_CASE_KAPPA, kappa.data);
+  set_coefficient(c, SP_CASE_LAMBDA, evaluate_coefficient(c, false, false));
+  ok(sp_case_apply(c, SP_CASE_A, local, x, ax));
+  ok(sp_case_apply(formula, SP_CASE_A, local, x, ay));
+  CHECK(difference(c, ax, 1, ay) < 1e-12, "another operator");
+  ok(sp_case_change(c, 1, TEXTS("problem.forcing=x")));
+  set(c, SP_CASE_LOAD, x);
+  set(formula, SP_CASE_LOAD, x);
+  CHECK(difference(c, solve(c), 1, solve(formula)) < 1e-11, "lost by another forcing");
+  set(c, SP_CASE_LOAD, NULL);
+  ok(sp_case_change(c, 2, TEXTS("discretization.operator=bp3.0", "discretization.order=2")));
+  ok(sp_case_change(
+      c, 3, TEXTS("discretization.operator=", "discretization.order=3", "problem.forcing=1")));
+  CHECK(same_bits(c, solve(c), u), "arrays of other points remain");
+  sp_case_close(&c);
+  sp_case_close(&formula);
+}
+
 /* ---- Operators ---- */
 
 static void test_operators(const char *key, bool stiff) {
@@ -415,6 +553,45 @@ static void test_wrong_calls(void) {
   set(c, SP_CASE_SOURCE, load);
   (void)solve(c);
   sp_case_close(&c);
+}
+
+static void test_wrong_coefficients(void) {
+  ARRAYS_OF_SCOPE;
+  double x[1];
+  sp_case *c = open_keys(TEXTS(BOX, "problem.forcing=1"));
+  const size_t local = local_of(c);
+  const double *u = solve(c);
+  const size_t points = points_of(c);
+  double *kappa = test_array(points, sizeof *kappa), *xyz = test_array(3 * points, sizeof *xyz);
+  refused(sp_case_set(c, SP_CASE_KAPPA, points, kappa), "kappa must be finite and positive");
+  kappa[points - 1] = world_rank == 0 ? -1 : 0;
+  refused(sp_case_set(c, SP_CASE_LAMBDA, points, kappa), "lambda must be finite and not negative");
+  kappa[points - 1] = NAN;
+  refused(sp_case_set(c, SP_CASE_LAMBDA, points, kappa), "finite");
+  refused(sp_case_set(c, SP_CASE_KAPPA, local, kappa), "count");
+  refused(sp_case_get(c, SP_CASE_KAPPA, points, kappa), "only be set");
+  refused(sp_case_get(c, SP_CASE_QUADRATURE, points, xyz), "entries");
+  set_coefficient(c, SP_CASE_KAPPA, NULL);
+  (void)number(c, "extrema", "maximum", "value");
+  ok(sp_case_change(c, 1, TEXTS("discretization.geometry=trilinear")));
+  for (size_t p = 0; p < points; p++) kappa[p] = 2;
+  set_coefficient(c, SP_CASE_KAPPA, kappa);
+  refused(sp_case_solve(c, local, kappa, NULL), "stored or auto");
+  refused(sp_case_change(c, 1, TEXTS("problem.solution=x")), "exact solution");
+  set_coefficient(c, SP_CASE_KAPPA, NULL);
+  ok(sp_case_change(c, 1, TEXTS("discretization.geometry=")));
+  refused(sp_case_value(c, NULL, NULL, "dofs", x), "no solution yet");
+  CHECK(same_bits(c, solve(c), u), "another solution after refused coefficients");
+  sp_case_close(&c);
+
+  const char *const cases[][3] = {{"problem.solution=x", "problem.kappa=2", "exact solution"},
+                                  {"discretization.operator=mass", "problem.forcing=1", "mass"}};
+  for (size_t k = 0; k < COUNT_OF(cases); k++) {
+    c = open_keys(TEXTS("mesh.elements=3 2 4", "discretization.order=3", cases[k][0], cases[k][1],
+                        run_case_device, "backend.share=yes"));
+    refused(sp_case_set(c, SP_CASE_LAMBDA, points_of(c), test_array(points_of(c), 8)), cases[k][2]);
+    sp_case_close(&c);
+  }
 }
 
 /* ---- Results, changes, files ---- */
@@ -568,12 +745,16 @@ int main(int argc, char **argv) {
   test_dirichlet();
   test_initial();
   test_backend_memory();
+  test_coefficients("discretization.operator=bp3.5");
+  test_coefficients("discretization.operator=bp3.0");
+  test_coefficients_stay();
   test_operators("discretization.operator=bp3.5", true);
   test_operators("discretization.operator=bp3.0", true);
   test_operators("solver.preconditioner=jacobi", true);
   test_operators("discretization.operator=mass", false);
   test_side_by_side();
   test_wrong_calls();
+  test_wrong_coefficients();
   test_codes();
   test_json();
   test_change();

@@ -305,7 +305,8 @@ static void check_coefficients(void) {
     require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
     require(sp_materials_create(&config->statement, mesh->hexes, &materials));
     require(sp_materials_count(&config->statement, mesh, &materials));
-    require(sp_coefficients_create(&materials, mesh, sp_operator_rule(SP_BP35, 2), &values));
+    require(sp_coefficients_create(&(sp_problem){.materials = materials}, mesh,
+                                   sp_operator_rule(SP_BP35, 2), &values));
     CHECK((values.kappa != NULL) == cases[c].with_kappa &&
               (values.lambda != NULL) == cases[c].with_lambda,
           "arrays of case %zu", c);

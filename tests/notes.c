@@ -115,6 +115,29 @@ static void check_hidden_sources(void) {
   CHECK(isfinite(source.excess) && source.size > 1, "%g", source.excess);
 }
 
+/* The same on faces, for g and for alpha: a disc that no point of GLL sees, and data that are
+ * integrated exactly. Faces with other conditions do not count. */
+static void check_hidden_face_data(void) {
+  static const char disc[] = "(x-0.53125)^2+(y-0.28125)^2<1e-5";
+  const double hidden = 128.0 / 450 * 128 / 450 / 256;
+  AUTO_VALUE(stage) s = {0};
+  sp_source_integral data[SP_FACE_DATA];
+  stage_create(make_box(16, 16, 2, SP_MAP_NONE), 1, &s);
+  for (int robin = 0; robin < 2; robin++) {
+    const char *line = test_text("boundary.zmax=robin 1+(%s), 2", disc);
+    if (!robin) line = test_text("boundary.zmax=neumann 2+(%s)", disc);
+    const sp_problem *problem =
+        stage_problem(&s, TEXTS("problem.forcing=1", line, "boundary.zmin=dirichlet y",
+                                "boundary.default=neumann x+2*z"));
+    require(sp_source_compare_faces(problem, s.space, data));
+    CHECK(data[0].points == 5, "%d points", data[0].points);
+    CHECK_CLOSE(data[robin].excess, hidden, 1e-12);
+    CHECK_CLOSE(data[!robin].excess, 0, 1e-12);
+    CHECK_CLOSE(data[1].size, robin, 1e-12);
+    CHECK_CLOSE(data[0].size, (robin ? 0 : 2) + 4 * 1 + 2, 1e-12);
+  }
+}
+
 #define XMIN "boundary.xmin=dirichlet "
 #define XMAX "boundary.xmax=dirichlet "
 #define YMIN "boundary.ymin=dirichlet "
@@ -158,6 +181,7 @@ int main(int argc, char **argv) {
   check_narrow_source("discretization.operator=bp3.0", SP_BP30);
   check_narrow_source("discretization.operator=mass", SP_MASS);
   check_hidden_sources();
+  check_hidden_face_data();
   check_data_jumps();
   sp_platform_close(&platform);
   return check_end();

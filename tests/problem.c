@@ -22,7 +22,7 @@ static sp_status try_case(stage *s, const char *const *overrides) {
   CHECK(!problem == !!status, "a problem and a failure, or neither");
   if (status) return status;
   const sp_rule *rule = sp_operator_rule(problem->kind, s->space->numbering->order);
-  status = sp_coefficients_create(&problem->materials, s->mesh, rule, &coefficients);
+  status = sp_coefficients_create(problem, s->mesh, rule, &coefficients);
   sp_coefficients_free(&coefficients);
   CHECK(!coefficients.kappa && !coefficients.lambda, "coefficients are left");
   if (!status) status = sp_problem_robin(problem, s->space, s->space->numbering->order, &robin);

@@ -57,6 +57,8 @@ def values_of_program(document):
         check(r.probes == {row["name"]: row["u"] for row in document["probes"]}, f"{r.probes}")
         check(r.extrema["maximum"]["value"] == r.results["hottest"], f"{r.extrema}")
         check((r.iterations, r.error, r.converged) == (document["iterations"], document["error_estimate"], True), f"{r}")
+        with open(os.path.join(SOURCE, "solver", "python", "pyproject.toml"), encoding="utf-8") as file:
+            check(f'version = "{document["version"]}"' in file.read(), "another version than the program")
         table = r.table()
         check("hottest" in table and "middle" in table and "CONVERGED" in table, table)
         check(case.sizes.global_dofs == document["dofs"] == case.sizes.local, f"{case.sizes}")
@@ -155,7 +157,7 @@ def errors():
     refuse(sp_solve.Error, "absent.ini", sp_solve.Case, "absent.ini")
     refuse(sp_solve.Error, "order", sp_solve.Case, order=99)
     refuse(sp_solve.Error, "nonsense", sp_solve.Case, keys={"nonsense.key": 1})
-    refuse(TypeError, "'oder' is no key", sp_solve.Case, oder=1)
+    refuse(TypeError, "'oder' is no key that", sp_solve.Case, oder=1)
     refuse(TypeError, "mesh and time", sp_solve.Case, step=1)
     refuse(TypeError, "not both", sp_solve.Case, CUBE, text="")
     case = sp_solve.Case(text="[mesh]\nelements = 2 2 2\n[boundary]\ndefault = dirichlet 0\n", order=2, lambda_=1.5, forcing=1,
@@ -183,6 +185,29 @@ def errors():
     refuse(sp_solve.Error, "closed", case.change, order=2)
     refuse(sp_solve.Error, "closed", lambda: case.operator @ np.zeros(343))
     refuse(sp_solve.Error, "closed", lambda: error.result.__class__.write(error.result))
+
+
+def coefficients():
+    """kappa and lambda as arrays: those of formulas, a number per element, the formulas again; wrong ones."""
+    box = {"elements": (2, 3, 2), "order": 3, "forcing": 1, "tolerance": 1e-12, "log": None, "field": None,
+           "keys": {"boundary.default": "dirichlet 0"}}
+    with sp_solve.Case(**box, kappa="1+x*y", lambda_="2+z") as formula, sp_solve.Case(**box) as case:
+        x, y, z = case.quadrature
+        check(x.shape == (case.sizes.elements, case.sizes.points) == (12, 64), f"{x.shape}")
+        old = case.solve()
+        case.set_kappa(1 + x * y)
+        case.set_lambda(2 + z)
+        refuse(sp_solve.Error, "solved or changed since", lambda: old.balance)
+        r, expected = case.solve(), formula.solve()
+        check(abs(r.u - expected.u).max() < 1e-13, "not the solution of the formulas")
+        check(abs(r.balance["lambda u"] - expected.balance["lambda u"]) < 1e-12, f"{r.balance}")
+        case.set_lambda(None)
+        case.set_kappa(np.full((12, 1), 2.0))
+        check(abs(2 * case.solve().u - old.u).max() < 1e-10, "kappa = 2 does not halve u")
+        refuse(sp_solve.Error, "kappa must be finite and positive", case.set_kappa, 0)
+        refuse(ValueError, "broadcast", case.set_kappa, np.ones(7))
+        case.set_kappa(None)
+        check(np.array_equal(case.solve().u, old.u), "another solution after the arrays")
 
 
 def keys_of_sections():
@@ -339,7 +364,7 @@ def main():
     ranks(document)
     silence()
     tour()
-    for test in operators, arrays, gpu, errors, side_by_side, progress, pictures, cost:
+    for test in operators, arrays, coefficients, gpu, errors, side_by_side, progress, pictures, cost:
         test()
     values_of_program(document)
 

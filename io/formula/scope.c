@@ -11,6 +11,8 @@
 #include "io/path.h"
 #include "io/utf8.h"
 
+enum { LINE = 64 }; /* alignment of constants of a program, io/formula/kernel.h */
+
 /* A table while it is read: pairs x, y. Of a map: x[columns], then rows of y and v[columns]; before
  * the second line, all numbers of the first one. */
 typedef struct reading {
@@ -210,7 +212,6 @@ static void free_tables(sp_tables *tables) {
 }
 
 sp_status sp_scope_add_time(sp_scope *scope) {
-  enum { LINE = 64 }; /* as constants of a program, io/formula/kernel.h */
   scope->time = aligned_alloc(LINE, SP_EXPRESSION_PADDING * sizeof *scope->time);
   if (!scope->time) return sp_fail(SP_ERR_SYSTEM, "out of memory: the time of formulas");
   sp_scope_set_time(scope, 0);
@@ -221,9 +222,25 @@ void sp_scope_set_time(sp_scope *scope, double t) {
   for (int i = 0; i < SP_EXPRESSION_PADDING && scope->time; i++) scope->time[i] = t;
 }
 
+sp_status sp_scope_add_values(sp_scope *scope, int count) {
+  sp_values *v = &scope->values;
+  SP_TRY(sp_allocate((size_t)count, sizeof *v->names, "values of formulas", &v->names));
+  v->data = aligned_alloc(LINE, ((size_t)count + 1) * SP_EXPRESSION_PADDING * sizeof *v->data);
+  if (!v->data) return sp_fail(SP_ERR_SYSTEM, "out of memory: the values of formulas");
+  v->count = count;
+  for (int i = 0; i < count; i++) sp_scope_set_value(scope, i, NAN);
+  return SP_OK;
+}
+
+void sp_scope_set_value(const sp_scope *scope, int i, double value) {
+  double *data = &scope->values.data[i * SP_EXPRESSION_PADDING];
+  for (int k = 0; k < SP_EXPRESSION_PADDING; k++) data[k] = value;
+}
+
 void sp_scope_destroy(sp_scope **scope) {
   if (!*scope) return;
   free_tables(&(*scope)->tables);
-  SP_FREE((*scope)->constants, (*scope)->time, *scope);
+  SP_FREE((*scope)->constants, (*scope)->time, (*scope)->values.names, (*scope)->values.data,
+          *scope);
   *scope = NULL;
 }

@@ -26,10 +26,18 @@ typedef struct sp_tables {
   sp_table *list;
 } sp_tables;
 
+/* Numbers that a program sets after formulas have been parsed. */
+typedef struct sp_values {
+  int count, known;   /* formulas that are parsed see the first `known` */
+  const char **names; /* borrowed */
+  double *data;       /* [count][SP_EXPRESSION_PADDING], aligned as constants of a program */
+} sp_values;
+
 typedef struct sp_scope {
   int count;
   sp_constant *constants;
   sp_tables tables;
+  sp_values values;
   double *time; /* the value of t, for formulas that have it; NULL: they have none */
 } sp_scope;
 
@@ -39,6 +47,13 @@ sp_status sp_scope_add_time(sp_scope *scope);
 
 /* Set t for all evaluations from now on, while none runs. `scope` may be without time. Local. */
 void sp_scope_set_time(sp_scope *scope, double t);
+
+/* Make room for `count` values without names, once; with the name NULL a value is unknown. Errors:
+ * SP_ERR_SYSTEM. Local. */
+sp_status sp_scope_add_values(sp_scope *scope, int count);
+
+/* Set value i for all evaluations from now on, while none runs. Local. */
+void sp_scope_set_value(const sp_scope *scope, int i, double value);
 
 /* Read the tables that `text` names, table("FILE", ...), if they are new. A line of a file is two
  * numbers x and y, separated by blanks, a comma or both, and x ascends strictly; # begins a

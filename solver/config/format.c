@@ -42,7 +42,7 @@ static void print_section(const sp_config *config, const sp_key *first, const sp
                           FILE *stream) {
   print_title(first, stream);
   for (const sp_key *key = first; key < end; key++)
-    for (int i = 0; i < sp_key_values(config, key); i++)
+    for (int i = 0; i < sp_key_values(config, key) && key->type != SP_KEY_REGION; i++)
       print_line(applies(key, config) ? "" : "# ",
                  key->list ? sp_key_entry_name(config, key, i) : key->name, key,
                  sp_key_field(config, key, i), stream);
@@ -198,7 +198,7 @@ static sp_status write_value(const sp_key *key, const char *name, const void *fi
 static sp_status write_key(const sp_config *config, const sp_key *key, sp_record *record) {
   const int count = applies(key, config) || !key->misfit ? sp_key_values(config, key) : 0;
   sp_status status = SP_OK;
-  if (count == 0 && sp_key_is_titled(key)) return SP_OK;
+  if ((count == 0 && sp_key_is_titled(key)) || key->type == SP_KEY_REGION) return SP_OK;
   sp_record_open(record, SP_RECORD_OBJECT, key->section);
   for (int i = 0; i < count && !status; i++) {
     const void *field = sp_key_field(config, key, i);

@@ -1,6 +1,7 @@
 /* Parsing of all formulas of a case, and their checks that need no mesh. */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +20,8 @@ static sp_status parse(const sp_config *config, const char *given, sp_formula *f
 }
 
 /* Parse a formula that belongs to the operator, which does not change in time. */
-static sp_status parse_fixed(const sp_config *config, sp_formula *f) {
-  SP_TRY(parse(config, NULL, f));
+static sp_status parse_fixed(const sp_config *config, const char *given, sp_formula *f) {
+  SP_TRY(parse(config, given, f));
   if (!f->text || !f->expression->is_of_t) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s' depends on t; only sources, boundary values and solutions may", f->where,
@@ -48,7 +49,7 @@ static sp_status parse_list(const sp_config *config, const sp_formula *list,
       sp_formula one = {0};
       sp_status status = sp_format(&one.text, "%.*s", (int)length, rest);
       if (!status) status = sp_format(&one.where, "%s (%s)", list->where, names[*count]);
-      if (!status) status = parse_fixed(config, &one);
+      if (!status) status = parse_fixed(config, NULL, &one);
       SP_FREE(one.text, one.where);
       if (one.expression && one.expression->is_constant) sp_expression_destroy(&one.expression);
       *is_constant = *is_constant && !one.expression;
@@ -139,7 +140,7 @@ static sp_status parse_coefficient(const sp_config *config, bool zero_allowed, s
   if (is_list_of_numbers(f->text))
     return sp_fail(SP_ERR_INPUT, "%s: expected one number or one formula%s, found '%s'", f->where,
                    zero_allowed ? "" : ", or three or six with commas between", f->text);
-  SP_TRY(parse_fixed(config, f));
+  SP_TRY(parse_fixed(config, NULL, f));
   const bool in_range = f->value >= 1e-250 && f->value <= 1e250; /* not to over- or underflow */
   if (!f->expression->is_constant || in_range || (zero_allowed && f->value == 0)) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: expected %sa finite number from 1e-250 to 1e250, found '%s'",
@@ -232,9 +233,11 @@ static sp_status parse_materials(sp_config *config) {
 /* ---- Boundary ---- */
 
 static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
+  const sp_condition_type *type = entry->type;
+  const char *given = type->has_alpha && !type->of_u ? "u" : NULL; /* of_u: by its own formula */
   for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
-    SP_TRY(parse_fixed(config, &entry->coefficients[c]));
-  SP_TRY(parse(config, NULL, &entry->formula));
+    SP_TRY(parse_fixed(config, given, &entry->coefficients[c]));
+  SP_TRY(parse(config, given, &entry->formula));
   return entry->type->check ? entry->type->check(entry) : SP_OK;
 }
 
@@ -253,15 +256,89 @@ static sp_status parse_boundary(sp_config *config) {
 
 /* ---- All ---- */
 
+/* Give formulas of results the names of probes and results. */
+static sp_status name_values(sp_config *config) {
+  const sp_wanted *wanted = &config->wanted;
+  const int probes = wanted->probes.count;
+  sp_scope *scope = config->statement.scope;
+  SP_TRY(sp_scope_add_values(scope, probes + wanted->results.count));
+  for (int p = 0; p < probes; p++) scope->values.names[p] = wanted->probes.entries[p].name;
+  for (int r = 0; r < wanted->results.count; r++) {
+    const sp_result_entry *entry = &wanted->results.entries[r];
+    scope->values.names[probes + r] = entry->name;
+    for (int p = 0; p < probes; p++)
+      if (strcmp(entry->name, wanted->probes.entries[p].name) == 0)
+        scope->values.names[p] = scope->values.names[probes + r] = NULL; /* which one? */
+  }
+  return SP_OK;
+}
+
 static sp_status parse_results(sp_config *config) {
   const sp_operator_kind kind = config->statement.operator_kind;
+  SP_TRY(name_values(config));
   for (int r = 0; r < config->wanted.results.count; r++) {
     sp_result_entry *entry = &config->wanted.results.entries[r];
-    SP_TRY(parse(config, "u", &entry->formula));
+    config->statement.scope->values.known = config->wanted.probes.count + r;
+    SP_TRY(parse(config, entry->kind == SP_RESULT_FORMULA ? "values" : "u", &entry->formula));
     if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
         !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
                      entry->where, sp_operator_names[kind]);
+  }
+  return SP_OK;
+}
+
+/* ---- Heat of resistances ---- */
+
+/* The name of source i, and its heat: the first `results` results, NAN, then materials and lines of
+ * [boundary]; NULL if it is none. */
+static const char *source_at(const sp_config *config, int results, int i, double *heat) {
+  const sp_statement *s = &config->statement;
+  const int m = i - results, b = m - s->materials.count;
+  *heat = NAN;
+  if (m < 0) return config->wanted.results.entries[i].name;
+  const sp_material_entry *material = b < 0 ? &s->materials.entries[m] : NULL;
+  const sp_boundary_entry *line = b < 0 ? NULL : &s->boundary.entries[b];
+  if (material ? !material->source.text : !line->type->by_area) return NULL;
+  *heat = material ? material->source.value : line->coefficients[0].value;
+  return material ? material->name : line->group;
+}
+
+/* Find the heat that result r, a resistance, is divided by, if it is no flux: of a source in one of
+ * its groups, or of the one source it names. */
+static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entry) {
+  const sp_statement *s = &config->statement;
+  const int first = entry->by ? 0 : r;
+  const int end = r + s->materials.count + (entry->by ? s->boundary.count : 0);
+  char names[400] = "";
+  size_t used = 0;
+  int found = 0;
+  entry->by_result = -1;
+  entry->heat = NAN;
+  for (int i = first; i < end; i++) {
+    double heat;
+    const char *name = source_at(config, r, i, &heat);
+    if (!name) continue;
+    if (used < sizeof names)
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name);
+    const bool is_other = !entry->by && strcmp(name, entry->other) == 0 && !found;
+    if (!is_other && strcmp(name, entry->by ? entry->by : entry->group) != 0) continue;
+    found++;
+    entry->heat_of = name;
+    entry->heat = is_other ? -heat : heat;
+    entry->by_result = i < r ? i : -1;
+  }
+  if (!entry->by || found == 1) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected 'by' and one source of heat or result above, found '%s'; there %s "
+                 "%s",
+                 entry->where, entry->by, names[0] ? "are" : "is", names[0] ? names : "none");
+}
+
+static sp_status find_heats(sp_config *config) {
+  for (int r = 0; r < config->wanted.results.count; r++) {
+    sp_result_entry *entry = &config->wanted.results.entries[r];
+    if (entry->kind == SP_RESULT_RESISTANCE) SP_TRY(find_heat(config, r, entry));
   }
   return SP_OK;
 }
@@ -276,5 +353,6 @@ sp_status sp_formulas_parse(sp_config *config) {
     SP_TRY(parse(config, NULL, &config->statement.initial));
   SP_TRY(parse_results(config));
   SP_TRY(parse_materials(config));
-  return parse_boundary(config);
+  SP_TRY(parse_boundary(config));
+  return find_heats(config);
 }

@@ -20,8 +20,10 @@ typedef enum sp_key_type {
   SP_KEY_TEXT,      /* char *, "" for none */
   SP_KEY_FORMULA,   /* sp_formula */
   SP_KEY_LINE,      /* sp_line_entry: two points and a number of samples */
+  SP_KEY_REGION,    /* sp_box_region: its corners, perhaps ", empty" */
   SP_KEY_CONDITION, /* sp_boundary_entry: a condition, then its formulas or nothing */
-  SP_KEY_RESULT     /* sp_result_entry: a kind, perhaps of and a formula, over and a group */
+  SP_KEY_RESULT     /* sp_result_entry: a kind, perhaps of and a formula, over and a group; or a
+                        formula */
 } sp_key_type;
 
 /* A list of sp_config. Its entries are lines NAME = VALUE of a section, or sections [SECTION NAME]

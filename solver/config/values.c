@@ -63,6 +63,9 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   case SP_KEY_FORMULA:
     snprintf(text, size, "a formula");
     return;
+  case SP_KEY_REGION:
+    snprintf(text, size, "x y z, x y z[, empty], the lower corner and the upper one");
+    return;
   case SP_KEY_LINE:
     snprintf(text, size, "x y z, x y z, n: two different points and n from 2 to %d",
              SP_LINE_SAMPLES);
@@ -156,6 +159,23 @@ static bool set_line(const char *text, sp_line_entry *line) {
   if (!good || v[6] != floor(v[6]) || (v[0] == v[3] && v[1] == v[4] && v[2] == v[5])) return false;
   memcpy(line->ends, v, sizeof line->ends);
   line->samples = (int)v[6];
+  return true;
+}
+
+static bool set_region(const char *text, sp_box_region *region) {
+  double v[6];
+  int end = 0;
+  const int read =
+      sscanf(text, "%lf %lf %lf , %lf %lf %lf %n", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &end);
+  const char *rest = text + end + (text[end] == ',');
+  const bool empty = strcmp(rest + strspn(rest, SP_INI_SPACE), "empty") == 0 && text[end] == ',';
+  bool good = read == 6 && (empty || text[end] == '\0') &&
+              strspn(text, NUMBER_CHARACTERS ",") >= (size_t)end;
+  for (int i = 0; i < 6; i++) good = good && fabs(v[i]) <= DBL_MAX;
+  if (!good) return false;
+  memcpy(region->lower, v, sizeof region->lower);
+  memcpy(region->upper, v + 3, sizeof region->upper);
+  region->empty = empty;
   return true;
 }
 
@@ -312,28 +332,56 @@ static sp_status find_result_group(sp_result_kind kind, const char *text, const 
 
 static void clear_result(sp_result_entry *entry) {
   clear_formula(&entry->formula);
-  SP_FREE(entry->group, entry->other);
-  entry->group = entry->other = NULL;
+  SP_FREE(entry->group, entry->other, entry->by);
+  entry->group = entry->other = entry->by = NULL;
 }
 
-/* Split "GROUP, [surface|volume] OTHER" at its last comma. */
+/* Split "OTHER by SOURCE" at the last word `by`. Returns the length of OTHER. */
+static size_t find_by(const char *text, const char **source) {
+  size_t length = strlen(text);
+  *source = NULL;
+  for (const char *word = text; *word;) {
+    const char *rest = word;
+    if (word != text && skip_word(&rest, "by")) {
+      *source = rest;
+      length = (size_t)(word - text);
+    }
+    word += strcspn(word, SP_INI_SPACE);
+    word += strspn(word, SP_INI_SPACE);
+  }
+  while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
+  return length;
+}
+
+/* Split "GROUP, [surface|volume] OTHER [by SOURCE]" at its last comma. */
 static sp_status set_pair(const char *text, const char *where, sp_result_entry *entry) {
   const char *comma = text ? strrchr(text, ',') : NULL;
   const char *other = comma ? comma + 1 + strspn(comma + 1, SP_INI_SPACE) : "";
   size_t length = comma ? (size_t)(comma - text) : 0;
   while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
   entry->other_over = skip_family(&other);
-  if (length == 0 || *other == '\0')
+  const char *source;
+  const size_t other_length = find_by(other, &source);
+  if (length == 0 || other_length == 0 || (source && !*source))
     return sp_fail(SP_ERR_INPUT,
-                   "%s: expected resistance over GROUP, OTHER, from where heat flows to "
-                   "where",
+                   "%s: expected resistance over GROUP, OTHER or resistance over GROUP, OTHER by "
+                   "SOURCE, from where heat flows to where",
                    where);
-  SP_TRY(sp_format(&entry->other, "%s", other));
+  SP_TRY(sp_format(&entry->other, "%.*s", (int)other_length, other));
+  if (source) SP_TRY(sp_format(&entry->by, "%s", source));
   SP_TRY(sp_format(&entry->group, "%.*s", (int)length, text));
   if (strcmp(entry->group, entry->other) == 0 && entry->over == entry->other_over)
     return sp_fail(SP_ERR_INPUT, "%s: expected resistance over two groups, found '%s' twice", where,
-                   other);
+                   entry->other);
   return SP_OK;
+}
+
+/* True if a line whose first word may be a kind is a formula: maximum / 3. */
+static bool is_result_formula(int choice, const char *text, const char *rest) {
+  const char *first = text;
+  const bool spelled_wrong = skip_word(&rest, "of") || skip_word(&rest, "over");
+  if (choice < 0) return !spelled_wrong && !*find_over(first);
+  return choice == SP_RESULT_FORMULA || (*rest && strchr("+-*/^<>=!&|?", *rest));
 }
 
 /* Parse what follows the kind of a result: [of formula] [over group]. */
@@ -367,6 +415,9 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   case SP_KEY_LINE:
     good = set_line(text, field);
     break;
+  case SP_KEY_REGION:
+    good = set_region(text, field);
+    break;
   case SP_KEY_CHOICE:
     choice = find_choice(key->choices, text, strlen(text));
     good = choice >= 0;
@@ -381,6 +432,12 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
     return condition ? set_condition(condition, rest, where, field) : fail_value(key, text, where);
   case SP_KEY_RESULT:
     choice = find_choice(key->choices, text, word);
+    if (is_result_formula(choice, text, rest)) {
+      sp_result_entry *entry = field;
+      clear_result(entry);
+      entry->kind = SP_RESULT_FORMULA;
+      return set_formula(text, strlen(text), &entry->formula, where);
+    }
     return choice < 0 ? fail_value(key, text, where)
                       : set_result((sp_result_kind)choice, rest, where, field);
   }
@@ -430,6 +487,8 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
     fprintf(stream, "%d", line->samples);
     return;
   }
+  case SP_KEY_REGION: /* written as [region NAME] */
+    return;
   case SP_KEY_CHOICE: {
     int choice;
     memcpy(&choice, field, sizeof choice);
@@ -462,10 +521,12 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
     static const char *const family[] = {
         [SP_OVER_GROUP] = "", [SP_OVER_SURFACE] = "surface ", [SP_OVER_VOLUME] = "volume "};
     const sp_result_entry *entry = field;
-    fputs(key->choices[entry->kind], stream);
-    if (entry->formula.text) fprintf(stream, " of %s", entry->formula.text);
+    const bool is_formula = entry->kind == SP_RESULT_FORMULA;
+    if (!is_formula) fputs(key->choices[entry->kind], stream);
+    if (entry->formula.text) fprintf(stream, "%s%s", is_formula ? "" : " of ", entry->formula.text);
     if (entry->group) fprintf(stream, " over %s%s", family[entry->over], entry->group);
     if (entry->other) fprintf(stream, ", %s%s", family[entry->other_over], entry->other);
+    if (entry->by) fprintf(stream, " by %s", entry->by);
     return;
   }
   }

@@ -54,28 +54,28 @@ static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes
   return SP_OK;
 }
 
-static sp_status check_exterior(const sp_boundary_entry *entry, const char *name,
-                                const sp_mesh *mesh) {
+/* Other conditions than those with a place between elements need exterior faces. The side of a
+ * region may be exterior in part. */
+static sp_status check_exterior(const sp_statement *statement, const sp_boundary_entry *entry,
+                                const char *name, const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
+  int exterior = 0, buried = 0;
   char kinds[SP_CONDITIONS_SIZE];
-  sp_condition_list(SP_ON_INNER, sizeof kinds, kinds);
   for (int at[2] = {0}, s; (s = sp_groups_next(&hexes->surface, name, at)) >= 0;)
-    if (mesh->buried[s])
-      return sp_fail(SP_ERR_INPUT,
-                     "%s: group '%s' has faces between elements; expected %s there, found %s",
-                     entry->formula.where, name, kinds, entry->type->name);
-  return SP_OK;
+    (*(mesh->buried[s] ? &buried : &exterior))++;
+  if (buried == 0 || (statement->is_box && exterior > 0)) return SP_OK;
+  sp_condition_list(SP_ON_INNER, sizeof kinds, kinds);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: group '%s' has faces between elements; expected %s there, found %s",
+                 entry->formula.where, name, kinds, entry->type->name);
 }
 
 sp_status sp_boundary_check(const sp_statement *statement, const sp_mesh *mesh) {
   for (int p = 0; p < statement->boundary.count; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    if (entry->type->form == SP_CONTACT && mesh->hexes->file.contacts == 0)
-      return sp_fail(SP_ERR_INPUT, "%s: a contact needs a Physical Surface of a mesh file",
-                     entry->formula.where);
     if (entry->type->places & SP_ON_INNER) continue;
-    SP_TRY(check_exterior(entry, entry->group, mesh));
-    if (entry->partner) SP_TRY(check_exterior(entry, entry->partner, mesh));
+    SP_TRY(check_exterior(statement, entry, entry->group, mesh));
+    if (entry->partner) SP_TRY(check_exterior(statement, entry, entry->partner, mesh));
   }
   return SP_OK;
 }

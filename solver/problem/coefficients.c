@@ -2,35 +2,81 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "mesh/tensor.h"
+#include "operators/counts.h"
+
+/* ---- Values in an element ---- */
+
+const double *sp_problem_kappa_of(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
+                                  size_t n) {
+  return problem->kappa && !sp_hexes_is_contact(hexes, e) ? &problem->kappa[(size_t)e * n] : NULL;
+}
+
+sp_status sp_problem_conduct(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
+                             const double *xyz[3], double *factor, double *const vector[3]) {
+  const double *own = sp_problem_kappa_of(problem, hexes, e, n);
+  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+  if (!own) return sp_material_conduct(material, n, xyz, factor, 1, vector);
+  memcpy(factor, own, n * sizeof *factor);
+  return SP_OK;
+}
+
+sp_status sp_problem_lambda(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
+                            double shift, size_t n, const double *xyz[3], double *lambda) {
+  const bool own = problem->lambda && !sp_hexes_is_contact(hexes, e);
+  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+  SP_TRY(sp_material_shifted(material, shift, !own, n, xyz, lambda));
+  for (size_t p = 0; p < n && own; p++) lambda[p] += problem->lambda[(size_t)e * n + p];
+  return SP_OK;
+}
+
+bool sp_problem_interpolate_kappa(const sp_problem *problem, const sp_space *space, sp_lid e,
+                                  int count, const double *const nodes[3], double *kappa) {
+  const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
+  const double *own = sp_problem_kappa_of(problem, space->mesh->hexes, e, sp_rule_points(rule));
+  double matrices[3][SP_MAX_NQ * SP_MAX_M];
+  if (!own) return false;
+  for (int d = 0; d < 3; d++)
+    sp_interpolation_matrix(rule->n, rule->nodes, count, nodes[d], matrices[d]);
+  sp_tensor_apply(count, rule->n, matrices[0], matrices[1], matrices[2], own, kappa);
+  return true;
+}
+
+/* ---- Coefficients of an operator ---- */
 
 /* Fill the arrays that are not NULL; `coordinates` has room for the points of an element. With
  * by_element its zeros are one, which does not matter. */
-static sp_status fill(const sp_materials *materials, const sp_mesh *mesh, const sp_rule *rule,
+static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_rule *rule,
                       double *coordinates, sp_coefficients *out) {
   const size_t points = out->per_element;
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
     const size_t first = (size_t)e * points;
-    const sp_material *material = sp_materials_of(materials, mesh->hexes, e);
+    const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
     if (!out->by_element) sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
     if (out->is_tensor)
       SP_TRY(sp_material_tensor(material, points, xyz, &out->kappa[SP_TENSOR * first]));
     else if (out->kappa)
-      SP_TRY(sp_material_kappa(material, points, xyz, &out->kappa[first], NULL));
-    if (out->lambda) SP_TRY(sp_material_lambda(material, points, xyz, &out->lambda[first]));
+      SP_TRY(sp_problem_conduct(problem, mesh->hexes, e, points, xyz, &out->kappa[first], NULL));
+    if (out->lambda)
+      SP_TRY(sp_problem_lambda(problem, mesh->hexes, e, material->shift, points, xyz,
+                               &out->lambda[first]));
   }
   return SP_OK;
 }
 
-sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *mesh,
+sp_status sp_coefficients_create(const sp_problem *problem, const sp_mesh *mesh,
                                  const sp_rule *rule, sp_coefficients *out) {
+  const sp_materials *materials = &problem->materials;
   const double lambda = sp_materials_lambda(materials);
   *out = (sp_coefficients){.scale = lambda, .largest_lambda = lambda};
-  const bool with_kappa = sp_materials_have_kappa(materials);
-  const bool with_lambda = sp_materials_have_lambda(materials);
+  const bool with_kappa = problem->kappa || sp_materials_have_kappa(materials);
+  const bool with_lambda = problem->lambda || sp_materials_have_lambda(materials);
   if (!with_kappa && !with_lambda) return SP_OK;
-  out->by_element = sp_materials_are_constant(materials);
-  out->is_tensor = sp_materials_have_tensor(materials);
+  out->by_element = !problem->kappa && !problem->lambda && sp_materials_are_constant(materials);
+  out->is_tensor = !problem->kappa && sp_materials_have_tensor(materials);
   const size_t points = sp_rule_points(rule);
   out->per_element = out->by_element ? 1 : points;
   const size_t values = (size_t)mesh->hexes->count * out->per_element;
@@ -41,7 +87,7 @@ sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *m
                          &out->kappa);
   if (!status && with_lambda)
     status = sp_allocate(values, sizeof *out->lambda, "lambda", &out->lambda);
-  if (!status) status = fill(materials, mesh, rule, coordinates, out);
+  if (!status) status = fill(problem, mesh, rule, coordinates, out);
   free(coordinates);
   SP_TRY(sp_agree(mesh->comm, status));
   if (!with_lambda) return SP_OK;

@@ -33,14 +33,17 @@ typedef struct sp_condition_type {
    * follow from a solution if they are left out. Names for messages; NULL: none. */
   const char *coefficients[SP_CONDITION_COEFFICIENTS];
   const char *data;
-  bool has_alpha; /* alpha is not 0; then GLL quadrature at the nodes, else the operator's */
-  bool by_area;   /* terms use the area of the line's faces */
+  bool no_solution; /* data that are left out are 0, and do not follow from a solution */
+  bool of_u;        /* alpha and g depend on u; those of robin do if their formulas do */
+  bool has_alpha;   /* alpha is not 0; then GLL quadrature at the nodes, else the operator's */
+  bool by_area;     /* terms use the area of the line's faces */
   /* Check the formulas of a line; NULL: nothing to check. Errors: SP_ERR_INPUT. Local. */
   sp_status (*check)(const struct sp_boundary_entry *);
-  /* Fill alpha[n] and g[n], each unless NULL; g without data is left as it is. NULL: no flux
-   * condition. Errors: SP_ERR_INPUT with a point. Local. */
-  sp_status (*terms)(const struct sp_boundary_part *, size_t n, const double *xyz[3], double *alpha,
-                     double *g);
+  /* Fill alpha[n] and g[n], each unless NULL, near the solution u[n]; NULL: none is known. g
+   * without data is left as it is. NULL: no flux condition. Errors: SP_ERR_INPUT with a point.
+   * Local. */
+  sp_status (*terms)(const struct sp_boundary_part *, size_t n, const double *xyz[3],
+                     const double *u, double *alpha, double *g);
 } sp_condition_type;
 
 /* Ends with a row without a name. */
@@ -53,8 +56,8 @@ const sp_condition_type *sp_condition_find(const char *name, size_t length, unsi
 void sp_condition_list(unsigned place, size_t size, char *text);
 
 /* Fill alpha[n] and g[n] times the surface element at points of a face of an element of `material`,
- * each unless NULL; n is at most (SP_MAX_NQ + 1)^2 with g. Data that are left out follow from the
- * solution: g = kappa du/dn + alpha u. Errors: as terms. Local. */
+ * each unless NULL, near the solution u[n] (terms); n is at most (SP_MAX_NQ + 1)^2. Data that are
+ * left out follow from the solution: g = kappa du/dn + alpha u. Errors: as terms. Local. */
 sp_status sp_condition_evaluate(const struct sp_boundary_part *part,
                                 const struct sp_material *material, size_t n, const double *xyz[3],
-                                const double *normal, double *alpha, double *g);
+                                const double *normal, const double *u, double *alpha, double *g);

@@ -431,8 +431,8 @@ sp_status sp_material_kappa(const sp_material *material, size_t n, const double 
                             double *value, double *const gradient[3]) {
   assert(!material->tensor);
   if (material->kappa_formula)
-    SP_TRY(
-        sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, value, gradient));
+    SP_TRY(sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, NULL, value,
+                                           gradient));
   for (size_t p = 0; p < n && material->kappa_formula && material->is_contact; p++) {
     const double r = value[p];
     value[p] = material->kappa / r;
@@ -454,7 +454,8 @@ sp_status sp_material_lambda(const sp_material *material, size_t n, const double
 /* value = a formula, which must not be negative, or its constant. */
 static sp_status evaluate(const sp_expression *formula, double constant, bool zero_allowed,
                           size_t n, const double *xyz[3], double *value) {
-  if (formula) return sp_problem_evaluate_coefficient(formula, zero_allowed, n, xyz, value, NULL);
+  if (formula)
+    return sp_problem_evaluate_coefficient(formula, zero_allowed, n, xyz, NULL, value, NULL);
   for (size_t p = 0; p < n; p++) value[p] = constant;
   return SP_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
+#include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 #include "operators/reduction.h"
@@ -15,9 +16,23 @@ enum { FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
 static sp_boundary_part part_of(const sp_boundary_entry *entry) {
   sp_boundary_part part = {
       .group = entry->group, .type = entry->type, .formula = entry->formula.expression};
-  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
-    part.coefficients[c] = entry->coefficients[c].expression;
+  part.of_u = entry->type->of_u || (part.formula && part.formula->is_of_u);
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++) {
+    const sp_expression *formula = part.coefficients[c] = entry->coefficients[c].expression;
+    part.of_u = part.of_u || (formula && formula->is_of_u);
+  }
   return part;
+}
+
+const double *sp_boundary_last(const sp_boundary_part *part, int order, sp_lid element, int f,
+                               double *u) {
+  const sp_numbering *numbering = part->last->numbering;
+  int indices[FACE_POINTS];
+  if (!part->of_u || !part->last->values || numbering->order != order) return NULL;
+  const sp_lid *nodes = sp_numbering_nodes(numbering, element);
+  sp_face_nodes(order, f, indices);
+  for (int q = 0; q < (order + 1) * (order + 1); q++) u[q] = part->last->values[nodes[indices[q]]];
+  return u;
 }
 
 static sp_status make_parts(const sp_statement *statement, sp_problem *problem) {
@@ -26,17 +41,20 @@ static sp_status make_parts(const sp_statement *statement, sp_problem *problem) 
   problem->part_count = lines + 1;
   for (int p = 0; p < lines; p++) problem->parts[p] = part_of(&statement->boundary.entries[p]);
   problem->parts[lines] = part_of(&statement->boundary.fallback);
+  for (int p = 0; p <= lines; p++) problem->parts[p].last = &problem->last;
   return SP_OK;
 }
 
 /* Assign the surfaces, or the volumes, of all groups called `name` to part p; `unclaimed` have no
  * part yet. */
 static sp_status claim_group(const sp_boundary_entry *entry, const char *name, int p, int unclaimed,
-                             const sp_hexes *hexes, sp_problem *problem) {
+                             const sp_mesh *mesh, sp_problem *problem) {
+  const sp_hexes *hexes = mesh->hexes;
   const bool volume = sp_boundary_is_volume(name, hexes);
   const sp_family *family = volume ? &hexes->volume : &hexes->surface;
   SP_TRY(sp_boundary_check_group(entry, name, hexes));
   for (int at[2] = {0}, m; (m = sp_groups_next(family, name, at)) >= 0;) {
+    if (!volume && mesh->buried[m] && !(entry->type->places & SP_ON_INNER)) continue;
     int *part = volume ? &problem->part_of_volume[m] : &problem->part_of_surface[m];
     if (*part != (volume ? -1 : unclaimed) && *part != p)
       return sp_fail(SP_ERR_INPUT,
@@ -51,8 +69,9 @@ static sp_status claim_group(const sp_boundary_entry *entry, const char *name, i
 
 /* Find the part that each surface belongs to, the default if no line claims it, and the volumes
  * that lines fix. */
-static sp_status claim_surfaces(const sp_statement *statement, const sp_hexes *hexes,
+static sp_status claim_surfaces(const sp_statement *statement, const sp_mesh *mesh,
                                 sp_problem *problem) {
+  const sp_hexes *hexes = mesh->hexes;
   const int fallback = statement->boundary.count;
   SP_TRY(sp_allocate((size_t)hexes->surface.count, sizeof(int), "surfaces",
                      &problem->part_of_surface));
@@ -62,8 +81,8 @@ static sp_status claim_surfaces(const sp_statement *statement, const sp_hexes *h
   for (int v = 0; v < hexes->volume.count; v++) problem->part_of_volume[v] = -1;
   for (int p = 0; p < fallback; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    SP_TRY(claim_group(entry, entry->group, p, fallback, hexes, problem));
-    if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, hexes, problem));
+    SP_TRY(claim_group(entry, entry->group, p, fallback, mesh, problem));
+    if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, mesh, problem));
   }
   if (!statement->boundary.fallback.where) return SP_OK;
   return sp_groups_check_default(statement->boundary.fallback.formula.where, "Physical Surface",
@@ -130,13 +149,16 @@ static void count_faces(const sp_hexes *hexes, const sp_problem *problem, sp_gid
   }
 }
 
-static void find_groups_by_default(const sp_hexes *hexes, const sp_gid *faces_of_surface,
-                                   sp_problem *problem) {
+/* In a box each face counts for its first group: a side of the box, else one of a region. Clears
+ * faces_of_surface there. */
+static void find_groups_by_default(const sp_statement *statement, const sp_hexes *hexes,
+                                   sp_gid *faces_of_surface, sp_problem *problem) {
   for (int g = 0; g < hexes->surface.group_count; g++)
     for (int p = 0; p < hexes->surface.groups[g].part_count; p++) {
       const int s = hexes->surface.groups[g].parts[p];
       if (faces_of_surface[s] > 0 && problem->part_of_surface[s] == problem->part_count - 1)
         problem->groups_by_default[g] = true;
+      if (statement->is_box) faces_of_surface[s] = 0;
     }
 }
 
@@ -195,7 +217,7 @@ static sp_status check_faces(const sp_statement *statement, const sp_mesh *mesh,
   SP_TRY(sp_agree(mesh->comm, status));
   count_faces(hexes, problem, faces);
   MPI_Allreduce(MPI_IN_PLACE, faces, (int)counts, SP_MPI_GID, MPI_SUM, mesh->comm);
-  find_groups_by_default(hexes, faces + parts, problem);
+  find_groups_by_default(statement, hexes, faces + parts, problem);
   const int fallback = problem->part_count - 1;
   for (int p = 0; p < fallback; p++)
     if (faces[p] == 0)
@@ -212,6 +234,7 @@ static sp_status check_faces(const sp_statement *statement, const sp_mesh *mesh,
     const sp_condition_type *type = problem->parts[p].type;
     if (faces[p] > 0 && type->form == SP_DIRICHLET) problem->has_dirichlet = true;
     if (faces[p] > 0 && type->has_alpha) problem->has_robin = true;
+    if (faces[p] > 0 && problem->parts[p].of_u) problem->of_u = true;
   }
   return SP_OK;
 }
@@ -226,7 +249,7 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
   }
   const bool has_boundary = sp_operator_rows[statement->operator_kind].has_boundary;
   if (!status && has_boundary) status = make_parts(statement, problem);
-  if (!status && has_boundary) status = claim_surfaces(statement, mesh->hexes, problem);
+  if (!status && has_boundary) status = claim_surfaces(statement, mesh, problem);
   SP_TRY(sp_agree(mesh->comm, status));
   status = sp_materials_count(statement, mesh, &problem->materials);
   if (!status && has_boundary) status = check_faces(statement, mesh, problem);

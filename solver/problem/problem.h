@@ -10,9 +10,16 @@
 #pragma once
 
 #include "mesh/mesh.h"
+#include "mesh/numbering.h"
 #include "operators/kinds.h"
 #include "solver/problem/materials.h"
 #include "solver/problem/statement.h"
+
+/* The solution that conditions which depend on u are linearized at: an L-vector on the host. */
+typedef struct sp_last {
+  const double *values; /* borrowed, NULL: none */
+  const sp_numbering *numbering;
+} sp_last;
 
 /* One line of [boundary], or the default: a condition and its formulas. A periodic line covers both
  * of its groups. The resistance of a contact is in a material. */
@@ -23,6 +30,8 @@ typedef struct sp_boundary_part {
   const sp_expression *formula; /* data, likewise; NULL: none, or derived from the solution */
   double area; /* if type->by_area, of its faces with the operator's quadrature; a face between
                   elements counts half from each side */
+  bool of_u;   /* alpha or g depend on u */
+  const sp_last *last; /* the problem's */
 } sp_boundary_part;
 
 /* A face of a part, or one of the six and then, as face SP_FACES, the whole of an element that a
@@ -44,11 +53,16 @@ typedef struct sp_problem {
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a condition with alpha */
+  bool of_u;               /* a face has a condition that depends on u */
+  sp_last last;            /* for such; set by the caller */
   const double *initial;   /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
   const double *extra;     /* added to the load, likewise (solver/problem/load.h) */
   /* In time du/dt = shift u - history (sp_materials_shift), at the DOFs of the space; borrowed,
    * NULL: 0. */
   const double *history;
+  /* In place of the formulas, except of contacts: at the points of the operator's rule, [elements]
+   * [points]; borrowed, NULL: none. Not together with an exact solution. */
+  const double *kappa, *lambda;
   sp_lid face_count;
   sp_outer_face *faces; /* [face_count], of this rank: element by element, face by face */
 } sp_problem;
@@ -67,6 +81,11 @@ void sp_problem_destroy(sp_problem **problem);
  * belongs to the part of its line. Local. */
 int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
                          int face);
+
+/* Return u[n n], the last solution at the nodes of face f of an element; NULL if there is none of
+ * that order or the part does not depend on u. Local. */
+const double *sp_boundary_last(const sp_boundary_part *part, int order, sp_lid element, int f,
+                               double *u);
 
 /* True if a face, not a whole element, has such a condition; or one with alpha. Local. */
 static inline bool sp_outer_face_has(const sp_outer_face *face, sp_condition_form form) {

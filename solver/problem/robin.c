@@ -14,7 +14,9 @@ sp_status sp_robin_face(const sp_boundary_part *part, const sp_hexes *hexes, int
   sp_geometry_face(hexes, element, f, gll, coordinates, normal);
   const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
   sp_face_nodes(order, f, indices);
-  return sp_condition_evaluate(part, NULL, (size_t)n, xyz, normal, values, NULL);
+  double u[FACE_NODES];
+  const double *last = sp_boundary_last(part, order, element, f, u);
+  return sp_condition_evaluate(part, NULL, (size_t)n, xyz, normal, last, values, NULL);
 }
 
 sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,

@@ -1,9 +1,11 @@
 #include "solver/problem/source.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "io/threads.h"
 #include "mesh/geometry.h"
+#include "mesh/reference.h"
 #include "operators/counts.h"
 
 enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
@@ -128,5 +130,86 @@ sp_status sp_source_compare(const sp_problem *problem, const sp_space *space, do
   for (int i = 0; i < c.count; i++) sums[2] += c.samples[i].weight * c.excess[i];
   SP_TRY(sp_reduction_sum(space->platform->reduction, 3, sums, status));
   *out = (sp_source_integral){sums[0], sums[1], sums[2], c.fine.n};
+  return SP_OK;
+}
+
+/* ---- Faces ---- */
+
+enum { FACE_POINTS = SP_MAX_RULE * SP_MAX_RULE, OWN = 0, SIZE, EXCESS, SUMS };
+
+typedef struct face_comparison {
+  const sp_problem *problem;
+  const sp_hexes *hexes;
+  const sp_rule *own, *gll;
+  sp_rule fine;
+  double sums[SP_FACE_DATA][SUMS];
+} face_comparison;
+
+typedef struct face_workspace {
+  double xyz[3 * FACE_POINTS], normal[3 * FACE_POINTS], values[FACE_POINTS];
+  double sums[SP_FACE_DATA][SUMS];
+} face_workspace;
+
+/* Integrate a formula, and its absolute value, over a face. */
+static sp_status integrate_face(const face_comparison *c, const sp_outer_face *face,
+                                const sp_rule *rule, const sp_expression *formula,
+                                face_workspace *w, double integrals[2]) {
+  const int n = rule->n * rule->n;
+  integrals[0] = integrals[1] = 0;
+  sp_geometry_face(c->hexes, face->element, face->face, rule, w->xyz, w->normal);
+  SP_TRY(sp_expression_evaluate(formula, (size_t)n,
+                                (const double *const[]){w->xyz, w->xyz + n, w->xyz + 2 * n}, NULL,
+                                w->values, NULL, NULL));
+  for (int p = 0; p < n; p++) {
+    const double area = sp_geometry_area(w->normal, n, p);
+    integrals[0] += w->values[p] * area;
+    integrals[1] += fabs(w->values[p]) * area;
+  }
+  return SP_OK;
+}
+
+static sp_status compare_faces(void *comparison_, void *workspace_, size_t begin, size_t end) {
+  const face_comparison *c = comparison_;
+  face_workspace *w = workspace_;
+  memset(w->sums, 0, sizeof w->sums);
+  for (size_t k = begin; k < end; k++) {
+    const sp_outer_face *face = &c->problem->faces[k];
+    if (!sp_outer_face_has(face, SP_FLUX) || face->part->of_u) continue;
+    const bool has_alpha = sp_outer_face_has_alpha(face);
+    const sp_expression *const data[SP_FACE_DATA] = {face->part->formula,
+                                                     face->part->coefficients[0]};
+    for (int d = 0; d < SP_FACE_DATA; d++) {
+      double own[2], fine[2];
+      if (!data[d] || data[d]->is_constant) continue;
+      SP_TRY(integrate_face(c, face, has_alpha ? c->gll : c->own, data[d], w, own));
+      SP_TRY(integrate_face(c, face, &c->fine, data[d], w, fine));
+      w->sums[d][OWN] += own[0];
+      w->sums[d][SIZE] += own[1];
+      w->sums[d][EXCESS] += isfinite(fine[0] - own[0]) ? fine[0] - own[0] : 0;
+    }
+  }
+  return SP_OK;
+}
+
+static void join_faces(void *comparison_, void *workspace_, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  face_comparison *c = comparison_;
+  const face_workspace *w = workspace_;
+  for (int i = 0; i < SP_FACE_DATA * SUMS; i++) (&c->sums[0][0])[i] += (&w->sums[0][0])[i];
+}
+
+sp_status sp_source_compare_faces(const sp_problem *problem, const sp_space *space,
+                                  sp_source_integral out[SP_FACE_DATA]) {
+  const int order = space->numbering->order;
+  face_comparison c = {.problem = problem,
+                       .hexes = space->mesh->hexes,
+                       .own = sp_operator_rule(problem->kind, order),
+                       .gll = &sp_reference_get(order)->gll};
+  sp_rule_gl((order + 4) | 1, &c.fine);
+  const sp_status status = sp_loop_sum("boundary", (size_t)problem->face_count, 1, &c,
+                                       sizeof(face_workspace), compare_faces, join_faces);
+  SP_TRY(sp_reduction_sum(space->platform->reduction, SP_FACE_DATA * SUMS, *c.sums, status));
+  for (int d = 0; d < SP_FACE_DATA; d++)
+    out[d] = (sp_source_integral){c.sums[d][OWN], c.sums[d][SIZE], c.sums[d][EXCESS], c.fine.n};
   return SP_OK;
 }

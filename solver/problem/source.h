@@ -1,5 +1,5 @@
-/* Check that the quadrature sees the source: a heater that is narrower than the points of an
- * element gives the load vector another strength than the case states. */
+/* Check that the quadrature sees the data: a heater that is narrower than the points of an element
+ * or a face gives the load vector another strength than the case states. */
 #pragma once
 
 #include "operators/space.h"
@@ -25,6 +25,12 @@ void sp_forcing_difference_join(MPI_Comm comm, sp_forcing_difference *difference
 /* The formula of f in a material if it varies; NULL if it is constant, or if f follows from a
  * solution (then error norms tell more). Local. */
 const sp_expression *sp_source_formula(const sp_problem *problem, const sp_material *material);
+
+/* Likewise for formulas of faces: of g of Neumann and Robin conditions, then alpha, in out[2]; each
+ * face is compared, with GLL quadrature if it is Robin. Errors: SP_ERR_SYSTEM. Collective. */
+enum { SP_FACE_DATA = 2 };
+sp_status sp_source_compare_faces(const sp_problem *problem, const sp_space *space,
+                                  sp_source_integral out[SP_FACE_DATA]);
 
 /* Compare the quadratures. `own` and `size` are this rank's integrals of f and |f|;
  * variation[elements] is, where f varies, its largest minus its smallest value at the operator's

@@ -14,7 +14,9 @@ sp_status sp_statement_check_data(const sp_statement *statement, const sp_bounda
   const char *last = NULL;
   for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
     if (type->coefficients[c]) last = type->coefficients[c];
-  if (entry->formula.text || !type->data || sp_statement_has_solution(statement)) return SP_OK;
+  if (entry->formula.text || !type->data || type->no_solution ||
+      sp_statement_has_solution(statement))
+    return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s = %s' needs a formula%s%s, because there is no problem.solution to take "
                  "the boundary values from",

@@ -31,7 +31,7 @@ static sp_status fill(const sp_problem *problem, const sp_space *space, const sp
     SP_TRY(
         sp_agree(space->platform->comm, sp_system_average(s, rule, NULL, &c->kappa, &c->lambda)));
   } else {
-    SP_TRY(sp_coefficients_create(&problem->materials, space->mesh, rule, &p->coefficients));
+    SP_TRY(sp_coefficients_create(problem, space->mesh, rule, &p->coefficients));
   }
   SP_TRY(
       sp_problem_robin(problem, space, (fine ? fine->space : space)->numbering->order, &p->robin));

@@ -318,18 +318,31 @@ static bool find_interfaces(const sp_note_facts *f, sp_note *note) {
                     jumps->periodic ? " or periodic faces" : "", jumps->solution, jumps->flux);
 }
 
-static bool find_source(const sp_note_facts *f, sp_note *note) {
+static bool write_integral(const sp_source_integral *source, const char *what, const char *where,
+                           sp_note *note) {
   static const double WORTH_A_NOTE = 0.01;
-  const sp_source_integral *source = &f->source;
   const double fine = source->own + source->excess;
   if (fabs(source->excess) <= WORTH_A_NOTE * source->size) return false;
   add_number(note, "integral", source->own);
   add_number(note, "finer_integral", fine);
   add_number(note, "points", source->points);
   return write_note(note,
-                    "the integral of f is %.4g by the operator's quadrature, %.4g with %d points "
-                    "per direction: f varies within elements; refine there, or raise the order",
-                    source->own, fine, source->points);
+                    "the integral of %s is %.4g by the operator's quadrature, %.4g with %d points "
+                    "per direction: %s; refine there, or raise the order",
+                    what, source->own, fine, source->points, where);
+}
+
+static bool find_source(const sp_note_facts *f, sp_note *note) {
+  return write_integral(&f->source, "f", "f varies within elements", note);
+}
+
+static bool find_flux(const sp_note_facts *f, sp_note *note) {
+  return write_integral(&f->faces[0], "the data of neumann and robin", "they vary within faces",
+                        note);
+}
+
+static bool find_alpha(const sp_note_facts *f, sp_note *note) {
+  return write_integral(&f->faces[1], "alpha", "it varies within faces", note);
 }
 
 /* Two formulas that agree differ by rounding. */
@@ -372,6 +385,21 @@ static bool find_boundary(const sp_note_facts *f, sp_note *note) {
       jump->size, f->problem->parts[jump->parts[0]].group, f->problem->parts[jump->parts[1]].group);
 }
 
+/* Dirichlet formulas that may jump. */
+static bool find_dirichlet(const sp_note_facts *f, sp_note *note) {
+  name_list names = {0};
+  for (int p = 0; p < f->problem->part_count; p++) {
+    const sp_boundary_part *part = &f->problem->parts[p];
+    if (part->type->form == SP_DIRICHLET && part->formula && part->formula->regularity == SP_JUMPS)
+      add_name(&names, "", part->formula->where);
+  }
+  return names.count > 0 &&
+         write_note(note,
+                    "%s may jump: near a jump u overshoots and errors fall slowly, and the heat "
+                    "through such a group is infinite: it grows with every refinement",
+                    names.text);
+}
+
 static bool find_defect(const sp_note_facts *f, sp_note *note) {
   if (f->defect.accepted == 0) return false;
   add_number(note, "defect", f->defect.accepted);
@@ -398,6 +426,16 @@ static bool find_magnification(const sp_note_facts *f, sp_note *note) {
 
 static bool find_rounding(const sp_note_facts *f, sp_note *note) {
   return f->rounding && write_note(note, "rounding hides what is left of the residual");
+}
+
+static bool find_fluxes(const sp_note_facts *f, sp_note *note) {
+  const double tolerance = f->config->solver.tolerance;
+  if (!(f->flux_error > fmax(1e-6, 1e4 * tolerance)) || !isfinite(f->flux_error)) return false;
+  add_number(note, "error", f->flux_error);
+  return write_note(note,
+                    "with this tolerance fluxes out of a good conductor may be wrong by %.0e of "
+                    "the heat that flows; compare with a smaller solver.tolerance",
+                    f->flux_error);
 }
 
 static bool find_coarse(const sp_note_facts *f, sp_note *note) {
@@ -437,12 +475,16 @@ static const sp_note_type types[] = {{"lost", find_lost},
                                      {"jumps", find_jumps},
                                      {"interfaces", find_interfaces},
                                      {"source", find_source},
+                                     {"flux", find_flux},
+                                     {"alpha", find_alpha},
                                      {"forcing", find_forcing},
                                      {"kink", find_kink},
                                      {"boundary", find_boundary},
+                                     {"dirichlet", find_dirichlet},
                                      {"defect", find_defect},
                                      {"magnification", find_magnification},
                                      {"rounding", find_rounding},
+                                     {"fluxes", find_fluxes},
                                      {"coarse", find_coarse}};
 static_assert(sizeof types / sizeof *types <= SP_NOTES_MOST, "a note of each type must fit");
 

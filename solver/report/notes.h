@@ -37,7 +37,7 @@ typedef struct sp_note_facts {
   int parts;      /* connected parts of the mesh */
   sp_gid tied;    /* free DOFs that bodies without common faces share */
   sp_gid pinched; /* edges at which parts touch (solver/problem/contacts.h) */
-  sp_source_integral source;
+  sp_source_integral source, faces[SP_FACE_DATA];
   sp_forcing_difference forcing;
   sp_data_jump jump;
   sp_defect defect;
@@ -45,6 +45,7 @@ typedef struct sp_note_facts {
   double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
                                determine (sp_null_space.magnification) */
   bool rounding;            /* it hides the rest of the residual */
+  double flux_error;        /* that the tolerance allows, relative to the heat that flows */
   sp_resolution resolution; /* of the solution, whose range is below */
   double range;
 } sp_note_facts;

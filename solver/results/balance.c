@@ -10,6 +10,7 @@
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/robin.h"
 
 /* The arrays of an element; too large for the stack. */
@@ -75,11 +76,11 @@ static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *s
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
   const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  if (is_zero(material)) return SP_OK;
+  if (!problem->lambda && is_zero(material)) return SP_OK;
   find_points(problem, space, e, x, w->nodal, w->u);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  SP_TRY(sp_material_shifted(material, 0, true, points, xyz, w->lambda));
+  SP_TRY(sp_problem_lambda(problem, hexes, e, 0, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) sums[0] += w->wj[p] * w->lambda[p] * w->u[p];
   if (material->shift == 0) return SP_OK;
   for (size_t p = 0; p < points; p++) w->rate[p] = 0;
@@ -214,7 +215,7 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
     SP_TRY(sp_fluxes_mark(fluxes));
     SP_TRY(sp_balance_load(balance, scratch[0]));
   }
-  fluxes->noise = balance->through = 0;
+  fluxes->noise = fluxes->stiffness = balance->through = 0;
   for (int t = 0; t < balance->terms; t++) balance->flux[t] = 0;
   sp_status status = find_absorbed(problem, fluxes->space, x, balance);
   if (!status) status = add_faces(balance, x);

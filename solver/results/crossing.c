@@ -1,5 +1,6 @@
 #include "solver/results/crossing.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "mesh/surfaces.h"
@@ -216,6 +217,7 @@ sp_status sp_crossing_flux(sp_fluxes *whole, const bool *members, double *flux) 
   if (!status) status = sp_fluxes_mark(&fluxes);
   if (!status) status = sum_sides(&fluxes, members, &all, flux);
   whole->noise += fluxes.noise;
+  whole->stiffness = fmax(whole->stiffness, fluxes.stiffness);
   sp_fluxes_close(&fluxes);
   free_faces(&all);
   SP_TRY(status);

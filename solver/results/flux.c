@@ -5,6 +5,7 @@
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
+#include "solver/problem/coefficients.h"
 
 enum { NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
 
@@ -14,14 +15,15 @@ typedef struct workspace {
   double coordinates[3 * NODES], inverse[9 * NODES], jacobian[NODES];
 } workspace;
 
-static sp_status add_element(sp_operator_kind kind, const sp_material *material,
-                             const sp_space *space, sp_lid e, const double *x, workspace *w,
-                             double *const flux[3], double *weights) {
+static sp_status add_element(const sp_problem *problem, const sp_space *space, sp_lid e,
+                             const double *x, workspace *w, double *const flux[3],
+                             double *weights) {
+  const sp_material *material = sp_materials_of(&problem->materials, space->mesh->hexes, e);
   const sp_reference *reference = sp_reference_get(space->numbering->order);
   const int nq = reference->order + 1;
   const size_t nodes = sp_grid_points(nq);
   const sp_lid *dofs = sp_numbering_nodes(space->numbering, e);
-  const double inside = sp_operator_rows[kind].collocated ? 0 : SP_MATERIAL_INSIDE;
+  const double inside = sp_operator_rows[problem->kind].collocated ? 0 : SP_MATERIAL_INSIDE;
   double at[SP_MAX_NQ];
   for (int i = 0; i < nq; i++) at[i] = (1 - inside) * reference->gll.nodes[i];
   sp_numbering_gather(space->numbering, e, x, w->nodal);
@@ -29,7 +31,9 @@ static sp_status add_element(sp_operator_kind kind, const sp_material *material,
   const double *xyz[3] = {w->coordinates, w->coordinates + nodes, w->coordinates + 2 * nodes};
   double *rows[9];
   for (size_t i = 0; i < 9; i++) rows[i] = &w->inverse[i * nodes];
-  SP_TRY(sp_material_conduct(material, nodes, xyz, w->kappa, 3, rows));
+  if (!sp_problem_interpolate_kappa(problem, space, e, nq, (const double *const[]){at, at, at},
+                                    w->kappa))
+    SP_TRY(sp_material_conduct(material, nodes, xyz, w->kappa, 3, rows));
   for (size_t n = 0; n < nodes; n++) {
     if (!(w->jacobian[n] > 0)) continue; /* on a collapsed edge the other elements give the value */
     weights[dofs[n]] += 1;
@@ -48,8 +52,7 @@ static sp_status add_elements(const sp_problem *problem, const sp_space *space, 
   const sp_hexes *hexes = space->mesh->hexes;
   for (sp_lid e = 0; e < hexes->count; e++)
     if (problem->materials.of_volume[hexes->volumes[e]] == material)
-      SP_TRY(add_element(problem->kind, &problem->materials.list[material], space, e, x, w, flux,
-                         weights));
+      SP_TRY(add_element(problem, space, e, x, w, flux, weights));
   return SP_OK;
 }
 

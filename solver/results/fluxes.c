@@ -12,6 +12,7 @@
 #include "mesh/tensor.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/robin.h"
 
 /* Sizes of the arrays of an element and of a face; too large for the stack. */
@@ -74,20 +75,27 @@ void sp_fluxes_close(sp_fluxes *s) {
 
 /* The largest |J| grad r_d . kappa grad r_d at 2^3 Gauss points of an element: per quadrature
  * weight of a face r_d = 1 or -1, the stiffness of its nodes is this times N (N + 1) / 4, the
- * square of the derivative of their basis functions, integrated. */
-static sp_status find_stiffness(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, int d,
-                                double *stiffness) {
+ * square of the derivative of their basis functions, integrated. An array of kappa counts with its
+ * largest value. */
+static sp_status find_stiffness(const sp_fluxes *s, sp_lid e, int d, double *stiffness) {
   enum { SAMPLES = 8 };
   static const double nodes[2] = {-0.57735026918962576451, 0.57735026918962576451};
   double points[3 * SAMPLES], inverse[9 * SAMPLES], jacobian[SAMPLES], kappa[SAMPLES];
-  double conducted[3 * SAMPLES];
+  double conducted[3 * SAMPLES], largest = 0;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const size_t count =
+      sp_rule_points(sp_operator_rule(s->problem->kind, s->space->numbering->order));
+  const double *given = sp_problem_kappa_of(s->problem, hexes, e, count);
+  for (size_t p = 0; p < count && given; p++) largest = fmax(largest, given[p]);
   sp_geometry_inverse(hexes, e, 2, nodes, points, inverse, jacobian);
   const double *xyz[3] = {points, points + SAMPLES, points + 2 * SAMPLES};
   const double *own = &inverse[3 * (size_t)d * SAMPLES];
   memcpy(conducted, own, sizeof conducted);
-  SP_TRY(sp_material_conduct(
-      sp_materials_of(&problem->materials, hexes, e), SAMPLES, xyz, kappa, 1,
-      (double *const[]){conducted, conducted + SAMPLES, conducted + 2 * SAMPLES}));
+  for (int p = 0; p < SAMPLES; p++) kappa[p] = largest;
+  if (!given)
+    SP_TRY(sp_material_conduct(
+        sp_materials_of(&s->problem->materials, hexes, e), SAMPLES, xyz, kappa, 1,
+        (double *const[]){conducted, conducted + SAMPLES, conducted + 2 * SAMPLES}));
   *stiffness = 0;
   for (int p = 0; p < SAMPLES; p++) {
     double square = 0;
@@ -100,7 +108,7 @@ static sp_status find_stiffness(const sp_problem *problem, const sp_hexes *hexes
 /* The sum of the stiffness over the nodes of face f of an element. */
 static sp_status find_face_stiffness(const sp_fluxes *s, sp_lid e, int f, double *sum) {
   const int order = s->space->numbering->order;
-  SP_TRY(find_stiffness(s->problem, s->space->mesh->hexes, e, f / 2, sum));
+  SP_TRY(find_stiffness(s, e, f / 2, sum));
   *sum *= order * (order + 1); /* the weights of a reference face add up to 4 */
   return SP_OK;
 }
@@ -258,8 +266,7 @@ static sp_status find_flow(const pass *t, sp_lid e, int d, workspace *w) {
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
   double *const along[3] = {w->along, w->along + points, w->along + 2 * points};
   memcpy(w->along, &w->inverse[3 * (size_t)d * points], 3 * points * sizeof(double));
-  SP_TRY(sp_material_conduct(sp_materials_of(&s->problem->materials, hexes, e), points, xyz,
-                             w->kappa, 1, along));
+  SP_TRY(sp_problem_conduct(s->problem, hexes, e, points, xyz, w->kappa, along));
   const bool collocated = sp_operator_rows[s->problem->kind].collocated;
   double *flow = collocated ? w->flow : w->wj;
   for (size_t p = 0; p < points; p++) {
@@ -307,15 +314,16 @@ static sp_status weigh(const pass *t, sp_lid e, workspace *w, double *weights, d
 }
 
 /* Fill w->factors and w->kappa, whose product are the operator's factors. */
-static sp_status fill_factors(const sp_hexes *hexes, sp_lid e, const sp_rule *rule,
-                              const sp_material *material, workspace *w) {
+static sp_status fill_factors(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
+                              const sp_rule *rule, workspace *w) {
+  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
   const size_t points = sp_rule_points(rule);
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
   const sp_geometry_tensor k = {.values = w->kappa, .component = (ptrdiff_t)points, .point = 1};
-  if (!material->tensor) {
+  if (!material->tensor || problem->kappa) {
     SP_TRY(sp_geometry_factors(hexes, e, rule, w->factors));
     if (material->is_contact) sp_operator_make_contact(hexes, points, w->factors);
-    return sp_material_kappa(material, points, xyz, w->kappa, NULL);
+    return sp_problem_conduct(problem, hexes, e, points, xyz, w->kappa, NULL);
   }
   SP_TRY(sp_material_tensor(material, points, xyz, w->kappa));
   SP_TRY(sp_geometry_tensor_factors(hexes, e, rule, &k, w->factors));
@@ -350,8 +358,8 @@ static sp_status evaluate_element(const pass *t, sp_lid e, const sp_rule *rule, 
   sp_tensor_gradient(rule->n, s->space->numbering->order + 1, t->value, t->derivative, w->nodal,
                      w->tail, w->at, (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->xyz, w->wj));
-  SP_TRY(fill_factors(hexes, e, rule, material, w));
-  SP_TRY(sp_material_lambda(material, points, xyz, w->lambda));
+  SP_TRY(fill_factors(s->problem, hexes, e, rule, w));
+  SP_TRY(sp_problem_lambda(s->problem, hexes, e, material->shift, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) {
     const double u[3] = {w->slopes[0][p], w->slopes[1][p], w->slopes[2][p]};
     for (int a = 0; a < 3; a++) {
@@ -408,14 +416,15 @@ static double sum_inside(const sp_fluxes *s, sp_lid e) {
   return sum;
 }
 
-/* Add what the rounding of x may change the flux through a face. */
+/* noise[0] += the change of the flux through a face by the rounding of x; noise[1] += stiffness. */
 static sp_status add_noise(const sp_fluxes *s, sp_lid e, int f, workspace *w, double *noise) {
   const size_t nodes = sp_element_nodes(s->space->numbering->order);
   double size = 0;
   for (size_t n = 0; n < nodes; n++) size = fmax(size, fabs(w->start + w->nodal[n]));
   if (w->stiff_direction != f / 2) SP_TRY(find_face_stiffness(s, e, f, &w->stiffness));
   w->stiff_direction = f / 2;
-  *noise += DBL_EPSILON * size * w->stiffness;
+  noise[0] += DBL_EPSILON * size * w->stiffness;
+  noise[1] += w->stiffness;
   return SP_OK;
 }
 
@@ -464,6 +473,7 @@ static void commit_fluxes(void *pass_, void *workspace_, size_t begin, size_t en
   for (size_t e = begin; e < end; e++, result += 1 + 2 * t->nodes) {
     if (result[0] == 0) continue;
     s->noise += result[1 + t->nodes];
+    s->stiffness += result[2 + t->nodes];
     for (int f = 0; f <= SP_FACES; f++)
       if (f < SP_FACES ? s->marked[e][f] : is_fixed(s, (sp_lid)e))
         t->on_face(t->context, (sp_lid)e, f, result[1 + f]);
@@ -561,18 +571,20 @@ static sp_status find_load(sp_fluxes *s) {
 
 sp_status sp_fluxes_compute(sp_fluxes *s, sp_fluxes_on_face *on_face, void *context) {
   const sp_numbering *numbering = s->space->numbering;
-  const double before = s->noise;
+  const double before[2] = {s->noise, s->stiffness};
   for (sp_lid i = 0; i < numbering->local; i++) s->weights[i] = 0;
   SP_TRY(visit(s, (pass){.has = has_marked, .of_element = weigh, .added = s->weights}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->weights);
   SP_TRY(find_load(s));
   SP_TRY(visit(s, (pass){.has = touches_marked, .of_element = apply, .subtracted = s->left}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->left);
-  s->noise = 0;
+  s->noise = s->stiffness = 0;
   SP_TRY(visit(
       s, (pass){.has = has_marked, .of_element = divide, .on_face = on_face, .context = context}));
-  SP_TRY(sp_reduction_sum(s->space->platform->reduction, 1, &s->noise, SP_OK));
-  s->noise += before;
+  double sums[2] = {s->noise, s->stiffness};
+  SP_TRY(sp_reduction_sum(s->space->platform->reduction, 2, sums, SP_OK));
+  s->noise = before[0] + sums[0];
+  s->stiffness = fmax(before[1], sums[1]);
   return SP_OK;
 }
 

@@ -13,16 +13,17 @@
  * an error of rate N + 1 or more.
  *
  * A Robin flux alpha u - g loses log10(alpha |u| / |q|) digits; r_i loses log10(k |u| / |q|) with k
- * = kappa N (N + 1) / h. So faces with alpha > k are marked, and the others take alpha u - g. With `rest` all
- * are marked.
+ * = kappa N (N + 1) / h. So faces with alpha > k are marked, and the others take alpha u - g. With
+ * `rest` all are marked.
  *
  * A load without elements, problem->extra, is part of load_i. At a DOF that several sets share,
  * each gets the part that its elements have in the mass at the DOF (GLL quadrature): exact for the
  * sum over the sets, and for one flux up to the quadrature of a smooth source.
  *
  * Rounding. A u is computed from the differences of u in an element. `noise` is the change of the
- * fluxes by the rounding of u (sp_balance_compute adds the fluxes alpha u - g). If it is too large, the caller finds `rest`, the part of the
- * solution below the rounding of x (A rest = b - A x), and the fluxes belong to x + rest. */
+ * fluxes by the rounding of u (sp_balance_compute adds the fluxes alpha u - g). If it is too large,
+ * the caller finds `rest`, the part of the solution below the rounding of x (A rest = b - A x), and
+ * the fluxes belong to x + rest. */
 #pragma once
 
 #include "operators/space.h"
@@ -45,6 +46,8 @@ typedef struct sp_fluxes {
   bool *volumes; /* [volume.count]: the volumes of this set */
   bool (*marked)[SP_FACES]; /* [elements]: marked faces of each element, for all sets */
   double *weights, *left;   /* [local DOFs], scratch: W_i, and r_i - D_i where W_i > 0 */
+  double stiffness; /* over all ranks: the largest energy of a set's fluxes, sum of k over marked
+                       faces: an error e of x changes their sum by sqrt(stiffness) ||e||_A */
   double noise; /* over all ranks: what rounding of x may change in fluxes; grows with each set */
 } sp_fluxes;
 

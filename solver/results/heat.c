@@ -151,6 +151,7 @@ sp_status sp_heat_compute(sp_fluxes *whole, const sp_load_sums *sums, sp_heat *h
     if (row_of(&h, e) >= 0) h.sums[row_of(&h, e)][0] += sums->sources[e];
   SP_TRY(sp_fluxes_compute(&h.fluxes, add_flux, &h));
   whole->noise += h.fluxes.noise;
+  whole->stiffness = fmax(whole->stiffness, h.fluxes.stiffness);
   SP_TRY(sp_reduction_sum(reduction, 3 * h.rows, *h.sums, SP_OK));
   SP_TRY(sp_reduction_sum(reduction, h.rows * h.surfaces, h.given, find_given(whole, sums, &h)));
   for (int r = 0; r < h.rows; r++) {

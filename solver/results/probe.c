@@ -6,6 +6,7 @@
 
 #include "mesh/locate.h"
 #include "mesh/reference.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/evaluate.h"
 
 /* ---- Places ---- */
@@ -182,7 +183,9 @@ static sp_status evaluate(const sp_probe *probe, const sp_problem *problem, cons
     for (int b = 0; b < 3 && !sp_operator_rows[problem->kind].collocated; b++)
       inner[d] -= SP_MATERIAL_INSIDE * probe->reference[b] * c[b][d];
   }
-  if (sp_operator_rows[problem->kind].has_stiffness)
+  const double *r = probe->reference, *const nodes[3] = {&r[0], &r[1], &r[2]};
+  if (sp_operator_rows[problem->kind].has_stiffness &&
+      !sp_problem_interpolate_kappa(problem, space, probe->element, 1, nodes, &factor))
     SP_TRY(sp_material_conduct(material, 1, inside, &factor, 1,
                                (double *const[]){&q[0], &q[1], &q[2]}));
   for (int d = 0; d < 3; d++) q[d] *= -factor;

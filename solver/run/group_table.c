@@ -1,5 +1,6 @@
 #include "solver/run/group_table.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,16 @@ typedef struct picture_face {
   double group, corners[4][3];
 } picture_face;
 
+/* Volume groups that have sides of the faces of a surface group: the lowest and the highest index,
+ * and others between; of elements in several groups the lowest. */
+typedef struct bodies {
+  int lowest, highest, others; /* INT_MAX and -1: none */
+} bodies;
+
 typedef struct table {
   const sp_hexes *hexes;
+  int *group_of_volume; /* [volume.count], the lowest; INT_MAX: none */
+  bodies *bodies;       /* [groups] */
   double (*sums)[SUMS]; /* [volume groups + groups] */
   picture_face *faces;
   size_t face_count;
@@ -83,6 +92,54 @@ static void add_face(table *t, sp_lid e, int f, const sp_rule *rule, double *xyz
   }
 }
 
+/* Call `add` for each side of a face and the volume group there. */
+static void visit_sides(const table *t, void (*add)(bodies *, int)) {
+  const sp_hexes *hexes = t->hexes;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int surface = sp_surface_of(hexes->surfaces[e][f]);
+      const int body = t->group_of_volume[hexes->volumes[e]];
+      for (int g = 0; g < hexes->surface.group_count && surface >= 0 && body < INT_MAX; g++)
+        if (sp_group_has(&hexes->surface.groups[g], surface)) add(&t->bodies[g], body);
+    }
+}
+
+static void add_ends(bodies *b, int body) {
+  b->lowest = body < b->lowest ? body : b->lowest;
+  b->highest = body > b->highest ? body : b->highest;
+}
+
+static void add_others(bodies *b, int body) {
+  b->others |= body != b->lowest && body != b->highest;
+}
+
+static void join_bodies(const table *t, MPI_Comm comm) {
+  for (int g = 0; g < t->hexes->surface.group_count; g++) {
+    int ends[] = {t->bodies[g].lowest, -t->bodies[g].highest, -t->bodies[g].others};
+    MPI_Allreduce(MPI_IN_PLACE, ends, 3, MPI_INT, MPI_MIN, comm);
+    t->bodies[g] = (bodies){ends[0], -ends[1], -ends[2]};
+  }
+}
+
+/* Find the bodies that surface groups separate. Contacts are no bodies. */
+static sp_status find_bodies(table *t, MPI_Comm comm) {
+  const sp_hexes *hexes = t->hexes;
+  const size_t groups = (size_t)hexes->surface.group_count;
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("groups", SP_ARRAY(t->group_of_volume, hexes->volume.count),
+                                    SP_ARRAY(t->bodies, groups))));
+  for (int v = 0; v < hexes->volume.count; v++) {
+    t->group_of_volume[v] = INT_MAX;
+    for (int g = hexes->volume.group_count - 1; g >= 0; g--)
+      if (sp_group_has(&hexes->volume.groups[g], v)) t->group_of_volume[v] = g;
+  }
+  for (size_t g = 0; g < groups; g++) t->bodies[g] = (bodies){INT_MAX, -1, 0};
+  visit_sides(t, add_ends);
+  join_bodies(t, comm);
+  visit_sides(t, add_others);
+  join_bodies(t, comm);
+  return SP_OK;
+}
+
 static sp_status measure(table *t) {
   static double xyz[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE],
       wj[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
@@ -105,11 +162,31 @@ static sp_status measure(table *t) {
   return SP_OK;
 }
 
-static void print_row(const sp_group *group, const char *kind, const double sums[SUMS],
-                      sp_terminal *terminal) {
-  char name[300];
+static void name_group(const sp_group *group, size_t size, char *name) {
+  snprintf(name, size, group->name[0] ? "%s" : "%.0s%d", group->name, group->number);
+}
+
+/* "base", "base, pin" or "base, pin, ..." in text[size]; empty if there are no bodies. */
+static void list_bodies(const table *t, const bodies *b, size_t size, char *text) {
+  const sp_group *groups = t->hexes->volume.groups;
+  char ends[2][300];
+  text[0] = '\0';
+  if (b->highest < 0) return;
+  name_group(&groups[b->lowest], sizeof ends[0], ends[0]);
+  name_group(&groups[b->highest], sizeof ends[1], ends[1]);
+  snprintf(text, size, "%s%s%s%s", ends[0], b->lowest < b->highest ? ", " : "",
+           b->lowest < b->highest ? ends[1] : "", b->others ? ", ..." : "");
+}
+
+static void print_row(const table *t, int row, const double sums[SUMS], sp_terminal *terminal) {
+  const int volumes = t->hexes->volume.group_count;
+  const bool is_surface = row >= volumes;
+  const char *kind = is_surface ? "surface" : "volume";
+  char name[300], between[700] = "";
   double mean[SUMS], *n = &mean[NORMAL];
-  snprintf(name, sizeof name, group->name[0] ? "%s" : "%.0s%d", group->name, group->number);
+  name_group(is_surface ? &t->hexes->surface.groups[row - volumes] : &t->hexes->volume.groups[row],
+             sizeof name, name);
+  if (is_surface) list_bodies(t, &t->bodies[row - volumes], sizeof between, between);
   double size = 1e-300;
   for (int s = 0; s < SUMS; s++) {
     mean[s] = sums[MEASURE] > 0 ? sums[s] / sums[MEASURE] : 0;
@@ -121,25 +198,26 @@ static void print_row(const sp_group *group, const char *kind, const double sums
                     sums[COUNT], sums[MEASURE], mean[CENTRE], mean[CENTRE + 1], mean[CENTRE + 2]);
   if (n[0] != 0 || n[1] != 0 || n[2] != 0)
     sp_terminal_print(terminal, "  normal (%.3f, %.3f, %.3f)", n[0], n[1], n[2]);
-  else if (strcmp(kind, "surface") == 0)
+  else if (is_surface && !strchr(between, ','))
     sp_terminal_print(terminal, "  no mean normal: closed, or between elements");
+  if (between[0])
+    sp_terminal_print(terminal, "  %s %s", strchr(between, ',') ? "between" : "of", between);
   sp_terminal_print(terminal, "\n");
   sp_record_row(terminal->record,
-                "name %s, kind %s, count %lld, measure %g, x %g, y %g, z %g, nx %g, ny %g, nz %g",
+                "name %s, kind %s, count %lld, measure %g, x %g, y %g, z %g, nx %g, ny %g, nz %g, "
+                "bodies %s",
                 name, kind, llround(sums[COUNT]), sums[MEASURE], mean[CENTRE], mean[CENTRE + 1],
-                mean[CENTRE + 2], mean[NORMAL], mean[NORMAL + 1], mean[NORMAL + 2]);
+                mean[CENTRE + 2], mean[NORMAL], mean[NORMAL + 1], mean[NORMAL + 2], between);
 }
 
 static void print_table(const table *t, const picture_face *faces, size_t count,
                         sp_terminal *terminal) {
   const sp_hexes *hexes = t->hexes;
-  const int volumes = hexes->volume.group_count, rows = volumes + hexes->surface.group_count;
+  const int rows = hexes->volume.group_count + hexes->surface.group_count;
   sp_terminal_print(terminal, "  %-24s %-8s %9s %14s   centre\n", "group", "kind", "elements",
                     "volume, area");
   sp_record_open(terminal->record, SP_RECORD_TABLE, "groups");
-  for (int row = 0; row < rows; row++)
-    print_row(row < volumes ? &hexes->volume.groups[row] : &hexes->surface.groups[row - volumes],
-              row < volumes ? "volume" : "surface", t->sums[row], terminal);
+  for (int row = 0; row < rows; row++) print_row(t, row, t->sums[row], terminal);
   sp_record_close(terminal->record);
   sp_record_open(terminal->record, SP_RECORD_LIST, "faces");
   for (size_t f = 0; f < count; f++) {
@@ -172,6 +250,7 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
   table t = {.hexes = mesh->hexes};
   const int rows = t.hexes->volume.group_count + t.hexes->surface.group_count;
   sp_status status = sp_agree(mesh->comm, measure(&t));
+  if (!status) status = find_bodies(&t, mesh->comm);
   if (!status)
     status = sp_reduction_sum(workers->platform.reduction, rows * SUMS, (double *)t.sums, SP_OK);
   MPI_Bcast(&recorded, 1, MPI_INT, 0, mesh->comm);
@@ -180,7 +259,7 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
                                &count);
   if (!status) print_table(&t, faces, count, terminal);
   if (!status) status = print_notes(mesh, terminal);
-  SP_FREE(t.sums, t.faces);
+  SP_FREE(t.sums, t.faces, t.group_of_volume, t.bodies);
   return status;
 }
 

@@ -53,10 +53,16 @@ static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
   sp_running *run = *out;
   *run = sp_running_begin(&c->workers, c->mesh, config, &c->results);
   run->evaluates = true;
+  if (c->rule == sp_library_rule(config)) {
+    run->kappa = c->kappa;
+    run->lambda = c->lambda;
+  }
   run->on_iteration = sp_library_on_iteration;
   run->context = c;
   sp_status status = sp_initial_check(c->workers.comm, &config->statement);
   if (!status) status = sp_running_set_up(run);
+  if (!status && run->problem->of_u)
+    status = sp_fail(SP_ERR_INPUT, "a condition depends on u: a case of the library is linear");
   if (!status) status = sp_solver_make_free(run->solver);
   if (status) release_run(out);
   return status;
@@ -155,11 +161,37 @@ static void release_vectors(sp_case *c, bool arrays) {
   c->extra = NULL;
 }
 
+static void drop_coefficients(sp_case *c) {
+  SP_FREE(c->kappa, c->lambda);
+  c->kappa = c->lambda = NULL;
+}
+
+/* Arrays stay if the new set-up has their points. */
+static sp_status replace_run(sp_case *c, sp_running *run) {
+  sp_library_forget(c);
+  release_vectors(c, run->config->statement.order != c->config->statement.order);
+  if (c->rule != sp_library_rule(run->config)) drop_coefficients(c);
+  if (!run->problem->has_dirichlet) c->is_set[SP_CASE_DIRICHLET] = false;
+  c->values_changed = c->is_set[SP_CASE_DIRICHLET];
+  c->coefficients_changed = false;
+  release_run(&c->run);
+  c->run = run;
+  return make_vectors(c);
+}
+
+sp_status sp_library_renew(sp_case *c) {
+  sp_running *run = NULL;
+  if (!c->coefficients_changed) return SP_OK;
+  SP_TRY(set_up(c, c->config, &run));
+  return replace_run(c, run);
+}
+
 void sp_case_close(sp_case **c_) {
   sp_case *c = c_ ? *c_ : NULL;
   if (!c) return;
   sp_library_forget(c);
   release_vectors(c, true);
+  drop_coefficients(c);
   release_run(&c->run);
   sp_mesh_destroy(&c->mesh);
   sp_workers_close(&c->workers);
@@ -230,15 +262,10 @@ int sp_case_change(sp_case *c, int count, const char *const *keys) {
     sp_config_destroy(&config);
     return sp_library_code(status);
   }
-  sp_library_forget(c);
-  release_vectors(c, config->statement.order != c->config->statement.order);
-  if (!run->problem->has_dirichlet) c->is_set[SP_CASE_DIRICHLET] = false;
-  c->values_changed = c->is_set[SP_CASE_DIRICHLET];
-  release_run(&c->run);
+  status = replace_run(c, run);
   sp_config_destroy(&c->config);
   c->config = config;
-  c->run = run;
-  return sp_library_code(make_vectors(c));
+  return sp_library_code(status);
 }
 
 /* ---- Sizes and names ---- */
@@ -250,6 +277,7 @@ int sp_case_get_sizes(const sp_case *c, sp_case_sizes *sizes) {
                            .owned = (size_t)n->owned,
                            .elements = (size_t)c->mesh->hexes->count,
                            .nodes = sp_element_nodes(n->order),
+                           .points = sp_rule_points(sp_library_rule(c->config)),
                            .global_dofs = n->global,
                            .global_elements = c->mesh->global_elements,
                            .order = n->order,

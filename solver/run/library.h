@@ -4,6 +4,7 @@
 #pragma once
 
 #include "io/record.h"
+#include "operators/counts.h"
 #include "solver/run/running.h"
 #include "solver/sp_solve.h"
 
@@ -27,8 +28,11 @@ struct sp_case {
   sp_vector arrays[SP_CASE_SETTABLE], initial; /* set ones; problem.initial */
   sp_vector added, in, out; /* load of the last solve, beside the case's; scratch */
   bool is_set[SP_CASE_SETTABLE];
-  bool values_changed; /* Dirichlet values, since the last solve */
-  double *extra;       /* `added` on the host */
+  bool values_changed;       /* Dirichlet values, since the last solve */
+  double *extra;             /* `added` on the host */
+  double *kappa, *lambda;    /* set arrays on the host, [elements][points of `rule`], or NULL */
+  const sp_rule *rule;       /* of the operator when they were set */
+  bool coefficients_changed; /* since `run` was set up */
   sp_operator *mass;
 
   sp_case_progress *progress;
@@ -56,6 +60,14 @@ sp_status sp_library_check(const char *function, size_t expected, size_t count, 
 
 /* sp_running.on_iteration with the case as context. Local. */
 bool sp_library_on_iteration(void *c, const sp_cg_iteration *iteration);
+
+/* The rule of the operator: kappa and lambda may be arrays at its points. Local. */
+static inline const sp_rule *sp_library_rule(const sp_config *config) {
+  return sp_operator_rule(config->statement.operator_kind, config->statement.order);
+}
+
+/* Set up again if kappa or lambda has changed; if that fails, the old set-up stays. Collective. */
+sp_status sp_library_renew(sp_case *c);
 
 /* Evaluate the last solve, unless it has been. Errors: no solve. Collective. */
 sp_status sp_library_evaluate(sp_case *c);

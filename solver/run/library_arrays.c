@@ -83,12 +83,67 @@ static sp_status set_array(sp_case *c, sp_case_array which, const double *values
   return SP_OK;
 }
 
+/* ---- Coefficients ---- */
+
+/* Entries of contacts are not read. */
+static sp_status check_coefficient(const sp_case *c, sp_case_array which, size_t points,
+                                   const double *values) {
+  for (sp_lid e = 0; e < c->mesh->hexes->count; e++)
+    for (size_t p = 0; p < points && !sp_hexes_is_contact(c->mesh->hexes, e); p++) {
+      const double value = values[(size_t)e * points + p];
+      if (!isfinite(value) || value < 0 || (value == 0 && which == SP_CASE_KAPPA))
+        return sp_fail(SP_ERR_INPUT,
+                       "sp_case_set: %s must be finite and %s; it is %g at point %zu of element "
+                       "%d",
+                       which == SP_CASE_KAPPA ? "kappa" : "lambda",
+                       which == SP_CASE_KAPPA ? "positive" : "not negative", value, p, (int)e);
+    }
+  return SP_OK;
+}
+
+/* *out = a copy on the host. Local. */
+static sp_status take_coefficient(const sp_case *c, sp_case_array which, size_t count,
+                                  const double *values, double **out) {
+  const sp_rule *rule = sp_library_rule(c->config);
+  const size_t points = sp_rule_points(rule);
+  sp_vector view;
+  SP_TRY(sp_running_check_arrays(c->run->problem));
+  SP_TRY(sp_library_check("sp_case_set", (size_t)c->mesh->hexes->count * points, count, values));
+  SP_TRY(find_array(c, count, values, &view));
+  SP_TRY(sp_allocate(count, sizeof **out, "coefficients", out));
+  if (view.data)
+    SP_TRY(sp_vector_read(&view, *out));
+  else if (count > 0)
+    memcpy(*out, values, count * sizeof **out);
+  return check_coefficient(c, which, points, *out);
+}
+
+/* `given` is false on all ranks to unset it. */
+static sp_status set_coefficient(sp_case *c, sp_case_array which, bool given, size_t count,
+                                 const double *values) {
+  double **kept = which == SP_CASE_KAPPA ? &c->kappa : &c->lambda;
+  SP_OWNED double *taken = NULL;
+  if (!given && !*kept) return SP_OK;
+  if (given) SP_TRY(sp_agree(c->comm, take_coefficient(c, which, count, values, &taken)));
+  sp_library_forget(c);
+  double *before = *kept;
+  *kept = taken;
+  taken = before;
+  c->rule = sp_library_rule(c->config);
+  c->coefficients_changed = true;
+  c->run->problem->kappa = c->kappa;
+  c->run->problem->lambda = c->lambda;
+  return SP_OK;
+}
+
 int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *values) {
   if (!c) return sp_library_fail("sp_case_set", "no case, it is NULL");
   const size_t local = sp_space_dofs(c->run->solver->space);
   sp_status status = SP_OK;
   bool given = values;
   MPI_Allreduce(MPI_IN_PLACE, &given, 1, MPI_C_BOOL, MPI_LOR, c->comm);
+  if (which == SP_CASE_KAPPA || which == SP_CASE_LAMBDA)
+    return sp_library_code(set_coefficient(c, which, given, count, values));
   if ((int)which < 0 || (int)which >= SP_CASE_SETTABLE)
     status = sp_fail(SP_ERR_INPUT, "sp_case_set: this array can only be read");
   else if (given && which == SP_CASE_DIRICHLET && !c->run->problem->has_dirichlet)
@@ -198,6 +253,7 @@ int sp_case_solve(sp_case *c, size_t count, double *u, sp_case_solution *solutio
   if (wanted)
     status = sp_library_check("sp_case_solve", sp_space_dofs(c->run->solver->space), count, u);
   status = sp_agree(c->comm, status);
+  if (!status) status = sp_library_renew(c);
   if (status) return sp_library_code(status);
   c->results.cg = (sp_cg_result){0};
   status = solve(c, count, u, wanted);
@@ -240,6 +296,7 @@ int sp_case_apply(sp_case *c, sp_case_operator which, size_t count, const double
   sp_status status = sp_library_check("sp_case_apply", local, count, x);
   if (!status) status = sp_library_check("sp_case_apply", local, count, y);
   status = sp_agree(c->comm, status);
+  if (!status) status = sp_library_renew(c);
   if (!status) status = take_array(c, x, &c->in);
   if (!status) status = apply(c, which);
   if (!status) status = give_array(c, count, NULL, &c->out, y);
@@ -276,16 +333,31 @@ static sp_status find_points(const sp_case *c, double *points) {
   return SP_OK;
 }
 
+/* [3][elements][points] */
+static sp_status find_quadrature(const sp_case *c, double *host) {
+  const sp_rule *rule = sp_library_rule(c->config);
+  const size_t points = sp_rule_points(rule), all = points * (size_t)c->mesh->hexes->count;
+  SP_OWNED double *xyz = NULL;
+  SP_TRY(sp_agree(c->comm, sp_allocate(3 * points, sizeof *xyz, "points", &xyz)));
+  for (sp_lid e = 0; e < c->mesh->hexes->count; e++) {
+    sp_hexes_coordinates(c->mesh->hexes, e, rule->n, rule->nodes, xyz);
+    for (size_t d = 0; d < 3; d++)
+      memcpy(&host[d * all + (size_t)e * points], &xyz[d * points], points * sizeof *xyz);
+  }
+  return SP_OK;
+}
+
 static sp_status find_right_hand_side(sp_case *c, double *host) {
-  const sp_solver *s = c->run->solver;
+  SP_TRY(sp_library_renew(c));
   SP_TRY(make_right_hand_side(c));
-  return sp_agree(c->comm, sp_vector_read(&s->b, host));
+  return sp_agree(c->comm, sp_vector_read(&c->run->solver->b, host));
 }
 
 static sp_status fill_array(sp_case *c, sp_case_array which, size_t count, double *host) {
   const sp_solver *s = c->run->solver;
   const double *values = s->facts.boundary_values;
   if (which == SP_CASE_POINTS) return find_points(c, host);
+  if (which == SP_CASE_QUADRATURE) return find_quadrature(c, host);
   if (which == SP_CASE_RHS) return find_right_hand_side(c, host);
   if (which == SP_CASE_DIRICHLET && c->is_set[which])
     return sp_agree(c->comm, sp_vector_read(&c->arrays[which], host));
@@ -298,12 +370,16 @@ static sp_status fill_array(sp_case *c, sp_case_array which, size_t count, doubl
 int sp_case_get(sp_case *c, sp_case_array which, size_t count, double *values) {
   if (!c) return sp_library_fail("sp_case_get", "no case, it is NULL");
   SP_OWNED double *host = NULL;
-  const size_t local = sp_space_dofs(c->run->solver->space);
-  sp_status status =
-      sp_library_check("sp_case_get", which == SP_CASE_POINTS ? 3 * local : local, count, values);
-  if (!status && which != SP_CASE_DIRICHLET && (int)which < SP_CASE_SETTABLE)
+  const size_t expected =
+      which == SP_CASE_QUADRATURE
+          ? 3 * (size_t)c->mesh->hexes->count * sp_rule_points(sp_library_rule(c->config))
+          : (which == SP_CASE_POINTS ? 3 : 1) * sp_space_dofs(c->run->solver->space);
+  const bool is_coefficient = which == SP_CASE_KAPPA || which == SP_CASE_LAMBDA;
+  sp_status status = SP_OK;
+  if (is_coefficient || (which != SP_CASE_DIRICHLET && (int)which < SP_CASE_SETTABLE))
     status = sp_fail(SP_ERR_INPUT, "sp_case_get: this array can only be set");
-  if (!status && which > SP_CASE_FIXED)
+  if (!status) status = sp_library_check("sp_case_get", expected, count, values);
+  if (!status && which > SP_CASE_QUADRATURE)
     status = sp_fail(SP_ERR_INPUT, "sp_case_get: there is no array %d", (int)which);
   if (!status) status = sp_allocate(count, sizeof *host, "array", &host);
   status = sp_agree(c->comm, status);

@@ -84,7 +84,7 @@ static sp_status evaluate_with_load(sp_case *c, const double *extra) {
 static sp_status evaluate_solution(sp_case *c) {
   sp_running *run = c->run;
   const bool has_load = c->is_set[SP_CASE_LOAD] || c->is_set[SP_CASE_SOURCE];
-  const bool has_arrays = has_load || c->is_set[SP_CASE_DIRICHLET];
+  const bool has_arrays = has_load || c->is_set[SP_CASE_DIRICHLET] || c->kappa || c->lambda;
   free(run->indicator);
   run->indicator = NULL;
   run->bars = (sp_kept_error){0};

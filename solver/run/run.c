@@ -83,6 +83,7 @@ void sp_running_find_bars(sp_running *c) {
 sp_status sp_running_report(sp_running *c, sp_status solved) {
   sp_results *results = c->results;
   c->notes.rounding = results->cg.rounding;
+  c->notes.flux_error = sp_running_flux_error(c);
   sp_report_find_notes(c->report, &c->notes);
   sp_report_print_notes(c->report);
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
@@ -142,7 +143,11 @@ sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_co
   sp_status status = sp_running_set_up(&c);
   if (!status && !start) sp_report_find_notes(report, &c.notes);
   sp_interrupt_watch();
-  if (!status) status = finish_one(&c, solve(&c), answers);
+  if (!status) {
+    status = finish_one(&c, solve(&c), answers);
+    c.notes.rounding = results->cg.rounding;
+    if (!start) sp_report_find_notes(report, &c.notes);
+  }
   sp_running_release(&c);
   return status;
 }
@@ -161,7 +166,10 @@ static sp_status finish(sp_running *c, sp_status solved) {
 
 /* The flow from the mesh on. */
 static sp_status run_on_mesh(sp_running *c) {
-  SP_TRY(sp_running_set_up(c));
+  const sp_status status = sp_running_set_up(c);
+  if (status) sp_report_find_notes(c->report, &(sp_note_facts){.mesh = c->mesh}); /* maybe why */
+  if (status) sp_report_print_notes(c->report);
+  SP_TRY(status);
   SP_TRY(sp_running_report_setup(c));
   sp_interrupt_watch();
   return finish(c, solve(c));

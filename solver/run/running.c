@@ -5,6 +5,7 @@
 #include "solver/problem/contacts.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
+#include "solver/solve/nonlinear.h"
 
 sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                             sp_results *results) {
@@ -21,7 +22,7 @@ void sp_running_release(sp_running *c) {
   sp_probes_destroy(&c->probes);
   sp_quantities_destroy(&c->quantities);
   sp_balance_free(&c->balance);
-  SP_FREE(c->heat, c->indicator, c->solution, c->initial, c->rest);
+  SP_FREE(c->heat, c->indicator, c->solution, c->initial, c->rest, c->last);
   sp_march_destroy(&c->march);
   sp_solver_destroy(&c->solver);
   sp_problem_destroy(&c->problem);
@@ -86,12 +87,25 @@ static bool is_interrupted(void *context) {
   return c->stopped || sp_interrupt_noted() || sp_workers_interrupted(c->workers);
 }
 
+sp_status sp_running_check_arrays(const sp_problem *problem) {
+  if (!sp_operator_rows[problem->kind].has_stiffness)
+    return sp_fail(SP_ERR_INPUT, "mass has no kappa and no lambda");
+  if (sp_materials_have_solution(&problem->materials))
+    return sp_fail(SP_ERR_INPUT,
+                   "kappa and lambda cannot be arrays in a case with an exact solution: its load "
+                   "is derived from their formulas; give forcing and boundary values instead");
+  return SP_OK;
+}
+
 static sp_status create_solver(sp_running *c) {
   const sp_solver_options options = sp_config_solver(c->config);
   const sp_solver_watch watch = {on_phase, on_iteration, is_interrupted, c};
   sp_running_enter(c, SP_PHASE_PROBLEM);
   sp_scope_set_time(c->config->statement.scope, sp_time_first(&c->config->time));
   SP_TRY(sp_problem_create(&c->config->statement, c->mesh, &c->problem));
+  if (c->kappa || c->lambda) SP_TRY(sp_running_check_arrays(c->problem));
+  c->problem->kappa = c->kappa;
+  c->problem->lambda = c->lambda;
   sp_materials_shift(&c->problem->materials, sp_time_first_shift(&c->config->time));
   SP_TRY(
       sp_solver_create(&c->workers->platform, c->mesh, c->problem, &options, &watch, &c->solver));
@@ -137,6 +151,7 @@ static sp_status examine_data(sp_running *c) {
   c->notes.forcing = sums->forcing;
   sp_forcing_difference_join(c->comm, &c->notes.forcing);
   SP_TRY(sp_problem_jumps(c->problem, space, &c->notes.jumps));
+  SP_TRY(sp_source_compare_faces(c->problem, space, c->notes.faces));
   return sp_source_compare(c->problem, space, sums->source, sums->size, sums->variation,
                            &c->notes.source);
 }
@@ -174,7 +189,26 @@ sp_status sp_running_set_up(sp_running *c) {
   return SP_OK;
 }
 
+/* Solve a problem that depends on u; c->last is what it stays linearized at. */
+static sp_status solve_nonlinear(sp_running *c) {
+  const double *start = c->given ? c->solution : c->initial;
+  const size_t dofs = sp_space_dofs(c->solver->space);
+  int solves = 0;
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *c->last, "solution", &c->last)));
+  c->solver->sums = NULL; /* they are made at the end */
+  const sp_status status = sp_nonlinear_solve(c->solver, c->problem, start, c->last, c->solution,
+                                              &c->results->cg, &solves);
+  if (c->report) sp_record_integer(c->report->record, "solves", solves);
+  if (!sp_solver_has_solution(status)) return status;
+  sp_kept_error kept;
+  sp_error_keep(status, &kept);
+  c->notes.jump = c->solver->facts.jump;
+  SP_TRY(sp_balance_load(&c->balance, c->solver->work));
+  return sp_error_restore(&kept);
+}
+
 sp_status sp_running_solve(sp_running *c) {
+  if (c->problem->of_u) return solve_nonlinear(c);
   return sp_solver_solve(c->solver, c->given ? c->solution : c->initial, c->solution,
                          &c->results->cg);
 }

@@ -30,9 +30,10 @@ typedef struct sp_running {
   /* Sees each iteration if there is no report; true ends the solve. NULL: none. */
   bool (*on_iteration)(void *context, const sp_cg_iteration *iteration);
   void *context;
-  bool stopped;   /* on_iteration has asked for the end of this solve */
-  bool once;      /* the solver may be released before error bars, for memory */
-  sp_phase phase; /* current phase, since phase_start; SP_PHASES: none */
+  const double *kappa, *lambda; /* for the problem; borrowed, NULL: its formulas */
+  bool stopped;                 /* on_iteration has asked for the end of this solve */
+  bool once;                    /* the solver may be released before error bars, for memory */
+  sp_phase phase;               /* current phase, since phase_start; SP_PHASES: none */
   double phase_start;
 
   sp_problem *problem;
@@ -48,6 +49,7 @@ typedef struct sp_running {
   double *solution;
   double *initial;      /* problem.initial, if there is one; in time, and the solutions before it */
   sp_field_state state; /* of it, in time */
+  double *last;         /* what conditions that depend on u are linearized at, else NULL */
   double *rest;         /* the part of the solution below its rounding, if fluxes need it */
   const char *field;    /* the file that was written; NULL if none */
   double *indicator;    /* [elements] with error bars, else NULL */
@@ -62,6 +64,10 @@ sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, cons
 
 /* End the current phase and begin the next one; SP_PHASES: none. */
 void sp_running_enter(sp_running *c, sp_phase phase);
+
+/* Check that kappa and lambda may be arrays. Errors: SP_ERR_INPUT for mass, and for a case with an
+ * exact solution. Local. */
+sp_status sp_running_check_arrays(const sp_problem *problem);
 
 /* Make probes, problem, solver, initial iterate and load. */
 sp_status sp_running_set_up(sp_running *c);
@@ -83,6 +89,10 @@ sp_status sp_running_collect(const sp_running *c, sp_answers *answers);
 
 /* Check that the evaluated balance closes. Errors: SP_ERR_NOT_CONVERGED. */
 sp_status sp_running_check_balance(const sp_running *c);
+
+/* The error of fluxes that the tolerance allows, relative to the heat that flows; 0 if unknown.
+ * Local. */
+double sp_running_flux_error(const sp_running *c);
 
 /* The largest less the smallest value of u, evaluated. Local. */
 double sp_running_range(const sp_running *c);

@@ -12,8 +12,8 @@ Case files and keys are the program's. Lengths are in the unit of the mesh, ever
 Operators need scipy, pictures h5py and matplotlib. The library underneath has its manual in solver/sp_solve.h.
 
 A vector has one double per degree of freedom (DOF) of this rank, n = case.sizes.local in all. Entry i belongs to the
-node case.points[i]. Arrays of numpy are read and written in place. So are arrays on the GPU of the case, of cupy, torch
-and others that have DLPack or __cuda_array_interface__. Other types are converted to double.
+node case.points[i]. Arrays of numpy are read and written in place, and also arrays on the GPU of the case, of cupy,
+torch and others that have DLPack or __cuda_array_interface__. Other types are converted to double.
 
 Under mpirun all ranks make the same calls. Then vectors have `sizes.owned` entries that this rank owns, and copies
 that other ranks own; scipy's solvers work on one rank only. One thread of a process may call at a time."""

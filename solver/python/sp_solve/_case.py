@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
 import numpy as np
 
 from . import _arrays
-from ._library import (DIRICHLET, FIXED, INITIAL, INTERRUPTED, LOAD, NOT_CONVERGED, POINTS, PROGRESS, RHS, SOURCE, Error,
-                       SizesStruct, SolutionStruct, check, communicator, library, open_cases, ranks_of)
+from ._library import (DIRICHLET, FIXED, INITIAL, INTERRUPTED, KAPPA, LAMBDA, LOAD, NOT_CONVERGED, POINTS, PROGRESS,
+                       QUADRATURE, RHS, SOURCE, Error, SizesStruct, SolutionStruct, check, communicator, library,
+                       open_cases, ranks_of)
 from ._result import NotConverged, Result
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 Progress = Callable[[int, float], Any]
 
 _SECTIONS = {
-    "mesh": "file size size_min curvature scale shape elements lower upper map epsilon step refine",
+    "mesh": "file size size_min grading curvature scale shape elements background lower upper map epsilon step "
+            "refine",
     "discretization": "order operator geometry",
     "problem": "lambda kappa capacity axes solution forcing source initial",
     "time": "end step steps scheme every",
@@ -41,12 +43,14 @@ class Sizes(NamedTuple):
     local:            DOFs of this rank, with copies that other ranks own
     owned:            DOFs that this rank owns
     elements, nodes:  elements of this rank, and nodes of each, (order + 1)^3
+    points:           quadrature points of each element
     global_dofs, global_elements: of all ranks
     on_device:        the solver's vectors are on a GPU"""
     local: int
     owned: int
     elements: int
     nodes: int
+    points: int
     global_dofs: int
     global_elements: int
     order: int
@@ -65,7 +69,7 @@ def _full_name(name: str) -> str:
     key = name.rstrip("_")
     found = [section for section, keys in _SECTIONS.items() if key in keys.split()]
     if len(found) != 1:
-        reason = "is a key of " + " and ".join(found) if found else "is no key, or one of a section"
+        reason = "is a key of " + " and ".join(found) if found else "is no key that can be an argument"
         raise TypeError(f"'{name}' {reason}: use keys={{'SECTION.{key}': ...}}")
     return f"{found[0]}.{key}"
 
@@ -93,9 +97,9 @@ class Case:
 
     path:      a case file; None: `text`, or defaults
     text:      the text of a case file instead
-    comm:      a communicator of mpi4py; None: MPI_COMM_WORLD, which is this process alone without mpirun
+    comm:      a communicator of mpi4py; None: MPI_COMM_WORLD, one process without mpirun
     keys:      values by "section.key", as {"boundary.lid": "dirichlet 0"}; they override the file
-    settings:  values by key if one section only has this key: order=5 is discretization.order, lambda_=2 is
+    settings:  values by key, if only one section has it: order=5 is discretization.order, lambda_=2 is
                problem.lambda. Numbers, texts, lists, True and False; None is the default.
 
     The case must be steady, without time.end. Files named in [output] are written by Result.write and Result.plot only."""
@@ -125,7 +129,7 @@ class Case:
         sizes = SizesStruct()
         check(library().sp_case_get_sizes(self._handle, byref(sizes)))
         self.sizes = Sizes(*(getattr(sizes, name) for name in Sizes._fields))
-        for name in "points", "free", "numbers":
+        for name in "points", "free", "numbers", "quadrature":
             self.__dict__.pop(name, None)
 
     @property
@@ -172,6 +176,12 @@ class Case:
         return self._fill("sp_case_get", 3 * self.sizes.local, np.float64, POINTS).reshape(3, -1).T
 
     @functools.cached_property
+    def quadrature(self) -> NDArray[np.float64]:
+        """Coordinates x, y, z of the operator's quadrature points in each element, (3, elements, points)."""
+        shape = (3, self.sizes.elements, self.sizes.points)
+        return self._fill("sp_case_get", int(np.prod(shape)), np.float64, QUADRATURE).reshape(shape)
+
+    @functools.cached_property
     def free(self) -> NDArray[np.bool_]:
         """False at Dirichlet nodes, True at others, (n,)."""
         return self._get(FIXED) == 0
@@ -189,6 +199,25 @@ class Case:
         while library().sp_case_group(self._handle, len(groups), byref(name), byref(dimension), byref(number)) == 0:
             groups.append(Group((name.value or b"").decode(errors="replace"), dimension.value, number.value))
         return groups
+
+    # ---- Coefficients ----
+
+    def _set_coefficient(self, which: int, values: Any) -> None:
+        if values is not None and not _arrays.on_device(values):
+            values = np.broadcast_to(values, (self.sizes.elements, self.sizes.points))
+        address, count, _keep = (None, 0, None) if values is None else _arrays.address(values)
+        check(library().sp_case_set(self._handle, which, count, address))
+        self._solves += 1
+
+    def set_kappa(self, values: Any) -> None:
+        """Set kappa > 0 at `quadrature`, (elements, points) or broadcast to it: (elements, 1) is a number per element.
+        It replaces all formulas and tensors, except resistances of contacts, until it is set to None. The case must not
+        have an exact solution. The next solve sets up again; the last result can no longer be evaluated."""
+        self._set_coefficient(KAPPA, values)
+
+    def set_lambda(self, values: Any) -> None:
+        """Set lambda >= 0 likewise."""
+        self._set_coefficient(LAMBDA, values)
 
     # ---- Solving ----
 

@@ -16,7 +16,7 @@ try:
 except ImportError:  # not installed: this is the source tree
     ROOT = str(Path(__file__).resolve().parents[3])
 
-LOAD, SOURCE, DIRICHLET, INITIAL, POINTS, RHS, FIXED = range(7)  # sp_case_array
+LOAD, SOURCE, DIRICHLET, INITIAL, POINTS, RHS, FIXED, KAPPA, LAMBDA, QUADRATURE = range(10)  # sp_case_array
 NOT_CONVERGED, INTERRUPTED = 2, 5
 
 PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, c_double)
@@ -36,7 +36,8 @@ class Error(RuntimeError):
 
 class SizesStruct(ctypes.Structure):
     _fields_ = [("local", c_size_t), ("owned", c_size_t), ("elements", c_size_t), ("nodes", c_size_t),
-                ("global_dofs", c_int64), ("global_elements", c_int64), ("order", c_int), ("on_device", c_bool)]
+                ("points", c_size_t), ("global_dofs", c_int64), ("global_elements", c_int64), ("order", c_int),
+                ("on_device", c_bool)]
 
 
 class SolutionStruct(ctypes.Structure):
