@@ -244,6 +244,37 @@ def check_jump(count):
     check(len(samples) == 5 and max(abs(f + 198) for f in samples) < 1e-3, f"jump, {count} ranks: {samples}")
 
 
+def check_series(count):
+    """Two materials in time: the times, and u, a polynomial, at the points of each state."""
+    if (vtk.VTK_MAJOR_VERSION, vtk.VTK_MINOR_VERSION) < (9, 3):
+        return
+    slab = os.path.join(SOURCE, "tests", "fixtures", "slab.geo")
+    driver.Run(count, [f"mesh.file={slab}", "discretization.order=3", "problem.solution=x*y*t^2+z", "problem.capacity=2",
+                       "time.end=2", "time.steps=8", "time.every=3", "output.log=", "output.field=run.hdf",
+                       "output.flux=yes"]).expect(count, 0)
+    reader = vtk.vtkHDFReader()
+    reader.SetFileName("run.hdf")
+    reader.UpdateInformation()
+    times = reader.GetOutputInformation(0).Get(vtk.vtkStreamingDemandDrivenPipeline.TIME_STEPS())
+    check(np.allclose(times, [0.75, 1.5, 2]), f"series, {count} ranks: times {times}")
+    for step, t in enumerate(times):
+        reader.SetStep(step)
+        reader.Update()
+        data = reader.GetOutputDataObject(0)
+        pieces = [data.GetPartition(n) for n in range(data.GetNumberOfPartitions())] \
+            if data.IsA("vtkPartitionedDataSet") else [data]
+        names = data.GetFieldData().GetAbstractArray("regions")
+        found = [names.GetValue(n) for n in range(names.GetNumberOfValues())]
+        check(found == ["soft", "hard", "all", "30"], f"series: regions {found}")
+        for grid in pieces:
+            places = support.vtk_to_numpy(grid.GetPoints().GetData())
+            u, error = (support.vtk_to_numpy(grid.GetPointData().GetArray(name)) for name in ("u", "error"))
+            off = abs(u - error - places[:, 0] * places[:, 1] * t**2 - places[:, 2]).max()
+            check(off < 1e-12 and abs(error).max() < 1e-3, f"series, {count} ranks, t = {t}: {off:.1e}, {abs(error).max():.1e}")
+            flux = grid.GetPointData().GetArray("kappa_grad_u")
+            check(flux and flux.GetNumberOfTuples() == len(places), f"series, t = {t}: no flux")
+
+
 def check_manual(count):
     """The value that the code of the manual prints, against the solution of inputs/cube.ini at that point."""
     with open(os.path.join(SOURCE, "io", "README.md"), encoding="utf-8") as file:
@@ -269,6 +300,7 @@ def main():
         check_averages(count)
         check_jump(count)
         check_manual(count)
+        check_series(count)
     check(not messages.GetOutput(), f"VTK says: {messages.GetOutput()}")
     print(f"field_sharing: VTK {vtk.vtkVersion.GetVTKVersion()}")
 

@@ -39,7 +39,7 @@ def figures():
             ([BLUE, GREEN, YELLOW, INDIGO, BROWN], [], "phases", "b.h5"), ([BLUE], [ORANGE], "study", "orders.h5"),
             ([BLUE, ORANGE], [], "study", "study.h5"),
             ([BLUE, ORANGE], [GREEN], "study", "exact.h5"),  # no slopes: all errors are at the floor
-            ([BLUE, ORANGE], [YELLOW], "study", "answers.h5"), ([BLUE, ORANGE], [GREEN], "history", "time.h5")):
+            ([BLUE, ORANGE], [YELLOW], "study", "answers.h5"), ([BLUE, ORANGE, GREEN], [YELLOW], "history", "time.h5")):
         draw(colours, absent, *arguments)
     module = importlib.import_module("run_figures")
     with h5py.File("b.h5") as log:
