@@ -386,7 +386,8 @@ static void test_coefficients(const char *operator) {
 #define RESULTS                                                                                    \
   "problem.forcing=1+y", "result.through=flux over xmax", "result.all=integral",                   \
       "result.hottest=maximum", "probe.p=0.3 0.3 0.3"
-#define JUMP BOX, operator, RESULTS, "mesh.elements=4 2 2", LEFT
+/* Faces with a common edge divide its flux by kappa. */
+#define JUMP BOX, operator, RESULTS, "mesh.elements=4 2 2", LEFT, "boundary.ymin=dirichlet 0"
   compare_coefficients(TEXTS(JUMP, "material.left.kappa=5+x*y", FORMULAS),
                        TEXTS(JUMP, "material.left.kappa=1, 2, 3", "problem.kappa=2"), true);
   /* A stiff film takes the flux from the equations; a contact keeps its resistance. */
@@ -420,7 +421,11 @@ static void test_coefficients_stay(void) {
   set(formula, SP_CASE_LOAD, x);
   CHECK(difference(c, solve(c), 1, solve(formula)) < 1e-11, "lost by another forcing");
   set(c, SP_CASE_LOAD, NULL);
+  sp_case *other = open_keys(TEXTS(BOX, "problem.forcing=x", "discretization.operator=bp3.0",
+                                   "discretization.order=2")); /* with as many points */
   ok(sp_case_change(c, 2, TEXTS("discretization.operator=bp3.0", "discretization.order=2")));
+  CHECK(same_bits(c, solve(c), solve(other)), "arrays at other points");
+  sp_case_close(&other);
   ok(sp_case_change(
       c, 3, TEXTS("discretization.operator=", "discretization.order=3", "problem.forcing=1")));
   CHECK(same_bits(c, solve(c), u), "arrays of other points remain");
