@@ -1,5 +1,11 @@
-/* Structured boxes. Each rank generates only its own brick. The boundary groups are xmin xmax ymin
- * ymax zmin zmax, numbered 1 to 6. The volume groups are the regions, numbered from 1. */
+/* Structured boxes. Each rank generates only its own brick. The groups of surfaces are
+ *
+ *     xmin xmax ymin ymax zmin zmax    numbers 1 to 6: the sides of the box
+ *     NAME.xmin ... NAME.zmax          numbers 6 r + 1 to 6 r + 6: the sides of region r = 1, 2
+ * ..., exterior or between elements, where it has the elements
+ *
+ * A side without faces has no group. The volume groups are the regions that are not empty, with
+ * numbers 1, 2 ... in the order of all regions. No surface has both exterior faces and others. */
 #pragma once
 
 #include "mesh/hexes.h"
@@ -14,12 +20,18 @@ typedef enum sp_step { SP_STEP_QUINTIC, SP_STEP_LINEAR } sp_step;
 /* Names in a case, by sp_map and sp_step; both lists end with NULL. */
 extern const char *const sp_map_names[], *const sp_step_names[];
 
+/* Elements that are in no region. */
+typedef enum sp_background { SP_BACKGROUND_FULL, SP_BACKGROUND_EMPTY } sp_background;
+extern const char *const sp_background_names[]; /* ends with NULL */
+
 /* The elements between two corners: a volume group. Each corner lies on planes of the undeformed
- * grid, to within a thousandth of an element's width, or outside the box. */
+ * grid, to within a thousandth of an element's width, or outside the box. Where regions overlap,
+ * the last one has the elements. */
 typedef struct sp_box_region {
   const char *name;
   const char *where; /* begins messages */
   double lower[3], upper[3];
+  int empty; /* 1: its elements are left out */
 } sp_box_region;
 
 typedef struct sp_box {
@@ -30,13 +42,16 @@ typedef struct sp_box {
   sp_step step;   /* likewise */
   int region_count;
   const sp_box_region *regions; /* [region_count] */
+  sp_background background;
+  /* [elements[d] + 1], the undeformed grid from lower[d] to upper[d]; NULL: elements are equal. */
+  double *planes[3];
 } sp_box;
 
 /* The elements of this rank's brick (mesh/partition.h). Columns of strongly coupled elements
  * (mesh/columns.h) of the undeformed box are not cut if there are enough of them for the ranks. No
- * brick has more than twice the mean number of elements. The caller destroys *out. Errors:
- * SP_ERR_INPUT for more ranks than elements, an empty region, a region whose sides cut elements
- * (the message names the nearest planes), and overlapping regions. Collective over `comm`. */
+ * brick of a full box has more than twice the mean number of elements. The caller destroys *out.
+ * Errors: SP_ERR_INPUT for more ranks than elements, a region without elements, and a region whose
+ * sides cut elements (the message names the nearest planes). Collective over `comm`. */
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
 
 /* Deform a point of the unit cube in place, by the map, epsilon and step of `box`.

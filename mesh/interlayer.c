@@ -313,6 +313,7 @@ static sp_status add_elements(splitting *s, int count) {
     if (s->places[n] != NOWHERE)
       hexes->vertices[n / SP_CORNERS][n % SP_CORNERS] = s->answers[s->places[n]].number;
   hexes->count += (sp_lid)added;
+  memset(hexes->box, 0, sizeof hexes->box);
   return SP_OK;
 }
 

@@ -9,10 +9,16 @@
 #include "mesh/order.h"
 #include "mesh/surfaces.h"
 
+typedef struct marking {
+  sp_mesh *mesh;
+  bool *grouped; /* [surface.count]: the surface is in a group */
+} marking;
+
 /* Faces keep their surfaces; on faces between elements that are not periodic these become inner
  * ones. Contacts have no surfaces: even their ends are inside the domain. */
-static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t end) {
-  sp_mesh *mesh = mesh_;
+static sp_status mark_some(void *marking_, void *workspace, size_t begin, size_t end) {
+  const marking *m = marking_;
+  sp_mesh *mesh = m->mesh;
   const sp_hexes *hexes = mesh->hexes;
   sp_gid *unnamed = workspace;
   *unnamed = 0;
@@ -27,22 +33,25 @@ static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t en
         if (known >= 0) __atomic_store_n(&mesh->buried[known], true, __ATOMIC_RELAXED);
         *surface = known < 0 ? SP_SURFACE_INTERIOR : SP_SURFACE_INNER - known;
       }
-      bool named = !sp_surface_is_exterior(*surface);
-      for (int g = 0; g < hexes->surface.group_count && !named; g++)
-        named = *surface >= 0 && sp_group_has(&hexes->surface.groups[g], *surface);
-      *unnamed += !named;
+      *unnamed += *surface == SP_SURFACE_UNNAMED || (*surface >= 0 && !m->grouped[*surface]);
     }
   return SP_OK;
 }
 
-static void add_unnamed(void *mesh, void *workspace, size_t begin, size_t end) {
+static void add_unnamed(void *marking_, void *workspace, size_t begin, size_t end) {
   (void)begin, (void)end;
-  ((sp_mesh *)mesh)->unnamed_faces += *(const sp_gid *)workspace;
+  ((marking *)marking_)->mesh->unnamed_faces += *(const sp_gid *)workspace;
 }
 
 static sp_status mark_surfaces(sp_mesh *mesh) {
   const size_t count = (size_t)mesh->hexes->count;
-  return sp_loop_sum("surfaces", count, SP_FACES, mesh, sizeof(sp_gid), mark_some, add_unnamed);
+  const sp_family *family = &mesh->hexes->surface;
+  SP_OWNED bool *grouped = NULL;
+  SP_TRY(sp_allocate((size_t)family->count, sizeof *grouped, "surfaces", &grouped));
+  for (const sp_group *g = family->groups; g < family->groups + family->group_count; g++)
+    for (int p = 0; p < g->part_count; p++) grouped[g->parts[p]] = true;
+  marking m = {mesh, grouped};
+  return sp_loop_sum("surfaces", count, SP_FACES, &m, sizeof(sp_gid), mark_some, add_unnamed);
 }
 
 /* Order the elements, build the topology and mark the surfaces. */

@@ -92,13 +92,16 @@ static bool find_grid(const int elements[3], int size, int grid[3]) {
   return found;
 }
 
+sp_status sp_partition_fail(int size, double total) {
+  return sp_fail(SP_ERR_INPUT,
+                 "%d ranks for a mesh of %.0f element%s: use at most one rank per element", size,
+                 total, sp_plural((long long)total));
+}
+
 sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick *brick) {
   int grid[3];
   const double total = (double)elements[0] * elements[1] * elements[2];
-  if (total < size)
-    return sp_fail(SP_ERR_INPUT,
-                   "%d ranks for a mesh of %.0f element%s: use at most one rank per element", size,
-                   total, sp_plural((long long)total));
+  if (total < size) return sp_partition_fail(size, total);
   if (!find_grid(elements, size, grid)) {
     bisect_box(elements, size, rank, brick);
     return SP_OK;

@@ -20,6 +20,9 @@ typedef struct sp_brick {
  * Errors: SP_ERR_INPUT if there are more ranks than elements. Local. */
 sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick *brick);
 
+/* SP_ERR_INPUT: more ranks than elements. Local. */
+sp_status sp_partition_fail(int size, double elements);
+
 /* Send elements from rank 0 to their ranks: element e of *hexes goes to rank parts[e]. Surfaces,
  * volumes and groups are copied to all ranks. Rank 0 passes *hexes and parts[(*hexes)->count]; on
  * other ranks *hexes is NULL and `parts` is not used. On success *hexes holds this rank's elements,

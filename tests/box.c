@@ -3,6 +3,8 @@
 
 #include <float.h>
 
+#include "mesh/blocks.h"
+#include "mesh/box_planes.h"
 #include "mesh/geometry.h"
 #include "mesh/partition.h"
 #include "tests/boxes.h"
@@ -223,20 +225,23 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
 
 /* The sum of up to 1000 element volumes, each with a relative error of about 100 EPSILON. */
 static void check_boxes(void) {
-  sp_box box = {{5, 4, 3}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 0.3, SP_STEP_QUINTIC, 0, NULL};
+  sp_box box = {{5, 4, 3},       {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE,        0.3,
+                SP_STEP_QUINTIC, 0,         NULL,      SP_BACKGROUND_FULL, {NULL}};
   check_box(&box, 1, 100 * EPSILON);
   box.map = SP_MAP_KERSHAW;
   check_box(&box, 1, 100 * EPSILON);
   box =
-      (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1}, SP_MAP_KERSHAW, 0.05, SP_STEP_QUINTIC, 0, NULL};
+      (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1},          SP_MAP_KERSHAW, 0.05, SP_STEP_QUINTIC,
+               0,          NULL,         SP_BACKGROUND_FULL, {NULL}};
   check_box(&box, 3, 300 * EPSILON);
   /* The sine map moves the sides too: compare with a mesh four times as fine. The sides of
    * trilinear elements have an error of up to h^2 / 8 times the curvature, 0.05 * 5.3^2, on a
    * surface of 10: at h = 1/6 that is 0.05 in volume, of either sign. */
-  box = (sp_box){{6, 6, 6}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3, SP_STEP_QUINTIC, 0, NULL};
+  box = (sp_box){{6, 6, 6},       {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE,        0.3,
+                 SP_STEP_QUINTIC, 0,         NULL,      SP_BACKGROUND_FULL, {NULL}};
   sp_hexes *fine;
-  const sp_box finer = {{24, 24, 24}, {0, 0, 0},       {2, 1, 1}, SP_MAP_SINE,
-                        0.3,          SP_STEP_QUINTIC, 0,         NULL};
+  const sp_box finer = {{24, 24, 24},    {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE,        0.3,
+                        SP_STEP_QUINTIC, 0,         NULL,      SP_BACKGROUND_FULL, {NULL}};
   CHECK_OK(sp_box_hexes(MPI_COMM_SELF, &finer, &fine));
   double volume = 0, factors[SP_FACTORS * 8];
   sp_rule rule;
@@ -286,14 +291,16 @@ static void check_wrong_regions(void) {
   } cases[] = {
       {{.lower = {1.2, 0, 0}, .upper = {2, 1, 1}},
        "case.ini:7: the plane x = 1.2 cuts through elements: a region has whole elements; the "
-       "nearest planes between elements are x = 1 and 1.5"},
+       "nearest planes between elements are x = 1 and 1.5; or give mesh.size instead of "
+       "mesh.elements"},
       {{.lower = {1, 0, 0}, .upper = {2, 0.6, 1}},
        "case.ini:7: the plane y = 0.6 cuts through elements: a region has whole elements; the "
-       "nearest planes between elements are y = 0.3333333333 and 0.6666666667"},
+       "nearest planes between elements are y = 0.3333333333 and 0.6666666667; or give mesh.size "
+       "instead of mesh.elements"},
       {{.lower = {1, 0, 1}, .upper = {2, 1, 2}},
        "case.ini:7: no element of the box is between z = 1 and 2; the box goes from 0 to 1"},
-      {{.lower = {0.5, 0, 0}, .upper = {2, 1, 1}},
-       "case.ini:7: it overlaps the region 'low': an element can be in one region only"},
+      {{.lower = {-1, 0, 0}, .upper = {2, 1, 1}},
+       "case.ini:3: it has no elements: regions after it cover it"},
   };
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
     sp_box_region regions[2] = {{.name = "low", .where = "case.ini:3", .upper = {1, 1, 1}},
@@ -306,6 +313,140 @@ static void check_wrong_regions(void) {
     CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_ERR_INPUT && !hexes, "case %zu", c);
     CHECK_TEXT(sp_error_message(), cases[c].message);
   }
+}
+
+/* The planes of a direction with a thin layer, by size and grading. */
+static void check_planes(void) {
+  static const sp_box_region regions[] = {
+      {.name = "film", .where = "w", .lower = {-1, 0, 0.5}, .upper = {3, 1, 0.51}},
+      {.name = "same", .where = "w", .lower = {0.1 + 0.2, 0, 0}, .upper = {1, 1, 0.51 + 1e-12}},
+      {.name = "edge", .where = "w", .lower = {0.3, 0, 0}, .upper = {0.9999999999, 1, 1}}};
+  static const struct {
+    sp_box_sizes sizes;
+    int elements[3];
+    double least; /* width of an element */
+  } cases[] = {{{0.25, 0, 0}, {2 + 3, 4, 2 + 1 + 2}, 0.01},
+               {{2, 0, 0}, {2, 1, 3}, 0.01},
+               {{0.25, 0, 1}, {5, 4, 2 * 6 + 1}, 0.245 / 16},
+               {{0.25, 0.05, 1}, {5, 4, 2 * 4 + 1}, 0.245 / 4}};
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
+    sp_box box = {.upper = {1, 1, 1}, .region_count = 3, .regions = regions};
+    CHECK_OK(sp_box_divide("w", &cases[c].sizes, &box));
+    for (int d = 0; d < 3; d++) {
+      const double *at = box.planes[d];
+      CHECK(box.elements[d] == cases[c].elements[d], "case %zu: %d elements in direction %d", c,
+            box.elements[d], d);
+      CHECK(at[0] == 0 && at[box.elements[d]] == 1, "case %zu: from %g to %g", c, at[0],
+            at[box.elements[d]]);
+      for (int i = 0; i < box.elements[d]; i++) {
+        const double width = at[i + 1] - at[i], last = i > 0 ? at[i] - at[i - 1] : width;
+        CHECK(width > 0 && width <= cases[c].sizes.largest * (1 + 1e-9), "width %g", width);
+        if (cases[c].sizes.grading && cases[c].sizes.smallest == 0)
+          CHECK(width <= 2.000001 * last && last <= 2.000001 * width, "widths %g, %g", last, width);
+        if (d == 2 && at[i] != 0.5)
+          CHECK(width > (1 - 1e-9) * fmin(cases[c].least, 0.25), "case %zu: width %g", c, width);
+      }
+      CHECK_CLOSE(sp_box_index(&box, d, sp_box_plane(&box, d, box.elements[d] / 2)),
+                  box.elements[d] / 2, 0);
+      free(box.planes[d]);
+    }
+  }
+  sp_box box = {.upper = {1, 1, 1}};
+  CHECK_FAILS(sp_box_divide("case.ini:2: mesh.size", &(sp_box_sizes){.largest = 1e-8}, &box),
+              SP_ERR_INPUT, "case.ini:2: mesh.size: expected at least 1e-07, found 1e-08");
+}
+
+/* The measure of the elements of a volume group, or of the faces of a surface group; faces between
+ * elements count once. */
+static double measure_group(const sp_hexes *hexes, const char *name) {
+  double sum = 0, total;
+  sp_rule rule;
+  sp_rule_gl(2, &rule);
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    double xyz[24], values[24];
+    CHECK_OK(sp_geometry_volume(hexes, e, &rule, xyz, values));
+    for (int g = 0; g < hexes->volume.group_count; g++)
+      for (int q = 0; q < 8 && strcmp(hexes->volume.groups[g].name, name) == 0; q++)
+        if (sp_group_has(&hexes->volume.groups[g], hexes->volumes[e])) sum += values[q];
+    for (int f = 0; f < SP_FACES; f++) {
+      const int side = hexes->surfaces[e][f];
+      sp_geometry_face(hexes, e, f, &rule, xyz, values);
+      for (int g = 0; g < hexes->surface.group_count && sp_surface_of(side) >= 0; g++)
+        for (int q = 0; q < 4 && strcmp(hexes->surface.groups[g].name, name) == 0; q++)
+          if (sp_group_has(&hexes->surface.groups[g], sp_surface_of(side)))
+            sum += fabs(values[f / 2 * 4 + q]) * (sp_surface_is_exterior(side) ? 1 : 0.5);
+    }
+  }
+  MPI_Allreduce(&sum, &total, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return total;
+}
+
+/* A U with a hole: a mesh on any ranks, with about the same elements each, whose groups have exact
+ * measures, and no surface is exterior and inside. */
+static void check_holes(void) {
+  static const sp_box_region regions[] = {
+      {.name = "u", .where = "w", .upper = {3, 1, 2}},
+      {.name = "gap", .where = "w", .lower = {1, -1, 0.5}, .upper = {2, 2, 5}, .empty = 1},
+      {.name = "core", .where = "w", .lower = {2.25, 0.25, 1}, .upper = {2.75, 0.75, 1.5}}};
+  static const struct {
+    const char *group;
+    double measure;
+  } groups[] = {{"u", 6 - 1.5 - 0.125}, {"core", 0.125},   {"core.xmin", 0.25}, {"core.zmax", 0.25},
+                {"gap.zmin", 1},        {"gap.xmin", 1.5}, {"zmax", 2},         {"zmin", 3},
+                {"u.zmax", 2},          {"ymin", 6 - 1.5}};
+  const sp_box_sizes sizes = {.largest = 0.2, .grading = 1};
+  sp_box box = {.upper = {3, 1, 2}, .region_count = 3, .regions = regions};
+  CHECK_OK(sp_box_divide("w", &sizes, &box));
+  AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &box, 0);
+  const sp_hexes *hexes = mesh->hexes;
+  CHECK(hexes->box[0] == 0 && mesh->unnamed_faces == 0, "%lld faces in no group",
+        (long long)mesh->unnamed_faces);
+  CHECK((double)hexes->count * world_size < 1.5 * (double)mesh->global_elements,
+        "%d of %lld elements on one of %d ranks", hexes->count, (long long)mesh->global_elements,
+        world_size);
+  for (size_t g = 0; g < COUNT_OF(groups); g++)
+    CHECK_CLOSE(measure_group(hexes, groups[g].group), groups[g].measure, 1e-12);
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++)
+      CHECK(hexes->surfaces[e][f] < 0 || !mesh->buried[hexes->surfaces[e][f]],
+            "a surface with both kinds of faces");
+  for (int g = 0; g < hexes->volume.group_count; g++)
+    CHECK_TEXT(hexes->volume.groups[g].name, g == 0 ? "u" : "core");
+  for (int d = 0; d < 3; d++) free(box.planes[d]);
+}
+
+/* Every element of a box with holes is in one brick, on up to as many ranks as elements. */
+static void check_holed_bricks(void) {
+  static const sp_box_region regions[] = {
+      {.name = "a", .where = "w", .upper = {2, 1, 1}},
+      {.name = "b", .where = "w", .lower = {4, 2, 1}, .upper = {5, 5, 5}},
+      {.name = "c", .where = "w", .lower = {2, 0, 0}, .upper = {5, 1, 1}}};
+  const sp_box box = {.elements = {5, 5, 5},
+                      .upper = {5, 5, 5},
+                      .region_count = 3,
+                      .regions = regions,
+                      .background = SP_BACKGROUND_EMPTY};
+  const bool keep[2][3] = {{false, false, false}, {true, false, true}};
+  enum { ELEMENTS = 5 + 3 * 4 };
+  sp_blocks blocks;
+  CHECK_OK(sp_blocks_find(&box, &blocks));
+  for (int size = 1; size <= ELEMENTS; size++)
+    for (int k = 0; k < 2; k++) {
+      sp_gid sum = 0;
+      for (int rank = 0; rank < size; rank++) {
+        sp_brick brick;
+        CHECK_OK(sp_blocks_brick(&blocks, keep[k], size, rank, &brick));
+        const sp_gid count = sp_blocks_elements(&blocks, &brick);
+        CHECK(count > 0 && (double)count <= 2.5 * ELEMENTS / size, "%d ranks: %lld elements", size,
+              (long long)count);
+        sum += count;
+      }
+      CHECK(sum == ELEMENTS, "%d ranks have %lld elements", size, (long long)sum);
+    }
+  sp_brick brick;
+  CHECK_FAILS(sp_blocks_brick(&blocks, keep[0], ELEMENTS + 1, 0, &brick), SP_ERR_INPUT,
+              "18 ranks for a mesh of 17 elements");
+  sp_blocks_free(&blocks);
 }
 
 static void check_too_many_ranks(void) {
@@ -340,6 +481,9 @@ int main(int argc, char **argv) {
   check_quality();
   check_regions();
   check_wrong_regions();
+  check_planes();
+  check_holes();
+  check_holed_bricks();
   check_too_many_ranks();
   return check_end();
 }

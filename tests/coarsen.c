@@ -68,6 +68,19 @@ static void check_box(sp_box box, int refine, const sp_gid *elements) {
   }
 }
 
+/* Planes with ratios of 2: coarser meshes join neighbours. */
+static void check_planes(void) {
+  double planes[] = {0, 1, 3, 4, 6, 7, 9, 10, 12};
+  const sp_box box = {
+      .elements = {8, 8, 8}, .upper = {12, 12, 12}, .planes = {planes, planes, planes}};
+  AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &box, 0), *coarse = coarser(mesh);
+  CHECK(coarse && coarse->global_elements == 64, "no coarse mesh of 64 elements");
+  if (!coarse) return;
+  check_parents(mesh, coarse, false);
+  for (sp_lid e = 0; e < coarse->hexes->count; e++)
+    CHECK_CLOSE(sp_hexes_shortest_distance(coarse->hexes, e), 3, 1e-14);
+}
+
 static void check_boxes(void) {
   const sp_box cube = {.elements = {8, 8, 8}, .upper = {1, 1, 1}};
   const sp_box flat = {.elements = {4, 4, 16}, .upper = {1, 1, 0.4}}, /* ratios 10, 5, 2.5, 1.25 */
@@ -164,6 +177,7 @@ static void check_energies(bool by_kappa, bool is_tensor) {
 int main(int argc, char **argv) {
   bench_begin(&argc, &argv, &tested);
   check_boxes();
+  check_planes();
   check_periodic();
   check_energies(true, false);
   check_energies(true, true);

@@ -48,7 +48,7 @@ static void check_defaults(const sp_config *config) {
   CHECK(config->statement.boundary.count == 0 && !config->statement.boundary.fallback.where,
         "%d groups", config->statement.boundary.count);
   CHECK_TEXT(config->statement.boundary.fallback.group, "default");
-  CHECK(config->statement.boundary.fallback.condition == SP_DIRICHLET, "fallback");
+  CHECK(strcmp(config->statement.boundary.fallback.type->name, "dirichlet") == 0, "fallback");
   CHECK_TEXT(config->statement.boundary.fallback.formula.text, NULL);
   CHECK(config->statement.operator_kind == SP_BP35 && config->solver.tolerance == 1e-8 &&
             config->statement.order == 7 && config->solver.max_iterations == 1000,
@@ -115,11 +115,10 @@ static void test_every_key(void) {
         "backend");
   CHECK(config->output.flux == 1 && config->output.accuracy == 1, "flux, accuracy");
   CHECK(config->statement.boundary.count == 5 &&
-            config->statement.boundary.fallback.condition == SP_NEUMANN,
+            strcmp(config->statement.boundary.fallback.type->name, "neumann") == 0,
         "%d groups", config->statement.boundary.count);
   if (config->statement.boundary.count == 5) {
-    static const sp_condition conditions[] = {SP_NEUMANN, SP_DIRICHLET, SP_ROBIN, SP_ROBIN,
-                                              SP_PERIODIC};
+    static const char *const conditions[] = {"neumann", "dirichlet", "robin", "robin", "periodic"};
     const char *const texts[][2] = {
         {config->mesh.where, "case.ini:9: mesh.refine"},
         {config->statement.all.lambda.text, "2*pi"},
@@ -135,18 +134,18 @@ static void test_every_key(void) {
         {entries[0].formula.where, "case.ini:25: boundary.the left.wall"},
         {entries[1].group, "1"},
         {entries[1].formula.text, NULL},
-        {entries[1].alpha.text, NULL},
-        {entries[2].alpha.text, "max(x, (y))*2"},
-        {entries[2].alpha.where, "case.ini:28: boundary.2 (alpha)"},
+        {entries[1].coefficients[0].text, NULL},
+        {entries[2].coefficients[0].text, "max(x, (y))*2"},
+        {entries[2].coefficients[0].where, "case.ini:28: boundary.2 (alpha)"},
         {entries[2].formula.text, "min(z, 1)"},
         {entries[2].formula.where, "case.ini:28: boundary.2 (g)"},
-        {entries[3].alpha.text, "1"},
+        {entries[3].coefficients[0].text, "1"},
         {entries[3].formula.text, NULL},
         {entries[3].partner, NULL},
         {entries[4].partner, "the other one"},
         {entries[4].formula.where, "case.ini:30: boundary.4"}};
     for (size_t t = 0; t < COUNT_OF(texts); t++) CHECK_TEXT(texts[t][0], texts[t][1]);
-    for (int e = 0; e < 5; e++) CHECK(entries[e].condition == conditions[e], "condition %d", e);
+    for (int e = 0; e < 5; e++) CHECK_TEXT(entries[e].type->name, conditions[e]);
   }
 }
 
@@ -154,13 +153,13 @@ static void test_every_key(void) {
 static void test_choices(void) {
   for (int k = 0; k < sp_key_count; k++) {
     const sp_key *key = &sp_keys[k];
-    if (key->type != SP_KEY_CHOICE || strcmp(key->name, "shape") == 0) continue;
+    if (key->type != SP_KEY_CHOICE || key->list || strcmp(key->name, "shape") == 0) continue;
     for (int c = 0; key->choices[c]; c++) {
       int number;
       const char *argument = test_text("%s.%s=%s", key->section, key->name, key->choices[c]);
       const char *end = strcmp(key->section, "time") == 0 ? "time.end=1" : NULL;
       AUTO(sp_config)
-      config = read_case("[mesh]\nmap = kershaw\n", TEXTS(argument, end, "time.steps=1"));
+      config = read_case("[mesh]\nmap = kershaw\nsize = 1\n", TEXTS(argument, end, "time.steps=1"));
       if (!config) continue;
       memcpy(&number, sp_key_field(config, key, 0), sizeof number);
       CHECK(number == c, "%s gives %d", argument, number);
@@ -183,6 +182,8 @@ static void test_values(void) {
       {"mesh", "step", "quintic or linear", "cubic|"},
       {"mesh", "size", "a number of at least 0", "-1|nan|mm|1 1|"},
       {"mesh", "size_min", "a number of at least 0", "-1|nan|mm|1 1|"},
+      {"mesh", "grading", "no or yes", "2|true|"},
+      {"mesh", "background", "full or empty", "yes|"},
       {"mesh", "curvature", "a number of at least 0 and at most 100", "-1|101|nan|fine|1 1|"},
       {"mesh", "scale", "a number above 0", "0|-1|1e999|1e-999|nan|mm|1 1|"},
       {"mesh", "refine", "an integer from 0 to 10", "-1|11|1.0|1e1|0x1|1,|x|"},
@@ -198,8 +199,8 @@ static void test_values(void) {
       {"time", "steps", "an integer from 0 to 2147483647", "-1|1.5|"},
       {"time", "scheme", "bdf1, bdf2, bdf3 or sdirk2", "bdf4|"},
       {"time", "every", "an integer from 1 to 2147483647", "0|1.5|"},
-      {"boundary", "default", "dirichlet, neumann or robin", "robyn 1|periodic a|dirichlet(x)|"},
-      {"boundary", "some wall", "dirichlet, neumann, robin, periodic, source or contact",
+      {"boundary", "default", "dirichlet, neumann, robin or radiation", "robyn 1|periodic a|dirichlet(x)|"},
+      {"boundary", "some wall", "dirichlet, neumann, robin, radiation, periodic, source or contact",
        "x|neumannx|"},
       {"solver", "tolerance", "a number above 0 and below 1", "0|1|-1e-8|nan|1e-8 x|1e-999|1,5|"},
       {"solver", "max_iterations", "an integer from 1 to 2147483647", "0|-5|2147483648|1e3|many|"},
@@ -220,6 +221,9 @@ static void test_values(void) {
        "0 0 0, 1 1 1|0 0 0 1 1 1 5|0 0, 1 1 1, 5|0 0 0, 0 0 0, 5|0 0 0, 1 1 1, 1|"
        "0 0 0, 1 1 1, 10001|0 0 0, 1 1 1, 2.5|0 0 0, 1 1 1, 5 6|0 0 0, 1e999 1 1, 5|"
        "0 0 nan, 1 1 1, 5|"},
+      {"regions", "core", "x y z, x y z[, empty], the lower corner and the upper one",
+       "0 0 0|0 0 0 1 1 1|0 0 0, 1 1|0 0 0, 1 1 1 1|0 0 0, 1 1 1, full|0 0 0, 1 1 1 empty|"
+       "0 0 nan, 1 1 1|0 0 0x1, 1 1 1|0 0 0, 1 1 1e999|0 0 0, 1 1 1, 5|0 0 0, 1 1 1, empty 1|"},
       {"output", "flux", "no or yes", "true|1|Yes"},
       {"output", "accuracy", "no or yes", "true|1|"},
       {"result", "heat", "integral, average, minimum, maximum, norm, resistance, flux or formula",
@@ -248,6 +252,9 @@ static void test_values(void) {
 }
 
 #define BOX_ONLY "valid only for a box, but mesh.file is given; remove one of the two"
+#define EQUAL_ONLY "valid only for a box without mesh.size; remove mesh.size, mesh.file or this"
+#define GRADED_ONLY                                                                                \
+  "valid only for a box with mesh.size and mesh.grading = yes, or for a geometry from CAD"
 #define KERSHAW_ONLY "valid only with map = kershaw; remove it or set the map"
 #define BOX_IS "expected a finite box with mesh.upper above mesh.lower, found "
 
@@ -263,7 +270,25 @@ static void test_mesh(void) {
        "remove one"},
       {"[mesh]\nshape = file\nfile =", NULL,
        "case.ini:2: mesh.shape: no mesh.file is given; give it, or drop shape = file"},
-      {"[mesh]\nelements = 1 1 1\nfile = a", NULL, "case.ini:2: mesh.elements: " BOX_ONLY},
+      {"[mesh]\nelements = 1 1 1\nfile = a", NULL, "case.ini:2: mesh.elements: " EQUAL_ONLY},
+      {"[mesh]\nelements = 1 1 1\nsize = 0.1", NULL, "case.ini:2: mesh.elements: " EQUAL_ONLY},
+      {"[mesh]\nsize = 0.1\nfile = a.msh", NULL,
+       "case.ini:2: mesh.size: valid only for a box or if mesh.file is a geometry from CAD (.step, "
+       ".brep, .iges)"},
+      {"[mesh]\nsize = 0.1\nsize_min = 0.01", NULL, "case.ini:3: mesh.size_min: " GRADED_ONLY},
+      {"[mesh]\nsize_min = 0.01\nfile = a.msh", NULL, "case.ini:2: mesh.size_min: " GRADED_ONLY},
+      {"[mesh]\nsize = 0.1\nsize_min = 0.2\ngrading = yes", NULL,
+       "case.ini:3: mesh.size_min: expected at most mesh.size, 0.1, found 0.2"},
+      {"[mesh]\ngrading = yes", NULL,
+       "case.ini:2: mesh.grading: valid only for a box with mesh.size; remove it or give the size"},
+      {"[mesh]\nbackground = empty\nfile = a.msh", NULL, "case.ini:2: mesh.background: " BOX_ONLY},
+      {"[mesh]\nbackground = empty\n[regions]\na = 0 0 0, 1 1 0", NULL,
+       "case.ini:4: regions.a: " BOX_IS "0 to 0 in z"},
+      {"[regions]\na = 0 0 0, 1 1 0", NULL,
+       "case.ini:2: regions.a: expected upper above lower, found 0 to 0 in z"},
+      {"[regions]\na = 0 0 0, 1 1 1", "mesh.file=a.msh",
+       "case.ini:2: regions.a: only a box has regions, but mesh.file is given: use the Physical "
+       "Volumes of the mesh"},
       {"[mesh]\nfile = a\nlower = 0 0 0", NULL, "case.ini:3: mesh.lower: " BOX_ONLY},
       {"[mesh]\nfile = a\nupper = 0 0 0", NULL, "case.ini:3: mesh.upper: " BOX_ONLY},
       {"[mesh]\nfile = a\nmap = none", NULL, "case.ini:3: mesh.map: " BOX_ONLY},
@@ -289,6 +314,32 @@ static void test_mesh(void) {
   CHECK(config && config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file &&
             config->mesh.box.lower[0] == -1 && config->mesh.box.map == SP_MAP_SINE,
         "a box instead of a file");
+}
+
+/* Regions of both forms; without corners a box that has only regions takes theirs. */
+static void test_regions(void) {
+  AUTO(sp_config)
+  config = read_case("[mesh]\nsize = 0.5\nsize_min = 0.1\ngrading = yes\nbackground = empty\n"
+                     "[regions]\na = 0 -1 0, 2 1 1\nhole = 0.5 0 0 , 9 0.5 1e0 ,  empty\n"
+                     "[region b]\nlower = 1 1 1\nupper = 3 2 2\n",
+                     TEXTS("region.b.empty=yes", "region.b.empty=",
+                           "regions.hole.x="
+                           "0 0 0, 1 1 1",
+                           "regions.hole.x="));
+  if (!config) return;
+  const sp_box *box = &config->mesh.box;
+  const sp_box_region *r = config->mesh.regions.entries;
+  CHECK(config->mesh.regions.count == 3 && config->mesh.grading == 1 &&
+            config->mesh.sizes.largest == 0.5 && config->mesh.sizes.smallest == 0.1,
+        "%d regions", config->mesh.regions.count);
+  CHECK(box->background == SP_BACKGROUND_EMPTY && box->lower[0] == 0 && box->lower[1] == -1 &&
+            box->lower[2] == 0 && box->upper[0] == 3 && box->upper[1] == 2 && box->upper[2] == 2,
+        "corners of the box");
+  CHECK(!r[0].empty && r[1].empty && !r[2].empty && r[1].lower[0] == 0.5 && r[1].upper[0] == 9,
+        "regions");
+  CHECK_TEXT(r[1].where, "case.ini:8: regions.hole");
+  CHECK_TEXT(config->mesh.where, "case.ini:2: mesh.size");
+  check_round_trip(config);
 }
 
 /* The bound is that of double precision, 2.2e-16. */
@@ -432,6 +483,7 @@ int main(int argc, char **argv) {
   test_choices();
   test_values();
   test_mesh();
+  test_regions();
   test_tolerance();
   test_multigrid();
   test_outputs();

@@ -373,8 +373,10 @@ static sp_status parse_name(parser *p, int *result) {
       return SP_OK;
     }
   if (p->scope && p->scope->time && token_is(name, "t")) {
-    *result = sp_graph_data(p->graph, p->scope->time);
-    if (p->graph->in_time) p->graph->jets[*result].gradient[0] = sp_graph_constant(p->graph, 1);
+    /* A sum, whose values are at every point: functions of one argument expect that. */
+    const int time[3] = {sp_graph_constant(p->graph, 0), sp_graph_data(p->graph, p->scope->time)};
+    if (p->graph->in_time) p->graph->jets[time[1]].gradient[0] = sp_graph_constant(p->graph, 1);
+    *result = sp_graph_apply(p->graph, SP_OP_ADD, time);
     p->expression->is_constant = false;
     p->expression->is_of_t = true;
     read_token(p);

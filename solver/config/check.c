@@ -29,6 +29,8 @@ static sp_status resolve_shape(const char *path, sp_config *config) {
   config->statement.boundary.fallback.where =
       config->given[sp_key_find("boundary", "default") - sp_keys].where;
   const char *where = config->mesh.refine > 0 ? sp_config_where(config, "mesh", "refine") : NULL;
+  if (!where && !file && config->mesh.sizes.largest > 0)
+    where = sp_config_where(config, "mesh", "size");
   if (!where) where = file ? file : sp_config_where(config, "mesh", "elements");
   SP_TRY(sp_format(&config->mesh.where, "%s", where ? where : "default of mesh.elements"));
   if (file) return resolve_file(config, path, sp_key_find("mesh", "file"), &config->mesh.file);
@@ -53,9 +55,29 @@ static sp_status resolve_initial(const char *path, sp_config *config) {
                       &config->statement.initial.text);
 }
 
+/* If only regions have elements, corners of the box that are not given are those of all regions. */
+static void resolve_corners(sp_config *config) {
+  sp_box *box = &config->mesh.box;
+  if (box->background != SP_BACKGROUND_EMPTY) return;
+  for (int side = 0; side < 2; side++) {
+    double *corner = side ? box->upper : box->lower;
+    bool first = true;
+    if (sp_config_where(config, "mesh", side ? "upper" : "lower")) continue;
+    for (int r = 0; r < config->mesh.regions.count; r++) {
+      const sp_box_region *region = &config->mesh.regions.entries[r];
+      const double *own = side ? region->upper : region->lower;
+      if (isnan(own[0]) || region->empty) continue;
+      for (int d = 0; d < 3; d++)
+        corner[d] = first ? own[d] : side ? fmax(corner[d], own[d]) : fmin(corner[d], own[d]);
+      first = false;
+    }
+  }
+}
+
 static sp_status check_corners(const sp_config *config) {
   const char *upper_where = sp_config_where(config, "mesh", "upper");
   const char *where = upper_where ? upper_where : sp_config_where(config, "mesh", "lower");
+  if (!where && config->mesh.regions.count > 0) where = config->mesh.regions.entries[0].where;
   for (int d = 0; d < 3; d++) {
     const double lower = config->mesh.box.lower[d], upper = config->mesh.box.upper[d];
     if (!(upper > lower) || !isfinite(upper - lower))
@@ -162,7 +184,7 @@ static sp_status resolve_regions(sp_config *config) {
 }
 
 static sp_status check_time(const sp_config *config) {
-  static const double MOST = 1e9;
+  static const double MOST = 1e9, SHORTEST = 1e-100;
   const sp_time_options *time = &config->time;
   const char *where = sp_config_where(config, "time", "end");
   if (time->end == 0) return SP_OK;
@@ -172,9 +194,12 @@ static sp_status check_time(const sp_config *config) {
   if ((time->step > 0) == (time->steps > 0))
     return sp_fail(SP_ERR_INPUT, "%s: expected time.step or time.steps, found %s", where,
                    time->step > 0 ? "both" : "none");
-  if (time->end <= MOST * time->step || time->steps > 0) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: expected at most %g steps up to time.end, found %g",
-                 sp_config_where(config, "time", "step"), MOST, time->end / time->step);
+  if (time->steps == 0 && time->end > MOST * time->step)
+    return sp_fail(SP_ERR_INPUT, "%s: expected at most %g steps up to time.end, found %g",
+                   sp_config_where(config, "time", "step"), MOST, time->end / time->step);
+  if (time->end / sp_time_steps(time) >= SHORTEST) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected steps of at least %g, found %g", where, SHORTEST,
+                 time->end / sp_time_steps(time));
 }
 
 static sp_status check_sizes(const sp_config *config) {
@@ -194,6 +219,7 @@ sp_status sp_config_check(const char *path, sp_config *config) {
   SP_TRY(check_flux(config));
   SP_TRY(check_tolerance(config));
   SP_TRY(check_orders(config));
+  resolve_corners(config);
   SP_TRY(check_corners(config));
   SP_TRY(check_sizes(config));
   SP_TRY(check_time(config));

@@ -42,7 +42,7 @@ static void print_section(const sp_config *config, const sp_key *first, const sp
                           FILE *stream) {
   print_title(first, stream);
   for (const sp_key *key = first; key < end; key++)
-    for (int i = 0; i < sp_key_values(config, key); i++)
+    for (int i = 0; i < sp_key_values(config, key) && key->type != SP_KEY_REGION; i++)
       print_line(applies(key, config) ? "" : "# ",
                  key->list ? sp_key_entry_name(config, key, i) : key->name, key,
                  sp_key_field(config, key, i), stream);
@@ -126,6 +126,13 @@ sp_status sp_config_format(const sp_config *config, char **text) {
   return status;
 }
 
+static void print_conditions(const char *help, FILE *stream) {
+  const char *before = "# GROUP =";
+  for (const sp_condition_type *type = sp_condition_types; type->name; type++, before = " |")
+    fprintf(stream, "%s %s", before, type->usage);
+  fprintf(stream, ", %s\n", help);
+}
+
 sp_status sp_config_print_defaults(FILE *stream) {
   sp_config *defaults; /* decides which keys apply */
   SP_TRY(sp_config_read(MPI_COMM_SELF, NULL, 0, NULL, &defaults));
@@ -140,7 +147,9 @@ sp_status sp_config_print_defaults(FILE *stream) {
       fprintf(stream, "\n# [%s NAME]\n", key->section);
     else if (sp_key_begins_section(key))
       print_title(key, stream);
-    if (!key->name)
+    if (!key->name && key->type == SP_KEY_CONDITION)
+      print_conditions(key->help, stream);
+    else if (!key->name)
       fprintf(stream, "# %s\n", key->help);
     else if (key->list)
       fprintf(stream, "# %s (%s)\n# %s =\n", key->help, expected, key->name);
@@ -189,7 +198,7 @@ static sp_status write_value(const sp_key *key, const char *name, const void *fi
 static sp_status write_key(const sp_config *config, const sp_key *key, sp_record *record) {
   const int count = applies(key, config) || !key->misfit ? sp_key_values(config, key) : 0;
   sp_status status = SP_OK;
-  if (count == 0 && sp_key_is_titled(key)) return SP_OK;
+  if ((count == 0 && sp_key_is_titled(key)) || key->type == SP_KEY_REGION) return SP_OK;
   sp_record_open(record, SP_RECORD_OBJECT, key->section);
   for (int i = 0; i < count && !status; i++) {
     const void *field = sp_key_field(config, key, i);

@@ -20,22 +20,12 @@ static sp_status parse(const sp_config *config, const char *given, sp_formula *f
 }
 
 /* Parse a formula that belongs to the operator, which does not change in time. */
-static sp_status parse_fixed(const sp_config *config, sp_formula *f) {
-  SP_TRY(parse(config, NULL, f));
+static sp_status parse_fixed(const sp_config *config, const char *given, sp_formula *f) {
+  SP_TRY(parse(config, given, f));
   if (!f->text || !f->expression->is_of_t) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s' depends on t; only sources, boundary values and solutions may", f->where,
                  f->text);
-}
-
-/* Parse the total of a source. */
-static sp_status parse_total(const sp_config *config, sp_formula *source) {
-  SP_TRY(parse(config, NULL, source));
-  if (!source->text || (source->expression->is_constant && isfinite(source->value))) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: expected a finite number, the total of the source, found '%s'; a formula of "
-                 "x, y and z is a forcing or, on a surface, neumann",
-                 source->where, source->text);
 }
 
 /* ---- Tensors ---- */
@@ -59,7 +49,7 @@ static sp_status parse_list(const sp_config *config, const sp_formula *list,
       sp_formula one = {0};
       sp_status status = sp_format(&one.text, "%.*s", (int)length, rest);
       if (!status) status = sp_format(&one.where, "%s (%s)", list->where, names[*count]);
-      if (!status) status = parse_fixed(config, &one);
+      if (!status) status = parse_fixed(config, NULL, &one);
       SP_FREE(one.text, one.where);
       if (one.expression && one.expression->is_constant) sp_expression_destroy(&one.expression);
       *is_constant = *is_constant && !one.expression;
@@ -150,7 +140,7 @@ static sp_status parse_coefficient(const sp_config *config, bool zero_allowed, s
   if (is_list_of_numbers(f->text))
     return sp_fail(SP_ERR_INPUT, "%s: expected one number or one formula%s, found '%s'", f->where,
                    zero_allowed ? "" : ", or three or six with commas between", f->text);
-  SP_TRY(parse_fixed(config, f));
+  SP_TRY(parse_fixed(config, NULL, f));
   const bool in_range = f->value >= 1e-250 && f->value <= 1e250; /* not to over- or underflow */
   if (!f->expression->is_constant || in_range || (zero_allowed && f->value == 0)) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: expected %sa finite number from 1e-250 to 1e250, found '%s'",
@@ -208,7 +198,8 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
   if (entry->source.text && entry->forcing.text)
     return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
                    entry->source.where, entry->forcing.where);
-  SP_TRY(parse_total(config, &entry->source));
+  SP_TRY(parse(config, NULL, &entry->source));
+  SP_TRY(sp_statement_check_total(&entry->source));
   SP_TRY(parse_coefficient(config, true, &entry->lambda));
   SP_TRY(parse_coefficient(config, false, &entry->capacity));
   return parse_kappa(config, entry);
@@ -242,16 +233,12 @@ static sp_status parse_materials(sp_config *config) {
 /* ---- Boundary ---- */
 
 static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
-  static const double LEAST = 1e-12, MOST = 1e12; /* resistances */
-  sp_formula *f = &entry->formula;
-  if (entry->condition == SP_SOURCE) return parse_total(config, f);
-  SP_TRY(parse_fixed(config, &entry->alpha));
-  if (entry->condition != SP_CONTACT) return parse(config, NULL, f);
-  SP_TRY(parse_fixed(config, f));
-  if (!f->expression->is_constant) return SP_OK;
-  if (f->value >= LEAST && f->value <= MOST) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: expected a resistance from %g to %g, found '%s'", f->where,
-                 LEAST, MOST, f->text);
+  const sp_condition_type *type = entry->type;
+  const char *given = type->has_alpha && !type->of_u ? "u" : NULL; /* of_u: by its own formula */
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
+    SP_TRY(parse_fixed(config, given, &entry->coefficients[c]));
+  SP_TRY(parse(config, given, &entry->formula));
+  return entry->type->check ? entry->type->check(entry) : SP_OK;
 }
 
 static sp_status parse_boundary(sp_config *config) {
@@ -312,8 +299,8 @@ static const char *source_at(const sp_config *config, int results, int i, double
   if (m < 0) return config->wanted.results.entries[i].name;
   const sp_material_entry *material = b < 0 ? &s->materials.entries[m] : NULL;
   const sp_boundary_entry *line = b < 0 ? NULL : &s->boundary.entries[b];
-  if (material ? !material->source.text : line->condition != SP_SOURCE) return NULL;
-  *heat = material ? material->source.value : line->formula.value;
+  if (material ? !material->source.text : !line->type->by_area) return NULL;
+  *heat = material ? material->source.value : line->coefficients[0].value;
   return material ? material->name : line->group;
 }
 

@@ -12,9 +12,6 @@
 _Static_assert(sizeof(sp_shape) == sizeof(int), "enums are written and read as int");
 
 static const char *const shapes[] = {[SP_SHAPE_FILE] = "file", [SP_SHAPE_BOX] = "box", NULL};
-/* `default` cannot be periodic: it names no pair of groups; nor a source, of unnamed faces. */
-static const char *const default_conditions[] = {
-    [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
 
 static const char *const no_or_yes[] = {"no", "yes", NULL};
 
@@ -28,6 +25,23 @@ static bool is_file(const sp_config *config) {
 
 static bool is_cad(const sp_config *config) {
   return is_file(config) && sp_gmsh_is_cad(config->mesh.file);
+}
+
+static bool may_have_size(const sp_config *config) {
+  return is_box(config) || is_cad(config);
+}
+
+/* A box whose elements follow its regions. */
+static bool has_size(const sp_config *config) {
+  return is_box(config) && config->mesh.sizes.largest > 0;
+}
+
+static bool has_elements(const sp_config *config) {
+  return is_box(config) && config->mesh.sizes.largest == 0;
+}
+
+static bool may_have_size_min(const sp_config *config) {
+  return is_cad(config) || (has_size(config) && config->mesh.grading);
 }
 
 static bool is_kershaw(const sp_config *config) {
@@ -94,7 +108,7 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
   .offset = offsetof(sp_material_entry, member), FORMULA, OPTIONAL
 #define REGION(member)                                                                             \
   .section = "region", .name = #member, .list = &sp_key_lists[REGIONS],                            \
-  .offset = offsetof(sp_box_region, member), NUMBERS(3)
+  .offset = offsetof(sp_box_region, member)
 
 /* Types. */
 #define INTEGERS(count_, minimum_, maximum_)                                                       \
@@ -135,10 +149,19 @@ const sp_key sp_keys[] = {
     {KEY("mesh", "file", mesh.file), TEXT(""),
      .help =
          "mesh (.msh, .geo) or CAD (.step, .brep, .iges); relative to the case file that names it"},
-    {KEY("mesh", "size", mesh.sizes.largest), NUMBER(0, DBL_MAX), .fallback = "0", CAD_ONLY,
-     .help = "largest tetrahedron, in mm (BREP: its own unit); 0: a tenth of the diagonal"},
-    {KEY("mesh", "size_min", mesh.sizes.smallest), NUMBER(0, DBL_MAX), .fallback = "0", CAD_ONLY,
-     .help = "smallest tetrahedron, in the same unit"},
+    {KEY("mesh", "size", mesh.sizes.largest), NUMBER(0, DBL_MAX), .fallback = "0",
+     .applies = may_have_size,
+     .misfit = "valid only for a box or if mesh.file is a geometry from CAD (.step, .brep, .iges)",
+     .help = "largest element of a box, whose planes are the sides of its regions; of CAD the "
+             "largest tetrahedron, in mm (BREP: its own unit), 0: a tenth of the diagonal"},
+    {KEY("mesh", "size_min", mesh.sizes.smallest), NUMBER(0, DBL_MAX), .fallback = "0",
+     .applies = may_have_size_min,
+     .misfit = "valid only for a box with mesh.size and mesh.grading = yes, or for a geometry from "
+               "CAD",
+     .help = "smallest tetrahedron, in the same unit; of a box, smallest element from grading"},
+    {KEY("mesh", "grading", mesh.grading), WORDS(no_or_yes), .fallback = "no", .applies = has_size,
+     .misfit = "valid only for a box with mesh.size; remove it or give the size",
+     .help = "yes: elements of a box grow away from thin layers by at most a factor of 2"},
     {KEY("mesh", "curvature", mesh.sizes.per_circle), NUMBER(0, 100), .fallback = "12", CAD_ONLY,
      .help = "tetrahedra along a full circle; 0: sizes do not depend on curvature"},
     {KEY("mesh", "scale", mesh.scale), NUMBER(0, DBL_MAX), .minimum_excluded = true,
@@ -147,7 +170,11 @@ const sp_key sp_keys[] = {
     {KEY("mesh", "shape", mesh.shape), WORDS(shapes), .fallback = "box",
      .help = "file where file is given, otherwise box"},
     {KEY("mesh", "elements", mesh.box.elements), INTEGERS(3, 1, INT_MAX), .fallback = "8 8 8",
-     BOX_ONLY, .help = "elements of the box in x, y and z"},
+     .applies = has_elements,
+     .misfit = "valid only for a box without mesh.size; remove mesh.size, mesh.file or this",
+     .help = "elements of the box in x, y and z, of equal size"},
+    {KEY("mesh", "background", mesh.box.background), WORDS(sp_background_names), .fallback = "full",
+     BOX_ONLY, .help = "empty: the box has no elements outside of its regions"},
     {KEY("mesh", "lower", mesh.box.lower), NUMBERS(3), .fallback = "0 0 0", BOX_ONLY,
      .help = "corner of the box"},
     {KEY("mesh", "upper", mesh.box.upper), NUMBERS(3), .fallback = "1 1 1", BOX_ONLY,
@@ -202,11 +229,9 @@ const sp_key sp_keys[] = {
      .help = "results and fields after so many steps, and at the end"},
 
     {KEY("boundary", "default", statement.boundary.fallback), .type = SP_KEY_CONDITION,
-     .choices = default_conditions, .fallback = "dirichlet", .applies = is_boundary_given,
+     .fallback = "dirichlet", .applies = is_boundary_given,
      .help = "faces of no group listed; without a formula, data come from solution"},
-    {LINES("boundary", BOUNDARIES, 0), .type = SP_KEY_CONDITION, .choices = sp_condition_names,
-     .help = "GROUP = dirichlet [G] | neumann [G] | robin ALPHA[, G] | periodic OTHER | source Q "
-             "| contact R, one line per group"},
+    {LINES("boundary", BOUNDARIES, 0), .type = SP_KEY_CONDITION, .help = "one line per group"},
 
     {KEY("solver", "tolerance", solver.tolerance), NUMBER(0, 1), .minimum_excluded = true,
      .maximum_excluded = true, .fallback = "1e-8", .help = "on the error, see solver.criterion"},
@@ -278,9 +303,14 @@ const sp_key sp_keys[] = {
     {MATERIAL(source),
      .help = "instead of forcing: the integral of a constant f, as watts of a volume"},
 
-    {REGION(lower), .help = "corner of a region of the undeformed box, on planes between elements; "
-                            "that of the box if it is not given"},
-    {REGION(upper), .help = "the corner opposite to lower"},
+    {LINES("regions", REGIONS, 0), .type = SP_KEY_REGION,
+     .help = "NAME = x y z, x y z[, empty]: a [region NAME] on one line, by its corners"},
+
+    {REGION(lower), NUMBERS(3),
+     .help = "corner of a region of the undeformed box, without mesh.size on planes between "
+             "elements; that of the box if it is not given"},
+    {REGION(upper), NUMBERS(3), .help = "the corner opposite to lower"},
+    {REGION(empty), WORDS(no_or_yes), .help = "yes: the box has no elements there"},
 };
 const int sp_key_count = sizeof sp_keys / sizeof sp_keys[0];
 

@@ -168,6 +168,7 @@ static sp_status check_name(const char *location, const address *a) {
 
 static void set_not_given(const sp_key *key, void *field) {
   if (key->type == SP_KEY_NUMBER) *(double *)field = NAN;
+  if (key->type == SP_KEY_CHOICE) memset(field, 0, sizeof(int));
 }
 
 /* The entry that `a` names, appended if it is new. */

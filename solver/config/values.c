@@ -21,6 +21,11 @@ static void describe_choices(const char *const *choices, size_t size, char *text
   }
 }
 
+/* Conditions that a line, or the default, may have. */
+static unsigned place_of(const sp_key *key) {
+  return key->name ? SP_ON_DEFAULT : 0;
+}
+
 void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   const size_t size = SP_DESCRIPTION_SIZE;
   const bool several = key->count > 1;
@@ -46,15 +51,20 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
     snprintf(text, size, "%s%s", quantity, range);
     return;
   case SP_KEY_CHOICE:
-  case SP_KEY_CONDITION:
   case SP_KEY_RESULT:
     describe_choices(key->choices, size, text);
+    return;
+  case SP_KEY_CONDITION:
+    sp_condition_list(place_of(key), size, text);
     return;
   case SP_KEY_TEXT:
     snprintf(text, size, "text");
     return;
   case SP_KEY_FORMULA:
     snprintf(text, size, "a formula");
+    return;
+  case SP_KEY_REGION:
+    snprintf(text, size, "x y z, x y z[, empty], the lower corner and the upper one");
     return;
   case SP_KEY_LINE:
     snprintf(text, size, "x y z, x y z, n: two different points and n from 2 to %d",
@@ -152,6 +162,23 @@ static bool set_line(const char *text, sp_line_entry *line) {
   return true;
 }
 
+static bool set_region(const char *text, sp_box_region *region) {
+  double v[6];
+  int end = 0;
+  const int read =
+      sscanf(text, "%lf %lf %lf , %lf %lf %lf %n", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &end);
+  const char *rest = text + end + (text[end] == ',');
+  const bool empty = strcmp(rest + strspn(rest, SP_INI_SPACE), "empty") == 0 && text[end] == ',';
+  bool good = read == 6 && (empty || text[end] == '\0') &&
+              strspn(text, NUMBER_CHARACTERS ",") >= (size_t)end;
+  for (int i = 0; i < 6; i++) good = good && fabs(v[i]) <= DBL_MAX;
+  if (!good) return false;
+  memcpy(region->lower, v, sizeof region->lower);
+  memcpy(region->upper, v + 3, sizeof region->upper);
+  region->empty = empty;
+  return true;
+}
+
 /* The choice that the first `length` characters of `text` name, -1 if there is none. */
 static int find_choice(const char *const *choices, const char *text, size_t length) {
   for (int c = 0; choices[c]; c++)
@@ -181,27 +208,6 @@ size_t sp_formula_length(const char *text) {
   return length;
 }
 
-static sp_status set_robin(const char *text, const char *where, sp_boundary_entry *entry) {
-  const size_t length = sp_formula_length(text);
-  const char *rest = text[length] == ',' ? text + length + 1 : text + length;
-  rest += strspn(rest, SP_INI_SPACE);
-  if (is_blank(text) || text[0] == ',')
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: expected robin ALPHA or robin ALPHA, G, for kappa du/dn + ALPHA u = G; "
-                   "found no ALPHA",
-                   where);
-  if (*rest != '\0' && strchr("#;", *rest)) {
-    char shown[SP_SHOWN_SIZE];
-    return sp_fail(SP_ERR_INPUT, "%s: expected robin ALPHA, G with a formula G, found '%s'", where,
-                   sp_ini_show(rest, shown));
-  }
-  SP_OWNED char *location = NULL;
-  SP_TRY(sp_format(&location, "%s (alpha)", where));
-  SP_TRY(set_formula(text, length, &entry->alpha, location));
-  SP_TRY(sp_format(&location, "%s (g)", where));
-  return set_formula(rest, strlen(rest), &entry->formula, location);
-}
-
 static void clear_formula(sp_formula *formula) {
   sp_expression_destroy(&formula->expression);
   sp_expression_destroy(&formula->curvature);
@@ -212,28 +218,45 @@ static void clear_formula(sp_formula *formula) {
 }
 
 static void clear_condition(sp_boundary_entry *entry) {
-  clear_formula(&entry->alpha);
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++) clear_formula(&entry->coefficients[c]);
   clear_formula(&entry->formula);
   free(entry->partner);
   entry->partner = NULL;
 }
 
-/* Parse what follows the name of a condition: nothing, a formula, robin's two formulas, or a group.
- */
-static sp_status set_condition(sp_condition condition, const char *text, const char *where,
+/* Store a formula of a condition, with its name in its place unless that is NULL. */
+static sp_status set_named(const char *text, size_t length, const char *name, const char *where,
+                           sp_formula *out) {
+  SP_OWNED char *place = NULL;
+  if (name) SP_TRY(sp_format(&place, "%s (%s)", where, name));
+  return set_formula(text, length, out, name ? place : where);
+}
+
+/* Parse the text after the name of a condition: its coefficients and data, or a group. */
+static sp_status set_condition(const sp_condition_type *type, const char *text, const char *where,
                                sp_boundary_entry *entry) {
+  const char *const *names = type->coefficients;
+  int count = 0;
   clear_condition(entry);
-  entry->condition = condition;
-  if (condition == SP_ROBIN) return set_robin(text, where, entry);
-  if (*text == '\0' && (condition == SP_SOURCE || condition == SP_CONTACT))
-    return sp_fail(SP_ERR_INPUT, "%s: expected %s, found nothing", where,
-                   condition == SP_SOURCE ? "source Q, the heat that enters there in all"
-                                          : "contact R, a resistance times area");
-  if (condition != SP_PERIODIC) return set_formula(text, strlen(text), &entry->formula, where);
-  if (*text == '\0')
-    return sp_fail(SP_ERR_INPUT, "%s: expected periodic GROUP, found no group", where);
-  SP_TRY(sp_format(&entry->partner, "%s", text));
-  return set_formula("", 0, &entry->formula, where);
+  entry->type = type;
+  while (count < SP_CONDITION_COEFFICIENTS && names[count]) count++;
+  for (int c = 0; c < count; c++) {
+    const bool is_last = c + 1 == count && !type->data, is_only = is_last && c == 0;
+    const size_t length = is_last ? strlen(text) : sp_formula_length(text);
+    SP_TRY(set_named(text, length, is_only ? NULL : names[c], where, &entry->coefficients[c]));
+    if (!entry->coefficients[c].text)
+      return sp_fail(SP_ERR_INPUT, "%s: expected %s, %s; found no %s", where, type->usage,
+                     type->meaning, names[c]);
+    text += length + (text[length] == ',');
+    text += strspn(text, SP_INI_SPACE);
+  }
+  if (type->form == SP_PERIODIC) {
+    if (*text == '\0')
+      return sp_fail(SP_ERR_INPUT, "%s: expected %s, found no group", where, type->usage);
+    SP_TRY(sp_format(&entry->partner, "%s", text));
+    text = "";
+  }
+  return set_named(text, strlen(text), count > 0 ? type->data : NULL, where, &entry->formula);
 }
 
 /* Advance *rest past `word` and the white space behind it, if it begins with both. */
@@ -379,6 +402,7 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   bool good = true;
   const size_t word = strcspn(text, SP_INI_SPACE);
   const char *rest = text + word + strspn(text + word, SP_INI_SPACE);
+  const sp_condition_type *condition;
   int choice;
   switch (key->type) {
   case SP_KEY_INTEGER:
@@ -391,6 +415,9 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   case SP_KEY_LINE:
     good = set_line(text, field);
     break;
+  case SP_KEY_REGION:
+    good = set_region(text, field);
+    break;
   case SP_KEY_CHOICE:
     choice = find_choice(key->choices, text, strlen(text));
     good = choice >= 0;
@@ -401,17 +428,18 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   case SP_KEY_FORMULA:
     return set_formula(text, strlen(text), field, where);
   case SP_KEY_CONDITION:
+    condition = sp_condition_find(text, word, place_of(key));
+    return condition ? set_condition(condition, rest, where, field) : fail_value(key, text, where);
   case SP_KEY_RESULT:
     choice = find_choice(key->choices, text, word);
-    if (key->type == SP_KEY_RESULT && is_result_formula(choice, text, rest)) {
+    if (is_result_formula(choice, text, rest)) {
       sp_result_entry *entry = field;
       clear_result(entry);
       entry->kind = SP_RESULT_FORMULA;
       return set_formula(text, strlen(text), &entry->formula, where);
     }
-    if (choice < 0) return fail_value(key, text, where);
-    return key->type == SP_KEY_CONDITION ? set_condition((sp_condition)choice, rest, where, field)
-                                         : set_result((sp_result_kind)choice, rest, where, field);
+    return choice < 0 ? fail_value(key, text, where)
+                      : set_result((sp_result_kind)choice, rest, where, field);
   }
   return good ? SP_OK : fail_value(key, text, where);
 }
@@ -459,6 +487,8 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
     fprintf(stream, "%d", line->samples);
     return;
   }
+  case SP_KEY_REGION: /* written as [region NAME] */
+    return;
   case SP_KEY_CHOICE: {
     int choice;
     memcpy(&choice, field, sizeof choice);
@@ -477,10 +507,13 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
   }
   case SP_KEY_CONDITION: {
     const sp_boundary_entry *entry = field;
-    fputs(key->choices[entry->condition], stream);
-    if (entry->alpha.text)
-      fprintf(stream, " %s%s", entry->alpha.text, entry->formula.text ? "," : "");
-    if (entry->formula.text) fprintf(stream, " %s", entry->formula.text);
+    const char *separator = "";
+    fputs(entry->type->name, stream);
+    for (int c = 0; c < SP_CONDITION_COEFFICIENTS && entry->coefficients[c].text; c++) {
+      fprintf(stream, "%s %s", separator, entry->coefficients[c].text);
+      separator = ",";
+    }
+    if (entry->formula.text) fprintf(stream, "%s %s", separator, entry->formula.text);
     if (entry->partner) fprintf(stream, " %s", entry->partner);
     return;
   }

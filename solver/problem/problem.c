@@ -4,22 +4,35 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
+#include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 #include "operators/reduction.h"
 #include "solver/problem/boundary.h"
-#include "solver/problem/evaluate.h"
 #include "solver/problem/groups.h"
 
 enum { FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
 
-/* The resistance of a contact is a material's. */
 static sp_boundary_part part_of(const sp_boundary_entry *entry) {
-  return (sp_boundary_part){.group = entry->group,
-                            .condition = entry->condition,
-                            .alpha = entry->alpha.expression,
-                            .formula =
-                                entry->condition == SP_CONTACT ? NULL : entry->formula.expression};
+  sp_boundary_part part = {
+      .group = entry->group, .type = entry->type, .formula = entry->formula.expression};
+  part.of_u = entry->type->of_u || (part.formula && part.formula->is_of_u);
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++) {
+    const sp_expression *formula = part.coefficients[c] = entry->coefficients[c].expression;
+    part.of_u = part.of_u || (formula && formula->is_of_u);
+  }
+  return part;
+}
+
+const double *sp_boundary_last(const sp_boundary_part *part, int order, sp_lid element, int f,
+                               double *u) {
+  const sp_numbering *numbering = part->last->numbering;
+  int indices[FACE_POINTS];
+  if (!part->of_u || !part->last->values || numbering->order != order) return NULL;
+  const sp_lid *nodes = sp_numbering_nodes(numbering, element);
+  sp_face_nodes(order, f, indices);
+  for (int q = 0; q < (order + 1) * (order + 1); q++) u[q] = part->last->values[nodes[indices[q]]];
+  return u;
 }
 
 static sp_status make_parts(const sp_statement *statement, sp_problem *problem) {
@@ -27,17 +40,21 @@ static sp_status make_parts(const sp_statement *statement, sp_problem *problem) 
   SP_TRY(sp_allocate((size_t)lines + 1, sizeof *problem->parts, "boundary", &problem->parts));
   problem->part_count = lines + 1;
   for (int p = 0; p < lines; p++) problem->parts[p] = part_of(&statement->boundary.entries[p]);
+  problem->parts[lines] = part_of(&statement->boundary.fallback);
+  for (int p = 0; p <= lines; p++) problem->parts[p].last = &problem->last;
   return SP_OK;
 }
 
 /* Assign the surfaces, or the volumes, of all groups called `name` to part p; `unclaimed` have no
  * part yet. */
 static sp_status claim_group(const sp_boundary_entry *entry, const char *name, int p, int unclaimed,
-                             const sp_hexes *hexes, sp_problem *problem) {
+                             const sp_mesh *mesh, sp_problem *problem) {
+  const sp_hexes *hexes = mesh->hexes;
   const bool volume = sp_boundary_is_volume(name, hexes);
   const sp_family *family = volume ? &hexes->volume : &hexes->surface;
   SP_TRY(sp_boundary_check_group(entry, name, hexes));
   for (int at[2] = {0}, m; (m = sp_groups_next(family, name, at)) >= 0;) {
+    if (!volume && mesh->buried[m] && !(entry->type->places & SP_ON_INNER)) continue;
     int *part = volume ? &problem->part_of_volume[m] : &problem->part_of_surface[m];
     if (*part != (volume ? -1 : unclaimed) && *part != p)
       return sp_fail(SP_ERR_INPUT,
@@ -52,8 +69,9 @@ static sp_status claim_group(const sp_boundary_entry *entry, const char *name, i
 
 /* Find the part that each surface belongs to, the default if no line claims it, and the volumes
  * that lines fix. */
-static sp_status claim_surfaces(const sp_statement *statement, const sp_hexes *hexes,
+static sp_status claim_surfaces(const sp_statement *statement, const sp_mesh *mesh,
                                 sp_problem *problem) {
+  const sp_hexes *hexes = mesh->hexes;
   const int fallback = statement->boundary.count;
   SP_TRY(sp_allocate((size_t)hexes->surface.count, sizeof(int), "surfaces",
                      &problem->part_of_surface));
@@ -63,8 +81,8 @@ static sp_status claim_surfaces(const sp_statement *statement, const sp_hexes *h
   for (int v = 0; v < hexes->volume.count; v++) problem->part_of_volume[v] = -1;
   for (int p = 0; p < fallback; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    SP_TRY(claim_group(entry, entry->group, p, fallback, hexes, problem));
-    if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, hexes, problem));
+    SP_TRY(claim_group(entry, entry->group, p, fallback, mesh, problem));
+    if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, mesh, problem));
   }
   if (!statement->boundary.fallback.where) return SP_OK;
   return sp_groups_check_default(statement->boundary.fallback.formula.where, "Physical Surface",
@@ -131,13 +149,16 @@ static void count_faces(const sp_hexes *hexes, const sp_problem *problem, sp_gid
   }
 }
 
-static void find_groups_by_default(const sp_hexes *hexes, const sp_gid *faces_of_surface,
-                                   sp_problem *problem) {
+/* In a box each face counts for its first group: a side of the box, else one of a region. Clears
+ * faces_of_surface there. */
+static void find_groups_by_default(const sp_statement *statement, const sp_hexes *hexes,
+                                   sp_gid *faces_of_surface, sp_problem *problem) {
   for (int g = 0; g < hexes->surface.group_count; g++)
     for (int p = 0; p < hexes->surface.groups[g].part_count; p++) {
       const int s = hexes->surface.groups[g].parts[p];
       if (faces_of_surface[s] > 0 && problem->part_of_surface[s] == problem->part_count - 1)
         problem->groups_by_default[g] = true;
+      if (statement->is_box) faces_of_surface[s] = 0;
     }
 }
 
@@ -164,33 +185,22 @@ static void add_area(const sp_problem *problem, const sp_hexes *hexes, int order
     *area += share * hypot(hypot(normal[q], normal[n + q]), normal[2 * n + q]);
 }
 
-/* Make fluxes of sources. */
-static sp_status make_sources(const sp_statement *statement, const sp_mesh *mesh,
-                              sp_problem *problem) {
-  SP_OWNED double *areas = NULL;
+/* Find the areas of parts that divide by them. */
+static sp_status find_areas(const sp_mesh *mesh, int order, sp_problem *problem) {
   SP_AUTO(sp_reduction) reduction = NULL;
-  const int parts = problem->part_count, order = statement->order;
   bool some = false;
-  for (int p = 0; p < parts; p++) some = some || problem->parts[p].condition == SP_SOURCE;
+  for (int p = 0; p < problem->part_count; p++) some = some || problem->parts[p].type->by_area;
   if (!some) return SP_OK;
-  sp_status status = sp_allocate((size_t)parts, sizeof *areas, "sources", &areas);
-  SP_TRY(sp_agree(mesh->comm, status));
-  const sp_outer_face *face = problem->faces;
-  for (sp_lid n = 0; n < problem->face_count; n++, face++)
-    if (sp_outer_face_has(face, SP_SOURCE))
+  for (sp_lid n = 0; n < problem->face_count; n++) {
+    const sp_outer_face *face = &problem->faces[n];
+    if (face->face < SP_FACES && face->part && face->part->type->by_area)
       add_area(problem, mesh->hexes, order, face->element, face->face,
-               &areas[face->part - problem->parts]);
-  status = sp_reduction_create(mesh->comm, &reduction);
-  for (int p = 0; p < parts && !status; p++) {
-    sp_boundary_part *part = &problem->parts[p];
-    if (part->condition != SP_SOURCE) continue;
-    status = sp_reduction_sum(reduction, 1, &areas[p], SP_OK);
-    if (!status)
-      status = sp_problem_density(part->group, statement->boundary.entries[p].formula.value,
-                                  areas[p], &part->density);
-    part->formula = part->density;
-    part->condition = SP_NEUMANN;
+               &problem->parts[face->part - problem->parts].area);
   }
+  sp_status status = sp_reduction_create(mesh->comm, &reduction);
+  for (int p = 0; p < problem->part_count && !status; p++)
+    if (problem->parts[p].type->by_area)
+      status = sp_reduction_sum(reduction, 1, &problem->parts[p].area, SP_OK);
   return sp_agree(mesh->comm, status);
 }
 
@@ -207,7 +217,7 @@ static sp_status check_faces(const sp_statement *statement, const sp_mesh *mesh,
   SP_TRY(sp_agree(mesh->comm, status));
   count_faces(hexes, problem, faces);
   MPI_Allreduce(MPI_IN_PLACE, faces, (int)counts, SP_MPI_GID, MPI_SUM, mesh->comm);
-  find_groups_by_default(hexes, faces + parts, problem);
+  find_groups_by_default(statement, hexes, faces + parts, problem);
   const int fallback = problem->part_count - 1;
   for (int p = 0; p < fallback; p++)
     if (faces[p] == 0)
@@ -217,14 +227,14 @@ static sp_status check_faces(const sp_statement *statement, const sp_mesh *mesh,
                                                                            : "exterior faces");
   if (faces[fallback] > 0) {
     const sp_boundary_entry *entry = &statement->boundary.fallback;
-    problem->parts[fallback] = part_of(entry);
     status = sp_statement_check_data(statement, entry);
     if (status) return fail_default(status, mesh, problem, faces[fallback]);
   }
   for (size_t p = 0; p < parts; p++) {
-    const sp_condition condition = problem->parts[p].condition;
-    if (faces[p] > 0 && condition == SP_DIRICHLET) problem->has_dirichlet = true;
-    if (faces[p] > 0 && condition == SP_ROBIN) problem->has_robin = true;
+    const sp_condition_type *type = problem->parts[p].type;
+    if (faces[p] > 0 && type->form == SP_DIRICHLET) problem->has_dirichlet = true;
+    if (faces[p] > 0 && type->has_alpha) problem->has_robin = true;
+    if (faces[p] > 0 && problem->parts[p].of_u) problem->of_u = true;
   }
   return SP_OK;
 }
@@ -239,11 +249,11 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
   }
   const bool has_boundary = sp_operator_rows[statement->operator_kind].has_boundary;
   if (!status && has_boundary) status = make_parts(statement, problem);
-  if (!status && has_boundary) status = claim_surfaces(statement, mesh->hexes, problem);
+  if (!status && has_boundary) status = claim_surfaces(statement, mesh, problem);
   SP_TRY(sp_agree(mesh->comm, status));
   status = sp_materials_count(statement, mesh, &problem->materials);
   if (!status && has_boundary) status = check_faces(statement, mesh, problem);
-  if (!status) status = make_sources(statement, mesh, problem);
+  if (!status) status = find_areas(mesh, statement->order, problem);
   SP_TRY(sp_agree(mesh->comm, status));
   *out = problem;
   problem = NULL;
@@ -253,8 +263,6 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
 void sp_problem_destroy(sp_problem **problem) {
   if (!*problem) return;
   sp_materials_free(&(*problem)->materials);
-  for (int p = 0; p < (*problem)->part_count; p++)
-    sp_expression_destroy(&(*problem)->parts[p].density);
   SP_FREE((*problem)->parts, (*problem)->part_of_surface, (*problem)->part_of_volume,
           (*problem)->groups_by_default, (*problem)->faces, *problem);
   *problem = NULL;

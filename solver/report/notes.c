@@ -267,7 +267,7 @@ static bool find_default(const sp_note_facts *f, sp_note *note) {
   sp_groups_list(&f->mesh->hexes->surface, problem->groups_by_default, sizeof names, names);
   return names[0] &&
          write_note(note, "no line of [boundary] names these groups, they take default = %s: %s",
-                    sp_condition_names[problem->parts[problem->part_count - 1].condition], names);
+                    problem->parts[problem->part_count - 1].type->name, names);
 }
 
 /* A formula of kappa, lambda or forcing of a material that may jump, else NULL. If f is derived
@@ -337,7 +337,7 @@ static bool find_source(const sp_note_facts *f, sp_note *note) {
 }
 
 static bool find_flux(const sp_note_facts *f, sp_note *note) {
-  return write_integral(&f->faces[0], "the data of neumann and robin", "they vary within faces",
+  return write_integral(&f->faces[0], "the data g of boundary lines", "they vary within faces",
                         note);
 }
 
@@ -390,7 +390,7 @@ static bool find_dirichlet(const sp_note_facts *f, sp_note *note) {
   name_list names = {0};
   for (int p = 0; p < f->problem->part_count; p++) {
     const sp_boundary_part *part = &f->problem->parts[p];
-    if (part->condition == SP_DIRICHLET && part->formula && part->formula->regularity == SP_JUMPS)
+    if (part->type->form == SP_DIRICHLET && part->formula && part->formula->regularity == SP_JUMPS)
       add_name(&names, "", part->formula->where);
   }
   return names.count > 0 &&

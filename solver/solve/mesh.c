@@ -3,6 +3,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "mesh/box_planes.h"
 #include "mesh/gmsh/gmsh.h"
 #include "mesh/refine.h"
 #include "mesh/sizes.h"
@@ -20,8 +21,9 @@ static sp_status name_file(const sp_mesh_options *options, sp_status status) {
 
 /* Refuse early a box that cannot fit 32-bit local numbers after all refinements, before memory
  * runs out. */
-static sp_status check_size(MPI_Comm comm, const sp_mesh_options *options, int order) {
-  const int ranks = sp_comm_size(comm), *n = options->box.elements;
+static sp_status check_size(MPI_Comm comm, const sp_mesh_options *options, const int n[3],
+                            int order) {
+  const int ranks = sp_comm_size(comm);
   const double elements = (double)n[0] * n[1] * n[2] * pow(8, options->refine);
   const double dofs = elements * pow(order, 3);
   if (dofs / ranks > SP_LID_MAX)
@@ -50,6 +52,20 @@ static void scale(double factor, sp_hexes *hexes) {
   for (size_t i = 0; i < count; i++) hexes->lattice[i] *= factor;
 }
 
+static sp_status make_box(MPI_Comm comm, const sp_mesh_options *options, int order,
+                          sp_hexes **hexes) {
+  const sp_box_sizes sizes = {options->sizes.largest, options->sizes.smallest, options->grading};
+  sp_box box = options->box;
+  box.region_count = options->regions.count;
+  box.regions = options->regions.entries;
+  sp_status status = SP_OK;
+  if (sizes.largest > 0) status = sp_agree(comm, sp_box_divide(options->where, &sizes, &box));
+  if (!status) status = check_size(comm, options, box.elements, order);
+  if (!status) status = sp_box_hexes(comm, &box, hexes);
+  SP_FREE(box.planes[0], box.planes[1], box.planes[2]);
+  return status;
+}
+
 static sp_status make_hexes(const sp_workers *workers, const sp_mesh_options *options,
                             const sp_statement *statement, sp_terminal *terminal,
                             sp_hexes **hexes) {
@@ -57,15 +73,12 @@ static sp_status make_hexes(const sp_workers *workers, const sp_mesh_options *op
   if (options->shape == SP_SHAPE_FILE) {
     SP_TRY(read_file(workers, options, terminal, hexes));
     scale(options->scale, *hexes);
-    const sp_status status = sp_boundary_insert_contacts(comm, statement, *hexes);
-    if (status) sp_hexes_destroy(hexes);
-    return status;
+  } else {
+    SP_TRY(make_box(comm, options, statement->order, hexes));
   }
-  sp_box box = options->box;
-  box.region_count = options->regions.count;
-  box.regions = options->regions.entries;
-  SP_TRY(check_size(comm, options, statement->order));
-  return sp_box_hexes(comm, &box, hexes);
+  const sp_status status = sp_boundary_insert_contacts(comm, statement, *hexes);
+  if (status) sp_hexes_destroy(hexes);
+  return status;
 }
 
 static sp_status make_mesh(const sp_workers *workers, const sp_mesh_options *options,

@@ -18,8 +18,9 @@ typedef struct sp_mesh_options {
   const char *file_where; /* "case.ini:12: mesh.file", prefix of messages; NULL for a box */
   char *where;            /* where its size was given: refine, file or elements */
   double scale;           /* > 0, factor on the coordinates of the file */
-  sp_gmsh_sizes sizes;    /* of a geometry from CAD */
-  sp_box box;             /* without regions */
+  sp_gmsh_sizes sizes;    /* of a geometry from CAD; largest and smallest also of a box */
+  int grading;            /* of a box with sizes.largest > 0, see sp_box_sizes */
+  sp_box box;             /* without regions; without elements and planes if it has a size */
   struct {
     sp_box_region *entries; /* in the order of the file; none without a box */
     int count;
