@@ -7,6 +7,7 @@
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "operators/counts.h"
+#include "solver/problem/conditions.h"
 
 enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
 
@@ -146,26 +147,42 @@ typedef struct face_comparison {
 } face_comparison;
 
 typedef struct face_workspace {
-  double xyz[3 * FACE_POINTS], normal[3 * FACE_POINTS], values[FACE_POINTS];
+  double xyz[3 * FACE_POINTS], normal[3 * FACE_POINTS], alpha[SP_MAX_RULE], g[SP_MAX_RULE];
   double sums[SP_FACE_DATA][SUMS];
 } face_workspace;
 
-/* Integrate a formula, and its absolute value, over a face. */
-static sp_status integrate_face(const face_comparison *c, const sp_outer_face *face,
-                                const sp_rule *rule, const sp_expression *formula,
-                                face_workspace *w, double integrals[2]) {
-  const int n = rule->n * rule->n;
-  integrals[0] = integrals[1] = 0;
+/* Integrate g and alpha, and their absolute values, over a face; false if they are not finite at a
+ * point. */
+static bool integrate_face(const face_comparison *c, const sp_outer_face *face, const sp_rule *rule,
+                           face_workspace *w, double integrals[SP_FACE_DATA][2]) {
+  const int n = rule->n, all = n * n;
+  memset(integrals, 0, SP_FACE_DATA * sizeof *integrals);
+  memset(w->g, 0, sizeof w->g);
   sp_geometry_face(c->hexes, face->element, face->face, rule, w->xyz, w->normal);
-  SP_TRY(sp_expression_evaluate(formula, (size_t)n,
-                                (const double *const[]){w->xyz, w->xyz + n, w->xyz + 2 * n}, NULL,
-                                w->values, NULL, NULL));
-  for (int p = 0; p < n; p++) {
-    const double area = sp_geometry_area(w->normal, n, p);
-    integrals[0] += w->values[p] * area;
-    integrals[1] += fabs(w->values[p]) * area;
+  for (int row = 0; row < all; row += n) {
+    const double *xyz[] = {w->xyz + row, w->xyz + all + row, w->xyz + 2 * all + row};
+    if (face->part->type->terms(face->part, (size_t)n, xyz, NULL, w->alpha, w->g)) return false;
+    for (int p = 0; p < n; p++) {
+      const double area = sp_geometry_area(w->normal, all, row + p);
+      const double data[SP_FACE_DATA] = {w->g[p], w->alpha[p]};
+      for (int d = 0; d < SP_FACE_DATA; d++) {
+        integrals[d][0] += data[d] * area;
+        integrals[d][1] += fabs(data[d]) * area;
+      }
+    }
   }
-  return SP_OK;
+  return true;
+}
+
+/* True if alpha or g of a face have a formula of x, y and z. */
+static bool has_varying_data(const sp_outer_face *face) {
+  if (!sp_outer_face_has(face, SP_FLUX) || face->part->of_u) return false;
+  bool some = face->part->formula && !face->part->formula->is_constant;
+  for (int k = 0; k < SP_CONDITION_COEFFICIENTS; k++) {
+    const sp_expression *formula = face->part->coefficients[k];
+    some = some || (formula && !formula->is_constant);
+  }
+  return some;
 }
 
 static sp_status compare_faces(void *comparison_, void *workspace_, size_t begin, size_t end) {
@@ -174,18 +191,15 @@ static sp_status compare_faces(void *comparison_, void *workspace_, size_t begin
   memset(w->sums, 0, sizeof w->sums);
   for (size_t k = begin; k < end; k++) {
     const sp_outer_face *face = &c->problem->faces[k];
-    if (!sp_outer_face_has(face, SP_FLUX) || face->part->of_u) continue;
-    const bool has_alpha = sp_outer_face_has_alpha(face);
-    const sp_expression *const data[SP_FACE_DATA] = {face->part->formula,
-                                                     face->part->coefficients[0]};
+    double own[SP_FACE_DATA][2], fine[SP_FACE_DATA][2];
+    if (!has_varying_data(face)) continue;
+    if (!integrate_face(c, face, face->part->type->has_alpha ? c->gll : c->own, w, own) ||
+        !integrate_face(c, face, &c->fine, w, fine))
+      continue;
     for (int d = 0; d < SP_FACE_DATA; d++) {
-      double own[2], fine[2];
-      if (!data[d] || data[d]->is_constant) continue;
-      SP_TRY(integrate_face(c, face, has_alpha ? c->gll : c->own, data[d], w, own));
-      SP_TRY(integrate_face(c, face, &c->fine, data[d], w, fine));
-      w->sums[d][OWN] += own[0];
-      w->sums[d][SIZE] += own[1];
-      w->sums[d][EXCESS] += isfinite(fine[0] - own[0]) ? fine[0] - own[0] : 0;
+      w->sums[d][OWN] += own[d][0];
+      w->sums[d][SIZE] += own[d][1];
+      w->sums[d][EXCESS] += fine[d][0] - own[d][0];
     }
   }
   return SP_OK;

@@ -26,8 +26,9 @@ void sp_forcing_difference_join(MPI_Comm comm, sp_forcing_difference *difference
  * solution (then error norms tell more). Local. */
 const sp_expression *sp_source_formula(const sp_problem *problem, const sp_material *material);
 
-/* Likewise for formulas of faces: of g of Neumann and Robin conditions, then alpha, in out[2]; each
- * face is compared, with GLL quadrature if it is Robin. Errors: SP_ERR_SYSTEM. Collective. */
+/* Likewise for formulas of faces: of g of flux conditions, then alpha, in out[2]. Every face is
+ * compared, unless its data are constant, depend on u, or are not finite at a point. Errors:
+ * SP_ERR_SYSTEM. Collective. */
 enum { SP_FACE_DATA = 2 };
 sp_status sp_source_compare_faces(const sp_problem *problem, const sp_space *space,
                                   sp_source_integral out[SP_FACE_DATA]);

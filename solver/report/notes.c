@@ -337,7 +337,7 @@ static bool find_source(const sp_note_facts *f, sp_note *note) {
 }
 
 static bool find_flux(const sp_note_facts *f, sp_note *note) {
-  return write_integral(&f->faces[0], "the data of neumann and robin", "they vary within faces",
+  return write_integral(&f->faces[0], "the data g of boundary lines", "they vary within faces",
                         note);
 }
 
