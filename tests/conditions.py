@@ -132,7 +132,7 @@ def sources():
     refuse(case, (["boundary.near=source"], ["boundary.near=source", "expected source Q", "found no q"]),
            (["boundary.near=source x"], ["a finite number", "found 'x'", "neumann"]),
            (["boundary.near=source 1/0"], ["boundary.near"]),
-           (["boundary.default=source 1"], ["expected dirichlet, neumann or robin"]),
+           (["boundary.default=source 1"], ["expected dirichlet, neumann, robin or radiation"]),
            (["boundary.two=source 1"], ["for a volume, dirichlet", "'two' and source"]))
 
 
