@@ -16,9 +16,10 @@ static void test_syntax(void) {
       {"\nrefine = 1", "case.ini:2: key 'refine' comes before any [section]"},
       {"[mesh]\n = 1", "case.ini:2: no key before '='"},
       {"[msh]", "case.ini:1: unknown section [msh]; did you mean [mesh]?"},
-      {"[quux]\na = 1", "case.ini:1: unknown section [quux]; known are constants, mesh, "
-                        "discretization, problem, time, "
-                        "boundary, solver, backend, output, probe, line, result, material, regions, region"},
+      {"[quux]\na = 1",
+       "case.ini:1: unknown section [quux]; known are constants, mesh, "
+       "discretization, problem, time, "
+       "boundary, solver, backend, output, probe, line, result, material, regions, region"},
       {"[discretization]\r\n\r\nordr = 7",
        "case.ini:3: unknown key 'ordr' in [discretization]; did you mean 'order'?"},
       {"[solver]\nrestart = 5",
