@@ -270,7 +270,7 @@ static void test_initial(void) {
 static void test_backend_memory(void) {
   ARRAYS_OF_SCOPE;
   sp_case *c = open_keys(TEXTS(BOX, "problem.forcing=0", "boundary.ymin=dirichlet x"));
-  AUTO_VALUE(sp_vector) f = {0}, u = {0};
+  sp_vector f = {0}, u = {0};
   const size_t local = local_of(c);
   double *host = noise(c, 1), *back = test_array(local, sizeof *back);
   require(sp_vector_create(&c->workers.platform, SP_DOUBLE, local, &f));
@@ -289,6 +289,8 @@ static void test_backend_memory(void) {
   ok(sp_case_get(c, SP_CASE_FIXED, local, u.data));
   require(sp_vector_read(&u, back));
   CHECK(same_bits(c, back, get(c, SP_CASE_FIXED)), "another array in memory of the backend");
+  sp_vector_destroy(&f);
+  sp_vector_destroy(&u);
   sp_case_close(&c);
 }
 
@@ -403,7 +405,7 @@ static void test_coefficients(const char *operator) {
 /* Arrays in memory of the backend; loads and operators with them; what ends them. */
 static void test_coefficients_stay(void) {
   ARRAYS_OF_SCOPE;
-  AUTO_VALUE(sp_vector) kappa = {0};
+  sp_vector kappa = {0};
   sp_case *c = open_keys(TEXTS(BOX, "problem.forcing=1"));
   sp_case *formula = open_keys(TEXTS(BOX, "problem.forcing=x", FORMULAS));
   const size_t local = local_of(c);
@@ -429,6 +431,7 @@ static void test_coefficients_stay(void) {
   ok(sp_case_change(
       c, 3, TEXTS("discretization.operator=", "discretization.order=3", "problem.forcing=1")));
   CHECK(same_bits(c, solve(c), u), "arrays of other points remain");
+  sp_vector_destroy(&kappa);
   sp_case_close(&c);
   sp_case_close(&formula);
 }
