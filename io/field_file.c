@@ -1,8 +1,10 @@
 #include "io/field_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <hdf5.h>
@@ -18,6 +20,11 @@ enum { METADATA_BYTES = 1 << 16 };
 /* Data are written in blocks of about this size. Far below 2 GiB, where counts in
  * MPI-IO overflow, and large enough that the cost per call to the file system is negligible. */
 enum { BLOCK_BYTES = 8 << 20 };
+
+/* Values of a state are in chunks of at most this many rows (HDF5 allows 4 GiB). Up to twice
+ * CHUNK_NODES chunks, their index is one node, which is changed in place. */
+enum { CHUNK_ROWS = 1 << 24, CHUNK_NODES = 1024, LIST_ROWS = 512, LIST_BYTES = 2 * 8 * LIST_ROWS };
+enum { SERIES_BYTES = 1 << 17 }; /* more than an index */
 
 void sp_vtk_hexahedron_order(int order, int *lattice) {
   /* The corners, edges, faces and the interior in VTK's order; one letter per axis selects its
@@ -50,6 +57,8 @@ typedef struct sizes {
 
 typedef struct piece {
   const sp_field_data *data;
+  const sp_field_state *state; /* NULL: not a series */
+  int64_t states;              /* in the file before this one */
   int rank, ranks;
   int64_t nodes; /* per element */
   sizes before, total;
@@ -68,12 +77,41 @@ typedef struct dataset {
   char path[128]; /* in the file */
   hid_t type;
   int64_t value_size, rows, columns;
-  int64_t units, first, total;
-  const void *values; /* as in the file, or NULL: fill_block computes them */
+  int64_t units, first, total; /* first: of this rank in the file */
+  int64_t chunk;               /* rows, if the dataset grows; else 0 */
+  const void *values;          /* as in the file, or NULL: fill_block computes them */
 } dataset;
 
 static int dataset_count(const piece *p) {
   return VALUES + p->data->value_count;
+}
+
+/* Rows of a chunk, and from one state to the next. */
+static int64_t chunk_rows(const piece *p) {
+  const int64_t chunks = p->total.points / CHUNK_ROWS + 1;
+  const int64_t rows = (p->total.points + chunks - 1) / chunks;
+  return rows > 0 ? rows : 1;
+}
+
+static int64_t state_rows(const piece *p) {
+  return chunk_rows(p) * (p->total.points / CHUNK_ROWS + 1);
+}
+
+/* Place the values of a state behind or beside those of other states. */
+static void place_state(const piece *p, bool kept, dataset *d) {
+  if (kept) {
+    d->first += p->states % SP_FIELD_KEPT_STATES * d->total;
+    d->total *= SP_FIELD_KEPT_STATES;
+  } else {
+    d->first += p->states * state_rows(p);
+    d->total = (p->states + 1) * state_rows(p);
+    d->chunk = chunk_rows(p);
+  }
+}
+
+/* True if the dataset has a part per state. */
+static bool is_of_state(const piece *p, int index) {
+  return p->state && index >= VALUES && !p->data->values[index - VALUES].of_elements;
 }
 
 static dataset describe_dataset(const piece *p, int index) {
@@ -120,10 +158,12 @@ static dataset describe_dataset(const piece *p, int index) {
     d.values = values->values;
     break;
   }
-  snprintf(d.path, sizeof d.path, "/VTKHDF/%s%s",
-           !values               ? ""
-           : values->of_elements ? "CellData/"
-                                 : "PointData/",
+  if (is_of_state(p, index)) place_state(p, values->kept, &d);
+  snprintf(d.path, sizeof d.path, "%s%s",
+           !values               ? "/VTKHDF/"
+           : values->kept        ? "/restart/"
+           : values->of_elements ? "/VTKHDF/CellData/"
+                                 : "/VTKHDF/PointData/",
            values ? values->name : names[index]);
   return d;
 }
@@ -162,9 +202,13 @@ static void write_texts(hid_t root, const sp_field_data *data) {
 
 /* Create a dataset: its space in the file is allocated but not written. */
 static void create_dataset(hid_t file, const dataset *set) {
+  const int dimensions = set->columns > 1 ? 2 : 1;
   const hsize_t shape[] = {(hsize_t)(set->total * set->rows), (hsize_t)set->columns};
-  const hid_t space = H5Screate_simple(set->columns > 1 ? 2 : 1, shape, NULL);
+  const hsize_t most[] = {H5S_UNLIMITED, (hsize_t)set->columns};
+  const hsize_t chunk[] = {(hsize_t)set->chunk, (hsize_t)set->columns};
+  const hid_t space = H5Screate_simple(dimensions, shape, set->chunk > 0 ? most : NULL);
   const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  if (set->chunk > 0) H5Pset_chunk(creation, dimensions, chunk);
   H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
   H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
   H5Dclose(H5Dcreate2(file, set->path, set->type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
@@ -172,11 +216,126 @@ static void create_dataset(hid_t file, const dataset *set) {
   H5Sclose(space);
 }
 
+/* ---- The lists of a series, a row per state ---- */
+
+typedef struct state_list {
+  char path[160];          /* empty: none */
+  int dimensions, columns; /* with two dimensions one or two columns */
+  hid_t type;
+  int64_t integers[2];
+  double real;
+} state_list;
+
+enum { STATE_LISTS = 8, TEXT_LISTS = 2 };
+
+static int state_list_count(const piece *p) {
+  return STATE_LISTS + p->data->value_count + (p->data->text_count > 0 ? TEXT_LISTS : 0);
+}
+
+/* Of values: their first row. */
+static state_list describe_offsets(const piece *p, const sp_field_values *values) {
+  state_list list = {.dimensions = 1, .columns = 1, .type = H5T_NATIVE_INT64};
+  if (!values->of_elements) list.integers[0] = p->states * state_rows(p);
+  if (!values->kept)
+    snprintf(list.path, sizeof list.path, "/VTKHDF/Steps/%sDataOffsets/%s",
+             values->of_elements ? "Cell" : "Point", values->name);
+  return list;
+}
+
+/* Of texts: their first row, or one component and their number. */
+static state_list describe_texts(const piece *p, bool offsets) {
+  state_list list = {.dimensions = 1, .columns = 1, .type = H5T_NATIVE_INT64};
+  if (!offsets) list = (state_list){"", 2, 2, H5T_NATIVE_INT64, {1, p->data->text_count}, 0};
+  snprintf(list.path, sizeof list.path, "/VTKHDF/Steps/FieldData%s/%s",
+           offsets ? "Offsets" : "Sizes", p->data->text_name);
+  return list;
+}
+
+/* The mesh is the same in all states: its offsets are 0. */
+static state_list describe_list(const piece *p, int index) {
+  const sp_field_state *state = p->state;
+  const state_list lists[STATE_LISTS] = {
+      {"/restart/known", 1, 1, H5T_NATIVE_INT64, {state->known}, 0},
+      {"/restart/length", 1, 1, H5T_NATIVE_DOUBLE, {0}, state->length},
+      {"/VTKHDF/Steps/PartOffsets", 1, 1, H5T_NATIVE_INT64, {0}, 0},
+      {"/VTKHDF/Steps/NumberOfParts", 1, 1, H5T_NATIVE_INT64, {p->ranks}, 0},
+      {"/VTKHDF/Steps/PointOffsets", 1, 1, H5T_NATIVE_INT64, {0}, 0},
+      {"/VTKHDF/Steps/CellOffsets", 2, 1, H5T_NATIVE_INT64, {0}, 0},
+      {"/VTKHDF/Steps/ConnectivityIdOffsets", 2, 1, H5T_NATIVE_INT64, {0}, 0},
+      {"/VTKHDF/Steps/Values", 1, 1, H5T_NATIVE_DOUBLE, {0}, state->time},
+  };
+  const int texts = STATE_LISTS + p->data->value_count;
+  if (index < STATE_LISTS) return lists[index];
+  return index < texts ? describe_offsets(p, &p->data->values[index - STATE_LISTS])
+                       : describe_texts(p, index == texts);
+}
+
+static void create_list(hid_t file, const state_list *list) {
+  const hsize_t columns = (hsize_t)list->columns;
+  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(creation, list->dimensions, (hsize_t[]){LIST_ROWS, columns});
+  const hid_t space = H5Screate_simple(list->dimensions, (hsize_t[]){0, columns},
+                                       (hsize_t[]){H5S_UNLIMITED, columns});
+  H5Dclose(H5Dcreate2(file, list->path, list->type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Pclose(creation);
+}
+
+static void append_to_list(hid_t file, const piece *p, const state_list *list) {
+  const hsize_t columns = (hsize_t)list->columns;
+  const hsize_t start[] = {(hsize_t)p->states, 0}, row[] = {1, columns};
+  const hid_t set = H5Dopen2(file, list->path, H5P_DEFAULT);
+  H5Dset_extent(set, (hsize_t[]){start[0] + 1, columns});
+  const hid_t in_file = H5Dget_space(set),
+              in_memory = H5Screate_simple(list->dimensions, row, NULL);
+  H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start, NULL, row, NULL);
+  H5Dwrite(set, list->type, in_memory, in_file, H5P_DEFAULT,
+           list->type == H5T_NATIVE_DOUBLE ? (const void *)&list->real : list->integers);
+  H5Sclose(in_memory);
+  H5Sclose(in_file);
+  H5Dclose(set);
+}
+
+static void create_lists(hid_t file, const piece *p) {
+  static const char *const groups[] = {"/restart",
+                                       "/VTKHDF/Steps",
+                                       "/VTKHDF/Steps/PointDataOffsets",
+                                       "/VTKHDF/Steps/CellDataOffsets",
+                                       "/VTKHDF/Steps/FieldDataOffsets",
+                                       "/VTKHDF/Steps/FieldDataSizes"};
+  for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+    H5Gclose(H5Gcreate2(file, groups[g], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  for (int index = 0; index < state_list_count(p); index++) {
+    const state_list list = describe_list(p, index);
+    if (list.path[0]) create_list(file, &list);
+  }
+  const hid_t steps = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
+  const hid_t one = H5Screate(H5S_SCALAR);
+  write_attribute(steps, "NSteps", H5T_NATIVE_INT64, one, (int64_t[]){0});
+  H5Sclose(one);
+  H5Gclose(steps);
+}
+
+/* Add this state to the lists, then count it. */
+static void append_state(hid_t file, const piece *p) {
+  for (int index = 0; index < state_list_count(p); index++) {
+    const state_list list = describe_list(p, index);
+    if (list.path[0]) append_to_list(file, p, &list);
+  }
+  H5Fflush(file, H5F_SCOPE_LOCAL);
+  const hid_t steps = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
+  const hid_t count = H5Aopen(steps, "NSteps", H5P_DEFAULT);
+  H5Awrite(count, H5T_NATIVE_INT64, (int64_t[]){p->states + 1});
+  H5Aclose(count);
+  H5Gclose(steps);
+}
+
 /* Write the small datasets, and allocate space for the large ones. */
 static void create_contents(hid_t file, const piece *p) {
   const hid_t root = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t one = H5Screate(H5S_SCALAR), two = H5Screate_simple(1, (hsize_t[]){2}, NULL);
-  write_attribute(root, "Version", H5T_NATIVE_INT64, two, (int64_t[]){1, 0});
+  write_attribute(root, "Version", H5T_NATIVE_INT64, two,
+                  p->state ? (int64_t[]){2, 0} : (int64_t[]){1, 0});
   static const char kind[] = "UnstructuredGrid";
   const hid_t text = H5Tcopy(H5T_C_S1);
   H5Tset_size(text, sizeof kind - 1);
@@ -192,15 +351,18 @@ static void create_contents(hid_t file, const piece *p) {
   H5Gclose(H5Gcreate2(root, "CellData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   if (p->data->text_count > 0) write_texts(root, p->data);
   H5Gclose(root);
+  if (p->state) create_lists(file, p);
   for (int index = 0; index < dataset_count(p); index++) {
     const dataset set = describe_dataset(p, index);
     create_dataset(file, &set);
   }
+  if (p->state) append_state(file, p);
 }
 
 static int64_t file_bytes(const piece *p) {
   const int count = dataset_count(p);
   int64_t bytes = METADATA_BYTES + (int64_t)count * 1024 + 3 * 8 * (int64_t)p->ranks;
+  if (p->state) bytes += (int64_t)(count + state_list_count(p)) * SERIES_BYTES;
   /* HDF5 keeps texts in heaps of at least 4 KiB, with a reference and a header for each. */
   for (int t = 0; t < p->data->text_count; t++) bytes += 4096 + (int64_t)strlen(p->data->texts[t]);
   for (int index = 0; index < count; index++) {
@@ -259,22 +421,71 @@ static void write_dataset(hid_t file, const piece *p, const dataset *set, hid_t 
  * aggregation would gain nothing, and if a collective write fails on one rank only, ROMIO leaves
  * the other ranks waiting. */
 
-/* With the serial driver. */
-static sp_status lay_out(const char *path, const piece *p) {
-  SP_TRY(sp_file_reserve(path, file_bytes(p)));
-  sp_hdf5_begin();
-  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  /* No lock: the file is new, and some parallel file systems have no locks. */
+/* Open the file with the serial driver; `created`: create it for that. */
+static hid_t open_serially(const char *path, const piece *created) {
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_FILE_CREATE);
+  /* No lock: nobody else writes the file, and some parallel file systems have no locks. */
   H5Pset_file_locking(access, false, true);
-  const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  if (created && created->state) H5Pset_istore_k(creation, CHUNK_NODES);
+  const hid_t file = created ? H5Fcreate(path, H5F_ACC_TRUNC, creation, access)
+                             : H5Fopen(path, H5F_ACC_RDWR, access);
+  H5Pclose(creation);
   H5Pclose(access);
-  create_contents(file, p);
+  return file;
+}
+
+/* Close the file, and reserve space for all of it. */
+static sp_status close_serially(hid_t file, const char *path) {
   hsize_t size = 0;
   H5Fflush(file, H5F_SCOPE_LOCAL);
   H5Fget_filesize(file, &size);
   H5Fclose(file);
   SP_TRY(sp_hdf5_end());
   return sp_file_reserve(path, (int64_t)size);
+}
+
+static sp_status lay_out(const char *path, const piece *p) {
+  SP_TRY(sp_file_reserve(path, file_bytes(p)));
+  sp_hdf5_begin();
+  const hid_t file = open_serially(path, p);
+  create_contents(file, p);
+  return close_serially(file, path);
+}
+
+/* Reserve space behind the file: HDF5 damages files that it cannot extend. */
+static sp_status reserve_behind(const char *path, int64_t bytes) {
+  struct stat before;
+  if (stat(path, &before) != 0) return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
+  return sp_file_reserve(path, (int64_t)before.st_size + bytes);
+}
+
+/* Make place for a state. */
+static sp_status extend_file(const char *path, const piece *p) {
+  int64_t bytes = METADATA_BYTES;
+  for (int index = 0; index < dataset_count(p); index++) {
+    const dataset set = describe_dataset(p, index);
+    if (set.chunk > 0) bytes += state_rows(p) * set.columns * set.value_size + SERIES_BYTES;
+  }
+  SP_TRY(reserve_behind(path, bytes));
+  sp_hdf5_begin();
+  const hid_t file = open_serially(path, NULL);
+  for (int index = 0; index < dataset_count(p); index++) {
+    const dataset set = describe_dataset(p, index);
+    if (set.chunk == 0) continue;
+    const hid_t id = H5Dopen2(file, set.path, H5P_DEFAULT);
+    H5Dset_extent(id, (hsize_t[]){(hsize_t)set.total, (hsize_t)set.columns});
+    H5Dclose(id);
+  }
+  return close_serially(file, path);
+}
+
+static sp_status count_state(const char *path, const piece *p) {
+  SP_TRY(reserve_behind(path, (int64_t)state_list_count(p) * LIST_BYTES));
+  sp_hdf5_begin();
+  const hid_t file = open_serially(path, NULL);
+  append_state(file, p);
+  SP_TRY(close_serially(file, path));
+  return sp_file_sync(path);
 }
 
 /* Open and close the file on this rank only. If one rank fails in a collective MPI_File_open
@@ -301,7 +512,7 @@ static sp_status write_parts(MPI_Comm comm, const char *path, const piece *p) {
   H5Pset_dxpl_mpio(transfer, H5FD_MPIO_INDEPENDENT);
   for (int index = 0; index < dataset_count(p) && !status; index++) {
     const dataset set = describe_dataset(p, index);
-    write_dataset(file, p, &set, transfer);
+    if (p->states == 0 || is_of_state(p, index)) write_dataset(file, p, &set, transfer);
   }
   H5Pclose(transfer);
   if (file >= 0) H5Fclose(file);
@@ -337,6 +548,15 @@ static sp_status write_file(MPI_Comm comm, const char *path, const piece *p) {
   return status;
 }
 
+/* The data are written and synchronized before the lists that lead to them. */
+static sp_status append_to_file(MPI_Comm comm, const char *path, const piece *p) {
+  const bool first = p->rank == 0;
+  SP_TRY(sp_agree(comm, first ? extend_file(path, p) : SP_OK));
+  SP_TRY(write_parts(comm, path, p));
+  SP_TRY(sp_agree(comm, sp_file_sync(path)));
+  return sp_agree(comm, first ? count_state(path, p) : SP_OK);
+}
+
 /* Local. */
 static sp_status prepare_piece(piece *p) {
   SP_TRY(SP_ALLOCATE("sizes of pieces", SP_ARRAY(p->by_rank, p->ranks),
@@ -345,10 +565,15 @@ static sp_status prepare_piece(piece *p) {
   return sp_allocate(BLOCK_BYTES, 1, "a block of the field file", &p->block);
 }
 
-sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data) {
+sp_status sp_field_file_append(MPI_Comm comm, const char *path, const sp_field_data *data,
+                               int64_t states, const sp_field_state *state) {
   const int64_t n = data->order + 1;
-  piece p = {
-      .data = data, .nodes = n * n * n, .rank = sp_comm_rank(comm), .ranks = sp_comm_size(comm)};
+  piece p = {.data = data,
+             .state = state,
+             .states = states,
+             .nodes = n * n * n,
+             .rank = sp_comm_rank(comm),
+             .ranks = sp_comm_size(comm)};
   sp_status status = sp_agree(comm, prepare_piece(&p));
   if (!status) {
     const sizes mine = {data->elements, data->points};
@@ -358,8 +583,12 @@ sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_da
       p.total.elements += p.by_rank[rank].elements;
       p.total.points += p.by_rank[rank].points;
     }
-    status = write_file(comm, path, &p);
+    status = states > 0 ? append_to_file(comm, path, &p) : write_file(comm, path, &p);
   }
   SP_FREE(p.by_rank, p.counts, p.lattice, p.block);
   return status ? sp_fail(status, "cannot write field %s: %s", path, sp_error_message()) : SP_OK;
+}
+
+sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data) {
+  return sp_field_file_append(comm, path, data, 0, NULL);
 }

@@ -1,6 +1,10 @@
 /* The solution as VTKHDF: an UnstructuredGrid of Lagrange hexahedra (VTK cell type 72), version [1,
  * 0], one piece per rank. ParaView 5.11 opens it if the name ends in .hdf. Elements of a piece
- * share points; pieces do not, so a point on the boundary between two ranks is in both pieces. */
+ * share points; pieces do not, so a point on the boundary between two ranks is in both pieces.
+ *
+ * A series has the states of a run over time, of one mesh: version [2, 0], with the group Steps.
+ * ParaView 5.12 and VTK 9.3 show their times. Coordinates and elements are written once, values of
+ * points per state. The group /restart is not for VTK: kept values of the last state. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,13 +17,24 @@
  * faces and the interior; the vertical edges are numbered as in VTK 9.1 and later. Local. */
 void sp_vtk_hexahedron_order(int order, int *lattice);
 
-/* One field of points or of elements. */
+/* One field of points or of elements; in a series, the elements' are the same in all states. */
 typedef struct sp_field_values {
   const char *name;
   const void *values; /* [points or elements][columns]: int64_t or double */
   bool of_elements, integers;
   int columns; /* 1, or 3 for a vector */
+  bool kept;   /* of points, in a series: in /restart */
 } sp_field_values;
+
+/* Kept values have places for two states, used in turn: those of the last state stay intact. */
+enum { SP_FIELD_KEPT_STATES = 2 };
+
+/* The time of a state, and how a run continues from it. */
+typedef struct sp_field_state {
+  double time;
+  int64_t known; /* solutions: this one and the kept ones */
+  double length; /* the time between two of them */
+} sp_field_state;
 
 /* Field of a rank. All ranks have the same order, fields and texts. Everything is borrowed. */
 typedef struct sp_field_data {
@@ -39,3 +54,10 @@ typedef struct sp_field_data {
 /* Write `path`. The file appears whole or not at all. Collective over `comm`;
  * all ranks return the same status. Errors: SP_ERR_SYSTEM "cannot write field PATH: reason". */
 sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data);
+
+/* Add a state to the series `path`, which has `states` states, written by this function for the
+ * same data but for the values of points. The first one, 0, replaces `path` as above. The others
+ * are written behind it: a reader finds all states before, at any moment, and also after an error
+ * or a kill. Collective, errors as above. */
+sp_status sp_field_file_append(MPI_Comm comm, const char *path, const sp_field_data *data,
+                               int64_t states, const sp_field_state *state);

@@ -37,7 +37,7 @@ static sp_status end_reading(const char *path) {
 static hid_t open_dataset(hid_t file, const char *group, const char *name, int columns,
                           int64_t *rows) {
   char path[256];
-  snprintf(path, sizeof path, "/VTKHDF%s%s/%s", group[0] ? "/" : "", group, name);
+  snprintf(path, sizeof path, "%s%s/%s", group[0] == '/' ? "" : "/VTKHDF/", group, name);
   const hid_t set = H5Dopen2(file, path, H5P_DEFAULT), space = H5Dget_space(set);
   const int dimensions = H5Sget_simple_extent_ndims(space);
   hsize_t shape[2] = {0, 1};
@@ -105,6 +105,31 @@ static sp_status read_header(sp_field_reader *r) {
   return SP_OK;
 }
 
+/* Read row `row` of a list of a series. */
+static void read_of_state(const sp_field_reader *r, const char *group, const char *name, hid_t type,
+                          int64_t row, void *value) {
+  int64_t rows = -1;
+  const hid_t set = open_dataset(r->file, group, name, 1, &rows);
+  read_rows(set, type, 1, row, 1, value);
+  H5Dclose(set);
+}
+
+/* Find the last state, if this is a series. */
+static sp_status read_state(sp_field_reader *r) {
+  sp_hdf5_begin();
+  if (H5Lexists(r->file, "/VTKHDF/Steps", H5P_DEFAULT) > 0) {
+    const hid_t count =
+        H5Aopen_by_name(r->file, "/VTKHDF/Steps", "NSteps", H5P_DEFAULT, H5P_DEFAULT);
+    H5Aread(count, H5T_NATIVE_INT64, &r->states);
+    H5Aclose(count);
+    const int64_t last = r->states - 1;
+    read_of_state(r, "Steps", "Values", H5T_NATIVE_DOUBLE, last, &r->state.time);
+    read_of_state(r, "/restart", "known", H5T_NATIVE_INT64, last, &r->state.known);
+    read_of_state(r, "/restart", "length", H5T_NATIVE_DOUBLE, last, &r->state.length);
+  }
+  return end_reading(r->path);
+}
+
 static sp_status open_file(sp_field_reader *r) {
   if (access(r->path, R_OK) != 0)
     return fail_reading(r->path, sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno)));
@@ -116,7 +141,8 @@ static sp_status open_file(sp_field_reader *r) {
   r->file = H5Fopen(r->path, H5F_ACC_RDONLY, properties);
   H5Pclose(properties);
   SP_TRY(end_reading(r->path));
-  return read_header(r);
+  SP_TRY(read_header(r));
+  return read_state(r);
 }
 
 sp_status sp_field_reader_open(const char *path, sp_field_reader **out) {
@@ -196,30 +222,51 @@ static sp_status mark_pages(int64_t count, const int64_t *points, pages *p) {
   return SP_OK;
 }
 
-static void read_pages(const sp_field_reader *r, hid_t set, int columns, const pages *p) {
+/* From row `begin` on. */
+static void read_pages(const sp_field_reader *r, hid_t set, int columns, int64_t begin,
+                       const pages *p) {
   const int64_t all = r->first_point[r->pieces];
   for (int64_t s = 0, run; s < p->count && !sp_hdf5_failed(); s += run) {
     for (run = 1; s + run < p->count && (p->slots[s + run] < 0) == (p->slots[s] < 0);) run++;
     if (p->slots[s] < 0) continue;
     const int64_t first = (p->first + s) * PAGE, end = first + run * PAGE;
-    read_rows(set, H5T_NATIVE_DOUBLE, columns, first, (end < all ? end : all) - first,
+    read_rows(set, H5T_NATIVE_DOUBLE, columns, begin + first, (end < all ? end : all) - first,
               p->rows + p->slots[s] * (int64_t)PAGE * columns);
   }
+}
+
+/* Open a dataset of points: *begin = its first row, of a series that of the last state. */
+static hid_t open_points(const sp_field_reader *r, const char *group, const char *name, int columns,
+                         int64_t *begin) {
+  const int64_t all = r->first_point[r->pieces];
+  int64_t rows = all;
+  char path[256];
+  *begin = 0;
+  if (r->states == 0 || !group[0]) return open_dataset(r->file, group, name, columns, &rows);
+  snprintf(path, sizeof path, "/restart/%s", name);
+  if (H5Lexists(r->file, path, H5P_DEFAULT) > 0) {
+    rows = all * SP_FIELD_KEPT_STATES;
+    *begin = (r->states - 1) % SP_FIELD_KEPT_STATES * all;
+    return open_dataset(r->file, "/restart", name, columns, &rows);
+  }
+  read_of_state(r, "Steps/PointDataOffsets", name, H5T_NATIVE_INT64, r->states - 1, begin);
+  rows = -1;
+  return open_dataset(r->file, group, name, columns, &rows);
 }
 
 /* values[count][columns]: the rows points[count] of a dataset. */
 static sp_status read_at_points(const sp_field_reader *r, const char *group, const char *name,
                                 int columns, int64_t count, const int64_t *points, double *values) {
   pages p = {0};
-  int64_t all = r->first_point[r->pieces];
+  int64_t begin;
   sp_status status = mark_pages(count, points, &p);
   if (!status)
     status =
         sp_allocate((size_t)(p.used * PAGE * columns), sizeof *p.rows, "pages of a field", &p.rows);
   if (!status) {
     sp_hdf5_begin();
-    const hid_t set = open_dataset(r->file, group, name, columns, &all);
-    read_pages(r, set, columns, &p);
+    const hid_t set = open_points(r, group, name, columns, &begin);
+    read_pages(r, set, columns, begin, &p);
     H5Dclose(set);
     status = end_reading(r->path);
   }

@@ -1,5 +1,6 @@
-/* Read a field file (io/field_file.h) by element, in any order and in blocks. Every rank opens the
- * file by itself, so none waits for a rank that fails. All functions Local.
+/* Read a field file (io/field_file.h), of a series the last state, by element, in any order and in
+ * blocks. Every rank opens the file by itself, so none waits for a rank that fails. All functions
+ * Local.
  *
  * Errors: SP_ERR_SYSTEM if the file cannot be opened; SP_ERR_INPUT if it is damaged or is no field
  * of Lagrange hexahedra of one order. Messages are "cannot read field PATH: reason". */
@@ -7,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "io/error.h"
+#include "io/field_file.h"
 
 /* Read only. */
 typedef struct sp_field_reader {
@@ -17,6 +18,8 @@ typedef struct sp_field_reader {
   int64_t elements, pieces;
   int64_t *first_element, *first_point; /* of each piece, [pieces + 1] */
   int *lattice;                         /* [(N+1)^3], sp_vtk_hexahedron_order */
+  int64_t states;                       /* 0: not a series */
+  sp_field_state state;                 /* of a series */
 } sp_field_reader;
 
 /* `path` must outlive *out, which the caller closes. */
@@ -29,8 +32,9 @@ void sp_field_reader_close(sp_field_reader **reader);
 sp_status sp_field_reader_cells(const sp_field_reader *reader, const char *name, int64_t first,
                                 int64_t count, int64_t *values);
 
-/* Read the point field `name` of the elements elements[count], in strictly ascending order, with N
- * = order: on the equispaced lattice, values[count][N+1][N+1][N+1], i fastest; and the lattice's
- * corners, corners[count][8][3], corner a + 2 b + 4 c at i = a N, j = b N, k = c N. */
+/* Read the point field `name`, or of a series the kept one, of the elements elements[count], in
+ * strictly ascending order, with N = order: on the equispaced lattice,
+ * values[count][N+1][N+1][N+1], i fastest; and the lattice's corners, corners[count][8][3], corner
+ * a + 2 b + 4 c at i = a N, j = b N, k = c N. */
 sp_status sp_field_reader_values(const sp_field_reader *reader, const char *name, int64_t count,
                                  const int64_t *elements, double *values, double (*corners)[8][3]);

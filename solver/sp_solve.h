@@ -36,10 +36,11 @@
  * line for the user. Nothing prints, exits or catches signals. After a failure the case can be used
  * and closed, and is as before the call except where the function says so. A NULL case is an error.
  *
- * MPI must be initialised before sp_case_open, and finalised after sp_case_close. Functions that
- * take a case are Collective over its communicator if they are not marked Local. Several cases may
- * be open side by side, on one or several communicators; the number of threads is that of the case
- * that was opened last. One thread of a process may call at a time. */
+ * MPI must be initialised before sp_case_open, and finalised after sp_case_close. A case uses
+ * several threads only if MPI was initialised with MPI_THREAD_FUNNELED or more; their number is
+ * that of the case that was opened last. Functions that take a case are Collective over its
+ * communicator if they are not marked Local. Several cases may be open side by side, on one or
+ * several communicators. One thread of a process may call at a time. */
 #pragma once
 
 #include <stdbool.h>
@@ -72,10 +73,11 @@ enum {
 
 /* Read a case and its mesh, and set up the solver. `path` is a case file; NULL: defaults. `keys`
  * are the program's arguments "SECTION.KEY=VALUE", which override those of the file; all ranks pass
- * the same. The files of [output] are written by sp_case_write only. output.accuracy counts for
- * solves without own loads and Dirichlet values. `comm` must outlive the case; MPI_COMM_SELF makes
- * a case of one rank. Every rank must get elements: with more ranks than GPUs set
- * backend.share=yes. The caller closes *out; it is NULL after a failure. */
+ * the same. The case must be steady, without time.end. The files of [output] are written by
+ * sp_case_write only. output.accuracy counts for solves without own loads and Dirichlet values.
+ * `comm` must outlive the case; MPI_COMM_SELF makes a case of one rank. Every rank must get
+ * elements: with more ranks than GPUs set backend.share=yes. The caller closes *out; it is NULL
+ * after a failure. */
 SP_CASE_API int sp_case_open(MPI_Comm comm, const char *path, int count, const char *const *keys,
                              sp_case **out);
 
@@ -215,9 +217,9 @@ SP_CASE_API int sp_case_watch(sp_case *c, sp_case_progress *progress, void *cont
 SP_CASE_API int sp_case_value(sp_case *c, const char *table, const char *row, const char *member,
                               double *value);
 
-/* *text = the JSON document of the last solution on rank 0, as --json writes it, and "" on others.
- * Its phases and memory are since the case was opened. It belongs to the case, until the next call
- * with the case. */
+/* *text = the JSON document of the last solution, as --json writes it, on all ranks. Its phases and
+ * memory are since the case was opened. It belongs to the case, until the next call with the
+ * case. */
 SP_CASE_API int sp_case_json(sp_case *c, const char **text);
 
 /* Write the field and the run log that [output] names, for the last solution. Errors: SP_CASE_ERROR

@@ -129,7 +129,7 @@ def sources():
         document = solve(ranks, [*settings(many), "discretization.order=2"], balance={"f": 190, "xmin": 190})
         for row in document["materials"]:
             check(abs(row["source"] - int(row["name"][1:])) < CLOSE, f"{row} on {ranks} ranks")
-    refuse(case, (["boundary.near=source"], ["boundary.near=source", "expected source Q", "found nothing"]),
+    refuse(case, (["boundary.near=source"], ["boundary.near=source", "expected source Q", "found no q"]),
            (["boundary.near=source x"], ["a finite number", "found 'x'", "neumann"]),
            (["boundary.near=source 1/0"], ["boundary.near"]),
            (["boundary.default=source 1"], ["expected dirichlet, neumann or robin"]),
@@ -168,7 +168,7 @@ def heat():
         found = rows(document)
         check(len(found) == 64 and abs(found["c21"][2] - 1 - found["c21"][1]) < CLOSE, f"{found} on {ranks} ranks")
         for name, (source, into, out) in found.items():
-            check(abs(source + into - out) < CLOSE and min(into, out) > 1e-6, f"{name} of many on {ranks} ranks: {found[name]}")
+            check(abs(source + into - out) < CLOSE and out > 1e-6, f"{name} of many on {ranks} ranks: {found[name]}")
         for order in 1, 3:
             found = rows(solve(ranks, [*layers, f"discretization.order={order}"]))
             for name, exact in {"one": (0, q, q), "two": (3, 0, 3), "default": (0, 3 - q, 3 - q)}.items():

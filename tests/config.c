@@ -48,7 +48,7 @@ static void check_defaults(const sp_config *config) {
   CHECK(config->statement.boundary.count == 0 && !config->statement.boundary.fallback.where,
         "%d groups", config->statement.boundary.count);
   CHECK_TEXT(config->statement.boundary.fallback.group, "default");
-  CHECK(config->statement.boundary.fallback.condition == SP_DIRICHLET, "fallback");
+  CHECK(strcmp(config->statement.boundary.fallback.type->name, "dirichlet") == 0, "fallback");
   CHECK_TEXT(config->statement.boundary.fallback.formula.text, NULL);
   CHECK(config->statement.operator_kind == SP_BP35 && config->solver.tolerance == 1e-8 &&
             config->statement.order == 7 && config->solver.max_iterations == 1000,
@@ -115,11 +115,10 @@ static void test_every_key(void) {
         "backend");
   CHECK(config->output.flux == 1 && config->output.accuracy == 1, "flux, accuracy");
   CHECK(config->statement.boundary.count == 5 &&
-            config->statement.boundary.fallback.condition == SP_NEUMANN,
+            strcmp(config->statement.boundary.fallback.type->name, "neumann") == 0,
         "%d groups", config->statement.boundary.count);
   if (config->statement.boundary.count == 5) {
-    static const sp_condition conditions[] = {SP_NEUMANN, SP_DIRICHLET, SP_ROBIN, SP_ROBIN,
-                                              SP_PERIODIC};
+    static const char *const conditions[] = {"neumann", "dirichlet", "robin", "robin", "periodic"};
     const char *const texts[][2] = {
         {config->mesh.where, "case.ini:9: mesh.refine"},
         {config->statement.all.lambda.text, "2*pi"},
@@ -135,18 +134,18 @@ static void test_every_key(void) {
         {entries[0].formula.where, "case.ini:25: boundary.the left.wall"},
         {entries[1].group, "1"},
         {entries[1].formula.text, NULL},
-        {entries[1].alpha.text, NULL},
-        {entries[2].alpha.text, "max(x, (y))*2"},
-        {entries[2].alpha.where, "case.ini:28: boundary.2 (alpha)"},
+        {entries[1].coefficients[0].text, NULL},
+        {entries[2].coefficients[0].text, "max(x, (y))*2"},
+        {entries[2].coefficients[0].where, "case.ini:28: boundary.2 (alpha)"},
         {entries[2].formula.text, "min(z, 1)"},
         {entries[2].formula.where, "case.ini:28: boundary.2 (g)"},
-        {entries[3].alpha.text, "1"},
+        {entries[3].coefficients[0].text, "1"},
         {entries[3].formula.text, NULL},
         {entries[3].partner, NULL},
         {entries[4].partner, "the other one"},
         {entries[4].formula.where, "case.ini:30: boundary.4"}};
     for (size_t t = 0; t < COUNT_OF(texts); t++) CHECK_TEXT(texts[t][0], texts[t][1]);
-    for (int e = 0; e < 5; e++) CHECK(entries[e].condition == conditions[e], "condition %d", e);
+    for (int e = 0; e < 5; e++) CHECK_TEXT(entries[e].type->name, conditions[e]);
   }
 }
 
@@ -200,8 +199,8 @@ static void test_values(void) {
       {"time", "steps", "an integer from 0 to 2147483647", "-1|1.5|"},
       {"time", "scheme", "bdf1, bdf2, bdf3 or sdirk2", "bdf4|"},
       {"time", "every", "an integer from 1 to 2147483647", "0|1.5|"},
-      {"boundary", "default", "dirichlet, neumann or robin", "robyn 1|periodic a|dirichlet(x)|"},
-      {"boundary", "some wall", "dirichlet, neumann, robin, periodic, source or contact",
+      {"boundary", "default", "dirichlet, neumann, robin or radiation", "robyn 1|periodic a|dirichlet(x)|"},
+      {"boundary", "some wall", "dirichlet, neumann, robin, radiation, periodic, source or contact",
        "x|neumannx|"},
       {"solver", "tolerance", "a number above 0 and below 1", "0|1|-1e-8|nan|1e-8 x|1e-999|1,5|"},
       {"solver", "max_iterations", "an integer from 1 to 2147483647", "0|-5|2147483648|1e3|many|"},
@@ -227,8 +226,8 @@ static void test_values(void) {
        "0 0 nan, 1 1 1|0 0 0x1, 1 1 1|0 0 0, 1 1 1e999|0 0 0, 1 1 1, 5|0 0 0, 1 1 1, empty 1|"},
       {"output", "flux", "no or yes", "true|1|Yes"},
       {"output", "accuracy", "no or yes", "true|1|"},
-      {"result", "heat", "integral, average, minimum, maximum, norm, resistance or flux",
-       "mean|u|"},
+      {"result", "heat", "integral, average, minimum, maximum, norm, resistance, flux or formula",
+       "mean over xmin|mean of u|"},
   };
   enum { LISTED = COUNT_OF(keys) };
   for (int k = 0; k < sp_key_count; k++) {

@@ -179,11 +179,12 @@ static void test_results(void) {
       {"norm of over left", "expected a formula after 'of', found nothing"},
       {"norm of u over", "expected a group after 'over', found nothing"},
       {"flux of u over left", "a flux is that of u: expected flux over GROUP"},
-      {"resistance", "expected resistance over GROUP, OTHER, from where heat flows to where"},
-      {"resistance over left",
-       "expected resistance over GROUP, OTHER, from where heat flows to where"},
-      {"resistance over left,",
-       "expected resistance over GROUP, OTHER, from where heat flows to where"},
+      {"resistance", "expected resistance over GROUP, OTHER or resistance over GROUP, OTHER by "
+                     "SOURCE, from where heat flows to where"},
+      {"resistance over left", "expected resistance over GROUP, OTHER or resistance over GROUP, "
+                               "OTHER by SOURCE, from where heat flows to where"},
+      {"resistance over left,", "expected resistance over GROUP, OTHER or resistance over GROUP, "
+                                "OTHER by SOURCE, from where heat flows to where"},
       {"resistance over left, left", "expected resistance over two groups, found 'left' twice"},
       {"resistance over surface left, surface left",
        "expected resistance over two groups, found 'left' twice"},
@@ -194,8 +195,19 @@ static void test_results(void) {
       {"flux left", "expected over GROUP, found 'left' after 'flux'"},
       {"flux over volume core",
        "a flux goes through a surface: expected flux over GROUP, found a volume"},
-      {"mean over left", "expected integral, average, minimum, maximum, norm, resistance or flux, "
-                         "found 'mean over left'"},
+      {"mean over left",
+       "expected integral, average, minimum, maximum, norm, resistance, flux or formula, "
+       "found 'mean over left'"},
+      {"(a-x)/2",
+       "column 4: unknown name 'x'; known names are a, pi, e, sin, cos, tan, asin, acos, "
+       "atan, sinh, cosh, tanh, exp, log, log10, sqrt, cbrt, abs, erf, sign, floor, "
+       "atan2, pow, min, max, if, table"},
+      {"integral a", "expected of FORMULA, over GROUP, or nothing, found 'a' after 'integral'"},
+      {"a a", "column 3: expected an operator or end of formula, found 'a'"},
+      {"resistance over a, b by", "expected resistance over GROUP, OTHER or resistance over GROUP, "
+                                  "OTHER by SOURCE, from where heat flows to where"},
+      {"resistance over b, c by b",
+       "expected 'by' and one source of heat or result above, found 'b'; there are a"},
   };
   for (size_t w = 0; w < COUNT_OF(wrong); w++) {
     const char *text = test_text("[result]\na = integral\nheat = %s\n", wrong[w].value);
@@ -209,33 +221,44 @@ static void test_results(void) {
       "odd = norm over volume\nall = integral over\tvolume  core\n"
       "heavy = average of u * x ?  1 : z  over of over over\nwhole = norm of\tu^2\n"
       "of = integral over of\nchip, to air = resistance over chip, top , air\n"
-      "ends = resistance over volume 3 ,surface 3\n",
+      "ends = resistance over volume 3 ,surface 3\nhalf = low / 2 - max(of, whole)\n"
+      "by half = resistance over by, by by  by half\n",
       TEXTS("result.mean=maximum over volume 2", "result.heat="));
   if (config) {
     static const sp_result_entry expected[] = {
-        {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, 0, {0}, "2", NULL},
-        {"low", NULL, SP_RESULT_MINIMUM, SP_OVER_SURFACE, 0, {0}, "3", NULL},
-        {"odd", NULL, SP_RESULT_NORM, SP_OVER_GROUP, 0, {0}, "volume", NULL},
-        {"all", NULL, SP_RESULT_INTEGRAL, SP_OVER_VOLUME, 0, {0}, "core", NULL},
-        {"heavy",
-         NULL,
-         SP_RESULT_AVERAGE,
-         SP_OVER_GROUP,
-         0,
-         {.text = "u * x ?  1 : z"},
-         "of over over",
-         NULL},
-        {"whole", NULL, SP_RESULT_NORM, SP_OVER_DOMAIN, 0, {.text = "u^2"}, NULL, NULL},
-        {"of", NULL, SP_RESULT_INTEGRAL, SP_OVER_GROUP, 0, {0}, "of", NULL},
-        {"chip, to air",
-         NULL,
-         SP_RESULT_RESISTANCE,
-         SP_OVER_GROUP,
-         SP_OVER_GROUP,
-         {0},
-         "chip, top",
-         "air"},
-        {"ends", NULL, SP_RESULT_RESISTANCE, SP_OVER_VOLUME, SP_OVER_SURFACE, {0}, "3", "3"}};
+        {.name = "mean", .kind = SP_RESULT_MAXIMUM, .over = SP_OVER_VOLUME, .group = "2"},
+        {.name = "low", .kind = SP_RESULT_MINIMUM, .over = SP_OVER_SURFACE, .group = "3"},
+        {.name = "odd", .kind = SP_RESULT_NORM, .over = SP_OVER_GROUP, .group = "volume"},
+        {.name = "all", .kind = SP_RESULT_INTEGRAL, .over = SP_OVER_VOLUME, .group = "core"},
+        {.name = "heavy",
+         .kind = SP_RESULT_AVERAGE,
+         .over = SP_OVER_GROUP,
+         .formula = {.text = "u * x ?  1 : z"},
+         .group = "of over over"},
+        {.name = "whole", .kind = SP_RESULT_NORM, .formula = {.text = "u^2"}},
+        {.name = "of", .kind = SP_RESULT_INTEGRAL, .over = SP_OVER_GROUP, .group = "of"},
+        {.name = "chip, to air",
+         .kind = SP_RESULT_RESISTANCE,
+         .over = SP_OVER_GROUP,
+         .other_over = SP_OVER_GROUP,
+         .group = "chip, top",
+         .other = "air"},
+        {.name = "ends",
+         .kind = SP_RESULT_RESISTANCE,
+         .over = SP_OVER_VOLUME,
+         .other_over = SP_OVER_SURFACE,
+         .group = "3",
+         .other = "3"},
+        {.name = "half",
+         .kind = SP_RESULT_FORMULA,
+         .formula = {.text = "low / 2 - max(of, whole)"}},
+        {.name = "by half",
+         .kind = SP_RESULT_RESISTANCE,
+         .over = SP_OVER_GROUP,
+         .other_over = SP_OVER_GROUP,
+         .group = "by",
+         .other = "by by",
+         .by = "half"}};
     enum { COUNT = COUNT_OF(expected) };
     CHECK(config->wanted.results.count == COUNT, "%d results", config->wanted.results.count);
     for (int r = 0; r < COUNT && r < config->wanted.results.count; r++) {
@@ -244,6 +267,7 @@ static void test_results(void) {
       CHECK_TEXT(entry->formula.text, expected[r].formula.text);
       CHECK_TEXT(entry->group, expected[r].group);
       CHECK_TEXT(entry->other, expected[r].other);
+      CHECK_TEXT(entry->by, expected[r].by);
       CHECK(entry->kind == expected[r].kind && entry->over == expected[r].over &&
                 entry->other_over == expected[r].other_over,
             "%s: %d, %d", entry->name, (int)entry->kind, (int)entry->over);

@@ -172,7 +172,7 @@ def contacts():
     box = settings("mesh.file=; boundary.near=; boundary.left=; boundary.right=; boundary.xmin=contact 1; result.q=; "
                    "result.mean=; result.area=")
     refuse(case,
-           (["boundary.near=contact"], ["expected contact R", "found nothing"]),
+           (["boundary.near=contact"], ["expected contact R", "found no r"]),
            (["boundary.near=contact 0"], ["boundary.near", "expected a resistance from 1e-12 to 1e+12, found '0'"]),
            (["boundary.near=contact 1-1"], ["expected a resistance from 1e-12 to 1e+12, found '1-1'"]),
            (["boundary.near=contact 1/0"], ["expected a resistance from 1e-12 to 1e+12, found '1/0'"]),

@@ -356,7 +356,7 @@ static void check_of_t(void) {
   AUTO(sp_expression) f = NULL;
   AUTO(sp_expression) rate = NULL;
   AUTO(sp_expression) step = NULL;
-  static const char text[] = "x*sin(3*t) + t^2";
+  static const char text[] = "x*sin(3*t) + t^2", *const of_t[] = {"cos(t)", "t", "-t", "exp(t)"};
   CHECK_OK(sp_allocate(1, sizeof *scope, "scope", &scope));
   CHECK_FAILS(sp_expression_parse("t", "f", scope, &f), SP_ERR_INPUT, "unknown name 't'");
   CHECK_OK(sp_scope_add_time(scope));
@@ -373,6 +373,18 @@ static void check_of_t(void) {
     CHECK_CLOSE(jet_of(rate, X, Y, Z).gradient[0], 3 * X * cos(3 * t) + 2 * t,
                 FUNCTION_ERROR * (3 * X + 2 * t));
     CHECK_CLOSE(value_of(step, X, Y, Z), t < 1 ? X : 2, 0);
+  }
+  for (size_t i = 0; i < COUNT_OF(of_t); i++) { /* more points than a chunk */
+    enum { N = 1000 };
+    static double zeros[N], value[N];
+    AUTO(sp_expression) e = NULL;
+    sp_scope_set_time(scope, 0.75);
+    const double expected[] = {cos(0.75), 0.75, -0.75, exp(0.75)};
+    CHECK_OK(sp_expression_parse(of_t[i], "f", scope, &e));
+    CHECK_OK(sp_expression_evaluate(e, N, (const double *const[]){zeros, zeros, zeros}, NULL, value,
+                                    NULL, NULL));
+    for (int p = 0; p < N; p++)
+      CHECK_CLOSE(value[p], expected[i], FUNCTION_ERROR * fabs(expected[i]));
   }
   CHECK_FAILS(sp_scope_define(scope, "t", "1", "c"), SP_ERR_INPUT, "means nothing else");
 }

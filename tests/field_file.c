@@ -9,6 +9,7 @@
 
 #include <hdf5.h>
 
+#include "io/field_reader.h"
 #include "io/file.h"
 #include "tests/folders.h"
 
@@ -79,7 +80,9 @@ static int64_t number_points(const int *box, int order, int64_t first, int64_t e
 
 static const char *const texts[] = {"first", "the second one", ""};
 
-static sp_status write_field(const char *path, int order, const int *box) {
+/* State `states` of a series, whose polynomial is `states` larger; state NULL: of none. */
+static sp_status write_state(const char *path, int order, const int *box, int64_t states,
+                             const sp_field_state *state) {
   ARRAYS_OF_SCOPE;
   const int64_t n = order + 1, np = n * n * n, total = (int64_t)box[0] * box[1] * box[2];
   const int64_t first = first_element(total, world_rank);
@@ -100,25 +103,29 @@ static sp_status write_field(const char *path, int order, const int *box) {
       int64_t at[3];
       position(box, first + e, xi, &coordinates[point * 3]);
       places[point] = (double)grid_point(box, order, first + e, q, at);
-      values[point] = polynomial(box, order, at);
+      values[point] = (double)states + polynomial(box, order, at);
     }
   }
-  const sp_field_data data = {.order = order,
-                              .elements = elements,
-                              .points = points,
-                              .nodes = nodes,
-                              .coordinates = coordinates,
-                              .value_count = 4,
-                              .values =
-                                  (const sp_field_values[]){{"polynomial", values, false, false, 1},
-                                                            {"place", places, false, false, 1},
-                                                            {"number", numbers, true, true, 1},
-                                                            {"rank", ranks, true, true, 1}},
-                              .text_count = 3,
-                              .text_name = "texts",
-                              .texts = texts};
-  const sp_status status = sp_field_file_write(MPI_COMM_WORLD, path, &data);
-  return status;
+  const sp_field_data data = {
+      .order = order,
+      .elements = elements,
+      .points = points,
+      .nodes = nodes,
+      .coordinates = coordinates,
+      .value_count = 4,
+      .values = (const sp_field_values[]){{"polynomial", values, false, false, 1, false},
+                                          {"place", places, false, false, 1, state != NULL},
+                                          {"number", numbers, true, true, 1, false},
+                                          {"rank", ranks, true, true, 1, false}},
+      .text_count = 3,
+      .text_name = "texts",
+      .texts = texts};
+  return state ? sp_field_file_append(MPI_COMM_WORLD, path, &data, states, state)
+               : sp_field_file_write(MPI_COMM_WORLD, path, &data);
+}
+
+static sp_status write_field(const char *path, int order, const int *box) {
+  return write_state(path, order, box, 0, NULL);
 }
 
 /* A whole dataset as doubles (exact for the integers here), checked for its shape. */
@@ -271,6 +278,55 @@ static void test_failures(const char *path, const char *temporary) {
     }
 }
 
+/* Reads the last state: the polynomial is `states` - 1 larger than the place of the kept values. */
+static void check_series(const char *path, int64_t states) {
+  ARRAYS_OF_SCOPE;
+  sp_field_reader *r;
+  CHECK_OK(sp_field_reader_open(path, &r));
+  const size_t np = (size_t)((r->order + 1) * (r->order + 1) * (r->order + 1));
+  double *u = test_array(12 * np, sizeof *u), *kept = test_array(12 * np, sizeof *kept);
+  double corners[12][8][3];
+  const int64_t elements[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  CHECK(r->states == states && r->state.time == 0.5 * (double)states && r->state.known == states,
+        "%d states, t = %g", (int)r->states, r->state.time);
+  CHECK_OK(sp_field_reader_values(r, "polynomial", 12, elements, u, corners));
+  CHECK_OK(sp_field_reader_values(r, "place", 12, elements, kept, corners));
+  for (size_t e = 0; e < 12; e++)
+    for (size_t q = 0; q < np; q++) {
+      int64_t at[3];
+      const int64_t place = grid_point(small_box, r->order, (int64_t)e, (int64_t)q, at);
+      CHECK(kept[e * np + q] == (double)place, "element %d: place", (int)e);
+      CHECK(u[e * np + q] == (double)(states - 1) + polynomial(small_box, r->order, at),
+            "element %d: u", (int)e);
+    }
+  sp_field_reader_close(&r);
+}
+
+/* A state that fails, on any rank, leaves those before it. More states than a chunk of a list. */
+static void test_series(const char *path) {
+  enum { STATES = 515 };
+  struct rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  for (int s = 0; s < 4; s++) {
+    const sp_field_state state = {0.5 * (s + 1), s + 1, 0.5};
+    for (int failing = 0; failing < world_size && s > 0; failing += world_size - 1) {
+      if (world_rank == failing) setrlimit(RLIMIT_FSIZE, &(struct rlimit){70000, before.rlim_max});
+      check_failure(write_state(path, 7, small_box, s, &state), path, "");
+      setrlimit(RLIMIT_FSIZE, &before);
+      if (world_rank == 0) check_series(path, s);
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (world_size == 1) break;
+    }
+    CHECK_OK(write_state(path, 7, small_box, s, &state));
+    if (world_rank == 0) check_series(path, s + 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  for (int s = 0; s < STATES && world_size == 1; s++)
+    CHECK_OK(write_state(path, 1, small_box, s, &(sp_field_state){0.5 * (s + 1), s + 1, 0.5}));
+  if (world_size == 1) check_series(path, STATES);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -295,6 +351,7 @@ int main(int argc, char **argv) {
   CHECK_OK(write_field(path, 3, empty));
   MPI_Barrier(MPI_COMM_WORLD);
   test_failures(path, temporary);
+  test_series(path);
   leave_folder(TEXTS(path, temporary));
   return check_end();
 }

@@ -240,6 +240,23 @@ static void check_films(void) {
   }
 }
 
+/* One dimension: 300 behind a film, then kappa = 1 and kappa = 1 / jump, 0 at the end. alpha u - g
+ * cancels in all its digits but the last ones. */
+static void check_weak_film(void) {
+  const char *const common[] = {
+      "mesh.elements=8 4 4; region.m.upper=0.5 1 1; discretization.order=2; problem.forcing=0; "
+      "material.m.kappa=1; boundary.xmin=robin 20, 6000; boundary.xmax=dirichlet 0; "
+      "boundary.default=neumann 0; result.a=flux over xmin; result.b=flux over xmax",
+      NULL};
+  for (int digits = 6; digits <= 14; digits += 4) {
+    const double exact = 300 / (0.55 + 0.5 * pow(10, digits));
+    const logged log =
+        run(MPI_COMM_WORLD, common, TEXTS(test_text("material.default.kappa=1e-%d", digits)));
+    CHECK_CLOSE(log.results[0].value, -exact, 1e-7 * exact);
+    CHECK_CLOSE(log.results[1].value, exact, 1e-7 * exact);
+  }
+}
+
 /* Two layers of thickness 2 and area 1, kappa = k and 1, between 10 and 0: 5 / (1 / k + 1) flows.
  * In the first one u differs by 10 / k, below its rounding for k > 1e15. */
 static void check_jumps(void) {
@@ -279,6 +296,7 @@ int main(int argc, char **argv) {
   check_layers(device_sweeps(argc, argv));
   check_balances();
   check_films();
+  check_weak_film();
   check_jumps();
   check_faint();
   leave_folder(TEXTS("world.h5"));

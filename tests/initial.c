@@ -56,7 +56,7 @@ static void write_field(const place *p, const char *path, const double *values) 
   AUTO(sp_problem) problem = NULL;
   double seconds;
   CHECK_OK(sp_problem_create(&config->statement, p->box.mesh, &problem));
-  CHECK_OK(sp_field_write(path, problem, p->space, false, values, NULL, &seconds));
+  CHECK_OK(sp_field_write(path, problem, p->space, &(sp_field_solution){.x = values}, &seconds));
 }
 
 /* Write on the first `writers` ranks. */
@@ -77,7 +77,7 @@ static void write_on(int writers, int map_order, int refine, int order, int degr
 static sp_status load(const place *p, const char *initial, double *values) {
   AUTO(sp_config) config = read_config(MPI_COMM_WORLD, initial);
   sp_status status = sp_initial_check(MPI_COMM_WORLD, &config->statement);
-  if (!status) status = sp_initial_load(&config->statement, p->space, values);
+  if (!status) status = sp_initial_load(&config->statement, p->space, values, NULL);
   return status;
 }
 

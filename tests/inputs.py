@@ -23,6 +23,7 @@ LIMITS = {
     "cube.ini": 3.1e-10,
     "deformed.ini": 3.6e-9,
     "heat_sink.ini": None,
+    "heat_up.ini": None,
     "kershaw.ini": 7.5e-5,
     "kershaw_bps5.ini": None,
     "mass.ini": 7.1e-8,
@@ -36,7 +37,7 @@ LIMITS = {
 }
 
 # What makes a large case small.
-SMALLER = {"kershaw_bps5.ini": ["mesh.elements=6 4 4"]}
+SMALLER = {"kershaw_bps5.ini": ["mesh.elements=6 4 4"], "heat_up.ini": ["time.steps=40", "time.every=40"]}
 
 # Results and their tolerances. Fluxes that the source determines, averages over plates that carry a known
 # flux, and all results of the slab are exact up to the solver's tolerance. The others are those of order 6
@@ -52,6 +53,7 @@ RESULTS = {
                       "through base": (3.8923155, 2.3e-4)},
     # Within 0.01 of CalculiX (72.309) and of hexahedra of order 8 (72.318)
     "module.ini": {"Tj": (72.3135, 0.0055)},
+    "heat_up.ini": {"junction": (44.754390, 0.016), "plate": (36.3240835, 1e-5)},
     # Of half the size and order 4; the area of the pin's top is known
     "part.ini": {"hottest": (90.54404, 0.062), "pin": (87.998247, 0.061), "out": (30.787608, 9.6e-3)},
     "robin.ini": {"loss": (1.6, 1e-9), "wall": (1.8, 1e-9)},

@@ -31,7 +31,7 @@ def promised_files(prefix):
     for name in "LICENSE", "CHANGELOG.md", "CITATION.cff":
         path = os.path.join(prefix, DOCUMENTS, name)
         check(os.path.isfile(path) and os.path.getsize(path) > 0, f"{name} is missing or empty")
-    for source, installed, pattern in (("", DOCUMENTS, r"\.md$"), ("inputs", "share/sp_solve/inputs", r"\.(ini|geo|msh|step|sh|c)$"),
+    for source, installed, pattern in (("", DOCUMENTS, r"\.md$"), ("inputs", "share/sp_solve/inputs", r"\.(ini|geo|msh|step|sh|c|py)$"),
                                        ("io/plot", "share/sp_solve/plot", r"\.py$")):
         want = files_of(os.path.join(SOURCE, source), pattern)
         got = files_of(os.path.join(prefix, installed), pattern)

@@ -265,7 +265,7 @@ static void check_refused(void) {
       {{"region.core.upper=0.5 1 1", "result.a=resistance over core, 1"},
        {"write 'surface 1' or 'volume 1' after 'over' or the comma"}},
       {{"region.core.upper=0.5 1 1", "result.a=resistance over core, volume 1"},
-       {"'core' is a volume, but a flux goes through a surface"}},
+       {"'core' and '1' are volumes without a source of heat: write 'by SOURCE'"}},
       {{"result.a=integral of u*v over xmin"},
        {"result.a", "column 3: unknown name 'v'", "x, y, z, u, pi"}},
       {{"problem.forcing=u"}, {"problem.forcing", "column 1: unknown name 'u'", "x, y, z, pi"}},

@@ -89,6 +89,45 @@ static void test_formulas(void) {
   }
 }
 
+/* The map of f(x, y) at x = 0, 1, 3 and y = 0, 2, and 2 f(x, y) x; with a corner and without one,
+ * in three notations. */
+static void test_maps(void) {
+  static const char *const files[] = {
+      "y/x 0 1 3\n0 1 5 7\n2 3 11 -1\n", "# copper\n,0,1,3\n0,1,5,7\n2,3,11,-1\n",
+      "0 1 3\n0 1 5 7\n2 3 11 -1\n", "99, 0, 1, 3\r\n0, 1, 5, 7,\r\n2, 3, 11, -1\r\n"};
+  static const struct {
+    double x, y, value, slope[2], mixed;
+  } expected[] = {{0.5, 0.5, 4, {5, 2}, 2}, {0, 0, 1, {4, 1}, 2},   {2, 1, 5.5, {-2.5, -0.5}, -3.5},
+                  {-1, 1, 2, {0, 1}, 0},    {0.5, 9, 7, {8, 0}, 0}, {9, -9, 7, {0, 0}, 0}};
+  for (size_t k = 0; k < COUNT_OF(files); k++) {
+    AUTO(sp_scope) scope = NULL;
+    AUTO(sp_expression) f = NULL;
+    AUTO(sp_expression) g = NULL;
+    write_table(files[k]);
+    CHECK_OK(read_for("table(\"t.csv\", x, max(y, -100))", &scope, &f));
+    CHECK_OK(sp_expression_parse("x*table(\"t.csv\", x, x + y)", "g", scope, &g));
+    for (size_t i = 0; i < COUNT_OF(expected) && f && g; i++) {
+      const double x = expected[i].x, y = expected[i].y, across = y - x;
+      const double *const xyz[3] = {&x, &y, &x};
+      double value, slope[2], laplacian;
+      CHECK_OK(sp_expression_evaluate(f, 1, xyz, NULL, &value,
+                                      (double *const[]){&slope[0], &slope[1], NULL}, &laplacian));
+      CHECK_CLOSE(value, expected[i].value, 8 * DBL_EPSILON * 11);
+      for (int d = 0; d < 2; d++) CHECK_CLOSE(slope[d], expected[i].slope[d], 1e-14);
+      CHECK_CLOSE(laplacian, 0, 1e-14);
+      /* grad g = (f + x (f_a + f_b), x f_b), lap g = 2 (f_a + f_b) + 2 x f_ab */
+      CHECK_OK(sp_expression_evaluate(g, 1, (const double *const[]){&x, &across, &x}, NULL, &value,
+                                      (double *const[]){&slope[0], &slope[1], NULL}, &laplacian));
+      const double sum = expected[i].slope[0] + expected[i].slope[1];
+      CHECK_CLOSE(value, x * expected[i].value, 1e-13);
+      CHECK_CLOSE(slope[0], expected[i].value + x * sum, 1e-13);
+      CHECK_CLOSE(slope[1], x * expected[i].slope[1], 1e-13);
+      CHECK_CLOSE(laplacian, 2 * sum + 2 * x * expected[i].mixed, 1e-13);
+    }
+    CHECK(f && f->regularity == SP_KINKS, "not with kinks");
+  }
+}
+
 static void test_errors(void) {
   static const struct {
     const char *table, *formula, *message; /* after "case.ini:7: FOLDER/" or, from "f: ", whole */
@@ -104,7 +143,16 @@ static void test_errors(void) {
        "f: column 7: expected the name of a file in quotes, found 't'"},
       {"1 2\n2 3\n", "table(\"t.csv\")",
        "f: column 14: expected ',' and the argument of the table, found ')'"},
-      {"1 2\n2 3\n", "table(\"t.csv\", x, 2)", "f: column 17: expected ')', found ','"},
+      {"1 2\n2 3\n", "table(\"t.csv\", x, 2)",
+       "t.csv:2: expected y and one value for each x of line 1, two or more; found 2 numbers"},
+      {"1 2\n2 3\n", "table(\"t.csv\", x, y, z)", "f: column 20: expected ')', found ','"},
+      {"y,1,2\n0,3,4\n0,3,4\n", "table(\"t.csv\", x, y)", "t.csv:3: expected y above 0, found 0"},
+      {"1 1 2\n0 3 4 5\n", "table(\"t.csv\", x, y)", "t.csv:1: expected x above 1, found 1"},
+      {"1 2\n\n0 3 4\n1 3\n", "table(\"t.csv\", x, y)",
+       "t.csv:4: expected y and one value for each x of line 1, two or more; found 2 numbers"},
+      {"y 1 2\n0 3 w\n", "table(\"t.csv\", x, y)", "t.csv:2: expected numbers, found '0 3 w'"},
+      {"1 2\n0 3 4\n", "table(\"t.csv\", x, y)",
+       "t.csv: expected a line of x and two or more of y and values at each x"},
       {"1 2\n2 3\n", "table(\"t.csv, x)",
        "f: column 7: expected the name of a file in quotes, found '\"'"},
       {"1 2\n2 3\n", "table x", "f: column 7: expected '(' after table, found 'x'"}};
@@ -135,6 +183,7 @@ int main(int argc, char **argv) {
   folder[strlen(folder)] = '/';
   test_values();
   test_formulas();
+  test_maps();
   test_errors();
   snprintf(path, sizeof path, "%st.csv", folder);
   unlink(path);

@@ -332,6 +332,11 @@ static sp_jet binary_jet(sp_graph *g, const sp_node *node, int v, const sp_jet *
   case SP_OP_TABLE:
     p.a = binary(g, SP_OP_TABLE_SLOPE, o[0], o[1]);
     break;
+  case SP_OP_MAP:
+    p.a = sp_graph_node(g, SP_OP_MAP_SLOPE_A, o[0], o[1], o[2]);
+    p.b = sp_graph_node(g, SP_OP_MAP_SLOPE_B, o[0], o[1], o[2]);
+    p.ab = sp_graph_node(g, SP_OP_MAP_SLOPE_AB, o[0], o[1], o[2]);
+    break;
   case SP_OP_MIN:
     return select_jet(g, binary(g, SP_OP_MIN_IS_FIRST, o[0], o[1]), a, b);
   case SP_OP_MAX:

@@ -8,7 +8,8 @@
  * if it is not zero; comparisons give 1 or 0. Functions: sin cos tan asin acos atan sinh cosh tanh
  * exp log log10 sqrt cbrt abs erf sign floor (one argument), atan2 pow min max (two), if(c, a, b)
  * (three). table("FILE", a) is piecewise linear between the points of a table of the scope
- * (io/formula/scope.h), constant outside. Constants: pi, e. Numbers as in C (1, .5, 1e-3). No
+ * (io/formula/scope.h), constant outside; table("FILE", a, b) is bilinear between the points of a
+ * map, with the values of its edge outside. Constants: pi, e. Numbers as in C (1, .5, 1e-3). No
  * implicit multiplication.
  *
  * A condition that is NaN makes the result NaN: callers that refuse values that are not finite
@@ -70,7 +71,9 @@ sp_status sp_expression_parse(const char *text, const char *where, const sp_scop
  *
  * takes the place of the Laplacian. Jets (u, grad u, K : grad grad u) are closed as above, with
  * grad a . K grad b for grad a . grad b. Or it is "t": then gradient[0] is the derivative by the
- * time of the scope, and gradient[1] and gradient[2] are zero. Local. */
+ * time of the scope, and gradient[1] and gradient[2] are zero. Or it is "values": then the values
+ * of the scope have names, and x, y and z have none; a name that means something else besides is
+ * refused. Local. */
 sp_status sp_expression_parse_given(const char *text, const char *where, const sp_scope *scope,
                                     const char *given, sp_expression **out);
 

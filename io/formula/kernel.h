@@ -6,7 +6,8 @@
 typedef enum sp_operation {
   SP_OP_VARIABLE,
   SP_OP_CONSTANT,
-  SP_OP_DATA, /* memory outside the formula, with the step 0: a table, {n, x[n], y[n]}, or time */
+  SP_OP_DATA, /* memory outside the formula, with the step 0: time, a table {n, x[n], y[n]} or a
+                 map {nx, ny, x[nx], y[ny], v[ny][nx]} */
   /* one operand */
   SP_OP_NEGATE,
   SP_OP_NOT,
@@ -54,6 +55,10 @@ typedef enum sp_operation {
   SP_OP_SELECT,            /* b where a is not zero, c where a is zero, NaN where a is NaN */
   SP_OP_MULTIPLY_ADD,      /* a * b + c; in derivatives only, because it may round once */
   SP_OP_SUBTRACT_MULTIPLY, /* c - a * b; likewise */
+  SP_OP_MAP,               /* the map c at (a, b): bilinear, end values outside */
+  SP_OP_MAP_SLOPE_A,       /* its derivatives, from above; 0 outside */
+  SP_OP_MAP_SLOPE_B,
+  SP_OP_MAP_SLOPE_AB,
 } sp_operation;
 
 static inline int sp_operation_arity(sp_operation operation) {

@@ -69,19 +69,53 @@ static void sincos_kernel(size_t n, const double *x, double *sine, double *cosin
   }
 }
 
-/* Value or slope of the table {n, x[n], y[n]} at `at`. */
-static double look_up(const double *table, bool slope, double at) {
-  const size_t n = (size_t)table[0];
-  const double *x = table + 1, *y = x + n;
-  size_t low = 0, high = n; /* x[low] <= at < x[high] */
-  if (isnan(at)) return at;
-  if (at < x[0] || at >= x[n - 1]) return slope ? 0 : at < x[0] ? y[0] : y[n - 1];
+/* The interval of x that has `at`: x[low] <= at < x[low + 1]. */
+static size_t find_interval(size_t n, const double *x, double at) {
+  size_t low = 0, high = n;
   while (high - low > 1) {
     const size_t middle = low + (high - low) / 2;
     *(at < x[middle] ? &high : &low) = middle;
   }
+  return low;
+}
+
+/* Value or slope of the table {n, x[n], y[n]} at `at`. */
+static double look_up(const double *table, bool slope, double at) {
+  const size_t n = (size_t)table[0];
+  const double *x = table + 1, *y = x + n;
+  if (isnan(at)) return at;
+  if (at < x[0] || at >= x[n - 1]) return slope ? 0 : at < x[0] ? y[0] : y[n - 1];
+  const size_t low = find_interval(n, x, at), high = low + 1;
   const double rise = (y[high] - y[low]) / (x[high] - x[low]);
   return slope ? rise : y[low] + (at - x[low]) * rise;
+}
+
+/* The interval that has `at`, the part of it below `at`, and the derivative of that part; outside
+ * of all intervals those of the nearest end. */
+static size_t find_part(size_t n, const double *x, double at, double *part, double *slope) {
+  const bool below = at < x[0], above = at >= x[n - 1];
+  const size_t low = below ? 0 : above ? n - 2 : find_interval(n, x, at);
+  const double width = x[low + 1] - x[low];
+  *part = below ? 0 : above ? 1 : (at - x[low]) / width;
+  *slope = below || above ? 0 : 1 / width;
+  return low;
+}
+
+/* Value or a derivative of a map at (a, b). */
+static double look_up_map(const double *map, sp_operation operation, double a, double b) {
+  const size_t nx = (size_t)map[0], ny = (size_t)map[1];
+  const double *x = map + 2, *y = x + nx;
+  double s, t, ds, dt;
+  if (isnan(a) || isnan(b)) return a + b;
+  const size_t i = find_part(nx, x, a, &s, &ds), j = find_part(ny, y, b, &t, &dt);
+  const double *low = y + ny + j * nx + i, *high = low + nx;
+  const double rise[2] = {low[1] - low[0], high[1] - high[0]};
+  const double along = low[0] + s * rise[0];
+  const double across = high[0] + s * rise[1] - along, turn = rise[1] - rise[0];
+  return operation == SP_OP_MAP           ? along + t * across
+         : operation == SP_OP_MAP_SLOPE_A ? (rise[0] + t * turn) * ds
+         : operation == SP_OP_MAP_SLOPE_B ? across * dt
+                                          : turn * ds * dt;
 }
 
 static void kernel_1(sp_operation operation, size_t n, sp_operand a, double *restrict out) {
@@ -152,6 +186,13 @@ static void kernel_3(sp_operation operation, size_t n, sp_operand a, sp_operand 
     CASE_3(SP_OP_SELECT, select_lanes((mask)(u == 0), w, select_lanes(is_nan(u), u, v)));
     CASE_3(SP_OP_MULTIPLY_ADD, u * v + w);
     CASE_3(SP_OP_SUBTRACT_MULTIPLY, w - u * v);
+  case SP_OP_MAP:
+  case SP_OP_MAP_SLOPE_A:
+  case SP_OP_MAP_SLOPE_B:
+  case SP_OP_MAP_SLOPE_AB:
+    for (size_t p = 0; p < n; p++)
+      out[p] = look_up_map(c.data, operation, a.data[p * a.step], b.data[p * b.step]);
+    break;
   default:
     assert(false && "an operation with three operands");
   }

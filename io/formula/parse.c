@@ -79,7 +79,8 @@ typedef struct parser {
   sp_graph *graph;
   token next;
   int depth;
-  const char *u; /* the name of u; NULL: there is none */
+  const char *u;           /* the name of u; NULL: there is none */
+  const sp_values *values; /* in place of x, y and z; NULL: none */
 } parser;
 
 static bool is_digit(char c) {
@@ -207,7 +208,7 @@ static void leave(parser *p) {
 
 static bool has_kink(sp_operation operation) {
   return operation == SP_OP_ABS || operation == SP_OP_MIN || operation == SP_OP_MAX ||
-         operation == SP_OP_TABLE;
+         operation == SP_OP_TABLE || operation == SP_OP_MAP;
 }
 
 static bool may_jump(sp_operation operation) {
@@ -268,46 +269,65 @@ static sp_status parse_arguments(parser *p, const struct function *function, int
   return apply_operation(p, function->operation, arguments, result);
 }
 
-/* table("FILE", argument) */
+/* table("FILE", argument) or table("FILE", argument, argument) */
 static sp_status parse_table(parser *p, int *result) {
-  int o[2];
+  int o[3];
   read_token(p);
   SP_TRY(expect(p, "(", "'(' after table", ""));
   if (p->next.kind != TOKEN_TEXT) return unexpected(p, "the name of a file in quotes", "");
-  const double *data =
-      p->scope ? sp_tables_find(&p->scope->tables, p->next.start + 1, p->next.length - 2) : NULL;
-  if (!data) return unexpected(p, "a table that has been read", "");
-  o[1] = sp_graph_data(p->graph, data);
+  const token name = p->next;
   read_token(p);
   SP_TRY(expect(p, ",", "',' and the argument of the table", ""));
   SP_TRY(parse_conditional(p, &o[0]));
+  const bool is_map = token_is(&p->next, ",");
+  if (is_map) {
+    read_token(p);
+    SP_TRY(parse_conditional(p, &o[1]));
+  }
   SP_TRY(expect(p, ")", "')'", ""));
-  return apply_operation(p, SP_OP_TABLE, o, result);
+  const double *data =
+      p->scope ? sp_tables_find(&p->scope->tables, name.start + 1, name.length - 2, is_map) : NULL;
+  if (!data)
+    return sp_fail(SP_ERR_INPUT, "%s: column %d: the table %.*s has not been read",
+                   p->expression->where, column_of(p, &name), (int)name.length, name.start);
+  o[is_map ? 2 : 1] = sp_graph_data(p->graph, data);
+  return apply_operation(p, is_map ? SP_OP_MAP : SP_OP_TABLE, o, result);
 }
 
 static const char *const variables[] = {"x", "y", "z", "u", "u0"};
 
+/* True if a formula can have this name of a value. */
+static bool is_name(const char *name) {
+  bool good = is_letter(*name);
+  for (const char *c = name; *c; c++) good = good && (is_letter(*c) || is_digit(*c));
+  return good;
+}
+
 bool sp_expression_allows_name(const char *name) {
-  bool allowed = is_letter(*name) && strcmp(name, "pi") != 0 && strcmp(name, "e") != 0;
-  for (const char *c = name; *c; c++) allowed = allowed && (is_letter(*c) || is_digit(*c));
+  bool allowed = is_name(name) && strcmp(name, "pi") != 0 && strcmp(name, "e") != 0;
   for (int v = 0; v < VARIABLES; v++) allowed = allowed && strcmp(name, variables[v]) != 0;
   for (int k = 0; k < FUNCTIONS; k++) allowed = allowed && strcmp(name, functions[k].name) != 0;
   return allowed && strcmp(name, "table") != 0;
 }
 
 static sp_status fail_unknown(const parser *p) {
-  char found[FOUND_SIZE], constants[200] = "";
+  char found[FOUND_SIZE], constants[200] = "", values[400] = "";
   size_t length = 0;
   describe_token(&p->next, found);
+  for (int i = 0; p->values && i < p->values->known && length < sizeof values; i++)
+    if (p->values->names[i] && is_name(p->values->names[i]))
+      length +=
+          (size_t)snprintf(values + length, sizeof values - length, "%s, ", p->values->names[i]);
+  length = 0;
   for (int i = 0; p->scope && i < p->scope->count && length < sizeof constants; i++)
     length += (size_t)snprintf(constants + length, sizeof constants - length, ", %s",
                                p->scope->constants[i].name);
   const char *u = p->u;
-  return sp_fail(
-      SP_ERR_INPUT, "%s: column %d: unknown name %s%s; known names are x, y, z, %s%s%s%s%s",
-      p->expression->where, column_of(p, &p->next), found,
-      token_is(&p->next, "u0") ? ": only forcings with problem.initial have it" : "",
-      p->scope && p->scope->time ? "t, " : "", u ? u : "", u ? ", " : "", known_names, constants);
+  return sp_fail(SP_ERR_INPUT, "%s: column %d: unknown name %s%s; known names are %s%s%s%s%s%s",
+                 p->expression->where, column_of(p, &p->next), found,
+                 token_is(&p->next, "u0") ? ": only forcings with problem.initial have it" : "",
+                 p->values ? values : "x, y, z, ", p->scope && p->scope->time ? "t, " : "",
+                 u ? u : "", u ? ", " : "", known_names, constants);
 }
 
 /* The constant that the next token names; NULL if there is none. */
@@ -317,10 +337,34 @@ static sp_constant *find_constant(const parser *p) {
   return NULL;
 }
 
+/* Parse the name of a value; *found is false if the next token is none. A function needs "(". */
+static sp_status parse_value(parser *p, bool *found, int *result) {
+  const token name = p->next;
+  const char *after = name.start + name.length;
+  while (is_space(*after)) after++;
+  int i = 0;
+  while (i < p->values->known && !(p->values->names[i] && token_is(&name, p->values->names[i])))
+    i++;
+  *found = i < p->values->known && *after != '(';
+  if (!*found) return SP_OK;
+  if (find_constant(p) || token_is(&name, "pi") || token_is(&name, "e") ||
+      (p->scope->time && token_is(&name, "t")))
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: column %d: '%.*s' is a probe or result and a constant: rename one",
+                   p->expression->where, column_of(p, &name), (int)name.length, name.start);
+  *result = sp_graph_data(p->graph, &p->values->data[i * SP_EXPRESSION_PADDING]);
+  p->expression->is_constant = false;
+  read_token(p);
+  return SP_OK;
+}
+
 static sp_status parse_name(parser *p, int *result) {
   const token *name = &p->next;
   const char *u = p->u;
-  for (int v = 0; v <= SP_VARIABLE_U && (v < SP_VARIABLE_U || u); v++)
+  bool found = false;
+  if (p->values) SP_TRY(parse_value(p, &found, result));
+  if (found) return SP_OK;
+  for (int v = 0; v <= SP_VARIABLE_U && (v < SP_VARIABLE_U || u) && !p->values; v++)
     if (token_is(name, v < SP_VARIABLE_U ? variables[v] : u)) {
       *result = v;
       p->expression->is_constant = false;
@@ -329,8 +373,10 @@ static sp_status parse_name(parser *p, int *result) {
       return SP_OK;
     }
   if (p->scope && p->scope->time && token_is(name, "t")) {
-    *result = sp_graph_data(p->graph, p->scope->time);
-    if (p->graph->in_time) p->graph->jets[*result].gradient[0] = sp_graph_constant(p->graph, 1);
+    /* A sum, whose values are at every point: functions of one argument expect that. */
+    const int time[3] = {sp_graph_constant(p->graph, 0), sp_graph_data(p->graph, p->scope->time)};
+    if (p->graph->in_time) p->graph->jets[time[1]].gradient[0] = sp_graph_constant(p->graph, 1);
+    *result = sp_graph_apply(p->graph, SP_OP_ADD, time);
     p->expression->is_constant = false;
     p->expression->is_of_t = true;
     read_token(p);
@@ -365,7 +411,7 @@ static sp_status parse_primary(parser *p, int *result) {
 static sp_status parse_unary(parser *p, int *result) {
   const token sign = p->next;
   const bool is_signed = token_is(&sign, "+") || token_is(&sign, "-") || token_is(&sign, "!");
-  int o[2];
+  int o[2] = {0};
   if (is_signed)
     read_token(p);
   else {
@@ -445,6 +491,7 @@ sp_status sp_expression_parse_given(const char *text, const char *where, const s
                                     const char *given, sp_expression **out) {
   const bool is_anisotropic = given && strcmp(given, "K") == 0;
   const bool in_time = given && strcmp(given, "t") == 0;
+  const bool of_values = given && strcmp(given, "values") == 0;
   SP_AUTO(sp_expression) e = NULL;
   *out = NULL;
   SP_TRY(sp_allocate(1, sizeof *e, "a formula", &e));
@@ -457,7 +504,8 @@ sp_status sp_expression_parse_given(const char *text, const char *where, const s
   sp_graph graph = {.count = 0};
   parser p = {.expression = e,
               .scope = scope,
-              .u = is_anisotropic || in_time ? NULL : given,
+              .u = is_anisotropic || in_time || of_values ? NULL : given,
+              .values = of_values ? &scope->values : NULL,
               .graph = &graph,
               .next = {.start = e->text}};
   const sp_status status = parse_formula(&p, in_time);

@@ -55,11 +55,20 @@ def derivative(order):
 # ---- Reading ----
 
 
+def values_of(root, group, name):
+    """All values; of a series, those of the last state."""
+    values = root[group][name]
+    if "Steps" not in root or group == "CellData":
+        return values[:]
+    first = root[f"Steps/PointDataOffsets/{name}"][root["Steps"].attrs["NSteps"] - 1]
+    return values[first:first + len(root["Points"])]
+
+
 def scalar_of(root, path, name):
     """Values of a scalar, or lengths of a vector; whether it is one per element; and what it is."""
     for group, per_element in ("PointData", False), ("CellData", True):
         if group in root and name in root[group]:
-            values = root[group][name][:]
+            values = values_of(root, group, name)
             if values.ndim == 2:
                 return numpy.linalg.norm(values, axis=1), per_element, f"|{name}|"
             return values, per_element, name

@@ -15,7 +15,8 @@ def read(path, table):
     """The rows of a table and the attributes of a run log; the file may still be growing."""
     with open_log(path) as log:
         if table not in log:
-            what = "no study; run sp_solve with --study" if table == "study" else f"no /{table}"
+            what = {"study": "no study; run sp_solve with --study",
+                    "history": "no history; run sp_solve with time.end"}.get(table, f"no /{table}")
             raise Failure(f"{path}: {what}")
         rows, attributes = log[table][:], dict(log.attrs)
     if len(rows) == 0:
@@ -85,6 +86,31 @@ def line(arguments):
     axes.set_ylabel("u")
     axes.set_title(describe(runs[0][2]), fontsize=9)
     axes.legend()
+    figures.save(figure, arguments.output)
+
+
+# Titles of the panels of a history, by the table that its columns are from.
+PANELS = {"results": "results", "probes": "u at probes", "extrema": "extrema of u", "balance": "heat out", "heat": "heat"}
+
+
+def history(arguments):
+    """The columns of the history over time: a panel for the results, the probes, the extrema and the balance."""
+    runs = read_all(arguments, "history")
+    names = [name for name in runs[0][1].dtype.names if "." in name]
+    panels = list(dict.fromkeys(name.split(".")[0] for name in names))
+    figure, all_axes = pyplot.subplots(len(panels), 1, figsize=(6.4, 2.2 * len(panels)), sharex=True, squeeze=False,
+                                       constrained_layout=True)
+    for panel, axes in zip(panels, all_axes[:, 0]):
+        columns = [name for name in names if name.split(".")[0] == panel]
+        curves = [(label, name, rows) for label, rows, _ in runs for name in columns if name in rows.dtype.names]
+        for n, (label, name, rows) in enumerate(curves):
+            prefix = f"{label}, " if len(runs) > 1 else ""
+            axes.plot(rows["time"], rows[name], label=prefix + name.split(".", 1)[1], markevery=every(len(rows)),
+                      **figures.style(n))
+        axes.set_ylabel(PANELS.get(panel, panel))
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    all_axes[-1, 0].set_xlabel("time t")
+    all_axes[0, 0].set_title(describe(runs[0][2]), fontsize=9)
     figures.save(figure, arguments.output)
 
 

@@ -3,6 +3,7 @@
 
     sp_plot residual run.h5 [more.h5 ...] -o residual.png
     sp_plot study run.h5 -o study.pdf         the ending of the name decides the format
+    sp_plot history run.h5 -o history.png     all results over time
     sp_plot field run.hdf -o field.png        the solution: the surface of the mesh, or --slice x=0.5
     sp_plot report run.h5 run.hdf -o run.html one file with tables, pictures and figures
     sp_plot bench bench.h5 -o bench.png       the rates of sp_bench over the order and the size
@@ -45,6 +46,7 @@ COMMANDS = (
             help="what the residual is drawn over; default: iterations")),
     ("matvec", "run_figures.matvec", "the throughput of the operator over the iterations", LOGS, IMAGE),
     ("line", "run_figures.line", "the solution along the lines of [line]", LOGS, IMAGE),
+    ("history", "run_figures.history", "the results of a run in time", LOGS, IMAGE),
     ("phases", "run_figures.phases", "where the time of a run goes", LOGS, IMAGE),
     ("study", "run_figures.study", "the convergence of a study, with reference slopes", LOGS, IMAGE),
     ("field", "field_figures.draw", "a picture of the solution: the surface of the mesh, or a slice",

@@ -184,7 +184,7 @@ static sp_status resolve_regions(sp_config *config) {
 }
 
 static sp_status check_time(const sp_config *config) {
-  static const double MOST = 1e9;
+  static const double MOST = 1e9, SHORTEST = 1e-100;
   const sp_time_options *time = &config->time;
   const char *where = sp_config_where(config, "time", "end");
   if (time->end == 0) return SP_OK;
@@ -194,9 +194,12 @@ static sp_status check_time(const sp_config *config) {
   if ((time->step > 0) == (time->steps > 0))
     return sp_fail(SP_ERR_INPUT, "%s: expected time.step or time.steps, found %s", where,
                    time->step > 0 ? "both" : "none");
-  if (time->end <= MOST * time->step || time->steps > 0) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: expected at most %g steps up to time.end, found %g",
-                 sp_config_where(config, "time", "step"), MOST, time->end / time->step);
+  if (time->steps == 0 && time->end > MOST * time->step)
+    return sp_fail(SP_ERR_INPUT, "%s: expected at most %g steps up to time.end, found %g",
+                   sp_config_where(config, "time", "step"), MOST, time->end / time->step);
+  if (time->end / sp_time_steps(time) >= SHORTEST) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected steps of at least %g, found %g", where, SHORTEST,
+                 time->end / sp_time_steps(time));
 }
 
 static sp_status check_sizes(const sp_config *config) {

@@ -126,6 +126,13 @@ sp_status sp_config_format(const sp_config *config, char **text) {
   return status;
 }
 
+static void print_conditions(const char *help, FILE *stream) {
+  const char *before = "# GROUP =";
+  for (const sp_condition_type *type = sp_condition_types; type->name; type++, before = " |")
+    fprintf(stream, "%s %s", before, type->usage);
+  fprintf(stream, ", %s\n", help);
+}
+
 sp_status sp_config_print_defaults(FILE *stream) {
   sp_config *defaults; /* decides which keys apply */
   SP_TRY(sp_config_read(MPI_COMM_SELF, NULL, 0, NULL, &defaults));
@@ -140,7 +147,9 @@ sp_status sp_config_print_defaults(FILE *stream) {
       fprintf(stream, "\n# [%s NAME]\n", key->section);
     else if (sp_key_begins_section(key))
       print_title(key, stream);
-    if (!key->name)
+    if (!key->name && key->type == SP_KEY_CONDITION)
+      print_conditions(key->help, stream);
+    else if (!key->name)
       fprintf(stream, "# %s\n", key->help);
     else if (key->list)
       fprintf(stream, "# %s (%s)\n# %s =\n", key->help, expected, key->name);

@@ -1,6 +1,7 @@
 /* Parsing of all formulas of a case, and their checks that need no mesh. */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,22 +20,12 @@ static sp_status parse(const sp_config *config, const char *given, sp_formula *f
 }
 
 /* Parse a formula that belongs to the operator, which does not change in time. */
-static sp_status parse_fixed(const sp_config *config, sp_formula *f) {
-  SP_TRY(parse(config, NULL, f));
+static sp_status parse_fixed(const sp_config *config, const char *given, sp_formula *f) {
+  SP_TRY(parse(config, given, f));
   if (!f->text || !f->expression->is_of_t) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s' depends on t; only sources, boundary values and solutions may", f->where,
                  f->text);
-}
-
-/* Parse the total of a source. */
-static sp_status parse_total(const sp_config *config, sp_formula *source) {
-  SP_TRY(parse(config, NULL, source));
-  if (!source->text || (source->expression->is_constant && isfinite(source->value))) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: expected a finite number, the total of the source, found '%s'; a formula of "
-                 "x, y and z is a forcing or, on a surface, neumann",
-                 source->where, source->text);
 }
 
 /* ---- Tensors ---- */
@@ -58,7 +49,7 @@ static sp_status parse_list(const sp_config *config, const sp_formula *list,
       sp_formula one = {0};
       sp_status status = sp_format(&one.text, "%.*s", (int)length, rest);
       if (!status) status = sp_format(&one.where, "%s (%s)", list->where, names[*count]);
-      if (!status) status = parse_fixed(config, &one);
+      if (!status) status = parse_fixed(config, NULL, &one);
       SP_FREE(one.text, one.where);
       if (one.expression && one.expression->is_constant) sp_expression_destroy(&one.expression);
       *is_constant = *is_constant && !one.expression;
@@ -149,7 +140,7 @@ static sp_status parse_coefficient(const sp_config *config, bool zero_allowed, s
   if (is_list_of_numbers(f->text))
     return sp_fail(SP_ERR_INPUT, "%s: expected one number or one formula%s, found '%s'", f->where,
                    zero_allowed ? "" : ", or three or six with commas between", f->text);
-  SP_TRY(parse_fixed(config, f));
+  SP_TRY(parse_fixed(config, NULL, f));
   const bool in_range = f->value >= 1e-250 && f->value <= 1e250; /* not to over- or underflow */
   if (!f->expression->is_constant || in_range || (zero_allowed && f->value == 0)) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: expected %sa finite number from 1e-250 to 1e250, found '%s'",
@@ -207,7 +198,8 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
   if (entry->source.text && entry->forcing.text)
     return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
                    entry->source.where, entry->forcing.where);
-  SP_TRY(parse_total(config, &entry->source));
+  SP_TRY(parse(config, NULL, &entry->source));
+  SP_TRY(sp_statement_check_total(&entry->source));
   SP_TRY(parse_coefficient(config, true, &entry->lambda));
   SP_TRY(parse_coefficient(config, false, &entry->capacity));
   return parse_kappa(config, entry);
@@ -241,16 +233,12 @@ static sp_status parse_materials(sp_config *config) {
 /* ---- Boundary ---- */
 
 static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
-  static const double LEAST = 1e-12, MOST = 1e12; /* resistances */
-  sp_formula *f = &entry->formula;
-  if (entry->condition == SP_SOURCE) return parse_total(config, f);
-  SP_TRY(parse_fixed(config, &entry->alpha));
-  if (entry->condition != SP_CONTACT) return parse(config, NULL, f);
-  SP_TRY(parse_fixed(config, f));
-  if (!f->expression->is_constant) return SP_OK;
-  if (f->value >= LEAST && f->value <= MOST) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: expected a resistance from %g to %g, found '%s'", f->where,
-                 LEAST, MOST, f->text);
+  const sp_condition_type *type = entry->type;
+  const char *given = type->has_alpha && !type->of_u ? "u" : NULL; /* of_u: by its own formula */
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
+    SP_TRY(parse_fixed(config, given, &entry->coefficients[c]));
+  SP_TRY(parse(config, given, &entry->formula));
+  return entry->type->check ? entry->type->check(entry) : SP_OK;
 }
 
 static sp_status parse_boundary(sp_config *config) {
@@ -268,15 +256,106 @@ static sp_status parse_boundary(sp_config *config) {
 
 /* ---- All ---- */
 
+/* Give formulas of results the names of probes and results. */
+static sp_status name_values(sp_config *config) {
+  const sp_wanted *wanted = &config->wanted;
+  const int probes = wanted->probes.count;
+  sp_scope *scope = config->statement.scope;
+  SP_TRY(sp_scope_add_values(scope, probes + wanted->results.count));
+  for (int p = 0; p < probes; p++) scope->values.names[p] = wanted->probes.entries[p].name;
+  for (int r = 0; r < wanted->results.count; r++) {
+    const sp_result_entry *entry = &wanted->results.entries[r];
+    scope->values.names[probes + r] = entry->name;
+    for (int p = 0; p < probes; p++)
+      if (strcmp(entry->name, wanted->probes.entries[p].name) == 0)
+        scope->values.names[p] = scope->values.names[probes + r] = NULL; /* which one? */
+  }
+  return SP_OK;
+}
+
 static sp_status parse_results(sp_config *config) {
   const sp_operator_kind kind = config->statement.operator_kind;
+  SP_TRY(name_values(config));
   for (int r = 0; r < config->wanted.results.count; r++) {
     sp_result_entry *entry = &config->wanted.results.entries[r];
-    SP_TRY(parse(config, "u", &entry->formula));
+    config->statement.scope->values.known = config->wanted.probes.count + r;
+    SP_TRY(parse(config, entry->kind == SP_RESULT_FORMULA ? "values" : "u", &entry->formula));
     if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
         !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
                      entry->where, sp_operator_names[kind]);
+  }
+  return SP_OK;
+}
+
+/* ---- Heat of resistances ---- */
+
+/* The total of the source called `name`, of a material or a line of [boundary]; NAN if there is
+ * none. */
+static double heat_of_material(const sp_statement *s, const char *name) {
+  for (int m = 0; m < s->materials.count; m++) {
+    const sp_material_entry *entry = &s->materials.entries[m];
+    if (entry->source.text && strcmp(entry->name, name) == 0) return entry->source.value;
+  }
+  return NAN;
+}
+static double heat_of_boundary(const sp_statement *s, const char *name) {
+  for (int b = 0; b < s->boundary.count; b++) {
+    const sp_boundary_entry *entry = &s->boundary.entries[b];
+    if (entry->type->by_area && strcmp(entry->group, name) == 0)
+      return entry->coefficients[0].value;
+  }
+  return NAN;
+}
+
+static sp_status fail_by(const sp_config *config, const sp_result_entry *entry, int results) {
+  const sp_statement *s = &config->statement;
+  char names[400] = "";
+  size_t used = 0;
+  for (int i = 0; i < results + s->materials.count + s->boundary.count && used < sizeof names;
+       i++) {
+    const int m = i - results, b = m - s->materials.count;
+    const char *name =
+        m < 0   ? config->wanted.results.entries[i].name
+        : b < 0 ? s->materials.entries[m].source.text ? s->materials.entries[m].name : NULL
+        : s->boundary.entries[b].type->by_area ? s->boundary.entries[b].group
+                                               : NULL;
+    if (name)
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name);
+  }
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected 'by' and one source of heat or result above, found '%s'; there %s "
+                 "%s",
+                 entry->where, entry->by, names[0] ? "are" : "is", names[0] ? names : "none");
+}
+
+/* Find the heat that a resistance is divided by, if it is no flux. */
+static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entry) {
+  const sp_statement *s = &config->statement;
+  const char *name = entry->by ? entry->by : entry->group;
+  entry->by_result = -1;
+  entry->heat_of = entry->by;
+  entry->heat = heat_of_material(s, name);
+  if (!entry->by) {
+    entry->heat_of = isnan(entry->heat) ? entry->other : entry->group;
+    if (isnan(entry->heat)) entry->heat = -heat_of_material(s, entry->other);
+    return SP_OK;
+  }
+  const double through = heat_of_boundary(s, name);
+  int found = !isnan(entry->heat) + !isnan(through);
+  if (isnan(entry->heat)) entry->heat = through;
+  for (int i = 0; i < r; i++) {
+    if (strcmp(config->wanted.results.entries[i].name, name) != 0) continue;
+    entry->by_result = i;
+    found++;
+  }
+  return found == 1 ? SP_OK : fail_by(config, entry, r);
+}
+
+static sp_status find_heats(sp_config *config) {
+  for (int r = 0; r < config->wanted.results.count; r++) {
+    sp_result_entry *entry = &config->wanted.results.entries[r];
+    if (entry->kind == SP_RESULT_RESISTANCE) SP_TRY(find_heat(config, r, entry));
   }
   return SP_OK;
 }
@@ -291,5 +370,6 @@ sp_status sp_formulas_parse(sp_config *config) {
     SP_TRY(parse(config, NULL, &config->statement.initial));
   SP_TRY(parse_results(config));
   SP_TRY(parse_materials(config));
-  return parse_boundary(config);
+  SP_TRY(parse_boundary(config));
+  return find_heats(config);
 }

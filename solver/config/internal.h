@@ -22,7 +22,8 @@ typedef enum sp_key_type {
   SP_KEY_LINE,      /* sp_line_entry: two points and a number of samples */
   SP_KEY_REGION,    /* sp_box_region: its corners, perhaps ", empty" */
   SP_KEY_CONDITION, /* sp_boundary_entry: a condition, then its formulas or nothing */
-  SP_KEY_RESULT     /* sp_result_entry: a kind, perhaps of and a formula, over and a group */
+  SP_KEY_RESULT     /* sp_result_entry: a kind, perhaps of and a formula, over and a group; or a
+                        formula */
 } sp_key_type;
 
 /* A list of sp_config. Its entries are lines NAME = VALUE of a section, or sections [SECTION NAME]
@@ -45,7 +46,7 @@ typedef struct sp_key {
   int count;               /* of the integers or numbers: 1 or 3; of a list: its greatest length */
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;
-  const char *const *choices; /* words of a choice, condition or result; ends in NULL */
+  const char *const *choices; /* words of a choice or result; ends in NULL */
   bool optional;              /* the value may be empty, which means none */
   const char *fallback;       /* the default as text */
   const char *help;           /* one line */

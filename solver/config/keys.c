@@ -12,9 +12,6 @@
 _Static_assert(sizeof(sp_shape) == sizeof(int), "enums are written and read as int");
 
 static const char *const shapes[] = {[SP_SHAPE_FILE] = "file", [SP_SHAPE_BOX] = "box", NULL};
-/* `default` cannot be periodic: it names no pair of groups; nor a source, of unnamed faces. */
-static const char *const default_conditions[] = {
-    [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
 
 static const char *const no_or_yes[] = {"no", "yes", NULL};
 
@@ -232,11 +229,9 @@ const sp_key sp_keys[] = {
      .help = "results and fields after so many steps, and at the end"},
 
     {KEY("boundary", "default", statement.boundary.fallback), .type = SP_KEY_CONDITION,
-     .choices = default_conditions, .fallback = "dirichlet", .applies = is_boundary_given,
+     .fallback = "dirichlet", .applies = is_boundary_given,
      .help = "faces of no group listed; without a formula, data come from solution"},
-    {LINES("boundary", BOUNDARIES, 0), .type = SP_KEY_CONDITION, .choices = sp_condition_names,
-     .help = "GROUP = dirichlet [G] | neumann [G] | robin ALPHA[, G] | periodic OTHER | source Q "
-             "| contact R, one line per group"},
+    {LINES("boundary", BOUNDARIES, 0), .type = SP_KEY_CONDITION, .help = "one line per group"},
 
     {KEY("solver", "tolerance", solver.tolerance), NUMBER(0, 1), .minimum_excluded = true,
      .maximum_excluded = true, .fallback = "1e-8", .help = "on the error, see solver.criterion"},
@@ -294,7 +289,8 @@ const sp_key sp_keys[] = {
      .help =
          "NAME = integral | average | minimum | maximum | norm [of FORMULA] [over GROUP], of u "
          "without a formula of x, y, z and u, or NAME = flux over GROUP, or NAME = resistance over "
-         "GROUP, OTHER, one line each"},
+         "GROUP, OTHER [by SOURCE], or NAME = FORMULA of probes, results above and constants, one "
+         "line each"},
 
     {MATERIAL(kappa), .help = "in the Physical Volume or region NAME, a name, a number, or "
                               "default; problem.kappa if empty"},

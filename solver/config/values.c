@@ -21,6 +21,11 @@ static void describe_choices(const char *const *choices, size_t size, char *text
   }
 }
 
+/* Conditions that a line, or the default, may have. */
+static unsigned place_of(const sp_key *key) {
+  return key->name ? SP_ON_DEFAULT : 0;
+}
+
 void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   const size_t size = SP_DESCRIPTION_SIZE;
   const bool several = key->count > 1;
@@ -46,9 +51,11 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
     snprintf(text, size, "%s%s", quantity, range);
     return;
   case SP_KEY_CHOICE:
-  case SP_KEY_CONDITION:
   case SP_KEY_RESULT:
     describe_choices(key->choices, size, text);
+    return;
+  case SP_KEY_CONDITION:
+    sp_condition_list(place_of(key), size, text);
     return;
   case SP_KEY_TEXT:
     snprintf(text, size, "text");
@@ -201,27 +208,6 @@ size_t sp_formula_length(const char *text) {
   return length;
 }
 
-static sp_status set_robin(const char *text, const char *where, sp_boundary_entry *entry) {
-  const size_t length = sp_formula_length(text);
-  const char *rest = text[length] == ',' ? text + length + 1 : text + length;
-  rest += strspn(rest, SP_INI_SPACE);
-  if (is_blank(text) || text[0] == ',')
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: expected robin ALPHA or robin ALPHA, G, for kappa du/dn + ALPHA u = G; "
-                   "found no ALPHA",
-                   where);
-  if (*rest != '\0' && strchr("#;", *rest)) {
-    char shown[SP_SHOWN_SIZE];
-    return sp_fail(SP_ERR_INPUT, "%s: expected robin ALPHA, G with a formula G, found '%s'", where,
-                   sp_ini_show(rest, shown));
-  }
-  SP_OWNED char *location = NULL;
-  SP_TRY(sp_format(&location, "%s (alpha)", where));
-  SP_TRY(set_formula(text, length, &entry->alpha, location));
-  SP_TRY(sp_format(&location, "%s (g)", where));
-  return set_formula(rest, strlen(rest), &entry->formula, location);
-}
-
 static void clear_formula(sp_formula *formula) {
   sp_expression_destroy(&formula->expression);
   sp_expression_destroy(&formula->curvature);
@@ -232,28 +218,45 @@ static void clear_formula(sp_formula *formula) {
 }
 
 static void clear_condition(sp_boundary_entry *entry) {
-  clear_formula(&entry->alpha);
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++) clear_formula(&entry->coefficients[c]);
   clear_formula(&entry->formula);
   free(entry->partner);
   entry->partner = NULL;
 }
 
-/* Parse what follows the name of a condition: nothing, a formula, robin's two formulas, or a group.
- */
-static sp_status set_condition(sp_condition condition, const char *text, const char *where,
+/* Store a formula of a condition, with its name in its place unless that is NULL. */
+static sp_status set_named(const char *text, size_t length, const char *name, const char *where,
+                           sp_formula *out) {
+  SP_OWNED char *place = NULL;
+  if (name) SP_TRY(sp_format(&place, "%s (%s)", where, name));
+  return set_formula(text, length, out, name ? place : where);
+}
+
+/* Parse the text after the name of a condition: its coefficients and data, or a group. */
+static sp_status set_condition(const sp_condition_type *type, const char *text, const char *where,
                                sp_boundary_entry *entry) {
+  const char *const *names = type->coefficients;
+  int count = 0;
   clear_condition(entry);
-  entry->condition = condition;
-  if (condition == SP_ROBIN) return set_robin(text, where, entry);
-  if (*text == '\0' && (condition == SP_SOURCE || condition == SP_CONTACT))
-    return sp_fail(SP_ERR_INPUT, "%s: expected %s, found nothing", where,
-                   condition == SP_SOURCE ? "source Q, the heat that enters there in all"
-                                          : "contact R, a resistance times area");
-  if (condition != SP_PERIODIC) return set_formula(text, strlen(text), &entry->formula, where);
-  if (*text == '\0')
-    return sp_fail(SP_ERR_INPUT, "%s: expected periodic GROUP, found no group", where);
-  SP_TRY(sp_format(&entry->partner, "%s", text));
-  return set_formula("", 0, &entry->formula, where);
+  entry->type = type;
+  while (count < SP_CONDITION_COEFFICIENTS && names[count]) count++;
+  for (int c = 0; c < count; c++) {
+    const bool is_last = c + 1 == count && !type->data, is_only = is_last && c == 0;
+    const size_t length = is_last ? strlen(text) : sp_formula_length(text);
+    SP_TRY(set_named(text, length, is_only ? NULL : names[c], where, &entry->coefficients[c]));
+    if (!entry->coefficients[c].text)
+      return sp_fail(SP_ERR_INPUT, "%s: expected %s, %s; found no %s", where, type->usage,
+                     type->meaning, names[c]);
+    text += length + (text[length] == ',');
+    text += strspn(text, SP_INI_SPACE);
+  }
+  if (type->form == SP_PERIODIC) {
+    if (*text == '\0')
+      return sp_fail(SP_ERR_INPUT, "%s: expected %s, found no group", where, type->usage);
+    SP_TRY(sp_format(&entry->partner, "%s", text));
+    text = "";
+  }
+  return set_named(text, strlen(text), count > 0 ? type->data : NULL, where, &entry->formula);
 }
 
 /* Advance *rest past `word` and the white space behind it, if it begins with both. */
@@ -329,28 +332,56 @@ static sp_status find_result_group(sp_result_kind kind, const char *text, const 
 
 static void clear_result(sp_result_entry *entry) {
   clear_formula(&entry->formula);
-  SP_FREE(entry->group, entry->other);
-  entry->group = entry->other = NULL;
+  SP_FREE(entry->group, entry->other, entry->by);
+  entry->group = entry->other = entry->by = NULL;
 }
 
-/* Split "GROUP, [surface|volume] OTHER" at its last comma. */
+/* Split "OTHER by SOURCE" at the last word `by`. Returns the length of OTHER. */
+static size_t find_by(const char *text, const char **source) {
+  size_t length = strlen(text);
+  *source = NULL;
+  for (const char *word = text; *word;) {
+    const char *rest = word;
+    if (word != text && skip_word(&rest, "by")) {
+      *source = rest;
+      length = (size_t)(word - text);
+    }
+    word += strcspn(word, SP_INI_SPACE);
+    word += strspn(word, SP_INI_SPACE);
+  }
+  while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
+  return length;
+}
+
+/* Split "GROUP, [surface|volume] OTHER [by SOURCE]" at its last comma. */
 static sp_status set_pair(const char *text, const char *where, sp_result_entry *entry) {
   const char *comma = text ? strrchr(text, ',') : NULL;
   const char *other = comma ? comma + 1 + strspn(comma + 1, SP_INI_SPACE) : "";
   size_t length = comma ? (size_t)(comma - text) : 0;
   while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
   entry->other_over = skip_family(&other);
-  if (length == 0 || *other == '\0')
+  const char *source;
+  const size_t other_length = find_by(other, &source);
+  if (length == 0 || other_length == 0 || (source && !*source))
     return sp_fail(SP_ERR_INPUT,
-                   "%s: expected resistance over GROUP, OTHER, from where heat flows to "
-                   "where",
+                   "%s: expected resistance over GROUP, OTHER or resistance over GROUP, OTHER by "
+                   "SOURCE, from where heat flows to where",
                    where);
-  SP_TRY(sp_format(&entry->other, "%s", other));
+  SP_TRY(sp_format(&entry->other, "%.*s", (int)other_length, other));
+  if (source) SP_TRY(sp_format(&entry->by, "%s", source));
   SP_TRY(sp_format(&entry->group, "%.*s", (int)length, text));
   if (strcmp(entry->group, entry->other) == 0 && entry->over == entry->other_over)
     return sp_fail(SP_ERR_INPUT, "%s: expected resistance over two groups, found '%s' twice", where,
-                   other);
+                   entry->other);
   return SP_OK;
+}
+
+/* True if a line whose first word may be a kind is a formula: maximum / 3. */
+static bool is_result_formula(int choice, const char *text, const char *rest) {
+  const char *first = text;
+  const bool spelled_wrong = skip_word(&rest, "of") || skip_word(&rest, "over");
+  if (choice < 0) return !spelled_wrong && !*find_over(first);
+  return choice == SP_RESULT_FORMULA || (*rest && strchr("+-*/^<>=!&|?", *rest));
 }
 
 /* Parse what follows the kind of a result: [of formula] [over group]. */
@@ -371,6 +402,7 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   bool good = true;
   const size_t word = strcspn(text, SP_INI_SPACE);
   const char *rest = text + word + strspn(text + word, SP_INI_SPACE);
+  const sp_condition_type *condition;
   int choice;
   switch (key->type) {
   case SP_KEY_INTEGER:
@@ -396,11 +428,18 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   case SP_KEY_FORMULA:
     return set_formula(text, strlen(text), field, where);
   case SP_KEY_CONDITION:
+    condition = sp_condition_find(text, word, place_of(key));
+    return condition ? set_condition(condition, rest, where, field) : fail_value(key, text, where);
   case SP_KEY_RESULT:
     choice = find_choice(key->choices, text, word);
-    if (choice < 0) return fail_value(key, text, where);
-    return key->type == SP_KEY_CONDITION ? set_condition((sp_condition)choice, rest, where, field)
-                                         : set_result((sp_result_kind)choice, rest, where, field);
+    if (is_result_formula(choice, text, rest)) {
+      sp_result_entry *entry = field;
+      clear_result(entry);
+      entry->kind = SP_RESULT_FORMULA;
+      return set_formula(text, strlen(text), &entry->formula, where);
+    }
+    return choice < 0 ? fail_value(key, text, where)
+                      : set_result((sp_result_kind)choice, rest, where, field);
   }
   return good ? SP_OK : fail_value(key, text, where);
 }
@@ -468,10 +507,13 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
   }
   case SP_KEY_CONDITION: {
     const sp_boundary_entry *entry = field;
-    fputs(key->choices[entry->condition], stream);
-    if (entry->alpha.text)
-      fprintf(stream, " %s%s", entry->alpha.text, entry->formula.text ? "," : "");
-    if (entry->formula.text) fprintf(stream, " %s", entry->formula.text);
+    const char *separator = "";
+    fputs(entry->type->name, stream);
+    for (int c = 0; c < SP_CONDITION_COEFFICIENTS && entry->coefficients[c].text; c++) {
+      fprintf(stream, "%s %s", separator, entry->coefficients[c].text);
+      separator = ",";
+    }
+    if (entry->formula.text) fprintf(stream, "%s %s", separator, entry->formula.text);
     if (entry->partner) fprintf(stream, " %s", entry->partner);
     return;
   }
@@ -479,10 +521,12 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
     static const char *const family[] = {
         [SP_OVER_GROUP] = "", [SP_OVER_SURFACE] = "surface ", [SP_OVER_VOLUME] = "volume "};
     const sp_result_entry *entry = field;
-    fputs(key->choices[entry->kind], stream);
-    if (entry->formula.text) fprintf(stream, " of %s", entry->formula.text);
+    const bool is_formula = entry->kind == SP_RESULT_FORMULA;
+    if (!is_formula) fputs(key->choices[entry->kind], stream);
+    if (entry->formula.text) fprintf(stream, "%s%s", is_formula ? "" : " of ", entry->formula.text);
     if (entry->group) fprintf(stream, " over %s%s", family[entry->over], entry->group);
     if (entry->other) fprintf(stream, ", %s%s", family[entry->other_over], entry->other);
+    if (entry->by) fprintf(stream, " by %s", entry->by);
     return;
   }
   }

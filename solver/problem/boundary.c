@@ -25,12 +25,14 @@ bool sp_boundary_is_volume(const char *name, const sp_hexes *hexes) {
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes) {
   if (sp_boundary_is_volume(name, hexes)) {
-    if (entry->condition == SP_DIRICHLET)
+    if (entry->type->places & SP_ON_VOLUMES)
       return sp_groups_check(entry->formula.where, "volume group", name, hexes, &hexes->volume);
+    char kinds[SP_CONDITIONS_SIZE];
+    sp_condition_list(SP_ON_VOLUMES, sizeof kinds, kinds);
     return sp_fail(SP_ERR_INPUT,
-                   "%s: expected a boundary group or, for a volume, dirichlet; found "
-                   "the volume '%s' and %s",
-                   entry->formula.where, name, sp_condition_names[entry->condition]);
+                   "%s: expected a boundary group or, for a volume, %s; found the volume '%s' and "
+                   "%s",
+                   entry->formula.where, kinds, name, entry->type->name);
   }
   return sp_groups_check(entry->formula.where, "boundary group", name, hexes, &hexes->surface);
 }
@@ -52,30 +54,26 @@ static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes
   return SP_OK;
 }
 
-bool sp_boundary_is_exterior(const sp_boundary_entry *entry) {
-  return entry->condition != SP_DIRICHLET && entry->condition != SP_SOURCE &&
-         entry->condition != SP_CONTACT;
-}
-
-/* Between elements only dirichlet, source and contact have a meaning. The side of a region may be
- * exterior in part. */
+/* Other conditions than those with a place between elements need exterior faces. The side of a
+ * region may be exterior in part. */
 static sp_status check_exterior(const sp_statement *statement, const sp_boundary_entry *entry,
                                 const char *name, const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
   int exterior = 0, buried = 0;
+  char kinds[SP_CONDITIONS_SIZE];
   for (int at[2] = {0}, s; (s = sp_groups_next(&hexes->surface, name, at)) >= 0;)
     (*(mesh->buried[s] ? &buried : &exterior))++;
   if (buried == 0 || (statement->is_box && exterior > 0)) return SP_OK;
+  sp_condition_list(SP_ON_INNER, sizeof kinds, kinds);
   return sp_fail(SP_ERR_INPUT,
-                 "%s: group '%s' has faces between elements; expected dirichlet, source or contact "
-                 "there, found %s",
-                 entry->formula.where, name, sp_condition_names[entry->condition]);
+                 "%s: group '%s' has faces between elements; expected %s there, found %s",
+                 entry->formula.where, name, kinds, entry->type->name);
 }
 
 sp_status sp_boundary_check(const sp_statement *statement, const sp_mesh *mesh) {
   for (int p = 0; p < statement->boundary.count; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    if (!sp_boundary_is_exterior(entry)) continue;
+    if (entry->type->places & SP_ON_INNER) continue;
     SP_TRY(check_exterior(statement, entry, entry->group, mesh));
     if (entry->partner) SP_TRY(check_exterior(statement, entry, entry->partner, mesh));
   }
@@ -91,7 +89,7 @@ sp_status sp_boundary_identify(const sp_statement *statement, sp_mesh *mesh) {
       sp_allocate((size_t)statement->boundary.count, sizeof *pairs, "periodic pairs", &pairs);
   for (int p = 0; p < statement->boundary.count && !status; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    if (entry->condition != SP_PERIODIC) continue;
+    if (entry->type->form != SP_PERIODIC) continue;
     if (!first) first = entry;
     status = find_pair(entry, mesh->hexes, &pairs[count++]);
   }
@@ -129,7 +127,7 @@ sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_statement *stateme
   for (int s = 0; s < hexes->surface.count && !status; s++) contact_of[s] = -1;
   for (size_t p = 0; p < lines && !status; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    if (entry->condition != SP_CONTACT) continue;
+    if (entry->type->form != SP_CONTACT) continue;
     names[count] = entry->formula.where;
     status = claim(entry, count++, hexes, contact_of);
   }

@@ -14,11 +14,10 @@ bool sp_boundary_is_volume(const char *name, const sp_hexes *hexes);
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes);
 
-/* True if the line has a meaning only on exterior faces: no dirichlet, source or contact. Local. */
-bool sp_boundary_is_exterior(const sp_boundary_entry *entry);
-
-/* Refuse such lines on groups that have faces between elements; in a box they apply to the exterior
- * faces of a group, if it has any. Errors: SP_ERR_INPUT with the line. Local. */
+/* Refuse conditions without a meaning between elements on groups that have such faces; in a box
+ * they apply to the exterior faces of a group, if it has any. Errors: SP_ERR_INPUT with the line.
+ * Local.
+ */
 sp_status sp_boundary_check(const sp_statement *statement, const sp_mesh *mesh);
 
 /* Identify the periodic groups of the case, after sp_boundary_check. Errors: SP_ERR_INPUT with the

@@ -46,9 +46,9 @@ sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const doub
 }
 
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
-                                          const double *xyz[3], double *value,
+                                          const double *xyz[3], const double *given, double *value,
                                           double *const gradient[3]) {
-  SP_TRY(sp_problem_evaluate(formula, n, xyz, NULL, value, gradient, NULL));
+  SP_TRY(sp_problem_evaluate(formula, n, xyz, given, value, gradient, NULL));
   for (size_t p = 0; p < n; p++)
     if (!(zero_allowed ? value[p] >= 0 : value[p] > 0))
       return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%.12g, %.12g, %.12g), expected a value %s 0",

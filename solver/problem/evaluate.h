@@ -18,7 +18,7 @@ sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const doub
 /* Evaluate a coefficient likewise, whose values must be > 0, or >= 0 with `zero_allowed`. Errors:
  * as above; SP_ERR_INPUT with the first point at which the value is out of range. Local. */
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
-                                          const double *xyz[3], double *value,
+                                          const double *xyz[3], const double *given, double *value,
                                           double *const gradient[3]);
 
 /* *density = total / measure, a formula, which the caller destroys. Errors: SP_ERR_SYSTEM. Local.

@@ -44,7 +44,7 @@ typedef struct workspace {
   double centre[BATCH]; /* f at the centres of a batch of elements */
   double laplacian[POINTS], lambda[POINTS], kappa[SP_TENSOR * POINTS];
   double gradient[3][POINTS], kappa_gradient[3][POINTS]; /* of a tensor the divergence */
-  double normal[3 * FACE_POINTS], alpha[FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
+  double normal[3 * FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
   sp_additions later;
   double results[]; /* given[surfaces]; variation[chunk]; load[chunk][nodes]; additions */
 } workspace;
@@ -253,46 +253,22 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
   return SP_OK;
 }
 
-/* Fill w->f = g times the surface element at the points of a Neumann or Robin face. */
-static sp_status evaluate_flux(const sp_material *material, const sp_boundary_part *part, int n,
-                               const double *xyz[3], workspace *w) {
-  const size_t count = (size_t)n;
-  const double *normal = w->normal;
-  double *flux = w->f;
-  if (part->formula) {
-    SP_TRY(sp_problem_evaluate(part->formula, count, xyz, NULL, flux, NULL, NULL));
-    for (int q = 0; q < n; q++) flux[q] *= sp_geometry_area(normal, n, q);
-    return SP_OK;
-  }
-  double *const slopes[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
-  for (int q = 0; q < n; q++) w->alpha[q] = 0;
-  if (part->alpha)
-    SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, count, xyz, w->alpha, NULL));
-  SP_TRY(sp_problem_evaluate(material->solution, count, xyz, NULL, flux, slopes, NULL));
-  SP_TRY(sp_material_conduct(material, count, xyz, w->kappa, 1, slopes));
-  for (int q = 0; q < n; q++)
-    flux[q] = w->alpha[q] * flux[q] * sp_geometry_area(normal, n, q) +
-              w->kappa[q] * (slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] +
-                             slopes[2][q] * normal[2 * n + q]);
-  return SP_OK;
-}
-
 /* Add the integral of the flux times each basis function; *given is the surface's sum. */
 static sp_status add_face(const assembly *s, sp_lid e, int f, const sp_boundary_part *part,
                           workspace *w, double *load, double *given) {
   const sp_mesh *mesh = s->space->mesh;
   const int nq = s->order + 1;
   const sp_rule *gll = &sp_reference_get(s->order)->gll;
-  const sp_rule *rule =
-      part->condition == SP_ROBIN ? gll : sp_operator_rule(s->problem->kind, s->order);
+  const sp_rule *rule = part->type->has_alpha ? gll : sp_operator_rule(s->problem->kind, s->order);
   const int m = rule->n, points = m * m;
   const double *values = w->values, *flux = w->f;
   int indices[FACE_POINTS];
   sp_geometry_face(mesh->hexes, e, f, rule, w->coordinates, w->normal);
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
   const sp_material *material = sp_materials_of(&s->problem->materials, mesh->hexes, e);
-  SP_TRY(evaluate_flux(material, part, points, xyz, w));
-  /* A face between elements is that of a source and counts half from each side. */
+  const double *last = sp_boundary_last(part, s->order, e, f, w->gradient[0]);
+  SP_TRY(sp_condition_evaluate(part, material, (size_t)points, xyz, w->normal, last, NULL, w->f));
+  /* A face between elements counts half from each side. */
   const double share = sp_surface_is_exterior(mesh->hexes->surfaces[e][f]) ? 1 : 0.5;
   w->flux = 0;
   for (int q = 0; q < points; q++) {
@@ -337,9 +313,7 @@ static sp_status add_faces(const assembly *s, sp_lid e, workspace *w, double *lo
     const int surface = named >= 0 ? named : s->surfaces - 1;
     double none = 0, *sum = left_out && left_out[e][f] ? &none : &given[surface];
     if (part < 0 || (s->skipped && s->skipped[e][f])) continue;
-    if (s->problem->parts[part].condition != SP_NEUMANN &&
-        s->problem->parts[part].condition != SP_ROBIN)
-      continue;
+    if (!s->problem->parts[part].type->terms) continue;
     SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, sum));
     keep_flux(s, e, f, w);
   }

@@ -123,7 +123,7 @@ static sp_status make_contact(const sp_boundary_entry *entry, const sp_hexes *he
                               sp_material *m) {
   double r = 1; /* if R is a formula, kappa is T alone */
   *m = (sp_material){.name = entry->group, .is_contact = true};
-  take_coefficient(&entry->formula, &r, &m->kappa_formula);
+  take_coefficient(&entry->coefficients[0], &r, &m->kappa_formula);
   m->kappa = hexes->file.thickness / r;
   SP_TRY(sp_problem_density(entry->formula.where, 0, 1, &m->density));
   m->forcing = m->density;
@@ -136,7 +136,7 @@ static sp_status make_contacts(const sp_statement *statement, const sp_hexes *he
   int volume = hexes->volume.count - hexes->file.contacts;
   for (int p = 0; p < statement->boundary.count && volume < hexes->volume.count; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    if (entry->condition != SP_CONTACT) continue;
+    if (entry->type->form != SP_CONTACT) continue;
     SP_TRY(make_contact(entry, hexes, &out->list[m]));
     out->of_volume[volume++] = m++;
   }
@@ -431,8 +431,8 @@ sp_status sp_material_kappa(const sp_material *material, size_t n, const double 
                             double *value, double *const gradient[3]) {
   assert(!material->tensor);
   if (material->kappa_formula)
-    SP_TRY(
-        sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, value, gradient));
+    SP_TRY(sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, NULL, value,
+                                           gradient));
   for (size_t p = 0; p < n && material->kappa_formula && material->is_contact; p++) {
     const double r = value[p];
     value[p] = material->kappa / r;
@@ -454,7 +454,8 @@ sp_status sp_material_lambda(const sp_material *material, size_t n, const double
 /* value = a formula, which must not be negative, or its constant. */
 static sp_status evaluate(const sp_expression *formula, double constant, bool zero_allowed,
                           size_t n, const double *xyz[3], double *value) {
-  if (formula) return sp_problem_evaluate_coefficient(formula, zero_allowed, n, xyz, value, NULL);
+  if (formula)
+    return sp_problem_evaluate_coefficient(formula, zero_allowed, n, xyz, NULL, value, NULL);
   for (size_t p = 0; p < n; p++) value[p] = constant;
   return SP_OK;
 }

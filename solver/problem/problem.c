@@ -4,22 +4,35 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
+#include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 #include "operators/reduction.h"
 #include "solver/problem/boundary.h"
-#include "solver/problem/evaluate.h"
 #include "solver/problem/groups.h"
 
 enum { FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
 
-/* The resistance of a contact is a material's. */
 static sp_boundary_part part_of(const sp_boundary_entry *entry) {
-  return (sp_boundary_part){.group = entry->group,
-                            .condition = entry->condition,
-                            .alpha = entry->alpha.expression,
-                            .formula =
-                                entry->condition == SP_CONTACT ? NULL : entry->formula.expression};
+  sp_boundary_part part = {
+      .group = entry->group, .type = entry->type, .formula = entry->formula.expression};
+  part.of_u = entry->type->of_u || (part.formula && part.formula->is_of_u);
+  for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++) {
+    const sp_expression *formula = part.coefficients[c] = entry->coefficients[c].expression;
+    part.of_u = part.of_u || (formula && formula->is_of_u);
+  }
+  return part;
+}
+
+const double *sp_boundary_last(const sp_boundary_part *part, int order, sp_lid element, int f,
+                               double *u) {
+  const sp_numbering *numbering = part->last->numbering;
+  int indices[FACE_POINTS];
+  if (!part->of_u || !part->last->values || numbering->order != order) return NULL;
+  const sp_lid *nodes = sp_numbering_nodes(numbering, element);
+  sp_face_nodes(order, f, indices);
+  for (int q = 0; q < (order + 1) * (order + 1); q++) u[q] = part->last->values[nodes[indices[q]]];
+  return u;
 }
 
 static sp_status make_parts(const sp_statement *statement, sp_problem *problem) {
@@ -27,6 +40,8 @@ static sp_status make_parts(const sp_statement *statement, sp_problem *problem) 
   SP_TRY(sp_allocate((size_t)lines + 1, sizeof *problem->parts, "boundary", &problem->parts));
   problem->part_count = lines + 1;
   for (int p = 0; p < lines; p++) problem->parts[p] = part_of(&statement->boundary.entries[p]);
+  problem->parts[lines] = part_of(&statement->boundary.fallback);
+  for (int p = 0; p <= lines; p++) problem->parts[p].last = &problem->last;
   return SP_OK;
 }
 
@@ -39,7 +54,7 @@ static sp_status claim_group(const sp_boundary_entry *entry, const char *name, i
   const sp_family *family = volume ? &hexes->volume : &hexes->surface;
   SP_TRY(sp_boundary_check_group(entry, name, hexes));
   for (int at[2] = {0}, m; (m = sp_groups_next(family, name, at)) >= 0;) {
-    if (!volume && mesh->buried[m] && sp_boundary_is_exterior(entry)) continue;
+    if (!volume && mesh->buried[m] && !(entry->type->places & SP_ON_INNER)) continue;
     int *part = volume ? &problem->part_of_volume[m] : &problem->part_of_surface[m];
     if (*part != (volume ? -1 : unclaimed) && *part != p)
       return sp_fail(SP_ERR_INPUT,
@@ -170,33 +185,22 @@ static void add_area(const sp_problem *problem, const sp_hexes *hexes, int order
     *area += share * hypot(hypot(normal[q], normal[n + q]), normal[2 * n + q]);
 }
 
-/* Make fluxes of sources. */
-static sp_status make_sources(const sp_statement *statement, const sp_mesh *mesh,
-                              sp_problem *problem) {
-  SP_OWNED double *areas = NULL;
+/* Find the areas of parts that divide by them. */
+static sp_status find_areas(const sp_mesh *mesh, int order, sp_problem *problem) {
   SP_AUTO(sp_reduction) reduction = NULL;
-  const int parts = problem->part_count, order = statement->order;
   bool some = false;
-  for (int p = 0; p < parts; p++) some = some || problem->parts[p].condition == SP_SOURCE;
+  for (int p = 0; p < problem->part_count; p++) some = some || problem->parts[p].type->by_area;
   if (!some) return SP_OK;
-  sp_status status = sp_allocate((size_t)parts, sizeof *areas, "sources", &areas);
-  SP_TRY(sp_agree(mesh->comm, status));
-  const sp_outer_face *face = problem->faces;
-  for (sp_lid n = 0; n < problem->face_count; n++, face++)
-    if (sp_outer_face_has(face, SP_SOURCE))
+  for (sp_lid n = 0; n < problem->face_count; n++) {
+    const sp_outer_face *face = &problem->faces[n];
+    if (face->face < SP_FACES && face->part && face->part->type->by_area)
       add_area(problem, mesh->hexes, order, face->element, face->face,
-               &areas[face->part - problem->parts]);
-  status = sp_reduction_create(mesh->comm, &reduction);
-  for (int p = 0; p < parts && !status; p++) {
-    sp_boundary_part *part = &problem->parts[p];
-    if (part->condition != SP_SOURCE) continue;
-    status = sp_reduction_sum(reduction, 1, &areas[p], SP_OK);
-    if (!status)
-      status = sp_problem_density(part->group, statement->boundary.entries[p].formula.value,
-                                  areas[p], &part->density);
-    part->formula = part->density;
-    part->condition = SP_NEUMANN;
+               &problem->parts[face->part - problem->parts].area);
   }
+  sp_status status = sp_reduction_create(mesh->comm, &reduction);
+  for (int p = 0; p < problem->part_count && !status; p++)
+    if (problem->parts[p].type->by_area)
+      status = sp_reduction_sum(reduction, 1, &problem->parts[p].area, SP_OK);
   return sp_agree(mesh->comm, status);
 }
 
@@ -223,14 +227,14 @@ static sp_status check_faces(const sp_statement *statement, const sp_mesh *mesh,
                                                                            : "exterior faces");
   if (faces[fallback] > 0) {
     const sp_boundary_entry *entry = &statement->boundary.fallback;
-    problem->parts[fallback] = part_of(entry);
     status = sp_statement_check_data(statement, entry);
     if (status) return fail_default(status, mesh, problem, faces[fallback]);
   }
   for (size_t p = 0; p < parts; p++) {
-    const sp_condition condition = problem->parts[p].condition;
-    if (faces[p] > 0 && condition == SP_DIRICHLET) problem->has_dirichlet = true;
-    if (faces[p] > 0 && condition == SP_ROBIN) problem->has_robin = true;
+    const sp_condition_type *type = problem->parts[p].type;
+    if (faces[p] > 0 && type->form == SP_DIRICHLET) problem->has_dirichlet = true;
+    if (faces[p] > 0 && type->has_alpha) problem->has_robin = true;
+    if (faces[p] > 0 && problem->parts[p].of_u) problem->of_u = true;
   }
   return SP_OK;
 }
@@ -249,7 +253,7 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
   SP_TRY(sp_agree(mesh->comm, status));
   status = sp_materials_count(statement, mesh, &problem->materials);
   if (!status && has_boundary) status = check_faces(statement, mesh, problem);
-  if (!status) status = make_sources(statement, mesh, problem);
+  if (!status) status = find_areas(mesh, statement->order, problem);
   SP_TRY(sp_agree(mesh->comm, status));
   *out = problem;
   problem = NULL;
@@ -259,8 +263,6 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
 void sp_problem_destroy(sp_problem **problem) {
   if (!*problem) return;
   sp_materials_free(&(*problem)->materials);
-  for (int p = 0; p < (*problem)->part_count; p++)
-    sp_expression_destroy(&(*problem)->parts[p].density);
   SP_FREE((*problem)->parts, (*problem)->part_of_surface, (*problem)->part_of_volume,
           (*problem)->groups_by_default, (*problem)->faces, *problem);
   *problem = NULL;

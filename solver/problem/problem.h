@@ -10,19 +10,28 @@
 #pragma once
 
 #include "mesh/mesh.h"
+#include "mesh/numbering.h"
 #include "operators/kinds.h"
 #include "solver/problem/materials.h"
+#include "solver/problem/statement.h"
+
+/* The solution that conditions which depend on u are linearized at: an L-vector on the host. */
+typedef struct sp_last {
+  const double *values; /* borrowed, NULL: none */
+  const sp_numbering *numbering;
+} sp_last;
 
 /* One line of [boundary], or the default: a condition and its formulas. A periodic line covers both
- * of its groups. A source becomes a flux of one value, its total divided by the area of its faces
- * with the operator's quadrature; a face between elements counts half from each side. The
- * resistance of a contact is in a material. */
+ * of its groups. The resistance of a contact is in a material. */
 typedef struct sp_boundary_part {
   const char *group; /* owned by the statement */
-  sp_condition condition;
-  const sp_expression *alpha;   /* of robin only; owned by the statement */
-  const sp_expression *formula; /* likewise, or `density`; NULL: derived from the solution */
-  sp_expression *density;       /* of a source; owned */
+  const sp_condition_type *type;
+  const sp_expression *coefficients[SP_CONDITION_COEFFICIENTS]; /* owned by the statement */
+  const sp_expression *formula; /* data, likewise; NULL: none, or derived from the solution */
+  double area; /* if type->by_area, of its faces with the operator's quadrature; a face between
+                  elements counts half from each side */
+  bool of_u;   /* alpha or g depend on u */
+  const sp_last *last; /* the problem's */
 } sp_boundary_part;
 
 /* A face of a part, or one of the six and then, as face SP_FACES, the whole of an element that a
@@ -43,7 +52,9 @@ typedef struct sp_problem {
   int *part_of_volume;     /* [volume.count], the line that fixes u in all elements, or -1 */
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
-  bool has_robin;          /* a face has a Robin condition */
+  bool has_robin;          /* a face has a condition with alpha */
+  bool of_u;               /* a face has a condition that depends on u */
+  sp_last last;            /* for such; set by the caller */
   const double *initial;   /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
   const double *extra;     /* added to the load, likewise (solver/problem/load.h) */
   /* In time du/dt = shift u - history (sp_materials_shift), at the DOFs of the space; borrowed,
@@ -68,9 +79,17 @@ void sp_problem_destroy(sp_problem **problem);
 int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
                          int face);
 
-/* True if a face, not a whole element, has the condition. Local. */
-static inline bool sp_outer_face_has(const sp_outer_face *face, sp_condition condition) {
-  return face->face < SP_FACES && face->part && face->part->condition == condition;
+/* Return u[n n], the last solution at the nodes of face f of an element; NULL if there is none of
+ * that order or the part does not depend on u. Local. */
+const double *sp_boundary_last(const sp_boundary_part *part, int order, sp_lid element, int f,
+                               double *u);
+
+/* True if a face, not a whole element, has such a condition; or one with alpha. Local. */
+static inline bool sp_outer_face_has(const sp_outer_face *face, sp_condition_form form) {
+  return face->face < SP_FACES && face->part && face->part->type->form == form;
+}
+static inline bool sp_outer_face_has_alpha(const sp_outer_face *face) {
+  return face->face < SP_FACES && face->part && face->part->type->has_alpha;
 }
 
 /* Return the part that fixes u in an element; -1 if none does. Local. */

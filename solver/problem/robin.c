@@ -3,36 +3,30 @@
 #include <stdlib.h>
 
 #include "mesh/geometry.h"
-#include "solver/problem/evaluate.h"
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
-static sp_status evaluate_face(const sp_boundary_part *part, const sp_hexes *hexes, int order,
-                               sp_lid element, int f, double *values) {
+sp_status sp_robin_face(const sp_boundary_part *part, const sp_hexes *hexes, int order,
+                        sp_lid element, int f, int *indices, double *values) {
   const sp_rule *gll = &sp_reference_get(order)->gll;
   const int n = gll->n * gll->n;
   double coordinates[3 * FACE_NODES], normal[3 * FACE_NODES];
   sp_geometry_face(hexes, element, f, gll, coordinates, normal);
   const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
-  SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, (size_t)n, xyz, values, NULL));
-  for (int q = 0; q < n; q++) values[q] *= sp_geometry_area(normal, n, q);
-  return SP_OK;
-}
-
-sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
-                        int *indices, double *values) {
-  sp_face_nodes(space->numbering->order, f, indices);
-  return evaluate_face(part, space->mesh->hexes, space->numbering->order, element, f, values);
+  sp_face_nodes(order, f, indices);
+  double u[FACE_NODES];
+  const double *last = sp_boundary_last(part, order, element, f, u);
+  return sp_condition_evaluate(part, NULL, (size_t)n, xyz, normal, last, values, NULL);
 }
 
 sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
                         const double *x, double *flux) {
-  const int nq = space->numbering->order + 1;
+  const int order = space->numbering->order;
   const sp_lid *nodes = sp_numbering_nodes(space->numbering, element);
   double values[FACE_NODES];
   int indices[FACE_NODES];
-  SP_TRY(sp_robin_face(part, space, element, f, indices, values));
-  for (int q = 0; q < nq * nq; q++) *flux += values[q] * x[nodes[indices[q]]];
+  SP_TRY(sp_robin_face(part, space->mesh->hexes, order, element, f, indices, values));
+  for (int q = 0; q < (order + 1) * (order + 1); q++) *flux += values[q] * x[nodes[indices[q]]];
   return SP_OK;
 }
 
@@ -40,14 +34,16 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, int
                            double *diagonal) {
   const int nq = space->numbering->order + 1, n = finest + 1;
   const sp_outer_face *face = problem->faces;
-  double values[FACE_NODES], shares[FACE_NODES];
+  double values[FACE_NODES];
   int indices[FACE_NODES];
+  SP_OWNED double *shares = NULL;
+  SP_TRY(sp_allocate(FACE_NODES, sizeof *shares, "Robin", &shares));
   sp_average_matrix(&sp_reference_get(nq - 1)->gll, &sp_reference_get(finest)->gll, shares);
   for (; face < problem->faces + problem->face_count; face++) {
-    if (!sp_outer_face_has(face, SP_ROBIN)) continue;
+    if (!sp_outer_face_has_alpha(face)) continue;
     const sp_lid *nodes = sp_numbering_nodes(space->numbering, face->element);
-    SP_TRY(
-        evaluate_face(face->part, space->mesh->hexes, finest, face->element, face->face, values));
+    SP_TRY(sp_robin_face(face->part, space->mesh->hexes, finest, face->element, face->face, indices,
+                         values));
     sp_face_nodes(nq - 1, face->face, indices);
     for (int q = 0; q < nq * nq; q++)
       for (int p = 0; p < n * n; p++)
@@ -78,7 +74,7 @@ sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int
   *robin = (sp_robin){0};
   bool robin_parts = false;
   for (int p = 0; p < problem->part_count; p++)
-    robin_parts = robin_parts || problem->parts[p].condition == SP_ROBIN;
+    robin_parts = robin_parts || problem->parts[p].type->has_alpha;
   if (!robin_parts) return SP_OK;
   SP_OWNED double *diagonal = NULL;
   sp_status status = sp_allocate((size_t)numbering->local, sizeof *diagonal, "Robin", &diagonal);

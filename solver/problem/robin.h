@@ -1,8 +1,8 @@
-/* The term of Robin conditions in the operator: the integral of alpha u v over their faces, with
- * GLL quadrature at the nodes of the faces. It is a diagonal matrix; its entry is alpha w |dx/dr x
- * dx/ds|, summed over the rank's faces at the DOF. N + 1 points are exact to degree 2 N - 1; u v on
- * a plane face has degree 2 N. This error is of the order of the interpolation error, so the rates
- * stay N + 1 and N, also for bp3.0. The load uses the same points, so that alpha u = g is
+/* The term of conditions with alpha in the operator: the integral of alpha u v over their faces,
+ * with GLL quadrature at the nodes of the faces. It is a diagonal matrix; its entry is alpha w
+ * |dx/dr x dx/ds|, summed over the rank's faces at the DOF. N + 1 points are exact to degree 2 N -
+ * 1; u v on a plane face has degree 2 N. This error is of the order of the interpolation error, so
+ * the rates stay N + 1 and N, also for bp3.0. The load uses the same points, so that alpha u = g is
  * consistent at each node. */
 #pragma once
 
@@ -24,10 +24,11 @@ sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int
                            sp_robin *robin);
 void sp_robin_free(sp_robin *robin);
 
-/* Compute for face f of an element, with the condition `part`, the indices of its nodes in the
- * element, and alpha w |dx/dr x dx/ds| at each; both are [Nq][Nq]. Errors: as above. Local. */
-sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
-                        int *indices, double *values);
+/* Compute for face f of an element, with the condition `part`, the indices of its nodes at an order
+ * in the element, and alpha w |dx/dr x dx/ds| at each; both are [Nq][Nq]. Errors: as above. Local.
+ */
+sp_status sp_robin_face(const sp_boundary_part *part, const sp_hexes *hexes, int order,
+                        sp_lid element, int f, int *indices, double *values);
 
 /* Add the integral of alpha u over that face to *flux. Errors: as above. Local. */
 sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,

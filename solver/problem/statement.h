@@ -5,18 +5,7 @@
 #include "io/formula/expression.h"
 #include "io/formula/scope.h"
 #include "operators/kinds.h"
-
-typedef enum sp_condition {
-  SP_DIRICHLET,
-  SP_NEUMANN,
-  SP_ROBIN,
-  SP_PERIODIC,
-  SP_SOURCE,
-  SP_CONTACT
-} sp_condition;
-
-/* Words of a case, by sp_condition; ends with NULL. */
-extern const char *const sp_condition_names[];
+#include "solver/problem/conditions.h"
 
 /* A formula; text is NULL if none is given. */
 typedef struct sp_formula {
@@ -32,15 +21,15 @@ typedef struct sp_formula {
   struct sp_conductivity *tensor;
 } sp_formula;
 
-/* One line of [boundary]: group = condition [formula], group = robin alpha[, formula], group =
- * periodic partner, group = source total, or group = contact resistance. Lines keep the order of
- * the file: where two Dirichlet groups meet, the first one listed gives the value. */
+/* One line of [boundary]: group = condition [coefficients][, data], or group = periodic partner.
+ * Lines keep the order of the file: where two Dirichlet groups meet, the first one listed gives the
+ * value. */
 typedef struct sp_boundary_entry {
   char *group;
   char *where; /* "case.ini:12: boundary.group", prefix of messages; NULL if not given: "default" */
-  sp_condition condition;
-  sp_formula alpha;   /* of robin only */
-  sp_formula formula; /* text NULL: derived from the solution; `where` is always set */
+  const sp_condition_type *type;
+  sp_formula coefficients[SP_CONDITION_COEFFICIENTS];
+  sp_formula formula; /* data; text NULL: derived from the solution; `where` is always set */
   char *partner;      /* the other group of a periodic pair, else NULL */
 } sp_boundary_entry;
 
@@ -77,6 +66,9 @@ const char *sp_statement_initial_file(const sp_statement *statement);
 /* Check that a line has a formula, or the case a solution, if its condition is in need of data.
  * Errors: SP_ERR_INPUT. Local. */
 sp_status sp_statement_check_data(const sp_statement *statement, const sp_boundary_entry *entry);
+
+/* Check that the total of a source is a finite constant. Errors: SP_ERR_INPUT. Local. */
+sp_status sp_statement_check_total(const sp_formula *total);
 
 /* True if a solution is given for some elements. Local. */
 bool sp_statement_has_solution(const sp_statement *statement);

@@ -106,19 +106,26 @@ void sp_problem_facts_free(sp_problem_facts *facts) {
   *facts = (sp_problem_facts){0};
 }
 
-sp_status sp_problem_capacity(const sp_problem *problem, const sp_space *space,
-                              sp_geometry_kind geometry, sp_operator **out) {
+/* kappa = 0, one number per element. */
+static sp_status remove_stiffness(const sp_mesh *mesh, sp_coefficients *c) {
+  *c = (sp_coefficients){.by_element = true, .per_element = 1, .scale = 1};
+  return sp_agree(mesh->comm,
+                  sp_allocate((size_t)mesh->hexes->count, sizeof *c->kappa, "kappa", &c->kappa));
+}
+
+/* Stored factors: kernels that recompute them multiply lambda / kappa by kappa. */
+sp_status sp_problem_mass(const sp_problem *problem, const sp_space *space, bool of_capacity,
+                          sp_operator **out) {
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
-  parts p = {0};
-  const char *reason;
+  parts p = {.coefficients = {.scale = 1}};
+  sp_status status = SP_OK;
   *out = NULL;
-  sp_status status =
-      sp_coefficients_of_capacity(&problem->materials, space->mesh, rule, &p.coefficients);
+  if (of_capacity)
+    status = sp_coefficients_of_capacity(&problem->materials, space->mesh, rule, &p.coefficients);
+  else if (sp_operator_rows[problem->kind].has_stiffness)
+    status = remove_stiffness(space->mesh, &p.coefficients);
   sp_operator_setup setup = setup_of(&p, space, problem->kind);
-  const sp_geometry_facts facts = sp_geometry_facts_of(&setup);
-  if (!status)
-    status =
-        sp_geometry_choose(space->platform->backend, &facts, geometry, &setup.geometry, &reason);
+  setup.geometry = SP_GEOMETRY_STORED;
   if (!status) status = sp_operator_create(&setup, out);
   sp_coefficients_free(&p.coefficients);
   return status;

@@ -21,10 +21,11 @@ sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
                             sp_geometry_kind geometry, sp_problem_facts *facts, sp_system **out);
 void sp_problem_facts_free(sp_problem_facts *facts);
 
-/* Make the mass matrix that is weighted by the capacity, with the problem's quadrature, on the
- * unconstrained space. The caller destroys *out. Errors: as above. Collective. */
-sp_status sp_problem_capacity(const sp_problem *problem, const sp_space *space,
-                              sp_geometry_kind geometry, sp_operator **out);
+/* Make the mass matrix, or with of_capacity the one that is weighted by the capacity, with the
+ * problem's quadrature, on the unconstrained space. The caller destroys *out. Errors: as above.
+ * Collective. */
+sp_status sp_problem_mass(const sp_problem *problem, const sp_space *space, bool of_capacity,
+                          sp_operator **out);
 
 /* Make the system of the same problem at a lower order, with GLL quadrature, for a level of
  * multigrid. It owns its space. Coefficients are averages of those of `fine`, which exist. `exact`

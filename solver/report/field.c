@@ -11,9 +11,10 @@
 #include "operators/kinds.h"
 #include "solver/problem/evaluate.h"
 #include "solver/results/flux.h"
+#include "solver/solve/initial.h"
 
 enum {
-  VALUES = 8, /* at most */
+  VALUES = 10, /* at most */
   NUMBER_LENGTH = 16,
   NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
 };
@@ -153,11 +154,12 @@ static sp_status fill_flux(const sp_problem *problem, const sp_space *space, con
 typedef struct filling {
   const sp_problem *problem;
   const sp_space *space;
-  const double *x;
+  const double *x[SP_TIME_HISTORY]; /* the solution, and those before it */
+  int count;
   const sp_lid *nodes; /* of field_points */
   sp_lid *first;       /* [points], the first element at each */
   double lattice[SP_MAX_NQ], matrix[SP_MAX_NQ * SP_MAX_NQ];
-  double *points, *u, *error; /* [points][3]; [points]; the last, or NULL */
+  double *points, *u[SP_TIME_HISTORY], *error; /* [points][3]; [points]; the last, or NULL */
 } filling;
 
 /* Contacts come last: they have no solution. */
@@ -175,7 +177,7 @@ static void find_first(void *filling_, size_t begin, size_t end) {
 
 /* Values at the nodes of an element, coordinates of its points, u and the exact solution there. */
 typedef struct workspace {
-  double nodal[NODES], xyz[3 * NODES], u[NODES], exact[NODES];
+  double nodal[NODES], xyz[3 * NODES], u[SP_TIME_HISTORY][NODES], exact[NODES];
 } workspace;
 
 /* The first element at a point writes it. */
@@ -188,21 +190,23 @@ static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_
   const double *xyz[3] = {w->xyz, w->xyz + nodes, w->xyz + 2 * nodes};
   for (size_t e = begin; e < end; e++) {
     const sp_lid *place = &f->nodes[e * nodes];
-    sp_numbering_gather(f->space->numbering, (sp_lid)e, f->x, w->nodal);
-    sp_tensor_apply(nq, nq, f->matrix, f->matrix, f->matrix, w->nodal, w->u);
+    for (int v = 0; v < f->count; v++) {
+      sp_numbering_gather(f->space->numbering, (sp_lid)e, f->x[v], w->nodal);
+      sp_tensor_apply(nq, nq, f->matrix, f->matrix, f->matrix, w->nodal, w->u[v]);
+    }
     sp_hexes_coordinates(hexes, (sp_lid)e, nq, f->lattice, w->xyz);
     if (f->error) {
       const sp_material *material = sp_materials_of(&f->problem->materials, hexes, (sp_lid)e);
-      memcpy(w->exact, w->u, nodes * sizeof *w->exact); /* for a contact */
+      memcpy(w->exact, w->u[0], nodes * sizeof *w->exact); /* for a contact */
       if (material->solution)
         SP_TRY(sp_problem_evaluate(material->solution, nodes, xyz, NULL, w->exact, NULL, NULL));
     }
     for (size_t n = 0; n < nodes; n++) {
       const size_t p = (size_t)place[n];
       if (f->first[p] != turn_of(f, e)) continue;
-      f->u[p] = w->u[n];
+      for (int v = 0; v < f->count; v++) f->u[v][p] = w->u[v][n];
       for (size_t d = 0; d < 3; d++) f->points[3 * p + d] = xyz[d][n];
-      if (f->error) f->error[p] = w->u[n] - w->exact[n];
+      if (f->error) f->error[p] = w->u[0][n] - w->exact[n];
     }
   }
   return SP_OK;
@@ -218,13 +222,20 @@ static sp_status run_filling(filling *f, size_t points) {
   return sp_loop_sum("field points", elements, nodes, f, sizeof(workspace), fill_some, NULL);
 }
 
-static sp_status fill_points(const sp_problem *problem, const sp_space *space, const double *x,
-                             const field_points *points, field_arrays *arrays) {
+static sp_status fill_points(const sp_problem *problem, const sp_space *space,
+                             const sp_field_solution *solution, const field_points *points,
+                             field_arrays *arrays) {
   const size_t count = (size_t)points->count;
-  filling f = {.problem = problem, .space = space, .x = x, .nodes = points->nodes};
+  filling f = {
+      .problem = problem, .space = space, .x = {solution->x}, .count = 1, .nodes = points->nodes};
   SP_TRY(sp_allocate(count, 3 * sizeof(double), "field points", &arrays->points));
   f.points = arrays->points;
-  SP_TRY(add_points(arrays, "u", 1, points->count, &f.u));
+  SP_TRY(add_points(arrays, "u", 1, points->count, &f.u[0]));
+  for (; f.count < SP_TIME_HISTORY && solution->state; f.count++) {
+    f.x[f.count] = solution->before[f.count - 1];
+    SP_TRY(add_points(arrays, sp_initial_names[f.count], 1, points->count, &f.u[f.count]));
+    arrays->list[arrays->count - 1].kept = true;
+  }
   if (sp_materials_have_solution(&problem->materials))
     SP_TRY(add_points(arrays, "error", 1, points->count, &f.error));
   SP_OWNED sp_lid *first = NULL;
@@ -277,18 +288,21 @@ static sp_status number_points(const sp_problem *problem, const sp_space *space,
 }
 
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
-                         bool flux, const double *x, const double *indicator, double *seconds) {
+                         const sp_field_solution *solution, double *seconds) {
+  const bool flux = solution->flux;
   const sp_mesh *mesh = space->mesh;
   field_points points = {0};
   field_arrays arrays = {0};
   sp_status status = number_points(problem, space, flux, &points, &arrays);
-  if (!status) status = fill_points(problem, space, x, &points, &arrays);
+  if (!status) status = fill_points(problem, space, solution, &points, &arrays);
   status = sp_agree(mesh->comm, status);
-  if (!status && flux) status = fill_flux(problem, space, x, &points, &arrays);
+  if (!status && flux) status = fill_flux(problem, space, solution->x, &points, &arrays);
   if (!status) status = sp_agree(mesh->comm, fill_cells(mesh, &arrays));
-  if (indicator)
-    arrays.list[arrays.count++] = (sp_field_values){
-        .name = "error_indicator", .values = indicator, .of_elements = true, .columns = 1};
+  if (solution->indicator)
+    arrays.list[arrays.count++] = (sp_field_values){.name = "error_indicator",
+                                                    .values = solution->indicator,
+                                                    .of_elements = true,
+                                                    .columns = 1};
   if (!status) {
     const sp_field_data data = {.order = space->numbering->order,
                                 .elements = mesh->hexes->count,
@@ -301,7 +315,7 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
                                 .text_name = "regions",
                                 .texts = arrays.names};
     const double start = MPI_Wtime();
-    status = sp_field_file_write(mesh->comm, path, &data);
+    status = sp_field_file_append(mesh->comm, path, &data, solution->states, solution->state);
     *seconds = MPI_Wtime() - start;
   }
   free_arrays(&arrays);

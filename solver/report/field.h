@@ -12,11 +12,24 @@
  * different materials then share no points, so that each material has its own values. */
 #pragma once
 
+#include "io/field_file.h"
 #include "operators/space.h"
 #include "solver/problem/problem.h"
+#include "solver/solve/time.h"
 
-/* Write the host L-vector x, and "error_indicator" per element if indicator[elements]
- * (solver/results/resolution.h) is not NULL; *seconds = time of the file, without that of computing
- * values. Errors: SP_ERR_SYSTEM. Collective. */
+/* A solution to write. Everything is borrowed. */
+typedef struct sp_field_solution {
+  const double *x;         /* host L-vector */
+  const double *indicator; /* [elements], "error_indicator" (results/resolution.h), or NULL */
+  bool flux;
+  /* Of a series (io/field_file.h), else NULL: the state, after `states` others, and the solutions
+   * before x, kept with the names of solver/solve/initial.h. It has no indicator. */
+  const sp_field_state *state;
+  int64_t states;
+  const double *before[SP_TIME_HISTORY - 1];
+} sp_field_solution;
+
+/* Write the solution; *seconds = time of the file, without that of computing values. Errors:
+ * SP_ERR_SYSTEM. Collective. */
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
-                         bool flux, const double *x, const double *indicator, double *seconds);
+                         const sp_field_solution *solution, double *seconds);

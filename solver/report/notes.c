@@ -267,7 +267,7 @@ static bool find_default(const sp_note_facts *f, sp_note *note) {
   sp_groups_list(&f->mesh->hexes->surface, problem->groups_by_default, sizeof names, names);
   return names[0] &&
          write_note(note, "no line of [boundary] names these groups, they take default = %s: %s",
-                    sp_condition_names[problem->parts[problem->part_count - 1].condition], names);
+                    problem->parts[problem->part_count - 1].type->name, names);
 }
 
 /* A formula of kappa, lambda or forcing of a material that may jump, else NULL. If f is derived

@@ -76,14 +76,17 @@ static const char *over_of(const sp_quantity *q, size_t size, char *text) {
   return text;
 }
 
-static void record_quantity(sp_record *record, const sp_quantity *q) {
+static void record_quantity(sp_record *record, const sp_quantities *quantities,
+                            const sp_quantity *q) {
   static const double nowhere[3] = {NAN, NAN, NAN};
   const double *at = has_place(q) ? q->place : nowhere;
-  char over[256];
+  char over[256], heat[300] = "";
+  if (q->kind == SP_RESULT_RESISTANCE) sp_quantities_heat(quantities, q, sizeof heat, heat);
   sp_record_row(record,
-                "name %s, kind %s, formula %s, group %s, value %g, size %g, x %g, y %g, z %g",
+                "name %s, kind %s, formula %s, group %s, value %g, size %g, x %g, y %g, z %g, "
+                "heat %s",
                 q->name, sp_result_names[q->kind], formula_of(q), over_of(q, sizeof over, over),
-                q->value, q->size, at[0], at[1], at[2]);
+                q->value, q->size, at[0], at[1], at[2], heat);
 }
 
 /* The material that has the extremum of u; empty if there is one material only. */
@@ -142,20 +145,25 @@ static void report_quantities(sp_report *report, const sp_quantities *quantities
   sp_terminal_print(t, "\n  %-16s %-10s %-16s %20s\n", "result", "", "over", "value");
   for (int r = 0; r < quantities->count; r++) {
     const sp_quantity *q = &quantities->list[r];
-    char over[256];
-    record_quantity(report->record, q);
+    const bool of_results = q->kind == SP_RESULT_FORMULA;
+    char over[256], heat[300];
+    record_quantity(report->record, quantities, q);
     sp_terminal_print(t, "  %-16s %-10s %-16s %20.12g", q->name, sp_result_names[q->kind],
-                      q->group ? over_of(q, sizeof over, over) : "all elements", q->value);
+                      q->group     ? over_of(q, sizeof over, over)
+                      : of_results ? ""
+                                   : "all elements",
+                      q->value);
     if (q->kind == SP_RESULT_RESISTANCE)
-      sp_terminal_print(t, "  heat %g%s", q->size,
+      sp_terminal_print(t, "  heat %g %s%s", q->size,
+                        sp_quantities_heat(quantities, q, sizeof heat, heat),
                         !isnan(q->value)                      ? ""
                         : sp_quantities_differ(quantities, q) ? ": no heat flows"
                                                               : ": both averages are equal");
     else if (has_place(q))
       sp_terminal_print(t, "  at (%.12g, %.12g, %.12g)", q->place[0], q->place[1], q->place[2]);
-    else
+    else if (!of_results)
       sp_terminal_print(t, "  %s %g", q->on_surface ? "area" : "volume", q->size);
-    if (q->formula) sp_terminal_print(t, "  of %s", formula_of(q));
+    if (q->formula) sp_terminal_print(t, "  %s %s", of_results ? "=" : "of", formula_of(q));
     sp_terminal_print(t, "\n");
   }
   sp_record_close(report->record);

@@ -32,11 +32,60 @@ static double scale_of_fluxes(const sp_balance *balance) {
   return balance->largest > noise ? balance->largest : noise / DBL_EPSILON;
 }
 
+/* ---- Formulas ---- */
+
+/* The index of value k of the scope: of a probe, then of a result. */
+static int answer_of(const sp_answers *answers, int k) {
+  return k < answers->probes ? answers->count - answers->probes + k : k - answers->probes;
+}
+
+double sp_answers_formula(const sp_answers *answers, int i, const double *values) {
+  for (int k = 0; k < answers->probes + i; k++)
+    sp_scope_set_value(answers->scope, k, values[answer_of(answers, k)]);
+  return sp_quantities_formula(answers->list[i].formula);
+}
+
+double sp_answers_bar(const sp_answers *answers, int i, const double *values, const double *bars) {
+  const double value = sp_answers_formula(answers, i, values);
+  double sum = 0;
+  for (int k = 0; k < answers->probes + i; k++) {
+    const int a = answer_of(answers, k);
+    double most = 0;
+    for (int sign = -1; sign <= 1; sign += 2) {
+      sp_scope_set_value(answers->scope, k, values[a] + sign * bars[a]);
+      const double change = fabs(sp_quantities_formula(answers->list[i].formula) - value);
+      most = change <= most ? most : change;
+    }
+    sp_scope_set_value(answers->scope, k, values[a]);
+    sum += most;
+  }
+  return sum;
+}
+
+/* The scale of a formula: the sum of the scales of its terms, by its derivatives. */
+static sp_status find_scales(sp_answers *answers) {
+  static const double STEP = 1e-6;
+  SP_OWNED double *values = NULL, *steps = NULL;
+  const size_t count = (size_t)answers->count;
+  SP_TRY(SP_ALLOCATE("answers", SP_ARRAY(values, count), SP_ARRAY(steps, count)));
+  for (size_t i = 0; i < count; i++) {
+    values[i] = answers->list[i].value;
+    steps[i] = STEP * answers->list[i].scale;
+  }
+  for (int i = 0; i < answers->results; i++) {
+    sp_answer *a = &answers->list[i];
+    if (!a->formula) continue;
+    steps[i] = sp_answers_bar(answers, i, values, steps);
+    a->scale = steps[i] / STEP;
+  }
+  return SP_OK;
+}
+
 sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *problem,
                              const sp_data_jump *jump, const sp_balance *balance,
-                             const sp_probes *probes, sp_answers *out) {
+                             const sp_scope *scope, const sp_probes *probes, sp_answers *out) {
   const int most = quantities->materials + problem->part_count + probes->count;
-  *out = (sp_answers){0};
+  *out = (sp_answers){.results = quantities->count, .probes = probes->count, .scope = scope};
   SP_TRY(sp_allocate((size_t)most, sizeof *out->list, "answers", &out->list));
   double largest = 0;
   for (int r = quantities->count; r < quantities->materials; r++)
@@ -51,6 +100,7 @@ sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *
                     .value = q->value,
                     .scale = scale_of(q, largest, scale_of_fluxes(balance)),
                     .own_scale = q->formula || q->kind == SP_RESULT_RESISTANCE,
+                    .formula = q->kind == SP_RESULT_FORMULA ? q->formula : NULL,
                     .infinite = is_infinite(quantities, q, problem, jump, balance->surfaces - 1)};
   }
   for (int p = 0; p < problem->part_count; p++)
@@ -68,7 +118,7 @@ sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *
                                           .pointwise = true,
                                           .value = probes->list[p].value,
                                           .scale = largest};
-  return SP_OK;
+  return find_scales(out);
 }
 
 void sp_answers_free(sp_answers *answers) {
@@ -96,14 +146,20 @@ sp_status sp_accuracy_compare(double tolerance, int order, const sp_answers *oth
   const bool first = !accuracy->errors;
   double **e = &accuracy->errors, **before = &accuracy->before;
   if (first) SP_TRY(SP_ALLOCATE("error bars", SP_ARRAY(*e, count), SP_ARRAY(*before, count)));
+  SP_OWNED double *values = NULL;
+  SP_TRY(sp_allocate(count, sizeof *values, "error bars", &values));
   for (size_t i = 0; i < count; i++) {
     const sp_answer *a = &accuracy->answers.list[i];
+    values[i] = a->value;
     const double f[3] = {a->value, (*before)[i], others->list[i].value};
     const double least = fmax((*e)[i], tolerance * a->scale);
     (*e)[i] = fabs(f[2] - f[0]) <= least ? least : fabs(f[2] - f[0]); /* NaN if an answer is */
     if (a->infinite || (!first && seems_infinite(a, order, f))) (*e)[i] = INFINITY;
     (*before)[i] = f[2];
   }
+  for (int i = 0; i < accuracy->answers.results; i++)
+    if (accuracy->answers.list[i].formula)
+      (*e)[i] = sp_answers_bar(&accuracy->answers, i, values, *e);
   return SP_OK;
 }
 

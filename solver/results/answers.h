@@ -18,19 +18,32 @@ typedef struct sp_answer {
   double scale;   /* size of the terms that it is the sum of, for rounding */
   bool own_scale; /* the value itself, of a formula or a resistance */
   bool infinite;  /* a flux through a group whose Dirichlet values jump (sp_data_jump) */
+  const sp_expression *formula; /* of results and probes; NULL: none */
 } sp_answer;
 
 typedef struct sp_answers {
   int count;
-  sp_answer *list; /* [count]; names are owned by sp_wanted */
+  sp_answer *list; /* [count]; names and formulas are owned by sp_wanted: results, extrema, fluxes,
+                      probes */
+  int results, probes; /* numbers of these */
+  const sp_scope *scope;
 } sp_answers;
+
+/* The value of answer i, a formula, for values[count] of all answers, and the bar that their bars
+ * give it by propagation, to first order,
+ *
+ *     sum over k of the larger of |R(.., v_k + bar_k, ..) - R| and |R(.., v_k - bar_k, ..) - R|,
+ *
+ * NaN if one of them is; values of the scope change. Local. */
+double sp_answers_formula(const sp_answers *answers, int i, const double *values);
+double sp_answers_bar(const sp_answers *answers, int i, const double *values, const double *bars);
 
 /* Fill *out from evaluated results; `jump` is of the Dirichlet data. Two runs of a case have
  * the same answers in the same order. The caller ends with sp_answers_free, also after a failure.
  * Errors: SP_ERR_SYSTEM. Local; the same on all ranks. */
 sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *problem,
                              const sp_data_jump *jump, const sp_balance *balance,
-                             const sp_probes *probes, sp_answers *out);
+                             const sp_scope *scope, const sp_probes *probes, sp_answers *out);
 
 /* The last order that error bars of order N come from: N + 2, at most 15; 13 for N = 15. Local. */
 int sp_answers_other_order(int order);
@@ -45,7 +58,8 @@ void sp_answers_free(sp_answers *answers);
  *     error of J(u_N)  ~  max |J(u_M) - J(u_N)|,   M = N + 1 and N + 2; 15 for N = 14, 13 for 15.
  *
  * Two orders: symmetric solutions gain only every other one, and one J(u_M) of a hundred is by
- * chance as wrong as J(u_N). At least what solver.tolerance may leave of the answer's scale. There
+ * chance as wrong as J(u_N). At least what solver.tolerance may leave of the answer's scale. The
+ * bar of a formula follows from the bars of its terms. There
  * is none if the answer is infinite, or seems to grow: the differences of N, N + 1 and N + 2 have
  * one sign and the ratio of powers from -1 to 1/4 (solver/results/rates.h), and the last one is a
  * hundredth of the answer or more. */

@@ -1,5 +1,6 @@
 #include "solver/results/balance.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,10 +67,10 @@ static void find_points(const sp_problem *problem, const sp_space *space, sp_lid
                     nodal, values);
 }
 
-/* Add the integrals of lambda u and of capacity du/dt over an element, with the operator's
- * quadrature. */
+/* Add the integrals of lambda u, of capacity du/dt, and of the size of its terms over an element,
+ * with the operator's quadrature. */
 static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *space, sp_lid e,
-                                    const double *x, workspace *w, double sums[2]) {
+                                    const double *x, workspace *w, double sums[3]) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
   const size_t points = sp_rule_points(rule);
@@ -84,8 +85,10 @@ static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *s
   for (size_t p = 0; p < points; p++) w->rate[p] = 0;
   if (problem->history) find_points(problem, space, e, problem->history, w->nodal, w->rate);
   SP_TRY(sp_material_shifted(material, 1, false, points, xyz, w->lambda));
-  for (size_t p = 0; p < points; p++)
+  for (size_t p = 0; p < points; p++) {
     sums[1] += w->wj[p] * w->lambda[p] * (material->shift * w->u[p] - w->rate[p]);
+    sums[2] += w->wj[p] * w->lambda[p] * material->shift * fabs(w->u[p]);
+  }
   return SP_OK;
 }
 
@@ -94,19 +97,19 @@ typedef struct absorption {
   const sp_problem *problem;
   const sp_space *space;
   const double *x;
-  double sums[2];
+  double sums[3];
 } absorption;
 
 /* A workspace, and the sums over a chunk of elements. */
 typedef struct absorption_workspace {
   workspace w;
-  double sums[2];
+  double sums[3];
 } absorption_workspace;
 
 static sp_status absorb(void *context, void *workspace_, size_t begin, size_t end) {
   const absorption *a = context;
   absorption_workspace *w = workspace_;
-  w->sums[0] = w->sums[1] = 0;
+  w->sums[0] = w->sums[1] = w->sums[2] = 0;
   for (size_t e = begin; e < end; e++)
     SP_TRY(integrate_absorbed(a->problem, a->space, (sp_lid)e, a->x, &w->w, w->sums));
   return SP_OK;
@@ -115,19 +118,20 @@ static sp_status absorb(void *context, void *workspace_, size_t begin, size_t en
 static void add_absorbed(void *context, void *workspace_, size_t begin, size_t end) {
   (void)begin, (void)end;
   const absorption_workspace *w = workspace_;
-  for (int k = 0; k < 2; k++) ((absorption *)context)->sums[k] += w->sums[k];
+  for (int k = 0; k < 3; k++) ((absorption *)context)->sums[k] += w->sums[k];
 }
 
 /* Fill the integrals of lambda u and of capacity du/dt over this rank's elements. */
 static sp_status find_absorbed(const sp_problem *problem, const sp_space *space, const double *x,
                                sp_balance *balance) {
-  absorption a = {problem, space, x, {0, 0}};
+  absorption a = {problem, space, x, {0, 0, 0}};
   const size_t count = (size_t)space->mesh->hexes->count;
   const size_t nodes = sp_element_nodes(space->numbering->order);
   const sp_status status =
       sp_loop_sum("balance", count, nodes, &a, sizeof(absorption_workspace), absorb, add_absorbed);
   balance->absorbed = a.sums[0];
   balance->stored = a.sums[1];
+  balance->direct = a.sums[2];
   return status;
 }
 
@@ -152,7 +156,7 @@ static sp_status add_faces(sp_balance *balance, const double *x) {
     const sp_lid e = face->element;
     if (face->face == SP_FACES || !face->part) continue;
     if (face->part == &problem->parts[problem->part_count - 1]) balance->has_default = true;
-    if (!sp_outer_face_has(face, SP_ROBIN) || balance->fluxes.marked[e][face->face]) continue;
+    if (!sp_outer_face_has_alpha(face) || balance->fluxes.marked[e][face->face]) continue;
     double flux = 0;
     SP_TRY(sp_robin_flux(face->part, space, e, face->face, x, &flux));
     *flux_of(balance, space->mesh->hexes, e, face->face) += flux;
@@ -161,13 +165,14 @@ static sp_status add_faces(sp_balance *balance, const double *x) {
   return SP_OK;
 }
 
-/* The absolute values of Neumann fluxes, surface by surface. */
-static double neumann_fluxes(const sp_balance *balance, const sp_problem *problem) {
+/* The absolute values of fluxes that do not depend on u, surface by surface. */
+static double given_fluxes(const sp_balance *balance, const sp_problem *problem) {
   const int fallback = problem->part_count - 1;
   double sum = 0;
   for (int s = 0; s < balance->surfaces; s++) {
     const int part = s + 1 < balance->surfaces ? problem->part_of_surface[s] : fallback;
-    if (problem->parts[part].condition == SP_NEUMANN) sum += fabs(balance->flux[s]);
+    const sp_condition_type *type = problem->parts[part].type;
+    if (type->terms && !type->has_alpha) sum += fabs(balance->flux[s]);
   }
   return sum;
 }
@@ -180,12 +185,13 @@ static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp
   SP_TRY(sp_reduction_sum(space->platform->reduction, 7, volume, SP_OK));
   balance->through = volume[4];
   balance->direct = volume[6];
+  balance->fluxes.noise += DBL_EPSILON * balance->direct;
   balance->has_default = volume[2] > 0;
   SP_TRY(sp_reduction_sum(space->platform->reduction, balance->terms, balance->flux, SP_OK));
   balance->source = volume[0];
   balance->absorbed = volume[1];
   balance->stored = volume[5];
-  balance->data = volume[3] + neumann_fluxes(balance, problem);
+  balance->data = volume[3] + given_fluxes(balance, problem);
   balance->imbalance = balance->source - balance->removed - balance->absorbed - balance->stored;
   balance->largest = fmax(volume[3], fmax(fabs(balance->absorbed), fabs(balance->stored)));
   for (int s = 0; s < balance->terms; s++) {
@@ -199,11 +205,16 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
                              double *const scratch[2]) {
   sp_fluxes *fluxes = &balance->fluxes;
   const sp_problem *problem = fluxes->problem;
+  const bool marks_change = problem->has_robin && !rest != !fluxes->rest;
   fluxes->x = x;
   fluxes->rest = rest;
   fluxes->weights = scratch[0];
   fluxes->left = scratch[1];
-  fluxes->noise = balance->through = balance->direct = 0;
+  if (marks_change) {
+    SP_TRY(sp_fluxes_mark(fluxes));
+    SP_TRY(sp_balance_load(balance, scratch[0]));
+  }
+  fluxes->noise = balance->through = 0;
   for (int t = 0; t < balance->terms; t++) balance->flux[t] = 0;
   sp_status status = find_absorbed(problem, fluxes->space, x, balance);
   if (!status) status = add_faces(balance, x);
@@ -214,8 +225,8 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
 }
 
 bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part) {
-  const sp_condition condition = problem->parts[part].condition;
-  if (condition == SP_PERIODIC || condition == SP_CONTACT) return false;
+  const sp_condition_form form = problem->parts[part].type->form;
+  if (form == SP_PERIODIC || form == SP_CONTACT) return false;
   return part < problem->part_count - 1 || balance->has_default;
 }
 
@@ -238,6 +249,7 @@ double sp_balance_flow(const sp_balance *balance) {
 
 sp_status sp_balance_check(const sp_balance *balance, double explained, double tolerance) {
   static const double VISIBLE = 1e-4; /* of the largest term */
+  static const double SUMS = 8;       /* roundings of sums of terms that cancel */
   /* With `rest` fluxes are right to this share of the noise: if no heat flows, that is all of it.
    */
   static const double RESOLVED = 1e-9;
@@ -252,6 +264,7 @@ sp_status sp_balance_check(const sp_balance *balance, double explained, double t
         "volume, or count u from a reference value",
         balance->fluxes.noise, flow);
   if (imbalance <= VISIBLE * balance->largest || imbalance <= fmin(explained, share * flow) ||
+      imbalance <= SUMS * DBL_EPSILON * balance->direct ||
       (balance->fluxes.rest && imbalance <= RESOLVED * balance->fluxes.noise))
     return SP_OK;
   return sp_fail(SP_ERR_NOT_CONVERGED,

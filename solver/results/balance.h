@@ -36,7 +36,8 @@ typedef struct sp_balance {
   double data;      /* integrals of |f| and of the given fluxes' absolute values, by surface */
   double largest;   /* absolute value of the largest of these terms, and the integral of |f| */
   double through;   /* sum of the absolute fluxes through marked faces */
-  double direct;    /* of the absolute integrals of alpha u over Robin faces that are not marked */
+  double direct;    /* of absolute terms that cancel: alpha u over Robin faces that are not marked,
+                       and both terms of du/dt */
 } sp_balance;
 
 /* Prepare the balance; `sums` are then ready for sp_problem_load. problem and space are borrowed.

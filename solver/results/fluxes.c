@@ -105,12 +105,16 @@ static sp_status find_face_stiffness(const sp_fluxes *s, sp_lid e, int f, double
   return SP_OK;
 }
 
-/* Decide if the equations beside a Robin face give its flux better than alpha u - g. */
+/* Decide if the equations beside a Robin face give its flux better than alpha u - g. With `rest`
+ * they do, because alpha u - g has no part of it. */
 static sp_status is_stiff(const sp_fluxes *s, const sp_outer_face *face, bool *is) {
-  const int n = s->space->numbering->order + 1;
+  *is = s->rest;
+  if (*is) return SP_OK;
+  const int order = s->space->numbering->order, n = order + 1;
   double values[FACE_NODES], alpha = 0, stiffness;
   int indices[FACE_NODES];
-  SP_TRY(sp_robin_face(face->part, s->space, face->element, face->face, indices, values));
+  SP_TRY(sp_robin_face(face->part, s->space->mesh->hexes, order, face->element, face->face, indices,
+                       values));
   SP_TRY(find_face_stiffness(s, face->element, face->face, &stiffness));
   for (int q = 0; q < n * n; q++) alpha += values[q];
   *is = alpha > stiffness;
@@ -129,7 +133,7 @@ static sp_status mark_conditions(sp_fluxes *s) {
     *marked = sp_outer_face_has(face, SP_DIRICHLET) ||
               (sp_outer_face_has(face, SP_CONTACT) && !s->whole &&
                !sp_surface_is_exterior(hexes->surfaces[e][f]));
-    if (sp_outer_face_has(face, SP_ROBIN)) SP_TRY(is_stiff(s, face, marked));
+    if (sp_outer_face_has_alpha(face)) SP_TRY(is_stiff(s, face, marked));
   }
   return SP_OK;
 }
@@ -383,9 +387,10 @@ static sp_status apply(const pass *t, sp_lid e, workspace *w, double *none, doub
   }
   for (int f = 0; f < SP_FACES; f++) {
     const int part = sp_problem_face_part(s->problem, s->space->mesh->hexes, e, f);
-    if (part < 0 || s->problem->parts[part].condition != SP_ROBIN) continue;
+    if (part < 0 || !s->problem->parts[part].type->has_alpha) continue;
     if (s->marked && s->marked[e][f]) continue;
-    SP_TRY(sp_robin_face(&s->problem->parts[part], s->space, e, f, w->indices, w->weights));
+    SP_TRY(sp_robin_face(&s->problem->parts[part], s->space->mesh->hexes, order, e, f, w->indices,
+                         w->weights));
     for (int q = 0; q < nq * nq; q++)
       sum[w->indices[q]] += w->weights[q] * (w->start + w->nodal[w->indices[q]]);
   }

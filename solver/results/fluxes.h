@@ -13,14 +13,15 @@
  * an error of rate N + 1 or more.
  *
  * A Robin flux alpha u - g loses log10(alpha |u| / |q|) digits; r_i loses log10(k |u| / |q|) with k
- * = kappa N (N + 1) / h. So faces with alpha > k are marked, and the others take alpha u - g.
+ * = kappa N (N + 1) / h. So faces with alpha > k are marked, and the others take alpha u - g. With `rest` all
+ * are marked.
  *
  * A load without elements, problem->extra, is part of load_i. At a DOF that several sets share,
  * each gets the part that its elements have in the mass at the DOF (GLL quadrature): exact for the
  * sum over the sets, and for one flux up to the quadrature of a smooth source.
  *
  * Rounding. A u is computed from the differences of u in an element. `noise` is the change of the
- * fluxes by the rounding of u. If it is too large, the caller finds `rest`, the part of the
+ * fluxes by the rounding of u (sp_balance_compute adds the fluxes alpha u - g). If it is too large, the caller finds `rest`, the part of the
  * solution below the rounding of x (A rest = b - A x), and the fluxes belong to x + rest. */
 #pragma once
 

@@ -134,7 +134,7 @@ static sp_status find_given(const sp_fluxes *whole, const sp_load_sums *sums, he
           &h->given[row_of(h, e) * h->surfaces + (named >= 0 ? named : h->surfaces - 1)];
       if (!robin)
         *given -= sums->fluxes[k];
-      else if (sp_outer_face_has(face, SP_ROBIN))
+      else if (sp_outer_face_has_alpha(face))
         SP_TRY(sp_robin_flux(face->part, whole->space, e, f, whole->x, given));
     }
   return SP_OK;

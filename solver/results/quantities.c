@@ -1,17 +1,24 @@
 #include "solver/results/quantities.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "solver/problem/groups.h"
 #include "solver/results/crossing.h"
 
 enum { LIST_SIZE = 400 };
 
-const char *const sp_result_names[] = {
-    [SP_RESULT_INTEGRAL] = "integral", [SP_RESULT_AVERAGE] = "average",
-    [SP_RESULT_MINIMUM] = "minimum",   [SP_RESULT_MAXIMUM] = "maximum",
-    [SP_RESULT_NORM] = "norm",         [SP_RESULT_RESISTANCE] = "resistance",
-    [SP_RESULT_FLUX] = "flux",         NULL};
+const char *const sp_result_names[] = {[SP_RESULT_INTEGRAL] = "integral",
+                                       [SP_RESULT_AVERAGE] = "average",
+                                       [SP_RESULT_MINIMUM] = "minimum",
+                                       [SP_RESULT_MAXIMUM] = "maximum",
+                                       [SP_RESULT_NORM] = "norm",
+                                       [SP_RESULT_RESISTANCE] = "resistance",
+                                       [SP_RESULT_FLUX] = "flux",
+                                       [SP_RESULT_FORMULA] = "formula",
+                                       NULL};
 
 /* ---- Groups ---- */
 
@@ -66,18 +73,56 @@ static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bo
 
 enum { RESISTANCE_PARTS = 3 };
 
-/* The result itself, or the parts of a resistance: the averages over both groups, and the flux
- * through the second one, or the first one if that alone is a surface. */
-static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hexes, int part) {
-  if (entry->kind != SP_RESULT_RESISTANCE) return *entry;
-  const bool to_surface =
-      entry->other_over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, entry->other);
-  const bool is_other = part == 1 || (part == 2 && to_surface);
+/* Take `surface 3` as the name of a group if the mesh has one called that. */
+static void take_whole_name(const sp_hexes *hexes, char **group, sp_result_over *over) {
+  const sp_family *families[] = {&hexes->surface, &hexes->volume};
+  char name[300];
+  if (*over != SP_OVER_SURFACE && *over != SP_OVER_VOLUME) return;
+  snprintf(name, sizeof name, "%s %s", *over == SP_OVER_SURFACE ? "surface" : "volume", *group);
+  for (int f = 0; f < 2; f++)
+    for (int g = 0; g < families[f]->group_count; g++)
+      if (strcmp(families[f]->groups[g].name, name) == 0) {
+        *group = families[f]->groups[g].name;
+        *over = f == 0 ? SP_OVER_SURFACE : SP_OVER_VOLUME;
+        return;
+      }
+}
+
+static bool is_surface(const sp_hexes *hexes, const char *group, sp_result_over over) {
+  return over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, group);
+}
+
+static sp_result_entry named_as_in(const sp_hexes *hexes, const sp_result_entry *entry) {
   sp_result_entry out = *entry;
-  out.kind = part < 2 ? SP_RESULT_AVERAGE : SP_RESULT_FLUX;
-  out.group = is_other ? entry->other : entry->group;
-  out.over = is_other ? entry->other_over : entry->over;
+  if (out.group) take_whole_name(hexes, &out.group, &out.over);
+  if (out.other) take_whole_name(hexes, &out.other, &out.other_over);
   return out;
+}
+
+/* The result itself, or the parts of a resistance: the averages over both groups, and the flux
+ * through the second one, or the first one if that alone is a surface. If it is not divided by a
+ * flux, the last part is not used and equals the second one. */
+static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hexes, int part) {
+  sp_result_entry out = named_as_in(hexes, entry);
+  if (entry->kind != SP_RESULT_RESISTANCE) return out;
+  const bool to_surface = is_surface(hexes, out.other, out.other_over);
+  const bool by_flux = !entry->by && (to_surface || is_surface(hexes, out.group, out.over));
+  out.kind = part < 2 || !by_flux ? SP_RESULT_AVERAGE : SP_RESULT_FLUX;
+  if (part == 1 || (part == 2 && (to_surface || !by_flux))) {
+    out.group = out.other;
+    out.over = out.other_over;
+  }
+  return out;
+}
+
+/* A resistance between two volumes is divided by a source. */
+static sp_status check_heat(const sp_result_entry *entry, const sp_hexes *hexes) {
+  if (entry->kind != SP_RESULT_RESISTANCE || entry->by || !isnan(entry->heat)) return SP_OK;
+  if (part_of(entry, hexes, 2).kind == SP_RESULT_FLUX) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: '%s' and '%s' are volumes without a source of heat: write 'by SOURCE' behind "
+                 "them, with a source or a result to divide by",
+                 entry->where, entry->group, entry->other);
 }
 
 static int parts_of(sp_result_kind kind) {
@@ -91,6 +136,7 @@ sp_status sp_quantities_check(const sp_wanted *wanted, const sp_mesh *mesh) {
     for (int part = 0; part < parts_of(entry->kind); part++) {
       const sp_result_entry one = part_of(entry, mesh->hexes, part);
       SP_TRY(choose_kind(&one, mesh->hexes, &on_surface));
+      if (part == 2) SP_TRY(check_heat(entry, mesh->hexes));
     }
   return SP_OK;
 }
@@ -103,15 +149,19 @@ static sp_status fill_entry(const sp_hexes *hexes, const sp_problem *problem,
                      .group = entry->group,
                      .other = entry->other,
                      .kind = entry->kind,
-                     .formula = entry->formula.expression};
-  if (entry->kind != SP_RESULT_RESISTANCE) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
+                     .formula = entry->formula.expression,
+                     .heat_of = entry->heat_of,
+                     .by_result = entry->by_result,
+                     .size = entry->heat};
+  const bool has_parts = entry->kind == SP_RESULT_RESISTANCE || entry->kind == SP_RESULT_FORMULA;
+  if (!has_parts) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
   const int count = q->on_surface ? hexes->surface.count : hexes->volume.count;
   SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));
-  if (entry->kind == SP_RESULT_RESISTANCE) return SP_OK;
+  if (has_parts) return SP_OK;
   mark_members(entry, hexes, q->on_surface, q->members);
   for (int s = 0; s < count && q->kind == SP_RESULT_FLUX; s++) {
     const int part = q->members[s] ? problem->part_of_surface[s] : -1;
-    if (part >= 0 && problem->parts[part].condition == SP_PERIODIC)
+    if (part >= 0 && problem->parts[part].type->form == SP_PERIODIC)
       return sp_fail(SP_ERR_INPUT, "%s: '%s' is periodic, so it has no flux out of the domain",
                      entry->where, entry->group);
   }
@@ -122,8 +172,10 @@ static sp_status fill(const sp_wanted *wanted, const sp_hexes *hexes, const sp_p
                       sp_quantities *quantities) {
   static const sp_result_kind kinds[] = {SP_RESULT_MINIMUM, SP_RESULT_AVERAGE, SP_RESULT_MAXIMUM};
   sp_quantity *next = &quantities->list[quantities->count];
-  for (int r = 0; r < quantities->count; r++)
-    SP_TRY(fill_entry(hexes, problem, &wanted->results.entries[r], &quantities->list[r]));
+  for (int r = 0; r < quantities->count; r++) {
+    const sp_result_entry entry = named_as_in(hexes, &wanted->results.entries[r]);
+    SP_TRY(fill_entry(hexes, problem, &entry, &quantities->list[r]));
+  }
   for (int k = 0; k < 3; k += 2) *next++ = (sp_quantity){.name = "u", .kind = kinds[k]};
   SP_OWNED int *index = NULL; /* of materials with elements */
   SP_TRY(sp_allocate((size_t)problem->materials.count, sizeof *index, "results", &index));
@@ -178,12 +230,10 @@ static sp_status check_all(const sp_wanted *wanted, const sp_mesh *mesh, const s
     sp_quantity *q = &quantities->list[r];
     const char *where = wanted->results.entries[r].where;
     const bool is_pair = q->kind == SP_RESULT_RESISTANCE;
+    if (q->kind == SP_RESULT_FORMULA) continue;
     sp_quantity *first = is_pair ? &quantities->list[q->parts] : q;
     for (int part = 0; part < (is_pair ? RESISTANCE_PARTS : 1); part++)
       SP_TRY(check_groups(where, mesh, problem, &first[part]));
-    if (is_pair && first[2].crosses)
-      return sp_fail(SP_ERR_INPUT, "%s: '%s' is between elements; expected a boundary group", where,
-                     first[2].group);
   }
   return SP_OK;
 }

@@ -5,9 +5,12 @@
  *     minimum and maximum of u over the elements' polynomials (solver/results/extremum.h), or of a
  *     formula at the nodes, and the place,
  *     flux = integral of -kappa du/dn (solver/results/balance.h, crossing.h),
- *     resistance = (average of u over one group - that over another) / heat that flows out of the
- *     second one or, if only the first is a surface, into the first; its size is this heat, and its
- *     value is NaN if no heat flows or, without sources, both averages are equal,
+ *     resistance = (average of u over one group - that over another) / heat; its size is this heat:
+ *     of a source or a result, if it names one or both are volumes, else that flows out of the
+ *     second one or, if only the first is a surface, into the first; through a surface between
+ *     elements it flows from the higher average to the lower one. Its value is NaN if no heat flows
+ *     or, without sources, both averages are equal,
+ *     formula of probes and of results before it; it has no size,
  *     size = integral of 1: a volume or an area
  *
  * with N + 4 Gauss points per direction. */
@@ -16,6 +19,7 @@
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 #include "solver/results/balance.h"
+#include "solver/results/probe.h"
 #include "solver/results/wanted.h"
 
 typedef struct sp_quantity {
@@ -23,9 +27,11 @@ typedef struct sp_quantity {
   sp_result_kind kind;
   const sp_expression *formula; /* v as a function of u; NULL: u itself */
   bool on_surface;
-  bool crosses;      /* a flux between elements (solver/results/crossing.h) */
-  const char *other; /* of a resistance, the second group */
-  int parts;         /* of a resistance: index of its two averages and its flux */
+  bool crosses;        /* a flux between elements (solver/results/crossing.h) */
+  const char *other;   /* of a resistance, the second group */
+  int parts;           /* of a resistance: index of its two averages and its flux */
+  const char *heat_of; /* of a resistance: source or result that it is divided by, if not a flux */
+  int by_result;       /* that result, or -1 */
   bool *members; /* [surface.count] or, unless on_surface, [volume.count]; NULL: all but contacts */
   double value, size; /* on all ranks; value is NaN if v is not finite at a point */
   double place[3]; /* the place of the minimum or maximum, or of a v that is not finite; the lowest
@@ -77,12 +83,24 @@ sp_status sp_quantities_create(const sp_wanted *wanted, const sp_mesh *mesh,
 /* NULL-safe; sets *quantities to NULL. Local. */
 void sp_quantities_destroy(sp_quantities **quantities);
 
+/* The heat that an evaluated resistance is divided by, "out of lid", in text[size], which is
+ * returned. Local. */
+const char *sp_quantities_heat(const sp_quantities *quantities, const sp_quantity *resistance,
+                               size_t size, char *text);
+
+/* The value of a formula of results, with scope->values[] set: those of probes, then of results.
+ * Local. */
+double sp_quantities_formula(const sp_expression *formula);
+
 /* Fill value, size and place for the host L-vector x and its balance, which may be empty if no flux
- * is asked for; the noise of its fluxes grows. Errors: SP_ERR_SYSTEM; no error for formulas that
+ * is asked for; the noise of its fluxes grows. The values of `scope` become those of the evaluated
+ * probes and of the results. Errors: SP_ERR_SYSTEM; no error for formulas that
  * are not finite. Collective. */
 sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
-                                 sp_balance *balance, const double *x);
+                                 sp_balance *balance, const sp_scope *scope,
+                                 const sp_probes *probes, const double *x);
 
-/* Check the result of sp_quantities_evaluate. Errors: SP_ERR_INPUT with the line and a point for
- * the first formula that is not finite. Local; the same on all ranks. */
+/* Check the result of sp_quantities_evaluate. Errors: SP_ERR_INPUT with the line, and a point, for
+ * the first formula that is not finite; not for one of results if another result is not. Local; the
+ * same on all ranks. */
 sp_status sp_quantities_check_finite(const sp_quantities *quantities);

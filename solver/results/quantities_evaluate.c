@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -359,6 +360,7 @@ static sp_status join_ranks(const sp_space *space, int count, partial *partials)
 
 static sp_status finish(const sp_space *space, sp_balance *balance, const partial *all,
                         sp_quantity *q) {
+  if (q->kind == SP_RESULT_RESISTANCE || q->kind == SP_RESULT_FORMULA) return SP_OK;
   q->size = all->integrals[1];
   q->value = all->integrals[0];
   memcpy(q->place, all->place, sizeof q->place);
@@ -385,20 +387,61 @@ bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *re
          ROUNDING * fmax(fabs(part[0].value), fabs(part[1].value));
 }
 
-/* The resistance from its parts; the heat is that into the first surface or out of the second. NaN
- * if the heat, or without sources the difference, is what the solver and rounding leave of zero. */
+const char *sp_quantities_heat(const sp_quantities *quantities, const sp_quantity *resistance,
+                               size_t size, char *text) {
+  const sp_quantity *part = &quantities->list[resistance->parts], *flux = &part[2];
+  if (flux->kind == SP_RESULT_FLUX)
+    snprintf(text, size, "%s %s",
+             flux->crosses                  ? "through"
+             : flux->group == part[1].group ? "out of"
+                                            : "into",
+             flux->group);
+  else
+    snprintf(text, size, "of %s", resistance->heat_of);
+  return text;
+}
+
+/* The heat of a resistance, if it is one of its parts or a result. */
+static double find_heat(const sp_quantities *quantities, const sp_quantity *q) {
+  const sp_quantity *part = &quantities->list[q->parts], *flux = &part[2];
+  if (q->by_result >= 0) return quantities->list[q->by_result].value;
+  if (flux->kind != SP_RESULT_FLUX) return q->size;
+  if (flux->crosses) return copysign(flux->value, part[0].value - part[1].value);
+  return flux->group == part[1].group ? flux->value : -flux->value;
+}
+
+/* The resistance from its parts. NaN if the heat, or without sources the difference, is what the
+ * solver and rounding leave of zero. */
 static void divide(const sp_quantities *quantities, const sp_balance *balance, sp_quantity *q) {
   const sp_quantity *part = &quantities->list[q->parts];
-  const double one = part[0].value, other = part[1].value;
-  q->size = part[2].group == part[1].group ? part[2].value : -part[2].value;
+  q->size = find_heat(quantities, q);
   const bool flows = fabs(q->size) > fmax(quantities->tolerance, ROUNDING) * balance->largest;
   q->value = flows && (sp_quantities_differ(quantities, q) || balance->data > 0)
-                 ? (one - other) / q->size
+                 ? (part[0].value - part[1].value) / q->size
                  : NAN;
 }
 
+double sp_quantities_formula(const sp_expression *formula) {
+  static const double zero = 0, *const origin[3] = {&zero, &zero, &zero};
+  double value;
+  return sp_expression_evaluate(formula, 1, origin, NULL, &value, NULL, NULL) ? NAN : value;
+}
+
+/* Resistances and formulas, which need the results before them. */
+static void combine(sp_quantities *quantities, const sp_balance *balance, const sp_scope *scope,
+                    const sp_probes *probes) {
+  for (int p = 0; p < probes->count; p++) sp_scope_set_value(scope, p, probes->list[p].value);
+  for (int r = 0; r < quantities->count; r++) {
+    sp_quantity *q = &quantities->list[r];
+    if (q->kind == SP_RESULT_RESISTANCE) divide(quantities, balance, q);
+    if (q->kind == SP_RESULT_FORMULA) q->value = sp_quantities_formula(q->formula);
+    sp_scope_set_value(scope, probes->count + r, q->value);
+  }
+}
+
 sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
-                                 sp_balance *balance, const double *x) {
+                                 sp_balance *balance, const sp_scope *scope,
+                                 const sp_probes *probes, const double *x) {
   evaluation s = {.quantities = quantities, .space = space, .x = x};
   const size_t all = (size_t)quantities->all;
   sp_status status = SP_ALLOCATE("results", SP_ARRAY(s.partials, all), SP_ARRAY(s.bounds, all));
@@ -408,16 +451,20 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *spac
   for (int r = 0; r < quantities->all && !status; r++)
     status = finish(space, balance, &s.partials[r], &quantities->list[r]);
   SP_FREE(s.partials, s.bounds);
-  for (int r = 0; r < quantities->count && !status; r++)
-    if (quantities->list[r].kind == SP_RESULT_RESISTANCE)
-      divide(quantities, balance, &quantities->list[r]);
+  if (!status) combine(quantities, balance, scope, probes);
   return status;
 }
 
 sp_status sp_quantities_check_finite(const sp_quantities *quantities) {
+  bool all_finite = true;
   for (int r = 0; r < quantities->count; r++) {
     const sp_quantity *q = &quantities->list[r];
-    if (q->formula && isnan(q->value))
+    const bool good = isfinite(q->value), of_results = q->kind == SP_RESULT_FORMULA;
+    if (of_results && !good && all_finite)
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' is not finite, as it is %g", q->formula->where,
+                     q->formula->text, q->value);
+    all_finite = all_finite && good;
+    if (q->formula && !of_results && isnan(q->value))
       return sp_fail(SP_ERR_INPUT, "%s: '%s' is not finite at (%.12g, %.12g, %.12g)",
                      q->formula->where, q->formula->text, q->place[0], q->place[1], q->place[2]);
   }

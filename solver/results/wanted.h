@@ -21,7 +21,8 @@ typedef struct sp_line_entry {
 } sp_line_entry;
 
 /* One line of [result]: name = kind [of formula] [over [surface|volume] group]; of a resistance,
- * with `, [surface|volume] other`. */
+ * with `, [surface|volume] other [by source]`; or name = formula, of the probes, the results before
+ * it and constants. */
 typedef enum sp_result_kind {
   SP_RESULT_INTEGRAL,
   SP_RESULT_AVERAGE,
@@ -29,7 +30,8 @@ typedef enum sp_result_kind {
   SP_RESULT_MAXIMUM,
   SP_RESULT_NORM,
   SP_RESULT_RESISTANCE, /* of no formula; over two groups */
-  SP_RESULT_FLUX        /* of no formula, and not over SP_OVER_DOMAIN or SP_OVER_VOLUME */
+  SP_RESULT_FLUX,       /* of no formula, and not over SP_OVER_DOMAIN or SP_OVER_VOLUME */
+  SP_RESULT_FORMULA
 } sp_result_kind;
 typedef enum sp_result_over {
   SP_OVER_DOMAIN,
@@ -46,9 +48,16 @@ typedef struct sp_result_entry {
   char *where; /* "case.ini:12: result.name", prefix of messages */
   sp_result_kind kind;
   sp_result_over over, other_over;
-  sp_formula formula; /* of x, y, z and u; none: u itself */
+  sp_formula formula; /* of x, y, z and u; none: u itself; of SP_RESULT_FORMULA that of the line */
   char *group;        /* NULL: the whole domain */
   char *other;        /* of a resistance: the group that heat flows to; else NULL */
+  /* Of a resistance: the result or source to divide by, or NULL. The index of that result, or -1;
+   * or the heat of that source, without one that of a source in `group` or, negative, `other`;
+   * NAN: none. */
+  char *by;
+  int by_result;
+  double heat;
+  const char *heat_of; /* that group, or `by` */
 } sp_result_entry;
 
 /* Lists in the order of the file. */

@@ -44,6 +44,30 @@ static void add_limit(sp_report *report, const sp_answer *a, const sp_study_row 
   sp_terminal_print(t, "\n");
 }
 
+/* Judge all answers; a formula by the limits of its terms. */
+static sp_status judge_all(int along, double floor, const sp_answers *last, sp_convergence *out) {
+  SP_OWNED double *limits = NULL, *bars = NULL;
+  const size_t count = (size_t)last->count;
+  SP_TRY(SP_ALLOCATE("answers", SP_ARRAY(limits, count), SP_ARRAY(bars, count)));
+  for (size_t i = 0; i < count; i++) {
+    const sp_answer *a = &last->list[i];
+    const double f[3] = {last[-2].list[i].value, last[-1].list[i].value, a->value};
+    out[i] = a->infinite ? (sp_convergence){NAN, NAN, NAN, SP_ANSWER_INFINITE, false}
+                         : sp_convergence_judge(along, a->pointwise, f, floor * a->scale);
+    limits[i] = out[i].limit;
+    bars[i] = out[i].gci;
+  }
+  for (int i = 0; i < last->results; i++) {
+    if (!last->list[i].formula) continue;
+    limits[i] = sp_answers_formula(last, i, limits);
+    bars[i] = sp_answers_bar(last, i, limits, bars);
+    const bool good = isfinite(limits[i]) && isfinite(bars[i]);
+    out[i] = (sp_convergence){out[i].rate, limits[i], bars[i],
+                              good ? "by its terms" : "a term has no limit", good};
+  }
+  return SP_OK;
+}
+
 sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
                            const sp_study_row *rows, const sp_answers *answers) {
   sp_record *record = report->record;
@@ -54,6 +78,9 @@ sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
                             sp_rates_relative_floor(tolerance, finest[-1].iterations));
   const int along = along_orders ? finest->order : 0;
   sp_kept_error first = {0};
+  SP_OWNED sp_convergence *judged = NULL;
+  SP_TRY(sp_allocate((size_t)last->count, sizeof *judged, "answers", &judged));
+  SP_TRY(judge_all(along, floor, last, judged));
   sp_terminal_print(report->terminal, "\n  %-16s %-10s %2s %6s %20s %11s %6s\n", "answer", "", "N",
                     "refine", "value", "difference", "rate");
   for (int i = 0; i < last->count; i++) {
@@ -61,9 +88,7 @@ sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
     double f[3];
     char growth[32];
     for (int k = 0; k < 3; k++) f[k] = last[k - 2].list[i].value;
-    const sp_convergence c = a->infinite
-                                 ? (sp_convergence){NAN, NAN, NAN, SP_ANSWER_INFINITE, false}
-                                 : sp_convergence_judge(along, a->pointwise, f, floor * a->scale);
+    const sp_convergence c = judged[i];
     sp_record_open(record, SP_RECORD_TABLE, "answers");
     add_values(report, along, i, count, rows, answers);
     sp_record_close(record);

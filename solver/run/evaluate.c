@@ -10,7 +10,8 @@ static sp_status compute_fluxes(sp_running *c, double *scratch) {
   double *const vectors[2] = {c->solver->work, scratch};
   if (sp_running_has_balance(c))
     SP_TRY(sp_balance_compute(&c->balance, c->solution, c->rest, vectors));
-  SP_TRY(sp_quantities_evaluate(c->quantities, c->solver->space, &c->balance, c->solution));
+  SP_TRY(sp_quantities_evaluate(c->quantities, c->solver->space, &c->balance,
+                                c->config->statement.scope, c->probes, c->solution));
   return c->heat ? sp_heat_compute(&c->balance.fluxes, &c->balance.sums, c->heat) : SP_OK;
 }
 
@@ -70,8 +71,9 @@ sp_status sp_running_evaluate(sp_running *c) {
 }
 
 sp_status sp_running_collect(const sp_running *c, sp_answers *answers) {
-  return sp_agree(c->comm, sp_answers_collect(c->quantities, c->problem, &c->solver->facts.jump,
-                                              &c->balance, c->probes, answers));
+  return sp_agree(c->comm,
+                  sp_answers_collect(c->quantities, c->problem, &c->solver->facts.jump, &c->balance,
+                                     c->config->statement.scope, c->probes, answers));
 }
 
 /* |1.r| = |1.A e| <= ||1||_A ||e||_A, or at most the root of the number of DOFs times ||r||. */

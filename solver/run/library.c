@@ -46,6 +46,9 @@ static void release_run(sp_running **run) {
 
 /* *out = a set-up for the configuration, on the mesh of the case. */
 static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
+  if (config->time.end > 0)
+    return sp_fail(SP_ERR_INPUT, "time.end: a case of the library is steady; step in time with "
+                                 "problem.lambda and a load of your own");
   SP_TRY(sp_agree(c->comm, sp_allocate(1, sizeof **out, "case", out)));
   sp_running *run = *out;
   *run = sp_running_begin(&c->workers, c->mesh, config, &c->results);
@@ -54,6 +57,8 @@ static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
   run->context = c;
   sp_status status = sp_initial_check(c->workers.comm, &config->statement);
   if (!status) status = sp_running_set_up(run);
+  if (!status && run->problem->of_u)
+    status = sp_fail(SP_ERR_INPUT, "a condition depends on u: a case of the library is linear");
   if (!status) status = sp_solver_make_free(run->solver);
   if (status) release_run(out);
   return status;
@@ -182,7 +187,7 @@ static sp_status check_keys(int count, const char *const *keys) {
 static const sp_boundary_entry *next_of_mesh(const sp_config *config, int *p) {
   while (*p < config->statement.boundary.count) {
     const sp_boundary_entry *entry = &config->statement.boundary.entries[(*p)++];
-    if (entry->condition == SP_PERIODIC || entry->condition == SP_CONTACT) return entry;
+    if (entry->type->form == SP_PERIODIC || entry->type->form == SP_CONTACT) return entry;
   }
   return NULL;
 }
@@ -193,7 +198,7 @@ static sp_status check_same_mesh(const sp_config *old, const sp_config *config) 
   do {
     a = next_of_mesh(old, &p);
     b = next_of_mesh(config, &q);
-    if (!a != !b || (a && (strcmp(a->group, b->group) != 0 || a->condition != b->condition ||
+    if (!a != !b || (a && (strcmp(a->group, b->group) != 0 || a->type != b->type ||
                            (a->partner && strcmp(a->partner, b->partner) != 0))))
       return sp_fail(SP_ERR_INPUT, "periodic and contact conditions of an open case stay");
   } while (a);

@@ -36,10 +36,10 @@ struct sp_case {
 
   /* Of the last solve. */
   bool solved, evaluated, is_recorded;
-  sp_status status;      /* of CG */
-  sp_kept_error outcome; /* with what the results show */
-  sp_record *record;     /* on rank 0, if it is recorded; and as a document */
-  char *json;
+  sp_status status;            /* of CG */
+  sp_kept_error outcome;       /* with what the results show */
+  sp_record *record;           /* on rank 0, if it is recorded */
+  char *json;                  /* the same as a document, on all ranks */
   sp_cg_iteration *iterations; /* [iteration_count] on rank 0, for the log */
   double *seconds_by_rank;     /* [iteration_count][ranks] */
   size_t iteration_count;

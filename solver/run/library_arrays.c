@@ -106,27 +106,10 @@ int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *val
 
 /* ---- Solving ---- */
 
-/* The mass matrix: the operator without stiffness, with lambda = 1. */
-static sp_status make_mass(sp_case *c) {
-  sp_operator_setup setup = c->run->solver->system->setup;
-  SP_OWNED double *zeros = NULL;
-  if (c->mass) return SP_OK;
-  SP_TRY(
-      sp_agree(c->comm, sp_allocate((size_t)c->mesh->hexes->count, sizeof *zeros, "mass", &zeros)));
-  const bool stiff = sp_operator_rows[setup.kind].has_stiffness;
-  setup.kappa = stiff ? zeros : NULL;
-  setup.by_element = stiff;
-  setup.is_tensor = setup.for_level = setup.one_sweep = false;
-  setup.lambda = 1;
-  setup.lambda_values = NULL;
-  setup.diagonal_count = 0;
-  setup.constrained = NULL;
-  return sp_operator_create(&setup, &c->mass);
-}
-
 /* y = M x */
 static sp_status apply_mass(sp_case *c, const sp_vector *x, sp_vector *y) {
-  SP_TRY(make_mass(c));
+  const sp_running *run = c->run;
+  if (!c->mass) SP_TRY(sp_problem_mass(run->problem, run->solver->space, false, &c->mass));
   return sp_agree(c->comm, sp_operator_apply(c->mass, false, x, y));
 }
 

@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,7 @@ static sp_status evaluate_solution(sp_case *c) {
 }
 
 sp_status sp_library_evaluate(sp_case *c) {
-  if (!c->solved)
-    return sp_fail(SP_ERR_INPUT, "there is no solution yet: call sp_case_solve first");
+  if (!c->solved) return sp_fail(SP_ERR_INPUT, "there is no solution yet: solve first");
   if (!c->evaluated) SP_TRY(evaluate_solution(c));
   c->evaluated = true;
   return SP_OK;
@@ -127,6 +127,18 @@ static sp_status close_report(sp_case *c, sp_status filled) {
   return filled ? sp_error_restore(&kept) : logged;
 }
 
+/* The document of rank 0 on all ranks. */
+static sp_status share_json(sp_case *c) {
+  int64_t size = c->json ? (int64_t)strlen(c->json) + 1 : 0;
+  MPI_Bcast(&size, 1, MPI_INT64_T, 0, c->comm);
+  sp_status status =
+      size > INT_MAX ? sp_fail(SP_ERR_INPUT, "the JSON document is too long") : SP_OK;
+  if (!status && !c->json) status = sp_allocate((size_t)size, 1, "JSON", &c->json);
+  SP_TRY(sp_agree(c->comm, status));
+  MPI_Bcast(c->json, (int)size, MPI_CHAR, 0, c->comm);
+  return SP_OK;
+}
+
 static sp_status make_record(sp_case *c, bool writes) {
   SP_TRY(sp_library_evaluate(c));
   if (c->is_recorded && !writes) return SP_OK;
@@ -141,9 +153,10 @@ static sp_status make_record(sp_case *c, bool writes) {
   status = sp_report_open(&c->workers, c->config, writes, &c->terminal, &c->run->report);
   if (!status) status = close_report(c, fill_record(c, writes));
   if (!status && c->record) status = sp_summary_format(c->record, &c->outcome, &c->json);
-  status = sp_agree(c->comm, status);
-  c->is_recorded = !status;
-  return status;
+  SP_TRY(sp_agree(c->comm, status));
+  SP_TRY(share_json(c));
+  c->is_recorded = true;
+  return SP_OK;
 }
 
 /* ---- Values by name ---- */
@@ -217,7 +230,7 @@ int sp_case_json(sp_case *c, const char **text) {
   if (!text) status = sp_fail(SP_ERR_INPUT, "sp_case_json: text must not be NULL");
   status = sp_agree(c->comm, status);
   if (!status) status = make_record(c, false);
-  if (!status) *text = c->json ? c->json : "";
+  if (!status) *text = c->json;
   return sp_library_code(status);
 }
 

@@ -24,8 +24,9 @@ sp_status sp_running_write_field(sp_running *c, sp_status solved) {
   if (c->config->output.accuracy) SP_TRY(find_indicator(c));
   if (!c->config->output.field[0]) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);
-  SP_TRY(sp_field_write(path, c->problem, c->solver->space, c->config->output.flux, c->solution,
-                        c->indicator, &seconds));
+  const sp_field_solution solution = {
+      .x = c->solution, .indicator = c->indicator, .flux = c->config->output.flux};
+  SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
   c->field = path;
   sp_record_text(c->report->record, "field", path);
@@ -101,7 +102,7 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
 static sp_status write_results(sp_running *c, sp_status solved) {
   sp_kept_error kept;
   SP_TRY(sp_running_time_levels(c));
-  sp_error_keep(sp_running_write_field(c, solved), &kept);
+  sp_error_keep(c->march ? SP_OK : sp_running_write_field(c, solved), &kept);
   sp_running_enter(c, SP_PHASES);
   if (!c->march) SP_TRY(sp_running_evaluate(c)); /* else of the last step */
   if (c->config->output.accuracy && !kept.status && !solved) sp_running_find_bars(c);
@@ -111,7 +112,7 @@ static sp_status write_results(sp_running *c, sp_status solved) {
 
 /* Evaluate the answers of a solution, converged or not. */
 static sp_status find_answers(sp_running *c, sp_answers *answers) {
-  SP_TRY(sp_running_evaluate(c));
+  if (!c->march) SP_TRY(sp_running_evaluate(c));
   SP_TRY(sp_quantities_check_finite(c->quantities));
   return sp_running_collect(c, answers);
 }
@@ -126,6 +127,10 @@ static sp_status finish_one(sp_running *c, sp_status solved, sp_answers *answers
   return sp_error_restore(&kept);
 }
 
+static sp_status solve(sp_running *c) {
+  return c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c);
+}
+
 sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                      const sp_solution_start *start, sp_report *report, sp_answers *answers,
                      sp_results *results) {
@@ -137,7 +142,7 @@ sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_co
   sp_status status = sp_running_set_up(&c);
   if (!status && !start) sp_report_find_notes(report, &c.notes);
   sp_interrupt_watch();
-  if (!status) status = finish_one(&c, sp_running_solve(&c), answers);
+  if (!status) status = finish_one(&c, solve(&c), answers);
   sp_running_release(&c);
   return status;
 }
@@ -159,7 +164,7 @@ static sp_status run_on_mesh(sp_running *c) {
   SP_TRY(sp_running_set_up(c));
   SP_TRY(sp_running_report_setup(c));
   sp_interrupt_watch();
-  return finish(c, c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c));
+  return finish(c, solve(c));
 }
 
 /* Run the case; only ranks with elements call this. */

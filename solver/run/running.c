@@ -5,6 +5,7 @@
 #include "solver/problem/contacts.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
+#include "solver/solve/nonlinear.h"
 
 sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                             sp_results *results) {
@@ -21,7 +22,7 @@ void sp_running_release(sp_running *c) {
   sp_probes_destroy(&c->probes);
   sp_quantities_destroy(&c->quantities);
   sp_balance_free(&c->balance);
-  SP_FREE(c->heat, c->indicator, c->solution, c->initial, c->rest);
+  SP_FREE(c->heat, c->indicator, c->solution, c->initial, c->rest, c->last);
   sp_march_destroy(&c->march);
   sp_solver_destroy(&c->solver);
   sp_problem_destroy(&c->problem);
@@ -112,13 +113,15 @@ static sp_status create_solver(sp_running *c) {
 static sp_status load_initial(sp_running *c) {
   const sp_space *space = c->solver->space;
   const size_t dofs = sp_space_dofs(space);
+  const bool in_time = c->config->time.end > 0;
+  const size_t vectors = in_time ? SP_TIME_HISTORY : 1;
   sp_status status = sp_allocate(dofs, sizeof *c->solution, "solution", &c->solution);
-  if (!status && (c->config->statement.initial.text || c->config->time.end > 0))
-    status = sp_allocate(dofs, sizeof *c->initial, "initial iterate", &c->initial);
+  if (!status && (c->config->statement.initial.text || in_time))
+    status = sp_allocate(vectors * dofs, sizeof *c->initial, "initial iterate", &c->initial);
   SP_TRY(sp_agree(c->comm, status));
   if (c->initial) {
     sp_scope_set_time(c->config->statement.scope, 0);
-    SP_TRY(sp_initial_load(&c->config->statement, space, c->initial));
+    SP_TRY(sp_initial_load(&c->config->statement, space, c->initial, in_time ? &c->state : NULL));
     sp_scope_set_time(c->config->statement.scope, sp_time_first(&c->config->time));
   }
   c->problem->initial = c->initial;
@@ -172,7 +175,26 @@ sp_status sp_running_set_up(sp_running *c) {
   return SP_OK;
 }
 
+/* Solve a problem that depends on u; c->last is what it stays linearized at. */
+static sp_status solve_nonlinear(sp_running *c) {
+  const double *start = c->given ? c->solution : c->initial;
+  const size_t dofs = sp_space_dofs(c->solver->space);
+  int solves = 0;
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *c->last, "solution", &c->last)));
+  c->solver->sums = NULL; /* they are made at the end */
+  const sp_status status = sp_nonlinear_solve(c->solver, c->problem, start, c->last, c->solution,
+                                              &c->results->cg, &solves);
+  if (c->report) sp_record_integer(c->report->record, "solves", solves);
+  if (!sp_solver_has_solution(status)) return status;
+  sp_kept_error kept;
+  sp_error_keep(status, &kept);
+  c->notes.jump = c->solver->facts.jump;
+  SP_TRY(sp_balance_load(&c->balance, c->solver->work));
+  return sp_error_restore(&kept);
+}
+
 sp_status sp_running_solve(sp_running *c) {
+  if (c->problem->of_u) return solve_nonlinear(c);
   return sp_solver_solve(c->solver, c->given ? c->solution : c->initial, c->solution,
                          &c->results->cg);
 }

@@ -11,6 +11,7 @@
 #include "solver/report/report.h"
 #include "solver/results/answers.h"
 #include "solver/run/solution.h"
+#include "io/field_file.h"
 #include "solver/solve/march.h"
 #include "solver/solve/solver.h"
 #include "solver/solve/workers.h"
@@ -45,10 +46,12 @@ typedef struct sp_running {
   sp_note_facts notes;
   /* L-vectors on the host. */
   double *solution;
-  double *initial;   /* problem.initial, if there is one */
-  double *rest;      /* the part of the solution below its rounding, if fluxes need it */
-  const char *field; /* the file that was written; NULL if none */
-  double *indicator; /* [elements] with error bars, else NULL */
+  double *initial;      /* problem.initial, if there is one; in time, and the solutions before it */
+  sp_field_state state; /* of it, in time */
+  double *last;         /* what conditions that depend on u are linearized at, else NULL */
+  double *rest;         /* the part of the solution below its rounding, if fluxes need it */
+  const char *field;    /* the file that was written; NULL if none */
+  double *indicator;    /* [elements] with error bars, else NULL */
   sp_accuracy accuracy;
   sp_kept_error bars; /* why there are no error bars */
   sp_level_time levels[SP_LEVELS_MOST];

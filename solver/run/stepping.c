@@ -5,13 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/report/field.h"
 #include "solver/solve/march.h"
 
 /* Steps of a run. */
 typedef struct stepping {
   sp_running *c;
   int steps, step;
+  int first, evaluated;         /* step of the initial value, and of the last row */
   int64_t iterations, reported; /* of all steps, and up to the last row */
+  int64_t states;               /* in the field file */
   double begin;                 /* MPI_Wtime */
 } stepping;
 
@@ -35,6 +38,11 @@ static void record_row(const stepping *s, const sp_answers *answers) {
   sp_record_open(record, SP_RECORD_ROW, NULL);
   sp_record_real(record, "time", sp_march_time(s->c->march), "1");
   sp_record_integer(record, "iterations", s->iterations - s->reported);
+  if (sp_running_has_balance(s->c)) {
+    sp_record_real(record, "heat.source", s->c->balance.source, "1");
+    sp_record_real(record, "heat.stored", s->c->balance.stored, "1");
+    sp_record_real(record, "heat.imbalance", s->c->balance.imbalance, "1");
+  }
   for (int i = 0; i < answers->count; i++) {
     name_column(&answers->list[i], name);
     sp_record_real(record, name, answers->list[i].value, "1");
@@ -43,19 +51,47 @@ static void record_row(const stepping *s, const sp_answers *answers) {
   sp_record_close(record);
 }
 
-/* Evaluate the solution, and add a row. */
+/* Add the solution to the field file, with those before it for a restart. */
+static sp_status append_field(stepping *s) {
+  sp_running *c = s->c;
+  const char *path = c->config->output.field;
+  const size_t dofs = sp_space_dofs(c->solver->space);
+  const sp_field_state state = {.time = sp_march_time(c->march),
+                                .known = sp_march_known(c->march),
+                                .length = step_length(&c->config->time)};
+  sp_field_solution solution = {
+      .x = c->solution, .flux = c->config->output.flux, .state = &state, .states = s->states};
+  double seconds;
+  if (!path[0] || !c->report) return SP_OK;
+  sp_running_enter(c, SP_PHASE_FIELD);
+  for (int i = 1; i < SP_TIME_HISTORY; i++) { /* the march has copied these initial vectors */
+    double *before = c->initial + (size_t)i * dofs;
+    SP_TRY(sp_march_fetch_before(c->march, i, before));
+    solution.before[i - 1] = before;
+  }
+  SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
+  sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
+  if (s->states++ == 0) sp_record_text(c->report->record, "field", path);
+  c->field = path;
+  sp_running_enter(c, SP_PHASES);
+  return SP_OK;
+}
+
+/* Evaluate and write the solution, and add a row. */
 static sp_status evaluate_step(stepping *s) {
   sp_running *c = s->c;
   sp_answers answers = {0};
-  SP_TRY(sp_march_fetch(s->c->march, c->solution));
+  SP_TRY(sp_march_fetch(c->march, c->solution));
+  if (!c->evaluates) return SP_OK;
   c->notes.jump = c->solver->facts.jump;
   SP_TRY(sp_balance_load(&c->balance, c->solver->work));
   SP_TRY(sp_running_evaluate(c));
   const sp_status status = sp_running_collect(c, &answers);
-  if (!status) record_row(s, &answers);
+  if (!status && c->report) record_row(s, &answers);
   s->reported = s->iterations;
+  s->evaluated = s->step;
   sp_answers_free(&answers);
-  return status;
+  return status ? status : append_field(s);
 }
 
 /* ---- Steps ---- */
@@ -64,14 +100,15 @@ static void show_progress(const stepping *s) {
   sp_terminal *terminal = s->c->terminal;
   if (!terminal || !sp_terminal_is_due(terminal)) return;
   const double seconds = MPI_Wtime() - s->begin;
+  const int taken = s->step - s->first;
   sp_terminal_show(terminal, "  step %d of %d, t = %.6g, %.1f iterations per step, %.0f s left",
-                   s->step, s->steps, sp_march_time(s->c->march), (double)s->iterations / s->step,
-                   seconds * (s->steps - s->step) / s->step);
+                   s->step, s->steps, sp_march_time(s->c->march), (double)s->iterations / taken,
+                   seconds * (s->steps - s->step) / taken);
 }
 
 static sp_status take_steps(stepping *s) {
   sp_running *c = s->c;
-  const int every = c->config->time.every;
+  const int every = c->report ? c->config->time.every : s->steps; /* one of a series */
   while (s->step < s->steps) {
     SP_TRY(sp_march_step(s->c->march, &s->iterations, &c->results->cg));
     s->step++;
@@ -81,17 +118,44 @@ static sp_status take_steps(stepping *s) {
   return SP_OK;
 }
 
-sp_status sp_stepping_run(sp_running *c) {
+/* Find the step of the initial value, if it is the last state of a series. */
+static sp_status find_first_step(stepping *s) {
+  static const double ROUNDING = 1e-9; /* of a step */
+  const sp_running *c = s->c;
+  const double t = c->state.time, dt = step_length(&c->config->time);
+  const char *where = c->config->statement.initial.where;
+  const double steps = round(t / dt);
+  if (steps >= s->steps)
+    return sp_fail(SP_ERR_INPUT, "%s: the field is at t = %.9g; expected time.end > %.9g", where, t,
+                   t);
+  if (fabs(t / dt - steps) > ROUNDING * fmax(steps, 1))
+    return sp_fail(SP_ERR_INPUT, "%s: the field is at t = %.9g, no multiple of the step %.9g",
+                   where, t, dt);
+  s->first = s->step = s->evaluated = (int)steps;
+  return SP_OK;
+}
+
+/* Continue from there, with the solutions before it if they are a step apart. */
+static sp_status begin_march(stepping *s) {
+  static const double ROUNDING = 1e-9;
+  sp_running *c = s->c;
   const sp_time_options *time = &c->config->time;
-  stepping s = {.c = c, .steps = sp_time_steps(time), .begin = MPI_Wtime()};
+  const double dt = step_length(time);
+  SP_TRY(find_first_step(s));
+  SP_TRY(sp_march_create(c->solver, c->problem, c->config->statement.scope, time->scheme, dt,
+                         sp_time_first_shift(time), c->initial, &c->march));
+  const bool same = fabs(c->state.length - dt) <= ROUNDING * dt;
+  return sp_march_continue(c->march, s->first, same ? (int)c->state.known : 1, c->initial);
+}
+
+sp_status sp_stepping_run(sp_running *c) {
+  stepping s = {.c = c, .steps = sp_time_steps(&c->config->time), .begin = MPI_Wtime()};
   c->solver->sums = NULL; /* evaluate_step fills them */
-  sp_status status =
-      sp_march_create(c->solver, c->problem, c->config->statement.scope, time->scheme,
-                      step_length(time), sp_time_first_shift(time), c->initial, &c->march);
+  sp_status status = begin_march(&s);
   if (!status) status = take_steps(&s);
   sp_kept_error kept;
   sp_error_keep(status, &kept);
-  if (status && sp_solver_has_solution(status)) {
+  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.step == s.first)) {
     const sp_status evaluated = evaluate_step(&s);
     if (evaluated) sp_error_keep(evaluated, &kept);
   }

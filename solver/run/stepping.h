@@ -4,10 +4,11 @@
 #include "solver/run/running.h"
 
 /* Step from c->initial to the end. After every time.every steps and at the end c->solution is
- * evaluated, and a row added to the record's table "history": the time, the iterations since the
- * row before, and all answers. results->cg is that of the last stage, with the iterations of all.
- * The solution is that of the last complete step if CG does not converge or a signal comes, with
- * that status. Collective. */
+ * evaluated, a row added to the record's table "history": the time, the iterations since the
+ * row before, and all answers; and a state to the field file. If c->initial is the last state of a
+ * series, the steps continue there. results->cg is that of the last stage, with the iterations of
+ * all. The solution is that of the last complete step if CG does not converge or a signal comes,
+ * with that status. Collective. */
 sp_status sp_stepping_run(sp_running *c);
 
 /* Print the range of each answer over time. Local. */

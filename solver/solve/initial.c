@@ -9,6 +9,8 @@
 #include "mesh/tensor.h"
 #include "solver/problem/evaluate.h"
 
+const char *const sp_initial_names[SP_TIME_HISTORY] = {"u", "u_1", "u_2"};
+
 /* ---- A formula ---- */
 
 static sp_status evaluate(const sp_expression *formula, const sp_space *space, double *values) {
@@ -44,6 +46,7 @@ typedef struct source {
   sp_field_reader *reader;
   int below;      /* refinements of this mesh beyond those of the file */
   match *matches; /* [elements], by in_file */
+  const char *name;
   double *values;
 } source;
 
@@ -251,7 +254,7 @@ static sp_status fill_block(const source *s, const block *b, sp_lid first, sp_li
     b->elements[held++] = in_file;
   }
   *end = l;
-  SP_TRY(sp_field_reader_values(s->reader, "u", held, b->elements, b->u, b->corners));
+  SP_TRY(sp_field_reader_values(s->reader, s->name, held, b->elements, b->u, b->corners));
   held = 0;
   for (l = first; l < *end; l++) {
     const sp_lid element = s->matches[l].element;
@@ -276,13 +279,20 @@ static sp_status fill_from_field(const source *s) {
   return status;
 }
 
-/* Collective. */
-static sp_status load_field(const char *path, const sp_space *space, double *values) {
+/* Fill up to `most` vectors. Collective. */
+static sp_status load_field(const char *path, const sp_space *space, int most, double *values,
+                            sp_field_state *state) {
   MPI_Comm comm = space->mesh->comm;
-  source s = {.path = path, .space = space, .values = values};
+  source s = {.path = path, .space = space};
   sp_status status = sp_agree(comm, sp_field_reader_open(path, &s.reader));
   if (!status) status = find_elements(&s);
-  if (!status) status = sp_agree(comm, fill_from_field(&s));
+  if (!status && s.reader->states > 0) *state = s.reader->state;
+  if (state->known > most || state->known < 1) state->known = most;
+  for (int i = 0; i < state->known && !status; i++) {
+    s.name = sp_initial_names[i];
+    s.values = values + (size_t)i * sp_space_dofs(space);
+    status = sp_agree(comm, fill_from_field(&s));
+  }
   sp_field_reader_close(&s.reader);
   free(s.matches);
   return status;
@@ -303,7 +313,8 @@ sp_status sp_initial_check(MPI_Comm comm, const sp_statement *statement) {
   return sp_agree(comm, sp_comm_rank(comm) == 0 ? check(statement) : SP_OK);
 }
 
-sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values) {
+sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values,
+                          sp_field_state *state) {
   const sp_formula *initial = &statement->initial;
   const char *path = sp_statement_initial_file(statement);
   const sp_expression *formula =
@@ -313,11 +324,14 @@ sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, 
     return sp_fail(SP_ERR_INPUT,
                    "%s: time.end needs problem.initial, u at t = 0, or problem.solution",
                    initial->where);
-  sp_status status = path ? load_field(path, space, values)
+  sp_field_state found = {.known = 1};
+  sp_status status = path ? load_field(path, space, state ? SP_TIME_HISTORY : 1, values, &found)
                           : sp_agree(space->mesh->comm, evaluate(formula, space, values));
   if (status && path) status = sp_fail(status, "%s: %s", initial->where, sp_error_message());
   /* Elements of different ranks may differ by rounding. */
-  if (!status) sp_exchange_now(space->exchange, SP_MIN, values);
+  for (int i = 0; i < found.known && !status; i++)
+    sp_exchange_now(space->exchange, SP_MIN, values + (size_t)i * sp_space_dofs(space));
+  if (state) *state = found;
   return status;
 }
 

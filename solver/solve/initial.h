@@ -9,8 +9,13 @@
  * Corners of elements must be where they are in the file. */
 #pragma once
 
+#include "io/field_file.h"
 #include "operators/space.h"
 #include "solver/problem/statement.h"
+#include "solver/solve/time.h"
+
+/* Names in the file: the solution, and in a series those one and two steps before it. */
+extern const char *const sp_initial_names[SP_TIME_HISTORY];
 
 /* Check that a file is a field. Call it first, before anything that takes time. Errors:
  * SP_ERR_INPUT or SP_ERR_SYSTEM with the line of problem.initial. Collective over `comm`. */
@@ -19,8 +24,11 @@ sp_status sp_initial_check(MPI_Comm comm, const sp_statement *statement);
 /* Fill values[local DOFs], an L-vector in host memory, the same bits on all copies. Without
  * problem.initial, in time with the solution of [problem]; else values are unchanged. Errors: as
  * above; SP_ERR_INPUT for a formula that is not finite at a node, and for a field that is of
- * another mesh, is damaged or has values that are not finite. Collective. */
-sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values);
+ * another mesh, is damaged or has values that are not finite. If `state` is not NULL, values has
+ * SP_TIME_HISTORY L-vectors, and *state is that of the file, if it is a series, else {0, 1, 0}: the
+ * first state->known vectors are filled, the newest first. Collective. */
+sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values,
+                          sp_field_state *state);
 
 /* Fill values[local DOFs of `space`] with the L-vector x of another order on the same mesh,
  * interpolated; the same bits on all copies. Errors: SP_ERR_SYSTEM. Collective. */

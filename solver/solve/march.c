@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/solve/nonlinear.h"
+
 enum { SOLUTIONS = SP_TIME_HISTORY };
 
 struct sp_march {
@@ -20,7 +22,8 @@ struct sp_march {
   sp_vector diagonal;              /* then that */
   sp_vector u[SOLUTIONS];          /* newest first */
   sp_vector stage, history, start, load;
-  double *host; /* [local DOFs], the history for fluxes */
+  double *host;       /* [local DOFs], the history for fluxes */
+  double *last, *now; /* likewise, of conditions that depend on u; else NULL */
 };
 
 double sp_march_time(const sp_march *march) {
@@ -45,8 +48,8 @@ static void find_moving(sp_march *m) {
   }
   for (int i = 0; i < p->part_count; i++) {
     const sp_boundary_part *part = &p->parts[i];
-    const bool moving = part->formula ? is_moving(part->formula) : solution;
-    if (part->condition == SP_DIRICHLET)
+    const bool moving = part->formula ? is_moving(part->formula) : solution && part->type->data;
+    if (part->type->form == SP_DIRICHLET)
       m->moving_values = m->moving_values || moving;
     else
       m->moving_load = m->moving_load || moving;
@@ -57,7 +60,7 @@ static void find_moving(sp_march *m) {
 static sp_status create_mass(sp_march *m) {
   const sp_space *space = m->solver->space;
   const MPI_Comm comm = space->platform->comm;
-  SP_TRY(sp_problem_capacity(m->problem, space, m->solver->options.geometry, &m->mass));
+  SP_TRY(sp_problem_mass(m->problem, space, true, &m->mass));
   if (!sp_operator_rows[m->problem->kind].collocated) return SP_OK;
   sp_status status = sp_space_vector(space, SP_DOUBLE, &m->diagonal);
   if (!status) status = sp_vector_fill(1, &m->load);
@@ -71,6 +74,9 @@ static sp_status create_vectors(sp_march *m, const double *initial) {
   sp_vector *const others[] = {&m->stage, &m->history, &m->start, &m->load};
   const sp_space *space = m->solver->space;
   sp_status status = sp_allocate(sp_space_dofs(space), sizeof *m->host, "history", &m->host);
+  if (!status && m->problem->of_u)
+    status = SP_ALLOCATE("conditions", SP_ARRAY(m->last, sp_space_dofs(space)),
+                         SP_ARRAY(m->now, sp_space_dofs(space)));
   for (int i = 0; i < SOLUTIONS && !status; i++)
     status = sp_space_vector(space, SP_DOUBLE, &m->u[i]);
   for (size_t i = 0; i < sizeof others / sizeof *others && !status; i++)
@@ -96,6 +102,16 @@ sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scop
   return create_mass(m);
 }
 
+sp_status sp_march_continue(sp_march *m, int64_t steps, int known, const double *solutions) {
+  const size_t dofs = sp_space_dofs(m->solver->space);
+  sp_status status = SP_OK;
+  for (int i = 1; i < known && !status; i++)
+    status = sp_vector_write(solutions + (size_t)i * dofs, &m->u[i]);
+  m->steps = steps;
+  m->known = known;
+  return sp_agree(m->solver->platform->comm, status);
+}
+
 void sp_march_destroy(sp_march **march) {
   sp_march *m = *march;
   if (!m) return;
@@ -105,7 +121,8 @@ void sp_march_destroy(sp_march **march) {
   for (int i = 0; i < SOLUTIONS; i++) sp_vector_destroy(&m->u[i]);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) sp_vector_destroy(others[i]);
   sp_operator_destroy(&m->mass);
-  SP_FREE(m->host, m);
+  m->problem->last.values = NULL;
+  SP_FREE(m->host, m->last, m->now, m);
   *march = NULL;
 }
 
@@ -114,7 +131,7 @@ void sp_march_destroy(sp_march **march) {
 /* Make the system of a stage, and the data of its time. */
 static sp_status prepare_stage(sp_march *m, double t, double shift) {
   static const double ROUNDING = 1e-14;
-  const bool new_system = fabs(shift - m->shift) > ROUNDING * shift;
+  const bool new_system = m->problem->of_u || fabs(shift - m->shift) > ROUNDING * shift;
   sp_scope_set_time(m->scope, t);
   if (new_system) {
     m->shift = 0; /* until the system is complete */
@@ -160,28 +177,50 @@ static sp_status extrapolate(sp_march *m, const sp_time_method *method, int stag
   return status;
 }
 
+/* Linearize conditions that depend on u at a vector, if there are any. */
+static sp_status linearize(sp_march *m, const sp_vector *at) {
+  const sp_space *space = m->solver->space;
+  if (!m->problem->of_u) return SP_OK;
+  m->problem->last = (sp_last){m->last, space->numbering};
+  return sp_agree(space->platform->comm, sp_vector_read(at, m->last));
+}
+
+/* m->stage = the solution with m->load near `at`. */
+static sp_status solve_near(sp_march *m, const sp_vector *at, double t, double shift,
+                            sp_cg_result *result) {
+  sp_solver *s = m->solver;
+  SP_TRY(linearize(m, at));
+  SP_TRY(prepare_stage(m, t, shift));
+  SP_TRY(sp_solver_add_load(s, &m->load));
+  SP_TRY(sp_agree(s->platform->comm, sp_vector_multiply(&s->free, at, &m->start)));
+  SP_TRY(sp_solver_start(s, &m->start));
+  SP_TRY(sp_solver_iterate(s, result));
+  return sp_solver_copy(s, &m->stage);
+}
+
 /* m->stage = the solution of a stage. */
 static sp_status solve_stage(sp_march *m, const sp_time_method *method, int index,
-                             sp_cg_result *result) {
+                             int64_t *iterations, sp_cg_result *result) {
   const sp_time_stage *stage = &method->stage[index];
+  const double t = sp_march_time(m) + stage->fraction * m->dt, shift = stage->shift / m->dt;
   const MPI_Comm comm = m->solver->platform->comm;
-  SP_TRY(prepare_stage(m, sp_march_time(m) + stage->fraction * m->dt, stage->shift / m->dt));
   sp_status status = make_load(m, stage);
   if (!status) status = extrapolate(m, method, index);
   SP_TRY(sp_agree(comm, status));
-  SP_TRY(sp_solver_add_load(m->solver, &m->load));
-  SP_TRY(sp_agree(comm, sp_vector_multiply(&m->solver->free, &m->start, &m->start)));
-  SP_TRY(sp_solver_start(m->solver, &m->start));
-  SP_TRY(sp_solver_iterate(m->solver, result));
-  return sp_solver_copy(m->solver, &m->stage);
+  for (int solves = 1;; solves++) {
+    SP_TRY(solve_near(m, solves > 1 ? &m->stage : &m->start, t, shift, result));
+    *iterations += result->iterations;
+    if (!m->problem->of_u) return SP_OK;
+    SP_TRY(sp_agree(comm, sp_vector_read(&m->stage, m->now)));
+    const double change = sp_nonlinear_change(m->solver, m->now, m->last);
+    if (change <= m->solver->options.tolerance) return SP_OK;
+    if (solves == SP_NONLINEAR_MOST) return sp_nonlinear_fail(change);
+  }
 }
 
 sp_status sp_march_step(sp_march *m, int64_t *iterations, sp_cg_result *result) {
   const sp_time_method *method = sp_time_method_of(m->scheme, m->known);
-  for (int s = 0; s < method->stages; s++) {
-    SP_TRY(solve_stage(m, method, s, result));
-    *iterations += result->iterations;
-  }
+  for (int s = 0; s < method->stages; s++) SP_TRY(solve_stage(m, method, s, iterations, result));
   const sp_vector oldest = m->u[SOLUTIONS - 1];
   memmove(&m->u[1], &m->u[0], (SOLUTIONS - 1) * sizeof *m->u);
   m->u[0] = m->stage;
@@ -196,4 +235,12 @@ sp_status sp_march_fetch(sp_march *m, double *x) {
   if (!status) status = sp_vector_read(&m->history, m->host);
   m->problem->history = m->steps > 0 ? m->host : NULL;
   return sp_agree(m->solver->platform->comm, status);
+}
+
+sp_status sp_march_fetch_before(const sp_march *m, int back, double *x) {
+  return sp_agree(m->solver->platform->comm, sp_vector_read(&m->u[back], x));
+}
+
+int sp_march_known(const sp_march *march) {
+  return march->known;
 }

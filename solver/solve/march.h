@@ -29,6 +29,16 @@ sp_status sp_march_step(sp_march *march, int64_t *iterations, sp_cg_result *resu
  * fluxes (solver/problem/problem.h). */
 sp_status sp_march_fetch(sp_march *march, double *x);
 
+/* Copy the solution `back` steps before, 1 or 2, to x; with fewer known, something. */
+sp_status sp_march_fetch_before(const sp_march *march, int back, double *x);
+
+/* Continue another march of the same step instead: `steps` are taken, and of the `known` solutions
+ * before, which `solutions` has one after the other, the first is the initial one. */
+sp_status sp_march_continue(sp_march *march, int64_t steps, int known, const double *solutions);
+
+/* Return the number of known solutions, at most SP_TIME_HISTORY. Local. */
+int sp_march_known(const sp_march *march);
+
 /* The time of the solution. Local. */
 double sp_march_time(const sp_march *march);
 

@@ -1,0 +1,302 @@
+"""Cases, opened once and solved again and again."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import threading
+from ctypes import byref, c_char_p, c_int, c_void_p
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
+
+import numpy as np
+
+from . import _arrays
+from ._library import (DIRICHLET, FIXED, INITIAL, INTERRUPTED, LOAD, NOT_CONVERGED, POINTS, PROGRESS, RHS, SOURCE, Error,
+                       SizesStruct, SolutionStruct, check, communicator, library, open_cases, ranks_of)
+from ._result import NotConverged, Result
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse.linalg import LinearOperator
+
+Progress = Callable[[int, float], Any]
+
+_SECTIONS = {
+    "mesh": "file size size_min curvature scale shape elements lower upper map epsilon step refine",
+    "discretization": "order operator geometry",
+    "problem": "lambda kappa capacity axes solution forcing source initial",
+    "time": "end step steps scheme every",
+    "boundary": "default",
+    "solver": "tolerance criterion max_iterations preconditioner smoother smoother_degree orders coarse precision",
+    "backend": "device exchange share threads",
+    "output": "log field flux accuracy"}
+_OPERATORS = {"operator": 0, "preconditioner": 1, "mass": 2}
+_INTERRUPTIBLE = 20000  # DOFs from which on a solve without progress can be ended by Ctrl-C
+
+
+class Sizes(NamedTuple):
+    """Numbers of DOFs and elements.
+
+    local:            DOFs of this rank, with copies that other ranks own
+    owned:            DOFs that this rank owns
+    elements, nodes:  elements of this rank, and nodes of each, (order + 1)^3
+    global_dofs, global_elements: of all ranks
+    on_device:        the solver's vectors are on a GPU"""
+    local: int
+    owned: int
+    elements: int
+    nodes: int
+    global_dofs: int
+    global_elements: int
+    order: int
+    on_device: bool
+
+
+class Group(NamedTuple):
+    """A group of the mesh: its name, "" if it has none; dimension, 2 for surfaces and 3 for volumes; number."""
+    name: str
+    dimension: int
+    number: int
+
+
+def _full_name(name: str) -> str:
+    """section.key of a keyword argument."""
+    key = name.rstrip("_")
+    found = [section for section, keys in _SECTIONS.items() if key in keys.split()]
+    if len(found) != 1:
+        reason = "is a key of " + " and ".join(found) if found else "is no key that can be an argument"
+        raise TypeError(f"'{name}' {reason}: use keys={{'SECTION.{key}': ...}}")
+    return f"{found[0]}.{key}"
+
+
+def _format(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return " ".join(map(_format, value))
+    return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+
+
+def _overrides(keys: Mapping[str, Any] | None, settings: Mapping[str, Any]) -> tuple[int, Any]:
+    """Their number, and an array of "SECTION.KEY=VALUE"."""
+    pairs = {_full_name(name): value for name, value in settings.items()}
+    pairs.update(keys or {})
+    texts = [f"{name}={_format(value)}".encode() for name, value in pairs.items()]
+    return len(texts), (c_char_p * len(texts))(*texts)
+
+
+class Case:
+    """A case that is set up. Use it in a with statement, or close it.
+
+    path:      a case file; None: `text`, or defaults
+    text:      the text of a case file instead
+    comm:      a communicator of mpi4py; None: MPI_COMM_WORLD, one process without mpirun
+    keys:      values by "section.key", as {"boundary.lid": "dirichlet 0"}; they override the file
+    settings:  values by key, if only one section has it: order=5 is discretization.order, lambda_=2 is
+               problem.lambda. Numbers, texts, lists, True and False; None is the default.
+
+    The case must be steady, without time.end. Files named in [output] are written by Result.write and Result.plot only."""
+
+    rank = 0
+    _ranks = 1
+    _solves = 0
+    _open: Any = None
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, text: str | None = None, comm: Any = None,
+                 keys: Mapping[str, Any] | None = None, **settings: Any):
+        self._is_set: set[int] = set()
+        if path is not None and text is not None:
+            raise TypeError("a case has a path or a text, not both")
+        count, values = _overrides(keys, settings)
+        lib, handle, self._comm = library(), c_void_p(), comm
+        mpi = communicator(comm)
+        self.rank, self._ranks = ranks_of(mpi)
+        if text is None:
+            check(lib.sp_case_open(mpi, None if path is None else os.fsencode(path), count, values, byref(handle)))
+        else:
+            check(lib.sp_case_open_text(mpi, text.encode(), count, values, byref(handle)))
+        self._open = open_cases[handle.value] = handle
+        self._measure()
+
+    def _measure(self) -> None:
+        sizes = SizesStruct()
+        check(library().sp_case_get_sizes(self._handle, byref(sizes)))
+        self.sizes = Sizes(*(getattr(sizes, name) for name in Sizes._fields))
+        for name in "points", "free", "numbers":
+            self.__dict__.pop(name, None)
+
+    @property
+    def _handle(self) -> Any:
+        if not self._open:
+            raise Error("the case is closed")
+        return self._open
+
+    def close(self) -> None:
+        """Free everything. A closed case can be closed again, and nothing else."""
+        if self._open and open_cases.pop(self._open.value, None):
+            library().sp_case_close(byref(self._open))
+
+    def __enter__(self) -> Case:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if self._ranks == 1:  # several ranks close together, at exit if not before
+            self.close()
+
+    def change(self, keys: Mapping[str, Any] | None = None, **settings: Any) -> None:
+        """Override more keys, as Case() does, and set up again on the same mesh. Keys of mesh, region and backend, and
+        periodic and contact conditions stay. After an error the case is as before."""
+        check(library().sp_case_change(self._handle, *_overrides(keys, settings)))
+        self._solves += 1
+        self._measure()
+
+    # ---- What the case has ----
+
+    def _fill(self, function: str, count: int, dtype: Any, *which: int) -> NDArray[Any]:
+        values = np.empty(count, dtype)
+        check(getattr(library(), function)(self._handle, *which, count, values.ctypes.data))
+        return values
+
+    def _get(self, which: int) -> NDArray[np.float64]:
+        return self._fill("sp_case_get", self.sizes.local, np.float64, which)
+
+    @functools.cached_property
+    def points(self) -> NDArray[np.float64]:
+        """Coordinates of the nodes, (n, 3), in the unit of the mesh."""
+        return self._fill("sp_case_get", 3 * self.sizes.local, np.float64, POINTS).reshape(3, -1).T
+
+    @functools.cached_property
+    def free(self) -> NDArray[np.bool_]:
+        """False at Dirichlet nodes, True at others, (n,)."""
+        return self._get(FIXED) == 0
+
+    @functools.cached_property
+    def numbers(self) -> NDArray[np.int64]:
+        """A global number for each DOF, the same on all ranks that have it, (n,)."""
+        return self._fill("sp_case_numbers", self.sizes.local, np.int64)
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups of the mesh, surfaces first."""
+        groups: list[Group] = []
+        name, dimension, number = c_char_p(), c_int(), c_int()
+        while library().sp_case_group(self._handle, len(groups), byref(name), byref(dimension), byref(number)) == 0:
+            groups.append(Group((name.value or b"").decode(errors="replace"), dimension.value, number.value))
+        return groups
+
+    # ---- Solving ----
+
+    def _set(self, *arrays: Any) -> None:
+        for which, array in zip((LOAD, SOURCE, DIRICHLET, INITIAL), arrays):
+            if array is not None:
+                address, count, _keep = _arrays.address(array)
+                check(library().sp_case_set(self._handle, which, count, address))
+                self._is_set.add(which)
+            elif which in self._is_set:
+                check(library().sp_case_set(self._handle, which, 0, None))
+                self._is_set.remove(which)
+
+    def solve(self, load: Any = None, source: Any = None, dirichlet: Any = None, initial: Any = None,
+              progress: Progress | None = None, *, out: Any = None) -> Result:
+        """Solve for u, with arrays (n,) for this call only:
+
+        load:       l_i, added to the load of the case, b_i = integral of f times basis function i + boundary terms
+        source:     f at the nodes, added likewise: b gains M f
+        dirichlet:  u at Dirichlet nodes, in place of the case's; other entries are not read
+        initial:    where the iteration starts
+        progress:   progress(iteration, error) is called after each iteration, from 0 on, with the estimated error (in
+                    batches on a GPU); a true value ends the solve soon after. It must not call this case.
+        out:        the array for u. Without it u is a new numpy array, or one on the GPU if an input is there.
+
+        Raises NotConverged, which has the result, and Error."""
+        handle, inputs = self._handle, (load, source, dirichlet, initial)
+        self._set(*inputs)
+        if out is None:
+            like = next((array for array in inputs if array is not None and _arrays.on_device(array)), None)
+            out = np.empty(self.sizes.local) if like is None else _arrays.empty_like(like)
+        address, count, _keep = _arrays.address(out, writes=True)
+        solution = SolutionStruct()
+        self._solves += 1
+        code = self._iterate(progress, handle, count, address, byref(solution))
+        if code not in (0, NOT_CONVERGED, INTERRUPTED):
+            check(code)
+        result = Result(self, out, solution, code)
+        if code == NOT_CONVERGED:
+            raise NotConverged(library().sp_case_message().decode(errors="replace"), result)
+        return result
+
+    def _iterate(self, progress: Progress | None, handle: Any, *arguments: Any) -> int:
+        lib = library()
+        raised: list[BaseException] = []
+        if progress is None and self.sizes.local < _INTERRUPTIBLE:
+            return int(lib.sp_case_solve(handle, *arguments))
+
+        def call(_: Any, iteration: int, error: float) -> int:
+            try:
+                return bool(raised or (progress and progress(iteration, error)))
+            except BaseException as exception:
+                raised.append(exception)
+                return 1
+
+        callback, normal = PROGRESS(call), signal.default_int_handler
+        takes_signals = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is normal
+        if takes_signals:  # Ctrl-C: an exception at the start of a callback of C would be lost
+            signal.signal(signal.SIGINT, lambda *_: raised.append(KeyboardInterrupt()))
+        lib.sp_case_watch(handle, callback, None)
+        code = int(lib.sp_case_solve(handle, *arguments))
+        lib.sp_case_watch(handle, PROGRESS(), None)
+        if takes_signals:
+            signal.signal(signal.SIGINT, normal)
+        if raised:
+            raise raised[0]
+        return code
+
+    def rhs(self, load: Any = None, source: Any = None, dirichlet: Any = None) -> NDArray[np.float64]:
+        """b - A u_D, (n,), 0 at Dirichlet nodes: the right-hand side for `operator`, with the arrays of solve(). u is its
+        solution plus dirichlet_values(). The result of an earlier solve can no longer be evaluated."""
+        self._set(load, source, dirichlet, None)
+        self._solves += 1
+        return self._get(RHS)
+
+    def dirichlet_values(self) -> NDArray[np.float64]:
+        """u_D, (n,): u at Dirichlet nodes, 0 at others, with the array of the last solve() or rhs()."""
+        return self._get(DIRICHLET)
+
+    # ---- Operators ----
+
+    def apply(self, name: str, x: Any, out: Any = None) -> Any:
+        """The product of "operator", "preconditioner" or "mass" with x, (n,), in `out`, or in a new array like x."""
+        address, count, _keep = _arrays.address(x)
+        if out is None:
+            out = _arrays.empty_like(x) if _arrays.on_device(x) else np.empty(count)
+        target, room, _kept = _arrays.address(out, writes=True)
+        if room != count:
+            raise ValueError(f"x has {count} entries, out has {room}")
+        check(library().sp_case_apply(self._handle, _OPERATORS[name], count, address, target))
+        return out
+
+    def _linear(self, name: str) -> LinearOperator:
+        from scipy.sparse.linalg import LinearOperator
+        product = functools.partial(self.apply, name)
+        return LinearOperator((self.sizes.local,) * 2, matvec=product, rmatvec=product, dtype=np.float64)
+
+    @property
+    def operator(self) -> LinearOperator:
+        """A, symmetric, n x n; rows and columns of Dirichlet nodes are zero."""
+        return self._linear("operator")
+
+    @property
+    def preconditioner(self) -> LinearOperator:
+        """B, which conjugate gradients use, symmetric, n x n, with zero rows and columns likewise."""
+        return self._linear("preconditioner")
+
+    @property
+    def mass(self) -> LinearOperator:
+        """M, n x n, of all nodes, Dirichlet nodes too, without lambda or capacity: 1.M 1 is the volume of the mesh."""
+        return self._linear("mass")

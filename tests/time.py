@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Cases in time: rates of the schemes, heat balance of each step, limits, a stack against finite differences, series of
+fields, restarts and refusals."""
+
+import math
+import sys
+
+import driver
+import optional
+from driver import Run, check, settings
+
+h5py, np = optional.need("h5py", "numpy")
+driver.start("time", sys.argv[1], sys.argv[2:])
+RANKS = (1, 2, 4)
+# In the finite element space at each t, with all conditions in motion.
+MOVING = settings("mesh.elements=2 2 2; discretization.order=3; problem.solution=(1+x+y*z)*cos(3*t)+x*x; "
+                  "problem.kappa=1+x; problem.lambda=0.5; problem.capacity=2+y; boundary.default=dirichlet; "
+                  "boundary.xmax=neumann; boundary.ymin=robin 3; solver.tolerance=1e-12; time.end=1; output.field=; "
+                  "output.log=")
+
+
+def solve(ranks, *arguments):
+    return driver.record(ranks, *arguments, "output.log=")
+
+
+def rows(document):
+    return document["history"]
+
+
+def check_balance(label, document):
+    """Source - stored - absorbed - out = 0 at each row."""
+    for row in rows(document):
+        largest = max(abs(value) for name, value in row.items() if name.startswith(("balance.", "heat.")))
+        check(abs(row["heat.imbalance"]) <= 1e-10 * largest + 1e-14,
+              f"{label}: imbalance {row['heat.imbalance']:.1e} of {largest:.3g} at t = {row['time']}")
+
+
+def rates(scheme, order):
+    """The error at the end falls with the order of the scheme, for both operators."""
+    for operator in "bp3.5", "bp3.0":
+        errors = []
+        for steps in 20, 40, 80:
+            document = solve(1, *MOVING, f"discretization.operator={operator}", f"time.scheme={scheme}",
+                             f"time.steps={steps}", "solver.tolerance=1e-13")
+            errors.append(document["errors"]["L2"])
+            check_balance(f"{scheme}, {operator}, {steps} steps", document)
+        rate = math.log2(errors[1] / errors[2])
+        check(abs(rate - order) < 0.15, f"{scheme}, {operator}: errors {errors}, rate {rate:.2f}, not {order}")
+
+
+def sealed():
+    """The mean stays without sources, for constant and other capacities."""
+    for scheme in "bdf2", "bdf3", "sdirk2":
+        document = solve(2, *settings("mesh.elements=3 2 2; discretization.order=4; problem.initial=cos(3*x)+y*z^2; "
+                                      "problem.forcing=0; problem.capacity=1+x; boundary.default=neumann 0; "
+                                      "time.end=0.5; time.steps=10; result.heat=integral of (1+x)*u; output.field="),
+                         f"time.scheme={scheme}", "solver.tolerance=1e-13")
+        heat = [row["results.heat"] for row in rows(document)]
+        check(np.ptp(heat) <= 1e-10 * abs(heat[0]), f"sealed, {scheme}: heat from {min(heat)} to {max(heat)}")
+
+
+STACK = settings("mesh.elements=4 2 2; discretization.order=4; region.left.upper=0.5 1 1; region.right.lower=0.5 0 0; "
+                 "material.left.kappa=3, 1, 2, 0.5, 0, 0; material.right.kappa=0.2; material.left.capacity=2; "
+                 "material.right.capacity=0.5; material.left.forcing=10*y; material.right.forcing=0; boundary.default=neumann 0; "
+                 "boundary.xmin=dirichlet 1; boundary.xmax=robin 2, 0.5; problem.initial=0; solver.tolerance=1e-13; "
+                 "result.mean=average; result.top=maximum; output.field=")
+
+
+def steady_limit():
+    """After many time constants the results are those of the steady case, on any number of ranks."""
+    steady = driver.values(solve(1, *[word for word in STACK if "capacity" not in word]))
+    found = {}
+    for ranks in RANKS:
+        document = solve(ranks, *STACK, "time.end=200", "time.steps=40")
+        found[ranks] = rows(document)
+        check_balance(f"stack, {ranks} ranks", document)
+        for name, value in driver.values(document).items():
+            check(abs(value - steady[name]) <= 1e-8 * abs(steady[name]), f"steady {name}: {value}, not {steady[name]}")
+    for ranks in RANKS:
+        for here, first in zip(found[ranks], found[1]):
+            check(here.keys() == first.keys() and all(abs(here[name] - first[name]) <= 1e-9 * (1 + abs(first[name]))
+                                                      for name in first if name not in ("iterations", "heat.imbalance")),
+                  f"{ranks} ranks: {here}, {first}")
+
+
+def two_layers():
+    """Zth(t) of a stack of two materials, heated at x = 0, over five decades, against finite volumes in 1D."""
+    n, kappa, capacity = 400, (4.0, 0.5), (1.0, 3.0)
+    width = 1 / n
+    k, c = (np.where(np.arange(n) < n // 2, *pair) for pair in (kappa, capacity))
+    inner = 1 / (0.5 * width / k[:-1] + 0.5 * width / k[1:])
+    matrix = np.zeros((n, n))
+    for i, g in enumerate(inner):
+        matrix[i:i + 2, i:i + 2] += g * np.array([[1, -1], [-1, 1]])
+    matrix[-1, -1] += 2 * k[-1] / width
+    scale = 1 / np.sqrt(c * width)
+    values, vectors = np.linalg.eigh(scale[:, None] * matrix * scale)
+    heated = vectors[0] * scale[0]
+    surface = width / (2 * kappa[0])  # from the first centre to x = 0
+
+    def exact(t):
+        return float(heated**2 @ ((1 - np.exp(-values * t)) / values)) + surface
+    case = settings("mesh.elements=16 1 1; discretization.order=6; region.a.upper=0.5 1 1; region.b.lower=0.5 0 0; "
+                    "material.a.kappa=4; material.b.kappa=0.5; material.a.capacity=1; material.b.capacity=3; "
+                    "problem.forcing=0; problem.initial=0; boundary.default=neumann 0; boundary.xmin=neumann 1; "
+                    "boundary.xmax=dirichlet 0; result.hot=average over xmin; output.field=")
+    whole = exact(1e3)
+    for end in 1e-3, 1e-2, 1e-1, 1, 10:
+        row = rows(solve(1, *case, f"time.end={end}", "time.steps=400", "time.every=400"))[-1]
+        off = abs(row["results.hot"] - exact(end)) / whole
+        check(off < 1e-4, f"Zth({end}) = {row['results.hot']}, {exact(end)} by finite volumes, off by {off:.1e}")
+
+
+def contact():
+    """A contact between a hot and a cold half: each keeps its mean if it blocks, else they meet."""
+    points = [(i / 2, j, k) for k in (0, 1) for j in (0, 1) for i in (0, 1, 2)]
+    quad = [1, 4, 10, 7]
+    hexes = [(5, 1 + i, [n + i for n in (1, 2, 5, 4, 7, 8, 11, 10)]) for i in (0, 1)]
+    driver.write_msh("halves.msh", points, [*hexes, (3, 11, [n + 1 for n in quad])], ['3 1 "a"', '3 2 "b"', '2 11 "mid"'])
+    for resistance, left in ("1e9", 0.25), ("1e-3", 0.625):
+        document = solve(2, *settings("mesh.file=halves.msh; discretization.order=3; problem.kappa=1; problem.forcing=0; "
+                                      "material.a.capacity=1; material.b.capacity=3; problem.initial=x; "
+                                      "boundary.default=neumann 0; result.left=average over a; "
+                                      "time.end=40; time.steps=20; time.every=20; output.field="), f"boundary.mid=contact {resistance}")
+        value = driver.values(document)["left"]
+        check(abs(value - left) < 1e-6, f"contact {resistance}: {value}, not {left}")
+
+
+def read_series(path):
+    """Times, and [states] of {place: u}."""
+    with h5py.File(path, "r") as file:
+        root = file["VTKHDF"]
+        points, steps = root["Points"][:], root["Steps"]
+        first = steps["PointDataOffsets/u"][:]
+        check(len(first) == steps.attrs["NSteps"] == len(steps["Values"]), f"{path}: {len(first)} states")
+        states = [dict(zip(map(tuple, points.round(7)), root["PointData/u"][begin:begin + len(points)])) for begin in first]
+        return steps["Values"][:].tolist(), states
+
+
+def series():
+    """Each output step is a state with the exact values to the error of the scheme; the file of a steady case stays."""
+    for ranks in RANKS:
+        Run(ranks, [*MOVING, "time.steps=40", "time.scheme=bdf3", "time.every=15", "output.field=run.hdf"]).expect(ranks, 0)
+        times, states = read_series("run.hdf")
+        check(np.allclose(times, [0.375, 0.75, 1], atol=1e-12), f"times {times}")
+        for t, state in zip(times, states):
+            off = max(abs(u - (1 + x + y * z) * math.cos(3 * t) - x * x) for (x, y, z), u in state.items())
+            check(off < 1e-3, f"series, {ranks} ranks, t = {t}: off by {off:.1e}")
+
+
+def restart(scheme):
+    """A run that continues from a series, on other ranks, equals one that was not interrupted."""
+    case = [*MOVING, "time.steps=20", f"time.scheme={scheme}", "time.every=7"]
+    Run(1, [*case, "output.field=whole.hdf"]).expect(1, 0)
+    _, whole = read_series("whole.hdf")
+    Run(2, [*case, "time.end=0.5", "time.steps=10", "output.field=half.hdf"]).expect(2, 0)
+    for ranks in RANKS:
+        Run(ranks, [*case, "problem.initial=half.hdf", "output.field=rest.hdf"]).expect(ranks, 0)
+        times, rest = read_series("rest.hdf")
+        check(np.allclose(times, [0.7, 1]), f"restart at {times}")
+        off = max(abs(rest[-1][place] - u) for place, u in whole[-1].items())
+        check(off < 1e-10, f"restart, {scheme}, {ranks} ranks: off by {off:.1e}")
+    # With another step from its solution only; a steady case takes that as its start.
+    Run(1, [*case, "time.steps=40", "problem.initial=half.hdf", "output.field=fine.hdf"]).expect(1, 0)
+    for arguments, words in ((["time.end=0.5", "time.steps=10"], ["at t = 0.5", "time.end > 0.5"]),
+                             (["time.steps=3"], ["at t = 0.5", "no multiple of the step"])):
+        Run(1, [*case, "problem.initial=half.hdf", *arguments]).expect_error(1, 1, "problem.initial", *words)
+
+
+def bad_input():
+    case = settings("mesh.elements=2 1 1; problem.forcing=0; problem.initial=0; boundary.default=dirichlet 0; output.field=; "
+                    "output.log=")
+    time = settings("time.end=1; time.steps=2; problem.capacity=1")
+    layers = settings("region.a.upper=0.5 1 1; region.b.lower=0.5 0 0; material.b.kappa=1")
+    driver.refuse(case, (["time.end=1", "problem.capacity=1"], ["time.step", "none"]),
+                  ([*time, "time.step=0.1"], ["time.step", "both"]),
+                  (time[:2], ["capacity"]), ([*time[:2], *layers, "material.a.capacity=1"], ["capacity"]),
+                  ([*time, "problem.capacity=0"], ["capacity"]), ([*time, "problem.capacity=x-2"], ["capacity"]),
+                  ([*time, "problem.kappa=1+t"], ["problem.kappa", "depends on t"]), ([*time, "problem.lambda=t"], ["problem.lambda", "depends on t"]),
+                  ([*time, "problem.capacity=1+t"], ["problem.capacity", "depends on t"]),
+                  ([*time, "boundary.xmin=robin 1+t, 0"], ["(alpha)", "depends on t"]),
+                  ([*time, "boundary.xmin=contact 1+t"], ["boundary.xmin", "depends on t"]),
+                  ([*time, "discretization.operator=mass"], ["mass", "no time"]),
+                  (["time.end=-1", "time.steps=2", "problem.capacity=1"], ["time.end"]), ranks=(2,))
+    Run(1, [*case, *time, "problem.initial="]).expect_error(1, 1, "problem.initial")
+
+
+driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2))], (sealed,),
+                     (steady_limit,), (two_layers,), (contact,), (series,), (restart, "bdf3"), (restart, "sdirk2"),
+                     (bad_input,)])
+driver.finish()
