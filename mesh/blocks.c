@@ -75,6 +75,11 @@ static sp_status claim_blocks(sp_blocks *b) {
   SP_OWNED bool *has = NULL; /* [1 + regions] */
   const sp_box *box = b->box;
   const size_t blocks = (size_t)b->count[0] * (size_t)b->count[1] * (size_t)b->count[2];
+  if (blocks > SP_LID_MAX / 8)
+    return sp_fail(SP_ERR_INPUT,
+                   "the sides of %d regions divide the box into %zu blocks, expected "
+                   "at most %d: use fewer different planes",
+                   box->region_count, blocks, SP_LID_MAX / 8);
   SP_TRY(SP_ALLOCATE("blocks of the box", SP_ARRAY(b->owner, blocks),
                      SP_ARRAY(has, box->region_count + 1)));
   for (int r = 0; r < box->region_count; r++) {

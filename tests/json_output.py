@@ -112,7 +112,7 @@ def keys():
                 ("problem", "lambda"): "1", ("boundary", "xmin"): "neumann", ("boundary", "default"): "dirichlet",
                 ("solver", "orders"): [], ("solver", "tolerance"): 1e-9,
                 ("probe", "K\u00e4se \"1\""): [0.25, 0.5, 0.5], ("result", "x moment"): "integral of u*x over core",
-                ("problem", "initial"): "", ("region", "core"): {"lower": [0, 0, 0], "upper": [0.5, 1, 1]}}
+                ("problem", "initial"): "", ("region", "core"): {"lower": [0, 0, 0], "upper": [0.5, 1, 1], "empty": "no"}}
     for (section, key), value in expected.items():
         found = case.get(section, {}).get(key)
         check(found == value and type(found) is type(value), f"case.{section}.{key} = {found!r}")
