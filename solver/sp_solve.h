@@ -14,7 +14,7 @@
  *     }
  *     sp_case_close(&c);
  *
- * Case files and keys are the program's (solver/README.md). inputs/own_load.c is a complete
+ * Case files and keys are the program's (io/README.md). inputs/own_load.c is a complete
  * program; inputs/petsc.c calls the operator and the preconditioner from PETSc. Compile with `mpicc
  * own_load.c $(pkg-config --cflags --libs sp_solve) -lm`, or in CMake link the target
  * sp_solve::sp_solve of find_package(sp_solve).
@@ -73,9 +73,10 @@ enum {
 
 /* Read a case and its mesh, and set up the solver. `path` is a case file; NULL: defaults. `keys`
  * are the program's arguments "SECTION.KEY=VALUE", which override those of the file; all ranks pass
- * the same. The case must be steady, without time.end. The files of [output] are written by
- * sp_case_write only. output.accuracy counts for solves without arrays of loads, Dirichlet values
- * and coefficients. `comm` must outlive the case; MPI_COMM_SELF makes a case of one rank. Every
+ * the same. The case must be steady, without time.end, and linear, without conditions that depend
+ * on u (radiation, robin with formulas of u). The files of [output] are written by sp_case_write
+ * only. output.accuracy counts for solves without arrays of loads, Dirichlet values and
+ * coefficients. `comm` must outlive the case; MPI_COMM_SELF makes a case of one rank. Every
  * rank must get elements: with more ranks than GPUs set backend.share=yes. The caller closes *out;
  * it is NULL after a failure. */
 SP_CASE_API int sp_case_open(MPI_Comm comm, const char *path, int count, const char *const *keys,
@@ -215,7 +216,7 @@ SP_CASE_API int sp_case_watch(sp_case *c, sp_case_progress *progress, void *cont
 
 /* ---- Results of the last solve ---- */
 
-/* *value = a number of the last solution, by the names of the JSON document (solver/README.md). It
+/* *value = a number of the last solution, by the names of the JSON document (io/README.md). It
  * is a member of a row of a table: the first row whose "name" is `row`, or "group", or "kind". With
  * `row` NULL, of an object, or of a table with one row; with `table` NULL, of the document itself.
  *
