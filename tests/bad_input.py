@@ -197,7 +197,7 @@ def sizes():
     part = [f"mesh.file={os.path.join(INPUTS, 'part.step')}", *SMALL[1:]]
     refuse([*part, "mesh.size=0.003"], "mesh.size = 0.003", "tetrahedra", "mm would give about", ranks=(2,))
     refuse([*part, "mesh.size=3", "mesh.size_min=4"], "mesh.size_min", "expected at most mesh.size, 3, found 4", ranks=(1,))
-    refuse([*SMALL, "mesh.size=3"], "mesh.size", "only if mesh.file is a geometry from CAD", ranks=(1,))
+    refuse([*SMALL, "mesh.curvature=3"], "mesh.curvature", "only if mesh.file is a geometry from CAD", ranks=(1,))
     refuse([f"mesh.file={os.path.join(INPUTS, 'cube.msh')}", *SMALL[1:], "mesh.refine=9"],
            "mesh.refine=9'", "elements on one rank")
     # 1200^3 elements of order 1 have DOFs in range for one rank, but their corners need memory.

@@ -183,8 +183,8 @@ def contacts():
            (["boundary.half=contact 1"], ["boundary.half", "surface in common with another contact"]),
            (["boundary.nowhere=contact 1"], ["no boundary group 'nowhere'"]),
            (["boundary.one=contact 1"], ["no boundary group 'one'"]),
-           (["boundary.default=contact 1"], ["boundary.default", "expected dirichlet, neumann or robin"]),
-           (box, ["needs a Physical Surface of a mesh file"]))
+           (["boundary.default=contact 1"], ["boundary.default", "expected dirichlet, neumann, robin or radiation"]),
+           (box, ["faces between elements only"]))
 
 
 driver.side_by_side([(contacts,), (ends,), (ring,)])
