@@ -325,7 +325,9 @@ static sp_status fail_unknown(const parser *p) {
   const char *u = p->u;
   return sp_fail(SP_ERR_INPUT, "%s: column %d: unknown name %s%s; known names are %s%s%s%s%s%s",
                  p->expression->where, column_of(p, &p->next), found,
-                 token_is(&p->next, "u0") ? ": only forcings with problem.initial have it" : "",
+                 token_is(&p->next, "u0")  ? ": only forcings with problem.initial have it"
+                 : token_is(&p->next, "t") ? ": only cases with time.end have it"
+                                           : "",
                  p->values ? values : "x, y, z, ", p->scope && p->scope->time ? "t, " : "",
                  u ? u : "", u ? ", " : "", known_names, constants);
 }

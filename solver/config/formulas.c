@@ -24,7 +24,7 @@ static sp_status parse_fixed(const sp_config *config, const char *given, sp_form
   SP_TRY(parse(config, given, f));
   if (!f->text || !f->expression->is_of_t) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
-                 "%s: '%s' depends on t; only sources, boundary values and solutions may", f->where,
+                 "%s: '%s' depends on t; only forcing, G of conditions and solution may", f->where,
                  f->text);
 }
 

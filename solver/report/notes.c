@@ -451,6 +451,33 @@ static bool find_coarse(const sp_note_facts *f, sp_note *note) {
                     resolution->group ? resolution->group : "");
 }
 
+/* ---- Time and temperature ---- */
+
+/* Outdoors nothing is below 100 K: such an ambient temperature was meant in degrees C. */
+static bool find_kelvin(const sp_note_facts *f, sp_note *note) {
+  static const double COLD = 100;
+  const sp_statement *statement = &f->config->statement;
+  for (int i = 0; i <= statement->boundary.count; i++) {
+    const sp_boundary_entry *entry = i < statement->boundary.count ? &statement->boundary.entries[i]
+                                                                   : &statement->boundary.fallback;
+    const sp_formula *ambient = &entry->coefficients[1];
+    if (!entry->type || !entry->type->of_u || entry->formula.text) continue;
+    if (!ambient->expression->is_constant || ambient->value > COLD) continue;
+    add_number(note, "temperature", ambient->value);
+    return write_note(note,
+                      "%s: without an offset u and %.12g are in kelvin; for degrees C give the "
+                      "offset 273.15",
+                      ambient->where, ambient->value);
+  }
+  return false;
+}
+
+static bool find_steps(const sp_note_facts *f, sp_note *note) {
+  if (!f->config->output.accuracy || !(f->config->time.end > 0)) return false;
+  return write_note(note, "error bars are of the mesh only: halve time.step to see the error of "
+                          "the steps");
+}
+
 /* ---- All ---- */
 
 enum { OF_MESH = 4 }; /* the first ones need facts->mesh only */
@@ -485,7 +512,9 @@ static const sp_note_type types[] = {{"lost", find_lost},
                                      {"magnification", find_magnification},
                                      {"rounding", find_rounding},
                                      {"fluxes", find_fluxes},
-                                     {"coarse", find_coarse}};
+                                     {"coarse", find_coarse},
+                                     {"kelvin", find_kelvin},
+                                     {"steps", find_steps}};
 static_assert(sizeof types / sizeof *types <= SP_NOTES_MOST, "a note of each type must fit");
 
 const sp_note *sp_notes_get(const sp_notes *notes, const char *name) {

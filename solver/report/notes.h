@@ -11,7 +11,7 @@
 #include "solver/problem/source.h"
 #include "solver/results/resolution.h"
 
-enum { SP_NOTES_MOST = 32, SP_NOTE_NUMBERS = 3 };
+enum { SP_NOTES_MOST = 34, SP_NOTE_NUMBERS = 3 };
 
 typedef struct sp_note {
   const char *name; /* of its type */
