@@ -170,6 +170,12 @@ def restart(scheme):
         Run(1, [*case, "problem.initial=half.hdf", *arguments]).expect_error(1, 1, "problem.initial", *words)
 
 
+def error_bars():
+    """They leave out the steps, and a note says so."""
+    names = [note["name"] for note in solve(1, *MOVING, "time.steps=4", "output.accuracy=yes")["notes"]]
+    check(names.count("steps") == 1, f"notes of a run in time with error bars: {names}")
+
+
 def bad_input():
     case = settings("mesh.elements=2 1 1; problem.forcing=0; problem.initial=0; boundary.default=dirichlet 0; "
                     "output.field=; output.log=")
@@ -191,5 +197,5 @@ def bad_input():
 
 driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2))], (sealed,),
                      (steady_limit,), (two_layers,), (contact,), (series,), (restart, "bdf3"), (restart, "sdirk2"),
-                     (bad_input,)])
+                     (error_bars,), (bad_input,)])
 driver.finish()
