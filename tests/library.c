@@ -500,8 +500,10 @@ static void test_wrong_calls(void) {
   refused(sp_case_open(MPI_COMM_WORLD, "no_such_case.ini", 0, NULL, &c), "no_such_case.ini");
   refused(sp_case_open(MPI_COMM_WORLD, NULL, 1, NULL, &c), "keys");
   refused(sp_case_open(MPI_COMM_WORLD, NULL, 1, TEXTS("mesh.elemets=1"), &c), "elemets");
-  refused(sp_case_open(MPI_COMM_WORLD, NULL, 3,
-                       TEXTS("time.end=1", "time.steps=2", "problem.solution=x"), &c),
+  refused(sp_case_open(MPI_COMM_WORLD, NULL, 5,
+                       TEXTS("time.end=1", "time.steps=2", "problem.solution=x", run_case_device,
+                             "backend.share=yes"),
+                       &c),
           "steady");
   refused(sp_case_open(MPI_COMM_NULL, NULL, 0, NULL, &c), "communicator");
   refused(sp_case_open(MPI_COMM_WORLD, NULL, 0, NULL, NULL), "NULL");
@@ -618,8 +620,9 @@ static void test_codes(void) {
   double *u = test_array(local_of(c), sizeof *u);
   ok(sp_case_watch(c, stop_at_three, &calls));
   CHECK(sp_case_solve(c, local_of(c), u, &s) == SP_CASE_INTERRUPTED, "%s", sp_case_message());
-  CHECK(calls >= 4 && s.iterations >= 3 && s.iterations < 10, "%d calls, %lld iterations", calls,
-        (long long)s.iterations);
+  enum { BATCHES = 4 + 8 }; /* a GPU reports four iterations, then eight */
+  CHECK(calls >= 4 && s.iterations >= 3 && s.iterations <= BATCHES, "%d calls, %lld iterations",
+        calls, (long long)s.iterations);
   ok(sp_case_watch(c, NULL, NULL));
   ok(sp_case_solve(c, local_of(c), u, &s));
   ok(sp_case_change(c, 1, TEXTS("solver.max_iterations=2")));
@@ -701,7 +704,7 @@ static void test_text_and_names(void) {
                          : "";
   const char *name;
   int dimension, id, count = 0;
-  ok(sp_case_open_text(MPI_COMM_WORLD, text, 1, TEXTS(run_case_device, "backend.share=yes"), &c));
+  ok(sp_case_open_text(MPI_COMM_WORLD, text, 2, TEXTS(run_case_device, "backend.share=yes"), &c));
   const double *u = solve(c), *x = get(c, SP_CASE_POINTS);
   CHECK(difference(c, u, 1, x) < 1e-8, "u is not x");
   while (sp_case_group(c, count, &name, &dimension, &id) == SP_CASE_OK) {
