@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """sp_bench as a user meets it: its file, killing, messages."""
 
+import json
 import os
 import signal
 import stat
@@ -71,11 +72,22 @@ def check_rows(rows, ranks):
     check(sum(rows["kernel"]) == sum(rows["threads"]) == 0, f"kernels on {ranks} ranks")
 
 
+def check_document(rows, attributes):
+    """JSON has what the file has; the figure of merit is the best iteration of CG."""
+    with open("bench.json", encoding="utf-8") as file:
+        document = json.load(file)
+    check(document["status"] == "complete" and len(document["bench"]) == len(rows), document.keys())
+    check([row["seconds"] for row in document["bench"]] == list(rows["seconds"]), "seconds in JSON")
+    best = max(rows[rows["what"].astype(str) == "cg"], key=lambda row: row["gdofs_per_second"])
+    check(document["figure_of_merit"] == best["gdofs_per_second"] == attributes["figure_of_merit"], best)
+    check("cg" in document["figure_of_merit_of"] and f"N = {best['order']}," in document["figure_of_merit_of"], document)
+
+
 def main():
     small = ["--problem", "all", "--elements", "27", "--device", "host", "--repeats", "3"]
     for ranks in 0, 2:
         path = f"{ranks}.h5"
-        done = run(*small, "--order", "1,2", "-o", path, ranks=ranks)
+        done = run(*small, "--order", "1,2", "-o", path, "--json", "bench.json", ranks=ranks)
         check(done.returncode == 0 and "trilinear cg" in done.stdout and path in done.stdout,
               f"{done.returncode} {done.stdout} {done.stderr}")
         rows, attributes, units = read(path)
@@ -84,6 +96,7 @@ def main():
               and attributes["ranks"] == max(ranks, 1) and attributes["device"]
               and "--elements 27" in attributes["options"], attributes)
         check_rows(rows, ranks)
+        check_document(rows, attributes)
 
     ended_early(signal.SIGKILL, -signal.SIGKILL, "running")
     output, errors = ended_early(signal.SIGTERM, 5, "interrupted by a signal")
@@ -91,6 +104,13 @@ def main():
     check("interrupted by a signal" in errors and len(errors.splitlines()) == 1, errors)
 
     refuse("cannot write log absent/x.h5", *small, "-o", "absent/x.h5")
+    refuse("cannot write json absent/x.json", *small, "--json", "absent/x.json")
+    with open("cube.msh", "w", encoding="utf-8") as file:
+        file.write("$MeshFormat")
+    refuse("cannot write json cube.msh", *small, "--json", "cube.msh")
+    with open("cube.msh", encoding="utf-8") as file:
+        check(file.read() == "$MeshFormat", "a mesh is replaced")
+    refuse("are one file", *small, "-o", "x", "--json", "x")
     os.mkfifo("pipe")
     refuse("pipe is not a regular file", *small, "-o", "pipe")
     check(stat.S_ISFIFO(os.stat("pipe").st_mode), "a pipe is replaced")

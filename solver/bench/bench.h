@@ -9,10 +9,15 @@
  *              exchange, options (the command line), status ("running", "complete", or the error);
  *              on a GPU cuda_driver and cuda_runtime (versions), multiprocessors and, with their
  *              units as NAME_unit, clock, cache, memory_bandwidth_theoretical (absent if unknown),
- *              shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured (attributes)
+ *              shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured (attributes);
+ *              at the end figure_of_merit, the highest gdofs_per_second of the program's own
+ *              operators in the last measurement of sp_bench_what that was requested, and
+ *              figure_of_merit_of, which row that is
  *     /bench   one row per measurement: the columns of sp_bench_row; threads and kernel, 0 without
  *              a kernel of the paper; shared_traffic, bytes per element, s_r + s_w of the paper's
  *              shared-memory roofline
+ *
+ * --json FILE: the same, with the rows as a list, at the end of the study, also of a failed one.
  *
  * Functions are Collective unless marked Local. */
 #pragma once
@@ -63,7 +68,7 @@ typedef struct sp_bench_list {
 typedef struct sp_bench_options {
   sp_bench_list lists[SP_BENCH_LISTS];
   bool warm_cache, quiet, help;
-  const char *output;
+  const char *output, *json; /* json: NULL for none */
 } sp_bench_options;
 
 /* Parse the command line. *out keeps a pointer into argv, whose lists are modified. Errors:
@@ -175,7 +180,7 @@ sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench *b,
                              sp_bench_plan *plan);
 void sp_bench_plan_destroy(sp_bench_plan *plan); /* Local. */
 
-/* Run the plan: print each measurement, and write options->output, replacing an older file.
+/* Run the plan: print each measurement, and write options->output and json, replacing older files.
  * `record`, on rank 0, has the attributes and gains the rows. `is_interrupted` is asked between
  * measurements. Errors: SP_ERR_INPUT also if the output is not a regular file; SP_ERR_INTERRUPTED:
  * the file has the rows measured so far. */

@@ -66,6 +66,7 @@ void sp_bench_print_usage(void) {
       "                default uses several in turn, which together exceed the cache\n"
       "  -o, --output FILE\n"
       "                results (HDF5); replaces an older file (default bench.h5)\n"
+      "  --json FILE   the same as JSON, for programs\n"
       "  -q, --quiet   print errors only\n",
       stdout);
 }
@@ -116,13 +117,15 @@ static sp_status parse_list(sp_bench_option option, char *text, sp_bench_options
 }
 
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
-  struct option known[SP_BENCH_LISTS + 5] = {{"warm-cache", no_argument, NULL, 'w'},
-                                             {"output", required_argument, NULL, 'o'},
-                                             {"quiet", no_argument, NULL, 'q'},
-                                             {"help", no_argument, NULL, 'h'}};
+  enum { OTHERS = 5 };
+  struct option known[SP_BENCH_LISTS + OTHERS + 1] = {{"warm-cache", no_argument, NULL, 'w'},
+                                                      {"output", required_argument, NULL, 'o'},
+                                                      {"json", required_argument, NULL, 'j'},
+                                                      {"quiet", no_argument, NULL, 'q'},
+                                                      {"help", no_argument, NULL, 'h'}};
   *out = (sp_bench_options){.output = "bench.h5"};
   for (int r = 0; r < SP_BENCH_LISTS; r++) {
-    known[4 + r] = (struct option){rows[r].name, required_argument, NULL, r};
+    known[OTHERS + r] = (struct option){rows[r].name, required_argument, NULL, r};
     if (rows[r].preset[0] && r != SP_BENCH_DOFS)
       SP_TRY(parse_list((sp_bench_option)r, rows[r].preset, out));
   }
@@ -136,9 +139,12 @@ sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
     out->quiet |= c == 'q';
     out->help |= c == 'h';
     if (c == 'o') out->output = optarg;
+    if (c == 'j') out->json = optarg;
   }
   if (optind < argc)
     return sp_fail(SP_ERR_INPUT, "unexpected argument '%s'; see sp_bench --help", argv[optind]);
+  if (out->json && strcmp(out->json, out->output) == 0)
+    return sp_fail(SP_ERR_INPUT, "--json and --output are one file: '%s'", out->json);
   if (out->lists[SP_BENCH_DOFS].count > 0 && out->lists[SP_BENCH_ELEMENTS].count > 0)
     return sp_fail(SP_ERR_INPUT, "--elements and --dofs both give the size: use one of the two");
   if (out->lists[SP_BENCH_DOFS].count > 0 || out->lists[SP_BENCH_ELEMENTS].count > 0) return SP_OK;

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "io/file.h"
 #include "io/path.h"
 #include "io/record.h"
 #include "io/run_log.h"
@@ -114,6 +116,32 @@ static void record_row(sp_record *record, const sp_bench_row *r) {
   sp_record_close(record);
 }
 
+/* The highest rate in the last of copy, unassembled, operator and cg that rows[count] have. */
+static void record_merit(sp_record *record, int count, const sp_bench_row *rows) {
+  const sp_bench_row *best = NULL;
+  char text[128];
+  for (const sp_bench_row *r = rows; r < rows + count; r++) {
+    if (r->what == SP_BENCH_COPY || r->paper) continue;
+    const bool beats = best && r->what == best->what ? r->gdofs_per_second > best->gdofs_per_second
+                                                     : !best || r->what > best->what;
+    if (beats) best = r;
+  }
+  if (!best) return;
+  sp_bench_describe(best, sizeof text, text);
+  sp_record_real(record, "figure_of_merit", best->gdofs_per_second, "GDOF/s");
+  sp_record_text(record, "figure_of_merit_of", text);
+}
+
+static sp_status fail_json(sp_status status, const char *path) {
+  return status ? sp_fail(status, "cannot write json %s: %s", path, sp_error_message()) : SP_OK;
+}
+
+static sp_status write_json(const sp_record *record, const char *path) {
+  SP_OWNED char *text = NULL;
+  SP_TRY(sp_record_format(record, &text));
+  return fail_json(sp_file_replace(path, text, strlen(text)), path);
+}
+
 static sp_status open_log(const char *path, const sp_record *record, sp_run_log **log) {
   if (!sp_path_is_ordinary(path))
     return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", path);
@@ -140,20 +168,25 @@ sp_status sp_bench_study(sp_bench *b, const sp_bench_options *options, sp_record
   sp_run_log *log = NULL;
   sp_kept_error kept;
   double roof = 0;
+  int done = 0;
   SP_TRY(sp_agree(comm, sp_bench_plan_make(options, b, &plan)));
-  sp_status status = sp_agree(comm, record ? open_log(options->output, record, &log) : SP_OK);
+  sp_status status = SP_OK;
+  if (record && options->json)
+    status = fail_json(sp_file_try(options->json, SP_FILE_JSON), options->json);
+  SP_TRY(sp_agree(comm, status));
+  status = sp_agree(comm, record ? open_log(options->output, record, &log) : SP_OK);
   if (!status)
     sp_terminal_print(terminal, "\n%60s %10s %9s %9s %9s %9s\n", "", "us", "GDOF/s", "GB/s",
                       "TFLOP/s", "% of copy");
-  for (int r = 0; r < plan.count && !status; r++) {
-    sp_bench_row *row = &plan.rows[r];
+  for (; done < plan.count && !status; done++) {
+    sp_bench_row *row = &plan.rows[done];
     char text[128];
     sp_bench_describe(row, sizeof text, text);
     if (sp_terminal_is_due(terminal))
-      sp_terminal_show(terminal, "%d of %d: %s", r + 1, plan.count, text);
+      sp_terminal_show(terminal, "%d of %d: %s", done + 1, plan.count, text);
     if (is_interrupted())
-      status = sp_fail(SP_ERR_INTERRUPTED, "interrupted by a signal, %d of %d measurements done", r,
-                       plan.count);
+      status = sp_fail(SP_ERR_INTERRUPTED, "interrupted by a signal, %d of %d measurements done",
+                       done, plan.count);
     status = sp_agree(comm, status);
     if (!status) status = sp_bench_measure(b, row);
     if (status) break;
@@ -164,7 +197,12 @@ sp_status sp_bench_study(sp_bench *b, const sp_bench_options *options, sp_record
   }
   sp_terminal_clear(terminal);
   sp_error_keep(status, &kept);
+  record_merit(record, done, plan.rows);
+  sp_record_print(record, terminal,
+                  "[\nfigure of merit  {figure_of_merit:.4g} GDOF/s: {figure_of_merit_of:s}\n]");
   sp_record_text(record, "status", status ? kept.message : "complete");
-  const sp_status closed = sp_agree(comm, sp_run_log_close(&log));
+  sp_status closed = sp_run_log_close(&log);
+  if (!closed && record && options->json) closed = write_json(record, options->json);
+  closed = sp_agree(comm, closed);
   return status ? sp_error_restore(&kept) : closed;
 }
