@@ -235,7 +235,7 @@ static void read_pages(const sp_field_reader *r, hid_t set, int columns, int64_t
   }
 }
 
-/* Open a dataset of points: *begin = its first row, of a series that of the last state. */
+/* Open a dataset of points: *begin = its first row; the last state's in a series. */
 static hid_t open_points(const sp_field_reader *r, const char *group, const char *name, int columns,
                          int64_t *begin) {
   const int64_t all = r->first_point[r->pieces];

@@ -29,7 +29,7 @@ typedef struct sp_field_solution {
   const double *before[SP_TIME_HISTORY - 1];
 } sp_field_solution;
 
-/* Write the solution; *seconds = time of the file, without that of computing values. Errors:
+/* Write the solution; *seconds = time spent in the file, not in computing values. Errors:
  * SP_ERR_SYSTEM. Collective. */
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
                          const sp_field_solution *solution, double *seconds);

@@ -189,7 +189,7 @@ sp_status sp_running_set_up(sp_running *c) {
   return SP_OK;
 }
 
-/* Solve a problem that depends on u; c->last is what it stays linearized at. */
+/* Solve a problem that depends on u. It stays linearized at c->last. */
 static sp_status solve_nonlinear(sp_running *c) {
   const double *start = c->given ? c->solution : c->initial;
   const size_t dofs = sp_space_dofs(c->solver->space);

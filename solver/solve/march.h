@@ -29,11 +29,13 @@ sp_status sp_march_step(sp_march *march, int64_t *iterations, sp_cg_result *resu
  * fluxes (solver/problem/problem.h). */
 sp_status sp_march_fetch(sp_march *march, double *x);
 
-/* Copy the solution `back` steps before, 1 or 2, to x; with fewer known, something. */
+/* Copy the solution of `back` steps ago, 1 or 2, to x[local DOFs] on the host. If it is not known,
+ * the values mean nothing. */
 sp_status sp_march_fetch_before(const sp_march *march, int back, double *x);
 
-/* Continue another march of the same step instead: `steps` are taken, and of the `known` solutions
- * before, which `solutions` has one after the other, the first is the initial one. */
+/* Continue a march of the same dt that ended after `steps` steps: its last `known` solutions are
+ * solutions[known][local DOFs], newest first, and the newest is the `initial` of this one. Call it
+ * before the first step. Errors: SP_ERR_SYSTEM. */
 sp_status sp_march_continue(sp_march *march, int64_t steps, int known, const double *solutions);
 
 /* Return the number of known solutions, at most SP_TIME_HISTORY. Local. */
