@@ -13,7 +13,7 @@
 typedef struct stepping {
   sp_running *c;
   double first;                 /* time of the initial value */
-  int step, evaluated;          /* steps taken, and at the last row */
+  int begun, step, evaluated;   /* steps up to there, taken in all, and at the last row */
   int64_t iterations, reported; /* of all steps, and up to the last row */
   int64_t states;               /* in the field file */
   double begin;                 /* MPI_Wtime */
@@ -104,7 +104,7 @@ static void show_progress(const stepping *s) {
   const double seconds = MPI_Wtime() - s->begin, done = find_progress(s);
   sp_terminal_show(terminal, "  step %d, t = %.6g of %.6g, %.1f iterations per step, %.0f s left",
                    s->step, sp_march_time(s->c->march), s->c->config->time.end,
-                   (double)s->iterations / s->step, seconds * (1 - done) / done);
+                   (double)s->iterations / (s->step - s->begun), seconds * (1 - done) / done);
 }
 
 static sp_status take_steps(stepping *s) {
@@ -144,6 +144,7 @@ static sp_status begin_march(stepping *s) {
   const double dt = sp_march_length(c->march);
   SP_TRY(check_first(c, dt));
   s->first = c->state.time;
+  if (c->config->time.tolerance == 0) s->begun = s->step = s->evaluated = (int)round(s->first / dt);
   const bool same = fabs(c->state.length - dt) <= ROUNDING * dt;
   return sp_march_continue(c->march, s->first, same ? (int)c->state.known : 1, c->initial);
 }
@@ -155,7 +156,7 @@ sp_status sp_stepping_run(sp_running *c) {
   if (!status) status = take_steps(&s);
   sp_kept_error kept;
   sp_error_keep(status, &kept);
-  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.step == 0)) {
+  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.step == s.begun)) {
     const sp_status evaluated = evaluate_step(&s);
     if (evaluated) sp_error_keep(evaluated, &kept);
   }
