@@ -279,9 +279,8 @@ static sp_status parse_results(sp_config *config) {
   for (int r = 0; r < config->wanted.results.count; r++) {
     sp_result_entry *entry = &config->wanted.results.entries[r];
     config->statement.scope->values.known = config->wanted.probes.count + r;
-    SP_TRY(parse(config, entry->kind == SP_RESULT_FORMULA ? "values" : "u", &entry->formula));
-    if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
-        !sp_operator_rows[kind].has_stiffness)
+    SP_TRY(parse(config, entry->type->of_results ? "values" : "u", &entry->formula));
+    if ((entry->type->through || entry->type->of_pair) && !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
                      entry->where, sp_operator_names[kind]);
   }
@@ -304,7 +303,7 @@ static const char *source_at(const sp_config *config, int results, int i, double
   return material ? material->name : line->group;
 }
 
-/* Find the heat that result r, a resistance, is divided by, if it is no flux: of a source in one of
+/* Find the heat that result r, of a pair, is divided by, if it is no flux: of a source in one of
  * its groups, or of the one source it names. */
 static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entry) {
   const sp_statement *s = &config->statement;
@@ -338,7 +337,7 @@ static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entr
 static sp_status find_heats(sp_config *config) {
   for (int r = 0; r < config->wanted.results.count; r++) {
     sp_result_entry *entry = &config->wanted.results.entries[r];
-    if (entry->kind == SP_RESULT_RESISTANCE) SP_TRY(find_heat(config, r, entry));
+    if (entry->type->of_pair) SP_TRY(find_heat(config, r, entry));
   }
   return SP_OK;
 }

@@ -167,8 +167,8 @@ static sp_status check_name(const char *location, const address *a) {
 }
 
 static void set_not_given(const sp_key *key, void *field) {
-  if (key->type == SP_KEY_NUMBER) *(double *)field = NAN;
-  if (key->type == SP_KEY_CHOICE) memset(field, 0, sizeof(int));
+  if (key->type == &sp_number_value) *(double *)field = NAN;
+  if (key->type == &sp_choice_value) memset(field, 0, sizeof(int));
 }
 
 /* The entry that `a` names, appended if it is new. */

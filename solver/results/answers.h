@@ -11,7 +11,7 @@
 
 typedef struct sp_answer {
   const char *name;  /* of the result or probe; the group of a flux; "u" */
-  const char *kind;  /* "average", "flux" ... (sp_result_names), or "probe" */
+  const char *kind;  /* "average", "flux" ... (sp_result_type), or "probe" */
   const char *table; /* where a run reports it: "results", "extrema", "balance" or "probes" */
   bool pointwise;    /* of one point, whose place in its element changes from run to run */
   double value;

@@ -20,17 +20,18 @@
 #include "solver/problem/problem.h"
 #include "solver/results/balance.h"
 #include "solver/results/probe.h"
+#include "solver/results/result_types.h"
 #include "solver/results/wanted.h"
 
 typedef struct sp_quantity {
   const char *name, *group; /* owned by sp_wanted; group is NULL for the domain */
-  sp_result_kind kind;
+  const sp_result_type *type;
   const sp_expression *formula; /* v as a function of u; NULL: u itself */
   bool on_surface;
   bool crosses;        /* a flux between elements (solver/results/crossing.h) */
-  const char *other;   /* of a resistance, the second group */
-  int parts;           /* of a resistance: index of its two averages and its flux */
-  const char *heat_of; /* of a resistance: source or result that it is divided by, if not a flux */
+  const char *other;   /* of a pair, the second group */
+  int parts;           /* of a pair: index of its parts */
+  const char *heat_of; /* of a pair: source or result that it is divided by, if not a flux */
   int by_result;       /* that result, or -1 */
   bool *members; /* [surface.count] or, unless on_surface, [volume.count]; NULL: all but contacts */
   double value, size; /* on all ranks; value is NaN if v is not finite at a point */
@@ -64,10 +65,6 @@ static inline bool sp_quantity_has_element(const sp_quantity *q, const sp_hexes 
 /* True if the two averages of a resistance differ by more than rounding. Local. */
 bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *resistance);
 
-static inline bool sp_quantity_is_extremum(sp_result_kind kind) {
-  return kind == SP_RESULT_MINIMUM || kind == SP_RESULT_MAXIMUM;
-}
-
 /* Check that the groups of [result] exist, before anything is refined. Errors: SP_ERR_INPUT with
  * the line: groups that the mesh does not have (its groups are listed) or that may be a surface or
  * a volume; a flux through a volume; a resistance without a boundary group. Local; the same on all
@@ -83,10 +80,10 @@ sp_status sp_quantities_create(const sp_wanted *wanted, const sp_mesh *mesh,
 /* NULL-safe; sets *quantities to NULL. Local. */
 void sp_quantities_destroy(sp_quantities **quantities);
 
-/* The heat that an evaluated resistance is divided by, "out of lid", in text[size], which is
- * returned. Local. */
-const char *sp_quantities_heat(const sp_quantities *quantities, const sp_quantity *resistance,
-                               size_t size, char *text);
+/* The heat that an evaluated result of a pair is divided by, "out of lid", in text[size], which is
+ * returned; "" for others. Local. */
+const char *sp_quantities_heat(const sp_quantities *quantities, const sp_quantity *q, size_t size,
+                               char *text);
 
 /* The value of a formula of results, with scope->values[] set: those of probes, then of results.
  * Local. */
