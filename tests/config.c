@@ -82,8 +82,8 @@ static void test_defaults(void) {
         test_text(sp_keys[k].list ? "# %s =" : "%s = %s\n", sp_keys[k].name, sp_keys[k].fallback);
     CHECK(strstr(text, line), "--defaults lacks '%s'", line);
   }
-  static const char *const words[] = {"# NAME = dirichlet", "(an integer from 1 to 15)", "# [material NAME]",
-                                      "# [region NAME]"};
+  static const char *const words[] = {"# NAME = dirichlet", "(an integer from 1 to 15)",
+                                      "# [material NAME]", "# [region NAME]"};
   for (size_t w = 0; w < COUNT_OF(words); w++)
     CHECK(strstr(text, words[w]), "--defaults lacks '%s'", words[w]);
   free(text);

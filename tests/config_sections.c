@@ -4,7 +4,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <float.h>
 
-#include "solver/results/result_types.h"
 #include "tests/config_case.h"
 
 static void test_materials(void) {
@@ -269,8 +268,8 @@ static void test_results(void) {
       CHECK_TEXT(entry->other, e->other);
       CHECK_TEXT(entry->by, e->by);
       CHECK_TEXT(entry->type->name, expected[r].kind);
-      CHECK(entry->over == e->over && entry->other_over == e->other_over, "%s: %d, %d", entry->name,
-            (int)entry->kind, (int)entry->over);
+      CHECK(entry->over == e->over && entry->other_over == e->other_over, "%s: %d", entry->name,
+            (int)entry->over);
     }
     check_round_trip(config);
   }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "solver/config/internal.h"
-#include "solver/results/result_types.h"
 
 /* ---- Points along a line ---- */
 

@@ -8,8 +8,9 @@
 static double scale_of(const sp_quantity *q, double largest, double flux) {
   if (q->type->through) return flux;
   if (q->formula || q->type->combine) return fabs(q->value);
-  const double summand = q->type->summand ? q->type->summand(largest) : largest;
-  return q->type->sign ? largest : q->type->value(summand * q->size, q->size);
+  if (q->type->sign) return largest;
+  const double sum = (q->type->summand ? q->type->summand(largest) : largest) * q->size;
+  return q->type->value ? q->type->value(sum, q->size) : sum;
 }
 
 static bool part_is_infinite(const sp_data_jump *jump, int part) {

@@ -20,7 +20,6 @@
 #include "solver/problem/problem.h"
 #include "solver/results/balance.h"
 #include "solver/results/probe.h"
-#include "solver/results/result_types.h"
 #include "solver/results/wanted.h"
 
 typedef struct sp_quantity {

@@ -356,11 +356,11 @@ static sp_status find_value(sp_balance *balance, const partial *all, sp_quantity
   q->size = all->integrals[1];
   memcpy(q->place, all->place, sizeof q->place);
   if (q->crosses) return sp_crossing_flux(&balance->fluxes, q->members, &q->value);
-  if (q->type->value) {
-    const double sum = q->type->sign ? all->extremum : all->integrals[0];
-    q->value = q->formula && all->infinite ? NAN : q->type->value(sum, q->size);
-    return SP_OK;
-  }
+  q->value = q->type->sign    ? q->type->sign * all->extremum
+             : q->type->value ? q->type->value(all->integrals[0], q->size)
+                              : all->integrals[0];
+  if (q->formula && all->infinite) q->value = NAN;
+  if (!q->type->through) return SP_OK;
   q->value = 0;
   for (int s = 0; s < balance->surfaces - 1; s++)
     if (q->members[s]) q->value += balance->flux[s];

@@ -11,16 +11,6 @@ static double square(double v) {
   return v * v;
 }
 
-static double take_sum(double sum, double size) {
-  (void)size;
-  return sum;
-}
-
-static double negate_sum(double sum, double size) {
-  (void)size;
-  return -sum;
-}
-
 static double divide_by_size(double sum, double size) {
   return sum / size;
 }
@@ -65,9 +55,7 @@ static double find_heat(const sp_quantities *quantities, const sp_quantity *q) {
   return flux->group == part[1].group ? flux->value : -flux->value;
 }
 
-/* NaN if the heat, or without sources the difference, is what the solver and rounding leave of
- * zero.
- */
+/* NaN if the heat, or without sources the difference, is zero but for solver and rounding. */
 static double divide_by_heat(const sp_quantities *quantities, const sp_balance *balance,
                              sp_quantity *q) {
   const sp_quantity *part = &quantities->list[q->parts];
@@ -92,12 +80,13 @@ static double evaluate_formula(const sp_quantities *quantities, const sp_balance
 
 /* ---- Table ---- */
 
-#define OF_FORMULA(name) name, name " [of FORMULA] [over GROUP]", true
+#define OF_FORMULA(word)                                                                           \
+  .name = word, .usage = word " [of FORMULA] [over GROUP]", .takes_formula = true
 const sp_result_type sp_result_types[] = {
-    {OF_FORMULA("integral"), .value = take_sum},
+    {OF_FORMULA("integral")},
     {OF_FORMULA("average"), .value = divide_by_size},
-    {OF_FORMULA("minimum"), .sign = 1, .value = take_sum},
-    {OF_FORMULA("maximum"), .sign = -1, .value = negate_sum},
+    {OF_FORMULA("minimum"), .sign = 1},
+    {OF_FORMULA("maximum"), .sign = -1},
     {OF_FORMULA("norm"), .summand = square, .value = root_of_sum},
     {"resistance", "resistance over GROUP, OTHER [by SOURCE]", .of_pair = true,
      .combine = divide_by_heat},

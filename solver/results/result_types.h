@@ -24,9 +24,8 @@ typedef struct sp_result_type {
   /* The summand at a point; NULL: v. */
   double (*summand)(double v);
 
-  /* The value from the integral of the summand, or from the extremum of sign * v, and the integral
-   * of 1; NULL: `through` or `combine`. With summand(v) * size it also gives the scale of a result
-   * of u, with v the largest |u|. */
+  /* The value from the integrals of the summand and of 1; NULL: the first. For a sum of
+   * summand(v) * size, v the largest |u|, it is the scale of a result of u. */
   double (*value)(double sum, double size);
 
   /* The value from the results before it or, also of `size`, from its parts; NULL: none. */

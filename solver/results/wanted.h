@@ -3,6 +3,7 @@
 #pragma once
 
 #include "solver/problem/statement.h"
+#include "solver/results/result_types.h"
 
 /* One line of [probe]: name = x y z. */
 typedef struct sp_probe_entry {
@@ -32,8 +33,8 @@ typedef enum sp_result_over {
 
 typedef struct sp_result_entry {
   char *name;
-  char *where;                       /* "case.ini:12: result.name", prefix of messages */
-  const struct sp_result_type *type; /* solver/results/result_types.h */
+  char *where; /* "case.ini:12: result.name", prefix of messages */
+  const sp_result_type *type;
   sp_result_over over, other_over;
   sp_formula formula; /* of x, y, z and u; none: u itself; or of results, if the type is */
   char *group;        /* NULL: the whole domain */
