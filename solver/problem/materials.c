@@ -255,15 +255,14 @@ static int source_of(const sp_statement *statement, const sp_materials *material
 static sp_status measure_sources(const sp_statement *statement, const sp_mesh *mesh,
                                  const sp_materials *materials, double *measures) {
   const sp_rule *rule = sp_operator_rule(statement->operator_kind, statement->order);
-  const size_t points = sp_rule_points(rule);
-  SP_OWNED double *coordinates = NULL;
-  SP_TRY(sp_allocate(4 * points, sizeof *coordinates, "sources", &coordinates));
+  SP_OWNED sp_sample *at = NULL;
+  SP_TRY(sp_allocate(1, sizeof *at, "sources", &at));
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
     const sp_material *material = sp_materials_of(materials, mesh->hexes, e);
-    double measure = 0, *wj = coordinates + 3 * points;
+    double measure = 0;
     if (!material->source) continue;
-    SP_TRY(sp_geometry_volume(mesh->hexes, e, rule, coordinates, wj));
-    for (size_t p = 0; p < points; p++) measure += wj[p];
+    SP_TRY(sp_geometry_sample(mesh->hexes, e, -1, rule, at));
+    for (size_t p = 0; p < at->count; p++) measure += at->weight[p];
     measures[source_of(statement, materials, material)] += measure;
   }
   return SP_OK;
