@@ -7,7 +7,7 @@
 
 #include "solver/config/internal.h"
 
-static bool applies(const sp_key *key, const sp_config *config) {
+static bool key_applies(const sp_key *key, const sp_config *config) {
   return !key->applies || key->applies(config);
 }
 
@@ -43,7 +43,7 @@ static void print_section(const sp_config *config, const sp_key *first, const sp
   print_title(first, stream);
   for (const sp_key *key = first; key < end; key++)
     for (int i = 0; i < sp_key_values(config, key) && key->type->print; i++)
-      print_line(applies(key, config) ? "" : "# ",
+      print_line(key_applies(key, config) ? "" : "# ",
                  key->list ? sp_key_entry_name(config, key, i) : key->name, key,
                  sp_key_field(config, key, i), stream);
 }
@@ -156,7 +156,7 @@ sp_status sp_config_print_defaults(FILE *stream) {
       fprintf(stream, "# %s (%s)\n# %s =\n", key->help, expected, key->name);
     else
       fprintf(stream, "# %s (%s)\n%s%s = %s\n", key->help, expected,
-              applies(key, defaults) ? "" : "# ", key->name, key->fallback);
+              key_applies(key, defaults) ? "" : "# ", key->name, key->fallback);
   }
   sp_config_destroy(&defaults);
   return SP_OK;
@@ -178,7 +178,7 @@ static sp_status write_text(const sp_key *key, const char *name, const void *fie
 /* An object of the section, which may be open already, with all values of a key. Keys without a
  * misfit have their default where they do not apply. */
 static sp_status write_key(const sp_config *config, const sp_key *key, sp_record *record) {
-  const int count = applies(key, config) || !key->misfit ? sp_key_values(config, key) : 0;
+  const int count = key_applies(key, config) || !key->misfit ? sp_key_values(config, key) : 0;
   sp_status status = SP_OK;
   if ((count == 0 && sp_key_is_titled(key)) || !key->type->print) return SP_OK;
   sp_record_open(record, SP_RECORD_OBJECT, key->section);

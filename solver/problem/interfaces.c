@@ -70,7 +70,7 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, wor
   return SP_OK;
 }
 
-static sp_status create(const sp_space *space, workspace **out) {
+static sp_status create_workspace(const sp_space *space, workspace **out) {
   const size_t dofs = (size_t)space->numbering->local;
   SP_TRY(sp_allocate(1, sizeof **out, "interfaces", out));
   for (int v = 0; v < VECTORS; v++)
@@ -79,12 +79,12 @@ static sp_status create(const sp_space *space, workspace **out) {
   return SP_OK;
 }
 
-static void destroy(workspace *w) {
+static void destroy_workspace(workspace *w) {
   for (int v = 0; v < VECTORS && w; v++) free(w->vectors[v]);
   free(w);
 }
 
-static void measure(const sp_space *space, const workspace *w, sp_interface_jumps *jumps) {
+static void measure_jumps(const sp_space *space, const workspace *w, sp_interface_jumps *jumps) {
   for (int v = 0; v < VECTORS; v++)
     sp_exchange_now(space->exchange, v < FLUX ? SP_MIN : SP_SUM, w->vectors[v]);
   for (sp_lid i = 0; i < space->numbering->local; i++) {
@@ -106,10 +106,10 @@ sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
   if ((problem->materials.count == 1 && !out->periodic) ||
       !sp_materials_have_solution(&problem->materials))
     return SP_OK;
-  sp_status status = create(space, &w);
+  sp_status status = create_workspace(space, &w);
   if (!status) status = add_faces(problem, space, w, out);
   status = sp_agree(space->mesh->comm, status);
-  if (!status) measure(space, w, out);
-  destroy(w);
+  if (!status) measure_jumps(space, w, out);
+  destroy_workspace(w);
   return status;
 }

@@ -95,8 +95,8 @@ static sp_status find_claims(const sp_statement *statement, const sp_family *fam
 }
 
 /* Give material m the volumes of the groups that section i names. */
-static sp_status claim(const sp_statement *statement, int i, int m, const sp_hexes *hexes,
-                       const claims *c, sp_materials *materials) {
+static sp_status claim_volumes(const sp_statement *statement, int i, int m, const sp_hexes *hexes,
+                               const claims *c, sp_materials *materials) {
   const int fallback = materials->count - 1, first = c->first[i];
   const sp_material_entry *entry = &statement->materials.entries[i];
   if (first < 0 || c->next[first] >= 0) /* none or several */
@@ -161,7 +161,7 @@ sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hex
     out->list[own] = common;
     out->list[own].name = entry->name;
     take_formulas(statement, entry, &out->list[own]);
-    if (i != other) SP_TRY(claim(statement, i, own, hexes, &c, out));
+    if (i != other) SP_TRY(claim_volumes(statement, i, own, hexes, &c, out));
   }
   SP_TRY(make_contacts(statement, hexes, count - 1 - hexes->file.contacts, out));
   if (other < 0) return SP_OK;
@@ -319,7 +319,7 @@ sp_status sp_materials_count(const sp_statement *statement, const sp_mesh *mesh,
 }
 
 /* True if a material that has elements, or a contact, fulfills a condition. */
-static bool any(const sp_materials *materials, bool (*fulfills)(const sp_material *)) {
+static bool any_material(const sp_materials *materials, bool (*fulfills)(const sp_material *)) {
   for (const sp_material *m = materials->list; m < materials->list + materials->count; m++)
     if ((m->elements > 0 || m->is_contact) && fulfills(m)) return true;
   return false;
@@ -330,7 +330,7 @@ static bool has_kappa(const sp_material *m) {
 }
 
 bool sp_materials_have_kappa(const sp_materials *materials) {
-  return any(materials, has_kappa);
+  return any_material(materials, has_kappa);
 }
 
 bool sp_materials_have_tensor(const sp_materials *materials) {
@@ -339,13 +339,13 @@ bool sp_materials_have_tensor(const sp_materials *materials) {
   return false;
 }
 
-static bool varies(const sp_material *m) {
+static bool coefficient_varies(const sp_material *m) {
   return m->is_contact || m->kappa_formula || m->lambda_formula ||
          (m->shift > 0 && m->capacity_formula) || (m->tensor && !m->tensor->is_constant);
 }
 
 bool sp_materials_are_constant(const sp_materials *materials) {
-  return !any(materials, varies);
+  return !any_material(materials, coefficient_varies);
 }
 
 static bool has_capacity_formula(const sp_material *m) {
@@ -353,7 +353,7 @@ static bool has_capacity_formula(const sp_material *m) {
 }
 
 bool sp_materials_capacity_is_constant(const sp_materials *materials) {
-  return !any(materials, has_capacity_formula);
+  return !any_material(materials, has_capacity_formula);
 }
 
 static double constant_lambda(const sp_material *m) {

@@ -155,8 +155,8 @@ static sp_status fill_entry(const sp_hexes *hexes, const sp_problem *problem,
   return SP_OK;
 }
 
-static sp_status fill(const sp_wanted *wanted, const sp_hexes *hexes, const sp_problem *problem,
-                      sp_quantities *quantities) {
+static sp_status fill_list(const sp_wanted *wanted, const sp_hexes *hexes,
+                           const sp_problem *problem, sp_quantities *quantities) {
   const sp_result_type *const types[] = {sp_result_type_of("minimum"), sp_result_type_of("average"),
                                          sp_result_type_of("maximum")};
   sp_quantity *next = &quantities->list[quantities->count];
@@ -244,7 +244,7 @@ sp_status sp_quantities_create(const sp_wanted *wanted, const sp_mesh *mesh,
   sp_status status = SP_ALLOCATE("results", SP_ARRAY(*out, 1), SP_ARRAY(counted.list, counted.all));
   if (!status) {
     **out = counted;
-    status = fill(wanted, mesh->hexes, problem, *out);
+    status = fill_list(wanted, mesh->hexes, problem, *out);
   }
   status = sp_agree(mesh->comm, status);
   if (!status) status = check_all(wanted, mesh, problem, *out);

@@ -128,7 +128,7 @@ static sp_status find_bodies(table *t, MPI_Comm comm) {
   return SP_OK;
 }
 
-static sp_status measure(table *t) {
+static sp_status measure_groups(table *t) {
   SP_OWNED sp_sample *sample = NULL;
   const sp_hexes *hexes = t->hexes;
   const size_t rows = (size_t)(hexes->volume.group_count + hexes->surface.group_count);
@@ -223,7 +223,8 @@ static sp_status print_notes(const sp_mesh *mesh, sp_terminal *terminal) {
   return SP_OK;
 }
 
-static sp_status run(const sp_workers *workers, const sp_config *config, sp_terminal *terminal) {
+static sp_status run_table(const sp_workers *workers, const sp_config *config,
+                           sp_terminal *terminal) {
   sp_profile profile = sp_profile_from_now();
   SP_AUTO(sp_mesh) mesh = NULL;
   SP_OWNED picture_face *faces = NULL;
@@ -233,7 +234,7 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
                       terminal, &mesh));
   table t = {.hexes = mesh->hexes};
   const int rows = t.hexes->volume.group_count + t.hexes->surface.group_count;
-  sp_status status = sp_agree(mesh->comm, measure(&t));
+  sp_status status = sp_agree(mesh->comm, measure_groups(&t));
   if (!status) status = find_bodies(&t, mesh->comm);
   if (!status)
     status = sp_reduction_sum(workers->platform.reduction, rows * SUMS, (double *)t.sums, SP_OK);
@@ -249,5 +250,6 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
 
 sp_status sp_group_table_run(const sp_workers *workers, const sp_config *config,
                              sp_terminal *terminal) {
-  return sp_workers_meet(workers, workers->has_elements ? run(workers, config, terminal) : SP_OK);
+  return sp_workers_meet(workers,
+                         workers->has_elements ? run_table(workers, config, terminal) : SP_OK);
 }

@@ -22,7 +22,7 @@ sp_status sp_nonlinear_fail(double change) {
 }
 
 /* Make the system that is linearized at `last`. */
-static sp_status linearize(sp_solver *s, sp_problem *problem, const double *last) {
+static sp_status linearize_system(sp_solver *s, sp_problem *problem, const double *last) {
   problem->last = (sp_last){last, s->space->numbering};
   SP_TRY(sp_solver_update(s));
   return sp_solver_load(s);
@@ -35,7 +35,7 @@ sp_status sp_nonlinear_solve(sp_solver *s, sp_problem *problem, const double *st
   double change = INFINITY;
   if (start) {
     memmove(last, start, bytes);
-    SP_TRY(linearize(s, problem, last));
+    SP_TRY(linearize_system(s, problem, last));
   }
   for (*solves = 1;; ++*solves) {
     const sp_status status = sp_solver_solve(s, *solves > 1 ? x : start, x, result);
@@ -45,6 +45,6 @@ sp_status sp_nonlinear_solve(sp_solver *s, sp_problem *problem, const double *st
     if (change <= s->options.tolerance) return SP_OK;
     if (*solves == SP_NONLINEAR_MOST) return sp_nonlinear_fail(change);
     memcpy(last, x, bytes);
-    SP_TRY(linearize(s, problem, last));
+    SP_TRY(linearize_system(s, problem, last));
   }
 }

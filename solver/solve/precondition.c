@@ -154,8 +154,8 @@ static sp_status find_branches(const sp_operator_setup *s, double conducting, bo
 }
 
 /* Replace auto in the options; precision becomes single only if nothing needs double. */
-static sp_status decide(const sp_system *fine, bool has_robin, double magnification,
-                        sp_multigrid_options *options) {
+static sp_status decide_options(const sp_system *fine, bool has_robin, double magnification,
+                                sp_multigrid_options *options) {
   sp_magnitudes magnitudes;
   SP_TRY(sp_smoother_check(options->smoother, fine->setup.kind));
   SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
@@ -199,7 +199,7 @@ sp_status sp_levels_create(const sp_solver_options *request, const sp_problem *p
                            sp_levels *levels) {
   sp_multigrid_options *options = &levels->options;
   sp_precondition_options(request, options);
-  SP_TRY(decide(fine, problem->has_robin, magnification, options));
+  SP_TRY(decide_options(fine, problem->has_robin, magnification, options));
   levels->systems[0] = fine;
   if (request->orders.count < 2) SP_TRY(sp_multigrid_find_bars(options, levels->systems));
   if (!levels->systems[1]) SP_TRY(add_systems(request, problem, exact, levels));
