@@ -181,7 +181,7 @@ sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench *b,
 void sp_bench_plan_destroy(sp_bench_plan *plan); /* Local. */
 
 /* Run the plan: print each measurement, and write options->output and json, replacing older files.
- * `record`, on rank 0, has the attributes and gains the rows. `is_interrupted` is asked between
+ * `record`, on rank 0, has the attributes and gains the rows. `is_interrupted` is called between
  * measurements. Errors: SP_ERR_INPUT also if the output is not a regular file; SP_ERR_INTERRUPTED:
  * the file has the rows measured so far. */
 sp_status sp_bench_study(sp_bench *b, const sp_bench_options *options, sp_record *record,

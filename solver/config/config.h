@@ -61,7 +61,7 @@ typedef struct sp_config {
      * replaces one that has. */
     char *log, *field, *unconverged;
     int accuracy; /* 1: error bars (solver/results/answers.h) */
-    int flux;     /* 1: the field holds kappa grad u, too; else 0 */
+    int flux;     /* 1: the field also holds kappa grad u; else 0 */
   } output;
 } sp_config;
 
@@ -101,8 +101,8 @@ sp_status sp_config_format(const sp_config *config, char **text);
 /* Add to `record` the object "case": the resolved case, one object per section and one member per
  * key, and its text for the log. Integers and numbers are in a list if there are several; other
  * values are texts. Sections [material NAME] and [region NAME] are objects by NAME in "material"
- * and "region". Keys without a meaning in this case are left out. Errors: those of
- * sp_config_format. Local. */
+ * and "region". Keys without a meaning in this case are left out. Errors: as sp_config_format.
+ * Local. */
 sp_status sp_config_record(const sp_config *config, sp_record *record);
 
 /* A commented INI text with every key and its default, for --defaults. Local. Errors:

@@ -48,7 +48,7 @@ static void print_section(const sp_config *config, const sp_key *first, const sp
                  sp_key_field(config, key, i), stream);
 }
 
-/* False for a formula of [material NAME] that is not given: it is that of [problem]. */
+/* False for a formula of [material NAME] that is not given: the formula of [problem] applies. */
 static bool is_given(const sp_key *key, const void *field) {
   return !sp_key_is_titled(key) || key->type != &sp_formula_value ||
          ((const sp_formula *)field)->text;

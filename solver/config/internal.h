@@ -33,7 +33,7 @@ typedef struct sp_value_type {
   /* Add the value to a record; NULL: as text. */
   void (*record)(const struct sp_key *, const char *name, const void *field, sp_record *);
 
-  void (*clear)(void *field); /* free what it owns; NULL: nothing */
+  void (*clear)(void *field); /* free its memory; NULL: it has none */
 } sp_value_type;
 
 extern const sp_value_type sp_integer_value, /* int[count] */
@@ -126,7 +126,7 @@ void sp_formula_clear(void *formula);
 /* The length of the first formula of a list: up to a comma outside of parentheses and quotes. */
 size_t sp_formula_length(const char *text);
 
-/* Free what a field owns, but for the name and `where` of an entry. */
+/* Free the memory of a field, except the name and `where` of an entry. */
 void sp_key_clear(const sp_key *key, void *field);
 
 /* ---- Lists (lists.c) ---- */

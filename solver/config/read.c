@@ -143,8 +143,8 @@ static sp_status parse_config(const char *path, const char *text, size_t length,
   return status;
 }
 
-/* Read the whole file; the caller frees *text. The size is not asked for first, since it may be a
- * pipe. */
+/* Read the whole file; the caller frees *text. Do not query the size first: the file may be a pipe.
+ */
 static sp_status read_stream(const char *path, FILE *stream, char **text, int *length) {
   enum { BLOCK = 65536 };
   size_t used = 0;

@@ -28,8 +28,8 @@ typedef struct solve {
 } solve;
 
 /* Call on_iteration. If it fails it is not called again, and the next reduction tells all ranks.
- * Times are those of the matvec: own_seconds on this rank, seconds[rank] on rank 0; applied =
- * false: there was no matvec. */
+ * Times of the matvec: own_seconds on this rank, seconds[rank] on rank 0; applied = false: there
+ * was no matvec. */
 static void report_iteration(solve *s, bool applied, double own_seconds, const double *seconds) {
   const sp_cg_options *options = s->options;
   sp_cg_result *result = s->result;
@@ -146,7 +146,7 @@ static sp_status precondition_residual(solve *s, double norm, double *rz) {
                  s->preconditioner->cure ? s->preconditioner->cure : "");
 }
 
-/* The tolerance is met: compare the error with the solution, too. In one sweep x lacks a step. */
+/* The tolerance is met: also compare the error with the solution. In one sweep x lacks a step. */
 static sp_status measure_solution(solve *s) {
   const moment start = read_clock(s);
   double energy;
@@ -259,10 +259,10 @@ static double largest_square(double norm) {
   return square;
 }
 
-/* Iterate on a device that does whole iterations without the host, which looks at the residuals
- * after each batch. Batches grow, so that a short solve does not wait for a long batch. All ranks
- * see the same sums and decide alike. The device stops at the same iterations as the host: at the
- * tolerance on ||r||, or when the host estimates the error (solver/linear/energy.h). */
+/* Iterate on a device that does whole iterations without the host, which reads the residuals after
+ * each batch. Batches grow, so that a short solve does not wait for a long batch. All ranks see the
+ * same sums and decide alike. The device stops at the same iterations as the host: at the tolerance
+ * on ||r||, or when the host estimates the error (solver/linear/energy.h). */
 static sp_status iterate_on_device(solve *s) {
   sp_operator *op = s->op;
   sp_cg_record records[SP_CG_BATCH];

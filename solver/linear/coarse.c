@@ -32,7 +32,7 @@ struct sp_coarse {
   sp_boomer *boomer;
   /* On ranks that have all rows. */
   sp_amg *amg;
-  double *host_rows;             /* [rows], on rank 0 if it solves alone */
+  double *host_rows;             /* [rows], on rank 0 if only it solves */
   sp_device_matrix *restriction; /* [DOFs][DOFs], own parts of P^T of bars; NULL at order 1 */
   sp_vector restricted;          /* [DOFs], P^T b */
   sp_device_matrix *select;      /* [own rows][DOFs], b at the rank's free rows */
@@ -55,7 +55,7 @@ int sp_coarse_direct_most(const sp_backend *backend) {
   return backend->on_host ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
 }
 
-/* Return where a problem of so many rows is solved. */
+/* Return where a problem of `rows` rows is solved. */
 static sp_coarse_place choose_place(const sp_backend *backend, sp_coarse_kind kind, int ranks,
                                     double rows) {
   const int few = kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
@@ -294,7 +294,7 @@ static sp_status solve_rows(sp_coarse *c, sp_status status) {
   return sp_first_failure(status, remove_means(c, &c->all_x));
 }
 
-/* host_rows = B host_rows, on the rank that solves alone. */
+/* host_rows = B host_rows, on the one rank that solves. */
 static sp_status solve_host_rows(sp_coarse *c, sp_status status) {
   status = sp_first_failure(status, sp_vector_write(c->host_rows, &c->all_b));
   status = solve_rows(c, status);

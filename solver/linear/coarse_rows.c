@@ -208,8 +208,8 @@ static void add_part(const void *parts_, int piece, sp_csr_row *row) {
     sp_csr_row_add(row, m->column[e], m->values[e]);
 }
 
-/* Gather the rows of all ranks, in the order of ranks, and their numbers. Where they are not
- * wanted, *all stays empty. */
+/* Gather the rows of all ranks, in the order of ranks, and their numbers. On ranks without a result
+ * *all stays empty. */
 static sp_status gather_all(MPI_Comm comm, bool everywhere, const int *number, const sp_csr *own,
                             sp_csr *all, int **numbers) {
   SP_AUTO_VALUE(parts) by_row = {0}, by_entry = {0};
@@ -231,7 +231,7 @@ static sp_status gather_all(MPI_Comm comm, bool everywhere, const int *number, c
   return SP_OK;
 }
 
-/* Columns of a matrix, and what they become. */
+/* Columns of a matrix, and their new numbers. */
 typedef struct renaming {
   int *column;
   const int *of_dof;
@@ -243,7 +243,7 @@ static void rename_some(void *renaming_, size_t begin, size_t end) {
 }
 
 /* out->matrix = the sum of the ranks' parts. The columns of `own` become numbers of free rows. One
- * rank's part is the matrix but for its empty rows, those of constrained DOFs. */
+ * rank's part is the matrix without its empty rows (constrained DOFs). */
 static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
   SP_AUTO_VALUE(sp_csr) all = {0};
   SP_OWNED int *numbers = NULL;

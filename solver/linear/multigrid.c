@@ -211,7 +211,7 @@ static sp_status create_operator(multigrid *m, level *l, sp_system *system) {
 }
 
 /* Create the levels. A transfer needs the masks of two levels. Copies of a DOF must agree on the
- * finest level; on the others rounding is no more than that of the cycle. */
+ * finest level; on the others rounding is no more than the cycle's. */
 static sp_status create_levels(multigrid *m, sp_system *const systems[]) {
   const int last = m->options.levels - 1;
   for (int i = 0; i <= last; i++) {
@@ -302,7 +302,7 @@ int sp_multigrid_few_rows(const sp_backend *backend) {
   return backend->on_host ? 2000 : 7000;
 }
 
-/* True if order 1 on the next coarser mesh (mesh/coarsen.h) is wanted below the last level. A
+/* True if order 1 on the next coarser mesh (mesh/coarsen.h) is to be used below the last level. A
  * tensor kappa has none: couplings of elements do not know it, and cubes with kappa 1, 1, 100 would
  * take 29 iterations at order 1, not 6. */
 static bool wants_mesh(const sp_multigrid_options *options, const sp_system *last) {

@@ -75,7 +75,7 @@ static sp_status set_constants(finder *f, double *weight) {
   return f->system->constants.part_of_dof ? scale_parts(f, weight) : scale_one(f, weight);
 }
 
-/* Rows may be stiff if entries of lambda or alpha are larger than those of kappa. */
+/* Rows may be stiff if lambda or alpha gives larger entries than kappa. */
 sp_status sp_start_prepare(const sp_operator_setup *setup, sp_start *start) {
   bool *stiff = &start->stiff;
   sp_magnitudes m;

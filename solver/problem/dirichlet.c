@@ -195,7 +195,8 @@ static sp_status measure_jump(constraints *c, sp_data_jump *jump) {
   return SP_OK;
 }
 
-/* Constrain nodes in a contact between two such: blocks of Schwarz would move them by those alone.
+/* Constrain nodes in a contact between two such: blocks of Schwarz would move them by the contacts
+ * only.
  */
 static void constrain_contacts(const constraints *c) {
   const sp_hexes *hexes = c->space->mesh->hexes;

@@ -24,13 +24,13 @@ sp_status sp_groups_check(const char *where, const char *what, const char *name,
  * which is a Physical Point"; "" if there is none. Local. */
 const char *sp_groups_kind_of(const char *name, const sp_hexes *hexes, const sp_family *family);
 
-/* Refuse a group called "default" unless a line names it by its number: the line `where` of that
- * name means all that no other line names. part_of[count] is the line that each surface or volume
- * of the family belongs to, `fallback` if none names it. `what` is the kind of group. Errors:
- * SP_ERR_INPUT. Local. */
+/* Refuse a group called "default", unless a line names it by its number. The line `where` of that
+ * name is for all groups that no other line names. part_of[count] is the line that each surface or
+ * volume of the family belongs to, `fallback` if none names it. `what` is the kind of group.
+ * Errors: SP_ERR_INPUT. Local. */
 sp_status sp_groups_check_default(const char *where, const char *what, const sp_family *family,
                                   const int *part_of, int fallback);
 
-/* List, with commas, the groups for which wanted[group] is true (NULL: all): names, or numbers of
+/* List, with commas, the groups for which listed[group] is true (NULL: all): names, or numbers of
  * groups without one. A list that does not fit `size` is cut. Returns `text`. Local. */
-const char *sp_groups_list(const sp_family *family, const bool *wanted, size_t size, char *text);
+const char *sp_groups_list(const sp_family *family, const bool *listed, size_t size, char *text);

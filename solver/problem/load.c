@@ -191,7 +191,7 @@ static sp_status evaluate_centres(const sp_expression *formula, int rule_points,
 }
 
 /* Multiply f by wj at the points of an element, add to the integrals, and return the variation
- * (solver/problem/source.h). *integral = that of f. */
+ * (solver/problem/source.h). *integral = the integral of f. */
 static double integrate_element(size_t points, const double *wj, double centre, double *f,
                                 workspace *w, double *integral) {
   double low = f[0], high = f[0], volume = 0, source = 0, size = 0;

@@ -120,7 +120,7 @@ static sp_status claim_volumes(const sp_statement *statement, int i, int m, cons
 /* kappa = T / R, and no sources. */
 static sp_status make_contact(const sp_boundary_entry *entry, const sp_hexes *hexes,
                               sp_material *m) {
-  double r = 1; /* if R is a formula, kappa is T alone */
+  double r = 1; /* if R is a formula, kappa is T */
   *m = (sp_material){.name = entry->group, .is_contact = true};
   take_coefficient(&entry->coefficients[0], &r, &m->kappa_formula);
   m->kappa = hexes->file.thickness / r;
@@ -243,7 +243,8 @@ static sp_status check_elements(const sp_statement *statement, const sp_material
   return SP_OK;
 }
 
-/* The index of a source in measures: materials.count for that of [problem], which many share. */
+/* The index of a source in measures: materials.count for the source of [problem], which many share.
+ */
 static int source_of(const sp_statement *statement, const sp_materials *materials,
                      const sp_material *material) {
   return material->source == &statement->all.source ? materials->count

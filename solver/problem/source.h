@@ -1,12 +1,12 @@
-/* Check that the quadrature sees the data: a heater that is narrower than the points of an element
- * or a face gives the load vector another strength than the case states. */
+/* Check that the quadrature resolves the data: a heater that is narrower than the distance of
+ * points of an element or a face gives the load vector another strength than the case states. */
 #pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* Integrals over all ranks: of f and |f| by the operator's quadrature, and how much larger that of
- * f is by the finer one. */
+/* Integrals over all ranks: of f and |f| by the operator's quadrature, and how much larger the
+ * integral of f is by the finer one. */
 typedef struct sp_source_integral {
   double own, size, excess;
   int points; /* of the finer rule, per direction */

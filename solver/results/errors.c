@@ -181,7 +181,7 @@ static sp_loop loop_of(norms *s) {
       .context = s};
 }
 
-/* Find the largest error of all ranks. It is NaN if any error is; MPI_MAX alone may lose a NaN. */
+/* Find the largest error of all ranks. It is NaN if any error is; MPI_MAX may lose a NaN. */
 static double largest_error(const sp_error_norms *squares, MPI_Comm comm) {
   double pair[2] = {squares->max, isnan(squares->l2)};
   MPI_Allreduce(MPI_IN_PLACE, pair, 2, MPI_DOUBLE, MPI_MAX, comm);

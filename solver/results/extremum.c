@@ -188,7 +188,7 @@ typedef struct search {
   double least, place[3]; /* found */
 } search;
 
-/* Search a box, begin[3] to begin + width, if its bound promises less than what is known: from its
+/* Search a box, begin[3] to begin + width, if its bound is below the least value so far: from its
  * least node, then in its halves per direction. */
 static void search_box(search *s, const double begin[3], double width, int depth) {
   const int nq = s->order + 1, across = s->face < 0 ? 3 : s->face / 2;
@@ -245,7 +245,7 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
               .least = DBL_MAX};
   search_box(&s, (const double[]){-1, -1, -1}, 2, 0);
   const int points = hexes->map_order + 1;
-  basis b; /* of the map, of which values alone are needed */
+  basis b; /* of the map, of which only values are needed */
   for (int i = 0; i < points; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
   for (int d = 0; d < 3; d++) sp_interpolation_matrix(points, lattice, 1, &s.place[d], b.at[d][0]);
   const double *xyz = sp_hexes_lattice(hexes, element);

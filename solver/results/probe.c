@@ -11,7 +11,7 @@
 
 /* ---- Places ---- */
 
-/* Name the nearest point of the mesh, so that the user sees which coordinate or unit is wrong. */
+/* Name the nearest point of the mesh, to show which coordinate or unit is wrong. */
 static sp_status fail_outside(const sp_mesh *mesh, const char *where, const char *what,
                               const double point[3]) {
   double nearest[3] = {INFINITY, INFINITY, INFINITY}, own, distance;

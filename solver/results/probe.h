@@ -28,9 +28,9 @@ typedef struct sp_probes {
   sp_probe *list; /* [all]: count probes, then the samples of lines, in the order of the case */
 } sp_probes;
 
-/* Find the elements. The caller destroys *out; `wanted` must outlive it. Errors: SP_ERR_INPUT with
- * the first point, or line with all its samples, that is outside the mesh, and the point of the
- * mesh that is nearest to it or to the line's first end. Collective. */
+/* Find the elements. The caller destroys *out; `wanted` outlives it. Errors: SP_ERR_INPUT with the
+ * first point, or line with all its samples, that is outside the mesh, and the point of the mesh
+ * that is nearest to it or to the line's first end. Collective. */
 sp_status sp_probes_create(const sp_wanted *wanted, const sp_mesh *mesh, sp_probes **out);
 
 /* NULL-safe; sets *probes to NULL. Local. */

@@ -88,7 +88,7 @@ static sp_result_entry named_as_in(const sp_hexes *hexes, const sp_result_entry 
 }
 
 /* The result itself, or the parts of a pair: the averages over both groups, and the flux
- * through the second one, or the first one if that alone is a surface. If it is not divided by a
+ * through the second one, or the first one if only that is a surface. If it is not divided by a
  * flux, the last part is not used and equals the second one. */
 static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hexes, int part) {
   sp_result_entry out = named_as_in(hexes, entry);

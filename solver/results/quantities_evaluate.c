@@ -179,7 +179,7 @@ static int own_quantity(const evaluation *s, sp_lid e) {
   return q->materials + 3 * q->material_of_volume[s->space->mesh->hexes->volumes[e]];
 }
 
-/* The quantity after r that an element may have: of materials, those of its own only. */
+/* The quantity after r that an element may have: of materials only its own. */
 static int next_quantity(const evaluation *s, sp_lid e, int r) {
   const sp_quantities *q = s->quantities;
   const int own = own_quantity(s, e), end = q->materials + 3 * q->material_count;
@@ -320,7 +320,7 @@ static sp_status add_all(evaluation *s) {
   return sp_loop_run(&loop);
 }
 
-/* Join the results of all ranks, `count` quantities at once; a place is that of the lowest rank
+/* Join the results of all ranks, `count` quantities at once; a place comes from the lowest rank
  * that has the least v, or a v that is not finite. */
 static sp_status join_ranks(const sp_space *space, int count, partial *partials) {
   typedef struct least {

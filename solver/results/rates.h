@@ -45,7 +45,7 @@ typedef struct sp_mesh_size {
 } sp_mesh_size;
 
 /* Return SP_RATES_CLEAR times the relative error in the energy norm that the solver may leave after
- * so many iterations, see below. Local. */
+ * `iterations`, see below. Local. */
 double sp_rates_relative_floor(double tolerance, int64_t iterations);
 
 /* Set row->floor to SP_RATES_CLEAR times an estimate of the error that the solver's tolerance and
@@ -81,9 +81,9 @@ double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements);
 
 /* Judge a series. Along refinements, the finest step above the floor must reach its rate, less
  * sp_rates_shortfall. Along orders, the error must fall in every step until the floor, or rise by
- * at most 10 % and be below that of two orders before. Steps from an error of half the solution's
- * norm or more, which resolve nothing yet, are accepted unless they are the last. *judged = the
- * number of steps that could be judged. Errors: SP_ERR_STUDY with the step. Local. */
+ * at most 10 % and be below the error of two orders before. Steps from an error of half the
+ * solution's norm or more, which resolve nothing yet, are accepted unless they are the last.
+ * *judged = the number of steps that could be judged. Errors: SP_ERR_STUDY with the step. Local. */
 sp_status sp_rates_judge(sp_operator_kind kind, bool along_orders, int count,
                          const sp_study_row *rows, int *judged);
 

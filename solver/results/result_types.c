@@ -55,7 +55,8 @@ static double find_heat(const sp_quantities *quantities, const sp_quantity *q) {
   return flux->group == part[1].group ? flux->value : -flux->value;
 }
 
-/* NaN if the heat, or without sources the difference, is zero but for solver and rounding. */
+/* NaN if the heat, or without sources the difference, is zero to the accuracy of solver and
+ * rounding. */
 static double divide_by_heat(const sp_quantities *quantities, const sp_balance *balance,
                              sp_quantity *q) {
   const sp_quantity *part = &quantities->list[q->parts];

@@ -40,8 +40,8 @@ typedef struct sp_result_entry {
   char *group;        /* NULL: the whole domain */
   char *other;        /* of a pair: the group that heat flows to; else NULL */
   /* Of a pair: the result or source to divide by, or NULL. The index of that result, or -1;
-   * or the heat of that source, without one that of a source in `group` or, negative, `other`;
-   * NAN: none. */
+   * or the heat of that source; without one, of a source in `group` or, negative, `other`; NAN:
+   * none. */
   char *by;
   int by_result;
   double heat;

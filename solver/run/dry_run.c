@@ -95,7 +95,8 @@ static double bytes_per_dof(table costs, const part *p, int cycle) {
   return trilinear + p->factors * (at_order(costs[cycle][0], p->order) - trilinear);
 }
 
-/* Pages of libraries, and the ends of arrays that take whole huge pages: about so much per rank. */
+/* Pages of libraries, and the ends of arrays that take whole huge pages: about this much per rank.
+ */
 static const double SLACK = 10e6, SLACK_OF_CYCLES = 10e6;
 
 /* Bytes of a rank with `dofs` local DOFs. */

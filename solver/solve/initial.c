@@ -45,7 +45,7 @@ typedef struct source {
   const char *path; /* of problem.initial */
   const sp_space *space;
   sp_field_reader *reader;
-  int below;      /* refinements of this mesh beyond those of the file */
+  int below;      /* refinements of this mesh beyond the file's */
   match *matches; /* [elements], by in_file */
   const char *name;
   double *values;
@@ -239,7 +239,7 @@ static sp_status allocate_block(const source *s, block *b) {
                      SP_ARRAY(b->work, sp_element_nodes(s->space->numbering->order)));
 }
 
-/* Read matches [first, *end), as many as the block holds. */
+/* Read matches [first, *end) that fit in the block. */
 static sp_status fill_block(const source *s, const block *b, sp_lid first, sp_lid *end) {
   const sp_lid count = s->space->mesh->hexes->count;
   const size_t nodes = sp_element_nodes(s->reader->order);

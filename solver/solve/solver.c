@@ -383,7 +383,7 @@ static sp_status subtract_films(sp_solver *s, const sp_vector *v, double *energy
   return SP_OK;
 }
 
-/* *energy = that of the whole solution without its mean, with A of the unconstrained space. */
+/* *energy = energy of the whole solution without its mean, with A of the unconstrained space. */
 static sp_status measure_solution(const sp_vector *x, void *context, double *energy) {
   sp_solver *s = context;
   SP_AUTO_VALUE(sp_vector) v = {0}, product = {0};
