@@ -177,6 +177,6 @@ sp_status sp_formulas_parse(sp_config *config);
 
 /* After all lines and arguments of the case file `path`, NULL without one: fill the members of
  * `config` that follow from several keys, such as mesh.shape, the path of the mesh and the corners
- * of regions, check keys against each other, and parse all formulas. Errors: SP_ERR_INPUT for keys
+ * of regions. Check keys against each other, and parse all formulas. Errors: SP_ERR_INPUT for keys
  * that contradict each other; as sp_formulas_parse. */
 sp_status sp_config_check(const char *path, sp_config *config);

@@ -211,8 +211,8 @@ static double after_step(double alpha, double a, double b, double c, bool *exact
 
 /* Iterate with one sweep over memory per iteration (arXiv 2205.08909). A sweep does the vector
  * updates of the iteration before. Its sums give the norms of the next residual before that exists
- * (cg.h). r itself is updated as always, and its sums are computed anew in each sweep, so errors of
- * the formula do not accumulate. If the formula cancels, the update is done at once. */
+ * (cg.h). Errors of the formula do not accumulate: r is updated as always, and its sums are
+ * computed anew in each sweep. If the formula cancels, the update is done at once. */
 static sp_status iterate_in_sweeps(solve *s) {
   sp_operator *op = s->op;
   while (!is_converged(s)) {

@@ -15,8 +15,8 @@ int sp_groups_next(const sp_family *family, const char *name, int at[2]);
 
 /* Check that `name` means one of the groups of a family of `hexes`. `where` begins messages, `what`
  * is the kind of group ("boundary group"). Errors: SP_ERR_INPUT with a list of all groups if there
- * is none of that name or number, and the kind of a group of another dimension that has the name;
- * with both groups if it is the name of one and the number of another. Local. */
+ * is none of that name or number. The message names a group of another dimension that has the name;
+ * and both groups if it is the name of one and the number of another. Local. */
 sp_status sp_groups_check(const char *where, const char *what, const char *name,
                           const sp_hexes *hexes, const sp_family *family);
 
@@ -25,9 +25,9 @@ sp_status sp_groups_check(const char *where, const char *what, const char *name,
 const char *sp_groups_kind_of(const char *name, const sp_hexes *hexes, const sp_family *family);
 
 /* Refuse a group called "default", unless a line names it by its number. The line `where` of that
- * name is for all groups that no other line names. part_of[count] is the line that each surface or
- * volume of the family belongs to, `fallback` if none names it. `what` is the kind of group.
- * Errors: SP_ERR_INPUT. Local. */
+ * name is for all groups that no other line names. For each surface or volume of the family
+ * part_of[count] is its line, `fallback` if none names it. `what` is the kind of group. Errors:
+ * SP_ERR_INPUT. Local. */
 sp_status sp_groups_check_default(const char *where, const char *what, const sp_family *family,
                                   const int *part_of, int fallback);
 

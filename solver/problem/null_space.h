@@ -31,11 +31,11 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                sp_null_space **exact, sp_null_space **weak,
                                sp_constants *constants);
 
-/* For a mesh with more bodies (mesh/touching.h) than connected parts: refuse a body if the load b,
- * an L-vector on the host, does not add up to zero there and no Dirichlet or Robin face, fixed
- * volume or lambda determines its mean. All would flow through an edge or a vertex, where u has no
- * limit as elements become smaller. *tied = the free DOFs that bodies share. Errors: SP_ERR_INPUT
- * with the body. Collective. */
+/* For a mesh with more bodies (mesh/touching.h) than connected parts: refuse a body without
+ * Dirichlet or Robin face, fixed volume or lambda if the load b does not add up to zero there. b is
+ * an L-vector on the host. All would flow through an edge or a vertex, where u has no limit as
+ * elements become smaller. *tied = the free DOFs that bodies share. Errors: SP_ERR_INPUT with the
+ * body. Collective. */
 sp_status sp_null_space_check_ties(const sp_problem *problem, const sp_space *space,
                                    const bool *constrained, const double *b, sp_gid *tied);
 

@@ -4,8 +4,8 @@
  *     u = g_D  or  kappa du/dn = g_N  or  kappa du/dn + alpha u = g_R  on parts of its boundary
  *
  * or, for the mass problem, u = f in the sense of L2 projection. kappa, lambda and f belong to each
- * element's material. f is its forcing, or follows from its solution; boundary data without a
- * formula follow from the solution too, by exact differentiation. Solution and kappa du/dn are
+ * element's material. f is its forcing, or follows from its solution. Boundary data without a
+ * formula also follow from the solution, by exact differentiation. Solution and kappa du/dn are
  * taken to be continuous between materials (solver/problem/interfaces.h measures the jumps). */
 #pragma once
 

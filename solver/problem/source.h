@@ -13,7 +13,7 @@ typedef struct sp_source_integral {
 } sp_source_integral;
 
 /* The largest difference at a point between a given forcing and the one that follows from the
- * solution, relative to the largest of both and of |kappa grad u| / width in the element, and the
+ * solution, relative to the largest of these and of |kappa grad u| / width in the element, and the
  * two there. */
 typedef struct sp_forcing_difference {
   double relative, given, derived, place[3];
@@ -38,9 +38,9 @@ sp_status sp_source_compare_faces(const sp_problem *problem, const sp_space *spa
  * points and at the centre, times the volume of the element. The finer rule is Gauss-Legendre's
  * with N + 4 points per direction, or one more so that the centre is a point. In all elements it
  * would take longer than the load vector. So at most SP_SOURCE_MOST elements of a rank are
- * compared: all if f varies in no more, else those with the largest variation, and some of the
- * others for all of them, each with a probability proportional to its variation. Elements in which
- * f is not finite at a finer point are left out. Errors: SP_ERR_SYSTEM. Collective. */
+ * compared: all if f varies in no more, else the elements with the largest variation and a sample
+ * of the others. Each of these has a probability proportional to its variation. Elements in which f
+ * is not finite at a finer point are left out. Errors: SP_ERR_SYSTEM. Collective. */
 enum { SP_SOURCE_MOST = 128 };
 sp_status sp_source_compare(const sp_problem *problem, const sp_space *space, double own,
                             double size, const double *variation, sp_source_integral *out);

@@ -67,8 +67,8 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
 /* Only the phase table, for a series of cases. Collective. */
 void sp_report_phases(sp_report *report, const sp_profile *profile);
 
-/* Close the log, if it has begun, with the outcome `status` of the run, print the outcome
- * (solver/report/outcome.h), and return the status, or the log's own failure if the run had none.
+/* Close the log, if it has begun, with the outcome `status` of the run, and print the outcome
+ * (solver/report/outcome.h). Return the status, or the log's own failure if the run had none.
  * `report` may be NULL. Collective. */
 sp_status sp_report_finish(sp_report *report, sp_status status);
 

@@ -1,6 +1,6 @@
-/* The numbers that a case is solved for, in one list, so that two runs can be compared: each
- * [result], the minimum and maximum of u, the flux through each line of [boundary] and the default,
- * and each probe. */
+/* The numbers that a case is solved for, in one list, to compare two runs: each [result], the
+ * minimum and maximum of u, the flux through each line of [boundary] and the default, and each
+ * probe. */
 #pragma once
 
 #include "solver/problem/dirichlet.h"

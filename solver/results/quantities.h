@@ -71,8 +71,8 @@ bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *re
  * ranks. */
 sp_status sp_quantities_check(const sp_wanted *wanted, const sp_mesh *mesh);
 
-/* Find the groups, after sp_quantities_check has passed. `tolerance` is the solver's. `wanted` must
- * outlive *out, which the caller destroys. Errors: SP_ERR_INPUT for groups without elements or
+/* Find the groups, after sp_quantities_check has passed. `tolerance` is the solver's. The input
+ * must outlive *out, which the caller destroys. Errors: SP_ERR_INPUT for groups without elements or
  * faces, and for fluxes through periodic faces; as sp_crossing_check. Collective. */
 sp_status sp_quantities_create(const sp_wanted *wanted, const sp_mesh *mesh,
                                const sp_problem *problem, double tolerance, sp_quantities **out);

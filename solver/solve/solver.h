@@ -86,8 +86,8 @@ sp_status sp_solver_set_values(sp_solver *solver, const double *values);
 sp_status sp_solver_solve(sp_solver *solver, const double *start, double *x, sp_cg_result *result);
 
 /* The same in steps, on the backend: let CG start from `start`, 0 on Dirichlet DOFs; iterate, after
- * which `x` of the solver is the solution without Dirichlet values; and, until the next solve or
- * change of data, copy the whole solution to x[local DOFs], or to a vector. Errors: likewise. */
+ * which `x` of the solver is the solution without Dirichlet values. Until the next solve or change
+ * of data, copy the whole solution to x[local DOFs], or to a vector. Errors: likewise. */
 sp_status sp_solver_start(sp_solver *solver, const sp_vector *start);
 sp_status sp_solver_iterate(sp_solver *solver, sp_cg_result *result);
 sp_status sp_solver_fetch(sp_solver *solver, double *x);
