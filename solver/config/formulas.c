@@ -9,7 +9,7 @@
 #include "solver/problem/conductivity.h"
 
 /* Parse a formula, if any. `given` is the name of a variable besides x, y and z, or NULL. */
-static sp_status parse(const sp_config *config, const char *given, sp_formula *f) {
+static sp_status parse_formula(const sp_config *config, const char *given, sp_formula *f) {
   static const double zero = 0, *const origin[3] = {&zero, &zero, &zero};
   if (!f->text) return SP_OK;
   SP_TRY(
@@ -21,7 +21,7 @@ static sp_status parse(const sp_config *config, const char *given, sp_formula *f
 
 /* Parse a formula that belongs to the operator, which does not change in time. */
 static sp_status parse_fixed(const sp_config *config, const char *given, sp_formula *f) {
-  SP_TRY(parse(config, given, f));
+  SP_TRY(parse_formula(config, given, f));
   if (!f->text || !f->expression->is_of_t) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s' depends on t; only forcing, G of conditions and solution may", f->where,
@@ -62,13 +62,13 @@ static sp_status parse_list(const sp_config *config, const sp_formula *list,
   return SP_OK;
 }
 
-static double dot(const double a[3], const double b[3]) {
+static double dot_product(const double a[3], const double b[3]) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 /* v = v / |v|; false if |v| is not above `least`. */
-static bool normalize(double least, double v[3]) {
-  const double length = sqrt(dot(v, v));
+static bool normalize_vector(double least, double v[3]) {
+  const double length = sqrt(dot_product(v, v));
   for (int d = 0; d < 3; d++) v[d] /= length;
   return length > least && length <= DBL_MAX;
 }
@@ -87,10 +87,10 @@ static sp_status parse_axes(const sp_config *config, const sp_formula *text, dou
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected six constants, the vectors x1, x2, x3 and y1, y2, y3, found '%s'",
                    text->where, text->text);
-  bool good = normalize(0, axes[0]) && normalize(0, axes[1]);
-  const double along = dot(axes[0], axes[1]);
+  bool good = normalize_vector(0, axes[0]) && normalize_vector(0, axes[1]);
+  const double along = dot_product(axes[0], axes[1]);
   for (int d = 0; d < 3; d++) axes[1][d] -= along * axes[0][d];
-  good = good && normalize(PARALLEL, axes[1]);
+  good = good && normalize_vector(PARALLEL, axes[1]);
   for (int d = 0; d < 3; d++) {
     const int e = (d + 1) % 3, f = (d + 2) % 3;
     axes[2][d] = axes[0][e] * axes[1][f] - axes[0][f] * axes[1][e];
@@ -190,16 +190,16 @@ static sp_status check_mass(const sp_config *config, const sp_material_entry *en
 /* Parse the formulas of a section or of [problem]. */
 static sp_status parse_material(const sp_config *config, sp_material_entry *entry) {
   const sp_statement *s = &config->statement;
-  SP_TRY(parse(config, NULL, &entry->solution));
+  SP_TRY(parse_formula(config, NULL, &entry->solution));
   if (entry->solution.text && entry->solution.expression->is_of_t)
     SP_TRY(sp_expression_parse_given(entry->solution.text, entry->solution.where, s->scope, "t",
                                      &entry->solution.rate));
-  SP_TRY(parse(config, s->initial.text ? "u0" : NULL, &entry->forcing));
+  SP_TRY(parse_formula(config, s->initial.text ? "u0" : NULL, &entry->forcing));
   if (!sp_operator_rows[s->operator_kind].has_stiffness) SP_TRY(check_mass(config, entry));
   if (entry->source.text && entry->forcing.text)
     return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
                    entry->source.where, entry->forcing.where);
-  SP_TRY(parse(config, NULL, &entry->source));
+  SP_TRY(parse_formula(config, NULL, &entry->source));
   SP_TRY(sp_statement_check_total(&entry->source));
   SP_TRY(parse_coefficient(config, "u", true, &entry->lambda));
   SP_TRY(parse_coefficient(config, NULL, false, &entry->capacity));
@@ -265,7 +265,7 @@ static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
   const char *given = type->has_alpha && !type->of_u ? "u" : NULL; /* of_u: by its own formula */
   for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
     SP_TRY(parse_fixed(config, given, &entry->coefficients[c]));
-  SP_TRY(parse(config, given, &entry->formula));
+  SP_TRY(parse_formula(config, given, &entry->formula));
   return entry->type->check ? entry->type->check(entry) : SP_OK;
 }
 
@@ -307,9 +307,8 @@ static sp_status parse_results(sp_config *config) {
   for (int r = 0; r < config->wanted.results.count; r++) {
     sp_result_entry *entry = &config->wanted.results.entries[r];
     config->statement.scope->values.known = config->wanted.probes.count + r;
-    SP_TRY(parse(config, entry->kind == SP_RESULT_FORMULA ? "values" : "u", &entry->formula));
-    if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
-        !sp_operator_rows[kind].has_stiffness)
+    SP_TRY(parse_formula(config, entry->type->of_results ? "values" : "u", &entry->formula));
+    if ((entry->type->through || entry->type->of_pair) && !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
                      entry->where, sp_operator_names[kind]);
   }
@@ -332,7 +331,7 @@ static const char *source_at(const sp_config *config, int results, int i, double
   return material ? material->name : line->group;
 }
 
-/* Find the heat that result r, a resistance, is divided by, if it is no flux: of a source in one of
+/* Find the heat that result r, of a pair, is divided by, if it is no flux: of a source in one of
  * its groups, or of the one source it names. */
 static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entry) {
   const sp_statement *s = &config->statement;
@@ -366,7 +365,7 @@ static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entr
 static sp_status find_heats(sp_config *config) {
   for (int r = 0; r < config->wanted.results.count; r++) {
     sp_result_entry *entry = &config->wanted.results.entries[r];
-    if (entry->kind == SP_RESULT_RESISTANCE) SP_TRY(find_heat(config, r, entry));
+    if (entry->type->of_pair) SP_TRY(find_heat(config, r, entry));
   }
   return SP_OK;
 }
@@ -378,7 +377,7 @@ sp_status sp_formulas_parse(sp_config *config) {
     SP_TRY(sp_scope_define(config->statement.scope, entry->name, entry->value.text, entry->where));
   }
   if (!sp_statement_initial_file(&config->statement))
-    SP_TRY(parse(config, NULL, &config->statement.initial));
+    SP_TRY(parse_formula(config, NULL, &config->statement.initial));
   SP_TRY(parse_results(config));
   SP_TRY(parse_materials(config));
   SP_TRY(parse_boundary(config));

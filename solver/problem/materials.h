@@ -10,8 +10,8 @@
 /* One section [material NAME], completed from [problem]; or [problem] itself. */
 typedef struct sp_material {
   const char *name; /* of the section, NULL for [problem]; owned by the statement */
-  bool is_contact;  /* of a line of [boundary], `name` then; kappa is that of mesh/interlayer.h, T
-                       / R; with a formula of R, kappa_formula is R and the value `kappa` is T */
+  bool is_contact;  /* of a line of [boundary], `name` then; kappa is T / R of mesh/interlayer.h;
+                       with a formula of R, kappa_formula is R and the value `kappa` is T */
   double lambda, kappa, capacity; /* values of constant coefficients */
   double shift;                   /* sp_materials_shift's */
   /* Formulas are owned by the statement. */

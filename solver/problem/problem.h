@@ -3,9 +3,9 @@
  *     -div(kappa grad u) + lambda u = f  in the domain,
  *     u = g_D  or  kappa du/dn = g_N  or  kappa du/dn + alpha u = g_R  on parts of its boundary
  *
- * or, for the mass problem, u = f in the sense of L2 projection. kappa, lambda and f are those of
- * each element's material. f is its forcing, or follows from its solution; boundary data without a
- * formula follow from the solution too, by exact differentiation. Solution and kappa du/dn are
+ * or, for the mass problem, u = f in the sense of L2 projection. kappa, lambda and f belong to each
+ * element's material. f is its forcing, or follows from its solution. Boundary data without a
+ * formula also follow from the solution, by exact differentiation. Solution and kappa du/dn are
  * taken to be continuous between materials (solver/problem/interfaces.h measures the jumps). */
 #pragma once
 
@@ -69,9 +69,9 @@ typedef struct sp_problem {
 } sp_problem;
 
 /* Give every element a material and every exterior face a condition. `statement` must outlive *out,
- * which the caller destroys. Errors: those of sp_materials_create and sp_materials_count;
- * SP_ERR_INPUT for a default without data, for groups that are empty or not in the mesh (its groups
- * are listed), and for faces and volumes that two lines claim. Collective. */
+ * which the caller destroys. Errors: as sp_materials_create and sp_materials_count; SP_ERR_INPUT
+ * for a default without data, for groups that are empty or not in the mesh (its groups are listed),
+ * and for faces and volumes that two lines claim. Collective. */
 sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, sp_problem **out);
 
 /* NULL-safe; sets *problem to NULL. Local. */

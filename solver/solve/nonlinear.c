@@ -115,7 +115,7 @@ static void accelerate(const sp_solver *s, history *h, double *x, const double *
 /* ---- The sequence ---- */
 
 /* Make the system that is linearized at `last`. */
-static sp_status make_system(sp_solver *s, sp_problem *problem, const double *last) {
+static sp_status linearize_system(sp_solver *s, sp_problem *problem, const double *last) {
   const sp_numbering *numbering = s->space->numbering;
   SP_TRY(sp_problem_linearize(problem, s->mesh, numbering->order, numbering, last));
   SP_TRY(sp_solver_update(s));
@@ -146,7 +146,7 @@ sp_status sp_nonlinear_solve(sp_solver *s, sp_problem *problem, const double *st
   sp_status status = accelerates ? create_history(s, &h) : SP_OK;
   if (start && !status) {
     memmove(last, start, bytes);
-    status = make_system(s, problem, last);
+    status = linearize_system(s, problem, last);
   }
   for (*solves = 1; !status; ++*solves) {
     const bool has_last = *solves > 1 || start;
@@ -161,7 +161,7 @@ sp_status sp_nonlinear_solve(sp_solver *s, sp_problem *problem, const double *st
       accelerate(s, &h, last, x);
     else
       memcpy(last, x, bytes);
-    status = make_system(s, problem, last);
+    status = linearize_system(s, problem, last);
   }
   free_history(&h);
   return status;

@@ -16,7 +16,7 @@ enum { SP_NONLINEAR_MOST = 50 };
 
 /* Solve for x[local DOFs] on the host. It begins at `start`, which may be x; NULL: as the
  * conditions say. The solver has been loaded; `problem` is its problem, which stays linearized at
- * the last solution but one, last[local DOFs], so that its fluxes are those of the equations that x
+ * the last solution but one, last[local DOFs], so that its fluxes belong to the equations that x
  * solves. It ends when no value of x changes by more than the solver's tolerance times the largest
  * one. `result` is of the last solve, with the iterations of all and its error relative to
  * the largest change of energy; *solves gets their number.
