@@ -355,7 +355,7 @@ bool sp_material_is_of_u(const sp_material *m) {
 }
 
 bool sp_materials_are_of_u(const sp_materials *materials) {
-  return any(materials, sp_material_is_of_u);
+  return any_material(materials, sp_material_is_of_u);
 }
 
 static bool has_capacity_formula(const sp_material *m) {
