@@ -197,6 +197,7 @@ static void test_values(void) {
       {"time", "end", "a number of at least 0", "-1|nan|1 1|"},
       {"time", "step", "a number of at least 0", "-1|nan|1 1|"},
       {"time", "steps", "an integer from 0 to 2147483647", "-1|1.5|"},
+      {"time", "tolerance", "a number of at least 0 and below 1", "-1|1|x|"},
       {"time", "scheme", "bdf1, bdf2, bdf3, sdirk2 or cn", "bdf4|"},
       {"time", "every", "an integer from 1 to 2147483647", "0|1.5|"},
       {"boundary", "default", "dirichlet, neumann, robin or radiation",
