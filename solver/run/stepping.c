@@ -14,7 +14,6 @@ typedef struct stepping {
   int steps, step;
   int first, evaluated;         /* step of the initial value, and of the last row */
   int64_t iterations, reported; /* of all steps, and up to the last row */
-  int64_t states;               /* in the field file */
   double begin;                 /* MPI_Wtime */
 } stepping;
 
@@ -51,16 +50,14 @@ static void record_row(const stepping *s, const sp_answers *answers) {
   sp_record_close(record);
 }
 
-/* Add the solution to the field file, with those before it for a restart. */
-static sp_status append_field(stepping *s) {
-  sp_running *c = s->c;
+sp_status sp_stepping_write(sp_running *c) {
   const char *path = c->config->output.field;
   const size_t dofs = sp_space_dofs(c->solver->space);
   const sp_field_state state = {.time = sp_march_time(c->march),
                                 .known = sp_march_known(c->march),
-                                .length = step_length(&c->config->time)};
+                                .length = sp_march_length(c->march)};
   sp_field_solution solution = {
-      .x = c->solution, .flux = c->config->output.flux, .state = &state, .states = s->states};
+      .x = c->solution, .flux = c->config->output.flux, .state = &state, .states = c->states};
   double seconds;
   if (!path[0] || !c->report) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);
@@ -71,7 +68,8 @@ static sp_status append_field(stepping *s) {
   }
   SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
-  if (s->states++ == 0) sp_record_text(c->report->record, "field", path);
+  if (!c->field) sp_record_text(c->report->record, "field", path);
+  c->states++;
   c->field = path;
   sp_running_enter(c, SP_PHASES);
   return SP_OK;
@@ -83,15 +81,14 @@ static sp_status evaluate_step(stepping *s) {
   sp_answers answers = {0};
   SP_TRY(sp_march_fetch(c->march, c->solution));
   if (!c->evaluates) return SP_OK;
-  c->notes.jump = c->solver->facts.jump;
-  SP_TRY(sp_balance_load(&c->balance, c->solver->work));
+  SP_TRY(sp_running_find_sums(c));
   SP_TRY(sp_running_evaluate(c));
   const sp_status status = sp_running_collect(c, &answers);
   if (!status && c->report) record_row(s, &answers);
   s->reported = s->iterations;
   s->evaluated = s->step;
   sp_answers_free(&answers);
-  return status ? status : append_field(s);
+  return status ? status : sp_stepping_write(c);
 }
 
 /* ---- Steps ---- */
@@ -119,39 +116,38 @@ static sp_status take_steps(stepping *s) {
 }
 
 /* Find the step of the initial value, if it is the last state of a series. */
-static sp_status find_first_step(stepping *s) {
+static sp_status find_first_step(const sp_running *c, int *first) {
   static const double ROUNDING = 1e-9; /* of a step */
-  const sp_running *c = s->c;
   const double t = c->state.time, dt = step_length(&c->config->time);
   const char *where = c->config->statement.initial.where;
   const double steps = round(t / dt);
-  if (steps >= s->steps)
+  if (steps >= sp_time_steps(&c->config->time))
     return sp_fail(SP_ERR_INPUT, "%s: the field is at t = %.9g; expected time.end > %.9g", where, t,
                    t);
   if (fabs(t / dt - steps) > ROUNDING * fmax(steps, 1))
     return sp_fail(SP_ERR_INPUT, "%s: the field is at t = %.9g, no multiple of the step %.9g",
                    where, t, dt);
-  s->first = s->step = s->evaluated = (int)steps;
+  *first = (int)steps;
   return SP_OK;
 }
 
 /* Continue from there, with the solutions before it if they are a step apart. */
-static sp_status begin_march(stepping *s) {
+sp_status sp_stepping_begin(sp_running *c, int *first) {
   static const double ROUNDING = 1e-9;
-  sp_running *c = s->c;
   const sp_time_options *time = &c->config->time;
   const double dt = step_length(time);
-  SP_TRY(find_first_step(s));
+  c->solver->sums = NULL; /* sp_running_find_sums fills them */
+  SP_TRY(find_first_step(c, first));
   SP_TRY(sp_march_create(c->solver, c->problem, c->config->statement.scope, time->scheme, dt,
                          sp_time_first_shift(time), c->initial, &c->march));
   const bool same = fabs(c->state.length - dt) <= ROUNDING * dt;
-  return sp_march_continue(c->march, s->first, same ? (int)c->state.known : 1, c->initial);
+  return sp_march_continue(c->march, *first, same ? (int)c->state.known : 1, c->initial);
 }
 
 sp_status sp_stepping_run(sp_running *c) {
   stepping s = {.c = c, .steps = sp_time_steps(&c->config->time), .begin = MPI_Wtime()};
-  c->solver->sums = NULL; /* evaluate_step fills them */
-  sp_status status = begin_march(&s);
+  sp_status status = sp_stepping_begin(c, &s.first);
+  s.step = s.evaluated = s.first;
   if (!status) status = take_steps(&s);
   sp_kept_error kept;
   sp_error_keep(status, &kept);

@@ -14,7 +14,8 @@ struct sp_march {
   sp_scope *scope;
   sp_time_scheme scheme;
   double dt;
-  int64_t steps;                   /* taken */
+  double origin;                   /* the time that steps are counted from */
+  int64_t steps;                   /* of length dt since then */
   int known;                       /* solutions at t, t - dt ... */
   bool moving_load, moving_values; /* they depend on t */
   double shift;                    /* of the solver's system; 0 before the first step */
@@ -22,12 +23,13 @@ struct sp_march {
   sp_vector diagonal;              /* then that */
   sp_vector u[SOLUTIONS];          /* newest first */
   sp_vector stage, history, start, load;
-  double *host;       /* [local DOFs], the history for fluxes */
-  double *last, *now; /* likewise, of conditions that depend on u; else NULL */
+  const sp_vector *extra; /* beside the problem's load, or NULL */
+  double *host;           /* [local DOFs], the history for fluxes */
+  double *last, *now;     /* likewise, of conditions that depend on u; else NULL */
 };
 
 double sp_march_time(const sp_march *march) {
-  return (double)march->steps * march->dt;
+  return march->origin + (double)march->steps * march->dt;
 }
 
 /* ---- Set-up ---- */
@@ -102,6 +104,33 @@ sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scop
   return create_mass(m);
 }
 
+const sp_vector *sp_march_solution(const sp_march *march) {
+  return &march->u[0];
+}
+
+double sp_march_length(const sp_march *march) {
+  return march->dt;
+}
+
+void sp_march_add_load(sp_march *march, const sp_vector *load) {
+  march->extra = load;
+}
+
+sp_status sp_march_restart(sp_march *m, double t, double dt, const double *initial) {
+  m->origin = t;
+  m->steps = 0;
+  m->dt = dt;
+  m->known = 1;
+  return sp_agree(m->solver->platform->comm, initial ? sp_vector_write(initial, &m->u[0]) : SP_OK);
+}
+
+sp_status sp_march_renew(sp_march *m) {
+  m->shift = 0;
+  sp_operator_destroy(&m->mass);
+  sp_vector_destroy(&m->diagonal);
+  return create_mass(m);
+}
+
 sp_status sp_march_continue(sp_march *m, int64_t steps, int known, const double *solutions) {
   const size_t dofs = sp_space_dofs(m->solver->space);
   sp_status status = SP_OK;
@@ -145,7 +174,7 @@ static sp_status prepare_stage(sp_march *m, double t, double shift) {
   return SP_OK;
 }
 
-/* history = the sum of weights times solutions, over dt; load = M_c history. */
+/* history = the sum of weights times solutions, over dt; load = M_c history + extra. */
 static sp_status make_load(sp_march *m, const sp_time_stage *stage) {
   sp_status status = sp_vector_fill(0, &m->history);
   for (int i = 0; i < m->known && !status; i++)
@@ -153,9 +182,10 @@ static sp_status make_load(sp_march *m, const sp_time_stage *stage) {
       status = sp_vector_axpby(stage->weights[i] / m->dt, &m->u[i], 1, &m->history);
   if (stage->first != 0 && !status)
     status = sp_vector_axpby(stage->first / m->dt, &m->stage, 1, &m->history);
-  if (status) return status;
-  return m->mass ? sp_operator_apply(m->mass, false, &m->history, &m->load)
-                 : sp_vector_multiply(&m->diagonal, &m->history, &m->load);
+  if (!status)
+    status = m->mass ? sp_operator_apply(m->mass, false, &m->history, &m->load)
+                     : sp_vector_multiply(&m->diagonal, &m->history, &m->load);
+  return !status && m->extra ? sp_vector_axpby(1, m->extra, 1, &m->load) : status;
 }
 
 /* start = the polynomial through the last solutions, or after a first stage, the line through u and
