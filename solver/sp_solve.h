@@ -209,33 +209,32 @@ SP_CASE_API int sp_case_solve(sp_case *c, size_t count, double *u, sp_case_solut
 
 /* In the unit of time of the case. */
 typedef struct sp_case_time {
-  double
-      time; /* of the state: 0, or that of a field file in problem.initial, before the first step */
-  double step; /* of the next step */
+  double time; /* t of the state; before the first step 0, or t of the field in problem.initial */
+  double step; /* length of the next step */
   double end;  /* time.end; steps may go beyond */
 } sp_case_time;
 
 /* Errors: a steady case. Local. */
 SP_CASE_API int sp_case_get_time(const sp_case *c, sp_case_time *time);
 
-/* Take one step of time.scheme, of length dt; 0: that of the step before, at first the case's.
- * Formulas are those of the new time. Arrays count as in a solve, loads in all stages of the step.
- * u and `solution` are as those of sp_case_solve, with the iterations of all stages. Without set
- * arrays u has the bits of the program's series. A step of another length sets up again and lets
- * bdf2 and bdf3 begin anew, as at t = 0, with steps of sdirk2. After a failure the state is as
- * before the call, and there are no results. */
+/* Take one step of length dt with time.scheme; 0: as long as the last one, at first as in the case.
+ * Formulas take the new time. Set arrays count as in a solve, loads in all stages of the step. u
+ * and `solution` are filled as by sp_case_solve, with the iterations of all stages. Without set
+ * arrays u has the bits of the program's series. Another length sets up again, and bdf2 and bdf3
+ * begin anew with steps of sdirk2, as at t = 0. After a failure the state is as before the call,
+ * and there are no results. */
 SP_CASE_API int sp_case_step(sp_case *c, double dt, size_t count, double *u,
                              sp_case_solution *solution);
 
-/* Let the state be SP_CASE_INITIAL if it is set, else problem.initial, at a time: to begin again,
- * or to go on from a state that the caller has changed. Forgets the last solution. Errors: a steady
+/* Set the state at a time: u = SP_CASE_INITIAL if it is set, else problem.initial. The next step
+ * goes on from there; multistep schemes begin anew. Forgets the last solution. Errors: a steady
  * case; a time that is not finite. */
 SP_CASE_API int sp_case_restart(sp_case *c, double time);
 
 /* ---- Operators ---- */
 
-/* On L-vectors. In time and if conditions depend on u, A and B are those of the last linear solve:
- * A has the term (a / dt) capacity of a stage, with a of the scheme. */
+/* On L-vectors. In time and if conditions depend on u, A and B belong to the last linear solve: A
+ * has the term (a / dt) capacity of a stage, with a from the scheme (solver/solve/time.h). */
 typedef enum sp_case_operator {
   /* A, symmetric positive (semi)definite: rows and columns of Dirichlet nodes are zero. */
   SP_CASE_A,

@@ -333,8 +333,8 @@ class Case:
     def step(self, dt: float | None = None, load: Any = None, source: Any = None, dirichlet: Any = None,
              progress: Progress | None = None, *, out: Any = None) -> Result:
         """Take one step in time, of length dt, in the unit of the case; None: the length of the last step, at first the
-        case's. Another length sets up again. Arrays, (n,), are as those of solve(), for this step only. The result has the
-        new time.
+        case's. Another length sets up again. Arrays, (n,), are as in solve(), for this step only. The result has the new
+        time.
 
         Raises Error if it fails or a progress callback ends it; the state is then as before."""
         inputs = (load, source, dirichlet, None)
@@ -344,7 +344,7 @@ class Case:
 
     def steps(self, dt: float | None = None, end: float | None = None, **arrays: Any) -> Iterator[Result]:
         """The results of steps from the present time to `end`, None: time.end. The last step is shorter if it would pass
-        the end. `arrays` are those of step(), the same in all steps.
+        the end. `arrays` are arguments of step(), the same in all steps.
 
             for r in case.steps():
                 print(r.time, r.results["hottest"])"""
