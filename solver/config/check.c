@@ -191,10 +191,17 @@ static sp_status check_time(const sp_config *config) {
   if (!sp_operator_rows[config->statement.operator_kind].has_stiffness)
     return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no time; remove it", where,
                    sp_operator_names[config->statement.operator_kind]);
-  if ((time->step > 0) == (time->steps > 0))
-    return sp_fail(SP_ERR_INPUT, "%s: expected time.step or time.steps, found %s", where,
-                   time->step > 0 ? "both" : "none");
-  if (time->steps == 0 && time->end > MOST * time->step)
+  const int given = (time->step > 0) + (time->steps > 0) + (time->tolerance > 0);
+  if (given != 1)
+    return sp_fail(SP_ERR_INPUT, "%s: expected time.step, time.steps or time.tolerance, found %s",
+                   where,
+                   given == 0   ? "none"
+                   : given == 2 ? "two of them"
+                                : "all");
+  if (time->tolerance > 0 && time->scheme != SP_SDIRK2)
+    return sp_fail(SP_ERR_INPUT, "%s: expected sdirk2, whose stages estimate the error, found %s",
+                   sp_config_where(config, "time", "scheme"), sp_time_scheme_names[time->scheme]);
+  if (time->step > 0 && time->end > MOST * time->step)
     return sp_fail(SP_ERR_INPUT, "%s: expected at most %g steps up to time.end, found %g",
                    sp_config_where(config, "time", "step"), MOST, time->end / time->step);
   if (time->end / sp_time_steps(time) >= SHORTEST) return SP_OK;

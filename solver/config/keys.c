@@ -223,8 +223,11 @@ const sp_key sp_keys[] = {
      .help = "largest step; all are equal"},
     {KEY("time", "steps", time.steps), INTEGERS(1, 0, INT_MAX), .fallback = "0", TIME_ONLY,
      .help = "their number, instead of step"},
+    {KEY("time", "tolerance", time.tolerance), NUMBER(0, 1), .maximum_excluded = true,
+     .fallback = "0", TIME_ONLY,
+     .help = "instead of step: the error of a step over the change of u; automatic, with sdirk2"},
     {KEY("time", "scheme", time.scheme), WORDS(sp_time_scheme_names), .fallback = "bdf2", TIME_ONLY,
-     .help = "backward differences, or two stages (sdirk2)"},
+     .help = "backward differences, two stages (sdirk2), or Crank-Nicolson (cn)"},
     {KEY("time", "every", time.every), INTEGERS(1, 1, INT_MAX), .fallback = "1", TIME_ONLY,
      .help = "results and fields after so many steps, and at the end"},
 

@@ -85,11 +85,13 @@ sp_status sp_library_find_array(const sp_case *c, size_t count, const double *va
 sp_status sp_library_give_array(const sp_case *c, size_t count, const double *host,
                                 const sp_vector *vector, double *values);
 
-/* y = M x. Collective. */
-sp_status sp_library_apply_mass(sp_case *c, const sp_vector *x, sp_vector *y);
+/* Forget the last results, hand Dirichlet values to the solver, and make c->added. Collective. */
+sp_status sp_library_take_data(sp_case *c);
 
-/* Forget the last results, and hand the arrays to the solver: b is that of the next solve.
- * Collective. */
+/* Make c->added a part of the problem, from now on in its load. Collective. */
+sp_status sp_library_extend_problem(sp_case *c);
+
+/* Do what is needed of this for a linear solve: b is then its right-hand side. Collective. */
 sp_status sp_library_load(sp_case *c);
 
 /* True if the case is one in time. Local. */

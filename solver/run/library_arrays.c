@@ -168,13 +168,69 @@ int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *val
   return SP_CASE_OK;
 }
 
-/* ---- Operators ---- */
+/* ---- Loads and Dirichlet values ---- */
 
-sp_status sp_library_apply_mass(sp_case *c, const sp_vector *x, sp_vector *y) {
+/* y = M x */
+static sp_status apply_mass(sp_case *c, const sp_vector *x, sp_vector *y) {
   const sp_running *run = c->run;
   if (!c->mass) SP_TRY(sp_problem_mass(run->problem, run->solver->space, false, &c->mass));
   return sp_agree(c->comm, sp_operator_apply(c->mass, false, x, y));
 }
+
+/* c->added = the load that arrays add to the case's; no vector if none do. */
+static sp_status add_loads(sp_case *c) {
+  const sp_space *space = c->run->solver->space;
+  sp_status status = SP_OK;
+  c->run->problem->extra = NULL;
+  if (!c->is_set[SP_CASE_LOAD] && !c->is_set[SP_CASE_SOURCE]) {
+    sp_vector_destroy(&c->added);
+    return SP_OK;
+  }
+  if (!c->added.data) status = sp_space_vector(space, SP_DOUBLE, &c->added);
+  if (!c->extra && !status)
+    status = sp_allocate(sp_space_dofs(space), sizeof *c->extra, "load", &c->extra);
+  SP_TRY(sp_agree(c->comm, status));
+  status = c->is_set[SP_CASE_LOAD] ? sp_vector_copy(&c->arrays[SP_CASE_LOAD], &c->added)
+                                   : sp_vector_fill(0, &c->added);
+  SP_TRY(sp_agree(c->comm, status));
+  if (!c->is_set[SP_CASE_SOURCE]) return SP_OK;
+  SP_TRY(apply_mass(c, &c->arrays[SP_CASE_SOURCE], &c->out));
+  return sp_agree(c->comm, sp_vector_axpby(1, &c->out, 1, &c->added));
+}
+
+static sp_status set_values(sp_case *c) {
+  SP_OWNED double *values = NULL;
+  const size_t dofs = sp_space_dofs(c->run->solver->space);
+  if (!c->is_set[SP_CASE_DIRICHLET]) return sp_solver_set_values(c->run->solver, NULL);
+  sp_status status = sp_allocate(dofs, sizeof *values, "Dirichlet values", &values);
+  if (!status) status = sp_vector_read(&c->arrays[SP_CASE_DIRICHLET], values);
+  SP_TRY(sp_agree(c->comm, status));
+  return sp_solver_set_values(c->run->solver, values);
+}
+
+sp_status sp_library_take_data(sp_case *c) {
+  sp_library_forget(c);
+  c->run->stopped = false;
+  if (c->values_changed) SP_TRY(set_values(c));
+  c->values_changed = false;
+  return add_loads(c);
+}
+
+sp_status sp_library_extend_problem(sp_case *c) {
+  if (!c->added.data) return SP_OK;
+  SP_TRY(sp_agree(c->comm, sp_vector_read(&c->added, c->extra)));
+  c->run->problem->extra = c->extra;
+  return SP_OK;
+}
+
+sp_status sp_library_load(sp_case *c) {
+  sp_solver *s = c->run->solver;
+  SP_TRY(sp_library_take_data(c));
+  if (s->facts.exact) SP_TRY(sp_library_extend_problem(c));
+  return sp_solver_add_load(s, c->added.data ? &c->added : NULL);
+}
+
+/* ---- Operators ---- */
 
 static sp_status precondition(sp_case *c) {
   sp_solver *s = c->run->solver;
@@ -197,7 +253,7 @@ static sp_status apply(sp_case *c, sp_case_operator which) {
   case SP_CASE_PRECONDITIONER:
     return precondition(c);
   case SP_CASE_MASS:
-    return sp_library_apply_mass(c, &c->in, &c->out);
+    return apply_mass(c, &c->in, &c->out);
   }
   return sp_fail(SP_ERR_INPUT, "sp_case_apply: there is no operator %d", (int)which);
 }

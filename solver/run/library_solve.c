@@ -4,63 +4,6 @@
 #include "solver/run/library.h"
 #include "solver/run/stepping.h"
 
-/* ---- Loads and Dirichlet values ---- */
-
-/* c->added = the load that arrays add to the case's; no vector if none do. */
-static sp_status add_loads(sp_case *c) {
-  const sp_space *space = c->run->solver->space;
-  sp_status status = SP_OK;
-  c->run->problem->extra = NULL;
-  if (!c->is_set[SP_CASE_LOAD] && !c->is_set[SP_CASE_SOURCE]) {
-    sp_vector_destroy(&c->added);
-    return SP_OK;
-  }
-  if (!c->added.data) status = sp_space_vector(space, SP_DOUBLE, &c->added);
-  if (!c->extra && !status)
-    status = sp_allocate(sp_space_dofs(space), sizeof *c->extra, "load", &c->extra);
-  SP_TRY(sp_agree(c->comm, status));
-  status = c->is_set[SP_CASE_LOAD] ? sp_vector_copy(&c->arrays[SP_CASE_LOAD], &c->added)
-                                   : sp_vector_fill(0, &c->added);
-  SP_TRY(sp_agree(c->comm, status));
-  if (!c->is_set[SP_CASE_SOURCE]) return SP_OK;
-  SP_TRY(sp_library_apply_mass(c, &c->arrays[SP_CASE_SOURCE], &c->out));
-  return sp_agree(c->comm, sp_vector_axpby(1, &c->out, 1, &c->added));
-}
-
-static sp_status set_values(sp_case *c) {
-  SP_OWNED double *values = NULL;
-  const size_t dofs = sp_space_dofs(c->run->solver->space);
-  if (!c->is_set[SP_CASE_DIRICHLET]) return sp_solver_set_values(c->run->solver, NULL);
-  sp_status status = sp_allocate(dofs, sizeof *values, "Dirichlet values", &values);
-  if (!status) status = sp_vector_read(&c->arrays[SP_CASE_DIRICHLET], values);
-  SP_TRY(sp_agree(c->comm, status));
-  return sp_solver_set_values(c->run->solver, values);
-}
-
-/* Forget the last results, and hand over Dirichlet values and loads. */
-static sp_status take_data(sp_case *c) {
-  sp_library_forget(c);
-  c->run->stopped = false;
-  if (c->values_changed) SP_TRY(set_values(c));
-  c->values_changed = false;
-  return add_loads(c);
-}
-
-/* The load is a part of the problem, whose own load is made with it. */
-static sp_status extend_problem(sp_case *c) {
-  if (!c->added.data) return SP_OK;
-  SP_TRY(sp_agree(c->comm, sp_vector_read(&c->added, c->extra)));
-  c->run->problem->extra = c->extra;
-  return SP_OK;
-}
-
-sp_status sp_library_load(sp_case *c) {
-  sp_solver *s = c->run->solver;
-  SP_TRY(take_data(c));
-  if (s->facts.exact) SP_TRY(extend_problem(c));
-  return sp_solver_add_load(s, c->added.data ? &c->added : NULL);
-}
-
 /* ---- Solves ---- */
 
 /* Check the array for a solution, NULL on all ranks if none is wanted. */
@@ -106,8 +49,8 @@ static sp_status solve_nonlinear(sp_case *c) {
     SP_TRY(sp_agree(c->comm, status));
     start = given;
   }
-  SP_TRY(take_data(c));
-  SP_TRY(extend_problem(c));
+  SP_TRY(sp_library_take_data(c));
+  SP_TRY(sp_library_extend_problem(c));
   if (!start && (run->last || run->problem->extra)) {
     run->problem->last.values = NULL;
     SP_TRY(sp_solver_update(run->solver));
@@ -161,12 +104,11 @@ static sp_status read_initial(sp_case *c) {
 
 static sp_status begin_march(sp_case *c) {
   sp_running *run = c->run;
-  int first;
   if (c->is_set[SP_CASE_INITIAL]) {
     run->state = (sp_field_state){0};
     SP_TRY(read_initial(c));
   }
-  const sp_status status = sp_stepping_begin(run, &first);
+  const sp_status status = sp_stepping_begin(run);
   if (!status) return SP_OK;
   sp_march_destroy(&run->march);
   sp_materials_shift(&run->problem->materials, sp_time_first_shift(&run->config->time));
@@ -177,7 +119,7 @@ static sp_status take_step(sp_case *c, double dt) {
   static const double ROUNDING = 1e-9; /* of a step */
   sp_running *run = c->run;
   int64_t iterations = 0;
-  SP_TRY(take_data(c));
+  SP_TRY(sp_library_take_data(c));
   if (!run->march) SP_TRY(begin_march(c));
   if (dt > 0 && fabs(dt - sp_march_length(run->march)) > ROUNDING * dt)
     SP_TRY(sp_march_restart(run->march, sp_march_time(run->march), dt, NULL));

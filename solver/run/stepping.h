@@ -11,9 +11,9 @@
  * with that status. Collective. */
 sp_status sp_stepping_run(sp_running *c);
 
-/* Make c->march, at c->initial, after *first steps from t = 0. Errors: SP_ERR_INPUT if the initial
- * value is no step of this case. Collective. */
-sp_status sp_stepping_begin(sp_running *c, int *first);
+/* Make c->march, at c->initial. Errors: SP_ERR_INPUT if that is no step of this case. Collective.
+ */
+sp_status sp_stepping_begin(sp_running *c);
 
 /* Add c->solution to the field file, if the case has one, as another state, with those before it
  * for a restart. Collective. */
