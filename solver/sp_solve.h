@@ -210,25 +210,26 @@ SP_CASE_API int sp_case_solve(sp_case *c, size_t count, double *u, sp_case_solut
 /* In the unit of time of the case. */
 typedef struct sp_case_time {
   double time; /* t of the state; before the first step 0, or t of the field in problem.initial */
-  double step; /* length of the next step */
+  double step; /* length of the next step; an automatic one may become shorter */
   double end;  /* time.end; steps may go beyond */
 } sp_case_time;
 
 /* Errors: a steady case. Local. */
 SP_CASE_API int sp_case_get_time(const sp_case *c, sp_case_time *time);
 
-/* Take one step of length dt with time.scheme; 0: as long as the last one, at first as in the case.
+/* Take one step of length dt with time.scheme; 0: as long as the last one, at first as in the case,
+ * or automatic. Automatic steps begin at a given dt.
  * Formulas take the new time. Set arrays count as in a solve, loads in all stages of the step. u
  * and `solution` are filled as by sp_case_solve, with the iterations of all stages. Without set
- * arrays u has the bits of the program's series. Another length sets up again, and bdf2 and bdf3
- * begin anew with steps of sdirk2, as at t = 0. After a failure the state is as before the call,
+ * arrays u has the bits of the program's series. Another length sets up again, and lets
+ * schemes with a history begin anew, as at t = 0. After a failure the state is as before the call,
  * and there are no results. */
 SP_CASE_API int sp_case_step(sp_case *c, double dt, size_t count, double *u,
                              sp_case_solution *solution);
 
 /* Set the state at a time: u = SP_CASE_INITIAL if it is set, else problem.initial. The next step
- * goes on from there; multistep schemes begin anew. Forgets the last solution. Errors: a steady
- * case; a time that is not finite. */
+ * goes on from there; schemes with a history begin anew. Forgets the last solution. Errors: a
+ * steady case; a time that is not finite. */
 SP_CASE_API int sp_case_restart(sp_case *c, double time);
 
 /* ---- Operators ---- */

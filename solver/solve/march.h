@@ -45,7 +45,7 @@ sp_status sp_march_continue(sp_march *march, double t, int known, const double *
 double sp_march_length(const sp_march *march);
 
 /* Take steps of length dt from the time t on, where u = initial[local DOFs]; NULL: the solution.
- * Multistep schemes begin anew. Errors: SP_ERR_SYSTEM. */
+ * Schemes with a history begin anew. Errors: SP_ERR_SYSTEM. */
 sp_status sp_march_restart(sp_march *march, double t, double dt, const double *initial);
 
 /* Add `load`, an L-vector with the owners' bits on copies, to the problem's in all stages from now

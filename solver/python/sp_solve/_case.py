@@ -28,11 +28,12 @@ _SECTIONS = {
             "refine",
     "discretization": "order operator geometry",
     "problem": "lambda kappa capacity axes solution forcing source initial",
-    "time": "end step steps scheme every",
+    "time": "end step steps tolerance scheme every",
     "boundary": "default",
     "solver": "tolerance criterion max_iterations preconditioner smoother smoother_degree orders coarse precision",
     "backend": "device exchange share threads",
     "output": "log field flux accuracy"}
+_MEANT = {"tolerance": "solver"}  # sections of keys that others have too
 _OPERATORS = {"operator": 0, "preconditioner": 1, "mass": 2}
 _INTERRUPTIBLE = 20000  # DOFs from which on a solve without progress can be ended by Ctrl-C
 
@@ -78,7 +79,7 @@ class Clock(NamedTuple):
 def _full_name(name: str) -> str:
     """section.key of a keyword argument."""
     key = name.rstrip("_")
-    found = [section for section, keys in _SECTIONS.items() if key in keys.split()]
+    found = [section for section, keys in _SECTIONS.items() if key in keys.split() and _MEANT.get(key, section) == section]
     if len(found) != 1:
         reason = "is a key of " + " and ".join(found) if found else "is no key that can be an argument"
         raise TypeError(f"'{name}' {reason}: use keys={{'SECTION.{key}': ...}}")
@@ -111,7 +112,7 @@ class Case:
     comm:      a communicator of mpi4py; None: MPI_COMM_WORLD, one process without mpirun
     keys:      values by "section.key", as {"boundary.lid": "dirichlet 0"}; they override the file
     settings:  values by key, if only one section has it: order=5 is discretization.order, lambda_=2 is
-               problem.lambda. Numbers, texts, lists, True and False; None is the default.
+               problem.lambda; tolerance is solver.tolerance. Numbers, texts, lists, True and False; None is the default.
 
     A case with time.end is solved by step() or steps(), others by solve(). Files named in [output] are written by
     Result.write and Result.plot only."""
