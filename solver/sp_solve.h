@@ -218,12 +218,11 @@ typedef struct sp_case_time {
 SP_CASE_API int sp_case_get_time(const sp_case *c, sp_case_time *time);
 
 /* Take one step of length dt with time.scheme; 0: as long as the last one, at first as in the case,
- * or automatic. Automatic steps begin at a given dt.
- * Formulas take the new time. Set arrays count as in a solve, loads in all stages of the step. u
- * and `solution` are filled as by sp_case_solve, with the iterations of all stages. Without set
- * arrays u has the bits of the program's series. Another length sets up again, and lets
- * schemes with a history begin anew, as at t = 0. After a failure the state is as before the call,
- * and there are no results. */
+ * or automatic, which begins at a given dt. Formulas take the new time. Set arrays count as in a
+ * solve, loads in all stages of the step. u and `solution` are filled as by sp_case_solve, with the
+ * iterations of all stages. Without set arrays u has the bits of the program's series. Another
+ * length sets up again, and lets schemes with a history begin anew, as at t = 0. After a failure
+ * the state is as before the call, and there are no results. */
 SP_CASE_API int sp_case_step(sp_case *c, double dt, size_t count, double *u,
                              sp_case_solution *solution);
 

@@ -105,13 +105,8 @@ static void test_unbalanced_load(void) {
   sp_case_close(&c);
 }
 
-static void test_wrong_coefficients(void) {
-  ARRAYS_OF_SCOPE;
-  double x[1];
-  sp_case *c = open_keys(TEXTS(BOX, "problem.forcing=1"));
-  const size_t local = local_of(c);
-  const double *u = solve(c);
-  const size_t points = points_of(c);
+static void set_wrong_coefficients(sp_case *c) {
+  const size_t local = local_of(c), points = points_of(c);
   double *kappa = test_array(points, sizeof *kappa), *xyz = test_array(3 * points, sizeof *xyz);
   refused(sp_case_set(c, SP_CASE_KAPPA, points, kappa), "kappa must be finite and positive");
   kappa[points - 1] = world_rank == 0 ? -1 : 0;
@@ -121,24 +116,39 @@ static void test_wrong_coefficients(void) {
   refused(sp_case_set(c, SP_CASE_KAPPA, local, kappa), "count");
   refused(sp_case_get(c, SP_CASE_KAPPA, points, kappa), "only be set");
   refused(sp_case_get(c, SP_CASE_QUADRATURE, points, xyz), "entries");
+}
+
+/* Results stay if nothing was set; a set-up that fails tells so at each solve until it is changed.
+ */
+static void test_refused_set_up(void) {
+  ARRAYS_OF_SCOPE;
+  double x[1];
+  sp_case *c = open_keys(TEXTS(BOX, "problem.forcing=1"));
+  const size_t points = points_of(c);
+  const double *u = solve(c);
+  double *kappa = test_array(points, sizeof *kappa);
   set_coefficient(c, SP_CASE_KAPPA, NULL);
   (void)number(c, "extrema", "maximum", "value");
   ok(sp_case_change(c, 1, TEXTS("discretization.geometry=trilinear")));
   for (size_t p = 0; p < points; p++) kappa[p] = 2;
   set_coefficient(c, SP_CASE_KAPPA, kappa);
-  refused(sp_case_solve(c, local, kappa, NULL), "stored or auto");
+  refused(sp_case_solve(c, local_of(c), kappa, NULL), "stored or auto");
+  refused(sp_case_solve(c, local_of(c), kappa, NULL), "stored or auto");
   refused(sp_case_change(c, 1, TEXTS("problem.solution=x")), "exact solution");
   set_coefficient(c, SP_CASE_KAPPA, NULL);
   ok(sp_case_change(c, 1, TEXTS("discretization.geometry=")));
   refused(sp_case_value(c, NULL, NULL, "dofs", x), "no solution yet");
   CHECK(same_bits(c, solve(c), u), "another solution after refused coefficients");
   sp_case_close(&c);
+}
 
+static void test_cases_of_formulas(void) {
+  ARRAYS_OF_SCOPE;
   const char *const cases[][3] = {{"problem.solution=x", "problem.kappa=2", "exact solution"},
                                   {"discretization.operator=mass", "problem.forcing=1", "mass"}};
   for (size_t k = 0; k < COUNT_OF(cases); k++) {
-    c = open_keys(TEXTS("mesh.elements=3 2 4", "discretization.order=3", cases[k][0], cases[k][1],
-                        run_case_device, "backend.share=yes"));
+    sp_case *c = open_keys(TEXTS("mesh.elements=3 2 4", "discretization.order=3", cases[k][0],
+                                 cases[k][1], run_case_device, "backend.share=yes"));
     refused(sp_case_set(c, SP_CASE_LAMBDA, points_of(c), test_array(points_of(c), 8)), cases[k][2]);
     sp_case_close(&c);
   }
@@ -153,7 +163,9 @@ int main(int argc, char **argv) {
   check_case(set_infinite_values);
   check_case(ask_for_wrong_values);
   check_case(make_wrong_changes);
+  check_case(set_wrong_coefficients);
   test_unbalanced_load();
-  test_wrong_coefficients();
+  test_refused_set_up();
+  test_cases_of_formulas();
   return check_end();
 }
