@@ -154,7 +154,7 @@ typedef enum sp_case_array {
   /* Get: x of all nodes, then y, then z, in the unit of the mesh. [3][local] */
   SP_CASE_POINTS,
   /* Get: b - A u_D for free DOFs and 0 at Dirichlet nodes, with u_D the Dirichlet values: the
-   * right-hand side of CG, with the arrays that are set. Not of cases in time, or with conditions
+   * right-hand side of CG, with the arrays that are set. Not of cases in time, or of problems
    * that depend on u. [local] */
   SP_CASE_RHS,
   /* Get: 1 at Dirichlet nodes, 0 at others. [local] */
@@ -200,9 +200,9 @@ typedef struct sp_case_solution {
  * bits of the program. Another load costs CG and two copies, unless nothing fixes the mean of u or
  * Dirichlet values change. After SP_CASE_ERROR and SP_CASE_BREAKDOWN there are no results.
  *
- * If conditions depend on u (radiation, robin with formulas of u), this is a sequence of linear
- * solves, each with a set-up: `iterations` are those of all, the other facts of the last one.
- * SP_CASE_INITIAL saves some of them. A case with time.end takes steps instead. */
+ * If the problem depends on u (radiation; robin, kappa or lambda with u), this is a sequence of
+ * linear solves, each with a set-up: `iterations` are those of all, the other facts of the last
+ * one. SP_CASE_INITIAL saves some of them. A case with time.end takes steps instead. */
 SP_CASE_API int sp_case_solve(sp_case *c, size_t count, double *u, sp_case_solution *solution);
 
 /* ---- Steps in time ---- */
@@ -233,7 +233,7 @@ SP_CASE_API int sp_case_restart(sp_case *c, double time);
 
 /* ---- Operators ---- */
 
-/* On L-vectors. In time and if conditions depend on u, A and B belong to the last linear solve: A
+/* On L-vectors. In time and if the problem depends on u, A and B belong to the last linear solve: A
  * has the term (a / dt) capacity of a stage, with a from the scheme (solver/solve/time.h). */
 typedef enum sp_case_operator {
   /* A, symmetric positive (semi)definite: rows and columns of Dirichlet nodes are zero. */

@@ -58,11 +58,11 @@ static void test_bits_of_series(const char *scheme, const char *more) {
 #define HOT                                                                                        \
   BOX, "problem.forcing=0", "boundary.xmin=dirichlet 500", "boundary.xmax=radiation 0.8, 293"
 
-static void test_radiation(void) {
+static void test_nonlinear(const char *more) {
   ARRAYS_OF_SCOPE;
-  sp_case *c = open_keys(TEXTS(HOT));
+  sp_case *c = open_keys(TEXTS(HOT, more));
   double *u = solve(c);
-  check_bits(c, u, TEXTS(HOT), "radiation");
+  check_bits(c, u, TEXTS(HOT, more), more);
   CHECK_CLOSE(number(c, "balance", "imbalance", "value"), 0, 1e-9);
   CHECK(same_bits(c, solve(c), u), "another solution the second time");
   set(c, SP_CASE_INITIAL, u);
@@ -72,12 +72,12 @@ static void test_radiation(void) {
   sp_case_close(&c);
 }
 
-static void test_radiation_in_time(void) {
+static void test_nonlinear_in_time(const char *more) {
   ARRAYS_OF_SCOPE;
 #define COOLING HOT, "problem.initial=500", "problem.capacity=40", "time.end=1", "time.steps=4"
-  sp_case *c = open_keys(TEXTS(COOLING));
+  sp_case *c = open_keys(TEXTS(COOLING, more));
   const double *u = last_of(c, 4);
-  check_bits(c, u, TEXTS(COOLING), "radiation in time");
+  check_bits(c, u, TEXTS(COOLING, more), more);
   CHECK_CLOSE(number(c, "balance", "imbalance", "value"), 0, 1e-8);
   sp_case_close(&c);
 }
@@ -345,8 +345,10 @@ int main(int argc, char **argv) {
     test_restart(schemes[s]);
   }
   test_automatic_steps();
-  test_radiation();
-  test_radiation_in_time();
+  test_nonlinear("problem.kappa=2");
+  test_nonlinear("problem.kappa=1+u/500");
+  test_nonlinear_in_time("problem.kappa=2");
+  test_nonlinear_in_time("problem.kappa=1+u/500");
   test_tube();
   test_nonlinear_arrays();
   for (int k = 0; k < 2; k++) {

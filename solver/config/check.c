@@ -55,7 +55,7 @@ static sp_status resolve_initial(const char *path, sp_config *config) {
                       &config->statement.initial.text);
 }
 
-/* If only regions have elements, corners of the box that are not given are those of all regions. */
+/* If only regions have elements, corners of the box that are not given enclose all regions. */
 static void resolve_corners(sp_config *config) {
   sp_box *box = &config->mesh.box;
   if (box->background != SP_BACKGROUND_EMPTY) return;
@@ -161,7 +161,7 @@ static sp_status check_region_name(const sp_box_region *region) {
                         : "[material default] is for elements that no other section names");
 }
 
-/* Corners of regions that are not given are those of the box. */
+/* Corners of regions that are not given default to the box's. */
 static sp_status resolve_regions(sp_config *config) {
   for (int r = 0; r < config->mesh.regions.count; r++) {
     sp_box_region *region = &config->mesh.regions.entries[r];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "solver/problem/boundary.h"
+#include "solver/problem/linearize.h"
 #include "solver/results/quantities.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
@@ -182,11 +183,17 @@ sp_status sp_library_restore(sp_case *c) {
   sp_solver *s = run->solver;
   if (s->system && s->system->op) return SP_OK;
   if (run->march) sp_scope_set_time(run->config->statement.scope, sp_march_time(run->march));
-  run->problem->last.values = NULL;
   run->problem->extra = NULL;
-  SP_TRY(sp_solver_update(s));
-  SP_TRY(sp_solver_load(s));
+  SP_TRY(sp_library_begin(c));
   return sp_solver_make_free(s);
+}
+
+sp_status sp_library_begin(sp_case *c) {
+  const sp_running *run = c->run;
+  sp_solver *s = run->solver;
+  SP_TRY(sp_problem_linearize(run->problem, c->mesh, s->space->numbering->order, NULL, NULL));
+  SP_TRY(sp_solver_update(s));
+  return sp_solver_load(s);
 }
 
 sp_status sp_library_renew(sp_case *c) {

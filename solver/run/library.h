@@ -70,6 +70,9 @@ static inline const sp_rule *sp_library_rule(const sp_config *config) {
   return sp_operator_rule(config->statement.operator_kind, config->statement.order);
 }
 
+/* Make the system as before the first solve, at the present time. Collective. */
+sp_status sp_library_begin(sp_case *c);
+
 /* Make the system again if a failed solve or step has lost it. Collective. */
 sp_status sp_library_restore(sp_case *c);
 

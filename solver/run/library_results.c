@@ -89,7 +89,7 @@ static sp_status evaluate_solution(sp_case *c) {
   sp_running *run = c->run;
   const bool has_load = c->is_set[SP_CASE_LOAD] || c->is_set[SP_CASE_SOURCE];
   const bool has_arrays =
-      has_load || c->is_set[SP_CASE_DIRICHLET] || run->problem->kappa || run->problem->lambda;
+      has_load || c->is_set[SP_CASE_DIRICHLET] || c->coefficients[0] || c->coefficients[1];
   free(run->indicator);
   run->indicator = NULL;
   run->bars = (sp_kept_error){0};

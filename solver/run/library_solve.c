@@ -51,11 +51,7 @@ static sp_status solve_nonlinear(sp_case *c) {
   }
   SP_TRY(sp_library_take_data(c));
   SP_TRY(sp_library_extend_problem(c));
-  if (!start && (run->last || run->problem->extra)) {
-    run->problem->last.values = NULL;
-    SP_TRY(sp_solver_update(run->solver));
-    SP_TRY(sp_solver_load(run->solver));
-  }
+  if (!start && (run->last || run->problem->extra)) SP_TRY(sp_library_begin(c));
   return sp_running_solve_nonlinear(run, start);
 }
 

@@ -260,7 +260,7 @@ class Case:
                     batches on a GPU); a true value ends the solve soon after. It must not call this case.
         out:        the array for u. Without it u is a new numpy array, or one on the GPU if an input is there.
 
-        Conditions that depend on u need several solves with a set-up each, fewer if `initial` is near the solution.
+        Problems that depend on u need several solves with a set-up each, fewer if `initial` is near the solution.
 
         Raises NotConverged, which has the result, and Error."""
         out, solution, code = self._run("sp_case_solve", (), (load, source, dirichlet, initial), progress, out)
@@ -312,7 +312,7 @@ class Case:
 
     def rhs(self, load: Any = None, source: Any = None, dirichlet: Any = None) -> NDArray[np.float64]:
         """b - A u_D, (n,), 0 at Dirichlet nodes: the right-hand side for `operator`, with the arrays of solve(). u is its
-        solution plus dirichlet_values(). Not of a case in time, or with conditions that depend on u. The result of an
+        solution plus dirichlet_values(). Not of a case in time, or of a problem that depends on u. The result of an
         earlier solve can no longer be evaluated."""
         self._set(load, source, dirichlet, None)
         self._solves += 1
