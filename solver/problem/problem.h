@@ -63,7 +63,7 @@ typedef struct sp_problem {
   const double *history;
   /* In place of the formulas, except of contacts: at the points of the operator's rule, [elements]
    * [points]; borrowed, NULL: none. Not together with an exact solution. */
-  const double *kappa, *lambda;
+  const double *kappa, *lambda, *capacity;
   sp_lid face_count;
   sp_outer_face *faces; /* [face_count], of this rank: element by element, face by face */
 } sp_problem;

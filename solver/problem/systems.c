@@ -122,7 +122,7 @@ sp_status sp_problem_mass(const sp_problem *problem, const sp_space *space, bool
   sp_status status = SP_OK;
   *out = NULL;
   if (of_capacity)
-    status = sp_coefficients_of_capacity(&problem->materials, space->mesh, rule, &p.coefficients);
+    status = sp_coefficients_of_capacity(problem, space->mesh, rule, &p.coefficients);
   else if (sp_operator_rows[problem->kind].has_stiffness)
     status = remove_stiffness(space->mesh, &p.coefficients);
   sp_operator_setup setup = setup_of(&p, space, problem->kind);

@@ -25,10 +25,11 @@ struct sp_march {
   sp_vector diagonal;              /* then that */
   sp_vector u[SOLUTIONS];          /* newest first */
   sp_vector stage, history, start, load;
-  sp_vector begin;    /* of automatic steps: u at t = 0 */
-  double change;      /* likewise: the largest norm of u - begin so far */
-  double *host;       /* [local DOFs], the history for fluxes */
-  double *last, *now; /* likewise, of conditions that depend on u; else NULL */
+  sp_vector begin;        /* of automatic steps: u at t = 0 */
+  double change;          /* likewise: the largest norm of u - begin so far */
+  const sp_vector *extra; /* beside the problem's load, or NULL */
+  double *host;           /* [local DOFs], the history for fluxes */
+  double *last, *now;     /* likewise, of conditions that depend on u; else NULL */
 };
 
 double sp_march_time(const sp_march *march) {
@@ -110,6 +111,33 @@ sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scop
   return create_mass(m);
 }
 
+const sp_vector *sp_march_solution(const sp_march *march) {
+  return &march->u[0];
+}
+
+void sp_march_add_load(sp_march *march, const sp_vector *load) {
+  march->extra = load;
+}
+
+sp_status sp_march_restart(sp_march *m, double t, double dt, const double *initial) {
+  m->first = m->origin = t;
+  m->steps = 0;
+  m->dt = dt;
+  m->known = 1;
+  if (!initial) return SP_OK;
+  m->change = 0;
+  sp_status status = sp_vector_write(initial, &m->u[0]);
+  if (!status && m->tolerance > 0) status = sp_vector_copy(&m->u[0], &m->begin);
+  return sp_agree(m->solver->platform->comm, status);
+}
+
+sp_status sp_march_renew(sp_march *m) {
+  m->shift = 0;
+  sp_operator_destroy(&m->mass);
+  sp_vector_destroy(&m->diagonal);
+  return create_mass(m);
+}
+
 sp_status sp_march_continue(sp_march *m, double t, int known, const double *solutions) {
   const size_t dofs = sp_space_dofs(m->solver->space);
   sp_status status = SP_OK;
@@ -155,7 +183,7 @@ static sp_status prepare_stage(sp_march *m, double t, double shift) {
   return SP_OK;
 }
 
-/* history = the sum of weights times solutions, over dt; load = M_c history. */
+/* history = the sum of weights times solutions, over dt; load = M_c history + extra. */
 static sp_status make_load(sp_march *m, const sp_time_stage *stage) {
   sp_status status = sp_vector_fill(0, &m->history);
   for (int i = 0; i < m->known && !status; i++)
@@ -163,9 +191,10 @@ static sp_status make_load(sp_march *m, const sp_time_stage *stage) {
       status = sp_vector_axpby(stage->weights[i] / m->dt, &m->u[i], 1, &m->history);
   if (stage->first != 0 && !status)
     status = sp_vector_axpby(stage->first / m->dt, &m->stage, 1, &m->history);
-  if (status) return status;
-  return m->mass ? sp_operator_apply(m->mass, false, &m->history, &m->load)
-                 : sp_vector_multiply(&m->diagonal, &m->history, &m->load);
+  if (!status)
+    status = m->mass ? sp_operator_apply(m->mass, false, &m->history, &m->load)
+                     : sp_vector_multiply(&m->diagonal, &m->history, &m->load);
+  return !status && m->extra ? sp_vector_axpby(1, m->extra, 1, &m->load) : status;
 }
 
 /* start = the polynomial through the last solutions, or after a first stage, the line through u and
