@@ -565,8 +565,8 @@ static sp_status prepare_piece(piece *p) {
   return sp_allocate(BLOCK_BYTES, 1, "a block of the field file", &p->block);
 }
 
-sp_status sp_field_file_append(MPI_Comm comm, const char *path, const sp_field_data *data,
-                               int64_t states, const sp_field_state *state) {
+sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data,
+                              int64_t states, const sp_field_state *state) {
   const int64_t n = data->order + 1;
   piece p = {.data = data,
              .state = state,
@@ -587,8 +587,4 @@ sp_status sp_field_file_append(MPI_Comm comm, const char *path, const sp_field_d
   }
   SP_FREE(p.by_rank, p.counts, p.lattice, p.block);
   return status ? sp_fail(status, "cannot write field %s: %s", path, sp_error_message()) : SP_OK;
-}
-
-sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data) {
-  return sp_field_file_append(comm, path, data, 0, NULL);
 }
