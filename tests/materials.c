@@ -204,7 +204,7 @@ static void check_refused(void) {
        {"8 elements in no [material] need a solution, because others have one"}},
       {{"problem.solution=", "material.soft.solution=x", "material.hard.forcing=1",
         "boundary.default=dirichlet 0", REGIONS},
-       {"[material hard] has no solution"}},
+       {"[material hard] needs a solution"}},
       {{"problem.solution=", "material.soft.forcing=x", "material.hard.forcing=1", REGIONS},
        {"'default = dirichlet' needs a formula"}},
       {{"material.soft.kappa=2", "region.soft.upper=0.3 1 1"},
