@@ -135,12 +135,13 @@ static bool is_list_of_numbers(const char *text) {
   return count > 1;
 }
 
-static sp_status parse_coefficient(const sp_config *config, bool zero_allowed, sp_formula *f) {
+static sp_status parse_coefficient(const sp_config *config, const char *given, bool zero_allowed,
+                                   sp_formula *f) {
   if (!f->text) return SP_OK;
   if (is_list_of_numbers(f->text))
     return sp_fail(SP_ERR_INPUT, "%s: expected one number or one formula%s, found '%s'", f->where,
                    zero_allowed ? "" : ", or three or six with commas between", f->text);
-  SP_TRY(parse_fixed(config, NULL, f));
+  SP_TRY(parse_fixed(config, given, f));
   const bool in_range = f->value >= 1e-250 && f->value <= 1e250; /* not to over- or underflow */
   if (!f->expression->is_constant || in_range || (zero_allowed && f->value == 0)) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: expected %sa finite number from 1e-250 to 1e250, found '%s'",
@@ -163,7 +164,7 @@ static sp_status parse_kappa(const sp_config *config, sp_material_entry *entry) 
     return parse_tensor(config, kappa, entry->axes.text ? &entry->axes : &all->axes,
                         entry->kappa.tensor);
   }
-  SP_TRY(parse_coefficient(config, false, &entry->kappa));
+  SP_TRY(parse_coefficient(config, "u", false, &entry->kappa));
   return entry != all && entry->axes.text ? fail_axes(&entry->axes) : SP_OK;
 }
 
@@ -200,9 +201,29 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
                    entry->source.where, entry->forcing.where);
   SP_TRY(parse_formula(config, NULL, &entry->source));
   SP_TRY(sp_statement_check_total(&entry->source));
-  SP_TRY(parse_coefficient(config, true, &entry->lambda));
-  SP_TRY(parse_coefficient(config, false, &entry->capacity));
+  SP_TRY(parse_coefficient(config, "u", true, &entry->lambda));
+  SP_TRY(parse_coefficient(config, NULL, false, &entry->capacity));
   return parse_kappa(config, entry);
+}
+
+/* Coefficients of u exclude what needs their derivatives, a load derived from the solution, and
+ * kappa as a tensor, which is no array. */
+static sp_status check_of_u(const sp_formula *tensor, const sp_formula *solution,
+                            const sp_material_entry *entry) {
+  const sp_formula *const coefficients[] = {&entry->kappa, &entry->lambda};
+  for (int i = 0; i < 2; i++) {
+    const sp_formula *f = coefficients[i];
+    if (!f->text || !f->expression || !f->expression->is_of_u) continue;
+    if (solution)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: a formula of u needs forcing or source in all materials; it is not "
+                     "derived from the solution (%s)",
+                     f->where, solution->where);
+    if (tensor && i == 0)
+      return sp_fail(SP_ERR_INPUT, "%s: a formula of u excludes kappa with components (%s)",
+                     f->where, tensor->where);
+  }
+  return SP_OK;
 }
 
 /* Section i; [problem] is -1. */
@@ -214,14 +235,21 @@ static sp_material_entry *entry_of(sp_config *config, int i) {
 static sp_status parse_materials(sp_config *config) {
   const int count = config->statement.materials.count;
   const sp_formula *axes = &config->statement.all.axes;
-  bool some = false, used = !axes->text;
+  const sp_formula *derived = NULL, *tensor = NULL; /* a load, if one is */
+  bool used = !axes->text;
   for (int i = -1; i < count; i++) {
-    SP_TRY(parse_material(config, entry_of(config, i)));
-    const sp_conductivity *tensor = entry_of(config, i)->kappa.tensor;
-    some = some || tensor;
-    used = used || (tensor && tensor->axes_text == axes);
+    sp_material_entry *entry = entry_of(config, i);
+    SP_TRY(parse_material(config, entry));
+    const sp_conductivity *own = entry->kappa.tensor;
+    if (own) tensor = own->text;
+    const bool has_load = entry->forcing.text || entry->source.text ||
+                          config->statement.all.forcing.text || config->statement.all.source.text;
+    const sp_formula *u = entry->solution.text ? &entry->solution : &config->statement.all.solution;
+    if (u->text && !has_load && (i >= 0 || count == 0)) derived = u;
+    used = used || (own && own->axes_text == axes);
   }
-  for (int i = -1; i < count && some; i++) {
+  for (int i = -1; i < count; i++) SP_TRY(check_of_u(tensor, derived, entry_of(config, i)));
+  for (int i = -1; i < count && tensor; i++) {
     sp_formula *u = &entry_of(config, i)->solution;
     if (!u->text) continue;
     SP_TRY(

@@ -104,7 +104,8 @@ sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
   for (int p = 0; p < problem->part_count; p++)
     out->periodic = out->periodic || problem->parts[p].type->form == SP_PERIODIC;
   if ((problem->materials.count == 1 && !out->periodic) ||
-      !sp_materials_have_solution(&problem->materials))
+      !sp_materials_have_solution(&problem->materials) ||
+      sp_materials_are_of_u(&problem->materials))
     return SP_OK;
   sp_status status = create_workspace(space, &w);
   if (!status) status = add_faces(problem, space, w, out);

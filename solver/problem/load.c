@@ -102,7 +102,7 @@ static sp_status derive_forcing(const sp_problem *problem, const sp_material *ma
  */
 static bool may_contradict(const assembly *s, const sp_material *material) {
   return s->sums && material->solution && material->forcing && !material->source &&
-         !material->forcing->is_of_u &&
+         !material->forcing->is_of_u && !sp_material_is_of_u(material) &&
          !(sp_operator_rows[s->problem->kind].collocated &&
            material->forcing->regularity == SP_JUMPS);
 }

@@ -326,6 +326,15 @@ bool sp_materials_are_constant(const sp_materials *materials) {
   return !any_material(materials, coefficient_varies);
 }
 
+bool sp_material_is_of_u(const sp_material *m) {
+  return (m->kappa_formula && m->kappa_formula->is_of_u) ||
+         (m->lambda_formula && m->lambda_formula->is_of_u);
+}
+
+bool sp_materials_are_of_u(const sp_materials *materials) {
+  return any_material(materials, sp_material_is_of_u);
+}
+
 static bool has_capacity_formula(const sp_material *m) {
   return m->capacity_formula;
 }

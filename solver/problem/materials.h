@@ -65,6 +65,10 @@ bool sp_materials_have_lambda(const sp_materials *materials);
  * a contact. Local. */
 bool sp_materials_are_constant(const sp_materials *materials);
 
+/* True if kappa or lambda depends on u: of a material, or in elements of the mesh. Local. */
+bool sp_material_is_of_u(const sp_material *material);
+bool sp_materials_are_of_u(const sp_materials *materials);
+
 /* True if the capacity is constant in each material. Local. */
 bool sp_materials_capacity_is_constant(const sp_materials *materials);
 

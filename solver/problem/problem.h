@@ -53,10 +53,11 @@ typedef struct sp_problem {
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a condition with alpha */
-  bool of_u;               /* a face has a condition that depends on u */
-  sp_last last;            /* for such; set by the caller */
-  const double *initial;   /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
-  const double *extra;     /* added to the load, likewise (solver/problem/load.h) */
+  bool of_u;               /* a condition, kappa or lambda depends on u */
+  sp_last last;            /* for such, by sp_problem_linearize */
+  double *kappa_of_u, *lambda_of_u; /* owned: the arrays below, if they depend on u; else NULL */
+  const double *initial; /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
+  const double *extra;   /* added to the load, likewise (solver/problem/load.h) */
   /* In time du/dt = shift u - history (sp_materials_shift), at the DOFs of the space; borrowed,
    * NULL: 0. */
   const double *history;

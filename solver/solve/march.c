@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/problem/linearize.h"
 #include "solver/solve/nonlinear.h"
 
 enum { SOLUTIONS = SP_TIME_HISTORY };
@@ -186,12 +187,13 @@ static sp_status extrapolate(sp_march *m, const sp_time_method *method, int stag
   return status;
 }
 
-/* Linearize conditions that depend on u at a vector, if there are any. */
+/* Linearize a problem that depends on u at a vector. */
 static sp_status linearize(sp_march *m, const sp_vector *at) {
   const sp_space *space = m->solver->space;
   if (!m->problem->of_u) return SP_OK;
-  m->problem->last = (sp_last){m->last, space->numbering};
-  return sp_agree(space->platform->comm, sp_vector_read(at, m->last));
+  SP_TRY(sp_agree(space->platform->comm, sp_vector_read(at, m->last)));
+  return sp_problem_linearize(m->problem, space->mesh, space->numbering->order, space->numbering,
+                              m->last);
 }
 
 /* m->stage = the solution with m->load near `at`. */
