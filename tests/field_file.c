@@ -120,8 +120,7 @@ static sp_status write_state(const char *path, int order, const int *box, int64_
       .text_count = 3,
       .text_name = "texts",
       .texts = texts};
-  return state ? sp_field_file_append(MPI_COMM_WORLD, path, &data, states, state)
-               : sp_field_file_write(MPI_COMM_WORLD, path, &data);
+  return sp_field_file_write(MPI_COMM_WORLD, path, &data, states, state);
 }
 
 static sp_status write_field(const char *path, int order, const int *box) {

@@ -183,43 +183,15 @@ const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes
   return &materials->list[materials->of_volume[hexes->volumes[element]]];
 }
 
-static sp_status fail_without_data(const sp_statement *statement, const sp_material *m) {
-  const char *where = statement->all.solution.where;
-  if (statement->materials.count == 0)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: the case needs problem.solution (a manufactured solution) or "
-                   "problem.forcing (the right-hand side f)",
-                   where);
+static sp_status fail_without(const sp_statement *statement, const char *where,
+                              const sp_material *m, const char *what) {
+  char who[300] = "the case needs";
   if (m->name)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: [material %s] needs solution or forcing, of its own or in [problem]", where,
-                   m->name);
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: %lld element%s in no [material]: give problem.solution or problem.forcing, "
-                 "or a [material default]",
-                 where, (long long)m->elements, sp_plural(m->elements));
-}
-
-static sp_status fail_without_solution(const sp_statement *statement, const sp_material *m) {
-  const char *where = statement->all.solution.where;
-  if (m->name)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: [material %s] has no solution, but others have: give one to all elements "
-                   "or to none",
-                   where, m->name);
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: %lld element%s in no [material] and without a solution, but others have one: "
-                 "give one to all elements or to none",
-                 where, (long long)m->elements, sp_plural(m->elements));
-}
-
-static sp_status fail_without_capacity(const sp_statement *statement, const sp_material *m) {
-  const char *where = statement->all.capacity.where;
-  if (m->name)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: [material %s] needs a capacity for time.end, of its own or in [problem]",
-                   where, m->name);
-  return sp_fail(SP_ERR_INPUT, "%s: the case needs problem.capacity, for time.end", where);
+    snprintf(who, sizeof who, "[material %s] needs", m->name);
+  else if (statement->materials.count > 0)
+    snprintf(who, sizeof who, "%lld element%s in no [material] need%s", (long long)m->elements,
+             sp_plural(m->elements), m->elements == 1 ? "s" : "");
+  return sp_fail(SP_ERR_INPUT, "%s: %s %s, of its own or in [problem]", where, who, what);
 }
 
 static sp_status check_elements(const sp_statement *statement, const sp_materials *materials) {
@@ -235,10 +207,15 @@ static sp_status check_elements(const sp_statement *statement, const sp_material
   for (int m = 0; m < materials->count; m++) {
     const sp_material *material = &materials->list[m];
     if (material->elements == 0) continue;
-    if (!material->solution && !material->forcing) return fail_without_data(statement, material);
-    if (!material->solution && solution) return fail_without_solution(statement, material);
+    const sp_material_entry *all = &statement->all;
+    if (!material->solution && !material->forcing)
+      return fail_without(statement, all->solution.where, material,
+                          "solution (a manufactured solution) or forcing (the right-hand side f)");
+    if (!material->solution && solution)
+      return fail_without(statement, all->solution.where, material,
+                          "a solution, because others have one");
     if (statement->scope->time && material->capacity == 0 && !material->capacity_formula)
-      return fail_without_capacity(statement, material);
+      return fail_without(statement, all->capacity.where, material, "a capacity for time.end");
   }
   return SP_OK;
 }

@@ -102,8 +102,6 @@ sp_status sp_material_tensor(const sp_material *material, size_t n, const double
 /* value = kappa, which is a scalar; `gradient` may be NULL. */
 sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
                             double *value, double *const gradient[3]);
-sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
-                             double *value);
 
 /* value = lambda + shift capacity, with the given shift: 0 for lambda, material->shift for the
  * operator; without lambda only shift capacity. */

@@ -315,7 +315,7 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
                                 .text_name = "regions",
                                 .texts = arrays.names};
     const double start = MPI_Wtime();
-    status = sp_field_file_append(mesh->comm, path, &data, solution->states, solution->state);
+    status = sp_field_file_write(mesh->comm, path, &data, solution->states, solution->state);
     *seconds = MPI_Wtime() - start;
   }
   free_arrays(&arrays);
