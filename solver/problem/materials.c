@@ -160,7 +160,7 @@ sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hex
     const sp_material_entry *entry = &statement->materials.entries[i];
     const int own = index_of(out, other, i);
     out->list[own] = common;
-    out->list[own].name = entry->name;
+    out->list[own].name = sp_groups_title(&hexes->volume, entry->name);
     take_formulas(statement, entry, &out->list[own]);
     if (i != other) SP_TRY(claim(statement, i, own, hexes, &c, out));
   }

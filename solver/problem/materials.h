@@ -9,9 +9,10 @@
 
 /* One section [material NAME], completed from [problem]; or [problem] itself. */
 typedef struct sp_material {
-  const char *name; /* of the section, NULL for [problem]; owned by the statement */
-  bool is_contact;  /* of a line of [boundary], `name` then; kappa is that of mesh/interlayer.h, T
-                       / R; with a formula of R, kappa_formula is R and the value `kappa` is T */
+  const char
+      *name;       /* of the group of the section, NULL for [problem]; owned by statement or mesh */
+  bool is_contact; /* of a line of [boundary], `name` then; kappa is that of mesh/interlayer.h, T
+                      / R; with a formula of R, kappa_formula is R and the value `kappa` is T */
   double lambda, kappa, capacity; /* values of constant coefficients */
   double shift;                   /* sp_materials_shift's */
   /* Formulas are owned by the statement. */

@@ -24,7 +24,7 @@ typedef struct sp_last {
 /* One line of [boundary], or the default: a condition and its formulas. A periodic line covers both
  * of its groups. The resistance of a contact is in a material. */
 typedef struct sp_boundary_part {
-  const char *group; /* owned by the statement */
+  const char *group; /* its name, owned by the statement or the mesh */
   const sp_condition_type *type;
   const sp_expression *coefficients[SP_CONDITION_COEFFICIENTS]; /* owned by the statement */
   const sp_expression *formula; /* data, likewise; NULL: none, or derived from the solution */

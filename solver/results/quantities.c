@@ -71,6 +71,23 @@ static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bo
     members[m] = true;
 }
 
+sp_dimension sp_quantity_dimension(const sp_quantity *q) {
+  const double size = q->on_surface ? 2 : 3;
+  if (q->formula || q->kind == SP_RESULT_FORMULA) return (sp_dimension){0};
+  switch (q->kind) {
+  case SP_RESULT_INTEGRAL:
+    return (sp_dimension){1, size, 0};
+  case SP_RESULT_NORM:
+    return (sp_dimension){1, size / 2, 0};
+  case SP_RESULT_RESISTANCE:
+    return (sp_dimension){1, 0, -1};
+  case SP_RESULT_FLUX:
+    return SP_OF_POWER;
+  default:
+    return SP_OF_TEMPERATURE;
+  }
+}
+
 enum { RESISTANCE_PARTS = 3 };
 
 /* Take `surface 3` as the name of a group if the mesh has one called that. */
@@ -90,6 +107,11 @@ static void take_whole_name(const sp_hexes *hexes, char **group, sp_result_over 
 
 static bool is_surface(const sp_hexes *hexes, const char *group, sp_result_over over) {
   return over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, group);
+}
+
+static const char *title_of(const sp_hexes *hexes, const char *group, sp_result_over over) {
+  const bool on_surface = group && is_surface(hexes, group, over);
+  return sp_groups_title(on_surface ? &hexes->surface : &hexes->volume, group);
 }
 
 static sp_result_entry named_as_in(const sp_hexes *hexes, const sp_result_entry *entry) {
@@ -154,6 +176,8 @@ static sp_status fill_entry(const sp_hexes *hexes, const sp_problem *problem,
                      .by_result = entry->by_result,
                      .size = entry->heat};
   const bool has_parts = entry->kind == SP_RESULT_RESISTANCE || entry->kind == SP_RESULT_FORMULA;
+  q->group = title_of(hexes, q->group, entry->over);
+  q->other = title_of(hexes, q->other, entry->other_over);
   if (!has_parts) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
   const int count = q->on_surface ? hexes->surface.count : hexes->volume.count;
   SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));

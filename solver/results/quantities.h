@@ -23,7 +23,7 @@
 #include "solver/results/wanted.h"
 
 typedef struct sp_quantity {
-  const char *name, *group; /* owned by sp_wanted; group is NULL for the domain */
+  const char *name, *group; /* owned by sp_wanted or the mesh; group is NULL for the domain */
   sp_result_kind kind;
   const sp_expression *formula; /* v as a function of u; NULL: u itself */
   bool on_surface;
@@ -67,6 +67,9 @@ bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *re
 static inline bool sp_quantity_is_extremum(sp_result_kind kind) {
   return kind == SP_RESULT_MINIMUM || kind == SP_RESULT_MAXIMUM;
 }
+
+/* The unit of its value; of a formula it is not known. Local. */
+sp_dimension sp_quantity_dimension(const sp_quantity *q);
 
 /* Check that the groups of [result] exist, before anything is refined. Errors: SP_ERR_INPUT with
  * the line: groups that the mesh does not have (its groups are listed) or that may be a surface or

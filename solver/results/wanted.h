@@ -3,6 +3,7 @@
 #pragma once
 
 #include "solver/problem/statement.h"
+#include "solver/results/units.h"
 
 /* One line of [probe]: name = x y z. */
 typedef struct sp_probe_entry {
@@ -74,4 +75,5 @@ typedef struct sp_wanted {
     sp_result_entry *entries;
     int count;
   } results;
+  sp_units units; /* labels for all numbers */
 } sp_wanted;
