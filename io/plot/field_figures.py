@@ -72,7 +72,8 @@ class Colours:
         divider = AxesDivider(axes, yref=AxesY(axes, axes.get_aspect()))  # of --z-stretch
         axes.set_axes_locator(divider.new_locator(0, 0))
         place = divider.append_axes("bottom" if wide else "right", size=0.12, pad=0.45 if wide else 0.12)
-        bar = axes.figure.colorbar(ScalarMappable(self.norm, self.map), cax=place, label=in_brackets(field.name, field.unit),
+        bar = axes.figure.colorbar(ScalarMappable(self.norm, self.map), cax=place,
+                                   label=in_brackets(field.name, field.unit),
                                    orientation="horizontal" if wide else "vertical")
         bar.outline.set_visible(False)
 
@@ -222,9 +223,9 @@ def paint_edges(canvas, field, faces):
         canvas.add_lines((matrix @ edges[count == n]).reshape(-1, 3))
 
 
-def add_directions(axes, canvas):
-    """Where x, y and z point, beside the lower left corner."""
-    place = inset_axes(axes, 0.55, 0.55, loc="lower right", bbox_to_anchor=(0, 0), borderpad=0,
+def add_directions(axes, canvas, corner=(0, 0)):
+    """Where x, y and z point, left of a place in the axes."""
+    place = inset_axes(axes, 0.55, 0.55, loc="lower right", bbox_to_anchor=corner, borderpad=0,
                        bbox_transform=axes.transAxes)
     place.set_aspect("equal")
     place.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3))

@@ -7,6 +7,8 @@ import struct
 import tempfile
 from types import SimpleNamespace
 
+import numpy
+
 import field_figures
 import run_figures
 from failure import Failure
@@ -109,7 +111,8 @@ def summary(attributes):
         if name in attributes:
             value = attributes[name]
             text = value.decode() if isinstance(value, bytes) else value
-            text = text if isinstance(text, str) else f"{value:,}" if value == int(value) else number(float(f"{value:.3g}"))
+            if not isinstance(text, str):
+                text = f"{value:,}" if isinstance(value, numpy.integer) else printed(f"{value:.3g}")
             rows += f"<tr><th>{title}</th><td>{html.escape(text)}</td></tr>\n"
     return f"<table>{rows}</table>\n"
 

@@ -88,7 +88,7 @@ static void add_face(table *t, sp_lid e, int f, const sp_rule *rule, double *xyz
     if (!sp_group_has(&hexes->surface.groups[g], surface)) continue;
     const int row = hexes->volume.group_count + g;
     for (int s = 0; s < SUMS; s++) t->sums[row][s] += sums[s];
-    if (side == surface) keep_face(t, e, f, row);
+    keep_face(t, e, f, row);
   }
 }
 
@@ -151,8 +151,8 @@ static sp_status measure(table *t) {
   size_t faces = 0;
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
-      for (int g = 0; g < hexes->surface.group_count && hexes->surfaces[e][f] >= 0; g++)
-        faces += sp_group_has(&hexes->surface.groups[g], hexes->surfaces[e][f]);
+      for (int g = 0, s = sp_surface_of(hexes->surfaces[e][f]); g < hexes->surface.group_count; g++)
+        faces += s >= 0 && sp_group_has(&hexes->surface.groups[g], s);
   SP_TRY(sp_allocate(faces, sizeof *t->faces, "faces", &t->faces));
   for (sp_lid e = 0; e < hexes->count; e++) {
     SP_TRY(sp_geometry_volume(hexes, e, &rule, xyz, wj));
