@@ -12,9 +12,13 @@ typedef struct sp_dimension {
   double temperature, length, power;
 } sp_dimension;
 
-#define SP_OF_TEMPERATURE ((sp_dimension){1, 0, 0})
+#define SP_TEMPERATURE                                                                             \
+  { 1, 0, 0 }
+#define SP_POWER                                                                                   \
+  { 0, 0, 1 }
+#define SP_OF_TEMPERATURE ((sp_dimension)SP_TEMPERATURE)
 #define SP_OF_LENGTH ((sp_dimension){0, 1, 0})
-#define SP_OF_POWER ((sp_dimension){0, 0, 1})
+#define SP_OF_POWER ((sp_dimension)SP_POWER)
 
 /* A label, in bytes, and a unit with its terminating zero. */
 enum { SP_UNIT_LABEL = 15, SP_UNIT_SIZE = 64 };
