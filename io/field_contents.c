@@ -51,6 +51,7 @@ typedef struct dataset {
   int64_t units, first, total; /* first: of this rank in the file */
   int64_t chunk;               /* rows, if the dataset grows; else 0 */
   const void *values;          /* as in the file, or NULL: fill_block computes them */
+  const char *unit;            /* NULL or "": none */
 } dataset;
 
 static int dataset_count(const sp_field_piece *p) {
@@ -110,6 +111,7 @@ static dataset describe_dataset(const sp_field_piece *p, int index) {
     d.type = H5T_NATIVE_DOUBLE;
     d.columns = 3;
     d.values = data->coordinates;
+    d.unit = data->unit;
     break;
   case CONNECTIVITY:
     d.rows = p->nodes;
@@ -127,6 +129,7 @@ static dataset describe_dataset(const sp_field_piece *p, int index) {
     if (!values->integers) d.type = H5T_NATIVE_DOUBLE;
     d.columns = values->columns;
     d.values = values->values;
+    d.unit = values->unit;
     break;
   }
   if (is_of_state(p, index)) place_state(p, values->kept, &d);
@@ -144,6 +147,15 @@ static void write_attribute(hid_t group, const char *name, hid_t type, hid_t spa
   const hid_t attribute = H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   H5Awrite(attribute, type, value);
   H5Aclose(attribute);
+}
+
+static void write_unit(hid_t set, const char *unit) {
+  const hid_t text = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+  H5Tset_size(text, strlen(unit));
+  H5Tset_cset(text, H5T_CSET_UTF8);
+  write_attribute(set, "units", text, space, unit);
+  H5Sclose(space);
+  H5Tclose(text);
 }
 
 static void write_list(hid_t group, const char *name, hid_t type, int count, const void *values) {
@@ -182,7 +194,10 @@ static void create_dataset(hid_t file, const dataset *set) {
   if (set->chunk > 0) H5Pset_chunk(creation, dimensions, chunk);
   H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
   H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-  H5Dclose(H5Dcreate2(file, set->path, set->type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+  const hid_t id =
+      H5Dcreate2(file, set->path, set->type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+  if (set->unit && set->unit[0]) write_unit(id, set->unit);
+  H5Dclose(id);
   H5Pclose(creation);
   H5Sclose(space);
 }

@@ -22,8 +22,9 @@ typedef struct sp_field_values {
   const char *name;
   const void *values; /* [points or elements][columns]: int64_t or double */
   bool of_elements, integers;
-  int columns; /* 1, or 3 for a vector */
-  bool kept;   /* of points, in a series: in /restart */
+  int columns;      /* 1, or 3 for a vector */
+  bool kept;        /* of points, in a series: in /restart */
+  const char *unit; /* attribute "units"; NULL or "": none */
 } sp_field_values;
 
 /* Kept values have places for two states, used in turn: those of the last state stay intact. */
@@ -44,6 +45,7 @@ typedef struct sp_field_data {
    * lattice of degree N. The order is lexicographic, not VTK's. */
   const int32_t *nodes;
   const double *coordinates; /* [points][3] */
+  const char *unit;          /* of these, as above */
   int value_count;
   const sp_field_values *values; /* [value_count] */
   int text_count;                /* 0: no texts in the file */

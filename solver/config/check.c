@@ -216,6 +216,17 @@ static sp_status check_sizes(const sp_config *config) {
                  sp_config_where(config, "mesh", "size_min"), sizes->largest, sizes->smallest);
 }
 
+static sp_status check_units(const sp_config *config) {
+  for (const sp_key *key = sp_key_find("units", NULL); strcmp(key->section, "units") == 0; key++) {
+    const char *label = *(char *const *)sp_key_field(config, key, 0),
+               *misfit = sp_unit_misfit(label);
+    if (misfit)
+      return sp_fail(SP_ERR_INPUT, "%s: expected the label of a unit, such as mm, found '%s': %s",
+                     sp_config_where(config, "units", key->name), label, misfit);
+  }
+  return SP_OK;
+}
+
 sp_status sp_config_check(const char *path, sp_config *config) {
   SP_TRY(resolve_shape(path, config));
   SP_TRY(resolve_initial(path, config));
@@ -229,6 +240,7 @@ sp_status sp_config_check(const char *path, sp_config *config) {
   resolve_corners(config);
   SP_TRY(check_corners(config));
   SP_TRY(check_sizes(config));
+  SP_TRY(check_units(config));
   SP_TRY(check_time(config));
   SP_TRY(resolve_regions(config));
   return sp_formulas_parse(config);

@@ -202,7 +202,7 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
   SP_TRY(parse_formula(config, NULL, &entry->source));
   SP_TRY(sp_statement_check_total(&entry->source));
   SP_TRY(parse_coefficient(config, "u", true, &entry->lambda));
-  SP_TRY(parse_coefficient(config, NULL, false, &entry->capacity));
+  SP_TRY(parse_coefficient(config, "u", false, &entry->capacity));
   return parse_kappa(config, entry);
 }
 
@@ -210,8 +210,8 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
  * kappa as a tensor, which is no array. */
 static sp_status check_of_u(const sp_formula *tensor, const sp_formula *solution,
                             const sp_material_entry *entry) {
-  const sp_formula *const coefficients[] = {&entry->kappa, &entry->lambda};
-  for (int i = 0; i < 2; i++) {
+  const sp_formula *const coefficients[] = {&entry->kappa, &entry->lambda, &entry->capacity};
+  for (int i = 0; i < 3; i++) {
     const sp_formula *f = coefficients[i];
     if (!f->text || !f->expression || !f->expression->is_of_u) continue;
     if (solution)

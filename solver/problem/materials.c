@@ -159,7 +159,7 @@ sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hex
     const sp_material_entry *entry = &statement->materials.entries[i];
     const int own = index_of(out, other, i);
     out->list[own] = common;
-    out->list[own].name = entry->name;
+    out->list[own].name = sp_groups_title(&hexes->volume, entry->name);
     take_formulas(statement, entry, &out->list[own]);
     if (i != other) SP_TRY(claim_volumes(statement, i, own, hexes, &c, out));
   }
@@ -328,7 +328,8 @@ bool sp_materials_are_constant(const sp_materials *materials) {
 
 bool sp_material_is_of_u(const sp_material *m) {
   return (m->kappa_formula && m->kappa_formula->is_of_u) ||
-         (m->lambda_formula && m->lambda_formula->is_of_u);
+         (m->lambda_formula && m->lambda_formula->is_of_u) ||
+         (m->capacity_formula && m->capacity_formula->is_of_u);
 }
 
 bool sp_materials_are_of_u(const sp_materials *materials) {

@@ -82,6 +82,9 @@ static sp_status claim_surfaces(const sp_statement *statement, const sp_mesh *me
   for (int p = 0; p < fallback; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
     SP_TRY(claim_group(entry, entry->group, p, fallback, mesh, problem));
+    const bool volume = sp_boundary_is_volume(entry->group, hexes);
+    problem->parts[p].group =
+        sp_groups_title(volume ? &hexes->volume : &hexes->surface, entry->group);
     if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, mesh, problem));
   }
   if (!statement->boundary.fallback.where) return SP_OK;
@@ -264,8 +267,8 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
 void sp_problem_destroy(sp_problem **problem) {
   if (!*problem) return;
   sp_materials_free(&(*problem)->materials);
-  SP_FREE((*problem)->kappa_of_u, (*problem)->lambda_of_u, (*problem)->parts,
-          (*problem)->part_of_surface, (*problem)->part_of_volume, (*problem)->groups_by_default,
-          (*problem)->faces, *problem);
+  SP_FREE((*problem)->kappa_of_u, (*problem)->lambda_of_u, (*problem)->capacity_of_u,
+          (*problem)->parts, (*problem)->part_of_surface, (*problem)->part_of_volume,
+          (*problem)->groups_by_default, (*problem)->faces, *problem);
   *problem = NULL;
 }

@@ -24,7 +24,7 @@ typedef struct sp_last {
 /* One line of [boundary], or the default: a condition and its formulas. A periodic line covers both
  * of its groups. The resistance of a contact is in a material. */
 typedef struct sp_boundary_part {
-  const char *group; /* owned by the statement */
+  const char *group; /* its name, owned by the statement or the mesh */
   const sp_condition_type *type;
   const sp_expression *coefficients[SP_CONDITION_COEFFICIENTS]; /* owned by the statement */
   const sp_expression *formula; /* data, likewise; NULL: none, or derived from the solution */
@@ -53,9 +53,10 @@ typedef struct sp_problem {
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a condition with alpha */
-  bool of_u;               /* a condition, kappa or lambda depends on u */
+  bool of_u;               /* a condition, kappa, lambda or capacity depends on u */
   sp_last last;            /* for such, by sp_problem_linearize */
-  double *kappa_of_u, *lambda_of_u; /* owned: the arrays below, if they depend on u; else NULL */
+  /* Owned: the arrays below, if they depend on u; else NULL. */
+  double *kappa_of_u, *lambda_of_u, *capacity_of_u;
   const double *initial; /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
   const double *extra;   /* added to the load, likewise (solver/problem/load.h) */
   /* In time du/dt = shift u - history (sp_materials_shift), at the DOFs of the space; borrowed,

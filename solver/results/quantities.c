@@ -61,6 +61,13 @@ static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bo
     members[m] = true;
 }
 
+sp_dimension sp_quantity_dimension(const sp_quantity *q) {
+  sp_dimension d = q->type->unit;
+  if (q->formula) return (sp_dimension){0};
+  d.length += q->type->of_size * (q->on_surface ? 2 : 3);
+  return d;
+}
+
 /* Take `surface 3` as the name of a group if the mesh has one called that. */
 static void take_whole_name(const sp_hexes *hexes, char **group, sp_result_over *over) {
   const sp_family *families[] = {&hexes->surface, &hexes->volume};
@@ -78,6 +85,11 @@ static void take_whole_name(const sp_hexes *hexes, char **group, sp_result_over 
 
 static bool is_surface(const sp_hexes *hexes, const char *group, sp_result_over over) {
   return over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, group);
+}
+
+static const char *title_of(const sp_hexes *hexes, const char *group, sp_result_over over) {
+  const bool on_surface = group && is_surface(hexes, group, over);
+  return sp_groups_title(on_surface ? &hexes->surface : &hexes->volume, group);
 }
 
 static sp_result_entry named_as_in(const sp_hexes *hexes, const sp_result_entry *entry) {
@@ -141,6 +153,8 @@ static sp_status fill_entry(const sp_hexes *hexes, const sp_problem *problem,
                      .heat_of = entry->heat_of,
                      .by_result = entry->by_result,
                      .size = entry->heat};
+  q->group = title_of(hexes, q->group, entry->over);
+  q->other = title_of(hexes, q->other, entry->other_over);
   if (!q->type->combine) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
   const int count = q->on_surface ? hexes->surface.count : hexes->volume.count;
   SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));

@@ -32,13 +32,16 @@ static void add_limit(sp_report *report, const sp_answer *a, const sp_study_row 
                       const sp_convergence *c) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
+  char unit[SP_UNIT_SIZE];
+  sp_unit_text(&report->config->wanted.units, a->dimension, unit);
   sp_record_row(record,
                 "name %s, kind %s, table %s, order %d, refine %d, rate %g, limit %g, gci %g, "
-                "verdict %s",
+                "verdict %s, unit %s",
                 a->name, a->kind, a->table, finest->order, finest->refine, c->rate, c->limit,
-                c->gci, c->verdict);
+                c->gci, c->verdict, unit);
   sp_terminal_print(t, "  %-16s %-20s", "", c->verdict);
-  if (isfinite(c->limit)) sp_terminal_print(t, " %20.12g limit, +- %.2e", c->limit, c->gci);
+  if (isfinite(c->limit))
+    sp_terminal_print(t, " %20.12g limit, +- %.2e%s%s", c->limit, c->gci, unit[0] ? " " : "", unit);
   if (isfinite(c->limit) && a->value != 0)
     sp_terminal_print(t, ", %.1e of the value", c->gci / fabs(a->value));
   sp_terminal_print(t, "\n");

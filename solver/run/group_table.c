@@ -75,7 +75,7 @@ static sp_status add_sample(table *t, sp_lid e, int f, const sp_rule *rule, sp_s
   for (int g = 0; g < family->group_count; g++) {
     if (!sp_group_has(&family->groups[g], part)) continue;
     for (int s = 0; s < SUMS; s++) t->sums[first_row + g][s] += sums[s];
-    if (f >= 0 && side == part) keep_face(t, e, f, first_row + g);
+    if (f >= 0) keep_face(t, e, f, first_row + g);
   }
   return SP_OK;
 }
@@ -138,8 +138,8 @@ static sp_status measure_groups(table *t) {
   size_t faces = 0;
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
-      for (int g = 0; g < hexes->surface.group_count && hexes->surfaces[e][f] >= 0; g++)
-        faces += sp_group_has(&hexes->surface.groups[g], hexes->surfaces[e][f]);
+      for (int g = 0, s = sp_surface_of(hexes->surfaces[e][f]); g < hexes->surface.group_count; g++)
+        faces += s >= 0 && sp_group_has(&hexes->surface.groups[g], s);
   SP_TRY(sp_allocate(faces, sizeof *t->faces, "faces", &t->faces));
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = -1; f < SP_FACES; f++) SP_TRY(add_sample(t, e, f, &rule, sample));

@@ -29,19 +29,22 @@ static void name_column(const sp_answer *a, char name[NAME_SIZE]) {
 
 static void record_row(const stepping *s, const sp_answers *answers) {
   sp_record *record = s->c->report->record;
-  char name[NAME_SIZE];
+  const sp_units *units = &s->c->config->wanted.units;
+  char name[NAME_SIZE], unit[SP_UNIT_SIZE];
+  sp_unit_text(units, SP_OF_POWER, unit);
   sp_record_open(record, SP_RECORD_TABLE, "history");
   sp_record_open(record, SP_RECORD_ROW, NULL);
   sp_record_real(record, "time", sp_march_time(s->c->march), "1");
   sp_record_integer(record, "iterations", s->iterations - s->reported);
   if (sp_running_has_balance(s->c)) {
-    sp_record_real(record, "heat.source", s->c->balance.source, "1");
-    sp_record_real(record, "heat.stored", s->c->balance.stored, "1");
-    sp_record_real(record, "heat.imbalance", s->c->balance.imbalance, "1");
+    sp_record_add(record, "heat.source %g [%s], heat.stored %g [%s], heat.imbalance %g [%s]",
+                  s->c->balance.source, unit, s->c->balance.stored, unit, s->c->balance.imbalance,
+                  unit);
   }
   for (int i = 0; i < answers->count; i++) {
     name_column(&answers->list[i], name);
-    sp_record_real(record, name, answers->list[i].value, "1");
+    sp_record_real(record, name, answers->list[i].value,
+                   sp_unit_text(units, answers->list[i].dimension, unit));
   }
   sp_record_close(record);
   sp_record_close(record);
@@ -53,8 +56,11 @@ sp_status sp_stepping_write(sp_running *c) {
   const sp_field_state state = {.time = sp_march_time(c->march),
                                 .known = sp_march_known(c->march),
                                 .length = sp_march_length(c->march)};
-  sp_field_solution solution = {
-      .x = c->solution, .flux = c->config->output.flux, .state = &state, .states = c->states};
+  sp_field_solution solution = {.x = c->solution,
+                                .flux = c->config->output.flux,
+                                .state = &state,
+                                .states = c->states,
+                                .units = &c->config->wanted.units};
   double seconds;
   if (!path[0] || !c->report) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);

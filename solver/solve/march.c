@@ -131,11 +131,15 @@ sp_status sp_march_restart(sp_march *m, double t, double dt, const double *initi
   return sp_agree(m->solver->platform->comm, status);
 }
 
-sp_status sp_march_renew(sp_march *m) {
-  m->shift = 0;
+static sp_status renew_mass(sp_march *m) {
   sp_operator_destroy(&m->mass);
   sp_vector_destroy(&m->diagonal);
   return create_mass(m);
+}
+
+sp_status sp_march_renew(sp_march *m) {
+  m->shift = 0;
+  return renew_mass(m);
 }
 
 sp_status sp_march_continue(sp_march *m, double t, int known, const double *solutions) {
@@ -183,17 +187,21 @@ static sp_status prepare_stage(sp_march *m, double t, double shift) {
   return SP_OK;
 }
 
-/* history = the sum of weights times solutions, over dt; load = M_c history + extra. */
-static sp_status make_load(sp_march *m, const sp_time_stage *stage) {
+/* history = the sum of weights times solutions, over dt. */
+static sp_status make_history(sp_march *m, const sp_time_stage *stage) {
   sp_status status = sp_vector_fill(0, &m->history);
   for (int i = 0; i < m->known && !status; i++)
     if (stage->weights[i] != 0)
       status = sp_vector_axpby(stage->weights[i] / m->dt, &m->u[i], 1, &m->history);
   if (stage->first != 0 && !status)
     status = sp_vector_axpby(stage->first / m->dt, &m->stage, 1, &m->history);
-  if (!status)
-    status = m->mass ? sp_operator_apply(m->mass, false, &m->history, &m->load)
-                     : sp_vector_multiply(&m->diagonal, &m->history, &m->load);
+  return status;
+}
+
+/* load = M_c history + extra. */
+static sp_status make_load(sp_march *m) {
+  const sp_status status = m->mass ? sp_operator_apply(m->mass, false, &m->history, &m->load)
+                                   : sp_vector_multiply(&m->diagonal, &m->history, &m->load);
   return !status && m->extra ? sp_vector_axpby(1, m->extra, 1, &m->load) : status;
 }
 
@@ -221,16 +229,18 @@ static sp_status linearize(sp_march *m, const sp_vector *at) {
   const sp_space *space = m->solver->space;
   if (!m->problem->of_u) return SP_OK;
   SP_TRY(sp_agree(space->platform->comm, sp_vector_read(at, m->last)));
-  return sp_problem_linearize(m->problem, space->mesh, space->numbering->order, space->numbering,
-                              m->last);
+  SP_TRY(sp_problem_linearize(m->problem, space->mesh, space->numbering->order, space->numbering,
+                              m->last));
+  return m->problem->capacity_of_u ? renew_mass(m) : SP_OK;
 }
 
-/* m->stage = the solution with m->load near `at`. */
+/* m->stage = the solution with m->history near `at`. */
 static sp_status solve_near(sp_march *m, const sp_vector *at, double t, double shift,
                             sp_cg_result *result) {
   sp_solver *s = m->solver;
   SP_TRY(linearize(m, at));
   SP_TRY(prepare_stage(m, t, shift));
+  SP_TRY(sp_agree(s->platform->comm, make_load(m)));
   SP_TRY(sp_solver_add_load(s, &m->load));
   SP_TRY(sp_agree(s->platform->comm, sp_vector_multiply(&s->free, at, &m->start)));
   SP_TRY(sp_solver_start(s, &m->start));
@@ -244,7 +254,7 @@ static sp_status solve_stage(sp_march *m, const sp_time_method *method, int inde
   const sp_time_stage *stage = &method->stage[index];
   const double t = sp_march_time(m) + stage->fraction * m->dt, shift = stage->shift / m->dt;
   const MPI_Comm comm = m->solver->platform->comm;
-  sp_status status = make_load(m, stage);
+  sp_status status = make_history(m, stage);
   if (!status) status = extrapolate(m, method, index);
   SP_TRY(sp_agree(comm, status));
   for (int solves = 1;; solves++) {
