@@ -191,7 +191,8 @@ static sp_status fail_without(const sp_statement *statement, const char *where,
   else if (statement->materials.count > 0)
     snprintf(who, sizeof who, "%lld element%s in no [material] need%s", (long long)m->elements,
              sp_plural(m->elements), m->elements == 1 ? "s" : "");
-  return sp_fail(SP_ERR_INPUT, "%s: %s %s, of its own or in [problem]", where, who, what);
+  return sp_fail(SP_ERR_INPUT, "%s: %s %s%s", where, who, what,
+                 statement->materials.count > 0 ? ", or its own" : "");
 }
 
 static sp_status check_elements(const sp_statement *statement, const sp_materials *materials) {
@@ -210,12 +211,14 @@ static sp_status check_elements(const sp_statement *statement, const sp_material
     const sp_material_entry *all = &statement->all;
     if (!material->solution && !material->forcing)
       return fail_without(statement, all->solution.where, material,
-                          "solution (a manufactured solution) or forcing (the right-hand side f)");
+                          "problem.solution (a manufactured solution) or problem.forcing (the "
+                          "right-hand side f)");
     if (!material->solution && solution)
       return fail_without(statement, all->solution.where, material,
-                          "a solution, because others have one");
+                          "problem.solution, because others have one");
     if (statement->scope->time && material->capacity == 0 && !material->capacity_formula)
-      return fail_without(statement, all->capacity.where, material, "a capacity for time.end");
+      return fail_without(statement, all->capacity.where, material,
+                          "problem.capacity for time.end");
   }
   return SP_OK;
 }

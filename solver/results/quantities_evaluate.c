@@ -130,12 +130,11 @@ static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace
                 : 0;
   const double limit = fmin(p->extremum, s->bounds[r]);
   if (below < -SP_EXTREMUM_VISIBLE * apart && range.low + below < limit) {
-    double place[3];
-    const double value =
-        sp_extremum_find(hexes, e, order, f, sign, w->nodal, apart, limit, w->search, place);
-    if (value < range.low - SP_EXTREMUM_VISIBLE * apart && value < p->extremum) {
-      p->extremum = value;
-      memcpy(p->place, place, sizeof place);
+    sp_extremum_search search = {order, f, sign, w->nodal, apart, limit, .work = w->search};
+    sp_extremum_find(hexes, e, &search);
+    if (search.least < range.low - SP_EXTREMUM_VISIBLE * apart && search.least < p->extremum) {
+      p->extremum = search.least;
+      memcpy(p->place, search.place, sizeof search.place);
     }
   }
   if (!(range.low < p->extremum)) return;
