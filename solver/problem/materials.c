@@ -54,7 +54,7 @@ static int find_default(const sp_statement *statement) {
 }
 
 /* The index of the material of section i; `other` is [material default], the last material. */
-static int index_of(const sp_materials *materials, int other, int i) {
+static int material_of_section(const sp_materials *materials, int other, int i) {
   return i == other ? materials->count - 1 : i - (other >= 0 && other < i);
 }
 
@@ -157,7 +157,7 @@ sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hex
   SP_TRY(find_claims(statement, &hexes->volume, &c));
   for (int i = 0; i < entries; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
-    const int own = index_of(out, other, i);
+    const int own = material_of_section(out, other, i);
     out->list[own] = common;
     out->list[own].name = entry->name;
     take_formulas(statement, entry, &out->list[own]);
@@ -199,7 +199,7 @@ static sp_status check_elements(const sp_statement *statement, const sp_material
   const int other = find_default(statement);
   for (int i = 0; i < statement->materials.count; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
-    if (materials->list[index_of(materials, other, i)].elements == 0)
+    if (materials->list[material_of_section(materials, other, i)].elements == 0)
       return sp_fail(SP_ERR_INPUT, "%s: %s", entry->where,
                      i == other ? "no elements are left for it: the other sections name all"
                                 : "it has no elements");

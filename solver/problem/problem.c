@@ -13,7 +13,7 @@
 
 enum { FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
 
-static sp_boundary_part part_of(const sp_boundary_entry *entry) {
+static sp_boundary_part make_part(const sp_boundary_entry *entry) {
   sp_boundary_part part = {
       .group = entry->group, .type = entry->type, .formula = entry->formula.expression};
   part.of_u = entry->type->of_u || (part.formula && part.formula->is_of_u);
@@ -39,8 +39,8 @@ static sp_status make_parts(const sp_statement *statement, sp_problem *problem) 
   const int lines = statement->boundary.count;
   SP_TRY(sp_allocate((size_t)lines + 1, sizeof *problem->parts, "boundary", &problem->parts));
   problem->part_count = lines + 1;
-  for (int p = 0; p < lines; p++) problem->parts[p] = part_of(&statement->boundary.entries[p]);
-  problem->parts[lines] = part_of(&statement->boundary.fallback);
+  for (int p = 0; p < lines; p++) problem->parts[p] = make_part(&statement->boundary.entries[p]);
+  problem->parts[lines] = make_part(&statement->boundary.fallback);
   for (int p = 0; p <= lines; p++) problem->parts[p].last = &problem->last;
   return SP_OK;
 }
