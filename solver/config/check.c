@@ -74,7 +74,7 @@ static void resolve_corners(sp_config *config) {
   }
 }
 
-static sp_status check_corners(const sp_config *config) {
+static sp_status check_region_corners(const sp_config *config) {
   const char *upper_where = sp_config_where(config, "mesh", "upper");
   const char *where = upper_where ? upper_where : sp_config_where(config, "mesh", "lower");
   if (!where && config->mesh.regions.count > 0) where = config->mesh.regions.entries[0].where;
@@ -238,7 +238,7 @@ sp_status sp_config_check(const char *path, sp_config *config) {
   SP_TRY(check_tolerance(config));
   SP_TRY(check_orders(config));
   resolve_corners(config);
-  SP_TRY(check_corners(config));
+  SP_TRY(check_region_corners(config));
   SP_TRY(check_sizes(config));
   SP_TRY(check_units(config));
   SP_TRY(check_time(config));

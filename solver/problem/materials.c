@@ -54,7 +54,7 @@ static int find_default(const sp_statement *statement) {
 }
 
 /* The index of the material of section i; `other` is [material default], the last material. */
-static int index_of(const sp_materials *materials, int other, int i) {
+static int material_of_section(const sp_materials *materials, int other, int i) {
   return i == other ? materials->count - 1 : i - (other >= 0 && other < i);
 }
 
@@ -157,7 +157,7 @@ sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hex
   SP_TRY(find_claims(statement, &hexes->volume, &c));
   for (int i = 0; i < entries; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
-    const int own = index_of(out, other, i);
+    const int own = material_of_section(out, other, i);
     out->list[own] = common;
     out->list[own].name = sp_groups_title(&hexes->volume, entry->name);
     take_formulas(statement, entry, &out->list[own]);
@@ -191,14 +191,15 @@ static sp_status fail_without(const sp_statement *statement, const char *where,
   else if (statement->materials.count > 0)
     snprintf(who, sizeof who, "%lld element%s in no [material] need%s", (long long)m->elements,
              sp_plural(m->elements), m->elements == 1 ? "s" : "");
-  return sp_fail(SP_ERR_INPUT, "%s: %s %s, of its own or in [problem]", where, who, what);
+  return sp_fail(SP_ERR_INPUT, "%s: %s %s%s", where, who, what,
+                 statement->materials.count > 0 ? ", or its own" : "");
 }
 
 static sp_status check_elements(const sp_statement *statement, const sp_materials *materials) {
   const int other = find_default(statement);
   for (int i = 0; i < statement->materials.count; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
-    if (materials->list[index_of(materials, other, i)].elements == 0)
+    if (materials->list[material_of_section(materials, other, i)].elements == 0)
       return sp_fail(SP_ERR_INPUT, "%s: %s", entry->where,
                      i == other ? "no elements are left for it: the other sections name all"
                                 : "it has no elements");
@@ -210,12 +211,14 @@ static sp_status check_elements(const sp_statement *statement, const sp_material
     const sp_material_entry *all = &statement->all;
     if (!material->solution && !material->forcing)
       return fail_without(statement, all->solution.where, material,
-                          "solution (a manufactured solution) or forcing (the right-hand side f)");
+                          "problem.solution (a manufactured solution) or problem.forcing (the "
+                          "right-hand side f)");
     if (!material->solution && solution)
       return fail_without(statement, all->solution.where, material,
-                          "a solution, because others have one");
+                          "problem.solution, because others have one");
     if (statement->scope->time && material->capacity == 0 && !material->capacity_formula)
-      return fail_without(statement, all->capacity.where, material, "a capacity for time.end");
+      return fail_without(statement, all->capacity.where, material,
+                          "problem.capacity for time.end");
   }
   return SP_OK;
 }

@@ -12,6 +12,7 @@
 #include "mesh/mesh.h"
 #include "mesh/numbering.h"
 #include "operators/kinds.h"
+#include "operators/space.h"
 #include "solver/problem/materials.h"
 #include "solver/problem/statement.h"
 
@@ -99,3 +100,10 @@ static inline bool sp_outer_face_has_alpha(const sp_outer_face *face) {
 
 /* Return the part that fixes u in an element; -1 if none does. Local. */
 int sp_problem_volume_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element);
+
+/* *edges = the number of edges with four exterior faces or more that are neither Dirichlet nor
+ * periodic, over all ranks; 0 at order 1. Parts of the mesh touch there that share its DOFs. The
+ * flow through an edge falls only with the logarithm of the element size. scratch[local DOFs].
+ * Collective. */
+void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, double *scratch,
+                              sp_gid *edges);

@@ -6,8 +6,8 @@
 /* ---- Series ---- */
 
 /* Print and record the values of answer `i`. */
-static void add_values(sp_report *report, int along, int i, int count, const sp_study_row *rows,
-                       const sp_answers *answers) {
+static void add_answer_values(sp_report *report, int along, int i, int count,
+                              const sp_study_row *rows, const sp_answers *answers) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
   for (int r = 0; r < count; r++) {
@@ -93,7 +93,7 @@ sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
     for (int k = 0; k < 3; k++) f[k] = last[k - 2].list[i].value;
     const sp_convergence c = judged[i];
     sp_record_open(record, SP_RECORD_TABLE, "answers");
-    add_values(report, along, i, count, rows, answers);
+    add_answer_values(report, along, i, count, rows, answers);
     sp_record_close(record);
     sp_record_open(record, SP_RECORD_TABLE, "limits");
     add_limit(report, a, finest, &c);

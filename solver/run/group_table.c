@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/gather.h"
+#include "io/rendezvous.h"
 #include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/reduction.h"
@@ -162,7 +162,8 @@ static void list_bodies(const table *t, const bodies *b, size_t size, char *text
            b->lowest < b->highest ? ends[1] : "", b->others ? ", ..." : "");
 }
 
-static void print_row(const table *t, int row, const double sums[SUMS], sp_terminal *terminal) {
+static void print_group_row(const table *t, int row, const double sums[SUMS],
+                            sp_terminal *terminal) {
   const int volumes = t->hexes->volume.group_count;
   const bool is_surface = row >= volumes;
   const char *kind = is_surface ? "surface" : "volume";
@@ -201,7 +202,7 @@ static void print_table(const table *t, const picture_face *faces, size_t count,
   sp_terminal_print(terminal, "  %-24s %-8s %9s %14s   centre\n", "group", "kind", "elements",
                     "volume, area");
   sp_record_open(terminal->record, SP_RECORD_TABLE, "groups");
-  for (int row = 0; row < rows; row++) print_row(t, row, t->sums[row], terminal);
+  for (int row = 0; row < rows; row++) print_group_row(t, row, t->sums[row], terminal);
   sp_record_close(terminal->record);
   sp_record_open(terminal->record, SP_RECORD_LIST, "faces");
   for (size_t f = 0; f < count; f++) {

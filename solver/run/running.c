@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "solver/problem/contacts.h"
+#include "solver/problem/problem.h"
 #include "solver/problem/linearize.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"

@@ -342,7 +342,7 @@ typedef struct addition {
   double *x;
 } addition;
 
-static void add_values(void *addition_, size_t begin, size_t end) {
+static void add_load_values(void *addition_, size_t begin, size_t end) {
   const addition *a = addition_;
   for (size_t i = begin; i < end; i++) a->x[i] += a->values[i];
 }
@@ -351,7 +351,7 @@ sp_status sp_solver_fetch(sp_solver *s, double *x) {
   addition a = {s->facts.boundary_values, x};
   sp_status status = sp_vector_read(&s->x, x);
   if (!status && a.values)
-    status = sp_loop_over("solution", sp_space_dofs(s->space), 1, &a, add_values);
+    status = sp_loop_over("solution", sp_space_dofs(s->space), 1, &a, add_load_values);
   SP_TRY(sp_agree(s->platform->comm, status));
   return set_means(s, x);
 }
