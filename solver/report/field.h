@@ -23,7 +23,7 @@ typedef struct sp_field_solution {
   const double *x;         /* host L-vector */
   const double *indicator; /* [elements], "error_indicator" (results/resolution.h), or NULL */
   bool flux;
-  const sp_units *units; /* attributes of coordinates, u and flux */
+  const sp_units *units; /* attributes of coordinates, u and flux; NULL: none */
   /* Of a series (io/field_file.h), else NULL: the state, after `states` others, and the solutions
    * before x, kept with the names of solver/solve/initial.h. It has no indicator. */
   const sp_field_state *state;

@@ -13,7 +13,8 @@ const char *sp_unit_misfit(const char *label) {
 }
 
 const char *sp_unit_text(const sp_units *units, sp_dimension of, char text[SP_UNIT_SIZE]) {
-  const char *const labels[] = {units->temperature, units->length, units->power};
+  const sp_units none = {0}, *u = units ? units : &none;
+  const char *const labels[] = {u->temperature, u->length, u->power};
   const double powers[] = {of.temperature, of.length, of.power};
   size_t used = 0;
   text[0] = '\0';

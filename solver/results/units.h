@@ -27,5 +27,5 @@ enum { SP_UNIT_LABEL = 15, SP_UNIT_SIZE = 64 };
 const char *sp_unit_misfit(const char *label);
 
 /* Write a unit, as "K mm^2" or "K/W", to `text`, which is returned: "" for a pure number, and if a
- * label that it needs is not given. Local. */
+ * label that it needs is not given; `units` may be NULL: no labels. Local. */
 const char *sp_unit_text(const sp_units *units, sp_dimension of, char text[SP_UNIT_SIZE]);
