@@ -470,3 +470,13 @@ void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_
       }
     }
 }
+
+sp_status sp_geometry_sample(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,
+                             sp_sample *out) {
+  out->count = face < 0 ? sp_rule_points(rule) : (size_t)(rule->n * rule->n);
+  if (face < 0) return sp_geometry_volume(hexes, element, rule, out->xyz, out->weight);
+  sp_geometry_face(hexes, element, face, rule, out->xyz, out->normal);
+  for (size_t q = 0; q < out->count; q++)
+    out->weight[q] = sp_geometry_area(out->normal, (int)out->count, (int)q);
+  return SP_OK;
+}

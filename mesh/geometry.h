@@ -62,6 +62,19 @@ void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const dou
 void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,
                       double *xyz, double *normal);
 
+/* Points of an element or of a face of one. */
+typedef struct sp_sample {
+  size_t count;
+  double xyz[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE]; /* [3][count] */
+  double weight[SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];  /* wJ; on a face the surface element */
+  double normal[3 * SP_MAX_RULE * SP_MAX_RULE];            /* of a face, [3][count] */
+} sp_sample;
+
+/* Sample an element, as sp_geometry_volume, or its face unless that is negative, as
+ * sp_geometry_face. Errors: as sp_geometry_volume; none of faces. */
+sp_status sp_geometry_sample(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,
+                             sp_sample *out);
+
 /* The length of normal[3][n] at point q: the surface element times weights. */
 static inline double sp_geometry_area(const double *normal, int n, int q) {
   return sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +

@@ -62,7 +62,7 @@ static sp_status run_study(sp_bench *b, const sp_bench_options *o, const char *c
   return SP_OK;
 }
 
-static sp_status run(const sp_bench_options *o, const char *command_line) {
+static sp_status run_bench(const sp_bench_options *o, const char *command_line) {
   sp_platform platform;
   sp_bench b;
   int smallest, largest, idle_cores;
@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
   if (!status) status = sp_bench_options_parse(argc, argv, &o);
   status = sp_agree(MPI_COMM_WORLD, status);
   if (!status && o.help && rank == 0) sp_bench_print_usage();
-  if (!status && !o.help) status = run(&o, command_line);
+  if (!status && !o.help) status = run_bench(&o, command_line);
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
   if (status && rank == 0) fprintf(stderr, "sp_bench: %s\n", sp_error_message());
   free(command_line);

@@ -43,7 +43,7 @@ static const char usage[] =
     "            4 a study fell short of its expected rate, 5 interrupted by a signal\n";
 
 typedef struct command {
-  bool quiet, dry, groups, accuracy, done; /* done: the command line asked for information only */
+  bool quiet, dry, groups, accuracy, done; /* done: the command line was for information only */
   const char *file, *json;
   int override_count;
   const char **overrides;
@@ -123,7 +123,7 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
 
 /* Fail if the launcher of another MPI, or srun without an interface to this one, has started
  * several processes: each would run the whole case. SLURM_NTASKS belongs to a step only within
- * srun: a batch script has that of the job. Processes of an mpirun may have variables of its own
+ * srun: in a batch script it is the job's. Processes of an mpirun may have variables of its own
  * srun. */
 static sp_status check_launcher(void) {
   static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
@@ -143,7 +143,7 @@ static sp_status check_launcher(void) {
   return SP_OK;
 }
 
-/* Run what the command line asks for, after the case has been read. */
+/* Execute the command line, after the case has been read. */
 static sp_status run_on(const sp_workers *workers, const command *line, const sp_config *config,
                         sp_profile *profile, sp_terminal *terminal) {
   sp_results results;

@@ -172,27 +172,26 @@ static void test_results(void) {
     const char *value, *message;
   } wrong[] = {
       {"integral u^2 over left",
-       "expected of FORMULA, over GROUP, or nothing, found 'u^2 over left' after 'integral'"},
+       "expected integral [of FORMULA] [over GROUP], found 'u^2 over left' after 'integral'"},
       {"average overleft",
-       "expected of FORMULA, over GROUP, or nothing, found 'overleft' after 'average'"},
+       "expected average [of FORMULA] [over GROUP], found 'overleft' after 'average'"},
       {"norm of", "expected a formula after 'of', found nothing"},
       {"norm of over left", "expected a formula after 'of', found nothing"},
       {"norm of u over", "expected a group after 'over', found nothing"},
-      {"flux of u over left", "a flux is that of u: expected flux over GROUP"},
-      {"resistance", "expected resistance over GROUP, OTHER or resistance over GROUP, OTHER by "
-                     "SOURCE, from where heat flows to where"},
-      {"resistance over left", "expected resistance over GROUP, OTHER or resistance over GROUP, "
-                               "OTHER by SOURCE, from where heat flows to where"},
-      {"resistance over left,", "expected resistance over GROUP, OTHER or resistance over GROUP, "
-                                "OTHER by SOURCE, from where heat flows to where"},
-      {"resistance over left, left", "expected resistance over two groups, found 'left' twice"},
-      {"resistance over surface left, surface left",
-       "expected resistance over two groups, found 'left' twice"},
+      {"flux of u over left", "expected flux over GROUP, found a formula"},
+      {"resistance", "expected resistance over GROUP, OTHER [by SOURCE], from where heat flows to "
+                     "where"},
+      {"resistance over left", "expected resistance over GROUP, OTHER [by SOURCE], from where heat "
+                               "flows to where"},
+      {"resistance over left,", "expected resistance over GROUP, OTHER [by SOURCE], from where "
+                                "heat flows to where"},
+      {"resistance over left, left", "expected two groups, found 'left' twice"},
+      {"resistance over surface left, surface left", "expected two groups, found 'left' twice"},
       {"resistance of u over left, right",
-       "expected resistance over GROUP, OTHER, found a formula"},
+       "expected resistance over GROUP, OTHER [by SOURCE], found a formula"},
       {"maximum over", "expected a group after 'over', found nothing"},
       {"flux", "a flux goes through a surface: expected flux over GROUP"},
-      {"flux left", "expected over GROUP, found 'left' after 'flux'"},
+      {"flux left", "expected flux over GROUP, found 'left' after 'flux'"},
       {"flux over volume core",
        "a flux goes through a surface: expected flux over GROUP, found a volume"},
       {"mean over left",
@@ -202,10 +201,10 @@ static void test_results(void) {
        "column 4: unknown name 'x'; known names are a, pi, e, sin, cos, tan, asin, acos, "
        "atan, sinh, cosh, tanh, exp, log, log10, sqrt, cbrt, abs, erf, sign, floor, "
        "atan2, pow, min, max, if, table"},
-      {"integral a", "expected of FORMULA, over GROUP, or nothing, found 'a' after 'integral'"},
+      {"integral a", "expected integral [of FORMULA] [over GROUP], found 'a' after 'integral'"},
       {"a a", "column 3: expected an operator or end of formula, found 'a'"},
-      {"resistance over a, b by", "expected resistance over GROUP, OTHER or resistance over GROUP, "
-                                  "OTHER by SOURCE, from where heat flows to where"},
+      {"resistance over a, b by", "expected resistance over GROUP, OTHER [by SOURCE], from where "
+                                  "heat flows to where"},
       {"resistance over b, c by b",
        "expected 'by' and one source of heat or result above, found 'b'; there are a"},
   };
@@ -225,52 +224,52 @@ static void test_results(void) {
       "by half = resistance over by, by by  by half\n",
       TEXTS("result.mean=maximum over volume 2", "result.heat="));
   if (config) {
-    static const sp_result_entry expected[] = {
-        {.name = "mean", .kind = SP_RESULT_MAXIMUM, .over = SP_OVER_VOLUME, .group = "2"},
-        {.name = "low", .kind = SP_RESULT_MINIMUM, .over = SP_OVER_SURFACE, .group = "3"},
-        {.name = "odd", .kind = SP_RESULT_NORM, .over = SP_OVER_GROUP, .group = "volume"},
-        {.name = "all", .kind = SP_RESULT_INTEGRAL, .over = SP_OVER_VOLUME, .group = "core"},
-        {.name = "heavy",
-         .kind = SP_RESULT_AVERAGE,
-         .over = SP_OVER_GROUP,
-         .formula = {.text = "u * x ?  1 : z"},
-         .group = "of over over"},
-        {.name = "whole", .kind = SP_RESULT_NORM, .formula = {.text = "u^2"}},
-        {.name = "of", .kind = SP_RESULT_INTEGRAL, .over = SP_OVER_GROUP, .group = "of"},
-        {.name = "chip, to air",
-         .kind = SP_RESULT_RESISTANCE,
-         .over = SP_OVER_GROUP,
-         .other_over = SP_OVER_GROUP,
-         .group = "chip, top",
-         .other = "air"},
-        {.name = "ends",
-         .kind = SP_RESULT_RESISTANCE,
-         .over = SP_OVER_VOLUME,
-         .other_over = SP_OVER_SURFACE,
-         .group = "3",
-         .other = "3"},
-        {.name = "half",
-         .kind = SP_RESULT_FORMULA,
-         .formula = {.text = "low / 2 - max(of, whole)"}},
-        {.name = "by half",
-         .kind = SP_RESULT_RESISTANCE,
-         .over = SP_OVER_GROUP,
-         .other_over = SP_OVER_GROUP,
-         .group = "by",
-         .other = "by by",
-         .by = "half"}};
+    static const struct {
+      const char *kind;
+      sp_result_entry entry;
+    } expected[] = {{"maximum", {.name = "mean", .over = SP_OVER_VOLUME, .group = "2"}},
+                    {"minimum", {.name = "low", .over = SP_OVER_SURFACE, .group = "3"}},
+                    {"norm", {.name = "odd", .over = SP_OVER_GROUP, .group = "volume"}},
+                    {"integral", {.name = "all", .over = SP_OVER_VOLUME, .group = "core"}},
+                    {"average",
+                     {.name = "heavy",
+                      .over = SP_OVER_GROUP,
+                      .formula = {.text = "u * x ?  1 : z"},
+                      .group = "of over over"}},
+                    {"norm", {.name = "whole", .formula = {.text = "u^2"}}},
+                    {"integral", {.name = "of", .over = SP_OVER_GROUP, .group = "of"}},
+                    {"resistance",
+                     {.name = "chip, to air",
+                      .over = SP_OVER_GROUP,
+                      .other_over = SP_OVER_GROUP,
+                      .group = "chip, top",
+                      .other = "air"}},
+                    {"resistance",
+                     {.name = "ends",
+                      .over = SP_OVER_VOLUME,
+                      .other_over = SP_OVER_SURFACE,
+                      .group = "3",
+                      .other = "3"}},
+                    {"formula", {.name = "half", .formula = {.text = "low / 2 - max(of, whole)"}}},
+                    {"resistance",
+                     {.name = "by half",
+                      .over = SP_OVER_GROUP,
+                      .other_over = SP_OVER_GROUP,
+                      .group = "by",
+                      .other = "by by",
+                      .by = "half"}}};
     enum { COUNT = COUNT_OF(expected) };
     CHECK(config->wanted.results.count == COUNT, "%d results", config->wanted.results.count);
     for (int r = 0; r < COUNT && r < config->wanted.results.count; r++) {
-      const sp_result_entry *entry = &config->wanted.results.entries[r];
-      CHECK_TEXT(entry->name, expected[r].name);
-      CHECK_TEXT(entry->formula.text, expected[r].formula.text);
-      CHECK_TEXT(entry->group, expected[r].group);
-      CHECK_TEXT(entry->other, expected[r].other);
-      CHECK_TEXT(entry->by, expected[r].by);
-      CHECK(entry->kind == expected[r].kind && entry->over == expected[r].over &&
-                entry->other_over == expected[r].other_over,
-            "%s: %d, %d", entry->name, (int)entry->kind, (int)entry->over);
+      const sp_result_entry *entry = &config->wanted.results.entries[r], *e = &expected[r].entry;
+      CHECK_TEXT(entry->name, e->name);
+      CHECK_TEXT(entry->formula.text, e->formula.text);
+      CHECK_TEXT(entry->group, e->group);
+      CHECK_TEXT(entry->other, e->other);
+      CHECK_TEXT(entry->by, e->by);
+      CHECK_TEXT(entry->type->name, expected[r].kind);
+      CHECK(entry->over == e->over && entry->other_over == e->other_over, "%s: %d", entry->name,
+            (int)entry->over);
     }
     check_round_trip(config);
   }

@@ -33,7 +33,7 @@ SOLVER = {
     "problem": ["linear"],
     "results": ["linear", "problem"],
     "solve": ["linear", "problem", "results"],
-    "config": ["linear/options", "problem", "results", "solve"],
+    "config": ["linear/options", "linear/smoother", "problem", "results", "solve"],
     "report": ["linear", "problem", "results", "solve", "config"],
     "run": ["linear", "problem", "results", "solve", "config", "report", "sp_solve"],  # the public header
 }

@@ -22,6 +22,7 @@ LIMITS = {
     "coefficients.ini": 1.6e-8,
     "cube.ini": 3.1e-10,
     "deformed.ini": 3.6e-9,
+    "furnace.ini": None,
     "heat_sink.ini": None,
     "heat_up.ini": None,
     "kershaw.ini": 7.5e-5,
@@ -53,6 +54,7 @@ RESULTS = {
                       "through base": (3.8923155, 2.3e-4)},
     # Within 0.01 of CalculiX (72.309) and of hexahedra of order 8 (72.318)
     "module.ini": {"Tj": (72.3135, 0.0055)},
+    "furnace.ini": {"core": (1034.396024, 0.01), "surface": (1070.103128, 2e-6), "billet": (1054.611071, 3e-6)},
     "heat_up.ini": {"junction": (44.754390, 0.016), "plate": (36.3240835, 1e-5)},
     # Of half the size and order 4; the area of the pin's top is known
     "part.ini": {"hottest": (90.54404, 0.062), "pin": (87.998247, 0.061), "out": (30.787608, 9.6e-3)},

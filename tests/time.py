@@ -50,7 +50,7 @@ def rates(scheme, order):
 
 def sealed():
     """The mean stays without sources, for constant and other capacities."""
-    for scheme in "bdf2", "bdf3", "sdirk2":
+    for scheme in "bdf2", "bdf3", "sdirk2", "cn":
         document = solve(2, *settings("mesh.elements=3 2 2; discretization.order=4; problem.initial=cos(3*x)+y*z^2; "
                                       "problem.forcing=0; problem.capacity=1+x; boundary.default=neumann 0; "
                                       "time.end=0.5; time.steps=10; result.heat=integral of (1+x)*u; output.field="),
@@ -109,6 +109,35 @@ def two_layers():
         row = rows(solve(1, *case, f"time.end={end}", "time.steps=400", "time.every=400"))[-1]
         off = abs(row["results.hot"] - exact(end)) / whole
         check(off < 1e-4, f"Zth({end}) = {row['results.hot']}, {exact(end)} by finite volumes, off by {off:.1e}")
+
+
+def automatic():
+    """Steps follow a jump at t = 0 over five decades: u at the heated end of a slab against the series. Steps are
+    dyadic, the heat of each closes, and errors fall with the tolerance, on any number of ranks."""
+    case = settings("mesh.elements=8 1 1; discretization.order=6; problem.forcing=0; problem.capacity=1; "
+                    "problem.initial=0; boundary.default=neumann 0; boundary.xmin=dirichlet 0; "
+                    "boundary.xmax=neumann 1; time.end=2; time.scheme=sdirk2; solver.tolerance=1e-11; "
+                    "result.end=average over xmax; output.field=")
+
+    def exact(t):
+        odd = np.arange(1, 4000, 2) * math.pi / 2
+        return 1 - float(np.sum(2 / odd**2 * np.exp(-odd**2 * t)))
+    errors = []
+    for tolerance, ranks in ("1e-2", 1), ("1e-3", 2), ("1e-3", 4):
+        history = rows(solve(ranks, *case, f"time.tolerance={tolerance}"))
+        times = [0] + [row["time"] for row in history]
+        steps = np.diff(times)
+        check(times[-1] == 2 and steps[0] < 1e-4 and steps[-1] >= 2**-4, f"steps {steps[0]} to {steps[-1]} up to {times[-1]}")
+        levels = np.log2(steps / 2)
+        check(np.allclose(levels, levels.round(), atol=1e-6), f"steps {steps} are the end over powers of two")
+        check_balance(f"automatic, {tolerance}", {"history": history})
+        errors.append(max(abs(row["results.end"] - exact(row["time"])) / exact(row["time"])
+                          for row in history if row["time"] > 1e-3))
+    check(errors[0] < 1e-2 and errors[1] < errors[0] / 4, f"errors {errors}")
+    check(abs(errors[1] - errors[2]) < 1e-8, f"2 and 4 ranks: {errors}")
+    # du/dt = 0 at first, and data in motion.
+    error = solve(1, *MOVING, "time.scheme=sdirk2", "time.tolerance=1e-3")["errors"]["L2"]
+    check(error < 1e-3, f"automatic steps with data in motion: {error}")
 
 
 def contact():
@@ -182,7 +211,10 @@ def bad_input():
     time = settings("time.end=1; time.steps=2; problem.capacity=1")
     layers = settings("region.a.upper=0.5 1 1; region.b.lower=0.5 0 0; material.b.kappa=1")
     driver.refuse(case, (["time.end=1", "problem.capacity=1"], ["time.step", "none"]),
-                  ([*time, "time.step=0.1"], ["time.step", "both"]),
+                  ([*time, "time.step=0.1"], ["time.step", "two of them"]),
+                  ([*time, "time.tolerance=0.1"], ["time.tolerance", "two of them"]),
+                  ([time[0], time[2], "time.tolerance=0.1"], ["sdirk2", "bdf2"]),
+                  ([time[0], time[2], "time.tolerance=1"], ["time.tolerance", "below 1"]),
                   (time[:2], ["capacity"]), ([*time[:2], *layers, "material.a.capacity=1"], ["capacity"]),
                   ([*time, "problem.capacity=0"], ["capacity"]), ([*time, "problem.capacity=x-2"], ["capacity"]),
                   ([*time, "problem.kappa=1+t"], ["problem.kappa", "depends on t"]),
@@ -195,7 +227,7 @@ def bad_input():
     Run(1, [*case, *time, "problem.initial="]).expect_error(1, 1, "problem.initial")
 
 
-driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2))], (sealed,),
-                     (steady_limit,), (two_layers,), (contact,), (series,), (restart, "bdf3"), (restart, "sdirk2"),
-                     (error_bars,), (bad_input,)])
+driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2), ("cn", 2))], (sealed,),
+                     (steady_limit,), (two_layers,), (automatic,), (contact,), (series,), (restart, "bdf3"),
+                     (restart, "sdirk2"), (restart, "cn"), (error_bars,), (bad_input,)])
 driver.finish()

@@ -184,11 +184,11 @@ static sp_status call_operator(const sp_bench *b, int turn) {
 
 /* ---- Checks ---- */
 
-/* The largest difference that rounding explains: in two results eight passes each of sums of M = N
- * + 2 terms, and 30 roundings of the factors, each of one machine epsilon of the precision that the
- * kernel works in. Recomputed geometry forms Jacobians, of the size of an element, from coordinates
- * of the size of the box, so their relative rounding grows with the number of elements along a
- * side. */
+/* The largest difference that rounding explains. Two results have eight passes each of sums of M =
+ * N + 2 terms, and 30 roundings of the factors, each of one machine epsilon of the precision that
+ * the kernel works in. Recomputed geometry forms Jacobians, of the size of an element, from
+ * coordinates of the size of the box, so their relative rounding grows with the number of elements
+ * along a side. */
 static double tolerance_of(const sp_bench_row *row) {
   const double epsilon = row->precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
   const double along = row->geometry == SP_GEOMETRY_TRILINEAR ? cbrt((double)row->elements) : 0;

@@ -21,7 +21,7 @@ static sp_status add_row(sp_bench_plan *plan, sp_bench_row key) {
   return SP_OK;
 }
 
-/* Plan a copy, and the paper's kernels if they are wanted. */
+/* Plan a copy, and the paper's kernels if they are selected. */
 static sp_status add_roofline(sp_bench_plan *plan, bool paper, sp_bench_row key) {
   int count;
   const sp_paper_kernel *kernels = sp_paper_kernels(&count);

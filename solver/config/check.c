@@ -55,7 +55,7 @@ static sp_status resolve_initial(const char *path, sp_config *config) {
                       &config->statement.initial.text);
 }
 
-/* If only regions have elements, corners of the box that are not given are those of all regions. */
+/* If only regions have elements, corners of the box that are not given enclose all regions. */
 static void resolve_corners(sp_config *config) {
   sp_box *box = &config->mesh.box;
   if (box->background != SP_BACKGROUND_EMPTY) return;
@@ -161,7 +161,7 @@ static sp_status check_region_name(const sp_box_region *region) {
                         : "[material default] is for elements that no other section names");
 }
 
-/* Corners of regions that are not given are those of the box. */
+/* Corners of regions that are not given default to the box's. */
 static sp_status resolve_regions(sp_config *config) {
   for (int r = 0; r < config->mesh.regions.count; r++) {
     sp_box_region *region = &config->mesh.regions.entries[r];
@@ -191,10 +191,17 @@ static sp_status check_time(const sp_config *config) {
   if (!sp_operator_rows[config->statement.operator_kind].has_stiffness)
     return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no time; remove it", where,
                    sp_operator_names[config->statement.operator_kind]);
-  if ((time->step > 0) == (time->steps > 0))
-    return sp_fail(SP_ERR_INPUT, "%s: expected time.step or time.steps, found %s", where,
-                   time->step > 0 ? "both" : "none");
-  if (time->steps == 0 && time->end > MOST * time->step)
+  const int given = (time->step > 0) + (time->steps > 0) + (time->tolerance > 0);
+  if (given != 1)
+    return sp_fail(SP_ERR_INPUT, "%s: expected time.step, time.steps or time.tolerance, found %s",
+                   where,
+                   given == 0   ? "none"
+                   : given == 2 ? "two of them"
+                                : "all");
+  if (time->tolerance > 0 && time->scheme != SP_SDIRK2)
+    return sp_fail(SP_ERR_INPUT, "%s: expected sdirk2, whose stages estimate the error, found %s",
+                   sp_config_where(config, "time", "scheme"), sp_time_scheme_names[time->scheme]);
+  if (time->step > 0 && time->end > MOST * time->step)
     return sp_fail(SP_ERR_INPUT, "%s: expected at most %g steps up to time.end, found %g",
                    sp_config_where(config, "time", "step"), MOST, time->end / time->step);
   if (time->end / sp_time_steps(time) >= SHORTEST) return SP_OK;

@@ -5,13 +5,13 @@
  *     key = value            values run to the end of the line; lines may have any length
  *
  * An unknown section or key, a key given twice, a value of the wrong type or out of range is an
- * error with file, line, what was expected, what was found, and the nearest known name. Overrides
- * have the form section.key=value and are applied after the file; of several for one key the last
- * one counts. Their errors name the argument instead of file and line. section.key= gives the key
- * its default again, or removes the line of a boundary group, probe, line or result. Section and
- * key names are lower case; names of boundary groups are free text, or "default". Sections
- * [material NAME] and [region NAME] may occur once for each NAME, which is free text too; as
- * arguments material.NAME.key=value. A relative mesh.file or problem.initial is relative to the
+ * error. Its message has file, line, what was expected and found, and the nearest known name.
+ * Overrides have the form section.key=value and are applied after the file; of several for one key
+ * the last one counts. Their errors name the argument instead of file and line. section.key= gives
+ * the key its default again, or removes the line of a boundary group, probe, line or result.
+ * Section and key names are lower case; names of boundary groups are free text, or "default".
+ * Sections [material NAME] and [region NAME] may occur once for each NAME, which is free text too;
+ * as arguments material.NAME.key=value. A relative mesh.file or problem.initial is relative to the
  * case file that names it or, on the command line, to the working directory. The file of a table in
  * a formula is always relative to the case file, if there is one; every rank reads it. */
 #pragma once
@@ -61,7 +61,7 @@ typedef struct sp_config {
      * replaces one that has. */
     char *log, *field, *unconverged;
     int accuracy; /* 1: error bars (solver/results/answers.h) */
-    int flux;     /* 1: the field holds kappa grad u, too; else 0 */
+    int flux;     /* 1: the field also holds kappa grad u; else 0 */
   } output;
 } sp_config;
 
@@ -101,8 +101,8 @@ sp_status sp_config_format(const sp_config *config, char **text);
 /* Add to `record` the object "case": the resolved case, one object per section and one member per
  * key, and its text for the log. Integers and numbers are in a list if there are several; other
  * values are texts. Sections [material NAME] and [region NAME] are objects by NAME in "material"
- * and "region". Keys without a meaning in this case are left out. Errors: those of
- * sp_config_format. Local. */
+ * and "region". Keys without a meaning in this case are left out. Errors: as sp_config_format.
+ * Local. */
 sp_status sp_config_record(const sp_config *config, sp_record *record);
 
 /* A commented INI text with every key and its default, for --defaults. Local. Errors:

@@ -7,7 +7,7 @@
 
 #include "solver/config/internal.h"
 
-static bool applies(const sp_key *key, const sp_config *config) {
+static bool key_applies(const sp_key *key, const sp_config *config) {
   return !key->applies || key->applies(config);
 }
 
@@ -25,11 +25,11 @@ static void print_line(const char *comment, const char *name, const sp_key *key,
   size_t size;
   FILE *memory = open_memstream(&value, &size);
   fprintf(stream, "%s%s = ", comment, name);
-  if (memory) sp_key_print(key, field, memory);
+  if (memory) key->type->print(key, field, memory);
   if (memory && fclose(memory) == 0)
     sp_ini_write(value, stream);
   else
-    sp_key_print(key, field, stream);
+    key->type->print(key, field, stream);
   fputc('\n', stream);
   free(value);
 }
@@ -42,15 +42,16 @@ static void print_section(const sp_config *config, const sp_key *first, const sp
                           FILE *stream) {
   print_title(first, stream);
   for (const sp_key *key = first; key < end; key++)
-    for (int i = 0; i < sp_key_values(config, key) && key->type != SP_KEY_REGION; i++)
-      print_line(applies(key, config) ? "" : "# ",
+    for (int i = 0; i < sp_key_values(config, key) && key->type->print; i++)
+      print_line(key_applies(key, config) ? "" : "# ",
                  key->list ? sp_key_entry_name(config, key, i) : key->name, key,
                  sp_key_field(config, key, i), stream);
 }
 
-/* False for a formula of [material NAME] that is not given: it is that of [problem]. */
+/* False for a formula of [material NAME] that is not given: the formula of [problem] applies. */
 static bool is_given(const sp_key *key, const void *field) {
-  return !sp_key_is_titled(key) || key->type != SP_KEY_FORMULA || ((const sp_formula *)field)->text;
+  return !sp_key_is_titled(key) || key->type != &sp_formula_value ||
+         ((const sp_formula *)field)->text;
 }
 
 static void print_titled(const sp_config *config, const sp_key *first, const sp_key *end,
@@ -126,11 +127,11 @@ sp_status sp_config_format(const sp_config *config, char **text) {
   return status;
 }
 
-static void print_conditions(const char *help, FILE *stream) {
-  const char *before = "# GROUP =";
-  for (const sp_condition_type *type = sp_condition_types; type->name; type++, before = " |")
-    fprintf(stream, "%s %s", before, type->usage);
-  fprintf(stream, ", %s\n", help);
+static void print_usages(const sp_key *key, FILE *stream) {
+  const char *usage, *before = "# NAME =";
+  for (int row = 0; (usage = key->type->usage(row)); row++, before = " |")
+    fprintf(stream, "%s %s", before, usage);
+  fprintf(stream, ", %s\n", key->help);
 }
 
 sp_status sp_config_print_defaults(FILE *stream) {
@@ -147,15 +148,15 @@ sp_status sp_config_print_defaults(FILE *stream) {
       fprintf(stream, "\n# [%s NAME]\n", key->section);
     else if (sp_key_begins_section(key))
       print_title(key, stream);
-    if (!key->name && key->type == SP_KEY_CONDITION)
-      print_conditions(key->help, stream);
+    if (!key->name && key->type->usage)
+      print_usages(key, stream);
     else if (!key->name)
       fprintf(stream, "# %s\n", key->help);
     else if (key->list)
       fprintf(stream, "# %s (%s)\n# %s =\n", key->help, expected, key->name);
     else
       fprintf(stream, "# %s (%s)\n%s%s = %s\n", key->help, expected,
-              applies(key, defaults) ? "" : "# ", key->name, key->fallback);
+              key_applies(key, defaults) ? "" : "# ", key->name, key->fallback);
   }
   sp_config_destroy(&defaults);
   return SP_OK;
@@ -168,45 +169,28 @@ static sp_status write_text(const sp_key *key, const char *name, const void *fie
   SP_OWNED char *text = NULL;
   size_t size;
   FILE *stream = open_memstream(&text, &size);
-  if (stream) sp_key_print(key, field, stream);
+  if (stream) key->type->print(key, field, stream);
   SP_TRY(close_text(stream, &text));
   sp_record_text(record, name, text);
-  return SP_OK;
-}
-
-static sp_status write_value(const sp_key *key, const char *name, const void *field,
-                             sp_record *record) {
-  const sp_list *list = key->type == SP_KEY_LIST ? field : NULL;
-  const int count = list ? list->count : key->count;
-  const int *integers = list ? list->values : field;
-  const double *numbers = field;
-  if (key->type != SP_KEY_INTEGER && key->type != SP_KEY_NUMBER && !list)
-    return write_text(key, name, field, record);
-  const bool is_array = list || count > 1;
-  if (is_array) sp_record_open(record, SP_RECORD_LIST, name);
-  for (int i = 0; i < count; i++)
-    if (key->type == SP_KEY_NUMBER)
-      sp_record_real(record, name, numbers[i], NULL);
-    else
-      sp_record_integer(record, name, integers[i]);
-  if (is_array) sp_record_close(record);
   return SP_OK;
 }
 
 /* An object of the section, which may be open already, with all values of a key. Keys without a
  * misfit have their default where they do not apply. */
 static sp_status write_key(const sp_config *config, const sp_key *key, sp_record *record) {
-  const int count = applies(key, config) || !key->misfit ? sp_key_values(config, key) : 0;
+  const int count = key_applies(key, config) || !key->misfit ? sp_key_values(config, key) : 0;
   sp_status status = SP_OK;
-  if ((count == 0 && sp_key_is_titled(key)) || key->type == SP_KEY_REGION) return SP_OK;
+  if ((count == 0 && sp_key_is_titled(key)) || !key->type->print) return SP_OK;
   sp_record_open(record, SP_RECORD_OBJECT, key->section);
   for (int i = 0; i < count && !status; i++) {
     const void *field = sp_key_field(config, key, i);
     if (sp_key_is_titled(key))
       sp_record_open(record, SP_RECORD_OBJECT, sp_key_entry_name(config, key, i));
-    if (is_given(key, field))
-      status = write_value(key, key->name ? key->name : sp_key_entry_name(config, key, i), field,
-                           record);
+    const char *name = key->name ? key->name : sp_key_entry_name(config, key, i);
+    if (is_given(key, field) && key->type->record)
+      key->type->record(key, name, field, record);
+    else if (is_given(key, field))
+      status = write_text(key, name, field, record);
     if (sp_key_is_titled(key)) sp_record_close(record);
   }
   sp_record_close(record);

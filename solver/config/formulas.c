@@ -9,7 +9,7 @@
 #include "solver/problem/conductivity.h"
 
 /* Parse a formula, if any. `given` is the name of a variable besides x, y and z, or NULL. */
-static sp_status parse(const sp_config *config, const char *given, sp_formula *f) {
+static sp_status parse_formula(const sp_config *config, const char *given, sp_formula *f) {
   static const double zero = 0, *const origin[3] = {&zero, &zero, &zero};
   if (!f->text) return SP_OK;
   SP_TRY(
@@ -21,7 +21,7 @@ static sp_status parse(const sp_config *config, const char *given, sp_formula *f
 
 /* Parse a formula that belongs to the operator, which does not change in time. */
 static sp_status parse_fixed(const sp_config *config, const char *given, sp_formula *f) {
-  SP_TRY(parse(config, given, f));
+  SP_TRY(parse_formula(config, given, f));
   if (!f->text || !f->expression->is_of_t) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s' depends on t; only forcing, G of conditions and solution may", f->where,
@@ -62,13 +62,13 @@ static sp_status parse_list(const sp_config *config, const sp_formula *list,
   return SP_OK;
 }
 
-static double dot(const double a[3], const double b[3]) {
+static double dot_product(const double a[3], const double b[3]) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 /* v = v / |v|; false if |v| is not above `least`. */
-static bool normalize(double least, double v[3]) {
-  const double length = sqrt(dot(v, v));
+static bool normalize_vector(double least, double v[3]) {
+  const double length = sqrt(dot_product(v, v));
   for (int d = 0; d < 3; d++) v[d] /= length;
   return length > least && length <= DBL_MAX;
 }
@@ -87,10 +87,10 @@ static sp_status parse_axes(const sp_config *config, const sp_formula *text, dou
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected six constants, the vectors x1, x2, x3 and y1, y2, y3, found '%s'",
                    text->where, text->text);
-  bool good = normalize(0, axes[0]) && normalize(0, axes[1]);
-  const double along = dot(axes[0], axes[1]);
+  bool good = normalize_vector(0, axes[0]) && normalize_vector(0, axes[1]);
+  const double along = dot_product(axes[0], axes[1]);
   for (int d = 0; d < 3; d++) axes[1][d] -= along * axes[0][d];
-  good = good && normalize(PARALLEL, axes[1]);
+  good = good && normalize_vector(PARALLEL, axes[1]);
   for (int d = 0; d < 3; d++) {
     const int e = (d + 1) % 3, f = (d + 2) % 3;
     axes[2][d] = axes[0][e] * axes[1][f] - axes[0][f] * axes[1][e];
@@ -135,12 +135,13 @@ static bool is_list_of_numbers(const char *text) {
   return count > 1;
 }
 
-static sp_status parse_coefficient(const sp_config *config, bool zero_allowed, sp_formula *f) {
+static sp_status parse_coefficient(const sp_config *config, const char *given, bool zero_allowed,
+                                   sp_formula *f) {
   if (!f->text) return SP_OK;
   if (is_list_of_numbers(f->text))
     return sp_fail(SP_ERR_INPUT, "%s: expected one number or one formula%s, found '%s'", f->where,
                    zero_allowed ? "" : ", or three or six with commas between", f->text);
-  SP_TRY(parse_fixed(config, NULL, f));
+  SP_TRY(parse_fixed(config, given, f));
   const bool in_range = f->value >= 1e-250 && f->value <= 1e250; /* not to over- or underflow */
   if (!f->expression->is_constant || in_range || (zero_allowed && f->value == 0)) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: expected %sa finite number from 1e-250 to 1e250, found '%s'",
@@ -163,7 +164,7 @@ static sp_status parse_kappa(const sp_config *config, sp_material_entry *entry) 
     return parse_tensor(config, kappa, entry->axes.text ? &entry->axes : &all->axes,
                         entry->kappa.tensor);
   }
-  SP_TRY(parse_coefficient(config, false, &entry->kappa));
+  SP_TRY(parse_coefficient(config, "u", false, &entry->kappa));
   return entry != all && entry->axes.text ? fail_axes(&entry->axes) : SP_OK;
 }
 
@@ -189,20 +190,40 @@ static sp_status check_mass(const sp_config *config, const sp_material_entry *en
 /* Parse the formulas of a section or of [problem]. */
 static sp_status parse_material(const sp_config *config, sp_material_entry *entry) {
   const sp_statement *s = &config->statement;
-  SP_TRY(parse(config, NULL, &entry->solution));
+  SP_TRY(parse_formula(config, NULL, &entry->solution));
   if (entry->solution.text && entry->solution.expression->is_of_t)
     SP_TRY(sp_expression_parse_given(entry->solution.text, entry->solution.where, s->scope, "t",
                                      &entry->solution.rate));
-  SP_TRY(parse(config, s->initial.text ? "u0" : NULL, &entry->forcing));
+  SP_TRY(parse_formula(config, s->initial.text ? "u0" : NULL, &entry->forcing));
   if (!sp_operator_rows[s->operator_kind].has_stiffness) SP_TRY(check_mass(config, entry));
   if (entry->source.text && entry->forcing.text)
     return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
                    entry->source.where, entry->forcing.where);
-  SP_TRY(parse(config, NULL, &entry->source));
+  SP_TRY(parse_formula(config, NULL, &entry->source));
   SP_TRY(sp_statement_check_total(&entry->source));
-  SP_TRY(parse_coefficient(config, true, &entry->lambda));
-  SP_TRY(parse_coefficient(config, false, &entry->capacity));
+  SP_TRY(parse_coefficient(config, "u", true, &entry->lambda));
+  SP_TRY(parse_coefficient(config, NULL, false, &entry->capacity));
   return parse_kappa(config, entry);
+}
+
+/* Coefficients of u exclude what needs their derivatives, a load derived from the solution, and
+ * kappa as a tensor, which is no array. */
+static sp_status check_of_u(const sp_formula *tensor, const sp_formula *solution,
+                            const sp_material_entry *entry) {
+  const sp_formula *const coefficients[] = {&entry->kappa, &entry->lambda};
+  for (int i = 0; i < 2; i++) {
+    const sp_formula *f = coefficients[i];
+    if (!f->text || !f->expression || !f->expression->is_of_u) continue;
+    if (solution)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: a formula of u needs forcing or source in all materials; it is not "
+                     "derived from the solution (%s)",
+                     f->where, solution->where);
+    if (tensor && i == 0)
+      return sp_fail(SP_ERR_INPUT, "%s: a formula of u excludes kappa with components (%s)",
+                     f->where, tensor->where);
+  }
+  return SP_OK;
 }
 
 /* Section i; [problem] is -1. */
@@ -214,14 +235,21 @@ static sp_material_entry *entry_of(sp_config *config, int i) {
 static sp_status parse_materials(sp_config *config) {
   const int count = config->statement.materials.count;
   const sp_formula *axes = &config->statement.all.axes;
-  bool some = false, used = !axes->text;
+  const sp_formula *derived = NULL, *tensor = NULL; /* a load, if one is */
+  bool used = !axes->text;
   for (int i = -1; i < count; i++) {
-    SP_TRY(parse_material(config, entry_of(config, i)));
-    const sp_conductivity *tensor = entry_of(config, i)->kappa.tensor;
-    some = some || tensor;
-    used = used || (tensor && tensor->axes_text == axes);
+    sp_material_entry *entry = entry_of(config, i);
+    SP_TRY(parse_material(config, entry));
+    const sp_conductivity *own = entry->kappa.tensor;
+    if (own) tensor = own->text;
+    const bool has_load = entry->forcing.text || entry->source.text ||
+                          config->statement.all.forcing.text || config->statement.all.source.text;
+    const sp_formula *u = entry->solution.text ? &entry->solution : &config->statement.all.solution;
+    if (u->text && !has_load && (i >= 0 || count == 0)) derived = u;
+    used = used || (own && own->axes_text == axes);
   }
-  for (int i = -1; i < count && some; i++) {
+  for (int i = -1; i < count; i++) SP_TRY(check_of_u(tensor, derived, entry_of(config, i)));
+  for (int i = -1; i < count && tensor; i++) {
     sp_formula *u = &entry_of(config, i)->solution;
     if (!u->text) continue;
     SP_TRY(
@@ -237,7 +265,7 @@ static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
   const char *given = type->has_alpha && !type->of_u ? "u" : NULL; /* of_u: by its own formula */
   for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
     SP_TRY(parse_fixed(config, given, &entry->coefficients[c]));
-  SP_TRY(parse(config, given, &entry->formula));
+  SP_TRY(parse_formula(config, given, &entry->formula));
   return entry->type->check ? entry->type->check(entry) : SP_OK;
 }
 
@@ -279,9 +307,8 @@ static sp_status parse_results(sp_config *config) {
   for (int r = 0; r < config->wanted.results.count; r++) {
     sp_result_entry *entry = &config->wanted.results.entries[r];
     config->statement.scope->values.known = config->wanted.probes.count + r;
-    SP_TRY(parse(config, entry->kind == SP_RESULT_FORMULA ? "values" : "u", &entry->formula));
-    if ((entry->kind == SP_RESULT_FLUX || entry->kind == SP_RESULT_RESISTANCE) &&
-        !sp_operator_rows[kind].has_stiffness)
+    SP_TRY(parse_formula(config, entry->type->of_results ? "values" : "u", &entry->formula));
+    if ((entry->type->through || entry->type->of_pair) && !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
                      entry->where, sp_operator_names[kind]);
   }
@@ -304,7 +331,7 @@ static const char *source_at(const sp_config *config, int results, int i, double
   return material ? material->name : line->group;
 }
 
-/* Find the heat that result r, a resistance, is divided by, if it is no flux: of a source in one of
+/* Find the heat that result r, of a pair, is divided by, if it is no flux: of a source in one of
  * its groups, or of the one source it names. */
 static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entry) {
   const sp_statement *s = &config->statement;
@@ -338,7 +365,7 @@ static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entr
 static sp_status find_heats(sp_config *config) {
   for (int r = 0; r < config->wanted.results.count; r++) {
     sp_result_entry *entry = &config->wanted.results.entries[r];
-    if (entry->kind == SP_RESULT_RESISTANCE) SP_TRY(find_heat(config, r, entry));
+    if (entry->type->of_pair) SP_TRY(find_heat(config, r, entry));
   }
   return SP_OK;
 }
@@ -350,7 +377,7 @@ sp_status sp_formulas_parse(sp_config *config) {
     SP_TRY(sp_scope_define(config->statement.scope, entry->name, entry->value.text, entry->where));
   }
   if (!sp_statement_initial_file(&config->statement))
-    SP_TRY(parse(config, NULL, &config->statement.initial));
+    SP_TRY(parse_formula(config, NULL, &config->statement.initial));
   SP_TRY(parse_results(config));
   SP_TRY(parse_materials(config));
   SP_TRY(parse_boundary(config));

@@ -12,19 +12,40 @@
 
 /* ---- Table (keys.c) ---- */
 
-typedef enum sp_key_type {
-  SP_KEY_INTEGER,   /* int[count] */
-  SP_KEY_LIST,      /* sp_list, of at most `count` integers */
-  SP_KEY_NUMBER,    /* double[count] */
-  SP_KEY_CHOICE,    /* an enum: the index into choices */
-  SP_KEY_TEXT,      /* char *, "" for none */
-  SP_KEY_FORMULA,   /* sp_formula */
-  SP_KEY_LINE,      /* sp_line_entry: two points and a number of samples */
-  SP_KEY_REGION,    /* sp_box_region: its corners, perhaps ", empty" */
-  SP_KEY_CONDITION, /* sp_boundary_entry: a condition, then its formulas or nothing */
-  SP_KEY_RESULT     /* sp_result_entry: a kind, perhaps of and a formula, over and a group; or a
-                        formula */
-} sp_key_type;
+struct sp_key;
+enum { SP_DESCRIPTION_SIZE = 128 };
+
+/* A type of values: how the text of a key becomes its member, and back. One row per type. */
+typedef struct sp_value_type {
+  const char *expected; /* "a formula"; or NULL, and a function that writes "1, 2 or 3" */
+  void (*describe)(const struct sp_key *, char text[SP_DESCRIPTION_SIZE]);
+
+  const char *(*usage)(int row); /* of kinds with usages of their own, then NULL; or NULL */
+
+  /* One of two. Store the value: of a type that owns nothing, returning false, with the field
+   * unchanged, if the text does not fit; or as sp_key_set, whose text is empty only if optional. */
+  bool (*read)(const struct sp_key *, const char *text, void *field);
+  sp_status (*parse)(const struct sp_key *, const char *text, const char *where, void *field);
+
+  /* Write the value as text that is read back to the same bits; NULL: written as a section. */
+  void (*print)(const struct sp_key *, const void *field, FILE *stream);
+
+  /* Add the value to a record; NULL: as text. */
+  void (*record)(const struct sp_key *, const char *name, const void *field, sp_record *);
+
+  void (*clear)(void *field); /* free its memory; NULL: it has none */
+} sp_value_type;
+
+extern const sp_value_type sp_integer_value, /* int[count] */
+    sp_list_value,                           /* sp_list, of at most `count` integers */
+    sp_number_value,                         /* double[count] */
+    sp_choice_value,                         /* an enum: the index into choices */
+    sp_text_value,                           /* char *, "" for none */
+    sp_formula_value,                        /* sp_formula */
+    sp_line_value,                           /* sp_line_entry: two points, number of samples */
+    sp_region_value,                         /* sp_box_region: its corners, perhaps ", empty" */
+    sp_condition_value,                      /* sp_boundary_entry: a condition and formulas */
+    sp_result_value;                         /* sp_result_entry: a kind, or a formula */
 
 /* A list of sp_config. Its entries are lines NAME = VALUE of a section, or sections [SECTION NAME]
  * with keys of their own. An entry begins with its name, a char *. */
@@ -40,13 +61,13 @@ extern const int sp_key_list_count;
 typedef struct sp_key {
   const char *section;
   const char *name; /* NULL: lines of `list`, with any name that no other row of the section has */
-  sp_key_type type;
+  const sp_value_type *type;
   const sp_key_list *list; /* the value is a member of each of its entries; NULL: of sp_config */
   size_t offset;           /* of the member */
   int count;               /* of the integers or numbers: 1 or 3; of a list: its greatest length */
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;
-  const char *const *choices; /* words of a choice or result; ends in NULL */
+  const char *const *choices; /* words of a choice; ends in NULL */
   bool optional;              /* the value may be empty, which means none */
   const char *fallback;       /* the default as text */
   const char *help;           /* one line */
@@ -78,24 +99,34 @@ const sp_key *sp_key_find(const char *section, const char *name);
  * if none is near, all known names. `location` begins the message. Returns SP_ERR_INPUT. */
 sp_status sp_key_fail_unknown(const char *location, const char *section, const char *name);
 
-/* ---- Values (values.c) ---- */
-
-/* Describe the values of a key: "an integer from 1 to 15", "auto, host or cuda". */
-enum { SP_DESCRIPTION_SIZE = 128 };
-void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]);
+/* ---- Values (values.c, entry_values.c) ---- */
 
 /* Parse `text` and store the value in `field`, which holds a valid value or zeros. `where` begins
  * messages; formulas keep a copy of it. After an error `field` can only be cleared. Errors:
  * SP_ERR_INPUT, SP_ERR_SYSTEM. */
 sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field);
 
+/* Describe the values of a key: "an integer from 1 to 15". */
+void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]);
+
+/* Report a text that is no value of the key. Returns SP_ERR_INPUT. */
+sp_status sp_key_fail(const sp_key *key, const char *text, const char *where);
+
+/* List words that end with NULL: "one, two or three". */
+void sp_words_list(const char *const *words, char text[SP_DESCRIPTION_SIZE]);
+
+/* Characters of decimal numbers: strtod would also take nan, inf and hexadecimal digits. */
+#define SP_NUMBER_CHARACTERS "0123456789+-.eE" SP_INI_SPACE
+void sp_numbers_print(int count, const double *values, FILE *stream);
+
+/* Store the first `length` characters of a text, without white space at their end. */
+sp_status sp_formula_copy(const char *text, size_t length, sp_formula *formula, const char *where);
+void sp_formula_clear(void *formula);
+
 /* The length of the first formula of a list: up to a comma outside of parentheses and quotes. */
 size_t sp_formula_length(const char *text);
 
-/* Write the value as text that sp_key_set reads back to the same bits. */
-void sp_key_print(const sp_key *key, const void *field, FILE *stream);
-
-/* Free what a field owns, but for the name and `where` of an entry. */
+/* Free the memory of a field, except the name and `where` of an entry. */
 void sp_key_clear(const sp_key *key, void *field);
 
 /* ---- Lists (lists.c) ---- */
@@ -146,6 +177,6 @@ sp_status sp_formulas_parse(sp_config *config);
 
 /* After all lines and arguments of the case file `path`, NULL without one: fill the members of
  * `config` that follow from several keys, such as mesh.shape, the path of the mesh and the corners
- * of regions, check keys against each other, and parse all formulas. Errors: SP_ERR_INPUT for keys
+ * of regions. Check keys against each other, and parse all formulas. Errors: SP_ERR_INPUT for keys
  * that contradict each other; as sp_formulas_parse. */
 sp_status sp_config_check(const char *path, sp_config *config);

@@ -112,16 +112,16 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 
 /* Types. */
 #define INTEGERS(count_, minimum_, maximum_)                                                       \
-  .type = SP_KEY_INTEGER, .count = count_, .minimum = minimum_, .maximum = maximum_
+  .type = &sp_integer_value, .count = count_, .minimum = minimum_, .maximum = maximum_
 #define LIST(count_, minimum_, maximum_)                                                           \
-  .type = SP_KEY_LIST, .count = count_, .minimum = minimum_, .maximum = maximum_
+  .type = &sp_list_value, .count = count_, .minimum = minimum_, .maximum = maximum_
 #define NUMBER(minimum_, maximum_)                                                                 \
-  .type = SP_KEY_NUMBER, .count = 1, .minimum = minimum_, .maximum = maximum_
+  .type = &sp_number_value, .count = 1, .minimum = minimum_, .maximum = maximum_
 #define NUMBERS(count_)                                                                            \
-  .type = SP_KEY_NUMBER, .count = count_, .minimum = -DBL_MAX, .maximum = DBL_MAX
-#define WORDS(names) .type = SP_KEY_CHOICE, .choices = names
-#define TEXT(fallback_) .type = SP_KEY_TEXT, .optional = true, .fallback = fallback_
-#define FORMULA .type = SP_KEY_FORMULA
+  .type = &sp_number_value, .count = count_, .minimum = -DBL_MAX, .maximum = DBL_MAX
+#define WORDS(names) .type = &sp_choice_value, .choices = names
+#define TEXT(fallback_) .type = &sp_text_value, .optional = true, .fallback = fallback_
+#define FORMULA .type = &sp_formula_value
 #define OPTIONAL .optional = true, .fallback = ""
 
 /* Conditions. */
@@ -223,15 +223,18 @@ const sp_key sp_keys[] = {
      .help = "largest step; all are equal"},
     {KEY("time", "steps", time.steps), INTEGERS(1, 0, INT_MAX), .fallback = "0", TIME_ONLY,
      .help = "their number, instead of step"},
+    {KEY("time", "tolerance", time.tolerance), NUMBER(0, 1), .maximum_excluded = true,
+     .fallback = "0", TIME_ONLY,
+     .help = "instead of step: the error of a step over the change of u; automatic, with sdirk2"},
     {KEY("time", "scheme", time.scheme), WORDS(sp_time_scheme_names), .fallback = "bdf2", TIME_ONLY,
-     .help = "backward differences, or two stages (sdirk2)"},
+     .help = "backward differences, two stages (sdirk2), or Crank-Nicolson (cn)"},
     {KEY("time", "every", time.every), INTEGERS(1, 1, INT_MAX), .fallback = "1", TIME_ONLY,
      .help = "results and fields after so many steps, and at the end"},
 
-    {KEY("boundary", "default", statement.boundary.fallback), .type = SP_KEY_CONDITION,
+    {KEY("boundary", "default", statement.boundary.fallback), .type = &sp_condition_value,
      .fallback = "dirichlet", .applies = is_boundary_given,
      .help = "faces of no group listed; without a formula, data come from solution"},
-    {LINES("boundary", BOUNDARIES, 0), .type = SP_KEY_CONDITION, .help = "one line per group"},
+    {LINES("boundary", BOUNDARIES, 0), .type = &sp_condition_value, .help = "one line per group"},
 
     {KEY("solver", "tolerance", solver.tolerance), NUMBER(0, 1), .minimum_excluded = true,
      .maximum_excluded = true, .fallback = "1e-8", .help = "on the error, see solver.criterion"},
@@ -282,15 +285,11 @@ const sp_key sp_keys[] = {
     {LINES("probe", PROBES, offsetof(sp_probe_entry, point)), NUMBERS(3),
      .help = "NAME = x y z, one line for each point at which the solution is wanted"},
 
-    {LINES("line", LINE_PROBES, 0), .type = SP_KEY_LINE,
+    {LINES("line", LINE_PROBES, 0), .type = &sp_line_value,
      .help = "NAME = x y z, x y z, n: the solution at n points along a line, from end to end"},
 
-    {LINES("result", RESULTS, 0), .type = SP_KEY_RESULT, .choices = sp_result_names,
-     .help =
-         "NAME = integral | average | minimum | maximum | norm [of FORMULA] [over GROUP], of u "
-         "without a formula of x, y, z and u, or NAME = flux over GROUP, or NAME = resistance over "
-         "GROUP, OTHER [by SOURCE], or NAME = FORMULA of probes, results above and constants, one "
-         "line each"},
+    {LINES("result", RESULTS, 0), .type = &sp_result_value,
+     .help = "one line each; of u, or of a formula of x, y, z and u"},
 
     {MATERIAL(kappa), .help = "in the Physical Volume or region NAME, a name, a number, or "
                               "default; problem.kappa if empty"},
@@ -303,7 +302,7 @@ const sp_key sp_keys[] = {
     {MATERIAL(source),
      .help = "instead of forcing: the integral of a constant f, as watts of a volume"},
 
-    {LINES("regions", REGIONS, 0), .type = SP_KEY_REGION,
+    {LINES("regions", REGIONS, 0), .type = &sp_region_value,
      .help = "NAME = x y z, x y z[, empty]: a [region NAME] on one line, by its corners"},
 
     {REGION(lower), NUMBERS(3),

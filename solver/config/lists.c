@@ -43,14 +43,15 @@ static sp_names *names_of(const sp_config *config, const sp_key_list *list) {
 }
 
 /* The index of the entry with this name; the number of entries if there is none. */
-static int find(const sp_config *config, const sp_key_list *list, const char *name, size_t length) {
+static int find_entry(const sp_config *config, const sp_key_list *list, const char *name,
+                      size_t length) {
   const sp_name *found = sp_names_find(names_of(config, list), name, length);
   return found ? found->index : *count_of(config, list);
 }
 
 /* Append an entry of zeros with a name. */
-static sp_status append(sp_config *config, const sp_key_list *list, const char *name,
-                        size_t length) {
+static sp_status append_entry(sp_config *config, const sp_key_list *list, const char *name,
+                              size_t length) {
   int *count = count_of(config, list);
   char *copy = NULL;
   SP_TRY(sp_format(&copy, "%.*s", (int)length, name));
@@ -71,15 +72,15 @@ static sp_status append(sp_config *config, const sp_key_list *list, const char *
 
 sp_status sp_list_set_line(sp_config *config, const sp_key *key, const char *name,
                            const char *value, const char *where) {
-  const int i = find(config, key->list, name, strlen(name));
-  if (i == sp_key_values(config, key)) SP_TRY(append(config, key->list, name, strlen(name)));
+  const int i = find_entry(config, key->list, name, strlen(name));
+  if (i == sp_key_values(config, key)) SP_TRY(append_entry(config, key->list, name, strlen(name)));
   SP_TRY(sp_format(where_of(config, key->list, i), "%s", where));
   return sp_key_set(key, value, where, sp_key_field(config, key, i));
 }
 
 sp_status sp_list_drop_line(sp_config *config, const sp_key *key, const char *name) {
   const sp_key_list *list = key->list;
-  const int i = find(config, list, name, strlen(name));
+  const int i = find_entry(config, list, name, strlen(name));
   if (i == *count_of(config, list)) return SP_OK;
   sp_key_clear(key, sp_key_field(config, key, i));
   SP_FREE(*name_of(config, list, i), *where_of(config, list, i));
@@ -167,8 +168,8 @@ static sp_status check_name(const char *location, const address *a) {
 }
 
 static void set_not_given(const sp_key *key, void *field) {
-  if (key->type == SP_KEY_NUMBER) *(double *)field = NAN;
-  if (key->type == SP_KEY_CHOICE) memset(field, 0, sizeof(int));
+  if (key->type == &sp_number_value) *(double *)field = NAN;
+  if (key->type == &sp_choice_value) memset(field, 0, sizeof(int));
 }
 
 /* The entry that `a` names, appended if it is new. */
@@ -176,9 +177,9 @@ static sp_status find_or_append(sp_config *config, const char *location, const a
                                 int *out) {
   const sp_key *row = sp_key_find(a->section, NULL);
   const sp_key_list *list = row->list;
-  const int i = *out = find(config, list, a->name, a->name_length);
+  const int i = *out = find_entry(config, list, a->name, a->name_length);
   if (i < sp_key_values(config, row)) return SP_OK;
-  SP_TRY(append(config, list, a->name, a->name_length));
+  SP_TRY(append_entry(config, list, a->name, a->name_length));
   for (; row < sp_keys + sp_key_count && strcmp(row->section, a->section) == 0; row++)
     set_not_given(row, sp_key_field(config, row, i));
   return sp_format(where_of(config, list, i), "%s: [%s %.*s]", location, a->section,

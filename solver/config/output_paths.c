@@ -15,8 +15,8 @@ sp_status sp_output_unconverged_path(const char *path, char **out) {
   return sp_format(out, "%.*s.unconverged%s", (int)stem, path, path + stem);
 }
 
-static sp_status fail(const sp_output_path *output, const char *what, const char *name,
-                      const char *purpose) {
+static sp_status fail_output(const sp_output_path *output, const char *what, const char *name,
+                             const char *purpose) {
   if (output->where)
     return sp_fail(SP_ERR_INPUT, "%s: %s%s%s, '%s'", output->where, what, name, purpose,
                    output->path);
@@ -30,9 +30,10 @@ static sp_status fail_pair(const sp_output_path *first, const sp_output_path *se
   const sp_output_path *output = second->purpose[0] ? second : first;
   char name[64];
   snprintf(name, sizeof name, "%s%s", other->is_option ? "" : "output.", other->name);
-  if (output->purpose[0]) return fail(output, "this would overwrite ", name, output->purpose);
+  if (output->purpose[0])
+    return fail_output(output, "this would overwrite ", name, output->purpose);
   snprintf(name, sizeof name, "%s and %s", first->name, second->name);
-  return fail(second->where ? second : first, name, " are the same file", "");
+  return fail_output(second->where ? second : first, name, " are the same file", "");
 }
 
 sp_status sp_output_paths_check(const sp_output_path *outputs, int output_count,
@@ -40,12 +41,12 @@ sp_status sp_output_paths_check(const sp_output_path *outputs, int output_count,
   for (const sp_output_path *o = outputs; o < outputs + output_count; o++) {
     if (!o->path[0]) continue;
     if (!o->purpose[0] && !sp_path_is_ordinary(o->path))
-      return fail(o, "this is not a regular file; give another name", "", "");
+      return fail_output(o, "this is not a regular file; give another name", "", "");
     if (sp_path_is_read_only(o->path))
-      return fail(o, "this file is read-only; give another name", "", "");
+      return fail_output(o, "this file is read-only; give another name", "", "");
     for (const sp_input_path *i = inputs; i < inputs + input_count; i++)
       if (i->path && i->path[0] && sp_path_is_same(o->path, i->path))
-        return fail(o, "this would overwrite ", i->what, o->purpose);
+        return fail_output(o, "this would overwrite ", i->what, o->purpose);
     for (const sp_output_path *before = outputs; before < o; before++)
       if (before->path[0] && sp_path_is_same(before->path, o->path)) return fail_pair(before, o);
   }

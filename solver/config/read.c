@@ -33,7 +33,7 @@ static sp_status set_default(sp_config *config, const sp_key *key) {
 
 /* An argument without a value undoes what the file says: the key gets its default again, the line
  * of a group, probe, line or result is removed. */
-static sp_status unset(struct reader *reader, const sp_key *key, const char *name) {
+static sp_status unset_key(struct reader *reader, const sp_key *key, const char *name) {
   sp_config *config = reader->config;
   if (key->list)
     SP_TRY(sp_list_drop_line(config, key, name));
@@ -54,7 +54,8 @@ static sp_status read_tables(struct reader *reader, const char *location,
   return sp_tables_read(&reader->config->statement.scope->tables, entry->value, folder, location);
 }
 
-static sp_status assign(struct reader *reader, const char *location, const sp_ini_entry *entry) {
+static sp_status assign_entry(struct reader *reader, const char *location,
+                              const sp_ini_entry *entry) {
   sp_config *config = reader->config;
   if (entry->key) SP_TRY(read_tables(reader, location, entry));
   if (sp_section_is_titled(entry)) return sp_section_assign(config, location, entry);
@@ -62,7 +63,7 @@ static sp_status assign(struct reader *reader, const char *location, const sp_in
   if (!key) return sp_key_fail_unknown(location, entry->section, entry->key);
   if (!entry->key) return SP_OK;
   if (entry->line == 0 && *entry->value == '\0' && !key->optional)
-    return unset(reader, key, entry->key);
+    return unset_key(reader, key, entry->key);
 
   SP_OWNED char *where = NULL;
   SP_TRY(make_where(location, entry, &where));
@@ -88,7 +89,7 @@ static sp_status assign_lines(struct reader *reader, const sp_ini *ini, sp_names
     if (known)
       return sp_fail(SP_ERR_INPUT, "%s: key '%s' of [%s] is already given in line %d", location,
                      sp_ini_show(entry->key, shown), entry->section, known->line);
-    SP_TRY(assign(reader, location, entry));
+    SP_TRY(assign_entry(reader, location, entry));
   }
   return SP_OK;
 }
@@ -105,7 +106,7 @@ static sp_status assign_argument(struct reader *reader, const char *argument) {
   SP_TRY(sp_ini_parse_argument(argument, &ini));
   char shown[SP_SHOWN_SIZE], location[SP_SHOWN_SIZE + 16];
   snprintf(location, sizeof location, "argument '%s'", sp_ini_show(argument, shown));
-  return assign(reader, location, &ini->entries[0]);
+  return assign_entry(reader, location, &ini->entries[0]);
 }
 
 static sp_status assign_defaults(sp_config *config) {
@@ -116,8 +117,8 @@ static sp_status assign_defaults(sp_config *config) {
 
 /* ---- From file to configuration ---- */
 
-static sp_status fill(struct reader *reader, const sp_ini *ini, int override_count,
-                      const char *const *overrides) {
+static sp_status fill_config(struct reader *reader, const sp_ini *ini, int override_count,
+                             const char *const *overrides) {
   SP_TRY(sp_allocate(1, sizeof *reader->config->statement.scope, "constants",
                      &reader->config->statement.scope));
   SP_TRY(assign_defaults(reader->config));
@@ -127,8 +128,8 @@ static sp_status fill(struct reader *reader, const sp_ini *ini, int override_cou
 }
 
 /* The part of reading that needs no communication. Local. */
-static sp_status parse(const char *path, const char *text, size_t length, int override_count,
-                       const char *const *overrides, sp_config **out) {
+static sp_status parse_config(const char *path, const char *text, size_t length, int override_count,
+                              const char *const *overrides, sp_config **out) {
   struct reader reader = {.path = path};
   SP_AUTO(sp_ini) ini = NULL;
   sp_status status = sp_allocate(1, sizeof *reader.config, "the configuration", &reader.config);
@@ -136,14 +137,14 @@ static sp_status parse(const char *path, const char *text, size_t length, int ov
     status = SP_ALLOCATE("the configuration", SP_ARRAY(reader.config->given, sp_key_count),
                          SP_ARRAY(reader.config->names, sp_key_list_count));
   if (status == SP_OK && path) status = sp_ini_parse(path, text, length, &ini);
-  if (status == SP_OK) status = fill(&reader, ini, override_count, overrides);
+  if (status == SP_OK) status = fill_config(&reader, ini, override_count, overrides);
   if (status != SP_OK) sp_config_destroy(&reader.config);
   *out = reader.config;
   return status;
 }
 
-/* Read the whole file; the caller frees *text. The size is not asked for first, since it may be a
- * pipe. */
+/* Read the whole file; the caller frees *text. Do not query the size first: the file may be a pipe.
+ */
 static sp_status read_stream(const char *path, FILE *stream, char **text, int *length) {
   enum { BLOCK = 65536 };
   size_t used = 0;
@@ -185,7 +186,7 @@ sp_status sp_config_parse(MPI_Comm comm, const char *path, const char *text, int
                           int override_count, const char *const *overrides, sp_config **out) {
   *out = NULL;
   const sp_status status =
-      sp_agree(comm, parse(path, text, (size_t)length, override_count, overrides, out));
+      sp_agree(comm, parse_config(path, text, (size_t)length, override_count, overrides, out));
   if (status) sp_config_destroy(out);
   return status;
 }

@@ -33,7 +33,7 @@ struct sp_amg {
 /* ---- The cycle ---- */
 
 /* y = M x. */
-static sp_status multiply(sp_device_matrix *matrix, const sp_vector *x, sp_vector *y) {
+static sp_status multiply_matrix(sp_device_matrix *matrix, const sp_vector *x, sp_vector *y) {
   return y->platform->backend->matrix_apply(matrix, 1, x->data, 0, NULL, y->data);
 }
 
@@ -48,7 +48,7 @@ static sp_status find_residual(level *l, const sp_vector *b, const sp_vector *x)
 }
 
 /* Do the steps of Chebyshev's iteration, from the residual b - A x, or b if x = 0. */
-static sp_status smooth(level *l, bool from_zero, const sp_vector *b, sp_vector *x) {
+static sp_status smooth_level(level *l, bool from_zero, const sp_vector *b, sp_vector *x) {
   sp_status status = SP_OK;
   if (!from_zero) status = find_residual(l, b, x);
   for (int i = 0; i < l->degree; i++) {
@@ -67,20 +67,20 @@ static sp_status smooth(level *l, bool from_zero, const sp_vector *b, sp_vector 
   return status;
 }
 
-static sp_status cycle(sp_amg *a, int index, const sp_vector *b, sp_vector *x) {
+static sp_status cycle_level(sp_amg *a, int index, const sp_vector *b, sp_vector *x) {
   level *l = &a->level[index], *next = l + 1;
-  if (l->inverse) return multiply(l->inverse, b, x);
-  sp_status status = smooth(l, true, b, x);
+  if (l->inverse) return multiply_matrix(l->inverse, b, x);
+  sp_status status = smooth_level(l, true, b, x);
   if (!l->restriction) return status;
   status = sp_first_failure(status, find_residual(l, b, x));
-  status = sp_first_failure(status, multiply(l->restriction, &l->r, &next->b));
-  status = sp_first_failure(status, cycle(a, index + 1, &next->b, &next->x));
+  status = sp_first_failure(status, multiply_matrix(l->restriction, &l->r, &next->b));
+  status = sp_first_failure(status, cycle_level(a, index + 1, &next->b, &next->x));
   status = sp_first_failure(status, add_product(l->prolongation, &next->x, x));
-  return sp_first_failure(status, smooth(l, false, b, x));
+  return sp_first_failure(status, smooth_level(l, false, b, x));
 }
 
 sp_status sp_amg_apply(sp_amg *amg, const sp_vector *b, sp_vector *x) {
-  return cycle(amg, 0, b, x);
+  return cycle_level(amg, 0, b, x);
 }
 
 int sp_amg_levels(const sp_amg *amg) {

@@ -28,9 +28,9 @@ typedef struct solve {
 } solve;
 
 /* Call on_iteration. If it fails it is not called again, and the next reduction tells all ranks.
- * Times are those of the matvec: own_seconds on this rank, seconds[rank] on rank 0; applied =
- * false: there was no matvec. */
-static void report(solve *s, bool applied, double own_seconds, const double *seconds) {
+ * Times of the matvec: own_seconds on this rank, seconds[rank] on rank 0; applied = false: there
+ * was no matvec. */
+static void report_iteration(solve *s, bool applied, double own_seconds, const double *seconds) {
   const sp_cg_options *options = s->options;
   sp_cg_result *result = s->result;
   result->residual = s->residual;
@@ -57,19 +57,19 @@ typedef struct moment {
   double now, in_sums;
 } moment;
 
-static moment look(const solve *s) {
+static moment read_clock(const solve *s) {
   return (moment){MPI_Wtime(), sp_reduction_seconds(s->op->reduction)};
 }
 
 /* Return the seconds since `then`, without sums over ranks, which have their own row in the
  * profile. */
-static double since(solve *s, moment then) {
-  const moment at = look(s);
+static double seconds_since(solve *s, moment then) {
+  const moment at = read_clock(s);
   s->last_time = at.now;
   return at.now - then.now - (at.in_sums - then.in_sums);
 }
 
-static sp_status breakdown(const solve *s, const char *what, double value) {
+static sp_status fail_breakdown(const solve *s, const char *what, double value) {
   return sp_fail(SP_ERR_BREAKDOWN,
                  "conjugate gradients broke down in iteration %lld: %s = %g; expected a finite, "
                  "positive number (is the operator positive definite, are the data finite?)",
@@ -94,12 +94,12 @@ static void see_requests(solve *s) {
 }
 
 /* Apply the deferred update of x and r, and sum the new r. */
-static sp_status settle(solve *s, double *rr, double *rz) {
-  const moment start = look(s);
+static sp_status apply_deferred_update(solve *s, double *rr, double *rz) {
+  const moment start = read_clock(s);
   const double alpha = s->pending;
   s->pending = 0;
   const sp_status status = sp_operator_update(s->op, alpha, &s->vectors, rr, rz);
-  s->result->update_seconds += since(s, start);
+  s->result->update_seconds += seconds_since(s, start);
   return status;
 }
 
@@ -122,7 +122,7 @@ static sp_status before_next(solve *s) {
   if (!exhausted && !s->interrupted) return SP_OK;
   SP_TRY(sp_agree(s->op->comm, s->reported));
   double rr, rz;
-  if (s->pending != 0) SP_TRY(settle(s, &rr, &rz));
+  if (s->pending != 0) SP_TRY(apply_deferred_update(s, &rr, &rz));
   if (exhausted) return not_converged(s);
   return sp_fail(
       SP_ERR_INTERRUPTED, "interrupted after %lld iteration%s with a relative residual of %.3g",
@@ -130,13 +130,13 @@ static sp_status before_next(solve *s) {
 }
 
 /* Compute z = B r and *rz = r.z, unless the passes have done so; `norm` is ||r||. */
-static sp_status precondition(solve *s, double norm, double *rz) {
+static sp_status precondition_residual(solve *s, double norm, double *rz) {
   if (!s->preconditioner) return SP_OK;
-  const moment start = look(s);
+  const moment start = read_clock(s);
   const sp_status status =
       s->preconditioner->apply(s->preconditioner, norm, s->vectors.r, s->vectors.z);
   SP_TRY(sp_operator_dot(s->op, s->vectors.r, s->vectors.z, status, rz));
-  s->result->preconditioner_seconds += since(s, start);
+  s->result->preconditioner_seconds += seconds_since(s, start);
   if (*rz > 0 && !isinf(*rz)) return SP_OK;
   return sp_fail(SP_ERR_BREAKDOWN,
                  "conjugate gradients broke down in iteration %lld: r.z = %g; expected a finite, "
@@ -146,19 +146,19 @@ static sp_status precondition(solve *s, double norm, double *rz) {
                  s->preconditioner->cure ? s->preconditioner->cure : "");
 }
 
-/* The tolerance is met: compare the error with the solution, too. In one sweep x lacks a step. */
+/* The tolerance is met: also compare the error with the solution. In one sweep x lacks a step. */
 static sp_status measure_solution(solve *s) {
-  const moment start = look(s);
+  const moment start = read_clock(s);
   double energy;
   SP_TRY(s->options->measure(s->vectors.x, s->options->context, &energy));
   sp_energy_limit(&s->energy, energy);
-  s->result->residual_seconds += since(s, start);
+  s->result->residual_seconds += seconds_since(s, start);
   return SP_OK;
 }
 
 /* Record the residual after a step; `energy` = alpha r.z of the step. */
 static sp_status note_step(solve *s, double energy, double rr) {
-  if (!isfinite(rr)) return breakdown(s, "r.r", rr);
+  if (!isfinite(rr)) return fail_breakdown(s, "r.r", rr);
   s->residual = sqrt(rr);
   SP_TRY(sp_energy_add(&s->energy, energy));
   const bool measures = s->options->measure && s->options->criterion == SP_CG_ENERGY;
@@ -170,7 +170,7 @@ static void set_direction(solve *s, double rz) {
   s->rz = rz;
 }
 
-static sp_status iterate(solve *s) {
+static sp_status iterate_on_host(solve *s) {
   sp_operator *op = s->op;
   while (!is_converged(s)) {
     SP_TRY(before_next(s));
@@ -180,22 +180,22 @@ static sp_status iterate(solve *s) {
     s->result->matvec_seconds += times.matvec;
     s->result->wait_seconds += times.waited;
     s->result->iterations++;
-    if (!(p_ap > 0) || isinf(p_ap)) return breakdown(s, "p.Ap", p_ap);
+    if (!(p_ap > 0) || isinf(p_ap)) return fail_breakdown(s, "p.Ap", p_ap);
 
-    const moment start = look(s);
+    const moment start = read_clock(s);
     const double alpha = s->rz / p_ap;
     request_end(s);
     SP_TRY(sp_operator_update(op, alpha, &s->vectors, &rr, &rz));
     see_requests(s);
     if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &times.matvec, s->seconds);
-    s->result->update_seconds += since(s, start);
+    s->result->update_seconds += seconds_since(s, start);
     s->known = s->last_time;
     SP_TRY(note_step(s, alpha * s->rz, rr));
     if (!is_converged(s)) {
-      SP_TRY(precondition(s, s->residual, &rz));
+      SP_TRY(precondition_residual(s, s->residual, &rz));
       set_direction(s, rz);
     }
-    report(s, true, times.matvec, s->seconds);
+    report_iteration(s, true, times.matvec, s->seconds);
   }
   return SP_OK;
 }
@@ -211,8 +211,8 @@ static double after_step(double alpha, double a, double b, double c, bool *exact
 
 /* Iterate with one sweep over memory per iteration (arXiv 2205.08909). A sweep does the vector
  * updates of the iteration before. Its sums give the norms of the next residual before that exists
- * (cg.h). r itself is updated as always, and its sums are computed anew in each sweep, so errors of
- * the formula do not accumulate. If the formula cancels, the update is done at once. */
+ * (cg.h). Errors of the formula do not accumulate: r is updated as always, and its sums are
+ * computed anew in each sweep. If the formula cancels, the update is done at once. */
 static sp_status iterate_in_sweeps(solve *s) {
   sp_operator *op = s->op;
   while (!is_converged(s)) {
@@ -229,11 +229,11 @@ static sp_status iterate_in_sweeps(solve *s) {
     s->result->update_seconds += times.updating;
     s->result->iterations++;
     const double p_ap = sums[SP_CG_P_AP];
-    if (!(p_ap > 0) || isinf(p_ap)) return breakdown(s, "p.Ap", p_ap);
+    if (!(p_ap > 0) || isinf(p_ap)) return fail_breakdown(s, "p.Ap", p_ap);
 
-    const moment start = look(s);
+    const moment start = read_clock(s);
     if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &times.matvec, s->seconds);
-    s->result->update_seconds += since(s, start);
+    s->result->update_seconds += seconds_since(s, start);
     s->known = s->last_time;
     bool exact = true;
     const double alpha = sums[SP_CG_RZ] / p_ap;
@@ -241,13 +241,13 @@ static sp_status iterate_in_sweeps(solve *s) {
     double rz = after_step(alpha, sums[SP_CG_RZ], sums[SP_CG_Z_AP], sums[SP_CG_AP_D_AP], &exact);
     s->rz = sums[SP_CG_RZ];
     s->pending = alpha;
-    if (!exact) SP_TRY(settle(s, &rr, &rz));
+    if (!exact) SP_TRY(apply_deferred_update(s, &rr, &rz));
     SP_TRY(note_step(s, alpha * s->rz, rr));
     set_direction(s, rz);
-    report(s, true, times.matvec, s->seconds);
+    report_iteration(s, true, times.matvec, s->seconds);
   }
   double unused[2];
-  return s->pending != 0 ? settle(s, &unused[0], &unused[1]) : SP_OK;
+  return s->pending != 0 ? apply_deferred_update(s, &unused[0], &unused[1]) : SP_OK;
 }
 
 /* Return the largest rr with sqrt(rr) <= norm. Devices compare squares, and must stop at the same
@@ -259,10 +259,10 @@ static double largest_square(double norm) {
   return square;
 }
 
-/* Iterate on a device that does whole iterations without the host, which looks at the residuals
- * after each batch. Batches grow, so that a short solve does not wait for a long batch. All ranks
- * see the same sums and decide alike. The device stops at the same iterations as the host: at the
- * tolerance on ||r||, or when the host estimates the error (solver/linear/energy.h). */
+/* Iterate on a device that does whole iterations without the host, which reads the residuals after
+ * each batch. Batches grow, so that a short solve does not wait for a long batch. All ranks see the
+ * same sums and decide alike. The device stops at the same iterations as the host: at the tolerance
+ * on ||r||, or when the host estimates the error (solver/linear/energy.h). */
 static sp_status iterate_on_device(solve *s) {
   sp_operator *op = s->op;
   sp_cg_record records[SP_CG_BATCH];
@@ -280,7 +280,7 @@ static sp_status iterate_on_device(solve *s) {
                                .share = by_energy ? s->energy.share : -1};
     const int64_t left = s->options->max_iterations - s->result->iterations;
     int done = 0;
-    const moment start = look(s);
+    const moment start = read_clock(s);
     const sp_status status = sp_operator_iterate(op, &s->vectors, &state,
                                                  left < batch ? (int)left : batch, records, &done);
     request_end(s);
@@ -288,17 +288,19 @@ static sp_status iterate_on_device(solve *s) {
     see_requests(s);
     for (int i = 0; i < done; i++) seconds[i] = records[i].seconds;
     if (s->options->on_iteration) sp_reduction_gather(op->reduction, done, seconds, s->seconds);
-    s->result->update_seconds += since(s, start);
+    s->result->update_seconds += seconds_since(s, start);
     for (int i = 0; i < done; i++) {
       const sp_cg_record *record = &records[i];
       s->result->iterations++;
-      if (!(record->p_ap > 0) || isinf(record->p_ap)) return breakdown(s, "p.Ap", record->p_ap);
+      if (!(record->p_ap > 0) || isinf(record->p_ap))
+        return fail_breakdown(s, "p.Ap", record->p_ap);
       s->result->matvec_seconds += record->seconds;
       s->result->update_seconds -= record->seconds;
       SP_TRY(note_step(s, s->rz / record->p_ap * s->rz, record->rr));
       set_direction(s, record->rz);
       s->known = start.now + (s->last_time - start.now) * (i + 1) / done;
-      report(s, true, record->seconds, s->seconds ? s->seconds + (ptrdiff_t)i * size : NULL);
+      report_iteration(s, true, record->seconds,
+                       s->seconds ? s->seconds + (ptrdiff_t)i * size : NULL);
     }
     if (batch < SP_CG_BATCH) batch *= 2;
   }
@@ -311,7 +313,7 @@ static sp_status compute_residual(solve *s, bool from_zero) {
   sp_operator *op = s->op;
   sp_vector *r = s->vectors.r;
   double rr;
-  const moment start = look(s);
+  const moment start = read_clock(s);
   sp_status status = SP_OK;
   if (from_zero) {
     status = sp_vector_copy(s->b, r);
@@ -321,28 +323,28 @@ static sp_status compute_residual(solve *s, bool from_zero) {
   }
   SP_TRY(sp_agree(op->comm, status));
   SP_TRY(sp_operator_update(op, 0, &s->vectors, &rr, &s->rz));
-  s->result->residual_seconds += since(s, start);
+  s->result->residual_seconds += seconds_since(s, start);
   s->known = s->last_time;
-  if (!isfinite(rr)) return breakdown(s, "r.r", rr);
+  if (!isfinite(rr)) return fail_breakdown(s, "r.r", rr);
   s->residual = sqrt(rr);
   return SP_OK;
 }
 
 static sp_status find_norm_b(solve *s) {
   double bb;
-  const moment start = look(s);
+  const moment start = read_clock(s);
   SP_TRY(sp_operator_dot(s->op, s->b, s->b, SP_OK, &bb));
-  s->result->residual_seconds += since(s, start);
-  if (!isfinite(bb)) return breakdown(s, "b.b", bb);
+  s->result->residual_seconds += seconds_since(s, start);
+  if (!isfinite(bb)) return fail_breakdown(s, "b.b", bb);
   s->norm_b = sqrt(bb);
   return SP_OK;
 }
 
-static sp_status begin(solve *s, bool from_zero) {
+static sp_status begin_iteration(solve *s, bool from_zero) {
   SP_TRY(find_norm_b(s));
   SP_TRY(compute_residual(s, from_zero));
-  if (s->residual > 0) SP_TRY(precondition(s, s->residual, &s->rz));
-  report(s, false, 0, NULL);
+  if (s->residual > 0) SP_TRY(precondition_residual(s, s->residual, &s->rz));
+  report_iteration(s, false, 0, NULL);
   return SP_OK;
 }
 
@@ -358,7 +360,7 @@ static sp_status look_at_residual(solve *s, double *before, bool *done) {
   SP_TRY(compute_residual(s, false));
   if (s->residual <= 2 * updated) return SP_OK;
   if (!by_energy && s->residual <= tolerance * s->norm_b) return SP_OK;
-  SP_TRY(precondition(s, s->residual, &s->rz));
+  SP_TRY(precondition_residual(s, s->residual, &s->rz));
   const bool preconditioned = s->preconditioner || s->vectors.inverse_diagonal;
   if (preconditioned && by_energy &&
       s->rz <= tolerance * tolerance * sp_energy_reference(&s->energy))
@@ -422,7 +424,7 @@ static sp_status iterate_until_true(solve *s) {
   while (!done) {
     SP_TRY(s->in_sweeps                            ? iterate_in_sweeps(s)
            : s->op->iterates && !s->preconditioner ? iterate_on_device(s)
-                                                   : iterate(s));
+                                                   : iterate_on_host(s));
     SP_TRY(sp_agree(s->op->comm, s->reported));
     SP_TRY(look_at_residual(s, &before, &done));
   }
@@ -480,14 +482,14 @@ sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
   sp_energy_begin(options->tolerance, options->energy, s.preconditioner ? 1 : 2, &s.energy);
   sp_status status = sp_agree(op->comm, create_vectors(&s));
   if (!status) {
-    const moment start = look(&s);
+    const moment start = read_clock(&s);
     s.begun = s.known = start.now;
-    status = begin(&s, from_zero);
+    status = begin_iteration(&s, from_zero);
     if (!status) status = iterate_until_true(&s);
     result->norm_b = s.norm_b;
     result->residual = s.residual;
     result->relative = s.norm_b > 0 ? s.residual / s.norm_b : 0;
-    const moment end = look(&s);
+    const moment end = read_clock(&s);
     result->seconds = end.now - start.now;
     result->reduction_seconds = end.in_sums - start.in_sums;
   }

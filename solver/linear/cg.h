@@ -14,11 +14,10 @@
  *
  *     ||x - x_j||_A <= tolerance min(||x_j - x_start||_A, size of the solution)
  *
- * The size is that of `measure`: x_j - x_start has the energy of jumps to lifted Dirichlet values
- * and to stiff films, which grows with the order and the number of elements. Or, if the criterion
- * is the residual, when
- * ||r|| <= tolerance ||b|| in the Euclidean norm over global DOFs. The residual says little if one
- * stiff row (a large alpha or lambda) dominates b.
+ * The size is `measure`: x_j - x_start has the energy of jumps to lifted Dirichlet values and to
+ * stiff films, which grows with the order and the number of elements. Or, if the criterion is the
+ * residual, when ||r|| <= tolerance ||b|| in the Euclidean norm over global DOFs. The residual says
+ * little if one stiff row (a large alpha or lambda) dominates b.
  *
  * Then b - A x is computed once, in double precision. If it exceeds the updated r by more than
  * rounding explains, the iteration continues from it. If that no longer helps, the solve has not
@@ -36,7 +35,7 @@ typedef struct sp_cg_iteration {
   double residual, relative; /* ||r||, ||r|| / ||b|| */
   double error;              /* sp_cg_result.error of this iterate */
   double seconds; /* from the start of the loop until this rank knew the residual. If a device does
-                     whole iterations, those of a batch are assumed equally long. */
+                     whole iterations, all of a batch are assumed equally long. */
   double matvec_seconds;         /* rank 0: the maximum over ranks; other ranks: their own */
   const double *seconds_by_rank; /* [ranks] on rank 0, NULL elsewhere */
 } sp_cg_iteration;
@@ -44,8 +43,8 @@ typedef struct sp_cg_iteration {
 typedef struct sp_cg_options {
   sp_cg_criterion criterion;
   double tolerance;
-  /* Energy (square of a norm) added to that of x_j - x_start, for a start that is already close to
-   * the solution (solver/linear/start.h); else 0. */
+  /* Energy (square of a norm) added to the energy of x_j - x_start, for a start that is already
+   * close to the solution (solver/linear/start.h); else 0. */
   double energy;
   int max_iterations;
   /* D^-1, D the diagonal of A, to check the error at the end; NULL: no check, as preconditioners
@@ -71,7 +70,7 @@ typedef struct sp_cg_result {
    * ||x_j - x_start||_A. */
   double error, energy;
   int restarts;   /* from b - A x, because r had drifted from it */
-  bool rounding;  /* converged as far as rounding allows, not to the tolerance */
+  bool rounding;  /* converged to rounding, not to the tolerance */
   double seconds; /* of the loop, on this rank */
   /* Parts of `seconds` on this rank, which do not overlap; the rest is the loop itself and
    * `on_iteration`. matvec: all passes 1. update: all passes 2; if a device does whole iterations,

@@ -32,7 +32,7 @@ struct sp_coarse {
   sp_boomer *boomer;
   /* On ranks that have all rows. */
   sp_amg *amg;
-  double *host_rows;             /* [rows], on rank 0 if it solves alone */
+  double *host_rows;             /* [rows], on rank 0 if only it solves */
   sp_device_matrix *restriction; /* [DOFs][DOFs], own parts of P^T of bars; NULL at order 1 */
   sp_vector restricted;          /* [DOFs], P^T b */
   sp_device_matrix *select;      /* [own rows][DOFs], b at the rank's free rows */
@@ -55,7 +55,7 @@ int sp_coarse_direct_most(const sp_backend *backend) {
   return backend->on_host ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
 }
 
-/* Return where a problem of so many rows is solved. */
+/* Return where a problem of `rows` rows is solved. */
 static sp_coarse_place choose_place(const sp_backend *backend, sp_coarse_kind kind, int ranks,
                                     double rows) {
   const int few = kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
@@ -109,7 +109,7 @@ static sp_status create_matrix(const sp_coarse *c, const sp_csr *matrix, sp_devi
 }
 
 /* y = M x. */
-static sp_status multiply(sp_device_matrix *matrix, const sp_vector *x, sp_vector *y) {
+static sp_status multiply_matrix(sp_device_matrix *matrix, const sp_vector *x, sp_vector *y) {
   return y->platform->backend->matrix_apply(matrix, 1, x->data, 0, NULL, y->data);
 }
 
@@ -257,16 +257,16 @@ static sp_status create_with_all_rows(sp_coarse *c, const sp_operator_setup *set
 }
 
 /* Remove from v its mean over each component. */
-static sp_status project(sp_coarse *c, sp_vector *v) {
+static sp_status remove_means(sp_coarse *c, sp_vector *v) {
   if (!c->mean) return SP_OK;
-  SP_TRY(multiply(c->mean, v, &c->means));
+  SP_TRY(multiply_matrix(c->mean, v, &c->means));
   return v->platform->backend->matrix_apply(c->spread, -1, c->means.data, 1, v->data, v->data);
 }
 
 /* y = M x, summed over ranks. */
 static sp_status multiply_and_sum(sp_coarse *c, sp_device_matrix *matrix, const sp_vector *x,
                                   sp_vector *y) {
-  const sp_status status = multiply(matrix, x, y);
+  const sp_status status = multiply_matrix(matrix, x, y);
   return sp_first_failure(
       status, y->platform->backend->assemble(c->space->on_device, c->precision, y->data));
 }
@@ -281,7 +281,7 @@ static sp_status restrict_b(sp_coarse *c, const sp_vector *b) {
 /* all_b = the free rows of b of all ranks. */
 static sp_status gather_rows(sp_coarse *c, sp_status status, const sp_vector *b) {
   sp_vector own = sp_vector_part(&c->all_b, (size_t)c->rows.first, (size_t)c->rows.count);
-  status = sp_first_failure(status, multiply(c->select, b, &own));
+  status = sp_first_failure(status, multiply_matrix(c->select, b, &own));
   if (!c->gather) return status;
   return sp_first_failure(status,
                           b->platform->backend->assemble(c->gather, c->precision, c->all_b.data));
@@ -289,12 +289,12 @@ static sp_status gather_rows(sp_coarse *c, sp_status status, const sp_vector *b)
 
 /* all_x = B all_b. */
 static sp_status solve_rows(sp_coarse *c, sp_status status) {
-  status = sp_first_failure(status, project(c, &c->all_b));
+  status = sp_first_failure(status, remove_means(c, &c->all_b));
   status = sp_first_failure(status, sp_amg_apply(c->amg, &c->all_b, &c->all_x));
-  return sp_first_failure(status, project(c, &c->all_x));
+  return sp_first_failure(status, remove_means(c, &c->all_x));
 }
 
-/* host_rows = B host_rows, on the rank that solves alone. */
+/* host_rows = B host_rows, on the one rank that solves. */
 static sp_status solve_host_rows(sp_coarse *c, sp_status status) {
   status = sp_first_failure(status, sp_vector_write(c->host_rows, &c->all_b));
   status = solve_rows(c, status);
@@ -322,7 +322,7 @@ static sp_status apply_with_all_rows(sp_coarse *c, sp_status status, const sp_ve
                                      sp_vector *x) {
   if (!c->restriction) {
     status = solve_rows(c, gather_rows(c, status, b));
-    return sp_first_failure(status, multiply(c->scatter, &c->all_x, x));
+    return sp_first_failure(status, multiply_matrix(c->scatter, &c->all_x, x));
   }
   status = sp_first_failure(status, restrict_b(c, b));
   status = solve_rows(c, gather_rows(c, status, &c->restricted));
@@ -340,8 +340,8 @@ static sp_gid count_rows(const sp_operator_setup *setup) {
   return rows;
 }
 
-static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
-                        const sp_constants *constants) {
+static sp_status create_coarse(sp_coarse *c, const sp_operator_setup *setup,
+                               const sp_constants *constants) {
   const sp_gid rows = c->total = count_rows(setup);
   const sp_backend *backend = c->space->platform->backend;
   const int most = sp_coarse_direct_most(backend);
@@ -365,7 +365,7 @@ sp_gid sp_coarse_size(const sp_coarse *coarse) {
 }
 
 /* Only rank 0's description counts. */
-static void describe(sp_coarse *c) {
+static void describe_coarse(sp_coarse *c) {
   const long long rows = (long long)sp_coarse_size(c);
   const char *where = c->place == SP_COARSE_ONE_RANK ? " on one rank" : "";
   if (c->boomer)
@@ -390,7 +390,7 @@ sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_coar
                    .place = place,
                    .precision = precision,
                    .dofs = sp_space_dofs(space)};
-  SP_TRY(create(c, &system->setup, &system->constants));
+  SP_TRY(create_coarse(c, &system->setup, &system->constants));
   *out = c;
   c = NULL;
   return SP_OK;
@@ -400,7 +400,7 @@ sp_status sp_coarse_complete(sp_coarse *c) {
   const sp_status status = c->amg ? sp_amg_complete(c->amg) : SP_OK;
   sp_csr_destroy(&c->rows.matrix);
   SP_TRY(sp_agree(c->space->platform->comm, status));
-  describe(c);
+  describe_coarse(c);
   return SP_OK;
 }
 

@@ -7,7 +7,7 @@
  * - on every rank: each has the whole problem and solves it, by an inverse, or by a cycle of
  *   algebraic multigrid (amg.h) if A has more rows. Right-hand sides travel like shared DOFs
  *   (operators/exchange.h), so each rank sends to all others. For few ranks.
- * - on one rank: the same on rank 0 alone, which gathers right-hand sides and scatters solutions.
+ * - on one rank: the same on rank 0, which gathers right-hand sides and scatters solutions.
  *   Another rank has nothing that grows with all rows.
  * - by hypre: all ranks take part in one V-cycle of its BoomerAMG (coarse_boomer.h), on CPUs.
  *
@@ -36,8 +36,8 @@ typedef enum sp_coarse_place {
 } sp_coarse_place;
 
 /* Return what a rank sends in one solution; it shares `shared` DOFs with `neighbours` ranks, and
- * each rank has as many rows. Neither hypre's own messages are counted nor what rank 0, if it
- * solves alone, sends to the others. Local. */
+ * each rank has as many rows. Neither hypre's own messages are counted nor what rank 0 sends to the
+ * others if only it solves. Local. */
 sp_traffic sp_coarse_traffic(sp_coarse_place place, sp_precision precision, int ranks, double rows,
                              double neighbours, double shared);
 

@@ -31,7 +31,7 @@ const char *sp_boomer_hypre(void) {
 /* ---- Null spaces ---- */
 
 /* Remove from v its mean over each component. */
-static sp_status project(sp_boomer *c, sp_status status, double *v) {
+static sp_status remove_means(sp_boomer *c, sp_status status, double *v) {
   if (c->components == 0) return status;
   for (int k = 0; k < c->components; k++) c->sums[k] = 0;
   for (HYPRE_Int i = 0; i < c->owned; i++)
@@ -61,7 +61,7 @@ static sp_status count_components(sp_boomer *c, const sp_constants *constants) {
 /* ---- Set-up ---- */
 
 /* Check and clear hypre's error flag. */
-static sp_status check(const char *what) {
+static sp_status check_hypre(const char *what) {
   const HYPRE_Int error = HYPRE_GetError();
   HYPRE_ClearAllErrors();
   if (!error) return SP_OK;
@@ -104,7 +104,7 @@ static sp_status create_matrix(const hypre_rows *rows, const sp_csr *part, HYPRE
   HYPRE_IJMatrixInitialize(*out);
   SP_TRY(sp_agree(rows->comm, add_rows(rows, part, *out)));
   HYPRE_IJMatrixAssemble(*out);
-  return sp_agree(rows->comm, check("the assembly of a matrix"));
+  return sp_agree(rows->comm, check_hypre("the assembly of a matrix"));
 }
 
 static void create_vector(const hypre_rows *rows, HYPRE_IJVector *out) {
@@ -140,10 +140,10 @@ static sp_status set_up(sp_boomer *c) {
   HYPRE_BoomerAMGSetMaxIter(c->amg, 1);
   HYPRE_BoomerAMGSetTol(c->amg, 0);
   HYPRE_BoomerAMGSetup(c->amg, matrix, b, x);
-  return check("BoomerAMG's set-up");
+  return check_hypre("BoomerAMG's set-up");
 }
 
-static sp_status create(const sp_operator_setup *setup, const sp_csr *part, sp_boomer *c) {
+static sp_status create_boomer(const sp_operator_setup *setup, const sp_csr *part, sp_boomer *c) {
   const sp_numbering *numbering = setup->space->numbering;
   const MPI_Comm comm = setup->space->platform->comm;
   sp_status status =
@@ -162,14 +162,14 @@ static sp_status create(const sp_operator_setup *setup, const sp_csr *part, sp_b
   return sp_agree(comm, set_up(c));
 }
 
-static sp_status build(const sp_operator_setup *setup, const sp_constants *constants,
-                       sp_boomer *c) {
+static sp_status build_boomer(const sp_operator_setup *setup, const sp_constants *constants,
+                              sp_boomer *c) {
   SP_AUTO_VALUE(sp_csr) part = {0};
   c->space = setup->space;
   c->owned = setup->space->numbering->owned;
   SP_TRY(count_components(c, constants));
   SP_TRY(sp_coarse_assemble(setup, constants, &part));
-  return create(setup, &part, c);
+  return create_boomer(setup, &part, c);
 }
 
 sp_status sp_boomer_create(const sp_operator_setup *setup, const sp_constants *constants,
@@ -185,7 +185,7 @@ sp_status sp_boomer_create(const sp_operator_setup *setup, const sp_constants *c
                    (long long)rows, INT_MAX);
   const sp_status status = sp_allocate(1, sizeof **out, "coarse solver", out);
   SP_TRY(sp_agree(setup->space->platform->comm, status));
-  const sp_status created = build(setup, constants, *out);
+  const sp_status created = build_boomer(setup, constants, *out);
   if (created) sp_boomer_destroy(out);
   return created;
 }
@@ -210,11 +210,11 @@ sp_status sp_boomer_solve(sp_boomer *c, double *b, double *x) {
   HYPRE_IJMatrixGetObject(c->matrix, (void **)&matrix);
   HYPRE_IJVectorGetObject(c->b, (void **)&par_b);
   HYPRE_IJVectorGetObject(c->x, (void **)&par_x);
-  SP_TRY(project(c, SP_OK, b));
+  SP_TRY(remove_means(c, SP_OK, b));
   HYPRE_IJVectorSetValues(c->b, c->owned, c->numbers, b);
   HYPRE_ParVectorSetConstantValues(par_x, 0);
   HYPRE_BoomerAMGSolve(c->amg, matrix, par_b, par_x);
   HYPRE_IJVectorGetValues(c->x, c->owned, c->numbers, x);
   HYPRE_ClearError(HYPRE_ERROR_CONV); /* one cycle is not meant to converge */
-  return project(c, check("a cycle of BoomerAMG"), x);
+  return remove_means(c, check_hypre("a cycle of BoomerAMG"), x);
 }

@@ -14,9 +14,11 @@ enum { CORNERS = SP_COARSE_CORNERS };
 /* ---- Stiffness ---- */
 
 /* The factors at the 4 n points of the edges in direction `along`, [SP_FACTORS][4][n], from those
- * at the GLL points of order N; n is 2 or N + 1. The weights become those of orders n - 1, 1 and 1.
+ * at the GLL points of order N; n is 2 or N + 1. The weights become the weights of orders n - 1, 1
+ * and 1.
  */
-static void sample(const sp_rule *rule, int along, int n, const double *all, double *factors) {
+static void sample_edges(const sp_rule *rule, int along, int n, const double *all,
+                         double *factors) {
   const size_t points = sp_grid_points(rule->n);
   const double end = rule->weights[0];
   const double scale = n == rule->n ? 1 / (end * end) : 1 / (end * end * end);
@@ -129,7 +131,7 @@ static void fill_stiffness(const loop *l, sp_lid e, const double *all, double *s
             kept = sp_system_bar_direction(l->setup, e);
   const int along = kept < 0 ? 0 : kept;
   double *matrix = &out->matrices[out->first[e]];
-  sample(l->rule, along, n, all, sampled);
+  sample_edges(l->rule, along, n, all, sampled);
   stiffness_matrix(sampled, along, n, l->setup->lambda, matrix);
   for (int i = 0; i < 4 * n && kept >= 0; i++) {
     const int low = i / n * n, high = low + n - 1;
@@ -152,7 +154,7 @@ static sp_status compute_some(void *loop_, void *workspace, size_t begin, size_t
   return SP_OK;
 }
 
-static sp_status allocate(const sp_operator_setup *setup, sp_coarse_elements *out) {
+static sp_status allocate_elements(const sp_operator_setup *setup, sp_coarse_elements *out) {
   const size_t count = (size_t)setup->space->mesh->hexes->count;
   size_t nodes = 0;
   out->count = (int)count;
@@ -181,7 +183,7 @@ sp_status sp_coarse_elements_create(const sp_operator_setup *setup, sp_coarse_el
   loop l = {setup, sp_operator_rule(setup->kind, order), out};
   const size_t points = sp_rule_points(l.rule), count = (size_t)setup->space->mesh->hexes->count;
   *out = (sp_coarse_elements){0};
-  SP_TRY(allocate(setup, out));
+  SP_TRY(allocate_elements(setup, out));
   return sp_loop_run(
       &(sp_loop){.what = "element matrices",
                  .count = count,

@@ -49,8 +49,8 @@ static bool is_root(MPI_Comm comm) {
 }
 
 /* Gather on all ranks or on rank 0. */
-static void gather(MPI_Comm comm, bool everywhere, const int *counts, const int *starts,
-                   MPI_Datatype type, const void *own, void *all) {
+static void gather_rows(MPI_Comm comm, bool everywhere, const int *counts, const int *starts,
+                        MPI_Datatype type, const void *own, void *all) {
   const int rank = sp_comm_rank(comm);
   if (everywhere)
     MPI_Allgatherv(own, counts[rank], type, all, counts, starts, type, comm);
@@ -60,7 +60,7 @@ static void gather(MPI_Comm comm, bool everywhere, const int *counts, const int 
 
 void sp_free_rows_gather(MPI_Comm comm, const sp_free_rows *rows, MPI_Datatype type,
                          const void *own, void *all) {
-  gather(comm, rows->everywhere, rows->counts, rows->starts, type, own, all);
+  gather_rows(comm, rows->everywhere, rows->counts, rows->starts, type, own, all);
 }
 
 /* Fill rows->of_dof, first, count and counts. Copies get their owners' numbers: the exchange sums
@@ -158,7 +158,8 @@ static double *diagonal_of(const sp_csr *matrix, sp_lid i) {
 
 /* Double the diagonal of the first DOF of each component. Every rank doubles its part. A component
  * of one DOF (one element across all periods) has a row of zero, which becomes one. */
-static sp_status pin(const sp_space *space, const sp_constants *constants, sp_csr *matrix) {
+static sp_status pin_components(const sp_space *space, const sp_constants *constants,
+                                sp_csr *matrix) {
   const MPI_Comm comm = space->platform->comm;
   const sp_numbering *numbering = space->numbering;
   const int components = constants->components;
@@ -196,7 +197,7 @@ sp_status sp_coarse_assemble(const sp_operator_setup *setup, const sp_constants 
                              sp_csr *out) {
   *out = (sp_csr){0};
   SP_TRY(sp_agree(setup->space->platform->comm, sum_elements(setup, out)));
-  return pin(setup->space, constants, out);
+  return pin_components(setup->space, constants, out);
 }
 
 /* ---- All ranks ---- */
@@ -207,8 +208,8 @@ static void add_part(const void *parts_, int piece, sp_csr_row *row) {
     sp_csr_row_add(row, m->column[e], m->values[e]);
 }
 
-/* Gather the rows of all ranks, in the order of ranks, and their numbers. Where they are not
- * wanted, *all stays empty. */
+/* Gather the rows of all ranks, in the order of ranks, and their numbers. On ranks without a result
+ * *all stays empty. */
 static sp_status gather_all(MPI_Comm comm, bool everywhere, const int *number, const sp_csr *own,
                             sp_csr *all, int **numbers) {
   SP_AUTO_VALUE(parts) by_row = {0}, by_entry = {0};
@@ -221,16 +222,16 @@ static sp_status gather_all(MPI_Comm comm, bool everywhere, const int *number, c
   SP_TRY(sp_agree(comm, status));
   const int *rows = by_row.counts, *row = by_row.starts;
   const int *entries = by_entry.counts, *entry = by_entry.starts;
-  gather(comm, everywhere, rows, row, MPI_INT, number, *numbers);
-  gather(comm, everywhere, entries, entry, MPI_INT, own->column, all->column);
-  gather(comm, everywhere, entries, entry, MPI_DOUBLE, own->values, all->values);
-  gather(comm, everywhere, rows, row, MPI_INT, own->start + 1, all->start + 1);
+  gather_rows(comm, everywhere, rows, row, MPI_INT, number, *numbers);
+  gather_rows(comm, everywhere, entries, entry, MPI_INT, own->column, all->column);
+  gather_rows(comm, everywhere, entries, entry, MPI_DOUBLE, own->values, all->values);
+  gather_rows(comm, everywhere, rows, row, MPI_INT, own->start + 1, all->start + 1);
   for (int r = 0; r < by_row.ranks && wanted; r++)
     for (int n = 0; n < rows[r]; n++) all->start[row[r] + n + 1] += entry[r];
   return SP_OK;
 }
 
-/* Columns of a matrix, and what they become. */
+/* Columns of a matrix, and their new numbers. */
 typedef struct renaming {
   int *column;
   const int *of_dof;
@@ -242,7 +243,7 @@ static void rename_some(void *renaming_, size_t begin, size_t end) {
 }
 
 /* out->matrix = the sum of the ranks' parts. The columns of `own` become numbers of free rows. One
- * rank's part is the matrix but for its empty rows, those of constrained DOFs. */
+ * rank's part is the matrix without its empty rows (constrained DOFs). */
 static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
   SP_AUTO_VALUE(sp_csr) all = {0};
   SP_OWNED int *numbers = NULL;

@@ -6,8 +6,8 @@
 #include "operators/system.h"
 
 /* Assemble this rank's part, [local DOFs][local DOFs]: the sum over its elements and the setup's
- * diagonal, in this order. The sum over ranks is the matrix. Rows and columns of constrained DOFs
- * are empty, as those outside the subspace of bars (operators/schwarz/bars.h). Constants of a null
+ * diagonal, in this order. The sum over ranks is the matrix. Rows and columns are empty for
+ * constrained DOFs and outside the subspace of bars (operators/schwarz/bars.h). Constants of a null
  * space are pinned: the first row of each component has its diagonal doubled. The caller frees
  * *out, also after an error. Errors: SP_ERR_INPUT for more entries than int counts and for an
  * element with a non-positive Jacobian; SP_ERR_SYSTEM. Collective. */
@@ -25,7 +25,7 @@ typedef struct sp_free_rows {
 } sp_free_rows;
 
 /* Assemble and number the free rows. Sums run in the order of ranks and elements. The caller frees
- * *out, also after an error. Errors: those of sp_coarse_assemble. Collective. */
+ * *out, also after an error. Errors: as sp_coarse_assemble. Collective. */
 sp_status sp_free_rows_create(const sp_operator_setup *setup, const sp_constants *constants,
                               bool everywhere, sp_free_rows *out);
 void sp_free_rows_destroy(sp_free_rows *rows);

@@ -13,10 +13,10 @@
  *
  * The bound 0.01 says that no step is trusted to reduce the error by more than a factor of 10: the
  * first one may only have removed what a stiff row added. The tolerance must be met by `in_a_row`
- * steps in a row, and if steps fall slowly (S - 1 >= 1), since they rise and fall then, by one more
- * and another one for each doubling of S - 1, at most 9 more; and by one more for every 20 steps
- * after the first 40, since a slow solve has plateaus. An error that hides on a longer one remains
- * unseen: a preconditioner whose quality depends on the mesh has plateaus. */
+ * steps in a row, and by one more for every 20 steps after the first 40, since a slow solve has
+ * plateaus. If steps fall slowly (S - 1 >= 1), they also rise: add one, and another one for each
+ * doubling of S - 1, at most 9 more. An error that hides on a longer one remains unseen: a
+ * preconditioner whose quality depends on the mesh has plateaus. */
 #pragma once
 
 #include <stdbool.h>

@@ -73,7 +73,7 @@ static sp_status visit_rows(iteration *it, bool sums, sp_loop_compute *compute) 
                                 .commit = sums ? add_sum : NULL});
 }
 
-static sp_status iterate(iteration *it, double *bound) {
+static sp_status iterate_power(iteration *it, double *bound) {
   sp_lanczos lanczos = {0};
   unsigned long long seed = 1;
   for (int i = 0; i < it->matrix->rows; i++) { /* values without a pattern: Knuth's congruences */
@@ -102,7 +102,7 @@ static sp_status find_bound(sp_hierarchy_level *l) {
                   .r = r,
                   .p = r + rows,
                   .q = r + 2 * rows};
-  return iterate(&it, &l->bound);
+  return iterate_power(&it, &l->bound);
 }
 
 /* ---- Coarsening ---- */
@@ -171,7 +171,7 @@ static void aggregate_neighbours(coarsening *c) {
 }
 
 /* Return the aggregate of the neighbour with the largest value * sign in row i, or -1. */
-static int strongest(const coarsening *c, const sp_csr *m, int i, double sign) {
+static int strongest_aggregate(const coarsening *c, const sp_csr *m, int i, double sign) {
   double largest = 0;
   int found = -1;
   for (int n = m->start[i]; n < m->start[i + 1]; n++) {
@@ -183,17 +183,17 @@ static int strongest(const coarsening *c, const sp_csr *m, int i, double sign) {
   return found;
 }
 
-/* Let the other rows join: those with strong neighbours first, as if at the same time. The rest
- * takes what it has. */
-static void join(coarsening *c) {
+/* Let the other rows join: those with strong neighbours first, as if at the same time. Then the
+ * rest join along the largest negative entry of the matrix. */
+static void join_aggregates(coarsening *c) {
   const int rows = c->smoother.rows;
   int *const of = c->aggregate;
   for (int i = 0; i < rows; i++)
-    if (of[i] < 0) of[i] = -2 - strongest(c, &c->smoother, i, 1);
+    if (of[i] < 0) of[i] = -2 - strongest_aggregate(c, &c->smoother, i, 1);
   for (int i = 0; i < rows; i++)
     if (of[i] < 0) of[i] = -2 - of[i];
   for (int i = 0; i < rows; i++)
-    if (of[i] < 0 && c->largest[i] > 0) of[i] = strongest(c, &c->level->matrix, i, -1);
+    if (of[i] < 0 && c->largest[i] > 0) of[i] = strongest_aggregate(c, &c->level->matrix, i, -1);
 }
 
 /* A row of P: the smoother's, with aggregates as columns. */
@@ -206,12 +206,12 @@ static void interpolate_row(const void *coarsening_, int i, sp_csr_row *row) {
 }
 
 /* Find the aggregates, and P if there are any. */
-static sp_status aggregate(coarsening *c) {
+static sp_status find_aggregates(coarsening *c) {
   sp_hierarchy_level *l = c->level;
   const int rows = l->matrix.rows;
   SP_TRY(sp_csr_sum(rows, rows, (size_t)sp_csr_longest(&l->matrix), c, smooth_row, &c->smoother));
   aggregate_neighbours(c);
-  join(c);
+  join_aggregates(c);
   if (c->aggregates == 0) return SP_OK;
   const size_t most = (size_t)sp_csr_longest(&c->smoother);
   return sp_csr_sum(rows, c->aggregates, most, c, interpolate_row, &l->interpolation);
@@ -219,7 +219,7 @@ static sp_status aggregate(coarsening *c) {
 
 /* Prepare the smoother of a level, and the transfer to the next one if it has more than `direct`
  * rows that need one. */
-static sp_status prepare(sp_hierarchy_level *l, int direct) {
+static sp_status prepare_level(sp_hierarchy_level *l, int direct) {
   const size_t rows = (size_t)l->matrix.rows;
   SP_AUTO_VALUE(coarsening) c = {.level = l};
   SP_TRY(SP_ALLOCATE("algebraic multigrid", SP_ARRAY(l->inverse_diagonal, rows),
@@ -230,11 +230,11 @@ static sp_status prepare(sp_hierarchy_level *l, int direct) {
                                 .context = &c,
                                 .visit = measure_some}));
   SP_TRY(find_bound(l));
-  return l->matrix.rows > direct ? aggregate(&c) : SP_OK;
+  return l->matrix.rows > direct ? find_aggregates(&c) : SP_OK;
 }
 
 /* *coarse = P^T A P. */
-static sp_status project(sp_hierarchy_level *l, sp_csr *coarse) {
+static sp_status project_matrix(sp_hierarchy_level *l, sp_csr *coarse) {
   SP_AUTO_VALUE(sp_csr) product = {0};
   SP_TRY(sp_csr_transpose(&l->interpolation, &l->restriction));
   SP_TRY(sp_csr_product(&l->matrix, &l->interpolation, &product));
@@ -245,9 +245,9 @@ sp_status sp_hierarchy_create(const sp_csr *matrix, int direct, sp_hierarchy *ou
   *out = (sp_hierarchy){.level[0].matrix = *matrix};
   for (;;) {
     sp_hierarchy_level *l = &out->level[out->levels++];
-    SP_TRY(prepare(l, out->levels < SP_HIERARCHY_MOST ? direct : l->matrix.rows));
+    SP_TRY(prepare_level(l, out->levels < SP_HIERARCHY_MOST ? direct : l->matrix.rows));
     if (l->interpolation.rows == 0) return SP_OK;
-    SP_TRY(project(l, &l[1].matrix));
+    SP_TRY(project_matrix(l, &l[1].matrix));
   }
 }
 

@@ -10,7 +10,7 @@
  *   P = (I - 0.8 D^-1 A_F) T and A_coarse = P^T A P. A_F has the strong entries of A, and on its
  *   diagonal what gives the row sums of A, where these are positive. D is its diagonal, but at
  * least d / 2. So away from conditions P interpolates with positive weights whose sum is one: a
- * fifth from the own aggregate, the rest from those of the strong neighbours.
+ * fifth from the own aggregate, the rest from the aggregates of strong neighbours.
  *
  * With strong couplings by size and weights by rows, jumps of coefficients and stretched elements
  * need no parameter. The work runs on threads (io/threads.h), with the same bits for any number of

@@ -7,23 +7,24 @@ typedef struct jacobi {
   sp_vector inverse_diagonal;
 } jacobi;
 
-static sp_status apply(sp_preconditioner *self, double norm, const sp_vector *r, sp_vector *z) {
+static sp_status apply_jacobi(sp_preconditioner *self, double norm, const sp_vector *r,
+                              sp_vector *z) {
   (void)norm;
   return sp_vector_multiply(self->inverse_diagonal, r, z);
 }
 
-static void destroy(sp_preconditioner *self) {
+static void destroy_jacobi(sp_preconditioner *self) {
   jacobi *j = (jacobi *)self;
   sp_vector_destroy(&j->inverse_diagonal);
   free(j);
 }
 
-static void describe(const sp_preconditioner *self, size_t room, char *text) {
+static void describe_jacobi(const sp_preconditioner *self, size_t room, char *text) {
   (void)self;
   if (room > 0) text[0] = '\0';
 }
 
-static sp_status send(const sp_space *space, const double *inverse, sp_vector *out) {
+static sp_status send_inverse(const sp_space *space, const double *inverse, sp_vector *out) {
   SP_TRY(sp_space_vector(space, SP_DOUBLE, out));
   return sp_vector_write(inverse, out);
 }
@@ -39,14 +40,14 @@ sp_status sp_jacobi_create(sp_operator *op, const sp_operator_setup *setup,
   if (!status) {
     j->base = (sp_preconditioner){.name = "jacobi",
                                   .inverse_diagonal = &j->inverse_diagonal,
-                                  .apply = apply,
-                                  .destroy = destroy,
-                                  .describe = describe};
+                                  .apply = apply_jacobi,
+                                  .destroy = destroy_jacobi,
+                                  .describe = describe_jacobi};
     status = sp_operator_inverse_diagonal(setup, inverse);
   }
-  if (!status) status = sp_agree(op->comm, send(op->space, inverse, &j->inverse_diagonal));
+  if (!status) status = sp_agree(op->comm, send_inverse(op->space, inverse, &j->inverse_diagonal));
   if (status) {
-    if (j) destroy(&j->base);
+    if (j) destroy_jacobi(&j->base);
     return status;
   }
   *out = &j->base;

@@ -41,8 +41,8 @@ static sp_precision precision_of(const sp_multigrid_options *options) {
 
 /* True if stored factors of the levels' operators are bfloat16: less to move, with the same number
  * of iterations (operators/cuda/MEASUREMENTS.md). */
-static bool rounds(const sp_backend *backend, sp_precision precision, sp_operator_kind kind,
-                   sp_geometry_kind geometry) {
+static bool rounds_factors(const sp_backend *backend, sp_precision precision, sp_operator_kind kind,
+                           sp_geometry_kind geometry) {
   return backend->rounded_factors && precision == SP_SINGLE && geometry == SP_GEOMETRY_STORED &&
          sp_operator_rows[kind].has_stiffness;
 }
@@ -50,7 +50,7 @@ static bool rounds(const sp_backend *backend, sp_precision precision, sp_operato
 /* ---- The cycle ---- */
 
 /* Add the time since the last call to the level. */
-static void stamp(multigrid *m, int index) {
+static void add_level_time(multigrid *m, int index) {
   if (!m->timed) return;
   (void)m->platform->backend->finish(
       m->platform->device); /* a failure is reported by the next call */
@@ -61,13 +61,13 @@ static void stamp(multigrid *m, int index) {
 
 /* Compute l->x = B_l l->b. A failure is kept and the cycle goes on, because neighbours and the
  * coarsest level need this rank. */
-static sp_status cycle(multigrid *m, int index, sp_status status) {
+static sp_status cycle_level(multigrid *m, int index, sp_status status) {
   level *l = &m->levels[index], *next = l + 1;
   if (index + 1 == m->options.levels) {
     status = m->coarse
                  ? sp_coarse_apply(m->coarse, status, &l->b, &l->x)
                  : sp_first_failure(status, sp_chebyshev_smooth(l->smoother, true, &l->b, &l->x));
-    stamp(m, index);
+    add_level_time(m, index);
     return status;
   }
   const sp_vector *r = NULL;
@@ -75,12 +75,12 @@ static sp_status cycle(multigrid *m, int index, sp_status status) {
   status = sp_first_failure(status, sp_chebyshev_residual(l->smoother, &l->b, &l->x, &r));
   status = sp_first_failure(status, l->transfer ? sp_transfer_restrict(l->transfer, r, &next->b)
                                                 : sp_vector_convert(1, r, &next->b));
-  stamp(m, index);
-  status = cycle(m, index + 1, status);
+  add_level_time(m, index);
+  status = cycle_level(m, index + 1, status);
   status = sp_first_failure(status, l->transfer ? sp_transfer_prolong(l->transfer, &next->x, &l->x)
                                                 : sp_vector_axpby(1, &next->x, 1, &l->x));
   status = sp_first_failure(status, sp_chebyshev_smooth(l->smoother, false, &l->b, &l->x));
-  stamp(m, index);
+  add_level_time(m, index);
   return status;
 }
 
@@ -89,17 +89,18 @@ static sp_status run_cycle(multigrid *m, sp_status status) {
   const sp_backend *backend = m->platform->backend;
   m->stamp = MPI_Wtime();
   m->cycles++;
-  if (!m->records || status) return cycle(m, 0, status);
+  if (!m->records || status) return cycle_level(m, 0, status);
   if (!m->recording) {
     SP_TRY(backend->record(m->platform->device));
-    SP_TRY(backend->end_recording(m->platform->device, cycle(m, 0, SP_OK), &m->recording));
+    SP_TRY(backend->end_recording(m->platform->device, cycle_level(m, 0, SP_OK), &m->recording));
   }
   return backend->replay(m->recording);
 }
 
 /* Apply the cycle to a residual scaled to size one, whatever the units: single precision ends at
  * 1e38 and 1e-38. The scale is a power of two, which does not round. */
-static sp_status apply(sp_preconditioner *self, double norm, const sp_vector *r, sp_vector *z) {
+static sp_status apply_multigrid(sp_preconditioner *self, double norm, const sp_vector *r,
+                                 sp_vector *z) {
   multigrid *m = (multigrid *)self;
   level *fine = &m->levels[0];
   int exponent;
@@ -153,7 +154,7 @@ static sp_status time_levels(sp_preconditioner *self, sp_level_time times[SP_LEV
     sp_status status = p->backend->finish(p->device);
     m->timed = true;
     m->stamp = MPI_Wtime();
-    status = cycle(m, 0, status);
+    status = cycle_level(m, 0, status);
     m->timed = false;
     m->cycles = 1;
     SP_TRY(sp_agree(p->comm, status));
@@ -197,7 +198,7 @@ static sp_status create_operator(multigrid *m, level *l, sp_system *system) {
   setup.for_level = true;
   setup.one_sweep = false;
   setup.precision = m->precision;
-  setup.rounded = rounds(m->platform->backend, m->precision, setup.kind, setup.geometry);
+  setup.rounded = rounds_factors(m->platform->backend, m->precision, setup.kind, setup.geometry);
   if (system->op && system->setup.for_level) setup.alike = system->op->local;
   m->rounded = m->rounded || setup.rounded;
   SP_TRY(sp_operator_create(&setup, &l->op));
@@ -210,7 +211,7 @@ static sp_status create_operator(multigrid *m, level *l, sp_system *system) {
 }
 
 /* Create the levels. A transfer needs the masks of two levels. Copies of a DOF must agree on the
- * finest level; on the others rounding is no more than that of the cycle. */
+ * finest level; on the others rounding is no more than the cycle's. */
 static sp_status create_levels(multigrid *m, sp_system *const systems[]) {
   const int last = m->options.levels - 1;
   for (int i = 0; i <= last; i++) {
@@ -224,7 +225,7 @@ static sp_status create_levels(multigrid *m, sp_system *const systems[]) {
   return m->coarse ? sp_coarse_complete(m->coarse) : SP_OK;
 }
 
-static void destroy(sp_preconditioner *self) {
+static void destroy_multigrid(sp_preconditioner *self) {
   multigrid *m = (multigrid *)self;
   for (int i = m->options.levels - 1; i >= 0; i--) {
     level *l = &m->levels[i];
@@ -239,7 +240,7 @@ static void destroy(sp_preconditioner *self) {
   free(m);
 }
 
-static void describe(const sp_preconditioner *self, size_t room, char *text) {
+static void describe_multigrid(const sp_preconditioner *self, size_t room, char *text) {
   const multigrid *m = (const multigrid *)self;
   const sp_mesh *mesh = m->levels[0].space->mesh;
   size_t used = (size_t)snprintf(text, room, "orders");
@@ -301,7 +302,7 @@ int sp_multigrid_few_rows(const sp_backend *backend) {
   return backend->on_host ? 2000 : 7000;
 }
 
-/* True if order 1 on the next coarser mesh (mesh/coarsen.h) is wanted below the last level. A
+/* True if order 1 on the next coarser mesh (mesh/coarsen.h) is to be used below the last level. A
  * tensor kappa has none: couplings of elements do not know it, and cubes with kappa 1, 1, 100 would
  * take 29 iterations at order 1, not 6. */
 static bool wants_mesh(const sp_multigrid_options *options, const sp_system *last) {
@@ -355,9 +356,9 @@ sp_status sp_multigrid_create(const sp_multigrid_options *options, sp_system *co
                             .cure = options->precision == SP_CYCLE_DOUBLE
                                         ? "solver.preconditioner = jacobi"
                                         : "solver.precision = double",
-                            .apply = apply,
-                            .destroy = destroy,
-                            .describe = describe,
+                            .apply = apply_multigrid,
+                            .destroy = destroy_multigrid,
+                            .describe = describe_multigrid,
                             .time_levels = time_levels},
                    .platform = platform,
                    .options = *options,
@@ -367,7 +368,7 @@ sp_status sp_multigrid_create(const sp_multigrid_options *options, sp_system *co
   for (int i = 0; i < options->levels; i++) m->levels[i].space = systems[i]->space;
   const sp_status status = create_levels(m, systems);
   if (status) {
-    destroy(&m->base);
+    destroy_multigrid(&m->base);
     return status;
   }
   m->records = platform->backend->record && m->levels[0].space->resident &&

@@ -24,7 +24,7 @@ typedef struct sp_multigrid_options {
   int degree;                   /* of the smoother, 1 .. SP_CHEBYSHEV_MOST; 0: chosen */
   sp_cycle_precision precision; /* of the cycle; hypre always works in double */
   sp_coarse_kind coarse;
-  sp_coarse_place place; /* of the coarse solver: SP_COARSE_CHOOSE, but for tests */
+  sp_coarse_place place; /* of the coarse solver: SP_COARSE_CHOOSE, except in tests */
 } sp_multigrid_options;
 
 /* Choose orders if the user gives none: each level has about two thirds of the order before it if
@@ -41,7 +41,7 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 
 /* If the options, which are decided, allow it and the mesh has bars (operators/schwarz/bars.h),
  * make their system systems[1], the only level below systems[0]; else it stays NULL.
- * sp_multigrid_choose_orders has filled the options. Errors: those of sp_bars_create. Collective.
+ * sp_multigrid_choose_orders has filled the options. Errors: as sp_bars_create. Collective.
  */
 sp_status sp_multigrid_find_bars(sp_multigrid_options *options, sp_system *systems[]);
 
@@ -54,20 +54,20 @@ int sp_multigrid_smoothed(const sp_multigrid_options *options);
 int sp_multigrid_few_rows(const sp_backend *backend);
 
 /* Add systems of order 1 on coarser meshes to systems[options->levels], the last of which has order
- * 1, as long as they are wanted and there are any. The caller destroys them, also after an error.
- * Errors: SP_ERR_SYSTEM. Collective. */
+ * 1, while they help and exist. The caller destroys them, also after an error. Errors:
+ * SP_ERR_SYSTEM. Collective. */
 sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_options *options,
                                   sp_system *systems[]);
 
 /* Return what a rank sends in a cycle on level `index` of the options, which are without auto: it
  * shares `shared` DOFs with `neighbours` other ranks, counted once per rank (operators/exchange.h).
- * What the coarse solver sends is sp_coarse_traffic's. Local. */
+ * The traffic of the coarse solver is in sp_coarse_traffic. Local. */
 sp_traffic sp_multigrid_traffic(const sp_multigrid_options *options, int index, double neighbours,
                                 double shared);
 
 /* Start the coarse solver on the last system; *out is NULL if the options smooth there instead. On
- * a device its set-up continues in the background (coarse.h). Errors: those of
- * sp_coarse_create. Collective. */
+ * a device its set-up continues in the background (coarse.h). Errors: as sp_coarse_create.
+ * Collective. */
 sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_options *options,
                                     sp_coarse **out);
 

@@ -10,11 +10,6 @@ const char *const sp_preconditioner_names[] = {[SP_PRECONDITIONER_AUTO] = "auto"
                                                [SP_PRECONDITIONER_MULTIGRID] = "multigrid",
                                                NULL};
 
-const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
-                                         [SP_SMOOTHER_JACOBI] = "jacobi",
-                                         [SP_SMOOTHER_SCHWARZ] = "schwarz",
-                                         NULL};
-
 const char *const sp_cycle_precision_names[] = {
     [SP_CYCLE_AUTO] = "auto", [SP_CYCLE_SINGLE] = "single", [SP_CYCLE_DOUBLE] = "double", NULL};
 

@@ -97,6 +97,11 @@ static const char *suits_all(sp_operator_kind kind) {
   return NULL;
 }
 
+const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
+                                         [SP_SMOOTHER_JACOBI] = "jacobi",
+                                         [SP_SMOOTHER_SCHWARZ] = "schwarz",
+                                         NULL};
+
 static const sp_smoother_type types[] = {
     [SP_SMOOTHER_JACOBI] = {.title = "Jacobi",
                             .least_order = 1,

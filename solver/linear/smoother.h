@@ -1,6 +1,6 @@
 /* Smoothers of multigrid: S, an approximate inverse of A, symmetric and positive definite on the
- * unconstrained DOFs, for Chebyshev's iteration (chebyshev.h). One row per kind: a new one is a
- * name in options.h, a row in smoother.c, and its functions. */
+ * unconstrained DOFs, for Chebyshev's iteration (chebyshev.h). A new kind is a word, a row
+ * and its functions in smoother.c. */
 #pragma once
 
 #include "operators/schwarz/schwarz.h"

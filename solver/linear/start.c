@@ -23,7 +23,7 @@ static int part_of(const finder *f, sp_lid i) {
 }
 
 /* Return the constant of a part; 0 if it is not finite or the part has no free DOFs. */
-static double constant(const double sums[2]) {
+static double best_constant(const double sums[2]) {
   const double c = sums[0] / sums[1];
   return sums[1] > 0 && isfinite(c) ? c : 0;
 }
@@ -34,7 +34,7 @@ static sp_status scale_one(finder *f, double *weight) {
   SP_TRY(sp_operator_dot(f->op, f->b, f->x, SP_OK, &sums[0]));
   SP_TRY(sp_operator_dot(f->op, f->x, f->y, SP_OK, &sums[1]));
   *weight = sums[1];
-  return sp_agree(f->op->comm, sp_vector_axpby(0, f->y, constant(sums), f->x));
+  return sp_agree(f->op->comm, sp_vector_axpby(0, f->y, best_constant(sums), f->x));
 }
 
 static sp_status add_to_sums(const finder *f, const sp_vector *from, int which, double (*sums)[2]) {
@@ -54,7 +54,7 @@ static sp_status scale_parts(finder *f, double *weight) {
   SP_TRY(sp_reduction_sum(f->op->reduction, 2 * parts, *sums, SP_OK));
   for (int k = 0; k < parts; k++) *weight += sums[k][1];
   for (sp_lid i = 0; i < f->op->dofs; i++)
-    f->host[i] = part_of(f, i) < 0 ? 0 : constant(sums[part_of(f, i)]);
+    f->host[i] = part_of(f, i) < 0 ? 0 : best_constant(sums[part_of(f, i)]);
   return sp_agree(f->op->comm, sp_vector_write(f->host, f->x));
 }
 
@@ -75,7 +75,7 @@ static sp_status set_constants(finder *f, double *weight) {
   return f->system->constants.part_of_dof ? scale_parts(f, weight) : scale_one(f, weight);
 }
 
-/* Rows may be stiff if entries of lambda or alpha are larger than those of kappa. */
+/* Rows may be stiff if lambda or alpha gives larger entries than kappa. */
 sp_status sp_start_prepare(const sp_operator_setup *setup, sp_start *start) {
   bool *stiff = &start->stiff;
   sp_magnitudes m;
@@ -89,7 +89,7 @@ sp_status sp_start_prepare(const sp_operator_setup *setup, sp_start *start) {
 }
 
 /* One step of steepest descent in the norm of the diagonal. */
-static sp_status descend(finder *f, const sp_vector *inverse_diagonal) {
+static sp_status step_down(finder *f, const sp_vector *inverse_diagonal) {
   double rz, zaz;
   sp_status status = sp_operator_apply(f->op, true, f->x, f->y);
   if (!status) status = sp_vector_axpby(1, f->b, -1, f->y);
@@ -104,7 +104,7 @@ static sp_status descend(finder *f, const sp_vector *inverse_diagonal) {
 
 /* x = given, unless that is farther from the solution. With d = given - x and r = b - A x before,
  * its energy is smaller by *gain = 2 d.r - d.A d. */
-static sp_status replace(finder *f, const sp_vector *given, double *gain) {
+static sp_status replace_by_closer(finder *f, const sp_vector *given, double *gain) {
   double dr, dad;
   sp_status status = sp_vector_copy(given, &f->z);
   if (!status) status = sp_vector_axpby(-1, f->x, 1, &f->z);
@@ -127,8 +127,8 @@ sp_status sp_start_find(sp_system *system, const sp_vector *inverse_diagonal,
   start->weight = start->energy = 0;
   sp_status status = sp_agree(f.op->comm, sp_space_vector(system->space, SP_DOUBLE, &f.z));
   if (!status) status = set_constants(&f, &start->weight);
-  if (!status && start->stiff) status = descend(&f, inverse_diagonal);
-  if (!status && given) status = replace(&f, given, &start->energy);
+  if (!status && start->stiff) status = step_down(&f, inverse_diagonal);
+  if (!status && given) status = replace_by_closer(&f, given, &start->energy);
   sp_vector_destroy(&f.z);
   return status;
 }

@@ -103,8 +103,8 @@ sp_status sp_boundary_identify(const sp_statement *statement, sp_mesh *mesh) {
 /* ---- Contacts ---- */
 
 /* contact_of[s] = contact for the surfaces of the groups that a line names. */
-static sp_status claim(const sp_boundary_entry *entry, int contact, const sp_hexes *hexes,
-                       int *contact_of) {
+static sp_status claim_surfaces(const sp_boundary_entry *entry, int contact, const sp_hexes *hexes,
+                                int *contact_of) {
   const char *where = entry->formula.where;
   SP_TRY(sp_groups_check(where, "boundary group", entry->group, hexes, &hexes->surface));
   for (int at[2] = {0}, s; (s = sp_groups_next(&hexes->surface, entry->group, at)) >= 0;) {
@@ -129,7 +129,7 @@ sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_statement *stateme
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
     if (entry->type->form != SP_CONTACT) continue;
     names[count] = entry->formula.where;
-    status = claim(entry, count++, hexes, contact_of);
+    status = claim_surfaces(entry, count++, hexes, contact_of);
   }
   SP_TRY(sp_agree(comm, status));
   return count > 0 ? sp_interlayer_insert(comm, hexes, count, names, contact_of) : SP_OK;

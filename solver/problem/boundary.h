@@ -9,8 +9,8 @@
 bool sp_boundary_is_volume(const char *name, const sp_hexes *hexes);
 
 /* Check that `name`, in the line `entry`, means a boundary group of the mesh, or volumes that the
- * line fixes. Errors: those of sp_groups_check; SP_ERR_INPUT for volumes with another condition
- * than dirichlet. Local. */
+ * line fixes. Errors: as sp_groups_check; SP_ERR_INPUT for volumes with another condition than
+ * dirichlet. Local. */
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes);
 
@@ -28,6 +28,6 @@ sp_status sp_boundary_identify(const sp_statement *statement, sp_mesh *mesh);
 
 /* Insert the elements of the contacts of a case (mesh/interlayer.h); nothing without contacts.
  * Errors: SP_ERR_INPUT with the line, for groups that the mesh does not have, surfaces of two
- * contacts, and those of sp_interlayer_insert. Collective over `comm`. */
+ * contacts; as sp_interlayer_insert. Collective over `comm`. */
 sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_statement *statement,
                                       sp_hexes *hexes);

@@ -48,8 +48,8 @@ bool sp_problem_interpolate_kappa(const sp_problem *problem, const sp_space *spa
 
 /* Fill the arrays that are not NULL; `coordinates` has room for the points of an element. With
  * by_element its zeros are one, which does not matter. */
-static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_rule *rule,
-                      double *coordinates, sp_coefficients *out) {
+static sp_status fill_coefficients(const sp_problem *problem, const sp_mesh *mesh,
+                                   const sp_rule *rule, double *coordinates, sp_coefficients *out) {
   const size_t points = out->per_element;
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
@@ -87,7 +87,7 @@ sp_status sp_coefficients_create(const sp_problem *problem, const sp_mesh *mesh,
                          &out->kappa);
   if (!status && with_lambda)
     status = sp_allocate(values, sizeof *out->lambda, "lambda", &out->lambda);
-  if (!status) status = fill(problem, mesh, rule, coordinates, out);
+  if (!status) status = fill_coefficients(problem, mesh, rule, coordinates, out);
   free(coordinates);
   SP_TRY(sp_agree(mesh->comm, status));
   if (!with_lambda) return SP_OK;

@@ -132,6 +132,11 @@ void sp_condition_list(unsigned place, size_t size, char *text) {
 static sp_status derive_data(const sp_material *material, size_t n, const double *xyz[3],
                              const double *normal, const double *alpha, double *g) {
   double kappa[POINTS], x[POINTS], y[POINTS], z[POINTS], *const slopes[3] = {x, y, z};
+  if (material->kappa_formula && material->kappa_formula->is_of_u)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: kappa depends on u, so its fluxes are not derived from the "
+                   "solution; give G of each condition",
+                   material->kappa_formula->where);
   SP_TRY(sp_problem_evaluate(material->solution, n, xyz, NULL, g, slopes, NULL));
   SP_TRY(sp_material_conduct(material, n, xyz, kappa, 1, slopes));
   for (size_t q = 0; q < n; q++)

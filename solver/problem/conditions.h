@@ -34,7 +34,7 @@ typedef struct sp_condition_type {
   const char *coefficients[SP_CONDITION_COEFFICIENTS];
   const char *data;
   bool no_solution; /* data that are left out are 0, and do not follow from a solution */
-  bool of_u;        /* alpha and g depend on u; those of robin do if their formulas do */
+  bool of_u;        /* alpha and g depend on u; for robin, if its formulas do */
   bool has_alpha;   /* alpha is not 0; then GLL quadrature at the nodes, else the operator's */
   bool by_area;     /* terms use the area of the line's faces */
   /* Check the formulas of a line; NULL: nothing to check. Errors: SP_ERR_INPUT. Local. */

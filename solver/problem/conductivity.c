@@ -20,7 +20,7 @@ void sp_conductivity_destroy(sp_conductivity **conductivity) {
   *conductivity = NULL;
 }
 
-static double dot(const double a[3], const double b[3]) {
+static double dot_product(const double a[3], const double b[3]) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
@@ -35,7 +35,7 @@ static bool is_definite(const double k[SP_TENSOR]) {
 }
 
 /* K in the axes of the mesh from k_ab. */
-static void turn(const double axes[3][3], double k[SP_TENSOR]) {
+static void turn_tensor(const double axes[3][3], double k[SP_TENSOR]) {
   double own[SP_TENSOR];
   memcpy(own, k, sizeof own);
   for (int c = 0; c < SP_TENSOR; c++) {
@@ -54,7 +54,7 @@ static void add_divergence(const sp_conductivity *c, int m, size_t n, double (*g
   const double *a = c->axes[PAIRS[m][0]], *b = c->axes[PAIRS[m][1]];
   for (size_t p = 0; p < n; p++) {
     const double slope[3] = {gradient[0][p], gradient[1][p], gradient[2][p]};
-    const double along = dot(slope, a), across = m < 3 ? 0 : dot(slope, b);
+    const double along = dot_product(slope, a), across = m < 3 ? 0 : dot_product(slope, b);
     for (int d = 0; d < 3; d++) divergence[d][first + p] += along * b[d] + across * a[d];
   }
 }
@@ -92,7 +92,7 @@ static sp_status evaluate_batch(const sp_conductivity *c, size_t first, size_t n
     for (size_t m = 0; m < SP_TENSOR; m++) own[m] = k[m * stride + p];
     if (!is_definite(own))
       return fail_indefinite(c, (const double[]){xyz[0][p], xyz[1][p], xyz[2][p]}, own);
-    if (c->axes_text) turn(c->axes, own);
+    if (c->axes_text) turn_tensor(c->axes, own);
     for (size_t m = 0; m < SP_TENSOR; m++) k[m * stride + p] = own[m];
   }
   return SP_OK;

@@ -51,7 +51,7 @@ struct constraints {
 static const double NO_VALUE = DBL_MAX;
 
 /* *shared = min(*shared, value), atomically. */
-static void lower(double *shared, double value) {
+static void lower_shared(double *shared, double value) {
   double now;
   __atomic_load(shared, &now, __ATOMIC_RELAXED);
   while (value < now && !__atomic_compare_exchange(shared, &now, &value, true, __ATOMIC_RELAXED,
@@ -67,8 +67,8 @@ static double code_of(const constraints *c, int part) {
 static sp_status mark_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
   (void)f;
   for (int n = 0; n < face->count; n++)
-    lower(&c->part_code[sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]],
-          code_of(c, part));
+    lower_shared(&c->part_code[sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]],
+                 code_of(c, part));
   return SP_OK;
 }
 
@@ -92,12 +92,12 @@ static sp_status set_face(const constraints *c, sp_lid e, int f, int part, face_
   SP_TRY(evaluate_face(c, e, f, part, face));
   for (int n = 0; n < face->count; n++) {
     const sp_lid dof = sp_numbering_nodes(c->space->numbering, e)[face->indices[n]];
-    if (c->part_code[dof] == code_of(c, part)) lower(&c->values[dof], face->data[n] + 0.0);
+    if (c->part_code[dof] == code_of(c, part)) lower_shared(&c->values[dof], face->data[n] + 0.0);
   }
   return SP_OK;
 }
 
-static void constrain(const constraints *c, sp_lid dof) {
+static void constrain_dof(const constraints *c, sp_lid dof) {
   double none = NO_VALUE;
   if (c->part_code[dof] == 0) return;
   __atomic_store_n(&c->constrained[dof], true, __ATOMIC_RELAXED);
@@ -107,7 +107,7 @@ static void constrain(const constraints *c, sp_lid dof) {
 static sp_status constrain_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
   (void)f, (void)part;
   for (int n = 0; n < face->count; n++)
-    constrain(c, sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]);
+    constrain_dof(c, sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]);
   return SP_OK;
 }
 
@@ -137,8 +137,8 @@ static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, f
     const int owner = (int)c->part_code[dof] + c->problem->part_count;
     const bool derived = !parts[owner].formula && !parts[part].formula;
     if (owner == part || derived) continue;
-    lower(&c->of_part[owner], -size);
-    lower(&c->of_part[part], -size);
+    lower_shared(&c->of_part[owner], -size);
+    lower_shared(&c->of_part[part], -size);
     if (size > face->most.size) face->most = (jump_at){size, owner * c->problem->part_count + part};
   }
   return SP_OK;
@@ -195,7 +195,8 @@ static sp_status measure_jump(constraints *c, sp_data_jump *jump) {
   return SP_OK;
 }
 
-/* Constrain nodes in a contact between two such: blocks of Schwarz would move them by those alone.
+/* Constrain nodes in a contact between two such: blocks of Schwarz would move them by the contacts
+ * only.
  */
 static void constrain_contacts(const constraints *c) {
   const sp_hexes *hexes = c->space->mesh->hexes;
@@ -226,7 +227,7 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
   sp_exchange_now(space->exchange, SP_MIN, part_code);
   status = visit_outer(&c, constrain_face);
   for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
-    constrain(&c, numbering->shared[s]);
+    constrain_dof(&c, numbering->shared[s]);
   if (!status) status = visit_outer(&c, set_face);
   SP_TRY(sp_agree(space->mesh->comm, status));
   /* A node's coordinates, and so its value, differ by rounding between elements: take the minimum,

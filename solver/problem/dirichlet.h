@@ -5,8 +5,8 @@
 #include "solver/problem/problem.h"
 
 /* The largest difference between Dirichlet data of two parts at a common node, the largest value,
- * the two parts: first the one that gives the value, and the largest difference of each part (NULL
- * without Dirichlet parts; the caller frees it). Over all ranks. Where data differ by more than
+ * and the two parts, first the one that gives the value. The largest difference of each part is
+ * NULL without Dirichlet parts; the caller frees it. Over all ranks. Where data differ by more than
  * rounding, kappa du/dn grows like 1 / distance, and its integral is infinite. */
 typedef struct sp_data_jump {
   double size, largest;

@@ -8,7 +8,7 @@
 #include "io/formula/expression.h"
 
 /* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]), and gradient and Laplacian
- * unless these are NULL. value, gradient[d] and laplacian are [n]; `given` is that of
+ * unless these are NULL. value, gradient[d] and laplacian are [n]; `given`: as in
  * sp_expression_evaluate. Errors: SP_ERR_INPUT with the formula's line and the first point at which
  * one of them is not finite. Local. */
 sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],

@@ -51,12 +51,12 @@ static sp_status check_one_meaning(const char *where, const char *name, const sp
                  where, name, named->number, named->number);
 }
 
-const char *sp_groups_list(const sp_family *family, const bool *wanted, size_t size, char *text) {
+const char *sp_groups_list(const sp_family *family, const bool *listed, size_t size, char *text) {
   const sp_group *groups = family->groups;
   size_t used = 0;
   text[0] = '\0';
   for (int g = 0; g < family->group_count && used < size - 1; g++) {
-    if (wanted && !wanted[g]) continue;
+    if (listed && !listed[g]) continue;
     const char *separator = used ? ", " : "";
     const size_t room = size - used;
     const char *quote = strpbrk(groups[g].name, " ,") ? "'" : "";

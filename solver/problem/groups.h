@@ -15,8 +15,8 @@ int sp_groups_next(const sp_family *family, const char *name, int at[2]);
 
 /* Check that `name` means one of the groups of a family of `hexes`. `where` begins messages, `what`
  * is the kind of group ("boundary group"). Errors: SP_ERR_INPUT with a list of all groups if there
- * is none of that name or number, and the kind of a group of another dimension that has the name;
- * with both groups if it is the name of one and the number of another. Local. */
+ * is none of that name or number. The message names a group of another dimension that has the name;
+ * and both groups if it is the name of one and the number of another. Local. */
 sp_status sp_groups_check(const char *where, const char *what, const char *name,
                           const sp_hexes *hexes, const sp_family *family);
 
@@ -24,13 +24,13 @@ sp_status sp_groups_check(const char *where, const char *what, const char *name,
  * which is a Physical Point"; "" if there is none. Local. */
 const char *sp_groups_kind_of(const char *name, const sp_hexes *hexes, const sp_family *family);
 
-/* Refuse a group called "default" unless a line names it by its number: the line `where` of that
- * name means all that no other line names. part_of[count] is the line that each surface or volume
- * of the family belongs to, `fallback` if none names it. `what` is the kind of group. Errors:
+/* Refuse a group called "default", unless a line names it by its number. The line `where` of that
+ * name is for all groups that no other line names. For each surface or volume of the family
+ * part_of[count] is its line, `fallback` if none names it. `what` is the kind of group. Errors:
  * SP_ERR_INPUT. Local. */
 sp_status sp_groups_check_default(const char *where, const char *what, const sp_family *family,
                                   const int *part_of, int fallback);
 
-/* List, with commas, the groups for which wanted[group] is true (NULL: all): names, or numbers of
+/* List, with commas, the groups for which listed[group] is true (NULL: all): names, or numbers of
  * groups without one. A list that does not fit `size` is cut. Returns `text`. Local. */
-const char *sp_groups_list(const sp_family *family, const bool *wanted, size_t size, char *text);
+const char *sp_groups_list(const sp_family *family, const bool *listed, size_t size, char *text);

@@ -16,7 +16,7 @@ enum { LOW, HIGH, FLUX, AREA, VECTORS };
 /* The vectors, and the values on one face; too large for the stack. */
 typedef struct workspace {
   double *vectors[VECTORS];
-  double xyz[3 * FACE_NODES], normal[3 * FACE_NODES];
+  sp_sample at;
   double u[FACE_NODES], gradient[3][FACE_NODES], kappa[FACE_NODES];
 } workspace;
 
@@ -27,22 +27,22 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
   const sp_numbering *numbering = space->numbering;
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
   const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
-  const int n = gll->n * gll->n;
   const sp_lid *dofs = sp_numbering_nodes(numbering, e);
   const bool has_flux = sp_operator_rows[problem->kind].has_stiffness;
   double *const gradient[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
   int indices[FACE_NODES];
-  sp_geometry_face(hexes, e, f, gll, w->xyz, w->normal);
-  const double *xyz[3] = {w->xyz, w->xyz + n, w->xyz + 2 * n};
-  SP_TRY(sp_problem_evaluate(material->solution, (size_t)n, xyz, NULL, w->u, gradient, NULL));
-  SP_TRY(sp_material_conduct(material, (size_t)n, xyz, w->kappa, 1, gradient));
+  SP_TRY(sp_geometry_sample(hexes, e, f, gll, &w->at));
+  const size_t n = w->at.count;
+  const double *xyz[3] = {w->at.xyz, w->at.xyz + n, w->at.xyz + 2 * n};
+  SP_TRY(sp_problem_evaluate(material->solution, n, xyz, NULL, w->u, gradient, NULL));
+  SP_TRY(sp_material_conduct(material, n, xyz, w->kappa, 1, gradient));
   sp_face_nodes(numbering->order, f, indices);
-  for (int q = 0; q < n; q++) {
+  for (size_t q = 0; q < n; q++) {
     const sp_lid dof = dofs[indices[q]];
     double flux = 0;
-    for (int d = 0; d < 3 && has_flux; d++)
-      flux += w->kappa[q] * gradient[d][q] * w->normal[d * n + q];
-    const double area = sp_geometry_area(w->normal, n, q);
+    for (size_t d = 0; d < 3 && has_flux; d++)
+      flux += w->kappa[q] * gradient[d][q] * w->at.normal[d * n + q];
+    const double area = w->at.weight[q];
     jumps->solution_size = fmax(jumps->solution_size, fabs(w->u[q]));
     jumps->flux_size = fmax(jumps->flux_size, fabs(flux) / area);
     if (!examined) continue;
@@ -70,7 +70,7 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, wor
   return SP_OK;
 }
 
-static sp_status create(const sp_space *space, workspace **out) {
+static sp_status create_workspace(const sp_space *space, workspace **out) {
   const size_t dofs = (size_t)space->numbering->local;
   SP_TRY(sp_allocate(1, sizeof **out, "interfaces", out));
   for (int v = 0; v < VECTORS; v++)
@@ -79,12 +79,12 @@ static sp_status create(const sp_space *space, workspace **out) {
   return SP_OK;
 }
 
-static void destroy(workspace *w) {
+static void destroy_workspace(workspace *w) {
   for (int v = 0; v < VECTORS && w; v++) free(w->vectors[v]);
   free(w);
 }
 
-static void measure(const sp_space *space, const workspace *w, sp_interface_jumps *jumps) {
+static void measure_jumps(const sp_space *space, const workspace *w, sp_interface_jumps *jumps) {
   for (int v = 0; v < VECTORS; v++)
     sp_exchange_now(space->exchange, v < FLUX ? SP_MIN : SP_SUM, w->vectors[v]);
   for (sp_lid i = 0; i < space->numbering->local; i++) {
@@ -104,12 +104,13 @@ sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
   for (int p = 0; p < problem->part_count; p++)
     out->periodic = out->periodic || problem->parts[p].type->form == SP_PERIODIC;
   if ((problem->materials.count == 1 && !out->periodic) ||
-      !sp_materials_have_solution(&problem->materials))
+      !sp_materials_have_solution(&problem->materials) ||
+      sp_materials_are_of_u(&problem->materials))
     return SP_OK;
-  sp_status status = create(space, &w);
+  sp_status status = create_workspace(space, &w);
   if (!status) status = add_faces(problem, space, w, out);
   status = sp_agree(space->mesh->comm, status);
-  if (!status) measure(space, w, out);
-  destroy(w);
+  if (!status) measure_jumps(space, w, out);
+  destroy_workspace(w);
   return status;
 }

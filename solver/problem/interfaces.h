@@ -7,7 +7,7 @@
 #include "solver/problem/problem.h"
 
 /* The largest jumps at nodes of periodic faces and, if there are several materials, of faces
- * between elements, and the largest |u| and |kappa du/dn| on faces of both kinds, over all ranks.
+ * between elements; also the largest |u| and |kappa du/dn| on faces of both kinds, over all ranks.
  */
 typedef struct sp_interface_jumps {
   double solution, flux;
@@ -17,7 +17,7 @@ typedef struct sp_interface_jumps {
 
 /* Fill *out; zeros if there is no solution, or one material and no periodic face. The flux of the
  * mass problem is zero. Jumps of the flux are averages over the faces of a node: exact inside a
- * face, too small on its edges, so they are too small at order 1. Errors: SP_ERR_INPUT if the
- * solution or kappa is not finite. Collective. */
+ * face, and below the jump on its edges and thus at order 1. Errors: SP_ERR_INPUT if the solution
+ * or kappa is not finite. Collective. */
 sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
                            sp_interface_jumps *out);

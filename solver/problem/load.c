@@ -102,7 +102,7 @@ static sp_status derive_forcing(const sp_problem *problem, const sp_material *ma
  */
 static bool may_contradict(const assembly *s, const sp_material *material) {
   return s->sums && material->solution && material->forcing && !material->source &&
-         !material->forcing->is_of_u &&
+         !material->forcing->is_of_u && !sp_material_is_of_u(material) &&
          !(sp_operator_rows[s->problem->kind].collocated &&
            material->forcing->regularity == SP_JUMPS);
 }
@@ -146,7 +146,8 @@ static void widen_range(const sp_rule *rule, const double *wj, sp_jacobian_range
 
 /* The transposed interpolation from the rule's points to the nodes: the identity for collocation.
  */
-static void project(const sp_problem *problem, int order, const double *points, double *nodes) {
+static void project_to_nodes(const sp_problem *problem, int order, const double *points,
+                             double *nodes) {
   const sp_reference *reference = sp_reference_get(order);
   const int nq = order + 1, m = sp_operator_rule(problem->kind, order)->n;
   const double *matrix = reference->interpolation;
@@ -190,7 +191,7 @@ static sp_status evaluate_centres(const sp_expression *formula, int rule_points,
 }
 
 /* Multiply f by wj at the points of an element, add to the integrals, and return the variation
- * (solver/problem/source.h). *integral = that of f. */
+ * (solver/problem/source.h). *integral = the integral of f. */
 static double integrate_element(size_t points, const double *wj, double centre, double *f,
                                 workspace *w, double *integral) {
   double low = f[0], high = f[0], volume = 0, source = 0, size = 0;
@@ -248,7 +249,7 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
                                          at_centre ? w->centre[i] : f[0], f, w, &source);
     if (s->sums && s->sums->sources) s->sums->sources[begin + i] = source;
     variation[i] = formula ? all : 0;
-    project(s->problem, s->order, f, &load[i * sp_element_nodes(s->order)]);
+    project_to_nodes(s->problem, s->order, f, &load[i * sp_element_nodes(s->order)]);
   }
   return SP_OK;
 }
@@ -366,7 +367,7 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
 }
 
 /* Run the loop over elements, with the rules of s->order. Collective. */
-static sp_status assemble(assembly *s) {
+static sp_status assemble_load(assembly *s) {
   const sp_mesh *mesh = s->space->mesh;
   *s->range = (sp_jacobian_range){DBL_MAX, 0};
   const size_t nodes = sp_element_nodes(s->order), count = (size_t)mesh->hexes->count;
@@ -389,7 +390,7 @@ sp_status sp_problem_integrals(const sp_problem *problem, const sp_space *space,
   sp_jacobian_range range;
   assembly s = {
       .problem = problem, .space = space, .order = order, .range = &range, .integrals = integrals};
-  return assemble(&s);
+  return assemble_load(&s);
 }
 
 void sp_load_sums_add(const sp_space *space, const double *values, sp_load_sums *sums) {
@@ -413,7 +414,7 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, cons
                 .range = range,
                 .sums = sums};
   sp_loop_set((size_t)numbering->local * sizeof *load, 0, load);
-  SP_TRY(assemble(&s));
+  SP_TRY(assemble_load(&s));
   MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   sp_exchange_now(space->exchange, SP_SUM, load);

@@ -1,6 +1,5 @@
 #include "solver/problem/materials.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,8 +95,8 @@ static sp_status find_claims(const sp_statement *statement, const sp_family *fam
 }
 
 /* Give material m the volumes of the groups that section i names. */
-static sp_status claim(const sp_statement *statement, int i, int m, const sp_hexes *hexes,
-                       const claims *c, sp_materials *materials) {
+static sp_status claim_volumes(const sp_statement *statement, int i, int m, const sp_hexes *hexes,
+                               const claims *c, sp_materials *materials) {
   const int fallback = materials->count - 1, first = c->first[i];
   const sp_material_entry *entry = &statement->materials.entries[i];
   if (first < 0 || c->next[first] >= 0) /* none or several */
@@ -121,7 +120,7 @@ static sp_status claim(const sp_statement *statement, int i, int m, const sp_hex
 /* kappa = T / R, and no sources. */
 static sp_status make_contact(const sp_boundary_entry *entry, const sp_hexes *hexes,
                               sp_material *m) {
-  double r = 1; /* if R is a formula, kappa is T alone */
+  double r = 1; /* if R is a formula, kappa is T */
   *m = (sp_material){.name = entry->group, .is_contact = true};
   take_coefficient(&entry->coefficients[0], &r, &m->kappa_formula);
   m->kappa = hexes->file.thickness / r;
@@ -162,7 +161,7 @@ sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hex
     out->list[own] = common;
     out->list[own].name = entry->name;
     take_formulas(statement, entry, &out->list[own]);
-    if (i != other) SP_TRY(claim(statement, i, own, hexes, &c, out));
+    if (i != other) SP_TRY(claim_volumes(statement, i, own, hexes, &c, out));
   }
   SP_TRY(make_contacts(statement, hexes, count - 1 - hexes->file.contacts, out));
   if (other < 0) return SP_OK;
@@ -244,7 +243,8 @@ static sp_status check_elements(const sp_statement *statement, const sp_material
   return SP_OK;
 }
 
-/* The index of a source in measures: materials.count for that of [problem], which many share. */
+/* The index of a source in measures: materials.count for the source of [problem], which many share.
+ */
 static int source_of(const sp_statement *statement, const sp_materials *materials,
                      const sp_material *material) {
   return material->source == &statement->all.source ? materials->count
@@ -255,15 +255,14 @@ static int source_of(const sp_statement *statement, const sp_materials *material
 static sp_status measure_sources(const sp_statement *statement, const sp_mesh *mesh,
                                  const sp_materials *materials, double *measures) {
   const sp_rule *rule = sp_operator_rule(statement->operator_kind, statement->order);
-  const size_t points = sp_rule_points(rule);
-  SP_OWNED double *coordinates = NULL;
-  SP_TRY(sp_allocate(4 * points, sizeof *coordinates, "sources", &coordinates));
+  SP_OWNED sp_sample *at = NULL;
+  SP_TRY(sp_allocate(1, sizeof *at, "sources", &at));
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
     const sp_material *material = sp_materials_of(materials, mesh->hexes, e);
-    double measure = 0, *wj = coordinates + 3 * points;
+    double measure = 0;
     if (!material->source) continue;
-    SP_TRY(sp_geometry_volume(mesh->hexes, e, rule, coordinates, wj));
-    for (size_t p = 0; p < points; p++) measure += wj[p];
+    SP_TRY(sp_geometry_sample(mesh->hexes, e, -1, rule, at));
+    for (size_t p = 0; p < at->count; p++) measure += at->weight[p];
     measures[source_of(statement, materials, material)] += measure;
   }
   return SP_OK;
@@ -321,7 +320,7 @@ sp_status sp_materials_count(const sp_statement *statement, const sp_mesh *mesh,
 }
 
 /* True if a material that has elements, or a contact, fulfills a condition. */
-static bool any(const sp_materials *materials, bool (*fulfills)(const sp_material *)) {
+static bool any_material(const sp_materials *materials, bool (*fulfills)(const sp_material *)) {
   for (const sp_material *m = materials->list; m < materials->list + materials->count; m++)
     if ((m->elements > 0 || m->is_contact) && fulfills(m)) return true;
   return false;
@@ -332,7 +331,7 @@ static bool has_kappa(const sp_material *m) {
 }
 
 bool sp_materials_have_kappa(const sp_materials *materials) {
-  return any(materials, has_kappa);
+  return any_material(materials, has_kappa);
 }
 
 bool sp_materials_have_tensor(const sp_materials *materials) {
@@ -341,13 +340,22 @@ bool sp_materials_have_tensor(const sp_materials *materials) {
   return false;
 }
 
-static bool varies(const sp_material *m) {
+static bool coefficient_varies(const sp_material *m) {
   return m->is_contact || m->kappa_formula || m->lambda_formula ||
          (m->shift > 0 && m->capacity_formula) || (m->tensor && !m->tensor->is_constant);
 }
 
 bool sp_materials_are_constant(const sp_materials *materials) {
-  return !any(materials, varies);
+  return !any_material(materials, coefficient_varies);
+}
+
+bool sp_material_is_of_u(const sp_material *m) {
+  return (m->kappa_formula && m->kappa_formula->is_of_u) ||
+         (m->lambda_formula && m->lambda_formula->is_of_u);
+}
+
+bool sp_materials_are_of_u(const sp_materials *materials) {
+  return any_material(materials, sp_material_is_of_u);
 }
 
 static bool has_capacity_formula(const sp_material *m) {
@@ -355,7 +363,7 @@ static bool has_capacity_formula(const sp_material *m) {
 }
 
 bool sp_materials_capacity_is_constant(const sp_materials *materials) {
-  return !any(materials, has_capacity_formula);
+  return !any_material(materials, has_capacity_formula);
 }
 
 static double constant_lambda(const sp_material *m) {
@@ -384,98 +392,6 @@ bool sp_materials_have_solution(const sp_materials *materials) {
   for (int m = 0; m < materials->count; m++)
     if (materials->list[m].solution) return true;
   return false;
-}
-
-/* ---- Values ---- */
-
-const sp_expression *sp_material_rough_kappa(const sp_material *material, sp_regularity least) {
-  if (material->tensor) return sp_conductivity_rough(material->tensor, least);
-  const sp_expression *formula = material->kappa_formula;
-  return formula && formula->regularity < least ? formula : NULL;
-}
-
-sp_status sp_material_conduct(const sp_material *material, size_t n, const double *xyz[3],
-                              double *factor, int count, double *const vectors[]) {
-  enum { BATCH = 256 };
-  double k[SP_TENSOR * BATCH];
-  if (!material->tensor) return sp_material_kappa(material, n, xyz, factor, NULL);
-  for (size_t first = 0, size; first < n; first += size) {
-    size = n - first < BATCH ? n - first : BATCH;
-    const double *at[3] = {xyz[0] + first, xyz[1] + first, xyz[2] + first};
-    SP_TRY(sp_conductivity_evaluate(material->tensor, size, at, k, NULL));
-    for (size_t p = 0; p < size; p++) {
-      factor[first + p] = 1;
-      for (double *const *v = vectors; v < vectors + 3 * count; v += 3) {
-        const double x = v[0][first + p], y = v[1][first + p], z = v[2][first + p];
-        v[0][first + p] = k[p] * x + k[3 * size + p] * y + k[4 * size + p] * z;
-        v[1][first + p] = k[3 * size + p] * x + k[size + p] * y + k[5 * size + p] * z;
-        v[2][first + p] = k[4 * size + p] * x + k[5 * size + p] * y + k[2 * size + p] * z;
-      }
-    }
-  }
-  return SP_OK;
-}
-
-sp_status sp_material_tensor(const sp_material *material, size_t n, const double *xyz[3],
-                             double *k) {
-  if (material->tensor) return sp_conductivity_evaluate(material->tensor, n, xyz, k, NULL);
-  SP_TRY(sp_material_kappa(material, n, xyz, k, NULL));
-  for (size_t p = 0; p < n; p++) {
-    k[n + p] = k[2 * n + p] = k[p];
-    k[3 * n + p] = k[4 * n + p] = k[5 * n + p] = 0;
-  }
-  return SP_OK;
-}
-
-sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
-                            double *value, double *const gradient[3]) {
-  assert(!material->tensor);
-  if (material->kappa_formula)
-    SP_TRY(sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, NULL, value,
-                                           gradient));
-  for (size_t p = 0; p < n && material->kappa_formula && material->is_contact; p++) {
-    const double r = value[p];
-    value[p] = material->kappa / r;
-    for (int d = 0; d < 3 && gradient; d++) gradient[d][p] *= -value[p] / r;
-  }
-  if (material->kappa_formula) return SP_OK;
-  for (size_t p = 0; p < n; p++) {
-    value[p] = material->kappa;
-    for (int d = 0; d < 3 && gradient; d++) gradient[d][p] = 0;
-  }
-  return SP_OK;
-}
-
-sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
-                             double *value) {
-  return sp_material_shifted(material, material->shift, true, n, xyz, value);
-}
-
-/* value = a formula, which must not be negative, or its constant. */
-static sp_status evaluate(const sp_expression *formula, double constant, bool zero_allowed,
-                          size_t n, const double *xyz[3], double *value) {
-  if (formula)
-    return sp_problem_evaluate_coefficient(formula, zero_allowed, n, xyz, NULL, value, NULL);
-  for (size_t p = 0; p < n; p++) value[p] = constant;
-  return SP_OK;
-}
-
-sp_status sp_material_shifted(const sp_material *material, double shift, bool with_lambda, size_t n,
-                              const double *xyz[3], double *value) {
-  enum { BATCH = 256 };
-  const sp_material *m = material;
-  double capacity[BATCH];
-  if (with_lambda)
-    SP_TRY(evaluate(m->lambda_formula, m->lambda, true, n, xyz, value));
-  else
-    for (size_t p = 0; p < n; p++) value[p] = 0;
-  for (size_t first = 0, size; first < n && shift > 0 && !m->is_contact; first += size) {
-    size = n - first < BATCH ? n - first : BATCH;
-    const double *at[3] = {xyz[0] + first, xyz[1] + first, xyz[2] + first};
-    SP_TRY(evaluate(m->capacity_formula, m->capacity, false, size, at, capacity));
-    for (size_t p = 0; p < size; p++) value[first + p] += shift * capacity[p];
-  }
-  return SP_OK;
 }
 
 void sp_materials_shift(sp_materials *materials, double shift) {

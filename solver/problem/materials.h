@@ -10,8 +10,8 @@
 /* One section [material NAME], completed from [problem]; or [problem] itself. */
 typedef struct sp_material {
   const char *name; /* of the section, NULL for [problem]; owned by the statement */
-  bool is_contact;  /* of a line of [boundary], `name` then; kappa is that of mesh/interlayer.h, T
-                       / R; with a formula of R, kappa_formula is R and the value `kappa` is T */
+  bool is_contact;  /* of a line of [boundary], `name` then; kappa is T / R of mesh/interlayer.h;
+                       with a formula of R, kappa_formula is R and the value `kappa` is T */
   double lambda, kappa, capacity; /* values of constant coefficients */
   double shift;                   /* sp_materials_shift's */
   /* Formulas are owned by the statement. */
@@ -64,6 +64,10 @@ bool sp_materials_have_lambda(const sp_materials *materials);
 /* True if kappa and lambda are constant in each material, and so in each element, and no element is
  * a contact. Local. */
 bool sp_materials_are_constant(const sp_materials *materials);
+
+/* True if kappa or lambda depends on u: of a material, or in elements of the mesh. Local. */
+bool sp_material_is_of_u(const sp_material *material);
+bool sp_materials_are_of_u(const sp_materials *materials);
 
 /* True if the capacity is constant in each material. Local. */
 bool sp_materials_capacity_is_constant(const sp_materials *materials);

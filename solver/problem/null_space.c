@@ -73,7 +73,7 @@ static void fill_vector(const sp_numbering *numbering, bool signs, double *host)
 }
 
 /* host = A host. */
-static sp_status apply(sp_operator *op, sp_vector *x, sp_vector *y, double *host) {
+static sp_status apply_to_host(sp_operator *op, sp_vector *x, sp_vector *y, double *host) {
   SP_TRY(sp_agree(op->comm, sp_vector_write(host, x)));
   SP_TRY(sp_agree(op->comm, sp_operator_apply(op, false, x, y)));
   return sp_agree(op->comm, sp_vector_read(y, host));
@@ -91,7 +91,7 @@ static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, s
                              sp_vector *y, double *host, double (*sums)[2]) {
   for (int signs = 0; signs < 2; signs++) {
     fill_vector(op->space->numbering, signs, host);
-    SP_TRY(apply(op, x, y, host));
+    SP_TRY(apply_to_host(op, x, y, host));
     for (sp_lid i = 0; i < op->owned; i++)
       if (null_space->of_dof[i] >= 0)
         sums[null_space->of_dof[i]][signs] += signs ? host[i] * host[i] : host[i];
@@ -162,7 +162,7 @@ static void find_determined(const sp_space *space, const sp_components *componen
                 space->mesh->comm);
 }
 
-static sp_status create(const sp_space *space, sp_null_space **out) {
+static sp_status create_null_space(const sp_space *space, sp_null_space **out) {
   const size_t elements = (size_t)space->mesh->hexes->count;
   SP_TRY(sp_allocate(1, sizeof **out, "null space", out));
   return SP_ALLOCATE("components", SP_ARRAY((*out)->of_element, elements),
@@ -190,8 +190,9 @@ static sp_status keep_parts(const sp_space *space, const sp_components *componen
 
 /* Choose the components without Dirichlet DOFs whose mean is, or is not, determined by the
  * coefficients. */
-static sp_status choose(const sp_space *space, const sp_components *components,
-                        bool (*determined)[WAYS], bool by_coefficients, sp_null_space **out) {
+static sp_status choose_components(const sp_space *space, const sp_components *components,
+                                   bool (*determined)[WAYS], bool by_coefficients,
+                                   sp_null_space **out) {
   const size_t count = (size_t)components->count;
   SP_OWNED int *number = NULL;
   int chosen = 0;
@@ -201,7 +202,7 @@ static sp_status choose(const sp_space *space, const sp_components *components,
                     ? chosen++
                     : -1;
   if (chosen == 0) return SP_OK;
-  SP_TRY(create(space, out));
+  SP_TRY(create_null_space(space, out));
   (*out)->components = chosen;
   (*out)->of_parts = count > 1;
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
@@ -234,8 +235,8 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
   status = sp_agree(mesh->comm, status);
   if (!status) {
     find_determined(space, components, constrained, has_alpha, coefficients, determined);
-    status = choose(space, components, determined, false, exact);
-    if (!status) status = choose(space, components, determined, true, weak);
+    status = choose_components(space, components, determined, false, exact);
+    if (!status) status = choose_components(space, components, determined, true, weak);
     status = sp_agree(mesh->comm, status);
   }
   if (status) sp_null_space_destroy(exact);
@@ -328,7 +329,7 @@ sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *sp
                              sp_null_space **out) {
   *out = NULL;
   if (!null_space) return SP_OK;
-  const sp_status status = sp_agree(space->mesh->comm, create(space, out));
+  const sp_status status = sp_agree(space->mesh->comm, create_null_space(space, out));
   if (status) {
     sp_null_space_destroy(out);
     return status;
@@ -347,7 +348,7 @@ void sp_null_space_destroy(sp_null_space **null_space) {
   *null_space = NULL;
 }
 
-static sp_status unbalanced(const part_name *part, double sum, double ratio) {
+static sp_status fail_unbalanced(const part_name *part, double sum, double ratio) {
   return sp_fail(SP_ERR_INPUT,
                  "the right-hand side of this pure Neumann problem is not compatible: forcing and "
                  "fluxes%s add up to %.6g, relative %.3g; that must be below %.0e, or set "
@@ -439,7 +440,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
     }
     if (!(fabs(finer[c]) <= EXPLAINED * fabs(sums[c][0]))) {
       const part_name part = name_part(null_space, space->mesh, (int)c);
-      return unbalanced(&part, sums[c][0], ratio);
+      return fail_unbalanced(&part, sums[c][0], ratio);
     }
     defect->accepted = fmax(defect->accepted, ratio);
     defect->finer = fmax(defect->finer, fabs(finer[c]) / sums[c][1]);

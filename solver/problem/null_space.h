@@ -19,23 +19,23 @@ typedef struct sp_null_space {
   double *weight, magnification;
 } sp_null_space;
 
-/* Find the mesh's connected components (mesh/components.h) that have no Dirichlet DOF. Those in
- * *exact have no lambda > 0 in any element and no alpha > 0 on any face: A 1_c = 0. The others are
- * in *weak. `constrained`, [local DOFs], marks the Dirichlet DOFs, the same on all ranks that hold
- * a DOF; coefficients and robin are the operator's. A set without components is NULL; the caller
- * destroys both. *constants = the parts of the mesh, with an array (part_of_dof) that the caller
- * frees. The mass problem has no null space: do not call it there. Errors: SP_ERR_SYSTEM.
+/* Find the mesh's connected components (mesh/components.h) that have no Dirichlet DOF. Components
+ * in *exact have no lambda > 0 in any element and no alpha > 0 on any face: A 1_c = 0. The others
+ * are in *weak. `constrained`, [local DOFs], marks the Dirichlet DOFs, the same on all ranks that
+ * hold a DOF; coefficients and robin are the operator's. A set without components is NULL; the
+ * caller destroys both. *constants = the parts of the mesh, with an array (part_of_dof) that the
+ * caller frees. The mass problem has no null space: do not call it there. Errors: SP_ERR_SYSTEM.
  * Collective. */
 sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                const sp_coefficients *coefficients, const sp_robin *robin,
                                sp_null_space **exact, sp_null_space **weak,
                                sp_constants *constants);
 
-/* For a mesh with more bodies (mesh/touching.h) than connected parts: refuse a body if the load b,
- * an L-vector on the host, does not add up to zero there and no Dirichlet or Robin face, fixed
- * volume or lambda determines its mean. All would flow through an edge or a vertex, where u has no
- * limit as elements become smaller. *tied = the free DOFs that bodies share. Errors: SP_ERR_INPUT
- * with the body. Collective. */
+/* For a mesh with more bodies (mesh/touching.h) than connected parts: refuse a body without
+ * Dirichlet or Robin face, fixed volume or lambda if the load b does not add up to zero there. b is
+ * an L-vector on the host. All would flow through an edge or a vertex, where u has no limit as
+ * elements become smaller. *tied = the free DOFs that bodies share. Errors: SP_ERR_INPUT with the
+ * body. Collective. */
 sp_status sp_null_space_check_ties(const sp_problem *problem, const sp_space *space,
                                    const bool *constrained, const double *b, sp_gid *tied);
 
@@ -61,8 +61,8 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vec
 
 /* x += sum over c of (1_c . r / weight[c]) 1_c, where r = b - A x; r and x are L-vectors on the
  * host. This minimises the error in the energy norm, and gives the exact mean if lambda is
- * constant. CG alone does not ensure that: its relative residual does not bound the error of a mean
- * whose part in b is smaller. Errors: SP_ERR_SYSTEM. Collective. */
+ * constant. CG does not ensure that: its relative residual does not bound the error of a mean whose
+ * part in b is smaller. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_space *space,
                                       const double *r, double *x);
 

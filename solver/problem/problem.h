@@ -3,9 +3,9 @@
  *     -div(kappa grad u) + lambda u = f  in the domain,
  *     u = g_D  or  kappa du/dn = g_N  or  kappa du/dn + alpha u = g_R  on parts of its boundary
  *
- * or, for the mass problem, u = f in the sense of L2 projection. kappa, lambda and f are those of
- * each element's material. f is its forcing, or follows from its solution; boundary data without a
- * formula follow from the solution too, by exact differentiation. Solution and kappa du/dn are
+ * or, for the mass problem, u = f in the sense of L2 projection. kappa, lambda and f belong to each
+ * element's material. f is its forcing, or follows from its solution. Boundary data without a
+ * formula also follow from the solution, by exact differentiation. Solution and kappa du/dn are
  * taken to be continuous between materials (solver/problem/interfaces.h measures the jumps). */
 #pragma once
 
@@ -53,10 +53,11 @@ typedef struct sp_problem {
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a condition with alpha */
-  bool of_u;               /* a face has a condition that depends on u */
-  sp_last last;            /* for such; set by the caller */
-  const double *initial;   /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
-  const double *extra;     /* added to the load, likewise (solver/problem/load.h) */
+  bool of_u;               /* a condition, kappa or lambda depends on u */
+  sp_last last;            /* for such, by sp_problem_linearize */
+  double *kappa_of_u, *lambda_of_u; /* owned: the arrays below, if they depend on u; else NULL */
+  const double *initial; /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
+  const double *extra;   /* added to the load, likewise (solver/problem/load.h) */
   /* In time du/dt = shift u - history (sp_materials_shift), at the DOFs of the space; borrowed,
    * NULL: 0. */
   const double *history;
@@ -68,9 +69,9 @@ typedef struct sp_problem {
 } sp_problem;
 
 /* Give every element a material and every exterior face a condition. `statement` must outlive *out,
- * which the caller destroys. Errors: those of sp_materials_create and sp_materials_count;
- * SP_ERR_INPUT for a default without data, for groups that are empty or not in the mesh (its groups
- * are listed), and for faces and volumes that two lines claim. Collective. */
+ * which the caller destroys. Errors: as sp_materials_create and sp_materials_count; SP_ERR_INPUT
+ * for a default without data, for groups that are empty or not in the mesh (its groups are listed),
+ * and for faces and volumes that two lines claim. Collective. */
 sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, sp_problem **out);
 
 /* NULL-safe; sets *problem to NULL. Local. */

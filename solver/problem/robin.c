@@ -54,7 +54,7 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, int
 }
 
 /* Keep the entries that are not zero. */
-static sp_status compress(sp_lid n, const double *diagonal, sp_robin *robin) {
+static sp_status compress_diagonal(sp_lid n, const double *diagonal, sp_robin *robin) {
   for (sp_lid i = 0; i < n; i++) robin->count += diagonal[i] > 0;
   SP_TRY(SP_ALLOCATE("Robin faces", SP_ARRAY(robin->dofs, robin->count),
                      SP_ARRAY(robin->values, robin->count)));
@@ -79,7 +79,7 @@ sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int
   SP_OWNED double *diagonal = NULL;
   sp_status status = sp_allocate((size_t)numbering->local, sizeof *diagonal, "Robin", &diagonal);
   if (!status) status = add_faces(problem, space, finest, diagonal);
-  if (!status) status = compress(numbering->local, diagonal, robin);
+  if (!status) status = compress_diagonal(numbering->local, diagonal, robin);
   return sp_agree(mesh->comm, status);
 }
 

@@ -16,10 +16,10 @@ typedef struct sp_robin {
   double *values; /* [count], > 0 */
 } sp_robin;
 
-/* Fill *robin. For a level below an operator of the order `finest`, the entries there are divided
- * among the nodes of the level by sp_average_matrix: their sum stays. sp_robin_free releases its
- * memory, also after a failure. Errors: SP_ERR_INPUT with a point at which alpha is negative or not
- * finite. Collective. */
+/* Fill *robin. For a level below an operator of the order `finest`, sp_average_matrix divides the
+ * entries there among the nodes of the level. Their sum stays. sp_robin_free releases its memory,
+ * also after a failure. Errors: SP_ERR_INPUT with a point at which alpha is negative or not finite.
+ * Collective. */
 sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int finest,
                            sp_robin *robin);
 void sp_robin_free(sp_robin *robin);

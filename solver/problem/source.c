@@ -8,8 +8,9 @@
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/problem/conditions.h"
+#include "solver/problem/evaluate.h"
 
-enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
+enum { OWN, SIZE, EXCESS, SUMS };
 
 /* An element, and how many it stands for. */
 typedef struct sample {
@@ -17,18 +18,20 @@ typedef struct sample {
   double weight;
 } sample;
 
+/* Of elements, f, or without samples of faces, g and alpha. */
 typedef struct comparison {
   const sp_problem *problem;
   const sp_hexes *hexes;
-  const sp_rule *own;
+  const sp_rule *own, *gll;
   sp_rule fine;
-  sample samples[SP_SOURCE_MOST];
-  int count;
-  double excess[SP_SOURCE_MOST];
+  const sample *samples;
+  double sums[SP_FACE_DATA][SUMS];
 } comparison;
 
 typedef struct workspace {
-  double xyz[3 * POINTS], wj[POINTS], f[POINTS];
+  sp_sample at;
+  double data[SP_FACE_DATA][SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
+  double sums[SP_FACE_DATA][SUMS];
 } workspace;
 
 const sp_expression *sp_source_formula(const sp_problem *problem, const sp_material *material) {
@@ -68,110 +71,23 @@ static double find_portion(const double *variation, sp_lid elements) {
 
 /* Choose the elements to compare. The place within a portion changes from one to the next by the
  * golden section, so that no pattern of the mesh repeats in step with them. */
-static void choose_samples(const double *variation, sp_lid elements, comparison *c) {
+static int choose_samples(const double *variation, sp_lid elements,
+                          sample samples[SP_SOURCE_MOST]) {
   static const double SECTION = 0.6180339887498949;
   const double portion = find_portion(variation, elements);
   double sum = 0, place = 0.5;
-  int done = 0;
-  for (sp_lid e = 0; e < elements && c->count < SP_SOURCE_MOST; e++) {
+  int count = 0, done = 0;
+  for (sp_lid e = 0; e < elements && count < SP_SOURCE_MOST; e++) {
     const double v = variation[e];
     if (v > portion) {
-      c->samples[c->count++] = (sample){e, 1};
+      samples[count++] = (sample){e, 1};
     } else if (v > 0 && (sum += v) > (done + place) * portion) {
-      c->samples[c->count++] = (sample){e, portion / v};
+      samples[count++] = (sample){e, portion / v};
       done++;
       place = fmod(place + SECTION, 1);
     }
   }
-}
-
-static sp_status integrate(const comparison *c, sp_lid e, const sp_rule *rule, workspace *w,
-                           double *integral) {
-  const size_t n = sp_rule_points(rule);
-  const sp_material *material = sp_materials_of(&c->problem->materials, c->hexes, e);
-  *integral = NAN;
-  const sp_status status = sp_geometry_volume(c->hexes, e, rule, w->xyz, w->wj);
-  if (status == SP_ERR_INPUT) return SP_OK; /* |J| is checked at the operator's points only */
-  SP_TRY(status);
-  SP_TRY(sp_expression_evaluate(sp_source_formula(c->problem, material), n,
-                                (const double *const[]){w->xyz, w->xyz + n, w->xyz + 2 * n}, NULL,
-                                w->f, NULL, NULL));
-  *integral = 0;
-  for (size_t p = 0; p < n; p++) *integral += w->f[p] * w->wj[p];
-  return SP_OK;
-}
-
-static sp_status compare_some(void *comparison_, void *workspace_, size_t begin, size_t end) {
-  comparison *c = comparison_;
-  for (size_t i = begin; i < end; i++) {
-    double own, fine;
-    SP_TRY(integrate(c, c->samples[i].element, c->own, workspace_, &own));
-    SP_TRY(integrate(c, c->samples[i].element, &c->fine, workspace_, &fine));
-    c->excess[i] = isfinite(fine - own) ? fine - own : 0;
-  }
-  return SP_OK;
-}
-
-sp_status sp_source_compare(const sp_problem *problem, const sp_space *space, double own,
-                            double size, const double *variation, sp_source_integral *out) {
-  const int order = space->numbering->order;
-  comparison c = {.problem = problem,
-                  .hexes = space->mesh->hexes,
-                  .own = sp_operator_rule(problem->kind, order)};
-  choose_samples(variation, c.hexes->count, &c);
-  const sp_loop loop = {.what = "source",
-                        .count = (size_t)c.count,
-                        .chunk = 4,
-                        .workspace_bytes = sizeof(workspace),
-                        .context = &c,
-                        .compute = compare_some};
-  sp_rule_gl((order + 4) | 1, &c.fine);
-  const sp_status status = sp_loop_run(&loop);
-  double sums[3] = {own, size, 0};
-  for (int i = 0; i < c.count; i++) sums[2] += c.samples[i].weight * c.excess[i];
-  SP_TRY(sp_reduction_sum(space->platform->reduction, 3, sums, status));
-  *out = (sp_source_integral){sums[0], sums[1], sums[2], c.fine.n};
-  return SP_OK;
-}
-
-/* ---- Faces ---- */
-
-enum { FACE_POINTS = SP_MAX_RULE * SP_MAX_RULE, OWN = 0, SIZE, EXCESS, SUMS };
-
-typedef struct face_comparison {
-  const sp_problem *problem;
-  const sp_hexes *hexes;
-  const sp_rule *own, *gll;
-  sp_rule fine;
-  double sums[SP_FACE_DATA][SUMS];
-} face_comparison;
-
-typedef struct face_workspace {
-  double xyz[3 * FACE_POINTS], normal[3 * FACE_POINTS], alpha[SP_MAX_RULE], g[SP_MAX_RULE];
-  double sums[SP_FACE_DATA][SUMS];
-} face_workspace;
-
-/* Integrate g and alpha, and their absolute values, over a face; false if they are not finite at a
- * point. */
-static bool integrate_face(const face_comparison *c, const sp_outer_face *face, const sp_rule *rule,
-                           face_workspace *w, double integrals[SP_FACE_DATA][2]) {
-  const int n = rule->n, all = n * n;
-  memset(integrals, 0, SP_FACE_DATA * sizeof *integrals);
-  memset(w->g, 0, sizeof w->g);
-  sp_geometry_face(c->hexes, face->element, face->face, rule, w->xyz, w->normal);
-  for (int row = 0; row < all; row += n) {
-    const double *xyz[] = {w->xyz + row, w->xyz + all + row, w->xyz + 2 * all + row};
-    if (face->part->type->terms(face->part, (size_t)n, xyz, NULL, w->alpha, w->g)) return false;
-    for (int p = 0; p < n; p++) {
-      const double area = sp_geometry_area(w->normal, all, row + p);
-      const double data[SP_FACE_DATA] = {w->g[p], w->alpha[p]};
-      for (int d = 0; d < SP_FACE_DATA; d++) {
-        integrals[d][0] += data[d] * area;
-        integrals[d][1] += fabs(data[d]) * area;
-      }
-    }
-  }
-  return true;
+  return count;
 }
 
 /* True if alpha or g of a face have a formula of x, y and z. */
@@ -185,43 +101,94 @@ static bool has_varying_data(const sp_outer_face *face) {
   return some;
 }
 
-static sp_status compare_faces(void *comparison_, void *workspace_, size_t begin, size_t end) {
-  const face_comparison *c = comparison_;
-  face_workspace *w = workspace_;
+/* Integrate the data of an element, or of a face unless that is NULL, and their absolute values.
+ * Errors: SP_ERR_INPUT if they, or an element's |J|, are no numbers at a point. */
+static sp_status integrate_data(const comparison *c, sp_lid e, const sp_outer_face *face,
+                                const sp_rule *rule, workspace *w,
+                                double integrals[SP_FACE_DATA][2]) {
+  const sp_material *material = sp_materials_of(&c->problem->materials, c->hexes, e);
+  const double *xyz[] = {w->at.xyz, NULL, NULL};
+  const size_t n = (size_t)rule->n;
+  memset(integrals, 0, SP_FACE_DATA * sizeof *integrals);
+  SP_TRY(sp_geometry_sample(c->hexes, e, face ? face->face : -1, rule, &w->at));
+  for (int d = 1; d < 3; d++) xyz[d] = xyz[d - 1] + w->at.count;
+  for (int d = 0; d < SP_FACE_DATA; d++) memset(w->data[d], 0, w->at.count * sizeof *w->data[d]);
+  if (!face)
+    SP_TRY(sp_problem_evaluate(sp_source_formula(c->problem, material), w->at.count, xyz, NULL,
+                               w->data[0], NULL, NULL));
+  for (size_t row = 0; row < w->at.count && face; row += n)
+    SP_TRY(face->part->type->terms(face->part, n,
+                                   (const double *[]){xyz[0] + row, xyz[1] + row, xyz[2] + row},
+                                   NULL, &w->data[1][row], &w->data[0][row]));
+  for (int d = 0; d < SP_FACE_DATA; d++)
+    for (size_t p = 0; p < w->at.count; p++) {
+      integrals[d][0] += w->data[d][p] * w->at.weight[p];
+      integrals[d][1] += fabs(w->data[d][p]) * w->at.weight[p];
+    }
+  return SP_OK;
+}
+
+static sp_status compare_some(void *comparison_, void *workspace_, size_t begin, size_t end) {
+  const comparison *c = comparison_;
+  workspace *w = workspace_;
   memset(w->sums, 0, sizeof w->sums);
   for (size_t k = begin; k < end; k++) {
-    const sp_outer_face *face = &c->problem->faces[k];
+    const sp_outer_face *face = c->samples ? NULL : &c->problem->faces[k];
+    const sp_lid e = face ? face->element : c->samples[k].element;
+    const double weight = face ? 1 : c->samples[k].weight;
     double own[SP_FACE_DATA][2], fine[SP_FACE_DATA][2];
-    if (!has_varying_data(face)) continue;
-    if (!integrate_face(c, face, face->part->type->has_alpha ? c->gll : c->own, w, own) ||
-        !integrate_face(c, face, &c->fine, w, fine))
-      continue;
+    if (face && !has_varying_data(face)) continue;
+    const sp_rule *rule = face && face->part->type->has_alpha ? c->gll : c->own;
+    sp_status status = integrate_data(c, e, face, rule, w, own);
+    if (!status) status = integrate_data(c, e, face, &c->fine, w, fine);
+    if (status == SP_ERR_INPUT) continue; /* not compared */
+    SP_TRY(status);
     for (int d = 0; d < SP_FACE_DATA; d++) {
-      w->sums[d][OWN] += own[d][0];
-      w->sums[d][SIZE] += own[d][1];
-      w->sums[d][EXCESS] += fine[d][0] - own[d][0];
+      w->sums[d][OWN] += weight * own[d][0];
+      w->sums[d][SIZE] += weight * own[d][1];
+      w->sums[d][EXCESS] += weight * (fine[d][0] - own[d][0]);
     }
   }
   return SP_OK;
 }
 
-static void join_faces(void *comparison_, void *workspace_, size_t begin, size_t end) {
+static void join_sums(void *comparison_, void *workspace_, size_t begin, size_t end) {
   (void)begin, (void)end;
-  face_comparison *c = comparison_;
-  const face_workspace *w = workspace_;
+  comparison *c = comparison_;
+  const workspace *w = workspace_;
   for (int i = 0; i < SP_FACE_DATA * SUMS; i++) (&c->sums[0][0])[i] += (&w->sums[0][0])[i];
+}
+
+/* Compare the first `count` samples, or faces, of this rank. */
+static sp_status compare_rules(const sp_problem *problem, const sp_space *space,
+                               const sample *samples, size_t count, comparison *c) {
+  const int order = space->numbering->order;
+  *c = (comparison){.problem = problem,
+                    .hexes = space->mesh->hexes,
+                    .own = sp_operator_rule(problem->kind, order),
+                    .gll = &sp_reference_get(order)->gll,
+                    .samples = samples};
+  sp_rule_gl((order + 4) | 1, &c->fine);
+  return sp_loop_sum("source", count, sp_rule_points(&c->fine), c, sizeof(workspace), compare_some,
+                     join_sums);
+}
+
+sp_status sp_source_compare(const sp_problem *problem, const sp_space *space, double own,
+                            double size, const double *variation, sp_source_integral *out) {
+  sample samples[SP_SOURCE_MOST];
+  comparison c;
+  const int count = choose_samples(variation, space->mesh->hexes->count, samples);
+  const sp_status status = compare_rules(problem, space, samples, (size_t)count, &c);
+  double sums[SUMS] = {own, size, c.sums[0][EXCESS]};
+  SP_TRY(sp_reduction_sum(space->platform->reduction, SUMS, sums, status));
+  *out = (sp_source_integral){sums[OWN], sums[SIZE], sums[EXCESS], c.fine.n};
+  return SP_OK;
 }
 
 sp_status sp_source_compare_faces(const sp_problem *problem, const sp_space *space,
                                   sp_source_integral out[SP_FACE_DATA]) {
-  const int order = space->numbering->order;
-  face_comparison c = {.problem = problem,
-                       .hexes = space->mesh->hexes,
-                       .own = sp_operator_rule(problem->kind, order),
-                       .gll = &sp_reference_get(order)->gll};
-  sp_rule_gl((order + 4) | 1, &c.fine);
-  const sp_status status = sp_loop_sum("boundary", (size_t)problem->face_count, 1, &c,
-                                       sizeof(face_workspace), compare_faces, join_faces);
+  comparison c;
+  const sp_status status = compare_rules(problem, space, NULL, (size_t)problem->face_count, &c);
   SP_TRY(sp_reduction_sum(space->platform->reduction, SP_FACE_DATA * SUMS, *c.sums, status));
   for (int d = 0; d < SP_FACE_DATA; d++)
     out[d] = (sp_source_integral){c.sums[d][OWN], c.sums[d][SIZE], c.sums[d][EXCESS], c.fine.n};

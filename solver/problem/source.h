@@ -1,19 +1,19 @@
-/* Check that the quadrature sees the data: a heater that is narrower than the points of an element
- * or a face gives the load vector another strength than the case states. */
+/* Check that the quadrature resolves the data: a heater that is narrower than the distance of
+ * points of an element or a face gives the load vector another strength than the case states. */
 #pragma once
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* Integrals over all ranks: of f and |f| by the operator's quadrature, and how much larger that of
- * f is by the finer one. */
+/* Integrals over all ranks: of f and |f| by the operator's quadrature, and how much larger the
+ * integral of f is by the finer one. */
 typedef struct sp_source_integral {
   double own, size, excess;
   int points; /* of the finer rule, per direction */
 } sp_source_integral;
 
 /* The largest difference at a point between a given forcing and the one that follows from the
- * solution, relative to the largest of both and of |kappa grad u| / width in the element, and the
+ * solution, relative to the largest of these and of |kappa grad u| / width in the element, and the
  * two there. */
 typedef struct sp_forcing_difference {
   double relative, given, derived, place[3];
@@ -38,9 +38,9 @@ sp_status sp_source_compare_faces(const sp_problem *problem, const sp_space *spa
  * points and at the centre, times the volume of the element. The finer rule is Gauss-Legendre's
  * with N + 4 points per direction, or one more so that the centre is a point. In all elements it
  * would take longer than the load vector. So at most SP_SOURCE_MOST elements of a rank are
- * compared: all if f varies in no more, else those with the largest variation, and some of the
- * others for all of them, each with a probability proportional to its variation. Elements in which
- * f is not finite at a finer point are left out. Errors: SP_ERR_SYSTEM. Collective. */
+ * compared: all if f varies in no more, else the elements with the largest variation and a sample
+ * of the others. Each of these has a probability proportional to its variation. Elements in which f
+ * is not finite at a finer point are left out. Errors: SP_ERR_SYSTEM. Collective. */
 enum { SP_SOURCE_MOST = 128 };
 sp_status sp_source_compare(const sp_problem *problem, const sp_space *space, double own,
                             double size, const double *variation, sp_source_integral *out);

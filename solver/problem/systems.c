@@ -16,8 +16,8 @@ typedef struct parts {
 } parts;
 
 /* `fine` is the system that a level is below; NULL for the finest one. */
-static sp_status fill(const sp_problem *problem, const sp_space *space, const sp_system *fine,
-                      sp_operator_kind kind, parts *p, sp_data_jump *jump) {
+static sp_status fill_parts(const sp_problem *problem, const sp_space *space, const sp_system *fine,
+                            sp_operator_kind kind, parts *p, sp_data_jump *jump) {
   const size_t dofs = sp_space_dofs(space);
   const sp_rule *rule = sp_operator_rule(kind, space->numbering->order);
   sp_status status = SP_ALLOCATE("Dirichlet mask", SP_ARRAY(p->constrained, dofs),
@@ -53,9 +53,10 @@ static sp_operator_setup setup_of(const parts *p, const sp_space *space, sp_oper
 }
 
 /* Make the system from the parts. After an error free them. */
-static sp_status finish(const parts *p, const sp_space *space, sp_space *own_space,
-                        sp_operator_kind kind, sp_geometry_kind geometry, sp_constants *constants,
-                        const char **reason, sp_status status, sp_system **out) {
+static sp_status make_system(const parts *p, const sp_space *space, sp_space *own_space,
+                             sp_operator_kind kind, sp_geometry_kind geometry,
+                             sp_constants *constants, const char **reason, sp_status status,
+                             sp_system **out) {
   sp_operator_setup setup = setup_of(p, space, kind);
   const sp_geometry_facts facts = sp_geometry_facts_of(&setup);
   if (!status)
@@ -85,7 +86,7 @@ sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
   sp_constants constants = {0};
   *facts = (sp_problem_facts){0};
   *out = NULL;
-  sp_status status = fill(problem, space, NULL, problem->kind, &p, &facts->jump);
+  sp_status status = fill_parts(problem, space, NULL, problem->kind, &p, &facts->jump);
   if (!status && facts->jump.largest == 0) {
     free(p.boundary_values);
     p.boundary_values = NULL;
@@ -95,8 +96,8 @@ sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
     status = sp_null_space_create(space, p.constrained, &p.coefficients, &p.robin, &facts->exact,
                                   &facts->weak, &constants);
   if (!status) status = copy_constants(facts->exact, space, &constants);
-  return finish(&p, space, NULL, problem->kind, geometry, &constants, &facts->geometry_reason,
-                status, out);
+  return make_system(&p, space, NULL, problem->kind, geometry, &constants, &facts->geometry_reason,
+                     status, out);
 }
 
 void sp_problem_facts_free(sp_problem_facts *facts) {
@@ -141,8 +142,8 @@ sp_status sp_problem_level(const sp_problem *problem, const sp_system *fine, int
   const char *reason;
   *out = NULL;
   SP_TRY(sp_space_create(fine->space->platform, fine->space->mesh, order, &space));
-  sp_status status = fill(problem, space, fine, kind, &p, NULL);
+  sp_status status = fill_parts(problem, space, fine, kind, &p, NULL);
   free(p.boundary_values);
   if (!status) status = copy_constants(exact, space, &constants);
-  return finish(&p, space, space, kind, geometry, &constants, &reason, status, out);
+  return make_system(&p, space, space, kind, geometry, &constants, &reason, status, out);
 }

@@ -14,8 +14,8 @@ typedef struct sp_problem_facts {
   const char *geometry_reason;
 } sp_problem_facts;
 
-/* Make the system that the problem asks for. `geometry` may be auto. The caller destroys *out and
- * ends with sp_problem_facts_free, also after a failure. Errors: those of formulas; SP_ERR_SYSTEM.
+/* Make the system of the problem. `geometry` may be auto. The caller destroys *out and ends with
+ * sp_problem_facts_free, also after a failure. Errors: SP_ERR_INPUT of formulas; SP_ERR_SYSTEM.
  * Collective. */
 sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
                             sp_geometry_kind geometry, sp_problem_facts *facts, sp_system **out);
@@ -28,7 +28,7 @@ sp_status sp_problem_mass(const sp_problem *problem, const sp_space *space, bool
                           sp_operator **out);
 
 /* Make the system of the same problem at a lower order, with GLL quadrature, for a level of
- * multigrid. It owns its space. Coefficients are averages of those of `fine`, which exist. `exact`
- * is that of the finest system. Errors: as above. Collective. */
+ * multigrid. It owns its space. Coefficients are averages of the coefficients of `fine`, which
+ * exist. `exact` belongs to the finest system. Errors: as above. Collective. */
 sp_status sp_problem_level(const sp_problem *problem, const sp_system *fine, int order,
                            sp_geometry_kind geometry, const sp_null_space *exact, sp_system **out);

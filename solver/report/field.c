@@ -67,14 +67,14 @@ static sp_status add_elements(field_arrays *arrays, const char *name, sp_lid cou
   return SP_OK;
 }
 
-static void equispaced(int order, double *lattice) {
+static void equispaced_lattice(int order, double *lattice) {
   for (int i = 0; i <= order; i++) lattice[i] = -1 + 2.0 * i / order;
 }
 
 /* [Nq][Nq]: interpolation from the nodes to equispaced points. */
 static void lattice_matrix(int order, double *matrix) {
   double lattice[SP_MAX_NQ];
-  equispaced(order, lattice);
+  equispaced_lattice(order, lattice);
   sp_interpolation_matrix(order + 1, sp_reference_get(order)->gll.nodes, order + 1, lattice,
                           matrix);
 }
@@ -215,7 +215,7 @@ static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_
 static sp_status run_filling(filling *f, size_t points) {
   const int order = f->space->numbering->order;
   const size_t elements = (size_t)f->space->mesh->hexes->count, nodes = sp_element_nodes(order);
-  equispaced(order, f->lattice);
+  equispaced_lattice(order, f->lattice);
   lattice_matrix(order, f->matrix);
   sp_loop_set(points * sizeof *f->first, -1, f->first);
   SP_TRY(sp_loop_over("field points", elements, nodes, f, find_first));

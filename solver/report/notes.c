@@ -20,21 +20,22 @@ typedef struct sp_note_type {
 
 /* ---- Writing ---- */
 
-/* Set the text; returns true. */
-static bool write_note(sp_note *note, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static bool write_note(sp_note *note, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(note->text, sizeof note->text, format, arguments);
-  va_end(arguments);
-  return true;
-}
-
 static void add_number(sp_note *note, const char *name, double value) {
   assert(note->count < SP_NOTE_NUMBERS);
   note->numbers[note->count].name = name;
   note->numbers[note->count++].value = value;
+}
+
+/* Set the text, and add a number unless `name` is NULL; returns true. */
+static bool write_note(sp_note *note, const char *name, double value, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static bool write_note(sp_note *note, const char *name, double value, const char *format, ...) {
+  va_list arguments;
+  if (name) add_number(note, name, value);
+  va_start(arguments, format);
+  vsnprintf(note->text, sizeof note->text, format, arguments);
+  va_end(arguments);
+  return true;
 }
 
 /* A list of names with commas between them; the first few are enough. */
@@ -59,8 +60,8 @@ static void add_name(name_list *list, const char *prefix, const char *name) {
 static bool find_left_out(const sp_note_facts *f, sp_note *note) {
   const sp_gid count = f->mesh->hexes->file.left_out;
   if (count == 0) return false;
-  add_number(note, "elements", (double)count);
-  return write_note(note, "%lld volume element%s in no Physical Volume left out", (long long)count,
+  return write_note(note, "elements", (double)count,
+                    "%lld volume element%s in no Physical Volume left out", (long long)count,
                     sp_plural(count));
 }
 
@@ -82,15 +83,14 @@ static bool find_divided(const sp_note_facts *f, sp_note *note) {
                                (long long)count, count == 1 ? shapes[s].one : shapes[s].many);
   }
   if (hexahedra == 0) return false;
-  add_number(note, "hexahedra", (double)hexahedra);
-  return write_note(note, "%s divided into %lld hexahedra", text, (long long)hexahedra);
+  return write_note(note, "hexahedra", (double)hexahedra, "%s divided into %lld hexahedra", text,
+                    (long long)hexahedra);
 }
 
 static bool find_curved(const sp_note_facts *f, sp_note *note) {
   const int order = f->mesh->hexes->map_order;
   if (order <= 4 || f->mesh->shape.affine) return false;
-  add_number(note, "order", order);
-  return write_note(note,
+  return write_note(note, "order", order,
                     "curved elements of order %d: gmsh may place their nodes so inaccurately that "
                     "errors grow; take Mesh.ElementOrder = 4 at most",
                     order);
@@ -98,8 +98,8 @@ static bool find_curved(const sp_note_facts *f, sp_note *note) {
 
 static bool find_flat(const sp_note_facts *f, sp_note *note) {
   if (f->mesh->shape.quality >= 0.01) return false;
-  add_number(note, "smallest_scaled_jacobian", f->mesh->shape.quality);
-  return write_note(note, "elements are nearly flat; expect many more iterations");
+  return write_note(note, "smallest_scaled_jacobian", f->mesh->shape.quality,
+                    "elements are nearly flat; expect many more iterations");
 }
 
 static bool find_unit(const sp_note_facts *f, sp_note *note) {
@@ -108,7 +108,7 @@ static bool find_unit(const sp_note_facts *f, sp_note *note) {
   if (!(f->mesh->hexes->file.cad.extent[0] > 0) || !*unit ||
       sp_config_where(config, "mesh", "scale"))
     return false;
-  return write_note(note,
+  return write_note(note, NULL, 0,
                     "without mesh.scale all lengths of the case are in %s: mesh.scale = 1e-3 takes "
                     "them to m",
                     unit);
@@ -120,8 +120,7 @@ static bool find_flattened(const sp_note_facts *f, sp_note *note) {
   if (cad->flattened == 0) return false;
   add_number(note, "flattened", (double)cad->flattened);
   add_number(note, "curved", (double)cad->curved);
-  add_number(note, "distance", distance);
-  return write_note(note,
+  return write_note(note, "distance", distance,
                     "%lld of %lld curved tetrahedra leave the surface, by up to %.2g, since they "
                     "would be inverted: a smaller mesh.size or a larger mesh.curvature helps",
                     (long long)cad->flattened, (long long)cad->curved, distance);
@@ -133,9 +132,8 @@ static bool find_volume(const sp_note_facts *f, sp_note *note) {
   const double cube = pow(f->config->mesh.scale, 3), error = cad->volume / cad->kernel_volume - 1;
   if (!(fabs(error) > WORTH_A_NOTE)) return false;
   add_number(note, "in_mesh", cube * cad->volume);
-  add_number(note, "in_file", cube * cad->kernel_volume);
   return write_note(
-      note,
+      note, "in_file", cube * cad->kernel_volume,
       "the volume of '%s' is %.6g in the mesh, %.6g in the file (%+.2g %%): a smaller "
       "mesh.size or a larger mesh.curvature helps",
       cad->body, cube * cad->volume, cube * cad->kernel_volume, 100 * error);
@@ -146,8 +144,7 @@ static bool find_cut_columns(const sp_note_facts *f, sp_note *note) {
   const bool split =
       f->config->mesh.shape == SP_SHAPE_FILE && sp_gmsh_is_split(f->config->mesh.file);
   if (count == 0) return false;
-  add_number(note, "columns", (double)count);
-  return write_note(note,
+  return write_note(note, "columns", (double)count,
                     "ranks cut %lld column%s of thin elements; multigrid may take several times as "
                     "many iterations: use %s",
                     (long long)count, sp_plural(count),
@@ -159,24 +156,21 @@ static bool find_unnamed_faces(const sp_note_facts *f, sp_note *note) {
   if (!sp_operator_rows[f->problem->kind].has_boundary || count == 0 ||
       f->mesh->hexes->surface.group_count == 0)
     return false;
-  add_number(note, "faces", (double)count);
-  return write_note(note,
+  return write_note(note, "faces", (double)count,
                     "the default condition applies to %lld exterior face%s in no group; a crack?",
                     (long long)count, sp_plural(count));
 }
 
 static bool find_parts(const sp_note_facts *f, sp_note *note) {
   if (f->parts <= 1) return false;
-  add_number(note, "parts", f->parts);
-  return write_note(note, "the mesh has %d parts that share no nodes", f->parts);
+  return write_note(note, "parts", f->parts, "the mesh has %d parts that share no nodes", f->parts);
 }
 
 static bool find_pinched(const sp_note_facts *f, sp_note *note) {
   const bool edges = f->pinched > 0;
   const sp_gid count = edges ? f->pinched : f->tied;
   if (count == 0) return false;
-  add_number(note, edges ? "edges" : "nodes", (double)count);
-  return write_note(note,
+  return write_note(note, edges ? "edges" : "nodes", (double)count,
                     "parts of the mesh touch %s %lld %s%s only: what flows there depends on the "
                     "mesh, and is missing in the heat of materials",
                     edges ? "along" : "at", (long long)count, edges ? "edge" : "node",
@@ -200,18 +194,17 @@ static bool find_lost(const sp_note_facts *f, sp_note *note) {
                          used ? ", " : "", (long long)group->lost, (long long)group->listed, name);
   }
   if (lost == 0) return false;
-  add_number(note, "elements", (double)lost);
-  return write_note(
-      note, "surface elements that are faces of no element, so conditions miss them: %s", text);
+  return write_note(note, "elements", (double)lost,
+                    "surface elements that are faces of no element, so conditions miss them: %s",
+                    text);
 }
 
 static bool find_misfits(const sp_note_facts *f, sp_note *note) {
   const sp_hexes_file *file = &f->mesh->hexes->file;
   const bool mixed = file->divided[SP_TETRAHEDRON] > 0 && file->divided[SP_HEXAHEDRON] > 0;
   if (file->misfits == 0) return false;
-  add_number(note, "faces", (double)file->misfits);
   return write_note(
-      note,
+      note, "faces", (double)file->misfits,
       "%lld exterior face%s on others with other corners: nothing flows through them, "
       "or only at common nodes (%s)",
       (long long)file->misfits, file->misfits == 1 ? " lies" : "s lie",
@@ -224,8 +217,7 @@ static bool find_misfits(const sp_note_facts *f, sp_note *note) {
 static bool find_coincident(const sp_note_facts *f, sp_note *note) {
   const sp_gid count = f->mesh->hexes->file.coincident;
   if (count == 0) return false;
-  add_number(note, "pairs", (double)count);
-  return write_note(note,
+  return write_note(note, "pairs", (double)count,
                     "%lld pair%s of exterior faces coincide, and nothing flows through them (gmsh: "
                     "merge the parts with Coherence or BooleanFragments)",
                     (long long)count, sp_plural(count));
@@ -234,8 +226,7 @@ static bool find_coincident(const sp_note_facts *f, sp_note *note) {
 static bool find_turned(const sp_note_facts *f, sp_note *note) {
   const sp_gid count = f->mesh->hexes->file.turned;
   if (count == 0) return false;
-  add_number(note, "elements", (double)count);
-  return write_note(note,
+  return write_note(note, "elements", (double)count,
                     "all %lld elements of the file are left-handed, as in a mirrored mesh: turned",
                     (long long)count);
 }
@@ -247,16 +238,16 @@ static bool find_constants(const sp_note_facts *f, sp_note *note) {
   name_list names = {0};
   for (int i = 0; scope && i < scope->count; i++)
     if (!scope->constants[i].used) add_name(&names, "constants.", scope->constants[i].name);
-  return names.count > 0 && write_note(note, "no formula uses %s", names.text);
+  return names.count > 0 && write_note(note, NULL, 0, "no formula uses %s", names.text);
 }
 
 static bool find_no_material(const sp_note_facts *f, sp_note *note) {
   const sp_materials *all = &f->problem->materials;
   const sp_material *last = &all->list[all->count - 1];
   if (f->config->statement.materials.count == 0 || last->name || last->elements == 0) return false;
-  add_number(note, "elements", (double)last->elements);
-  return write_note(note, "%lld element%s in no [material]: as in [problem]",
-                    (long long)last->elements, sp_plural(last->elements));
+  return write_note(note, "elements", (double)last->elements,
+                    "%lld element%s in no [material]: as in [problem]", (long long)last->elements,
+                    sp_plural(last->elements));
 }
 
 /* Without a line for any group the default is the condition of the whole boundary. */
@@ -266,7 +257,8 @@ static bool find_default(const sp_note_facts *f, sp_note *note) {
   if (problem->part_count < 2) return false;
   sp_groups_list(&f->mesh->hexes->surface, problem->groups_by_default, sizeof names, names);
   return names[0] &&
-         write_note(note, "no line of [boundary] names these groups, they take default = %s: %s",
+         write_note(note, NULL, 0,
+                    "no line of [boundary] names these groups, they take default = %s: %s",
                     problem->parts[problem->part_count - 1].type->name, names);
 }
 
@@ -295,7 +287,7 @@ static bool find_jumps(const sp_note_facts *f, sp_note *note) {
       if (!skip) add_name(&names, "", formula->where);
     }
   return names.count > 0 && sp_operator_rows[f->problem->kind].collocated &&
-         write_note(note,
+         write_note(note, NULL, 0,
                     "%s may jump; at a jump between two elements both get one value: use "
                     "[material NAME], or operator = bp3.0 if jumps lie on faces",
                     names.text);
@@ -311,8 +303,7 @@ static bool find_interfaces(const sp_note_facts *f, sp_note *note) {
       jumps->flux <= WORTH_A_NOTE * jumps->flux_size)
     return false;
   add_number(note, "solution", jumps->solution);
-  add_number(note, "flux", jumps->flux);
-  return write_note(note,
+  return write_note(note, "flux", jumps->flux,
                     "between materials%s the exact solution jumps by up to %.1e, its kappa du/dn "
                     "by up to %.1e: it does not solve this problem, and errors do not vanish",
                     jumps->periodic ? " or periodic faces" : "", jumps->solution, jumps->flux);
@@ -325,8 +316,7 @@ static bool write_integral(const sp_source_integral *source, const char *what, c
   if (fabs(source->excess) <= WORTH_A_NOTE * source->size) return false;
   add_number(note, "integral", source->own);
   add_number(note, "finer_integral", fine);
-  add_number(note, "points", source->points);
-  return write_note(note,
+  return write_note(note, "points", source->points,
                     "the integral of %s is %.4g by the operator's quadrature, %.4g with %d points "
                     "per direction: %s; refine there, or raise the order",
                     what, source->own, fine, source->points, where);
@@ -351,8 +341,7 @@ static bool find_forcing(const sp_note_facts *f, sp_note *note) {
   const sp_forcing_difference *d = &f->forcing;
   if (d->relative <= ROUNDING) return false;
   add_number(note, "forcing", d->given);
-  add_number(note, "of_solution", d->derived);
-  return write_note(note,
+  return write_note(note, "of_solution", d->derived,
                     "forcing contradicts solution: at (%.6g, %.6g, %.6g) it is %.9g, and the "
                     "solution gives %.9g; errors do not vanish",
                     d->place[0], d->place[1], d->place[2], d->given, d->derived);
@@ -366,7 +355,7 @@ static bool find_kink(const sp_note_facts *f, sp_note *note) {
     if (!solution || solution->regularity == SP_SMOOTH ||
         sp_material_rough_kappa(&all->list[m], SP_SMOOTH))
       continue;
-    return write_note(note,
+    return write_note(note, NULL, 0,
                       "%s or its derivative may jump: unless this is between materials, data that "
                       "follow from it miss what is concentrated there, errors and rates mislead",
                       solution->where);
@@ -377,9 +366,8 @@ static bool find_kink(const sp_note_facts *f, sp_note *note) {
 static bool find_boundary(const sp_note_facts *f, sp_note *note) {
   const sp_data_jump *jump = &f->jump;
   if (!sp_data_jump_is_real(jump, jump->size)) return false;
-  add_number(note, "difference", jump->size);
   return write_note(
-      note,
+      note, "difference", jump->size,
       "Dirichlet values differ by up to %.4g where '%.200s' and '%.200s' meet: the first gives the "
       "value, near there errors fall slowly, and the heat through such groups is infinite",
       jump->size, f->problem->parts[jump->parts[0]].group, f->problem->parts[jump->parts[1]].group);
@@ -394,7 +382,7 @@ static bool find_dirichlet(const sp_note_facts *f, sp_note *note) {
       add_name(&names, "", part->formula->where);
   }
   return names.count > 0 &&
-         write_note(note,
+         write_note(note, NULL, 0,
                     "%s may jump: near a jump u overshoots and errors fall slowly, and the heat "
                     "through such a group is infinite: it grows with every refinement",
                     names.text);
@@ -403,9 +391,8 @@ static bool find_dirichlet(const sp_note_facts *f, sp_note *note) {
 static bool find_defect(const sp_note_facts *f, sp_note *note) {
   if (f->defect.accepted == 0) return false;
   add_number(note, "defect", f->defect.accepted);
-  add_number(note, "finer", f->defect.finer);
   return write_note(
-      note,
+      note, "finer", f->defect.finer,
       "forcing and fluxes of this pure Neumann problem add up to %.2g of their size, by "
       "quadrature of order %d to %.1g: the difference is a quadrature error and is "
       "spread over the nodes",
@@ -415,8 +402,7 @@ static bool find_defect(const sp_note_facts *f, sp_note *note) {
 static bool find_magnification(const sp_note_facts *f, sp_note *note) {
   static const double WORTH_A_NOTE = 1e6;
   if (f->magnification <= WORTH_A_NOTE) return false;
-  add_number(note, "magnification", f->magnification);
-  return write_note(note,
+  return write_note(note, "magnification", f->magnification,
                     "lambda and alpha alone determine the mean of the solution: errors of the data "
                     "(quadrature, rounding) count there up to %.0e-fold",
                     f->magnification);
@@ -425,14 +411,13 @@ static bool find_magnification(const sp_note_facts *f, sp_note *note) {
 /* ---- The solution ---- */
 
 static bool find_rounding(const sp_note_facts *f, sp_note *note) {
-  return f->rounding && write_note(note, "rounding hides what is left of the residual");
+  return f->rounding && write_note(note, NULL, 0, "rounding hides what is left of the residual");
 }
 
 static bool find_fluxes(const sp_note_facts *f, sp_note *note) {
   const double tolerance = f->config->solver.tolerance;
   if (!(f->flux_error > fmax(1e-6, 1e4 * tolerance)) || !isfinite(f->flux_error)) return false;
-  add_number(note, "error", f->flux_error);
-  return write_note(note,
+  return write_note(note, "error", f->flux_error,
                     "with this tolerance fluxes out of a good conductor may be wrong by %.0e of "
                     "the heat that flows; compare with a smaller solver.tolerance",
                     f->flux_error);
@@ -442,8 +427,7 @@ static bool find_coarse(const sp_note_facts *f, sp_note *note) {
   const sp_resolution *resolution = &f->resolution;
   if (resolution->coarse == 0) return false;
   add_number(note, "elements", (double)resolution->coarse);
-  add_number(note, "largest", resolution->largest);
-  return write_note(note,
+  return write_note(note, "largest", resolution->largest,
                     "the mesh is too coarse in %lld element%s: error_indicator is up to %.2g %% of "
                     "the range of u%s%s",
                     (long long)resolution->coarse, sp_plural(resolution->coarse),
@@ -463,8 +447,7 @@ static bool find_kelvin(const sp_note_facts *f, sp_note *note) {
     const sp_formula *ambient = &entry->coefficients[1];
     if (!entry->type || !entry->type->of_u || entry->formula.text) continue;
     if (!ambient->expression->is_constant || ambient->value > COLD) continue;
-    add_number(note, "temperature", ambient->value);
-    return write_note(note,
+    return write_note(note, "temperature", ambient->value,
                       "%s: without an offset u and %.12g are in kelvin; for degrees C give the "
                       "offset 273.15",
                       ambient->where, ambient->value);
@@ -474,47 +457,24 @@ static bool find_kelvin(const sp_note_facts *f, sp_note *note) {
 
 static bool find_steps(const sp_note_facts *f, sp_note *note) {
   if (!f->config->output.accuracy || !(f->config->time.end > 0)) return false;
-  return write_note(note, "error bars are of the mesh only: halve time.step to see the error of "
-                          "the steps");
+  return write_note(note, NULL, 0,
+                    "error bars are of the mesh only: halve time.step to see the error of "
+                    "the steps");
 }
 
 /* ---- All ---- */
 
 enum { OF_MESH = 4 }; /* the first ones need facts->mesh only */
-static const sp_note_type types[] = {{"lost", find_lost},
-                                     {"misfits", find_misfits},
-                                     {"coincident", find_coincident},
-                                     {"turned", find_turned},
-                                     {"left_out", find_left_out},
-                                     {"divided", find_divided},
-                                     {"curved", find_curved},
-                                     {"flat", find_flat},
-                                     {"unit", find_unit},
-                                     {"flattened", find_flattened},
-                                     {"volume", find_volume},
-                                     {"cut_columns", find_cut_columns},
-                                     {"unnamed_faces", find_unnamed_faces},
-                                     {"parts", find_parts},
-                                     {"pinched", find_pinched},
-                                     {"constants", find_constants},
-                                     {"no_material", find_no_material},
-                                     {"default", find_default},
-                                     {"jumps", find_jumps},
-                                     {"interfaces", find_interfaces},
-                                     {"source", find_source},
-                                     {"flux", find_flux},
-                                     {"alpha", find_alpha},
-                                     {"forcing", find_forcing},
-                                     {"kink", find_kink},
-                                     {"boundary", find_boundary},
-                                     {"dirichlet", find_dirichlet},
-                                     {"defect", find_defect},
-                                     {"magnification", find_magnification},
-                                     {"rounding", find_rounding},
-                                     {"fluxes", find_fluxes},
-                                     {"coarse", find_coarse},
-                                     {"kelvin", find_kelvin},
-                                     {"steps", find_steps}};
+#define NOTE(name)                                                                                 \
+  { #name, find_##name }
+static const sp_note_type types[] = {
+    NOTE(lost),      NOTE(misfits),     NOTE(coincident),    NOTE(turned),        NOTE(left_out),
+    NOTE(divided),   NOTE(curved),      NOTE(flat),          NOTE(unit),          NOTE(flattened),
+    NOTE(volume),    NOTE(cut_columns), NOTE(unnamed_faces), NOTE(parts),         NOTE(pinched),
+    NOTE(constants), NOTE(no_material), NOTE(default),       NOTE(jumps),         NOTE(interfaces),
+    NOTE(source),    NOTE(flux),        NOTE(alpha),         NOTE(forcing),       NOTE(kink),
+    NOTE(boundary),  NOTE(dirichlet),   NOTE(defect),        NOTE(magnification), NOTE(rounding),
+    NOTE(fluxes),    NOTE(coarse),      NOTE(kelvin),        NOTE(steps)};
 static_assert(sizeof types / sizeof *types <= SP_NOTES_MOST, "a note of each type must fit");
 
 const sp_note *sp_notes_get(const sp_notes *notes, const char *name) {

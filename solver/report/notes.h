@@ -42,8 +42,8 @@ typedef struct sp_note_facts {
   sp_data_jump jump;
   sp_defect defect;
   sp_interface_jumps jumps; /* of an exact solution that does not fit the materials */
-  double magnification;     /* of errors of the data, by a mean that lambda and alpha alone
-                               determine (sp_null_space.magnification) */
+  double magnification;     /* of errors of the data, by a mean that only lambda and alpha determine
+                               (sp_null_space.magnification) */
   bool rounding;            /* it hides the rest of the residual */
   double flux_error;        /* that the tolerance allows, relative to the heat that flows */
   sp_resolution resolution; /* of the solution, whose range is below */

@@ -41,7 +41,7 @@ bool sp_progress_stagnates(const sp_progress *progress);
 /* Return the smallest of the last SP_PROGRESS_WINDOW residuals. */
 double sp_progress_smallest(const sp_progress *progress);
 
-/* Write ", 45.6 it/s, about 12 s left", as far as known, to text[size]. */
+/* Write ", 45.6 it/s, about 12 s left", without the parts that are unknown, to text[size]. */
 void sp_progress_describe(const sp_progress *progress, double tolerance, double now, size_t size,
                           char *text);
 

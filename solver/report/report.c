@@ -9,7 +9,7 @@
 #include "solver/config/config.h"
 #include "solver/report/provenance.h"
 
-static void keep(sp_report *report, sp_status status) {
+static void keep_failure(sp_report *report, sp_status status) {
   if (status && !report->log_failure.status) sp_error_keep(status, &report->log_failure);
 }
 
@@ -77,7 +77,7 @@ static sp_status create_log(sp_report *report) {
                            &report->log);
 }
 
-static log_row throughput(const sp_report *report, int64_t iteration, double seconds) {
+static log_row throughput_row(const sp_report *report, int64_t iteration, double seconds) {
   return (log_row){iteration,
                    {seconds, report->flops / seconds * 1e-9, report->bytes / seconds * 1e-9,
                     report->dofs / seconds * 1e-9}};
@@ -115,8 +115,8 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, boo
 void sp_report_begin(sp_report *report, sp_profile *profile) {
   if (!has_log(report)) return;
   const double start = sp_profile_begin(NULL, SP_PHASE_LOG);
-  keep(report, report->log_has_begun ? sp_run_log_flush_if_due(report->log)
-                                     : sp_run_log_flush(report->log));
+  keep_failure(report, report->log_has_begun ? sp_run_log_flush_if_due(report->log)
+                                             : sp_run_log_flush(report->log));
   report->log_has_begun = true;
   sp_profile_end(profile, NULL, SP_PHASE_LOG, start);
 }
@@ -145,7 +145,7 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
   if (!has_log(report)) return SP_OK;
   sp_status status = SP_OK;
   if (iteration->applied) {
-    const log_row row = throughput(report, iteration->iteration, iteration->matvec_seconds);
+    const log_row row = throughput_row(report, iteration->iteration, iteration->matvec_seconds);
     status = sp_run_log_append(report->log, MATVEC, &row);
     if (!status)
       status = sp_run_log_append(report->log, MATVEC_BY_RANK, iteration->seconds_by_rank);
@@ -154,7 +154,7 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
       iteration->iteration,
       {iteration->residual, iteration->relative, iteration->error, iteration->seconds}};
   if (!status) status = sp_run_log_append(report->log, RESIDUAL, &row);
-  keep(report, status);
+  keep_failure(report, status);
   return SP_OK;
 }
 
@@ -254,7 +254,7 @@ static void measure_memory(MPI_Comm comm, double *largest, double *sum) {
 static void record_matvec(const sp_report *report, const sp_phase_row *phase) {
   sp_record *record = report->record;
   if (phase->calls == 0) return;
-  const log_row row = throughput(report, 0, phase->seconds_max / (double)phase->calls);
+  const log_row row = throughput_row(report, 0, phase->seconds_max / (double)phase->calls);
   sp_record_open(record, SP_RECORD_OBJECT, "matvec");
   sp_record_add(record,
                 "calls %lld, seconds %g [s], gflops %g [GFLOP/s], gbytes_per_second %g [GB/s], "
@@ -334,7 +334,7 @@ static void close_log(sp_report *report, const sp_kept_error *outcome) {
   snprintf(text, sizeof text, "%s%s%s", sp_outcome_word(status), explained ? ": " : "",
            explained ? outcome->message : "");
   sp_record_text(report->record, "status", text);
-  keep(report, sp_run_log_close(&report->log));
+  keep_failure(report, sp_run_log_close(&report->log));
 }
 
 sp_status sp_report_finish(sp_report *report, sp_status status) {

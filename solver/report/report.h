@@ -1,7 +1,7 @@
 /* Report of a run. Everything goes into one record (io/record.h), which the tables on the
  * terminal, the run log (io/run_log.h) and the JSON document (solver/report/summary.h) print.
  *
- * report.c has the run from its heading to its outcome, report_setup.c what is known before the
+ * report.c has the run from its heading to its outcome, report_setup.c the facts before the
  * iteration, report_results.c the tables of results. */
 #pragma once
 
@@ -22,7 +22,7 @@
 #include "solver/results/quantities.h"
 #include "solver/solve/workers.h"
 
-/* Its fields are for the files named above, but for outcome.unbalanced. */
+/* Its fields are for the files named above, except outcome.unbalanced. */
 typedef struct sp_report {
   const sp_workers *workers;
   MPI_Comm comm; /* of the ranks with elements */
@@ -47,8 +47,8 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, boo
                          sp_terminal *terminal, sp_report **out);
 
 /* From now on the run log is this run's: write it for the first time, in place of an older one.
- * What fails before leaves that as it is (io/run_log.h). Later calls write it again if it is time.
- * A failure is kept for sp_report_finish. `profile` gains the time. Local. */
+ * A failure before leaves that file as it is (io/run_log.h). Later calls write it again if it is
+ * time. A failure is kept for sp_report_finish. `profile` gains the time. Local. */
 void sp_report_begin(sp_report *report, sp_profile *profile);
 
 /* sp_cg_options.on_iteration with the report as context: rows of the log, the progress line. A log
@@ -56,7 +56,7 @@ void sp_report_begin(sp_report *report, sp_profile *profile);
  */
 sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
 
-/* Add the times of CG to a profile; `seconds` is that of all of sp_cg_solve. Local. */
+/* Add the times of CG to a profile; `seconds` is the time of all of sp_cg_solve. Local. */
 void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds);
 
 /* Phases, throughput, errors (norms may be NULL). `profile` gains the time of the log. Collective.
@@ -64,11 +64,11 @@ void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, d
 sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
                             const sp_error_norms *norms);
 
-/* The phase table alone, for a series of cases. Collective. */
+/* Only the phase table, for a series of cases. Collective. */
 void sp_report_phases(sp_report *report, const sp_profile *profile);
 
-/* Close the log, if it has begun, with the outcome `status` of the run, print the outcome
- * (solver/report/outcome.h), and return the status, or the log's own failure if the run had none.
+/* Close the log, if it has begun, with the outcome `status` of the run, and print the outcome
+ * (solver/report/outcome.h). Return the status, or the log's own failure if the run had none.
  * `report` may be NULL. Collective. */
 sp_status sp_report_finish(sp_report *report, sp_status status);
 
@@ -94,7 +94,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
 
 /* ---- Tables of results ---- */
 
-/* A row per level of a preconditioner, for a solve with so many applications of it. Nothing without
+/* A row per level of a preconditioner, for a solve with `applications` of it. Nothing without
  * levels. Local. */
 void sp_report_levels(sp_report *report, int64_t applications, int count,
                       const sp_level_time *times);

@@ -62,7 +62,7 @@ static void report_balance(sp_report *report, const sp_problem *problem,
 /* ---- Results ---- */
 
 static bool has_place(const sp_quantity *q) {
-  return (q->kind == SP_RESULT_MINIMUM || q->kind == SP_RESULT_MAXIMUM) && !isnan(q->value);
+  return q->type->sign && !isnan(q->value);
 }
 
 static const char *formula_of(const sp_quantity *q) {
@@ -80,20 +80,19 @@ static void record_quantity(sp_record *record, const sp_quantities *quantities,
                             const sp_quantity *q) {
   static const double nowhere[3] = {NAN, NAN, NAN};
   const double *at = has_place(q) ? q->place : nowhere;
-  char over[256], heat[300] = "";
-  if (q->kind == SP_RESULT_RESISTANCE) sp_quantities_heat(quantities, q, sizeof heat, heat);
+  char over[256], heat[300];
   sp_record_row(record,
                 "name %s, kind %s, formula %s, group %s, value %g, size %g, x %g, y %g, z %g, "
                 "heat %s",
-                q->name, sp_result_names[q->kind], formula_of(q), over_of(q, sizeof over, over),
-                q->value, q->size, at[0], at[1], at[2], heat);
+                q->name, q->type->name, formula_of(q), over_of(q, sizeof over, over), q->value,
+                q->size, at[0], at[1], at[2], sp_quantities_heat(quantities, q, sizeof heat, heat));
 }
 
 /* The material that has the extremum of u; empty if there is one material only. */
 static const char *material_at(const sp_quantities *quantities, const sp_quantity *extremum) {
   for (int k = 0; k < 3 * quantities->material_count; k++) {
     const sp_quantity *q = &quantities->list[quantities->materials + k];
-    if (q->kind == extremum->kind && q->value == extremum->value) return q->name;
+    if (q->type == extremum->type && q->value == extremum->value) return q->name;
   }
   return "";
 }
@@ -105,8 +104,8 @@ static void report_extrema(sp_report *report, const sp_quantities *quantities,
   for (int r = quantities->count; r < quantities->materials; r++) {
     const sp_quantity *q = &quantities->list[r];
     sp_record_row(record, "name %s, kind %s, material %s, value %g, x %g, y %g, z %g", q->name,
-                  sp_result_names[q->kind], material_at(quantities, q), q->value, q->place[0],
-                  q->place[1], q->place[2]);
+                  q->type->name, material_at(quantities, q), q->value, q->place[0], q->place[1],
+                  q->place[2]);
   }
   sp_record_close(record);
   sp_terminal_print(report->terminal, "\n");
@@ -145,15 +144,15 @@ static void report_quantities(sp_report *report, const sp_quantities *quantities
   sp_terminal_print(t, "\n  %-16s %-10s %-16s %20s\n", "result", "", "over", "value");
   for (int r = 0; r < quantities->count; r++) {
     const sp_quantity *q = &quantities->list[r];
-    const bool of_results = q->kind == SP_RESULT_FORMULA;
+    const bool of_results = q->type->of_results;
     char over[256], heat[300];
     record_quantity(report->record, quantities, q);
-    sp_terminal_print(t, "  %-16s %-10s %-16s %20.12g", q->name, sp_result_names[q->kind],
+    sp_terminal_print(t, "  %-16s %-10s %-16s %20.12g", q->name, q->type->name,
                       q->group     ? over_of(q, sizeof over, over)
                       : of_results ? ""
                                    : "all elements",
                       q->value);
-    if (q->kind == SP_RESULT_RESISTANCE)
+    if (q->type->of_pair)
       sp_terminal_print(t, "  heat %g %s%s", q->size,
                         sp_quantities_heat(quantities, q, sizeof heat, heat),
                         !isnan(q->value)                      ? ""

@@ -26,7 +26,7 @@ static sp_status fail_write(const sp_summary *summary, sp_status status) {
                  sp_error_message());
 }
 
-/* Keep standard output for the document only; libraries print, too. */
+/* Keep standard output for the document only; libraries also print. */
 static sp_status take_standard_output(sp_summary *summary) {
   summary->stream = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int flags = fcntl(summary->stream, F_GETFL);

@@ -1,8 +1,8 @@
 /* Results of a run as one JSON document for programs: sp_solve --json FILE.
  *
  * The document exists from the end of the command line on. The report (solver/report/report.h)
- * fills its record through sp_terminal.record, as far as the run gets. sp_summary_write adds the
- * outcome and writes it: also for a case that cannot be read.
+ * fills its record through sp_terminal.record, until the run ends or fails. sp_summary_write adds
+ * the outcome and writes it: also for a case that cannot be read.
  *
  * FILE is replaced as a whole (io/file.h). It must not be one of the run's other files. For "-" the
  * document goes to standard output, and everything else that any code of this process writes to

@@ -6,21 +6,22 @@
 
 /* The size of a result of u if u is as large as `largest`. */
 static double scale_of(const sp_quantity *q, double largest, double flux) {
-  if (q->kind == SP_RESULT_FLUX) return flux;
-  if (q->formula || q->kind == SP_RESULT_RESISTANCE) return fabs(q->value);
-  if (q->kind == SP_RESULT_INTEGRAL) return largest * q->size;
-  return q->kind == SP_RESULT_NORM ? largest * sqrt(q->size) : largest;
+  if (q->type->through) return flux;
+  if (q->formula || q->type->combine) return fabs(q->value);
+  if (q->type->sign) return largest;
+  const double sum = (q->type->summand ? q->type->summand(largest) : largest) * q->size;
+  return q->type->value ? q->type->value(sum, q->size) : sum;
 }
 
 static bool part_is_infinite(const sp_data_jump *jump, int part) {
   return jump->of_part && sp_data_jump_is_real(jump, jump->of_part[part]);
 }
 
-/* True for a flux through a surface with such a part, and for a resistance with it. */
+/* True for a flux through a surface with such a part, and for a pair with it. */
 static bool is_infinite(const sp_quantities *quantities, const sp_quantity *q,
                         const sp_problem *problem, const sp_data_jump *jump, int surfaces) {
-  if (q->kind == SP_RESULT_RESISTANCE) q = &quantities->list[q->parts + 2];
-  if (q->kind != SP_RESULT_FLUX || q->crosses) return false;
+  if (q->type->of_pair) q = &quantities->list[q->parts + 2];
+  if (!q->type->through || q->crosses) return false;
   for (int s = 0; s < surfaces; s++)
     if (q->members[s] && part_is_infinite(jump, problem->part_of_surface[s])) return true;
   return false;
@@ -94,19 +95,19 @@ sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *
     const sp_quantity *q = &quantities->list[r];
     out->list[out->count++] =
         (sp_answer){.name = q->name,
-                    .kind = sp_result_names[q->kind],
+                    .kind = q->type->name,
                     .table = r < quantities->count ? "results" : "extrema",
-                    .pointwise = q->kind == SP_RESULT_MINIMUM || q->kind == SP_RESULT_MAXIMUM,
+                    .pointwise = q->type->sign,
                     .value = q->value,
                     .scale = scale_of(q, largest, scale_of_fluxes(balance)),
-                    .own_scale = q->formula || q->kind == SP_RESULT_RESISTANCE,
-                    .formula = q->kind == SP_RESULT_FORMULA ? q->formula : NULL,
+                    .own_scale = q->formula || q->type->combine,
+                    .formula = q->type->of_results ? q->formula : NULL,
                     .infinite = is_infinite(quantities, q, problem, jump, balance->surfaces - 1)};
   }
   for (int p = 0; p < problem->part_count; p++)
     if (sp_balance_has_part(balance, problem, p))
       out->list[out->count++] = (sp_answer){.name = sp_balance_part_name(problem, p),
-                                            .kind = sp_result_names[SP_RESULT_FLUX],
+                                            .kind = "flux",
                                             .table = "balance",
                                             .value = sp_balance_part(balance, problem, p),
                                             .scale = scale_of_fluxes(balance),

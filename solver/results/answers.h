@@ -1,6 +1,6 @@
-/* The numbers that a case is solved for, in one list, so that those of two runs can be compared:
- * each [result], the minimum and maximum of u, the flux through each line of [boundary] and the
- * default, and each probe. */
+/* The numbers that a case is solved for, in one list, to compare two runs: each [result], the
+ * minimum and maximum of u, the flux through each line of [boundary] and the default, and each
+ * probe. */
 #pragma once
 
 #include "solver/problem/dirichlet.h"
@@ -11,7 +11,7 @@
 
 typedef struct sp_answer {
   const char *name;  /* of the result or probe; the group of a flux; "u" */
-  const char *kind;  /* "average", "flux" ... (sp_result_names), or "probe" */
+  const char *kind;  /* "average", "flux" ... (sp_result_type), or "probe" */
   const char *table; /* where a run reports it: "results", "extrema", "balance" or "probes" */
   bool pointwise;    /* of one point, whose place in its element changes from run to run */
   double value;
@@ -59,10 +59,9 @@ void sp_answers_free(sp_answers *answers);
  *
  * Two orders: symmetric solutions gain only every other one, and one J(u_M) of a hundred is by
  * chance as wrong as J(u_N). At least what solver.tolerance may leave of the answer's scale. The
- * bar of a formula follows from the bars of its terms. There
- * is none if the answer is infinite, or seems to grow: the differences of N, N + 1 and N + 2 have
- * one sign and the ratio of powers from -1 to 1/4 (solver/results/rates.h), and the last one is a
- * hundredth of the answer or more. */
+ * bar of a formula follows from the bars of its terms. An answer has none if it is infinite or
+ * seems to grow: the differences of N, N + 1 and N + 2 have one sign and the ratio of powers from
+ * -1 to 1/4 (solver/results/rates.h), and the last one is a hundredth of the answer or more. */
 typedef struct sp_accuracy {
   sp_answers answers; /* of the case */
   double *errors;     /* [answers.count], estimates; infinite: none */

@@ -107,7 +107,7 @@ typedef struct absorption_workspace {
   double sums[3];
 } absorption_workspace;
 
-static sp_status absorb(void *context, void *workspace_, size_t begin, size_t end) {
+static sp_status absorb_in_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const absorption *a = context;
   absorption_workspace *w = workspace_;
   w->sums[0] = w->sums[1] = w->sums[2] = 0;
@@ -128,8 +128,8 @@ static sp_status find_absorbed(const sp_problem *problem, const sp_space *space,
   absorption a = {problem, space, x, {0, 0, 0}};
   const size_t count = (size_t)space->mesh->hexes->count;
   const size_t nodes = sp_element_nodes(space->numbering->order);
-  const sp_status status =
-      sp_loop_sum("balance", count, nodes, &a, sizeof(absorption_workspace), absorb, add_absorbed);
+  const sp_status status = sp_loop_sum("balance", count, nodes, &a, sizeof(absorption_workspace),
+                                       absorb_in_elements, add_absorbed);
   balance->absorbed = a.sums[0];
   balance->stored = a.sums[1];
   balance->direct = a.sums[2];

@@ -65,8 +65,8 @@ const char *sp_balance_part_name(const sp_problem *problem, int part); /* "defau
 /* The heat that flows: the largest term, or half of what flows through marked faces. Local. */
 double sp_balance_flow(const sp_balance *balance);
 
-/* Check that the balance closes as well as the solution was asked for: `explained` is the imbalance
- * that the tolerance allows, but not more than the share max(0.001, 10^4 tolerance) of the heat
- * that flows; and that rounding of x, unless `rest` has it, leaves the fluxes that many digits.
- * Errors: SP_ERR_NOT_CONVERGED. Local, with the same answer on all ranks. */
+/* Check that the balance closes to the accuracy of the solution: `explained` is the imbalance that
+ * the tolerance allows, but not more than the share max(0.001, 10^4 tolerance) of the heat that
+ * flows; and that rounding of x, unless `rest` has it, leaves the fluxes that many digits. Errors:
+ * SP_ERR_NOT_CONVERGED. Local, with the same answer on all ranks. */
 sp_status sp_balance_check(const sp_balance *balance, double explained, double tolerance);

@@ -189,7 +189,7 @@ static void add_flux(void *crossing_, sp_lid e, int f, double flux) {
   if (takes_other != (bool)(key & LEAVES)) c->flux += key & LEAVES ? flux : -flux;
 }
 
-/* *flux = that of this rank. */
+/* *flux = the flux of this rank. */
 static sp_status sum_sides(sp_fluxes *s, const bool *members, const faces *all, double *flux) {
   const int volumes = s->space->mesh->hexes->volume.count;
   crossing c = {.fluxes = s, .members = members, .all = all};

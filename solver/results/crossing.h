@@ -1,6 +1,6 @@
 /* The flux through surfaces between elements: q = -kappa du/dn out of one of their sides,
- * integrated over faces, as solver/results/fluxes.h says. So what flows into a volume through such
- * surfaces and the boundary is what it absorbs, and both sides agree. The flux leaves
+ * integrated over faces, as solver/results/fluxes.h says. So the flow into a volume through such
+ * surfaces and the boundary equals its absorption, and both sides agree. The flux leaves
  *
  *     the Physical Volume of the lowest number that has exactly one side of every face: a surface
  *     around a volume counts out of it, one between two volumes from the lower number to the

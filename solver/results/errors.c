@@ -119,7 +119,7 @@ SP_INLINE double sum_of(const double part[PARTS]) {
 }
 
 /* A NaN shows in the sums; `max` ignores it. */
-SP_CLONES static void accumulate(const norms *s, workspace *w) {
+SP_CLONES static void add_squares(const norms *s, workspace *w) {
   const size_t n = sp_rule_points(&s->rule);
   parts sums = {0};
   size_t p = 0;
@@ -132,14 +132,14 @@ SP_CLONES static void accumulate(const norms *s, workspace *w) {
   for (int k = 0; k < PARTS; k++) w->squares.max = fmax(w->squares.max, sums.max[k]);
 }
 
-static sp_status square(void *context, void *workspace_, size_t begin, size_t end) {
+static sp_status square_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const norms *s = context;
   workspace *w = workspace_;
   w->squares = (sp_error_norms){0};
   for (size_t e = begin; e < end; e++) {
     if (sp_hexes_is_contact(s->space->mesh->hexes, (sp_lid)e)) continue;
     SP_TRY(load_element(s, (sp_lid)e, true, w));
-    accumulate(s, w);
+    add_squares(s, w);
   }
   return SP_OK;
 }
@@ -155,7 +155,7 @@ static void add_squared(void *context, void *workspace_, size_t begin, size_t en
   s->squares.max = fmax(s->squares.max, w->squares.max);
 }
 
-static sp_status integrate(void *context, void *workspace_, size_t begin, size_t end) {
+static sp_status integrate_chunk(void *context, void *workspace_, size_t begin, size_t end) {
   const norms *s = context;
   workspace *w = workspace_;
   const size_t points = sp_rule_points(&s->rule);
@@ -181,7 +181,7 @@ static sp_loop loop_of(norms *s) {
       .context = s};
 }
 
-/* Find the largest error of all ranks. It is NaN if any error is; MPI_MAX alone may lose a NaN. */
+/* Find the largest error of all ranks. It is NaN if any error is; MPI_MAX may lose a NaN. */
 static double largest_error(const sp_error_norms *squares, MPI_Comm comm) {
   double pair[2] = {squares->max, isnan(squares->l2)};
   MPI_Allreduce(MPI_IN_PLACE, pair, 2, MPI_DOUBLE, MPI_MAX, comm);
@@ -195,7 +195,7 @@ sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, co
   sp_status status = norms_create(problem, space, x, &s);
   if (!status) {
     sp_loop loop = loop_of(s);
-    loop.compute = square;
+    loop.compute = square_elements;
     loop.commit = add_squared;
     status = sp_loop_run(&loop);
     squares = s->squares;
@@ -220,7 +220,7 @@ static sp_status integrate_elements(const sp_problem *problem, const sp_space *s
   SP_TRY(norms_create(problem, space, x, &s));
   s->integrals = integrals;
   sp_loop loop = loop_of(s);
-  loop.compute = integrate;
+  loop.compute = integrate_chunk;
   return sp_loop_run(&loop);
 }
 

@@ -35,8 +35,8 @@ static void fill_basis(int nq, const double *nodes, const double *slopes, const 
 
 /* sums[d][o], with `stride` from d to d + 1, = sum over i of at[d][i] in[o][i]: derivatives up to
  * order `most`. */
-static void contract(int nq, int outer, int most, double at[3][SP_MAX_NQ], const double *in,
-                     int stride, double *sums) {
+static void contract_direction(int nq, int outer, int most, double at[3][SP_MAX_NQ],
+                               const double *in, int stride, double *sums) {
   for (int o = 0; o < outer; o++, in += nq)
     for (int d = 0; d <= most; d++) {
       double sum = 0;
@@ -45,16 +45,16 @@ static void contract(int nq, int outer, int most, double at[3][SP_MAX_NQ], const
     }
 }
 
-static expansion expand(const sp_reference *reference, int nq, double sign, const double *nodal,
-                        const double r[3]) {
+static expansion expand_at(const sp_reference *reference, int nq, double sign, const double *nodal,
+                           const double r[3]) {
   double rows[3][SP_MAX_NQ * SP_MAX_NQ], lines[3][SP_MAX_NQ], u[3][3][3];
   basis b;
   fill_basis(nq, reference->gll.nodes, reference->differentiation, r, &b);
-  contract(nq, nq * nq, 2, b.at[0], nodal, SP_MAX_NQ * SP_MAX_NQ, rows[0]);
+  contract_direction(nq, nq * nq, 2, b.at[0], nodal, SP_MAX_NQ * SP_MAX_NQ, rows[0]);
   for (int i = 0; i < 3; i++) {
-    contract(nq, nq, 2 - i, b.at[1], rows[i], SP_MAX_NQ, lines[0]);
+    contract_direction(nq, nq, 2 - i, b.at[1], rows[i], SP_MAX_NQ, lines[0]);
     for (int j = 0; i + j < 3; j++) {
-      contract(nq, 1, 2 - i - j, b.at[2], lines[j], 1, u[i][j]);
+      contract_direction(nq, 1, 2 - i - j, b.at[2], lines[j], 1, u[i][j]);
       for (int k = 0; i + j + k < 3; k++) u[i][j][k] *= sign;
     }
   }
@@ -67,7 +67,8 @@ static expansion expand(const sp_reference *reference, int nq, double sign, cons
 
 /* Solve (H + damping) step = -gradient on the free directions, with Cholesky's factors. False if
  * the matrix is not positive definite. */
-static bool solve(const expansion *e, const bool free[3], double damping, double step[3]) {
+static bool solve_newton_step(const expansion *e, const bool free[3], double damping,
+                              double step[3]) {
   double l[3][3] = {{0}};
   for (int a = 0; a < 3; a++) {
     step[a] = free[a] ? -e->gradient[a] : 0;
@@ -97,21 +98,21 @@ static void find_free(const expansion *e, int f, const double r[3], bool free[3]
 }
 
 /* Newton's method from r, which becomes a local minimum. Returns sign * u there. */
-static double descend(int order, int f, double sign, const double *nodal, double range,
-                      double r[3]) {
+static double descend_newton(int order, int f, double sign, const double *nodal, double range,
+                             double r[3]) {
   static const double SMALL = 1e-14; /* of the range: the last step, and the first damping */
   const sp_reference *reference = sp_reference_get(order);
   const int nq = order + 1;
-  expansion e = expand(reference, nq, sign, nodal, r);
+  expansion e = expand_at(reference, nq, sign, nodal, r);
   double damping = 0;
   for (int trial = 0; trial < 60; trial++) {
     double next[3], step[3];
     bool free[3];
     find_free(&e, f, r, free);
-    const bool solved = solve(&e, free, damping, step);
+    const bool solved = solve_newton_step(&e, free, damping, step);
     for (int d = 0; d < 3; d++) next[d] = fmax(-1, fmin(1, r[d] + step[d]));
     if (solved && memcmp(next, r, sizeof next) == 0) break;
-    const expansion there = solved ? expand(reference, nq, sign, nodal, next) : e;
+    const expansion there = solved ? expand_at(reference, nq, sign, nodal, next) : e;
     if (there.value < e.value) {
       const bool is_last = e.value - there.value <= SMALL * range;
       memcpy(r, next, sizeof next);
@@ -129,8 +130,8 @@ static double descend(int order, int f, double sign, const double *nodal, double
 /* ---- Where to start ---- */
 
 /* out[o][b][i] = sum_j m[b][j] in[o][j][i], with m[n][nq] */
-static void interpolate(int outer, int inner, int nq, int n, const double *m, const double *in,
-                        double *out) {
+static void interpolate_direction(int outer, int inner, int nq, int n, const double *m,
+                                  const double *in, double *out) {
   for (int o = 0; o < outer; o++, in += nq * inner)
     for (int b = 0; b < n; b++, out += inner)
       for (int i = 0; i < inner; i++) {
@@ -170,7 +171,7 @@ double sp_extremum_bound(int order, int dimensions, double sign, double least, c
   find_bernstein(n, sp_reference_get(order)->gll.nodes, m);
   for (int i = 0; i < count; i++) in[i] = sign * values[i] - least;
   for (int inner = 1; inner < count; inner *= n) {
-    interpolate(count / inner / n, inner, n, n, m, in, out);
+    interpolate_direction(count / inner / n, inner, n, n, m, in, out);
     double *const swap = in;
     in = out;
     out = swap;
@@ -187,7 +188,7 @@ typedef struct search {
   double least, place[3]; /* found */
 } search;
 
-/* Search a box, begin[3] to begin + width, if its bound promises less than what is known: from its
+/* Search a box, begin[3] to begin + width, if its bound is below the least value so far: from its
  * least node, then in its halves per direction. */
 static void search_box(search *s, const double begin[3], double width, int depth) {
   const int nq = s->order + 1, across = s->face < 0 ? 3 : s->face / 2;
@@ -201,7 +202,7 @@ static void search_box(search *s, const double begin[3], double width, int depth
     if (d == across) continue;
     for (int i = 0; i < nq; i++) points[d][i] = begin[d] + (1 + gll[i]) / 2 * width;
     sp_interpolation_matrix(nq, gll, nq, points[d], m);
-    interpolate(count / inner / nq, inner, nq, nq, m, in, out);
+    interpolate_direction(count / inner / nq, inner, nq, nq, m, in, out);
     double *const swap = in;
     in = out;
     out = swap;
@@ -218,7 +219,7 @@ static void search_box(search *s, const double begin[3], double width, int depth
     r[d] = d == across ? 2 * (s->face % 2) - 1 : points[d][least % nq];
     if (d != across) least /= nq;
   }
-  const double value = descend(s->order, s->face, s->sign, s->nodal, s->range, r);
+  const double value = descend_newton(s->order, s->face, s->sign, s->nodal, s->range, r);
   if (value < s->least) {
     s->least = value;
     memcpy(s->place, r, sizeof r);
@@ -244,7 +245,7 @@ double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f,
               .least = DBL_MAX};
   search_box(&s, (const double[]){-1, -1, -1}, 2, 0);
   const int points = hexes->map_order + 1;
-  basis b; /* of the map, of which values alone are needed */
+  basis b; /* of the map, of which only values are needed */
   for (int i = 0; i < points; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
   for (int d = 0; d < 3; d++) sp_interpolation_matrix(points, lattice, 1, &s.place[d], b.at[d][0]);
   const double *xyz = sp_hexes_lattice(hexes, element);

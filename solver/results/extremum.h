@@ -1,5 +1,5 @@
-/* Extrema of the polynomial in an element, which lie between nodes in general: the largest node
- * alone is off by a part that does not fall with the order. */
+/* Extrema of the polynomial in an element, which lie between nodes in general: the largest node is
+ * off by a part that does not fall with the order. */
 #pragma once
 
 #include "mesh/hexes.h"
@@ -16,16 +16,16 @@ enum { SP_EXTREMUM_WORK = 4 * SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
 
 /* Find the minimum of sign * u over an element, or over its face f (-1: the whole element), below
  * `limit`: with Newton's method from the least node of the element and of the boxes that halving
- * it twice gives, but for those whose lower bound says that they hold nothing less.
- * nodal[Nq][Nq][Nq] are the values of u, `range` > 0 is their largest less their smallest.
- * work[SP_EXTREMUM_WORK] is scratch. place[3] becomes the point. Returns sign * u there, or
- * DBL_MAX if the bound of the element is no less than the limit. Local. */
+ * it twice gives, except boxes whose lower bound rules it out. nodal[Nq][Nq][Nq] are the values of
+ * u, `range` > 0 is their largest less their smallest. work[SP_EXTREMUM_WORK] is scratch. place[3]
+ * becomes the point. Returns sign * u there, or DBL_MAX if the bound of the element is no less than
+ * the limit. Local. */
 double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, double sign,
                         const double *nodal, double range, double limit, double *work,
                         double place[3]);
 
 /* Return a lower bound of sign * u - least over an element or, with two dimensions, a face: the
- * least of 0 and the coefficients of Bernstein's polynomials. values[Nq]^dimensions are those of u,
- * `least` is the least of sign * values; work[SP_EXTREMUM_WORK] is scratch. Local. */
+ * least of 0 and the coefficients of Bernstein's polynomials. values[Nq]^dimensions of u; `least`
+ * is the least of sign * values; work[SP_EXTREMUM_WORK] is scratch. Local. */
 double sp_extremum_bound(int order, int dimensions, double sign, double least, const double *values,
                          double *work);

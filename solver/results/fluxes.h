@@ -69,9 +69,8 @@ sp_status sp_fluxes_mark(sp_fluxes *fluxes);
  * formulas, SP_ERR_SYSTEM. Collective. */
 sp_status sp_fluxes_compute(sp_fluxes *fluxes, sp_fluxes_on_face *on_face, void *context);
 
-/* masses[local DOFs] = the integral of each basis function over all elements, or those of the set;
- * GLL quadrature, summed over ranks. Uses space and volumes only. Errors: SP_ERR_SYSTEM.
- * Collective. */
+/* masses[local DOFs] = the integral of each basis function over all elements, or over the set; GLL
+ * quadrature, summed over ranks. Uses space and volumes only. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_fluxes_masses(const sp_fluxes *fluxes, bool of_set, double *masses);
 
 /* left = load - A (x + rest) of all elements with all conditions, summed over ranks: the residual

@@ -11,7 +11,7 @@
 
 /* ---- Places ---- */
 
-/* Name the nearest point of the mesh, so that the user sees which coordinate or unit is wrong. */
+/* Name the nearest point of the mesh, to show which coordinate or unit is wrong. */
 static sp_status fail_outside(const sp_mesh *mesh, const char *where, const char *what,
                               const double point[3]) {
   double nearest[3] = {INFINITY, INFINITY, INFINITY}, own, distance;
@@ -31,8 +31,8 @@ static sp_status fail_outside(const sp_mesh *mesh, const char *where, const char
 }
 
 /* Place n samples from a to b in the elements of this rank. */
-static sp_status locate(const sp_mesh *mesh, const char *name, const double a[3], const double b[3],
-                        int n, sp_probe *list) {
+static sp_status locate_samples(const sp_mesh *mesh, const char *name, const double a[3],
+                                const double b[3], int n, sp_probe *list) {
   sp_lid *elements = NULL;
   double(*references)[3] = NULL;
   bool *outside = NULL;
@@ -53,11 +53,11 @@ static sp_status locate_all(const sp_wanted *wanted, const sp_mesh *mesh, sp_pro
   sp_probe *next = probes->list;
   for (int p = 0; p < probes->count; p++) {
     const sp_probe_entry *entry = &wanted->probes.entries[p];
-    SP_TRY(locate(mesh, entry->name, entry->point, entry->point, 1, next++));
+    SP_TRY(locate_samples(mesh, entry->name, entry->point, entry->point, 1, next++));
   }
   for (int l = 0; l < wanted->lines.count; l++) {
     const sp_line_entry *entry = &wanted->lines.entries[l];
-    SP_TRY(locate(mesh, entry->name, entry->ends[0], entry->ends[1], entry->samples, next));
+    SP_TRY(locate_samples(mesh, entry->name, entry->ends[0], entry->ends[1], entry->samples, next));
     next += entry->samples;
   }
   return SP_OK;
@@ -130,8 +130,8 @@ void sp_probes_destroy(sp_probes **probes) {
 /* ---- Values ---- */
 
 /* Compute u_h and its gradient at a probe. */
-static double interpolate(const sp_probe *probe, const sp_space *space, const double *x,
-                          double gradient[3]) {
+static double interpolate_at_probe(const sp_probe *probe, const sp_space *space, const double *x,
+                                   double gradient[3]) {
   const int order = space->numbering->order, nq = order + 1;
   const double *gll = sp_reference_get(order)->gll.nodes;
   double value[3][SP_MAX_NQ], slope[3][SP_MAX_NQ], c[3][3], slopes[3] = {0, 0, 0}, sum = 0;
@@ -166,14 +166,14 @@ static double interpolate(const sp_probe *probe, const sp_space *space, const do
 }
 
 /* Fill values with u_h, its error and q. */
-static sp_status evaluate(const sp_probe *probe, const sp_problem *problem, const sp_space *space,
-                          const double *x, double values[5]) {
+static sp_status evaluate_probe(const sp_probe *probe, const sp_problem *problem,
+                                const sp_space *space, const double *x, double values[5]) {
   const sp_material *material =
       sp_materials_of(&problem->materials, space->mesh->hexes, probe->element);
   const double *point[3] = {&probe->point[0], &probe->point[1], &probe->point[2]};
   double *q = values + 2, exact = 0, factor = 0, c[3][3], inner[3];
   const double *inside[3] = {&inner[0], &inner[1], &inner[2]};
-  values[0] = interpolate(probe, space, x, q);
+  values[0] = interpolate_at_probe(probe, space, x, q);
   if (material->solution)
     SP_TRY(sp_problem_evaluate(material->solution, 1, point, NULL, &exact, NULL, NULL));
   values[1] = values[0] - exact;
@@ -200,7 +200,7 @@ sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const
   sp_status status = SP_OK;
   for (int p = 0; p < probes->all; p++)
     if (probes->list[p].element >= 0 && !status)
-      status = evaluate(&probes->list[p], problem, space, x, values[p]);
+      status = evaluate_probe(&probes->list[p], problem, space, x, values[p]);
   MPI_Allreduce(MPI_IN_PLACE, values, 5 * probes->all, MPI_DOUBLE, MPI_SUM, space->mesh->comm);
   for (int p = 0; p < probes->all; p++) {
     sp_probe *probe = &probes->list[p];

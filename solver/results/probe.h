@@ -1,5 +1,5 @@
-/* Probes: the solution at the points of [probe] and along the lines of [line], which is the value
- * of the polynomial in the element that contains the point, and the heat flux in this element,
+/* Probes: the solution at the points of [probe] and along the lines of [line], as the polynomial in
+ * the element that contains the point. The heat flux is of this element too:
  *
  *     u_h(x) = sum_ijk l_i(r) l_j(s) l_k(t) u_ijk,    q = -kappa grad u_h,    x = x(r, s, t),
  *
@@ -28,7 +28,7 @@ typedef struct sp_probes {
   sp_probe *list; /* [all]: count probes, then the samples of lines, in the order of the case */
 } sp_probes;
 
-/* Find the elements. The caller destroys *out; `wanted` must outlive it. Errors: SP_ERR_INPUT with
+/* Find the elements. The caller destroys *out. The input must outlive it. Errors: SP_ERR_INPUT with
  * the first point, or line with all its samples, that is outside the mesh, and the point of the
  * mesh that is nearest to it or to the line's first end. Collective. */
 sp_status sp_probes_create(const sp_wanted *wanted, const sp_mesh *mesh, sp_probes **out);

@@ -10,16 +10,6 @@
 
 enum { LIST_SIZE = 400 };
 
-const char *const sp_result_names[] = {[SP_RESULT_INTEGRAL] = "integral",
-                                       [SP_RESULT_AVERAGE] = "average",
-                                       [SP_RESULT_MINIMUM] = "minimum",
-                                       [SP_RESULT_MAXIMUM] = "maximum",
-                                       [SP_RESULT_NORM] = "norm",
-                                       [SP_RESULT_RESISTANCE] = "resistance",
-                                       [SP_RESULT_FLUX] = "flux",
-                                       [SP_RESULT_FORMULA] = "formula",
-                                       NULL};
-
 /* ---- Groups ---- */
 
 static sp_status fail_unknown(const sp_result_entry *entry, const sp_hexes *hexes) {
@@ -36,18 +26,18 @@ static sp_status fail_unknown(const sp_result_entry *entry, const sp_hexes *hexe
 /* Decide if a line is about a surface or a volume. */
 static sp_status choose_kind(const sp_result_entry *entry, const sp_hexes *hexes,
                              bool *on_surface) {
-  *on_surface = entry->over == SP_OVER_SURFACE || entry->kind == SP_RESULT_FLUX;
+  *on_surface = entry->over == SP_OVER_SURFACE || entry->type->through;
   if (entry->over == SP_OVER_DOMAIN) return SP_OK;
   const bool surface =
       entry->over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, entry->group);
   const bool volume =
       entry->over != SP_OVER_SURFACE && sp_groups_have(&hexes->volume, entry->group);
   if (entry->over == SP_OVER_GROUP && !surface && !volume) return fail_unknown(entry, hexes);
-  if (entry->kind == SP_RESULT_FLUX && !surface && volume)
+  if (entry->type->through && !surface && volume)
     return sp_fail(SP_ERR_INPUT,
-                   "%s: '%s' is a volume, but a flux goes through a surface: use a boundary group",
-                   entry->where, entry->group);
-  if (entry->over == SP_OVER_GROUP && entry->kind != SP_RESULT_FLUX) {
+                   "%s: '%s' is a volume, but a %s goes through a surface: use a boundary group",
+                   entry->where, entry->group, entry->type->name);
+  if (entry->over == SP_OVER_GROUP && !entry->type->through) {
     if (surface && volume)
       return sp_fail(SP_ERR_INPUT,
                      "%s: '%s' is a surface and a volume of the mesh: write 'surface %s' or "
@@ -70,8 +60,6 @@ static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bo
   for (int at[2] = {0}, m; entry->group && (m = sp_groups_next(family, entry->group, at)) >= 0;)
     members[m] = true;
 }
-
-enum { RESISTANCE_PARTS = 3 };
 
 /* Take `surface 3` as the name of a group if the mesh has one called that. */
 static void take_whole_name(const sp_hexes *hexes, char **group, sp_result_over *over) {
@@ -99,15 +87,15 @@ static sp_result_entry named_as_in(const sp_hexes *hexes, const sp_result_entry 
   return out;
 }
 
-/* The result itself, or the parts of a resistance: the averages over both groups, and the flux
- * through the second one, or the first one if that alone is a surface. If it is not divided by a
+/* The result itself, or the parts of a pair: the averages over both groups, and the flux
+ * through the second one, or the first one if only that is a surface. If it is not divided by a
  * flux, the last part is not used and equals the second one. */
 static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hexes, int part) {
   sp_result_entry out = named_as_in(hexes, entry);
-  if (entry->kind != SP_RESULT_RESISTANCE) return out;
+  if (!entry->type->of_pair) return out;
   const bool to_surface = is_surface(hexes, out.other, out.other_over);
   const bool by_flux = !entry->by && (to_surface || is_surface(hexes, out.group, out.over));
-  out.kind = part < 2 || !by_flux ? SP_RESULT_AVERAGE : SP_RESULT_FLUX;
+  out.type = sp_result_type_of(part < 2 || !by_flux ? "average" : "flux");
   if (part == 1 || (part == 2 && (to_surface || !by_flux))) {
     out.group = out.other;
     out.over = out.other_over;
@@ -115,25 +103,25 @@ static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hex
   return out;
 }
 
-/* A resistance between two volumes is divided by a source. */
+/* A result of two volumes is divided by a source. */
 static sp_status check_heat(const sp_result_entry *entry, const sp_hexes *hexes) {
-  if (entry->kind != SP_RESULT_RESISTANCE || entry->by || !isnan(entry->heat)) return SP_OK;
-  if (part_of(entry, hexes, 2).kind == SP_RESULT_FLUX) return SP_OK;
+  if (!entry->type->of_pair || entry->by || !isnan(entry->heat)) return SP_OK;
+  if (part_of(entry, hexes, 2).type->through) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s' and '%s' are volumes without a source of heat: write 'by SOURCE' behind "
                  "them, with a source or a result to divide by",
                  entry->where, entry->group, entry->other);
 }
 
-static int parts_of(sp_result_kind kind) {
-  return kind == SP_RESULT_RESISTANCE ? RESISTANCE_PARTS : 1;
+static int parts_of(const sp_result_type *type) {
+  return type->of_pair ? SP_PAIR_PARTS : 1;
 }
 
 sp_status sp_quantities_check(const sp_wanted *wanted, const sp_mesh *mesh) {
   const sp_result_entry *entry = wanted->results.entries;
   bool on_surface;
   for (int r = 0; r < wanted->results.count; r++, entry++)
-    for (int part = 0; part < parts_of(entry->kind); part++) {
+    for (int part = 0; part < parts_of(entry->type); part++) {
       const sp_result_entry one = part_of(entry, mesh->hexes, part);
       SP_TRY(choose_kind(&one, mesh->hexes, &on_surface));
       if (part == 2) SP_TRY(check_heat(entry, mesh->hexes));
@@ -148,18 +136,17 @@ static sp_status fill_entry(const sp_hexes *hexes, const sp_problem *problem,
   *q = (sp_quantity){.name = entry->name,
                      .group = entry->group,
                      .other = entry->other,
-                     .kind = entry->kind,
+                     .type = entry->type,
                      .formula = entry->formula.expression,
                      .heat_of = entry->heat_of,
                      .by_result = entry->by_result,
                      .size = entry->heat};
-  const bool has_parts = entry->kind == SP_RESULT_RESISTANCE || entry->kind == SP_RESULT_FORMULA;
-  if (!has_parts) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
+  if (!q->type->combine) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
   const int count = q->on_surface ? hexes->surface.count : hexes->volume.count;
   SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));
-  if (has_parts) return SP_OK;
+  if (q->type->combine) return SP_OK;
   mark_members(entry, hexes, q->on_surface, q->members);
-  for (int s = 0; s < count && q->kind == SP_RESULT_FLUX; s++) {
+  for (int s = 0; s < count && q->type->through; s++) {
     const int part = q->members[s] ? problem->part_of_surface[s] : -1;
     if (part >= 0 && problem->parts[part].type->form == SP_PERIODIC)
       return sp_fail(SP_ERR_INPUT, "%s: '%s' is periodic, so it has no flux out of the domain",
@@ -168,15 +155,16 @@ static sp_status fill_entry(const sp_hexes *hexes, const sp_problem *problem,
   return SP_OK;
 }
 
-static sp_status fill(const sp_wanted *wanted, const sp_hexes *hexes, const sp_problem *problem,
-                      sp_quantities *quantities) {
-  static const sp_result_kind kinds[] = {SP_RESULT_MINIMUM, SP_RESULT_AVERAGE, SP_RESULT_MAXIMUM};
+static sp_status fill_list(const sp_wanted *wanted, const sp_hexes *hexes,
+                           const sp_problem *problem, sp_quantities *quantities) {
+  const sp_result_type *const types[] = {sp_result_type_of("minimum"), sp_result_type_of("average"),
+                                         sp_result_type_of("maximum")};
   sp_quantity *next = &quantities->list[quantities->count];
   for (int r = 0; r < quantities->count; r++) {
     const sp_result_entry entry = named_as_in(hexes, &wanted->results.entries[r]);
     SP_TRY(fill_entry(hexes, problem, &entry, &quantities->list[r]));
   }
-  for (int k = 0; k < 3; k += 2) *next++ = (sp_quantity){.name = "u", .kind = kinds[k]};
+  for (int k = 0; k < 3; k += 2) *next++ = (sp_quantity){.name = "u", .type = types[k]};
   SP_OWNED int *index = NULL; /* of materials with elements */
   SP_TRY(sp_allocate((size_t)problem->materials.count, sizeof *index, "results", &index));
   SP_TRY(sp_allocate((size_t)hexes->volume.count, sizeof *index, "results",
@@ -187,14 +175,14 @@ static sp_status fill(const sp_wanted *wanted, const sp_hexes *hexes, const sp_p
     index[m] = n++;
     for (int k = 0; k < 3; k++)
       *next++ =
-          (sp_quantity){.name = material->name ? material->name : "default", .kind = kinds[k]};
+          (sp_quantity){.name = material->name ? material->name : "default", .type = types[k]};
   }
   for (int v = 0; v < hexes->volume.count; v++)
     quantities->material_of_volume[v] = index[problem->materials.of_volume[v]];
   for (int r = 0; r < quantities->count; r++) {
-    if (quantities->list[r].kind != SP_RESULT_RESISTANCE) continue;
+    if (!quantities->list[r].type->of_pair) continue;
     quantities->list[r].parts = (int)(next - quantities->list);
-    for (int part = 0; part < RESISTANCE_PARTS; part++) {
+    for (int part = 0; part < SP_PAIR_PARTS; part++) {
       const sp_result_entry entry = part_of(&wanted->results.entries[r], hexes, part);
       SP_TRY(fill_entry(hexes, problem, &entry, next++));
     }
@@ -220,7 +208,7 @@ static sp_status check_size(const char *where, const sp_mesh *mesh, const sp_qua
 static sp_status check_groups(const char *where, const sp_mesh *mesh, const sp_problem *problem,
                               sp_quantity *q) {
   SP_TRY(check_size(where, mesh, q));
-  if (q->kind != SP_RESULT_FLUX) return SP_OK;
+  if (!q->type->through) return SP_OK;
   return sp_crossing_check(where, problem, mesh, q->members, &q->crosses);
 }
 
@@ -229,10 +217,9 @@ static sp_status check_all(const sp_wanted *wanted, const sp_mesh *mesh, const s
   for (int r = 0; r < quantities->count; r++) {
     sp_quantity *q = &quantities->list[r];
     const char *where = wanted->results.entries[r].where;
-    const bool is_pair = q->kind == SP_RESULT_RESISTANCE;
-    if (q->kind == SP_RESULT_FORMULA) continue;
-    sp_quantity *first = is_pair ? &quantities->list[q->parts] : q;
-    for (int part = 0; part < (is_pair ? RESISTANCE_PARTS : 1); part++)
+    if (q->type->of_results) continue;
+    sp_quantity *first = q->type->of_pair ? &quantities->list[q->parts] : q;
+    for (int part = 0; part < parts_of(q->type); part++)
       SP_TRY(check_groups(where, mesh, problem, &first[part]));
   }
   return SP_OK;
@@ -247,7 +234,7 @@ static void count_all(const sp_wanted *wanted, const sp_problem *problem, sp_qua
   if (out->material_count == 1) out->material_count = 0;
   out->all = out->materials + 3 * out->material_count;
   for (int r = 0; r < out->count; r++)
-    if (wanted->results.entries[r].kind == SP_RESULT_RESISTANCE) out->all += RESISTANCE_PARTS;
+    if (wanted->results.entries[r].type->of_pair) out->all += SP_PAIR_PARTS;
 }
 
 sp_status sp_quantities_create(const sp_wanted *wanted, const sp_mesh *mesh,
@@ -257,7 +244,7 @@ sp_status sp_quantities_create(const sp_wanted *wanted, const sp_mesh *mesh,
   sp_status status = SP_ALLOCATE("results", SP_ARRAY(*out, 1), SP_ARRAY(counted.list, counted.all));
   if (!status) {
     **out = counted;
-    status = fill(wanted, mesh->hexes, problem, *out);
+    status = fill_list(wanted, mesh->hexes, problem, *out);
   }
   status = sp_agree(mesh->comm, status);
   if (!status) status = check_all(wanted, mesh, problem, *out);

@@ -1,5 +1,5 @@
-/* The quantities of [result]: numbers that a case asks for, over the domain, a volume group or a
- * surface group. With v the solution u_h, or a formula of u_h and of x, y and z:
+/* The quantities of [result]: numbers over the domain, a volume group or a surface group. With v
+ * the solution u_h, or a formula of u_h and of x, y and z:
  *
  *     integral of v,   average = integral of v / size,   norm = (integral of v^2)^1/2,
  *     minimum and maximum of u over the elements' polynomials (solver/results/extremum.h), or of a
@@ -24,15 +24,16 @@
 
 typedef struct sp_quantity {
   const char *name, *group; /* owned by sp_wanted; group is NULL for the domain */
-  sp_result_kind kind;
+  const sp_result_type *type;
   const sp_expression *formula; /* v as a function of u; NULL: u itself */
   bool on_surface;
   bool crosses;        /* a flux between elements (solver/results/crossing.h) */
-  const char *other;   /* of a resistance, the second group */
-  int parts;           /* of a resistance: index of its two averages and its flux */
-  const char *heat_of; /* of a resistance: source or result that it is divided by, if not a flux */
+  const char *other;   /* of a pair, the second group */
+  int parts;           /* of a pair: index of its parts */
+  const char *heat_of; /* of a pair: source or result that it is divided by, if not a flux */
   int by_result;       /* that result, or -1 */
-  bool *members; /* [surface.count] or, unless on_surface, [volume.count]; NULL: all but contacts */
+  bool *members; /* [surface.count] or, unless on_surface, [volume.count]; NULL: all except contacts
+                  */
   double value, size; /* on all ranks; value is NaN if v is not finite at a point */
   double place[3]; /* the place of the minimum or maximum, or of a v that is not finite; the lowest
                       rank's if several have one */
@@ -64,38 +65,34 @@ static inline bool sp_quantity_has_element(const sp_quantity *q, const sp_hexes 
 /* True if the two averages of a resistance differ by more than rounding. Local. */
 bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *resistance);
 
-static inline bool sp_quantity_is_extremum(sp_result_kind kind) {
-  return kind == SP_RESULT_MINIMUM || kind == SP_RESULT_MAXIMUM;
-}
-
 /* Check that the groups of [result] exist, before anything is refined. Errors: SP_ERR_INPUT with
  * the line: groups that the mesh does not have (its groups are listed) or that may be a surface or
  * a volume; a flux through a volume; a resistance without a boundary group. Local; the same on all
  * ranks. */
 sp_status sp_quantities_check(const sp_wanted *wanted, const sp_mesh *mesh);
 
-/* Find the groups, after sp_quantities_check has passed. `tolerance` is the solver's. `wanted` must
- * outlive *out, which the caller destroys. Errors: SP_ERR_INPUT for groups without elements or
- * faces, and for fluxes through periodic faces; those of sp_crossing_check. Collective. */
+/* Find the groups, after sp_quantities_check has passed. `tolerance` is the solver's. The input
+ * must outlive *out, which the caller destroys. Errors: SP_ERR_INPUT for groups without elements or
+ * faces, and for fluxes through periodic faces; as sp_crossing_check. Collective. */
 sp_status sp_quantities_create(const sp_wanted *wanted, const sp_mesh *mesh,
                                const sp_problem *problem, double tolerance, sp_quantities **out);
 
 /* NULL-safe; sets *quantities to NULL. Local. */
 void sp_quantities_destroy(sp_quantities **quantities);
 
-/* The heat that an evaluated resistance is divided by, "out of lid", in text[size], which is
- * returned. Local. */
-const char *sp_quantities_heat(const sp_quantities *quantities, const sp_quantity *resistance,
-                               size_t size, char *text);
+/* The heat that an evaluated result of a pair is divided by, "out of lid", in text[size], which is
+ * returned; "" for others. Local. */
+const char *sp_quantities_heat(const sp_quantities *quantities, const sp_quantity *q, size_t size,
+                               char *text);
 
-/* The value of a formula of results, with scope->values[] set: those of probes, then of results.
- * Local. */
+/* The value of a formula of results, with scope->values[] set: first the probes', then the
+ * results'. Local. */
 double sp_quantities_formula(const sp_expression *formula);
 
-/* Fill value, size and place for the host L-vector x and its balance, which may be empty if no flux
- * is asked for; the noise of its fluxes grows. The values of `scope` become those of the evaluated
- * probes and of the results. Errors: SP_ERR_SYSTEM; no error for formulas that
- * are not finite. Collective. */
+/* Fill value, size and place for the host L-vector x and its balance, which may be empty if no
+ * result is a flux; the noise of its fluxes grows. The values of `scope` are set to the evaluated
+ * probes and results. Errors: SP_ERR_SYSTEM; no error for formulas that are not finite. Collective.
+ */
 sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
                                  sp_balance *balance, const sp_scope *scope,
                                  const sp_probes *probes, const double *x);

@@ -19,8 +19,6 @@ enum {
   NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
 };
 
-static const double ROUNDING = 1e-12;
-
 /* Results of one rank for a quantity. */
 typedef struct partial {
   double integrals[2]; /* of v, or v^2 for a norm, and of 1 */
@@ -65,12 +63,12 @@ static void evaluate_formula(const sp_expression *formula, size_t n, const doubl
 
 static void add_integrals(const sp_quantity *q, size_t points, workspace *w, partial *p) {
   const double *v = w->u;
-  if (q->formula && !sp_quantity_is_extremum(q->kind)) {
+  if (q->formula && !q->type->sign) {
     evaluate_formula(q->formula, points, w->xyz, w->u, w->formula, p);
     v = w->formula;
   }
   for (size_t i = 0; i < points; i++) {
-    p->integrals[0] += w->weight[i] * v[i] * (q->kind == SP_RESULT_NORM ? v[i] : 1);
+    p->integrals[0] += w->weight[i] * (q->type->summand ? q->type->summand(v[i]) : v[i]);
     p->integrals[1] += w->weight[i];
   }
 }
@@ -98,12 +96,7 @@ typedef struct candidate_range {
   size_t best;
 } candidate_range;
 
-static double sign_of(const sp_quantity *q) {
-  return q->kind == SP_RESULT_MAXIMUM ? -1 : 1;
-}
-
-static candidate_range find_range(const sp_quantity *q, size_t count, const double *candidates) {
-  const double sign = sign_of(q);
+static candidate_range find_range(double sign, size_t count, const double *candidates) {
   candidate_range range = {DBL_MAX, -DBL_MAX, 0};
   for (size_t i = 0; i < count; i++) {
     const double value = sign * candidates[i];
@@ -120,18 +113,18 @@ static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace
   const sp_quantity *q = &s->quantities->list[r];
   const sp_hexes *hexes = s->space->mesh->hexes;
   const int order = s->space->numbering->order;
+  const double sign = q->type->sign;
   const sp_rule *gll = &sp_reference_get(order)->gll;
   const size_t nodes = sp_rule_points(gll), nq = (size_t)gll->n;
   const size_t count = f < 0 ? nodes : nq * nq;
   const int *indices = f < 0 ? NULL : w->indices;
-  if (!sp_quantity_is_extremum(q->kind) || p->infinite) return;
+  if (!q->type->sign || p->infinite) return;
   if (!find_candidates(q, s->space, e, count, indices, w, p)) return;
-  const candidate_range range = find_range(q, count, w->candidates);
+  const candidate_range range = find_range(sign, count, w->candidates);
   const size_t node = indices ? (size_t)indices[range.best] : range.best;
   const double apart = q->formula || order == 1 ? 0 : range.high - range.low;
   const double least = range.low - SP_EXTREMUM_MARGIN * apart;
   if (!(least < p->extremum) || least > s->bounds[r]) return;
-  const double sign = sign_of(q);
   const double below =
       apart > 0 ? sp_extremum_bound(order, f < 0 ? 3 : 2, sign, range.low, w->candidates, w->search)
                 : 0;
@@ -186,7 +179,7 @@ static int own_quantity(const evaluation *s, sp_lid e) {
   return q->materials + 3 * q->material_of_volume[s->space->mesh->hexes->volumes[e]];
 }
 
-/* The quantity after r that an element may have: of materials, those of its own only. */
+/* The quantity after r that an element may have: of materials only its own. */
 static int next_quantity(const evaluation *s, sp_lid e, int r) {
   const sp_quantities *q = s->quantities;
   const int own = own_quantity(s, e), end = q->materials + 3 * q->material_count;
@@ -200,7 +193,7 @@ static void add_element(const evaluation *s, sp_lid e, workspace *w, partial *pa
   for (int r = 0; r < quantities->all; r = next_quantity(s, e, r)) {
     const sp_quantity *q = &quantities->list[r];
     if (!sp_quantity_has_element(q, s->space->mesh->hexes, e)) continue;
-    const bool integrates = r < quantities->count || !sp_quantity_is_extremum(q->kind);
+    const bool integrates = r < quantities->count || !q->type->sign;
     if (!prepared && integrates) prepare_element(s, e, w);
     prepared = prepared || integrates;
     if (integrates) add_integrals(q, sp_rule_points(&s->rule), w, &partials[r]);
@@ -288,9 +281,9 @@ static sp_status bound_elements(void *context, void *workspace_, size_t begin, s
     sp_numbering_gather(s->space->numbering, (sp_lid)e, s->x, c->w.nodal);
     for (int r = 0; r < s->quantities->all; r = next_quantity(s, (sp_lid)e, r)) {
       const sp_quantity *q = &s->quantities->list[r];
-      if (q->formula || !sp_quantity_is_extremum(q->kind)) continue;
+      if (q->formula || !q->type->sign) continue;
       if (!sp_quantity_has_element(q, hexes, (sp_lid)e)) continue;
-      const double low = find_range(q, nodes, c->w.nodal).low;
+      const double low = find_range(q->type->sign, nodes, c->w.nodal).low;
       if (low < c->partials[r].extremum) c->partials[r].extremum = low;
     }
   }
@@ -327,7 +320,7 @@ static sp_status add_all(evaluation *s) {
   return sp_loop_run(&loop);
 }
 
-/* Join the results of all ranks, `count` quantities at once; a place is that of the lowest rank
+/* Join the results of all ranks, `count` quantities at once; a place comes from the lowest rank
  * that has the least v, or a v that is not finite. */
 static sp_status join_ranks(const sp_space *space, int count, partial *partials) {
   typedef struct least {
@@ -358,83 +351,29 @@ static sp_status join_ranks(const sp_space *space, int count, partial *partials)
   return SP_OK;
 }
 
-static sp_status finish(const sp_space *space, sp_balance *balance, const partial *all,
-                        sp_quantity *q) {
-  if (q->kind == SP_RESULT_RESISTANCE || q->kind == SP_RESULT_FORMULA) return SP_OK;
+static sp_status find_value(sp_balance *balance, const partial *all, sp_quantity *q) {
+  if (q->type->combine) return SP_OK;
   q->size = all->integrals[1];
-  q->value = all->integrals[0];
   memcpy(q->place, all->place, sizeof q->place);
-  if (q->kind == SP_RESULT_AVERAGE) q->value /= q->size;
-  if (q->kind == SP_RESULT_NORM) q->value = sqrt(q->value);
-  if (q->formula && all->infinite) {
-    q->value = NAN;
-    return SP_OK;
-  }
-  if (sp_quantity_is_extremum(q->kind))
-    q->value = q->kind == SP_RESULT_MAXIMUM ? -all->extremum : all->extremum;
   if (q->crosses) return sp_crossing_flux(&balance->fluxes, q->members, &q->value);
-  if (q->kind == SP_RESULT_FLUX) {
-    q->value = 0;
-    for (int s = 0; s < space->mesh->hexes->surface.count; s++)
-      if (q->members[s]) q->value += balance->flux[s];
-  }
+  q->value = q->type->sign    ? q->type->sign * all->extremum
+             : q->type->value ? q->type->value(all->integrals[0], q->size)
+                              : all->integrals[0];
+  if (q->formula && all->infinite) q->value = NAN;
+  if (!q->type->through) return SP_OK;
+  q->value = 0;
+  for (int s = 0; s < balance->surfaces - 1; s++)
+    if (q->members[s]) q->value += balance->flux[s];
   return SP_OK;
 }
 
-bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *resistance) {
-  const sp_quantity *part = &quantities->list[resistance->parts];
-  return fabs(part[0].value - part[1].value) >
-         ROUNDING * fmax(fabs(part[0].value), fabs(part[1].value));
-}
-
-const char *sp_quantities_heat(const sp_quantities *quantities, const sp_quantity *resistance,
-                               size_t size, char *text) {
-  const sp_quantity *part = &quantities->list[resistance->parts], *flux = &part[2];
-  if (flux->kind == SP_RESULT_FLUX)
-    snprintf(text, size, "%s %s",
-             flux->crosses                  ? "through"
-             : flux->group == part[1].group ? "out of"
-                                            : "into",
-             flux->group);
-  else
-    snprintf(text, size, "of %s", resistance->heat_of);
-  return text;
-}
-
-/* The heat of a resistance, if it is one of its parts or a result. */
-static double find_heat(const sp_quantities *quantities, const sp_quantity *q) {
-  const sp_quantity *part = &quantities->list[q->parts], *flux = &part[2];
-  if (q->by_result >= 0) return quantities->list[q->by_result].value;
-  if (flux->kind != SP_RESULT_FLUX) return q->size;
-  if (flux->crosses) return copysign(flux->value, part[0].value - part[1].value);
-  return flux->group == part[1].group ? flux->value : -flux->value;
-}
-
-/* The resistance from its parts. NaN if the heat, or without sources the difference, is what the
- * solver and rounding leave of zero. */
-static void divide(const sp_quantities *quantities, const sp_balance *balance, sp_quantity *q) {
-  const sp_quantity *part = &quantities->list[q->parts];
-  q->size = find_heat(quantities, q);
-  const bool flows = fabs(q->size) > fmax(quantities->tolerance, ROUNDING) * balance->largest;
-  q->value = flows && (sp_quantities_differ(quantities, q) || balance->data > 0)
-                 ? (part[0].value - part[1].value) / q->size
-                 : NAN;
-}
-
-double sp_quantities_formula(const sp_expression *formula) {
-  static const double zero = 0, *const origin[3] = {&zero, &zero, &zero};
-  double value;
-  return sp_expression_evaluate(formula, 1, origin, NULL, &value, NULL, NULL) ? NAN : value;
-}
-
-/* Resistances and formulas, which need the results before them. */
-static void combine(sp_quantities *quantities, const sp_balance *balance, const sp_scope *scope,
-                    const sp_probes *probes) {
+/* Results of other results, which come before them. */
+static void combine_results(sp_quantities *quantities, const sp_balance *balance,
+                            const sp_scope *scope, const sp_probes *probes) {
   for (int p = 0; p < probes->count; p++) sp_scope_set_value(scope, p, probes->list[p].value);
   for (int r = 0; r < quantities->count; r++) {
     sp_quantity *q = &quantities->list[r];
-    if (q->kind == SP_RESULT_RESISTANCE) divide(quantities, balance, q);
-    if (q->kind == SP_RESULT_FORMULA) q->value = sp_quantities_formula(q->formula);
+    if (q->type->combine) q->value = q->type->combine(quantities, balance, q);
     sp_scope_set_value(scope, probes->count + r, q->value);
   }
 }
@@ -449,9 +388,9 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *spac
   status = sp_agree(space->mesh->comm, status);
   if (!status) status = join_ranks(space, quantities->all, s.partials);
   for (int r = 0; r < quantities->all && !status; r++)
-    status = finish(space, balance, &s.partials[r], &quantities->list[r]);
+    status = find_value(balance, &s.partials[r], &quantities->list[r]);
   SP_FREE(s.partials, s.bounds);
-  if (!status) combine(quantities, balance, scope, probes);
+  if (!status) combine_results(quantities, balance, scope, probes);
   return status;
 }
 
@@ -459,7 +398,7 @@ sp_status sp_quantities_check_finite(const sp_quantities *quantities) {
   bool all_finite = true;
   for (int r = 0; r < quantities->count; r++) {
     const sp_quantity *q = &quantities->list[r];
-    const bool good = isfinite(q->value), of_results = q->kind == SP_RESULT_FORMULA;
+    const bool good = isfinite(q->value), of_results = q->type->of_results;
     if (of_results && !good && all_finite)
       return sp_fail(SP_ERR_INPUT, "%s: '%s' is not finite, as it is %g", q->formula->where,
                      q->formula->text, q->value);

@@ -51,8 +51,8 @@ bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm) {
   return at_floor;
 }
 
-/* Advise what to look at. If the solution is not resolved yet, a low rate is no bug. */
-static const char *hint(const sp_study_row *row, sp_norm norm) {
+/* Advise what to check. If the solution is not resolved yet, a low rate is no bug. */
+static const char *advise_on_rate(const sp_study_row *row, sp_norm norm) {
   if (row->error[norm] > 0.9 * row[-1].error[norm])
     return "; the error does not fall: check that all data fit the solution";
   return row->error[norm] > 0.05 * row->norm[norm]
@@ -90,7 +90,7 @@ static sp_status judge_refinement(sp_operator_kind kind, int count, const sp_stu
                  "order %d, refine %d to %d: the %s error goes from %.3g to %.3g, a rate of %.2f; "
                  "expected %d, %.2f at least%s",
                  row->order, row[-1].refine, row->refine, norm_names[norm], row[-1].error[norm],
-                 row->error[norm], row->rate[norm], expected, least, hint(row, norm));
+                 row->error[norm], row->rate[norm], expected, least, advise_on_rate(row, norm));
 }
 
 static sp_status judge_orders(int count, const sp_study_row *rows, sp_norm norm, int *judged) {
@@ -108,7 +108,7 @@ static sp_status judge_orders(int count, const sp_study_row *rows, sp_norm norm,
                    "refine %d, order %d to %d: the %s error goes from %.3g to %.3g; expected it to "
                    "fall until about %.1g, where the solver's tolerance and rounding begin%s",
                    rows[i].refine, rows[i - 1].order, rows[i].order, norm_names[norm], before,
-                   error, SP_RATES_CLEAR * rows[i].floor[norm], hint(&rows[i], norm));
+                   error, SP_RATES_CLEAR * rows[i].floor[norm], advise_on_rate(&rows[i], norm));
   }
   return SP_OK;
 }

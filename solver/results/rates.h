@@ -45,13 +45,13 @@ typedef struct sp_mesh_size {
 } sp_mesh_size;
 
 /* Return SP_RATES_CLEAR times the relative error in the energy norm that the solver may leave after
- * so many iterations, see below. Local. */
+ * `iterations`, see below. Local. */
 double sp_rates_relative_floor(double tolerance, int64_t iterations);
 
 /* Set row->floor to SP_RATES_CLEAR times an estimate of the error that the solver's tolerance and
- * rounding cause. CG needs k = sqrt(kappa) / 2 ln(2 / tolerance) iterations at most, which
- * gives the condition number kappa from the iterations that it took; then, relative to u in the
- * energy norm (L2 for the mass problem),
+ * rounding cause. CG needs k = sqrt(kappa) / 2 ln(2 / tolerance) iterations at most, which gives
+ * the condition number kappa. The error is then, relative to u in the energy norm (L2 for the mass
+ * problem),
  *     tolerance sqrt(kappa) + epsilon kappa,
  * the second part being the rounding of the residual. Poincare's inequality, ||e|| <= diameter / pi
  * |e|, leads to the other norm; for mass it is the inverse one, |e| <= sqrt(12) N^2 / width ||e||.
@@ -71,19 +71,19 @@ int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm);
  * only for the table; sp_rates_judge does not use it. Local. */
 bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm);
 
-/* Return how far the rate from a mesh of `elements` elements to its refinement may fall short: 0.2,
- * because a lost order shows as 1, and the O(h) term is less than half of that on affordable
- * meshes. Operators with a boundary_layer (operators/kinds.h: the projection) have, at even order,
- * larger errors in a layer along the boundary. It is one element wide, so its share in the squared
- * norm falls with 1 / n, n = elements^(1/3), and the rate approaches N + 1 from below. The gap is
- * 0.8 / n for N = 2 on cubes, so 1 / n is added. Local. */
+/* Return how far the rate from a mesh of `elements` elements to its refinement may fall short: 0.2.
+ * A lost order shows as 1, and the O(h) term is less than half of that on affordable meshes.
+ * Operators with a boundary_layer (operators/kinds.h: the projection) have, at even order, larger
+ * errors in a layer along the boundary. It is one element wide, so its share in the squared norm
+ * falls with 1 / n, n = elements^(1/3), and the rate approaches N + 1 from below. The gap is 0.8 /
+ * n for N = 2 on cubes, so 1 / n is added. Local. */
 double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements);
 
 /* Judge a series. Along refinements, the finest step above the floor must reach its rate, less
  * sp_rates_shortfall. Along orders, the error must fall in every step until the floor, or rise by
- * at most 10 % and be below that of two orders before. Steps from an error of half the solution's
- * norm or more, which resolve nothing yet, are accepted unless they are the last. *judged = the
- * number of steps that could be judged. Errors: SP_ERR_STUDY with the step. Local. */
+ * at most 10 % and be below the error of two orders before. Steps from an error of half the
+ * solution's norm or more, which resolve nothing yet, are accepted unless they are the last.
+ * *judged = the number of steps that could be judged. Errors: SP_ERR_STUDY with the step. Local. */
 sp_status sp_rates_judge(sp_operator_kind kind, bool along_orders, int count,
                          const sp_study_row *rows, int *judged);
 

@@ -29,7 +29,7 @@ static void legendre_matrix(int order, double *matrix) {
   }
 }
 
-static double indicate(int order, const double *a) {
+static double indicate_error(int order, const double *a) {
   const int nq = order + 1;
   double shells[SP_MAX_NQ] = {0};
   for (int k = 0; k < nq; k++)
@@ -55,7 +55,7 @@ sp_status sp_resolution_indicate(const sp_space *space, const double *x, double 
   for (size_t e = 0; e < (size_t)space->mesh->hexes->count; e++) {
     sp_numbering_gather(space->numbering, (sp_lid)e, x, nodal);
     sp_tensor_apply(nq, nq, matrix, matrix, matrix, nodal, nodal + nodes);
-    indicator[e] = indicate(order, nodal + nodes);
+    indicator[e] = indicate_error(order, nodal + nodes);
   }
   free(nodal);
   return SP_OK;

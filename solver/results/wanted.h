@@ -3,6 +3,7 @@
 #pragma once
 
 #include "solver/problem/statement.h"
+#include "solver/results/result_types.h"
 
 /* One line of [probe]: name = x y z. */
 typedef struct sp_probe_entry {
@@ -20,19 +21,9 @@ typedef struct sp_line_entry {
   int samples; /* 2..SP_LINE_SAMPLES, evenly spaced, with both ends */
 } sp_line_entry;
 
-/* One line of [result]: name = kind [of formula] [over [surface|volume] group]; of a resistance,
- * with `, [surface|volume] other [by source]`; or name = formula, of the probes, the results before
- * it and constants. */
-typedef enum sp_result_kind {
-  SP_RESULT_INTEGRAL,
-  SP_RESULT_AVERAGE,
-  SP_RESULT_MINIMUM,
-  SP_RESULT_MAXIMUM,
-  SP_RESULT_NORM,
-  SP_RESULT_RESISTANCE, /* of no formula; over two groups */
-  SP_RESULT_FLUX,       /* of no formula, and not over SP_OVER_DOMAIN or SP_OVER_VOLUME */
-  SP_RESULT_FORMULA
-} sp_result_kind;
+/* One line of [result]: name = kind [of formula] [over [surface|volume] group]; of a pair, with
+ * `, [surface|volume] other [by source]`; or name = formula, of the probes, the results before it
+ * and constants. */
 typedef enum sp_result_over {
   SP_OVER_DOMAIN,
   SP_OVER_GROUP, /* of surfaces or of volumes */
@@ -40,20 +31,17 @@ typedef enum sp_result_over {
   SP_OVER_VOLUME
 } sp_result_over;
 
-/* Words of a case, by sp_result_kind; ends with NULL. */
-extern const char *const sp_result_names[];
-
 typedef struct sp_result_entry {
   char *name;
   char *where; /* "case.ini:12: result.name", prefix of messages */
-  sp_result_kind kind;
+  const sp_result_type *type;
   sp_result_over over, other_over;
-  sp_formula formula; /* of x, y, z and u; none: u itself; of SP_RESULT_FORMULA that of the line */
+  sp_formula formula; /* of x, y, z and u; none: u itself; or of results, if the type is */
   char *group;        /* NULL: the whole domain */
-  char *other;        /* of a resistance: the group that heat flows to; else NULL */
-  /* Of a resistance: the result or source to divide by, or NULL. The index of that result, or -1;
-   * or the heat of that source, without one that of a source in `group` or, negative, `other`;
-   * NAN: none. */
+  char *other;        /* of a pair: the group that heat flows to; else NULL */
+  /* Of a pair: the result or source to divide by, or NULL. The index of that result, or -1;
+   * or the heat of that source; without one, of a source in `group` or, negative, `other`; NAN:
+   * none. */
   char *by;
   int by_result;
   double heat;

@@ -95,11 +95,12 @@ static double bytes_per_dof(table costs, const part *p, int cycle) {
   return trilinear + p->factors * (at_order(costs[cycle][0], p->order) - trilinear);
 }
 
-/* Pages of libraries, and the ends of arrays that take whole huge pages: about so much per rank. */
+/* Pages of libraries, and the ends of arrays that take whole huge pages: about this much per rank.
+ */
 static const double SLACK = 10e6, SLACK_OF_CYCLES = 10e6;
 
 /* Bytes of a rank with `dofs` local DOFs. */
-static double bytes(table costs, const part *p, double dofs) {
+static double bytes_of_rank(table costs, const part *p, double dofs) {
   const double simple = bytes_per_dof(costs, p, SIMPLE);
   const double more = bytes_per_dof(costs, p, p->cycle) - simple;
   return dofs * (simple + more * p->cycles);
@@ -126,8 +127,8 @@ static sp_status choose_cycle(const sp_config *config, const sp_backend *backend
 }
 
 /* Describe the operator and the preconditioner. */
-static sp_status describe(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
-                          const sp_problem *problem, part *p) {
+static sp_status describe_solver(const sp_config *config, const sp_backend *backend,
+                                 const sp_mesh *mesh, const sp_problem *problem, part *p) {
   const sp_materials *materials = &problem->materials;
   const double elements = ldexp((double)mesh->global_elements, 3 * config->mesh.refine);
   const sp_operator_row *row = &sp_operator_rows[problem->kind];
@@ -153,20 +154,20 @@ static sp_status describe(const sp_config *config, const sp_backend *backend, co
 }
 
 /* Count this rank's part of the refined mesh, and estimate its memory. */
-static sp_status estimate(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
-                          const sp_problem *problem, part *p) {
+static sp_status estimate_memory(const sp_config *config, const sp_backend *backend,
+                                 const sp_mesh *mesh, const sp_problem *problem, part *p) {
   sp_sizes sizes;
-  SP_TRY(describe(config, backend, mesh, problem, p));
+  SP_TRY(describe_solver(config, backend, mesh, problem, p));
   sp_sizes_count(mesh->topology, config->mesh.refine, p->order, &sizes);
   SP_TRY(sp_sizes_check(&sizes, config->mesh.where));
   if (p->on_device) SP_TRY(sp_operator_device_numbers(p->order, sizes.elements, sizes.dofs));
   p->elements = sizes.elements;
   p->dofs = sizes.owned;
-  p->host = bytes(p->on_device ? beside_device : on_host, p, sizes.dofs);
+  p->host = bytes_of_rank(p->on_device ? beside_device : on_host, p, sizes.dofs);
   p->host += SLACK + (p->cycle == SIMPLE ? 0 : SLACK_OF_CYCLES);
   /* The flux at nodes and its columns in the field, less the vectors of CG. */
   if (config->output.field[0] && config->output.flux) p->host += 48 * sizes.dofs;
-  if (p->on_device) p->device = bytes(on_device, p, sizes.dofs);
+  if (p->on_device) p->device = bytes_of_rank(on_device, p, sizes.dofs);
   return SP_OK;
 }
 
@@ -180,13 +181,13 @@ static sp_status check_case(const sp_config *config, const sp_backend *backend, 
   SP_TRY(sp_probes_create(&config->wanted, mesh, &probes));
   SP_TRY(
       sp_quantities_create(&config->wanted, mesh, problem, config->solver.tolerance, &quantities));
-  return sp_agree(mesh->comm, estimate(config, backend, mesh, problem, p));
+  return sp_agree(mesh->comm, estimate_memory(config, backend, mesh, problem, p));
 }
 
 /* Check the case and estimate its memory, with error bars at the order that they come from; only
  * ranks with elements call this. */
-static sp_status check(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
-                       part *p) {
+static sp_status check_and_estimate(const sp_workers *workers, const sp_config *config,
+                                    sp_terminal *terminal, part *p) {
   SP_AUTO(sp_mesh) mesh = NULL;
   sp_profile profile = sp_profile_from_now();
   const double before = resident_memory();
@@ -260,7 +261,7 @@ static void print_memory(sp_terminal *t, const char *name, double all, double la
 
 sp_status sp_dry_run_on(const sp_workers *w, const sp_config *config, sp_terminal *terminal) {
   part p = {.host = most_so_far()};
-  SP_TRY(sp_workers_meet(w, w->has_elements ? check(w, config, terminal, &p) : SP_OK));
+  SP_TRY(sp_workers_meet(w, w->has_elements ? check_and_estimate(w, config, terminal, &p) : SP_OK));
   const double own[] = {p.elements, p.dofs, p.host, p.device};
   double sum[4], largest[4];
   MPI_Allreduce(own, sum, 4, MPI_DOUBLE, MPI_SUM, w->all);

@@ -10,7 +10,7 @@
  * the host, memory of the device), and the memory available on the machine with the least room. The
  * refined mesh is never made. From 1 M DOFs on the estimate is within 25 % of what a run takes.
  *
- * Errors: those of a case, before its operator is built; SP_ERR_INPUT if a machine has too little
+ * Errors: as sp_run_one, before its operator is built; SP_ERR_INPUT if a machine has too little
  * room for its ranks. Collective. */
 sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal);
 

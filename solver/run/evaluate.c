@@ -20,7 +20,7 @@ double sp_running_range(const sp_running *c) {
   return extrema[1].value - extrema[0].value;
 }
 
-/* True if no data ask for heat, the solution is constant, and no heat flows, all but for rounding.
+/* True if all data are zero, the solution is constant, and no heat flows, to rounding.
  */
 static bool is_flat(const sp_running *c) {
   static const double FLAT = 1e-12, RESOLVED = 0.1; /* of u, of what rounding of u may change */

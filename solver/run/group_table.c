@@ -35,19 +35,6 @@ typedef struct table {
   size_t face_count;
 } table;
 
-static void add_element(const table *t, sp_lid e, const sp_rule *rule, double *xyz, double *wj) {
-  const sp_hexes *hexes = t->hexes;
-  const size_t points = sp_rule_points(rule);
-  double sums[SUMS] = {[COUNT] = 1};
-  for (size_t q = 0; q < points; q++) {
-    sums[MEASURE] += wj[q];
-    for (size_t d = 0; d < 3; d++) sums[CENTRE + d] += wj[q] * xyz[d * points + q];
-  }
-  for (int g = 0; g < hexes->volume.group_count; g++)
-    for (int s = 0; s < SUMS && sp_group_has(&hexes->volume.groups[g], hexes->volumes[e]); s++)
-      t->sums[g][s] += sums[s];
-}
-
 /* The corners of a face, seen from outside in the order of the header. */
 static void keep_face(table *t, sp_lid e, int f, int group) {
   picture_face *face = &t->faces[t->face_count++];
@@ -65,31 +52,32 @@ static void keep_face(table *t, sp_lid e, int f, int group) {
            sizeof face->corners[c]);
 }
 
-/* A face between elements has two sides, each of which counts for a half. */
-static void add_face(table *t, sp_lid e, int f, const sp_rule *rule, double *xyz, double *normal) {
+/* Add an element or, unless it is negative, its face f to the sums of its groups. A face between
+ * elements has two sides, each of which counts for a half. */
+static sp_status add_sample(table *t, sp_lid e, int f, const sp_rule *rule, sp_sample *sample) {
   const sp_hexes *hexes = t->hexes;
-  const int side = hexes->surfaces[e][f];
-  const int surface = sp_surface_of(side);
-  const double weight = side == surface ? 1 : 0.5;
-  const size_t points = (size_t)(rule->n * rule->n);
-  double sums[SUMS] = {[COUNT] = weight};
-  if (surface < 0) return;
-  sp_geometry_face(hexes, e, f, rule, xyz, normal);
-  for (size_t q = 0; q < points; q++) {
-    const double *n = &normal[q];
-    const double area = weight * sp_geometry_area(normal, (int)points, (int)q);
-    sums[MEASURE] += area;
+  const sp_family *family = f < 0 ? &hexes->volume : &hexes->surface;
+  const int side = f < 0 ? hexes->volumes[e] : hexes->surfaces[e][f];
+  const int part = f < 0 ? side : sp_surface_of(side);
+  const int first_row = f < 0 ? 0 : hexes->volume.group_count;
+  const double share = side == part ? 1 : 0.5;
+  double sums[SUMS] = {[COUNT] = share};
+  if (part < 0) return SP_OK;
+  SP_TRY(sp_geometry_sample(hexes, e, f, rule, sample));
+  for (size_t q = 0; q < sample->count; q++) {
+    const double weight = share * sample->weight[q];
+    sums[MEASURE] += weight;
     for (size_t d = 0; d < 3; d++) {
-      sums[CENTRE + d] += area * xyz[d * points + q];
-      sums[NORMAL + d] += weight * n[d * points];
+      sums[CENTRE + d] += weight * sample->xyz[d * sample->count + q];
+      if (f >= 0) sums[NORMAL + d] += share * sample->normal[d * sample->count + q];
     }
   }
-  for (int g = 0; g < hexes->surface.group_count; g++) {
-    if (!sp_group_has(&hexes->surface.groups[g], surface)) continue;
-    const int row = hexes->volume.group_count + g;
-    for (int s = 0; s < SUMS; s++) t->sums[row][s] += sums[s];
-    if (side == surface) keep_face(t, e, f, row);
+  for (int g = 0; g < family->group_count; g++) {
+    if (!sp_group_has(&family->groups[g], part)) continue;
+    for (int s = 0; s < SUMS; s++) t->sums[first_row + g][s] += sums[s];
+    if (f >= 0 && side == part) keep_face(t, e, f, first_row + g);
   }
+  return SP_OK;
 }
 
 /* Call `add` for each side of a face and the volume group there. */
@@ -140,25 +128,21 @@ static sp_status find_bodies(table *t, MPI_Comm comm) {
   return SP_OK;
 }
 
-static sp_status measure(table *t) {
-  static double xyz[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE],
-      wj[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
+static sp_status measure_groups(table *t) {
+  SP_OWNED sp_sample *sample = NULL;
   const sp_hexes *hexes = t->hexes;
   const size_t rows = (size_t)(hexes->volume.group_count + hexes->surface.group_count);
   sp_rule rule;
   sp_rule_gl(2 * hexes->map_order, &rule); /* exact */
-  SP_TRY(sp_allocate(rows, sizeof *t->sums, "groups", &t->sums));
+  SP_TRY(SP_ALLOCATE("groups", SP_ARRAY(t->sums, rows), SP_ARRAY(sample, 1)));
   size_t faces = 0;
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
       for (int g = 0; g < hexes->surface.group_count && hexes->surfaces[e][f] >= 0; g++)
         faces += sp_group_has(&hexes->surface.groups[g], hexes->surfaces[e][f]);
   SP_TRY(sp_allocate(faces, sizeof *t->faces, "faces", &t->faces));
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    SP_TRY(sp_geometry_volume(hexes, e, &rule, xyz, wj));
-    add_element(t, e, &rule, xyz, wj);
-    for (int f = 0; f < SP_FACES; f++) add_face(t, e, f, &rule, xyz, wj);
-  }
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = -1; f < SP_FACES; f++) SP_TRY(add_sample(t, e, f, &rule, sample));
   return SP_OK;
 }
 
@@ -239,7 +223,8 @@ static sp_status print_notes(const sp_mesh *mesh, sp_terminal *terminal) {
   return SP_OK;
 }
 
-static sp_status run(const sp_workers *workers, const sp_config *config, sp_terminal *terminal) {
+static sp_status run_table(const sp_workers *workers, const sp_config *config,
+                           sp_terminal *terminal) {
   sp_profile profile = sp_profile_from_now();
   SP_AUTO(sp_mesh) mesh = NULL;
   SP_OWNED picture_face *faces = NULL;
@@ -249,7 +234,7 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
                       terminal, &mesh));
   table t = {.hexes = mesh->hexes};
   const int rows = t.hexes->volume.group_count + t.hexes->surface.group_count;
-  sp_status status = sp_agree(mesh->comm, measure(&t));
+  sp_status status = sp_agree(mesh->comm, measure_groups(&t));
   if (!status) status = find_bodies(&t, mesh->comm);
   if (!status)
     status = sp_reduction_sum(workers->platform.reduction, rows * SUMS, (double *)t.sums, SP_OK);
@@ -265,5 +250,6 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_term
 
 sp_status sp_group_table_run(const sp_workers *workers, const sp_config *config,
                              sp_terminal *terminal) {
-  return sp_workers_meet(workers, workers->has_elements ? run(workers, config, terminal) : SP_OK);
+  return sp_workers_meet(workers,
+                         workers->has_elements ? run_table(workers, config, terminal) : SP_OK);
 }

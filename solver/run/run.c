@@ -128,7 +128,7 @@ static sp_status finish_one(sp_running *c, sp_status solved, sp_answers *answers
   return sp_error_restore(&kept);
 }
 
-static sp_status solve(sp_running *c) {
+static sp_status solve_case(sp_running *c) {
   return c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c);
 }
 
@@ -144,7 +144,7 @@ sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_co
   if (!status && !start) sp_report_find_notes(report, &c.notes);
   sp_interrupt_watch();
   if (!status) {
-    status = finish_one(&c, solve(&c), answers);
+    status = finish_one(&c, solve_case(&c), answers);
     c.notes.rounding = results->cg.rounding;
     if (!start) sp_report_find_notes(report, &c.notes);
   }
@@ -153,7 +153,7 @@ sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_co
 }
 
 /* Write the results of a solve, if it has any; the message of its status names the field. */
-static sp_status finish(sp_running *c, sp_status solved) {
+static sp_status write_outputs(sp_running *c, sp_status solved) {
   if (!sp_solver_has_solution(solved)) return solved;
   sp_kept_error kept;
   sp_error_keep(solved, &kept);
@@ -172,12 +172,12 @@ static sp_status run_on_mesh(sp_running *c) {
   SP_TRY(status);
   SP_TRY(sp_running_report_setup(c));
   sp_interrupt_watch();
-  return finish(c, solve(c));
+  return write_outputs(c, solve_case(c));
 }
 
 /* Run the case; only ranks with elements call this. */
-static sp_status run(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
-                     sp_results *results) {
+static sp_status run_case(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
+                          sp_results *results) {
   sp_mesh *mesh = NULL;
   sp_report *report;
   const double start = MPI_Wtime();
@@ -207,7 +207,7 @@ sp_status sp_run(const sp_workers *workers, const sp_config *config, const sp_pr
   const sp_workers *w = workers;
   *results = (sp_results){.profile = *profile};
   const sp_status status =
-      sp_workers_meet(w, w->has_elements ? run(w, config, terminal, results) : SP_OK);
+      sp_workers_meet(w, w->has_elements ? run_case(w, config, terminal, results) : SP_OK);
   sp_results leaders = *results;
   if (w->count < w->ranks) MPI_Bcast(&leaders, (int)sizeof leaders, MPI_BYTE, w->leader, w->all);
   if (!w->has_elements) *results = leaders;

@@ -1,4 +1,4 @@
-/* A case from its configuration to its results, for the program; alone or as one of a series. And
+/* A case from its configuration to its results, for the program; single or one of a series. And
  * what follows a solve, which the library (library.c) needs too. */
 #pragma once
 

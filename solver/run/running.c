@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "solver/problem/contacts.h"
+#include "solver/problem/linearize.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
 #include "solver/solve/nonlinear.h"
@@ -106,6 +107,7 @@ static sp_status create_solver(sp_running *c) {
   if (c->kappa || c->lambda) SP_TRY(sp_running_check_arrays(c->problem));
   c->problem->kappa = c->kappa;
   c->problem->lambda = c->lambda;
+  SP_TRY(sp_problem_linearize(c->problem, c->mesh, c->config->statement.order, NULL, NULL));
   sp_materials_shift(&c->problem->materials, sp_time_first_shift(&c->config->time));
   SP_TRY(
       sp_solver_create(&c->workers->platform, c->mesh, c->problem, &options, &watch, &c->solver));

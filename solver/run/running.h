@@ -1,10 +1,10 @@
-/* A case while it runs: what it borrows and owns, and the steps that the program (run.h) and the
- * library (library.c) take: set-up, then solves, each with its results and their report.
+/* A case while it runs: its parts and the steps that the program (run.h) and the library
+ * (library.c) take: set-up, then solves, each with its results and their report.
  *
  *     begin -> set_up -> solve -> measure -> evaluate -> report (run.h) -> release
  *
- * A report, which shows what is known so far, may be set at any time; sp_running_report_setup
- * begins it. The first two functions are Local, the others Collective over `comm`. */
+ * A report, which shows the facts so far, may be set at any time; sp_running_report_setup begins
+ * it. The first two functions are Local, the others Collective over `comm`. */
 #pragma once
 
 #include "io/terminal.h"
@@ -16,7 +16,7 @@
 #include "solver/solve/solver.h"
 #include "solver/solve/workers.h"
 
-/* State of a running case: first what it borrows, then what it owns. */
+/* State of a running case: first borrowed parts, then its own. */
 typedef struct sp_running {
   const sp_workers *workers;
   MPI_Comm comm; /* of the ranks with elements */
@@ -31,7 +31,7 @@ typedef struct sp_running {
   bool (*on_iteration)(void *context, const sp_cg_iteration *iteration);
   void *context;
   const double *kappa, *lambda; /* for the problem; borrowed, NULL: its formulas */
-  bool stopped;                 /* on_iteration has asked for the end of this solve */
+  bool stopped;                 /* on_iteration has ended this solve */
   bool once;                    /* the solver may be released before error bars, for memory */
   sp_phase phase;               /* current phase, since phase_start; SP_PHASES: none */
   double phase_start;

@@ -1,5 +1,6 @@
 #include "solver/run/stepping.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,16 +12,12 @@
 /* Steps of a run. */
 typedef struct stepping {
   sp_running *c;
-  int steps, step;
-  int first, evaluated;         /* step of the initial value, and of the last row */
+  double first;                 /* time of the initial value */
+  int begun, step, evaluated;   /* steps up to there, taken in all, and at the last row */
   int64_t iterations, reported; /* of all steps, and up to the last row */
   int64_t states;               /* in the field file */
   double begin;                 /* MPI_Wtime */
 } stepping;
-
-static double step_length(const sp_time_options *time) {
-  return time->end / sp_time_steps(time);
-}
 
 /* ---- Rows of the history ---- */
 
@@ -58,7 +55,7 @@ static sp_status append_field(stepping *s) {
   const size_t dofs = sp_space_dofs(c->solver->space);
   const sp_field_state state = {.time = sp_march_time(c->march),
                                 .known = sp_march_known(c->march),
-                                .length = step_length(&c->config->time)};
+                                .length = sp_march_length(c->march)};
   sp_field_solution solution = {
       .x = c->solution, .flux = c->config->output.flux, .state = &state, .states = s->states};
   double seconds;
@@ -96,66 +93,70 @@ static sp_status evaluate_step(stepping *s) {
 
 /* ---- Steps ---- */
 
+/* The part of the run that is done. */
+static double find_progress(const stepping *s) {
+  return (sp_march_time(s->c->march) - s->first) / (s->c->config->time.end - s->first);
+}
+
 static void show_progress(const stepping *s) {
   sp_terminal *terminal = s->c->terminal;
   if (!terminal || !sp_terminal_is_due(terminal)) return;
-  const double seconds = MPI_Wtime() - s->begin;
-  const int taken = s->step - s->first;
-  sp_terminal_show(terminal, "  step %d of %d, t = %.6g, %.1f iterations per step, %.0f s left",
-                   s->step, s->steps, sp_march_time(s->c->march), (double)s->iterations / taken,
-                   seconds * (s->steps - s->step) / taken);
+  const double seconds = MPI_Wtime() - s->begin, done = find_progress(s);
+  sp_terminal_show(terminal, "  step %d, t = %.6g of %.6g, %.1f iterations per step, %.0f s left",
+                   s->step, sp_march_time(s->c->march), s->c->config->time.end,
+                   (double)s->iterations / (s->step - s->begun), seconds * (1 - done) / done);
 }
 
 static sp_status take_steps(stepping *s) {
+  static const double ROUNDING = 1e-9;
   sp_running *c = s->c;
-  const int every = c->report ? c->config->time.every : s->steps; /* one of a series */
-  while (s->step < s->steps) {
-    SP_TRY(sp_march_step(s->c->march, &s->iterations, &c->results->cg));
+  const int every = c->report ? c->config->time.every : INT_MAX; /* one of a series */
+  for (bool ends = false; !ends;) {
+    SP_TRY(sp_march_step(c->march, &s->iterations, &c->results->cg));
     s->step++;
     show_progress(s);
-    if (s->step % every == 0 || s->step == s->steps) SP_TRY(evaluate_step(s));
+    ends = find_progress(s) > 1 - ROUNDING;
+    if (s->step % every == 0 || ends) SP_TRY(evaluate_step(s));
   }
   return SP_OK;
 }
 
-/* Find the step of the initial value, if it is the last state of a series. */
-static sp_status find_first_step(stepping *s) {
+/* Check that equal steps meet the time of the initial value. */
+static sp_status check_first(const sp_running *c, double dt) {
   static const double ROUNDING = 1e-9; /* of a step */
-  const sp_running *c = s->c;
-  const double t = c->state.time, dt = step_length(&c->config->time);
+  const double t = c->state.time, steps = t / dt;
   const char *where = c->config->statement.initial.where;
-  const double steps = round(t / dt);
-  if (steps >= s->steps)
+  if (t > c->config->time.end - ROUNDING * dt)
     return sp_fail(SP_ERR_INPUT, "%s: the field is at t = %.9g; expected time.end > %.9g", where, t,
                    t);
-  if (fabs(t / dt - steps) > ROUNDING * fmax(steps, 1))
-    return sp_fail(SP_ERR_INPUT, "%s: the field is at t = %.9g, no multiple of the step %.9g",
-                   where, t, dt);
-  s->first = s->step = s->evaluated = (int)steps;
-  return SP_OK;
+  if (c->config->time.tolerance > 0 || fabs(steps - round(steps)) <= ROUNDING * fmax(steps, 1))
+    return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: the field is at t = %.9g, no multiple of the step %.9g", where,
+                 t, dt);
 }
 
-/* Continue from there, with the solutions before it if they are a step apart. */
+/* Continue from the initial value, with the solutions before it if they are a step apart. */
 static sp_status begin_march(stepping *s) {
   static const double ROUNDING = 1e-9;
   sp_running *c = s->c;
-  const sp_time_options *time = &c->config->time;
-  const double dt = step_length(time);
-  SP_TRY(find_first_step(s));
-  SP_TRY(sp_march_create(c->solver, c->problem, c->config->statement.scope, time->scheme, dt,
-                         sp_time_first_shift(time), c->initial, &c->march));
+  SP_TRY(sp_march_create(c->solver, c->problem, c->config->statement.scope, &c->config->time,
+                         c->initial, &c->march));
+  const double dt = sp_march_length(c->march);
+  SP_TRY(check_first(c, dt));
+  s->first = c->state.time;
+  if (c->config->time.tolerance == 0) s->begun = s->step = s->evaluated = (int)round(s->first / dt);
   const bool same = fabs(c->state.length - dt) <= ROUNDING * dt;
   return sp_march_continue(c->march, s->first, same ? (int)c->state.known : 1, c->initial);
 }
 
 sp_status sp_stepping_run(sp_running *c) {
-  stepping s = {.c = c, .steps = sp_time_steps(&c->config->time), .begin = MPI_Wtime()};
+  stepping s = {.c = c, .begin = MPI_Wtime()};
   c->solver->sums = NULL; /* evaluate_step fills them */
   sp_status status = begin_march(&s);
   if (!status) status = take_steps(&s);
   sp_kept_error kept;
   sp_error_keep(status, &kept);
-  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.step == s.first)) {
+  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.step == s.begun)) {
     const sp_status evaluated = evaluate_step(&s);
     if (evaluated) sp_error_keep(evaluated, &kept);
   }

@@ -63,7 +63,7 @@ sp_status sp_study_parse(const char *text, sp_study *study) {
 
 /* Set a tolerance that does not hide the discretization error, and raise the limit of iterations
  * with it: CG gains the same number of digits in every iteration. */
-static void tighten(sp_config *config) {
+static void tighten_tolerance(sp_config *config) {
   const double given = config->solver.tolerance;
   if (given <= TOLERANCE) return;
   const double limit = ceil(config->solver.max_iterations * log(TOLERANCE) / log(given));
@@ -73,7 +73,7 @@ static void tighten(sp_config *config) {
 
 /* Measure the diameter of the bounding box, and the width of elements if they were equal cubes that
  * fill it. */
-static sp_mesh_size measure(const sp_mesh *mesh) {
+static sp_mesh_size measure_mesh(const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
   const size_t points = (size_t)hexes->count * sp_hexes_lattice_size(hexes);
   double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
@@ -93,7 +93,7 @@ static sp_status make_mesh(series *s, int refine) {
   if (s->meshes[refine]) return SP_OK;
   const double start = sp_profile_begin(s->terminal, SP_PHASE_MESH);
   SP_TRY(sp_mesh_refined(s->meshes[refine - 1], &s->meshes[refine]));
-  s->sizes[refine] = measure(s->meshes[refine]);
+  s->sizes[refine] = measure_mesh(s->meshes[refine]);
   sp_profile_end(&s->profile, s->terminal, SP_PHASE_MESH, start);
   return SP_OK;
 }
@@ -103,7 +103,7 @@ static sp_status make_first_mesh(series *s) {
   SP_TRY(sp_case_mesh(s->workers, &s->config.mesh, &s->config.statement, &s->config.wanted,
                       &s->profile, s->terminal, &s->meshes[s->refine.first]));
   const sp_mesh *mesh = s->meshes[s->refine.first];
-  s->sizes[s->refine.first] = measure(mesh);
+  s->sizes[s->refine.first] = measure_mesh(mesh);
   sp_sizes largest;
   sp_sizes_count(mesh->topology, s->refine.last - s->refine.first, s->order.last, &largest);
   return sp_agree(s->comm, sp_sizes_check(&largest, "--study"));
@@ -223,7 +223,7 @@ static sp_status run_one(series *s, int order, int refine, int place) {
 
 /* Judge the series of `count` runs from `first` on. *judged gains the number of steps, or of
  * answers. */
-static sp_status judge(series *s, int first, int count, int *judged) {
+static sp_status judge_series(series *s, int first, int count, int *judged) {
   int steps;
   if (s->by_answers) {
     *judged += s->answers[first].count;
@@ -250,7 +250,7 @@ static sp_status run_all(series *s) {
   const sp_note *contradiction = sp_notes_get(&s->report->notes, "forcing");
   if (contradiction) sp_error_keep(sp_fail(SP_ERR_STUDY, "%s", contradiction->text), &verdict);
   for (int first = 0; first < s->count; first += length) {
-    const sp_status status = judge(s, first, length, &judged);
+    const sp_status status = judge_series(s, first, length, &judged);
     if (!verdict.status) sp_error_keep(status, &verdict);
   }
   sp_report_phases(s->report, &s->profile);
@@ -268,13 +268,13 @@ static sp_status run_all(series *s) {
   return SP_OK;
 }
 
-static void release(series *s) {
+static void release_mesh(series *s) {
   for (int r = 0; r <= MAX_REFINE; r++) sp_mesh_destroy(&s->meshes[r]);
   for (int r = 0; r < SP_MAX_ORDER * (MAX_REFINE + 1); r++) sp_answers_free(&s->answers[r]);
   sp_report_close(&s->report);
 }
 
-static sp_status run(series *s, double case_tolerance) {
+static sp_status run_series(series *s, double case_tolerance) {
   SP_TRY(make_first_mesh(s));
   const sp_platform *platform = &s->workers->platform;
   sp_record *record = s->report->record;
@@ -320,7 +320,7 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
                 .by_answers = !sp_statement_has_solution(&config->statement),
                 .order = order->given ? *order : (sp_study_range){false, n, n},
                 .refine = refine->given ? *refine : (sp_study_range){false, r, r}};
-  tighten(&s->config);
+  tighten_tolerance(&s->config);
   s->config.output.field = none;
   s->config.statement.order = s->order.first;
   s->config.mesh.refine = s->refine.first;
@@ -329,10 +329,10 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   if (!status) status = sp_report_open(workers, &s->config, true, terminal, &s->report);
   if (!status) {
     sp_profile_add(&s->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
-    status = run(s, config->solver.tolerance);
+    status = run_series(s, config->solver.tolerance);
   }
   status = sp_report_finish(s->report, status);
-  release(s);
+  release_mesh(s);
   free(s);
   return status;
 }

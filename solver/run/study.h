@@ -11,10 +11,10 @@
  *     /study   order, refine, elements, dofs, iterations, L2, L2_rate, L2_expected, L2_floor, H1,
  *              H1_rate, H1_expected, H1_floor, seconds, matvec_share
  *
- * NaN stands for a rate without a run before it, and for expectations along orders. Rates are those
- * of solver/results/rates.h. Without a solution the columns of L2 and H1 are missing, and /answers
- * and /limits (solver/run/answers_report.h) judge the series of at least three runs. The root
- * attribute study_rate tells the direction of rates, study_rule how they are judged. */
+ * NaN stands for a rate without a run before it, and for expectations along orders. Rates:
+ * solver/results/rates.h. Without a solution the columns of L2 and H1 are missing, and /answers and
+ * /limits (solver/run/answers_report.h) judge the series of at least three runs. The root attribute
+ * study_rate tells the direction of rates, study_rule how they are judged. */
 #pragma once
 
 #include "io/profile.h"
@@ -39,6 +39,6 @@ sp_status sp_study_parse(const char *text, sp_study *study);
  * from run to run. The solver's tolerance becomes at most 1e-13, and the limit of iterations grows
  * with it. Field and probes are not written. `profile` is as for sp_run. Errors: SP_ERR_INPUT
  * for fewer than three runs without a solution, SP_ERR_STUDY with the first step that falls short,
- * and those of a case, which end the series. Collective over workers->all. */
+ * and errors of a case, which end the series. Collective over workers->all. */
 sp_status sp_study_run(const sp_workers *workers, const sp_config *config, const sp_study *study,
                        const sp_profile *profile, sp_terminal *terminal);

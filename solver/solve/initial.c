@@ -13,7 +13,8 @@ const char *const sp_initial_names[SP_TIME_HISTORY] = {"u", "u_1", "u_2"};
 
 /* ---- A formula ---- */
 
-static sp_status evaluate(const sp_expression *formula, const sp_space *space, double *values) {
+static sp_status evaluate_initial(const sp_expression *formula, const sp_space *space,
+                                  double *values) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_numbering *numbering = space->numbering;
   const int nq = numbering->order + 1;
@@ -44,7 +45,7 @@ typedef struct source {
   const char *path; /* of problem.initial */
   const sp_space *space;
   sp_field_reader *reader;
-  int below;      /* refinements of this mesh beyond those of the file */
+  int below;      /* refinements of this mesh beyond the file's */
   match *matches; /* [elements], by in_file */
   const char *name;
   double *values;
@@ -204,8 +205,8 @@ static sp_status check_corners(const source *s, sp_lid element, const double (*c
   return SP_OK;
 }
 
-static sp_status interpolate(const source *s, sp_lid element, const double *u,
-                             double matrices[3][SP_MAX_NQ * SP_MAX_NQ], double *work) {
+static sp_status interpolate_element(const source *s, sp_lid element, const double *u,
+                                     double matrices[3][SP_MAX_NQ * SP_MAX_NQ], double *work) {
   const sp_numbering *numbering = s->space->numbering;
   const size_t nodes = sp_element_nodes(numbering->order);
   const sp_lid *dofs = sp_numbering_nodes(numbering, element);
@@ -238,7 +239,7 @@ static sp_status allocate_block(const source *s, block *b) {
                      SP_ARRAY(b->work, sp_element_nodes(s->space->numbering->order)));
 }
 
-/* Read matches [first, *end), as many as the block holds. */
+/* Read matches [first, *end) that fit in the block. */
 static sp_status fill_block(const source *s, const block *b, sp_lid first, sp_lid *end) {
   const sp_lid count = s->space->mesh->hexes->count;
   const size_t nodes = sp_element_nodes(s->reader->order);
@@ -265,7 +266,7 @@ static sp_status fill_block(const source *s, const block *b, sp_lid first, sp_li
     if (path != made || is_contact != made_contact) make_matrices(s, path, is_contact, matrices);
     made = path;
     made_contact = is_contact;
-    SP_TRY(interpolate(s, element, b->u + (size_t)held * nodes, matrices, b->work));
+    SP_TRY(interpolate_element(s, element, b->u + (size_t)held * nodes, matrices, b->work));
   }
   return SP_OK;
 }
@@ -300,7 +301,7 @@ static sp_status load_field(const char *path, const sp_space *space, int most, d
 
 /* ---- Either ---- */
 
-static sp_status check(const sp_statement *statement) {
+static sp_status check_path(const sp_statement *statement) {
   const char *path = sp_statement_initial_file(statement);
   sp_field_reader *reader = NULL;
   if (!path) return SP_OK;
@@ -310,7 +311,7 @@ static sp_status check(const sp_statement *statement) {
 }
 
 sp_status sp_initial_check(MPI_Comm comm, const sp_statement *statement) {
-  return sp_agree(comm, sp_comm_rank(comm) == 0 ? check(statement) : SP_OK);
+  return sp_agree(comm, sp_comm_rank(comm) == 0 ? check_path(statement) : SP_OK);
 }
 
 sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values,
@@ -326,7 +327,7 @@ sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, 
                    initial->where);
   sp_field_state found = {.known = 1};
   sp_status status = path ? load_field(path, space, state ? SP_TIME_HISTORY : 1, values, &found)
-                          : sp_agree(space->mesh->comm, evaluate(formula, space, values));
+                          : sp_agree(space->mesh->comm, evaluate_initial(formula, space, values));
   if (status && path) status = sp_fail(status, "%s: %s", initial->where, sp_error_message());
   /* Elements of different ranks may differ by rounding. */
   for (int i = 0; i < found.known && !status; i++)

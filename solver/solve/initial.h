@@ -25,7 +25,7 @@ sp_status sp_initial_check(MPI_Comm comm, const sp_statement *statement);
  * problem.initial, in time with the solution of [problem]; else values are unchanged. Errors: as
  * above; SP_ERR_INPUT for a formula that is not finite at a node, and for a field that is of
  * another mesh, is damaged or has values that are not finite. If `state` is not NULL, values has
- * SP_TIME_HISTORY L-vectors, and *state is that of the file, if it is a series, else {0, 1, 0}: the
+ * SP_TIME_HISTORY L-vectors, and *state comes from the file, if it is a series, else {0, 1, 0}: the
  * first state->known vectors are filled, the newest first. Collective. */
 sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values,
                           sp_field_state *state);

@@ -15,7 +15,7 @@ static void set_handlers(void (*handler)(int)) {
   for (int s = 0; s < SIGNALS; s++) (void)sigaction(signals[s], &action, NULL);
 }
 
-static void note(int signal) {
+static void note_signal(int signal) {
   (void)signal;
   noted = 1;
   set_handlers(SIG_DFL);
@@ -30,7 +30,7 @@ void sp_interrupt_leave(void) {
 void sp_interrupt_watch(void) {
   if (watching) return;
   watching = true;
-  set_handlers(note);
+  set_handlers(note_signal);
 }
 
 bool sp_interrupt_noted(void) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/problem/linearize.h"
 #include "solver/solve/nonlinear.h"
 
 enum { SOLUTIONS = SP_TIME_HISTORY };
@@ -13,8 +14,10 @@ struct sp_march {
   sp_problem *problem;
   sp_scope *scope;
   sp_time_scheme scheme;
-  double dt;
-  int64_t steps;                   /* taken */
+  double dt;                       /* length of a step */
+  double end, tolerance;           /* of automatic steps, else 0 */
+  double first, origin;            /* the time of the first step, and of the first of this length */
+  int64_t steps;                   /* of this length, taken */
   int known;                       /* solutions at t, t - dt ... */
   bool moving_load, moving_values; /* they depend on t */
   double shift;                    /* of the solver's system; 0 before the first step */
@@ -22,12 +25,14 @@ struct sp_march {
   sp_vector diagonal;              /* then that */
   sp_vector u[SOLUTIONS];          /* newest first */
   sp_vector stage, history, start, load;
+  sp_vector begin;    /* of automatic steps: u at t = 0 */
+  double change;      /* likewise: the largest norm of u - begin so far */
   double *host;       /* [local DOFs], the history for fluxes */
   double *last, *now; /* likewise, of conditions that depend on u; else NULL */
 };
 
 double sp_march_time(const sp_march *march) {
-  return (double)march->steps * march->dt;
+  return march->origin + (double)march->steps * march->dt;
 }
 
 /* ---- Set-up ---- */
@@ -82,33 +87,37 @@ static sp_status create_vectors(sp_march *m, const double *initial) {
   for (size_t i = 0; i < sizeof others / sizeof *others && !status; i++)
     status = sp_space_vector(space, SP_DOUBLE, others[i]);
   if (!status) status = sp_vector_write(initial, &m->u[0]);
+  if (!status && m->tolerance > 0) status = sp_space_vector(space, SP_DOUBLE, &m->begin);
+  if (!status && m->tolerance > 0) status = sp_vector_copy(&m->u[0], &m->begin);
   return sp_agree(space->platform->comm, status);
 }
 
 sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scope,
-                          sp_time_scheme scheme, double dt, double shift, const double *initial,
-                          sp_march **out) {
+                          const sp_time_options *time, const double *initial, sp_march **out) {
   SP_TRY(sp_agree(solver->platform->comm, sp_allocate(1, sizeof **out, "time steps", out)));
   sp_march *m = *out;
   *m = (sp_march){.solver = solver,
                   .problem = problem,
                   .scope = scope,
-                  .scheme = scheme,
-                  .dt = dt,
+                  .scheme = time->scheme,
+                  .dt = time->end / sp_time_steps(time),
+                  .end = time->end,
+                  .tolerance = time->tolerance,
                   .known = 1,
-                  .shift = shift};
+                  .shift = sp_time_first_shift(time)};
   find_moving(m);
   SP_TRY(create_vectors(m, initial));
   return create_mass(m);
 }
 
-sp_status sp_march_continue(sp_march *m, int64_t steps, int known, const double *solutions) {
+sp_status sp_march_continue(sp_march *m, double t, int known, const double *solutions) {
   const size_t dofs = sp_space_dofs(m->solver->space);
   sp_status status = SP_OK;
   for (int i = 1; i < known && !status; i++)
     status = sp_vector_write(solutions + (size_t)i * dofs, &m->u[i]);
-  m->steps = steps;
-  m->known = known;
+  m->first = m->origin = t;
+  if (m->tolerance > 0) m->dt *= (m->end - t) / m->end;
+  m->known = m->tolerance > 0 ? 1 : known;
   return sp_agree(m->solver->platform->comm, status);
 }
 
@@ -117,7 +126,8 @@ void sp_march_destroy(sp_march **march) {
   if (!m) return;
   sp_materials_shift(&m->problem->materials, 0);
   m->problem->history = NULL;
-  sp_vector *const others[] = {&m->diagonal, &m->stage, &m->history, &m->start, &m->load};
+  sp_vector *const others[] = {&m->diagonal, &m->stage, &m->history,
+                               &m->start,    &m->load,  &m->begin};
   for (int i = 0; i < SOLUTIONS; i++) sp_vector_destroy(&m->u[i]);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) sp_vector_destroy(others[i]);
   sp_operator_destroy(&m->mass);
@@ -177,12 +187,13 @@ static sp_status extrapolate(sp_march *m, const sp_time_method *method, int stag
   return status;
 }
 
-/* Linearize conditions that depend on u at a vector, if there are any. */
+/* Linearize a problem that depends on u at a vector. */
 static sp_status linearize(sp_march *m, const sp_vector *at) {
   const sp_space *space = m->solver->space;
   if (!m->problem->of_u) return SP_OK;
-  m->problem->last = (sp_last){m->last, space->numbering};
-  return sp_agree(space->platform->comm, sp_vector_read(at, m->last));
+  SP_TRY(sp_agree(space->platform->comm, sp_vector_read(at, m->last)));
+  return sp_problem_linearize(m->problem, space->mesh, space->numbering->order, space->numbering,
+                              m->last);
 }
 
 /* m->stage = the solution with m->load near `at`. */
@@ -218,27 +229,105 @@ static sp_status solve_stage(sp_march *m, const sp_time_method *method, int inde
   }
 }
 
-sp_status sp_march_step(sp_march *m, int64_t *iterations, sp_cg_result *result) {
-  const sp_time_method *method = sp_time_method_of(m->scheme, m->known);
+/* ---- Steps ---- */
+
+/* m->stage = the solution at t + dt. */
+static sp_status solve_stages(sp_march *m, const sp_time_method *method, int64_t *iterations,
+                              sp_cg_result *result) {
   for (int s = 0; s < method->stages; s++) SP_TRY(solve_stage(m, method, s, iterations, result));
+  return SP_OK;
+}
+
+/* m->stage becomes the newest solution, and the others one step older. */
+static sp_status accept_stage(sp_march *m, const sp_time_method *method) {
   const sp_vector oldest = m->u[SOLUTIONS - 1];
   memmove(&m->u[1], &m->u[0], (SOLUTIONS - 1) * sizeof *m->u);
   m->u[0] = m->stage;
   m->stage = oldest;
-  m->known += m->known < SOLUTIONS;
+  m->known = method->tangent ? 2 : m->known + (m->known < SOLUTIONS);
   m->steps++;
+  if (!method->tangent) return SP_OK;
+  /* du/dt = shift u - history, and dt shift = 2 */
+  sp_status status = sp_vector_copy(&m->u[0], &m->u[1]);
+  if (!status) status = sp_vector_axpby(m->dt, &m->history, -1, &m->u[1]);
+  return sp_agree(m->solver->platform->comm, status);
+}
+
+/* *norm = the norm of m->start, weighted by the capacity, over free DOFs. Overwrites both. */
+static sp_status find_norm(sp_march *m, double *norm) {
+  sp_status status = sp_vector_multiply(&m->solver->free, &m->start, &m->start);
+  if (!status)
+    status = m->mass ? sp_operator_apply(m->mass, false, &m->start, &m->load)
+                     : sp_vector_multiply(&m->diagonal, &m->start, &m->load);
+  SP_TRY(sp_operator_dot(m->solver->system->op, &m->start, &m->load, status, norm));
+  *norm = sqrt(fmax(*norm, 0));
   return SP_OK;
+}
+
+/* *ratio = the error of m->stage over the tolerance, both relative to the largest change of u since
+ * the beginning. */
+static sp_status find_error(sp_march *m, const sp_time_error *weights, double *ratio) {
+  double change, error;
+  sp_status status = sp_vector_copy(&m->stage, &m->start);
+  if (!status) status = sp_vector_axpby(-1, &m->begin, 1, &m->start);
+  SP_TRY(sp_agree(m->solver->platform->comm, status));
+  SP_TRY(find_norm(m, &change));
+  status = sp_vector_copy(&m->stage, &m->start);
+  if (!status) status = sp_vector_axpby(weights->before, &m->u[0], weights->after, &m->start);
+  if (!status) status = sp_vector_axpby(weights->history * m->dt, &m->history, 1, &m->start);
+  SP_TRY(sp_agree(m->solver->platform->comm, status));
+  SP_TRY(find_norm(m, &error));
+  m->change = fmax(change, m->change);
+  *ratio = error > 0 ? error / (m->tolerance * m->change) : 0;
+  return SP_OK;
+}
+
+/* Let steps have another length, from t on. */
+static void change_length(sp_march *m, double factor) {
+  m->origin = sp_march_time(m);
+  m->steps = 0;
+  m->dt *= factor;
+  m->known = 1;
+}
+
+static sp_status step_automatically(sp_march *m, const sp_time_method *method, int64_t *iterations,
+                                    sp_cg_result *result) {
+  static const double ROUNDING = 1e-9, DOUBLE = 0.125;
+  const double shortest = (m->end - m->first) / (1 << 20) * (1 + ROUNDING);
+  double ratio;
+  for (;;) {
+    SP_TRY(solve_stages(m, method, iterations, result));
+    SP_TRY(find_error(m, &method->error, &ratio));
+    if (ratio <= 1 || m->dt <= shortest) break;
+    change_length(m, 0.5);
+  }
+  SP_TRY(accept_stage(m, method));
+  const double twice = 2 * m->dt, t = sp_march_time(m), begun = (t - m->first) / twice;
+  const bool fits = fabs(begun - round(begun)) < ROUNDING && t + twice < m->end + m->dt;
+  if (ratio < DOUBLE && fits) change_length(m, 2);
+  return SP_OK;
+}
+
+sp_status sp_march_step(sp_march *m, int64_t *iterations, sp_cg_result *result) {
+  const sp_time_method *method = sp_time_method_of(m->scheme, m->known);
+  if (m->tolerance > 0) return step_automatically(m, method, iterations, result);
+  SP_TRY(solve_stages(m, method, iterations, result));
+  return accept_stage(m, method);
 }
 
 sp_status sp_march_fetch(sp_march *m, double *x) {
   sp_status status = sp_vector_read(&m->u[0], x);
   if (!status) status = sp_vector_read(&m->history, m->host);
-  m->problem->history = m->steps > 0 ? m->host : NULL;
+  m->problem->history = sp_march_time(m) > m->first ? m->host : NULL;
   return sp_agree(m->solver->platform->comm, status);
 }
 
 sp_status sp_march_fetch_before(const sp_march *m, int back, double *x) {
   return sp_agree(m->solver->platform->comm, sp_vector_read(&m->u[back], x));
+}
+
+double sp_march_length(const sp_march *march) {
+  return march->dt;
 }
 
 int sp_march_known(const sp_march *march) {

@@ -11,18 +11,20 @@
 
 typedef struct sp_march sp_march;
 
-/* Begin at t = 0 with u = initial[local DOFs]. The solver, which is loaded, its problem, whose
- * shift and history follow, and the scope of the formulas are borrowed. `shift` is the problem's, 0
- * for none: if it is that of the first stage, the solver's system serves. The problem has a
- * capacity everywhere. The caller destroys *out. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM.
- */
+/* Begin at t = 0 with u = initial[local DOFs]. The solver, which is loaded with the shift and the
+ * time of sp_time_first_shift and sp_time_first, its problem, whose shift and history follow, and
+ * the scope of the formulas are borrowed. The problem has a capacity everywhere. The caller
+ * destroys *out. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM.
+ *
+ * The error of an automatic step is a norm weighted by the capacity, over DOFs without Dirichlet
+ * values, relative to the largest change of u since the beginning. No step is shorter than the run
+ * over 2^20. */
 sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scope,
-                          sp_time_scheme scheme, double dt, double shift, const double *initial,
-                          sp_march **out);
+                          const sp_time_options *time, const double *initial, sp_march **out);
 
-/* Go from t to t + dt, with the formulas at that time afterwards. *iterations gains those of all
- * stages; `result` is of the last one. After an error the solution is that at t. Errors: as
- * sp_solver_load and sp_cg_solve. */
+/* Take one step, with the formulas at its end afterwards. *iterations gains those of all stages,
+ * also of steps that are tried again; `result` is of the last solve. After an error the solution is
+ * that before. Errors: as sp_solver_load and sp_cg_solve. */
 sp_status sp_march_step(sp_march *march, int64_t *iterations, sp_cg_result *result);
 
 /* Copy the solution to x[local DOFs] on the host, and the history of du/dt to the problem, for
@@ -33,10 +35,14 @@ sp_status sp_march_fetch(sp_march *march, double *x);
  * the values mean nothing. */
 sp_status sp_march_fetch_before(const sp_march *march, int back, double *x);
 
-/* Continue a march of the same dt that ended after `steps` steps: its last `known` solutions are
- * solutions[known][local DOFs], newest first, and the newest is the `initial` of this one. Call it
- * before the first step. Errors: SP_ERR_SYSTEM. */
-sp_status sp_march_continue(sp_march *march, int64_t steps, int known, const double *solutions);
+/* Continue a march that ended at time t: its last `known` solutions, which are this march's step
+ * apart, are solutions[known][local DOFs], newest first, and the newest is the `initial` of this
+ * one. Automatic steps begin anew, with a length for the time that is left. Call it before the
+ * first step. Errors: SP_ERR_SYSTEM. */
+sp_status sp_march_continue(sp_march *march, double t, int known, const double *solutions);
+
+/* Return the length of the next step. Local. */
+double sp_march_length(const sp_march *march);
 
 /* Return the number of known solutions, at most SP_TIME_HISTORY. Local. */
 int sp_march_known(const sp_march *march);

@@ -35,7 +35,7 @@ static sp_status check_size(MPI_Comm comm, const sp_mesh_options *options, const
 }
 
 /* Read the hexahedra of a file. The message says where the case names a file that cannot be opened.
- * If its number of parts is not that of the ranks with elements, the message gives the latter. */
+ * If its number of parts is not the number of ranks with elements, the message gives the latter. */
 static sp_status read_file(const sp_workers *workers, const sp_mesh_options *options,
                            sp_terminal *terminal, sp_hexes **hexes) {
   const char *path = options->file;
@@ -47,7 +47,7 @@ static sp_status read_file(const sp_workers *workers, const sp_mesh_options *opt
 }
 
 /* Take the coordinates of a file to the unit of the case. */
-static void scale(double factor, sp_hexes *hexes) {
+static void scale_coordinates(double factor, sp_hexes *hexes) {
   const size_t count = 3 * (size_t)hexes->count * sp_hexes_lattice_size(hexes);
   for (size_t i = 0; i < count; i++) hexes->lattice[i] *= factor;
 }
@@ -72,7 +72,7 @@ static sp_status make_hexes(const sp_workers *workers, const sp_mesh_options *op
   MPI_Comm comm = workers->comm;
   if (options->shape == SP_SHAPE_FILE) {
     SP_TRY(read_file(workers, options, terminal, hexes));
-    scale(options->scale, *hexes);
+    scale_coordinates(options->scale, *hexes);
   } else {
     SP_TRY(make_box(comm, options, statement->order, hexes));
   }

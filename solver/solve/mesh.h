@@ -29,8 +29,8 @@ typedef struct sp_mesh_options {
 } sp_mesh_options;
 
 /* Read or make the mesh that `options` name, with its refinements; add the time to `profile`. Find
- * the groups of `statement` and `wanted` in it. The caller destroys *mesh. Errors: those of
- * the mesh. Collective over workers->comm. */
+ * the groups of both inputs in it. The caller destroys *mesh. Errors: as the functions of the mesh.
+ * Collective over workers->comm. */
 sp_status sp_case_mesh(const sp_workers *workers, const sp_mesh_options *options,
                        const sp_statement *statement, const sp_wanted *wanted, sp_profile *profile,
                        sp_terminal *terminal, sp_mesh **mesh);

@@ -1,7 +1,10 @@
 #include "solver/solve/nonlinear.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "solver/problem/linearize.h"
 
 double sp_nonlinear_change(const sp_solver *s, const double *x, const double *last) {
   double most[2] = {0, 0};
@@ -15,36 +18,151 @@ double sp_nonlinear_change(const sp_solver *s, const double *x, const double *la
 
 sp_status sp_nonlinear_fail(double change) {
   return sp_fail(SP_ERR_NOT_CONVERGED,
-                 "conditions that depend on u: the solution still changes by %.1e of its largest "
-                 "value after %d solves; start nearer to it (problem.initial), or write alpha so "
-                 "that it varies less",
+                 "a problem that depends on u: the solution still changes by %.1e of its largest "
+                 "value after %d solves; start nearer to it (problem.initial), or write formulas "
+                 "of u so that they vary less",
                  change, SP_NONLINEAR_MOST);
 }
 
+/* ---- Anderson's acceleration of x -> g(x) ---- */
+
+enum { DEPTH = 3 };
+
+/* L-vectors on the host. */
+typedef struct history {
+  int steps, count; /* seen; differences that are known */
+  size_t dofs;
+  double *f, *g;                          /* of the last step: g - x, and g */
+  double *changes[DEPTH], *images[DEPTH]; /* of f and of g, newest first */
+} history;
+
+static sp_status create_history(const sp_solver *s, history *h) {
+  h->dofs = sp_space_dofs(s->space);
+  sp_status status = SP_ALLOCATE("acceleration", SP_ARRAY(h->f, h->dofs), SP_ARRAY(h->g, h->dofs));
+  for (int i = 0; i < DEPTH && !status; i++)
+    status = SP_ALLOCATE("acceleration", SP_ARRAY(h->changes[i], h->dofs),
+                         SP_ARRAY(h->images[i], h->dofs));
+  return sp_agree(s->platform->comm, status);
+}
+
+static void free_history(history *h) {
+  SP_FREE(h->f, h->g);
+  for (int i = 0; i < DEPTH; i++) SP_FREE(h->changes[i], h->images[i]);
+}
+
+/* Take the step from x to g. */
+static void remember_step(history *h, const double *x, const double *g) {
+  double *change = h->changes[DEPTH - 1], *image = h->images[DEPTH - 1];
+  memmove(&h->changes[1], &h->changes[0], (DEPTH - 1) * sizeof *h->changes);
+  memmove(&h->images[1], &h->images[0], (DEPTH - 1) * sizeof *h->images);
+  h->changes[0] = change;
+  h->images[0] = image;
+  for (size_t i = 0; i < h->dofs; i++) {
+    change[i] = g[i] - x[i] - h->f[i];
+    image[i] = g[i] - h->g[i];
+    h->f[i] = g[i] - x[i];
+    h->g[i] = g[i];
+  }
+  if (h->steps++ > 0 && h->count < DEPTH) h->count++;
+}
+
+/* weights[count] minimize |f - sum of weights times changes|, by Cholesky's method on the normal
+ * equations; older changes that nearly depend on newer ones are left out. */
+static int solve_least_squares(int count, double gram[DEPTH][DEPTH + 1], double *weights) {
+  static const double DEPENDENT = 1e-12;
+  double l[DEPTH][DEPTH] = {{0}};
+  int used = 0;
+  for (; used < count; used++) {
+    double pivot = gram[used][used];
+    for (int j = 0; j < used; j++) {
+      l[used][j] = gram[used][j];
+      for (int k = 0; k < j; k++) l[used][j] -= l[used][k] * l[j][k];
+      l[used][j] /= l[j][j];
+      pivot -= l[used][j] * l[used][j];
+    }
+    if (!(pivot > DEPENDENT * gram[used][used])) break;
+    l[used][used] = sqrt(pivot);
+  }
+  for (int i = 0; i < used; i++) {
+    weights[i] = gram[i][DEPTH];
+    for (int j = 0; j < i; j++) weights[i] -= l[i][j] * weights[j];
+    weights[i] /= l[i][i];
+  }
+  for (int i = used - 1; i >= 0; i--) {
+    for (int j = i + 1; j < used; j++) weights[i] -= l[j][i] * weights[j];
+    weights[i] /= l[i][i];
+  }
+  return used;
+}
+
+/* x = the next point, after the step from x to g. */
+static void accelerate(const sp_solver *s, history *h, double *x, const double *g) {
+  double gram[DEPTH][DEPTH + 1] = {{0}}, weights[DEPTH];
+  remember_step(h, x, g);
+  for (int i = 0; i < h->count; i++)
+    for (sp_lid n = 0; n < s->space->numbering->owned; n++) {
+      const double change = h->changes[i][n];
+      for (int j = 0; j <= i; j++) gram[i][j] += change * h->changes[j][n];
+      gram[i][DEPTH] += change * h->f[n];
+    }
+  MPI_Allreduce(MPI_IN_PLACE, gram, DEPTH * (DEPTH + 1), MPI_DOUBLE, MPI_SUM, s->platform->comm);
+  const int used = solve_least_squares(h->count, gram, weights);
+  memcpy(x, g, h->dofs * sizeof *x);
+  for (int i = 0; i < used; i++)
+    for (size_t n = 0; n < h->dofs; n++) x[n] -= weights[i] * h->images[i][n];
+}
+
+/* ---- The sequence ---- */
+
 /* Make the system that is linearized at `last`. */
-static sp_status linearize(sp_solver *s, sp_problem *problem, const double *last) {
-  problem->last = (sp_last){last, s->space->numbering};
+static sp_status linearize_system(sp_solver *s, sp_problem *problem, const double *last) {
+  const sp_numbering *numbering = s->space->numbering;
+  SP_TRY(sp_problem_linearize(problem, s->mesh, numbering->order, numbering, last));
   SP_TRY(sp_solver_update(s));
   return sp_solver_load(s);
+}
+
+/* Solve to a tolerance that follows the last change of the solution. *energy is the largest one. */
+static sp_status solve_once(sp_solver *s, double change, const double *start, double *x,
+                            sp_cg_result *result, double *energy) {
+  static const double LARGEST = 1e-3;
+  const double tolerance = s->options.tolerance;
+  if (s->options.criterion == SP_CG_ENERGY)
+    s->options.tolerance = fmax(tolerance, fmin(change, LARGEST));
+  const sp_status status = sp_solver_solve(s, start, x, result);
+  s->options.tolerance = tolerance;
+  *energy = fmax(*energy, result->energy);
+  if (*energy > 0) result->error *= result->energy / *energy;
+  return status;
 }
 
 sp_status sp_nonlinear_solve(sp_solver *s, sp_problem *problem, const double *start, double *last,
                              double *x, sp_cg_result *result, int *solves) {
   const size_t bytes = sp_space_dofs(s->space) * sizeof *x;
+  const bool accelerates = sp_materials_are_of_u(&problem->materials);
+  history h = {0};
   int64_t iterations = 0;
-  double change = INFINITY;
-  if (start) {
+  double change = INFINITY, energy = 0;
+  sp_status status = accelerates ? create_history(s, &h) : SP_OK;
+  if (start && !status) {
     memmove(last, start, bytes);
-    SP_TRY(linearize(s, problem, last));
+    status = linearize_system(s, problem, last);
   }
-  for (*solves = 1;; ++*solves) {
-    const sp_status status = sp_solver_solve(s, *solves > 1 ? x : start, x, result);
+  for (*solves = 1; !status; ++*solves) {
+    const bool has_last = *solves > 1 || start;
+    status = solve_once(s, change, *solves > 1 ? x : start, x, result, &energy);
     result->iterations = iterations += result->iterations;
-    SP_TRY(status);
-    if (*solves > 1 || start) change = sp_nonlinear_change(s, x, last);
-    if (change <= s->options.tolerance) return SP_OK;
-    if (*solves == SP_NONLINEAR_MOST) return sp_nonlinear_fail(change);
-    memcpy(last, x, bytes);
-    SP_TRY(linearize(s, problem, last));
+    if (status) break;
+    if (has_last) change = sp_nonlinear_change(s, x, last);
+    if (change <= s->options.tolerance) break;
+    if (*solves == SP_NONLINEAR_MOST) status = sp_nonlinear_fail(change);
+    if (status) break;
+    if (accelerates && has_last)
+      accelerate(s, &h, last, x);
+    else
+      memcpy(last, x, bytes);
+    status = linearize_system(s, problem, last);
   }
+  free_history(&h);
+  return status;
 }

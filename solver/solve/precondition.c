@@ -36,7 +36,7 @@ static bool asks_for_multigrid(const sp_solver_options *request) {
          request->precision != SP_CYCLE_AUTO || request->orders.count > 0;
 }
 
-/* True if AMG set-up is expensive: order 1, GPU, too large for a direct solve. */
+/* True if AMG set-up is expensive: order 1, GPU, and above the size of a direct solve. */
 static bool has_long_set_up(const sp_backend *backend, const sp_geometry_facts *op,
                             double elements) {
   return !backend->on_host && op->order == 1 && elements > sp_coarse_direct_most(backend);
@@ -123,8 +123,9 @@ static const double SINGLE_ROOM = 1e10;
 static const double MOST_STIFF = 1e9;
 
 /* Largest jump of kappa for which cycles take single precision: the rounding of a stiff entry is
- * then no larger than a soft one. Three layers of which the stiffest is fixed through the softest
- * alone, with a jump of 3e9 and N = 3, take 253 iterations in single precision and 5 in double. */
+ * then no larger than a soft one. Three layers of which the stiffest is fixed only through the
+ * softest, with a jump of 3e9 and N = 3, take 253 iterations in single precision and 5 in double.
+ */
 static const double MOST_JUMP = 1 / FLT_EPSILON;
 
 /* Largest ratio of an entry of alpha to the smallest of kappa with which cycles in double precision
@@ -132,7 +133,7 @@ static const double MOST_JUMP = 1 / FLT_EPSILON;
 static const double MOST_ALPHA = 1e25;
 
 /* True if the entries of element matrices are far enough from the ends of single precision, and not
- * too different. Lengths alone are sp_multigrid_decide's. */
+ * too different. Lengths are checked by sp_multigrid_decide. */
 static bool fits_single(const sp_magnitudes *m) {
   return fmax(m->largest, m->absorbing) < FLT_MAX / SINGLE_ROOM &&
          m->smallest > FLT_MIN * SINGLE_ROOM && m->jump < MOST_JUMP &&
@@ -154,8 +155,8 @@ static sp_status find_branches(const sp_operator_setup *s, double conducting, bo
 }
 
 /* Replace auto in the options; precision becomes single only if nothing needs double. */
-static sp_status decide(const sp_system *fine, bool has_robin, double magnification,
-                        sp_multigrid_options *options) {
+static sp_status decide_options(const sp_system *fine, bool has_robin, double magnification,
+                                sp_multigrid_options *options) {
   sp_magnitudes magnitudes;
   SP_TRY(sp_smoother_check(options->smoother, fine->setup.kind));
   SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
@@ -199,7 +200,7 @@ sp_status sp_levels_create(const sp_solver_options *request, const sp_problem *p
                            sp_levels *levels) {
   sp_multigrid_options *options = &levels->options;
   sp_precondition_options(request, options);
-  SP_TRY(decide(fine, problem->has_robin, magnification, options));
+  SP_TRY(decide_options(fine, problem->has_robin, magnification, options));
   levels->systems[0] = fine;
   if (request->orders.count < 2) SP_TRY(sp_multigrid_find_bars(options, levels->systems));
   if (!levels->systems[1]) SP_TRY(add_systems(request, problem, exact, levels));

@@ -1,4 +1,4 @@
-/* The preconditioner that a case asks for, and the levels of multigrid. */
+/* The preconditioner of a case, and the levels of multigrid. */
 #pragma once
 
 #include "operators/geometry_choice.h"
@@ -35,7 +35,7 @@ bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
                                       const sp_precondition_facts *facts,
                                       sp_geometry_kind geometry);
 
-/* Fill *options with the options of multigrid that the case asks for. Local. */
+/* Fill *options with the case's options of multigrid. Local. */
 void sp_precondition_options(const sp_solver_options *request, sp_multigrid_options *options);
 
 /* Systems of multigrid, finest first, and the coarse solver of the last one. Zero-initialise it. */
@@ -48,14 +48,14 @@ typedef struct sp_levels {
 /* Make the levels for the system `fine`, whose operator need not exist yet, and start the coarse
  * solver: on a device its set-up continues in the background. `exact` and `magnification` describe
  * the constants (solver/problem/null_space.h). Call sp_levels_free after the preconditioner's end,
- * also after a failure. Errors: those of multigrid.h and of formulas. Collective. */
+ * also after a failure. Errors: as multigrid.h; SP_ERR_INPUT of formulas. Collective. */
 sp_status sp_levels_create(const sp_solver_options *request, const sp_problem *problem,
                            sp_system *fine, const sp_null_space *exact, double magnification,
                            sp_levels *levels);
 void sp_levels_free(sp_levels *levels);
 
 /* *out = the preconditioner of `kind`, which is not auto, for the system; NULL for none. The system
- * and `levels` (used by multigrid only) must outlive it. Errors: those of sp_jacobi_create and
+ * and `levels` (used by multigrid only) must outlive it. Errors: as sp_jacobi_create and
  * sp_multigrid_create. Collective. */
 sp_status sp_precondition_create(sp_preconditioner_kind kind, sp_system *system, sp_levels *levels,
                                  sp_preconditioner **out);

@@ -8,7 +8,7 @@
 #include "solver/results/errors.h"
 #include "solver/results/fluxes.h"
 
-static void enter(const sp_solver *s, sp_phase phase) {
+static void enter_phase(const sp_solver *s, sp_phase phase) {
   if (s->watch.enter) s->watch.enter(s->watch.context, phase);
 }
 
@@ -70,14 +70,14 @@ static sp_status start_levels(sp_solver *s) {
 
 /* Make the system, and start the set-up of multigrid. */
 static sp_status make_system(sp_solver *s) {
-  enter(s, SP_PHASE_PROBLEM);
+  enter_phase(s, SP_PHASE_PROBLEM);
   SP_TRY(sp_problem_system(s->problem, s->space, s->options.geometry, &s->facts, &s->system));
-  enter(s, SP_PHASE_PRECONDITIONER);
+  enter_phase(s, SP_PHASE_PRECONDITIONER);
   choose_preconditioner(s);
   /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
    * the operator comes first. */
   if (!s->facts.weak) SP_TRY(start_levels(s));
-  enter(s, SP_PHASES);
+  enter_phase(s, SP_PHASES);
   return SP_OK;
 }
 
@@ -92,7 +92,7 @@ sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
                    .problem = problem,
                    .options = *options,
                    .watch = watch ? *watch : (sp_solver_watch){0}};
-  enter(s, SP_PHASE_NUMBERING);
+  enter_phase(s, SP_PHASE_NUMBERING);
   SP_TRY(sp_space_create(platform, mesh, options->order, &s->space));
   return make_system(s);
 }
@@ -120,12 +120,12 @@ static sp_status create_device_vectors(sp_solver *s) {
 
 /* Build the operator and the preconditioner. */
 static sp_status finish_set_up(sp_solver *s) {
-  enter(s, SP_PHASE_OPERATOR);
+  enter_phase(s, SP_PHASE_OPERATOR);
   SP_TRY(sp_system_build(s->system));
   SP_TRY(sp_agree(s->platform->comm, create_device_vectors(s)));
   if (s->facts.weak)
     SP_TRY(sp_null_space_weigh(s->facts.weak, s->system->op, &s->x, &s->b, s->work));
-  enter(s, SP_PHASE_PRECONDITIONER);
+  enter_phase(s, SP_PHASE_PRECONDITIONER);
   if (s->facts.weak) SP_TRY(start_levels(s));
   SP_TRY(sp_precondition_create(s->kind, s->system, &s->levels, &s->preconditioner));
   SP_TRY(sp_start_prepare(&s->system->setup, &s->start));
@@ -208,7 +208,7 @@ static sp_status make_right_hand_side(sp_solver *s, const double *load) {
 }
 
 sp_status sp_solver_load(sp_solver *s) {
-  enter(s, SP_PHASE_PROBLEM);
+  enter_phase(s, SP_PHASE_PROBLEM);
   if (!s->load) SP_TRY(sp_agree(s->platform->comm, create_host_vectors(s)));
   SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->load, &s->range, s->sums));
   SP_TRY(check_ties(s, s->load));
@@ -216,10 +216,10 @@ sp_status sp_solver_load(sp_solver *s) {
   if (s->facts.exact) SP_TRY(project_load(s, s->load));
   s->own_removed = s->removed;
   if (!s->system->op) SP_TRY(finish_set_up(s));
-  enter(s, SP_PHASE_OPERATOR);
+  enter_phase(s, SP_PHASE_OPERATOR);
   sp_vector_destroy(&s->own);
   SP_TRY(make_right_hand_side(s, s->load));
-  enter(s, SP_PHASES);
+  enter_phase(s, SP_PHASES);
   return SP_OK;
 }
 
@@ -383,7 +383,7 @@ static sp_status subtract_films(sp_solver *s, const sp_vector *v, double *energy
   return SP_OK;
 }
 
-/* *energy = that of the whole solution without its mean, with A of the unconstrained space. */
+/* *energy = energy of the whole solution without its mean, with A of the unconstrained space. */
 static sp_status measure_solution(const sp_vector *x, void *context, double *energy) {
   sp_solver *s = context;
   SP_AUTO_VALUE(sp_vector) v = {0}, product = {0};
@@ -407,7 +407,7 @@ static bool is_interrupted(void *solver) {
 }
 
 sp_status sp_solver_start(sp_solver *s, const sp_vector *start) {
-  enter(s, SP_PHASE_OPERATOR);
+  enter_phase(s, SP_PHASE_OPERATOR);
   if (!s->has_b) SP_TRY(make_right_hand_side(s, s->load));
   const sp_preconditioner *diagonal = s->diagonal ? s->diagonal : s->preconditioner;
   return sp_start_find(s->system, diagonal->inverse_diagonal, start, &s->b, &s->x, &s->r, s->work,
@@ -432,9 +432,9 @@ static sp_status iterate_from_start(sp_solver *s, sp_cg_result *result) {
 }
 
 sp_status sp_solver_iterate(sp_solver *s, sp_cg_result *result) {
-  enter(s, SP_PHASE_SOLVE);
+  enter_phase(s, SP_PHASE_SOLVE);
   const sp_status status = iterate_from_start(s, result);
-  enter(s, SP_PHASES);
+  enter_phase(s, SP_PHASES);
   return status;
 }
 
@@ -456,9 +456,9 @@ sp_status sp_solver_solve(sp_solver *s, const double *start, double *x, sp_cg_re
   if (!sp_solver_has_solution(solved)) return solved;
   sp_kept_error kept;
   sp_error_keep(solved, &kept);
-  enter(s, SP_PHASE_SOLUTION);
+  enter_phase(s, SP_PHASE_SOLUTION);
   SP_TRY(sp_solver_fetch(s, x));
-  enter(s, SP_PHASES);
+  enter_phase(s, SP_PHASES);
   return sp_error_restore(&kept);
 }
 

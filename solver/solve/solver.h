@@ -1,12 +1,12 @@
-/* A problem on a mesh, ready to be solved as often as wanted: it owns the space, the system, the
- * levels of multigrid and the vectors. It computes and returns; who watches passes callbacks.
+/* A problem on a mesh, solved once or many times: it owns the space, the system, the levels of
+ * multigrid and the vectors. It computes and returns; who watches passes callbacks.
  *
- *     create, then load and solve as often as wanted, destroy
+ *     create, then load and solve any number of times, destroy
  *
- * Other loads than those of the problem cost little: after sp_solver_load, sp_solver_add_load with
- * an array, as often as wanted.
+ * Other loads than the problem's cost little: after sp_solver_load, sp_solver_add_load with an
+ * array, any number of times.
  *
- * Several solvers may live side by side, on one or several communicators. All functions are
+ * Several solvers may exist side by side, on one or several communicators. All functions are
  * Collective over the platform's communicator. */
 #pragma once
 
@@ -49,8 +49,8 @@ typedef struct sp_solver {
   sp_start start;                    /* of the last solve */
   double *load, *work;         /* L-vectors on the host: b without Dirichlet values; scratch */
   sp_vector x, b, r, boundary; /* A x = b, r = b - A x, Dirichlet values if there are any */
-  bool has_b;                  /* b is that of the load */
-  /* For other data than those of the problem. */
+  bool has_b;                  /* b is the load */
+  /* For other data than the problem's. */
   sp_vector own, free;         /* b of the problem's load; 1 on free DOFs, 0 on others */
   double own_removed;          /* `removed` of the problem's load */
   double *own_values, *values; /* Dirichlet values of the problem, and given ones */
@@ -71,7 +71,7 @@ sp_status sp_solver_load(sp_solver *solver);
 /* Make solver->free, after sp_solver_load. */
 sp_status sp_solver_make_free(sp_solver *solver);
 
-/* b = that of the last sp_solver_load + `load`, an L-vector with the owners' bits on copies; NULL:
+/* b = b of the last sp_solver_load + `load`, an L-vector with the owners' bits on copies; NULL:
  * nothing. Call it before every solve once it has been called. If A has a null space,
  * problem->extra is the same load, on the host. Errors: as above. */
 sp_status sp_solver_add_load(sp_solver *solver, const sp_vector *load);
@@ -86,8 +86,8 @@ sp_status sp_solver_set_values(sp_solver *solver, const double *values);
 sp_status sp_solver_solve(sp_solver *solver, const double *start, double *x, sp_cg_result *result);
 
 /* The same in steps, on the backend: let CG start from `start`, 0 on Dirichlet DOFs; iterate, after
- * which `x` of the solver is the solution without Dirichlet values; and, until the next solve or
- * change of data, copy the whole solution to x[local DOFs], or to a vector. Errors: likewise. */
+ * which `x` of the solver is the solution without Dirichlet values. Until the next solve or change
+ * of data, copy the whole solution to x[local DOFs], or to a vector. Errors: likewise. */
 sp_status sp_solver_start(sp_solver *solver, const sp_vector *start);
 sp_status sp_solver_iterate(sp_solver *solver, sp_cg_result *result);
 sp_status sp_solver_fetch(sp_solver *solver, double *x);

@@ -4,12 +4,16 @@
 #include <stddef.h>
 
 const char *const sp_time_scheme_names[] = {
-    [SP_BDF1] = "bdf1", [SP_BDF2] = "bdf2", [SP_BDF3] = "bdf3", [SP_SDIRK2] = "sdirk2", NULL};
+    [SP_BDF1] = "bdf1",     [SP_BDF2] = "bdf2", [SP_BDF3] = "bdf3",
+    [SP_SDIRK2] = "sdirk2", [SP_CN] = "cn",     NULL};
 
 /* gamma = 1 - 1 / sqrt(2). The second stage, at t + dt, takes (1 - gamma) / gamma of what the first
  * has gained over u. */
 #define GAMMA 0.29289321881345247560
 #define GAIN ((1 - GAMMA) / GAMMA)
+
+/* Of the difference to the weights 1/2, 1/2, with the first stage taken from the history. */
+#define DIFFERENCE ((0.5 - GAMMA) / GAMMA)
 
 static const sp_time_method methods[] = {
     [SP_BDF1] = {1, 1, 1, {{1, 1, {1}, 0}}},
@@ -19,15 +23,23 @@ static const sp_time_method methods[] = {
                    1,
                    2,
                    {{GAMMA, 1 / GAMMA, {1 / GAMMA}, 0},
-                    {1, 1 / GAMMA, {(1 - GAIN) / GAMMA}, GAIN / GAMMA}}},
+                    {1, 1 / GAMMA, {(1 - GAIN) / GAMMA}, GAIN / GAMMA}},
+                   .error = {DIFFERENCE / GAIN, -DIFFERENCE *(GAIN + (1 - GAIN) / (GAMMA * GAIN)),
+                             -DIFFERENCE}},
+    [SP_CN] = {2, 2, 1, {{1, 2, {3, -1}, 0}}, .tangent = true},
 };
+static const sp_time_method start_of_cn = {
+    2, 1, 2, {{0.5, 2, {2}, 0}, {1, 2, {0}, 2}}, .tangent = true};
 
 const sp_time_method *sp_time_method_of(sp_time_scheme scheme, int known) {
-  return &methods[known < methods[scheme].history ? SP_SDIRK2 : scheme];
+  if (known >= methods[scheme].history) return &methods[scheme];
+  return scheme == SP_CN ? &start_of_cn : &methods[SP_SDIRK2];
 }
 
 int sp_time_steps(const sp_time_options *options) {
   static const double ROUNDING = 1e-9; /* 1 / 0.1 are ten steps */
+  enum { AUTOMATIC = 1024 };           /* a guess that automatic steps begin with */
+  if (options->tolerance > 0) return AUTOMATIC;
   if (options->steps > 0) return options->steps;
   return (int)ceil(options->end / options->step * (1 - ROUNDING));
 }

@@ -11,20 +11,36 @@
  *
  *     bdf1, bdf2, bdf3    backward differences, L-stable (bdf3: nearly)
  *     sdirk2              two stages of order 2, L-stable
+ *     cn                  Crank-Nicolson, order 2; does not damp the stiffest modes
  *
  * bdf2 and bdf3 begin with steps of sdirk2, so that they keep their order. Source of sdirk2: R.
- * Alexander, SIAM J. Numer. Anal. 14 (1977). */
+ * Alexander, SIAM J. Numer. Anal. 14 (1977).
+ *
+ * cn needs du/dt at t. It is kept as the point of the tangent before, u - dt du/dt, in place of the
+ * solution there; so the stage looks as those of other schemes. The first step is two of bdf1 of
+ * half the length, with the same system: it damps a jump of the data at t = 0, and ends with a
+ * du/dt. Source: R. Rannacher, Numer. Math. 43 (1984).
+ *
+ * Automatic steps, of sdirk2. The same stages with the weights 1/2, 1/2 are a method of order 1;
+ * the difference estimates the error of a step. A step above the tolerance is halved and tried
+ * again; below an eighth of it (the estimate is of order 2) the next one is twice as long. All
+ * lengths are the first one times a power of two, and steps begin at a multiple of their length:
+ * few systems are set up, and the end is met. */
 #pragma once
 
-typedef enum sp_time_scheme { SP_BDF1, SP_BDF2, SP_BDF3, SP_SDIRK2 } sp_time_scheme;
+#include <stdbool.h>
+
+typedef enum sp_time_scheme { SP_BDF1, SP_BDF2, SP_BDF3, SP_SDIRK2, SP_CN } sp_time_scheme;
 
 /* Words of a case, by sp_time_scheme; ends with NULL. */
 extern const char *const sp_time_scheme_names[];
 
 typedef struct sp_time_options {
-  double end;  /* 0: a steady problem */
-  double step; /* the largest; 0: `steps` are given */
-  int steps;   /* 0: `step` is given */
+  double end; /* 0: a steady problem */
+  /* One of them is given, the others are 0. */
+  double step; /* the largest */
+  int steps;
+  double tolerance; /* automatic steps: the error of each, as sp_march_create says */
   sp_time_scheme scheme;
   int every; /* results and fields after so many steps, and at the end; >= 1 */
 } sp_time_options;
@@ -36,9 +52,17 @@ typedef struct sp_time_stage {
   double first;                    /* of the first stage of this step */
 } sp_time_stage;
 
+/* The estimated error of a step: weights of the last stage's history times dt, of the solution
+ * before, and of that after. */
+typedef struct sp_time_error {
+  double history, before, after;
+} sp_time_error;
+
 typedef struct sp_time_method {
   int order, history, stages;
   sp_time_stage stage[SP_TIME_STAGES];
+  bool tangent;        /* keeps u - dt du/dt as the solution before */
+  sp_time_error error; /* zeros: no estimate */
 } sp_time_method;
 
 /* Return the method of a step that begins with `known` solutions, 1 or more. Local. */
@@ -48,5 +72,6 @@ const sp_time_method *sp_time_method_of(sp_time_scheme scheme, int known);
 double sp_time_first_shift(const sp_time_options *options);
 double sp_time_first(const sp_time_options *options);
 
-/* Return the number of equal steps up to the end, of at most options->step. Local. */
+/* Return the number of equal steps up to the end, of at most options->step; of automatic steps, the
+ * number if all had the length of the first one. Local. */
 int sp_time_steps(const sp_time_options *options);

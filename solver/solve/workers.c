@@ -24,7 +24,7 @@ static int count_machines(MPI_Comm comm) {
 
 /* Describe the choice, cut if it does not fit: "4 of 16 have all elements, one rank per GPU on 2
  * machines: 0 4 8 12; ...". */
-static void describe(sp_workers *w, const int *has_elements, int machines) {
+static void describe_workers(sp_workers *w, const int *has_elements, int machines) {
   static const char end[] = " ...; the others wait (backend.share = no)";
   enum { ALL = sizeof w->description, ROOM = ALL - sizeof end, NUMBER = 12 };
   char *text = w->description;
@@ -45,7 +45,7 @@ static void describe(sp_workers *w, const int *has_elements, int machines) {
 }
 
 /* Find the ranks with elements and connect them. */
-static sp_status join(sp_workers *w) {
+static sp_status join_workers(sp_workers *w) {
   int *has_elements, mine = w->has_elements, machines = 0;
   const int rank = sp_comm_rank(w->all);
   SP_TRY(sp_agree(w->all,
@@ -59,7 +59,7 @@ static sp_status join(sp_workers *w) {
   MPI_Comm_split(w->all, w->has_elements ? 0 : MPI_UNDEFINED, rank, &w->comm);
   if (w->has_elements) machines = count_machines(w->comm);
   MPI_Bcast(&machines, 1, MPI_INT, w->leader, w->all);
-  describe(w, has_elements, machines);
+  describe_workers(w, has_elements, machines);
   free(has_elements);
   return SP_OK;
 }
@@ -72,7 +72,7 @@ sp_status sp_workers_open_on(MPI_Comm all, bool has_elements, sp_device_kind kin
                     .has_elements = has_elements,
                     .comm = MPI_COMM_NULL,
                     .threads = {sp_threads(), sp_threads()}};
-  SP_TRY(join(w));
+  SP_TRY(join_workers(w));
   return sp_workers_meet(w, has_elements ? sp_platform_open(w->comm, kind, transport, &w->platform)
                                          : SP_OK);
 }

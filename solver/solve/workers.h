@@ -1,7 +1,7 @@
 /* The ranks of a run that have elements, and how the other ranks wait for them.
  *
  * With fewer GPUs than ranks, one rank for each GPU has elements (backend.share = no). A case runs
- * on the communicator of these ranks alone: mesh, vectors, exchange, sums, coarse solver and files.
+ * on the communicator of only these ranks: mesh, vectors, exchange, sums, coarse solver and files.
  * So it runs as if the others had not been started. The others open no device and sleep; every
  * millisecond they check if the case is over. (In a plain MPI call they would poll, and each would
  * use a core.) A signal to one of them ends the iteration like a signal to any other rank. */
@@ -33,7 +33,7 @@ typedef struct sp_workers {
 } sp_workers;
 
 /* Choose ranks and threads as [backend] says, and open the device. Close *workers with the last
- * function, also after an error. Errors: those of sp_platform_choose_ranks, sp_platform_open and
+ * function, also after an error. Errors: as sp_platform_choose_ranks, sp_platform_open and
  * sp_cores_choose. Collective over `all`. */
 sp_status sp_workers_open(MPI_Comm all, const sp_backend_options *options, sp_workers *workers);
 
@@ -46,7 +46,7 @@ sp_status sp_workers_open_on(MPI_Comm all, bool has_elements, sp_device_kind kin
  * and sleeps until the others arrive. Collective over `all`. */
 sp_status sp_workers_meet(const sp_workers *workers, sp_status status);
 
-/* True on the leader if a signal has asked a rank without elements to end. Local. */
+/* True on the leader if a rank without elements got a signal to end. Local. */
 bool sp_workers_interrupted(const sp_workers *workers);
 
 void sp_workers_close(sp_workers *workers); /* Collective. */
