@@ -43,6 +43,14 @@ decay = (1 + 3 * np.pi**2 * dt / c)**-steps  # of this mode, by implicit Euler
 print(f"after {steps} steps: {u.max():.6f}, exact in space {decay:.6f}")
 assert abs(u.max() / decay - 1) < 1e-4
 
+# %% The same in steps of the program, of order 2, which also evaluate results.
+heat = sp_solve.Case(**box, forcing=0, capacity=c, initial="sin(pi*x)*sin(pi*y)*sin(pi*z)", end=steps * dt,
+                     keys={"time.steps": steps, "boundary.default": "dirichlet 0", "result.hottest": "maximum"})
+for r in heat.steps():
+    print(f"t = {r.time:.2f}: hottest {r.results['hottest']:.6f}, exact {np.exp(-3 * np.pi**2 * r.time / c):.6f}")
+assert abs(r.results["hottest"] / np.exp(-3 * np.pi**2 * r.time / c) - 1) < 2e-2
+heat.close()
+
 # %% An inverse problem: kappa of a region from u at probes. A = K0 + kappa K1, so K1 is the difference of two operators.
 # `quadrature` has the points of each element, (3, elements, points), at which kappa and lambda may be arrays.
 places = {"probe.p": (0.5, 0.5, 0.5), "probe.q": (0.25, 0.5, 0.5), "probe.r": (0.75, 0.25, 0.5)}

@@ -22,8 +22,9 @@ typedef struct sp_field_values {
   const char *name;
   const void *values; /* [points or elements][columns]: int64_t or double */
   bool of_elements, integers;
-  int columns; /* 1, or 3 for a vector */
-  bool kept;   /* of points, in a series: in /restart */
+  int columns;      /* 1, or 3 for a vector */
+  bool kept;        /* of points, in a series: in /restart */
+  const char *unit; /* attribute "units"; NULL or "": none */
 } sp_field_values;
 
 /* Kept values have places for two states, used in turn: those of the last state stay intact. */
@@ -44,6 +45,7 @@ typedef struct sp_field_data {
    * lattice of degree N. The order is lexicographic, not VTK's. */
   const int32_t *nodes;
   const double *coordinates; /* [points][3] */
+  const char *unit;          /* of these, as above */
   int value_count;
   const sp_field_values *values; /* [value_count] */
   int text_count;                /* 0: no texts in the file */
@@ -51,13 +53,11 @@ typedef struct sp_field_data {
   const char *const *texts; /* [text_count], VTK's field data: belongs to no point or cell */
 } sp_field_data;
 
-/* Write `path`. The file appears whole or not at all. Collective over `comm`;
- * all ranks return the same status. Errors: SP_ERR_SYSTEM "cannot write field PATH: reason". */
-sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data);
-
-/* Add a state to the series `path`, which has `states` states, written by this function for the
- * same data but for the values of points. The first one, 0, replaces `path` as above. The others
- * are written behind it: a reader finds all states before, at any moment, and also after an error
- * or a kill. Collective, errors as above. */
-sp_status sp_field_file_append(MPI_Comm comm, const char *path, const sp_field_data *data,
-                               int64_t states, const sp_field_state *state);
+/* Write `path`, which appears whole or not at all; `states` is 0 and `state` NULL. Or add a state
+ * to the series `path`, which has `states` states, written by this function for the same data
+ * except values of points. The first one replaces `path`. The others are written behind it: a
+ * reader finds all states before, at any moment, and also after an error or a kill. Collective over
+ * `comm`; all ranks return the same status. Errors: SP_ERR_SYSTEM "cannot write field PATH:
+ * reason". */
+sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data,
+                              int64_t states, const sp_field_state *state);

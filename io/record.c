@@ -115,12 +115,13 @@ void sp_record_real(sp_record *record, const char *name, double value, const cha
   if (!record) return;
   sp_record_node *n = add_member(record, SP_RECORD_REAL, name);
   n->real = value;
-  if (unit) n->unit = copy_text(record, unit);
+  if (unit && unit[0]) n->unit = copy_text(record, unit);
 }
 
 static void add_values(sp_record *record, const char *format, va_list values) {
   while (*format) {
     char name[32], unit[16] = "";
+    const char *given = unit;
     int length = 0;
     if (sscanf(format, "%31s %%%n", name, &length) != 1) break;
     format += length;
@@ -133,7 +134,9 @@ static void add_values(sp_record *record, const char *format, va_list values) {
     format += strspn(format, "sdl");
     if (*format == 'g') {
       if (sscanf(format, "g [%15[^]]]%n", unit, &length) == 1) format += length - 1;
-      sp_record_real(record, name, va_arg(values, double), unit[0] ? unit : NULL);
+      const double value = va_arg(values, double);
+      if (strcmp(unit, "%s") == 0) given = va_arg(values, const char *);
+      sp_record_real(record, name, value, given);
       format++;
     }
     format += strspn(format, ", ");

@@ -53,8 +53,8 @@ struct sp_record_node {
 /* An empty object. The caller destroys *out. Errors: SP_ERR_SYSTEM. */
 sp_status sp_record_create(sp_record **out);
 
-/* Add a value. Texts are copied, NULL is null. `unit` is "1" for a pure number; NULL is "1" in a
- * table, and no unit elsewhere. */
+/* Add a value. Texts are copied, NULL is null. `unit` is "1" for a pure number; NULL or "" is "1"
+ * in a table, and no unit elsewhere. */
 void sp_record_text(sp_record *record, const char *name, const char *value);
 void sp_record_integer(sp_record *record, const char *name, int64_t value);
 void sp_record_real(sp_record *record, const char *name, double value, const char *unit);
@@ -65,7 +65,7 @@ void sp_record_open(sp_record *record, sp_record_kind kind, const char *name);
 void sp_record_close(sp_record *record);
 
 /* Add several values: "NAME %s, NAME %d, NAME %lld, NAME %g, NAME %g [UNIT]". sp_record_row adds
- * them as a row of the table that is open. */
+ * them as a row of the table that is open. In "%g [%s]" the unit is an argument. */
 void sp_record_add(sp_record *record, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void sp_record_row(sp_record *record, const char *format, ...)

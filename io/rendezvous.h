@@ -2,6 +2,7 @@
  * rank to which owners send their rows and other ranks their requests. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "io/error.h"
@@ -42,3 +43,10 @@ sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const in
                                int answer_words, int64_t *answers,
                                int (*compare)(const void *, const void *),
                                sp_rendezvous_answers *answer, const void *context);
+
+/* Gather the records of all ranks, in rank order: `mine` is this rank's [count] records of `width`
+ * bytes. *(void **)all becomes the array of *all_count records, which the caller frees. `what`
+ * names the records in messages. Errors: SP_ERR_INPUT for 2^31 records or more, SP_ERR_SYSTEM; *all
+ * is then NULL. Collective over `comm`. */
+sp_status sp_gather_records(MPI_Comm comm, const void *mine, size_t count, size_t width,
+                            const char *what, void *all, size_t *all_count);

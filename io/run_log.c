@@ -152,11 +152,15 @@ static void pack_row(const sp_record_node *row, size_t text_width, char *packed)
 
 static void write_table(hid_t file, const sp_record_node *table) {
   enum { MANY = 64 }; /* rows that are worth packing */
-  char units[512] = "", *packed;
+  char *units, *packed;
   const size_t text_width = measure_text(table);
   const sp_record_node *row = first_row(table);
+  size_t units_size = 1;
   if (!row) return;
-  const hid_t type = describe_row(row, text_width, sizeof units, units);
+  for (const sp_record_node *cell = row->first; cell; cell = cell->next)
+    units_size += strlen(", 1") + (cell->unit ? strlen(cell->unit) : 0);
+  if (sp_allocate(units_size, 1, "a table of the run log", &units)) return;
+  const hid_t type = describe_row(row, text_width, units_size, units);
   const size_t size = H5Tget_size(type);
   hsize_t count = 0;
   for (; row; row = next_row(table, row)) count++;
@@ -166,7 +170,7 @@ static void write_table(hid_t file, const sp_record_node *table) {
     pack_row(row, text_width, end);
   /* If memory is short, HDF5 fails for NULL and reports it. */
   write_dataset(file, table->name, units, type, count >= MANY, 1, &count, packed);
-  free(packed);
+  SP_FREE(packed, units);
   H5Tclose(type);
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/gather.h"
 #include "io/rendezvous.h"
 #include "io/threads.h"
 

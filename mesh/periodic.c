@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/gather.h"
+#include "io/rendezvous.h"
 #include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"

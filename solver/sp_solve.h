@@ -1,5 +1,5 @@
 /* sp_solve from C: -div(kappa grad u) + lambda u = f with elements of high order on hexahedra. Open
- * a case once, then solve it as often as you like, each time with other data.
+ * a case once, then solve it as often as you like, each time with other data, or step in time.
  *
  *     sp_case *c;
  *     sp_case_sizes n;
@@ -13,6 +13,14 @@
  *       sp_case_solve(c, n.local, u, &s);
  *     }
  *     sp_case_close(&c);
+ *
+ * A case with time.end solves capacity du/dt - div(kappa grad u) + lambda u = f in steps:
+ *
+ *     sp_case_time t;
+ *     do {
+ *       sp_case_step(c, 0, n.local, u, NULL);
+ *       sp_case_get_time(c, &t);
+ *     } while (t.time < t.end - t.step / 2);
  *
  * Case files and keys are the program's (io/README.md). inputs/own_load.c is a complete
  * program; inputs/petsc.c calls the operator and the preconditioner from PETSc. Compile with `mpicc
@@ -64,21 +72,20 @@ typedef struct sp_case sp_case;
 enum {
   SP_CASE_OK = 0,
   SP_CASE_ERROR = 1,         /* a wrong case or call, memory, files: see the message */
-  SP_CASE_NOT_CONVERGED = 2, /* solver.max_iterations came first; u is the last iterate */
+  SP_CASE_NOT_CONVERGED = 2, /* solver.max_iterations came first; u is the last iterate, except
+                                of a step */
   SP_CASE_BREAKDOWN = 3,     /* NaN, or an operator that is not positive definite; u is unchanged */
-  SP_CASE_INTERRUPTED = 5    /* the progress callback asked to stop; u is the last iterate */
+  SP_CASE_INTERRUPTED = 5    /* the progress callback asked to stop; u as after 2 */
 };
 
 /* ---- Opening ---- */
 
 /* Read a case and its mesh, and set up the solver. `path` is a case file; NULL: defaults. `keys`
  * are the program's arguments "SECTION.KEY=VALUE", which override those of the file; all ranks pass
- * the same. The case must be steady, without time.end, and linear, without conditions that depend
- * on u (radiation, robin with formulas of u). The files of [output] are written by sp_case_write
- * only. output.accuracy counts for solves without arrays of loads, Dirichlet values and
- * coefficients. `comm` must outlive the case; MPI_COMM_SELF makes a case of one rank. Every
- * rank must get elements: with more ranks than GPUs set backend.share=yes. The caller closes *out;
- * it is NULL after a failure. */
+ * the same. The files of [output] are written by sp_case_write only. output.accuracy counts for
+ * solves without arrays of loads, Dirichlet values and coefficients, not for steps. `comm` must
+ * outlive the case; MPI_COMM_SELF makes a case of one rank. Every rank must get elements: with more
+ * ranks than GPUs set backend.share=yes. The caller closes *out; it is NULL after a failure. */
 SP_CASE_API int sp_case_open(MPI_Comm comm, const char *path, int count, const char *const *keys,
                              sp_case **out);
 
@@ -90,8 +97,8 @@ SP_CASE_API int sp_case_open_text(MPI_Comm comm, const char *text, int count,
 /* Override more keys, and set up the solver again; "SECTION.KEY=" gives a key its default. The mesh
  * stays: keys of [mesh], [region] and [backend], other periodic or contact conditions, and a change
  * between mass and another operator are errors. Arrays that were set stay; if the order changes,
- * all are unset, and if the operator changes, kappa and lambda. Forgets the last solution. Until it
- * returns, both set-ups take memory. */
+ * all are unset, and if the operator changes, those of coefficients. Forgets the last solution, and
+ * the state in time. Until it returns, both set-ups take memory. */
 SP_CASE_API int sp_case_change(sp_case *c, int count, const char *const *keys);
 
 /* Free everything. NULL-safe; sets *c to NULL. */
@@ -141,21 +148,24 @@ typedef enum sp_case_array {
   /* Set: u at Dirichlet nodes, in place of the case's values; other entries are not read. Get: the
    * values that count, 0 at other nodes. [local] */
   SP_CASE_DIRICHLET,
-  /* Set: where CG starts, in place of problem.initial; Dirichlet values replace its entries.
-   * [local] */
+  /* Set: where CG starts, in place of problem.initial; Dirichlet values replace its entries. In
+   * time, the state that sp_case_restart and the first step begin with. [local] */
   SP_CASE_INITIAL,
   /* Get: x of all nodes, then y, then z, in the unit of the mesh. [3][local] */
   SP_CASE_POINTS,
   /* Get: b - A u_D for free DOFs and 0 at Dirichlet nodes, with u_D the Dirichlet values: the
-   * right-hand side of CG, with the arrays that are set. [local] */
+   * right-hand side of CG, with the arrays that are set. Not of cases in time, or of problems
+   * that depend on u. [local] */
   SP_CASE_RHS,
   /* Get: 1 at Dirichlet nodes, 0 at others. [local] */
   SP_CASE_FIXED,
-  /* Set: kappa > 0, a scalar, and lambda >= 0, at the points of SP_CASE_QUADRATURE, in place of the
-   * formulas and tensors of all materials. Entries of contacts are not read; contacts keep their
-   * resistance. Errors: a case of mass, or with an exact solution. [elements][points] */
+  /* Set: kappa > 0, a scalar, lambda >= 0, and in time the capacity > 0, at the points of
+   * SP_CASE_QUADRATURE, in place of the formulas and tensors of all materials. Entries of contacts
+   * are not read; contacts keep their resistance. Errors: a case of mass, or with an exact
+   * solution; the capacity of a steady case. [elements][points] */
   SP_CASE_KAPPA,
   SP_CASE_LAMBDA,
+  SP_CASE_CAPACITY,
   /* Get: x of the operator's quadrature points in each element, i fastest, then y, then z, in the
    * unit of the mesh. [3][elements][points] */
   SP_CASE_QUADRATURE
@@ -167,8 +177,9 @@ typedef enum sp_case_array {
  * nodes. If nothing fixes the mean of u (pure Neumann data), the load of the case must balance, and
  * so must its sum with the arrays; the next solve checks this.
  *
- * SP_CASE_KAPPA and SP_CASE_LAMBDA forget the last solution. The next call that needs them sets up
- * again, as sp_case_change does. If that fails, so does the call, and the next one tries again. */
+ * Coefficients forget the last solution. The next call that needs them sets up again, as
+ * sp_case_change does, but the state in time stays. If that fails, so does the call, and the next
+ * one tries again. */
 SP_CASE_API int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *values);
 
 /* Fill values[count]; `count` is the length of the array. SP_CASE_RHS forgets the results of the
@@ -187,10 +198,43 @@ typedef struct sp_case_solution {
 /* Solve for u [local], with the Dirichlet values; `count` is local. u may be NULL on all ranks: the
  * solution is then kept for the results only. `solution` may be NULL. Without set arrays u has the
  * bits of the program. Another load costs CG and two copies, unless nothing fixes the mean of u or
- * Dirichlet values change. After SP_CASE_ERROR and SP_CASE_BREAKDOWN there are no results. */
+ * Dirichlet values change. After SP_CASE_ERROR and SP_CASE_BREAKDOWN there are no results.
+ *
+ * If the problem depends on u (radiation; robin, kappa or lambda with u), this is a sequence of
+ * linear solves, each with a set-up: `iterations` are those of all, the other facts of the last
+ * one. SP_CASE_INITIAL saves some of them. A case with time.end takes steps instead. */
 SP_CASE_API int sp_case_solve(sp_case *c, size_t count, double *u, sp_case_solution *solution);
 
-/* Operators on L-vectors. */
+/* ---- Steps in time ---- */
+
+/* In the unit of time of the case. */
+typedef struct sp_case_time {
+  double time; /* t of the state; before the first step 0, or t of the field in problem.initial */
+  double step; /* length of the next step; an automatic one may become shorter */
+  double end;  /* time.end; steps may go beyond */
+} sp_case_time;
+
+/* Errors: a steady case. Local. */
+SP_CASE_API int sp_case_get_time(const sp_case *c, sp_case_time *time);
+
+/* Take one step of length dt with time.scheme; 0: as long as the last one, at first as in the case,
+ * or automatic, which begins at a given dt. Formulas take the new time. Set arrays count as in a
+ * solve, loads in all stages of the step. u and `solution` are filled as by sp_case_solve, with the
+ * iterations of all stages. Without set arrays u has the bits of the program's series. Another
+ * length sets up again, and lets schemes with a history begin anew, as at t = 0. After a failure
+ * the state is as before the call, and there are no results. */
+SP_CASE_API int sp_case_step(sp_case *c, double dt, size_t count, double *u,
+                             sp_case_solution *solution);
+
+/* Set the state at a time: u = SP_CASE_INITIAL if it is set, else problem.initial. The next step
+ * goes on from there; schemes with a history begin anew. Forgets the last solution. Errors: a
+ * steady case; a time that is not finite. */
+SP_CASE_API int sp_case_restart(sp_case *c, double time);
+
+/* ---- Operators ---- */
+
+/* On L-vectors. In time and if the problem depends on u, A and B belong to the last linear solve: A
+ * has the term (a / dt) capacity of a stage, with a from the scheme (solver/solve/time.h). */
 typedef enum sp_case_operator {
   /* A, symmetric positive (semi)definite: rows and columns of Dirichlet nodes are zero. */
   SP_CASE_A,
@@ -206,9 +250,9 @@ typedef enum sp_case_operator {
 SP_CASE_API int sp_case_apply(sp_case *c, sp_case_operator which, size_t count, const double *x,
                               double *y);
 
-/* Called on every rank before the first and after each iteration of CG, with the estimated error
- * (as above); in batches where a GPU iterates without the host. A result other than 0 on any rank
- * ends the solve on all of them. It must not call functions of this case. */
+/* Called on every rank before the first and after each iteration of CG, in each linear solve, with
+ * the estimated error (as above); in batches where a GPU iterates without the host. A result other
+ * than 0 on any rank ends the call on all of them. It must not call functions of this case. */
 typedef int sp_case_progress(void *context, int64_t iteration, double error);
 
 /* Set the callback; NULL: none. Local. */
@@ -236,7 +280,8 @@ SP_CASE_API int sp_case_value(sp_case *c, const char *table, const char *row, co
  * case. */
 SP_CASE_API int sp_case_json(sp_case *c, const char **text);
 
-/* Write the field and the run log that [output] names, for the last solution. Errors: SP_CASE_ERROR
+/* Write the field and the run log that [output] names, for the last solution. In time the field
+ * gets another state at each call, from which a run or a case can continue. Errors: SP_CASE_ERROR
  * if a file cannot be written or must not be replaced. */
 SP_CASE_API int sp_case_write(sp_case *c);
 

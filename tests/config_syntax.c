@@ -17,7 +17,7 @@ static void test_syntax(void) {
       {"[mesh]\n = 1", "case.ini:2: no key before '='"},
       {"[msh]", "case.ini:1: unknown section [msh]; did you mean [mesh]?"},
       {"[quux]\na = 1",
-       "case.ini:1: unknown section [quux]; known are constants, mesh, "
+       "case.ini:1: unknown section [quux]; known are constants, units, mesh, "
        "discretization, problem, time, "
        "boundary, solver, backend, output, probe, line, result, material, regions, region"},
       {"[discretization]\r\n\r\nordr = 7",

@@ -59,6 +59,12 @@ int main(int argc, char **argv) {
   check_exact("problem.kappa=1+u; problem.capacity=1; problem.forcing=0; problem.solution=x+t; "
               "time.end=1; time.steps=5",
               300);
+  check_exact("problem.capacity=2+u; problem.forcing=2+x+t; problem.solution=x+t; "
+              "time.end=1; time.steps=5",
+              300);
+  check_exact("problem.kappa=1+u; problem.capacity=2+u; problem.forcing=1+x+t; "
+              "problem.solution=x+t; time.end=1; time.steps=5; time.scheme=sdirk2",
+              600);
   check_kirchhoff();
   check_refused("problem.kappa=1+u; problem.solution=x", "not derived from the solution");
   check_refused("problem.kappa=1+u; problem.forcing=1; problem.solution=x; boundary.xmin=neumann",
@@ -68,8 +74,8 @@ int main(int argc, char **argv) {
                 "material.b.kappa=1+u; problem.forcing=1",
                 "excludes kappa with components");
   check_refused("problem.kappa=1,2,1+u; problem.forcing=1", "unknown name 'u'");
-  check_refused("problem.capacity=1+u; problem.forcing=1; problem.initial=0; time.end=1; "
-                "time.steps=1",
-                "unknown name 'u'");
+  check_refused(
+      "problem.capacity=u; problem.forcing=1; problem.initial=1; time.end=1; time.steps=1",
+      "expected a value > 0");
   return check_end();
 }

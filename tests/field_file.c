@@ -113,15 +113,14 @@ static sp_status write_state(const char *path, int order, const int *box, int64_
       .nodes = nodes,
       .coordinates = coordinates,
       .value_count = 4,
-      .values = (const sp_field_values[]){{"polynomial", values, false, false, 1, false},
-                                          {"place", places, false, false, 1, state != NULL},
-                                          {"number", numbers, true, true, 1, false},
-                                          {"rank", ranks, true, true, 1, false}},
+      .values = (const sp_field_values[]){{"polynomial", values, false, false, 1, false, "K"},
+                                          {"place", places, false, false, 1, state != NULL, NULL},
+                                          {"number", numbers, true, true, 1, false, NULL},
+                                          {"rank", ranks, true, true, 1, false, NULL}},
       .text_count = 3,
       .text_name = "texts",
       .texts = texts};
-  return state ? sp_field_file_append(MPI_COMM_WORLD, path, &data, states, state)
-               : sp_field_file_write(MPI_COMM_WORLD, path, &data);
+  return sp_field_file_write(MPI_COMM_WORLD, path, &data, states, state);
 }
 
 static sp_status write_field(const char *path, int order, const int *box) {

@@ -1,5 +1,5 @@
 /* Gathered records: in rank order, also from ranks that have none; too many are refused. */
-#include "io/gather.h"
+#include "io/rendezvous.h"
 
 #include <limits.h>
 

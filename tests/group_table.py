@@ -11,7 +11,7 @@ import sys
 import driver
 import optional
 from driver import Run, check
-from plotting import draw, refuse
+from plotting import draw, plot, refuse
 
 INPUTS = os.path.abspath(sys.argv[3])
 optional.need("numpy", "matplotlib.image")
@@ -47,6 +47,38 @@ def box(ranks):
     draw([], [], "groups", "groups.json")
 
 
+# A board with nine parts on it, which hide the sides where they touch it.
+PARTS = [f"regions.part_{i}{j}={3 + 19 * i} {3 + 12 * j} 2, {17 + 19 * i} {12 + 12 * j} {6 + (i + 2 * j) % 3}"
+         for i in range(3) for j in range(3)]
+
+
+def names_do_not_overlap():
+    """All of 66 groups are named once, outside of the pictures and apart from each other."""
+    document = document_of(2, "mesh.size=8", "mesh.background=empty", "regions.board=0 0 0, 60 40 2", *PARTS,
+                           "problem.forcing=1", "boundary.default=robin 1, 0")
+    surfaces = [group["name"] for group in document["groups"] if group["kind"] == "surface"]
+    boxes, names = [], []
+
+    def look(figure, _):
+        renderer = figure.canvas.get_renderer()
+        for axes in figure.axes:
+            for text in axes.texts:
+                if not text.get_text():
+                    continue  # an arrow
+                extent = text.get_window_extent(renderer)
+                boxes.append(extent)
+                names.append(text.get_text())
+                check(extent.width > 0 and extent.height > 6, f"{text.get_text()}: {extent}")
+
+    import figures
+    save, figures.save = figures.save, look
+    plot("groups", "groups.json", "-o", "x.png")
+    figures.save = save
+    check(len(surfaces) == 66 and sorted(name for name in names if name in surfaces) == sorted(surfaces), f"{names}")
+    overlaps = [(names[a], names[b]) for a in range(len(names)) for b in range(a) if boxes[a].overlaps(boxes[b])]
+    check(not overlaps, f"names overlap: {overlaps}")
+
+
 def part(ranks):
     document = document_of(ranks, os.path.join(INPUTS, "part.ini"), "mesh.size=8")
     groups = {group["name"]: group for group in document["groups"]}
@@ -74,5 +106,6 @@ def wrong_use():
 for number in 1, 2, 4:
     driver.in_folder(box, number)
     driver.in_folder(part, number)
+driver.in_folder(names_do_not_overlap)
 driver.in_folder(wrong_use)
 driver.finish()

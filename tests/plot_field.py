@@ -3,6 +3,7 @@
 the answers to wrong input."""
 
 import base64
+import html
 import html.parser
 import math
 import os
@@ -19,6 +20,7 @@ h5py, numpy, _ = optional.need("h5py", "numpy", "matplotlib.image")
 import field_data
 import field_figures
 import figures
+import labels
 
 BOX = ["mesh.elements=3 4 2", "mesh.upper=1 2 1", "discretization.order=3", "problem.solution=x+2*y-3*z",
        "solver.tolerance=1e-13"]
@@ -124,15 +126,92 @@ def check_pictures():
 
 
 def check_stretch():
-    """The slices of a box are four times as high if z is upwards; wrong factors."""
-    aspects, save = [], figures.save
-    figures.save = lambda figure, path: aspects.append(figure.axes[0].get_aspect())
-    for place in "y=0.5", "z=0.5":
-        plot("field", "box.hdf", "--z-stretch", "4", "--slice", place, "-o", "y.png")
+    """The slices of a box are four times as high if z is upwards, and as wide; wrong factors."""
+    sizes, save = [], figures.save
+
+    def look(figure, _):
+        figure.draw_without_rendering()
+        extent = figure.axes[0].get_window_extent()
+        sizes.append((extent.width, extent.height))
+
+    figures.save = look
+    for place, stretch in ("y=0.5", "1"), ("y=0.5", "4"), ("z=0.5", "4"):
+        plot("field", "box.hdf", "--z-stretch", stretch, "--slice", place, "-o", "y.png")
     figures.save = save
-    check(aspects == [4, 1], f"aspects {aspects}")
+    (width, height), stretched, lying = sizes
+    check(abs(stretched[0] / width - 1) < 0.05, f"widths of slices with and without stretch: {sizes}")
+    check(abs(stretched[1] / stretched[0] / (4 * height / width) - 1) < 0.01, f"the stretch is not 4: {sizes}")
+    check(abs(lying[1] / lying[0] - 2) < 0.1, f"a slice z = 0.5 is stretched: {sizes}")
     for wrong in "0", "nan", "x":
         check(plot("field", "box.hdf", "-o", "y.png", "--z-stretch", wrong).returncode == 2, f"--z-stretch {wrong}")
+
+
+def check_numbers():
+    """The digits of a value are those of its error bar."""
+    nan, inf = math.nan, math.inf
+    for value, bar, text in (
+            (72.3102, 0.004, "72.310 ± 0.004"), (72.3102, 0.0014, "72.3102 ± 0.0014"), (72.3102, 0.0096, "72.310 ± 0.010"),
+            (-72.3102, 0.4, "−72.3 ± 0.4"), (0, 1.1e-6, "(0.0 ± 1.1) × 10⁻⁶"), (2, 30, "(0 ± 3) × 10¹"),
+            (12345.6, 30, "(1.235 ± 0.003) × 10⁴"), (9.02114e-6, 1.6e-10, "(9.02114 ± 0.00016) × 10⁻⁶"),
+            (72.31019687, nan, "72.3102"), (72.31019687, inf, "72.3102"), (72.31019687, 0, "72.31019687"),
+            (1 / 3, 1e-20, "0.333333333333"), (0, 0, "0"), (1.5e-13, nan, "1.5 × 10⁻¹³"), (nan, 1, ""), (inf, 1, "inf")):
+        found = labels.number(value, bar).replace("\u00a0", " ")
+        check(found == text, f"{value} with the bar {bar}: '{found}', not '{text}'")
+
+
+def check_units():
+    """Labels of [units] come to logs, fields, tables and axes, and none without them."""
+    case = ["-q", "mesh.elements=2 2 2", "discretization.order=2", "problem.forcing=1", "boundary.default=dirichlet 0",
+            "result.hot=maximum", "result.all=integral", "result.side=integral over xmin", "result.size=norm",
+            "result.through=flux over xmin", "result.R=resistance over xmax, xmin by through", "result.own=integral of u^2",
+            "line.a=0 0 0, 1 1 1, 5", "probe.p=0.5 0.5 0.5", "output.flux=yes", "output.log=u.h5", "output.field=u.hdf"]
+    units = ["units.temperature=K", "units.length=mm", "units.power=W"]
+    expected = {"hot": "K", "all": "K mm^3", "side": "K mm^2", "size": "K mm^1.5", "through": "W", "R": "K/W", "own": ""}
+    none = dict.fromkeys(expected, "")
+    for given, names in (units, expected), (units[:1], {**none, "hot": "K"}), ([], none):
+        driver.Run(2, [*case, *given]).expect(2, 0)
+        length = "mm" if len(given) == 3 else ""
+        with h5py.File("u.h5") as log:
+            found = {row["name"].decode(): row["unit"].decode() for row in log["results"][:]}
+            check(found == names, f"{given}: {found}")
+            found = labels.units_of(log["lines"])
+            check(found.get("x", "") == length and found.get("u", "") == names["hot"] and
+                  found.get("flux_x", "") == ("W/mm^2" if length else ""), f"{given}: {found}")
+        field = field_data.read("u.hdf", "u")
+        check((field.unit, field.length_unit) == (names["hot"], length), f"{given}: {field.unit}, {field.length_unit}")
+        check(plot("report", "u.h5", "u.hdf", "-o", "u.html").returncode == 0, f"{given}: a report")
+        with open("u.html", encoding="utf-8") as file:
+            page = file.read()
+        for text, known in ("u [K]", given), ("x, y, z [mm]", length), ("value [W]", length), ("<td>K mm²</td>", length):
+            check((text in page) == bool(known), f"{given}: '{text}' in the report")
+        axes, save = [], figures.save
+        figures.save = lambda figure, path: axes.extend(figure.axes)
+        plot("line", "u.h5", "-o", "y.png")
+        plot("field", "u.hdf", "--slice", "x=0.5", "-o", "y.png")
+        figures.save = save
+        found = [axes[0].get_xlabel(), axes[1].get_xlabel(), axes[1].get_ylabel()]
+        u = axes[0].get_ylabel()
+        check([text.endswith(" [mm]") for text in found] == 3 * [length != ""] and u == ("u [K]" if given else "u"),
+              f"{given}: axes {found}, {u}")
+    for wrong, words in (("power=k W", ["units.power", "such as mm", "'k W'", "white space"]),
+                         ("length=m/s", ["units.length", "'m/s'", "one of /"]),
+                         ("temperature=" + 16 * "K", ["units.temperature", "more than 15 bytes"]),
+                         ("heat=W", ["unknown key 'heat' in [units]", "temperature, length, power"])):
+        driver.Run(2, [*case, f"units.{wrong}"]).expect_error(2, 1, *words)
+
+
+def check_names():
+    """Groups that a case names by numbers have their names in tables."""
+    driver.Run(2, ["-q", "mesh.size=0.5", "regions.left=0 0 0, 0.5 1 1", "regions.right=0.5 0 0, 1 1 1",
+                   "discretization.order=2", "problem.forcing=1", "boundary.8=dirichlet 0", "boundary.default=neumann 0",
+                   "material.1.kappa=2", "result.a=flux over surface 8", "result.b=average over volume 2",
+                   "output.log=n.h5", "output.field="]).expect(2, 0)
+    with h5py.File("n.h5") as log:
+        names = [row["group"].decode() for row in log["results"][:]]
+        parts = [row["name"].decode() for row in log["balance"][:] if row["kind"] == b"flux"]
+        bodies = [row["name"].decode() for row in log["materials"][:]]
+    check(names == ["left.xmax", "right"], f"groups of results: {names}")
+    check(parts == ["left.xmax", "default"] and bodies == ["left", "default"], f"lines {parts}, materials {bodies}")
 
 
 def check_report():
@@ -149,11 +228,12 @@ def check_report():
     check(not re.search(r"https?://|<script|<link|src=\"(?!data:)", page), "the report needs other files")
     with h5py.File("r.h5") as log:
         bars = {(r["table"], r["name"], r["kind"]): r["error"] for r in log["accuracy"][:]}
-        value = log["results"]["value"][0]
-    hot = f"<td>&lt;hot&gt;</td><td>maximum</td><td>u</td><td class=\"n\">{value:.9g}</td>" \
-          f"<td class=\"n\">± {bars[(b'results', b'<hot>', b'maximum')]:.1e}</td>"
-    probe = f"± {bars[(b'probes', b'a & b', b'probe')]:.1e}"
-    for words in hot, "a &amp; b", probe, "<h2>Balance</h2>", "Error indicator", "map = none":
+        value, middle = log["results"]["value"][0], log["probes"]["u"][0]
+        notes = [row["text"].decode() for row in log["notes"][:]] if "notes" in log else []
+    hot = f"<td>&lt;hot&gt;</td><td>maximum</td><td>u</td><td class=\"n\">" \
+          f"{labels.number(value, bars[(b'results', b'<hot>', b'maximum')])}</td>"
+    probe = labels.number(middle, bars[(b"probes", b"a & b", b"probe")])
+    for words in hot, "a &amp; b", probe, *map(html.escape, notes), "<h2>Balance</h2>", "Error indicator", "map = none":
         check(words in page, f"no {words} in the report")
     check(plot("report", "r.h5", "-o", "r.html").returncode == 0, "a report without a field")
 
@@ -188,7 +268,8 @@ def main():
         solve(count, *BOX, "output.field=box.hdf")
         check_box("box.hdf", count)
     check_canvas("box.hdf")
-    for part in check_shell, check_pictures, check_stretch, check_report, check_refused:
+    for part in (check_shell, check_pictures, check_stretch, check_numbers, check_units, check_names, check_report,
+                 check_refused):
         part()
 
 

@@ -408,7 +408,7 @@ static void check_bound_of_order(const sp_hexes *hexes, int order) {
   const double *nodes = sp_reference_get(order)->gll.nodes;
   double *values = test_array((size_t)count, sizeof *values), places[SAMPLES];
   double *work = test_array(SP_EXTREMUM_WORK, sizeof *work), m[SAMPLES * SP_MAX_NQ];
-  double least = INFINITY, lowest = INFINITY, most = -INFINITY, place[3];
+  double least = INFINITY, lowest = INFINITY, most = -INFINITY;
   for (int i = 0; i < count; i++) {
     values[i] = nodes[i % n] - nodes[i / n % n] * nodes[i / n / n];
     least = fmin(least, values[i]);
@@ -432,8 +432,9 @@ static void check_bound_of_order(const sp_hexes *hexes, int order) {
   bound = sp_extremum_bound(order, 3, 1, least, values, work);
   CHECK(least + bound <= lowest + 1e-12, "order %d: the bound %g is above a value, %g", order,
         least + bound, lowest);
-  const double found =
-      sp_extremum_find(hexes, 0, order, -1, 1, values, most - least, INFINITY, work, place);
+  sp_extremum_search search = {order, -1, 1, values, most - least, INFINITY, .work = work};
+  sp_extremum_find(hexes, 0, &search);
+  const double found = search.least;
   CHECK(found <= lowest && found >= least + bound, "order %d: a minimum of %g, but %g is a value",
         order, found, lowest);
 }

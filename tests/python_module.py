@@ -210,6 +210,58 @@ def coefficients():
         check(np.array_equal(case.solve().u, old.u), "another solution after the arrays")
 
 
+IN_TIME = {**BOX, "forcing": "1+t", "capacity": 2, "initial": "x*y", "tolerance": 1e-12, "end": 1,
+           "keys": {"boundary.default": "dirichlet 0", "result.mean": "average", "result.top": "maximum", "time.steps": 8}}
+RADIATING = {**BOX, "forcing": 0, "keys": {"boundary.xmin": "dirichlet 500", "boundary.xmax": "radiation 0.8, 293",
+                                           "boundary.default": "neumann 0", "result.end": "average over xmax"}}
+
+
+def document_of(case):
+    """The program's, of a case of keyword arguments."""
+    keys = {_case._full_name(name): value for name, value in case.items() if name != "keys"}
+    return driver.record(1, *(f"{name}={_case._format(value)}" for name, value in {**keys, **case["keys"]}.items()))
+
+
+def steps(document):
+    """Steps in time are the program's, and their results; as many as wanted, of other lengths."""
+    with sp_solve.Case(**IN_TIME) as case:
+        check(case.clock == (0, 0.125, 1), f"{case.clock}")
+        for row, r in zip(document["history"], case.steps()):
+            check((r.time, r.results["mean"], r.results["top"]) == (row["time"], row["results.mean"], row["results.top"]),
+                  f"{r}: {r.results}, not {row}")
+            check(abs(r.balance["imbalance"]) < 1e-10, f"{r.balance}")
+        check(r.time == 1 and "t = 1, converged" in repr(r) and not list(case.steps()), f"{r}")
+        refuse(sp_solve.Error, "sp_case_step", case.solve)
+        refuse(sp_solve.Error, "dt is -1", case.step, -1)
+        case.restart()
+        times = [round(r.time, 12) for r in case.steps(dt=0.3, end=1.1)]
+        check(times == [0.3, 0.6, 0.9, 1.1], f"times {times}")
+    with sp_solve.Case(**BOX, forcing=1, keys=COLD) as case:
+        refuse(sp_solve.Error, "steady", case.step)
+        refuse(sp_solve.Error, "steady", next, case.steps())
+        refuse(sp_solve.Error, "in time", case.set_capacity, 1)
+
+
+def states():
+    """A large capacity keeps the state that is given, and a source over it is the rate."""
+    with sp_solve.Case(**IN_TIME) as case:
+        u = case.step().u
+        case.restart(0.5, initial=u)
+        case.set_capacity(1e9)
+        r = case.step(0.25, source=np.full(case.sizes.local, 4e9))
+        check(r.time == 0.75 and abs(r.u - u - 1)[case.free].max() < 1e-7, f"{r}: {abs(r.u - u - 1)[case.free].max()}")
+
+
+def radiation(document):
+    """A case that depends on u: the program's values, and fewer iterations from the solution."""
+    with sp_solve.Case(**RADIATING) as case:
+        r = case.solve()
+        check((r.results, r.iterations) == (driver.values(document), document["iterations"]), f"{r}: {r.results}")
+        near = case.solve(initial=r.u)
+        check(near.iterations < r.iterations / 2, f"{near}, {r}")
+        refuse(sp_solve.Error, "right-hand side", case.rhs)
+
+
 def keys_of_sections():
     """The module's list of keys is the program's."""
     sections, found = {}, None
@@ -360,13 +412,16 @@ def cost():
 def main():
     document = driver.record(1, CUBE, *settings("discretization.order=4; output.log=; output.field="),
                              *(f"{key}={value}" for key, value in MORE.items()))
+    series, radiating = document_of(IN_TIME), document_of(RADIATING)
     keys_of_sections()
     ranks(document)
     silence()
     tour()
-    for test in operators, arrays, coefficients, gpu, errors, side_by_side, progress, pictures, cost:
+    for test in operators, arrays, coefficients, states, gpu, errors, side_by_side, progress, pictures, cost:
         test()
     values_of_program(document)
+    steps(series)
+    radiation(radiating)
 
 
 driver.in_folder(main)

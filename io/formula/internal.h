@@ -3,6 +3,7 @@
  *     kernel.h                the arithmetic of each operation, once per instruction set.
  *     graph.h                 nodes: value numbering, constant folding, derivatives (derive.c).
  *     program.h               the nodes that the outputs need, as instructions on slots.
+ *     token.h                 numbers, names and symbols of a text
  *     parse.c                 the parser; calls sp_graph_apply for each operation.
  *     expression.c            evaluation, a chunk of points at a time.
  *

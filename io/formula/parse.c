@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/utf8.h"
+#include "io/formula/token.h"
 
 /* Nesting depth of parentheses, signs, exponents and conditionals; bounds the recursion, so that
  * the C stack cannot overflow. */
@@ -27,10 +27,6 @@ static const struct function {
     {"atan2", 2, SP_OP_ATAN2}, {"pow", 2, SP_OP_POWER}, {"min", 2, SP_OP_MIN},
     {"max", 2, SP_OP_MAX},     {"if", 3, SP_OP_SELECT},
 };
-
-static const char known_names[] =
-    "pi, e, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, log10, sqrt, "
-    "cbrt, abs, erf, sign, floor, atan2, pow, min, max, if, table";
 
 /* The binary operators that associate to the left, weakest first. */
 enum { WEAKEST = 1, EQUALITY = 3, ORDER = 4, STRONGEST = 6 };
@@ -58,138 +54,35 @@ enum {
   VARIABLES = 5
 };
 
-typedef enum token_kind {
-  TOKEN_END,
-  TOKEN_NUMBER,
-  TOKEN_NAME,
-  TOKEN_TEXT, /* with its quotes */
-  TOKEN_SYMBOL,
-  TOKEN_STRAY
-} token_kind;
-
-typedef struct token {
-  token_kind kind;
-  const char *start;
-  size_t length;
-} token;
-
 typedef struct parser {
   sp_expression *expression;
   const sp_scope *scope; /* NULL: none */
   sp_graph *graph;
-  token next;
+  sp_token next;
   int depth;
   const char *u;           /* the name of u; NULL: there is none */
   const sp_values *values; /* in place of x, y and z; NULL: none */
 } parser;
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* Length of the number at s: digits [. digits] [e [+-] digits], with a digit before or after the
- * point; 0 if there is none. */
-static size_t number_length(const char *s) {
-  const char *p = s;
-  while (is_digit(*p)) p++;
-  size_t digits = (size_t)(p - s);
-  if (*p == '.') {
-    const char *fraction = ++p;
-    while (is_digit(*p)) p++;
-    digits += (size_t)(p - fraction);
-  }
-  if (digits == 0) return 0;
-  if (*p == 'e' || *p == 'E') {
-    const char *exponent = p + 1 + (p[1] == '+' || p[1] == '-');
-    if (is_digit(*exponent))
-      for (p = exponent; is_digit(*p);) p++;
-  }
-  return (size_t)(p - s);
-}
-
-static size_t symbol_length(const char *s) {
-  static const char *const pairs[] = {"||", "&&", "==", "!=", "<=", ">=", "**"};
-  for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++)
-    if (strncmp(s, pairs[k], 2) == 0) return 2;
-  return strchr("+-*/^<>!?:(),", *s) ? 1 : 0;
-}
-
 static void read_token(parser *p) {
-  const char *s = p->next.start + p->next.length;
-  while (is_space(*s)) s++;
-  unsigned code;
-  size_t length = 0;
-  token_kind kind = TOKEN_END;
-  if (is_letter(*s)) {
-    kind = TOKEN_NAME;
-    while (is_letter(s[length]) || is_digit(s[length])) length++;
-  } else if ((length = number_length(s)) > 0)
-    kind = TOKEN_NUMBER;
-  else if (*s == '"' && strchr(s + 1, '"')) {
-    kind = TOKEN_TEXT;
-    length = (size_t)(strchr(s + 1, '"') - s) + 1;
-  } else if (*s != '\0' && (length = symbol_length(s)) > 0)
-    kind = TOKEN_SYMBOL;
-  else if (*s != '\0') {
-    kind = TOKEN_STRAY;
-    length = sp_utf8(s, &code);
-    if (length == 0) length = 1;
-  }
-  p->next = (token){kind, s, length};
+  p->next = sp_token_after(p->next);
 }
 
-static bool token_is(const token *t, const char *text) {
-  return t->length == strlen(text) && strncmp(t->start, text, t->length) == 0;
-}
-
-static int column_of(const parser *p, const token *t) {
+static int column_of(const parser *p, const sp_token *t) {
   const ptrdiff_t offset = t->start - p->expression->text;
   return offset < INT32_MAX ? (int)offset + 1 : INT32_MAX;
 }
 
-enum { FOUND_SIZE = 96 };
-
-/* "found ..." for a message: printable for any bytes. */
-static void describe_token(const token *t, char found[FOUND_SIZE]) {
-  const int longest = 40;
-  const unsigned char first = (unsigned char)*t->start;
-  unsigned code;
-  if (t->kind == TOKEN_END)
-    snprintf(found, FOUND_SIZE, "end of formula");
-  else if (t->kind == TOKEN_TEXT) /* may contain any bytes */
-    snprintf(found, FOUND_SIZE, "text in quotes");
-  else if (first >= 0x80 && t->length > 1 && sp_utf8(t->start, &code) && code >= 0xA0)
-    snprintf(found, FOUND_SIZE, "'%.*s' (U+%04X, not ASCII)", (int)t->length, t->start, code);
-  else if (first < 0x20 || first >= 0x7F)
-    snprintf(found, FOUND_SIZE, "byte 0x%02X", first);
-  else if (t->length > (size_t)longest)
-    snprintf(found, FOUND_SIZE, "'%.*s...'", longest, t->start);
-  else
-    snprintf(found, FOUND_SIZE, "'%.*s'%s", (int)t->length, t->start,
-             token_is(t, "=")   ? " (to compare, write '==')"
-             : token_is(t, "&") ? " (for 'and', write '&&')"
-             : token_is(t, "|") ? " (for 'or', write '||')"
-                                : "");
-}
-
 /* Fail at the next token; `note` is appended to the message. */
 static sp_status unexpected(const parser *p, const char *expected, const char *note) {
-  char found[FOUND_SIZE];
-  describe_token(&p->next, found);
+  char found[SP_TOKEN_SIZE];
+  sp_token_describe(&p->next, found);
   return sp_fail(SP_ERR_INPUT, "%s: column %d: expected %s, found %s%s", p->expression->where,
                  column_of(p, &p->next), expected, found, note);
 }
 
 static sp_status expect(parser *p, const char *symbol, const char *expected, const char *note) {
-  if (!token_is(&p->next, symbol)) return unexpected(p, expected, note);
+  if (!sp_token_is(&p->next, symbol)) return unexpected(p, expected, note);
   read_token(p);
   return SP_OK;
 }
@@ -259,11 +152,11 @@ static sp_status parse_arguments(parser *p, const struct function *function, int
   SP_TRY(expect(p, "(", expected, ""));
   int arguments[3];
   for (int k = 0; k < function->arity; k++) {
-    if (token_is(&p->next, ")") || token_is(&p->next, ","))
+    if (sp_token_is(&p->next, ")") || sp_token_is(&p->next, ","))
       return unexpected(p, "an argument", note);
     SP_TRY(parse_conditional(p, &arguments[k]));
     const bool is_last = k == function->arity - 1;
-    const bool miscounted = token_is(&p->next, is_last ? "," : ")");
+    const bool miscounted = sp_token_is(&p->next, is_last ? "," : ")");
     SP_TRY(expect(p, is_last ? ")" : ",", is_last ? "')'" : "','", miscounted ? note : ""));
   }
   return apply_operation(p, function->operation, arguments, result);
@@ -275,11 +168,11 @@ static sp_status parse_table(parser *p, int *result) {
   read_token(p);
   SP_TRY(expect(p, "(", "'(' after table", ""));
   if (p->next.kind != TOKEN_TEXT) return unexpected(p, "the name of a file in quotes", "");
-  const token name = p->next;
+  const sp_token name = p->next;
   read_token(p);
   SP_TRY(expect(p, ",", "',' and the argument of the table", ""));
   SP_TRY(parse_conditional(p, &o[0]));
-  const bool is_map = token_is(&p->next, ",");
+  const bool is_map = sp_token_is(&p->next, ",");
   if (is_map) {
     read_token(p);
     SP_TRY(parse_conditional(p, &o[1]));
@@ -297,25 +190,21 @@ static sp_status parse_table(parser *p, int *result) {
 static const char *const variables[] = {"x", "y", "z", "u", "u0"};
 
 /* True if a formula can have this name of a value. */
-static bool is_name(const char *name) {
-  bool good = is_letter(*name);
-  for (const char *c = name; *c; c++) good = good && (is_letter(*c) || is_digit(*c));
-  return good;
-}
-
 bool sp_expression_allows_name(const char *name) {
-  bool allowed = is_name(name) && strcmp(name, "pi") != 0 && strcmp(name, "e") != 0;
+  bool allowed = sp_token_is_name(name) && strcmp(name, "pi") != 0 && strcmp(name, "e") != 0;
   for (int v = 0; v < VARIABLES; v++) allowed = allowed && strcmp(name, variables[v]) != 0;
   for (int k = 0; k < FUNCTIONS; k++) allowed = allowed && strcmp(name, functions[k].name) != 0;
   return allowed && strcmp(name, "table") != 0;
 }
 
 static sp_status fail_unknown(const parser *p) {
-  char found[FOUND_SIZE], constants[200] = "", values[400] = "";
-  size_t length = 0;
-  describe_token(&p->next, found);
+  char found[SP_TOKEN_SIZE], known[200], constants[200] = "", values[400] = "";
+  size_t length = 0, used = 0;
+  for (int k = 0; k < FUNCTIONS; k++)
+    used += (size_t)snprintf(known + used, sizeof known - used, "%s, ", functions[k].name);
+  sp_token_describe(&p->next, found);
   for (int i = 0; p->values && i < p->values->known && length < sizeof values; i++)
-    if (p->values->names[i] && is_name(p->values->names[i]))
+    if (p->values->names[i] && sp_token_is_name(p->values->names[i]))
       length +=
           (size_t)snprintf(values + length, sizeof values - length, "%s, ", p->values->names[i]);
   length = 0;
@@ -323,34 +212,34 @@ static sp_status fail_unknown(const parser *p) {
     length += (size_t)snprintf(constants + length, sizeof constants - length, ", %s",
                                p->scope->constants[i].name);
   const char *u = p->u;
-  return sp_fail(SP_ERR_INPUT, "%s: column %d: unknown name %s%s; known names are %s%s%s%s%s%s",
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: column %d: unknown name %s%s; known names are %s%s%s%spi, e, %stable%s",
                  p->expression->where, column_of(p, &p->next), found,
-                 token_is(&p->next, "u0")  ? ": only forcings with problem.initial have it"
-                 : token_is(&p->next, "t") ? ": only cases with time.end have it"
-                                           : "",
+                 sp_token_is(&p->next, "u0")  ? ": only forcings with problem.initial have it"
+                 : sp_token_is(&p->next, "t") ? ": only cases with time.end have it"
+                                              : "",
                  p->values ? values : "x, y, z, ", p->scope && p->scope->time ? "t, " : "",
-                 u ? u : "", u ? ", " : "", known_names, constants);
+                 u ? u : "", u ? ", " : "", known, constants);
 }
 
 /* The constant that the next token names; NULL if there is none. */
 static sp_constant *find_constant(const parser *p) {
   for (int i = 0; p->scope && i < p->scope->count; i++)
-    if (token_is(&p->next, p->scope->constants[i].name)) return &p->scope->constants[i];
+    if (sp_token_is(&p->next, p->scope->constants[i].name)) return &p->scope->constants[i];
   return NULL;
 }
 
 /* Parse the name of a value; *found is false if the next token is none. A function needs "(". */
 static sp_status parse_value(parser *p, bool *found, int *result) {
-  const token name = p->next;
-  const char *after = name.start + name.length;
-  while (is_space(*after)) after++;
+  const sp_token name = p->next;
+  const sp_token after = sp_token_after(name);
   int i = 0;
-  while (i < p->values->known && !(p->values->names[i] && token_is(&name, p->values->names[i])))
+  while (i < p->values->known && !(p->values->names[i] && sp_token_is(&name, p->values->names[i])))
     i++;
-  *found = i < p->values->known && *after != '(';
+  *found = i < p->values->known && !sp_token_is(&after, "(");
   if (!*found) return SP_OK;
-  if (find_constant(p) || token_is(&name, "pi") || token_is(&name, "e") ||
-      (p->scope->time && token_is(&name, "t")))
+  if (find_constant(p) || sp_token_is(&name, "pi") || sp_token_is(&name, "e") ||
+      (p->scope->time && sp_token_is(&name, "t")))
     return sp_fail(SP_ERR_INPUT,
                    "%s: column %d: '%.*s' is a probe or result and a constant: rename one",
                    p->expression->where, column_of(p, &name), (int)name.length, name.start);
@@ -361,20 +250,20 @@ static sp_status parse_value(parser *p, bool *found, int *result) {
 }
 
 static sp_status parse_name(parser *p, int *result) {
-  const token *name = &p->next;
+  const sp_token *name = &p->next;
   const char *u = p->u;
   bool found = false;
   if (p->values) SP_TRY(parse_value(p, &found, result));
   if (found) return SP_OK;
   for (int v = 0; v <= SP_VARIABLE_U && (v < SP_VARIABLE_U || u) && !p->values; v++)
-    if (token_is(name, v < SP_VARIABLE_U ? variables[v] : u)) {
+    if (sp_token_is(name, v < SP_VARIABLE_U ? variables[v] : u)) {
       *result = v;
       p->expression->is_constant = false;
       p->expression->is_of_u = p->expression->is_of_u || v == SP_VARIABLE_U;
       read_token(p);
       return SP_OK;
     }
-  if (p->scope && p->scope->time && token_is(name, "t")) {
+  if (p->scope && p->scope->time && sp_token_is(name, "t")) {
     /* A sum, whose values are at every point: functions of one argument expect that. */
     const int time[3] = {sp_graph_constant(p->graph, 0), sp_graph_data(p->graph, p->scope->time)};
     if (p->graph->in_time) p->graph->jets[time[1]].gradient[0] = sp_graph_constant(p->graph, 1);
@@ -384,15 +273,15 @@ static sp_status parse_name(parser *p, int *result) {
     read_token(p);
     return SP_OK;
   }
-  const bool is_pi = token_is(name, "pi");
-  if (is_pi || token_is(name, "e")) {
+  const bool is_pi = sp_token_is(name, "pi");
+  if (is_pi || sp_token_is(name, "e")) {
     make_constant(p, is_pi ? 3.14159265358979323846 : 2.71828182845904523536, result);
     read_token(p);
     return SP_OK;
   }
   for (int k = 0; k < FUNCTIONS; k++)
-    if (token_is(name, functions[k].name)) return parse_arguments(p, &functions[k], result);
-  if (token_is(name, "table")) return parse_table(p, result);
+    if (sp_token_is(name, functions[k].name)) return parse_arguments(p, &functions[k], result);
+  if (sp_token_is(name, "table")) return parse_table(p, result);
   sp_constant *known = find_constant(p);
   if (!known) return fail_unknown(p);
   known->used = true;
@@ -411,15 +300,16 @@ static sp_status parse_primary(parser *p, int *result) {
 
 /* A sign or '!' binds less tightly than a power, but may begin an exponent: 2^-x. */
 static sp_status parse_unary(parser *p, int *result) {
-  const token sign = p->next;
-  const bool is_signed = token_is(&sign, "+") || token_is(&sign, "-") || token_is(&sign, "!");
+  const sp_token sign = p->next;
+  const bool is_signed =
+      sp_token_is(&sign, "+") || sp_token_is(&sign, "-") || sp_token_is(&sign, "!");
   int o[2] = {0};
   if (is_signed)
     read_token(p);
   else {
     SP_TRY(parse_primary(p, &o[0]));
     *result = o[0];
-    if (!token_is(&p->next, "^") && !token_is(&p->next, "**")) return SP_OK;
+    if (!sp_token_is(&p->next, "^") && !sp_token_is(&p->next, "**")) return SP_OK;
     read_token(p);
   }
   SP_TRY(enter(p));
@@ -427,13 +317,13 @@ static sp_status parse_unary(parser *p, int *result) {
   leave(p);
   if (!is_signed) return apply_operation(p, SP_OP_POWER, o, result);
   *result = o[1];
-  if (token_is(&sign, "+")) return SP_OK;
-  return apply_operation(p, token_is(&sign, "-") ? SP_OP_NEGATE : SP_OP_NOT, &o[1], result);
+  if (sp_token_is(&sign, "+")) return SP_OK;
+  return apply_operation(p, sp_token_is(&sign, "-") ? SP_OP_NEGATE : SP_OP_NOT, &o[1], result);
 }
 
-static const struct binary *find_binary(const token *t) {
+static const struct binary *find_binary(const sp_token *t) {
   for (int k = 0; k < BINARIES; k++)
-    if (token_is(t, binaries[k].text)) return &binaries[k];
+    if (sp_token_is(t, binaries[k].text)) return &binaries[k];
   return NULL;
 }
 
@@ -462,7 +352,7 @@ static sp_status parse_conditional(parser *p, int *result) {
   int o[3];
   SP_TRY(parse_binary(p, WEAKEST, &o[0]));
   *result = o[0];
-  if (token_is(&p->next, "?")) {
+  if (sp_token_is(&p->next, "?")) {
     read_token(p);
     SP_TRY(parse_conditional(p, &o[1]));
     SP_TRY(expect(p, ":", "':'", ""));

@@ -8,6 +8,7 @@ import numpy
 
 from failure import Failure
 from files import open_file
+from labels import unit_of
 
 LAGRANGE_HEXAHEDRON = 72
 AXES = "xyz"
@@ -65,13 +66,13 @@ def values_of(root, group, name):
 
 
 def scalar_of(root, path, name):
-    """Values of a scalar, or lengths of a vector; whether it is one per element; and what it is."""
+    """Values of a scalar, or lengths of a vector; whether it is one per element; what it is, and its unit."""
     for group, per_element in ("PointData", False), ("CellData", True):
         if group in root and name in root[group]:
-            values = values_of(root, group, name)
+            values, unit = values_of(root, group, name), unit_of(root[group][name])
             if values.ndim == 2:
-                return numpy.linalg.norm(values, axis=1), per_element, f"|{name}|"
-            return values, per_element, name
+                return numpy.linalg.norm(values, axis=1), per_element, f"|{name}|", unit
+            return values, per_element, name, unit
     known = [key for group in ("PointData", "CellData") if group in root for key in root[group]]
     raise Failure(f"{path}: no '{name}' in this field; it has {', '.join(known)}")
 
@@ -79,12 +80,13 @@ def scalar_of(root, path, name):
 def read(path, name):
     """A field: `name`, its `values` [points], or [elements] if `per_element`; `points`; `nodes` [elements][i][j][k],
     indices of points on the equispaced lattice of an element, of `order`; `regions`, the names that values of
-    "region" count."""
+    "region" count; `unit` and `length_unit`, "" for none."""
     with open_file(path) as file:
         if "VTKHDF" not in file or file["VTKHDF"].attrs.get("Type") != b"UnstructuredGrid":
             raise Failure(f"{path}: not a field of sp_solve (no VTKHDF grid)")
         root = file["VTKHDF"]
-        values, per_element, name = scalar_of(root, path, name)
+        values, per_element, name, unit = scalar_of(root, path, name)
+        length_unit = unit_of(root["Points"])
         points, nodes = root["Points"][:], root["Connectivity"][:]
         cells, point_counts = root["NumberOfCells"][:], root["NumberOfPoints"][:]
         types = root["Types"][:]
@@ -100,7 +102,8 @@ def read(path, name):
     ours[:, lattice_order(order)] = nodes.reshape(elements, per) + first[:, None]
     shape = (elements, order + 1, order + 1, order + 1)
     return SimpleNamespace(order=order, points=points, nodes=ours.reshape(shape).transpose(0, 3, 2, 1), name=name,
-                           values=values, per_element=per_element, regions=list(texts))
+                           values=values, per_element=per_element, regions=list(texts), unit=unit,
+                           length_unit=length_unit)
 
 
 # ---- Faces ----

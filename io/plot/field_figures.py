@@ -11,7 +11,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import ListedColormap, NoNorm, Normalize
 from matplotlib.patches import Patch
 
-from mpl_toolkits.axes_grid1 import make_axes_locatable
+from mpl_toolkits.axes_grid1.axes_divider import AxesDivider
+from mpl_toolkits.axes_grid1.axes_size import AxesY
 from mpl_toolkits.axes_grid1.inset_locator import inset_axes
 
 import field_data
@@ -19,9 +20,11 @@ import figures
 from failure import Failure
 from field_data import AXES
 from files import open_file
+from labels import in_brackets
 from figures import pyplot
 
 PIXELS = 800       # of the longer side of a picture of a surface
+HIGHEST = 40       # inches of a slice
 SUPERSAMPLING = 2  # its pixels are averages of this many in both directions
 
 
@@ -66,9 +69,11 @@ class Colours:
             axes.legend(handles=handles, title=field.name, borderaxespad=0, loc="center left",
                         bbox_to_anchor=(1.04, 0.5))
             return
-        place = make_axes_locatable(axes).append_axes("bottom" if wide else "right", size=0.12,
-                                                      pad=0.45 if wide else 0.12)
-        bar = axes.figure.colorbar(ScalarMappable(self.norm, self.map), cax=place, label=field.name,
+        divider = AxesDivider(axes, yref=AxesY(axes, axes.get_aspect()))  # of --z-stretch
+        axes.set_axes_locator(divider.new_locator(0, 0))
+        place = divider.append_axes("bottom" if wide else "right", size=0.12, pad=0.45 if wide else 0.12)
+        bar = axes.figure.colorbar(ScalarMappable(self.norm, self.map), cax=place,
+                                   label=in_brackets(field.name, field.unit),
                                    orientation="horizontal" if wide else "vertical")
         bar.outline.set_visible(False)
 
@@ -88,8 +93,11 @@ def draw_slice(field, arguments):
     colours = Colours(field, values)
     extent = numpy.ptp(triangles, axis=(0, 1))
     stretch = arguments.z_stretch if axis < 2 else 1  # z is upwards then
-    wide = extent[0] > 2 * stretch * extent[1]
+    wide = extent[0] > 2 * extent[1]
     figure, axes = pyplot.subplots()
+    frame = axes.get_position()  # the stretch makes the picture higher, not narrower
+    height = figure.get_figwidth() * frame.width / frame.height * stretch * extent[1] / extent[0]
+    figure.set_figheight(min(max(figure.get_figheight(), height + 1), HIGHEST))
     if field.per_element:
         painted = PolyCollection(triangles, facecolors=colours.of(values), edgecolors="face",
                                  linewidths=0.2)  # without edges there are seams between triangles
@@ -105,9 +113,9 @@ def draw_slice(field, arguments):
     axes.set_aspect(stretch)
     axes.grid(False)
     horizontal, vertical = (name for name in AXES if name != AXES[axis])
-    axes.set_xlabel(horizontal)
-    axes.set_ylabel(vertical)
-    axes.set_title(f"{AXES[axis]} = {position:g}", fontsize=9)
+    axes.set_xlabel(in_brackets(horizontal, field.length_unit))
+    axes.set_ylabel(in_brackets(vertical, field.length_unit))
+    axes.set_title(f"{AXES[axis]} = {position:g} {field.length_unit}".rstrip(), fontsize=9)
     colours.add_key(axes, field, wide)
     figures.save(figure, arguments.output)
 
@@ -215,9 +223,9 @@ def paint_edges(canvas, field, faces):
         canvas.add_lines((matrix @ edges[count == n]).reshape(-1, 3))
 
 
-def add_directions(axes, canvas):
-    """Where x, y and z point, beside the lower left corner."""
-    place = inset_axes(axes, 0.55, 0.55, loc="lower right", bbox_to_anchor=(0, 0), borderpad=0,
+def add_directions(axes, canvas, corner=(0, 0)):
+    """Where x, y and z point, left of a place in the axes."""
+    place = inset_axes(axes, 0.55, 0.55, loc="lower right", bbox_to_anchor=corner, borderpad=0,
                        bbox_transform=axes.transAxes)
     place.set_aspect("equal")
     place.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3))

@@ -3,18 +3,33 @@
 import base64
 import html
 import os
+import struct
 import tempfile
 from types import SimpleNamespace
+
+import numpy
 
 import field_figures
 import run_figures
 from failure import Failure
 from files import open_log
+from labels import in_brackets, number, pretty, printed, units_of
 
-STYLE = """body { font: 15px sans-serif; max-width: 60em; margin: 2em auto; color: #222 }
-table { border-collapse: collapse; margin: 0.5em 0 } th, td { padding: 0.2em 0.8em; text-align: left }
-th { border-bottom: 1px solid #999 } td.n { text-align: right; font-variant-numeric: tabular-nums }
-img { max-width: 100%; display: block; margin: 1em 0 } pre { background: #f4f4f4; padding: 1em }"""
+# On paper tables break between rows and repeat their heads. Long words break anywhere, so that tables fit the width.
+STYLE = """@page { size: A4; margin: 18mm 15mm }
+body { font: 15px sans-serif; max-width: 60em; margin: 2em auto; color: #222 }
+table { border-collapse: collapse; margin: 0.5em 0; max-width: 100% }
+th, td { padding: 0.2em 0.8em; text-align: left; vertical-align: top }
+thead th { border-bottom: 1px solid #999 } td.n { text-align: right; font-variant-numeric: tabular-nums }
+td.long, li { overflow-wrap: anywhere }
+img { max-width: 100%; display: block; margin: 1em 0 }
+pre { background: #f4f4f4; padding: 1em; white-space: pre-wrap; overflow-wrap: anywhere }
+@media print {
+  body { font-size: 9pt; margin: 0; max-width: none } th, td { padding: 0.15em 0.5em }
+  thead { display: table-header-group } tr, figure { break-inside: avoid } h2 { break-after: avoid }
+  img { max-height: 110mm; margin: 0 auto } img.tall { max-height: 235mm } figure { margin: 0 }
+  pre { columns: 2; font-size: 8pt }
+}"""
 
 # Attribute of the log: what it is called.
 SUMMARY = (("status", "outcome"), ("start_time", "start"), ("program", "program"), ("version", "version"),
@@ -24,31 +39,45 @@ SUMMARY = (("status", "outcome"), ("start_time", "start"), ("program", "program"
            ("total_seconds", "seconds"), ("accuracy_method", "error bars"))
 
 # Table of the log: its title and columns. Those of integers and reals are at the right.
-TABLES = (("notes", "Notes", ("name", "text")),
-          ("results", "Results", ("name", "kind", "formula", "group", "value", "error", "x", "y", "z")),
-          ("extrema", "Extrema", ("name", "kind", "material", "value", "error", "x", "y", "z")),
-          ("materials", "Materials", None), ("probes", "Probes", ("name", "x", "y", "z", "u", "error")),
-          ("balance", "Balance", ("name", "kind", "value", "error")),
+TABLES = (("results", "Results", ("name", "kind", "formula", "group", "value", "unit", "place", "heat")),
+          ("extrema", "Extrema", ("name", "kind", "material", "value", "place")),
+          ("materials", "Materials", None), ("probes", "Probes", ("name", "place", "u")),
+          ("balance", "Balance", ("name", "kind", "value")),
           ("errors", "True errors, against the exact solution", None),
-          ("limits", "Limits of the study", ("kind", "name", "order", "rate", "limit", "gci", "verdict")))
+          ("limits", "Limits of the study", ("kind", "name", "order", "rate", "limit", "unit", "verdict")))
+LONG = 16  # characters of a word that stays whole
+TITLES = {"group": "over", "place": "x, y, z", "heat_in": "heat in", "heat_out": "heat out"}
 
 
-def text_of(value, column):
-    """A cell. NaN stands for no value."""
+def text_of(row, column):
+    """A cell; NaN stands for no value. The answer of a row has its error bar."""
+    value = row[column]
     if isinstance(value, bytes):
-        return html.escape(value.decode()), ""
-    if column in ("error", "gci"):
-        return "" if value != value else f"± {value:.1e}", ' class="n"'
-    return "" if value != value else f"{value:.9g}", ' class="n"'
+        text = pretty(value.decode()) if column == "unit" else value.decode()
+        is_long = max(map(len, text.split()), default=0) > LONG
+        return html.escape(text), ' class="long"' if is_long else ""
+    if column == "place":
+        rounding = 1e-12 * max(map(abs, value))
+        return ", ".join(printed(f"{x if abs(x) > rounding else 0:.5g}") for x in value if x == x), ' class="n"'
+    bar = row["error"] if column in ("value", "u", "limit") else float("nan")
+    return number(value, bar), ' class="n"'
 
 
-def table(title, columns, rows):
-    head = "".join(f"<th>{html.escape(c)}</th>" for c in columns)
+def table(title, columns, rows, units):
+    head = "".join(f"<th>{html.escape(in_brackets(TITLES.get(c, c), units.get(c)))}</th>" for c in columns)
     body = ""
     for row in rows:
-        cells = [text_of(row[c], c) for c in columns]
+        cells = [text_of(row, c) for c in columns]
         body += "<tr>" + "".join(f"<td{kind}>{text}</td>" for text, kind in cells) + "</tr>\n"
-    return f"<h2>{html.escape(title)}</h2>\n<table><tr>{head}</tr>\n{body}</table>\n"
+    return f"<h2>{html.escape(title)}</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>\n"
+
+
+def notes(log):
+    """All notes of the run."""
+    rows = log["notes"][:] if "notes" in log else []
+    items = "".join(f"<li><b>{html.escape(row['name'].decode())}</b>: {html.escape(row['text'].decode())}</li>\n"
+                    for row in rows)
+    return f"<h2>Notes</h2>\n<ul>{items}</ul>\n" if items else "<h2>Notes</h2>\n<p>none</p>\n"
 
 
 def bars_of(log):
@@ -63,12 +92,16 @@ def tables(log):
         if name not in log or len(log[name]) == 0:
             continue
         rows = [dict(zip(log[name].dtype.names, row)) for row in log[name][:]]
+        units = units_of(log[name])
         for row in rows:  # the error of a probe in the log is the true one
-            row["error"] = bars.get((name, row.get("name"), b"probe" if name == "probes" else row.get("kind")),
-                                    float("nan"))
+            row["error"] = row["gci"] if "gci" in row else bars.get(
+                (name, row.get("name"), b"probe" if name == "probes" else row.get("kind")), float("nan"))
+            if "x" in row:
+                row["place"] = [row[c] for c in "xyz"]
+        units["place"] = units.get("x")
         known = [c for c in (columns or log[name].dtype.names) if c in rows[0]]
-        shown = [c for c in known if any(text_of(row[c], c)[0] for row in rows)]
-        out += table(title, shown, rows)
+        shown = [c for c in known if any(text_of(row, c)[0] for row in rows)]
+        out += table(title, shown, rows, units)
     return out
 
 
@@ -77,7 +110,9 @@ def summary(attributes):
     for name, title in SUMMARY:
         if name in attributes:
             value = attributes[name]
-            text = value.decode() if isinstance(value, bytes) else str(value)
+            text = value.decode() if isinstance(value, bytes) else value
+            if not isinstance(text, str):
+                text = f"{value:,}" if isinstance(value, numpy.integer) else printed(f"{value:.3g}")
             rows += f"<tr><th>{title}</th><td>{html.escape(text)}</td></tr>\n"
     return f"<table>{rows}</table>\n"
 
@@ -88,8 +123,12 @@ def picture(title, function, **arguments):
         path = os.path.join(folder, "image.png")
         function(SimpleNamespace(output=path, **arguments))
         with open(path, "rb") as file:
-            data = base64.b64encode(file.read()).decode("ascii")
-    return f'<h2>{html.escape(title)}</h2>\n<img alt="{html.escape(title)}" src="data:image/png;base64,{data}">\n'
+            data = file.read()
+    width, height = struct.unpack(">II", data[16:24])  # of a PNG
+    data = base64.b64encode(data).decode("ascii")
+    tall = ' class="tall"' if height > width else ""
+    return (f'<figure><h2>{html.escape(title)}</h2>\n<img alt="{html.escape(title)}"{tall} '
+            f'src="data:image/png;base64,{data}"></figure>\n')
 
 
 def pictures(path, stretch):
@@ -107,16 +146,18 @@ def report(arguments):
         raise Failure(f"{arguments.output}: expected a name that ends in .html")
     with open_log(arguments.log) as log:
         attributes, names = dict(log.attrs), set(log)
-        body = summary(attributes) + tables(log)
+        body = summary(attributes) + notes(log) + tables(log)
     case = attributes["case"].decode() if isinstance(attributes["case"], bytes) else attributes["case"]
     if arguments.field:
         body += pictures(arguments.field, arguments.z_stretch)
     logs = {"files": [arguments.log]}
+    if "history" in names:
+        body += picture("History", run_figures.history, **logs)
     if "lines" in names:
         body += picture("Lines", run_figures.line, **logs)
     if "study_rate" in attributes:
         body += picture("Convergence", run_figures.study, **logs)
-    elif "residual" in names:
+    elif "residual" in names and "history" not in names:
         body += picture("Convergence of the solver", run_figures.residual, against="iterations", **logs)
     body += picture("Where the time goes", run_figures.phases, **logs)
     title = f"sp_solve: {os.path.basename(arguments.log)}"

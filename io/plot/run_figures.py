@@ -9,16 +9,18 @@ import figures
 from failure import Failure
 from figures import pyplot
 from files import label_all, open_log
+from labels import in_brackets, units_of
 
 
 def read(path, table):
-    """The rows of a table and the attributes of a run log; the file may still be growing."""
+    """The rows of a table, the attributes of a run log and, as "units", the units of the columns; the file may
+    still be growing."""
     with open_log(path) as log:
         if table not in log:
             what = {"study": "no study; run sp_solve with --study",
                     "history": "no history; run sp_solve with time.end"}.get(table, f"no /{table}")
             raise Failure(f"{path}: {what}")
-        rows, attributes = log[table][:], dict(log.attrs)
+        rows, attributes = log[table][:], {**log.attrs, "units": units_of(log[table])}
     if len(rows) == 0:
         studied = " (a study logs its runs in /study only)" if "study_rate" in attributes else ""
         raise Failure(f"{path}: /{table} has no rows{studied}")
@@ -82,8 +84,9 @@ def line(arguments):
         prefix = f"{label}, " if len(runs) > 1 else ""
         axes.plot(rows["distance"], rows["u"], label=prefix + name.decode(), markevery=every(len(rows)),
                   **figures.style(n))
-    axes.set_xlabel("distance from the first end of the line")
-    axes.set_ylabel("u")
+    units = runs[0][2]["units"]
+    axes.set_xlabel(in_brackets("distance from the first end of the line", units.get("distance")))
+    axes.set_ylabel(in_brackets("u", units.get("u")))
     axes.set_title(describe(runs[0][2]), fontsize=9)
     axes.legend()
     figures.save(figure, arguments.output)
@@ -103,11 +106,14 @@ def history(arguments):
     for panel, axes in zip(panels, all_axes[:, 0]):
         columns = [name for name in names if name.split(".")[0] == panel]
         curves = [(label, name, rows) for label, rows, _ in runs for name in columns if name in rows.dtype.names]
+        units = {runs[0][2]["units"].get(name) for name in columns}
         for n, (label, name, rows) in enumerate(curves):
             prefix = f"{label}, " if len(runs) > 1 else ""
-            axes.plot(rows["time"], rows[name], label=prefix + name.split(".", 1)[1], markevery=every(len(rows)),
-                      **figures.style(n))
-        axes.set_ylabel(PANELS.get(panel, panel))
+            text = name.split(".", 1)[1]
+            if len(units) > 1:
+                text = in_brackets(text, runs[0][2]["units"].get(name))
+            axes.plot(rows["time"], rows[name], label=prefix + text, markevery=every(len(rows)), **figures.style(n))
+        axes.set_ylabel(in_brackets(PANELS.get(panel, panel), units.pop() if len(units) == 1 else None))
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     all_axes[-1, 0].set_xlabel("time t")
     all_axes[0, 0].set_title(describe(runs[0][2]), fontsize=9)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "io/gather.h"
+#include "io/rendezvous.h"
 
 static const char ENDING[] = ".msh";
 

@@ -14,7 +14,7 @@
 
 enum { PRODUCTION, PAPER }; /* of SP_BENCH_KERNELS */
 
-static sp_status add_row(sp_bench_plan *plan, sp_bench_row key) {
+static sp_status add_measurement(sp_bench_plan *plan, sp_bench_row key) {
   SP_TRY(sp_reserve((size_t)plan->count, 1, sizeof *plan->rows, "results", &plan->rows));
   key.warm_cache = key.warm_cache || key.what == SP_BENCH_CG;
   plan->rows[plan->count++] = key;
@@ -27,12 +27,12 @@ static sp_status add_roofline(sp_bench_plan *plan, bool paper, sp_bench_row key)
   const sp_paper_kernel *kernels = sp_paper_kernels(&count);
   key.what = SP_BENCH_COPY;
   key.geometry = SP_GEOMETRY_STORED;
-  SP_TRY(add_row(plan, key));
+  SP_TRY(add_measurement(plan, key));
   key.what = SP_BENCH_UNASSEMBLED;
   for (int k = 0; k < count && paper && key.precision == SP_DOUBLE; k++) {
     key.paper = &kernels[k];
     if (kernels[k].problem == key.problem && kernels[k].order[key.order].launch)
-      SP_TRY(add_row(plan, key));
+      SP_TRY(add_measurement(plan, key));
   }
   return SP_OK;
 }
@@ -80,7 +80,8 @@ sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench *b,
                                               : elements_for_dofs(v[SP_BENCH_DOFS], order),
                               .warm_cache = b->warm_cache};
     if (roofline && n % operators == 0) SP_TRY(add_roofline(plan, paper, key));
-    if (own && (key.what != SP_BENCH_CG || key.precision == SP_DOUBLE)) SP_TRY(add_row(plan, key));
+    if (own && (key.what != SP_BENCH_CG || key.precision == SP_DOUBLE))
+      SP_TRY(add_measurement(plan, key));
   }
   for (int r = 0; r < plan->count; r++)
     if (plan->rows[r].what != SP_BENCH_COPY) return SP_OK;
@@ -95,7 +96,7 @@ void sp_bench_plan_destroy(sp_bench_plan *plan) {
 
 /* ---- File ---- */
 
-static void record_row(sp_record *record, const sp_bench_row *r) {
+static void record_measurement(sp_record *record, const sp_bench_row *r) {
   const sp_paper_resources *used = &r->resources;
   sp_record_open(record, SP_RECORD_TABLE, "bench");
   sp_record_row(record,
@@ -152,7 +153,8 @@ static sp_status open_log(const char *path, const sp_record *record, sp_run_log 
 /* ---- Study ---- */
 
 /* `roof`: TFLOP/s of the last copy, the paper's roofline; 0: none. */
-static void print_row(const sp_bench_row *row, const char *text, double roof, sp_terminal *out) {
+static void print_measurement(const sp_bench_row *row, const char *text, double roof,
+                              sp_terminal *out) {
   sp_terminal_print(out, "%-60s %10.4g %9.4g", text, row->seconds * 1e6, row->gdofs_per_second);
   if (row->what != SP_BENCH_CG)
     sp_terminal_print(out, " %9.4g %9.4g", row->gbytes_per_second, row->tflops);
@@ -191,8 +193,8 @@ sp_status sp_bench_study(sp_bench *b, const sp_bench_options *options, sp_record
     if (!status) status = sp_bench_measure(b, row);
     if (status) break;
     if (row->what == SP_BENCH_COPY) roof = row->tflops;
-    print_row(row, text, roof, terminal);
-    record_row(record, row);
+    print_measurement(row, text, roof, terminal);
+    record_measurement(record, row);
     status = sp_agree(comm, log ? sp_run_log_flush_if_due(log) : SP_OK);
   }
   sp_terminal_clear(terminal);

@@ -74,7 +74,7 @@ static void resolve_corners(sp_config *config) {
   }
 }
 
-static sp_status check_corners(const sp_config *config) {
+static sp_status check_region_corners(const sp_config *config) {
   const char *upper_where = sp_config_where(config, "mesh", "upper");
   const char *where = upper_where ? upper_where : sp_config_where(config, "mesh", "lower");
   if (!where && config->mesh.regions.count > 0) where = config->mesh.regions.entries[0].where;
@@ -216,6 +216,17 @@ static sp_status check_sizes(const sp_config *config) {
                  sp_config_where(config, "mesh", "size_min"), sizes->largest, sizes->smallest);
 }
 
+static sp_status check_units(const sp_config *config) {
+  for (const sp_key *key = sp_key_find("units", NULL); strcmp(key->section, "units") == 0; key++) {
+    const char *label = *(char *const *)sp_key_field(config, key, 0),
+               *misfit = sp_unit_misfit(label);
+    if (misfit)
+      return sp_fail(SP_ERR_INPUT, "%s: expected the label of a unit, such as mm, found '%s': %s",
+                     sp_config_where(config, "units", key->name), label, misfit);
+  }
+  return SP_OK;
+}
+
 sp_status sp_config_check(const char *path, sp_config *config) {
   SP_TRY(resolve_shape(path, config));
   SP_TRY(resolve_initial(path, config));
@@ -227,8 +238,9 @@ sp_status sp_config_check(const char *path, sp_config *config) {
   SP_TRY(check_tolerance(config));
   SP_TRY(check_orders(config));
   resolve_corners(config);
-  SP_TRY(check_corners(config));
+  SP_TRY(check_region_corners(config));
   SP_TRY(check_sizes(config));
+  SP_TRY(check_units(config));
   SP_TRY(check_time(config));
   SP_TRY(resolve_regions(config));
   return sp_formulas_parse(config);

@@ -72,12 +72,12 @@ const sp_value_type sp_region_value = {"x y z, x y z[, empty], the lower corner 
 /* ---- Conditions ---- */
 
 /* Conditions that a line, or the default, may have. */
-static unsigned place_of(const sp_key *key) {
+static unsigned place_of_key(const sp_key *key) {
   return key->name ? SP_ON_DEFAULT : 0;
 }
 
 static void describe_condition(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
-  sp_condition_list(place_of(key), SP_DESCRIPTION_SIZE, text);
+  sp_condition_list(place_of_key(key), SP_DESCRIPTION_SIZE, text);
 }
 
 static void clear_condition(void *field) {
@@ -101,7 +101,7 @@ static sp_status parse_condition(const sp_key *key, const char *text, const char
                                  void *field) {
   sp_boundary_entry *entry = field;
   const size_t word = strcspn(text, SP_INI_SPACE);
-  const sp_condition_type *type = sp_condition_find(text, word, place_of(key));
+  const sp_condition_type *type = sp_condition_find(text, word, place_of_key(key));
   if (!type) return sp_key_fail(key, text, where);
   const char *const *names = type->coefficients;
   int count = 0;

@@ -164,8 +164,8 @@ sp_status sp_config_print_defaults(FILE *stream) {
 
 /* ---- Record ---- */
 
-static sp_status write_text(const sp_key *key, const char *name, const void *field,
-                            sp_record *record) {
+static sp_status record_as_text(const sp_key *key, const char *name, const void *field,
+                                sp_record *record) {
   SP_OWNED char *text = NULL;
   size_t size;
   FILE *stream = open_memstream(&text, &size);
@@ -190,7 +190,7 @@ static sp_status write_key(const sp_config *config, const sp_key *key, sp_record
     if (is_given(key, field) && key->type->record)
       key->type->record(key, name, field, record);
     else if (is_given(key, field))
-      status = write_text(key, name, field, record);
+      status = record_as_text(key, name, field, record);
     if (sp_key_is_titled(key)) sp_record_close(record);
   }
   sp_record_close(record);

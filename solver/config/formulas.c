@@ -9,7 +9,7 @@
 #include "solver/problem/conductivity.h"
 
 /* Parse a formula, if any. `given` is the name of a variable besides x, y and z, or NULL. */
-static sp_status parse_formula(const sp_config *config, const char *given, sp_formula *f) {
+static sp_status parse_case_formula(const sp_config *config, const char *given, sp_formula *f) {
   static const double zero = 0, *const origin[3] = {&zero, &zero, &zero};
   if (!f->text) return SP_OK;
   SP_TRY(
@@ -21,7 +21,7 @@ static sp_status parse_formula(const sp_config *config, const char *given, sp_fo
 
 /* Parse a formula that belongs to the operator, which does not change in time. */
 static sp_status parse_fixed(const sp_config *config, const char *given, sp_formula *f) {
-  SP_TRY(parse_formula(config, given, f));
+  SP_TRY(parse_case_formula(config, given, f));
   if (!f->text || !f->expression->is_of_t) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s' depends on t; only forcing, G of conditions and solution may", f->where,
@@ -190,19 +190,19 @@ static sp_status check_mass(const sp_config *config, const sp_material_entry *en
 /* Parse the formulas of a section or of [problem]. */
 static sp_status parse_material(const sp_config *config, sp_material_entry *entry) {
   const sp_statement *s = &config->statement;
-  SP_TRY(parse_formula(config, NULL, &entry->solution));
+  SP_TRY(parse_case_formula(config, NULL, &entry->solution));
   if (entry->solution.text && entry->solution.expression->is_of_t)
     SP_TRY(sp_expression_parse_given(entry->solution.text, entry->solution.where, s->scope, "t",
                                      &entry->solution.rate));
-  SP_TRY(parse_formula(config, s->initial.text ? "u0" : NULL, &entry->forcing));
+  SP_TRY(parse_case_formula(config, s->initial.text ? "u0" : NULL, &entry->forcing));
   if (!sp_operator_rows[s->operator_kind].has_stiffness) SP_TRY(check_mass(config, entry));
   if (entry->source.text && entry->forcing.text)
     return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
                    entry->source.where, entry->forcing.where);
-  SP_TRY(parse_formula(config, NULL, &entry->source));
+  SP_TRY(parse_case_formula(config, NULL, &entry->source));
   SP_TRY(sp_statement_check_total(&entry->source));
   SP_TRY(parse_coefficient(config, "u", true, &entry->lambda));
-  SP_TRY(parse_coefficient(config, NULL, false, &entry->capacity));
+  SP_TRY(parse_coefficient(config, "u", false, &entry->capacity));
   return parse_kappa(config, entry);
 }
 
@@ -210,8 +210,8 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
  * kappa as a tensor, which is no array. */
 static sp_status check_of_u(const sp_formula *tensor, const sp_formula *solution,
                             const sp_material_entry *entry) {
-  const sp_formula *const coefficients[] = {&entry->kappa, &entry->lambda};
-  for (int i = 0; i < 2; i++) {
+  const sp_formula *const coefficients[] = {&entry->kappa, &entry->lambda, &entry->capacity};
+  for (int i = 0; i < 3; i++) {
     const sp_formula *f = coefficients[i];
     if (!f->text || !f->expression || !f->expression->is_of_u) continue;
     if (solution)
@@ -265,7 +265,7 @@ static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
   const char *given = type->has_alpha && !type->of_u ? "u" : NULL; /* of_u: by its own formula */
   for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
     SP_TRY(parse_fixed(config, given, &entry->coefficients[c]));
-  SP_TRY(parse_formula(config, given, &entry->formula));
+  SP_TRY(parse_case_formula(config, given, &entry->formula));
   return entry->type->check ? entry->type->check(entry) : SP_OK;
 }
 
@@ -307,7 +307,7 @@ static sp_status parse_results(sp_config *config) {
   for (int r = 0; r < config->wanted.results.count; r++) {
     sp_result_entry *entry = &config->wanted.results.entries[r];
     config->statement.scope->values.known = config->wanted.probes.count + r;
-    SP_TRY(parse_formula(config, entry->type->of_results ? "values" : "u", &entry->formula));
+    SP_TRY(parse_case_formula(config, entry->type->of_results ? "values" : "u", &entry->formula));
     if ((entry->type->through || entry->type->of_pair) && !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
                      entry->where, sp_operator_names[kind]);
@@ -377,7 +377,7 @@ sp_status sp_formulas_parse(sp_config *config) {
     SP_TRY(sp_scope_define(config->statement.scope, entry->name, entry->value.text, entry->where));
   }
   if (!sp_statement_initial_file(&config->statement))
-    SP_TRY(parse_formula(config, NULL, &config->statement.initial));
+    SP_TRY(parse_case_formula(config, NULL, &config->statement.initial));
   SP_TRY(parse_results(config));
   SP_TRY(parse_materials(config));
   SP_TRY(parse_boundary(config));

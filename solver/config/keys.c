@@ -146,6 +146,13 @@ const sp_key sp_keys[] = {
     {LINES("constants", CONSTANTS, offsetof(sp_constant_entry, value)), FORMULA,
      .help = "NAME = a number or a formula of constants above it, for all formulas of the case"},
 
+    {KEY("units", "temperature", wanted.units.temperature), TEXT(""),
+     .help = "label of the unit of u, such as K, in tables and figures; nothing is converted"},
+    {KEY("units", "length", wanted.units.length), TEXT(""),
+     .help = "label of the unit of coordinates, such as mm; converts nothing, see mesh.scale"},
+    {KEY("units", "power", wanted.units.power), TEXT(""),
+     .help = "label of the unit of sources and fluxes, such as W"},
+
     {KEY("mesh", "file", mesh.file), TEXT(""),
      .help =
          "mesh (.msh, .geo) or CAD (.step, .brep, .iges); relative to the case file that names it"},

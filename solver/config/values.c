@@ -265,11 +265,11 @@ void sp_formula_clear(void *field) {
   *formula = (sp_formula){0};
 }
 
-static sp_status parse_formula(const sp_key *key, const char *text, const char *where,
-                               void *field) {
+static sp_status parse_formula_value(const sp_key *key, const char *text, const char *where,
+                                     void *field) {
   (void)key;
   return sp_formula_copy(text, strlen(text), field, where);
 }
 
-const sp_value_type sp_formula_value = {"a formula", .parse = parse_formula, .print = print_text,
-                                        .clear = sp_formula_clear};
+const sp_value_type sp_formula_value = {"a formula", .parse = parse_formula_value,
+                                        .print = print_text, .clear = sp_formula_clear};

@@ -93,7 +93,8 @@ static sp_status create_vector(const sp_amg *a, int rows, sp_vector *out) {
   return sp_vector_create(a->platform, a->precision, (size_t)rows, out);
 }
 
-static sp_status create_matrix(const sp_amg *a, const sp_csr *matrix, sp_device_matrix **out) {
+static sp_status create_level_matrix(const sp_amg *a, const sp_csr *matrix,
+                                     sp_device_matrix **out) {
   return a->platform->backend->matrix_create(a->platform->device, a->precision, matrix, out);
 }
 
@@ -121,10 +122,10 @@ static sp_status add_smoothed(sp_amg *a, const sp_hierarchy_level *host) {
   SP_TRY(create_vector(a, l->rows, &l->inverse_diagonal));
   SP_TRY(create_vector(a, l->rows, &l->r));
   SP_TRY(create_vector(a, l->rows, &l->d));
-  SP_TRY(create_matrix(a, &host->matrix, &l->matrix));
+  SP_TRY(create_level_matrix(a, &host->matrix, &l->matrix));
   if (host->restriction.rows > 0) {
-    SP_TRY(create_matrix(a, &host->interpolation, &l->prolongation));
-    SP_TRY(create_matrix(a, &host->restriction, &l->restriction));
+    SP_TRY(create_level_matrix(a, &host->interpolation, &l->prolongation));
+    SP_TRY(create_level_matrix(a, &host->restriction, &l->restriction));
   }
   return sp_vector_write(host->inverse_diagonal, &l->inverse_diagonal);
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "solver/linear/energy.h"
-#include "solver/linear/rounding.h"
 
 typedef struct solve {
   sp_operator *op;

@@ -103,7 +103,8 @@ static sp_status apply_hypre(sp_coarse *c, sp_status status, const sp_vector *b,
 
 /* ---- All rows on every rank, or on one ---- */
 
-static sp_status create_matrix(const sp_coarse *c, const sp_csr *matrix, sp_device_matrix **out) {
+static sp_status create_coarse_matrix(const sp_coarse *c, const sp_csr *matrix,
+                                      sp_device_matrix **out) {
   const sp_platform *p = c->space->platform;
   return p->backend->matrix_create(p->device, c->precision, matrix, out);
 }
@@ -127,7 +128,7 @@ static sp_status create_selection(sp_coarse *c, int rows, int columns, const int
     }
     matrix.start[i + 1] = n;
   }
-  return create_matrix(c, &matrix, out);
+  return create_coarse_matrix(c, &matrix, out);
 }
 
 static sp_status create_select(sp_coarse *c) {
@@ -163,7 +164,7 @@ static sp_status create_mean(sp_coarse *c, int components, int rows, const int *
     for (int e = first; e < n; e++) mean.values[e] = 1.0 / (n - first);
     mean.start[k + 1] = n;
   }
-  return create_matrix(c, &mean, &c->mean);
+  return create_coarse_matrix(c, &mean, &c->mean);
 }
 
 static sp_status make_projection(sp_coarse *c, int components, int rows, const int *component) {
@@ -202,12 +203,12 @@ static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *set
   sp_csr own = p;
   own.rows = owned;
   SP_TRY(sp_csr_transpose(&own, &transpose));
-  SP_TRY(create_matrix(c, &transpose, &c->restriction));
+  SP_TRY(create_coarse_matrix(c, &transpose, &c->restriction));
   sp_csr_destroy(&transpose);
   SP_TRY(sp_space_vector(c->space, c->precision, &c->restricted));
   p.columns = c->rows.total;
   for (int i = 0; i < p.start[p.rows]; i++) p.column[i] = c->rows.of_dof[p.column[i]];
-  return create_matrix(c, &p, &c->scatter);
+  return create_coarse_matrix(c, &p, &c->scatter);
 }
 
 static sp_status create_selections(sp_coarse *c, const sp_operator_setup *setup, int rows) {

@@ -97,7 +97,8 @@ static sp_status add_rows(const hypre_rows *rows, const sp_csr *part, HYPRE_IJMa
 
 /* Create the matrix that is the sum of the ranks' parts; constrained rows have a one on the
  * diagonal. */
-static sp_status create_matrix(const hypre_rows *rows, const sp_csr *part, HYPRE_IJMatrix *out) {
+static sp_status create_hypre_matrix(const hypre_rows *rows, const sp_csr *part,
+                                     HYPRE_IJMatrix *out) {
   const HYPRE_BigInt begin = rows->begin, last = begin + rows->owned - 1;
   HYPRE_IJMatrixCreate(rows->comm, begin, last, begin, last, out);
   HYPRE_IJMatrixSetObjectType(*out, HYPRE_PARCSR);
@@ -156,7 +157,7 @@ static sp_status create_boomer(const sp_operator_setup *setup, const sp_csr *par
                            .owned = numbering->owned,
                            .numbers = c->numbers,
                            .constrained = setup->constrained};
-  SP_TRY(create_matrix(&rows, part, &c->matrix));
+  SP_TRY(create_hypre_matrix(&rows, part, &c->matrix));
   create_vector(&rows, &c->b);
   create_vector(&rows, &c->x);
   return sp_agree(comm, set_up(c));

@@ -138,7 +138,7 @@ typedef struct rows_of_elements {
 } rows_of_elements;
 
 /* A piece is a node of an element: its row of the element's matrix. */
-static void add_element(const void *rows, int piece, sp_csr_row *row) {
+static void add_element_rows(const void *rows, int piece, sp_csr_row *row) {
   const rows_of_elements *r = rows;
   const sp_coarse_elements *s = r->elements;
   const int e = s->of_node[piece], first = s->start[e], count = s->start[e + 1] - first;
@@ -183,7 +183,7 @@ static sp_status pin_components(const sp_space *space, const sp_constants *const
 static sp_status sum_elements(const sp_operator_setup *setup, sp_csr *out) {
   const int dofs = (int)sp_space_dofs(setup->space);
   SP_AUTO_VALUE(sp_coarse_elements) e = {0};
-  pieces s = {.add = add_element, .context = &(rows_of_elements){setup, &e}};
+  pieces s = {.add = add_element_rows, .context = &(rows_of_elements){setup, &e}};
   SP_TRY(sp_coarse_elements_create(setup, &e));
   SP_TRY(sum_rows(&s, (size_t)e.start[e.count], e.dofs, dofs, dofs, e.longest, out));
   for (sp_lid n = 0; n < setup->diagonal_count; n++) {

@@ -24,6 +24,8 @@
 
 #include "io/error.h"
 
+#include "operators/operator.h"
+
 typedef struct sp_energy {
   double tolerance; /* of the error relative to the root of sp_energy_reference */
   double sum;       /* of all steps since the start, plus `before` of sp_energy_begin */
@@ -62,3 +64,13 @@ bool sp_energy_is_met(const sp_energy *energy);
 /* Return the relative error after the last step, also if sp_energy_add did not estimate it;
  * infinite before the second step. Local. */
 double sp_energy_error(const sp_energy *energy);
+
+/* An entry of A x is uncertain by eps times the root of the sum of (A_ij x_j)^2, which is the size
+ * of (A v)_i for v = x with random signs. So r.z is about eps^2 v.A v for z = A^-1 r, and
+ * eps^2 |A v|^2 for z = r.
+ *
+ * *rounding = r.z if r is only the rounding error of b - A x, for z = A^-1 r if `preconditioned`,
+ * else for z = r. The signs are the same on all ranks that hold a DOF. Errors: SP_ERR_SYSTEM.
+ * Collective. */
+sp_status sp_rounding_estimate(sp_operator *op, bool preconditioned, const sp_vector *x,
+                               double *rounding);

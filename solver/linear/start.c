@@ -15,7 +15,7 @@ typedef struct finder {
 } finder;
 
 /* Return the part of a DOF, or -1 if it gets no constant. */
-static int part_of(const finder *f, sp_lid i) {
+static int find_part(const finder *f, sp_lid i) {
   const sp_constants *constants = &f->system->constants;
   if (f->system->setup.constrained[i]) return -1;
   if (constants->of_dof && constants->of_dof[i] >= 0) return -1;
@@ -40,7 +40,7 @@ static sp_status scale_one(finder *f, double *weight) {
 static sp_status add_to_sums(const finder *f, const sp_vector *from, int which, double (*sums)[2]) {
   SP_TRY(sp_vector_read(from, f->host));
   for (sp_lid i = 0; i < f->op->owned; i++)
-    if (part_of(f, i) >= 0) sums[part_of(f, i)][which] += f->host[i];
+    if (find_part(f, i) >= 0) sums[find_part(f, i)][which] += f->host[i];
   return SP_OK;
 }
 
@@ -54,13 +54,13 @@ static sp_status scale_parts(finder *f, double *weight) {
   SP_TRY(sp_reduction_sum(f->op->reduction, 2 * parts, *sums, SP_OK));
   for (int k = 0; k < parts; k++) *weight += sums[k][1];
   for (sp_lid i = 0; i < f->op->dofs; i++)
-    f->host[i] = part_of(f, i) < 0 ? 0 : best_constant(sums[part_of(f, i)]);
+    f->host[i] = find_part(f, i) < 0 ? 0 : best_constant(sums[find_part(f, i)]);
   return sp_agree(f->op->comm, sp_vector_write(f->host, f->x));
 }
 
 static void fill_ones(void *finder_, size_t begin, size_t end) {
   const finder *f = finder_;
-  for (size_t i = begin; i < end; i++) f->host[i] = part_of(f, (sp_lid)i) < 0 ? 0 : 1;
+  for (size_t i = begin; i < end; i++) f->host[i] = find_part(f, (sp_lid)i) < 0 ? 0 : 1;
 }
 
 static sp_status write_ones(finder *f) {

@@ -23,12 +23,21 @@ sp_status sp_problem_conduct(const sp_problem *problem, const sp_hexes *hexes, s
   return SP_OK;
 }
 
-sp_status sp_problem_lambda(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                            double shift, size_t n, const double *xyz[3], double *lambda) {
-  const bool own = problem->lambda && !sp_hexes_is_contact(hexes, e);
+static void add_array(const double *array, double factor, size_t n, double *value) {
+  for (size_t p = 0; p < n; p++) value[p] += factor * array[p];
+}
+
+sp_status sp_problem_shifted(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
+                             double shift, bool with_lambda, size_t n, const double *xyz[3],
+                             double *value) {
+  const bool is_contact = sp_hexes_is_contact(hexes, e);
+  const double *lambda = with_lambda && !is_contact ? problem->lambda : NULL;
+  const double *capacity = shift > 0 && !is_contact ? problem->capacity : NULL;
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  SP_TRY(sp_material_shifted(material, shift, !own, n, xyz, lambda));
-  for (size_t p = 0; p < n && own; p++) lambda[p] += problem->lambda[(size_t)e * n + p];
+  SP_TRY(
+      sp_material_shifted(material, capacity ? 0 : shift, with_lambda && !lambda, n, xyz, value));
+  if (lambda) add_array(&lambda[(size_t)e * n], 1, n, value);
+  if (capacity) add_array(&capacity[(size_t)e * n], shift, n, value);
   return SP_OK;
 }
 
@@ -61,8 +70,8 @@ static sp_status fill_coefficients(const sp_problem *problem, const sp_mesh *mes
     else if (out->kappa)
       SP_TRY(sp_problem_conduct(problem, mesh->hexes, e, points, xyz, &out->kappa[first], NULL));
     if (out->lambda)
-      SP_TRY(sp_problem_lambda(problem, mesh->hexes, e, material->shift, points, xyz,
-                               &out->lambda[first]));
+      SP_TRY(sp_problem_shifted(problem, mesh->hexes, e, material->shift, true, points, xyz,
+                                &out->lambda[first]));
   }
   return SP_OK;
 }
@@ -72,10 +81,11 @@ sp_status sp_coefficients_create(const sp_problem *problem, const sp_mesh *mesh,
   const sp_materials *materials = &problem->materials;
   const double lambda = sp_materials_lambda(materials);
   *out = (sp_coefficients){.scale = lambda, .largest_lambda = lambda};
+  const bool own_lambda = problem->lambda || problem->capacity;
   const bool with_kappa = problem->kappa || sp_materials_have_kappa(materials);
-  const bool with_lambda = problem->lambda || sp_materials_have_lambda(materials);
+  const bool with_lambda = own_lambda || sp_materials_have_lambda(materials);
   if (!with_kappa && !with_lambda) return SP_OK;
-  out->by_element = !problem->kappa && !problem->lambda && sp_materials_are_constant(materials);
+  out->by_element = !problem->kappa && !own_lambda && sp_materials_are_constant(materials);
   out->is_tensor = !problem->kappa && sp_materials_have_tensor(materials);
   const size_t points = sp_rule_points(rule);
   out->per_element = out->by_element ? 1 : points;
@@ -99,21 +109,21 @@ sp_status sp_coefficients_create(const sp_problem *problem, const sp_mesh *mesh,
   return SP_OK;
 }
 
-sp_status sp_coefficients_of_capacity(const sp_materials *materials, const sp_mesh *mesh,
+sp_status sp_coefficients_of_capacity(const sp_problem *problem, const sp_mesh *mesh,
                                       const sp_rule *rule, sp_coefficients *out) {
   const size_t points = sp_rule_points(rule), elements = (size_t)mesh->hexes->count;
   SP_OWNED double *coordinates = NULL;
-  *out = (sp_coefficients){.by_element = sp_materials_capacity_is_constant(materials), .scale = 1};
+  *out = (sp_coefficients){.scale = 1};
+  out->by_element = !problem->capacity && sp_materials_capacity_is_constant(&problem->materials);
   out->per_element = out->by_element ? 1 : points;
   const size_t values = elements * out->per_element;
   sp_status status = SP_ALLOCATE("capacity", SP_ARRAY(coordinates, 3 * points),
                                  SP_ARRAY(out->kappa, values), SP_ARRAY(out->lambda, values));
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
-    const sp_material *material = sp_materials_of(materials, mesh->hexes, e);
     if (!out->by_element) sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
-    status = sp_material_shifted(material, 1, false, out->per_element, xyz,
-                                 &out->lambda[(size_t)e * out->per_element]);
+    status = sp_problem_shifted(problem, mesh->hexes, e, 1, false, out->per_element, xyz,
+                                &out->lambda[(size_t)e * out->per_element]);
   }
   return sp_agree(mesh->comm, status);
 }

@@ -28,7 +28,7 @@ sp_status sp_coefficients_create(const sp_problem *problem, const sp_mesh *mesh,
 
 /* Fill *out with kappa = 0 and lambda = the capacity: the operator is then a mass matrix, weighted
  * by the capacity. Otherwise as above. */
-sp_status sp_coefficients_of_capacity(const sp_materials *materials, const sp_mesh *mesh,
+sp_status sp_coefficients_of_capacity(const sp_problem *problem, const sp_mesh *mesh,
                                       const sp_rule *rule, sp_coefficients *out);
 void sp_coefficients_free(sp_coefficients *coefficients);
 
@@ -41,12 +41,13 @@ bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid ele
 const double *sp_problem_kappa_of(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
                                   size_t n);
 
-/* As sp_material_conduct with one vector, which may be NULL if kappa is a scalar, and
- * sp_material_shifted with lambda; from the array if there is one. Local. */
+/* As sp_material_conduct with one vector, which may be NULL if kappa is a scalar, and as
+ * sp_material_shifted; from the arrays if there are any. Local. */
 sp_status sp_problem_conduct(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
                              const double *xyz[3], double *factor, double *const vector[3]);
-sp_status sp_problem_lambda(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                            double shift, size_t n, const double *xyz[3], double *lambda);
+sp_status sp_problem_shifted(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
+                             double shift, bool with_lambda, size_t n, const double *xyz[3],
+                             double *value);
 
 /* Interpolate the array of kappa to the grid nodes[0] x nodes[1] x nodes[2] of `count` reference
  * coordinates each, kappa[k][j][i]; false: the element's formula counts. Local. */

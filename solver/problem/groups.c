@@ -22,6 +22,14 @@ bool sp_groups_have(const sp_family *family, const char *name) {
   return found;
 }
 
+const char *sp_groups_title(const sp_family *family, const char *name) {
+  const bool is_number = name && name[0] >= '0' && name[0] <= '9';
+  for (int g = 0; is_number && g < family->group_count; g++)
+    if (is_number_of(name, &family->groups[g]) && family->groups[g].name[0])
+      return family->groups[g].name;
+  return name;
+}
+
 int sp_groups_next(const sp_family *family, const char *name, int at[2]) {
   for (; at[0] < family->group_count; at[0]++, at[1] = 0) {
     const sp_group *group = &family->groups[at[0]];
@@ -55,15 +63,20 @@ const char *sp_groups_list(const sp_family *family, const bool *listed, size_t s
   const sp_group *groups = family->groups;
   size_t used = 0;
   text[0] = '\0';
-  for (int g = 0; g < family->group_count && used < size - 1; g++) {
+  static const char rest[] = ", ...";
+  for (int g = 0; g < family->group_count; g++) {
     if (listed && !listed[g]) continue;
     const char *separator = used ? ", " : "";
-    const size_t room = size - used;
+    const size_t room = size - used - sizeof rest;
     const char *quote = strpbrk(groups[g].name, " ,") ? "'" : "";
     const int n =
         groups[g].name[0]
             ? snprintf(text + used, room, "%s%s%s%s", separator, quote, groups[g].name, quote)
             : snprintf(text + used, room, "%s%d", separator, groups[g].number);
+    if ((size_t)n >= room) {
+      strcpy(text + used, rest);
+      break;
+    }
     used += (size_t)n;
   }
   return text;

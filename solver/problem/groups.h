@@ -9,6 +9,10 @@ bool sp_group_is_called(const sp_group *group, const char *name);
 /* True if `name` means one of the groups. Local. */
 bool sp_groups_have(const sp_family *family, const char *name);
 
+/* The name of the group that `name` means, for tables: `name` itself unless it is the number of a
+ * group with a name. Local. */
+const char *sp_groups_title(const sp_family *family, const char *name);
+
 /* Return the next surface or volume of the groups that `name` means, -1 after the last one. `at` is
  * {0, 0} before the first call. Local. */
 int sp_groups_next(const sp_family *family, const char *name, int at[2]);
@@ -32,5 +36,5 @@ sp_status sp_groups_check_default(const char *where, const char *what, const sp_
                                   const int *part_of, int fallback);
 
 /* List, with commas, the groups for which listed[group] is true (NULL: all): names, or numbers of
- * groups without one. A list that does not fit `size` is cut. Returns `text`. Local. */
+ * groups without one. A list that does not fit `size` ends with ", ...". Returns `text`. Local. */
 const char *sp_groups_list(const sp_family *family, const bool *listed, size_t size, char *text);

@@ -21,8 +21,8 @@ typedef struct workspace {
 } workspace;
 
 /* Add the sizes on a face and, if it is `examined`, its values to the vectors. */
-static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
-                          bool examined, workspace *w, sp_interface_jumps *jumps) {
+static sp_status add_jump_face(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
+                               bool examined, workspace *w, sp_interface_jumps *jumps) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_numbering *numbering = space->numbering;
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
@@ -54,8 +54,8 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
   return SP_OK;
 }
 
-static sp_status add_faces(const sp_problem *problem, const sp_space *space, workspace *w,
-                           sp_interface_jumps *jumps) {
+static sp_status add_jump_faces(const sp_problem *problem, const sp_space *space, workspace *w,
+                                sp_interface_jumps *jumps) {
   const sp_hexes *hexes = space->mesh->hexes;
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(hexes, e); f++) {
@@ -65,7 +65,7 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, wor
       const bool inside = !sp_surface_is_exterior(hexes->surfaces[e][f]) && !contact;
       const bool examined = periodic || (inside && problem->materials.count > 1);
       /* Exterior faces are left out: derivatives of u may be infinite there. */
-      if (examined || inside) SP_TRY(add_face(problem, space, e, f, examined, w, jumps));
+      if (examined || inside) SP_TRY(add_jump_face(problem, space, e, f, examined, w, jumps));
     }
   return SP_OK;
 }
@@ -108,7 +108,7 @@ sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
       sp_materials_are_of_u(&problem->materials))
     return SP_OK;
   sp_status status = create_workspace(space, &w);
-  if (!status) status = add_faces(problem, space, w, out);
+  if (!status) status = add_jump_faces(problem, space, w, out);
   status = sp_agree(space->mesh->comm, status);
   if (!status) measure_jumps(space, w, out);
   destroy_workspace(w);

@@ -1,5 +1,7 @@
 #include "solver/problem/linearize.h"
 
+#include <stddef.h>
+
 #include "io/threads.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
@@ -11,12 +13,30 @@ typedef struct workspace {
   double xyz[3 * POINTS], nodal[NODES], u[POINTS];
 } workspace;
 
+/* The coefficients of materials, and the arrays of a problem. */
+typedef struct coefficient {
+  size_t formula, value; /* offsets in sp_material */
+  size_t own, array;     /* offsets in sp_problem */
+  bool zero_allowed;
+} coefficient;
+#define COEFFICIENT(name, zero_allowed)                                                            \
+  {                                                                                                \
+    offsetof(sp_material, name##_formula), offsetof(sp_material, name),                            \
+        offsetof(sp_problem, name##_of_u), offsetof(sp_problem, name), zero_allowed                \
+  }
+static const coefficient coefficients[] = {COEFFICIENT(kappa, false), COEFFICIENT(lambda, true),
+                                           COEFFICIENT(capacity, false)};
+
+static const sp_expression *formula_of(const coefficient *c, const sp_material *material) {
+  return *(const sp_expression *const *)((const char *)material + c->formula);
+}
+
 /* The array of one coefficient, at the points of the operator's rule. */
 typedef struct sampling {
   const sp_problem *problem;
   const sp_mesh *mesh;
   const sp_rule *rule;
-  bool of_lambda; /* else of kappa */
+  const coefficient *coefficient;
   double *values; /* [elements][points] */
   double matrix[SP_MAX_M * SP_MAX_NQ];
 } sampling;
@@ -42,35 +62,37 @@ static sp_status sample_elements(void *sampling_, void *workspace_, size_t begin
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
   for (size_t e = begin; e < end; e++) {
     const sp_material *m = sp_materials_of(&s->problem->materials, s->mesh->hexes, (sp_lid)e);
-    const sp_expression *formula = s->of_lambda ? m->lambda_formula : m->kappa_formula;
+    const sp_expression *formula = formula_of(s->coefficient, m);
+    const double constant = *(const double *)((const char *)m + s->coefficient->value);
     double *values = &s->values[e * points];
     if (m->is_contact) continue; /* it has no such array */
-    for (size_t p = 0; p < points && !formula; p++) values[p] = s->of_lambda ? m->lambda : m->kappa;
+    for (size_t p = 0; p < points && !formula; p++) values[p] = constant;
     if (!formula) continue;
     sp_hexes_coordinates(s->mesh->hexes, (sp_lid)e, s->rule->n, s->rule->nodes, w->xyz);
     if (formula->is_of_u) interpolate_last(s, (sp_lid)e, w);
-    SP_TRY(sp_problem_evaluate_coefficient(formula, s->of_lambda, points, xyz,
+    SP_TRY(sp_problem_evaluate_coefficient(formula, s->coefficient->zero_allowed, points, xyz,
                                            formula->is_of_u ? w->u : NULL, values, NULL));
   }
   return SP_OK;
 }
 
-static bool depends_on_u(const sp_problem *problem, bool of_lambda) {
+static bool depends_on_u(const sp_problem *problem, const coefficient *c) {
   for (int i = 0; i < problem->materials.count; i++) {
-    const sp_material *m = &problem->materials.list[i];
-    const sp_expression *formula = of_lambda ? m->lambda_formula : m->kappa_formula;
+    const sp_expression *formula = formula_of(c, &problem->materials.list[i]);
     if (formula && formula->is_of_u) return true;
   }
   return false;
 }
 
-/* Fill *own, which `array` becomes, unless that is given. */
-static sp_status sample(sp_problem *problem, const sp_mesh *mesh, int order, bool of_lambda,
-                        double **own, const double **array) {
-  sampling s = {.problem = problem, .mesh = mesh, .of_lambda = of_lambda};
+/* Fill the problem's own array, and let it be the coefficient unless another one is given. */
+static sp_status sample_coefficient(const coefficient *c, sp_problem *problem, const sp_mesh *mesh,
+                                    int order) {
+  double **own = (double **)((char *)problem + c->own);
+  const double **array = (const double **)((char *)problem + c->array);
+  sampling s = {.problem = problem, .mesh = mesh, .coefficient = c};
   s.rule = sp_operator_rule(problem->kind, order);
   const size_t elements = (size_t)mesh->hexes->count, points = sp_rule_points(s.rule);
-  if (!depends_on_u(problem, of_lambda) || (*array && *array != *own)) return SP_OK;
+  if (!depends_on_u(problem, c) || (*array && *array != *own)) return SP_OK;
   if (!*own) SP_TRY(sp_allocate(elements * points, sizeof **own, "coefficients of u", own));
   *array = s.values = *own;
   sp_interpolation_matrix(order + 1, sp_reference_get(order)->gll.nodes, s.rule->n, s.rule->nodes,
@@ -81,8 +103,9 @@ static sp_status sample(sp_problem *problem, const sp_mesh *mesh, int order, boo
 
 sp_status sp_problem_linearize(sp_problem *problem, const sp_mesh *mesh, int order,
                                const sp_numbering *numbering, const double *u) {
+  sp_status status = SP_OK;
   problem->last = (sp_last){u, numbering};
-  sp_status status = sample(problem, mesh, order, false, &problem->kappa_of_u, &problem->kappa);
-  if (!status) status = sample(problem, mesh, order, true, &problem->lambda_of_u, &problem->lambda);
+  for (size_t c = 0; c < sizeof coefficients / sizeof *coefficients && !status; c++)
+    status = sample_coefficient(&coefficients[c], problem, mesh, order);
   return sp_agree(mesh->comm, status);
 }

@@ -255,8 +255,8 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
 }
 
 /* Add the integral of the flux times each basis function; *given is the surface's sum. */
-static sp_status add_face(const assembly *s, sp_lid e, int f, const sp_boundary_part *part,
-                          workspace *w, double *load, double *given) {
+static sp_status load_face(const assembly *s, sp_lid e, int f, const sp_boundary_part *part,
+                           workspace *w, double *load, double *given) {
   const sp_mesh *mesh = s->space->mesh;
   const int nq = s->order + 1;
   const sp_rule *gll = &sp_reference_get(s->order)->gll;
@@ -305,7 +305,8 @@ static void keep_flux(const assembly *s, sp_lid e, int f, const workspace *w) {
 }
 
 /* Add the flux through the faces of an element. */
-static sp_status add_faces(const assembly *s, sp_lid e, workspace *w, double *load, double *given) {
+static sp_status load_faces(const assembly *s, sp_lid e, workspace *w, double *load,
+                            double *given) {
   const bool(*left_out)[SP_FACES] = s->sums ? s->sums->left_out : NULL;
   const sp_hexes *hexes = s->space->mesh->hexes;
   for (int f = 0; f < SP_FACES; f++) {
@@ -315,7 +316,7 @@ static sp_status add_faces(const assembly *s, sp_lid e, workspace *w, double *lo
     double none = 0, *sum = left_out && left_out[e][f] ? &none : &given[surface];
     if (part < 0 || (s->skipped && s->skipped[e][f])) continue;
     if (!s->problem->parts[part].type->terms) continue;
-    SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, sum));
+    SP_TRY(load_face(s, e, f, &s->problem->parts[part], w, load, sum));
     keep_flux(s, e, f, w);
   }
   return SP_OK;
@@ -341,7 +342,7 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
     const size_t batch_end = k + batch_size(s, points, k, end);
     SP_TRY(load_volumes(s, k, batch_end - k, w, &variation[k - begin], load));
     for (; k < batch_end; k++, load += nodes) {
-      SP_TRY(add_faces(s, (sp_lid)k, w, load, given));
+      SP_TRY(load_faces(s, (sp_lid)k, w, load, given));
       if (!s->integrals)
         sp_numbering_add(s->space->numbering, begin, (sp_lid)k, load, s->load, &w->later);
       for (size_t n = 0; n < nodes && s->integrals; n++) s->integrals[k] += load[n];
@@ -350,7 +351,7 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
   return SP_OK;
 }
 
-static void add_elements(void *context, void *workspace_, size_t begin, size_t end) {
+static void commit_loads(void *context, void *workspace_, size_t begin, size_t end) {
   const assembly *s = context;
   const workspace *w = workspace_;
   const double *given = w->results, *variation = given + s->surfaces;
@@ -381,7 +382,7 @@ static sp_status assemble_load(assembly *s) {
                             ((size_t)s->surfaces + s->chunk * (nodes + 1)) * sizeof(double),
                         .context = s,
                         .compute = load_elements,
-                        .commit = add_elements};
+                        .commit = commit_loads};
   return sp_agree(mesh->comm, sp_loop_run(&loop));
 }
 

@@ -61,11 +61,6 @@ sp_status sp_material_kappa(const sp_material *material, size_t n, const double 
   return SP_OK;
 }
 
-sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
-                             double *value) {
-  return sp_material_shifted(material, material->shift, true, n, xyz, value);
-}
-
 /* value = a formula, which must not be negative, or its constant. */
 static sp_status evaluate_or_fill(const sp_expression *formula, double constant, bool zero_allowed,
                                   size_t n, const double *xyz[3], double *value) {

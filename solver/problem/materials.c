@@ -54,7 +54,7 @@ static int find_default(const sp_statement *statement) {
 }
 
 /* The index of the material of section i; `other` is [material default], the last material. */
-static int index_of(const sp_materials *materials, int other, int i) {
+static int material_of_section(const sp_materials *materials, int other, int i) {
   return i == other ? materials->count - 1 : i - (other >= 0 && other < i);
 }
 
@@ -157,9 +157,9 @@ sp_status sp_materials_create(const sp_statement *statement, const sp_hexes *hex
   SP_TRY(find_claims(statement, &hexes->volume, &c));
   for (int i = 0; i < entries; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
-    const int own = index_of(out, other, i);
+    const int own = material_of_section(out, other, i);
     out->list[own] = common;
-    out->list[own].name = entry->name;
+    out->list[own].name = sp_groups_title(&hexes->volume, entry->name);
     take_formulas(statement, entry, &out->list[own]);
     if (i != other) SP_TRY(claim_volumes(statement, i, own, hexes, &c, out));
   }
@@ -183,50 +183,23 @@ const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes
   return &materials->list[materials->of_volume[hexes->volumes[element]]];
 }
 
-static sp_status fail_without_data(const sp_statement *statement, const sp_material *m) {
-  const char *where = statement->all.solution.where;
-  if (statement->materials.count == 0)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: the case needs problem.solution (a manufactured solution) or "
-                   "problem.forcing (the right-hand side f)",
-                   where);
+static sp_status fail_without(const sp_statement *statement, const char *where,
+                              const sp_material *m, const char *what) {
+  char who[300] = "the case needs";
   if (m->name)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: [material %s] needs solution or forcing, of its own or in [problem]", where,
-                   m->name);
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: %lld element%s in no [material]: give problem.solution or problem.forcing, "
-                 "or a [material default]",
-                 where, (long long)m->elements, sp_plural(m->elements));
-}
-
-static sp_status fail_without_solution(const sp_statement *statement, const sp_material *m) {
-  const char *where = statement->all.solution.where;
-  if (m->name)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: [material %s] has no solution, but others have: give one to all elements "
-                   "or to none",
-                   where, m->name);
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: %lld element%s in no [material] and without a solution, but others have one: "
-                 "give one to all elements or to none",
-                 where, (long long)m->elements, sp_plural(m->elements));
-}
-
-static sp_status fail_without_capacity(const sp_statement *statement, const sp_material *m) {
-  const char *where = statement->all.capacity.where;
-  if (m->name)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: [material %s] needs a capacity for time.end, of its own or in [problem]",
-                   where, m->name);
-  return sp_fail(SP_ERR_INPUT, "%s: the case needs problem.capacity, for time.end", where);
+    snprintf(who, sizeof who, "[material %s] needs", m->name);
+  else if (statement->materials.count > 0)
+    snprintf(who, sizeof who, "%lld element%s in no [material] need%s", (long long)m->elements,
+             sp_plural(m->elements), m->elements == 1 ? "s" : "");
+  return sp_fail(SP_ERR_INPUT, "%s: %s %s%s", where, who, what,
+                 statement->materials.count > 0 ? ", or its own" : "");
 }
 
 static sp_status check_elements(const sp_statement *statement, const sp_materials *materials) {
   const int other = find_default(statement);
   for (int i = 0; i < statement->materials.count; i++) {
     const sp_material_entry *entry = &statement->materials.entries[i];
-    if (materials->list[index_of(materials, other, i)].elements == 0)
+    if (materials->list[material_of_section(materials, other, i)].elements == 0)
       return sp_fail(SP_ERR_INPUT, "%s: %s", entry->where,
                      i == other ? "no elements are left for it: the other sections name all"
                                 : "it has no elements");
@@ -235,10 +208,17 @@ static sp_status check_elements(const sp_statement *statement, const sp_material
   for (int m = 0; m < materials->count; m++) {
     const sp_material *material = &materials->list[m];
     if (material->elements == 0) continue;
-    if (!material->solution && !material->forcing) return fail_without_data(statement, material);
-    if (!material->solution && solution) return fail_without_solution(statement, material);
+    const sp_material_entry *all = &statement->all;
+    if (!material->solution && !material->forcing)
+      return fail_without(statement, all->solution.where, material,
+                          "problem.solution (a manufactured solution) or problem.forcing (the "
+                          "right-hand side f)");
+    if (!material->solution && solution)
+      return fail_without(statement, all->solution.where, material,
+                          "problem.solution, because others have one");
     if (statement->scope->time && material->capacity == 0 && !material->capacity_formula)
-      return fail_without_capacity(statement, material);
+      return fail_without(statement, all->capacity.where, material,
+                          "problem.capacity for time.end");
   }
   return SP_OK;
 }
@@ -351,7 +331,8 @@ bool sp_materials_are_constant(const sp_materials *materials) {
 
 bool sp_material_is_of_u(const sp_material *m) {
   return (m->kappa_formula && m->kappa_formula->is_of_u) ||
-         (m->lambda_formula && m->lambda_formula->is_of_u);
+         (m->lambda_formula && m->lambda_formula->is_of_u) ||
+         (m->capacity_formula && m->capacity_formula->is_of_u);
 }
 
 bool sp_materials_are_of_u(const sp_materials *materials) {

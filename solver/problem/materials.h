@@ -9,7 +9,7 @@
 
 /* One section [material NAME], completed from [problem]; or [problem] itself. */
 typedef struct sp_material {
-  const char *name; /* of the section, NULL for [problem]; owned by the statement */
+  const char *name; /* of the group, NULL for [problem]; owned by the statement or the mesh */
   bool is_contact;  /* of a line of [boundary], `name` then; kappa is T / R of mesh/interlayer.h;
                        with a formula of R, kappa_formula is R and the value `kappa` is T */
   double lambda, kappa, capacity; /* values of constant coefficients */
@@ -65,7 +65,8 @@ bool sp_materials_have_lambda(const sp_materials *materials);
  * a contact. Local. */
 bool sp_materials_are_constant(const sp_materials *materials);
 
-/* True if kappa or lambda depends on u: of a material, or in elements of the mesh. Local. */
+/* True if kappa, lambda or capacity depends on u: of a material, or in elements of the mesh. Local.
+ */
 bool sp_material_is_of_u(const sp_material *material);
 bool sp_materials_are_of_u(const sp_materials *materials);
 
@@ -102,8 +103,6 @@ sp_status sp_material_tensor(const sp_material *material, size_t n, const double
 /* value = kappa, which is a scalar; `gradient` may be NULL. */
 sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
                             double *value, double *const gradient[3]);
-sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
-                             double *value);
 
 /* value = lambda + shift capacity, with the given shift: 0 for lambda, material->shift for the
  * operator; without lambda only shift capacity. */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/threads.h"
 #include "mesh/entity.h"
@@ -13,7 +14,7 @@
 
 enum { FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
 
-static sp_boundary_part part_of(const sp_boundary_entry *entry) {
+static sp_boundary_part make_part(const sp_boundary_entry *entry) {
   sp_boundary_part part = {
       .group = entry->group, .type = entry->type, .formula = entry->formula.expression};
   part.of_u = entry->type->of_u || (part.formula && part.formula->is_of_u);
@@ -39,8 +40,8 @@ static sp_status make_parts(const sp_statement *statement, sp_problem *problem) 
   const int lines = statement->boundary.count;
   SP_TRY(sp_allocate((size_t)lines + 1, sizeof *problem->parts, "boundary", &problem->parts));
   problem->part_count = lines + 1;
-  for (int p = 0; p < lines; p++) problem->parts[p] = part_of(&statement->boundary.entries[p]);
-  problem->parts[lines] = part_of(&statement->boundary.fallback);
+  for (int p = 0; p < lines; p++) problem->parts[p] = make_part(&statement->boundary.entries[p]);
+  problem->parts[lines] = make_part(&statement->boundary.fallback);
   for (int p = 0; p <= lines; p++) problem->parts[p].last = &problem->last;
   return SP_OK;
 }
@@ -82,6 +83,9 @@ static sp_status claim_surfaces(const sp_statement *statement, const sp_mesh *me
   for (int p = 0; p < fallback; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
     SP_TRY(claim_group(entry, entry->group, p, fallback, mesh, problem));
+    const bool volume = sp_boundary_is_volume(entry->group, hexes);
+    problem->parts[p].group =
+        sp_groups_title(volume ? &hexes->volume : &hexes->surface, entry->group);
     if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, mesh, problem));
   }
   if (!statement->boundary.fallback.where) return SP_OK;
@@ -264,8 +268,42 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
 void sp_problem_destroy(sp_problem **problem) {
   if (!*problem) return;
   sp_materials_free(&(*problem)->materials);
-  SP_FREE((*problem)->kappa_of_u, (*problem)->lambda_of_u, (*problem)->parts,
-          (*problem)->part_of_surface, (*problem)->part_of_volume, (*problem)->groups_by_default,
-          (*problem)->faces, *problem);
+  SP_FREE((*problem)->kappa_of_u, (*problem)->lambda_of_u, (*problem)->capacity_of_u,
+          (*problem)->parts, (*problem)->part_of_surface, (*problem)->part_of_volume,
+          (*problem)->groups_by_default, (*problem)->faces, *problem);
   *problem = NULL;
+}
+
+static bool is_exterior(const sp_hexes *hexes, const sp_outer_face *face) {
+  return face->face < SP_FACES &&
+         sp_surface_is_exterior(hexes->surfaces[face->element][face->face]);
+}
+
+void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, double *scratch,
+                              sp_gid *edges) {
+  const sp_numbering *numbering = space->numbering;
+  const int order = numbering->order, nq = order + 1;
+  const sp_lid first = numbering->class_start[SP_EDGE_DOFS];
+  const sp_lid last = numbering->class_start[SP_VERTEX_DOFS];
+  int nodes[SP_MAX_NQ * SP_MAX_NQ];
+  memset(&scratch[first], 0, (size_t)(last - first) * sizeof *scratch);
+  memset(&scratch[numbering->owned], 0,
+         (size_t)(numbering->local - numbering->owned) * sizeof *scratch);
+  const sp_outer_face *face = problem->faces;
+  for (sp_lid n = 0; n < problem->face_count; n++, face++) {
+    const sp_lid *dofs = sp_numbering_nodes(numbering, face->element);
+    if (!is_exterior(space->mesh->hexes, face) || sp_outer_face_has(face, SP_DIRICHLET) ||
+        sp_outer_face_has(face, SP_PERIODIC))
+      continue;
+    sp_face_nodes(order, face->face, nodes);
+    for (int i = 1; i < order; i++) {
+      const int at[4] = {i, order * nq + i, i * nq, i * nq + order};
+      for (int side = 0; side < 4; side++) scratch[dofs[nodes[at[side]]]] += 1;
+    }
+  }
+  sp_exchange_now(space->exchange, SP_SUM, scratch);
+  *edges = 0;
+  for (sp_lid i = first; i < last; i++) *edges += scratch[i] > 3;
+  MPI_Allreduce(MPI_IN_PLACE, edges, 1, SP_MPI_GID, MPI_SUM, space->mesh->comm);
+  if (order > 1) *edges /= order - 1;
 }

@@ -12,6 +12,7 @@
 #include "mesh/mesh.h"
 #include "mesh/numbering.h"
 #include "operators/kinds.h"
+#include "operators/space.h"
 #include "solver/problem/materials.h"
 #include "solver/problem/statement.h"
 
@@ -24,7 +25,7 @@ typedef struct sp_last {
 /* One line of [boundary], or the default: a condition and its formulas. A periodic line covers both
  * of its groups. The resistance of a contact is in a material. */
 typedef struct sp_boundary_part {
-  const char *group; /* owned by the statement */
+  const char *group; /* its name, owned by the statement or the mesh */
   const sp_condition_type *type;
   const sp_expression *coefficients[SP_CONDITION_COEFFICIENTS]; /* owned by the statement */
   const sp_expression *formula; /* data, likewise; NULL: none, or derived from the solution */
@@ -53,9 +54,10 @@ typedef struct sp_problem {
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   bool has_robin;          /* a face has a condition with alpha */
-  bool of_u;               /* a condition, kappa or lambda depends on u */
+  bool of_u;               /* a condition, kappa, lambda or capacity depends on u */
   sp_last last;            /* for such, by sp_problem_linearize */
-  double *kappa_of_u, *lambda_of_u; /* owned: the arrays below, if they depend on u; else NULL */
+  /* Owned: the arrays below, if they depend on u; else NULL. */
+  double *kappa_of_u, *lambda_of_u, *capacity_of_u;
   const double *initial; /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
   const double *extra;   /* added to the load, likewise (solver/problem/load.h) */
   /* In time du/dt = shift u - history (sp_materials_shift), at the DOFs of the space; borrowed,
@@ -63,7 +65,7 @@ typedef struct sp_problem {
   const double *history;
   /* In place of the formulas, except of contacts: at the points of the operator's rule, [elements]
    * [points]; borrowed, NULL: none. Not together with an exact solution. */
-  const double *kappa, *lambda;
+  const double *kappa, *lambda, *capacity;
   sp_lid face_count;
   sp_outer_face *faces; /* [face_count], of this rank: element by element, face by face */
 } sp_problem;
@@ -98,3 +100,10 @@ static inline bool sp_outer_face_has_alpha(const sp_outer_face *face) {
 
 /* Return the part that fixes u in an element; -1 if none does. Local. */
 int sp_problem_volume_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element);
+
+/* *edges = the number of edges with four exterior faces or more that are neither Dirichlet nor
+ * periodic, over all ranks; 0 at order 1. Parts of the mesh touch there that share its DOFs. The
+ * flow through an edge falls only with the logarithm of the element size. scratch[local DOFs].
+ * Collective. */
+void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, double *scratch,
+                              sp_gid *edges);

@@ -30,8 +30,8 @@ sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_
   return SP_OK;
 }
 
-static sp_status add_faces(const sp_problem *problem, const sp_space *space, int finest,
-                           double *diagonal) {
+static sp_status add_robin_faces(const sp_problem *problem, const sp_space *space, int finest,
+                                 double *diagonal) {
   const int nq = space->numbering->order + 1, n = finest + 1;
   const sp_outer_face *face = problem->faces;
   double values[FACE_NODES];
@@ -78,7 +78,7 @@ sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int
   if (!robin_parts) return SP_OK;
   SP_OWNED double *diagonal = NULL;
   sp_status status = sp_allocate((size_t)numbering->local, sizeof *diagonal, "Robin", &diagonal);
-  if (!status) status = add_faces(problem, space, finest, diagonal);
+  if (!status) status = add_robin_faces(problem, space, finest, diagonal);
   if (!status) status = compress_diagonal(numbering->local, diagonal, robin);
   return sp_agree(mesh->comm, status);
 }

@@ -128,7 +128,8 @@ static sp_status integrate_data(const comparison *c, sp_lid e, const sp_outer_fa
   return SP_OK;
 }
 
-static sp_status compare_some(void *comparison_, void *workspace_, size_t begin, size_t end) {
+static sp_status compare_quadratures(void *comparison_, void *workspace_, size_t begin,
+                                     size_t end) {
   const comparison *c = comparison_;
   workspace *w = workspace_;
   memset(w->sums, 0, sizeof w->sums);
@@ -169,8 +170,8 @@ static sp_status compare_rules(const sp_problem *problem, const sp_space *space,
                     .gll = &sp_reference_get(order)->gll,
                     .samples = samples};
   sp_rule_gl((order + 4) | 1, &c->fine);
-  return sp_loop_sum("source", count, sp_rule_points(&c->fine), c, sizeof(workspace), compare_some,
-                     join_sums);
+  return sp_loop_sum("source", count, sp_rule_points(&c->fine), c, sizeof(workspace),
+                     compare_quadratures, join_sums);
 }
 
 sp_status sp_source_compare(const sp_problem *problem, const sp_space *space, double own,

@@ -9,6 +9,10 @@
 
 /* Parts of a system while it is put together. */
 typedef struct parts {
+  const sp_space *space;
+  sp_space *own_space; /* the same if the system is to own it; else NULL */
+  sp_operator_kind kind;
+  sp_constants constants;
   bool *constrained;
   double *boundary_values;
   sp_coefficients coefficients;
@@ -16,10 +20,11 @@ typedef struct parts {
 } parts;
 
 /* `fine` is the system that a level is below; NULL for the finest one. */
-static sp_status fill_parts(const sp_problem *problem, const sp_space *space, const sp_system *fine,
-                            sp_operator_kind kind, parts *p, sp_data_jump *jump) {
+static sp_status fill_parts(const sp_problem *problem, const sp_system *fine, parts *p,
+                            sp_data_jump *jump) {
+  const sp_space *space = p->space;
   const size_t dofs = sp_space_dofs(space);
-  const sp_rule *rule = sp_operator_rule(kind, space->numbering->order);
+  const sp_rule *rule = sp_operator_rule(p->kind, space->numbering->order);
   sp_status status = SP_ALLOCATE("Dirichlet mask", SP_ARRAY(p->constrained, dofs),
                                  SP_ARRAY(p->boundary_values, dofs));
   SP_TRY(sp_agree(space->platform->comm, status));
@@ -38,9 +43,9 @@ static sp_status fill_parts(const sp_problem *problem, const sp_space *space, co
   return sp_problem_constraints(problem, space, p->constrained, p->boundary_values, jump);
 }
 
-static sp_operator_setup setup_of(const parts *p, const sp_space *space, sp_operator_kind kind) {
-  return (sp_operator_setup){.space = space,
-                             .kind = kind,
+static sp_operator_setup setup_of(const parts *p) {
+  return (sp_operator_setup){.space = p->space,
+                             .kind = p->kind,
                              .lambda = p->coefficients.scale,
                              .constrained = p->constrained,
                              .kappa = p->coefficients.kappa,
@@ -52,17 +57,16 @@ static sp_operator_setup setup_of(const parts *p, const sp_space *space, sp_oper
                              .diagonal_values = p->robin.values};
 }
 
-/* Make the system from the parts. After an error free them. */
-static sp_status make_system(const parts *p, const sp_space *space, sp_space *own_space,
-                             sp_operator_kind kind, sp_geometry_kind geometry,
-                             sp_constants *constants, const char **reason, sp_status status,
-                             sp_system **out) {
-  sp_operator_setup setup = setup_of(p, space, kind);
+/* Make the system from the parts, which it takes. After an error, `status` or its own, free them.
+ */
+static sp_status make_system(parts *p, sp_geometry_kind geometry, sp_status status,
+                             const char **reason, sp_system **out) {
+  sp_operator_setup setup = setup_of(p);
   const sp_geometry_facts facts = sp_geometry_facts_of(&setup);
   if (!status)
     status =
-        sp_geometry_choose(space->platform->backend, &facts, geometry, &setup.geometry, reason);
-  const sp_status made = sp_system_create(&setup, own_space, constants, out);
+        sp_geometry_choose(p->space->platform->backend, &facts, geometry, &setup.geometry, reason);
+  const sp_status made = sp_system_create(&setup, p->own_space, &p->constants, out);
   if (!status) return made;
   sp_system_destroy(out);
   return status;
@@ -82,11 +86,10 @@ static sp_status copy_constants(const sp_null_space *null_space, const sp_space 
 
 sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
                             sp_geometry_kind geometry, sp_problem_facts *facts, sp_system **out) {
-  parts p = {0};
-  sp_constants constants = {0};
+  parts p = {.space = space, .kind = problem->kind};
   *facts = (sp_problem_facts){0};
   *out = NULL;
-  sp_status status = fill_parts(problem, space, NULL, problem->kind, &p, &facts->jump);
+  sp_status status = fill_parts(problem, NULL, &p, &facts->jump);
   if (!status && facts->jump.largest == 0) {
     free(p.boundary_values);
     p.boundary_values = NULL;
@@ -94,10 +97,9 @@ sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
   facts->boundary_values = p.boundary_values;
   if (!status && sp_operator_rows[problem->kind].has_stiffness)
     status = sp_null_space_create(space, p.constrained, &p.coefficients, &p.robin, &facts->exact,
-                                  &facts->weak, &constants);
-  if (!status) status = copy_constants(facts->exact, space, &constants);
-  return make_system(&p, space, NULL, problem->kind, geometry, &constants, &facts->geometry_reason,
-                     status, out);
+                                  &facts->weak, &p.constants);
+  if (!status) status = copy_constants(facts->exact, space, &p.constants);
+  return make_system(&p, geometry, status, &facts->geometry_reason, out);
 }
 
 void sp_problem_facts_free(sp_problem_facts *facts) {
@@ -118,14 +120,14 @@ static sp_status remove_stiffness(const sp_mesh *mesh, sp_coefficients *c) {
 sp_status sp_problem_mass(const sp_problem *problem, const sp_space *space, bool of_capacity,
                           sp_operator **out) {
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
-  parts p = {.coefficients = {.scale = 1}};
+  parts p = {.space = space, .kind = problem->kind, .coefficients = {.scale = 1}};
   sp_status status = SP_OK;
   *out = NULL;
   if (of_capacity)
-    status = sp_coefficients_of_capacity(&problem->materials, space->mesh, rule, &p.coefficients);
+    status = sp_coefficients_of_capacity(problem, space->mesh, rule, &p.coefficients);
   else if (sp_operator_rows[problem->kind].has_stiffness)
     status = remove_stiffness(space->mesh, &p.coefficients);
-  sp_operator_setup setup = setup_of(&p, space, problem->kind);
+  sp_operator_setup setup = setup_of(&p);
   setup.geometry = SP_GEOMETRY_STORED;
   if (!status) status = sp_operator_create(&setup, out);
   sp_coefficients_free(&p.coefficients);
@@ -135,15 +137,13 @@ sp_status sp_problem_mass(const sp_problem *problem, const sp_space *space, bool
 sp_status sp_problem_level(const sp_problem *problem, const sp_system *fine, int order,
                            sp_geometry_kind geometry, const sp_null_space *exact, sp_system **out) {
   const bool has_stiffness = sp_operator_rows[problem->kind].has_stiffness;
-  const sp_operator_kind kind = has_stiffness ? SP_BP35 : SP_MASS;
-  parts p = {0};
-  sp_space *space;
-  sp_constants constants = {0};
+  parts p = {.kind = has_stiffness ? SP_BP35 : SP_MASS};
   const char *reason;
   *out = NULL;
-  SP_TRY(sp_space_create(fine->space->platform, fine->space->mesh, order, &space));
-  sp_status status = fill_parts(problem, space, fine, kind, &p, NULL);
+  SP_TRY(sp_space_create(fine->space->platform, fine->space->mesh, order, &p.own_space));
+  p.space = p.own_space;
+  sp_status status = fill_parts(problem, fine, &p, NULL);
   free(p.boundary_values);
-  if (!status) status = copy_constants(exact, space, &constants);
-  return make_system(&p, space, space, kind, geometry, &constants, &reason, status, out);
+  if (!status) status = copy_constants(exact, p.space, &p.constants);
+  return make_system(&p, geometry, status, &reason, out);
 }

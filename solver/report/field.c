@@ -304,18 +304,26 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
                                                     .of_elements = true,
                                                     .columns = 1};
   if (!status) {
+    char units[3][SP_UNIT_SIZE];
+    sp_unit_text(solution->units, SP_OF_LENGTH, units[0]);
+    sp_unit_text(solution->units, SP_OF_TEMPERATURE, units[1]);
+    sp_unit_text(solution->units, (sp_dimension){0, -2, 1}, units[2]);
+    for (int v = 0; v < arrays.count; v++)
+      if (!arrays.list[v].of_elements)
+        arrays.list[v].unit = units[arrays.list[v].columns == 1 ? 1 : 2];
     const sp_field_data data = {.order = space->numbering->order,
                                 .elements = mesh->hexes->count,
                                 .points = points.count,
                                 .nodes = points.nodes,
                                 .coordinates = arrays.points,
+                                .unit = units[0],
                                 .value_count = arrays.count,
                                 .values = arrays.list,
                                 .text_count = mesh->hexes->volume.group_count,
                                 .text_name = "regions",
                                 .texts = arrays.names};
     const double start = MPI_Wtime();
-    status = sp_field_file_append(mesh->comm, path, &data, solution->states, solution->state);
+    status = sp_field_file_write(mesh->comm, path, &data, solution->states, solution->state);
     *seconds = MPI_Wtime() - start;
   }
   free_arrays(&arrays);

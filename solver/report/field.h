@@ -15,6 +15,7 @@
 #include "io/field_file.h"
 #include "operators/space.h"
 #include "solver/problem/problem.h"
+#include "solver/results/units.h"
 #include "solver/solve/time.h"
 
 /* A solution to write. Everything is borrowed. */
@@ -22,6 +23,7 @@ typedef struct sp_field_solution {
   const double *x;         /* host L-vector */
   const double *indicator; /* [elements], "error_indicator" (results/resolution.h), or NULL */
   bool flux;
+  const sp_units *units; /* attributes of coordinates, u and flux */
   /* Of a series (io/field_file.h), else NULL: the state, after `states` others, and the solutions
    * before x, kept with the names of solver/solve/initial.h. It has no indicator. */
   const sp_field_state *state;

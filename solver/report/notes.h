@@ -36,7 +36,7 @@ typedef struct sp_note_facts {
   const sp_mesh *mesh;
   int parts;      /* connected parts of the mesh */
   sp_gid tied;    /* free DOFs that bodies without common faces share */
-  sp_gid pinched; /* edges at which parts touch (solver/problem/contacts.h) */
+  sp_gid pinched; /* edges at which parts touch (sp_problem_count_pinched) */
   sp_source_integral source, faces[SP_FACE_DATA];
   sp_forcing_difference forcing;
   sp_data_jump jump;

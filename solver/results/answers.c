@@ -101,6 +101,7 @@ sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *
                     .value = q->value,
                     .scale = scale_of(q, largest, scale_of_fluxes(balance)),
                     .own_scale = q->formula || q->type->combine,
+                    .dimension = sp_quantity_dimension(q),
                     .formula = q->type->of_results ? q->formula : NULL,
                     .infinite = is_infinite(quantities, q, problem, jump, balance->surfaces - 1)};
   }
@@ -111,6 +112,7 @@ sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *
                                             .table = "balance",
                                             .value = sp_balance_part(balance, problem, p),
                                             .scale = scale_of_fluxes(balance),
+                                            .dimension = SP_OF_POWER,
                                             .infinite = part_is_infinite(jump, p)};
   for (int p = 0; p < probes->count; p++)
     out->list[out->count++] = (sp_answer){.name = probes->list[p].name,
@@ -118,7 +120,8 @@ sp_status sp_answers_collect(const sp_quantities *quantities, const sp_problem *
                                           .table = "probes",
                                           .pointwise = true,
                                           .value = probes->list[p].value,
-                                          .scale = largest};
+                                          .scale = largest,
+                                          .dimension = SP_OF_TEMPERATURE};
   return find_scales(out);
 }
 

@@ -17,7 +17,8 @@ typedef struct sp_answer {
   double value;
   double scale;   /* size of the terms that it is the sum of, for rounding */
   bool own_scale; /* the value itself, of a formula or a resistance */
-  bool infinite;  /* a flux through a group whose Dirichlet values jump (sp_data_jump) */
+  sp_dimension dimension;
+  bool infinite; /* a flux through a group whose Dirichlet values jump (sp_data_jump) */
   const sp_expression *formula; /* of results and probes; NULL: none */
 } sp_answer;
 

@@ -180,7 +180,7 @@ typedef struct crossing {
 
 /* Add a face, on the side that the flux leaves, or on the other one if a line fixes u in the first
  * one only. */
-static void add_flux(void *crossing_, sp_lid e, int f, double flux) {
+static void add_crossing_flux(void *crossing_, sp_lid e, int f, double flux) {
   crossing *c = crossing_;
   if (!is_member(c->fluxes->space->mesh->hexes, c->members, e, f)) return;
   const int there = c->fluxes->keys[c->all->across[e][f]], key = c->key;
@@ -199,7 +199,7 @@ static sp_status sum_sides(sp_fluxes *s, const bool *members, const faces *all, 
       s->volumes[v] = s->keys[v] == c.key;
       some = some || (s->keys[v] == (LEAVES | FIXED) && c.key != FIXED);
     }
-    if (some) SP_TRY(sp_fluxes_compute(s, add_flux, &c));
+    if (some) SP_TRY(sp_fluxes_compute(s, add_crossing_flux, &c));
   }
   *flux = c.flux;
   return SP_OK;

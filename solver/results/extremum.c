@@ -180,17 +180,9 @@ double sp_extremum_bound(int order, int dimensions, double sign, double least, c
   return bound;
 }
 
-typedef struct search {
-  int order, face; /* face: -1 for the whole element */
-  double sign, range, limit;
-  const double *nodal;
-  double *work;
-  double least, place[3]; /* found */
-} search;
-
 /* Search a box, begin[3] to begin + width, if its bound is below the least value so far: from its
  * least node, then in its halves per direction. */
-static void search_box(search *s, const double begin[3], double width, int depth) {
+static void search_box(sp_extremum_search *s, const double begin[3], double width, int depth) {
   const int nq = s->order + 1, across = s->face < 0 ? 3 : s->face / 2;
   const int count = s->face < 0 ? nq * nq * nq : nq * nq;
   const double *gll = sp_reference_get(s->order)->gll.nodes;
@@ -231,29 +223,19 @@ static void search_box(search *s, const double begin[3], double width, int depth
   }
 }
 
-double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, double sign,
-                        const double *nodal, double range, double limit, double *work,
-                        double place[3]) {
-  double lattice[SP_MAX_NQ];
-  search s = {.order = order,
-              .face = f,
-              .sign = sign,
-              .range = range,
-              .limit = limit,
-              .nodal = nodal,
-              .work = work,
-              .least = DBL_MAX};
-  search_box(&s, (const double[]){-1, -1, -1}, 2, 0);
+void sp_extremum_find(const sp_hexes *hexes, sp_lid element, sp_extremum_search *s) {
+  double lattice[SP_MAX_NQ], place[3] = {0};
+  s->least = DBL_MAX;
+  search_box(s, (const double[]){-1, -1, -1}, 2, 0);
   const int points = hexes->map_order + 1;
   basis b; /* of the map, of which only values are needed */
   for (int i = 0; i < points; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
-  for (int d = 0; d < 3; d++) sp_interpolation_matrix(points, lattice, 1, &s.place[d], b.at[d][0]);
+  for (int d = 0; d < 3; d++) sp_interpolation_matrix(points, lattice, 1, &s->place[d], b.at[d][0]);
   const double *xyz = sp_hexes_lattice(hexes, element);
-  for (int d = 0; d < 3; d++) place[d] = 0;
   for (int k = 0; k < points; k++)
     for (int j = 0; j < points; j++)
       for (int i = 0; i < points; i++, xyz += 3)
         for (int d = 0; d < 3; d++)
           place[d] += b.at[0][0][i] * b.at[1][0][j] * b.at[2][0][k] * xyz[d];
-  return s.least;
+  memcpy(s->place, place, sizeof place);
 }

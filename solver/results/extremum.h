@@ -14,15 +14,22 @@
 
 enum { SP_EXTREMUM_WORK = 4 * SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
 
-/* Find the minimum of sign * u over an element, or over its face f (-1: the whole element), below
- * `limit`: with Newton's method from the least node of the element and of the boxes that halving
- * it twice gives, except boxes whose lower bound rules it out. nodal[Nq][Nq][Nq] are the values of
- * u, `range` > 0 is their largest less their smallest. work[SP_EXTREMUM_WORK] is scratch. place[3]
- * becomes the point. Returns sign * u there, or DBL_MAX if the bound of the element is no less than
- * the limit. Local. */
-double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, double sign,
-                        const double *nodal, double range, double limit, double *work,
-                        double place[3]);
+/* A search over an element or its face (-1: the whole element). */
+typedef struct sp_extremum_search {
+  int order, face;
+  double sign;         /* of u: 1 for its minimum, -1 */
+  const double *nodal; /* u, [Nq][Nq][Nq] */
+  double range;        /* > 0, the largest less the smallest of nodal[] */
+  double limit;        /* nothing above is searched for */
+  double *work;        /* [SP_EXTREMUM_WORK], scratch */
+  double least;        /* found: sign * u, or DBL_MAX */
+  double place[3];     /* its point */
+} sp_extremum_search;
+
+/* Find the minimum of sign * u below the limit: with Newton's method from the least node of the
+ * element and of the boxes that halving it twice gives, except boxes whose lower bound rules it
+ * out. s->least is DBL_MAX if the bound of the element is no less than the limit. Local. */
+void sp_extremum_find(const sp_hexes *hexes, sp_lid element, sp_extremum_search *s);
 
 /* Return a lower bound of sign * u - least over an element or, with two dimensions, a face: the
  * least of 0 and the coefficients of Bernstein's polynomials. values[Nq]^dimensions of u; `least`

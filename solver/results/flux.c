@@ -15,9 +15,9 @@ typedef struct workspace {
   double coordinates[3 * NODES], inverse[9 * NODES], jacobian[NODES];
 } workspace;
 
-static sp_status add_element(const sp_problem *problem, const sp_space *space, sp_lid e,
-                             const double *x, workspace *w, double *const flux[3],
-                             double *weights) {
+static sp_status average_element(const sp_problem *problem, const sp_space *space, sp_lid e,
+                                 const double *x, workspace *w, double *const flux[3],
+                                 double *weights) {
   const sp_material *material = sp_materials_of(&problem->materials, space->mesh->hexes, e);
   const sp_reference *reference = sp_reference_get(space->numbering->order);
   const int nq = reference->order + 1;
@@ -46,13 +46,13 @@ static sp_status add_element(const sp_problem *problem, const sp_space *space, s
   return SP_OK;
 }
 
-static sp_status add_elements(const sp_problem *problem, const sp_space *space, int material,
-                              const double *x, workspace *w, double *const flux[3],
-                              double *weights) {
+static sp_status average_elements(const sp_problem *problem, const sp_space *space, int material,
+                                  const double *x, workspace *w, double *const flux[3],
+                                  double *weights) {
   const sp_hexes *hexes = space->mesh->hexes;
   for (sp_lid e = 0; e < hexes->count; e++)
     if (problem->materials.of_volume[hexes->volumes[e]] == material)
-      SP_TRY(add_element(problem, space, e, x, w, flux, weights));
+      SP_TRY(average_element(problem, space, e, x, w, flux, weights));
   return SP_OK;
 }
 
@@ -62,7 +62,7 @@ sp_status sp_flux_of_material(const sp_problem *problem, const sp_space *space, 
   for (sp_lid i = 0; i < local; i++) weights[i] = flux[0][i] = flux[1][i] = flux[2][i] = 0;
   workspace *w;
   sp_status status = sp_allocate(1, sizeof *w, "flux", &w);
-  if (!status) status = add_elements(problem, space, material, x, w, flux, weights);
+  if (!status) status = average_elements(problem, space, material, x, w, flux, weights);
   free(w);
   SP_TRY(sp_agree(space->mesh->comm, status));
   sp_exchange_now(space->exchange, SP_SUM, weights);

@@ -25,6 +25,7 @@ enum {
 /* The arrays of an element. */
 typedef struct workspace {
   double start;                         /* u at the first node */
+  bool has_slopes;                      /* `at` and `slopes` are those of `nodal` */
   int flow_direction, stiff_direction;  /* of `flow` and `stiffness`; -1: none yet */
   double stiffness;                     /* of find_face_stiffness */
   double nodal[NODES], part[NODES];     /* u - start at the nodes */
@@ -33,21 +34,29 @@ typedef struct workspace {
   double kappa[SP_TENSOR * POINTS], lambda[POINTS];
   double inverse[9 * POINTS], jacobian[POINTS], along[3 * POINTS], flow[POINTS];
   double face_xyz[3 * FACE_NODES], normal[3 * FACE_NODES];
-  double weights[FACE_NODES], direct[FACE_NODES]; /* w_i and d_i of a face */
-  int indices[FACE_NODES];                        /* of its nodes in the element */
+  double weights[FACE_NODES];
+  int indices[FACE_NODES]; /* of the nodes of a face in the element */
   double tail[]; /* of sp_tensor_gradient; results of a chunk of elements, [1 + 2 nodes] each */
 } workspace;
+
+/* What the passes below leave for the last one, of all faces through which a set takes r_i: those
+ * of element e are first[e] to first[e + 1] - 1. */
+typedef struct divided_faces {
+  size_t nodes;             /* of a face */
+  sp_lid *first;            /* [elements + 1] */
+  double *weights, *direct; /* [faces][nodes]: w_i and d_i */
+  double *noise, *stiffness;
+} divided_faces;
 
 /* A loop over elements: of_element adds to what `added` gets and `subtracted` loses, [nodes] each.
  */
 typedef struct pass {
   sp_fluxes *fluxes;
+  divided_faces *faces; /* NULL: not needed */
   bool (*has)(const sp_fluxes *, sp_lid);
   sp_status (*of_element)(const struct pass *, sp_lid, workspace *, double *, double *);
   double *added, *subtracted; /* L-vectors, NULL for none */
-  sp_fluxes_on_face *on_face; /* for `divide`, with its context */
-  void *context;
-  size_t nodes, tensor; /* per element; size of the first part of the tail */
+  size_t nodes, tensor;       /* per element; size of the first part of the tail */
   double value[SP_MAX_M * SP_MAX_NQ], derivative[SP_MAX_M * SP_MAX_NQ]; /* of the operator's rule */
 } pass;
 
@@ -69,127 +78,6 @@ sp_status sp_fluxes_open(sp_fluxes *s) {
 
 void sp_fluxes_close(sp_fluxes *s) {
   SP_FREE(s->keys, s->volumes, s->marked);
-}
-
-/* ---- Marks ---- */
-
-/* The largest |J| grad r_d . kappa grad r_d at 2^3 Gauss points of an element: per quadrature
- * weight of a face r_d = 1 or -1, the stiffness of its nodes is this times N (N + 1) / 4, the
- * square of the derivative of their basis functions, integrated. An array of kappa counts with its
- * largest value. */
-static sp_status find_stiffness(const sp_fluxes *s, sp_lid e, int d, double *stiffness) {
-  enum { SAMPLES = 8 };
-  static const double nodes[2] = {-0.57735026918962576451, 0.57735026918962576451};
-  double points[3 * SAMPLES], inverse[9 * SAMPLES], jacobian[SAMPLES], kappa[SAMPLES];
-  double conducted[3 * SAMPLES], largest = 0;
-  const sp_hexes *hexes = s->space->mesh->hexes;
-  const size_t count =
-      sp_rule_points(sp_operator_rule(s->problem->kind, s->space->numbering->order));
-  const double *given = sp_problem_kappa_of(s->problem, hexes, e, count);
-  for (size_t p = 0; p < count && given; p++) largest = fmax(largest, given[p]);
-  sp_geometry_inverse(hexes, e, 2, nodes, points, inverse, jacobian);
-  const double *xyz[3] = {points, points + SAMPLES, points + 2 * SAMPLES};
-  const double *own = &inverse[3 * (size_t)d * SAMPLES];
-  memcpy(conducted, own, sizeof conducted);
-  for (int p = 0; p < SAMPLES; p++) kappa[p] = largest;
-  if (!given)
-    SP_TRY(sp_material_conduct(
-        sp_materials_of(&s->problem->materials, hexes, e), SAMPLES, xyz, kappa, 1,
-        (double *const[]){conducted, conducted + SAMPLES, conducted + 2 * SAMPLES}));
-  *stiffness = 0;
-  for (int p = 0; p < SAMPLES; p++) {
-    double square = 0;
-    for (int c = 0; c < 3; c++) square += own[c * SAMPLES + p] * conducted[c * SAMPLES + p];
-    *stiffness = fmax(*stiffness, jacobian[p] * kappa[p] * square);
-  }
-  return SP_OK;
-}
-
-/* The sum of the stiffness over the nodes of face f of an element. */
-static sp_status find_face_stiffness(const sp_fluxes *s, sp_lid e, int f, double *sum) {
-  const int order = s->space->numbering->order;
-  SP_TRY(find_stiffness(s, e, f / 2, sum));
-  *sum *= order * (order + 1); /* the weights of a reference face add up to 4 */
-  return SP_OK;
-}
-
-/* Decide if the equations beside a Robin face give its flux better than alpha u - g. With `rest`
- * they do, because alpha u - g has no part of it. */
-static sp_status is_stiff(const sp_fluxes *s, const sp_outer_face *face, bool *is) {
-  *is = s->rest;
-  if (*is) return SP_OK;
-  const int order = s->space->numbering->order, n = order + 1;
-  double values[FACE_NODES], alpha = 0, stiffness;
-  int indices[FACE_NODES];
-  SP_TRY(sp_robin_face(face->part, s->space->mesh->hexes, order, face->element, face->face, indices,
-                       values));
-  SP_TRY(find_face_stiffness(s, face->element, face->face, &stiffness));
-  for (int q = 0; q < n * n; q++) alpha += values[q];
-  *is = alpha > stiffness;
-  return SP_OK;
-}
-
-/* Mark the faces on which a line of [boundary] separates the sides. A source does not. */
-static sp_status mark_conditions(sp_fluxes *s) {
-  const sp_hexes *hexes = s->space->mesh->hexes;
-  for (sp_lid k = 0; k < s->problem->face_count; k++) {
-    const sp_outer_face *face = &s->problem->faces[k];
-    const sp_lid e = face->element;
-    const int f = face->face;
-    if (f >= SP_FACES || !face->part) continue;
-    bool *marked = &s->marked[e][f];
-    *marked = sp_outer_face_has(face, SP_DIRICHLET) ||
-              (sp_outer_face_has(face, SP_CONTACT) && !s->whole &&
-               !sp_surface_is_exterior(hexes->surfaces[e][f]));
-    if (sp_outer_face_has_alpha(face)) SP_TRY(is_stiff(s, face, marked));
-  }
-  return SP_OK;
-}
-
-static int key_of(const sp_fluxes *s, sp_lid e) {
-  return s->keys[s->space->mesh->hexes->volumes[e]];
-}
-
-/* Mark faces whose other element is on this rank and has another key. */
-static sp_status mark_local(sp_fluxes *s) {
-  const sp_mesh *mesh = s->space->mesh;
-  const sp_topology *t = mesh->topology;
-  const sp_lid first = t->start[2];
-  SP_OWNED sp_gid *sums = NULL; /* of the keys on both sides */
-  SP_TRY(sp_allocate((size_t)(t->start[3] - first), sizeof *sums, "fluxes", &sums));
-  for (sp_lid e = 0; e < t->elements; e++)
-    for (int f = 0; f < SP_FACES; f++) sums[t->slots[e][SP_FACE_SLOT + f] - first] += key_of(s, e);
-  for (sp_lid e = 0; e < t->elements; e++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
-      if (t->touching[face] == 2 && sums[face - first] != 2 * (sp_gid)key_of(s, e))
-        s->marked[e][f] = true;
-    }
-  return SP_OK;
-}
-
-/* Mark faces whose other element is on another rank and has another key. */
-static sp_status mark_shared(sp_fluxes *s) {
-  const sp_mesh *mesh = s->space->mesh;
-  const sp_lid count = mesh->halo_elements;
-  SP_OWNED int(*keys)[SP_FACES] = NULL;
-  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof *keys, "fluxes", &keys)));
-  for (sp_lid e = 0; e < count; e++)
-    for (int f = 0; f < SP_FACES; f++)
-      keys[e][f] = sp_hexes_is_contact(mesh->hexes, e) ? -1 : key_of(s, e);
-  SP_TRY(sp_surfaces_swap(mesh->comm, mesh->topology, count, keys));
-  for (sp_lid e = 0; e < count; e++)
-    for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(mesh->hexes, e); f++)
-      if (keys[e][f] >= 0 && keys[e][f] != key_of(s, e)) s->marked[e][f] = true;
-  return SP_OK;
-}
-
-sp_status sp_fluxes_mark(sp_fluxes *s) {
-  sp_status status = mark_conditions(s);
-  if (s->whole) return sp_agree(s->space->mesh->comm, status);
-  if (!status) status = mark_local(s);
-  SP_TRY(sp_agree(s->space->mesh->comm, status));
-  return mark_shared(s);
 }
 
 /* True if an element takes r_i through all its faces. */
@@ -229,6 +117,7 @@ static void gather(const sp_fluxes *s, sp_lid e, workspace *w) {
   const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, e);
   const size_t nodes = sp_element_nodes(s->space->numbering->order);
   w->start = s->x[dofs[0]];
+  w->has_slopes = false;
   w->flow_direction = w->stiff_direction = -1;
   for (size_t n = 0; n < nodes; n++) {
     w->nodal[n] = s->x[dofs[n]] - w->start;
@@ -236,14 +125,14 @@ static void gather(const sp_fluxes *s, sp_lid e, workspace *w) {
   }
 }
 
-/* Fill the indices and quadrature weights of the nodes of a face. */
-static void weigh_face(const sp_space *space, sp_lid e, int f, workspace *w) {
-  const int order = space->numbering->order, n = (order + 1) * (order + 1);
-  sp_face_nodes(order, f, w->indices);
-  sp_geometry_face(space->mesh->hexes, e, f, &sp_reference_get(order)->gll, w->face_xyz, w->normal);
-  for (int q = 0; q < n; q++)
-    w->weights[q] =
-        sp_hexes_is_contact(space->mesh->hexes, e) ? 0 : sp_geometry_area(w->normal, n, q);
+/* w->at, w->slopes = u - start and its derivatives at the operator's points, after `gather`. */
+static void find_slopes(const pass *t, workspace *w) {
+  const int order = t->fluxes->space->numbering->order;
+  if (!w->has_slopes)
+    sp_tensor_gradient(sp_operator_rule(t->fluxes->problem->kind, order)->n, order + 1, t->value,
+                       t->derivative, w->nodal, w->tail, w->at,
+                       (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
+  w->has_slopes = true;
 }
 
 /* w->flow = |J| kappa grad u . grad r_d at the nodes of an element, with u of `gather`. It is
@@ -257,11 +146,9 @@ static sp_status find_flow(const pass *t, sp_lid e, int d, workspace *w) {
   const int nq = reference->order + 1, n = rule->n;
   const size_t points = sp_rule_points(rule);
   if (w->flow_direction == d) return SP_OK;
-  if (w->flow_direction < 0) {
-    sp_tensor_gradient(n, nq, t->value, t->derivative, w->nodal, w->tail, w->at,
-                       (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
+  find_slopes(t, w);
+  if (w->flow_direction < 0)
     sp_geometry_inverse(hexes, e, n, rule->nodes, w->xyz, w->inverse, w->jacobian);
-  }
   w->flow_direction = d;
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
   double *const along[3] = {w->along, w->along + points, w->along + 2 * points};
@@ -284,31 +171,64 @@ static sp_status find_flow(const pass *t, sp_lid e, int d, workspace *w) {
   return SP_OK;
 }
 
-/* Fill w_i and d_i of a face, which are zero for a contact; a fixed element has no d_i. Needs
- * `gather`. */
-static sp_status find_direct(const pass *t, sp_lid e, int f, workspace *w) {
+/* True if a set takes r_i through face f of an element of it. */
+static bool is_divided(const sp_fluxes *s, sp_lid e, int f) {
+  return has_element(s, e) && (s->marked[e][f] || is_fixed(s, e));
+}
+
+/* The place of face f of an element, which is divided, in the arrays. */
+static size_t place_of(const pass *t, sp_lid e, int f) {
+  size_t place = (size_t)t->faces->first[e];
+  for (int before = 0; before < f; before++) place += is_divided(t->fluxes, e, before);
+  return place;
+}
+
+/* Add W, and keep w_i, which is zero for a contact. */
+static sp_status weigh_faces(const pass *t, sp_lid e, workspace *w, double *weights, double *none) {
   const sp_space *space = t->fluxes->space;
-  const sp_rule *gll = &sp_reference_get(space->numbering->order)->gll;
-  const int n = gll->n;
-  const double inwards = f % 2 ? -1 : 1;
-  weigh_face(space, e, f, w);
-  for (int q = 0; q < n * n; q++) w->direct[q] = 0;
-  if (sp_hexes_is_contact(space->mesh->hexes, e) || is_fixed(t->fluxes, e)) return SP_OK;
-  SP_TRY(find_flow(t, e, f / 2, w));
-  for (int q = 0; q < n * n; q++)
-    w->direct[q] = inwards * gll->weights[q % n] * gll->weights[q / n] * w->flow[w->indices[q]];
+  const int order = space->numbering->order, n = (order + 1) * (order + 1);
+  (void)none;
+  for (int f = 0; f < SP_FACES; f++) {
+    if (!is_divided(t->fluxes, e, f) || sp_hexes_is_contact(space->mesh->hexes, e)) continue;
+    double *own = &t->faces->weights[place_of(t, e, f) * t->faces->nodes];
+    sp_face_nodes(order, f, w->indices);
+    sp_geometry_face(space->mesh->hexes, e, f, &sp_reference_get(order)->gll, w->face_xyz,
+                     w->normal);
+    for (int q = 0; q < n; q++)
+      weights[w->indices[q]] += own[q] = sp_geometry_area(w->normal, n, q);
+  }
   return SP_OK;
 }
 
-/* Add W. */
-static sp_status weigh(const pass *t, sp_lid e, workspace *w, double *weights, double *none) {
+/* Keep the change of the flux through a face by the rounding of x, and the stiffness. */
+static sp_status find_noise(const pass *t, sp_lid e, int f, workspace *w) {
+  const size_t place = place_of(t, e, f);
+  double size = 0;
+  for (size_t n = 0; n < t->nodes; n++) size = fmax(size, fabs(w->start + w->nodal[n]));
+  if (w->stiff_direction != f / 2) SP_TRY(sp_fluxes_stiffness(t->fluxes, e, f, &w->stiffness));
+  w->stiff_direction = f / 2;
+  t->faces->noise[place] = DBL_EPSILON * size * w->stiffness;
+  t->faces->stiffness[place] = w->stiffness;
+  return SP_OK;
+}
+
+/* sum += D, after `gather`, and keep d_i: zero for a contact and a fixed element. */
+static sp_status find_direct(const pass *t, sp_lid e, workspace *w, double *sum) {
   const sp_fluxes *s = t->fluxes;
-  const int n = (s->space->numbering->order + 1) * (s->space->numbering->order + 1);
-  (void)none;
+  const sp_rule *gll = &sp_reference_get(s->space->numbering->order)->gll;
+  const int n = gll->n;
+  if (sp_hexes_is_contact(s->space->mesh->hexes, e) || is_fixed(s, e)) return SP_OK;
   for (int f = 0; f < SP_FACES; f++) {
-    if (!s->marked[e][f] && !is_fixed(s, e)) continue;
-    weigh_face(s->space, e, f, w);
-    for (int q = 0; q < n; q++) weights[w->indices[q]] += w->weights[q];
+    if (!s->marked[e][f]) continue;
+    const double inwards = f % 2 ? -1 : 1;
+    double *own = &t->faces->direct[place_of(t, e, f) * t->faces->nodes];
+    SP_TRY(find_flow(t, e, f / 2, w));
+    sp_face_nodes(gll->n - 1, f, w->indices);
+    for (int q = 0; q < n * n; q++) {
+      own[q] = inwards * gll->weights[q % n] * gll->weights[q / n] * w->flow[w->indices[q]];
+      sum[w->indices[q]] += own[q];
+    }
+    SP_TRY(find_noise(t, e, f, w));
   }
   return SP_OK;
 }
@@ -339,8 +259,8 @@ static sp_status subtract_history(const pass *t, sp_lid e, const sp_rule *rule, 
   const int nq = s->space->numbering->order + 1;
   sp_numbering_gather(s->space->numbering, e, s->problem->history, w->part);
   sp_tensor_apply(rule->n, nq, t->value, t->value, t->value, w->part, w->flow);
-  SP_TRY(sp_material_shifted(sp_materials_of(&s->problem->materials, s->space->mesh->hexes, e), 1,
-                             false, points, xyz, w->lambda));
+  SP_TRY(
+      sp_problem_shifted(s->problem, s->space->mesh->hexes, e, 1, false, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) w->at[p] -= w->flow[p] * w->lambda[p] * w->wj[p];
   return SP_OK;
 }
@@ -355,11 +275,10 @@ static sp_status evaluate_element(const pass *t, sp_lid e, const sp_rule *rule, 
   const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&s->problem->materials, hexes, e);
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
-  sp_tensor_gradient(rule->n, s->space->numbering->order + 1, t->value, t->derivative, w->nodal,
-                     w->tail, w->at, (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
+  find_slopes(t, w);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->xyz, w->wj));
   SP_TRY(fill_factors(s->problem, hexes, e, rule, w));
-  SP_TRY(sp_problem_lambda(s->problem, hexes, e, material->shift, points, xyz, w->lambda));
+  SP_TRY(sp_problem_shifted(s->problem, hexes, e, material->shift, true, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) {
     const double u[3] = {w->slopes[0][p], w->slopes[1][p], w->slopes[2][p]};
     for (int a = 0; a < 3; a++) {
@@ -380,11 +299,7 @@ static sp_status apply(const pass *t, sp_lid e, workspace *w, double *none, doub
   const sp_rule *rule = sp_operator_rule(s->problem->kind, order);
   (void)none;
   gather(s, e, w);
-  for (int f = 0; f < SP_FACES && s->marked; f++) {
-    if (!s->marked[e][f]) continue;
-    SP_TRY(find_direct(t, e, f, w));
-    for (int q = 0; q < nq * nq; q++) sum[w->indices[q]] += w->direct[q];
-  }
+  if (t->faces) SP_TRY(find_direct(t, e, w, sum));
   SP_TRY(evaluate_element(t, e, rule, w));
   for (int a = -1; a < 3; a++) {
     const double *matrices[3] = {t->value, t->value, t->value};
@@ -416,38 +331,42 @@ static double sum_inside(const sp_fluxes *s, sp_lid e) {
   return sum;
 }
 
-/* noise[0] += the change of the flux through a face by the rounding of x; noise[1] += stiffness. */
-static sp_status add_noise(const sp_fluxes *s, sp_lid e, int f, workspace *w, double *noise) {
-  const size_t nodes = sp_element_nodes(s->space->numbering->order);
-  double size = 0;
-  for (size_t n = 0; n < nodes; n++) size = fmax(size, fabs(w->start + w->nodal[n]));
-  if (w->stiff_direction != f / 2) SP_TRY(find_face_stiffness(s, e, f, &w->stiffness));
-  w->stiff_direction = f / 2;
-  noise[0] += DBL_EPSILON * size * w->stiffness;
-  noise[1] += w->stiffness;
-  return SP_OK;
+/* Divide r_i among the faces of an element; flux[SP_FACES + 1] is as on_face gets it. */
+static void divide_element(const sp_fluxes *s, const divided_faces *faces, sp_lid e, double *flux) {
+  const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, e);
+  size_t place = (size_t)faces->first[e];
+  int indices[FACE_NODES];
+  for (int f = 0; f < SP_FACES; f++) flux[f] = 0;
+  flux[SP_FACES] = is_fixed(s, e) ? sum_inside(s, e) : 0;
+  for (int f = 0; f < SP_FACES; f++) {
+    if (!is_divided(s, e, f)) continue;
+    const double *weights = &faces->weights[place * faces->nodes];
+    const double *direct = &faces->direct[place * faces->nodes];
+    double *sum = s->marked[e][f] ? &flux[f] : &flux[SP_FACES];
+    sp_face_nodes(s->space->numbering->order, f, indices);
+    for (size_t q = 0; q < faces->nodes; q++) {
+      const sp_lid dof = dofs[indices[q]];
+      *sum += direct[q];
+      if (weights[q] > 0) *sum += weights[q] * s->left[dof] / s->weights[dof];
+    }
+    place++;
+  }
 }
 
-/* Fill the fluxes of an element, flux[SP_FACES + 1] as on_face gets them; add to their rounding. */
-static sp_status divide(const pass *t, sp_lid e, workspace *w, double *flux, double *noise) {
-  const sp_fluxes *s = t->fluxes;
-  const int nq = s->space->numbering->order + 1;
-  const bool fixed = is_fixed(s, e);
-  gather(s, e, w);
-  flux[SP_FACES] = fixed ? sum_inside(s, e) : 0;
-  for (int f = 0; f < SP_FACES; f++) {
-    if (!s->marked[e][f] && !fixed) continue;
-    double *sum = s->marked[e][f] ? &flux[f] : &flux[SP_FACES];
-    SP_TRY(find_direct(t, e, f, w));
-    for (int q = 0; q < nq * nq; q++) {
-      const sp_lid dof = sp_numbering_nodes(s->space->numbering, e)[w->indices[q]];
-      *sum += w->direct[q];
-      if (w->weights[q] > 0) *sum += w->weights[q] * s->left[dof] / s->weights[dof];
-    }
-    if (!fixed && !sp_hexes_is_contact(s->space->mesh->hexes, e))
-      SP_TRY(add_noise(s, e, f, w, noise));
+/* Divide r_i, and add up the rounding. */
+static void divide(sp_fluxes *s, const divided_faces *faces, sp_fluxes_on_face *on_face,
+                   void *context) {
+  double flux[SP_FACES + 1];
+  for (sp_lid e = 0; e < s->space->mesh->hexes->count; e++) {
+    if (faces->first[e] == faces->first[e + 1]) continue;
+    divide_element(s, faces, e, flux);
+    for (int f = 0; f <= SP_FACES; f++)
+      if (f < SP_FACES ? s->marked[e][f] : is_fixed(s, e)) on_face(context, e, f, flux[f]);
   }
-  return SP_OK;
+  for (sp_lid place = 0; place < faces->first[s->space->mesh->hexes->count]; place++) {
+    s->noise += faces->noise[place];
+    s->stiffness += faces->stiffness[place];
+  }
 }
 
 /* ---- Loops ---- */
@@ -463,21 +382,6 @@ static sp_status compute_some(void *pass_, void *workspace_, size_t begin, size_
     SP_TRY(t->of_element(t, (sp_lid)e, w, result + 1, result + 1 + t->nodes));
   }
   return SP_OK;
-}
-
-static void commit_fluxes(void *pass_, void *workspace_, size_t begin, size_t end) {
-  const pass *t = pass_;
-  const workspace *w = workspace_;
-  sp_fluxes *s = t->fluxes;
-  const double *result = w->tail + t->tensor;
-  for (size_t e = begin; e < end; e++, result += 1 + 2 * t->nodes) {
-    if (result[0] == 0) continue;
-    s->noise += result[1 + t->nodes];
-    s->stiffness += result[2 + t->nodes];
-    for (int f = 0; f <= SP_FACES; f++)
-      if (f < SP_FACES ? s->marked[e][f] : is_fixed(s, (sp_lid)e))
-        t->on_face(t->context, (sp_lid)e, f, result[1 + f]);
-  }
 }
 
 static void add_some(void *pass_, void *workspace_, size_t begin, size_t end) {
@@ -515,7 +419,7 @@ static sp_status visit(sp_fluxes *s, pass t) {
                              .workspace_bytes = sizeof(workspace) + tail * sizeof(double),
                              .context = &t,
                              .compute = compute_some,
-                             .commit = t.on_face ? commit_fluxes : add_some}));
+                             .commit = add_some}));
 }
 
 sp_status sp_fluxes_masses(const sp_fluxes *s, bool of_set, double *masses) {
@@ -569,23 +473,49 @@ static sp_status find_load(sp_fluxes *s) {
   return SP_OK;
 }
 
-sp_status sp_fluxes_compute(sp_fluxes *s, sp_fluxes_on_face *on_face, void *context) {
-  const sp_numbering *numbering = s->space->numbering;
+static sp_status create_faces(const sp_fluxes *s, divided_faces *faces) {
+  const sp_lid elements = s->space->mesh->hexes->count;
+  const size_t nq = (size_t)s->space->numbering->order + 1;
+  faces->nodes = nq * nq;
+  SP_TRY(sp_allocate((size_t)elements + 1, sizeof *faces->first, "fluxes", &faces->first));
+  for (sp_lid e = 0; e < elements; e++) {
+    faces->first[e + 1] = faces->first[e];
+    for (int f = 0; f < SP_FACES; f++) faces->first[e + 1] += is_divided(s, e, f);
+  }
+  const size_t count = (size_t)faces->first[elements];
+  return SP_ALLOCATE("fluxes", SP_ARRAY(faces->weights, count * faces->nodes),
+                     SP_ARRAY(faces->direct, count * faces->nodes), SP_ARRAY(faces->noise, count),
+                     SP_ARRAY(faces->stiffness, count));
+}
+
+static sp_status compute_with(sp_fluxes *s, divided_faces *faces, sp_fluxes_on_face *on_face,
+                              void *context) {
   const double before[2] = {s->noise, s->stiffness};
-  for (sp_lid i = 0; i < numbering->local; i++) s->weights[i] = 0;
-  SP_TRY(visit(s, (pass){.has = has_marked, .of_element = weigh, .added = s->weights}));
+  SP_TRY(sp_agree(s->space->mesh->comm, create_faces(s, faces)));
+  for (sp_lid i = 0; i < s->space->numbering->local; i++) s->weights[i] = 0;
+  SP_TRY(visit(
+      s,
+      (pass){.faces = faces, .has = has_marked, .of_element = weigh_faces, .added = s->weights}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->weights);
   SP_TRY(find_load(s));
-  SP_TRY(visit(s, (pass){.has = touches_marked, .of_element = apply, .subtracted = s->left}));
+  SP_TRY(visit(
+      s,
+      (pass){.faces = faces, .has = touches_marked, .of_element = apply, .subtracted = s->left}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->left);
   s->noise = s->stiffness = 0;
-  SP_TRY(visit(
-      s, (pass){.has = has_marked, .of_element = divide, .on_face = on_face, .context = context}));
+  divide(s, faces, on_face, context);
   double sums[2] = {s->noise, s->stiffness};
   SP_TRY(sp_reduction_sum(s->space->platform->reduction, 2, sums, SP_OK));
   s->noise = before[0] + sums[0];
   s->stiffness = fmax(before[1], sums[1]);
   return SP_OK;
+}
+
+sp_status sp_fluxes_compute(sp_fluxes *s, sp_fluxes_on_face *on_face, void *context) {
+  divided_faces faces = {0};
+  const sp_status status = compute_with(s, &faces, on_face, context);
+  SP_FREE(faces.first, faces.weights, faces.direct, faces.noise, faces.stiffness);
+  return status;
 }
 
 sp_status sp_fluxes_residual(sp_fluxes *s) {

@@ -65,6 +65,10 @@ void sp_fluxes_close(sp_fluxes *fluxes);
  */
 sp_status sp_fluxes_mark(sp_fluxes *fluxes);
 
+/* *sum = the stiffness k, times the quadrature weights, of all nodes of face f of an element.
+ * Errors: SP_ERR_INPUT of formulas. Local. */
+sp_status sp_fluxes_stiffness(const sp_fluxes *fluxes, sp_lid e, int f, double *sum);
+
 /* Compute the fluxes of the elements of `volumes`; on_face gets them. Errors: SP_ERR_INPUT of
  * formulas, SP_ERR_SYSTEM. Collective. */
 sp_status sp_fluxes_compute(sp_fluxes *fluxes, sp_fluxes_on_face *on_face, void *context);

@@ -65,7 +65,7 @@ static sp_status locate_all(const sp_wanted *wanted, const sp_mesh *mesh, sp_pro
 
 /* Numbers that order the elements with a point, or just beside one, on any number of ranks;
  * INT64_MAX without one. */
-static sp_gid key_of(const sp_mesh *mesh, const sp_probe *probe, int key) {
+static sp_gid key_of_point(const sp_mesh *mesh, const sp_probe *probe, int key) {
   const sp_lid e = probe->element;
   if (e < 0) return INT64_MAX;
   if (key == 0) return probe->outside;
@@ -76,10 +76,10 @@ static sp_gid key_of(const sp_mesh *mesh, const sp_probe *probe, int key) {
 /* Leave each point to one element. */
 static void find_owners(const sp_mesh *mesh, sp_probes *probes, sp_gid *least) {
   for (int key = 0; key < 4; key++) {
-    for (int p = 0; p < probes->all; p++) least[p] = key_of(mesh, &probes->list[p], key);
+    for (int p = 0; p < probes->all; p++) least[p] = key_of_point(mesh, &probes->list[p], key);
     MPI_Allreduce(MPI_IN_PLACE, least, probes->all, SP_MPI_GID, MPI_MIN, mesh->comm);
     for (int p = 0; p < probes->all; p++) {
-      if (key_of(mesh, &probes->list[p], key) != least[p]) probes->list[p].element = -1;
+      if (key_of_point(mesh, &probes->list[p], key) != least[p]) probes->list[p].element = -1;
       if (key > 0) probes->list[p].outside = least[p] == INT64_MAX;
     }
   }

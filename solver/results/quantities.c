@@ -61,6 +61,13 @@ static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bo
     members[m] = true;
 }
 
+sp_dimension sp_quantity_dimension(const sp_quantity *q) {
+  sp_dimension d = q->type->unit;
+  if (q->formula) return (sp_dimension){0};
+  d.length += q->type->of_size * (q->on_surface ? 2 : 3);
+  return d;
+}
+
 /* Take `surface 3` as the name of a group if the mesh has one called that. */
 static void take_whole_name(const sp_hexes *hexes, char **group, sp_result_over *over) {
   const sp_family *families[] = {&hexes->surface, &hexes->volume};
@@ -80,6 +87,11 @@ static bool is_surface(const sp_hexes *hexes, const char *group, sp_result_over 
   return over != SP_OVER_VOLUME && sp_groups_have(&hexes->surface, group);
 }
 
+static const char *title_of(const sp_hexes *hexes, const char *group, sp_result_over over) {
+  const bool on_surface = group && is_surface(hexes, group, over);
+  return sp_groups_title(on_surface ? &hexes->surface : &hexes->volume, group);
+}
+
 static sp_result_entry named_as_in(const sp_hexes *hexes, const sp_result_entry *entry) {
   sp_result_entry out = *entry;
   if (out.group) take_whole_name(hexes, &out.group, &out.over);
@@ -90,7 +102,7 @@ static sp_result_entry named_as_in(const sp_hexes *hexes, const sp_result_entry 
 /* The result itself, or the parts of a pair: the averages over both groups, and the flux
  * through the second one, or the first one if only that is a surface. If it is not divided by a
  * flux, the last part is not used and equals the second one. */
-static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hexes, int part) {
+static sp_result_entry part_of_pair(const sp_result_entry *entry, const sp_hexes *hexes, int part) {
   sp_result_entry out = named_as_in(hexes, entry);
   if (!entry->type->of_pair) return out;
   const bool to_surface = is_surface(hexes, out.other, out.other_over);
@@ -106,7 +118,7 @@ static sp_result_entry part_of(const sp_result_entry *entry, const sp_hexes *hex
 /* A result of two volumes is divided by a source. */
 static sp_status check_heat(const sp_result_entry *entry, const sp_hexes *hexes) {
   if (!entry->type->of_pair || entry->by || !isnan(entry->heat)) return SP_OK;
-  if (part_of(entry, hexes, 2).type->through) return SP_OK;
+  if (part_of_pair(entry, hexes, 2).type->through) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "%s: '%s' and '%s' are volumes without a source of heat: write 'by SOURCE' behind "
                  "them, with a source or a result to divide by",
@@ -122,7 +134,7 @@ sp_status sp_quantities_check(const sp_wanted *wanted, const sp_mesh *mesh) {
   bool on_surface;
   for (int r = 0; r < wanted->results.count; r++, entry++)
     for (int part = 0; part < parts_of(entry->type); part++) {
-      const sp_result_entry one = part_of(entry, mesh->hexes, part);
+      const sp_result_entry one = part_of_pair(entry, mesh->hexes, part);
       SP_TRY(choose_kind(&one, mesh->hexes, &on_surface));
       if (part == 2) SP_TRY(check_heat(entry, mesh->hexes));
     }
@@ -141,6 +153,8 @@ static sp_status fill_entry(const sp_hexes *hexes, const sp_problem *problem,
                      .heat_of = entry->heat_of,
                      .by_result = entry->by_result,
                      .size = entry->heat};
+  q->group = title_of(hexes, q->group, entry->over);
+  q->other = title_of(hexes, q->other, entry->other_over);
   if (!q->type->combine) SP_TRY(choose_kind(entry, hexes, &q->on_surface));
   const int count = q->on_surface ? hexes->surface.count : hexes->volume.count;
   SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));
@@ -183,7 +197,7 @@ static sp_status fill_list(const sp_wanted *wanted, const sp_hexes *hexes,
     if (!quantities->list[r].type->of_pair) continue;
     quantities->list[r].parts = (int)(next - quantities->list);
     for (int part = 0; part < SP_PAIR_PARTS; part++) {
-      const sp_result_entry entry = part_of(&wanted->results.entries[r], hexes, part);
+      const sp_result_entry entry = part_of_pair(&wanted->results.entries[r], hexes, part);
       SP_TRY(fill_entry(hexes, problem, &entry, next++));
     }
   }
@@ -191,7 +205,7 @@ static sp_status fill_list(const sp_wanted *wanted, const sp_hexes *hexes,
 }
 
 /* A group without elements or faces has no average. */
-static sp_status check_size(const char *where, const sp_mesh *mesh, const sp_quantity *q) {
+static sp_status check_has_members(const char *where, const sp_mesh *mesh, const sp_quantity *q) {
   int some = 0;
   for (sp_lid e = 0; e < mesh->hexes->count && !some; e++) {
     some = sp_quantity_has_element(q, mesh->hexes, e);
@@ -207,7 +221,7 @@ static sp_status check_size(const char *where, const sp_mesh *mesh, const sp_qua
 /* Check the groups of a result or a part of one. */
 static sp_status check_groups(const char *where, const sp_mesh *mesh, const sp_problem *problem,
                               sp_quantity *q) {
-  SP_TRY(check_size(where, mesh, q));
+  SP_TRY(check_has_members(where, mesh, q));
   if (!q->type->through) return SP_OK;
   return sp_crossing_check(where, problem, mesh, q->members, &q->crosses);
 }

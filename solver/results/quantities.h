@@ -23,7 +23,7 @@
 #include "solver/results/wanted.h"
 
 typedef struct sp_quantity {
-  const char *name, *group; /* owned by sp_wanted; group is NULL for the domain */
+  const char *name, *group; /* owned by sp_wanted or the mesh; group is NULL for the domain */
   const sp_result_type *type;
   const sp_expression *formula; /* v as a function of u; NULL: u itself */
   bool on_surface;
@@ -64,6 +64,9 @@ static inline bool sp_quantity_has_element(const sp_quantity *q, const sp_hexes 
 
 /* True if the two averages of a resistance differ by more than rounding. Local. */
 bool sp_quantities_differ(const sp_quantities *quantities, const sp_quantity *resistance);
+
+/* The unit of its value; of a formula it is not known. Local. */
+sp_dimension sp_quantity_dimension(const sp_quantity *q);
 
 /* Check that the groups of [result] exist, before anything is refined. Errors: SP_ERR_INPUT with
  * the line: groups that the mesh does not have (its groups are listed) or that may be a surface or

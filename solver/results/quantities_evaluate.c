@@ -96,7 +96,7 @@ typedef struct candidate_range {
   size_t best;
 } candidate_range;
 
-static candidate_range find_range(double sign, size_t count, const double *candidates) {
+static candidate_range find_candidate_range(double sign, size_t count, const double *candidates) {
   candidate_range range = {DBL_MAX, -DBL_MAX, 0};
   for (size_t i = 0; i < count; i++) {
     const double value = sign * candidates[i];
@@ -120,7 +120,7 @@ static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace
   const int *indices = f < 0 ? NULL : w->indices;
   if (!q->type->sign || p->infinite) return;
   if (!find_candidates(q, s->space, e, count, indices, w, p)) return;
-  const candidate_range range = find_range(sign, count, w->candidates);
+  const candidate_range range = find_candidate_range(sign, count, w->candidates);
   const size_t node = indices ? (size_t)indices[range.best] : range.best;
   const double apart = q->formula || order == 1 ? 0 : range.high - range.low;
   const double least = range.low - SP_EXTREMUM_MARGIN * apart;
@@ -130,12 +130,11 @@ static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace
                 : 0;
   const double limit = fmin(p->extremum, s->bounds[r]);
   if (below < -SP_EXTREMUM_VISIBLE * apart && range.low + below < limit) {
-    double place[3];
-    const double value =
-        sp_extremum_find(hexes, e, order, f, sign, w->nodal, apart, limit, w->search, place);
-    if (value < range.low - SP_EXTREMUM_VISIBLE * apart && value < p->extremum) {
-      p->extremum = value;
-      memcpy(p->place, place, sizeof place);
+    sp_extremum_search search = {order, f, sign, w->nodal, apart, limit, .work = w->search};
+    sp_extremum_find(hexes, e, &search);
+    if (search.least < range.low - SP_EXTREMUM_VISIBLE * apart && search.least < p->extremum) {
+      p->extremum = search.least;
+      memcpy(p->place, search.place, sizeof search.place);
     }
   }
   if (!(range.low < p->extremum)) return;
@@ -187,7 +186,7 @@ static int next_quantity(const evaluation *s, sp_lid e, int r) {
   return r + 1 <= own ? own : r + 1 < own + 3 ? r + 1 : end;
 }
 
-static void add_element(const evaluation *s, sp_lid e, workspace *w, partial *partials) {
+static void evaluate_element(const evaluation *s, sp_lid e, workspace *w, partial *partials) {
   const sp_quantities *quantities = s->quantities;
   bool prepared = false;
   for (int r = 0; r < quantities->all; r = next_quantity(s, e, r)) {
@@ -201,7 +200,7 @@ static void add_element(const evaluation *s, sp_lid e, workspace *w, partial *pa
   }
 }
 
-static void add_face(const evaluation *s, sp_lid e, int f, workspace *w, partial *partials) {
+static void evaluate_face(const evaluation *s, sp_lid e, int f, workspace *w, partial *partials) {
   const size_t points = (size_t)(s->rule.n * s->rule.n);
   bool prepared = false;
   for (int r = 0; r < s->quantities->all; r = next_quantity(s, e, r)) {
@@ -244,14 +243,14 @@ static void join_chunk(evaluation *s, size_t begin, size_t end, chunk *c,
     }
 }
 
-static sp_status add_elements(void *context, void *workspace_, size_t begin, size_t end) {
+static sp_status evaluate_chunk(void *context, void *workspace_, size_t begin, size_t end) {
   const evaluation *s = context;
   chunk *c = workspace_;
   clear_chunk(s, begin, end, c);
   for (size_t e = begin; e < end; e++) {
     sp_numbering_gather(s->space->numbering, (sp_lid)e, s->x, c->w.nodal);
-    add_element(s, (sp_lid)e, &c->w, c->partials);
-    for (int f = 0; f < SP_FACES; f++) add_face(s, (sp_lid)e, f, &c->w, c->partials);
+    evaluate_element(s, (sp_lid)e, &c->w, c->partials);
+    for (int f = 0; f < SP_FACES; f++) evaluate_face(s, (sp_lid)e, f, &c->w, c->partials);
   }
   return SP_OK;
 }
@@ -283,7 +282,7 @@ static sp_status bound_elements(void *context, void *workspace_, size_t begin, s
       const sp_quantity *q = &s->quantities->list[r];
       if (q->formula || !q->type->sign) continue;
       if (!sp_quantity_has_element(q, hexes, (sp_lid)e)) continue;
-      const double low = find_range(q->type->sign, nodes, c->w.nodal).low;
+      const double low = find_candidate_range(q->type->sign, nodes, c->w.nodal).low;
       if (low < c->partials[r].extremum) c->partials[r].extremum = low;
     }
   }
@@ -315,7 +314,7 @@ static sp_status add_all(evaluation *s) {
                           s->basis);
   for (int r = 0; r < s->quantities->all; r++) s->bounds[r] = DBL_MAX;
   if (order > 1) SP_TRY(sp_loop_run(&loop));
-  loop.compute = add_elements;
+  loop.compute = evaluate_chunk;
   loop.commit = add_chunk;
   return sp_loop_run(&loop);
 }

@@ -82,16 +82,17 @@ static double evaluate_formula(const sp_quantities *quantities, const sp_balance
 /* ---- Table ---- */
 
 #define OF_FORMULA(word)                                                                           \
-  .name = word, .usage = word " [of FORMULA] [over GROUP]", .takes_formula = true
+  .name = word, .usage = word " [of FORMULA] [over GROUP]", .takes_formula = true,                 \
+  .unit = SP_TEMPERATURE
 const sp_result_type sp_result_types[] = {
-    {OF_FORMULA("integral")},
+    {OF_FORMULA("integral"), .of_size = 1},
     {OF_FORMULA("average"), .value = divide_by_size},
     {OF_FORMULA("minimum"), .sign = 1},
     {OF_FORMULA("maximum"), .sign = -1},
-    {OF_FORMULA("norm"), .summand = square, .value = root_of_sum},
-    {"resistance", "resistance over GROUP, OTHER [by SOURCE]", .of_pair = true,
+    {OF_FORMULA("norm"), .summand = square, .value = root_of_sum, .of_size = 0.5},
+    {"resistance", "resistance over GROUP, OTHER [by SOURCE]", .of_pair = true, .unit = {1, 0, -1},
      .combine = divide_by_heat},
-    {"flux", "flux over GROUP", .through = true},
+    {"flux", "flux over GROUP", .through = true, .unit = SP_POWER},
     {"formula", "FORMULA of probes, results above and constants", .of_results = true,
      .combine = evaluate_formula},
     {0}};

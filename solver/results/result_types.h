@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "solver/results/units.h"
+
 struct sp_quantities;
 struct sp_quantity;
 struct sp_balance;
@@ -20,6 +22,10 @@ typedef struct sp_result_type {
   bool through;       /* the flux through its group, of surfaces (fluxes.h) */
   bool of_pair;       /* over two groups, from the parts */
   int sign;           /* of an extremum: 1, the least v, or -1, the largest; else 0 */
+
+  /* The unit of the value for v = u: this, times volume or area to the power of_size. */
+  sp_dimension unit;
+  double of_size;
 
   /* The summand at a point; NULL: v. */
   double (*summand)(double v);

@@ -62,4 +62,5 @@ typedef struct sp_wanted {
     sp_result_entry *entries;
     int count;
   } results;
+  sp_units units; /* labels for all numbers */
 } sp_wanted;

@@ -6,8 +6,8 @@
 /* ---- Series ---- */
 
 /* Print and record the values of answer `i`. */
-static void add_values(sp_report *report, int along, int i, int count, const sp_study_row *rows,
-                       const sp_answers *answers) {
+static void add_answer_values(sp_report *report, int along, int i, int count,
+                              const sp_study_row *rows, const sp_answers *answers) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
   for (int r = 0; r < count; r++) {
@@ -32,13 +32,16 @@ static void add_limit(sp_report *report, const sp_answer *a, const sp_study_row 
                       const sp_convergence *c) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
+  char unit[SP_UNIT_SIZE];
+  sp_unit_text(&report->config->wanted.units, a->dimension, unit);
   sp_record_row(record,
                 "name %s, kind %s, table %s, order %d, refine %d, rate %g, limit %g, gci %g, "
-                "verdict %s",
+                "verdict %s, unit %s",
                 a->name, a->kind, a->table, finest->order, finest->refine, c->rate, c->limit,
-                c->gci, c->verdict);
+                c->gci, c->verdict, unit);
   sp_terminal_print(t, "  %-16s %-20s", "", c->verdict);
-  if (isfinite(c->limit)) sp_terminal_print(t, " %20.12g limit, +- %.2e", c->limit, c->gci);
+  if (isfinite(c->limit))
+    sp_terminal_print(t, " %20.12g limit, +- %.2e%s%s", c->limit, c->gci, unit[0] ? " " : "", unit);
   if (isfinite(c->limit) && a->value != 0)
     sp_terminal_print(t, ", %.1e of the value", c->gci / fabs(a->value));
   sp_terminal_print(t, "\n");
@@ -90,7 +93,7 @@ sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
     for (int k = 0; k < 3; k++) f[k] = last[k - 2].list[i].value;
     const sp_convergence c = judged[i];
     sp_record_open(record, SP_RECORD_TABLE, "answers");
-    add_values(report, along, i, count, rows, answers);
+    add_answer_values(report, along, i, count, rows, answers);
     sp_record_close(record);
     sp_record_open(record, SP_RECORD_TABLE, "limits");
     add_limit(report, a, finest, &c);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/gather.h"
+#include "io/rendezvous.h"
 #include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/reduction.h"
@@ -75,7 +75,7 @@ static sp_status add_sample(table *t, sp_lid e, int f, const sp_rule *rule, sp_s
   for (int g = 0; g < family->group_count; g++) {
     if (!sp_group_has(&family->groups[g], part)) continue;
     for (int s = 0; s < SUMS; s++) t->sums[first_row + g][s] += sums[s];
-    if (f >= 0 && side == part) keep_face(t, e, f, first_row + g);
+    if (f >= 0) keep_face(t, e, f, first_row + g);
   }
   return SP_OK;
 }
@@ -138,8 +138,8 @@ static sp_status measure_groups(table *t) {
   size_t faces = 0;
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
-      for (int g = 0; g < hexes->surface.group_count && hexes->surfaces[e][f] >= 0; g++)
-        faces += sp_group_has(&hexes->surface.groups[g], hexes->surfaces[e][f]);
+      for (int g = 0, s = sp_surface_of(hexes->surfaces[e][f]); g < hexes->surface.group_count; g++)
+        faces += s >= 0 && sp_group_has(&hexes->surface.groups[g], s);
   SP_TRY(sp_allocate(faces, sizeof *t->faces, "faces", &t->faces));
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = -1; f < SP_FACES; f++) SP_TRY(add_sample(t, e, f, &rule, sample));
@@ -162,7 +162,8 @@ static void list_bodies(const table *t, const bodies *b, size_t size, char *text
            b->lowest < b->highest ? ends[1] : "", b->others ? ", ..." : "");
 }
 
-static void print_row(const table *t, int row, const double sums[SUMS], sp_terminal *terminal) {
+static void print_group_row(const table *t, int row, const double sums[SUMS],
+                            sp_terminal *terminal) {
   const int volumes = t->hexes->volume.group_count;
   const bool is_surface = row >= volumes;
   const char *kind = is_surface ? "surface" : "volume";
@@ -201,7 +202,7 @@ static void print_table(const table *t, const picture_face *faces, size_t count,
   sp_terminal_print(terminal, "  %-24s %-8s %9s %14s   centre\n", "group", "kind", "elements",
                     "volume, area");
   sp_record_open(terminal->record, SP_RECORD_TABLE, "groups");
-  for (int row = 0; row < rows; row++) print_row(t, row, t->sums[row], terminal);
+  for (int row = 0; row < rows; row++) print_group_row(t, row, t->sums[row], terminal);
   sp_record_close(terminal->record);
   sp_record_open(terminal->record, SP_RECORD_LIST, "faces");
   for (size_t f = 0; f < count; f++) {

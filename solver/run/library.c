@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "solver/problem/boundary.h"
+#include "solver/problem/linearize.h"
 #include "solver/results/quantities.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
@@ -46,23 +47,19 @@ static void release_run(sp_running **run) {
 
 /* *out = a set-up for the configuration, on the mesh of the case. */
 static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
-  if (config->time.end > 0)
-    return sp_fail(SP_ERR_INPUT, "time.end: a case of the library is steady; step in time with "
-                                 "problem.lambda and a load of your own");
   SP_TRY(sp_agree(c->comm, sp_allocate(1, sizeof **out, "case", out)));
   sp_running *run = *out;
   *run = sp_running_begin(&c->workers, c->mesh, config, &c->results);
   run->evaluates = true;
   if (c->rule == sp_library_rule(config)) {
-    run->kappa = c->kappa;
-    run->lambda = c->lambda;
+    run->kappa = c->coefficients[0];
+    run->lambda = c->coefficients[1];
+    run->capacity = config->time.end > 0 ? c->coefficients[2] : NULL;
   }
   run->on_iteration = sp_library_on_iteration;
   run->context = c;
   sp_status status = sp_initial_check(c->workers.comm, &config->statement);
   if (!status) status = sp_running_set_up(run);
-  if (!status && run->problem->of_u)
-    status = sp_fail(SP_ERR_INPUT, "a condition depends on u: a case of the library is linear");
   if (!status) status = sp_solver_make_free(run->solver);
   if (status) release_run(out);
   return status;
@@ -162,8 +159,10 @@ static void release_vectors(sp_case *c, bool arrays) {
 }
 
 static void drop_coefficients(sp_case *c) {
-  SP_FREE(c->kappa, c->lambda);
-  c->kappa = c->lambda = NULL;
+  for (int i = 0; i < SP_CASE_COEFFICIENTS; i++) {
+    free(c->coefficients[i]);
+    c->coefficients[i] = NULL;
+  }
 }
 
 /* Arrays stay if the new set-up has their points. */
@@ -179,9 +178,32 @@ static sp_status replace_run(sp_case *c, sp_running *run) {
   return make_vectors(c);
 }
 
+sp_status sp_library_restore(sp_case *c) {
+  const sp_running *run = c->run;
+  sp_solver *s = run->solver;
+  if (s->system && s->system->op) return SP_OK;
+  if (run->march) sp_scope_set_time(run->config->statement.scope, sp_march_time(run->march));
+  run->problem->extra = NULL;
+  SP_TRY(sp_library_begin(c));
+  return sp_solver_make_free(s);
+}
+
+sp_status sp_library_begin(sp_case *c) {
+  const sp_running *run = c->run;
+  sp_solver *s = run->solver;
+  SP_TRY(sp_problem_linearize(run->problem, c->mesh, s->space->numbering->order, NULL, NULL));
+  SP_TRY(sp_solver_update(s));
+  return sp_solver_load(s);
+}
+
 sp_status sp_library_renew(sp_case *c) {
   sp_running *run = NULL;
-  if (!c->coefficients_changed) return SP_OK;
+  if (!c->coefficients_changed) return sp_library_restore(c);
+  if (c->run->march) {
+    SP_TRY(sp_march_renew(c->run->march));
+    c->coefficients_changed = false;
+    return SP_OK;
+  }
   SP_TRY(set_up(c, c->config, &run));
   return replace_run(c, run);
 }

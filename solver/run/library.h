@@ -1,6 +1,6 @@
 /* The case of the library (solver/sp_solve.h) and what its files share: library.c opens, changes
- * and closes a case; library_arrays.c has arrays, solves and operators; library_results.c the
- * results of the last solve. */
+ * and closes a case; library_arrays.c has arrays and operators; library_solve.c solves and time
+ * steps; library_results.c the results of the last one. */
 #pragma once
 
 #include "io/record.h"
@@ -8,7 +8,10 @@
 #include "solver/run/running.h"
 #include "solver/sp_solve.h"
 
-enum { SP_CASE_SETTABLE = SP_CASE_INITIAL + 1 }; /* arrays that can be set come first */
+enum {
+  SP_CASE_SETTABLE = SP_CASE_INITIAL + 1, /* L-vectors that can be set come first */
+  SP_CASE_COEFFICIENTS = SP_CASE_CAPACITY - SP_CASE_KAPPA + 1
+};
 
 struct sp_case {
   MPI_Comm comm; /* of the caller */
@@ -28,9 +31,10 @@ struct sp_case {
   sp_vector arrays[SP_CASE_SETTABLE], initial; /* set ones; problem.initial */
   sp_vector added, in, out; /* load of the last solve, beside the case's; scratch */
   bool is_set[SP_CASE_SETTABLE];
-  bool values_changed;       /* Dirichlet values, since the last solve */
-  double *extra;             /* `added` on the host */
-  double *kappa, *lambda;    /* set arrays on the host, [elements][points of `rule`], or NULL */
+  bool values_changed; /* Dirichlet values, since the last solve */
+  double *extra;       /* `added` on the host */
+  /* Set arrays on the host, [elements][points of `rule`], or NULL. */
+  double *coefficients[SP_CASE_COEFFICIENTS];
   const sp_rule *rule;       /* of the operator when they were set */
   bool coefficients_changed; /* since `run` was set up */
   sp_operator *mass;
@@ -66,8 +70,37 @@ static inline const sp_rule *sp_library_rule(const sp_config *config) {
   return sp_operator_rule(config->statement.operator_kind, config->statement.order);
 }
 
-/* Set up again if kappa or lambda has changed; if that fails, the old set-up stays. Collective. */
+/* Make the system as before the first solve, at the present time. Collective. */
+sp_status sp_library_begin(sp_case *c);
+
+/* Make the system again if a failed solve or step has lost it. Collective. */
+sp_status sp_library_restore(sp_case *c);
+
+/* The same, and set up again if coefficients have changed; if that fails, the old set-up stays. The
+ * state in time stays. Collective. */
 sp_status sp_library_renew(sp_case *c);
+
+/* *view = the caller's array as a vector, without data if it is in host memory. Local. */
+sp_status sp_library_find_array(const sp_case *c, size_t count, const double *values,
+                                sp_vector *view);
+
+/* The caller's array = `host`, or a vector if that is NULL. Collective. */
+sp_status sp_library_give_array(const sp_case *c, size_t count, const double *host,
+                                const sp_vector *vector, double *values);
+
+/* Forget the last results, hand Dirichlet values to the solver, and make c->added. Collective. */
+sp_status sp_library_take_data(sp_case *c);
+
+/* Make c->added a part of the problem, from now on in its load. Collective. */
+sp_status sp_library_extend_problem(sp_case *c);
+
+/* Do what is needed of this for a linear solve: b is then its right-hand side. Collective. */
+sp_status sp_library_load(sp_case *c);
+
+/* True if the case is one in time. Local. */
+static inline bool sp_library_in_time(const sp_case *c) {
+  return c->config->time.end > 0;
+}
 
 /* Evaluate the last solve, unless it has been. Errors: no solve. Collective. */
 sp_status sp_library_evaluate(sp_case *c);

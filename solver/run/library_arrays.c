@@ -8,8 +8,8 @@
 
 /* ---- Arrays of the caller ---- */
 
-/* *view = the caller's array as a vector, without data if it is in host memory. */
-static sp_status find_array(const sp_case *c, size_t count, const double *values, sp_vector *view) {
+sp_status sp_library_find_array(const sp_case *c, size_t count, const double *values,
+                                sp_vector *view) {
   const sp_platform *p = &c->workers.platform;
   bool here = false;
   *view = (sp_vector){.platform = p, .precision = SP_DOUBLE, .count = count};
@@ -24,7 +24,7 @@ static sp_status take_array(const sp_case *c, const double *values, sp_vector *v
   const sp_space *space = c->run->solver->space;
   const size_t owned = (size_t)space->numbering->owned;
   sp_vector view, copies = sp_vector_part(vector, owned, vector->count - owned);
-  sp_status status = find_array(c, vector->count, values, &view);
+  sp_status status = sp_library_find_array(c, vector->count, values, &view);
   if (!status) status = view.data ? sp_vector_copy(&view, vector) : sp_vector_write(values, vector);
   if (!status && copies.count > 0) status = sp_vector_fill(0, &copies);
   SP_TRY(sp_agree(c->comm, status));
@@ -32,12 +32,11 @@ static sp_status take_array(const sp_case *c, const double *values, sp_vector *v
                   space->platform->backend->assemble(space->on_device, SP_DOUBLE, vector->data));
 }
 
-/* The caller's array = `host`, or a vector if that is NULL. */
-static sp_status give_array(const sp_case *c, size_t count, const double *host,
-                            const sp_vector *vector, double *values) {
+sp_status sp_library_give_array(const sp_case *c, size_t count, const double *host,
+                                const sp_vector *vector, double *values) {
   const sp_platform *p = &c->workers.platform;
   sp_vector view;
-  sp_status status = find_array(c, count, values, &view);
+  sp_status status = sp_library_find_array(c, count, values, &view);
   if (!status && host && view.data) status = sp_vector_write(host, &view);
   if (!status && host && !view.data && count > 0) memcpy(values, host, count * sizeof *host);
   if (!status && !host && !view.data) status = sp_vector_read(vector, values);
@@ -85,18 +84,24 @@ static sp_status set_array(sp_case *c, sp_case_array which, const double *values
 
 /* ---- Coefficients ---- */
 
+static bool is_coefficient(sp_case_array which) {
+  return which >= SP_CASE_KAPPA && which <= SP_CASE_CAPACITY;
+}
+
 /* Entries of contacts are not read. */
 static sp_status check_coefficient(const sp_case *c, sp_case_array which, size_t points,
                                    const double *values) {
+  static const char *const names[] = {"kappa", "lambda", "capacity"};
+  const bool may_be_zero = which == SP_CASE_LAMBDA;
   for (sp_lid e = 0; e < c->mesh->hexes->count; e++)
     for (size_t p = 0; p < points && !sp_hexes_is_contact(c->mesh->hexes, e); p++) {
       const double value = values[(size_t)e * points + p];
-      if (!isfinite(value) || value < 0 || (value == 0 && which == SP_CASE_KAPPA))
+      if (!isfinite(value) || value < 0 || (value == 0 && !may_be_zero))
         return sp_fail(SP_ERR_INPUT,
                        "sp_case_set: %s must be finite and %s; it is %g at point %zu of element "
                        "%d",
-                       which == SP_CASE_KAPPA ? "kappa" : "lambda",
-                       which == SP_CASE_KAPPA ? "positive" : "not negative", value, p, (int)e);
+                       names[which - SP_CASE_KAPPA], may_be_zero ? "not negative" : "positive",
+                       value, p, (int)e);
     }
   return SP_OK;
 }
@@ -108,8 +113,10 @@ static sp_status take_coefficient(const sp_case *c, sp_case_array which, size_t 
   const size_t points = sp_rule_points(rule);
   sp_vector view;
   SP_TRY(sp_running_check_arrays(c->run->problem));
+  if (which == SP_CASE_CAPACITY && !sp_library_in_time(c))
+    return sp_fail(SP_ERR_INPUT, "sp_case_set: capacity needs a case in time, with time.end");
   SP_TRY(sp_library_check("sp_case_set", (size_t)c->mesh->hexes->count * points, count, values));
-  SP_TRY(find_array(c, count, values, &view));
+  SP_TRY(sp_library_find_array(c, count, values, &view));
   SP_TRY(sp_allocate(count, sizeof **out, "coefficients", out));
   if (view.data)
     SP_TRY(sp_vector_read(&view, *out));
@@ -121,7 +128,7 @@ static sp_status take_coefficient(const sp_case *c, sp_case_array which, size_t 
 /* `given` is false on all ranks to unset it. */
 static sp_status set_coefficient(sp_case *c, sp_case_array which, bool given, size_t count,
                                  const double *values) {
-  double **kept = which == SP_CASE_KAPPA ? &c->kappa : &c->lambda;
+  double **kept = &c->coefficients[which - SP_CASE_KAPPA];
   SP_OWNED double *taken = NULL;
   if (!given && !*kept) return SP_OK;
   if (given) SP_TRY(sp_agree(c->comm, take_coefficient(c, which, count, values, &taken)));
@@ -131,8 +138,9 @@ static sp_status set_coefficient(sp_case *c, sp_case_array which, bool given, si
   taken = before;
   c->rule = sp_library_rule(c->config);
   c->coefficients_changed = true;
-  c->run->problem->kappa = c->kappa;
-  c->run->problem->lambda = c->lambda;
+  c->run->problem->kappa = c->coefficients[0];
+  c->run->problem->lambda = c->coefficients[1];
+  c->run->problem->capacity = c->coefficients[2];
   return SP_OK;
 }
 
@@ -142,7 +150,7 @@ int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *val
   sp_status status = SP_OK;
   bool given = values;
   MPI_Allreduce(MPI_IN_PLACE, &given, 1, MPI_C_BOOL, MPI_LOR, c->comm);
-  if (which == SP_CASE_KAPPA || which == SP_CASE_LAMBDA)
+  if (is_coefficient(which))
     return sp_library_code(set_coefficient(c, which, given, count, values));
   if ((int)which < 0 || (int)which >= SP_CASE_SETTABLE)
     status = sp_fail(SP_ERR_INPUT, "sp_case_set: this array can only be read");
@@ -151,6 +159,7 @@ int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *val
   else if (given)
     status = sp_library_check("sp_case_set", local, count, values);
   status = sp_agree(c->comm, status);
+  if (!status) status = sp_library_restore(c);
   if (!status && given) status = set_array(c, which, values);
   if (status) return sp_library_code(status);
   if (which == SP_CASE_DIRICHLET) c->values_changed = true;
@@ -159,7 +168,7 @@ int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *val
   return SP_CASE_OK;
 }
 
-/* ---- Solving ---- */
+/* ---- Loads and Dirichlet values ---- */
 
 /* y = M x */
 static sp_status apply_mass(sp_case *c, const sp_vector *x, sp_vector *y) {
@@ -199,76 +208,35 @@ static sp_status set_values(sp_case *c) {
   return sp_solver_set_values(c->run->solver, values);
 }
 
-/* Hand the arrays to the solver: b is that of the next solve. */
-static sp_status make_right_hand_side(sp_case *c) {
-  sp_solver *s = c->run->solver;
+sp_status sp_library_take_data(sp_case *c) {
   sp_library_forget(c);
+  c->run->stopped = false;
   if (c->values_changed) SP_TRY(set_values(c));
   c->values_changed = false;
-  SP_TRY(add_loads(c));
-  if (c->added.data && s->facts.exact) {
-    SP_TRY(sp_agree(c->comm, sp_vector_read(&c->added, c->extra)));
-    c->run->problem->extra = c->extra;
-  }
+  return add_loads(c);
+}
+
+sp_status sp_library_extend_problem(sp_case *c) {
+  if (!c->added.data) return SP_OK;
+  SP_TRY(sp_agree(c->comm, sp_vector_read(&c->added, c->extra)));
+  c->run->problem->extra = c->extra;
+  return SP_OK;
+}
+
+sp_status sp_library_load(sp_case *c) {
+  sp_solver *s = c->run->solver;
+  SP_TRY(sp_library_take_data(c));
+  if (s->facts.exact) SP_TRY(sp_library_extend_problem(c));
   return sp_solver_add_load(s, c->added.data ? &c->added : NULL);
 }
 
-static sp_status start_solve(sp_case *c) {
-  sp_solver *s = c->run->solver;
-  const sp_vector *given = c->is_set[SP_CASE_INITIAL] ? &c->arrays[SP_CASE_INITIAL] : &c->initial;
-  SP_TRY(make_right_hand_side(c));
-  if (!given->data) return sp_solver_start(s, NULL);
-  SP_TRY(sp_agree(c->comm, sp_vector_multiply(&s->free, given, &c->in)));
-  return sp_solver_start(s, &c->in);
-}
-
-static sp_status give_solution(sp_case *c, size_t count, double *u) {
-  sp_vector view;
-  const sp_status status = find_array(c, count, u, &view);
-  bool here = view.data;
-  SP_TRY(sp_agree(c->comm, status));
-  MPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_C_BOOL, MPI_LOR, c->comm);
-  if (!here) return sp_solver_fetch(c->run->solver, u);
-  SP_TRY(sp_solver_copy(c->run->solver, &c->in));
-  return give_array(c, count, NULL, &c->in, u);
-}
-
-static sp_status solve(sp_case *c, size_t count, double *u, bool wanted) {
-  SP_TRY(start_solve(c));
-  c->run->stopped = false;
-  c->status = sp_solver_iterate(c->run->solver, &c->results.cg);
-  sp_error_keep(c->status, &c->outcome);
-  if (!sp_solver_has_solution(c->status)) return c->status;
-  c->solved = true;
-  if (wanted) SP_TRY(give_solution(c, count, u));
-  return sp_error_restore(&c->outcome);
-}
-
-int sp_case_solve(sp_case *c, size_t count, double *u, sp_case_solution *solution) {
-  if (!c) return sp_library_fail("sp_case_solve", "no case, it is NULL");
-  const sp_cg_result *cg = &c->results.cg;
-  sp_status status = SP_OK;
-  bool wanted = u;
-  MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_C_BOOL, MPI_LOR, c->comm);
-  if (wanted)
-    status = sp_library_check("sp_case_solve", sp_space_dofs(c->run->solver->space), count, u);
-  status = sp_agree(c->comm, status);
-  if (!status) status = sp_library_renew(c);
-  if (status) return sp_library_code(status);
-  c->results.cg = (sp_cg_result){0};
-  status = solve(c, count, u, wanted);
-  if (solution)
-    *solution = (sp_case_solution){.iterations = cg->iterations,
-                                   .error = cg->error,
-                                   .residual = cg->relative,
-                                   .seconds = cg->seconds};
-  return sp_library_code(status);
-}
+/* ---- Operators ---- */
 
 static sp_status precondition(sp_case *c) {
   sp_solver *s = c->run->solver;
   sp_preconditioner *p = s->preconditioner;
   double square;
+  SP_TRY(sp_solver_make_free(s));
   const sp_status status = sp_vector_multiply(&s->free, &c->in, &c->in);
   SP_TRY(sp_operator_dot(s->system->op, &c->in, &c->in, status, &square));
   if (!p) return sp_agree(c->comm, sp_vector_copy(&c->in, &c->out));
@@ -299,7 +267,7 @@ int sp_case_apply(sp_case *c, sp_case_operator which, size_t count, const double
   if (!status) status = sp_library_renew(c);
   if (!status) status = take_array(c, x, &c->in);
   if (!status) status = apply(c, which);
-  if (!status) status = give_array(c, count, NULL, &c->out, y);
+  if (!status) status = sp_library_give_array(c, count, NULL, &c->out, y);
   return sp_library_code(status);
 }
 
@@ -349,7 +317,7 @@ static sp_status find_quadrature(const sp_case *c, double *host) {
 
 static sp_status find_right_hand_side(sp_case *c, double *host) {
   SP_TRY(sp_library_renew(c));
-  SP_TRY(make_right_hand_side(c));
+  SP_TRY(sp_library_load(c));
   return sp_agree(c->comm, sp_vector_read(&c->run->solver->b, host));
 }
 
@@ -374,16 +342,19 @@ int sp_case_get(sp_case *c, sp_case_array which, size_t count, double *values) {
       which == SP_CASE_QUADRATURE
           ? 3 * (size_t)c->mesh->hexes->count * sp_rule_points(sp_library_rule(c->config))
           : (which == SP_CASE_POINTS ? 3 : 1) * sp_space_dofs(c->run->solver->space);
-  const bool is_coefficient = which == SP_CASE_KAPPA || which == SP_CASE_LAMBDA;
   sp_status status = SP_OK;
-  if (is_coefficient || (which != SP_CASE_DIRICHLET && (int)which < SP_CASE_SETTABLE))
+  if (is_coefficient(which) || (which != SP_CASE_DIRICHLET && (int)which < SP_CASE_SETTABLE))
     status = sp_fail(SP_ERR_INPUT, "sp_case_get: this array can only be set");
   if (!status) status = sp_library_check("sp_case_get", expected, count, values);
   if (!status && which > SP_CASE_QUADRATURE)
     status = sp_fail(SP_ERR_INPUT, "sp_case_get: there is no array %d", (int)which);
+  if (!status && which == SP_CASE_RHS && (sp_library_in_time(c) || c->run->problem->of_u))
+    status = sp_fail(SP_ERR_INPUT, "sp_case_get: a case in time, or that depends on u, has more "
+                                   "than one right-hand side");
   if (!status) status = sp_allocate(count, sizeof *host, "array", &host);
   status = sp_agree(c->comm, status);
+  if (!status) status = sp_library_restore(c);
   if (!status) status = fill_array(c, which, count, host);
-  if (!status) status = give_array(c, count, host, NULL, values);
+  if (!status) status = sp_library_give_array(c, count, host, NULL, values);
   return sp_library_code(status);
 }

@@ -7,6 +7,7 @@
 #include "solver/report/summary.h"
 #include "solver/run/library.h"
 #include "solver/run/run.h"
+#include "solver/run/stepping.h"
 
 int sp_library_code(sp_status status) {
   const int code = sp_exit_code(status);
@@ -68,14 +69,17 @@ void sp_library_forget(sp_case *c) {
   c->seconds_by_rank = NULL;
 }
 
-/* The load that was added is a part of the residual, and a source of the balance. */
+/* The load that was added is a part of the residual, and a source of the balance. The sums of a
+ * load that is made anew for each solve have it. */
 static sp_status evaluate_with_load(sp_case *c, const double *extra) {
   sp_running *run = c->run;
   sp_load_sums *sums = &run->balance.sums;
   const sp_load_sums own = *sums;
   run->problem->extra = extra;
   run->balance.removed = run->solver->removed;
-  if (extra) sp_load_sums_add(run->solver->space, extra, sums);
+  if (run->march) SP_TRY(sp_running_find_sums(run));
+  if (extra && !run->march && !run->problem->of_u)
+    sp_load_sums_add(run->solver->space, extra, sums);
   const sp_status status = sp_running_evaluate(run);
   *sums = own;
   return status;
@@ -84,22 +88,26 @@ static sp_status evaluate_with_load(sp_case *c, const double *extra) {
 static sp_status evaluate_solution(sp_case *c) {
   sp_running *run = c->run;
   const bool has_load = c->is_set[SP_CASE_LOAD] || c->is_set[SP_CASE_SOURCE];
-  const bool has_arrays = has_load || c->is_set[SP_CASE_DIRICHLET] || c->kappa || c->lambda;
+  const bool has_arrays =
+      has_load || c->is_set[SP_CASE_DIRICHLET] || c->coefficients[0] || c->coefficients[1];
   free(run->indicator);
   run->indicator = NULL;
   run->bars = (sp_kept_error){0};
   sp_accuracy_free(&run->accuracy);
-  SP_TRY(sp_solver_fetch(run->solver, run->solution));
+  SP_TRY(run->march ? sp_march_fetch(run->march, run->solution)
+                    : sp_solver_fetch(run->solver, run->solution));
   if (c->added.data) SP_TRY(sp_agree(c->comm, sp_vector_read(&c->added, c->extra)));
   SP_TRY(sp_running_measure(run));
   SP_TRY(sp_running_time_levels(run));
   SP_TRY(evaluate_with_load(c, c->added.data ? c->extra : NULL));
-  if (c->config->output.accuracy && !has_arrays && !c->status) sp_running_find_bars(run);
+  if (c->config->output.accuracy && !has_arrays && !run->march && !c->status)
+    sp_running_find_bars(run);
   return SP_OK;
 }
 
 sp_status sp_library_evaluate(sp_case *c) {
-  if (!c->solved) return sp_fail(SP_ERR_INPUT, "there is no solution yet: solve first");
+  if (!c->solved)
+    return sp_fail(SP_ERR_INPUT, "there is no solution yet: solve first, or take a step");
   if (!c->evaluated) SP_TRY(evaluate_solution(c));
   c->evaluated = true;
   return SP_OK;
@@ -110,7 +118,8 @@ static sp_status fill_record(sp_case *c, bool writes) {
   sp_running *run = c->run;
   SP_TRY(sp_running_report_setup(run));
   if (writes) replay_iterations(c, run->report);
-  if (writes) SP_TRY(sp_running_write_field(run, c->status));
+  if (writes && run->march) run->field = NULL; /* new in this record */
+  if (writes) SP_TRY(run->march ? sp_stepping_write(run) : sp_running_write_field(run, c->status));
   const sp_status reported = sp_running_report(run, c->status);
   if (!c->status) sp_error_keep(reported, &c->outcome);
   return SP_OK;

@@ -24,8 +24,10 @@ sp_status sp_running_write_field(sp_running *c, sp_status solved) {
   if (c->config->output.accuracy) SP_TRY(find_indicator(c));
   if (!c->config->output.field[0]) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);
-  const sp_field_solution solution = {
-      .x = c->solution, .indicator = c->indicator, .flux = c->config->output.flux};
+  const sp_field_solution solution = {.x = c->solution,
+                                      .indicator = c->indicator,
+                                      .flux = c->config->output.flux,
+                                      .units = &c->config->wanted.units};
   SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
   c->field = path;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "solver/problem/contacts.h"
+#include "solver/problem/problem.h"
 #include "solver/problem/linearize.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
@@ -90,11 +90,11 @@ static bool is_interrupted(void *context) {
 
 sp_status sp_running_check_arrays(const sp_problem *problem) {
   if (!sp_operator_rows[problem->kind].has_stiffness)
-    return sp_fail(SP_ERR_INPUT, "mass has no kappa and no lambda");
+    return sp_fail(SP_ERR_INPUT, "mass has no coefficients");
   if (sp_materials_have_solution(&problem->materials))
     return sp_fail(SP_ERR_INPUT,
-                   "kappa and lambda cannot be arrays in a case with an exact solution: its load "
-                   "is derived from their formulas; give forcing and boundary values instead");
+                   "coefficients cannot be arrays in a case with an exact solution: its load is "
+                   "derived from their formulas; give forcing and boundary values instead");
   return SP_OK;
 }
 
@@ -104,9 +104,10 @@ static sp_status create_solver(sp_running *c) {
   sp_running_enter(c, SP_PHASE_PROBLEM);
   sp_scope_set_time(c->config->statement.scope, sp_time_first(&c->config->time));
   SP_TRY(sp_problem_create(&c->config->statement, c->mesh, &c->problem));
-  if (c->kappa || c->lambda) SP_TRY(sp_running_check_arrays(c->problem));
+  if (c->kappa || c->lambda || c->capacity) SP_TRY(sp_running_check_arrays(c->problem));
   c->problem->kappa = c->kappa;
   c->problem->lambda = c->lambda;
+  c->problem->capacity = c->capacity;
   SP_TRY(sp_problem_linearize(c->problem, c->mesh, c->config->statement.order, NULL, NULL));
   sp_materials_shift(&c->problem->materials, sp_time_first_shift(&c->config->time));
   SP_TRY(
@@ -191,12 +192,17 @@ sp_status sp_running_set_up(sp_running *c) {
   return SP_OK;
 }
 
-/* Solve a problem that depends on u. It stays linearized at c->last. */
-static sp_status solve_nonlinear(sp_running *c) {
-  const double *start = c->given ? c->solution : c->initial;
+sp_status sp_running_find_sums(sp_running *c) {
+  c->notes.jump = c->solver->facts.jump;
+  return sp_balance_load(&c->balance, c->solver->work);
+}
+
+sp_status sp_running_solve_nonlinear(sp_running *c, const double *start) {
   const size_t dofs = sp_space_dofs(c->solver->space);
+  sp_status allocated = SP_OK;
   int solves = 0;
-  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *c->last, "solution", &c->last)));
+  if (!c->last) allocated = sp_allocate(dofs, sizeof *c->last, "solution", &c->last);
+  SP_TRY(sp_agree(c->comm, allocated));
   c->solver->sums = NULL; /* they are made at the end */
   const sp_status status = sp_nonlinear_solve(c->solver, c->problem, start, c->last, c->solution,
                                               &c->results->cg, &solves);
@@ -204,15 +210,14 @@ static sp_status solve_nonlinear(sp_running *c) {
   if (!sp_solver_has_solution(status)) return status;
   sp_kept_error kept;
   sp_error_keep(status, &kept);
-  c->notes.jump = c->solver->facts.jump;
-  SP_TRY(sp_balance_load(&c->balance, c->solver->work));
+  SP_TRY(sp_running_find_sums(c));
   return sp_error_restore(&kept);
 }
 
 sp_status sp_running_solve(sp_running *c) {
-  if (c->problem->of_u) return solve_nonlinear(c);
-  return sp_solver_solve(c->solver, c->given ? c->solution : c->initial, c->solution,
-                         &c->results->cg);
+  const double *start = c->given ? c->solution : c->initial;
+  if (c->problem->of_u) return sp_running_solve_nonlinear(c, start);
+  return sp_solver_solve(c->solver, start, c->solution, &c->results->cg);
 }
 
 sp_status sp_running_measure(sp_running *c) {

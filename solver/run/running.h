@@ -30,10 +30,11 @@ typedef struct sp_running {
   /* Sees each iteration if there is no report; true ends the solve. NULL: none. */
   bool (*on_iteration)(void *context, const sp_cg_iteration *iteration);
   void *context;
-  const double *kappa, *lambda; /* for the problem; borrowed, NULL: its formulas */
-  bool stopped;                 /* on_iteration has ended this solve */
-  bool once;                    /* the solver may be released before error bars, for memory */
-  sp_phase phase;               /* current phase, since phase_start; SP_PHASES: none */
+  /* For the problem; borrowed, NULL: its formulas. */
+  const double *kappa, *lambda, *capacity;
+  bool stopped;   /* on_iteration has ended this solve */
+  bool once;      /* the solver may be released before error bars, for memory */
+  sp_phase phase; /* current phase, since phase_start; SP_PHASES: none */
   double phase_start;
 
   sp_problem *problem;
@@ -52,6 +53,7 @@ typedef struct sp_running {
   double *last;         /* what conditions that depend on u are linearized at, else NULL */
   double *rest;         /* the part of the solution below its rounding, if fluxes need it */
   const char *field;    /* the file that was written; NULL if none */
+  int64_t states;       /* of a series in it */
   double *indicator;    /* [elements] with error bars, else NULL */
   sp_accuracy accuracy;
   sp_kept_error bars; /* why there are no error bars */
@@ -65,7 +67,7 @@ sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, cons
 /* End the current phase and begin the next one; SP_PHASES: none. */
 void sp_running_enter(sp_running *c, sp_phase phase);
 
-/* Check that kappa and lambda may be arrays. Errors: SP_ERR_INPUT for mass, and for a case with an
+/* Check that coefficients may be arrays. Errors: SP_ERR_INPUT for mass, and for a case with an
  * exact solution. Local. */
 sp_status sp_running_check_arrays(const sp_problem *problem);
 
@@ -77,6 +79,13 @@ sp_status sp_running_report_setup(sp_running *c);
 
 /* Solve, from the initial iterate or the given solution, into c->solution. */
 sp_status sp_running_solve(sp_running *c);
+
+/* The same for a problem that depends on u, from `start`, [local DOFs] on the host; NULL: as the
+ * conditions say. It stays linearized at c->last. */
+sp_status sp_running_solve_nonlinear(sp_running *c, const double *start);
+
+/* Find the sums of the load at the present time and state, after c->solver->sums has been NULL. */
+sp_status sp_running_find_sums(sp_running *c);
 
 /* Measure the error norms of c->solution. */
 sp_status sp_running_measure(sp_running *c);

@@ -15,7 +15,6 @@ typedef struct stepping {
   double first;                 /* time of the initial value */
   int begun, step, evaluated;   /* steps up to there, taken in all, and at the last row */
   int64_t iterations, reported; /* of all steps, and up to the last row */
-  int64_t states;               /* in the field file */
   double begin;                 /* MPI_Wtime */
 } stepping;
 
@@ -30,34 +29,38 @@ static void name_column(const sp_answer *a, char name[NAME_SIZE]) {
 
 static void record_row(const stepping *s, const sp_answers *answers) {
   sp_record *record = s->c->report->record;
-  char name[NAME_SIZE];
+  const sp_units *units = &s->c->config->wanted.units;
+  char name[NAME_SIZE], unit[SP_UNIT_SIZE];
+  sp_unit_text(units, SP_OF_POWER, unit);
   sp_record_open(record, SP_RECORD_TABLE, "history");
   sp_record_open(record, SP_RECORD_ROW, NULL);
   sp_record_real(record, "time", sp_march_time(s->c->march), "1");
   sp_record_integer(record, "iterations", s->iterations - s->reported);
   if (sp_running_has_balance(s->c)) {
-    sp_record_real(record, "heat.source", s->c->balance.source, "1");
-    sp_record_real(record, "heat.stored", s->c->balance.stored, "1");
-    sp_record_real(record, "heat.imbalance", s->c->balance.imbalance, "1");
+    sp_record_add(record, "heat.source %g [%s], heat.stored %g [%s], heat.imbalance %g [%s]",
+                  s->c->balance.source, unit, s->c->balance.stored, unit, s->c->balance.imbalance,
+                  unit);
   }
   for (int i = 0; i < answers->count; i++) {
     name_column(&answers->list[i], name);
-    sp_record_real(record, name, answers->list[i].value, "1");
+    sp_record_real(record, name, answers->list[i].value,
+                   sp_unit_text(units, answers->list[i].dimension, unit));
   }
   sp_record_close(record);
   sp_record_close(record);
 }
 
-/* Add the solution to the field file, with those before it for a restart. */
-static sp_status append_field(stepping *s) {
-  sp_running *c = s->c;
+sp_status sp_stepping_write(sp_running *c) {
   const char *path = c->config->output.field;
   const size_t dofs = sp_space_dofs(c->solver->space);
   const sp_field_state state = {.time = sp_march_time(c->march),
                                 .known = sp_march_known(c->march),
                                 .length = sp_march_length(c->march)};
-  sp_field_solution solution = {
-      .x = c->solution, .flux = c->config->output.flux, .state = &state, .states = s->states};
+  sp_field_solution solution = {.x = c->solution,
+                                .flux = c->config->output.flux,
+                                .state = &state,
+                                .states = c->states,
+                                .units = &c->config->wanted.units};
   double seconds;
   if (!path[0] || !c->report) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);
@@ -68,7 +71,8 @@ static sp_status append_field(stepping *s) {
   }
   SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
-  if (s->states++ == 0) sp_record_text(c->report->record, "field", path);
+  if (!c->field) sp_record_text(c->report->record, "field", path);
+  c->states++;
   c->field = path;
   sp_running_enter(c, SP_PHASES);
   return SP_OK;
@@ -80,15 +84,14 @@ static sp_status evaluate_step(stepping *s) {
   sp_answers answers = {0};
   SP_TRY(sp_march_fetch(c->march, c->solution));
   if (!c->evaluates) return SP_OK;
-  c->notes.jump = c->solver->facts.jump;
-  SP_TRY(sp_balance_load(&c->balance, c->solver->work));
+  SP_TRY(sp_running_find_sums(c));
   SP_TRY(sp_running_evaluate(c));
   const sp_status status = sp_running_collect(c, &answers);
   if (!status && c->report) record_row(s, &answers);
   s->reported = s->iterations;
   s->evaluated = s->step;
   sp_answers_free(&answers);
-  return status ? status : append_field(s);
+  return status ? status : sp_stepping_write(c);
 }
 
 /* ---- Steps ---- */
@@ -136,23 +139,22 @@ static sp_status check_first(const sp_running *c, double dt) {
 }
 
 /* Continue from the initial value, with the solutions before it if they are a step apart. */
-static sp_status begin_march(stepping *s) {
+sp_status sp_stepping_begin(sp_running *c) {
   static const double ROUNDING = 1e-9;
-  sp_running *c = s->c;
+  c->solver->sums = NULL; /* sp_running_find_sums fills them */
   SP_TRY(sp_march_create(c->solver, c->problem, c->config->statement.scope, &c->config->time,
                          c->initial, &c->march));
   const double dt = sp_march_length(c->march);
   SP_TRY(check_first(c, dt));
-  s->first = c->state.time;
-  if (c->config->time.tolerance == 0) s->begun = s->step = s->evaluated = (int)round(s->first / dt);
   const bool same = fabs(c->state.length - dt) <= ROUNDING * dt;
-  return sp_march_continue(c->march, s->first, same ? (int)c->state.known : 1, c->initial);
+  return sp_march_continue(c->march, c->state.time, same ? (int)c->state.known : 1, c->initial);
 }
 
 sp_status sp_stepping_run(sp_running *c) {
-  stepping s = {.c = c, .begin = MPI_Wtime()};
-  c->solver->sums = NULL; /* evaluate_step fills them */
-  sp_status status = begin_march(&s);
+  stepping s = {.c = c, .first = c->state.time, .begin = MPI_Wtime()};
+  sp_status status = sp_stepping_begin(c);
+  if (!status && c->config->time.tolerance == 0)
+    s.begun = s.step = s.evaluated = (int)round(s.first / sp_march_length(c->march));
   if (!status) status = take_steps(&s);
   sp_kept_error kept;
   sp_error_keep(status, &kept);

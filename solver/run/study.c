@@ -109,7 +109,7 @@ static sp_status make_first_mesh(series *s) {
   return sp_agree(s->comm, sp_sizes_check(&largest, "--study"));
 }
 
-static void record_row(series *s, const sp_study_row *row) {
+static void record_study_row(series *s, const sp_study_row *row) {
   static const char *const names[SP_NORMS][4] = {{"L2", "L2_rate", "L2_expected", "L2_floor"},
                                                  {"H1", "H1_rate", "H1_expected", "H1_floor"}};
   sp_record *record = s->report->record;
@@ -161,7 +161,7 @@ static void print_rate(sp_terminal *t, double error, double rate) {
 }
 
 /* Print the last of `place` rows of a series. */
-static void print_row(const series *s, int place, const sp_study_row *row) {
+static void print_study_row(const series *s, int place, const sp_study_row *row) {
   sp_terminal *t = s->terminal;
   const sp_study_row *first = row - place + 1;
   const bool l2 = sp_rates_at_floor(place, first, SP_L2);
@@ -178,7 +178,7 @@ static void print_row(const series *s, int place, const sp_study_row *row) {
                                   : "");
 }
 
-static void add_row(series *s, int order, int refine, const sp_results *results, int place) {
+static void add_study_row(series *s, int order, int refine, const sp_results *results, int place) {
   sp_phase_row phases[SP_PHASES];
   sp_profile_rows(s->comm, &results->profile, phases);
   sp_profile_merge(&s->profile, &results->profile);
@@ -196,8 +196,8 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
   sp_rates_floor(s->config.statement.operator_kind, s->config.solver.tolerance, &s->sizes[refine],
                  row);
   sp_rates_observe(s->along_orders, place, row - place + 1);
-  print_row(s, place, row);
-  record_row(s, row);
+  print_study_row(s, place, row);
+  record_study_row(s, row);
   sp_report_begin(s->report, &s->profile);
 }
 
@@ -213,7 +213,7 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   if (!status || status == SP_ERR_NOT_CONVERGED) {
     sp_kept_error kept;
     sp_error_keep(status, &kept);
-    add_row(s, order, refine, &results, place);
+    add_study_row(s, order, refine, &results, place);
     (void)sp_error_restore(&kept);
   }
   if (status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED)

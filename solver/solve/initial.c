@@ -90,7 +90,7 @@ static int path_below(const source *s, sp_lid element) {
 }
 
 /* The first children of the file's elements, over all ranks. */
-static int64_t count_first(const source *s) {
+static int64_t count_first_matches(const source *s) {
   const sp_mesh *mesh = s->space->mesh;
   int64_t first = 0;
   for (sp_lid e = 0; e < mesh->hexes->count; e++) first += path_below(s, e) == 0;
@@ -107,7 +107,7 @@ static sp_status check_refinements(source *s, int of_file, int of_mesh) {
     return sp_fail(SP_ERR_INPUT,
                    "field %s has %d refinements, this mesh has %d; give mesh.refine = %d or more",
                    s->path, of_file, of_mesh, of_file);
-  if (count_first(s) != s->reader->elements)
+  if (count_first_matches(s) != s->reader->elements)
     return sp_fail(SP_ERR_INPUT,
                    "field %s is of another mesh: its %.0f elements, refined %d times, do not give "
                    "the %.0f elements here",
@@ -186,7 +186,7 @@ static bool is_outer_corner(const source *s, int path, bool is_contact, int c) {
 }
 
 /* Check that corners are where they are in the file, to the tolerance of mesh/conformity.h. */
-static sp_status check_corners(const source *s, sp_lid element, const double (*corners)[3]) {
+static sp_status check_file_corners(const source *s, sp_lid element, const double (*corners)[3]) {
   static const double TOLERANCE = 1e-6, ends[] = {-1, 1};
   const sp_hexes *hexes = s->space->mesh->hexes;
   const int path = path_below(s, element);
@@ -261,7 +261,7 @@ static sp_status fill_block(const source *s, const block *b, sp_lid first, sp_li
     const sp_lid element = s->matches[l].element;
     const int path = path_below(s, element);
     if (b->elements[held] != s->matches[l].in_file) held++;
-    SP_TRY(check_corners(s, element, (const double(*)[3])b->corners[held]));
+    SP_TRY(check_file_corners(s, element, (const double(*)[3])b->corners[held]));
     const bool is_contact = sp_hexes_is_contact(s->space->mesh->hexes, element);
     if (path != made || is_contact != made_contact) make_matrices(s, path, is_contact, matrices);
     made = path;

@@ -25,10 +25,11 @@ struct sp_march {
   sp_vector diagonal;              /* then that */
   sp_vector u[SOLUTIONS];          /* newest first */
   sp_vector stage, history, start, load;
-  sp_vector begin;    /* of automatic steps: u at t = 0 */
-  double change;      /* likewise: the largest norm of u - begin so far */
-  double *host;       /* [local DOFs], the history for fluxes */
-  double *last, *now; /* likewise, of conditions that depend on u; else NULL */
+  sp_vector begin;        /* of automatic steps: u at t = 0 */
+  double change;          /* likewise: the largest norm of u - begin so far */
+  const sp_vector *extra; /* beside the problem's load, or NULL */
+  double *host;           /* [local DOFs], the history for fluxes */
+  double *last, *now;     /* likewise, of conditions that depend on u; else NULL */
 };
 
 double sp_march_time(const sp_march *march) {
@@ -110,6 +111,37 @@ sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scop
   return create_mass(m);
 }
 
+const sp_vector *sp_march_solution(const sp_march *march) {
+  return &march->u[0];
+}
+
+void sp_march_add_load(sp_march *march, const sp_vector *load) {
+  march->extra = load;
+}
+
+sp_status sp_march_restart(sp_march *m, double t, double dt, const double *initial) {
+  m->first = m->origin = t;
+  m->steps = 0;
+  m->dt = dt;
+  m->known = 1;
+  if (!initial) return SP_OK;
+  m->change = 0;
+  sp_status status = sp_vector_write(initial, &m->u[0]);
+  if (!status && m->tolerance > 0) status = sp_vector_copy(&m->u[0], &m->begin);
+  return sp_agree(m->solver->platform->comm, status);
+}
+
+static sp_status renew_mass(sp_march *m) {
+  sp_operator_destroy(&m->mass);
+  sp_vector_destroy(&m->diagonal);
+  return create_mass(m);
+}
+
+sp_status sp_march_renew(sp_march *m) {
+  m->shift = 0;
+  return renew_mass(m);
+}
+
 sp_status sp_march_continue(sp_march *m, double t, int known, const double *solutions) {
   const size_t dofs = sp_space_dofs(m->solver->space);
   sp_status status = SP_OK;
@@ -155,17 +187,22 @@ static sp_status prepare_stage(sp_march *m, double t, double shift) {
   return SP_OK;
 }
 
-/* history = the sum of weights times solutions, over dt; load = M_c history. */
-static sp_status make_load(sp_march *m, const sp_time_stage *stage) {
+/* history = the sum of weights times solutions, over dt. */
+static sp_status make_history(sp_march *m, const sp_time_stage *stage) {
   sp_status status = sp_vector_fill(0, &m->history);
   for (int i = 0; i < m->known && !status; i++)
     if (stage->weights[i] != 0)
       status = sp_vector_axpby(stage->weights[i] / m->dt, &m->u[i], 1, &m->history);
   if (stage->first != 0 && !status)
     status = sp_vector_axpby(stage->first / m->dt, &m->stage, 1, &m->history);
-  if (status) return status;
-  return m->mass ? sp_operator_apply(m->mass, false, &m->history, &m->load)
-                 : sp_vector_multiply(&m->diagonal, &m->history, &m->load);
+  return status;
+}
+
+/* load = M_c history + extra. */
+static sp_status make_load(sp_march *m) {
+  const sp_status status = m->mass ? sp_operator_apply(m->mass, false, &m->history, &m->load)
+                                   : sp_vector_multiply(&m->diagonal, &m->history, &m->load);
+  return !status && m->extra ? sp_vector_axpby(1, m->extra, 1, &m->load) : status;
 }
 
 /* start = the polynomial through the last solutions, or after a first stage, the line through u and
@@ -192,16 +229,18 @@ static sp_status linearize(sp_march *m, const sp_vector *at) {
   const sp_space *space = m->solver->space;
   if (!m->problem->of_u) return SP_OK;
   SP_TRY(sp_agree(space->platform->comm, sp_vector_read(at, m->last)));
-  return sp_problem_linearize(m->problem, space->mesh, space->numbering->order, space->numbering,
-                              m->last);
+  SP_TRY(sp_problem_linearize(m->problem, space->mesh, space->numbering->order, space->numbering,
+                              m->last));
+  return m->problem->capacity_of_u ? renew_mass(m) : SP_OK;
 }
 
-/* m->stage = the solution with m->load near `at`. */
+/* m->stage = the solution with m->history near `at`. */
 static sp_status solve_near(sp_march *m, const sp_vector *at, double t, double shift,
                             sp_cg_result *result) {
   sp_solver *s = m->solver;
   SP_TRY(linearize(m, at));
   SP_TRY(prepare_stage(m, t, shift));
+  SP_TRY(sp_agree(s->platform->comm, make_load(m)));
   SP_TRY(sp_solver_add_load(s, &m->load));
   SP_TRY(sp_agree(s->platform->comm, sp_vector_multiply(&s->free, at, &m->start)));
   SP_TRY(sp_solver_start(s, &m->start));
@@ -215,7 +254,7 @@ static sp_status solve_stage(sp_march *m, const sp_time_method *method, int inde
   const sp_time_stage *stage = &method->stage[index];
   const double t = sp_march_time(m) + stage->fraction * m->dt, shift = stage->shift / m->dt;
   const MPI_Comm comm = m->solver->platform->comm;
-  sp_status status = make_load(m, stage);
+  sp_status status = make_history(m, stage);
   if (!status) status = extrapolate(m, method, index);
   SP_TRY(sp_agree(comm, status));
   for (int solves = 1;; solves++) {

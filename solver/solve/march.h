@@ -44,8 +44,23 @@ sp_status sp_march_continue(sp_march *march, double t, int known, const double *
 /* Return the length of the next step. Local. */
 double sp_march_length(const sp_march *march);
 
+/* Take steps of length dt from the time t on, where u = initial[local DOFs]; NULL: the solution.
+ * Schemes with a history begin anew. Errors: SP_ERR_SYSTEM. */
+sp_status sp_march_restart(sp_march *march, double t, double dt, const double *initial);
+
+/* Add `load`, an L-vector with the owners' bits on copies, to the problem's in all stages from now
+ * on; NULL: nothing. Borrowed. Local. */
+void sp_march_add_load(sp_march *march, const sp_vector *load);
+
+/* Make the system and the mass matrix anew, after coefficients of the problem have changed. Call it
+ * again after an error. Errors: as sp_march_create. */
+sp_status sp_march_renew(sp_march *march);
+
 /* Return the number of known solutions, at most SP_TIME_HISTORY. Local. */
 int sp_march_known(const sp_march *march);
+
+/* The solution, owned by the march, until the next call. Local. */
+const sp_vector *sp_march_solution(const sp_march *march);
 
 /* The time of the solution. Local. */
 double sp_march_time(const sp_march *march);

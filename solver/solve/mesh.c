@@ -21,8 +21,8 @@ static sp_status name_file(const sp_mesh_options *options, sp_status status) {
 
 /* Refuse early a box that cannot fit 32-bit local numbers after all refinements, before memory
  * runs out. */
-static sp_status check_size(MPI_Comm comm, const sp_mesh_options *options, const int n[3],
-                            int order) {
+static sp_status check_mesh_size(MPI_Comm comm, const sp_mesh_options *options, const int n[3],
+                                 int order) {
   const int ranks = sp_comm_size(comm);
   const double elements = (double)n[0] * n[1] * n[2] * pow(8, options->refine);
   const double dofs = elements * pow(order, 3);
@@ -60,7 +60,7 @@ static sp_status make_box(MPI_Comm comm, const sp_mesh_options *options, int ord
   box.regions = options->regions.entries;
   sp_status status = SP_OK;
   if (sizes.largest > 0) status = sp_agree(comm, sp_box_divide(options->where, &sizes, &box));
-  if (!status) status = check_size(comm, options, box.elements, order);
+  if (!status) status = check_mesh_size(comm, options, box.elements, order);
   if (!status) status = sp_box_hexes(comm, &box, hexes);
   SP_FREE(box.planes[0], box.planes[1], box.planes[2]);
   return status;

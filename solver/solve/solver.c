@@ -29,12 +29,11 @@ void sp_solver_release(sp_solver *s) {
   sp_system_destroy(&s->system);
 }
 
-/* Free the facts of the system, and other Dirichlet values than the problem's. */
+/* Free the facts of the system. Given Dirichlet values stay. */
 static void forget_facts(sp_solver *s) {
   if (s->values) s->facts.boundary_values = s->own_values;
   sp_problem_facts_free(&s->facts);
-  free(s->values);
-  s->values = s->own_values = NULL;
+  s->own_values = NULL;
 }
 
 void sp_solver_destroy(sp_solver **solver) {
@@ -42,7 +41,7 @@ void sp_solver_destroy(sp_solver **solver) {
   if (!s) return;
   sp_solver_release(s);
   forget_facts(s);
-  SP_FREE(s->load, s->work);
+  SP_FREE(s->values, s->load, s->work);
   sp_space_destroy(&s->space);
   free(s);
   *solver = NULL;
@@ -71,7 +70,13 @@ static sp_status start_levels(sp_solver *s) {
 /* Make the system, and start the set-up of multigrid. */
 static sp_status make_system(sp_solver *s) {
   enter_phase(s, SP_PHASE_PROBLEM);
-  SP_TRY(sp_problem_system(s->problem, s->space, s->options.geometry, &s->facts, &s->system));
+  const sp_status status =
+      sp_problem_system(s->problem, s->space, s->options.geometry, &s->facts, &s->system);
+  if (s->values) {
+    s->own_values = s->facts.boundary_values;
+    s->facts.boundary_values = s->values;
+  }
+  SP_TRY(status);
   enter_phase(s, SP_PHASE_PRECONDITIONER);
   choose_preconditioner(s);
   /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
@@ -293,7 +298,12 @@ sp_status sp_solver_set_values(sp_solver *s, const double *values) {
   }
   SP_TRY(sp_agree(s->platform->comm, status));
   for (size_t i = 0; i < dofs && values; i++) s->values[i] = constrained[i] ? values[i] : 0;
-  if (s->values) s->facts.boundary_values = values ? s->values : s->own_values;
+  if (values) s->facts.boundary_values = s->values;
+  if (!values && s->values) {
+    s->facts.boundary_values = s->own_values;
+    free(s->values);
+    s->values = s->own_values = NULL;
+  }
   s->has_b = false;
   sp_vector_destroy(&s->own);
   return SP_OK;
@@ -306,7 +316,14 @@ sp_status sp_solver_update_values(sp_solver *s) {
   SP_TRY(sp_agree(s->platform->comm, SP_ALLOCATE("Dirichlet values", SP_ARRAY(constrained, dofs),
                                                  SP_ARRAY(values, dofs))));
   SP_TRY(sp_problem_constraints(s->problem, s->space, constrained, values, NULL));
-  return sp_solver_set_values(s, values);
+  double **own = s->values ? &s->own_values : &s->facts.boundary_values;
+  free(*own);
+  *own = values;
+  values = NULL;
+  s->has_b = false;
+  sp_vector_destroy(&s->own);
+  if (s->boundary.data) return SP_OK;
+  return sp_agree(s->platform->comm, sp_space_vector(s->space, SP_DOUBLE, &s->boundary));
 }
 
 /* ---- Solve ---- */
@@ -325,7 +342,7 @@ typedef struct addition {
   double *x;
 } addition;
 
-static void add_values(void *addition_, size_t begin, size_t end) {
+static void add_load_values(void *addition_, size_t begin, size_t end) {
   const addition *a = addition_;
   for (size_t i = begin; i < end; i++) a->x[i] += a->values[i];
 }
@@ -334,7 +351,7 @@ sp_status sp_solver_fetch(sp_solver *s, double *x) {
   addition a = {s->facts.boundary_values, x};
   sp_status status = sp_vector_read(&s->x, x);
   if (!status && a.values)
-    status = sp_loop_over("solution", sp_space_dofs(s->space), 1, &a, add_values);
+    status = sp_loop_over("solution", sp_space_dofs(s->space), 1, &a, add_load_values);
   SP_TRY(sp_agree(s->platform->comm, status));
   return set_means(s, x);
 }

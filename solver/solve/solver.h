@@ -53,7 +53,7 @@ typedef struct sp_solver {
   /* For other data than the problem's. */
   sp_vector own, free;         /* b of the problem's load; 1 on free DOFs, 0 on others */
   double own_removed;          /* `removed` of the problem's load */
-  double *own_values, *values; /* Dirichlet values of the problem, and given ones */
+  double *own_values, *values; /* Dirichlet values of the problem, and given ones; else NULL */
 } sp_solver;
 
 /* Create the space and the system, and start the set-up of multigrid, which sp_solver_load ends: on
@@ -76,8 +76,9 @@ sp_status sp_solver_make_free(sp_solver *solver);
  * problem->extra is the same load, on the host. Errors: as above. */
 sp_status sp_solver_add_load(sp_solver *solver, const sp_vector *load);
 
-/* u = values[local DOFs] at Dirichlet DOFs, in place of the problem's; NULL: the problem's. The
- * same on all copies; other entries are not read. Call sp_solver_add_load afterwards. */
+/* u = values[local DOFs] at Dirichlet DOFs, in place of the problem's, also after updates; NULL:
+ * the problem's. The same on all copies; other entries are not read. sp_solver_add_load or, in a
+ * problem that depends on u, sp_solver_solve follows. */
 sp_status sp_solver_set_values(sp_solver *solver, const double *values);
 
 /* Solve for x[local DOFs], an L-vector on the host with the Dirichlet values. CG starts from

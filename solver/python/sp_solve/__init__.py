@@ -1,5 +1,5 @@
 """sp_solve from Python: -div(kappa grad u) + lambda u = f with elements of high order on hexahedra. Open a case
-once, then solve it as often as you like, each time with other data.
+once, then solve it as often as you like, each time with other data, or step in time.
 
     import sp_solve
 
@@ -18,8 +18,8 @@ torch and others that have DLPack or __cuda_array_interface__. Other types are c
 Under mpirun all ranks make the same calls. Then vectors have `sizes.owned` entries that this rank owns, and copies
 that other ranks own; scipy's solvers work on one rank only. One thread of a process may call at a time."""
 
-from ._case import Case, Group, Sizes
+from ._case import Case, Clock, Group, Sizes
 from ._library import Error
 from ._result import NotConverged, Picture, Result
 
-__all__ = ["Case", "Error", "Group", "NotConverged", "Picture", "Result", "Sizes"]
+__all__ = ["Case", "Clock", "Error", "Group", "NotConverged", "Picture", "Result", "Sizes"]

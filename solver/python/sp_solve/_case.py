@@ -7,14 +7,14 @@ import os
 import signal
 import threading
 from ctypes import byref, c_char_p, c_int, c_void_p
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple
 
 import numpy as np
 
 from . import _arrays
-from ._library import (DIRICHLET, FIXED, INITIAL, INTERRUPTED, KAPPA, LAMBDA, LOAD, NOT_CONVERGED, POINTS, PROGRESS,
-                       QUADRATURE, RHS, SOURCE, Error, SizesStruct, SolutionStruct, check, communicator, library,
-                       open_cases, ranks_of)
+from ._library import (CAPACITY, DIRICHLET, FIXED, INITIAL, INTERRUPTED, KAPPA, LAMBDA, LOAD, NOT_CONVERGED, POINTS,
+                       PROGRESS, QUADRATURE, RHS, SOURCE, Error, SizesStruct, SolutionStruct, TimeStruct, check,
+                       communicator, library, open_cases, ranks_of)
 from ._result import NotConverged, Result
 
 if TYPE_CHECKING:
@@ -28,11 +28,12 @@ _SECTIONS = {
             "refine",
     "discretization": "order operator geometry",
     "problem": "lambda kappa capacity axes solution forcing source initial",
-    "time": "end step steps scheme every",
+    "time": "end step steps tolerance scheme every",
     "boundary": "default",
     "solver": "tolerance criterion max_iterations preconditioner smoother smoother_degree orders coarse precision",
     "backend": "device exchange share threads",
     "output": "log field flux accuracy"}
+_MEANT = {"tolerance": "solver"}  # sections of keys that others have too
 _OPERATORS = {"operator": 0, "preconditioner": 1, "mass": 2}
 _INTERRUPTIBLE = 20000  # DOFs from which on a solve without progress can be ended by Ctrl-C
 
@@ -64,10 +65,21 @@ class Group(NamedTuple):
     number: int
 
 
+class Clock(NamedTuple):
+    """Times of a case, in its unit.
+
+    time:  of the state
+    step:  length of the next step
+    end:   time.end"""
+    time: float
+    step: float
+    end: float
+
+
 def _full_name(name: str) -> str:
     """section.key of a keyword argument."""
     key = name.rstrip("_")
-    found = [section for section, keys in _SECTIONS.items() if key in keys.split()]
+    found = [section for section, keys in _SECTIONS.items() if key in keys.split() and _MEANT.get(key, section) == section]
     if len(found) != 1:
         reason = "is a key of " + " and ".join(found) if found else "is no key that can be an argument"
         raise TypeError(f"'{name}' {reason}: use keys={{'SECTION.{key}': ...}}")
@@ -100,9 +112,10 @@ class Case:
     comm:      a communicator of mpi4py; None: MPI_COMM_WORLD, one process without mpirun
     keys:      values by "section.key", as {"boundary.lid": "dirichlet 0"}; they override the file
     settings:  values by key, if only one section has it: order=5 is discretization.order, lambda_=2 is
-               problem.lambda. Numbers, texts, lists, True and False; None is the default.
+               problem.lambda; tolerance is solver.tolerance. Numbers, texts, lists, True and False; None is the default.
 
-    The case must be steady, without time.end. Files named in [output] are written by Result.write and Result.plot only."""
+    A case with time.end is solved by step() or steps(), others by solve(). Files named in [output] are written by
+    Result.write and Result.plot only."""
 
     rank = 0
     _ranks = 1
@@ -219,6 +232,10 @@ class Case:
         """Set lambda >= 0 likewise."""
         self._set_coefficient(LAMBDA, values)
 
+    def set_capacity(self, values: Any) -> None:
+        """Set the capacity > 0 likewise, of a case in time; the state stays."""
+        self._set_coefficient(CAPACITY, values)
+
     # ---- Solving ----
 
     def _set(self, *arrays: Any) -> None:
@@ -243,16 +260,10 @@ class Case:
                     batches on a GPU); a true value ends the solve soon after. It must not call this case.
         out:        the array for u. Without it u is a new numpy array, or one on the GPU if an input is there.
 
+        Problems that depend on u need several solves with a set-up each, fewer if `initial` is near the solution.
+
         Raises NotConverged, which has the result, and Error."""
-        handle, inputs = self._handle, (load, source, dirichlet, initial)
-        self._set(*inputs)
-        if out is None:
-            like = next((array for array in inputs if array is not None and _arrays.on_device(array)), None)
-            out = np.empty(self.sizes.local) if like is None else _arrays.empty_like(like)
-        address, count, _keep = _arrays.address(out, writes=True)
-        solution = SolutionStruct()
-        self._solves += 1
-        code = self._iterate(progress, handle, count, address, byref(solution))
+        out, solution, code = self._run("sp_case_solve", (), (load, source, dirichlet, initial), progress, out)
         if code not in (0, NOT_CONVERGED, INTERRUPTED):
             check(code)
         result = Result(self, out, solution, code)
@@ -260,11 +271,24 @@ class Case:
             raise NotConverged(library().sp_case_message().decode(errors="replace"), result)
         return result
 
-    def _iterate(self, progress: Progress | None, handle: Any, *arguments: Any) -> int:
+    def _run(self, function: str, first: tuple[float, ...], inputs: tuple[Any, ...], progress: Progress | None,
+             out: Any) -> tuple[Any, SolutionStruct, int]:
+        handle = self._handle
+        self._set(*inputs)
+        if out is None:
+            like = next((array for array in inputs if array is not None and _arrays.on_device(array)), None)
+            out = np.empty(self.sizes.local) if like is None else _arrays.empty_like(like)
+        address, count, _keep = _arrays.address(out, writes=True)
+        solution = SolutionStruct()
+        self._solves += 1
+        return out, solution, self._iterate(progress, getattr(library(), function), handle, *first, count, address,
+                                            byref(solution))
+
+    def _iterate(self, progress: Progress | None, function: Any, handle: Any, *arguments: Any) -> int:
         lib = library()
         raised: list[BaseException] = []
         if progress is None and self.sizes.local < _INTERRUPTIBLE:
-            return int(lib.sp_case_solve(handle, *arguments))
+            return int(function(handle, *arguments))
 
         def call(_: Any, iteration: int, error: float) -> int:
             try:
@@ -278,7 +302,7 @@ class Case:
         if takes_signals:  # Ctrl-C: an exception at the start of a callback of C would be lost
             signal.signal(signal.SIGINT, lambda *_: raised.append(KeyboardInterrupt()))
         lib.sp_case_watch(handle, callback, None)
-        code = int(lib.sp_case_solve(handle, *arguments))
+        code = int(function(handle, *arguments))
         lib.sp_case_watch(handle, PROGRESS(), None)
         if takes_signals:
             signal.signal(signal.SIGINT, normal)
@@ -288,7 +312,8 @@ class Case:
 
     def rhs(self, load: Any = None, source: Any = None, dirichlet: Any = None) -> NDArray[np.float64]:
         """b - A u_D, (n,), 0 at Dirichlet nodes: the right-hand side for `operator`, with the arrays of solve(). u is its
-        solution plus dirichlet_values(). The result of an earlier solve can no longer be evaluated."""
+        solution plus dirichlet_values(). Not of a case in time, or of a problem that depends on u. The result of an
+        earlier solve can no longer be evaluated."""
         self._set(load, source, dirichlet, None)
         self._solves += 1
         return self._get(RHS)
@@ -296,6 +321,46 @@ class Case:
     def dirichlet_values(self) -> NDArray[np.float64]:
         """u_D, (n,): u at Dirichlet nodes, 0 at others, with the array of the last solve() or rhs()."""
         return self._get(DIRICHLET)
+
+    # ---- Time ----
+
+    @property
+    def clock(self) -> Clock:
+        """Time of the state, length of the next step, and end."""
+        clock = TimeStruct()
+        check(library().sp_case_get_time(self._handle, byref(clock)))
+        return Clock(clock.time, clock.step, clock.end)
+
+    def step(self, dt: float | None = None, load: Any = None, source: Any = None, dirichlet: Any = None,
+             progress: Progress | None = None, *, out: Any = None) -> Result:
+        """Take one step in time, of length dt, in the unit of the case; None: the length of the last step, at first the
+        case's. Another length sets up again. Arrays, (n,), are as in solve(), for this step only. The result has the new
+        time.
+
+        Raises Error if it fails or a progress callback ends it; the state is then as before."""
+        inputs = (load, source, dirichlet, None)
+        out, solution, code = self._run("sp_case_step", (0.0 if dt is None else dt,), inputs, progress, out)
+        check(code)
+        return Result(self, out, solution, code, self.clock.time)
+
+    def steps(self, dt: float | None = None, end: float | None = None, **arrays: Any) -> Iterator[Result]:
+        """The results of steps from the present time to `end`, None: time.end. The last step is shorter if it would pass
+        the end. `arrays` are arguments of step(), the same in all steps.
+
+            for r in case.steps():
+                print(r.time, r.results["hottest"])"""
+        while True:
+            clock = self.clock
+            length, left = dt or clock.step, (clock.end if end is None else end) - clock.time
+            if left <= 1e-9 * length:  # rounding
+                return
+            yield self.step(left if left < (1 - 1e-9) * length else dt, **arrays)
+
+    def restart(self, time: float = 0.0, initial: Any = None) -> None:
+        """Set the state: u = initial, (n,), or None: problem.initial, at a time, from which steps go on."""
+        self._set(None, None, None, initial)
+        self._solves += 1
+        check(library().sp_case_restart(self._handle, time))
 
     # ---- Operators ----
 

@@ -16,7 +16,8 @@ try:
 except ImportError:  # not installed: this is the source tree
     ROOT = str(Path(__file__).resolve().parents[3])
 
-LOAD, SOURCE, DIRICHLET, INITIAL, POINTS, RHS, FIXED, KAPPA, LAMBDA, QUADRATURE = range(10)  # sp_case_array
+# sp_case_array
+LOAD, SOURCE, DIRICHLET, INITIAL, POINTS, RHS, FIXED, KAPPA, LAMBDA, CAPACITY, QUADRATURE = range(11)
 NOT_CONVERGED, INTERRUPTED = 2, 5
 
 PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, c_double)
@@ -44,12 +45,18 @@ class SolutionStruct(ctypes.Structure):
     _fields_ = [("iterations", c_int64), ("error", c_double), ("residual", c_double), ("seconds", c_double)]
 
 
+class TimeStruct(ctypes.Structure):
+    _fields_ = [("time", c_double), ("step", c_double), ("end", c_double)]
+
+
 # Functions that get lengths and addresses as numbers.
 ARGUMENTS = {
     "sp_case_numbers": (c_void_p, c_size_t, c_void_p),
     "sp_case_set": (c_void_p, c_int, c_size_t, c_void_p),
     "sp_case_get": (c_void_p, c_int, c_size_t, c_void_p),
     "sp_case_solve": (c_void_p, c_size_t, c_void_p, c_void_p),
+    "sp_case_step": (c_void_p, c_double, c_size_t, c_void_p, c_void_p),
+    "sp_case_restart": (c_void_p, c_double),
     "sp_case_apply": (c_void_p, c_int, c_size_t, c_void_p, c_void_p)}
 
 

@@ -35,11 +35,12 @@ class Result:
     error:       estimated error of u, relative, in the energy norm; infinite if it is not known
     residual:    ||b - A u|| / ||b|| over DOFs that are not Dirichlet nodes
     seconds:     that the iteration took
+    time:        of u, in the unit of the case; None if the case is steady
     converged:   False if a progress callback ended the solve, or in NotConverged.result"""
 
-    def __init__(self, case: Case, u: Any, solution: SolutionStruct, code: int):
+    def __init__(self, case: Case, u: Any, solution: SolutionStruct, code: int, time: float | None = None):
         self._case, self._number = case, case._solves
-        self.u = u
+        self.u, self.time = u, time
         self.iterations: int = solution.iterations
         self.error: float = solution.error
         self.residual: float = solution.residual
@@ -48,7 +49,8 @@ class Result:
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"
-        return f"<sp_solve.Result: {state} in {self.iterations} iterations, estimated error {self.error:.1e}>"
+        place = "" if self.time is None else f"t = {self.time:.6g}, "
+        return f"<sp_solve.Result: {place}{state} in {self.iterations} iterations, estimated error {self.error:.1e}>"
 
     def _handle(self) -> Any:
         handle = self._case._handle

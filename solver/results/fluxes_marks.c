@@ -1,0 +1,130 @@
+#include <math.h>
+#include <string.h>
+
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+#include "mesh/surfaces.h"
+#include "operators/counts.h"
+#include "solver/problem/coefficients.h"
+#include "solver/problem/robin.h"
+#include "solver/results/fluxes.h"
+
+enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
+
+/* The largest |J| grad r_d . kappa grad r_d at 2^3 Gauss points of an element: per quadrature
+ * weight of a face r_d = 1 or -1, the stiffness of its nodes is this times N (N + 1) / 4, the
+ * square of the derivative of their basis functions, integrated. An array of kappa counts with its
+ * largest value. */
+static sp_status find_stiffness(const sp_fluxes *s, sp_lid e, int d, double *stiffness) {
+  enum { SAMPLES = 8 };
+  static const double nodes[2] = {-0.57735026918962576451, 0.57735026918962576451};
+  double points[3 * SAMPLES], inverse[9 * SAMPLES], jacobian[SAMPLES], kappa[SAMPLES];
+  double conducted[3 * SAMPLES], largest = 0;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const size_t count =
+      sp_rule_points(sp_operator_rule(s->problem->kind, s->space->numbering->order));
+  const double *given = sp_problem_kappa_of(s->problem, hexes, e, count);
+  for (size_t p = 0; p < count && given; p++) largest = fmax(largest, given[p]);
+  sp_geometry_inverse(hexes, e, 2, nodes, points, inverse, jacobian);
+  const double *xyz[3] = {points, points + SAMPLES, points + 2 * SAMPLES};
+  const double *own = &inverse[3 * (size_t)d * SAMPLES];
+  memcpy(conducted, own, sizeof conducted);
+  for (int p = 0; p < SAMPLES; p++) kappa[p] = largest;
+  if (!given)
+    SP_TRY(sp_material_conduct(
+        sp_materials_of(&s->problem->materials, hexes, e), SAMPLES, xyz, kappa, 1,
+        (double *const[]){conducted, conducted + SAMPLES, conducted + 2 * SAMPLES}));
+  *stiffness = 0;
+  for (int p = 0; p < SAMPLES; p++) {
+    double square = 0;
+    for (int c = 0; c < 3; c++) square += own[c * SAMPLES + p] * conducted[c * SAMPLES + p];
+    *stiffness = fmax(*stiffness, jacobian[p] * kappa[p] * square);
+  }
+  return SP_OK;
+}
+
+sp_status sp_fluxes_stiffness(const sp_fluxes *s, sp_lid e, int f, double *sum) {
+  const int order = s->space->numbering->order;
+  SP_TRY(find_stiffness(s, e, f / 2, sum));
+  *sum *= order * (order + 1); /* the weights of a reference face add up to 4 */
+  return SP_OK;
+}
+
+/* Decide if the equations beside a Robin face give its flux better than alpha u - g. With `rest`
+ * they do, because alpha u - g has no part of it. */
+static sp_status is_stiff(const sp_fluxes *s, const sp_outer_face *face, bool *is) {
+  *is = s->rest;
+  if (*is) return SP_OK;
+  const int order = s->space->numbering->order, n = order + 1;
+  double values[FACE_NODES], alpha = 0, stiffness;
+  int indices[FACE_NODES];
+  SP_TRY(sp_robin_face(face->part, s->space->mesh->hexes, order, face->element, face->face, indices,
+                       values));
+  SP_TRY(sp_fluxes_stiffness(s, face->element, face->face, &stiffness));
+  for (int q = 0; q < n * n; q++) alpha += values[q];
+  *is = alpha > stiffness;
+  return SP_OK;
+}
+
+/* Mark the faces on which a line of [boundary] separates the sides. A source does not. */
+static sp_status mark_conditions(sp_fluxes *s) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  for (sp_lid k = 0; k < s->problem->face_count; k++) {
+    const sp_outer_face *face = &s->problem->faces[k];
+    const sp_lid e = face->element;
+    const int f = face->face;
+    if (f >= SP_FACES || !face->part) continue;
+    bool *marked = &s->marked[e][f];
+    *marked = sp_outer_face_has(face, SP_DIRICHLET) ||
+              (sp_outer_face_has(face, SP_CONTACT) && !s->whole &&
+               !sp_surface_is_exterior(hexes->surfaces[e][f]));
+    if (sp_outer_face_has_alpha(face)) SP_TRY(is_stiff(s, face, marked));
+  }
+  return SP_OK;
+}
+
+static int key_of(const sp_fluxes *s, sp_lid e) {
+  return s->keys[s->space->mesh->hexes->volumes[e]];
+}
+
+/* Mark faces whose other element is on this rank and has another key. */
+static sp_status mark_local(sp_fluxes *s) {
+  const sp_mesh *mesh = s->space->mesh;
+  const sp_topology *t = mesh->topology;
+  const sp_lid first = t->start[2];
+  SP_OWNED sp_gid *sums = NULL; /* of the keys on both sides */
+  SP_TRY(sp_allocate((size_t)(t->start[3] - first), sizeof *sums, "fluxes", &sums));
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int f = 0; f < SP_FACES; f++) sums[t->slots[e][SP_FACE_SLOT + f] - first] += key_of(s, e);
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
+      if (t->touching[face] == 2 && sums[face - first] != 2 * (sp_gid)key_of(s, e))
+        s->marked[e][f] = true;
+    }
+  return SP_OK;
+}
+
+/* Mark faces whose other element is on another rank and has another key. */
+static sp_status mark_shared(sp_fluxes *s) {
+  const sp_mesh *mesh = s->space->mesh;
+  const sp_lid count = mesh->halo_elements;
+  SP_OWNED int(*keys)[SP_FACES] = NULL;
+  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof *keys, "fluxes", &keys)));
+  for (sp_lid e = 0; e < count; e++)
+    for (int f = 0; f < SP_FACES; f++)
+      keys[e][f] = sp_hexes_is_contact(mesh->hexes, e) ? -1 : key_of(s, e);
+  SP_TRY(sp_surfaces_swap(mesh->comm, mesh->topology, count, keys));
+  for (sp_lid e = 0; e < count; e++)
+    for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(mesh->hexes, e); f++)
+      if (keys[e][f] >= 0 && keys[e][f] != key_of(s, e)) s->marked[e][f] = true;
+  return SP_OK;
+}
+
+sp_status sp_fluxes_mark(sp_fluxes *s) {
+  sp_status status = mark_conditions(s);
+  if (s->whole) return sp_agree(s->space->mesh->comm, status);
+  if (!status) status = mark_local(s);
+  SP_TRY(sp_agree(s->space->mesh->comm, status));
+  return mark_shared(s);
+}
