@@ -470,8 +470,8 @@ static void check_patches(void) {
 }
 
 /* Two sheets that cross, of thickness t and kappa k, between bodies. Only the elements at the line
- * have all nodes of the cross-section there: without their priority in the weights order 6 takes up
- * to 53 iterations. Measured: 14 at most. */
+ * have all nodes of the cross-section there, which is why they have priority in the weights.
+ * Measured: 14 iterations at most. */
 static void check_crossing_sheets(double t, const char *k, int order) {
   write_text(
       "crossing.geo",

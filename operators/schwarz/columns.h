@@ -11,9 +11,12 @@ sp_status sp_schwarz_find_columns(sp_schwarz_builder *b);
  * that touches a surface only by an edge. */
 void sp_schwarz_add_robin(sp_schwarz_builder *b);
 
-/* Raise the shares of elements that are strong in two directions, level the columns' shares of
- * b->weights along their lines unless kappa is constant, and sum the weights in b->leveled. Needs
- * the energies at edges. Errors: SP_ERR_SYSTEM. Collective, also after a failure. */
+/* Raise the shares of elements that are strong in two directions, in b->weights. Needs the energies
+ * at edges. Errors: SP_ERR_SYSTEM. */
+sp_status sp_schwarz_raise(sp_schwarz_builder *b);
+
+/* Level the columns' shares of b->weights along their lines unless kappa is constant, and sum the
+ * weights in b->leveled. Errors: SP_ERR_SYSTEM. Collective, also after a failure. */
 sp_status sp_schwarz_level(sp_schwarz_builder *b);
 
 /* Return true, with held[length + 1][n][n] of column c (sp_column), if a stiff element has a

@@ -71,52 +71,11 @@ static void level_some(void *builder, size_t begin, size_t end) {
       for (int j = 0; j <= last; j += k % last == 0 ? 1 : last) level_line(b, (sp_lid)c, j, k);
 }
 
-/* ---- Elements that are strong in two directions ---- */
-
-/* The factor of the shares of an element in no column that is strong in two directions, such as
- * those where two sheets cross. Each sheet is stiff across, so its diagonal is the larger one on
- * their common face. But only this element has all nodes of the cross-section, and weights that
- * differ between stiffly coupled nodes give its solution a large energy. So it takes all its nodes
- * if it is stiffer than its neighbours are towards it, and no softer than other elements at its
- * edges. Columns keep theirs, which are level. Otherwise crossing sheets take up to 53 iterations
- * at order 6, not 14. */
-static double find_priority(const sp_schwarz_builder *b, sp_lid e) {
-  const sp_separable *box = &b->boxes[e];
-  double a[3], share = 1;
-  for (int d = 0; d < 3; d++) a[d] = sp_separable_coupling(box, d);
-  const int weak = a[0] <= a[1] && a[0] <= a[2] ? 0 : a[1] <= a[2] ? 1 : 2;
-  const int first = (weak + 1) % 3, second = (weak + 2) % 3;
-  double ratio = fmin(a[first], a[second]) / a[weak];
-  if (b->interface[e] >= 0 || ratio <= 1) return 1;
-  for (int f = 0; f < SP_FACES; f++) {
-    const sp_schwarz_end end = sp_schwarz_find_end(b, e, f);
-    if (f / 2 == weak) continue;
-    if (end.fixed) return 1;
-    const double own = 2 * b->stiffness[0] / box->length[f / 2];
-    if (end.stiffness > 0) ratio = fmin(ratio, own / end.stiffness);
-  }
-  for (int i = 0; i < 4 && ratio > 1; i++) {
-    const sp_schwarz_edge edge = sp_schwarz_find_edge(b, e, 2 * first + i % 2, 2 * second + i / 2);
-    if (edge.in_column) return 1;
-    share = fmin(share, edge.own / (edge.own + edge.others));
-  }
-  return fmax(1, ratio * share * ratio * share);
-}
-
-static void raise_some(void *builder, size_t begin, size_t end) {
-  const sp_schwarz_builder *b = builder;
-  const size_t nodes = sp_grid_points(b->n);
-  for (size_t e = begin; e < end; e++) {
-    const double priority = find_priority(b, (sp_lid)e);
-    for (size_t i = 0; i < nodes && priority > 1; i++) b->weights[e * nodes + i] *= priority;
-  }
-}
-
 sp_status sp_schwarz_level(sp_schwarz_builder *b) {
   const sp_space *space = b->setup->space;
   const size_t nodes = sp_grid_points(b->n), count = (size_t)space->mesh->hexes->count;
-  sp_status status = sp_loop_over("Schwarz", count, nodes, b, raise_some);
-  if (!status && b->setup->kappa)
+  sp_status status = SP_OK;
+  if (b->setup->kappa)
     status = sp_loop_over("Schwarz", (size_t)b->columns->count, nodes, b, level_some);
   const sp_status summed = sp_numbering_sum(space->numbering, count, b->weights, b->leveled);
   sp_exchange_now(space->exchange, SP_SUM, b->leveled);

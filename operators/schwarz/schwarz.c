@@ -223,6 +223,7 @@ static sp_status fill_builder(sp_schwarz_builder *b) {
   sp_schwarz_sum_ends(b);
   sp_status status = sum_boxes(b);
   sp_schwarz_sum_edges(b);
+  if (!status) status = sp_schwarz_raise(b);
   status = sp_first_failure(status, sp_schwarz_level(b));
   if (!status) status = fill_weights(b);
   if (!status) status = solve_elements(b);
