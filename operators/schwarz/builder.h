@@ -24,9 +24,10 @@ typedef struct sp_schwarz_builder {
   double face_weight; /* of the nodes inside a face of [-1, 1]^2 */
   /* L-vectors. end_stiffness, end_mass: at the nodes near corners of faces, sums over the two
    * elements of kappa times the entries of K and M at the end of the direction across. diagonal:
-   * the setup's, over all ranks. sums: the diagonal of the boxes, later the energies at edges. */
-  double *end_stiffness, *end_mass, *diagonal, *sums;
-  double *leveled;      /* L-vector: sums of the leveled diagonals (lines.c); NULL: as `sums` */
+   * the setup's, over all ranks. sums: the diagonal of the boxes. edges, placed: at nodes inside
+   * edges, energies and numbers of elements in columns. */
+  double *end_stiffness, *end_mass, *diagonal, *sums, *edges, *placed;
+  double *leveled;      /* L-vector: sums of the leveled diagonals (lines.c) */
   unsigned char *alike; /* scratch, [elements] */
 
   sp_columns *columns;

@@ -11,8 +11,12 @@ sp_status sp_schwarz_find_columns(sp_schwarz_builder *b);
  * that touches a surface only by an edge. */
 void sp_schwarz_add_robin(sp_schwarz_builder *b);
 
-/* Level the columns' shares of b->weights along their lines, and sum the weights in b->leveled.
- * Does nothing if kappa is constant. Errors: SP_ERR_SYSTEM. Collective, also after a failure. */
+/* Raise the shares of elements that are strong in two directions, in b->weights. Needs the energies
+ * at edges. Errors: SP_ERR_SYSTEM. */
+sp_status sp_schwarz_raise(sp_schwarz_builder *b);
+
+/* Level the columns' shares of b->weights along their lines unless kappa is constant, and sum the
+ * weights in b->leveled. Errors: SP_ERR_SYSTEM. Collective, also after a failure. */
 sp_status sp_schwarz_level(sp_schwarz_builder *b);
 
 /* Return true, with held[length + 1][n][n] of column c (sp_column), if a stiff element has a
@@ -23,16 +27,26 @@ bool sp_schwarz_find_held(const sp_schwarz_builder *b, sp_lid c, bool *held);
 /* Give an interface to the lower element, with the shares of both. */
 void sp_schwarz_join_weights(sp_schwarz_builder *b);
 
-/* Sum the energies at edges over ranks. Call it before the functions below; it overwrites the
- * diagonal of the boxes. Collective. */
+/* Sum the energies at edges over ranks. Collective. */
 void sp_schwarz_sum_edges(sp_schwarz_builder *b);
 
-/* True if stiff elements hold the block of these elements by edges, and its neighbours over faces
- * hardly do. Tests edges along the column, or all edges if frames = NULL. Such elements are not in
- * the ends of the block's matrices, so their eigenvectors would be wrong. False if kappa is
- * constant. Local. */
-bool sp_schwarz_is_tied(const sp_schwarz_builder *b, sp_lid count, const sp_lid *elements,
-                        const sp_frame *frames);
+/* Energies of a value of 1 along an edge, divided by K_00 w_j: in an element, in its neighbours
+ * over two faces at the edge, and in all other elements there. in_column: one of all is. */
+typedef struct sp_schwarz_edge {
+  double own, beside[2], others;
+  bool in_column;
+} sp_schwarz_edge;
+
+/* At the edge of element e between faces f and g. Needs the energies at edges. */
+sp_schwarz_edge sp_schwarz_find_edge(const sp_schwarz_builder *b, sp_lid e, int f, int g);
+
+/* Ties at the edges in direction d of face f: the energy that the ends of the block's matrices
+ * lack, because a stiff element touches the block only by that edge. It holds the element in series
+ * with the element's own coupling. Both faces at an edge share it in proportion to their
+ * neighbours' energies, so that it does not hold a direction that is free. 0 if kappa is constant,
+ * and for a contact, since other contacts at its edge hold nothing. Without ties, random kappa
+ * within 1e6 in cubes takes up to 119 iterations, with them 17. */
+double sp_schwarz_tie(const sp_schwarz_builder *b, sp_lid e, int f, int d);
 
 /* Fill the arrays of elements in columns. */
 void sp_schwarz_solve_columns(sp_schwarz_builder *b);

@@ -74,8 +74,9 @@ static void level_some(void *builder, size_t begin, size_t end) {
 sp_status sp_schwarz_level(sp_schwarz_builder *b) {
   const sp_space *space = b->setup->space;
   const size_t nodes = sp_grid_points(b->n), count = (size_t)space->mesh->hexes->count;
-  if (!b->leveled) return SP_OK;
-  const sp_status status = sp_loop_over("Schwarz", (size_t)b->columns->count, nodes, b, level_some);
+  sp_status status = SP_OK;
+  if (b->setup->kappa)
+    status = sp_loop_over("Schwarz", (size_t)b->columns->count, nodes, b, level_some);
   const sp_status summed = sp_numbering_sum(space->numbering, count, b->weights, b->leveled);
   sp_exchange_now(space->exchange, SP_SUM, b->leveled);
   return sp_first_failure(status, summed);

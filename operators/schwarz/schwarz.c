@@ -60,10 +60,8 @@ static void divide_weights(void *builder, size_t begin, size_t end) {
   for (size_t e = begin; e < end; e++) {
     double *own = &b->weights[e * nodes];
     const sp_lid *dofs = sp_schwarz_nodes(b, (sp_lid)e);
-    for (size_t i = 0; i < nodes; i++) {
-      own[i] *= b->inverse_diagonal[dofs[i]];
-      if (b->leveled) own[i] *= b->sums[dofs[i]] / b->leveled[dofs[i]];
-    }
+    for (size_t i = 0; i < nodes; i++)
+      own[i] *= b->inverse_diagonal[dofs[i]] * (b->sums[dofs[i]] / b->leveled[dofs[i]]);
     /* P_B must map constants across a contact to constants, also if its sides have a common DOF. */
     for (size_t i = 0; i < face && sp_hexes_is_contact(hexes, (sp_lid)e); i++) {
       if (dofs[i] != dofs[i + nodes - face]) continue;
@@ -114,7 +112,11 @@ static sp_interval find_interval(const sp_schwarz_builder *b, sp_lid e, int d) {
   sp_interval line = {.length = b->boxes[e].length[d]};
   for (int side = 0; side < 2; side++) {
     const sp_schwarz_end found = sp_schwarz_find_end(b, e, 2 * d + side);
-    line.stiffness[side] = found.stiffness + found.robin;
+    const double tie = sp_schwarz_tie(b, e, 2 * d + side, (d + 1) % 3) +
+                       sp_schwarz_tie(b, e, 2 * d + side, (d + 2) % 3);
+    const double area = b->boxes[e].length[(d + 1) % 3] * b->boxes[e].length[(d + 2) % 3];
+    line.stiffness[side] =
+        found.stiffness + found.robin + 2 * b->stiffness[0] * tie / (b->boxes[e].kappa * area);
     line.mass[side] = found.mass;
     line.fixed[side] = found.fixed;
   }
@@ -130,11 +132,9 @@ static void diagonalize_some(const sp_schwarz_builder *b, sp_intervals *interval
   sp_interval last[3];
   for (size_t e = begin; e < end; e++) {
     const sp_lid element = (sp_lid)e;
-    const bool tied = stands_alone(b, element) && sp_schwarz_is_tied(b, 1, &element, NULL);
     for (int d = 0; d < 3 && stands_alone(b, element); d++) {
       const size_t index = 3 * e + (size_t)d;
       sp_interval line = find_interval(b, element, d);
-      line.diagonal = tied;
       if (e > begin && stands_alone(b, element - 1) && memcmp(&line, &last[d], sizeof line) == 0)
         b->alike[e] |= (unsigned char)(1 << d);
       else
@@ -194,12 +194,12 @@ static sp_status allocate_builder(sp_schwarz_builder *b) {
   for (size_t c = 0; c < columns; c++) closed = closed || b->columns->closed[c];
   SP_TRY(SP_ALLOCATE(
       "Schwarz", SP_ARRAY(b->end_stiffness, dofs), SP_ARRAY(b->end_mass, dofs),
-      SP_ARRAY(b->diagonal, dofs), SP_ARRAY(b->sums, dofs),
+      SP_ARRAY(b->diagonal, dofs), SP_ARRAY(b->sums, dofs), SP_ARRAY(b->edges, dofs),
+      SP_ARRAY(b->placed, dofs), SP_ARRAY(b->leveled, dofs),
       SP_ARRAY(b->weights, elements * n * n * n), SP_ARRAY(b->basis, elements * 3 * n * n),
       SP_ARRAY(b->values, elements * 3 * n), SP_ARRAY(b->lateral, columns * 2 * (n * n + n)),
       SP_ARRAY(b->room, 4 * placed), SP_ARRAY(b->conductances, placed), SP_ARRAY(b->inverse, modes),
       SP_ARRAY(b->ratio, modes), SP_ARRAY(b->alike, elements)));
-  if (b->setup->kappa) SP_TRY(sp_allocate(dofs, sizeof *b->leveled, "Schwarz", &b->leveled));
   if (b->setup->constrained) SP_TRY(sp_allocate(modes, sizeof *b->held, "Schwarz", &b->held));
   return closed ? sp_allocate(modes, sizeof *b->ring, "Schwarz", &b->ring) : SP_OK;
 }
@@ -209,9 +209,9 @@ static void sp_schwarz_builder_destroy(sp_schwarz_builder **builder) {
   sp_schwarz_builder *b = *builder;
   if (!b) return;
   sp_intervals_destroy(&b->intervals);
-  SP_FREE(b->end_stiffness, b->end_mass, b->diagonal, b->sums, b->leveled, b->weights, b->basis,
-          b->values, b->lateral, b->room, b->conductances, b->inverse, b->ratio, b->ring, b->held,
-          b->alike, b->edge_start, b->edge_elements, b);
+  SP_FREE(b->end_stiffness, b->end_mass, b->diagonal, b->sums, b->edges, b->placed, b->leveled,
+          b->weights, b->basis, b->values, b->lateral, b->room, b->conductances, b->inverse,
+          b->ratio, b->ring, b->held, b->alike, b->edge_start, b->edge_elements, b);
 }
 
 /* All ranks do the exchanges, also after a failure. */
@@ -222,9 +222,10 @@ static sp_status fill_builder(sp_schwarz_builder *b) {
   sp_exchange_now(setup->space->exchange, SP_SUM, b->diagonal);
   sp_schwarz_sum_ends(b);
   sp_status status = sum_boxes(b);
+  sp_schwarz_sum_edges(b);
+  if (!status) status = sp_schwarz_raise(b);
   status = sp_first_failure(status, sp_schwarz_level(b));
   if (!status) status = fill_weights(b);
-  sp_schwarz_sum_edges(b);
   if (!status) status = solve_elements(b);
   if (!status && b->columns->count > 0) sp_schwarz_solve_columns(b);
   return status;

@@ -14,12 +14,12 @@
  *     Robin:         + alpha / kappa
  *
  * A column has one lateral matrix per direction, with means over its elements; terms that hold only
- * one of its elements are limited to the coupling along the column. If stiff elements hold a block
- * by edges, which the ends do not contain, its matrices across these edges are diagonal. P_B^2 is
- * the block's share of the diagonal of the assembled boxes, with Robin's ends, at a node, so the
- * stiffer of two blocks dominates (iteration counts: solver/README.md). Along the lines of a column
- * it varies little (lines.c). W = Delta^(-1/2) with Delta = diagonal of A / diagonal of the
- * assembled boxes. */
+ * one of its elements are limited to the coupling along the column. The ends also hold a block as
+ * much as stiff elements that touch it only by edges. P_B^2 is the block's share of the diagonal of
+ * the assembled boxes, with Robin's ends, at a node, so the stiffer of two blocks dominates
+ * (iteration counts: solver/README.md). Along the lines of a column, and in elements that are
+ * strong in two directions, it varies little (lines.c). W = Delta^(-1/2) with Delta = diagonal of A
+ * / diagonal of the assembled boxes. */
 #pragma once
 
 #include "operators/operator.h"
