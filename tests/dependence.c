@@ -65,6 +65,9 @@ int main(int argc, char **argv) {
   check_exact("problem.kappa=1+u; problem.capacity=2+u; problem.forcing=1+x+t; "
               "problem.solution=x+t; time.end=1; time.steps=5; time.scheme=sdirk2",
               600);
+  check_exact("problem.lambda=u; problem.forcing=4; problem.solution=2; problem.initial=1; "
+              "boundary.default=neumann 0",
+              300);
   check_kirchhoff();
   check_refused("problem.kappa=1+u; problem.solution=x", "not derived from the solution");
   check_refused("problem.kappa=1+u; problem.forcing=1; problem.solution=x; boundary.xmin=neumann",

@@ -135,6 +135,11 @@ def automatic():
                           for row in history if row["time"] > 1e-3))
     check(errors[0] < 1e-2 and errors[1] < errors[0] / 4, f"errors {errors}")
     check(abs(errors[1] - errors[2]) < 1e-8, f"2 and 4 ranks: {errors}")
+    # Nothing changes: steps become long.
+    still = rows(solve(1, *settings("mesh.elements=2 2 2; problem.kappa=1+u; problem.forcing=0; problem.capacity=1; "
+                                    "problem.initial=1; boundary.default=neumann 0; time.end=1; time.scheme=sdirk2; "
+                                    "time.tolerance=1e-2; output.field="), "result.mean=average"))
+    check(len(still) < 20 and abs(still[-1]["results.mean"] - 1) < 1e-7, f"{len(still)} steps without a change")
     # du/dt = 0 at first, and data in motion.
     error = solve(1, *MOVING, "time.scheme=sdirk2", "time.tolerance=1e-3")["errors"]["L2"]
     check(error < 1e-3, f"automatic steps with data in motion: {error}")

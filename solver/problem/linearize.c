@@ -41,18 +41,19 @@ typedef struct sampling {
   double matrix[SP_MAX_M * SP_MAX_NQ];
 } sampling;
 
-/* w->u = the last u at the points of an element. */
-static void interpolate_last(const sampling *s, sp_lid e, workspace *w) {
+/* w->u = the last u at the points xyz of an element, or where a sequence begins. */
+static sp_status find_last(const sampling *s, sp_lid e, const double *xyz[3], workspace *w) {
   const sp_last *last = &s->problem->last;
   const size_t points = sp_rule_points(s->rule);
-  if (!last->values) {
-    for (size_t p = 0; p < points; p++) w->u[p] = 0;
-    return;
-  }
+  if (!last->values && s->problem->begin)
+    return sp_problem_evaluate(s->problem->begin, points, xyz, NULL, w->u, NULL, NULL);
+  for (size_t p = 0; p < points && !last->values; p++) w->u[p] = 0;
+  if (!last->values) return SP_OK;
   const sp_lid *dofs = sp_numbering_nodes(last->numbering, e);
   const int nq = last->numbering->order + 1;
   for (int n = 0; n < nq * nq * nq; n++) w->nodal[n] = last->values[dofs[n]];
   sp_tensor_apply(s->rule->n, nq, s->matrix, s->matrix, s->matrix, w->nodal, w->u);
+  return SP_OK;
 }
 
 static sp_status sample_elements(void *sampling_, void *workspace_, size_t begin, size_t end) {
@@ -69,7 +70,7 @@ static sp_status sample_elements(void *sampling_, void *workspace_, size_t begin
     for (size_t p = 0; p < points && !formula; p++) values[p] = constant;
     if (!formula) continue;
     sp_hexes_coordinates(s->mesh->hexes, (sp_lid)e, s->rule->n, s->rule->nodes, w->xyz);
-    if (formula->is_of_u) interpolate_last(s, (sp_lid)e, w);
+    if (formula->is_of_u) SP_TRY(find_last(s, (sp_lid)e, xyz, w));
     SP_TRY(sp_problem_evaluate_coefficient(formula, s->coefficient->zero_allowed, points, xyz,
                                            formula->is_of_u ? w->u : NULL, values, NULL));
   }

@@ -48,14 +48,15 @@ typedef struct sp_problem {
   sp_operator_kind kind;
   sp_materials materials;
   int part_count;
-  sp_boundary_part *parts; /* in the order of the case; the last one is the default */
-  int *part_of_surface;    /* [surface.count], index into parts */
-  int *part_of_volume;     /* [volume.count], the line that fixes u in all elements, or -1 */
-  bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
-  bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
-  bool has_robin;          /* a face has a condition with alpha */
-  bool of_u;               /* a condition, kappa, lambda or capacity depends on u */
-  sp_last last;            /* for such, by sp_problem_linearize */
+  sp_boundary_part *parts;    /* in the order of the case; the last one is the default */
+  int *part_of_surface;       /* [surface.count], index into parts */
+  int *part_of_volume;        /* [volume.count], the line that fixes u in all elements, or -1 */
+  bool *groups_by_default;    /* [group_count]: the default claims some of its exterior faces */
+  bool has_dirichlet;         /* a face or a volume has a Dirichlet condition */
+  bool has_robin;             /* a face has a condition with alpha */
+  bool of_u;                  /* a condition, kappa, lambda or capacity depends on u */
+  sp_last last;               /* for such, by sp_problem_linearize */
+  const sp_expression *begin; /* likewise: u without a last one, NULL: 0; owned by the statement */
   /* Owned: the arrays below, if they depend on u; else NULL. */
   double *kappa_of_u, *lambda_of_u, *capacity_of_u;
   const double *initial; /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */

@@ -304,20 +304,24 @@ static sp_status find_norm(sp_march *m, double *norm) {
 }
 
 /* *ratio = the error of m->stage over the tolerance, both relative to the largest change of u since
- * the beginning. */
+ * the beginning. What the solver does not resolve of u is no error. */
 static sp_status find_error(sp_march *m, const sp_time_error *weights, double *ratio) {
-  double change, error;
+  const MPI_Comm comm = m->solver->platform->comm;
+  double change, size, error;
+  SP_TRY(sp_agree(comm, sp_vector_copy(&m->stage, &m->start)));
+  SP_TRY(find_norm(m, &size));
   sp_status status = sp_vector_copy(&m->stage, &m->start);
   if (!status) status = sp_vector_axpby(-1, &m->begin, 1, &m->start);
-  SP_TRY(sp_agree(m->solver->platform->comm, status));
+  SP_TRY(sp_agree(comm, status));
   SP_TRY(find_norm(m, &change));
   status = sp_vector_copy(&m->stage, &m->start);
   if (!status) status = sp_vector_axpby(weights->before, &m->u[0], weights->after, &m->start);
   if (!status) status = sp_vector_axpby(weights->history * m->dt, &m->history, 1, &m->start);
-  SP_TRY(sp_agree(m->solver->platform->comm, status));
+  SP_TRY(sp_agree(comm, status));
   SP_TRY(find_norm(m, &error));
   m->change = fmax(change, m->change);
-  *ratio = error > 0 ? error / (m->tolerance * m->change) : 0;
+  const double most = m->tolerance * m->change + m->solver->options.tolerance * size;
+  *ratio = error > 0 ? error / most : 0;
   return SP_OK;
 }
 

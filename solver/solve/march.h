@@ -17,7 +17,8 @@ typedef struct sp_march sp_march;
  * destroys *out. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM.
  *
  * The error of an automatic step is a norm weighted by the capacity, over DOFs without Dirichlet
- * values, relative to the largest change of u since the beginning. No step is shorter than the run
+ * values, relative to the largest change of u since the beginning; less than the solver's tolerance
+ * times u is none. No step is shorter than the run
  * over 2^20. */
 sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scope,
                           const sp_time_options *time, const double *initial, sp_march **out);
