@@ -200,9 +200,9 @@ typedef struct sp_case_solution {
  * bits of the program. Another load costs CG and two copies, unless nothing fixes the mean of u or
  * Dirichlet values change. After SP_CASE_ERROR and SP_CASE_BREAKDOWN there are no results.
  *
- * If the problem depends on u (radiation; robin, kappa or lambda with u), this is a sequence of
- * linear solves, each with a set-up: `iterations` are those of all, the other facts of the last
- * one. SP_CASE_INITIAL saves some of them. A case with time.end takes steps instead. */
+ * If the problem depends on u (radiation; robin, kappa, lambda or capacity with u), this is a
+ * sequence of linear solves, each with a set-up: `iterations` are those of all, the other facts of
+ * the last one. SP_CASE_INITIAL saves some of them. A case with time.end takes steps instead. */
 SP_CASE_API int sp_case_solve(sp_case *c, size_t count, double *u, sp_case_solution *solution);
 
 /* ---- Steps in time ---- */
