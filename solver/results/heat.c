@@ -3,18 +3,27 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/rendezvous.h"
 #include "operators/torn.h"
 #include "solver/problem/robin.h"
+
+/* The flux out of a row through faces of a surface that are not marked. */
+typedef struct share {
+  int row, surface; /* -1: faces of no surface */
+  int64_t place;    /* in the order of summation */
+  double flux;
+} share;
 
 /* The heat of all materials. Rows are materials with elements. */
 typedef struct heats {
   sp_fluxes fluxes; /* of all rows, on the torn space */
   sp_problem problem;
   sp_torn torn;
-  int rows, surfaces;
+  int rows;
   int *row;          /* [materials + 1], -1 for none; last, fixed volumes */
   double (*sums)[3]; /* [rows]: source, in and out through marked faces */
-  double *given;     /* [rows][surfaces], through other faces */
+  share *given;      /* [given_count], of this rank's faces */
+  size_t given_count;
   double *x, *rest, *initial, *history, *extra, *weights, *left; /* on the torn space */
 } heats;
 
@@ -44,12 +53,10 @@ static sp_status prepare(const sp_fluxes *whole, heats *h) {
   const sp_hexes *hexes = whole->space->mesh->hexes;
   sp_fluxes *fluxes = &h->fluxes;
   for (int m = 0; m < materials->count; m++) h->rows += materials->list[m].elements > 0;
-  h->surfaces = hexes->surface.count + 1;
   sp_status status = sp_fluxes_open(fluxes);
   if (!status)
     status = SP_ALLOCATE("fluxes", SP_ARRAY(h->row, (size_t)materials->count + 1),
-                         SP_ARRAY(h->sums, h->rows),
-                         SP_ARRAY(h->given, (size_t)h->rows * (size_t)h->surfaces));
+                         SP_ARRAY(h->sums, h->rows), SP_ARRAY(h->given, problem->face_count));
   SP_TRY(sp_agree(whole->space->mesh->comm, status));
   for (int m = 0, next = 0; m <= materials->count; m++)
     h->row[m] = m < materials->count && materials->list[m].elements > 0 ? next++ : -1;
@@ -119,24 +126,59 @@ static sp_status move(const sp_fluxes *whole, heats *h) {
   return SP_OK;
 }
 
-/* The fluxes by surface through faces that are not marked. */
+static int compare_shares(const void *a_, const void *b_) {
+  const share *a = a_, *b = b_;
+  if (a->row != b->row) return a->row < b->row ? -1 : 1;
+  if (a->surface != b->surface) return a->surface < b->surface ? -1 : 1;
+  return a->place < b->place ? -1 : a->place > b->place;
+}
+
+/* Add up shares of the same row and surface. Returns their new number. */
+static size_t merge_shares(size_t count, share *shares) {
+  size_t merged = 0;
+  for (size_t i = 0; i < count; i++) shares[i].place = (int64_t)i;
+  qsort(shares, count, sizeof *shares, compare_shares);
+  for (size_t i = 0; i < count; i++) {
+    share *last = merged > 0 ? &shares[merged - 1] : NULL;
+    if (last && last->row == shares[i].row && last->surface == shares[i].surface)
+      last->flux += shares[i].flux;
+    else
+      shares[merged++] = shares[i];
+  }
+  return merged;
+}
+
+/* Find the fluxes through this rank's faces that are not marked. */
 static sp_status find_given(const sp_fluxes *whole, const sp_load_sums *sums, heats *h) {
   const sp_problem *problem = whole->problem;
   const sp_hexes *hexes = whole->space->mesh->hexes;
-  for (int robin = 0; robin < 2; robin++)
-    for (sp_lid k = 0; k < problem->face_count; k++) {
-      const sp_outer_face *face = &problem->faces[k];
-      const sp_lid e = face->element;
-      const int f = face->face;
-      if (f >= SP_FACES || row_of(h, e) < 0 || h->fluxes.marked[e][f]) continue;
-      const int named = sp_surface_of(hexes->surfaces[e][f]);
-      double *given =
-          &h->given[row_of(h, e) * h->surfaces + (named >= 0 ? named : h->surfaces - 1)];
-      if (!robin)
-        *given -= sums->fluxes[k];
-      else if (sp_outer_face_has_alpha(face))
-        SP_TRY(sp_robin_flux(face->part, whole->space, e, f, whole->x, given));
-    }
+  for (sp_lid k = 0; k < problem->face_count; k++) {
+    const sp_outer_face *face = &problem->faces[k];
+    const sp_lid e = face->element;
+    const int f = face->face;
+    if (f >= SP_FACES || row_of(h, e) < 0 || h->fluxes.marked[e][f]) continue;
+    share *given = &h->given[h->given_count++];
+    *given = (share){.row = row_of(h, e),
+                     .surface = sp_surface_of(hexes->surfaces[e][f]),
+                     .flux = -sums->fluxes[k]};
+    if (sp_outer_face_has_alpha(face))
+      SP_TRY(sp_robin_flux(face->part, whole->space, e, f, whole->x, &given->flux));
+  }
+  h->given_count = merge_shares(h->given_count, h->given);
+  return SP_OK;
+}
+
+/* Add the fluxes by surface, of all ranks, to the heat of the rows. */
+static sp_status add_given(const heats *h, MPI_Comm comm, sp_heat *heat) {
+  SP_OWNED share *all = NULL;
+  size_t count;
+  SP_TRY(sp_gather_records(comm, h->given, h->given_count, sizeof *all, "fluxes by surface", &all,
+                           &count));
+  count = merge_shares(count, all);
+  for (size_t i = 0; i < count; i++) {
+    heat[all[i].row].in += fmax(-all[i].flux, 0);
+    heat[all[i].row].out += fmax(all[i].flux, 0);
+  }
   return SP_OK;
 }
 
@@ -152,14 +194,7 @@ sp_status sp_heat_compute(sp_fluxes *whole, const sp_load_sums *sums, sp_heat *h
   SP_TRY(sp_fluxes_compute(&h.fluxes, add_flux, &h));
   whole->noise += h.fluxes.noise;
   whole->stiffness = fmax(whole->stiffness, h.fluxes.stiffness);
-  SP_TRY(sp_reduction_sum(reduction, 3 * h.rows, *h.sums, SP_OK));
-  SP_TRY(sp_reduction_sum(reduction, h.rows * h.surfaces, h.given, find_given(whole, sums, &h)));
-  for (int r = 0; r < h.rows; r++) {
-    heat[r] = (sp_heat){h.sums[r][0], h.sums[r][1], h.sums[r][2]};
-    for (int i = 0; i < h.surfaces; i++) {
-      heat[r].in += fmax(-h.given[r * h.surfaces + i], 0);
-      heat[r].out += fmax(h.given[r * h.surfaces + i], 0);
-    }
-  }
-  return SP_OK;
+  SP_TRY(sp_reduction_sum(reduction, 3 * h.rows, *h.sums, find_given(whole, sums, &h)));
+  for (int r = 0; r < h.rows; r++) heat[r] = (sp_heat){h.sums[r][0], h.sums[r][1], h.sums[r][2]};
+  return add_given(&h, mesh->comm, heat);
 }
