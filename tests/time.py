@@ -123,7 +123,7 @@ def automatic():
         odd = np.arange(1, 4000, 2) * math.pi / 2
         return 1 - float(np.sum(2 / odd**2 * np.exp(-odd**2 * t)))
     errors = []
-    for tolerance, ranks in ("1e-2", 1), ("1e-3", 2), ("1e-3", 4):
+    for tolerance, ranks in ("1e-3", 1), ("1e-2", 2), ("1e-2", 4):
         history = rows(solve(ranks, *case, f"time.tolerance={tolerance}"))
         times = [0] + [row["time"] for row in history]
         steps = np.diff(times)
@@ -133,7 +133,7 @@ def automatic():
         check_balance(f"automatic, {tolerance}", {"history": history})
         errors.append(max(abs(row["results.end"] - exact(row["time"])) / exact(row["time"])
                           for row in history if row["time"] > 1e-3))
-    check(errors[0] < 1e-2 and errors[1] < errors[0] / 4, f"errors {errors}")
+    check(errors[1] < 1e-2 and errors[0] < errors[1] / 4, f"errors {errors}")
     check(abs(errors[1] - errors[2]) < 1e-8, f"2 and 4 ranks: {errors}")
     # Nothing changes: steps become long.
     still = rows(solve(1, *settings("mesh.elements=2 2 2; problem.kappa=1+u; problem.forcing=0; problem.capacity=1; "

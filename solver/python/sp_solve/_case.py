@@ -32,6 +32,7 @@ _SECTIONS = {
     "boundary": "default",
     "solver": "tolerance criterion max_iterations preconditioner smoother smoother_degree orders coarse precision",
     "backend": "device exchange share threads",
+    "units": "temperature length power",
     "output": "log field flux accuracy"}
 _MEANT = {"tolerance": "solver"}  # sections of keys that others have too
 _OPERATORS = {"operator": 0, "preconditioner": 1, "mass": 2}
