@@ -106,7 +106,7 @@ static double descend_newton(int order, int f, double sign, const double *nodal,
   expansion e = expand_at(reference, nq, sign, nodal, r);
   double damping = 0;
   for (int trial = 0; trial < 60; trial++) {
-    double next[3], step[3];
+    double next[3], step[3] = {0};
     bool free[3];
     find_free(&e, f, r, free);
     const bool solved = solve_newton_step(&e, free, damping, step);
