@@ -201,8 +201,8 @@ typedef struct sp_case_solution {
  * Dirichlet values change. After SP_CASE_ERROR and SP_CASE_BREAKDOWN there are no results.
  *
  * If the problem depends on u (radiation; robin, kappa, lambda or capacity with u), this is a
- * sequence of linear solves, each with a set-up: `iterations` are those of all, the other facts of
- * the last one. SP_CASE_INITIAL saves some of them. A case with time.end takes steps instead. */
+ * sequence of linear solves, each with a set-up: `iterations` counts all of them, the other facts
+ * of the last one. SP_CASE_INITIAL saves some of them. A case with time.end takes steps instead. */
 SP_CASE_API int sp_case_solve(sp_case *c, size_t count, double *u, sp_case_solution *solution);
 
 /* ---- Steps in time ---- */

@@ -25,7 +25,7 @@ enum {
 /* The arrays of an element. */
 typedef struct workspace {
   double start;                         /* u at the first node */
-  bool has_slopes;                      /* `at` and `slopes` are those of `nodal` */
+  bool has_slopes;                      /* `at` and `slopes` belong to `nodal` */
   int flow_direction, stiff_direction;  /* of `flow` and `stiffness`; -1: none yet */
   double stiffness;                     /* of find_face_stiffness */
   double nodal[NODES], part[NODES];     /* u - start at the nodes */
@@ -39,8 +39,8 @@ typedef struct workspace {
   double tail[]; /* of sp_tensor_gradient; results of a chunk of elements, [1 + 2 nodes] each */
 } workspace;
 
-/* What the passes below leave for the last one, of all faces through which a set takes r_i: those
- * of element e are first[e] to first[e + 1] - 1. */
+/* All faces through which a set takes r_i, with the results of the first passes for the last one.
+ * Element e has the faces first[e] to first[e + 1] - 1. */
 typedef struct divided_faces {
   size_t nodes;             /* of a face */
   sp_lid *first;            /* [elements + 1] */

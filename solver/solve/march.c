@@ -304,7 +304,7 @@ static sp_status find_norm(sp_march *m, double *norm) {
 }
 
 /* *ratio = the error of m->stage over the tolerance, both relative to the largest change of u since
- * the beginning. What the solver does not resolve of u is no error. */
+ * the beginning. The solver's own error of u does not count. */
 static sp_status find_error(sp_march *m, const sp_time_error *weights, double *ratio) {
   const MPI_Comm comm = m->solver->platform->comm;
   double change, size, error;

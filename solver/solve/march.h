@@ -11,21 +11,20 @@
 
 typedef struct sp_march sp_march;
 
-/* Begin at t = 0 with u = initial[local DOFs]. The solver, which is loaded with the shift and the
- * time of sp_time_first_shift and sp_time_first, its problem, whose shift and history follow, and
- * the scope of the formulas are borrowed. The problem has a capacity everywhere. The caller
- * destroys *out. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM.
+/* Begin at t = 0 with u = initial[local DOFs]. The solver, its problem and the scope of the
+ * formulas are borrowed. The solver is loaded with the shift and the time of sp_time_first_shift
+ * and sp_time_first; the problem's shift and history follow the steps. The problem has a capacity
+ * everywhere. The caller destroys *out. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM.
  *
  * The error of an automatic step is a norm weighted by the capacity, over DOFs without Dirichlet
- * values, relative to the largest change of u since the beginning; less than the solver's tolerance
- * times u is none. No step is shorter than the run
- * over 2^20. */
+ * values, relative to the largest change of u since the beginning. Errors below the solver's
+ * tolerance times u do not count. No step is shorter than the run over 2^20. */
 sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scope,
                           const sp_time_options *time, const double *initial, sp_march **out);
 
-/* Take one step, with the formulas at its end afterwards. *iterations gains those of all stages,
- * also of steps that are tried again; `result` is of the last solve. After an error the solution is
- * that before. Errors: as sp_solver_load and sp_cg_solve. */
+/* Take one step, with the formulas at its end afterwards. *iterations grows by all iterations, also
+ * of steps that are tried again; `result` is of the last solve. After an error the solution is that
+ * before. Errors: as sp_solver_load and sp_cg_solve. */
 sp_status sp_march_step(sp_march *march, int64_t *iterations, sp_cg_result *result);
 
 /* Copy the solution to x[local DOFs] on the host, and the history of du/dt to the problem, for
