@@ -27,7 +27,7 @@ typedef struct workspace {
   double start;                         /* u at the first node */
   bool has_slopes;                      /* `at` and `slopes` belong to `nodal` */
   int flow_direction, stiff_direction;  /* of `flow` and `stiffness`; -1: none yet */
-  double stiffness;                     /* of find_face_stiffness */
+  double stiffness;                     /* of sp_fluxes_stiffness */
   double nodal[NODES], part[NODES];     /* u - start at the nodes */
   double at[POINTS], slopes[3][POINTS]; /* of u - start */
   double xyz[3 * POINTS], wj[POINTS], factors[SP_FACTORS * POINTS];
