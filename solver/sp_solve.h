@@ -75,7 +75,8 @@ enum {
   SP_CASE_NOT_CONVERGED = 2, /* solver.max_iterations came first; u is the last iterate, except
                                 of a step */
   SP_CASE_BREAKDOWN = 3,     /* NaN, or an operator that is not positive definite; u is unchanged */
-  SP_CASE_INTERRUPTED = 5    /* the progress callback asked to stop; u as after 2 */
+  SP_CASE_INTERRUPTED =
+      5 /* the progress callback asked to stop; u is the last iterate, except of a step */
 };
 
 /* ---- Opening ---- */
@@ -96,9 +97,9 @@ SP_CASE_API int sp_case_open_text(MPI_Comm comm, const char *text, int count,
 
 /* Override more keys, and set up the solver again; "SECTION.KEY=" gives a key its default. The mesh
  * stays: keys of [mesh], [region] and [backend], other periodic or contact conditions, and a change
- * between mass and another operator are errors. Arrays that were set stay; if the order changes,
- * all are unset, and if the operator changes, those of coefficients. Forgets the last solution, and
- * the state in time. Until it returns, both set-ups take memory. */
+ * between mass and another operator are errors. Arrays that were set stay. If the order changes,
+ * all are unset; if the operator changes, the arrays of coefficients. Forgets the last solution,
+ * and the state in time. Until it returns, both set-ups take memory. */
 SP_CASE_API int sp_case_change(sp_case *c, int count, const char *const *keys);
 
 /* Free everything. NULL-safe; sets *c to NULL. */

@@ -37,7 +37,7 @@ LIMITS = {
     "slab_jump.ini": 2.3e-13,  # rounding times the ratio of kappa
 }
 
-# What makes a large case small.
+# Overrides that make large cases small.
 SMALLER = {"kershaw_bps5.ini": ["mesh.elements=6 4 4"], "heat_up.ini": ["time.steps=40", "time.every=40"],
            "furnace.ini": ["time.steps=12", "time.every=12"]}
 

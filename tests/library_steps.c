@@ -186,7 +186,7 @@ static void test_capacity(const char *operator) {
 
 /* ---- Time ---- */
 
-/* Automatic steps have other lengths, and end as those of the program. */
+/* Automatic steps have several lengths, and end with the bits of the program. */
 static void test_automatic_steps(void) {
   ARRAYS_OF_SCOPE;
 #define AUTOMATIC TIMED, "time.steps=", "time.tolerance=1e-3", "time.scheme=sdirk2"

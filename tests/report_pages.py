@@ -43,7 +43,7 @@ def solve():
 
 
 def browse(page, *arguments):
-    """What the console says, and the requests to other hosts that the page makes."""
+    """Open a page in Chromium. Returns its console messages and the requests to other hosts."""
     done = driver.command(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr",
                           "--disable-background-networking", "--disable-component-update", "--disable-sync",
                           f"--user-data-dir={os.getcwd()}/profile", f"--log-net-log={os.getcwd()}/net.json", *arguments,
@@ -57,7 +57,7 @@ def browse(page, *arguments):
 
 
 def on_screen():
-    """The picture has ink everywhere; and these checks find what they look for."""
+    """The picture has ink everywhere. Pages with a known fault show that these checks find it."""
     console, urls = browse("r.html", "--screenshot=r.png", "--window-size=1200,1600")
     check(not console and not urls, f"console {console}, requests {urls}")
     pixels = image.imread("r.png")[:, :, :3]

@@ -11,9 +11,9 @@
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
-/* The largest |J| grad r_d . kappa grad r_d at 2^3 Gauss points of an element: per quadrature
- * weight of a face r_d = 1 or -1, the stiffness of its nodes is this times N (N + 1) / 4, the
- * square of the derivative of their basis functions, integrated. An array of kappa counts with its
+/* Find the largest |J| grad r_d . kappa grad r_d at 2^3 Gauss points of an element. On a face r_d =
+ * 1 or -1, N (N + 1) / 4 times this is the stiffness of a node per quadrature weight: the factor is
+ * the integral of the squared derivative of its basis function. An array of kappa counts with its
  * largest value. */
 static sp_status find_stiffness(const sp_fluxes *s, sp_lid e, int d, double *stiffness) {
   enum { SAMPLES = 8 };
