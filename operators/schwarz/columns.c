@@ -321,8 +321,8 @@ double sp_schwarz_tie(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
   for (int side = 0; side < 2 && !contact; side++) {
     const int g = 2 * third + side;
     if (is_fixed_by_edge(b, &(corner){e, f, g}))
-      sum += FIXED / b->stiffness[0] * sp_separable_coupling(&b->boxes[e], third) *
-             b->gll->weights[0];
+      sum +=
+          FIXED / b->stiffness[0] * sp_separable_coupling(&b->boxes[e], third) * b->gll->weights[0];
     if (!b->setup->kappa) continue;
     const sp_schwarz_edge at = sp_schwarz_find_edge(b, e, f, g);
     if (at.others == 0 || at.beside[0] == 0) continue;
