@@ -339,31 +339,3 @@ sp_status sp_interlayer_check(const sp_hexes *hexes, const sp_topology *topology
     }
   return SP_OK;
 }
-
-/* Visit the edges on both sides of each contact, in directions 0 and 1. The contact shares its
- * lateral face at the edge with its neighbour in the same surface. */
-static sp_status find_branches(const sp_hexes *hexes, const sp_topology *t, const double *kappa,
-                               size_t stride, double least, bool *branches) {
-  SP_OWNED sp_lid *faces = NULL; /* by edge, 1 + the face of the first contact there */
-  SP_TRY(sp_allocate((size_t)t->entities, sizeof *faces, "contacts", &faces));
-  for (sp_lid e = 0; e < t->elements; e++)
-    for (int edge = 0; edge < 8 && sp_hexes_is_contact(hexes, e); edge++) {
-      if (!(kappa[stride * (size_t)e] > least)) break;
-      const int d = edge / 4, end = edge & 1;
-      const sp_lid own = 1 + t->slots[e][SP_FACE_SLOT + 2 * (1 - d) + end];
-      sp_lid *first = &faces[t->slots[e][SP_EDGE_SLOT + edge]];
-      *branches = *branches || (*first > 0 && *first != own);
-      *first = own;
-    }
-  return SP_OK;
-}
-
-sp_status sp_interlayer_find_branches(MPI_Comm comm, const sp_hexes *hexes,
-                                      const sp_topology *topology, const double *kappa,
-                                      size_t stride, double least, bool *branches) {
-  *branches = false;
-  if (hexes->file.contacts > 0)
-    SP_TRY(sp_agree(comm, find_branches(hexes, topology, kappa, stride, least, branches)));
-  MPI_Allreduce(MPI_IN_PLACE, branches, 1, MPI_C_BOOL, MPI_LOR, comm);
-  return SP_OK;
-}

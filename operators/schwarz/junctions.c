@@ -42,53 +42,48 @@ typedef struct finder {
   size_t entry_count;
 } finder;
 
-static bool is_contact(const finder *f, sp_lid e) {
-  return sp_hexes_is_contact(f->b->setup->space->mesh->hexes, e);
-}
-
-static bool is_free(const finder *f, sp_lid dof) {
-  return !(f->b->setup->constrained && f->b->setup->constrained[dof]);
-}
-
 /* ---- Which DOFs ---- */
 
-/* The node at k across a contact and i along the edge of its lateral face. */
-static int rim_node(int n, int face, int i, int k) {
-  int index[3] = {i, i, k};
-  index[face / 2] = face % 2 * (n - 1);
-  return (index[2] * n + index[1]) * n + index[0];
+static bool is_contact(const sp_space *space, sp_lid e) {
+  return sp_hexes_is_contact(space->mesh->hexes, e);
 }
 
-static bool is_closed(const sp_lid *dofs, int n, int face) {
-  return dofs[rim_node(n, face, 1, 0)] == dofs[rim_node(n, face, 1, n - 1)];
+/* The DOF at k across contact e and i along the edge of its lateral face. */
+static sp_lid rim_dof(const sp_space *space, sp_lid e, int face, int i, int k) {
+  const int n = space->numbering->order + 1;
+  int index[3] = {i, i, k};
+  index[face / 2] = face % 2 * (n - 1);
+  return sp_numbering_nodes(space->numbering, e)[(index[2] * n + index[1]) * n + index[0]];
 }
 
 /* Add the number of lateral faces of contacts at each edge: more than one at junctions. A contact
  * that ends inside a body has no face there. */
-static void count_faces(const finder *f, sp_lid e) {
-  const sp_topology *t = f->b->setup->space->mesh->topology;
-  const sp_lid *dofs = sp_schwarz_nodes(f->b, e);
-  const int n = f->b->n;
+static void count_faces(const sp_space *space, sp_lid e, double *marks) {
+  const sp_topology *t = space->mesh->topology;
+  const int last = space->numbering->order;
   for (int face = 0; face < 4; face++) {
     const double share = sp_topology_is_exterior(t, t->slots[e][SP_FACE_SLOT + face]) ? 1 : 0.5;
-    for (int i = 1; i < n - 1 && !is_closed(dofs, n, face); i++)
-      for (int k = 0; k < n; k += n - 1) f->marks[dofs[rim_node(n, face, i, k)]] += share;
+    for (int i = 1; i < last; i++) {
+      const sp_lid low = rim_dof(space, e, face, i, 0), high = rim_dof(space, e, face, i, last);
+      if (low == high) continue;
+      marks[low] += share;
+      marks[high] += share;
+    }
   }
 }
 
-/* Mark the lines across a contact that have a marked DOF, and all of a lateral face whose edge is
+/* Mark the lines across contact e that have a marked DOF, and all of a lateral face whose edge is
  * marked. Returns true if there are new ones. */
-static bool spread_marks(const finder *f, sp_lid e) {
-  const sp_lid *dofs = sp_schwarz_nodes(f->b, e);
-  const int n = f->b->n;
+static bool spread_marks(const sp_space *space, sp_lid e, double *marks) {
+  const int n = space->numbering->order + 1;
   bool found = false;
   for (int face = 0; face < 4; face++) {
-    const bool whole = f->marks[dofs[rim_node(n, face, 1, 0)]] > 0;
+    const bool whole = marks[rim_dof(space, e, face, 1, 0)] > 0;
     for (int i = 0; i < n; i++) {
       int marked = 0;
-      for (int k = 0; k < n; k++) marked += f->marks[dofs[rim_node(n, face, i, k)]] > 0;
+      for (int k = 0; k < n; k++) marked += marks[rim_dof(space, e, face, i, k)] > 0;
       if (marked == n || (marked == 0 && !whole)) continue;
-      for (int k = 0; k < n; k++) f->marks[dofs[rim_node(n, face, i, k)]] = 1;
+      for (int k = 0; k < n; k++) marks[rim_dof(space, e, face, i, k)] = 1;
       found = true;
     }
   }
@@ -96,25 +91,43 @@ static bool spread_marks(const finder *f, sp_lid e) {
 }
 
 /* Collective. */
-static void mark_junctions(const finder *f) {
+static void mark_edges(const sp_space *space, double *marks) {
   static const double BETWEEN = 1.25; /* one face and two */
-  const sp_space *space = f->b->setup->space;
-  const sp_lid elements = space->mesh->hexes->count;
   const size_t dofs = sp_space_dofs(space);
-  for (sp_lid e = 0; e < elements; e++)
-    if (is_contact(f, e)) count_faces(f, e);
-  sp_exchange_now(space->exchange, SP_SUM, f->marks);
-  for (size_t i = 0; i < dofs; i++) f->marks[i] = f->marks[i] > BETWEEN;
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+    if (is_contact(space, e)) count_faces(space, e, marks);
+  sp_exchange_now(space->exchange, SP_SUM, marks);
+  for (size_t i = 0; i < dofs; i++) marks[i] = marks[i] > BETWEEN;
+}
+
+/* Collective. */
+static void mark_rest(const sp_space *space, double *marks) {
   for (bool found = true; found;) {
     found = false;
-    for (sp_lid e = 0; e < elements; e++)
-      if (is_contact(f, e)) found = spread_marks(f, e) || found;
+    for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+      if (is_contact(space, e)) found = spread_marks(space, e, marks) || found;
     MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_C_BOOL, MPI_LOR, space->platform->comm);
-    sp_exchange_now(space->exchange, SP_SUM, f->marks);
+    sp_exchange_now(space->exchange, SP_SUM, marks);
   }
 }
 
+sp_status sp_junctions_exist(const sp_space *space, bool *exist) {
+  SP_OWNED double *marks = NULL;
+  *exist = false;
+  if (space->mesh->hexes->file.contacts == 0) return SP_OK;
+  const sp_status status = sp_allocate(sp_space_dofs(space), sizeof *marks, "junctions", &marks);
+  SP_TRY(sp_agree(space->platform->comm, status));
+  mark_edges(space, marks);
+  for (sp_lid i = 0; i < space->numbering->owned; i++) *exist = *exist || marks[i] > 0;
+  MPI_Allreduce(MPI_IN_PLACE, exist, 1, MPI_C_BOOL, MPI_LOR, space->platform->comm);
+  return SP_OK;
+}
+
 /* ---- Rows and entries ---- */
+
+static bool is_free(const finder *f, sp_lid dof) {
+  return !(f->b->setup->constrained && f->b->setup->constrained[dof]);
+}
 
 /* Gather the rows of all ranks. Their DOFs ascend. Collective. */
 static sp_status gather_rows(finder *f, int *first, int *count) {
@@ -149,7 +162,9 @@ static size_t visit_lines(const finder *f, sp_lid e, int d, entry *out) {
   const double a = sp_separable_coupling(box, d), *w = b->gll->weights;
   const double others =
       fmax(sp_separable_coupling(box, (d + 1) % 3), sp_separable_coupling(box, (d + 2) % 3));
-  const int order = is_contact(f, e) ? IN_CONTACT : a >= THIN * others ? IN_THIN : IN_OTHER;
+  const int order = is_contact(b->setup->space, e) ? IN_CONTACT
+                    : a >= THIN * others           ? IN_THIN
+                                                   : IN_OTHER;
   size_t count = 0;
   if (order == IN_CONTACT && d < 2) return 0;
   for (int p = 0; p < n * n * n; p++) {
@@ -383,7 +398,8 @@ static sp_status create_junctions(finder *f, sp_precision precision, sp_junction
   const sp_platform *platform = f->b->setup->space->platform;
   SP_AUTO(sp_junctions) j = NULL;
   int first, count;
-  mark_junctions(f);
+  mark_edges(f->b->setup->space, f->marks);
+  mark_rest(f->b->setup->space, f->marks);
   SP_TRY(gather_rows(f, &first, &count));
   if (f->row_count == 0) return SP_OK;
   SP_TRY(gather_entries(f));

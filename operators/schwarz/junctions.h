@@ -17,6 +17,9 @@
 
 typedef struct sp_junctions sp_junctions;
 
+/* *exist = true if a space of order 2 or more has junctions. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_junctions_exist(const sp_space *space, bool *exist);
+
 /* Find the junctions, after b->weights are complete, and set these to zero there. *out = NULL
  * without junctions. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_junctions_create(sp_schwarz_builder *b, sp_precision precision, sp_junctions **out);
