@@ -8,15 +8,18 @@
 #include "solver/solve/nonlinear.h"
 
 enum { SOLUTIONS = SP_TIME_HISTORY };
+static const double ROUNDING = 1e-9; /* of a step */
 
 struct sp_march {
   sp_solver *solver;
   sp_problem *problem;
   sp_scope *scope;
   sp_time_scheme scheme;
+  const sp_time_options *options;
   double dt;                       /* length of a step */
-  double end, tolerance;           /* of automatic steps, else 0 */
-  double first, origin;            /* the time of the first step, and of the first of this length */
+  double tolerance;                /* of automatic steps, else 0 */
+  double from, aim;                /* likewise: steps align to these times */
+  double origin;                   /* the time of the first step of this length */
   int64_t steps;                   /* of this length, taken */
   int known;                       /* solutions at t, t - dt ... */
   bool moving_load, moving_values; /* they depend on t */
@@ -25,6 +28,9 @@ struct sp_march {
   sp_vector diagonal;              /* then that */
   sp_vector u[SOLUTIONS];          /* newest first */
   sp_vector stage, history, start, load;
+  sp_vector rate;         /* the history that du/dt of the solution has; and its shift */
+  double rate_shift;      /* 0: unknown */
+  bool is_linearized;     /* the problem is, at the solution, if it depends on u */
   sp_vector begin;        /* of automatic steps: u at t = 0 */
   double change;          /* likewise: the largest norm of u - begin so far */
   const sp_vector *extra; /* beside the problem's load, or NULL */
@@ -77,7 +83,7 @@ static sp_status create_mass(sp_march *m) {
 }
 
 static sp_status create_vectors(sp_march *m, const double *initial) {
-  sp_vector *const others[] = {&m->stage, &m->history, &m->start, &m->load};
+  sp_vector *const others[] = {&m->stage, &m->history, &m->start, &m->load, &m->rate};
   const sp_space *space = m->solver->space;
   sp_status status = sp_allocate(sp_space_dofs(space), sizeof *m->host, "history", &m->host);
   if (!status && m->problem->of_u)
@@ -101,8 +107,9 @@ sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scop
                   .problem = problem,
                   .scope = scope,
                   .scheme = time->scheme,
-                  .dt = time->end / sp_time_steps(time),
-                  .end = time->end,
+                  .options = time,
+                  .dt = sp_time_step(time),
+                  .aim = sp_time_next_output(time, 0),
                   .tolerance = time->tolerance,
                   .known = 1,
                   .shift = sp_time_first_shift(time)};
@@ -119,13 +126,28 @@ void sp_march_add_load(sp_march *march, const sp_vector *load) {
   march->extra = load;
 }
 
-sp_status sp_march_restart(sp_march *m, double t, double dt, const double *initial) {
-  m->first = m->origin = t;
+/* Let steps go on from t, of length dt; automatic ones are at most that long, and end at the next
+ * output. */
+static void direct_steps(sp_march *m, double t, double dt) {
+  if (m->tolerance > 0) {
+    m->from = t;
+    m->aim = sp_time_next_output(m->options, t);
+    dt = sp_time_divide(m->aim - t, dt);
+  }
+  if (fabs(dt - m->dt) > ROUNDING * dt) {
+    m->dt = dt;
+    m->known = 1;
+  }
+  m->origin = t;
   m->steps = 0;
-  m->dt = dt;
-  m->known = 1;
+}
+
+sp_status sp_march_restart(sp_march *m, double t, double dt, const double *initial) {
+  direct_steps(m, t, dt);
   if (!initial) return SP_OK;
-  m->change = 0;
+  m->known = 1;
+  m->change = m->rate_shift = 0;
+  m->is_linearized = false;
   sp_status status = sp_vector_write(initial, &m->u[0]);
   if (!status && m->tolerance > 0) status = sp_vector_copy(&m->u[0], &m->begin);
   return sp_agree(m->solver->platform->comm, status);
@@ -147,9 +169,8 @@ sp_status sp_march_continue(sp_march *m, double t, int known, const double *solu
   sp_status status = SP_OK;
   for (int i = 1; i < known && !status; i++)
     status = sp_vector_write(solutions + (size_t)i * dofs, &m->u[i]);
-  m->first = m->origin = t;
-  if (m->tolerance > 0) m->dt *= (m->end - t) / m->end;
   m->known = m->tolerance > 0 ? 1 : known;
+  direct_steps(m, t, m->tolerance > 0 ? m->dt * (1 - t / m->options->end) : m->dt);
   return sp_agree(m->solver->platform->comm, status);
 }
 
@@ -158,8 +179,8 @@ void sp_march_destroy(sp_march **march) {
   if (!m) return;
   sp_materials_shift(&m->problem->materials, 0);
   m->problem->history = NULL;
-  sp_vector *const others[] = {&m->diagonal, &m->stage, &m->history,
-                               &m->start,    &m->load,  &m->begin};
+  sp_vector *const others[] = {&m->diagonal, &m->stage, &m->history, &m->start,
+                               &m->load,     &m->rate,  &m->begin};
   for (int i = 0; i < SOLUTIONS; i++) sp_vector_destroy(&m->u[i]);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) sp_vector_destroy(others[i]);
   sp_operator_destroy(&m->mass);
@@ -172,12 +193,12 @@ void sp_march_destroy(sp_march **march) {
 
 /* Make the system of a stage, and the data of its time. */
 static sp_status prepare_stage(sp_march *m, double t, double shift) {
-  static const double ROUNDING = 1e-14;
-  const bool new_system = m->problem->of_u || fabs(shift - m->shift) > ROUNDING * shift;
+  static const double SAME = 1e-14;
+  const bool new_system = m->problem->of_u || fabs(shift - m->shift) > SAME * shift;
   sp_scope_set_time(m->scope, t);
+  sp_materials_shift(&m->problem->materials, shift);
   if (new_system) {
     m->shift = 0; /* until the system is complete */
-    sp_materials_shift(&m->problem->materials, shift);
     SP_TRY(sp_solver_update(m->solver));
   } else if (m->moving_values) {
     SP_TRY(sp_solver_update_values(m->solver));
@@ -254,6 +275,7 @@ static sp_status solve_stage(sp_march *m, const sp_time_method *method, int inde
   const sp_time_stage *stage = &method->stage[index];
   const double t = sp_march_time(m) + stage->fraction * m->dt, shift = stage->shift / m->dt;
   const MPI_Comm comm = m->solver->platform->comm;
+  m->is_linearized = false;
   sp_status status = make_history(m, stage);
   if (!status) status = extrapolate(m, method, index);
   SP_TRY(sp_agree(comm, status));
@@ -285,10 +307,15 @@ static sp_status accept_stage(sp_march *m, const sp_time_method *method) {
   m->stage = oldest;
   m->known = method->tangent ? 2 : m->known + (m->known < SOLUTIONS);
   m->steps++;
+  const sp_vector history = m->rate;
+  m->rate = m->history;
+  m->history = history;
+  m->rate_shift = m->shift;
+  m->is_linearized = true;
   if (!method->tangent) return SP_OK;
-  /* du/dt = shift u - history, and dt shift = 2 */
+  /* du/dt = shift u - rate, and dt shift = 2 */
   sp_status status = sp_vector_copy(&m->u[0], &m->u[1]);
-  if (!status) status = sp_vector_axpby(m->dt, &m->history, -1, &m->u[1]);
+  if (!status) status = sp_vector_axpby(m->dt, &m->rate, -1, &m->u[1]);
   return sp_agree(m->solver->platform->comm, status);
 }
 
@@ -325,7 +352,7 @@ static sp_status find_error(sp_march *m, const sp_time_error *weights, double *r
   return SP_OK;
 }
 
-/* Let steps have another length, from t on. */
+/* Halve or double the length of steps, from t on. */
 static void change_length(sp_march *m, double factor) {
   m->origin = sp_march_time(m);
   m->steps = 0;
@@ -335,8 +362,8 @@ static void change_length(sp_march *m, double factor) {
 
 static sp_status step_automatically(sp_march *m, const sp_time_method *method, int64_t *iterations,
                                     sp_cg_result *result) {
-  static const double ROUNDING = 1e-9, DOUBLE = 0.125;
-  const double shortest = (m->end - m->first) / (1 << 20) * (1 + ROUNDING);
+  static const double DOUBLE = 0.125;
+  const double shortest = (m->aim - m->from) / (1 << 20) * (1 + ROUNDING);
   double ratio;
   for (;;) {
     SP_TRY(solve_stages(m, method, iterations, result));
@@ -345,9 +372,12 @@ static sp_status step_automatically(sp_march *m, const sp_time_method *method, i
     change_length(m, 0.5);
   }
   SP_TRY(accept_stage(m, method));
-  const double twice = 2 * m->dt, t = sp_march_time(m), begun = (t - m->first) / twice;
-  const bool fits = fabs(begun - round(begun)) < ROUNDING && t + twice < m->end + m->dt;
-  if (ratio < DOUBLE && fits) change_length(m, 2);
+  const double twice = 2 * m->dt, t = sp_march_time(m), begun = (t - m->from) / twice;
+  const bool fits = fabs(begun - round(begun)) < ROUNDING;
+  if (t > m->aim - ROUNDING * m->dt)
+    direct_steps(m, m->aim, ratio < DOUBLE ? twice : m->dt);
+  else if (ratio < DOUBLE && fits)
+    change_length(m, 2);
   return SP_OK;
 }
 
@@ -359,10 +389,15 @@ sp_status sp_march_step(sp_march *m, int64_t *iterations, sp_cg_result *result) 
 }
 
 sp_status sp_march_fetch(sp_march *m, double *x) {
+  const bool has_rate = m->rate_shift > 0;
   sp_status status = sp_vector_read(&m->u[0], x);
-  if (!status) status = sp_vector_read(&m->history, m->host);
-  m->problem->history = sp_march_time(m) > m->first ? m->host : NULL;
-  return sp_agree(m->solver->platform->comm, status);
+  if (!status && has_rate) status = sp_vector_read(&m->rate, m->host);
+  for (size_t i = 0; i < sp_space_dofs(m->solver->space) && !has_rate; i++) m->host[i] = NAN;
+  m->problem->history = m->host;
+  if (has_rate) sp_materials_shift(&m->problem->materials, m->rate_shift);
+  sp_scope_set_time(m->scope, sp_march_time(m));
+  SP_TRY(sp_agree(m->solver->platform->comm, status));
+  return m->is_linearized ? SP_OK : linearize(m, &m->u[0]);
 }
 
 sp_status sp_march_fetch_before(const sp_march *m, int back, double *x) {
