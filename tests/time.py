@@ -15,6 +15,7 @@ import optional
 from driver import Run, check, settings
 
 h5py, np = optional.need("h5py", "numpy")
+PROGRAM = os.path.abspath(sys.argv[1])
 driver.start("time", sys.argv[1], sys.argv[2:])
 RANKS = (1, 2, 4)
 # In the finite element space at each t, with all conditions in motion.
@@ -234,18 +235,26 @@ OF_U = settings("mesh.elements=2 2 2; discretization.order=3; problem.kappa=1+u;
                 "time.end=1; output.field=; output.log=")
 
 
+def start_run(ranks, *arguments):
+    """Each rank writes its process number to a file's name."""
+    script = 'echo >pid.$$; exec "$@"'
+    return subprocess.Popen([*sys.argv[2:], str(ranks), "sh", "-c", script, "sh", PROGRAM, *arguments],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def send_signal():
+    os.kill(int([name for name in os.listdir() if name.startswith("pid.")][0][4:]), signal.SIGTERM)
+
+
 def interrupted(name, steps):
     """SIGTERM writes the last complete step, whose balance closes, and exits with 5; a run from there has the result
     of one without a signal."""
     case = [*{"moving": MOVING, "of_u": OF_U}[name], f"time.steps={steps}", f"time.every={steps // 4}"]
     Run(1, [*case, "output.field=whole.hdf"]).expect(1, 0)
-    script = 'echo $$ >pid.$$; exec "$@"'
-    with subprocess.Popen([*sys.argv[2:], "2", "sh", "-c", script, "sh", os.path.abspath(sys.argv[1]), *case,
-                           "output.field=part.hdf", "--json", "part.json"], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with start_run(2, *case, "output.field=part.hdf", "--json", "part.json") as process:
         driver.wait_for("the first state", lambda: os.path.exists("part.hdf"))
         sleep(0.3)
-        os.kill(int([file for file in os.listdir() if file.startswith("pid.")][0][4:]), signal.SIGTERM)
+        send_signal()
         _, text = process.communicate(timeout=driver.SECONDS)
     check(process.returncode == 5 and "interrupted" in text and "part.hdf" in text, f"{process.returncode}: {text}")
     with open("part.json", encoding="utf-8") as file:
@@ -258,6 +267,20 @@ def interrupted(name, steps):
     check(then[-1] == 1 and times[-1] < then[0], f"states {times}, then {then}")
     off = max(abs(rest[-1][place] - u) for place, u in whole[-1].items())
     check(off < 1e-10, f"interrupted, {name}: off by {off:.1e}")
+
+
+def interrupted_at_once():
+    """A signal in the first step: the initial value is the series."""
+    case = [word for word in driver.ENDLESS if "solution" not in word]
+    case += settings("problem.forcing=sin(9*x); problem.initial=x*y; problem.capacity=1; boundary.default=dirichlet 0; "
+                     "time.end=1; time.steps=2; result.heat=flux over xmin; output.log=; output.field=run.hdf")
+    with start_run(1, *case) as process:
+        driver.wait_for("the first state", lambda: os.path.exists("run.hdf"))
+        sleep(0.5)
+        send_signal()
+        _, text = process.communicate(timeout=driver.SECONDS)
+    check(process.returncode == 5 and "interrupted" in text, f"{process.returncode}: {text}")
+    check(read_series("run.hdf")[0] == [0], f"{read_series('run.hdf')[0]}")
 
 
 def full_disk():
@@ -315,7 +338,8 @@ def bad_input():
 
 
 driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2), ("cn", 2))], (sealed,),
-                     (steady_limit,), (two_layers,), (automatic,), (output_times,), (contact,), (series,), (interrupted, "moving", 2000), (interrupted, "of_u", 200), (full_disk,),
+                     (steady_limit,), (two_layers,), (automatic,), (output_times,), (contact,), (series,), (interrupted, "moving", 2000), (interrupted, "of_u", 200), (interrupted_at_once,),
+                     (full_disk,),
                      (restart, "bdf3"),
                      (restart, "sdirk2"), (restart, "cn"), (error_bars,), (bad_input,)])
 driver.finish()
