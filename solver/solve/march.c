@@ -245,49 +245,68 @@ static sp_status extrapolate(sp_march *m, const sp_time_method *method, int stag
   return status;
 }
 
-/* Linearize a problem that depends on u at a vector. */
-static sp_status linearize(sp_march *m, const sp_vector *at) {
+/* Linearize a problem that depends on u at m->last. */
+static sp_status linearize(sp_march *m) {
   const sp_space *space = m->solver->space;
-  if (!m->problem->of_u) return SP_OK;
-  SP_TRY(sp_agree(space->platform->comm, sp_vector_read(at, m->last)));
   SP_TRY(sp_problem_linearize(m->problem, space->mesh, space->numbering->order, space->numbering,
                               m->last));
   return m->problem->capacity_of_u ? renew_mass(m) : SP_OK;
 }
 
-/* m->stage = the solution with m->history near `at`. */
-static sp_status solve_near(sp_march *m, const sp_vector *at, double t, double shift,
-                            sp_cg_result *result) {
+/* A stage, and where its results go. */
+typedef struct solving {
+  sp_march *march;
+  double t, shift;
+  const sp_vector *start;
+  int64_t *iterations;
+  sp_cg_result *result;
+} solving;
+
+/* m->stage = the solution with m->history. */
+static sp_status solve_linear(const solving *p) {
+  sp_march *m = p->march;
   sp_solver *s = m->solver;
-  SP_TRY(linearize(m, at));
-  SP_TRY(prepare_stage(m, t, shift));
+  SP_TRY(prepare_stage(m, p->t, p->shift));
   SP_TRY(sp_agree(s->platform->comm, make_load(m)));
   SP_TRY(sp_solver_add_load(s, &m->load));
-  SP_TRY(sp_agree(s->platform->comm, sp_vector_multiply(&s->free, at, &m->start)));
+  SP_TRY(sp_agree(s->platform->comm, sp_vector_multiply(&s->free, p->start, &m->start)));
   SP_TRY(sp_solver_start(s, &m->start));
-  SP_TRY(sp_solver_iterate(s, result));
+  SP_TRY(sp_solver_iterate(s, p->result));
+  *p->iterations += p->result->iterations;
   return sp_solver_copy(s, &m->stage);
+}
+
+/* Likewise near `last`, which is m->last; x gets it. */
+static sp_status solve_near(void *solving_, const double *last, double *x) {
+  solving *p = solving_;
+  sp_march *m = p->march;
+  (void)last;
+  sp_scope_set_time(m->scope, p->t);
+  SP_TRY(linearize(m));
+  SP_TRY(solve_linear(p));
+  p->start = &m->stage;
+  return sp_agree(m->solver->platform->comm, sp_vector_read(&m->stage, x));
 }
 
 /* m->stage = the solution of a stage. */
 static sp_status solve_stage(sp_march *m, const sp_time_method *method, int index,
                              int64_t *iterations, sp_cg_result *result) {
   const sp_time_stage *stage = &method->stage[index];
-  const double t = sp_march_time(m) + stage->fraction * m->dt, shift = stage->shift / m->dt;
-  const MPI_Comm comm = m->solver->platform->comm;
+  solving p = {.march = m,
+               .t = sp_march_time(m) + stage->fraction * m->dt,
+               .shift = stage->shift / m->dt,
+               .start = &m->start,
+               .iterations = iterations,
+               .result = result};
+  int solves;
   m->is_linearized = false;
   sp_status status = make_history(m, stage);
   if (!status) status = extrapolate(m, method, index);
-  SP_TRY(sp_agree(comm, status));
-  for (int solves = 1;; solves++) {
-    SP_TRY(solve_near(m, solves > 1 ? &m->stage : &m->start, t, shift, result));
-    *iterations += result->iterations;
-    if (!m->problem->of_u) return SP_OK;
-    SP_TRY(sp_agree(comm, sp_vector_read(&m->stage, m->now)));
-    const double change = sp_nonlinear_change(m->solver, m->now, m->last);
-    if (change <= m->solver->options.tolerance) return SP_OK;
-    if (solves == SP_NONLINEAR_MOST) return sp_nonlinear_fail(change);
-  }
+  if (!status && m->problem->of_u) status = sp_vector_read(&m->start, m->last);
+  SP_TRY(sp_agree(m->solver->platform->comm, status));
+  if (!m->problem->of_u) return solve_linear(&p);
+  return sp_nonlinear_iterate(m->solver, m->problem, solve_near, &p, true, m->last, m->now,
+                              &solves);
 }
 
 /* ---- Steps ---- */
@@ -396,8 +415,10 @@ sp_status sp_march_fetch(sp_march *m, double *x) {
   m->problem->history = m->host;
   if (has_rate) sp_materials_shift(&m->problem->materials, m->rate_shift);
   sp_scope_set_time(m->scope, sp_march_time(m));
+  const bool linearizes = m->problem->of_u && !m->is_linearized;
+  if (!status && linearizes) status = sp_vector_read(&m->u[0], m->last);
   SP_TRY(sp_agree(m->solver->platform->comm, status));
-  return m->is_linearized ? SP_OK : linearize(m, &m->u[0]);
+  return linearizes ? linearize(m) : SP_OK;
 }
 
 sp_status sp_march_fetch_before(const sp_march *m, int back, double *x) {
