@@ -210,13 +210,16 @@ static sp_status prepare_stage(sp_march *m, double t, double shift) {
 
 /* history = the sum of weights times solutions, over dt. */
 static sp_status make_history(sp_march *m, const sp_time_stage *stage) {
-  sp_status status = sp_vector_fill(0, &m->history);
-  for (int i = 0; i < m->known && !status; i++)
-    if (stage->weights[i] != 0)
-      status = sp_vector_axpby(stage->weights[i] / m->dt, &m->u[i], 1, &m->history);
-  if (stage->first != 0 && !status)
-    status = sp_vector_axpby(stage->first / m->dt, &m->stage, 1, &m->history);
-  return status;
+  double weights[SOLUTIONS + 1];
+  const sp_vector *x[SOLUTIONS + 1];
+  int terms = 0;
+  for (int i = 0; i <= SOLUTIONS; i++) {
+    const double weight = i < SOLUTIONS ? stage->weights[i] : stage->first;
+    if (weight == 0) continue;
+    weights[terms] = weight / m->dt;
+    x[terms++] = i < SOLUTIONS ? &m->u[i] : &m->stage;
+  }
+  return sp_vector_combine(terms, weights, x, &m->history);
 }
 
 /* load = M_c history + extra. */
@@ -233,16 +236,12 @@ static sp_status extrapolate(sp_march *m, const sp_time_method *method, int stag
   const double parabola[SOLUTIONS] = {(1 + s) * (2 + s) / 2, -s * (2 + s), s * (1 + s) / 2};
   const double line[SOLUTIONS] = {1 + s, -s}, constant[SOLUTIONS] = {1};
   const double *weights = m->known == 1 ? constant : m->known == 2 ? line : parabola;
-  if (stage > 0) {
-    const double slope = s / method->stage[0].fraction;
-    SP_TRY(sp_vector_copy(&m->stage, &m->start));
-    return sp_vector_axpby(1 - slope, &m->u[0], slope, &m->start);
-  }
-  SP_TRY(sp_vector_copy(&m->u[0], &m->start));
-  sp_status status = sp_vector_axpby(0, &m->u[0], weights[0], &m->start);
-  for (int i = 1; i < m->known && !status; i++)
-    status = sp_vector_axpby(weights[i], &m->u[i], 1, &m->start);
-  return status;
+  const double slope = stage > 0 ? s / method->stage[0].fraction : 0;
+  if (stage > 0)
+    return sp_vector_combine(2, (double[]){slope, 1 - slope},
+                             (const sp_vector *[]){&m->stage, &m->u[0]}, &m->start);
+  return sp_vector_combine(m->known, weights, (const sp_vector *[]){&m->u[0], &m->u[1], &m->u[2]},
+                           &m->start);
 }
 
 /* Linearize a problem that depends on u at m->last. */
@@ -333,14 +332,17 @@ static sp_status accept_stage(sp_march *m, const sp_time_method *method) {
   m->is_linearized = true;
   if (!method->tangent) return SP_OK;
   /* du/dt = shift u - rate, and dt shift = 2 */
-  sp_status status = sp_vector_copy(&m->u[0], &m->u[1]);
-  if (!status) status = sp_vector_axpby(m->dt, &m->rate, -1, &m->u[1]);
-  return sp_agree(m->solver->platform->comm, status);
+  return sp_agree(m->solver->platform->comm,
+                  sp_vector_combine(2, (double[]){-1, m->dt},
+                                    (const sp_vector *[]){&m->u[0], &m->rate}, &m->u[1]));
 }
 
-/* *norm = the norm of m->start, weighted by the capacity, over free DOFs. Overwrites both. */
-static sp_status find_norm(sp_march *m, double *norm) {
-  sp_status status = sp_vector_multiply(&m->solver->free, &m->start, &m->start);
+/* *norm = the norm of a sum of weights times vectors, weighted by the capacity, over free DOFs.
+ * Overwrites m->start and m->load. */
+static sp_status find_norm(sp_march *m, int terms, const double *weights, const sp_vector *const *x,
+                           double *norm) {
+  sp_status status = sp_vector_combine(terms, weights, x, &m->start);
+  if (!status) status = sp_vector_multiply(&m->solver->free, &m->start, &m->start);
   if (!status)
     status = m->mass ? sp_operator_apply(m->mass, false, &m->start, &m->load)
                      : sp_vector_multiply(&m->diagonal, &m->start, &m->load);
@@ -352,19 +354,13 @@ static sp_status find_norm(sp_march *m, double *norm) {
 /* *ratio = the error of m->stage over the tolerance, both relative to the largest change of u since
  * the beginning. The solver's own error of u does not count. */
 static sp_status find_error(sp_march *m, const sp_time_error *weights, double *ratio) {
-  const MPI_Comm comm = m->solver->platform->comm;
+  const double change_of[] = {1, -1};
+  const double error_of[] = {weights->after, weights->before, weights->history * m->dt};
   double change, size, error;
-  SP_TRY(sp_agree(comm, sp_vector_copy(&m->stage, &m->start)));
-  SP_TRY(find_norm(m, &size));
-  sp_status status = sp_vector_copy(&m->stage, &m->start);
-  if (!status) status = sp_vector_axpby(-1, &m->begin, 1, &m->start);
-  SP_TRY(sp_agree(comm, status));
-  SP_TRY(find_norm(m, &change));
-  status = sp_vector_copy(&m->stage, &m->start);
-  if (!status) status = sp_vector_axpby(weights->before, &m->u[0], weights->after, &m->start);
-  if (!status) status = sp_vector_axpby(weights->history * m->dt, &m->history, 1, &m->start);
-  SP_TRY(sp_agree(comm, status));
-  SP_TRY(find_norm(m, &error));
+  SP_TRY(find_norm(m, 1, change_of, (const sp_vector *[]){&m->stage}, &size));
+  SP_TRY(find_norm(m, 2, change_of, (const sp_vector *[]){&m->stage, &m->begin}, &change));
+  SP_TRY(
+      find_norm(m, 3, error_of, (const sp_vector *[]){&m->stage, &m->u[0], &m->history}, &error));
   m->change = fmax(change, m->change);
   const double most = m->tolerance * m->change + m->solver->options.tolerance * size;
   *ratio = error > 0 ? error / most : 0;
