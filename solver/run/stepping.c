@@ -113,12 +113,18 @@ static void show_progress(const stepping *s) {
 }
 
 /* The initial value is the first row, unless it is the last one of another series. */
+static sp_status evaluate_initial(stepping *s) {
+  if (!s->c->report || s->c->state.length > 0) return SP_OK;
+  const sp_status status = evaluate_step(s);
+  return status == SP_ERR_INPUT ? sp_fail(status, "%s, t = 0", sp_error_message()) : status;
+}
+
 static sp_status take_steps(stepping *s) {
   static const double ROUNDING = 1e-9;
   sp_running *c = s->c;
   const sp_time_options *time = &c->config->time;
   const bool by_time = time->at.count > 0 || time->interval > 0;
-  if (c->report && c->state.length == 0) SP_TRY(evaluate_step(s));
+  SP_TRY(evaluate_initial(s));
   double next = sp_time_next_output(time, s->first);
   for (bool ends = false; !ends;) {
     SP_TRY(sp_march_step(c->march, &s->iterations, &c->results->cg));
