@@ -65,15 +65,16 @@ template <class T> struct combination {
   const T *x[SP_TERMS_MOST];
 
   template <int width> __device__ __forceinline__ void at(size_t i) const {
-    pack<T, width> sum = load<T, width>(x[0], i);
+    pack<T, width> from[SP_TERMS_MOST], sum;
 #pragma unroll
-    for (int e = 0; e < width; e++) sum.v[e] *= w[0];
+    for (int k = 0; k < SP_TERMS_MOST; k++) // all before the first is used
+      if (k < terms) from[k] = load<T, width>(x[k], i);
 #pragma unroll
-    for (int k = 1; k < SP_TERMS_MOST; k++) {
-      if (k == terms) break;
-      const pack<T, width> from = load<T, width>(x[k], i);
+    for (int e = 0; e < width; e++) {
+      sum.v[e] = w[0] * from[0].v[e];
 #pragma unroll
-      for (int e = 0; e < width; e++) sum.v[e] = fma(w[k], from.v[e], sum.v[e]);
+      for (int k = 1; k < SP_TERMS_MOST; k++)
+        if (k < terms) sum.v[e] = fma(w[k], from[k].v[e], sum.v[e]);
     }
     store(y, i, sum);
   }
