@@ -35,7 +35,7 @@ struct sp_march {
   double change;          /* likewise: the largest norm of u - begin so far */
   const sp_vector *extra; /* beside the problem's load, or NULL */
   double *host;           /* [local DOFs], the history for fluxes */
-  double *last, *now;     /* likewise, of conditions that depend on u; else NULL */
+  double *last, *now;     /* likewise, of problems that depend on u; else NULL */
 };
 
 double sp_march_time(const sp_march *march) {

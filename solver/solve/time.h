@@ -24,8 +24,8 @@
  * Automatic steps, of sdirk2. The same stages with the weights 1/2, 1/2 are a method of order 1;
  * the difference estimates the error of a step. A step above the tolerance is halved and tried
  * again; below an eighth of it (the estimate is of order 2) the next one is twice as long. All
- * lengths are the first one times a power of two, and steps begin at a multiple of their length:
- * few systems are set up, and the end is met. */
+ * lengths are the time between two outputs over a power of two, and steps begin at a multiple of
+ * their length: few systems are set up, and the times of output and the end are met. */
 #pragma once
 
 #include <stdbool.h>
