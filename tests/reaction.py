@@ -62,7 +62,8 @@ def balances():
 
 def in_time():
     """Exact for bdf: linear in t. The heat of each step closes. Without conditions that fix u."""
-    for case in ("problem.capacity=1; problem.forcing=1-10*u^3+10*(x+t)^3", "problem.capacity=2+u; problem.forcing=2+x+t+u^2-(x+t)^2"):
+    for case in ("problem.capacity=1; problem.forcing=1-10*u^3+10*(x+t)^3", "problem.capacity=2+u; problem.forcing=2+x+t+u^2-(x+t)^2",
+                 "problem.capacity=3; problem.forcing=3+2*exp(u)-2*exp(x+t)"):
         document = driver.record(2, *BOX, *settings(f"problem.solution=x+t; time.end=1; time.steps=5; solver.tolerance=1e-12; {case}"))
         check(document["errors"]["max"] < 1e-10, f"{case}: {document['errors']}")
         check(all(abs(row["heat.imbalance"]) < 1e-10 for row in document["history"][1:]), f"{document['history']}")

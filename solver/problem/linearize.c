@@ -5,6 +5,7 @@
 #include "io/threads.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/evaluate.h"
 
 enum { POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M };
@@ -25,8 +26,9 @@ typedef struct coefficient {
     offsetof(sp_material, name##_formula), offsetof(sp_material, name),                            \
         offsetof(sp_problem, name##_of_u), offsetof(sp_problem, name), zero_allowed                \
   }
-static const coefficient coefficients[] = {COEFFICIENT(kappa, false), COEFFICIENT(lambda, true),
-                                           COEFFICIENT(capacity, false)};
+/* lambda is last: its s depends on the capacity. */
+static const coefficient coefficients[] = {COEFFICIENT(kappa, false), COEFFICIENT(capacity, false),
+                                           COEFFICIENT(lambda, true)};
 
 static const sp_expression *formula_of(const coefficient *c, const sp_material *material) {
   return *(const sp_expression *const *)((const char *)material + c->formula);
@@ -59,12 +61,16 @@ sp_status sp_problem_last(const sp_problem *problem, const sp_last *last, const 
 }
 
 /* Find s, and add it to values of lambda. */
-static sp_status find_slope(const sp_expression *reaction, size_t points, const double *xyz[3],
-                            double *lambda, double *slope, workspace *w) {
+static sp_status find_slope(const sampling *s, size_t e, const double *xyz[3], workspace *w) {
+  const sp_material *m = sp_materials_of(&s->problem->materials, s->mesh->hexes, (sp_lid)e);
+  const size_t points = sp_rule_points(s->rule);
+  double *lambda = &s->values[e * points], *slope = &s->slope[e * points];
   double *const derivative[3] = {w->derivative[0], w->derivative[1], w->derivative[2]};
-  SP_TRY(sp_problem_evaluate(reaction, points, xyz, w->u, w->nodal, derivative, NULL));
+  SP_TRY(sp_problem_evaluate(m->reaction, points, xyz, w->u, w->nodal, derivative, NULL));
+  SP_TRY(sp_problem_shifted(s->problem, s->mesh->hexes, (sp_lid)e, m->shift, false, points, xyz,
+                            w->nodal));
   for (size_t p = 0; p < points; p++) {
-    const bool is_newton = lambda[p] - derivative[0][p] > 0;
+    const bool is_newton = lambda[p] + w->nodal[p] - derivative[0][p] > 0;
     slope[p] = is_newton ? -derivative[0][p] : 0;
     lambda[p] += slope[p];
     w->is_picard = w->is_picard || (!is_newton && derivative[0][p] != 0);
@@ -85,14 +91,14 @@ static sp_status sample_elements(void *sampling_, void *workspace_, size_t begin
     double *values = &s->values[e * points];
     if (m->is_contact) continue; /* it has no such array */
     for (size_t p = 0; p < points && !formula; p++) values[p] = constant;
-    const sp_expression *reaction = s->slope ? m->reaction : NULL;
-    if (!formula && !reaction) continue;
+    const bool reacts = s->slope && m->reaction;
+    if (!formula && !reacts) continue;
     sp_hexes_coordinates(s->mesh->hexes, (sp_lid)e, s->rule->n, s->rule->nodes, w->xyz);
     SP_TRY(sp_problem_last(s->problem, &s->problem->last, s->rule, (sp_lid)e, xyz, w->nodal, w->u));
     if (formula)
       SP_TRY(sp_problem_evaluate_coefficient(formula, s->coefficient->zero_allowed, points, xyz,
                                              formula->is_of_u ? w->u : NULL, values, NULL));
-    if (reaction) SP_TRY(find_slope(reaction, points, xyz, values, &s->slope[e * points], w));
+    if (reacts) SP_TRY(find_slope(s, e, xyz, w));
   }
   return SP_OK;
 }

@@ -281,6 +281,7 @@ static sp_status solve_near(void *solving_, const double *last, double *x) {
   sp_march *m = p->march;
   (void)last;
   sp_scope_set_time(m->scope, p->t);
+  sp_materials_shift(&m->problem->materials, p->shift);
   SP_TRY(linearize(m));
   SP_TRY(solve_linear(p));
   p->start = &m->stage;
