@@ -161,11 +161,16 @@ def output_times():
     """Rows at given times: equal steps end there, automatic ones exactly, with the same errors as elsewhere."""
     for ranks in 1, 2:
         for steps, errors in (["time.steps=40"], 1e-2), (["time.tolerance=1e-2"], 1e-3):
-            history = rows(solve(ranks, *HEATED, *steps, "time.at=0.25 1.1"))
+            document = driver.record(ranks, *HEATED, *steps, "time.at=0.25 1.1", "output.log=run.h5")
+            with h5py.File("run.h5", "r") as file:
+                driver.write("again.ini", file.attrs["case"])
+            history = rows(document)
             times = [row["time"] for row in history]
             check(np.allclose(times, [0, 0.25, 1.1, 2], rtol=1e-15), f"{steps}: times {times}")
             check(all(abs(row["results.end"] / heated_end(row["time"]) - 1) < errors for row in history[1:]),
                   f"{steps}: {history}")
+            again = rows(driver.record(ranks, "again.ini"))
+            check([row["time"] for row in again] == times, f"{steps}: the resolved case has rows at {again}")
             times = [row["time"] for row in rows(solve(ranks, *HEATED, *steps, "time.interval=0.3"))]
             check(np.allclose(times, [0, 0.3, 0.6, 0.9, 1.2, 1.5, 1.8, 2], rtol=1e-15), f"{steps}: times {times}")
 

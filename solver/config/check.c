@@ -199,11 +199,9 @@ static sp_status check_output_times(const sp_config *config) {
   const sp_time_options *time = &config->time;
   const char *at = sp_config_where(config, "time", "at");
   const char *interval = sp_config_where(config, "time", "interval");
-  if ((at != NULL) + (interval != NULL) + (sp_config_where(config, "time", "every") != NULL) > 1)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: expected one of time.every, time.interval and time.at, found "
-                   "another one, too",
-                   at ? at : interval);
+  if ((time->at.count > 0) + (time->interval > 0) + (time->every > 1) > 1)
+    return sp_fail(SP_ERR_INPUT, "%s: expected one of time.every, time.interval and time.at",
+                   time->at.count > 0 ? at : interval);
   if (time->interval > 0) SP_TRY(check_output_time(time, time->interval, interval));
   for (int i = 0; i < time->at.count; i++) SP_TRY(check_output_time(time, time->at.values[i], at));
   return SP_OK;
