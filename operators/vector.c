@@ -56,9 +56,17 @@ sp_status sp_vector_fill(double value, sp_vector *vector) {
   return p->backend->fill(p->device, vector->precision, vector->count, value, vector->data);
 }
 
-sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y) {
+sp_status sp_vector_combine(int terms, const double *weights, const sp_vector *const *x,
+                            sp_vector *y) {
   const sp_platform *p = y->platform;
-  return p->backend->axpby(p->device, y->precision, y->count, a, x->data, b, y->data);
+  const void *data[SP_TERMS_MOST];
+  for (int k = 0; k < terms; k++) data[k] = x[k]->data;
+  return p->backend->combine(p->device, y->precision, y->count, terms, weights, data, y->data);
+}
+
+sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y) {
+  const double weights[] = {a, b};
+  return sp_vector_combine(b == 0 ? 1 : 2, weights, (const sp_vector *[]){x, y}, y);
 }
 
 sp_status sp_vector_multiply(const sp_vector *x, const sp_vector *y, sp_vector *z) {

@@ -38,6 +38,10 @@ sp_status sp_vector_convert(double scale, const sp_vector *from, sp_vector *to);
 /* Set every entry to `value`. */
 sp_status sp_vector_fill(double value, sp_vector *vector);
 
+/* y = the sum of weights[k] x[k], k < terms, from 1 to SP_TERMS_MOST; y may be one of x. */
+sp_status sp_vector_combine(int terms, const double *weights, const sp_vector *const *x,
+                            sp_vector *y);
+
 /* y = a x + b y; with b = 0, y may hold anything before. */
 sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y);
 

@@ -96,8 +96,9 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
   if (c->accuracy.order && !c->bars.status)
     sp_error_keep(sp_accuracy_report(&c->accuracy, c->report), &c->bars);
   if (c->bars.status) return sp_error_restore(&c->bars);
+  if (solved) return SP_OK;
   SP_TRY(sp_quantities_check_finite(c->quantities));
-  return solved ? SP_OK : sp_running_check_balance(c);
+  return sp_running_check_balance(c);
 }
 
 /* Write and print the results, also if CG has not converged (`solved`). Print the tables even if
