@@ -108,6 +108,15 @@ def history(ranks):
     check(len(document["history"]) >= 3, f"{document['history']}")
 
 
+def words(ranks):
+    """A resistance without a value says why: no heat, or heat and no difference."""
+    case = settings("mesh.elements=4 2 2; problem.forcing=0; boundary.default=neumann 0; boundary.xmin=dirichlet 20; "
+                    "boundary.ymin=dirichlet 0; result.R=resistance over xmin, xmax; output.log=; output.field=")
+    for condition, expected in (("neumann 0", ": no heat flows"), ("dirichlet 20", ": both averages are equal")):
+        run = Run(ranks, [f"boundary.xmax={condition}", *case]).expect(ranks, 0)
+        check(expected in run.out, f"{condition}: no '{expected}' in {run.out}")
+
+
 def names(ranks):
     """Groups called `surface N` and `volume N` whose numbers are others; the surface between two volumes."""
     write("stack.geo", """SetFactory("OpenCASCADE");
@@ -192,5 +201,5 @@ def refused(ranks):
             ["'low' and 'high' are volumes without a source of heat: write 'by SOURCE'"]), ranks=(ranks,))
 
 
-driver.side_by_side([(test, ranks) for test in (formulas, bars, history, names, notes, early, data, refused) for ranks in (1, 2)])
+driver.side_by_side([(test, ranks) for test in (formulas, bars, history, words, names, notes, early, data, refused) for ranks in (1, 2)])
 driver.finish()
