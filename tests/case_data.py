@@ -1,19 +1,12 @@
 #!/usr/bin/env python3
-"""Constants, scales, sources and tables of a case: a run equals the run with numbers bit by bit, and the run in
+"""Constants, scales, sources and tables of a case: a case equals the one with numbers bit by bit, and the one in
 other units; totals are exact."""
 
 import os
-import sys
 
-import driver
-from driver import Run, check, refuse, settings, values, write
-
-driver.start("case_data", sys.argv[1], sys.argv[3:])
-RANKS = (1, 2, 4)
-
-
-def solve(ranks, *arguments):
-    return driver.record(ranks, *arguments, "output.log=", "output.field=", "solver.tolerance=1e-12")
+import cases
+from cases import INPUTS, record, refuse, texts
+from driver import check, values, write
 
 
 def constants():
@@ -41,55 +34,49 @@ rise = average of u - {t}
     write("numbers.ini", case.format(k=2, lam=0.5, f=3, t=25, h=20))
     write("names.ini", "[constants]\nh = 10\nk=2\nlam = k/4\nf = k + 1\nt = 25\nspare = t\nlost = 1\n"
           + case.format(k="k", lam="lam", f="f", t="t", h="h"))
-    for ranks in RANKS:
-        numbers, names = solve(ranks, "numbers.ini"), solve(ranks, "names.ini", "constants.h=20")
-        check(values(numbers) == values(names), f"constants on {ranks} ranks: {values(numbers)} and {values(names)}")
-        check(names["case"]["constants"]["h"] == "20", f"case: {names['case']['constants']}")
-    out = Run(2, ["names.ini", "output.log=", "output.field="]).expect(2, 0).out
-    check("no formula uses constants.spare, constants.lost\n" in out, f"notes on constants: {out}")
+    numbers, names = record(path="numbers.ini"), record("constants.h=20", path="names.ini")
+    check(values(numbers) == values(names), f"constants: {values(numbers)} and {values(names)}")
+    check(names["case"]["constants"]["h"] == "20", f"case: {names['case']['constants']}")
+    check(texts(names)["constants"] == "no formula uses constants.spare, constants.lost", f"notes: {texts(names)}")
 
 
 def scale():
     """-lap u = 1 with u = 0 on a body of size s: u is s^2 times that of s = 1, integrals s^3 times. With powers of
     two, coordinates and integrals of x are the same bits; u is within the tolerance of CG."""
-    def sized(ranks, s):
+    def sized(s):
         at = repr(s * 0.5)
-        return solve(ranks, *settings(
-            f"mesh.file={os.path.abspath(sys.argv[2])}/cube.msh; mesh.scale={s}; discretization.order=2; problem.forcing=1; "
-            f"boundary.default=dirichlet 0; probe.centre={at} {at} {at}; result.volume=integral of 1; "
-            "result.moment=integral of x*y; result.top=maximum"))
+        return record(f"mesh.file={INPUTS}/cube.msh; mesh.scale={s}; discretization.order=2; problem.forcing=1; "
+                      f"boundary.default=dirichlet 0; probe.centre={at} {at} {at}; result.volume=integral of 1; "
+                      "result.moment=integral of x*y; result.top=maximum")
 
-    for ranks in RANKS:
-        one = sized(ranks, 1)
-        for s, exact in (0.25, True), (1e-3, False):
-            scaled = sized(ranks, s)
-            check(scaled["case"]["mesh"]["scale"] == s, f"case: {scaled['case']['mesh']}")
-            for name, power in ("volume", 3), ("moment", 5), ("top", 2):
-                ratio = values(scaled)[name] / values(one)[name] / s**power
-                same = ratio == 1 if exact and power > 2 else abs(ratio - 1) < 1e-9
-                check(same, f"{name} on {ranks} ranks, scale {s}: ratio {ratio!r}")
-            a, b = (document["probes"][0]["u"] for document in (one, scaled))
-            check(abs(b / a / s**2 - 1) < 1e-9, f"probe on {ranks} ranks, scale {s}: {a}, {b}")
+    one = sized(1)
+    for s, exact in (0.25, True), (1e-3, False):
+        scaled = sized(s)
+        check(scaled["case"]["mesh"]["scale"] == s, f"case: {scaled['case']['mesh']}")
+        for name, power in ("volume", 3), ("moment", 5), ("top", 2):
+            ratio = values(scaled)[name] / values(one)[name] / s**power
+            check(ratio == 1 if exact and power > 2 else abs(ratio - 1) < 1e-9, f"{name}, scale {s}: ratio {ratio!r}")
+        a, b = (document["probes"][0]["u"] for document in (one, scaled))
+        check(abs(b / a / s**2 - 1) < 1e-9, f"probe, scale {s}: {a}, {b}")
 
 
 def sources():
     """The total of a source is in the balance exactly, however curved or coarse its volume is; a problem's
     source is shared by the elements without one of their own."""
-    case = settings("constants.watts=2; mesh.map=sine; problem.source=watts+1; boundary.default=dirichlet 0; "
-                    "material.core.source=watts; material.cold.forcing=0; material.other.kappa=3; "
-                    "region.core.upper=0.5 0.5 0.5; region.cold.lower=0.5 0.5 0.5; region.other.upper=0.5 1 1; "
-                    "region.other.lower=0 0.5 0; result.top=maximum; mesh.elements=2 2 2; discretization.order=2")
-    for ranks in RANKS:
-        for mesh, order in ("2 2 2", 1), ("2 2 2", 3), ("4 2 6", 2):
-            total = solve(ranks, *case, f"mesh.elements={mesh}", f"discretization.order={order}")["balance"][0]["value"]
-            # Rounding of a sum over at most 48 elements of 64 points.
-            check(abs(total - 5) < 48 * 64 * 2.3e-16 * 5, f"{mesh}, order {order} on {ranks} ranks: total {total!r}")
-    refuse(case, (["material.core.forcing=1"], ["material.core.source", "exclude each other"]),
-           (["problem.source=x"], ["problem.source=x", "expected a finite number"]),
-           (["material.core.source=foo"], ["unknown name 'foo'"]),
-           (["discretization.operator=mass"], ["problem.source", "has no source"]),
-           (["problem.forcing=1"], ["problem.source", "exclude each other"]),
-           (["material.default.source=1", "material.other.source=1"], ["no elements are left for it"]))
+    case = ("constants.watts=2; mesh.map=sine; problem.source=watts+1; boundary.default=dirichlet 0; "
+            "material.core.source=watts; material.cold.forcing=0; material.other.kappa=3; "
+            "region.core.upper=0.5 0.5 0.5; region.cold.lower=0.5 0.5 0.5; region.other.upper=0.5 1 1; "
+            "region.other.lower=0 0.5 0; result.top=maximum; mesh.elements=2 2 2; discretization.order=2")
+    for mesh, order in ("2 2 2", 1), ("2 2 2", 3), ("4 2 6", 2):
+        total = record(case, f"mesh.elements={mesh}; discretization.order={order}")["balance"][0]["value"]
+        # Rounding of a sum over at most 48 elements of 64 points.
+        check(abs(total - 5) < 48 * 64 * 2.3e-16 * 5, f"{mesh}, order {order}: total {total!r}")
+    refuse(case, ("material.core.forcing=1", "material.core.source", "exclude each other"),
+           ("problem.source=x", "problem.source=x", "expected a finite number"),
+           ("material.core.source=foo", "unknown name 'foo'"),
+           ("discretization.operator=mass", "problem.source", "has no source"),
+           ("problem.forcing=1", "problem.source", "exclude each other"),
+           ("material.default.source=1; material.other.source=1", "no elements are left for it"))
 
 
 def tables():
@@ -112,16 +99,13 @@ out = flux over xmax
 """)
     write("cases/tables/u.csv", "# x u\n-1 -2\n0.3, 0.6\n2 4\n")
     write("cases/tables/k.csv", "300, 4\n400, 2\n")
-    for ranks in RANKS:
-        document = solve(ranks, "cases/case.ini", "discretization.order=2")
-        check(abs(values(document)["out"] + 6) < 1e-10 and document["errors"]["max"] < 1e-10, f"{ranks} ranks: {document}")
+    document = record("discretization.order=2", path="cases/case.ini")
+    check(abs(values(document)["out"] + 6) < 1e-10 and document["errors"]["max"] < 1e-10, f"{document}")
     write("cases/tables/bad.csv", "300, 4\n300, 2\n")
-    refuse(["cases/case.ini"],
-           (['problem.forcing=table("no.csv", x)'], ["argument ", "cannot open the table 'cases/no.csv': No such"]),
-           (['problem.forcing=table("tables/bad.csv", x)'],
-            ["argument ", "cases/tables/bad.csv:2: expected x above 300, found 300"]),
-           (["output.log=cases/tables/k.csv"], ["output.log", "would overwrite a table"]))
+    refuse("", ('problem.forcing=table("no.csv", x)', "argument ", "cannot open the table 'cases/no.csv': No such"),
+           ('problem.forcing=table("tables/bad.csv", x)', "argument ",
+            "cases/tables/bad.csv:2: expected x above 300, found 300"),
+           ("output.log=cases/tables/k.csv", "output.log", "would overwrite a table"), path="cases/case.ini")
 
 
-driver.side_by_side([(constants,), (scale,), (sources,), (tables,)])
-driver.finish()
+cases.run(constants, scale, sources, tables)

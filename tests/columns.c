@@ -420,21 +420,25 @@ static void check_remote_ties(void) {
   }
 }
 
+/* At most so many iterations. */
+static void check_iterations(int most, int order, const char *const *settings) {
+  sp_results results;
+  CHECK_OK(run_case(MPI_COMM_WORLD, settings, TEXTS(test_text("discretization.order=%d", order)),
+                    &results));
+  CHECK(results.cg.iterations <= most, "%s, order %d: %ld iterations", settings[0], order,
+        (long)results.cg.iterations);
+}
+
 /* Weights of columns do not jump along their lines: kappa is 10 in half of one layer of a thin
  * plate, and in the other half of the other layer. Otherwise order 2 takes 77 iterations, and order
  * 4 59. */
 static void check_crossed_layers(void) {
-  for (int order = 2; order <= 4; order += 2) {
-    const char *const overrides[] = {
-        "mesh.elements=4 4 4; mesh.upper=3 3 0.02; region.a.upper=1.5 3 0.01; "
-        "region.b.lower=1.5 0 0.01; material.a.kappa=10; material.b.kappa=10",
-        "boundary.default=neumann 0; boundary.xmax=dirichlet 0; problem.forcing=1",
-        test_text("discretization.order=%d", order), NULL};
-    sp_results results;
-    CHECK_OK(run_case(MPI_COMM_WORLD, NULL, overrides, &results));
-    CHECK(results.cg.iterations <= 20, "order %d: %ld iterations", order,
-          (long)results.cg.iterations);
-  }
+  for (int order = 2; order <= 4; order += 2)
+    check_iterations(
+        20, order,
+        TEXTS("mesh.elements=4 4 4; mesh.upper=3 3 0.02; region.a.upper=1.5 3 0.01; "
+              "region.b.lower=1.5 0 0.01; material.a.kappa=10; material.b.kappa=10",
+              "boundary.default=neumann 0; boundary.xmax=dirichlet 0; problem.forcing=1"));
 }
 
 /* A thin sheet on a body, whose side is fixed for a third of its width, while the sheet is fixed on
@@ -457,16 +461,11 @@ static void check_patches(void) {
       "Physical Surface(\"side\") = {b[2]};\n"
       "Physical Surface(\"top\") = {c[12]};\n";
   write_text("sheet.geo", geometry);
-  for (int order = 2; order <= 4; order += 2) {
-    const char *const overrides[] = {
-        "mesh.file=sheet.geo; material.sheet.kappa=10; problem.forcing=1",
-        "boundary.default=neumann 0; boundary.side=dirichlet 0; boundary.top=dirichlet 0",
-        test_text("discretization.order=%d", order), NULL};
-    sp_results results;
-    CHECK_OK(run_case(MPI_COMM_WORLD, NULL, overrides, &results));
-    CHECK(results.cg.iterations <= 10, "order %d: %ld iterations", order,
-          (long)results.cg.iterations);
-  }
+  for (int order = 2; order <= 4; order += 2)
+    check_iterations(
+        10, order,
+        TEXTS("mesh.file=sheet.geo; material.sheet.kappa=10; problem.forcing=1",
+              "boundary.default=neumann 0; boundary.side=dirichlet 0; boundary.top=dirichlet 0"));
 }
 
 /* Two sheets that cross, of thickness t and kappa k, between bodies. Only the elements at the line
@@ -488,14 +487,11 @@ static void check_crossing_sheets(double t, const char *k, int order) {
                 "Physical Volume(\"sheets\") = {v[7], v[19], v[25], v[31], v[43]};\n"
                 "Physical Surface(\"bottom\") = {s[]};\n",
                 t));
-  const char *const overrides[] = {
-      "mesh.file=crossing.geo; problem.forcing=1; boundary.bottom=dirichlet 0; "
-      "boundary.default=neumann 0",
-      test_text("material.sheets.kappa=%s; discretization.order=%d", k, order), NULL};
-  sp_results results;
-  CHECK_OK(run_case(MPI_COMM_WORLD, NULL, overrides, &results));
-  CHECK(results.cg.iterations <= 16, "sheets of %g, kappa %s, order %d: %ld iterations", t, k,
-        order, (long)results.cg.iterations);
+  check_iterations(
+      16, order,
+      TEXTS(test_text("material.sheets.kappa=%s; mesh.file=crossing.geo; problem.forcing=1; "
+                      "boundary.bottom=dirichlet 0; boundary.default=neumann 0",
+                      k)));
 }
 
 /* A thin layer between two bodies that are fixed all around, or one of them, while its rim is free:
@@ -528,19 +524,15 @@ static void check_glue(const char *kappa, int order) {
 /* An element that stiff elements hold by edges, while its neighbours over faces hardly do. If its
  * block does not have these ties, order 2 takes 39 iterations, and order 4 28. Measured: 8. */
 static void check_ties(void) {
-  for (int order = 2; order <= 4; order += 2) {
-    const char *const overrides[] = {
-        "mesh.elements=4 4 4; mesh.upper=4 4 4; problem.kappa=1e-3; region.a.lower=1 1 1; "
-        "region.a.upper=2 2 2; region.b.lower=0 0 1; region.b.upper=1 1 2; region.c.lower=2 2 1; "
-        "region.c.upper=3 3 2; region.d.lower=3 0 0; region.d.upper=4 1 4",
-        "material.a.kappa=1; material.b.kappa=1e3; material.c.kappa=1e3; material.d.kappa=30; "
-        "boundary.xmin=dirichlet 0; boundary.default=neumann 0; problem.forcing=1",
-        test_text("discretization.order=%d; solver.smoother=schwarz", order), NULL};
-    sp_results results;
-    CHECK_OK(run_case(MPI_COMM_WORLD, NULL, overrides, &results));
-    CHECK(results.cg.iterations <= 10, "order %d: %ld iterations", order,
-          (long)results.cg.iterations);
-  }
+  for (int order = 2; order <= 4; order += 2)
+    check_iterations(
+        10, order,
+        TEXTS("mesh.elements=4 4 4; mesh.upper=4 4 4; region.a.lower=1 1 1; region.a.upper=2 2 2; "
+              "region.b.lower=0 0 1; region.b.upper=1 1 2; region.c.lower=2 2 1; "
+              "region.c.upper=3 3 2; region.d.lower=3 0 0; region.d.upper=4 1 4; "
+              "problem.kappa=1e-3; material.a.kappa=1; material.b.kappa=1e3; "
+              "material.c.kappa=1e3; material.d.kappa=30; boundary.xmin=dirichlet 0; "
+              "boundary.default=neumann 0; problem.forcing=1; solver.smoother=schwarz"));
 }
 
 int main(int argc, char **argv) {

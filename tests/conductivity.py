@@ -3,24 +3,23 @@
 solution. Rates, and tensors along other axes, are tests/coefficients.c's."""
 
 import math
-import os
-import sys
 
-import driver
-from driver import check, values
+import cases
+from cases import record
+from driver import check, values, write_msh
 
-driver.start("conductivity", os.path.abspath(sys.argv[1]), sys.argv[2:])
 FACES = "xmin", "xmax", "ymin", "ymax", "zmin", "zmax", "middle"
 
 
-def solve(ranks, *arguments):
-    return driver.record(ranks, *arguments, "solver.tolerance=1e-14", "output.log=", "output.field=")
+def solve(*arguments):
+    return record(*arguments, "solver.tolerance=1e-14")
+
 
 def close(label, value, exact, allowed):
     check(abs(value - exact) <= allowed, f"{label}: {value!r} instead of {exact!r}, {abs(value - exact):.1e} off")
 
 
-def fluxes(ranks):
+def fluxes():
     """u = x y + 2 y z + x^2 lies in the space, and grad u = (y + 2 x, x + 2 z, 2 y) is linear: its mean over a face of
     the unit cube, or over the plane x = 1/2, is its value at the centre. Faces with Dirichlet values share edges. Rounding: sums of some hundred
     terms of size one, and the solver's 1e-14 times a condition number below 1e4."""
@@ -36,14 +35,14 @@ def fluxes(ranks):
         expected[name] = (-1 if face % 2 or name == "middle" else 1) * sum(k * s for k, s in zip(row, slope))
     write_box("cube.msh", 2)
     for operator in "bp3.5", "bp3.0":
-        run = solve(ranks, f"problem.kappa={', '.join(map(str, kappa.values()))}", "mesh.file=cube.msh",
-                    "problem.solution=x*y+2*y*z+x^2", f"discretization.operator={operator}", "discretization.order=4",
-                    "boundary.xmin=robin 2+y", "boundary.zmax=neumann", "boundary.ymin=neumann",
-                    *(f"result.{name}=flux over {name}" for name in FACES))
-        for name, flux in values(run).items():
-            close(f"{operator}, {ranks} ranks, flux over {name}", flux, expected[name], 1e-9)
-        close(f"{operator}, {ranks} ranks, imbalance", run["balance"][-1]["value"], 0, 1e-9)
-        close(f"{operator}, {ranks} ranks, error", run["errors"]["max"], 0, 1e-10)
+        found = solve(f"problem.kappa={', '.join(map(str, kappa.values()))}; mesh.file=cube.msh; "
+                      f"problem.solution=x*y+2*y*z+x^2; discretization.operator={operator}; discretization.order=4; "
+                      "boundary.xmin=robin 2+y; boundary.zmax=neumann; boundary.ymin=neumann",
+                      *(f"result.{name}=flux over {name}" for name in FACES))
+        for name, flux in values(found).items():
+            close(f"{operator}, flux over {name}", flux, expected[name], 1e-9)
+        close(f"{operator}, imbalance", found["balance"][-1]["value"], 0, 1e-9)
+        close(f"{operator}, error", found["errors"]["max"], 0, 1e-10)
 
 
 def write_box(name, n):
@@ -60,7 +59,7 @@ def write_box(name, n):
             for at in corners:
                 at.insert(face // 2 % 3, n // 2 if face == 6 else n * (face % 2))
             cells.append((3, face + 1, [node(*at) for at in corners]))
-    driver.write_msh(name, [[i / n, j / n, k / n] for k in grid for j in grid for i in grid], cells,
+    write_msh(name, [[i / n, j / n, k / n] for k in grid for j in grid for i in grid], cells,
                      [f'2 {face + 1} "{text}"' for face, text in enumerate(FACES)] + ['3 8 "low"', '3 9 "high"'])
 
 
@@ -69,21 +68,21 @@ LAYERS = (0.6, 0.020, 0.020, 0.00035), (0.4, 0.0008, 0.0008, 0.0003), (0.6, 0.06
 SIDES, FILM, HEAT, AIR = (60, 40), 2e-4, 2, 25  # mm, W/(mm^2 K), W, degrees
 
 
-def film(ranks):
+def film():
     """A stiff film on skew elements: multigrid's start needs the diagonal with the tensor."""
-    run = solve(ranks, "mesh.map=sine", "mesh.elements=3 3 3", "discretization.order=3", "problem.kappa=2, 3, 1",
-                "problem.solution=300+x", "boundary.xmin=robin 1e8", "boundary.default=neumann")
-    close(f"film, {ranks} ranks, error", run["errors"]["max"], 0, 1e-10)
+    found = solve("mesh.map=sine; mesh.elements=3 3 3; discretization.order=3; problem.kappa=2, 3, 1; "
+                  "problem.solution=300+x; boundary.xmin=robin 1e8; boundary.default=neumann")
+    close("film, error", found["errors"]["max"], 0, 1e-10)
 
 
-def conductor(ranks):
+def conductor():
     """A film heats a block whose u varies by less than its rounding; without heat there is nothing to balance."""
     for kappa in 1e12, 1e14, 1e16:
         for face, heat in ("dirichlet 300", 100), ("dirichlet 310", 0):
-            run = solve(ranks, "mesh.elements=4 4 4", "discretization.order=3", f"problem.kappa={kappa!r}",
-                        "problem.forcing=0", f"boundary.xmin={face}", "boundary.xmax=robin 10, 3100",
-                        "boundary.default=neumann 0", "result.through=flux over xmin")
-            close(f"conductor of {kappa}, {ranks} ranks, flux", values(run)["through"], heat, 1e-5 * max(heat, 1))
+            found = solve(f"mesh.elements=4 4 4; discretization.order=3; problem.kappa={kappa!r}; problem.forcing=0; "
+                          f"boundary.xmin={face}; boundary.xmax=robin 10, 3100; boundary.default=neumann 0; "
+                          "result.through=flux over xmin")
+            close(f"conductor of {kappa}, flux", values(found)["through"], heat, 1e-5 * max(heat, 1))
 
 
 def board_peak(layers):
@@ -108,28 +107,26 @@ def board_peak(layers):
     return peak
 
 
-def board(ranks):
+def board():
     """At N = 6 the half waves and exponentials of this board are exact to 1e-8; the mean of the three conductivities in
     place of the tensor is far off. The upper layer is given along axes that are turned by 90 degrees."""
-    common = ["mesh.elements=3 3 8", "discretization.order=6", f"mesh.upper={SIDES[0]} {SIDES[1]} 1.6",
-              "problem.forcing=0", "boundary.default=neumann 0", f"boundary.zmin=robin {FILM}, {FILM * AIR}",
-              f"boundary.zmax=neumann {HEAT / (SIDES[0] * SIDES[1])!r}*(1+cos(pi*x/{SIDES[0]}))*(1+cos(pi*y/{SIDES[1]}))",
-              "result.peak=maximum", "result.loss=flux over zmin"]
     ends = [0, *(sum(layer[0] for layer in LAYERS[:i + 1]) for i in range(3))]
-    for i in range(3):
-        common += [f"region.layer{i}.lower=0 0 {ends[i]!r}",
-                   f"region.layer{i}.upper={SIDES[0]} {SIDES[1]} {ends[i + 1]!r}"]
+    common = [f"mesh.elements=3 3 8; discretization.order=6; mesh.upper={SIDES[0]} {SIDES[1]} 1.6; problem.forcing=0; "
+              f"boundary.default=neumann 0; boundary.zmin=robin {FILM}, {FILM * AIR}; "
+              f"boundary.zmax=neumann {HEAT / (SIDES[0] * SIDES[1])!r}*(1+cos(pi*x/{SIDES[0]}))*(1+cos(pi*y/{SIDES[1]})); "
+              "result.peak=maximum; result.loss=flux over zmin",
+              *(f"region.layer{i}.lower=0 0 {ends[i]!r}; region.layer{i}.upper={SIDES[0]} {SIDES[1]} {ends[i + 1]!r}"
+                for i in range(3))]
     mean = [(t, *[(kx + ky + kz) / 3] * 3) for t, kx, ky, kz in LAYERS]
     tensors = [f"material.layer{i}.kappa={kx}, {ky}, {kz}" for i, (_, kx, ky, kz) in enumerate(LAYERS[:2])]
     _, kx, ky, kz = LAYERS[2]
-    tensors += [f"material.layer2.kappa={ky}, {kx}, {kz}", "material.layer2.axes=0,1,0, -1,0,0"]
-    cases = {"orthotropic": (LAYERS, tensors),
-             "isotropic": (mean, [f"material.layer{i}.kappa={layer[1]!r}" for i, layer in enumerate(mean)])}
-    for label, (layers, materials) in cases.items():
-        run = solve(ranks, *common, *materials)
-        close(f"{label} board, {ranks} ranks", values(run)["peak"], board_peak(layers), 1e-5)
-        close(f"{label} board, {ranks} ranks, loss", values(run)["loss"], HEAT, 1e-9)
+    tensors.append(f"material.layer2.kappa={ky}, {kx}, {kz}; material.layer2.axes=0,1,0, -1,0,0")
+    for label, layers, materials in (
+            ("orthotropic", LAYERS, tensors),
+            ("isotropic", mean, [f"material.layer{i}.kappa={layer[1]!r}" for i, layer in enumerate(mean)])):
+        found = values(solve(*common, *materials))
+        close(f"{label} board", found["peak"], board_peak(layers), 1e-5)
+        close(f"{label} board, loss", found["loss"], HEAT, 1e-9)
 
 
-driver.side_by_side([(job, ranks) for ranks in (1, 2, 4) for job in (fluxes, film, conductor, board)])
-driver.finish()
+cases.run(fluxes, film, conductor, board)

@@ -7,11 +7,11 @@
 #include "tests/config_case.h"
 
 static void test_materials(void) {
-  sp_config *config =
-      read_case("[material steel 1.5]\nkappa = 50*x # stiff\nsolution = y\n"
-                "[problem]\nkappa = 2\n[material default]\nforcing = z\n[material\t 7 ]\n",
-                TEXTS("material.steel 1.5.lambda=3", "material. 7 .kappa = 4",
-                      "material.steel 1.5.solution=", "material.new.forcing=1"));
+  AUTO(sp_config)
+  config = read_case("[material steel 1.5]\nkappa = 50*x # stiff\nsolution = y\n"
+                     "[problem]\nkappa = 2\n[material default]\nforcing = z\n[material\t 7 ]\n",
+                     TEXTS("material.steel 1.5.lambda=3", "material. 7 .kappa = 4",
+                           "material.steel 1.5.solution=", "material.new.forcing=1"));
   if (!config) return;
   CHECK(config->statement.materials.count == 4, "%d materials", config->statement.materials.count);
   if (config->statement.materials.count == 4) {
@@ -34,7 +34,6 @@ static void test_materials(void) {
     for (size_t t = 0; t < COUNT_OF(texts); t++) CHECK_TEXT(texts[t][0], texts[t][1]);
   }
   check_round_trip(config);
-  sp_config_destroy(&config);
 }
 
 static void test_regions(void) {
@@ -56,7 +55,8 @@ static void test_regions(void) {
 
 /* Values of constants: a later one sees an override of an earlier one. */
 static void test_constants(void) {
-  sp_config *config =
+  AUTO(sp_config)
+  config =
       read_case("[problem]\nforcing = h*x\n[constants]\nh = 10\nTamb_2 = 2*h + 1e-3 # K\nk = h^2 - "
                 "Tamb_2\nd = 1",
                 TEXTS("constants.h=20", "constants.d=", "constants.new=k"));
@@ -75,7 +75,6 @@ static void test_constants(void) {
     CHECK(constant->used == expected[i].used, "%s: used", constant->name);
   }
   check_round_trip(config);
-  sp_config_destroy(&config);
 }
 
 #define BAD_NAME                                                                                   \
@@ -149,9 +148,10 @@ static void test_errors(void) {
 }
 
 static void test_lines_and_probes(void) {
-  sp_config *config = read_case("[line]\nacross it = 0 1 -2.5,1e-3 0.1 7 ,  11\n"
-                                "[probe]\ntip of it = 0 1 -2.5\nroot = 0.1 0 0\n",
-                                TEXTS("line.b=0 0 0, 1 1 1, 2", "probe.root=3 2 1"));
+  AUTO(sp_config)
+  config = read_case("[line]\nacross it = 0 1 -2.5,1e-3 0.1 7 ,  11\n"
+                     "[probe]\ntip of it = 0 1 -2.5\nroot = 0.1 0 0\n",
+                     TEXTS("line.b=0 0 0, 1 1 1, 2", "probe.root=3 2 1"));
   if (!config) return;
   const sp_line_entry *line = config->wanted.lines.entries;
   CHECK(config->wanted.lines.count == 2 && line->samples == 11 && line[1].samples == 2, "lines");
@@ -164,7 +164,6 @@ static void test_lines_and_probes(void) {
   CHECK_TEXT(probe->where, "case.ini:4: probe.tip of it");
   CHECK_TEXT(probe[1].name, "root");
   check_round_trip(config);
-  sp_config_destroy(&config);
 }
 
 static void test_results(void) {
@@ -215,7 +214,8 @@ static void test_results(void) {
   }
   check_error("[result]\nheat = integral\nheat = average\n", NULL,
               "case.ini:3: key 'heat' of [result] is already given in line 2");
-  sp_config *config = read_case(
+  AUTO(sp_config)
+  config = read_case(
       "[result]\nheat = flux over the left side\nmean = average\nlow = minimum over surface 3\n"
       "odd = norm over volume\nall = integral over\tvolume  core\n"
       "heavy = average of u * x ?  1 : z  over of over over\nwhole = norm of\tu^2\n"
@@ -223,61 +223,59 @@ static void test_results(void) {
       "ends = resistance over volume 3 ,surface 3\nhalf = low / 2 - max(of, whole)\n"
       "by half = resistance over by, by by  by half\n",
       TEXTS("result.mean=maximum over volume 2", "result.heat="));
-  if (config) {
-    static const struct {
-      const char *kind;
-      sp_result_entry entry;
-    } expected[] = {{"maximum", {.name = "mean", .over = SP_OVER_VOLUME, .group = "2"}},
-                    {"minimum", {.name = "low", .over = SP_OVER_SURFACE, .group = "3"}},
-                    {"norm", {.name = "odd", .over = SP_OVER_GROUP, .group = "volume"}},
-                    {"integral", {.name = "all", .over = SP_OVER_VOLUME, .group = "core"}},
-                    {"average",
-                     {.name = "heavy",
-                      .over = SP_OVER_GROUP,
-                      .formula = {.text = "u * x ?  1 : z"},
-                      .group = "of over over"}},
-                    {"norm", {.name = "whole", .formula = {.text = "u^2"}}},
-                    {"integral", {.name = "of", .over = SP_OVER_GROUP, .group = "of"}},
-                    {"resistance",
-                     {.name = "chip, to air",
-                      .over = SP_OVER_GROUP,
-                      .other_over = SP_OVER_GROUP,
-                      .group = "chip, top",
-                      .other = "air"}},
-                    {"resistance",
-                     {.name = "ends",
-                      .over = SP_OVER_VOLUME,
-                      .other_over = SP_OVER_SURFACE,
-                      .group = "3",
-                      .other = "3"}},
-                    {"formula", {.name = "half", .formula = {.text = "low / 2 - max(of, whole)"}}},
-                    {"resistance",
-                     {.name = "by half",
-                      .over = SP_OVER_GROUP,
-                      .other_over = SP_OVER_GROUP,
-                      .group = "by",
-                      .other = "by by",
-                      .by = "half"}}};
-    enum { COUNT = COUNT_OF(expected) };
-    CHECK(config->wanted.results.count == COUNT, "%d results", config->wanted.results.count);
-    for (int r = 0; r < COUNT && r < config->wanted.results.count; r++) {
-      const sp_result_entry *entry = &config->wanted.results.entries[r], *e = &expected[r].entry;
-      CHECK_TEXT(entry->name, e->name);
-      CHECK_TEXT(entry->formula.text, e->formula.text);
-      CHECK_TEXT(entry->group, e->group);
-      CHECK_TEXT(entry->other, e->other);
-      CHECK_TEXT(entry->by, e->by);
-      CHECK_TEXT(entry->type->name, expected[r].kind);
-      CHECK(entry->over == e->over && entry->other_over == e->other_over, "%s: %d", entry->name,
-            (int)entry->over);
-    }
-    check_round_trip(config);
+  if (!config) return;
+  static const struct {
+    const char *kind;
+    sp_result_entry entry;
+  } expected[] = {{"maximum", {.name = "mean", .over = SP_OVER_VOLUME, .group = "2"}},
+                  {"minimum", {.name = "low", .over = SP_OVER_SURFACE, .group = "3"}},
+                  {"norm", {.name = "odd", .over = SP_OVER_GROUP, .group = "volume"}},
+                  {"integral", {.name = "all", .over = SP_OVER_VOLUME, .group = "core"}},
+                  {"average",
+                   {.name = "heavy",
+                    .over = SP_OVER_GROUP,
+                    .formula = {.text = "u * x ?  1 : z"},
+                    .group = "of over over"}},
+                  {"norm", {.name = "whole", .formula = {.text = "u^2"}}},
+                  {"integral", {.name = "of", .over = SP_OVER_GROUP, .group = "of"}},
+                  {"resistance",
+                   {.name = "chip, to air",
+                    .over = SP_OVER_GROUP,
+                    .other_over = SP_OVER_GROUP,
+                    .group = "chip, top",
+                    .other = "air"}},
+                  {"resistance",
+                   {.name = "ends",
+                    .over = SP_OVER_VOLUME,
+                    .other_over = SP_OVER_SURFACE,
+                    .group = "3",
+                    .other = "3"}},
+                  {"formula", {.name = "half", .formula = {.text = "low / 2 - max(of, whole)"}}},
+                  {"resistance",
+                   {.name = "by half",
+                    .over = SP_OVER_GROUP,
+                    .other_over = SP_OVER_GROUP,
+                    .group = "by",
+                    .other = "by by",
+                    .by = "half"}}};
+  enum { COUNT = COUNT_OF(expected) };
+  CHECK(config->wanted.results.count == COUNT, "%d results", config->wanted.results.count);
+  for (int r = 0; r < COUNT && r < config->wanted.results.count; r++) {
+    const sp_result_entry *entry = &config->wanted.results.entries[r], *e = &expected[r].entry;
+    CHECK_TEXT(entry->name, e->name);
+    CHECK_TEXT(entry->formula.text, e->formula.text);
+    CHECK_TEXT(entry->group, e->group);
+    CHECK_TEXT(entry->other, e->other);
+    CHECK_TEXT(entry->by, e->by);
+    CHECK_TEXT(entry->type->name, expected[r].kind);
+    CHECK(entry->over == e->over && entry->other_over == e->other_over, "%s: %d", entry->name,
+          (int)entry->over);
   }
-  sp_config_destroy(&config);
+  check_round_trip(config);
 }
 
 static void test_round_trip(void) {
-  sp_config *config = read_case(NULL, NULL);
+  AUTO(sp_config) config = read_case(NULL, NULL);
   if (config) check_round_trip(config);
   sp_config_destroy(&config);
 

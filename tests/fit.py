@@ -2,19 +2,16 @@
 """Meshes whose parts do not fit together: notes with counts, refusals, and values where the mesh can be mended."""
 
 import itertools
-import json
 import math
-import sys
 
-import driver
-from driver import Run, check, settings
+import cases
+from cases import CLOSE, record, refuse
+from driver import check, values, write_msh
 
-driver.start("fit", sys.argv[1], sys.argv[2:])
-RANKS = (1, 2, 4)
-CLOSE = 1e-8
 OTHERS = {"default", "parts", "unnamed_faces", "constants", "no_material", "rounding"}  # notes that do not count here
-QUIET = ["output.log=", "output.field=", "solver.tolerance=1e-12"]
-CASE = settings("problem.forcing=0; boundary.default=neumann 0; boundary.cold=dirichlet 0; result.mean=average of u")
+CASE = "problem.forcing=0; boundary.default=neumann 0; boundary.cold=dirichlet 0; result.mean=average of u"
+HOT = CASE + "; boundary.hot=dirichlet 100"  # heat has a way out
+HEATED = CASE + "; boundary.hot=neumann 1"   # it has none if the parts are not joined
 NAMES = ['3 1 "left"', '3 2 "right"', '2 11 "hot"', '2 12 "cold"', '2 13 "chip"']
 
 
@@ -55,8 +52,8 @@ class Mesh:
                 self.add(2 if kind == 4 else 3, group, on if kind == 4 else [on[0], on[1], on[2], on[3]], key)
 
     def write(self, name):
-        driver.write_msh(name, [place for place, _ in self.points], self.elements, NAMES)
-        return name
+        write_msh(name, [place for place, _ in self.points], self.elements, NAMES)
+        return "mesh.file=" + name
 
 
 def two_blocks(counts, key=lambda place: 1, lower=(1, 0, 0), tetrahedra=False):
@@ -69,35 +66,14 @@ def two_blocks(counts, key=lambda place: 1, lower=(1, 0, 0), tetrahedra=False):
     return mesh
 
 
-def run(ranks, arguments, code=0):
-    return Run(ranks, [*CASE, *arguments, *QUIET, "--json", "run.json"]).expect(ranks, code)
-
-
-def texts(document):
-    """The texts of notes on the mesh, by name."""
-    return {note["name"]: note["text"] for note in document.get("notes", []) if note["name"] not in OTHERS}
-
-
-def notes(ranks, arguments):
-    """The run's notes by name, and the results, after a check that --groups shows the same ones."""
-    run(ranks, arguments)
-    with open("run.json", encoding="utf-8") as file:
-        document = json.load(file)
-    found = texts(document)
-    run(ranks, [*arguments, "--groups"])
-    with open("run.json", encoding="utf-8") as file:
-        table = texts(json.load(file))
-    for name in "lost", "misfits", "coincident", "turned":
-        check(found.get(name) == table.get(name), f"{arguments}: {found.get(name)!r}, {table.get(name)!r}")
-    return found, driver.values(document)
-
-
-def expect(arguments, **expected):
-    for ranks in RANKS:
-        found, _ = notes(ranks, arguments)
-        check(found.keys() == expected.keys(), f"{arguments} on {ranks} ranks: {found}")
-        for name, words in expected.items():
-            check(words in found.get(name, ""), f"{arguments} on {ranks} ranks: no '{words}' in {found}")
+def expect(*arguments, **expected):
+    """Exactly these notes on the mesh, each with its words; returns the results."""
+    document = record(*arguments)
+    found = {name: text for name, text in cases.texts(document).items() if name not in OTHERS}
+    check(found.keys() == expected.keys(), f"{arguments}: {found}")
+    for name, words in expected.items():
+        check(words in found.get(name, ""), f"{arguments}: no '{words}' in {found}")
+    return values(document)
 
 
 def lost():
@@ -107,67 +83,53 @@ def lost():
     mesh.faces(2, 0, 12)
     mesh.faces(2, 1, 13, within=lambda p: p[0] < 0.25)
     mesh.faces(2, 1, 13, key=lambda place: 1, within=lambda p: 0.25 < p[0] < 0.5)
-    arguments = ["mesh.file=" + mesh.write("lost.msh"), "boundary.chip=neumann 100"]
-    expect(arguments, lost="4 of 8 of 'chip'")
+    expect(CASE, mesh.write("lost.msh"), "boundary.chip=neumann 100", lost="4 of 8 of 'chip'")
 
 
 def hanging():
     """A face whose centre is a corner of others lies on them: both sides count. Nothing flows through them,
     so the sides have their own temperatures, unless common nodes tie them."""
     for ratio in 2, 3:
-        count = 4 + 4 * ratio**2
-        name = "mesh.file=" + two_blocks((2, 2 * ratio, 2 * ratio)).write("apart.msh")
-        expect([name, "boundary.hot=dirichlet 100"], misfits=f"{count} exterior faces lie on others")
-        name = "mesh.file=" + two_blocks((2, 2 * ratio, 2 * ratio), key=lambda place: 0).write("tied.msh")
+        misfits = f"{4 + 4 * ratio**2} exterior faces lie on others"
+        expect(HOT, two_blocks((2, 2 * ratio, 2 * ratio)).write("apart.msh"), misfits=misfits)
+        mesh = two_blocks((2, 2 * ratio, 2 * ratio), key=lambda place: 0).write("tied.msh")
         for order in 1, 3:
-            arguments = [name, f"discretization.order={order}"]
-            expect([*arguments, "boundary.hot=dirichlet 100"], misfits=f"{count} exterior faces lie on others",
-                   pinched="at 9 nodes only" if order == 1 else "")
-            for ranks in RANKS:
-                run(ranks, [*arguments, "boundary.hot=neumann 1"], 1).expect_error(
-                    ranks, 1, "no way out but nodes or edges", f"{count} exterior faces lie on others", "8 elements 'left'")
+            order_of = f"discretization.order={order}"
+            expect(HOT, mesh, order_of, misfits=misfits, pinched="at 9 nodes only" if order == 1 else "")
+            refuse(HEATED, (f"{mesh}; {order_of}", "no way out but nodes or edges", misfits, "8 elements 'left'"))
     # The same corners to 1e-8, shifted faces, and a gap.
     for shift, expected in (1e-9, {"coincident": "4 pairs"}), (0.25, {"misfits": "8 exterior faces lie"}):
-        name = two_blocks((2, 2, 2), lower=(1, shift, 0)).write("shifted.msh")
-        expect(["mesh.file=" + name, "boundary.hot=dirichlet 100"], **expected)
-    expect(["mesh.file=" + two_blocks((2, 2, 2), lower=(1.0001, 0, 0)).write("gap.msh"), "boundary.hot=dirichlet 100"])
+        expect(HOT, two_blocks((2, 2, 2), lower=(1, shift, 0)).write("shifted.msh"), **expected)
+    expect(HOT, two_blocks((2, 2, 2), lower=(1.0001, 0, 0)).write("gap.msh"))
 
 
 def half_shared():
     """Nodes are shared for y < 1/2 only: two of four pairs of faces are a crack. It is intended if groups name it."""
     mesh = two_blocks((2, 2, 2), key=lambda place: place[1] > 0.5)
-    arguments = ["mesh.file=" + mesh.write("half.msh"), "boundary.hot=dirichlet 100"]
-    expect(arguments, coincident="2 pairs")
+    expect(HOT, mesh.write("half.msh"), coincident="2 pairs")
     for side in 0, 1:
         mesh.faces(0, 1, 13, key=lambda place: side * (place[1] > 0.5), within=lambda place: place[1] > 0.5)
-    expect(["mesh.file=" + mesh.write("crack.msh"), *arguments[1:]])
+    expect(HOT, mesh.write("crack.msh"))
 
 
 def tetrahedra():
     """Hexahedra on tetrahedra: 4 quadrilaterals of 4 faces each, 8 triangles of 3."""
-    mesh = two_blocks((2, 2, 2), key=lambda place: 0, tetrahedra=True)
-    arguments = ["mesh.file=" + mesh.write("mixed.msh"), "discretization.order=1"]
-    for ranks in RANKS:
-        run(ranks, [*arguments, "boundary.hot=neumann 1"], 1).expect_error(ranks, 1, "no way out but", "40 exterior faces")
-    expect([*arguments, "boundary.hot=dirichlet 100"], misfits="40 exterior faces lie on others", divided="",
-           pinched="at 21 nodes only")
+    mesh = two_blocks((2, 2, 2), key=lambda place: 0, tetrahedra=True).write("mixed.msh") + "; discretization.order=1"
+    refuse(HEATED, (mesh, "no way out but", "40 exterior faces"))
+    expect(HOT, mesh, misfits="40 exterior faces lie on others", divided="", pinched="at 21 nodes only")
 
 
 def ties():
-    """Blocks that share an edge or a corner only."""
+    """Blocks that share an edge or a corner only: refused, unless u is fixed on both, or lambda or another condition fixes
+    it, or no heat flows."""
     for name, lower in ("edge", (1, 1, 0)), ("corner", (1, 1, 1)):
-        file = "mesh.file=" + two_blocks((2, 2, 2), key=lambda place: 0, lower=lower).write(name + ".msh")
+        mesh = two_blocks((2, 2, 2), key=lambda place: 0, lower=lower).write(name + ".msh")
         for order in 1, 2, 5:
-            arguments = [file, f"discretization.order={order}"]
-            for ranks in RANKS:
-                run(ranks, [*arguments, "boundary.hot=neumann 1"], 1).expect_error(
-                    ranks, 1, "no way out but nodes or edges", "8 elements 'left'", "between (0, 0, 0) and (1, 1, 1)")
+            case = f"{mesh}; discretization.order={order}"
+            refuse(HEATED, (case, "no way out but nodes or edges", "8 elements 'left'", "between (0, 0, 0) and (1, 1, 1)"))
             text = "at 1 node only" if name == "corner" else "at 3 nodes only" if order == 1 else "along 2 edges only"
-            expect([*arguments, "boundary.hot=dirichlet 100"], pinched=text)
-            # With lambda, with another condition, and without heat.
-            expect([*arguments, "boundary.hot=neumann 1", "problem.lambda=1"], pinched=text)
-            expect([*arguments, "boundary.hot=robin 1, 1"], pinched=text)
-            expect([*arguments, "boundary.hot=neumann 0"], pinched=text)
+            for more in "", "boundary.hot=neumann 1; problem.lambda=1", "boundary.hot=robin 1, 1", "boundary.hot=neumann 0":
+                expect(HOT, case, more, pinched=text)
 
 
 def ring(mirror, wrong=0, mesh=None, group=1, first=1, count=3, key=lambda place: 0):
@@ -190,20 +152,15 @@ def ring(mirror, wrong=0, mesh=None, group=1, first=1, count=3, key=lambda place
 
 def mirrored():
     """A mirrored ring has the volume and the solution of the ring; with 5 elements inverted it is refused."""
-    case = settings("discretization.order=4; boundary.default=dirichlet y^2+z; problem.forcing=-2; "
-                    "result.volume=integral of 1; result.moment=integral of u*x^2; boundary.cold=")
-    results = {}
-    for mirror in False, True:
-        file = "mesh.file=" + ring(mirror).write("ring.msh")
-        for ranks in RANKS:
-            found, results[mirror, ranks] = notes(ranks, [file, *case])
-            check(found.get("turned", "").startswith("all 12 elements") == mirror, f"{found}")
-    for at, found in results.items():
-        for name, value in results[False, 1].items():
-            check(abs(found[name] - value) < CLOSE, f"{at}: {name} {found[name]}, not {value}")
+    case = CASE + ("; boundary.cold=; discretization.order=4; boundary.default=dirichlet y^2+z; problem.forcing=-2; "
+                   "result.volume=integral of 1; result.moment=integral of u*x^2; mesh.file=ring.msh")
+    ring(False).write("ring.msh")
+    results = expect(case)
+    ring(True).write("ring.msh")
+    for name, value in expect(case, turned="all 12 elements").items():
+        check(abs(results[name] - value) < CLOSE, f"{name} {value}, not {results[name]}")
     ring(False, wrong=5).write("ring.msh")
-    for ranks in RANKS:
-        run(ranks, ["mesh.file=ring.msh", *case], 1).expect_error(ranks, 1, "5 of 12 elements are left-handed")
+    refuse(case, ("", "5 of 12 elements are left-handed"))
 
 
 def curved():
@@ -212,9 +169,8 @@ def curved():
     mesh = Mesh()
     for group, first, count in (1, 1, 3), (2, 2, 5):
         ring(False, mesh=mesh, group=group, first=first, count=count, key=lambda place, own=group: own)
-    mesh.write("rings.msh")
-    expect(["mesh.file=rings.msh", "boundary.cold=", "boundary.default=dirichlet x"], misfits="16 exterior faces lie")
+    expect(CASE, mesh.write("rings.msh"), "boundary.cold=; boundary.default=dirichlet x", misfits="16 exterior faces lie")
 
 
-driver.side_by_side([(lost,), (hanging,), (half_shared,), (tetrahedra,), (ties,), (mirrored,), (curved,)])
-driver.finish()
+if __name__ == "__main__":
+    cases.run(lost, hanging, half_shared, tetrahedra, ties, mirrored, curved)

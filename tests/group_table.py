@@ -95,6 +95,24 @@ def part(ranks):
     check(not os.path.exists("run.h5"), "a log of what was not run")
 
 
+def notes():
+    """On a mesh that does not fit: those of a run. fit.py has what they say."""
+    points, elements = [(9, 9, 9), (10, 9, 9), (10, 10, 9), (9, 10, 9)], [(3, 1, [1, 2, 3, 4])]  # a lost surface element
+    halves = [((1, y, z), 0.5) for z in (0, 0.5) for y in (0, 0.5)]
+    for (x, y, z), size in [((-1, 0, 0), 1), ((0, 0, 0), 1), *halves]:
+        elements.append((5, 2, [len(points) + n for n in (1, 3, 4, 2, 5, 7, 8, 6)]))  # left-handed
+        points += [(x + size * a, y + size * b, z + size * c) for c in (0, 1) for b in (0, 1) for a in (0, 1)]
+    driver.write_msh("misfit.msh", points, elements)
+    found = []
+    for more in [], ["--groups"]:
+        Run(2, ["mesh.file=misfit.msh", "problem.forcing=1", "boundary.default=dirichlet 0", "output.log=", "output.field=",
+                "--json", "run.json", *more]).expect(2, 0)
+        with open("run.json", encoding="utf-8") as file:
+            found.append({note["name"]: note["text"] for note in json.load(file)["notes"]})
+    for name in "lost", "misfits", "coincident", "turned":
+        check(name in found[0] and found[0][name] == found[1].get(name), f"{name}: {found}")
+
+
 def wrong_use():
     Run(1, ["mesh.elements=1 1 1", "--groups", "--dry-run"]).expect_error(1, 1, "--groups solves nothing")
     with open("text.json", "w", encoding="utf-8") as file:
@@ -107,5 +125,6 @@ for number in 1, 2, 4:
     driver.in_folder(box, number)
     driver.in_folder(part, number)
 driver.in_folder(names_do_not_overlap)
+driver.in_folder(notes)
 driver.in_folder(wrong_use)
 driver.finish()

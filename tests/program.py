@@ -170,6 +170,20 @@ def materials():
         check(run.out.count(f"argument '{formula}' may jump") == count, f"{run.name}: {run.out!r}")
 
 
+def contact():
+    """One that ends inside a body, in a study; in a dry run; in a field to start from, also on a finer mesh."""
+    case = [f"mesh.file={os.path.join(os.path.dirname(os.path.abspath(__file__)), 'fixtures', 'sandwich.geo')}",
+            *driver.settings("problem.forcing=0; boundary.near=contact 1; boundary.left=dirichlet 0; boundary.right=dirichlet 10; "
+                             "boundary.default=neumann 0; discretization.order=2; output.flux=yes")]
+    Run(2, [*case, "problem.forcing=1+y", "boundary.near=", "boundary.half=contact 0.5", "--study", "order=1:3"]).expect(2, 0)
+    Run(2, [*case, "--dry-run"]).expect(2, 0)
+    Run(2, [*case, "solver.tolerance=1e-12", "output.field=run.hdf"]).expect(2, 0)
+    for refine in 0, 1:
+        run = Run(4, [*case, "problem.initial=run.hdf", "output.field=", "solver.tolerance=1e-6", f"mesh.refine={refine}"])
+        count = iterations_of(run.expect(4, 0))
+        check(count <= 2, f"a start from a field, {refine} refinements: {count} iterations")
+
+
 def study(ranks):
     """Exit codes, the printed table and its copy in the log."""
     write("good.ini", CASE)
@@ -298,7 +312,7 @@ def information():
 def main():
     driver.side_by_side([
         *[(dry_run, ranks, number) for ranks in (4, 1) for number in range(len(DRY_RUNS))],
-        (good_runs, 4), (good_runs, 1), (study, 4), (launcher,), (materials,), (threads,), (as_many_ranks_as_elements,),
+        (good_runs, 4), (good_runs, 1), (study, 4), (contact,), (launcher,), (materials,), (threads,), (as_many_ranks_as_elements,),
         *[(small_stack, number) for number in range(4)],
         (dry_run_refusals, 4), (dry_run_of_too_much, 4), (information,), (environment, 2)])
     driver.finish()

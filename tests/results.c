@@ -1,5 +1,6 @@
 /* [result] through the whole program and its run log: integrals, extrema, resistances, and what is
  * refused. tests/fluxes.c has the fluxes. */
+#include "tests/library_case.h"
 #include "tests/result_log.h"
 
 /* u = x^2 y + z on [0, 2] x [0, 1] x [-1, 1] lies in the space; integrals are sums of products of
@@ -222,30 +223,48 @@ static void check_infinite(void) {
 }
 
 /* On all ranks and on one: the same but for the solver's tolerance and rounding. */
-static void check_ranks(void) {
-  const char *layers = test_text("mesh.file=%s/layers.geo", test_fixtures());
-  const char *const common[] = {
-      layers,
+static void check_ranks(const char *const *settings, const char *table, const char *const *rows,
+                        const char *const *members) {
+  const char *keys[RUN_CASE_OVERRIDES + 1] = {run_case_device, "backend.share=yes",
+                                              "discretization.order=3", "solver.tolerance=1e-14"};
+  keys[run_case_append(settings, 4, keys)] = NULL;
+  sp_case *all = open_keys(keys), *one = open_on(MPI_COMM_SELF, keys);
+  (void)solve(all), (void)solve(one);
+  for (; *rows; rows++)
+    for (const char *const *member = members; *member; member++) {
+      const double expected = number(one, table, *rows, *member);
+      CHECK_CLOSE(number(all, table, *rows, *member), expected, 1e-11 * (1 + fabs(expected)));
+    }
+  sp_case_close(&all);
+  sp_case_close(&one);
+}
+
+static void check_all_on_ranks(void) {
+  const char *const layers[] = {
+      test_text("mesh.file=%s/layers.geo", test_fixtures()),
       "problem.solution=exp(x)*y+z; boundary.inside=robin 1; boundary.bottom=neumann; "
-      "discretization.order=3; solver.tolerance=1e-14; result.a=integral over inner; "
-      "result.b=flux over inside; result.c=flux over outside; "
+      "result.a=integral over inner; result.b=flux over inside; result.c=flux over outside; "
       "result.d=maximum over surface bottom; result.e=average over volume 2; "
       "result.f=minimum; result.g=average of u^2*z over volume inner",
       NULL};
-  const logged all = run(MPI_COMM_WORLD, common, NULL);
-  logged one = all;
-  if (world_rank == 0) one = run(MPI_COMM_SELF, common, NULL);
-  MPI_Barrier(MPI_COMM_WORLD);
-  CHECK(all.result_count == 7 && one.result_count == 7, "%d and %d results", all.result_count,
-        one.result_count);
-  CHECK(all.term_count == one.term_count, "%d and %d terms", all.term_count, one.term_count);
-  for (int r = 0; r < 7; r++) {
-    CHECK_CLOSE(all.results[r].value, one.results[r].value,
-                1e-11 * (1 + fabs(one.results[r].value)));
-    CHECK_CLOSE(all.results[r].size, one.results[r].size, 1e-12 * one.results[r].size);
-  }
-  for (int t = 0; t < all.term_count - 1; t++)
-    CHECK_CLOSE(all.terms[t], one.terms[t], 1e-11 * (1 + fabs(one.terms[t])));
+  check_ranks(layers, "results", TEXTS("a", "b", "c", "d", "e", "f", "g"), TEXTS("value", "size"));
+  check_ranks(layers, "balance", TEXTS("f", "inside", "bottom"), TEXTS("value"));
+  /* Regions that meet at edges, on deformed elements. */
+  check_ranks(TEXTS("mesh.elements=4 4 4; mesh.map=sine; problem.forcing=0; "
+                    "region.low.upper=0.75 1 0.5; region.core.lower=0.25 0.25 0.5; "
+                    "region.core.upper=0.75 0.75 0.75; material.low.kappa=1+x; "
+                    "material.core.kappa=30, 20, 10; material.core.forcing=7; "
+                    "boundary.xmin=dirichlet y; boundary.zmax=robin 3, 1; "
+                    "boundary.ymax=neumann z-0.3; boundary.xmax=source 2; "
+                    "boundary.default=neumann 0"),
+              "materials", TEXTS("low", "core", "default"), TEXTS("source", "heat_in", "heat_out"));
+  /* A contact that ends inside a body. */
+  check_ranks(TEXTS(test_text("mesh.file=%s/sandwich.geo", test_fixtures()),
+                    "problem.forcing=1+y; boundary.half=contact 0.5; boundary.left=dirichlet 0; "
+                    "boundary.right=robin 2, 3; boundary.default=neumann 0; output.accuracy=yes; "
+                    "problem.kappa=2, 1, 0.5, 0.1, 0, 0.2; result.f=flux over half; "
+                    "result.q=flux over right; result.most=maximum"),
+              "results", TEXTS("f", "q", "most"), TEXTS("value"));
 }
 
 static void check_refused(void) {
@@ -293,8 +312,8 @@ int main(int argc, char **argv) {
   check_materials();
   check_no_heat();
   check_infinite();
-  check_ranks();
+  check_all_on_ranks();
   check_refused();
-  leave_folder(TEXTS("world.h5", "self.h5"));
+  leave_folder(TEXTS("world.h5"));
   return check_end();
 }
