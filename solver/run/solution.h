@@ -12,6 +12,7 @@ typedef struct sp_results {
   sp_cg_result cg;
   bool have_norms; /* the problem has a solution to compare with */
   sp_error_norms norms;
+  sp_error_norms in_space; /* of the interpolated solution, for a series in time */
   sp_profile profile;
 } sp_results;
 
