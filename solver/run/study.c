@@ -312,9 +312,9 @@ static sp_status run_all(series *s) {
                       judged);
   else
     sp_terminal_print(s->terminal,
-                      "\n  %-16s no step tells: all errors are at the floor of tolerance and "
+                      "\n  %-16s no step tells: all errors are at the floor of %stolerance and "
                       "rounding\n",
-                      "rates");
+                      "rates", s->axis == SP_ALONG_STEPS ? "space, " : "");
   return SP_OK;
 }
 
