@@ -28,16 +28,23 @@ static void add_array(const double *array, double factor, size_t n, double *valu
 }
 
 sp_status sp_problem_shifted(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                             double shift, bool with_lambda, size_t n, const double *xyz[3],
-                             double *value) {
+                             double shift, size_t n, const double *xyz[3], double *value) {
   const bool is_contact = sp_hexes_is_contact(hexes, e);
-  const double *lambda = with_lambda && !is_contact ? problem->lambda : NULL;
+  const double *lambda = is_contact ? NULL : problem->lambda;
   const double *capacity = shift > 0 && !is_contact ? problem->capacity : NULL;
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  SP_TRY(
-      sp_material_shifted(material, capacity ? 0 : shift, with_lambda && !lambda, n, xyz, value));
+  SP_TRY(sp_material_shifted(material, capacity ? 0 : shift, !lambda, n, xyz, value));
   if (lambda) add_array(&lambda[(size_t)e * n], 1, n, value);
   if (capacity) add_array(&capacity[(size_t)e * n], shift, n, value);
+  return SP_OK;
+}
+
+sp_status sp_problem_capacity(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
+                              const double *xyz[3], double *value) {
+  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+  if (!problem->capacity || sp_hexes_is_contact(hexes, e))
+    return sp_material_shifted(material, 1, false, n, xyz, value);
+  memcpy(value, &problem->capacity[(size_t)e * n], n * sizeof *value);
   return SP_OK;
 }
 
@@ -70,7 +77,7 @@ static sp_status fill_coefficients(const sp_problem *problem, const sp_mesh *mes
     else if (out->kappa)
       SP_TRY(sp_problem_conduct(problem, mesh->hexes, e, points, xyz, &out->kappa[first], NULL));
     if (out->lambda)
-      SP_TRY(sp_problem_shifted(problem, mesh->hexes, e, material->shift, true, points, xyz,
+      SP_TRY(sp_problem_shifted(problem, mesh->hexes, e, material->shift, points, xyz,
                                 &out->lambda[first]));
   }
   return SP_OK;
@@ -122,8 +129,8 @@ sp_status sp_coefficients_of_capacity(const sp_problem *problem, const sp_mesh *
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
     if (!out->by_element) sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
-    status = sp_problem_shifted(problem, mesh->hexes, e, 1, false, out->per_element, xyz,
-                                &out->lambda[(size_t)e * out->per_element]);
+    status = sp_problem_capacity(problem, mesh->hexes, e, out->per_element, xyz,
+                                 &out->lambda[(size_t)e * out->per_element]);
   }
   return sp_agree(mesh->comm, status);
 }

@@ -41,13 +41,14 @@ bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid ele
 const double *sp_problem_kappa_of(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
                                   size_t n);
 
-/* As sp_material_conduct with one vector, which may be NULL if kappa is a scalar, and as
- * sp_material_shifted; from the arrays if there are any. Local. */
+/* As sp_material_conduct with one vector, which may be NULL if kappa is a scalar; lambda + shift
+ * capacity; and the capacity. From the arrays if there are any. Local. */
 sp_status sp_problem_conduct(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
                              const double *xyz[3], double *factor, double *const vector[3]);
 sp_status sp_problem_shifted(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                             double shift, bool with_lambda, size_t n, const double *xyz[3],
-                             double *value);
+                             double shift, size_t n, const double *xyz[3], double *value);
+sp_status sp_problem_capacity(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
+                              const double *xyz[3], double *value);
 
 /* Interpolate the array of kappa to the grid nodes[0] x nodes[1] x nodes[2] of `count` reference
  * coordinates each, kappa[k][j][i]; false: the element's formula counts. Local. */

@@ -80,12 +80,12 @@ static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *s
   find_points(problem, space, e, x, w->nodal, w->u);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  SP_TRY(sp_problem_shifted(problem, hexes, e, 0, true, points, xyz, w->lambda));
+  SP_TRY(sp_problem_shifted(problem, hexes, e, 0, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) sums[0] += w->wj[p] * w->lambda[p] * w->u[p];
   if (material->shift == 0) return SP_OK;
   for (size_t p = 0; p < points; p++) w->rate[p] = 0;
   if (problem->history) find_points(problem, space, e, problem->history, w->nodal, w->rate);
-  SP_TRY(sp_problem_shifted(problem, hexes, e, 1, false, points, xyz, w->lambda));
+  SP_TRY(sp_problem_capacity(problem, hexes, e, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) {
     sums[1] += w->wj[p] * w->lambda[p] * (material->shift * w->u[p] - w->rate[p]);
     sums[2] += w->wj[p] * w->lambda[p] * material->shift * fabs(w->u[p]);

@@ -76,8 +76,8 @@ static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspac
   else
     SP_TRY(evaluate_nodes(s, e, solution, w));
   if (gradients)
-    sp_tensor_gradient(s->rule.n, s->nq, s->value, s->derivative, w->nodal, w->tensor, w->u,
-                       (double *const[]){w->gradient[0], w->gradient[1], w->gradient[2]});
+    sp_tensor_gradient(s->rule.n, s->nq, s->value, s->derivative, w->nodal, w->tensor,
+                       (double *const[]){w->u, w->gradient[0], w->gradient[1], w->gradient[2]});
   else
     sp_tensor_apply(s->rule.n, s->nq, s->value, s->value, s->value, w->nodal, w->u);
   sp_geometry_inverse(hexes, e, s->rule.n, s->rule.nodes, w->xyz, w->inverse, w->measure);

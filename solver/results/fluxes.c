@@ -130,8 +130,8 @@ static void find_slopes(const pass *t, workspace *w) {
   const int order = t->fluxes->space->numbering->order;
   if (!w->has_slopes)
     sp_tensor_gradient(sp_operator_rule(t->fluxes->problem->kind, order)->n, order + 1, t->value,
-                       t->derivative, w->nodal, w->tail, w->at,
-                       (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
+                       t->derivative, w->nodal, w->tail,
+                       (double *const[]){w->at, w->slopes[0], w->slopes[1], w->slopes[2]});
   w->has_slopes = true;
 }
 
@@ -259,8 +259,7 @@ static sp_status subtract_history(const pass *t, sp_lid e, const sp_rule *rule, 
   const int nq = s->space->numbering->order + 1;
   sp_numbering_gather(s->space->numbering, e, s->problem->history, w->part);
   sp_tensor_apply(rule->n, nq, t->value, t->value, t->value, w->part, w->flow);
-  SP_TRY(
-      sp_problem_shifted(s->problem, s->space->mesh->hexes, e, 1, false, points, xyz, w->lambda));
+  SP_TRY(sp_problem_capacity(s->problem, s->space->mesh->hexes, e, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) w->at[p] -= w->flow[p] * w->lambda[p] * w->wj[p];
   return SP_OK;
 }
@@ -278,7 +277,7 @@ static sp_status evaluate_element(const pass *t, sp_lid e, const sp_rule *rule, 
   find_slopes(t, w);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->xyz, w->wj));
   SP_TRY(fill_factors(s->problem, hexes, e, rule, w));
-  SP_TRY(sp_problem_shifted(s->problem, hexes, e, material->shift, true, points, xyz, w->lambda));
+  SP_TRY(sp_problem_shifted(s->problem, hexes, e, material->shift, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) {
     const double u[3] = {w->slopes[0][p], w->slopes[1][p], w->slopes[2][p]};
     for (int a = 0; a < 3; a++) {

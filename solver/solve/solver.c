@@ -427,8 +427,8 @@ sp_status sp_solver_start(sp_solver *s, const sp_vector *start) {
   enter_phase(s, SP_PHASE_OPERATOR);
   if (!s->has_b) SP_TRY(make_right_hand_side(s, s->load));
   const sp_preconditioner *diagonal = s->diagonal ? s->diagonal : s->preconditioner;
-  return sp_start_find(s->system, diagonal->inverse_diagonal, start, &s->b, &s->x, &s->r, s->work,
-                       &s->start);
+  s->start.inverse_diagonal = diagonal->inverse_diagonal;
+  return sp_start_find(s->system, start, &s->b, &s->x, &s->r, s->work, &s->start);
 }
 
 static sp_status iterate_from_start(sp_solver *s, sp_cg_result *result) {
@@ -444,8 +444,7 @@ static sp_status iterate_from_start(sp_solver *s, sp_cg_result *result) {
                                  .on_iteration = on_iteration,
                                  .is_interrupted = is_interrupted,
                                  .context = s};
-  return sp_cg_solve(s->system->op, s->preconditioner, &options, false, &s->b, &s->x, &s->r,
-                     result);
+  return sp_cg_solve(s->system->op, s->preconditioner, &options, &s->b, &s->x, &s->r, result);
 }
 
 sp_status sp_solver_iterate(sp_solver *s, sp_cg_result *result) {
@@ -483,7 +482,8 @@ sp_status sp_solver_refine(sp_solver *s, const double *x, double *rest) {
   static const double TOLERANCE = 1e-6; /* relative to `rest`, which is at rounding level itself */
   sp_fluxes fluxes = {.problem = s->problem, .space = s->space, .x = x, .left = s->work};
   const bool *constrained = s->system->setup.constrained;
-  const sp_cg_options options = {.criterion = SP_CG_ENERGY,
+  const sp_cg_options options = {.from_zero = true,
+                                 .criterion = SP_CG_ENERGY,
                                  .tolerance = TOLERANCE,
                                  .max_iterations = s->options.max_iterations,
                                  .is_interrupted = is_interrupted,
@@ -497,7 +497,6 @@ sp_status sp_solver_refine(sp_solver *s, const double *x, double *rest) {
   sp_status status = sp_vector_write(s->work, &s->b);
   if (!status) status = sp_vector_fill(0, &s->x);
   SP_TRY(sp_agree(s->platform->comm, status));
-  SP_TRY(
-      sp_cg_solve(s->system->op, s->preconditioner, &options, true, &s->b, &s->x, &s->r, &result));
+  SP_TRY(sp_cg_solve(s->system->op, s->preconditioner, &options, &s->b, &s->x, &s->r, &result));
   return sp_agree(s->platform->comm, sp_vector_read(&s->x, rest));
 }
