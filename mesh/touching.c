@@ -257,7 +257,7 @@ static void plan_passes(MPI_Comm comm, search *s) {
 static sp_status run_pass(MPI_Comm comm, search *s, int64_t *found) {
   SP_OWNED char *rows = NULL;
   SP_OWNED int64_t *answers = NULL;
-  const int words = (int)(s->row_size / sizeof *answers);
+  const size_t words = s->row_size / sizeof *answers;
   s->rows = NULL;
   add_all_rows(s);
   SP_TRY(sp_agree(comm, SP_ALLOCATE("faces in contact", SP_ARRAY(answers, s->row_count)) |
