@@ -9,14 +9,15 @@
 
 /* ---- Values in an element ---- */
 
-const double *sp_problem_kappa_of(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                                  size_t n) {
-  return problem->kappa && !sp_hexes_is_contact(hexes, e) ? &problem->kappa[(size_t)e * n] : NULL;
+const double *sp_problem_array(const sp_problem *problem, sp_coefficient which,
+                               const sp_hexes *hexes, sp_lid e, size_t n) {
+  const double *array = problem->arrays[which];
+  return array && !sp_hexes_is_contact(hexes, e) ? &array[(size_t)e * n] : NULL;
 }
 
 sp_status sp_problem_conduct(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
                              const double *xyz[3], double *factor, double *const vector[3]) {
-  const double *own = sp_problem_kappa_of(problem, hexes, e, n);
+  const double *own = sp_problem_array(problem, SP_KAPPA, hexes, e, n);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
   if (!own) return sp_material_conduct(material, n, xyz, factor, 1, vector);
   memcpy(factor, own, n * sizeof *factor);
@@ -29,29 +30,29 @@ static void add_array(const double *array, double factor, size_t n, double *valu
 
 sp_status sp_problem_shifted(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
                              double shift, size_t n, const double *xyz[3], double *value) {
-  const bool is_contact = sp_hexes_is_contact(hexes, e);
-  const double *lambda = is_contact ? NULL : problem->lambda;
-  const double *capacity = shift > 0 && !is_contact ? problem->capacity : NULL;
+  const double *lambda = sp_problem_array(problem, SP_LAMBDA, hexes, e, n);
+  const double *capacity = shift > 0 ? sp_problem_array(problem, SP_CAPACITY, hexes, e, n) : NULL;
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
   SP_TRY(sp_material_shifted(material, capacity ? 0 : shift, !lambda, n, xyz, value));
-  if (lambda) add_array(&lambda[(size_t)e * n], 1, n, value);
-  if (capacity) add_array(&capacity[(size_t)e * n], shift, n, value);
+  if (lambda) add_array(lambda, 1, n, value);
+  if (capacity) add_array(capacity, shift, n, value);
   return SP_OK;
 }
 
 sp_status sp_problem_capacity(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
                               const double *xyz[3], double *value) {
+  const double *own = sp_problem_array(problem, SP_CAPACITY, hexes, e, n);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  if (!problem->capacity || sp_hexes_is_contact(hexes, e))
-    return sp_material_shifted(material, 1, false, n, xyz, value);
-  memcpy(value, &problem->capacity[(size_t)e * n], n * sizeof *value);
+  if (!own) return sp_material_shifted(material, 1, false, n, xyz, value);
+  memcpy(value, own, n * sizeof *value);
   return SP_OK;
 }
 
 bool sp_problem_interpolate_kappa(const sp_problem *problem, const sp_space *space, sp_lid e,
                                   int count, const double *const nodes[3], double *kappa) {
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
-  const double *own = sp_problem_kappa_of(problem, space->mesh->hexes, e, sp_rule_points(rule));
+  const double *own =
+      sp_problem_array(problem, SP_KAPPA, space->mesh->hexes, e, sp_rule_points(rule));
   double matrices[3][SP_MAX_NQ * SP_MAX_M];
   if (!own) return false;
   for (int d = 0; d < 3; d++)
@@ -88,12 +89,13 @@ sp_status sp_coefficients_create(const sp_problem *problem, const sp_mesh *mesh,
   const sp_materials *materials = &problem->materials;
   const double lambda = sp_materials_lambda(materials);
   *out = (sp_coefficients){.scale = lambda, .largest_lambda = lambda};
-  const bool own_lambda = problem->lambda || problem->capacity;
-  const bool with_kappa = problem->kappa || sp_materials_have_kappa(materials);
+  const bool own_lambda = problem->arrays[SP_LAMBDA] || problem->arrays[SP_CAPACITY];
+  const bool with_kappa = problem->arrays[SP_KAPPA] || sp_materials_have_kappa(materials);
   const bool with_lambda = own_lambda || sp_materials_have_lambda(materials);
   if (!with_kappa && !with_lambda) return SP_OK;
-  out->by_element = !problem->kappa && !own_lambda && sp_materials_are_constant(materials);
-  out->is_tensor = !problem->kappa && sp_materials_have_tensor(materials);
+  out->by_element =
+      !problem->arrays[SP_KAPPA] && !own_lambda && sp_materials_are_constant(materials);
+  out->is_tensor = !problem->arrays[SP_KAPPA] && sp_materials_have_tensor(materials);
   const size_t points = sp_rule_points(rule);
   out->per_element = out->by_element ? 1 : points;
   const size_t values = (size_t)mesh->hexes->count * out->per_element;
@@ -121,7 +123,8 @@ sp_status sp_coefficients_of_capacity(const sp_problem *problem, const sp_mesh *
   const size_t points = sp_rule_points(rule), elements = (size_t)mesh->hexes->count;
   SP_OWNED double *coordinates = NULL;
   *out = (sp_coefficients){.scale = 1};
-  out->by_element = !problem->capacity && sp_materials_capacity_is_constant(&problem->materials);
+  out->by_element =
+      !problem->arrays[SP_CAPACITY] && sp_materials_capacity_is_constant(&problem->materials);
   out->per_element = out->by_element ? 1 : points;
   const size_t values = elements * out->per_element;
   sp_status status = SP_ALLOCATE("capacity", SP_ARRAY(coordinates, 3 * points),

@@ -37,9 +37,10 @@ bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid ele
 
 /* ---- Values in an element, at the n points of the operator's rule ---- */
 
-/* Return kappa of an element from the problem's array, [n]; NULL: its formula counts. Local. */
-const double *sp_problem_kappa_of(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                                  size_t n);
+/* Return a coefficient of an element from the problem's array, [n]; NULL: its formula counts.
+ * Local. */
+const double *sp_problem_array(const sp_problem *problem, sp_coefficient which,
+                               const sp_hexes *hexes, sp_lid e, size_t n);
 
 /* As sp_material_conduct with one vector, which may be NULL if kappa is a scalar; lambda + shift
  * capacity; and the capacity. From the arrays if there are any. Local. */

@@ -134,11 +134,11 @@ static sp_status derive_data(const sp_face_points *face, const double *alpha, do
   const size_t n = face->n;
   const double *normal = face->normal;
   double kappa[POINTS], x[POINTS], y[POINTS], z[POINTS], *const slopes[3] = {x, y, z};
-  if (material->kappa_formula && material->kappa_formula->is_of_u)
+  if (sp_coefficient_is_of_u(material, SP_KAPPA))
     return sp_fail(SP_ERR_INPUT,
                    "%s: kappa depends on u, so its fluxes are not derived from the "
                    "solution; give G of each condition",
-                   material->kappa_formula->where);
+                   material->of[SP_KAPPA].formula->where);
   SP_TRY(sp_problem_evaluate(material->solution, n, face->xyz, NULL, g, slopes, NULL));
   SP_TRY(sp_material_conduct(material, n, face->xyz, kappa, 1, slopes));
   for (size_t q = 0; q < n; q++)

@@ -1,7 +1,5 @@
 #include "solver/problem/linearize.h"
 
-#include <stddef.h>
-
 #include "io/threads.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
@@ -13,30 +11,12 @@ typedef struct workspace {
   double xyz[3 * POINTS], nodal[NODES], u[POINTS];
 } workspace;
 
-/* The coefficients of materials, and the arrays of a problem. */
-typedef struct coefficient {
-  size_t formula, value; /* offsets in sp_material */
-  size_t own, array;     /* offsets in sp_problem */
-  bool zero_allowed;
-} coefficient;
-#define COEFFICIENT(name, zero_allowed)                                                            \
-  {                                                                                                \
-    offsetof(sp_material, name##_formula), offsetof(sp_material, name),                            \
-        offsetof(sp_problem, name##_of_u), offsetof(sp_problem, name), zero_allowed                \
-  }
-static const coefficient coefficients[] = {COEFFICIENT(kappa, false), COEFFICIENT(lambda, true),
-                                           COEFFICIENT(capacity, false)};
-
-static const sp_expression *formula_of(const coefficient *c, const sp_material *material) {
-  return *(const sp_expression *const *)((const char *)material + c->formula);
-}
-
 /* The array of one coefficient, at the points of the operator's rule. */
 typedef struct sampling {
   const sp_problem *problem;
   const sp_mesh *mesh;
   const sp_rule *rule;
-  const coefficient *coefficient;
+  sp_coefficient which;
   double *values; /* [elements][points] */
   double matrix[SP_MAX_M * SP_MAX_NQ];
 } sampling;
@@ -63,37 +43,34 @@ static sp_status sample_elements(void *sampling_, void *workspace_, size_t begin
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
   for (size_t e = begin; e < end; e++) {
     const sp_material *m = sp_materials_of(&s->problem->materials, s->mesh->hexes, (sp_lid)e);
-    const sp_expression *formula = formula_of(s->coefficient, m);
-    const double constant = *(const double *)((const char *)m + s->coefficient->value);
+    const sp_expression *formula = m->of[s->which].formula;
     double *values = &s->values[e * points];
     if (m->is_contact) continue; /* it has no such array */
-    for (size_t p = 0; p < points && !formula; p++) values[p] = constant;
+    for (size_t p = 0; p < points && !formula; p++) values[p] = m->of[s->which].value;
     if (!formula) continue;
     sp_hexes_coordinates(s->mesh->hexes, (sp_lid)e, s->rule->n, s->rule->nodes, w->xyz);
     if (formula->is_of_u) SP_TRY(find_last(s, (sp_lid)e, xyz, w));
-    SP_TRY(sp_problem_evaluate_coefficient(formula, s->coefficient->zero_allowed, points, xyz,
+    SP_TRY(sp_problem_evaluate_coefficient(formula, s->which == SP_LAMBDA, points, xyz,
                                            formula->is_of_u ? w->u : NULL, values, NULL));
   }
   return SP_OK;
 }
 
-static bool depends_on_u(const sp_problem *problem, const coefficient *c) {
-  for (int i = 0; i < problem->materials.count; i++) {
-    const sp_expression *formula = formula_of(c, &problem->materials.list[i]);
-    if (formula && formula->is_of_u) return true;
-  }
+static bool depends_on_u(const sp_problem *problem, sp_coefficient which) {
+  for (int i = 0; i < problem->materials.count; i++)
+    if (sp_coefficient_is_of_u(&problem->materials.list[i], which)) return true;
   return false;
 }
 
 /* Fill the problem's own array, and let it be the coefficient unless another one is given. */
-static sp_status sample_coefficient(const coefficient *c, sp_problem *problem, const sp_mesh *mesh,
+static sp_status sample_coefficient(sp_coefficient which, sp_problem *problem, const sp_mesh *mesh,
                                     int order) {
-  double **own = (double **)((char *)problem + c->own);
-  const double **array = (const double **)((char *)problem + c->array);
-  sampling s = {.problem = problem, .mesh = mesh, .coefficient = c};
+  double **own = &problem->arrays_of_u[which];
+  const double **array = &problem->arrays[which];
+  sampling s = {.problem = problem, .mesh = mesh, .which = which};
   s.rule = sp_operator_rule(problem->kind, order);
   const size_t elements = (size_t)mesh->hexes->count, points = sp_rule_points(s.rule);
-  if (!depends_on_u(problem, c) || (*array && *array != *own)) return SP_OK;
+  if (!depends_on_u(problem, which) || (*array && *array != *own)) return SP_OK;
   if (!*own) SP_TRY(sp_allocate(elements * points, sizeof **own, "coefficients of u", own));
   *array = s.values = *own;
   sp_interpolation_matrix(order + 1, sp_reference_get(order)->gll.nodes, s.rule->n, s.rule->nodes,
@@ -106,7 +83,7 @@ sp_status sp_problem_linearize(sp_problem *problem, const sp_mesh *mesh, int ord
                                const sp_numbering *numbering, const double *u) {
   sp_status status = SP_OK;
   problem->last = (sp_last){u, numbering};
-  for (size_t c = 0; c < sizeof coefficients / sizeof *coefficients && !status; c++)
-    status = sample_coefficient(&coefficients[c], problem, mesh, order);
+  for (sp_coefficient c = 0; c < SP_COEFFICIENTS && !status; c++)
+    status = sample_coefficient(c, problem, mesh, order);
   return sp_agree(mesh->comm, status);
 }

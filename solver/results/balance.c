@@ -53,7 +53,8 @@ void sp_balance_free(sp_balance *balance) {
 }
 
 static bool is_zero(const sp_material *material) {
-  return !material->lambda_formula && material->lambda == 0 && material->shift == 0;
+  return !material->of[SP_LAMBDA].formula && material->of[SP_LAMBDA].value == 0 &&
+         material->shift == 0;
 }
 
 /* values = an L-vector at the operator's quadrature points of an element. */
@@ -76,7 +77,7 @@ static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *s
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
   const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  if (!problem->lambda && is_zero(material)) return SP_OK;
+  if (!problem->arrays[SP_LAMBDA] && is_zero(material)) return SP_OK;
   find_points(problem, space, e, x, w->nodal, w->u);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};

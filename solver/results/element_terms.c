@@ -79,7 +79,7 @@ static sp_status fill_factors(const sp_problem *problem, const sp_hexes *hexes, 
   const size_t points = sp_rule_points(rule);
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
   const sp_geometry_tensor k = {.values = w->kappa, .component = (ptrdiff_t)points, .point = 1};
-  if (!material->tensor || problem->kappa) {
+  if (!material->tensor || problem->arrays[SP_KAPPA]) {
     SP_TRY(sp_geometry_factors(hexes, e, rule, w->factors));
     if (material->is_contact) sp_operator_make_contact(hexes, points, w->factors);
     return sp_problem_conduct(problem, hexes, e, points, xyz, w->kappa, NULL);

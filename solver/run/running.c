@@ -101,10 +101,10 @@ static sp_status create_solver(sp_running *c) {
   sp_running_enter(c, SP_PHASE_PROBLEM);
   sp_scope_set_time(c->config->statement.scope, sp_time_first(&c->config->time));
   SP_TRY(sp_problem_create(&c->config->statement, c->mesh, &c->problem));
-  if (c->kappa || c->lambda || c->capacity) SP_TRY(sp_running_check_arrays(c->problem));
-  c->problem->kappa = c->kappa;
-  c->problem->lambda = c->lambda;
-  c->problem->capacity = c->capacity;
+  for (sp_coefficient i = 0; i < SP_COEFFICIENTS; i++) {
+    if (c->arrays[i]) SP_TRY(sp_running_check_arrays(c->problem));
+    c->problem->arrays[i] = c->arrays[i];
+  }
   SP_TRY(sp_problem_linearize(c->problem, c->mesh, c->config->statement.order, NULL, NULL));
   sp_materials_shift(&c->problem->materials, sp_time_first_shift(&c->config->time));
   SP_TRY(

@@ -51,10 +51,10 @@ typedef struct sp_running {
   /* Sees each iteration if there is no report; true ends the solve. NULL: none. */
   bool (*on_iteration)(void *context, const sp_cg_iteration *iteration);
   void *context;
-  const double *kappa, *lambda, *capacity; /* of the problem; NULL: its formulas */
-  bool evaluates;                          /* results besides the error norms */
-  bool stopped;                            /* on_iteration has ended this solve */
-  sp_phase phase;                          /* the current one; SP_PHASES: none */
+  const double *arrays[SP_COEFFICIENTS]; /* of the problem; NULL: its formulas */
+  bool evaluates;                        /* results besides the error norms */
+  bool stopped;                          /* on_iteration has ended this solve */
+  sp_phase phase;                        /* the current one; SP_PHASES: none */
   double phase_start;
 
   sp_problem *problem;

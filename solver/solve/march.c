@@ -231,7 +231,7 @@ static sp_status linearize(sp_march *m, const sp_vector *at) {
   SP_TRY(sp_agree(space->platform->comm, sp_vector_read(at, m->last)));
   SP_TRY(sp_problem_linearize(m->problem, space->mesh, space->numbering->order, space->numbering,
                               m->last));
-  return m->problem->capacity_of_u ? renew_mass(m) : SP_OK;
+  return m->problem->arrays_of_u[SP_CAPACITY] ? renew_mass(m) : SP_OK;
 }
 
 /* m->stage = the solution with m->history near `at`. */
