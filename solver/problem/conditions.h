@@ -46,6 +46,11 @@ typedef struct sp_condition_type {
                      const double *u, double *alpha, double *g);
 } sp_condition_type;
 
+/* True if it is a part of the mesh, and so no condition of exterior faces. Local. */
+static inline bool sp_condition_is_of_mesh(const sp_condition_type *type) {
+  return type->form == SP_PERIODIC || type->form == SP_CONTACT;
+}
+
 /* Ends with a row without a name. */
 extern const sp_condition_type sp_condition_types[];
 

@@ -227,8 +227,7 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
 }
 
 bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part) {
-  const sp_condition_form form = problem->parts[part].type->form;
-  if (form == SP_PERIODIC || form == SP_CONTACT) return false;
+  if (sp_condition_is_of_mesh(problem->parts[part].type)) return false;
   return part < problem->part_count - 1 || balance->has_default;
 }
 

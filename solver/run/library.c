@@ -236,7 +236,7 @@ static sp_status check_keys(int count, const char *const *keys) {
 static const sp_boundary_entry *next_of_mesh(const sp_config *config, int *p) {
   while (*p < config->statement.boundary.count) {
     const sp_boundary_entry *entry = &config->statement.boundary.entries[(*p)++];
-    if (entry->type->form == SP_PERIODIC || entry->type->form == SP_CONTACT) return entry;
+    if (sp_condition_is_of_mesh(entry->type)) return entry;
   }
   return NULL;
 }
