@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
+#include "operators/factors.h"
 #include "solver/problem/coefficients.h"
 
 sp_element_terms sp_element_terms_of(const sp_problem *problem, const sp_space *space,

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "operators/factors.h"
+#include "mesh/geometry.h"
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
