@@ -123,18 +123,20 @@ static sp_status find_answers(sp_running *c, sp_answers *answers) {
   return sp_running_collect(c, answers);
 }
 
-/* Measure and evaluate the solution of one of a series, if it has any. */
-static sp_status finish_one(sp_running *c, sp_status solved, sp_answers *answers) {
-  if (!sp_solver_has_solution(solved)) return solved;
+/* Solve; measure, write and evaluate the solution, converged or not. `answers` of one of a series
+ * may be NULL. The message of a solve that fails names the field. */
+static sp_status solve_case(sp_running *c, sp_answers *answers) {
   sp_kept_error kept;
+  sp_interrupt_watch();
+  const sp_status solved = c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c);
+  if (!sp_solver_has_solution(solved)) return solved;
   sp_error_keep(solved, &kept);
   SP_TRY(sp_running_measure(c));
+  if (c->report) SP_TRY(write_results(c, solved));
   if (answers) SP_TRY(find_answers(c, answers));
-  return sp_error_restore(&kept);
-}
-
-static sp_status solve_case(sp_running *c) {
-  return c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c);
+  const sp_status status = sp_error_restore(&kept);
+  if (!status || !c->written.field) return status;
+  return sp_fail(status, "%s; its field is %s", sp_error_message(), c->written.field);
 }
 
 sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
@@ -147,26 +149,13 @@ sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_co
   c.evaluates = answers;
   sp_status status = sp_running_set_up(&c);
   if (!status && !start) sp_report_find_notes(report, &c.notes);
-  sp_interrupt_watch();
   if (!status) {
-    status = finish_one(&c, solve_case(&c), answers);
+    status = solve_case(&c, answers);
     c.notes.rounding = results->cg.rounding;
     if (!start) sp_report_find_notes(report, &c.notes);
   }
   sp_running_release(&c);
   return status;
-}
-
-/* Write the results of a solve, if it has any; the message of its status names the field. */
-static sp_status write_outputs(sp_running *c, sp_status solved) {
-  if (!sp_solver_has_solution(solved)) return solved;
-  sp_kept_error kept;
-  sp_error_keep(solved, &kept);
-  SP_TRY(sp_running_measure(c));
-  SP_TRY(write_results(c, solved));
-  const sp_status status = sp_error_restore(&kept);
-  if (!status || !c->written.field) return status;
-  return sp_fail(status, "%s; its field is %s", sp_error_message(), c->written.field);
 }
 
 /* The flow from the mesh on. */
@@ -176,8 +165,7 @@ static sp_status run_on_mesh(sp_running *c) {
   if (status) sp_report_print_notes(c->report);
   SP_TRY(status);
   SP_TRY(sp_running_report_setup(c));
-  sp_interrupt_watch();
-  return write_outputs(c, solve_case(c));
+  return solve_case(c, NULL);
 }
 
 /* Run the case; only ranks with elements call this. */

@@ -34,7 +34,6 @@ static const struct {
 /* A study while it runs. */
 typedef struct series {
   const sp_workers *workers;
-  MPI_Comm comm;    /* of the workers */
   sp_config config; /* the user's, with the changes of the study */
   sp_terminal *terminal;
   sp_report *report;
@@ -125,7 +124,7 @@ static sp_status make_first_mesh(series *s) {
   sp_sizes largest;
   sp_sizes_count(mesh->topology, refine->last - refine->first, s->along[SP_ALONG_ORDERS].last,
                  &largest);
-  return sp_agree(s->comm, sp_sizes_check(&largest, "--study"));
+  return sp_agree(s->workers->comm, sp_sizes_check(&largest, "--study"));
 }
 
 static void record_study_row(series *s, const sp_study_row *row) {
@@ -184,20 +183,17 @@ static void print_rate(sp_terminal *t, double error, double rate) {
 static void print_study_row(const series *s, int place, const sp_study_row *row) {
   sp_terminal *t = s->terminal;
   const sp_study_row *first = row - place + 1;
-  const bool l2 = sp_rates_at_floor(place, first, SP_L2);
-  const bool h1 = sp_rates_at_floor(place, first, SP_H1);
+  static const char *const floors[2][2] = {{"", "  H1 at the floor"},
+                                           {"  L2 at the floor", "  at the floor"}};
   sp_terminal_print(t, "  %2d %6d", row->order, row->refine);
   if (s->axis == SP_ALONG_STEPS) sp_terminal_print(t, " %4d %10.4g", row->step, row->dt);
   sp_terminal_print(t, " %10lld %12lld %10lld", (long long)row->elements, (long long)row->dofs,
                     (long long)row->iterations);
   for (int n = 0; n < SP_NORMS && !s->by_answers; n++) print_rate(t, row->error[n], row->rate[n]);
   sp_terminal_print(t, " %10.4f %5.1f %%", row->seconds, 100 * row->matvec_share);
-  sp_terminal_print(t, "%s\n",
-                    s->by_answers ? ""
-                    : l2 && h1    ? "  at the floor"
-                    : l2          ? "  L2 at the floor"
-                    : h1          ? "  H1 at the floor"
-                                  : "");
+  const char *floor =
+      floors[sp_rates_at_floor(place, first, SP_L2)][sp_rates_at_floor(place, first, SP_H1)];
+  sp_terminal_print(t, "%s\n", s->by_answers ? "" : floor);
 }
 
 /* Along steps the error in space, that of the interpolated solution, is a part of the floor, and
@@ -213,7 +209,7 @@ static void expect_steps(const series *s, const sp_error_norms *in_space, sp_stu
 static void add_study_row(series *s, const sp_results *results, int place) {
   const sp_operator_kind kind = s->config.statement.operator_kind;
   sp_phase_row phases[SP_PHASES];
-  sp_profile_rows(s->comm, &results->profile, phases);
+  sp_profile_rows(s->workers->comm, &results->profile, phases);
   sp_profile_merge(&s->profile, &results->profile);
   const sp_error_norms *norms = &results->norms;
   sp_study_row *row = &s->rows[s->count++];
@@ -351,7 +347,6 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   series *s;
   SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *s, "study", &s)));
   *s = (series){.workers = workers,
-                .comm = comm,
                 .config = *config,
                 .terminal = terminal,
                 .profile = *profile,
