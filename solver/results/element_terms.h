@@ -12,7 +12,7 @@ enum {
   SP_ELEMENT_POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M
 };
 
-/* What all elements have in common. */
+/* Data shared by all elements. */
 typedef struct sp_element_terms {
   const sp_problem *problem;
   const sp_space *space;

@@ -30,7 +30,7 @@
 
 typedef enum sp_norm { SP_L2, SP_H1, SP_NORMS } sp_norm;
 
-/* What changes from run to run. */
+/* The parameter that a study varies. */
 typedef enum sp_study_axis {
   SP_ALONG_ORDERS,
   SP_ALONG_REFINEMENTS,

@@ -196,8 +196,8 @@ static void print_study_row(const series *s, int place, const sp_study_row *row)
   sp_terminal_print(t, "%s\n", s->by_answers ? "" : floor);
 }
 
-/* Along steps the error in space, that of the interpolated solution, is a part of the floor, and
- * the order of the scheme is the rate. */
+/* Along steps the floor includes the error in space, which the interpolated solution shows, and the
+ * rate is the order of the scheme. */
 static void expect_steps(const series *s, const sp_error_norms *in_space, sp_study_row *row) {
   row->floor[SP_L2] += SP_RATES_CLEAR * in_space->l2;
   row->floor[SP_H1] += SP_RATES_CLEAR * in_space->h1;
