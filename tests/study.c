@@ -293,6 +293,38 @@ static void test_studies(void) {
   CHECK_OK(run_study(linear, "order=1:4", "refine=0:1"));
 }
 
+typedef struct step_row {
+  double refine, step, dt, l2, expected;
+} step_row;
+
+/* Every pair of a refinement and a step; a row has the bits of a single run. In space the solution
+ * is exact. */
+static void test_in_time(void) {
+  enum { PAIRS = 6 };
+  const char *const moving[] = {
+      "mesh.elements=2 1 1; discretization.order=2; problem.solution=x*cos(3*t)+y*y; "
+      "problem.capacity=1+x; boundary.default=dirichlet; boundary.xmax=robin 2; time.end=1; "
+      "time.scheme=bdf3; output.field=",
+      NULL};
+  const char *const eight[] = {moving[0], "time.step=0.125", NULL};
+  CHECK_OK(run_study(eight, "step=1:3", "refine=0:1"));
+  step_row rows[PAIRS + 1] = {0};
+  if (world_rank == 0)
+    CHECK(read_table("study", 5, TEXTS("refine", "step", "dt", "L2", "L2_expected"), PAIRS + 1,
+                     &rows->refine) == PAIRS,
+          "not all pairs");
+  MPI_Bcast(rows, sizeof rows, MPI_BYTE, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < PAIRS; i++)
+    CHECK(rows[i].refine == i / 3 && rows[i].step == 1 + i % 3 &&
+              rows[i].dt == 0.0625 / (1 << i % 3) && rows[i].expected == 3,
+          "row %d: refine %g, step %g, dt %g, rate %g", i, rows[i].refine, rows[i].step, rows[i].dt,
+          rows[i].expected);
+  sp_results results;
+  CHECK_OK(run_case(MPI_COMM_WORLD, moving,
+                    TEXTS("time.steps=32", "mesh.refine=1", "solver.tolerance=1e-13"), &results));
+  CHECK(results.norms.l2 == rows[4].l2, "%g, not %g", results.norms.l2, rows[4].l2);
+}
+
 typedef struct limit_row {
   double rate, limit, gci;
 } limit_row;
@@ -435,6 +467,7 @@ int main(int argc, char **argv) {
   test_convergence();
   test_growth();
   test_studies();
+  test_in_time();
   test_answers();
   test_jump();
   test_forcing();
