@@ -9,7 +9,7 @@
 #include "solver/results/fluxes.h"
 #include "solver/solve/solver_parts.h"
 
-void sp_solver_enter(const sp_solver *s, sp_phase phase) {
+static void enter_phase(const sp_solver *s, sp_phase phase) {
   if (s->watch.enter) s->watch.enter(s->watch.context, phase);
 }
 
@@ -70,7 +70,7 @@ static sp_status start_levels(sp_solver *s) {
 
 /* Make the system, and start the set-up of multigrid. */
 static sp_status make_system(sp_solver *s) {
-  sp_solver_enter(s, SP_PHASE_PROBLEM);
+  enter_phase(s, SP_PHASE_PROBLEM);
   const sp_status status =
       sp_problem_system(s->problem, s->space, s->options.geometry, &s->facts, &s->system);
   if (s->values) {
@@ -78,12 +78,12 @@ static sp_status make_system(sp_solver *s) {
     s->facts.boundary_values = s->values;
   }
   SP_TRY(status);
-  sp_solver_enter(s, SP_PHASE_PRECONDITIONER);
+  enter_phase(s, SP_PHASE_PRECONDITIONER);
   choose_preconditioner(s);
   /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
    * the operator comes first. */
   if (!s->facts.weak) SP_TRY(start_levels(s));
-  sp_solver_enter(s, SP_PHASES);
+  enter_phase(s, SP_PHASES);
   return SP_OK;
 }
 
@@ -98,7 +98,7 @@ sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
                    .problem = problem,
                    .options = *options,
                    .watch = watch ? *watch : (sp_solver_watch){0}};
-  sp_solver_enter(s, SP_PHASE_NUMBERING);
+  enter_phase(s, SP_PHASE_NUMBERING);
   SP_TRY(sp_space_create(platform, mesh, options->order, &s->space));
   return make_system(s);
 }
@@ -119,19 +119,42 @@ static sp_status create_device_vectors(sp_solver *s) {
   return sp_space_vector(s->space, SP_DOUBLE, &s->r);
 }
 
-sp_status sp_solver_finish(sp_solver *s) {
-  sp_solver_enter(s, SP_PHASE_OPERATOR);
+/* Build the operator and the preconditioner. */
+static sp_status finish_set_up(sp_solver *s) {
+  enter_phase(s, SP_PHASE_OPERATOR);
   SP_TRY(sp_system_build(s->system));
   SP_TRY(sp_agree(s->platform->comm, create_device_vectors(s)));
   if (s->facts.weak)
     SP_TRY(sp_null_space_weigh(s->facts.weak, s->system->op, &s->x, &s->b, s->work));
-  sp_solver_enter(s, SP_PHASE_PRECONDITIONER);
+  enter_phase(s, SP_PHASE_PRECONDITIONER);
   if (s->facts.weak) SP_TRY(start_levels(s));
   SP_TRY(sp_precondition_create(s->kind, s->system, &s->levels, &s->preconditioner));
   SP_TRY(sp_start_prepare(&s->system->setup, &s->start));
   if (!s->preconditioner || (s->start.stiff && !s->preconditioner->inverse_diagonal))
     SP_TRY(sp_jacobi_create(s->system->op, &s->system->setup, &s->diagonal));
   sp_system_forget_coefficients(s->system);
+  return SP_OK;
+}
+
+/* ---- Load ---- */
+
+static sp_status create_host_vectors(sp_solver *s) {
+  const size_t dofs = sp_space_dofs(s->space);
+  return SP_ALLOCATE("load vector", SP_ARRAY(s->load, dofs), SP_ARRAY(s->work, dofs));
+}
+
+sp_status sp_solver_load(sp_solver *s) {
+  enter_phase(s, SP_PHASE_PROBLEM);
+  if (!s->load) SP_TRY(sp_agree(s->platform->comm, create_host_vectors(s)));
+  SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->load, &s->range, s->sums));
+  s->removed = 0;
+  SP_TRY(sp_solver_balance(s, s->load));
+  s->own_removed = s->removed;
+  if (!s->system->op) SP_TRY(finish_set_up(s));
+  enter_phase(s, SP_PHASE_OPERATOR);
+  sp_vector_destroy(&s->own);
+  SP_TRY(sp_solver_make_rhs(s, s->load));
+  enter_phase(s, SP_PHASES);
   return SP_OK;
 }
 
@@ -233,7 +256,7 @@ static bool is_interrupted(void *solver) {
 }
 
 sp_status sp_solver_start(sp_solver *s, const sp_vector *start) {
-  sp_solver_enter(s, SP_PHASE_OPERATOR);
+  enter_phase(s, SP_PHASE_OPERATOR);
   if (!s->has_b) SP_TRY(sp_solver_make_rhs(s, s->load));
   const sp_preconditioner *diagonal = s->diagonal ? s->diagonal : s->preconditioner;
   s->start.inverse_diagonal = diagonal->inverse_diagonal;
@@ -257,9 +280,9 @@ static sp_status iterate_from_start(sp_solver *s, sp_cg_result *result) {
 }
 
 sp_status sp_solver_iterate(sp_solver *s, sp_cg_result *result) {
-  sp_solver_enter(s, SP_PHASE_SOLVE);
+  enter_phase(s, SP_PHASE_SOLVE);
   const sp_status status = iterate_from_start(s, result);
-  sp_solver_enter(s, SP_PHASES);
+  enter_phase(s, SP_PHASES);
   return status;
 }
 
@@ -281,9 +304,9 @@ sp_status sp_solver_solve(sp_solver *s, const double *start, double *x, sp_cg_re
   if (!sp_solver_has_solution(solved)) return solved;
   sp_kept_error kept;
   sp_error_keep(solved, &kept);
-  sp_solver_enter(s, SP_PHASE_SOLUTION);
+  enter_phase(s, SP_PHASE_SOLUTION);
   SP_TRY(sp_solver_fetch(s, x));
-  sp_solver_enter(s, SP_PHASES);
+  enter_phase(s, SP_PHASES);
   return sp_error_restore(&kept);
 }
 

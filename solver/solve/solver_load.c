@@ -6,13 +6,20 @@
 #include "io/threads.h"
 #include "solver/solve/solver_parts.h"
 
-/* ---- The load of the problem ---- */
+/* ---- Right-hand sides ---- */
 
 /* Sum a load vector over all ranks. */
 static sp_status sum_load(const sp_solver *s, const double *load, double *sum) {
   *sum = 0;
   for (sp_lid i = 0; i < s->space->numbering->owned; i++) *sum += load[i];
   return sp_reduction_sum(s->platform->reduction, 1, sum, SP_OK);
+}
+
+static sp_status check_ties(sp_solver *s, const double *load) {
+  const int parts = s->system->constants.parts;
+  if (parts == 0 || s->mesh->hexes->file.bodies <= parts) return SP_OK;
+  return sp_null_space_check_ties(s->problem, s->space, s->system->setup.constrained, load,
+                                  &s->tied);
 }
 
 /* Project the load of pure Neumann problems. */
@@ -25,11 +32,9 @@ static sp_status project_load(sp_solver *s, double *load) {
   return SP_OK;
 }
 
-static sp_status check_ties(sp_solver *s, const double *load) {
-  const int parts = s->system->constants.parts;
-  if (parts == 0 || s->mesh->hexes->file.bodies <= parts) return SP_OK;
-  return sp_null_space_check_ties(s->problem, s->space, s->system->setup.constrained, load,
-                                  &s->tied);
+sp_status sp_solver_balance(sp_solver *s, double *load) {
+  SP_TRY(check_ties(s, load));
+  return s->facts.exact ? project_load(s, load) : SP_OK;
 }
 
 typedef struct largest_entry {
@@ -77,27 +82,6 @@ sp_status sp_solver_make_rhs(sp_solver *s, const double *load) {
   return sp_agree(s->platform->comm, sp_vector_write(s->work, &s->b));
 }
 
-static sp_status create_host_vectors(sp_solver *s) {
-  const size_t dofs = sp_space_dofs(s->space);
-  return SP_ALLOCATE("load vector", SP_ARRAY(s->load, dofs), SP_ARRAY(s->work, dofs));
-}
-
-sp_status sp_solver_load(sp_solver *s) {
-  sp_solver_enter(s, SP_PHASE_PROBLEM);
-  if (!s->load) SP_TRY(sp_agree(s->platform->comm, create_host_vectors(s)));
-  SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->load, &s->range, s->sums));
-  SP_TRY(check_ties(s, s->load));
-  s->removed = 0;
-  if (s->facts.exact) SP_TRY(project_load(s, s->load));
-  s->own_removed = s->removed;
-  if (!s->system->op) SP_TRY(sp_solver_finish(s));
-  sp_solver_enter(s, SP_PHASE_OPERATOR);
-  sp_vector_destroy(&s->own);
-  SP_TRY(sp_solver_make_rhs(s, s->load));
-  sp_solver_enter(s, SP_PHASES);
-  return SP_OK;
-}
-
 /* ---- Other data ---- */
 
 static sp_status write_free(sp_solver *s) {
@@ -140,8 +124,7 @@ static sp_status add_balanced(sp_solver *s) {
   SP_TRY(sp_agree(s->platform->comm, sp_allocate(dofs, sizeof *load, "load vector", &load)));
   for (size_t i = 0; i < dofs; i++) load[i] = s->load[i] + (extra ? extra[i] : 0);
   s->removed = s->own_removed;
-  if (extra) SP_TRY(check_ties(s, load));
-  if (extra) SP_TRY(project_load(s, load));
+  if (extra) SP_TRY(sp_solver_balance(s, load));
   return sp_solver_make_rhs(s, load);
 }
 
