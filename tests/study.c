@@ -302,7 +302,7 @@ typedef struct step_row {
 static void test_in_time(void) {
   enum { PAIRS = 6 };
   const char *const moving[] = {
-      "mesh.elements=2 1 1; discretization.order=2; problem.solution=x*cos(3*t)+y*y; "
+      "mesh.elements=2 2 1; discretization.order=2; problem.solution=x*cos(3*t)+y*y; "
       "problem.capacity=1+x; boundary.default=dirichlet; boundary.xmax=robin 2; time.end=1; "
       "time.scheme=bdf3; output.field=",
       NULL};

@@ -47,13 +47,12 @@ sp_status sp_running_time_levels(sp_running *c) {
 
 /* Solve the case at another order and compare the answers. */
 static sp_status solve_again(sp_running *c, int order) {
-  const sp_solution_start start = {.space = c->solver->space, .values = c->solution};
   sp_config config = *c->config;
   sp_results results = {0};
   sp_answers others = {0};
   config.statement.order = order;
   config.solver.orders.count = 0;
-  sp_status status = sp_run_one(c->workers, c->mesh, &config, &start, c->report, &others, &results);
+  sp_status status = sp_run_one(c->workers, c->mesh, &config, c, c->report, &others, &results);
   status = status ? sp_fail(status, "error bars, order %d: %s", order, sp_error_message())
                   : sp_accuracy_compare(config.solver.tolerance, order, &others, &c->bars.accuracy);
   c->bars.accuracy.iterations += results.cg.iterations;
@@ -140,7 +139,7 @@ static sp_status solve_case(sp_running *c, sp_answers *answers) {
 }
 
 sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
-                     const sp_solution_start *start, sp_report *report, sp_answers *answers,
+                     const sp_running *start, sp_report *report, sp_answers *answers,
                      sp_results *results) {
   sp_running c = sp_running_begin(workers, mesh, config, results);
   c.given = start;

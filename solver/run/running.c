@@ -139,7 +139,7 @@ static sp_status load_initial(sp_running *c) {
   }
   c->problem->initial = c->initial;
   if (!c->given) return SP_OK;
-  return sp_initial_interpolate(c->given->space, c->given->values, space, c->solution);
+  return sp_initial_interpolate(c->given->solver->space, c->given->solution, space, c->solution);
 }
 
 /* Measure for the notes: sources that the quadrature misses, solutions that do not fit. */

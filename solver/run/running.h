@@ -9,11 +9,21 @@
 
 #include "solver/report/report.h"
 #include "solver/results/answers.h"
-#include "solver/run/solution.h"
+#include "solver/results/errors.h"
 #include "io/field_file.h"
 #include "solver/solve/march.h"
 #include "solver/solve/solver.h"
 #include "solver/solve/workers.h"
+
+/* Results of a case; partial if it stopped early. */
+typedef struct sp_results {
+  int64_t elements, dofs;
+  sp_cg_result cg;
+  bool have_norms; /* the problem has a solution to compare with */
+  sp_error_norms norms;
+  sp_error_norms in_space; /* of the interpolated solution, for a series in time */
+  sp_profile profile;
+} sp_results;
 
 /* Evaluated results; empty unless the case evaluates. */
 typedef struct sp_running_values {
@@ -47,7 +57,7 @@ typedef struct sp_running {
   sp_results *results;
   sp_report *report;              /* NULL for one of a series, and in the library while CG runs */
   sp_report *series;              /* shows progress in a series, and gets its notes; else NULL */
-  const sp_solution_start *given; /* the solution of another order, or NULL */
+  const struct sp_running *given; /* a solved case at another order to start from, or NULL */
   /* Sees each iteration if there is no report; true ends the solve. NULL: none. */
   bool (*on_iteration)(void *context, const sp_cg_iteration *iteration);
   void *context;

@@ -373,21 +373,15 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
 
 /* Check that the case has equal steps, and not too many after all halvings. */
 static sp_status check_steps(const sp_time_options *time, const sp_study_range *step) {
-  if (!step->given) return SP_OK;
-  if (time->end == 0)
-    return sp_fail(SP_ERR_INPUT,
-                   "--study step=%d:%d: expected a case in time, with time.end; this "
-                   "one is steady",
-                   step->first, step->last);
-  if (time->tolerance > 0)
-    return sp_fail(SP_ERR_INPUT,
-                   "--study step=%d:%d: expected time.step or time.steps; the steps "
-                   "of time.tolerance are automatic",
-                   step->first, step->last);
-  if (sp_time_steps(time) > INT_MAX >> step->last)
-    return sp_fail(SP_ERR_INPUT, "--study step=%d:%d: %d steps halved %d times are more than %d",
-                   step->first, step->last, sp_time_steps(time), step->last, INT_MAX);
-  return SP_OK;
+  const char *misfit = time->end == 0        ? "this case is steady, without time.end"
+                       : time->tolerance > 0 ? "time.tolerance makes them automatic"
+                       : sp_time_steps(time) > INT_MAX >> step->last ? "they would be too many"
+                                                                     : NULL;
+  if (!step->given || !misfit) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "--study step=%d:%d: expected equal steps to halve, by time.step or "
+                 "time.steps; %s",
+                 step->first, step->last, misfit);
 }
 
 sp_status sp_study_run(const sp_workers *workers, const sp_config *config, const sp_study *study,
