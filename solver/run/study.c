@@ -41,9 +41,8 @@ typedef struct series {
   sp_study_axis axis;                  /* along which rates are taken */
   sp_study_range along[SP_STUDY_AXES]; /* one value if it is not given */
   sp_mesh *meshes[MAX_REFINE + 1];     /* by refinement; NULL if not made yet */
-  sp_mesh_size sizes[MAX_REFINE + 1];
-  sp_profile profile; /* of all runs */
-  int count;          /* number of runs so far */
+  sp_profile profile;                  /* of all runs */
+  int count;                           /* number of runs so far */
   sp_study_row rows[MAX_RUNS];
   bool by_answers;              /* there is no solution to compare with */
   sp_answers answers[MAX_RUNS]; /* of the rows, then */
@@ -110,7 +109,6 @@ static sp_status make_mesh(series *s, int refine) {
   if (s->meshes[refine]) return SP_OK;
   const double start = sp_profile_begin(s->terminal, SP_PHASE_MESH);
   SP_TRY(sp_mesh_refined(s->meshes[refine - 1], &s->meshes[refine]));
-  s->sizes[refine] = measure_mesh(s->meshes[refine]);
   sp_profile_end(&s->profile, s->terminal, SP_PHASE_MESH, start);
   return SP_OK;
 }
@@ -119,11 +117,9 @@ static sp_status make_first_mesh(series *s) {
   const sp_study_range *refine = &s->along[SP_ALONG_REFINEMENTS];
   SP_TRY(sp_case_mesh(s->workers, &s->config.mesh, &s->config.statement, &s->config.wanted,
                       &s->profile, s->terminal, &s->meshes[refine->first]));
-  const sp_mesh *mesh = s->meshes[refine->first];
-  s->sizes[refine->first] = measure_mesh(mesh);
   sp_sizes largest;
-  sp_sizes_count(mesh->topology, refine->last - refine->first, s->along[SP_ALONG_ORDERS].last,
-                 &largest);
+  sp_sizes_count(s->meshes[refine->first]->topology, refine->last - refine->first,
+                 s->along[SP_ALONG_ORDERS].last, &largest);
   return sp_agree(s->workers->comm, sp_sizes_check(&largest, "--study"));
 }
 
@@ -213,6 +209,7 @@ static void add_study_row(series *s, const sp_results *results, int place) {
   sp_profile_merge(&s->profile, &results->profile);
   const sp_error_norms *norms = &results->norms;
   sp_study_row *row = &s->rows[s->count++];
+  const sp_mesh_size size = measure_mesh(s->meshes[row->refine]);
   *row = (sp_study_row){.order = row->order,
                         .refine = row->refine,
                         .step = row->step,
@@ -226,7 +223,7 @@ static void add_study_row(series *s, const sp_results *results, int place) {
                                      sp_rates_expected(kind, row->order, SP_H1)},
                         .seconds = phases[SP_PHASE_SOLVE].seconds_max,
                         .matvec_share = phases[SP_PHASE_MATVEC].share};
-  sp_rates_floor(kind, s->config.solver.tolerance, &s->sizes[row->refine], row);
+  sp_rates_floor(kind, s->config.solver.tolerance, &size, row);
   if (s->axis == SP_ALONG_STEPS) expect_steps(s, &results->in_space, row);
   sp_rates_observe(s->axis, place, row - place + 1);
   print_study_row(s, place, row);
