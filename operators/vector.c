@@ -40,6 +40,19 @@ sp_status sp_vector_read(const sp_vector *vector, double *host) {
   return sp_vector_read(&full, host);
 }
 
+sp_status sp_vector_combine(int terms, const double *weights, const sp_vector *const *x,
+                            sp_vector *y) {
+  const sp_platform *p = y->platform;
+  const void *data[SP_TERMS_MOST];
+  for (int k = 0; k < terms; k++) data[k] = x[k]->data;
+  return p->backend->combine(p->device, y->precision, y->count, terms, weights, data, y->data);
+}
+
+sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y) {
+  const double weights[] = {a, b};
+  return sp_vector_combine(b == 0 ? 1 : 2, weights, (const sp_vector *[]){x, y}, y);
+}
+
 static void *data_of(const sp_vector *vector) {
   return vector ? vector->data : NULL;
 }

@@ -48,11 +48,12 @@ static inline sp_status sp_vector_fill(double value, sp_vector *vector) {
   return p->backend->fill(p->device, vector->precision, vector->count, value, vector->data);
 }
 
+/* y = the sum of weights[k] x[k], k < terms, from 1 to SP_TERMS_MOST; y may be one of x. */
+sp_status sp_vector_combine(int terms, const double *weights, const sp_vector *const *x,
+                            sp_vector *y);
+
 /* y = a x + b y; with b = 0, y may hold anything before. */
-static inline sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y) {
-  const sp_platform *p = y->platform;
-  return p->backend->axpby(p->device, y->precision, y->count, a, x->data, b, y->data);
-}
+sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y);
 
 /* z = x y, entry by entry. z may be x or y, or both. */
 static inline sp_status sp_vector_multiply(const sp_vector *x, const sp_vector *y, sp_vector *z) {

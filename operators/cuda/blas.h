@@ -24,8 +24,8 @@ sp_status sp_cuda_blas_prepare(sp_device *device);
 
 sp_status sp_cuda_fill(sp_device *device, sp_precision precision, size_t count, double value,
                        void *vector);
-sp_status sp_cuda_axpby(sp_device *device, sp_precision precision, size_t count, double a,
-                        const void *x, double b, void *y);
+sp_status sp_cuda_combine_vectors(sp_device *device, sp_precision precision, size_t count,
+                                  int terms, const double *weights, const void *const *x, void *y);
 sp_status sp_cuda_multiply(sp_device *device, sp_precision precision, size_t count, const void *x,
                            const void *y, void *z);
 sp_status sp_cuda_convert(sp_device *device, size_t count, double scale,

@@ -183,7 +183,9 @@ sp_status sp_host_prolong(sp_device_transfer *t, const void *coarse, void *fine)
     assemble_fine(t->fine, t->precision, t->correction);
   }
   set_zero(&t->fine_fixed, t->precision, t->correction);
-  return sp_host_axpby(t->device, t->precision, sp_space_dofs(t->fine), 1, t->correction, 1, fine);
+  static const double ones[] = {1, 1};
+  return sp_host_combine(t->device, t->precision, sp_space_dofs(t->fine), 2, ones,
+                         (const void *[]){t->correction, fine}, fine);
 }
 
 sp_status sp_host_restrict(sp_device_transfer *t, const void *fine, void *coarse) {

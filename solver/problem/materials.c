@@ -32,6 +32,7 @@ static void take_formulas(const sp_statement *statement, const sp_material_entry
   }
   if (entry->forcing.text || entry->source.text) {
     m->forcing = entry->forcing.expression;
+    m->reaction = entry->forcing.rate;
     m->source = entry->source.text ? &entry->source : NULL;
   }
   if (entry->lambda.text) take_coefficient(&entry->lambda, &m->of[SP_LAMBDA]);
@@ -333,6 +334,14 @@ bool sp_material_is_of_u(const sp_material *m) {
   bool some = false;
   for (sp_coefficient c = 0; c < SP_COEFFICIENTS; c++) some = some || sp_coefficient_is_of_u(m, c);
   return some;
+}
+
+static bool has_reaction(const sp_material *m) {
+  return m->reaction;
+}
+
+bool sp_materials_have_reaction(const sp_materials *materials) {
+  return any_material(materials, has_reaction);
 }
 
 bool sp_materials_are_of_u(const sp_materials *materials) {

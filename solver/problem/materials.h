@@ -26,6 +26,7 @@ typedef struct sp_material {
   const sp_expression *solution, *forcing; /* NULL if not given */
   const sp_expression *curvature;          /* the solution, for K : grad grad u with the tensor */
   const sp_expression *rate;               /* the solution, for du/dt; NULL if that is 0 */
+  const sp_expression *reaction;           /* the forcing, for its derivative by u, or NULL */
   const sp_formula *source; /* in place of a forcing; NULL if not given: the integral of f over all
                                elements with this source */
   sp_expression *density;   /* the forcing that it gives, and 0 of a contact; owned, else NULL */
@@ -78,6 +79,9 @@ static inline bool sp_coefficient_is_of_u(const sp_material *material, sp_coeffi
 }
 bool sp_material_is_of_u(const sp_material *material);
 bool sp_materials_are_of_u(const sp_materials *materials);
+
+/* True if a forcing depends on u. Local. */
+bool sp_materials_have_reaction(const sp_materials *materials);
 
 /* True if the capacity is constant in each material. Local. */
 bool sp_materials_capacity_is_constant(const sp_materials *materials);

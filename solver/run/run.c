@@ -98,8 +98,9 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
   if (c->bars.accuracy.order && !c->bars.failure.status)
     sp_error_keep(sp_accuracy_report(&c->bars.accuracy, c->report), &c->bars.failure);
   if (c->bars.failure.status) return sp_error_restore(&c->bars.failure);
+  if (solved) return SP_OK;
   SP_TRY(sp_quantities_check_finite(c->values.quantities));
-  return solved ? SP_OK : sp_running_check_balance(c);
+  return sp_running_check_balance(c);
 }
 
 /* Write and print the results, also if CG has not converged (`solved`). Print the tables even if

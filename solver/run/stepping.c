@@ -12,8 +12,9 @@
 /* Steps of a run. */
 typedef struct stepping {
   sp_running *c;
-  double first;                 /* time of the initial value */
-  int begun, step, evaluated;   /* steps up to there, taken in all, and at the last row */
+  double first;               /* time of the initial value */
+  int begun, step, evaluated; /* steps up to there, taken in all, and at the last row */
+  int rows;
   int64_t iterations, reported; /* of all steps, and up to the last row */
   double begin;                 /* MPI_Wtime */
 } stepping;
@@ -90,6 +91,7 @@ static sp_status evaluate_step(stepping *s) {
   if (!status && c->report) record_row(s, &answers);
   s->reported = s->iterations;
   s->evaluated = s->step;
+  s->rows++;
   sp_answers_free(&answers);
   return status ? status : sp_stepping_write(c);
 }
@@ -110,16 +112,30 @@ static void show_progress(const stepping *s) {
                    (double)s->iterations / (s->step - s->begun), seconds * (1 - done) / done);
 }
 
+/* The initial value is the first row, unless it is the last one of another series. */
+static sp_status evaluate_initial(stepping *s) {
+  if (!s->c->report || s->c->state.length > 0) return SP_OK;
+  const sp_status status = evaluate_step(s);
+  return status == SP_ERR_INPUT ? sp_fail(status, "%s, t = 0", sp_error_message()) : status;
+}
+
 static sp_status take_steps(stepping *s) {
   static const double ROUNDING = 1e-9;
   sp_running *c = s->c;
-  const int every = c->report ? c->config->time.every : INT_MAX; /* one of a series */
+  const sp_time_options *time = &c->config->time;
+  const bool by_time = time->at.count > 0 || time->interval > 0;
+  SP_TRY(evaluate_initial(s));
+  double next = sp_time_next_output(time, s->first);
   for (bool ends = false; !ends;) {
     SP_TRY(sp_march_step(c->march, &s->iterations, &c->results->cg));
     s->step++;
     show_progress(s);
     ends = find_progress(s) > 1 - ROUNDING;
-    if (s->step % every == 0 || ends) SP_TRY(evaluate_step(s));
+    const double t = sp_march_time(c->march);
+    const bool is_due =
+        by_time ? t > next - ROUNDING * sp_march_length(c->march) : s->step % time->every == 0;
+    if (by_time && is_due) next = sp_time_next_output(time, t);
+    if (ends || (c->report && is_due)) SP_TRY(evaluate_step(s)); /* of a series only the end */
   }
   return SP_OK;
 }
@@ -158,7 +174,7 @@ sp_status sp_stepping_run(sp_running *c) {
   if (!status) status = take_steps(&s);
   sp_kept_error kept;
   sp_error_keep(status, &kept);
-  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.step == s.begun)) {
+  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.rows == 0)) {
     const sp_status evaluated = evaluate_step(&s);
     if (evaluated) sp_error_keep(evaluated, &kept);
   }

@@ -77,6 +77,11 @@ static sp_study_axis find_axis(const sp_study *study) {
   return axis;
 }
 
+/* The number of equal steps. */
+static int count_steps(const sp_time_options *time) {
+  return (int)round(time->end / sp_time_step(time));
+}
+
 /* Set a tolerance that does not hide the discretization error, and raise the limit of iterations
  * with it: CG gains the same number of digits in every iteration. */
 static void tighten_tolerance(sp_config *config) {
@@ -348,7 +353,7 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
                 .terminal = terminal,
                 .profile = *profile,
                 .axis = find_axis(study),
-                .steps = config->time.end > 0 ? sp_time_steps(&config->time) : 0,
+                .steps = config->time.end > 0 ? count_steps(&config->time) : 0,
                 .by_answers = !sp_statement_has_solution(&config->statement)};
   for (int a = 0; a < SP_STUDY_AXES; a++)
     s->along[a] = study->along[a].given ? study->along[a] : (sp_study_range){false, own[a], own[a]};
@@ -372,8 +377,8 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
 static sp_status check_steps(const sp_time_options *time, const sp_study_range *step) {
   const char *misfit = time->end == 0        ? "this case is steady, without time.end"
                        : time->tolerance > 0 ? "time.tolerance makes them automatic"
-                       : sp_time_steps(time) > INT_MAX >> step->last ? "they would be too many"
-                                                                     : NULL;
+                       : count_steps(time) > INT_MAX >> step->last ? "they would be too many"
+                                                                   : NULL;
   if (!step->given || !misfit) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "--study step=%d:%d: expected equal steps to halve, by time.step or "
