@@ -133,8 +133,8 @@ static sp_status flag_vertices(const splitting *s, int64_t **flags) {
       if (contact_of(s, e, 2 * d + (c >> d & 1)) >= 0) rows[n][2] = -1;
   }
   SP_TRY(sp_agree(s->comm, status));
-  return sp_rendezvous_answer(s->comm, (int64_t)count, FLAG_WORDS, *rows, 1, *flags, compare_rows,
-                              answer_flags, NULL);
+  const sp_questions questions = {count, FLAG_WORDS, 1, *rows, *flags};
+  return sp_rendezvous_answer(s->comm, &questions, compare_rows, answer_flags, NULL);
 }
 
 static void fill_row(const splitting *s, sp_lid e, int c, corner_row *row) {
@@ -173,8 +173,9 @@ static sp_status split_vertices(splitting *s) {
       fill_row(s, (sp_lid)(n / SP_CORNERS), (int)(n % SP_CORNERS), &s->rows[s->places[n]]);
   }
   MPI_Allreduce(MPI_IN_PLACE, &step, 1, SP_MPI_GID, MPI_MAX, s->comm);
-  return sp_rendezvous_answer(s->comm, s->count, ROW_WORDS, (const int64_t *)s->rows, ANSWER_WORDS,
-                              (int64_t *)s->answers, compare_rows, answer_corners, &step);
+  const sp_questions questions = {(size_t)s->count, ROW_WORDS, ANSWER_WORDS,
+                                  (const int64_t *)s->rows, (int64_t *)s->answers};
+  return sp_rendezvous_answer(s->comm, &questions, compare_rows, answer_corners, &step);
 }
 
 /* ---- Elements of contacts ---- */

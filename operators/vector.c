@@ -40,22 +40,6 @@ sp_status sp_vector_read(const sp_vector *vector, double *host) {
   return sp_vector_read(&full, host);
 }
 
-sp_status sp_vector_copy(const sp_vector *from, sp_vector *to) {
-  const sp_platform *p = to->platform;
-  return p->backend->copy(p->device, to->precision, to->count, from->data, to->data);
-}
-
-sp_status sp_vector_convert(double scale, const sp_vector *from, sp_vector *to) {
-  const sp_platform *p = to->platform;
-  return p->backend->convert(p->device, to->count, scale, from->precision, from->data,
-                             to->precision, to->data);
-}
-
-sp_status sp_vector_fill(double value, sp_vector *vector) {
-  const sp_platform *p = vector->platform;
-  return p->backend->fill(p->device, vector->precision, vector->count, value, vector->data);
-}
-
 sp_status sp_vector_combine(int terms, const double *weights, const sp_vector *const *x,
                             sp_vector *y) {
   const sp_platform *p = y->platform;
@@ -67,17 +51,6 @@ sp_status sp_vector_combine(int terms, const double *weights, const sp_vector *c
 sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y) {
   const double weights[] = {a, b};
   return sp_vector_combine(b == 0 ? 1 : 2, weights, (const sp_vector *[]){x, y}, y);
-}
-
-sp_status sp_vector_multiply(const sp_vector *x, const sp_vector *y, sp_vector *z) {
-  const sp_platform *p = z->platform;
-  return p->backend->multiply(p->device, z->precision, z->count, x->data, y->data, z->data);
-}
-
-sp_status sp_vector_correct(const sp_smoothing *step) {
-  const sp_vector *any = step->t;
-  const sp_correction raw = sp_smoothing_correction(step);
-  return any->platform->backend->correct(any->platform->device, any->precision, any->count, &raw);
 }
 
 static void *data_of(const sp_vector *vector) {

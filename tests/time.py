@@ -45,16 +45,39 @@ def check_balance(label, document):
 
 
 def rates(scheme, order):
-    """The error at the end falls with the order of the scheme, for both operators."""
+    """The error at the end falls with the order of the scheme, for both operators. Runs of a study are those without it."""
     for operator in "bp3.5", "bp3.0":
-        errors = []
-        for steps in 20, 40, 80:
-            document = solve(1, *MOVING, f"discretization.operator={operator}", f"time.scheme={scheme}",
-                             f"time.steps={steps}", "solver.tolerance=1e-13")
-            errors.append(document["errors"]["L2"])
+        case = [*MOVING, f"discretization.operator={operator}", f"time.scheme={scheme}", "solver.tolerance=1e-13"]
+        study = solve(1, *case, "time.step=0.05", "--study", "step=0:2")["study"]
+        check([(row["step"], row["L2_expected"], row["H1_expected"]) for row in study] == [(k, order, order) for k in range(3)]
+              and np.allclose([row["dt"] for row in study], [0.05, 0.025, 0.0125]), f"{scheme}, {operator}: {study}")
+        check(abs(study[2]["L2_rate"] - order) < 0.15, f"{scheme}, {operator}: rate {study[2]['L2_rate']}, not {order}")
+        for steps, row in zip((20, 40, 80), study):
+            document = solve(1, *case, f"time.steps={steps}")
+            check(document["errors"]["L2"] == row["L2"], f"{scheme}, {operator}, {steps} steps: {document['errors']}, {row}")
             check_balance(f"{scheme}, {operator}, {steps} steps", document)
-        rate = math.log2(errors[1] / errors[2])
-        check(abs(rate - order) < 0.15, f"{scheme}, {operator}: errors {errors}, rate {rate:.2f}, not {order}")
+
+
+def study():
+    """Along steps: the error in space is the floor, with refinements every pair is solved, answers without a solution
+    have limits, and a scheme that does not reach its order is named."""
+    smooth = settings("mesh.elements=2 2 2; discretization.order=2; problem.solution=sin(3*x+y)*cos(3*t); problem.capacity=2+y; "
+                      "boundary.default=dirichlet; time.end=1; time.steps=10; output.field=; output.log=")
+    rows_of = solve(2, *smooth, "--study", "step=0:2", "--study", "refine=0:1")["study"]
+    check([(row["refine"], row["step"]) for row in rows_of] == [(r, k) for r in (0, 1) for k in range(3)], f"pairs: {rows_of}")
+    check(all(row["H1"] < row["H1_floor"] < 20 * row["H1"] for row in rows_of), f"the error in space is the floor: {rows_of}")
+    decay = settings("mesh.elements=4 1 1; discretization.order=4; problem.forcing=0; problem.capacity=1; problem.initial=sin(pi*x); "
+                     "boundary.xmin=dirichlet 0; boundary.xmax=dirichlet 0; boundary.default=neumann 0; result.mean=average; "
+                     "time.end=0.1; time.steps=10; output.field=")
+    document = solve(1, *decay, "--study", "step=0:3")
+    mean = document["limits"][0]
+    check(mean["step"] == 3 and abs(mean["rate"] - 2) < 0.1 and
+          abs(mean["limit"] - 2 / math.pi * math.exp(-math.pi**2 * 0.1)) < mean["gci"], f"limit of the mean: {mean}")
+    # The forcing jumps within steps.
+    jump = [word for word in decay if "forcing" not in word] + ["problem.forcing=t < 0.0437 ? 0 : 100", "time.scheme=bdf3"]
+    Run(1, ["-q", *jump, "output.log=", "--study", "step=0:2"]).expect_error(1, 4, "step 2: ")
+    Run(1, [*decay, "time.steps=0", "time.tolerance=1e-2", "time.scheme=sdirk2", "--study", "step=0:2"]).expect_error(
+        1, 1, "--study step=0:2: expected", "automatic")
 
 
 def sealed():
@@ -343,7 +366,7 @@ def bad_input():
     Run(1, [*case, *time, "problem.initial="]).expect_error(1, 1, "problem.initial")
 
 
-driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2), ("cn", 2))], (sealed,),
+driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2), ("cn", 2))], (study,), (sealed,),
                      (steady_limit,), (two_layers,), (automatic,), (output_times,), (contact,), (series,), (interrupted, "moving", 2000), (interrupted, "of_u", 200), (interrupted_at_once,),
                      (full_disk,),
                      (restart, "bdf3"),

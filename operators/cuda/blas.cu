@@ -340,8 +340,9 @@ sp_status sp_cuda_correct(sp_device *device, sp_precision precision, size_t coun
 }
 
 cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
-                             const void *edges, void *product, const sp_correction *step,
+                             const void *edges, const sp_correction *step,
                              const sp_cuda_border *border, bool joins, cudaStream_t stream) {
+  void *const product = const_cast<void *>(step->q ? step->q : step->t);
   const auto complete =
       border
           ? (precision == SP_SINGLE ? queue_complete<float, true> : queue_complete<double, true>)

@@ -10,13 +10,13 @@
 extern "C" {
 #endif
 
-/* Finish an application whose result is `product`: sum at edges and vertices, then do the step. If
- * `border` is not NULL, first receive and add the few shared values (peers.h). `product` is
- * step->q, or step->t if step->q is NULL. Before the call it is zero at edges and vertices, except
+/* Finish an application whose result is step->q, or step->t if step->q is NULL: sum at edges and
+ * vertices, then do the step. If `border` is not NULL, first receive and add the few shared values
+ * (peers.h). Before the call the result is zero at edges and vertices, except
  * for values from the exchange or the diagonal; afterwards it is zero there, in faces and at
  * copies. `joins`: the call may follow kernels of several streams (queue.cuh). */
 cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
-                             const void *edges, void *product, const sp_correction *step,
+                             const void *edges, const sp_correction *step,
                              const sp_cuda_border *border, bool joins, cudaStream_t stream);
 
 /* Workspace for dot; freed with the device. Local. */

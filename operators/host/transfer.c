@@ -43,9 +43,9 @@ static sp_status copy_rounded(sp_precision precision, size_t count, const double
 
 static sp_status find_seams(const sp_device_transfer *t, int n, const sp_lid *nodes, size_t dofs,
                             sp_host_seams *seams) {
-  const sp_lid part_end[SP_SEAM_PARTS] = {t->elements, t->elements};
-  return sp_host_seams_create(t->threads, t->lanes, part_end, n * n * n, nodes, (sp_lid)dofs,
-                              t->precision, seams);
+  const sp_host_seam_items items = {t->threads, t->lanes, {t->elements, t->elements},
+                                    n * n * n,  nodes,    (sp_lid)dofs};
+  return sp_host_seams_create(&items, t->precision, seams);
 }
 
 /* List the true entries of `constrained` or, if it is NULL, the zero weights. */

@@ -1,7 +1,5 @@
 #include "solver/problem/linearize.h"
 
-#include <stddef.h>
-
 #include "io/threads.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
@@ -15,31 +13,12 @@ typedef struct workspace {
   bool is_picard;
 } workspace;
 
-/* The coefficients of materials, and the arrays of a problem. */
-typedef struct coefficient {
-  size_t formula, value; /* offsets in sp_material */
-  size_t own, array;     /* offsets in sp_problem */
-  bool zero_allowed;
-} coefficient;
-#define COEFFICIENT(name, zero_allowed)                                                            \
-  {                                                                                                \
-    offsetof(sp_material, name##_formula), offsetof(sp_material, name),                            \
-        offsetof(sp_problem, name##_of_u), offsetof(sp_problem, name), zero_allowed                \
-  }
-/* lambda is last: its s depends on the capacity. */
-static const coefficient coefficients[] = {COEFFICIENT(kappa, false), COEFFICIENT(capacity, false),
-                                           COEFFICIENT(lambda, true)};
-
-static const sp_expression *formula_of(const coefficient *c, const sp_material *material) {
-  return *(const sp_expression *const *)((const char *)material + c->formula);
-}
-
 /* The array of one coefficient, at the points of the operator's rule. */
 typedef struct sampling {
   const sp_problem *problem;
   const sp_mesh *mesh;
   const sp_rule *rule;
-  const coefficient *coefficient;
+  sp_coefficient which;
   double *values; /* [elements][points] */
   double *slope;  /* likewise, of lambda if a forcing depends on u; else NULL */
   bool is_picard;
@@ -67,10 +46,9 @@ static sp_status find_slope(const sampling *s, size_t e, const double *xyz[3], w
   double *lambda = &s->values[e * points], *slope = &s->slope[e * points];
   double *const derivative[3] = {w->derivative[0], w->derivative[1], w->derivative[2]};
   SP_TRY(sp_problem_evaluate(m->reaction, points, xyz, w->u, w->nodal, derivative, NULL));
-  SP_TRY(sp_problem_shifted(s->problem, s->mesh->hexes, (sp_lid)e, m->shift, false, points, xyz,
-                            w->nodal));
+  SP_TRY(sp_problem_capacity(s->problem, s->mesh->hexes, (sp_lid)e, points, xyz, w->nodal));
   for (size_t p = 0; p < points; p++) {
-    const bool is_newton = lambda[p] + w->nodal[p] - derivative[0][p] > 0;
+    const bool is_newton = lambda[p] + m->shift * w->nodal[p] - derivative[0][p] > 0;
     slope[p] = is_newton ? -derivative[0][p] : 0;
     lambda[p] += slope[p];
     w->is_picard = w->is_picard || (!is_newton && derivative[0][p] != 0);
@@ -86,17 +64,16 @@ static sp_status sample_elements(void *sampling_, void *workspace_, size_t begin
   w->is_picard = false;
   for (size_t e = begin; e < end; e++) {
     const sp_material *m = sp_materials_of(&s->problem->materials, s->mesh->hexes, (sp_lid)e);
-    const sp_expression *formula = formula_of(s->coefficient, m);
-    const double constant = *(const double *)((const char *)m + s->coefficient->value);
+    const sp_expression *formula = m->of[s->which].formula;
     double *values = &s->values[e * points];
     if (m->is_contact) continue; /* it has no such array */
-    for (size_t p = 0; p < points && !formula; p++) values[p] = constant;
+    for (size_t p = 0; p < points && !formula; p++) values[p] = m->of[s->which].value;
     const bool reacts = s->slope && m->reaction;
     if (!formula && !reacts) continue;
     sp_hexes_coordinates(s->mesh->hexes, (sp_lid)e, s->rule->n, s->rule->nodes, w->xyz);
     SP_TRY(sp_problem_last(s->problem, &s->problem->last, s->rule, (sp_lid)e, xyz, w->nodal, w->u));
     if (formula)
-      SP_TRY(sp_problem_evaluate_coefficient(formula, s->coefficient->zero_allowed, points, xyz,
+      SP_TRY(sp_problem_evaluate_coefficient(formula, s->which == SP_LAMBDA, points, xyz,
                                              formula->is_of_u ? w->u : NULL, values, NULL));
     if (reacts) SP_TRY(find_slope(s, e, xyz, w));
   }
@@ -109,24 +86,20 @@ static void join_methods(void *sampling_, void *workspace_, size_t begin, size_t
   s->is_picard = s->is_picard || ((const workspace *)workspace_)->is_picard;
 }
 
-static bool depends_on_u(const sp_problem *problem, const coefficient *c) {
-  for (int i = 0; i < problem->materials.count; i++) {
-    const sp_expression *formula = formula_of(c, &problem->materials.list[i]);
-    if (formula && formula->is_of_u) return true;
-  }
+static bool depends_on_u(const sp_problem *problem, sp_coefficient which) {
+  for (int i = 0; i < problem->materials.count; i++)
+    if (sp_coefficient_is_of_u(&problem->materials.list[i], which)) return true;
   return false;
 }
 
 /* Fill the problem's own array, and let it be the coefficient unless another one is given. */
-static sp_status sample_coefficient(const coefficient *c, sp_problem *problem, const sp_mesh *mesh,
+static sp_status sample_coefficient(sp_coefficient which, sp_problem *problem, const sp_mesh *mesh,
                                     int order) {
-  double **own = (double **)((char *)problem + c->own);
-  const double **array = (const double **)((char *)problem + c->array);
-  const bool is_given = *array && *array != *own;
-  const bool reacts =
-      own == &problem->lambda_of_u && sp_materials_have_reaction(&problem->materials);
-  const bool of_u = depends_on_u(problem, c);
-  sampling s = {.problem = problem, .mesh = mesh, .coefficient = c};
+  double **own = &problem->arrays_of_u[which];
+  const double **array = &problem->arrays[which];
+  const bool is_given = *array && *array != *own, of_u = depends_on_u(problem, which);
+  const bool reacts = which == SP_LAMBDA && sp_materials_have_reaction(&problem->materials);
+  sampling s = {.problem = problem, .mesh = mesh, .which = which};
   s.rule = sp_operator_rule(problem->kind, order);
   const size_t elements = (size_t)mesh->hexes->count, points = sp_rule_points(s.rule);
   problem->is_picard = problem->is_picard || of_u || (reacts && is_given);
@@ -144,11 +117,13 @@ static sp_status sample_coefficient(const coefficient *c, sp_problem *problem, c
 
 sp_status sp_problem_linearize(sp_problem *problem, const sp_mesh *mesh, int order,
                                const sp_numbering *numbering, const double *u) {
+  /* The slope s of lambda depends on the capacity. */
+  static const sp_coefficient sequence[SP_COEFFICIENTS] = {SP_KAPPA, SP_CAPACITY, SP_LAMBDA};
   sp_status status = SP_OK;
   problem->last = (sp_last){u, numbering};
   problem->is_picard = false;
-  for (size_t c = 0; c < sizeof coefficients / sizeof *coefficients && !status; c++)
-    status = sample_coefficient(&coefficients[c], problem, mesh, order);
+  for (int c = 0; c < SP_COEFFICIENTS && !status; c++)
+    status = sample_coefficient(sequence[c], problem, mesh, order);
   SP_TRY(sp_agree(mesh->comm, status));
   MPI_Allreduce(MPI_IN_PLACE, &problem->is_picard, 1, MPI_C_BOOL, MPI_LOR, mesh->comm);
   return SP_OK;

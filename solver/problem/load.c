@@ -277,9 +277,10 @@ static sp_status load_face(const assembly *s, sp_lid e, int f, const sp_boundary
   int indices[FACE_POINTS];
   sp_geometry_face(mesh->hexes, e, f, rule, w->coordinates, w->normal);
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  const sp_material *material = sp_materials_of(&s->problem->materials, mesh->hexes, e);
+  const sp_face_points face = {sp_materials_of(&s->problem->materials, mesh->hexes, e),
+                               (size_t)points, xyz, w->normal};
   const double *last = sp_boundary_last(part, s->order, e, f, w->gradient[0]);
-  SP_TRY(sp_condition_evaluate(part, material, (size_t)points, xyz, w->normal, last, NULL, w->f));
+  SP_TRY(sp_condition_evaluate(part, &face, last, NULL, w->f));
   /* A face between elements counts half from each side. */
   const double share = sp_surface_is_exterior(mesh->hexes->surfaces[e][f]) ? 1 : 0.5;
   w->flux = 0;

@@ -270,8 +270,8 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
 void sp_problem_destroy(sp_problem **problem) {
   if (!*problem) return;
   sp_materials_free(&(*problem)->materials);
-  SP_FREE((*problem)->kappa_of_u, (*problem)->lambda_of_u, (*problem)->capacity_of_u,
-          (*problem)->slope_of_u, (*problem)->parts, (*problem)->part_of_surface,
+  for (sp_coefficient c = 0; c < SP_COEFFICIENTS; c++) free((*problem)->arrays_of_u[c]);
+  SP_FREE((*problem)->slope_of_u, (*problem)->parts, (*problem)->part_of_surface,
           (*problem)->part_of_volume, (*problem)->groups_by_default, (*problem)->faces, *problem);
   *problem = NULL;
 }

@@ -55,7 +55,8 @@ void sp_balance_free(sp_balance *balance) {
 }
 
 static bool is_zero(const sp_material *material) {
-  return !material->lambda_formula && material->lambda == 0 && material->shift == 0;
+  return !material->of[SP_LAMBDA].formula && material->of[SP_LAMBDA].value == 0 &&
+         material->shift == 0;
 }
 
 /* values = an L-vector at the operator's quadrature points of an element. */
@@ -92,18 +93,18 @@ static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *s
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
   const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  if (!problem->lambda && is_zero(material)) return SP_OK;
+  if (!problem->arrays[SP_LAMBDA] && is_zero(material)) return SP_OK;
   find_points(problem, space, e, x, w->nodal, w->u);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  SP_TRY(sp_problem_shifted(problem, hexes, e, 0, true, points, xyz, w->lambda));
+  SP_TRY(sp_problem_shifted(problem, hexes, e, 0, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) sums[ABSORBED] += w->wj[p] * w->lambda[p] * w->u[p];
   if (material->reaction && problem->slope_of_u)
     SP_TRY(add_reaction(problem, rule, e, xyz, w, sums));
   if (material->shift == 0) return SP_OK;
   for (size_t p = 0; p < points; p++) w->rate[p] = 0;
   if (problem->history) find_points(problem, space, e, problem->history, w->nodal, w->rate);
-  SP_TRY(sp_problem_shifted(problem, hexes, e, 1, false, points, xyz, w->lambda));
+  SP_TRY(sp_problem_capacity(problem, hexes, e, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) {
     sums[STORED] += w->wj[p] * w->lambda[p] * (material->shift * w->u[p] - w->rate[p]);
     sums[SIZE] += w->wj[p] * w->lambda[p] * material->shift * fabs(w->u[p]);
@@ -244,8 +245,7 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
 }
 
 bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part) {
-  const sp_condition_form form = problem->parts[part].type->form;
-  if (form == SP_PERIODIC || form == SP_CONTACT) return false;
+  if (sp_condition_is_of_mesh(problem->parts[part].type)) return false;
   return part < problem->part_count - 1 || balance->has_default;
 }
 

@@ -39,8 +39,8 @@ static void record_row(const stepping *s, const sp_answers *answers) {
   sp_record_integer(record, "iterations", s->iterations - s->reported);
   if (sp_running_has_balance(s->c)) {
     sp_record_add(record, "heat.source %g [%s], heat.stored %g [%s], heat.imbalance %g [%s]",
-                  s->c->balance.source, unit, s->c->balance.stored, unit, s->c->balance.imbalance,
-                  unit);
+                  s->c->values.balance.source, unit, s->c->values.balance.stored, unit,
+                  s->c->values.balance.imbalance, unit);
   }
   for (int i = 0; i < answers->count; i++) {
     name_column(&answers->list[i], name);
@@ -60,7 +60,7 @@ sp_status sp_stepping_write(sp_running *c) {
   sp_field_solution solution = {.x = c->solution,
                                 .flux = c->config->output.flux,
                                 .state = &state,
-                                .states = c->states,
+                                .states = c->written.states,
                                 .units = &c->config->wanted.units};
   double seconds;
   if (!path[0] || !c->report) return SP_OK;
@@ -72,9 +72,9 @@ sp_status sp_stepping_write(sp_running *c) {
   }
   SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
-  if (!c->field) sp_record_text(c->report->record, "field", path);
-  c->states++;
-  c->field = path;
+  if (!c->written.field) sp_record_text(c->report->record, "field", path);
+  c->written.states++;
+  c->written.field = path;
   sp_running_enter(c, SP_PHASES);
   return SP_OK;
 }
@@ -104,7 +104,7 @@ static double find_progress(const stepping *s) {
 }
 
 static void show_progress(const stepping *s) {
-  sp_terminal *terminal = s->c->terminal;
+  sp_terminal *terminal = s->c->report ? s->c->report->terminal : NULL;
   if (!terminal || !sp_terminal_is_due(terminal)) return;
   const double seconds = MPI_Wtime() - s->begin, done = find_progress(s);
   sp_terminal_show(terminal, "  step %d, t = %.6g of %.6g, %.1f iterations per step, %.0f s left",
@@ -207,12 +207,12 @@ void sp_stepping_report(const sp_running *c) {
   const sp_record_node *table = record ? sp_record_root(record)->first : NULL;
   while (table && !(table->name && !strcmp(table->name, "history"))) table = table->next;
   if (!table || !table->first) return;
-  sp_terminal_print(c->terminal, "\n  %-32s %12s %12s %10s %12s %10s\n", "history", "last", "least",
-                    "at t", "greatest", "at t");
+  sp_terminal_print(c->report->terminal, "\n  %-32s %12s %12s %10s %12s %10s\n", "history", "last",
+                    "least", "at t", "greatest", "at t");
   int index = 2;
   for (const sp_record_node *v = table->first->first->next->next; v; v = v->next, index++) {
     const range r = find_range(table, index);
-    sp_terminal_print(c->terminal, "  %-32.32s %12.6g %12.6g %10.4g %12.6g %10.4g\n", v->name,
-                      r.last, r.least, r.at_least, r.greatest, r.at_greatest);
+    sp_terminal_print(c->report->terminal, "  %-32.32s %12.6g %12.6g %10.4g %12.6g %10.4g\n",
+                      v->name, r.last, r.least, r.at_least, r.greatest, r.at_greatest);
   }
 }

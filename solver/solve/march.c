@@ -249,7 +249,7 @@ static sp_status linearize(sp_march *m) {
   const sp_space *space = m->solver->space;
   SP_TRY(sp_problem_linearize(m->problem, space->mesh, space->numbering->order, space->numbering,
                               m->last));
-  return m->problem->capacity_of_u ? renew_mass(m) : SP_OK;
+  return m->problem->arrays_of_u[SP_CAPACITY] ? renew_mass(m) : SP_OK;
 }
 
 /* A stage, and where its results go. */
