@@ -281,7 +281,7 @@ def interrupted(name, steps):
     Run(1, [*case, "output.field=whole.hdf"]).expect(1, 0)
     with start_run(2, *case, "output.field=part.hdf", "--json", "part.json") as process:
         driver.wait_for("the first state", lambda: os.path.exists("part.hdf"))
-        sleep(0.3)
+        sleep(0.1)
         send_signal()
         _, text = process.communicate(timeout=driver.SECONDS)
     check(process.returncode == 5 and "interrupted" in text and "part.hdf" in text, f"{process.returncode}: {text}")
@@ -367,7 +367,7 @@ def bad_input():
 
 
 driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2), ("cn", 2))], (study,), (sealed,),
-                     (steady_limit,), (two_layers,), (automatic,), (output_times,), (contact,), (series,), (interrupted, "moving", 2000), (interrupted, "of_u", 200), (interrupted_at_once,),
+                     (steady_limit,), (two_layers,), (automatic,), (output_times,), (contact,), (series,), (interrupted, "moving", 2000), (interrupted, "of_u", 1000), (interrupted_at_once,),
                      (full_disk,),
                      (restart, "bdf3"),
                      (restart, "sdirk2"), (restart, "cn"), (error_bars,), (bad_input,)])

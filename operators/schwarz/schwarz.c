@@ -15,6 +15,7 @@ struct sp_schwarz {
   sp_column_counts counts; /* over all ranks */
   sp_device_schwarz *on_device;
   sp_junctions *junctions; /* NULL: none */
+  sp_vector sum;           /* S r with junctions: z of a step may hold only what a backend adds */
 };
 
 /* ---- Weights ---- */
@@ -260,6 +261,8 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
   SP_TRY(sp_agree(platform->comm, fill_builder(b)));
   schwarz->space = space;
   SP_TRY(sp_junctions_create(b, op->precision, &schwarz->junctions));
+  if (schwarz->junctions) status = sp_space_vector(space, op->precision, &schwarz->sum);
+  SP_TRY(sp_agree(platform->comm, status));
   sp_gid counts[2] = {b->columns->count, b->columns->start[b->columns->count]};
   MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, platform->comm);
   schwarz->counts = (sp_column_counts){counts[0], counts[1]};
@@ -292,6 +295,7 @@ void sp_schwarz_destroy(sp_schwarz **schwarz) {
   if ((*schwarz)->on_device)
     (*schwarz)->space->platform->backend->schwarz_destroy(&(*schwarz)->on_device);
   sp_junctions_destroy(&(*schwarz)->junctions);
+  sp_vector_destroy(&(*schwarz)->sum);
   sp_columns_destroy(&(*schwarz)->columns);
   SP_FREE((*schwarz)->interface, *schwarz);
   *schwarz = NULL;
@@ -307,10 +311,12 @@ sp_status sp_schwarz_apply(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z
 sp_status sp_schwarz_step(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z,
                           const sp_smoothing *step) {
   const sp_backend *backend = schwarz->space->platform->backend;
+  sp_smoothing own = *step;
+  if (schwarz->junctions) own.t = z = &schwarz->sum;
   if (backend->schwarz_step && !schwarz->junctions) {
     const sp_correction correction = sp_smoothing_correction(step);
     return backend->schwarz_step(schwarz->on_device, r->data, z->data, &correction);
   }
   const sp_status status = sp_schwarz_apply(schwarz, r, z);
-  return sp_first_failure(status, sp_vector_correct(step));
+  return sp_first_failure(status, sp_vector_correct(&own));
 }

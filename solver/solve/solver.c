@@ -17,17 +17,30 @@ bool sp_solver_has_solution(sp_status status) {
   return !status || status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED;
 }
 
-void sp_solver_release(sp_solver *s) {
-  sp_vector_destroy(&s->boundary);
-  sp_vector_destroy(&s->x);
-  sp_vector_destroy(&s->b);
-  sp_vector_destroy(&s->r);
-  sp_vector_destroy(&s->own);
-  sp_vector_destroy(&s->free);
+static void release_preconditioner(sp_solver *s) {
   sp_preconditioner_destroy(&s->preconditioner);
-  sp_preconditioner_destroy(&s->diagonal);
   sp_levels_free(&s->levels);
+  s->levels = (sp_levels){0};
+  sp_system_destroy(&s->older);
+  free(s->inverse);
+  s->inverse = NULL;
+}
+
+/* Release the system without the preconditioner; if that was made for it, it becomes the older. */
+static void release_system(sp_solver *s) {
+  sp_vector *const vectors[] = {&s->boundary, &s->x, &s->b, &s->r, &s->own, &s->free};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) sp_vector_destroy(vectors[i]);
+  sp_preconditioner_destroy(&s->diagonal);
+  if (s->preconditioner && !s->older) {
+    s->older = s->system;
+    s->system = NULL;
+  }
   sp_system_destroy(&s->system);
+}
+
+void sp_solver_release(sp_solver *s) {
+  release_preconditioner(s);
+  release_system(s);
 }
 
 /* Free the facts of the system. Given Dirichlet values stay. */
@@ -82,7 +95,7 @@ static sp_status make_system(sp_solver *s) {
   choose_preconditioner(s);
   /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
    * the operator comes first. */
-  if (!s->facts.weak) SP_TRY(start_levels(s));
+  if (!s->facts.weak && !s->preconditioner) SP_TRY(start_levels(s));
   enter_phase(s, SP_PHASES);
   return SP_OK;
 }
@@ -104,9 +117,9 @@ sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
 }
 
 sp_status sp_solver_update(sp_solver *s) {
-  sp_solver_release(s);
+  if (!s->inverse) release_preconditioner(s);
+  release_system(s);
   forget_facts(s);
-  s->levels = (sp_levels){0};
   s->start = (sp_start){0};
   s->has_b = false;
   return make_system(s);
@@ -119,6 +132,33 @@ static sp_status create_device_vectors(sp_solver *s) {
   return sp_space_vector(s->space, SP_DOUBLE, &s->r);
 }
 
+/* Give up the preconditioner of the older system unless the diagonals are similar. */
+static sp_status judge_preconditioner(sp_solver *s) {
+  static const double SIMILAR = 2; /* the largest ratio of two entries */
+  const size_t dofs = sp_space_dofs(s->space);
+  SP_OWNED double *inverse = NULL;
+  double most = 1;
+  sp_status status = sp_allocate(dofs, sizeof *inverse, "diagonal", &inverse);
+  SP_TRY(sp_agree(s->platform->comm, status));
+  SP_TRY(sp_operator_inverse_diagonal(&s->system->setup, inverse));
+  for (size_t i = 0; i < dofs; i++)
+    if (inverse[i] > 0)
+      most = fmax(most, fmax(inverse[i] / s->inverse[i], s->inverse[i] / inverse[i]));
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, s->platform->comm);
+  if (!(most <= SIMILAR)) release_preconditioner(s);
+  return SP_OK;
+}
+
+static sp_status create_preconditioner(sp_solver *s) {
+  if (!s->levels.systems[0]) SP_TRY(start_levels(s));
+  SP_TRY(sp_precondition_create(s->kind, s->system, &s->levels, &s->preconditioner));
+  if (!s->problem->of_u || s->kind != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+  const size_t dofs = sp_space_dofs(s->space);
+  SP_TRY(
+      sp_agree(s->platform->comm, sp_allocate(dofs, sizeof *s->inverse, "diagonal", &s->inverse)));
+  return sp_operator_inverse_diagonal(&s->system->setup, s->inverse);
+}
+
 /* Build the operator and the preconditioner. */
 static sp_status finish_set_up(sp_solver *s) {
   enter_phase(s, SP_PHASE_OPERATOR);
@@ -127,8 +167,8 @@ static sp_status finish_set_up(sp_solver *s) {
   if (s->facts.weak)
     SP_TRY(sp_null_space_weigh(s->facts.weak, s->system->op, &s->x, &s->b, s->work));
   enter_phase(s, SP_PHASE_PRECONDITIONER);
-  if (s->facts.weak) SP_TRY(start_levels(s));
-  SP_TRY(sp_precondition_create(s->kind, s->system, &s->levels, &s->preconditioner));
+  if (s->preconditioner) SP_TRY(judge_preconditioner(s));
+  if (!s->preconditioner) SP_TRY(create_preconditioner(s));
   SP_TRY(sp_start_prepare(&s->system->setup, &s->start));
   if (!s->preconditioner || (s->start.stiff && !s->preconditioner->inverse_diagonal))
     SP_TRY(sp_jacobi_create(s->system->op, &s->system->setup, &s->diagonal));

@@ -40,13 +40,17 @@ typedef struct sp_solver {
   const char *kind_reason;
   sp_levels levels;                  /* of multigrid */
   sp_preconditioner *preconditioner; /* NULL for none */
-  sp_preconditioner *diagonal;       /* Jacobi's, for a stiff start or, without one, to check */
-  sp_load_sums *sums;                /* set by the caller; NULL: not needed */
-  sp_jacobian_range range;           /* of the mesh, after sp_solver_load */
-  sp_defect defect;                  /* of pure Neumann data, likewise */
-  sp_gid tied;                       /* DOFs that tie bodies without common faces, likewise */
-  double removed;                    /* the sum that projections took out of the load */
-  sp_start start;                    /* of the last solve */
+  /* For a problem that depends on u: the system that `preconditioner` was made for, NULL for
+   * `system` itself; and its inverse diagonal, [local DOFs]. */
+  sp_system *older;
+  double *inverse;
+  sp_preconditioner *diagonal; /* Jacobi's, for a stiff start or, without one, to check */
+  sp_load_sums *sums;          /* set by the caller; NULL: not needed */
+  sp_jacobian_range range;     /* of the mesh, after sp_solver_load */
+  sp_defect defect;            /* of pure Neumann data, likewise */
+  sp_gid tied;                 /* DOFs that tie bodies without common faces, likewise */
+  double removed;              /* the sum that projections took out of the load */
+  sp_start start;              /* of the last solve */
   double *load, *work;         /* L-vectors on the host: b without Dirichlet values; scratch */
   sp_vector x, b, r, boundary; /* A x = b, r = b - A x, Dirichlet values if there are any */
   bool has_b;                  /* b is the load */
@@ -99,7 +103,9 @@ sp_status sp_solver_copy(sp_solver *solver, sp_vector *x);
 sp_status sp_solver_refine(sp_solver *solver, const double *x, double *rest);
 
 /* Make the system anew, after coefficients of the problem have changed; numbering and space stay.
- * sp_solver_load follows, and ends the set-up. Errors: as sp_solver_create. */
+ * If the problem depends on u, multigrid stays, too, while no entry of the diagonal has changed by
+ * more than a factor of 2. sp_solver_load follows, and ends the set-up. Errors: as
+ * sp_solver_create. */
 sp_status sp_solver_update(sp_solver *solver);
 
 /* Evaluate the problem's Dirichlet values again, after the time has changed. sp_solver_add_load
