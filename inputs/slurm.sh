@@ -25,14 +25,21 @@ case=$1
 name=$(basename "$case" .ini)
 unconverged=$name.unconverged.hdf # what an interrupted run writes
 initial=$name.initial.hdf         # what the next one starts from: no run replaces what it reads
+running=$name.running             # its time is when the last run began; absent after a complete one
 
 part=0
 for crashes in 1 2 3; do
   while [[ -e $name.$SLURM_JOB_ID.$part.h5 ]]; do part=$((part + 1)); done # also those of before a requeue
-  if [[ -e $unconverged ]]; then mv "$unconverged" "$initial"; fi
+  if [[ -e $unconverged ]]; then
+    mv "$unconverged" "$initial"
+  elif [[ -e $running && $name.hdf -nt $running ]]; then # in time: the steps so far
+    steps=$name.$SLURM_JOB_ID.$part.hdf
+    mv "$name.hdf" "$steps" && ln -sf "$steps" "$initial"
+  fi
   start=()
   if [[ -e $initial ]]; then start=("problem.initial=$initial"); fi
 
+  touch "$running"
   # If a rank crashes, the others get 60 seconds. Ranks that end one after the other are no reason to kill any.
   srun --kill-on-bad-exit=0 --wait=60 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" \
     "$program" "$case" "output.log=$name.$SLURM_JOB_ID.$part.h5" "output.field=$name.hdf" "${start[@]}" "${@:2}"
@@ -40,11 +47,11 @@ for crashes in 1 2 3; do
 
   case $code in
     0)
-      rm -f "$initial" # the same case, submitted again, starts anew
+      rm -f "$initial" "$running" # the same case, submitted again, starts anew
       exit 0
       ;;
     5)
-      echo "slurm.sh: interrupted, solution so far in $unconverged"
+      echo "slurm.sh: interrupted, solution so far in $unconverged, in time $name.hdf"
       scontrol requeue "$SLURM_JOB_ID" || echo "slurm.sh: cannot requeue: submit again to continue" >&2
       exit 5
       ;;

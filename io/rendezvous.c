@@ -88,34 +88,33 @@ static void exchange_entries(const routes *t, bool back, int words, const void *
   MPI_Type_free(&entry);
 }
 
-/* answers[count][answer_words] to the rows[count][words] that arrived at this rank. Collective. */
-typedef sp_status answer_arrived(MPI_Comm comm, size_t count, size_t words, const int64_t *rows,
-                                 size_t answer_words, int64_t *answers, const void *context);
+/* Answer the questions that arrived at this rank. Collective. */
+typedef sp_status answer_arrived(MPI_Comm comm, const sp_questions *arrived, const void *context);
 
-/* Send the rows to the ranks of their names, and return the answers of `arrived` there. */
-static sp_status exchange_rows(MPI_Comm comm, int64_t count, size_t w, const int64_t *rows,
-                               size_t a, int64_t *answers, answer_arrived *arrived,
+/* Send the rows to the ranks of their names, and return the answers of `answer` there. */
+static sp_status exchange_rows(MPI_Comm comm, const sp_questions *own, answer_arrived *answer,
                                const void *context) {
+  const size_t count = own->count, w = own->words, a = own->answer_words;
   routes t = {.comm = comm, .size = sp_comm_size(comm)};
   SP_OWNED int64_t *sent = NULL, *received = NULL, *found = NULL, *back = NULL;
   SP_OWNED int *order = NULL, *memory = NULL;
   if (t.size == 1) {
-    memset(answers, 0, a * (size_t)count * sizeof *answers);
-    return arrived(comm, (size_t)count, w, rows, a, answers, context);
+    memset(own->answers, 0, a * count * sizeof *own->answers);
+    return answer(comm, own, context);
   }
-  SP_TRY(make_routes(&t, count, rows, w * sizeof *rows, &memory));
+  SP_TRY(make_routes(&t, (int64_t)count, own->rows, w * sizeof *own->rows, &memory));
   const size_t total = (size_t)t.received_start[t.size];
-  SP_TRY(sp_agree(comm, SP_ALLOCATE("rows", SP_ARRAY(sent, w * (size_t)count),
-                                    SP_ARRAY(order, count), SP_ARRAY(back, a * (size_t)count),
-                                    SP_ARRAY(received, w * total), SP_ARRAY(found, a * total))));
-  order_entries(&t, count, rows, w * sizeof *rows, order);
-  for (size_t n = 0; n < (size_t)count; n++)
-    memcpy(&sent[w * (size_t)order[n]], &rows[w * n], w * sizeof *rows);
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("rows", SP_ARRAY(sent, w * count), SP_ARRAY(order, count),
+                                    SP_ARRAY(back, a * count), SP_ARRAY(received, w * total),
+                                    SP_ARRAY(found, a * total))));
+  order_entries(&t, (int64_t)count, own->rows, w * sizeof *own->rows, order);
+  for (size_t n = 0; n < count; n++)
+    memcpy(&sent[w * (size_t)order[n]], &own->rows[w * n], w * sizeof *sent);
   exchange_entries(&t, false, (int)w, sent, received);
-  SP_TRY(arrived(comm, total, w, received, a, found, context));
+  SP_TRY(answer(comm, &(sp_questions){total, w, a, received, found}, context));
   exchange_entries(&t, true, (int)a, found, back);
-  for (size_t n = 0; n < (size_t)count; n++)
-    memcpy(&answers[a * n], &back[a * (size_t)order[n]], a * sizeof *answers);
+  for (size_t n = 0; n < count; n++)
+    memcpy(&own->answers[a * n], &back[a * (size_t)order[n]], a * sizeof *back);
   return SP_OK;
 }
 
@@ -175,12 +174,12 @@ static void sort_bucket(const buckets *b, size_t k) {
 }
 
 /* Deal the rows out; the caller frees the list. */
-static sp_status fill_buckets(size_t count, size_t words, const int64_t *rows, buckets *b) {
-  *b = (buckets){.count = count, .words = words, .rows = rows};
-  SP_TRY(sp_allocate(count, sizeof *b->list, "names", &b->list));
-  SP_TRY(sp_loop_over("names", count, words, b, count_some));
+static sp_status fill_buckets(const sp_questions *arrived, buckets *b) {
+  *b = (buckets){.count = arrived->count, .words = arrived->words, .rows = arrived->rows};
+  SP_TRY(sp_allocate(b->count, sizeof *b->list, "names", &b->list));
+  SP_TRY(sp_loop_over("names", b->count, b->words, b, count_some));
   for (size_t k = 0; k < BUCKETS; k++) b->start[k + 1] += b->start[k];
-  return sp_loop_over("names", count, words, b, store_some);
+  return sp_loop_over("names", b->count, b->words, b, store_some);
 }
 
 /* Return the end of the arrivals with the name of `first`; the bucket is sorted. */
@@ -195,8 +194,7 @@ static size_t end_of_name(const buckets *b, size_t first, size_t last) {
 /* Shared by the loop over buckets; arrays like the list of the buckets. */
 typedef struct answering {
   buckets *buckets;
-  size_t answer_words;
-  int64_t *answers;
+  const sp_questions *arrived;
   const int64_t **sorted; /* [count] */
   int64_t **found;
   int (*compare)(const void *, const void *);
@@ -215,20 +213,21 @@ static sp_status answer_some(void *answering_, void *none, size_t begin, size_t 
       for (size_t n = first; n < next; n++) a->sorted[n] = &b->rows[b->words * b->list[n].row];
       if (a->compare) qsort(&a->sorted[first], next - first, sizeof *a->sorted, a->compare);
       for (size_t n = first; n < next; n++)
-        a->found[n] = &a->answers[(size_t)(a->sorted[n] - b->rows) / b->words * a->answer_words];
+        a->found[n] =
+            &a->arrived
+                 ->answers[(size_t)(a->sorted[n] - b->rows) / b->words * a->arrived->answer_words];
       SP_TRY(a->answer(next - first, &a->sorted[first], &a->found[first], a->context));
     }
   }
   return SP_OK;
 }
 
-static sp_status answer_names(MPI_Comm comm, size_t count, size_t words, const int64_t *rows,
-                              size_t answer_words, int64_t *answers, const void *answering_) {
+static sp_status answer_names(MPI_Comm comm, const sp_questions *arrived, const void *answering_) {
   answering a = *(const answering *)answering_;
+  const size_t count = arrived->count;
   sp_status status = sp_allocate(1, sizeof *a.buckets, "names", &a.buckets);
-  a.answer_words = answer_words;
-  a.answers = answers;
-  if (!status) status = fill_buckets(count, words, rows, a.buckets);
+  a.arrived = arrived;
+  if (!status) status = fill_buckets(arrived, a.buckets);
   if (!status) status = SP_ALLOCATE("names", SP_ARRAY(a.sorted, count), SP_ARRAY(a.found, count));
   if (!status) status = visit_buckets(a.buckets, &a, answer_some);
   if (a.buckets) free(a.buckets->list);
@@ -236,13 +235,11 @@ static sp_status answer_names(MPI_Comm comm, size_t count, size_t words, const i
   return sp_agree(comm, status);
 }
 
-sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
-                               int answer_words, int64_t *answers,
+sp_status sp_rendezvous_answer(MPI_Comm comm, const sp_questions *questions,
                                int (*compare)(const void *, const void *),
                                sp_rendezvous_answers *answer, const void *context) {
   const answering a = {.compare = compare, .answer = answer, .context = context};
-  return exchange_rows(comm, count, (size_t)words, rows, (size_t)answer_words, answers,
-                       answer_names, &a);
+  return exchange_rows(comm, questions, answer_names, &a);
 }
 
 /* ---- Values ---- */
@@ -286,8 +283,9 @@ sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, in
   }
   for (size_t i = own; i < all; i++)
     entries[i] = (entry){.name = wanted[i - own], .is_request = true};
-  SP_TRY(sp_rendezvous_answer(comm, (int64_t)all, ENTRY_WORDS, (const int64_t *)entries,
-                              SP_ROW_VALUES, (int64_t *)found, compare_entries, look_up, NULL));
+  const sp_questions questions = {all, ENTRY_WORDS, SP_ROW_VALUES, (const int64_t *)entries,
+                                  (int64_t *)found};
+  SP_TRY(sp_rendezvous_answer(comm, &questions, compare_entries, look_up, NULL));
   for (size_t i = own; i < all; i++) memcpy(values[i - own], found[i], sizeof found[i]);
   return SP_OK;
 }
@@ -318,15 +316,14 @@ static sp_status shift_some(void *buckets_, void *none, size_t begin, size_t end
   return SP_OK;
 }
 
-static sp_status number_names(MPI_Comm comm, size_t count, size_t words, const int64_t *names,
-                              size_t one, int64_t *numbers, const void *none) {
-  (void)one, (void)none;
+static sp_status number_names(MPI_Comm comm, const sp_questions *arrived, const void *none) {
+  (void)none;
   SP_OWNED buckets *b = NULL;
   int64_t different = 0, before = 0;
   sp_status status = sp_allocate(1, sizeof *b, "names", &b);
-  if (!status) status = fill_buckets(count, words, names, b);
+  if (!status) status = fill_buckets(arrived, b);
   if (!status) {
-    b->numbers = numbers;
+    b->numbers = arrived->answers;
     status = visit_buckets(b, b, number_some);
   }
   status = sp_agree(comm, status);
@@ -344,8 +341,8 @@ static sp_status number_names(MPI_Comm comm, size_t count, size_t words, const i
 
 sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *names,
                                int64_t *numbers) {
-  return exchange_rows(comm, count, NAME_WORDS, (const int64_t *)names, 1, numbers, number_names,
-                       NULL);
+  const sp_questions questions = {(size_t)count, NAME_WORDS, 1, (const int64_t *)names, numbers};
+  return exchange_rows(comm, &questions, number_names, NULL);
 }
 
 /* ---- Gathering ---- */

@@ -35,12 +35,17 @@ sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *
 typedef sp_status sp_rendezvous_answers(size_t count, const int64_t *const *rows,
                                         int64_t *const *answers, const void *context);
 
-/* Send rows[count][words] to the ranks of their names, the first two words; call `answer` there for
- * all rows of one name; and return answers[count][answer_words]. `compare` gets pointers to
- * pointers to rows; NULL: in the order of ranks. Errors: as `answer`. Collective over `comm`; all
- * ranks return the same status. */
-sp_status sp_rendezvous_answer(MPI_Comm comm, int64_t count, int words, const int64_t *rows,
-                               int answer_words, int64_t *answers,
+/* Rows, which begin with their names, and place for their answers. */
+typedef struct sp_questions {
+  size_t count, words, answer_words;
+  const int64_t *rows; /* [count][words] */
+  int64_t *answers;    /* [count][answer_words] */
+} sp_questions;
+
+/* Send rows to the ranks of their names; call `answer` there for all rows of one name; and return
+ * the answers. `compare` gets pointers to pointers to rows; NULL: in the order of ranks. Errors: as
+ * `answer`. Collective over `comm`; all ranks return the same status. */
+sp_status sp_rendezvous_answer(MPI_Comm comm, const sp_questions *questions,
                                int (*compare)(const void *, const void *),
                                sp_rendezvous_answers *answer, const void *context);
 

@@ -62,33 +62,39 @@ static void write_text(hid_t object, const char *name, const char *text) {
   H5Tclose(type);
 }
 
-static void write_dataset(hid_t file, const char *name, const char *units, hid_t type, bool packed,
-                          int dimensions, const hsize_t *shape, const void *values) {
-  const hid_t space = H5Screate_simple(dimensions, shape, NULL);
+typedef struct dataset {
+  const char *name, *units;
+  hid_t type;
+  bool packed;
+  int dimensions;
+  hsize_t shape[2];
+} dataset;
+
+static void write_dataset(hid_t file, const dataset *d, const void *values) {
+  const hid_t space = H5Screate_simple(d->dimensions, d->shape, NULL);
   const hid_t storage = H5Pcreate(H5P_DATASET_CREATE);
-  if (packed) { /* one chunk; the filter pays because rows have similar texts and integers */
-    H5Pset_chunk(storage, dimensions, shape);
+  if (d->packed) { /* one chunk; the filter pays because rows have similar texts and integers */
+    H5Pset_chunk(storage, d->dimensions, d->shape);
     H5Pset_shuffle(storage);
     H5Pset_deflate(storage, 6);
   }
-  const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, storage, H5P_DEFAULT);
+  const hid_t set = H5Dcreate2(file, d->name, d->type, space, H5P_DEFAULT, storage, H5P_DEFAULT);
   H5Pclose(storage);
-  if (shape[0] > 0) H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-  write_text(set, "units", units);
+  if (d->shape[0] > 0) H5Dwrite(set, d->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+  write_text(set, "units", d->units);
   H5Dclose(set);
   H5Sclose(space);
 }
 
 static void write_series(hid_t file, const series *s) {
-  const hsize_t shape[] = {s->count, (hsize_t)s->is.width};
-  if (!s->is.columns) {
-    write_dataset(file, s->is.name, s->is.units, H5T_NATIVE_DOUBLE, false, 2, shape, s->rows);
-    return;
-  }
-  const hid_t type = H5Tcreate(H5T_COMPOUND, s->row_size);
-  for (int c = 0; c < s->is.width; c++)
+  const int width = s->is.width;
+  const hid_t type =
+      s->is.columns ? H5Tcreate(H5T_COMPOUND, s->row_size) : H5Tcopy(H5T_NATIVE_DOUBLE);
+  for (int c = 0; c < width && s->is.columns; c++)
     H5Tinsert(type, s->is.columns[c], 8 * (size_t)c, c == 0 ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE);
-  write_dataset(file, s->is.name, s->is.units, type, false, 1, shape, s->rows);
+  const dataset d = {s->is.name, s->is.units,           type,
+                     false,      s->is.columns ? 1 : 2, {s->count, (hsize_t)width}};
+  write_dataset(file, &d, s->rows);
   H5Tclose(type);
 }
 
@@ -169,7 +175,7 @@ static void write_table(hid_t file, const sp_record_node *table) {
   for (row = first_row(table); row && packed; row = next_row(table, row), end += size)
     pack_row(row, text_width, end);
   /* If memory is short, HDF5 fails for NULL and reports it. */
-  write_dataset(file, table->name, units, type, count >= MANY, 1, &count, packed);
+  write_dataset(file, &(dataset){table->name, units, type, count >= MANY, 1, {count}}, packed);
   SP_FREE(packed, units);
   H5Tclose(type);
 }

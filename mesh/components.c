@@ -137,8 +137,8 @@ static sp_status find_pairs(MPI_Comm comm, search *s) {
     memcpy(&rows[WORDS * vertices], &name, sizeof name);
     rows[WORDS * vertices++ + COMPONENT] = s->first + s->of_entity[i - s->begin];
   }
-  SP_TRY(sp_rendezvous_answer(comm, (int64_t)vertices, WORDS, rows, 1, answers, compare_rows,
-                              find_least, NULL));
+  SP_TRY(sp_rendezvous_answer(comm, &(sp_questions){vertices, WORDS, 1, rows, answers},
+                              compare_rows, find_least, NULL));
   for (size_t v = 0; v < vertices; v++) {
     s->pairs[v][0] = answers[v];
     s->pairs[v][1] = rows[WORDS * v + COMPONENT];

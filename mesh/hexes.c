@@ -200,8 +200,8 @@ static void evaluate_map(const sp_hexes *hexes, sp_lid element, int n, const dou
   const size_t targets = sp_grid_points(n);
   const double *from = sp_hexes_lattice(hexes, element);
   for (size_t d = 0; d < 3; d++)
-    sp_tensor_apply_strided(n, g, matrix, matrix, flat ? first : matrix, &from[d], 3,
-                            &xyz[d * targets]);
+    sp_tensor_apply_strided(n, g, (const double *[]){matrix, matrix, flat ? first : matrix},
+                            &from[d], 3, &xyz[d * targets]);
 }
 
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,

@@ -133,8 +133,8 @@ static sp_status flag_vertices(const splitting *s, int64_t **flags) {
       if (contact_of(s, e, 2 * d + (c >> d & 1)) >= 0) rows[n][2] = -1;
   }
   SP_TRY(sp_agree(s->comm, status));
-  return sp_rendezvous_answer(s->comm, (int64_t)count, FLAG_WORDS, *rows, 1, *flags, compare_rows,
-                              answer_flags, NULL);
+  const sp_questions questions = {count, FLAG_WORDS, 1, *rows, *flags};
+  return sp_rendezvous_answer(s->comm, &questions, compare_rows, answer_flags, NULL);
 }
 
 static void fill_row(const splitting *s, sp_lid e, int c, corner_row *row) {
@@ -173,8 +173,9 @@ static sp_status split_vertices(splitting *s) {
       fill_row(s, (sp_lid)(n / SP_CORNERS), (int)(n % SP_CORNERS), &s->rows[s->places[n]]);
   }
   MPI_Allreduce(MPI_IN_PLACE, &step, 1, SP_MPI_GID, MPI_MAX, s->comm);
-  return sp_rendezvous_answer(s->comm, s->count, ROW_WORDS, (const int64_t *)s->rows, ANSWER_WORDS,
-                              (int64_t *)s->answers, compare_rows, answer_corners, &step);
+  const sp_questions questions = {(size_t)s->count, ROW_WORDS, ANSWER_WORDS,
+                                  (const int64_t *)s->rows, (int64_t *)s->answers};
+  return sp_rendezvous_answer(s->comm, &questions, compare_rows, answer_corners, &step);
 }
 
 /* ---- Elements of contacts ---- */
@@ -337,33 +338,5 @@ sp_status sp_interlayer_check(const sp_hexes *hexes, const sp_topology *topology
       if (!whole || sp_topology_is_exterior(topology, face)) continue;
       return fail_at("boundary", corner_of(hexes, e, 0), NARROW);
     }
-  return SP_OK;
-}
-
-/* Visit the edges on both sides of each contact, in directions 0 and 1. The contact shares its
- * lateral face at the edge with its neighbour in the same surface. */
-static sp_status find_branches(const sp_hexes *hexes, const sp_topology *t, const double *kappa,
-                               size_t stride, double least, bool *branches) {
-  SP_OWNED sp_lid *faces = NULL; /* by edge, 1 + the face of the first contact there */
-  SP_TRY(sp_allocate((size_t)t->entities, sizeof *faces, "contacts", &faces));
-  for (sp_lid e = 0; e < t->elements; e++)
-    for (int edge = 0; edge < 8 && sp_hexes_is_contact(hexes, e); edge++) {
-      if (!(kappa[stride * (size_t)e] > least)) break;
-      const int d = edge / 4, end = edge & 1;
-      const sp_lid own = 1 + t->slots[e][SP_FACE_SLOT + 2 * (1 - d) + end];
-      sp_lid *first = &faces[t->slots[e][SP_EDGE_SLOT + edge]];
-      *branches = *branches || (*first > 0 && *first != own);
-      *first = own;
-    }
-  return SP_OK;
-}
-
-sp_status sp_interlayer_find_branches(MPI_Comm comm, const sp_hexes *hexes,
-                                      const sp_topology *topology, const double *kappa,
-                                      size_t stride, double least, bool *branches) {
-  *branches = false;
-  if (hexes->file.contacts > 0)
-    SP_TRY(sp_agree(comm, find_branches(hexes, topology, kappa, stride, least, branches)));
-  MPI_Allreduce(MPI_IN_PLACE, branches, 1, MPI_C_BOOL, MPI_LOR, comm);
   return SP_OK;
 }

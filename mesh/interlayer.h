@@ -26,9 +26,3 @@ sp_status sp_interlayer_insert(MPI_Comm comm, sp_hexes *hexes, int count, const 
 /* SP_ERR_INPUT with a location if two elements of contacts meet at an edge whose vertices are not
  * doubled: u would not jump there, inside the contact. Local. */
 sp_status sp_interlayer_check(const sp_hexes *hexes, const sp_topology *topology);
-
-/* branches = true if contacts branch or cross: two of their elements e with kappa[e * stride] >
- * least meet at an edge without a common face. Errors: SP_ERR_SYSTEM. Collective over `comm`. */
-sp_status sp_interlayer_find_branches(MPI_Comm comm, const sp_hexes *hexes,
-                                      const sp_topology *topology, const double *kappa,
-                                      size_t stride, double least, bool *branches);

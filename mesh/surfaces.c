@@ -38,8 +38,8 @@ sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *t, sp_lid halo,
         sp_topology_key(t, t->slots[e][SP_FACE_SLOT + f], key);
         rows[count++] = (row){sp_entity_name(key), values[e][f]};
       }
-  SP_TRY(sp_rendezvous_answer(comm, count, ROW_WORDS, (const int64_t *)rows, 1, answers, NULL,
-                              answer_faces, NULL));
+  const sp_questions questions = {(size_t)count, ROW_WORDS, 1, (const int64_t *)rows, answers};
+  SP_TRY(sp_rendezvous_answer(comm, &questions, NULL, answer_faces, NULL));
   count = 0;
   for (sp_lid e = 0; e < halo; e++)
     for (int f = 0; f < SP_FACES; f++)

@@ -9,10 +9,10 @@
 void sp_tensor_apply(int rows, int columns, const double *r, const double *s, const double *t,
                      const double *in, double *out);
 
-/* Apply likewise, with in[k][j][i] at in[((k * columns + j) * columns + i) * stride]: one component
- * of interleaved values. Local. */
-void sp_tensor_apply_strided(int rows, int columns, const double *r, const double *s,
-                             const double *t, const double *in, int stride, double *out);
+/* Apply {r, s, t} likewise, with in[k][j][i] at in[((k * columns + j) * columns + i) * stride]: one
+ * component of interleaved values. Local. */
+void sp_tensor_apply_strided(int rows, int columns, const double *const matrices[3],
+                             const double *in, int stride, double *out);
 
 /* The transpose: out[k][j][i] = sum_{c,b,a} t[c][k] s[b][j] r[a][i] in[c][b][a]. Local. */
 void sp_tensor_apply_transposed(int rows, int columns, const double *r, const double *s,
@@ -21,13 +21,13 @@ void sp_tensor_apply_transposed(int rows, int columns, const double *r, const do
 /* Values and gradient together, since they share partial sums: with value and derivative
  * [rows][columns],
  *
- *     u           = apply(value, value, value, in)
- *     gradient[0] = apply(derivative, value, value, in)      and so on, each [rows]^3,
+ *     u[0] = apply(value, value, value, in)
+ *     u[1] = apply(derivative, value, value, in)      and so on, each [rows]^3,
  *
  * in the notation of sp_tensor_apply. `work` has room for sp_tensor_gradient_work doubles; no
  * arrays overlap. Local. */
 void sp_tensor_gradient(int rows, int columns, const double *value, const double *derivative,
-                        const double *in, double *work, double *u, double *const gradient[3]);
+                        const double *in, double *work, double *const u[4]);
 size_t sp_tensor_gradient_work(int rows, int columns);
 
 /* Return d u / d r_a at point p of a grid: u[n^3], derivative[n][n] of a line. Local. */

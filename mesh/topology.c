@@ -154,8 +154,9 @@ static sp_status count_sharers(MPI_Comm comm, int rank, const bool *boundary, co
   count = 0;
   for (sp_lid i = 0; i < entities; i++)
     if (asked[i]) questions[count++] = question_about(topology, i, rank, 0);
-  SP_TRY(sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions, 1,
-                              answers, compare_questions, answer_questions, NULL));
+  SP_TRY(sp_rendezvous_answer(
+      comm, &(sp_questions){count, QUESTION_WORDS, 1, (const int64_t *)questions, answers},
+      compare_questions, answer_questions, NULL));
   sp_status status = SP_OK;
   count = 0;
   for (sp_lid i = 0; i < entities && !status; i++) {
@@ -183,8 +184,9 @@ static sp_status name_sharers(MPI_Comm comm, int rank, sp_topology *topology) {
   for (sp_lid i = 0; i < topology->entities; i++)
     for (sp_lid n = start[i]; n < start[i + 1]; n++)
       questions[n] = question_about(topology, i, rank, n - start[i]);
-  SP_TRY(sp_rendezvous_answer(comm, (int64_t)count, QUESTION_WORDS, (const int64_t *)questions, 1,
-                              answers, compare_questions, answer_questions, &ranks));
+  SP_TRY(sp_rendezvous_answer(
+      comm, &(sp_questions){count, QUESTION_WORDS, 1, (const int64_t *)questions, answers},
+      compare_questions, answer_questions, &ranks));
   for (size_t n = 0; n < count; n++) topology->sharers[n] = (int)answers[n];
   return SP_OK;
 }

@@ -257,15 +257,16 @@ static void plan_passes(MPI_Comm comm, search *s) {
 static sp_status run_pass(MPI_Comm comm, search *s, int64_t *found) {
   SP_OWNED char *rows = NULL;
   SP_OWNED int64_t *answers = NULL;
-  const int words = (int)(s->row_size / sizeof *answers);
+  const size_t words = s->row_size / sizeof *answers;
   s->rows = NULL;
   add_all_rows(s);
   SP_TRY(sp_agree(comm, SP_ALLOCATE("faces in contact", SP_ARRAY(answers, s->row_count)) |
                             sp_allocate((size_t)s->row_count, s->row_size, "faces", &rows)));
   s->rows = rows;
   add_all_rows(s);
-  SP_TRY(sp_rendezvous_answer(comm, s->row_count, words, (const int64_t *)(void *)rows, 1, answers,
-                              NULL, look_around, s));
+  const sp_questions questions = {(size_t)s->row_count, words, 1, (const int64_t *)(void *)rows,
+                                  answers};
+  SP_TRY(sp_rendezvous_answer(comm, &questions, NULL, look_around, s));
   const int64_t first = s->count > 0 ? row_at(s, s->faces, 0)->id : 0;
   for (int64_t i = 0; i < s->row_count; i++) found[row_at(s, rows, i)->id - first] |= answers[i];
   return SP_OK;

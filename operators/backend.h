@@ -10,7 +10,7 @@
  *
  * Order: the device does its work in the order of the calls. These return when their work is done:
  * upload, download, dot, sums, sweep, iterate, finish, and functions that create or destroy. All
- * others may return earlier: copy, convert, fill, axpby, multiply, correct, assemble, apply,
+ * others may return earlier: copy, convert, fill, combine, multiply, correct, assemble, apply,
  * apply_unassembled, apply_step, prolong, restrict_residual, schwarz_apply, schwarz_step,
  * matrix_apply, replay, direction, update. If such work fails, a later call returns the failure, at
  * the latest the next of upload, download, dot, sums, sweep, iterate and finish. Arguments in host
@@ -72,6 +72,9 @@ typedef struct sp_operator_setup {
   /* Make sp_backend.sweep possible. Only in double precision, on a backend that has a sweep. */
   bool one_sweep;
 } sp_operator_setup;
+
+/* The most terms of a combination of vectors. */
+enum { SP_TERMS_MOST = 4 };
 
 /* Definition of a transfer between two orders, or between order 1 on two meshes
  * (operators/transfer.h). The spaces and the operator are borrowed; all else is not used after
@@ -229,9 +232,9 @@ typedef struct sp_backend {
   sp_status (*fill)(sp_device *device, sp_precision precision, size_t count, double value,
                     void *vector);
 
-  /* y = a x + b y; with b = 0 the old y is not read. */
-  sp_status (*axpby)(sp_device *device, sp_precision precision, size_t count, double a,
-                     const void *x, double b, void *y);
+  /* y = the sum of weights[k] x[k], k < terms, from 1 to SP_TERMS_MOST; y may be one of x. */
+  sp_status (*combine)(sp_device *device, sp_precision precision, size_t count, int terms,
+                       const double *weights, const void *const *x, void *y);
 
   /* z = x y, entry by entry. z may be x or y, or both. */
   sp_status (*multiply)(sp_device *device, sp_precision precision, size_t count, const void *x,

@@ -40,36 +40,17 @@ sp_status sp_vector_read(const sp_vector *vector, double *host) {
   return sp_vector_read(&full, host);
 }
 
-sp_status sp_vector_copy(const sp_vector *from, sp_vector *to) {
-  const sp_platform *p = to->platform;
-  return p->backend->copy(p->device, to->precision, to->count, from->data, to->data);
-}
-
-sp_status sp_vector_convert(double scale, const sp_vector *from, sp_vector *to) {
-  const sp_platform *p = to->platform;
-  return p->backend->convert(p->device, to->count, scale, from->precision, from->data,
-                             to->precision, to->data);
-}
-
-sp_status sp_vector_fill(double value, sp_vector *vector) {
-  const sp_platform *p = vector->platform;
-  return p->backend->fill(p->device, vector->precision, vector->count, value, vector->data);
+sp_status sp_vector_combine(int terms, const double *weights, const sp_vector *const *x,
+                            sp_vector *y) {
+  const sp_platform *p = y->platform;
+  const void *data[SP_TERMS_MOST];
+  for (int k = 0; k < terms; k++) data[k] = x[k]->data;
+  return p->backend->combine(p->device, y->precision, y->count, terms, weights, data, y->data);
 }
 
 sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y) {
-  const sp_platform *p = y->platform;
-  return p->backend->axpby(p->device, y->precision, y->count, a, x->data, b, y->data);
-}
-
-sp_status sp_vector_multiply(const sp_vector *x, const sp_vector *y, sp_vector *z) {
-  const sp_platform *p = z->platform;
-  return p->backend->multiply(p->device, z->precision, z->count, x->data, y->data, z->data);
-}
-
-sp_status sp_vector_correct(const sp_smoothing *step) {
-  const sp_vector *any = step->t;
-  const sp_correction raw = sp_smoothing_correction(step);
-  return any->platform->backend->correct(any->platform->device, any->precision, any->count, &raw);
+  const double weights[] = {a, b};
+  return sp_vector_combine(b == 0 ? 1 : 2, weights, (const sp_vector *[]){x, y}, y);
 }
 
 static void *data_of(const sp_vector *vector) {

@@ -28,9 +28,11 @@ static const char usage[] =
     "\n"
     "  -q, --quiet   print errors only\n"
     "  --study KEY=A:B\n"
-    "                solve for every order (--study order=1:8) or refinement (--study refine=0:3)\n"
-    "                and judge the convergence against the case's solution, or without one that\n"
-    "                of its results; both: every pair\n"
+    "                solve for every order (--study order=1:8), refinement (--study refine=0:3) "
+    "or\n"
+    "                halving of the step in time (--study step=0:3), and judge the convergence\n"
+    "                against the case's solution, or without one that of its results; several:\n"
+    "                every combination\n"
     "  --accuracy    print error bars of all results, from solves of one and two orders more\n"
     "  --json FILE   also write the results as JSON, for programs; - is standard output, and the\n"
     "                tables then go to standard error (-q: nowhere)\n"
@@ -86,7 +88,8 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
       out->accuracy = true;
     } else if (!strcmp(argument, "--study")) {
       if (++a == argc)
-        return sp_fail(SP_ERR_INPUT, "--study: expected order=A:B or refine=A:B after it");
+        return sp_fail(SP_ERR_INPUT,
+                       "--study: expected order=A:B, refine=A:B or step=A:B after it");
       SP_TRY(sp_study_parse(argv[a], &out->study));
     } else if (!strcmp(argument, "--json")) {
       SP_TRY(parse_json(a + 1 < argc ? argv[a + 1] : "", &out->json));
@@ -104,17 +107,16 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
       out->file = argument;
     }
   }
-  if (out->groups &&
-      (out->dry || out->accuracy || out->study.order.given || out->study.refine.given))
+  if (out->groups && (out->dry || out->accuracy || out->study.given))
     return sp_fail(SP_ERR_INPUT, "--groups solves nothing: give it without other actions");
-  if (out->dry && (out->study.order.given || out->study.refine.given))
+  if (out->dry && out->study.given)
     return sp_fail(SP_ERR_INPUT, "--dry-run is for one case: give the largest of the study's");
   if (out->dry && out->json)
     return sp_fail(SP_ERR_INPUT, "--json is for a run or a study: --dry-run has no results");
   if (!out->file && out->override_count == 0)
     return sp_fail(SP_ERR_INPUT, "no case given; see sp_solve --help");
   if (!out->accuracy) return SP_OK;
-  if (out->dry || out->study.order.given || out->study.refine.given)
+  if (out->dry || out->study.given)
     return sp_fail(SP_ERR_INPUT,
                    "--accuracy is for a run: --dry-run has no results, a study its own error bars");
   out->overrides[out->override_count++] = "output.accuracy=yes";
@@ -147,8 +149,7 @@ static sp_status check_launcher(void) {
 static sp_status run_on(const sp_workers *workers, const command *line, const sp_config *config,
                         sp_profile *profile, sp_terminal *terminal) {
   sp_results results;
-  if (line->study.order.given || line->study.refine.given)
-    return sp_study_run(workers, config, &line->study, profile, terminal);
+  if (line->study.given) return sp_study_run(workers, config, &line->study, profile, terminal);
   if (line->groups) return sp_group_table_run(workers, config, terminal);
   return sp_run(workers, config, profile, terminal, &results);
 }

@@ -57,6 +57,7 @@ def command_line():
     for study in "order=3", "refine=2:1":
         refuse([*SMALL, "--study", study], f"--study {study}", "A < B", ranks=(1,))
     refuse([*SMALL, "--study"], "order=A:B", ranks=(1,))
+    refuse([*SMALL, "--study", "step=0:2"], "--study step=0:2: expected", "time.end", "steady", ranks=(2,))
     refuse([*SMALL, "problem.solution=", "problem.forcing=1", "boundary.default=neumann 0",
             "--study", "order=1:2"], "problem.solution", "give order=1:3")
     refuse(["--accuracy"], "no case given", ranks=(1,))

@@ -161,7 +161,9 @@ static inline sp_status solve(system_t *s, sp_preconditioner *preconditioner,
   const size_t n = (size_t)s->op->dofs;
   sp_vector b = bench_upload(bn, n, s->b), x = bench_upload(bn, n, s->x);
   sp_vector r = bench_upload(bn, n, s->b);
-  const sp_status status = sp_cg_solve(s->op, preconditioner, options, true, &b, &x, &r, result);
+  sp_cg_options from_zero = *options;
+  from_zero.from_zero = true;
+  const sp_status status = sp_cg_solve(s->op, preconditioner, &from_zero, &b, &x, &r, result);
   bench_download(&x, s->x);
   bench_download(&r, s->b);
   sp_vector_destroy(&r);

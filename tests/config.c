@@ -200,6 +200,8 @@ static void test_values(void) {
       {"time", "tolerance", "a number of at least 0 and below 1", "-1|1|x|"},
       {"time", "scheme", "bdf1, bdf2, bdf3, sdirk2 or cn", "bdf4|"},
       {"time", "every", "an integer from 1 to 2147483647", "0|1.5|"},
+      {"time", "interval", "a number of at least 0", "-1|1 1|"},
+      {"time", "at", "at most 256 increasing numbers above 0", "0|1 x|2 1|1 1|1,2|1e999"},
       {"boundary", "default", "dirichlet, neumann, robin or radiation",
        "robyn 1|periodic a|dirichlet(x)|"},
       {"boundary", "some wall", "dirichlet, neumann, robin, radiation, periodic, source or contact",

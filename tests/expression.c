@@ -350,6 +350,25 @@ static void check_of_u(void) {
               "known names are x, y, z, u, pi,");
 }
 
+/* The derivative by u. */
+static void check_along_u(void) {
+  static const double U = 0.7;
+  static const char *const texts[] = {"10*x - u^3", "exp(-u*y)*sin(u)", "u > x ? 1/u : 2*u", "y"};
+  const double expected[] = {-3 * U * U, exp(-U * Y) * (cos(U) - Y * sin(U)),
+                             U > X ? -1 / (U * U) : 2, 0};
+  for (size_t i = 0; i < COUNT_OF(texts); i++) {
+    AUTO(sp_expression) f = NULL;
+    double value, x, y, z, *const gradient[3] = {&x, &y, &z};
+    const double at[3] = {X, Y, Z}, *const xyz[3] = {&at[0], &at[1], &at[2]};
+    CHECK_OK(sp_expression_parse_given(texts[i], "f", NULL, "du", &f));
+    CHECK_OK(sp_expression_evaluate(f, 1, xyz, &U, &value, gradient, NULL));
+    CHECK_CLOSE(x, expected[i], 4 * FUNCTION_ERROR * fabs(expected[i]));
+    CHECK(y == 0 && z == 0, "%s: derivatives %g, %g", texts[i], y, z);
+    CHECK(sp_expression_has_name(texts[i], "u") == (i < 3), "%s", texts[i]);
+  }
+  CHECK(!sp_expression_has_name("u0 + sinu(1)", "u"), "a name within a name");
+}
+
 /* The time of a scope has one value everywhere, which later evaluations read anew. */
 static void check_of_t(void) {
   AUTO(sp_scope) scope = NULL;
@@ -392,6 +411,7 @@ static void check_of_t(void) {
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   check_values();
+  check_along_u();
   check_smoothness();
   check_chunks();
   check_undefined_conditions();

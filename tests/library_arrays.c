@@ -169,7 +169,8 @@ static void compare_local_fluxes(const sp_case *a, const sp_case *b) {
   CHECK(difference(a, flux[0], 1, flux[1]) < 1e-9, "fluxes at nodes differ");
   CHECK(difference(a, flux[0], 0, flux[0]) > 0.1, "no flux");
   for (int d = 0; d < 3; d++)
-    CHECK_CLOSE(a->run->probes->list[0].flux[d], b->run->probes->list[0].flux[d], 1e-9);
+    CHECK_CLOSE(a->run->values.probes->list[0].flux[d], b->run->values.probes->list[0].flux[d],
+                1e-9);
 }
 
 /* Arrays equal to formulas give their solution, results, fluxes and balance; NULL the case's. */

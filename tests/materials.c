@@ -316,8 +316,8 @@ static void check_coefficients(void) {
           "by element or at points, case %zu", c);
     for (sp_lid e = 0; e < mesh->hexes->count && values.by_element; e++) {
       const sp_material *material = sp_materials_of(&materials, mesh->hexes, e);
-      CHECK((!values.kappa || values.kappa[e] == material->kappa) &&
-                (!values.lambda || values.lambda[e] == material->lambda),
+      CHECK((!values.kappa || values.kappa[e] == material->of[SP_KAPPA].value) &&
+                (!values.lambda || values.lambda[e] == material->of[SP_LAMBDA].value),
             "element %d of case %zu", (int)e, c);
     }
     sp_coefficients_free(&values);

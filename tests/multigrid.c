@@ -201,12 +201,12 @@ static void check_cycle(const sp_box *box, bool nested, sp_coarse_kind last, int
 
   sp_cg_result result;
   const sp_cg_options limits = {
-      .criterion = SP_CG_RESIDUAL, .tolerance = 1e-8, .max_iterations = 200};
+      .from_zero = true, .criterion = SP_CG_RESIDUAL, .tolerance = 1e-8, .max_iterations = 200};
   AUTO_VALUE(sp_vector) on_b = bench_upload(&tested, n, x);
   memset(y, 0, n * sizeof *y);
   AUTO_VALUE(sp_vector) on_x = bench_upload(&tested, n, y);
   AUTO_VALUE(sp_vector) on_r = bench_upload(&tested, n, y);
-  CHECK_OK(sp_cg_solve(c.systems[0]->op, p, &limits, true, &on_b, &on_x, &on_r, &result));
+  CHECK_OK(sp_cg_solve(c.systems[0]->op, p, &limits, &on_b, &on_x, &on_r, &result));
   CHECK(result.iterations <= most, "order %d, lambda %g: %d iterations, at most %d were expected",
         order, problem.lambda, (int)result.iterations, most);
   test_release(mark);

@@ -163,7 +163,7 @@ static void check_components(int count) {
   for (size_t i = 0; i < dofs; i++)
     b[i] =
         null_space->of_dof[i] % 2 ? -1 : 1 + sin((double)sp_numbering_global(numbering, (sp_lid)i));
-  sp_material material = {.kappa = 1};
+  sp_material material = {.of[SP_KAPPA].value = 1};
   p.problem.materials = (sp_materials){.count = 1, .list = &material, .of_volume = (int[]){0}};
   AUTO(sp_expression) one = NULL;
   require(sp_expression_parse("1", "test", NULL, &one));
@@ -450,7 +450,7 @@ static void check_quadrature_of_parts(void) {
   parts_create(2, &p);
   find_null_space(&p, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak);
   double *b = test_array(sp_space_dofs(p.space), sizeof *b);
-  sp_material material = {.kappa = 1};
+  sp_material material = {.of[SP_KAPPA].value = 1};
   p.problem.materials = (sp_materials){.count = 1, .list = &material, .of_volume = (int[]){0}};
   for (int wrong = 0; wrong < 2; wrong++) {
     sp_jacobian_range range;

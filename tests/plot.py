@@ -26,6 +26,11 @@ def make_runs():
     solve(1, 0, *box, "output.log=exact.h5", "problem.solution=x", "--study", "order=1:2", "--study", "refine=0:1")
     solve(1, 0, "mesh.elements=2 1 1", "problem.forcing=exp(x)", "boundary.default=neumann 0",
           "boundary.xmin=dirichlet 0", "result.a=average", "output.log=answers.h5", "--study", "order=1:4")
+    steps = ["problem.capacity=1", "time.end=1", "time.steps=5"]
+    solve(1, 0, "mesh.elements=1 1 1", "discretization.order=2", "problem.solution=cos(3*t)*x", *steps, "output.log=steps.h5",
+          "--study", "step=0:2", "--study", "refine=0:1")
+    solve(1, 0, "mesh.elements=2 1 1", "problem.forcing=1", "problem.initial=0", "boundary.default=neumann 0", *steps,
+          "boundary.xmin=dirichlet 0", "result.a=average", "output.log=step_answers.h5", "--study", "step=0:2")
     solve(1, 0, "mesh.elements=2 1 1", "problem.forcing=1", "problem.initial=0", "problem.capacity=1", "time.end=1",
           "time.steps=100", "boundary.default=neumann 0", "boundary.xmin=dirichlet 0", "result.a=average",
           "result.b=maximum", "probe.p=1 0 0", "output.log=time.h5", "output.field=time.hdf")
@@ -39,7 +44,8 @@ def figures():
             ([BLUE, GREEN, YELLOW, INDIGO, BROWN], [], "phases", "b.h5"), ([BLUE], [ORANGE], "study", "orders.h5"),
             ([BLUE, ORANGE], [], "study", "study.h5"),
             ([BLUE, ORANGE], [GREEN], "study", "exact.h5"),  # no slopes: all errors are at the floor
-            ([BLUE, ORANGE], [YELLOW], "study", "answers.h5"), ([BLUE, ORANGE, GREEN], [YELLOW], "history", "time.h5")):
+            ([BLUE, ORANGE], [YELLOW], "study", "answers.h5"), ([BLUE, ORANGE], [], "study", "steps.h5"),
+            ([BLUE, ORANGE], [], "study", "step_answers.h5"), ([BLUE, ORANGE, GREEN], [YELLOW], "history", "time.h5")):
         draw(colours, absent, *arguments)
     module = importlib.import_module("run_figures")
     with h5py.File("b.h5") as log:
@@ -61,6 +67,7 @@ def wrong_input():
             (["a.h5", "no history", "time.end"], "history", "a.h5", *to),
             (["orders.h5", "no rows", "/study"], "residual", "orders.h5", *to),
             (["study.h5", "along refinements"], "study", "orders.h5", "study.h5", *to),
+            (["steps.h5", "along steps"], "study", "orders.h5", "steps.h5", *to),
             (["x.foo", "foo"], "residual", "a.h5", "-o", "x.foo")):
         refuse(words, *arguments)
     check(plot("nothing").returncode == plot("residual").returncode == 2, "usage")

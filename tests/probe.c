@@ -102,7 +102,7 @@ static sp_probes *evaluate(const sp_platform *platform, const deformed_box *box,
       x[box->numbering->nodes[(size_t)e * nodes + n]] =
           polynomial(curved, (double[3]){xyz[n], xyz[nodes + n], xyz[2 * nodes + n]});
   }
-  sp_material material = {.kappa = kappa};
+  sp_material material = {.of[SP_KAPPA].value = kappa};
   const sp_problem problem = {
       .kind = SP_BP35, .materials = {.count = 1, .list = &material, .of_volume = (int[]){0}}};
   require(sp_probes_create(&config->wanted, box->mesh, &probes));

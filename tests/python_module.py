@@ -226,7 +226,7 @@ def steps(document):
     """Steps in time are the program's, and their results; as many as wanted, of other lengths."""
     with sp_solve.Case(**IN_TIME) as case:
         check(case.clock == (0, 0.125, 1), f"{case.clock}")
-        for row, r in zip(document["history"], case.steps()):
+        for row, r in zip(document["history"][1:], case.steps()):
             check((r.time, r.results["mean"], r.results["top"]) == (row["time"], row["results.mean"], row["results.top"]),
                   f"{r}: {r.results}, not {row}")
             check(abs(r.balance["imbalance"]) < 1e-10, f"{r.balance}")

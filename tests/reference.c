@@ -203,7 +203,7 @@ static void check_tensor_gradient(void) {
     for (int rows = 1; rows <= SP_MAX_RULE; rows += columns % 3 + 1) {
       double *work = malloc(sp_tensor_gradient_work(rows, columns) * sizeof *work);
       if (!work) abort();
-      sp_tensor_gradient(rows, columns, v, d, in, work, u[0], &(double *[]){u[1], u[2], u[3]}[0]);
+      sp_tensor_gradient(rows, columns, v, d, in, work, (double *[]){u[0], u[1], u[2], u[3]});
       for (int k = 0; k < 4; k++) {
         sp_tensor_apply(rows, columns, k == 1 ? d : v, k == 2 ? d : v, k == 3 ? d : v, in,
                         expected);
@@ -226,7 +226,8 @@ static void check_tensor(void) {
   sp_tensor_apply(ROWS, COLUMNS, matrix[0], matrix[1], matrix[2], in, out);
   sp_tensor_apply_transposed(ROWS, COLUMNS, matrix[0], matrix[1], matrix[2], out, back);
   for (int n = 0; n < 3 * IN; n++) mixed[n] = n % 3 == 1 ? in[n / 3] : NAN;
-  sp_tensor_apply_strided(ROWS, COLUMNS, matrix[0], matrix[1], matrix[2], &mixed[1], 3, again);
+  sp_tensor_apply_strided(ROWS, COLUMNS, (const double *[]){matrix[0], matrix[1], matrix[2]},
+                          &mixed[1], 3, again);
   CHECK(!memcmp(out, again, sizeof out), "one of three interleaved components");
   double expected_back[IN];
   memset(expected_back, 0, sizeof expected_back);

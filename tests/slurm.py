@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 
 import h5py
 
@@ -41,15 +42,20 @@ def executable(name, text):
     os.chmod(name, 0o755)
 
 
+# Some 1000 steps.
+IN_TIME = "[mesh]\nelements = 3 3 3\n[discretization]\norder = 4\n[problem]\nsolution = cos(3*t)*(1+x*y)+z\n" \
+          "kappa = 1+x\ncapacity = 2\n[time]\nend = 1\nsteps = 1000\nevery = 50\n[solver]\ntolerance = 1e-12\n"
+
+
 class Job:
     """The script as Slurm starts it."""
 
-    def __init__(self, number, *arguments):
+    def __init__(self, number, *arguments, case=CASE):
         os.makedirs("bin", exist_ok=True)
         executable("bin/srun", SRUN % shlex.join([*MPIEXEC, str(RANKS)]))
         executable("bin/scontrol", SCONTROL)
         driver.write("calls", "")
-        driver.write("case.ini", CASE)
+        driver.write("case.ini", case)
         variables = {**os.environ, "PATH": f"{os.getcwd()}/bin:{os.environ['PATH']}", "SLURM_JOB_ID": str(number),
                      "SLURM_CPUS_PER_TASK": "1", "SP_SOLVE": PROGRAM}
         self.process = subprocess.Popen(["bash", SCRIPT, "case.ini", *arguments], env=variables, text=True,
@@ -112,8 +118,36 @@ def crashed():
     check(iterations("case.2.1.h5")[1] == "converged", "crashed: not converged")
 
 
+def read_steps(name):
+    """Times, to rounding, and the values of the last state."""
+    with h5py.File(name, "r") as file:
+        root = file["VTKHDF"]
+        return [round(t, 9) for t in root["Steps/Values"][:]], root["PointData/u"][root["Steps/PointDataOffsets/u"][-1]:]
+
+
+def in_time():
+    """At the time limit, then by a crash: each part continues after the last step of the one before."""
+    check(Job(1, case=IN_TIME).end(0) == ["srun"], "in time")
+    times, whole = read_steps("case.hdf")
+    for part, (number, code) in enumerate(((signal.SIGTERM, 5), (signal.SIGKILL, 0))):
+        if part == 0:
+            os.remove("case.hdf")
+        job = Job(3, case=IN_TIME)
+        job.wait_for_iteration()
+        driver.wait_for("the first state", lambda: os.path.exists("case.hdf"))
+        time.sleep(0.2)
+        job.signal(number)
+        job.end(code)
+    parts = [read_steps(name) for name in ("case.3.1.hdf", "case.3.2.hdf", "case.hdf")]
+    found = [t for part in parts for t in part[0]]
+    check(found == sorted(set(found)) and set(times) <= set(found), f"in time: {[part[0] for part in parts]}, not {times}")
+    off = abs(parts[-1][1][:len(whole)] - whole).max()
+    check(off < 1e-10, f"in time: off by {off:.1e}")
+    check(not os.path.lexists("case.initial.hdf") and not os.path.exists("case.running"), f"{os.listdir()}")
+
+
 def main():
-    driver.side_by_side([(interrupted,), (crashed,)])
+    driver.side_by_side([(interrupted,), (crashed,), (in_time,)])
     driver.finish()
 
 

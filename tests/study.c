@@ -12,25 +12,28 @@ static const char path[] = "study.h5";
 enum { RUNS = 4 };
 
 /* Errors in both norms with a floor of 1e-11 and a solution of norm 1. */
-static void fill(bool along_orders, const double *l2, const double *h1, sp_study_row *rows) {
+static void fill(sp_study_axis axis, const double *l2, const double *h1, sp_study_row *rows) {
   for (int i = 0; i < RUNS; i++) {
-    rows[i] = (sp_study_row){.order = along_orders ? i + 1 : 3,
-                             .refine = along_orders ? 0 : i,
-                             .elements = along_orders ? 8 : 8 << 3 * i,
+    const bool in_time = axis == SP_ALONG_STEPS, refined = axis == SP_ALONG_REFINEMENTS;
+    rows[i] = (sp_study_row){.order = axis == SP_ALONG_ORDERS ? i + 1 : 3,
+                             .refine = refined ? i : 0,
+                             .step = in_time ? i : 0,
+                             .elements = refined ? 8 << 3 * i : 8,
                              .error = {l2[i], h1[i]},
+                             .expected = {in_time ? 2 : 4, in_time ? 2 : 3},
                              .norm = {1, 1},
                              .floor = {1e-11, 1e-11}};
-    sp_rates_observe(along_orders, i + 1, rows);
+    sp_rates_observe(axis, i + 1, rows);
   }
 }
 
 /* The status of errors, how many steps are judged, and words of the message. */
-static void expect_verdict(bool along_orders, const double *l2, const double *h1,
+static void expect_verdict(sp_study_axis axis, const double *l2, const double *h1,
                            sp_status expected, int judged, const char *words) {
   sp_study_row rows[RUNS];
   int count;
-  fill(along_orders, l2, h1, rows);
-  const sp_status status = sp_rates_judge(SP_BP35, along_orders, RUNS, rows, &count);
+  fill(axis, l2, h1, rows);
+  const sp_status status = sp_rates_judge(SP_BP35, axis, RUNS, rows, &count);
   CHECK(status == expected && count == judged, "status %d, %d judged, %s", status, count,
         sp_error_message());
   if (expected) CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
@@ -40,36 +43,39 @@ static void expect_verdict(bool along_orders, const double *l2, const double *h1
 static void test_refinements(void) {
   const double h1[RUNS] = {8e-2, 1e-2, 1.25e-3, 1.5625e-4};
   const double right[RUNS] = {1.6e-2, 1e-3, 6.25e-5, 3.90625e-6};
-  expect_verdict(false, right, h1, SP_OK, 2, "");
+  expect_verdict(SP_ALONG_REFINEMENTS, right, h1, SP_OK, 2, "");
 
   sp_study_row rows[RUNS];
-  fill(false, right, h1, rows);
+  fill(SP_ALONG_REFINEMENTS, right, h1, rows);
   CHECK(isnan(rows[0].rate[SP_L2]), "%g", rows[0].rate[SP_L2]);
   CHECK_CLOSE(rows[1].rate[SP_L2], 4, 1e-12);
   CHECK_CLOSE(rows[3].rate[SP_H1], 3, 1e-12);
 
   const double lost[RUNS] = {1e-3, 1.25e-4, 1.5625e-5, 1.953125e-6}; /* one order less */
-  expect_verdict(false, lost, h1, SP_ERR_STUDY, 1, "order 3, refine 2 to 3: the L2");
+  expect_verdict(SP_ALONG_REFINEMENTS, lost, h1, SP_ERR_STUDY, 1, "order 3, refine 2 to 3: the L2");
   const double flat[RUNS] = {1.6e-2, 1e-3, 6.25e-5, 6.2e-5};
-  expect_verdict(false, flat, h1, SP_ERR_STUDY, 1, "rate of 0.01; expected 4");
-  expect_verdict(false, flat, h1, SP_ERR_STUDY, 1, "the error does not fall: check that all data");
+  expect_verdict(SP_ALONG_REFINEMENTS, flat, h1, SP_ERR_STUDY, 1, "rate of 0.01; expected 4");
+  expect_verdict(SP_ALONG_REFINEMENTS, flat, h1, SP_ERR_STUDY, 1,
+                 "the error does not fall: check that all data");
   const double early[RUNS] = {8e-1, 4e-1, 2e-1, 1e-1};
-  expect_verdict(false, early, h1, SP_ERR_STUDY, 1, "this step is before the asymptotic range");
-  expect_verdict(false, right, lost, SP_OK, 2, "");
-  expect_verdict(false, right, right, SP_OK, 2, ""); /* a better rate is no failure */
+  expect_verdict(SP_ALONG_REFINEMENTS, early, h1, SP_ERR_STUDY, 1,
+                 "this step is before the asymptotic range");
+  expect_verdict(SP_ALONG_REFINEMENTS, right, lost, SP_OK, 2, "");
+  expect_verdict(SP_ALONG_REFINEMENTS, right, right, SP_OK, 2,
+                 ""); /* a better rate is no failure */
   const double slow[RUNS] = {4e-2, 1e-2, 2.5e-3, 6.25e-4};
-  expect_verdict(false, right, slow, SP_ERR_STUDY, 2, "the H1 error");
+  expect_verdict(SP_ALONG_REFINEMENTS, right, slow, SP_ERR_STUDY, 2, "the H1 error");
   /* Only the finest mesh counts; if it is at the floor, the one before. */
   const double late[RUNS] = {1e-2, 9e-3, 1e-3, 6.25e-5};
-  expect_verdict(false, late, h1, SP_OK, 2, "");
+  expect_verdict(SP_ALONG_REFINEMENTS, late, h1, SP_OK, 2, "");
   const double floored[RUNS] = {1.6e-9, 1e-10, 9e-12, 8e-12};
-  expect_verdict(false, floored, h1, SP_OK, 2, "");
+  expect_verdict(SP_ALONG_REFINEMENTS, floored, h1, SP_OK, 2, "");
   const double lost_then_floor[RUNS] = {4e-10, 1e-10, 9e-12, 8e-12};
-  expect_verdict(false, lost_then_floor, h1, SP_ERR_STUDY, 1, "refine 0 to 1");
+  expect_verdict(SP_ALONG_REFINEMENTS, lost_then_floor, h1, SP_ERR_STUDY, 1, "refine 0 to 1");
   const double exact[RUNS] = {1e-14, 2e-14, 4e-14, 0};
-  expect_verdict(false, exact, exact, SP_OK, 0, "");
+  expect_verdict(SP_ALONG_REFINEMENTS, exact, exact, SP_OK, 0, "");
   const double broken[RUNS] = {1.6e-2, 1e-3, 6.25e-5, NAN};
-  expect_verdict(false, broken, h1, SP_ERR_STUDY, 1, "nan");
+  expect_verdict(SP_ALONG_REFINEMENTS, broken, h1, SP_ERR_STUDY, 1, "nan");
 
   CHECK(sp_rates_shortfall(SP_MASS, 3, 64) == 0.2 && sp_rates_shortfall(SP_BP30, 2, 64) == 0.2,
         "only the projection of even order has more room");
@@ -78,19 +84,30 @@ static void test_refinements(void) {
 
 static void test_orders(void) {
   const double falling[RUNS] = {1e-1, 1e-2, 1e-3, 1e-4};
-  expect_verdict(true, falling, falling, SP_OK, 6, "");
+  expect_verdict(SP_ALONG_ORDERS, falling, falling, SP_OK, 6, "");
   const double stairs[RUNS] = {1e-2, 1.05e-2, 1e-4, 1.05e-4};
-  expect_verdict(true, stairs, falling, SP_OK, 6, "");
+  expect_verdict(SP_ALONG_ORDERS, stairs, falling, SP_OK, 6, "");
   const double flat[RUNS] = {1e-1, 1e-3, 1e-3, 1e-3};
-  expect_verdict(true, flat, falling, SP_ERR_STUDY, 3, "order 3 to 4: the L2 error");
+  expect_verdict(SP_ALONG_ORDERS, flat, falling, SP_ERR_STUDY, 3, "order 3 to 4: the L2 error");
   const double rising[RUNS] = {1e-1, 1e-3, 2e-3, 1e-4};
-  expect_verdict(true, falling, rising, SP_ERR_STUDY, 5, "order 2 to 3: the H1 error");
+  expect_verdict(SP_ALONG_ORDERS, falling, rising, SP_ERR_STUDY, 5, "order 2 to 3: the H1 error");
   const double floored[RUNS] = {1e-1, 1e-9, 5e-12, 5e-11}; /* rates beyond the floor are noise */
-  expect_verdict(true, floored, falling, SP_OK, 4, "");
+  expect_verdict(SP_ALONG_ORDERS, floored, falling, SP_OK, 4, "");
   const double unresolved[RUNS] = {0.7, 0.9, 0.8, 1e-2};
-  expect_verdict(true, unresolved, falling, SP_OK, 4, "");
+  expect_verdict(SP_ALONG_ORDERS, unresolved, falling, SP_OK, 4, "");
   const double wrong[RUNS] = {0.7, 0.7, 0.7, 0.7}; /* never resolved: the last step is judged */
-  expect_verdict(true, wrong, falling, SP_ERR_STUDY, 1, "order 3 to 4");
+  expect_verdict(SP_ALONG_ORDERS, wrong, falling, SP_ERR_STUDY, 1, "order 3 to 4");
+}
+
+/* A scheme of order 2, whatever the order of elements. */
+static void test_steps(void) {
+  const double second[RUNS] = {1.6e-2, 4e-3, 1e-3, 2.5e-4}, first[RUNS] = {8e-2, 4e-2, 2e-2, 1e-2};
+  expect_verdict(SP_ALONG_STEPS, second, second, SP_OK, 2, "");
+  expect_verdict(SP_ALONG_STEPS, second, first, SP_ERR_STUDY, 2,
+                 "order 3, refine 0, step 2 to 3: the H1 error goes from 0.02 to 0.01, a rate of "
+                 "1.00; expected 2, 1.80 at least");
+  const double slow[RUNS] = {8e-1, 4e-1, 2e-1, 1e-1};
+  expect_verdict(SP_ALONG_STEPS, slow, second, SP_ERR_STUDY, 1, "take shorter steps");
 }
 
 /* 9e-12 is below the floor of 1e-11, but an error that still decreases is not at the
@@ -102,7 +119,7 @@ static void test_floor(void) {
   CHECK_CLOSE(rows->floor[SP_H1], 2e-9, 1e-14);
   CHECK_CLOSE(rows->floor[SP_L2], 2e-9 * 3 / acos(-1), 1e-14);
   const double errors[RUNS] = {1e-1, 1e-9, 9e-12, 8e-12}, exact[RUNS] = {1e-14, 2e-16, 3e-16, 0};
-  fill(true, errors, exact, rows);
+  fill(SP_ALONG_ORDERS, errors, exact, rows);
   static const bool expected[RUNS][SP_NORMS] = {
       {false, true}, {false, true}, {false, true}, {true, true}};
   for (int i = 0; i < RUNS; i++)
@@ -114,18 +131,21 @@ static void test_parse(void) {
   sp_study study = {0};
   CHECK_OK(sp_study_parse("order=1:10", &study));
   CHECK_OK(sp_study_parse("refine=0:3", &study));
-  CHECK(study.order.first == 1 && study.order.last == 10 && study.refine.first == 0 &&
-            study.refine.last == 3,
-        "%d %d %d %d", study.order.first, study.order.last, study.refine.first, study.refine.last);
+  CHECK_OK(sp_study_parse("step=1:2", &study));
+  static const sp_study_range expected[SP_STUDY_AXES] = {{true, 1, 10}, {true, 0, 3}, {true, 1, 2}};
+  for (int a = 0; a < SP_STUDY_AXES; a++)
+    CHECK(study.along[a].given && study.along[a].first == expected[a].first &&
+              study.along[a].last == expected[a].last,
+          "axis %d: %d to %d", a, study.along[a].first, study.along[a].last);
   CHECK(sp_study_parse("order=1:3", &study) == SP_ERR_INPUT, "a second range of orders");
   static const char *const wrong[] = {
-      "order=3",     "order=3:3",   "order=0:3",  "order=1:16", "order=1:3x",          "order=:3",
-      "refine=-1:2", "refine=0:11", "lambda=1:2", "order",      "order=1:99999999999", "",
-      "refine=3:2",  "refine=0:2:4"};
+      "order=3",     "order=3:3",    "order=0:3",  "order=1:16", "order=1:3x",          "order=:3",
+      "refine=-1:2", "refine=0:11",  "lambda=1:2", "order",      "order=1:99999999999", "",
+      "refine=3:2",  "refine=0:2:4", "step=-1:2",  "step=0:11"};
   for (size_t w = 0; w < COUNT_OF(wrong); w++) {
     sp_study fresh = {0};
     CHECK_FAILS(sp_study_parse(wrong[w], &fresh), SP_ERR_INPUT, "expected");
-    CHECK(!fresh.order.given && !fresh.refine.given, "'%s' is taken", wrong[w]);
+    CHECK(!fresh.given, "'%s' is taken", wrong[w]);
   }
 }
 
@@ -185,7 +205,7 @@ static void test_growth(void) {
       CHECK(c.passes == cases[i].passes && isfinite(c.gci) == c.passes, "power %g, order %d: %s",
             cases[i].power, along, c.verdict);
       if (c.passes && !along) CHECK_CLOSE(c.limit, 2, 1e-12);
-      sp_convergence_growth(along, f, sizeof text, text);
+      sp_convergence_growth(along, f, "h", sizeof text, text);
       CHECK(strcmp(text, along ? cases[i].along_orders : cases[i].along_h) == 0, "%g, %d: '%s'",
             cases[i].power, along, text);
     }
@@ -271,6 +291,38 @@ static void test_studies(void) {
    * left. */
   const char *const linear[] = {"problem.solution=1+x-2*y+3*z; mesh.elements=3 3 3", NULL};
   CHECK_OK(run_study(linear, "order=1:4", "refine=0:1"));
+}
+
+typedef struct step_row {
+  double refine, step, dt, l2, expected;
+} step_row;
+
+/* Every pair of a refinement and a step; a row has the bits of a single run. In space the solution
+ * is exact. */
+static void test_in_time(void) {
+  enum { PAIRS = 6 };
+  const char *const moving[] = {
+      "mesh.elements=2 2 1; discretization.order=2; problem.solution=x*cos(3*t)+y*y; "
+      "problem.capacity=1+x; boundary.default=dirichlet; boundary.xmax=robin 2; time.end=1; "
+      "time.scheme=bdf3; output.field=",
+      NULL};
+  const char *const eight[] = {moving[0], "time.step=0.125", NULL};
+  CHECK_OK(run_study(eight, "step=1:3", "refine=0:1"));
+  step_row rows[PAIRS + 1] = {0};
+  if (world_rank == 0)
+    CHECK(read_table("study", 5, TEXTS("refine", "step", "dt", "L2", "L2_expected"), PAIRS + 1,
+                     &rows->refine) == PAIRS,
+          "not all pairs");
+  MPI_Bcast(rows, sizeof rows, MPI_BYTE, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < PAIRS; i++)
+    CHECK(rows[i].refine == i / 3 && rows[i].step == 1 + i % 3 &&
+              rows[i].dt == 0.0625 / (1 << i % 3) && rows[i].expected == 3,
+          "row %d: refine %g, step %g, dt %g, rate %g", i, rows[i].refine, rows[i].step, rows[i].dt,
+          rows[i].expected);
+  sp_results results;
+  CHECK_OK(run_case(MPI_COMM_WORLD, moving,
+                    TEXTS("time.steps=32", "mesh.refine=1", "solver.tolerance=1e-13"), &results));
+  CHECK(results.norms.l2 == rows[4].l2, "%g, not %g", results.norms.l2, rows[4].l2);
 }
 
 typedef struct limit_row {
@@ -409,11 +461,13 @@ int main(int argc, char **argv) {
   enter_folder();
   test_refinements();
   test_orders();
+  test_steps();
   test_floor();
   test_parse();
   test_convergence();
   test_growth();
   test_studies();
+  test_in_time();
   test_answers();
   test_jump();
   test_forcing();

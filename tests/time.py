@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
-"""Cases in time: rates of the schemes, heat balance of each step, limits, a stack against finite volumes, series
-of fields, restarts and refusals."""
+"""Cases in time: rates of the schemes, heat balance of each step, limits, a stack against finite volumes, times of
+output, series of fields, restarts, also after a signal and on a full disk, and refusals."""
 
+import json
 import math
+import os
+import signal
+import subprocess
 import sys
+from time import sleep
 
 import driver
 import optional
 from driver import Run, check, settings
 
 h5py, np = optional.need("h5py", "numpy")
+PROGRAM = os.path.abspath(sys.argv[1])
 driver.start("time", sys.argv[1], sys.argv[2:])
 RANKS = (1, 2, 4)
 # In the finite element space at each t, with all conditions in motion.
@@ -28,24 +34,50 @@ def rows(document):
 
 
 def check_balance(label, document):
-    """Source - stored - absorbed - out = 0 at each row."""
+    """Source - stored - absorbed - out = 0 at each row but the initial one, which has no du/dt."""
     for row in rows(document):
+        if row["time"] == 0:
+            check(row["heat.stored"] is None and row["heat.imbalance"] is None, f"{label}: initial row {row}")
+            continue
         largest = max(abs(value) for name, value in row.items() if name.startswith(("balance.", "heat.")))
         check(abs(row["heat.imbalance"]) <= 1e-10 * largest + 1e-14,
               f"{label}: imbalance {row['heat.imbalance']:.1e} of {largest:.3g} at t = {row['time']}")
 
 
 def rates(scheme, order):
-    """The error at the end falls with the order of the scheme, for both operators."""
+    """The error at the end falls with the order of the scheme, for both operators. Runs of a study are those without it."""
     for operator in "bp3.5", "bp3.0":
-        errors = []
-        for steps in 20, 40, 80:
-            document = solve(1, *MOVING, f"discretization.operator={operator}", f"time.scheme={scheme}",
-                             f"time.steps={steps}", "solver.tolerance=1e-13")
-            errors.append(document["errors"]["L2"])
+        case = [*MOVING, f"discretization.operator={operator}", f"time.scheme={scheme}", "solver.tolerance=1e-13"]
+        study = solve(1, *case, "time.step=0.05", "--study", "step=0:2")["study"]
+        check([(row["step"], row["L2_expected"], row["H1_expected"]) for row in study] == [(k, order, order) for k in range(3)]
+              and np.allclose([row["dt"] for row in study], [0.05, 0.025, 0.0125]), f"{scheme}, {operator}: {study}")
+        check(abs(study[2]["L2_rate"] - order) < 0.15, f"{scheme}, {operator}: rate {study[2]['L2_rate']}, not {order}")
+        for steps, row in zip((20, 40, 80), study):
+            document = solve(1, *case, f"time.steps={steps}")
+            check(document["errors"]["L2"] == row["L2"], f"{scheme}, {operator}, {steps} steps: {document['errors']}, {row}")
             check_balance(f"{scheme}, {operator}, {steps} steps", document)
-        rate = math.log2(errors[1] / errors[2])
-        check(abs(rate - order) < 0.15, f"{scheme}, {operator}: errors {errors}, rate {rate:.2f}, not {order}")
+
+
+def study():
+    """Along steps: the error in space is the floor, with refinements every pair is solved, answers without a solution
+    have limits, and a scheme that does not reach its order is named."""
+    smooth = settings("mesh.elements=2 2 2; discretization.order=2; problem.solution=sin(3*x+y)*cos(3*t); problem.capacity=2+y; "
+                      "boundary.default=dirichlet; time.end=1; time.steps=10; output.field=; output.log=")
+    rows_of = solve(2, *smooth, "--study", "step=0:2", "--study", "refine=0:1")["study"]
+    check([(row["refine"], row["step"]) for row in rows_of] == [(r, k) for r in (0, 1) for k in range(3)], f"pairs: {rows_of}")
+    check(all(row["H1"] < row["H1_floor"] < 20 * row["H1"] for row in rows_of), f"the error in space is the floor: {rows_of}")
+    decay = settings("mesh.elements=4 1 1; discretization.order=4; problem.forcing=0; problem.capacity=1; problem.initial=sin(pi*x); "
+                     "boundary.xmin=dirichlet 0; boundary.xmax=dirichlet 0; boundary.default=neumann 0; result.mean=average; "
+                     "time.end=0.1; time.steps=10; output.field=")
+    document = solve(1, *decay, "--study", "step=0:3")
+    mean = document["limits"][0]
+    check(mean["step"] == 3 and abs(mean["rate"] - 2) < 0.1 and
+          abs(mean["limit"] - 2 / math.pi * math.exp(-math.pi**2 * 0.1)) < mean["gci"], f"limit of the mean: {mean}")
+    # The forcing jumps within steps.
+    jump = [word for word in decay if "forcing" not in word] + ["problem.forcing=t < 0.0437 ? 0 : 100", "time.scheme=bdf3"]
+    Run(1, ["-q", *jump, "output.log=", "--study", "step=0:2"]).expect_error(1, 4, "step 2: ")
+    Run(1, [*decay, "time.steps=0", "time.tolerance=1e-2", "time.scheme=sdirk2", "--study", "step=0:2"]).expect_error(
+        1, 1, "--study step=0:2: expected", "automatic")
 
 
 def sealed():
@@ -78,9 +110,9 @@ def steady_limit():
             check(abs(value / steady[name] - 1) <= 1e-8, f"steady {name}: {value}, not {steady[name]}")
     for ranks in RANKS:
         for here, first in zip(found[ranks], found[1]):
+            known = [name for name in first if first[name] is not None and name not in ("iterations", "heat.imbalance")]
             check(here.keys() == first.keys() and all(abs(here[name] - first[name]) <= 1e-9 * (1 + abs(first[name]))
-                                                      for name in first if name not in ("iterations", "heat.imbalance")),
-                  f"{ranks} ranks: {here}, {first}")
+                                                      for name in known), f"{ranks} ranks: {here}, {first}")
 
 
 def two_layers():
@@ -111,27 +143,30 @@ def two_layers():
         check(off < 1e-4, f"Zth({end}) = {row['results.hot']}, {exact(end)} by finite volumes, off by {off:.1e}")
 
 
+HEATED = settings("mesh.elements=8 1 1; discretization.order=6; problem.forcing=0; problem.capacity=1; "
+                  "problem.initial=0; boundary.default=neumann 0; boundary.xmin=dirichlet 0; boundary.xmax=neumann 1; "
+                  "time.end=2; time.scheme=sdirk2; solver.tolerance=1e-11; result.end=average over xmax; output.field=")
+
+
+def heated_end(t):
+    """The mean of u over xmax."""
+    odd = np.arange(1, 4000, 2) * math.pi / 2
+    return 1 - float(np.sum(2 / odd**2 * np.exp(-odd**2 * t)))
+
+
 def automatic():
     """Steps follow a jump at t = 0 over five decades: u at the heated end of a slab against the series. Steps are
     dyadic, the heat of each closes, and errors fall with the tolerance, on any number of ranks."""
-    case = settings("mesh.elements=8 1 1; discretization.order=6; problem.forcing=0; problem.capacity=1; "
-                    "problem.initial=0; boundary.default=neumann 0; boundary.xmin=dirichlet 0; "
-                    "boundary.xmax=neumann 1; time.end=2; time.scheme=sdirk2; solver.tolerance=1e-11; "
-                    "result.end=average over xmax; output.field=")
-
-    def exact(t):
-        odd = np.arange(1, 4000, 2) * math.pi / 2
-        return 1 - float(np.sum(2 / odd**2 * np.exp(-odd**2 * t)))
     errors = []
     for tolerance, ranks in ("1e-3", 1), ("1e-2", 2), ("1e-2", 4):
-        history = rows(solve(ranks, *case, f"time.tolerance={tolerance}"))
-        times = [0] + [row["time"] for row in history]
+        history = rows(solve(ranks, *HEATED, f"time.tolerance={tolerance}"))
+        times = [row["time"] for row in history]
         steps = np.diff(times)
         check(times[-1] == 2 and steps[0] < 1e-4 and steps[-1] >= 2**-4, f"steps {steps[0]} to {steps[-1]} up to {times[-1]}")
         levels = np.log2(steps / 2)
         check(np.allclose(levels, levels.round(), atol=1e-6), f"steps {steps} are the end over powers of two")
         check_balance(f"automatic, {tolerance}", {"history": history})
-        errors.append(max(abs(row["results.end"] - exact(row["time"])) / exact(row["time"])
+        errors.append(max(abs(row["results.end"] / heated_end(row["time"]) - 1)
                           for row in history if row["time"] > 1e-3))
     check(errors[1] < 1e-2 and errors[0] < errors[1] / 4, f"errors {errors}")
     check(abs(errors[1] - errors[2]) < 1e-8, f"2 and 4 ranks: {errors}")
@@ -143,6 +178,24 @@ def automatic():
     # du/dt = 0 at first, and data in motion.
     error = solve(1, *MOVING, "time.scheme=sdirk2", "time.tolerance=1e-3")["errors"]["L2"]
     check(error < 1e-3, f"automatic steps with data in motion: {error}")
+
+
+def output_times():
+    """Rows at given times: equal steps end there, automatic ones exactly, with the same errors as elsewhere."""
+    for ranks in 1, 2:
+        for steps, errors in (["time.steps=40"], 1e-2), (["time.tolerance=1e-2"], 1e-3):
+            document = driver.record(ranks, *HEATED, *steps, "time.at=0.25 1.1", "output.log=run.h5")
+            with h5py.File("run.h5", "r") as file:
+                driver.write("again.ini", file.attrs["case"])
+            history = rows(document)
+            times = [row["time"] for row in history]
+            check(np.allclose(times, [0, 0.25, 1.1, 2], rtol=1e-15), f"{steps}: times {times}")
+            check(all(abs(row["results.end"] / heated_end(row["time"]) - 1) < errors for row in history[1:]),
+                  f"{steps}: {history}")
+            again = rows(driver.record(ranks, "again.ini"))
+            check([row["time"] for row in again] == times, f"{steps}: the resolved case has rows at {again}")
+            times = [row["time"] for row in rows(solve(ranks, *HEATED, *steps, "time.interval=0.3"))]
+            check(np.allclose(times, [0, 0.3, 0.6, 0.9, 1.2, 1.5, 1.8, 2], rtol=1e-15), f"{steps}: times {times}")
 
 
 def contact():
@@ -179,7 +232,7 @@ def series():
         Run(ranks, [*MOVING, "time.steps=40", "time.scheme=bdf3", "time.every=15",
                     "output.field=run.hdf"]).expect(ranks, 0)
         times, states = read_series("run.hdf")
-        check(np.allclose(times, [0.375, 0.75, 1], atol=1e-12), f"times {times}")
+        check(np.allclose(times, [0, 0.375, 0.75, 1], atol=1e-12), f"times {times}")
         for t, state in zip(times, states):
             off = max(abs(u - (1 + x + y * z) * math.cos(3 * t) - x * x) for (x, y, z), u in state.items())
             check(off < 1e-3, f"series, {ranks} ranks, t = {t}: off by {off:.1e}")
@@ -204,6 +257,79 @@ def restart(scheme):
         Run(1, [*case, "problem.initial=half.hdf", *arguments]).expect_error(1, 1, "problem.initial", *words)
 
 
+# As above with coefficients of u, for bdf without an error in time.
+OF_U = settings("mesh.elements=2 2 2; discretization.order=3; problem.kappa=1+u; problem.capacity=2+u; "
+                "problem.forcing=1+x+t; problem.solution=x+t; boundary.default=dirichlet; solver.tolerance=1e-12; "
+                "time.end=1; output.field=; output.log=")
+
+
+def start_run(ranks, *arguments):
+    """Each rank writes its process number to a file's name."""
+    script = 'echo >pid.$$; exec "$@"'
+    return subprocess.Popen([*sys.argv[2:], str(ranks), "sh", "-c", script, "sh", PROGRAM, *arguments],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def send_signal():
+    os.kill(int([name for name in os.listdir() if name.startswith("pid.")][0][4:]), signal.SIGTERM)
+
+
+def interrupted(name, steps):
+    """SIGTERM writes the last complete step, whose balance closes, and exits with 5; a run from there has the result
+    of one without a signal."""
+    case = [*{"moving": MOVING, "of_u": OF_U}[name], f"time.steps={steps}", f"time.every={steps // 4}"]
+    Run(1, [*case, "output.field=whole.hdf"]).expect(1, 0)
+    with start_run(2, *case, "output.field=part.hdf", "--json", "part.json") as process:
+        driver.wait_for("the first state", lambda: os.path.exists("part.hdf"))
+        sleep(0.3)
+        send_signal()
+        _, text = process.communicate(timeout=driver.SECONDS)
+    check(process.returncode == 5 and "interrupted" in text and "part.hdf" in text, f"{process.returncode}: {text}")
+    with open("part.json", encoding="utf-8") as file:
+        document = json.load(file)
+    check_balance(f"interrupted, {name}", document)
+    (times, _), (_, whole) = read_series("part.hdf"), read_series("whole.hdf")
+    check(times[-1] == rows(document)[-1]["time"] < 1, f"interrupted at {times}, {rows(document)[-1]['time']}")
+    Run(1, [*case, "problem.initial=part.hdf", "output.field=rest.hdf"]).expect(1, 0)
+    then, rest = read_series("rest.hdf")
+    check(then[-1] == 1 and times[-1] < then[0], f"states {times}, then {then}")
+    off = max(abs(rest[-1][place] - u) for place, u in whole[-1].items())
+    check(off < 1e-10, f"interrupted, {name}: off by {off:.1e}")
+
+
+def interrupted_at_once():
+    """A signal in the first step: the initial value is the series."""
+    case = [word for word in driver.ENDLESS if "solution" not in word]
+    case += settings("problem.forcing=sin(9*x); problem.initial=x*y; problem.capacity=1; boundary.default=dirichlet 0; "
+                     "time.end=1; time.steps=2; result.heat=flux over xmin; output.log=; output.field=run.hdf")
+    with start_run(1, *case) as process:
+        driver.wait_for("the first state", lambda: os.path.exists("run.hdf"))
+        sleep(0.5)
+        send_signal()
+        _, text = process.communicate(timeout=driver.SECONDS)
+    check(process.returncode == 5 and "interrupted" in text, f"{process.returncode}: {text}")
+    check(read_series("run.hdf")[0] == [0], f"{read_series('run.hdf')[0]}")
+
+
+def full_disk():
+    """The series keeps the states before, and a run continues from them."""
+    case = [*MOVING, "mesh.elements=6 6 6", "discretization.order=4", "time.steps=16"]
+    Run(2, [*case, "output.field=whole.hdf"]).expect(2, 0)
+    times, whole = read_series("whole.hdf")
+    blocks = os.path.getsize("whole.hdf") * 3 // 4 // 512
+    run = Run(2, [*case, "output.field=part.hdf"], f"export OMPI_MCA_btl=self,tcp; ulimit -f {blocks}; ")
+    run.expect_error(2, 1, "cannot write field part.hdf", "File too large")
+    some, part = read_series("part.hdf")
+    check(2 < len(some) < len(times) and some == times[:len(some)], f"states {some} of {times}")
+    off = max(abs(state[place] - u) for state, all_of in zip(part, whole) for place, u in all_of.items())
+    check(off < 1e-10, f"full disk: off by {off:.1e}")
+    Run(1, [*case, "problem.initial=part.hdf", "output.field=rest.hdf"]).expect(1, 0)
+    then, rest = read_series("rest.hdf")
+    check(some + then == times, f"full disk: {some}, then {then}")
+    off = max(abs(rest[-1][place] - u) for place, u in whole[-1].items())
+    check(off < 1e-10, f"full disk: the rest is off by {off:.1e}")
+
+
 def error_bars():
     """They leave out the steps, and a note says so."""
     names = [note["name"] for note in solve(1, *MOVING, "time.steps=4", "output.accuracy=yes")["notes"]]
@@ -220,6 +346,14 @@ def bad_input():
                   ([*time, "time.tolerance=0.1"], ["time.tolerance", "two of them"]),
                   ([time[0], time[2], "time.tolerance=0.1"], ["sdirk2", "bdf2"]),
                   ([time[0], time[2], "time.tolerance=1"], ["time.tolerance", "below 1"]),
+                  ([*time, "time.at=0.25 0.5"], ["time.at", "multiples of the step, 0.5", "0.25"]),
+                  ([*time, "time.at=0.5 1.5"], ["time.at", "at most time.end", "1.5"]),
+                  ([*time, "time.interval=0.7"], ["time.interval", "multiples of the step", "0.7"]),
+                  ([*time, "time.interval=2"], ["time.interval", "at most time.end", "2"]),
+                  ([*time, "time.interval=0.5", "time.every=2"], ["time.interval", "one of time.every"]),
+                  ([*time, "time.at=0.5", "time.every=2"], ["time.at", "one of time.every"]),
+                  (["time.at=1"], ["time.at", "valid only with time.end"]),
+                  ([*time, "problem.forcing=1/t"], ["problem.forcing", "not finite at", ", t = 0"]),
                   (time[:2], ["capacity"]), ([*time[:2], *layers, "material.a.capacity=1"], ["capacity"]),
                   ([*time, "problem.capacity=0"], ["capacity"]), ([*time, "problem.capacity=x-2"], ["capacity"]),
                   ([*time, "problem.kappa=1+t"], ["problem.kappa", "depends on t"]),
@@ -232,7 +366,9 @@ def bad_input():
     Run(1, [*case, *time, "problem.initial="]).expect_error(1, 1, "problem.initial")
 
 
-driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2), ("cn", 2))], (sealed,),
-                     (steady_limit,), (two_layers,), (automatic,), (contact,), (series,), (restart, "bdf3"),
+driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2), ("cn", 2))], (study,), (sealed,),
+                     (steady_limit,), (two_layers,), (automatic,), (output_times,), (contact,), (series,), (interrupted, "moving", 2000), (interrupted, "of_u", 200), (interrupted_at_once,),
+                     (full_disk,),
+                     (restart, "bdf3"),
                      (restart, "sdirk2"), (restart, "cn"), (error_bars,), (bad_input,)])
 driver.finish()

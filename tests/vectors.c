@@ -48,12 +48,18 @@ static void take(const subject *s, void *vector, double *host) {
   if (host) bench_download(&from, host);
 }
 
-static void axpby(const subject *s, double a, const void *x, double b, void *y) {
+static void combine(const subject *s, int terms, const double *weights, const void *const *x,
+                    void *y) {
   const bench *on = s->bench;
   if (s->host)
-    s->host->axpby[s->precision](s->n, a, x, b, y);
+    s->host->combine[s->precision](s->n, terms, weights, x, y);
   else
-    CHECK_OK(on->backend->axpby(on->device, s->precision, s->n, a, x, b, y));
+    CHECK_OK(on->backend->combine(on->device, s->precision, s->n, terms, weights, x, y));
+}
+
+static void axpby(const subject *s, double a, const void *x, double b, void *y) {
+  const double weights[] = {a, b};
+  combine(s, b == 0 ? 1 : 2, weights, (const void *[]){x, y}, y);
 }
 
 static void multiply(const subject *s, const void *x, const void *y, void *z) {
@@ -184,6 +190,33 @@ static void check_axpby(const subject *s) {
   }
   take(s, device_x, got);
   CHECK(memcmp(got, x, bytes_of(s)) == 0, "%s: x of a x + b y has changed", name_of(s));
+}
+
+/* Sums of three and four terms, into another vector and into one of them. */
+static void check_combine(const subject *s) {
+  static const double weights[] = {0.7f, -1.3f, 2, -0.1f};
+  const double epsilon = s->precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
+  double *x[SP_TERMS_MOST], *got = make(s, 0, 0);
+  void *device_x[SP_TERMS_MOST];
+  for (int terms = 3; terms <= SP_TERMS_MOST; terms++)
+    for (int target = 0; target <= terms; target++) {
+      for (int k = 0; k < terms; k++) device_x[k] = upload(s, x[k] = make(s, k + 1, 7));
+      void *y = target < terms ? device_x[target] : upload(s, make(s, 9, 7));
+      combine(s, terms, weights, (const void *const *)device_x, y);
+      take(s, y, got);
+      for (int k = 0; k < terms; k++)
+        if (k != target) take(s, device_x[k], NULL);
+      size_t wrong = 0;
+      for (size_t i = 0; i < s->n; i++) {
+        double sum = 0, size = 0;
+        for (int k = 0; k < terms; k++)
+          sum += weights[k] * x[k][i], size += fabs(weights[k] * x[k][i]);
+        wrong += !(fabs(got[i] - sum) <= 4 * epsilon * size);
+      }
+      CHECK(wrong == 0, "%s: %zu of %zu sums of %d terms are wrong", name_of(s), wrong, s->n,
+            terms);
+      check_behind(s, "a sum of terms", got, 7);
+    }
 }
 
 static void check_multiply(const subject *s) {
@@ -370,6 +403,7 @@ static void check_operations(const bench *b, const sp_host_vectors *host) {
       ARRAYS_OF_SCOPE;
       check_fill(&s);
       check_axpby(&s);
+      check_combine(&s);
       check_multiply(&s);
       check_same_product(&s);
       check_correct(&s);

@@ -71,11 +71,15 @@ sp_status sp_expression_parse(const char *text, const char *where, const sp_scop
  *
  * takes the place of the Laplacian. Jets (u, grad u, K : grad grad u) are closed as above, with
  * grad a . K grad b for grad a . grad b. Or it is "t": then gradient[0] is the derivative by the
- * time of the scope, and gradient[1] and gradient[2] are zero. Or it is "values": then the values
+ * time of the scope, and gradient[1] and gradient[2] are zero. Or it is "du": then the variable is
+ * u, and gradient[0] is the derivative by it. Or it is "values": then the values
  * of the scope have names, and x, y and z have none; a name that means something else besides is
  * refused. Local. */
 sp_status sp_expression_parse_given(const char *text, const char *where, const sp_scope *scope,
                                     const char *given, sp_expression **out);
+
+/* True if this name occurs in a text. Local. */
+bool sp_expression_has_name(const char *text, const char *name);
 
 /* True if a constant may have this name: letters, digits and _, no digit first, and none of the
  * names above. Local. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-sp_status sp_graph_create(bool anisotropic, bool in_time, sp_graph *graph) {
+sp_status sp_graph_create(bool anisotropic, sp_direction direction, sp_graph *graph) {
   enum { FIRST = 64 };
   sp_expression_kernel *usable[SP_EXPRESSION_SETS];
   sp_expression_usable_kernels(usable);
@@ -15,14 +15,17 @@ sp_status sp_graph_create(bool anisotropic, bool in_time, sp_graph *graph) {
                       .capacity = FIRST,
                       .count = SP_EXPRESSION_VARIABLES,
                       .anisotropic = anisotropic,
-                      .in_time = in_time};
+                      .direction = direction};
   SP_TRY(SP_ALLOCATE("a formula", SP_ARRAY(graph->nodes, FIRST), SP_ARRAY(graph->jets, FIRST),
                      SP_ARRAY(graph->table, 2 * (size_t)FIRST)));
   for (int k = 0; k < 2 * FIRST; k++) graph->table[k] = -1;
   for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) {
     graph->nodes[v] = (sp_node){.operation = SP_OP_VARIABLE, .constant = v, .varies = true};
     graph->jets[v] = (sp_jet){true, {SP_ZERO, SP_ZERO, SP_ZERO}, SP_ZERO};
-    if (v < SP_VARIABLE_U && !in_time) graph->jets[v].gradient[v] = sp_graph_constant(graph, 1);
+    if (v < SP_VARIABLE_U && direction == SP_ALONG_SPACE)
+      graph->jets[v].gradient[v] = sp_graph_constant(graph, 1);
+    if (v == SP_VARIABLE_U && direction == SP_ALONG_U)
+      graph->jets[v].gradient[0] = sp_graph_constant(graph, 1);
   }
   return SP_OK;
 }

@@ -27,6 +27,9 @@ typedef struct sp_jet {
   int gradient[3], laplacian;
 } sp_jet;
 
+/* Derivatives of jets: by x, y and z, or gradient[0] by t, or by u. */
+typedef enum sp_direction { SP_ALONG_SPACE, SP_ALONG_TIME, SP_ALONG_U } sp_direction;
+
 typedef struct sp_graph {
   sp_expression_kernel *kernel;
   int count, capacity;
@@ -35,11 +38,11 @@ typedef struct sp_graph {
   int *table;       /* open hashing: [2 * capacity], node or -1 */
   bool failed;      /* out of memory: nodes are wrong from then on */
   bool anisotropic; /* `laplacian` of jets is K : grad grad */
-  bool in_time;     /* gradient[0] of jets is the derivative by t */
+  sp_direction direction;
 } sp_graph;
 
 /* sp_graph_free releases *graph, also after a failure. Errors: SP_ERR_SYSTEM. */
-sp_status sp_graph_create(bool anisotropic, bool in_time, sp_graph *graph);
+sp_status sp_graph_create(bool anisotropic, sp_direction direction, sp_graph *graph);
 void sp_graph_free(sp_graph *graph);
 
 /* The node of a constant, of memory outside the formula, or of an operation, simplified without a

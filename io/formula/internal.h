@@ -21,7 +21,7 @@
 #include "io/formula/program.h"
 
 /* Programs for the value, for value and gradient, and for all outputs. A formula of u has only the
- * first one. */
+ * first one, unless its derivatives are by u. */
 enum { SP_EXPRESSION_PROGRAMS = 3 };
 
 struct sp_expression_code {

@@ -212,14 +212,14 @@ static sp_status fail_unknown(const parser *p) {
     length += (size_t)snprintf(constants + length, sizeof constants - length, ", %s",
                                p->scope->constants[i].name);
   const char *u = p->u;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: column %d: unknown name %s%s; known names are %s%s%s%spi, e, %stable%s",
-                 p->expression->where, column_of(p, &p->next), found,
-                 sp_token_is(&p->next, "u0")  ? ": only forcings with problem.initial have it"
-                 : sp_token_is(&p->next, "t") ? ": only cases with time.end have it"
-                                              : "",
-                 p->values ? values : "x, y, z, ", p->scope && p->scope->time ? "t, " : "",
-                 u ? u : "", u ? ", " : "", known, constants);
+  return sp_fail(
+      SP_ERR_INPUT, "%s: column %d: unknown name %s%s; known names are %s%s%s%spi, e, %stable%s",
+      p->expression->where, column_of(p, &p->next), found,
+      sp_token_is(&p->next, "u0")  ? ": only forcings with problem.initial and without u have it"
+      : sp_token_is(&p->next, "t") ? ": only cases with time.end have it"
+                                   : "",
+      p->values ? values : "x, y, z, ", p->scope && p->scope->time ? "t, " : "", u ? u : "",
+      u ? ", " : "", known, constants);
 }
 
 /* The constant that the next token names; NULL if there is none. */
@@ -266,7 +266,8 @@ static sp_status parse_name(parser *p, int *result) {
   if (p->scope && p->scope->time && sp_token_is(name, "t")) {
     /* A sum, whose values are at every point: functions of one argument expect that. */
     const int time[3] = {sp_graph_constant(p->graph, 0), sp_graph_data(p->graph, p->scope->time)};
-    if (p->graph->in_time) p->graph->jets[time[1]].gradient[0] = sp_graph_constant(p->graph, 1);
+    if (p->graph->direction == SP_ALONG_TIME)
+      p->graph->jets[time[1]].gradient[0] = sp_graph_constant(p->graph, 1);
     *result = sp_graph_apply(p->graph, SP_OP_ADD, time);
     p->expression->is_constant = false;
     p->expression->is_of_t = true;
@@ -363,17 +364,18 @@ static sp_status parse_conditional(parser *p, int *result) {
   return SP_OK;
 }
 
-static sp_status parse_formula(parser *p, bool in_time) {
+static sp_status parse_formula(parser *p, sp_direction direction) {
   static const unsigned outputs[SP_EXPRESSION_PROGRAMS] = {SP_EXPRESSION_VALUE, 15, 31};
   int result;
   struct sp_expression_code *code = p->expression->code;
-  SP_TRY(sp_graph_create(code->is_anisotropic, in_time, p->graph));
+  SP_TRY(sp_graph_create(code->is_anisotropic, direction, p->graph));
   read_token(p);
   if (p->next.kind == TOKEN_END) return unexpected(p, "a formula", "");
   SP_TRY(parse_conditional(p, &result));
   if (p->next.kind != TOKEN_END) return unexpected(p, "an operator or end of formula", "");
   code->kernel = p->graph->kernel;
-  const int programs = p->expression->is_of_u ? 1 : SP_EXPRESSION_PROGRAMS;
+  const int programs =
+      p->expression->is_of_u && direction != SP_ALONG_U ? 1 : SP_EXPRESSION_PROGRAMS;
   for (int k = 0; k < programs; k++)
     SP_TRY(sp_program_create(p->graph, result, outputs[k], &code->programs[k]));
   return SP_OK;
@@ -382,7 +384,8 @@ static sp_status parse_formula(parser *p, bool in_time) {
 sp_status sp_expression_parse_given(const char *text, const char *where, const sp_scope *scope,
                                     const char *given, sp_expression **out) {
   const bool is_anisotropic = given && strcmp(given, "K") == 0;
-  const bool in_time = given && strcmp(given, "t") == 0;
+  const bool in_time = given && strcmp(given, "t") == 0,
+             along_u = given && strcmp(given, "du") == 0;
   const bool of_values = given && strcmp(given, "values") == 0;
   SP_AUTO(sp_expression) e = NULL;
   *out = NULL;
@@ -396,16 +399,27 @@ sp_status sp_expression_parse_given(const char *text, const char *where, const s
   sp_graph graph = {.count = 0};
   parser p = {.expression = e,
               .scope = scope,
-              .u = is_anisotropic || in_time || of_values ? NULL : given,
+              .u = is_anisotropic || in_time || of_values ? NULL
+                   : along_u                              ? "u"
+                                                          : given,
               .values = of_values ? &scope->values : NULL,
               .graph = &graph,
               .next = {.start = e->text}};
-  const sp_status status = parse_formula(&p, in_time);
+  const sp_status status = parse_formula(&p, in_time   ? SP_ALONG_TIME
+                                             : along_u ? SP_ALONG_U
+                                                       : SP_ALONG_SPACE);
   sp_graph_free(&graph);
   SP_TRY(status);
   *out = e;
   e = NULL;
   return SP_OK;
+}
+
+bool sp_expression_has_name(const char *text, const char *name) {
+  sp_token token = {.start = text};
+  do token = sp_token_after(token);
+  while (token.kind != TOKEN_END && token.kind != TOKEN_STRAY && !sp_token_is(&token, name));
+  return sp_token_is(&token, name);
 }
 
 sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,

@@ -235,21 +235,31 @@ def slope(axes, x, y, rate):
                   color="0.3", textcoords="offset points", xytext=(2, -8))
 
 
-def along_refinements(axes, rows, norm):
-    """Errors over the element width relative to the coarsest, one curve per order."""
-    coarsest = rows["elements"].min()
-    for n, order in enumerate(numpy.unique(rows["order"])):
-        part = rows[rows["order"] == order]
-        width = (coarsest / part["elements"]) ** (1 / 3)
-        axes.loglog(width, part[norm], label=f"N = {order}", **figures.style(n))
+def direction(attributes):
+    """What changes from run to run: "orders", "refinements" or "steps"."""
+    return attributes["study_rate"].split(":")[0].split()[-1]
+
+
+def along_halvings(axes, rows, norm, steps):
+    """Errors over the element width or the step, relative to the largest: one curve per order, along steps and mesh."""
+    largest = rows["dt"].max() if steps else rows["elements"].min()
+
+    def size(part):
+        return part["dt"] / largest if steps else (largest / part["elements"]) ** (1 / 3)
+    series = numpy.unique(rows[["order", "refine"] if steps else ["order"]])
+    for n, run in enumerate(series):
+        part = rows[(rows["order"] == run["order"]) & (not steps or rows["refine"] == run["refine"])]
+        meshes = steps and len(numpy.unique(rows["refine"])) > 1
+        label = f"N = {run['order']}" + (f", refine {run['refine']}" if meshes else "")
+        axes.loglog(size(part), part[norm], label=label, **figures.style(n))
         clear = part[norm] > part[norm + "_floor"]
         if clear.sum() > 1:
-            slope(axes, width[clear], part[norm][clear], int(part[norm + "_expected"][0]))
-    ticks = numpy.unique((coarsest / rows["elements"]) ** (1 / 3))
+            slope(axes, size(part)[clear], part[norm][clear], int(part[norm + "_expected"][0]))
+    ticks = numpy.unique(size(rows))
     axes.set_xticks(ticks, [f"1/{round(1 / tick)}" if tick < 1 else "1" for tick in ticks])
     axes.minorticks_off()
     axes.invert_xaxis()
-    axes.set_xlabel("element width / coarsest")
+    axes.set_xlabel("step / longest" if steps else "element width / coarsest")
 
 
 def along_orders(axes, rows, norm, label, n):
@@ -261,7 +271,7 @@ def along_orders(axes, rows, norm, label, n):
     axes.set_xlabel("order N")
 
 
-def answers(path, refined):
+def answers(path, along):
     """Differences of each answer from run to run, where there is no solution to compare with."""
     rows, attributes = read(path, "answers")
     rows = rows[rows["difference"] != 0]  # also the first runs: not a number
@@ -269,13 +279,14 @@ def answers(path, refined):
     if len(rows) == 0:
         raise Failure(f"{path}: the answers of all runs are equal")
     figure, axes = pyplot.subplots()
-    names = sorted({(row["kind"], row["name"], 0 if not refined else row["order"]) for row in rows})
-    for n, (kind, name, order) in enumerate(names):
-        part = rows[(rows["kind"] == kind) & (rows["name"] == name)]
-        part = part[part["order"] == order] if refined else part
-        axes.semilogy(part["refine" if refined else "order"], abs(part["difference"]), **figures.style(n),
-                      label=f"{kind.decode()} {name.decode()}" + (f", N = {order}" if refined else ""))
-    axes.set_xlabel("refinement" if refined else "order N")
+    column, title, others = {"orders": ("order", "order N", ()), "refinements": ("refine", "refinement", ("order",)),
+                             "steps": ("step", "halvings of the step", ("order", "refine"))}[along]
+    for n, series in enumerate(numpy.unique(rows[["kind", "name", *others]])):
+        part = rows[rows[list(series.dtype.names)] == series]
+        runs = [f"{other} {series[other]}".replace("order", "N =") for other in others]
+        axes.semilogy(part[column], abs(part["difference"]), **figures.style(n),
+                      label=", ".join([f"{series['kind'].decode()} {series['name'].decode()}", *runs]))
+    axes.set_xlabel(title)
     axes.set_ylabel("difference from the run before")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title(describe(attributes), fontsize=9)
@@ -284,27 +295,27 @@ def answers(path, refined):
 
 
 def study(arguments):
-    """Both norms side by side. Several studies over orders may be overlaid, but only one over refinements."""
+    """Both norms side by side. Several studies over orders may be overlaid, but only one over refinements or steps."""
     runs = read_all(arguments, "study")
     lacks = [path for path, (_, rows, _) in zip(arguments.files, runs) if "L2" not in rows.dtype.names]
     if lacks and len(runs) > 1:
         raise Failure(f"{lacks[0]}: a study without a solution has a figure of its own")
     if lacks:
-        figures.save(answers(lacks[0], "refinements" in runs[0][2]["study_rate"]), arguments.output)
+        figures.save(answers(lacks[0], direction(runs[0][2])), arguments.output)
         return
-    refined = ["refinements" in attributes.get("study_rate", "") for _, _, attributes in runs]
-    if any(refined) and len(runs) > 1:
-        raise Failure("several studies in one figure must all be along orders; "
-                      f"{arguments.files[refined.index(True)]} is along refinements")
+    along = [direction(attributes) for _, _, attributes in runs]
+    others = [f"{path} is along {way}" for path, way in zip(arguments.files, along) if way != "orders"]
+    if others and len(runs) > 1:
+        raise Failure(f"several studies in one figure must all be along orders; {others[0]}")
     figure, both = pyplot.subplots(1, 2, figsize=(7.2, 3.4), constrained_layout=True)
     for axes, norm, title in zip(both, ("L2", "H1"), ("L2 norm", "H1 seminorm")):
         for n, (label, rows, _) in enumerate(runs):
-            if refined[0]:
-                along_refinements(axes, rows, norm)
+            if others:
+                along_halvings(axes, rows, norm, along[0] == "steps")
             else:
                 along_orders(axes, rows, norm, label if len(runs) > 1 else "error", n)
         axes.set_ylabel(f"error, {title}")
-    if refined[0]:
+    if others:
         both[1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     else:
         both[0].legend(loc="upper right")

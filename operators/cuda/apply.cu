@@ -22,14 +22,13 @@ sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part
   return arguments;
 }
 
-sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool constrained,
-                                 bool pending, const void *x, void *y, double *partial,
-                                 const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream) {
+sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool pending,
+                                 sp_cuda_diagonal_pass pass, cudaStream_t stream) {
   const sp_cuda_diagonal *diagonal = &local->diagonal;
-  SP_CUDA(sp_cuda_add_diagonal(diagonal, local->precision, part == HALO ? 0 : diagonal->shared,
-                               part == HALO ? diagonal->shared : diagonal->count, constrained,
-                               pending ? &local->assembly : nullptr, x, y, partial, scalars, joins,
-                               stream));
+  pass.first = part == HALO ? 0 : diagonal->shared;
+  pass.last = part == HALO ? diagonal->shared : diagonal->count;
+  pass.pending = pending ? &local->assembly : nullptr;
+  SP_CUDA(sp_cuda_add_diagonal(diagonal, local->precision, &pass, stream));
   return SP_OK;
 }
 
@@ -49,8 +48,12 @@ static sp_status launch_part(sp_local_operator *local, const sp_cuda_application
 static sp_status apply_diagonal(sp_local_operator *local, const sp_cuda_application *a,
                                 mesh_part part, bool pending, bool joins, cudaStream_t stream) {
   if (a->boxes) return SP_OK;
-  return sp_cuda_apply_diagonal(local, part, a->constrained, pending, a->x, a->y, nullptr, nullptr,
-                                joins, stream);
+  sp_cuda_diagonal_pass pass = {};
+  pass.constrained = a->constrained;
+  pass.x = a->x;
+  pass.y = a->y;
+  pass.joins = joins;
+  return sp_cuda_apply_diagonal(local, part, pending, pass, stream);
 }
 
 /* Apply the elements of `part`, HALO or WHOLE, up to this rank's sums at shared DOFs, on `stream`.
@@ -81,7 +84,7 @@ static sp_status finish_with_step(sp_local_operator *local, const sp_cuda_applic
   const sp_cuda_border *border = &local->space->border.view;
   const bool first = a->boxes || local->diagonal.count == local->diagonal.shared;
   SP_TRY(apply_diagonal(local, a, INNER, true, joins, stream));
-  SP_CUDA(sp_cuda_complete(&local->assembly, local->precision, local->edges, a->y, a->step,
+  SP_CUDA(sp_cuda_complete(&local->assembly, local->precision, local->edges, a->step,
                            border->few ? border : nullptr, joins && first, stream));
   return SP_OK;
 }

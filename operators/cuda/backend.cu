@@ -130,6 +130,20 @@ static int blocks_of_elements(const sp_local_operator *local) {
          pass_1_blocks(local, local->elements - local->halo_elements);
 }
 
+/* ap += D p of CG, with the sums of p.D p. */
+static sp_status apply_diagonal(sp_local_operator *local, mesh_part part,
+                                const sp_cg_arrays *vectors, bool joins, double *partial,
+                                cudaStream_t stream) {
+  sp_cuda_diagonal_pass pass = {};
+  pass.constrained = true;
+  pass.joins = joins;
+  pass.x = vectors->next_p;
+  pass.y = vectors->ap;
+  pass.partial = partial;
+  pass.scalars = local->scalars;
+  return sp_cuda_apply_diagonal(local, part, part == INNER, pass, stream);
+}
+
 /* The two parts of pass 1 if the host sums over ranks. Partial sums are stored in this order: halo
  * elements, inner elements, the diagonal's part in the halo, its inner part. */
 static sp_status direction_halo(sp_local_operator *local, double beta, const sp_cg_arrays *vectors,
@@ -145,8 +159,7 @@ static sp_status direction_halo(sp_local_operator *local, double beta, const sp_
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, SP_DOUBLE, true, local->edges, vectors->ap,
                                   local->scalars, stream));
-  return sp_cuda_apply_diagonal(local, HALO, true, false, vectors->next_p, vectors->ap,
-                                diagonal_sums, local->scalars, false, stream);
+  return apply_diagonal(local, HALO, vectors, false, diagonal_sums, stream);
 }
 
 static sp_status direction_inner(sp_local_operator *local, const sp_cg_arrays *vectors) {
@@ -157,8 +170,7 @@ static sp_status direction_inner(sp_local_operator *local, const sp_cg_arrays *v
   set_step(local, vectors, &arguments);
   arguments.step.first_block = pass_1_blocks(local, local->halo_elements);
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
-  return sp_cuda_apply_diagonal(local, INNER, true, true, vectors->next_p, vectors->ap,
-                                diagonal_sums, local->scalars, false, stream);
+  return apply_diagonal(local, INNER, vectors, false, diagonal_sums, stream);
 }
 
 static sp_status finish_direction(sp_local_operator *local, bool joins) {
@@ -241,9 +253,8 @@ static sp_status queue_diagonal(sp_local_operator *local, mesh_part part,
                                 const sp_cg_arrays *vectors, cudaStream_t stream) {
   const int before = part == HALO ? 0 : sp_cuda_diagonal_blocks(local->diagonal.shared);
   double *const partial = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local) + before;
-  return sp_cuda_apply_diagonal(local, part, true, part == INNER, vectors->next_p, vectors->ap,
-                                partial, local->scalars, part == INNER && local->space->ranks > 1,
-                                stream);
+  return apply_diagonal(local, part, vectors, part == INNER && local->space->ranks > 1, partial,
+                        stream);
 }
 
 /* Pass 1 on several GPUs: the border and its exchange run concurrently with the inner elements.
@@ -416,7 +427,7 @@ static const sp_backend table = {
     .copy = cuda_copy,
     .convert = sp_cuda_convert,
     .fill = sp_cuda_fill,
-    .axpby = sp_cuda_axpby,
+    .combine = sp_cuda_combine_vectors,
     .multiply = sp_cuda_multiply,
     .dot = sp_cuda_dot,
     .correct = sp_cuda_correct,

@@ -58,22 +58,34 @@ template <class T> __global__ void fill(size_t n, T value, T *x) {
   for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += stride) x[i] = value;
 }
 
-template <class T, int width>
-__device__ __forceinline__ void axpby_at(T a, const T *x, T b, T *y, size_t i) {
-  const pack<T, width> from = load<T, width>(x, i);
-  pack<T, width> to = {};
-  if (b != 0) to = load<T, width>(y, i);
-#pragma unroll
-  for (int e = 0; e < width; e++) to.v[e] = fma(a, from.v[e], b * to.v[e]);
-  store(y, i, to);
-}
+// y = the sum of w x, where y may be one of x.
+template <class T> struct combination {
+  int terms;
+  T w[SP_TERMS_MOST], *y;
+  const T *x[SP_TERMS_MOST];
 
-template <class T, int width> __global__ void axpby(size_t n, T a, const T *x, T b, T *y) {
+  template <int width> __device__ __forceinline__ void at(size_t i) const {
+    pack<T, width> from[SP_TERMS_MOST], sum;
+#pragma unroll
+    for (int k = 0; k < SP_TERMS_MOST; k++) // all before the first is used
+      if (k < terms) from[k] = load<T, width>(x[k], i);
+#pragma unroll
+    for (int e = 0; e < width; e++) {
+      sum.v[e] = w[0] * from[0].v[e];
+#pragma unroll
+      for (int k = 1; k < SP_TERMS_MOST; k++)
+        if (k < terms) sum.v[e] = fma(w[k], from[k].v[e], sum.v[e]);
+    }
+    store(y, i, sum);
+  }
+};
+
+template <class T, int width> __global__ void combine(size_t n, combination<T> c) {
   follow();
   const size_t stride = (size_t)gridDim.x * THREADS;
   const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
-  for (size_t i = first; i < n / width; i += stride) axpby_at<T, width>(a, x, b, y, i);
-  if (first < n % width) axpby_at<T, 1>(a, x, b, y, n / width * width + first);
+  for (size_t i = first; i < n / width; i += stride) c.template at<width>(i);
+  if (first < n % width) c.template at<1>(n / width * width + first);
 }
 
 // One step on the entries width * i and following, from the residual t - q.
@@ -212,11 +224,20 @@ __global__ void dot(size_t n, const T *x, const T *y, double *partial, unsigned 
 }
 
 template <class T>
-cudaError_t queue_axpby(size_t n, double a, const void *x, double b, void *y, cudaStream_t stream) {
+cudaError_t queue_combine(size_t n, int terms, const double *weights, const void *const *x, void *y,
+                          cudaStream_t stream) {
   constexpr int width = 16 / sizeof(T);
-  const bool aligned = (size_t)x % 16 == 0 && (size_t)y % 16 == 0;
-  return queue(aligned ? axpby<T, width> : axpby<T, 1>, blocks_for(n), THREADS, 0, stream, n, (T)a,
-               (const T *)x, (T)b, (T *)y);
+  combination<T> c = {};
+  bool aligned = (size_t)y % 16 == 0;
+  c.terms = terms;
+  c.y = (T *)y;
+  for (int k = 0; k < terms; k++) {
+    c.w[k] = (T)weights[k];
+    c.x[k] = (const T *)x[k];
+    aligned = aligned && (size_t)x[k] % 16 == 0;
+  }
+  return queue(aligned ? combine<T, width> : combine<T, 1>, blocks_for(n), THREADS, 0, stream, n,
+               c);
 }
 
 template <class T>
@@ -285,10 +306,11 @@ sp_status sp_cuda_fill(sp_device *device, sp_precision precision, size_t count, 
   return SP_OK;
 }
 
-sp_status sp_cuda_axpby(sp_device *device, sp_precision precision, size_t count, double a,
-                        const void *x, double b, void *y) {
-  SP_CUDA((precision == SP_SINGLE ? queue_axpby<float> : queue_axpby<double>)(count, a, x, b, y,
-                                                                              device->stream));
+sp_status sp_cuda_combine_vectors(sp_device *device, sp_precision precision, size_t count,
+                                  int terms, const double *weights, const void *const *x, void *y) {
+  SP_CUDA((precision == SP_SINGLE ? queue_combine<float> : queue_combine<double>)(count, terms,
+                                                                                  weights, x, y,
+                                                                                  device->stream));
   return SP_OK;
 }
 
@@ -318,8 +340,9 @@ sp_status sp_cuda_correct(sp_device *device, sp_precision precision, size_t coun
 }
 
 cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
-                             const void *edges, void *product, const sp_correction *step,
+                             const void *edges, const sp_correction *step,
                              const sp_cuda_border *border, bool joins, cudaStream_t stream) {
+  void *const product = const_cast<void *>(step->q ? step->q : step->t);
   const auto complete =
       border
           ? (precision == SP_SINGLE ? queue_complete<float, true> : queue_complete<double, true>)

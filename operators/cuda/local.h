@@ -74,10 +74,9 @@ struct range {
 sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part part);
 
 /* Add the setup's diagonal at shared DOFs (HALO) or the others (INNER), whose edge nodes may be
- * pending (sp_cuda_add_diagonal, vectors.h). */
-sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool constrained,
-                                 bool pending, const void *x, void *y, double *partial,
-                                 const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream);
+ * pending (sp_cuda_add_diagonal, vectors.h); the pass needs no entries. */
+sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool pending,
+                                 sp_cuda_diagonal_pass pass, cudaStream_t stream);
 
 /* y = Z^T B Z x with the sum over ranks. B is A with the setup's diagonal or, if `boxes` is given,
  * additive Schwarz without it. With `step`, do the step with the result; y is scratch, as in

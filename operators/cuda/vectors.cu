@@ -358,24 +358,19 @@ int sp_cuda_diagonal_blocks(int count) {
 }
 
 template <class T>
-static cudaError_t queue_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
-                                  bool constrained, const sp_cuda_assembly *pending, const void *x,
-                                  void *y, double *partial, const sp_cuda_scalars *scalars,
-                                  bool joins, cudaStream_t stream) {
-  return start(!joins, nullptr, add_diagonal<T>, blocks_for(last - first), THREADS, 0, stream,
-               *diagonal, first, last, constrained, pending ? pending->first_edge : INT_MAX,
-               pending ? pending->own : sp_cuda_targets{}, (const T *)x, (T *)y, partial, scalars);
+static cudaError_t queue_diagonal(const sp_cuda_diagonal *diagonal, const sp_cuda_diagonal_pass *d,
+                                  cudaStream_t stream) {
+  return start(!d->joins, nullptr, add_diagonal<T>, blocks_for(d->last - d->first), THREADS, 0,
+               stream, *diagonal, d->first, d->last, d->constrained,
+               d->pending ? d->pending->first_edge : INT_MAX,
+               d->pending ? d->pending->own : sp_cuda_targets{}, (const T *)d->x, (T *)d->y,
+               d->partial, d->scalars);
 }
 
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision precision,
-                                 int first, int last, bool constrained,
-                                 const sp_cuda_assembly *pending, const void *x, void *y,
-                                 double *partial, const sp_cuda_scalars *scalars, bool joins,
-                                 cudaStream_t stream) {
-  return (precision == SP_SINGLE ? queue_diagonal<float>
-                                 : queue_diagonal<double>)(diagonal, first, last, constrained,
-                                                           pending, x, y, partial, scalars, joins,
-                                                           stream);
+                                 const sp_cuda_diagonal_pass *pass, cudaStream_t stream) {
+  return (precision == SP_SINGLE ? queue_diagonal<float> : queue_diagonal<double>)(diagonal, pass,
+                                                                                   stream);
 }
 
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,

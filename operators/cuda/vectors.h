@@ -42,12 +42,18 @@ typedef struct sp_cuda_diagonal {
  * NULL it gets sp_cuda_diagonal_blocks(last - first) sums of x.D x. Does nothing once iterations
  * have stopped; scalars may be NULL. `joins`: it may follow kernels of several streams (queue.cuh).
  */
+typedef struct sp_cuda_diagonal_pass {
+  int first, last;
+  bool constrained, joins;
+  const sp_cuda_assembly *pending;
+  const void *x;
+  void *y;
+  double *partial;
+  const sp_cuda_scalars *scalars;
+} sp_cuda_diagonal_pass;
 int sp_cuda_diagonal_blocks(int count);
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision precision,
-                                 int first, int last, bool constrained,
-                                 const sp_cuda_assembly *pending, const void *x, void *y,
-                                 double *partial, const sp_cuda_scalars *scalars, bool joins,
-                                 cudaStream_t stream);
+                                 const sp_cuda_diagonal_pass *pass, cudaStream_t stream);
 
 /* End of pass 1: scalars->p_ap = the sum of `count` partial sums. With several ranks, send this sum
  * to all of them instead; pass 2 receives it. `room` holds SP_CUDA_SUM_BLOCKS doubles. `joins`: it

@@ -166,7 +166,8 @@ typedef struct sp_host_vectors {
   /* On entries of an sp_host_cg. direct: p = D^-1 z + beta p. step: x += alpha p, r -= alpha ap
    * with sums of r, then direct. add_products: sums of ap. */
   sp_host_run_function *direct, *step, *add_products;
-  void (*axpby[SP_PRECISIONS])(size_t n, double a, const void *x, double b, void *y);
+  void (*combine[SP_PRECISIONS])(size_t n, int terms, const double *weights, const void *const *x,
+                                 void *y);
   void (*multiply[SP_PRECISIONS])(size_t n, const void *x, const void *y, void *z);
   double (*dot[SP_PRECISIONS])(size_t n, const void *x, const void *y);
   void (*convert[SP_PRECISIONS][SP_PRECISIONS])(size_t n, double scale, const void *from, void *to);

@@ -258,9 +258,13 @@ static sp_status make_lists(const sp_operator_setup *setup, const sp_host_tables
 }
 
 static sp_status find_seams(const sp_host_tables *tables, sp_host_layout *layout) {
-  const sp_lid part_end[SP_SEAM_PARTS] = {layout->halo_blocks, layout->blocks};
-  return sp_host_seams_create(layout->threads, 1, part_end, tables->surface * layout->lanes,
-                              layout->dofs, layout->local, layout->precision, &layout->seams);
+  const sp_host_seam_items items = {.threads = layout->threads,
+                                    .group = 1,
+                                    .part_end = {layout->halo_blocks, layout->blocks},
+                                    .width = tables->surface * layout->lanes,
+                                    .nodes = layout->dofs,
+                                    .local = layout->local};
+  return sp_host_seams_create(&items, layout->precision, &layout->seams);
 }
 
 sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operator_setup *setup,

@@ -120,11 +120,13 @@ static sp_status build_schwarz(const sp_schwarz_setup *setup, sp_device_schwarz 
   s->boxes.basis = s->basis;
   s->boxes.values = s->values;
   s->boxes.weights = s->weights;
-  const sp_lid part_end[SP_SEAM_PARTS] = {(sp_lid)elements, (sp_lid)elements};
-  return s->threads == 1
-             ? SP_OK
-             : sp_host_seams_create(s->threads, s->lanes, part_end, (sp_lid)(n * n * n),
-                                    s->boxes.nodes, (sp_lid)dofs, s->precision, &s->boxes.seams);
+  const sp_host_seam_items items = {.threads = s->threads,
+                                    .group = s->lanes,
+                                    .part_end = {(sp_lid)elements, (sp_lid)elements},
+                                    .width = (sp_lid)(n * n * n),
+                                    .nodes = s->boxes.nodes,
+                                    .local = (sp_lid)dofs};
+  return s->threads == 1 ? SP_OK : sp_host_seams_create(&items, s->precision, &s->boxes.seams);
 }
 
 sp_status sp_host_schwarz_create(sp_device *device, const sp_schwarz_setup *setup,

@@ -8,9 +8,7 @@ enum { NOBODY = -1, ON_SEAM = -2 };
 
 /* Workspace while seams are found. */
 typedef struct search {
-  int threads, group;
-  const sp_lid *part_end, *nodes;
-  sp_lid width, local;
+  const sp_host_seam_items *of;
   sp_lid *seam; /* [local]: NOBODY or ON_SEAM, later the index of the seam */
   sp_lid *last; /* [local]: the last item that adds to it */
 } search;
@@ -20,20 +18,20 @@ static sp_lid plain(sp_lid dof) {
 }
 
 static const sp_lid *nodes_of(const search *s, sp_lid item) {
-  return &s->nodes[(size_t)item * (size_t)s->width];
+  return &s->of->nodes[(size_t)item * (size_t)s->of->width];
 }
 
 /* Find the last item of each DOF, and mark the DOFs to which another thread adds in the same part.
  */
 static void mark_seams(search *s) {
-  for (sp_lid d = 0; d < s->local; d++) s->seam[d] = s->last[d] = NOBODY;
-  for (int part = 0, first = 0; part < SP_SEAM_PARTS; first = s->part_end[part++]) {
-    const sp_lid items = s->part_end[part] - first;
-    for (int thread = 0; thread < s->threads; thread++) {
-      const sp_lid begin = first + sp_host_share(items, s->group, thread, s->threads);
-      const sp_lid end = first + sp_host_share(items, s->group, thread + 1, s->threads);
+  for (sp_lid d = 0; d < s->of->local; d++) s->seam[d] = s->last[d] = NOBODY;
+  for (int part = 0, first = 0; part < SP_SEAM_PARTS; first = s->of->part_end[part++]) {
+    const sp_lid items = s->of->part_end[part] - first;
+    for (int thread = 0; thread < s->of->threads; thread++) {
+      const sp_lid begin = first + sp_host_share(items, s->of->group, thread, s->of->threads);
+      const sp_lid end = first + sp_host_share(items, s->of->group, thread + 1, s->of->threads);
       for (sp_lid i = begin; i < end; i++)
-        for (sp_lid q = 0; q < s->width; q++) {
+        for (sp_lid q = 0; q < s->of->width; q++) {
           const sp_lid d = plain(nodes_of(s, i)[q]);
           if (s->last[d] >= first && s->last[d] < begin) s->seam[d] = ON_SEAM;
           s->last[d] = i;
@@ -44,12 +42,12 @@ static void mark_seams(search *s) {
 
 /* Number the seams by the part after which they are complete. */
 static sp_status number_seams(search *s, sp_host_seams *seams) {
-  for (sp_lid d = 0; d < s->local; d++) seams->count += s->seam[d] == ON_SEAM;
+  for (sp_lid d = 0; d < s->of->local; d++) seams->count += s->seam[d] == ON_SEAM;
   SP_TRY(sp_allocate((size_t)seams->count, sizeof *seams->dofs, "seams", &seams->dofs));
   sp_lid n = 0;
-  for (int part = 0, first = 0; part < SP_SEAM_PARTS; first = s->part_end[part++]) {
-    for (sp_lid d = 0; d < s->local; d++)
-      if (s->seam[d] == ON_SEAM && s->last[d] >= first && s->last[d] < s->part_end[part]) {
+  for (int part = 0, first = 0; part < SP_SEAM_PARTS; first = s->of->part_end[part++]) {
+    for (sp_lid d = 0; d < s->of->local; d++)
+      if (s->seam[d] == ON_SEAM && s->last[d] >= first && s->last[d] < s->of->part_end[part]) {
         seams->dofs[n] = d;
         s->seam[d] = n++;
       }
@@ -59,13 +57,13 @@ static sp_status number_seams(search *s, sp_host_seams *seams) {
 }
 
 static bool adds_to_seam(const search *s, sp_lid item) {
-  for (sp_lid q = 0; q < s->width; q++)
+  for (sp_lid q = 0; q < s->of->width; q++)
     if (s->seam[plain(nodes_of(s, item)[q])] != NOBODY) return true;
   return false;
 }
 
 static sp_status assign_slots(const search *s, sp_precision precision, sp_host_seams *seams) {
-  const sp_lid items = s->part_end[SP_SEAM_PARTS - 1], width = s->width;
+  const sp_lid items = s->of->part_end[SP_SEAM_PARTS - 1], width = s->of->width;
   size_t rows = 0;
   seams->width = width;
   SP_TRY(sp_allocate((size_t)items, sizeof *seams->row, "seams", &seams->row));
@@ -90,13 +88,12 @@ static sp_status assign_slots(const search *s, sp_precision precision, sp_host_s
                           "seams", &seams->slots);
 }
 
-sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_SEAM_PARTS],
-                               sp_lid width, const sp_lid *nodes, sp_lid local,
-                               sp_precision precision, sp_host_seams *seams) {
+sp_status sp_host_seams_create(const sp_host_seam_items *of, sp_precision precision,
+                               sp_host_seams *seams) {
   SP_OWNED sp_lid *seam = NULL, *last = NULL;
   *seams = (sp_host_seams){0};
-  SP_TRY(SP_ALLOCATE("seams", SP_ARRAY(seam, local), SP_ARRAY(last, local)));
-  search s = {threads, group, part_end, nodes, width, local, seam, last};
+  SP_TRY(SP_ALLOCATE("seams", SP_ARRAY(seam, of->local), SP_ARRAY(last, of->local)));
+  search s = {of, seam, last};
   mark_seams(&s);
   SP_TRY(number_seams(&s, seams));
   return assign_slots(&s, precision, seams);

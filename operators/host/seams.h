@@ -37,13 +37,20 @@ static inline sp_lid sp_host_share(sp_lid items, int group, int thread, int thre
   return first < items ? (sp_lid)first : items;
 }
 
-/* Fill *seams for `threads` > 1. Part p has items [part_end[p - 1], part_end[p]), shared in groups
- * (sp_host_share); part 0 starts at 0. Item i adds to the DOFs nodes[i][q], or ~nodes[i][q] if that
- * is negative; there are `local` DOFs. A node repeated in nodes[i] has several slots. The caller
- * frees it with sp_host_seams_free, also after a failure. Errors: SP_ERR_SYSTEM. Local. */
-sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_SEAM_PARTS],
-                               sp_lid width, const sp_lid *nodes, sp_lid local,
-                               sp_precision precision, sp_host_seams *seams);
+/* Items that add to DOFs. Part p has items [part_end[p - 1], part_end[p]), shared by threads in
+ * groups (sp_host_share); part 0 starts at 0. Item i adds to the DOFs nodes[i][q], q < width, or
+ * ~nodes[i][q] if that is negative. A node repeated in nodes[i] has several slots. */
+typedef struct sp_host_seam_items {
+  int threads, group;
+  sp_lid part_end[SP_SEAM_PARTS], width;
+  const sp_lid *nodes;
+  sp_lid local; /* DOFs */
+} sp_host_seam_items;
+
+/* Fill *seams for several threads. The caller frees it with sp_host_seams_free, also after a
+ * failure. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_host_seams_create(const sp_host_seam_items *items, sp_precision precision,
+                               sp_host_seams *seams);
 
 /* Arrays may be NULL: a struct of zeros has no seams. */
 void sp_host_seams_free(sp_host_seams *seams);

@@ -43,9 +43,9 @@ static sp_status copy_rounded(sp_precision precision, size_t count, const double
 
 static sp_status find_seams(const sp_device_transfer *t, int n, const sp_lid *nodes, size_t dofs,
                             sp_host_seams *seams) {
-  const sp_lid part_end[SP_SEAM_PARTS] = {t->elements, t->elements};
-  return sp_host_seams_create(t->threads, t->lanes, part_end, n * n * n, nodes, (sp_lid)dofs,
-                              t->precision, seams);
+  const sp_host_seam_items items = {t->threads, t->lanes, {t->elements, t->elements},
+                                    n * n * n,  nodes,    (sp_lid)dofs};
+  return sp_host_seams_create(&items, t->precision, seams);
 }
 
 /* List the true entries of `constrained` or, if it is NULL, the zero weights. */
@@ -183,7 +183,9 @@ sp_status sp_host_prolong(sp_device_transfer *t, const void *coarse, void *fine)
     assemble_fine(t->fine, t->precision, t->correction);
   }
   set_zero(&t->fine_fixed, t->precision, t->correction);
-  return sp_host_axpby(t->device, t->precision, sp_space_dofs(t->fine), 1, t->correction, 1, fine);
+  static const double ones[] = {1, 1};
+  return sp_host_combine(t->device, t->precision, sp_space_dofs(t->fine), 2, ones,
+                         (const void *[]){t->correction, fine}, fine);
 }
 
 sp_status sp_host_restrict(sp_device_transfer *t, const void *fine, void *coarse) {

@@ -18,7 +18,10 @@ typedef struct call {
   const void *x, *y;
   void *z;
   int threads;
-  double a, b;
+  double a;
+  int terms;
+  const double *weights;      /* [terms] */
+  const void *const *terms_x; /* likewise, whole vectors */
   const sp_correction *step;
   const sp_cg_arrays *cg;
   size_t owned;
@@ -96,15 +99,18 @@ sp_status sp_host_fill(sp_device *device, sp_precision precision, size_t count, 
   return run_call(&c);
 }
 
-static void axpby_entries(const call *c) {
-  c->kernels->axpby[c->precision](c->count, c->a, c->x, c->b, c->z);
+static void combine_entries(const call *c) {
+  const void *x[SP_TERMS_MOST];
+  for (int k = 0; k < c->terms; k++) x[k] = address_of_entry(c->terms_x[k], c->precision, c->begin);
+  c->kernels->combine[c->precision](c->count, c->terms, c->weights, x, c->z);
 }
 
-sp_status sp_host_axpby(sp_device *device, sp_precision precision, size_t count, double a,
-                        const void *x, double b, void *y) {
-  call c = make_call(device, axpby_entries, precision, count, x, y);
-  c.a = a;
-  c.b = b;
+sp_status sp_host_combine(sp_device *device, sp_precision precision, size_t count, int terms,
+                          const double *weights, const void *const *x, void *y) {
+  call c = make_call(device, combine_entries, precision, count, NULL, y);
+  c.terms = terms;
+  c.weights = weights;
+  c.terms_x = x;
   return run_call(&c);
 }
 

@@ -10,8 +10,8 @@ sp_status sp_host_copy(sp_device *device, sp_precision precision, size_t count, 
                        void *to);
 sp_status sp_host_fill(sp_device *device, sp_precision precision, size_t count, double value,
                        void *vector);
-sp_status sp_host_axpby(sp_device *device, sp_precision precision, size_t count, double a,
-                        const void *x, double b, void *y);
+sp_status sp_host_combine(sp_device *device, sp_precision precision, size_t count, int terms,
+                          const double *weights, const void *const *x, void *y);
 sp_status sp_host_multiply(sp_device *device, sp_precision precision, size_t count, const void *x,
                            const void *y, void *z);
 sp_status sp_host_dot(sp_device *device, sp_precision precision, size_t count, const void *x,

@@ -19,14 +19,27 @@ INLINE vec load_float(const float *x) {
   return __builtin_convertvector(lanes, vec);
 }
 
+#define INDEPENDENT _Pragma("GCC ivdep")
 #define DEFINE_OPERATIONS(real)                                                                    \
-  static void axpby_##real(size_t n, double a, const void *from, double b, void *to) {             \
-    const real *restrict x = from, first = (real)a, second = (real)b;                              \
-    real *restrict y = to;                                                                         \
-    if (b == 0)                                                                                    \
-      for (size_t i = 0; i < n; i++) y[i] = first * x[i];                                          \
+  /* The result may be an operand, entry by entry. */                                              \
+  static void combine_##real(size_t n, int terms, const double *weights, const void *const *from,  \
+                             void *to) {                                                           \
+    const real *x[SP_TERMS_MOST];                                                                  \
+    real w[SP_TERMS_MOST], *y = to;                                                                \
+    for (int k = 0; k < SP_TERMS_MOST; k++) {                                                      \
+      x[k] = from[k < terms ? k : 0];                                                              \
+      w[k] = (real)weights[k < terms ? k : 0];                                                     \
+    }                                                                                              \
+    const real *a = x[0], *b = x[1], *c = x[2], *d = x[3];                                         \
+    if (terms == 1)                                                                                \
+      INDEPENDENT for (size_t i = 0; i < n; i++) y[i] = w[0] * a[i];                               \
+    else if (terms == 2)                                                                           \
+      INDEPENDENT for (size_t i = 0; i < n; i++) y[i] = w[0] * a[i] + w[1] * b[i];                 \
+    else if (terms == 3)                                                                           \
+      INDEPENDENT for (size_t i = 0; i < n; i++) y[i] = w[0] * a[i] + w[1] * b[i] + w[2] * c[i];   \
     else                                                                                           \
-      for (size_t i = 0; i < n; i++) y[i] = first * x[i] + second * y[i];                          \
+      INDEPENDENT for (size_t i = 0; i < n; i++) y[i] =                                            \
+          w[0] * a[i] + w[1] * b[i] + (w[2] * c[i] + w[3] * d[i]);                                 \
   }                                                                                                \
                                                                                                    \
   static void multiply_##real(size_t n, const void *left, const void *right, void *product) {      \
@@ -213,7 +226,7 @@ static const sp_host_vectors vectors = {
     .direct = form_direction,
     .step = step_and_form_direction,
     .add_products = add_products,
-    .axpby = {[SP_DOUBLE] = axpby_double, [SP_SINGLE] = axpby_float},
+    .combine = {[SP_DOUBLE] = combine_double, [SP_SINGLE] = combine_float},
     .multiply = {[SP_DOUBLE] = multiply_double, [SP_SINGLE] = multiply_float},
     .dot = {[SP_DOUBLE] = dot_double, [SP_SINGLE] = dot_float},
     .convert =

@@ -315,14 +315,19 @@ double sp_schwarz_tie(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
   static const double HELD = 0.3;
   const int third = 3 - d - f / 2;
   const bool contact = sp_hexes_is_contact(b->setup->space->mesh->hexes, e);
-  double sum = 0;
-  for (int side = 0; side < 2 && b->setup->kappa && !contact; side++) {
+  double sum = 0, fixed = 0;
+  for (int side = 0; side < 2 && !contact; side++) {
     const int g = 2 * third + side;
+    fixed += is_fixed_by_edge(b, &(corner){e, f, g});
+    if (!b->setup->kappa) continue;
     const sp_schwarz_edge at = sp_schwarz_find_edge(b, e, f, g);
     if (at.others == 0 || at.beside[0] == 0) continue;
     const double tie = 1 / (1 / at.others + 1 / (HELD * at.own)) - product_at(b, e, f, g);
     sum += fmax(tie, 0) * at.beside[0] / (at.beside[0] + at.beside[1]);
   }
+  /* The energy of lines of length 2 and mass 2, fixed at one or both ends: 2 (fixed pi / 4)^2. */
+  const double along = sp_separable_coupling(&b->boxes[e], third) * b->gll->weights[0];
+  sum += 1.2337 * fixed * fixed * along / b->stiffness[0];
   return sum;
 }
 

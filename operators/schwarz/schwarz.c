@@ -6,6 +6,7 @@
 #include "io/threads.h"
 #include "operators/schwarz/builder.h"
 #include "operators/schwarz/columns.h"
+#include "operators/schwarz/junctions.h"
 
 struct sp_schwarz {
   const sp_space *space;
@@ -13,6 +14,7 @@ struct sp_schwarz {
   sp_lid *interface;
   sp_column_counts counts; /* over all ranks */
   sp_device_schwarz *on_device;
+  sp_junctions *junctions; /* NULL: none */
 };
 
 /* ---- Weights ---- */
@@ -100,7 +102,7 @@ static void lift_constants(int n, double *values) {
     least += first;
     next += second;
   }
-  if (least > 1e-6 * next) return;
+  if (least > 1e-13 * next) return;
   for (int i = 0; i < n; i++) values[i] += 1e-3 * next;
 }
 
@@ -257,6 +259,7 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
   SP_TRY(sp_agree(platform->comm, status));
   SP_TRY(sp_agree(platform->comm, fill_builder(b)));
   schwarz->space = space;
+  SP_TRY(sp_junctions_create(b, op->precision, &schwarz->junctions));
   sp_gid counts[2] = {b->columns->count, b->columns->start[b->columns->count]};
   MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, platform->comm);
   schwarz->counts = (sp_column_counts){counts[0], counts[1]};
@@ -288,19 +291,23 @@ void sp_schwarz_destroy(sp_schwarz **schwarz) {
   if (!*schwarz) return;
   if ((*schwarz)->on_device)
     (*schwarz)->space->platform->backend->schwarz_destroy(&(*schwarz)->on_device);
+  sp_junctions_destroy(&(*schwarz)->junctions);
   sp_columns_destroy(&(*schwarz)->columns);
   SP_FREE((*schwarz)->interface, *schwarz);
   *schwarz = NULL;
 }
 
 sp_status sp_schwarz_apply(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z) {
-  return schwarz->space->platform->backend->schwarz_apply(schwarz->on_device, r->data, z->data);
+  const sp_backend *backend = schwarz->space->platform->backend;
+  const sp_status status = backend->schwarz_apply(schwarz->on_device, r->data, z->data);
+  if (!schwarz->junctions) return status;
+  return sp_first_failure(status, sp_junctions_add(schwarz->junctions, r, z));
 }
 
 sp_status sp_schwarz_step(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z,
                           const sp_smoothing *step) {
   const sp_backend *backend = schwarz->space->platform->backend;
-  if (backend->schwarz_step) {
+  if (backend->schwarz_step && !schwarz->junctions) {
     const sp_correction correction = sp_smoothing_correction(step);
     return backend->schwarz_step(schwarz->on_device, r->data, z->data, &correction);
   }

@@ -15,11 +15,12 @@
  *
  * A column has one lateral matrix per direction, with means over its elements; terms that hold only
  * one of its elements are limited to the coupling along the column. The ends also hold a block as
- * much as stiff elements that touch it only by edges. P_B^2 is the block's share of the diagonal of
- * the assembled boxes, with Robin's ends, at a node, so the stiffer of two blocks dominates
- * (iteration counts: solver/README.md). Along the lines of a column, and in elements that are
- * strong in two directions, it varies little (lines.c). W = Delta^(-1/2) with Delta = diagonal of A
- * / diagonal of the assembled boxes. */
+ * much as stiff elements, and Dirichlet nodes, that touch it only by edges. P_B^2 is the block's
+ * share of the diagonal of the assembled boxes, with Robin's ends, at a node, so the stiffer of two
+ * blocks dominates (iteration counts: solver/README.md). Along the lines of a column, and in
+ * elements that are strong in two directions, it varies little (lines.c). W = Delta^(-1/2) with
+ * Delta = diagonal of A / diagonal of the assembled boxes. DOFs at which contacts branch or cross
+ * are in blocks of their own (operators/schwarz/junctions.h). */
 #pragma once
 
 #include "operators/operator.h"

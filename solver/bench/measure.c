@@ -260,7 +260,8 @@ static sp_status note_iteration(const sp_cg_iteration *iteration, void *context)
 static sp_status time_cg(sp_bench *b, sp_bench_row *row) {
   sp_operator *op = b->operators[0];
   iterations all = {.most = op->iterates ? 0 : b->samples};
-  const sp_cg_options limits = {.criterion = SP_CG_RESIDUAL,
+  const sp_cg_options limits = {.from_zero = true,
+                                .criterion = SP_CG_RESIDUAL,
                                 .tolerance = TOLERANCE,
                                 .max_iterations = op->iterates ? ITERATIONS : b->samples,
                                 .on_iteration = note_iteration,
@@ -273,7 +274,7 @@ static sp_status time_cg(sp_bench *b, sp_bench_row *row) {
   for (int solves = 0; solves < 2 || all.count < b->samples; solves++) {
     if (solves == 1) all.count = 0;
     SP_TRY(sp_agree(op->comm, sp_vector_fill(0, &x)));
-    const sp_status status = sp_cg_solve(op, NULL, &limits, true, &rhs, &x, &r, &result);
+    const sp_status status = sp_cg_solve(op, NULL, &limits, &rhs, &x, &r, &result);
     if (status && status != SP_ERR_NOT_CONVERGED) return status;
     if (result.iterations == 0)
       return sp_fail(SP_ERR_SYSTEM, "%s at N = %d: too few iterations to time; use more elements",

@@ -183,6 +183,30 @@ static sp_status resolve_regions(sp_config *config) {
   return SP_OK;
 }
 
+/* Check that a step ends at a time of output; automatic steps are chosen so. */
+static sp_status check_output_time(const sp_time_options *time, double t, const char *where) {
+  static const double ROUNDING = 1e-9;
+  const double steps = t / sp_time_step(time);
+  if (t > time->end)
+    return sp_fail(SP_ERR_INPUT, "%s: expected at most time.end, %.9g, found %.9g", where,
+                   time->end, t);
+  if (time->tolerance > 0 || fabs(steps - round(steps)) <= ROUNDING * fmax(steps, 1)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected multiples of the step, %.9g, found %.9g", where,
+                 sp_time_step(time), t);
+}
+
+static sp_status check_output_times(const sp_config *config) {
+  const sp_time_options *time = &config->time;
+  const char *at = sp_config_where(config, "time", "at");
+  const char *interval = sp_config_where(config, "time", "interval");
+  if ((time->at.count > 0) + (time->interval > 0) + (time->every > 1) > 1)
+    return sp_fail(SP_ERR_INPUT, "%s: expected one of time.every, time.interval and time.at",
+                   time->at.count > 0 ? at : interval);
+  if (time->interval > 0) SP_TRY(check_output_time(time, time->interval, interval));
+  for (int i = 0; i < time->at.count; i++) SP_TRY(check_output_time(time, time->at.values[i], at));
+  return SP_OK;
+}
+
 static sp_status check_time(const sp_config *config) {
   static const double MOST = 1e9, SHORTEST = 1e-100;
   const sp_time_options *time = &config->time;
@@ -204,9 +228,10 @@ static sp_status check_time(const sp_config *config) {
   if (time->step > 0 && time->end > MOST * time->step)
     return sp_fail(SP_ERR_INPUT, "%s: expected at most %g steps up to time.end, found %g",
                    sp_config_where(config, "time", "step"), MOST, time->end / time->step);
-  if (time->end / sp_time_steps(time) >= SHORTEST) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: expected steps of at least %g, found %g", where, SHORTEST,
-                 time->end / sp_time_steps(time));
+  if (sp_time_step(time) < SHORTEST)
+    return sp_fail(SP_ERR_INPUT, "%s: expected steps of at least %g, found %g", where, SHORTEST,
+                   sp_time_step(time));
+  return check_output_times(config);
 }
 
 static sp_status check_sizes(const sp_config *config) {

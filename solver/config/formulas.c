@@ -194,8 +194,14 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
   if (entry->solution.text && entry->solution.expression->is_of_t)
     SP_TRY(sp_expression_parse_given(entry->solution.text, entry->solution.where, s->scope, "t",
                                      &entry->solution.rate));
-  SP_TRY(parse_case_formula(config, s->initial.text ? "u0" : NULL, &entry->forcing));
-  if (!sp_operator_rows[s->operator_kind].has_stiffness) SP_TRY(check_mass(config, entry));
+  const bool has_stiffness = sp_operator_rows[s->operator_kind].has_stiffness;
+  sp_formula *forcing = &entry->forcing;
+  const bool of_u = has_stiffness && forcing->text && sp_expression_has_name(forcing->text, "u");
+  SP_TRY(parse_case_formula(config, of_u ? "u" : s->initial.text ? "u0" : NULL, forcing));
+  if (of_u)
+    SP_TRY(
+        sp_expression_parse_given(forcing->text, forcing->where, s->scope, "du", &forcing->rate));
+  if (!has_stiffness) SP_TRY(check_mass(config, entry));
   if (entry->source.text && entry->forcing.text)
     return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
                    entry->source.where, entry->forcing.where);

@@ -39,6 +39,7 @@ typedef struct sp_value_type {
 extern const sp_value_type sp_integer_value, /* int[count] */
     sp_list_value,                           /* sp_list, of at most `count` integers */
     sp_number_value,                         /* double[count] */
+    sp_times_value,                          /* sp_times, of at most `count` increasing numbers */
     sp_choice_value,                         /* an enum: the index into choices */
     sp_text_value,                           /* char *, "" for none */
     sp_formula_value,                        /* sp_formula */

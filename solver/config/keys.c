@@ -117,6 +117,9 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
   .type = &sp_list_value, .count = count_, .minimum = minimum_, .maximum = maximum_
 #define NUMBER(minimum_, maximum_)                                                                 \
   .type = &sp_number_value, .count = 1, .minimum = minimum_, .maximum = maximum_
+#define TIMES(count_)                                                                              \
+  .type = &sp_times_value, .count = count_, .minimum = 0, .minimum_excluded = true,                \
+  .maximum = DBL_MAX
 #define NUMBERS(count_)                                                                            \
   .type = &sp_number_value, .count = count_, .minimum = -DBL_MAX, .maximum = DBL_MAX
 #define WORDS(names) .type = &sp_choice_value, .choices = names
@@ -237,6 +240,10 @@ const sp_key sp_keys[] = {
      .help = "backward differences, two stages (sdirk2), or Crank-Nicolson (cn)"},
     {KEY("time", "every", time.every), INTEGERS(1, 1, INT_MAX), .fallback = "1", TIME_ONLY,
      .help = "results and fields after so many steps, and at the end"},
+    {KEY("time", "interval", time.interval), NUMBER(0, DBL_MAX), .fallback = "0", TIME_ONLY,
+     .help = "instead of every: at its multiples, such as 0.5 for t = 0.5, 1, 1.5 ..."},
+    {KEY("time", "at", time.at), TIMES(SP_TIMES_MOST), OPTIONAL, TIME_ONLY,
+     .help = "instead of every: at these times, such as 0.01 0.1 1"},
 
     {KEY("boundary", "default", statement.boundary.fallback), .type = &sp_condition_value,
      .fallback = "dirichlet", .applies = is_boundary_given,

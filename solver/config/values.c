@@ -139,23 +139,42 @@ static void describe_numbers(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) 
              key->maximum_excluded ? "below" : "at most", key->maximum);
   else if (key->minimum > -DBL_MAX)
     snprintf(range, sizeof range, " %s %g", above, key->minimum);
-  snprintf(quantity, sizeof quantity, key->count > 1 ? "%d numbers" : "a number", key->count);
+  snprintf(quantity, sizeof quantity,
+           key->type == &sp_times_value ? "at most %d increasing numbers"
+           : key->count > 1             ? "%d numbers"
+                                        : "a number",
+           key->count);
   snprintf(text, SP_DESCRIPTION_SIZE, "%s%s", quantity, range);
+}
+
+/* Read up to key->count numbers. Returns -1 if the text does not fit. */
+static int read_values(const sp_key *key, const char *text, double *values) {
+  int count = 0;
+  if (text[strspn(text, SP_NUMBER_CHARACTERS)] != '\0') return -1;
+  for (const char *rest = text; !is_blank(rest); count++) {
+    char *end;
+    if (count == key->count) return -1;
+    values[count] = strtod(rest, &end); /* infinite after overflow, which is out of every range */
+    if (!is_number_end(rest, end) || !is_in_range(key, values[count])) return -1;
+    rest = end;
+  }
+  return count;
 }
 
 static bool read_numbers(const sp_key *key, const char *text, void *field) {
   double values[3];
-  if (text[strspn(text, SP_NUMBER_CHARACTERS)] != '\0') return false;
-  const char *rest = text;
-  for (int i = 0; i < key->count; i++) {
-    char *end;
-    values[i] = strtod(rest, &end); /* infinite after overflow, which is out of every range */
-    if (!is_number_end(rest, end) || !is_in_range(key, values[i])) return false;
-    rest = end;
-  }
-  if (!is_blank(rest)) return false;
+  if (read_values(key, text, values) != key->count) return false;
   memcpy(field, values, (size_t)key->count * sizeof *values);
   return true;
+}
+
+static bool read_times(const sp_key *key, const char *text, void *field) {
+  sp_times times = {0};
+  times.count = read_values(key, text, times.values);
+  for (int i = 1; i < times.count; i++)
+    if (times.values[i] <= times.values[i - 1]) return false;
+  if (times.count >= 0) memcpy(field, &times, sizeof times);
+  return times.count >= 0;
 }
 
 /* The fewest of 15, 16 and 17 digits that are read back to the same bits; 17 always suffice. */
@@ -179,18 +198,37 @@ static void print_numbers(const sp_key *key, const void *field, FILE *stream) {
   sp_numbers_print(key->count, field, stream);
 }
 
+static void print_times(const sp_key *key, const void *field, FILE *stream) {
+  const sp_times *times = field;
+  (void)key;
+  sp_numbers_print(times->count, times->values, stream);
+}
+
+static void record_values(const char *name, int count, bool is_list, const double *values,
+                          sp_record *record) {
+  if (is_list) sp_record_open(record, SP_RECORD_LIST, name);
+  for (int i = 0; i < count; i++) sp_record_real(record, name, values[i], NULL);
+  if (is_list) sp_record_close(record);
+}
+
 static void record_numbers(const sp_key *key, const char *name, const void *field,
                            sp_record *record) {
-  const double *values = field;
-  if (key->count > 1) sp_record_open(record, SP_RECORD_LIST, name);
-  for (int i = 0; i < key->count; i++) sp_record_real(record, name, values[i], NULL);
-  if (key->count > 1) sp_record_close(record);
+  record_values(name, key->count, key->count > 1, field, record);
+}
+
+static void record_times(const sp_key *key, const char *name, const void *field,
+                         sp_record *record) {
+  const sp_times *times = field;
+  (void)key;
+  record_values(name, times->count, true, times->values, record);
 }
 
 const sp_value_type sp_number_value = {.describe = describe_numbers,
                                        .read = read_numbers,
                                        .print = print_numbers,
                                        .record = record_numbers};
+const sp_value_type sp_times_value = {
+    .describe = describe_numbers, .read = read_times, .print = print_times, .record = record_times};
 
 /* ---- Words and text ---- */
 

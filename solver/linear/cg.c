@@ -339,9 +339,9 @@ static sp_status find_norm_b(solve *s) {
   return SP_OK;
 }
 
-static sp_status begin_iteration(solve *s, bool from_zero) {
+static sp_status begin_iteration(solve *s) {
   SP_TRY(find_norm_b(s));
-  SP_TRY(compute_residual(s, from_zero));
+  SP_TRY(compute_residual(s, s->options->from_zero));
   if (s->residual > 0) SP_TRY(precondition_residual(s, s->residual, &s->rz));
   report_iteration(s, false, 0, NULL);
   return SP_OK;
@@ -460,8 +460,8 @@ bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preco
 }
 
 sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
-                      const sp_cg_options *options, bool from_zero, const sp_vector *b,
-                      sp_vector *x, sp_vector *r, sp_cg_result *result) {
+                      const sp_cg_options *options, const sp_vector *b, sp_vector *x, sp_vector *r,
+                      sp_cg_result *result) {
   const sp_vector *inverse_diagonal = preconditioner ? preconditioner->inverse_diagonal : NULL;
   solve s = {.op = op,
              .preconditioner = inverse_diagonal ? NULL : preconditioner,
@@ -483,7 +483,7 @@ sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
   if (!status) {
     const moment start = read_clock(&s);
     s.begun = s.known = start.now;
-    status = begin_iteration(&s, from_zero);
+    status = begin_iteration(&s);
     if (!status) status = iterate_until_true(&s);
     result->norm_b = s.norm_b;
     result->residual = s.residual;

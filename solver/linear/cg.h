@@ -41,6 +41,7 @@ typedef struct sp_cg_iteration {
 } sp_cg_iteration;
 
 typedef struct sp_cg_options {
+  bool from_zero; /* all of x is zero */
   sp_cg_criterion criterion;
   double tolerance;
   /* Energy (square of a norm) added to the energy of x_j - x_start, for a start that is already
@@ -91,10 +92,10 @@ bool sp_cg_prefers_one_sweep(const sp_backend *backend, sp_operator_kind kind,
 /* True if sp_cg_solve works in one sweep. Local. */
 bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preconditioner);
 
-/* Solve A x = b from the iterate in `x`, which is zero on constrained DOFs; with `from_zero`, all
- * of x is. r becomes b - A x. `preconditioner` may be NULL: none. *result is filled also after an
- * error; x holds the last iterate. Errors: SP_ERR_NOT_CONVERGED; SP_ERR_INTERRUPTED;
- * SP_ERR_BREAKDOWN if p.Ap or r.z is not positive or anything is not a number. Collective. */
+/* Solve A x = b from the iterate in `x`, which is zero on constrained DOFs. r becomes b - A x.
+ * `preconditioner` may be NULL: none. *result is filled also after an error; x holds the last
+ * iterate. Errors: SP_ERR_NOT_CONVERGED; SP_ERR_INTERRUPTED; SP_ERR_BREAKDOWN if p.Ap or r.z is not
+ * positive or anything is not a number. Collective. */
 sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
-                      const sp_cg_options *options, bool from_zero, const sp_vector *b,
-                      sp_vector *x, sp_vector *r, sp_cg_result *result);
+                      const sp_cg_options *options, const sp_vector *b, sp_vector *x, sp_vector *r,
+                      sp_cg_result *result);

@@ -89,11 +89,11 @@ sp_status sp_start_prepare(const sp_operator_setup *setup, sp_start *start) {
 }
 
 /* One step of steepest descent in the norm of the diagonal. */
-static sp_status step_down(finder *f, const sp_vector *inverse_diagonal) {
+static sp_status step_down(finder *f) {
   double rz, zaz;
   sp_status status = sp_operator_apply(f->op, true, f->x, f->y);
   if (!status) status = sp_vector_axpby(1, f->b, -1, f->y);
-  if (!status) status = sp_vector_multiply(inverse_diagonal, f->y, &f->z);
+  if (!status) status = sp_vector_multiply(f->start->inverse_diagonal, f->y, &f->z);
   SP_TRY(sp_operator_dot(f->op, f->y, &f->z, status, &rz));
   status = sp_operator_apply(f->op, true, &f->z, f->y);
   SP_TRY(sp_operator_dot(f->op, &f->z, f->y, status, &zaz));
@@ -119,15 +119,14 @@ static sp_status replace_by_closer(finder *f, const sp_vector *given, double *ga
   return SP_OK;
 }
 
-sp_status sp_start_find(sp_system *system, const sp_vector *inverse_diagonal,
-                        const sp_vector *given, const sp_vector *b, sp_vector *x, sp_vector *y,
-                        double *host, sp_start *start) {
+sp_status sp_start_find(sp_system *system, const sp_vector *given, const sp_vector *b, sp_vector *x,
+                        sp_vector *y, double *host, sp_start *start) {
   finder f = {
       .system = system, .op = system->op, .b = b, .x = x, .y = y, .host = host, .start = start};
   start->weight = start->energy = 0;
   sp_status status = sp_agree(f.op->comm, sp_space_vector(system->space, SP_DOUBLE, &f.z));
   if (!status) status = set_constants(&f, &start->weight);
-  if (!status && start->stiff) status = step_down(&f, inverse_diagonal);
+  if (!status && start->stiff) status = step_down(&f);
   if (!status && given) status = replace_by_closer(&f, given, &start->energy);
   sp_vector_destroy(&f.z);
   return status;

@@ -17,8 +17,9 @@
  * `ones`, 1 on the free DOFs, if A has no null space. */
 typedef struct sp_start {
   const sp_vector *ones;
-  bool stiff;    /* rows may be stiff */
-  double weight; /* the sum of 1_k.A 1_k */
+  const sp_vector *inverse_diagonal; /* of A; only a stiff start needs it */
+  bool stiff;                        /* rows may be stiff */
+  double weight;                     /* the sum of 1_k.A 1_k */
   double energy; /* for sp_cg_options: by how much the given x is better than the start; else 0 */
 } sp_start;
 
@@ -26,10 +27,9 @@ typedef struct sp_start {
 sp_status sp_start_prepare(const sp_operator_setup *setup, sp_start *start);
 
 /* Fill x for a system with an operator, after sp_start_prepare. Parts in the null space of A get no
- * constant. Only a stiff start needs inverse_diagonal. With `given`, 0 on Dirichlet DOFs, x = given
+ * constant. With `given`, 0 on Dirichlet DOFs, x = given
  * if that is closer to the solution than the start above in the energy norm. In that case
  * start->energy counts in the norm of CG's steps. y and host[local DOFs] are scratch. Errors:
  * SP_ERR_SYSTEM. Collective. */
-sp_status sp_start_find(sp_system *system, const sp_vector *inverse_diagonal,
-                        const sp_vector *given, const sp_vector *b, sp_vector *x, sp_vector *y,
-                        double *host, sp_start *start);
+sp_status sp_start_find(sp_system *system, const sp_vector *given, const sp_vector *b, sp_vector *x,
+                        sp_vector *y, double *host, sp_start *start);

@@ -9,14 +9,15 @@
 
 /* ---- Values in an element ---- */
 
-const double *sp_problem_kappa_of(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                                  size_t n) {
-  return problem->kappa && !sp_hexes_is_contact(hexes, e) ? &problem->kappa[(size_t)e * n] : NULL;
+const double *sp_problem_array(const sp_problem *problem, sp_coefficient which,
+                               const sp_hexes *hexes, sp_lid e, size_t n) {
+  const double *array = problem->arrays[which];
+  return array && !sp_hexes_is_contact(hexes, e) ? &array[(size_t)e * n] : NULL;
 }
 
 sp_status sp_problem_conduct(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
                              const double *xyz[3], double *factor, double *const vector[3]) {
-  const double *own = sp_problem_kappa_of(problem, hexes, e, n);
+  const double *own = sp_problem_array(problem, SP_KAPPA, hexes, e, n);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
   if (!own) return sp_material_conduct(material, n, xyz, factor, 1, vector);
   memcpy(factor, own, n * sizeof *factor);
@@ -28,23 +29,30 @@ static void add_array(const double *array, double factor, size_t n, double *valu
 }
 
 sp_status sp_problem_shifted(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                             double shift, bool with_lambda, size_t n, const double *xyz[3],
-                             double *value) {
-  const bool is_contact = sp_hexes_is_contact(hexes, e);
-  const double *lambda = with_lambda && !is_contact ? problem->lambda : NULL;
-  const double *capacity = shift > 0 && !is_contact ? problem->capacity : NULL;
+                             double shift, size_t n, const double *xyz[3], double *value) {
+  const double *lambda = sp_problem_array(problem, SP_LAMBDA, hexes, e, n);
+  const double *capacity = shift > 0 ? sp_problem_array(problem, SP_CAPACITY, hexes, e, n) : NULL;
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  SP_TRY(
-      sp_material_shifted(material, capacity ? 0 : shift, with_lambda && !lambda, n, xyz, value));
-  if (lambda) add_array(&lambda[(size_t)e * n], 1, n, value);
-  if (capacity) add_array(&capacity[(size_t)e * n], shift, n, value);
+  SP_TRY(sp_material_shifted(material, capacity ? 0 : shift, !lambda, n, xyz, value));
+  if (lambda) add_array(lambda, 1, n, value);
+  if (capacity) add_array(capacity, shift, n, value);
+  return SP_OK;
+}
+
+sp_status sp_problem_capacity(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
+                              const double *xyz[3], double *value) {
+  const double *own = sp_problem_array(problem, SP_CAPACITY, hexes, e, n);
+  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+  if (!own) return sp_material_shifted(material, 1, false, n, xyz, value);
+  memcpy(value, own, n * sizeof *value);
   return SP_OK;
 }
 
 bool sp_problem_interpolate_kappa(const sp_problem *problem, const sp_space *space, sp_lid e,
                                   int count, const double *const nodes[3], double *kappa) {
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
-  const double *own = sp_problem_kappa_of(problem, space->mesh->hexes, e, sp_rule_points(rule));
+  const double *own =
+      sp_problem_array(problem, SP_KAPPA, space->mesh->hexes, e, sp_rule_points(rule));
   double matrices[3][SP_MAX_NQ * SP_MAX_M];
   if (!own) return false;
   for (int d = 0; d < 3; d++)
@@ -70,7 +78,7 @@ static sp_status fill_coefficients(const sp_problem *problem, const sp_mesh *mes
     else if (out->kappa)
       SP_TRY(sp_problem_conduct(problem, mesh->hexes, e, points, xyz, &out->kappa[first], NULL));
     if (out->lambda)
-      SP_TRY(sp_problem_shifted(problem, mesh->hexes, e, material->shift, true, points, xyz,
+      SP_TRY(sp_problem_shifted(problem, mesh->hexes, e, material->shift, points, xyz,
                                 &out->lambda[first]));
   }
   return SP_OK;
@@ -81,12 +89,13 @@ sp_status sp_coefficients_create(const sp_problem *problem, const sp_mesh *mesh,
   const sp_materials *materials = &problem->materials;
   const double lambda = sp_materials_lambda(materials);
   *out = (sp_coefficients){.scale = lambda, .largest_lambda = lambda};
-  const bool own_lambda = problem->lambda || problem->capacity;
-  const bool with_kappa = problem->kappa || sp_materials_have_kappa(materials);
+  const bool own_lambda = problem->arrays[SP_LAMBDA] || problem->arrays[SP_CAPACITY];
+  const bool with_kappa = problem->arrays[SP_KAPPA] || sp_materials_have_kappa(materials);
   const bool with_lambda = own_lambda || sp_materials_have_lambda(materials);
   if (!with_kappa && !with_lambda) return SP_OK;
-  out->by_element = !problem->kappa && !own_lambda && sp_materials_are_constant(materials);
-  out->is_tensor = !problem->kappa && sp_materials_have_tensor(materials);
+  out->by_element =
+      !problem->arrays[SP_KAPPA] && !own_lambda && sp_materials_are_constant(materials);
+  out->is_tensor = !problem->arrays[SP_KAPPA] && sp_materials_have_tensor(materials);
   const size_t points = sp_rule_points(rule);
   out->per_element = out->by_element ? 1 : points;
   const size_t values = (size_t)mesh->hexes->count * out->per_element;
@@ -114,7 +123,8 @@ sp_status sp_coefficients_of_capacity(const sp_problem *problem, const sp_mesh *
   const size_t points = sp_rule_points(rule), elements = (size_t)mesh->hexes->count;
   SP_OWNED double *coordinates = NULL;
   *out = (sp_coefficients){.scale = 1};
-  out->by_element = !problem->capacity && sp_materials_capacity_is_constant(&problem->materials);
+  out->by_element =
+      !problem->arrays[SP_CAPACITY] && sp_materials_capacity_is_constant(&problem->materials);
   out->per_element = out->by_element ? 1 : points;
   const size_t values = elements * out->per_element;
   sp_status status = SP_ALLOCATE("capacity", SP_ARRAY(coordinates, 3 * points),
@@ -122,8 +132,8 @@ sp_status sp_coefficients_of_capacity(const sp_problem *problem, const sp_mesh *
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
     if (!out->by_element) sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
-    status = sp_problem_shifted(problem, mesh->hexes, e, 1, false, out->per_element, xyz,
-                                &out->lambda[(size_t)e * out->per_element]);
+    status = sp_problem_capacity(problem, mesh->hexes, e, out->per_element, xyz,
+                                 &out->lambda[(size_t)e * out->per_element]);
   }
   return sp_agree(mesh->comm, status);
 }

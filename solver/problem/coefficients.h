@@ -37,17 +37,19 @@ bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid ele
 
 /* ---- Values in an element, at the n points of the operator's rule ---- */
 
-/* Return kappa of an element from the problem's array, [n]; NULL: its formula counts. Local. */
-const double *sp_problem_kappa_of(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                                  size_t n);
+/* Return a coefficient of an element from the problem's array, [n]; NULL: its formula counts.
+ * Local. */
+const double *sp_problem_array(const sp_problem *problem, sp_coefficient which,
+                               const sp_hexes *hexes, sp_lid e, size_t n);
 
-/* As sp_material_conduct with one vector, which may be NULL if kappa is a scalar, and as
- * sp_material_shifted; from the arrays if there are any. Local. */
+/* As sp_material_conduct with one vector, which may be NULL if kappa is a scalar; lambda + shift
+ * capacity; and the capacity. From the arrays if there are any. Local. */
 sp_status sp_problem_conduct(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
                              const double *xyz[3], double *factor, double *const vector[3]);
 sp_status sp_problem_shifted(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                             double shift, bool with_lambda, size_t n, const double *xyz[3],
-                             double *value);
+                             double shift, size_t n, const double *xyz[3], double *value);
+sp_status sp_problem_capacity(const sp_problem *problem, const sp_hexes *hexes, sp_lid e, size_t n,
+                              const double *xyz[3], double *value);
 
 /* Interpolate the array of kappa to the grid nodes[0] x nodes[1] x nodes[2] of `count` reference
  * coordinates each, kappa[k][j][i]; false: the element's formula counts. Local. */

@@ -129,32 +129,34 @@ void sp_condition_list(unsigned place, size_t size, char *text) {
 }
 
 /* g = kappa du/dn + alpha u, times the surface element. */
-static sp_status derive_data(const sp_material *material, size_t n, const double *xyz[3],
-                             const double *normal, const double *alpha, double *g) {
+static sp_status derive_data(const sp_face_points *face, const double *alpha, double *g) {
+  const sp_material *material = face->material;
+  const size_t n = face->n;
+  const double *normal = face->normal;
   double kappa[POINTS], x[POINTS], y[POINTS], z[POINTS], *const slopes[3] = {x, y, z};
-  if (material->kappa_formula && material->kappa_formula->is_of_u)
+  if (sp_coefficient_is_of_u(material, SP_KAPPA))
     return sp_fail(SP_ERR_INPUT,
                    "%s: kappa depends on u, so its fluxes are not derived from the "
                    "solution; give G of each condition",
-                   material->kappa_formula->where);
-  SP_TRY(sp_problem_evaluate(material->solution, n, xyz, NULL, g, slopes, NULL));
-  SP_TRY(sp_material_conduct(material, n, xyz, kappa, 1, slopes));
+                   material->of[SP_KAPPA].formula->where);
+  SP_TRY(sp_problem_evaluate(material->solution, n, face->xyz, NULL, g, slopes, NULL));
+  SP_TRY(sp_material_conduct(material, n, face->xyz, kappa, 1, slopes));
   for (size_t q = 0; q < n; q++)
     g[q] = alpha[q] * g[q] * sp_geometry_area(normal, (int)n, (int)q) +
            kappa[q] * (x[q] * normal[q] + y[q] * normal[n + q] + z[q] * normal[2 * n + q]);
   return SP_OK;
 }
 
-sp_status sp_condition_evaluate(const sp_boundary_part *part, const sp_material *material, size_t n,
-                                const double *xyz[3], const double *normal, const double *u,
-                                double *alpha, double *g) {
+sp_status sp_condition_evaluate(const sp_boundary_part *part, const sp_face_points *face,
+                                const double *u, double *alpha, double *g) {
+  const size_t n = face->n;
   double own[POINTS];
   const bool derived = g && part->type->data && !part->type->no_solution && !part->formula;
   if (derived && !alpha) alpha = own;
-  SP_TRY(part->type->terms(part, n, xyz, u, alpha, g));
-  if (derived) SP_TRY(derive_data(material, n, xyz, normal, alpha, g));
+  SP_TRY(part->type->terms(part, n, face->xyz, u, alpha, g));
+  if (derived) SP_TRY(derive_data(face, alpha, g));
   for (size_t q = 0; q < n; q++) {
-    const double area = sp_geometry_area(normal, (int)n, (int)q);
+    const double area = sp_geometry_area(face->normal, (int)n, (int)q);
     if (alpha) alpha[q] *= area;
     if (g && !derived) g[q] *= area;
   }

@@ -46,6 +46,11 @@ typedef struct sp_condition_type {
                      const double *u, double *alpha, double *g);
 } sp_condition_type;
 
+/* True if it is a part of the mesh, and so no condition of exterior faces. Local. */
+static inline bool sp_condition_is_of_mesh(const sp_condition_type *type) {
+  return type->form == SP_PERIODIC || type->form == SP_CONTACT;
+}
+
 /* Ends with a row without a name. */
 extern const sp_condition_type sp_condition_types[];
 
@@ -55,9 +60,16 @@ const sp_condition_type *sp_condition_find(const char *name, size_t length, unsi
 /* Write the names of the kinds at a place: "dirichlet, neumann or robin". Local. */
 void sp_condition_list(unsigned place, size_t size, char *text);
 
-/* Fill alpha[n] and g[n] times the surface element at points of a face of an element of `material`,
- * each unless NULL, near the solution u[n] (terms); n is at most (SP_MAX_NQ + 1)^2. Data that are
+/* Points of a face of an element, at most (SP_MAX_NQ + 1)^2. */
+typedef struct sp_face_points {
+  const struct sp_material *material; /* of the element, for data that follow from the solution */
+  size_t n;
+  const double **xyz;   /* [3], each [n] */
+  const double *normal; /* [3][n], times the surface element */
+} sp_face_points;
+
+/* Fill alpha[n] and g[n] times the surface element at points of a face, each unless NULL, near the
+ * solution u[n] (terms). Data that are
  * left out follow from the solution: g = kappa du/dn + alpha u. Errors: as terms. Local. */
-sp_status sp_condition_evaluate(const struct sp_boundary_part *part,
-                                const struct sp_material *material, size_t n, const double *xyz[3],
-                                const double *normal, const double *u, double *alpha, double *g);
+sp_status sp_condition_evaluate(const struct sp_boundary_part *part, const sp_face_points *face,
+                                const double *u, double *alpha, double *g);

@@ -1,58 +1,58 @@
 #include "solver/problem/linearize.h"
 
-#include <stddef.h>
-
 #include "io/threads.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/evaluate.h"
 
-enum { POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M, NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
+enum { POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M };
 
 typedef struct workspace {
-  double xyz[3 * POINTS], nodal[NODES], u[POINTS];
+  double xyz[3 * POINTS], nodal[POINTS], u[POINTS], derivative[3][POINTS];
+  bool is_picard;
 } workspace;
-
-/* The coefficients of materials, and the arrays of a problem. */
-typedef struct coefficient {
-  size_t formula, value; /* offsets in sp_material */
-  size_t own, array;     /* offsets in sp_problem */
-  bool zero_allowed;
-} coefficient;
-#define COEFFICIENT(name, zero_allowed)                                                            \
-  {                                                                                                \
-    offsetof(sp_material, name##_formula), offsetof(sp_material, name),                            \
-        offsetof(sp_problem, name##_of_u), offsetof(sp_problem, name), zero_allowed                \
-  }
-static const coefficient coefficients[] = {COEFFICIENT(kappa, false), COEFFICIENT(lambda, true),
-                                           COEFFICIENT(capacity, false)};
-
-static const sp_expression *formula_of(const coefficient *c, const sp_material *material) {
-  return *(const sp_expression *const *)((const char *)material + c->formula);
-}
 
 /* The array of one coefficient, at the points of the operator's rule. */
 typedef struct sampling {
   const sp_problem *problem;
   const sp_mesh *mesh;
   const sp_rule *rule;
-  const coefficient *coefficient;
+  sp_coefficient which;
   double *values; /* [elements][points] */
-  double matrix[SP_MAX_M * SP_MAX_NQ];
+  double *slope;  /* likewise, of lambda if a forcing depends on u; else NULL */
+  bool is_picard;
 } sampling;
 
-/* w->u = the last u at the points xyz of an element, or where a sequence begins. */
-static sp_status find_last(const sampling *s, sp_lid e, const double *xyz[3], workspace *w) {
-  const sp_last *last = &s->problem->last;
-  const size_t points = sp_rule_points(s->rule);
-  if (!last->values && s->problem->begin)
-    return sp_problem_evaluate(s->problem->begin, points, xyz, NULL, w->u, NULL, NULL);
-  for (size_t p = 0; p < points && !last->values; p++) w->u[p] = 0;
+sp_status sp_problem_last(const sp_problem *problem, const sp_last *last, const sp_rule *rule,
+                          sp_lid e, const double *xyz[3], double *work, double *u) {
+  const size_t points = sp_rule_points(rule);
+  double matrix[SP_MAX_M * SP_MAX_NQ];
+  if (!last->values && problem->begin)
+    return sp_problem_evaluate(problem->begin, points, xyz, NULL, u, NULL, NULL);
+  for (size_t p = 0; p < points && !last->values; p++) u[p] = 0;
   if (!last->values) return SP_OK;
-  const sp_lid *dofs = sp_numbering_nodes(last->numbering, e);
   const int nq = last->numbering->order + 1;
-  for (int n = 0; n < nq * nq * nq; n++) w->nodal[n] = last->values[dofs[n]];
-  sp_tensor_apply(s->rule->n, nq, s->matrix, s->matrix, s->matrix, w->nodal, w->u);
+  sp_interpolation_matrix(nq, sp_reference_get(nq - 1)->gll.nodes, rule->n, rule->nodes, matrix);
+  sp_numbering_gather(last->numbering, e, last->values, work);
+  sp_tensor_apply(rule->n, nq, matrix, matrix, matrix, work, u);
+  return SP_OK;
+}
+
+/* Find s, and add it to values of lambda. */
+static sp_status find_slope(const sampling *s, size_t e, const double *xyz[3], workspace *w) {
+  const sp_material *m = sp_materials_of(&s->problem->materials, s->mesh->hexes, (sp_lid)e);
+  const size_t points = sp_rule_points(s->rule);
+  double *lambda = &s->values[e * points], *slope = &s->slope[e * points];
+  double *const derivative[3] = {w->derivative[0], w->derivative[1], w->derivative[2]};
+  SP_TRY(sp_problem_evaluate(m->reaction, points, xyz, w->u, w->nodal, derivative, NULL));
+  SP_TRY(sp_problem_capacity(s->problem, s->mesh->hexes, (sp_lid)e, points, xyz, w->nodal));
+  for (size_t p = 0; p < points; p++) {
+    const bool is_newton = lambda[p] + m->shift * w->nodal[p] - derivative[0][p] > 0;
+    slope[p] = is_newton ? -derivative[0][p] : 0;
+    lambda[p] += slope[p];
+    w->is_picard = w->is_picard || (!is_newton && derivative[0][p] != 0);
+  }
   return SP_OK;
 }
 
@@ -61,52 +61,70 @@ static sp_status sample_elements(void *sampling_, void *workspace_, size_t begin
   workspace *w = workspace_;
   const size_t points = sp_rule_points(s->rule);
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
+  w->is_picard = false;
   for (size_t e = begin; e < end; e++) {
     const sp_material *m = sp_materials_of(&s->problem->materials, s->mesh->hexes, (sp_lid)e);
-    const sp_expression *formula = formula_of(s->coefficient, m);
-    const double constant = *(const double *)((const char *)m + s->coefficient->value);
+    const sp_expression *formula = m->of[s->which].formula;
     double *values = &s->values[e * points];
     if (m->is_contact) continue; /* it has no such array */
-    for (size_t p = 0; p < points && !formula; p++) values[p] = constant;
-    if (!formula) continue;
+    for (size_t p = 0; p < points && !formula; p++) values[p] = m->of[s->which].value;
+    const bool reacts = s->slope && m->reaction;
+    if (!formula && !reacts) continue;
     sp_hexes_coordinates(s->mesh->hexes, (sp_lid)e, s->rule->n, s->rule->nodes, w->xyz);
-    if (formula->is_of_u) SP_TRY(find_last(s, (sp_lid)e, xyz, w));
-    SP_TRY(sp_problem_evaluate_coefficient(formula, s->coefficient->zero_allowed, points, xyz,
-                                           formula->is_of_u ? w->u : NULL, values, NULL));
+    SP_TRY(sp_problem_last(s->problem, &s->problem->last, s->rule, (sp_lid)e, xyz, w->nodal, w->u));
+    if (formula)
+      SP_TRY(sp_problem_evaluate_coefficient(formula, s->which == SP_LAMBDA, points, xyz,
+                                             formula->is_of_u ? w->u : NULL, values, NULL));
+    if (reacts) SP_TRY(find_slope(s, e, xyz, w));
   }
   return SP_OK;
 }
 
-static bool depends_on_u(const sp_problem *problem, const coefficient *c) {
-  for (int i = 0; i < problem->materials.count; i++) {
-    const sp_expression *formula = formula_of(c, &problem->materials.list[i]);
-    if (formula && formula->is_of_u) return true;
-  }
+static void join_methods(void *sampling_, void *workspace_, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  sampling *s = sampling_;
+  s->is_picard = s->is_picard || ((const workspace *)workspace_)->is_picard;
+}
+
+static bool depends_on_u(const sp_problem *problem, sp_coefficient which) {
+  for (int i = 0; i < problem->materials.count; i++)
+    if (sp_coefficient_is_of_u(&problem->materials.list[i], which)) return true;
   return false;
 }
 
 /* Fill the problem's own array, and let it be the coefficient unless another one is given. */
-static sp_status sample_coefficient(const coefficient *c, sp_problem *problem, const sp_mesh *mesh,
+static sp_status sample_coefficient(sp_coefficient which, sp_problem *problem, const sp_mesh *mesh,
                                     int order) {
-  double **own = (double **)((char *)problem + c->own);
-  const double **array = (const double **)((char *)problem + c->array);
-  sampling s = {.problem = problem, .mesh = mesh, .coefficient = c};
+  double **own = &problem->arrays_of_u[which];
+  const double **array = &problem->arrays[which];
+  const bool is_given = *array && *array != *own, of_u = depends_on_u(problem, which);
+  const bool reacts = which == SP_LAMBDA && sp_materials_have_reaction(&problem->materials);
+  sampling s = {.problem = problem, .mesh = mesh, .which = which};
   s.rule = sp_operator_rule(problem->kind, order);
   const size_t elements = (size_t)mesh->hexes->count, points = sp_rule_points(s.rule);
-  if (!depends_on_u(problem, c) || (*array && *array != *own)) return SP_OK;
+  problem->is_picard = problem->is_picard || of_u || (reacts && is_given);
+  if ((!of_u && !reacts) || is_given) return SP_OK;
   if (!*own) SP_TRY(sp_allocate(elements * points, sizeof **own, "coefficients of u", own));
+  if (!problem->slope_of_u && reacts)
+    SP_TRY(sp_allocate(elements * points, sizeof **own, "coefficients of u", &problem->slope_of_u));
   *array = s.values = *own;
-  sp_interpolation_matrix(order + 1, sp_reference_get(order)->gll.nodes, s.rule->n, s.rule->nodes,
-                          s.matrix);
-  return sp_loop_sum("coefficients of u", elements, points, &s, sizeof(workspace), sample_elements,
-                     NULL);
+  s.slope = reacts ? problem->slope_of_u : NULL;
+  const sp_status status = sp_loop_sum("coefficients of u", elements, points, &s, sizeof(workspace),
+                                       sample_elements, join_methods);
+  problem->is_picard = problem->is_picard || s.is_picard;
+  return status;
 }
 
 sp_status sp_problem_linearize(sp_problem *problem, const sp_mesh *mesh, int order,
                                const sp_numbering *numbering, const double *u) {
+  /* The slope s of lambda depends on the capacity. */
+  static const sp_coefficient sequence[SP_COEFFICIENTS] = {SP_KAPPA, SP_CAPACITY, SP_LAMBDA};
   sp_status status = SP_OK;
   problem->last = (sp_last){u, numbering};
-  for (size_t c = 0; c < sizeof coefficients / sizeof *coefficients && !status; c++)
-    status = sample_coefficient(&coefficients[c], problem, mesh, order);
-  return sp_agree(mesh->comm, status);
+  problem->is_picard = false;
+  for (int c = 0; c < SP_COEFFICIENTS && !status; c++)
+    status = sample_coefficient(sequence[c], problem, mesh, order);
+  SP_TRY(sp_agree(mesh->comm, status));
+  MPI_Allreduce(MPI_IN_PLACE, &problem->is_picard, 1, MPI_C_BOOL, MPI_LOR, mesh->comm);
+  return SP_OK;
 }

@@ -1,8 +1,17 @@
 /* Problems that depend on u, linearized at a known u: conditions take it from problem->last,
- * kappa, lambda and capacity become arrays of their values there (Picard's iteration). */
+ * kappa, lambda and capacity become arrays of their values there (Picard's iteration).
+ *
+ * A forcing f(u) becomes f(last) - s (u - last), with s = -df/du where lambda + shift capacity + s
+ * > 0 (Newton's method), else s = 0 (Picard's): lambda grows by s, and the load by s last. If
+ * lambda is an array of the caller, s = 0. */
 #pragma once
 
 #include "solver/problem/problem.h"
+
+/* u[points] = `last` at the points xyz of an element, which belong to `rule`, or where u begins if
+ * it has no values; work[nodes] is scratch. Errors: SP_ERR_INPUT of formulas. Local. */
+sp_status sp_problem_last(const sp_problem *problem, const sp_last *last, const sp_rule *rule,
+                          sp_lid e, const double *xyz[3], double *work, double *u);
 
 /* Linearize at the L-vector u of `numbering`, of that order, which is on the host and borrowed
  * until the next call; NULL, both: problem->begin, and conditions as they are without u. Errors:

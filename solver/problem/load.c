@@ -11,6 +11,7 @@
 #include "mesh/tensor.h"
 #include "operators/counts.h"
 #include "solver/problem/evaluate.h"
+#include "solver/problem/linearize.h"
 
 enum {
   POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1),
@@ -49,18 +50,26 @@ typedef struct workspace {
   double results[]; /* given[surfaces]; variation[chunk]; load[chunk][nodes]; additions */
 } workspace;
 
-/* w->lambda = u0 at the points of `count` elements. */
-static void interpolate_initial(const assembly *s, size_t begin, size_t count, workspace *w) {
-  const int order = s->space->numbering->order, nq = order + 1;
-  const sp_rule *rule = sp_operator_rule(s->problem->kind, s->order);
-  const size_t nodes = sp_element_nodes(order), points = sp_rule_points(rule);
-  double *values = w->laplacian, *matrix = w->values;
-  sp_interpolation_matrix(nq, sp_reference_get(order)->gll.nodes, rule->n, rule->nodes, matrix);
-  for (size_t i = 0; i < count; i++) {
-    const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, (sp_lid)(begin + i));
-    for (size_t n = 0; n < nodes; n++) values[n] = s->problem->initial[dofs[n]];
-    sp_tensor_apply(rule->n, nq, matrix, matrix, matrix, values, &w->lambda[i * points]);
-  }
+/* w->lambda = u0, or the last u, at the points of `count` elements. */
+static sp_status find_last(const assembly *s, const sp_material *material, size_t begin,
+                           size_t count, const double *xyz[3], workspace *w) {
+  const sp_problem *problem = s->problem;
+  const sp_last initial = {problem->initial, s->space->numbering};
+  const sp_rule *rule = sp_operator_rule(problem->kind, s->order);
+  const size_t points = sp_rule_points(rule);
+  for (size_t i = 0, p = 0; i < count; i++, p += points)
+    SP_TRY(sp_problem_last(
+        problem, material->reaction ? &problem->last : &initial, rule, (sp_lid)(begin + i),
+        (const double *[]){xyz[0] + p, xyz[1] + p, xyz[2] + p}, w->laplacian, &w->lambda[p]));
+  return SP_OK;
+}
+
+/* f += s last wj at the points of an element, which sums leave out (linearize.h). */
+static void add_slope(const assembly *s, size_t e, size_t points, const double *last,
+                      const double *wj, double *f) {
+  const double *slope = s->problem->slope_of_u;
+  if (!slope || s->order != s->space->numbering->order) return;
+  for (size_t p = 0; p < points; p++) f[p] += slope[e * points + p] * last[p] * wj[p];
 }
 
 /* w->f += capacity du/dt of the solution. */
@@ -233,7 +242,7 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
     derived = derive_forcing(s->problem, material, n, xyz, w);
   if (material->forcing) {
     if (!derived) memcpy(w->derived, w->f, n * sizeof *w->f);
-    if (material->forcing->is_of_u) interpolate_initial(s, begin, count, w);
+    if (material->forcing->is_of_u) SP_TRY(find_last(s, material, begin, count, xyz, w));
     SP_TRY(sp_problem_evaluate(material->forcing, n, xyz,
                                material->forcing->is_of_u ? w->lambda : NULL, w->f, NULL, NULL));
     if (!derived) compare_forcing(s, count, points, xyz, w);
@@ -249,6 +258,8 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
                                          at_centre ? w->centre[i] : f[0], f, w, &source);
     if (s->sums && s->sums->sources) s->sums->sources[begin + i] = source;
     variation[i] = formula ? all : 0;
+    if (material->reaction)
+      add_slope(s, begin + i, points, &w->lambda[i * points], &w->wj[i * points], f);
     project_to_nodes(s->problem, s->order, f, &load[i * sp_element_nodes(s->order)]);
   }
   return SP_OK;
@@ -266,9 +277,10 @@ static sp_status load_face(const assembly *s, sp_lid e, int f, const sp_boundary
   int indices[FACE_POINTS];
   sp_geometry_face(mesh->hexes, e, f, rule, w->coordinates, w->normal);
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  const sp_material *material = sp_materials_of(&s->problem->materials, mesh->hexes, e);
+  const sp_face_points face = {sp_materials_of(&s->problem->materials, mesh->hexes, e),
+                               (size_t)points, xyz, w->normal};
   const double *last = sp_boundary_last(part, s->order, e, f, w->gradient[0]);
-  SP_TRY(sp_condition_evaluate(part, material, (size_t)points, xyz, w->normal, last, NULL, w->f));
+  SP_TRY(sp_condition_evaluate(part, &face, last, NULL, w->f));
   /* A face between elements counts half from each side. */
   const double share = sp_surface_is_exterior(mesh->hexes->surfaces[e][f]) ? 1 : 0.5;
   w->flux = 0;

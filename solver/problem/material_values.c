@@ -5,7 +5,7 @@
 
 const sp_expression *sp_material_rough_kappa(const sp_material *material, sp_regularity least) {
   if (material->tensor) return sp_conductivity_rough(material->tensor, least);
-  const sp_expression *formula = material->kappa_formula;
+  const sp_expression *formula = material->of[SP_KAPPA].formula;
   return formula && formula->regularity < least ? formula : NULL;
 }
 
@@ -45,28 +45,27 @@ sp_status sp_material_tensor(const sp_material *material, size_t n, const double
 sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
                             double *value, double *const gradient[3]) {
   assert(!material->tensor);
-  if (material->kappa_formula)
-    SP_TRY(sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, NULL, value,
-                                           gradient));
-  for (size_t p = 0; p < n && material->kappa_formula && material->is_contact; p++) {
+  const sp_material_coefficient *kappa = &material->of[SP_KAPPA];
+  if (kappa->formula)
+    SP_TRY(sp_problem_evaluate_coefficient(kappa->formula, false, n, xyz, NULL, value, gradient));
+  for (size_t p = 0; p < n && kappa->formula && material->is_contact; p++) {
     const double r = value[p];
-    value[p] = material->kappa / r;
+    value[p] = kappa->value / r;
     for (int d = 0; d < 3 && gradient; d++) gradient[d][p] *= -value[p] / r;
   }
-  if (material->kappa_formula) return SP_OK;
+  if (kappa->formula) return SP_OK;
   for (size_t p = 0; p < n; p++) {
-    value[p] = material->kappa;
+    value[p] = kappa->value;
     for (int d = 0; d < 3 && gradient; d++) gradient[d][p] = 0;
   }
   return SP_OK;
 }
 
-/* value = a formula, which must not be negative, or its constant. */
-static sp_status evaluate_or_fill(const sp_expression *formula, double constant, bool zero_allowed,
-                                  size_t n, const double *xyz[3], double *value) {
-  if (formula)
-    return sp_problem_evaluate_coefficient(formula, zero_allowed, n, xyz, NULL, value, NULL);
-  for (size_t p = 0; p < n; p++) value[p] = constant;
+static sp_status evaluate_or_fill(const sp_material_coefficient *c, bool zero_allowed, size_t n,
+                                  const double *xyz[3], double *value) {
+  if (c->formula)
+    return sp_problem_evaluate_coefficient(c->formula, zero_allowed, n, xyz, NULL, value, NULL);
+  for (size_t p = 0; p < n; p++) value[p] = c->value;
   return SP_OK;
 }
 
@@ -76,13 +75,13 @@ sp_status sp_material_shifted(const sp_material *material, double shift, bool wi
   const sp_material *m = material;
   double capacity[BATCH];
   if (with_lambda)
-    SP_TRY(evaluate_or_fill(m->lambda_formula, m->lambda, true, n, xyz, value));
+    SP_TRY(evaluate_or_fill(&m->of[SP_LAMBDA], true, n, xyz, value));
   else
     for (size_t p = 0; p < n; p++) value[p] = 0;
   for (size_t first = 0, size; first < n && shift > 0 && !m->is_contact; first += size) {
     size = n - first < BATCH ? n - first : BATCH;
     const double *at[3] = {xyz[0] + first, xyz[1] + first, xyz[2] + first};
-    SP_TRY(evaluate_or_fill(m->capacity_formula, m->capacity, false, size, at, capacity));
+    SP_TRY(evaluate_or_fill(&m->of[SP_CAPACITY], false, size, at, capacity));
     for (size_t p = 0; p < size; p++) value[first + p] += shift * capacity[p];
   }
   return SP_OK;

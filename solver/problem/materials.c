@@ -17,9 +17,9 @@
 /* ---- Formulas ---- */
 
 /* A constant is a value without a formula. */
-static void take_coefficient(const sp_formula *f, double *constant, const sp_expression **formula) {
-  *formula = f->expression->is_constant ? NULL : f->expression;
-  if (!*formula) *constant = f->value;
+static void take_coefficient(const sp_formula *f, sp_material_coefficient *c) {
+  c->formula = f->expression->is_constant ? NULL : f->expression;
+  if (!c->formula) c->value = f->value;
 }
 
 /* Take the formulas of a section or of [problem]; *m has those that stand for missing ones. */
@@ -32,16 +32,16 @@ static void take_formulas(const sp_statement *statement, const sp_material_entry
   }
   if (entry->forcing.text || entry->source.text) {
     m->forcing = entry->forcing.expression;
+    m->reaction = entry->forcing.rate;
     m->source = entry->source.text ? &entry->source : NULL;
   }
-  if (entry->lambda.text) take_coefficient(&entry->lambda, &m->lambda, &m->lambda_formula);
-  if (entry->capacity.text) take_coefficient(&entry->capacity, &m->capacity, &m->capacity_formula);
+  if (entry->lambda.text) take_coefficient(&entry->lambda, &m->of[SP_LAMBDA]);
+  if (entry->capacity.text) take_coefficient(&entry->capacity, &m->of[SP_CAPACITY]);
   if (!entry->kappa.text && !entry->axes.text) return;
   m->tensor = entry->kappa.tensor;
-  m->kappa_formula = NULL;
+  m->of[SP_KAPPA].formula = NULL;
   if (!m->tensor)
-    take_coefficient(entry->kappa.text ? &entry->kappa : &statement->all.kappa, &m->kappa,
-                     &m->kappa_formula);
+    take_coefficient(entry->kappa.text ? &entry->kappa : &statement->all.kappa, &m->of[SP_KAPPA]);
 }
 
 /* ---- Volumes ---- */
@@ -120,10 +120,10 @@ static sp_status claim_volumes(const sp_statement *statement, int i, int m, cons
 /* kappa = T / R, and no sources. */
 static sp_status make_contact(const sp_boundary_entry *entry, const sp_hexes *hexes,
                               sp_material *m) {
-  double r = 1; /* if R is a formula, kappa is T */
+  sp_material_coefficient r = {.value = 1}; /* if R is a formula */
   *m = (sp_material){.name = entry->group, .is_contact = true};
-  take_coefficient(&entry->coefficients[0], &r, &m->kappa_formula);
-  m->kappa = hexes->file.thickness / r;
+  take_coefficient(&entry->coefficients[0], &r);
+  m->of[SP_KAPPA] = (sp_material_coefficient){r.formula, hexes->file.thickness / r.value};
   SP_TRY(sp_problem_density(entry->formula.where, 0, 1, &m->density));
   m->forcing = m->density;
   return SP_OK;
@@ -216,7 +216,8 @@ static sp_status check_elements(const sp_statement *statement, const sp_material
     if (!material->solution && solution)
       return fail_without(statement, all->solution.where, material,
                           "problem.solution, because others have one");
-    if (statement->scope->time && material->capacity == 0 && !material->capacity_formula)
+    if (statement->scope->time && material->of[SP_CAPACITY].value == 0 &&
+        !material->of[SP_CAPACITY].formula)
       return fail_without(statement, all->capacity.where, material,
                           "problem.capacity for time.end");
   }
@@ -307,7 +308,7 @@ static bool any_material(const sp_materials *materials, bool (*fulfills)(const s
 }
 
 static bool has_kappa(const sp_material *m) {
-  return m->is_contact || m->tensor || m->kappa_formula || m->kappa != 1;
+  return m->is_contact || m->tensor || m->of[SP_KAPPA].formula || m->of[SP_KAPPA].value != 1;
 }
 
 bool sp_materials_have_kappa(const sp_materials *materials) {
@@ -321,8 +322,8 @@ bool sp_materials_have_tensor(const sp_materials *materials) {
 }
 
 static bool coefficient_varies(const sp_material *m) {
-  return m->is_contact || m->kappa_formula || m->lambda_formula ||
-         (m->shift > 0 && m->capacity_formula) || (m->tensor && !m->tensor->is_constant);
+  return m->is_contact || m->of[SP_KAPPA].formula || m->of[SP_LAMBDA].formula ||
+         (m->shift > 0 && m->of[SP_CAPACITY].formula) || (m->tensor && !m->tensor->is_constant);
 }
 
 bool sp_materials_are_constant(const sp_materials *materials) {
@@ -330,9 +331,17 @@ bool sp_materials_are_constant(const sp_materials *materials) {
 }
 
 bool sp_material_is_of_u(const sp_material *m) {
-  return (m->kappa_formula && m->kappa_formula->is_of_u) ||
-         (m->lambda_formula && m->lambda_formula->is_of_u) ||
-         (m->capacity_formula && m->capacity_formula->is_of_u);
+  bool some = false;
+  for (sp_coefficient c = 0; c < SP_COEFFICIENTS; c++) some = some || sp_coefficient_is_of_u(m, c);
+  return some;
+}
+
+static bool has_reaction(const sp_material *m) {
+  return m->reaction;
+}
+
+bool sp_materials_have_reaction(const sp_materials *materials) {
+  return any_material(materials, has_reaction);
 }
 
 bool sp_materials_are_of_u(const sp_materials *materials) {
@@ -340,7 +349,7 @@ bool sp_materials_are_of_u(const sp_materials *materials) {
 }
 
 static bool has_capacity_formula(const sp_material *m) {
-  return m->capacity_formula;
+  return m->of[SP_CAPACITY].formula;
 }
 
 bool sp_materials_capacity_is_constant(const sp_materials *materials) {
@@ -348,7 +357,7 @@ bool sp_materials_capacity_is_constant(const sp_materials *materials) {
 }
 
 static double constant_lambda(const sp_material *m) {
-  return m->lambda + m->shift * m->capacity;
+  return m->of[SP_LAMBDA].value + m->shift * m->of[SP_CAPACITY].value;
 }
 
 double sp_materials_lambda(const sp_materials *materials) {
@@ -361,9 +370,9 @@ bool sp_materials_have_lambda(const sp_materials *materials) {
   const double lambda = sp_materials_lambda(materials);
   for (int m = 0; m < materials->count; m++) {
     const sp_material *material = &materials->list[m];
-    if (material->elements > 0 &&
-        (material->lambda_formula || (material->shift > 0 && material->capacity_formula) ||
-         constant_lambda(material) != lambda))
+    if (material->elements > 0 && (material->of[SP_LAMBDA].formula ||
+                                   (material->shift > 0 && material->of[SP_CAPACITY].formula) ||
+                                   constant_lambda(material) != lambda))
       return true;
   }
   return false;

@@ -7,19 +7,26 @@
 #include "mesh/mesh.h"
 #include "solver/problem/conductivity.h"
 
+typedef enum sp_coefficient { SP_KAPPA, SP_LAMBDA, SP_CAPACITY, SP_COEFFICIENTS } sp_coefficient;
+
+typedef struct sp_material_coefficient {
+  const sp_expression *formula; /* owned by the statement; NULL if constant */
+  double value;                 /* of a constant */
+} sp_material_coefficient;
+
 /* One section [material NAME], completed from [problem]; or [problem] itself. */
 typedef struct sp_material {
   const char *name; /* of the group, NULL for [problem]; owned by the statement or the mesh */
   bool is_contact;  /* of a line of [boundary], `name` then; kappa is T / R of mesh/interlayer.h;
-                       with a formula of R, kappa_formula is R and the value `kappa` is T */
-  double lambda, kappa, capacity; /* values of constant coefficients */
-  double shift;                   /* sp_materials_shift's */
+                       with a formula of R, the formula is R and the value is T */
+  sp_material_coefficient of[SP_COEFFICIENTS];
+  double shift; /* sp_materials_shift's */
   /* Formulas are owned by the statement. */
-  const sp_expression *lambda_formula, *kappa_formula, *capacity_formula; /* NULL if constant */
   const sp_conductivity *tensor;           /* in place of kappa; NULL if kappa is a scalar */
   const sp_expression *solution, *forcing; /* NULL if not given */
   const sp_expression *curvature;          /* the solution, for K : grad grad u with the tensor */
   const sp_expression *rate;               /* the solution, for du/dt; NULL if that is 0 */
+  const sp_expression *reaction;           /* the forcing, for its derivative by u, or NULL */
   const sp_formula *source; /* in place of a forcing; NULL if not given: the integral of f over all
                                elements with this source */
   sp_expression *density;   /* the forcing that it gives, and 0 of a contact; owned, else NULL */
@@ -65,10 +72,16 @@ bool sp_materials_have_lambda(const sp_materials *materials);
  * a contact. Local. */
 bool sp_materials_are_constant(const sp_materials *materials);
 
-/* True if kappa, lambda or capacity depends on u: of a material, or in elements of the mesh. Local.
+/* True if a coefficient depends on u: one, or any of a material, or in elements of the mesh. Local.
  */
+static inline bool sp_coefficient_is_of_u(const sp_material *material, sp_coefficient which) {
+  return material->of[which].formula && material->of[which].formula->is_of_u;
+}
 bool sp_material_is_of_u(const sp_material *material);
 bool sp_materials_are_of_u(const sp_materials *materials);
+
+/* True if a forcing depends on u. Local. */
+bool sp_materials_have_reaction(const sp_materials *materials);
 
 /* True if the capacity is constant in each material. Local. */
 bool sp_materials_capacity_is_constant(const sp_materials *materials);

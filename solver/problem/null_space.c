@@ -261,7 +261,8 @@ static void find_ways_out(const sp_problem *problem, const sp_mesh *mesh,
                           const sp_components *bodies, bool *has_way_out) {
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
     const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
-    if (material->lambda > 0 || material->lambda_formula) has_way_out[bodies->of_element[e]] = true;
+    if (material->of[SP_LAMBDA].value > 0 || material->of[SP_LAMBDA].formula || material->reaction)
+      has_way_out[bodies->of_element[e]] = true;
   }
   for (sp_lid n = 0; n < problem->face_count; n++) {
     const sp_outer_face *face = &problem->faces[n];

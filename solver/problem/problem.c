@@ -257,7 +257,8 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
   if (!status && has_boundary) status = claim_surfaces(statement, mesh, problem);
   SP_TRY(sp_agree(mesh->comm, status));
   status = sp_materials_count(statement, mesh, &problem->materials);
-  problem->of_u = sp_materials_are_of_u(&problem->materials);
+  problem->of_u =
+      sp_materials_are_of_u(&problem->materials) || sp_materials_have_reaction(&problem->materials);
   if (!status && has_boundary) status = check_faces(statement, mesh, problem);
   if (!status) status = find_areas(mesh, statement->order, problem);
   SP_TRY(sp_agree(mesh->comm, status));
@@ -269,9 +270,9 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
 void sp_problem_destroy(sp_problem **problem) {
   if (!*problem) return;
   sp_materials_free(&(*problem)->materials);
-  SP_FREE((*problem)->kappa_of_u, (*problem)->lambda_of_u, (*problem)->capacity_of_u,
-          (*problem)->parts, (*problem)->part_of_surface, (*problem)->part_of_volume,
-          (*problem)->groups_by_default, (*problem)->faces, *problem);
+  for (sp_coefficient c = 0; c < SP_COEFFICIENTS; c++) free((*problem)->arrays_of_u[c]);
+  SP_FREE((*problem)->slope_of_u, (*problem)->parts, (*problem)->part_of_surface,
+          (*problem)->part_of_volume, (*problem)->groups_by_default, (*problem)->faces, *problem);
   *problem = NULL;
 }
 

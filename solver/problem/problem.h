@@ -54,11 +54,13 @@ typedef struct sp_problem {
   bool *groups_by_default;    /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;         /* a face or a volume has a Dirichlet condition */
   bool has_robin;             /* a face has a condition with alpha */
-  bool of_u;                  /* a condition, kappa, lambda or capacity depends on u */
+  bool of_u;                  /* a condition, kappa, lambda, capacity or forcing depends on u */
+  bool is_picard;             /* Newton's method is not used for all of it, other than conditions */
   sp_last last;               /* for such, by sp_problem_linearize */
   const sp_expression *begin; /* likewise: u without a last one, NULL: 0; owned by the statement */
   /* Owned: the arrays below, if they depend on u; else NULL. */
-  double *kappa_of_u, *lambda_of_u, *capacity_of_u;
+  double *arrays_of_u[SP_COEFFICIENTS];
+  double *slope_of_u;    /* of forcings of u: s (linearize.h), by which lambda has grown */
   const double *initial; /* u0 of forcings, at the DOFs of the space; borrowed, NULL: none */
   const double *extra;   /* added to the load, likewise (solver/problem/load.h) */
   /* In time du/dt = shift u - history (sp_materials_shift), at the DOFs of the space; borrowed,
@@ -66,7 +68,7 @@ typedef struct sp_problem {
   const double *history;
   /* In place of the formulas, except of contacts: at the points of the operator's rule, [elements]
    * [points]; borrowed, NULL: none. Not together with an exact solution. */
-  const double *kappa, *lambda, *capacity;
+  const double *arrays[SP_COEFFICIENTS];
   sp_lid face_count;
   sp_outer_face *faces; /* [face_count], of this rank: element by element, face by face */
 } sp_problem;

@@ -16,7 +16,8 @@ sp_status sp_robin_face(const sp_boundary_part *part, const sp_hexes *hexes, int
   sp_face_nodes(order, f, indices);
   double u[FACE_NODES];
   const double *last = sp_boundary_last(part, order, element, f, u);
-  return sp_condition_evaluate(part, NULL, (size_t)n, xyz, normal, last, values, NULL);
+  const sp_face_points face = {.n = (size_t)n, .xyz = xyz, .normal = normal};
+  return sp_condition_evaluate(part, &face, last, values, NULL);
 }
 
 sp_status sp_robin_flux(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,

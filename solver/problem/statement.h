@@ -15,7 +15,8 @@ typedef struct sp_formula {
   double value;              /* if the expression is constant */
   /* Of a solution in a case with tensors: again, for K : grad grad u (io/formula/expression.h). */
   sp_expression *curvature;
-  sp_expression *rate; /* of a solution that depends on the time: again, for du/dt */
+  sp_expression *rate; /* of a solution that depends on the time: again, for du/dt; of a forcing
+                          that depends on u: again, for its derivative by u */
   /* Of a kappa with several components (solver/problem/conductivity.h). A section with axes and
    * without a kappa has the components of [problem] in its axes. */
   struct sp_conductivity *tensor;

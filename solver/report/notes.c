@@ -269,7 +269,7 @@ static const sp_expression *jump_of(const sp_material *material, int which) {
   if (material->elements == 0) return NULL;
   if (which == 0)
     return sp_material_rough_kappa(material, material->forcing ? SP_KINKS : SP_SMOOTH);
-  const sp_expression *formula = which == 1 ? material->lambda_formula : material->forcing;
+  const sp_expression *formula = which == 1 ? material->of[SP_LAMBDA].formula : material->forcing;
   return formula && formula->regularity == SP_JUMPS ? formula : NULL;
 }
 

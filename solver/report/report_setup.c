@@ -77,21 +77,20 @@ void sp_report_device(const sp_workers *workers, sp_terminal *terminal) {
 
 /* ---- Materials ---- */
 
-static void print_coefficient(sp_terminal *t, const char *name, double constant,
-                              const sp_expression *formula) {
-  if (formula)
-    sp_terminal_print(t, ", %s = %s", name, formula->text);
+static void print_coefficient(sp_terminal *t, const char *name, const sp_material_coefficient *c) {
+  if (c->formula)
+    sp_terminal_print(t, ", %s = %s", name, c->formula->text);
   else
-    sp_terminal_print(t, ", %s = %g", name, constant);
+    sp_terminal_print(t, ", %s = %g", name, c->value);
 }
 
 static void print_coefficients(sp_terminal *t, const sp_materials *all, const sp_material *m) {
-  print_coefficient(t, "lambda", m->lambda, m->lambda_formula);
+  print_coefficient(t, "lambda", &m->of[SP_LAMBDA]);
   if (m->tensor) {
     sp_terminal_print(t, ", kappa = (%s)", m->tensor->text->text);
     if (m->tensor->axes_text) sp_terminal_print(t, " along (%s)", m->tensor->axes_text->text);
   } else if (sp_materials_have_kappa(all))
-    print_coefficient(t, "kappa", m->kappa, m->kappa_formula);
+    print_coefficient(t, "kappa", &m->of[SP_KAPPA]);
 }
 
 /* End the line `operator` with the coefficients of a case without [material] sections, or print a

@@ -11,10 +11,12 @@
 #include "mesh/tensor.h"
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
+#include "solver/problem/linearize.h"
 #include "solver/problem/robin.h"
 
 /* The arrays of an element; too large for the stack. */
 enum { POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M };
+enum { ABSORBED, STORED, SIZE, REACTED, INTEGRALS };
 typedef struct workspace {
   double nodal[POINTS], u[POINTS], rate[POINTS], lambda[POINTS];
   double coordinates[3 * POINTS], wj[POINTS];
@@ -53,7 +55,8 @@ void sp_balance_free(sp_balance *balance) {
 }
 
 static bool is_zero(const sp_material *material) {
-  return !material->lambda_formula && material->lambda == 0 && material->shift == 0;
+  return !material->of[SP_LAMBDA].formula && material->of[SP_LAMBDA].value == 0 &&
+         material->shift == 0;
 }
 
 /* values = an L-vector at the operator's quadrature points of an element. */
@@ -68,27 +71,43 @@ static void find_points(const sp_problem *problem, const sp_space *space, sp_lid
                     nodal, values);
 }
 
-/* Add the integrals of lambda u, of capacity du/dt, and of the size of its terms over an element,
- * with the operator's quadrature. */
+/* The forcing is f(last) - s (u - last), and lambda has grown by s (linearize.h). */
+static sp_status add_reaction(const sp_problem *problem, const sp_rule *rule, sp_lid e,
+                              const double *xyz[3], workspace *w, double sums[INTEGRALS]) {
+  const size_t points = sp_rule_points(rule);
+  const double *slope = &problem->slope_of_u[(size_t)e * points];
+  SP_TRY(sp_problem_last(problem, &problem->last, rule, e, xyz, w->nodal, w->rate));
+  for (size_t p = 0; p < points; p++) {
+    sums[ABSORBED] -= w->wj[p] * slope[p] * w->u[p];
+    sums[REACTED] -= w->wj[p] * slope[p] * (w->u[p] - w->rate[p]);
+    sums[SIZE] += w->wj[p] * fabs(slope[p] * w->u[p]);
+  }
+  return SP_OK;
+}
+
+/* Add the integrals of lambda u, of capacity du/dt, of the size of terms that cancel, and of the
+ * change of f over an element, with the operator's quadrature. */
 static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *space, sp_lid e,
-                                    const double *x, workspace *w, double sums[3]) {
+                                    const double *x, workspace *w, double sums[INTEGRALS]) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
   const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  if (!problem->lambda && is_zero(material)) return SP_OK;
+  if (!problem->arrays[SP_LAMBDA] && is_zero(material)) return SP_OK;
   find_points(problem, space, e, x, w->nodal, w->u);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  SP_TRY(sp_problem_shifted(problem, hexes, e, 0, true, points, xyz, w->lambda));
-  for (size_t p = 0; p < points; p++) sums[0] += w->wj[p] * w->lambda[p] * w->u[p];
+  SP_TRY(sp_problem_shifted(problem, hexes, e, 0, points, xyz, w->lambda));
+  for (size_t p = 0; p < points; p++) sums[ABSORBED] += w->wj[p] * w->lambda[p] * w->u[p];
+  if (material->reaction && problem->slope_of_u)
+    SP_TRY(add_reaction(problem, rule, e, xyz, w, sums));
   if (material->shift == 0) return SP_OK;
   for (size_t p = 0; p < points; p++) w->rate[p] = 0;
   if (problem->history) find_points(problem, space, e, problem->history, w->nodal, w->rate);
-  SP_TRY(sp_problem_shifted(problem, hexes, e, 1, false, points, xyz, w->lambda));
+  SP_TRY(sp_problem_capacity(problem, hexes, e, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) {
-    sums[1] += w->wj[p] * w->lambda[p] * (material->shift * w->u[p] - w->rate[p]);
-    sums[2] += w->wj[p] * w->lambda[p] * material->shift * fabs(w->u[p]);
+    sums[STORED] += w->wj[p] * w->lambda[p] * (material->shift * w->u[p] - w->rate[p]);
+    sums[SIZE] += w->wj[p] * w->lambda[p] * material->shift * fabs(w->u[p]);
   }
   return SP_OK;
 }
@@ -98,19 +117,19 @@ typedef struct absorption {
   const sp_problem *problem;
   const sp_space *space;
   const double *x;
-  double sums[3];
+  double sums[INTEGRALS];
 } absorption;
 
 /* A workspace, and the sums over a chunk of elements. */
 typedef struct absorption_workspace {
   workspace w;
-  double sums[3];
+  double sums[INTEGRALS];
 } absorption_workspace;
 
 static sp_status absorb_in_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const absorption *a = context;
   absorption_workspace *w = workspace_;
-  w->sums[0] = w->sums[1] = w->sums[2] = 0;
+  memset(w->sums, 0, sizeof w->sums);
   for (size_t e = begin; e < end; e++)
     SP_TRY(integrate_absorbed(a->problem, a->space, (sp_lid)e, a->x, &w->w, w->sums));
   return SP_OK;
@@ -119,20 +138,21 @@ static sp_status absorb_in_elements(void *context, void *workspace_, size_t begi
 static void add_absorbed(void *context, void *workspace_, size_t begin, size_t end) {
   (void)begin, (void)end;
   const absorption_workspace *w = workspace_;
-  for (int k = 0; k < 3; k++) ((absorption *)context)->sums[k] += w->sums[k];
+  for (int k = 0; k < INTEGRALS; k++) ((absorption *)context)->sums[k] += w->sums[k];
 }
 
-/* Fill the integrals of lambda u and of capacity du/dt over this rank's elements. */
+/* Fill the integrals of f, lambda u and capacity du/dt over this rank's elements. */
 static sp_status find_absorbed(const sp_problem *problem, const sp_space *space, const double *x,
                                sp_balance *balance) {
-  absorption a = {problem, space, x, {0, 0, 0}};
+  absorption a = {problem, space, x, {0}};
   const size_t count = (size_t)space->mesh->hexes->count;
   const size_t nodes = sp_element_nodes(space->numbering->order);
   const sp_status status = sp_loop_sum("balance", count, nodes, &a, sizeof(absorption_workspace),
                                        absorb_in_elements, add_absorbed);
-  balance->absorbed = a.sums[0];
-  balance->stored = a.sums[1];
-  balance->direct = a.sums[2];
+  balance->absorbed = a.sums[ABSORBED];
+  balance->stored = a.sums[STORED];
+  balance->direct = a.sums[SIZE];
+  balance->source = balance->sums.source + a.sums[REACTED];
   return status;
 }
 
@@ -180,9 +200,8 @@ static double given_fluxes(const sp_balance *balance, const sp_problem *problem)
 
 static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp_space *space) {
   for (int s = 0; s < balance->surfaces; s++) balance->flux[s] -= balance->sums.given[s];
-  double volume[7] = {balance->sums.source, balance->absorbed, balance->has_default,
-                      balance->sums.size,   balance->through,  balance->stored,
-                      balance->direct};
+  double volume[7] = {balance->source,  balance->absorbed, balance->has_default, balance->sums.size,
+                      balance->through, balance->stored,   balance->direct};
   SP_TRY(sp_reduction_sum(space->platform->reduction, 7, volume, SP_OK));
   balance->through = volume[4];
   balance->direct = volume[6];
@@ -226,8 +245,7 @@ sp_status sp_balance_compute(sp_balance *balance, const double *x, const double 
 }
 
 bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part) {
-  const sp_condition_form form = problem->parts[part].type->form;
-  if (form == SP_PERIODIC || form == SP_CONTACT) return false;
+  if (sp_condition_is_of_mesh(problem->parts[part].type)) return false;
   return part < problem->part_count - 1 || balance->has_default;
 }
 

@@ -16,8 +16,8 @@ enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
 typedef struct norms {
   const sp_problem *problem;
   const sp_space *space;
-  const double *x;
-  sp_rule rule; /* finer than the operator's */
+  const double *x; /* NULL: the interpolated solution */
+  sp_rule rule;    /* finer than the operator's */
   int nq;
   double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ]; /* at its points */
   double weight[POINTS]; /* of the tensor rule, without the Jacobian */
@@ -55,20 +55,33 @@ static sp_status norms_create(const sp_problem *problem, const sp_space *space, 
   return SP_OK;
 }
 
+/* w->nodal = the solution at the nodes of an element. */
+static sp_status evaluate_nodes(const norms *s, sp_lid e, const sp_expression *solution,
+                                workspace *w) {
+  const size_t nodes = (size_t)(s->nq * s->nq * s->nq);
+  const double *xyz[3] = {w->xyz, w->xyz + nodes, w->xyz + 2 * nodes};
+  sp_hexes_coordinates(s->space->mesh->hexes, e, s->nq, sp_reference_get(s->nq - 1)->gll.nodes,
+                       w->xyz);
+  return sp_problem_evaluate(solution, nodes, xyz, NULL, w->nodal, NULL, NULL);
+}
+
 /* Fill the workspace for one element; measure[p] = weight times |J|. Without `gradients`, the
  * gradients may be left unset. */
 static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspace *w) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   const size_t points = sp_rule_points(&s->rule);
-  sp_numbering_gather(s->space->numbering, e, s->x, w->nodal);
+  const sp_expression *solution = sp_materials_of(&s->problem->materials, hexes, e)->solution;
+  if (s->x)
+    sp_numbering_gather(s->space->numbering, e, s->x, w->nodal);
+  else
+    SP_TRY(evaluate_nodes(s, e, solution, w));
   if (gradients)
-    sp_tensor_gradient(s->rule.n, s->nq, s->value, s->derivative, w->nodal, w->tensor, w->u,
-                       (double *const[]){w->gradient[0], w->gradient[1], w->gradient[2]});
+    sp_tensor_gradient(s->rule.n, s->nq, s->value, s->derivative, w->nodal, w->tensor,
+                       (double *const[]){w->u, w->gradient[0], w->gradient[1], w->gradient[2]});
   else
     sp_tensor_apply(s->rule.n, s->nq, s->value, s->value, s->value, w->nodal, w->u);
   sp_geometry_inverse(hexes, e, s->rule.n, s->rule.nodes, w->xyz, w->inverse, w->measure);
   for (size_t p = 0; p < points; p++) w->measure[p] *= s->weight[p];
-  const sp_expression *solution = sp_materials_of(&s->problem->materials, hexes, e)->solution;
   if (!solution) {
     for (size_t p = 0; p < points; p++) w->exact[p] = 0;
     return SP_OK;

@@ -14,9 +14,9 @@ typedef struct sp_error_norms {
   double solution_l2, solution_h1; /* of u itself, at the same points, for relative errors */
 } sp_error_norms;
 
-/* Norms for the host L-vector x; the problem must have a solution. If a value of x is NaN, so are
- * l2, h1 and max. Errors: SP_ERR_INPUT if the solution or its gradient is not finite.
- * Collective. */
+/* Norms for the host L-vector x, or if that is NULL, for the solution interpolated at the nodes;
+ * the problem must have a solution. If a value of x is NaN, so are l2, h1 and max. Errors:
+ * SP_ERR_INPUT if the solution or its gradient is not finite. Collective. */
 sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, const double *x,
                             sp_error_norms *norms);
 

@@ -11,28 +11,15 @@
 #include "mesh/surfaces.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
-#include "operators/factors.h"
-#include "solver/problem/coefficients.h"
 #include "solver/problem/robin.h"
+#include "solver/results/element_terms.h"
 
-/* Sizes of the arrays of an element and of a face; too large for the stack. */
-enum {
-  FACE_NODES = SP_MAX_NQ * SP_MAX_NQ,
-  NODES = SP_MAX_NQ * FACE_NODES,
-  POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M
-};
+enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
-/* The arrays of an element. */
 typedef struct workspace {
-  double start;                         /* u at the first node */
-  bool has_slopes;                      /* `at` and `slopes` belong to `nodal` */
-  int flow_direction, stiff_direction;  /* of `flow` and `stiffness`; -1: none yet */
-  double stiffness;                     /* of sp_fluxes_stiffness */
-  double nodal[NODES], part[NODES];     /* u - start at the nodes */
-  double at[POINTS], slopes[3][POINTS]; /* of u - start */
-  double xyz[3 * POINTS], wj[POINTS], factors[SP_FACTORS * POINTS];
-  double kappa[SP_TENSOR * POINTS], lambda[POINTS];
-  double inverse[9 * POINTS], jacobian[POINTS], along[3 * POINTS], flow[POINTS];
+  sp_element_arrays u;
+  int stiff_direction; /* of `stiffness`; -1: none yet */
+  double stiffness;    /* of sp_fluxes_stiffness */
   double face_xyz[3 * FACE_NODES], normal[3 * FACE_NODES];
   double weights[FACE_NODES];
   int indices[FACE_NODES]; /* of the nodes of a face in the element */
@@ -57,7 +44,7 @@ typedef struct pass {
   sp_status (*of_element)(const struct pass *, sp_lid, workspace *, double *, double *);
   double *added, *subtracted; /* L-vectors, NULL for none */
   size_t nodes, tensor;       /* per element; size of the first part of the tail */
-  double value[SP_MAX_M * SP_MAX_NQ], derivative[SP_MAX_M * SP_MAX_NQ]; /* of the operator's rule */
+  sp_element_terms terms;
 } pass;
 
 sp_fluxes sp_fluxes_of_parts(const sp_fluxes *whole) {
@@ -112,65 +99,6 @@ static bool has_any(const sp_fluxes *s, sp_lid e) {
   return true;
 }
 
-/* w->nodal = u - w->start at the nodes: differences are exact where u hardly varies. */
-static void gather(const sp_fluxes *s, sp_lid e, workspace *w) {
-  const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, e);
-  const size_t nodes = sp_element_nodes(s->space->numbering->order);
-  w->start = s->x[dofs[0]];
-  w->has_slopes = false;
-  w->flow_direction = w->stiff_direction = -1;
-  for (size_t n = 0; n < nodes; n++) {
-    w->nodal[n] = s->x[dofs[n]] - w->start;
-    if (s->rest) w->nodal[n] += s->rest[dofs[n]];
-  }
-}
-
-/* w->at, w->slopes = u - start and its derivatives at the operator's points, after `gather`. */
-static void find_slopes(const pass *t, workspace *w) {
-  const int order = t->fluxes->space->numbering->order;
-  if (!w->has_slopes)
-    sp_tensor_gradient(sp_operator_rule(t->fluxes->problem->kind, order)->n, order + 1, t->value,
-                       t->derivative, w->nodal, w->tail, w->at,
-                       (double *const[]){w->slopes[0], w->slopes[1], w->slopes[2]});
-  w->has_slopes = true;
-}
-
-/* w->flow = |J| kappa grad u . grad r_d at the nodes of an element, with u of `gather`. It is
- * computed at the operator's quadrature points and interpolated: if kappa jumps between elements,
- * nodes have values of both. */
-static sp_status find_flow(const pass *t, sp_lid e, int d, workspace *w) {
-  const sp_fluxes *s = t->fluxes;
-  const sp_hexes *hexes = s->space->mesh->hexes;
-  const sp_reference *reference = sp_reference_get(s->space->numbering->order);
-  const sp_rule *rule = sp_operator_rule(s->problem->kind, reference->order);
-  const int nq = reference->order + 1, n = rule->n;
-  const size_t points = sp_rule_points(rule);
-  if (w->flow_direction == d) return SP_OK;
-  find_slopes(t, w);
-  if (w->flow_direction < 0)
-    sp_geometry_inverse(hexes, e, n, rule->nodes, w->xyz, w->inverse, w->jacobian);
-  w->flow_direction = d;
-  const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
-  double *const along[3] = {w->along, w->along + points, w->along + 2 * points};
-  memcpy(w->along, &w->inverse[3 * (size_t)d * points], 3 * points * sizeof(double));
-  SP_TRY(sp_problem_conduct(s->problem, hexes, e, points, xyz, w->kappa, along));
-  const bool collocated = sp_operator_rows[s->problem->kind].collocated;
-  double *flow = collocated ? w->flow : w->wj;
-  for (size_t p = 0; p < points; p++) {
-    flow[p] = 0;
-    for (size_t a = 0; a < 3; a++) {
-      double part = 0;
-      for (size_t c = 0; c < 3; c++) part += w->inverse[(3 * a + c) * points + p] * along[c][p];
-      flow[p] += w->jacobian[p] * w->kappa[p] * part * w->slopes[a][p];
-    }
-  }
-  if (collocated) return SP_OK;
-  double back[SP_MAX_NQ * SP_MAX_M];
-  sp_interpolation_matrix(n, rule->nodes, nq, reference->gll.nodes, back);
-  sp_tensor_apply(nq, n, back, back, back, flow, w->flow);
-  return SP_OK;
-}
-
 /* True if a set takes r_i through face f of an element of it. */
 static bool is_divided(const sp_fluxes *s, sp_lid e, int f) {
   return has_element(s, e) && (s->marked[e][f] || is_fixed(s, e));
@@ -204,7 +132,7 @@ static sp_status weigh_faces(const pass *t, sp_lid e, workspace *w, double *weig
 static sp_status find_noise(const pass *t, sp_lid e, int f, workspace *w) {
   const size_t place = place_of(t, e, f);
   double size = 0;
-  for (size_t n = 0; n < t->nodes; n++) size = fmax(size, fabs(w->start + w->nodal[n]));
+  for (size_t n = 0; n < t->nodes; n++) size = fmax(size, fabs(w->u.start + w->u.nodal[n]));
   if (w->stiff_direction != f / 2) SP_TRY(sp_fluxes_stiffness(t->fluxes, e, f, &w->stiffness));
   w->stiff_direction = f / 2;
   t->faces->noise[place] = DBL_EPSILON * size * w->stiffness;
@@ -222,10 +150,10 @@ static sp_status find_direct(const pass *t, sp_lid e, workspace *w, double *sum)
     if (!s->marked[e][f]) continue;
     const double inwards = f % 2 ? -1 : 1;
     double *own = &t->faces->direct[place_of(t, e, f) * t->faces->nodes];
-    SP_TRY(find_flow(t, e, f / 2, w));
+    SP_TRY(sp_element_flow(&t->terms, e, f / 2, &w->u));
     sp_face_nodes(gll->n - 1, f, w->indices);
     for (int q = 0; q < n * n; q++) {
-      own[q] = inwards * gll->weights[q % n] * gll->weights[q / n] * w->flow[w->indices[q]];
+      own[q] = inwards * gll->weights[q % n] * gll->weights[q / n] * w->u.flow[w->indices[q]];
       sum[w->indices[q]] += own[q];
     }
     SP_TRY(find_noise(t, e, f, w));
@@ -233,81 +161,16 @@ static sp_status find_direct(const pass *t, sp_lid e, workspace *w, double *sum)
   return SP_OK;
 }
 
-/* Fill w->factors and w->kappa, whose product are the operator's factors. */
-static sp_status fill_factors(const sp_problem *problem, const sp_hexes *hexes, sp_lid e,
-                              const sp_rule *rule, workspace *w) {
-  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  const size_t points = sp_rule_points(rule);
-  const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
-  const sp_geometry_tensor k = {.values = w->kappa, .component = (ptrdiff_t)points, .point = 1};
-  if (!material->tensor || problem->kappa) {
-    SP_TRY(sp_geometry_factors(hexes, e, rule, w->factors));
-    if (material->is_contact) sp_operator_make_contact(hexes, points, w->factors);
-    return sp_problem_conduct(problem, hexes, e, points, xyz, w->kappa, NULL);
-  }
-  SP_TRY(sp_material_tensor(material, points, xyz, w->kappa));
-  SP_TRY(sp_geometry_tensor_factors(hexes, e, rule, &k, w->factors));
-  for (size_t p = 0; p < points; p++) w->kappa[p] = 1;
-  return SP_OK;
-}
-
-/* w->at -= capacity times the history of du/dt (problem.h). */
-static sp_status subtract_history(const pass *t, sp_lid e, const sp_rule *rule, workspace *w) {
-  const sp_fluxes *s = t->fluxes;
-  const size_t points = sp_rule_points(rule);
-  const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
-  const int nq = s->space->numbering->order + 1;
-  sp_numbering_gather(s->space->numbering, e, s->problem->history, w->part);
-  sp_tensor_apply(rule->n, nq, t->value, t->value, t->value, w->part, w->flow);
-  SP_TRY(
-      sp_problem_shifted(s->problem, s->space->mesh->hexes, e, 1, false, points, xyz, w->lambda));
-  for (size_t p = 0; p < points; p++) w->at[p] -= w->flow[p] * w->lambda[p] * w->wj[p];
-  return SP_OK;
-}
-
-/* At the points of an element: w->slopes = the flux that is tested with grad v, w->at = lambda
- * u + capacity du/dt, which is tested with v. */
-static sp_status evaluate_element(const pass *t, sp_lid e, const sp_rule *rule, workspace *w) {
-  static const int at[3][3] = {
-      {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
-  const sp_fluxes *s = t->fluxes;
-  const sp_hexes *hexes = s->space->mesh->hexes;
-  const size_t points = sp_rule_points(rule);
-  const sp_material *material = sp_materials_of(&s->problem->materials, hexes, e);
-  const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
-  find_slopes(t, w);
-  SP_TRY(sp_geometry_volume(hexes, e, rule, w->xyz, w->wj));
-  SP_TRY(fill_factors(s->problem, hexes, e, rule, w));
-  SP_TRY(sp_problem_shifted(s->problem, hexes, e, material->shift, true, points, xyz, w->lambda));
-  for (size_t p = 0; p < points; p++) {
-    const double u[3] = {w->slopes[0][p], w->slopes[1][p], w->slopes[2][p]};
-    for (int a = 0; a < 3; a++) {
-      w->slopes[a][p] = 0;
-      for (int b = 0; b < 3; b++)
-        w->slopes[a][p] += w->kappa[p] * w->factors[(size_t)at[a][b] * points + p] * u[b];
-    }
-    w->at[p] = (w->start + w->at[p]) * w->lambda[p] * w->wj[p];
-  }
-  return s->problem->history && material->shift > 0 ? subtract_history(t, e, rule, w) : SP_OK;
-}
-
 /* sum += D + A u of an element: the integral of kappa grad u . grad l_i + lambda u l_i with the
  * operator's quadrature, and of alpha u l_i over its Robin faces that are not marked. */
 static sp_status apply(const pass *t, sp_lid e, workspace *w, double *none, double *sum) {
   const sp_fluxes *s = t->fluxes;
   const int order = s->space->numbering->order, nq = order + 1;
-  const sp_rule *rule = sp_operator_rule(s->problem->kind, order);
   (void)none;
-  gather(s, e, w);
+  sp_element_gather(&t->terms, e, &w->u);
+  w->stiff_direction = -1;
   if (t->faces) SP_TRY(find_direct(t, e, w, sum));
-  SP_TRY(evaluate_element(t, e, rule, w));
-  for (int a = -1; a < 3; a++) {
-    const double *matrices[3] = {t->value, t->value, t->value};
-    if (a >= 0) matrices[a] = t->derivative;
-    sp_tensor_apply_transposed(rule->n, nq, matrices[0], matrices[1], matrices[2],
-                               a < 0 ? w->at : w->slopes[a], w->part);
-    for (size_t n = 0; n < t->nodes; n++) sum[n] += w->part[n];
-  }
+  SP_TRY(sp_element_apply(&t->terms, e, &w->u, sum));
   for (int f = 0; f < SP_FACES; f++) {
     const int part = sp_problem_face_part(s->problem, s->space->mesh->hexes, e, f);
     if (part < 0 || !s->problem->parts[part].type->has_alpha) continue;
@@ -315,7 +178,7 @@ static sp_status apply(const pass *t, sp_lid e, workspace *w, double *none, doub
     SP_TRY(sp_robin_face(&s->problem->parts[part], s->space->mesh->hexes, order, e, f, w->indices,
                          w->weights));
     for (int q = 0; q < nq * nq; q++)
-      sum[w->indices[q]] += w->weights[q] * (w->start + w->nodal[w->indices[q]]);
+      sum[w->indices[q]] += w->weights[q] * (w->u.start + w->u.nodal[w->indices[q]]);
   }
   return SP_OK;
 }
@@ -375,6 +238,7 @@ static sp_status compute_some(void *pass_, void *workspace_, size_t begin, size_
   const pass *t = pass_;
   workspace *w = workspace_;
   double *result = w->tail + t->tensor;
+  w->u.tensor = w->tail;
   for (size_t e = begin; e < end; e++, result += 1 + 2 * t->nodes) {
     result[0] = t->has(t->fluxes, (sp_lid)e);
     if (result[0] == 0) continue;
@@ -401,16 +265,13 @@ static void add_some(void *pass_, void *workspace_, size_t begin, size_t end) {
 /* Visit the elements on threads. The caller sets `has`, `of_element`, and its results. */
 static sp_status visit(sp_fluxes *s, pass t) {
   const int order = s->space->numbering->order;
-  const sp_rule *rule = sp_operator_rule(s->problem->kind, order);
-  const double *gll = sp_reference_get(order)->gll.nodes;
   const size_t count = (size_t)s->space->mesh->hexes->count;
   t.fluxes = s;
+  t.terms = sp_element_terms_of(s->problem, s->space, s->x, s->rest);
   t.nodes = sp_element_nodes(order);
-  t.tensor = sp_tensor_gradient_work(rule->n, order + 1);
+  t.tensor = sp_tensor_gradient_work(t.terms.rule->n, order + 1);
   const size_t chunk = sp_loop_chunk(count, t.nodes);
   const size_t tail = t.tensor + chunk * (1 + 2 * t.nodes);
-  sp_interpolation_matrix(order + 1, gll, rule->n, rule->nodes, t.value);
-  sp_derivative_matrix(order + 1, gll, rule->n, rule->nodes, t.derivative);
   return sp_agree(
       s->space->mesh->comm,
       sp_loop_run(&(sp_loop){.what = "fluxes",

@@ -23,7 +23,7 @@ static sp_status find_stiffness(const sp_fluxes *s, sp_lid e, int d, double *sti
   const sp_hexes *hexes = s->space->mesh->hexes;
   const size_t count =
       sp_rule_points(sp_operator_rule(s->problem->kind, s->space->numbering->order));
-  const double *given = sp_problem_kappa_of(s->problem, hexes, e, count);
+  const double *given = sp_problem_array(s->problem, SP_KAPPA, hexes, e, count);
   for (size_t p = 0; p < count && given; p++) largest = fmax(largest, given[p]);
   sp_geometry_inverse(hexes, e, 2, nodes, points, inverse, jacobian);
   const double *xyz[3] = {points, points + SAMPLES, points + 2 * SAMPLES};

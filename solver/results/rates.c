@@ -23,14 +23,21 @@ void sp_rates_floor(sp_operator_kind kind, double tolerance, const sp_mesh_size 
   }
 }
 
-void sp_rates_observe(bool along_orders, int count, sp_study_row *rows) {
+void sp_rates_observe(sp_study_axis axis, int count, sp_study_row *rows) {
   sp_study_row *row = &rows[count - 1];
   for (int n = 0; n < SP_NORMS; n++) {
     row->rate[n] = NAN;
     if (count == 1 || !(row[0].error[n] > 0) || !(row[-1].error[n] > 0)) continue;
     const double ratio = row[-1].error[n] / row[0].error[n];
-    row->rate[n] = along_orders ? log10(ratio) : log2(ratio);
+    row->rate[n] = axis == SP_ALONG_ORDERS ? log10(ratio) : log2(ratio);
   }
+}
+
+const char *sp_study_place(sp_study_axis axis, const sp_study_row *row, size_t size, char *text) {
+  const int length = snprintf(text, size, "order %d, refine %d", row->order, row->refine);
+  if (axis == SP_ALONG_STEPS)
+    snprintf(text + length, size - (size_t)length, ", step %d", row->step);
+  return text;
 }
 
 int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm) {
@@ -52,16 +59,19 @@ bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm) {
 }
 
 /* Advise what to check. If the solution is not resolved yet, a low rate is no bug. */
-static const char *advise_on_rate(const sp_study_row *row, sp_norm norm) {
+static const char *advise_on_rate(sp_study_axis axis, const sp_study_row *row, sp_norm norm) {
   if (row->error[norm] > 0.9 * row[-1].error[norm])
     return "; the error does not fall: check that all data fit the solution";
-  return row->error[norm] > 0.05 * row->norm[norm]
-             ? "; this step is before the asymptotic range: refine further"
-             : "";
+  if (row->error[norm] <= 0.05 * row->norm[norm]) return "";
+  return axis == SP_ALONG_STEPS ? "; this step is before the asymptotic range: take shorter steps"
+                                : "; this step is before the asymptotic range: refine further";
 }
 
-const char *sp_rates_rule(sp_operator_kind kind, bool along_orders) {
-  if (along_orders)
+const char *sp_rates_rule(sp_operator_kind kind, sp_study_axis axis) {
+  if (axis == SP_ALONG_STEPS)
+    return "the shortest step above the floor may fall short by 0.2; the floor has ten times the "
+           "error of the solution's interpolant";
+  if (axis == SP_ALONG_ORDERS)
     return "each step until the floor must fall, or rise by 10 % at most to below two orders "
            "before";
   if (sp_operator_rows[kind].boundary_layer)
@@ -71,26 +81,34 @@ const char *sp_rates_rule(sp_operator_kind kind, bool along_orders) {
   return "the finest step above the floor may fall short by 0.2";
 }
 
+static const double SHORTFALL = 0.2;
+
 double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements) {
-  return 0.2 +
+  return SHORTFALL +
          (sp_operator_rows[kind].boundary_layer && order % 2 == 0 ? 1 / cbrt((double)elements) : 0);
 }
 
-static sp_status judge_refinement(sp_operator_kind kind, int count, const sp_study_row *rows,
-                                  sp_norm norm, int *judged) {
+/* Along refinements or steps. */
+static sp_status judge_halving(sp_operator_kind kind, sp_study_axis axis, int count,
+                               const sp_study_row *rows, sp_norm norm, int *judged) {
   int last = count - 1;
   while (last > 0 && !is_clear(&rows[last], norm)) last--;
   if (last == 0) return SP_OK;
   const sp_study_row *row = &rows[last];
-  const int expected = sp_rates_expected(kind, row->order, norm);
-  const double least = expected - sp_rates_shortfall(kind, row->order, row[-1].elements);
+  const bool in_time = axis == SP_ALONG_STEPS;
+  const double least =
+      row->expected[norm] -
+      (in_time ? SHORTFALL : sp_rates_shortfall(kind, row->order, row[-1].elements));
+  char place[64];
   ++*judged;
   if (row->rate[norm] >= least) return SP_OK;
   return sp_fail(SP_ERR_STUDY,
-                 "order %d, refine %d to %d: the %s error goes from %.3g to %.3g, a rate of %.2f; "
-                 "expected %d, %.2f at least%s",
-                 row->order, row[-1].refine, row->refine, norm_names[norm], row[-1].error[norm],
-                 row->error[norm], row->rate[norm], expected, least, advise_on_rate(row, norm));
+                 "%s to %d: the %s error goes from %.3g to %.3g, a rate of %.2f; expected %d, %.2f "
+                 "at least%s",
+                 sp_study_place(axis, &row[-1], sizeof place, place),
+                 in_time ? row->step : row->refine, norm_names[norm], row[-1].error[norm],
+                 row->error[norm], row->rate[norm], row->expected[norm], least,
+                 advise_on_rate(axis, row, norm));
 }
 
 static sp_status judge_orders(int count, const sp_study_row *rows, sp_norm norm, int *judged) {
@@ -108,17 +126,18 @@ static sp_status judge_orders(int count, const sp_study_row *rows, sp_norm norm,
                    "refine %d, order %d to %d: the %s error goes from %.3g to %.3g; expected it to "
                    "fall until about %.1g, where the solver's tolerance and rounding begin%s",
                    rows[i].refine, rows[i - 1].order, rows[i].order, norm_names[norm], before,
-                   error, SP_RATES_CLEAR * rows[i].floor[norm], advise_on_rate(&rows[i], norm));
+                   error, SP_RATES_CLEAR * rows[i].floor[norm],
+                   advise_on_rate(SP_ALONG_ORDERS, &rows[i], norm));
   }
   return SP_OK;
 }
 
-sp_status sp_rates_judge(sp_operator_kind kind, bool along_orders, int count,
+sp_status sp_rates_judge(sp_operator_kind kind, sp_study_axis axis, int count,
                          const sp_study_row *rows, int *judged) {
   *judged = 0;
   for (sp_norm n = 0; n < SP_NORMS; n++)
-    SP_TRY(along_orders ? judge_orders(count, rows, n, judged)
-                        : judge_refinement(kind, count, rows, n, judged));
+    SP_TRY(axis == SP_ALONG_ORDERS ? judge_orders(count, rows, n, judged)
+                                   : judge_halving(kind, axis, count, rows, n, judged));
   return SP_OK;
 }
 
@@ -141,18 +160,19 @@ double sp_convergence_ratio(int order, double power) {
   return (b - pow(order, -2 * power)) / (a - b);
 }
 
-const char *sp_convergence_growth(int order, const double f[3], size_t size, char *text) {
+const char *sp_convergence_growth(int order, const double f[3], const char *h, size_t size,
+                                  char *text) {
   static const double NEAR = SP_CONVERGENCE_LEAST / 2; /* the power 0 is the logarithm */
   const double ratio = (f[2] - f[1]) / (f[1] - f[0]);
   text[0] = '\0';
   if (ratio > sp_convergence_ratio(order, -NEAR) && order == 0)
-    snprintf(text, size, ", like h^-%.2f", log2(ratio));
+    snprintf(text, size, ", like %s^-%.2f", h, log2(ratio));
   else if (ratio > sp_convergence_ratio(order, -NEAR))
     snprintf(text, size, ", faster than log(N)");
   else if (ratio > sp_convergence_ratio(order, NEAR))
-    snprintf(text, size, order == 0 ? ", like log(1/h)" : ", like log(N)");
+    snprintf(text, size, order == 0 ? ", like log(1/%s)" : ", like log(N)", h);
   else if (ratio > sp_convergence_ratio(order, SP_CONVERGENCE_LEAST))
-    snprintf(text, size, order == 0 ? ", slower than h^(1/4)" : ", slower than N^(-1/2)");
+    snprintf(text, size, order == 0 ? ", slower than %s^(1/4)" : ", slower than N^(-1/2)", h);
   return text;
 }
 

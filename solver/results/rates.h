@@ -11,6 +11,9 @@
  * A solution that is even (odd) about the centre of every element gains nothing from an odd (even)
  * order, so that single steps may be flat but no two in a row.
  *
+ * Along steps in time e = C dt^p (1 + O(dt)) + the error in space, with dt halved from run to run:
+ *     rate = log2(e_dt / e_dt/2),   p the order of the scheme (solver/solve/time.h) in both norms.
+ *
  * Source: Brenner and Scott, The Mathematical Theory of Finite Element Methods, chapters 4 and 5;
  * Lin, Xie and Xu, Lower bounds of the discretization error, Math. Comp. 83 (2014). */
 #pragma once
@@ -27,14 +30,24 @@
 
 typedef enum sp_norm { SP_L2, SP_H1, SP_NORMS } sp_norm;
 
+/* The parameter that a study varies. */
+typedef enum sp_study_axis {
+  SP_ALONG_ORDERS,
+  SP_ALONG_REFINEMENTS,
+  SP_ALONG_STEPS,
+  SP_STUDY_AXES
+} sp_study_axis;
+
 /* One run of a study. */
 typedef struct sp_study_row {
-  int order, refine;
+  int order, refine, step; /* step: halvings of the case's */
+  double dt;               /* in time, the length of a step */
   int64_t elements, dofs, iterations;
   double error[SP_NORMS];
   double norm[SP_NORMS];  /* of the exact solution */
   double floor[SP_NORMS]; /* smaller errors may be the solver's (sp_rates_floor) */
   double rate[SP_NORMS];  /* from the run before; NaN without one */
+  int expected[SP_NORMS]; /* the rate that theory promises; not along orders */
   double seconds;         /* of the solve, longest of all ranks */
   double matvec_share;    /* of the solve */
 } sp_study_row;
@@ -59,9 +72,12 @@ double sp_rates_relative_floor(double tolerance, int64_t iterations);
 void sp_rates_floor(sp_operator_kind kind, double tolerance, const sp_mesh_size *size,
                     sp_study_row *row);
 
-/* Fill `rate` of the last of `count` rows, which follow each other in refinement, or in order.
- * Local. */
-void sp_rates_observe(bool along_orders, int count, sp_study_row *rows);
+/* Fill `rate` of the last of `count` rows, which follow each other along an axis. Local. */
+void sp_rates_observe(sp_study_axis axis, int count, sp_study_row *rows);
+
+/* Describe a run, "order 3, refine 2", along steps also ", step 1", in text[size], which is
+ * returned. Local. */
+const char *sp_study_place(sp_study_axis axis, const sp_study_row *row, size_t size, char *text);
 
 /* Return the rate that theory promises along refinements. Local. */
 int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm);
@@ -80,22 +96,23 @@ bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm);
 double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements);
 
 /* Judge a series. Along refinements, the finest step above the floor must reach its rate, less
- * sp_rates_shortfall. Along orders, the error must fall in every step until the floor, or rise by
- * at most 10 % and be below the error of two orders before. Steps from an error of half the
- * solution's norm or more, which resolve nothing yet, are accepted unless they are the last.
- * *judged = the number of steps that could be judged. Errors: SP_ERR_STUDY with the step. Local. */
-sp_status sp_rates_judge(sp_operator_kind kind, bool along_orders, int count,
+ * sp_rates_shortfall; along steps in time likewise, less 0.2. Along orders, the error must fall in
+ * every step until the floor, or rise by at most 10 % and be below the error of two orders before.
+ * Steps from an error of half the solution's norm or more, which resolve nothing yet, are accepted
+ * unless they are the last. *judged = the number of steps that could be judged. Errors:
+ * SP_ERR_STUDY with the step. Local. */
+sp_status sp_rates_judge(sp_operator_kind kind, sp_study_axis axis, int count,
                          const sp_study_row *rows, int *judged);
 
 /* Return the rule of sp_rates_judge in one line for users. Local. */
-const char *sp_rates_rule(sp_operator_kind kind, bool along_orders);
+const char *sp_rates_rule(sp_operator_kind kind, sp_study_axis axis);
 
 /* ---- Answers ---- */
 
-/* Convergence of an answer (solver/results/answers.h) along refinements or orders, without an exact
- * value: grid convergence index after ASME V&V 20-2009, section 2 (Celik et al., J. Fluids Eng.
- * 130, 078001). With the values f3, f2, f1 of the last three runs, f1 the finest, and h halved from
- * run to run:
+/* Convergence of an answer (solver/results/answers.h) along refinements, steps or orders, without
+ * an exact value: grid convergence index after ASME V&V 20-2009, section 2 (Celik et al., J. Fluids
+ * Eng. 130, 078001). With the values f3, f2, f1 of the last three runs, f1 the finest, and h, or
+ * the step dt in place of it, halved from run to run:
  *
  *     R = (f1 - f2) / (f2 - f3)                  monotone for 0 < R < 1
  *     p = log2(1 / |R|)                          observed rate
@@ -131,15 +148,16 @@ typedef struct sp_convergence {
 } sp_convergence;
 
 /* Judge f = {f3, f2, f1}; differences up to `floor` may be the solver's. `order` belongs to f1
- * along orders, three at least; 0 along refinements. Local. */
+ * along orders, three at least; 0 along refinements and steps. Local. */
 sp_convergence sp_convergence_judge(int order, bool pointwise, const double f[3], double floor);
 
 /* The rate of the last of three values. Local. */
 double sp_convergence_rate(int order, const double f[3]);
 
 /* Describe how three values grow, ", like log(1/h)", in text[size], which is returned; empty if
- * they do not. Local. */
-const char *sp_convergence_growth(int order, const double f[3], size_t size, char *text);
+ * they do not. `h` is the word for what is halved. Local. */
+const char *sp_convergence_growth(int order, const double f[3], const char *h, size_t size,
+                                  char *text);
 
 /* The ratio R of f = limit + c h^power along refinements, and along orders of f = limit +
  * c N^(-2 power). Negative powers grow. Local. */

@@ -9,14 +9,16 @@
 static sp_status compute_fluxes(sp_running *c, double *scratch) {
   double *const vectors[2] = {c->solver->work, scratch};
   if (sp_running_has_balance(c))
-    SP_TRY(sp_balance_compute(&c->balance, c->solution, c->rest, vectors));
-  SP_TRY(sp_quantities_evaluate(c->quantities, c->solver->space, &c->balance,
-                                c->config->statement.scope, c->probes, c->solution));
-  return c->heat ? sp_heat_compute(&c->balance.fluxes, &c->balance.sums, c->heat) : SP_OK;
+    SP_TRY(sp_balance_compute(&c->values.balance, c->solution, c->values.rest, vectors));
+  SP_TRY(sp_quantities_evaluate(c->values.quantities, c->solver->space, &c->values.balance,
+                                c->config->statement.scope, c->values.probes, c->solution));
+  return c->values.heat
+             ? sp_heat_compute(&c->values.balance.fluxes, &c->values.balance.sums, c->values.heat)
+             : SP_OK;
 }
 
 double sp_running_range(const sp_running *c) {
-  const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
+  const sp_quantity *extrema = &c->values.quantities->list[c->values.quantities->count];
   return extrema[1].value - extrema[0].value;
 }
 
@@ -24,23 +26,24 @@ double sp_running_range(const sp_running *c) {
  */
 static bool is_flat(const sp_running *c) {
   static const double FLAT = 1e-12, RESOLVED = 0.1; /* of u, of what rounding of u may change */
-  const sp_balance *balance = &c->balance;
-  const sp_quantity *extrema = &c->quantities->list[c->quantities->count];
+  const sp_balance *balance = &c->values.balance;
+  const sp_quantity *extrema = &c->values.quantities->list[c->values.quantities->count];
   const double rounding = RESOLVED * balance->fluxes.noise + 8 * DBL_EPSILON * balance->direct;
   return balance->data == 0 && sp_balance_flow(balance) <= rounding &&
          sp_running_range(c) <= FLAT * fmax(fabs(extrema[0].value), fabs(extrema[1].value));
 }
 
 static void forget_rest(sp_running *c) {
-  free(c->rest);
-  c->rest = NULL;
+  free(c->values.rest);
+  c->values.rest = NULL;
 }
 
 /* Find the part of the solution below its rounding; none if CG does not converge. */
 static sp_status find_rest(sp_running *c) {
   const size_t dofs = sp_space_dofs(c->solver->space);
-  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *c->rest, "fluxes", &c->rest)));
-  const sp_status status = sp_solver_refine(c->solver, c->solution, c->rest);
+  SP_TRY(sp_agree(c->workers->comm,
+                  sp_allocate(dofs, sizeof *c->values.rest, "fluxes", &c->values.rest)));
+  const sp_status status = sp_solver_refine(c->solver, c->solution, c->values.rest);
   if (!status) return SP_OK;
   forget_rest(c);
   return status == SP_ERR_NOT_CONVERGED || status == SP_ERR_BREAKDOWN ? SP_OK : status;
@@ -52,17 +55,17 @@ static sp_status find_fluxes(sp_running *c) {
   const size_t dofs = sp_space_dofs(c->solver->space);
   SP_OWNED double *scratch = NULL;
   forget_rest(c);
-  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof *scratch, "fluxes", &scratch)));
+  SP_TRY(sp_agree(c->workers->comm, sp_allocate(dofs, sizeof *scratch, "fluxes", &scratch)));
   SP_TRY(compute_fluxes(c, scratch));
-  if (c->balance.fluxes.noise <= VISIBLE * sp_balance_flow(&c->balance)) return SP_OK;
+  if (c->values.balance.fluxes.noise <= VISIBLE * sp_balance_flow(&c->values.balance)) return SP_OK;
   SP_TRY(find_rest(c));
-  return c->rest ? compute_fluxes(c, scratch) : SP_OK;
+  return c->values.rest ? compute_fluxes(c, scratch) : SP_OK;
 }
 
 sp_status sp_running_evaluate(sp_running *c) {
-  if (c->probes->all > 0) {
+  if (c->values.probes->all > 0) {
     sp_running_enter(c, SP_PHASE_PROBES);
-    SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->solver->space, c->solution));
+    SP_TRY(sp_probes_evaluate(c->values.probes, c->problem, c->solver->space, c->solution));
   }
   sp_running_enter(c, SP_PHASE_RESULTS);
   SP_TRY(find_fluxes(c));
@@ -71,9 +74,10 @@ sp_status sp_running_evaluate(sp_running *c) {
 }
 
 sp_status sp_running_collect(const sp_running *c, sp_answers *answers) {
-  return sp_agree(c->comm,
-                  sp_answers_collect(c->quantities, c->problem, &c->solver->facts.jump, &c->balance,
-                                     c->config->statement.scope, c->probes, answers));
+  return sp_agree(c->workers->comm,
+                  sp_answers_collect(c->values.quantities, c->problem, &c->solver->facts.jump,
+                                     &c->values.balance, c->config->statement.scope,
+                                     c->values.probes, answers));
 }
 
 /* |1.r| = |1.A e| <= ||1||_A ||e||_A, or at most the root of the number of DOFs times ||r||. */
@@ -85,14 +89,15 @@ sp_status sp_running_check_balance(const sp_running *c) {
   const double size = c->config->solver.criterion == SP_CG_ENERGY
                           ? sqrt(c->solver->start.weight) * cg->energy
                           : sqrt((double)c->results->dofs) * cg->norm_b;
-  const sp_status status = sp_balance_check(&c->balance, MARGIN * tolerance * size, tolerance);
+  const sp_status status =
+      sp_balance_check(&c->values.balance, MARGIN * tolerance * size, tolerance);
   c->report->outcome.unbalanced = status;
   return status;
 }
 
 double sp_running_flux_error(const sp_running *c) {
   const sp_solver_options *o = &c->config->solver;
-  const sp_balance *balance = &c->balance;
+  const sp_balance *balance = &c->values.balance;
   if (o->criterion != SP_CG_ENERGY || !sp_running_has_balance(c) || is_flat(c)) return 0;
   return o->tolerance * c->results->cg.energy * sqrt(balance->fluxes.stiffness) /
          sp_balance_flow(balance);

@@ -51,11 +51,8 @@ static sp_status set_up(sp_case *c, const sp_config *config, sp_running **out) {
   sp_running *run = *out;
   *run = sp_running_begin(&c->workers, c->mesh, config, &c->results);
   run->evaluates = true;
-  if (c->rule == sp_library_rule(config)) {
-    run->kappa = c->coefficients[0];
-    run->lambda = c->coefficients[1];
-    run->capacity = config->time.end > 0 ? c->coefficients[2] : NULL;
-  }
+  if (c->rule == sp_library_rule(config)) memcpy(run->arrays, c->coefficients, sizeof run->arrays);
+  if (config->time.end == 0) run->arrays[SP_CAPACITY] = NULL;
   run->on_iteration = sp_library_on_iteration;
   run->context = c;
   sp_status status = sp_initial_check(c->workers.comm, &config->statement);
@@ -159,7 +156,7 @@ static void release_vectors(sp_case *c, bool arrays) {
 }
 
 static void drop_coefficients(sp_case *c) {
-  for (int i = 0; i < SP_CASE_COEFFICIENTS; i++) {
+  for (int i = 0; i < SP_COEFFICIENTS; i++) {
     free(c->coefficients[i]);
     c->coefficients[i] = NULL;
   }
@@ -239,7 +236,7 @@ static sp_status check_keys(int count, const char *const *keys) {
 static const sp_boundary_entry *next_of_mesh(const sp_config *config, int *p) {
   while (*p < config->statement.boundary.count) {
     const sp_boundary_entry *entry = &config->statement.boundary.entries[(*p)++];
-    if (entry->type->form == SP_PERIODIC || entry->type->form == SP_CONTACT) return entry;
+    if (sp_condition_is_of_mesh(entry->type)) return entry;
   }
   return NULL;
 }

@@ -8,10 +8,7 @@
 #include "solver/run/running.h"
 #include "solver/sp_solve.h"
 
-enum {
-  SP_CASE_SETTABLE = SP_CASE_INITIAL + 1, /* L-vectors that can be set come first */
-  SP_CASE_COEFFICIENTS = SP_CASE_CAPACITY - SP_CASE_KAPPA + 1
-};
+enum { SP_CASE_SETTABLE = SP_CASE_INITIAL + 1 }; /* L-vectors that can be set come first */
 
 struct sp_case {
   MPI_Comm comm; /* of the caller */
@@ -34,7 +31,7 @@ struct sp_case {
   bool values_changed; /* Dirichlet values, since the last solve */
   double *extra;       /* `added` on the host */
   /* Set arrays on the host, [elements][points of `rule`], or NULL. */
-  double *coefficients[SP_CASE_COEFFICIENTS];
+  double *coefficients[SP_COEFFICIENTS];
   const sp_rule *rule;       /* of the operator when they were set */
   bool coefficients_changed; /* since `run` was set up */
   sp_operator *mass;

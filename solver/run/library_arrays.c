@@ -138,9 +138,7 @@ static sp_status set_coefficient(sp_case *c, sp_case_array which, bool given, si
   taken = before;
   c->rule = sp_library_rule(c->config);
   c->coefficients_changed = true;
-  c->run->problem->kappa = c->coefficients[0];
-  c->run->problem->lambda = c->coefficients[1];
-  c->run->problem->capacity = c->coefficients[2];
+  memcpy(c->run->problem->arrays, c->coefficients, sizeof c->coefficients);
   return SP_OK;
 }
 

@@ -73,10 +73,10 @@ void sp_library_forget(sp_case *c) {
  * load that is made anew for each solve have it. */
 static sp_status evaluate_with_load(sp_case *c, const double *extra) {
   sp_running *run = c->run;
-  sp_load_sums *sums = &run->balance.sums;
+  sp_load_sums *sums = &run->values.balance.sums;
   const sp_load_sums own = *sums;
   run->problem->extra = extra;
-  run->balance.removed = run->solver->removed;
+  run->values.balance.removed = run->solver->removed;
   if (run->march) SP_TRY(sp_running_find_sums(run));
   if (extra && !run->march && !run->problem->of_u)
     sp_load_sums_add(run->solver->space, extra, sums);
@@ -90,10 +90,10 @@ static sp_status evaluate_solution(sp_case *c) {
   const bool has_load = c->is_set[SP_CASE_LOAD] || c->is_set[SP_CASE_SOURCE];
   const bool has_arrays =
       has_load || c->is_set[SP_CASE_DIRICHLET] || c->coefficients[0] || c->coefficients[1];
-  free(run->indicator);
-  run->indicator = NULL;
-  run->bars = (sp_kept_error){0};
-  sp_accuracy_free(&run->accuracy);
+  free(run->bars.indicator);
+  run->bars.indicator = NULL;
+  run->bars.failure = (sp_kept_error){0};
+  sp_accuracy_free(&run->bars.accuracy);
   SP_TRY(run->march ? sp_march_fetch(run->march, run->solution)
                     : sp_solver_fetch(run->solver, run->solution));
   if (c->added.data) SP_TRY(sp_agree(c->comm, sp_vector_read(&c->added, c->extra)));
@@ -101,7 +101,7 @@ static sp_status evaluate_solution(sp_case *c) {
   SP_TRY(sp_running_time_levels(run));
   SP_TRY(evaluate_with_load(c, c->added.data ? c->extra : NULL));
   if (c->config->output.accuracy && !has_arrays && !run->march && !c->status)
-    sp_running_find_bars(run);
+    sp_running_find_bars(run, false);
   return SP_OK;
 }
 
@@ -118,7 +118,7 @@ static sp_status fill_record(sp_case *c, bool writes) {
   sp_running *run = c->run;
   SP_TRY(sp_running_report_setup(run));
   if (writes) replay_iterations(c, run->report);
-  if (writes && run->march) run->field = NULL; /* new in this record */
+  if (writes && run->march) run->written.field = NULL; /* new in this record */
   if (writes) SP_TRY(run->march ? sp_stepping_write(run) : sp_running_write_field(run, c->status));
   const sp_status reported = sp_running_report(run, c->status);
   if (!c->status) sp_error_keep(reported, &c->outcome);

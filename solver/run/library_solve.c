@@ -172,7 +172,7 @@ int sp_case_get_time(const sp_case *c, sp_case_time *time) {
   const sp_running *run = c->run;
   const sp_time_options *options = &run->config->time;
   *time = (sp_case_time){.time = c->is_set[SP_CASE_INITIAL] ? 0 : run->state.time,
-                         .step = options->end / sp_time_steps(options),
+                         .step = sp_time_step(options),
                          .end = options->end};
   if (run->march) time->time = sp_march_time(run->march);
   if (run->march) time->step = sp_march_length(run->march);

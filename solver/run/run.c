@@ -12,10 +12,11 @@
 static sp_status find_indicator(sp_running *c) {
   const size_t elements = (size_t)c->mesh->hexes->count;
   sp_status status = SP_OK;
-  if (!c->indicator)
-    status = sp_allocate(elements, sizeof *c->indicator, "error indicator", &c->indicator);
-  if (!status) status = sp_resolution_indicate(c->solver->space, c->solution, c->indicator);
-  return sp_agree(c->comm, status);
+  if (!c->bars.indicator)
+    status =
+        sp_allocate(elements, sizeof *c->bars.indicator, "error indicator", &c->bars.indicator);
+  if (!status) status = sp_resolution_indicate(c->solver->space, c->solution, c->bars.indicator);
+  return sp_agree(c->workers->comm, status);
 }
 
 sp_status sp_running_write_field(sp_running *c, sp_status solved) {
@@ -25,12 +26,12 @@ sp_status sp_running_write_field(sp_running *c, sp_status solved) {
   if (!c->config->output.field[0]) return SP_OK;
   sp_running_enter(c, SP_PHASE_FIELD);
   const sp_field_solution solution = {.x = c->solution,
-                                      .indicator = c->indicator,
+                                      .indicator = c->bars.indicator,
                                       .flux = c->config->output.flux,
                                       .units = &c->config->wanted.units};
   SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
-  c->field = path;
+  c->written.field = path;
   sp_record_text(c->report->record, "field", path);
   sp_running_enter(c, SP_PHASES);
   return SP_OK;
@@ -39,37 +40,37 @@ sp_status sp_running_write_field(sp_running *c, sp_status solved) {
 sp_status sp_running_time_levels(sp_running *c) {
   sp_preconditioner *p = c->solver->preconditioner;
   sp_running_enter(c, SP_PHASE_LOG);
-  if (p && p->time_levels) SP_TRY(p->time_levels(p, c->levels, &c->level_count));
+  if (p && p->time_levels) SP_TRY(p->time_levels(p, c->written.levels, &c->written.level_count));
   sp_running_enter(c, SP_PHASES);
   return SP_OK;
 }
 
 /* Solve the case at another order and compare the answers. */
 static sp_status solve_again(sp_running *c, int order) {
-  const sp_solution_start start = {.space = c->solver->space, .values = c->solution};
   sp_config config = *c->config;
   sp_results results = {0};
   sp_answers others = {0};
   config.statement.order = order;
   config.solver.orders.count = 0;
-  sp_status status = sp_run_one(c->workers, c->mesh, &config, &start, c->report, &others, &results);
+  sp_status status = sp_run_one(c->workers, c->mesh, &config, c, c->report, &others, &results);
   status = status ? sp_fail(status, "error bars, order %d: %s", order, sp_error_message())
-                  : sp_accuracy_compare(config.solver.tolerance, order, &others, &c->accuracy);
-  c->accuracy.iterations += results.cg.iterations;
+                  : sp_accuracy_compare(config.solver.tolerance, order, &others, &c->bars.accuracy);
+  c->bars.accuracy.iterations += results.cg.iterations;
   sp_answers_free(&others);
-  return sp_agree(c->comm, status);
+  return sp_agree(c->workers->comm, status);
 }
 
 /* Estimate the errors of the answers. */
-static sp_status find_accuracy(sp_running *c) {
+static sp_status find_accuracy(sp_running *c, bool once) {
   const int order = c->config->statement.order;
-  sp_accuracy *a = &c->accuracy;
+  sp_accuracy *a = &c->bars.accuracy;
   sp_accuracy_free(a);
-  if (!c->indicator) SP_TRY(find_indicator(c));
+  if (!c->bars.indicator) SP_TRY(find_indicator(c));
   SP_TRY(sp_running_collect(c, &a->answers));
   c->notes.range = sp_running_range(c);
-  c->notes.resolution = sp_resolution_find(c->mesh, c->indicator, SP_NOTE_COARSE * c->notes.range);
-  if (c->once) sp_solver_release(c->solver);
+  c->notes.resolution =
+      sp_resolution_find(c->mesh, c->bars.indicator, SP_NOTE_COARSE * c->notes.range);
+  if (once) sp_solver_release(c->solver);
   sp_running_enter(c, SP_PHASE_ACCURACY);
   a->order = sp_answers_other_order(order);
   sp_status status = a->order > order + 1 ? solve_again(c, order + 1) : SP_OK;
@@ -78,8 +79,8 @@ static sp_status find_accuracy(sp_running *c) {
   return status;
 }
 
-void sp_running_find_bars(sp_running *c) {
-  sp_error_keep(find_accuracy(c), &c->bars);
+void sp_running_find_bars(sp_running *c, bool once) {
+  sp_error_keep(find_accuracy(c, once), &c->bars.failure);
 }
 
 sp_status sp_running_report(sp_running *c, sp_status solved) {
@@ -90,14 +91,16 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
   sp_report_print_notes(c->report);
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
-  sp_report_levels(c->report, results->cg.iterations, c->level_count, c->levels);
-  sp_report_solution(c->report, c->problem, &c->balance, c->quantities, c->heat, c->probes);
+  sp_report_levels(c->report, results->cg.iterations, c->written.level_count, c->written.levels);
+  sp_report_solution(c->report, c->problem, &c->values.balance, c->values.quantities,
+                     c->values.heat, c->values.probes);
   sp_stepping_report(c);
-  if (c->accuracy.order && !c->bars.status)
-    sp_error_keep(sp_accuracy_report(&c->accuracy, c->report), &c->bars);
-  if (c->bars.status) return sp_error_restore(&c->bars);
-  SP_TRY(sp_quantities_check_finite(c->quantities));
-  return solved ? SP_OK : sp_running_check_balance(c);
+  if (c->bars.accuracy.order && !c->bars.failure.status)
+    sp_error_keep(sp_accuracy_report(&c->bars.accuracy, c->report), &c->bars.failure);
+  if (c->bars.failure.status) return sp_error_restore(&c->bars.failure);
+  if (solved) return SP_OK;
+  SP_TRY(sp_quantities_check_finite(c->values.quantities));
+  return sp_running_check_balance(c);
 }
 
 /* Write and print the results, also if CG has not converged (`solved`). Print the tables even if
@@ -108,7 +111,7 @@ static sp_status write_results(sp_running *c, sp_status solved) {
   sp_error_keep(c->march ? SP_OK : sp_running_write_field(c, solved), &kept);
   sp_running_enter(c, SP_PHASES);
   if (!c->march) SP_TRY(sp_running_evaluate(c)); /* else of the last step */
-  if (c->config->output.accuracy && !kept.status && !solved) sp_running_find_bars(c);
+  if (c->config->output.accuracy && !kept.status && !solved) sp_running_find_bars(c, true);
   const sp_status reported = sp_running_report(c, sp_first_failure(kept.status, solved));
   return kept.status ? sp_error_restore(&kept) : reported;
 }
@@ -116,26 +119,28 @@ static sp_status write_results(sp_running *c, sp_status solved) {
 /* Evaluate the answers of a solution, converged or not. */
 static sp_status find_answers(sp_running *c, sp_answers *answers) {
   if (!c->march) SP_TRY(sp_running_evaluate(c));
-  SP_TRY(sp_quantities_check_finite(c->quantities));
+  SP_TRY(sp_quantities_check_finite(c->values.quantities));
   return sp_running_collect(c, answers);
 }
 
-/* Measure and evaluate the solution of one of a series, if it has any. */
-static sp_status finish_one(sp_running *c, sp_status solved, sp_answers *answers) {
-  if (!sp_solver_has_solution(solved)) return solved;
+/* Solve; measure, write and evaluate the solution, converged or not. `answers` of one of a series
+ * may be NULL. The message of a solve that fails names the field. */
+static sp_status solve_case(sp_running *c, sp_answers *answers) {
   sp_kept_error kept;
+  sp_interrupt_watch();
+  const sp_status solved = c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c);
+  if (!sp_solver_has_solution(solved)) return solved;
   sp_error_keep(solved, &kept);
   SP_TRY(sp_running_measure(c));
+  if (c->report) SP_TRY(write_results(c, solved));
   if (answers) SP_TRY(find_answers(c, answers));
-  return sp_error_restore(&kept);
-}
-
-static sp_status solve_case(sp_running *c) {
-  return c->config->time.end > 0 ? sp_stepping_run(c) : sp_running_solve(c);
+  const sp_status status = sp_error_restore(&kept);
+  if (!status || !c->written.field) return status;
+  return sp_fail(status, "%s; its field is %s", sp_error_message(), c->written.field);
 }
 
 sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
-                     const sp_solution_start *start, sp_report *report, sp_answers *answers,
+                     const sp_running *start, sp_report *report, sp_answers *answers,
                      sp_results *results) {
   sp_running c = sp_running_begin(workers, mesh, config, results);
   c.given = start;
@@ -144,26 +149,13 @@ sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_co
   c.evaluates = answers;
   sp_status status = sp_running_set_up(&c);
   if (!status && !start) sp_report_find_notes(report, &c.notes);
-  sp_interrupt_watch();
   if (!status) {
-    status = finish_one(&c, solve_case(&c), answers);
+    status = solve_case(&c, answers);
     c.notes.rounding = results->cg.rounding;
     if (!start) sp_report_find_notes(report, &c.notes);
   }
   sp_running_release(&c);
   return status;
-}
-
-/* Write the results of a solve, if it has any; the message of its status names the field. */
-static sp_status write_outputs(sp_running *c, sp_status solved) {
-  if (!sp_solver_has_solution(solved)) return solved;
-  sp_kept_error kept;
-  sp_error_keep(solved, &kept);
-  SP_TRY(sp_running_measure(c));
-  SP_TRY(write_results(c, solved));
-  const sp_status status = sp_error_restore(&kept);
-  if (!status || !c->field) return status;
-  return sp_fail(status, "%s; its field is %s", sp_error_message(), c->field);
 }
 
 /* The flow from the mesh on. */
@@ -173,8 +165,7 @@ static sp_status run_on_mesh(sp_running *c) {
   if (status) sp_report_print_notes(c->report);
   SP_TRY(status);
   SP_TRY(sp_running_report_setup(c));
-  sp_interrupt_watch();
-  return write_outputs(c, solve_case(c));
+  return solve_case(c, NULL);
 }
 
 /* Run the case; only ranks with elements call this. */
@@ -194,8 +185,7 @@ static sp_status run_case(const sp_workers *workers, const sp_config *config, sp
                           &results->profile, terminal, &mesh);
   sp_running c = sp_running_begin(workers, mesh, config, results);
   c.report = report;
-  c.terminal = terminal;
-  c.evaluates = c.once = true;
+  c.evaluates = true;
   if (!status) status = run_on_mesh(&c);
   sp_running_release(&c);
   sp_mesh_destroy(&mesh);

@@ -7,7 +7,6 @@
 #include "solver/report/report.h"
 #include "solver/results/answers.h"
 #include "solver/run/running.h"
-#include "solver/run/solution.h"
 #include "solver/solve/mesh.h"
 #include "solver/solve/workers.h"
 
@@ -21,12 +20,12 @@ sp_status sp_run(const sp_workers *workers, const sp_config *config, const sp_pr
                  sp_terminal *terminal, sp_results *results);
 
 /* Solve `config` on the ranks and the device of `workers` and on `mesh`, ignore its own [mesh] and
- * [backend], and measure the errors. `start` takes the place of problem.initial; NULL: none. If
- * `answers` is not NULL, evaluate them too; the caller ends with sp_answers_free, also after a
- * failure. `report` belongs to the series: it shows the progress line and gets the notes, without a
- * start; no file is written. Errors as above. Collective. */
+ * [backend], and measure the errors. The solution of `start`, of another order, takes the place of
+ * problem.initial; NULL: none. If `answers` is not NULL, evaluate them too; the caller ends with
+ * sp_answers_free, also after a failure. `report` belongs to the series: it shows the progress line
+ * and gets the notes, without a start; no file is written. Errors as above. Collective. */
 sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
-                     const sp_solution_start *start, sp_report *report, sp_answers *answers,
+                     const sp_running *start, sp_report *report, sp_answers *answers,
                      sp_results *results);
 
 /* ---- Steps after a solve (running.h) ---- */
@@ -37,8 +36,9 @@ sp_status sp_running_time_levels(sp_running *c);
 /* Write the field that [output] names for the status `solved` of CG, unless it names none. */
 sp_status sp_running_write_field(sp_running *c, sp_status solved);
 
-/* Estimate error bars of the results; a failure is kept for sp_running_report. */
-void sp_running_find_bars(sp_running *c);
+/* Estimate error bars of the results; a failure is kept for sp_running_report. If the solver solves
+ * only `once`, it is released before, for memory. */
+void sp_running_find_bars(sp_running *c, bool once);
 
 /* Record and print all results. Errors: no error bars, results that are not finite, or, if CG has
  * converged (`solved`), a balance that does not close. */

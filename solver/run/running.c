@@ -10,20 +10,16 @@
 
 sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                             sp_results *results) {
-  return (sp_running){.workers = workers,
-                      .comm = workers->comm,
-                      .config = config,
-                      .mesh = mesh,
-                      .results = results,
-                      .phase = SP_PHASES};
+  return (sp_running){
+      .workers = workers, .config = config, .mesh = mesh, .results = results, .phase = SP_PHASES};
 }
 
 void sp_running_release(sp_running *c) {
-  sp_accuracy_free(&c->accuracy);
-  sp_probes_destroy(&c->probes);
-  sp_quantities_destroy(&c->quantities);
-  sp_balance_free(&c->balance);
-  SP_FREE(c->heat, c->indicator, c->solution, c->initial, c->rest, c->last);
+  sp_accuracy_free(&c->bars.accuracy);
+  sp_probes_destroy(&c->values.probes);
+  sp_quantities_destroy(&c->values.quantities);
+  sp_balance_free(&c->values.balance);
+  SP_FREE(c->values.heat, c->bars.indicator, c->solution, c->initial, c->values.rest, c->last);
   sp_march_destroy(&c->march);
   sp_solver_destroy(&c->solver);
   sp_problem_destroy(&c->problem);
@@ -31,12 +27,13 @@ void sp_running_release(sp_running *c) {
 
 void sp_running_enter(sp_running *c, sp_phase phase) {
   sp_results *results = c->results;
+  sp_terminal *terminal = c->report ? c->report->terminal : NULL;
   if (c->phase == SP_PHASE_SOLVE) /* it has parts */
     sp_profile_add_iteration(&results->profile, &results->cg, MPI_Wtime() - c->phase_start);
   else if (c->phase != SP_PHASES)
-    sp_profile_end(&results->profile, c->terminal, c->phase, c->phase_start);
+    sp_profile_end(&results->profile, terminal, c->phase, c->phase_start);
   c->phase = phase;
-  if (phase != SP_PHASES) c->phase_start = sp_profile_begin(c->terminal, phase);
+  if (phase != SP_PHASES) c->phase_start = sp_profile_begin(terminal, phase);
 }
 
 bool sp_running_has_balance(const sp_running *c) {
@@ -47,8 +44,8 @@ bool sp_running_has_balance(const sp_running *c) {
 
 static sp_status find_probes(sp_running *c) {
   const double start = MPI_Wtime();
-  SP_TRY(sp_probes_create(&c->config->wanted, c->mesh, &c->probes));
-  if (c->probes->all > 0)
+  SP_TRY(sp_probes_create(&c->config->wanted, c->mesh, &c->values.probes));
+  if (c->values.probes->all > 0)
     sp_profile_add(&c->results->profile, SP_PHASE_PROBES, 0, MPI_Wtime() - start);
   return SP_OK;
 }
@@ -56,13 +53,13 @@ static sp_status find_probes(sp_running *c) {
 /* Find the groups of [result]. */
 static sp_status prepare_results(sp_running *c) {
   SP_TRY(sp_quantities_create(&c->config->wanted, c->mesh, c->problem, c->config->solver.tolerance,
-                              &c->quantities));
-  const size_t materials = (size_t)c->quantities->material_count;
+                              &c->values.quantities));
+  const size_t materials = (size_t)c->values.quantities->material_count;
   if (materials == 0 || !sp_running_has_balance(c)) return SP_OK;
-  sp_load_sums *sums = &c->balance.sums;
-  return sp_agree(c->comm, SP_ALLOCATE("materials", SP_ARRAY(c->heat, materials),
-                                       SP_ARRAY(sums->sources, c->mesh->hexes->count),
-                                       SP_ARRAY(sums->fluxes, c->problem->face_count)));
+  sp_load_sums *sums = &c->values.balance.sums;
+  return sp_agree(c->workers->comm, SP_ALLOCATE("materials", SP_ARRAY(c->values.heat, materials),
+                                                SP_ARRAY(sums->sources, c->mesh->hexes->count),
+                                                SP_ARRAY(sums->fluxes, c->problem->face_count)));
 }
 
 /* ---- Callbacks of the solver ---- */
@@ -104,10 +101,10 @@ static sp_status create_solver(sp_running *c) {
   sp_running_enter(c, SP_PHASE_PROBLEM);
   sp_scope_set_time(c->config->statement.scope, sp_time_first(&c->config->time));
   SP_TRY(sp_problem_create(&c->config->statement, c->mesh, &c->problem));
-  if (c->kappa || c->lambda || c->capacity) SP_TRY(sp_running_check_arrays(c->problem));
-  c->problem->kappa = c->kappa;
-  c->problem->lambda = c->lambda;
-  c->problem->capacity = c->capacity;
+  for (sp_coefficient i = 0; i < SP_COEFFICIENTS; i++) {
+    if (c->arrays[i]) SP_TRY(sp_running_check_arrays(c->problem));
+    c->problem->arrays[i] = c->arrays[i];
+  }
   SP_TRY(sp_problem_linearize(c->problem, c->mesh, c->config->statement.order, NULL, NULL));
   sp_materials_shift(&c->problem->materials, sp_time_first_shift(&c->config->time));
   SP_TRY(
@@ -118,8 +115,8 @@ static sp_status create_solver(sp_running *c) {
                              .parts = c->solver->system->constants.parts,
                              .jump = c->solver->facts.jump};
   sp_running_enter(c, SP_PHASE_PROBLEM);
-  SP_TRY(sp_balance_create(c->problem, c->solver->space, &c->balance));
-  c->solver->sums = &c->balance.sums;
+  SP_TRY(sp_balance_create(c->problem, c->solver->space, &c->values.balance));
+  c->solver->sums = &c->values.balance.sums;
   return c->evaluates ? prepare_results(c) : SP_OK;
 }
 
@@ -134,7 +131,7 @@ static sp_status load_initial(sp_running *c) {
   sp_status status = sp_allocate(dofs, sizeof *c->solution, "solution", &c->solution);
   if (!status && (c->config->statement.initial.text || in_time))
     status = sp_allocate(vectors * dofs, sizeof *c->initial, "initial iterate", &c->initial);
-  SP_TRY(sp_agree(c->comm, status));
+  SP_TRY(sp_agree(c->workers->comm, status));
   if (c->initial) {
     sp_scope_set_time(c->config->statement.scope, 0);
     SP_TRY(sp_initial_load(&c->config->statement, space, c->initial, in_time ? &c->state : NULL));
@@ -142,17 +139,17 @@ static sp_status load_initial(sp_running *c) {
   }
   c->problem->initial = c->initial;
   if (!c->given) return SP_OK;
-  return sp_initial_interpolate(c->given->space, c->given->values, space, c->solution);
+  return sp_initial_interpolate(c->given->solver->space, c->given->solution, space, c->solution);
 }
 
 /* Measure for the notes: sources that the quadrature misses, solutions that do not fit. */
 static sp_status examine_data(sp_running *c) {
-  const sp_load_sums *sums = &c->balance.sums;
+  const sp_load_sums *sums = &c->values.balance.sums;
   const sp_space *space = c->solver->space;
   if (sp_running_has_balance(c))
     sp_problem_count_pinched(c->problem, space, c->solver->work, &c->notes.pinched);
   c->notes.forcing = sums->forcing;
-  sp_forcing_difference_join(c->comm, &c->notes.forcing);
+  sp_forcing_difference_join(c->workers->comm, &c->notes.forcing);
   SP_TRY(sp_problem_jumps(c->problem, space, &c->notes.jumps));
   SP_TRY(sp_source_compare_faces(c->problem, space, c->notes.faces));
   return sp_source_compare(c->problem, space, sums->source, sums->size, sums->variation,
@@ -184,7 +181,7 @@ sp_status sp_running_set_up(sp_running *c) {
   SP_TRY(create_solver(c));
   SP_TRY(load_initial(c));
   SP_TRY(sp_solver_load(c->solver));
-  c->balance.removed = c->solver->removed;
+  c->values.balance.removed = c->solver->removed;
   sp_running_enter(c, SP_PHASE_PROBLEM);
   if (!c->given) SP_TRY(examine_data(c));
   sp_running_enter(c, SP_PHASES);
@@ -194,7 +191,7 @@ sp_status sp_running_set_up(sp_running *c) {
 
 sp_status sp_running_find_sums(sp_running *c) {
   c->notes.jump = c->solver->facts.jump;
-  return sp_balance_load(&c->balance, c->solver->work);
+  return sp_balance_load(&c->values.balance, c->solver->work);
 }
 
 sp_status sp_running_solve_nonlinear(sp_running *c, const double *start) {
@@ -202,7 +199,7 @@ sp_status sp_running_solve_nonlinear(sp_running *c, const double *start) {
   sp_status allocated = SP_OK;
   int solves = 0;
   if (!c->last) allocated = sp_allocate(dofs, sizeof *c->last, "solution", &c->last);
-  SP_TRY(sp_agree(c->comm, allocated));
+  SP_TRY(sp_agree(c->workers->comm, allocated));
   c->solver->sums = NULL; /* they are made at the end */
   const sp_status status = sp_nonlinear_solve(c->solver, c->problem, start, c->last, c->solution,
                                               &c->results->cg, &solves);
@@ -225,6 +222,8 @@ sp_status sp_running_measure(sp_running *c) {
   if (!c->results->have_norms) return SP_OK;
   sp_running_enter(c, SP_PHASE_ERRORS);
   SP_TRY(sp_errors_compute(c->problem, c->solver->space, c->solution, &c->results->norms));
+  if (c->series && c->march)
+    SP_TRY(sp_errors_compute(c->problem, c->solver->space, NULL, &c->results->in_space));
   sp_running_enter(c, SP_PHASES);
   return SP_OK;
 }

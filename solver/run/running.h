@@ -7,58 +7,78 @@
  * it. The first two functions are Local, the others Collective over `comm`. */
 #pragma once
 
-#include "io/terminal.h"
 #include "solver/report/report.h"
 #include "solver/results/answers.h"
-#include "solver/run/solution.h"
+#include "solver/results/errors.h"
 #include "io/field_file.h"
 #include "solver/solve/march.h"
 #include "solver/solve/solver.h"
 #include "solver/solve/workers.h"
 
+/* Results of a case; partial if it stopped early. */
+typedef struct sp_results {
+  int64_t elements, dofs;
+  sp_cg_result cg;
+  bool have_norms; /* the problem has a solution to compare with */
+  sp_error_norms norms;
+  sp_error_norms in_space; /* of the interpolated solution, for a series in time */
+  sp_profile profile;
+} sp_results;
+
+/* Evaluated results; empty unless the case evaluates. */
+typedef struct sp_running_values {
+  sp_probes *probes;
+  sp_quantities *quantities;
+  sp_heat *heat;      /* [quantities->material_count], NULL for mass */
+  sp_balance balance; /* its load also without evaluation */
+  double *rest;       /* the part of the solution below its rounding, if fluxes need it */
+} sp_running_values;
+
+/* Error bars. */
+typedef struct sp_running_bars {
+  double *indicator; /* [elements], or NULL */
+  sp_accuracy accuracy;
+  sp_kept_error failure; /* why there are none */
+} sp_running_bars;
+
+/* Outputs so far. */
+typedef struct sp_running_written {
+  const char *field; /* the file that was written; NULL if none */
+  int64_t states;    /* of a series in it */
+  sp_level_time levels[SP_LEVELS_MOST];
+  int level_count;
+} sp_running_written;
+
 /* State of a running case: first borrowed parts, then its own. */
 typedef struct sp_running {
   const sp_workers *workers;
-  MPI_Comm comm; /* of the ranks with elements */
   const sp_config *config;
   const sp_mesh *mesh;
-  sp_terminal *terminal; /* shows names of phases; NULL in a series */
-  sp_report *report;     /* NULL for one of a series, and in the library while CG iterates */
-  sp_report *series;     /* shows progress in a series, and gets its notes; else NULL */
   sp_results *results;
-  const sp_solution_start *given; /* the solution of another order, or NULL */
+  sp_report *report;              /* NULL for one of a series, and in the library while CG runs */
+  sp_report *series;              /* shows progress in a series, and gets its notes; else NULL */
+  const struct sp_running *given; /* a solved case at another order to start from, or NULL */
   /* Sees each iteration if there is no report; true ends the solve. NULL: none. */
   bool (*on_iteration)(void *context, const sp_cg_iteration *iteration);
   void *context;
-  /* For the problem; borrowed, NULL: its formulas. */
-  const double *kappa, *lambda, *capacity;
-  bool stopped;   /* on_iteration has ended this solve */
-  bool once;      /* the solver may be released before error bars, for memory */
-  sp_phase phase; /* current phase, since phase_start; SP_PHASES: none */
+  const double *arrays[SP_COEFFICIENTS]; /* of the problem; NULL: its formulas */
+  bool evaluates;                        /* results besides the error norms */
+  bool stopped;                          /* on_iteration has ended this solve */
+  sp_phase phase;                        /* the current one; SP_PHASES: none */
   double phase_start;
 
   sp_problem *problem;
   sp_solver *solver;
   sp_march *march; /* NULL for a steady case */
-  bool evaluates;  /* results besides the error norms; otherwise the next three are empty */
-  sp_probes *probes;
-  sp_quantities *quantities;
-  sp_heat *heat; /* [quantities->material_count], NULL for mass */
-  sp_balance balance;
-  sp_note_facts notes;
   /* L-vectors on the host. */
   double *solution;
   double *initial;      /* problem.initial, if there is one; in time, and the solutions before it */
   sp_field_state state; /* of it, in time */
   double *last;         /* what conditions that depend on u are linearized at, else NULL */
-  double *rest;         /* the part of the solution below its rounding, if fluxes need it */
-  const char *field;    /* the file that was written; NULL if none */
-  int64_t states;       /* of a series in it */
-  double *indicator;    /* [elements] with error bars, else NULL */
-  sp_accuracy accuracy;
-  sp_kept_error bars; /* why there are no error bars */
-  sp_level_time levels[SP_LEVELS_MOST];
-  int level_count;
+  sp_running_values values;
+  sp_note_facts notes;
+  sp_running_bars bars;
+  sp_running_written written;
 } sp_running;
 
 sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,

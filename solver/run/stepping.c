@@ -12,8 +12,9 @@
 /* Steps of a run. */
 typedef struct stepping {
   sp_running *c;
-  double first;                 /* time of the initial value */
-  int begun, step, evaluated;   /* steps up to there, taken in all, and at the last row */
+  double first;               /* time of the initial value */
+  int begun, step, evaluated; /* steps up to there, taken in all, and at the last row */
+  int rows;
   int64_t iterations, reported; /* of all steps, and up to the last row */
   double begin;                 /* MPI_Wtime */
 } stepping;
@@ -38,8 +39,8 @@ static void record_row(const stepping *s, const sp_answers *answers) {
   sp_record_integer(record, "iterations", s->iterations - s->reported);
   if (sp_running_has_balance(s->c)) {
     sp_record_add(record, "heat.source %g [%s], heat.stored %g [%s], heat.imbalance %g [%s]",
-                  s->c->balance.source, unit, s->c->balance.stored, unit, s->c->balance.imbalance,
-                  unit);
+                  s->c->values.balance.source, unit, s->c->values.balance.stored, unit,
+                  s->c->values.balance.imbalance, unit);
   }
   for (int i = 0; i < answers->count; i++) {
     name_column(&answers->list[i], name);
@@ -59,7 +60,7 @@ sp_status sp_stepping_write(sp_running *c) {
   sp_field_solution solution = {.x = c->solution,
                                 .flux = c->config->output.flux,
                                 .state = &state,
-                                .states = c->states,
+                                .states = c->written.states,
                                 .units = &c->config->wanted.units};
   double seconds;
   if (!path[0] || !c->report) return SP_OK;
@@ -71,9 +72,9 @@ sp_status sp_stepping_write(sp_running *c) {
   }
   SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
-  if (!c->field) sp_record_text(c->report->record, "field", path);
-  c->states++;
-  c->field = path;
+  if (!c->written.field) sp_record_text(c->report->record, "field", path);
+  c->written.states++;
+  c->written.field = path;
   sp_running_enter(c, SP_PHASES);
   return SP_OK;
 }
@@ -90,6 +91,7 @@ static sp_status evaluate_step(stepping *s) {
   if (!status && c->report) record_row(s, &answers);
   s->reported = s->iterations;
   s->evaluated = s->step;
+  s->rows++;
   sp_answers_free(&answers);
   return status ? status : sp_stepping_write(c);
 }
@@ -102,7 +104,7 @@ static double find_progress(const stepping *s) {
 }
 
 static void show_progress(const stepping *s) {
-  sp_terminal *terminal = s->c->terminal;
+  sp_terminal *terminal = s->c->report ? s->c->report->terminal : NULL;
   if (!terminal || !sp_terminal_is_due(terminal)) return;
   const double seconds = MPI_Wtime() - s->begin, done = find_progress(s);
   sp_terminal_show(terminal, "  step %d, t = %.6g of %.6g, %.1f iterations per step, %.0f s left",
@@ -110,16 +112,30 @@ static void show_progress(const stepping *s) {
                    (double)s->iterations / (s->step - s->begun), seconds * (1 - done) / done);
 }
 
+/* The initial value is the first row, unless it is the last one of another series. */
+static sp_status evaluate_initial(stepping *s) {
+  if (!s->c->report || s->c->state.length > 0) return SP_OK;
+  const sp_status status = evaluate_step(s);
+  return status == SP_ERR_INPUT ? sp_fail(status, "%s, t = 0", sp_error_message()) : status;
+}
+
 static sp_status take_steps(stepping *s) {
   static const double ROUNDING = 1e-9;
   sp_running *c = s->c;
-  const int every = c->report ? c->config->time.every : INT_MAX; /* one of a series */
+  const sp_time_options *time = &c->config->time;
+  const bool by_time = time->at.count > 0 || time->interval > 0;
+  SP_TRY(evaluate_initial(s));
+  double next = sp_time_next_output(time, s->first);
   for (bool ends = false; !ends;) {
     SP_TRY(sp_march_step(c->march, &s->iterations, &c->results->cg));
     s->step++;
     show_progress(s);
     ends = find_progress(s) > 1 - ROUNDING;
-    if (s->step % every == 0 || ends) SP_TRY(evaluate_step(s));
+    const double t = sp_march_time(c->march);
+    const bool is_due =
+        by_time ? t > next - ROUNDING * sp_march_length(c->march) : s->step % time->every == 0;
+    if (by_time && is_due) next = sp_time_next_output(time, t);
+    if (ends || (c->report && is_due)) SP_TRY(evaluate_step(s)); /* of a series only the end */
   }
   return SP_OK;
 }
@@ -158,7 +174,7 @@ sp_status sp_stepping_run(sp_running *c) {
   if (!status) status = take_steps(&s);
   sp_kept_error kept;
   sp_error_keep(status, &kept);
-  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.step == s.begun)) {
+  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.rows == 0)) {
     const sp_status evaluated = evaluate_step(&s);
     if (evaluated) sp_error_keep(evaluated, &kept);
   }
@@ -191,12 +207,12 @@ void sp_stepping_report(const sp_running *c) {
   const sp_record_node *table = record ? sp_record_root(record)->first : NULL;
   while (table && !(table->name && !strcmp(table->name, "history"))) table = table->next;
   if (!table || !table->first) return;
-  sp_terminal_print(c->terminal, "\n  %-32s %12s %12s %10s %12s %10s\n", "history", "last", "least",
-                    "at t", "greatest", "at t");
+  sp_terminal_print(c->report->terminal, "\n  %-32s %12s %12s %10s %12s %10s\n", "history", "last",
+                    "least", "at t", "greatest", "at t");
   int index = 2;
   for (const sp_record_node *v = table->first->first->next->next; v; v = v->next, index++) {
     const range r = find_range(table, index);
-    sp_terminal_print(c->terminal, "  %-32.32s %12.6g %12.6g %10.4g %12.6g %10.4g\n", v->name,
-                      r.last, r.least, r.at_least, r.greatest, r.at_greatest);
+    sp_terminal_print(c->report->terminal, "  %-32.32s %12.6g %12.6g %10.4g %12.6g %10.4g\n",
+                      v->name, r.last, r.least, r.at_least, r.greatest, r.at_greatest);
   }
 }

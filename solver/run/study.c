@@ -14,51 +14,72 @@
 #include "solver/run/answers_report.h"
 #include "solver/run/run.h"
 
-enum { MAX_REFINE = 10 };
+enum { MAX_REFINE = 10, MAX_STEP = 10 };
+enum { MAX_RUNS = SP_MAX_ORDER * (MAX_REFINE + 1) * (MAX_STEP + 1) };
 
 static const double TOLERANCE = 1e-13;
+
+static const struct {
+  const char *name;
+  int least, most;
+  const char *of_errors, *of_answers; /* the rate */
+} axes[SP_STUDY_AXES] = {
+    [SP_ALONG_ORDERS] = {"order", 1, SP_MAX_ORDER, "along orders: log10(e_N-1 / e_N)",
+                         "along orders: log10(|f2 - f3| / |f1 - f2|), f1 the finest"},
+    [SP_ALONG_REFINEMENTS] = {"refine", 0, MAX_REFINE, "along refinements: log2(e_h / e_h/2)",
+                              "along refinements: log2(|f2 - f3| / |f1 - f2|), f1 the finest"},
+    [SP_ALONG_STEPS] = {"step", 0, MAX_STEP, "along steps: log2(e_dt / e_dt/2)",
+                        "along steps: log2(|f2 - f3| / |f1 - f2|), f1 of the shortest"}};
 
 /* A study while it runs. */
 typedef struct series {
   const sp_workers *workers;
-  MPI_Comm comm;    /* of the workers */
   sp_config config; /* the user's, with the changes of the study */
   sp_terminal *terminal;
   sp_report *report;
-  bool along_orders;               /* rates are taken along orders, else along refinements */
-  sp_study_range order, refine;    /* one value if it is not given */
-  sp_mesh *meshes[MAX_REFINE + 1]; /* by refinement; NULL if not made yet */
-  sp_mesh_size sizes[MAX_REFINE + 1];
-  sp_profile profile; /* of all runs */
-  int count;          /* number of runs so far */
-  sp_study_row rows[SP_MAX_ORDER * (MAX_REFINE + 1)];
-  bool by_answers;                                     /* there is no solution to compare with */
-  sp_answers answers[SP_MAX_ORDER * (MAX_REFINE + 1)]; /* of the rows, then */
+  int steps;                           /* of the case, in time */
+  sp_study_axis axis;                  /* along which rates are taken */
+  sp_study_range along[SP_STUDY_AXES]; /* one value if it is not given */
+  sp_mesh *meshes[MAX_REFINE + 1];     /* by refinement; NULL if not made yet */
+  sp_profile profile;                  /* of all runs */
+  int count;                           /* number of runs so far */
+  sp_study_row rows[MAX_RUNS];
+  bool by_answers;              /* there is no solution to compare with */
+  sp_answers answers[MAX_RUNS]; /* of the rows, then */
 } series;
 
 sp_status sp_study_parse(const char *text, sp_study *study) {
-  static const struct {
-    const char *name;
-    int least, most;
-  } kinds[] = {{"order", 1, SP_MAX_ORDER}, {"refine", 0, MAX_REFINE}};
-  for (int k = 0; k < 2; k++) {
-    sp_study_range *range = k == 0 ? &study->order : &study->refine;
-    const size_t length = strlen(kinds[k].name);
+  for (int a = 0; a < SP_STUDY_AXES; a++) {
+    sp_study_range *range = &study->along[a];
+    const size_t length = strlen(axes[a].name);
     int first, last, end = 0;
-    if (strncmp(text, kinds[k].name, length) != 0 || text[length] != '=') continue;
+    if (strncmp(text, axes[a].name, length) != 0 || text[length] != '=') continue;
     if (range->given)
-      return sp_fail(SP_ERR_INPUT, "--study %s: %s is already given", text, kinds[k].name);
+      return sp_fail(SP_ERR_INPUT, "--study %s: %s is already given", text, axes[a].name);
     if (sscanf(text + length, "=%3d:%3d%n", &first, &last, &end) != 2 ||
-        text[length + (size_t)end] || first < kinds[k].least || last > kinds[k].most ||
-        first >= last)
+        text[length + (size_t)end] || first < axes[a].least || last > axes[a].most || first >= last)
       return sp_fail(SP_ERR_INPUT, "--study %s: expected %s=A:B with %d <= A < B <= %d", text,
-                     kinds[k].name, kinds[k].least, kinds[k].most);
+                     axes[a].name, axes[a].least, axes[a].most);
     *range = (sp_study_range){.given = true, .first = first, .last = last};
+    study->given = true;
     return SP_OK;
   }
   return sp_fail(SP_ERR_INPUT,
-                 "--study %s: expected order=A:B or refine=A:B, for instance --study refine=0:3",
+                 "--study %s: expected order=A:B, refine=A:B or step=A:B, for instance --study "
+                 "refine=0:3",
                  text);
+}
+
+/* The last axis with a range. */
+static sp_study_axis find_axis(const sp_study *study) {
+  sp_study_axis axis = SP_STUDY_AXES - 1;
+  while (axis > 0 && !study->along[axis].given) axis--;
+  return axis;
+}
+
+/* The number of equal steps. */
+static int count_steps(const sp_time_options *time) {
+  return (int)round(time->end / sp_time_step(time));
 }
 
 /* Set a tolerance that does not hide the discretization error, and raise the limit of iterations
@@ -93,20 +114,18 @@ static sp_status make_mesh(series *s, int refine) {
   if (s->meshes[refine]) return SP_OK;
   const double start = sp_profile_begin(s->terminal, SP_PHASE_MESH);
   SP_TRY(sp_mesh_refined(s->meshes[refine - 1], &s->meshes[refine]));
-  s->sizes[refine] = measure_mesh(s->meshes[refine]);
   sp_profile_end(&s->profile, s->terminal, SP_PHASE_MESH, start);
   return SP_OK;
 }
 
 static sp_status make_first_mesh(series *s) {
-  s->config.mesh.refine = s->refine.first;
+  const sp_study_range *refine = &s->along[SP_ALONG_REFINEMENTS];
   SP_TRY(sp_case_mesh(s->workers, &s->config.mesh, &s->config.statement, &s->config.wanted,
-                      &s->profile, s->terminal, &s->meshes[s->refine.first]));
-  const sp_mesh *mesh = s->meshes[s->refine.first];
-  s->sizes[s->refine.first] = measure_mesh(mesh);
+                      &s->profile, s->terminal, &s->meshes[refine->first]));
   sp_sizes largest;
-  sp_sizes_count(mesh->topology, s->refine.last - s->refine.first, s->order.last, &largest);
-  return sp_agree(s->comm, sp_sizes_check(&largest, "--study"));
+  sp_sizes_count(s->meshes[refine->first]->topology, refine->last - refine->first,
+                 s->along[SP_ALONG_ORDERS].last, &largest);
+  return sp_agree(s->workers->comm, sp_sizes_check(&largest, "--study"));
 }
 
 static void record_study_row(series *s, const sp_study_row *row) {
@@ -115,15 +134,15 @@ static void record_study_row(series *s, const sp_study_row *row) {
   sp_record *record = s->report->record;
   sp_record_open(record, SP_RECORD_TABLE, "study");
   sp_record_open(record, SP_RECORD_ROW, NULL);
-  sp_record_add(record, "order %d, refine %d, elements %lld, dofs %lld, iterations %lld",
-                row->order, row->refine, (long long)row->elements, (long long)row->dofs,
-                (long long)row->iterations);
+  sp_record_add(record, "order %d, refine %d", row->order, row->refine);
+  if (s->axis == SP_ALONG_STEPS) sp_record_add(record, "step %d, dt %g", row->step, row->dt);
+  sp_record_add(record, "elements %lld, dofs %lld, iterations %lld", (long long)row->elements,
+                (long long)row->dofs, (long long)row->iterations);
   for (int n = 0; n < SP_NORMS && !s->by_answers; n++) {
-    const double expected =
-        sp_rates_expected(s->config.statement.operator_kind, row->order, (sp_norm)n);
+    const double expected = s->axis == SP_ALONG_ORDERS ? (double)NAN : row->expected[n];
     sp_record_real(record, names[n][0], row->error[n], NULL);
     sp_record_real(record, names[n][1], row->rate[n], NULL);
-    sp_record_real(record, names[n][2], s->along_orders ? (double)NAN : expected, NULL);
+    sp_record_real(record, names[n][2], expected, NULL);
     sp_record_real(record, names[n][3], row->floor[n], NULL);
   }
   sp_record_add(record, "seconds %g [s], matvec_share %g", row->seconds, row->matvec_share);
@@ -133,12 +152,11 @@ static void record_study_row(series *s, const sp_study_row *row) {
 
 static void print_heading(const series *s, double case_tolerance) {
   sp_terminal *t = s->terminal;
-  sp_terminal_print(t, "  %-16s", "study");
-  if (s->order.given) sp_terminal_print(t, " order = %d to %d", s->order.first, s->order.last);
-  if (s->refine.given)
-    sp_terminal_print(t, "%s refine = %d to %d", s->order.given ? "," : "", s->refine.first,
-                      s->refine.last);
-  sp_terminal_print(t, ", %s\n", sp_operator_names[s->config.statement.operator_kind]);
+  sp_terminal_print(t, "  %-16s ", "study");
+  for (int a = 0; a < SP_STUDY_AXES; a++)
+    if (s->along[a].given)
+      sp_terminal_print(t, "%s = %d to %d, ", axes[a].name, s->along[a].first, s->along[a].last);
+  sp_terminal_print(t, "%s\n", sp_operator_names[s->config.statement.operator_kind]);
   sp_report_device(s->workers, t);
   sp_terminal_print(t, "  %-16s relative tolerance %.3g", "solver", s->config.solver.tolerance);
   if (s->config.solver.tolerance < case_tolerance)
@@ -146,7 +164,9 @@ static void print_heading(const series *s, double case_tolerance) {
   sp_terminal_print(t, ", at most %d iterations\n", s->config.solver.max_iterations);
   sp_record_print(s->report->record, t,
                   "  rates            {study_rate:s}\n  rule             {study_rule:s}\n\n");
-  sp_terminal_print(t, "  %2s %6s %10s %12s %10s", "N", "refine", "elements", "DOFs", "iterations");
+  sp_terminal_print(t, "  %2s %6s", "N", "refine");
+  if (s->axis == SP_ALONG_STEPS) sp_terminal_print(t, " %4s %10s", "step", "dt");
+  sp_terminal_print(t, " %10s %12s %10s", "elements", "DOFs", "iterations");
   if (!s->by_answers)
     sp_terminal_print(t, " %11s %6s %11s %6s", "L2 error", "rate", "H1 error", "rate");
   sp_terminal_print(t, " %10s %7s\n", "solve [s]", "matvec");
@@ -164,60 +184,85 @@ static void print_rate(sp_terminal *t, double error, double rate) {
 static void print_study_row(const series *s, int place, const sp_study_row *row) {
   sp_terminal *t = s->terminal;
   const sp_study_row *first = row - place + 1;
-  const bool l2 = sp_rates_at_floor(place, first, SP_L2);
-  const bool h1 = sp_rates_at_floor(place, first, SP_H1);
-  sp_terminal_print(t, "  %2d %6d %10lld %12lld %10lld", row->order, row->refine,
-                    (long long)row->elements, (long long)row->dofs, (long long)row->iterations);
+  static const char *const floors[2][2] = {{"", "  H1 at the floor"},
+                                           {"  L2 at the floor", "  at the floor"}};
+  sp_terminal_print(t, "  %2d %6d", row->order, row->refine);
+  if (s->axis == SP_ALONG_STEPS) sp_terminal_print(t, " %4d %10.4g", row->step, row->dt);
+  sp_terminal_print(t, " %10lld %12lld %10lld", (long long)row->elements, (long long)row->dofs,
+                    (long long)row->iterations);
   for (int n = 0; n < SP_NORMS && !s->by_answers; n++) print_rate(t, row->error[n], row->rate[n]);
   sp_terminal_print(t, " %10.4f %5.1f %%", row->seconds, 100 * row->matvec_share);
-  sp_terminal_print(t, "%s\n",
-                    s->by_answers ? ""
-                    : l2 && h1    ? "  at the floor"
-                    : l2          ? "  L2 at the floor"
-                    : h1          ? "  H1 at the floor"
-                                  : "");
+  const char *floor =
+      floors[sp_rates_at_floor(place, first, SP_L2)][sp_rates_at_floor(place, first, SP_H1)];
+  sp_terminal_print(t, "%s\n", s->by_answers ? "" : floor);
 }
 
-static void add_study_row(series *s, int order, int refine, const sp_results *results, int place) {
+/* Along steps the floor includes the error in space, which the interpolated solution shows, and the
+ * rate is the order of the scheme. */
+static void expect_steps(const series *s, const sp_error_norms *in_space, sp_study_row *row) {
+  row->floor[SP_L2] += SP_RATES_CLEAR * in_space->l2;
+  row->floor[SP_H1] += SP_RATES_CLEAR * in_space->h1;
+  row->expected[SP_L2] = row->expected[SP_H1] =
+      sp_time_method_of(s->config.time.scheme, SP_TIME_HISTORY)->order;
+}
+
+/* Fill the last of `place` rows of a series. */
+static void add_study_row(series *s, const sp_results *results, int place) {
+  const sp_operator_kind kind = s->config.statement.operator_kind;
   sp_phase_row phases[SP_PHASES];
-  sp_profile_rows(s->comm, &results->profile, phases);
+  sp_profile_rows(s->workers->comm, &results->profile, phases);
   sp_profile_merge(&s->profile, &results->profile);
   const sp_error_norms *norms = &results->norms;
   sp_study_row *row = &s->rows[s->count++];
-  *row = (sp_study_row){.order = order,
-                        .refine = refine,
+  const sp_mesh_size size = measure_mesh(s->meshes[row->refine]);
+  *row = (sp_study_row){.order = row->order,
+                        .refine = row->refine,
+                        .step = row->step,
+                        .dt = row->dt,
                         .elements = results->elements,
                         .dofs = results->dofs,
                         .iterations = results->cg.iterations,
                         .error = {norms->l2, norms->h1},
                         .norm = {norms->solution_l2, norms->solution_h1},
+                        .expected = {sp_rates_expected(kind, row->order, SP_L2),
+                                     sp_rates_expected(kind, row->order, SP_H1)},
                         .seconds = phases[SP_PHASE_SOLVE].seconds_max,
                         .matvec_share = phases[SP_PHASE_MATVEC].share};
-  sp_rates_floor(s->config.statement.operator_kind, s->config.solver.tolerance, &s->sizes[refine],
-                 row);
-  sp_rates_observe(s->along_orders, place, row - place + 1);
+  sp_rates_floor(kind, s->config.solver.tolerance, &size, row);
+  if (s->axis == SP_ALONG_STEPS) expect_steps(s, &results->in_space, row);
+  sp_rates_observe(s->axis, place, row - place + 1);
   print_study_row(s, place, row);
   record_study_row(s, row);
   sp_report_begin(s->report, &s->profile);
 }
 
-/* Run one case; `place` is its place, from 1, in the series that rates are taken along. */
-static sp_status run_one(series *s, int order, int refine, int place) {
-  SP_TRY(make_mesh(s, refine));
-  s->config.statement.order = order;
-  s->config.mesh.refine = refine;
-  sp_terminal_show(s->terminal, "  order %d, refine %d ...", order, refine);
+/* Run the case of the next row; `place` is its place, from 1, in the series that rates are taken
+ * along. */
+static sp_status run_one(series *s, int place) {
+  sp_study_row *row = &s->rows[s->count];
+  char text[64];
+  SP_TRY(make_mesh(s, row->refine));
+  s->config.statement.order = row->order;
+  s->config.mesh.refine = row->refine;
+  if (s->axis == SP_ALONG_STEPS) {
+    s->config.time.step = 0;
+    s->config.time.steps = s->steps << row->step;
+    row->dt = s->config.time.end / s->config.time.steps;
+  }
+  sp_study_place(s->axis, row, sizeof text, text);
+  sp_terminal_show(s->terminal, "  %s ...", text);
   sp_results results;
-  const sp_status status = sp_run_one(s->workers, s->meshes[refine], &s->config, NULL, s->report,
-                                      s->by_answers ? &s->answers[s->count] : NULL, &results);
+  const sp_status status =
+      sp_run_one(s->workers, s->meshes[row->refine], &s->config, NULL, s->report,
+                 s->by_answers ? &s->answers[s->count] : NULL, &results);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
     sp_kept_error kept;
     sp_error_keep(status, &kept);
-    add_study_row(s, order, refine, &results, place);
+    add_study_row(s, &results, place);
     (void)sp_error_restore(&kept);
   }
   if (status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED)
-    return sp_fail(status, "order %d, refine %d: %s", order, refine, sp_error_message());
+    return sp_fail(status, "%s: %s", text, sp_error_message());
   return status;
 }
 
@@ -227,24 +272,27 @@ static sp_status judge_series(series *s, int first, int count, int *judged) {
   int steps;
   if (s->by_answers) {
     *judged += s->answers[first].count;
-    return sp_answers_judge(s->report, s->along_orders, count, &s->rows[first], &s->answers[first]);
+    return sp_answers_judge(s->report, s->axis, count, &s->rows[first], &s->answers[first]);
   }
-  const sp_status status = sp_rates_judge(s->config.statement.operator_kind, s->along_orders, count,
-                                          &s->rows[first], &steps);
+  const sp_status status =
+      sp_rates_judge(s->config.statement.operator_kind, s->axis, count, &s->rows[first], &steps);
   *judged += steps;
   return status;
 }
 
-/* Run every pair and judge each series. The first failure is kept, and the rest of the table still
- * printed. */
+/* Run every combination and judge each series. The first failure is kept, and the rest of the table
+ * still printed. */
 static sp_status run_all(series *s) {
+  const sp_study_range *order = &s->along[0], *refine = &s->along[1], *step = &s->along[2];
+  const int length = 1 + s->along[s->axis].last - s->along[s->axis].first;
   sp_kept_error verdict = {0};
-  const int length =
-      1 + (s->along_orders ? s->order.last - s->order.first : s->refine.last - s->refine.first);
   int judged = 0;
-  for (int order = s->order.first; order <= s->order.last; order++)
-    for (int refine = s->refine.first; refine <= s->refine.last; refine++)
-      SP_TRY(run_one(s, order, refine, s->count % length + 1));
+  for (int n = order->first; n <= order->last; n++)
+    for (int r = refine->first; r <= refine->last; r++)
+      for (int k = step->first; k <= step->last; k++) {
+        s->rows[s->count] = (sp_study_row){.order = n, .refine = r, .step = k};
+        SP_TRY(run_one(s, s->count % length + 1));
+      }
   if (s->report->notes.count > 0) sp_terminal_print(s->terminal, "\n");
   sp_report_print_notes(s->report);
   const sp_note *contradiction = sp_notes_get(&s->report->notes, "forcing");
@@ -262,42 +310,32 @@ static sp_status run_all(series *s) {
                       judged);
   else
     sp_terminal_print(s->terminal,
-                      "\n  %-16s no step tells: all errors are at the floor of tolerance and "
+                      "\n  %-16s no step tells: all errors are at the floor of %stolerance and "
                       "rounding\n",
-                      "rates");
+                      "rates", s->axis == SP_ALONG_STEPS ? "space, " : "");
   return SP_OK;
 }
 
-static void release_mesh(series *s) {
+static void release_series(series *s) {
   for (int r = 0; r <= MAX_REFINE; r++) sp_mesh_destroy(&s->meshes[r]);
-  for (int r = 0; r < SP_MAX_ORDER * (MAX_REFINE + 1); r++) sp_answers_free(&s->answers[r]);
+  for (int r = 0; r < MAX_RUNS; r++) sp_answers_free(&s->answers[r]);
   sp_report_close(&s->report);
+  free(s);
 }
 
 static sp_status run_series(series *s, double case_tolerance) {
+  static const char *const answers_rule[] = {
+      "all answers must converge monotonically; limit and grid convergence index after ASME V&V 20",
+      "differences of all answers must fall; limit and grid convergence index after ASME V&V 20"};
   SP_TRY(make_first_mesh(s));
   const sp_platform *platform = &s->workers->platform;
   sp_record *record = s->report->record;
   sp_record_text(record, "device", platform->backend->describe(platform->device));
-  if (s->by_answers) {
-    sp_record_text(record, "study_rate",
-                   s->along_orders
-                       ? "along orders: log10(|f2 - f3| / |f1 - f2|), f1 the finest"
-                       : "along refinements: log2(|f2 - f3| / |f1 - f2|), f1 the finest");
-    sp_record_text(
-        record, "study_rule",
-        s->along_orders
-            ? "differences of all answers must fall; limit and grid convergence index "
-              "after ASME V&V 20"
-            : "all answers must converge monotonically; limit and grid convergence index "
-              "after ASME V&V 20");
-  } else {
-    sp_record_text(record, "study_rate",
-                   s->along_orders ? "along orders: log10(e_N-1 / e_N)"
-                                   : "along refinements: log2(e_h / e_h/2)");
-    sp_record_text(record, "study_rule",
-                   sp_rates_rule(s->config.statement.operator_kind, s->along_orders));
-  }
+  sp_record_text(record, "study_rate",
+                 s->by_answers ? axes[s->axis].of_answers : axes[s->axis].of_errors);
+  sp_record_text(record, "study_rule",
+                 s->by_answers ? answers_rule[s->axis == SP_ALONG_ORDERS]
+                               : sp_rates_rule(s->config.statement.operator_kind, s->axis));
   print_heading(s, case_tolerance);
   return run_all(s);
 }
@@ -306,24 +344,23 @@ static sp_status run_series(series *s, double case_tolerance) {
 static sp_status run_on(const sp_workers *workers, const sp_config *config, const sp_study *study,
                         const sp_profile *profile, sp_terminal *terminal) {
   static char none[] = "";
-  const sp_study_range *order = &study->order, *refine = &study->refine;
+  const int own[] = {config->statement.order, config->mesh.refine, 0};
   MPI_Comm comm = workers->comm;
   series *s;
   SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *s, "study", &s)));
-  const int n = config->statement.order, r = config->mesh.refine;
   *s = (series){.workers = workers,
-                .comm = comm,
                 .config = *config,
                 .terminal = terminal,
                 .profile = *profile,
-                .along_orders = !refine->given,
-                .by_answers = !sp_statement_has_solution(&config->statement),
-                .order = order->given ? *order : (sp_study_range){false, n, n},
-                .refine = refine->given ? *refine : (sp_study_range){false, r, r}};
+                .axis = find_axis(study),
+                .steps = config->time.end > 0 ? count_steps(&config->time) : 0,
+                .by_answers = !sp_statement_has_solution(&config->statement)};
+  for (int a = 0; a < SP_STUDY_AXES; a++)
+    s->along[a] = study->along[a].given ? study->along[a] : (sp_study_range){false, own[a], own[a]};
   tighten_tolerance(&s->config);
   s->config.output.field = none;
-  s->config.statement.order = s->order.first;
-  s->config.mesh.refine = s->refine.first;
+  s->config.statement.order = s->along[SP_ALONG_ORDERS].first;
+  s->config.mesh.refine = s->along[SP_ALONG_REFINEMENTS].first;
   const double start = MPI_Wtime();
   sp_status status = sp_outputs_check(comm, &s->config);
   if (!status) status = sp_report_open(workers, &s->config, true, terminal, &s->report);
@@ -332,20 +369,33 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
     status = run_series(s, config->solver.tolerance);
   }
   status = sp_report_finish(s->report, status);
-  release_mesh(s);
-  free(s);
+  release_series(s);
   return status;
+}
+
+/* Check that the case has equal steps, and not too many after all halvings. */
+static sp_status check_steps(const sp_time_options *time, const sp_study_range *step) {
+  const char *misfit = time->end == 0        ? "this case is steady, without time.end"
+                       : time->tolerance > 0 ? "time.tolerance makes them automatic"
+                       : count_steps(time) > INT_MAX >> step->last ? "they would be too many"
+                                                                   : NULL;
+  if (!step->given || !misfit) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "--study step=%d:%d: expected equal steps to halve, by time.step or "
+                 "time.steps; %s",
+                 step->first, step->last, misfit);
 }
 
 sp_status sp_study_run(const sp_workers *workers, const sp_config *config, const sp_study *study,
                        const sp_profile *profile, sp_terminal *terminal) {
-  const sp_study_range *along = study->refine.given ? &study->refine : &study->order;
+  const sp_study_range *along = &study->along[find_axis(study)];
+  SP_TRY(check_steps(&config->time, &study->along[SP_ALONG_STEPS]));
   if (!sp_statement_has_solution(&config->statement) && along->last < along->first + 2)
     return sp_fail(SP_ERR_INPUT,
                    "--study: without problem.solution the answers of three runs or more are "
                    "compared: give %s=%d:%d",
-                   study->refine.given ? "refine" : "order", along->first, along->first + 2);
-  if (study->order.given && config->solver.orders.count > 0)
+                   axes[find_axis(study)].name, along->first, along->first + 2);
+  if (study->along[SP_ALONG_ORDERS].given && config->solver.orders.count > 0)
     return sp_fail(
         SP_ERR_INPUT,
         "--study: solver.orders is for one order: leave it empty in a study over orders");

@@ -8,15 +8,18 @@
 #include "solver/solve/nonlinear.h"
 
 enum { SOLUTIONS = SP_TIME_HISTORY };
+static const double ROUNDING = 1e-9; /* of a step */
 
 struct sp_march {
   sp_solver *solver;
   sp_problem *problem;
   sp_scope *scope;
   sp_time_scheme scheme;
+  const sp_time_options *options;
   double dt;                       /* length of a step */
-  double end, tolerance;           /* of automatic steps, else 0 */
-  double first, origin;            /* the time of the first step, and of the first of this length */
+  double tolerance;                /* of automatic steps, else 0 */
+  double from, aim;                /* likewise: steps align to these times */
+  double origin;                   /* the time of the first step of this length */
   int64_t steps;                   /* of this length, taken */
   int known;                       /* solutions at t, t - dt ... */
   bool moving_load, moving_values; /* they depend on t */
@@ -25,11 +28,14 @@ struct sp_march {
   sp_vector diagonal;              /* then that */
   sp_vector u[SOLUTIONS];          /* newest first */
   sp_vector stage, history, start, load;
+  sp_vector rate;         /* the history that du/dt of the solution has; and its shift */
+  double rate_shift;      /* 0: unknown */
+  bool is_linearized;     /* the problem is, at the solution, if it depends on u */
   sp_vector begin;        /* of automatic steps: u at t = 0 */
   double change;          /* likewise: the largest norm of u - begin so far */
   const sp_vector *extra; /* beside the problem's load, or NULL */
   double *host;           /* [local DOFs], the history for fluxes */
-  double *last, *now;     /* likewise, of conditions that depend on u; else NULL */
+  double *last, *now;     /* likewise, of problems that depend on u; else NULL */
 };
 
 double sp_march_time(const sp_march *march) {
@@ -77,7 +83,7 @@ static sp_status create_mass(sp_march *m) {
 }
 
 static sp_status create_vectors(sp_march *m, const double *initial) {
-  sp_vector *const others[] = {&m->stage, &m->history, &m->start, &m->load};
+  sp_vector *const others[] = {&m->stage, &m->history, &m->start, &m->load, &m->rate};
   const sp_space *space = m->solver->space;
   sp_status status = sp_allocate(sp_space_dofs(space), sizeof *m->host, "history", &m->host);
   if (!status && m->problem->of_u)
@@ -101,8 +107,9 @@ sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scop
                   .problem = problem,
                   .scope = scope,
                   .scheme = time->scheme,
-                  .dt = time->end / sp_time_steps(time),
-                  .end = time->end,
+                  .options = time,
+                  .dt = sp_time_step(time),
+                  .aim = sp_time_next_output(time, 0),
                   .tolerance = time->tolerance,
                   .known = 1,
                   .shift = sp_time_first_shift(time)};
@@ -119,13 +126,28 @@ void sp_march_add_load(sp_march *march, const sp_vector *load) {
   march->extra = load;
 }
 
-sp_status sp_march_restart(sp_march *m, double t, double dt, const double *initial) {
-  m->first = m->origin = t;
+/* Let steps go on from t, of length dt; automatic ones are at most that long, and end at the next
+ * output. */
+static void direct_steps(sp_march *m, double t, double dt) {
+  if (m->tolerance > 0) {
+    m->from = t;
+    m->aim = sp_time_next_output(m->options, t);
+    dt = sp_time_divide(m->aim - t, dt);
+  }
+  if (fabs(dt - m->dt) > ROUNDING * dt) {
+    m->dt = dt;
+    m->known = 1;
+  }
+  m->origin = t;
   m->steps = 0;
-  m->dt = dt;
-  m->known = 1;
+}
+
+sp_status sp_march_restart(sp_march *m, double t, double dt, const double *initial) {
+  direct_steps(m, t, dt);
   if (!initial) return SP_OK;
-  m->change = 0;
+  m->known = 1;
+  m->change = m->rate_shift = 0;
+  m->is_linearized = false;
   sp_status status = sp_vector_write(initial, &m->u[0]);
   if (!status && m->tolerance > 0) status = sp_vector_copy(&m->u[0], &m->begin);
   return sp_agree(m->solver->platform->comm, status);
@@ -147,9 +169,8 @@ sp_status sp_march_continue(sp_march *m, double t, int known, const double *solu
   sp_status status = SP_OK;
   for (int i = 1; i < known && !status; i++)
     status = sp_vector_write(solutions + (size_t)i * dofs, &m->u[i]);
-  m->first = m->origin = t;
-  if (m->tolerance > 0) m->dt *= (m->end - t) / m->end;
   m->known = m->tolerance > 0 ? 1 : known;
+  direct_steps(m, t, m->tolerance > 0 ? m->dt * (1 - t / m->options->end) : m->dt);
   return sp_agree(m->solver->platform->comm, status);
 }
 
@@ -158,8 +179,8 @@ void sp_march_destroy(sp_march **march) {
   if (!m) return;
   sp_materials_shift(&m->problem->materials, 0);
   m->problem->history = NULL;
-  sp_vector *const others[] = {&m->diagonal, &m->stage, &m->history,
-                               &m->start,    &m->load,  &m->begin};
+  sp_vector *const others[] = {&m->diagonal, &m->stage, &m->history, &m->start,
+                               &m->load,     &m->rate,  &m->begin};
   for (int i = 0; i < SOLUTIONS; i++) sp_vector_destroy(&m->u[i]);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) sp_vector_destroy(others[i]);
   sp_operator_destroy(&m->mass);
@@ -172,12 +193,12 @@ void sp_march_destroy(sp_march **march) {
 
 /* Make the system of a stage, and the data of its time. */
 static sp_status prepare_stage(sp_march *m, double t, double shift) {
-  static const double ROUNDING = 1e-14;
-  const bool new_system = m->problem->of_u || fabs(shift - m->shift) > ROUNDING * shift;
+  static const double SAME = 1e-14;
+  const bool new_system = m->problem->of_u || fabs(shift - m->shift) > SAME * shift;
   sp_scope_set_time(m->scope, t);
+  sp_materials_shift(&m->problem->materials, shift);
   if (new_system) {
     m->shift = 0; /* until the system is complete */
-    sp_materials_shift(&m->problem->materials, shift);
     SP_TRY(sp_solver_update(m->solver));
   } else if (m->moving_values) {
     SP_TRY(sp_solver_update_values(m->solver));
@@ -189,13 +210,16 @@ static sp_status prepare_stage(sp_march *m, double t, double shift) {
 
 /* history = the sum of weights times solutions, over dt. */
 static sp_status make_history(sp_march *m, const sp_time_stage *stage) {
-  sp_status status = sp_vector_fill(0, &m->history);
-  for (int i = 0; i < m->known && !status; i++)
-    if (stage->weights[i] != 0)
-      status = sp_vector_axpby(stage->weights[i] / m->dt, &m->u[i], 1, &m->history);
-  if (stage->first != 0 && !status)
-    status = sp_vector_axpby(stage->first / m->dt, &m->stage, 1, &m->history);
-  return status;
+  double weights[SOLUTIONS + 1];
+  const sp_vector *x[SOLUTIONS + 1];
+  int terms = 0;
+  for (int i = 0; i <= SOLUTIONS; i++) {
+    const double weight = i < SOLUTIONS ? stage->weights[i] : stage->first;
+    if (weight == 0) continue;
+    weights[terms] = weight / m->dt;
+    x[terms++] = i < SOLUTIONS ? &m->u[i] : &m->stage;
+  }
+  return sp_vector_combine(terms, weights, x, &m->history);
 }
 
 /* load = M_c history + extra. */
@@ -212,60 +236,77 @@ static sp_status extrapolate(sp_march *m, const sp_time_method *method, int stag
   const double parabola[SOLUTIONS] = {(1 + s) * (2 + s) / 2, -s * (2 + s), s * (1 + s) / 2};
   const double line[SOLUTIONS] = {1 + s, -s}, constant[SOLUTIONS] = {1};
   const double *weights = m->known == 1 ? constant : m->known == 2 ? line : parabola;
-  if (stage > 0) {
-    const double slope = s / method->stage[0].fraction;
-    SP_TRY(sp_vector_copy(&m->stage, &m->start));
-    return sp_vector_axpby(1 - slope, &m->u[0], slope, &m->start);
-  }
-  SP_TRY(sp_vector_copy(&m->u[0], &m->start));
-  sp_status status = sp_vector_axpby(0, &m->u[0], weights[0], &m->start);
-  for (int i = 1; i < m->known && !status; i++)
-    status = sp_vector_axpby(weights[i], &m->u[i], 1, &m->start);
-  return status;
+  const double slope = stage > 0 ? s / method->stage[0].fraction : 0;
+  if (stage > 0)
+    return sp_vector_combine(2, (double[]){slope, 1 - slope},
+                             (const sp_vector *[]){&m->stage, &m->u[0]}, &m->start);
+  return sp_vector_combine(m->known, weights, (const sp_vector *[]){&m->u[0], &m->u[1], &m->u[2]},
+                           &m->start);
 }
 
-/* Linearize a problem that depends on u at a vector. */
-static sp_status linearize(sp_march *m, const sp_vector *at) {
+/* Linearize a problem that depends on u at m->last. */
+static sp_status linearize(sp_march *m) {
   const sp_space *space = m->solver->space;
-  if (!m->problem->of_u) return SP_OK;
-  SP_TRY(sp_agree(space->platform->comm, sp_vector_read(at, m->last)));
   SP_TRY(sp_problem_linearize(m->problem, space->mesh, space->numbering->order, space->numbering,
                               m->last));
-  return m->problem->capacity_of_u ? renew_mass(m) : SP_OK;
+  return m->problem->arrays_of_u[SP_CAPACITY] ? renew_mass(m) : SP_OK;
 }
 
-/* m->stage = the solution with m->history near `at`. */
-static sp_status solve_near(sp_march *m, const sp_vector *at, double t, double shift,
-                            sp_cg_result *result) {
+/* A stage, and where its results go. */
+typedef struct solving {
+  sp_march *march;
+  double t, shift;
+  const sp_vector *start;
+  int64_t *iterations;
+  sp_cg_result *result;
+} solving;
+
+/* m->stage = the solution with m->history. */
+static sp_status solve_linear(const solving *p) {
+  sp_march *m = p->march;
   sp_solver *s = m->solver;
-  SP_TRY(linearize(m, at));
-  SP_TRY(prepare_stage(m, t, shift));
+  SP_TRY(prepare_stage(m, p->t, p->shift));
   SP_TRY(sp_agree(s->platform->comm, make_load(m)));
   SP_TRY(sp_solver_add_load(s, &m->load));
-  SP_TRY(sp_agree(s->platform->comm, sp_vector_multiply(&s->free, at, &m->start)));
+  SP_TRY(sp_agree(s->platform->comm, sp_vector_multiply(&s->free, p->start, &m->start)));
   SP_TRY(sp_solver_start(s, &m->start));
-  SP_TRY(sp_solver_iterate(s, result));
+  SP_TRY(sp_solver_iterate(s, p->result));
+  *p->iterations += p->result->iterations;
   return sp_solver_copy(s, &m->stage);
+}
+
+/* Likewise near `last`, which is m->last; x gets it. */
+static sp_status solve_near(void *solving_, const double *last, double *x) {
+  solving *p = solving_;
+  sp_march *m = p->march;
+  (void)last;
+  sp_scope_set_time(m->scope, p->t);
+  sp_materials_shift(&m->problem->materials, p->shift);
+  SP_TRY(linearize(m));
+  SP_TRY(solve_linear(p));
+  p->start = &m->stage;
+  return sp_agree(m->solver->platform->comm, sp_vector_read(&m->stage, x));
 }
 
 /* m->stage = the solution of a stage. */
 static sp_status solve_stage(sp_march *m, const sp_time_method *method, int index,
                              int64_t *iterations, sp_cg_result *result) {
   const sp_time_stage *stage = &method->stage[index];
-  const double t = sp_march_time(m) + stage->fraction * m->dt, shift = stage->shift / m->dt;
-  const MPI_Comm comm = m->solver->platform->comm;
+  solving p = {.march = m,
+               .t = sp_march_time(m) + stage->fraction * m->dt,
+               .shift = stage->shift / m->dt,
+               .start = &m->start,
+               .iterations = iterations,
+               .result = result};
+  int solves;
+  m->is_linearized = false;
   sp_status status = make_history(m, stage);
   if (!status) status = extrapolate(m, method, index);
-  SP_TRY(sp_agree(comm, status));
-  for (int solves = 1;; solves++) {
-    SP_TRY(solve_near(m, solves > 1 ? &m->stage : &m->start, t, shift, result));
-    *iterations += result->iterations;
-    if (!m->problem->of_u) return SP_OK;
-    SP_TRY(sp_agree(comm, sp_vector_read(&m->stage, m->now)));
-    const double change = sp_nonlinear_change(m->solver, m->now, m->last);
-    if (change <= m->solver->options.tolerance) return SP_OK;
-    if (solves == SP_NONLINEAR_MOST) return sp_nonlinear_fail(change);
-  }
+  if (!status && m->problem->of_u) status = sp_vector_read(&m->start, m->last);
+  SP_TRY(sp_agree(m->solver->platform->comm, status));
+  if (!m->problem->of_u) return solve_linear(&p);
+  return sp_nonlinear_iterate(m->solver, m->problem, solve_near, &p, true, m->last, m->now,
+                              &solves);
 }
 
 /* ---- Steps ---- */
@@ -285,16 +326,24 @@ static sp_status accept_stage(sp_march *m, const sp_time_method *method) {
   m->stage = oldest;
   m->known = method->tangent ? 2 : m->known + (m->known < SOLUTIONS);
   m->steps++;
+  const sp_vector history = m->rate;
+  m->rate = m->history;
+  m->history = history;
+  m->rate_shift = m->shift;
+  m->is_linearized = true;
   if (!method->tangent) return SP_OK;
-  /* du/dt = shift u - history, and dt shift = 2 */
-  sp_status status = sp_vector_copy(&m->u[0], &m->u[1]);
-  if (!status) status = sp_vector_axpby(m->dt, &m->history, -1, &m->u[1]);
-  return sp_agree(m->solver->platform->comm, status);
+  /* du/dt = shift u - rate, and dt shift = 2 */
+  return sp_agree(m->solver->platform->comm,
+                  sp_vector_combine(2, (double[]){-1, m->dt},
+                                    (const sp_vector *[]){&m->u[0], &m->rate}, &m->u[1]));
 }
 
-/* *norm = the norm of m->start, weighted by the capacity, over free DOFs. Overwrites both. */
-static sp_status find_norm(sp_march *m, double *norm) {
-  sp_status status = sp_vector_multiply(&m->solver->free, &m->start, &m->start);
+/* *norm = the norm of a sum of weights times vectors, weighted by the capacity, over free DOFs.
+ * Overwrites m->start and m->load. */
+static sp_status find_norm(sp_march *m, int terms, const double *weights, const sp_vector *const *x,
+                           double *norm) {
+  sp_status status = sp_vector_combine(terms, weights, x, &m->start);
+  if (!status) status = sp_vector_multiply(&m->solver->free, &m->start, &m->start);
   if (!status)
     status = m->mass ? sp_operator_apply(m->mass, false, &m->start, &m->load)
                      : sp_vector_multiply(&m->diagonal, &m->start, &m->load);
@@ -306,26 +355,20 @@ static sp_status find_norm(sp_march *m, double *norm) {
 /* *ratio = the error of m->stage over the tolerance, both relative to the largest change of u since
  * the beginning. The solver's own error of u does not count. */
 static sp_status find_error(sp_march *m, const sp_time_error *weights, double *ratio) {
-  const MPI_Comm comm = m->solver->platform->comm;
+  const double change_of[] = {1, -1};
+  const double error_of[] = {weights->after, weights->before, weights->history * m->dt};
   double change, size, error;
-  SP_TRY(sp_agree(comm, sp_vector_copy(&m->stage, &m->start)));
-  SP_TRY(find_norm(m, &size));
-  sp_status status = sp_vector_copy(&m->stage, &m->start);
-  if (!status) status = sp_vector_axpby(-1, &m->begin, 1, &m->start);
-  SP_TRY(sp_agree(comm, status));
-  SP_TRY(find_norm(m, &change));
-  status = sp_vector_copy(&m->stage, &m->start);
-  if (!status) status = sp_vector_axpby(weights->before, &m->u[0], weights->after, &m->start);
-  if (!status) status = sp_vector_axpby(weights->history * m->dt, &m->history, 1, &m->start);
-  SP_TRY(sp_agree(comm, status));
-  SP_TRY(find_norm(m, &error));
+  SP_TRY(find_norm(m, 1, change_of, (const sp_vector *[]){&m->stage}, &size));
+  SP_TRY(find_norm(m, 2, change_of, (const sp_vector *[]){&m->stage, &m->begin}, &change));
+  SP_TRY(
+      find_norm(m, 3, error_of, (const sp_vector *[]){&m->stage, &m->u[0], &m->history}, &error));
   m->change = fmax(change, m->change);
   const double most = m->tolerance * m->change + m->solver->options.tolerance * size;
   *ratio = error > 0 ? error / most : 0;
   return SP_OK;
 }
 
-/* Let steps have another length, from t on. */
+/* Halve or double the length of steps, from t on. */
 static void change_length(sp_march *m, double factor) {
   m->origin = sp_march_time(m);
   m->steps = 0;
@@ -335,8 +378,8 @@ static void change_length(sp_march *m, double factor) {
 
 static sp_status step_automatically(sp_march *m, const sp_time_method *method, int64_t *iterations,
                                     sp_cg_result *result) {
-  static const double ROUNDING = 1e-9, DOUBLE = 0.125;
-  const double shortest = (m->end - m->first) / (1 << 20) * (1 + ROUNDING);
+  static const double DOUBLE = 0.125;
+  const double shortest = (m->aim - m->from) / (1 << 20) * (1 + ROUNDING);
   double ratio;
   for (;;) {
     SP_TRY(solve_stages(m, method, iterations, result));
@@ -345,9 +388,12 @@ static sp_status step_automatically(sp_march *m, const sp_time_method *method, i
     change_length(m, 0.5);
   }
   SP_TRY(accept_stage(m, method));
-  const double twice = 2 * m->dt, t = sp_march_time(m), begun = (t - m->first) / twice;
-  const bool fits = fabs(begun - round(begun)) < ROUNDING && t + twice < m->end + m->dt;
-  if (ratio < DOUBLE && fits) change_length(m, 2);
+  const double twice = 2 * m->dt, t = sp_march_time(m), begun = (t - m->from) / twice;
+  const bool fits = fabs(begun - round(begun)) < ROUNDING;
+  if (t > m->aim - ROUNDING * m->dt)
+    direct_steps(m, m->aim, ratio < DOUBLE ? twice : m->dt);
+  else if (ratio < DOUBLE && fits)
+    change_length(m, 2);
   return SP_OK;
 }
 
@@ -359,10 +405,17 @@ sp_status sp_march_step(sp_march *m, int64_t *iterations, sp_cg_result *result) 
 }
 
 sp_status sp_march_fetch(sp_march *m, double *x) {
+  const bool has_rate = m->rate_shift > 0;
   sp_status status = sp_vector_read(&m->u[0], x);
-  if (!status) status = sp_vector_read(&m->history, m->host);
-  m->problem->history = sp_march_time(m) > m->first ? m->host : NULL;
-  return sp_agree(m->solver->platform->comm, status);
+  if (!status && has_rate) status = sp_vector_read(&m->rate, m->host);
+  for (size_t i = 0; i < sp_space_dofs(m->solver->space) && !has_rate; i++) m->host[i] = NAN;
+  m->problem->history = m->host;
+  if (has_rate) sp_materials_shift(&m->problem->materials, m->rate_shift);
+  sp_scope_set_time(m->scope, sp_march_time(m));
+  const bool linearizes = m->problem->of_u && !m->is_linearized;
+  if (!status && linearizes) status = sp_vector_read(&m->u[0], m->last);
+  SP_TRY(sp_agree(m->solver->platform->comm, status));
+  return linearizes ? linearize(m) : SP_OK;
 }
 
 sp_status sp_march_fetch_before(const sp_march *m, int back, double *x) {

@@ -11,14 +11,15 @@
 
 typedef struct sp_march sp_march;
 
-/* Begin at t = 0 with u = initial[local DOFs]. The solver, its problem and the scope of the
- * formulas are borrowed. The solver is loaded with the shift and the time of sp_time_first_shift
+/* Begin at t = 0 with u = initial[local DOFs]. The solver, its problem, the scope of the formulas
+ * and `time` are borrowed. The solver is loaded with the shift and the time of sp_time_first_shift
  * and sp_time_first; the problem's shift and history follow the steps. The problem has a capacity
  * everywhere. The caller destroys *out. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM.
  *
  * The error of an automatic step is a norm weighted by the capacity, over DOFs without Dirichlet
  * values, relative to the largest change of u since the beginning. Errors below the solver's
- * tolerance times u do not count. No step is shorter than the run over 2^20. */
+ * tolerance times u do not count. Automatic steps end at each time of sp_time_next_output; no step
+ * is shorter than the time between two of these over 2^20. */
 sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scope,
                           const sp_time_options *time, const double *initial, sp_march **out);
 
@@ -28,7 +29,9 @@ sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scop
 sp_status sp_march_step(sp_march *march, int64_t *iterations, sp_cg_result *result);
 
 /* Copy the solution to x[local DOFs] on the host, and the history of du/dt to the problem, for
- * fluxes (solver/problem/problem.h). */
+ * fluxes (solver/problem/problem.h), and let formulas, shift and linearization be those of the
+ * solution, also after a step that has failed. Of an initial value du/dt is unknown: NAN, as then
+ * are all fluxes that need it. */
 sp_status sp_march_fetch(sp_march *march, double *x);
 
 /* Copy the solution of `back` steps ago, 1 or 2, to x[local DOFs] on the host. If it is not known,
@@ -44,8 +47,8 @@ sp_status sp_march_continue(sp_march *march, double t, int known, const double *
 /* Return the length of the next step. Local. */
 double sp_march_length(const sp_march *march);
 
-/* Take steps of length dt from the time t on, where u = initial[local DOFs]; NULL: the solution.
- * Schemes with a history begin anew. Errors: SP_ERR_SYSTEM. */
+/* Take steps of length dt from the time t on, automatic ones of at most dt, where u = initial[local
+ * DOFs]; NULL: the solution. Schemes with a history begin anew. Errors: SP_ERR_SYSTEM. */
 sp_status sp_march_restart(sp_march *march, double t, double dt, const double *initial);
 
 /* Add `load`, an L-vector with the owners' bits on copies, to the problem's in all stages from now

@@ -6,7 +6,11 @@
 
 #include "solver/problem/linearize.h"
 
-double sp_nonlinear_change(const sp_solver *s, const double *x, const double *last) {
+/* The most solves of one problem. */
+enum { MOST = 50 };
+
+/* The largest |x - last| over the largest |x|, of all ranks. */
+static double find_change(const sp_solver *s, const double *x, const double *last) {
   double most[2] = {0, 0};
   for (sp_lid i = 0; i < s->space->numbering->owned; i++) {
     most[0] = fmax(most[0], fabs(x[i] - last[i]));
@@ -16,12 +20,12 @@ double sp_nonlinear_change(const sp_solver *s, const double *x, const double *la
   return most[0] > 0 ? most[0] / most[1] : 0;
 }
 
-sp_status sp_nonlinear_fail(double change) {
+static sp_status fail_to_converge(double change) {
   return sp_fail(SP_ERR_NOT_CONVERGED,
                  "a problem that depends on u: the solution still changes by %.1e of its largest "
                  "value after %d solves; start nearer to it (problem.initial), or write formulas "
                  "of u so that they vary less",
-                 change, SP_NONLINEAR_MOST);
+                 change, MOST);
 }
 
 /* ---- Anderson's acceleration of x -> g(x) ---- */
@@ -114,55 +118,74 @@ static void accelerate(const sp_solver *s, history *h, double *x, const double *
 
 /* ---- The sequence ---- */
 
-/* Make the system that is linearized at `last`. */
-static sp_status linearize_system(sp_solver *s, sp_problem *problem, const double *last) {
-  const sp_numbering *numbering = s->space->numbering;
-  SP_TRY(sp_problem_linearize(problem, s->mesh, numbering->order, numbering, last));
-  SP_TRY(sp_solver_update(s));
-  return sp_solver_load(s);
-}
-
-/* Solve to a tolerance that follows the last change of the solution. *energy is the largest one. */
-static sp_status solve_once(sp_solver *s, double change, const double *start, double *x,
-                            sp_cg_result *result, double *energy) {
+/* Solve one linear problem to a tolerance that follows the last change of the solution. */
+static sp_status solve_once(sp_solver *s, double change, sp_nonlinear_solver *solve, void *context,
+                            const double *last, double *x) {
   static const double LARGEST = 1e-3;
   const double tolerance = s->options.tolerance;
   if (s->options.criterion == SP_CG_ENERGY)
     s->options.tolerance = fmax(tolerance, fmin(change, LARGEST));
-  const sp_status status = sp_solver_solve(s, start, x, result);
+  const sp_status status = solve(context, last, x);
   s->options.tolerance = tolerance;
-  *energy = fmax(*energy, result->energy);
-  if (*energy > 0) result->error *= result->energy / *energy;
+  return status;
+}
+
+sp_status sp_nonlinear_iterate(sp_solver *s, const sp_problem *problem, sp_nonlinear_solver *solve,
+                               void *context, bool has_last, double *last, double *x, int *solves) {
+  const size_t bytes = sp_space_dofs(s->space) * sizeof *x;
+  history h = {0};
+  double change = INFINITY;
+  sp_status status = SP_OK;
+  for (*solves = 1; !status; ++*solves) {
+    status = solve_once(s, change, solve, context, has_last ? last : NULL, x);
+    if (status) break;
+    if (has_last) change = find_change(s, x, last);
+    if (change <= s->options.tolerance) break;
+    if (*solves == MOST) status = fail_to_converge(change);
+    if (!status && problem->is_picard && has_last && !h.f) status = create_history(s, &h);
+    if (status) break;
+    if (h.f && problem->is_picard)
+      accelerate(s, &h, last, x);
+    else
+      memcpy(last, x, bytes);
+    has_last = true;
+  }
+  free_history(&h);
+  return status;
+}
+
+/* ---- Steady problems ---- */
+
+typedef struct steady {
+  sp_solver *solver;
+  sp_problem *problem;
+  const double *start;
+  sp_cg_result *result;
+  int64_t iterations;
+  double energy; /* the largest change */
+} steady;
+
+/* Solve near `last`; NULL: near where the solver's system has been linearized. */
+static sp_status solve_steady(void *steady_, const double *last, double *x) {
+  steady *t = steady_;
+  sp_solver *s = t->solver;
+  const sp_numbering *numbering = s->space->numbering;
+  if (last) {
+    SP_TRY(sp_problem_linearize(t->problem, s->mesh, numbering->order, numbering, last));
+    SP_TRY(sp_solver_update(s));
+    SP_TRY(sp_solver_load(s));
+  }
+  const sp_status status = sp_solver_solve(s, t->start, x, t->result);
+  t->start = x;
+  t->energy = fmax(t->energy, t->result->energy);
+  if (t->energy > 0) t->result->error *= t->result->energy / t->energy;
+  t->result->iterations = t->iterations += t->result->iterations;
   return status;
 }
 
 sp_status sp_nonlinear_solve(sp_solver *s, sp_problem *problem, const double *start, double *last,
                              double *x, sp_cg_result *result, int *solves) {
-  const size_t bytes = sp_space_dofs(s->space) * sizeof *x;
-  const bool accelerates = sp_materials_are_of_u(&problem->materials);
-  history h = {0};
-  int64_t iterations = 0;
-  double change = INFINITY, energy = 0;
-  sp_status status = accelerates ? create_history(s, &h) : SP_OK;
-  if (start && !status) {
-    memmove(last, start, bytes);
-    status = linearize_system(s, problem, last);
-  }
-  for (*solves = 1; !status; ++*solves) {
-    const bool has_last = *solves > 1 || start;
-    status = solve_once(s, change, *solves > 1 ? x : start, x, result, &energy);
-    result->iterations = iterations += result->iterations;
-    if (status) break;
-    if (has_last) change = sp_nonlinear_change(s, x, last);
-    if (change <= s->options.tolerance) break;
-    if (*solves == SP_NONLINEAR_MOST) status = sp_nonlinear_fail(change);
-    if (status) break;
-    if (accelerates && has_last)
-      accelerate(s, &h, last, x);
-    else
-      memcpy(last, x, bytes);
-    status = linearize_system(s, problem, last);
-  }
-  free_history(&h);
-  return status;
+  steady t = {.solver = s, .problem = problem, .start = start, .result = result};
+  if (start) memmove(last, start, sp_space_dofs(s->space) * sizeof *last);
+  return sp_nonlinear_iterate(s, problem, solve_steady, &t, start, last, x, solves);
 }

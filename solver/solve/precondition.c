@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "mesh/interlayer.h"
 #include "operators/counts.h"
+#include "operators/schwarz/junctions.h"
 #include "operators/schwarz/separable.h"
 #include "solver/linear/cg.h"
 #include "solver/linear/coarse.h"
@@ -132,26 +132,17 @@ static const double MOST_JUMP = 1 / FLT_EPSILON;
  * are definite: Schwarz breaks down from 1e27 on. */
 static const double MOST_ALPHA = 1e25;
 
+/* The same if contacts branch or cross, where sums of their DOFs cancel. Cubes of length 1/2 to 1:
+ * R = 1e-6 takes 6 iterations, 1e-7 up to 105, and from 1e-8 on CG breaks down. */
+static const double MOST_BRANCHED = 1e5;
+
 /* True if the entries of element matrices are far enough from the ends of single precision, and not
  * too different. Lengths are checked by sp_multigrid_decide. */
-static bool fits_single(const sp_magnitudes *m) {
+static bool fits_single(const sp_magnitudes *m, bool branches) {
   return fmax(m->largest, m->absorbing) < FLT_MAX / SINGLE_ROOM &&
          m->smallest > FLT_MIN * SINGLE_ROOM && m->jump < MOST_JUMP &&
-         fmax(m->absorbing, m->joining) < MOST_STIFF * m->conducting;
-}
-
-/* From this stiffness of contacts on, Schwarz takes more iterations than Jacobi's smoother if they
- * branch or cross and few elements are stretched: no block has all DOFs that meet there. */
-static const double MOST_BRANCHED = 100;
-
-/* *branches = true if contacts as stiff as that branch or cross. */
-static sp_status find_branches(const sp_operator_setup *s, double conducting, bool *branches) {
-  const sp_mesh *mesh = s->space->mesh;
-  const double wide = mesh->shape.longest * mesh->shape.longest / mesh->shape.shortest;
-  const sp_rule *rule = sp_operator_rule(s->kind, s->space->numbering->order);
-  const size_t each = (s->by_element ? 1 : sp_rule_points(rule)) * (s->is_tensor ? 6 : 1);
-  return sp_interlayer_find_branches(mesh->comm, mesh->hexes, mesh->topology, s->kappa, each,
-                                     MOST_BRANCHED * conducting / wide, branches);
+         m->absorbing < MOST_STIFF * m->conducting &&
+         m->joining < (branches ? MOST_BRANCHED : MOST_STIFF) * m->conducting;
 }
 
 /* Replace auto in the options; precision becomes single only if nothing needs double. */
@@ -162,17 +153,14 @@ static sp_status decide_options(const sp_system *fine, bool has_robin, double ma
   SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
   sp_separable_magnitudes(&fine->setup, &magnitudes);
   const sp_mesh *mesh = fine->space->mesh;
-  if (options->smoother == SP_SMOOTHER_AUTO && mesh->shape.stretched <= SP_SMOOTHER_SHARE) {
-    bool branches;
-    SP_TRY(find_branches(&fine->setup, magnitudes.conducting, &branches));
-    if (branches) options->smoother = SP_SMOOTHER_JACOBI;
-  }
+  bool branches;
+  SP_TRY(sp_junctions_exist(fine->space, &branches));
   if (has_robin && magnitudes.absorbing > MOST_ALPHA * magnitudes.conducting)
     return sp_fail(SP_ERR_INPUT,
                    "[boundary]: alpha of a robin line is more than %g times kappa / (size of an "
                    "element), too large for multigrid: fix u with dirichlet",
                    MOST_ALPHA);
-  const bool fits = magnification <= MOST_MAGNIFICATION && fits_single(&magnitudes);
+  const bool fits = magnification <= MOST_MAGNIFICATION && fits_single(&magnitudes, branches);
   if (options->precision == SP_CYCLE_AUTO && !fits) options->precision = SP_CYCLE_DOUBLE;
   sp_multigrid_decide(fine->space->platform->backend, fine->setup.kind, fine->setup.is_tensor,
                       &mesh->shape, options);

@@ -36,12 +36,31 @@ const sp_time_method *sp_time_method_of(sp_time_scheme scheme, int known) {
   return scheme == SP_CN ? &start_of_cn : &methods[SP_SDIRK2];
 }
 
-int sp_time_steps(const sp_time_options *options) {
-  static const double ROUNDING = 1e-9; /* 1 / 0.1 are ten steps */
-  enum { AUTOMATIC = 1024 };           /* a guess that automatic steps begin with */
-  if (options->tolerance > 0) return AUTOMATIC;
-  if (options->steps > 0) return options->steps;
-  return (int)ceil(options->end / options->step * (1 - ROUNDING));
+static const double ROUNDING = 1e-9; /* 1 / 0.1 are ten steps */
+
+double sp_time_next_output(const sp_time_options *options, double t) {
+  const double beyond = t + ROUNDING * fabs(t), interval = options->interval;
+  double next = options->end;
+  if (beyond >= next) return t + next;
+  if (interval > 0) next = fmin(next, (floor(beyond / interval) + 1) * interval);
+  for (int i = options->at.count - 1; i >= 0 && options->at.values[i] > beyond; i--)
+    next = fmin(next, options->at.values[i]);
+  return next;
+}
+
+double sp_time_divide(double span, double most) {
+  while (span > most * (1 + ROUNDING)) span /= 2;
+  return span;
+}
+
+double sp_time_step(const sp_time_options *options) {
+  enum { AUTOMATIC = 1024 }; /* a guess that automatic steps begin with */
+  const double end = options->end;
+  if (end == 0) return 0;
+  if (options->tolerance > 0)
+    return sp_time_divide(sp_time_next_output(options, 0), end / AUTOMATIC);
+  if (options->steps > 0) return end / options->steps;
+  return end / ceil(end / options->step * (1 - ROUNDING));
 }
 
 static const sp_time_stage *first_stage(const sp_time_options *options) {
@@ -49,11 +68,9 @@ static const sp_time_stage *first_stage(const sp_time_options *options) {
 }
 
 double sp_time_first_shift(const sp_time_options *options) {
-  if (options->end == 0) return 0;
-  return first_stage(options)->shift * sp_time_steps(options) / options->end;
+  return options->end == 0 ? 0 : first_stage(options)->shift / sp_time_step(options);
 }
 
 double sp_time_first(const sp_time_options *options) {
-  if (options->end == 0) return 0;
-  return first_stage(options)->fraction * options->end / sp_time_steps(options);
+  return first_stage(options)->fraction * sp_time_step(options);
 }

@@ -24,8 +24,8 @@
  * Automatic steps, of sdirk2. The same stages with the weights 1/2, 1/2 are a method of order 1;
  * the difference estimates the error of a step. A step above the tolerance is halved and tried
  * again; below an eighth of it (the estimate is of order 2) the next one is twice as long. All
- * lengths are the first one times a power of two, and steps begin at a multiple of their length:
- * few systems are set up, and the end is met. */
+ * lengths are the time between two outputs over a power of two, and steps begin at a multiple of
+ * their length: few systems are set up, and the times of output and the end are met. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,6 +35,12 @@ typedef enum sp_time_scheme { SP_BDF1, SP_BDF2, SP_BDF3, SP_SDIRK2, SP_CN } sp_t
 /* Words of a case, by sp_time_scheme; ends with NULL. */
 extern const char *const sp_time_scheme_names[];
 
+enum { SP_TIMES_MOST = 256 };
+typedef struct sp_times {
+  int count;
+  double values[SP_TIMES_MOST]; /* increasing, > 0 */
+} sp_times;
+
 typedef struct sp_time_options {
   double end; /* 0: a steady problem */
   /* One of them is given, the others are 0. */
@@ -42,7 +48,11 @@ typedef struct sp_time_options {
   int steps;
   double tolerance; /* automatic steps: the error of each, as sp_march_create says */
   sp_time_scheme scheme;
-  int every; /* results and fields after so many steps, and at the end; >= 1 */
+  /* Results and fields, also at the end, in the first way that is given. Equal steps end at all
+   * these times; automatic steps are chosen so. */
+  sp_times at;     /* at these times */
+  double interval; /* at its multiples; 0: not given */
+  int every;       /* after so many steps; >= 1 */
 } sp_time_options;
 
 enum { SP_TIME_HISTORY = 3, SP_TIME_STAGES = 2 };
@@ -68,10 +78,15 @@ typedef struct sp_time_method {
 /* Return the method of a step that begins with `known` solutions, 1 or more. Local. */
 const sp_time_method *sp_time_method_of(sp_time_scheme scheme, int known);
 
-/* The shift and the time of the first stage from t = 0; 0 for a steady problem. Local. */
+/* The length, the shift and the time of the first stage of the first step from t = 0; 0 for a
+ * steady problem. Equal steps are at most options->step long. Local. */
+double sp_time_step(const sp_time_options *options);
 double sp_time_first_shift(const sp_time_options *options);
 double sp_time_first(const sp_time_options *options);
 
-/* Return the number of equal steps up to the end, of at most options->step; of automatic steps, the
- * number if all had the length of the first one. Local. */
-int sp_time_steps(const sp_time_options *options);
+/* Return the first time after t, by more than rounding, with results by `at` or `interval`, or the
+ * end; after the end, one end later. Local. */
+double sp_time_next_output(const sp_time_options *options, double t);
+
+/* Return span over the smallest power of two that makes it at most `most`, to rounding. Local. */
+double sp_time_divide(double span, double most);

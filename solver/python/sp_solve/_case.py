@@ -28,7 +28,7 @@ _SECTIONS = {
             "refine",
     "discretization": "order operator geometry",
     "problem": "lambda kappa capacity axes solution forcing source initial",
-    "time": "end step steps tolerance scheme every",
+    "time": "end step steps tolerance scheme every interval at",
     "boundary": "default",
     "solver": "tolerance criterion max_iterations preconditioner smoother smoother_degree orders coarse precision",
     "backend": "device exchange share threads",
