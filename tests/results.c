@@ -278,7 +278,7 @@ static void check_refused(void) {
        {"'core' and '1' are volumes without a source of heat: write 'by SOURCE'"}},
       {{"result.a=integral of u*v over xmin"},
        {"result.a", "column 3: unknown name 'v'", "x, y, z, u, pi"}},
-      {{"problem.forcing=u"}, {"problem.forcing", "column 1: unknown name 'u'", "x, y, z, pi"}},
+      {{"problem.forcing=v"}, {"problem.forcing", "column 1: unknown name 'v'", "x, y, z, "}},
       {{"problem.forcing=2*u0"},
        {"column 3: unknown name 'u0': only forcings with problem.initial"}},
       {{"discretization.operator=mass", "output.flux=yes"},
