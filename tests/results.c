@@ -237,7 +237,7 @@ static void check_all_on_ranks(void) {
       "result.f=minimum; result.g=average of u^2*z over volume inner",
       NULL};
   check_ranks(layers, "results", TEXTS("a", "b", "c", "d", "e", "f", "g"), TEXTS("value", "size"));
-  check_ranks(layers, "balance", TEXTS("f", "inside", "bottom"), TEXTS("value"));
+  check_ranks(layers, "balance", TEXTS("f", "inside", "bottom", "default"), TEXTS("value"));
   /* Regions that meet at edges, on deformed elements. */
   check_ranks(
       TEXTS("mesh.elements=4 4 4; mesh.map=sine; discretization.order=3; problem.forcing=0; "
