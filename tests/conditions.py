@@ -7,7 +7,7 @@ import re
 import shutil
 
 import cases
-from cases import CLOSE, FIXTURES, expect, record, refuse, solve, texts
+from cases import CLOSE, FIXTURES, expect, record, refuse, solve
 from driver import check, values, write, write_msh
 
 SANDWICH = os.path.join(FIXTURES, "sandwich.geo")  # blocks one, two and three: x from 0 to 1, to 2 and to 4
@@ -161,18 +161,6 @@ def bounds():
         check(len(found) == noted and all(1e-4 < error < 1e-3 for error in found), f"{kappa}, {tolerance}: {found}")
 
 
-def pinched():
-    """A note on columns of two cubes that touch along two edges only, unless u is fixed there."""
-    points = [(float(i), float(j), float(k)) for k in range(3) for j in range(3) for i in range(3)]
-    for name, columns in ("pinched.msh", [(0, 0), (1, 1)]), ("joined.msh", [(0, 0), (1, 0), (1, 1)]):
-        write_msh(name, points, [(5, 1, [9 * (k + c) + 3 * b + a + 1 for c in (0, 1) for a, b in (
-            (i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1))]) for i, j in columns for k in (0, 1)])
-    for settings, said in ("", True), ("mesh.file=joined.msh", False), ("boundary.default=dirichlet 0", False):
-        found = texts(solve("mesh.file=pinched.msh; problem.forcing=1; discretization.order=3; boundary.default=robin 1, 0",
-                            settings))
-        check(("touch along 2 edges only" in found.get("pinched", "")) == said, f"{settings}: {found}")
-
-
 BAR = (f"mesh.file={SANDWICH}; problem.forcing=0; boundary.left=dirichlet 0; boundary.right=dirichlet 10; "
        "boundary.default=neumann 0; material.two.kappa=0.1; result.left=flux over left; result.right=flux over right; "
        "result.near=flux over near; result.far=flux over far; result.half=flux over half; "
@@ -261,5 +249,5 @@ def valleys():
     check(abs(r3 + 0.1717945) < 1e-7, f"a minimum of {r3}")
 
 
-cases.run(valleys, volumes, lower_groups, surfaces, sources, heat_of_layers, heat_of_regions, bounds, pinched, crossings,
+cases.run(valleys, volumes, lower_groups, surfaces, sources, heat_of_layers, heat_of_regions, bounds, crossings,
           balanced_blocks, smooth_crossings, closed_surfaces)

@@ -6,7 +6,8 @@ import math
 
 import cases
 from cases import record
-from driver import check, values, write_msh
+from driver import check, values
+from mesh_file import Mesh
 
 FACES = "xmin", "xmax", "ymin", "ymax", "zmin", "zmax", "middle"
 
@@ -33,7 +34,12 @@ def fluxes():
         slope = y + 2 * x, x + 2 * z, 2 * y
         row = [kappa["".join(sorted("xyz"[d] + "xyz"[e]))] for e in range(3)]
         expected[name] = (-1 if face % 2 or name == "middle" else 1) * sum(k * s for k, s in zip(row, slope))
-    write_box("cube.msh", 2)
+    mesh = Mesh()
+    for half in 0, 1:  # the plane x = 1/2 is between two volumes
+        mesh.block((half / 2, 0, 0), (half / 2 + 0.5, 1, 1), (1, 2, 2), 8 + half)
+    for face in range(7):
+        mesh.faces(face // 2 % 3, 0.5 if face == 6 else face % 2, face + 1)
+    mesh.write([f'2 {face} "{name}"' for face, name in enumerate(FACES, 1)], "cube.msh")
     for operator in "bp3.5", "bp3.0":
         found = solve(f"problem.kappa={', '.join(map(str, kappa.values()))}; mesh.file=cube.msh; "
                       f"problem.solution=x*y+2*y*z+x^2; discretization.operator={operator}; discretization.order=4; "
@@ -43,24 +49,6 @@ def fluxes():
             close(f"{operator}, flux over {name}", flux, expected[name], 1e-9)
         close(f"{operator}, imbalance", found["balance"][-1]["value"], 0, 1e-9)
         close(f"{operator}, error", found["errors"]["max"], 0, 1e-10)
-
-
-def write_box(name, n):
-    """The unit cube of n^3 elements; its faces and the plane x = 1/2, between two volumes, as groups."""
-    def node(i, j, k):
-        return 1 + i + (n + 1) * (j + (n + 1) * k)
-
-    grid, square = range(n + 1), [(0, 0), (1, 0), (1, 1), (0, 1)]
-    cells = [(5, 8 + (2 * i >= n), [node(i + a, j + b, k + c) for c in (0, 1) for a, b in square])
-             for k in range(n) for j in range(n) for i in range(n)]
-    for face in range(7):
-        for i, j in ((i, j) for i in range(n) for j in range(n)):
-            corners = [[i + a, j + b] for a, b in square]
-            for at in corners:
-                at.insert(face // 2 % 3, n // 2 if face == 6 else n * (face % 2))
-            cells.append((3, face + 1, [node(*at) for at in corners]))
-    write_msh(name, [[i / n, j / n, k / n] for k in grid for j in grid for i in grid], cells,
-                     [f'2 {face + 1} "{text}"' for face, text in enumerate(FACES)] + ['3 8 "low"', '3 9 "high"'])
 
 
 # From below: thickness [mm], kappa_x, kappa_y, kappa_z [W/(mm K)].

@@ -6,54 +6,14 @@ import math
 
 import cases
 from cases import CLOSE, record, refuse
-from driver import check, values, write_msh
+from driver import check, values
+from mesh_file import Mesh
 
 OTHERS = {"default", "parts", "unnamed_faces", "constants", "no_material", "rounding"}  # notes that do not count here
 CASE = "problem.forcing=0; boundary.default=neumann 0; boundary.cold=dirichlet 0; result.mean=average of u"
 HOT = CASE + "; boundary.hot=dirichlet 100"  # heat has a way out
 HEATED = CASE + "; boundary.hot=neumann 1"   # it has none if the parts are not joined
 NAMES = ['3 1 "left"', '3 2 "right"', '2 11 "hot"', '2 12 "cold"', '2 13 "chip"']
-
-
-class Mesh:
-    """Points with equal keys are one; `key` of a block makes them its own."""
-
-    def __init__(self):
-        self.points, self.elements = {}, []
-
-    def add(self, kind, group, places, key=lambda place: 0):
-        self.elements.append((kind, group, [self.points.setdefault((tuple(p), key(p)), len(self.points) + 1)
-                                            for p in places]))
-
-    def block(self, lower, upper, counts, group, key=lambda place: 0, tetrahedra=False):
-        """A box of hexahedra, or of cubes of six tetrahedra along the same diagonal."""
-        def at(*index):
-            return tuple(a + (b - a) * i / n for a, b, i, n in zip(lower, upper, index, counts))
-        for i, j, k in itertools.product(*map(range, counts)):
-            if not tetrahedra:
-                self.add(5, group, [at(i + a, j + b, k + c) for c in (0, 1) for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))],
-                         key)
-                continue
-            for axes in itertools.permutations(range(3)):
-                corners = [(i, j, k)]
-                for axis in axes:
-                    corners.append(tuple(x + (a == axis) for a, x in enumerate(corners[-1])))
-                if axes in ((0, 2, 1), (1, 0, 2), (2, 1, 0)):  # odd: else left-handed
-                    corners[2:] = corners[:1:-1]
-                self.add(4, group, [at(*corner) for corner in corners], key)
-
-    def faces(self, axis, value, group, key=lambda place: 0, within=lambda place: True):
-        """The faces of the hexahedra and tetrahedra so far at a plane become elements of a group."""
-        place_of = {number: place for (place, _), number in self.points.items()}
-        for kind, _, numbers in list(self.elements):
-            on = [place_of[n] for n in numbers if kind in (4, 5) and abs(place_of[n][axis] - value) < 1e-9]
-            centre = [sum(x) / max(len(on), 1) for x in zip(*on)]
-            if len(on) == (3 if kind == 4 else 4) and within(centre):
-                self.add(2 if kind == 4 else 3, group, on if kind == 4 else [on[0], on[1], on[2], on[3]], key)
-
-    def write(self, name):
-        write_msh(name, [place for place, _ in self.points], self.elements, NAMES)
-        return "mesh.file=" + name
 
 
 def two_blocks(counts, key=lambda place: 1, lower=(1, 0, 0), tetrahedra=False):
@@ -83,7 +43,7 @@ def lost():
     mesh.faces(2, 0, 12)
     mesh.faces(2, 1, 13, within=lambda p: p[0] < 0.25)
     mesh.faces(2, 1, 13, key=lambda place: 1, within=lambda p: 0.25 < p[0] < 0.5)
-    expect(CASE, mesh.write("lost.msh"), "boundary.chip=neumann 100", lost="4 of 8 of 'chip'")
+    expect(CASE, mesh.write(NAMES, "lost.msh"), "boundary.chip=neumann 100", lost="4 of 8 of 'chip'")
 
 
 def hanging():
@@ -91,45 +51,49 @@ def hanging():
     so the sides have their own temperatures, unless common nodes tie them."""
     for ratio in 2, 3:
         misfits = f"{4 + 4 * ratio**2} exterior faces lie on others"
-        expect(HOT, two_blocks((2, 2 * ratio, 2 * ratio)).write("apart.msh"), misfits=misfits)
-        mesh = two_blocks((2, 2 * ratio, 2 * ratio), key=lambda place: 0).write("tied.msh")
+        expect(HOT, two_blocks((2, 2 * ratio, 2 * ratio)).write(NAMES, "apart.msh"), misfits=misfits)
+        mesh = two_blocks((2, 2 * ratio, 2 * ratio), key=lambda place: 0).write(NAMES, "tied.msh")
         for order in 1, 3:
             order_of = f"discretization.order={order}"
             expect(HOT, mesh, order_of, misfits=misfits, pinched="at 9 nodes only" if order == 1 else "")
             refuse(HEATED, (f"{mesh}; {order_of}", "no way out but nodes or edges", misfits, "8 elements 'left'"))
     # The same corners to 1e-8, shifted faces, and a gap.
     for shift, expected in (1e-9, {"coincident": "4 pairs"}), (0.25, {"misfits": "8 exterior faces lie"}):
-        expect(HOT, two_blocks((2, 2, 2), lower=(1, shift, 0)).write("shifted.msh"), **expected)
-    expect(HOT, two_blocks((2, 2, 2), lower=(1.0001, 0, 0)).write("gap.msh"))
+        expect(HOT, two_blocks((2, 2, 2), lower=(1, shift, 0)).write(NAMES, "shifted.msh"), **expected)
+    expect(HOT, two_blocks((2, 2, 2), lower=(1.0001, 0, 0)).write(NAMES, "gap.msh"))
 
 
 def half_shared():
     """Nodes are shared for y < 1/2 only: two of four pairs of faces are a crack. It is intended if groups name it."""
     mesh = two_blocks((2, 2, 2), key=lambda place: place[1] > 0.5)
-    expect(HOT, mesh.write("half.msh"), coincident="2 pairs")
+    expect(HOT, mesh.write(NAMES, "half.msh"), coincident="2 pairs")
     for side in 0, 1:
         mesh.faces(0, 1, 13, key=lambda place: side * (place[1] > 0.5), within=lambda place: place[1] > 0.5)
-    expect(HOT, mesh.write("crack.msh"))
+    expect(HOT, mesh.write(NAMES, "crack.msh"))
 
 
 def tetrahedra():
     """Hexahedra on tetrahedra: 4 quadrilaterals of 4 faces each, 8 triangles of 3."""
-    mesh = two_blocks((2, 2, 2), key=lambda place: 0, tetrahedra=True).write("mixed.msh") + "; discretization.order=1"
+    mesh = two_blocks((2, 2, 2), key=lambda place: 0, tetrahedra=True).write(NAMES, "mixed.msh") + "; discretization.order=1"
     refuse(HEATED, (mesh, "no way out but", "40 exterior faces"))
     expect(HOT, mesh, misfits="40 exterior faces lie on others", divided="", pinched="at 21 nodes only")
 
 
 def ties():
     """Blocks that share an edge or a corner only: refused, unless u is fixed on both, or lambda or another condition fixes
-    it, or no heat flows."""
+    it, or no heat flows. No note if u is fixed where they touch, or if a third block joins them."""
     for name, lower in ("edge", (1, 1, 0)), ("corner", (1, 1, 1)):
-        mesh = two_blocks((2, 2, 2), key=lambda place: 0, lower=lower).write(name + ".msh")
+        mesh = two_blocks((2, 2, 2), key=lambda place: 0, lower=lower).write(NAMES, name + ".msh")
         for order in 1, 2, 5:
             case = f"{mesh}; discretization.order={order}"
             refuse(HEATED, (case, "no way out but nodes or edges", "8 elements 'left'", "between (0, 0, 0) and (1, 1, 1)"))
             text = "at 1 node only" if name == "corner" else "at 3 nodes only" if order == 1 else "along 2 edges only"
             for more in "", "boundary.hot=neumann 1; problem.lambda=1", "boundary.hot=robin 1, 1", "boundary.hot=neumann 0":
                 expect(HOT, case, more, pinched=text)
+            expect(CASE, case, "boundary.default=dirichlet 0; problem.forcing=1")
+    mesh = two_blocks((2, 2, 2), key=lambda place: 0, lower=(1, 1, 0))
+    mesh.block((1, 0, 0), (2, 1, 1), (2, 2, 2), 1)
+    expect(HOT, mesh.write(NAMES, "joined.msh"))
 
 
 def ring(mirror, wrong=0, mesh=None, group=1, first=1, count=3, key=lambda place: 0):
@@ -154,12 +118,12 @@ def mirrored():
     """A mirrored ring has the volume and the solution of the ring; with 5 elements inverted it is refused."""
     case = CASE + ("; boundary.cold=; discretization.order=4; boundary.default=dirichlet y^2+z; problem.forcing=-2; "
                    "result.volume=integral of 1; result.moment=integral of u*x^2; mesh.file=ring.msh")
-    ring(False).write("ring.msh")
+    ring(False).write(NAMES, "ring.msh")
     results = expect(case)
-    ring(True).write("ring.msh")
+    ring(True).write(NAMES, "ring.msh")
     for name, value in expect(case, turned="all 12 elements").items():
         check(abs(results[name] - value) < CLOSE, f"{name} {value}, not {results[name]}")
-    ring(False, wrong=5).write("ring.msh")
+    ring(False, wrong=5).write(NAMES, "ring.msh")
     refuse(case, ("", "5 of 12 elements are left-handed"))
 
 
@@ -169,7 +133,7 @@ def curved():
     mesh = Mesh()
     for group, first, count in (1, 1, 3), (2, 2, 5):
         ring(False, mesh=mesh, group=group, first=first, count=count, key=lambda place, own=group: own)
-    expect(CASE, mesh.write("rings.msh"), "boundary.cold=; boundary.default=dirichlet x", misfits="16 exterior faces lie")
+    expect(CASE, mesh.write(NAMES, "rings.msh"), "boundary.cold=; boundary.default=dirichlet x", misfits="16 exterior faces lie")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,17 @@
-/* Fluxes with their rates, and the balance of all kinds of conditions, through the whole program
- * and its run log. */
-#include "tests/result_log.h"
+/* Fluxes with their rates, and the balance of all kinds of conditions. */
+#include "tests/folders.h"
+#include "tests/library_case.h"
+
+static const char *const NAMES[] = {"a", "b", "c"};
+
+/* The results NAMES of a case, of which there are `count`. */
+static void find_fluxes(const char *const *common, const char *const *own, int count,
+                        double fluxes[3]) {
+  ARRAYS_OF_SCOPE;
+  sp_case *c = solve_case(MPI_COMM_WORLD, common, own);
+  for (int r = 0; r < count; r++) fluxes[r] = number(c, "results", NAMES[r], "value");
+  sp_case_close(&c);
+}
 
 /* u = sin(1.3 x + 0.2) exp(0.7 y) cos(0.9 z): out of the unit cube through xmin, xmax and zmax. */
 #define SMOOTH "problem.solution=sin(1.3*x+0.2)*exp(0.7*y)*cos(0.9*z)"
@@ -23,9 +34,9 @@ static void measure(const char *kind, int order, int n, const char *const *bound
                 "result.c=flux over surface zmax",
                 order, n, n, n),
       NULL};
-  const logged log = run(MPI_COMM_WORLD, common, boundary);
+  find_fluxes(common, boundary, 3, errors);
   exact_fluxes(exact);
-  for (int r = 0; r < 3; r++) errors[r] = fabs(log.results[r].value - exact[r]);
+  for (int r = 0; r < 3; r++) errors[r] = fabs(errors[r] - exact[r]);
 }
 
 /* The rate of the largest of the first `count` errors, since a single one may pass through zero. It
@@ -63,12 +74,13 @@ static void check_fluxes(void) {
         "discretization.order=2; solver.tolerance=1e-14; result.a=flux over xmin; "
         "result.b=flux over ymax; result.c=flux over zmin",
         NULL};
-    const logged log = run(MPI_COMM_WORLD, linear, TEXTS(KINDS[kind]));
     const double exact[] = {4 * 2.5, 4 * 3, 4 * 0.5};
+    sp_case *c = solve_case(MPI_COMM_WORLD, linear, TEXTS(KINDS[kind]));
     for (int r = 0; r < 3; r++) {
-      CHECK_CLOSE(log.results[r].value, exact[r], 1e-11);
-      CHECK_CLOSE(log.results[r].size, 1, 1e-14);
+      CHECK_CLOSE(number(c, "results", NAMES[r], "value"), exact[r], 1e-11);
+      CHECK_CLOSE(number(c, "results", NAMES[r], "size"), 1, 1e-14);
     }
+    sp_case_close(&c);
   }
 }
 
@@ -81,18 +93,16 @@ static void check_jump(void) {
       "boundary.ymin=dirichlet x+z; boundary.default=neumann 0; result.a=flux over xmin; "
       "result.b=flux over ymin",
       NULL};
-  const logged one = run(MPI_COMM_WORLD, same, TEXTS("problem.kappa=z<1?1:100"));
-  const logged tensor = run(MPI_COMM_WORLD, same, TEXTS("problem.kappa=z<1?1:100, z<1?1:100, 10"));
-  const logged two = run(MPI_COMM_WORLD, same,
-                         TEXTS("region.low.upper=1 1 1; problem.kappa=100; "
-                               "material.low.kappa=1"));
-  const logged tensors = run(MPI_COMM_WORLD, same,
-                             TEXTS("region.low.upper=1 1 1; problem.kappa=100, 100, 10; "
-                                   "material.low.kappa=1, 1, 10"));
-  for (int r = 0; r < 2; r++) {
-    CHECK_CLOSE(one.results[r].value, two.results[r].value, 1e-9 * fabs(two.results[r].value));
-    CHECK_CLOSE(tensor.results[r].value, tensors.results[r].value,
-                1e-9 * fabs(tensors.results[r].value));
+  static const char *const kappa[][2] = {
+      {"problem.kappa=z<1?1:100",
+       "region.low.upper=1 1 1; problem.kappa=100; material.low.kappa=1"},
+      {"problem.kappa=z<1?1:100, z<1?1:100, 10",
+       "region.low.upper=1 1 1; problem.kappa=100, 100, 10; material.low.kappa=1, 1, 10"}};
+  for (int k = 0; k < 2; k++) {
+    double formula[3], materials[3];
+    find_fluxes(same, TEXTS(kappa[k][0]), 2, formula);
+    find_fluxes(same, TEXTS(kappa[k][1]), 2, materials);
+    for (int r = 0; r < 2; r++) CHECK_CLOSE(formula[r], materials[r], 1e-9 * fabs(materials[r]));
   }
 }
 
@@ -118,12 +128,16 @@ static double measure_layers(const layered *c, const char *kind, int order, int 
       "boundary.default=neumann 0; solver.tolerance=1e-13; result.in=flux over inside; "
       "result.out=flux over outside",
       NULL};
-  const logged log = run(MPI_COMM_WORLD, common, NULL);
-  const double imbalance = log.term_count > 0 ? log.terms[log.term_count - 1] : NAN;
+  sp_case *run = solve_case(MPI_COMM_WORLD, common, NULL);
+  const double imbalance = number(run, "balance", "imbalance", "value");
   CHECK(fabs(imbalance) <= 1e-10 * c->flux, "%s %s N = %d: an imbalance of %g", c->mesh, kind,
         order, imbalance);
-  *norms = log.norms;
-  return fmax(fabs(log.results[0].value - c->flux), fabs(log.results[1].value + c->flux));
+  norms->l2 = number(run, "errors", NULL, "L2");
+  norms->h1 = number(run, "errors", NULL, "H1");
+  const double in = number(run, "results", "in", "value") - c->flux;
+  const double out = number(run, "results", "out", "value") + c->flux;
+  sp_case_close(&run);
+  return fmax(fabs(in), fabs(out));
 }
 
 /* Fluxes: rate 2 N, as in check_flux_rate, above 1e-7, where the elements of order 4 are cylinders
@@ -172,21 +186,25 @@ static void check_layers(bool all) {
 /* The imbalance is the sum of the residual over free DOFs, at most sqrt(n) 1e-14 |b|, and rounding
  * of A u, of size eps |A| |u| per DOF: for n below 1e4 and |A| below 1e3 less than 1e-10 of the
  * largest term, which is of size one or larger. */
-static void check_balance(int terms, const char *const *own) {
+static void check_balance(const char *const *terms, const char *const *own) {
   for (int kind = 0; kind < 2; kind++) {
-    const char *const common[] = {
-        KINDS[kind],
-        "discretization.order=3; solver.tolerance=1e-14; solver.max_iterations=60; "
-        "problem.solution=sin(2*x+0.4)*exp(y)+z^2*x",
-        NULL};
-    const logged log = run(MPI_COMM_WORLD, common, own);
-    CHECK(log.term_count == terms, "%s: %d terms instead of %d", own[1], log.term_count, terms);
-    if (log.term_count < 1) continue;
-    double largest = 0;
-    for (int t = 0; t < log.term_count - 1; t++) largest = fmax(largest, fabs(log.terms[t]));
-    const double imbalance = log.terms[log.term_count - 1];
+    ARRAYS_OF_SCOPE;
+    sp_case *c = solve_case(MPI_COMM_WORLD,
+                            TEXTS(KINDS[kind], "discretization.order=3; solver.max_iterations=60; "
+                                               "problem.solution=sin(2*x+0.4)*exp(y)+z^2*x"),
+                            own);
+    double largest = 0, rest = 2 * number(c, "balance", terms[0], "value");
+    for (const char *const *term = terms; *term; term++) {
+      const double value = number(c, "balance", *term, "value");
+      largest = fmax(largest, fabs(value));
+      rest -= value;
+    }
+    const double imbalance = number(c, "balance", "imbalance", "value");
+    CHECK(fabs(imbalance - rest) <= 1e-14 * largest, "%s: %g is not the first term without others",
+          own[1], imbalance);
     CHECK(largest > 0.1 && fabs(imbalance) <= 1e-10 * largest, "%s, %s: %g of %g", own[1],
           KINDS[kind], imbalance, largest);
+    sp_case_close(&c);
   }
 }
 
@@ -196,27 +214,33 @@ static void check_balances(void) {
   const char *const cube = "mesh.elements=3 2 2", *const wavy =
                                                       "mesh.elements=3 2 2; mesh.map=sine";
   const struct {
-    int terms;
-    const char *mesh, *own;
+    const char *terms[7], *mesh, *own; /* terms of the balance, ended by NULL */
   } cases[] = {
-      {3, wavy, "problem.lambda=0"},
-      {4, wavy, "problem.lambda=1+x"},
-      {4, wavy,
+      {{"f", "default"}, wavy, "problem.lambda=0"},
+      {{"f", "lambda u", "default"}, wavy, "problem.lambda=1+x"},
+      {{"f", "xmin", "default"},
+       wavy,
        "problem.lambda=0; problem.kappa=1+y; boundary.xmin=robin 1+y^2; boundary.default=robin 2"},
-      {4, wavy, "problem.lambda=2; boundary.default=neumann"},
-      {4, wavy, "problem.lambda=0; boundary.default=neumann"},
-      {7, wavy,
+      {{"f", "lambda u", "default"}, wavy, "problem.lambda=2; boundary.default=neumann"},
+      {{"f", "default", "projection"}, wavy, "problem.lambda=0; boundary.default=neumann"},
+      {{"f", "lambda u", "xmin", "ymax", "zmin", "default"},
+       wavy,
        "problem.lambda=1; problem.kappa=1+x*y; boundary.xmin=robin 3; boundary.ymax=neumann; "
        "boundary.zmin=dirichlet; boundary.default=dirichlet"},
-      {5, wavy,
+      {{"f", "ymin", "xmax", "default"},
+       wavy,
        "problem.solution=; problem.forcing=exp(x); problem.lambda=0; boundary.ymin=neumann 1+z; "
        "boundary.default=dirichlet y; boundary.xmax=robin 1, 2"},
-      {4, cube,
+      {{"f", "lambda u", "default"},
+       cube,
        "problem.solution=sin(2*pi*x)*y^2+y*z; problem.lambda=1; boundary.xmin=periodic xmax"},
-      {4, layers,
+      {{"f", "lambda u", "default"},
+       layers,
        "problem.solution=; problem.forcing=1+x; material.inner.kappa=100; problem.lambda=0; "
        "material.outer.kappa=1+z/4; material.outer.lambda=2; boundary.default=dirichlet 1+z"},
-      {5, shell, "problem.lambda=1; boundary.inside=robin 1; boundary.outside=dirichlet"}};
+      {{"f", "lambda u", "inside", "outside"},
+       shell,
+       "problem.lambda=1; boundary.inside=robin 1; boundary.outside=dirichlet"}};
   for (size_t c = 0; c < COUNT_OF(cases); c++)
     check_balance(cases[c].terms, TEXTS(cases[c].mesh, cases[c].own));
 }
@@ -232,11 +256,11 @@ static void check_films(void) {
       NULL};
   for (int digits = 0; digits <= 20; digits += 4) {
     const double exact = 160 / (1.125 + pow(10, -digits));
-    const logged log =
-        run(MPI_COMM_WORLD, common,
-            TEXTS(test_text("constants.a=1e%d; boundary.zmin=robin a, 180*a", digits)));
-    CHECK_CLOSE(log.results[0].value, -exact, 1e-7 * exact);
-    CHECK_CLOSE(log.results[1].value, exact, 1e-7 * exact);
+    double fluxes[3];
+    find_fluxes(common, TEXTS(test_text("constants.a=1e%d; boundary.zmin=robin a, 180*a", digits)),
+                2, fluxes);
+    CHECK_CLOSE(fluxes[0], -exact, 1e-7 * exact);
+    CHECK_CLOSE(fluxes[1], exact, 1e-7 * exact);
   }
 }
 
@@ -250,10 +274,10 @@ static void check_weak_film(void) {
       NULL};
   for (int digits = 6; digits <= 14; digits += 4) {
     const double exact = 300 / (0.55 + 0.5 * pow(10, digits));
-    const logged log =
-        run(MPI_COMM_WORLD, common, TEXTS(test_text("material.default.kappa=1e-%d", digits)));
-    CHECK_CLOSE(log.results[0].value, -exact, 1e-7 * exact);
-    CHECK_CLOSE(log.results[1].value, exact, 1e-7 * exact);
+    double fluxes[3];
+    find_fluxes(common, TEXTS(test_text("material.default.kappa=1e-%d", digits)), 2, fluxes);
+    CHECK_CLOSE(fluxes[0], -exact, 1e-7 * exact);
+    CHECK_CLOSE(fluxes[1], exact, 1e-7 * exact);
   }
 }
 
@@ -269,28 +293,28 @@ static void check_jumps(void) {
   for (int digits = 2; digits <= 16; digits += 2)
     for (int kind = 0; kind < 2; kind++) {
       const double exact = 5 / (pow(10, -digits) + 1);
-      const logged log = run(MPI_COMM_WORLD, common,
-                             TEXTS(KINDS[kind], test_text("material.A.kappa=1e%d", digits)));
       const double signs[] = {1, -1, 1};
+      double fluxes[3];
+      find_fluxes(common, TEXTS(KINDS[kind], test_text("material.A.kappa=1e%d", digits)), 3,
+                  fluxes);
       for (int r = 0; r < 3; r++)
-        CHECK_CLOSE(log.results[r].value, signs[r] * exact, (digits <= 10 ? 1e-7 : 1e-5) * exact);
+        CHECK_CLOSE(fluxes[r], signs[r] * exact, (digits <= 10 ? 1e-7 : 1e-5) * exact);
     }
 }
 
 /* A flux that u shows in its last digits only: q / kappa is 1e-16 of u. */
 static void check_faint(void) {
-  const logged log = run(
-      MPI_COMM_WORLD,
+  double fluxes[3];
+  find_fluxes(
       TEXTS("mesh.elements=2 1 4; discretization.order=3; problem.forcing=0; problem.kappa=1e9; "
             "boundary.zmin=dirichlet 139; boundary.zmax=neumann 1e-5; "
-            "boundary.default=neumann 0; result.a=flux over zmin"),
-      NULL);
-  CHECK_CLOSE(log.results[0].value, 1e-5, 1e-9);
+            "boundary.default=neumann 0; result.a=flux over zmin; solver.tolerance="),
+      NULL, 1, fluxes);
+  CHECK_CLOSE(fluxes[0], 1e-5, 1e-9);
 }
 
 int main(int argc, char **argv) {
   run_case_begin(&argc, &argv);
-  enter_folder();
   check_fluxes();
   check_jump();
   check_layers(device_sweeps(argc, argv));
@@ -299,6 +323,5 @@ int main(int argc, char **argv) {
   check_weak_film();
   check_jumps();
   check_faint();
-  leave_folder(TEXTS("world.h5"));
   return check_end();
 }

@@ -47,6 +47,18 @@ static inline double *solve(sp_case *c) {
   return u;
 }
 
+/* The case of settings, as those of run_case, solved to 1e-14 if they do not say; the caller closes
+ * it. */
+static inline sp_case *solve_case(MPI_Comm comm, const char *const *common,
+                                  const char *const *own) {
+  const char *keys[RUN_CASE_OVERRIDES + 1] = {run_case_device, "backend.share=yes",
+                                              "solver.tolerance=1e-14"};
+  keys[run_case_append(own, run_case_append(common, 3, keys), keys)] = NULL;
+  sp_case *c = open_on(comm, keys);
+  (void)solve(c);
+  return c;
+}
+
 static inline double *get(sp_case *c, sp_case_array which) {
   const size_t count = (which == SP_CASE_POINTS ? 3 : 1) * local_of(c);
   double *values = test_array(count, sizeof *values);
