@@ -1,0 +1,151 @@
+/* Eigenvalues of B A, with B the multigrid cycle, on small meshes of all kinds. A mode that no
+ * block of the smoother handles is an eigenvalue far below 1, and some that are over-corrected take
+ * all others down with them. Bounds: all eigenvalues are above 0.05, and 95 % above 0.3.
+ *
+ * Lanczos' method from a random vector in the inner product of B, with full orthogonalization,
+ * gives a tridiagonal matrix with these eigenvalues. Sturm's sequence counts those below a bound.
+ */
+#include <float.h>
+
+#include "tests/library_case.h"
+
+typedef struct spectrum {
+  sp_solver *solver;
+  int n, length; /* local DOFs; Lanczos vectors */
+  double *q, *z; /* [length][n]: vectors and B times them */
+  double *diagonal, *beside;
+} spectrum;
+
+static double product(int n, const double *x, const double *y) {
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+/* z = B r. */
+static void precondition(const spectrum *s, const double *r, double *z) {
+  sp_solver *solver = s->solver;
+  sp_preconditioner *p = solver->preconditioner;
+  require(sp_vector_write(r, &solver->r));
+  require(p->apply(p, sqrt(product(s->n, r, r)), &solver->r, &solver->x));
+  require(sp_vector_read(&solver->x, z));
+}
+
+/* y = A x. */
+static void apply(const spectrum *s, const double *x, double *y) {
+  sp_solver *solver = s->solver;
+  require(sp_vector_write(x, &solver->r));
+  require(sp_operator_apply(solver->system->op, true, &solver->r, &solver->x));
+  require(sp_vector_read(&solver->x, y));
+}
+
+/* w -= its components along all vectors, twice for rounding. */
+static void orthogonalize(const spectrum *s, int count, double *w) {
+  for (int k = 0; k < 2 * count; k++) {
+    const double *q = &s->q[(size_t)(k % count) * (size_t)s->n];
+    const double c = product(s->n, w, &s->z[(size_t)(k % count) * (size_t)s->n]);
+    for (int i = 0; i < s->n; i++) w[i] -= c * q[i];
+  }
+}
+
+/* Fill diagonal and beside; returns the number of eigenvalues. */
+static int tridiagonalize(const spectrum *s, double *w, double *bw) {
+  static const double ENOUGH = 1e-7; /* of the size of B A: the vectors are complete */
+  for (int k = 0;; k++) {
+    double *q = &s->q[(size_t)k * (size_t)s->n], *z = &s->z[(size_t)k * (size_t)s->n];
+    precondition(s, w, bw);
+    const double norm = sqrt(product(s->n, w, bw));
+    if (k > 0) s->beside[k - 1] = norm;
+    if (k == s->length || (k > 0 && norm < ENOUGH)) return k;
+    for (int i = 0; i < s->n; i++) {
+      q[i] = w[i] / norm;
+      z[i] = bw[i] / norm;
+    }
+    apply(s, z, w);
+    s->diagonal[k] = product(s->n, z, w);
+    orthogonalize(s, k + 1, w);
+  }
+}
+
+static int count_below(const spectrum *s, int count, double bound) {
+  double pivot = 1;
+  int below = 0;
+  for (int k = 0; k < count; k++) {
+    const double b = k > 0 ? s->beside[k - 1] : 0;
+    pivot = s->diagonal[k] - bound - b * b / pivot;
+    if (fabs(pivot) < DBL_MIN) pivot = DBL_MIN;
+    below += pivot < 0;
+  }
+  return below;
+}
+
+static void check_spectrum(const char *what, const char *const *keys) {
+  static const char *const common[] = {
+      "problem.forcing=1; solver.precision=double; solver.smoother=schwarz", NULL};
+  sp_case *c = solve_case(MPI_COMM_WORLD, common, keys);
+  spectrum s = {.solver = c->run->solver, .n = (int)local_of(c)};
+  const bool *constrained = s.solver->system->setup.constrained;
+  double *w = noise(c, 1), *bw = test_array((size_t)s.n, sizeof *bw);
+  for (int i = 0; i < s.n; i++) {
+    s.length += !constrained[i];
+    if (constrained[i]) w[i] = 0;
+  }
+  const size_t size = (size_t)s.n * (size_t)s.length;
+  s.q = test_array(size, sizeof *s.q);
+  s.z = test_array(size, sizeof *s.z);
+  s.diagonal = test_array((size_t)s.length, sizeof *s.diagonal);
+  s.beside = test_array((size_t)s.length, sizeof *s.beside);
+  const int count = tridiagonalize(&s, w, bw), least = count_below(&s, count, 0.05);
+  const double share = 100.0 * count_below(&s, count, 0.3) / count;
+  CHECK(least == 0 && share <= 5, "%s: %d of %d eigenvalues below 0.05, %.3g %% below 0.3", what,
+        least, count, share);
+  sp_case_close(&c);
+}
+
+int main(int argc, char **argv) {
+  run_case_begin(&argc, &argv);
+  check_spectrum("cubes", TEXTS("mesh.elements=3 3 3; discretization.order=3; "
+                                "boundary.default=dirichlet 0"));
+  check_spectrum("skew elements", TEXTS("mesh.elements=3 3 3; mesh.map=kershaw; mesh.epsilon=0.3; "
+                                        "discretization.order=3; boundary.default=dirichlet 0"));
+  check_spectrum("flat elements", TEXTS("mesh.elements=3 3 3; mesh.upper=1 1 0.01; "
+                                        "discretization.order=3; boundary.xmin=dirichlet 0; "
+                                        "boundary.default=neumann 0"));
+  check_spectrum("bars", TEXTS("mesh.elements=3 3 3; mesh.upper=1 0.01 0.01; "
+                               "discretization.order=3; boundary.xmin=dirichlet 0; "
+                               "boundary.default=neumann 0"));
+  check_spectrum("a period", TEXTS("mesh.elements=3 3 3; boundary.xmax=periodic xmin; "
+                                   "discretization.order=3; boundary.default=robin 1, 0"));
+  check_spectrum("a tensor", TEXTS("mesh.elements=3 3 3; problem.kappa=100, 1, 1; "
+                                   "discretization.order=3; boundary.zmin=dirichlet 0; "
+                                   "boundary.default=neumann 0"));
+  for (int k = 0; k < 3; k++) {
+    const char *kappa = test_text("material.b.kappa=%g", pow(100, k));
+    check_spectrum(test_text("glue, %s", kappa),
+                   TEXTS("mesh.upper=2.001 1 1; mesh.size=0.5; mesh.grading=no; "
+                         "region.b.lower=1 0 0; region.b.upper=1.001 1 1; discretization.order=3",
+                         kappa,
+                         "boundary.b.ymin=neumann 0; boundary.b.ymax=neumann 0; "
+                         "boundary.b.zmin=neumann 0; boundary.b.zmax=neumann 0; "
+                         "boundary.default=dirichlet 0"));
+    kappa =
+        test_text("material.s.kappa=%g; material.t.kappa=%g", pow(1000, k - 1), pow(1000, k - 1));
+    check_spectrum(test_text("sheets that cross, %s", kappa),
+                   TEXTS("mesh.upper=2.01 2.01 1; mesh.size=1; mesh.grading=no; "
+                         "region.s.lower=1 0 0; region.s.upper=1.01 2.01 1; "
+                         "region.t.lower=0 1 0; region.t.upper=2.01 1.01 1; "
+                         "discretization.order=3",
+                         kappa, "boundary.zmin=dirichlet 0; boundary.default=neumann 0"));
+    const double r = pow(1e-3, k);
+    check_spectrum(
+        test_text("contacts that cross, R = %g", r),
+        TEXTS("mesh.upper=2 2 1; mesh.elements=2 2 1; region.a.lower=0 0 0; region.a.upper=1 1 1; "
+              "region.b.lower=1 0 0; region.b.upper=2 1 1; region.c.lower=0 1 0; "
+              "region.c.upper=1 2 1; discretization.order=3",
+              test_text("boundary.a.xmax=contact %g; boundary.a.ymax=contact %g; "
+                        "boundary.c.xmax=contact %g; boundary.b.ymax=contact %g",
+                        r, r, r, r),
+              "boundary.zmin=dirichlet 0; boundary.default=neumann 0"));
+  }
+  return check_end();
+}
