@@ -1,7 +1,7 @@
 /* Problems that depend on u: a sequence of linear problems, each linearized at the solution of the
  * one before: Newton's method for radiation and forcings (solver/problem/linearize.h), Picard's for
- * formulas of u in robin conditions, kappa, lambda and capacity. Numbering and space stay; the
- * system, its levels and its preconditioner are made anew.
+ * formulas of u in robin conditions, kappa, lambda and capacity. Numbering and space stay, and
+ * multigrid while coefficients change little (sp_solver_update); the system is made anew.
  *
  * If Picard's method is used in elements, Anderson's acceleration over three steps chooses where to
  * linearize. Sources: D. G. Anderson, J. ACM 12 (1965); H. F. Walker and P. Ni, SIAM J. Numer.
