@@ -24,13 +24,10 @@ typedef struct row {
   int parent, size, place; /* place: in the set, from 0 */
 } row;
 
-/* An entry of A between two of them: in a contact, in a thin element along the junction, or in
- * another element. */
-enum { IN_CONTACT, IN_THIN, IN_OTHER, ORDERS };
+/* An entry of A between two of them. */
 typedef struct entry {
   sp_gid dofs[2];
   double value;
-  int64_t order;
 } entry;
 
 typedef struct finder {
@@ -150,50 +147,38 @@ static sp_status gather_rows(finder *f, int *first, int *count) {
                            &f->row_count);
 }
 
-/* Visit the entries of element e in the lines along d of marked nodes. With out == NULL only count
- * them. */
-static size_t visit_lines(const finder *f, sp_lid e, int d, entry *out) {
-  static const double THIN = 4; /* of couplings, as elements in columns */
+/* Visit the entries of contact e between marked nodes of its lines across. With out == NULL only
+ * count them. */
+static size_t visit_lines(const finder *f, sp_lid e, entry *out) {
   const sp_schwarz_builder *b = f->b;
   const sp_numbering *numbering = b->setup->space->numbering;
-  const sp_separable *box = &b->boxes[e];
   const sp_lid *dofs = sp_schwarz_nodes(b, e);
-  const int n = b->n, step = d == 0 ? 1 : d == 1 ? n : n * n;
-  const double a = sp_separable_coupling(box, d), *w = b->gll->weights;
-  const double others =
-      fmax(sp_separable_coupling(box, (d + 1) % 3), sp_separable_coupling(box, (d + 2) % 3));
-  const int order = is_contact(b->setup->space, e) ? IN_CONTACT
-                    : a >= THIN * others           ? IN_THIN
-                                                   : IN_OTHER;
+  const double across = sp_separable_coupling(&b->boxes[e], 2), *w = b->gll->weights;
+  const int n = b->n, area = n * n;
   size_t count = 0;
-  if (order == IN_CONTACT && d < 2) return 0;
-  for (int p = 0; p < n * n * n; p++) {
-    const int at[3] = {p % n, p / n % n, p / (n * n)};
-    if (f->marks[dofs[p]] <= 0 || !is_free(f, dofs[p])) continue;
-    for (int k = at[d] + 1; k < n; k++) {
-      const sp_lid other = dofs[p + (k - at[d]) * step];
-      if (f->marks[other] <= 0 || !is_free(f, other) || other == dofs[p]) continue;
-      if (out)
-        out[count] = (entry){
-            {sp_numbering_global(numbering, dofs[p]), sp_numbering_global(numbering, other)},
-            a * w[at[(d + 1) % 3]] * w[at[(d + 2) % 3]] * b->stiffness[at[d] * n + k],
-            order};
-      count++;
-    }
-  }
+  for (int q = 0; q < area; q++)
+    for (int k = 0; k < n; k++)
+      for (int l = k + 1; l < n; l++) {
+        const sp_lid low = dofs[k * area + q], high = dofs[l * area + q];
+        if (f->marks[low] <= 0 || !is_free(f, low) || !is_free(f, high) || low == high) continue;
+        if (out)
+          out[count] =
+              (entry){{sp_numbering_global(numbering, low), sp_numbering_global(numbering, high)},
+                      across * w[q % n] * w[q / n] * b->stiffness[k * n + l]};
+        count++;
+      }
   return count;
 }
 
 static sp_status gather_entries(finder *f) {
   const sp_space *space = f->b->setup->space;
-  const sp_lid elements = space->mesh->hexes->count;
   SP_OWNED entry *own = NULL;
   size_t count = 0, next = 0;
-  for (sp_lid e = 0; e < elements; e++)
-    for (int d = 0; d < 3; d++) count += visit_lines(f, e, d, NULL);
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+    if (is_contact(space, e)) count += visit_lines(f, e, NULL);
   SP_TRY(sp_agree(space->platform->comm, sp_allocate(count, sizeof *own, "junctions", &own)));
-  for (sp_lid e = 0; e < elements; e++)
-    for (int d = 0; d < 3; d++) next += visit_lines(f, e, d, own + next);
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+    if (is_contact(space, e)) next += visit_lines(f, e, own + next);
   return sp_gather_records(space->platform->comm, own, count, sizeof *own, "junctions", &f->entries,
                            &f->entry_count);
 }
@@ -218,31 +203,21 @@ static int root_of(const finder *f, int i) {
   return i;
 }
 
-/* Join the sets that contacts couple, then those that thin elements do. */
 static void join_sets(finder *f) {
-  static const int MOST = 512;
-  for (size_t i = 0; i < f->row_count; i++) {
-    f->rows[i].parent = (int)i;
-    f->rows[i].size = 1;
+  for (size_t i = 0; i < f->row_count; i++) f->rows[i].parent = (int)i;
+  for (size_t n = 0; n < f->entry_count; n++) {
+    const entry *at = &f->entries[n];
+    const int one = root_of(f, find_row(f, at->dofs[0])),
+              two = root_of(f, find_row(f, at->dofs[1]));
+    if (one < two)
+      f->rows[two].parent = one;
+    else
+      f->rows[one].parent = two;
   }
-  for (int order = IN_CONTACT; order < IN_OTHER; order++)
-    for (size_t n = 0; n < f->entry_count; n++) {
-      const entry *at = &f->entries[n];
-      if (at->order != order) continue;
-      int low = root_of(f, find_row(f, at->dofs[0])), high = root_of(f, find_row(f, at->dofs[1]));
-      const int size = f->rows[low].size + f->rows[high].size;
-      if (low == high || (order == IN_THIN && size > MOST)) continue;
-      if (low > high) {
-        const int swap = low;
-        low = high;
-        high = swap;
-      }
-      f->rows[high].parent = low;
-      f->rows[low].size = size;
-    }
-  for (size_t i = f->row_count; i-- > 0;) f->rows[i].parent = root_of(f, (int)i);
-  for (size_t i = 0; i < f->row_count; i++) f->rows[i].size = 0;
-  for (size_t i = 0; i < f->row_count; i++) f->rows[i].place = f->rows[f->rows[i].parent].size++;
+  for (size_t i = 0; i < f->row_count; i++) {
+    f->rows[i].parent = root_of(f, (int)i);
+    f->rows[i].place = f->rows[f->rows[i].parent].size++;
+  }
 }
 
 /* ---- Inverses ---- */

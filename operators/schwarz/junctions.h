@@ -8,8 +8,8 @@
  *
  *     z_J = W A_JJ^-1 W r_J
  *
- * A set is the DOFs that contacts couple, so of one point; thin elements join the sets along the
- * junction, up to 512 DOFs (kappa = 1, 8 cubes: 1000 iterations become 6). All ranks have all r_J.
+ * A set is the DOFs of one point (8 cubes, kappa = 1, R = 1e-6: 1000 iterations become 6). All
+ * ranks have all r_J.
  */
 #pragma once
 
