@@ -331,9 +331,14 @@ def full_disk():
 
 
 def error_bars():
-    """They leave out the steps, and a note says so."""
-    names = [note["name"] for note in solve(1, *MOVING, "time.steps=4", "output.accuracy=yes")["notes"]]
-    check(names.count("steps") == 1, f"notes of a run in time with error bars: {names}")
+    """At a probe, where the steps make most of the error, the bar is the error to a factor of 1.5."""
+    exact = (1 + 0.4 + 0.7 * 0.3) * math.cos(3) + 0.4 ** 2
+    for steps in (["time.steps=20"], ["time.steps=20", "time.scheme=bdf1"], ["time.scheme=sdirk2", "time.tolerance=1e-2"]):
+        case = [*MOVING, *steps, "probe.p=0.4 0.7 0.3", "result.twice=2*p", "output.accuracy=yes"]
+        bars = {row["name"]: row for row in solve(1, *case)["accuracy"]}
+        error, bar = abs(bars["p"]["value"] - exact), bars["p"]["error"]
+        check(error / 1.5 < bar < 1.5 * error, f"{steps}: error {error:.2e}, bar {bar:.2e}")
+        check(abs(bars["twice"]["error"] - 2 * bar) < 1e-6 * bar, f"{steps}: bar of twice {bars['twice']['error']:.2e}, {bar:.2e}")
 
 
 def bad_input():

@@ -455,13 +455,6 @@ static bool find_kelvin(const sp_note_facts *f, sp_note *note) {
   return false;
 }
 
-static bool find_steps(const sp_note_facts *f, sp_note *note) {
-  if (!f->config->output.accuracy || !(f->config->time.end > 0)) return false;
-  return write_note(note, NULL, 0,
-                    "error bars are of the mesh only: halve time.step to see the error of "
-                    "the steps");
-}
-
 /* ---- All ---- */
 
 enum { OF_MESH = 4 }; /* the first ones need facts->mesh only */
@@ -474,7 +467,7 @@ static const sp_note_type types[] = {
     NOTE(constants), NOTE(no_material), NOTE(default),       NOTE(jumps),         NOTE(interfaces),
     NOTE(source),    NOTE(flux),        NOTE(alpha),         NOTE(forcing),       NOTE(kink),
     NOTE(boundary),  NOTE(dirichlet),   NOTE(defect),        NOTE(magnification), NOTE(rounding),
-    NOTE(fluxes),    NOTE(coarse),      NOTE(kelvin),        NOTE(steps)};
+    NOTE(fluxes),    NOTE(coarse),      NOTE(kelvin)};
 static_assert(sizeof types / sizeof *types <= SP_NOTES_MOST, "a note of each type must fit");
 
 const sp_note *sp_notes_get(const sp_notes *notes, const char *name) {

@@ -144,31 +144,43 @@ static bool seems_infinite(const sp_answer *a, int order, const double f[3]) {
          ratio <= sp_convergence_ratio(order, -POWER) && fabs(f[2] - f[1]) >= LEAST * a->scale;
 }
 
+/* The bars of formulas from the bars of their terms. */
+static void propagate_bars(sp_accuracy *accuracy) {
+  for (int i = 0; i < accuracy->answers.results; i++)
+    if (accuracy->answers.list[i].formula)
+      accuracy->errors[i] =
+          sp_answers_bar(&accuracy->answers, i, accuracy->values, accuracy->errors);
+}
+
 sp_status sp_accuracy_compare(double tolerance, int order, const sp_answers *others,
                               sp_accuracy *accuracy) {
   const size_t count = (size_t)accuracy->answers.count;
   const bool first = !accuracy->errors;
   double **e = &accuracy->errors, **before = &accuracy->before;
   if (first) SP_TRY(SP_ALLOCATE("error bars", SP_ARRAY(*e, count), SP_ARRAY(*before, count)));
-  SP_OWNED double *values = NULL;
-  SP_TRY(sp_allocate(count, sizeof *values, "error bars", &values));
+  if (first) SP_TRY(sp_allocate(count, sizeof(double), "error bars", &accuracy->values));
   for (size_t i = 0; i < count; i++) {
     const sp_answer *a = &accuracy->answers.list[i];
-    values[i] = a->value;
+    accuracy->values[i] = a->value;
     const double f[3] = {a->value, (*before)[i], others->list[i].value};
     const double least = fmax((*e)[i], tolerance * a->scale);
     (*e)[i] = fabs(f[2] - f[0]) <= least ? least : fabs(f[2] - f[0]); /* NaN if an answer is */
     if (a->infinite || (!first && seems_infinite(a, order, f))) (*e)[i] = INFINITY;
     (*before)[i] = f[2];
   }
-  for (int i = 0; i < accuracy->answers.results; i++)
-    if (accuracy->answers.list[i].formula)
-      (*e)[i] = sp_answers_bar(&accuracy->answers, i, values, *e);
+  propagate_bars(accuracy);
   return SP_OK;
+}
+
+void sp_accuracy_add_steps(int order, const sp_answers *others, sp_accuracy *accuracy) {
+  const double factor = 1 / (1 - pow(2, -order)); /* the error of all steps, not half of them */
+  for (int i = 0; i < accuracy->answers.count; i++)
+    accuracy->errors[i] += factor * fabs(others->list[i].value - accuracy->answers.list[i].value);
+  propagate_bars(accuracy);
 }
 
 void sp_accuracy_free(sp_accuracy *accuracy) {
   sp_answers_free(&accuracy->answers);
-  SP_FREE(accuracy->errors, accuracy->before);
+  SP_FREE(accuracy->values, accuracy->errors, accuracy->before);
   *accuracy = (sp_accuracy){0};
 }

@@ -62,10 +62,12 @@ void sp_answers_free(sp_answers *answers);
  * chance as wrong as J(u_N). At least what solver.tolerance may leave of the answer's scale. The
  * bar of a formula follows from the bars of its terms. An answer has none if it is infinite or
  * seems to grow: the differences of N, N + 1 and N + 2 have one sign and the ratio of powers from
- * -1 to 1/4 (solver/results/rates.h), and the last one is a hundredth of the answer or more. */
+ * -1 to 1/4 (solver/results/rates.h), and the last one is a hundredth of the answer or more. In
+ * time the error of the steps is added. */
 typedef struct sp_accuracy {
   sp_answers answers; /* of the case */
-  double *errors;     /* [answers.count], estimates; infinite: none */
+  double *values;     /* [answers.count] */
+  double *errors;     /* likewise, estimates; infinite: none */
   double *before;     /* [answers.count], values of the order before the last M */
   int order;          /* the last M */
   int64_t iterations; /* of all solves */
@@ -75,6 +77,10 @@ typedef struct sp_accuracy {
  * sp_accuracy_free, also after a failure. Errors: SP_ERR_SYSTEM. Local; the same on all ranks. */
 sp_status sp_accuracy_compare(double tolerance, int order, const sp_answers *others,
                               sp_accuracy *accuracy);
+
+/* Add the error of a scheme of that order in time, from the answers with steps half as long: the
+ * difference times 2^order / (2^order - 1). After sp_accuracy_compare. Local. */
+void sp_accuracy_add_steps(int order, const sp_answers *others, sp_accuracy *accuracy);
 void sp_accuracy_free(sp_accuracy *accuracy);
 
 /* Verdict of an answer that is infinite. */

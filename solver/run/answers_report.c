@@ -137,9 +137,10 @@ sp_status sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report) {
   sp_record *record = report->record;
   char text[256];
   snprintf(text, sizeof text,
-           "differences from orders up to %d%s, started at this solution, %lld iteration%s",
+           "differences from orders up to %d%s%s, started at this solution, %lld iteration%s",
            accuracy->order,
            accuracy->order < report->config->statement.order ? ", too large for order 15" : "",
+           report->config->time.end > 0 ? ", and from steps half as long" : "",
            (long long)accuracy->iterations, sp_plural(accuracy->iterations));
   sp_record_text(record, "accuracy_method", text);
   sp_record_open(record, SP_RECORD_TABLE, "accuracy");

@@ -1,5 +1,7 @@
 #include "solver/run/run.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "solver/report/field.h"
@@ -45,17 +47,43 @@ sp_status sp_running_time_levels(sp_running *c) {
   return SP_OK;
 }
 
-/* Solve the case at another order and compare the answers. */
-static sp_status solve_again(sp_running *c, int order) {
-  sp_config config = *c->config;
+/* Solve the case with another order or other steps. The caller ends with sp_answers_free. */
+static sp_status solve_again(sp_running *c, const sp_config *config, sp_answers *others) {
   sp_results results = {0};
+  const sp_status status = sp_run_one(c->workers, c->mesh, config, c, c->report, others, &results);
+  c->bars.accuracy.iterations += results.cg.iterations;
+  return status ? sp_fail(status, "error bars, order %d: %s", config->statement.order,
+                          sp_error_message())
+                : SP_OK;
+}
+
+/* Compare the answers with those of another order. */
+static sp_status change_order(sp_running *c, int order) {
+  sp_config config = *c->config;
   sp_answers others = {0};
   config.statement.order = order;
   config.solver.orders.count = 0;
-  sp_status status = sp_run_one(c->workers, c->mesh, &config, c, c->report, &others, &results);
-  status = status ? sp_fail(status, "error bars, order %d: %s", order, sp_error_message())
-                  : sp_accuracy_compare(config.solver.tolerance, order, &others, &c->bars.accuracy);
-  c->bars.accuracy.iterations += results.cg.iterations;
+  sp_status status = solve_again(c, &config, &others);
+  if (!status)
+    status = sp_accuracy_compare(config.solver.tolerance, order, &others, &c->bars.accuracy);
+  sp_answers_free(&others);
+  return sp_agree(c->workers->comm, status);
+}
+
+/* Compare the answers with those of steps half as long, or of a quarter of the tolerance, which is
+ * of order 2 in automatic steps. */
+static sp_status halve_steps(sp_running *c) {
+  sp_config config = *c->config;
+  sp_time_options *time = &config.time;
+  sp_answers others = {0};
+  time->step /= 2;
+  time->steps = (int)fmin(2.0 * time->steps, INT_MAX);
+  time->every = (int)fmin(2.0 * time->every, INT_MAX);
+  time->tolerance /= 4;
+  sp_status status = solve_again(c, &config, &others);
+  if (!status)
+    sp_accuracy_add_steps(sp_time_method_of(time->scheme, SP_TIME_HISTORY)->order, &others,
+                          &c->bars.accuracy);
   sp_answers_free(&others);
   return sp_agree(c->workers->comm, status);
 }
@@ -73,8 +101,9 @@ static sp_status find_accuracy(sp_running *c, bool once) {
   if (once) sp_solver_release(c->solver);
   sp_running_enter(c, SP_PHASE_ACCURACY);
   a->order = sp_answers_other_order(order);
-  sp_status status = a->order > order + 1 ? solve_again(c, order + 1) : SP_OK;
-  if (!status) status = solve_again(c, a->order);
+  sp_status status = a->order > order + 1 ? change_order(c, order + 1) : SP_OK;
+  if (!status) status = change_order(c, a->order);
+  if (!status && c->config->time.end > 0) status = halve_steps(c);
   sp_running_enter(c, SP_PHASES);
   return status;
 }
