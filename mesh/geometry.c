@@ -312,8 +312,9 @@ SP_CLONES static sp_status fill_volume(const sp_hexes *hexes, sp_lid element, co
 sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                              double *xyz, double *wj) {
   SP_TRY(fill_volume(hexes, element, rule, xyz, wj));
-  for (size_t p = 0; p < sp_rule_points(rule) && sp_hexes_is_contact(hexes, element); p++)
-    wj[p] = 0;
+  if (!sp_hexes_is_contact(hexes, element)) return SP_OK;
+  for (size_t p = 0; p < sp_rule_points(rule); p++) wj[p] = 0;
+  sp_hexes_coordinates(hexes, element, rule->n, rule->nodes, xyz);
   return SP_OK;
 }
 

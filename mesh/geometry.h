@@ -40,8 +40,8 @@ sp_status sp_geometry_tensor_factors(const sp_hexes *hexes, sp_lid element, cons
  * sp_geometry_factors at its corners, edge mid-points, face centres and centre. */
 bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid element);
 
-/* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid. Errors: as sp_geometry_factors.
- */
+/* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid; those of a contact are of its
+ * face, and wJ is 0. Errors: as sp_geometry_factors. */
 sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                              double *xyz, double *wj);
 

@@ -149,6 +149,17 @@ def pipe():
     check(abs(found["q"] - q) < 1e-6, f"a pipe: {found}, not {q}")
 
 
+def formula():
+    """A resistance that is a formula is that of the face: with both operators the balance closes, also beside a
+    Dirichlet face, and 1 + x at x = 0.5 is 1.5."""
+    for kind in "bp3.0", "bp3.5":
+        case = (f"mesh.elements=4 2 2; region.a.upper=0.5 1 1; discretization.operator={kind}; discretization.order=3; "
+                "problem.forcing=1; boundary.xmin=dirichlet 0; boundary.ymax=dirichlet x; boundary.default=neumann 0; "
+                "result.q=flux over xmin; result.top=flux over ymax; result.mean=average over a")
+        constant = values(solve(case, "boundary.a.xmax=contact 1.5"))
+        solve(case, "boundary.a.xmax=contact 1+x", results=constant)
+
+
 def refused():
     refuse(CASE,
            ("boundary.near=contact", "expected contact R", "found no r"),
@@ -164,4 +175,4 @@ def refused():
             "result.area=", "faces between elements only"))
 
 
-cases.run(bars, pipe, ends, insulated_pin, ring, strip, refused)
+cases.run(bars, pipe, ends, insulated_pin, ring, strip, formula, refused)
