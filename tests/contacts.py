@@ -116,7 +116,7 @@ CASE = (f"constants.r=1; mesh.file={SANDWICH}; problem.forcing=0; boundary.near=
 
 
 def bars():
-    """A contact adds its resistance to that of a bar, exactly, and multigrid does not notice it."""
+    """A contact adds its resistance to the bar's, exactly, and multigrid does not notice it."""
     for r in 1e-12, 1, 1e12:
         q = 10 / (4 + r)
         document = solve(CASE, f"discretization.order=3; constants.r={r}",

@@ -47,8 +47,8 @@ static inline double *solve(sp_case *c) {
   return u;
 }
 
-/* The case of settings, as those of run_case, solved to 1e-14 if they do not say; the caller closes
- * it. */
+/* Solve the case of settings, which run_case would take, to 1e-14 if they give no tolerance. The
+ * caller closes it. */
 static inline sp_case *solve_case(MPI_Comm comm, const char *const *common,
                                   const char *const *own) {
   const char *keys[RUN_CASE_OVERRIDES + 1] = {run_case_device, "backend.share=yes",

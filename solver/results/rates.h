@@ -155,7 +155,7 @@ sp_convergence sp_convergence_judge(int order, bool pointwise, const double f[3]
 double sp_convergence_rate(int order, const double f[3]);
 
 /* Describe how three values grow, ", like log(1/h)", in text[size], which is returned; empty if
- * they do not. `h` is the word for what is halved. Local. */
+ * they do not. `h` is "h" or "dt", the size that is halved. Local. */
 const char *sp_convergence_growth(int order, const double f[3], const char *h, size_t size,
                                   char *text);
 
