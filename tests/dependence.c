@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
                 "excludes kappa with components");
   check_refused("problem.kappa=1,2,1+u; problem.forcing=1", "unknown name 'u'");
   check_refused(
-      "problem.capacity=u; problem.forcing=1; problem.initial=1; time.end=1; time.steps=1",
+      "problem.capacity=u; problem.forcing=1; problem.initial=0; time.end=1; time.steps=1",
       "expected a value > 0");
   return check_end();
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Forcings that depend on u: Newton's method is quadratic, rates, balances, materials, steps in time, refusals."""
+"""Forcings that depend on u: Newton's method is quadratic, rates, balances, materials, steps in time, domains of formulas,
+refusals."""
 
 import os
 import sys
@@ -71,6 +72,26 @@ def in_time():
     check(document["errors"]["max"] < 1e-8, f"sealed: {document['errors']}")
 
 
+def domains():
+    """In a long step the linearized radiation overshoots to 7000 degrees, where kappa is negative; a kappa with another
+    sequence, whose limit at 1590 degrees the solution does not reach, gives the same. A field of kappa = u is where that begins."""
+    found = []
+    for kappa in "54-0.0333*u", "max(54-0.0333*u, 1)":
+        document = driver.record(2, *BOX[:2], *BOX[3:], *settings(
+            f"problem.kappa={kappa}; problem.capacity=5.1e6; problem.forcing=0; problem.initial=20; mesh.upper=.4 .2 .2; "
+            "boundary.default=radiation 0.7, 1100, 273.15; time.end=20000; time.steps=1; solver.tolerance=1e-10"))
+        found.append(values(document, "extrema"))
+    check(all(abs(found[0][name] - found[1][name]) < 1e-6 for name in found[0]), f"{found}")
+    case = [*BOX[:2], *settings("problem.kappa=u; problem.forcing=0; boundary.xmin=dirichlet 1; boundary.xmax=dirichlet 2; "
+                                "boundary.default=neumann 0; output.log=; result.heat=flux over xmax")]
+    first = driver.record(1, *case, "problem.initial=1+x", "output.field=of_u.hdf")
+    second = driver.record(2, *case, "problem.initial=of_u.hdf", "output.field=")
+    for document in first, second:  # u^2 is linear; the flux of order 4 is accurate to about 1e-6
+        check(abs(values(document)["heat"] + 1.5) < 1e-5, f"{document['solves']} solves: {values(document)}")
+    check(second["solves"] <= 2, f"{second['solves']} solves from the solution")
+    Run(1, [*case, "output.field="]).expect_error(1, 1, "expected a value > 0")
+
+
 def bad_input():
     driver.refuse([*BOX, "boundary.default=dirichlet 0"], (["problem.forcing=u+u0", "problem.initial=x"], ["'u0'", "without u"]),
                   (["problem.source=u"], ["problem.source", "unknown name 'u'"]),
@@ -82,5 +103,5 @@ def bad_input():
 
 
 driver.side_by_side([*[(quadratic, name, operator) for name in FORCINGS for operator in ("bp3.5", "bp3.0")], (far,), (rates, "bp3.5"),
-                     (rates, "bp3.0"), (balances,), (in_time,), (bad_input,)])
+                     (rates, "bp3.0"), (balances,), (in_time,), (domains,), (bad_input,)])
 driver.finish()

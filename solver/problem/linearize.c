@@ -1,5 +1,7 @@
 #include "solver/problem/linearize.h"
 
+#include <string.h>
+
 #include "io/threads.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
@@ -24,19 +26,15 @@ typedef struct sampling {
   bool is_picard;
 } sampling;
 
-sp_status sp_problem_last(const sp_problem *problem, const sp_last *last, const sp_rule *rule,
-                          sp_lid e, const double *xyz[3], double *work, double *u) {
-  const size_t points = sp_rule_points(rule);
+void sp_last_interpolate(const sp_last *last, const sp_rule *rule, sp_lid e, double *work,
+                         double *u) {
   double matrix[SP_MAX_M * SP_MAX_NQ];
-  if (!last->values && problem->begin)
-    return sp_problem_evaluate(problem->begin, points, xyz, NULL, u, NULL, NULL);
-  for (size_t p = 0; p < points && !last->values; p++) u[p] = 0;
-  if (!last->values) return SP_OK;
+  memset(u, 0, sp_rule_points(rule) * sizeof *u);
+  if (!last->values) return;
   const int nq = last->numbering->order + 1;
   sp_interpolation_matrix(nq, sp_reference_get(nq - 1)->gll.nodes, rule->n, rule->nodes, matrix);
   sp_numbering_gather(last->numbering, e, last->values, work);
   sp_tensor_apply(rule->n, nq, matrix, matrix, matrix, work, u);
-  return SP_OK;
 }
 
 /* Find s, and add it to values of lambda. */
@@ -71,7 +69,7 @@ static sp_status sample_elements(void *sampling_, void *workspace_, size_t begin
     const bool reacts = s->slope && m->reaction;
     if (!formula && !reacts) continue;
     sp_hexes_coordinates(s->mesh->hexes, (sp_lid)e, s->rule->n, s->rule->nodes, w->xyz);
-    SP_TRY(sp_problem_last(s->problem, &s->problem->last, s->rule, (sp_lid)e, xyz, w->nodal, w->u));
+    sp_last_interpolate(&s->problem->last, s->rule, (sp_lid)e, w->nodal, w->u);
     if (formula)
       SP_TRY(sp_problem_evaluate_coefficient(formula, s->which == SP_LAMBDA, points, xyz,
                                              formula->is_of_u ? w->u : NULL, values, NULL));

@@ -8,13 +8,13 @@
 
 #include "solver/problem/problem.h"
 
-/* u[points] = `last` at the points xyz of an element, which belong to `rule`, or where u begins if
- * it has no values; work[nodes] is scratch. Errors: SP_ERR_INPUT of formulas. Local. */
-sp_status sp_problem_last(const sp_problem *problem, const sp_last *last, const sp_rule *rule,
-                          sp_lid e, const double *xyz[3], double *work, double *u);
+/* u[points] = `last` at the points of `rule` in an element, 0 if it has no values; work[nodes] is
+ * scratch. Local. */
+void sp_last_interpolate(const sp_last *last, const sp_rule *rule, sp_lid e, double *work,
+                         double *u);
 
 /* Linearize at the L-vector u of `numbering`, of that order, which is on the host and borrowed
- * until the next call; NULL, both: problem->begin, and conditions as they are without u. Errors:
+ * until the next call. NULL: u = 0, and conditions as they are without u. Errors:
  * SP_ERR_INPUT of formulas, also if kappa or capacity is not positive or lambda is negative there;
  * SP_ERR_SYSTEM. Collective. */
 sp_status sp_problem_linearize(sp_problem *problem, const sp_mesh *mesh, int order,

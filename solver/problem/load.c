@@ -51,17 +51,15 @@ typedef struct workspace {
 } workspace;
 
 /* w->lambda = u0, or the last u, at the points of `count` elements. */
-static sp_status find_last(const assembly *s, const sp_material *material, size_t begin,
-                           size_t count, const double *xyz[3], workspace *w) {
+static void find_last(const assembly *s, const sp_material *material, size_t begin, size_t count,
+                      workspace *w) {
   const sp_problem *problem = s->problem;
   const sp_last initial = {problem->initial, s->space->numbering};
   const sp_rule *rule = sp_operator_rule(problem->kind, s->order);
   const size_t points = sp_rule_points(rule);
-  for (size_t i = 0, p = 0; i < count; i++, p += points)
-    SP_TRY(sp_problem_last(
-        problem, material->reaction ? &problem->last : &initial, rule, (sp_lid)(begin + i),
-        (const double *[]){xyz[0] + p, xyz[1] + p, xyz[2] + p}, w->laplacian, &w->lambda[p]));
-  return SP_OK;
+  for (size_t i = 0; i < count; i++)
+    sp_last_interpolate(material->reaction ? &problem->last : &initial, rule, (sp_lid)(begin + i),
+                        w->laplacian, &w->lambda[i * points]);
 }
 
 /* f += s last wj at the points of an element, which sums leave out (linearize.h). */
@@ -242,7 +240,7 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
     derived = derive_forcing(s->problem, material, n, xyz, w);
   if (material->forcing) {
     if (!derived) memcpy(w->derived, w->f, n * sizeof *w->f);
-    if (material->forcing->is_of_u) SP_TRY(find_last(s, material, begin, count, xyz, w));
+    if (material->forcing->is_of_u) find_last(s, material, begin, count, w);
     SP_TRY(sp_problem_evaluate(material->forcing, n, xyz,
                                material->forcing->is_of_u ? w->lambda : NULL, w->f, NULL, NULL));
     if (!derived) compare_forcing(s, count, points, xyz, w);

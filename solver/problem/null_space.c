@@ -349,12 +349,14 @@ void sp_null_space_destroy(sp_null_space **null_space) {
   *null_space = NULL;
 }
 
-static sp_status fail_unbalanced(const part_name *part, double sum, double ratio) {
+static sp_status fail_unbalanced(const part_name *part, bool of_u, double sum, double ratio) {
   return sp_fail(SP_ERR_INPUT,
                  "the right-hand side of this pure Neumann problem is not compatible: forcing and "
                  "fluxes%s add up to %.6g, relative %.3g; that must be below %.0e, or set "
-                 "problem.lambda > 0 or a Dirichlet boundary there",
-                 part->text, sum, ratio, BALANCE);
+                 "problem.lambda > 0 or a Dirichlet boundary there%s",
+                 part->text, sum, ratio, BALANCE,
+                 of_u ? "; u is problem.initial here, or 0: begin where the forcing falls with u"
+                      : "");
 }
 
 /* Set given[component] = true if a forcing or a condition's formula gives data there. */
@@ -441,7 +443,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
     }
     if (!(fabs(finer[c]) <= EXPLAINED * fabs(sums[c][0]))) {
       const part_name part = name_part(null_space, space->mesh, (int)c);
-      return fail_unbalanced(&part, sums[c][0], ratio);
+      return fail_unbalanced(&part, problem->of_u, sums[c][0], ratio);
     }
     defect->accepted = fmax(defect->accepted, ratio);
     defect->finer = fmax(defect->finer, fabs(finer[c]) / sums[c][1]);

@@ -249,7 +249,6 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
   sp_status status = sp_allocate(1, sizeof *problem, "problem", &problem);
   if (!status) {
     problem->kind = statement->operator_kind;
-    problem->begin = statement->initial.expression;
     status = sp_materials_create(statement, mesh->hexes, &problem->materials);
   }
   const bool has_boundary = sp_operator_rows[statement->operator_kind].has_boundary;

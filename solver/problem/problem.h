@@ -48,16 +48,15 @@ typedef struct sp_problem {
   sp_operator_kind kind;
   sp_materials materials;
   int part_count;
-  sp_boundary_part *parts;    /* in the order of the case; the last one is the default */
-  int *part_of_surface;       /* [surface.count], index into parts */
-  int *part_of_volume;        /* [volume.count], the line that fixes u in all elements, or -1 */
-  bool *groups_by_default;    /* [group_count]: the default claims some of its exterior faces */
-  bool has_dirichlet;         /* a face or a volume has a Dirichlet condition */
-  bool has_robin;             /* a face has a condition with alpha */
-  bool of_u;                  /* a condition, kappa, lambda, capacity or forcing depends on u */
-  bool is_picard;             /* Newton's method is not used for all of it, other than conditions */
-  sp_last last;               /* for such, by sp_problem_linearize */
-  const sp_expression *begin; /* likewise: u without a last one, NULL: 0; owned by the statement */
+  sp_boundary_part *parts; /* in the order of the case; the last one is the default */
+  int *part_of_surface;    /* [surface.count], index into parts */
+  int *part_of_volume;     /* [volume.count], the line that fixes u in all elements, or -1 */
+  bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
+  bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
+  bool has_robin;          /* a face has a condition with alpha */
+  bool of_u;               /* a condition, kappa, lambda, capacity or forcing depends on u */
+  bool is_picard;          /* Newton's method is not used for all of it, other than conditions */
+  sp_last last;            /* for such, by sp_problem_linearize */
   /* Owned: the arrays below, if they depend on u; else NULL. */
   double *arrays_of_u[SP_COEFFICIENTS];
   double *slope_of_u;    /* of forcings of u: s (linearize.h), by which lambda has grown */

@@ -66,7 +66,7 @@ static void report_balance(sp_report *report, const sp_problem *problem,
     if (sp_balance_has_part(balance, problem, p))
       add_term(report, sp_balance_part_name(problem, p), "flux",
                sp_balance_part(balance, problem, p));
-  if (balance->removed != 0) add_term(report, "projection", "removed", balance->removed);
+  if (balance->projected) add_term(report, "projection", "removed", balance->removed);
   const unit heat = unit_of(report, SP_OF_POWER);
   char title[2 * SP_UNIT_SIZE];
   sp_terminal_print(t, "\n  %-16s %-10s %20s\n", "balance", "", head("integral", &heat, title));

@@ -72,17 +72,16 @@ static void find_points(const sp_problem *problem, const sp_space *space, sp_lid
 }
 
 /* The forcing is f(last) - s (u - last), and lambda has grown by s (linearize.h). */
-static sp_status add_reaction(const sp_problem *problem, const sp_rule *rule, sp_lid e,
-                              const double *xyz[3], workspace *w, double sums[INTEGRALS]) {
+static void add_reaction(const sp_problem *problem, const sp_rule *rule, sp_lid e, workspace *w,
+                         double sums[INTEGRALS]) {
   const size_t points = sp_rule_points(rule);
   const double *slope = &problem->slope_of_u[(size_t)e * points];
-  SP_TRY(sp_problem_last(problem, &problem->last, rule, e, xyz, w->nodal, w->rate));
+  sp_last_interpolate(&problem->last, rule, e, w->nodal, w->rate);
   for (size_t p = 0; p < points; p++) {
     sums[ABSORBED] -= w->wj[p] * slope[p] * w->u[p];
     sums[REACTED] -= w->wj[p] * slope[p] * (w->u[p] - w->rate[p]);
     sums[SIZE] += w->wj[p] * fabs(slope[p] * w->u[p]);
   }
-  return SP_OK;
 }
 
 /* Add the integrals of lambda u, of capacity du/dt, of the size of terms that cancel, and of the
@@ -99,8 +98,7 @@ static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *s
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
   SP_TRY(sp_problem_shifted(problem, hexes, e, 0, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) sums[ABSORBED] += w->wj[p] * w->lambda[p] * w->u[p];
-  if (material->reaction && problem->slope_of_u)
-    SP_TRY(add_reaction(problem, rule, e, xyz, w, sums));
+  if (material->reaction && problem->slope_of_u) add_reaction(problem, rule, e, w, sums);
   if (material->shift == 0) return SP_OK;
   for (size_t p = 0; p < points; p++) w->rate[p] = 0;
   if (problem->history) find_points(problem, space, e, problem->history, w->nodal, w->rate);

@@ -25,8 +25,10 @@ typedef struct sp_balance {
   int terms;         /* surfaces, then the volumes of the mesh */
   sp_load_sums sums; /* integrals of the data on this rank, until sp_balance_compute */
   sp_fluxes fluxes;  /* of all elements */
-  double removed;    /* sum over all ranks that a projection took out of the load
-                        (solver/problem/null_space.h); set by the caller */
+  /* Set by the caller: whether the load has been projected (solver/problem/null_space.h), and the
+   * sum over all ranks that this took out. */
+  bool projected;
+  double removed;
   /* Afterwards, over all ranks. */
   double source, absorbed, stored; /* integrals of f, lambda u and capacity du/dt */
   double

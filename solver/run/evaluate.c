@@ -8,6 +8,8 @@
 /* Compute the balance, the results and the heat of materials. */
 static sp_status compute_fluxes(sp_running *c, double *scratch) {
   double *const vectors[2] = {c->solver->work, scratch};
+  c->values.balance.projected = c->solver->facts.exact;
+  c->values.balance.removed = c->solver->removed;
   if (sp_running_has_balance(c))
     SP_TRY(sp_balance_compute(&c->values.balance, c->solution, c->values.rest, vectors));
   SP_TRY(sp_quantities_evaluate(c->values.quantities, c->solver->space, &c->values.balance,

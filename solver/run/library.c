@@ -188,7 +188,8 @@ sp_status sp_library_restore(sp_case *c) {
 sp_status sp_library_begin(sp_case *c) {
   const sp_running *run = c->run;
   sp_solver *s = run->solver;
-  SP_TRY(sp_problem_linearize(run->problem, c->mesh, s->space->numbering->order, NULL, NULL));
+  SP_TRY(sp_problem_linearize(run->problem, c->mesh, s->space->numbering->order,
+                              s->space->numbering, run->initial));
   SP_TRY(sp_solver_update(s));
   return sp_solver_load(s);
 }

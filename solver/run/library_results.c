@@ -76,7 +76,6 @@ static sp_status evaluate_with_load(sp_case *c, const double *extra) {
   sp_load_sums *sums = &run->values.balance.sums;
   const sp_load_sums own = *sums;
   run->problem->extra = extra;
-  run->values.balance.removed = run->solver->removed;
   if (run->march) SP_TRY(sp_running_find_sums(run));
   if (extra && !run->march && !run->problem->of_u)
     sp_load_sums_add(run->solver->space, extra, sums);

@@ -95,9 +95,7 @@ sp_status sp_running_check_arrays(const sp_problem *problem) {
   return SP_OK;
 }
 
-static sp_status create_solver(sp_running *c) {
-  const sp_solver_options options = sp_config_solver(c->config);
-  const sp_solver_watch watch = {on_phase, on_iteration, is_interrupted, c};
+static sp_status create_problem(sp_running *c) {
   sp_running_enter(c, SP_PHASE_PROBLEM);
   sp_scope_set_time(c->config->statement.scope, sp_time_first(&c->config->time));
   SP_TRY(sp_problem_create(&c->config->statement, c->mesh, &c->problem));
@@ -105,16 +103,18 @@ static sp_status create_solver(sp_running *c) {
     if (c->arrays[i]) SP_TRY(sp_running_check_arrays(c->problem));
     c->problem->arrays[i] = c->arrays[i];
   }
-  SP_TRY(sp_problem_linearize(c->problem, c->mesh, c->config->statement.order, NULL, NULL));
   sp_materials_shift(&c->problem->materials, sp_time_first_shift(&c->config->time));
-  SP_TRY(
-      sp_solver_create(&c->workers->platform, c->mesh, c->problem, &options, &watch, &c->solver));
-  c->notes = (sp_note_facts){.config = c->config,
-                             .problem = c->problem,
-                             .mesh = c->mesh,
-                             .parts = c->solver->system->constants.parts,
-                             .jump = c->solver->facts.jump};
-  sp_running_enter(c, SP_PHASE_PROBLEM);
+  return SP_OK;
+}
+
+static sp_status create_solver(sp_running *c) {
+  const sp_solver_options options = sp_config_solver(c->config);
+  const sp_solver_watch watch = {on_phase, on_iteration, is_interrupted, c};
+  return sp_solver_create(&c->workers->platform, c->mesh, c->problem, &options, &watch, &c->solver);
+}
+
+/* Create the balance, which gets sums of the load, and the results. */
+static sp_status create_values(sp_running *c) {
   SP_TRY(sp_balance_create(c->problem, c->solver->space, &c->values.balance));
   c->solver->sums = &c->values.balance.sums;
   return c->evaluates ? prepare_results(c) : SP_OK;
@@ -140,6 +140,11 @@ static sp_status load_initial(sp_running *c) {
   c->problem->initial = c->initial;
   if (!c->given) return SP_OK;
   return sp_initial_interpolate(c->given->solver->space, c->given->solution, space, c->solution);
+}
+
+/* The iterate that the solver starts from; NULL: as the conditions say. */
+static const double *start_of(const sp_running *c) {
+  return c->given ? c->solution : c->initial;
 }
 
 /* Measure for the notes: sources that the quadrature misses, solutions that do not fit. */
@@ -171,6 +176,8 @@ sp_status sp_running_report_setup(sp_running *c) {
 static void note_setup(sp_running *c) {
   c->results->elements = c->mesh->global_elements;
   c->results->dofs = c->solver->system->op->global_dofs;
+  c->notes.parts = c->solver->system->constants.parts;
+  c->notes.jump = c->solver->facts.jump;
   c->notes.defect = c->solver->defect;
   c->notes.tied = c->solver->tied;
   if (c->solver->facts.weak) c->notes.magnification = c->solver->facts.weak->magnification;
@@ -178,10 +185,15 @@ static void note_setup(sp_running *c) {
 
 sp_status sp_running_set_up(sp_running *c) {
   if (c->evaluates) SP_TRY(find_probes(c));
+  SP_TRY(create_problem(c));
+  c->notes = (sp_note_facts){.config = c->config, .problem = c->problem, .mesh = c->mesh};
   SP_TRY(create_solver(c));
+  sp_running_enter(c, SP_PHASE_PROBLEM);
   SP_TRY(load_initial(c));
+  SP_TRY(sp_problem_linearize(c->problem, c->mesh, c->config->statement.order,
+                              c->solver->space->numbering, start_of(c)));
+  SP_TRY(create_values(c));
   SP_TRY(sp_solver_load(c->solver));
-  c->values.balance.removed = c->solver->removed;
   sp_running_enter(c, SP_PHASE_PROBLEM);
   if (!c->given) SP_TRY(examine_data(c));
   sp_running_enter(c, SP_PHASES);
@@ -212,9 +224,8 @@ sp_status sp_running_solve_nonlinear(sp_running *c, const double *start) {
 }
 
 sp_status sp_running_solve(sp_running *c) {
-  const double *start = c->given ? c->solution : c->initial;
-  if (c->problem->of_u) return sp_running_solve_nonlinear(c, start);
-  return sp_solver_solve(c->solver, start, c->solution, &c->results->cg);
+  if (c->problem->of_u) return sp_running_solve_nonlinear(c, start_of(c));
+  return sp_solver_solve(c->solver, start_of(c), c->solution, &c->results->cg);
 }
 
 sp_status sp_running_measure(sp_running *c) {

@@ -303,6 +303,7 @@ static sp_status solve_stage(sp_march *m, const sp_time_method *method, int inde
   sp_status status = make_history(m, stage);
   if (!status) status = extrapolate(m, method, index);
   if (!status && m->problem->of_u) status = sp_vector_read(&m->start, m->last);
+  if (!status && m->problem->of_u) status = sp_vector_read(&m->u[0], m->now);
   SP_TRY(sp_agree(m->solver->platform->comm, status));
   if (!m->problem->of_u) return solve_linear(&p);
   return sp_nonlinear_iterate(m->solver, m->problem, solve_near, &p, true, m->last, m->now,

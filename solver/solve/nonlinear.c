@@ -130,15 +130,31 @@ static sp_status solve_once(sp_solver *s, double change, sp_nonlinear_solver *so
   return status;
 }
 
+/* Solve near `last`. If a formula has no value there, go back: halfway to `before`, where the
+ * problem before was linearized, and again. */
+static sp_status solve_in_domain(sp_solver *s, double change, sp_nonlinear_solver *solve,
+                                 void *context, const double *before, double *last, double *x) {
+  enum { HALVINGS = 10 };
+  for (int n = 0;; n++) {
+    const sp_status status = solve_once(s, change, solve, context, last, x);
+    if (status != SP_ERR_INPUT || !last || n == HALVINGS) return status;
+    for (size_t i = 0; i < sp_space_dofs(s->space); i++) last[i] = (last[i] + before[i]) / 2;
+  }
+}
+
 sp_status sp_nonlinear_iterate(sp_solver *s, const sp_problem *problem, sp_nonlinear_solver *solve,
                                void *context, bool has_last, double *last, double *x, int *solves) {
-  const size_t bytes = sp_space_dofs(s->space) * sizeof *x;
+  const size_t dofs = sp_space_dofs(s->space), bytes = dofs * sizeof *x;
+  SP_OWNED double *before = NULL; /* where the last problem was linearized, at first u = 0 */
   history h = {0};
   double change = INFINITY;
-  sp_status status = SP_OK;
+  sp_status status =
+      sp_agree(s->platform->comm, sp_allocate(dofs, sizeof *before, "solution", &before));
+  if (!status && has_last) memcpy(before, x, bytes);
   for (*solves = 1; !status; ++*solves) {
-    status = solve_once(s, change, solve, context, has_last ? last : NULL, x);
+    status = solve_in_domain(s, change, solve, context, before, has_last ? last : NULL, x);
     if (status) break;
+    if (has_last) memcpy(before, last, bytes);
     if (has_last) change = find_change(s, x, last);
     if (change <= s->options.tolerance) break;
     if (*solves == MOST) status = fail_to_converge(change);
@@ -163,18 +179,20 @@ typedef struct steady {
   sp_cg_result *result;
   int64_t iterations;
   double energy; /* the largest change */
+  bool is_ready; /* the system is linearized where the next solve wants it */
 } steady;
 
-/* Solve near `last`; NULL: near where the solver's system has been linearized. */
+/* Solve near `last`; NULL: as the solver is loaded. */
 static sp_status solve_steady(void *steady_, const double *last, double *x) {
   steady *t = steady_;
   sp_solver *s = t->solver;
   const sp_numbering *numbering = s->space->numbering;
-  if (last) {
+  if (last && !t->is_ready) {
     SP_TRY(sp_problem_linearize(t->problem, s->mesh, numbering->order, numbering, last));
     SP_TRY(sp_solver_update(s));
-    SP_TRY(sp_solver_load(s));
   }
+  if (last) SP_TRY(sp_solver_load(s));
+  t->is_ready = false;
   const sp_status status = sp_solver_solve(s, t->start, x, t->result);
   t->start = x;
   t->energy = fmax(t->energy, t->result->energy);
@@ -185,7 +203,11 @@ static sp_status solve_steady(void *steady_, const double *last, double *x) {
 
 sp_status sp_nonlinear_solve(sp_solver *s, sp_problem *problem, const double *start, double *last,
                              double *x, sp_cg_result *result, int *solves) {
+  const size_t bytes = sp_space_dofs(s->space) * sizeof *x;
   steady t = {.solver = s, .problem = problem, .start = start, .result = result};
-  if (start) memmove(last, start, sp_space_dofs(s->space) * sizeof *last);
+  t.is_ready = start && problem->last.values == start;
+  if (start) memmove(last, start, bytes);
+  if (start) memmove(x, start, bytes);
+  if (t.is_ready) problem->last.values = last;
   return sp_nonlinear_iterate(s, problem, solve_steady, &t, start, last, x, solves);
 }

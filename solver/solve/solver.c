@@ -112,8 +112,7 @@ sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
                    .options = *options,
                    .watch = watch ? *watch : (sp_solver_watch){0}};
   enter_phase(s, SP_PHASE_NUMBERING);
-  SP_TRY(sp_space_create(platform, mesh, options->order, &s->space));
-  return make_system(s);
+  return sp_space_create(platform, mesh, options->order, &s->space);
 }
 
 sp_status sp_solver_update(sp_solver *s) {
@@ -184,6 +183,7 @@ static sp_status create_host_vectors(sp_solver *s) {
 }
 
 sp_status sp_solver_load(sp_solver *s) {
+  if (!s->system) SP_TRY(make_system(s));
   enter_phase(s, SP_PHASE_PROBLEM);
   if (!s->load) SP_TRY(sp_agree(s->platform->comm, create_host_vectors(s)));
   SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->load, &s->range, s->sums));

@@ -60,16 +60,16 @@ typedef struct sp_solver {
   double *own_values, *values; /* Dirichlet values of the problem, and given ones; else NULL */
 } sp_solver;
 
-/* Create the space and the system, and start the set-up of multigrid, which sp_solver_load ends: on
- * a device that of the coarse solver continues beside the load. The caller destroys *out, which may
- * be partial after a failure. Errors: SP_ERR_INPUT of formulas, geometry and preconditioners. */
+/* Create the space. The system follows in the first sp_solver_load, so that a problem that depends
+ * on u can be linearized before. The caller destroys *out, which may be partial after a failure. */
 sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
                            const sp_problem *problem, const sp_solver_options *options,
                            const sp_solver_watch *watch, sp_solver **out);
 
-/* load = integrals of f and g, and problem->extra (solver/problem/load.h). Errors: SP_ERR_INPUT of
- * formulas; SP_ERR_INPUT for pure Neumann data that do not balance, or data beyond the range of
- * doubles. */
+/* Make the system if there is none, and load = integrals of f and g, and problem->extra
+ * (solver/problem/load.h). Multigrid is set up around the load: on a device the coarse solver
+ * beside it. Errors: SP_ERR_INPUT of formulas, geometry and preconditioners, for pure Neumann data
+ * that do not balance, and for data beyond the range of doubles. */
 sp_status sp_solver_load(sp_solver *solver);
 
 /* Make solver->free, after sp_solver_load. */
@@ -105,7 +105,7 @@ sp_status sp_solver_refine(sp_solver *solver, const double *x, double *rest);
 /* Make the system anew, after coefficients of the problem have changed; numbering and space stay.
  * If the problem depends on u, multigrid stays, too, while no entry of the diagonal has changed by
  * more than a factor of 2. sp_solver_load follows, and ends the set-up. Errors: as
- * sp_solver_create. */
+ * sp_solver_load. */
 sp_status sp_solver_update(sp_solver *solver);
 
 /* Evaluate the problem's Dirichlet values again, after the time has changed. sp_solver_add_load
