@@ -139,8 +139,8 @@ bool map_region(const introduction *other, void **mapped) {
   return false;
 }
 
-/* Export a region of `bytes` bytes, and map the regions of all ranks r with wanted[r]. all[size]
- * receives the ranks' messages. *why as in sp_cuda_peers_connect. */
+/* Export a region of `bytes` bytes, and map the regions of all ranks r with wanted[r]. The array
+ * all[size] receives the ranks' messages. *why as in sp_cuda_peers_connect. */
 sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduction *mine,
                       introduction *all, const char **why, sp_cuda_mapping *mapping) {
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);

@@ -333,12 +333,12 @@ double sp_schwarz_tie(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
 
 /* ---- Elements that are strong in two directions ---- */
 
-/* The factor of the shares of an element in no column that is strong in two directions, such as
- * those where two sheets cross. Each sheet is stiff across, so its diagonal is the larger one on
- * their common face. But only this element has all nodes of the cross-section, and weights that
- * differ between stiffly coupled nodes give its solution a large energy. So it takes all its nodes
- * if it is stiffer than its neighbours are towards it, and no softer than other elements at its
- * edges. Columns keep theirs, which are level. tests/columns.c has crossing sheets. */
+/* Factor of the shares of an element that is in no column and strong in two directions, for example
+ * where two sheets cross. Each sheet is stiff across, so its diagonal is the larger one on their
+ * common face. But only this element has all nodes of the cross-section, and weights that differ
+ * between stiffly coupled nodes give its solution a large energy. So it takes all its nodes if it
+ * is stiffer than its neighbours are towards it, and no softer than other elements at its edges.
+ * The shares of columns are level already. tests/columns.c has crossing sheets. */
 static double find_priority(const sp_schwarz_builder *b, sp_lid e) {
   const sp_separable *box = &b->boxes[e];
   double a[3], share = 1;

@@ -31,7 +31,8 @@ void sp_schwarz_join_weights(sp_schwarz_builder *b);
 void sp_schwarz_sum_edges(sp_schwarz_builder *b);
 
 /* Energies of a value of 1 along an edge, divided by K_00 w_j: in an element, in its neighbours
- * over two faces at the edge, and in all other elements there. in_column: one of all is. */
+ * over two faces at the edge, and in all other elements there. in_column: one of these is in a
+ * column. */
 typedef struct sp_schwarz_edge {
   double own, beside[2], others;
   bool in_column;
@@ -47,7 +48,7 @@ sp_schwarz_edge sp_schwarz_find_edge(const sp_schwarz_builder *b, sp_lid e, int 
  * constant. Without ties, random kappa within 1e6 in cubes takes up to 119 iterations, with
  * them 17.
  *
- * A Dirichlet edge is a tie, too: the element's coupling along the face holds the face, also if
+ * A Dirichlet edge is also a tie: the element's coupling along the face holds the face, even if
  * kappa is constant. 0 for a contact, since other contacts at its edge hold nothing. */
 double sp_schwarz_tie(const sp_schwarz_builder *b, sp_lid e, int f, int d);
 

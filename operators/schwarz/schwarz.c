@@ -90,8 +90,8 @@ static sp_status fill_weights(sp_schwarz_builder *b) {
 /* ---- Elements in no column ---- */
 
 /* Replace zero eigenvalues. A box without neighbours, Dirichlet ends and mass term has one, for
- * constants; it becomes a thousandth of the next one. The least one of a stiff contact is small,
- * too, some R kappa / h of the next one, but no zero. */
+ * constants; it becomes a thousandth of the next one. The smallest eigenvalue of a stiff contact is
+ * about R kappa / h of the next one: small, but not zero. */
 static void lift_constants(int n, double *values) {
   double least = 0, next = 0;
   for (int d = 0; d < 3; d++) {
