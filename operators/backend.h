@@ -341,8 +341,8 @@ typedef struct sp_backend {
 
   /* Between record and end_recording, calls are recorded and not done. Only calls that may return
    * early (above) and exchange only in a resident space are allowed. Then replay queues the
-   * recorded work again, on the same vectors and with the same numbers. After a failure `status`,
-   * too, end_recording must be called; it then returns `status`, and *out = NULL. */
+   * recorded work again, on the same vectors and with the same numbers. Call end_recording also
+   * after a failure: with its `status`, which it returns, and *out = NULL. */
   sp_status (*record)(sp_device *device);
   sp_status (*end_recording)(sp_device *device, sp_status status, sp_recording **out);
   sp_status (*replay)(sp_recording *recording);

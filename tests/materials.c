@@ -236,7 +236,7 @@ static void check_groups(void) {
   static const struct {
     const char *name, *override, *parts[4];
   } cases[] = {{"5", "material.5.kappa=2", {"'5' has two meanings", "write", NULL}},
-               {"default", "material.default.kappa=2", {"'default', too", "its number, 9", NULL}},
+               {"default", "material.default.kappa=2", {"also has", "its number, 9", NULL}},
                {NULL, "material.9.kappa=2", {"[material 9]: it has no elements", NULL}}};
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
     const char *const overrides[] = {"problem.solution=x", cases[c].override};

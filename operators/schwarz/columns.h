@@ -31,8 +31,8 @@ void sp_schwarz_join_weights(sp_schwarz_builder *b);
 void sp_schwarz_sum_edges(sp_schwarz_builder *b);
 
 /* Energies of a value of 1 along an edge, divided by K_00 w_j: in an element, in its neighbours
- * over two faces at the edge, and in all other elements there. in_column: one of these is in a
- * column. */
+ * over two faces at the edge, and in all other elements there. The flag in_column is set if one of
+ * these is in a column. */
 typedef struct sp_schwarz_edge {
   double own, beside[2], others;
   bool in_column;
