@@ -143,7 +143,7 @@ static void run_portions(state *s) {
 
 /* ---- Helpers: threads that sleep until a loop needs them ---- */
 
-/* An offer: a loop with room for `wanted` more helpers; `working` are in it now. */
+/* An offer: a loop with room for `wanted` more helpers. At present `working` helpers are in it. */
 typedef struct offer {
   state *loop;
   size_t wanted, working;

@@ -49,9 +49,9 @@ typedef struct sp_loop {
  * later items are not committed. Local. */
 sp_status sp_loop_run(const sp_loop *loop);
 
-/* Run a loop for `count` items of `values` values each, which set the length of chunks.
- * sp_loop_over has no work space; sp_loop_sum has one, and commits if `commit` is not NULL. Errors:
- * as sp_loop_run. Local. */
+/* Run a loop for `count` items of `values` values each, which set the length of chunks. A loop by
+ * sp_loop_over has no work space; one by sp_loop_sum has, and commits if `commit` is not NULL.
+ * Errors: as sp_loop_run. Local. */
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
                        sp_loop_visit *visit);
 sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *context,

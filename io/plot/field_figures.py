@@ -124,8 +124,8 @@ def draw_slice(field, arguments):
 
 
 class Canvas:
-    """A parallel projection and its pixels: the depth, value and light of what is nearest at each. `toward` points
-    to the viewer."""
+    """A parallel projection and its pixels: depth, value and light of the nearest point at each. `toward`
+    points to the viewer."""
 
     def __init__(self, points, azimuth, elevation):
         a, e = math.radians(azimuth), math.radians(elevation)
@@ -256,7 +256,7 @@ def draw_surface(field, arguments):
 
 
 def middle_of(path):
-    """A y that a slice through the middle has."""
+    """A y on a slice through the middle."""
     points = field_data.read(path, "u").points
     return float((points[:, 1].min() + points[:, 1].max()) / 2)
 
