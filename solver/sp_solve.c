@@ -125,8 +125,8 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
 
 /* Fail if the launcher of another MPI, or srun without an interface to this one, has started
  * several processes: each would run the whole case. SLURM_NTASKS belongs to a step only within
- * srun: in a batch script it is the job's. Processes of an mpirun may have variables of its own
- * srun. */
+ * srun; in a batch script it belongs to the job. Processes of an mpirun may have variables of its
+ * own srun. */
 static sp_status check_launcher(void) {
   static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                           "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};

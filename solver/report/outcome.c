@@ -105,7 +105,7 @@ static double suggest_iterations(double done, double left) {
   return unit * ceil(least / unit);
 }
 
-/* Describe what to try besides another preconditioner. */
+/* Give advice besides another preconditioner. */
 static void describe_cure(const sp_outcome *o, size_t size, char *text) {
   static const double MOST = 1e9, MOST_TOLERANCE = 0.1; /* larger ones are not useful */
   const double left = sp_progress_iterations_left(&o->progress, o->tolerance);

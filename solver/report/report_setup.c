@@ -119,7 +119,7 @@ static const char *mesh_name(const sp_config *config) {
   return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.box.map];
 }
 
-/* The preconditioner to try where `name` does not converge, NULL if that is the best one. */
+/* The preconditioner to try if `name` does not converge, NULL if `name` is the best one. */
 static const char *better_preconditioner(sp_operator_kind kind, const char *name) {
   const char *best = sp_preconditioner_names[sp_precondition_best(kind)];
   return strcmp(best, name) == 0 ? NULL : best;

@@ -6,8 +6,8 @@
  *     sp_solve case.ini --study step=0:3
  *     sp_solve case.ini --study order=1:4 --study refine=0:3
  *
- * step=k is the case in time with its steps halved k times. With several ranges every combination
- * is solved, and rates are taken along steps, or without them, along refinements.
+ * With step=k the steps of a case in time are halved k times. With several ranges every combination
+ * is solved, and rates are taken along steps or, without these, along refinements.
  *
  * The log of a study has no rows in /matvec and /residual. It has, with one row per run,
  *
@@ -43,9 +43,9 @@ sp_status sp_study_parse(const char *text, sp_study *study);
 
 /* Solve the series, print and log its table, and judge the rates. The mesh is read once and refined
  * from run to run. The solver's tolerance becomes at most 1e-13, and the limit of iterations grows
- * with it. Field and probes are not written. `profile` is as for sp_run. Errors: SP_ERR_INPUT
- * for fewer than three runs without a solution and for steps of a case that has no equal steps,
- * SP_ERR_STUDY with the first step that falls short, and errors of a case, which end the series.
- * Collective over workers->all. */
+ * with it. Field and probes are not written. `profile` is as for sp_run. Errors: SP_ERR_INPUT for
+ * fewer than three runs without a solution, and for steps of a case without equal steps;
+ * SP_ERR_STUDY with the first step that falls short. Errors of a case end the series. Collective
+ * over workers->all. */
 sp_status sp_study_run(const sp_workers *workers, const sp_config *config, const sp_study *study,
                        const sp_profile *profile, sp_terminal *terminal);

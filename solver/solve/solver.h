@@ -1,10 +1,10 @@
 /* A problem on a mesh, solved once or many times: it owns the space, the system, the levels of
- * multigrid and the vectors. It computes and returns; who watches passes callbacks.
+ * multigrid and the vectors. It computes and returns; to watch it, pass callbacks.
  *
  *     create, then load and solve any number of times, destroy
  *
- * Other loads than the problem's cost little: after sp_solver_load, sp_solver_add_load with an
- * array, any number of times.
+ * Another load costs little: after sp_solver_load, call sp_solver_add_load with an array, any
+ * number of times.
  *
  * Several solvers may exist side by side, on one or several communicators. All functions are
  * Collective over the platform's communicator. */
@@ -60,8 +60,8 @@ typedef struct sp_solver {
   double *own_values, *values; /* Dirichlet values of the problem, and given ones; else NULL */
 } sp_solver;
 
-/* Create the space and the system, and start the set-up of multigrid, which sp_solver_load ends: on
- * a device that of the coarse solver continues beside the load. The caller destroys *out, which may
+/* Create the space and the system, and start the set-up of multigrid. sp_solver_load ends it; on a
+ * device the set-up of the coarse solver continues meanwhile. The caller destroys *out, which may
  * be partial after a failure. Errors: SP_ERR_INPUT of formulas, geometry and preconditioners. */
 sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
                            const sp_problem *problem, const sp_solver_options *options,
@@ -103,7 +103,7 @@ sp_status sp_solver_copy(sp_solver *solver, sp_vector *x);
 sp_status sp_solver_refine(sp_solver *solver, const double *x, double *rest);
 
 /* Make the system anew, after coefficients of the problem have changed; numbering and space stay.
- * If the problem depends on u, multigrid stays, too, while no entry of the diagonal has changed by
+ * If the problem depends on u, multigrid also stays while no entry of the diagonal has changed by
  * more than a factor of 2. sp_solver_load follows, and ends the set-up. Errors: as
  * sp_solver_create. */
 sp_status sp_solver_update(sp_solver *solver);
@@ -112,7 +112,7 @@ sp_status sp_solver_update(sp_solver *solver);
  * follows. Errors: SP_ERR_INPUT if a formula is not finite. */
 sp_status sp_solver_update_values(sp_solver *solver);
 
-/* Release what only load, solve and refine need, for memory. */
+/* Release the data that only load, solve and refine need, to save memory. */
 void sp_solver_release(sp_solver *solver);
 
 /* NULL-safe; sets *solver to NULL. */
