@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Wrong input of every kind ends soon, with one line that says what is wrong and where, with exit code 1
-on all ranks, and without files left behind.
+"""Wrong input of every kind ends soon, with one line that has the fault and its place, with exit code 1 on all
+ranks, and leaves no files.
 
-A program with sanitizers needs the whole address space, so tests that limit memory are left out; it is
-slow, so all are tested on two ranks only. bad_cases.py has wrong cases, tests/config*.c wrong values of every key."""
+A program with sanitizers needs the whole address space, so tests that limit memory are left out. It is slow, so all
+tests run on two ranks only. Wrong cases are in bad_cases.py, wrong values of every key in tests/config*.c."""
 
 import concurrent.futures
 import os
@@ -51,7 +51,7 @@ def command_line():
     alone = "unset OMPI_COMM_WORLD_SIZE PMI_SIZE; "
     for variables in "SLURM_STEP_NUM_TASKS=4", "SLURM_STEP_ID=0 SLURM_NTASKS=4":
         refuse(["one.ini"], "each of 4 processes", "SLURM_", "srun with an --mpi", ranks=(1,), prefix=f"{alone}export {variables}; ")
-    # Within a batch script SLURM_NTASKS is that of the job; mpirun may use srun to start its own processes.
+    # Within a batch script SLURM_NTASKS belongs to the job; mpirun may use srun to start its own processes.
     for prefix in f"{alone}export SLURM_NTASKS=4; ", "export SLURM_STEP_NUM_TASKS=4; ":
         Run(1, [*SMALL, "-q"], prefix, SECONDS).expect(1, 0)
     for study in "order=3", "refine=2:1":

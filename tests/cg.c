@@ -358,8 +358,8 @@ static double energy_norm(system_t *s, const double *v) {
   return sqrt(sum);
 }
 
-/* Against the error itself. The estimate takes the steps to come from those before, so it is no
- * bound; 1 / 4 is asked of each, for b without smooth parts, where CG slows down. */
+/* Against the error itself. The estimate extrapolates later steps from earlier ones, so it is no
+ * bound. Each must be at least 1 / 4, for b without smooth parts, where CG slows down. */
 static void check_energy(system_t *s) {
   ARRAYS_OF_SCOPE;
   const size_t n = (size_t)s->op->dofs;
@@ -393,9 +393,9 @@ static void check_energy(system_t *s) {
     }
 }
 
-/* From a start of size 1e9 the updated residual falls as asked, but that of x cannot: x is rounded
- * at 1e9 epsilons at first. From b - A x the iteration goes on to the rounding of A x, which is
- * about 100 epsilons of b here. */
+/* From a start of size 1e9 the updated residual reaches the tolerance, but b - A x cannot: x is
+ * rounded at 1e9 epsilons at first. From b - A x the iteration goes on to the rounding of A x,
+ * which is about 100 epsilons of b here. */
 static void check_true_residual(system_t *s) {
   static const double FAR = 1e9;
   const size_t n = (size_t)s->op->dofs;

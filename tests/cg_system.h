@@ -13,7 +13,7 @@
 /* No preconditioner, Jacobi's in the passes, and the same by `apply`. */
 typedef enum preconditioning { PLAIN, JACOBI, APPLIED, PRECONDITIONINGS } preconditioning;
 
-/* Whether the systems to come have operators for CG in one sweep. */
+/* Later systems have operators for CG in one sweep. */
 static bool one_sweep;
 
 /* A system A x = b: an operator of the unit cube, Dirichlet on its whole boundary. */

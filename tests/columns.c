@@ -391,9 +391,9 @@ static void check_file(void) {
   }
 }
 
-/* Dies on every other column of a board: each touches the columns beside it by an edge alone, and
- * any cut between ranks parts a column from a die. If ranks do not see the dies of others, order 2
- * takes 17 iterations on two ranks, and order 4 takes 11. */
+/* Dies on every other column of a board: each touches the columns beside it only by an edge, and
+ * any cut between ranks separates a column from a die. Without the dies of other ranks, order 2
+ * would take 17 iterations on two ranks, and order 4 would take 11. */
 static void check_remote_ties(void) {
   static const char geometry[] =
       "For i In {1:5}\n  Point(i) = {5 * i, 0, 0};\nEndFor\n"
@@ -420,7 +420,7 @@ static void check_remote_ties(void) {
   }
 }
 
-/* At most so many iterations. */
+/* Check that CG takes at most `most` iterations. */
 static void check_iterations(int most, int order, const char *const *settings) {
   sp_results results;
   CHECK_OK(run_case(MPI_COMM_WORLD, settings, TEXTS(test_text("discretization.order=%d", order)),

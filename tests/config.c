@@ -346,7 +346,7 @@ static void test_regions(void) {
   check_round_trip(config);
 }
 
-/* The bound is that of double precision, 2.2e-16. */
+/* The bound is the rounding of double precision, 2.2e-16. */
 static void test_tolerance(void) {
   check_error("", TEXTS("solver.tolerance=2e-16"),
               "argument 'solver.tolerance=2e-16': 2e-16 cannot be reached: double precision rounds "

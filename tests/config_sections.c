@@ -1,6 +1,6 @@
 /* [constants], [material NAME], [region NAME], [probe], [line] and [result]: in files, as
- * arguments; and cases written and read back are the same. Random ones are those of
- * tests/fuzz/case.c. */
+ * arguments; and cases written and read back are the same. Random cases are in tests/fuzz/case.c.
+ * */
 #define _POSIX_C_SOURCE 200809L
 #include <float.h>
 
@@ -53,7 +53,7 @@ static void test_regions(void) {
   check_round_trip(config);
 }
 
-/* Values of constants: a later one sees an override of an earlier one. */
+/* Values of constants: an override of one changes later ones. */
 static void test_constants(void) {
   AUTO(sp_config)
   config =

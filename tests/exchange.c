@@ -51,7 +51,7 @@ static vector contributions(const deformed_box *box, sp_precision precision, int
   return values;
 }
 
-/* Which ranks hold the DOFs of the whole box: [ranks][DOFs]. */
+/* 1 for each rank and each DOF of the whole box that it holds: [ranks][DOFs]. */
 static unsigned char *gather_holders(const deformed_box *box) {
   const sp_lid n = box->whole_numbering->local;
   unsigned char *mine = test_array((size_t)n, 1);

@@ -24,7 +24,7 @@ driver.start("field_sharing", PROGRAM, MPIEXEC)
 DIGITS = 7
 
 class Case:
-    """A run: its arguments, the exact solution, and what is known of its mesh."""
+    """A run: its arguments, the exact solution, and facts of its mesh."""
 
     def __init__(self, name, arguments, solution, elements, regions=(), curved=False):
         self.name, self.arguments, self.solution = name, arguments, solution

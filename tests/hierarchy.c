@@ -1,5 +1,5 @@
 /* The levels of algebraic multigrid (solver/linear/hierarchy.h) for seven-point Laplacians with and
- * without jumps: coarse matrices are R A P, R is P^T, P keeps constants, the bound is one, and the
+ * without jumps. Coarse matrices are R A P, R is P^T, P keeps constants, the bound is one, and the
  * bits are the same on any number of threads. Dominated rows; tiny matrices. */
 #include "solver/linear/hierarchy.h"
 
@@ -235,8 +235,8 @@ static void check_levels(kind k, bool joined) {
 }
 
 /* A diagonal of `shift` is added to the uniform matrix on the first `ruled` rows. If it dominates
- * all rows there is one level; else these rows, but for those beside others, take no part in the
- * next. */
+ * all rows, there is one level; else the next level has none of these rows, except at their border.
+ * */
 static void check_dominated(int ruled) {
   AUTO_VALUE(sp_csr) matrix = {0};
   AUTO_VALUE(sp_hierarchy) h = {0};

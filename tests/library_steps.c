@@ -186,8 +186,8 @@ static void test_capacity(const char *operator) {
 
 /* ---- Time ---- */
 
-/* Automatic steps have several lengths, and end with the bits of the program; with a given first
- * length they meet the end, too. */
+/* Automatic steps have several lengths, and end with the bits of the program. With a given first
+ * length they also meet the end. */
 static void test_automatic_steps(double first) {
   ARRAYS_OF_SCOPE;
 #define AUTOMATIC TIMED, "time.steps=", "time.tolerance=1e-3", "time.scheme=sdirk2"

@@ -29,10 +29,10 @@ static const char BOX_ENDS[] = "boundary.xmin=dirichlet; boundary.xmax=dirichlet
 static const char FILE_ENDS[] = "boundary.left=dirichlet; boundary.right=dirichlet";
 
 /* -(kappa u')' = 0 with kappa = 1 | K, u(0) = 0 and u(1) = 1: linear in each half, so that every
- * order has it. What is left of the residual, 1e-15 of b, and the rounding of A u are of size
- * eps K per entry in the hard half, which only the soft half with its stiffness of 2 holds in
- * place; a sum of n random ones grows like sqrt(n), up to 70 here. Multigrid must not notice K: its
- * coarse levels see the same jump. */
+ * order has it. The final residual, 1e-15 of b, and the rounding of A u are of size eps K per entry
+ * in the hard half, which only the soft half with its stiffness of 2 holds in place. A sum of n
+ * random entries grows like sqrt(n), up to 70 here. Multigrid must not depend on K: its coarse
+ * levels have the same jump. */
 static void check_slab(const source *s, const char *kind, int order, double k, const char *ends) {
   const double flux = 2 * k / (k + 1);
   const char *common[RUN_CASE_OVERRIDES] = {

@@ -43,14 +43,14 @@ typedef struct count_case {
 static const count_case CASES[] = {
     /* Boundary conditions. Ours with Jacobi is 8, the prototype's 6. */
     {{10, 7}, true, CUBE SINE POISSON SMOOTH "boundary.default=neumann"},
-    /* Lambda alone determines the mean: in single precision this would not converge. */
+    /* Only lambda determines the mean: in single precision this would not converge. */
     {{8, 8}, true, SMALL "problem.lambda=1e-11; problem.forcing=1+x; boundary.default=neumann 0"},
     {{8, 7}, false, CUBE POISSON PERIODIC},
     {{10, 7}, false, CUBE SINE POISSON SMOOTH "boundary.default=robin 1e-3"},
     {{10, 7}, false, CUBE SINE POISSON SMOOTH "boundary.default=robin 1"},
     {{8, 7}, false, CUBE SINE POISSON SMOOTH "boundary.default=robin 1e4"},
-    /* Elements that touch a stiff surface by edges alone. Our own, 5 and 4; if Schwarz divides
-     * Robin terms among all elements of a node, 173. */
+    /* Elements that touch a stiff surface only by edges. Our own, 5 and 4; if Schwarz divides Robin
+     * terms among all elements of a node, 173. */
     {{7, 6},
      true,
      "mesh.file=" SP_FIXTURES "/cells.geo; discretization.order=4; " POISSON SMOOTH
@@ -71,10 +71,10 @@ static const count_case CASES[] = {
      CUBE SINE POISSON ROUGH "problem.kappa=exp(4*sin(6*x)*sin(5*y)*sin(7*z))"},
     /* On the faces kappa is 1. */
     {{9, 9}, true, CUBE POISSON CONSTANT "problem.kappa=x > 0.5 ? 1000 : 1"},
-    /* Kappa is taken at the nodes, and a node on a face has one value for both sides: where that is
-     * the larger one, or hard elements meet soft ones along an edge, kappa jumps inside elements.
-     * Our own, 68 and 58, 7 and 10, where rounding matters: plus a tenth, or two. With samples on
-     * levels 86 and 61, 24 and 38. */
+    /* Kappa is taken at the nodes, and a node on a face has one value for both sides. So kappa
+     * jumps inside elements where this is the larger value, or where hard elements meet soft ones
+     * along an edge. Our own, 68 and 58, 7 and 10, where rounding matters: plus a tenth, or two.
+     * With samples on levels 86 and 61, 24 and 38. */
     {{75, 64}, false, SMALL POISSON CONSTANT "problem.kappa=x >= 0.5 ? 1000 : 1"},
     {{9, 12},
      false,

@@ -23,7 +23,7 @@ static const char *const GEOMETRY_NAMES[] = {"auto", "stored", "trilinear"};
 typedef struct expected {
   double *elements, *elements_scale; /* [elements][Np], element by element */
   double *local, *local_scale;       /* [numbering->local], from this rank's elements only */
-  double *all, *all_scale;           /* [numbering->local], from those of all ranks */
+  double *all, *all_scale;           /* [numbering->local], sums over the elements of all ranks */
   double energy, energy_scale;       /* x.Ax over this rank's elements */
   double tolerance;                  /* of the precision that is checked */
 } expected;

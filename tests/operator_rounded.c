@@ -93,9 +93,9 @@ static void check_error(size_t points, const double *factors, const uint32_t *wo
   CHECK(worst <= 2.01 * UNIT, "G is off by %.3g", worst);
 }
 
-/* G of an element sheared so that its directions r and s are 1e-3 apart: what is left of its
- * smallest eigenvalue, in the direction (1, -1, 0), is what L' has, not the difference of rounded
- * numbers of size one. */
+/* G of an element sheared so that its directions r and s are 1e-3 apart. Its smallest eigenvalue,
+ * in the direction (1, -1, 0), comes from L', not from the difference of rounded numbers of size
+ * one. */
 static void check_sheared(void) {
   const double shear = 1e-3, rs = sqrt(1 - shear * shear);
   const double factors[SP_FACTORS] = {

@@ -1,6 +1,6 @@
-/* Which preconditioner `auto` becomes: by the operator, and on a device for which algebraic
- * multigrid is set up on the host also by order and size. Requests stay as they are. Which smoother
- * it becomes: by the elements' shapes. */
+/* The preconditioner for `auto`: chosen by the operator and, on a device for which algebraic
+ * multigrid is set up on the host, by order and size. Requests stay as they are. The smoother for
+ * `auto`: chosen by the elements' shapes. */
 #include "solver/linear/smoother.h"
 #include "solver/solve/precondition.h"
 

@@ -30,8 +30,7 @@ field =
 
 
 def launcher():
-    """Without a script in between: the shell sees the program's own exit code, and a pipe gets
-    plain text."""
+    """Without a script in between: the shell gets the program's own exit code, and a pipe gets plain text."""
     write("good.ini", CASE)
     for arguments, code in ((["absent.ini"], 1), (["good.ini", "solver.max_iterations=2"], 2),
                             (["good.ini"], 0)):
@@ -119,7 +118,7 @@ def as_many_ranks_as_elements():
 
 
 def threads():
-    """Threads per rank, by the case or by the environment, are those of the kernels, too: printed, logged,
+    """Threads per rank, by the case or by the environment, are also the threads of the kernels: printed, logged,
     and with the result of one thread."""
     write("good.ini", CASE)
     found = {}
@@ -210,8 +209,8 @@ DRY_RUNS = (
 
 
 def dry_run_of_too_much(ranks):
-    """A hundred million elements: most machines are too small, and the exit code says so. The mesh alone has 0.5 kB
-    per element (mesh/README.md)."""
+    """A hundred million elements: most machines are too small, and the exit code says so. The mesh has 0.5 kB per
+    element (mesh/README.md)."""
     dry = Run(ranks, ["mesh.refine=6", "discretization.order=2", "problem.solution=x", "--dry-run"])
     room = re.search(r"^ *host +the run takes (\S+) MB more .* (\S+) MB available(: too little)?$", dry.out, re.MULTILINE)
     if check(room, f"{dry.name}: {dry.out!r}"):
@@ -305,7 +304,7 @@ def information():
     write("defaults.ini", printed["--defaults"])
     quiet = ["discretization.order=2", "output.log=", "output.field="]
     Run(2, ["defaults.ini", "problem.solution=x", *quiet]).expect(2, 0)
-    # As it is, the message says what is missing.
+    # Unchanged, the case is refused with the missing keys.
     Run(2, ["defaults.ini", *quiet]).expect_error(2, 1, "problem.solution", "problem.forcing")
 
 

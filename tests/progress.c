@@ -30,7 +30,7 @@ static double broken(int i) {
 static double vanished(int i) {
   return i < 5 ? falling(i) : 0;
 }
-static double first_steep(int i) { /* the window forgets the beginning */
+static double first_steep(int i) { /* the beginning is outside the window */
   return i < 100 ? pow(0.5, i) : pow(0.5, 100) * pow(0.9, i - 100);
 }
 
@@ -91,8 +91,8 @@ static void test_texts(void) {
   CHECK_TEXT(text, "");
 }
 
-/* The last line for a residual that stays at `factor` times 1e-9: only a tolerance that a user can
- * want is advised. */
+/* The last line for a residual that stays at `factor` times 1e-9: only a useful tolerance is
+ * advised. */
 static void expect_advice(double factor, const char *words) {
   char text[512] = "";
   sp_outcome o = {

@@ -188,7 +188,7 @@ def errors():
 
 
 def coefficients():
-    """kappa and lambda as arrays: those of formulas, a number per element, the formulas again; wrong ones."""
+    """kappa and lambda as arrays: values of formulas, a number per element, the formulas again; wrong arrays."""
     box = {"elements": (2, 3, 2), "order": 3, "forcing": 1, "tolerance": 1e-12, "log": None, "field": None,
            "keys": {"boundary.default": "dirichlet 0"}}
     with sp_solve.Case(**box, kappa="1+x*y", lambda_="2+z") as formula, sp_solve.Case(**box) as case:
@@ -223,7 +223,7 @@ def document_of(case):
 
 
 def steps(document):
-    """Steps in time are the program's, and their results; as many as wanted, of other lengths."""
+    """Steps in time and their results are the program's; any number of steps, of other lengths."""
     with sp_solve.Case(**IN_TIME) as case:
         check(case.clock == (0, 0.125, 1), f"{case.clock}")
         for row, r in zip(document["history"][1:], case.steps()):

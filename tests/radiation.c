@@ -1,6 +1,6 @@
-/* Conditions that depend on u: a slab between a given temperature and radiation, whose exact
- * solution is linear, steady and as the limit in time; the same by a robin line with formulas of u;
- * and bad lines. */
+/* Conditions that depend on u: a slab between a given temperature and radiation, steady and as the
+ * limit in time. The exact solution is linear. The same by a robin line with formulas of u; and bad
+ * lines. */
 #include <math.h>
 
 #include "tests/run_case.h"

@@ -1,6 +1,6 @@
 /* Sums over ranks: the bits of the tree, on every rank; the status and the requests that travel
- * with them; and what is gathered. On communicators of 1, 2, ... of the program's ranks, in order
- * and in reverse order; sizes that are no power of two take another path. */
+ * with them; gathered values. On communicators of 1, 2, ... of the program's ranks, in order and in
+ * reverse order; sizes that are no power of two take another path. */
 #include "operators/reduction.h"
 
 #include "tests/check.h"

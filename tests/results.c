@@ -1,10 +1,10 @@
-/* [result] of cases: integrals, extrema, resistances, agreement of ranks, and what is refused.
- * tests/fluxes.c has the fluxes. */
+/* [result] of cases: integrals, extrema, resistances, agreement of ranks, and refused lines. Fluxes
+ * are in tests/fluxes.c. */
 #include "tests/folders.h"
 #include "tests/library_case.h"
 #include "tests/log_table.h"
 
-/* A result, what it must be, and the coordinates of its place as far as they are known. */
+/* A result, its exact value, and the known coordinates of its place. */
 enum { NO_PLACE = -1 };
 typedef struct expected_result {
   const char *name, *definition;
@@ -213,7 +213,7 @@ static void check_infinite(void) {
   }
 }
 
-/* On all ranks and on one: the same but for the solver's tolerance and rounding. */
+/* On all ranks and on one: the same up to the solver's tolerance and rounding. */
 static void check_ranks(const char *const *settings, const char *table, const char *const *rows,
                         const char *const *members) {
   sp_case *all = solve_case(MPI_COMM_WORLD, settings, NULL),

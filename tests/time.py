@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Cases in time: rates of the schemes, heat balance of each step, limits, a stack against finite volumes, times of
-output, series of fields, restarts, also after a signal and on a full disk, and refusals."""
+output, series of fields. Restarts, also after a signal and on a full disk. Refusals."""
 
 import json
 import math
@@ -99,7 +99,7 @@ STACK = settings("mesh.elements=4 2 2; discretization.order=4; region.left.upper
 
 
 def steady_limit():
-    """After many time constants the results are those of the steady case, on any number of ranks."""
+    """After many time constants the results equal the steady ones, on any number of ranks."""
     steady = driver.values(solve(1, *[word for word in STACK if "capacity" not in word]))
     found = {}
     for ranks in RANKS:

@@ -1,6 +1,6 @@
 /* Runs in which only some ranks have elements: the same solution as on all ranks, the same status
- * and results on every rank, what log, output and dry run say, and how the other ranks wait. Run on
- * 4 ranks. With `cuda` as first argument the program chooses the ranks itself. */
+ * and results on every rank, contents of log, output and dry run, and the wait of the other ranks.
+ * Run on 4 ranks. With `cuda` as first argument the program chooses the ranks itself. */
 #include "solver/config/config.h"
 #include "solver/solve/workers.h"
 
@@ -253,7 +253,7 @@ static void test_sleep(void) {
   CHECK(world_rank == 0 || count > 50 * seconds, "%g pauses in %g s", count, seconds);
 }
 
-/* The last test: from here on a signal is noted. It reaches a rank without elements alone. */
+/* The last test: from here on a signal is noted. It reaches only a rank without elements. */
 static void test_signal(void) {
   sp_results results;
   sp_interrupt_watch();

@@ -4,8 +4,8 @@
  * The SDK crashes on some of them, so each is read in a child process. This process must get
  * elements or a message, whatever happens to the child. The program starts sp_mesh_reader for that
  * (mesh/gmsh/child.h), which loads slowly; here the function below replaces the library's and forks
- * instead. That is slow too, and libFuzzer sees this process only; for the code behind the SDK see
- * mesh.c and hexes.c. */
+ * instead. That is also slow, and libFuzzer instruments only this process; mesh.c and hexes.c test
+ * the code behind the SDK. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
