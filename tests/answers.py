@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Results as formulas of other results, with error bars; the heat that resistances divide by; notes on boundary data.
-answers_shown.py has where the program shows them."""
+Their output is checked by answers_shown.py."""
 
 import os
 

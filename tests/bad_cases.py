@@ -61,8 +61,8 @@ def files():
 
 
 def groups():
-    """A group with a face between elements is no boundary, but harmless where no condition names it. Elements of no
-    Physical Volume are left out where there is one."""
+    """A group with a face between elements is no boundary, but harmless if no condition names it. Elements of no
+    Physical Volume are left out if there is one."""
     mesh("buried.msh", POINTS, CUBES, groups=[(7, [CUBES[e][k] for k in (0, 3, 7, 4)]) for e in (0, 2)])
     refuse(ON + "buried.msh", ("boundary.7=neumann 0", "boundary.7", "'7'", "between elements"))
     record(ON + "buried.msh")

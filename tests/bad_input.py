@@ -86,7 +86,7 @@ def case_files():
 
 
 def cases():
-    """One of each stage of a run: bad_cases.py has what else can be wrong."""
+    """One error in each stage of a run; bad_cases.py has the others."""
     refuse([*SMALL, "problem.lambda=1/(x-1)"], "problem.lambda", "at (")
     refuse([*SMALL[:-3], "problem.forcing=0", "boundary.default=dirichlet 1e308", *SMALL[-2:]], "right-hand side", "range")
     with open(os.path.join(INPUTS, "cube.msh"), "rb") as file, open("cut.msh", "wb") as cut:
@@ -108,7 +108,7 @@ def sizes():
 
 
 def outputs():
-    """The first rank writes, all ranks compare paths. outputs.py has files that were read."""
+    """The first rank writes, all ranks compare paths. Files that were read are in outputs.py."""
     for key in "log", "field":
         refuse([*SMALL, f"output.{key}=absent/run.out"], f"cannot write {key} absent/run.out", "No such file")
         refuse([*SMALL, f"output.{key}=/proc/run.out"], "/proc/run.out", ranks=(2,))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Constants, scales, sources and tables of a case: a case equals the one with numbers bit by bit, and the one in
+"""Constants, scales, sources and tables of a case: a case equals the same case with numbers, bit by bit, and in
 other units; totals are exact."""
 
 import os

@@ -1,4 +1,4 @@
-/* Conjugate gradients: results, when they stop, and that all ranks stop together, also if a device
+/* Conjugate gradients: results and stopping criteria; all ranks stop together, also if a device
  * runs whole iterations. */
 #include "tests/cg_system.h"
 
@@ -43,9 +43,9 @@ static sp_status record(const sp_cg_iteration *iteration, void *context) {
   return SP_OK;
 }
 
-/* The parts of the loop do not overlap, and waiting is a part of the matvec; on one rank there is
- * nobody to wait for. Only the host times its waiting. Differences of times are exact to a few
- * clock ticks. */
+/* The parts of the loop do not overlap, and waiting is a part of the matvec; one rank has nothing
+ * to wait for. Only the host times its waiting. Differences of times are exact to a few clock
+ * ticks. */
 static void check_parts(const system_t *s, const sp_cg_result *result) {
   const double parts = result->matvec_seconds + result->update_seconds +
                        result->preconditioner_seconds + result->reduction_seconds;
@@ -105,7 +105,7 @@ static void check_callback(system_t *s) {
         "the residuals of a second run differ");
   CHECK(memcmp(x, s->x, (size_t)s->op->dofs * sizeof *x) == 0, "the second solution differs");
 
-  /* A failure before, in, and after the last iteration, and where the limit ends it. */
+  /* A failure before, in, and after the last iteration, and at the limit of iterations. */
   const int last = (int)result.iterations, failing[] = {0, 3, last, last / 2};
   for (int f = 0; f < 4; f++) {
     second = (history){.consistent = true, .fails_at = failing[f], .fails_on = world_size - 1};

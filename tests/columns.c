@@ -1,5 +1,5 @@
-/* Columns of strongly coupled elements: which elements they have, their frames, and that ranks do
- * not cut them. Elements have random local axes. */
+/* Columns of strongly coupled elements: their elements and frames; ranks do not cut them. Elements
+ * have random local axes. */
 #include "mesh/columns.h"
 
 #include <float.h>
@@ -147,8 +147,8 @@ static void check_lattices(void) {
   grade(4, 1, 1, y);
   grade(8, 0.1, 1.5, z);
   check_lattice("graded", (const int[3]){3, 4, 8}, planes, 12, 4);
-  /* Two plates that meet: one thin in z, beside it one thin in x. Where they meet, columns along x
-   * end, though the elements share a face. */
+  /* Two plates that meet, one thin in z, the other thin in x. Columns along x end where they meet,
+   * though the elements share a face. */
   x[0] = 0;
   x[1] = 1;
   x[2] = 2;

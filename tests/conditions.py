@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Conditions inside the domain: exact values, the balance, and messages. contacts.py has contacts."""
+"""Conditions inside the domain: exact values, the balance, and messages. Contacts are in contacts.py."""
 
 import math
 import os

@@ -320,7 +320,7 @@ static void test_mesh(void) {
         "a box instead of a file");
 }
 
-/* Regions of both forms; without corners a box that has only regions takes theirs. */
+/* Regions of both forms. Without corners, a box that has only regions takes their extent. */
 static void test_regions(void) {
   AUTO(sp_config)
   config = read_case("[mesh]\nsize = 0.5\nsize_min = 0.1\ngrading = yes\nbackground = empty\n"
@@ -408,8 +408,8 @@ static void test_outputs(void) {
   }
 }
 
-/* A typo in any formula, and what needs no mesh, is reported before the mesh is opened: the file
- * does not exist. */
+/* A typo in any formula, and other faults that need no mesh, are reported before the mesh is
+ * opened: the file does not exist. */
 static void test_formulas(void) {
   static const char typo[] = "column 4: expected a number, a name or '(', found end of formula";
   static const char no_total[] =

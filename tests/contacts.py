@@ -12,7 +12,7 @@ SANDWICH = os.path.join(FIXTURES, "sandwich.geo")
 
 
 def fixture(name, more):
-    """A fixture with a line more."""
+    """A fixture with one more line."""
     with open(os.path.join(FIXTURES, name), encoding="ascii") as file:
         write(name, file.read() + more)
 
@@ -117,7 +117,7 @@ CASE = (f"constants.r=1; mesh.file={SANDWICH}; problem.forcing=0; boundary.near=
 
 
 def bars():
-    """A contact adds its resistance to the bar's, exactly, and multigrid does not notice it."""
+    """A contact adds its resistance to the bar's, exactly, and does not slow down multigrid."""
     for r in 1e-12, 1, 1e12:
         q = 10 / (4 + r)
         document = solve(CASE, f"discretization.order=3; constants.r={r}",

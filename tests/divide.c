@@ -156,7 +156,7 @@ static void check_formats(void) {
   check_cubes(fixture("cells.geo"), &all); /* meshed by the program */
 }
 
-/* Errors on a divided mesh and its refinements fall as on any other. */
+/* Errors on a divided mesh and its refinements have the usual rates. */
 static void check_convergence(void) {
   cells all;
   generate("cells.geo", 4.1, 1, 1, 0, "cells.msh", &all);

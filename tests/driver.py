@@ -3,7 +3,7 @@ calls start() with its command line, then Run, or side_by_side() or in_folder() 
 ends with finish().
 
 The arguments of a test are programs and folders, then the launcher, which ends with the flag for the number of
-ranks. Exit code 77: skipped, since this machine lacks what the test needs (optional.py)."""
+ranks. Exit code 77: skipped, because this machine lacks a package or device that the test needs (optional.py)."""
 
 import concurrent.futures
 import json
@@ -62,9 +62,9 @@ def _in_own_folder(function, arguments):
 
 
 def workers(least=2):
-    """How many runs of up to four ranks run at a time. CTest sets SP_TEST_PROCESSORS to the number of
-    processors reserved for the test. Runs that end at once mostly wait for their launcher: more of them
-    can run at a time."""
+    """The number of runs of up to four ranks that run at a time. CTest sets SP_TEST_PROCESSORS to the number of
+    processors reserved for the test. Runs that end at once mostly wait for their launcher: more of them can run at
+    a time."""
     processors = int(os.environ.get("SP_TEST_PROCESSORS", os.cpu_count() or 4))
     return max(least, processors // 4)
 

@@ -151,7 +151,7 @@ static void check_volumes(void) {
   if (mesh) CHECK(mesh->hexes->volume.count >= 1, "no volume");
 }
 
-/* Only the elements of Physical Volumes are used, whatever else is in the file. */
+/* Only the elements of Physical Volumes are used, with any other contents of the file. */
 static void check_named(const char *path, int order, sp_gid left_out) {
   AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;

@@ -109,7 +109,7 @@ static void check_bound(const sp_hierarchy_level *l) {
         l->bound, largest);
 }
 
-/* P e is one where A e is zero, e = (1, ..., 1), but on dominated rows, and smaller elsewhere.
+/* P e is one where A e is zero, e = (1, ..., 1), except on dominated rows, and smaller elsewhere.
  * Weights are positive. */
 static void check_constants(const sp_hierarchy_level *l) {
   for (int i = 0; i < l->matrix.rows; i++) {
@@ -196,8 +196,8 @@ static int iterations(sp_amg *amg, const sp_csr *m, int most) {
   return count;
 }
 
-/* B is symmetric, positive where CG tries it, and takes few iterations: limits are counts plus two.
- */
+/* B is symmetric, positive on the vectors of CG, and takes few iterations: limits are counts plus
+ * two. */
 static void check_cycle(kind k, bool joined, int most) {
   AUTO_VALUE(sp_csr) m = {0};
   AUTO(sp_amg) amg = NULL;

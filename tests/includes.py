@@ -41,7 +41,7 @@ SOLVER = {
 EXCEPTIONS = [
 ]
 
-# Of the sub-rooms of operators: who includes what of them, besides themselves and tests/.
+# The sub-rooms of operators, and the files that include them, besides themselves and tests/.
 PRIVATE = {
     "operators/host": [],
     # The paper's kernels run in the queue of the device that the backend opened.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The inputs that users copy: each runs on one rank and on four, with an error below a limit, and with the
-right results. That it does not matter where temperatures are counted from: tests/stiff.c.
+right results. The zero of temperatures does not matter (tests/stiff.c).
 
 The test fails for an input without a limit in the table, so that a new one gets its line."""
 
@@ -91,7 +91,7 @@ def check_results(name, label, output):
 
 
 def check_balance(name, label, output):
-    """The imbalance of fluxes, and that the source leaves: relative to the source, to rounding."""
+    """The fluxes balance, and the heat of the source leaves: relative to the source, to rounding."""
     imbalance = re.search(r"^  imbalance .*, (\S+) of the largest$", output, re.MULTILINE)
     check(imbalance and float(imbalance.group(1)) <= 1e-10, f"{label}: imbalance {imbalance and imbalance.group(1)}")
     if name in SOURCES:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sp_solve --json: the document says what the run log says, whatever the run came to; and files that it must
-not replace stay."""
+"""sp_solve --json: the document agrees with the run log, for any outcome of the run; files that it must not replace
+stay."""
 
 import json
 import math
@@ -79,7 +79,7 @@ def same(mine, logged):
 
 
 def check_log(document, path="run.h5"):
-    """Every attribute and every table but those with a row per iteration."""
+    """Every attribute, and every table except tables with a row per iteration."""
     with h5py.File(path, "r") as log:
         for name, value in log.attrs.items():
             if name not in OTHERWISE and not name.endswith("_unit"):

@@ -208,7 +208,7 @@ static void test_automatic_steps(double first) {
   sp_case_close(&c);
 }
 
-/* All schemes are exact if u is linear in t, whatever the steps. */
+/* All schemes are exact if u is linear in t, for any steps. */
 static void test_lengths(const char *scheme) {
   ARRAYS_OF_SCOPE;
   static const double lengths[] = {0, 0.25, 0.25, 0.0625, 0, 0, 3};

@@ -1,5 +1,5 @@
-/* How many iterations CG takes with multigrid, through the whole program: within limits on hard and
- * easy cases, the same for all orders, and the same under refinement.
+/* Iterations of CG with multigrid, through the whole program: within limits on hard and easy cases,
+ * the same for all orders, and the same under refinement.
  *
  * The limits are the counts of a prototype, an independent code, plus two: other compilers, other
  * releases of hypre and other numbers of ranks differ by one. The prototype has random right-hand
@@ -106,7 +106,7 @@ static const count_case CASES[] = {
      "problem.forcing=0; problem.solution=1/sqrt(x^2+y^2+z^2); boundary.inside=dirichlet; "
      "boundary.outside=neumann"},
 
-    /* Units: as many iterations as in any others, though single precision ends at 1e38. */
+    /* Units do not change iterations, though single precision ends at 1e38. */
     {{10, 8}, true, SMALL SINE POISSON "problem.solution=1e-60*sin(3*x)*y"},
     {{10, 8}, false, SMALL SINE POISSON "problem.solution=1e60*sin(3*x)*y"},
     {{10, 8}, false, SMALL SINE POISSON SMOOTH "problem.kappa=1e-30"},
@@ -177,7 +177,7 @@ static void check_choices(void) {
   check_choice(SCHWARZ, TEXTS(SMALL, SINE, SMOOTH, "mesh.upper=100 1 1"));
 }
 
-/* 6 to 8 iterations whatever the order. */
+/* 6 to 8 iterations at any order. */
 static void check_orders(void) {
   for (int order = 2; order <= 11; order++) {
     const char *n = test_text("discretization.order=%d", order);
@@ -187,8 +187,8 @@ static void check_orders(void) {
   }
 }
 
-/* A thin layer between two others, with heat that flows across: as many iterations whatever the
- * aspect ratio, the jump of kappa and the order. Prints the table. */
+/* A thin layer between two others, with heat that flows across: the same number of iterations for
+ * any aspect ratio, jump of kappa and order. Prints the table. */
 static void check_layers(void) {
   static const char *const kappa[] = {"1e-8", "1", "1e8"}; /* the layers beside it have 1 */
   static const char *const upper[] = {"1 1 0.6", "1 1 0.06", "1 1 0.006", "1 1 0.0006"};

@@ -8,8 +8,8 @@
 #include "tests/operator_bench.h"
 #include "tests/reference_operator.h"
 
-/* Coefficients of a rank's elements, at every point or by element; an element's do not depend on
- * the ranks. */
+/* Coefficients of a rank's elements, at every point or by element; the coefficients of an element
+ * do not depend on the ranks. */
 typedef struct fields {
   double *kappa, *lambda;
 } fields;

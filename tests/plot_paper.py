@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sp_plot bench on files of sp_bench; sp_plot paper: every figure from a file of sp_bench to which rows
-like a GPU's were added. Plotted data are compared with the rows; errors for wrong input."""
+"""sp_plot bench on files of sp_bench; sp_plot paper: every figure from a file of sp_bench with added rows like a
+GPU's. Plotted data are compared with the rows; errors for wrong input."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The program as a user meets it: exit codes, printed tables, files, predictions of memory. Wrong
-input is bad_input.py's."""
+"""The program as a user runs it: exit codes, printed tables, files, estimates of memory. Wrong input is in
+bad_input.py."""
 
 import os
 import re
@@ -273,8 +273,7 @@ def small_stack(number):
 
 
 def environment(ranks):
-    """The log has the machine and the environment variables that matter; nothing confidential, and no
-    others."""
+    """The log has the machine and the relevant environment variables, no others and nothing confidential."""
     shown = {"OMP_NOTE": "cores", "OMPI_MCA_btl_note": "a=b", "MPICH_NOTE": "", "UCX_NOTE": "two\tlines\n",
              "CUDA_NOTE": "x" * 1001, "HYPRE_NOTE": 600 * "\u00fc", "SLURM_JOB_ID": "17", "LOADEDMODULES": "gcc/12:hdf5"}
     hidden = ("UCX_API_KEY", "NCCL_my_token", "SLURM_JOB_Password", "HYPRE_SECRET_", "CUDA_CREDENTIALS", "MY_OMP_NOTE",

@@ -42,7 +42,7 @@ def refuse(kind, words, function, *arguments, **named):
 
 
 def python(*arguments, launcher=(), **options):
-    """Output of a Python process that must succeed without a word on stderr."""
+    """Output of a Python process, which must succeed and print nothing on stderr."""
     return driver.good(*launcher, sys.executable, *arguments, **options)
 
 

@@ -8,7 +8,8 @@
 static const double SIGMA = 5.670374419e-8, EPS = 0.8, KAPPA = 0.5, LENGTH = 0.1;
 static const double HOT = 500, AMBIENT = 20, OFFSET = 273.15; /* degrees C */
 
-/* The temperature at which radiation takes what the slab conducts: bisection, exact to rounding. */
+/* The temperature at which radiation equals conduction through the slab: bisection, exact to
+ * rounding. */
 static double find_temperature(void) {
   double low = AMBIENT, high = HOT;
   for (int i = 0; i < 200; i++) {

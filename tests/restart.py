@@ -186,8 +186,8 @@ def signalled(number, who, ranks):
 
 
 def launcher_signalled():
-    """Launchers pass the signal on to the ranks and have their own exit codes. Open MPI's launcher waits
-    that many seconds before it does, and as long again before it kills."""
+    """Launchers pass the signal on to the ranks and have their own exit codes. Open MPI's launcher waits that many
+    seconds before it passes a signal on, and as many again before it kills."""
     version = subprocess.run([MPIEXEC[0], "--version"], capture_output=True, text=True, check=False)
     if "Open MPI" in version.stdout or "OpenRTE" in version.stdout:
         patient = ["--mca", "odls_base_sigkill_timeout", "4"]

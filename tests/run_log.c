@@ -1,5 +1,5 @@
-/* The run log: every number is read back, and the file is always readable, whatever happens to the
- * writer. */
+/* The run log: every number is read back, and the file is always readable, even if the writer is
+ * killed. */
 #include "io/run_log.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* Stiff terms through the whole program: a large alpha or lambda rules the right-hand side, but
- * neither the answer nor the iterations may depend on it, nor on where temperatures are counted
- * from. All solutions are linear in each part, so the iteration is the only source of error. */
+/* Stiff terms through the whole program: a large alpha or lambda dominates the right-hand side, but
+ * answer and iterations must not depend on it, or on the zero of temperatures. All solutions are
+ * linear in each part, so the iteration is the only source of error. */
 #include "tests/run_case.h"
 
 static const double TOLERANCE = 1e-8; /* the default, relative to the variation of u */

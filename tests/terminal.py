@@ -64,7 +64,7 @@ def table(name, lines):
 
 
 def watched(ranks):
-    """The last line says what the program does; long phases of the set-up leave a line."""
+    """The last line shows the current phase; long phases of the set-up leave a line."""
     command = [PROGRAM] if ranks == 1 else [*MPIEXEC, str(ranks), PROGRAM]
     run = Watched([*command, *LONG])
     check(run.code == 0, f"{run.name}: exit code {run.code}: {run.err}")

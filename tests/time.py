@@ -45,7 +45,8 @@ def check_balance(label, document):
 
 
 def rates(scheme, order):
-    """The error at the end falls with the order of the scheme, for both operators. Runs of a study are those without it."""
+    """The error at the end falls with the order of the scheme, for both operators. Runs of a study equal single
+    runs."""
     for operator in "bp3.5", "bp3.0":
         case = [*MOVING, f"discretization.operator={operator}", f"time.scheme={scheme}", "solver.tolerance=1e-13"]
         study = solve(1, *case, "time.step=0.05", "--study", "step=0:2")["study"]
