@@ -83,7 +83,7 @@ static sp_status try_open(const char *path) {
 }
 
 /* One rank writes without MPI: Open MPI's files share a folder in /tmp with other processes that
- * were started without a launcher, and whoever ends first removes it. */
+ * were started without a launcher, and the first to end removes it. */
 static sp_status write_parts(MPI_Comm comm, const char *path, const sp_field_piece *p) {
   const bool shared = p->ranks > 1;
   if (shared) SP_TRY(sp_agree(comm, try_open(path)));

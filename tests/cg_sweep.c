@@ -1,5 +1,5 @@
-/* CG in one sweep over the mesh, on CPUs: the vectors and sums of a sweep agree with the formulas.
- * */
+/* CG in one sweep over the mesh, on CPUs: the vectors and sums of a sweep agree with the
+ * formulas. */
 #include "tests/cg_system.h"
 
 #include <float.h>
@@ -22,8 +22,8 @@ static void sum_products(const system_t *s, const double *a, const double *b, co
 }
 
 /* A sweep from random vectors, by an operator that may have a diagonal, as from Robin conditions.
- * Check x, r and p against the formulas, ap against `apply`, and the sums against the new vectors.
- * */
+ * Check x, r and p against the formulas, ap against `apply`, and the sums against the new
+ * vectors. */
 static void check_sweep(system_t *s, sp_operator *op, const double *inverse) {
   static const double ALPHA = 0.3, BETA = 0.7;
   const bench *b = s->bench;

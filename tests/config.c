@@ -464,7 +464,7 @@ static void test_formulas(void) {
       "each other; remove one");
   check_error("[mesh]\nfile = none.msh\n[discretization]\noperator = mass\n[result]\n"
               "a = flux over b",
-              NULL, "case.ini:6: result.a: the mass problem has no flux; ask for another result");
+              NULL, "case.ini:6: result.a: the mass problem has no flux; choose another result");
 }
 
 /* A mesh of 1 GB is not read with the case. */

@@ -1,6 +1,6 @@
 /* [constants], [material NAME], [region NAME], [probe], [line] and [result]: in files, as
- * arguments; and cases written and read back are the same. Random cases are in tests/fuzz/case.c.
- * */
+ * arguments; and cases written and read back are the same. Random cases are in
+ * tests/fuzz/case.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <float.h>
 
@@ -137,7 +137,7 @@ static void test_errors(void) {
        "case.ini:1: [region default]: expected another name: [material default] is for elements "
        "that no other section names"},
       {"[region 2]\nupper = 1 1 1", NULL,
-       "case.ini:1: [region 2]: expected another name: numbers are those of the regions in the "
+       "case.ini:1: [region 2]: expected another name: numbers belong to the regions in the "
        "order of the case"},
       {"[region a]\nlower = 0 0 0", "mesh.file=a.msh",
        "case.ini:1: [region a]: only a box has regions, but mesh.file is given: use the Physical "

@@ -183,8 +183,8 @@ static void check_guarded(const char *text) {
   CHECK(value_at(text, -1, 0, 0) == 1, "%s at x = -1", text);
 }
 
-/* A condition that is not a number makes the result NaN, unless the result does not depend on it.
- * */
+/* A condition that is not a number makes the result NaN, unless the result does not depend on
+ * it. */
 static void check_undefined_conditions(void) {
   for_each("log(x) < 0 ? 1 : 2;log(x) ? 1 : 2;if(log(x) >= 0, y, 1);!log(x);log(x) == log(x);"
            "log(x) != 0;1 > log(x);log(x) <= y;log(x) && 1;log(x) && 0;1 && log(x);log(x) || 1;"

@@ -214,8 +214,8 @@ static void check_sparse(void) {
 }
 
 /* A face listed in several entities is in the groups of all of them. Two cubes are side by side.
- * Group 7 has both bottom faces; groups 8 and 9 have the left bottom face and the right top face.
- * */
+ * Group 7 has both bottom faces; groups 8 and 9 have the left bottom face and the right top
+ * face. */
 static void check_shared_faces(void) {
   static const char text[] =
       "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n12\n"

@@ -7,8 +7,8 @@
 
 enum { RANKS = 16, GPUS = 64 };
 
-/* A view of ranks on machines[r] ("aab"). The visible GPUs of rank r have the letters in seen[r].
- * */
+/* A view of ranks on machines[r] ("aab"). The visible GPUs of rank r have the letters in
+ * seen[r]. */
 typedef struct scene {
   int machine[RANKS], first[RANKS + 1];
   sp_gpu gpus[GPUS];
@@ -66,7 +66,7 @@ static void test_choices(void) {
   expect("abcabc", SEES("p", "qr", "s", "p", "qr", "s"), GETS(0, 0, 0, -1, 1, -1));
   expect("ab", SEES("p", "p"), GETS(0, 0));
   refuse("aabb", SEES("p", "p", "", ""), "machine of rank 2");
-  refuse("aa", SEES("", "p"), "rank 0 sees no GPU");
+  refuse("aa", SEES("", "p"), "no GPU is visible to rank 0");
 }
 
 /* The most ranks that can have a GPU of their own, of those from `rank` on. */

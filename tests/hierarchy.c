@@ -235,8 +235,8 @@ static void check_levels(kind k, bool joined) {
 }
 
 /* A diagonal of `shift` is added to the uniform matrix on the first `ruled` rows. If it dominates
- * all rows, there is one level; else the next level has none of these rows, except at their border.
- * */
+ * all rows, there is one level; else the next level has none of these rows, except at their
+ * border. */
 static void check_dominated(int ruled) {
   AUTO_VALUE(sp_csr) matrix = {0};
   AUTO_VALUE(sp_hierarchy) h = {0};

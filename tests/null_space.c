@@ -416,8 +416,8 @@ static void check_meeting_cubes(void) {
 }
 
 /* Given data that balance up to quadrature give the same equations and errors as data that follow
- * from the solution. Data that do not balance, or whose formula jumps inside elements, are refused.
- * */
+ * from the solution. Data that do not balance, or whose formula jumps inside elements, are
+ * refused. */
 static void check_quadrature(void) {
   static const char *const common[] = {
       "mesh.elements=8 2 2; problem.lambda=0; solver.tolerance=1e-13; "

@@ -164,8 +164,8 @@ static void check_steps(const bench *b, const deformed_box *box, sp_operator *op
   CHECK(count_different_bits(b->comm, box, fused.r) == 0, "r differs among holders");
   CHECK(count_different_bits(b->comm, box, fused.p) == 0, "p differs among holders");
 
-  /* |D^-1 r| + |beta p| < 2 in p and in x: a few roundings of it. Ap has the roundings of A, twice.
-   * */
+  /* |D^-1 r| + |beta p| < 2 in p and in x: a few roundings of it. Ap has the roundings of A,
+   * twice. */
   const double few = 8 * DBL_EPSILON, twice = 2 * 2;
   double p_error = 0, x_error = 0, r_error = 0;
   sp_lid moved = 0;

@@ -287,8 +287,8 @@ static void test_studies(void) {
     CHECK(!run_study(overrides, "order=1:5", NULL), "%s: %s", kinds[k], sp_error_message());
     check_rows(overrides, 5);
   }
-  /* In the space of every order: nothing to judge, and the estimate of the floor covers the errors.
-   * */
+  /* In the space of every order: nothing to judge, and the estimate of the floor covers the
+   * errors. */
   const char *const linear[] = {"problem.solution=1+x-2*y+3*z; mesh.elements=3 3 3", NULL};
   CHECK_OK(run_study(linear, "order=1:4", "refine=0:1"));
 }

@@ -1,6 +1,6 @@
 """The rates of a file of sp_bench (solver/bench/bench.h): over the order, and over the size if the file has
 several meshes for one order. Rates are DOFs per second; operators between E-vectors and copies count the
-nodes of all elements. Rows of the paper's kernels are paper_figures'."""
+nodes of all elements. Rows of the paper's kernels are drawn by paper_figures."""
 
 import numpy
 from matplotlib.ticker import MaxNLocator

@@ -156,8 +156,8 @@ void sp_schwarz_sum_edges(sp_schwarz_builder *b) {
   sp_exchange_now(space->exchange, SP_SUM, b->placed);
 }
 
-/* The energy in the neighbour over face f. Computed from its entries at the end and the element's
- * lengths along the face. */
+/* The energy in the neighbour over face f. It is computed from its entries at the end and the
+ * element's lengths along the face. */
 static double neighbour_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
   const sp_schwarz_end end = sp_schwarz_find_end(b, e, f);
   const sp_separable *box = &b->boxes[e];
@@ -311,7 +311,7 @@ static double product_at(const sp_schwarz_builder *b, sp_lid e, int f, int g) {
 }
 
 double sp_schwarz_tie(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
-  /* The fraction of the element's own energy: fewest iterations of 0.1, 0.3 and 1, by a little. */
+  /* The fraction of the element's own energy; 0.1 and 1 take slightly more iterations. */
   static const double HELD = 0.3;
   const int third = 3 - d - f / 2;
   const bool contact = sp_hexes_is_contact(b->setup->space->mesh->hexes, e);

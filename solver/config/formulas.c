@@ -315,7 +315,7 @@ static sp_status parse_results(sp_config *config) {
     config->statement.scope->values.known = config->wanted.probes.count + r;
     SP_TRY(parse_case_formula(config, entry->type->of_results ? "values" : "u", &entry->formula));
     if ((entry->type->through || entry->type->of_pair) && !sp_operator_rows[kind].has_stiffness)
-      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
+      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; choose another result",
                      entry->where, sp_operator_names[kind]);
   }
   return SP_OK;

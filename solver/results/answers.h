@@ -62,8 +62,8 @@ void sp_answers_free(sp_answers *answers);
  * solver.tolerance may leave. The bar of a formula follows from the bars of its terms. An answer
  * has no bar if it is infinite or seems to grow. It seems to grow if the differences between N, N +
  * 1 and N + 2 have one sign and a ratio of powers from -1 to 1/4 (solver/results/rates.h), and the
- * last difference is at least a hundredth of the answer. In time the error of the steps is added.
- * */
+ * last difference is at least a hundredth of the answer. In time the error of the steps is
+ * added. */
 typedef struct sp_accuracy {
   sp_answers answers; /* of the case */
   double *values;     /* [answers.count] */
