@@ -131,6 +131,6 @@ def draw(arguments):
             draw_view(axes, canvas, side, names, colours, size)
         count = sum(map(len, shown))
         both[0].text(0.01, 0.99, f"{count} group{'s' if count > 1 else ''}" +
-                     (" that those above hide" if row else ", from two sides"),
+                     (" hidden by the groups above" if row else ", from two sides"),
                      transform=both[0].transAxes, va="top", fontsize=8)
     figures.save(figure, arguments.output)
