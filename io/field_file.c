@@ -19,7 +19,7 @@
 /* Open the file with the serial driver; `created`: create it for that. */
 static hid_t open_serially(const char *path, const sp_field_piece *created) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_FILE_CREATE);
-  /* No lock: nobody else writes the file, and some parallel file systems have no locks. */
+  /* No lock: no other process writes the file, and some parallel file systems have no locks. */
   H5Pset_file_locking(access, false, true);
   if (created && created->state) H5Pset_istore_k(creation, SP_FIELD_CHUNKS);
   const hid_t file = created ? H5Fcreate(path, H5F_ACC_TRUNC, creation, access)

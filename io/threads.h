@@ -41,7 +41,7 @@ typedef struct sp_loop {
   sp_loop_visit *visit;
 
   /* After each `compute`, with its `workspace`, in the order of the items, one call at a time, on
-   * any thread: add to what all items share. May be NULL. */
+   * any thread: add to shared data. May be NULL. */
   sp_loop_commit *commit;
 } sp_loop;
 

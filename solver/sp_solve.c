@@ -199,7 +199,7 @@ static sp_status run_line(const command *line, double start, sp_profile *profile
 
 /* Start a process without a launcher without Open MPI's daemon, which takes 0.1 to 0.5 s and serves
  * only MPI_Comm_spawn. Processes without one would share a folder in /tmp, which the first to end
- * removes: none is made. Other MPIs ignore the variables, and those that the user has set stay. */
+ * removes: none is made. Other MPIs ignore the variables; values of the user stay. */
 static void avoid_daemon(void) {
   static const char *const of_launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
   for (size_t v = 0; v < sizeof of_launchers / sizeof *of_launchers; v++)

@@ -42,7 +42,8 @@
  * Errors. Functions return SP_CASE_OK or one of the codes below, the same on all ranks of the
  * communicator; they are the exit codes of the program. After a failure sp_case_message has one
  * line for the user. Nothing prints, exits or catches signals. After a failure the case can be used
- * and closed, and is as before the call except where the function says so. A NULL case is an error.
+ * and closed, and is as before the call, with exceptions named at the functions. A NULL case is an
+ * error.
  *
  * MPI must be initialised before sp_case_open, and finalised after sp_case_close. A case uses
  * several threads only if MPI was initialised with MPI_THREAD_FUNNELED or more; the case that was
@@ -112,7 +113,7 @@ SP_CASE_API const char *sp_case_message(void);
 /* ---- Sizes and names ---- */
 
 typedef struct sp_case_sizes {
-  size_t local, owned;    /* DOFs of this rank: with copies, and those that it owns */
+  size_t local, owned;    /* DOFs of this rank: with copies, and owned ones */
   size_t elements, nodes; /* elements of this rank, and nodes of each, (order + 1)^3 */
   size_t points; /* quadrature points of each: its nodes for bp3.5, (order + 2)^3 for others */
   int64_t global_dofs, global_elements;
@@ -228,7 +229,7 @@ SP_CASE_API int sp_case_step(sp_case *c, double dt, size_t count, double *u,
                              sp_case_solution *solution);
 
 /* Set the state at a time: u = SP_CASE_INITIAL if it is set, else problem.initial. The next step
- * goes on from there; schemes with a history begin anew. Discards the last solution. Errors: a
+ * continues from there; schemes with a history begin anew. Discards the last solution. Errors: a
  * steady case; a time that is not finite. */
 SP_CASE_API int sp_case_restart(sp_case *c, double time);
 

@@ -394,7 +394,7 @@ static void check_energy(system_t *s) {
 }
 
 /* From a start of size 1e9 the updated residual reaches the tolerance, but b - A x cannot: x is
- * rounded at 1e9 epsilons at first. From b - A x the iteration goes on to the rounding of A x,
+ * rounded at 1e9 epsilons at first. From b - A x the iteration continues to the rounding of A x,
  * which is about 100 epsilons of b here. */
 static void check_true_residual(system_t *s) {
   static const double FAR = 1e9;

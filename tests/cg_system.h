@@ -194,7 +194,7 @@ static inline double true_residual(system_t *s) {
   return result;
 }
 
-/* For sp_cg_options.measure: a solution that is smaller than what CG adds to its start. */
+/* For sp_cg_options.measure: a solution that is smaller than the change by CG. */
 static inline sp_status measure_small(const sp_vector *x, void *context, double *energy) {
   (void)x, (void)context;
   *energy = 1e-6;

@@ -63,7 +63,7 @@ static sp_columns *find_columns(const sp_hexes *hexes, const sp_topology *t) {
   return columns;
 }
 
-/* The same as the integral for affine elements, whatever their local axes. */
+/* The same as the integral for affine elements, with any local axes. */
 static void check_couplings(void) {
   static const double edges[3][3] = {{1, 0.2, -0.1}, {0.3, 2, 0.4}, {-0.02, 0.01, 0.05}};
   AUTO(sp_hexes) hexes = NULL;

@@ -19,7 +19,7 @@ static void check_value(const char *section, const char *key, const char *value,
   check_error(NULL, TEXTS(text), message);
 }
 
-/* The default of every key, as the table says it, in a case that sets nothing. */
+/* The default of every key, by the table, in a case that sets nothing. */
 static void check_defaults(const sp_config *config) {
   char *text = NULL;
   size_t length;

@@ -25,7 +25,7 @@ static sp_error_norms solve(int kind, int order, const char *map, const char *so
 
 /* On elements of width h, functions of wave number k are approximated with an error that falls by
  * about k h / (4 (N + 2)) from N to N + 1 (the remainder of Chebyshev interpolation), faster than
- * any q^N. Here k = 2.9 and h <= 0.6; a factor of two is left for what the estimate neglects. */
+ * any q^N. Here k = 2.9 and h <= 0.6; a factor of two is left for the neglected terms. */
 static void check_decay(int kind, const char *const *boundary, const char *name) {
   double previous = 0;
   for (int order = 1; order <= 10; order++) {

@@ -304,7 +304,7 @@ static void check_size(void) {
   text = nest("sin(", 150, ")");
   double expected = 0.5;
   for (int k = 0; k < 150; k++) expected = sin(expected);
-  /* |cos| <= 1: no call enlarges the errors of those inside. */
+  /* |cos| <= 1: no call enlarges the errors of inner calls. */
   CHECK_CLOSE(value_at(text, 0.5, 0, 0), expected, 150 * FUNCTION_ERROR * sin(0.5));
   text = nest("sin(x)+(", 90, ")");
   CHECK_CLOSE(value_at(text, 0.5, 0, 0), 90 * sin(0.5) + 0.5, 90 * 90 * DBL_EPSILON);

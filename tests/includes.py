@@ -13,7 +13,7 @@ cycles.
   operators/paper is for solver/bench. Tests may look inside.
 - Headers do not include each other in a cycle.
 - Modules of a room do not call each other in a cycle. A module is X.c (or .cu), with X.h if it has one. It calls
-  another module if it names a function or a table that the other one defines, wherever that is declared.
+  another module if it names a function or a table of that module, declared anywhere.
 """
 import os
 import re

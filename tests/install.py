@@ -16,7 +16,7 @@ DOCUMENTS = "share/doc/sp_solve"
 
 
 def files_of(folder, pattern):
-    """Names relative to a folder; without build trees and what git ignores in the source."""
+    """Names relative to a folder; without build trees and files that git ignores."""
     names = []
     for path, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not re.match(r"build|carried|\.", name)]

@@ -84,7 +84,7 @@ static void test_nonlinear_in_time(const char *more) {
 
 /* A tube of 377 C inside loses heat outside by radiation and convection. Its temperature there is
  * 83.791 C, the root of k (Ti - T) / (ro log(ro / ri)) = h (T - Ta) + eps sigma (T^4 - Ta^4). A box
- * with the kappa k / (ro log(ro / ri)) conducts as much per area. */
+ * with kappa = k / (ro log(ro / ri)) conducts the same heat per area. */
 static void test_tube(void) {
   ARRAYS_OF_SCOPE;
   static const char alpha[] = "5.43+0.9*5.670374419e-8*((u+273.15)^2+298.15^2)*(u+273.15+298.15)";

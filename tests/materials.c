@@ -327,8 +327,8 @@ static void check_coefficients(void) {
 
 /* u = x y | x y + c with kappa = 1 | k, where x = 1/2 is between materials, and between two ranks
  * for some numbers of these: u jumps by c, and kappa du/dx = k y by k - 1 at y = 1. On the edges of
- * faces other faces may count too, but jumps are seen inside them: up to the last inner GLL point
- * of order 4 in the last of four elements. */
+ * faces other faces may also count, but jumps appear inside them: up to the last inner GLL point of
+ * order 4 in the last of four elements. */
 static void check_jumps(sp_operator_kind kind) {
   const double inner = 0.75 + (1 + sqrt(3.0 / 7)) / 8;
   static const struct { double c, k; } cases[] = {{0, 1}, {0.25, 1}, {0, 3}, {-0.5, 0.5}};

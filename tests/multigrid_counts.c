@@ -3,8 +3,8 @@
  *
  * The limits are the counts of a prototype, an independent code, plus two: other compilers, other
  * releases of hypre and other numbers of ranks differ by one. The prototype has random right-hand
- * sides. Where our count is larger, or the prototype has no such case, the limit is our own count
- * plus two, and a comment says so. */
+ * sides. If our count is larger, or the prototype has no such case, the limit is our own count plus
+ * two, marked by a comment. */
 #include <limits.h>
 
 #include "tests/run_case.h"
@@ -56,7 +56,7 @@ static const count_case CASES[] = {
      "mesh.file=" SP_FIXTURES "/cells.geo; discretization.order=4; " POISSON SMOOTH
      "boundary.default=robin 1e6"},
     /* Soft prisms between hexahedra and tetrahedra. Our own, 16 and 15; Schwarz takes more than 200
-     * if ends of columns are held as stiffly as what touches them. */
+     * if ends of columns are as stiff as their neighbours. */
     {{18, 17},
      true,
      "mesh.file=" SP_FIXTURES "/cells.geo; discretization.order=4; " POISSON CONSTANT

@@ -103,7 +103,7 @@ def check_figures(everything, draw):
 
 
 def draw_all(path, folder, names, left_out, *form):
-    """All figures of a file that has data for these and not for those."""
+    """The figures of a file that has data only for some."""
     done = plot("paper", path, "-o", folder, *form)
     files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     check(done.returncode == 0 and files == sorted(f"{name}.{form[-1] if form else 'png'}" for name in names) and

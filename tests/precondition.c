@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 1.9e6, JACOBI);
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 8e6, MULTIGRID); /* 1320 iterations with a margin */
   most_rows = 1e9;
-  most_iterations = 700; /* twice the 409 that are expected are too many */
+  most_iterations = 700; /* twice the expected 409 are too many */
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 1.9e6, MULTIGRID);
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 2.1e6, JACOBI);
   most_iterations = 1000;

@@ -110,8 +110,8 @@ static sp_probes *evaluate(const sp_platform *platform, const deformed_box *box,
   return probes;
 }
 
-/* Points of all elements, whichever rank holds them, get the polynomial's value on all ranks, to a
- * few hundred roundings from Lagrange interpolation and the inverse map. */
+/* Points of all elements, on any rank, get the polynomial's value on all ranks, to a few hundred
+ * roundings from Lagrange interpolation and the inverse map. */
 static void check_values(const sp_platform *platform, const deformed_box *box, bool curved) {
   ARRAYS_OF_SCOPE;
   const sp_hexes *whole = box->whole->hexes;

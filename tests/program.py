@@ -89,7 +89,7 @@ def iterations_of(run):
 
 
 def good_runs(ranks):
-    """Everything is printed and written, whether converged or not."""
+    """Everything is printed and written, converged or not."""
     case = os.path.join(INPUTS, "cube.ini")
     run = Run(ranks, [case, "discretization.order=4"]).expect(ranks, 0)
     check(run.err == "", f"{run.name}: {run.err!r}")

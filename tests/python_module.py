@@ -93,7 +93,7 @@ def scipy_at_least(*version):
 
 
 class Device:
-    """An array on the host that says, by one protocol, that it is on a GPU. It is read as an array of the host."""
+    """An array on the host that claims, by one protocol, to be on a GPU. It is read as an array of the host."""
 
     def __init__(self, array, protocol):
         self.array = array

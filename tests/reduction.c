@@ -94,7 +94,7 @@ static void check_requests(const ring *g) {
         "a request stays");
 }
 
-/* Rank `failing` and those above it in `others` fail; all ranks get the error of the lowest. */
+/* Rank `failing` and higher ranks in `others` fail; all ranks get the error of the lowest. */
 static void check_failure(const ring *g, int failing, bool others) {
   sp_status status = SP_OK;
   sp_fail(SP_ERR_INPUT, "an old message of rank %d", g->rank);

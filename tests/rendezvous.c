@@ -1,5 +1,5 @@
-/* Values by name: each rank gets the values of the names that it requests, bit for bit, whichever
- * rank has them; duplicate and missing names are errors. */
+/* Values by name: each rank gets the values of the names that it requests, bit for bit, from any
+ * rank; duplicate and missing names are errors. */
 #include "io/rendezvous.h"
 
 #include "io/hash.h"

@@ -107,7 +107,7 @@ static void check_far_minimum(void) {
                 1e-12, 1e-6);
 }
 
-/* u is zero on a face, and falls from one corner of it, x and y as `corner` says, to a minimum
+/* u is zero on a face, and falls from one corner of it, with x and y of `corner`, to a minimum
  * before the next point of the lattice: at z = 0.1, -0.01. */
 static void check_plateau(void) {
   for (int corner = 0; corner < 4; corner++) {
@@ -157,9 +157,9 @@ static void check_materials(void) {
   sp_case_close(&c);
 }
 
-/* No heat flows: out of an insulated wall, between walls of one temperature, and as much out of one
- * half of a wall as into the other. With a source, walls of one temperature have a resistance, 0.
- */
+/* No heat flows: out of an insulated wall, between walls of one temperature, and the same heat out
+ * of one half of a wall and into the other. With a source, walls of one temperature have a
+ * resistance, 0. */
 static void check_no_heat(void) {
   static const struct {
     const char *settings;

@@ -3,8 +3,8 @@
  * eigenvalues. Bounds: all eigenvalues are above 0.05, and 95 % above 0.3.
  *
  * Lanczos' method from a random vector in the inner product of B, with full orthogonalization,
- * gives a tridiagonal matrix with these eigenvalues. Sturm's sequence counts those below a bound.
- */
+ * gives a tridiagonal matrix with these eigenvalues. Sturm's sequence counts the eigenvalues below
+ * a bound. */
 #include <float.h>
 
 #include "tests/library_case.h"

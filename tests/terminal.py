@@ -206,7 +206,7 @@ def notes(ranks):
                   f"{run.name}: {run.out!r}")
             check(len(run.lines) == any(run.codes), f"{run.name}: {run.err!r}")
         for notes_found in found:
-            notes_found.pop("rounding", None)  # the last bits of a mesh decide whether CG meets it
+            notes_found.pop("rounding", None)  # the last bits of a mesh decide if CG meets it
         check(found[0] == found[2] and set(found[0]) >= set(found[1]), f"{overrides}: {found}")
         check(set(found[0]) == set(expected), f"{overrides}: {found[0]}")
         for name, (text, numbers) in expected.items():

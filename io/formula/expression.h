@@ -20,7 +20,7 @@
  * these five close under every operation, since
  *     lap g(a, b) = g_a lap a + g_b lap b
  *                   + g_aa |grad a|^2 + 2 g_ab grad a . grad b + g_bb |grad b|^2.
- * Derivatives are formulas too. A common subexpression, also of the value and a derivative, is
+ * Derivatives are also formulas. A common subexpression, also of the value and a derivative, is
  * computed once. Values that no requested output needs are not computed.
  *
  * Derivatives of a conditional are taken in its branch, and of abs, sign, floor, min, max and table
@@ -49,7 +49,7 @@ typedef enum sp_regularity { SP_JUMPS, SP_KINKS, SP_SMOOTH } sp_regularity;
 /* A formula; read only. Several threads may evaluate it at a time. */
 typedef struct sp_expression {
   char *where, *text; /* as given to sp_expression_parse */
-  bool is_constant;   /* neither x, y, z, u nor t occur in it */
+  bool is_constant;   /* no x, y, z, u or t occurs in it */
   bool is_of_u;       /* u occurs in it */
   bool is_of_t;       /* the time occurs in it */
   sp_regularity regularity;

@@ -151,7 +151,7 @@ class Canvas:
         return row * self.width + column, -(points @ self.toward)
 
     def add(self, points, normals, values):
-        """Points of a surface with their outward normals, of any length; those that face the viewer count."""
+        """Points of a surface with their outward normals, of any length; points that face the viewer count."""
         seen = normals @ self.toward > 0
         points, normals, values = points[seen], normals[seen], values[seen]
         index, depth = self.place(points)

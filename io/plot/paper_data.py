@@ -65,7 +65,7 @@ def kernel(study, problem, threads, number, elements, warm, column="tflops"):
 
 
 def production(study, problem, elements, warm):
-    """The program's own kernels with stored factors: they move as many bytes as the roofline counts."""
+    """The program's own kernels with stored factors: they move the bytes that the roofline counts."""
     return study.curve(what="unassembled", problem=problem, geometry="stored", threads=0, kernel=0,
                        elements=elements, warm_cache=warm)
 

@@ -15,7 +15,7 @@ struct sp_schwarz {
   sp_column_counts counts; /* over all ranks */
   sp_device_schwarz *on_device;
   sp_junctions *junctions; /* NULL: none */
-  sp_vector sum;           /* S r with junctions: z of a step may hold only what a backend adds */
+  sp_vector sum;           /* S r with junctions: z of a step may hold only sums of the backend */
 };
 
 /* ---- Weights ---- */

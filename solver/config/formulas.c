@@ -168,7 +168,7 @@ static sp_status parse_kappa(const sp_config *config, sp_material_entry *entry) 
   return entry != all && entry->axes.text ? fail_axes(&entry->axes) : SP_OK;
 }
 
-/* The mass problem has no coefficients; of [problem] only those count that the user gives. */
+/* The mass problem has no coefficients; in [problem] only given ones count, not defaults. */
 static sp_status check_mass(const sp_config *config, const sp_material_entry *entry) {
   const bool own = entry != &config->statement.all;
   const struct {

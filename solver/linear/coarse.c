@@ -78,7 +78,7 @@ static sp_status allocate_on_host(sp_coarse *c) {
   return SP_ALLOCATE("coarse level", SP_ARRAY(c->b, c->dofs), SP_ARRAY(c->x, c->dofs));
 }
 
-/* Copies get their owners' values: the exchange sums those and zeros. */
+/* Copies get their owners' values: the exchange sums these values and zeros. */
 static sp_status write_x(sp_coarse *c, sp_status status, sp_vector *x) {
   for (size_t i = (size_t)c->space->numbering->owned; i < c->dofs; i++) c->x[i] = 0;
   sp_exchange_now(c->space->exchange, SP_SUM, c->x);

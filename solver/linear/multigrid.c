@@ -97,8 +97,8 @@ static sp_status run_cycle(multigrid *m, sp_status status) {
   return backend->replay(m->recording);
 }
 
-/* Apply the cycle to a residual scaled to size one, whatever the units: single precision ends at
- * 1e38 and 1e-38. The scale is a power of two, which does not round. */
+/* Apply the cycle to a residual scaled to size one, in any units: single precision ends at 1e38 and
+ * 1e-38. The scale is a power of two, which does not round. */
 static sp_status apply_multigrid(sp_preconditioner *self, double norm, const sp_vector *r,
                                  sp_vector *z) {
   multigrid *m = (multigrid *)self;

@@ -12,7 +12,7 @@
 
 enum { OWN, SIZE, EXCESS, SUMS };
 
-/* An element, and how many it stands for. */
+/* An element, and the number of elements that it represents. */
 typedef struct sample {
   sp_lid element;
   double weight;

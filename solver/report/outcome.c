@@ -55,8 +55,7 @@ double sp_progress_iterations_left(const sp_progress *p, double tolerance) {
   if (n < SP_PROGRESS_LEAST) return -1;
   if (residual_of_window(p, n - 1) <= tolerance) return 0;
   const line l = fit_residuals(p);
-  /* The conditions are negated so that residuals of zero, and those that are not finite, give no
-   * estimate. */
+  /* The conditions are negated so that residuals of zero, or not finite, give no estimate. */
   if (!(l.fall > l.scatter) || !isfinite(l.fall) || !(tolerance > 0)) return -1;
   return fmax(0, ceil((l.last - log(tolerance)) / -l.slope));
 }

@@ -125,7 +125,7 @@ static const char *better_preconditioner(sp_operator_kind kind, const char *name
   return strcmp(best, name) == 0 ? NULL : best;
 }
 
-/* Record what identifies a mesh file, and print how large a geometry from CAD is. */
+/* Record the identity of a mesh file, and print the size of a geometry from CAD. */
 static void report_file(sp_report *report, const sp_hexes_file *file) {
   char hash[24];
   const char *unit = sp_gmsh_unit(report->config->mesh.file);

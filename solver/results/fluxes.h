@@ -48,7 +48,8 @@ typedef struct sp_fluxes {
   double *weights, *left;   /* [local DOFs], scratch: W_i, and r_i - D_i where W_i > 0 */
   double stiffness; /* over all ranks: the largest energy of a set's fluxes, sum of k over marked
                        faces: an error e of x changes their sum by sqrt(stiffness) ||e||_A */
-  double noise; /* over all ranks: what rounding of x may change in fluxes; grows with each set */
+  double
+      noise; /* over all ranks: possible change of fluxes by rounding of x; grows with each set */
 } sp_fluxes;
 
 /* Return fluxes of parts of the mesh, for the same solution and with the same scratch as `whole`.

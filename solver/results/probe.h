@@ -1,5 +1,5 @@
 /* Probes: the solution at the points of [probe] and along the lines of [line], as the polynomial in
- * the element that contains the point. The heat flux is of this element too:
+ * the element that contains the point. The heat flux is also of this element:
  *
  *     u_h(x) = sum_ijk l_i(r) l_j(s) l_k(t) u_ijk,    q = -kappa grad u_h,    x = x(r, s, t),
  *

@@ -58,7 +58,7 @@ bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm) {
   return at_floor;
 }
 
-/* Advise what to check. If the solution is not resolved yet, a low rate is no bug. */
+/* Give advice. If the solution is not resolved yet, a low rate is no bug. */
 static const char *advise_on_rate(sp_study_axis axis, const sp_study_row *row, sp_norm norm) {
   if (row->error[norm] > 0.9 * row[-1].error[norm])
     return "; the error does not fall: check that all data fit the solution";

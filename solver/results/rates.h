@@ -132,7 +132,7 @@ const char *sp_rates_rule(sp_operator_kind kind, sp_study_axis axis);
  * h^(2a); along orders N^-2 takes the place of h (Babuska and Suri, SIAM J. Numer. Anal. 24, 1987).
  * So R must be at most the ratio of the power 1/4: 0.84 along refinements, 0.44 for orders 1 to 3,
  * where log(N) has 0.58. Otherwise the answer is diverging or singular: it may be infinite, and
- * three values cannot tell its limit.
+ * three values do not determine its limit.
  *
  * Signs may alternate (R < 0) along orders, and for pointwise answers, since the place of the
  * point in its element changes. Then the limit is f1 + (f1 - f2) R / (1 - R), which is the formula

@@ -129,5 +129,5 @@ double sp_running_range(const sp_running *c);
 /* True if the fluxes of the problem have a balance: it is not mass. Local. */
 bool sp_running_has_balance(const sp_running *c);
 
-/* Release what the case owns. */
+/* Release the data that the case owns. */
 void sp_running_release(sp_running *c);

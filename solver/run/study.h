@@ -18,7 +18,7 @@
  * NaN stands for a rate without a run before it, and for expectations along orders. Rates:
  * solver/results/rates.h. Without a solution the columns of L2 and H1 are missing, and /answers and
  * /limits (solver/run/answers_report.h) judge the series of at least three runs. The root attribute
- * study_rate tells the direction of rates, study_rule how they are judged. */
+ * study_rate is the direction of rates, study_rule the rule by which they are judged. */
 #pragma once
 
 #include "io/profile.h"

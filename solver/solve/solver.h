@@ -90,9 +90,9 @@ sp_status sp_solver_set_values(sp_solver *solver, const double *values);
  * SP_ERR_NOT_CONVERGED and SP_ERR_INTERRUPTED. Errors: as sp_cg_solve. */
 sp_status sp_solver_solve(sp_solver *solver, const double *start, double *x, sp_cg_result *result);
 
-/* The same in steps, on the backend: let CG start from `start`, 0 on Dirichlet DOFs; iterate, after
- * which `x` of the solver is the solution without Dirichlet values. Until the next solve or change
- * of data, copy the whole solution to x[local DOFs], or to a vector. Errors: likewise. */
+/* The same in steps, on the backend: set the start of CG to `start`, 0 on Dirichlet DOFs; iterate,
+ * after which `x` of the solver is the solution without Dirichlet values; until the next solve or
+ * change of data, copy the whole solution to x[local DOFs], or to a vector. Errors: likewise. */
 sp_status sp_solver_start(sp_solver *solver, const sp_vector *start);
 sp_status sp_solver_iterate(sp_solver *solver, sp_cg_result *result);
 sp_status sp_solver_fetch(sp_solver *solver, double *x);

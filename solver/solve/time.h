@@ -46,7 +46,7 @@ typedef struct sp_time_options {
   /* One of them is given, the others are 0. */
   double step; /* the largest */
   int steps;
-  double tolerance; /* automatic steps: the error of each, as sp_march_create says */
+  double tolerance; /* automatic steps: the error of each (sp_march_create) */
   sp_time_scheme scheme;
   /* Times of results and fields, besides the end; the first of these that is given counts. Equal
    * steps end at all these times; automatic steps are chosen so. */

@@ -21,7 +21,7 @@ typedef struct sp_backend_options {
 
 typedef struct sp_workers {
   MPI_Comm all;      /* every rank of the run; borrowed */
-  int ranks, count;  /* ranks of `all`; number of those with elements */
+  int ranks, count;  /* ranks of `all`; number of ranks with elements */
   int leader;        /* in `all`: the first rank with elements */
   bool has_elements; /* this rank has elements */
   MPI_Comm comm;     /* the ranks with elements, in the order of `all`; MPI_COMM_NULL on others */
