@@ -56,7 +56,7 @@ static const count_case CASES[] = {
      "mesh.file=" SP_FIXTURES "/cells.geo; discretization.order=4; " POISSON SMOOTH
      "boundary.default=robin 1e6"},
     /* Soft prisms between hexahedra and tetrahedra. Our own, 16 and 15; Schwarz takes more than 200
-     * if ends of columns are as stiff as their neighbours. */
+     * if ends of columns are held as stiffly as their neighbours. */
     {{18, 17},
      true,
      "mesh.file=" SP_FIXTURES "/cells.geo; discretization.order=4; " POISSON CONSTANT
