@@ -62,7 +62,7 @@ static void test_estimates(void) {
     }
   }
   sp_progress p = after(ragged, 120);
-  /* The error of the slope in the window is at most that of an amplitude of 0.6 over 50
+  /* The error of the slope in the window is at most the error by an amplitude of 0.6 over 50
    * iterations. */
   const double want = (12 - 0.05 * 119) / 0.05, left = sp_progress_iterations_left(&p, 1e-12);
   CHECK(left > 0.6 * want && left < 1.7 * want, "%g left, not about %g", left, want);
