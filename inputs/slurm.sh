@@ -3,13 +3,13 @@
 #
 #   sbatch slurm.sh CASE.ini [SECTION.KEY=VALUE ...]
 #
-# Adapt the lines of #SBATCH. README.md in this folder says what the job does and what it writes.
+# Adapt the lines of #SBATCH. README.md in this folder describes the job and its files.
 #SBATCH --job-name=sp_solve
 #SBATCH --output=%x.%j.out
 #SBATCH --open-mode=append
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=4 # one rank
-#SBATCH --gpus-per-node=4   # per GPU; every rank sees all of its node, so that values can travel directly
+#SBATCH --gpus-per-node=4   # per GPU; all GPUs of a node are visible to its ranks, so values can travel directly
 #SBATCH --cpus-per-task=8   # for the threads of set-up and results
 #SBATCH --time=04:00:00
 #SBATCH --signal=TERM@300 # to the ranks, 300 seconds before the end: time to write the field
@@ -23,13 +23,13 @@ fi
 program=${SP_SOLVE:-sp_solve}
 case=$1
 name=$(basename "$case" .ini)
-unconverged=$name.unconverged.hdf # what an interrupted run writes
-initial=$name.initial.hdf         # what the next one starts from: no run replaces what it reads
+unconverged=$name.unconverged.hdf # of an interrupted run
+initial=$name.initial.hdf         # the start of the next run: no run replaces its input
 running=$name.running             # its time is when the last run began; absent after a complete one
 
 part=0
 for crashes in 1 2 3; do
-  while [[ -e $name.$SLURM_JOB_ID.$part.h5 ]]; do part=$((part + 1)); done # also those of before a requeue
+  while [[ -e $name.$SLURM_JOB_ID.$part.h5 ]]; do part=$((part + 1)); done # also from before a requeue
   if [[ -e $unconverged ]]; then
     mv "$unconverged" "$initial"
   elif [[ -e $running && $name.hdf -nt $running ]]; then # in time: the steps so far

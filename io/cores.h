@@ -24,8 +24,8 @@ typedef struct sp_core_view {
  * processors and all processors of waiting ranks. Local. */
 int sp_cores_share(const sp_core_view *view, int rank, cpu_set_t *usable);
 
-/* Set the number of threads (io/threads.h) of this rank. The first that applies: `requested` if >
- * 0, OMP_NUM_THREADS if set, sp_cores_share. A rank with `works` = false waits, and has one. If a
+/* Set the number of threads (io/threads.h) of this rank. It is `requested` if > 0, else
+ * OMP_NUM_THREADS if set, else sp_cores_share. A rank with `works` = false waits, and has one. If a
  * rank's share includes processors of waiting ranks, also bind it to these. *smallest and *largest
  * become the extremes over the working ranks, and *idle_cores the number of cores of this rank's
  * machine to which no rank is bound. Errors: SP_ERR_SYSTEM. Collective over `all`. */

@@ -116,7 +116,7 @@ void sp_free_each(size_t count, void *const *arrays);
  *     SP_OWNED double *values = NULL;         freed
  *     SP_AUTO(sp_expression) formula = NULL;  sp_expression_destroy(&formula)
  *     SP_AUTO_VALUE(sp_vector) x = {0};       sp_vector_destroy(&x)
- * Several in one scope are released in reverse order. */
+ * Variables of one scope are released in reverse order. */
 #define SP_AUTO(type) __attribute__((cleanup(type##_destroy))) type *
 #define SP_AUTO_VALUE(type) __attribute__((cleanup(type##_destroy))) type
 #define SP_OWNED __attribute__((cleanup(sp_free_owned)))

@@ -69,7 +69,7 @@ static int64_t state_rows(const sp_field_piece *p) {
   return chunk_rows(p) * (p->total.points / CHUNK_ROWS + 1);
 }
 
-/* Place the values of a state behind or beside those of other states. */
+/* Place the values of a state behind the previous state, or beside it if they are kept. */
 static void place_state(const sp_field_piece *p, bool kept, dataset *d) {
   if (kept) {
     d->first += p->states % SP_FIELD_KEPT_STATES * d->total;

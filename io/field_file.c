@@ -19,7 +19,7 @@
 /* Open the file with the serial driver; `created`: create it for that. */
 static hid_t open_serially(const char *path, const sp_field_piece *created) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_FILE_CREATE);
-  /* No lock: nobody else writes the file, and some parallel file systems have no locks. */
+  /* No lock: no other process writes the file, and some parallel file systems have no locks. */
   H5Pset_file_locking(access, false, true);
   if (created && created->state) H5Pset_istore_k(creation, SP_FIELD_CHUNKS);
   const hid_t file = created ? H5Fcreate(path, H5F_ACC_TRUNC, creation, access)
@@ -83,7 +83,7 @@ static sp_status try_open(const char *path) {
 }
 
 /* One rank writes without MPI: Open MPI's files share a folder in /tmp with other processes that
- * were started without a launcher, and whoever ends first removes it. */
+ * were started without a launcher, and the first to end removes it. */
 static sp_status write_parts(MPI_Comm comm, const char *path, const sp_field_piece *p) {
   const bool shared = p->ranks > 1;
   if (shared) SP_TRY(sp_agree(comm, try_open(path)));

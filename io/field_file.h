@@ -27,7 +27,7 @@ typedef struct sp_field_values {
   const char *unit; /* attribute "units"; NULL or "": none */
 } sp_field_values;
 
-/* Kept values have places for two states, used in turn: those of the last state stay intact. */
+/* Kept values have places for two states, used in turn, so the last state stays intact. */
 enum { SP_FIELD_KEPT_STATES = 2 };
 
 /* The time of a state, and how a run continues from it. */

@@ -1,6 +1,6 @@
-/* Read a field file (io/field_file.h), of a series the last state, by element, in any order and in
- * blocks. Every rank opens the file by itself, so none waits for a rank that fails. All functions
- * Local.
+/* Read a field file (io/field_file.h), or the last state of a series, by element, in any order and
+ * in blocks. Every rank opens the file by itself, so none waits for a rank that fails. All
+ * functions Local.
  *
  * Errors: SP_ERR_SYSTEM if the file cannot be opened; SP_ERR_INPUT if it is damaged or is no field
  * of Lagrange hexahedra of one order. Messages are "cannot read field PATH: reason". */
@@ -32,9 +32,8 @@ void sp_field_reader_close(sp_field_reader **reader);
 sp_status sp_field_reader_cells(const sp_field_reader *reader, const char *name, int64_t first,
                                 int64_t count, int64_t *values);
 
-/* Read the point field `name`, or of a series the kept one, of the elements elements[count], in
- * strictly ascending order, with N = order: on the equispaced lattice,
- * values[count][N+1][N+1][N+1], i fastest; and the lattice's corners, corners[count][8][3], corner
- * a + 2 b + 4 c at i = a N, j = b N, k = c N. */
+/* Read the point field `name`, the kept one in a series, of elements[count], which ascend strictly.
+ * With N = order, values[count][N+1][N+1][N+1] are on the equispaced lattice, i fastest, and
+ * corners[count][8][3] are its corners, corner a + 2 b + 4 c at i = a N, j = b N, k = c N. */
 sp_status sp_field_reader_values(const sp_field_reader *reader, const char *name, int64_t count,
                                  const int64_t *elements, double *values, double (*corners)[8][3]);

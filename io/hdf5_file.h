@@ -19,9 +19,9 @@
  *     H5Fclose(file);
  *     status = sp_hdf5_end();
  *
- * sp_hdf5_begin also stops HDF5 from printing, until the program ends. sp_hdf5_failed is true if a
- * call has failed so far. sp_hdf5_end returns SP_OK, or SP_ERR_SYSTEM with the innermost reason of
- * the first failure. Pairs do not nest. */
+ * From sp_hdf5_begin until the program ends HDF5 prints nothing. Meanwhile sp_hdf5_failed is true
+ * if a call has failed. The result of sp_hdf5_end is SP_OK, or SP_ERR_SYSTEM with the innermost
+ * reason of the first failure. Pairs do not nest. */
 void sp_hdf5_begin(void);
 bool sp_hdf5_failed(void);
 sp_status sp_hdf5_end(void);

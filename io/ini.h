@@ -29,7 +29,7 @@ typedef struct sp_ini_entry {
 typedef struct sp_ini {
   sp_ini_entry *entries; /* in the order of the text */
   int count;
-  char *text; /* what the entries point into */
+  char *text; /* the memory to which the entries point */
 } sp_ini;
 
 /* Split `text`, which may hold any bytes. `name` begins messages, "case.ini:12: expected ...". The

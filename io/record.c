@@ -69,7 +69,7 @@ static char *copy_text(sp_record *record, const char *text) {
   return copy;
 }
 
-/* Append a member. With more than MANY, those with names are in a table. */
+/* Append a member. With more than MANY, members with names are in a table. */
 static sp_status append_member(sp_record_node *parent, sp_record_node *n) {
   *(parent->last ? &parent->last->next : &parent->first) = n;
   parent->last = n;

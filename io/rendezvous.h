@@ -19,9 +19,9 @@ typedef struct sp_row {
   double values[SP_ROW_VALUES];
 } sp_row;
 
-/* Set values[w] to the values of row wanted[w], bit for bit. Several ranks may request the same
- * row. Errors: SP_ERR_INPUT if two rows have the same name or a row is missing. Collective over
- * `comm`; all ranks return the same status. */
+/* Copy the values of row wanted[w] to values[w]. Several ranks may request the same row. Errors:
+ * SP_ERR_INPUT if two rows have the same name or a row is missing. Collective over `comm`; all
+ * ranks return the same status. */
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
                         const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]);
 

@@ -120,7 +120,7 @@ static void work_in_turn(state *s) {
     const size_t portion = s->next++, space = portion % s->spaces;
     char *workspace = s->workspaces + space * s->stride;
     pthread_mutex_unlock(&s->lock);
-    if (portion < s->spaces) memset(workspace, 0, s->stride); /* nobody has used it yet */
+    if (portion < s->spaces) memset(workspace, 0, s->stride); /* not used yet */
     const sp_status status = compute_portion(s, portion, workspace);
     pthread_mutex_lock(&s->lock);
     if (status) {
@@ -130,7 +130,7 @@ static void work_in_turn(state *s) {
     s->computed[space] = true;
     commit_in_turn(s);
   }
-  pthread_cond_broadcast(&s->space_freed); /* nobody needs a work space any more */
+  pthread_cond_broadcast(&s->space_freed); /* no work space is needed any more */
   pthread_mutex_unlock(&s->lock);
 }
 
@@ -143,7 +143,7 @@ static void run_portions(state *s) {
 
 /* ---- Helpers: threads that sleep until a loop needs them ---- */
 
-/* An offer: a loop with room for `wanted` more helpers; `working` are in it now. */
+/* An offer: a loop with room for `wanted` more helpers. At present `working` helpers are in it. */
 typedef struct offer {
   state *loop;
   size_t wanted, working;

@@ -41,7 +41,7 @@ typedef struct sp_loop {
   sp_loop_visit *visit;
 
   /* After each `compute`, with its `workspace`, in the order of the items, one call at a time, on
-   * any thread: add to what all items share. May be NULL. */
+   * any thread: add to shared data. May be NULL. */
   sp_loop_commit *commit;
 } sp_loop;
 
@@ -49,9 +49,9 @@ typedef struct sp_loop {
  * later items are not committed. Local. */
 sp_status sp_loop_run(const sp_loop *loop);
 
-/* Run a loop for `count` items of `values` values each, which set the length of chunks.
- * sp_loop_over has no work space; sp_loop_sum has one, and commits if `commit` is not NULL. Errors:
- * as sp_loop_run. Local. */
+/* Run a loop for `count` items of `values` values each, which set the length of chunks. A loop by
+ * sp_loop_over has no work space; one by sp_loop_sum has, and commits if `commit` is not NULL.
+ * Errors: as sp_loop_run. Local. */
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
                        sp_loop_visit *visit);
 sp_status sp_loop_sum(const char *what, size_t count, size_t values, void *context,

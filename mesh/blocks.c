@@ -129,7 +129,8 @@ static void side_extents(const sp_blocks *b, int d, int extent[3]) {
   for (int c = 0; c < 3; c++) extent[c] = b->count[c] + (c == d);
 }
 
-/* The group of a block's side, or -1: that of its region if this ends there, or of the box. */
+/* The group of a block's side, or -1: a group of the region if the region ends there, or of the
+ * box. */
 static int group_of(const sp_blocks *b, int owner, int d, int side, int plane) {
   if (owner < 0) return 2 * d + 1 - side;
   if (owner == 0) return -1;

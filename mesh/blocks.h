@@ -20,8 +20,8 @@ typedef struct sp_blocks {
 sp_status sp_blocks_find(const sp_box *box, sp_blocks *blocks);
 void sp_blocks_free(sp_blocks *blocks);
 
-/* Replace the groups of `hexes` by those of the box and its regions (mesh/box.h). A surface is a
- * side of a block. Local. */
+/* Replace the groups of `hexes` by the groups of the box and its regions (mesh/box.h). A surface is
+ * a side of a block. Local. */
 sp_status sp_blocks_name(const sp_blocks *blocks, sp_hexes *hexes);
 
 /* The volume of an element: its region + 1, or 0; -1 in a hole. Local. */

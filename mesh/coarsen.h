@@ -16,10 +16,10 @@
 
 #include "mesh/mesh.h"
 
-/* out = the next coarser mesh; NULL if there is no good one: the mesh is not refined, no direction
- * of a box is strong in all elements, elements are skew, ranks divide the children of a parent, or
- * a parent would be inverted. Its vertices keep their numbers, and it is periodic if `fine` is. The
- * caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
+/* out = the next coarser mesh; NULL if there is no good one. That is so if the mesh is not refined,
+ * no direction of a box is strong in all elements, elements are skew, ranks divide the children of
+ * a parent, or a parent would be inverted. Vertices keep their numbers, and the coarse mesh is
+ * periodic if `fine` is. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out);
 
 /* The 27 points of a parent's lattice of degree 2: nodes[k][j][i] = 8 child + corner, a child's

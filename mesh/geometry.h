@@ -40,8 +40,8 @@ sp_status sp_geometry_tensor_factors(const sp_hexes *hexes, sp_lid element, cons
  * sp_geometry_factors at its corners, edge mid-points, face centres and centre. */
 bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid element);
 
-/* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid; those of a contact are of its
- * face, and wJ is 0. Errors: as sp_geometry_factors. */
+/* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid. For a contact, the points of its
+ * face, and wJ = 0. Errors: as sp_geometry_factors. */
 sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                              double *xyz, double *wj);
 
@@ -56,9 +56,9 @@ bool sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coeffic
 void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                          double *xyz, double *inverse, double *jacobian);
 
-/* On face f (mesh/hexes.h), at the n x n tensor grid of `rule` in the two directions of the face,
- * the lower one fastest: points xyz[3][n^2], and normal[3][n^2] = outward unit normal times surface
- * element times weights. */
+/* The n x n tensor grid of `rule` on face f (mesh/hexes.h), the lower of the face's two directions
+ * fastest: points xyz[3][n^2], and normal[3][n^2] = outward unit normal times surface element times
+ * weights. */
 void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,
                       double *xyz, double *normal);
 

@@ -118,7 +118,7 @@ typedef struct sp_hexes {
   int *octants;
   int refinements; /* digits in octants, without the corner's */
   /* Elements of the box per direction, which tags number from 1, x fastest; 0 for a file. Before
-   * refinement, this rank has those with box_first[d] <= index[d] < box_end[d]. */
+   * refinement, this rank has the elements with box_first[d] <= index[d] < box_end[d]. */
   int box[3], box_first[3], box_end[3];
   /* [count], elements of a finer mesh that form this one, by octant (mesh/coarsen.h), -1 for none;
    * NULL in a mesh that was not coarsened. */

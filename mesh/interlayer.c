@@ -23,8 +23,8 @@ typedef struct corner_row {
 } corner_row;
 
 /* The answer: the new vertex number, and per face the surface, as either side has it; the vertex
- * number on the other side of a contact (-1: none); and 1 if the element across comes later by tag
- * and octants. */
+ * number on the other side of a contact, or -1; and 1 if the element across is later by tag and
+ * octants. */
 typedef struct corner_answer {
   sp_gid number;
   int64_t surfaces[DIRECTIONS];

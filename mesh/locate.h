@@ -7,9 +7,9 @@
 void sp_locate_sample(const double a[3], const double b[3], int n, int i, double point[3]);
 
 /* Locate these points: elements[n], references[n], outside[n]. The element is the local one of the
- * least tag, then octants, that contains the point. If there is none, outside[i] is true, and the
- * element is chosen likewise among elements that the point misses by at most 1e-4 of their width,
- * with the reference point moved to their surface; -1 for none. Local. */
+ * least tag, then octants, that contains the point. If there is none, outside[i] is true. The
+ * element is then chosen likewise among elements that the point misses by at most 1e-4 of their
+ * width, or -1, with the reference point moved to the surface. Local. */
 void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3], int n,
                     sp_lid *elements, double (*references)[3], bool *outside);
 

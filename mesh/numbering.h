@@ -34,8 +34,8 @@ typedef struct sp_numbering {
   sp_gid first;        /* global number of DOF 0; owned ones follow in order */
   sp_gid *copies;      /* [local - owned], global numbers of the copies */
   sp_lid *nodes;       /* [elements][Nq][Nq][Nq], local DOF of every element node */
-  /* The owned DOFs of class c are [class_start[c], class_start[c + 1]). Elements [0, e) touch
-   * exactly those below touched[e][c]; [elements + 1]. */
+  /* The owned DOFs of class c are [class_start[c], class_start[c + 1]). Of these, elements [0, e)
+   * touch exactly the DOFs below touched[e][c]; [elements + 1]. */
   sp_lid class_start[SP_DOF_CLASSES + 1];
   sp_lid (*touched)[SP_DOF_CLASSES];
 

@@ -381,7 +381,7 @@ static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, 
   return SP_OK;
 }
 
-/* Repeat until nothing changes: where several pairs meet, an edge may be identified with three
+/* Repeat until nothing changes: an edge where several pairs meet may be identified with three
  * others. */
 static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_periodic *periodic) {
   matching *list = NULL;

@@ -309,8 +309,9 @@ typedef struct sp_backend {
   sp_status (*schwarz_apply)(sp_device_schwarz *schwarz, const void *r, void *z);
 
   /* ---- Optional: an application and a step of Chebyshev's iteration with its result ----
-   * NULL, both, on a backend that gains nothing by it. q and z are scratch, zero before their first
-   * use here and written only here; one vector may serve both. Collective among neighbours. */
+   * Both are NULL on a backend that gains nothing by them. The vectors q and z are scratch, zero
+   * before their first use here and written only here; one vector may serve as both. Collective
+   * among neighbours. */
 
   /* q = A x with constrained A, then the step, in which step->q is q. x may also be step->d or
    * step->x. */
@@ -336,12 +337,12 @@ typedef struct sp_backend {
                             const void *z, void *y);
 
   /* ---- Optional: queued work as one launch ----
-   * NULL, all four, on a backend that gains nothing by it. */
+   * All four are NULL on a backend that gains nothing by them. */
 
-  /* Between record and end_recording, calls are recorded and not done. Allowed are only calls that
-   * may return early (above) and do not exchange in a space that is not resident. replay queues the
-   * recorded work again, on the same vectors and with the same numbers. end_recording must be
-   * called even after a failure `status`; then it returns that and *out = NULL. */
+  /* Between record and end_recording, calls are recorded and not done. Only calls that may return
+   * early (above) and exchange only in a resident space are allowed. Then replay queues the
+   * recorded work again, on the same vectors and with the same numbers. Call end_recording also
+   * after a failure: with its `status`, which it returns, and *out = NULL. */
   sp_status (*record)(sp_device *device);
   sp_status (*end_recording)(sp_device *device, sp_status status, sp_recording **out);
   sp_status (*replay)(sp_recording *recording);
@@ -367,7 +368,7 @@ typedef struct sp_backend {
   sp_status (*sums)(sp_local_operator *local, double sums[2]);
 
   /* ---- Optional: an iteration of conjugate gradients in one sweep ----
-   * NULL, both, on a backend without it. Without a preconditioner or with a diagonal one. */
+   * Both are NULL on a backend without it. Without a preconditioner or with a diagonal one. */
 
   /* True if a sweep is faster than the two passes. */
   bool (*faster_in_one_sweep)(sp_operator_kind kind, sp_geometry_kind geometry, int order);

@@ -18,9 +18,9 @@ typedef struct sp_geometry_facts {
 /* Return the facts of a setup. Local. */
 sp_geometry_facts sp_geometry_facts_of(const sp_operator_setup *setup);
 
-/* Choose the geometry: the requested one, or for SP_GEOMETRY_AUTO the faster one on the backend of
- * those exact for the facts. *reason is a constant string for the user ("as the case asks", "curved
- * elements", ...). Errors: SP_ERR_INPUT for trilinear geometry of curved elements or with
- * coefficients that vary inside elements. Local. */
+/* Choose the geometry: the requested one or, for SP_GEOMETRY_AUTO, the faster one on this backend
+ * that is exact. *reason is a constant string for the user ("curved elements", ...). Errors:
+ * SP_ERR_INPUT for trilinear geometry of curved elements or with coefficients that vary inside
+ * elements. Local. */
 sp_status sp_geometry_choose(const sp_backend *backend, const sp_geometry_facts *facts,
                              sp_geometry_kind request, sp_geometry_kind *out, const char **reason);

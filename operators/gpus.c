@@ -170,7 +170,7 @@ static sp_status choose_on(const sp_gpu_view *view, int machine, int *choice) {
   SP_TRY(site_create(view, machine, &s));
   if (s.gpu_count == 0)
     return sp_fail(SP_ERR_INPUT,
-                   "no rank sees a GPU on the machine of rank %d: start no ranks there, or set "
+                   "no GPU is visible on the machine of rank %d: start no ranks there, or set "
                    "backend.device = host",
                    s.ranks[0]);
   for (int g = 0; g < s.gpu_count; g++) {
@@ -190,7 +190,7 @@ sp_status sp_gpus_choose(const sp_gpu_view *view, int *choice) {
   }
   if (view->first[1] == 0)
     return sp_fail(SP_ERR_INPUT,
-                   "rank 0 sees no GPU, but other ranks of its machine do: let it see "
-                   "one (CUDA_VISIBLE_DEVICES)");
+                   "no GPU is visible to rank 0, but to other ranks of its machine: make "
+                   "one visible (CUDA_VISIBLE_DEVICES)");
   return SP_OK;
 }

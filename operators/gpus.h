@@ -22,10 +22,10 @@ typedef struct sp_gpu_view {
  * *gpus, also after an error. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_gpus_visible(int *count, sp_gpu **gpus);
 
-/* Start the driver on a thread while MPI_Init runs; call it before MPI_Init. sp_gpus_awake waits
- * for the thread; call it before the process ends. sp_gpus_visible then takes less time. Does
- * nothing if this machine has fewer GPUs than ranks or the number of ranks is unknown: few ranks
- * should start the driver (sp_gpus_look). Local. */
+/* Call sp_gpus_wake before MPI_Init: it starts the driver on a thread meanwhile, so that
+ * sp_gpus_visible takes less time. Call sp_gpus_awake before the process ends: it waits for the
+ * thread. Does nothing if this machine has fewer GPUs than ranks or the number of ranks is unknown:
+ * few ranks should start the driver (sp_gpus_look). Local. */
 void sp_gpus_wake(void);
 void sp_gpus_awake(void);
 

@@ -40,15 +40,13 @@ typedef enum sp_geometry_kind {
   SP_GEOMETRY_TRILINEAR
 } sp_geometry_kind;
 
-/* A kernel's data for its factors: numbers at every point; coefficients of the trilinear map; the
- * same with kappa and lambda of the element; bfloat16 numbers at every point; one set of numbers
- * per element (operators/factors.h). */
+/* Data from which a kernel computes its factors (operators/factors.h). */
 typedef enum sp_factor_kind {
-  SP_FACTORS_STORED,
-  SP_FACTORS_TRILINEAR,
-  SP_FACTORS_SCALED,  /* not for mass, which has no coefficients */
-  SP_FACTORS_ROUNDED, /* in single precision, not for mass */
-  SP_FACTORS_AFFINE,  /* if all elements are parallelepipeds, for bp3.5 */
+  SP_FACTORS_STORED,    /* numbers at every point */
+  SP_FACTORS_TRILINEAR, /* coefficients of the trilinear map */
+  SP_FACTORS_SCALED,    /* the same with the element's kappa and lambda; not for mass */
+  SP_FACTORS_ROUNDED,   /* bfloat16 numbers at every point; in single precision, not for mass */
+  SP_FACTORS_AFFINE,    /* numbers per element, if all are parallelepipeds; for bp3.5 */
   SP_FACTOR_KINDS
 } sp_factor_kind;
 

@@ -75,9 +75,9 @@ sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vec
 sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors *vectors,
                              double *rr, double *rz);
 
-/* Pass 2 of the previous iteration, with its alpha, and pass 1 of this one in one sweep over
- * memory; only if op->sweeps. x += alpha p, r -= alpha ap, p = r + beta p (or D^-1 r + beta p), ap
- * = A p, and the sums over all ranks. With alpha = 0, x and r do not change. vectors->z is r.
+/* One sweep over memory for pass 2 of the previous iteration, with its alpha, and pass 1 of this
+ * one. Only if op->sweeps: x += alpha p, r -= alpha ap, p = r + beta p (or D^-1 r + beta p), ap = A
+ * p, and the sums over all ranks. With alpha = 0, x and r do not change. vectors->z is r.
  * Collective. */
 sp_status sp_operator_sweep(sp_operator *op, double alpha, double beta,
                             const sp_cg_vectors *vectors, sp_status status, double sums[SP_CG_SUMS],

@@ -96,7 +96,7 @@ double sp_reduction_seconds(const sp_reduction *reduction) {
 void sp_reduction_gather(sp_reduction *reduction, int count, const double *mine, double *all) {
   /* Receive with a stride of `size`, so that all[i] is a row of ranks. */
   MPI_Datatype column, spaced;
-  if (count == 0) return; /* else MPICH waits for messages that nobody sends */
+  if (count == 0) return; /* else MPICH waits for messages that no rank sends */
   if (reduction->size == 1) {
     memcpy(all, mine, (size_t)count * sizeof *all);
     return;

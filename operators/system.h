@@ -27,9 +27,9 @@ typedef struct sp_system {
   sp_separable *boxes;     /* [elements]; NULL before sp_system_find_boxes */
 } sp_system;
 
-/* Takes ownership of the arrays of `setup` (from sp_allocate) and of the constants, also after a
- * failure, and of the space if it is `own_space`, which may be NULL. setup->alike is NULL. The
- * caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
+/* Takes ownership of the arrays of `setup` (from sp_allocate), of the constants, and of the space
+ * if it is `own_space`, which may be NULL; also after a failure. The member setup->alike is NULL.
+ * The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_system_create(const sp_operator_setup *setup, sp_space *own_space,
                            const sp_constants *constants, sp_system **out);
 

@@ -10,7 +10,7 @@ typedef struct tear {
   const sp_space *whole;
   const int *keys;
   sp_numbering *torn;
-  bool *mixed;   /* [elements]: a vertex may have other keys, too */
+  bool *mixed;   /* [elements]: may share a vertex with elements of other keys */
   sp_lid *start; /* [local + 1]: the copies of DOF i begin at start[i] */
 } tear;
 

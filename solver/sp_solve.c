@@ -24,14 +24,14 @@ static const char usage[] =
     "\n"
     "Solves the screened Poisson equation -div(kappa grad u) + lambda u = f with high-order "
     "finite\n"
-    "elements on hexahedra. Keys on the command line override those of the case file.\n"
+    "elements on hexahedra. Keys on the command line override the case file.\n"
     "\n"
     "  -q, --quiet   print errors only\n"
     "  --study KEY=A:B\n"
     "                solve for every order (--study order=1:8), refinement (--study refine=0:3) "
     "or\n"
     "                halving of the step in time (--study step=0:3), and judge the convergence\n"
-    "                against the case's solution, or without one that of its results; several:\n"
+    "                against the case's solution or, without one, of its results; several:\n"
     "                every combination\n"
     "  --accuracy    print error bars of all results, from solves of one and two orders more\n"
     "  --json FILE   also write the results as JSON, for programs; - is standard output, and the\n"
@@ -125,8 +125,8 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
 
 /* Fail if the launcher of another MPI, or srun without an interface to this one, has started
  * several processes: each would run the whole case. SLURM_NTASKS belongs to a step only within
- * srun: in a batch script it is the job's. Processes of an mpirun may have variables of its own
- * srun. */
+ * srun; in a batch script it belongs to the job. Processes of an mpirun may have variables of its
+ * own srun. */
 static sp_status check_launcher(void) {
   static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                           "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};
@@ -199,7 +199,7 @@ static sp_status run_line(const command *line, double start, sp_profile *profile
 
 /* Start a process without a launcher without Open MPI's daemon, which takes 0.1 to 0.5 s and serves
  * only MPI_Comm_spawn. Processes without one would share a folder in /tmp, which the first to end
- * removes: none is made. Other MPIs ignore the variables, and those that the user has set stay. */
+ * removes: none is made. Other MPIs ignore the variables; values of the user stay. */
 static void avoid_daemon(void) {
   static const char *const of_launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
   for (size_t v = 0; v < sizeof of_launchers / sizeof *of_launchers; v++)

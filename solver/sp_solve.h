@@ -33,20 +33,21 @@
  * only the owned entries count; of an output all copies of a DOF have the same bits.
  *
  * Memory. Every array of doubles may be in host memory or, with the CUDA backend, in device memory
- * of the GPU that the case uses; the driver tells which. That GPU must be the current device of the
- * calling thread, as it is after sp_case_open. Device memory is read after the work that is in the
- * default stream, and the call returns when its own work is done. The caller owns the arrays, and
- * the case keeps none of them. Without the CUDA backend pass host memory: device memory is not
+ * of the GPU that the case uses; the driver detects which. That GPU must be the current device of
+ * the calling thread, as it is after sp_case_open. Device memory is read after the work that is in
+ * the default stream, and the call returns when its own work is done. The caller owns the arrays,
+ * and the case keeps none of them. Without the CUDA backend pass host memory: device memory is not
  * recognised.
  *
  * Errors. Functions return SP_CASE_OK or one of the codes below, the same on all ranks of the
  * communicator; they are the exit codes of the program. After a failure sp_case_message has one
  * line for the user. Nothing prints, exits or catches signals. After a failure the case can be used
- * and closed, and is as before the call except where the function says so. A NULL case is an error.
+ * and closed, and is as before the call, with exceptions named at the functions. A NULL case is an
+ * error.
  *
  * MPI must be initialised before sp_case_open, and finalised after sp_case_close. A case uses
- * several threads only if MPI was initialised with MPI_THREAD_FUNNELED or more; their number is
- * that of the case that was opened last. Functions that take a case are Collective over its
+ * several threads only if MPI was initialised with MPI_THREAD_FUNNELED or more; the case that was
+ * opened last sets their number for all. Functions that take a case are Collective over its
  * communicator if they are not marked Local. Several cases may be open side by side, on one or
  * several communicators. One thread of a process may call at a time. */
 #pragma once
@@ -76,13 +77,13 @@ enum {
                                 of a step */
   SP_CASE_BREAKDOWN = 3,     /* NaN, or an operator that is not positive definite; u is unchanged */
   SP_CASE_INTERRUPTED =
-      5 /* the progress callback asked to stop; u is the last iterate, except of a step */
+      5 /* the progress callback ended the call; u is the last iterate, except of a step */
 };
 
 /* ---- Opening ---- */
 
 /* Read a case and its mesh, and set up the solver. `path` is a case file; NULL: defaults. `keys`
- * are the program's arguments "SECTION.KEY=VALUE", which override those of the file; all ranks pass
+ * are the program's arguments "SECTION.KEY=VALUE", which override keys of the file; all ranks pass
  * the same. The files of [output] are written by sp_case_write only. output.accuracy counts for
  * solves without arrays of loads, Dirichlet values and coefficients, not for steps. `comm` must
  * outlive the case; MPI_COMM_SELF makes a case of one rank. Every rank must get elements: with more
@@ -98,7 +99,7 @@ SP_CASE_API int sp_case_open_text(MPI_Comm comm, const char *text, int count,
 /* Override more keys, and set up the solver again; "SECTION.KEY=" gives a key its default. The mesh
  * stays: keys of [mesh], [region] and [backend], other periodic or contact conditions, and a change
  * between mass and another operator are errors. Arrays that were set stay. If the order changes,
- * all are unset; if the operator changes, the arrays of coefficients. Forgets the last solution,
+ * all are unset; if the operator changes, the arrays of coefficients. Discards the last solution,
  * and the state in time. Until it returns, both set-ups take memory. */
 SP_CASE_API int sp_case_change(sp_case *c, int count, const char *const *keys);
 
@@ -112,7 +113,7 @@ SP_CASE_API const char *sp_case_message(void);
 /* ---- Sizes and names ---- */
 
 typedef struct sp_case_sizes {
-  size_t local, owned;    /* DOFs of this rank: with copies, and those that it owns */
+  size_t local, owned;    /* DOFs of this rank: with copies, and owned ones */
   size_t elements, nodes; /* elements of this rank, and nodes of each, (order + 1)^3 */
   size_t points; /* quadrature points of each: its nodes for bp3.5, (order + 2)^3 for others */
   int64_t global_dofs, global_elements;
@@ -174,16 +175,16 @@ typedef enum sp_case_array {
 
 /* Set an array for all solves from now on; NULL: as if it had never been set. `count` is its
  * length. Results of the last solve stay. Errors: a wrong length; NaN, infinity, or numbers whose
- * squares overflow; an array that can only be read; Dirichlet values of a case without Dirichlet
+ * squares overflow; an array that can only be read; Dirichlet values for a case without Dirichlet
  * nodes. If nothing fixes the mean of u (pure Neumann data), the load of the case must balance, and
  * so must its sum with the arrays; the next solve checks this.
  *
- * Coefficients forget the last solution. The next call that needs them sets up again, as
+ * A coefficient discards the last solution. The next call that needs coefficients sets up again, as
  * sp_case_change does, but the state in time stays. If that fails, so does the call, and the next
  * one tries again. */
 SP_CASE_API int sp_case_set(sp_case *c, sp_case_array which, size_t count, const double *values);
 
-/* Fill values[count]; `count` is the length of the array. SP_CASE_RHS forgets the results of the
+/* Fill values[count]; `count` is the length of the array. SP_CASE_RHS discards the results of the
  * last solve, because it prepares the next one. */
 SP_CASE_API int sp_case_get(sp_case *c, sp_case_array which, size_t count, double *values);
 
@@ -222,13 +223,13 @@ SP_CASE_API int sp_case_get_time(const sp_case *c, sp_case_time *time);
  * or automatic, which begins at a given dt. Formulas take the new time. Set arrays count as in a
  * solve, loads in all stages of the step. u and `solution` are filled as by sp_case_solve, with the
  * iterations of all stages. Without set arrays u has the bits of the program's series. Another
- * length sets up again, and lets schemes with a history begin anew, as at t = 0. After a failure
+ * length causes a new set-up, and schemes with a history begin anew, as at t = 0. After a failure
  * the state is as before the call, and there are no results. */
 SP_CASE_API int sp_case_step(sp_case *c, double dt, size_t count, double *u,
                              sp_case_solution *solution);
 
 /* Set the state at a time: u = SP_CASE_INITIAL if it is set, else problem.initial. The next step
- * goes on from there; schemes with a history begin anew. Forgets the last solution. Errors: a
+ * continues from there; schemes with a history begin anew. Discards the last solution. Errors: a
  * steady case; a time that is not finite. */
 SP_CASE_API int sp_case_restart(sp_case *c, double time);
 
@@ -242,7 +243,7 @@ typedef enum sp_case_operator {
   /* B, the preconditioner that CG uses, symmetric positive definite, with zero rows and columns
    * likewise; the identity on free DOFs for `none`. If A has a null space, on its complement. */
   SP_CASE_PRECONDITIONER,
-  /* M, the mass matrix of all nodes, Dirichlet nodes too, without lambda, with the quadrature of
+  /* M, the mass matrix of all nodes, also Dirichlet nodes, without lambda, with the quadrature of
    * the operator: 1.M 1 is the volume of the mesh. For bp3.5 it is diagonal. */
   SP_CASE_MASS
 } sp_case_operator;

@@ -8,7 +8,7 @@
 enum { MOST = 32, CASES = 60 };
 
 /* State of Knuth's MMIX generator: all ranks and machines draw the same numbers. In case 6 one
- * answer of order N + 2 is by chance as wrong as that of order N. */
+ * answer of order N + 2 is by chance as wrong as the answer of order N. */
 static uint64_t state = 14482816068255281897u;
 static double uniform(double low, double high) {
   state = state * 6364136223846793005u + 1442695040888963407u;
@@ -16,7 +16,7 @@ static double uniform(double low, double high) {
 }
 
 /* u = s (2 + sin(a x + b)) exp(c y) (2 + cos(d z + e)): its factors are positive, so that extrema
- * and fluxes on the unit cube are products of those of the factors. */
+ * and fluxes on the unit cube are products of extrema and fluxes of the factors. */
 typedef struct solution {
   double s, a, b, c, d, e;
 } solution;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Results as formulas of other results, with error bars; the heat that resistances divide by; notes on boundary data.
-answers_shown.py has where the program shows them."""
+Their output is checked by answers_shown.py."""
 
 import os
 
@@ -33,7 +33,7 @@ def formulas():
 
 
 def bars():
-    """First order: of a difference the sum of the bars, of a quotient that of the relative ones."""
+    """First order: bars of a difference add up; relative bars of a quotient add up."""
     document = record("problem.forcing=exp(3*x)*y; boundary.default=dirichlet 1; discretization.order=2; "
                       "mesh.elements=2 2 2; probe.p=0.4 0.3 0.6; result.m=average; result.i=integral over xmax; "
                       "result.d=3*(p - m) + i; result.s=m/i; result.dd=d - 3*p; output.accuracy=yes; solver.tolerance=")

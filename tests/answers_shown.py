@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Results and notes where a user of the program finds them: on the terminal, in studies and histories, in JSON and log.
-answers.py has their values."""
+"""Results and notes in all outputs of the program: on the terminal, in studies and histories, in JSON and log.
+Their values are in answers.py."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def close(found, expected, label):
 
 
 def words(ranks):
-    """The heat of a resistance; without a value, why: no heat, or heat and no difference."""
+    """The heat of a resistance, or the reason without a value: no heat, or heat and no difference."""
     case = settings("mesh.elements=4 2 2; problem.forcing=0; boundary.default=neumann 0; boundary.xmin=dirichlet 20; "
                     "boundary.ymin=dirichlet 0; result.R=resistance over xmin, xmax; output.log=; output.field=")
     out = Run(ranks, [SLABS]).expect(ranks, 0).out
@@ -83,7 +83,7 @@ Transfinite Curve{:} = 3; Transfinite Surface{:}; Recombine Surface{:}; Transfin
 
 
 def data(ranks):
-    """Notes on boundary data, of a study too."""
+    """Notes on boundary data, also of a study."""
     base = settings("mesh.elements=4 4 4; problem.forcing=0; boundary.default=neumann 0; boundary.zmin=dirichlet 0; "
                     "output.log=; output.field=; discretization.order=1")
     spot = "exp(-((x-.37)^2+(y-.41)^2)*5000)"

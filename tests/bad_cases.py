@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Wrong formulas, meshes and sizes: one line that says what is wrong and where, on all ranks, also in notes on what is
-only doubtful. bad_input.py has what the program does then; gmsh*.c, divide.c and problem.c have what else can be wrong."""
+"""Wrong formulas, meshes and sizes: one line with the fault and its place, on all ranks; notes on doubtful input.
+The behaviour of the program is in bad_input.py, other faults in gmsh*.c, divide.c and problem.c."""
 
 import os
 
@@ -24,7 +24,7 @@ def formulas():
            ("mesh.upper=1e300 1 1", "Jacobian"), ("mesh.upper=1e-200 1e-200 1e-200", "Jacobian"))
     for value, said in ("1e-9", True), ("1", False):
         found = texts(record(SMALL, f"problem.lambda={value}; boundary.default=neumann"))
-        check(any("lambda and alpha alone determine the mean" in text for text in found.values()) == said,
+        check(any("only lambda and alpha determine the mean" in text for text in found.values()) == said,
               f"lambda = {value}: {found}")
 
 
@@ -34,7 +34,7 @@ CUBES = [[1 + POINTS.index((x + e, y, z)) for x, y, z in CORNERS] for e in range
 
 
 def mesh(name, points, hexahedra, groups=(), outside=()):
-    """Hexahedra, those of `outside` in no group, and faces in groups."""
+    """Hexahedra, in no group if in `outside`, and faces in groups."""
     write_msh(name, points, [(3, *group) for group in groups] +
               [(5, 0 if n in outside else 99, nodes) for n, nodes in enumerate(hexahedra)])
 
@@ -61,8 +61,8 @@ def files():
 
 
 def groups():
-    """A group with a face between elements is no boundary, but harmless where no condition names it. Elements of no
-    Physical Volume are left out where there is one."""
+    """A group with a face between elements is no boundary, but harmless if no condition names it. Elements of no
+    Physical Volume are left out if there is one."""
     mesh("buried.msh", POINTS, CUBES, groups=[(7, [CUBES[e][k] for k in (0, 3, 7, 4)]) for e in (0, 2)])
     refuse(ON + "buried.msh", ("boundary.7=neumann 0", "boundary.7", "'7'", "between elements"))
     record(ON + "buried.msh")
@@ -72,7 +72,7 @@ def groups():
 
 
 def group_named_default():
-    """It is named by its number, because `default` means what no line names."""
+    """It is named by its number, because `default` means the faces that no line names."""
     case = (f"mesh.file={os.path.join(FIXTURES, 'group_default.msh')}; discretization.order=2; problem.forcing=0; "
             "problem.lambda=0; boundary.xmax=dirichlet 0; probe.middle=0.5 0.5 0.5")
     refuse(case, ("boundary.default=neumann -2", "boundary.default", "Physical Surface 'default'", "number, 1"))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Wrong input of every kind ends soon, with one line that says what is wrong and where, with exit code 1
-on all ranks, and without files left behind.
+"""Wrong input of every kind ends soon, with one line that has the fault and its place, with exit code 1 on all
+ranks, and leaves no files.
 
-A program with sanitizers needs the whole address space, so tests that limit memory are left out; it is
-slow, so all are tested on two ranks only. bad_cases.py has wrong cases, tests/config*.c wrong values of every key."""
+A program with sanitizers needs the whole address space, so tests that limit memory are left out. It is slow, so all
+tests run on two ranks only. Wrong cases are in bad_cases.py, wrong values of every key in tests/config*.c."""
 
 import concurrent.futures
 import os
@@ -51,7 +51,7 @@ def command_line():
     alone = "unset OMPI_COMM_WORLD_SIZE PMI_SIZE; "
     for variables in "SLURM_STEP_NUM_TASKS=4", "SLURM_STEP_ID=0 SLURM_NTASKS=4":
         refuse(["one.ini"], "each of 4 processes", "SLURM_", "srun with an --mpi", ranks=(1,), prefix=f"{alone}export {variables}; ")
-    # Within a batch script SLURM_NTASKS is that of the job; mpirun may use srun to start its own processes.
+    # Within a batch script SLURM_NTASKS belongs to the job; mpirun may use srun to start its own processes.
     for prefix in f"{alone}export SLURM_NTASKS=4; ", "export SLURM_STEP_NUM_TASKS=4; ":
         Run(1, [*SMALL, "-q"], prefix, SECONDS).expect(1, 0)
     for study in "order=3", "refine=2:1":
@@ -86,7 +86,7 @@ def case_files():
 
 
 def cases():
-    """One of each stage of a run: bad_cases.py has what else can be wrong."""
+    """One error in each stage of a run; bad_cases.py has the others."""
     refuse([*SMALL, "problem.lambda=1/(x-1)"], "problem.lambda", "at (")
     refuse([*SMALL[:-3], "problem.forcing=0", "boundary.default=dirichlet 1e308", *SMALL[-2:]], "right-hand side", "range")
     with open(os.path.join(INPUTS, "cube.msh"), "rb") as file, open("cut.msh", "wb") as cut:
@@ -108,7 +108,7 @@ def sizes():
 
 
 def outputs():
-    """The first rank writes, all ranks compare paths. outputs.py has files that were read."""
+    """The first rank writes, all ranks compare paths. Files that were read are in outputs.py."""
     for key in "log", "field":
         refuse([*SMALL, f"output.{key}=absent/run.out"], f"cannot write {key} absent/run.out", "No such file")
         refuse([*SMALL, f"output.{key}=/proc/run.out"], "/proc/run.out", ranks=(2,))

@@ -1,4 +1,4 @@
-/* The subspace of meshes with bars (operators/schwarz/bars.h): interpolation gives back polynomials
+/* The subspace of meshes with bars (operators/schwarz/bars.h): interpolation reproduces polynomials
  * of order N along bars and linear ones elsewhere; the coarse matrix has their energies; the
  * diagonal keeps its sum. Elements have random orientations. */
 #include "operators/schwarz/bars.h"

@@ -16,8 +16,8 @@ enum { ORDER = 3, NP = (ORDER + 1) * (ORDER + 1) * (ORDER + 1) };
  * wrong factor. */
 enum { RIGHT = 1, OFF, MISSING, FACTORS, KERNELS = FACTORS };
 
-/* What is measured with: a clock on the host that needs several input sets, because its cache holds
- * a fraction of one. */
+/* The bench: a clock on the host that needs several input sets, because its cache holds a fraction
+ * of one. */
 static sp_platform platform;
 static sp_bench bench;
 enum { ELEMENTS = 12 };

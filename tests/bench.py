@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sp_bench as a user meets it: its file, killing, messages."""
+"""sp_bench as a user runs it: its file, killing, messages."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def check_rows(rows, ranks):
 
 
 def check_document(rows, attributes):
-    """JSON has what the file has; the figure of merit is the best iteration of CG."""
+    """JSON has the contents of the file; the figure of merit is the best iteration of CG."""
     with open("bench.json", encoding="utf-8") as file:
         document = json.load(file)
     check(document["status"] == "complete" and len(document["bench"]) == len(rows), document.keys())

@@ -234,7 +234,7 @@ static void check_boxes(void) {
       (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1},          SP_MAP_KERSHAW, 0.05, SP_STEP_QUINTIC,
                0,          NULL,         SP_BACKGROUND_FULL, {NULL}};
   check_box(&box, 3, 300 * EPSILON);
-  /* The sine map moves the sides too: compare with a mesh four times as fine. The sides of
+  /* The sine map also moves the sides: compare with a mesh four times as fine. The sides of
    * trilinear elements have an error of up to h^2 / 8 times the curvature, 0.05 * 5.3^2, on a
    * surface of 10: at h = 1/6 that is 0.05 in volume, of either sign. */
   box = (sp_box){{6, 6, 6},       {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE,        0.3,
@@ -255,7 +255,7 @@ static void check_boxes(void) {
   check_box(&box, volume, 0.02);
 }
 
-/* Elements of a deformed box by volume; the element's tag tells where it is in the grid. */
+/* Elements of a deformed box by volume; the element's tag gives its place in the grid. */
 static void check_regions(void) {
   static const sp_box_region regions[] = {
       {.name = "low", .where = "w", .lower = {-9, 0, 0}, .upper = {1, 1, 2}},

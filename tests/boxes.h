@@ -6,7 +6,7 @@
 #include "tests/check.h"
 #include "tests/rotate.h"
 
-/* With seed 0 all local axes are those of the box. Collective over `comm`. */
+/* With seed 0 all elements have the axes of the box. Collective over `comm`. */
 static inline sp_hexes *box_hexes(MPI_Comm comm, const sp_box *box, unsigned seed) {
   sp_hexes *hexes;
   require(sp_box_hexes(comm, box, &hexes));

@@ -108,7 +108,7 @@ static uint64_t hash_of(MPI_Comm comm, const char *name, double size) {
   return hash;
 }
 
-/* The ratio of the volume in the mesh to that of the CAD kernel; both are exact. */
+/* Return the volume in the mesh over the volume of the CAD kernel; both are exact. */
 static double check_volumes(const sp_mesh *mesh, double kernel) {
   const sp_hexes_cad *cad = &mesh->hexes->file.cad;
   CHECK_TEXT(cad->body, "volume 1");
@@ -118,9 +118,9 @@ static double check_volumes(const sp_mesh *mesh, double kernel) {
   return cad->volume / cad->kernel_volume;
 }
 
-/* A coarse torus of radii 5 and 0.7, four elements around it. gmsh leaves inverted elements, so
- * sides leave the surface, by no more than a circle through the corners does: an edge of length h
- * = 1.5 lies h^2 / (8 r) below a circle of radius r. */
+/* A coarse torus of radii 5 and 0.7, four elements around it. The mesh of gmsh has inverted
+ * elements, so sides leave the surface, by at most the height of a circle through the corners: an
+ * edge of length h = 1.5 lies h^2 / (8 r) below a circle of radius r. */
 static void check_torus(void) {
   write_script("torus.step", "Torus(1) = {0, 0, 0, 5, 0.7};\n");
   AUTO(sp_mesh) mesh = read_cad("torus.step", 3, 4);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Constants, scales, sources and tables of a case: a case equals the one with numbers bit by bit, and the one in
+"""Constants, scales, sources and tables of a case: a case equals the same case with numbers, bit by bit, and in
 other units; totals are exact."""
 
 import os
@@ -41,8 +41,8 @@ rise = average of u - {t}
 
 
 def scale():
-    """-lap u = 1 with u = 0 on a body of size s: u is s^2 times that of s = 1, integrals s^3 times. With powers of
-    two, coordinates and integrals of x are the same bits; u is within the tolerance of CG."""
+    """-lap u = 1 with u = 0 on a body of size s: u is s^2 times u of s = 1, and integrals are s^3 times as large.
+    With powers of two, coordinates and integrals of x are the same bits; u is within the tolerance of CG."""
     def sized(s):
         at = repr(s * 0.5)
         return record(f"mesh.file={INPUTS}/cube.msh; mesh.scale={s}; discretization.order=2; problem.forcing=1; "

@@ -1,4 +1,4 @@
-/* Conjugate gradients: results, when they stop, and that all ranks stop together, also if a device
+/* Conjugate gradients: results and stopping criteria; all ranks stop together, also if a device
  * runs whole iterations. */
 #include "tests/cg_system.h"
 
@@ -43,9 +43,9 @@ static sp_status record(const sp_cg_iteration *iteration, void *context) {
   return SP_OK;
 }
 
-/* The parts of the loop do not overlap, and waiting is a part of the matvec; on one rank there is
- * nobody to wait for. Only the host times its waiting. Differences of times are exact to a few
- * clock ticks. */
+/* The parts of the loop do not overlap, and waiting is a part of the matvec; one rank has nothing
+ * to wait for. Only the host times its waiting. Differences of times are exact to a few clock
+ * ticks. */
 static void check_parts(const system_t *s, const sp_cg_result *result) {
   const double parts = result->matvec_seconds + result->update_seconds +
                        result->preconditioner_seconds + result->reduction_seconds;
@@ -105,7 +105,7 @@ static void check_callback(system_t *s) {
         "the residuals of a second run differ");
   CHECK(memcmp(x, s->x, (size_t)s->op->dofs * sizeof *x) == 0, "the second solution differs");
 
-  /* A failure before, in, and after the last iteration, and where the limit ends it. */
+  /* A failure before, in, and after the last iteration, and at the limit of iterations. */
   const int last = (int)result.iterations, failing[] = {0, 3, last, last / 2};
   for (int f = 0; f < 4; f++) {
     second = (history){.consistent = true, .fails_at = failing[f], .fails_on = world_size - 1};
@@ -358,8 +358,8 @@ static double energy_norm(system_t *s, const double *v) {
   return sqrt(sum);
 }
 
-/* Against the error itself. The estimate takes the steps to come from those before, so it is no
- * bound; 1 / 4 is asked of each, for b without smooth parts, where CG slows down. */
+/* Against the error itself. The estimate extrapolates later steps from earlier ones, so it is no
+ * bound. Each must be at least 1 / 4, for b without smooth parts, where CG slows down. */
 static void check_energy(system_t *s) {
   ARRAYS_OF_SCOPE;
   const size_t n = (size_t)s->op->dofs;
@@ -393,9 +393,9 @@ static void check_energy(system_t *s) {
     }
 }
 
-/* From a start of size 1e9 the updated residual falls as asked, but that of x cannot: x is rounded
- * at 1e9 epsilons at first. From b - A x the iteration goes on to the rounding of A x, which is
- * about 100 epsilons of b here. */
+/* From a start of size 1e9 the updated residual reaches the tolerance, but b - A x cannot: x is
+ * rounded at 1e9 epsilons at first. From b - A x the iteration continues to the rounding of A x,
+ * which is about 100 epsilons of b here. */
 static void check_true_residual(system_t *s) {
   static const double FAR = 1e9;
   const size_t n = (size_t)s->op->dofs;

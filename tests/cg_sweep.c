@@ -1,4 +1,4 @@
-/* CG in one sweep over the mesh, on CPUs: the vectors and sums of a sweep are those of the
+/* CG in one sweep over the mesh, on CPUs: the vectors and sums of a sweep agree with the
  * formulas. */
 #include "tests/cg_system.h"
 
@@ -21,9 +21,9 @@ static void sum_products(const system_t *s, const double *a, const double *b, co
   *rounding = DBL_EPSILON * (double)s->op->global_dofs * sums[1];
 }
 
-/* The vectors and sums of a sweep from random vectors, by an operator that may have a diagonal, as
- * Robin conditions give it: x, r and p change as the formulas say, ap is that of
- * `apply`, and the sums are those of the new vectors. */
+/* A sweep from random vectors, by an operator that may have a diagonal, as from Robin conditions.
+ * Check x, r and p against the formulas, ap against `apply`, and the sums against the new
+ * vectors. */
 static void check_sweep(system_t *s, sp_operator *op, const double *inverse) {
   static const double ALPHA = 0.3, BETA = 0.7;
   const bench *b = s->bench;

@@ -13,7 +13,7 @@
 /* No preconditioner, Jacobi's in the passes, and the same by `apply`. */
 typedef enum preconditioning { PLAIN, JACOBI, APPLIED, PRECONDITIONINGS } preconditioning;
 
-/* Whether the systems to come have operators for CG in one sweep. */
+/* Later systems have operators for CG in one sweep. */
 static bool one_sweep;
 
 /* A system A x = b: an operator of the unit cube, Dirichlet on its whole boundary. */
@@ -194,7 +194,7 @@ static inline double true_residual(system_t *s) {
   return result;
 }
 
-/* For sp_cg_options.measure: a solution that is smaller than what CG adds to its start. */
+/* For sp_cg_options.measure: a solution that is smaller than the change by CG. */
 static inline sp_status measure_small(const sp_vector *x, void *context, double *energy) {
   (void)x, (void)context;
   *energy = 1e-6;

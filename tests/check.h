@@ -1,6 +1,6 @@
 /* Checks for tests. A failed check prints one line and is counted. The program continues, so that
- * no rank skips a collective call in which others wait; common test frameworks jump out of a test
- * and cannot be used. main begins with test_begin and ends with `return check_end()`. */
+ * no rank skips a collective call in which others wait. Common test frameworks jump out of a test
+ * and cannot be used. A main function begins with test_begin and ends with `return check_end()`. */
 #pragma once
 
 #include <math.h>
@@ -130,8 +130,8 @@ __attribute__((format(printf, 1, 2))) static inline const char *test_text(const 
 }
 
 /* Sum the counts over all ranks, print them on rank 0, and end MPI; 0 if all checks passed and
- * there was one. CTest says in SP_TEST_RANKS how many ranks it asked for: the launcher of another
- * MPI starts as many programs of one rank. Collective. */
+ * there was one. CTest sets SP_TEST_RANKS to the number of ranks: the launcher of another MPI would
+ * start as many programs of one rank. Collective. */
 static inline int check_end(void) {
   const char *wanted = getenv("SP_TEST_RANKS");
   int all[2];

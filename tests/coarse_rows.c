@@ -31,7 +31,7 @@ static double product(const sp_csr *m, int row, const double *x, double *size) {
   return sum;
 }
 
-/* A x as the operator has it, at this rank's free DOFs. Both sum some 64 products per row. */
+/* A x by the operator, at this rank's free DOFs. Both sum some 64 products per row. */
 static void check_product(const bench *b, const sp_operator_setup *setup,
                           const sp_free_rows *rows) {
   const sp_space *space = setup->space;

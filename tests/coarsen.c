@@ -1,6 +1,6 @@
-/* Coarser meshes: parents are the elements that were refined, their vertices and faces are those of
- * their children, directions are those in which elements are strongly coupled, and ranks that are
- * cut between children have none. Systems on them keep the energies of linear functions. */
+/* Coarser meshes: parents are the elements that were refined and have the vertices and faces of
+ * their children; directions are the strongly coupled ones; ranks with a cut between children have
+ * no coarser mesh. Systems on them keep the energies of linear functions. */
 #include "mesh/coarsen.h"
 
 #include "mesh/refine.h"

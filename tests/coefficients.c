@@ -8,8 +8,8 @@ static const char *const NEUMANN[] = {"boundary.default=neumann", NULL};
 static const char *const MIXED[] = {
     "boundary.default=neumann; boundary.xmin=dirichlet; boundary.ymax=dirichlet", NULL};
 
-/* Entire functions of size one; kappa varies by a factor of three, so that a solver for a constant
- * one would not converge at all. */
+/* Entire functions of size one; kappa varies by a factor of three, so that a solver for constant
+ * kappa would not converge. */
 #define KAPPA "problem.kappa=1+0.5*sin(2*x+y)*cos(1.5*z); "
 /* Positive definite, since the diagonal dominates; in axes of its own. */
 #define TENSOR                                                                                     \

@@ -1,5 +1,5 @@
-/* Columns of strongly coupled elements: which elements they have, their frames, and that ranks do
- * not cut them. Elements have random local axes. */
+/* Columns of strongly coupled elements: their elements and frames; ranks do not cut them. Elements
+ * have random local axes. */
 #include "mesh/columns.h"
 
 #include <float.h>
@@ -63,7 +63,7 @@ static sp_columns *find_columns(const sp_hexes *hexes, const sp_topology *t) {
   return columns;
 }
 
-/* The same as the integral for affine elements, whatever their local axes. */
+/* The same as the integral for affine elements, with any local axes. */
 static void check_couplings(void) {
   static const double edges[3][3] = {{1, 0.2, -0.1}, {0.3, 2, 0.4}, {-0.02, 0.01, 0.05}};
   AUTO(sp_hexes) hexes = NULL;
@@ -147,8 +147,8 @@ static void check_lattices(void) {
   grade(4, 1, 1, y);
   grade(8, 0.1, 1.5, z);
   check_lattice("graded", (const int[3]){3, 4, 8}, planes, 12, 4);
-  /* Two plates that meet: one thin in z, beside it one thin in x. Where they meet, columns along x
-   * end, though the elements share a face. */
+  /* Two plates that meet, one thin in z, the other thin in x. Columns along x end where they meet,
+   * though the elements share a face. */
   x[0] = 0;
   x[1] = 1;
   x[2] = 2;
@@ -391,9 +391,9 @@ static void check_file(void) {
   }
 }
 
-/* Dies on every other column of a board: each touches the columns beside it by an edge alone, and
- * any cut between ranks parts a column from a die. If ranks do not see the dies of others, order 2
- * takes 17 iterations on two ranks, and order 4 takes 11. */
+/* Dies on every other column of a board: each touches the columns beside it only by an edge, and
+ * any cut between ranks separates a column from a die. Without the dies of other ranks, order 2
+ * would take 17 iterations on two ranks, and order 4 would take 11. */
 static void check_remote_ties(void) {
   static const char geometry[] =
       "For i In {1:5}\n  Point(i) = {5 * i, 0, 0};\nEndFor\n"
@@ -420,7 +420,7 @@ static void check_remote_ties(void) {
   }
 }
 
-/* At most so many iterations. */
+/* Check that CG takes at most `most` iterations. */
 static void check_iterations(int most, int order, const char *const *settings) {
   sp_results results;
   CHECK_OK(run_case(MPI_COMM_WORLD, settings, TEXTS(test_text("discretization.order=%d", order)),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Conditions inside the domain: exact values, the balance, and messages. contacts.py has contacts."""
+"""Conditions inside the domain: exact values, the balance, and messages. Contacts are in contacts.py."""
 
 import math
 import os
@@ -75,8 +75,8 @@ def surfaces():
 
 
 def sources():
-    """Heat in watts through a surface of area 1: a slab, between elements of one, and on both kinds of faces in equal
-    parts; then on deformed elements, where the total is exact, too. Then in each of many materials."""
+    """Heat in watts through a surface of area 1: a slab, between elements of one, and on both kinds of faces in
+    equal parts; then on deformed elements, where the total is also exact. Then in each of many materials."""
     case = (f"constants.Q=3; mesh.file={SANDWICH}; problem.forcing=0; boundary.left=dirichlet 0; "
             "boundary.default=neumann 0; result.through=flux over far; result.at=average over near")
     for text, terms, results in (
@@ -185,7 +185,7 @@ def crossings():
     solve(ONE, "mesh.refine=1; discretization.order=4; problem.forcing=1; boundary.right=", results={"near": -3, "far": -2})
     # Groups on both sides of a surface do not count, although their numbers are lower.
     solve(BAR, "mesh.file=groups.geo", results={"near": -carried, "far": -carried, "half": -carried / 2})
-    # The flux into a block that a line fixes is that of its neighbour; a surface takes that of both sides.
+    # The flux into a fixed block is the flux of its neighbour; a fixed surface takes the flux of both sides.
     solve(ONE, "boundary.left=; boundary.one=dirichlet 4", results={"near": -2, "far": -2, "half": -1, "mean": 4})
     solve(ONE, "boundary.near=dirichlet 4", results={"near": -2, "left": 4, "right": -2})
     refuse(BAR, ("result.near=flux over mixed", "result.near", "expected faces of the boundary or faces between elements, "
@@ -195,12 +195,12 @@ def crossings():
 
 
 def balanced_blocks():
-    """What flows out of one block is what flows into the next."""
+    """The flux out of one block is the flux into the next."""
     sums = [f"result.f{b}=integral of x*y^3-(1+x)*u over {b}" for b in ("one", "two", "three")]
     for kind in "bp3.5", "bp3.0":
         v = values(solve(BAR, *sums, "problem.forcing=x*y^3; problem.lambda=1+x; discretization.order=3; "
                          f"boundary.left=dirichlet z; discretization.operator={kind}"))
-        # The integrals of [result] are exact, those of the operator at order 3 are for bp3.0 only.
+        # The integrals of [result] are exact; the integrals of the operator at order 3 are exact only for bp3.0.
         close = CLOSE if kind == "bp3.0" else 1e-2
         for block, out in (("one", v["left"] + v["near"]), ("two", v["far"] - v["near"]), ("three", v["right"] - v["far"])):
             check(abs(v["f" + block] - out) < close, f"{kind}, block {block}: {v}")
@@ -242,7 +242,7 @@ def closed_surfaces():
 
 
 def valleys():
-    """The minimum of an element with two valleys is that of the deeper one, where dense sampling also finds it."""
+    """The minimum of an element with two valleys is in the deeper one, where dense sampling also finds it."""
     for name in "extremum.ini", "extremum.msh", "extremum.csv":
         shutil.copy(os.path.join(FIXTURES, name), name)
     r3 = values(record("solver.tolerance=1e-13", path="extremum.ini"))["r3"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """kappa as a tensor through the whole program: exact fluxes, and a board of orthotropic layers against its exact
-solution. Rates, and tensors along other axes, are tests/coefficients.c's."""
+solution. Rates, and tensors along other axes, are in tests/coefficients.c."""
 
 import math
 
@@ -75,10 +75,10 @@ def conductor():
 
 def board_peak(layers):
     """The temperature at the corner above the chip of a board with insulated sides, a film below, and the heat
-    q = HEAT / (a b) (1 + cos(pi x / a)) (1 + cos(pi y / b)) from above. For each of the four cosine modes, u in a layer
-    solves kappa_z u'' = s u with s = kappa_x (pi / a)^2 + kappa_y (pi / b)^2, or without one of the two: (u, kappa_z u')
-    at the top of a layer are a linear function of those at its bottom, and below it is (1, FILM) times a number that
-    kappa_z u' = q at the top gives."""
+    q = HEAT / (a b) (1 + cos(pi x / a)) (1 + cos(pi y / b)) from above. For each of the four cosine modes, u in a
+    layer solves kappa_z u'' = s u with s = kappa_x (pi / a)^2 + kappa_y (pi / b)^2, or with one of the two terms or
+    none. So (u, kappa_z u') at the top of a layer are a linear function of their values at its bottom. At the
+    lowest bottom they are (1, FILM) times a number that follows from kappa_z u' = q at the top."""
     peak = AIR
     for i in 0, 1:
         for j in 0, 1:

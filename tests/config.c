@@ -19,7 +19,7 @@ static void check_value(const char *section, const char *key, const char *value,
   check_error(NULL, TEXTS(text), message);
 }
 
-/* The default of every key, as the table says it, in a case that sets nothing. */
+/* The default of every key, by the table, in a case that sets nothing. */
 static void check_defaults(const sp_config *config) {
   char *text = NULL;
   size_t length;
@@ -320,7 +320,7 @@ static void test_mesh(void) {
         "a box instead of a file");
 }
 
-/* Regions of both forms; without corners a box that has only regions takes theirs. */
+/* Regions of both forms. Without corners, a box that has only regions takes their extent. */
 static void test_regions(void) {
   AUTO(sp_config)
   config = read_case("[mesh]\nsize = 0.5\nsize_min = 0.1\ngrading = yes\nbackground = empty\n"
@@ -346,7 +346,7 @@ static void test_regions(void) {
   check_round_trip(config);
 }
 
-/* The bound is that of double precision, 2.2e-16. */
+/* The bound is the rounding of double precision, 2.2e-16. */
 static void test_tolerance(void) {
   check_error("", TEXTS("solver.tolerance=2e-16"),
               "argument 'solver.tolerance=2e-16': 2e-16 cannot be reached: double precision rounds "
@@ -408,8 +408,8 @@ static void test_outputs(void) {
   }
 }
 
-/* A typo in any formula, and what needs no mesh, is reported before the mesh is opened: the file
- * does not exist. */
+/* A typo in any formula, and other faults that need no mesh, are reported before the mesh is
+ * opened: the file does not exist. */
 static void test_formulas(void) {
   static const char typo[] = "column 4: expected a number, a name or '(', found end of formula";
   static const char no_total[] =
@@ -464,7 +464,7 @@ static void test_formulas(void) {
       "each other; remove one");
   check_error("[mesh]\nfile = none.msh\n[discretization]\noperator = mass\n[result]\n"
               "a = flux over b",
-              NULL, "case.ini:6: result.a: the mass problem has no flux; ask for another result");
+              NULL, "case.ini:6: result.a: the mass problem has no flux; choose another result");
 }
 
 /* A mesh of 1 GB is not read with the case. */

@@ -95,8 +95,8 @@ static inline void check_round_trip(const sp_config *config) {
   free(first);
 }
 
-/* Keys of most sections, written in every permitted way; those that exclude each other are tested
- * by themselves. */
+/* Keys of most sections, written in every permitted way; keys that exclude each other are tested
+ * separately. */
 static const char every_key[] =
     "\xEF\xBB\xBF# a case\r\n[mesh]\r\nshape=box ; comment\r\n  elements =  2\t3   4  # comment\r\n"
     "lower = -1 -.5 +0.1\r\nupper = 1e0 2.5 3\r\nmap = kershaw\r\nepsilon = 0.25\r\nrefine = 10\r\n"

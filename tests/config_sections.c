@@ -1,5 +1,5 @@
 /* [constants], [material NAME], [region NAME], [probe], [line] and [result]: in files, as
- * arguments; and cases written and read back are the same. Random ones are those of
+ * arguments; and cases written and read back are the same. Random cases are in
  * tests/fuzz/case.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <float.h>
@@ -53,7 +53,7 @@ static void test_regions(void) {
   check_round_trip(config);
 }
 
-/* Values of constants: a later one sees an override of an earlier one. */
+/* Values of constants: an override of one changes later ones. */
 static void test_constants(void) {
   AUTO(sp_config)
   config =
@@ -137,7 +137,7 @@ static void test_errors(void) {
        "case.ini:1: [region default]: expected another name: [material default] is for elements "
        "that no other section names"},
       {"[region 2]\nupper = 1 1 1", NULL,
-       "case.ini:1: [region 2]: expected another name: numbers are those of the regions in the "
+       "case.ini:1: [region 2]: expected another name: numbers belong to the regions in the "
        "order of the case"},
       {"[region a]\nlower = 0 0 0", "mesh.file=a.msh",
        "case.ini:1: [region a]: only a box has regions, but mesh.file is given: use the Physical "

@@ -153,7 +153,7 @@ static void test_overrides(void) {
   }
 }
 
-/* An empty override undoes what the file or an earlier argument says. */
+/* An empty override undoes a value from the file or an earlier argument. */
 static void test_unset(void) {
   static const char text[] =
       "[mesh]\nfile = a.msh\n[discretization]\norder = 3\n[problem]\nlambda = 2\n[boundary]\nleft "

@@ -1,12 +1,12 @@
-/* Elements that share vertices must share the points between them: a mesh is refused on all ranks
+/* Elements that share vertices must share the points between them. A mesh is refused on all ranks
  * if a shared point (vertex, on an edge, inside a face) is moved in one element only, within a rank
- * or between ranks. Points of one element only may move. */
+ * or between ranks. A point that only one element has may move. */
 
 #include "tests/boxes.h"
 
 enum { SIDE = 3 }; /* elements along each side of the unit cube */
 
-/* How many elements share a point. */
+/* Return the number of elements that share a point. */
 static int elements_at(const double point[3]) {
   int count = 1;
   for (int d = 0; d < 3; d++) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Contacts between bodies: exact values, where they end, what they meet, and messages."""
+"""Contacts between bodies: exact values, ends, meeting surfaces, and messages."""
 
 import math
 import os
@@ -12,7 +12,7 @@ SANDWICH = os.path.join(FIXTURES, "sandwich.geo")
 
 
 def fixture(name, more):
-    """A fixture with a line more."""
+    """A fixture with one more line."""
     with open(os.path.join(FIXTURES, name), encoding="ascii") as file:
         write(name, file.read() + more)
 
@@ -46,8 +46,8 @@ BLOCKS = ("mesh.file=ends.msh; problem.forcing=1+y; boundary.inside=contact 0.5;
 
 
 def ends():
-    """A contact that ends inside a body: the same as one that goes on with almost no resistance, for any order of the
-    elements in the file. results.c has the same on any number of ranks."""
+    """A contact that ends inside a body has the values of one that continues with almost no resistance, for any
+    order of the elements in the file. The test results.c has the same on any number of ranks."""
     write_blocks("ends.msh", HALF)
     write_blocks("mixed.msh", HALF, 1)
     alone = values(solve(BLOCKS, "output.accuracy=yes"))
@@ -99,7 +99,8 @@ EndFor
 
 
 def strip():
-    """What runs across a contact is identified, too, at its end and if the sides are swapped: else it takes 30 to 200."""
+    """Entities across a contact are also identified, at its end and if the sides are swapped; else there would be
+    30 to 200 iterations."""
     case = ("mesh.file=strip.msh; problem.forcing=1+y; boundary.left=periodic right; boundary.below=dirichlet x; "
             "boundary.inside=contact 1e-6; boundary.default=neumann 0")
     for order in 0, 1:
@@ -116,7 +117,7 @@ CASE = (f"constants.r=1; mesh.file={SANDWICH}; problem.forcing=0; boundary.near=
 
 
 def bars():
-    """A contact adds its resistance to the bar's, exactly, and multigrid does not notice it."""
+    """A contact adds its resistance to the bar's, exactly, and does not slow down multigrid."""
     for r in 1e-12, 1, 1e12:
         q = 10 / (4 + r)
         document = solve(CASE, f"discretization.order=3; constants.r={r}",
@@ -129,7 +130,7 @@ def bars():
         scale = 2 if "scale" in change else 1
         q = 10 / (4 * scale + (3 if "far" in change else 1))
         solve(CASE, change, results={"q": -q * scale**2, "area": scale**2, "volume": 4 * scale**3})
-    # One watt leaves the best conductors through the poorest contact alone.
+    # One watt leaves the best conductors only through the poorest contact.
     for r in 1e6, 1e10:
         document = record(CASE, "boundary.right=; material.two.kappa=1e6; material.three.kappa=1e6; material.three.source=1; "
                           f"result.mean=; constants.r={r}; result.end=average over right; discretization.order=3; "
@@ -150,8 +151,8 @@ def pipe():
 
 
 def formula():
-    """A resistance that is a formula is that of the face: with both operators the balance closes, also beside a
-    Dirichlet face, and 1 + x at x = 0.5 is 1.5."""
+    """A formula of a resistance is evaluated on the face, where 1 + x is 1.5: the balance closes with both
+    operators, also beside a Dirichlet face."""
     for kind in "bp3.0", "bp3.5":
         case = (f"mesh.elements=4 2 2; region.a.upper=0.5 1 1; discretization.operator={kind}; discretization.order=3; "
                 "problem.forcing=1; boundary.xmin=dirichlet 0; boundary.ymax=dirichlet x; boundary.default=neumann 0; "

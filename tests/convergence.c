@@ -25,7 +25,7 @@ static sp_error_norms solve(int kind, int order, const char *map, const char *so
 
 /* On elements of width h, functions of wave number k are approximated with an error that falls by
  * about k h / (4 (N + 2)) from N to N + 1 (the remainder of Chebyshev interpolation), faster than
- * any q^N. Here k = 2.9 and h <= 0.6; a factor of two is left for what the estimate neglects. */
+ * any q^N. Here k = 2.9 and h <= 0.6; a factor of two is left for the neglected terms. */
 static void check_decay(int kind, const char *const *boundary, const char *name) {
   double previous = 0;
   for (int order = 1; order <= 10; order++) {
@@ -41,9 +41,9 @@ static void check_decay(int kind, const char *const *boundary, const char *name)
 }
 
 /* Trilinear maps take polynomials of total degree p to degree p in each reference coordinate, which
- * the space contains for p <= N. The discrete solution is exact if the quadrature is exact where
- * integration by parts is applied: to grad u . grad v |J| and lap u v |J|, of degree N + p in each
- * coordinate on deformed elements (the cofactors of the map add one), and N + p - 1 on bricks.
+ * the space contains for p <= N. The discrete solution is exact if the quadrature is exact for both
+ * sides of the integration by parts, grad u . grad v |J| and lap u v |J|. Their degree is N + p in
+ * each coordinate on deformed elements (the cofactors of the map add one), and N + p - 1 on bricks.
  *
  *     GL with N + 2 points, exact to degree 2 N + 3:    p <= N always       (bp3.0, mass)
  *     GLL with N + 1 points, exact to degree 2 N - 1:   p <= N - 1 deformed, p <= N bricks  (bp3.5)

@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
   }
 
   /* From L-vector to L-vector: per element 8 bytes per factor and 4 per index; 16 bytes per DOF.
-   * In single precision half of that, but for the indices. */
+   * In single precision half of this, except for the indices. */
   CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_FACTORS_STORED, SP_DOUBLE, 7, 10, 100),
               10 * (28672 + 2048) + 1600, 0);
   CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_FACTORS_TRILINEAR, SP_DOUBLE, 7, 10, 100),

@@ -83,7 +83,7 @@ static inline sp_status cubes_hexes(const cubes *all, int rank, sp_hexes **out) 
   return SP_OK;
 }
 
-/* Whether `found`, a number for each local element, is the same partition as the components of
+/* True if `found`, a number for each local element, is the same partition as the components of
  * `all`, with the same numbers in [0, components) on all ranks. Collective over `comm`. */
 static inline bool cubes_agree(MPI_Comm comm, const cubes *all, const sp_hexes *hexes,
                                const int *found) {

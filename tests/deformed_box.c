@@ -24,7 +24,7 @@ static void bend(double point[3]) {
   point[2] += 0.03 * sin(7 * x + 4 * y);
 }
 
-/* Parallelepipeds; in long boxes only those with x < 0.7 are. */
+/* Parallelepipeds; in long boxes only the elements with x < 0.7. */
 static void skew_elements(bool is_long, sp_hexes *hexes) {
   for (sp_lid i = 0; i < hexes->count * SP_CORNERS; i++) {
     double *x = &hexes->lattice[3 * (size_t)i];

@@ -32,7 +32,8 @@ void random_vector(const deformed_box *box, int seed, double *values);
 /* a.b over owned DOFs of all ranks. Collective. */
 double dot(const deformed_box *box, const double *a, const double *b);
 
-/* How many DOFs do not have the same bits on all ranks that have them. Collective. */
+/* Return the number of DOFs that do not have the same bits on all ranks that have them.
+ * Collective. */
 sp_lid count_different_bits(MPI_Comm comm, const deformed_box *box, const double *values);
 
 /* Np, the number of nodes per element. */

@@ -2,9 +2,9 @@
  * on cuda is skipped.
  *
  * SP_EXPECT_EXCHANGES lists the transports that must be available between the ranks of this run, by
- * their names in [backend] exchange: "peer nccl staged". If it is set, a test fails if it finds no
- * GPU, if a listed transport is not available, or if `auto` selects one that comes later in
- * sp_transport than the first one listed. */
+ * their names in [backend] exchange: "peer nccl staged". If it is set, a test fails without a GPU,
+ * without a listed transport, and if `auto` selects a transport that is later in sp_transport than
+ * the first listed one. */
 #pragma once
 
 #include <stdlib.h>
@@ -20,11 +20,10 @@ static inline bool device_is_cuda(int argc, char **argv) {
   return argc > 1 && strcmp(argv[1], "cuda") == 0;
 }
 
-/* Whether a test covers all orders: on one rank, and on a GPU, where each order has its own
+/* True if a test covers all orders: on one rank, and on a GPU, where each order has its own
  * kernels. On the host, several ranks add only the sum over ranks, which depends on the order only
- * through the DOFs at vertices, on edges and on faces. Order 3 already has all that matters:
- * several DOFs per edge, which neighbours may traverse in opposite directions. Call after
- * test_begin. Local. */
+ * through the DOFs at vertices, on edges and on faces. Order 3 already has several DOFs per edge,
+ * which neighbours may traverse in opposite directions. Call after test_begin. Local. */
 static inline bool device_sweeps(int argc, char **argv) {
   return world_size == 1 || device_is_cuda(argc, argv);
 }
@@ -37,8 +36,7 @@ static inline sp_transport device_transport(const char *name) {
   return SP_TRANSPORT_AUTO;
 }
 
-/* Whether SP_EXPECT_EXCHANGES lists this transport; for SP_TRANSPORT_AUTO, whether it is set.
- * Local. */
+/* True if SP_EXPECT_EXCHANGES lists this transport; for SP_TRANSPORT_AUTO, if it is set. Local. */
 static inline bool device_expects(sp_transport kind) {
   const char *list = getenv("SP_EXPECT_EXCHANGES");
   char words[128];

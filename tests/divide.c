@@ -156,7 +156,7 @@ static void check_formats(void) {
   check_cubes(fixture("cells.geo"), &all); /* meshed by the program */
 }
 
-/* Errors on a divided mesh and its refinements fall as on any other. */
+/* Errors on a divided mesh and its refinements have the usual rates. */
 static void check_convergence(void) {
   cells all;
   generate("cells.geo", 4.1, 1, 1, 0, "cells.msh", &all);
@@ -165,9 +165,9 @@ static void check_convergence(void) {
   for (int order = 1; order <= 2; order++) check_rates(order, 0, common, NULL);
 }
 
-/* The hexahedra of curved tetrahedra have their volume. With order 2 it converges to that of the
- * ball: the sphere is interpolated to h^3, and errors of odd order cancel, which gives h^4. Sizes
- * of unstructured meshes are halved only on average: h^3 is asked for. */
+/* The hexahedra of curved tetrahedra have their volume. With order 2 it converges to the volume of
+ * the ball: the sphere is interpolated to h^3, and errors of odd order cancel, which gives h^4.
+ * Sizes of unstructured meshes are halved only on average, so h^3 is required. */
 static void check_ball(int order) {
   const double exact = 4.0 / 3 * PI;
   double error[2], volumes[4];

@@ -3,7 +3,7 @@ calls start() with its command line, then Run, or side_by_side() or in_folder() 
 ends with finish().
 
 The arguments of a test are programs and folders, then the launcher, which ends with the flag for the number of
-ranks. Exit code 77: skipped, since this machine lacks what the test needs (optional.py)."""
+ranks. Exit code 77: skipped, because this machine lacks a package or device that the test needs (optional.py)."""
 
 import concurrent.futures
 import json
@@ -29,8 +29,7 @@ def start(name, program, mpiexec):
     """`mpiexec` ends with the flag for the number of ranks."""
     global _name, _program, _mpiexec
     _name, _program, _mpiexec = name, os.path.abspath(program), mpiexec
-    # Open MPI's ranks poll while they wait unless it knows that there are more ranks than cores; it does not
-    # know of other runs at the same time.
+    # Waiting ranks of Open MPI poll unless it counts more ranks than cores; it does not count other runs.
     os.environ["OMPI_MCA_mpi_yield_when_idle"] = "1"
 
 
@@ -63,9 +62,9 @@ def _in_own_folder(function, arguments):
 
 
 def workers(least=2):
-    """How many runs of up to four ranks run at a time. CTest sets SP_TEST_PROCESSORS to the number of
-    processors reserved for the test. Runs that end at once mostly wait for their launcher: more of them
-    can run at a time."""
+    """The number of runs of up to four ranks that run at a time. CTest sets SP_TEST_PROCESSORS to the number of
+    processors reserved for the test. Runs that end at once mostly wait for their launcher: more of them can run at
+    a time."""
     processors = int(os.environ.get("SP_TEST_PROCESSORS", os.cpu_count() or 4))
     return max(least, processors // 4)
 
@@ -96,7 +95,7 @@ def command(*words, **options):
 
 
 def good(*words, **options):
-    """What a command prints, which must succeed without a word on stderr."""
+    """The output of a command, which must succeed and print nothing on stderr."""
     done = command(*words, **options)
     check(done.returncode == 0 and not done.stderr, f"{words}: {done.returncode}, {done.stderr!r}")
     return done.stdout
@@ -141,16 +140,16 @@ ENDLESS = ["mesh.elements=6 6 6", "mesh.map=kershaw", "mesh.epsilon=0.001", "dis
 
 
 def on_screen(output):
-    """What a terminal shows in the end: launchers give ranks a pseudo-terminal, where a progress line
-    is overwritten."""
+    """The final text on a terminal: launchers give ranks a pseudo-terminal, where a progress line is
+    overwritten."""
     text = output.decode("utf-8", errors="replace").replace("\r\n", "\n")
     return re.sub(r"[^\n]*\r\033\[K", "", text)
 
 
 class Run:
-    """The program on some ranks in the working directory. Every rank's exit code is caught before the
-    launcher sees it: the launcher would end the other ranks and report one code only. `prefix` is shell
-    code that runs before the program, on each rank ("ulimit -f 1; ")."""
+    """The program on some ranks in the working directory. Every rank's exit code is caught before the launcher: it
+    would end the other ranks and report only one code. `prefix` is shell code that runs before the program, on each
+    rank ("ulimit -f 1; ")."""
 
     SCRIPT = 'program=$1; codes=$2; shift 2; %s "$program" "$@"; echo $? >"$codes"/$$'
 
@@ -209,7 +208,7 @@ def values(document, table="results"):
 
 
 def refuse(case, *table, ranks=(1, 2)):
-    """Each (overrides, words) of the table ends with one line that has the words, on so many ranks."""
+    """Each (overrides, words) of the table ends with one line that has the words, on each number of `ranks`."""
     for arguments, words in table:
         for count in ranks:
             Run(count, [*case, *arguments]).expect_error(count, 1, *words)

@@ -51,7 +51,7 @@ static vector contributions(const deformed_box *box, sp_precision precision, int
   return values;
 }
 
-/* Which ranks hold the DOFs of the whole box: [ranks][DOFs]. */
+/* 1 for each rank and each DOF of the whole box that it holds: [ranks][DOFs]. */
 static unsigned char *gather_holders(const deformed_box *box) {
   const sp_lid n = box->whole_numbering->local;
   unsigned char *mine = test_array((size_t)n, 1);
@@ -62,7 +62,7 @@ static unsigned char *gather_holders(const deformed_box *box) {
 }
 
 /* The combined value of a DOF, rounded to the precision, and the number of ranks that hold it. The
- * sum of two floats in double, rounded to float, is what adding them as floats gives. */
+ * sum of two floats in double, rounded to float, equals their sum as floats. */
 static double combine_all(const deformed_box *box, const unsigned char *holders, sp_combine combine,
                           sp_precision precision, int seed, sp_lid whole, int *count) {
   double result = 0;

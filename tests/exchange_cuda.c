@@ -1,7 +1,7 @@
-/* The transports between GPUs that the host drives: each that is possible here gives the same bits
- * as the one through the host, for the operator, for pass 1 of an iteration, and for sums of
- * vectors in double and single precision; an impossible one says why. (For whole iterations by
- * peers see cg_restart and reproducibility.) */
+/* The transports between GPUs that the host drives. Each one that is possible here gives the same
+ * bits as the transport through the host: for the operator, for pass 1 of an iteration, and for
+ * sums of vectors in double and single precision. An impossible one has a reason. (Whole iterations
+ * by peers are in cg_restart and reproducibility.) */
 
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"

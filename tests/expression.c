@@ -1,4 +1,4 @@
-/* Formulas: values compared with libm, and messages. Random input is that of tests/fuzz/formula.c.
+/* Formulas: values compared with libm, and messages. Random input is in tests/fuzz/formula.c.
  */
 #include "io/formula/internal.h"
 
@@ -6,11 +6,11 @@
 
 static const double PI = 3.14159265358979323846, E = 2.71828182845904523536;
 
-/* What io/formula/expression.h promises for a function: 4 units in the last place, of which one is
- * at most DBL_EPSILON of the value. Here libm adds its own, below one. */
+/* The error of a function by io/formula/expression.h: 4 units in the last place, each at most
+ * DBL_EPSILON of the value. Here libm adds its own error, below one unit. */
 static const double FUNCTION_ERROR = 5 * DBL_EPSILON;
 
-/* Where values are compared with libm's. */
+/* The point at which values are compared with libm. */
 static const double X = 0.6, Y = -0.35, Z = 2.5;
 
 static void check_value(const char *text, double expected) {
@@ -92,7 +92,7 @@ static void check_kink(const char *text) {
   CHECK(expression->regularity == SP_KINKS, "%s", text);
 }
 
-/* What may jump or have a kink, unless it is folded to a constant. */
+/* Formulas that may jump or have a kink, unless these are folded to constants. */
 static void check_smoothness(void) {
   for_each("1;x;sin(x)*exp(y)/(1+z^2);-x^y+cbrt(z);1 < 2 ? x : y;x*min(1, 2);floor(1.5)*z;"
            "atan2(x, y)",
@@ -103,7 +103,7 @@ static void check_smoothness(void) {
   for_each("abs(x);min(x, 1);max(x, y) + 0", check_kink);
 }
 
-/* The same bits whichever outputs are asked for; the others are not touched. */
+/* The bits do not depend on the set of requested outputs; the others are not touched. */
 static void check_subsets(const sp_expression *expression, size_t n, const double *x,
                           const double *y, const double *z) {
   enum { MOST = 1000, OUTPUTS = SP_EXPRESSION_OUTPUTS };
@@ -183,7 +183,8 @@ static void check_guarded(const char *text) {
   CHECK(value_at(text, -1, 0, 0) == 1, "%s at x = -1", text);
 }
 
-/* A condition that is not a number makes the result NaN, except where it does not matter. */
+/* A condition that is not a number makes the result NaN, unless the result does not depend on
+ * it. */
 static void check_undefined_conditions(void) {
   for_each("log(x) < 0 ? 1 : 2;log(x) ? 1 : 2;if(log(x) >= 0, y, 1);!log(x);log(x) == log(x);"
            "log(x) != 0;1 > log(x);log(x) <= y;log(x) && 1;log(x) && 0;1 && log(x);log(x) || 1;"
@@ -204,7 +205,7 @@ static size_t length_of(const char *text, int outputs) {
   return length;
 }
 
-/* Common subexpressions are computed once, and only what is asked for. */
+/* Common subexpressions are computed once, and only for requested outputs. */
 static void check_programs(void) {
   const struct {
     const char *text;
@@ -303,7 +304,7 @@ static void check_size(void) {
   text = nest("sin(", 150, ")");
   double expected = 0.5;
   for (int k = 0; k < 150; k++) expected = sin(expected);
-  /* |cos| <= 1: no call enlarges the errors of those inside. */
+  /* |cos| <= 1: no call enlarges the errors of inner calls. */
   CHECK_CLOSE(value_at(text, 0.5, 0, 0), expected, 150 * FUNCTION_ERROR * sin(0.5));
   text = nest("sin(x)+(", 90, ")");
   CHECK_CLOSE(value_at(text, 0.5, 0, 0), 90 * sin(0.5) + 0.5, 90 * 90 * DBL_EPSILON);

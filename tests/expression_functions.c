@@ -173,7 +173,7 @@ static void check_lanes(sp_expression_kernel *kernel, samples *s) {
   }
 }
 
-/* Sine and cosine together have the bits of each alone. */
+/* Sine and cosine together have the same bits as separately. */
 static void check_sincos(sp_expression_kernel *kernel, samples *s) {
   static _Alignas(64) double cosine[SAMPLES];
   fill(s);

@@ -1,5 +1,5 @@
-/* The field file contains what was written, in VTK's order, for every order and any distribution of
- * elements; and if one rank fails, all fail. field_sharing.py reads fields with VTK. */
+/* The field file contains the written data, in VTK's order, for every order and any distribution of
+ * elements; if one rank fails, all fail. The test field_sharing.py reads fields with VTK. */
 #include "io/field_file.h"
 
 #include <limits.h>
@@ -255,8 +255,8 @@ static void test_failures(const char *path, const char *temporary) {
   signal(SIGXFSZ, SIG_IGN);
   struct rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);
-  /* The limit lets nearly nothing, some, or most of the 250 kB of order 7 be written; Open MPI's
-   * own small files must fit. */
+  /* The limit permits nearly nothing, some, or most of the 250 kB of order 7; Open MPI's own small
+   * files must fit. */
   const rlim_t limits[] = {1000, 70000, 200000};
   for (int l = 0; l < 3; l++)
     for (int failing = 0; failing < world_size; failing++) {
@@ -301,7 +301,7 @@ static void check_series(const char *path, int64_t states) {
   sp_field_reader_close(&r);
 }
 
-/* A state that fails, on any rank, leaves those before it. More states than a chunk of a list. */
+/* A state that fails, on any rank, leaves earlier states. More states than a chunk of a list. */
 static void test_series(const char *path) {
   enum { STATES = 515 };
   struct rlimit before;

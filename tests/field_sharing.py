@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The fields of whole runs, opened with VTK: which points elements share, the values at random points, and the cell data. And the
-Python code that io/README.md gives for them."""
+"""The fields of whole runs, opened with VTK: shared points, values at random points, and cell data. And the Python
+code in io/README.md."""
 
 import collections
 import json
@@ -20,11 +20,11 @@ PROGRAM, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
 MPIEXEC = sys.argv[3:]
 driver.start("field_sharing", PROGRAM, MPIEXEC)
 
-# Where two points are at least 0.01 apart, and rounding is below 1e-12, this many digits tell them apart.
+# This many digits distinguish points at least 0.01 apart, with rounding below 1e-12.
 DIGITS = 7
 
 class Case:
-    """A run: its arguments, the exact solution, and what is known of its mesh."""
+    """A run: its arguments, the exact solution, and facts of its mesh."""
 
     def __init__(self, name, arguments, solution, elements, regions=(), curved=False):
         self.name, self.arguments, self.solution = name, arguments, solution

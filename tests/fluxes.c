@@ -84,8 +84,8 @@ static void check_fluxes(void) {
   }
 }
 
-/* bp3.0 has no points on faces, so a formula may jump there: fluxes are those of two materials,
- * also through faces that meet where it jumps. */
+/* bp3.0 has no points on faces, so a formula may jump there. Fluxes are the same as with two
+ * materials, also through faces that meet at the jump. */
 static void check_jump(void) {
   static const char *const same[] = {
       "discretization.operator=bp3.0; discretization.order=3; mesh.elements=2 2 2; "
@@ -184,8 +184,8 @@ static void check_layers(bool all) {
 }
 
 /* The imbalance is the sum of the residual over free DOFs, at most sqrt(n) 1e-14 |b|, and rounding
- * of A u, of size eps |A| |u| per DOF: for n below 1e4 and |A| below 1e3 less than 1e-10 of the
- * largest term, which is of size one or larger. */
+ * of A u, of size eps |A| |u| per DOF. For n below 1e4 and |A| below 1e3 that is less than 1e-10 of
+ * the largest term, which is at least of size one. */
 static void check_balance(const char *const *terms, const char *const *own) {
   for (int kind = 0; kind < 2; kind++) {
     ARRAYS_OF_SCOPE;

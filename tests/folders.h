@@ -27,7 +27,7 @@ static inline void enter_folder(void) {
   if (!made || chdir(test_folder)) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Remove these files, as far as there are any, and the folder. No other may be left. Collective. */
+/* Remove these files, if they exist, and the folder. It must have no others. Collective. */
 static inline void leave_folder(const char *const *names) {
   MPI_Barrier(MPI_COMM_WORLD);
   for (; *names && world_rank == 0; names++) (void)unlink(*names);

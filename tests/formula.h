@@ -61,7 +61,7 @@ static inline void for_each(const char *list, void (*check)(const char *formula)
   free(copy);
 }
 
-/* Functions of one argument that libm has, too. */
+/* Functions of one argument that libm also has. */
 #define FUNCTIONS(F)                                                                               \
   F(sin)                                                                                           \
   F(cos)                                                                                           \

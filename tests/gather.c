@@ -10,7 +10,7 @@ typedef struct record {
   char text[5]; /* an odd width */
 } record;
 
-/* Rank r has r + 1 records, or none where r is odd and `gaps` is set. */
+/* Rank r has r + 1 records, or none if r is odd and `gaps` is set. */
 static size_t count_of(int rank, bool gaps) {
   return gaps && rank % 2 ? 0 : (size_t)rank + 1;
 }

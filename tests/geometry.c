@@ -1,5 +1,5 @@
 /* Geometric factors of polynomial maps, whose volume and derivatives are known in closed form. All
- * maps have points of order one, so absolute tolerances are in units of EPSILON: a Jacobian is a
+ * maps have points of order one, so absolute tolerances are in units of EPSILON. A Jacobian is a
  * threefold sum over (g + 1)^3 <= 64 lattice points with derivatives of the Lagrange basis up to
  * about 5, so its error is below 1000 EPSILON. */
 #include "mesh/geometry.h"
@@ -174,7 +174,8 @@ static void check_factors(const polynomial_map *map, const sp_hexes *hexes, cons
   CHECK_CLOSE(volume / map_volume(map), 1, TOLERANCE);
 }
 
-/* The integral of the normal over the closed surface is zero, that of x . n is three volumes. */
+/* The integral of the normal over the closed surface is zero; the integral of x . n is three times
+ * the volume. */
 static void check_faces(const polynomial_map *map, const sp_hexes *hexes, const sp_rule *rule) {
   static double xyz[3 * SP_MAX_RULE * SP_MAX_RULE], normal[3 * SP_MAX_RULE * SP_MAX_RULE];
   const int n = rule->n;

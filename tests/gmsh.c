@@ -31,7 +31,7 @@ static const char *generate(const char *geometry, double version, int binary, in
   return generate_all(geometry, version, binary, order, 0, name);
 }
 
-/* Rank 0 cuts off all but a part of a file, whose name is returned. */
+/* Rank 0 truncates a file to a part of its size. Returns its name. */
 static const char *cut(const char *name, double part) {
   struct stat file;
   MPI_Barrier(MPI_COMM_WORLD);
@@ -151,7 +151,7 @@ static void check_volumes(void) {
   if (mesh) CHECK(mesh->hexes->volume.count >= 1, "no volume");
 }
 
-/* Only the elements of Physical Volumes are used, whatever else is in the file. */
+/* Only the elements of Physical Volumes are used, with any other contents of the file. */
 static void check_named(const char *path, int order, sp_gid left_out) {
   AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;
@@ -213,8 +213,9 @@ static void check_sparse(void) {
   CHECK(child_memory() < 1024, "%.0f MiB for two elements", child_memory());
 }
 
-/* A face listed in several entities is in the groups of all of them. There are two cubes side by
- * side: group 7 has both bottom faces; 8 and 9 have the left bottom face and the right top face. */
+/* A face listed in several entities is in the groups of all of them. Two cubes are side by side.
+ * Group 7 has both bottom faces; groups 8 and 9 have the left bottom face and the right top
+ * face. */
 static void check_shared_faces(void) {
   static const char text[] =
       "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n12\n"

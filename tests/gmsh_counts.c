@@ -1,5 +1,5 @@
-/* No element is lost: what a file announces, what follows and what is used agree, numbers above 32
- * bits stay what they are, and two groups may have one name. */
+/* No element is lost: the counts of a file, its contents and the mesh agree, numbers above 32 bits
+ * are kept, and two groups may have one name. */
 
 #include "mesh/numbering.h"
 #include "tests/mesh_files.h"
@@ -54,7 +54,7 @@ static void check_counts(void) {
                "a second section $Elements");
 }
 
-/* The SDK refused these damages of other sections, too. */
+/* The SDK also refused these damages of other sections. */
 static void check_sections(void) {
   static const char name[] = "tags_2_32.msh", last[] = "8 0\n$EndEntities";
   static const char entity[] = ":16: expected an entity: its tag, box, groups and boundary, found";
@@ -142,7 +142,7 @@ static void check_large_numbers(void) {
 }
 
 /* Two cubes in binary files of both byte orders. All numbers but the first of each kind are `far`
- * larger than 1, 2 ...; `missing`: the file announces so many more elements than it has. */
+ * larger than 1, 2 ...; `missing`: number of elements that the file announces but does not have. */
 static void check_binary(encoding_kind encoding, sp_gid far, int missing) {
   static const int corners[2][8] = {{0, 1, 4, 3, 6, 7, 10, 9}, {1, 2, 5, 4, 7, 8, 11, 10}};
   mesh_text t = {.encoding = encoding};

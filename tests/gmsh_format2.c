@@ -1,5 +1,5 @@
-/* Files of format 2 as other programs write them, in three encodings: groups that share elementary
- * tags are told apart, and a file of which gmsh would lose a part is refused with the line or the
+/* Files of format 2 as other programs write them, in three encodings. Groups that share elementary
+ * tags are distinguished. A file of which gmsh would lose a part is refused with the line or the
  * index of the fault. */
 #include <limits.h>
 

@@ -1,5 +1,5 @@
 /* Meshes split by gmsh, one file per rank: the same elements, vertices, groups and solution as from
- * the whole file, whatever the format, the order, and with ghost elements or without. */
+ * the whole file, for any format and order, with and without ghost elements. */
 #include "mesh/gmsh/gmsh.h"
 
 #include "mesh/numbering.h"

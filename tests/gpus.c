@@ -1,4 +1,4 @@
-/* Which rank gets which GPU: made-up machines, and what the ranks of this run tell each other. */
+/* The GPU of each rank: on made-up machines, and gathered by the ranks of this run. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "operators/gpus.h"
 
@@ -7,7 +7,8 @@
 
 enum { RANKS = 16, GPUS = 64 };
 
-/* A view of ranks on machines[r] ("aab"); rank r sees the GPUs whose letters are in seen[r]. */
+/* A view of ranks on machines[r] ("aab"). The visible GPUs of rank r have the letters in
+ * seen[r]. */
 typedef struct scene {
   int machine[RANKS], first[RANKS + 1];
   sp_gpu gpus[GPUS];
@@ -46,8 +47,8 @@ static void refuse(const char *machines, const char *const *seen, const char *wo
   CHECK_FAILS(sp_gpus_choose(&s.view, choice), SP_ERR_INPUT, words);
 }
 
-/* On one machine; CUDA_VISIBLE_DEVICES may differ from rank to rank: all call what they see device
- * 0, 1, ... A name is of one machine. */
+/* On one machine CUDA_VISIBLE_DEVICES may differ from rank to rank: each numbers its visible
+ * devices 0, 1, ... A name belongs to one machine. */
 static void test_choices(void) {
   expect("aaaa", SEES("p", "p", "p", "p"), GETS(0, -1, -1, -1));
   expect("aaaa", SEES("pq", "pq", "pq", "pq"), GETS(0, -1, 1, -1));
@@ -65,7 +66,7 @@ static void test_choices(void) {
   expect("abcabc", SEES("p", "qr", "s", "p", "qr", "s"), GETS(0, 0, 0, -1, 1, -1));
   expect("ab", SEES("p", "p"), GETS(0, 0));
   refuse("aabb", SEES("p", "p", "", ""), "machine of rank 2");
-  refuse("aa", SEES("", "p"), "rank 0 sees no GPU");
+  refuse("aa", SEES("", "p"), "no GPU is visible to rank 0");
 }
 
 /* The most ranks that can have a GPU of their own, of those from `rank` on. */
@@ -83,7 +84,8 @@ static int most(const scene *s, int rank, bool *taken) {
   return best;
 }
 
-/* Whatever ranks see, as many as possible work, each with a GPU of its own, and rank 0 does. */
+/* For any visible GPUs, the largest possible number of ranks have a GPU of their own, among them
+ * rank 0. */
 static void test_any_view(void) {
   enum { VIEWS = 2000, MOST = 6 };
   for (int v = 0; v < VIEWS; v++) {
@@ -118,7 +120,7 @@ static void test_any_view(void) {
   }
 }
 
-/* Rank r sees r GPUs of its own. */
+/* Rank r has r visible GPUs of its own. */
 static void test_gather(void) {
   sp_gpu mine[RANKS] = {{""}};
   AUTO_VALUE(sp_gpu_view) view = {0};
@@ -138,7 +140,7 @@ static void test_gather(void) {
   }
 }
 
-/* Stands for the driver: a process sees the GPUs that CUDA_VISIBLE_DEVICES names, or p and q. */
+/* A stand-in for the driver: visible are the GPUs that CUDA_VISIBLE_DEVICES names, else p and q. */
 static int looks;
 
 static sp_status made_up(int *count, sp_gpu **gpus) {
@@ -157,8 +159,8 @@ static sp_status fails(int *count, sp_gpu **gpus) {
   return sp_fail(SP_ERR_SYSTEM, "no driver");
 }
 
-/* Look with what letters_of names for each world_rank, NULL: nothing; `expected` ranks ask the
- * driver. */
+/* Look with CUDA_VISIBLE_DEVICES = letters_of[world_rank], NULL: unset. The driver is called on
+ * `expected` ranks. */
 static void look(const char *const *letters_of, int expected) {
   AUTO_VALUE(sp_gpu_view) view = {0};
   if (letters_of[world_rank])

@@ -96,7 +96,7 @@ def part(ranks):
 
 
 def notes():
-    """On a mesh that does not fit: those of a run. fit.py has what they say."""
+    """On a mesh that does not fit, notes are the notes of a run. Their texts are in fit.py."""
     points, elements = [(9, 9, 9), (10, 9, 9), (10, 10, 9), (9, 10, 9)], [(3, 1, [1, 2, 3, 4])]  # a lost surface element
     halves = [((1, y, z), 0.5) for z in (0, 0.5) for y in (0, 0.5)]
     for (x, y, z), size in [((-1, 0, 0), 1), ((0, 0, 0), 1), *halves]:

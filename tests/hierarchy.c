@@ -1,5 +1,5 @@
 /* The levels of algebraic multigrid (solver/linear/hierarchy.h) for seven-point Laplacians with and
- * without jumps: coarse matrices are R A P, R is P^T, P keeps constants, the bound is one, and the
+ * without jumps. Coarse matrices are R A P, R is P^T, P keeps constants, the bound is one, and the
  * bits are the same on any number of threads. Dominated rows; tiny matrices. */
 #include "solver/linear/hierarchy.h"
 
@@ -109,7 +109,7 @@ static void check_bound(const sp_hierarchy_level *l) {
         l->bound, largest);
 }
 
-/* P e is one where A e is zero, e = (1, ..., 1), but on dominated rows, and smaller elsewhere.
+/* P e is one where A e is zero, e = (1, ..., 1), except on dominated rows, and smaller elsewhere.
  * Weights are positive. */
 static void check_constants(const sp_hierarchy_level *l) {
   for (int i = 0; i < l->matrix.rows; i++) {
@@ -196,8 +196,8 @@ static int iterations(sp_amg *amg, const sp_csr *m, int most) {
   return count;
 }
 
-/* B is symmetric, positive where CG tries it, and takes few iterations: limits are counts plus two.
- */
+/* B is symmetric, positive on the vectors of CG, and takes few iterations: limits are counts plus
+ * two. */
 static void check_cycle(kind k, bool joined, int most) {
   AUTO_VALUE(sp_csr) m = {0};
   AUTO(sp_amg) amg = NULL;
@@ -235,8 +235,8 @@ static void check_levels(kind k, bool joined) {
 }
 
 /* A diagonal of `shift` is added to the uniform matrix on the first `ruled` rows. If it dominates
- * all rows there is one level; else these rows, but for those beside others, take no part in the
- * next. */
+ * all rows, there is one level; else the next level has none of these rows, except at their
+ * border. */
 static void check_dominated(int ruled) {
   AUTO_VALUE(sp_csr) matrix = {0};
   AUTO_VALUE(sp_hierarchy) h = {0};

@@ -12,9 +12,8 @@ cycles.
 - operators/host and operators/cuda are private: others reach them through operators/backend.h.
   operators/paper is for solver/bench. Tests may look inside.
 - Headers do not include each other in a cycle.
-- Modules of a room do not call each other in a cycle: a module is X.c (or .cu), with X.h if it has
-  one; it calls another if it names a function or a table that the other one defines, wherever that
-  is declared.
+- Modules of a room do not call each other in a cycle. A module is X.c (or .cu), with X.h if it has one. It calls
+  another module if it names a function or a table of that module, declared anywhere.
 """
 import os
 import re
@@ -26,7 +25,7 @@ HEADERS = (".h", ".cuh")
 CODE = (".c", ".cu")
 GENERATED = {"sp_revision.h"}  # by CMake, for solver/report/provenance.c
 
-# Folders of solver: what they include and call besides themselves.
+# Folders of solver: the folders that they include and call, besides themselves.
 SOLVER = {
     "linear": [],
     "bench": ["linear"],
@@ -42,7 +41,7 @@ SOLVER = {
 EXCEPTIONS = [
 ]
 
-# Of the sub-rooms of operators: who includes what of them, besides themselves and tests/.
+# The sub-rooms of operators, and the files that include them, besides themselves and tests/.
 PRIVATE = {
     "operators/host": [],
     # The paper's kernels run in the queue of the device that the backend opened.

@@ -107,7 +107,8 @@ static void check_step(const step *s, int writers) {
   check_values(&p, s->degree, values, rounding(s->from));
 }
 
-/* A polynomial of degree d is one of degree d on trilinear elements, 3 on those of map order 3. */
+/* In reference coordinates a polynomial of degree d has degree d on trilinear elements, and 3 d on
+ * elements of map order 3. */
 static void test_polynomials(void) {
   static const step steps[] = {
       {1, 3, 3, 3, 0, 0}, {1, 1, 1, 4, 0, 0}, {1, 3, 5, 3, 0, 0}, {1, 4, 4, 7, 0, 0},

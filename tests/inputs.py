@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The inputs that users copy: each runs on one rank and on four, with an error below a limit, and with the
-right results. That it does not matter where temperatures are counted from: tests/stiff.c.
+right results. The zero of temperatures does not matter (tests/stiff.c).
 
 The test fails for an input without a limit in the table, so that a new one gets its line."""
 
@@ -42,8 +42,8 @@ SMALLER = {"kershaw_bps5.ini": ["mesh.elements=6 4 4"], "heat_up.ini": ["time.st
            "furnace.ini": ["time.steps=12", "time.every=12"]}
 
 # Results and their tolerances. Fluxes that the source determines, averages over plates that carry a known
-# flux, and all results of the slab are exact up to the solver's tolerance. The others are those of order 6
-# after a refinement, with twice their difference to those of the input.
+# flux, and all results of the slab are exact up to the solver's tolerance. The others are results of order 6 after
+# a refinement, with twice the difference from the results of the input.
 RESULTS = {
     "board.ini": {"hottest": (84.832400, 0.0032), "chip": (84.351127, 0.0033), "board": (75.350130, 7.5e-4),
                   "into the board": (1.8826252, 7e-6), "to its surface": (4.5751617, 0.0017), "out": (2, 1e-9)},
@@ -91,7 +91,7 @@ def check_results(name, label, output):
 
 
 def check_balance(name, label, output):
-    """The imbalance of fluxes, and that the source leaves: relative to the source, to rounding."""
+    """The fluxes balance, and the heat of the source leaves: relative to the source, to rounding."""
     imbalance = re.search(r"^  imbalance .*, (\S+) of the largest$", output, re.MULTILINE)
     check(imbalance and float(imbalance.group(1)) <= 1e-10, f"{label}: imbalance {imbalance and imbalance.group(1)}")
     if name in SOURCES:

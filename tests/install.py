@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What cmake --install brings: every promised file, programs that run from there without the build tree, manuals
-whose links lead somewhere, and a library that pkg-config and CMake find and that exports what its header declares."""
+"""The files of cmake --install: every promised file, programs that run there without the build tree, manuals with
+valid links, and a library that pkg-config and CMake find and that exports the functions of its header."""
 
 import os
 import re
@@ -16,7 +16,7 @@ DOCUMENTS = "share/doc/sp_solve"
 
 
 def files_of(folder, pattern):
-    """Names relative to a folder; without build trees and what git ignores in the source."""
+    """Names relative to a folder; without build trees and files that git ignores."""
     names = []
     for path, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not re.match(r"build|carried|\.", name)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sp_solve --json: the document says what the run log says, whatever the run came to; and files that it must
-not replace stay."""
+"""sp_solve --json: the document agrees with the run log, for any outcome of the run; files that it must not replace
+stay."""
 
 import json
 import math
@@ -79,7 +79,7 @@ def same(mine, logged):
 
 
 def check_log(document, path="run.h5"):
-    """Every attribute and every table but those with a row per iteration."""
+    """Every attribute, and every table except tables with a row per iteration."""
     with h5py.File(path, "r") as log:
         for name, value in log.attrs.items():
             if name not in OTHERWISE and not name.endswith("_unit"):
@@ -99,7 +99,7 @@ def check_log(document, path="run.h5"):
             check(list(document["errors"].values()) == list(log["errors"][0]),
                   f"errors {document['errors']}")
         if len(log["residual"]) > 0:
-            # The rows have the residual of the recursion, the document that of b - A x.
+            # The rows have the residual of the recursion, the document the norm of b - A x.
             drift = document["relative_residual"] - log["residual"]["relative"][-1]
             check(document["iterations"] == log["residual"]["iteration"][-1] and abs(drift) < 1e-10,
                   f"residuals differ by {drift}")
@@ -185,7 +185,7 @@ def failures(ranks):
         check(f"sp_solve: {document['message']}" == run.lines[0],
               f"{run.name}: {document['message']} / {run.err}")
         os.remove("run.json")
-    # What is known of a run that did not converge, and of a result that is not finite.
+    # The document of a run that did not converge, and of a result that is not finite.
     Run(ranks, [*good, "solver.max_iterations=2", "output.log=run.h5", "output.field=run.hdf",
                 "--json", "run.json"]).expect(ranks, 2)
     document = load()
@@ -196,7 +196,7 @@ def failures(ranks):
 
 
 def standard_output():
-    """The document alone on standard output, tables on standard error or, with -q, nowhere."""
+    """Only the document on standard output, tables on standard error or, with -q, nowhere."""
     write("case.ini", CASE)
     run = Run(2, ["case.ini", "--json", "-"]).expect(2, 0)
     check_log(parse(run.out, run.name))

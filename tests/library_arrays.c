@@ -220,7 +220,7 @@ static void test_coefficients(const char *operator) {
   compare_coefficients(TEXTS(STACK, FORMULAS), TEXTS(STACK), false);
 }
 
-/* Arrays in memory of the backend; loads and operators with them; what ends them. */
+/* Arrays in memory of the backend; loads and operators with them; calls that unset them. */
 static void test_coefficients_stay(void) {
   ARRAYS_OF_SCOPE;
   sp_vector kappa = {0};

@@ -126,7 +126,7 @@ static inline void compare_numbers(sp_case *a, sp_case *b, const char *table,
     CHECK_CLOSE(number(a, table, *rows, member), number(b, table, *rows, member), 1e-10);
 }
 
-/* The solution of the program, [local]; `run` is what it does after the set-up. */
+/* The solution of the program, [local]; `run` follows the set-up. */
 static inline double *solve_as_program(const char *const *keys, sp_status (*run)(sp_running *)) {
   sp_config *config;
   sp_workers workers;

@@ -118,8 +118,8 @@ static void set_wrong_coefficients(sp_case *c) {
   refused(sp_case_get(c, SP_CASE_QUADRATURE, points, xyz), "entries");
 }
 
-/* Results stay if nothing was set; a set-up that fails tells so at each solve until it is changed.
- */
+/* Results stay if nothing was set. A failed set-up is an error of each solve until the case is
+ * changed. */
 static void test_refused_set_up(void) {
   ARRAYS_OF_SCOPE;
   double x[1];

@@ -84,7 +84,7 @@ static void test_nonlinear_in_time(const char *more) {
 
 /* A tube of 377 C inside loses heat outside by radiation and convection. Its temperature there is
  * 83.791 C, the root of k (Ti - T) / (ro log(ro / ri)) = h (T - Ta) + eps sigma (T^4 - Ta^4). A box
- * with the kappa k / (ro log(ro / ri)) conducts as much per area. */
+ * with kappa = k / (ro log(ro / ri)) conducts the same heat per area. */
 static void test_tube(void) {
   ARRAYS_OF_SCOPE;
   static const char alpha[] = "5.43+0.9*5.670374419e-8*((u+273.15)^2+298.15^2)*(u+273.15+298.15)";
@@ -186,8 +186,8 @@ static void test_capacity(const char *operator) {
 
 /* ---- Time ---- */
 
-/* Automatic steps have several lengths, and end with the bits of the program; with a given first
- * length they meet the end, too. */
+/* Automatic steps have several lengths, and end with the bits of the program. With a given first
+ * length they also meet the end. */
 static void test_automatic_steps(double first) {
   ARRAYS_OF_SCOPE;
 #define AUTOMATIC TIMED, "time.steps=", "time.tolerance=1e-3", "time.scheme=sdirk2"
@@ -208,7 +208,7 @@ static void test_automatic_steps(double first) {
   sp_case_close(&c);
 }
 
-/* All schemes are exact if u is linear in t, whatever the steps. */
+/* All schemes are exact if u is linear in t, for any steps. */
 static void test_lengths(const char *scheme) {
   ARRAYS_OF_SCOPE;
   static const double lengths[] = {0, 0.25, 0.25, 0.0625, 0, 0, 3};

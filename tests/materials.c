@@ -29,10 +29,10 @@ static const char BOX_ENDS[] = "boundary.xmin=dirichlet; boundary.xmax=dirichlet
 static const char FILE_ENDS[] = "boundary.left=dirichlet; boundary.right=dirichlet";
 
 /* -(kappa u')' = 0 with kappa = 1 | K, u(0) = 0 and u(1) = 1: linear in each half, so that every
- * order has it. What is left of the residual, 1e-15 of b, and the rounding of A u are of size
- * eps K per entry in the hard half, which only the soft half with its stiffness of 2 holds in
- * place; a sum of n random ones grows like sqrt(n), up to 70 here. Multigrid must not notice K: its
- * coarse levels see the same jump. */
+ * order has it. The final residual, 1e-15 of b, and the rounding of A u are of size eps K per entry
+ * in the hard half, which only the soft half with its stiffness of 2 holds in place. A sum of n
+ * random entries grows like sqrt(n), up to 70 here. Multigrid must not depend on K: its coarse
+ * levels have the same jump. */
 static void check_slab(const source *s, const char *kind, int order, double k, const char *ends) {
   const double flux = 2 * k / (k + 1);
   const char *common[RUN_CASE_OVERRIDES] = {
@@ -236,7 +236,7 @@ static void check_groups(void) {
   static const struct {
     const char *name, *override, *parts[4];
   } cases[] = {{"5", "material.5.kappa=2", {"'5' has two meanings", "write", NULL}},
-               {"default", "material.default.kappa=2", {"'default', too", "its number, 9", NULL}},
+               {"default", "material.default.kappa=2", {"also has", "its number, 9", NULL}},
                {NULL, "material.9.kappa=2", {"[material 9]: it has no elements", NULL}}};
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
     const char *const overrides[] = {"problem.solution=x", cases[c].override};
@@ -327,8 +327,8 @@ static void check_coefficients(void) {
 
 /* u = x y | x y + c with kappa = 1 | k, where x = 1/2 is between materials, and between two ranks
  * for some numbers of these: u jumps by c, and kappa du/dx = k y by k - 1 at y = 1. On the edges of
- * faces other faces may count too, but jumps are seen inside them: up to the last inner GLL point
- * of order 4 in the last of four elements. */
+ * faces other faces may also count, but jumps appear inside them: up to the last inner GLL point of
+ * order 4 in the last of four elements. */
 static void check_jumps(sp_operator_kind kind) {
   const double inner = 0.75 + (1 + sqrt(3.0 / 7)) / 8;
   static const struct { double c, k; } cases[] = {{0, 1}, {0.25, 1}, {0, 3}, {-0.5, 0.5}};

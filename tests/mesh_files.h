@@ -83,7 +83,7 @@ static inline sp_mesh *read_mesh(const char *path) {
 /* Nodes come with 16 digits in all formats; sums of some 60 terms of order 0.1. */
 static const double TOLERANCE = 1000 * DBL_EPSILON;
 
-/* Every rank gets the same status and message, with the path and the phrase. */
+/* Every rank gets the same status, and a message with the path and the phrase. */
 static inline void check_refused(const char *path, const char *phrase) {
   sp_hexes *hexes = NULL;
   sp_mesh *mesh = NULL;

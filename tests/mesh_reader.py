@@ -100,8 +100,7 @@ def begin_reading(program):
 
 
 def ends(program):
-    """If the reader is killed, the run fails with an error; if the run is killed, its reader ends,
-    too."""
+    """If the reader is killed, the run fails with an error; if the run is killed, its reader also ends."""
     os.mkfifo("wait")
     driver.write("slow.geo", 'Include "wait";\n')
     run, reader, pipe = begin_reading(program)

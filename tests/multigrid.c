@@ -24,7 +24,8 @@ int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag,
   return PMPI_Isend(buffer, count, type, to, tag, comm, request);
 }
 
-/* What an application has sent since `sent` was zero is what the plan of a case counts. */
+/* The traffic of an application since `sent` was zero is the traffic that the plan of a case
+ * counts. */
 static void check_sent(const sp_multigrid_options *options, sp_system *const systems[]) {
   sp_traffic want = {0};
   for (int i = 0; i < options->levels; i++) {

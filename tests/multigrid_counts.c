@@ -1,10 +1,10 @@
-/* How many iterations CG takes with multigrid, through the whole program: within limits on hard and
- * easy cases, the same for all orders, and the same under refinement.
+/* Iterations of CG with multigrid, through the whole program: within limits on hard and easy cases,
+ * the same for all orders, and the same under refinement.
  *
  * The limits are the counts of a prototype, an independent code, plus two: other compilers, other
  * releases of hypre and other numbers of ranks differ by one. The prototype has random right-hand
- * sides. Where our count is larger, or the prototype has no such case, the limit is our own count
- * plus two, and a comment says so. */
+ * sides. If our count is larger, or the prototype has no such case, the limit is our own count plus
+ * two, marked by a comment. */
 #include <limits.h>
 
 #include "tests/run_case.h"
@@ -43,20 +43,20 @@ typedef struct count_case {
 static const count_case CASES[] = {
     /* Boundary conditions. Ours with Jacobi is 8, the prototype's 6. */
     {{10, 7}, true, CUBE SINE POISSON SMOOTH "boundary.default=neumann"},
-    /* Lambda alone determines the mean: in single precision this would not converge. */
+    /* Only lambda determines the mean: in single precision this would not converge. */
     {{8, 8}, true, SMALL "problem.lambda=1e-11; problem.forcing=1+x; boundary.default=neumann 0"},
     {{8, 7}, false, CUBE POISSON PERIODIC},
     {{10, 7}, false, CUBE SINE POISSON SMOOTH "boundary.default=robin 1e-3"},
     {{10, 7}, false, CUBE SINE POISSON SMOOTH "boundary.default=robin 1"},
     {{8, 7}, false, CUBE SINE POISSON SMOOTH "boundary.default=robin 1e4"},
-    /* Elements that touch a stiff surface by edges alone. Our own, 5 and 4; if Schwarz divides
-     * Robin terms among all elements of a node, 173. */
+    /* Elements that touch a stiff surface only by edges. Our own, 5 and 4; if Schwarz divides Robin
+     * terms among all elements of a node, 173. */
     {{7, 6},
      true,
      "mesh.file=" SP_FIXTURES "/cells.geo; discretization.order=4; " POISSON SMOOTH
      "boundary.default=robin 1e6"},
     /* Soft prisms between hexahedra and tetrahedra. Our own, 16 and 15; Schwarz takes more than 200
-     * if ends of columns are held as stiffly as what touches them. */
+     * if ends of columns are held as stiffly as their neighbours. */
     {{18, 17},
      true,
      "mesh.file=" SP_FIXTURES "/cells.geo; discretization.order=4; " POISSON CONSTANT
@@ -71,10 +71,10 @@ static const count_case CASES[] = {
      CUBE SINE POISSON ROUGH "problem.kappa=exp(4*sin(6*x)*sin(5*y)*sin(7*z))"},
     /* On the faces kappa is 1. */
     {{9, 9}, true, CUBE POISSON CONSTANT "problem.kappa=x > 0.5 ? 1000 : 1"},
-    /* Kappa is taken at the nodes, and a node on a face has one value for both sides: where that is
-     * the larger one, or hard elements meet soft ones along an edge, kappa jumps inside elements.
-     * Our own, 68 and 58, 7 and 10, where rounding matters: plus a tenth, or two. With samples on
-     * levels 86 and 61, 24 and 38. */
+    /* Kappa is taken at the nodes, and a node on a face has one value for both sides. So kappa
+     * jumps inside elements where this is the larger value, or where hard elements meet soft ones
+     * along an edge. Our own, 68 and 58, 7 and 10, where rounding matters: plus a tenth, or two.
+     * With samples on levels 86 and 61, 24 and 38. */
     {{75, 64}, false, SMALL POISSON CONSTANT "problem.kappa=x >= 0.5 ? 1000 : 1"},
     {{9, 12},
      false,
@@ -106,7 +106,7 @@ static const count_case CASES[] = {
      "problem.forcing=0; problem.solution=1/sqrt(x^2+y^2+z^2); boundary.inside=dirichlet; "
      "boundary.outside=neumann"},
 
-    /* Units: as many iterations as in any others, though single precision ends at 1e38. */
+    /* Units do not change iterations, though single precision ends at 1e38. */
     {{10, 8}, true, SMALL SINE POISSON "problem.solution=1e-60*sin(3*x)*y"},
     {{10, 8}, false, SMALL SINE POISSON "problem.solution=1e60*sin(3*x)*y"},
     {{10, 8}, false, SMALL SINE POISSON SMOOTH "problem.kappa=1e-30"},
@@ -177,7 +177,7 @@ static void check_choices(void) {
   check_choice(SCHWARZ, TEXTS(SMALL, SINE, SMOOTH, "mesh.upper=100 1 1"));
 }
 
-/* 6 to 8 iterations whatever the order. */
+/* 6 to 8 iterations at any order. */
 static void check_orders(void) {
   for (int order = 2; order <= 11; order++) {
     const char *n = test_text("discretization.order=%d", order);
@@ -187,8 +187,8 @@ static void check_orders(void) {
   }
 }
 
-/* A thin layer between two others, with heat that flows across: as many iterations whatever the
- * aspect ratio, the jump of kappa and the order. Prints the table. */
+/* A thin layer between two others, with heat that flows across: the same number of iterations for
+ * any aspect ratio, jump of kappa and order. Prints the table. */
 static void check_layers(void) {
   static const char *const kappa[] = {"1e-8", "1", "1e8"}; /* the layers beside it have 1 */
   static const char *const upper[] = {"1 1 0.6", "1 1 0.06", "1 1 0.006", "1 1 0.0006"};

@@ -7,8 +7,8 @@
 #include "solver/problem/load.h"
 #include "tests/stage.h"
 
-/* A box of 4 x 3 x 2 elements; if it is cut, the halves at x = 1/2 share no nodes, and 3 x 2 pairs
- * of faces coincide but for rounding of the coordinates. A gap of 1e-4 is no contact. */
+/* A box of 4 x 3 x 2 elements. If it is cut, the halves at x = 1/2 share no nodes, and 3 x 2 pairs
+ * of faces coincide up to rounding of the coordinates. A gap of 1e-4 is no contact. */
 static void check_contacts(void) {
   static const double gaps[] = {-1, 0, 1e-13, 1e-4};
   for (int g = 0; g < 4; g++) {
@@ -27,7 +27,8 @@ static void check_contacts(void) {
     CHECK(pairs == (g == 1 || g == 2 ? 6 : 0), "gap %g: %lld pairs", gaps[g], (long long)pairs);
   }
 }
-/* The one-dimensional integral of exp(-((x - c) / w)^2 / 2) over n elements of [0, 1] by a rule. */
+/* Return the one-dimensional integral of exp(-((x - c) / w)^2 / 2) over n elements of [0, 1] by a
+ * rule. */
 static double integrate_line(int n, const sp_rule *rule, double c, double w) {
   double sum = 0;
   for (int e = 0; e < n; e++)
@@ -52,9 +53,9 @@ static sp_source_integral compare_source(stage *s, const char *const *overrides)
 }
 
 /* A Gaussian source whose width is a tenth of an element, in a box of 8^3: the integrals are
- * products of sums on lines. Positions are in units of the element. The source is alone, or its
- * peak is 1e5 above a constant. Neglected elements are 1.5 elements away or more: exp(-112). Errors
- * are of rounding, of sums of up to 4e5 terms of one sign. */
+ * products of sums on lines. Positions are in units of the element. The source is a peak, or a peak
+ * 1e5 above a constant. Neglected elements are 1.5 elements away or more: exp(-112). Errors are of
+ * rounding, of sums of up to 4e5 terms of one sign. */
 static void check_narrow_source(const char *operator_is, sp_operator_kind kind) {
   enum { N = 8 };
   static const double at[][3] = {
@@ -89,7 +90,7 @@ static void check_narrow_source(const char *operator_is, sp_operator_kind kind) 
   }
 }
 
-/* Sources that no point of GLL sees: a ball in the centre of an element, and a layer that varies in
+/* Sources between the points of GLL: a ball in the centre of an element, and a layer that varies in
  * more elements of a rank than are compared. The finer rule has a point in the centre, of weight
  * 128/450 on a unit interval. All elements of the layer have the same variation, so that at most
  * one of 128 portions is missing. And f that is integrated exactly, that is constant, or singular
@@ -115,7 +116,7 @@ static void check_hidden_sources(void) {
   CHECK(isfinite(source.excess) && source.size > 1, "%g", source.excess);
 }
 
-/* The same on faces, for g and for alpha: a disc that no point of GLL sees, and data that are
+/* The same on faces, for g and for alpha: a disc between the points of GLL, and data that are
  * integrated exactly. Faces with other conditions do not count. */
 static void check_hidden_face_data(void) {
   static const char disc[] = "(x-0.53125)^2+(y-0.28125)^2<1e-5";

@@ -117,7 +117,7 @@ static int row_of(const parts *p, sp_lid e) {
   return (int)((p->mesh->hexes->tags[e] - 1) / 9);
 }
 
-/* Set mesh_parts, too. */
+/* Also set mesh_parts. */
 static void find_null_space(const parts *p, const bool *constrained,
                             const sp_coefficients *coefficients, const sp_robin *robin,
                             sp_null_space **exact, sp_null_space **weak) {
@@ -302,7 +302,7 @@ static void check_determined_parts(int count) {
 }
 
 /* Of four rows lambda is positive in one element of row 1 and alpha at one DOF of row 2; row 3 has
- * both. Row 0 alone has a null space, on spaces of both orders. */
+ * both. Only row 0 has a null space, on spaces of both orders. */
 static void check_determined_by_coefficients(void) {
   AUTO_VALUE(parts) p = {0};
   sp_null_space *sets[3]; /* exact, weak, exact at order 1 */
@@ -390,7 +390,8 @@ static void check_cubes(const cubes *all) {
 
 /* Bodies that meet in a vertex are one component. The first rank has a bent chain of cubes and a
  * lone cube. On the second, one cube touches the start of the chain, and one connects the end of
- * the chain, in seven vertices, with the lone cube, in the eighth: all of its DOFs are shared. */
+ * the chain, in seven vertices, with the lone cube, in the eighth. So all DOFs of this cube are
+ * shared. */
 static void check_meeting_cubes(void) {
   cubes all = {.count = 12,
                .place = {{1, 0, 0},
@@ -414,9 +415,9 @@ static void check_meeting_cubes(void) {
   }
 }
 
-/* Given data that balance but for quadrature are those that follow from the solution: the same
- * equations, and the same errors. Data that do not balance, or whose formula jumps inside elements,
- * are refused. */
+/* Given data that balance up to quadrature give the same equations and errors as data that follow
+ * from the solution. Data that do not balance, or whose formula jumps inside elements, are
+ * refused. */
 static void check_quadrature(void) {
   static const char *const common[] = {
       "mesh.elements=8 2 2; problem.lambda=0; solver.tolerance=1e-13; "
@@ -460,7 +461,7 @@ static void check_quadrature_of_parts(void) {
     material.forcing = forcing;
     require(sp_problem_load(&p.problem, p.space, NULL, NULL, b, &range, NULL));
     const sp_status status = sp_null_space_project(null_space, &p.problem, p.space, b, &defect);
-    /* The rule of order 3 misses cos by 1e-2, that of order 7 by 1e-8. */
+    /* The rule of order 3 integrates cos to 1e-2, the rule of order 7 to 1e-8. */
     if (wrong)
       CHECK_FAILS(status, SP_ERR_INPUT, "of 9 elements between (0, 2.5, 0) and (9.2, 3.5, 1.9)");
     else

@@ -1,5 +1,5 @@
 /* Global degrees of freedom, compared with the geometry: two element nodes have the same DOF if and
- * only if they are the same point; on elements with random local axes, straight and curved, before
+ * only if they are the same point. On elements with random local axes, straight and curved, before
  * and after refinement, for bricks of a box. */
 #include "mesh/numbering.h"
 #include "mesh/geometry.h"

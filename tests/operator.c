@@ -23,7 +23,7 @@ static const char *const GEOMETRY_NAMES[] = {"auto", "stored", "trilinear"};
 typedef struct expected {
   double *elements, *elements_scale; /* [elements][Np], element by element */
   double *local, *local_scale;       /* [numbering->local], from this rank's elements only */
-  double *all, *all_scale;           /* [numbering->local], from those of all ranks */
+  double *all, *all_scale;           /* [numbering->local], sums over the elements of all ranks */
   double energy, energy_scale;       /* x.Ax over this rank's elements */
   double tolerance;                  /* of the precision that is checked */
 } expected;
@@ -66,7 +66,7 @@ static double worst(sp_lid n, const double *a, const double *b, const double *sc
   return largest;
 }
 
-/* CPUs, whatever is tested. */
+/* CPUs, for any tested device. */
 static bench host;
 
 /* One rank's kernels of one instruction set, without any exchange. */
@@ -133,7 +133,7 @@ static size_t entry(const bench *b, const sp_mesh *mesh, sp_precision precision,
   return ((size_t)block * np + node) * (size_t)lanes + (size_t)(e % lanes);
 }
 
-/* Between E-vectors. Neighbours are told apart by powers of two, which change no rounding. */
+/* Between E-vectors. Neighbours are distinguished by powers of two, which change no rounding. */
 static void check_unassembled(const bench *b, const deformed_box *box, sp_operator *op,
                               const double *x, const expected *want) {
   const sp_backend *backend = b->backend;
@@ -269,7 +269,7 @@ static void check_scaled(const bench *b, const deformed_box *box, sp_operator_se
   scale_expected(box, 0.25, want);
 }
 
-/* Stored geometry and, where elements are trilinear, trilinear geometry too. */
+/* Stored geometry and, if elements are trilinear, also trilinear geometry. */
 static void check_geometries(const bench *b, const deformed_box *box, sp_operator_setup setup,
                              bool straight, const bool *mask, const double *x, expected *want) {
   setup.geometry = SP_GEOMETRY_STORED;
@@ -339,7 +339,7 @@ static void check_choice_of_geometry(const bench *b) {
   }
 }
 
-/* A backend says whether it has operators in single precision; without them there are none. */
+/* A backend without operators in single precision refuses them. */
 static void check_refused_precision(const bench *b) {
   const int elements[3] = {2, 2, 2};
   AUTO_VALUE(deformed_box) box = {0};

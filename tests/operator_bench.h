@@ -33,7 +33,7 @@ static inline int bench_end(bench *b) {
   return check_end();
 }
 
-/* A bench of this rank alone on the device of *b, which must be closed later. Local. */
+/* A bench of only this rank on the device of *b, which must be closed later. Local. */
 static inline void bench_open_alone(const bench *b, bench *alone) {
   *alone = *b;
   alone->comm = alone->platform.comm = MPI_COMM_SELF;
@@ -62,7 +62,7 @@ static inline sp_operator *bench_operator(const sp_operator_setup *setup) {
   return op;
 }
 
-/* Whether the backend has operators in this precision. Local. */
+/* True if the backend has operators in this precision. Local. */
 static inline bool bench_has(const bench *b, sp_precision precision) {
   return precision == SP_DOUBLE || b->backend->single_operators;
 }

@@ -1,7 +1,6 @@
 /* Operators with kappa (a number or a tensor) and lambda at the quadrature points or by element,
- * and with a diagonal: in both precisions against the plain reference, constrained and not, through
- * a step of conjugate gradients, and with their diagonal.
- */
+ * and with a diagonal, in both precisions. Compared with the plain reference, constrained and not,
+ * in a step of conjugate gradients, and for their diagonal. */
 #include <float.h>
 
 #include "operators/counts.h"
@@ -9,8 +8,8 @@
 #include "tests/operator_bench.h"
 #include "tests/reference_operator.h"
 
-/* Coefficients of a rank's elements, at every point or by element; an element's do not depend on
- * the ranks. */
+/* Coefficients of a rank's elements, at every point or by element; the coefficients of an element
+ * do not depend on the ranks. */
 typedef struct fields {
   double *kappa, *lambda;
 } fields;
@@ -195,8 +194,8 @@ static void check_either(const bench *b, const deformed_box *box, const sp_opera
   if (!setup->kappa && !setup->lambda_values) check_diagonal(box, *setup, true);
 }
 
-/* All sets of coefficients, with and without a diagonal; or that of A itself, without coefficients
- * too. */
+/* All sets of coefficients, with and without a diagonal. With `diagonal`, the diagonal of A itself,
+ * also without coefficients. */
 static void check_box(const bench *b, const int elements[3], int map_order, int order,
                       bool diagonal) {
   ARRAYS_OF_SCOPE;

@@ -164,7 +164,8 @@ static void check_steps(const bench *b, const deformed_box *box, sp_operator *op
   CHECK(count_different_bits(b->comm, box, fused.r) == 0, "r differs among holders");
   CHECK(count_different_bits(b->comm, box, fused.p) == 0, "p differs among holders");
 
-  /* |D^-1 r| + |beta p| < 2 in p and in x: a few roundings of it. Ap has those of A, twice. */
+  /* |D^-1 r| + |beta p| < 2 in p and in x: a few roundings of it. Ap has the roundings of A,
+   * twice. */
   const double few = 8 * DBL_EPSILON, twice = 2 * 2;
   double p_error = 0, x_error = 0, r_error = 0;
   sp_lid moved = 0;
@@ -219,9 +220,9 @@ static void check_step(const bench *b, const deformed_box *box, const sp_operato
   for (int v = D; v <= R; v++) memcpy(values[v], got[v], n * sizeof(double));
 }
 
-/* A step of Chebyshev's iteration with A x, and the residual alone, against A x and the formulas,
- * where x is a vector of its own, the step's d or its x. All with the same scratch: it has to be
- * clean after each. */
+/* A step of Chebyshev's iteration with A x, and only the residual, compared with A x and the
+ * formulas. Here x is a separate vector, the step's d or its x. All with the same scratch: it has
+ * to be clean after each. */
 static void check_application_steps(const bench *b, const deformed_box *box,
                                     const sp_operator_setup *setup) {
   ARRAYS_OF_SCOPE;

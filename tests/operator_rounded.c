@@ -1,5 +1,5 @@
-/* Rounded factors: what rounding does to them, and operators with them against the same sums in
- * double precision. */
+/* Rounded factors: their rounding errors, and operators with them against the same sums in double
+ * precision. */
 #include <float.h>
 
 #include "mesh/geometry.h"
@@ -93,9 +93,9 @@ static void check_error(size_t points, const double *factors, const uint32_t *wo
   CHECK(worst <= 2.01 * UNIT, "G is off by %.3g", worst);
 }
 
-/* G of an element sheared so that its directions r and s are 1e-3 apart: what is left of its
- * smallest eigenvalue, in the direction (1, -1, 0), is what L' has, not the difference of rounded
- * numbers of size one. */
+/* G of an element sheared so that its directions r and s are 1e-3 apart. Its smallest eigenvalue,
+ * in the direction (1, -1, 0), comes from L', not from the difference of rounded numbers of size
+ * one. */
 static void check_sheared(void) {
   const double shear = 1e-3, rs = sqrt(1 - shear * shear);
   const double factors[SP_FACTORS] = {
@@ -108,7 +108,7 @@ static void check_sheared(void) {
   CHECK_CLOSE(lower[1][0], rs, UNIT);
 }
 
-/* The factors that the rounded ones of an element stand for, and their sizes. */
+/* The factors that the rounded factors of an element represent, and their sizes. */
 static void restore(size_t points, const uint32_t *words, double *factors, double *sizes) {
   for (size_t p = 0; p < points; p++) {
     double lower[3][3], g[3][3], absolute[3][3];
@@ -122,7 +122,7 @@ static void restore(size_t points, const uint32_t *words, double *factors, doubl
   }
 }
 
-/* y = A x over all ranks, and what its rounding errors are relative to. */
+/* y = A x over all ranks, and the scale of its rounding errors. */
 static void apply_reference(const deformed_box *box, const sp_operator_setup *setup,
                             const double *x, double *y, double *scale) {
   const sp_numbering *numbering = box->numbering;

@@ -1,5 +1,5 @@
-"""Python modules that a machine may lack. A test without those that it needs exits with code 77, which
-CTest counts as skipped."""
+"""Python modules that a machine may lack. A test without a module that it needs exits with code 77, which CTest
+counts as skipped."""
 
 import importlib
 import os

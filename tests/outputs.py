@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a run may do to existing files: inputs are never changed, of runs that write the same file the last one
-wins, and what is good is not replaced by what is not."""
+"""Existing files: inputs are never changed; if several runs write one file, the last one wins; a failed run
+replaces no good file."""
 
 import os
 import signal

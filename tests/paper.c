@@ -118,7 +118,7 @@ static void check_kernel(const bench *b, const sp_paper_kernel *kernel, const da
   check_resources(kernel, d->order);
 }
 
-/* Whether an order up to `highest` was built: the first ladder has them all. */
+/* True if an order up to `highest` was built: the first ladder has all orders. */
 static bool any_built(const sp_paper_kernel *kernels, int highest) {
   bool any = false;
   for (int order = 1; order <= highest; order++) any |= kernels[0].order[order].launch != NULL;

@@ -88,8 +88,8 @@ def shared_bytes(cuobjdump, path):
     return sizes
 
 
-# Barriers by ladder and rung. The paper gives those of BP1.0 (5 M + 1 to kernel 6, then 5) and of
-# BP3.5 (3D) kernel 6; the others follow from the rungs' descriptions.
+# Barriers by ladder and rung. The paper gives the barriers of BP1.0 (5 M + 1 to kernel 6, then 5) and of BP3.5 (3D)
+# kernel 6; the others follow from the rungs' descriptions.
 BARRIERS = {
     "bp10_2d": lambda n, M: {**dict.fromkeys(range(1, 7), 5 * M + 1), 7: 5, 8: 5},
     "bp35_2d": lambda n, M: {1: 2, 2: 2, 3: 2, 4: n + 1, **dict.fromkeys(range(5, 9), 2 * n + 1),

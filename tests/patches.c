@@ -1,5 +1,5 @@
-/* Patches of elements (operators/cuda/patches.h), on the host: what a kernel would do with them
- * gives the same bits as a loop over elements, on meshes with periods and on several ranks. */
+/* Patches of elements (operators/cuda/patches.h), on the host: the sums of a kernel have the same
+ * bits as a loop over elements, on meshes with periods and on several ranks. */
 #include "operators/cuda/patches.h"
 
 #include "mesh/geometry.h"

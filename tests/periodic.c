@@ -1,6 +1,6 @@
 /* Periodic pairs of groups: two element nodes have the same DOF if and only if they are the same
- * point modulo the periods, also with one and two elements across; and solutions on such meshes,
- * with the argument `cuda` on a GPU. */
+ * point modulo the periods, also with one and two elements across. Solutions on such meshes, with
+ * the argument `cuda` on a GPU. */
 #include "mesh/periodic.h"
 
 #include "mesh/numbering.h"
@@ -67,8 +67,8 @@ static void check_box(const int n[3], unsigned mask, unsigned seed) {
 }
 
 /* Two unit cubes that share an edge, at the origin and at (1, 1, 0). Their left faces are
- * identified with their right ones, so that three edges along z become one, through the middle one:
- * classes are transitive, whatever the order of the faces and of the vertex numbers. */
+ * identified with their right ones, so that three edges along z become one, through the middle one.
+ * Classes are transitive for any order of the faces and of the vertex numbers. */
 static void check_chain(bool descending) {
   sp_hexes *hexes;
   AUTO(sp_mesh) mesh = NULL;
@@ -127,9 +127,9 @@ static void check_bent(double y, double z, bool both) {
 }
 
 /* A pipe wall with curved elements, periodic along its axis, not in x; and a hexagonal prism of
- * three blocks whose opposite sides are copies of each other, a honeycomb: edges along the axis are
- * identified in threes, with the pairs in any order. Errors fall by 2^(N + 1) from 2 to 4 elements
- * per period, to within a factor of two so far from the limit. */
+ * three blocks whose opposite sides are copies of each other, a honeycomb. Its edges along the axis
+ * are identified in threes, with the pairs in any order. Errors fall by 2^(N + 1) from 2 to 4
+ * elements per period, to within a factor of two so far from the limit. */
 static void check_files(void) {
   const struct {
     const char *file, *own;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sp_plot field and report: what they take from fields of real runs, on one rank and on several, the pictures, and
-the answers to wrong input."""
+"""sp_plot field and report: data from fields of real runs, on one rank and on several, pictures, and errors for
+wrong input."""
 
 import base64
 import html
@@ -75,7 +75,7 @@ def check_box(path, ranks):
 
 
 def check_canvas(path):
-    """What is painted: a convex body without gaps, of the right size, with the value of the nearest point."""
+    """Painted pixels: a convex body without gaps, of the right size, with the value of the nearest point."""
     field = field_data.read(path, "u")
     pixels, field_figures.PIXELS = field_figures.PIXELS, 300
     for view in (-60, 25), (200, -50), (0, 90):
@@ -147,7 +147,7 @@ def check_stretch():
 
 
 def check_numbers():
-    """The digits of a value are those of its error bar."""
+    """A value has the digits of its error bar."""
     nan, inf = math.nan, math.inf
     for value, bar, text in (
             (72.3102, 0.004, "72.310 ± 0.004"), (72.3102, 0.0014, "72.3102 ± 0.0014"), (72.3102, 0.0096, "72.310 ± 0.010"),

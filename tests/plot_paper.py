@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sp_plot bench on files of sp_bench; sp_plot paper: every figure from a file of sp_bench to which rows
-like a GPU's were added. What is plotted against the rows, and answers to wrong input."""
+"""sp_plot bench on files of sp_bench; sp_plot paper: every figure from a file of sp_bench with added rows like a
+GPU's. Plotted data are compared with the rows; errors for wrong input."""
 
 import os
 import sys
@@ -103,7 +103,7 @@ def check_figures(everything, draw):
 
 
 def draw_all(path, folder, names, left_out, *form):
-    """All figures of a file that has data for these and not for those."""
+    """The figures of a file that has data only for some."""
     done = plot("paper", path, "-o", folder, *form)
     files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     check(done.returncode == 0 and files == sorted(f"{name}.{form[-1] if form else 'png'}" for name in names) and

@@ -1,6 +1,6 @@
-/* Which preconditioner `auto` becomes: by the operator, and on a device for which algebraic
- * multigrid is set up on the host also by order and size. Requests stay as they are. Which smoother
- * it becomes: by the elements' shapes. */
+/* The preconditioner for `auto`: chosen by the operator and, on a device for which algebraic
+ * multigrid is set up on the host, by order and size. Requests stay as they are. The smoother for
+ * `auto`: chosen by the elements' shapes. */
 #include "solver/linear/smoother.h"
 #include "solver/solve/precondition.h"
 
@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 1.9e6, JACOBI);
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 8e6, MULTIGRID); /* 1320 iterations with a margin */
   most_rows = 1e9;
-  most_iterations = 700; /* twice the 409 that are expected are too many */
+  most_iterations = 700; /* twice the expected 409 are too many */
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 1.9e6, MULTIGRID);
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 2.1e6, JACOBI);
   most_iterations = 1000;

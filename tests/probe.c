@@ -13,8 +13,8 @@
 
 enum { ORDER = 3, PLACES = 6, FAR_PLACES = 5 };
 
-/* Reference points: within an element, on a face, on an edge, at a corner, and so close to a face
- * that the element behind it would also take the point if it were outside the mesh. */
+/* Reference points: within an element, on a face, on an edge, at a corner, and very close to a
+ * face, where the element behind would also take a point outside the mesh. */
 static const double places[PLACES][3] = {{0.3, -0.7, 0.95}, {-0.999, 0.1, 0.5},
                                          {1, 0.2, -0.4},    {0.6, -1, 1},
                                          {1, 1, 1},         {0.3, 0.99999, 0.4}};
@@ -68,8 +68,8 @@ static void check_inverse(const deformed_box *box) {
     }
 }
 
-/* Degree 3 lies in the space of trilinear elements of order 3, degree 1 in that of curved ones of
- * map order 3. */
+/* Degree 3 is in the space of trilinear elements of order 3, degree 1 in the space of curved ones
+ * of map order 3. */
 static double polynomial(bool curved, const double p[3]) {
   const double linear = 0.3 + p[0] - 2 * p[1] + 0.5 * p[2];
   return curved ? linear : linear * linear * linear + p[0] * p[1] * p[2];
@@ -110,8 +110,8 @@ static sp_probes *evaluate(const sp_platform *platform, const deformed_box *box,
   return probes;
 }
 
-/* Points of all elements, whichever rank holds them, get the polynomial's value on all ranks, to a
- * few hundred roundings from Lagrange interpolation and the inverse map. */
+/* Points of all elements, on any rank, get the polynomial's value on all ranks, to a few hundred
+ * roundings from Lagrange interpolation and the inverse map. */
 static void check_values(const sp_platform *platform, const deformed_box *box, bool curved) {
   ARRAYS_OF_SCOPE;
   const sp_hexes *whole = box->whole->hexes;

@@ -1,5 +1,5 @@
-/* From the case to the problem: which condition holds where, what is refused with which message,
- * and the data computed from formulas and solutions. */
+/* From the case to the problem: the condition of each face, messages of refused cases, and the data
+ * computed from formulas and solutions. */
 #include "mesh/gmsh/gmsh.h"
 #include "mesh/reference.h"
 #include "operators/counts.h"
@@ -399,8 +399,8 @@ static void check_jacobian_range(void) {
         range.largest);
 }
 
-/* The bound of rough polynomials is below all their values, and their minimum, of many that are
- * local, is no larger than any; the bound of x - y z is exact, because the coefficients of a linear
+/* The bound of rough polynomials is below all their values, and the minimum that is found is the
+ * least of many local ones. The bound of x - y z is exact, because the coefficients of a linear
  * function are its values at j / N. */
 static void check_bound_of_order(const sp_hexes *hexes, int order) {
   enum { SAMPLES = 21 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The program as a user meets it: exit codes, printed tables, files, predictions of memory. Wrong
-input is bad_input.py's."""
+"""The program as a user runs it: exit codes, printed tables, files, estimates of memory. Wrong input is in
+bad_input.py."""
 
 import os
 import re
@@ -30,8 +30,7 @@ field =
 
 
 def launcher():
-    """Without a script in between: the shell sees the program's own exit code, and a pipe gets
-    plain text."""
+    """Without a script in between: the shell gets the program's own exit code, and a pipe gets plain text."""
     write("good.ini", CASE)
     for arguments, code in ((["absent.ini"], 1), (["good.ini", "solver.max_iterations=2"], 2),
                             (["good.ini"], 0)):
@@ -90,7 +89,7 @@ def iterations_of(run):
 
 
 def good_runs(ranks):
-    """Everything is printed and written, whether converged or not."""
+    """Everything is printed and written, converged or not."""
     case = os.path.join(INPUTS, "cube.ini")
     run = Run(ranks, [case, "discretization.order=4"]).expect(ranks, 0)
     check(run.err == "", f"{run.name}: {run.err!r}")
@@ -119,7 +118,7 @@ def as_many_ranks_as_elements():
 
 
 def threads():
-    """Threads per rank, by the case or by the environment, are those of the kernels, too: printed, logged,
+    """Threads per rank, by the case or by the environment, are also the threads of the kernels: printed, logged,
     and with the result of one thread."""
     write("good.ini", CASE)
     found = {}
@@ -210,8 +209,8 @@ DRY_RUNS = (
 
 
 def dry_run_of_too_much(ranks):
-    """A hundred million elements: most machines are too small, and the exit code says so. The mesh alone has 0.5 kB
-    per element (mesh/README.md)."""
+    """A hundred million elements: most machines are too small, and the exit code says so. The mesh has 0.5 kB per
+    element (mesh/README.md)."""
     dry = Run(ranks, ["mesh.refine=6", "discretization.order=2", "problem.solution=x", "--dry-run"])
     room = re.search(r"^ *host +the run takes (\S+) MB more .* (\S+) MB available(: too little)?$", dry.out, re.MULTILINE)
     if check(room, f"{dry.name}: {dry.out!r}"):
@@ -274,8 +273,7 @@ def small_stack(number):
 
 
 def environment(ranks):
-    """The log has the machine and the environment variables that matter; nothing confidential, and no
-    others."""
+    """The log has the machine and the relevant environment variables, no others and nothing confidential."""
     shown = {"OMP_NOTE": "cores", "OMPI_MCA_btl_note": "a=b", "MPICH_NOTE": "", "UCX_NOTE": "two\tlines\n",
              "CUDA_NOTE": "x" * 1001, "HYPRE_NOTE": 600 * "\u00fc", "SLURM_JOB_ID": "17", "LOADEDMODULES": "gcc/12:hdf5"}
     hidden = ("UCX_API_KEY", "NCCL_my_token", "SLURM_JOB_Password", "HYPRE_SECRET_", "CUDA_CREDENTIALS", "MY_OMP_NOTE",
@@ -305,7 +303,7 @@ def information():
     write("defaults.ini", printed["--defaults"])
     quiet = ["discretization.order=2", "output.log=", "output.field="]
     Run(2, ["defaults.ini", "problem.solution=x", *quiet]).expect(2, 0)
-    # As it is, the message says what is missing.
+    # Unchanged, the case is refused with the missing keys.
     Run(2, ["defaults.ini", *quiet]).expect_error(2, 1, "problem.solution", "problem.forcing")
 
 

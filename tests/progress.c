@@ -1,5 +1,5 @@
-/* The estimate of how long an iteration still takes: for residuals with a known answer, and none
- * where there is no answer. */
+/* The estimate of the remaining time: exact for residuals with a known answer, none without an
+ * answer. */
 
 #include "solver/report/outcome.h"
 
@@ -30,7 +30,7 @@ static double broken(int i) {
 static double vanished(int i) {
   return i < 5 ? falling(i) : 0;
 }
-static double first_steep(int i) { /* the window forgets the beginning */
+static double first_steep(int i) { /* the beginning is outside the window */
   return i < 100 ? pow(0.5, i) : pow(0.5, 100) * pow(0.9, i - 100);
 }
 
@@ -62,7 +62,8 @@ static void test_estimates(void) {
     }
   }
   sp_progress p = after(ragged, 120);
-  /* The slope of the window is off by at most what 0.6 of amplitude does over 50 iterations. */
+  /* The error of the slope in the window is at most the error by an amplitude of 0.6 over 50
+   * iterations. */
   const double want = (12 - 0.05 * 119) / 0.05, left = sp_progress_iterations_left(&p, 1e-12);
   CHECK(left > 0.6 * want && left < 1.7 * want, "%g left, not about %g", left, want);
   p = after(first_steep, 200);
@@ -91,8 +92,8 @@ static void test_texts(void) {
   CHECK_TEXT(text, "");
 }
 
-/* The last line for a residual that stays at `factor` times 1e-9: only a tolerance that a user can
- * want is advised. */
+/* The last line for a residual that stays at `factor` times 1e-9: only a useful tolerance is
+ * advised. */
 static void expect_advice(double factor, const char *words) {
   char text[512] = "";
   sp_outcome o = {

@@ -42,7 +42,7 @@ def refuse(kind, words, function, *arguments, **named):
 
 
 def python(*arguments, launcher=(), **options):
-    """Output of a Python process that must succeed without a word on stderr."""
+    """Output of a Python process, which must succeed and print nothing on stderr."""
     return driver.good(*launcher, sys.executable, *arguments, **options)
 
 
@@ -93,7 +93,7 @@ def scipy_at_least(*version):
 
 
 class Device:
-    """An array on the host that says, by one protocol, that it is on a GPU. It is read as an array of the host."""
+    """An array on the host that claims, by one protocol, to be on a GPU. It is read as an array of the host."""
 
     def __init__(self, array, protocol):
         self.array = array
@@ -188,7 +188,7 @@ def errors():
 
 
 def coefficients():
-    """kappa and lambda as arrays: those of formulas, a number per element, the formulas again; wrong ones."""
+    """kappa and lambda as arrays: values of formulas, a number per element, the formulas again; wrong arrays."""
     box = {"elements": (2, 3, 2), "order": 3, "forcing": 1, "tolerance": 1e-12, "log": None, "field": None,
            "keys": {"boundary.default": "dirichlet 0"}}
     with sp_solve.Case(**box, kappa="1+x*y", lambda_="2+z") as formula, sp_solve.Case(**box) as case:
@@ -223,7 +223,7 @@ def document_of(case):
 
 
 def steps(document):
-    """Steps in time are the program's, and their results; as many as wanted, of other lengths."""
+    """Steps in time and their results are the program's; any number of steps, of other lengths."""
     with sp_solve.Case(**IN_TIME) as case:
         check(case.clock == (0, 0.125, 1), f"{case.clock}")
         for row, r in zip(document["history"][1:], case.steps()):

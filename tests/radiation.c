@@ -1,6 +1,6 @@
-/* Conditions that depend on u: a slab between a given temperature and radiation, whose exact
- * solution is linear, steady and as the limit in time; the same by a robin line with formulas of u;
- * and bad lines. */
+/* Conditions that depend on u: a slab between a given temperature and radiation, steady and as the
+ * limit in time. The exact solution is linear. The same by a robin line with formulas of u; and bad
+ * lines. */
 #include <math.h>
 
 #include "tests/run_case.h"
@@ -8,7 +8,8 @@
 static const double SIGMA = 5.670374419e-8, EPS = 0.8, KAPPA = 0.5, LENGTH = 0.1;
 static const double HOT = 500, AMBIENT = 20, OFFSET = 273.15; /* degrees C */
 
-/* The temperature at which radiation takes what the slab conducts: bisection, exact to rounding. */
+/* The temperature at which radiation equals conduction through the slab: bisection, exact to
+ * rounding. */
 static double find_temperature(void) {
   double low = AMBIENT, high = HOT;
   for (int i = 0; i < 200; i++) {

@@ -2,11 +2,11 @@
  *
  * error = C h^rate (1 + c h + ...), so the rate observed between h and h/2 differs from the true
  * one by about c h / (2 ln 2). With h = 1/4 or 1/8 on the coarser mesh and c of order one that is
- * up to 0.2; a lost order shows as 1. A higher rate is an error, too.
+ * up to 0.2; a lost order shows as 1. A higher rate is also an error.
  *
- * The solver's part of the error: CG stops at |r| <= 1e-13 |b|, so that the relative error in the
- * energy norm is at most 1e-13 times the root of the condition number, and in the Euclidean norm at
- * most 1e-13 times the condition number. With Jacobi that is below 1e4 here (it grows like N^2/h^2;
+ * The solver's part of the error: CG stops at |r| <= 1e-13 |b|. So the relative error is at most
+ * 1e-13 times the root of the condition number in the energy norm, and 1e-13 times the condition
+ * number in the Euclidean norm. With Jacobi this number is below 1e4 here (it grows like N^2/h^2;
  * N/h <= 32), and u is of size one: less than 1e-9, and rates are judged ten times above. */
 #pragma once
 
@@ -33,9 +33,9 @@ static inline int rates_coarse(int order) {
   return order < 3 ? 2 : 1;
 }
 
-/* Rates N + 1 in L2 and N in H1 between the refinements `coarse` and coarse + 1 of a case, which
- * gives operator, mesh and solution in `common`, which begins with the name of the case for
- * messages, and the rest in `own`. */
+/* Check the rates N + 1 in L2 and N in H1 between the refinements `coarse` and coarse + 1 of a
+ * case. `common` has its name for messages first, then operator, mesh and solution; `own` has the
+ * rest. */
 static inline void check_rates(int order, int coarse, const char *const *common,
                                const char *const *own) {
   const char *first = own && own[0] ? own[0] : "";

@@ -40,7 +40,7 @@ def far():
 
 
 def rates(operator):
-    """Those of linear problems, also with materials of which one reacts."""
+    """The rates of linear problems, also if one of several materials reacts."""
     case = [*BOX, f"discretization.operator={operator}", "discretization.order=3", "mesh.elements=2 2 2", "solver.tolerance=1e-11",
             *settings("problem.solution=sin(2*x)*exp(y)+z*z; region.a.upper=0.5 1 1; region.b.lower=0.5 0 0; "
                       "problem.forcing=3*sin(2*x)*exp(y)-2; material.a.forcing=3*sin(2*x)*exp(y)-2+exp(-u)"
@@ -50,7 +50,7 @@ def rates(operator):
 
 
 def balances():
-    """f of the balance is the integral of f(u); what enters and leaves each material closes, too."""
+    """f of the balance is the integral of f(u); the heat balance of each material also closes."""
     f = "problem.forcing=20*exp(-u)"
     for operator in "bp3.5", "bp3.0":
         document = driver.record(2, *BOX[:2], *BOX[3:], *settings("boundary.default=neumann 0; boundary.xmin=dirichlet 0; "

@@ -1,5 +1,5 @@
-/* The record as a JSON document and on the terminal: what is written is what was added, whatever
- * the values. tests/run_log.c has the log, tests/json_output.py reads whole documents back. */
+/* The record as a JSON document and on the terminal: the output has the added values, of any kind.
+ * The log is in tests/run_log.c; tests/json_output.py reads whole documents back. */
 #include "io/record.h"
 
 #include <float.h>

@@ -1,6 +1,6 @@
 /* Sums over ranks: the bits of the tree, on every rank; the status and the requests that travel
- * with them; and what is gathered. On communicators of 1, 2, ... of the program's ranks, in order
- * and in reverse order; sizes that are no power of two take another path. */
+ * with them; gathered values. On communicators of 1, 2, ... of the program's ranks, in order and in
+ * reverse order; sizes that are no power of two take another path. */
 #include "operators/reduction.h"
 
 #include "tests/check.h"
@@ -94,7 +94,7 @@ static void check_requests(const ring *g) {
         "a request stays");
 }
 
-/* Rank `failing` and those above it in `others` fail; all ranks get the error of the lowest. */
+/* Rank `failing` and higher ranks in `others` fail; all ranks get the error of the lowest. */
 static void check_failure(const ring *g, int failing, bool others) {
   sp_status status = SP_OK;
   sp_fail(SP_ERR_INPUT, "an old message of rank %d", g->rank);

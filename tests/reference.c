@@ -118,8 +118,8 @@ static void check_symmetry(const double *matrix, int rows, int columns, double s
 }
 
 /* The even and odd parts of unit vectors give the columns of the matrix. Kernels derive the parts
- * of the transposed matrix from those of the matrix: with a minus sign, even and odd are exchanged.
- */
+ * of the transposed matrix from the parts of the matrix: with a minus sign, even and odd are
+ * exchanged. */
 static void check_split(const double *matrix, int rows, int columns, double sign,
                         const char *name) {
   const int half_rows = (rows + 1) / 2, half_columns = (columns + 1) / 2;
@@ -189,7 +189,7 @@ static void check_interpolation(void) {
   }
 }
 
-/* Values and gradient at once have the values of each alone; all sums are exact. All sizes. */
+/* Values and gradient at once equal the separate results; all sums are exact. All sizes. */
 static void check_tensor_gradient(void) {
   enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
   static double in[POINTS], u[4][POINTS], expected[POINTS], v[SP_MAX_RULE * SP_MAX_RULE],

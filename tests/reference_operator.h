@@ -3,7 +3,7 @@
  *
  *     y_i = sum over points q of w_q |J| (grad l_i . grad u + lambda l_i u),   u = sum_j x_j l_j
  *
- * with gradients in physical space (mass: w_q |J| l_i u alone). It uses only the nodes and weights
+ * with gradients in physical space (mass: only w_q |J| l_i u). It uses only the nodes and weights
  * of the quadrature rules from the libraries. */
 #pragma once
 
@@ -31,9 +31,9 @@ double reference_map(const sp_hexes *hexes, sp_lid element, const double at[3], 
 
 /* y[Np] as above, but w_q |J| (grad l_i . kappa_q grad u + lambda_q l_i u) with the coefficients of
  * the setup, whose space is not used; or, of factors[SP_FACTORS][points] of the element, with its
- * gradients, G and wJ. scale[Np] is the same sum with the absolute value of every term, |x| <= 1
- * and sizes[] like factors[]: the rounding errors of any evaluation of y are small multiples of it.
- */
+ * gradients, G and wJ. The same sum with the absolute value of every term, |x| <= 1 and sizes[]
+ * like factors[] is scale[Np]: the rounding errors of any evaluation of y are small multiples of
+ * it. */
 void reference_apply(const sp_operator_setup *setup, int order, const double *factors,
                      const double *sizes, const sp_hexes *hexes, sp_lid element, const double *x,
                      double *y, double *scale);
@@ -44,9 +44,10 @@ void reference_sum(const deformed_box *box, const double *elements, const double
                    double *sum);
 
 /* Relative error against `scale` of operators in a precision with this machine epsilon (DBL_EPSILON
- * or FLT_EPSILON), which matrices, factors and x are rounded to: in each of the passes along a line
- * (three to interpolate, two to differentiate in the even and the odd part, and their transposes) a
- * sum of M = N + 2 terms is off by at most M epsilons of the sum of absolute values, and the
- * geometric factors by some 30. BP3.0 differentiates the interpolant, whose terms are larger than
- * those of the direct derivative by up to the norm of the interpolation, less than 3. */
+ * or FLT_EPSILON), to which matrices, factors and x are rounded. Passes along a line are three to
+ * interpolate, two to differentiate in the even and the odd part, and their transposes. In each
+ * pass a sum of M = N + 2 terms is off by at most M epsilons of the sum of absolute values.
+ * Geometric factors are off by about 30 epsilons. BP3.0 differentiates the interpolant, whose terms
+ * are larger than the terms of the direct derivative by up to the norm of the interpolation, less
+ * than 3. */
 double reference_tolerance(int order, double epsilon);

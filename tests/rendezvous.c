@@ -1,5 +1,5 @@
-/* Values by name: each rank gets the values of the names that it requests, bit for bit, whichever
- * rank has them; duplicate and missing names are errors. */
+/* Values by name: each rank gets the values of the names that it requests, bit for bit, from any
+ * rank; duplicate and missing names are errors. */
 #include "io/rendezvous.h"
 
 #include "io/hash.h"
@@ -18,7 +18,7 @@ static double value_of(int64_t row, int v) {
   return value;
 }
 
-/* Whether this rank has row `row`. The last of several ranks has none. */
+/* True if this rank has row `row`. The last of several ranks has none. */
 static bool is_mine(int64_t row) {
   const int holders = world_size > 1 ? world_size - 1 : 1;
   return (int)(sp_hash((uint64_t)row + 77) % (uint64_t)holders) == world_rank;

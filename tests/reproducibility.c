@@ -1,6 +1,6 @@
 /* The same case on 1, 2 and 4 ranks: the first ten residuals agree to 1e-10 relative, solutions to
- * a small multiple of the tolerance; on the same ranks and threads, to the last bit; on a GPU,
- * whose iteration uses no threads, whatever the number of threads. Run on 4 ranks; results are read
+ * a small multiple of the tolerance. On the same ranks and threads they agree to the last bit; on a
+ * GPU, whose iteration uses no threads, for any number of threads. Run on 4 ranks; results are read
  * back from the run log. */
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ static void read_log(int ranks, outcome *out) {
   H5Fclose(file);
 }
 
-/* The case on the first `ranks` ranks with so many threads each; rank 0 gets the outcome. */
+/* The case on the first `ranks` ranks with `threads` threads each; rank 0 gets the outcome. */
 static void run_on(int ranks, int threads, const char *const *own, outcome *out) {
   const char *settings[RUN_CASE_OVERRIDES + 1] = {test_text("backend.threads=%d", threads)};
   run_case_append(own, 1, settings);

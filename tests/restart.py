@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The field is the restart: a run that starts from the field of another one needs only the iterations
-that were missing, on any number of ranks, and has the same solution; fields of another mesh and damaged ones
-are refused; a signal ends a run with all files written."""
+"""The field is the restart: a run from the field of another run takes only the missing iterations, on any number of
+ranks, and has the same solution. Fields of another mesh and damaged ones are refused. A signal ends a run with all
+files written."""
 
 import os
 import shutil
@@ -59,9 +59,9 @@ def read(name):
 
 
 def check_continued(name, whole, parts):
-    """CG forgets its directions, so that parts of a run take more iterations in all, but less than one run more;
-    from a field that is almost converged, few. Both solutions are within the tolerance, 1e-10 of the energy norm,
-    of the discrete one; a hundredth of the discretization error is more than that."""
+    """CG loses its directions, so the parts of a run together take more iterations than one run, but less than
+    twice as many. From an almost converged field it takes few. Both solutions are within the tolerance, 1e-10 of
+    the energy norm, of the discrete one; a hundredth of the discretization error is more than that."""
     count, error = read(whole)
     found = [read(part) for part in parts]
     check(sum(part[0] for part in found) < 2 * count, f"{name}: iterations {found}, {count} in one run")
@@ -186,8 +186,8 @@ def signalled(number, who, ranks):
 
 
 def launcher_signalled():
-    """Launchers pass the signal on to the ranks and have their own exit codes. Open MPI's launcher waits
-    that many seconds before it does, and as long again before it kills."""
+    """Launchers pass the signal on to the ranks and have their own exit codes. Open MPI's launcher waits that many
+    seconds before it passes a signal on, and as many again before it kills."""
     version = subprocess.run([MPIEXEC[0], "--version"], capture_output=True, text=True, check=False)
     if "Open MPI" in version.stdout or "OpenRTE" in version.stdout:
         patient = ["--mca", "odls_base_sigkill_timeout", "4"]

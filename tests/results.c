@@ -1,10 +1,10 @@
-/* [result] of cases: integrals, extrema, resistances, agreement of ranks, and what is refused.
- * tests/fluxes.c has the fluxes. */
+/* [result] of cases: integrals, extrema, resistances, agreement of ranks, and refused lines. Fluxes
+ * are in tests/fluxes.c. */
 #include "tests/folders.h"
 #include "tests/library_case.h"
 #include "tests/log_table.h"
 
-/* A result, what it must be, and the coordinates of its place as far as they are known. */
+/* A result, its exact value, and the known coordinates of its place. */
 enum { NO_PLACE = -1 };
 typedef struct expected_result {
   const char *name, *definition;
@@ -107,7 +107,7 @@ static void check_far_minimum(void) {
                 1e-12, 1e-6);
 }
 
-/* u is zero on a face, and falls from one corner of it, x and y as `corner` says, to a minimum
+/* u is zero on a face, and falls from one corner of it, with x and y of `corner`, to a minimum
  * before the next point of the lattice: at z = 0.1, -0.01. */
 static void check_plateau(void) {
   for (int corner = 0; corner < 4; corner++) {
@@ -157,9 +157,9 @@ static void check_materials(void) {
   sp_case_close(&c);
 }
 
-/* No heat flows: out of an insulated wall, between walls of one temperature, and as much out of one
- * half of a wall as into the other. With a source, walls of one temperature have a resistance, 0.
- */
+/* No heat flows: out of an insulated wall, between walls of one temperature, and the same heat out
+ * of one half of a wall and into the other. With a source, walls of one temperature have a
+ * resistance, 0. */
 static void check_no_heat(void) {
   static const struct {
     const char *settings;
@@ -213,7 +213,7 @@ static void check_infinite(void) {
   }
 }
 
-/* On all ranks and on one: the same but for the solver's tolerance and rounding. */
+/* On all ranks and on one: the same up to the solver's tolerance and rounding. */
 static void check_ranks(const char *const *settings, const char *table, const char *const *rows,
                         const char *const *members) {
   sp_case *all = solve_case(MPI_COMM_WORLD, settings, NULL),

@@ -1,5 +1,5 @@
-/* The run log: every number is read back, and the file is always readable, whatever happens to the
- * writer. */
+/* The run log: every number is read back, and the file is always readable, even if the writer is
+ * killed. */
 #include "io/run_log.h"
 
 #include <errno.h>
@@ -118,8 +118,8 @@ static void check_series(hid_t file) {
   }
 }
 
-/* Before its first flush a log does not exist; then it is readable, and all rows are. What
- * attributes and tables say is compared with the JSON document in json_output.py. */
+/* Before its first flush a log does not exist; then it is readable, and all rows are. The contents
+ * of attributes and tables are compared with the JSON document in json_output.py. */
 static void test_contents(void) {
   sp_run_log *log = NULL;
   AUTO(sp_record) record = new_record();
@@ -284,7 +284,7 @@ static void test_kill(void) {
     waitpid(child, &state, 0);
     CHECK(WIFSIGNALED(state) && WTERMSIG(state) == SIGKILL, "the writer ended with %d", state);
     check_readable("after a kill");
-    glob_t left; /* what it was writing */
+    glob_t left; /* the unfinished file */
     if (glob("run.h5.*.tmp", 0, NULL, &left) == 0)
       for (size_t g = 0; g < left.gl_pathc; g++) unlink(left.gl_pathv[g]);
     globfree(&left);

@@ -1,4 +1,4 @@
-/* Sizes counted on the coarse mesh equal those after refinement and numbering. */
+/* Sizes counted on the coarse mesh equal the sizes after refinement and numbering. */
 #include "mesh/sizes.h"
 
 #include "tests/mesh_files.h"

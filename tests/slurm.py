@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""inputs/slurm.sh with stand-ins for srun and scontrol: a run that is interrupted is continued from its field,
-one that crashes is started again."""
+"""inputs/slurm.sh with stand-ins for srun and scontrol: an interrupted run continues from its field; a crashed run
+starts again."""
 
 import os
 import shlex

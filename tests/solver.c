@@ -69,7 +69,7 @@ static void check_extra(stage *s) {
   sp_solver_destroy(&solver);
 }
 
-/* x + rest solves the equations better than x by the digits that `refine` asks for: kappa = 1e12 on
+/* x + rest solves the equations better than x by the digits that `refine` requests: kappa = 1e12 on
  * one half of the box makes the rounding of x visible in A x. */
 static void check_refined(stage *s) {
   stage_problem(s, TEXTS("problem.kappa=x<0.5?1e12:1", "problem.forcing=0", "problem.lambda=0",

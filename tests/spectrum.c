@@ -1,10 +1,10 @@
 /* Eigenvalues of B A, with B the multigrid cycle, on small meshes of all kinds. A mode that no
- * block of the smoother handles is an eigenvalue far below 1, and some that are over-corrected take
- * all others down with them. Bounds: all eigenvalues are above 0.05, and 95 % above 0.3.
+ * block of the smoother handles is an eigenvalue far below 1; over-corrected modes reduce all other
+ * eigenvalues. Bounds: all eigenvalues are above 0.05, and 95 % above 0.3.
  *
  * Lanczos' method from a random vector in the inner product of B, with full orthogonalization,
- * gives a tridiagonal matrix with these eigenvalues. Sturm's sequence counts those below a bound.
- */
+ * gives a tridiagonal matrix with these eigenvalues. Sturm's sequence counts the eigenvalues below
+ * a bound. */
 #include <float.h>
 
 #include "tests/library_case.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Boxes whose grid follows their regions: exact temperatures, volumes and areas, what is left out, the sides of regions
-in conditions and results, iterations, and messages. tests/box.c has the grid itself."""
+"""Boxes whose grid follows their regions: exact temperatures, volumes and areas, empty regions, sides of regions in
+conditions and results, iterations, and messages. The grid itself is in tests/box.c."""
 
 import os
 

@@ -24,7 +24,7 @@ static inline void stage_create(sp_hexes *hexes, int order, stage *s) {
   s->values = (double *)test_array(sp_space_dofs(s->space), sizeof *s->values);
 }
 
-/* Replace the problem by that of a case, overrides with NULL at the end. */
+/* Replace the problem by the problem of a case, overrides with NULL at the end. */
 static inline sp_status stage_try(stage *s, const char *const *overrides) {
   int count = 0;
   while (overrides[count]) count++;

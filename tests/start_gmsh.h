@@ -13,9 +13,8 @@ static inline void start_gmsh(void) {
   gmshOptionSetNumber("General.Terminal", 0, &error);
 }
 
-/* Start, open a geometry (NULL: after start_gmsh, what the caller has made) and mesh it, to be
- * written in a format; `all`: elements in no group are written, too. Returns the number of errors.
- */
+/* Start, open a geometry (NULL: after start_gmsh, the caller's) and mesh it, to be written in a
+ * format; `all`: elements in no group are also written. Returns the number of errors. */
 static inline int make_mesh(const char *geometry, double version, int binary, int order, int all) {
   int opened = 0, meshed, error;
   if (geometry) start_gmsh();

@@ -1,5 +1,5 @@
 /* u0 in a forcing: a step of implicit Euler, (u - u0) / dt = lap u, whose solution is a polynomial
- * of degree 3. All integrals are exact at order 4, so the only error is that of the iteration. */
+ * of degree 3. All integrals are exact at order 4, so the iteration is the only source of error. */
 #include "tests/run_case.h"
 
 static const char SOLUTION[] = "x^3-x*y^2+z^2"; /* its Laplacian is 4*x+2 */

@@ -1,6 +1,6 @@
-/* Stiff terms through the whole program: a large alpha or lambda rules the right-hand side, but
- * neither the answer nor the iterations may depend on it, nor on where temperatures are counted
- * from. All solutions are linear in each part, so the only error is that of the iteration. */
+/* Stiff terms through the whole program: a large alpha or lambda dominates the right-hand side, but
+ * answer and iterations must not depend on it, or on the zero of temperatures. All solutions are
+ * linear in each part, so the iteration is the only source of error. */
 #include "tests/run_case.h"
 
 static const double TOLERANCE = 1e-8; /* the default, relative to the variation of u */
@@ -71,8 +71,8 @@ static void check_core(void) {
   check_error(core(300), NULL, 0.5);
 }
 
-/* Temperatures counted from elsewhere: as many iterations, the same error. The tolerance is coarse
- * so that the error is that of the iterate, far above the limit, 1e-12 of the shift. */
+/* Temperatures from another zero: the same iterations, the same error. The tolerance is coarse, so
+ * that the error of the iterate is far above the limit, 1e-12 of the shift. */
 static void check_shift(const char *(*settings)(double level)) {
   static const double SHIFT = 1e4;
   for (int p = 0; p < (int)COUNT_OF(PRECONDITIONERS); p++) {

@@ -99,7 +99,7 @@ static void test_orders(void) {
   expect_verdict(SP_ALONG_ORDERS, wrong, falling, SP_ERR_STUDY, 1, "order 3 to 4");
 }
 
-/* A scheme of order 2, whatever the order of elements. */
+/* A scheme of order 2, for any order of elements. */
 static void test_steps(void) {
   const double second[RUNS] = {1.6e-2, 4e-3, 1e-3, 2.5e-4}, first[RUNS] = {8e-2, 4e-2, 2e-2, 1e-2};
   expect_verdict(SP_ALONG_STEPS, second, second, SP_OK, 2, "");
@@ -180,7 +180,7 @@ static void test_convergence(void) {
   CHECK(c.passes && strcmp(c.verdict, "at the floor") == 0 && c.limit == flat[2], "%s", c.verdict);
 }
 
-/* Powers on both sides of the least one, h^(1/4) or N^(-1/2), and what grows. */
+/* Powers on both sides of the least one, h^(1/4) or N^(-1/2), and growing values. */
 static void test_growth(void) {
   static const struct {
     double power; /* of h or N^-2; 0 is the logarithm */
@@ -287,8 +287,8 @@ static void test_studies(void) {
     CHECK(!run_study(overrides, "order=1:5", NULL), "%s: %s", kinds[k], sp_error_message());
     check_rows(overrides, 5);
   }
-  /* In the space of every order: nothing to judge, and the estimate of the floor covers what is
-   * left. */
+  /* In the space of every order: nothing to judge, and the estimate of the floor covers the
+   * errors. */
   const char *const linear[] = {"problem.solution=1+x-2*y+3*z; mesh.elements=3 3 3", NULL};
   CHECK_OK(run_study(linear, "order=1:4", "refine=0:1"));
 }
@@ -374,7 +374,7 @@ static void test_answers(void) {
 }
 
 /* Dirichlet values that jump: the heat through both groups is infinite, like log(1 / h), so that no
- * series has a limit and no run an error bar. That through xmax, insulated, is 0. */
+ * series has a limit and no run an error bar. The heat through xmax, insulated, is 0. */
 static void test_jump(void) {
   for (int order = 1; order <= 4; order += 3) {
     const char *const jump[] = {
@@ -439,7 +439,7 @@ static void test_forcing(void) {
 }
 
 static void test_failures(void) {
-  /* A kink in the middle of elements: rates 1.5 and 0.5 at best, whatever the order. */
+  /* A kink in the middle of elements: rates 1.5 and 0.5 at best, at any order. */
   const char *const kink[] = {
       "problem.solution=abs(x-0.4)^1.5; mesh.elements=4 2 2; discretization.order=3; "
       "solver.max_iterations=4000",

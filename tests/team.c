@@ -1,4 +1,4 @@
-/* Kernels on several threads per rank: what they add into L-vectors has the bits of one thread. */
+/* Kernels on several threads per rank: their sums into L-vectors have the bits of one thread. */
 #include "io/team.h"
 
 #include "operators/schwarz/schwarz.h"
@@ -6,12 +6,12 @@
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 
-/* More threads than blocks of elements, too. */
+/* Also more threads than blocks of elements. */
 static const int TEAMS[] = {1, 2, 3, 7, 50};
 enum { TEAM_COUNT = COUNT_OF(TEAMS), RESULTS = 4 };
 static const char *const NAMES[RESULTS] = {"A x", "P x", "P^T x", "S x"};
 
-/* The result of each team, and that of one thread. */
+/* The result of each team, and of one thread. */
 typedef struct results {
   size_t count[RESULTS];
   double *values[RESULTS], *first[RESULTS];
@@ -101,7 +101,7 @@ static void check_order(const bench *b, int order, sp_precision precision) {
   sp_space_destroy(&coarse);
 }
 
-/* Members have all numbers, and a wait separates what is before it from what is after it. */
+/* Members have all numbers, and a barrier separates the work before it from the work after it. */
 enum { MEMBERS = 5, ROUNDS = 200 };
 static int arrived[MEMBERS], seen_late;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the program shows on a terminal while it runs, and whether its table accounts for the wall clock.
+"""Output on a terminal while the program runs; the table accounts for the wall clock.
 
-Needs Python alone."""
+Needs only Python."""
 
 import json
 import os
@@ -33,7 +33,7 @@ class Watched:
     def __init__(self, command):
         self.name = " ".join(command[1:])
         master, slave = pty.openpty()
-        # The program asks what its parent writes to: a shell on the terminal, as in real life.
+        # The program checks the output of its parent: a shell on the terminal, as in real life.
         process = subprocess.Popen(["sh", "-c", '"$@"; exit $?', "sh", *command], stdout=slave,
                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         os.close(slave)
@@ -64,7 +64,7 @@ def table(name, lines):
 
 
 def watched(ranks):
-    """The last line says what the program does; long phases of the set-up leave a line."""
+    """The last line shows the current phase; long phases of the set-up leave a line."""
     command = [PROGRAM] if ranks == 1 else [*MPIEXEC, str(ranks), PROGRAM]
     run = Watched([*command, *LONG])
     check(run.code == 0, f"{run.name}: exit code {run.code}: {run.err}")
@@ -88,8 +88,8 @@ def watched(ranks):
 
 
 def sums(ranks):
-    """Rows add up to what they are parts of, as far as the digits that are printed, and the rest is
-    small: no phase is forgotten."""
+    """Rows add up to the phase that they are parts of, to the printed digits, and the rest is small: no phase is
+    missing."""
     begin = time.monotonic()
     run = Run(ranks, [os.path.join(INPUTS, "cube.ini"), "mesh.refine=1", "discretization.order=6",
                       "probe.middle=0.5 0.5 0.5"]).expect(ranks, 0)
@@ -206,7 +206,7 @@ def notes(ranks):
                   f"{run.name}: {run.out!r}")
             check(len(run.lines) == any(run.codes), f"{run.name}: {run.err!r}")
         for notes_found in found:
-            notes_found.pop("rounding", None)  # the last bits of a mesh decide whether CG meets it
+            notes_found.pop("rounding", None)  # the last bits of a mesh decide if CG meets it
         check(found[0] == found[2] and set(found[0]) >= set(found[1]), f"{overrides}: {found}")
         check(set(found[0]) == set(expected), f"{overrides}: {found[0]}")
         for name, (text, numbers) in expected.items():

@@ -75,8 +75,8 @@ static void test_sums(size_t chunk) {
     }
 }
 
-/* Chunks of 7: the error is that of item 500, and its chunk, from 497 on, is not committed. Without
- * commits a thread takes several chunks at a time: calls and errors are those of chunks. */
+/* Chunks of 7: item 500 gives the error, and its chunk, from 497 on, is not committed. Without
+ * commits a thread takes several chunks at a time; calls and errors still follow the chunks. */
 static void test_errors(void) {
   static record r;
   const sp_loop loop = {.what = "test",
@@ -115,8 +115,8 @@ static void test_edges(void) {
 
 enum { RANKS = 4 };
 
-/* Ranks with processors, as in "0-3", on a machine whose cores have so many processors: processor p
- * belongs to core p modulo `cores`, as Linux numbers them. */
+/* Ranks bound to processors, as in "0-3", on a machine with `cores` cores of two processors:
+ * processor p belongs to core p modulo `cores`, as Linux numbers them. */
 static void expect(int cores, int ranks, const int (*bound)[2], const char *works,
                    const int *shares, int usable) {
   static cpu_set_t processors[RANKS];
@@ -203,7 +203,7 @@ static sp_status run_inside(void *records, void *none, size_t begin, size_t end)
   return SP_OK;
 }
 
-/* Loops of a task beside those of its caller, and loops inside a loop, share the threads. */
+/* Loops of a task and of its caller, and loops inside a loop, share the threads. */
 static void test_several_loops(void) {
   static record own, other, inside[ITEMS / 100];
   const size_t count = sizeof inside / sizeof *inside;

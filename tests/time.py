@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Cases in time: rates of the schemes, heat balance of each step, limits, a stack against finite volumes, times of
-output, series of fields, restarts, also after a signal and on a full disk, and refusals."""
+output, series of fields. Restarts, also after a signal and on a full disk. Refusals."""
 
 import json
 import math
@@ -45,7 +45,8 @@ def check_balance(label, document):
 
 
 def rates(scheme, order):
-    """The error at the end falls with the order of the scheme, for both operators. Runs of a study are those without it."""
+    """The error at the end falls with the order of the scheme, for both operators. Runs of a study equal single
+    runs."""
     for operator in "bp3.5", "bp3.0":
         case = [*MOVING, f"discretization.operator={operator}", f"time.scheme={scheme}", "solver.tolerance=1e-13"]
         study = solve(1, *case, "time.step=0.05", "--study", "step=0:2")["study"]
@@ -99,7 +100,7 @@ STACK = settings("mesh.elements=4 2 2; discretization.order=4; region.left.upper
 
 
 def steady_limit():
-    """After many time constants the results are those of the steady case, on any number of ranks."""
+    """After many time constants the results equal the steady ones, on any number of ranks."""
     steady = driver.values(solve(1, *[word for word in STACK if "capacity" not in word]))
     found = {}
     for ranks in RANKS:

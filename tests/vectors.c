@@ -1,7 +1,7 @@
-/* A backend's vectors in double and single precision against plain loops: lengths that leave every
- * remainder, entries behind the end, the same bits again, and vectors that are passed twice where
- * operators/backend.h allows it. On the host for every instruction set
- * that the processor has; with the argument `cuda` on a GPU. */
+/* A backend's vectors in double and single precision against plain loops. Lengths leave every
+ * remainder; entries behind the end stay; a repetition gives the same bits; vectors are passed
+ * twice where operators/backend.h allows it. On the host for every instruction set that the
+ * processor has; with the argument `cuda` on a GPU. */
 #include <float.h>
 #include <stdint.h>
 
@@ -12,7 +12,7 @@
 
 enum { BEHIND = 40, LONG = 100003 }; /* entries behind the end; the longest vector */
 
-/* The operations under test: the backend's, or on the host those of one instruction set. */
+/* The operations under test: the backend's, or on the host the kernels of one instruction set. */
 typedef struct subject {
   const bench *bench;
   const sp_host_vectors *host; /* NULL: the backend's */
@@ -139,7 +139,7 @@ static void check_behind(const subject *s, const char *what, const double *numbe
           i - s->n, s->n, numbers[i]);
 }
 
-/* Whether `got` is a x + b y with a rounding of each product and of the sum, or with one product in
+/* True if `got` is a x + b y with a rounding of each product and of the sum, or with one product in
  * the sum unrounded. With b = 0 it is the product, rounded. */
 static bool is_axpby(const subject *s, double got, double a, double x, double b, double y) {
   if (s->precision == SP_SINGLE) {
@@ -261,12 +261,11 @@ static void check_same_product(const subject *s) {
   }
 }
 
-/* The residual of a correction: t alone; or t - q, in a vector of its own or in t. */
+/* The residual of a correction: t; or t - q, in a separate vector or in t. */
 typedef enum residual_kind { GIVEN, APART, IN_PLACE, RESIDUAL_KINDS } residual_kind;
 typedef enum scale_kind { OTHER, NONE, SAME, SCALE_KINDS } scale_kind; /* s: a vector, NULL, or t */
 
-/* Six roundings on the way to x, each of half an epsilon, relative to the sizes of what is added.
- */
+/* Six roundings on the way to x, each of half an epsilon, relative to the sizes of the terms. */
 static void check_correction(const subject *s, scale_kind scales, residual_kind kind, double a,
                              bool first) {
   const double b = -1.3f, c = 0.7f;
@@ -348,13 +347,13 @@ static void check_correct(const subject *s) {
   for (int scales = 0; scales < SCALE_KINDS; scales++)
     for (int kind = 0; kind < RESIDUAL_KINDS; kind++)
       for (size_t p = 0; p < COUNT_OF(steps); p++)
-        if (!(scales == SAME && kind == IN_PLACE)) /* s may not be what is written */
+        if (!(scales == SAME && kind == IN_PLACE)) /* s must not be the output */
           check_correction(s, (scale_kind)scales, (residual_kind)kind, steps[p].a, steps[p].first);
   check_residual(s, false);
   check_residual(s, true);
 }
 
-/* No memory has room for this; the pointer does not keep what it was. */
+/* No memory has room for this; the pointer becomes NULL. */
 static void check_too_large(const bench *b) {
   for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
     void *vector = &precision;
@@ -366,7 +365,7 @@ static void check_too_large(const bench *b) {
 }
 
 /* n terms in any order, each product rounded, are off by n / 2 epsilons of the sum of absolute
- * values; the other half is for the sum here. Floats, too, are added in double precision. */
+ * values; the other half is for the sum here. Floats are also added in double precision. */
 static void check_dot(const subject *s) {
   enum { TIMES = 10 };
   double *x = make(s, 6, NAN), *y = make(s, 7, NAN);

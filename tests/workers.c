@@ -1,6 +1,6 @@
 /* Runs in which only some ranks have elements: the same solution as on all ranks, the same status
- * and results on every rank, what log, output and dry run say, and how the other ranks wait. Run on
- * 4 ranks. With `cuda` as first argument the program chooses the ranks itself. */
+ * and results on every rank, contents of log, output and dry run, and the wait of the other ranks.
+ * Run on 4 ranks. With `cuda` as first argument the program chooses the ranks itself. */
 #include "solver/config/config.h"
 #include "solver/solve/workers.h"
 
@@ -234,15 +234,15 @@ static const char *const long_case[] = {
     "solver.tolerance=1e-14; solver.max_iterations=300",
     NULL};
 
-/* How often this process has given up its processor by itself. */
+/* Return the number of voluntary context switches of this process. */
 static long pauses(void) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_nvcsw;
 }
 
-/* Ranks without elements sleep, about 1000 times per second, less where they wait for a processor.
- * A rank that polls never does, also if it yields. */
+/* Ranks without elements sleep, about 1000 times per second, fewer if they wait for a processor. A
+ * rank that polls never sleeps, even if it yields. */
 static void test_sleep(void) {
   sp_results results;
   const double start = MPI_Wtime();
@@ -253,7 +253,7 @@ static void test_sleep(void) {
   CHECK(world_rank == 0 || count > 50 * seconds, "%g pauses in %g s", count, seconds);
 }
 
-/* The last test: from here on a signal is noted. It reaches a rank without elements alone. */
+/* The last test: from here on a signal is noted. It reaches only a rank without elements. */
 static void test_signal(void) {
   sp_results results;
   sp_interrupt_watch();
@@ -275,7 +275,7 @@ static void test_gpus(void) {
   CHECK(sp_gpus_visible(&count, &gpus) == SP_OK && count > 0, "%d GPUs", count);
   free(gpus);
   CHECK_OK(sp_workers_open(MPI_COMM_WORLD, &config->backend, &workers));
-  /* All ranks of this run are on one machine and see the same GPUs. */
+  /* All ranks of this run are on one machine with the same visible GPUs. */
   const int expected = count < RANKS ? count : RANKS;
   CHECK(workers.count == expected && workers.leader == 0, "%d ranks work on %d GPUs", workers.count,
         count);
@@ -291,7 +291,7 @@ static void test_gpus(void) {
   if (world_rank == 0) {
     const hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
     CHECK(attribute(file, "ranks_with_elements") == expected, "ranks with elements");
-    /* Ranks with GPUs of their own do not say that they share one. */
+    /* No message of shared GPUs for ranks with GPUs of their own. */
     const char *text = log_text(file, "exchange");
     printf("exchange %s\n", text);
     CHECK(!strstr(text, "share a GPU") && (expected > 1) == !strstr(text, "none"), "%s", text);

@@ -7,10 +7,10 @@
  * + -, * /, unary - + !, ^ and its synonym ** (right to left; -x^2 is -(x^2)). A condition is true
  * if it is not zero; comparisons give 1 or 0. Functions: sin cos tan asin acos atan sinh cosh tanh
  * exp log log10 sqrt cbrt abs erf sign floor (one argument), atan2 pow min max (two), if(c, a, b)
- * (three). table("FILE", a) is piecewise linear between the points of a table of the scope
- * (io/formula/scope.h), constant outside; table("FILE", a, b) is bilinear between the points of a
- * map, with the values of its edge outside. Constants: pi, e. Numbers as in C (1, .5, 1e-3). No
- * implicit multiplication.
+ * (three). The function table("FILE", a) is piecewise linear between the points of a table of the
+ * scope (io/formula/scope.h), constant outside. With two arguments, table("FILE", a, b) is bilinear
+ * between the points of a map, with the values of its edge outside. Constants: pi, e. Numbers as in
+ * C (1, .5, 1e-3). No implicit multiplication.
  *
  * A condition that is NaN makes the result NaN: callers that refuse values that are not finite
  * report the point. Comparisons with NaN, !NaN and NaN ? a : b are NaN. As in C, && and || ignore
@@ -20,7 +20,7 @@
  * these five close under every operation, since
  *     lap g(a, b) = g_a lap a + g_b lap b
  *                   + g_aa |grad a|^2 + 2 g_ab grad a . grad b + g_bb |grad b|^2.
- * Derivatives are formulas too. A common subexpression, also of the value and a derivative, is
+ * Derivatives are also formulas. A common subexpression, also of the value and a derivative, is
  * computed once. Values that no requested output needs are not computed.
  *
  * Derivatives of a conditional are taken in its branch, and of abs, sign, floor, min, max and table
@@ -29,11 +29,11 @@
  * and a division, x^0.5 is sqrt(x): x^2 is exact at 0.
  *
  * Accuracy: each function is within 4 units in the last place (ulp) of its exact value at the
- * rounded argument. sin and cos are within 1 ulp; sqrt, abs, sign, floor, min and max are exact or
- * correctly rounded. sin and cos are computed here (vector.h); the others by libmvec, whose bound
- * is 4 ulp (sourceware.org/glibc/wiki/libmvec), or by libm if the build finds no libmvec. NaN,
- * infinities and signed zeros are as in libm. The bits at a point depend on the processor's
- * instruction set, but not on the other points, on n, or on the requested outputs. */
+ * rounded argument. Here sin and cos are within 1 ulp (vector.h); sqrt, abs, sign, floor, min and
+ * max are exact or correctly rounded. All others come from libmvec, whose bound is 4 ulp
+ * (sourceware.org/glibc/wiki/libmvec), or from libm if the build finds no libmvec. NaN, infinities
+ * and signed zeros are as in libm. The bits at a point depend on the processor's instruction set,
+ * but not on the other points, on n, or on the requested outputs. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,7 +49,7 @@ typedef enum sp_regularity { SP_JUMPS, SP_KINKS, SP_SMOOTH } sp_regularity;
 /* A formula; read only. Several threads may evaluate it at a time. */
 typedef struct sp_expression {
   char *where, *text; /* as given to sp_expression_parse */
-  bool is_constant;   /* neither x, y, z, u nor t occur in it */
+  bool is_constant;   /* no x, y, z, u or t occurs in it */
   bool is_of_u;       /* u occurs in it */
   bool is_of_t;       /* the time occurs in it */
   sp_regularity regularity;
@@ -97,7 +97,7 @@ sp_status sp_expression_evaluate(const sp_expression *expression, size_t n,
                                  const double *const xyz[3], const double *given, double *value,
                                  double *const gradient[3], double *laplacian);
 
-/* Append a constant: a number, or a formula of the constants before it. `where` begins messages.
- * Local. Errors: SP_ERR_INPUT if the name exists or has other characters than letters, digits and
- * _, the formula depends on x, y or z, or the value is not finite; SP_ERR_SYSTEM. */
+/* Append a constant: a number, or a formula of earlier constants. `where` begins messages. Local.
+ * Errors: SP_ERR_INPUT if the name exists or has other characters than letters, digits and _, the
+ * formula depends on x, y or z, or the value is not finite; SP_ERR_SYSTEM. */
 sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, const char *where);

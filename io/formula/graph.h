@@ -1,5 +1,5 @@
-/* Nodes of a formula. Equal ones are one node, constants are folded, and the derivatives of a node
- * are nodes too. All functions are Local. */
+/* Nodes of a formula. Equal nodes are one node, constants are folded, and derivatives of a node are
+ * also nodes. All functions are Local. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ typedef struct sp_node {
   bool varies;        /* it depends on a variable */
 } sp_node;
 
-/* The derivatives of a node are nodes too, or SP_ZERO if they vanish everywhere. */
+/* The derivatives of a node: nodes, or SP_ZERO if they vanish everywhere. */
 enum { SP_ZERO = -1 };
 typedef struct sp_jet {
   bool known;

@@ -90,8 +90,8 @@ static double look_up(const double *table, bool slope, double at) {
   return slope ? rise : y[low] + (at - x[low]) * rise;
 }
 
-/* The interval that has `at`, the part of it below `at`, and the derivative of that part; outside
- * of all intervals those of the nearest end. */
+/* Return the interval that contains `at`, the part of it below `at`, and the derivative of that
+ * part. Outside of all intervals, the values at the nearest end. */
 static size_t find_part(size_t n, const double *x, double at, double *part, double *slope) {
   const bool below = at < x[0], above = at >= x[n - 1];
   const size_t low = below ? 0 : above ? n - 2 : find_interval(n, x, at);

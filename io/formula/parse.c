@@ -264,7 +264,7 @@ static sp_status parse_name(parser *p, int *result) {
       return SP_OK;
     }
   if (p->scope && p->scope->time && sp_token_is(name, "t")) {
-    /* A sum, whose values are at every point: functions of one argument expect that. */
+    /* A sum, evaluated at every point, as functions of one argument expect. */
     const int time[3] = {sp_graph_constant(p->graph, 0), sp_graph_data(p->graph, p->scope->time)};
     if (p->graph->direction == SP_ALONG_TIME)
       p->graph->jets[time[1]].gradient[0] = sp_graph_constant(p->graph, 1);

@@ -79,7 +79,7 @@ static sp_status append_numbers(reading *r, bool is_first, const char *line, lon
   return SP_OK;
 }
 
-/* Append a line of a map. The second line tells if the first one begins with an x. */
+/* Append a line of a map. The second line shows if the first one begins with an x. */
 static sp_status add_map_line(reading *r, char *line, long number) {
   const size_t begin = r->count;
   line[strcspn(line, "#\r\n")] = '\0';
@@ -162,7 +162,7 @@ static sp_status read_table(sp_table *table, const char *where) {
   return SP_OK;
 }
 
-/* True if what follows FILE in table("FILE", a, b), up to ")", has two arguments. */
+/* True if the text after FILE in table("FILE", a, b), up to ")", has two arguments. */
 static bool has_two_arguments(const char *rest) {
   int depth = 0, commas = 0;
   bool quoted = false;

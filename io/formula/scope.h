@@ -1,5 +1,6 @@
-/* Constants and tables of a case, which its formulas may use; a constant may use those before it.
- * Tables are functions of one argument, from files with two columns, or of two, from maps. */
+/* Constants and tables of a case, which its formulas may use; a constant may use earlier ones.
+ * Tables are functions of one argument, from files with two columns, or of two arguments, from
+ * maps. */
 #pragma once
 
 #include <stdbool.h>
@@ -58,8 +59,8 @@ void sp_scope_set_value(const sp_scope *scope, int i, double value);
 /* Read the tables that `text` names, table("FILE", ...), if they are new. A line of a file is two
  * numbers x and y, separated by blanks, a comma or both, and x ascends strictly; # begins a
  * comment. With two arguments after FILE it is a map: first a line of the x, then per line one y
- * and the values at each x; x and y ascend strictly. Before the first x there may be a number or a
- * word, which is ignored, or nothing but a comma:
+ * and the values at each x; x and y ascend strictly. The first x may follow a number or a word,
+ * which is ignored, or only a comma:
  *
  *     y/x   0    10    20
  *     0     1.5   2     2

@@ -1,6 +1,6 @@
 """The rates of a file of sp_bench (solver/bench/bench.h): over the order, and over the size if the file has
 several meshes for one order. Rates are DOFs per second; operators between E-vectors and copies count the
-nodes of all elements. Rows of the paper's kernels are paper_figures'."""
+nodes of all elements. Rows of the paper's kernels are drawn by paper_figures."""
 
 import numpy
 from matplotlib.ticker import MaxNLocator
@@ -31,7 +31,7 @@ def read(path):
 
 
 def curves_of(rows):
-    """{key: rows} with what is drawn as one curve, in the order of MEASURES."""
+    """{key: rows} of each curve, in the order of MEASURES."""
     order = [what.encode() for what in MEASURES]
     keys = {tuple(row) for row in rows[list(KEY)].tolist()}
     return {key: rows[[tuple(row) == key for row in rows[list(KEY)].tolist()]]
@@ -39,7 +39,7 @@ def curves_of(rows):
 
 
 def name_of(key, rows):
-    """What tells a curve from the others. A copy has no geometry."""
+    """Label of a curve. A copy has no geometry."""
     what, geometry, precision = (value.decode() for value in key)
     words = [MEASURES[what], *([geometry] if what != "copy" else [])]
     return ", ".join([*words, precision] if len(set(rows["precision"])) > 1 else words)
@@ -53,7 +53,7 @@ def style_of(key):
 
 
 def largest_meshes(rows):
-    """Of each order the row with the most elements, by order."""
+    """The row with the most elements of each order, by order."""
     return numpy.array([max(rows[rows["order"] == order], key=lambda row: row["elements"])
                         for order in numpy.unique(rows["order"])], rows.dtype)
 

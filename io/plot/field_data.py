@@ -1,5 +1,5 @@
 """Fields of sp_solve (VTKHDF, io/field_file.h): reading, exterior faces, cuts by a plane. Elements are
-Lagrange hexahedra of order N; what is drawn are their polynomials, not N^3 trilinear parts."""
+Lagrange hexahedra of order N. Figures show their polynomials, not N^3 trilinear parts."""
 
 import math
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ AXES = "xyz"
 # The triangulation of a cube with corners i + 2 j + 4 k into six tetrahedra around the diagonal 0-7. Cubes
 # that share a face divide it in the same way.
 TETRAHEDRA = numpy.array([(0, a, a + b, 7) for a in (1, 2, 4) for b in (1, 2, 4) if a != b])
-# The same of a square with corners i + 2 j.
+# The triangulation of a square with corners i + 2 j, likewise.
 TRIANGLES = numpy.array([(0, 1, 3), (0, 2, 3)])
 
 
@@ -57,7 +57,7 @@ def derivative(order):
 
 
 def values_of(root, group, name):
-    """All values; of a series, those of the last state."""
+    """All values of a field; in a series, of the last state."""
     values = root[group][name]
     if "Steps" not in root or group == "CellData":
         return values[:]
@@ -66,7 +66,7 @@ def values_of(root, group, name):
 
 
 def scalar_of(root, path, name):
-    """Values of a scalar, or lengths of a vector; whether it is one per element; what it is, and its unit."""
+    """Values of a scalar, or lengths of a vector; True if there is one per element; its name and unit."""
     for group, per_element in ("PointData", False), ("CellData", True):
         if group in root and name in root[group]:
             values, unit = values_of(root, group, name), unit_of(root[group][name])
@@ -153,8 +153,8 @@ def refine(matrix, values):
 
 
 def simplices(height, shape, corners):
-    """[simplices][corners]: indices, in an array of `shape`, of the simplices into which those of its cells are
-    divided where `height` changes its sign. Cells lie between neighbours along all axes but the first."""
+    """Divide the cells in which `height` changes its sign into simplices: [simplices][corners], indices in an
+    array of `shape`. Cells lie between neighbours along all axes except the first."""
     index = numpy.arange(math.prod(shape)).reshape(shape)
     halves = (slice(0, -1), slice(1, None))
     cells = [index[(slice(None), *(halves[c >> d & 1] for d in range(len(shape) - 1)))].reshape(-1)
@@ -164,7 +164,7 @@ def simplices(height, shape, corners):
     return numpy.stack([cell[chosen] for cell in cells], axis=1)[:, corners].reshape(-1, corners.shape[1])
 
 
-# Of a simplex whose vertices are sorted by height, the edges that a plane cuts if 1, 2, 3 of them are below it.
+# The edges of a simplex, vertices sorted by height, that a plane cuts if 1, 2, 3 vertices are below it.
 CUTS = {
     3: {1: [[(0, 1), (0, 2)]], 2: [[(0, 2), (1, 2)]]},
     4: {1: [[(0, 1), (0, 2), (0, 3)]], 3: [[(0, 3), (1, 3), (2, 3)]],
@@ -173,8 +173,9 @@ CUTS = {
 
 
 def cut(data, corners):
-    """Cut simplices where the height changes its sign from below 0 to 0 or more. The height is the last column of
-    `data`, [points][columns]; of the others, the values at the ends of the cuts: [pieces][2 or 3][columns - 1]."""
+    """Cut simplices where the height changes its sign from below 0 to 0 or more. The height is the last
+    column of `data`, [points][columns]. Returns the other columns at the ends of the cuts: [pieces][2 or
+    3][columns - 1]."""
     height = data[:, -1]
     below = (height[corners] < 0).sum(axis=1)
     pieces = []
@@ -195,10 +196,10 @@ def cut_cells(data, corners):
 
 
 def slice_field(field, axis, position, resolution=200):
-    """What the plane cuts where coordinate `axis` is `position`: corners [triangles][3][2] in the plane; values
-    [triangles][3], or [triangles] for a field per element; and [segments][2][2], cuts of the faces of elements.
-    Elements are divided so finely that some `resolution` pieces lie along the picture. On a plane between elements
-    it shows those below."""
+    """The cut by the plane where coordinate `axis` is `position`: corners [triangles][3][2] in the plane;
+    values [triangles][3], or [triangles] for a field per element; and [segments][2][2], cuts of the faces of
+    elements. Elements are divided so finely that about `resolution` pieces lie along the picture. A plane
+    between elements shows the elements below."""
     low, high = field.points[:, axis].min(), field.points[:, axis].max()
     rounding = 1e-10 * numpy.ptp(field.points, axis=0).max()
     if not low - rounding <= position <= high + rounding:

@@ -32,8 +32,8 @@ SUPERSAMPLING = 2  # its pixels are averages of this many in both directions
 
 
 class Colours:
-    """How values become colours: one for each "region" or "rank"; otherwise a scale, for errors around zero. The
-    scale stays readable under shadows (Moreland, Diverging color maps for scientific visualization, 2009)."""
+    """Colours of values: one for each "region" or "rank"; otherwise a scale, for errors around zero. The scale
+    stays readable under shadows (Moreland, Diverging color maps for scientific visualization, 2009)."""
 
     def __init__(self, field, values):
         low, high = float(values.min()), float(values.max())
@@ -124,8 +124,8 @@ def draw_slice(field, arguments):
 
 
 class Canvas:
-    """A parallel projection and its pixels: the depth, value and light of what is nearest at each. `toward` points
-    to the viewer."""
+    """A parallel projection and its pixels: depth, value and light of the nearest point at each. `toward`
+    points to the viewer."""
 
     def __init__(self, points, azimuth, elevation):
         a, e = math.radians(azimuth), math.radians(elevation)
@@ -151,13 +151,13 @@ class Canvas:
         return row * self.width + column, -(points @ self.toward)
 
     def add(self, points, normals, values):
-        """Points of a surface with their outward normals, of any length; those that face the viewer count."""
+        """Points of a surface with their outward normals, of any length; points that face the viewer count."""
         seen = normals @ self.toward > 0
         points, normals, values = points[seen], normals[seen], values[seen]
         index, depth = self.place(points)
         best = numpy.full(len(self.depth), -1)
         nearer = numpy.flatnonzero(depth < self.depth[index])
-        while len(nearer) > 0:  # of several points at a pixel the last one is kept; try again with those before it
+        while len(nearer) > 0:  # of several points at a pixel the last one is kept; repeat for the earlier ones
             best[index[nearer]] = nearer
             changed = best[index[nearer]]
             self.depth[index[nearer]] = depth[changed]
@@ -187,8 +187,8 @@ class Canvas:
 
 
 def samples_along(canvas, slopes):
-    """How many samples leave no gap between pixels: at most 0.7 pixels apart. `slopes` [curves][...][3] are
-    derivatives along curves over [0, 1], at the points of the lattice: near their largest values."""
+    """The number of samples that leave no gap between pixels: at most 0.7 pixels apart. `slopes` [curves][...][3]
+    are derivatives along curves over [0, 1], at the points of the lattice: near their largest values."""
     flat = slopes @ numpy.stack([canvas.right, canvas.up], axis=1)
     wanted = 1.1 * numpy.linalg.norm(flat, axis=-1).reshape(len(flat), -1).max(axis=1) / canvas.pixel / 0.7
     return (8 * 1.25 ** numpy.ceil(numpy.log(numpy.maximum(wanted, 8) / 8) / math.log(1.25))).astype(int)
@@ -224,7 +224,7 @@ def paint_edges(canvas, field, faces):
 
 
 def add_directions(axes, canvas, corner=(0, 0)):
-    """Where x, y and z point, left of a place in the axes."""
+    """Draw the directions of x, y and z, left of a place in the axes."""
     place = inset_axes(axes, 0.55, 0.55, loc="lower right", bbox_to_anchor=corner, borderpad=0,
                        bbox_transform=axes.transAxes)
     place.set_aspect("equal")
@@ -256,7 +256,7 @@ def draw_surface(field, arguments):
 
 
 def middle_of(path):
-    """A y that a slice through the middle has."""
+    """A y on a slice through the middle."""
     points = field_data.read(path, "u").points
     return float((points[:, 1].min() + points[:, 1].max()) / 2)
 

@@ -9,7 +9,7 @@ from matplotlib import pyplot  # noqa: E402
 from failure import Failure  # noqa: E402
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish (Wong, Nature Methods 8, 2011), ordered
-# so that neighbours also differ in brightness; markers and dashes differ, too.
+# so that neighbours also differ in brightness; markers and dashes also differ.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 DASHES = ["-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (7, 3)), (0, (3, 1))]

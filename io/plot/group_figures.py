@@ -1,6 +1,6 @@
-"""A picture of the boundary groups of a mesh, from the JSON document of sp_solve CASE --groups --json FILE: seen
-from two opposite sides, each face in the colour of its group, with names beside the pictures. Below are the
-groups that others hide, as those between bodies."""
+"""Pictures of the boundary groups of a mesh from two opposite sides, from the JSON document of sp_solve CASE
+--groups --json FILE. Each face has the colour of its group; names are beside the pictures. Groups that others
+hide, for example between bodies, are below."""
 
 import json
 from types import SimpleNamespace
@@ -43,15 +43,15 @@ def seen(canvas, groups):
 
 
 def layers(field, faces, views):
-    """[(canvases, [{group: pixels}])], one per view: all surfaces, then those that these hide, and so on. Each group
-    is in one layer, in the view that shows more of it."""
+    """[(canvases, [{group: pixels}])], one per view: all surfaces, then the hidden ones, and so on. Each
+    group is in one layer, in the view that shows more of it."""
     left, out = numpy.unique(faces[:, 0]).astype(int), []
     corners = numpy.arange(4 * len(faces)).reshape(-1, 2, 2)
     while len(left) > 0:
         rows = numpy.flatnonzero(numpy.isin(faces[:, 0], left))
         canvases = [Canvas(field.points, *view) for view in views]
         for canvas in canvases:
-            for side in (1, -1) if out else (1,):  # what is opened is seen from inside, too
+            for side in (1, -1) if out else (1,):  # opened groups are also seen from inside
                 paint(canvas, field, corners[rows], rows, numpy.full(len(rows), side))
         shown = [seen(canvas, left) for canvas in canvases]
         for group in set(shown[0]) & set(shown[1]):
@@ -66,8 +66,8 @@ def layers(field, faces, views):
 
 
 def spread(wanted, gap, low, high):
-    """Ascending places near the wanted ones, which ascend, at least `gap` apart and from `low` to `high` if there
-    is room."""
+    """Ascending places near `wanted`, which ascend, at least `gap` apart and from `low` to `high` if there is
+    room."""
     places = []
     for n, place in enumerate(wanted):
         place = min(max(place, low + n * gap), high - (len(wanted) - 1 - n) * gap)
@@ -131,6 +131,6 @@ def draw(arguments):
             draw_view(axes, canvas, side, names, colours, size)
         count = sum(map(len, shown))
         both[0].text(0.01, 0.99, f"{count} group{'s' if count > 1 else ''}" +
-                     (" that those above hide" if row else ", from two sides"),
+                     (" hidden by the groups above" if row else ", from two sides"),
                      transform=both[0].transAxes, va="top", fontsize=8)
     figures.save(figure, arguments.output)

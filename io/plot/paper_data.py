@@ -17,11 +17,11 @@ class Missing(Exception):
 
 
 class Study:
-    """The rows of a file (`rows`, by column), and what they were measured on (`attributes`)."""
+    """The rows of a file (`rows`, by column), and attributes of the measurement (`attributes`)."""
 
     def __init__(self, path):
         rows, self.attributes = read_bench(path, COLUMNS)
-        if "precision" in rows.dtype.names:  # the paper's is double
+        if "precision" in rows.dtype.names:  # the paper uses double
             rows = rows[rows["precision"] == b"double"]
         self.path = path
         self.rows = {name: rows[name].astype(str) if rows[name].dtype.kind == "S" else rows[name]
@@ -42,7 +42,7 @@ class Study:
         return result
 
     def device(self):
-        """The GPU's name, without what follows the comma (which GPU it is)."""
+        """The GPU's name, without its number, which follows a comma."""
         return self.attributes.get("device", "unknown device").split(", GPU ")[0]
 
     def rate(self, name):
@@ -65,7 +65,7 @@ def kernel(study, problem, threads, number, elements, warm, column="tflops"):
 
 
 def production(study, problem, elements, warm):
-    """The program's own kernels with stored factors: they move as many bytes as the roofline counts."""
+    """The program's own kernels with stored factors: they move the bytes that the roofline counts."""
     return study.curve(what="unassembled", problem=problem, geometry="stored", threads=0, kernel=0,
                        elements=elements, warm_cache=warm)
 
@@ -77,13 +77,13 @@ def numbers(study, problem, threads, warm):
 
 
 def ladder_orders(study, problem, threads, warm):
-    """For each of ORDERS whether the ladder has a kernel: the 3D ladders end at lower orders."""
+    """True for each of ORDERS for which the ladder has a kernel: the 3D ladders end at lower orders."""
     rows = study.where(what="unassembled", problem=problem, threads=threads, warm_cache=warm)
     return numpy.isin(ORDERS, study.rows["order"][rows])
 
 
 def meshes(study, wanted, **values):
-    """Numbers of elements of these rows, ascending; only those in `wanted`, if it is given."""
+    """Numbers of elements of these rows, ascending; if `wanted` is given, only numbers in it."""
     found = sorted(set(study.rows["elements"][study.where(**values)].tolist()))
     return [elements for elements in found if not wanted or elements in wanted]
 
@@ -95,7 +95,7 @@ def ladder_meshes(study, wanted, problem, threads, warm):
 
 def theoretical_roofline(study, problem, elements):
     """B F / (d_r + d_w) with B from the memory's clock and bus width; None if B is unknown.
-    F and d_r + d_w of a copy's row are those of the problem."""
+    The row of a copy has the problem's F and d_r + d_w."""
     bandwidth = study.rate("memory_bandwidth_theoretical")
     if bandwidth is None:
         return None

@@ -95,7 +95,7 @@ def cache(warm):
     return "inputs left in cache" if warm else "inputs not in cache"
 
 
-# ---- Figures: each of (study, wanted meshes) ----------------------------------------------------
+# ---- Figures of a study, on the meshes `wanted` -------------------------------------------------
 
 
 def rooflines(study, wanted):

@@ -31,14 +31,14 @@ pre { background: #f4f4f4; padding: 1em; white-space: pre-wrap; overflow-wrap: a
   pre { columns: 2; font-size: 8pt }
 }"""
 
-# Attribute of the log: what it is called.
+# Attribute of the log and its title.
 SUMMARY = (("status", "outcome"), ("start_time", "start"), ("program", "program"), ("version", "version"),
            ("git_revision", "revision"), ("hosts", "hosts"), ("ranks", "ranks"), ("device", "device"),
            ("elements", "elements"), ("order", "order N"), ("dofs", "degrees of freedom"),
            ("iterations", "iterations"), ("error_estimate", "error of the solver, estimated"),
            ("total_seconds", "seconds"), ("accuracy_method", "error bars"))
 
-# Table of the log: its title and columns. Those of integers and reals are at the right.
+# Table of the log, its title and columns. Columns of numbers are aligned to the right.
 TABLES = (("results", "Results", ("name", "kind", "formula", "group", "value", "unit", "place", "heat")),
           ("extrema", "Extrema", ("name", "kind", "material", "value", "place")),
           ("materials", "Materials", None), ("probes", "Probes", ("name", "place", "u")),
@@ -50,7 +50,7 @@ TITLES = {"group": "over", "place": "x, y, z", "heat_in": "heat in", "heat_out":
 
 
 def text_of(row, column):
-    """A cell; NaN stands for no value. The answer of a row has its error bar."""
+    """A cell; NaN stands for no value. Answers have their error bars."""
     value = row[column]
     if isinstance(value, bytes):
         text = pretty(value.decode()) if column == "unit" else value.decode()

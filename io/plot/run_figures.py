@@ -92,7 +92,7 @@ def line(arguments):
     figures.save(figure, arguments.output)
 
 
-# Titles of the panels of a history, by the table that its columns are from.
+# Titles of the panels of a history, by table of their columns.
 PANELS = {"results": "results", "probes": "u at probes", "extrema": "extrema of u", "balance": "heat out", "heat": "heat"}
 
 
@@ -171,7 +171,7 @@ def levels_of(path):
 
 
 def colours_of(parts):
-    """The colour of each part: that of its phase, or by the order of the levels."""
+    """The colour of each part: by phase, or by the order of the levels."""
     return {name: PHASE_COLOURS.get(name, LEVEL_COLOURS[min(n, len(LEVEL_COLOURS) - 1)])
             for n, name in enumerate(parts)}
 
@@ -236,7 +236,7 @@ def slope(axes, x, y, rate):
 
 
 def direction(attributes):
-    """What changes from run to run: "orders", "refinements" or "steps"."""
+    """The parameter that changes from run to run: "orders", "refinements" or "steps"."""
     return attributes["study_rate"].split(":")[0].split()[-1]
 
 

@@ -35,7 +35,7 @@ LOGS = option("files", nargs="+", metavar="RUN.H5")
 BENCH = option("file", metavar="BENCH.H5")
 IMAGE = option("-o", "--output", required=True, metavar="IMAGE", help="name.png, name.pdf or name.svg")
 VIEW = option("--view", nargs=2, type=float, metavar=("AZIMUTH", "ELEVATION"),
-              help="from where it is seen, in degrees; default: -60 25")
+              help="position of the viewer, in degrees; default: -60 25")
 STRETCH = option("--z-stretch", type=positive, default=1.0, metavar="FACTOR",
                  help="draw z that many times as long, for thin boards; a number above 0")
 
@@ -43,7 +43,7 @@ STRETCH = option("--z-stretch", type=positive, default=1.0, metavar="FACTOR",
 COMMANDS = (
     ("residual", "run_figures.residual", "the residual over iterations or time", LOGS, IMAGE,
      option("--against", default="iterations", metavar="iterations|seconds", choices=("iterations", "seconds"),
-            help="what the residual is drawn over; default: iterations")),
+            help="horizontal axis; default: iterations")),
     ("matvec", "run_figures.matvec", "the throughput of the operator over the iterations", LOGS, IMAGE),
     ("line", "run_figures.line", "the solution along the lines of [line]", LOGS, IMAGE),
     ("history", "run_figures.history", "the results of a run in time", LOGS, IMAGE),

@@ -93,8 +93,8 @@ static sp_status count_cells(const sp_gmsh_model *m, const choice *c, int files,
   return sp_fail(
       SP_ERR_INPUT, "%s: no hexahedra in this file%s", m->path,
       c->groups && !c->volumes
-          ? "; it names physical groups but no Physical Volume, and gmsh saves only what "
-            "is named: add one, or set Mesh.SaveAll = 1"
+          ? "; it names physical groups but no Physical Volume, and gmsh saves only named "
+            "groups: add one, or set Mesh.SaveAll = 1"
           : "; expected a mesh of hexahedra, tetrahedra or prisms");
 }
 

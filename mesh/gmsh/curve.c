@@ -1,8 +1,8 @@
-/* Curved tetrahedra of a geometry from CAD. gmsh moves only the middle nodes of edges on the
- * surface, so near curved surfaces the Jacobian may be negative. gmsh's own optimisation depends on
- * memory addresses, so each run gives another mesh, and it fails if one element cannot be mended.
- * So the bends d_e of edges, the offsets of their middle nodes from the mid-points, are computed
- * here. With barycentric coordinates l and the corners x_c,
+/* Curved tetrahedra of a geometry from CAD. For edges on the surface gmsh moves the middle nodes,
+ * and only these, so near curved surfaces the Jacobian may be negative. The optimisation of gmsh
+ * depends on memory addresses, so each run gives another mesh, and it fails if one element cannot
+ * be repaired. So the bends d_e of edges, the offsets of their middle nodes from the mid-points,
+ * are computed here. With barycentric coordinates l and the corners x_c,
  *
  *     x = sum_c l_c x_c + sum_e 4 l_a l_b d_e,    e from a to b
  *
@@ -228,7 +228,7 @@ static double volume(const simplex *s) {
 }
 
 /* Replace `moved` by the middle nodes of the elements near it. If `pass` >= 0, only of bad ones,
- * whose bends are mended or, in late passes, set to 0. Returns true if there are any. */
+ * whose bends are repaired or, in late passes, set to 0. Returns true if there are any. */
 static bool move_near(curving *c, int pass) {
   const size_t count = c->m->point_count;
   bool some = false;

@@ -186,8 +186,8 @@ static sp_status keep_element(const sp_scan *s, const record *r, sp_gmsh_model *
                    s->path, where, number);
   if (r->tags[1] < 0)
     return sp_fail(SP_ERR_INPUT,
-                   "%s%s: element %d has the elementary tag %d, and gmsh leaves out what is below "
-                   "0: give it a positive one",
+                   "%s%s: element %d has the elementary tag %d, and gmsh leaves out tags below 0: "
+                   "give it a positive tag",
                    s->path, where, number, r->tags[1]);
   if (r->tags[0] == INT_MIN) /* has no absolute value */
     return sp_fail(SP_ERR_INPUT,

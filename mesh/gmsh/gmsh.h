@@ -20,9 +20,9 @@
  *   file per rank, in format 4.1. Elements, vertex numbers and groups are as in the unsplit file;
  *   only the elements' ranks and order may differ.
  *
- * Errors: SP_ERR_INPUT or SP_ERR_SYSTEM with the path: no such file, gmsh's own message, no
- * elements, pyramids, elements without all their nodes, more ranks than elements, missing parts, or
- * a split for another number of ranks. Collective over `comm`. */
+ * Errors: SP_ERR_INPUT or SP_ERR_SYSTEM with the path, for a missing file or part, gmsh's own
+ * message, no elements, pyramids, elements without all their nodes, more ranks than elements, or a
+ * split for another number of ranks. Collective over `comm`. */
 sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out);
 
 /* Sizes of the tetrahedra into which a geometry from CAD is meshed, in its unit of length. */

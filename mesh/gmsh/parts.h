@@ -8,8 +8,7 @@
  * Local. */
 sp_status sp_gmsh_check_part(const char *path);
 
-/* After each rank has read a part: give all ranks the same groups (matched by number), surfaces and
- * volumes, the same map order (also on ranks without elements), and the sum of left_out. Errors:
- * SP_ERR_INPUT for parts of different order, and if no part has elements. Collective over `comm`.
- */
+/* Give all ranks, after each has read a part, the same groups (matched by number), surfaces,
+ * volumes and map order (also without elements), and the sum of left_out. Errors: SP_ERR_INPUT for
+ * parts of different order, and if no part has elements. Collective over `comm`. */
 sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes);

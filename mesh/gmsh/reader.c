@@ -5,7 +5,7 @@
  *     sp_mesh_reader PARENT whole|part SIZE PATH LARGEST SMALLEST PER_CIRCLE
  *
  * PARENT is the process number of its parent. That process receives the answer through descriptor 3
- * (mesh/gmsh/wire.h). If it ends, this process ends too. */
+ * (mesh/gmsh/wire.h). If it ends, this process also ends. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

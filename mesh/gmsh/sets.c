@@ -26,7 +26,7 @@ sp_status sp_gmsh_sets_create(const sp_gmsh_model *m, int dimension, sp_gmsh_set
   return SP_OK;
 }
 
-/* Find or add the set of the first `count` wanted groups. */
+/* Find or add the set of the first `count` groups in sets->wanted. */
 static sp_status find_set(sp_gmsh_sets *sets, int count, int *set) {
   int *wanted = sets->wanted, different = 0;
   qsort(wanted, (size_t)count, sizeof *wanted, compare_ints);

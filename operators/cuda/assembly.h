@@ -1,4 +1,4 @@
-/* Z^T at edges and vertices, and with patches (patches.h) inside faces: entries of the L-vector
+/* Z^T at edges and vertices, and with patches (patches.h) inside faces. Entries of the L-vector
  * with more than two contributions are summed in the order of elements, so the result does not
  * depend on scheduling. A list is for the 32 targets of a warp: contribution c of target t is at
  *

@@ -29,7 +29,7 @@ static sp_geometry_kind cuda_faster_geometry(sp_operator_kind kind, int order, b
   return stored ? SP_GEOMETRY_STORED : SP_GEOMETRY_TRILINEAR;
 }
 
-/* The default stream is that of callers; ours do not wait for it. */
+/* Callers may have queued work on the default stream, which our streams do not wait for. */
 static sp_status cuda_find_memory(sp_device *device, const void *pointer, bool *here) {
   cudaPointerAttributes memory = {};
   SP_CUDA(cudaPointerGetAttributes(&memory, pointer));

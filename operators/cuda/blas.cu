@@ -145,7 +145,7 @@ template <class T, int width, bool words> struct completed_step {
       correct_from<T, n>(step, i, value, {});
   }
 
-  // Bits of those among n DOFs from `dof` on that are shared.
+  // Bits of the shared ones among n DOFs from `dof` on.
   __device__ __forceinline__ unsigned waiting(size_t dof, unsigned n) const {
     if (!words || dof + n <= (size_t)a.first_face) return 0;
     return __ldg(a.waits + dof / 32) >> dof % 32 & ((1u << n) - 1);

@@ -92,8 +92,7 @@ void sp_cuda_give(sp_device *device, void **memory) {
   *memory = nullptr;
 }
 
-/* Keep the memory of freed vectors: to get it from the GPU and to give it back takes a millisecond.
- */
+/* Keep the memory of freed vectors: allocating and freeing it on the GPU takes a millisecond. */
 static sp_status keep_pool(int id) {
   cudaMemPool_t pool;
   uint64_t all = UINT64_MAX;

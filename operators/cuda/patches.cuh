@@ -298,7 +298,7 @@ template <int G, int MODE> struct bp35_patches {
   }
 };
 
-// The limit; the sum of a block takes some bytes too.
+// The limit; the sum of a block also takes some bytes.
 size_t patch_shared_bytes(int nodes, int words) {
   constexpr size_t sums = 256;
   return sums + std::max(patch_room::element_bytes(), patch_room::bytes(nodes, words));

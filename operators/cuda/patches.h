@@ -46,9 +46,9 @@ typedef struct sp_patches {
   sp_lid *slot_dofs; /* [slots] */
 } sp_patches;
 
-/* The patches of the setup's space, of order 1 or 2 with elements of eight nodes; uses the setup's
- * `constrained` and, in scaled maps of order 2, its coefficients. sp_patches_free frees *out, also
- * after a failure. Errors: SP_ERR_SYSTEM. Local. */
+/* Make the patches of the setup's space, of order 1 or 2 with elements of eight nodes. Uses the
+ * setup's `constrained` and, in scaled maps of order 2, its coefficients. The caller frees *out
+ * with sp_patches_free, also after a failure. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_patches_create(const sp_operator_setup *setup, sp_patches *out);
 void sp_patches_free(sp_patches *patches);
 

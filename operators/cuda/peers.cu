@@ -139,8 +139,8 @@ bool map_region(const introduction *other, void **mapped) {
   return false;
 }
 
-/* Export a region of `bytes` bytes, and map the regions of all ranks r with wanted[r]. all[size]
- * receives the ranks' messages. *why as in sp_cuda_peers_connect. */
+/* Export a region of `bytes` bytes, and map the regions of all ranks r with wanted[r]. The array
+ * all[size] receives the ranks' messages. *why as in sp_cuda_peers_connect. */
 sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduction *mine,
                       introduction *all, const char **why, sp_cuda_mapping *mapping) {
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
@@ -151,7 +151,8 @@ sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduct
   MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, all, (int)sizeof *mine, MPI_BYTE, comm);
   *why = "GPU memory cannot be exported";
   if (!sp_cuda_all_agree(comm, mine->ready)) return SP_OK;
-  *why = "GPUs cannot reach each other's memory (every rank must see all of its machine's)";
+  *why =
+      "GPUs cannot reach each other's memory (all GPUs of a machine must be visible to its ranks)";
   mapping->comm = comm;
   bool possible = true;
   for (int r = 0; r < size && possible; r++)
@@ -373,7 +374,7 @@ void sp_cuda_peers_close(sp_cuda_peers **peers) {
 
 sp_status sp_cuda_peers_check(const sp_cuda_peers *peers) {
   if (!peers || !*(volatile const int *)peers->view.missing.on_host) return SP_OK;
-  return sp_fail(SP_ERR_ELSEWHERE, "rank %d did not answer rank %d for %.0f s",
+  return sp_fail(SP_ERR_ELSEWHERE, "rank %d did not respond to rank %d for %.0f s",
                  *peers->view.missing.on_host - 1, peers->view.rank, SP_CUDA_PATIENCE * 1e-9);
 }
 

@@ -3,10 +3,10 @@
 // A warp works on a group of eight elements; its lane 4 e + i holds the nodes (i, j, k) of element
 // e. In mma.m16n8k8 the columns of operand A are points (i, j) of a layer k and its rows are
 // elements; the result is distributed over lanes like the operand. So contractions along r move
-// nothing between lanes, those along s and t stay within a lane, and no warp waits for another.
-// Shared memory is used on the way from nodes in the order of L-vectors to lanes and back, and to
-// save registers.
-static_assert(Nq == 4, "a lane's nodes are those of an operand's columns");
+// nothing between lanes, contractions along s and t stay within a lane, and no warp waits for
+// another. Shared memory is used on the way from nodes in the order of L-vectors to lanes and back,
+// and to save registers.
+static_assert(Nq == 4, "a lane has the nodes of an operand's columns");
 
 constexpr int WARPS = 4; // per block
 constexpr int GROUP = 8; // elements per warp

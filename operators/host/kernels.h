@@ -125,9 +125,9 @@ typedef struct sp_host_sweep {
   double lambda;
   bool sums_energy;
   double energy; /* out, if sums_energy is set: the sum over elements of x_e^T A_e x_e */
-  /* Hooks; may be NULL. touch is called for entries just before their first use; it may change x
-   * there, and y still has its old values. complete is called for owned entries of y with their
-   * final values; the caller handles list `blocks` of `last` later. */
+  /* Hooks; may be NULL. The hook touch is called for entries just before their first use. It may
+   * change x there; y still has its old values. The hook complete is called for owned entries of y
+   * with their final values. The caller handles list `blocks` of `last` later. */
   sp_host_run_function *touch, *complete;
   void *context;    /* context of the hooks */
   double seconds;   /* out, if `complete` is set: time in both hooks */

@@ -158,7 +158,7 @@ KERNEL(5, with_slices<N, false, false, false>)
 // q is loaded to shared memory at the beginning.
 KERNEL(6, with_slices<N, true, false, false>)
 
-// Everything that is needed again is cached, now the result too: its column is added up in
+// Everything that is needed again is cached, now also the result: its column is added up in
 // registers and written to global memory once, at the end.
 KERNEL(7, with_slices<N, true, true, false>)
 

@@ -22,10 +22,10 @@ typedef struct sp_schwarz_builder {
    * in both elements of the face, in any orientation. */
   int inside, nearest, nodes[SP_FACES][SP_MAX_NQ * SP_MAX_NQ];
   double face_weight; /* of the nodes inside a face of [-1, 1]^2 */
-  /* L-vectors. end_stiffness, end_mass: at the nodes near corners of faces, sums over the two
-   * elements of kappa times the entries of K and M at the end of the direction across. diagonal:
-   * the setup's, over all ranks. sums: the diagonal of the boxes. edges, placed: at nodes inside
-   * edges, energies and numbers of elements in columns. */
+  /* L-vectors. At the nodes near corners of faces, end_stiffness and end_mass are sums over the two
+   * elements of kappa times the entries of K and M at the end of the direction across. At nodes
+   * inside edges, `edges` and `placed` are energies and numbers of elements in columns. The vector
+   * `diagonal` is the setup's, over all ranks; `sums` is the diagonal of the boxes. */
   double *end_stiffness, *end_mass, *diagonal, *sums, *edges, *placed;
   double *leveled;      /* L-vector: sums of the leveled diagonals (lines.c) */
   unsigned char *alike; /* scratch, [elements] */

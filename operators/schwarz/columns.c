@@ -156,8 +156,8 @@ void sp_schwarz_sum_edges(sp_schwarz_builder *b) {
   sp_exchange_now(space->exchange, SP_SUM, b->placed);
 }
 
-/* The energy in the neighbour over face f. Computed from its entries at the end and the element's
- * lengths along the face. */
+/* The energy in the neighbour over face f. It is computed from its entries at the end and the
+ * element's lengths along the face. */
 static double neighbour_energy(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
   const sp_schwarz_end end = sp_schwarz_find_end(b, e, f);
   const sp_separable *box = &b->boxes[e];
@@ -311,7 +311,7 @@ static double product_at(const sp_schwarz_builder *b, sp_lid e, int f, int g) {
 }
 
 double sp_schwarz_tie(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
-  /* The fraction of the element's own energy: fewest iterations of 0.1, 0.3 and 1, by a little. */
+  /* The fraction of the element's own energy; 0.1 and 1 take slightly more iterations. */
   static const double HELD = 0.3;
   const int third = 3 - d - f / 2;
   const bool contact = sp_hexes_is_contact(b->setup->space->mesh->hexes, e);
@@ -333,12 +333,12 @@ double sp_schwarz_tie(const sp_schwarz_builder *b, sp_lid e, int f, int d) {
 
 /* ---- Elements that are strong in two directions ---- */
 
-/* The factor of the shares of an element in no column that is strong in two directions, such as
- * those where two sheets cross. Each sheet is stiff across, so its diagonal is the larger one on
- * their common face. But only this element has all nodes of the cross-section, and weights that
- * differ between stiffly coupled nodes give its solution a large energy. So it takes all its nodes
- * if it is stiffer than its neighbours are towards it, and no softer than other elements at its
- * edges. Columns keep theirs, which are level. tests/columns.c has crossing sheets. */
+/* Factor of the shares of an element that is in no column and strong in two directions, for example
+ * where two sheets cross. Each sheet is stiff across, so its diagonal is the larger one on their
+ * common face. But only this element has all nodes of the cross-section, and weights that differ
+ * between stiffly coupled nodes give its solution a large energy. So it takes all its nodes if it
+ * is stiffer than its neighbours are towards it, and no softer than other elements at its edges.
+ * The shares of columns are level already. tests/columns.c has crossing sheets. */
 static double find_priority(const sp_schwarz_builder *b, sp_lid e) {
   const sp_separable *box = &b->boxes[e];
   double a[3], share = 1;

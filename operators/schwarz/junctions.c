@@ -39,7 +39,7 @@ typedef struct finder {
   size_t entry_count;
 } finder;
 
-/* ---- Which DOFs ---- */
+/* ---- DOFs of junctions ---- */
 
 static bool is_contact(const sp_space *space, sp_lid e) {
   return sp_hexes_is_contact(space->mesh->hexes, e);

@@ -1,7 +1,7 @@
 /* Junctions in additive Schwarz (operators/schwarz/schwarz.h): lines where contacts branch or
  * cross.
  *
- * A junction's point has a DOF for each body that meets there, and those inside the contacts
+ * A junction's point has a DOF for each body that meets there, and the DOFs inside the contacts
  * between them. Stiff contacts couple all of them in a ring, but a block has the DOFs of one
  * contact. An error that is equal in all of them costs little energy, and no block removes it. So
  * these DOFs leave the blocks, and A, as boxes, is inverted on each set of them:
@@ -9,8 +9,7 @@
  *     z_J = W A_JJ^-1 W r_J
  *
  * A set is the DOFs of one point (8 cubes, kappa = 1, R = 1e-6: 1000 iterations become 6). All
- * ranks have all r_J.
- */
+ * ranks have all r_J. */
 #pragma once
 
 #include "operators/schwarz/builder.h"

@@ -15,7 +15,7 @@ struct sp_schwarz {
   sp_column_counts counts; /* over all ranks */
   sp_device_schwarz *on_device;
   sp_junctions *junctions; /* NULL: none */
-  sp_vector sum;           /* S r with junctions: z of a step may hold only what a backend adds */
+  sp_vector sum;           /* S r with junctions: z of a step may hold only sums of the backend */
 };
 
 /* ---- Weights ---- */
@@ -90,8 +90,8 @@ static sp_status fill_weights(sp_schwarz_builder *b) {
 /* ---- Elements in no column ---- */
 
 /* Replace zero eigenvalues. A box without neighbours, Dirichlet ends and mass term has one, for
- * constants; it becomes a thousandth of the next one. The least one of a stiff contact is small,
- * too, some R kappa / h of the next one, but no zero. */
+ * constants; it becomes a thousandth of the next one. The smallest eigenvalue of a stiff contact is
+ * about R kappa / h of the next one: small, but not zero. */
 static void lift_constants(int n, double *values) {
   double least = 0, next = 0;
   for (int d = 0; d < 3; d++) {

@@ -6,7 +6,7 @@
  * A block is a column of strongly coupled elements (mesh/columns.h), or an element in no column.
  * A_B consists of the elements as boxes (operators/schwarz/separable.h). The inverse of an element
  * is three small matrix products per direction (fast diagonalization, Lynch, Rice and Thomas 1964);
- * a column costs as much per element, by static condensation (operators/schwarz/column_factors.h).
+ * a column costs the same per element, by static condensation (operators/schwarz/column_factors.h).
  * Ends of the one-dimensional matrices:
  *
  *     a neighbour:   + the neighbour's entries there, times kappa_neighbour / kappa
@@ -14,8 +14,8 @@
  *     Robin:         + alpha / kappa
  *
  * A column has one lateral matrix per direction, with means over its elements; terms that hold only
- * one of its elements are limited to the coupling along the column. The ends also hold a block as
- * much as stiff elements, and Dirichlet nodes, that touch it only by edges. P_B^2 is the block's
+ * one of its elements are limited to the coupling along the column. Ends also include the hold of
+ * stiff elements, and of Dirichlet nodes, that touch the block only by edges. P_B^2 is the block's
  * share of the diagonal of the assembled boxes, with Robin's ends, at a node, so the stiffer of two
  * blocks dominates (iteration counts: solver/README.md). Along the lines of a column, and in
  * elements that are strong in two directions, it varies little (lines.c). W = Delta^(-1/2) with

@@ -18,7 +18,7 @@ typedef struct sp_separable {
   double kappa, lambda, length[3];
 } sp_separable;
 
-/* The coupling a_d of a box (mesh/columns.h): K and M of the box are a_d times those on [-1, 1].
+/* The coupling a_d of a box (mesh/columns.h): K and M of the box are a_d times K and M on [-1, 1].
  * Local. */
 static inline double sp_separable_coupling(const sp_separable *box, int d) {
   return box->kappa * box->length[(d + 1) % 3] * box->length[(d + 2) % 3] / (2 * box->length[d]);

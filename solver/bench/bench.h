@@ -1,7 +1,8 @@
 /* The study behind sp_bench. It times operators on a deformed box by order and mesh: the program's
- * own (operators/backend.h), the paper's kernels (operators/paper/paper.h), and copies of as many
- * bytes for the roofline. The inputs are random. Every result is first compared with the host
- * backend in double precision and stored geometry, which tests/ compare with the bilinear forms.
+ * own (operators/backend.h), the paper's kernels (operators/paper/paper.h), and copies of the same
+ * number of bytes for the roofline. The inputs are random. Every result is first compared with the
+ * host backend in double precision and stored geometry, which tests/ compare with the bilinear
+ * forms.
  *
  * The file, written by rank 0 (io/run_log.h):
  *
@@ -174,8 +175,8 @@ typedef struct sp_bench_plan {
 /* Plan the rows, of which only the keys are set. Rows with the same data follow each other: the
  * copy, the paper's kernels at the orders that they have, the program's own. In single precision
  * there are neither conjugate gradients nor the paper's kernels. The caller destroys *plan, also
- * after an error. Errors: SP_ERR_INPUT if this program or device lacks requested kernels, or if
- * there is nothing to measure. Local. */
+ * after an error. Errors: SP_ERR_INPUT if requested kernels are missing in this program or on this
+ * device, or if there is nothing to measure. Local. */
 sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench *b,
                              sp_bench_plan *plan);
 void sp_bench_plan_destroy(sp_bench_plan *plan); /* Local. */

@@ -101,7 +101,7 @@ static sp_status create_data(sp_bench *b) {
   return status;
 }
 
-/* Make mesh, space, x and expected for a key; drop what does not fit it. With a key of zeros, drop
+/* Make mesh, space, x and expected for a key; drop data of other keys. With a key of zeros, drop
  * all. Collective. */
 static sp_status set_key(sp_bench *b, const sp_bench_row *key) {
   const sp_bench_row made = b->made;

@@ -157,7 +157,7 @@ static sp_status check_region_name(const sp_box_region *region) {
   const bool number = strspn(region->name, "0123456789") == strlen(region->name);
   if (!number && strcmp(region->name, "default") != 0) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: expected another name: %s", region->where,
-                 number ? "numbers are those of the regions in the order of the case"
+                 number ? "numbers belong to the regions in the order of the case"
                         : "[material default] is for elements that no other section names");
 }
 

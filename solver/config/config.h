@@ -5,13 +5,13 @@
  *     key = value            values run to the end of the line; lines may have any length
  *
  * An unknown section or key, a key given twice, a value of the wrong type or out of range is an
- * error. Its message has file, line, what was expected and found, and the nearest known name.
- * Overrides have the form section.key=value and are applied after the file; of several for one key
- * the last one counts. Their errors name the argument instead of file and line. section.key= gives
- * the key its default again, or removes the line of a boundary group, probe, line or result.
+ * error. Its message has file, line, the expected and the found value, and the nearest known name.
+ * Overrides have the form section.key=value and are applied after the file; the last one for a key
+ * counts. Their errors name the argument instead of file and line. An empty value, section.key=,
+ * restores the default of the key, or removes the line of a boundary group, probe, line or result.
  * Section and key names are lower case; names of boundary groups are free text, or "default".
- * Sections [material NAME] and [region NAME] may occur once for each NAME, which is free text too;
- * as arguments material.NAME.key=value. A relative mesh.file or problem.initial is relative to the
+ * Sections [material NAME] and [region NAME] may occur once for each NAME, also free text; as
+ * arguments material.NAME.key=value. A relative mesh.file or problem.initial is relative to the
  * case file that names it or, on the command line, to the working directory. The file of a table in
  * a formula is always relative to the case file, if there is one; every rank reads it. */
 #pragma once

@@ -193,8 +193,8 @@ static sp_status copy_result_formula(const sp_result_type *type, const char **te
   return sp_fail(SP_ERR_INPUT, "%s: expected a formula after 'of', found nothing", where);
 }
 
-/* Advance *text past a word that says if a group is of surfaces or of volumes. It is the group's
- * name if nothing follows. */
+/* Advance *text past the word `surface` or `volume` before a group. It is the group's name if
+ * nothing follows. */
 static sp_result_over skip_family(const char **text) {
   const char *rest = *text;
   const sp_result_over over = skip_word(&rest, "surface")  ? SP_OVER_SURFACE

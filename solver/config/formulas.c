@@ -168,7 +168,7 @@ static sp_status parse_kappa(const sp_config *config, sp_material_entry *entry) 
   return entry != all && entry->axes.text ? fail_axes(&entry->axes) : SP_OK;
 }
 
-/* The mass problem has no coefficients; of [problem] only those count that the user gives. */
+/* The mass problem has no coefficients; in [problem] only given ones count, not defaults. */
 static sp_status check_mass(const sp_config *config, const sp_material_entry *entry) {
   const bool own = entry != &config->statement.all;
   const struct {
@@ -212,8 +212,8 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
   return parse_kappa(config, entry);
 }
 
-/* Coefficients of u exclude what needs their derivatives, a load derived from the solution, and
- * kappa as a tensor, which is no array. */
+/* Refuse, with coefficients of u, a load derived from the solution, which needs their derivatives,
+ * and a tensor kappa, which is no array. */
 static sp_status check_of_u(const sp_formula *tensor, const sp_formula *solution,
                             const sp_material_entry *entry) {
   const sp_formula *const coefficients[] = {&entry->kappa, &entry->lambda, &entry->capacity};
@@ -315,7 +315,7 @@ static sp_status parse_results(sp_config *config) {
     config->statement.scope->values.known = config->wanted.probes.count + r;
     SP_TRY(parse_case_formula(config, entry->type->of_results ? "values" : "u", &entry->formula));
     if ((entry->type->through || entry->type->of_pair) && !sp_operator_rows[kind].has_stiffness)
-      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
+      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; choose another result",
                      entry->where, sp_operator_names[kind]);
   }
   return SP_OK;
@@ -323,8 +323,8 @@ static sp_status parse_results(sp_config *config) {
 
 /* ---- Heat of resistances ---- */
 
-/* The name of source i, and its heat: the first `results` results, NAN, then materials and lines of
- * [boundary]; NULL if it is none. */
+/* The name of source i, and its heat. Sources are the first `results` results, whose heat is NAN,
+ * then materials and lines of [boundary]; NULL if i is none of these. */
 static const char *source_at(const sp_config *config, int results, int i, double *heat) {
   const sp_statement *s = &config->statement;
   const int m = i - results, b = m - s->materials.count;
@@ -337,8 +337,8 @@ static const char *source_at(const sp_config *config, int results, int i, double
   return material ? material->name : line->group;
 }
 
-/* Find the heat that result r, of a pair, is divided by, if it is no flux: of a source in one of
- * its groups, or of the one source it names. */
+/* Find the heat by which result r of a pair is divided, if it is no flux: the heat of a source in
+ * one of its groups, or of the source that it names. */
 static sp_status find_heat(const sp_config *config, int r, sp_result_entry *entry) {
   const sp_statement *s = &config->statement;
   const int first = entry->by ? 0 : r;

@@ -73,8 +73,8 @@ typedef struct sp_key {
   const char *fallback;       /* the default as text */
   const char *help;           /* one line */
 
-  /* True if the key has a meaning in this case; NULL: always. To give a key without a meaning is an
-   * error, with the text `misfit`; sp_config_format writes such a key as a comment. */
+  /* True if the key has a meaning in this case; NULL: always. A key without a meaning is an error,
+   * with the text `misfit`, if it is given; sp_config_format writes it as a comment. */
   bool (*applies)(const sp_config *config);
   const char *misfit;
 } sp_key;
@@ -176,8 +176,8 @@ sp_status sp_formulas_parse(sp_config *config);
 
 /* ---- Rules that involve several keys (check.c) ---- */
 
-/* After all lines and arguments of the case file `path`, NULL without one: fill the members of
- * `config` that follow from several keys, such as mesh.shape, the path of the mesh and the corners
- * of regions. Check keys against each other, and parse all formulas. Errors: SP_ERR_INPUT for keys
- * that contradict each other; as sp_formulas_parse. */
+/* Call this after all lines of the case file `path` (NULL: none) and all arguments. Fill the
+ * members of `config` that follow from several keys, such as mesh.shape, the path of the mesh and
+ * the corners of regions. Check keys against each other, and parse all formulas. Errors:
+ * SP_ERR_INPUT for keys that contradict each other; as sp_formulas_parse. */
 sp_status sp_config_check(const char *path, sp_config *config);

@@ -178,7 +178,7 @@ const sp_key sp_keys[] = {
      .fallback = "1", FILE_ONLY,
      .help = "factor on the coordinates of file: 1e-3 takes a mesh in mm to m"},
     {KEY("mesh", "shape", mesh.shape), WORDS(shapes), .fallback = "box",
-     .help = "file where file is given, otherwise box"},
+     .help = "file if file is given, otherwise box"},
     {KEY("mesh", "elements", mesh.box.elements), INTEGERS(3, 1, INT_MAX), .fallback = "8 8 8",
      .applies = has_elements,
      .misfit = "valid only for a box without mesh.size; remove mesh.size, mesh.file or this",
@@ -202,7 +202,7 @@ const sp_key sp_keys[] = {
     {KEY("discretization", "order", statement.order), INTEGERS(1, 1, 15), .fallback = "7",
      .help = "polynomial order N"},
     {KEY("discretization", "operator", statement.operator_kind), WORDS(sp_operator_names),
-     .fallback = "bp3.5", .help = "what is solved, and with which quadrature"},
+     .fallback = "bp3.5", .help = "the equation and its quadrature"},
     {KEY("discretization", "geometry", solver.geometry), WORDS(sp_geometry_names),
      .fallback = "auto", .help = "factors stored at every point, or recomputed from the corners"},
 
@@ -218,14 +218,14 @@ const sp_key sp_keys[] = {
     {KEY("problem", "axes", statement.all.axes), FORMULA, OPTIONAL,
      .help = "of such a tensor: x1, x2, x3, y1, y2, y3, two vectors; orthonormalized"},
     {KEY("problem", "solution", statement.all.solution), FORMULA, OPTIONAL,
-     .help = "exact solution u(x, y, z), where one is known"},
+     .help = "exact solution u(x, y, z), if it is known"},
     {KEY("problem", "forcing", statement.all.forcing), FORMULA, OPTIONAL,
      .help = "right-hand side f; derived from solution if empty"},
     {KEY("problem", "source", statement.all.source), FORMULA, OPTIONAL,
      .help =
          "instead of forcing: the integral of f, a constant over all elements without their own"},
     {KEY("problem", "initial", statement.initial), FORMULA, OPTIONAL,
-     .help = "what CG starts from: a formula, or a field (.hdf) of this mesh; path as mesh.file"},
+     .help = "start of CG: a formula, or a field (.hdf) of this mesh; path as mesh.file"},
 
     {KEY("time", "end", time.end), NUMBER(0, DBL_MAX), .fallback = "0",
      .help = "steps from t = 0 to the end, with capacity; 0: the steady problem"},
@@ -239,7 +239,7 @@ const sp_key sp_keys[] = {
     {KEY("time", "scheme", time.scheme), WORDS(sp_time_scheme_names), .fallback = "bdf2", TIME_ONLY,
      .help = "backward differences, two stages (sdirk2), or Crank-Nicolson (cn)"},
     {KEY("time", "every", time.every), INTEGERS(1, 1, INT_MAX), .fallback = "1", TIME_ONLY,
-     .help = "results and fields after so many steps, and at the end"},
+     .help = "number of steps between results and fields, also at the end"},
     {KEY("time", "interval", time.interval), NUMBER(0, DBL_MAX), .fallback = "0", TIME_ONLY,
      .help = "instead of every: at its multiples, such as 0.5 for t = 0.5, 1, 1.5 ..."},
     {KEY("time", "at", time.at), TIMES(SP_TIMES_MOST), OPTIONAL, TIME_ONLY,
@@ -254,8 +254,8 @@ const sp_key sp_keys[] = {
      .maximum_excluded = true, .fallback = "1e-8", .help = "on the error, see solver.criterion"},
     {KEY("solver", "criterion", solver.criterion), WORDS(sp_cg_criterion_names),
      .fallback = "energy",
-     .help = "energy: the estimated error in the energy norm, relative to what CG has added to its "
-             "start; residual: ||r|| / ||b||, for benchmarks that are defined by it"},
+     .help = "energy: the estimated error in the energy norm, relative to the change since "
+             "the start; residual: ||r|| / ||b||, for benchmarks that are defined by it"},
     {KEY("solver", "max_iterations", solver.max_iterations), INTEGERS(1, 1, INT_MAX),
      .fallback = "1000", .help = "limit of the conjugate gradients"},
     {KEY("solver", "preconditioner", solver.preconditioner), WORDS(sp_preconditioner_names),
@@ -276,7 +276,7 @@ const sp_key sp_keys[] = {
      MULTIGRID_ONLY, .help = "multigrid below order 1; auto: coarser meshes, then direct or amg"},
     {KEY("solver", "precision", solver.precision), WORDS(sp_cycle_precision_names),
      .fallback = "auto", MULTIGRID_ONLY,
-     .help = "of multigrid's cycle; auto: single where the device has such operators"},
+     .help = "of multigrid's cycle; auto: single if the device has such operators"},
 
     {KEY("backend", "device", backend.device), WORDS(sp_device_names), .fallback = "auto",
      .help = "auto takes a GPU if there is one"},
@@ -291,13 +291,13 @@ const sp_key sp_keys[] = {
     {KEY("output", "field", output.field), TEXT("run.hdf"),
      .help = "solution (VTKHDF); empty writes none"},
     {KEY("output", "flux", output.flux), WORDS(no_or_yes), .fallback = "no",
-     .help = "whether the field holds kappa grad u, too"},
+     .help = "yes: the field also holds kappa grad u"},
     {KEY("output", "accuracy", output.accuracy), WORDS(no_or_yes), .fallback = "no",
      .help =
          "yes, or --accuracy: error bars of all answers, from solves of one and two orders more"},
 
     {LINES("probe", PROBES, offsetof(sp_probe_entry, point)), NUMBERS(3),
-     .help = "NAME = x y z, one line for each point at which the solution is wanted"},
+     .help = "NAME = x y z, one line for each point, to evaluate the solution there"},
 
     {LINES("line", LINE_PROBES, 0), .type = &sp_line_value,
      .help = "NAME = x y z, x y z, n: the solution at n points along a line, from end to end"},
@@ -321,7 +321,7 @@ const sp_key sp_keys[] = {
 
     {REGION(lower), NUMBERS(3),
      .help = "corner of a region of the undeformed box, without mesh.size on planes between "
-             "elements; that of the box if it is not given"},
+             "elements; default: corner of the box"},
     {REGION(upper), NUMBERS(3), .help = "the corner opposite to lower"},
     {REGION(empty), WORDS(no_or_yes), .help = "yes: the box has no elements there"},
 };

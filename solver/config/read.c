@@ -17,7 +17,7 @@ struct reader {
 
 /* ---- Keys one by one ---- */
 
-/* The beginning of messages about a value. An argument says already which key it is about. */
+/* The beginning of messages about a value. An argument already names its key. */
 static sp_status make_where(const char *location, const sp_ini_entry *entry, char **where) {
   char shown[SP_SHOWN_SIZE];
   return entry->line == 0 ? sp_format(where, "%s", location)
@@ -31,8 +31,8 @@ static sp_status set_default(sp_config *config, const sp_key *key) {
   return sp_key_set(key, key->fallback, where, sp_key_field(config, key, 0));
 }
 
-/* An argument without a value undoes what the file says: the key gets its default again, the line
- * of a group, probe, line or result is removed. */
+/* An argument without a value removes the line of a group, probe, line or result, or gives another
+ * key its default. */
 static sp_status unset_key(struct reader *reader, const sp_key *key, const char *name) {
   sp_config *config = reader->config;
   if (key->list)

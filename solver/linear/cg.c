@@ -22,7 +22,7 @@ typedef struct solve {
   sp_status reported;      /* last result of this rank's on_iteration */
   double pending;          /* alpha of the deferred update of x and r; 0: none */
   double begun, last_time; /* MPI_Wtime at the start of the loop and in the last `since` */
-  double known;            /* MPI_Wtime when this rank knew the residual */
+  double known;            /* MPI_Wtime when this rank got the residual */
   double *seconds; /* [SP_CG_BATCH][ranks] on rank 0: of the last matvecs; NULL on other ranks */
 } solve;
 
@@ -128,7 +128,7 @@ static sp_status before_next(solve *s) {
       (long long)s->result->iterations, sp_plural(s->result->iterations), s->result->relative);
 }
 
-/* Compute z = B r and *rz = r.z, unless the passes have done so; `norm` is ||r||. */
+/* Compute z = B r and *rz = r.z if the passes have not; `norm` is ||r||. */
 static sp_status precondition_residual(solve *s, double norm, double *rz) {
   if (!s->preconditioner) return SP_OK;
   const moment start = read_clock(s);
@@ -145,7 +145,8 @@ static sp_status precondition_residual(solve *s, double norm, double *rz) {
                  s->preconditioner->cure ? s->preconditioner->cure : "");
 }
 
-/* The tolerance is met: also compare the error with the solution. In one sweep x lacks a step. */
+/* The tolerance is met: also compare the error with the solution. In one sweep x is one step
+ * behind. */
 static sp_status measure_solution(solve *s) {
   const moment start = read_clock(s);
   double energy;
@@ -209,7 +210,7 @@ static double after_step(double alpha, double a, double b, double c, bool *exact
 }
 
 /* Iterate with one sweep over memory per iteration (arXiv 2205.08909). A sweep does the vector
- * updates of the iteration before. Its sums give the norms of the next residual before that exists
+ * updates of the previous iteration. Its sums give the norms of the next residual before it exists
  * (cg.h). Errors of the formula do not accumulate: r is updated as always, and its sums are
  * computed anew in each sweep. If the formula cancels, the update is done at once. */
 static sp_status iterate_in_sweeps(solve *s) {
@@ -347,7 +348,7 @@ static sp_status begin_iteration(solve *s) {
   return SP_OK;
 }
 
-/* ---- The last look ---- */
+/* ---- Final check ---- */
 
 /* Replace r by b - A x and compare the two. *done becomes false if CG must continue from there.
  * `before` is r.z of the last comparison, infinite at the first. */
@@ -382,8 +383,8 @@ static sp_status look_at_residual(solve *s, double *before, bool *done) {
 }
 
 /* Check r without a preconditioner: soft rows hardly count in ||r||, nor in the steps of CG, if
- * others are stiff. One step of steepest descent with the diagonal would take (r.z)^2 / z.A z off
- * the square of the error, z = D^-1 r, so that is a lower bound. */
+ * others are stiff. One step of steepest descent with the diagonal would reduce the square of the
+ * error by (r.z)^2 / z.A z, z = D^-1 r, which is a lower bound. */
 static sp_status look_at_soft_rows(solve *s) {
   const sp_vector *diagonal = s->options->inverse_diagonal;
   const double limit = 4 * s->options->tolerance; /* the error is only an estimate */
@@ -403,8 +404,8 @@ static sp_status look_at_soft_rows(solve *s) {
                  rz / sqrt(zaz * sp_energy_reference(&s->energy)), s->options->tolerance);
 }
 
-/* *done = true if r is no more than the rounding of b - A x: then there is nothing to solve. It is
- * looked at only if r is that small beside b. */
+/* *done = true if r is only the rounding of b - A x, so that nothing is left to solve. Checked only
+ * if r is small compared with b. */
 static sp_status look_at_start(solve *s, bool *done) {
   static const double SMALL = 1e-9;
   double rounding;

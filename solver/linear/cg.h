@@ -34,8 +34,8 @@ typedef struct sp_cg_iteration {
   bool applied;              /* true if a matvec preceded; false in the first call */
   double residual, relative; /* ||r||, ||r|| / ||b|| */
   double error;              /* sp_cg_result.error of this iterate */
-  double seconds; /* from the start of the loop until this rank knew the residual. If a device does
-                     whole iterations, all of a batch are assumed equally long. */
+  double seconds; /* from the start of the loop until this rank got the residual. If a device does
+                     whole iterations, the iterations of a batch count as equally long. */
   double matvec_seconds;         /* rank 0: the maximum over ranks; other ranks: their own */
   const double *seconds_by_rank; /* [ranks] on rank 0, NULL elsewhere */
 } sp_cg_iteration;
@@ -52,7 +52,7 @@ typedef struct sp_cg_options {
    * need none. */
   const sp_vector *inverse_diagonal;
   /* *energy = square of the size of the solution that x belongs to. Called when the tolerance is
-   * met, with the criterion of energy. Collective. NULL: no such limit. */
+   * met, for the criterion of energy. Collective. NULL: no such limit. */
   sp_status (*measure)(const sp_vector *x, void *context, double *energy);
   /* Called on every rank after each iteration, and once before the first. A failure on any rank
    * ends the solve on all of them with the next reduction. May be NULL. */
@@ -74,10 +74,10 @@ typedef struct sp_cg_result {
   bool rounding;  /* converged to rounding, not to the tolerance */
   double seconds; /* of the loop, on this rank */
   /* Parts of `seconds` on this rank, which do not overlap; the rest is the loop itself and
-   * `on_iteration`. matvec: all passes 1. update: all passes 2; if a device does whole iterations,
-   * all that is not pass 1; in one sweep, all vector updates (also of p) and their sums, timed
-   * block by block. preconditioner: all applications of B. residual: b - A x at the start and the
-   * end, with its sums, and ||b||. reduction: all sums over ranks and gathers of times
+   * `on_iteration`. Pass 1 is in matvec and pass 2 in update. If a device does whole iterations,
+   * update is all time outside pass 1; in one sweep, all vector updates (also of p) and their sums,
+   * timed block by block. Applications of B are in preconditioner; b - A x at the start and the
+   * end, with its sums, and ||b|| in residual; sums over ranks and gathers of times in reduction
    * (operators/reduction.h). */
   double matvec_seconds, update_seconds, preconditioner_seconds, residual_seconds;
   double reduction_seconds;

@@ -78,7 +78,7 @@ static sp_status allocate_on_host(sp_coarse *c) {
   return SP_ALLOCATE("coarse level", SP_ARRAY(c->b, c->dofs), SP_ARRAY(c->x, c->dofs));
 }
 
-/* Copies get their owners' values: the exchange sums those and zeros. */
+/* Copies get their owners' values: the exchange sums these values and zeros. */
 static sp_status write_x(sp_coarse *c, sp_status status, sp_vector *x) {
   for (size_t i = (size_t)c->space->numbering->owned; i < c->dofs; i++) c->x[i] = 0;
   sp_exchange_now(c->space->exchange, SP_SUM, c->x);
@@ -173,7 +173,7 @@ static sp_status make_projection(sp_coarse *c, int components, int rows, const i
   return sp_vector_create(c->space->platform, c->precision, (size_t)components, &c->means);
 }
 
-/* `rows`: all of them, or 0 where the matrix is not. */
+/* `rows`: all rows, or 0 on a rank without the matrix. */
 static sp_status create_projection(sp_coarse *c, const sp_constants *constants, int rows) {
   const MPI_Comm comm = c->space->platform->comm;
   SP_OWNED int *component = NULL;
@@ -225,7 +225,7 @@ static int last_level(const sp_coarse *c) {
                                                                       : DIRECT_ON_DEVICE;
 }
 
-/* The solver of all rows on this rank. */
+/* Create the solver of all rows on this rank. */
 static sp_status create_amg(sp_coarse *c, int rows) {
   const sp_platform *platform = c->space->platform;
   SP_TRY(sp_amg_create(platform, c->precision, &c->rows.matrix, last_level(c), &c->amg));
@@ -331,7 +331,7 @@ static sp_status apply_with_all_rows(sp_coarse *c, sp_status status, const sp_ve
   return sp_first_failure(status, multiply_and_sum(c, c->scatter, &c->all_x, x));
 }
 
-/* ---- Any ---- */
+/* ---- Create, apply, destroy ---- */
 
 static sp_gid count_rows(const sp_operator_setup *setup) {
   sp_gid rows = 0;

@@ -7,8 +7,8 @@
  * - on every rank: each has the whole problem and solves it, by an inverse, or by a cycle of
  *   algebraic multigrid (amg.h) if A has more rows. Right-hand sides travel like shared DOFs
  *   (operators/exchange.h), so each rank sends to all others. For few ranks.
- * - on one rank: the same on rank 0, which gathers right-hand sides and scatters solutions.
- *   Another rank has nothing that grows with all rows.
+ * - on one rank: the same on rank 0, which gathers right-hand sides and scatters solutions. The
+ *   memory of the other ranks does not grow with the number of rows.
  * - by hypre: all ranks take part in one V-cycle of its BoomerAMG (coarse_boomer.h), on CPUs.
  *
  * If the operator has a null space of constants, one per connected component, the right-hand side
@@ -25,7 +25,7 @@ typedef struct sp_coarse sp_coarse;
 const char *sp_coarse_hypre(void);
 
 /* Return the largest number of rows, without constrained ones, for which a direct solution is
- * possible. Up to there SP_COARSE_AUTO takes it on a device. Local. */
+ * possible; on a device SP_COARSE_AUTO takes it up to this size. Local. */
 int sp_coarse_direct_most(const sp_backend *backend);
 
 typedef enum sp_coarse_place {
@@ -35,9 +35,9 @@ typedef enum sp_coarse_place {
   SP_COARSE_HYPRE
 } sp_coarse_place;
 
-/* Return what a rank sends in one solution; it shares `shared` DOFs with `neighbours` ranks, and
- * each rank has as many rows. Neither hypre's own messages are counted nor what rank 0 sends to the
- * others if only it solves. Local. */
+/* Return the traffic of a rank in one solution, if it shares `shared` DOFs with `neighbours` ranks
+ * and all ranks have the same number of rows. Messages of hypre, and of rank 0 to the others if
+ * only rank 0 solves, are not counted. Local. */
 sp_traffic sp_coarse_traffic(sp_coarse_place place, sp_precision precision, int ranks, double rows,
                              double neighbours, double shared);
 

@@ -13,10 +13,9 @@ enum { CORNERS = SP_COARSE_CORNERS };
 
 /* ---- Stiffness ---- */
 
-/* The factors at the 4 n points of the edges in direction `along`, [SP_FACTORS][4][n], from those
- * at the GLL points of order N; n is 2 or N + 1. The weights become the weights of orders n - 1, 1
- * and 1.
- */
+/* The factors at the 4 n points of the edges in direction `along`, [SP_FACTORS][4][n], from the
+ * factors at the GLL points of order N; n is 2 or N + 1. The weights become the weights of orders n
+ * - 1, 1 and 1. */
 static void sample_edges(const sp_rule *rule, int along, int n, const double *all,
                          double *factors) {
   const size_t points = sp_grid_points(rule->n);

@@ -1,10 +1,10 @@
-/* Element matrices of the coarsest problem (coarse.h): mass at order 1, and bp3.5 with functions
- * that are linear along the edges of elements, or of the space's order N on edges that are kept
+/* Element matrices of the coarsest problem (coarse.h): mass at order 1, and bp3.5. The functions of
+ * bp3.5 are linear along the edges of elements, or of the space's order N on edges that are kept
  * (operators/schwarz/bars.h). A space of order 1 keeps none.
  *
  * An element without a kept edge has its 8 corners as nodes. One with kept edges, all in one
  * direction, has the 4 (N + 1) nodes of all edges in that direction: functions interpolate between
- * the four linearly. Nodes of those that are not kept have rows and columns of zero. */
+ * the four linearly. Nodes inside edges that are not kept have rows and columns of zero. */
 #pragma once
 
 #include "operators/operator.h"

@@ -64,7 +64,7 @@ void sp_free_rows_gather(MPI_Comm comm, const sp_free_rows *rows, MPI_Datatype t
 }
 
 /* Fill rows->of_dof, first, count and counts. Copies get their owners' numbers: the exchange sums
- * those and zeros. */
+ * these numbers and zeros. */
 static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows) {
   const sp_space *space = setup->space;
   const MPI_Comm comm = space->platform->comm;

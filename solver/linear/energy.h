@@ -11,11 +11,11 @@
  *
  *     error^2 = max(S - 1, 0.01) delta_k                   for x_(k+1), the iterate after step k.
  *
- * The bound 0.01 says that no step is trusted to reduce the error by more than a factor of 10: the
- * first one may only have removed what a stiff row added. The tolerance must be met by `in_a_row`
- * steps in a row, and by one more for every 20 steps after the first 40, since a slow solve has
- * plateaus. If steps fall slowly (S - 1 >= 1), they also rise: add one, and another one for each
- * doubling of S - 1, at most 9 more. An error that hides on a longer one remains unseen: a
+ * The bound 0.01 means that no step is trusted to reduce the error by more than a factor of 10: the
+ * first step may only have removed the error in a stiff row. The tolerance must be met by
+ * `in_a_row` steps in a row, and by one more for every 20 steps after the first 40, since a slow
+ * solve has plateaus. If steps fall slowly (S - 1 >= 1), they also rise: add one, and another one
+ * for each doubling of S - 1, at most 9 more. An error that hides on a longer one remains unseen: a
  * preconditioner whose quality depends on the mesh has plateaus. */
 #pragma once
 

@@ -183,8 +183,8 @@ static int strongest_aggregate(const coarsening *c, const sp_csr *m, int i, doub
   return found;
 }
 
-/* Let the other rows join: those with strong neighbours first, as if at the same time. Then the
- * rest join along the largest negative entry of the matrix. */
+/* Let the other rows join: first the rows with strong neighbours, all at the same time, then the
+ * rest along the largest negative entry of the matrix. */
 static void join_aggregates(coarsening *c) {
   const int rows = c->smoother.rows;
   int *const of = c->aggregate;

@@ -3,14 +3,14 @@
  *
  * - m_i is the largest -a_ij of row i. Rows i and j are strongly coupled if -a_ij is at least a
  *   quarter of sqrt(m_i m_j). A row is dominated if its negative entries add up to less than a
- * tenth of d_i; it has no strong coupling, and smoothing solves it.
- * - Row by row, a row and its strong neighbours become an aggregate if none of them is in one. Then
- *   each other row joins the aggregate of its strongest neighbour.
- * - T has a one in row i at the aggregate of i; rows of dominated ones are empty.
- *   P = (I - 0.8 D^-1 A_F) T and A_coarse = P^T A P. A_F has the strong entries of A, and on its
- *   diagonal what gives the row sums of A, where these are positive. D is its diagonal, but at
- * least d / 2. So away from conditions P interpolates with positive weights whose sum is one: a
- * fifth from the own aggregate, the rest from the aggregates of strong neighbours.
+ *   tenth of d_i; it has no strong coupling, and smoothing solves it.
+ * - Row by row, a row and its strong neighbours form an aggregate if none of them is in one yet.
+ *   Then each other row joins the aggregate of its strongest neighbour.
+ * - T has a one in row i at the aggregate of i; the rows of T for dominated rows are empty.
+ *   P = (I - 0.8 D^-1 A_F) T and A_coarse = P^T A P. A_F has the strong entries of A, and a
+ *   diagonal that gives it the row sums of A, where these are positive. D is its diagonal, but at
+ *   least d / 2. So away from conditions P interpolates with positive weights whose sum is one: a
+ *   fifth from the own aggregate, the rest from the aggregates of strong neighbours.
  *
  * With strong couplings by size and weights by rows, jumps of coefficients and stretched elements
  * need no parameter. The work runs on threads (io/threads.h), with the same bits for any number of

@@ -23,7 +23,7 @@ typedef struct level {
 typedef struct multigrid {
   sp_preconditioner base;
   const sp_platform *platform;
-  sp_multigrid_options options; /* without auto */
+  sp_multigrid_options options; /* auto is resolved */
   sp_precision precision;
   bool rounded; /* factors of levels with stored geometry are bfloat16 */
   level levels[SP_MULTIGRID_MOST];
@@ -97,8 +97,8 @@ static sp_status run_cycle(multigrid *m, sp_status status) {
   return backend->replay(m->recording);
 }
 
-/* Apply the cycle to a residual scaled to size one, whatever the units: single precision ends at
- * 1e38 and 1e-38. The scale is a power of two, which does not round. */
+/* Apply the cycle to a residual scaled to size one, in any units: single precision ends at 1e38 and
+ * 1e-38. The scale is a power of two, which does not round. */
 static sp_status apply_multigrid(sp_preconditioner *self, double norm, const sp_vector *r,
                                  sp_vector *z) {
   multigrid *m = (multigrid *)self;
@@ -122,7 +122,7 @@ sp_traffic sp_multigrid_traffic(const sp_multigrid_options *o, int index, double
                       sums * shared * (double)sp_precision_bytes(precision_of(o))};
 }
 
-/* The most that a rank sends on a level. Collective. */
+/* The largest traffic of a rank on a level. Collective. */
 static sp_traffic find_traffic(const multigrid *m, int index) {
   const sp_space *space = m->levels[index].space;
   const sp_exchange_plan plan = sp_exchange_plan_of(space->exchange);
@@ -183,8 +183,7 @@ void sp_multigrid_choose_orders(int order, sp_multigrid_options *options) {
     if (n == 1) break;
   }
   if (order == 1)
-    options->orders[options->levels++] =
-        1; /* one level is smoothed, the next is the coarse solver's */
+    options->orders[options->levels++] = 1; /* for the coarse solver; the first is smoothed */
 }
 
 static sp_status create_vectors(const multigrid *m, level *l) {
@@ -302,9 +301,9 @@ int sp_multigrid_few_rows(const sp_backend *backend) {
   return backend->on_host ? 2000 : 7000;
 }
 
-/* True if order 1 on the next coarser mesh (mesh/coarsen.h) is to be used below the last level. A
- * tensor kappa has none: couplings of elements do not know it, and cubes with kappa 1, 1, 100 would
- * take 29 iterations at order 1, not 6. */
+/* True if order 1 on the next coarser mesh (mesh/coarsen.h) is to be used below the last level. Not
+ * for a tensor kappa: couplings of elements ignore it, and cubes with kappa 1, 1, 100 would take 29
+ * iterations at order 1, not 6. */
 static bool wants_mesh(const sp_multigrid_options *options, const sp_system *last) {
   return options->coarse == SP_COARSE_AUTO && !last->setup.is_tensor &&
          options->levels < SP_MULTIGRID_MOST && sp_operator_rows[last->setup.kind].has_stiffness &&

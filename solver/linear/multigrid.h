@@ -27,7 +27,7 @@ typedef struct sp_multigrid_options {
   sp_coarse_place place; /* of the coarse solver: SP_COARSE_CHOOSE, except in tests */
 } sp_multigrid_options;
 
-/* Choose orders if the user gives none: each level has about two thirds of the order before it if
+/* Choose orders if the user gives none: each level has about two thirds of the previous order if
  * that is above 8, else half (7 4 2 1; 15 11 7 4 2 1). Local. */
 void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
 
@@ -39,18 +39,17 @@ void sp_multigrid_decide(const sp_backend *backend, sp_operator_kind kind, bool 
 /* Check that the orders fall from the operator's, `order`, to 1. Errors: SP_ERR_INPUT. Local. */
 sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 
-/* If the options, which are decided, allow it and the mesh has bars (operators/schwarz/bars.h),
- * make their system systems[1], the only level below systems[0]; else it stays NULL.
- * sp_multigrid_choose_orders has filled the options. Errors: as sp_bars_create. Collective.
- */
+/* If the decided options allow it and the mesh has bars (operators/schwarz/bars.h), make the
+ * system of the bars systems[1], the only level below systems[0]; else it stays NULL. The options
+ * come from sp_multigrid_choose_orders. Errors: as sp_bars_create. Collective. */
 sp_status sp_multigrid_find_bars(sp_multigrid_options *options, sp_system *systems[]);
 
-/* Return the number of orders without a second system of order 1, which is only the coarse solver's
- * and which coarser meshes replace. Local. */
+/* Return the number of orders without a second system of order 1, which only the coarse solver uses
+ * and coarser meshes replace. Local. */
 int sp_multigrid_smoothed(const sp_multigrid_options *options);
 
-/* Return the most rows that the coarse solver takes beside a coarser mesh. On a GPU the inverse of
- * 7000 is faster than one more level, above all on several ranks. Local. */
+/* Return the number of rows up to which the coarse solver is better than a coarser mesh. On a GPU
+ * the inverse of 7000 is faster than one more level, above all on several ranks. Local. */
 int sp_multigrid_few_rows(const sp_backend *backend);
 
 /* Add systems of order 1 on coarser meshes to systems[options->levels], the last of which has order
@@ -59,9 +58,9 @@ int sp_multigrid_few_rows(const sp_backend *backend);
 sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_options *options,
                                   sp_system *systems[]);
 
-/* Return what a rank sends in a cycle on level `index` of the options, which are without auto: it
- * shares `shared` DOFs with `neighbours` other ranks, counted once per rank (operators/exchange.h).
- * The traffic of the coarse solver is in sp_coarse_traffic. Local. */
+/* Return the traffic of a rank in a cycle on level `index` of the decided options. The rank shares
+ * `shared` DOFs with `neighbours` other ranks, counted once per rank (operators/exchange.h). The
+ * traffic of the coarse solver is in sp_coarse_traffic. Local. */
 sp_traffic sp_multigrid_traffic(const sp_multigrid_options *options, int index, double neighbours,
                                 double shared);
 

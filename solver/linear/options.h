@@ -16,7 +16,7 @@ typedef enum sp_preconditioner_kind {
 } sp_preconditioner_kind;
 extern const char *const sp_preconditioner_names[];
 
-/* S of multigrid's smoother: the rows of smoother.c, of which others name these. */
+/* S of multigrid's smoother: the rows of the table in smoother.c. */
 typedef enum sp_smoother_kind {
   /* schwarz if an element is stretched more than SP_SMOOTHER_STRETCH, more than SP_SMOOTHER_SHARE
    * of all are stretched (mesh/shape.h), or kappa is a tensor */

@@ -4,8 +4,7 @@
  * B must be symmetric and positive definite on the unconstrained DOFs (if A has a null space, on
  * its complement), linear, and the same from one application to the next. CG detects only r.z <= 0
  * and NaN, which it reports as a breakdown. B uses spaces, operators and vectors, never a
- * backend's internals. It may work in single precision inside; r and z are
- * double.
+ * backend's internals. Inside, it may work in single precision; r and z are double.
  *
  * A preconditioner is a struct that begins with an sp_preconditioner; its create function fills
  * that. */
@@ -13,12 +12,12 @@
 
 #include "operators/operator.h"
 
-/* Size and time of one level of a preconditioner with several. */
+/* Size and time of one level of a preconditioner. */
 typedef struct sp_level_time {
   int order;
   int64_t dofs;           /* over all ranks */
   double seconds;         /* per application of B, on the slowest rank */
-  double messages, bytes; /* that a rank sends per application, at most */
+  double messages, bytes; /* largest traffic of a rank, per application */
 } sp_level_time;
 enum { SP_LEVELS_MOST = 32 };
 

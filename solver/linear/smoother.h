@@ -23,10 +23,10 @@ struct sp_smoother {
   sp_status (*apply)(sp_smoother *self, const sp_vector *r, sp_vector *z);
 
   /* Take a step of Chebyshev's iteration from S b, or with y from S r, r = b - A y, and leave r in
-   * step->r. `step` has all members but s, t and q. step->r may be b. */
+   * step->r. All members of `step` except s, t and q are set. step->r may be b. */
   sp_status (*step)(sp_smoother *self, const sp_vector *b, const sp_vector *y, sp_smoothing *step);
 
-  void (*destroy)(sp_smoother *self); /* all but op and product; Local */
+  void (*destroy)(sp_smoother *self); /* Free all members except op and product. Local. */
   sp_column_counts columns;           /* of its blocks, for a description; zeros without */
 };
 
@@ -36,7 +36,8 @@ typedef struct sp_smoother_type {
   int sums;          /* over the DOFs of neighbours, per application */
   bool keeps_bars;   /* it smooths along bars, which may be a level (operators/schwarz/bars.h) */
 
-  /* Return why S does not suit an operator: "needs ..., but ..."; NULL if it does. Local. */
+  /* Return the reason why S does not suit an operator, "needs ..., but ..."; NULL if it does.
+   * Local. */
   const char *(*misfit)(sp_operator_kind kind);
 
   /* Create S for `op`, which was built from `setup`, a copy of the system's with another precision;
@@ -48,7 +49,7 @@ typedef struct sp_smoother_type {
 /* Return the row of a kind, which is not auto, for levels of an order. Local. */
 const sp_smoother_type *sp_smoother_type_of(sp_smoother_kind kind, int order);
 
-/* Return the kind for an operator on a mesh, where the case has auto. Local. */
+/* Return the kind for an operator on a mesh if the case has auto. Local. */
 sp_smoother_kind sp_smoother_choose(sp_operator_kind kind, const sp_mesh_shape *shape,
                                     bool is_tensor);
 

@@ -102,8 +102,8 @@ static sp_status step_down(finder *f) {
   return sp_agree(f->op->comm, sp_vector_axpby(step, &f->z, 1, f->x));
 }
 
-/* x = given, unless that is farther from the solution. With d = given - x and r = b - A x before,
- * its energy is smaller by *gain = 2 d.r - d.A d. */
+/* x = given, unless it is farther from the solution. With d = given - x and r = b - A x before, its
+ * energy is smaller by *gain = 2 d.r - d.A d. */
 static sp_status replace_by_closer(finder *f, const sp_vector *given, double *gain) {
   double dr, dad;
   sp_status status = sp_vector_copy(given, &f->z);

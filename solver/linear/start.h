@@ -28,8 +28,8 @@ sp_status sp_start_prepare(const sp_operator_setup *setup, sp_start *start);
 
 /* Fill x for a system with an operator, after sp_start_prepare. Parts in the null space of A get no
  * constant. With `given`, 0 on Dirichlet DOFs, x = given
- * if that is closer to the solution than the start above in the energy norm. In that case
- * start->energy counts in the norm of CG's steps. y and host[local DOFs] are scratch. Errors:
- * SP_ERR_SYSTEM. Collective. */
+ * if that is closer to the solution than the start above in the energy norm. Then start->energy
+ * counts in the norm of CG's steps. y and host[local DOFs] are scratch. Errors: SP_ERR_SYSTEM.
+ * Collective. */
 sp_status sp_start_find(sp_system *system, const sp_vector *given, const sp_vector *b, sp_vector *x,
                         sp_vector *y, double *host, sp_start *start);

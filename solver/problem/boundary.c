@@ -54,8 +54,8 @@ static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes
   return SP_OK;
 }
 
-/* Other conditions than those with a place between elements need exterior faces. The side of a
- * region may be exterior in part. */
+/* Conditions without a place between elements need exterior faces. The side of a region may be
+ * exterior in part. */
 static sp_status check_exterior(const sp_statement *statement, const sp_boundary_entry *entry,
                                 const char *name, const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;

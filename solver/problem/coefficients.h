@@ -20,7 +20,7 @@ typedef struct sp_coefficients {
 } sp_coefficients;
 
 /* Fill *out from the formulas of each element's material, or the arrays of the problem. If the
- * values are not constant in each element, they are those at the points of `rule`, the operator's.
+ * values are not constant in each element, they are at the points of `rule`, the operator's.
  * sp_coefficients_free releases its arrays, also after a failure. Errors: SP_ERR_INPUT of values.
  * Collective. */
 sp_status sp_coefficients_create(const sp_problem *problem, const sp_mesh *mesh,

@@ -48,7 +48,7 @@ static void turn_tensor(const double axes[3][3], double k[SP_TENSOR]) {
   }
 }
 
-/* Add what component m contributes: grad k_ab . e_a along e_b, and the converse. */
+/* Add the contribution of component m: grad k_ab . e_a along e_b, and the converse. */
 static void add_divergence(const sp_conductivity *c, int m, size_t n, double (*gradient)[BATCH],
                            double *const divergence[3], size_t first) {
   const double *a = c->axes[PAIRS[m][0]], *b = c->axes[PAIRS[m][1]];

@@ -195,9 +195,8 @@ static sp_status measure_jump(constraints *c, sp_data_jump *jump) {
   return SP_OK;
 }
 
-/* Constrain nodes in a contact between two such: blocks of Schwarz would move them by the contacts
- * only.
- */
+/* Constrain nodes in a contact between two constrained nodes: blocks of Schwarz would move them by
+ * the contacts only. */
 static void constrain_contacts(const constraints *c) {
   const sp_hexes *hexes = c->space->mesh->hexes;
   const sp_rule *gll = &sp_reference_get(c->space->numbering->order)->gll;

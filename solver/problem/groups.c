@@ -89,8 +89,8 @@ sp_status sp_groups_check_default(const char *where, const char *what, const sp_
     for (int p = 0; p < group->part_count && strcmp(group->name, "default") == 0; p++)
       if (part_of[group->parts[p]] == fallback)
         return sp_fail(SP_ERR_INPUT,
-                       "%s: 'default' means all that no other line names, but the mesh has a %s "
-                       "'default', too; refer to that group by its number, %d",
+                       "%s: 'default' means all that no other line names, but the mesh also has a "
+                       "%s 'default'; refer to that group by its number, %d",
                        where, what, group->number);
   return SP_OK;
 }

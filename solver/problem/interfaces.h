@@ -6,9 +6,8 @@
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* The largest jumps at nodes of periodic faces and, if there are several materials, of faces
- * between elements; also the largest |u| and |kappa du/dn| on faces of both kinds, over all ranks.
- */
+/* Maxima over all ranks: jumps at nodes of periodic faces and, if there are several materials, of
+ * faces between elements; and |u| and |kappa du/dn| on faces of both kinds. */
 typedef struct sp_interface_jumps {
   double solution, flux;
   double solution_size, flux_size;

@@ -90,7 +90,7 @@ static bool depends_on_u(const sp_problem *problem, sp_coefficient which) {
   return false;
 }
 
-/* Fill the problem's own array, and let it be the coefficient unless another one is given. */
+/* Fill the problem's own array, which becomes the coefficient unless another one is given. */
 static sp_status sample_coefficient(sp_coefficient which, sp_problem *problem, const sp_mesh *mesh,
                                     int order) {
   double **own = &problem->arrays_of_u[which];

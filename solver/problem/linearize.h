@@ -1,5 +1,5 @@
 /* Problems that depend on u, linearized at a known u: conditions take it from problem->last,
- * kappa, lambda and capacity become arrays of their values there (Picard's iteration).
+ * and kappa, lambda and capacity become arrays of their values there (Picard's iteration).
  *
  * A forcing f(u) becomes f(last) - s (u - last), with s = -df/du where lambda + shift capacity + s
  * > 0 (Newton's method), else s = 0 (Picard's): lambda grows by s, and the load by s last. If

@@ -22,7 +22,7 @@ static void take_coefficient(const sp_formula *f, sp_material_coefficient *c) {
   if (!c->formula) c->value = f->value;
 }
 
-/* Take the formulas of a section or of [problem]; *m has those that stand for missing ones. */
+/* Take the formulas of a section or of [problem]; *m has the ones that replace missing formulas. */
 static void take_formulas(const sp_statement *statement, const sp_material_entry *entry,
                           sp_material *m) {
   if (entry->solution.text) {

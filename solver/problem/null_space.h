@@ -31,9 +31,9 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                sp_null_space **exact, sp_null_space **weak,
                                sp_constants *constants);
 
-/* For a mesh with more bodies (mesh/touching.h) than connected parts: refuse a body without
- * Dirichlet or Robin face, fixed volume or lambda if the load b does not add up to zero there. b is
- * an L-vector on the host. All would flow through an edge or a vertex, where u has no limit as
+/* For a mesh with more bodies (mesh/touching.h) than connected parts. Refuse a body without
+ * Dirichlet or Robin face, fixed volume or lambda if the load b, an L-vector on the host, does not
+ * add up to zero there. All heat would flow through an edge or a vertex, where u has no limit as
  * elements become smaller. *tied = the free DOFs that bodies share. Errors: SP_ERR_INPUT with the
  * body. Collective. */
 sp_status sp_null_space_check_ties(const sp_problem *problem, const sp_space *space,
@@ -51,17 +51,17 @@ void sp_null_space_destroy(sp_null_space **null_space);
 sp_status sp_null_space_sum(const sp_null_space *null_space, const sp_space *space, int width,
                             double *sums, sp_status status);
 
-/* Fill weight and magnification, and refuse a lambda or alpha so small that it is lost in the
- * rounding of the stiffness: a weight must be ten times its rounding error eps |A|_F (|A|_F, the
- * Frobenius norm, is estimated by |A v| for a vector v of random signs). `null_space` is a weak
- * set. Scratch: the L-vectors x and y on the device, and `host` on the host; x and host are zero
- * afterwards. Errors: SP_ERR_INPUT with the component. Collective. */
+/* Fill weight and magnification, and refuse a lambda or alpha that is lost in the rounding of the
+ * stiffness. A weight must be ten times its rounding error eps |A|_F; the Frobenius norm |A|_F is
+ * estimated by |A v| for a vector v of random signs. `null_space` is a weak set. Scratch: the
+ * L-vectors x and y on the device, and `host` on the host; x and host are zero afterwards. Errors:
+ * SP_ERR_INPUT with the component. Collective. */
 sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vector *x,
                               sp_vector *y, double *host);
 
 /* x += sum over c of (1_c . r / weight[c]) 1_c, where r = b - A x; r and x are L-vectors on the
  * host. This minimises the error in the energy norm, and gives the exact mean if lambda is
- * constant. CG does not ensure that: its relative residual does not bound the error of a mean whose
+ * constant. CG does not ensure this: its relative residual does not bound the error of a mean whose
  * part in b is smaller. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_space *space,
                                       const double *r, double *x);
@@ -76,9 +76,9 @@ typedef struct sp_defect {
 /* Remove from b its mean over each component of an exact set. An imbalance above 1e-10 is an error
  * (SP_ERR_INPUT with the component), because no solution exists then, with two exceptions. If f and
  * g follow from the problem's solution on the whole component, they balance up to quadrature errors
- * by the divergence theorem. If the quadrature of order N + 4 leaves at most a hundredth of the
- * imbalance, quadrature explains it: data that are smooth in each element gain many digits,
- * formulas with kinks and jumps gain less. b is an L-vector on the host. Collective. */
+ * by the divergence theorem. Or the quadrature of order N + 4 leaves at most a hundredth of the
+ * imbalance, so that quadrature explains it. (It gains many digits for data that are smooth in each
+ * element, fewer for kinks and jumps.) The load b is an L-vector on the host. Collective. */
 sp_status sp_null_space_project(const sp_null_space *null_space, const sp_problem *problem,
                                 const sp_space *space, double *b, sp_defect *defect);
 

@@ -166,7 +166,7 @@ static void find_groups_by_default(const sp_statement *statement, const sp_hexes
     }
 }
 
-/* The default lacks a formula: name the faces that it applies to. */
+/* The default has no formula: name the faces that it applies to. */
 static sp_status fail_default(sp_status status, const sp_mesh *mesh, const sp_problem *problem,
                               sp_gid faces) {
   const sp_hexes *hexes = mesh->hexes;

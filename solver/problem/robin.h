@@ -24,9 +24,8 @@ sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int
                            sp_robin *robin);
 void sp_robin_free(sp_robin *robin);
 
-/* Compute for face f of an element, with the condition `part`, the indices of its nodes at an order
- * in the element, and alpha w |dx/dr x dx/ds| at each; both are [Nq][Nq]. Errors: as above. Local.
- */
+/* Compute the indices in the element of the nodes of face f at an order, and alpha w |dx/dr x
+ * dx/ds| at each, with the condition `part`; both are [Nq][Nq]. Errors: as above. Local. */
 sp_status sp_robin_face(const sp_boundary_part *part, const sp_hexes *hexes, int order,
                         sp_lid element, int f, int *indices, double *values);
 

@@ -12,7 +12,7 @@
 
 enum { OWN, SIZE, EXCESS, SUMS };
 
-/* An element, and how many it stands for. */
+/* An element, and the number of elements that it represents. */
 typedef struct sample {
   sp_lid element;
   double weight;
@@ -51,8 +51,8 @@ void sp_forcing_difference_join(MPI_Comm comm, sp_forcing_difference *difference
   MPI_Bcast(difference, sizeof *difference / sizeof(double), MPI_DOUBLE, most.rank, comm);
 }
 
-/* Return the variation that one sample stands for: the elements with more have one each, the others
- * share the rest of the samples. */
+/* Return the variation that one sample represents. Elements with more have a sample each; the
+ * others share the remaining samples. */
 static double find_portion(const double *variation, sp_lid elements) {
   double portion = INFINITY, next = INFINITY;
   do {

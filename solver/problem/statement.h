@@ -64,8 +64,8 @@ typedef struct sp_statement {
  * nothing. Owned by the statement. Local. */
 const char *sp_statement_initial_file(const sp_statement *statement);
 
-/* Check that a line has a formula, or the case a solution, if its condition is in need of data.
- * Errors: SP_ERR_INPUT. Local. */
+/* Check that a line has a formula, or the case a solution, if its condition needs data. Errors:
+ * SP_ERR_INPUT. Local. */
 sp_status sp_statement_check_data(const sp_statement *statement, const sp_boundary_entry *entry);
 
 /* Check that the total of a source is a finite constant. Errors: SP_ERR_INPUT. Local. */

@@ -154,7 +154,7 @@ static sp_status fill_flux(const sp_problem *problem, const sp_space *space, con
 typedef struct filling {
   const sp_problem *problem;
   const sp_space *space;
-  const double *x[SP_TIME_HISTORY]; /* the solution, and those before it */
+  const double *x[SP_TIME_HISTORY]; /* the solution, and earlier ones */
   int count;
   const sp_lid *nodes; /* of field_points */
   sp_lid *first;       /* [points], the first element at each */

@@ -1,8 +1,8 @@
 /* The solution as a field file (io/field_file.h). At the equispaced points of each element: "u",
  * and "error" = u_h - u if the problem has a solution. Per element: "rank", "tag" (its number in
- * the mesh file), "octants" (its refinement path, mesh/hexes.h), and, if the mesh has volume
- * groups, "region" (the first group that contains it, -1 if none). "regions" has the names of the
- * groups.
+ * the mesh file) and "octants" (its refinement path, mesh/hexes.h). If the mesh has volume groups,
+ * also "region" (the first group that contains the element, -1 if none); "regions" has the names of
+ * the groups.
  *
  * Elements of a rank share their points, except across periodic boundaries. If elements differ at a
  * point (by rounding, or "error" between materials whose solutions jump), the first element's value

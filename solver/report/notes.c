@@ -171,7 +171,7 @@ static bool find_pinched(const sp_note_facts *f, sp_note *note) {
   const sp_gid count = edges ? f->pinched : f->tied;
   if (count == 0) return false;
   return write_note(note, edges ? "edges" : "nodes", (double)count,
-                    "parts of the mesh touch %s %lld %s%s only: what flows there depends on the "
+                    "parts of the mesh touch %s %lld %s%s only: the flow there depends on the "
                     "mesh, and is missing in the heat of materials",
                     edges ? "along" : "at", (long long)count, edges ? "edge" : "node",
                     sp_plural(count));
@@ -356,8 +356,8 @@ static bool find_kink(const sp_note_facts *f, sp_note *note) {
         sp_material_rough_kappa(&all->list[m], SP_SMOOTH))
       continue;
     return write_note(note, NULL, 0,
-                      "%s or its derivative may jump: unless this is between materials, data that "
-                      "follow from it miss what is concentrated there, errors and rates mislead",
+                      "%s or its derivative may jump: except between materials, derived data miss "
+                      "the source on the jump, and errors and rates mislead",
                       solution->where);
   }
   return false;
@@ -369,7 +369,7 @@ static bool find_boundary(const sp_note_facts *f, sp_note *note) {
   return write_note(
       note, "difference", jump->size,
       "Dirichlet values differ by up to %.4g where '%.200s' and '%.200s' meet: the first gives the "
-      "value, near there errors fall slowly, and the heat through such groups is infinite",
+      "value, errors fall slowly nearby, and the heat through such groups is infinite",
       jump->size, f->problem->parts[jump->parts[0]].group, f->problem->parts[jump->parts[1]].group);
 }
 
@@ -403,7 +403,7 @@ static bool find_magnification(const sp_note_facts *f, sp_note *note) {
   static const double WORTH_A_NOTE = 1e6;
   if (f->magnification <= WORTH_A_NOTE) return false;
   return write_note(note, "magnification", f->magnification,
-                    "lambda and alpha alone determine the mean of the solution: errors of the data "
+                    "only lambda and alpha determine the mean of the solution: errors of the data "
                     "(quadrature, rounding) count there up to %.0e-fold",
                     f->magnification);
 }
@@ -411,7 +411,7 @@ static bool find_magnification(const sp_note_facts *f, sp_note *note) {
 /* ---- The solution ---- */
 
 static bool find_rounding(const sp_note_facts *f, sp_note *note) {
-  return f->rounding && write_note(note, NULL, 0, "rounding hides what is left of the residual");
+  return f->rounding && write_note(note, NULL, 0, "rounding hides the rest of the residual");
 }
 
 static bool find_fluxes(const sp_note_facts *f, sp_note *note) {

@@ -55,8 +55,7 @@ double sp_progress_iterations_left(const sp_progress *p, double tolerance) {
   if (n < SP_PROGRESS_LEAST) return -1;
   if (residual_of_window(p, n - 1) <= tolerance) return 0;
   const line l = fit_residuals(p);
-  /* The conditions are negated so that residuals of zero, and those that are not finite, give no
-   * estimate. */
+  /* The conditions are negated so that residuals of zero, or not finite, give no estimate. */
   if (!(l.fall > l.scatter) || !isfinite(l.fall) || !(tolerance > 0)) return -1;
   return fmax(0, ceil((l.last - log(tolerance)) / -l.slope));
 }
@@ -105,7 +104,7 @@ static double suggest_iterations(double done, double left) {
   return unit * ceil(least / unit);
 }
 
-/* Describe what to try besides another preconditioner. */
+/* Give advice besides another preconditioner. */
 static void describe_cure(const sp_outcome *o, size_t size, char *text) {
   static const double MOST = 1e9, MOST_TOLERANCE = 0.1; /* larger ones are not useful */
   const double left = sp_progress_iterations_left(&o->progress, o->tolerance);

@@ -16,8 +16,8 @@
  *
  *     (y_last - log(tolerance)) / -b   more iterations, with y_last of the line.
  *
- * Residuals of CG rise and fall, so there is an estimate only if the line falls over the window by
- * more than the residuals scatter about it (root mean square). */
+ * Residuals of CG rise and fall, so there is an estimate only if the fall of the line over the
+ * window exceeds the scatter of the residuals about it (root mean square). */
 enum { SP_PROGRESS_WINDOW = 50, SP_PROGRESS_LEAST = 4 };
 
 typedef struct sp_progress {

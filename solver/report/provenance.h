@@ -29,8 +29,8 @@ void sp_cpu_model(size_t size, char *text);
 /* Write the MPI library and its version: the first line of its version string. Local. */
 void sp_mpi_library(size_t size, char *text);
 
-/* *text = the environment variables of this rank that change how a run performs or tell which job
- * it was: one line NAME=VALUE each, sorted by name. They begin with
+/* *text = the environment variables of this rank that affect performance or identify the job: one
+ * line NAME=VALUE each, sorted by name. They begin with
  *
  *     OMP_  OMPI_MCA_  MPICH_  UCX_  NCCL_  CUDA_  HYPRE_
  *     SLURM_JOB  SLURM_NTASKS  SLURM_NNODES  PBS_JOBID  LOADEDMODULES

@@ -121,7 +121,8 @@ void sp_report_begin(sp_report *report, sp_profile *profile) {
   sp_profile_end(profile, NULL, SP_PHASE_LOG, start);
 }
 
-/* Return what the tolerance is compared with: until the error is known, the residual. */
+/* Return the quantity that is compared with the tolerance: the error or, until it is known, the
+ * residual. */
 static double measure_of(const sp_config *config, const sp_cg_iteration *iteration) {
   const bool by_energy = config->solver.criterion == SP_CG_ENERGY && isfinite(iteration->error);
   return by_energy ? iteration->error : iteration->relative;
@@ -353,8 +354,7 @@ sp_status sp_report_finish(sp_report *report, sp_status status) {
 
 void sp_report_close(sp_report **report) {
   if (!*report) return;
-  /* Without sp_report_finish the last rows are lost with the rest of the run; what was written
-   * stays. */
+  /* Without sp_report_finish the last rows are lost; the log stays as it was last written. */
   if ((*report)->log) (void)sp_run_log_close(&(*report)->log);
   if ((*report)->record != (*report)->terminal->record) sp_record_destroy(&(*report)->record);
   free(*report);

@@ -46,9 +46,9 @@ typedef struct sp_report {
 sp_status sp_report_open(const sp_workers *workers, const sp_config *config, bool logs,
                          sp_terminal *terminal, sp_report **out);
 
-/* From now on the run log is this run's: write it for the first time, in place of an older one.
- * A failure before leaves that file as it is (io/run_log.h). Later calls write it again if it is
- * time. A failure is kept for sp_report_finish. `profile` gains the time. Local. */
+/* Write the run log for the first time, in place of an older one, which earlier failures leave as
+ * it is (io/run_log.h). Later calls write it again if it is time. A failure is kept for
+ * sp_report_finish. `profile` gains the time. Local. */
 void sp_report_begin(sp_report *report, sp_profile *profile);
 
 /* sp_cg_options.on_iteration with the report as context: rows of the log, the progress line. A log
@@ -102,7 +102,7 @@ void sp_report_levels(sp_report *report, int64_t applications, int count,
 /* Print and record results of a solution, without its error norms, in this order:
  *
  *   - the balance, except for mass, with a row per term: the source, lambda u, the flux through
- *     each group of [boundary] and the default, what a projection removed, the imbalance,
+ *     each group of [boundary] and the default, the part that a projection removed, the imbalance,
  *   - the extrema of u with their place and material, and a row per material if there are several,
  *     with its heat unless that is NULL,
  *   - a row per result of [result]; x, y and z are not a number if there is no place,

@@ -119,13 +119,13 @@ static const char *mesh_name(const sp_config *config) {
   return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.box.map];
 }
 
-/* The preconditioner to try where `name` does not converge, NULL if that is the best one. */
+/* The preconditioner to try if `name` does not converge, NULL if `name` is the best one. */
 static const char *better_preconditioner(sp_operator_kind kind, const char *name) {
   const char *best = sp_preconditioner_names[sp_precondition_best(kind)];
   return strcmp(best, name) == 0 ? NULL : best;
 }
 
-/* Record what identifies a mesh file, and print how large a geometry from CAD is. */
+/* Record the identity of a mesh file, and print the size of a geometry from CAD. */
 static void report_file(sp_report *report, const sp_hexes_file *file) {
   char hash[24];
   const char *unit = sp_gmsh_unit(report->config->mesh.file);

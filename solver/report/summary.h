@@ -1,12 +1,12 @@
 /* Results of a run as one JSON document for programs: sp_solve --json FILE.
  *
  * The document exists from the end of the command line on. The report (solver/report/report.h)
- * fills its record through sp_terminal.record, until the run ends or fails. sp_summary_write adds
- * the outcome and writes it: also for a case that cannot be read.
+ * fills its record through sp_terminal.record, until the run ends or fails. At the end,
+ * sp_summary_write adds the outcome and writes it, also for a case that cannot be read.
  *
  * FILE is replaced as a whole (io/file.h). It must not be one of the run's other files. For "-" the
- * document goes to standard output, and everything else that any code of this process writes to
- * standard output goes to standard error. */
+ * document goes to standard output, and all other output of this process to standard output goes to
+ * standard error. */
 #pragma once
 
 #include "io/record.h"
@@ -27,7 +27,7 @@ sp_record *sp_summary_record(sp_summary *summary);
  * sp_summary_write writes nothing. Collective. */
 sp_status sp_summary_check(sp_summary *summary, const sp_config *config);
 
-/* The document without a file: *record = one with its first members, on this rank; and *text = the
+/* The document without a file: *record = a record with its first members, on this rank; *text = the
  * document with the outcome of a run, which the caller frees. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_summary_begin(sp_record **record);
 sp_status sp_summary_format(sp_record *record, const sp_kept_error *outcome, char **text);

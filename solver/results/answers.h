@@ -1,6 +1,5 @@
-/* The numbers that a case is solved for, in one list, to compare two runs: each [result], the
- * minimum and maximum of u, the flux through each line of [boundary] and the default, and each
- * probe. */
+/* The answers of a case in one list, to compare two runs: each [result], the minimum and maximum of
+ * u, the flux through each line of [boundary] and the default, and each probe. */
 #pragma once
 
 #include "solver/problem/dirichlet.h"
@@ -15,7 +14,7 @@ typedef struct sp_answer {
   const char *table; /* where a run reports it: "results", "extrema", "balance" or "probes" */
   bool pointwise;    /* of one point, whose place in its element changes from run to run */
   double value;
-  double scale;   /* size of the terms that it is the sum of, for rounding */
+  double scale;   /* size of its terms, for rounding */
   bool own_scale; /* the value itself, of a formula or a resistance */
   sp_dimension dimension;
   bool infinite; /* a flux through a group whose Dirichlet values jump (sp_data_jump) */
@@ -58,12 +57,13 @@ void sp_answers_free(sp_answers *answers);
  *
  *     error of J(u_N)  ~  max |J(u_M) - J(u_N)|,   M = N + 1 and N + 2; 15 for N = 14, 13 for 15.
  *
- * Two orders: symmetric solutions gain only every other one, and one J(u_M) of a hundred is by
- * chance as wrong as J(u_N). At least what solver.tolerance may leave of the answer's scale. The
- * bar of a formula follows from the bars of its terms. An answer has none if it is infinite or
- * seems to grow: the differences of N, N + 1 and N + 2 have one sign and the ratio of powers from
- * -1 to 1/4 (solver/results/rates.h), and the last one is a hundredth of the answer or more. In
- * time the error of the steps is added. */
+ * Two orders, because symmetric solutions gain only at every other order, and one J(u_M) of a
+ * hundred is by chance as wrong as J(u_N). A bar is at least the share of the answer's scale that
+ * solver.tolerance may leave. The bar of a formula follows from the bars of its terms. An answer
+ * has no bar if it is infinite or seems to grow. It seems to grow if the differences between N, N +
+ * 1 and N + 2 have one sign and a ratio of powers from -1 to 1/4 (solver/results/rates.h), and the
+ * last difference is at least a hundredth of the answer. In time the error of the steps is
+ * added. */
 typedef struct sp_accuracy {
   sp_answers answers; /* of the case */
   double *values;     /* [answers.count] */

@@ -267,8 +267,8 @@ double sp_balance_flow(const sp_balance *balance) {
 sp_status sp_balance_check(const sp_balance *balance, double explained, double tolerance) {
   static const double VISIBLE = 1e-4; /* of the largest term */
   static const double SUMS = 8;       /* roundings of sums of terms that cancel */
-  /* With `rest` fluxes are right to this share of the noise: if no heat flows, that is all of it.
-   */
+  /* With `rest` fluxes are accurate to this share of the noise, which is everything if no heat
+   * flows. */
   static const double RESOLVED = 1e-9;
   const double share = fmax(1e-3, 1e4 * tolerance);
   const double imbalance = fabs(balance->imbalance);

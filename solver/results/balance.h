@@ -12,7 +12,7 @@
  *     Dirichlet   from the equations of the elements beside the face (solver/results/fluxes.h),
  *                 and so is Robin with a stiff alpha.
  *
- * A volume in which a line fixes u takes what its own equations leave. */
+ * A volume in which a line fixes u takes the residual of its own equations. */
 #pragma once
 
 #include "operators/space.h"
@@ -64,11 +64,11 @@ bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, i
 double sp_balance_part(const sp_balance *balance, const sp_problem *problem, int part);
 const char *sp_balance_part_name(const sp_problem *problem, int part); /* "default" for the last */
 
-/* The heat that flows: the largest term, or half of what flows through marked faces. Local. */
+/* The heat that flows: the largest term, or half of the flow through marked faces. Local. */
 double sp_balance_flow(const sp_balance *balance);
 
-/* Check that the balance closes to the accuracy of the solution: `explained` is the imbalance that
- * the tolerance allows, but not more than the share max(0.001, 10^4 tolerance) of the heat that
- * flows; and that rounding of x, unless `rest` has it, leaves the fluxes that many digits. Errors:
+/* Check that the balance closes to the accuracy of the solution. `explained` is the imbalance that
+ * the tolerance allows; at most the share max(0.001, 10^4 tolerance) of the heat that flows counts.
+ * Also check that rounding of x, without `rest`, leaves the fluxes accurate to this share. Errors:
  * SP_ERR_NOT_CONVERGED. Local, with the same answer on all ranks. */
 sp_status sp_balance_check(const sp_balance *balance, double explained, double tolerance);

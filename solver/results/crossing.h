@@ -2,11 +2,12 @@
  * integrated over faces, as solver/results/fluxes.h says. So the flow into a volume through such
  * surfaces and the boundary equals its absorption, and both sides agree. The flux leaves
  *
- *     the Physical Volume of the lowest number that has exactly one side of every face: a surface
- *     around a volume counts out of it, one between two volumes from the lower number to the
- * higher; without one, at each face, the volume of the lower number: the lowest of the Physical
- * Volumes that have this side of the face and not the other. Volumes in no other follow all
- * numbers.
+ *     the Physical Volume of the lowest number that has exactly one side of every face. So a
+ *     surface around a volume counts out of it, and one between two volumes from the lower number
+ *     to the higher;
+ *     without such a volume, at each face, the volume of the lower number: the lowest of the
+ *     Physical Volumes that have this side of the face and not the other. Elements in no Physical
+ *     Volume come after all numbers.
  *
  * It is computed on that side, or on the other one if a line of [boundary] fixes u in the first
  * only. The side across a contact is the volume behind it. */

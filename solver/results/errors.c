@@ -97,7 +97,7 @@ static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspac
 enum { PARTS = 8 };
 typedef struct parts {
   double l2[PARTS], h1[PARTS], solution_l2[PARTS], solution_h1[PARTS];
-  double max[PARTS]; /* of those that are not NaN */
+  double max[PARTS]; /* of errors that are not NaN */
 } parts;
 
 /* Add points first .. first + count - 1; count <= PARTS. */

@@ -1,5 +1,5 @@
-/* Extrema of the polynomial in an element, which lie between nodes in general: the largest node is
- * off by a part that does not fall with the order. */
+/* Extrema of the polynomial in an element, which are between nodes in general: the error of the
+ * largest node does not fall with the order. */
 #pragma once
 
 #include "mesh/hexes.h"
@@ -26,9 +26,9 @@ typedef struct sp_extremum_search {
   double place[3];     /* its point */
 } sp_extremum_search;
 
-/* Find the minimum of sign * u below the limit: with Newton's method from the least node of the
- * element and of the boxes that halving it twice gives, except boxes whose lower bound rules it
- * out. s->least is DBL_MAX if the bound of the element is no less than the limit. Local. */
+/* Find the minimum of sign * u below the limit. Newton's method starts from the least node of the
+ * element and of each box from halving it twice, unless the lower bound of the box rules it out.
+ * The result s->least is DBL_MAX if the bound of the element is not below the limit. Local. */
 void sp_extremum_find(const sp_hexes *hexes, sp_lid element, sp_extremum_search *s);
 
 /* Return a lower bound of sign * u - least over an element or, with two dimensions, a face: the

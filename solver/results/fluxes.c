@@ -35,8 +35,8 @@ typedef struct divided_faces {
   double *noise, *stiffness;
 } divided_faces;
 
-/* A loop over elements: of_element adds to what `added` gets and `subtracted` loses, [nodes] each.
- */
+/* A loop over elements: of_element computes contributions that `added` gains and `subtracted`
+ * loses, [nodes] each. */
 typedef struct pass {
   sp_fluxes *fluxes;
   divided_faces *faces; /* NULL: not needed */

@@ -5,19 +5,19 @@
  *     r_i = load_i - (A u)_i = integral of q l_i over all marked faces,
  *     q_i(F) = d_i(F) + w_i(F) / W_i (r_i - D_i),   flux through face F = sum of q_i(F)
  *
- * d_i(F) = -integral over face F of kappa du_h/dn l_i (GLL quadrature, kappa du_h/dn interpolated
- * from the operator's points), w_i(F) is the quadrature weight of F at DOF i, and W_i, D_i are the
- * sums of w_i, d_i over all marked faces at i. So each face has its own flux, also at an edge, and
- * the sum over all faces is exact, to the residual of CG and to rounding. For smooth data, the flux
- * through a surface converges at rate 2 N if it meets no other marked one; else the division adds
- * an error of rate N + 1 or more.
+ * where d_i(F) = -integral over face F of kappa du_h/dn l_i, by GLL quadrature with kappa du_h/dn
+ * interpolated from the operator's points. The quadrature weight of F at DOF i is w_i(F), and W_i,
+ * D_i are the sums of w_i, d_i over all marked faces at i. So each face has its own flux, also at
+ * an edge, and the sum over all faces is exact, to the residual of CG and to rounding. For smooth
+ * data, the flux through a surface converges at rate 2 N if it meets no other marked one; else the
+ * division adds an error of rate N + 1 or more.
  *
  * A Robin flux alpha u - g loses log10(alpha |u| / |q|) digits; r_i loses log10(k |u| / |q|) with k
  * = kappa N (N + 1) / h. So faces with alpha > k are marked, and the others take alpha u - g. With
  * `rest` all are marked.
  *
- * A load without elements, problem->extra, is part of load_i. At a DOF that several sets share,
- * each gets the part that its elements have in the mass at the DOF (GLL quadrature): exact for the
+ * A load without elements, problem->extra, is part of load_i. At a DOF of several sets, it is
+ * divided in proportion to the mass of their elements there (GLL quadrature). This is exact for the
  * sum over the sets, and for one flux up to the quadrature of a smooth source.
  *
  * Rounding. A u is computed from the differences of u in an element. `noise` is the change of the
@@ -30,8 +30,8 @@
 #include "solver/problem/load.h"
 #include "solver/problem/problem.h"
 
-/* Gets the flux of each marked face of a set, element by element; as face SP_FACES, what a fixed
- * element takes inside and through faces that are not marked. */
+/* Gets the flux of each marked face of a set, element by element; as face SP_FACES, the heat that a
+ * fixed element takes inside and through faces that are not marked. */
 typedef void sp_fluxes_on_face(void *context, sp_lid element, int face, double flux);
 
 typedef struct sp_fluxes {
@@ -48,7 +48,8 @@ typedef struct sp_fluxes {
   double *weights, *left;   /* [local DOFs], scratch: W_i, and r_i - D_i where W_i > 0 */
   double stiffness; /* over all ranks: the largest energy of a set's fluxes, sum of k over marked
                        faces: an error e of x changes their sum by sqrt(stiffness) ||e||_A */
-  double noise; /* over all ranks: what rounding of x may change in fluxes; grows with each set */
+  double
+      noise; /* over all ranks: possible change of fluxes by rounding of x; grows with each set */
 } sp_fluxes;
 
 /* Return fluxes of parts of the mesh, for the same solution and with the same scratch as `whole`.
@@ -61,8 +62,7 @@ sp_status sp_fluxes_open(sp_fluxes *fluxes);
 void sp_fluxes_close(sp_fluxes *fluxes);
 
 /* Mark the faces, by conditions and `keys`. Errors: SP_ERR_INPUT of formulas, SP_ERR_SYSTEM.
- * Collective.
- */
+ * Collective. */
 sp_status sp_fluxes_mark(sp_fluxes *fluxes);
 
 /* *sum = the stiffness k, times the quadrature weights, of all nodes of face f of an element.

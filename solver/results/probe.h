@@ -1,10 +1,10 @@
 /* Probes: the solution at the points of [probe] and along the lines of [line], as the polynomial in
- * the element that contains the point. The heat flux is of this element too:
+ * the element that contains the point. The heat flux is also of this element:
  *
  *     u_h(x) = sum_ijk l_i(r) l_j(s) l_k(t) u_ijk,    q = -kappa grad u_h,    x = x(r, s, t),
  *
- * evaluated in the one of the least tag, then octants, on any number of ranks: across contacts u
- * jumps, and q between any elements. A point that is outside the mesh by at most 1e-4 of an
+ * evaluated in the element of the least tag, then octants, on any number of ranks: u jumps across
+ * contacts, and q between any elements. A point that is outside the mesh by at most 1e-4 of an
  * element's width (mesh/locate.h) has the values of a point on the surface there. */
 #pragma once
 
@@ -28,9 +28,9 @@ typedef struct sp_probes {
   sp_probe *list; /* [all]: count probes, then the samples of lines, in the order of the case */
 } sp_probes;
 
-/* Find the elements. The caller destroys *out. The input must outlive it. Errors: SP_ERR_INPUT with
- * the first point, or line with all its samples, that is outside the mesh, and the point of the
- * mesh that is nearest to it or to the line's first end. Collective. */
+/* Find the elements. The caller destroys *out. The input must outlive it. Errors: SP_ERR_INPUT for
+ * the first point outside the mesh, or line with all its samples outside. The message has the point
+ * of the mesh that is nearest to it, or to the line's first end. Collective. */
 sp_status sp_probes_create(const sp_wanted *wanted, const sp_mesh *mesh, sp_probes **out);
 
 /* NULL-safe; sets *probes to NULL. Local. */

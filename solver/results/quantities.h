@@ -5,12 +5,12 @@
  *     minimum and maximum of u over the elements' polynomials (solver/results/extremum.h), or of a
  *     formula at the nodes, and the place,
  *     flux = integral of -kappa du/dn (solver/results/balance.h, crossing.h),
- *     resistance = (average of u over one group - that over another) / heat; its size is this heat:
- *     of a source or a result, if it names one or both are volumes, else that flows out of the
- *     second one or, if only the first is a surface, into the first; through a surface between
- *     elements it flows from the higher average to the lower one. Its value is NaN if no heat flows
- *     or, without sources, both averages are equal,
- *     formula of probes and of results before it; it has no size,
+ *     resistance = (average of u over one group - average over another) / heat. Its size is the
+ *     heat of a source or a result, if it names one or both groups are volumes; else the heat out
+ *     of the second group or, if only the first is a surface, into the first. Through a surface
+ *     between elements heat flows from the higher average to the lower one. The value is NaN if no
+ *     heat flows or, without sources, both averages are equal.
+ *     formula of probes and earlier results, without a size,
  *     size = integral of 1: a volume or an area
  *
  * with N + 4 Gauss points per direction. */
@@ -41,9 +41,9 @@ typedef struct sp_quantity {
 
 typedef struct sp_quantities {
   int count, all;
-  /* [all]: count in the order of the case; the minimum and maximum of u; from `materials` on,
-   * minimum, average and maximum of each of material_count materials, none if there is one material
-   * only; the parts of resistances. */
+  /* [all]: `count` results in the order of the case; the minimum and maximum of u; from `materials`
+   * on, minimum, average and maximum of each of material_count materials (0 if there is only one);
+   * the parts of resistances. */
   sp_quantity *list;
   int materials, material_count;
   /* [volume.count]: whose rows have its elements, in [0, material_count). */
@@ -101,6 +101,6 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *spac
                                  const sp_probes *probes, const double *x);
 
 /* Check the result of sp_quantities_evaluate. Errors: SP_ERR_INPUT with the line, and a point, for
- * the first formula that is not finite; not for one of results if another result is not. Local; the
- * same on all ranks. */
+ * the first formula that is not finite; not for a formula of results if one of them is not finite.
+ * Local; the same on all ranks. */
 sp_status sp_quantities_check_finite(const sp_quantities *quantities);

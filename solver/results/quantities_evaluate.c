@@ -73,8 +73,8 @@ static void add_integrals(const sp_quantity *q, size_t points, workspace *w, par
   }
 }
 
-/* Evaluate v at `count` nodes of an element, all or those at `indices`. False if v is not finite at
- * one. */
+/* Evaluate v at `count` nodes of an element, all nodes or the ones at `indices`. False if v is not
+ * finite at one. */
 static bool find_candidates(const sp_quantity *q, const sp_space *space, sp_lid e, size_t count,
                             const int *indices, workspace *w, partial *p) {
   const sp_rule *gll = &sp_reference_get(space->numbering->order)->gll;
@@ -107,7 +107,7 @@ static candidate_range find_candidate_range(double sign, size_t count, const dou
   return range;
 }
 
-/* Search an element, or its face f if that is not -1: a formula at the nodes, u between them too.
+/* Search an element, or its face f if that is not -1: a formula at the nodes, u also between them.
  * At order 1 the extrema are at nodes. */
 static void find_extremum(const evaluation *s, int r, sp_lid e, int f, workspace *w, partial *p) {
   const sp_quantity *q = &s->quantities->list[r];

@@ -58,7 +58,7 @@ bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm) {
   return at_floor;
 }
 
-/* Advise what to check. If the solution is not resolved yet, a low rate is no bug. */
+/* Give advice. If the solution is not resolved yet, a low rate is no bug. */
 static const char *advise_on_rate(sp_study_axis axis, const sp_study_row *row, sp_norm norm) {
   if (row->error[norm] > 0.9 * row[-1].error[norm])
     return "; the error does not fall: check that all data fit the solution";
@@ -144,9 +144,10 @@ sp_status sp_rates_judge(sp_operator_kind kind, sp_study_axis axis, int count,
 /* ---- Answers ---- */
 
 static const double SAFETY = 1.25; /* of three grids */
-/* The least |R| of an error bar, along refinements and along orders. Of 640 answers of random boxes
- * the bar was smaller than the error for 175 without it, by up to 3e5, and for 5 with it, by up to
- * 2; along orders for 188 of 620, and 13, by up to 3. */
+/* The least |R| of an error bar, along refinements and along orders. Of 640 answers of random
+ * boxes, the bar was smaller than the error for 175 without this limit, by a factor of up to 3e5,
+ * and for 5 with it, by up to 2. Along orders it was smaller for 188 of 620 without, and for 13
+ * with it, by up to 3. */
 static const double LEAST[2] = {0.25, 0.5};
 
 double sp_convergence_rate(int order, const double f[3]) {

@@ -82,9 +82,9 @@ const char *sp_study_place(sp_study_axis axis, const sp_study_row *row, size_t s
 /* Return the rate that theory promises along refinements. Local. */
 int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm);
 
-/* True if the error of the last of `count` rows is at the floor: it is not above it, and the row
- * before is at the floor too, or no digit was gained since (the floor is an upper estimate). Used
- * only for the table; sp_rates_judge does not use it. Local. */
+/* True if the error of the last of `count` rows is at the floor, an upper estimate: it is not above
+ * the floor, and the previous row is also at the floor or no digit was gained since. Used only for
+ * the table; sp_rates_judge does not use it. Local. */
 bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm);
 
 /* Return how far the rate from a mesh of `elements` elements to its refinement may fall short: 0.2.
@@ -111,8 +111,8 @@ const char *sp_rates_rule(sp_operator_kind kind, sp_study_axis axis);
 
 /* Convergence of an answer (solver/results/answers.h) along refinements, steps or orders, without
  * an exact value: grid convergence index after ASME V&V 20-2009, section 2 (Celik et al., J. Fluids
- * Eng. 130, 078001). With the values f3, f2, f1 of the last three runs, f1 the finest, and h, or
- * the step dt in place of it, halved from run to run:
+ * Eng. 130, 078001). With the values f3, f2, f1 of the last three runs, f1 the finest, and h or dt
+ * halved from run to run:
  *
  *     R = (f1 - f2) / (f2 - f3)                  monotone for 0 < R < 1
  *     p = log2(1 / |R|)                          observed rate
@@ -132,12 +132,11 @@ const char *sp_rates_rule(sp_operator_kind kind, sp_study_axis axis);
  * h^(2a); along orders N^-2 takes the place of h (Babuska and Suri, SIAM J. Numer. Anal. 24, 1987).
  * So R must be at most the ratio of the power 1/4: 0.84 along refinements, 0.44 for orders 1 to 3,
  * where log(N) has 0.58. Otherwise the answer is diverging or singular: it may be infinite, and
- * three values cannot tell its limit.
+ * three values do not determine its limit.
  *
  * Signs may alternate (R < 0) along orders, and for pointwise answers, since the place of the
  * point in its element changes. Then the limit is f1 + (f1 - f2) R / (1 - R), which is the formula
- * above for R > 0.
- */
+ * above for R > 0. */
 #define SP_CONVERGENCE_LEAST 0.25
 typedef struct sp_convergence {
   double rate, limit, gci; /* NaN if the answer diverges; gci in the unit of the answer */

@@ -1,4 +1,4 @@
-/* The kinds of results, a row each. Nobody else tests which kind a result is: config reads a line,
+/* The kinds of results, a row each. No other code tests the kind of a result: config reads a line,
  * quantities.c finds groups, quantities_evaluate.c adds up, answers.c finds scales, and the report
  * prints, by the members of its row. A new kind is a row in result_types.c, with its functions. */
 #pragma once

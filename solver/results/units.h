@@ -1,7 +1,7 @@
 /* Labels of units, and the units of results that follow from them. Nothing is converted. */
 #pragma once
 
-/* Labels that a case gives; NULL or "": none. Power is that of sources and fluxes. */
+/* Labels that a case gives; NULL or "": none. Power is the unit of sources and fluxes. */
 typedef struct sp_units {
   char *temperature, *length, *power;
 } sp_units;
@@ -23,7 +23,7 @@ typedef struct sp_dimension {
 /* A label, in bytes, and a unit with its terminating zero. */
 enum { SP_UNIT_LABEL = 15, SP_UNIT_SIZE = 64 };
 
-/* NULL if `label` can be a part of "K mm^2/W", else what is wrong with it. Local. */
+/* Return the fault of a `label` that cannot be a part of "K mm^2/W", else NULL. Local. */
 const char *sp_unit_misfit(const char *label);
 
 /* Write a unit, as "K mm^2" or "K/W", to `text`, which is returned: "" for a pure number, and if a

@@ -140,7 +140,7 @@ int sp_case_open_text(MPI_Comm comm, const char *text, int count, const char *co
   return open_case(comm, NULL, text ? text : "", count, keys, out);
 }
 
-/* Release what belongs to the space; a set array stays if the order does. */
+/* Release the data of the space; a set array stays if the order does. */
 static void release_vectors(sp_case *c, bool arrays) {
   for (int a = 0; a < SP_CASE_SETTABLE && arrays; a++) {
     sp_vector_destroy(&c->arrays[a]);

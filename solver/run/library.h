@@ -1,6 +1,6 @@
-/* The case of the library (solver/sp_solve.h) and what its files share: library.c opens, changes
- * and closes a case; library_arrays.c has arrays and operators; library_solve.c solves and time
- * steps; library_results.c the results of the last one. */
+/* The case of the library (solver/sp_solve.h) and functions that its files share. A case is opened,
+ * changed and closed in library.c; library_arrays.c has arrays and operators, library_solve.c
+ * solves and time steps, library_results.c the results of the last solve. */
 #pragma once
 
 #include "io/record.h"
@@ -91,7 +91,7 @@ sp_status sp_library_take_data(sp_case *c);
 /* Make c->added a part of the problem, from now on in its load. Collective. */
 sp_status sp_library_extend_problem(sp_case *c);
 
-/* Do what is needed of this for a linear solve: b is then its right-hand side. Collective. */
+/* Do the parts of this that a linear solve needs: b is then its right-hand side. Collective. */
 sp_status sp_library_load(sp_case *c);
 
 /* True if the case is one in time. Local. */

@@ -278,7 +278,7 @@ int sp_case_watch(sp_case *c, sp_case_progress *progress, void *context) {
 
 /* ---- Arrays of the case ---- */
 
-/* The least coordinates of the nodes: those of two elements may differ by rounding or a period. */
+/* The least coordinates of each node: in two elements they may differ by rounding or a period. */
 static sp_status find_points(const sp_case *c, double *points) {
   const sp_space *space = c->run->solver->space;
   const sp_numbering *n = space->numbering;

@@ -6,7 +6,7 @@
 
 /* ---- Solves ---- */
 
-/* Check the array for a solution, NULL on all ranks if none is wanted. */
+/* Check the array for a solution, NULL on all ranks to get none. */
 static sp_status check_output(const sp_case *c, const char *function, size_t count, const double *u,
                               bool *wanted) {
   *wanted = u;
@@ -37,7 +37,7 @@ static sp_status solve_linear(sp_case *c) {
   return sp_solver_iterate(s, &c->results.cg);
 }
 
-/* Each solve begins as the first one does, also from a system that an earlier one has left. */
+/* Each solve begins as the first one does, even from the system of an earlier solve. */
 static sp_status solve_nonlinear(sp_case *c) {
   sp_running *run = c->run;
   const double *start = run->initial;

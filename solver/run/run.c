@@ -57,7 +57,7 @@ static sp_status solve_again(sp_running *c, const sp_config *config, sp_answers 
                 : SP_OK;
 }
 
-/* Compare the answers with those of another order. */
+/* Compare the answers with the answers of another order. */
 static sp_status change_order(sp_running *c, int order) {
   sp_config config = *c->config;
   sp_answers others = {0};
@@ -70,8 +70,8 @@ static sp_status change_order(sp_running *c, int order) {
   return sp_agree(c->workers->comm, status);
 }
 
-/* Compare the answers with those of steps half as long, or of a quarter of the tolerance, which is
- * of order 2 in automatic steps. */
+/* Compare the answers with the answers of steps half as long. Automatic steps take a quarter of the
+ * tolerance, since their errors are of order 2. */
 static sp_status halve_steps(sp_running *c) {
   sp_config config = *c->config;
   sp_time_options *time = &config.time;

@@ -1,5 +1,5 @@
-/* A case from its configuration to its results, for the program; single or one of a series. And
- * what follows a solve, which the library (library.c) needs too. */
+/* A case from its configuration to its results, for the program; single or one of a series. And the
+ * steps after a solve, which the library (library.c) also needs. */
 #pragma once
 
 #include "io/terminal.h"
@@ -19,11 +19,11 @@
 sp_status sp_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,
                  sp_terminal *terminal, sp_results *results);
 
-/* Solve `config` on the ranks and the device of `workers` and on `mesh`, ignore its own [mesh] and
+/* Solve `config` on the ranks and the device of `workers` and on `mesh`, ignore its [mesh] and
  * [backend], and measure the errors. The solution of `start`, of another order, takes the place of
- * problem.initial; NULL: none. If `answers` is not NULL, evaluate them too; the caller ends with
- * sp_answers_free, also after a failure. `report` belongs to the series: it shows the progress line
- * and gets the notes, without a start; no file is written. Errors as above. Collective. */
+ * problem.initial; NULL: none. If `answers` is not NULL, evaluate them as well; the caller ends
+ * with sp_answers_free, also after a failure. `report` belongs to the series: it shows the progress
+ * line and gets the notes, without a start; no file is written. Errors as above. Collective. */
 sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                      const sp_running *start, sp_report *report, sp_answers *answers,
                      sp_results *results);

@@ -74,7 +74,7 @@ typedef struct sp_running {
   double *solution;
   double *initial;      /* problem.initial, if there is one; in time, and the solutions before it */
   sp_field_state state; /* of it, in time */
-  double *last;         /* what conditions that depend on u are linearized at, else NULL */
+  double *last; /* the solution at which conditions that depend on u are linearized, else NULL */
   sp_running_values values;
   sp_note_facts notes;
   sp_running_bars bars;
@@ -129,5 +129,5 @@ double sp_running_range(const sp_running *c);
 /* True if the fluxes of the problem have a balance: it is not mass. Local. */
 bool sp_running_has_balance(const sp_running *c);
 
-/* Release what the case owns. */
+/* Release the data that the case owns. */
 void sp_running_release(sp_running *c);

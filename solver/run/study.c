@@ -306,13 +306,14 @@ static sp_status run_all(series *s) {
   if (s->by_answers)
     sp_terminal_print(s->terminal, "\n  %-16s all %d converge\n", "answers", judged);
   else if (judged > 0)
-    sp_terminal_print(s->terminal, "\n  %-16s as expected in all %d steps that tell\n", "rates",
+    sp_terminal_print(s->terminal, "\n  %-16s as expected in all %d judged steps\n", "rates",
                       judged);
   else
-    sp_terminal_print(s->terminal,
-                      "\n  %-16s no step tells: all errors are at the floor of %stolerance and "
-                      "rounding\n",
-                      "rates", s->axis == SP_ALONG_STEPS ? "space, " : "");
+    sp_terminal_print(
+        s->terminal,
+        "\n  %-16s no step can be judged: all errors are at the floor of %stolerance and "
+        "rounding\n",
+        "rates", s->axis == SP_ALONG_STEPS ? "space, " : "");
   return SP_OK;
 }
 

@@ -6,8 +6,8 @@
  *     sp_solve case.ini --study step=0:3
  *     sp_solve case.ini --study order=1:4 --study refine=0:3
  *
- * step=k is the case in time with its steps halved k times. With several ranges every combination
- * is solved, and rates are taken along steps, or without them, along refinements.
+ * With step=k the steps of a case in time are halved k times. With several ranges every combination
+ * is solved, and rates are taken along steps or, without these, along refinements.
  *
  * The log of a study has no rows in /matvec and /residual. It has, with one row per run,
  *
@@ -18,7 +18,7 @@
  * NaN stands for a rate without a run before it, and for expectations along orders. Rates:
  * solver/results/rates.h. Without a solution the columns of L2 and H1 are missing, and /answers and
  * /limits (solver/run/answers_report.h) judge the series of at least three runs. The root attribute
- * study_rate tells the direction of rates, study_rule how they are judged. */
+ * study_rate is the direction of rates, study_rule the rule by which they are judged. */
 #pragma once
 
 #include "io/profile.h"
@@ -43,9 +43,9 @@ sp_status sp_study_parse(const char *text, sp_study *study);
 
 /* Solve the series, print and log its table, and judge the rates. The mesh is read once and refined
  * from run to run. The solver's tolerance becomes at most 1e-13, and the limit of iterations grows
- * with it. Field and probes are not written. `profile` is as for sp_run. Errors: SP_ERR_INPUT
- * for fewer than three runs without a solution and for steps of a case that has no equal steps,
- * SP_ERR_STUDY with the first step that falls short, and errors of a case, which end the series.
- * Collective over workers->all. */
+ * with it. Field and probes are not written. `profile` is as for sp_run. Errors: SP_ERR_INPUT for
+ * fewer than three runs without a solution, and for steps of a case without equal steps;
+ * SP_ERR_STUDY with the first step that falls short. Errors of a case end the series. Collective
+ * over workers->all. */
 sp_status sp_study_run(const sp_workers *workers, const sp_config *config, const sp_study *study,
                        const sp_profile *profile, sp_terminal *terminal);

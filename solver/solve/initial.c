@@ -178,7 +178,7 @@ static void make_matrices(const source *s, int octants, bool is_contact,
   }
 }
 
-/* True if corner c of the element is corner c of the file's element too. */
+/* True if corner c of the element is also corner c of the file's element. */
 static bool is_outer_corner(const source *s, int path, bool is_contact, int c) {
   for (int level = 0; level < s->below; level++)
     if ((path >> (3 * level) & 7) != (is_contact ? c & 3 : c)) return false;

@@ -1,12 +1,12 @@
 /* The iterate that CG starts from, problem.initial: a formula, or the solution in a field file
- * (solver/report/field.h) of the same mesh, from any number of ranks, of any order, and of the same
- * or fewer refinements.
+ * (solver/report/field.h). The field is of the same mesh with the same or fewer refinements, of any
+ * order, from any number of ranks.
  *
  * An element is found in the file by its number and its refinement path (tag and octants,
- * mesh/hexes.h); if the mesh has been refined since, its ancestor is found. There u is the
- * polynomial of degree N through the equispaced nodes of the file, and its values at the GLL nodes
- * of this order are taken. So a field of the same or a lower order is reproduced to rounding.
- * Corners of elements must be where they are in the file. */
+ * mesh/hexes.h); if the mesh has been refined since, its ancestor is found. In it u is the
+ * polynomial of degree N through the equispaced nodes of the file, evaluated at the GLL nodes of
+ * this order. So a field of the same or a lower order is reproduced to rounding. Corners of
+ * elements must be where they are in the file. */
 #pragma once
 
 #include "io/field_file.h"
@@ -14,7 +14,7 @@
 #include "solver/problem/statement.h"
 #include "solver/solve/time.h"
 
-/* Names in the file: the solution, and in a series those one and two steps before it. */
+/* Names in the file: the solution, and in a series the solutions one and two steps before it. */
 extern const char *const sp_initial_names[SP_TIME_HISTORY];
 
 /* Check that a file is a field. Call it first, before anything that takes time. Errors:
@@ -22,11 +22,11 @@ extern const char *const sp_initial_names[SP_TIME_HISTORY];
 sp_status sp_initial_check(MPI_Comm comm, const sp_statement *statement);
 
 /* Fill values[local DOFs], an L-vector in host memory, the same bits on all copies. Without
- * problem.initial, in time with the solution of [problem]; else values are unchanged. Errors: as
- * above; SP_ERR_INPUT for a formula that is not finite at a node, and for a field that is of
- * another mesh, is damaged or has values that are not finite. If `state` is not NULL, values has
- * SP_TIME_HISTORY L-vectors, and *state comes from the file, if it is a series, else {0, 1, 0}: the
- * first state->known vectors are filled, the newest first. Collective. */
+ * problem.initial, a case in time gets the solution of [problem]; in others values are unchanged.
+ * Errors: as above; SP_ERR_INPUT for a formula that is not finite at a node, and for a field that
+ * is of another mesh, is damaged or has values that are not finite. If `state` is not NULL, values
+ * has SP_TIME_HISTORY L-vectors; the first state->known are filled, the newest first. *state comes
+ * from the file if it is a series; else it is {0, 1, 0}. Collective. */
 sp_status sp_initial_load(const sp_statement *statement, const sp_space *space, double *values,
                           sp_field_state *state);
 

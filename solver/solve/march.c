@@ -28,9 +28,9 @@ struct sp_march {
   sp_vector diagonal;              /* then that */
   sp_vector u[SOLUTIONS];          /* newest first */
   sp_vector stage, history, start, load;
-  sp_vector rate;         /* the history that du/dt of the solution has; and its shift */
+  sp_vector rate;         /* history and shift of du/dt of the solution */
   double rate_shift;      /* 0: unknown */
-  bool is_linearized;     /* the problem is, at the solution, if it depends on u */
+  bool is_linearized;     /* the problem, if it depends on u, is linearized at the solution */
   sp_vector begin;        /* of automatic steps: u at t = 0 */
   double change;          /* likewise: the largest norm of u - begin so far */
   const sp_vector *extra; /* beside the problem's load, or NULL */
@@ -126,8 +126,8 @@ void sp_march_add_load(sp_march *march, const sp_vector *load) {
   march->extra = load;
 }
 
-/* Let steps go on from t, of length dt; automatic ones are at most that long, and end at the next
- * output. */
+/* Continue from t with steps of length dt; automatic steps are at most that long and end at the
+ * next output. */
 static void direct_steps(sp_march *m, double t, double dt) {
   if (m->tolerance > 0) {
     m->from = t;
@@ -229,8 +229,8 @@ static sp_status make_load(sp_march *m) {
   return !status && m->extra ? sp_vector_axpby(1, m->extra, 1, &m->load) : status;
 }
 
-/* start = the polynomial through the last solutions, or after a first stage, the line through u and
- * that, at t + fraction dt. */
+/* start = extrapolation to t + fraction dt: the polynomial through the last solutions or, after a
+ * first stage, the line through u and its result. */
 static sp_status extrapolate(sp_march *m, const sp_time_method *method, int stage) {
   const double s = method->stage[stage].fraction;
   const double parabola[SOLUTIONS] = {(1 + s) * (2 + s) / 2, -s * (2 + s), s * (1 + s) / 2};
@@ -252,7 +252,7 @@ static sp_status linearize(sp_march *m) {
   return m->problem->arrays_of_u[SP_CAPACITY] ? renew_mass(m) : SP_OK;
 }
 
-/* A stage, and where its results go. */
+/* A stage and its outputs. */
 typedef struct solving {
   sp_march *march;
   double t, shift;

@@ -1,7 +1,7 @@
-/* Steps in time of a problem (solver/solve/time.h). Solutions stay in the backend's memory; the
- * host gets them when it asks. Between two requests only scalars travel, unless data depend on t.
+/* Steps in time of a problem (solver/solve/time.h). Solutions stay in the backend's memory, and are
+ * copied to the host on request. Between two requests only scalars travel, unless data depend on t.
  *
- *     create, then step as often as wanted, fetch after some steps, destroy
+ *     create; step, and copy the solution, any number of times; destroy
  *
  * All functions are Collective over the solver's communicator. */
 #pragma once
@@ -19,36 +19,37 @@ typedef struct sp_march sp_march;
  * The error of an automatic step is a norm weighted by the capacity, over DOFs without Dirichlet
  * values, relative to the largest change of u since the beginning. Errors below the solver's
  * tolerance times u do not count. Automatic steps end at each time of sp_time_next_output; no step
- * is shorter than the time between two of these over 2^20. */
+ * is shorter than the time between two of these, divided by 2^20. */
 sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scope,
                           const sp_time_options *time, const double *initial, sp_march **out);
 
 /* Take one step, with the formulas at its end afterwards. *iterations grows by all iterations, also
- * of steps that are tried again; `result` is of the last solve. After an error the solution is that
- * before. Errors: as sp_solver_load and sp_cg_solve. */
+ * of steps that are tried again; `result` is of the last solve. After an error the solution is
+ * unchanged. Errors: as sp_solver_load and sp_cg_solve. */
 sp_status sp_march_step(sp_march *march, int64_t *iterations, sp_cg_result *result);
 
 /* Copy the solution to x[local DOFs] on the host, and the history of du/dt to the problem, for
- * fluxes (solver/problem/problem.h), and let formulas, shift and linearization be those of the
- * solution, also after a step that has failed. Of an initial value du/dt is unknown: NAN, as then
- * are all fluxes that need it. */
+ * fluxes (solver/problem/problem.h). Set formulas, shift and linearization to the state of the
+ * solution, also after a failed step. For an initial value du/dt is unknown: NAN, and so are all
+ * fluxes that need it. */
 sp_status sp_march_fetch(sp_march *march, double *x);
 
 /* Copy the solution of `back` steps ago, 1 or 2, to x[local DOFs] on the host. If it is not known,
- * the values mean nothing. */
+ * the values are undefined. */
 sp_status sp_march_fetch_before(const sp_march *march, int back, double *x);
 
-/* Continue a march that ended at time t: its last `known` solutions, which are this march's step
- * apart, are solutions[known][local DOFs], newest first, and the newest is the `initial` of this
- * one. Automatic steps begin anew, with a length for the time that is left. Call it before the
- * first step. Errors: SP_ERR_SYSTEM. */
+/* Continue a march that ended at time t. Its last `known` solutions, one step of this march apart,
+ * are solutions[known][local DOFs], newest first; the newest is the `initial` of this march.
+ * Automatic steps begin anew, with a length for the remaining time. Call it before the first step.
+ * Errors: SP_ERR_SYSTEM. */
 sp_status sp_march_continue(sp_march *march, double t, int known, const double *solutions);
 
 /* Return the length of the next step. Local. */
 double sp_march_length(const sp_march *march);
 
-/* Take steps of length dt from the time t on, automatic ones of at most dt, where u = initial[local
- * DOFs]; NULL: the solution. Schemes with a history begin anew. Errors: SP_ERR_SYSTEM. */
+/* From now on take steps of length dt, or automatic ones of at most dt, from time t with u =
+ * initial[local DOFs]; NULL: the solution. Schemes with a history begin anew. Errors:
+ * SP_ERR_SYSTEM. */
 sp_status sp_march_restart(sp_march *march, double t, double dt, const double *initial);
 
 /* Add `load`, an L-vector with the owners' bits on copies, to the problem's in all stages from now

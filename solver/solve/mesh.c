@@ -34,8 +34,9 @@ static sp_status check_mesh_size(MPI_Comm comm, const sp_mesh_options *options, 
   return SP_OK;
 }
 
-/* Read the hexahedra of a file. The message says where the case names a file that cannot be opened.
- * If its number of parts is not the number of ranks with elements, the message gives the latter. */
+/* Read the hexahedra of a file. The message has the line of the case that names a file that cannot
+ * be opened. If its number of parts is not the number of ranks with elements, the message gives the
+ * latter. */
 static sp_status read_file(const sp_workers *workers, const sp_mesh_options *options,
                            sp_terminal *terminal, sp_hexes **hexes) {
   const char *path = options->file;

@@ -6,7 +6,7 @@
 
 #include "solver/problem/linearize.h"
 
-/* The most solves of one problem. */
+/* Largest number of solves of one problem. */
 enum { MOST = 50 };
 
 /* The largest |x - last| over the largest |x|, of all ranks. */

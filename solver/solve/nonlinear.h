@@ -1,5 +1,5 @@
-/* Problems that depend on u: a sequence of linear problems, each linearized at the solution of the
- * one before: Newton's method for radiation and forcings (solver/problem/linearize.h), Picard's for
+/* Problems that depend on u: a sequence of linear problems, each linearized at the previous
+ * solution: Newton's method for radiation and forcings (solver/problem/linearize.h), Picard's for
  * formulas of u in robin conditions, kappa, lambda and capacity. Numbering and space stay, and
  * multigrid while coefficients change little (sp_solver_update); the system is made anew.
  *
@@ -16,12 +16,12 @@
 
 /* Solve for x[local DOFs] on the host. It begins at `start`, which may be x; NULL: as the
  * conditions say. If the problem has been linearized at the array `start`, the solver's system is
- * used. The solver has been loaded; `problem` is its problem, which stays linearized at
- * the last solution but one, last[local DOFs], so that its fluxes belong to the equations that x
- * solves. It ends when no value of x changes by more than the solver's tolerance times the largest
- * one. `result` is of the last solve, with the iterations of all and its error relative to
- * the largest change of energy; *solves gets their number, at most 50.
- * Errors: SP_ERR_NOT_CONVERGED with x; as sp_solver_load and sp_solver_solve. Collective. */
+ * used. The solver has been loaded; `problem` is its problem. It stays linearized at the
+ * last solution but one, last[local DOFs], so its fluxes belong to the equations that x solves. It
+ * ends when no value of x changes by more than the solver's tolerance times the largest one.
+ * `result` is of the last solve, with the iterations of all and its error relative to the largest
+ * change of energy; *solves gets their number, at most 50. Errors: SP_ERR_NOT_CONVERGED with x; as
+ * sp_solver_load and sp_solver_solve. Collective. */
 sp_status sp_nonlinear_solve(sp_solver *solver, sp_problem *problem, const double *start,
                              double *last, double *x, sp_cg_result *result, int *solves);
 

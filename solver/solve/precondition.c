@@ -12,17 +12,18 @@
 #include "solver/linear/jacobi.h"
 #include "solver/linear/smoother.h"
 
-/* For a GPU, the threads of each rank set up algebraic multigrid for the rows of all ranks, at some
- * 5 us of a core per row; at order 1 without coarser meshes all DOFs are rows. Coarser meshes take
- * 1.5 us per element and core, Jacobi's iterations on n^3 elements 0.4 n ns per element: 2 M rows
- * take 419 iterations and 0.1 s (operators/cuda/MEASUREMENTS.md). Jacobi's iterations grow with the
- * number of elements per direction; the factor leaves a margin for distortion and boundaries. */
+/* For a GPU, the threads of each rank set up algebraic multigrid for the rows of all ranks, in
+ * about 5 us of a core per row. At order 1 without coarser meshes all DOFs are rows. Coarser meshes
+ * take 1.5 us per element and core, Jacobi's iterations on n^3 elements 0.4 n ns per element: 2 M
+ * rows take 419 iterations and 0.1 s (operators/cuda/MEASUREMENTS.md). Jacobi's iterations grow
+ * with the number of elements per direction; the factor leaves a margin for distortion and
+ * boundaries. */
 static const double MANY_ROWS = 2e6, ITERATIONS_PER_ELEMENT = 3.3;
 static const double MARGIN = 2, SMALL_MARGIN = 1.15;
 
 /* If only a small lambda or alpha determines the mean, it may be lost in the rounding of a cycle in
- * single precision. 4^3 elements, N = 7: 7 iterations in double precision; in single 9 at a
- * magnification of 7e7, 10 at 7e8, 30 at 7e10, 157 at 7e11. */
+ * single precision. With 4^3 elements and N = 7, double precision takes 7 iterations; single takes
+ * 9 at a magnification of 7e7, 10 at 7e8, 30 at 7e10, 157 at 7e11. */
 static const double MOST_MAGNIFICATION = 1e8;
 
 sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind) {

@@ -20,13 +20,13 @@ typedef struct sp_precondition_facts {
 void sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
                                 const sp_mesh *mesh, double elements, sp_precondition_facts *out);
 
-/* Return the preconditioner of a case, with auto replaced. *reason tells the user why; a constant
- * string. Local. */
+/* Return the preconditioner of a case, with auto replaced. *reason is a constant string for the
+ * user. Local. */
 sp_preconditioner_kind sp_precondition_choose(const sp_solver_options *request,
                                               const sp_precondition_facts *facts,
                                               const char **reason);
 
-/* Return the preconditioner with the fewest iterations, whatever its set-up costs. Local. */
+/* Return the preconditioner with the fewest iterations, regardless of its set-up. Local. */
 sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind);
 
 /* True if an operator should be built for CG in one sweep (linear/cg.h): the chosen preconditioner

@@ -1,10 +1,10 @@
 /* A problem on a mesh, solved once or many times: it owns the space, the system, the levels of
- * multigrid and the vectors. It computes and returns; who watches passes callbacks.
+ * multigrid and the vectors. It computes and returns; to watch it, pass callbacks.
  *
  *     create, then load and solve any number of times, destroy
  *
- * Other loads than the problem's cost little: after sp_solver_load, sp_solver_add_load with an
- * array, any number of times.
+ * Another load costs little: after sp_solver_load, call sp_solver_add_load with an array, any
+ * number of times.
  *
  * Several solvers may exist side by side, on one or several communicators. All functions are
  * Collective over the platform's communicator. */
@@ -90,9 +90,9 @@ sp_status sp_solver_set_values(sp_solver *solver, const double *values);
  * SP_ERR_NOT_CONVERGED and SP_ERR_INTERRUPTED. Errors: as sp_cg_solve. */
 sp_status sp_solver_solve(sp_solver *solver, const double *start, double *x, sp_cg_result *result);
 
-/* The same in steps, on the backend: let CG start from `start`, 0 on Dirichlet DOFs; iterate, after
- * which `x` of the solver is the solution without Dirichlet values. Until the next solve or change
- * of data, copy the whole solution to x[local DOFs], or to a vector. Errors: likewise. */
+/* The same in steps, on the backend: set the start of CG to `start`, 0 on Dirichlet DOFs; iterate,
+ * after which `x` of the solver is the solution without Dirichlet values; until the next solve or
+ * change of data, copy the whole solution to x[local DOFs], or to a vector. Errors: likewise. */
 sp_status sp_solver_start(sp_solver *solver, const sp_vector *start);
 sp_status sp_solver_iterate(sp_solver *solver, sp_cg_result *result);
 sp_status sp_solver_fetch(sp_solver *solver, double *x);
@@ -103,7 +103,7 @@ sp_status sp_solver_copy(sp_solver *solver, sp_vector *x);
 sp_status sp_solver_refine(sp_solver *solver, const double *x, double *rest);
 
 /* Make the system anew, after coefficients of the problem have changed; numbering and space stay.
- * If the problem depends on u, multigrid stays, too, while no entry of the diagonal has changed by
+ * If the problem depends on u, multigrid also stays while no entry of the diagonal has changed by
  * more than a factor of 2. sp_solver_load follows, and ends the set-up. Errors: as
  * sp_solver_load. */
 sp_status sp_solver_update(sp_solver *solver);
@@ -112,7 +112,7 @@ sp_status sp_solver_update(sp_solver *solver);
  * follows. Errors: SP_ERR_INPUT if a formula is not finite. */
 sp_status sp_solver_update_values(sp_solver *solver);
 
-/* Release what only load, solve and refine need, for memory. */
+/* Release the data that only load, solve and refine need, to save memory. */
 void sp_solver_release(sp_solver *solver);
 
 /* NULL-safe; sets *solver to NULL. */

@@ -96,7 +96,7 @@ sp_status sp_solver_make_free(sp_solver *s) {
   return s->free.data ? SP_OK : sp_agree(s->platform->comm, write_free(s));
 }
 
-/* Keep what does not change from load to load. */
+/* Keep the data that do not change from load to load. */
 static sp_status keep_own(sp_solver *s) {
   if (s->own.data) return SP_OK;
   SP_TRY(sp_agree(s->platform->comm, sp_space_vector(s->space, SP_DOUBLE, &s->own)));

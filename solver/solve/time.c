@@ -7,12 +7,12 @@ const char *const sp_time_scheme_names[] = {
     [SP_BDF1] = "bdf1",     [SP_BDF2] = "bdf2", [SP_BDF3] = "bdf3",
     [SP_SDIRK2] = "sdirk2", [SP_CN] = "cn",     NULL};
 
-/* gamma = 1 - 1 / sqrt(2). The second stage, at t + dt, takes (1 - gamma) / gamma of what the first
- * has gained over u. */
+/* gamma = 1 - 1 / sqrt(2). The second stage, at t + dt, starts from u plus (1 - gamma) / gamma
+ * times its change in the first stage. */
 #define GAMMA 0.29289321881345247560
 #define GAIN ((1 - GAMMA) / GAMMA)
 
-/* Of the difference to the weights 1/2, 1/2, with the first stage taken from the history. */
+/* Factor of the difference to the weights 1/2, 1/2, with the first stage from the history. */
 #define DIFFERENCE ((0.5 - GAMMA) / GAMMA)
 
 static const sp_time_method methods[] = {

@@ -16,16 +16,16 @@
  * bdf2 and bdf3 begin with steps of sdirk2, so that they keep their order. Source of sdirk2: R.
  * Alexander, SIAM J. Numer. Anal. 14 (1977).
  *
- * cn needs du/dt at t. It is kept as the point of the tangent before, u - dt du/dt, in place of the
- * solution there; so the stage looks as those of other schemes. The first step is two of bdf1 of
- * half the length, with the same system: it damps a jump of the data at t = 0, and ends with a
+ * cn needs du/dt at t. It is kept as a point of the tangent, u - dt du/dt, in place of the previous
+ * solution, so that the stage has the form of the other schemes. The first step is two steps of
+ * bdf1 of half the length, with the same system: it damps a jump of the data at t = 0, and gives a
  * du/dt. Source: R. Rannacher, Numer. Math. 43 (1984).
  *
  * Automatic steps, of sdirk2. The same stages with the weights 1/2, 1/2 are a method of order 1;
  * the difference estimates the error of a step. A step above the tolerance is halved and tried
- * again; below an eighth of it (the estimate is of order 2) the next one is twice as long. All
- * lengths are the time between two outputs over a power of two, and steps begin at a multiple of
- * their length: few systems are set up, and the times of output and the end are met. */
+ * again; below an eighth of it (the estimate is of order 2) the next one is twice as long. A length
+ * is the time between two outputs divided by a power of two, and steps begin at a multiple of their
+ * length. So few systems are set up, and steps meet the times of output and the end. */
 #pragma once
 
 #include <stdbool.h>
@@ -46,13 +46,13 @@ typedef struct sp_time_options {
   /* One of them is given, the others are 0. */
   double step; /* the largest */
   int steps;
-  double tolerance; /* automatic steps: the error of each, as sp_march_create says */
+  double tolerance; /* automatic steps: the error of each (sp_march_create) */
   sp_time_scheme scheme;
-  /* Results and fields, also at the end, in the first way that is given. Equal steps end at all
-   * these times; automatic steps are chosen so. */
+  /* Times of results and fields, besides the end; the first of these that is given counts. Equal
+   * steps end at all these times; automatic steps are chosen so. */
   sp_times at;     /* at these times */
   double interval; /* at its multiples; 0: not given */
-  int every;       /* after so many steps; >= 1 */
+  int every;       /* number of steps between two; >= 1 */
 } sp_time_options;
 
 enum { SP_TIME_HISTORY = 3, SP_TIME_STAGES = 2 };
@@ -62,8 +62,8 @@ typedef struct sp_time_stage {
   double first;                    /* of the first stage of this step */
 } sp_time_stage;
 
-/* The estimated error of a step: weights of the last stage's history times dt, of the solution
- * before, and of that after. */
+/* The estimated error of a step: weights of the last stage's history times dt, and of the solutions
+ * before and after the step. */
 typedef struct sp_time_error {
   double history, before, after;
 } sp_time_error;
@@ -88,5 +88,6 @@ double sp_time_first(const sp_time_options *options);
  * end; after the end, one end later. Local. */
 double sp_time_next_output(const sp_time_options *options, double t);
 
-/* Return span over the smallest power of two that makes it at most `most`, to rounding. Local. */
+/* Return span divided by the smallest power of two that makes it at most `most`, to rounding.
+ * Local. */
 double sp_time_divide(double span, double most);

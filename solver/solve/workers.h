@@ -2,9 +2,9 @@
  *
  * With fewer GPUs than ranks, one rank for each GPU has elements (backend.share = no). A case runs
  * on the communicator of only these ranks: mesh, vectors, exchange, sums, coarse solver and files.
- * So it runs as if the others had not been started. The others open no device and sleep; every
- * millisecond they check if the case is over. (In a plain MPI call they would poll, and each would
- * use a core.) A signal to one of them ends the iteration like a signal to any other rank. */
+ * So it runs as if the other ranks had not been started. These open no device and sleep; every
+ * millisecond they check if the case is over. (In a plain MPI call they would poll, which uses a
+ * core.) A signal to one of them ends the iteration like a signal to any other rank. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ typedef struct sp_backend_options {
 
 typedef struct sp_workers {
   MPI_Comm all;      /* every rank of the run; borrowed */
-  int ranks, count;  /* ranks of `all`; number of those with elements */
+  int ranks, count;  /* ranks of `all`; number of ranks with elements */
   int leader;        /* in `all`: the first rank with elements */
   bool has_elements; /* this rank has elements */
   MPI_Comm comm;     /* the ranks with elements, in the order of `all`; MPI_COMM_NULL on others */
@@ -38,7 +38,7 @@ typedef struct sp_workers {
 sp_status sp_workers_open(MPI_Comm all, const sp_backend_options *options, sp_workers *workers);
 
 /* Do the same for a given choice of ranks, and leave threads unchanged. At least one rank has
- * elements; rank 0 must have some if anything is printed. */
+ * elements, and rank 0 if anything is printed. */
 sp_status sp_workers_open_on(MPI_Comm all, bool has_elements, sp_device_kind kind,
                              sp_transport transport, sp_workers *workers);
 

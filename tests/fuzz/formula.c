@@ -1,8 +1,8 @@
 /* Formulas: an input is the text of one.
  *
- * It is a formula or a message with a column. Values at several points at once are those at each
- * point alone, values are the same with derivatives as without, and a formula without x, y and z
- * has one value and derivatives that are zero or do not exist. */
+ * It is a formula or a message with a column. Values at several points at once are the values at
+ * each point, and the same with derivatives as without. A formula without x, y and z has one value,
+ * and derivatives that are zero or do not exist. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include "io/error.h"
 
-/* Check a property; `otherwise` says what went wrong. */
+/* Check a property; `otherwise` is the message of a failure. */
 static inline void require(bool holds, const char *otherwise) {
   if (holds) return;
   fprintf(stderr, "property violated: %s\n", otherwise);

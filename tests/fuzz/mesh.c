@@ -2,9 +2,9 @@
  * in format 4.1 and read as the program reads it, partition included.
  *
  * The program reads meshes in a process of their own (mesh/gmsh/child.h), which libFuzzer does not
- * see and which starts slowly. Here the function below replaces the library's and calls the reader
- * in this process: that is safe because the file format is correct, so the SDK does not crash. For
- * the process and damaged files see mesh_file.c. */
+ * instrument, and which starts slowly. Here the function below replaces the library's and calls the
+ * reader in this process: that is safe because the file format is correct, so the SDK does not
+ * crash. For the process and damaged files see mesh_file.c. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ const char *__lsan_default_suppressions(void) {
 }
 
 /* The SDK appends to two environment variables whenever it starts, and setenv keeps every value:
- * ten thousand starts took 4 GB. The program starts it once per process. */
+ * ten thousand starts took 4 GB. The program starts the SDK once per process. */
 static const char *const GROWING[] = {"PATH", "PYTHONPATH"};
 enum { GROWING_COUNT = sizeof GROWING / sizeof *GROWING };
 static char *at_start[GROWING_COUNT];

@@ -2,10 +2,10 @@
  * binary.
  *
  * The SDK crashes on some of them, so each is read in a child process. This process must get
- * elements or a message, whatever happens to the child. The program starts sp_mesh_reader for that
+ * elements or a message, for any fate of the child. The program starts sp_mesh_reader for that
  * (mesh/gmsh/child.h), which loads slowly; here the function below replaces the library's and forks
- * instead. That is slow too, and libFuzzer sees this process only; for the code behind the SDK see
- * mesh.c and hexes.c. */
+ * instead. That is also slow, and libFuzzer instruments only this process; mesh.c and hexes.c test
+ * the code behind the SDK. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -73,7 +73,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   static char *arguments[64];
   int count = 0;
   for (; count < *argc && count < 62; count++) arguments[count] = (*argv)[count];
-  arguments[count++] = "-malloc_limit_mb=1048576"; /* libFuzzer's hook is in the child too */
+  arguments[count++] = "-malloc_limit_mb=1048576"; /* libFuzzer's hook is also in the child */
   *argv = arguments;
   *argc = count;
   require(pthread_atfork(NULL, NULL, leave_libfuzzer) == 0, "no handler for forks");

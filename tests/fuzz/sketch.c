@@ -132,7 +132,7 @@ void sketch_make(const uint8_t *data, size_t size, sketch *s) {
   for (size_t i = 1; i + 2 < size; i += 3) change(s, data[i] % 14, data[i + 1], data[i + 2]);
 }
 
-/* ---- What must hold of a mesh ---- */
+/* ---- Properties of a mesh ---- */
 
 static double volume_of(const sp_hexes *hexes, sp_lid element, const sp_rule *rule) {
   double factors[SP_FACTORS * 27], volume = 0;

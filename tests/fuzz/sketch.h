@@ -49,8 +49,8 @@ int sketch_corner(const sketch *s, int element, int corner);
 /* Append face `face` of an element to a surface, if there is room. Local. */
 void sketch_add_face(sketch *s, int element, int face, int surface);
 
-/* Check the properties of elements that the program accepts: the mesh is made or refused with a
- * message; if it is made, its numbering is one-to-one, elements meet point by point where they
+/* Check the properties of elements that the program accepts. The mesh is made, or refused with a
+ * message. If it is made, its numbering is one-to-one, elements meet point by point where they
  * share DOFs, and the refined mesh has eight times the elements and the same volume. Takes over
  * *hexes. */
 void sketch_check(const sketch *s, sp_hexes **hexes);

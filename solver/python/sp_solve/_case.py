@@ -34,7 +34,7 @@ _SECTIONS = {
     "backend": "device exchange share threads",
     "units": "temperature length power",
     "output": "log field flux accuracy"}
-_MEANT = {"tolerance": "solver"}  # sections of keys that others have too
+_MEANT = {"tolerance": "solver"}  # sections whose keys other sections also have
 _OPERATORS = {"operator": 0, "preconditioner": 1, "mass": 2}
 _INTERRUPTIBLE = 20000  # DOFs from which on a solve without progress can be ended by Ctrl-C
 
@@ -153,7 +153,7 @@ class Case:
         return self._open
 
     def close(self) -> None:
-        """Free everything. A closed case can be closed again, and nothing else."""
+        """Free everything. A closed case can only be closed again."""
         if self._open and open_cases.pop(self._open.value, None):
             library().sp_case_close(byref(self._open))
 
@@ -393,5 +393,6 @@ class Case:
 
     @property
     def mass(self) -> LinearOperator:
-        """M, n x n, of all nodes, Dirichlet nodes too, without lambda or capacity: 1.M 1 is the volume of the mesh."""
+        """M, n x n, of all nodes, also Dirichlet nodes, without lambda or capacity: 1.M 1 is the volume of the
+        mesh."""
         return self._linear("mass")

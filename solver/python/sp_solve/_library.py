@@ -1,4 +1,4 @@
-"""The shared library: where it is found, its functions, and the MPI that it is linked to."""
+"""The shared library: its path, its functions, and the MPI that it is linked to."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ARGUMENTS = {
 
 
 def places() -> Iterator[str]:
-    """Where the library may be."""
+    """Possible paths of the library."""
     if os.environ.get("SP_SOLVE_LIBRARY"):
         yield os.environ["SP_SOLVE_LIBRARY"]
         return
@@ -120,7 +120,7 @@ def _finalize() -> None:
 
 @functools.lru_cache(maxsize=None)
 def _initialize() -> None:
-    """Initialize MPI if nobody has. It is then finalized at exit, after the cases have been closed."""
+    """Initialize MPI if it is not. It is then finalized at exit, after the cases have been closed."""
     serialized = 2  # MPI_THREAD_SERIALIZED
     if not _is_true("MPI_Initialized"):
         library().MPI_Init_thread(None, None, serialized, ctypes.byref(c_int()))

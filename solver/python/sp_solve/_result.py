@@ -67,7 +67,7 @@ class Result:
 
     @property
     def results(self) -> dict[str, float]:
-        """The numbers of [result] by name; where they are, and of which kind, is in json["results"]."""
+        """The numbers of [result] by name; json["results"] has their places and kinds."""
         return {row["name"]: row["value"] for row in self.json.get("results", [])}
 
     @property
@@ -77,7 +77,8 @@ class Result:
 
     @property
     def balance(self) -> dict[str, float]:
-        """Sources and fluxes by name (f, groups, imbalance): integrals, as watts if u is a temperature and f W/m^3."""
+        """Sources and fluxes by name (f, groups, imbalance): integrals, in watts if u is a temperature and f is in
+        W/m^3."""
         return {row["name"]: row["value"] for row in self.json.get("balance", [])}
 
     @property
