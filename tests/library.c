@@ -223,10 +223,10 @@ static void test_text_and_names(void) {
 
 /* ---- Memory ---- */
 
-/* Bytes in use after many solves. */
-static size_t use_after(sp_case *c, int solves, double *u) {
+/* Bytes in use after 250 solves. */
+static size_t use_after_solves(sp_case *c, double *u) {
   double value;
-  for (int k = 0; k < solves; k++) {
+  for (int k = 0; k < 250; k++) {
     for (size_t i = 0; i < local_of(c); i++) u[i] = k + 1;
     ok(sp_case_set(c, k % 2 ? SP_CASE_SOURCE : SP_CASE_LOAD, local_of(c), u));
     ok(sp_case_solve(c, local_of(c), u, NULL));
@@ -235,14 +235,21 @@ static size_t use_after(sp_case *c, int solves, double *u) {
   return mallinfo2().uordblks;
 }
 
+/* A leak grows in every round; the threads of MPI allocate at times of their own. */
 static void test_memory(void) {
   ARRAYS_OF_SCOPE;
   sp_case *c =
       open_keys(TEXTS("mesh.elements=2 2 1", "discretization.order=2", "problem.forcing=1",
                       "boundary.default=dirichlet 0", run_case_device, "backend.share=yes"));
   double *u = test_array(local_of(c), sizeof *u);
-  const size_t before = use_after(c, 250, u), after = use_after(c, 1000, u);
-  CHECK(after <= before + 4096, "%zu bytes more", after - before);
+  bool is_steady = false;
+  size_t before = use_after_solves(c, u);
+  for (int round = 0; round < 5 && !is_steady; round++) {
+    const size_t after = use_after_solves(c, u);
+    is_steady = after <= before;
+    before = after;
+  }
+  CHECK(is_steady, "every 250 solves take more memory");
   sp_case_close(&c);
 }
 

@@ -189,7 +189,7 @@ def study(ranks):
     smooth, kink = "problem.solution=sin(3*x)*exp(y)+z^3", "problem.solution=abs(x-0.4)^1.5"
     both = ["--study", "order=1:2", "--study", "refine=0:1"]
     run = Run(ranks, ["good.ini", smooth, *both]).expect(ranks, 0)
-    check("as expected in all 4 steps" in run.out, f"{run.name}: {run.out}")
+    check("as expected in all 4 judged steps" in run.out, f"{run.name}: {run.out}")
     Run(ranks, ["good.ini", kink, "solver.max_iterations=2000", *both]).expect_error(
         ranks, 4, "order 1, refine 0 to 1", "expected")
     Run(ranks, ["good.ini", "solver.max_iterations=3", "solver.preconditioner=none", *both]).expect_error(
