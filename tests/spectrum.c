@@ -119,6 +119,21 @@ int main(int argc, char **argv) {
   check_spectrum("a tensor", TEXTS("mesh.elements=3 3 3; problem.kappa=100, 1, 1; "
                                    "discretization.order=3; boundary.zmin=dirichlet 0; "
                                    "boundary.default=neumann 0"));
+  check_spectrum("a lattice of sheets",
+                 TEXTS("mesh.upper=1.5 1 1.5; mesh.size=1; mesh.grading=no; "
+                       "region.s.lower=0 0.421 0; region.s.upper=1.5 0.424 1.5; "
+                       "region.t.lower=0 0.657 0.333; region.t.upper=1.5 1 0.335; "
+                       "region.u.lower=0.978 0.82 0; region.u.upper=1.5 0.834 1.5",
+                       "material.s.kappa=59; material.t.kappa=78; material.u.kappa=0.11",
+                       "discretization.order=3; boundary.ymin=dirichlet 0; "
+                       "boundary.zmax=dirichlet 0; boundary.default=neumann 0"));
+  check_spectrum("sheets with contacts",
+                 TEXTS("mesh.upper=1 1 1.5; mesh.size=0.7; mesh.grading=no; "
+                       "region.s.lower=0.274 0 0; region.s.upper=0.275 0.193 1.5; "
+                       "region.t.lower=0.469 0 0.895; region.t.upper=0.47 1 1.5",
+                       "material.s.kappa=0.013; material.t.kappa=0.05; discretization.order=2; "
+                       "boundary.s.xmax=contact 2e-9; boundary.t.xmin=contact 1e-8",
+                       "boundary.xmax=robin 1, 0; boundary.default=neumann 0"));
   for (int k = 0; k < 3; k++) {
     const char *kappa = test_text("material.b.kappa=%g", pow(100, k));
     check_spectrum(test_text("glue, %s", kappa),

@@ -7,6 +7,7 @@
 #include "operators/schwarz/builder.h"
 #include "operators/schwarz/columns.h"
 #include "operators/schwarz/junctions.h"
+#include "operators/schwarz/sets.h"
 
 struct sp_schwarz {
   const sp_space *space;
@@ -14,8 +15,12 @@ struct sp_schwarz {
   sp_lid *interface;
   sp_column_counts counts; /* over all ranks */
   sp_device_schwarz *on_device;
-  sp_junctions *junctions; /* NULL: none */
-  sp_vector sum;           /* S r with junctions: z of a step may hold only sums of the backend */
+  sp_precision precision;
+  sp_schwarz_builder boxes; /* what sets need */
+  double *junctions;        /* marks; NULL: none */
+  sp_sets *sets;            /* NULL: none */
+  sp_vector residual;       /* with sets */
+  sp_vector sum;            /* S r with sets: z of a step may hold only sums of the backend */
 };
 
 /* ---- Weights ---- */
@@ -218,6 +223,20 @@ static void sp_schwarz_builder_destroy(sp_schwarz_builder **builder) {
           b->ratio, b->ring, b->held, b->alike, b->edge_start, b->edge_elements, b);
 }
 
+/* Keep the boxes for sp_schwarz_correct. */
+static void move_boxes(sp_schwarz_builder *from, sp_schwarz_builder *to) {
+  *to = (sp_schwarz_builder){.setup = from->setup,
+                             .boxes = from->boxes,
+                             .inverse_diagonal = from->inverse_diagonal,
+                             .n = from->n,
+                             .gll = from->gll,
+                             .intervals = from->intervals,
+                             .stiffness = from->stiffness,
+                             .sums = from->sums};
+  from->intervals = NULL;
+  from->sums = NULL;
+}
+
 /* All ranks do the exchanges, also after a failure. */
 static sp_status fill_builder(sp_schwarz_builder *b) {
   const sp_operator_setup *setup = b->setup;
@@ -261,9 +280,10 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
   SP_TRY(sp_agree(platform->comm, status));
   SP_TRY(sp_agree(platform->comm, fill_builder(b)));
   schwarz->space = space;
-  SP_TRY(sp_junctions_create(b, op->precision, &schwarz->junctions));
-  if (schwarz->junctions) status = sp_space_vector(space, op->precision, &schwarz->sum);
-  SP_TRY(sp_agree(platform->comm, status));
+  schwarz->precision = op->precision;
+  move_boxes(b, &schwarz->boxes);
+  SP_TRY(sp_junctions_mark(space, &schwarz->junctions));
+  if (schwarz->junctions) SP_TRY(sp_schwarz_correct(schwarz, NULL));
   sp_gid counts[2] = {b->columns->count, b->columns->start[b->columns->count]};
   MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, platform->comm);
   schwarz->counts = (sp_column_counts){counts[0], counts[1]};
@@ -295,26 +315,49 @@ void sp_schwarz_destroy(sp_schwarz **schwarz) {
   if (!*schwarz) return;
   if ((*schwarz)->on_device)
     (*schwarz)->space->platform->backend->schwarz_destroy(&(*schwarz)->on_device);
-  sp_junctions_destroy(&(*schwarz)->junctions);
+  sp_intervals_destroy(&(*schwarz)->boxes.intervals);
+  sp_sets_destroy(&(*schwarz)->sets);
+  sp_vector_destroy(&(*schwarz)->residual);
   sp_vector_destroy(&(*schwarz)->sum);
   sp_columns_destroy(&(*schwarz)->columns);
-  SP_FREE((*schwarz)->interface, *schwarz);
+  SP_FREE((*schwarz)->interface, (*schwarz)->junctions, (*schwarz)->boxes.sums, *schwarz);
   *schwarz = NULL;
 }
 
-sp_status sp_schwarz_apply(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z) {
-  const sp_backend *backend = schwarz->space->platform->backend;
-  const sp_status status = backend->schwarz_apply(schwarz->on_device, r->data, z->data);
-  if (!schwarz->junctions) return status;
-  return sp_first_failure(status, sp_junctions_add(schwarz->junctions, r, z));
+static sp_status create_vectors(sp_schwarz *s) {
+  sp_status status = SP_OK;
+  if (!s->residual.data) status = sp_space_vector(s->space, s->precision, &s->residual);
+  if (!status && !s->sum.data) status = sp_space_vector(s->space, s->precision, &s->sum);
+  return status;
+}
+
+sp_status sp_schwarz_correct(sp_schwarz *s, const double *marks) {
+  const MPI_Comm comm = s->space->platform->comm;
+  const size_t dofs = sp_space_dofs(s->space);
+  SP_OWNED double *all = NULL;
+  sp_sets_destroy(&s->sets);
+  sp_status status = sp_allocate(dofs, sizeof *all, "Schwarz", &all);
+  SP_TRY(sp_agree(comm, status ? status : create_vectors(s)));
+  for (size_t i = 0; i < dofs; i++)
+    all[i] = (marks ? marks[i] : 0) + (s->junctions ? s->junctions[i] : 0);
+  return sp_sets_create(&s->boxes, all, s->precision, &s->sets);
+}
+
+sp_status sp_schwarz_apply(sp_schwarz *s, const sp_vector *r, sp_vector *z) {
+  const sp_backend *backend = s->space->platform->backend;
+  if (!s->sets) return backend->schwarz_apply(s->on_device, r->data, z->data);
+  sp_status status = sp_sets_begin(s->sets, r, &s->residual);
+  status =
+      sp_first_failure(status, backend->schwarz_apply(s->on_device, s->residual.data, z->data));
+  return sp_first_failure(status, sp_sets_finish(s->sets, z));
 }
 
 sp_status sp_schwarz_step(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z,
                           const sp_smoothing *step) {
   const sp_backend *backend = schwarz->space->platform->backend;
   sp_smoothing own = *step;
-  if (schwarz->junctions) own.t = z = &schwarz->sum;
-  if (backend->schwarz_step && !schwarz->junctions) {
+  if (schwarz->sets) own.t = z = &schwarz->sum;
+  if (backend->schwarz_step && !schwarz->sets) {
     const sp_correction correction = sp_smoothing_correction(step);
     return backend->schwarz_step(schwarz->on_device, r->data, z->data, &correction);
   }

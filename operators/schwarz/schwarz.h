@@ -19,8 +19,8 @@
  * share of the diagonal of the assembled boxes, with Robin's ends, at a node, so the stiffer of two
  * blocks dominates (iteration counts: solver/README.md). Along the lines of a column, and in
  * elements that are strong in two directions, it varies little (lines.c). W = Delta^(-1/2) with
- * Delta = diagonal of A / diagonal of the assembled boxes. DOFs at which contacts branch or cross
- * are in blocks of their own (operators/schwarz/junctions.h). */
+ * Delta = diagonal of A / diagonal of the assembled boxes. On sets
+ * of DOFs that blocks do not suit, A is inverted (operators/schwarz/sets.h). */
 #pragma once
 
 #include "operators/operator.h"
@@ -31,8 +31,8 @@ typedef struct sp_schwarz sp_schwarz;
 
 /* For `op`, of order 2 or more, which was built from `setup`, with boxes[elements] from
  * sp_separable_fill and the operator's inverse diagonal, inverse[local DOFs]. `setup` and the
- * arrays are not used afterwards; op must outlive *out. The caller destroys *out. Errors:
- * SP_ERR_SYSTEM. Collective. */
+ * arrays must outlive calls of sp_schwarz_correct; op must outlive *out. The caller destroys *out.
+ * Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setup,
                             const sp_separable *boxes, const double *inverse, sp_schwarz **out);
 
@@ -46,6 +46,10 @@ sp_column_counts sp_schwarz_columns(const sp_schwarz *schwarz);
 
 /* NULL-safe; sets *schwarz to NULL. Local. */
 void sp_schwarz_destroy(sp_schwarz **schwarz);
+
+/* The sets are the DOFs with marks[local DOFs] > 0, the same on all ranks, and those where contacts
+ * branch or cross. NULL: only those. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_schwarz_correct(sp_schwarz *schwarz, const double *marks);
 
 /* z = S r on L-vectors of the operator's precision, zero at constrained DOFs; z is not r. Returns
  * this rank's failure, for the next reduction. Collective among neighbours. */

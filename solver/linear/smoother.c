@@ -74,6 +74,10 @@ static sp_status step_schwarz(sp_smoother *self, const sp_vector *b, const sp_ve
                           sp_schwarz_step(((schwarz *)self)->blocks, b, &self->product, step));
 }
 
+static sp_status correct_schwarz(sp_smoother *self, const double *marks) {
+  return sp_schwarz_correct(((schwarz *)self)->blocks, marks);
+}
+
 static void destroy_schwarz(sp_smoother *self) {
   sp_schwarz_destroy(&((schwarz *)self)->blocks);
 }
@@ -83,7 +87,10 @@ static sp_status create_schwarz(sp_operator *op, const sp_operator_setup *setup,
   schwarz *s = NULL;
   SP_TRY(sp_agree(op->comm, sp_allocate(1, sizeof *s, "smoother", &s)));
   *out = &s->base;
-  s->base = (sp_smoother){.apply = apply_schwarz, .step = step_schwarz, .destroy = destroy_schwarz};
+  s->base = (sp_smoother){.apply = apply_schwarz,
+                          .step = step_schwarz,
+                          .correct = correct_schwarz,
+                          .destroy = destroy_schwarz};
   SP_TRY(sp_system_find_boxes(system));
   SP_TRY(sp_schwarz_create(op, setup, system->boxes, inverse, &s->blocks));
   s->base.columns = sp_schwarz_columns(s->blocks);

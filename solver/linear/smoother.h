@@ -26,6 +26,10 @@ struct sp_smoother {
    * step->r. All members of `step` except s, t and q are set. step->r may be b. */
   sp_status (*step)(sp_smoother *self, const sp_vector *b, const sp_vector *y, sp_smoothing *step);
 
+  /* Invert A on the marked DOFs, marks[local DOFs] > 0, of which S corrects some modes too much:
+   * sp_schwarz_correct. A later call replaces these DOFs. NULL: S cannot. Collective. */
+  sp_status (*correct)(sp_smoother *self, const double *marks);
+
   void (*destroy)(sp_smoother *self); /* Free all members except op and product. Local. */
   sp_column_counts columns;           /* of its blocks, for a description; zeros without */
 };
@@ -41,7 +45,8 @@ typedef struct sp_smoother_type {
   const char *(*misfit)(sp_operator_kind kind);
 
   /* Create S for `op`, which was built from `setup`, a copy of the system's with another precision;
-   * inverse[local DOFs] is its inverse diagonal. Errors: SP_ERR_SYSTEM. Collective. */
+   * inverse[local DOFs] is its inverse diagonal. They must outlive calls of `correct`. Errors:
+   * SP_ERR_SYSTEM. Collective. */
   sp_status (*create)(sp_operator *op, const sp_operator_setup *setup, sp_system *system,
                       const double *inverse, sp_smoother **out);
 } sp_smoother_type;
