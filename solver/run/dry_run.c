@@ -149,7 +149,7 @@ static sp_status describe_solver(const sp_config *config, const sp_backend *back
     p->factors = row->factors / 7.0 * (double)sp_rule_points(sp_operator_rule(op.kind, op.order)) /
                  (double)sp_element_nodes(op.order);
   sp_precondition_facts_find(&op, backend, mesh, elements, &facts);
-  if (sp_precondition_choose(&request, &facts, &reason) != SP_PRECONDITIONER_MULTIGRID)
+  if (!sp_precondition_type(sp_precondition_choose(&request, &facts, &reason))->has_levels)
     return SP_OK;
   return choose_cycle(config, backend, mesh, sp_materials_have_tensor(materials), p);
 }
