@@ -119,7 +119,7 @@ static sp_status parse_condition(const sp_key *key, const char *text, const char
     text += length + (text[length] == ',');
     text += strspn(text, SP_INI_SPACE);
   }
-  if (type->form == SP_PERIODIC) {
+  if (type->joins) {
     if (*text == '\0')
       return sp_fail(SP_ERR_INPUT, "%s: expected %s, found no group", where, type->usage);
     SP_TRY(sp_format(&entry->partner, "%s", text));

@@ -268,7 +268,7 @@ static sp_status parse_materials(sp_config *config) {
 
 static sp_status parse_line(const sp_config *config, sp_boundary_entry *entry) {
   const sp_condition_type *type = entry->type;
-  const char *given = type->has_alpha && !type->of_u ? "u" : NULL; /* of_u: by its own formula */
+  const char *given = type->takes_u ? "u" : NULL;
   for (int c = 0; c < SP_CONDITION_COEFFICIENTS; c++)
     SP_TRY(parse_fixed(config, given, &entry->coefficients[c]));
   SP_TRY(parse_case_formula(config, given, &entry->formula));

@@ -255,7 +255,7 @@ static void describe_multigrid(const sp_preconditioner *self, size_t room, char 
   if (used < room && has_bars(m))
     used += (size_t)snprintf(text + used, room - used, " and %d along bars", m->options.orders[0]);
   if (used < room)
-    used += (size_t)snprintf(text + used, room - used, ", Chebyshev-%s of degree %d",
+    used += (size_t)snprintf(text + used, room - used, ", %s of degree %d",
                              sp_smoother_type_of(m->options.smoother, SP_MAX_ORDER)->title,
                              m->options.degree);
   const sp_column_counts columns = sp_chebyshev_columns(m->levels[0].smoother);

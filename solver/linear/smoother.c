@@ -110,13 +110,14 @@ const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
                                          NULL};
 
 static const sp_smoother_type types[] = {
-    [SP_SMOOTHER_JACOBI] = {.title = "Jacobi",
+    [SP_SMOOTHER_JACOBI] = {.title = "Chebyshev-Jacobi",
                             .least_order = 1,
                             .misfit = suits_all,
                             .create = create_jacobi},
-    [SP_SMOOTHER_SCHWARZ] = {.title = "Schwarz",
+    [SP_SMOOTHER_SCHWARZ] = {.title = "Chebyshev-Schwarz",
                              .least_order = 2,
                              .sums = 1,
+                             .keeps_blocks = true,
                              .keeps_bars = true,
                              .misfit = misfit_schwarz,
                              .create = create_schwarz},

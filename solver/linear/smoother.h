@@ -1,6 +1,6 @@
 /* Smoothers of multigrid: S, an approximate inverse of A, symmetric and positive definite on the
- * unconstrained DOFs, for Chebyshev's iteration (chebyshev.h). A new kind is a word, a row
- * and its functions in smoother.c. */
+ * unconstrained DOFs, for Chebyshev's iteration (chebyshev.h). A new kind is a constant in
+ * options.h, and a word, a row and its functions in smoother.c. */
 #pragma once
 
 #include "operators/schwarz/schwarz.h"
@@ -35,9 +35,10 @@ struct sp_smoother {
 };
 
 typedef struct sp_smoother_type {
-  const char *title; /* in descriptions: "Schwarz" */
+  const char *title; /* in descriptions: "Chebyshev-Schwarz" */
   int least_order;   /* levels of a lower order take the first row */
   int sums;          /* over the DOFs of neighbours, per application */
+  bool keeps_blocks; /* it stores about as much as Schwarz, not a vector (run/dry_run.c) */
   bool keeps_bars;   /* it smooths along bars, which may be a level (operators/schwarz/bars.h) */
 
   /* Return the reason why S does not suit an operator, "needs ..., but ..."; NULL if it does.

@@ -89,7 +89,7 @@ sp_status sp_boundary_identify(const sp_statement *statement, sp_mesh *mesh) {
       sp_allocate((size_t)statement->boundary.count, sizeof *pairs, "periodic pairs", &pairs);
   for (int p = 0; p < statement->boundary.count && !status; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    if (entry->type->form != SP_PERIODIC) continue;
+    if (!entry->type->joins) continue;
     if (!first) first = entry;
     status = find_pair(entry, mesh->hexes, &pairs[count++]);
   }
@@ -127,7 +127,7 @@ sp_status sp_boundary_insert_contacts(MPI_Comm comm, const sp_statement *stateme
   for (int s = 0; s < hexes->surface.count && !status; s++) contact_of[s] = -1;
   for (size_t p = 0; p < lines && !status; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    if (entry->type->form != SP_CONTACT) continue;
+    if (!entry->type->inserts) continue;
     names[count] = entry->formula.where;
     status = claim_surfaces(entry, count++, hexes, contact_of);
   }

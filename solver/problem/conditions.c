@@ -88,20 +88,20 @@ static sp_status check_contact(const sp_boundary_entry *entry) {
 
 #define COEFFICIENT(name) .coefficients = {name}
 const sp_condition_type sp_condition_types[] = {
-    {"dirichlet", "dirichlet [G]", NULL, SP_DIRICHLET, .data = "g",
-     .places = SP_ON_INNER | SP_ON_VOLUMES | SP_ON_DEFAULT},
-    {"neumann", "neumann [G]", NULL, SP_FLUX, SP_ON_DEFAULT, .data = "g", .terms = neumann_terms},
-    {"robin", "robin ALPHA[, G]", "kappa du/dn + ALPHA u = G", SP_FLUX, SP_ON_DEFAULT,
-     COEFFICIENT("alpha"), .data = "g", .has_alpha = true, .terms = robin_terms},
+    {"dirichlet", "dirichlet [G]", NULL, SP_ON_INNER | SP_ON_VOLUMES | SP_ON_DEFAULT,
+     .fixes_u = true, .data = "g"},
+    {"neumann", "neumann [G]", NULL, SP_ON_DEFAULT, .data = "g", .terms = neumann_terms},
+    {"robin", "robin ALPHA[, G]", "kappa du/dn + ALPHA u = G", SP_ON_DEFAULT, COEFFICIENT("alpha"),
+     .data = "g", .takes_u = true, .has_alpha = true, .terms = robin_terms},
     {"radiation", "radiation EPS, T_AMBIENT[, OFFSET]",
-     "kappa du/dn = EPS sigma ((T_AMBIENT + OFFSET)^4 - (u + OFFSET)^4)", SP_FLUX, SP_ON_DEFAULT,
+     "kappa du/dn = EPS sigma ((T_AMBIENT + OFFSET)^4 - (u + OFFSET)^4)", SP_ON_DEFAULT,
      .coefficients = {"eps", "t_ambient"}, .data = "offset", .no_solution = true, .of_u = true,
-     .has_alpha = true, .check = check_radiation, .terms = radiation_terms},
-    {"periodic", "periodic OTHER", NULL, SP_PERIODIC, .places = 0},
-    {"source", "source Q", "the heat that enters there in all", SP_FLUX, SP_ON_INNER,
-     COEFFICIENT("q"), .by_area = true, .check = check_source, .terms = source_terms},
-    {"contact", "contact R", "a resistance times area", SP_CONTACT, SP_ON_INNER, COEFFICIENT("r"),
-     .check = check_contact},
+     .in_kelvin = true, .has_alpha = true, .check = check_radiation, .terms = radiation_terms},
+    {"periodic", "periodic OTHER", .joins = true},
+    {"source", "source Q", "the heat that enters there in all", SP_ON_INNER, COEFFICIENT("q"),
+     .by_area = true, .check = check_source, .terms = source_terms},
+    {"contact", "contact R", "a resistance times area", SP_ON_INNER, .inserts = true,
+     COEFFICIENT("r"), .check = check_contact},
     {0}};
 
 static bool is_at(const sp_condition_type *type, unsigned place) {

@@ -17,8 +17,6 @@ struct sp_boundary_entry;
 struct sp_boundary_part;
 struct sp_material;
 
-typedef enum sp_condition_form { SP_FLUX, SP_DIRICHLET, SP_PERIODIC, SP_CONTACT } sp_condition_form;
-
 /* Besides exterior faces of a group: faces between elements, volumes, the default. */
 enum { SP_ON_INNER = 1, SP_ON_VOLUMES = 2, SP_ON_DEFAULT = 4 };
 enum { SP_CONDITION_COEFFICIENTS = 2 };
@@ -27,16 +25,20 @@ enum { SP_CONDITIONS_SIZE = 128 }; /* of a list of their names */
 typedef struct sp_condition_type {
   const char *name;
   const char *usage, *meaning; /* "robin ALPHA[, G]", "kappa du/dn + ALPHA u = G" */
-  sp_condition_form form;
   unsigned places;
+  bool fixes_u; /* u = g */
+  bool joins;   /* the two groups of a line are one surface */
+  bool inserts; /* the line has elements of no thickness in the mesh, and a material */
   /* A line has all coefficients, which do not depend on t, then the data, which may, and which
    * follow from a solution if they are left out. Names for messages; NULL: none. */
   const char *coefficients[SP_CONDITION_COEFFICIENTS];
   const char *data;
   bool no_solution; /* data that are left out are 0, and do not follow from a solution */
-  bool of_u;        /* alpha and g depend on u; for robin, if its formulas do */
+  bool of_u;        /* alpha and g depend on u */
+  bool takes_u;     /* they do if its formulas do */
+  bool in_kelvin;   /* coefficients[1] is a temperature: in kelvin, or less an offset, the data */
   bool has_alpha;   /* alpha is not 0; then GLL quadrature at the nodes, else the operator's */
-  bool by_area;     /* terms use the area of the line's faces */
+  bool by_area;     /* coefficients[0] is a total; terms use the area of the line's faces */
   /* Check the formulas of a line; NULL: nothing to check. Errors: SP_ERR_INPUT. Local. */
   sp_status (*check)(const struct sp_boundary_entry *);
   /* Fill alpha[n] and g[n], each unless NULL, near the solution u[n]; NULL: none is known. g
@@ -48,7 +50,7 @@ typedef struct sp_condition_type {
 
 /* True if it is a part of the mesh, and so no condition of exterior faces. Local. */
 static inline bool sp_condition_is_of_mesh(const sp_condition_type *type) {
-  return type->form == SP_PERIODIC || type->form == SP_CONTACT;
+  return type->joins || type->inserts;
 }
 
 /* Ends with a row without a name. */

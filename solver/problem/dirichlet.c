@@ -153,7 +153,7 @@ static sp_status visit_some(void *constraints_, void *workspace, size_t begin, s
   for (size_t k = begin; k < end; k++) {
     const sp_outer_face *outer = &c->problem->faces[k];
     const int f = outer->face;
-    if (!outer->part || outer->part->type->form != SP_DIRICHLET) continue;
+    if (!outer->part || !outer->part->type->fixes_u) continue;
     face->count = (order + 1) * (order + 1) * (f == INSIDE ? order + 1 : 1);
     for (int n = 0; n < face->count && f == INSIDE; n++) face->indices[n] = n;
     if (f != INSIDE) sp_face_nodes(order, f, face->indices);

@@ -60,8 +60,8 @@ static sp_status add_jump_faces(const sp_problem *problem, const sp_space *space
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(hexes, e); f++) {
       const int part = sp_problem_face_part(problem, hexes, e, f);
-      const bool periodic = part >= 0 && problem->parts[part].type->form == SP_PERIODIC;
-      const bool contact = part >= 0 && problem->parts[part].type->form == SP_CONTACT;
+      const bool periodic = part >= 0 && problem->parts[part].type->joins;
+      const bool contact = part >= 0 && problem->parts[part].type->inserts;
       const bool inside = !sp_surface_is_exterior(hexes->surfaces[e][f]) && !contact;
       const bool examined = periodic || (inside && problem->materials.count > 1);
       /* Exterior faces are left out: derivatives of u may be infinite there. */
@@ -102,7 +102,7 @@ sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
   workspace *w = NULL;
   *out = (sp_interface_jumps){0};
   for (int p = 0; p < problem->part_count; p++)
-    out->periodic = out->periodic || problem->parts[p].type->form == SP_PERIODIC;
+    out->periodic = out->periodic || problem->parts[p].type->joins;
   if ((problem->materials.count == 1 && !out->periodic) ||
       !sp_materials_have_solution(&problem->materials) ||
       sp_materials_are_of_u(&problem->materials))

@@ -135,7 +135,7 @@ static sp_status make_contacts(const sp_statement *statement, const sp_hexes *he
   int volume = hexes->volume.count - hexes->file.contacts;
   for (int p = 0; p < statement->boundary.count && volume < hexes->volume.count; p++) {
     const sp_boundary_entry *entry = &statement->boundary.entries[p];
-    if (entry->type->form != SP_CONTACT) continue;
+    if (!entry->type->inserts) continue;
     SP_TRY(make_contact(entry, hexes, &out->list[m]));
     out->of_volume[volume++] = m++;
   }

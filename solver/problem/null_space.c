@@ -266,7 +266,7 @@ static void find_ways_out(const sp_problem *problem, const sp_mesh *mesh,
   }
   for (sp_lid n = 0; n < problem->face_count; n++) {
     const sp_outer_face *face = &problem->faces[n];
-    if (face->is_fixed || sp_outer_face_has(face, SP_DIRICHLET) || sp_outer_face_has_alpha(face))
+    if (face->is_fixed || sp_outer_face_type(face)->fixes_u || sp_outer_face_type(face)->has_alpha)
       has_way_out[bodies->of_element[face->element]] = true;
   }
   MPI_Allreduce(MPI_IN_PLACE, has_way_out, bodies->count, MPI_C_BOOL, MPI_LOR, mesh->comm);

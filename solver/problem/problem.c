@@ -236,7 +236,7 @@ static sp_status check_faces(const sp_statement *statement, const sp_mesh *mesh,
   }
   for (size_t p = 0; p < parts; p++) {
     const sp_condition_type *type = problem->parts[p].type;
-    if (faces[p] > 0 && type->form == SP_DIRICHLET) problem->has_dirichlet = true;
+    if (faces[p] > 0 && type->fixes_u) problem->has_dirichlet = true;
     if (faces[p] > 0 && type->has_alpha) problem->has_robin = true;
     if (faces[p] > 0 && problem->parts[p].of_u) problem->of_u = true;
   }
@@ -293,8 +293,8 @@ void sp_problem_count_pinched(const sp_problem *problem, const sp_space *space, 
   const sp_outer_face *face = problem->faces;
   for (sp_lid n = 0; n < problem->face_count; n++, face++) {
     const sp_lid *dofs = sp_numbering_nodes(numbering, face->element);
-    if (!is_exterior(space->mesh->hexes, face) || sp_outer_face_has(face, SP_DIRICHLET) ||
-        sp_outer_face_has(face, SP_PERIODIC))
+    if (!is_exterior(space->mesh->hexes, face) || sp_outer_face_type(face)->fixes_u ||
+        sp_outer_face_type(face)->joins)
       continue;
     sp_face_nodes(order, face->face, nodes);
     for (int i = 1; i < order; i++) {

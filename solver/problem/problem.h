@@ -92,12 +92,11 @@ int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_li
 const double *sp_boundary_last(const sp_boundary_part *part, int order, sp_lid element, int f,
                                double *u);
 
-/* True if a face, not a whole element, has such a condition; or one with alpha. Local. */
-static inline bool sp_outer_face_has(const sp_outer_face *face, sp_condition_form form) {
-  return face->face < SP_FACES && face->part && face->part->type->form == form;
-}
-static inline bool sp_outer_face_has_alpha(const sp_outer_face *face) {
-  return face->face < SP_FACES && face->part && face->part->type->has_alpha;
+/* Return the kind of condition of a face, or one without any property if it has none or is a whole
+ * element. Local. */
+static inline const sp_condition_type *sp_outer_face_type(const sp_outer_face *face) {
+  static const sp_condition_type none;
+  return face->face < SP_FACES && face->part ? face->part->type : &none;
 }
 
 /* Return the part that fixes u in an element; -1 if none does. Local. */

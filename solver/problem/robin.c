@@ -41,7 +41,7 @@ static sp_status add_robin_faces(const sp_problem *problem, const sp_space *spac
   SP_TRY(sp_allocate(FACE_NODES, sizeof *shares, "Robin", &shares));
   sp_average_matrix(&sp_reference_get(nq - 1)->gll, &sp_reference_get(finest)->gll, shares);
   for (; face < problem->faces + problem->face_count; face++) {
-    if (!sp_outer_face_has_alpha(face)) continue;
+    if (!sp_outer_face_type(face)->has_alpha) continue;
     const sp_lid *nodes = sp_numbering_nodes(space->numbering, face->element);
     SP_TRY(sp_robin_face(face->part, space->mesh->hexes, finest, face->element, face->face, indices,
                          values));

@@ -92,7 +92,7 @@ static int choose_samples(const double *variation, sp_lid elements,
 
 /* True if alpha or g of a face have a formula of x, y and z. */
 static bool has_varying_data(const sp_outer_face *face) {
-  if (!sp_outer_face_has(face, SP_FLUX) || face->part->of_u) return false;
+  if (!sp_outer_face_type(face)->terms || face->part->of_u) return false;
   bool some = face->part->formula && !face->part->formula->is_constant;
   for (int k = 0; k < SP_CONDITION_COEFFICIENTS; k++) {
     const sp_expression *formula = face->part->coefficients[k];

@@ -378,7 +378,7 @@ static bool find_dirichlet(const sp_note_facts *f, sp_note *note) {
   name_list names = {0};
   for (int p = 0; p < f->problem->part_count; p++) {
     const sp_boundary_part *part = &f->problem->parts[p];
-    if (part->type->form == SP_DIRICHLET && part->formula && part->formula->regularity == SP_JUMPS)
+    if (part->type->fixes_u && part->formula && part->formula->regularity == SP_JUMPS)
       add_name(&names, "", part->formula->where);
   }
   return names.count > 0 &&
@@ -445,7 +445,7 @@ static bool find_kelvin(const sp_note_facts *f, sp_note *note) {
     const sp_boundary_entry *entry = i < statement->boundary.count ? &statement->boundary.entries[i]
                                                                    : &statement->boundary.fallback;
     const sp_formula *ambient = &entry->coefficients[1];
-    if (!entry->type || !entry->type->of_u || entry->formula.text) continue;
+    if (!entry->type || !entry->type->in_kelvin || entry->formula.text) continue;
     if (!ambient->expression->is_constant || ambient->value > COLD) continue;
     return write_note(note, "temperature", ambient->value,
                       "%s: without an offset u and %.12g are in kelvin; for degrees C give the "

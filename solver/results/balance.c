@@ -175,7 +175,7 @@ static sp_status add_faces(sp_balance *balance, const double *x) {
     const sp_lid e = face->element;
     if (face->face == SP_FACES || !face->part) continue;
     if (face->part == &problem->parts[problem->part_count - 1]) balance->has_default = true;
-    if (!sp_outer_face_has_alpha(face) || balance->fluxes.marked[e][face->face]) continue;
+    if (!sp_outer_face_type(face)->has_alpha || balance->fluxes.marked[e][face->face]) continue;
     double flux = 0;
     SP_TRY(sp_robin_flux(face->part, space, e, face->face, x, &flux));
     *flux_of(balance, space->mesh->hexes, e, face->face) += flux;

@@ -104,7 +104,7 @@ static void visit_faces(const sp_problem *problem, const sp_mesh *mesh, const bo
       if (!is_member(hexes, members, e, f)) continue;
       const int part = sp_problem_face_part(problem, hexes, e, f);
       counts[1]++;
-      counts[2] += part >= 0 && problem->parts[part].type->form != SP_CONTACT;
+      counts[2] += part >= 0 && !problem->parts[part].type->inserts;
       counts[3] += all->leaves[v] == all->leaves[w];
       if (!again) mark_groups(volume, v, w, all->marks);
       for (int g = 0; g < volume->group_count && again && all->leaves[v] == all->leaves[w]; g++)

@@ -75,10 +75,10 @@ static sp_status mark_conditions(sp_fluxes *s) {
     const int f = face->face;
     if (f >= SP_FACES || !face->part) continue;
     bool *marked = &s->marked[e][f];
-    *marked = sp_outer_face_has(face, SP_DIRICHLET) ||
-              (sp_outer_face_has(face, SP_CONTACT) && !s->whole &&
-               !sp_surface_is_exterior(hexes->surfaces[e][f]));
-    if (sp_outer_face_has_alpha(face)) SP_TRY(is_stiff(s, face, marked));
+    const sp_condition_type *type = face->part->type;
+    *marked = type->fixes_u ||
+              (type->inserts && !s->whole && !sp_surface_is_exterior(hexes->surfaces[e][f]));
+    if (type->has_alpha) SP_TRY(is_stiff(s, face, marked));
   }
   return SP_OK;
 }

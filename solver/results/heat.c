@@ -161,7 +161,7 @@ static sp_status find_given(const sp_fluxes *whole, const sp_load_sums *sums, he
     *given = (share){.row = row_of(h, e),
                      .surface = sp_surface_of(hexes->surfaces[e][f]),
                      .flux = -sums->fluxes[k]};
-    if (sp_outer_face_has_alpha(face))
+    if (sp_outer_face_type(face)->has_alpha)
       SP_TRY(sp_robin_flux(face->part, whole->space, e, f, whole->x, &given->flux));
   }
   h->given_count = merge_shares(h->given_count, h->given);

@@ -162,7 +162,7 @@ static sp_status fill_entry(const sp_hexes *hexes, const sp_problem *problem,
   mark_members(entry, hexes, q->on_surface, q->members);
   for (int s = 0; s < count && q->type->through; s++) {
     const int part = q->members[s] ? problem->part_of_surface[s] : -1;
-    if (part >= 0 && problem->parts[part].type->form == SP_PERIODIC)
+    if (part >= 0 && problem->parts[part].type->joins)
       return sp_fail(SP_ERR_INPUT, "%s: '%s' is periodic, so it has no flux out of the domain",
                      entry->where, entry->group);
   }

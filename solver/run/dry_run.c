@@ -50,8 +50,8 @@ static double resident_memory(void) {
  * For the host they agree to 3 % with the peaks of runs with 1 M DOFs on one rank, less the program
  * itself; for the device they were not compared with runs. The operator has bp3.5's factors, and
  * cycles are in single precision. */
-enum { SIMPLE, DIAGONAL, SCHWARZ, CYCLES, ORDERS = 5 }; /* no multigrid; multigrid by smoother */
-typedef const double table[CYCLES][2][ORDERS];          /* [][0] stored, [][1] trilinear */
+enum { SIMPLE, DIAGONAL, BLOCKS, CYCLES, ORDERS = 5 }; /* no multigrid; multigrid by smoother */
+typedef const double table[CYCLES][2][ORDERS];         /* [][0] stored, [][1] trilinear */
 
 static const double table_orders[ORDERS] = {1, 2, 4, 7, 11};
 
@@ -86,7 +86,7 @@ typedef struct part {
   sp_geometry_kind geometry;
   int order;
   double factors; /* stored at a node, of seven; 0 if trilinear */
-  int cycle;      /* SIMPLE, DIAGONAL or SCHWARZ */
+  int cycle;      /* SIMPLE, DIAGONAL or BLOCKS */
   double cycles;  /* with bars on a level, or in double precision, they take twice as much */
 } part;
 
@@ -119,9 +119,10 @@ static sp_status choose_cycle(const sp_config *config, const sp_backend *backend
   /* Refined, the shape hardly changes. */
   sp_multigrid_decide(backend, p->kind, is_tensor, &mesh->shape, &options);
   sp_mesh_strong_directions(&mesh->shape, strong);
-  p->cycle = sp_smoother_type_of(options.smoother, p->order)->sums > 0 ? SCHWARZ : DIAGONAL;
+  const sp_smoother_type *smoother = sp_smoother_type_of(options.smoother, p->order);
+  p->cycle = smoother->keeps_blocks ? BLOCKS : DIAGONAL;
   const bool bars =
-      p->cycle == SCHWARZ && strong[0] + strong[1] + strong[2] == 2 && mesh->shape.stretch >= BARS;
+      smoother->keeps_bars && strong[0] + strong[1] + strong[2] == 2 && mesh->shape.stretch >= BARS;
   p->cycles = bars || options.precision == SP_CYCLE_DOUBLE ? 2 : 1;
   return SP_OK;
 }
@@ -148,7 +149,7 @@ static sp_status describe_solver(const sp_config *config, const sp_backend *back
     p->factors = row->factors / 7.0 * (double)sp_rule_points(sp_operator_rule(op.kind, op.order)) /
                  (double)sp_element_nodes(op.order);
   sp_precondition_facts_find(&op, backend, mesh, elements, &facts);
-  if (sp_precondition_choose(&request, &facts, &reason) != SP_PRECONDITIONER_MULTIGRID)
+  if (!sp_precondition_type(sp_precondition_choose(&request, &facts, &reason))->has_levels)
     return SP_OK;
   return choose_cycle(config, backend, mesh, sp_materials_have_tensor(materials), p);
 }

@@ -61,7 +61,7 @@ static void find_moving(sp_march *m) {
   for (int i = 0; i < p->part_count; i++) {
     const sp_boundary_part *part = &p->parts[i];
     const bool moving = part->formula ? is_moving(part->formula) : solution && part->type->data;
-    if (part->type->form == SP_DIRICHLET)
+    if (part->type->fixes_u)
       m->moving_values = m->moving_values || moving;
     else
       m->moving_load = m->moving_load || moving;

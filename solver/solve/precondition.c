@@ -108,7 +108,7 @@ void sp_precondition_options(const sp_solver_options *request, sp_multigrid_opti
 bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
                                       const sp_precondition_facts *facts,
                                       sp_geometry_kind geometry) {
-  return chosen != SP_PRECONDITIONER_MULTIGRID &&
+  return sp_precondition_type(chosen)->is_fusible &&
          sp_cg_prefers_one_sweep(facts->backend, facts->op.kind, geometry, facts->op.order);
 }
 
@@ -202,13 +202,32 @@ void sp_levels_free(sp_levels *levels) {
   levels->systems[0] = NULL;
 }
 
-sp_status sp_precondition_create(sp_preconditioner_kind kind, sp_system *system, sp_levels *levels,
-                                 sp_preconditioner **out) {
-  *out = NULL;
-  if (kind == SP_PRECONDITIONER_JACOBI) return sp_jacobi_create(system->op, &system->setup, out);
-  if (kind != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+/* ---- Table ---- */
+
+static sp_status create_jacobi(sp_system *system, sp_levels *levels, sp_preconditioner **out) {
+  (void)levels;
+  return sp_jacobi_create(system->op, &system->setup, out);
+}
+
+static sp_status create_multigrid(sp_system *system, sp_levels *levels, sp_preconditioner **out) {
+  (void)system;
   SP_TRY(sp_multigrid_create(&levels->options, levels->systems, &levels->coarse, out));
   for (int i = 1; i < levels->options.levels; i++)
     sp_system_forget_coefficients(levels->systems[i]);
   return SP_OK;
+}
+
+const sp_preconditioner_type *sp_precondition_type(sp_preconditioner_kind kind) {
+  static const sp_preconditioner_type types[] = {
+      [SP_PRECONDITIONER_NONE] = {.is_fusible = true},
+      [SP_PRECONDITIONER_JACOBI] = {.is_fusible = true, .create = create_jacobi},
+      [SP_PRECONDITIONER_MULTIGRID] = {.has_levels = true, .create = create_multigrid}};
+  return &types[kind];
+}
+
+sp_status sp_precondition_create(sp_preconditioner_kind kind, sp_system *system, sp_levels *levels,
+                                 sp_preconditioner **out) {
+  const sp_preconditioner_type *type = sp_precondition_type(kind);
+  *out = NULL;
+  return type->create ? type->create(system, levels, out) : SP_OK;
 }

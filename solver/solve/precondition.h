@@ -54,8 +54,19 @@ sp_status sp_levels_create(const sp_solver_options *request, const sp_problem *p
                            sp_levels *levels);
 void sp_levels_free(sp_levels *levels);
 
+/* A kind of preconditioner: a row of the table in precondition.c. */
+typedef struct sp_preconditioner_type {
+  bool has_levels; /* it needs `levels`; it is kept for later systems that are similar */
+  bool is_fusible; /* none, or a diagonal, with which CG may take one sweep (linear/cg.h) */
+  /* As sp_precondition_create; NULL: none. */
+  sp_status (*create)(sp_system *system, sp_levels *levels, sp_preconditioner **out);
+} sp_preconditioner_type;
+
+/* Return the row of a kind, which is not auto. Local. */
+const sp_preconditioner_type *sp_precondition_type(sp_preconditioner_kind kind);
+
 /* *out = the preconditioner of `kind`, which is not auto, for the system; NULL for none. The system
- * and `levels` (used by multigrid only) must outlive it. Errors: as sp_jacobi_create and
+ * and `levels` (if it has levels) must outlive it. Errors: as sp_jacobi_create and
  * sp_multigrid_create. Collective. */
 sp_status sp_precondition_create(sp_preconditioner_kind kind, sp_system *system, sp_levels *levels,
                                  sp_preconditioner **out);

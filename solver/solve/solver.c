@@ -70,13 +70,13 @@ static void choose_preconditioner(sp_solver *s) {
   sp_precondition_facts_find(&of_op, s->platform->backend, s->mesh,
                              (double)s->mesh->global_elements, &facts);
   s->kind = sp_precondition_choose(&s->options, &facts, &s->kind_reason);
-  setup->for_level = s->kind == SP_PRECONDITIONER_MULTIGRID;
+  setup->for_level = sp_precondition_type(s->kind)->has_levels;
   setup->one_sweep = sp_precondition_prefers_fused_cg(s->kind, &facts, setup->geometry);
 }
 
 static sp_status start_levels(sp_solver *s) {
   const double magnification = s->facts.weak ? s->facts.weak->magnification : 0;
-  if (s->kind != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+  if (!sp_precondition_type(s->kind)->has_levels) return SP_OK;
   return sp_levels_create(&s->options, s->problem, s->system, s->facts.exact, magnification,
                           &s->levels);
 }
@@ -151,7 +151,7 @@ static sp_status judge_preconditioner(sp_solver *s) {
 static sp_status create_preconditioner(sp_solver *s) {
   if (!s->levels.systems[0]) SP_TRY(start_levels(s));
   SP_TRY(sp_precondition_create(s->kind, s->system, &s->levels, &s->preconditioner));
-  if (!s->problem->of_u || s->kind != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+  if (!s->problem->of_u || !sp_precondition_type(s->kind)->has_levels) return SP_OK;
   const size_t dofs = sp_space_dofs(s->space);
   SP_TRY(
       sp_agree(s->platform->comm, sp_allocate(dofs, sizeof *s->inverse, "diagonal", &s->inverse)));
