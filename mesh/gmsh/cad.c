@@ -182,6 +182,12 @@ sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
   gmshFree(bodies.list);
   if (!status) status = group_faces(path, &curved);
   if (!status) status = check_size(path, sizes->largest);
+  if (!status && sizes->largest == 0) {
+    entities faces = {0};
+    status = list_entities(path, 2, &faces);
+    if (!status) status = sp_gmsh_gaps(m, faces.list, faces.count);
+    gmshFree(faces.list);
+  }
   SP_TRY(status);
   if (sizes->largest > 0) gmshOptionSetNumber("Mesh.MeshSizeMax", sizes->largest, &error);
   gmshOptionSetNumber("Mesh.MeshSizeMin", sizes->smallest, &error);

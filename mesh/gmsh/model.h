@@ -137,6 +137,12 @@ sp_status sp_gmsh_generate(sp_gmsh_model *m);
 /* Open and mesh a CAD file: see sp_gmsh_sizes (mesh/gmsh/gmsh.h). */
 sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);
 
+/* ---- gaps.c ---- */
+
+/* Set sizes along the curves of an open geometry, from the gaps between the curves of each face.
+ * faces[count]: pairs of dimension and tag. */
+sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const int *faces, size_t count);
+
 /* Fill is_plane and kernel_volume of the last entity. */
 void sp_gmsh_cad_describe(sp_gmsh_model *m);
 
