@@ -167,6 +167,29 @@ void sp_gmsh_cad_compare(sp_gmsh_model *m) {
   }
 }
 
+/* The default size of gmsh: a tenth of the diagonal. */
+static double default_size(void) {
+  double lower[3], upper[3], square = 0;
+  int error;
+  gmshModelGetBoundingBox(-1, -1, &lower[0], &lower[1], &lower[2], &upper[0], &upper[1], &upper[2],
+                          &error);
+  for (int d = 0; d < 3; d++) square += pow(upper[d] - lower[d], 2);
+  return error ? 0 : sqrt(square) / 10;
+}
+
+/* Choose the bodies that are swept and, if the case gives no size, sizes from gaps. */
+static sp_status prepare_bodies(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
+  const double size = sizes->largest > 0 ? sizes->largest : default_size();
+  entities bodies = {0}, faces = {0};
+  sp_status status = list_entities(m->path, 3, &bodies);
+  if (!status) status = list_entities(m->path, 2, &faces);
+  if (!status) status = sp_gmsh_sweeps_find(m, bodies.list, bodies.count / 2, size);
+  if (!status && sizes->largest == 0) status = sp_gmsh_gaps(m, faces.list, faces.count, size);
+  gmshFree(bodies.list);
+  gmshFree(faces.list);
+  return status;
+}
+
 sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
   const char *path = m->path;
   entities bodies = {0};
@@ -182,12 +205,7 @@ sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
   gmshFree(bodies.list);
   if (!status) status = group_faces(path, &curved);
   if (!status) status = check_size(path, sizes->largest);
-  if (!status && sizes->largest == 0) {
-    entities faces = {0};
-    status = list_entities(path, 2, &faces);
-    if (!status) status = sp_gmsh_gaps(m, faces.list, faces.count);
-    gmshFree(faces.list);
-  }
+  if (!status) status = prepare_bodies(sizes, m);
   SP_TRY(status);
   if (sizes->largest > 0) gmshOptionSetNumber("Mesh.MeshSizeMax", sizes->largest, &error);
   gmshOptionSetNumber("Mesh.MeshSizeMin", sizes->smallest, &error);

@@ -96,21 +96,10 @@ static void measure_face(int face, outline *outlines, double size) {
   gmshFree(curves);
 }
 
-/* The default size of gmsh: a tenth of the diagonal. */
-static double default_size(void) {
-  double lower[3], upper[3], square = 0;
-  int error;
-  gmshModelGetBoundingBox(-1, -1, &lower[0], &lower[1], &lower[2], &upper[0], &upper[1], &upper[2],
-                          &error);
-  for (int d = 0; d < 3; d++) square += pow(upper[d] - lower[d], 2);
-  return error ? 0 : sqrt(square) / 10;
-}
-
-sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const int *faces, size_t count) {
+sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const int *faces, size_t count, double size) {
   SP_OWNED outline *outlines = NULL; /* by tag */
   int *curves = NULL, error, most = 0;
   size_t curve_count = 0;
-  const double size = default_size();
   gmshModelGetEntities(&curves, &curve_count, 1, &error);
   if (error) return sp_gmsh_failed(m->path, "list the curves");
   for (size_t c = 1; c < curve_count; c += 2) most = curves[c] > most ? curves[c] : most;
@@ -120,7 +109,8 @@ sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const int *faces, size_t count) {
     o->is_sampled = sample_curve(curves[c], o);
     find_box(o, size);
   }
-  for (size_t f = 1; f < count && !status; f += 2) measure_face(faces[f], outlines, size);
+  for (size_t f = 1; f < count && !status; f += 2)
+    if (!sp_gmsh_is_swept(m, 2, faces[f])) measure_face(faces[f], outlines, size);
   for (size_t c = 1; c < curve_count && !status; c += 2) {
     outline *o = &outlines[curves[c]];
     if (o->is_sampled)
