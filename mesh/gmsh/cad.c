@@ -164,6 +164,10 @@ void sp_gmsh_cad_compare(sp_gmsh_model *m) {
     cad->kernel_volume = e->kernel_volume;
     snprintf(cad->body, sizeof cad->body, "%s",
              e->group_count > 0 ? sp_gmsh_group_name(m, 3, e->groups[0]) : "");
+    cad->pieces = 0;
+    for (size_t i = 0; i < m->entity_count; i++)
+      cad->pieces += m->entities[i].dimension == 3 && m->entities[i].group_count > 0 &&
+                     e->group_count > 0 && m->entities[i].groups[0] == e->groups[0];
   }
 }
 

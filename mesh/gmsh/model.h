@@ -2,7 +2,7 @@
  * other files sdk.c calls the SDK. Each file calls only files to its right:
  *
  *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_sets | gmsh_format4, gmsh_sdk, gmsh_curve |
- *     gmsh_format2, gmsh_cad | gmsh_scan, gmsh_model
+ *     gmsh_format2, gmsh_cad | gmsh_gaps | gmsh_sweep | gmsh_scan, gmsh_model
  *
  * We read .msh files ourselves because the SDK loses information. In format 2 it puts an element
  * into all groups of its elementary tag, and many writers use one tag for the whole mesh. It trusts

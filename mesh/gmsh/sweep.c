@@ -20,7 +20,7 @@ typedef struct tags {
 } tags;
 
 /* The entities of the next higher or lower dimension at one. */
-static tags adjacent(int dimension, int tag, bool higher) {
+static tags list_adjacent(int dimension, int tag, bool higher) {
   tags up = {0}, down = {0};
   int error;
   gmshModelGetAdjacencies(dimension, tag, &up.list, &up.count, &down.list, &down.count, &error);
@@ -28,7 +28,7 @@ static tags adjacent(int dimension, int tag, bool higher) {
   return higher ? up : down;
 }
 
-static bool contains(const tags *t, int tag) {
+static bool has_tag(const tags *t, int tag) {
   bool found = false;
   for (size_t i = 0; i < t->count; i++) found = found || t->list[i] == tag;
   return found;
@@ -45,7 +45,7 @@ static double mass_of(int dimension, int tag) {
   return fabs(mass);
 }
 
-/* The way from the centre of one entity to that of another; returns its length. */
+/* The vector between the centres of two entities; returns its length. */
 static double find_shift(int dimension, int from, int to, double shift[3]) {
   double a[3] = {NAN, 0, 0}, b[3] = {NAN, 0, 0};
   int error;
@@ -68,12 +68,12 @@ static bool is_plane(int face) {
  * the body is high. */
 static bool match_side(const sp_gmsh_sweep *s, const tags *from, const tags *to, double height,
                        sp_gmsh_side *side) {
-  tags curves = adjacent(2, side->face, false);
+  tags curves = list_adjacent(2, side->face, false);
   int froms = 0, tos = 0;
   bool good = true;
   for (size_t c = 0; c < curves.count && good; c++) {
     const int curve = curves.list[c];
-    const bool in_source = contains(from, curve), in_target = contains(to, curve);
+    const bool in_source = has_tag(from, curve), in_target = has_tag(to, curve);
     if (in_source) side->from = curve;
     if (in_target) side->to = curve;
     froms += in_source;
@@ -90,7 +90,7 @@ static bool match_side(const sp_gmsh_sweep *s, const tags *from, const tags *to,
 
 /* Fill the sides; false if the body is no extrusion from source to target. */
 static bool match_sides(const tags *faces, double height, sp_gmsh_sweep *s) {
-  tags from = adjacent(2, s->source, false), to = adjacent(2, s->target, false);
+  tags from = list_adjacent(2, s->source, false), to = list_adjacent(2, s->target, false);
   bool good = from.count == to.count && from.count + 2 == faces->count;
   s->side_count = 0;
   for (size_t f = 0; f < faces->count && good; f++) {
@@ -106,7 +106,7 @@ static bool match_sides(const tags *faces, double height, sp_gmsh_sweep *s) {
 
 /* Find the direction of the least height in which the body is an extrusion, if there is one. */
 static sp_status find_extrusion(int volume, double size, sp_gmsh_sweep *best) {
-  tags faces = adjacent(3, volume, false);
+  tags faces = list_adjacent(3, volume, false);
   SP_OWNED double *areas = NULL; /* 0 for faces that are not plane */
   sp_gmsh_sweep s = {.volume = volume};
   double least = INFINITY;
@@ -150,10 +150,10 @@ static bool orient_sweep(sp_gmsh_sweep *s, int face) {
 
 /* True if all bodies at the curve are the two. */
 static bool is_between(int curve, int volume, int next) {
-  tags faces = adjacent(1, curve, true);
+  tags faces = list_adjacent(1, curve, true);
   bool good = true;
   for (size_t f = 0; f < faces.count; f++) {
-    tags volumes = adjacent(2, faces.list[f], true);
+    tags volumes = list_adjacent(2, faces.list[f], true);
     for (size_t v = 0; v < volumes.count; v++)
       good = good && (volumes.list[v] == volume || volumes.list[v] == next);
     gmshFree(volumes.list);
@@ -166,8 +166,8 @@ static bool is_between(int curve, int volume, int next) {
 static bool are_sides_free(const sp_gmsh_sweep *s, int next) {
   bool good = true;
   for (size_t i = 0; i < s->side_count && good; i++) {
-    tags volumes = adjacent(2, s->sides[i].face, true),
-         curves = adjacent(2, s->sides[i].face, false);
+    tags volumes = list_adjacent(2, s->sides[i].face, true),
+         curves = list_adjacent(2, s->sides[i].face, false);
     good = volumes.count == 1;
     for (size_t c = 0; c < curves.count && good; c++)
       good = curves.list[c] == s->sides[i].from || is_between(curves.list[c], s->volume, next);
@@ -179,7 +179,7 @@ static bool are_sides_free(const sp_gmsh_sweep *s, int next) {
 
 /* The body on the other side of the target; 0 if there is none. */
 static int find_next(const sp_gmsh_sweep *s) {
-  tags volumes = adjacent(2, s->target, true);
+  tags volumes = list_adjacent(2, s->target, true);
   int next = 0;
   for (size_t v = 0; v < volumes.count; v++)
     if (volumes.list[v] != s->volume) next = volumes.list[v];
@@ -247,7 +247,7 @@ typedef struct sweeping {
   size_t first, last; /* new points; number of the last element */
 } sweeping;
 
-/* The point above a node of the source, or below if level = 0. */
+/* The point at a level above a node of the source; level 0 is the node. */
 static size_t point_at(const sweeping *w, size_t node, int level) {
   const size_t levels = (size_t)(w->sweep->layers * w->order);
   return level == 0 ? node : w->first + (w->column[node] - 1) * levels + (size_t)level - 1;
@@ -279,7 +279,7 @@ static sp_status add_above(sweeping *w, int dimension, int tag, int type, const 
   return SP_OK;
 }
 
-/* The normal of a triangle at a node: twice its area if it has order 1. */
+/* The normal of a triangle at a node, as long as the Jacobian. */
 static void find_normal(const sweeping *w, const size_t *nodes, int at, double normal[3]) {
   static const double R[] = {0, 1, 0, 0.5, 0.5, 0}, S[] = {0, 0, 1, 0, 0.5, 0.5};
   const double r = R[at], s = S[at], l = 1 - r - s;
@@ -302,9 +302,7 @@ static double height_of(const sweeping *w, const size_t *nodes, int at) {
   return sum;
 }
 
-/* Twice the sum of areas at mid-points / 3 is exact for the quadratic Jacobian of a curved
- * triangle.
- */
+/* The mid-points of edges integrate the quadratic Jacobian of a curved triangle exactly. */
 static double volume_above(const sweeping *w, const size_t *nodes) {
   if (w->order == 1) return height_of(w, nodes, 0) / 2;
   return (height_of(w, nodes, 3) + height_of(w, nodes, 4) + height_of(w, nodes, 5)) / 6;
