@@ -101,10 +101,11 @@ static bool find_flat(const sp_note_facts *f, sp_note *note) {
   const double *at = shape->flattest;
   if (shape->quality >= SP_FLAT) return false;
   add_number(note, "share", shape->flat);
-  return write_note(note, "smallest_scaled_jacobian", shape->quality,
-                    "%.2g %% of the elements are nearly flat, most at (%.6g, %.6g, %.6g); expect "
-                    "many more iterations",
-                    100 * shape->flat, at[0], at[1], at[2]);
+  return write_note(
+      note, "smallest_scaled_jacobian", shape->quality,
+      "%.2g %% of the elements are nearly flat, the flattest at (%.6g, %.6g, %.6g); expect "
+      "many more iterations",
+      100 * shape->flat, at[0], at[1], at[2]);
 }
 
 static bool find_unit(const sp_note_facts *f, sp_note *note) {
