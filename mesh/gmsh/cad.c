@@ -1,4 +1,5 @@
-/* Geometries from CAD, meshed with tetrahedra (mesh/divide.h makes hexahedra of them). */
+/* Geometries from CAD, meshed with tetrahedra and prisms (mesh/divide.h makes hexahedra of them).
+ */
 #include <gmshc.h>
 #include <math.h>
 #include <stdio.h>

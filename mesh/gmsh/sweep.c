@@ -1,5 +1,5 @@
-/* Bodies from CAD that are extrusions: two equal plane faces, the source and the target, and side
- * faces that join them straight. gmsh meshes the source with triangles, which become layers of
+/* Bodies from CAD that are extrusions. They have two equal plane faces, the source and the target.
+ * Side faces join them straight. gmsh meshes the source with triangles, which become layers of
  * prisms here. Tetrahedra of a body thinner than they are long would be slivers. The meshes of
  * target and sides are replaced, so other bodies share with a swept one only its source, or its
  * target if they are swept from there. */
@@ -242,7 +242,8 @@ static const int GRID[3][9] = {{0}, {0, 1, 2, -1}, {0, 3, 1, 5, 4, -1, 2, -1, -1
 typedef struct sweeping {
   sp_gmsh_model *m;
   const sp_gmsh_sweep *sweep;
-  int order, line, triangle, prism, quadrangle; /* types; quadrangles have order 1 */
+  int order;
+  int line, triangle, prism, quadrangle; /* gmsh's types; quadrangles have order 1 */
   size_t *column;     /* [points before], 1 + index of a node of the source; 0 for others */
   size_t first, last; /* new points; number of the last element */
 } sweeping;
