@@ -73,6 +73,7 @@ typedef struct sp_hexes_cad {
   /* The body with the largest relative difference between the volumes of mesh and CAD kernel: its
    * name and both volumes. */
   char body[64];
+  int pieces; /* of this body, if others divide it; the volumes are of one piece */
   double volume, kernel_volume;
   sp_gid curved, flattened; /* curved tetrahedra; how many of them leave the surface ... */
   double distance;          /* ... to avoid inversion, by at most this distance */

@@ -49,12 +49,14 @@ static const double nothing[EXTREMES] = {1, 1, INFINITY, 1, 1, 1, 1, 0, -1};
 typedef struct search {
   const sp_hexes *hexes;
   double ends[2][SP_MAX_NQ]; /* derivatives of the Lagrange basis at -1 and 1 */
-  double least[EXTREMES], stretched;
+  double least[EXTREMES], stretched, flat;
+  sp_lid worst; /* element with the least quality */
 } search;
 
 /* The shape of a chunk of elements, and the factors of one. */
 typedef struct workspace {
-  double least[EXTREMES], stretched, factors[SP_FACTORS * 27];
+  double least[EXTREMES], stretched, flat, factors[SP_FACTORS * 27];
+  sp_lid worst;
 } workspace;
 
 /* J at a corner, column by column. */
@@ -119,7 +121,7 @@ static sp_status examine_some(void *search_, void *workspace_, size_t begin, siz
   workspace *w = workspace_;
   bool affine = true;
   memcpy(w->least, nothing, sizeof nothing);
-  w->stretched = 0;
+  w->stretched = w->flat = 0;
   for (size_t e = begin; e < end; e++) {
     const bool contact = sp_hexes_is_contact(s->hexes, (sp_lid)e);
     double quality, a[3], l[3];
@@ -129,6 +131,8 @@ static sp_status examine_some(void *search_, void *workspace_, size_t begin, siz
     (void)sp_mesh_fit_box(a, upright * a[0] * a[1] * a[2], l);
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
     const double stretch = contact ? 1 / SP_CONTACT_THIN : longest / shortest;
+    if (quality < w->least[QUALITY]) w->worst = (sp_lid)e;
+    w->flat += quality < SP_FLAT;
     take_extremes((const double[]){affine, quality, shortest, upright, a[0] / most, a[1] / most,
                                    a[2] / most, -longest, -stretch},
                   w->least);
@@ -141,6 +145,8 @@ static void join_extremes(void *search_, void *workspace_, size_t begin, size_t 
   search *s = search_;
   const workspace *w = workspace_;
   (void)begin, (void)end;
+  if (w->least[QUALITY] < s->least[QUALITY]) s->worst = w->worst;
+  s->flat += w->flat;
   take_extremes(w->least, s->least);
   s->stretched += w->stretched;
 }
@@ -174,16 +180,25 @@ sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape
   double *const least = s.least;
   memcpy(least, nothing, sizeof nothing);
   SP_TRY(add_left_handed(comm, hexes, sp_agree(comm, examine_elements(&s))));
-  double sums[2] = {s.stretched, (double)hexes->count};
+  double sums[3] = {s.stretched, s.flat, (double)hexes->count}, flattest[3] = {0};
+  struct {
+    double quality;
+    int rank;
+  } worst = {least[QUALITY], sp_comm_rank(comm)};
+  if (hexes->count > 0) sp_hexes_coordinates(hexes, s.worst, 1, &(const double){0}, flattest);
+  MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
+  MPI_Bcast(flattest, 3, MPI_DOUBLE, worst.rank, comm);
   MPI_Allreduce(MPI_IN_PLACE, least, EXTREMES, MPI_DOUBLE, MPI_MIN, comm);
-  MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, comm);
+  MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_DOUBLE, MPI_SUM, comm);
   *shape = (sp_mesh_shape){.affine = least[AFFINE] > 0,
                            .quality = least[QUALITY],
                            .shortest = least[SHORTEST],
                            .longest = -least[LONGEST],
                            .stretch = -least[STRETCH],
-                           .stretched = sums[0] / sums[1],
+                           .stretched = sums[0] / sums[2],
+                           .flat = sums[1] / sums[2],
                            .upright = least[UPRIGHT]};
+  memcpy(shape->flattest, flattest, sizeof flattest);
   memcpy(shape->strength, &least[STRENGTH], sizeof shape->strength);
   return SP_OK;
 }

@@ -4,6 +4,7 @@
 #include "mesh/hexes.h"
 
 #define SP_STRETCHED 2.0     /* least ratio of two lengths of a stretched element */
+#define SP_FLAT 0.01         /* scaled Jacobian of a flat element */
 #define SP_CONTACT_THIN 1e-8 /* thickness of a contact, relative to its other lengths */
 
 /* Extremes over the elements of all ranks. Lengths are measured in the box with the element's mean
@@ -13,6 +14,7 @@ typedef struct sp_mesh_shape {
   /* The smallest scaled Jacobian: |J| at a corner, divided by the lengths of the columns of J. It
    * is 1 for boxes and near 0 at flat corners. */
   double quality;
+  double flat, flattest[3]; /* share of the elements that are flat; centre of the worst element */
   double shortest, longest; /* lengths of an element */
   double stretch;           /* the largest ratio of two lengths of an element; 1e8 for contacts */
   double stretched;         /* share of the elements that are stretched */

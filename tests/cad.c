@@ -3,6 +3,7 @@
  * the SDK. */
 #include <sys/personality.h>
 
+#include "mesh/divide.h"
 #include "tests/mesh_files.h"
 #include "tests/rates.h"
 #include "tests/start_gmsh.h"
@@ -160,6 +161,62 @@ static void check_pipe(void) {
   }
 }
 
+/* Solve the part with source 1, 0 on one face, and the others insulated. Returns the iterations. */
+static int count_iterations(const char *name) {
+  const char *const keys[] = {test_text("mesh.file=%s", name),
+                              "discretization.order=2; problem.forcing=1",
+                              "boundary.surface 1=dirichlet 0; boundary.default=neumann 0", NULL};
+  sp_results results;
+  const sp_status status = run_case(MPI_COMM_WORLD, keys, NULL, &results);
+  CHECK(!status, "%s: %s", name, sp_error_message());
+  return (int)results.cg.iterations;
+}
+
+/* A sheet with holes is swept. So is a pin on a block, whose tetrahedra have the triangles below
+ * it; the block has two faces above. Arcs of order 2 are exact to 1e-3 of the volumes. */
+static void check_sweeps(void) {
+  static const struct {
+    const char *script;
+    double block, circles; /* volume = block + circles * pi */
+    bool tetrahedra;
+  } cases[] = {{"Box(1) = {0, 0, 0, 100, 60, 1};\n"
+                "Cylinder(2) = {15, 15, -1, 0, 0, 4, 4};\n"
+                "Cylinder(3) = {85, 45, -1, 0, 0, 4, 4};\n"
+                "BooleanDifference(4) = {Volume{1}; Delete;}{Volume{2, 3}; Delete;};\n",
+                6000, -32, false},
+               {"Box(1) = {0, 0, 0, 40, 30, 8};\nCylinder(2) = {20, 15, 8, 0, 0, 9, 5};\n", 9600,
+                225, true}};
+  for (int i = 0; i < 2; i++) {
+    write_script("plate.step", cases[i].script);
+    AUTO(sp_mesh) mesh = read_cad("plate.step", 0, 12);
+    const sp_hexes_file *file = &mesh->hexes->file;
+    const double exact = cases[i].block + cases[i].circles * acos(-1);
+    CHECK_CLOSE(measure(mesh).volume, exact, 1e-3 * exact);
+    CHECK_CLOSE(file->cad.volume, file->cad.kernel_volume, 1e-3 * file->cad.kernel_volume);
+    CHECK(file->divided[SP_PRISM] > 0 && (file->divided[SP_TETRAHEDRON] > 0) == cases[i].tetrahedra,
+          "%lld tetrahedra, %lld prisms", (long long)file->divided[SP_TETRAHEDRON],
+          (long long)file->divided[SP_PRISM]);
+    CHECK(cases[i].tetrahedra || mesh->shape.quality > 0.3, "quality %.3g", mesh->shape.quality);
+    CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
+    const int iterations = count_iterations("plate.step");
+    CHECK(iterations <= 20, "%d iterations", iterations);
+  }
+}
+
+/* A block with a groove: its elements are about as small as the gap between its edges. */
+static void check_gap(void) {
+  write_script("gap.step", "Box(1) = {0, 0, 0, 40, 30, 10};\n"
+                           "Box(2) = {10, 14, 9.5, 10, 0.5, 1};\n"
+                           "BooleanDifference(3) = {Volume{1}; Delete;}{Volume{2}; Delete;};\n");
+  AUTO(sp_mesh) mesh = read_cad("gap.step", 0, 12);
+  AUTO(sp_mesh) coarse = read_cad("gap.step", 5.1, 12);
+  CHECK(mesh->shape.quality > 2 * coarse->shape.quality, "quality %.3g, with one size %.3g",
+        mesh->shape.quality, coarse->shape.quality);
+  CHECK_CLOSE(measure(mesh).volume, 11997.5, 1e-9 * 11997.5);
+  const int iterations = count_iterations("gap.step");
+  CHECK(iterations <= 20, "%d iterations", iterations);
+}
+
 static void check_refusals(void) {
   static const char text[] = "ISO-10303-21;\nHEADER;\nnothing of use\n";
   check_refused(write_text("bad.step", text), "bad.step: ");
@@ -174,8 +231,10 @@ int main(int argc, char **argv) {
   check_hole();
   check_torus();
   check_pipe();
+  check_sweeps();
+  check_gap();
   check_refusals();
   leave_folder(TEXTS("boxes.step", "boxes.brep", "hole.step", "bad.step", "bad.brep", "torus.step",
-                     "pipe.step", "part.geo"));
+                     "pipe.step", "plate.step", "gap.step", "part.geo"));
   return check_end();
 }

@@ -1,4 +1,5 @@
-/* Geometries from CAD, meshed with tetrahedra (mesh/divide.h makes hexahedra of them). */
+/* Geometries from CAD, meshed with tetrahedra and prisms (mesh/divide.h makes hexahedra of them).
+ */
 #include <gmshc.h>
 #include <math.h>
 #include <stdio.h>
@@ -164,7 +165,34 @@ void sp_gmsh_cad_compare(sp_gmsh_model *m) {
     cad->kernel_volume = e->kernel_volume;
     snprintf(cad->body, sizeof cad->body, "%s",
              e->group_count > 0 ? sp_gmsh_group_name(m, 3, e->groups[0]) : "");
+    cad->pieces = 0;
+    for (size_t i = 0; i < m->entity_count; i++)
+      cad->pieces += m->entities[i].dimension == 3 && m->entities[i].group_count > 0 &&
+                     e->group_count > 0 && m->entities[i].groups[0] == e->groups[0];
   }
+}
+
+/* The default size of gmsh: a tenth of the diagonal. */
+static double default_size(void) {
+  double lower[3], upper[3], square = 0;
+  int error;
+  gmshModelGetBoundingBox(-1, -1, &lower[0], &lower[1], &lower[2], &upper[0], &upper[1], &upper[2],
+                          &error);
+  for (int d = 0; d < 3; d++) square += pow(upper[d] - lower[d], 2);
+  return error ? 0 : sqrt(square) / 10;
+}
+
+/* Choose the bodies that are swept and, if the case gives no size, sizes from gaps. */
+static sp_status prepare_bodies(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
+  const double size = sizes->largest > 0 ? sizes->largest : default_size();
+  entities bodies = {0}, faces = {0};
+  sp_status status = list_entities(m->path, 3, &bodies);
+  if (!status) status = list_entities(m->path, 2, &faces);
+  if (!status) status = sp_gmsh_sweeps_find(m, bodies.list, bodies.count / 2, size);
+  if (!status && sizes->largest == 0) status = sp_gmsh_gaps(m, faces.list, faces.count, size);
+  gmshFree(bodies.list);
+  gmshFree(faces.list);
+  return status;
 }
 
 sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
@@ -182,6 +210,7 @@ sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
   gmshFree(bodies.list);
   if (!status) status = group_faces(path, &curved);
   if (!status) status = check_size(path, sizes->largest);
+  if (!status) status = prepare_bodies(sizes, m);
   SP_TRY(status);
   if (sizes->largest > 0) gmshOptionSetNumber("Mesh.MeshSizeMax", sizes->largest, &error);
   gmshOptionSetNumber("Mesh.MeshSizeMin", sizes->smallest, &error);

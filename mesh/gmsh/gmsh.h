@@ -25,17 +25,19 @@
  * split for another number of ranks. Collective over `comm`. */
 sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out);
 
-/* Sizes of the tetrahedra into which a geometry from CAD is meshed, in its unit of length. */
+/* Sizes of the tetrahedra and prisms into which a geometry from CAD is meshed, in its unit of
+ * length. */
 typedef struct sp_gmsh_sizes {
-  double largest;    /* 0: a tenth of the diagonal of the bounding box */
+  double largest;    /* 0: a tenth of the diagonal of the bounding box, less in gaps */
   double smallest;   /* 0: no limit */
   double per_circle; /* elements along a full circle; 0: sizes do not depend on curvature */
 } sp_gmsh_sizes;
 
-/* As sp_gmsh_hexes for a CAD file. Bodies that touch share nodes. Tetrahedra have order 2 if a face
- * is curved. Each body is a group of volumes, each face a group of surfaces, with the file's names
- * or else "volume N" and "surface N", counted from 1. The mesh is the same in every run. While rank
- * 0 waits, `terminal` shows a progress line; NULL: none. Collective. */
+/* As sp_gmsh_hexes for a CAD file. Bodies that touch share nodes. Extrusions may become prisms,
+ * other bodies tetrahedra, of order 2 if a face is curved. Each body is a group of volumes, each
+ * face a group of surfaces, with the file's names or else "volume N" and "surface N", counted
+ * from 1. The mesh is the same in every run. While rank 0 waits, `terminal` shows a progress line;
+ * NULL: none. Collective. */
 sp_status sp_gmsh_cad_hexes(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
                             sp_terminal *terminal, sp_hexes **out);
 

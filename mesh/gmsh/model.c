@@ -179,10 +179,11 @@ static size_t find_point(const sp_gmsh_model *m, size_t tag) {
 }
 
 static void drop_unused(sp_gmsh_model *m) {
+  const int lowest = m->sweep_count > 0 ? 1 : 2;
   size_t kept = 0;
   for (size_t e = 0; e < m->element_count; e++) {
     const sp_gmsh_entity *entity = &m->entities[m->elements[e].entity];
-    if (entity->dimension >= 2 && !entity->is_artificial) m->elements[kept++] = m->elements[e];
+    if (entity->dimension >= lowest && !entity->is_artificial) m->elements[kept++] = m->elements[e];
   }
   m->element_count = kept;
 }
@@ -223,7 +224,8 @@ sp_status sp_gmsh_model_complete(sp_gmsh_model *m) {
 void sp_gmsh_model_free(sp_gmsh_model *m) {
   for (size_t e = 0; e < m->entity_count; e++) free(m->entities[e].groups);
   for (size_t n = 0; n < m->name_count; n++) free(m->names[n].text);
-  SP_FREE(m->points, m->elements, m->nodes, m->entities, m->names, m->parts);
+  for (size_t s = 0; s < m->sweep_count; s++) free(m->sweeps[s].sides);
+  SP_FREE(m->points, m->elements, m->nodes, m->entities, m->names, m->parts, m->sweeps);
   *m = (sp_gmsh_model){0};
 }
 

@@ -2,7 +2,7 @@
  * other files sdk.c calls the SDK. Each file calls only files to its right:
  *
  *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_sets | gmsh_format4, gmsh_sdk, gmsh_curve |
- *     gmsh_format2, gmsh_cad | gmsh_scan, gmsh_model
+ *     gmsh_format2, gmsh_cad | gmsh_gaps | gmsh_sweep | gmsh_scan, gmsh_model
  *
  * We read .msh files ourselves because the SDK loses information. In format 2 it puts an element
  * into all groups of its elementary tag, and many writers use one tag for the whole mesh. It trusts
@@ -59,6 +59,21 @@ typedef struct sp_gmsh_name {
   char *text;
 } sp_gmsh_name;
 
+/* A side face of an extrusion: its curves in the source and in the target. */
+typedef struct sp_gmsh_side {
+  int from, face, to;
+} sp_gmsh_side;
+
+/* A body from CAD that is an extrusion of the face `source` by `shift` to the face `target`. */
+typedef struct sp_gmsh_sweep {
+  int volume, source, target;
+  int layers; /* of prisms */
+  double shift[3];
+  size_t side_count;
+  sp_gmsh_side *sides; /* [side_count] */
+  bool chosen;         /* to be swept */
+} sp_gmsh_sweep;
+
 typedef struct sp_gmsh_model {
   const char *path;
   double version; /* of the format of a .msh, 0 for other files */
@@ -73,6 +88,8 @@ typedef struct sp_gmsh_model {
   int last_part;
   int *parts; /* [part_count] */
   double mesher_seconds;
+  size_t sweep_count;
+  sp_gmsh_sweep *sweeps; /* [sweep_count], the body behind a target before that one */
   sp_hexes_cad cad;
 } sp_gmsh_model;
 
@@ -136,6 +153,24 @@ sp_status sp_gmsh_generate(sp_gmsh_model *m);
 
 /* Open and mesh a CAD file: see sp_gmsh_sizes (mesh/gmsh/gmsh.h). */
 sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);
+
+/* ---- sweep.c ---- */
+
+/* Choose the bodies of an open geometry that are swept, m->sweeps, and exclude them from gmsh's
+ * meshing. `size`: of elements. bodies[count]: tags, in pairs with the dimension. */
+sp_status sp_gmsh_sweeps_find(sp_gmsh_model *m, const int *bodies, size_t count, double size);
+
+/* True for a target, a side, or a curve of a target. */
+bool sp_gmsh_is_swept(const sp_gmsh_model *m, int dimension, int tag);
+
+/* Fill the chosen bodies of a complete model with prisms, and add the volumes of these bodies. */
+sp_status sp_gmsh_sweep_bodies(sp_gmsh_model *m);
+
+/* ---- gaps.c ---- */
+
+/* Set sizes of at most `size` along the curves of an open geometry, from the gaps between the
+ * curves of each face that is meshed by gmsh. faces[count]: pairs of dimension and tag. */
+sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const int *faces, size_t count, double size);
 
 /* Fill is_plane and kernel_volume of the last entity. */
 void sp_gmsh_cad_describe(sp_gmsh_model *m);

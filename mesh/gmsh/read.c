@@ -232,7 +232,8 @@ static sp_status read_hexes(const char *path, const sp_gmsh_sizes *sizes, int fi
   const double read_seconds = seconds() - start;
   if (!status) status = sp_gmsh_model_complete(&m);
   if (!status && sp_gmsh_is_cad(path)) {
-    status = sp_gmsh_curve(&m);
+    status = sp_gmsh_sweep_bodies(&m);
+    if (!status) status = sp_gmsh_curve(&m);
     if (!status) sp_gmsh_cad_compare(&m);
   }
   if (!status) status = sp_gmsh_sets_create(&m, 3, &volumes);

@@ -120,7 +120,8 @@ sp_status sp_gmsh_sdk_read(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
     status = sp_gmsh_add_entity(m, pairs[p], pairs[p + 1]);
     if (!status) status = add_groups(m);
     if (!status && is_cad) sp_gmsh_cad_describe(m);
-    if (!status && pairs[p] >= 2) status = add_elements(m, pairs[p], pairs[p + 1]);
+    if (!status && pairs[p] >= (m->sweep_count > 0 ? 1 : 2))
+      status = add_elements(m, pairs[p], pairs[p + 1]);
   }
   gmshFree(pairs);
   gmshClear(&error);

@@ -20,7 +20,7 @@ typedef struct greeting {
   int protocol, header_size;
 } greeting;
 
-static const greeting HELLO = {"sp_mesh_reader", 9, (int)sizeof(header)};
+static const greeting HELLO = {"sp_mesh_reader", 10, (int)sizeof(header)};
 
 static void transfer_bytes(sp_gmsh_wire *w, void *bytes, size_t size) {
   char *next = bytes;

@@ -97,9 +97,15 @@ static bool find_curved(const sp_note_facts *f, sp_note *note) {
 }
 
 static bool find_flat(const sp_note_facts *f, sp_note *note) {
-  if (f->mesh->shape.quality >= 0.01) return false;
-  return write_note(note, "smallest_scaled_jacobian", f->mesh->shape.quality,
-                    "elements are nearly flat; expect many more iterations");
+  const sp_mesh_shape *shape = &f->mesh->shape;
+  const double *at = shape->flattest;
+  if (shape->quality >= SP_FLAT) return false;
+  add_number(note, "share", shape->flat);
+  return write_note(
+      note, "smallest_scaled_jacobian", shape->quality,
+      "%.2g %% of the elements are nearly flat, the flattest at (%.6g, %.6g, %.6g); expect "
+      "many more iterations",
+      100 * shape->flat, at[0], at[1], at[2]);
 }
 
 static bool find_unit(const sp_note_facts *f, sp_note *note) {
@@ -134,9 +140,10 @@ static bool find_volume(const sp_note_facts *f, sp_note *note) {
   add_number(note, "in_mesh", cube * cad->volume);
   return write_note(
       note, "in_file", cube * cad->kernel_volume,
-      "the volume of '%s' is %.6g in the mesh, %.6g in the file (%+.2g %%): a smaller "
+      "the volume of %s'%s' is %.6g in the mesh, %.6g in the file (%+.2g %%): a smaller "
       "mesh.size or a larger mesh.curvature helps",
-      cad->body, cube * cad->volume, cube * cad->kernel_volume, 100 * error);
+      cad->pieces > 1 ? "a piece of " : "", cad->body, cube * cad->volume,
+      cube * cad->kernel_volume, 100 * error);
 }
 
 static bool find_cut_columns(const sp_note_facts *f, sp_note *note) {
