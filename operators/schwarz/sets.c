@@ -13,8 +13,9 @@ struct sp_sets {
   const sp_platform *platform;
   int first, count;                          /* own rows */
   sp_vector r, z, product;                   /* at all rows */
+  sp_vector outside;                         /* L-vector: 1 outside the sets, else 0 */
   sp_device_matrix *select;                  /* own rows, [count][local DOFs] */
-  sp_device_matrix *a, *inverse;             /* A and Q, [rows][rows] */
+  sp_device_matrix *a, *inverse;             /* A' and Q, [rows][rows] */
   sp_device_matrix *local_a, *local_inverse; /* [local DOFs][rows] */
   sp_exchange *exchange;                     /* brings own rows to all ranks; NULL for one rank */
   sp_device_space *gather;
@@ -319,6 +320,21 @@ static sp_status invert_sets(const finder *f, const sp_csr *a, sp_csr *q) {
   return SP_OK;
 }
 
+/* Remove the entries within a set: A becomes A', and Q A within sets is 1 without rounding, also
+ * for contacts of R = 1e-12. */
+static void remove_sets(const finder *f, sp_csr *a) {
+  int kept = 0;
+  for (int i = 0, n = 0; i < a->rows; i++) {
+    for (; n < a->start[i + 1]; n++) {
+      const row *one = &f->rows[i], *two = &f->rows[a->column[n]];
+      if (one->inside && two->inside && one->parent == two->parent) continue;
+      a->column[kept] = a->column[n];
+      a->values[kept++] = a->values[n];
+    }
+    a->start[i + 1] = kept;
+  }
+}
+
 /* ---- Creation ---- */
 
 /* The rows of local DOFs. */
@@ -359,6 +375,13 @@ static sp_status create_select(const finder *f, sp_precision precision, sp_sets 
   return s->platform->backend->matrix_create(s->platform->device, precision, &select, &s->select);
 }
 
+static sp_status create_outside(const finder *f, sp_precision precision, sp_sets *s) {
+  const sp_space *space = f->b->setup->space;
+  for (size_t i = 0; i < sp_space_dofs(space); i++) f->near[i] = !is_inside(f, (sp_lid)i);
+  SP_TRY(sp_space_vector(space, precision, &s->outside));
+  return sp_vector_write(f->near, &s->outside);
+}
+
 /* On this rank. */
 static sp_status create_matrices(finder *f, sp_precision precision, sp_sets *s) {
   const sp_backend *backend = s->platform->backend;
@@ -367,11 +390,13 @@ static sp_status create_matrices(finder *f, sp_precision precision, sp_sets *s) 
   SP_TRY(sp_csr_sum(rows, rows, f->row_count, f, sum_entries, &a));
   SP_TRY(find_sets(f, &a));
   SP_TRY(invert_sets(f, &a, &q));
+  remove_sets(f, &a);
   SP_TRY(create_select(f, precision, s));
   SP_TRY(backend->matrix_create(s->platform->device, precision, &a, &s->a));
   SP_TRY(backend->matrix_create(s->platform->device, precision, &q, &s->inverse));
   SP_TRY(create_local(f, &a, precision, &s->local_a));
   SP_TRY(create_local(f, &q, precision, &s->local_inverse));
+  SP_TRY(create_outside(f, precision, s));
   SP_TRY(sp_vector_create(s->platform, precision, f->row_count, &s->r));
   SP_TRY(sp_vector_create(s->platform, precision, f->row_count, &s->product));
   return sp_vector_create(s->platform, precision, f->row_count, &s->z);
@@ -434,13 +459,15 @@ static sp_status gather(const sp_sets *s, const sp_vector *x, const sp_vector *a
   return sp_first_failure(status, backend->assemble(s->gather, all->precision, all->data));
 }
 
+/* In the sets, (I - A Q) r is - A' Q r, and outside r - A' Q r. */
 sp_status sp_sets_begin(sp_sets *s, const sp_vector *r, sp_vector *out) {
   const sp_backend *backend = s->platform->backend;
   sp_status status = gather(s, r, &s->r);
   status = sp_first_failure(
       status, backend->matrix_apply(s->inverse, 1, s->r.data, 0, NULL, s->product.data));
+  status = sp_first_failure(status, sp_vector_multiply(&s->outside, r, out));
   return sp_first_failure(
-      status, backend->matrix_apply(s->local_a, -1, s->product.data, 1, r->data, out->data));
+      status, backend->matrix_apply(s->local_a, -1, s->product.data, 1, out->data, out->data));
 }
 
 sp_status sp_sets_finish(sp_sets *s, sp_vector *z) {
@@ -448,6 +475,7 @@ sp_status sp_sets_finish(sp_sets *s, sp_vector *z) {
   sp_status status = gather(s, z, &s->z);
   status = sp_first_failure(
       status, backend->matrix_apply(s->a, -1, s->z.data, 1, s->r.data, s->product.data));
+  status = sp_first_failure(status, sp_vector_multiply(&s->outside, z, z));
   return sp_first_failure(
       status, backend->matrix_apply(s->local_inverse, 1, s->product.data, 1, z->data, z->data));
 }
@@ -466,6 +494,7 @@ void sp_sets_destroy(sp_sets **sets) {
   sp_vector_destroy(&s->r);
   sp_vector_destroy(&s->z);
   sp_vector_destroy(&s->product);
+  sp_vector_destroy(&s->outside);
   free(s);
   *sets = NULL;
 }
