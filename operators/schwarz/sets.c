@@ -55,7 +55,7 @@ static bool is_inside(const finder *f, sp_lid dof) {
   return f->marks[dof] > 0 && is_free(f, dof);
 }
 
-/* A, as boxes with the diagonal of A. */
+/* The factor of an entry of the boxes, for which they have the diagonal of A. */
 static double scale(const finder *f, sp_lid one, sp_lid two) {
   const double *inverse = f->b->inverse_diagonal, *sums = f->b->sums;
   return 1 / sqrt(inverse[one] * sums[one] * inverse[two] * sums[two]);

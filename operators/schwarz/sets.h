@@ -15,8 +15,7 @@
 typedef struct sp_sets sp_sets;
 
 /* Create the sets of the DOFs with marks[local DOFs] > 0, which are the same on all ranks. *out =
- * NULL without such DOFs. The caller destroys *out. Errors:
- * SP_ERR_SYSTEM. Collective. */
+ * NULL without such DOFs. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_sets_create(const sp_schwarz_builder *b, const double *marks, sp_precision precision,
                          sp_sets **out);
 
