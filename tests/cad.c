@@ -172,8 +172,9 @@ static int count_iterations(const char *name) {
   return (int)results.cg.iterations;
 }
 
-/* A sheet with holes is swept. So is a pin on a block, whose tetrahedra have the triangles below
- * it; the block has two faces above. Arcs of order 2 are exact to 1e-3 of the volumes. */
+/* A sheet with holes is swept. A pin on a block is swept too; the block has two faces above and
+ * gets tetrahedra, which share the pin's triangles. Arcs of order 2 are exact to 1e-3 of the
+ * volumes. */
 static void check_sweeps(void) {
   static const struct {
     const char *script;

@@ -154,6 +154,12 @@ sp_status sp_gmsh_generate(sp_gmsh_model *m);
 /* Open and mesh a CAD file: see sp_gmsh_sizes (mesh/gmsh/gmsh.h). */
 sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);
 
+/* Fill is_plane and kernel_volume of the last entity. */
+void sp_gmsh_cad_describe(sp_gmsh_model *m);
+
+/* Fill m->cad of a complete model, after sp_gmsh_curve. */
+void sp_gmsh_cad_compare(sp_gmsh_model *m);
+
 /* ---- sweep.c ---- */
 
 /* Choose the bodies of an open geometry that are swept, m->sweeps, and exclude them from gmsh's
@@ -168,15 +174,9 @@ sp_status sp_gmsh_sweep_bodies(sp_gmsh_model *m);
 
 /* ---- gaps.c ---- */
 
-/* Set sizes of at most `size` along the curves of an open geometry, from the gaps between the
- * curves of each face that is meshed by gmsh. faces[count]: pairs of dimension and tag. */
+/* Set sizes along the curves of an open geometry: the gaps between the curves of a face, at most
+ * `size`. Faces of swept bodies are left out. faces[count]: pairs of dimension and tag. */
 sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const int *faces, size_t count, double size);
-
-/* Fill is_plane and kernel_volume of the last entity. */
-void sp_gmsh_cad_describe(sp_gmsh_model *m);
-
-/* Fill m->cad of a complete model, after sp_gmsh_curve. */
-void sp_gmsh_cad_compare(sp_gmsh_model *m);
 
 /* ---- curve.c ---- */
 

@@ -19,8 +19,8 @@
  * share of the diagonal of the assembled boxes, with Robin's ends, at a node, so the stiffer of two
  * blocks dominates (iteration counts: solver/README.md). Along the lines of a column, and in
  * elements that are strong in two directions, it varies little (lines.c). W = Delta^(-1/2) with
- * Delta = diagonal of A / diagonal of the assembled boxes. On sets
- * of DOFs that blocks do not suit, A is inverted (operators/schwarz/sets.h). */
+ * Delta = diagonal of A / diagonal of the assembled boxes. On sets of DOFs
+ * that blocks do not suit, A is inverted (operators/schwarz/sets.h). */
 #pragma once
 
 #include "operators/operator.h"

@@ -98,10 +98,18 @@ static size_t visit_line(const finder *f, const line *l, entry *out) {
   return count;
 }
 
+static bool has_inside(const finder *f, sp_lid e) {
+  const sp_lid *dofs = sp_schwarz_nodes(f->b, e);
+  bool found = false;
+  for (size_t i = 0; i < sp_grid_points(f->b->n) && !found; i++) found = is_inside(f, dofs[i]);
+  return found;
+}
+
 /* A contact has no entries along it. */
 static size_t visit_element(const finder *f, sp_lid e, entry *out) {
   const int n = f->b->n;
   size_t count = 0;
+  if (!has_inside(f, e)) return 0;
   for (int d = sp_hexes_is_contact(f->b->setup->space->mesh->hexes, e) ? 2 : 0; d < 3; d++)
     for (int q = 0; q < n * n; q++) {
       const line l = line_of(f->b, e, d, q);
@@ -230,9 +238,8 @@ static void join_sets(finder *f, link *links, size_t count) {
     f->rows[i].size = 1;
     inside += f->rows[i].inside;
   }
-  const int most = inside * LARGE_SET <= VALUES   ? LARGE_SET
-                   : inside * SMALL_SET >= VALUES ? SMALL_SET
-                                                  : VALUES / inside;
+  const int fit = inside > VALUES / LARGE_SET ? VALUES / inside : LARGE_SET;
+  const int most = fit < SMALL_SET ? SMALL_SET : fit;
   for (size_t n = 0; n < count; n++) {
     const int one = root_of(f, links[n].rows[0]), two = root_of(f, links[n].rows[1]);
     const int low = one < two ? one : two, high = one + two - low;
@@ -352,9 +359,10 @@ static sp_status create_local(const finder *f, const sp_csr *all, sp_precision p
   }
   SP_TRY(sp_csr_create((int)dofs, all->rows, entries, &local));
   for (size_t i = 0; i < dofs; i++) {
+    const int first = rows[i] < 0 ? 0 : all->start[rows[i]];
+    const int end = rows[i] < 0 ? 0 : all->start[rows[i] + 1];
     int next = local.start[i];
-    for (int n = rows[i] < 0 ? 0 : all->start[rows[i]]; rows[i] >= 0 && n < all->start[rows[i] + 1];
-         n++) {
+    for (int n = first; n < end; n++) {
       local.column[next] = all->column[n];
       local.values[next++] = all->values[n];
     }

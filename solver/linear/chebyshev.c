@@ -106,9 +106,7 @@ static sp_status find_bound(sp_chebyshev *c, const bool *constrained, double *ho
 /* Blocks that overlap may correct an error several times, which is an eigenvalue of S A far above
  * one. It stretches Chebyshev's interval, and all other modes are smoothed less. The power method
  * finds the DOFs that carry such modes, and A is inverted on them, until there are none.
- *
- * The numbers were chosen with random lattices of thin layers (solver/README.md); the first two set
- * how many cases are treated, and twice or half of the others changes few counts. */
+ * The numbers were chosen by the iterations of random lattices of thin layers. */
 static const double LARGE = 5;     /* bound from which on there is something to gain */
 static const double ENOUGH = 3;    /* an eigenvalue that may stay */
 static const double CARRIES = 0.1; /* energy of a DOF, of the largest */

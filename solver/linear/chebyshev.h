@@ -5,9 +5,10 @@
  *     r -= A d,  d = (2i - 1) / (2i + 3) d + (8i + 4) / ((2i + 3) L) S r,  x += beta_(i+1) d,
  *                                                                          i = 1 .. degree - 1
  *
- * S is a smoother of smoother.h. L is a bound
- * on the largest eigenvalue of S A: 1.1 times the estimate of twelve steps of Lanczos' method. No
- * sums over all ranks, except at creation. */
+ * S is a smoother of smoother.h. L is a bound on the largest eigenvalue of S A: 1.1 times the
+ * estimate of twelve steps of Lanczos' method. If it is large, S is corrected where modes with
+ * large eigenvalues live. Sums over all ranks are taken only at creation, except those of a
+ * corrected S. */
 #pragma once
 
 #include "solver/linear/smoother.h"
