@@ -124,9 +124,7 @@ static void fill_lane(sp_intervals *s, const sp_interval *line, int lane) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j <= i; j++)
       s->matrix[i * n + j][lane] =
-          line->diagonal && i != j
-              ? 0
-              : s->scale[i][lane] * s->scale[j][lane] * 2 / line->length * s->stiffness[i * n + j];
+          s->scale[i][lane] * s->scale[j][lane] * 2 / line->length * s->stiffness[i * n + j];
   for (int side = 0; side < 2; side++) {
     const int i = ends[side];
     double *entry = &s->matrix[i * n + i][lane];

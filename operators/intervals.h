@@ -10,7 +10,6 @@ typedef struct sp_interval {
   double length;
   double stiffness[2], mass[2]; /* added to the end entries of K and M */
   long fixed[2];                /* 1 if the end's node is eliminated (Dirichlet) */
-  long diagonal;                /* 1 to use only K's diagonal */
 } sp_interval;
 
 /* Queue of intervals of one order; several are solved together. */

@@ -39,7 +39,6 @@ typedef struct sp_schwarz_builder {
   double interior[SP_MAX_NQ * SP_MAX_NQ], theta[SP_MAX_NQ], end_couplings[2 * SP_MAX_NQ];
   double *lateral; /* per column, two bases [n][n] and two sets of eigenvalues [n] */
   double *room;    /* scratch, [4][length of a column] */
-  bool *held;      /* of all columns (sp_column); NULL without Dirichlet nodes */
 
   /* Arrays of sp_schwarz_setup. */
   double *basis, *values, *weights, *conductances, *inverse, *ratio, *ring;

@@ -11,7 +11,6 @@ typedef struct link {
 typedef struct mode {
   const sp_column_modes *shared;
   const sp_column *column;
-  size_t index; /* among the modes of an interface */
   double mu[2];
 } mode;
 
@@ -59,8 +58,7 @@ static void factorize_open(const mode *m, size_t stride, double *inverse, double
         const int element = last ? k - 1 : k;
         row += c->kappa[element] * c->stiffness[end] + absorption(m, element) * c->mass[end];
       }
-    const bool fixed = (first && c->fixed[0]) || (last && c->fixed[1]) ||
-                       (c->held && c->held[(size_t)k * stride + m->index]);
+    const bool fixed = (first && c->fixed[0]) || (last && c->fixed[1]);
     const double pivot = last && !fixed ? lift_pivot(c, row) : row + up.coupling;
     inverse[(size_t)k * stride] = fixed ? 0 : 1 / pivot;
     ratio[(size_t)k * stride] = fixed ? 0 : -up.coupling / pivot;
@@ -110,7 +108,7 @@ void sp_column_factorize(const sp_column_modes *modes, const sp_column *column,
   for (int b = 0; b < n; b++)
     for (int a = 0; a < n; a++) {
       const size_t at = (size_t)(b * n + a);
-      const mode m = {modes, column, at, {column->eigenvalues[0][a], column->eigenvalues[1][b]}};
+      const mode m = {modes, column, {column->eigenvalues[0][a], column->eigenvalues[1][b]}};
       if (column->closed)
         factorize_closed(&m, stride,
                          &(sp_column_factors){out->inverse + at, out->ratio + at, out->ring + at});

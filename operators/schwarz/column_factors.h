@@ -33,7 +33,6 @@ typedef struct sp_column {
    * there; `fixed` if the node at the end is eliminated. */
   double stiffness[2], mass[2];
   bool fixed[2];
-  const bool *held; /* [length + 1][n][n] if open: modes eliminated at interfaces; may be NULL */
 } sp_column;
 
 /* The factors of one column at interfaces 0 .. length, each [length + 1][n][n] with index

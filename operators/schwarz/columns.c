@@ -111,8 +111,8 @@ void sp_schwarz_join_weights(sp_schwarz_builder *b) {
 
 /* ---- Ties ---- */
 
-/* A tie is an element that touches a column's lateral side only by an edge, or a Dirichlet node
- * there. It holds the column like a stiff neighbour. So its energy, for the vector that is 1 along
+/* A tie is an element that touches a column's lateral side only by an edge. It holds the column
+ * like a stiff neighbour. So its energy, for the vector that is 1 along
  * the column on that side, is added to the entry of K at the side's end. Otherwise a board with a
  * die takes 21 iterations at order 4, not 9. */
 
@@ -228,13 +228,14 @@ static bool is_fixed_by_edge(const sp_schwarz_builder *b, const corner *c) {
          !sp_schwarz_find_end(b, c->element, c->end).fixed;
 }
 
-/* Return the contribution of a tie below the column's element i in lateral direction t. The tie
- * holds each element in series with the coupling along the column between them, because the column
- * may bend. The mean is weighted by the elements' lateral couplings. */
-static double spread_tie(const sp_schwarz_builder *b, sp_lid c, int t, sp_lid i, double tie) {
+/* Return the contribution of a tie below the column's element i. The tie holds each element in
+ * series with the coupling along the column between them, because the column may bend. It counts
+ * as for the element that it holds least: a block that is held too much leaves errors, one that is
+ * held too little corrects them too much, which the smoother finds (solver/linear/chebyshev.c). */
+static double spread_tie(const sp_schwarz_builder *b, sp_lid c, sp_lid i, double tie) {
   const sp_columns *columns = b->columns;
   const sp_lid first = columns->start[c], count = columns->start[c + 1] - first, below = i - first;
-  double held = 0, own = 0;
+  double most = 0;
   if (tie == 0) return 0;
   for (int up = 0; up < 2; up++) {
     const sp_lid open = up ? count - below : below, half = (count + up) / 2;
@@ -242,20 +243,17 @@ static double spread_tie(const sp_schwarz_builder *b, sp_lid c, int t, sp_lid i,
     double resistance = 1 / tie;
     for (sp_lid step = 0; step < reach; step++) {
       const sp_lid at = first + (up ? below + step : below + count - 1 - step) % count;
-      const sp_separable *box = &b->boxes[columns->elements[at]];
-      const unsigned char *axis = columns->frames[at].axis;
-      const double lateral = sp_separable_coupling(box, axis[t]);
-      resistance += 1 / (sp_separable_coupling(box, axis[0]) * b->gll->weights[0]);
-      own += lateral;
-      held += lateral / resistance;
+      const double along =
+          sp_separable_coupling(&b->boxes[columns->elements[at]], columns->frames[at].axis[0]);
+      resistance += 1 / (along * b->gll->weights[0]);
     }
+    most = fmax(most, resistance);
   }
-  return held / own;
+  return 1 / most;
 }
 
-/* The ties of column c at a side of lateral direction t, by K_00 w_j; with `held`, without
- * Dirichlet nodes, which then count one by one. */
-static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side, bool held) {
+/* The ties of column c at a side of lateral direction t, by K_00 w_j. */
+static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
   const sp_columns *columns = b->columns;
   const sp_topology *topology = b->setup->space->mesh->topology;
   const sp_lid first = columns->start[c], last = columns->start[c + 1] - 1;
@@ -264,7 +262,6 @@ static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side, b
     const bool bottom = i == first && !columns->closed[c], top = i > last;
     sp_lid faces[4], edge = -1, dof = -1;
     double excluded = 0;
-    bool fixed = false;
     int count = 0;
     for (int end = 0; end < 2; end++) {
       if (end == 0 ? top : bottom) continue;
@@ -278,10 +275,9 @@ static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side, b
       dof = sp_schwarz_nodes(b, at.element)[edge_node(b, &at)];
       excluded += remote_energy(b, at.element, at.lateral, d);
       excluded += remote_energy(b, at.element, at.end, d);
-      fixed = fixed || is_fixed_by_edge(b, &at);
     }
     const double tie = tie_at(b, edge, count, faces) + remote_tie_at(b, edge, dof, excluded);
-    sum += spread_tie(b, c, t, i, fixed && !held ? INFINITY : tie);
+    sum += spread_tie(b, c, i, tie);
     if (!top) {
       const corner at = corner_of(columns, i, t, side, 0);
       sum += sp_schwarz_tie(b, at.element, at.lateral, at.end / 2);
@@ -394,7 +390,7 @@ static sp_schwarz_end find_lateral_end(const sp_schwarz_builder *b, sp_lid i, in
  * their energy for the vector that is 1 along the column. A neighbour stiffer than the element's
  * coupling along the column holds only that element. So its contribution is limited to that
  * coupling, or to the least contribution to any element. */
-static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t, bool held) {
+static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
   const sp_columns *columns = b->columns;
   const sp_lid first = columns->start[c], last = columns->start[c + 1];
   sp_interval line = {.length = 2, .fixed = {1, 1}};
@@ -422,7 +418,7 @@ static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t, bo
       line.mass[side] = exp(mass / neighbours);
     }
     line.stiffness[side] += find_lateral_robin(b, c, t, side);
-    line.stiffness[side] += b->stiffness[0] * sum_ties(b, c, t, side, held) / (2 * own);
+    line.stiffness[side] += b->stiffness[0] * sum_ties(b, c, t, side) / (2 * own);
   }
   return line;
 }
@@ -487,7 +483,6 @@ static void solve_column(const sp_schwarz_builder *b, sp_lid c, const double *la
                       .reaction = reaction,
                       .eigenvalues = {eigenvalues, eigenvalues + b->n}};
   const size_t at = (size_t)(first + c) * (size_t)(b->n * b->n);
-  if (b->held) column.held = b->held + at;
   for (int side = 0; side < 2; side++) {
     const sp_lid i = side == 0 ? first : columns->start[c + 1] - 1, e = columns->elements[i];
     const sp_frame *frame = &columns->frames[i];
@@ -508,11 +503,8 @@ void sp_schwarz_solve_columns(sp_schwarz_builder *b) {
   const size_t area = (size_t)(n * n), each = 2 * (area + (size_t)n);
   fill_modes(b);
   for (sp_lid c = 0; c < b->columns->count; c++) {
-    const sp_lid first = b->columns->start[c];
-    const bool held = b->held && sp_schwarz_find_held(b, c, b->held + (size_t)(first + c) * area);
     for (int t = 0; t < 2; t++) {
-      sp_interval line = find_lateral(b, c, t + 1, held);
-      line.diagonal = held;
+      sp_interval line = find_lateral(b, c, t + 1);
       double *own = &b->lateral[(size_t)c * each];
       sp_intervals_solve(b->intervals, &line, own + (size_t)t * area, own + 2 * area + t * n);
     }

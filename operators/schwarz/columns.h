@@ -19,11 +19,6 @@ sp_status sp_schwarz_raise(sp_schwarz_builder *b);
  * weights in b->leveled. Errors: SP_ERR_SYSTEM. Collective, also after a failure. */
 sp_status sp_schwarz_level(sp_schwarz_builder *b);
 
-/* Return true, with held[length + 1][n][n] of column c (sp_column), if a stiff element has a
- * Dirichlet node at only one end of a line, not on an end face; else clear it. Lateral matrices of
- * such a column have to be diagonal, so that modes are lines. */
-bool sp_schwarz_find_held(const sp_schwarz_builder *b, sp_lid c, bool *held);
-
 /* Give an interface to the lower element, with the shares of both. */
 void sp_schwarz_join_weights(sp_schwarz_builder *b);
 

@@ -209,7 +209,6 @@ static sp_status allocate_builder(sp_schwarz_builder *b) {
       SP_ARRAY(b->values, elements * 3 * n), SP_ARRAY(b->lateral, columns * 2 * (n * n + n)),
       SP_ARRAY(b->room, 4 * placed), SP_ARRAY(b->conductances, placed), SP_ARRAY(b->inverse, modes),
       SP_ARRAY(b->ratio, modes), SP_ARRAY(b->alike, elements)));
-  if (b->setup->constrained) SP_TRY(sp_allocate(modes, sizeof *b->held, "Schwarz", &b->held));
   return closed ? sp_allocate(modes, sizeof *b->ring, "Schwarz", &b->ring) : SP_OK;
 }
 
@@ -220,7 +219,7 @@ static void sp_schwarz_builder_destroy(sp_schwarz_builder **builder) {
   sp_intervals_destroy(&b->intervals);
   SP_FREE(b->end_stiffness, b->end_mass, b->diagonal, b->sums, b->edges, b->placed, b->leveled,
           b->weights, b->basis, b->values, b->lateral, b->room, b->conductances, b->inverse,
-          b->ratio, b->ring, b->held, b->alike, b->edge_start, b->edge_elements, b);
+          b->ratio, b->ring, b->alike, b->edge_start, b->edge_elements, b);
 }
 
 /* Keep the boxes for sp_schwarz_correct. */

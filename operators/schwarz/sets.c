@@ -7,7 +7,7 @@
 #include "operators/sparse.h"
 
 /* DOFs of a set: with more DOFs, sets become smaller, so that the matrices keep VALUES values. */
-enum { SMALL_SET = 64, LARGE_SET = 256, VALUES = 1 << 18 };
+enum { SMALL_SET = 64, LARGE_SET = 512, VALUES = 1 << 19 };
 
 struct sp_sets {
   const sp_platform *platform;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/threads.h"
 #include "solver/linear/lanczos.h"
@@ -25,6 +26,10 @@ struct sp_chebyshev {
   double bound;
   sp_smoother *smoother; /* S */
   sp_vector r, d;        /* L-vectors of the operator's precision */
+  /* If A is inverted on sets of DOFs, L-vectors, else NULL: positive inside sets, and 1 / the
+   * diagonal of A. */
+  double *marks, *inverse;
+  const bool *constrained;
 };
 
 /* ---- The largest eigenvalue of S A ---- */
@@ -91,11 +96,11 @@ static sp_status estimate(sp_chebyshev *c, sp_vector *p, sp_vector *q) {
 }
 
 /* `host`: scratch, [local DOFs]. */
-static sp_status find_bound(sp_chebyshev *c, const bool *constrained, double *host) {
+static sp_status find_bound(sp_chebyshev *c, double *host) {
   sp_operator *op = c->op;
   SP_AUTO_VALUE(sp_vector) p = {0}, q = {0};
   sp_status status = sp_space_vector(op->space, op->precision, &p);
-  if (!status) status = write_start(op, constrained, host, &p);
+  if (!status) status = write_start(op, c->constrained, host, &p);
   if (!status) status = sp_space_vector(op->space, op->precision, &q);
   SP_TRY(sp_agree(op->comm, status));
   return estimate(c, &p, &q);
@@ -105,21 +110,20 @@ static sp_status find_bound(sp_chebyshev *c, const bool *constrained, double *ho
 
 /* Blocks that overlap may correct an error several times, which is an eigenvalue of S A far above
  * one. It stretches Chebyshev's interval, and all other modes are smoothed less. The power method
- * finds the DOFs that carry such modes, and A is inverted on them, until there are none.
+ * finds the DOFs that carry such modes, and A is inverted on them, until there are none. Where
+ * blocks meet there may also be modes that none of them corrects; multigrid finds these.
  * The numbers were chosen by the iterations of random lattices of thin layers. */
 static const double LARGE = 5;     /* bound from which on there is something to gain */
 static const double ENOUGH = 3;    /* an eigenvalue that may stay */
 static const double CARRIES = 0.1; /* energy of a DOF, of the largest */
 static const double STRONG = 0.3;  /* coupling to DOFs that carry a mode, for a diagonal of one */
 static const double WORTH = 0.7;   /* new bound / old one, below which the sets pay */
-enum { STEPS = 4, ROUNDS = 40, QUIET = 2 }; /* of the power method */
-enum { CARRIERS_MOST = 4096 };              /* all ranks have the residual there */
+enum { STEPS = 4, ROUNDS = 100, QUIET = 2 }; /* of the power method */
+enum { CARRIERS_MOST = 4096 };               /* all ranks have the residual there */
 
 typedef struct carriers {
   sp_chebyshev *c;
-  const bool *constrained;
-  const double *inverse;
-  double *values, *marks; /* L-vectors; values: scratch */
+  double *values; /* L-vector: scratch */
   sp_vector *x;
 } carriers;
 
@@ -140,15 +144,15 @@ static sp_status read_values(const carriers *k, const sp_vector *x, sp_status st
   return sp_agree(k->c->op->comm, sp_first_failure(status, sp_vector_read(x, k->values)));
 }
 
-/* Mark the DOFs with most of the mode's energy, x_i (A x)_i. */
+/* Mark the DOFs with most of a mode's energy, d_i r_i with r = A d. */
 static sp_status mark_energy(const carriers *k) {
   sp_chebyshev *c = k->c;
   double most = 0;
   SP_TRY(read_values(k, &c->d, sp_vector_multiply(&c->r, &c->d, &c->d)));
   for (sp_lid i = 0; i < c->op->dofs; i++) most = fmax(most, fabs(k->values[i]));
   MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, c->op->comm);
-  for (sp_lid i = 0; i < c->op->dofs; i++) k->marks[i] += fabs(k->values[i]) > CARRIES * most;
-  sp_exchange_now(c->op->space->exchange, SP_SUM, k->marks);
+  for (sp_lid i = 0; i < c->op->dofs; i++) c->marks[i] += fabs(k->values[i]) > CARRIES * most;
+  sp_exchange_now(c->op->space->exchange, SP_SUM, c->marks);
   return SP_OK;
 }
 
@@ -157,20 +161,20 @@ static sp_status mark_coupled(const carriers *k) {
   sp_chebyshev *c = k->c;
   for (sp_lid i = 0; i < c->op->dofs; i++)
     k->values[i] =
-        k->marks[i] > 0 && !(k->constrained && k->constrained[i]) ? sqrt(k->inverse[i]) : 0;
+        c->marks[i] > 0 && !(c->constrained && c->constrained[i]) ? sqrt(c->inverse[i]) : 0;
   const sp_status status = sp_vector_write(k->values, &c->r);
   SP_TRY(read_values(k, &c->d,
                      sp_first_failure(status, sp_operator_apply(c->op, true, &c->r, &c->d))));
   for (sp_lid i = 0; i < c->op->dofs; i++)
-    k->marks[i] += fabs(k->values[i]) * sqrt(k->inverse[i]) > STRONG;
-  sp_exchange_now(c->op->space->exchange, SP_SUM, k->marks);
+    c->marks[i] += fabs(k->values[i]) * sqrt(c->inverse[i]) > STRONG;
+  sp_exchange_now(c->op->space->exchange, SP_SUM, c->marks);
   return SP_OK;
 }
 
-static sp_gid count_marks(const carriers *k) {
+static sp_gid count_marks(const sp_chebyshev *c) {
   sp_gid count = 0;
-  for (sp_lid i = 0; i < k->c->op->space->numbering->owned; i++) count += k->marks[i] > 0;
-  MPI_Allreduce(MPI_IN_PLACE, &count, 1, SP_MPI_GID, MPI_SUM, k->c->op->comm);
+  for (sp_lid i = 0; i < c->op->space->numbering->owned; i++) count += c->marks[i] > 0;
+  MPI_Allreduce(MPI_IN_PLACE, &count, 1, SP_MPI_GID, MPI_SUM, c->op->comm);
   return count;
 }
 
@@ -186,37 +190,81 @@ static sp_status correct_carriers(const carriers *k) {
     if (growth > 2 * k->c->bound) break;
     SP_TRY(mark_energy(k));
     SP_TRY(mark_coupled(k));
-    if (count_marks(k) > CARRIERS_MOST) break;
-    SP_TRY(smoother->correct(smoother, k->marks));
+    if (count_marks(k->c) > CARRIERS_MOST) break;
+    SP_TRY(smoother->correct(smoother, k->c->marks));
   }
   return SP_OK;
 }
 
+static void forget_sets(sp_chebyshev *c) {
+  SP_FREE(c->marks, c->inverse);
+  c->marks = c->inverse = NULL;
+}
+
 /* Keep the sets only if they pay. `values`: scratch. */
-static sp_status improve(sp_chebyshev *c, const bool *constrained, const double *inverse,
-                         double *values) {
+static sp_status improve(sp_chebyshev *c, double *values) {
   const sp_operator *op = c->op;
   const double before = c->bound;
-  SP_OWNED double *marks = NULL;
   SP_AUTO_VALUE(sp_vector) x = {0};
-  sp_status status = sp_allocate((size_t)op->dofs, sizeof *marks, "smoother", &marks);
+  sp_status status = sp_allocate((size_t)op->dofs, sizeof *c->marks, "smoother", &c->marks);
   if (!status) status = sp_space_vector(op->space, op->precision, &x);
-  if (!status) status = write_start(op, constrained, values, &x);
+  if (!status) status = write_start(op, c->constrained, values, &x);
   SP_TRY(sp_agree(op->comm, status));
-  SP_TRY(correct_carriers(&(carriers){c, constrained, inverse, values, marks, &x}));
-  SP_TRY(find_bound(c, constrained, values));
+  SP_TRY(correct_carriers(&(carriers){c, values, &x}));
+  SP_TRY(find_bound(c, values));
   if (c->bound <= WORTH * before) return SP_OK;
   c->bound = before;
-  return c->smoother->correct(c->smoother, NULL);
+  SP_TRY(c->smoother->correct(c->smoother, NULL));
+  forget_sets(c);
+  return SP_OK;
+}
+
+bool sp_chebyshev_has_sets(const sp_chebyshev *c) {
+  return c->marks != NULL;
+}
+
+sp_status sp_chebyshev_start(const sp_chebyshev *c, sp_vector *x) {
+  SP_OWNED double *values = NULL;
+  sp_status status = sp_allocate((size_t)c->op->dofs, sizeof *values, "smoother", &values);
+  if (!status) status = write_start(c->op, c->constrained, values, x);
+  return sp_agree(c->op->comm, status);
+}
+
+/* With exact inverses the bound does not grow. */
+sp_status sp_chebyshev_invert(sp_chebyshev *c, sp_vector *x, const sp_vector *ax, bool *more) {
+  static const double GROWTH = 1.1;
+  const size_t dofs = (size_t)c->op->dofs;
+  const sp_gid known = count_marks(c);
+  const double bound = c->bound;
+  SP_OWNED double *values = NULL, *before = NULL;
+  SP_TRY(sp_agree(c->op->comm,
+                  SP_ALLOCATE("smoother", SP_ARRAY(values, dofs), SP_ARRAY(before, dofs))));
+  memcpy(before, c->marks, dofs * sizeof *before);
+  const carriers k = {c, values, x};
+  sp_status status = sp_vector_axpby(1, ax, 0, &c->r);
+  status = sp_first_failure(status, sp_vector_axpby(1, x, 0, &c->d));
+  SP_TRY(sp_agree(c->op->comm, status));
+  SP_TRY(mark_energy(&k));
+  SP_TRY(mark_coupled(&k));
+  const sp_gid found = count_marks(c);
+  *more = found > known && found <= CARRIERS_MOST;
+  if (*more) {
+    SP_TRY(c->smoother->correct(c->smoother, c->marks));
+    SP_TRY(find_bound(c, values));
+    *more = c->bound <= GROWTH * bound;
+  }
+  if (*more || found == known) return SP_OK;
+  memcpy(c->marks, before, dofs * sizeof *before);
+  c->bound = bound;
+  return found <= CARRIERS_MOST ? c->smoother->correct(c->smoother, c->marks) : SP_OK;
 }
 
 /* ---- Set-up ---- */
 
 static sp_status create_smoother(sp_chebyshev *c, const sp_smoother_type *type,
-                                 const sp_operator_setup *setup, sp_system *system,
-                                 const double *inverse) {
+                                 const sp_operator_setup *setup, sp_system *system) {
   const sp_operator *op = c->op;
-  SP_TRY(type->create(c->op, setup, system, inverse, &c->smoother));
+  SP_TRY(type->create(c->op, setup, system, c->inverse, &c->smoother));
   c->smoother->op = c->op;
   sp_status status = sp_space_vector(op->space, op->precision, &c->smoother->product);
   if (!status) status = sp_space_vector(op->space, op->precision, &c->r);
@@ -226,19 +274,23 @@ static sp_status create_smoother(sp_chebyshev *c, const sp_smoother_type *type,
 
 sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, int degree,
                               const sp_smoother_type *type, sp_system *system, sp_chebyshev **out) {
-  SP_OWNED double *inverse = NULL, *scratch = NULL;
+  SP_OWNED double *scratch = NULL;
   SP_AUTO(sp_chebyshev) c = NULL;
   *out = NULL;
-  sp_status status =
-      SP_ALLOCATE("diagonal", SP_ARRAY(inverse, op->dofs), SP_ARRAY(scratch, op->dofs));
-  if (!status) status = sp_allocate(1, sizeof *c, "smoother", &c);
+  sp_status status = sp_allocate(1, sizeof *c, "smoother", &c);
+  if (!status)
+    status = SP_ALLOCATE("diagonal", SP_ARRAY(c->inverse, op->dofs), SP_ARRAY(scratch, op->dofs));
   SP_TRY(sp_agree(op->comm, status));
-  *c = (sp_chebyshev){.op = op, .degree = degree};
-  SP_TRY(sp_operator_inverse_diagonal(setup, inverse));
-  SP_TRY(create_smoother(c, type, setup, system, inverse));
-  SP_TRY(find_bound(c, setup->constrained, scratch));
+  c->op = op;
+  c->degree = degree;
+  c->constrained = setup->constrained;
+  SP_TRY(sp_operator_inverse_diagonal(setup, c->inverse));
+  SP_TRY(create_smoother(c, type, setup, system));
+  SP_TRY(find_bound(c, scratch));
   if (c->bound > LARGE && c->smoother->correct)
-    SP_TRY(improve(c, setup->constrained, inverse, scratch));
+    SP_TRY(improve(c, scratch));
+  else
+    forget_sets(c);
   *out = c;
   c = NULL;
   return SP_OK;
@@ -250,6 +302,7 @@ void sp_chebyshev_destroy(sp_chebyshev **chebyshev) {
   sp_vector_destroy(&c->r);
   sp_vector_destroy(&c->d);
   sp_smoother_destroy(&c->smoother);
+  forget_sets(c);
   free(c);
   *chebyshev = NULL;
 }

@@ -18,11 +18,24 @@ enum { SP_CHEBYSHEV_MOST = 6 }; /* degree */
 typedef struct sp_chebyshev sp_chebyshev;
 
 /* Create an iteration of degree 1 .. SP_CHEBYSHEV_MOST with S of `type` for `op`, which was built
- * from `setup`, a copy of the system's, and must outlive *out; the system is not used afterwards.
- * The caller destroys *out. Errors: SP_ERR_SYSTEM; SP_ERR_BREAKDOWN if A is not positive definite.
- * Collective. */
+ * from `setup`, a copy of the system's, and must outlive *out. The setup and the system's boxes
+ * must outlive calls of sp_chebyshev_invert. The caller destroys *out. Errors: SP_ERR_SYSTEM;
+ * SP_ERR_BREAKDOWN if A is not positive definite. Collective. */
 sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, int degree,
                               const sp_smoother_type *type, sp_system *system, sp_chebyshev **out);
+
+/* True if A is inverted on sets of DOFs (operators/schwarz/sets.h). Local. */
+bool sp_chebyshev_has_sets(const sp_chebyshev *chebyshev);
+
+/* Fill x with pseudorandom values, 0 at constrained DOFs, the same on any number of ranks. Errors:
+ * SP_ERR_SYSTEM. Collective. */
+sp_status sp_chebyshev_start(const sp_chebyshev *chebyshev, sp_vector *x);
+
+/* If there are sets, add the DOFs that carry most of the energy of x; ax is A x. *more is false if
+ * they were in sets already, are too many, or if that made L larger: then nothing changes. Errors:
+ * SP_ERR_SYSTEM. Collective. */
+sp_status sp_chebyshev_invert(sp_chebyshev *chebyshev, sp_vector *x, const sp_vector *ax,
+                              bool *more);
 
 /* NULL-safe; sets *chebyshev to NULL. Local. */
 void sp_chebyshev_destroy(sp_chebyshev **chebyshev);
