@@ -5,7 +5,7 @@
  *
  * It is symmetric and positive definite. If Q inverts A on all marked DOFs, the eigenvalues of S A
  * are 1 there, and elsewhere they lie between the old ones (Cauchy). The strongest entries of A
- * join DOFs to sets of at most 256 DOFs, 64 if there are many, so that weak entries are cut. All
+ * join DOFs to sets of at most 512 DOFs, 64 if there are many, so that weak entries are cut. All
  * ranks have the residual at the DOFs and at their neighbours in A. */
 #pragma once
 
