@@ -41,9 +41,10 @@ static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
 }
 
 /* Minima of a shape; maxima are stored negated. */
-enum { AFFINE, QUALITY, SHORTEST, UPRIGHT, STRENGTH, LONGEST = STRENGTH + 3, STRETCH, EXTREMES };
+enum { AFFINE, QUALITY, SHORTEST, UPRIGHT, STRENGTH, LONGEST = STRENGTH + 3, STRETCH, ASPECT };
+enum { EXTREMES = ASPECT + 1 };
 
-static const double nothing[EXTREMES] = {1, 1, INFINITY, 1, 1, 1, 1, 0, -1};
+static const double nothing[EXTREMES] = {1, 1, INFINITY, 1, 1, 1, 1, 0, -1, -1};
 
 /* Data shared by all elements, and their shape. */
 typedef struct search {
@@ -130,11 +131,12 @@ static sp_status examine_some(void *search_, void *workspace_, size_t begin, siz
     const double most = fmax(a[0], fmax(a[1], a[2]));
     (void)sp_mesh_fit_box(a, upright * a[0] * a[1] * a[2], l);
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
-    const double stretch = contact ? 1 / SP_CONTACT_THIN : longest / shortest;
+    const double aspect = contact ? 1 : longest / shortest;
+    const double stretch = contact ? 1 / SP_CONTACT_THIN : aspect;
     if (quality < w->least[QUALITY]) w->worst = (sp_lid)e;
     w->flat += quality < SP_FLAT;
     take_extremes((const double[]){affine, quality, shortest, upright, a[0] / most, a[1] / most,
-                                   a[2] / most, -longest, -stretch},
+                                   a[2] / most, -longest, -stretch, -aspect},
                   w->least);
     w->stretched += longest > SP_STRETCHED * shortest;
   }
@@ -195,6 +197,7 @@ sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape
                            .shortest = least[SHORTEST],
                            .longest = -least[LONGEST],
                            .stretch = -least[STRETCH],
+                           .aspect = -least[ASPECT],
                            .stretched = sums[0] / sums[2],
                            .flat = sums[1] / sums[2],
                            .upright = least[UPRIGHT]};

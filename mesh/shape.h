@@ -17,6 +17,7 @@ typedef struct sp_mesh_shape {
   double flat, flattest[3]; /* share of the elements that are flat; centre of the worst element */
   double shortest, longest; /* lengths of an element */
   double stretch;           /* the largest ratio of two lengths of an element; 1e8 for contacts */
+  double aspect;            /* the same without contacts */
   double stretched;         /* share of the elements that are stretched */
   /* The smallest values of sp_columns_couple: a_d / max a, and its result. */
   double strength[3], upright;
