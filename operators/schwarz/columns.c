@@ -230,8 +230,9 @@ static bool is_fixed_by_edge(const sp_schwarz_builder *b, const corner *c) {
 
 /* Return the contribution of a tie below the column's element i. The tie holds each element in
  * series with the coupling along the column between them, because the column may bend. It counts
- * as for the element that it holds least: a block that is held too much leaves errors, one that is
- * held too little corrects them too much, which the smoother finds (solver/linear/chebyshev.c). */
+ * as for the element that it holds least. A block that is held too much leaves errors. One that is
+ * held too little corrects them too much, and the smoother finds that (solver/linear/chebyshev.c).
+ */
 static double spread_tie(const sp_schwarz_builder *b, sp_lid c, sp_lid i, double tie) {
   const sp_columns *columns = b->columns;
   const sp_lid first = columns->start[c], count = columns->start[c + 1] - first, below = i - first;
