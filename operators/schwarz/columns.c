@@ -52,14 +52,18 @@ static double find_robin(const sp_schwarz_builder *b, sp_lid e, int f) {
   return sp_schwarz_find_end(b, e, f).robin * b->boxes[e].length[f / 2] / 2;
 }
 
-/* The mean over a column at a side of lateral direction t. */
+/* The mean over a column at a side of lateral direction t, with the energy of all elements. */
 static double find_lateral_robin(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
   const sp_columns *columns = b->columns;
   const sp_lid first = columns->start[c], end = columns->start[c + 1];
-  double sum = 0;
-  for (sp_lid i = first; i < end && b->setup->diagonal_count > 0; i++)
-    sum += find_robin(b, columns->elements[i], face_of(&columns->frames[i], t, side));
-  return sum / (end - first);
+  double sum = 0, own = 0;
+  for (sp_lid i = first; i < end && b->setup->diagonal_count > 0; i++) {
+    const sp_lid e = columns->elements[i];
+    const double coupling = sp_separable_coupling(&b->boxes[e], columns->frames[i].axis[t]);
+    sum += coupling * find_robin(b, e, face_of(&columns->frames[i], t, side));
+    own += coupling;
+  }
+  return sum > 0 ? sum / own : 0;
 }
 
 static void add_end(sp_schwarz_builder *b, sp_lid e, int f, double robin) {
