@@ -116,9 +116,9 @@ void sp_schwarz_join_weights(sp_schwarz_builder *b) {
 /* ---- Ties ---- */
 
 /* A tie is an element that touches a column's lateral side only by an edge. It holds the column
- * like a stiff neighbour. So its energy, for the vector that is 1 along
- * the column on that side, is added to the entry of K at the side's end. Otherwise a board with a
- * die takes 21 iterations at order 4, not 9. */
+ * like a stiff neighbour. So its energy, for the vector that is 1 along the column on that side, is
+ * added to the entry of K at the side's end. Otherwise a board with a die takes 21 iterations at
+ * order 4, not 9. */
 
 /* Slot of the edge between two faces. */
 static int edge_between(int f, int g) {

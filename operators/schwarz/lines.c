@@ -1,5 +1,4 @@
 #include <math.h>
-#include <string.h>
 
 #include "io/threads.h"
 #include "operators/schwarz/columns.h"

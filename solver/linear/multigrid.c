@@ -228,8 +228,8 @@ static sp_status create_levels(multigrid *m, sp_system *const systems[]) {
 
 /* Where blocks of different directions meet there may be errors that none of them corrects. Cycles
  * leave them and remove all others, as the power method with 1 - B A. Then A is inverted on the
- * DOFs that carry these errors. Only if S has sets already: else cycles reduce errors by 0.1 to
- * 0.3. The numbers were chosen by the iterations of random lattices of thin layers. */
+ * DOFs that carry these errors. Only if S has sets already, so that other cases pay nothing. The
+ * numbers were chosen by the iterations of random lattices of thin layers. */
 static const double SLOW = 0.3;                          /* factor of a cycle */
 enum { FIRST_CYCLES = 6, CYCLES = 2, SLOW_ROUNDS = 30 }; /* cycles of the first and other rounds */
 

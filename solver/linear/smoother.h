@@ -26,8 +26,9 @@ struct sp_smoother {
    * step->r. All members of `step` except s, t and q are set. step->r may be b. */
   sp_status (*step)(sp_smoother *self, const sp_vector *b, const sp_vector *y, sp_smoothing *step);
 
-  /* Invert A on the marked DOFs, marks[local DOFs] > 0, of which S corrects some modes too much:
-   * sp_schwarz_correct. A later call replaces these DOFs. NULL: S cannot. Collective. */
+  /* Invert A on the marked DOFs, marks[local DOFs] > 0, of which S corrects some modes too much
+   * or not at all (sp_schwarz_correct). A later call replaces these DOFs. NULL: S cannot.
+   * Collective. */
   sp_status (*correct)(sp_smoother *self, const double *marks);
 
   void (*destroy)(sp_smoother *self); /* Free all members except op and product. Local. */

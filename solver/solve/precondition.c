@@ -124,9 +124,9 @@ static const double SINGLE_ROOM = 1e10;
 static const double MOST_STIFF = 1e9;
 
 /* Largest jump of kappa times aspect^2, the ratio of entries, for which cycles take single
- * precision. Bodies fixed only through softer ones, and flat elements, N = 3 to 7: up to 1e9 they
- * take at most 4 iterations more than in double precision, at 3e9 up to 9 more, at 6e10 44 more,
- * and at 4e13 they do not converge. */
+ * precision. Tried: bodies fixed only through softer ones, and flat elements, N = 3 to 7. Up to 1e9
+ * they take at most 4 iterations more than in double precision, at 3e9 up to 9 more, at 6e10 44
+ * more. At 4e13 they do not converge. */
 static const double MOST_JUMP = 1e9;
 
 /* Largest ratio of an entry of alpha to the smallest of kappa with which cycles in double precision
