@@ -13,6 +13,8 @@ sp_status sp_fail(sp_status status, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  for (char *c = text; *c; c++) /* of names and values: the message is one line, for a terminal */
+    if ((unsigned char)*c < ' ' || *c == 0x7F) *c = '?';
   memcpy(message, text, sizeof message);
   return status;
 }

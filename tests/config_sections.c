@@ -117,6 +117,10 @@ static void test_errors(void) {
        "case.ini:1: the name of a [material] contains a control character"},
       {NULL, "region.a\177.lower=0 0 0",
        "argument 'region.a?.lower=0 0 0': the name of a [region] contains a control character"},
+      {"[regions]\na\177b = 0 0 0, 1 1 1", NULL,
+       "case.ini:2: regions.a?b: the name of a [region] contains a control character"},
+      {NULL, "regions.a]=0 0 0, 1 1 1",
+       "argument 'regions.a]=0 0 0, 1 1 1': a case cannot hold a [region] whose name contains ']'"},
       {"[material a]\nkappa =  # later", NULL,
        "case.ini:2: material.a.kappa: expected a formula, found nothing; remove the line to take "
        "problem.kappa"},

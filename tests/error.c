@@ -33,6 +33,8 @@ int main(int argc, char **argv) {
   sp_fail(SP_ERR_INPUT, "inner");
   sp_fail(SP_ERR_INPUT, "outer: %s", sp_error_message());
   CHECK_TEXT(sp_error_message(), "outer: inner");
+  sp_fail(SP_ERR_INPUT, "a\tb \x7F\xC3\xA9\n");
+  CHECK_TEXT(sp_error_message(), "a?b ?\xC3\xA9?");
 
   const int codes[] = {0, 1, 1, 2, 3, 4, 5, 1};
   for (int status = SP_OK; status <= SP_ERR_ELSEWHERE; status++)

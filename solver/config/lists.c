@@ -68,10 +68,32 @@ static sp_status append_entry(sp_config *config, const sp_key_list *list, const 
   return SP_OK;
 }
 
+/* The section "[SECTION NAME]" that holds entries of a list, NULL if they are lines only. */
+static const char *titled_section(const sp_key_list *list) {
+  for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++)
+    if (key->list == list && sp_key_is_titled(key)) return key->section;
+  return NULL;
+}
+
+/* Entries of [SECTION NAME], also those that are given as lines, are written to such a section. */
+static sp_status check_title(const char *location, const char *section, const char *name,
+                             size_t length) {
+  if (memchr(name, ']', length))
+    return sp_fail(SP_ERR_INPUT, "%s: a case cannot hold a [%s] whose name contains ']'", location,
+                   section);
+  for (size_t i = 0; i < length; i++)
+    if ((unsigned char)name[i] < ' ' || name[i] == 0x7F)
+      return sp_fail(SP_ERR_INPUT, "%s: the name of a [%s] contains a control character", location,
+                     section);
+  return SP_OK;
+}
+
 /* ---- Lines ---- */
 
 sp_status sp_list_set_line(sp_config *config, const sp_key *key, const char *name,
                            const char *value, const char *where) {
+  const char *section = titled_section(key->list);
+  if (section) SP_TRY(check_title(where, section, name, strlen(name)));
   const int i = find_entry(config, key->list, name, strlen(name));
   if (i == sp_key_values(config, key)) SP_TRY(append_entry(config, key->list, name, strlen(name)));
   SP_TRY(sp_format(where_of(config, key->list, i), "%s", where));
@@ -150,21 +172,12 @@ sp_status sp_section_note_key(const sp_ini_entry *entry, sp_names *keys,
 }
 
 static sp_status check_name(const char *location, const address *a) {
-  if (a->name_length == 0)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: expected the name of %s: [%s NAME] in a file, %s.NAME.KEY=VALUE as an "
-                   "argument",
-                   location,
-                   strcmp(a->section, "material") == 0 ? "a Physical Volume" : "the region",
-                   a->section, a->section);
-  if (memchr(a->name, ']', a->name_length))
-    return sp_fail(SP_ERR_INPUT, "%s: a case cannot hold a [%s] whose name contains ']'", location,
-                   a->section);
-  for (size_t i = 0; i < a->name_length; i++)
-    if ((unsigned char)a->name[i] < ' ' || a->name[i] == 0x7F)
-      return sp_fail(SP_ERR_INPUT, "%s: the name of a [%s] contains a control character", location,
-                     a->section);
-  return SP_OK;
+  if (a->name_length > 0) return check_title(location, a->section, a->name, a->name_length);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: expected the name of %s: [%s NAME] in a file, %s.NAME.KEY=VALUE as an "
+                 "argument",
+                 location, strcmp(a->section, "material") == 0 ? "a Physical Volume" : "the region",
+                 a->section, a->section);
 }
 
 static void set_not_given(const sp_key *key, void *field) {
