@@ -45,6 +45,11 @@ sp_status sp_columns_neighbours(const sp_topology *topology, sp_lid (*across)[SP
  */
 size_t sp_frame_node(const sp_frame *frame, int n, int i, int j, int k);
 
+/* The element's face at a side of the column's direction t. Local. */
+static inline int sp_frame_face(const sp_frame *frame, int t, int side) {
+  return 2 * frame->axis[t] + (side ^ frame->flip[t]);
+}
+
 /* cuts = number of faces at which two ranks cut a column of the mesh: the direction across the face
  * is the only possible column (sp_columns_couple) of both elements. Elements [0, halo) have all
  * such faces. Collective over `comm`, the communicator of `topology`. */

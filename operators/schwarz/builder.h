@@ -1,5 +1,5 @@
-/* Data of the set-up of additive Schwarz (operators/schwarz/schwarz.h), internal to schwarz.c and
- * columns.c, and the ends of its boxes. */
+/* Data of the set-up of additive Schwarz (operators/schwarz/schwarz.h), internal to this folder,
+ * and the ends of its boxes. */
 #pragma once
 
 #include "mesh/columns.h"

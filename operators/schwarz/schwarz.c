@@ -8,6 +8,7 @@
 #include "operators/schwarz/columns.h"
 #include "operators/schwarz/junctions.h"
 #include "operators/schwarz/sets.h"
+#include "operators/schwarz/ties.h"
 
 struct sp_schwarz {
   const sp_space *space;

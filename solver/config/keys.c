@@ -269,7 +269,7 @@ const sp_key sp_keys[] = {
     {KEY("solver", "smoother_degree", solver.smoother_degree), INTEGERS(1, 0, 6), .fallback = "0",
      MULTIGRID_ONLY,
      .help = "of multigrid's Chebyshev smoother: a higher degree gives fewer, more expensive "
-             "iterations; 0: 3, at order 1 2"},
+             "iterations; 0: 2 for jacobi up to order 5, else 3"},
     {KEY("solver", "orders", solver.orders), LIST(SP_LIST_MOST, 1, 15), OPTIONAL, MULTIGRID_ONLY,
      .help = "of multigrid's levels, from order down to 1, as 7 4 2 1; empty: chosen"},
     {KEY("solver", "coarse", solver.coarse), WORDS(sp_coarse_names), .fallback = "auto",

@@ -330,9 +330,9 @@ void sp_multigrid_decide(const sp_backend *backend, sp_operator_kind kind, bool 
   const bool in_range = shape->shortest > 1e-10 && shape->longest < 1e10;
   if (options->smoother == SP_SMOOTHER_AUTO)
     options->smoother = sp_smoother_choose(kind, shape, is_tensor);
-  /* At order 1 with 24^3 elements degree 2 takes 0 to 2 iterations more, each a third shorter. */
-  if (options->degree == 0 && options->orders[0] == 1) options->degree = 2;
-  if (options->degree == 0) options->degree = 3;
+  const int order = options->orders[0];
+  if (options->degree == 0)
+    options->degree = order <= sp_smoother_type_of(options->smoother, order)->low_order ? 2 : 3;
   if (options->precision == SP_CYCLE_AUTO)
     options->precision = backend->single_operators && in_range ? SP_CYCLE_SINGLE : SP_CYCLE_DOUBLE;
 }

@@ -112,6 +112,7 @@ const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
 static const sp_smoother_type types[] = {
     [SP_SMOOTHER_JACOBI] = {.title = "Chebyshev-Jacobi",
                             .least_order = 1,
+                            .low_order = 5,
                             .misfit = suits_all,
                             .create = create_jacobi},
     [SP_SMOOTHER_SCHWARZ] = {.title = "Chebyshev-Schwarz",

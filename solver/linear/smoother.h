@@ -38,6 +38,7 @@ struct sp_smoother {
 typedef struct sp_smoother_type {
   const char *title; /* in descriptions: "Chebyshev-Schwarz" */
   int least_order;   /* levels of a lower order take the first row */
+  int low_order;     /* up to this order degree 2 takes less time than degree 3 (README.md) */
   int sums;          /* over the DOFs of neighbours, per application */
   bool keeps_blocks; /* it stores about as much as Schwarz, not a vector (run/dry_run.c) */
   bool keeps_bars;   /* it smooths along bars, which may be a level (operators/schwarz/bars.h) */
