@@ -16,6 +16,19 @@ void sp_csr_destroy(sp_csr *matrix) {
   *matrix = (sp_csr){0};
 }
 
+sp_status sp_csr_select(int rows, int columns, const int *column, sp_csr *out) {
+  int n = 0;
+  SP_TRY(sp_csr_create(rows, columns, (size_t)rows, out));
+  for (int i = 0; i < rows; i++) {
+    if (column[i] >= 0) {
+      out->column[n] = column[i];
+      out->values[n++] = 1;
+    }
+    out->start[i + 1] = n;
+  }
+  return SP_OK;
+}
+
 int sp_csr_longest(const sp_csr *m) {
   int longest = 0;
   for (int i = 0; i < m->rows; i++)

@@ -12,6 +12,10 @@ enum { SP_CSR_CHUNK = 512 };
 sp_status sp_csr_create(int rows, int columns, size_t entries, sp_csr *out);
 void sp_csr_destroy(sp_csr *matrix);
 
+/* *out = the matrix with a one in column[i] of row i, and no entry if column[i] < 0. The caller
+ * frees *out, also after an error. Errors: SP_ERR_SYSTEM. */
+sp_status sp_csr_select(int rows, int columns, const int *column, sp_csr *out);
+
 /* Return the length of the longest row. */
 int sp_csr_longest(const sp_csr *matrix);
 

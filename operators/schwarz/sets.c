@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "io/rendezvous.h"
+#include "operators/row_gather.h"
 #include "operators/sparse.h"
 
 /* DOFs of a set: with more DOFs, sets become smaller, so that the matrices keep VALUES values. */
@@ -11,14 +12,11 @@ enum { SMALL_SET = 64, LARGE_SET = 512, VALUES = 1 << 19 };
 
 struct sp_sets {
   const sp_platform *platform;
-  int first, count;                          /* own rows */
   sp_vector r, z, product;                   /* at all rows */
   sp_vector outside;                         /* L-vector: 1 outside the sets, else 0 */
-  sp_device_matrix *select;                  /* own rows, [count][local DOFs] */
   sp_device_matrix *a, *inverse;             /* A' and Q, [rows][rows] */
   sp_device_matrix *local_a, *local_inverse; /* [local DOFs][rows] */
-  sp_exchange *exchange;                     /* brings own rows to all ranks; NULL for one rank */
-  sp_device_space *gather;
+  sp_row_gather *gather;                     /* of all rows */
 };
 
 /* A DOF of a set, or a neighbour. A set is a tree of rows, with its root's size. */
@@ -39,7 +37,9 @@ typedef struct finder {
   const sp_schwarz_builder *b;
   const double *marks; /* L-vector: positive inside sets */
   double *near;        /* L-vector: positive at neighbours too */
-  row *rows;           /* of all ranks, by DOF */
+  sp_lid *own;         /* [own_count], the DOFs of own rows */
+  int own_count;
+  row *rows; /* of all ranks, by DOF */
   size_t row_count;
   entry *entries; /* by row */
   size_t entry_count;
@@ -142,23 +142,27 @@ static sp_status gather_entries(finder *f) {
   return SP_OK;
 }
 
-/* Gather the rows of all ranks. Their DOFs ascend. Collective. */
-static sp_status gather_rows(finder *f, int *first, int *count) {
+static sp_status list_rows(finder *f, row **own) {
   const sp_numbering *numbering = f->b->setup->space->numbering;
+  for (sp_lid i = 0; i < numbering->owned; i++) f->own_count += f->near[i] > 0;
+  SP_TRY(SP_ALLOCATE("Schwarz", SP_ARRAY(f->own, f->own_count), SP_ARRAY(*own, f->own_count)));
+  row *next = *own;
+  for (sp_lid i = 0; i < numbering->owned; i++) {
+    if (!(f->near[i] > 0)) continue;
+    f->own[next - *own] = i;
+    *next++ = (row){.dof = numbering->first + i,
+                    .diagonal = 1 / f->b->inverse_diagonal[i],
+                    .inside = is_inside(f, i)};
+  }
+  return SP_OK;
+}
+
+/* Gather the rows of all ranks. Their DOFs ascend. Collective. */
+static sp_status gather_rows(finder *f) {
   const MPI_Comm comm = f->b->setup->space->platform->comm;
   SP_OWNED row *own = NULL;
-  *count = 0;
-  for (sp_lid i = 0; i < numbering->owned; i++) *count += f->near[i] > 0;
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)*count, sizeof *own, "Schwarz", &own)));
-  row *next = own;
-  for (sp_lid i = 0; i < numbering->owned; i++)
-    if (f->near[i] > 0)
-      *next++ = (row){.dof = numbering->first + i,
-                      .diagonal = 1 / f->b->inverse_diagonal[i],
-                      .inside = is_inside(f, i)};
-  *first = 0;
-  MPI_Exscan(count, first, 1, MPI_INT, MPI_SUM, comm);
-  return sp_gather_records(comm, own, (size_t)*count, sizeof *own, "Schwarz", &f->rows,
+  SP_TRY(sp_agree(comm, list_rows(f, &own)));
+  return sp_gather_records(comm, own, (size_t)f->own_count, sizeof *own, "Schwarz", &f->rows,
                            &f->row_count);
 }
 
@@ -371,18 +375,6 @@ static sp_status create_local(const finder *f, const sp_csr *all, sp_precision p
   return space->platform->backend->matrix_create(space->platform->device, precision, &local, out);
 }
 
-static sp_status create_select(const finder *f, sp_precision precision, sp_sets *s) {
-  const size_t dofs = sp_space_dofs(f->b->setup->space);
-  SP_AUTO_VALUE(sp_csr) select = {0};
-  SP_TRY(sp_csr_create(s->count, (int)dofs, (size_t)s->count, &select));
-  for (int i = 0; i < s->count; i++) {
-    select.column[i] = (int)(f->rows[s->first + i].dof - f->b->setup->space->numbering->first);
-    select.values[i] = 1;
-    select.start[i + 1] = i + 1;
-  }
-  return s->platform->backend->matrix_create(s->platform->device, precision, &select, &s->select);
-}
-
 static sp_status create_outside(const finder *f, sp_precision precision, sp_sets *s) {
   const sp_space *space = f->b->setup->space;
   for (size_t i = 0; i < sp_space_dofs(space); i++) f->near[i] = !is_inside(f, (sp_lid)i);
@@ -399,7 +391,6 @@ static sp_status create_matrices(finder *f, sp_precision precision, sp_sets *s) 
   SP_TRY(find_sets(f, &a));
   SP_TRY(invert_sets(f, &a, &q));
   remove_sets(f, &a);
-  SP_TRY(create_select(f, precision, s));
   SP_TRY(backend->matrix_create(s->platform->device, precision, &a, &s->a));
   SP_TRY(backend->matrix_create(s->platform->device, precision, &q, &s->inverse));
   SP_TRY(create_local(f, &a, precision, &s->local_a));
@@ -410,35 +401,19 @@ static sp_status create_matrices(finder *f, sp_precision precision, sp_sets *s) 
   return sp_vector_create(s->platform, precision, f->row_count, &s->z);
 }
 
-/* Collective. */
-static sp_status create_gather(sp_sets *s) {
-  const sp_platform *p = s->platform;
-  const int ranks = sp_comm_size(p->comm);
-  SP_OWNED int *counts = NULL;
-  const char *how;
-  bool resident; /* as the space, on the same transport */
-  if (ranks == 1) return SP_OK;
-  SP_TRY(sp_agree(p->comm, sp_allocate((size_t)ranks, sizeof *counts, "Schwarz", &counts)));
-  MPI_Allgather(&s->count, 1, MPI_INT, counts, 1, MPI_INT, p->comm);
-  SP_TRY(sp_exchange_create_gather(p->comm, counts, &s->exchange));
-  return p->backend->space_create(p->device, p->comm, s->exchange, p->transport, &s->gather, &how,
-                                  &resident);
-}
-
 static sp_status create_sets(finder *f, sp_precision precision, sp_sets **out) {
   const sp_platform *platform = f->b->setup->space->platform;
   SP_AUTO(sp_sets) s = NULL;
-  int first, count;
   SP_TRY(gather_entries(f));
-  SP_TRY(gather_rows(f, &first, &count));
+  SP_TRY(gather_rows(f));
   if (f->row_count == 0) return SP_OK;
   sp_status status = sp_allocate(1, sizeof *s, "Schwarz", &s);
   if (!status) {
-    *s = (sp_sets){.platform = platform, .first = first, .count = count};
+    *s = (sp_sets){.platform = platform};
     status = create_matrices(f, precision, s);
   }
   SP_TRY(sp_agree(platform->comm, status));
-  SP_TRY(create_gather(s));
+  SP_TRY(sp_row_gather_create(f->b->setup->space, precision, f->own_count, f->own, &s->gather));
   *out = s;
   s = NULL;
   return SP_OK;
@@ -452,25 +427,16 @@ sp_status sp_sets_create(const sp_schwarz_builder *b, const double *marks, sp_pr
   sp_status status = sp_allocate(sp_space_dofs(space), sizeof *f.near, "Schwarz", &f.near);
   status = sp_agree(space->platform->comm, status);
   if (!status) status = create_sets(&f, precision, out);
-  SP_FREE(f.near, f.rows, f.entries);
+  SP_FREE(f.near, f.own, f.rows, f.entries);
   return status;
 }
 
 /* ---- Application ---- */
 
-/* all = x at the rows. */
-static sp_status gather(const sp_sets *s, const sp_vector *x, const sp_vector *all) {
-  const sp_backend *backend = s->platform->backend;
-  const sp_vector own = sp_vector_part(all, (size_t)s->first, (size_t)s->count);
-  const sp_status status = backend->matrix_apply(s->select, 1, x->data, 0, NULL, own.data);
-  if (!s->gather) return status;
-  return sp_first_failure(status, backend->assemble(s->gather, all->precision, all->data));
-}
-
 /* In the sets, (I - A Q) r is - A' Q r, and outside r - A' Q r. */
 sp_status sp_sets_begin(sp_sets *s, const sp_vector *r, sp_vector *out) {
   const sp_backend *backend = s->platform->backend;
-  sp_status status = gather(s, r, &s->r);
+  sp_status status = sp_row_gather_apply(s->gather, SP_OK, r, &s->r);
   status = sp_first_failure(
       status, backend->matrix_apply(s->inverse, 1, s->r.data, 0, NULL, s->product.data));
   status = sp_first_failure(status, sp_vector_multiply(&s->outside, r, out));
@@ -480,7 +446,7 @@ sp_status sp_sets_begin(sp_sets *s, const sp_vector *r, sp_vector *out) {
 
 sp_status sp_sets_finish(sp_sets *s, sp_vector *z) {
   const sp_backend *backend = s->platform->backend;
-  sp_status status = gather(s, z, &s->z);
+  sp_status status = sp_row_gather_apply(s->gather, SP_OK, z, &s->z);
   status = sp_first_failure(
       status, backend->matrix_apply(s->a, -1, s->z.data, 1, s->r.data, s->product.data));
   status = sp_first_failure(status, sp_vector_multiply(&s->outside, z, z));
@@ -492,13 +458,11 @@ void sp_sets_destroy(sp_sets **sets) {
   sp_sets *s = *sets;
   if (!s) return;
   const sp_backend *backend = s->platform->backend;
-  backend->matrix_destroy(&s->select);
   backend->matrix_destroy(&s->a);
   backend->matrix_destroy(&s->inverse);
   backend->matrix_destroy(&s->local_a);
   backend->matrix_destroy(&s->local_inverse);
-  if (s->gather) backend->space_destroy(&s->gather);
-  sp_exchange_destroy(&s->exchange);
+  sp_row_gather_destroy(&s->gather);
   sp_vector_destroy(&s->r);
   sp_vector_destroy(&s->z);
   sp_vector_destroy(&s->product);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "operators/row_gather.h"
 #include "operators/schwarz/bars.h"
 #include "solver/linear/amg.h"
 #include "solver/linear/coarse_boomer.h"
@@ -35,10 +36,7 @@ struct sp_coarse {
   double *host_rows;             /* [rows], on rank 0 if only it solves */
   sp_device_matrix *restriction; /* [DOFs][DOFs], own parts of P^T of bars; NULL at order 1 */
   sp_vector restricted;          /* [DOFs], P^T b */
-  sp_device_matrix *select;      /* [own rows][DOFs], b at the rank's free rows */
-  sp_exchange *exchange;         /* of all_b: every rank gets all rows; NULL with one rank */
-  sp_device_space *gather;       /* the same on the device */
-  bool resident;                 /* rows travel without the host */
+  sp_row_gather *gather;         /* b at the free rows of all ranks */
   sp_device_matrix *scatter;     /* [DOFs][rows], x from all rows: P of bars, or a selection */
   sp_device_matrix *mean;        /* [components][rows], NULL without a null space */
   sp_device_matrix *spread;      /* [rows][components], means to rows */
@@ -114,29 +112,12 @@ static sp_status multiply_matrix(sp_device_matrix *matrix, const sp_vector *x, s
   return y->platform->backend->matrix_apply(matrix, 1, x->data, 0, NULL, y->data);
 }
 
-/* Create a matrix with at most one entry per row: a one in column[i] of row i, unless column[i] <
- * 0. */
+/* Create sp_csr_select. */
 static sp_status create_selection(sp_coarse *c, int rows, int columns, const int *column,
                                   sp_device_matrix **out) {
   SP_AUTO_VALUE(sp_csr) matrix = {0};
-  SP_TRY(sp_csr_create(rows, columns, (size_t)rows, &matrix));
-  int n = 0;
-  for (int i = 0; i < rows; i++) {
-    if (column[i] >= 0) {
-      matrix.column[n] = column[i];
-      matrix.values[n++] = 1;
-    }
-    matrix.start[i + 1] = n;
-  }
+  SP_TRY(sp_csr_select(rows, columns, column, &matrix));
   return create_coarse_matrix(c, &matrix, out);
-}
-
-static sp_status create_select(sp_coarse *c) {
-  SP_OWNED int *dofs = NULL;
-  SP_TRY(sp_allocate((size_t)c->rows.count, sizeof *dofs, "coarse rows", &dofs));
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    if (c->rows.of_dof[i] >= 0) dofs[c->rows.of_dof[i] - c->rows.first] = (int)i;
-  return create_selection(c, c->rows.count, (int)c->dofs, dofs, &c->select);
 }
 
 /* component[rows] of all ranks, where the matrix is. Collective. */
@@ -184,14 +165,14 @@ static sp_status create_projection(sp_coarse *c, const sp_constants *constants, 
   return sp_agree(comm, status);
 }
 
-/* Create the exchange that brings the ranks' parts of all_b to all ranks. Collective. */
+/* Collective. */
 static sp_status create_gather(sp_coarse *c) {
-  const sp_platform *platform = c->space->platform;
-  const char *how;
-  if (sp_comm_size(platform->comm) == 1) return SP_OK;
-  SP_TRY(sp_exchange_create_gather(platform->comm, c->rows.counts, &c->exchange));
-  return platform->backend->space_create(platform->device, platform->comm, c->exchange,
-                                         platform->transport, &c->gather, &how, &c->resident);
+  SP_OWNED sp_lid *dofs = NULL;
+  SP_TRY(sp_agree(c->space->platform->comm,
+                  sp_allocate((size_t)c->rows.count, sizeof *dofs, "coarse rows", &dofs)));
+  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
+    if (c->rows.of_dof[i] >= 0) dofs[c->rows.of_dof[i] - c->rows.first] = i;
+  return sp_row_gather_create(c->space, c->precision, c->rows.count, dofs, &c->gather);
 }
 
 /* For bars, create restriction and interpolation for the DOFs that the rank owns. */
@@ -211,8 +192,7 @@ static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *set
   return create_coarse_matrix(c, &p, &c->scatter);
 }
 
-static sp_status create_selections(sp_coarse *c, const sp_operator_setup *setup, int rows) {
-  SP_TRY(create_select(c));
+static sp_status create_scatter(sp_coarse *c, const sp_operator_setup *setup, int rows) {
   if (c->space->numbering->order > 1) return create_interpolation(c, setup);
   return create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter);
 }
@@ -251,7 +231,7 @@ static sp_status create_with_all_rows(sp_coarse *c, const sp_operator_setup *set
   SP_TRY(sp_free_rows_create(setup, constants, true, &c->rows));
   const int rows = c->rows.total;
   sp_status status = create_amg(c, rows);
-  if (!status) status = create_selections(c, setup, rows);
+  if (!status) status = create_scatter(c, setup, rows);
   SP_TRY(sp_agree(c->space->platform->comm, status));
   SP_TRY(create_gather(c));
   return create_projection(c, constants, rows);
@@ -277,15 +257,6 @@ static sp_status restrict_b(sp_coarse *c, const sp_vector *b) {
   sp_vector own = *b;
   own.count = (size_t)c->space->numbering->owned;
   return multiply_and_sum(c, c->restriction, &own, &c->restricted);
-}
-
-/* all_b = the free rows of b of all ranks. */
-static sp_status gather_rows(sp_coarse *c, sp_status status, const sp_vector *b) {
-  sp_vector own = sp_vector_part(&c->all_b, (size_t)c->rows.first, (size_t)c->rows.count);
-  status = sp_first_failure(status, multiply_matrix(c->select, b, &own));
-  if (!c->gather) return status;
-  return sp_first_failure(status,
-                          b->platform->backend->assemble(c->gather, c->precision, c->all_b.data));
 }
 
 /* all_x = B all_b. */
@@ -322,11 +293,11 @@ static sp_status apply_on_one_rank(sp_coarse *c, sp_status status, const sp_vect
 static sp_status apply_with_all_rows(sp_coarse *c, sp_status status, const sp_vector *b,
                                      sp_vector *x) {
   if (!c->restriction) {
-    status = solve_rows(c, gather_rows(c, status, b));
+    status = solve_rows(c, sp_row_gather_apply(c->gather, status, b, &c->all_b));
     return sp_first_failure(status, multiply_matrix(c->scatter, &c->all_x, x));
   }
   status = sp_first_failure(status, restrict_b(c, b));
-  status = solve_rows(c, gather_rows(c, status, &c->restricted));
+  status = solve_rows(c, sp_row_gather_apply(c->gather, status, &c->restricted, &c->all_b));
   /* Sums of copies would differ by rounding, so the owner's value counts on all ranks. */
   return sp_first_failure(status, multiply_and_sum(c, c->scatter, &c->all_x, x));
 }
@@ -409,14 +380,12 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   sp_coarse *c = *coarse;
   if (!c) return;
   const sp_backend *backend = c->space->platform->backend;
-  sp_device_matrix **const matrices[] = {&c->select, &c->scatter, &c->restriction, &c->mean,
-                                         &c->spread};
+  sp_device_matrix **const matrices[] = {&c->scatter, &c->restriction, &c->mean, &c->spread};
   sp_vector *const vectors[] = {&c->restricted, &c->all_b, &c->all_x, &c->means};
   for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
     backend->matrix_destroy(matrices[m]);
   for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) sp_vector_destroy(vectors[v]);
-  backend->space_destroy(&c->gather);
-  sp_exchange_destroy(&c->exchange);
+  sp_row_gather_destroy(&c->gather);
   sp_amg_destroy(&c->amg);
   sp_boomer_destroy(&c->boomer);
   sp_free_rows_destroy(&c->rows);
@@ -431,7 +400,7 @@ sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const sp_vector *b, sp
 }
 
 bool sp_coarse_only_queues(const sp_coarse *coarse) {
-  return coarse->place == SP_COARSE_EVERYWHERE && (!coarse->gather || coarse->resident);
+  return coarse->place == SP_COARSE_EVERYWHERE && sp_row_gather_is_resident(coarse->gather);
 }
 
 double sp_coarse_rows(const sp_coarse *coarse) {
