@@ -37,7 +37,7 @@ typedef struct finder {
   const sp_schwarz_builder *b;
   const double *marks; /* L-vector: positive inside sets */
   double *near;        /* L-vector: positive at neighbours too */
-  sp_lid *own;         /* [own_count], the DOFs of own rows */
+  sp_lid *own;         /* [own_count], the local DOFs of own rows */
   int own_count;
   row *rows; /* of all ranks, by DOF */
   size_t row_count;

@@ -112,7 +112,7 @@ static sp_status multiply_matrix(sp_device_matrix *matrix, const sp_vector *x, s
   return y->platform->backend->matrix_apply(matrix, 1, x->data, 0, NULL, y->data);
 }
 
-/* Create sp_csr_select. */
+/* Create the matrix of sp_csr_select on the device. */
 static sp_status create_selection(sp_coarse *c, int rows, int columns, const int *column,
                                   sp_device_matrix **out) {
   SP_AUTO_VALUE(sp_csr) matrix = {0};
