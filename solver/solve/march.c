@@ -306,8 +306,7 @@ static sp_status solve_stage(sp_march *m, const sp_time_method *method, int inde
   if (!status && m->problem->of_u) status = sp_vector_read(&m->u[0], m->now);
   SP_TRY(sp_agree(m->solver->platform->comm, status));
   if (!m->problem->of_u) return solve_linear(&p);
-  return sp_nonlinear_iterate(m->solver, m->problem, solve_near, &p, true, m->last, m->now,
-                              &solves);
+  return sp_nonlinear_iterate(m->solver, solve_near, &p, true, m->last, m->now, &solves);
 }
 
 /* ---- Steps ---- */

@@ -142,8 +142,8 @@ static sp_status solve_in_domain(sp_solver *s, double change, sp_nonlinear_solve
   }
 }
 
-sp_status sp_nonlinear_iterate(sp_solver *s, const sp_problem *problem, sp_nonlinear_solver *solve,
-                               void *context, bool has_last, double *last, double *x, int *solves) {
+sp_status sp_nonlinear_iterate(sp_solver *s, sp_nonlinear_solver *solve, void *context,
+                               bool has_last, double *last, double *x, int *solves) {
   const size_t dofs = sp_space_dofs(s->space), bytes = dofs * sizeof *x;
   SP_OWNED double *before = NULL; /* where the last problem was linearized, at first u = 0 */
   history h = {0};
@@ -158,9 +158,9 @@ sp_status sp_nonlinear_iterate(sp_solver *s, const sp_problem *problem, sp_nonli
     if (has_last) change = find_change(s, x, last);
     if (change <= s->options.tolerance) break;
     if (*solves == MOST) status = fail_to_converge(change);
-    if (!status && problem->is_picard && has_last && !h.f) status = create_history(s, &h);
+    if (!status && s->problem->is_picard && has_last && !h.f) status = create_history(s, &h);
     if (status) break;
-    if (h.f && problem->is_picard)
+    if (h.f && s->problem->is_picard)
       accelerate(s, &h, last, x);
     else
       memcpy(last, x, bytes);
@@ -209,5 +209,5 @@ sp_status sp_nonlinear_solve(sp_solver *s, sp_problem *problem, const double *st
   if (start) memmove(last, start, bytes);
   if (start) memmove(x, start, bytes);
   if (t.is_ready) problem->last.values = last;
-  return sp_nonlinear_iterate(s, problem, solve_steady, &t, start, last, x, solves);
+  return sp_nonlinear_iterate(s, solve_steady, &t, start, last, x, solves);
 }

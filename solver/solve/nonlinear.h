@@ -31,6 +31,5 @@ typedef sp_status sp_nonlinear_solver(void *context, const double *last, double 
 
 /* The sequence itself, for other ways to solve: it begins at `last` if that is known; then x has a
  * solution to go back to. Otherwise as above. Collective. */
-sp_status sp_nonlinear_iterate(sp_solver *solver, const sp_problem *problem,
-                               sp_nonlinear_solver *solve, void *context, bool has_last,
-                               double *last, double *x, int *solves);
+sp_status sp_nonlinear_iterate(sp_solver *solver, sp_nonlinear_solver *solve, void *context,
+                               bool has_last, double *last, double *x, int *solves);
