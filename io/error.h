@@ -26,7 +26,7 @@ typedef enum sp_status {
 /* Record a message and return `status` (which is not SP_OK), so that one line does both:
  *     return sp_fail(SP_ERR_INPUT, "%s:%d: expected a number, found '%s'", file, line, text);
  * The message is one line without a final newline; it replaces an earlier one. Control characters
- * become question marks. Local. */
+ * of ASCII become question marks. Local. */
 sp_status sp_fail(sp_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The message of the last failure, "" if there was none. Owned by the module. Local. */

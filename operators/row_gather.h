@@ -20,5 +20,5 @@ sp_status sp_row_gather_apply(const sp_row_gather *gather, sp_status status, con
 /* True if the values travel without the host. Local. */
 bool sp_row_gather_is_resident(const sp_row_gather *gather);
 
-/* NULL-safe; sets *gather to NULL. Local. */
+/* NULL-safe; sets *gather to NULL. Collective. */
 void sp_row_gather_destroy(sp_row_gather **gather);

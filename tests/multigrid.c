@@ -238,9 +238,30 @@ static void check_places(problem_t problem, sp_precision precision) {
         problem.lambda);
 }
 
+/* The degree that is chosen for the finest level's order. */
+static void check_degrees(const sp_backend *backend) {
+  static const struct {
+    sp_smoother_kind smoother;
+    int order, degree;
+  } rows[] = {{SP_SMOOTHER_JACOBI, 1, 2},  {SP_SMOOTHER_JACOBI, 5, 2},
+              {SP_SMOOTHER_JACOBI, 6, 3},  {SP_SMOOTHER_SCHWARZ, 1, 2},
+              {SP_SMOOTHER_SCHWARZ, 2, 3}, {SP_SMOOTHER_SCHWARZ, 5, 3}};
+  const sp_mesh_shape shape = {.shortest = 1, .longest = 1};
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    sp_multigrid_options chosen = {.smoother = rows[i].smoother}, given = {.degree = 4};
+    sp_multigrid_choose_orders(rows[i].order, &chosen);
+    sp_multigrid_choose_orders(rows[i].order, &given);
+    sp_multigrid_decide(backend, SP_BP35, false, &shape, &chosen);
+    sp_multigrid_decide(backend, SP_BP35, false, &shape, &given);
+    CHECK(chosen.degree == rows[i].degree && given.degree == 4, "row %zu: degrees %d and %d", i,
+          chosen.degree, given.degree);
+  }
+}
+
 int main(int argc, char **argv) {
   bench_begin(&argc, &argv, &tested);
   check_tridiagonal();
+  check_degrees(tested.platform.backend);
   const sp_box sine = {.elements = {4, 4, 4}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
   const sp_box flat = {.elements = {4, 3, 3}, .upper = {10, 1, 1}, .map = SP_MAP_SINE};
   const sp_box bars = {.elements = {4, 5, 5}, .upper = {1, 0.05, 0.05}};

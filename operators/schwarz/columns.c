@@ -117,7 +117,7 @@ void sp_schwarz_join_weights(sp_schwarz_builder *b) {
  * common face. But only this element has all nodes of the cross-section, and weights that differ
  * between stiffly coupled nodes give its solution a large energy. So it takes all its nodes if it
  * is stiffer than its neighbours are towards it, and no softer than other elements at its edges.
- * The shares of columns are level already. tests/columns.c has crossing sheets. */
+ * The shares of columns are level already. tests/layers.c has crossing sheets. */
 static double find_priority(const sp_schwarz_builder *b, sp_lid e) {
   const sp_separable *box = &b->boxes[e];
   double a[3], share = 1;

@@ -44,7 +44,7 @@ typedef struct sp_column_counts {
 /* Local. */
 sp_column_counts sp_schwarz_columns(const sp_schwarz *schwarz);
 
-/* NULL-safe; sets *schwarz to NULL. Local. */
+/* NULL-safe; sets *schwarz to NULL. Collective. */
 void sp_schwarz_destroy(sp_schwarz **schwarz);
 
 /* The sets are the DOFs with marks[local DOFs] > 0, the same on all ranks, and those where contacts

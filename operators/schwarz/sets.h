@@ -25,5 +25,5 @@ sp_status sp_sets_begin(sp_sets *sets, const sp_vector *r, sp_vector *out);
 /* z = Q r + (I - Q A) z. Returns this rank's failure. Collective. */
 sp_status sp_sets_finish(sp_sets *sets, sp_vector *z);
 
-/* NULL-safe; sets *sets to NULL. Local. */
+/* NULL-safe; sets *sets to NULL. Collective. */
 void sp_sets_destroy(sp_sets **sets);

@@ -142,7 +142,7 @@ void *sp_key_field(const sp_config *config, const sp_key *key, int i);
 const char *sp_key_entry_name(const sp_config *config, const sp_key *key, int i);
 
 /* The line `name` = `value` of a section: set the entry of that name, or append one. Errors: as
- * sp_key_set. */
+ * sp_key_set; SP_ERR_INPUT for a name that a section of its own could not have. */
 sp_status sp_list_set_line(sp_config *config, const sp_key *key, const char *name,
                            const char *value, const char *where);
 

@@ -37,7 +37,7 @@ sp_status sp_chebyshev_start(const sp_chebyshev *chebyshev, sp_vector *x);
 sp_status sp_chebyshev_invert(sp_chebyshev *chebyshev, sp_vector *x, const sp_vector *ax,
                               bool *more);
 
-/* NULL-safe; sets *chebyshev to NULL. Local. */
+/* NULL-safe; sets *chebyshev to NULL. Collective. */
 void sp_chebyshev_destroy(sp_chebyshev **chebyshev);
 
 /* Improve x. With `from_zero`, x counts as zero and may hold anything. Vectors have the operator's

@@ -13,7 +13,7 @@
 #define SP_SMOOTHER_SHARE 0.125
 
 /* S of an operator. Functions return this rank's failure, for the next reduction, and are
- * Collective among neighbours, except `destroy`. */
+ * Collective among neighbours, `correct` and `destroy` among all ranks. */
 typedef struct sp_smoother sp_smoother;
 struct sp_smoother {
   sp_operator *op;   /* borrowed */
@@ -31,14 +31,14 @@ struct sp_smoother {
    * Collective. */
   sp_status (*correct)(sp_smoother *self, const double *marks);
 
-  void (*destroy)(sp_smoother *self); /* Free all members except op and product. Local. */
+  void (*destroy)(sp_smoother *self); /* Free all members except op and product. Collective. */
   sp_column_counts columns;           /* of its blocks, for a description; zeros without */
 };
 
 typedef struct sp_smoother_type {
   const char *title; /* in descriptions: "Chebyshev-Schwarz" */
   int least_order;   /* levels of a lower order take the first row */
-  int low_order;     /* up to this order degree 2 takes less time than degree 3 (README.md) */
+  int low_order;     /* up to it degree 2 takes less time than degree 3 (solver/README.md) */
   int sums;          /* over the DOFs of neighbours, per application */
   bool keeps_blocks; /* it stores about as much as Schwarz, not a vector (run/dry_run.c) */
   bool keeps_bars;   /* it smooths along bars, which may be a level (operators/schwarz/bars.h) */
@@ -64,5 +64,5 @@ sp_smoother_kind sp_smoother_choose(sp_operator_kind kind, const sp_mesh_shape *
 /* Check that the kind, which may be auto, suits the operator. Errors: SP_ERR_INPUT. Local. */
 sp_status sp_smoother_check(sp_smoother_kind smoother, sp_operator_kind kind);
 
-/* NULL-safe; sets *smoother to NULL. Local. */
+/* NULL-safe; sets *smoother to NULL. Collective. */
 void sp_smoother_destroy(sp_smoother **smoother);
