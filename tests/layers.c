@@ -4,8 +4,8 @@
 #include "tests/run_case.h"
 
 /* Dies on every other column of a board: each touches the columns beside it only by an edge, and
- * any cut between ranks separates a column from a die. Without the dies of other ranks, order 2
- * would take 17 iterations on two ranks, and order 4 would take 11. */
+ * any cut between ranks separates a column from a die. Two ranks that ignore each other's dies take
+ * 17 iterations at order 2, and 11 at order 4. */
 static void check_remote_ties(void) {
   static const char geometry[] =
       "For i In {1:5}\n  Point(i) = {5 * i, 0, 0};\nEndFor\n"
