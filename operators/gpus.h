@@ -22,13 +22,6 @@ typedef struct sp_gpu_view {
  * *gpus, also after an error. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_gpus_visible(int *count, sp_gpu **gpus);
 
-/* Call sp_gpus_wake before MPI_Init: it starts the driver on a thread meanwhile, so that
- * sp_gpus_visible takes less time. Call sp_gpus_awake before the process ends: it waits for the
- * thread. Does nothing if this machine has fewer GPUs than ranks or the number of ranks is unknown:
- * few ranks should start the driver (sp_gpus_look). Local. */
-void sp_gpus_wake(void);
-void sp_gpus_awake(void);
-
 /* Gather the GPUs gpus[count] of all ranks of `comm`. The result is the same on all ranks.
  * machine[r] is the lowest rank of the machine. sp_gpu_view_destroy frees it, also after an error.
  * Errors: SP_ERR_SYSTEM. Collective. */

@@ -7,7 +7,6 @@
 
 #include "io/profile.h"
 #include "io/terminal.h"
-#include "operators/gpus.h"
 #include "solver/config/config.h"
 #include "solver/report/outcome.h"
 #include "solver/report/provenance.h"
@@ -213,8 +212,8 @@ int main(int argc, char **argv) {
   /* Ignore SIGXFSZ so that write() fails and can be reported. */
   signal(SIGXFSZ, SIG_IGN);
   sp_terminal_reserve();
-  sp_gpus_wake();
   avoid_daemon();
+  /* No thread may run yet: MPI_Init calls setenv, during which a getenv elsewhere may crash. */
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   sp_profile profile = sp_profile_from_process();
   sp_terminal_start();
@@ -228,7 +227,6 @@ int main(int argc, char **argv) {
   free(line.overrides);
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
   if (status && rank == 0) fprintf(stderr, "sp_solve: %s\n", sp_error_message());
-  sp_gpus_awake();
   MPI_Finalize();
   return sp_exit_code(status);
 }
