@@ -21,9 +21,9 @@ static const char usage[] =
     "       sp_solve [-q] SECTION.KEY=VALUE ...\n"
     "       sp_solve --help | --version | --defaults\n"
     "\n"
-    "Solves the screened Poisson equation -div(kappa grad u) + lambda u = f with high-order "
-    "finite\n"
-    "elements on hexahedra. Keys on the command line override the case file.\n"
+    "Solves the screened Poisson equation [capacity du/dt] - div(kappa grad u) + lambda u = f\n"
+    "with high-order finite elements on hexahedra. Keys on the command line override the case\n"
+    "file.\n"
     "\n"
     "  -q, --quiet   print errors only\n"
     "  --study KEY=A:B\n"
@@ -41,7 +41,8 @@ static const char usage[] =
     "  --version     print version, revision, libraries and backends\n"
     "\n"
     "exit codes: 0 converged, 1 bad input or failed system call, 2 not converged, 3 broken down,\n"
-    "            4 a study fell short of its expected rate, 5 interrupted by a signal\n";
+    "            4 a study fell short of its rate or a result has no error bar,\n"
+    "            5 interrupted by a signal\n";
 
 typedef struct command {
   bool quiet, dry, groups, accuracy, done; /* done: the command line was for information only */

@@ -359,6 +359,7 @@ def bad_input():
                   ([*time, "time.interval=0.5", "time.every=2"], ["time.interval", "one of time.every"]),
                   ([*time, "time.at=0.5", "time.every=2"], ["time.at", "one of time.every"]),
                   (["time.at=1"], ["time.at", "valid only with time.end"]),
+                  (["material.default.capacity=1"], ["material.default.capacity", "valid only with time.end"]),
                   ([*time, "problem.forcing=1/t"], ["problem.forcing", "not finite at", ", t = 0"]),
                   (time[:2], ["capacity"]), ([*time[:2], *layers, "material.a.capacity=1"], ["capacity"]),
                   ([*time, "problem.capacity=0"], ["capacity"]), ([*time, "problem.capacity=x-2"], ["capacity"]),

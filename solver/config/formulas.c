@@ -209,6 +209,9 @@ static sp_status parse_material(const sp_config *config, sp_material_entry *entr
   SP_TRY(sp_statement_check_total(&entry->source));
   SP_TRY(parse_coefficient(config, "u", true, &entry->lambda));
   SP_TRY(parse_coefficient(config, "u", false, &entry->capacity));
+  if (entry->capacity.text && !(config->time.end > 0))
+    return sp_fail(SP_ERR_INPUT, "%s: valid only with time.end; remove it or give the end",
+                   entry->capacity.where);
   return parse_kappa(config, entry);
 }
 

@@ -168,7 +168,8 @@ const sp_key sp_keys[] = {
      .applies = may_have_size_min,
      .misfit = "valid only for a box with mesh.size and mesh.grading = yes, or for a geometry from "
                "CAD",
-     .help = "smallest tetrahedron, in the same unit; of a box, smallest element from grading"},
+     .help = "smallest tetrahedron, in the same unit; of a box, smallest element from grading; 0: "
+             "chosen"},
     {KEY("mesh", "grading", mesh.grading), WORDS(no_or_yes), .fallback = "no", .applies = has_size,
      .misfit = "valid only for a box with mesh.size; remove it or give the size",
      .help = "yes: elements of a box grow away from thin layers by at most a factor of 2"},
@@ -220,7 +221,7 @@ const sp_key sp_keys[] = {
     {KEY("problem", "solution", statement.all.solution), FORMULA, OPTIONAL,
      .help = "exact solution u(x, y, z), if it is known"},
     {KEY("problem", "forcing", statement.all.forcing), FORMULA, OPTIONAL,
-     .help = "right-hand side f; derived from solution if empty"},
+     .help = "right-hand side f; derived from solution if not given"},
     {KEY("problem", "source", statement.all.source), FORMULA, OPTIONAL,
      .help =
          "instead of forcing: the integral of f, a constant over all elements without their own"},
@@ -306,13 +307,13 @@ const sp_key sp_keys[] = {
      .help = "one line each; of u, or of a formula of x, y, z and u"},
 
     {MATERIAL(kappa), .help = "in the Physical Volume or region NAME, a name, a number, or "
-                              "default; problem.kappa if empty"},
-    {MATERIAL(axes), .help = "of a tensor kappa there; problem.axes if empty"},
-    {MATERIAL(lambda), .help = "likewise; problem.lambda if empty"},
-    {MATERIAL(capacity), .help = "likewise; problem.capacity if empty"},
-    {MATERIAL(solution), .help = "exact solution there; problem.solution if empty"},
+                              "default; problem.kappa if not given"},
+    {MATERIAL(axes), .help = "of a tensor kappa there; problem.axes if not given"},
+    {MATERIAL(lambda), .help = "likewise; problem.lambda if not given"},
+    {MATERIAL(capacity), .help = "likewise; problem.capacity if not given"},
+    {MATERIAL(solution), .help = "exact solution there; problem.solution if not given"},
     {MATERIAL(forcing),
-     .help = "right-hand side there; problem.forcing if empty, or derived from the solution"},
+     .help = "right-hand side there; problem.forcing if not given, or derived from the solution"},
     {MATERIAL(source),
      .help = "instead of forcing: the integral of a constant f, as watts of a volume"},
 
