@@ -172,22 +172,33 @@ static int count_iterations(const char *name) {
   return (int)results.cg.iterations;
 }
 
-/* A sheet with holes is swept. A pin on a block is swept too; the block has two faces above and
- * gets tetrahedra, which share the pin's triangles. Arcs of order 2 are exact to 1e-3 of the
- * volumes. */
+/* A sheet with holes is swept, also in a skew direction. A pin on a block is swept too; the block
+ * has two faces above and gets tetrahedra, which share the pin's triangles. So are two sheets below
+ * a block, in either order of the bodies; without the second one the block's tetrahedra would fill
+ * a sheet. Arcs of order 2 are exact to 1e-3 of the volumes. */
 static void check_sweeps(void) {
   static const struct {
     const char *script;
     double block, circles; /* volume = block + circles * pi */
     bool tetrahedra;
-  } cases[] = {{"Box(1) = {0, 0, 0, 100, 60, 1};\n"
-                "Cylinder(2) = {15, 15, -1, 0, 0, 4, 4};\n"
-                "Cylinder(3) = {85, 45, -1, 0, 0, 4, 4};\n"
-                "BooleanDifference(4) = {Volume{1}; Delete;}{Volume{2, 3}; Delete;};\n",
-                6000, -32, false},
-               {"Box(1) = {0, 0, 0, 40, 30, 8};\nCylinder(2) = {20, 15, 8, 0, 0, 9, 5};\n", 9600,
-                225, true}};
-  for (int i = 0; i < 2; i++) {
+  } cases[] = {
+      {"Box(1) = {0, 0, 0, 100, 60, 1};\n"
+       "Cylinder(2) = {15, 15, -1, 0, 0, 4, 4};\n"
+       "Cylinder(3) = {85, 45, -1, 0, 0, 4, 4};\n"
+       "BooleanDifference(4) = {Volume{1}; Delete;}{Volume{2, 3}; Delete;};\n",
+       6000, -32, false},
+      {"Rectangle(1) = {0, 0, 0, 30, 20};\nDisk(2) = {10, 10, 0, 4};\n"
+       "BooleanDifference{Surface{1}; Delete;}{Surface{2}; Delete;}\n"
+       "Extrude{1, 0.6, 2} {Surface{1};}\n",
+       1200, -32, false},
+      {"Box(1) = {0, 0, 0, 40, 30, 8};\nCylinder(2) = {20, 15, 8, 0, 0, 9, 5};\n", 9600, 225, true},
+      {"Box(1) = {0, 0, 0, 30, 30, 0.5};\nBox(2) = {0, 0, 0.5, 30, 30, 1};\n"
+       "Box(3) = {-10, -10, 1.5, 50, 50, 10};\n",
+       26350, 0, true},
+      {"Box(1) = {-10, -10, 1.5, 50, 50, 10};\nBox(2) = {0, 0, 0.5, 30, 30, 1};\n"
+       "Box(3) = {0, 0, 0, 30, 30, 0.5};\n",
+       26350, 0, true}};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     write_script("plate.step", cases[i].script);
     AUTO(sp_mesh) mesh = read_cad("plate.step", 0, 12);
     const sp_hexes_file *file = &mesh->hexes->file;
@@ -197,11 +208,37 @@ static void check_sweeps(void) {
     CHECK(file->divided[SP_PRISM] > 0 && (file->divided[SP_TETRAHEDRON] > 0) == cases[i].tetrahedra,
           "%lld tetrahedra, %lld prisms", (long long)file->divided[SP_TETRAHEDRON],
           (long long)file->divided[SP_PRISM]);
+    CHECK(file->divided[SP_TETRAHEDRON] < 2000, "%lld tetrahedra",
+          (long long)file->divided[SP_TETRAHEDRON]);
     CHECK(cases[i].tetrahedra || mesh->shape.quality > 0.3, "quality %.3g", mesh->shape.quality);
     CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
     const int iterations = count_iterations("plate.step");
     CHECK(iterations <= 20, "%d iterations", iterations);
   }
+}
+
+/* Two sides of a cube are bulged between straight edges, and the volume is still 1: no extrusion.
+ */
+static void check_bulge(void) {
+  write_script("bulge.brep",
+               "For k In {0:1}\n"
+               "  Point(4*k+1) = {0, 0, k};\n  Point(4*k+2) = {1, 0, k};\n"
+               "  Point(4*k+3) = {1, 1, k};\n  Point(4*k+4) = {0, 1, k};\nEndFor\n"
+               "For i In {1:4}\n"
+               "  Line(i) = {i, i % 4 + 1};\n  Line(4+i) = {4 + i, 4 + i % 4 + 1};\n"
+               "  Line(8+i) = {i, 4 + i};\nEndFor\n"
+               "Point(20) = {1.15, 0.5, 0.25};\nPoint(21) = {0.85, 0.5, 0.75};\n"
+               "Point(22) = {0.15, 0.5, 0.25};\nPoint(23) = {-0.15, 0.5, 0.75};\n"
+               "Curve Loop(1) = {1, 2, 3, 4};\nCurve Loop(2) = {5, 6, 7, 8};\n"
+               "Curve Loop(3) = {1, 10, -5, -9};\nCurve Loop(4) = {3, 12, -7, -11};\n"
+               "Curve Loop(5) = {2, 11, -6, -10};\nCurve Loop(6) = {4, 9, -8, -12};\n"
+               "For i In {1:4}\n  Plane Surface(i) = {i};\nEndFor\n"
+               "Surface(5) = {5} Using Point{20, 21};\nSurface(6) = {6} Using Point{22, 23};\n"
+               "Surface Loop(1) = {1, 2, 3, 4, 5, 6};\nVolume(1) = {1};\n");
+  AUTO(sp_mesh) mesh = read_cad("bulge.brep", 0.3, 0);
+  CHECK(mesh->hexes->file.divided[SP_PRISM] == 0, "%lld prisms",
+        (long long)mesh->hexes->file.divided[SP_PRISM]);
+  CHECK_CLOSE(mesh->hexes->file.cad.kernel_volume, 1, 1e-3);
 }
 
 /* A block with a groove: its elements are about as small as the gap between its edges. */
@@ -234,8 +271,9 @@ int main(int argc, char **argv) {
   check_pipe();
   check_sweeps();
   check_gap();
+  check_bulge();
   check_refusals();
   leave_folder(TEXTS("boxes.step", "boxes.brep", "hole.step", "bad.step", "bad.brep", "torus.step",
-                     "pipe.step", "plate.step", "gap.step", "part.geo"));
+                     "pipe.step", "plate.step", "gap.step", "bulge.brep", "part.geo"));
   return check_end();
 }

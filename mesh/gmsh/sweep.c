@@ -64,6 +64,66 @@ static bool is_plane(int face) {
   return plane;
 }
 
+/* The distance between a plane face and its copy, moved by `shift`. */
+static double find_height(int face, const double shift[3]) {
+  double *normal = NULL, height = NAN;
+  size_t count = 0;
+  int error;
+  gmshModelGetNormal(face, (double[]){0, 0}, 2, &normal, &count, &error);
+  if (!error && count == 3)
+    height = fabs(normal[0] * shift[0] + normal[1] * shift[1] + normal[2] * shift[2]);
+  gmshFree(normal);
+  return height;
+}
+
+/* The point of a curve at a share of its range of parameters. */
+static bool find_point(int curve, double share, double point[3]) {
+  double *low = NULL, *high = NULL, *xyz = NULL;
+  size_t lows = 0, highs = 0, count = 0;
+  int error;
+  gmshModelGetParametrizationBounds(1, curve, &low, &lows, &high, &highs, &error);
+  bool good = !error && lows == 1 && highs == 1;
+  if (good) {
+    double at = low[0] + share * (high[0] - low[0]);
+    gmshModelGetValue(1, curve, &at, 1, &xyz, &count, &error);
+    good = !error && count == 3;
+  }
+  if (good) memcpy(point, xyz, 3 * sizeof *point);
+  gmshFree(low);
+  gmshFree(high);
+  gmshFree(xyz);
+  return good;
+}
+
+/* True if the face contains the point, to `tolerance`. */
+static bool has_point(int face, double point[3], double tolerance) {
+  double *closest = NULL, *parameters = NULL, square = INFINITY;
+  size_t count = 0, parameter_count = 0;
+  int error;
+  gmshModelGetClosestPoint(2, face, point, 3, &closest, &count, &parameters, &parameter_count,
+                           &error);
+  if (!error && count == 3) {
+    square = 0;
+    for (int d = 0; d < 3; d++) square += pow(closest[d] - point[d], 2);
+  }
+  gmshFree(closest);
+  gmshFree(parameters);
+  return square <= tolerance * tolerance;
+}
+
+/* True if the side consists of straight lines along the shift, at some points: a bulged side may
+ * have the right edges and leave the volume as it is. */
+static bool is_straight(const sp_gmsh_sweep *s, const sp_gmsh_side *side, double tolerance) {
+  bool good = true;
+  for (int i = 0; i < 9 && good; i++) {
+    double point[3];
+    good = find_point(side->from, 0.2 + 0.3 * (i % 3), point);
+    for (int d = 0; d < 3; d++) point[d] += (0.2 + 0.3 * (i / 3)) * s->shift[d];
+    good = good && has_point(side->face, point, tolerance);
+  }
+  return good;
+}
+
 /* Find the curves of a side face: one in the source, its copy in the target, and others as long as
  * the body is high. */
 static bool match_side(const sp_gmsh_sweep *s, const tags *from, const tags *to, double height,
@@ -85,7 +145,9 @@ static bool match_side(const sp_gmsh_sweep *s, const tags *from, const tags *to,
   if (!good || froms != 1 || tos != 1) return false;
   (void)find_shift(1, side->from, side->to, shift);
   for (int d = 0; d < 3; d++) good = good && fabs(shift[d] - s->shift[d]) <= EQUAL * height;
-  return good && are_equal(mass_of(1, side->from), mass_of(1, side->to));
+  const double length = mass_of(1, side->from);
+  return good && are_equal(length, mass_of(1, side->to)) &&
+         is_straight(s, side, EQUAL * (height + length));
 }
 
 /* Fill the sides; false if the body is no extrusion from source to target. */
@@ -121,7 +183,8 @@ static sp_status find_extrusion(int volume, double size, sp_gmsh_sweep *best) {
       if (areas[i] == 0 || !are_equal(areas[i], areas[j])) continue;
       s.source = faces.list[i], s.target = faces.list[j];
       const double height = find_shift(2, s.source, s.target, s.shift);
-      if (!(height < least) || !are_equal(areas[i] * height, mass)) continue;
+      const double apart = find_height(s.source, s.shift);
+      if (!(height < least) || !are_equal(areas[i] * apart, mass)) continue;
       if (!match_sides(&faces, height, &s)) continue;
       sp_gmsh_side *sides = best->sides;
       *best = s;
@@ -187,6 +250,13 @@ static int find_next(const sp_gmsh_sweep *s) {
   return next;
 }
 
+/* True if a body is swept from `face` already. */
+static bool is_swept_from(const sp_gmsh_model *m, int face) {
+  bool swept = false;
+  for (size_t i = 0; i < m->sweep_count; i++) swept = swept || m->sweeps[i].source == face;
+  return swept;
+}
+
 /* Choose to sweep all[i] from `face`, and the bodies behind it. Appends to m->sweeps, last body
  * first. */
 static bool choose_sweep(sp_gmsh_model *m, sp_gmsh_sweep *all, size_t count, size_t i, int face) {
@@ -197,7 +267,8 @@ static bool choose_sweep(sp_gmsh_model *m, sp_gmsh_sweep *all, size_t count, siz
   while (n < count && all[n].volume != next) n++;
   if (!are_sides_free(s, next)) return false;
   s->chosen = true;
-  s->chosen = next == 0 || (n < count && choose_sweep(m, all, count, n, s->target));
+  s->chosen = next == 0 || is_swept_from(m, s->target) ||
+              (n < count && choose_sweep(m, all, count, n, s->target));
   if (s->chosen) m->sweeps[m->sweep_count++] = *s;
   return s->chosen;
 }
