@@ -1,5 +1,5 @@
 /* PETSc's conjugate gradients with the operator and the preconditioner of sp_solve, by MatShell and
- * PCShell. They take the iterations of sp_solve's own solver.
+ * PCShell. They take the iterations of sp_solve's own solver, or one more.
  *
  *     mpicc petsc.c $(pkg-config --cflags --libs sp_solve PETSc) -o petsc
  *     mpirun -n 2 ./petsc */
