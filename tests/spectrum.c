@@ -123,8 +123,8 @@ static void check_sets(bool want, const char *const *keys) {
   sp_case_close(&c);
 }
 
-/* A wall of 0.05 beside a hole makes slivers. Their bound is 7, and a set would take longer than
- * all iterations: entries of boxes are not those of skew elements. */
+/* A wall of 0.05 beside a hole makes slivers. The bound is 7, but sets take the entries of boxes,
+ * which skew elements do not have: their set-up would take longer than the solve. */
 static void check_slivers(void) {
   write_text("wall.geo", "SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 3, 3, 1};\n"
                          "Cylinder(2) = {1.05, 1.5, -1, 0, 0, 3, 1};\n"
