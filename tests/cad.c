@@ -173,9 +173,9 @@ static int count_iterations(const char *name) {
 }
 
 /* A sheet with holes is swept, also in a skew direction. A pin on a block is swept too; the block
- * has two faces above and gets tetrahedra, which share the pin's triangles. Two sheets below a block
- * are swept in either order of the bodies: tetrahedra in one of them would be as small as it is
- * thin. Arcs of order 2 are exact to 1e-3 of the volumes. */
+ * has two faces above and gets tetrahedra, which share the pin's triangles. Two sheets below a
+ * block are swept in either order of the bodies: tetrahedra in one of them would be as small as it
+ * is thin. Arcs of order 2 are exact to 1e-3 of the volumes. */
 static void check_sweeps(void) {
   static const struct {
     const char *script;
