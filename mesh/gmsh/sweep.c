@@ -273,6 +273,15 @@ static bool choose_sweep(sp_gmsh_model *m, sp_gmsh_sweep *all, size_t count, siz
   return s->chosen;
 }
 
+/* gmsh needs not mesh the body, its target and its sides, which may be difficult. */
+static void hide_replaced(const sp_gmsh_sweep *s) {
+  int error;
+  gmshModelSetVisibility((int[]){3, s->volume}, 2, 0, 0, &error);
+  gmshModelSetVisibility((int[]){2, s->target}, 2, 0, 0, &error);
+  for (size_t i = 0; i < s->side_count; i++)
+    gmshModelSetVisibility((int[]){2, s->sides[i].face}, 2, 0, 0, &error);
+}
+
 sp_status sp_gmsh_sweeps_find(sp_gmsh_model *m, const int *bodies, size_t count, double size) {
   SP_OWNED sp_gmsh_sweep *all = NULL;
   int error;
@@ -285,8 +294,7 @@ sp_status sp_gmsh_sweeps_find(sp_gmsh_model *m, const int *bodies, size_t count,
       (void)choose_sweep(m, all, count, b, all[b].target);
   for (size_t b = 0; b < count; b++)
     if (!all[b].chosen) free(all[b].sides);
-  for (size_t s = 0; s < m->sweep_count; s++)
-    gmshModelSetVisibility((int[]){3, m->sweeps[s].volume}, 2, 0, 0, &error);
+  for (size_t s = 0; s < m->sweep_count; s++) hide_replaced(&m->sweeps[s]);
   gmshOptionSetNumber("Mesh.MeshOnlyVisible", m->sweep_count > 0, &error);
   return status;
 }
