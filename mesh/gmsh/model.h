@@ -160,7 +160,7 @@ void sp_gmsh_cad_describe(sp_gmsh_model *m);
 /* Fill m->cad of a complete model, after sp_gmsh_curve. */
 void sp_gmsh_cad_compare(sp_gmsh_model *m);
 
-/* ---- sweep.c ---- */
+/* ---- sweep_find.c, sweep.c ---- */
 
 /* Choose the bodies of an open geometry that are swept, m->sweeps, and exclude them from gmsh's
  * meshing. `size`: of elements. bodies[count]: tags, in pairs with the dimension. */
