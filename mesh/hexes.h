@@ -75,7 +75,7 @@ typedef struct sp_hexes_cad {
   char body[64];
   int pieces; /* of this body, if others divide it; the volumes are of one piece */
   double volume, kernel_volume;
-  sp_gid curved, flattened; /* curved tetrahedra; how many of them leave the surface ... */
+  sp_gid curved, flattened; /* curved tetrahedra and prisms; how many leave the surface ... */
   double distance;          /* ... to avoid inversion, by at most this distance */
 } sp_hexes_cad;
 

@@ -137,6 +137,20 @@ static void check_torus(void) {
     CHECK(fabs(cad->extent[d] - outer[d]) < 0.05 * outer[d], "extent %.4g", cad->extent[d]);
 }
 
+/* A coarse ring, swept: where a wall bends by more than its thickness, 0.1, sides of prisms become
+ * straight. Eight edges around it bend by 3 (1 - cos 22.5 degrees) = 0.228. */
+static void check_ring(void) {
+  write_script("ring.step", "Cylinder(1) = {0, 0, 0, 0, 0, 1, 3};\n"
+                            "Cylinder(2) = {0, 0, 0, 0, 0, 1, 2.9};\n"
+                            "BooleanDifference(3) = {Volume{1}; Delete;}{Volume{2}; Delete;};\n");
+  AUTO(sp_mesh) mesh = read_cad("ring.step", 3, 4);
+  const sp_hexes_cad *cad = &mesh->hexes->file.cad;
+  CHECK(cad->flattened > 0 && cad->flattened <= cad->curved, "%lld of %lld sides leave the surface",
+        (long long)cad->flattened, (long long)cad->curved);
+  CHECK(cad->distance > 0 && cad->distance < 0.228, "distance %.3g", cad->distance);
+  CHECK(mesh->hexes->file.divided[SP_PRISM] > 0, "not swept");
+}
+
 /* A thin pipe: edges inside bend with the walls. Sides that leave the surface by the sagitta of
  * 7 % of the radius would change the volume by more than 1e-3. The mesh is the same, read by any
  * ranks and at any addresses. */
@@ -268,6 +282,7 @@ int main(int argc, char **argv) {
   check_boxes("boxes.brep");
   check_hole();
   check_torus();
+  check_ring();
   check_pipe();
   check_sweeps();
   check_gap();

@@ -80,6 +80,27 @@ static double volume_above(const sweeping *w, const size_t *nodes) {
   return (height_of(w, nodes, 3) + height_of(w, nodes, 4) + height_of(w, nodes, 5)) / 6;
 }
 
+/* The middle of edge n in direction d. */
+static double middle_of(const sweeping *w, const size_t *nodes, int n, int d) {
+  return (w->m->points[nodes[n]].xyz[d] + w->m->points[nodes[(n + 1) % 3]].xyz[d]) / 2;
+}
+
+/* The largest distance of a triangle's curved edges from straight ones; 0 if it is rounding. */
+static double bend_of(const sweeping *w, const size_t *nodes) {
+  static const double ROUNDING = 1e-9; /* of the edge */
+  double most = 0;
+  for (int n = 0; n < 3 && w->order == 2; n++) {
+    double bend = 0, edge = 0;
+    for (int d = 0; d < 3; d++) {
+      const double middle = middle_of(w, nodes, n, d);
+      bend += pow(w->m->points[nodes[3 + n]].xyz[d] - middle, 2);
+      edge += pow(2 * (w->m->points[nodes[n]].xyz[d] - middle), 2);
+    }
+    if (sqrt(bend) > ROUNDING * sqrt(edge)) most = fmax(most, sqrt(bend));
+  }
+  return most;
+}
+
 /* Straighten a curved triangle that would be inverted; returns true if it changes. */
 static bool straighten_triangle(sweeping *w, const size_t *nodes) {
   static const double LEAST = 0.1; /* of the Jacobian, relative */
@@ -89,10 +110,11 @@ static bool straighten_triangle(sweeping *w, const size_t *nodes) {
     low = fmin(low, value), high = fmax(high, value);
   }
   if (w->order == 1 || low > LEAST * high || high < LEAST * low) return false;
+  w->m->cad.distance = fmax(w->m->cad.distance, bend_of(w, nodes));
+  w->m->cad.flattened += w->sweep->layers;
+  w->m->cad.curved += w->sweep->layers;
   for (int n = 0; n < 3; n++)
-    for (int d = 0; d < 3; d++)
-      w->m->points[nodes[3 + n]].xyz[d] =
-          (w->m->points[nodes[n]].xyz[d] + w->m->points[nodes[(n + 1) % 3]].xyz[d]) / 2;
+    for (int d = 0; d < 3; d++) w->m->points[nodes[3 + n]].xyz[d] = middle_of(w, nodes, n, d);
   return true;
 }
 
@@ -108,6 +130,7 @@ static sp_status raise_triangle(sweeping *w, const size_t *found) {
     triangle[i] = found[turned ? turn[i] : i];
   SP_TRY(sp_gmsh_find_entity(w->m, 3, w->sweep->volume, &body));
   w->m->entities[body].volume += fabs(volume_above(w, found));
+  if (bend_of(w, found) > 0) w->m->cad.curved += w->sweep->layers;
   for (int layer = 0; layer < w->sweep->layers; layer++) {
     for (int p = 0; p < type->nodes; p++) {
       base[p] = triangle[GRID[w->order][type->lattice[p] % (n * n)]];

@@ -120,6 +120,12 @@ static bool find_unit(const sp_note_facts *f, sp_note *note) {
                     unit);
 }
 
+/* The keys that give CAD a finer mesh. */
+static const char *finer_keys(const sp_note_facts *f) {
+  return f->config->mesh.sizes.smallest > 0 ? "a smaller mesh.size and mesh.size_min"
+                                            : "a smaller mesh.size or a larger mesh.curvature";
+}
+
 static bool find_flattened(const sp_note_facts *f, sp_note *note) {
   const sp_hexes_cad *cad = &f->mesh->hexes->file.cad;
   const double distance = f->config->mesh.scale * cad->distance;
@@ -127,9 +133,9 @@ static bool find_flattened(const sp_note_facts *f, sp_note *note) {
   add_number(note, "flattened", (double)cad->flattened);
   add_number(note, "curved", (double)cad->curved);
   return write_note(note, "distance", distance,
-                    "%lld of %lld curved tetrahedra leave the surface, by up to %.2g, since they "
-                    "would be inverted: a smaller mesh.size or a larger mesh.curvature helps",
-                    (long long)cad->flattened, (long long)cad->curved, distance);
+                    "%lld of %lld curved elements from CAD leave the surface, by up to %.2g, since "
+                    "they would be inverted: take %s",
+                    (long long)cad->flattened, (long long)cad->curved, distance, finer_keys(f));
 }
 
 static bool find_volume(const sp_note_facts *f, sp_note *note) {
@@ -140,10 +146,9 @@ static bool find_volume(const sp_note_facts *f, sp_note *note) {
   add_number(note, "in_mesh", cube * cad->volume);
   return write_note(
       note, "in_file", cube * cad->kernel_volume,
-      "the volume of %s'%s' is %.6g in the mesh, %.6g in the file (%+.2g %%): a smaller "
-      "mesh.size or a larger mesh.curvature helps",
+      "the volume of %s'%s' is %.6g in the mesh, %.6g in the file (%+.2g %%): take %s",
       cad->pieces > 1 ? "a piece of " : "", cad->body, cube * cad->volume,
-      cube * cad->kernel_volume, 100 * error);
+      cube * cad->kernel_volume, 100 * error, finer_keys(f));
 }
 
 static bool find_cut_columns(const sp_note_facts *f, sp_note *note) {
@@ -376,7 +381,8 @@ static bool find_boundary(const sp_note_facts *f, sp_note *note) {
   return write_note(
       note, "difference", jump->size,
       "Dirichlet values differ by up to %.4g where '%.200s' and '%.200s' meet: the first gives the "
-      "value, errors fall slowly nearby, and the heat through such groups is infinite",
+      "value, u overshoots and errors fall slowly nearby, and the heat through such groups is "
+      "infinite",
       jump->size, f->problem->parts[jump->parts[0]].group, f->problem->parts[jump->parts[1]].group);
 }
 
@@ -464,7 +470,7 @@ static bool find_kelvin(const sp_note_facts *f, sp_note *note) {
 
 /* ---- All ---- */
 
-enum { OF_MESH = 4 }; /* the first ones need facts->mesh only */
+enum { OF_MESH = 12 }; /* the first ones need facts->mesh and config only */
 #define NOTE(name)                                                                                 \
   { #name, find_##name }
 static const sp_note_type types[] = {

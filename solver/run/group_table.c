@@ -167,6 +167,7 @@ static void print_group_row(const table *t, int row, const double sums[SUMS],
   const int volumes = t->hexes->volume.group_count;
   const bool is_surface = row >= volumes;
   const char *kind = is_surface ? "surface" : "volume";
+  static const double CLOSED = 0.02; /* a mean normal that short is an error of the mesh */
   char name[300], between[700] = "";
   double mean[SUMS], *n = &mean[NORMAL];
   name_group(is_surface ? &t->hexes->surface.groups[row - volumes] : &t->hexes->volume.groups[row],
@@ -181,6 +182,7 @@ static void print_group_row(const table *t, int row, const double sums[SUMS],
     if (fabs(mean[s]) < (s < NORMAL ? 1e-12 * size : 1e-9)) mean[s] = 0;
   sp_terminal_print(terminal, "  %-24s %-8s %9.0f %14.7g   (%.5g, %.5g, %.5g)", name, kind,
                     sums[COUNT], sums[MEASURE], mean[CENTRE], mean[CENTRE + 1], mean[CENTRE + 2]);
+  if (sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) < CLOSED) n[0] = n[1] = n[2] = 0;
   if (n[0] != 0 || n[1] != 0 || n[2] != 0)
     sp_terminal_print(terminal, "  normal (%.3f, %.3f, %.3f)", n[0], n[1], n[2]);
   else if (is_surface && !strchr(between, ','))
@@ -214,12 +216,12 @@ static void print_table(const table *t, const picture_face *faces, size_t count,
 }
 
 /* Only ranks with elements call this. */
-static sp_status print_notes(const sp_mesh *mesh, sp_terminal *terminal) {
+static sp_status print_notes(const sp_config *config, const sp_mesh *mesh, sp_terminal *terminal) {
   SP_OWNED sp_report *report = NULL;
   SP_TRY(sp_agree(mesh->comm, sp_allocate(1, sizeof *report, "notes", &report)));
   report->terminal = terminal;
   report->record = terminal->record;
-  sp_report_find_notes(report, &(sp_note_facts){.mesh = mesh});
+  sp_report_find_notes(report, &(sp_note_facts){.config = config, .mesh = mesh});
   sp_report_print_notes(report);
   return SP_OK;
 }
@@ -244,7 +246,7 @@ static sp_status run_table(const sp_workers *workers, const sp_config *config,
     status = sp_gather_records(mesh->comm, t.faces, t.face_count, sizeof *faces, "faces", &faces,
                                &count);
   if (!status) print_table(&t, faces, count, terminal);
-  if (!status) status = print_notes(mesh, terminal);
+  if (!status) status = print_notes(config, mesh, terminal);
   SP_FREE(t.sums, t.faces, t.group_of_volume, t.bodies);
   return status;
 }
