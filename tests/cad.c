@@ -289,6 +289,6 @@ int main(int argc, char **argv) {
   check_bulge();
   check_refusals();
   leave_folder(TEXTS("boxes.step", "boxes.brep", "hole.step", "bad.step", "bad.brep", "torus.step",
-                     "pipe.step", "plate.step", "gap.step", "bulge.brep", "part.geo"));
+                     "pipe.step", "ring.step", "plate.step", "gap.step", "bulge.brep", "part.geo"));
   return check_end();
 }
