@@ -470,7 +470,7 @@ static bool find_kelvin(const sp_note_facts *f, sp_note *note) {
 
 /* ---- All ---- */
 
-enum { OF_MESH = 12 }; /* the first ones need facts->mesh and config only */
+enum { OF_FIT = 4, OF_MESH = 12 }; /* the first ones need facts->mesh; and config */
 #define NOTE(name)                                                                                 \
   { #name, find_##name }
 static const sp_note_type types[] = {
@@ -490,7 +490,9 @@ const sp_note *sp_notes_get(const sp_notes *notes, const char *name) {
 }
 
 void sp_notes_find(const sp_note_facts *facts, sp_notes *notes) {
-  const size_t count = facts->problem ? sizeof types / sizeof *types : OF_MESH;
+  const size_t count = facts->problem  ? sizeof types / sizeof *types
+                       : facts->config ? OF_MESH
+                                       : OF_FIT;
   for (size_t t = 0; t < count; t++) {
     sp_note *note = &notes->list[notes->count];
     if (sp_notes_get(notes, types[t].name)) continue;

@@ -54,7 +54,7 @@ typedef struct sp_note_facts {
 #define SP_NOTE_COARSE 0.01
 
 /* Find notes of all types that `notes` does not have yet, and append them; without a problem, only
- * notes on the mesh. */
+ * notes on the mesh, without config too, only notes on its fit. */
 void sp_notes_find(const sp_note_facts *facts, sp_notes *notes);
 
 /* The note of a name, or NULL. */
