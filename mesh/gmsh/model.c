@@ -224,7 +224,7 @@ sp_status sp_gmsh_model_complete(sp_gmsh_model *m) {
 void sp_gmsh_model_free(sp_gmsh_model *m) {
   for (size_t e = 0; e < m->entity_count; e++) free(m->entities[e].groups);
   for (size_t n = 0; n < m->name_count; n++) free(m->names[n].text);
-  for (size_t s = 0; s < m->sweep_count; s++) free(m->sweeps[s].sides);
+  for (size_t s = 0; s < m->sweep_count; s++) SP_FREE(m->sweeps[s].sides, m->sweeps[s].sources);
   SP_FREE(m->points, m->elements, m->nodes, m->entities, m->names, m->parts, m->sweeps);
   *m = (sp_gmsh_model){0};
 }

@@ -59,17 +59,21 @@ typedef struct sp_gmsh_name {
   char *text;
 } sp_gmsh_name;
 
-/* A side face of an extrusion: its curves in the source and in the target. */
+/* A side face of an extrusion: its curves in the sources and in the target. If faces that gmsh
+ * meshes meet in the second curve, its mesh is gmsh's, a copy of the first one's. */
 typedef struct sp_gmsh_side {
   int from, face, to;
+  bool keeps_mesh;
 } sp_gmsh_side;
 
-/* A body from CAD that is an extrusion of the face `source` by `shift` to the face `target`. */
+/* A body from CAD that is an extrusion of plane faces, the sources, by `shift` to the face
+ * `target`. */
 typedef struct sp_gmsh_sweep {
-  int volume, source, target;
+  int volume, target;
   int layers; /* of prisms */
   double shift[3];
-  size_t side_count;
+  size_t source_count, side_count;
+  int *sources;        /* [source_count]; 0: the body is no extrusion */
   sp_gmsh_side *sides; /* [side_count] */
   bool chosen;         /* to be swept */
 } sp_gmsh_sweep;

@@ -2,6 +2,7 @@
 #include <gmshc.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mesh/gmsh/model.h"
 
@@ -15,13 +16,16 @@ typedef struct sweeping {
   const sp_gmsh_sweep *sweep;
   int order;
   int line, triangle, prism, quadrangle; /* gmsh's types; quadrangles have order 1 */
-  size_t *column;     /* [points before], 1 + index of a node of the source; 0 for others */
+  size_t *column; /* [points before], 1 + index of a node of a source; 0 for others */
+  size_t *top;    /* [points before], 1 + its copy on a curve that keeps its mesh; 0 for others */
+  bool again;     /* a triangle was straightened */
   size_t first, last; /* new points; number of the last element */
 } sweeping;
 
-/* The point at a level above a node of the source; level 0 is the node. */
+/* The point at a level above a node of a source; level 0 is the node. */
 static size_t point_at(const sweeping *w, size_t node, int level) {
   const size_t levels = (size_t)(w->sweep->layers * w->order);
+  if ((size_t)level == levels && w->top[node] > 0) return w->top[node] - 1;
   return level == 0 ? node : w->first + (w->column[node] - 1) * levels + (size_t)level - 1;
 }
 
@@ -35,6 +39,7 @@ static sp_status add_column(sweeping *w, size_t node) {
     for (int d = 0; d < 3; d++)
       xyz[d] = m->points[node].xyz[d] + w->sweep->shift[d] * level / levels;
     SP_TRY(sp_gmsh_add_point(m, m->points[m->point_count - 1].tag + 1, xyz));
+    if (level == levels) memcpy(m->points[point_at(w, node, level)].xyz, xyz, sizeof xyz);
   }
   return SP_OK;
 }
@@ -101,21 +106,22 @@ static double bend_of(const sweeping *w, const size_t *nodes) {
   return most;
 }
 
-/* Straighten a curved triangle that would be inverted; returns true if it changes. */
-static bool straighten_triangle(sweeping *w, const size_t *nodes) {
+/* Straighten a curved triangle that would be inverted. */
+static sp_status straighten_triangle(sweeping *w, const size_t *nodes) {
   static const double LEAST = 0.1; /* of the Jacobian, relative */
   double low = INFINITY, high = -INFINITY;
   for (int n = 0; n < 6 && w->order == 2; n++) {
     const double value = height_of(w, nodes, n);
     low = fmin(low, value), high = fmax(high, value);
   }
-  if (w->order == 1 || low > LEAST * high || high < LEAST * low) return false;
+  if (w->order == 1 || low > LEAST * high || high < LEAST * low) return SP_OK;
   w->m->cad.distance = fmax(w->m->cad.distance, bend_of(w, nodes));
   w->m->cad.flattened += w->sweep->layers;
   w->m->cad.curved += w->sweep->layers;
   for (int n = 0; n < 3; n++)
     for (int d = 0; d < 3; d++) w->m->points[nodes[3 + n]].xyz[d] = middle_of(w, nodes, n, d);
-  return true;
+  w->again = true;
+  return SP_OK;
 }
 
 /* Add the prisms above a triangle, and its copy on the target. */
@@ -149,6 +155,7 @@ static sp_status raise_edge(sweeping *w, const sp_gmsh_side *side, const size_t 
   const int g = w->order, top = w->sweep->layers * g;
   for (int k = 0; k < top; k += g)
     SP_TRY(add_above(w, 2, side->face, w->quadrangle, base, (int[]){k, k, k + g, k + g}));
+  if (side->keeps_mesh) return SP_OK;
   return add_above(w, 1, side->to, w->line, edge, (int[]){top, top, top});
 }
 
@@ -170,27 +177,61 @@ static const size_t *nodes_of(const sp_gmsh_model *m, size_t e) {
   return &m->nodes[m->elements[e].first];
 }
 
-static void straighten_source(sweeping *w, size_t count) {
-  const sp_gmsh_model *m = w->m;
-  const int source = w->sweep->source;
-  for (bool again = true; again;) {
-    again = false;
-    for (size_t e = next_of(m, 0, count, 2, source); e < count;
-         e = next_of(m, e + 1, count, 2, source))
-      again = straighten_triangle(w, nodes_of(m, e)) || again;
+/* Call `visit` for the first `count` elements that are triangles of sources. */
+static sp_status visit_sources(sweeping *w, size_t count,
+                               sp_status (*visit)(sweeping *w, const size_t *nodes)) {
+  for (size_t i = 0; i < w->sweep->source_count; i++)
+    for (size_t e = next_of(w->m, 0, count, 2, w->sweep->sources[i]); e < count;
+         e = next_of(w->m, e + 1, count, 2, w->sweep->sources[i]))
+      SP_TRY(visit(w, nodes_of(w->m, e)));
+  return SP_OK;
+}
+
+static sp_status add_columns(sweeping *w, const size_t *nodes) {
+  for (int n = 0; n < sp_gmsh_type_of(w->triangle)->nodes; n++) SP_TRY(add_column(w, nodes[n]));
+  return SP_OK;
+}
+
+/* Find the copy of a node on the curve `to`: the nearest point. */
+static void find_top(sweeping *w, size_t count, int to, size_t node) {
+  double least = INFINITY;
+  for (size_t e = next_of(w->m, 0, count, 1, to); e < count; e = next_of(w->m, e + 1, count, 1, to))
+    for (int n = 0; n < sp_gmsh_type_of(w->line)->nodes; n++) {
+      const size_t point = nodes_of(w->m, e)[n];
+      double square = 0;
+      for (int d = 0; d < 3; d++)
+        square +=
+            pow(w->m->points[node].xyz[d] + w->sweep->shift[d] - w->m->points[point].xyz[d], 2);
+      if (square < least) least = square, w->top[node] = 1 + point;
+    }
+}
+
+/* Find the copies of all nodes of a curve. gmsh meshed both with as many elements. */
+static sp_status find_tops(sweeping *w, size_t count, const sp_gmsh_side *side) {
+  int lines[2] = {0};
+  for (int c = 0; c < 2; c++) {
+    const int curve = c == 0 ? side->from : side->to;
+    for (size_t e = next_of(w->m, 0, count, 1, curve); e < count;
+         e = next_of(w->m, e + 1, count, 1, curve), lines[c]++)
+      for (int n = 0; n < sp_gmsh_type_of(w->line)->nodes && c == 0; n++)
+        find_top(w, count, side->to, nodes_of(w->m, e)[n]);
   }
+  if (lines[0] == lines[1]) return SP_OK;
+  return sp_gmsh_failed(w->m->path, "copy the mesh of an edge");
 }
 
 static sp_status sweep_body(sweeping *w) {
   const sp_gmsh_model *m = w->m;
   const sp_gmsh_sweep *s = w->sweep;
-  const size_t count = m->element_count, begin = next_of(m, 0, count, 2, s->source);
-  const sp_gmsh_type *triangle = sp_gmsh_type_of(w->triangle);
-  straighten_source(w, count);
-  for (size_t e = begin; e < count; e = next_of(m, e + 1, count, 2, s->source))
-    for (int n = 0; n < triangle->nodes; n++) SP_TRY(add_column(w, nodes_of(m, e)[n]));
-  for (size_t e = begin; e < count; e = next_of(m, e + 1, count, 2, s->source))
-    SP_TRY(raise_triangle(w, nodes_of(m, e)));
+  const size_t count = m->element_count;
+  for (size_t i = 0; i < s->side_count; i++)
+    if (s->sides[i].keeps_mesh) SP_TRY(find_tops(w, count, &s->sides[i]));
+  do {
+    w->again = false;
+    SP_TRY(visit_sources(w, count, straighten_triangle));
+  } while (w->again);
+  SP_TRY(visit_sources(w, count, add_columns));
+  SP_TRY(visit_sources(w, count, raise_triangle));
   for (size_t i = 0; i < s->side_count; i++)
     for (size_t e = next_of(m, 0, count, 1, s->sides[i].from); e < count;
          e = next_of(m, e + 1, count, 1, s->sides[i].from))
@@ -224,9 +265,9 @@ sp_status sp_gmsh_sweep_bodies(sp_gmsh_model *m) {
   for (size_t s = m->sweep_count; s > 0 && !status; s--) {
     w.sweep = &m->sweeps[s - 1];
     w.first = m->point_count;
-    status = sp_allocate(w.first, sizeof *w.column, "nodes", &w.column);
+    status = SP_ALLOCATE("nodes", SP_ARRAY(w.column, w.first), SP_ARRAY(w.top, w.first));
     if (!status) status = sweep_body(&w);
-    SP_FREE(w.column);
+    SP_FREE(w.column, w.top);
   }
   return status;
 }
