@@ -64,6 +64,17 @@ def ends():
         refuse(BLOCKS, ("mesh.file=narrow.msh", "at least two elements wide if it ends inside a body", "near ("))
 
 
+def fixed_bodies():
+    """Two halves of a cube, of which one is at 3 and the other's end at 1: 2 flows, through R = 0.5 and 0.5 of the body."""
+    halves = ("mesh.elements=4 2 2; region.a.upper=0.5 1 1; region.b.lower=0.5 0 0; problem.forcing=0; "
+              "boundary.default=neumann 0; boundary.a.xmax=contact 0.5; result.q=flux over a.xmax; result.r=resistance over "
+              "volume a, surface a.xmax; ")
+    for ends, q, r in (("boundary.a=dirichlet 3; boundary.xmax=dirichlet 1", 2, 1), ("boundary.b=dirichlet 1; boundary.xmin=dirichlet 3", 2, 0.25)):
+        for ranks in 1, 2:
+            found = values(solve(halves + ends, ranks=ranks))
+            check(abs(found["q"] - q) < 1e-9, f"{ends}, {ranks} ranks: {found}")
+
+
 def insulated_pin():
     """In a STEP part and in tetrahedra: the pin is insulated so well that its heat passes the contact evenly."""
     q = values(solve(f"mesh.file={INPUTS}/part.step; mesh.size=10; problem.forcing=0; boundary.surface 2=neumann 1; "

@@ -236,6 +236,15 @@ def steps(document):
         case.restart()
         times = [round(r.time, 12) for r in case.steps(dt=0.3, end=1.1)]
         check(times == [0.3, 0.6, 0.9, 1.1], f"times {times}")
+        case.restart()
+        times = [r.time for until in (0.3, 1) for r in case.steps(end=until)]  # a short step is the last of its series only
+        check(np.allclose(times, [0.125, 0.25, 0.3, 0.425, 0.55, 0.675, 0.8, 0.925, 1], rtol=0, atol=1e-12), f"times {times}")
+    automatic = {"time.steps": "", "time.tolerance": 1e-3, "time.scheme": "sdirk2", "problem.capacity": 20}
+    with sp_solve.Case(**{**IN_TIME, "capacity": None, "keys": {**IN_TIME["keys"], **automatic}}) as case:
+        series = list(case.steps(end=0.3))
+        lengths = np.diff([0, *(r.time for r in series)])
+        check(series[-1].time == 0.3 and min(lengths) > 1e-4, f"steps {lengths}")
+        check(abs(series[-1].balance["imbalance"]) < 1e-8, f"{series[-1].balance}")
     with sp_solve.Case(**BOX, forcing=1, keys=COLD) as case:
         refuse(sp_solve.Error, "steady", case.step)
         refuse(sp_solve.Error, "steady", next, case.steps())

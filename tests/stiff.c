@@ -156,7 +156,7 @@ static void check_hidden(void) {
   CHECK_FAILS(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(jump, "1e13")), &results),
               SP_ERR_NOT_CONVERGED, "the balance does not close");
   CHECK_FAILS(run_case(MPI_COMM_WORLD, common, TEXTS(test_text(film, "1e31")), &results),
-              SP_ERR_INPUT, "alpha of a robin line");
+              SP_ERR_INPUT, "alpha of a line");
 }
 
 int main(int argc, char **argv) {

@@ -342,6 +342,26 @@ def error_bars():
         check(abs(bars["twice"]["error"] - 2 * bar) < 1e-6 * bar, f"{steps}: bar of twice {bars['twice']['error']:.2e}, {bar:.2e}")
 
 
+def switches():
+    """A source that switches where a step ends counts in all of its steps. After a jump at t = 0 the first flux has the
+    sign of the exact one, -2 sum exp(-((k + 1/2) pi)^2 t). Automatic steps that find no solution become shorter: a body
+    that gains P and radiates eps sigma A T^4."""
+    box = settings("mesh.elements=2 1 1; problem.capacity=1; problem.initial=0; boundary.default=neumann 0; time.end=1; "
+                   "result.mean=average; output.field=; output.log=")
+    for scheme in "bdf1", "sdirk2":
+        mean = rows(solve(1, *box, "problem.forcing=t <= 0.3 ? 10 : 0", "time.steps=10", f"time.scheme={scheme}"))[-1]["results.mean"]
+        check(abs(mean - 3) < 1e-10, f"{scheme}: {mean} after 0.3 of the time")
+    exact = -2 * sum(math.exp(-(k + 0.5)**2 * math.pi**2 * 0.05) for k in range(99))
+    for scheme in "bdf1", "bdf2", "bdf3", "cn":
+        q = rows(solve(1, *box, "discretization.order=6", "problem.forcing=0", "boundary.xmin=dirichlet 1", "time.steps=20",
+                       f"time.scheme={scheme}", "result.q=flux over xmin"))[1]["results.q"]
+        check(2 * exact < q < 0.5 * exact, f"{scheme}: {q} after a jump, exact {exact}")
+    hot = rows(solve(1, *box, "problem.kappa=1e3", "problem.capacity=1e3", "problem.initial=10", "boundary.xmin=radiation 1, 10",
+                     "problem.forcing=t > 2e6 ? 1e4 : 0", "time.end=1e7", "time.tolerance=1e-2", "time.scheme=sdirk2",
+                     "result.far=average over xmin"))[-1]["results.far"]
+    check(abs(hot / (1e4 / 5.670374419e-8 + 1e4)**0.25 - 1) < 1e-6, f"{hot} K")
+
+
 def bad_input():
     case = settings("mesh.elements=2 1 1; problem.forcing=0; problem.initial=0; boundary.default=dirichlet 0; "
                     "output.field=; output.log=")
@@ -350,7 +370,7 @@ def bad_input():
     driver.refuse(case, (["time.end=1", "problem.capacity=1"], ["time.step", "none"]),
                   ([*time, "time.step=0.1"], ["time.step", "two of them"]),
                   ([*time, "time.tolerance=0.1"], ["time.tolerance", "two of them"]),
-                  ([time[0], time[2], "time.tolerance=0.1"], ["sdirk2", "bdf2"]),
+                  ([time[0], time[2], "time.tolerance=0.1"], ["time.tolerance", "sdirk2", "bdf2"]),
                   ([time[0], time[2], "time.tolerance=1"], ["time.tolerance", "below 1"]),
                   ([*time, "time.at=0.25 0.5"], ["time.at", "multiples of the step, 0.5", "0.25"]),
                   ([*time, "time.at=0.5 1.5"], ["time.at", "at most time.end", "1.5"]),
@@ -377,5 +397,5 @@ driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("b
                      (steady_limit,), (two_layers,), (automatic,), (output_times,), (contact,), (series,), (interrupted, "moving", 2000), (interrupted, "of_u", 1000), (interrupted_at_once,),
                      (full_disk,),
                      (restart, "bdf3"),
-                     (restart, "sdirk2"), (restart, "cn"), (error_bars,), (bad_input,)])
+                     (restart, "sdirk2"), (restart, "cn"), (error_bars,), (switches,), (bad_input,)])
 driver.finish()

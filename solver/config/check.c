@@ -223,8 +223,10 @@ static sp_status check_time(const sp_config *config) {
                    : given == 2 ? "two of them"
                                 : "all");
   if (time->tolerance > 0 && time->scheme != SP_SDIRK2)
-    return sp_fail(SP_ERR_INPUT, "%s: expected sdirk2, whose stages estimate the error, found %s",
-                   sp_config_where(config, "time", "scheme"), sp_time_scheme_names[time->scheme]);
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected time.scheme = sdirk2, whose stages estimate the error, found %s",
+                   sp_config_where(config, "time", "tolerance"),
+                   sp_time_scheme_names[time->scheme]);
   if (time->step > 0 && time->end > MOST * time->step)
     return sp_fail(SP_ERR_INPUT, "%s: expected at most %g steps up to time.end, found %g",
                    sp_config_where(config, "time", "step"), MOST, time->end / time->step);

@@ -112,13 +112,15 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vec
     const double error = DBL_EPSILON * sqrt(sums[c][1]);
     null_space->weight[c] = sums[c][0];
     if (!(sums[c][0] > 10 * error))
-      return sp_fail(
-          SP_ERR_INPUT,
-          "without a Dirichlet boundary lambda and alpha determine the mean of the solution, "
-          "but%s they are too %s for that: the sum of the operator's entries is %.3g, and "
-          "rounding makes that uncertain by %.3g; make them %s",
-          name_part(null_space, op->space->mesh, (int)c).text, isfinite(error) ? "small" : "large",
-          sums[c][0], error, isfinite(error) ? "zero, or larger" : "smaller");
+      return sp_fail(SP_ERR_INPUT,
+                     "without a Dirichlet boundary lambda, alpha and, in time, capacity / step "
+                     "determine the mean "
+                     "of the solution, but%s they are too %s for that: the sum of the operator's "
+                     "entries is %.3g, and "
+                     "rounding makes that uncertain by %.3g; make them %s",
+                     name_part(null_space, op->space->mesh, (int)c).text,
+                     isfinite(error) ? "small" : "large", sums[c][0], error,
+                     isfinite(error) ? "zero, or larger" : "smaller");
     null_space->magnification = fmax(null_space->magnification, sqrt(sums[c][1]) / sums[c][0]);
   }
   return SP_OK;
@@ -355,7 +357,8 @@ static sp_status fail_unbalanced(const part_name *part, bool of_u, double sum, d
                  "fluxes%s add up to %.6g, relative %.3g; that must be below %.0e, or set "
                  "problem.lambda > 0 or a Dirichlet boundary there%s",
                  part->text, sum, ratio, BALANCE,
-                 of_u ? "; u is problem.initial here, or 0: begin where the forcing falls with u"
+                 of_u ? "; u is problem.initial here, or 0: begin where conditions or the forcing "
+                        "depend on u, as radiation does from a few hundred kelvin on"
                       : "");
 }
 

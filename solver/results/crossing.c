@@ -191,12 +191,13 @@ static void add_crossing_flux(void *crossing_, sp_lid e, int f, double flux) {
 
 /* *flux = the flux of this rank. */
 static sp_status sum_sides(sp_fluxes *s, const bool *members, const faces *all, double *flux) {
-  const int volumes = s->space->mesh->hexes->volume.count;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const int volumes = hexes->volume.count, bodies = volumes - hexes->file.contacts;
   crossing c = {.fluxes = s, .members = members, .all = all};
   for (c.key = 0; c.key < SIDES; c.key++) {
     bool some = c.key == LEAVES;
     for (int v = 0; v < volumes; v++) {
-      s->volumes[v] = s->keys[v] == c.key;
+      s->volumes[v] = s->keys[v] == c.key && v < bodies;
       some = some || (s->keys[v] == (LEAVES | FIXED) && c.key != FIXED);
     }
     if (some) SP_TRY(sp_fluxes_compute(s, add_crossing_flux, &c));

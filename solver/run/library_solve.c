@@ -117,6 +117,7 @@ static sp_status take_step(sp_case *c, double dt) {
   int64_t iterations = 0;
   SP_TRY(sp_library_take_data(c));
   if (!run->march) SP_TRY(begin_march(c));
+  if (dt == 0 && run->config->time.tolerance == 0) dt = sp_time_step(&run->config->time);
   if (dt > 0 && fabs(dt - sp_march_length(run->march)) > ROUNDING * dt)
     SP_TRY(sp_march_restart(run->march, sp_march_time(run->march), dt, NULL));
   sp_march_add_load(run->march, c->added.data ? &c->added : NULL);
@@ -161,7 +162,8 @@ int sp_case_restart(sp_case *c, double time) {
   if (!status && !c->run->march) status = begin_march(c);
   if (!status) status = read_initial(c);
   if (!status)
-    status = sp_march_restart(c->run->march, time, sp_march_length(c->run->march), c->run->initial);
+    status =
+        sp_march_restart(c->run->march, time, sp_time_step(&c->run->config->time), c->run->initial);
   return sp_library_code(status);
 }
 
@@ -175,6 +177,6 @@ int sp_case_get_time(const sp_case *c, sp_case_time *time) {
                          .step = sp_time_step(options),
                          .end = options->end};
   if (run->march) time->time = sp_march_time(run->march);
-  if (run->march) time->step = sp_march_length(run->march);
+  if (run->march && options->tolerance > 0) time->step = sp_march_length(run->march);
   return SP_CASE_OK;
 }

@@ -38,8 +38,16 @@ struct sp_march {
   double *last, *now;     /* likewise, of problems that depend on u; else NULL */
 };
 
+/* The time after `steps` steps of this length. Of equal parts of time.end, 3 of 10 end at 0.3, not
+ * at 3 * 0.1, which is more: formulas may switch there. */
+static double time_after(const sp_march *m, double steps) {
+  const double end = m->options->end, number = round(end / m->dt);
+  const bool divides = m->origin == 0 && fabs(number * m->dt - end) <= ROUNDING * m->dt;
+  return divides ? end * steps / number : m->origin + steps * m->dt;
+}
+
 double sp_march_time(const sp_march *march) {
-  return march->origin + (double)march->steps * march->dt;
+  return time_after(march, (double)march->steps);
 }
 
 /* ---- Set-up ---- */
@@ -126,13 +134,13 @@ void sp_march_add_load(sp_march *march, const sp_vector *load) {
   march->extra = load;
 }
 
-/* Continue from t with steps of length dt; automatic steps are at most that long and end at the
- * next output. */
-static void direct_steps(sp_march *m, double t, double dt) {
+/* Continue from t with steps of length dt. Automatic steps are at most that long and end at `aim`.
+ */
+static void direct_steps(sp_march *m, double t, double dt, double aim) {
   if (m->tolerance > 0) {
     m->from = t;
-    m->aim = sp_time_next_output(m->options, t);
-    dt = sp_time_divide(m->aim - t, dt);
+    m->aim = aim;
+    dt = sp_time_divide(aim - t, dt);
   }
   if (fabs(dt - m->dt) > ROUNDING * dt) {
     m->dt = dt;
@@ -143,7 +151,8 @@ static void direct_steps(sp_march *m, double t, double dt) {
 }
 
 sp_status sp_march_restart(sp_march *m, double t, double dt, const double *initial) {
-  direct_steps(m, t, dt);
+  const double next = sp_time_next_output(m->options, t);
+  direct_steps(m, t, dt, initial ? next : fmin(next, t + dt));
   if (!initial) return SP_OK;
   m->known = 1;
   m->change = m->rate_shift = 0;
@@ -170,7 +179,8 @@ sp_status sp_march_continue(sp_march *m, double t, int known, const double *solu
   for (int i = 1; i < known && !status; i++)
     status = sp_vector_write(solutions + (size_t)i * dofs, &m->u[i]);
   m->known = m->tolerance > 0 ? 1 : known;
-  direct_steps(m, t, m->tolerance > 0 ? m->dt * (1 - t / m->options->end) : m->dt);
+  direct_steps(m, t, m->tolerance > 0 ? m->dt * (1 - t / m->options->end) : m->dt,
+               sp_time_next_output(m->options, t));
   return sp_agree(m->solver->platform->comm, status);
 }
 
@@ -293,7 +303,7 @@ static sp_status solve_stage(sp_march *m, const sp_time_method *method, int inde
                              int64_t *iterations, sp_cg_result *result) {
   const sp_time_stage *stage = &method->stage[index];
   solving p = {.march = m,
-               .t = sp_march_time(m) + stage->fraction * m->dt,
+               .t = time_after(m, (double)m->steps + stage->fraction),
                .shift = stage->shift / m->dt,
                .start = &m->start,
                .iterations = iterations,
@@ -382,26 +392,63 @@ static sp_status step_automatically(sp_march *m, const sp_time_method *method, i
   const double shortest = (m->aim - m->from) / (1 << 20) * (1 + ROUNDING);
   double ratio;
   for (;;) {
-    SP_TRY(solve_stages(m, method, iterations, result));
-    SP_TRY(find_error(m, &method->error, &ratio));
-    if (ratio <= 1 || m->dt <= shortest) break;
+    const sp_status status = solve_stages(m, method, iterations, result);
+    /* A problem that depends on u may have no solution near the last one. */
+    const bool too_far = m->problem->of_u && m->dt > shortest &&
+                         (status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INPUT);
+    if (!too_far) SP_TRY(status);
+    if (!too_far) SP_TRY(find_error(m, &method->error, &ratio));
+    if (!too_far && (ratio <= 1 || m->dt <= shortest)) break;
     change_length(m, 0.5);
   }
   SP_TRY(accept_stage(m, method));
   const double twice = 2 * m->dt, t = sp_march_time(m), begun = (t - m->from) / twice;
   const bool fits = fabs(begun - round(begun)) < ROUNDING;
   if (t > m->aim - ROUNDING * m->dt)
-    direct_steps(m, m->aim, ratio < DOUBLE ? twice : m->dt);
+    direct_steps(m, m->aim, ratio < DOUBLE ? twice : m->dt,
+                 sp_time_next_output(m->options, m->aim));
   else if (ratio < DOUBLE && fits)
     change_length(m, 2);
   return SP_OK;
 }
 
+static sp_status step_once(sp_march *m, const sp_time_method *method, int64_t *iterations,
+                           sp_cg_result *result) {
+  SP_TRY(solve_stages(m, method, iterations, result));
+  return accept_stage(m, method);
+}
+
+static void swap_solutions(sp_march *m, int a, int b) {
+  const sp_vector other = m->u[a];
+  m->u[a] = m->u[b];
+  m->u[b] = other;
+}
+
+/* Take a step from one known solution as two of half the length. */
+static sp_status step_in_halves(sp_march *m, const sp_time_method *method, int64_t *iterations,
+                                sp_cg_result *result) {
+  const int64_t steps = m->steps;
+  m->dt /= 2;
+  m->steps *= 2;
+  const sp_status first = step_once(m, method, iterations, result);
+  const sp_status status = first ? first : step_once(m, method, iterations, result);
+  m->dt *= 2;
+  m->steps = status ? steps : steps + 1;
+  m->known = status ? 1 : 2;
+  if (!status) swap_solutions(m, 1, 2); /* now a step apart */
+  if (status && !first) {
+    swap_solutions(m, 0, 1);
+    m->rate_shift = 0;
+  }
+  return status;
+}
+
 sp_status sp_march_step(sp_march *m, int64_t *iterations, sp_cg_result *result) {
   const sp_time_method *method = sp_time_method_of(m->scheme, m->known);
   if (m->tolerance > 0) return step_automatically(m, method, iterations, result);
-  SP_TRY(solve_stages(m, method, iterations, result));
-  return accept_stage(m, method);
+  if (sp_time_substeps(m->scheme, m->known) > 1)
+    return step_in_halves(m, method, iterations, result);
+  return step_once(m, method, iterations, result);
 }
 
 sp_status sp_march_fetch(sp_march *m, double *x) {

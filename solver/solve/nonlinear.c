@@ -23,8 +23,8 @@ static double find_change(const sp_solver *s, const double *x, const double *las
 static sp_status fail_to_converge(double change) {
   return sp_fail(SP_ERR_NOT_CONVERGED,
                  "a problem that depends on u: the solution still changes by %.1e of its largest "
-                 "value after %d solves; start nearer to it (problem.initial), or write formulas "
-                 "of u so that they vary less",
+                 "value after %d solves; start nearer to it (problem.initial, in time shorter "
+                 "steps), or write formulas of u so that they vary less",
                  change, MOST);
 }
 

@@ -158,7 +158,7 @@ static sp_status decide_options(const sp_system *fine, bool has_robin, double ma
   SP_TRY(sp_junctions_exist(fine->space, &branches));
   if (has_robin && magnitudes.absorbing > MOST_ALPHA * magnitudes.conducting)
     return sp_fail(SP_ERR_INPUT,
-                   "[boundary]: alpha of a robin line is more than %g times kappa / (size of an "
+                   "[boundary]: alpha of a line is more than %g times kappa / (size of an "
                    "element), too large for multigrid: fix u with dirichlet",
                    MOST_ALPHA);
   const bool fits =

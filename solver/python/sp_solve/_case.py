@@ -334,9 +334,9 @@ class Case:
 
     def step(self, dt: float | None = None, load: Any = None, source: Any = None, dirichlet: Any = None,
              progress: Progress | None = None, *, out: Any = None) -> Result:
-        """Take one step in time, of length dt, in the unit of the case; None: the length of the last step, at first the
-        case's. Another length sets up again. Arrays, (n,), are as in solve(), for this step only. The result has the new
-        time.
+        """Take one step in time, of length dt, in the unit of the case; None: the case's. An automatic step is at most dt
+        long. Another length sets up again. Arrays, (n,), are as in solve(), for this step only; those of Dirichlet values
+        hold in all stages, so give sdirk2 short steps or a formula. The result has the new time.
 
         Raises Error if it fails or a progress callback ends it; the state is then as before."""
         inputs = (load, source, dirichlet, None)
@@ -373,6 +373,8 @@ class Case:
         target, room, _kept = _arrays.address(out, writes=True)
         if room != count:
             raise ValueError(f"x has {count} entries, out has {room}")
+        if name not in _OPERATORS:
+            raise ValueError(f"expected one of {', '.join(_OPERATORS)}, found {name}")
         check(library().sp_case_apply(self._handle, _OPERATORS[name], count, address, target))
         return out
 
