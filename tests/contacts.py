@@ -65,14 +65,28 @@ def ends():
 
 
 def fixed_bodies():
-    """Two halves of a cube, of which one is at 3 and the other's end at 1: 2 flows, through R = 0.5 and 0.5 of the body."""
+    """Halves of a cube with R = 0.5 between them, one or both at a fixed value: the end of the other adds 0.5."""
     halves = ("mesh.elements=4 2 2; region.a.upper=0.5 1 1; region.b.lower=0.5 0 0; problem.forcing=0; "
-              "boundary.default=neumann 0; boundary.a.xmax=contact 0.5; result.q=flux over a.xmax; result.r=resistance over "
-              "volume a, surface a.xmax; ")
-    for ends, q, r in (("boundary.a=dirichlet 3; boundary.xmax=dirichlet 1", 2, 1), ("boundary.b=dirichlet 1; boundary.xmin=dirichlet 3", 2, 0.25)):
-        for ranks in 1, 2:
-            found = values(solve(halves + ends, ranks=ranks))
-            check(abs(found["q"] - q) < 1e-9, f"{ends}, {ranks} ranks: {found}")
+              "boundary.default=neumann 0; boundary.a.xmax=contact 0.5; result.q=flux over a.xmax")
+    solve(halves, "boundary.a=dirichlet 3; boundary.xmax=dirichlet 1", results={"q": 2})
+    solve(halves, "boundary.b=dirichlet 1; boundary.xmin=dirichlet 3", results={"q": 2})
+    solve(halves, "boundary.a=dirichlet 3; boundary.b=dirichlet 1", results={"q": 4})
+
+
+def rims():
+    """Where contacts meet at edges, and where they end at fixed surfaces, the flux through each is that of the
+    difference of u: the sides of an insulated cube give equal shares, and a body gives what it gets."""
+    cube = ("mesh.elements=6 6 6; discretization.order=3; region.out.upper=1 1 1; region.die.lower=1/3 1/3 1/3; "
+            "region.die.upper=2/3 2/3 2/3; material.die.kappa=7; material.out.kappa=5; material.die.forcing=81; "
+            "material.out.forcing=0; boundary.zmin=dirichlet 0; boundary.default=neumann 0; ")
+    sides = [axis + end for axis in "xyz" for end in ("min", "max")]
+    q = values(solve(cube, *(f"boundary.die.{side}=contact 1e4; result.{side}=flux over die.{side}" for side in sides)))
+    check(all(abs(q[side] - 0.5) < 1e-4 for side in sides), f"insulated cube: {q}")
+    halves = values(solve("mesh.elements=4 4 4; discretization.order=4; region.a.upper=0.5 1 1; region.b.lower=0.5 0 0; "
+                          "problem.forcing=0; boundary.default=neumann 0; boundary.a.xmax=contact 0.5; boundary.a.ymin=dirichlet 0; "
+                          "boundary.xmin=dirichlet 0; boundary.b.ymin=dirichlet 1; boundary.xmax=dirichlet 1; "
+                          "result.q=flux over a.xmax; result.y=flux over a.ymin; result.x=flux over xmin"))
+    check(abs(halves["q"] + halves["x"] + halves["y"]) < CLOSE or abs(halves["q"] - halves["x"] - halves["y"]) < CLOSE, f"{halves}")
 
 
 def insulated_pin():
@@ -187,4 +201,4 @@ def refused():
             "result.area=", "faces between elements only"))
 
 
-cases.run(bars, pipe, ends, insulated_pin, ring, strip, formula, refused)
+cases.run(bars, pipe, ends, fixed_bodies, rims, insulated_pin, ring, strip, formula, refused)

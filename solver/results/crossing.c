@@ -10,16 +10,20 @@
 
 /* Volume groups: a face goes from it; a face is not of its skin; a face beside it is undecided. */
 enum { FROM, MISSES, BESIDE, MARKS };
+enum { LOW = 4 }; /* the first of the two faces of a contact beside bodies */
 
 /* The faces of a flux between elements. */
 typedef struct faces {
   int (*across)[SP_FACES]; /* [elements]: the volume on the other side of a face, or -1 */
-  bool *marks, *leaves;    /* [MARKS][groups]; [volume.count]: the side that the flux leaves */
+  /* [elements]: of a contact, 1 beside a face of the flux; of a body, CONTACT beside a contact.
+   * NULL if contacts do not give the flux. */
+  int (*beside)[SP_FACES];
+  bool *marks, *leaves; /* [MARKS][groups]; [volume.count]: the side that the flux leaves */
   sp_gid exterior, inner, fixed, undecided; /* faces; fixed: a line of [boundary] names them */
 } faces;
 
 static void free_faces(faces *all) {
-  SP_FREE(all->across, all->marks, all->leaves);
+  SP_FREE(all->across, all->beside, all->marks, all->leaves);
 }
 
 static bool is_member(const sp_hexes *hexes, const bool *members, sp_lid e, int f) {
@@ -168,6 +172,7 @@ sp_status sp_crossing_check(const char *where, const sp_problem *problem, const 
 
 /* Keys of volumes: the flux leaves it, a line of [boundary] fixes u in it. */
 enum { LEAVES = 1, FIXED = 2, SIDES = 4 };
+enum { CONTACT = 2 };
 
 /* The sum of fluxes of this rank. */
 typedef struct crossing {
@@ -183,13 +188,77 @@ typedef struct crossing {
 static void add_crossing_flux(void *crossing_, sp_lid e, int f, double flux) {
   crossing *c = crossing_;
   if (!is_member(c->fluxes->space->mesh->hexes, c->members, e, f)) return;
+  if (c->all->beside && c->all->beside[e][f] == CONTACT) return;
   const int there = c->fluxes->keys[c->all->across[e][f]], key = c->key;
   const int from = key & LEAVES ? key : there, into = key & LEAVES ? there : key;
   const bool takes_other = (from & FIXED) && !(into & FIXED);
   if (takes_other != (bool)(key & LEAVES)) c->flux += key & LEAVES ? flux : -flux;
 }
 
-/* *flux = the flux of this rank. */
+/* Fill all->beside. */
+static sp_status find_beside(const sp_mesh *mesh, const bool *members, faces *all) {
+  const sp_hexes *hexes = mesh->hexes;
+  SP_TRY(sp_agree(mesh->comm,
+                  sp_allocate((size_t)hexes->count, sizeof *all->beside, "fluxes", &all->beside)));
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++)
+      all->beside[e][f] = sp_hexes_is_contact(hexes, e) ? CONTACT : is_member(hexes, members, e, f);
+  return swap_values(mesh, all->beside);
+}
+
+/* Add a face of a contact. */
+static void add_contact_flux(void *crossing_, sp_lid e, int f, double flux) {
+  crossing *c = crossing_;
+  if (c->all->beside[e][f] == 1 && c->all->leaves[c->all->across[e][f]]) c->flux -= flux;
+}
+
+/* The stiffness of the elements on both sides of contacts, a mean. */
+static sp_status find_stiffness(const sp_fluxes *s, const bool *members, const faces *all,
+                                double *sum) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      double stiffness = 0;
+      if (!is_member(hexes, members, e, f) || all->beside[e][f] != CONTACT) continue;
+      SP_TRY(sp_fluxes_stiffness(s, e, f, &stiffness));
+      *sum += stiffness / 2;
+    }
+  return SP_OK;
+}
+
+/* *flux += the flux through contacts by their own equations, unless they are stiffer than the
+ * bodies beside them; then the equations of these give it better. */
+static sp_status sum_contacts(sp_fluxes *s, const bool *members, faces *all, double *flux) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const int volumes = hexes->volume.count, bodies = volumes - hexes->file.contacts;
+  sp_fluxes contacts = *s;
+  crossing c = {.fluxes = s, .members = members, .all = all};
+  double stiffness = 0;
+  if (bodies == volumes) return SP_OK;
+  SP_TRY(find_beside(s->space->mesh, members, all));
+  for (int v = 0; v < volumes; v++) s->volumes[v] = false;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = LOW; f < SP_FACES && sp_hexes_is_contact(hexes, e); f++) {
+      s->marked[e][f] = true;
+      if (all->beside[e][f] == 1) s->volumes[hexes->volumes[e]] = true;
+    }
+  MPI_Allreduce(MPI_IN_PLACE, s->volumes, volumes, MPI_C_BOOL, MPI_LOR, s->space->mesh->comm);
+  contacts.contacts = true;
+  contacts.noise = contacts.stiffness = 0;
+  SP_TRY(sp_fluxes_compute(&contacts, add_contact_flux, &c));
+  SP_TRY(sp_reduction_sum(s->space->platform->reduction, 1, &stiffness,
+                          find_stiffness(s, members, all, &stiffness)));
+  if (contacts.stiffness / 2 > stiffness) {
+    SP_FREE(all->beside);
+    return SP_OK;
+  }
+  s->noise += contacts.noise;
+  s->stiffness = fmax(s->stiffness, contacts.stiffness);
+  *flux += c.flux;
+  return SP_OK;
+}
+
+/* *flux += the flux of this rank that bodies give. */
 static sp_status sum_sides(sp_fluxes *s, const bool *members, const faces *all, double *flux) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   const int volumes = hexes->volume.count, bodies = volumes - hexes->file.contacts;
@@ -202,7 +271,7 @@ static sp_status sum_sides(sp_fluxes *s, const bool *members, const faces *all, 
     }
     if (some) SP_TRY(sp_fluxes_compute(s, add_crossing_flux, &c));
   }
-  *flux = c.flux;
+  *flux += c.flux;
   return SP_OK;
 }
 
@@ -216,6 +285,8 @@ sp_status sp_crossing_flux(sp_fluxes *whole, const bool *members, double *flux) 
   for (int v = 0; v < space->mesh->hexes->volume.count && !status; v++)
     fluxes.keys[v] = all.leaves[v] * LEAVES + (part_of_volume[v] >= 0) * FIXED;
   if (!status) status = sp_fluxes_mark(&fluxes);
+  *flux = 0;
+  if (!status) status = sum_contacts(&fluxes, members, &all, flux);
   if (!status) status = sum_sides(&fluxes, members, &all, flux);
   whole->noise += fluxes.noise;
   whole->stiffness = fmax(whole->stiffness, fluxes.stiffness);

@@ -15,6 +15,7 @@
 #include "solver/results/element_terms.h"
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
+enum { LOW = 4 }; /* the first face of a contact, beside a body; HIGH is the next one */
 
 typedef struct workspace {
   sp_element_arrays u;
@@ -140,6 +141,31 @@ static sp_status find_noise(const pass *t, sp_lid e, int f, workspace *w) {
   return SP_OK;
 }
 
+/* Keep d_i of a contact: its own flux, A u with the other sign, so that r_i = D_i. Its stiffness is
+ * the flux for a difference of 1. Overwrites `work` and the gathered u. */
+static sp_status find_direct_contact(const pass *t, sp_lid e, workspace *w, double *work) {
+  const sp_rule *gll = &sp_reference_get(t->fluxes->space->numbering->order)->gll;
+  const size_t face = t->faces->nodes, place = place_of(t, e, LOW);
+  const size_t first[] = {0, t->nodes - face}; /* nodes of the faces */
+  double size = 0, conductance = 0;
+  SP_TRY(sp_element_apply(&t->terms, e, &w->u, work));
+  for (size_t n = 0; n < 2 * face; n++)
+    t->faces->direct[place * face + n] = -work[first[n / face] + n % face];
+  for (size_t n = 0; n < t->nodes; n++) {
+    size = fmax(size, fabs(w->u.start + w->u.nodal[n]));
+    w->u.nodal[n] = (1 + gll->nodes[n / face]) / 2;
+    work[n] = 0;
+  }
+  w->u.has_slopes = false;
+  SP_TRY(sp_element_apply(&t->terms, e, &w->u, work));
+  for (size_t n = 0; n < face; n++) conductance += work[first[1] + n];
+  for (size_t side = 0; side < 2; side++) {
+    t->faces->noise[place + side] = DBL_EPSILON * size * conductance;
+    t->faces->stiffness[place + side] = conductance;
+  }
+  return SP_OK;
+}
+
 /* sum += D, after `gather`, and keep d_i: zero for a contact and a fixed element. */
 static sp_status find_direct(const pass *t, sp_lid e, workspace *w, double *sum) {
   const sp_fluxes *s = t->fluxes;
@@ -163,12 +189,12 @@ static sp_status find_direct(const pass *t, sp_lid e, workspace *w, double *sum)
 
 /* sum += D + A u of an element: the integral of kappa grad u . grad l_i + lambda u l_i with the
  * operator's quadrature, and of alpha u l_i over its Robin faces that are not marked. */
-static sp_status apply(const pass *t, sp_lid e, workspace *w, double *none, double *sum) {
+static sp_status apply(const pass *t, sp_lid e, workspace *w, double *work, double *sum) {
   const sp_fluxes *s = t->fluxes;
   const int order = s->space->numbering->order, nq = order + 1;
-  (void)none;
   sp_element_gather(&t->terms, e, &w->u);
   w->stiff_direction = -1;
+  if (s->contacts) return find_direct_contact(t, e, w, work);
   if (t->faces) SP_TRY(find_direct(t, e, w, sum));
   SP_TRY(sp_element_apply(&t->terms, e, &w->u, sum));
   for (int f = 0; f < SP_FACES; f++) {
@@ -359,9 +385,10 @@ static sp_status compute_with(sp_fluxes *s, divided_faces *faces, sp_fluxes_on_f
       (pass){.faces = faces, .has = has_marked, .of_element = weigh_faces, .added = s->weights}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->weights);
   SP_TRY(find_load(s));
-  SP_TRY(visit(
-      s,
-      (pass){.faces = faces, .has = touches_marked, .of_element = apply, .subtracted = s->left}));
+  SP_TRY(visit(s, (pass){.faces = faces,
+                         .has = s->contacts ? has_marked : touches_marked,
+                         .of_element = apply,
+                         .subtracted = s->left}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->left);
   s->noise = s->stiffness = 0;
   divide(s, faces, on_face, context);

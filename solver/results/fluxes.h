@@ -42,6 +42,9 @@ typedef struct sp_fluxes {
   /* All elements are one set: their own faces with a contact are not marked, and elements that a
    * line of [boundary] fixes take r_i through their faces, with d_i = 0, and inside. */
   bool whole;
+  /* The elements of the set are contacts: their faces take the contacts' own flux, the integral of
+   * the difference of u over R. `stiffness` is the sum of 1 / R over their faces. */
+  bool contacts;
   int *keys;     /* [volume.count], >= 0: a set has all or none of the volumes of a key */
   bool *volumes; /* [volume.count]: the volumes of this set */
   bool (*marked)[SP_FACES]; /* [elements]: marked faces of each element, for all sets */
