@@ -76,17 +76,18 @@ def fixed_bodies():
 def rims():
     """Where contacts meet at edges, and where they end at fixed surfaces, the flux through each is that of the
     difference of u: the sides of an insulated cube give equal shares, and a body gives what it gets."""
-    cube = ("mesh.elements=6 6 6; discretization.order=3; region.out.upper=1 1 1; region.die.lower=1/3 1/3 1/3; "
-            "region.die.upper=2/3 2/3 2/3; material.die.kappa=7; material.out.kappa=5; material.die.forcing=81; "
-            "material.out.forcing=0; boundary.zmin=dirichlet 0; boundary.default=neumann 0; ")
+    third = 1 / 3
+    cube = (f"mesh.elements=6 6 6; discretization.order=3; region.out.upper=1 1 1; region.die.lower={third} {third} {third}; "
+            f"region.die.upper={2 * third} {2 * third} {2 * third}; material.die.kappa=7; material.out.kappa=5; material.die.forcing=81; "
+            "material.out.forcing=0; boundary.zmin=dirichlet 0; boundary.default=neumann 0")
     sides = [axis + end for axis in "xyz" for end in ("min", "max")]
     q = values(solve(cube, *(f"boundary.die.{side}=contact 1e4; result.{side}=flux over die.{side}" for side in sides)))
-    check(all(abs(q[side] - 0.5) < 1e-4 for side in sides), f"insulated cube: {q}")
+    check(all(abs(abs(q[side]) - 0.5) < 1e-4 for side in sides), f"insulated cube: {q}")
     halves = values(solve("mesh.elements=4 4 4; discretization.order=4; region.a.upper=0.5 1 1; region.b.lower=0.5 0 0; "
                           "problem.forcing=0; boundary.default=neumann 0; boundary.a.xmax=contact 0.5; boundary.a.ymin=dirichlet 0; "
                           "boundary.xmin=dirichlet 0; boundary.b.ymin=dirichlet 1; boundary.xmax=dirichlet 1; "
                           "result.q=flux over a.xmax; result.y=flux over a.ymin; result.x=flux over xmin"))
-    check(abs(halves["q"] + halves["x"] + halves["y"]) < CLOSE or abs(halves["q"] - halves["x"] - halves["y"]) < CLOSE, f"{halves}")
+    check(abs(halves["q"] - halves["x"] - halves["y"]) < CLOSE, f"halves: {halves}")
 
 
 def insulated_pin():

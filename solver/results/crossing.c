@@ -1,6 +1,7 @@
 #include "solver/results/crossing.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mesh/surfaces.h"
@@ -249,7 +250,8 @@ static sp_status sum_contacts(sp_fluxes *s, const bool *members, faces *all, dou
   SP_TRY(sp_reduction_sum(s->space->platform->reduction, 1, &stiffness,
                           find_stiffness(s, members, all, &stiffness)));
   if (contacts.stiffness / 2 > stiffness) {
-    SP_FREE(all->beside);
+    free(all->beside);
+    all->beside = NULL;
     return SP_OK;
   }
   s->noise += contacts.noise;

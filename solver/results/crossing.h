@@ -10,7 +10,8 @@
  *     Volume come after all numbers.
  *
  * It is computed on that side, or on the other one if a line of [boundary] fixes u in the first
- * only. The side across a contact is the volume behind it. */
+ * only. The side across a contact is the volume behind it; unless 1 / R is above the stiffness of
+ * the elements beside it (fluxes.h), the contact itself gives its flux. */
 #pragma once
 
 #include "solver/results/fluxes.h"
