@@ -93,6 +93,8 @@ static bool find_grid(const int elements[3], int size, int grid[3]) {
 }
 
 sp_status sp_partition_fail(int size, double total) {
+  if (total == 0)
+    return sp_fail(SP_ERR_INPUT, "the mesh has no elements: are all of its regions empty?");
   return sp_fail(SP_ERR_INPUT,
                  "%d ranks for a mesh of %.0f element%s: use at most one rank per element", size,
                  total, sp_plural((long long)total));

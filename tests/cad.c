@@ -186,11 +186,11 @@ static int count_iterations(const char *name) {
   return (int)results.cg.iterations;
 }
 
-/* A sheet with holes is swept, also in a skew direction. So are a pin and the block below it, which
- * has two faces above; chips on round glue on a plate, where gmsh's mesh of the plate's face must
- * end in the edge of the prisms; and a stack of three at a common edge. A block with a bore gets
- * tetrahedra. Two sheets below it are swept in either order of the bodies: tetrahedra in one of
- * them would be as small as it is thin. Arcs of order 2 are exact to 1e-3 of the volumes. */
+/* A sheet with holes is swept, also in a skew direction. A pin and the block below it are swept;
+ * the block has two faces above. The same for chips on round glue on a plate, where gmsh's mesh of
+ * the plate must end in the edge of the prisms, and a stack of three at one edge. A block with a
+ * bore gets tetrahedra. Two sheets below it are swept in either order of the bodies: tetrahedra in
+ * one of them would be as small as it is thin. Arcs of order 2 are exact to 1e-3 of the volumes. */
 static void check_sweeps(void) {
   static const struct {
     const char *script;

@@ -356,6 +356,10 @@ def switches():
         q = rows(solve(1, *box, "discretization.order=6", "problem.forcing=0", "boundary.xmin=dirichlet 1", "time.steps=20",
                        f"time.scheme={scheme}", "result.q=flux over xmin"))[1]["results.q"]
         check(2 * exact < q < 0.5 * exact, f"{scheme}: {q} after a jump, exact {exact}")
+    for words, said in (([], True), (["time.at=0.5 0.55"], False)):
+        document = solve(1, *box, "problem.forcing=t > 0.5 && t < 0.55 ? 20 : 0", "time.tolerance=1e-2", "time.scheme=sdirk2", *words)
+        check(any(note["name"] == "switches" for note in document["notes"]) == said, f"{words}: {document['notes']}")
+    check(abs(rows(document)[-1]["results.mean"] - 1) < 2e-2, f"a pulse between times of output: {rows(document)[-1]}")
     hot = rows(solve(1, *box, "problem.kappa=1e3", "problem.capacity=1e3", "problem.initial=10", "boundary.xmin=radiation 1, 10",
                      "problem.forcing=t > 2e6 ? 1e4 : 0", "time.end=1e7", "time.tolerance=1e-2", "time.scheme=sdirk2",
                      "result.far=average over xmin"))[-1]["results.far"]

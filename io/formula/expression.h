@@ -52,6 +52,7 @@ typedef struct sp_expression {
   bool is_constant;   /* no x, y, z, u or t occurs in it */
   bool is_of_u;       /* u occurs in it */
   bool is_of_t;       /* the time occurs in it */
+  bool switches;      /* a condition, comparison, sign or floor of only the time occurs */
   sp_regularity regularity;
   struct sp_expression_code *code; /* private */
 } sp_expression;

@@ -468,6 +468,25 @@ static bool find_kelvin(const sp_note_facts *f, sp_note *note) {
   return false;
 }
 
+/* Automatic steps evaluate sources and conditions in their stages only. */
+static bool find_switches(const sp_note_facts *f, sp_note *note) {
+  const sp_time_options *time = &f->config->time;
+  const sp_problem *problem = f->problem;
+  name_list names = {0};
+  for (int m = 0; m < problem->materials.count; m++) {
+    const sp_expression *forcing = problem->materials.list[m].forcing;
+    if (forcing && forcing->switches) add_name(&names, "", forcing->where);
+  }
+  for (int p = 0; p < problem->part_count; p++) {
+    const sp_expression *formula = problem->parts[p].formula;
+    if (formula && formula->switches) add_name(&names, "", formula->where);
+  }
+  return names.count > 0 && time->tolerance > 0 && time->at.count == 0 &&
+         write_note(note, NULL, 0,
+                    "automatic steps may pass over a short switch of %s: give its times in time.at",
+                    names.text);
+}
+
 /* ---- All ---- */
 
 enum { OF_FIT = 4, OF_MESH = 12 }; /* the first ones need facts->mesh; and config */
@@ -480,7 +499,7 @@ static const sp_note_type types[] = {
     NOTE(constants), NOTE(no_material), NOTE(default),       NOTE(jumps),         NOTE(interfaces),
     NOTE(source),    NOTE(flux),        NOTE(alpha),         NOTE(forcing),       NOTE(kink),
     NOTE(boundary),  NOTE(dirichlet),   NOTE(defect),        NOTE(magnification), NOTE(rounding),
-    NOTE(fluxes),    NOTE(coarse),      NOTE(kelvin)};
+    NOTE(fluxes),    NOTE(coarse),      NOTE(kelvin),        NOTE(switches)};
 static_assert(sizeof types / sizeof *types <= SP_NOTES_MOST, "a note of each type must fit");
 
 const sp_note *sp_notes_get(const sp_notes *notes, const char *name) {

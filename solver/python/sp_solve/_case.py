@@ -335,8 +335,8 @@ class Case:
     def step(self, dt: float | None = None, load: Any = None, source: Any = None, dirichlet: Any = None,
              progress: Progress | None = None, *, out: Any = None) -> Result:
         """Take one step in time, of length dt, in the unit of the case; None: the case's. An automatic step is at most dt
-        long. Another length sets up again. Arrays, (n,), are as in solve(), for this step only; those of Dirichlet values
-        hold in all stages, so give sdirk2 short steps or a formula. The result has the new time.
+        long. Another length sets up again. Arrays, (n,), are as in solve(), for this step only. Dirichlet values hold in all
+        stages, so sdirk2 needs short steps or a formula. The result has the new time.
 
         Raises Error if it fails or a progress callback ends it; the state is then as before."""
         inputs = (load, source, dirichlet, None)
