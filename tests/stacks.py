@@ -106,7 +106,7 @@ def messages():
            ("boundary.a.xmin=contact 1", "contact must have faces between elements only"),
            ("boundary.xmin=neumann 1; boundary.a.xmin=neumann 2", "group 'a.xmin' has a surface in common with group 'xmin'"),
            ("mesh.elements=2 2 2", "mesh.elements=2 2 2", "valid only for a box without mesh.size"),
-           ("region.a.empty=yes; mesh.background=empty; mesh.lower=0 0 0; mesh.upper=1 1 1", "mesh of 0 elements"))
+           ("region.a.empty=yes; mesh.background=empty; mesh.lower=0 0 0; mesh.upper=1 1 1", "the mesh has no elements"))
 
 
 cases.run(layers, shapes, overlaps, iterations, messages)

@@ -119,8 +119,7 @@ static sp_status apply_operation(parser *p, sp_operation operation, const int *o
     return sp_fail(SP_ERR_SYSTEM, "%s: column %d: out of memory: %d operations of a formula",
                    p->expression->where, column_of(p, &p->next), p->graph->count);
   const sp_node *nodes = p->graph->nodes;
-  if (may_jump(operation) && !nodes[*result].varies && nodes[*result].operation != SP_OP_CONSTANT)
-    p->expression->switches = true;
+  if (may_jump(nodes[*result].operation) && !nodes[*result].varies) p->expression->switches = true;
   const bool same_choice = operation == SP_OP_SELECT && !nodes[o[0]].varies;
   if (!same_choice && nodes[*result].varies) {
     if (may_jump(operation)) p->expression->regularity = SP_JUMPS;

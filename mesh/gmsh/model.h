@@ -170,7 +170,7 @@ void sp_gmsh_cad_compare(sp_gmsh_model *m);
  * meshing. `size`: of elements. bodies[count]: tags, in pairs with the dimension. */
 sp_status sp_gmsh_sweeps_find(sp_gmsh_model *m, const int *bodies, size_t count, double size);
 
-/* True for a target, a side, or a curve of a target. */
+/* True for a target, a side, or a curve of a target without a mesh of its own. */
 bool sp_gmsh_is_swept(const sp_gmsh_model *m, int dimension, int tag);
 
 /* Fill the chosen bodies of a complete model with prisms, and add the volumes of these bodies. */

@@ -192,32 +192,41 @@ static sp_status add_columns(sweeping *w, const size_t *nodes) {
   return SP_OK;
 }
 
-/* Find the copy of a node on the curve `to`: the nearest point. */
-static void find_top(sweeping *w, size_t count, int to, size_t node) {
-  double least = INFINITY;
-  for (size_t e = next_of(w->m, 0, count, 1, to); e < count; e = next_of(w->m, e + 1, count, 1, to))
-    for (int n = 0; n < sp_gmsh_type_of(w->line)->nodes; n++) {
-      const size_t point = nodes_of(w->m, e)[n];
+/* points[*count] = the nodes of a curve, with repetitions. */
+static sp_status list_nodes(const sweeping *w, size_t elements, int curve, size_t **points,
+                            size_t *count) {
+  const size_t nodes = (size_t)sp_gmsh_type_of(w->line)->nodes;
+  *count = 0;
+  for (size_t e = next_of(w->m, 0, elements, 1, curve); e < elements;
+       e = next_of(w->m, e + 1, elements, 1, curve))
+    *count += nodes;
+  SP_TRY(sp_allocate(*count, sizeof **points, "nodes", points));
+  size_t *next = *points;
+  for (size_t e = next_of(w->m, 0, elements, 1, curve); e < elements;
+       e = next_of(w->m, e + 1, elements, 1, curve), next += nodes)
+    memcpy(next, nodes_of(w->m, e), nodes * sizeof *next);
+  return SP_OK;
+}
+
+/* Find the copies of all nodes of the curve `from`: the nearest nodes of the curve `to`. gmsh
+ * meshed both with as many elements. */
+static sp_status find_tops(sweeping *w, size_t elements, const sp_gmsh_side *side) {
+  SP_OWNED size_t *from = NULL, *to = NULL;
+  size_t count, copies;
+  SP_TRY(list_nodes(w, elements, side->from, &from, &count));
+  SP_TRY(list_nodes(w, elements, side->to, &to, &copies));
+  if (count != copies) return sp_gmsh_failed(w->m->path, "copy the mesh of an edge");
+  for (size_t i = 0; i < count; i++) {
+    double least = INFINITY;
+    for (size_t k = 0; k < copies; k++) {
       double square = 0;
       for (int d = 0; d < 3; d++)
         square +=
-            pow(w->m->points[node].xyz[d] + w->sweep->shift[d] - w->m->points[point].xyz[d], 2);
-      if (square < least) least = square, w->top[node] = 1 + point;
+            pow(w->m->points[from[i]].xyz[d] + w->sweep->shift[d] - w->m->points[to[k]].xyz[d], 2);
+      if (square < least) least = square, w->top[from[i]] = 1 + to[k];
     }
-}
-
-/* Find the copies of all nodes of a curve. gmsh meshed both with as many elements. */
-static sp_status find_tops(sweeping *w, size_t count, const sp_gmsh_side *side) {
-  int lines[2] = {0};
-  for (int c = 0; c < 2; c++) {
-    const int curve = c == 0 ? side->from : side->to;
-    for (size_t e = next_of(w->m, 0, count, 1, curve); e < count;
-         e = next_of(w->m, e + 1, count, 1, curve), lines[c]++)
-      for (int n = 0; n < sp_gmsh_type_of(w->line)->nodes && c == 0; n++)
-        find_top(w, count, side->to, nodes_of(w->m, e)[n]);
   }
-  if (lines[0] == lines[1]) return SP_OK;
-  return sp_gmsh_failed(w->m->path, "copy the mesh of an edge");
+  return SP_OK;
 }
 
 static sp_status sweep_body(sweeping *w) {

@@ -298,6 +298,29 @@ static int find_next(const sp_gmsh_sweep *s) {
   return next;
 }
 
+/* The first of all curves that side->from is a copy of; adds the shifts between them to `shift`. */
+static int find_first(const sp_gmsh_model *m, const sp_gmsh_side *side, double *shift) {
+  int from = side->from;
+  for (size_t i = 0; i < m->sweep_count; i++) /* the body behind another comes before it */
+    for (size_t n = 0; n < m->sweeps[i].side_count; n++) {
+      if (m->sweeps[i].sides[n].to != from) continue;
+      from = m->sweeps[i].sides[n].from;
+      for (int d = 0; d < 3 && shift; d++) shift[d] += m->sweeps[i].shift[d];
+    }
+  return from;
+}
+
+/* True if a body behind the target copies a mesh from a curve that has several pieces here. */
+static bool is_copied_in_pieces(const sp_gmsh_model *m, const sp_gmsh_sweep *s) {
+  bool copied = false;
+  for (size_t i = 1; i < s->side_count; i++)
+    for (size_t n = 0; n < m->sweep_count && s->sides[i].to == s->sides[i - 1].to; n++)
+      for (size_t k = 0; k < m->sweeps[n].side_count; k++)
+        copied = copied || (m->sweeps[n].sides[k].keeps_mesh &&
+                            find_first(m, &m->sweeps[n].sides[k], NULL) == s->sides[i].to);
+  return copied;
+}
+
 /* Find the sides whose curve `to` is at the edge of other sources of the body behind the target:
  * gmsh meshes it. False if it cannot copy the mesh of `from`. */
 static bool match_kept_curves(const sp_gmsh_model *m, sp_gmsh_sweep *s) {
@@ -311,7 +334,7 @@ static bool match_kept_curves(const sp_gmsh_model *m, sp_gmsh_sweep *s) {
           side->keeps_mesh = true;
     good = good && (!side->keeps_mesh || have_equal_ends(s, side));
   }
-  return good;
+  return good && !is_copied_in_pieces(m, s);
 }
 
 /* True if a body is swept from `face` already. */
@@ -341,16 +364,15 @@ static bool choose_sweep(sp_gmsh_model *m, sp_gmsh_sweep *all, size_t count, siz
 /* Let gmsh mesh the curve `to` as the first of all curves that `from` is a copy of. */
 static sp_status copy_curve(const sp_gmsh_model *m, const sp_gmsh_sweep *s,
                             const sp_gmsh_side *side) {
-  int from = side->from, to = side->to, error;
-  double shift[3] = {s->shift[0], s->shift[1], s->shift[2]};
-  for (size_t i = 0; i < m->sweep_count; i++) /* the last sweep is the first */
-    for (size_t n = 0; n < m->sweeps[i].side_count; n++) {
-      if (m->sweeps[i].sides[n].to != from) continue;
-      from = m->sweeps[i].sides[n].from;
-      for (int d = 0; d < 3; d++) shift[d] += m->sweeps[i].shift[d];
-    }
+  static const double LOOSE = 1e-4; /* gmsh ignores a copy whose ends differ more */
+  double shift[3] = {s->shift[0], s->shift[1], s->shift[2]}, tolerance;
+  int from = find_first(m, side, shift), to = side->to, error;
   double map[16] = {1, 0, 0, shift[0], 0, 1, 0, shift[1], 0, 0, 1, shift[2], 0, 0, 0, 1};
+  gmshOptionGetNumber("Geometry.Tolerance", &tolerance, &error);
+  gmshOptionSetNumber("Geometry.Tolerance", LOOSE, &error);
   gmshModelMeshSetPeriodic(1, &to, 1, &from, 1, map, 16, &error);
+  int unused;
+  gmshOptionSetNumber("Geometry.Tolerance", tolerance, &unused);
   return error ? sp_gmsh_failed(m->path, "copy the mesh of an edge") : SP_OK;
 }
 

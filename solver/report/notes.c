@@ -474,8 +474,11 @@ static bool find_switches(const sp_note_facts *f, sp_note *note) {
   const sp_problem *problem = f->problem;
   name_list names = {0};
   for (int m = 0; m < problem->materials.count; m++) {
-    const sp_expression *forcing = problem->materials.list[m].forcing;
-    if (forcing && forcing->switches) add_name(&names, "", forcing->where);
+    const sp_material *list = problem->materials.list;
+    bool skip = list[m].elements == 0 || !list[m].forcing || !list[m].forcing->switches;
+    for (int before = 0; before < m && !skip; before++)
+      skip = list[before].elements > 0 && list[before].forcing == list[m].forcing;
+    if (!skip) add_name(&names, "", list[m].forcing->where);
   }
   for (int p = 0; p < problem->part_count; p++) {
     const sp_expression *formula = problem->parts[p].formula;

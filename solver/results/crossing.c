@@ -11,7 +11,6 @@
 
 /* Volume groups: a face goes from it; a face is not of its skin; a face beside it is undecided. */
 enum { FROM, MISSES, BESIDE, MARKS };
-enum { LOW = 4 }; /* the first of the two faces of a contact beside bodies */
 
 /* The faces of a flux between elements. */
 typedef struct faces {
@@ -239,11 +238,12 @@ static sp_status sum_contacts(sp_fluxes *s, const bool *members, faces *all, dou
   SP_TRY(find_beside(s->space->mesh, members, all));
   for (int v = 0; v < volumes; v++) s->volumes[v] = false;
   for (sp_lid e = 0; e < hexes->count; e++)
-    for (int f = LOW; f < SP_FACES && sp_hexes_is_contact(hexes, e); f++) {
-      s->marked[e][f] = true;
-      if (all->beside[e][f] == 1) s->volumes[hexes->volumes[e]] = true;
-    }
+    for (int f = SP_FLUXES_LOW; f < SP_FACES && sp_hexes_is_contact(hexes, e); f++)
+      if (all->beside[e][f] == 1) s->marked[e][f] = s->volumes[hexes->volumes[e]] = true;
   MPI_Allreduce(MPI_IN_PLACE, s->volumes, volumes, MPI_C_BOOL, MPI_LOR, s->space->mesh->comm);
+  bool some = false;
+  for (int v = bodies; v < volumes; v++) some = some || s->volumes[v];
+  if (!some) return SP_OK;
   contacts.contacts = true;
   contacts.noise = contacts.stiffness = 0;
   SP_TRY(sp_fluxes_compute(&contacts, add_contact_flux, &c));

@@ -15,7 +15,6 @@
 #include "solver/results/element_terms.h"
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
-enum { LOW = 4 }; /* the first face of a contact, beside a body; HIGH is the next one */
 
 typedef struct workspace {
   sp_element_arrays u;
@@ -145,7 +144,7 @@ static sp_status find_noise(const pass *t, sp_lid e, int f, workspace *w) {
  * the flux for a difference of 1. Overwrites `work` and the gathered u. */
 static sp_status find_direct_contact(const pass *t, sp_lid e, workspace *w, double *work) {
   const sp_rule *gll = &sp_reference_get(t->fluxes->space->numbering->order)->gll;
-  const size_t face = t->faces->nodes, place = place_of(t, e, LOW);
+  const size_t face = t->faces->nodes, place = place_of(t, e, SP_FLUXES_LOW);
   const size_t first[] = {0, t->nodes - face}; /* nodes of the faces */
   double size = 0, conductance = 0;
   SP_TRY(sp_element_apply(&t->terms, e, &w->u, work));

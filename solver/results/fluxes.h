@@ -34,6 +34,9 @@
  * fixed element takes inside and through faces that are not marked. */
 typedef void sp_fluxes_on_face(void *context, sp_lid element, int face, double flux);
 
+/* The first of the two faces of a contact that bodies are beside; the other is the next one. */
+enum { SP_FLUXES_LOW = 4 };
+
 typedef struct sp_fluxes {
   const sp_problem *problem;
   const sp_space *space;

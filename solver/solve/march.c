@@ -1,6 +1,7 @@
 #include "solver/solve/march.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,12 +39,14 @@ struct sp_march {
   double *last, *now;     /* likewise, of problems that depend on u; else NULL */
 };
 
-/* The time after `steps` steps of this length. Of equal parts of time.end, 3 of 10 end at 0.3, not
- * at 3 * 0.1, which is more: formulas may switch there. */
+/* The time after `steps` steps of this length. Of equal steps, 3 of 0.1 end at 0.3, which formulas
+ * may compare with, not at 3 * 0.1, which is more by rounding: 15 digits are kept. */
 static double time_after(const sp_march *m, double steps) {
-  const double end = m->options->end, number = round(end / m->dt);
-  const bool divides = m->origin == 0 && fabs(number * m->dt - end) <= ROUNDING * m->dt;
-  return divides ? end * steps / number : m->origin + steps * m->dt;
+  const double t = m->origin + steps * m->dt;
+  char text[32];
+  if (m->tolerance > 0) return t;
+  snprintf(text, sizeof text, "%.15g", t);
+  return strtod(text, NULL);
 }
 
 double sp_march_time(const sp_march *march) {
@@ -181,6 +184,10 @@ sp_status sp_march_continue(sp_march *m, double t, int known, const double *solu
   m->known = m->tolerance > 0 ? 1 : known;
   direct_steps(m, t, m->tolerance > 0 ? m->dt * (1 - t / m->options->end) : m->dt,
                sp_time_next_output(m->options, t));
+  if (m->tolerance == 0) { /* with the times of a march from 0 */
+    m->origin = 0;
+    m->steps = llround(t / m->dt);
+  }
   return sp_agree(m->solver->platform->comm, status);
 }
 
@@ -412,43 +419,11 @@ static sp_status step_automatically(sp_march *m, const sp_time_method *method, i
   return SP_OK;
 }
 
-static sp_status step_once(sp_march *m, const sp_time_method *method, int64_t *iterations,
-                           sp_cg_result *result) {
-  SP_TRY(solve_stages(m, method, iterations, result));
-  return accept_stage(m, method);
-}
-
-static void swap_solutions(sp_march *m, int a, int b) {
-  const sp_vector other = m->u[a];
-  m->u[a] = m->u[b];
-  m->u[b] = other;
-}
-
-/* Take a step from one known solution as two of half the length. */
-static sp_status step_in_halves(sp_march *m, const sp_time_method *method, int64_t *iterations,
-                                sp_cg_result *result) {
-  const int64_t steps = m->steps;
-  m->dt /= 2;
-  m->steps *= 2;
-  const sp_status first = step_once(m, method, iterations, result);
-  const sp_status status = first ? first : step_once(m, method, iterations, result);
-  m->dt *= 2;
-  m->steps = status ? steps : steps + 1;
-  m->known = status ? 1 : 2;
-  if (!status) swap_solutions(m, 1, 2); /* now a step apart */
-  if (status && !first) {
-    swap_solutions(m, 0, 1);
-    m->rate_shift = 0;
-  }
-  return status;
-}
-
 sp_status sp_march_step(sp_march *m, int64_t *iterations, sp_cg_result *result) {
   const sp_time_method *method = sp_time_method_of(m->scheme, m->known);
   if (m->tolerance > 0) return step_automatically(m, method, iterations, result);
-  if (sp_time_substeps(m->scheme, m->known) > 1)
-    return step_in_halves(m, method, iterations, result);
-  return step_once(m, method, iterations, result);
+  SP_TRY(solve_stages(m, method, iterations, result));
+  return accept_stage(m, method);
 }
 
 sp_status sp_march_fetch(sp_march *m, double *x) {

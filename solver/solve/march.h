@@ -48,8 +48,8 @@ sp_status sp_march_continue(sp_march *march, double t, int known, const double *
 double sp_march_length(const sp_march *march);
 
 /* From now on take steps of length dt, or automatic ones of at most dt, from time t with u =
- * initial[local DOFs]; NULL: the solution, and automatic steps end at t + dt first. Schemes with a
- * history begin anew. Errors: SP_ERR_SYSTEM. */
+ * initial[local DOFs]; NULL: the solution, and automatic steps end at t + dt first, or at an output
+ * before. Schemes with a history begin anew. Errors: SP_ERR_SYSTEM. */
 sp_status sp_march_restart(sp_march *march, double t, double dt, const double *initial);
 
 /* Add `load`, an L-vector with the owners' bits on copies, to the problem's in all stages from now

@@ -28,16 +28,14 @@ static const sp_time_method methods[] = {
                              -DIFFERENCE}},
     [SP_CN] = {2, 2, 1, {{1, 2, {3, -1}, 0}}, .tangent = true},
 };
-static const sp_time_method start_of_cn = {
-    2, 1, 2, {{0.5, 2, {2}, 0}, {1, 2, {0}, 2}}, .tangent = true};
+static const sp_time_method starts[] = {
+    [SP_BDF2] = {2, 1, 2, {{0.5, 2, {2}, 0}, {1, 2, {0}, 2}}},
+    [SP_CN] = {2, 1, 2, {{0.5, 2, {2}, 0}, {1, 2, {0}, 2}}, .tangent = true},
+};
 
 const sp_time_method *sp_time_method_of(sp_time_scheme scheme, int known) {
   if (known >= methods[scheme].history) return &methods[scheme];
-  return scheme == SP_CN ? &start_of_cn : &methods[SP_SDIRK2];
-}
-
-int sp_time_substeps(sp_time_scheme scheme, int known) {
-  return (scheme == SP_BDF2 || scheme == SP_BDF3) && known == 1 ? 2 : 1;
+  return scheme == SP_BDF3 ? &methods[SP_SDIRK2] : &starts[scheme];
 }
 
 static const double ROUNDING = 1e-9; /* 1 / 0.1 are ten steps */
@@ -71,14 +69,10 @@ static const sp_time_stage *first_stage(const sp_time_options *options) {
   return &sp_time_method_of(options->scheme, 1)->stage[0];
 }
 
-static double first_length(const sp_time_options *options) {
-  return sp_time_step(options) / sp_time_substeps(options->scheme, 1);
-}
-
 double sp_time_first_shift(const sp_time_options *options) {
-  return options->end == 0 ? 0 : first_stage(options)->shift / first_length(options);
+  return options->end == 0 ? 0 : first_stage(options)->shift / sp_time_step(options);
 }
 
 double sp_time_first(const sp_time_options *options) {
-  return first_stage(options)->fraction * first_length(options);
+  return first_stage(options)->fraction * sp_time_step(options);
 }

@@ -13,14 +13,14 @@
  *     sdirk2              two stages of order 2, L-stable
  *     cn                  Crank-Nicolson, order 2; does not damp the stiffest modes
  *
- * bdf2 and bdf3 begin with steps of sdirk2, so that they keep their order. The first step is two of
- * half the length: after a jump of the data, one would turn the sign of stiff modes, and two turn
- * it back. Source of sdirk2: R. Alexander, SIAM J. Numer. Anal. 14 (1977).
+ * The first step of bdf2 and cn is two steps of bdf1 of half the length. They keep order 2, and
+ * damp a jump of the data at t = 0 without overshoot, which sdirk2 does not. Source: R. Rannacher,
+ * Numer. Math. 43 (1984). bdf3 begins with two steps of sdirk2, which keep its order. Source of
+ * sdirk2: R. Alexander, SIAM J. Numer. Anal. 14 (1977).
  *
  * cn needs du/dt at t. It is kept as a point of the tangent, u - dt du/dt, in place of the previous
- * solution, so that the stage has the form of the other schemes. The first step is two steps of
- * bdf1 of half the length, with the same system: it damps a jump of the data at t = 0, and gives a
- * du/dt. Source: R. Rannacher, Numer. Math. 43 (1984).
+ * solution, so that the stage has the form of the other schemes. The first step has the same system
+ * and gives a du/dt.
  *
  * Automatic steps, of sdirk2. The same stages with the weights 1/2, 1/2 are a method of order 1;
  * the difference estimates the error of a step. A step above the tolerance is halved and tried
@@ -78,9 +78,6 @@ typedef struct sp_time_method {
 
 /* Return the method of a step that begins with `known` solutions, 1 or more. Local. */
 const sp_time_method *sp_time_method_of(sp_time_scheme scheme, int known);
-
-/* Return the number of equal parts of such a step, each by that method. Local. */
-int sp_time_substeps(sp_time_scheme scheme, int known);
 
 /* The length, the shift and the time of the first stage of the first step from t = 0; 0 for a
  * steady problem. Equal steps are at most options->step long. Local. */
