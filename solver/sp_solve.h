@@ -220,11 +220,12 @@ typedef struct sp_case_time {
 SP_CASE_API int sp_case_get_time(const sp_case *c, sp_case_time *time);
 
 /* Take one step of length dt with time.scheme; 0: of the case's length, or automatic. With dt an
- * automatic step is at most that long, and later ones end at t + dt, or at an output before it. Formulas take the new time. Set arrays count as in a
- * solve, loads in all stages of the step. u and `solution` are filled as by sp_case_solve, with the
- * iterations of all stages. Without set arrays u has the bits of the program's series. Another
- * length causes a new set-up, and schemes with a history begin anew, as at t = 0. After a failure
- * the state is as before the call, and there are no results. */
+ * automatic step is at most that long, and later ones end at t + dt, or at an output before it.
+ * Formulas take the new time. Set arrays count as in a solve, loads in all stages of the step. u
+ * and `solution` are filled as by sp_case_solve, with the iterations of all stages. Without set
+ * arrays u has the bits of the program's series. Another length causes a new set-up, and schemes
+ * with a history begin anew, as at t = 0. After a failure the state is as before the call, and
+ * there are no results. */
 SP_CASE_API int sp_case_step(sp_case *c, double dt, size_t count, double *u,
                              sp_case_solution *solution);
 
