@@ -206,10 +206,16 @@ static sp_status find_beside(const sp_mesh *mesh, const bool *members, faces *al
   return swap_values(mesh, all->beside);
 }
 
+/* True for a contact at a face of the flux; a surface may be known on one side only. */
+static bool is_crossed(const sp_hexes *hexes, const faces *all, sp_lid e) {
+  return sp_hexes_is_contact(hexes, e) &&
+         (all->beside[e][SP_FLUXES_LOW] == 1 || all->beside[e][SP_FLUXES_LOW + 1] == 1);
+}
+
 /* Add a face of a contact. */
 static void add_contact_flux(void *crossing_, sp_lid e, int f, double flux) {
   crossing *c = crossing_;
-  if (c->all->beside[e][f] == 1 && c->all->leaves[c->all->across[e][f]]) c->flux -= flux;
+  if (c->all->leaves[c->all->across[e][f]]) c->flux -= flux;
 }
 
 /* The stiffness of the elements on both sides of contacts, a mean. */
@@ -238,8 +244,8 @@ static sp_status sum_contacts(sp_fluxes *s, const bool *members, faces *all, dou
   SP_TRY(find_beside(s->space->mesh, members, all));
   for (int v = 0; v < volumes; v++) s->volumes[v] = false;
   for (sp_lid e = 0; e < hexes->count; e++)
-    for (int f = SP_FLUXES_LOW; f < SP_FACES && sp_hexes_is_contact(hexes, e); f++)
-      if (all->beside[e][f] == 1) s->marked[e][f] = s->volumes[hexes->volumes[e]] = true;
+    for (int f = SP_FLUXES_LOW; f < SP_FACES && is_crossed(hexes, all, e); f++)
+      s->marked[e][f] = s->volumes[hexes->volumes[e]] = true;
   MPI_Allreduce(MPI_IN_PLACE, s->volumes, volumes, MPI_C_BOOL, MPI_LOR, s->space->mesh->comm);
   bool some = false;
   for (int v = bodies; v < volumes; v++) some = some || s->volumes[v];
