@@ -243,9 +243,12 @@ static sp_status sum_contacts(sp_fluxes *s, const bool *members, faces *all, dou
   if (bodies == volumes) return SP_OK;
   SP_TRY(find_beside(s->space->mesh, members, all));
   for (int v = 0; v < volumes; v++) s->volumes[v] = false;
-  for (sp_lid e = 0; e < hexes->count; e++)
-    for (int f = SP_FLUXES_LOW; f < SP_FACES && is_crossed(hexes, all, e); f++)
-      s->marked[e][f] = s->volumes[hexes->volumes[e]] = true;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    const bool crossed = is_crossed(hexes, all, e);
+    if (crossed) s->volumes[hexes->volumes[e]] = true;
+    for (int f = 0; f < SP_FACES && sp_hexes_is_contact(hexes, e); f++)
+      s->marked[e][f] = crossed && f >= SP_FLUXES_LOW;
+  }
   MPI_Allreduce(MPI_IN_PLACE, s->volumes, volumes, MPI_C_BOOL, MPI_LOR, s->space->mesh->comm);
   bool some = false;
   for (int v = bodies; v < volumes; v++) some = some || s->volumes[v];
