@@ -492,7 +492,7 @@ static bool find_switches(const sp_note_facts *f, sp_note *note) {
 
 /* ---- All ---- */
 
-enum { OF_FIT = 4, OF_MESH = 12 }; /* the first ones need facts->mesh; and config */
+enum { OF_FIT = 4, OF_MESH = 12 }; /* first types: of the mesh alone; with config */
 #define NOTE(name)                                                                                 \
   { #name, find_##name }
 static const sp_note_type types[] = {
