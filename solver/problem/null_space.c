@@ -115,7 +115,8 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vec
       return sp_fail(SP_ERR_INPUT,
                      "without a Dirichlet boundary lambda, alpha and, in time, capacity / step "
                      "determine the mean of the solution, but%s they are too %s for that: the sum "
-                     "of the operator's entries is %.3g, and rounding makes that uncertain by %.3g; make them %s",
+                     "of the operator's entries is %.3g, and rounding makes that uncertain by "
+                     "%.3g; make them %s",
                      name_part(null_space, op->space->mesh, (int)c).text,
                      isfinite(error) ? "small" : "large", sums[c][0], error,
                      isfinite(error) ? "zero, or larger" : "smaller");
