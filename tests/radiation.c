@@ -1,6 +1,6 @@
 /* Conditions that depend on u: a slab between a given temperature and radiation, steady and as the
- * limit in time. The exact solution is linear. The same by a robin line with formulas of u; and bad
- * lines. */
+ * limit in time. The exact solution is linear. The same by a robin line with formulas of u; a slab
+ * that only radiates, also to almost 0 K; and bad lines. */
 #include <math.h>
 
 #include "tests/run_case.h"
@@ -36,8 +36,24 @@ static void check_slab(const char *line, const char *const *own) {
   CHECK(results.norms.max < 1e-7, "%s: the largest error is %g", line, results.norms.max);
 }
 
+/* A source of 100 W/m^3 leaves by radiation alone. Newton's method ends with a change below 1e-10
+ * of the solution, and squares it. */
+static void check_radiator(double ambient) {
+  const double t = pow(100 * LENGTH / (EPS * SIGMA) + pow(ambient, 4), 0.25);
+  sp_results results;
+  CHECK_OK(run_case(
+      MPI_COMM_WORLD,
+      TEXTS("mesh.elements=4 1 1; mesh.upper=0.1 1 1; discretization.order=2; problem.kappa=0.5; "
+            "problem.forcing=100; boundary.default=neumann 0; solver.tolerance=1e-10"),
+      TEXTS(test_text("boundary.xmax=radiation 0.8, %g", ambient),
+            test_text("problem.solution=%.17g + 100*(0.01 - x*x)", t)),
+      &results));
+  CHECK(results.norms.max < 1e-7, "ambient %g: the largest error is %g", ambient,
+        results.norms.max);
+}
+
 static void check_refused(const char *line, const char *message) {
-  run_case_refused(TEXTS("mesh.elements=1 1 1; problem.forcing=0; boundary.default=neumann 0"),
+  run_case_refused(TEXTS("mesh.elements=4 1 1; problem.forcing=0; boundary.default=neumann 0"),
                    TEXTS(test_text("boundary.xmax=%s", line)), TEXTS(message));
 }
 
@@ -53,9 +69,12 @@ int main(int argc, char **argv) {
     check_slab("radiation 0.8, 20, 273.15", TEXTS(KINDS[kind], "problem.initial=400*y"));
   }
   check_slab("radiation 0.8, 20, 273.15", in_time);
+  for (int i = 0; i < 4; i++) check_radiator((const double[]){0, 3, 100, 300}[i]);
   check_refused("radiation 0.8", "found no t_ambient");
   check_refused("radiation 1.2, 300", "an emissivity from 0 to 1");
   check_refused("radiation 0.8, -20", "above absolute zero");
+  check_refused("radiation 0.8 + y, 300", "expected an emissivity up to 1");
+  check_refused("radiation 0.8, 20 - 30*y", "expected a temperature above absolute zero");
   check_refused("radiation 0.8, 20, x", "273.15 for degrees C");
   check_refused("radiation u, 300", "unknown name 'u'");
   check_refused("neumann u", "unknown name 'u'");

@@ -368,6 +368,15 @@ def switches():
     check(abs(hot / (1e7 / 5.670374419e-8 + 1e4)**0.25 - 1) < 1e-6, f"{hot} K")
 
 
+def not_finite():
+    """A result that is not finite in one row fails the run, which writes all rows."""
+    box = settings("mesh.elements=1 1 1; problem.forcing=0; problem.capacity=1; problem.initial=0; boundary.default=neumann 0; "
+                   "time.end=1; time.steps=4; result.bad=1/(t-0.5); output.field=; output.log=")
+    Run(1, [*box, "--json", "bad.json"]).expect_error(1, 1, "result.bad", "not finite", "t = 0.5")
+    with open("bad.json", encoding="utf-8") as file:
+        check([row["results.bad"] for row in rows(json.load(file))] == [-2, -4, None, 4, 2], "rows after one that is not finite")
+
+
 def bad_input():
     case = settings("mesh.elements=2 1 1; problem.forcing=0; problem.initial=0; boundary.default=dirichlet 0; "
                     "output.field=; output.log=")
@@ -403,5 +412,5 @@ driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("b
                      (steady_limit,), (two_layers,), (automatic,), (output_times,), (contact,), (series,), (interrupted, "moving", 2000), (interrupted, "of_u", 1000), (interrupted_at_once,),
                      (full_disk,),
                      (restart, "bdf3"),
-                     (restart, "sdirk2"), (restart, "cn"), (error_bars,), (switches,), (bad_input,)])
+                     (restart, "sdirk2"), (restart, "cn"), (error_bars,), (switches,), (not_finite,), (bad_input,)])
 driver.finish()

@@ -128,6 +128,7 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
     sp_error_keep(sp_accuracy_report(&c->bars.accuracy, c->report), &c->bars.failure);
   if (c->bars.failure.status) return sp_error_restore(&c->bars.failure);
   if (solved) return SP_OK;
+  if (c->values.failure.status) return sp_error_restore(&c->values.failure);
   SP_TRY(sp_quantities_check_finite(c->values.quantities));
   return sp_running_check_balance(c);
 }

@@ -29,9 +29,10 @@ typedef struct sp_results {
 typedef struct sp_running_values {
   sp_probes *probes;
   sp_quantities *quantities;
-  sp_heat *heat;      /* [quantities->material_count], NULL for mass */
-  sp_balance balance; /* its load also without evaluation */
-  double *rest;       /* the part of the solution below its rounding, if fluxes need it */
+  sp_heat *heat;         /* [quantities->material_count], NULL for mass */
+  sp_balance balance;    /* its load also without evaluation */
+  double *rest;          /* the part of the solution below its rounding, if fluxes need it */
+  sp_kept_error failure; /* of the first row in time with a result that is not finite */
 } sp_running_values;
 
 /* Error bars. */

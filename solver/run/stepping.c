@@ -79,6 +79,15 @@ sp_status sp_stepping_write(sp_running *c) {
   return SP_OK;
 }
 
+/* Keep the first failure of a row: the steps go on, and the run fails at its end. */
+static void check_row(sp_running *c) {
+  sp_status status =
+      c->values.failure.status ? SP_OK : sp_quantities_check_finite(c->values.quantities);
+  if (!status) return;
+  status = sp_fail(status, "%s, t = %.9g", sp_error_message(), sp_march_time(c->march));
+  sp_error_keep(status, &c->values.failure);
+}
+
 /* Evaluate and write the solution, and add a row. */
 static sp_status evaluate_step(stepping *s) {
   sp_running *c = s->c;
@@ -87,6 +96,7 @@ static sp_status evaluate_step(stepping *s) {
   if (!c->evaluates) return SP_OK;
   SP_TRY(sp_running_find_sums(c));
   SP_TRY(sp_running_evaluate(c));
+  check_row(c);
   const sp_status status = sp_running_collect(c, &answers);
   if (!status && c->report) record_row(s, &answers);
   s->reported = s->iterations;
