@@ -17,7 +17,8 @@ static int current_device() {
   return cudaGetDevice(&device) == cudaSuccess ? device : -1;
 }
 
-sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, int line) {
+sp_status sp_cuda_status(cudaError_t error, const char *call, const char *file, int line) {
+  if (error == cudaSuccess) return SP_OK;
   const char *name = strrchr(file, '/');
   return sp_fail(SP_ERR_SYSTEM, "CUDA: %s in %.60s at %s:%d on rank %d, device %d",
                  cudaGetErrorString(error), call, name ? name + 1 : file, line, own_rank,
@@ -47,49 +48,60 @@ static sp_status fail_memory(const char *what, size_t bytes) {
                  current_device(), what, bytes * 1e-6, available * 1e-6, total * 1e-6);
 }
 
-/* *bytes = count * size, at least one entry. */
-static sp_status count_bytes(size_t count, size_t size, const char *what, size_t *bytes) {
-  *bytes = (count > 0 ? count : 1) * size;
-  if (count <= SIZE_MAX / size) return SP_OK;
-  return sp_fail(SP_ERR_SYSTEM, "out of memory on GPU %d: %s needs %zu times %zu bytes",
-                 current_device(), what, count, size);
+/* `allocate` allocates memory of a number of bytes, and the work of `stream` clears it. */
+template <class Allocate>
+static sp_status allocate_zeroed(size_t count, size_t size, const char *what, Allocate allocate,
+                                 cudaStream_t stream, void **out) {
+  const size_t bytes = (count > 0 ? count : 1) * size;
+  *out = nullptr;
+  if (count > SIZE_MAX / size)
+    return sp_fail(SP_ERR_SYSTEM, "out of memory on GPU %d: %s needs %zu times %zu bytes",
+                   current_device(), what, count, size);
+  cudaError_t error = allocate(bytes, out);
+  if (error == cudaErrorMemoryAllocation && release_pool()) error = allocate(bytes, out);
+  if (error == cudaErrorMemoryAllocation) return fail_memory(what, bytes);
+  SP_TRY(sp_cuda_status(error, "cudaMalloc", __FILE__, __LINE__));
+  return SP_CUDA_STATUS(cudaMemsetAsync(*out, 0, bytes, stream));
 }
 
-sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out) {
-  size_t bytes;
-  *out = nullptr;
-  SP_TRY(count_bytes(count, size, what, &bytes));
-  cudaError_t error = cudaMalloc(out, bytes);
-  if (error == cudaErrorMemoryAllocation && release_pool()) error = cudaMalloc(out, bytes);
-  if (error == cudaErrorMemoryAllocation) return fail_memory(what, bytes);
-  if (error != cudaSuccess) return sp_cuda_failed(error, "cudaMalloc", __FILE__, __LINE__);
+sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void *out) {
+  const auto allocate = [](size_t bytes, void **memory) { return cudaMalloc(memory, bytes); };
+  void *memory;
+  sp_status status = allocate_zeroed(count, size, what, allocate, nullptr, &memory);
   /* Our streams do not wait for the default stream, on which this runs. */
-  cudaError_t cleared = cudaMemset(*out, 0, bytes);
-  if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(nullptr);
-  if (cleared == cudaSuccess) return SP_OK;
-  (void)cudaFree(*out);
-  *out = nullptr;
-  return sp_cuda_failed(cleared, "cudaMemset", __FILE__, __LINE__);
+  if (!status) status = SP_CUDA_STATUS(cudaStreamSynchronize(nullptr));
+  if (status) {
+    (void)cudaFree(memory);
+    memory = nullptr;
+  }
+  memcpy(out, &memory, sizeof memory);
+  return status;
 }
 
-sp_status sp_cuda_take(sp_device *device, size_t count, size_t size, const char *what, void **out) {
-  size_t bytes;
-  *out = nullptr;
-  SP_TRY(count_bytes(count, size, what, &bytes));
-  cudaError_t error = cudaMallocAsync(out, bytes, device->stream);
-  if (error == cudaErrorMemoryAllocation && release_pool())
-    error = cudaMallocAsync(out, bytes, device->stream);
-  if (error == cudaErrorMemoryAllocation) return fail_memory(what, bytes);
-  if (error != cudaSuccess) return sp_cuda_failed(error, "cudaMallocAsync", __FILE__, __LINE__);
-  error = cudaMemsetAsync(*out, 0, bytes, device->stream);
-  if (error == cudaSuccess) return SP_OK;
-  sp_cuda_give(device, out);
-  return sp_cuda_failed(error, "cudaMemsetAsync", __FILE__, __LINE__);
+void sp_cuda_free_each(size_t count, const void *const *arrays) {
+  for (size_t i = 0; i < count; i++) (void)cudaFree(const_cast<void *>(arrays[i]));
 }
 
-void sp_cuda_give(sp_device *device, void **memory) {
-  if (*memory) (void)cudaFreeAsync(*memory, device->stream);
-  *memory = nullptr;
+sp_status sp_cuda_vector_create(sp_device *device, sp_precision precision, size_t count,
+                                void *out) {
+  const auto allocate = [device](size_t bytes, void **memory) {
+    return cudaMallocAsync(memory, bytes, device->stream);
+  };
+  void *memory;
+  /* One more entry, because kernels use pairs of entries. */
+  const sp_status status = allocate_zeroed(count + 1, sp_precision_bytes(precision), "vector",
+                                           allocate, device->stream, &memory);
+  memcpy(out, &memory, sizeof memory);
+  if (status) sp_cuda_vector_destroy(device, out);
+  return status;
+}
+
+void sp_cuda_vector_destroy(sp_device *device, void *vector) {
+  void *memory;
+  memcpy(&memory, vector, sizeof memory);
+  if (memory) (void)cudaFreeAsync(memory, device->stream);
+  memory = nullptr;
+  memcpy(vector, &memory, sizeof memory);
 }
 
 /* Keep the memory of freed vectors: allocating and freeing it on the GPU takes a millisecond. */
@@ -97,8 +109,7 @@ static sp_status keep_pool(int id) {
   cudaMemPool_t pool;
   uint64_t all = UINT64_MAX;
   SP_CUDA(cudaDeviceGetDefaultMemPool(&pool, id));
-  SP_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
 }
 
 static __global__ void probe() {}
@@ -232,48 +243,41 @@ bool sp_cuda_all_agree(MPI_Comm comm, bool mine) {
   return all;
 }
 
+bool sp_cuda_same_ranks(MPI_Comm a, MPI_Comm b) {
+  int comparison;
+  MPI_Comm_compare(a, b, &comparison);
+  return comparison == MPI_IDENT || comparison == MPI_CONGRUENT;
+}
+
 sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ) {
-  enum { BUS = 32 };
-  MPI_Comm machine;
-  int device;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  const int rank = sp_comm_rank(machine), size = sp_comm_size(machine);
-  char *all = nullptr, mine[BUS] = "";
-  sp_status status = sp_allocate((size_t)size, BUS, "exchange", &all);
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetPCIBusId(mine, BUS, device);
-  if (!status && error != cudaSuccess)
-    status = sp_cuda_failed(error, "cudaDeviceGetPCIBusId", __FILE__, __LINE__);
-  status = sp_agree(comm, status);
-  bool alone = true;
-  if (!status) {
-    MPI_Allgather(mine, BUS, MPI_CHAR, all, BUS, MPI_CHAR, machine);
-    for (int r = 0; r < size; r++)
-      alone = alone && (r == rank || strcmp(&all[(size_t)r * BUS], mine) != 0);
-  }
-  MPI_Comm_free(&machine);
-  free(all);
-  SP_TRY(status);
-  *differ = sp_cuda_all_agree(comm, alone);
-  return SP_OK;
+  sp_gpu own = {};
+  sp_gpu_view view = {};
+  const bool known = name_gpu(current_device(), &own);
+  own.name[strcspn(own.name, " ")] = '\0'; // only the bus: parts of a GPU are not different
+  sp_status status = sp_agree(comm, known ? SP_OK : SP_CUDA_STATUS(cudaGetLastError()));
+  if (!status) status = sp_gpus_gather(comm, 1, &own, &view);
+  *differ = true;
+  for (int a = 0; a < view.ranks && !status; a++)
+    for (int b = 0; b < a; b++)
+      if (view.machine[a] == view.machine[b] && !strcmp(view.gpus[a].name, view.gpus[b].name))
+        *differ = false;
+  sp_gpu_view_destroy(&view);
+  return status;
 }
 
 sp_status sp_cuda_fork(sp_device *device) {
   SP_CUDA(cudaEventRecord(device->fork, device->stream));
-  SP_CUDA(cudaStreamWaitEvent(device->urgent, device->fork, 0));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaStreamWaitEvent(device->urgent, device->fork, 0));
 }
 
 sp_status sp_cuda_join(sp_device *device) {
   SP_CUDA(cudaEventRecord(device->join, device->urgent));
-  SP_CUDA(cudaStreamWaitEvent(device->stream, device->join, 0));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaStreamWaitEvent(device->stream, device->join, 0));
 }
 
 void sp_cuda_close(sp_device **device) {
   if (!*device) return;
-  (void)cudaFree((*device)->partial);
-  (void)cudaFree((*device)->arrived);
+  SP_CUDA_FREE((*device)->partial, (*device)->arrived);
   (void)cudaFreeHost((*device)->sum);
   if ((*device)->fork) (void)cudaEventDestroy((*device)->fork);
   if ((*device)->join) (void)cudaEventDestroy((*device)->join);

@@ -14,15 +14,11 @@
 /* ---- Lists and buffers ----------------------------------------------------------------------- */
 
 static sp_status copy_list(const int *host, size_t count, const int **out) {
-  void *copy;
-  const sp_status status = sp_cuda_copy_of(host, count, sizeof *host, "exchange", &copy);
-  *out = copy;
-  return status;
+  return sp_cuda_copy_of(host, count, sizeof *host, "exchange", out);
 }
 
 static sp_status pinned(size_t count, void **out) {
-  SP_CUDA(cudaMallocHost(out, (count > 0 ? count : 1) * sizeof(double)));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaMallocHost(out, (count > 0 ? count : 1) * sizeof(double)));
 }
 
 static sp_status build_space(sp_device_space *s) {
@@ -61,8 +57,8 @@ static sp_status mpi_passes_messages(MPI_Comm comm, bool *passes) {
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   sp_status status = sp_allocate(LONG, sizeof *host, "exchange", &host);
   for (int i = 0; i < LONG && !status; i++) host[i] = rank + (double)i / LONG;
-  if (!status) status = sp_cuda_copy_of(host, LONG, sizeof *host, "exchange", (void **)&sent);
-  if (!status) status = sp_cuda_allocate(LONG, sizeof *host, "exchange", (void **)&received);
+  if (!status) status = sp_cuda_copy_of(host, LONG, sizeof *host, "exchange", &sent);
+  if (!status) status = sp_cuda_allocate(LONG, sizeof *host, "exchange", &received);
   status = sp_agree(comm, status);
   const int before = (rank + size - 1) % size, after = (rank + 1) % size;
   *passes = true;
@@ -74,8 +70,7 @@ static sp_status mpi_passes_messages(MPI_Comm comm, bool *passes) {
     for (int i = 0; i < counts[m]; i++) *passes = *passes && host[i] == before + (double)i / LONG;
   }
   free(host);
-  (void)cudaFree(sent);
-  (void)cudaFree(received);
+  SP_CUDA_FREE(sent, received);
   SP_TRY(status);
   *passes = sp_cuda_all_agree(comm, *passes);
   return SP_OK;
@@ -194,12 +189,8 @@ void sp_cuda_space_destroy(sp_device_space **space) {
   sp_device_space *s = *space;
   if (!s) return;
   sp_cuda_border_free(&s->border);
-  (void)cudaFree((void *)s->lists.dofs);
-  (void)cudaFree((void *)s->lists.target);
-  (void)cudaFree((void *)s->lists.source_start);
-  (void)cudaFree((void *)s->lists.sources);
-  (void)cudaFree(s->sent);
-  (void)cudaFree(s->received);
+  SP_CUDA_FREE(s->lists.dofs, s->lists.target, s->lists.source_start, s->lists.sources, s->sent,
+               s->received);
   (void)cudaFreeHost(s->host_sent);
   (void)cudaFreeHost(s->host_received);
   free(s);

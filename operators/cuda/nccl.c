@@ -39,15 +39,10 @@ static sp_status give_up(struct sp_cuda_nccl *nccl, sp_status status) {
   return status;
 }
 
-static bool connects_ranks(const struct sp_cuda_nccl *nccl, MPI_Comm comm) {
-  int comparison;
-  MPI_Comm_compare(comm, nccl->comm, &comparison);
-  return comparison == MPI_IDENT || comparison == MPI_CONGRUENT;
-}
-
 sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why) {
   *why = NULL;
-  if (sp_cuda_all_agree(comm, device->nccl && connects_ranks(device->nccl, comm))) return SP_OK;
+  if (sp_cuda_all_agree(comm, device->nccl && sp_cuda_same_ranks(device->nccl->comm, comm)))
+    return SP_OK;
   *why = "NCCL connects other ranks already";
   if (!sp_cuda_all_agree(comm, !device->nccl)) return SP_OK;
   sp_status status = sp_allocate(1, sizeof *device->nccl, "NCCL", &device->nccl);

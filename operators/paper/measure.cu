@@ -84,8 +84,7 @@ sp_status measure(sp_device *device, void (*kernel)(Out *), double work, double 
   Out *out = nullptr;
   sp_stamps *stamps = nullptr;
   double seconds = 0;
-  sp_status status =
-      sp_cuda_allocate(threads, sizeof *out, "results", reinterpret_cast<void **>(&out));
+  sp_status status = sp_cuda_allocate(threads, sizeof *out, "results", &out);
   if (!status) status = sp_stamps_create(2, &stamps);
   if (!status) status = run(device, kernel, blocks, out, stamps, &seconds);
   sp_stamps_destroy(&stamps);
@@ -127,10 +126,8 @@ extern "C" sp_status sp_stamps_create(int count, sp_stamps **out) {
   stamps->count = count;
   sp_status status = sp_allocate(static_cast<size_t>(count), sizeof *stamps->events, "time stamps",
                                  &stamps->events);
-  for (int n = 0; n < count && !status; n++) {
-    const cudaError_t error = cudaEventCreate(&stamps->events[n]);
-    if (error != cudaSuccess) status = sp_cuda_failed(error, "cudaEventCreate", __FILE__, __LINE__);
-  }
+  for (int n = 0; n < count && !status; n++)
+    status = SP_CUDA_STATUS(cudaEventCreate(&stamps->events[n]));
   if (status)
     sp_stamps_destroy(&stamps);
   else
@@ -148,8 +145,7 @@ extern "C" void sp_stamps_destroy(sp_stamps **stamps) {
 }
 
 extern "C" sp_status sp_stamps_queue(sp_device *device, sp_stamps *stamps, int n) {
-  SP_CUDA(cudaEventRecord(stamps->events[n], device->stream));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaEventRecord(stamps->events[n], device->stream));
 }
 
 extern "C" sp_status sp_stamps_seconds(sp_stamps *stamps, int from, int to, double *seconds) {
@@ -162,8 +158,7 @@ extern "C" sp_status sp_stamps_seconds(sp_stamps *stamps, int from, int to, doub
 
 extern "C" sp_status sp_gpu_pause(sp_device *device, double seconds) {
   pause<<<1, 1, 0, device->stream>>>(static_cast<unsigned long long>(1e9 * seconds));
-  SP_CUDA(cudaGetLastError());
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaGetLastError());
 }
 
 extern "C" sp_status sp_gpu_measure_shared(sp_device *device, double *bandwidth) {
