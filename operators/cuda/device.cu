@@ -143,51 +143,40 @@ sp_status sp_gpus_visible(int *count, sp_gpu **gpus) {
   return SP_OK;
 }
 
-// Append "; GPUs by rank: 0 1 0 1", if it fits.
-static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
-  const int size = sp_comm_size(comm);
-  int *ids = (int *)malloc((size_t)size * sizeof *ids); // if this fails, the map is left out
-  int possible = ids != nullptr;
-  MPI_Allreduce(MPI_IN_PLACE, &possible, 1, MPI_INT, MPI_MIN, comm);
-  if (possible) MPI_Allgather(&id, 1, MPI_INT, ids, 1, MPI_INT, comm);
-  if (possible && size > 1) {
-    size_t used = (size_t)snprintf(text, room, "; GPUs by rank:");
-    for (int r = 0; r < size && used + 8 < room; r++)
-      used += (size_t)snprintf(text + used, room - used, " %d", ids[r]);
-  }
-  free(ids);
+// "; GPUs by rank: 0 1 0 1", if it fits.
+static void describe_ranks(int size, const int *ids, size_t room, char *text) {
+  if (size == 1) return;
+  size_t used = (size_t)snprintf(text, room, "; GPUs by rank:");
+  for (int r = 0; r < size && used + 8 < room; r++)
+    used += (size_t)snprintf(text + used, room - used, " %d", ids[r]);
 }
 
-// Give each rank of this machine a GPU of its own or, with more ranks than GPUs, in turn.
-static sp_status device_of(const sp_gpu_view *view, int rank, int *id) {
-  const int visible = view->first[rank + 1] - view->first[rank];
-  int *choice, before = 0;
-  *id = -1;
-  SP_TRY(sp_allocate((size_t)view->ranks, sizeof *choice, "GPUs", &choice));
-  bool enough = sp_gpus_choose(view, choice) == SP_OK;
-  for (int r = 0; r < view->ranks; r++) {
-    if (view->machine[r] != view->machine[rank]) continue;
-    enough = enough && choice[r] >= 0;
-    before += r < rank;
+// Give each rank of a machine a GPU of its own or, with more ranks than GPUs, in turn; -1: none.
+static void choose_on(const sp_gpu_view *view, int machine, bool own, int *ids) {
+  for (int r = 0; r < view->ranks; r++)
+    if (view->machine[r] == machine) own = own && ids[r] >= 0;
+  for (int r = 0, turn = 0; r < view->ranks && !own; r++) {
+    if (view->machine[r] != machine) continue;
+    const int visible = view->first[r + 1] - view->first[r];
+    ids[r] = visible > 0 ? turn % visible : -1;
+    turn++;
   }
-  if (visible > 0) *id = enough ? choice[rank] : before % visible;
-  free(choice);
-  return SP_OK;
 }
 
 // `map` describes the GPUs of all ranks.
 static sp_status choose_device(MPI_Comm comm, int *id, char *map, size_t room) {
   int count = 0;
-  sp_gpu *gpus = nullptr;
-  sp_gpu_view view = {};
-  *id = -1;
-  sp_status status = sp_agree(comm, sp_gpus_visible(&count, &gpus));
-  if (!status) status = sp_gpus_gather(comm, count, gpus, &view);
-  if (!status) status = sp_agree(comm, device_of(&view, sp_comm_rank(comm), id));
-  sp_gpu_view_destroy(&view);
-  free(gpus);
-  SP_TRY(status);
-  describe_ranks(comm, *id, map, room);
+  SP_OWNED sp_gpu *gpus = nullptr;
+  SP_OWNED int *ids = nullptr;
+  SP_AUTO_VALUE(sp_gpu_view) view = {};
+  SP_TRY(sp_agree(comm, sp_gpus_visible(&count, &gpus)));
+  SP_TRY(sp_gpus_gather(comm, count, gpus, &view));
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)view.ranks, sizeof *ids, "GPUs", &ids)));
+  const bool chosen = sp_gpus_choose(&view, ids) == SP_OK;
+  for (int r = 0; r < view.ranks; r++)
+    if (view.machine[r] == r) choose_on(&view, r, chosen, ids);
+  *id = ids[sp_comm_rank(comm)];
+  describe_ranks(view.ranks, ids, room, map);
   if (*id >= 0) return SP_OK;
   const cudaError_t error = cudaGetDeviceCount(&count);
   return sp_fail(SP_ERR_SYSTEM, "no usable GPU: %s",
@@ -251,18 +240,17 @@ bool sp_cuda_same_ranks(MPI_Comm a, MPI_Comm b) {
 
 sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ) {
   sp_gpu own = {};
-  sp_gpu_view view = {};
+  SP_AUTO_VALUE(sp_gpu_view) view = {};
   const bool known = name_gpu(current_device(), &own);
   own.name[strcspn(own.name, " ")] = '\0'; // only the bus: parts of a GPU are not different
-  sp_status status = sp_agree(comm, known ? SP_OK : SP_CUDA_STATUS(cudaGetLastError()));
-  if (!status) status = sp_gpus_gather(comm, 1, &own, &view);
+  SP_TRY(sp_agree(comm, known ? SP_OK : SP_CUDA_STATUS(cudaGetLastError())));
+  SP_TRY(sp_gpus_gather(comm, 1, &own, &view));
   *differ = true;
-  for (int a = 0; a < view.ranks && !status; a++)
+  for (int a = 0; a < view.ranks; a++)
     for (int b = 0; b < a; b++)
       if (view.machine[a] == view.machine[b] && !strcmp(view.gpus[a].name, view.gpus[b].name))
         *differ = false;
-  sp_gpu_view_destroy(&view);
-  return status;
+  return SP_OK;
 }
 
 sp_status sp_cuda_fork(sp_device *device) {

@@ -292,19 +292,16 @@ sp_status sp_cuda_peers_check(const sp_cuda_peers *peers) {
 sp_status sp_cuda_border_create(sp_device *device, MPI_Comm comm, const sp_exchange_plan *plan,
                                 const sp_cuda_lists *lists, const char **why,
                                 sp_cuda_border_memory *out) {
-  introduction *all = nullptr;
-  sp_cuda_neighbour *of = nullptr;
+  SP_OWNED introduction *all = nullptr;
+  SP_OWNED sp_cuda_neighbour *of = nullptr;
   *out = {};
   out->mapping.comm = MPI_COMM_NULL;
   out->view.lists = *lists;
   out->view.missing = device->peers->view.missing;
   sp_status status = sp_allocate((size_t)sp_comm_size(comm), sizeof *all, "exchange", &all);
   if (!status) status = sp_allocate((size_t)plan->neighbours, sizeof *of, "exchange", &of);
-  status = sp_agree(comm, status);
-  if (!status) status = connect_border(comm, plan, all, of, why, out);
-  free(all);
-  free(of);
-  return status;
+  SP_TRY(sp_agree(comm, status));
+  return connect_border(comm, plan, all, of, why, out);
 }
 
 void sp_cuda_border_free(sp_cuda_border_memory *memory) {

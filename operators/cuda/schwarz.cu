@@ -50,20 +50,15 @@ static void fill_frames(const sp_schwarz_setup *setup, size_t elements, int *fra
 /* Arrays by element, of which setup->conductances has only those in columns. */
 static sp_status send_frames(const sp_schwarz_setup *setup, size_t elements, sp_device_schwarz *s) {
   const sp_columns *columns = setup->columns;
-  int *frames = nullptr;
-  double *conductances = nullptr;
-  sp_status status = sp_allocate(elements, 4 * sizeof *frames, "Schwarz", &frames);
-  if (!status) status = sp_allocate(elements, sizeof *conductances, "Schwarz", &conductances);
-  if (!status) {
-    fill_frames(setup, elements, frames);
-    for (sp_lid i = 0; i < columns->start[columns->count]; i++)
-      conductances[columns->elements[i]] = setup->conductances[i];
-    status = sp_cuda_copy_of(frames, 4 * elements, sizeof *frames, "Schwarz", &s->boxes.frames);
-  }
-  if (!status) status = send(s, elements, 1, conductances, &s->boxes.conductances);
-  free(frames);
-  free(conductances);
-  return status;
+  SP_OWNED int *frames = nullptr;
+  SP_OWNED double *conductances = nullptr;
+  SP_TRY(sp_allocate(elements, 4 * sizeof *frames, "Schwarz", &frames));
+  SP_TRY(sp_allocate(elements, sizeof *conductances, "Schwarz", &conductances));
+  fill_frames(setup, elements, frames);
+  for (sp_lid i = 0; i < columns->start[columns->count]; i++)
+    conductances[columns->elements[i]] = setup->conductances[i];
+  SP_TRY(sp_cuda_copy_of(frames, 4 * elements, sizeof *frames, "Schwarz", &s->boxes.frames));
+  return send(s, elements, 1, conductances, &s->boxes.conductances);
 }
 
 static sp_status build_columns(const sp_schwarz_setup *setup, size_t elements,

@@ -96,11 +96,12 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   const size_t points = sp_rule_points(rule), count = (size_t)hexes->count;
   const size_t bytes = factor_bytes(setup, points);
   const size_t elements = (32 << 20) / bytes + (size_t)sp_threads();
-  batch b = {setup, rule, 0, bytes, nullptr};
+  SP_OWNED char *out = nullptr;
   /* Eight more bytes, which copies in units of 16 bytes (geometry.cuh) may read. */
   SP_TRY(sp_cuda_allocate(count * bytes + 8, 1, "geometric factors", &local->factors));
-  sp_status status = sp_allocate(elements * bytes, 1, "factors", &b.out);
-  for (; b.begin < count && !status; b.begin += elements) {
+  SP_TRY(sp_allocate(elements * bytes, 1, "factors", &out));
+  batch b = {setup, rule, 0, bytes, out};
+  for (; b.begin < count; b.begin += elements) {
     const size_t size = count - b.begin < elements ? count - b.begin : elements;
     sp_loop loop = {};
     loop.what = "factors";
@@ -110,12 +111,10 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
     loop.workspace_bytes = SP_FACTORS * points * sizeof(double);
     loop.context = &b;
     loop.compute = fill_batch;
-    status = sp_loop_run(&loop);
-    if (status) break;
-    status = sp_cuda_copy_in(size * bytes, b.out, (char *)local->factors + b.begin * bytes);
+    SP_TRY(sp_loop_run(&loop));
+    SP_TRY(sp_cuda_copy_in(size * bytes, out, (char *)local->factors + b.begin * bytes));
   }
-  free(b.out);
-  return status;
+  return SP_OK;
 }
 
 static sp_status make_lists(const sp_operator_setup *setup, sp_local_operator *local) {
@@ -143,15 +142,15 @@ static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator
   const sp_numbering *numbering = setup->space->numbering;
   const size_t count = (size_t)setup->diagonal_count;
   sp_cuda_diagonal *diagonal = &local->diagonal;
-  bool *shared = nullptr;
-  unsigned *dofs = nullptr;
-  double *values = nullptr;
-  sp_status status = sp_allocate((size_t)local->dofs, sizeof *shared, "diagonal", &shared);
-  if (!status) status = sp_allocate(count, sizeof *dofs, "diagonal", &dofs);
-  if (!status) status = sp_allocate(count, sizeof *values, "diagonal", &values);
-  for (sp_lid s = 0; !status && s < numbering->shared_start[numbering->neighbours]; s++)
+  SP_OWNED bool *shared = nullptr;
+  SP_OWNED unsigned *dofs = nullptr;
+  SP_OWNED double *values = nullptr;
+  SP_TRY(sp_allocate((size_t)local->dofs, sizeof *shared, "diagonal", &shared));
+  SP_TRY(sp_allocate(count, sizeof *dofs, "diagonal", &dofs));
+  SP_TRY(sp_allocate(count, sizeof *values, "diagonal", &values));
+  for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
     shared[numbering->shared[s]] = true;
-  for (int pass = 0; pass < 2 && !status; pass++) {
+  for (int pass = 0; pass < 2; pass++) {
     for (size_t n = 0; n < count; n++) {
       const sp_lid dof = setup->diagonal_dofs[n];
       if (shared[dof] != (pass == 0)) continue;
@@ -161,13 +160,8 @@ static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator
     }
     if (pass == 0) diagonal->shared = diagonal->count;
   }
-  if (!status) status = sp_cuda_copy_of(dofs, count, sizeof *dofs, "diagonal", &diagonal->dofs);
-  if (!status)
-    status = sp_cuda_copy_of(values, count, sizeof *values, "diagonal", &diagonal->values);
-  free(shared);
-  free(dofs);
-  free(values);
-  return status;
+  SP_TRY(sp_cuda_copy_of(dofs, count, sizeof *dofs, "diagonal", &diagonal->dofs));
+  return sp_cuda_copy_of(values, count, sizeof *values, "diagonal", &diagonal->values);
 }
 
 /* The number of blocks of pass 1, in two parts or as a whole, whichever is larger. */
@@ -208,16 +202,13 @@ static sp_status allocate_sums(sp_local_operator *local) {
 /* kappa and lambda / kappa of each element. */
 static sp_status send_scales(const sp_operator_setup *setup, sp_local_operator *local) {
   const size_t elements = (size_t)local->elements;
-  double *scales;
+  SP_OWNED double *scales = nullptr;
   SP_TRY(sp_allocate(2 * elements, sizeof *scales, "patches", &scales));
   for (size_t e = 0; e < elements; e++) {
     sp_operator_scales(setup, (sp_lid)e, &scales[2 * e]);
     scales[2 * e + 1] /= scales[2 * e];
   }
-  const sp_status status =
-      sp_cuda_copy_of(scales, 2 * elements, sizeof *scales, "patches", &local->scales);
-  free(scales);
-  return status;
+  return sp_cuda_copy_of(scales, 2 * elements, sizeof *scales, "patches", &local->scales);
 }
 
 /* Copy `count` entries to *out on the device. */
