@@ -62,16 +62,7 @@ template <int n> struct derivative {
     return n == Nq ? c_d_odd[r * half<Nq> + c] : c_gl_d_odd[r * half<M> + c];
   }
 };
-template <int n> struct derivative_transposed {
-  static constexpr int rows = n, columns = n, sign = -1;
-  static __device__ __forceinline__ real even(int r, int c) {
-    return derivative<n>::odd(c, r);
-  }
-  static __device__ __forceinline__ real odd(int r, int c) {
-    return derivative<n>::even(c, r);
-  }
-};
-// I from nodes to Gauss points, and its transpose.
+// I from nodes to Gauss points.
 struct interpolation {
   static constexpr int rows = M, columns = Nq, sign = 1;
   static __device__ __forceinline__ real even(int r, int c) {
@@ -81,15 +72,19 @@ struct interpolation {
     return c_i_odd[r * half<Nq> + c];
   }
 };
-struct projection {
-  static constexpr int rows = Nq, columns = M, sign = 1;
+// Transposition exchanges the parts of a matrix that changes sign (D).
+template <class Matrix> struct transposed {
+  static constexpr int rows = Matrix::columns, columns = Matrix::rows, sign = Matrix::sign;
   static __device__ __forceinline__ real even(int r, int c) {
-    return interpolation::even(c, r);
+    return sign > 0 ? Matrix::even(c, r) : Matrix::odd(c, r);
   }
   static __device__ __forceinline__ real odd(int r, int c) {
-    return interpolation::odd(c, r);
+    return sign > 0 ? Matrix::odd(c, r) : Matrix::even(c, r);
   }
 };
+template <int n> using derivative_transposed = transposed<derivative<n>>;
+using projection = transposed<interpolation>;
+
 template <int n> __device__ __forceinline__ real point(int i) {
   return n == Nq ? c_gll_nodes[i] : c_gl_nodes[i];
 }
