@@ -341,7 +341,7 @@ static sp_status cuda_open(MPI_Comm comm, sp_device **out) {
 
 static void cuda_close(sp_device **device) {
   if (!*device) return;
-  sp_cuda_nccl_close(&(*device)->nccl);
+  if ((*device)->nccl) sp_nccl_table->close(&(*device)->nccl);
   sp_cuda_peers_close(&(*device)->peers);
   sp_cuda_copies_close();
   sp_cuda_close(device);

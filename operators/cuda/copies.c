@@ -119,19 +119,26 @@ typedef struct rounding {
   size_t each;
   const double *values;
   const unsigned short *places;
-  void *out;
+  char *out;
 } rounding;
+
+void sp_cuda_round(sp_precision precision, size_t count, const double *values,
+                   const unsigned short *places, void *out) {
+  for (size_t i = 0; i < count; i++) {
+    const double value = values[places ? places[i] : i];
+    if (precision == SP_SINGLE)
+      ((float *)out)[i] = (float)value;
+    else
+      ((double *)out)[i] = value;
+  }
+}
 
 static void round_rows(void *context, size_t begin, size_t end) {
   const rounding *r = context;
+  const size_t bytes = r->each * sp_precision_bytes(r->precision);
   for (size_t row = begin; row < end; row++)
-    for (size_t i = 0; i < r->each; i++) {
-      const double value = r->values[row * r->each + (r->places ? r->places[i] : i)];
-      if (r->precision == SP_SINGLE)
-        ((float *)r->out)[row * r->each + i] = (float)value;
-      else
-        ((double *)r->out)[row * r->each + i] = value;
-    }
+    sp_cuda_round(r->precision, r->each, &r->values[row * r->each], r->places,
+                  r->out + row * bytes);
 }
 
 sp_status sp_cuda_copy_rounded(sp_precision precision, size_t rows, size_t each,

@@ -40,13 +40,6 @@ static size_t factor_bytes(const sp_operator_setup *setup, size_t points) {
   return (size_t)sp_operator_rows[setup->kind].factors * points * real;
 }
 
-/* out = values in this precision. */
-static void convert(sp_precision precision, size_t count, const double *values, void *out) {
-  if (precision == SP_DOUBLE) memcpy(out, values, count * sizeof *values);
-  if (precision == SP_SINGLE)
-    for (size_t i = 0; i < count; i++) ((float *)out)[i] = (float)values[i];
-}
-
 /* A batch of elements from `begin` on, whose factors go to out[element of the batch][bytes]. */
 struct batch {
   const sp_operator_setup *setup;
@@ -69,20 +62,20 @@ static sp_status fill_batch(void *context, void *workspace, size_t begin, size_t
     if (kind == SP_FACTORS_AFFINE) {
       element[SP_CUDA_AFFINE - 1] = 0;
       sp_operator_affine(b->setup, e, element);
-      convert(b->setup->precision, SP_CUDA_AFFINE, element, out);
+      sp_cuda_round(b->setup->precision, SP_CUDA_AFFINE, element, nullptr, out);
       continue;
     }
     if (b->setup->geometry == SP_GEOMETRY_TRILINEAR) {
       sp_operator_trilinear(b->setup, e, element);
       if (kind == SP_FACTORS_SCALED) element[1] /= element[0];
-      convert(b->setup->precision, 24, element, out);
+      sp_cuda_round(b->setup->precision, 24, element, nullptr, out);
       continue;
     }
     SP_TRY(sp_operator_factors(b->setup, e, b->rule, element));
     if (kind == SP_FACTORS_ROUNDED)
       sp_operator_round_factors(points, element, (uint32_t *)out);
     else
-      convert(b->setup->precision, used * points, first_used, out);
+      sp_cuda_round(b->setup->precision, used * points, first_used, nullptr, out);
   }
   return SP_OK;
 }
@@ -290,23 +283,22 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   sp_local_operator *local;
   *out = nullptr;
   static_assert(SP_DEVICE_MOST == SP_CUDA_DOF, "codes of nodes hold all numbers");
-  SP_TRY(sp_operator_device_numbers(setup->space->numbering->order,
-                                    setup->space->mesh->hexes->count,
-                                    setup->space->numbering->local));
+  const sp_numbering *numbering = setup->space->numbering;
+  const sp_mesh *mesh = setup->space->mesh;
+  SP_TRY(sp_operator_device_numbers(numbering->order, mesh->hexes->count, numbering->local));
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   local->device = device;
   local->precision = setup->precision;
-  local->order = sp_cuda_order_get(setup->space->numbering->order, setup->precision);
+  local->order = sp_cuda_order_get(numbering->order, setup->precision);
   local->kernel = patch_kernel(setup, local);
   local->works_by_patches = local->kernel != nullptr;
   if (!local->kernel) local->kernel = element_kernel(setup, local);
   local->lambda = setup->lambda;
   local->space = setup->space->on_device;
-  local->halo_elements = setup->space->mesh->halo_elements;
-  local->elements = setup->space->mesh->hexes->count;
-  local->dofs = setup->space->numbering->local;
-  const size_t nq = (size_t)setup->space->numbering->order + 1;
-  local->nodes_an_element = nq * nq * nq;
+  local->halo_elements = mesh->halo_elements;
+  local->elements = mesh->hexes->count;
+  local->dofs = numbering->local;
+  local->nodes_an_element = sp_element_nodes(numbering->order);
   const sp_status status = build(setup, local);
   if (status)
     sp_cuda_operator_destroy(&local);
