@@ -58,7 +58,7 @@ typedef struct list {
 } list;
 
 static inline sp_lid target_of(const list *l, sp_lid dof) {
-  if (dof < l->first || dof >= l->end) return NOT_LISTED;
+  if (dof < l->first || dof >= l->end || (l->skipped && l->skipped[dof])) return NOT_LISTED;
   return l->target ? l->target[dof - l->first] - 1 : dof - l->first;
 }
 
@@ -74,8 +74,8 @@ static void visit_nodes(void *context, size_t begin, size_t end) {
   const int each = l->nodes->each;
   for (size_t n = begin; n < end; n++)
     for (int q = 0; q < each; q++) {
-      const sp_lid dof = dof_of(l->nodes, n, q), t = target_of(l, dof);
-      if (t == NOT_LISTED || (l->skipped && l->skipped[dof])) continue;
+      const sp_lid t = target_of(l, dof_of(l->nodes, n, q));
+      if (t == NOT_LISTED) continue;
       const unsigned c = __atomic_fetch_add(&l->count[t], 1, __ATOMIC_RELAXED);
       if (l->entries) *entry_of(l, (size_t)t, c) = (unsigned)n * (unsigned)each + (unsigned)q;
     }
@@ -147,39 +147,31 @@ static sp_status make_list(list *l, sp_cuda_targets *out) {
   return status;
 }
 
-/* Shared DOFs on edges and at vertices, each once: 1 + target in target[dof], and dofs[target]. */
-static size_t list_shared(const sp_numbering *numbering, const bool *on_edge, sp_lid *target,
-                          sp_lid *dofs) {
-  size_t count = 0;
-  for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++) {
-    const sp_lid dof = numbering->shared[s];
-    if (!on_edge[dof] || target[dof]) continue;
-    dofs[count] = dof;
-    target[dof] = (sp_lid)++count;
-  }
-  return count;
-}
-
 /* Work arrays of build_shared(). Targets are numbered from 1; 0: none. */
 typedef struct workspace {
   edge_nodes halo;
-  sp_lid first;                 /* DOF on edges */
-  bool *on_edge;                /* [dofs] */
+  bool *on_edge, *is_shared;    /* [dofs]; is_shared: and on an edge */
   sp_lid *shared_target, *dofs; /* of the shared list: [dofs], [shared entries] */
-  sp_lid *own_target;           /* [owned DOFs, from the first on edges] */
 } workspace;
+
+/* Shared DOFs on edges and at vertices, each once; returns their number. */
+static size_t list_shared(const sp_numbering *numbering, workspace *w) {
+  size_t count = 0;
+  for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++) {
+    const sp_lid dof = numbering->shared[s];
+    if (!w->on_edge[dof] || w->is_shared[dof]) continue;
+    w->is_shared[dof] = true;
+    w->dofs[count] = dof;
+    w->shared_target[dof] = (sp_lid)++count;
+  }
+  return count;
+}
 
 static void mark_edges(void *workspace_, size_t begin, size_t end) {
   const workspace *w = workspace_;
   for (size_t n = begin; n < end; n++)
     for (int q = 0; q < w->halo.each; q++)
       __atomic_store_n(&w->on_edge[dof_of(&w->halo, n, q)], true, __ATOMIC_RELAXED);
-}
-
-static void list_own(void *workspace_, size_t begin, size_t end) {
-  const workspace *w = workspace_;
-  for (size_t n = begin; n < end; n++)
-    w->own_target[n] = w->shared_target[w->first + (sp_lid)n] ? 0 : (sp_lid)n + 1;
 }
 
 /* Find the target of each sent value, and the bits of shared DOFs. */
@@ -199,21 +191,18 @@ static sp_status mark_shared(const sp_numbering *numbering, const workspace *w,
   return sp_cuda_copy_of(waits, words, sizeof *waits, "assembly", &out->waits);
 }
 
-/* The list of shared DOFs, and the targets of the others. */
+/* The list of shared DOFs. */
 static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *nodes, workspace *w,
                               sp_cuda_assembly *out) {
   const sp_numbering *numbering = setup->space->numbering;
   const size_t dofs = (size_t)numbering->local;
   const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
-  const size_t own = (size_t)(numbering->owned - out->first_edge);
   w->halo = *nodes;
   w->halo.count = nodes->halo;
-  w->first = out->first_edge;
-  SP_TRY(SP_ALLOCATE("assembly", SP_ARRAY(w->on_edge, dofs), SP_ARRAY(w->shared_target, dofs),
-                     SP_ARRAY(w->own_target, own), SP_ARRAY(w->dofs, entries)));
+  SP_TRY(SP_ALLOCATE("assembly", SP_ARRAY(w->on_edge, dofs), SP_ARRAY(w->is_shared, dofs),
+                     SP_ARRAY(w->shared_target, dofs), SP_ARRAY(w->dofs, entries)));
   SP_TRY(sp_loop_over("assembly", nodes->halo, (size_t)nodes->each, w, mark_edges));
-  const size_t shared = list_shared(numbering, w->on_edge, w->shared_target, w->dofs);
-  SP_TRY(sp_loop_over("assembly", own, 1, w, list_own));
+  const size_t shared = list_shared(numbering, w);
   SP_TRY(sp_cuda_copy_of(w->dofs, shared, sizeof(int), "assembly", &out->shared_dofs));
   list l = {.nodes = &w->halo,
             .constrained = setup->constrained,
@@ -235,9 +224,9 @@ static sp_status build_lists(const sp_operator_setup *setup, const edge_nodes *n
   if (numbering->neighbours > 0) SP_TRY(build_shared(setup, nodes, w, out));
   list l = {.nodes = nodes,
             .constrained = setup->constrained,
+            .skipped = w->is_shared,
             .first = out->first_edge,
             .end = out->owned,
-            .target = w->own_target,
             .targets = (size_t)(out->owned - out->first_edge),
             .group = WARP};
   return make_list(&l, &out->own);
@@ -250,7 +239,7 @@ sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patch
   *out = (sp_cuda_assembly){0};
   describe_edge_nodes(setup, patches, &nodes);
   const sp_status status = build_lists(setup, &nodes, &w, out);
-  SP_FREE(w.on_edge, w.shared_target, w.own_target, w.dofs);
+  SP_FREE(w.on_edge, w.is_shared, w.shared_target, w.dofs);
   return status;
 }
 
