@@ -83,8 +83,7 @@ static sp_status cuda_apply_unassembled(sp_local_operator *local, const void *x,
   return SP_CUDA_STATUS(local->kernel->launch(&arguments, SP_CUDA_LOCAL, local->device->stream));
 }
 
-/* ---- Passes of conjugate gradients
- * ---------------------------------------------------------------
+/* ---- Passes of conjugate gradients --------------------------------------------------------------
  */
 
 /* Pass 1 over the elements of `part`; with `x` also the previous iteration's update of x. Partial
