@@ -15,14 +15,14 @@ static sp_status record_provenance(const sp_bench *b, const sp_bench_options *o,
                                    const char *command_line, sp_record **out) {
   MPI_Comm comm = b->platform->comm;
   sp_device *device = b->platform->device;
-  const sp_gpu *gpu = &b->gpu;
+  const sp_gpu_facts *gpu = &b->gpu;
   double shared = 0, fp64 = 0;
   char text[2][32];
   SP_OWNED char *hosts = NULL;
   SP_TRY(sp_list_hosts(comm, &hosts));
   sp_status status = sp_comm_rank(comm) == 0 ? sp_record_create(out) : SP_OK;
-  if (!status && b->stamps) status = sp_gpu_measure_shared(device, &shared);
-  if (!status && b->stamps) status = sp_gpu_measure_fp64(device, &fp64);
+  if (!status && b->stamps) status = sp_gpu_tools_cuda->measure_shared(device, &shared);
+  if (!status && b->stamps) status = sp_gpu_tools_cuda->measure_fp64(device, &fp64);
   SP_TRY(sp_agree(comm, status));
   sp_record *record = *out;
   sp_record_program(record, "sp_bench");

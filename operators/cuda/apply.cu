@@ -1,9 +1,5 @@
 // A local operator, or additive Schwarz, between L-vectors with the sum over ranks.
 
-extern "C" {
-#include "operators/cuda/blas.h"
-}
-
 #include "operators/cuda/local.h"
 
 sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part part) {
@@ -28,8 +24,7 @@ sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool 
   pass.first = part == HALO ? 0 : diagonal->shared;
   pass.last = part == HALO ? diagonal->shared : diagonal->count;
   pass.pending = pending ? &local->assembly : nullptr;
-  SP_CUDA(sp_cuda_add_diagonal(diagonal, local->precision, &pass, stream));
-  return SP_OK;
+  return SP_CUDA_STATUS(sp_cuda_add_diagonal(diagonal, local->precision, &pass, stream));
 }
 
 static sp_status launch_part(sp_local_operator *local, const sp_cuda_application *a, mesh_part part,
@@ -39,9 +34,8 @@ static sp_status launch_part(sp_local_operator *local, const sp_cuda_application
   arguments.y = a->y;
   arguments.constrained = a->constrained;
   arguments.forks = forks;
-  SP_CUDA(a->boxes ? local->order->boxes(&arguments, a->boxes, stream)
-                   : local->kernel->launch(&arguments, SP_CUDA_ASSEMBLED, stream));
-  return SP_OK;
+  return SP_CUDA_STATUS(a->boxes ? local->order->boxes(&arguments, a->boxes, stream)
+                                 : local->kernel->launch(&arguments, SP_CUDA_ASSEMBLED, stream));
 }
 
 /* Only A has the setup's diagonal. */
@@ -84,9 +78,8 @@ static sp_status finish_with_step(sp_local_operator *local, const sp_cuda_applic
   const sp_cuda_border *border = &local->space->border.view;
   const bool first = a->boxes || local->diagonal.count == local->diagonal.shared;
   SP_TRY(apply_diagonal(local, a, INNER, true, joins, stream));
-  SP_CUDA(sp_cuda_complete(&local->assembly, local->precision, local->edges, a->step,
-                           border->few ? border : nullptr, joins && first, stream));
-  return SP_OK;
+  return SP_CUDA_STATUS(sp_cuda_complete(&local->assembly, local->precision, local->edges, a->step,
+                                         border->few ? border : nullptr, joins && first, stream));
 }
 
 sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_application *a) {

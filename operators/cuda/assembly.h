@@ -45,6 +45,21 @@ sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patch
                                   sp_cuda_assembly *out);
 void sp_cuda_assembly_free(sp_cuda_assembly *assembly);
 
+/* Z^T for any order as plain lists: for each local DOF d its nodes, entries[start[d]] ... in an
+ * E-vector [elements][Np], in the order of elements; none if `zero`, which may be NULL, has
+ * zero[d]. Slower than the lists above, but without assumptions about the order of DOFs. The caller
+ * frees both arrays, also after a failure. Errors: SP_ERR_INPUT for more than 2^31 element nodes.
+ * Local. */
+sp_status sp_cuda_gather_create(const struct sp_space *space, const bool *zero,
+                                sp_cuda_targets *out);
+
+/* Codes (launch.h) of the first `each` nodes of all elements in sp_cuda_node_order, on the device:
+ * (*out)[elements][each]. dofs[elements][Nq^3] is lexicographic; a node without DOF has dofs =
+ * `local`, the number of DOFs, and code 0. The first node of a DOF is the lowest one. The caller
+ * frees *out. Local. */
+sp_status sp_cuda_codes_create(int order, size_t elements, int each, const sp_lid *dofs,
+                               sp_lid local, const bool *constrained, unsigned **out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,18 +2,15 @@
 // return values to the host wait for it.
 
 extern "C" {
-#include "operators/cuda/blas.h"
 #include "operators/cuda/copies.h"
-#include "operators/cuda/matrix.h"
-#include "operators/cuda/schwarz.h"
-#include "operators/cuda/transfer.h"
+#include "operators/cuda/entries.h"
 }
 
 #include "operators/cuda/local.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 /* Up to this many partial sums of pass 1, every block of pass 2 adds them up, which is faster than
  * one more kernel. */
@@ -38,25 +35,7 @@ static sp_status cuda_find_memory(sp_device *device, const void *pointer, bool *
   if (memory.type == cudaMemoryTypeDevice && memory.device != device->id)
     return sp_fail(SP_ERR_INPUT, "an array is in the memory of GPU %d, expected GPU %d or the host",
                    memory.device, device->id);
-  SP_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
-  return SP_OK;
-}
-
-static sp_status cuda_vector_create(sp_device *device, sp_precision precision, size_t count,
-                                    void *out) {
-  /* One more entry, because kernels use pairs of entries. */
-  void *memory = nullptr;
-  const sp_status status =
-      sp_cuda_take(device, count + 1, sp_precision_bytes(precision), "vector", &memory);
-  memcpy(out, &memory, sizeof memory);
-  return status;
-}
-
-static void cuda_vector_destroy(sp_device *device, void *vector) {
-  void *memory;
-  memcpy(&memory, vector, sizeof memory);
-  sp_cuda_give(device, &memory);
-  memcpy(vector, &memory, sizeof memory);
+  return SP_CUDA_STATUS(cudaStreamSynchronize(cudaStreamLegacy));
 }
 
 static sp_status cuda_upload(sp_device *device, sp_precision precision, size_t count,
@@ -73,9 +52,8 @@ static sp_status cuda_download(sp_device *device, sp_precision precision, size_t
 
 static sp_status cuda_copy(sp_device *device, sp_precision precision, size_t count,
                            const void *from, void *to) {
-  SP_CUDA(cudaMemcpyAsync(to, from, count * sp_precision_bytes(precision), cudaMemcpyDeviceToDevice,
-                          device->stream));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaMemcpyAsync(to, from, count * sp_precision_bytes(precision),
+                                        cudaMemcpyDeviceToDevice, device->stream));
 }
 
 /* ---- Application -------------------------------------------------------------------------------
@@ -102,84 +80,89 @@ static sp_status cuda_apply_unassembled(sp_local_operator *local, const void *x,
   sp_cuda_arguments arguments = sp_cuda_arguments_of(local, WHOLE);
   arguments.x = x;
   arguments.y = y;
-  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_LOCAL, local->device->stream));
-  return SP_OK;
+  return SP_CUDA_STATUS(local->kernel->launch(&arguments, SP_CUDA_LOCAL, local->device->stream));
 }
 
-static void set_step(sp_local_operator *local, const sp_cg_arrays *vectors,
-                     sp_cuda_arguments *arguments) {
-  arguments->constrained = true;
-  arguments->y = vectors->ap;
-  arguments->step.z = vectors->z;
-  arguments->step.p = vectors->p;
-  arguments->step.next_p = vectors->next_p;
-  arguments->step.inverse_diagonal = vectors->inverse_diagonal;
-  arguments->step.partial = local->energy + SP_CUDA_SUM_BLOCKS;
-  arguments->step.scalars = local->scalars;
-}
+/* ---- Passes of conjugate gradients --------------------------------------------------------------
+ */
 
-static sp_status finish_pass_1(sp_local_operator *local, int blocks, bool joins,
-                               const sp_cuda_ranks *ranks) {
-  SP_CUDA(sp_cuda_finish_pass_1(blocks, local->energy + SP_CUDA_SUM_BLOCKS, local->energy,
-                                local->scalars, ranks, joins, local->device->stream));
-  return SP_OK;
+/* Pass 1 over the elements of `part`; with `x` also the previous iteration's update of x. Partial
+ * sums are stored in this order: halo elements, inner elements, the diagonal's part in the halo,
+ * its inner part. */
+static sp_status queue_elements(sp_local_operator *local, mesh_part part,
+                                const sp_cg_arrays *vectors, double *x, cudaStream_t stream) {
+  const bool nothing_inside = local->halo_elements == local->elements;
+  sp_cuda_arguments arguments = sp_cuda_arguments_of(local, part);
+  arguments.constrained = true;
+  arguments.forks = stream != local->device->stream;
+  arguments.y = vectors->ap;
+  arguments.step.z = vectors->z;
+  arguments.step.p = vectors->p;
+  arguments.step.next_p = vectors->next_p;
+  arguments.step.x = x;
+  arguments.step.inverse_diagonal = vectors->inverse_diagonal;
+  arguments.step.partial = local->energy + SP_CUDA_SUM_BLOCKS;
+  arguments.step.first_block = part == HALO ? 0 : local->kernel->blocks(local->halo_elements);
+  arguments.step.scalars = local->scalars;
+  arguments.step.stamps = part == INNER || nothing_inside; /* true for the part that starts first */
+  return SP_CUDA_STATUS(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
 }
 
 static int blocks_of_elements(const sp_local_operator *local) {
-  return pass_1_blocks(local, local->halo_elements) +
-         pass_1_blocks(local, local->elements - local->halo_elements);
+  return local->kernel->blocks(local->halo_elements) +
+         local->kernel->blocks(local->elements - local->halo_elements);
 }
 
-/* ap += D p of CG, with the sums of p.D p. */
-static sp_status apply_diagonal(sp_local_operator *local, mesh_part part,
-                                const sp_cg_arrays *vectors, bool joins, double *partial,
-                                cudaStream_t stream) {
+/* ap += D p, with the sums of p.D p. */
+static sp_status queue_diagonal(sp_local_operator *local, mesh_part part,
+                                const sp_cg_arrays *vectors, bool joins, cudaStream_t stream) {
+  const int before = part == HALO ? 0 : sp_cuda_diagonal_blocks(local->diagonal.shared);
   sp_cuda_diagonal_pass pass = {};
   pass.constrained = true;
   pass.joins = joins;
   pass.x = vectors->next_p;
   pass.y = vectors->ap;
-  pass.partial = partial;
+  pass.partial = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local) + before;
   pass.scalars = local->scalars;
   return sp_cuda_apply_diagonal(local, part, part == INNER, pass, stream);
 }
 
-/* The two parts of pass 1 if the host sums over ranks. Partial sums are stored in this order: halo
- * elements, inner elements, the diagonal's part in the halo, its inner part. */
-static sp_status direction_halo(sp_local_operator *local, double beta, const sp_cg_arrays *vectors,
-                                cudaStream_t stream) {
-  double *const diagonal_sums = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local);
-  sp_cuda_arguments arguments = sp_cuda_arguments_of(local, HALO);
-  sp_cuda_scalars scalars = {};
-  scalars.beta = beta;
-  set_step(local, vectors, &arguments);
-  SP_CUDA(sp_cuda_set_scalars(local->scalars, &scalars, local->device->stream));
-  arguments.forks = stream != local->device->stream;
-  if (arguments.forks) SP_TRY(sp_cuda_fork(local->device));
-  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
+/* Halo elements, up to this rank's sums at shared DOFs. */
+static sp_status queue_halo(sp_local_operator *local, const sp_cg_arrays *vectors, double *x,
+                            cudaStream_t stream) {
+  SP_TRY(queue_elements(local, HALO, vectors, x, stream));
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, SP_DOUBLE, true, local->edges, vectors->ap,
                                   local->scalars, stream));
-  return apply_diagonal(local, HALO, vectors, false, diagonal_sums, stream);
+  return queue_diagonal(local, HALO, vectors, false, stream);
+}
+
+static sp_status finish_pass_1(sp_local_operator *local, bool joins, const sp_cuda_ranks *ranks) {
+  const int count = blocks_of_elements(local) + diagonal_blocks(local);
+  return SP_CUDA_STATUS(sp_cuda_finish_pass_1(count, local->energy + SP_CUDA_SUM_BLOCKS,
+                                              local->energy, local->scalars, ranks, joins,
+                                              local->device->stream));
+}
+
+/* Pass 1 if the host sums over ranks. */
+static sp_status begin_direction(sp_local_operator *local, double beta, const sp_cg_arrays *vectors,
+                                 cudaStream_t stream) {
+  sp_cuda_scalars scalars = {};
+  scalars.beta = beta;
+  SP_CUDA(sp_cuda_set_scalars(local->scalars, &scalars, local->device->stream));
+  if (stream != local->device->stream) SP_TRY(sp_cuda_fork(local->device));
+  return queue_halo(local, vectors, nullptr, stream);
 }
 
 static sp_status direction_inner(sp_local_operator *local, const sp_cg_arrays *vectors) {
-  cudaStream_t stream = local->device->stream;
-  double *const diagonal_sums = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local) +
-                                sp_cuda_diagonal_blocks(local->diagonal.shared);
-  sp_cuda_arguments arguments = sp_cuda_arguments_of(local, INNER);
-  set_step(local, vectors, &arguments);
-  arguments.step.first_block = pass_1_blocks(local, local->halo_elements);
-  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
-  return apply_diagonal(local, INNER, vectors, false, diagonal_sums, stream);
+  SP_TRY(queue_elements(local, INNER, vectors, nullptr, local->device->stream));
+  return queue_diagonal(local, INNER, vectors, false, local->device->stream);
 }
 
 static sp_status finish_direction(sp_local_operator *local, bool joins) {
   const sp_cuda_ranks none = {}; /* the host sums over ranks */
-  const int blocks = blocks_of_elements(local) + diagonal_blocks(local);
-  SP_TRY(finish_pass_1(local, blocks, joins, &none));
-  SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->p_ap, sizeof(double),
-                          cudaMemcpyDeviceToHost, local->device->stream));
-  return SP_OK;
+  SP_TRY(finish_pass_1(local, joins, &none));
+  return SP_CUDA_STATUS(cudaMemcpyAsync(local->sums, &local->scalars->p_ap, sizeof(double),
+                                        cudaMemcpyDeviceToHost, local->device->stream));
 }
 
 static sp_status cuda_direction(sp_local_operator *local, double beta,
@@ -188,7 +171,7 @@ static sp_status cuda_direction(sp_local_operator *local, double beta,
   sp_device_space *space = local->space;
   cudaStream_t border = sp_cuda_border_stream(space);
   bool joins;
-  sp_status status = direction_halo(local, beta, vectors, border);
+  sp_status status = begin_direction(local, beta, vectors, border);
   status = sp_first_failure(status,
                             sp_cuda_exchange_begin(space, SP_DOUBLE, nullptr, vectors->ap, border));
   status = sp_first_failure(status, direction_inner(local, vectors));
@@ -215,9 +198,8 @@ static sp_status cuda_update(sp_local_operator *local, double alpha, const sp_cg
   update.update_x = true;
   SP_CUDA(sp_cuda_set_scalars(local->scalars, &scalars, local->device->stream));
   SP_CUDA(sp_cuda_update_launch(&update, local->device->stream));
-  SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->rr, 2 * sizeof(double),
-                          cudaMemcpyDeviceToHost, local->device->stream));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaMemcpyAsync(local->sums, &local->scalars->rr, 2 * sizeof(double),
+                                        cudaMemcpyDeviceToHost, local->device->stream));
 }
 
 static sp_status cuda_sums(sp_local_operator *local, double sums[2]) {
@@ -226,47 +208,62 @@ static sp_status cuda_sums(sp_local_operator *local, double sums[2]) {
   return SP_OK;
 }
 
+/* ---- Recorded work ------------------------------------------------------------------------------
+ */
+
+struct sp_recording {
+  sp_device *device;
+  cudaGraphExec_t graph;
+};
+
+static sp_status cuda_record(sp_device *device) {
+  return SP_CUDA_STATUS(cudaStreamBeginCapture(device->stream, cudaStreamCaptureModeThreadLocal));
+}
+
+/* End a recording that `status` made; *out = the work as an executable graph. */
+static sp_status end_capture(sp_device *device, sp_status status, cudaGraphExec_t *out) {
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(device->stream, &graph);
+  if (!status) status = sp_cuda_status(ended, "cudaStreamEndCapture", __FILE__, __LINE__);
+  if (!status)
+    status =
+        SP_CUDA_STATUS(cudaGraphInstantiate(out, graph, cudaGraphInstantiateFlagUseNodePriority));
+  if (graph) (void)cudaGraphDestroy(graph);
+  return status;
+}
+
+static void cuda_recording_destroy(sp_recording **recording) {
+  if (*recording) (void)cudaGraphExecDestroy((*recording)->graph);
+  free(*recording);
+  *recording = nullptr;
+}
+
+static sp_status cuda_end_recording(sp_device *device, sp_status status, sp_recording **out) {
+  cudaGraphExec_t graph = nullptr;
+  *out = nullptr;
+  SP_TRY(end_capture(device, status, &graph));
+  const sp_status allocated = sp_allocate(1, sizeof **out, "recorded work", out);
+  if (allocated)
+    (void)cudaGraphExecDestroy(graph);
+  else
+    **out = {device, graph};
+  return allocated;
+}
+
+static sp_status cuda_replay(sp_recording *recording) {
+  return SP_CUDA_STATUS(cudaGraphLaunch(recording->graph, recording->device->stream));
+}
+
 /* ---- Whole iterations on the device -------------------------------------------------------------
  */
 
-static void swap(double **a, double **b) {
-  double *const kept = *a;
-  *a = *b;
-  *b = kept;
-}
-
-/* Pass 1 over one part. Partial sums are stored in the same order as by cuda_direction(). */
-static sp_status queue_part(sp_local_operator *local, mesh_part part, sp_cg_arrays *vectors,
-                            cudaStream_t stream) {
-  sp_cuda_arguments arguments = sp_cuda_arguments_of(local, part);
-  const bool nothing_inside = local->halo_elements == local->elements;
-  set_step(local, vectors, &arguments);
-  arguments.step.x = vectors->x;
-  arguments.step.first_block = part == HALO ? 0 : pass_1_blocks(local, local->halo_elements);
-  arguments.step.stamps = part == INNER || nothing_inside; /* true for the part that starts first */
-  arguments.forks = part == HALO;
-  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
-  return SP_OK;
-}
-
-static sp_status queue_diagonal(sp_local_operator *local, mesh_part part,
-                                const sp_cg_arrays *vectors, cudaStream_t stream) {
-  const int before = part == HALO ? 0 : sp_cuda_diagonal_blocks(local->diagonal.shared);
-  double *const partial = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local) + before;
-  return apply_diagonal(local, part, vectors, part == INNER && local->space->ranks > 1, partial,
-                        stream);
-}
-
 /* Pass 1 on several GPUs: the border and its exchange run concurrently with the inner elements.
  * Both wait for the event `fork`. */
-static sp_status queue_parts(sp_local_operator *local, sp_cg_arrays *vectors) {
+static sp_status queue_parts(sp_local_operator *local, const sp_cg_arrays *vectors) {
   cudaStream_t urgent = local->device->urgent;
   SP_CUDA(cudaStreamWaitEvent(urgent, local->device->fork, 0));
-  SP_TRY(queue_part(local, INNER, vectors, local->device->stream));
-  SP_TRY(queue_part(local, HALO, vectors, urgent));
-  SP_CUDA(sp_cuda_assemble_shared(&local->assembly, SP_DOUBLE, true, local->edges, vectors->ap,
-                                  local->scalars, urgent));
-  SP_TRY(queue_diagonal(local, HALO, vectors, urgent));
+  SP_TRY(queue_elements(local, INNER, vectors, vectors->x, local->device->stream));
+  SP_TRY(queue_halo(local, vectors, vectors->x, urgent));
   const sp_cuda_border *border = &local->space->border.view;
   SP_CUDA(sp_cuda_border_send(border, SP_DOUBLE, nullptr, vectors->ap, local->scalars, urgent));
   SP_CUDA(sp_cuda_border_receive(border, SP_DOUBLE, vectors->ap, local->scalars, urgent));
@@ -278,9 +275,10 @@ static sp_status queue_iteration(sp_local_operator *local, sp_cg_arrays *vectors
   const sp_cuda_ranks ranks = ranks_of(local);
   const bool several = ranks.size > 0;
   const int blocks = blocks_of_elements(local) + diagonal_blocks(local);
-  SP_TRY(several ? queue_parts(local, vectors) : queue_part(local, INNER, vectors, stream));
-  SP_TRY(queue_diagonal(local, INNER, vectors, stream));
-  swap(&vectors->p, &vectors->next_p);
+  SP_TRY(several ? queue_parts(local, vectors)
+                 : queue_elements(local, INNER, vectors, vectors->x, stream));
+  SP_TRY(queue_diagonal(local, INNER, vectors, several, stream));
+  std::swap(vectors->p, vectors->next_p);
   sp_cuda_update update = update_of(local, vectors);
   update.ranks = ranks;
   update.records = local->records;
@@ -289,37 +287,21 @@ static sp_status queue_iteration(sp_local_operator *local, sp_cg_arrays *vectors
     update.pass_1 = local->energy + SP_CUDA_SUM_BLOCKS;
     update.pass_1_count = blocks;
   } else {
-    SP_TRY(finish_pass_1(local, blocks, several, &ranks));
+    SP_TRY(finish_pass_1(local, several, &ranks));
   }
-  SP_CUDA(sp_cuda_update_launch(&update, stream));
-  return SP_OK;
-}
-
-/* Record the event before the border of the first iteration; later pass 2 records it. */
-static sp_status begin_fork(sp_local_operator *local) {
-  SP_CUDA(cudaEventRecord(local->device->fork, local->device->stream));
-  return SP_OK;
+  return SP_CUDA_STATUS(sp_cuda_update_launch(&update, stream));
 }
 
 static sp_status capture_iterations(sp_local_operator *local, const sp_cg_arrays *vectors) {
   if (local->graph && !memcmp(&local->captured, vectors, sizeof *vectors)) return SP_OK;
   if (local->graph) SP_CUDA(cudaGraphExecDestroy(local->graph));
   local->graph = nullptr;
-  cudaGraph_t graph = nullptr;
   sp_cg_arrays turning = *vectors;
-  SP_CUDA(cudaStreamBeginCapture(local->device->stream, cudaStreamCaptureModeThreadLocal));
-  sp_status status = begin_fork(local);
+  SP_TRY(cuda_record(local->device));
+  /* The border of the first iteration waits for this event; later pass 2 records it. */
+  sp_status status = SP_CUDA_STATUS(cudaEventRecord(local->device->fork, local->device->stream));
   for (int i = 0; i < SP_CUDA_GRAPH && !status; i++) status = queue_iteration(local, &turning);
-  const cudaError_t ended = cudaStreamEndCapture(local->device->stream, &graph);
-  if (status) {
-    if (graph) (void)cudaGraphDestroy(graph);
-    return status;
-  }
-  SP_CUDA(ended);
-  const cudaError_t made =
-      cudaGraphInstantiate(&local->graph, graph, cudaGraphInstantiateFlagUseNodePriority);
-  SP_CUDA(cudaGraphDestroy(graph));
-  SP_CUDA(made);
+  SP_TRY(end_capture(local->device, status, &local->graph));
   local->captured = *vectors;
   return SP_OK;
 }
@@ -347,55 +329,8 @@ static sp_status cuda_iterate(sp_local_operator *local, sp_cg_arrays *vectors,
                           cudaMemcpyDeviceToHost, stream));
   SP_TRY(sp_cuda_wait(local->device));
   *done = scalars.iterations;
-  if (*done % 2) swap(&vectors->p, &vectors->next_p);
+  if (*done % 2) std::swap(vectors->p, vectors->next_p);
   return SP_OK;
-}
-
-/* ---- Recorded work ------------------------------------------------------------------------------
- */
-
-struct sp_recording {
-  sp_device *device;
-  cudaGraphExec_t graph;
-};
-
-static sp_status cuda_record(sp_device *device) {
-  SP_CUDA(cudaStreamBeginCapture(device->stream, cudaStreamCaptureModeThreadLocal));
-  return SP_OK;
-}
-
-static sp_status cuda_end_recording(sp_device *device, sp_status status, sp_recording **out) {
-  cudaGraph_t graph = nullptr;
-  *out = nullptr;
-  const cudaError_t ended = cudaStreamEndCapture(device->stream, &graph);
-  if (!status && ended != cudaSuccess)
-    status = sp_cuda_failed(ended, "cudaStreamEndCapture", __FILE__, __LINE__);
-  sp_recording *recording = nullptr;
-  if (!status) status = sp_allocate(1, sizeof *recording, "recorded work", &recording);
-  if (!status) {
-    recording->device = device;
-    const cudaError_t made =
-        cudaGraphInstantiate(&recording->graph, graph, cudaGraphInstantiateFlagUseNodePriority);
-    if (made != cudaSuccess)
-      status = sp_cuda_failed(made, "cudaGraphInstantiate", __FILE__, __LINE__);
-  }
-  if (graph) (void)cudaGraphDestroy(graph);
-  if (status)
-    free(recording);
-  else
-    *out = recording;
-  return status;
-}
-
-static sp_status cuda_replay(sp_recording *recording) {
-  SP_CUDA(cudaGraphLaunch(recording->graph, recording->device->stream));
-  return SP_OK;
-}
-
-static void cuda_recording_destroy(sp_recording **recording) {
-  if (*recording) (void)cudaGraphExecDestroy((*recording)->graph);
-  free(*recording);
-  *recording = nullptr;
 }
 
 static sp_status cuda_open(MPI_Comm comm, sp_device **out) {
@@ -405,7 +340,7 @@ static sp_status cuda_open(MPI_Comm comm, sp_device **out) {
 
 static void cuda_close(sp_device **device) {
   if (!*device) return;
-  sp_cuda_nccl_close(&(*device)->nccl);
+  if ((*device)->nccl) sp_nccl_table->close(&(*device)->nccl);
   sp_cuda_peers_close(&(*device)->peers);
   sp_cuda_copies_close();
   sp_cuda_close(device);
@@ -420,8 +355,8 @@ static const sp_backend table = {
     .finish = sp_cuda_wait,
     .find_memory = cuda_find_memory,
     .faster_geometry = cuda_faster_geometry,
-    .vector_create = cuda_vector_create,
-    .vector_destroy = cuda_vector_destroy,
+    .vector_create = sp_cuda_vector_create,
+    .vector_destroy = sp_cuda_vector_destroy,
     .upload = cuda_upload,
     .download = cuda_download,
     .copy = cuda_copy,

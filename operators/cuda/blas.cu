@@ -1,8 +1,10 @@
 extern "C" {
-#include "operators/cuda/blas.h"
+#include "operators/cuda/entries.h"
 #include "operators/cuda/exchange.h"
 #include "operators/cuda/vectors.h"
 }
+
+#include <algorithm>
 
 namespace {
 
@@ -17,8 +19,7 @@ namespace {
 constexpr int THREADS = SP_CUDA_VECTOR_THREADS, BLOCKS = SP_CUDA_VECTOR_BLOCKS;
 
 int blocks_for(size_t n) {
-  const size_t blocks = (n + THREADS - 1) / THREADS;
-  return blocks < BLOCKS ? (int)blocks : BLOCKS;
+  return std::min(blocks_for(n, THREADS), BLOCKS);
 }
 
 template <class T> __global__ void multiply(size_t n, const T *x, const T *y, T *z) {
@@ -240,18 +241,6 @@ cudaError_t queue_combine(size_t n, int terms, const double *weights, const void
                c);
 }
 
-template <class T>
-cudaError_t queue_multiply(size_t n, const void *x, const void *y, void *z, cudaStream_t stream) {
-  return queue(multiply<T>, blocks_for(n), THREADS, 0, stream, n, (const T *)x, (const T *)y,
-               (T *)z);
-}
-
-template <class FROM, class TO>
-cudaError_t queue_convert(size_t n, double scale, const void *x, void *y, cudaStream_t stream) {
-  return queue(convert<FROM, TO>, blocks_for(n), THREADS, 0, stream, n, scale, (const FROM *)x,
-               (TO *)y);
-}
-
 bool is_aligned(const sp_correction &step, size_t bytes) {
   const void *const vectors[] = {step.s, step.t, step.q, step.r, step.d, step.x};
   for (const void *vector : vectors)
@@ -259,101 +248,97 @@ bool is_aligned(const sp_correction &step, size_t bytes) {
   return true;
 }
 
-template <class T>
-cudaError_t queue_correct(size_t n, const sp_correction &step, cudaStream_t stream) {
-  constexpr int width = 16 / sizeof(T);
-  if (!is_aligned(step, 16))
-    return queue(correct<T, 1>, blocks_for(n), THREADS, 0, stream, n, step);
-  return queue(correct<T, width>, blocks_for(n), THREADS, 0, stream, n, step);
-}
-
 template <class T, bool words>
 cudaError_t queue_complete(const sp_cuda_assembly &a, const void *edges, void *product,
                            const sp_correction &step, const sp_cuda_border &border, bool joins,
                            cudaStream_t stream) {
   constexpr int width = 16 / sizeof(T);
-  const int most = a.own.count > a.first_edge / width ? a.own.count : a.first_edge / width;
-  const int blocks = blocks_for(most > a.local - a.owned ? most : a.local - a.owned);
+  const int most = std::max({a.own.count, a.first_edge / width, a.local - a.owned});
   const bool aligned = is_aligned(step, 16) && (size_t)product % 16 == 0;
   return start(!joins, nullptr, aligned ? complete<T, width, words> : complete<T, 1, words>,
-               blocks > 0 ? blocks : 1, THREADS, 0, stream, a, (const T *)edges, (T *)product, step,
-               border);
-}
-
-template <class T>
-cudaError_t queue_dot(size_t n, const void *x, const void *y, sp_device *device) {
-  const int blocks = blocks_for(n) > 0 ? blocks_for(n) : 1;
-  return queue(dot<T>, blocks, THREADS, 0, device->stream, n, (const T *)x, (const T *)y,
-               device->partial, device->arrived);
+               std::max(1, blocks_for((size_t)most)), THREADS, 0, stream, a, (const T *)edges,
+               (T *)product, step, border);
 }
 
 } // namespace
 
 sp_status sp_cuda_blas_prepare(sp_device *device) {
-  SP_TRY(sp_cuda_allocate(BLOCKS, sizeof(double), "partial sums", (void **)&device->partial));
-  SP_TRY(sp_cuda_allocate(1, sizeof(unsigned), "partial sums", (void **)&device->arrived));
-  SP_CUDA(cudaMallocHost(&device->sum, sizeof(double)));
-  return SP_OK;
+  SP_TRY(sp_cuda_allocate(BLOCKS, sizeof(double), "partial sums", &device->partial));
+  SP_TRY(sp_cuda_allocate(1, sizeof(unsigned), "partial sums", &device->arrived));
+  return SP_CUDA_STATUS(cudaMallocHost(&device->sum, sizeof(double)));
 }
 
 sp_status sp_cuda_fill(sp_device *device, sp_precision precision, size_t count, double value,
                        void *vector) {
-  const int blocks = blocks_for(count);
-  SP_CUDA(precision == SP_SINGLE ? queue(fill<float>, blocks, THREADS, 0, device->stream, count,
-                                         (float)value, (float *)vector)
-                                 : queue(fill<double>, blocks, THREADS, 0, device->stream, count,
-                                         value, (double *)vector));
-  return SP_OK;
+  const cudaError_t error = with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return queue(fill<T>, blocks_for(count), THREADS, 0, device->stream, count, (T)value,
+                 (T *)vector);
+  });
+  return sp_cuda_status(error, "fill", __FILE__, __LINE__);
 }
 
 sp_status sp_cuda_combine_vectors(sp_device *device, sp_precision precision, size_t count,
                                   int terms, const double *weights, const void *const *x, void *y) {
-  SP_CUDA((precision == SP_SINGLE ? queue_combine<float> : queue_combine<double>)(count, terms,
-                                                                                  weights, x, y,
-                                                                                  device->stream));
-  return SP_OK;
+  return SP_CUDA_STATUS(with_precision(precision, [&](auto real) {
+    return queue_combine<decltype(real)>(count, terms, weights, x, y, device->stream);
+  }));
 }
 
 sp_status sp_cuda_multiply(sp_device *device, sp_precision precision, size_t count, const void *x,
                            const void *y, void *z) {
-  SP_CUDA((precision == SP_SINGLE ? queue_multiply<float>
-                                  : queue_multiply<double>)(count, x, y, z, device->stream));
-  return SP_OK;
+  const cudaError_t error = with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return queue(multiply<T>, blocks_for(count), THREADS, 0, device->stream, count, (const T *)x,
+                 (const T *)y, (T *)z);
+  });
+  return sp_cuda_status(error, "multiply", __FILE__, __LINE__);
 }
 
 sp_status sp_cuda_convert(sp_device *device, size_t count, double scale,
                           sp_precision from_precision, const void *from, sp_precision to_precision,
                           void *to) {
-  cudaError_t (*const conversions[SP_PRECISIONS][SP_PRECISIONS])(size_t, double, const void *,
-                                                                 void *, cudaStream_t) = {
-      {queue_convert<double, double>, queue_convert<double, float>},
-      {queue_convert<float, double>, queue_convert<float, float>}};
-  SP_CUDA(conversions[from_precision][to_precision](count, scale, from, to, device->stream));
-  return SP_OK;
+  const cudaError_t error = with_precision(from_precision, [&](auto real) {
+    return with_precision(to_precision, [&](auto other) {
+      using FROM = decltype(real);
+      using TO = decltype(other);
+      return queue(convert<FROM, TO>, blocks_for(count), THREADS, 0, device->stream, count, scale,
+                   (const FROM *)from, (TO *)to);
+    });
+  });
+  return sp_cuda_status(error, "convert", __FILE__, __LINE__);
 }
 
 sp_status sp_cuda_correct(sp_device *device, sp_precision precision, size_t count,
                           const sp_correction *step) {
-  SP_CUDA((precision == SP_SINGLE ? queue_correct<float> : queue_correct<double>)(count, *step,
-                                                                                  device->stream));
-  return SP_OK;
+  const cudaError_t error = with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return queue(is_aligned(*step, 16) ? correct<T, 16 / sizeof(T)> : correct<T, 1>,
+                 blocks_for(count), THREADS, 0, device->stream, count, *step);
+  });
+  return sp_cuda_status(error, "correct", __FILE__, __LINE__);
 }
 
 cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
                              const void *edges, const sp_correction *step,
                              const sp_cuda_border *border, bool joins, cudaStream_t stream) {
   void *const product = const_cast<void *>(step->q ? step->q : step->t);
-  const auto complete =
-      border
-          ? (precision == SP_SINGLE ? queue_complete<float, true> : queue_complete<double, true>)
-          : (precision == SP_SINGLE ? queue_complete<float, false> : queue_complete<double, false>);
-  return complete(*assembly, edges, product, *step, border ? *border : sp_cuda_border{}, joins,
-                  stream);
+  return with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return (border ? queue_complete<T, true>
+                   : queue_complete<T, false>)(*assembly, edges, product, *step,
+                                               border ? *border : sp_cuda_border{}, joins, stream);
+  });
 }
 
 sp_status sp_cuda_dot(sp_device *device, sp_precision precision, size_t count, const void *x,
                       const void *y, double *sum) {
-  SP_CUDA((precision == SP_SINGLE ? queue_dot<float> : queue_dot<double>)(count, x, y, device));
+  const cudaError_t error = with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return queue(dot<T>, std::max(1, blocks_for(count)), THREADS, 0, device->stream, count,
+                 (const T *)x, (const T *)y, device->partial, device->arrived);
+  });
+  SP_TRY(sp_cuda_status(error, "dot", __FILE__, __LINE__));
   SP_CUDA(cudaMemcpyAsync(device->sum, device->partial, sizeof(double), cudaMemcpyDeviceToHost,
                           device->stream));
   SP_TRY(sp_cuda_wait(device));

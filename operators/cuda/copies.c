@@ -106,7 +106,50 @@ sp_status sp_cuda_copy_out(size_t bytes, const void *memory, void *host) {
 }
 
 sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
-                          void **out) {
+                          void *out) {
+  void *memory;
   SP_TRY(sp_cuda_allocate(count, size, what, out));
-  return sp_cuda_copy_in(count * size, host, *out);
+  memcpy(&memory, out, sizeof memory);
+  return sp_cuda_copy_in(count * size, host, memory);
+}
+
+/* Rows of doubles, to be rounded. */
+typedef struct rounding {
+  sp_precision precision;
+  size_t each;
+  const double *values;
+  const unsigned short *places;
+  char *out;
+} rounding;
+
+void sp_cuda_round(sp_precision precision, size_t count, const double *values,
+                   const unsigned short *places, void *out) {
+  for (size_t i = 0; i < count; i++) {
+    const double value = values[places ? places[i] : i];
+    if (precision == SP_SINGLE)
+      ((float *)out)[i] = (float)value;
+    else
+      ((double *)out)[i] = value;
+  }
+}
+
+static void round_rows(void *context, size_t begin, size_t end) {
+  const rounding *r = context;
+  const size_t bytes = r->each * sp_precision_bytes(r->precision);
+  for (size_t row = begin; row < end; row++)
+    sp_cuda_round(r->precision, r->each, &r->values[row * r->each], r->places,
+                  r->out + row * bytes);
+}
+
+sp_status sp_cuda_copy_rounded(sp_precision precision, size_t rows, size_t each,
+                               const double *values, const unsigned short *places, const char *what,
+                               void *out) {
+  const size_t size = sp_precision_bytes(precision);
+  SP_OWNED char *rounded = NULL;
+  if (precision == SP_DOUBLE && !places)
+    return sp_cuda_copy_of(values, rows * each, size, what, out);
+  SP_TRY(sp_allocate(rows * each, size, what, &rounded));
+  rounding r = {precision, each, values, places, rounded};
+  SP_TRY(sp_loop_over(what, rows, each, &r, round_rows));
+  return sp_cuda_copy_of(rounded, rows * each, size, what, out);
 }

@@ -17,7 +17,8 @@ static int current_device() {
   return cudaGetDevice(&device) == cudaSuccess ? device : -1;
 }
 
-sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, int line) {
+sp_status sp_cuda_status(cudaError_t error, const char *call, const char *file, int line) {
+  if (error == cudaSuccess) return SP_OK;
   const char *name = strrchr(file, '/');
   return sp_fail(SP_ERR_SYSTEM, "CUDA: %s in %.60s at %s:%d on rank %d, device %d",
                  cudaGetErrorString(error), call, name ? name + 1 : file, line, own_rank,
@@ -47,49 +48,60 @@ static sp_status fail_memory(const char *what, size_t bytes) {
                  current_device(), what, bytes * 1e-6, available * 1e-6, total * 1e-6);
 }
 
-/* *bytes = count * size, at least one entry. */
-static sp_status count_bytes(size_t count, size_t size, const char *what, size_t *bytes) {
-  *bytes = (count > 0 ? count : 1) * size;
-  if (count <= SIZE_MAX / size) return SP_OK;
-  return sp_fail(SP_ERR_SYSTEM, "out of memory on GPU %d: %s needs %zu times %zu bytes",
-                 current_device(), what, count, size);
+/* `allocate` allocates memory of a number of bytes, and the work of `stream` clears it. */
+template <class Allocate>
+static sp_status allocate_zeroed(size_t count, size_t size, const char *what, Allocate allocate,
+                                 cudaStream_t stream, void **out) {
+  const size_t bytes = (count > 0 ? count : 1) * size;
+  *out = nullptr;
+  if (count > SIZE_MAX / size)
+    return sp_fail(SP_ERR_SYSTEM, "out of memory on GPU %d: %s needs %zu times %zu bytes",
+                   current_device(), what, count, size);
+  cudaError_t error = allocate(bytes, out);
+  if (error == cudaErrorMemoryAllocation && release_pool()) error = allocate(bytes, out);
+  if (error == cudaErrorMemoryAllocation) return fail_memory(what, bytes);
+  SP_TRY(sp_cuda_status(error, "cudaMalloc", __FILE__, __LINE__));
+  return SP_CUDA_STATUS(cudaMemsetAsync(*out, 0, bytes, stream));
 }
 
-sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out) {
-  size_t bytes;
-  *out = nullptr;
-  SP_TRY(count_bytes(count, size, what, &bytes));
-  cudaError_t error = cudaMalloc(out, bytes);
-  if (error == cudaErrorMemoryAllocation && release_pool()) error = cudaMalloc(out, bytes);
-  if (error == cudaErrorMemoryAllocation) return fail_memory(what, bytes);
-  if (error != cudaSuccess) return sp_cuda_failed(error, "cudaMalloc", __FILE__, __LINE__);
+sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void *out) {
+  const auto allocate = [](size_t bytes, void **memory) { return cudaMalloc(memory, bytes); };
+  void *memory;
+  sp_status status = allocate_zeroed(count, size, what, allocate, nullptr, &memory);
   /* Our streams do not wait for the default stream, on which this runs. */
-  cudaError_t cleared = cudaMemset(*out, 0, bytes);
-  if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(nullptr);
-  if (cleared == cudaSuccess) return SP_OK;
-  (void)cudaFree(*out);
-  *out = nullptr;
-  return sp_cuda_failed(cleared, "cudaMemset", __FILE__, __LINE__);
+  if (!status) status = SP_CUDA_STATUS(cudaStreamSynchronize(nullptr));
+  if (status) {
+    (void)cudaFree(memory);
+    memory = nullptr;
+  }
+  memcpy(out, &memory, sizeof memory);
+  return status;
 }
 
-sp_status sp_cuda_take(sp_device *device, size_t count, size_t size, const char *what, void **out) {
-  size_t bytes;
-  *out = nullptr;
-  SP_TRY(count_bytes(count, size, what, &bytes));
-  cudaError_t error = cudaMallocAsync(out, bytes, device->stream);
-  if (error == cudaErrorMemoryAllocation && release_pool())
-    error = cudaMallocAsync(out, bytes, device->stream);
-  if (error == cudaErrorMemoryAllocation) return fail_memory(what, bytes);
-  if (error != cudaSuccess) return sp_cuda_failed(error, "cudaMallocAsync", __FILE__, __LINE__);
-  error = cudaMemsetAsync(*out, 0, bytes, device->stream);
-  if (error == cudaSuccess) return SP_OK;
-  sp_cuda_give(device, out);
-  return sp_cuda_failed(error, "cudaMemsetAsync", __FILE__, __LINE__);
+void sp_cuda_free_each(size_t count, const void *const *arrays) {
+  for (size_t i = 0; i < count; i++) (void)cudaFree(const_cast<void *>(arrays[i]));
 }
 
-void sp_cuda_give(sp_device *device, void **memory) {
-  if (*memory) (void)cudaFreeAsync(*memory, device->stream);
-  *memory = nullptr;
+sp_status sp_cuda_vector_create(sp_device *device, sp_precision precision, size_t count,
+                                void *out) {
+  const auto allocate = [device](size_t bytes, void **memory) {
+    return cudaMallocAsync(memory, bytes, device->stream);
+  };
+  void *memory;
+  /* One more entry, because kernels use pairs of entries. */
+  const sp_status status = allocate_zeroed(count + 1, sp_precision_bytes(precision), "vector",
+                                           allocate, device->stream, &memory);
+  memcpy(out, &memory, sizeof memory);
+  if (status) sp_cuda_vector_destroy(device, out);
+  return status;
+}
+
+void sp_cuda_vector_destroy(sp_device *device, void *vector) {
+  void *memory;
+  memcpy(&memory, vector, sizeof memory);
+  if (memory) (void)cudaFreeAsync(memory, device->stream);
+  memory = nullptr;
+  memcpy(vector, &memory, sizeof memory);
 }
 
 /* Keep the memory of freed vectors: allocating and freeing it on the GPU takes a millisecond. */
@@ -97,8 +109,7 @@ static sp_status keep_pool(int id) {
   cudaMemPool_t pool;
   uint64_t all = UINT64_MAX;
   SP_CUDA(cudaDeviceGetDefaultMemPool(&pool, id));
-  SP_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
 }
 
 static __global__ void probe() {}
@@ -132,51 +143,40 @@ sp_status sp_gpus_visible(int *count, sp_gpu **gpus) {
   return SP_OK;
 }
 
-// Append "; GPUs by rank: 0 1 0 1", if it fits.
-static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
-  const int size = sp_comm_size(comm);
-  int *ids = (int *)malloc((size_t)size * sizeof *ids); // if this fails, the map is left out
-  int possible = ids != nullptr;
-  MPI_Allreduce(MPI_IN_PLACE, &possible, 1, MPI_INT, MPI_MIN, comm);
-  if (possible) MPI_Allgather(&id, 1, MPI_INT, ids, 1, MPI_INT, comm);
-  if (possible && size > 1) {
-    size_t used = (size_t)snprintf(text, room, "; GPUs by rank:");
-    for (int r = 0; r < size && used + 8 < room; r++)
-      used += (size_t)snprintf(text + used, room - used, " %d", ids[r]);
-  }
-  free(ids);
+// "; GPUs by rank: 0 1 0 1", if it fits.
+static void describe_ranks(int size, const int *ids, size_t room, char *text) {
+  if (size == 1) return;
+  size_t used = (size_t)snprintf(text, room, "; GPUs by rank:");
+  for (int r = 0; r < size && used + 8 < room; r++)
+    used += (size_t)snprintf(text + used, room - used, " %d", ids[r]);
 }
 
-// Give each rank of this machine a GPU of its own or, with more ranks than GPUs, in turn.
-static sp_status device_of(const sp_gpu_view *view, int rank, int *id) {
-  const int visible = view->first[rank + 1] - view->first[rank];
-  int *choice, before = 0;
-  *id = -1;
-  SP_TRY(sp_allocate((size_t)view->ranks, sizeof *choice, "GPUs", &choice));
-  bool enough = sp_gpus_choose(view, choice) == SP_OK;
-  for (int r = 0; r < view->ranks; r++) {
-    if (view->machine[r] != view->machine[rank]) continue;
-    enough = enough && choice[r] >= 0;
-    before += r < rank;
+// Give each rank of a machine a GPU of its own or, with more ranks than GPUs, in turn; -1: none.
+static void choose_on(const sp_gpu_view *view, int machine, bool own, int *ids) {
+  for (int r = 0; r < view->ranks; r++)
+    if (view->machine[r] == machine) own = own && ids[r] >= 0;
+  for (int r = 0, turn = 0; r < view->ranks && !own; r++) {
+    if (view->machine[r] != machine) continue;
+    const int visible = view->first[r + 1] - view->first[r];
+    ids[r] = visible > 0 ? turn % visible : -1;
+    turn++;
   }
-  if (visible > 0) *id = enough ? choice[rank] : before % visible;
-  free(choice);
-  return SP_OK;
 }
 
 // `map` describes the GPUs of all ranks.
 static sp_status choose_device(MPI_Comm comm, int *id, char *map, size_t room) {
   int count = 0;
-  sp_gpu *gpus = nullptr;
-  sp_gpu_view view = {};
-  *id = -1;
-  sp_status status = sp_agree(comm, sp_gpus_visible(&count, &gpus));
-  if (!status) status = sp_gpus_gather(comm, count, gpus, &view);
-  if (!status) status = sp_agree(comm, device_of(&view, sp_comm_rank(comm), id));
-  sp_gpu_view_destroy(&view);
-  free(gpus);
-  SP_TRY(status);
-  describe_ranks(comm, *id, map, room);
+  SP_OWNED sp_gpu *gpus = nullptr;
+  SP_OWNED int *ids = nullptr;
+  SP_AUTO_VALUE(sp_gpu_view) view = {};
+  SP_TRY(sp_agree(comm, sp_gpus_visible(&count, &gpus)));
+  SP_TRY(sp_gpus_gather(comm, count, gpus, &view));
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)view.ranks, sizeof *ids, "GPUs", &ids)));
+  const bool chosen = sp_gpus_choose(&view, ids) == SP_OK;
+  for (int r = 0; r < view.ranks; r++)
+    if (view.machine[r] == r) choose_on(&view, r, chosen, ids);
+  *id = ids[sp_comm_rank(comm)];
+  describe_ranks(view.ranks, ids, room, map);
   if (*id >= 0) return SP_OK;
   const cudaError_t error = cudaGetDeviceCount(&count);
   return sp_fail(SP_ERR_SYSTEM, "no usable GPU: %s",
@@ -232,48 +232,40 @@ bool sp_cuda_all_agree(MPI_Comm comm, bool mine) {
   return all;
 }
 
+bool sp_cuda_same_ranks(MPI_Comm a, MPI_Comm b) {
+  int comparison;
+  MPI_Comm_compare(a, b, &comparison);
+  return comparison == MPI_IDENT || comparison == MPI_CONGRUENT;
+}
+
 sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ) {
-  enum { BUS = 32 };
-  MPI_Comm machine;
-  int device;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  const int rank = sp_comm_rank(machine), size = sp_comm_size(machine);
-  char *all = nullptr, mine[BUS] = "";
-  sp_status status = sp_allocate((size_t)size, BUS, "exchange", &all);
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetPCIBusId(mine, BUS, device);
-  if (!status && error != cudaSuccess)
-    status = sp_cuda_failed(error, "cudaDeviceGetPCIBusId", __FILE__, __LINE__);
-  status = sp_agree(comm, status);
-  bool alone = true;
-  if (!status) {
-    MPI_Allgather(mine, BUS, MPI_CHAR, all, BUS, MPI_CHAR, machine);
-    for (int r = 0; r < size; r++)
-      alone = alone && (r == rank || strcmp(&all[(size_t)r * BUS], mine) != 0);
-  }
-  MPI_Comm_free(&machine);
-  free(all);
-  SP_TRY(status);
-  *differ = sp_cuda_all_agree(comm, alone);
+  sp_gpu own = {};
+  SP_AUTO_VALUE(sp_gpu_view) view = {};
+  const bool known = name_gpu(current_device(), &own);
+  own.name[strcspn(own.name, " ")] = '\0'; // only the bus: parts of a GPU are not different
+  SP_TRY(sp_agree(comm, known ? SP_OK : SP_CUDA_STATUS(cudaGetLastError())));
+  SP_TRY(sp_gpus_gather(comm, 1, &own, &view));
+  *differ = true;
+  for (int a = 0; a < view.ranks; a++)
+    for (int b = 0; b < a; b++)
+      if (view.machine[a] == view.machine[b] && !strcmp(view.gpus[a].name, view.gpus[b].name))
+        *differ = false;
   return SP_OK;
 }
 
 sp_status sp_cuda_fork(sp_device *device) {
   SP_CUDA(cudaEventRecord(device->fork, device->stream));
-  SP_CUDA(cudaStreamWaitEvent(device->urgent, device->fork, 0));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaStreamWaitEvent(device->urgent, device->fork, 0));
 }
 
 sp_status sp_cuda_join(sp_device *device) {
   SP_CUDA(cudaEventRecord(device->join, device->urgent));
-  SP_CUDA(cudaStreamWaitEvent(device->stream, device->join, 0));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaStreamWaitEvent(device->stream, device->join, 0));
 }
 
 void sp_cuda_close(sp_device **device) {
   if (!*device) return;
-  (void)cudaFree((*device)->partial);
-  (void)cudaFree((*device)->arrived);
+  SP_CUDA_FREE((*device)->partial, (*device)->arrived);
   (void)cudaFreeHost((*device)->sum);
   if ((*device)->fork) (void)cudaEventDestroy((*device)->fork);
   if ((*device)->join) (void)cudaEventDestroy((*device)->join);

@@ -14,15 +14,11 @@
 /* ---- Lists and buffers ----------------------------------------------------------------------- */
 
 static sp_status copy_list(const int *host, size_t count, const int **out) {
-  void *copy;
-  const sp_status status = sp_cuda_copy_of(host, count, sizeof *host, "exchange", &copy);
-  *out = copy;
-  return status;
+  return sp_cuda_copy_of(host, count, sizeof *host, "exchange", out);
 }
 
 static sp_status pinned(size_t count, void **out) {
-  SP_CUDA(cudaMallocHost(out, (count > 0 ? count : 1) * sizeof(double)));
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaMallocHost(out, (count > 0 ? count : 1) * sizeof(double)));
 }
 
 static sp_status build_space(sp_device_space *s) {
@@ -61,8 +57,8 @@ static sp_status mpi_passes_messages(MPI_Comm comm, bool *passes) {
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   sp_status status = sp_allocate(LONG, sizeof *host, "exchange", &host);
   for (int i = 0; i < LONG && !status; i++) host[i] = rank + (double)i / LONG;
-  if (!status) status = sp_cuda_copy_of(host, LONG, sizeof *host, "exchange", (void **)&sent);
-  if (!status) status = sp_cuda_allocate(LONG, sizeof *host, "exchange", (void **)&received);
+  if (!status) status = sp_cuda_copy_of(host, LONG, sizeof *host, "exchange", &sent);
+  if (!status) status = sp_cuda_allocate(LONG, sizeof *host, "exchange", &received);
   status = sp_agree(comm, status);
   const int before = (rank + size - 1) % size, after = (rank + 1) % size;
   *passes = true;
@@ -74,8 +70,7 @@ static sp_status mpi_passes_messages(MPI_Comm comm, bool *passes) {
     for (int i = 0; i < counts[m]; i++) *passes = *passes && host[i] == before + (double)i / LONG;
   }
   free(host);
-  (void)cudaFree(sent);
-  (void)cudaFree(received);
+  SP_CUDA_FREE(sent, received);
   SP_TRY(status);
   *passes = sp_cuda_all_agree(comm, *passes);
   return SP_OK;
@@ -98,7 +93,9 @@ static sp_status try_nccl(sp_device *device, MPI_Comm comm, const char **why) {
   bool differ = false;
   *why = "ranks share a GPU";
   SP_TRY(sp_cuda_gpus_differ(comm, &differ));
-  return differ ? sp_cuda_nccl_connect(device, comm, why) : SP_OK;
+  if (!differ) return SP_OK;
+  *why = "this program was built without NCCL";
+  return sp_nccl_table ? sp_nccl_table->connect(device, comm, why) : SP_OK;
 }
 
 static sp_status try_peer(sp_device_space *space, MPI_Comm comm, const char **why) {
@@ -132,19 +129,14 @@ static void note_obstacle(const char *transport, const char *why, size_t room, c
   snprintf(obstacles + used, room - used, "%s%s: %s", used > 0 ? "; " : "", transport, why);
 }
 
-/* The transports in the order in which `auto` tries them. */
-static const struct {
-  sp_transport kind;
-  const char *description;
-} transports[] = {{SP_TRANSPORT_PEER, "GPUs write to each other"},
-                  {SP_TRANSPORT_CUDA_AWARE, "MPI reads GPU memory"},
-                  {SP_TRANSPORT_NCCL, "NCCL between GPUs"},
-                  {SP_TRANSPORT_STAGED, "through the host"}};
+static const char *const descriptions[] = {[SP_TRANSPORT_PEER] = "GPUs write to each other",
+                                           [SP_TRANSPORT_CUDA_AWARE] = "MPI reads GPU memory",
+                                           [SP_TRANSPORT_NCCL] = "NCCL between GPUs",
+                                           [SP_TRANSPORT_STAGED] = "through the host"};
 
 static sp_status choose_transport(sp_device_space *space, MPI_Comm comm, sp_transport request) {
   char obstacles[256] = "";
-  for (size_t t = 0; t < sizeof transports / sizeof *transports; t++) {
-    const sp_transport kind = transports[t].kind;
+  for (sp_transport kind = SP_TRANSPORT_PEER; kind <= SP_TRANSPORT_STAGED; kind++) {
     const char *why, *name = sp_transport_names[kind];
     if (request != SP_TRANSPORT_AUTO && request != kind) continue;
     SP_TRY(try_transport(space, comm, kind, &why));
@@ -156,7 +148,7 @@ static sp_status choose_transport(sp_device_space *space, MPI_Comm comm, sp_tran
     }
     const bool first = !*obstacles;
     space->kind = kind;
-    snprintf(space->how, sizeof space->how, "%s: %s%s%s%s", name, transports[t].description,
+    snprintf(space->how, sizeof space->how, "%s: %s%s%s%s", name, descriptions[kind],
              first ? "" : " (", obstacles, first ? "" : ")");
     break;
   }
@@ -194,12 +186,8 @@ void sp_cuda_space_destroy(sp_device_space **space) {
   sp_device_space *s = *space;
   if (!s) return;
   sp_cuda_border_free(&s->border);
-  (void)cudaFree((void *)s->lists.dofs);
-  (void)cudaFree((void *)s->lists.target);
-  (void)cudaFree((void *)s->lists.source_start);
-  (void)cudaFree((void *)s->lists.sources);
-  (void)cudaFree(s->sent);
-  (void)cudaFree(s->received);
+  SP_CUDA_FREE(s->lists.dofs, s->lists.target, s->lists.source_start, s->lists.sources, s->sent,
+               s->received);
   (void)cudaFreeHost(s->host_sent);
   (void)cudaFreeHost(s->host_received);
   free(s);
@@ -220,7 +208,7 @@ static sp_status pack_values(sp_device_space *s, sp_precision precision, const v
   const size_t bytes = (size_t)s->lists.shared * sp_precision_bytes(precision);
   if (s->lists.shared == 0) return SP_OK;
   SP_CUDA(sp_cuda_pack(&s->lists, precision, vector, s->sent, stream));
-  if (s->kind == SP_TRANSPORT_NCCL) return sp_cuda_nccl_begin(s, precision);
+  if (s->kind == SP_TRANSPORT_NCCL) return sp_nccl_table->begin(s, precision);
   if (s->kind == SP_TRANSPORT_STAGED)
     SP_CUDA(cudaMemcpyAsync(s->host_sent, s->sent, bytes, cudaMemcpyDeviceToHost, stream));
   SP_CUDA(cudaStreamSynchronize(stream));
@@ -276,7 +264,7 @@ sp_status sp_cuda_assemble(sp_device_space *space, sp_precision precision, void 
 }
 
 sp_status sp_cuda_wait(sp_device *device) {
-  if (device->nccl) SP_TRY(sp_cuda_nccl_wait(device));
+  if (device->nccl) SP_TRY(sp_nccl_table->wait(device));
   SP_CUDA(cudaStreamSynchronize(device->stream));
   return sp_cuda_peers_check(device->peers);
 }

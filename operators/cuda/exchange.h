@@ -57,21 +57,24 @@ sp_status sp_cuda_exchange_end(sp_device_space *space, sp_precision precision, v
  * this rank or a neighbour. Local. */
 sp_status sp_cuda_wait(sp_device *device);
 
-/* Connect the ranks of `comm` through NCCL, if the program is built with it (nccl.c; else
- * no_nccl.c). One communicator per device, created on first use. *why = NULL on success, else the
- * reason, which is not an error. The ranks' GPUs must differ. Collective. */
-sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why);
+/* Messages through NCCL, in a program that is built with it (nccl.c); else NULL. */
+typedef struct sp_nccl {
+  /* Connect the ranks of `comm`: one communicator per device, created on first use. *why = NULL on
+   * success, else the reason, which is not an error. The ranks' GPUs must differ. Collective. */
+  sp_status (*connect)(sp_device *device, MPI_Comm comm, const char **why);
 
-/* Queue the messages of `space` after the work on the device's stream, then record device->join.
- * After an error the communicator is aborted. Collective among neighbours. */
-sp_status sp_cuda_nccl_begin(sp_device_space *space, sp_precision precision);
+  /* Queue the messages of `space` after the work on the device's stream, then record device->join.
+   * After an error the communicator is aborted. Collective among neighbours. */
+  sp_status (*begin)(sp_device_space *space, sp_precision precision);
 
-/* Wait until the device's stream is done. A rank that does not respond within SP_CUDA_PATIENCE
- * counts as failed. */
-sp_status sp_cuda_nccl_wait(sp_device *device);
+  /* Wait until the device's stream is done. A rank that does not respond within SP_CUDA_PATIENCE
+   * counts as failed. */
+  sp_status (*wait)(sp_device *device);
 
-/* NULL-safe; sets *nccl to NULL. Collective over the ranks it connects. */
-void sp_cuda_nccl_close(struct sp_cuda_nccl **nccl);
+  /* Sets *nccl to NULL. Collective over the ranks it connects. */
+  void (*close)(struct sp_cuda_nccl **nccl);
+} sp_nccl;
+extern const sp_nccl *const sp_nccl_table;
 
 #ifdef __cplusplus
 }

@@ -375,16 +375,12 @@ template <int n, int SLOTS> struct ring {
 
 // Call these before and after the use of factors in layer k, in the order of layers, and not before
 // a barrier of the block that follows the constructor of the factors.
-__device__ __forceinline__ void begin_layer(const real *, int) {}
-__device__ __forceinline__ void end_layer(const real *, int) {}
-template <int n> __device__ __forceinline__ void begin_layer(const rounded<n> &, int) {}
-template <int n> __device__ __forceinline__ void end_layer(const rounded<n> &, int) {}
+template <class Factors> __device__ __forceinline__ void begin_layer(const Factors &, int) {}
+template <class Factors> __device__ __forceinline__ void end_layer(const Factors &, int) {}
 template <int n, int E, int LAYERS>
 __device__ __forceinline__ void begin_layer(const ahead<n, E, LAYERS> &factors, int k) {
   if (k == 0) await(factors.arrived, 0);
 }
-template <int n, int E, int LAYERS>
-__device__ __forceinline__ void end_layer(const ahead<n, E, LAYERS> &, int) {}
 template <int n, int SLOTS>
 __device__ __forceinline__ void begin_layer(const ring<n, SLOTS> &factors, int k) {
   factors.begin(k);
@@ -394,15 +390,10 @@ __device__ __forceinline__ void end_layer(const ring<n, SLOTS> &factors, int k) 
   factors.end(k);
 }
 
-template <int n, bool POINTWISE, int SLOTS>
-__device__ __forceinline__ real scale_stored(const ring<n, SLOTS> &factors, int k, int j, int i,
-                                             real &ur, real &us, real &ut) {
-  return scale_stored([&](int component) { return factors.at(component, k, j * n + i); }, ur, us,
-                      ut);
-}
-template <int n, bool POINTWISE, int E, int LAYERS>
-__device__ __forceinline__ real scale_stored(const ahead<n, E, LAYERS> &factors, int k, int j,
-                                             int i, real &ur, real &us, real &ut) {
+// Factors of a ring, or copied ahead.
+template <int n, bool POINTWISE, class Factors>
+__device__ __forceinline__ real scale_stored(const Factors &factors, int k, int j, int i, real &ur,
+                                             real &us, real &ut) {
   return scale_stored([&](int component) { return factors.at(component, k, j * n + i); }, ur, us,
                       ut);
 }

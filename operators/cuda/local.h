@@ -50,11 +50,6 @@ static inline sp_cuda_ranks ranks_of(const sp_local_operator *local) {
   return peers ? local->device->peers->view : sp_cuda_ranks{};
 }
 
-/* Number of partial sums of a pass 1 over `elements` elements. */
-static inline int pass_1_blocks(const sp_local_operator *local, int elements) {
-  return local->kernel->blocks(elements);
-}
-
 static inline int diagonal_blocks(const sp_local_operator *local) {
   return sp_cuda_diagonal_blocks(local->diagonal.shared) +
          sp_cuda_diagonal_blocks(local->diagonal.count - local->diagonal.shared);

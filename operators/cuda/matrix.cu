@@ -2,7 +2,7 @@ extern "C" {
 #include "operators/cuda/copies.h"
 #include "operators/cuda/exchange.h"
 #include "operators/cuda/launch.h"
-#include "operators/cuda/matrix.h"
+#include "operators/cuda/entries.h"
 }
 
 #include <cstdlib>
@@ -11,7 +11,7 @@ struct sp_device_matrix {
   sp_device *device;
   sp_precision precision;
   int rows, columns;
-  int lanes;     /* threads per row of a sparse matrix */
+  int lanes;     /* threads per row */
   int *start;    /* [rows + 1]; NULL: dense */
   int *column;   /* [entries] */
   void *values;  /* [entries]; dense: [rows][stride] */
@@ -170,38 +170,19 @@ __global__ void symmetrize(int rows, size_t n, const double *matrix, size_t stri
 
 // ---- Launches ----
 
-template <class T, int lanes>
-cudaError_t queue_sparse(const sp_device_matrix *m, double a, const void *x, double b,
-                         const void *z, void *y) {
-  const long long threads = (long long)m->rows * lanes;
-  return queue(sparse<T, lanes>, (int)((threads + THREADS - 1) / THREADS), THREADS, 0,
-               m->device->stream, m->rows, m->start, m->column, (const T *)m->values, (T)a,
-               (const T *)x, (T)b, (const T *)z, (T *)y);
-}
-
-template <class T>
-cudaError_t queue_dense(const sp_device_matrix *m, double a, const void *x, double b, const void *z,
-                        void *y) {
-  constexpr int ROWS = THREADS / 32;
-  return queue(dense<T>, (m->rows + ROWS - 1) / ROWS, THREADS, 0, m->device->stream, m->rows,
-               m->columns, m->stride, (const T *)m->values, (T)a, (const T *)x, (T)b, (const T *)z,
-               (T *)y);
-}
-
 template <class T>
 cudaError_t queue_apply(const sp_device_matrix *m, double a, const void *x, double b, const void *z,
                         void *y) {
-  if (!m->start) return queue_dense<T>(m, a, x, b, z, y);
-  switch (m->lanes) {
-  case 1:
-    return queue_sparse<T, 1>(m, a, x, b, z, y);
-  case 4:
-    return queue_sparse<T, 4>(m, a, x, b, z, y);
-  case 16:
-    return queue_sparse<T, 16>(m, a, x, b, z, y);
-  default:
-    return queue_sparse<T, 32>(m, a, x, b, z, y);
-  }
+  const auto kernel = m->lanes == 1    ? sparse<T, 1>
+                      : m->lanes == 4  ? sparse<T, 4>
+                      : m->lanes == 16 ? sparse<T, 16>
+                                       : sparse<T, 32>;
+  const int blocks = blocks_for((size_t)m->rows * (size_t)m->lanes, THREADS);
+  if (!m->start)
+    return queue(dense<T>, blocks, THREADS, 0, m->device->stream, m->rows, m->columns, m->stride,
+                 (const T *)m->values, (T)a, (const T *)x, (T)b, (const T *)z, (T *)y);
+  return queue(kernel, blocks, THREADS, 0, m->device->stream, m->rows, m->start, m->column,
+               (const T *)m->values, (T)a, (const T *)x, (T)b, (const T *)z, (T *)y);
 }
 
 /* Choose the number of threads so that each has about two entries of a row. */
@@ -210,20 +191,10 @@ int lanes_for(const sp_csr *matrix) {
   return mean <= 2 ? 1 : mean <= 12 ? 4 : mean <= 48 ? 16 : 32;
 }
 
-template <class T> sp_status send_values(size_t count, const double *values, void **out) {
-  T *rounded = nullptr;
-  SP_TRY(sp_allocate(count, sizeof *rounded, "matrix", &rounded));
-  for (size_t i = 0; i < count; i++) rounded[i] = (T)values[i];
-  const sp_status status = sp_cuda_copy_of(rounded, count, sizeof *rounded, "matrix", out);
-  free(rounded);
-  return status;
-}
-
 sp_status send_pattern(const sp_csr *matrix, int **start, int **column) {
-  SP_TRY(sp_cuda_copy_of(matrix->start, (size_t)matrix->rows + 1, sizeof(int), "matrix",
-                         (void **)start));
+  SP_TRY(sp_cuda_copy_of(matrix->start, (size_t)matrix->rows + 1, sizeof(int), "matrix", start));
   return sp_cuda_copy_of(matrix->column, (size_t)matrix->start[matrix->rows], sizeof(int), "matrix",
-                         (void **)column);
+                         column);
 }
 
 /* Device memory of an inversion. */
@@ -235,21 +206,11 @@ struct elimination {
 sp_status allocate_elimination(const sp_csr *matrix, size_t n, elimination *e) {
   SP_TRY(send_pattern(matrix, &e->start, &e->column));
   SP_TRY(sp_cuda_copy_of(matrix->values, (size_t)matrix->start[matrix->rows], sizeof(double),
-                         "matrix", (void **)&e->values));
-  SP_TRY(sp_cuda_allocate(n * n, sizeof(double), "inverse", (void **)&e->matrix));
-  SP_TRY(sp_cuda_allocate(SIDE * SIDE, sizeof(double), "inverse", (void **)&e->pivot));
-  SP_TRY(sp_cuda_allocate(n * SIDE, sizeof(double), "inverse", (void **)&e->rows));
-  return sp_cuda_allocate(n * SIDE, sizeof(double), "inverse", (void **)&e->columns);
-}
-
-void free_elimination(elimination *e) {
-  (void)cudaFree(e->start);
-  (void)cudaFree(e->column);
-  (void)cudaFree(e->values);
-  (void)cudaFree(e->matrix);
-  (void)cudaFree(e->pivot);
-  (void)cudaFree(e->rows);
-  (void)cudaFree(e->columns);
+                         "matrix", &e->values));
+  SP_TRY(sp_cuda_allocate(n * n, sizeof(double), "inverse", &e->matrix));
+  SP_TRY(sp_cuda_allocate(SIDE * SIDE, sizeof(double), "inverse", &e->pivot));
+  SP_TRY(sp_cuda_allocate(n * SIDE, sizeof(double), "inverse", &e->rows));
+  return sp_cuda_allocate(n * SIDE, sizeof(double), "inverse", &e->columns);
 }
 
 sp_status invert(const sp_device_matrix *m, size_t n, const elimination *e) {
@@ -263,12 +224,10 @@ sp_status invert(const sp_device_matrix *m, size_t n, const elimination *e) {
     eliminate<<<dim3(tiles, tiles), sixteen, 0, stream>>>(n, (int)k, e->rows, e->columns,
                                                           e->matrix);
   }
-  if (m->precision == SP_SINGLE)
+  with_precision(m->precision, [&](auto real) {
     symmetrize<<<dim3(blocks, blocks), block, 0, stream>>>(m->rows, n, e->matrix, m->stride,
-                                                           (float *)m->values);
-  else
-    symmetrize<<<dim3(blocks, blocks), block, 0, stream>>>(m->rows, n, e->matrix, m->stride,
-                                                           (double *)m->values);
+                                                           (decltype(real) *)m->values);
+  });
   SP_CUDA(cudaGetLastError());
   return sp_cuda_wait(m->device);
 }
@@ -276,12 +235,13 @@ sp_status invert(const sp_device_matrix *m, size_t n, const elimination *e) {
 sp_status build_inverse(const sp_csr *matrix, sp_device_matrix *m) {
   const size_t n = ((size_t)m->rows + SIDE - 1) / SIDE * SIDE;
   elimination e = {};
+  m->lanes = 32;
   m->stride = n;
   SP_TRY(sp_cuda_allocate((size_t)m->rows * n, sp_precision_bytes(m->precision), "inverse",
                           &m->values));
   sp_status status = n > 0 ? allocate_elimination(matrix, n, &e) : SP_OK;
   if (!status && n > 0) status = invert(m, n, &e);
-  free_elimination(&e);
+  SP_CUDA_FREE(e.start, e.column, e.values, e.matrix, e.pivot, e.rows, e.columns);
   return status;
 }
 
@@ -289,8 +249,8 @@ sp_status build_sparse(const sp_csr *matrix, sp_device_matrix *m) {
   const size_t entries = (size_t)matrix->start[matrix->rows];
   m->lanes = lanes_for(matrix);
   SP_TRY(send_pattern(matrix, &m->start, &m->column));
-  return (m->precision == SP_SINGLE ? send_values<float>
-                                    : send_values<double>)(entries, matrix->values, &m->values);
+  return sp_cuda_copy_rounded(m->precision, entries, 1, matrix->values, nullptr, "matrix",
+                              &m->values);
 }
 
 sp_status create(sp_device *device, sp_precision precision, const sp_csr *matrix,
@@ -325,15 +285,13 @@ sp_status sp_cuda_inverse_create(sp_device *device, sp_precision precision, cons
 void sp_cuda_matrix_destroy(sp_device_matrix **matrix) {
   sp_device_matrix *m = *matrix;
   if (!m) return;
-  (void)cudaFree(m->start);
-  (void)cudaFree(m->column);
-  (void)cudaFree(m->values);
+  SP_CUDA_FREE(m->start, m->column, m->values);
   free(m);
   *matrix = nullptr;
 }
 
 sp_status sp_cuda_matrix_apply(sp_device_matrix *m, double a, const void *x, double b,
                                const void *z, void *y) {
-  SP_CUDA((m->precision == SP_SINGLE ? queue_apply<float> : queue_apply<double>)(m, a, x, b, z, y));
-  return SP_OK;
+  return SP_CUDA_STATUS(with_precision(
+      m->precision, [&](auto real) { return queue_apply<decltype(real)>(m, a, x, b, z, y); }));
 }

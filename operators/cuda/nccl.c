@@ -39,15 +39,17 @@ static sp_status give_up(struct sp_cuda_nccl *nccl, sp_status status) {
   return status;
 }
 
-static bool connects_ranks(const struct sp_cuda_nccl *nccl, MPI_Comm comm) {
-  int comparison;
-  MPI_Comm_compare(comm, nccl->comm, &comparison);
-  return comparison == MPI_IDENT || comparison == MPI_CONGRUENT;
+static void close_nccl(struct sp_cuda_nccl **nccl) {
+  if ((*nccl)->ranks) (void)ncclCommDestroy((*nccl)->ranks);
+  if ((*nccl)->comm != MPI_COMM_NULL) MPI_Comm_free(&(*nccl)->comm);
+  free(*nccl);
+  *nccl = NULL;
 }
 
-sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why) {
+static sp_status connect_nccl(sp_device *device, MPI_Comm comm, const char **why) {
   *why = NULL;
-  if (sp_cuda_all_agree(comm, device->nccl && connects_ranks(device->nccl, comm))) return SP_OK;
+  if (sp_cuda_all_agree(comm, device->nccl && sp_cuda_same_ranks(device->nccl->comm, comm)))
+    return SP_OK;
   *why = "NCCL connects other ranks already";
   if (!sp_cuda_all_agree(comm, !device->nccl)) return SP_OK;
   sp_status status = sp_allocate(1, sizeof *device->nccl, "NCCL", &device->nccl);
@@ -56,7 +58,7 @@ sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **wh
   if (!status) status = sp_agree(comm, initialize_nccl(comm, device->nccl));
   *why = status ? "NCCL could not connect the ranks (NCCL_DEBUG=WARN tells more)" : NULL;
   if (status && device->nccl) give_up(device->nccl, status);
-  if (status) sp_cuda_nccl_close(&device->nccl);
+  if (status) close_nccl(&device->nccl);
   return SP_OK;
 }
 
@@ -93,7 +95,7 @@ static sp_status begin_exchange(sp_device_space *space, sp_precision precision) 
   return SP_OK;
 }
 
-sp_status sp_cuda_nccl_begin(sp_device_space *space, sp_precision precision) {
+static sp_status begin_nccl(sp_device_space *space, sp_precision precision) {
   const sp_status status = begin_exchange(space, precision);
   return status ? give_up(space->device->nccl, status) : SP_OK;
 }
@@ -114,16 +116,13 @@ static sp_status wait_for_stream(sp_device *device) {
   return SP_OK;
 }
 
-sp_status sp_cuda_nccl_wait(sp_device *device) {
+static sp_status wait_nccl(sp_device *device) {
   if (!device->nccl->ranks) return sp_fail(SP_ERR_ELSEWHERE, "NCCL has been given up");
   const sp_status status = wait_for_stream(device);
   return status ? give_up(device->nccl, status) : SP_OK;
 }
 
-void sp_cuda_nccl_close(struct sp_cuda_nccl **nccl) {
-  if (!*nccl) return;
-  if ((*nccl)->ranks) (void)ncclCommDestroy((*nccl)->ranks);
-  if ((*nccl)->comm != MPI_COMM_NULL) MPI_Comm_free(&(*nccl)->comm);
-  free(*nccl);
-  *nccl = NULL;
-}
+static const sp_nccl table = {
+    .connect = connect_nccl, .begin = begin_nccl, .wait = wait_nccl, .close = close_nccl};
+
+const sp_nccl *const sp_nccl_table = &table;

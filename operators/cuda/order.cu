@@ -62,16 +62,7 @@ template <int n> struct derivative {
     return n == Nq ? c_d_odd[r * half<Nq> + c] : c_gl_d_odd[r * half<M> + c];
   }
 };
-template <int n> struct derivative_transposed {
-  static constexpr int rows = n, columns = n, sign = -1;
-  static __device__ __forceinline__ real even(int r, int c) {
-    return derivative<n>::odd(c, r);
-  }
-  static __device__ __forceinline__ real odd(int r, int c) {
-    return derivative<n>::even(c, r);
-  }
-};
-// I from nodes to Gauss points, and its transpose.
+// I from nodes to Gauss points.
 struct interpolation {
   static constexpr int rows = M, columns = Nq, sign = 1;
   static __device__ __forceinline__ real even(int r, int c) {
@@ -81,15 +72,19 @@ struct interpolation {
     return c_i_odd[r * half<Nq> + c];
   }
 };
-struct projection {
-  static constexpr int rows = Nq, columns = M, sign = 1;
+// Transposition exchanges the parts of a matrix that changes sign (D).
+template <class Matrix> struct transposed {
+  static constexpr int rows = Matrix::columns, columns = Matrix::rows, sign = Matrix::sign;
   static __device__ __forceinline__ real even(int r, int c) {
-    return interpolation::even(c, r);
+    return sign > 0 ? Matrix::even(c, r) : Matrix::odd(c, r);
   }
   static __device__ __forceinline__ real odd(int r, int c) {
-    return interpolation::odd(c, r);
+    return sign > 0 ? Matrix::odd(c, r) : Matrix::even(c, r);
   }
 };
+template <int n> using derivative_transposed = transposed<derivative<n>>;
+using projection = transposed<interpolation>;
+
 template <int n> __device__ __forceinline__ real point(int i) {
   return n == Nq ? c_gll_nodes[i] : c_gl_nodes[i];
 }
@@ -164,16 +159,12 @@ template <kernel KERNEL, int E, int THREADS, size_t BYTES> struct variant {
   static constexpr size_t bytes = BYTES; // of shared memory per block
 
   static int blocks(int elements) {
-    return (elements + E - 1) / E;
+    return blocks_for((size_t)elements, E);
   }
 
   static cudaError_t launch(const sp_cuda_arguments *arguments, cudaStream_t stream) {
-    const int count = blocks(arguments->last - arguments->first);
-    if (count == 0) return cudaSuccess;
-    const cudaError_t error =
-        cudaFuncSetAttribute(KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)BYTES);
-    if (error != cudaSuccess) return error;
-    return start(!arguments->forks, nullptr, KERNEL, count, THREADS, BYTES, stream, *arguments);
+    return start(!arguments->forks, nullptr, KERNEL, blocks(arguments->last - arguments->first),
+                 THREADS, BYTES, stream, *arguments);
   }
 };
 
@@ -190,35 +181,6 @@ template <class SINCE, class BEFORE> struct since_90 {
                                         : BEFORE::launch(arguments, stream);
   }
 };
-
-// The three modes of a local operator; single precision has no pass of CG.
-#if SP_FLOAT
-template <class LOCAL, class ASSEMBLED> struct family {
-  static cudaError_t launch(const sp_cuda_arguments *arguments, sp_cuda_mode mode,
-                            cudaStream_t stream) {
-    return mode == SP_CUDA_LOCAL       ? LOCAL::launch(arguments, stream)
-           : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED::launch(arguments, stream)
-                                       : cudaErrorNotSupported;
-  }
-
-  static constexpr sp_cuda_kernel entry() {
-    return {launch, ASSEMBLED::blocks, larger(LOCAL::bytes, ASSEMBLED::bytes)};
-  }
-};
-#else
-template <class LOCAL, class ASSEMBLED, class CG> struct family {
-  static cudaError_t launch(const sp_cuda_arguments *arguments, sp_cuda_mode mode,
-                            cudaStream_t stream) {
-    return mode == SP_CUDA_LOCAL       ? LOCAL::launch(arguments, stream)
-           : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED::launch(arguments, stream)
-                                       : CG::launch(arguments, stream);
-  }
-
-  static constexpr sp_cuda_kernel entry() {
-    return {launch, CG::blocks, larger(LOCAL::bytes, larger(ASSEMBLED::bytes, CG::bytes))};
-  }
-};
-#endif
 
 // Elements per block and blocks per multiprocessor (which bounds the registers), by order, from
 // measurements (MEASUREMENTS.md). Small blocks wait less at barriers; the registers of a column and
@@ -312,27 +274,35 @@ template <int G, int MODE> using mass_fastest = mass_lines<G, MODE>;
 #endif
 template <int G, int MODE> using bp30_fastest = bp30_lines<G, MODE>;
 
+// The modes of a local operator; single precision has no pass of CG.
+template <template <int, int> class OPERATOR, int G>
+cudaError_t launch_mode(const sp_cuda_arguments *arguments, sp_cuda_mode mode,
+                        cudaStream_t stream) {
+  if (mode == SP_CUDA_LOCAL) return OPERATOR<G, SP_CUDA_LOCAL>::launch(arguments, stream);
+  if (mode == SP_CUDA_ASSEMBLED) return OPERATOR<G, SP_CUDA_ASSEMBLED>::launch(arguments, stream);
+  if constexpr (SP_FLOAT)
+    return cudaErrorNotSupported;
+  else
+    return OPERATOR<G, SP_CUDA_CG>::launch(arguments, stream);
+}
+
 template <template <int, int> class OPERATOR, int G> constexpr sp_cuda_kernel entry() {
-#if SP_FLOAT
-  return family<OPERATOR<G, SP_CUDA_LOCAL>, OPERATOR<G, SP_CUDA_ASSEMBLED>>::entry();
-#else
-  return family<OPERATOR<G, SP_CUDA_LOCAL>, OPERATOR<G, SP_CUDA_ASSEMBLED>,
-                OPERATOR<G, SP_CUDA_CG>>::entry();
-#endif
+  using assembled = OPERATOR<G, SP_CUDA_ASSEMBLED>;
+  constexpr size_t bytes = larger(OPERATOR<G, SP_CUDA_LOCAL>::bytes, assembled::bytes);
+  if constexpr (SP_FLOAT) {
+    return {launch_mode<OPERATOR, G>, assembled::blocks, bytes};
+  } else {
+    using cg = OPERATOR<G, SP_CUDA_CG>;
+    return {launch_mode<OPERATOR, G>, cg::blocks, larger(bytes, cg::bytes)};
+  }
 }
 
 template <sp_cuda_box_pass PASS>
 cudaError_t launch_pass(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
                         cudaStream_t stream) {
-  constexpr auto KERNEL = solve_boxes<PASS>;
-  constexpr size_t BYTES = BOX_ELEMENTS * BOX_SIZE * sizeof(real);
-  const int count = (arguments->last - arguments->first + BOX_ELEMENTS - 1) / BOX_ELEMENTS;
-  if (count == 0) return cudaSuccess;
-  const cudaError_t error =
-      cudaFuncSetAttribute(KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)BYTES);
-  if (error != cudaSuccess) return error;
-  return start(!arguments->forks, nullptr, KERNEL, count, BOX_THREADS, BYTES, stream, *arguments,
-               *boxes);
+  const int blocks = blocks_for((size_t)(arguments->last - arguments->first), BOX_ELEMENTS);
+  return start(!arguments->forks, nullptr, solve_boxes<PASS>, blocks, BOX_THREADS,
+               BOX_ELEMENTS * BOX_SIZE * sizeof(real), stream, *arguments, *boxes);
 }
 
 cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
@@ -346,12 +316,9 @@ cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes
 
 #if SP_FLOAT
 #define SP_TABLE JOIN(sp_cuda_order_single_, SP_ORDER)
-#else
-#define SP_TABLE JOIN(sp_cuda_order_, SP_ORDER)
-#endif
-#if SP_FLOAT
 #define SP_ROUNDED(OPERATOR) entry<OPERATOR, ROUNDED>()
 #else
+#define SP_TABLE JOIN(sp_cuda_order_, SP_ORDER)
 #define SP_ROUNDED(OPERATOR)                                                                       \
   {}
 #endif

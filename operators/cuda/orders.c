@@ -2,25 +2,10 @@
 
 #include "operators/cuda/launch.h"
 
-#define ORDERS(ORDER)                                                                              \
-  ORDER(1)                                                                                         \
-  ORDER(2)                                                                                         \
-  ORDER(3)                                                                                         \
-  ORDER(4)                                                                                         \
-  ORDER(5)                                                                                         \
-  ORDER(6)                                                                                         \
-  ORDER(7)                                                                                         \
-  ORDER(8)                                                                                         \
-  ORDER(9)                                                                                         \
-  ORDER(10)                                                                                        \
-  ORDER(11)                                                                                        \
-  ORDER(12)                                                                                        \
-  ORDER(13)                                                                                        \
-  ORDER(14)                                                                                        \
-  ORDER(15)
-
-#define DECLARE(n) extern const sp_cuda_order sp_cuda_order_##n, sp_cuda_order_single_##n;
-ORDERS(DECLARE)
+/* CMake lists the orders, SP_CUDA_ORDERS = ORDER(1) ORDER(2) ... */
+#define ORDER(n) extern const sp_cuda_order sp_cuda_order_##n, sp_cuda_order_single_##n;
+SP_CUDA_ORDERS
+#undef ORDER
 
 void sp_cuda_node_order(int order, unsigned short *places) {
   enum { LOW, HIGH, INSIDE, WHERE }; /* of a coordinate */
@@ -37,8 +22,8 @@ void sp_cuda_node_order(int order, unsigned short *places) {
 }
 
 const sp_cuda_order *sp_cuda_order_get(int order, sp_precision precision) {
-#define ENTRY(n) [n] = {&sp_cuda_order_##n, &sp_cuda_order_single_##n},
-  static const sp_cuda_order *const orders[SP_MAX_ORDER + 1][SP_PRECISIONS] = {ORDERS(ENTRY)};
+#define ORDER(n) [n] = {&sp_cuda_order_##n, &sp_cuda_order_single_##n},
+  static const sp_cuda_order *const orders[SP_MAX_ORDER + 1][SP_PRECISIONS] = {SP_CUDA_ORDERS};
   assert(order >= 1 && order <= SP_MAX_ORDER);
   return orders[order][precision];
 }

@@ -277,11 +277,10 @@ __global__ __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) void bp35_patch(sp_cud
 }
 
 template <int G, int MODE> struct bp35_patches {
-  static constexpr auto KERNEL = bp35_patch<G, MODE>;
   static constexpr size_t bytes = 0; // size of shared memory, which depends on the patches
 
   static int blocks(int elements) {
-    return (elements + PATCH - 1) / PATCH;
+    return blocks_for((size_t)elements, PATCH);
   }
 
   static cudaError_t launch(const sp_cuda_arguments *arguments, cudaStream_t stream) {
@@ -289,12 +288,8 @@ template <int G, int MODE> struct bp35_patches {
     const size_t room = SP_ORDER > 1 && MODE == SP_CUDA_LOCAL
                             ? patch_room::element_bytes()
                             : patch_room::bytes(a.most_nodes, a.most_words);
-    if (a.count == 0) return cudaSuccess;
-    const cudaError_t error =
-        cudaFuncSetAttribute(KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
-    if (error != cudaSuccess) return error;
-    return start(!arguments->forks, nullptr, KERNEL, a.count, PATCH_THREADS, room, stream,
-                 *arguments);
+    return start(!arguments->forks, nullptr, bp35_patch<G, MODE>, a.count, PATCH_THREADS, room,
+                 stream, *arguments);
   }
 };
 

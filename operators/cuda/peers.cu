@@ -3,7 +3,7 @@ extern "C" {
 #include "operators/cuda/peers.h"
 }
 
-#include <climits>
+#include <algorithm>
 #include <cstdlib>
 
 namespace {
@@ -17,10 +17,6 @@ namespace {
 #include "operators/cuda/targets.cuh"
 
 constexpr int THREADS = 256;
-
-int blocks_for(int n) {
-  return (n + THREADS - 1) / THREADS;
-}
 
 __device__ __forceinline__ void signal(sp_cuda_epoch *flag, sp_cuda_epoch epoch) {
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(epoch) : "memory");
@@ -106,15 +102,8 @@ __global__ void add_words(sp_cuda_border p, T *vector, const sp_cuda_scalars *sc
 /* A rank's message to the others about its region. */
 struct introduction {
   cudaIpcMemHandle_t handle;
-  int shared, neighbours, ready;
+  int shared, ready;
 };
-
-/* Round up to pages of 2 MiB: export works by page, and small allocations would share one with
- * other data. */
-sp_status allocate_region(size_t bytes, void **region) {
-  const size_t page = 2 << 20;
-  return sp_cuda_allocate((bytes + page - 1) / page, page, "exchange", region);
-}
 
 bool on_one_machine(MPI_Comm comm) {
   MPI_Comm machine;
@@ -124,8 +113,11 @@ bool on_one_machine(MPI_Comm comm) {
   return sp_cuda_all_agree(comm, together == sp_comm_size(comm));
 }
 
+/* Round up to pages of 2 MiB: export works by page, and small allocations would share one with
+ * other data. */
 sp_status export_region(size_t bytes, sp_cuda_mapping *mapping, introduction *mine) {
-  SP_TRY(allocate_region(bytes, &mapping->region));
+  const size_t page = 2 << 20;
+  SP_TRY(sp_cuda_allocate((bytes + page - 1) / page, page, "exchange", &mapping->region));
   SP_CUDA(cudaIpcGetMemHandle(&mine->handle, mapping->region));
   mine->ready = 1;
   return SP_OK;
@@ -139,9 +131,10 @@ bool map_region(const introduction *other, void **mapped) {
   return false;
 }
 
-/* Export a region of `bytes` bytes, and map the regions of all ranks r with wanted[r]. The array
- * all[size] receives the ranks' messages. *why as in sp_cuda_peers_connect. */
-sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduction *mine,
+/* Export a region of `bytes` bytes, and map the regions of the neighbours in `plan`, or of all
+ * ranks if it is NULL. The array all[size] receives the ranks' messages. *why as in
+ * sp_cuda_peers_connect. */
+sp_status map_regions(MPI_Comm comm, size_t bytes, const sp_exchange_plan *plan, introduction *mine,
                       introduction *all, const char **why, sp_cuda_mapping *mapping) {
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   SP_TRY(sp_agree(
@@ -155,8 +148,10 @@ sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduct
       "GPUs cannot reach each other's memory (all GPUs of a machine must be visible to its ranks)";
   mapping->comm = comm;
   bool possible = true;
-  for (int r = 0; r < size && possible; r++)
-    if (r != rank && wanted[r]) possible = map_region(&all[r], &mapping->mapped[r]);
+  for (int n = 0; n < (plan ? plan->neighbours : size) && possible; n++) {
+    const int r = plan ? plan->ranks[n] : n;
+    if (r != rank) possible = map_region(&all[r], &mapping->mapped[r]);
+  }
   if (!sp_cuda_all_agree(comm, possible)) return SP_OK;
   *why = nullptr;
   return SP_OK;
@@ -167,26 +162,10 @@ void unmap(sp_cuda_mapping *mapping) {
     if (mapping->mapped[r]) (void)cudaIpcCloseMemHandle(mapping->mapped[r]);
   /* Memory may be freed only after other ranks have closed their mappings of it. */
   if (mapping->comm != MPI_COMM_NULL) MPI_Barrier(mapping->comm);
-  for (int t = 0; t < mapping->table_count; t++) (void)cudaFree(mapping->tables[t]);
   (void)cudaFree(mapping->region);
   free(mapping->mapped);
   *mapping = {};
   mapping->comm = MPI_COMM_NULL;
-}
-
-template <class T>
-sp_status table(sp_cuda_mapping *mapping, const T *host, size_t count, const T **out) {
-  void *copy = nullptr;
-  const sp_status status = sp_cuda_copy_of(host, count, sizeof(T), "exchange", &copy);
-  mapping->tables[mapping->table_count++] = copy;
-  *out = (const T *)copy;
-  return status;
-}
-
-template <class T> sp_status counter(sp_cuda_mapping *mapping, T **out) {
-  SP_TRY(sp_cuda_allocate(1, sizeof(T), "exchange", (void **)out));
-  mapping->tables[mapping->table_count++] = *out;
-  return SP_OK;
 }
 
 /* ---- Sums over all ranks ---- */
@@ -198,16 +177,16 @@ sp_status make_sum_tables(int rank, int size, sp_cuda_peers *peers) {
     sums[r] = (sp_cuda_sums *)(r == rank ? peers->mapping.region : peers->mapping.mapped[r]);
   view->rank = rank;
   view->sums = sums[rank];
-  SP_TRY(table(&peers->mapping, (sp_cuda_sums *const *)sums, (size_t)size, &view->remote_sums));
-  SP_TRY(counter(&peers->mapping, &view->epoch));
-  SP_TRY(counter(&peers->mapping, &view->missing.on_device));
+  SP_TRY(sp_cuda_copy_of(sums, (size_t)size, sizeof *sums, "exchange", &view->remote_sums));
+  SP_TRY(sp_cuda_allocate(1, sizeof *view->epoch, "exchange", &view->epoch));
+  SP_TRY(sp_cuda_allocate(1, sizeof(int), "exchange", &view->missing.on_device));
   SP_CUDA(cudaMallocHost(&view->missing.on_host, sizeof(int)));
   *view->missing.on_host = 0;
   return SP_OK;
 }
 
 sp_status connect(MPI_Comm comm, const char **why, sp_cuda_peers *peers) {
-  bool wanted[SP_CUDA_MOST_PEERS], differ;
+  bool differ;
   introduction mine = {}, all[SP_CUDA_MOST_PEERS];
   const int rank = sp_comm_rank(comm), size = sp_comm_size(comm);
   *why = "ranks are on several machines";
@@ -217,8 +196,7 @@ sp_status connect(MPI_Comm comm, const char **why, sp_cuda_peers *peers) {
   *why = "ranks share a GPU";
   SP_TRY(sp_cuda_gpus_differ(comm, &differ));
   if (!differ) return SP_OK;
-  for (int r = 0; r < size; r++) wanted[r] = true;
-  SP_TRY(map_regions(comm, 2 * (size_t)size * sizeof(sp_cuda_sums), wanted, &mine, all, why,
+  SP_TRY(map_regions(comm, 2 * (size_t)size * sizeof(sp_cuda_sums), nullptr, &mine, all, why,
                      &peers->mapping));
   if (*why) return SP_OK;
   SP_TRY(sp_agree(comm, make_sum_tables(rank, size, peers)));
@@ -226,135 +204,66 @@ sp_status connect(MPI_Comm comm, const char **why, sp_cuda_peers *peers) {
   return SP_OK;
 }
 
-bool connects(const sp_cuda_peers *peers, MPI_Comm comm) {
-  int comparison;
-  MPI_Comm_compare(comm, peers->mapping.comm, &comparison);
-  return comparison == MPI_IDENT || comparison == MPI_CONGRUENT;
-}
-
 /* ---- Values of neighbours ---- */
 
-/* Offsets in a space's region, in units of 8 bytes. */
-struct layout {
-  size_t arrived, count;
-};
-
-layout lay_out(int shared, int neighbours) {
-  const size_t values = 4 * (size_t)shared;
-  return {values, values + (size_t)neighbours};
+/* A region has two buffers of 2 `shared` doubles, then the flags of neighbours. */
+size_t flags_offset(int shared) {
+  return 4 * (size_t)shared;
 }
 
-/* Offset of this rank's values in a neighbour's region, and the index of its flag. */
-struct place {
-  int start, index;
-};
-
-void exchange_places(MPI_Comm comm, const sp_exchange_plan *plan, place *places) {
+/* Exchange places in regions with the neighbours: the offset of a rank's values, and the index of
+ * its flag. */
+void meet_neighbours(const sp_exchange_plan *plan, const introduction *all, void *const *regions,
+                     MPI_Comm comm, sp_cuda_neighbour *of) {
   for (int b = 0; b < plan->neighbours; b++) {
-    const place mine = {plan->start[b], b};
-    MPI_Sendrecv(&mine, 2, MPI_INT, plan->ranks[b], 1, &places[b], 2, MPI_INT, plan->ranks[b], 1,
-                 comm, MPI_STATUS_IGNORE);
+    const int rank = plan->ranks[b], mine[2] = {plan->start[b], b};
+    int place[2];
+    MPI_Sendrecv(mine, 2, MPI_INT, rank, 1, place, 2, MPI_INT, rank, 1, comm, MPI_STATUS_IGNORE);
+    double *const region = (double *)regions[rank];
+    of[b] = {rank,
+             plan->start[b],
+             plan->start[b + 1],
+             all[rank].shared,
+             place[0],
+             region,
+             (sp_cuda_epoch *)region + flags_offset(all[rank].shared) + place[1]};
   }
 }
 
-/* Host workspace to connect neighbours' buffers: [ranks] and [neighbours]. */
-struct meeting {
-  introduction *all;
-  bool *wanted;
-  place *places;
-  sp_cuda_neighbour *of;
-};
-
-sp_status meeting_create(int size, int neighbours, meeting *m) {
-  const size_t n = (size_t)neighbours;
-  SP_TRY(sp_allocate((size_t)size, sizeof *m->all, "exchange", &m->all));
-  SP_TRY(sp_allocate((size_t)size, sizeof *m->wanted, "exchange", &m->wanted));
-  SP_TRY(sp_allocate(n, sizeof *m->places, "exchange", &m->places));
-  return sp_allocate(n, sizeof *m->of, "exchange", &m->of);
-}
-
-void meeting_destroy(meeting *m) {
-  free(m->all);
-  free(m->wanted);
-  free(m->places);
-  free(m->of);
-}
-
-sp_status make_border_tables(const sp_exchange_plan *plan, const meeting *m,
+sp_status make_border_tables(const sp_exchange_plan *plan, const sp_cuda_neighbour *of,
                              sp_cuda_border_memory *memory) {
   sp_cuda_border *view = &memory->view;
-  sp_cuda_mapping *mapping = &memory->mapping;
-  for (int b = 0; b < plan->neighbours; b++) {
-    const int rank = plan->ranks[b];
-    const introduction *other = &m->all[rank];
-    double *const region = (double *)mapping->mapped[rank];
-    sp_cuda_epoch *const flags =
-        (sp_cuda_epoch *)region + lay_out(other->shared, other->neighbours).arrived;
-    m->of[b] = {rank,
-                plan->start[b],
-                plan->start[b + 1],
-                other->shared,
-                m->places[b].start,
-                region,
-                flags + m->places[b].index};
-  }
-  SP_TRY(table(mapping, m->of, (size_t)plan->neighbours, &view->of));
-  SP_TRY(counter(mapping, &view->begun));
-  SP_TRY(counter(mapping, &view->sent));
-  double *region = (double *)mapping->region;
+  SP_TRY(sp_cuda_copy_of(of, (size_t)plan->neighbours, sizeof *of, "exchange", &view->of));
+  SP_TRY(sp_cuda_allocate(1, sizeof *view->begun, "exchange", &view->begun));
+  SP_TRY(sp_cuda_allocate(1, sizeof *view->sent, "exchange", &view->sent));
   view->neighbours = plan->neighbours;
-  view->received = region;
-  view->arrived = (sp_cuda_epoch *)region + lay_out(view->lists.shared, plan->neighbours).arrived;
+  view->received = (double *)memory->mapping.region;
+  view->arrived = (sp_cuda_epoch *)view->received + flags_offset(view->lists.shared);
   return SP_OK;
 }
 
-sp_status meet(MPI_Comm comm, const sp_exchange_plan *plan, const char **why, meeting *m,
-               sp_cuda_border_memory *memory) {
-  SP_TRY(sp_agree(comm, meeting_create(sp_comm_size(comm), plan->neighbours, m)));
-  for (int b = 0; b < plan->neighbours; b++) m->wanted[plan->ranks[b]] = true;
+/* all[ranks] and of[neighbours] are workspace. */
+sp_status connect_border(MPI_Comm comm, const sp_exchange_plan *plan, introduction *all,
+                         sp_cuda_neighbour *of, const char **why, sp_cuda_border_memory *memory) {
   introduction mine = {};
   mine.shared = memory->view.lists.shared;
-  mine.neighbours = plan->neighbours;
-  const size_t bytes = 8 * lay_out(mine.shared, mine.neighbours).count;
-  SP_TRY(map_regions(comm, bytes, m->wanted, &mine, m->all, why, &memory->mapping));
+  const size_t words = flags_offset(mine.shared) + (size_t)plan->neighbours;
+  SP_TRY(map_regions(comm, 8 * words, plan, &mine, all, why, &memory->mapping));
   if (*why) return SP_OK;
   memory->view.few = true;
   for (int r = 0; r < sp_comm_size(comm); r++)
-    memory->view.few = memory->view.few && m->all[r].shared <= SP_CUDA_FEW_SHARED;
-  exchange_places(comm, plan, m->places);
-  return sp_agree(comm, make_border_tables(plan, m, memory));
-}
-
-template <class T>
-cudaError_t queue_send(const sp_cuda_border *border, const sp_cuda_pending *pending, void *vector,
-                       const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  pending_sums<T> sums = {};
-  if (pending)
-    sums = {pending->assembly->shared, pending->assembly->sent, (const T *)pending->edges,
-            pending->constrained};
-  return queue(send<T>, blocks_for(border->lists.shared), THREADS, 0, stream, *border, sums,
-               (T *)vector, scalars);
-}
-
-template <class T>
-cudaError_t queue_receive(const sp_cuda_border *border, void *vector,
-                          const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  const int targets = border->lists.targets, neighbours = border->neighbours;
-  if (border->few)
-    return queue(add_words<T>, blocks_for(targets > neighbours ? targets : neighbours), THREADS, 0,
-                 stream, *border, (T *)vector, scalars);
-  const cudaError_t error = queue(await_neighbours, 1, 32, 0, stream, *border, scalars);
-  if (error != cudaSuccess) return error;
-  // No programmatic launch: its blocks would occupy multiprocessors while one block waits.
-  return start(false, nullptr, add_received<T>, blocks_for(targets), THREADS, 0, stream, *border,
-               (T *)vector, scalars);
+    memory->view.few = memory->view.few && all[r].shared <= SP_CUDA_FEW_SHARED;
+  meet_neighbours(plan, all, memory->mapping.mapped, comm, of);
+  return sp_agree(comm, make_border_tables(plan, of, memory));
 }
 
 } // namespace
 
 sp_status sp_cuda_peers_connect(sp_device *device, MPI_Comm comm, const char **why) {
   *why = nullptr;
-  if (sp_cuda_all_agree(comm, device->peers && connects(device->peers, comm))) return SP_OK;
+  if (sp_cuda_all_agree(comm,
+                        device->peers && sp_cuda_same_ranks(device->peers->mapping.comm, comm)))
+    return SP_OK;
   *why = "peers are other ranks already";
   if (!sp_cuda_all_agree(comm, !device->peers)) return SP_OK;
   SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *device->peers, "peers", &device->peers)));
@@ -366,8 +275,10 @@ sp_status sp_cuda_peers_connect(sp_device *device, MPI_Comm comm, const char **w
 
 void sp_cuda_peers_close(sp_cuda_peers **peers) {
   if (!*peers) return;
+  const sp_cuda_ranks *view = &(*peers)->view;
   unmap(&(*peers)->mapping);
-  (void)cudaFreeHost((*peers)->view.missing.on_host);
+  SP_CUDA_FREE(view->remote_sums, view->epoch, view->missing.on_device);
+  (void)cudaFreeHost(view->missing.on_host);
   free(*peers);
   *peers = nullptr;
 }
@@ -381,26 +292,50 @@ sp_status sp_cuda_peers_check(const sp_cuda_peers *peers) {
 sp_status sp_cuda_border_create(sp_device *device, MPI_Comm comm, const sp_exchange_plan *plan,
                                 const sp_cuda_lists *lists, const char **why,
                                 sp_cuda_border_memory *out) {
-  meeting m = {};
+  SP_OWNED introduction *all = nullptr;
+  SP_OWNED sp_cuda_neighbour *of = nullptr;
   *out = {};
   out->mapping.comm = MPI_COMM_NULL;
   out->view.lists = *lists;
   out->view.missing = device->peers->view.missing;
-  const sp_status status = meet(comm, plan, why, &m, out);
-  meeting_destroy(&m);
-  return status;
+  sp_status status = sp_allocate((size_t)sp_comm_size(comm), sizeof *all, "exchange", &all);
+  if (!status) status = sp_allocate((size_t)plan->neighbours, sizeof *of, "exchange", &of);
+  SP_TRY(sp_agree(comm, status));
+  return connect_border(comm, plan, all, of, why, out);
 }
 
 void sp_cuda_border_free(sp_cuda_border_memory *memory) {
   if (memory->mapping.mapped) unmap(&memory->mapping);
+  SP_CUDA_FREE(memory->view.of, memory->view.begun, memory->view.sent);
   *memory = {};
 }
 
 cudaError_t sp_cuda_border_send(const sp_cuda_border *border, sp_precision precision,
                                 const sp_cuda_pending *pending, void *vector,
                                 const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  return (precision == SP_SINGLE ? queue_send<float> : queue_send<double>)(border, pending, vector,
-                                                                           scalars, stream);
+  return with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    pending_sums<T> sums = {};
+    if (pending)
+      sums = {pending->assembly->shared, pending->assembly->sent, (const T *)pending->edges,
+              pending->constrained};
+    return queue(send<T>, blocks_for((size_t)border->lists.shared, THREADS), THREADS, 0, stream,
+                 *border, sums, (T *)vector, scalars);
+  });
+}
+
+template <class T>
+static cudaError_t queue_receive(const sp_cuda_border *border, void *vector,
+                                 const sp_cuda_scalars *scalars, cudaStream_t stream) {
+  const int targets = border->lists.targets;
+  if (border->few)
+    return queue(add_words<T>, blocks_for((size_t)std::max(targets, border->neighbours), THREADS),
+                 THREADS, 0, stream, *border, (T *)vector, scalars);
+  const cudaError_t error = queue(await_neighbours, 1, 32, 0, stream, *border, scalars);
+  if (error != cudaSuccess) return error;
+  // No programmatic launch: its blocks would occupy multiprocessors while one block waits.
+  return start(false, nullptr, add_received<T>, blocks_for((size_t)targets, THREADS), THREADS, 0,
+               stream, *border, (T *)vector, scalars);
 }
 
 cudaError_t sp_cuda_border_receive(const sp_cuda_border *border, sp_precision precision,

@@ -103,8 +103,6 @@ typedef struct sp_cuda_mapping {
   MPI_Comm comm; /* MPI_COMM_NULL: nothing is mapped */
   int size;
   void *region, **mapped; /* [size], NULL for this rank and for ranks that are not mapped */
-  void *tables[3];        /* device arrays to free */
-  int table_count;
 } sp_cuda_mapping;
 
 /* Data of a device for its peers. */

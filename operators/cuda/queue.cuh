@@ -17,6 +17,16 @@ static bool can_be_early() {
   return CUDART_VERSION >= 12030 && sp_cuda_architecture() >= 90;
 }
 
+// Blocks for n threads or elements, `each` of them per block.
+static int blocks_for(size_t n, int each) {
+  return (int)((n + (size_t)each - 1) / (size_t)each);
+}
+
+// act(0.0), or act(0.0f) in single precision.
+template <class Act> static auto with_precision(sp_precision precision, Act act) {
+  return precision == SP_SINGLE ? act(0.0f) : act(0.0);
+}
+
 // Launch kernel(values) with `blocks` blocks of `threads` threads and `bytes` bytes of dynamic
 // shared memory; nothing if there are no blocks. `early`: use programmatic dependent launch; the
 // kernel must follow exactly one kernel, in its own stream. If `event` is not NULL, it is recorded
@@ -25,6 +35,11 @@ template <class... Parameters, class... Values>
 static cudaError_t start(bool early, cudaEvent_t event, void (*kernel)(Parameters...), int blocks,
                          int threads, size_t bytes, cudaStream_t stream, const Values &...values) {
   if (blocks == 0) return cudaSuccess;
+  if (bytes > 0) {
+    const cudaError_t error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess) return error;
+  }
   cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((unsigned)blocks);

@@ -1,7 +1,6 @@
 extern "C" {
 #include "operators/cuda/copies.h"
-#include "operators/cuda/schwarz.h"
-#include "io/threads.h"
+#include "operators/cuda/entries.h"
 #include "mesh/columns.h"
 #include "operators/space.h"
 }
@@ -18,39 +17,18 @@ namespace {
 
 struct sp_device_schwarz {
   sp_local_operator *local; /* borrowed */
-  sp_precision precision;
   int columns, nq;
-  void *basis, *values, *weights; /* as in sp_cuda_boxes */
-  /* Arrays of columns, as in sp_cuda_boxes and sp_schwarz_setup. */
-  void *interface, *frames, *conductances, *end_couplings, *modal, *above, *below;
-  void *start, *closed, *inverse, *ratio, *ring;
+  sp_cuda_boxes boxes;
+  /* Arrays of columns, as in sp_schwarz_setup. */
+  const int *start;
+  const bool *closed;
+  const void *inverse, *ratio, *ring;
 };
 
-/* values[rows][each], each row in the order `places` if not NULL. */
-template <class T> struct rounding {
-  const double *values;
-  size_t each;
-  const unsigned short *places; /* or NULL */
-  T *out;
-};
-
-template <class T> static void round_rows(void *context, size_t begin, size_t end) {
-  const rounding<T> *r = (const rounding<T> *)context;
-  for (size_t row = begin; row < end; row++)
-    for (size_t i = 0; i < r->each; i++)
-      r->out[row * r->each + i] = (T)r->values[row * r->each + (r->places ? r->places[i] : i)];
-}
-
-/* Copy to the device, rounded if the operator is in single precision. */
-template <class T>
-static sp_status send(size_t rows, size_t each, const double *values, const unsigned short *places,
-                      void **out) {
-  rounding<T> r = {values, each, places, nullptr};
-  SP_TRY(sp_allocate(rows, each * sizeof(T), "Schwarz", &r.out));
-  sp_status status = sp_loop_over("Schwarz", rows, each, &r, round_rows<T>);
-  if (!status) status = sp_cuda_copy_of(r.out, rows * each, sizeof(T), "Schwarz", out);
-  free(r.out);
-  return status;
+/* Copy rows of numbers to the device in the operator's precision. */
+static sp_status send(const sp_device_schwarz *s, size_t rows, size_t each, const double *values,
+                      void *out) {
+  return sp_cuda_copy_rounded(s->local->precision, rows, each, values, nullptr, "Schwarz", out);
 }
 
 // Places of nodes in the cube of boxes.cuh, whose direction 0 runs along the column.
@@ -69,48 +47,50 @@ static void fill_frames(const sp_schwarz_setup *setup, size_t elements, int *fra
   }
 }
 
-template <class T>
+/* Arrays by element, of which setup->conductances has only those in columns. */
+static sp_status send_frames(const sp_schwarz_setup *setup, size_t elements, sp_device_schwarz *s) {
+  const sp_columns *columns = setup->columns;
+  SP_OWNED int *frames = nullptr;
+  SP_OWNED double *conductances = nullptr;
+  SP_TRY(sp_allocate(elements, 4 * sizeof *frames, "Schwarz", &frames));
+  SP_TRY(sp_allocate(elements, sizeof *conductances, "Schwarz", &conductances));
+  fill_frames(setup, elements, frames);
+  for (sp_lid i = 0; i < columns->start[columns->count]; i++)
+    conductances[columns->elements[i]] = setup->conductances[i];
+  SP_TRY(sp_cuda_copy_of(frames, 4 * elements, sizeof *frames, "Schwarz", &s->boxes.frames));
+  return send(s, elements, 1, conductances, &s->boxes.conductances);
+}
+
 static sp_status build_columns(const sp_schwarz_setup *setup, size_t elements,
                                sp_device_schwarz *s) {
   const sp_columns *columns = setup->columns;
-  const size_t n = (size_t)setup->space->numbering->order + 1, count = (size_t)columns->count;
+  const size_t n = (size_t)s->nq, count = (size_t)columns->count;
   const size_t interfaces = (size_t)columns->start[count] + count, values = interfaces * n * n;
-  int *frames = nullptr;
-  double *conductances = nullptr;
-  sp_status status = sp_allocate(elements, 4 * sizeof *frames, "Schwarz", &frames);
-  if (!status) status = sp_allocate(elements, sizeof *conductances, "Schwarz", &conductances);
-  if (!status) {
-    fill_frames(setup, elements, frames);
-    for (sp_lid i = 0; i < columns->start[count]; i++)
-      conductances[columns->elements[i]] = setup->conductances[i];
-    status = sp_cuda_copy_of(frames, 4 * elements, sizeof *frames, "Schwarz", &s->frames);
-  }
-  if (!status) status = send<T>(elements, 1, conductances, nullptr, &s->conductances);
-  free(frames);
-  free(conductances);
-  SP_TRY(status);
-  SP_TRY(sp_cuda_copy_of(setup->interface, elements, sizeof(int), "Schwarz", &s->interface));
+  const size_t bytes = sp_precision_bytes(s->local->precision);
+  sp_cuda_boxes *boxes = &s->boxes;
+  SP_TRY(send_frames(setup, elements, s));
+  SP_TRY(sp_cuda_copy_of(setup->interface, elements, sizeof(int), "Schwarz", &boxes->interface));
   SP_TRY(sp_cuda_copy_of(columns->start, count + 1, sizeof(int), "Schwarz", &s->start));
   SP_TRY(sp_cuda_copy_of(columns->closed, count, sizeof(bool), "Schwarz", &s->closed));
-  SP_TRY(send<T>(2, n, setup->end_couplings, nullptr, &s->end_couplings));
-  SP_TRY(send<T>(interfaces, n * n, setup->inverse, nullptr, &s->inverse));
-  SP_TRY(send<T>(interfaces, n * n, setup->ratio, nullptr, &s->ratio));
-  if (setup->ring) SP_TRY(send<T>(interfaces, n * n, setup->ring, nullptr, &s->ring));
-  SP_TRY(sp_cuda_allocate(elements * n * n * n, sizeof(T), "Schwarz", &s->modal));
-  SP_TRY(sp_cuda_allocate(values, sizeof(T), "Schwarz", &s->above));
-  return sp_cuda_allocate(values, sizeof(T), "Schwarz", &s->below);
+  SP_TRY(send(s, 2, n, setup->end_couplings, &boxes->end_couplings));
+  SP_TRY(send(s, interfaces, n * n, setup->inverse, &s->inverse));
+  SP_TRY(send(s, interfaces, n * n, setup->ratio, &s->ratio));
+  if (setup->ring) SP_TRY(send(s, interfaces, n * n, setup->ring, &s->ring));
+  SP_TRY(sp_cuda_allocate(elements * n * n * n, bytes, "Schwarz", &boxes->modal));
+  SP_TRY(sp_cuda_allocate(values, bytes, "Schwarz", &boxes->above));
+  return sp_cuda_allocate(values, bytes, "Schwarz", &boxes->below);
 }
 
-template <class T> static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
-  const size_t elements = (size_t)setup->space->mesh->hexes->count;
-  const size_t n = (size_t)setup->space->numbering->order + 1;
+static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
+  const size_t elements = (size_t)setup->space->mesh->hexes->count, n = (size_t)s->nq;
   unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
-  sp_cuda_node_order(setup->space->numbering->order, places);
-  SP_TRY(send<T>(elements, 3 * n * n, setup->basis, nullptr, &s->basis));
-  SP_TRY(send<T>(elements, 3 * n, setup->values, nullptr, &s->values));
+  sp_cuda_node_order(s->nq - 1, places);
+  SP_TRY(send(s, elements, 3 * n * n, setup->basis, &s->boxes.basis));
+  SP_TRY(send(s, elements, 3 * n, setup->values, &s->boxes.values));
   /* Kernels use another order of an element's nodes. */
-  SP_TRY(send<T>(elements, n * n * n, setup->weights, places, &s->weights));
-  return s->columns > 0 ? build_columns<T>(setup, elements, s) : SP_OK;
+  SP_TRY(sp_cuda_copy_rounded(s->local->precision, elements, n * n * n, setup->weights, places,
+                              "Schwarz", &s->boxes.weights));
+  return s->columns > 0 ? build_columns(setup, elements, s) : SP_OK;
 }
 
 sp_status sp_cuda_schwarz_create(sp_device *, const sp_schwarz_setup *setup,
@@ -119,10 +99,9 @@ sp_status sp_cuda_schwarz_create(sp_device *, const sp_schwarz_setup *setup,
   *out = nullptr;
   SP_TRY(sp_allocate(1, sizeof *s, "Schwarz", &s));
   s->local = setup->local;
-  s->precision = setup->precision;
   s->columns = setup->columns->count;
   s->nq = setup->space->numbering->order + 1;
-  const sp_status status = (setup->precision == SP_SINGLE ? build<float> : build<double>)(setup, s);
+  const sp_status status = build(setup, s);
   if (status)
     sp_cuda_schwarz_destroy(&s);
   else
@@ -133,10 +112,10 @@ sp_status sp_cuda_schwarz_create(sp_device *, const sp_schwarz_setup *setup,
 void sp_cuda_schwarz_destroy(sp_device_schwarz **schwarz) {
   sp_device_schwarz *s = *schwarz;
   if (!s) return;
-  void *const arrays[] = {s->basis,        s->values,        s->weights, s->interface, s->frames,
-                          s->conductances, s->end_couplings, s->modal,   s->above,     s->below,
-                          s->start,        s->closed,        s->inverse, s->ratio,     s->ring};
-  for (void *array : arrays) (void)cudaFree(array);
+  const sp_cuda_boxes *boxes = &s->boxes;
+  SP_CUDA_FREE(boxes->basis, boxes->values, boxes->weights, boxes->interface, boxes->frames,
+               boxes->conductances, boxes->end_couplings, boxes->modal, boxes->above, boxes->below,
+               s->start, s->closed, s->inverse, s->ratio, s->ring);
   free(s);
   *schwarz = nullptr;
 }
@@ -202,13 +181,15 @@ static __global__ void sweep_columns(int columns, int area, const int *start, co
   for (int k = 1; k < length; k++) u[(size_t)k * area] += ring[(size_t)k * area] * base;
 }
 
-template <class T> static cudaError_t sweep(const sp_device_schwarz *s) {
-  const int area = s->nq * s->nq, threads = 128;
-  const size_t modes = (size_t)s->columns * (size_t)area;
-  return queue(sweep_columns<T>, (int)((modes + threads - 1) / threads), threads, 0,
-               s->local->device->stream, s->columns, area, (const int *)s->start,
-               (const bool *)s->closed, (const T *)s->inverse, (const T *)s->ratio,
-               (const T *)s->ring, (const T *)s->below, (T *)s->above);
+static cudaError_t sweep(const sp_device_schwarz *s) {
+  return with_precision(s->local->precision, [&](auto real) {
+    using T = decltype(real);
+    const int area = s->nq * s->nq, threads = 128;
+    const size_t modes = (size_t)s->columns * (size_t)area;
+    return queue(sweep_columns<T>, blocks_for(modes, threads), threads, 0, s->local->device->stream,
+                 s->columns, area, s->start, s->closed, (const T *)s->inverse, (const T *)s->ratio,
+                 (const T *)s->ring, (const T *)s->boxes.below, (T *)s->boxes.above);
+  });
 }
 
 /* First half of an application with columns: solve their interfaces. */
@@ -217,24 +198,13 @@ static sp_status solve_interfaces(sp_device_schwarz *s, sp_cuda_boxes *boxes, co
   arguments.x = r;
   boxes->pass = SP_CUDA_REDUCE;
   SP_CUDA(s->local->order->boxes(&arguments, boxes, s->local->device->stream));
-  SP_CUDA(s->precision == SP_SINGLE ? sweep<float>(s) : sweep<double>(s));
   boxes->pass = SP_CUDA_EXPAND;
-  return SP_OK;
+  return SP_CUDA_STATUS(sweep(s));
 }
 
 static sp_status apply(sp_device_schwarz *s, const void *r, void *z, const sp_correction *step) {
   const range named("Schwarz");
-  sp_cuda_boxes boxes = {};
-  boxes.basis = s->basis;
-  boxes.values = s->values;
-  boxes.weights = s->weights;
-  boxes.interface = (const int *)s->interface;
-  boxes.frames = (const int *)s->frames;
-  boxes.conductances = s->conductances;
-  boxes.end_couplings = s->end_couplings;
-  boxes.modal = s->modal;
-  boxes.above = s->above;
-  boxes.below = s->below;
+  sp_cuda_boxes boxes = s->boxes;
   sp_status status = SP_OK;
   if (s->columns > 0) status = solve_interfaces(s, &boxes, r);
   const sp_cuda_application application = {&boxes, true, r, z, step};

@@ -10,7 +10,6 @@ extern "C" {
 }
 
 #include "operators/cuda/local.h"
-#include "operators/cuda/patch_setup.h"
 
 #include <cassert>
 #include <cstdlib>
@@ -41,13 +40,6 @@ static size_t factor_bytes(const sp_operator_setup *setup, size_t points) {
   return (size_t)sp_operator_rows[setup->kind].factors * points * real;
 }
 
-/* out = values in this precision. */
-static void convert(sp_precision precision, size_t count, const double *values, void *out) {
-  if (precision == SP_DOUBLE) memcpy(out, values, count * sizeof *values);
-  if (precision == SP_SINGLE)
-    for (size_t i = 0; i < count; i++) ((float *)out)[i] = (float)values[i];
-}
-
 /* A batch of elements from `begin` on, whose factors go to out[element of the batch][bytes]. */
 struct batch {
   const sp_operator_setup *setup;
@@ -70,20 +62,20 @@ static sp_status fill_batch(void *context, void *workspace, size_t begin, size_t
     if (kind == SP_FACTORS_AFFINE) {
       element[SP_CUDA_AFFINE - 1] = 0;
       sp_operator_affine(b->setup, e, element);
-      convert(b->setup->precision, SP_CUDA_AFFINE, element, out);
+      sp_cuda_round(b->setup->precision, SP_CUDA_AFFINE, element, nullptr, out);
       continue;
     }
     if (b->setup->geometry == SP_GEOMETRY_TRILINEAR) {
       sp_operator_trilinear(b->setup, e, element);
       if (kind == SP_FACTORS_SCALED) element[1] /= element[0];
-      convert(b->setup->precision, 24, element, out);
+      sp_cuda_round(b->setup->precision, 24, element, nullptr, out);
       continue;
     }
     SP_TRY(sp_operator_factors(b->setup, e, b->rule, element));
     if (kind == SP_FACTORS_ROUNDED)
       sp_operator_round_factors(points, element, (uint32_t *)out);
     else
-      convert(b->setup->precision, used * points, first_used, out);
+      sp_cuda_round(b->setup->precision, used * points, first_used, nullptr, out);
   }
   return SP_OK;
 }
@@ -97,11 +89,12 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   const size_t points = sp_rule_points(rule), count = (size_t)hexes->count;
   const size_t bytes = factor_bytes(setup, points);
   const size_t elements = (32 << 20) / bytes + (size_t)sp_threads();
-  batch b = {setup, rule, 0, bytes, nullptr};
+  SP_OWNED char *out = nullptr;
   /* Eight more bytes, which copies in units of 16 bytes (geometry.cuh) may read. */
   SP_TRY(sp_cuda_allocate(count * bytes + 8, 1, "geometric factors", &local->factors));
-  sp_status status = sp_allocate(elements * bytes, 1, "factors", &b.out);
-  for (; b.begin < count && !status; b.begin += elements) {
+  SP_TRY(sp_allocate(elements * bytes, 1, "factors", &out));
+  batch b = {setup, rule, 0, bytes, out};
+  for (; b.begin < count; b.begin += elements) {
     const size_t size = count - b.begin < elements ? count - b.begin : elements;
     sp_loop loop = {};
     loop.what = "factors";
@@ -111,75 +104,10 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
     loop.workspace_bytes = SP_FACTORS * points * sizeof(double);
     loop.context = &b;
     loop.compute = fill_batch;
-    status = sp_loop_run(&loop);
-    if (status) break;
-    status = sp_cuda_copy_in(size * bytes, b.out, (char *)local->factors + b.begin * bytes);
+    SP_TRY(sp_loop_run(&loop));
+    SP_TRY(sp_cuda_copy_in(size * bytes, out, (char *)local->factors + b.begin * bytes));
   }
-  free(b.out);
-  return status;
-}
-
-/* Codes of surface nodes during their construction. */
-struct node_codes {
-  const sp_operator_setup *setup;
-  int surface_nodes;
-  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ]; /* sp_cuda_node_order */
-  sp_lid *first;                                            /* [dofs], the first element of each */
-  unsigned *codes;                                          /* [elements][surface_nodes] */
-
-  sp_lid dof(size_t element, int q) const {
-    const sp_numbering *numbering = setup->space->numbering;
-    const size_t nq = (size_t)numbering->order + 1;
-    return numbering->nodes[element * nq * nq * nq + places[q]];
-  }
-};
-
-static void find_first(void *context, size_t begin, size_t end) {
-  const node_codes *n = (const node_codes *)context;
-  for (size_t e = begin; e < end; e++)
-    for (int q = 0; q < n->surface_nodes; q++) sp_lower(&n->first[n->dof(e, q)], (sp_lid)e);
-}
-
-/* Across a period an element may have a DOF twice; only one of its nodes is the first. */
-static void write_codes(void *context, size_t begin, size_t end) {
-  const node_codes *n = (const node_codes *)context;
-  const bool *constrained = n->setup->constrained;
-  for (size_t e = begin; e < end; e++)
-    for (int q = 0; q < n->surface_nodes; q++) {
-      const sp_lid dof = n->dof(e, q);
-      unsigned code = (unsigned)dof;
-      if (__atomic_load_n(&n->first[dof], __ATOMIC_RELAXED) == (sp_lid)e) {
-        code |= SP_CUDA_FIRST;
-        __atomic_store_n(&n->first[dof], -1, __ATOMIC_RELAXED);
-      }
-      if (constrained && constrained[dof]) code |= SP_CUDA_CONSTRAINED;
-      n->codes[e * (size_t)n->surface_nodes + (size_t)q] = code;
-    }
-}
-
-static sp_status make_codes(size_t elements, size_t dofs, node_codes *n) {
-  sp_loop_set(dofs * sizeof *n->first, -1, n->first);
-  SP_TRY(sp_loop_over("element nodes", elements, (size_t)n->surface_nodes, n, find_first));
-  return sp_loop_over("element nodes", elements, (size_t)n->surface_nodes, n, write_codes);
-}
-
-static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *local) {
-  const int order = setup->space->numbering->order;
-  const size_t elements = (size_t)setup->space->mesh->hexes->count, dofs = (size_t)local->dofs;
-  const size_t count = elements * (size_t)sp_cuda_surface_nodes(order);
-  node_codes n = {};
-  n.setup = setup;
-  n.surface_nodes = sp_cuda_surface_nodes(order);
-  sp_cuda_node_order(order, n.places);
-  sp_status status = sp_allocate(count, sizeof *n.codes, "element nodes", &n.codes);
-  if (!status) status = sp_allocate(dofs, sizeof *n.first, "element nodes", &n.first);
-  if (!status) status = make_codes(elements, dofs, &n);
-  if (!status)
-    status =
-        sp_cuda_copy_of(n.codes, count, sizeof *n.codes, "element nodes", (void **)&local->nodes);
-  free(n.codes);
-  free(n.first);
-  return status;
+  return SP_OK;
 }
 
 static sp_status make_lists(const sp_operator_setup *setup, sp_local_operator *local) {
@@ -190,8 +118,11 @@ static sp_status make_lists(const sp_operator_setup *setup, sp_local_operator *l
     local->nodes = setup->alike->nodes;
     return SP_OK;
   }
+  const int order = setup->space->numbering->order;
   SP_TRY(sp_cuda_assembly_create(setup, nullptr, &local->assembly));
-  return send_nodes(setup, local);
+  return sp_cuda_codes_create(order, (size_t)local->elements, sp_cuda_surface_nodes(order),
+                              setup->space->numbering->nodes, local->dofs, setup->constrained,
+                              &local->nodes);
 }
 
 static sp_status allocate_edges(const sp_operator_setup *setup, sp_local_operator *local) {
@@ -204,15 +135,15 @@ static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator
   const sp_numbering *numbering = setup->space->numbering;
   const size_t count = (size_t)setup->diagonal_count;
   sp_cuda_diagonal *diagonal = &local->diagonal;
-  bool *shared = nullptr;
-  unsigned *dofs = nullptr;
-  double *values = nullptr;
-  sp_status status = sp_allocate((size_t)local->dofs, sizeof *shared, "diagonal", &shared);
-  if (!status) status = sp_allocate(count, sizeof *dofs, "diagonal", &dofs);
-  if (!status) status = sp_allocate(count, sizeof *values, "diagonal", &values);
-  for (sp_lid s = 0; !status && s < numbering->shared_start[numbering->neighbours]; s++)
+  SP_OWNED bool *shared = nullptr;
+  SP_OWNED unsigned *dofs = nullptr;
+  SP_OWNED double *values = nullptr;
+  SP_TRY(sp_allocate((size_t)local->dofs, sizeof *shared, "diagonal", &shared));
+  SP_TRY(sp_allocate(count, sizeof *dofs, "diagonal", &dofs));
+  SP_TRY(sp_allocate(count, sizeof *values, "diagonal", &values));
+  for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
     shared[numbering->shared[s]] = true;
-  for (int pass = 0; pass < 2 && !status; pass++) {
+  for (int pass = 0; pass < 2; pass++) {
     for (size_t n = 0; n < count; n++) {
       const sp_lid dof = setup->diagonal_dofs[n];
       if (shared[dof] != (pass == 0)) continue;
@@ -222,29 +153,25 @@ static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator
     }
     if (pass == 0) diagonal->shared = diagonal->count;
   }
-  if (!status)
-    status = sp_cuda_copy_of(dofs, count, sizeof *dofs, "diagonal", (void **)&diagonal->dofs);
-  if (!status)
-    status = sp_cuda_copy_of(values, count, sizeof *values, "diagonal", (void **)&diagonal->values);
-  free(shared);
-  free(dofs);
-  free(values);
-  return status;
+  SP_TRY(sp_cuda_copy_of(dofs, count, sizeof *dofs, "diagonal", &diagonal->dofs));
+  return sp_cuda_copy_of(values, count, sizeof *values, "diagonal", &diagonal->values);
 }
 
 /* The number of blocks of pass 1, in two parts or as a whole, whichever is larger. */
 static int most_blocks(const sp_local_operator *local) {
-  const int halo = pass_1_blocks(local, local->halo_elements);
-  const int inner = pass_1_blocks(local, local->elements - local->halo_elements);
-  const int whole = pass_1_blocks(local, local->elements);
+  const int halo = local->kernel->blocks(local->halo_elements);
+  const int inner = local->kernel->blocks(local->elements - local->halo_elements);
+  const int whole = local->kernel->blocks(local->elements);
   return halo + inner > whole ? halo + inner : whole;
 }
 
-static sp_status check_shared_memory(int order, const sp_local_operator *local) {
+/* Find the shared memory that a block may have, and check that it is enough for the kernel. */
+static sp_status check_shared_memory(int order, const sp_local_operator *local, size_t *bytes) {
   int most = 0;
   SP_CUDA(
       cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, local->device->id));
-  if (local->kernel->shared_bytes <= (size_t)most) return SP_OK;
+  *bytes = (size_t)most;
+  if (local->kernel->shared_bytes <= *bytes) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "order %d needs %.1f kB of shared memory a block, GPU %d has %.1f kB: take a "
                  "lower order or backend.device = host",
@@ -255,29 +182,74 @@ static sp_status check_shared_memory(int order, const sp_local_operator *local) 
 static sp_status allocate_sums(sp_local_operator *local) {
   const int blocks = most_blocks(local) + diagonal_blocks(local);
   SP_TRY(sp_cuda_allocate((size_t)(blocks + SP_CUDA_SUM_BLOCKS), sizeof(double), "partial sums",
-                          (void **)&local->energy));
-  SP_TRY(sp_cuda_allocate(2 * SP_CUDA_VECTOR_BLOCKS, sizeof(double), "partial sums",
-                          (void **)&local->partial));
-  SP_TRY(sp_cuda_allocate(1, sizeof *local->scalars, "scalars", (void **)&local->scalars));
+                          &local->energy));
   SP_TRY(
-      sp_cuda_allocate(SP_CG_BATCH, sizeof *local->records, "records", (void **)&local->records));
-  SP_CUDA(cudaMallocHost(&local->sums, 2 * sizeof(double)));
-  return SP_OK;
+      sp_cuda_allocate(2 * SP_CUDA_VECTOR_BLOCKS, sizeof(double), "partial sums", &local->partial));
+  SP_TRY(sp_cuda_allocate(1, sizeof *local->scalars, "scalars", &local->scalars));
+  SP_TRY(sp_cuda_allocate(SP_CG_BATCH, sizeof *local->records, "records", &local->records));
+  return SP_CUDA_STATUS(cudaMallocHost(&local->sums, 2 * sizeof(double)));
+}
+
+/* ---- Patches (patches.h) ---- */
+
+/* kappa and lambda / kappa of each element. */
+static sp_status send_scales(const sp_operator_setup *setup, sp_local_operator *local) {
+  const size_t elements = (size_t)local->elements;
+  SP_OWNED double *scales = nullptr;
+  SP_TRY(sp_allocate(2 * elements, sizeof *scales, "patches", &scales));
+  for (size_t e = 0; e < elements; e++) {
+    sp_operator_scales(setup, (sp_lid)e, &scales[2 * e]);
+    scales[2 * e + 1] /= scales[2 * e];
+  }
+  return sp_cuda_copy_of(scales, 2 * elements, sizeof *scales, "patches", &local->scales);
+}
+
+/* Copy `count` entries to *out on the device. */
+template <class T> static sp_status send(const T *values, size_t count, void *out) {
+  return sp_cuda_copy_of(values, count, sizeof *values, "patches", out);
+}
+
+static sp_status send_patches(const sp_operator_setup *setup, const sp_patches *patches,
+                              sp_local_operator *local) {
+  sp_cuda_patch_arrays *arrays = &local->patches;
+  arrays->count = patches->count;
+  local->halo_patches = patches->halo;
+  arrays->most_nodes = patches->most_nodes;
+  arrays->most_words = patches->most_words;
+  SP_TRY(send(patches->list, (size_t)patches->count, &arrays->list));
+  SP_TRY(send(patches->codes, patches->nodes, &arrays->codes));
+  SP_TRY(send(patches->geometry, patches->geometry_count, &local->factors));
+  SP_TRY(send(patches->pairs, (size_t)local->elements * (size_t)patches->element_words,
+              &arrays->pairs));
+  SP_TRY(send(patches->start, patches->groups + 1, &arrays->start));
+  SP_TRY(send(patches->entries, patches->words, &arrays->entries));
+  if (patches->order == 1 && (setup->kappa || setup->lambda_values))
+    SP_TRY(send_scales(setup, local));
+  SP_TRY(sp_cuda_assembly_create(setup, patches, &local->assembly));
+  return sp_cuda_allocate(patches->slots, sizeof(double), "edges", &local->edges);
 }
 
 /* Patch kernels if every patch fits in shared memory; else element kernels. Patches have many nodes
  * if the order of elements does not keep neighbours together. */
-static sp_status try_patches(const sp_operator_setup *setup, sp_local_operator *local) {
-  SP_TRY(sp_cuda_patches_make(setup, local, &local->works_by_patches));
+static sp_status try_patches(const sp_operator_setup *setup, size_t shared_bytes,
+                             sp_local_operator *local) {
+  sp_patches patches;
+  sp_status status = sp_patches_create(setup, &patches);
+  local->works_by_patches =
+      local->order->patch_shared_bytes(patches.most_nodes, patches.most_words) <= shared_bytes;
   if (!local->works_by_patches) local->kernel = element_kernel(setup, local);
-  return SP_OK;
+  local->owns_lists = local->works_by_patches;
+  if (!status && local->works_by_patches) status = send_patches(setup, &patches, local);
+  sp_patches_free(&patches);
+  return status;
 }
 
 static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
   const int order = setup->space->numbering->order;
-  SP_TRY(check_shared_memory(order, local));
+  size_t shared_bytes;
+  SP_TRY(check_shared_memory(order, local, &shared_bytes));
   SP_CUDA(local->order->prepare(sp_reference_get(order)));
-  if (local->works_by_patches) SP_TRY(try_patches(setup, local));
+  if (local->works_by_patches) SP_TRY(try_patches(setup, shared_bytes, local));
   if (!local->works_by_patches) {
     SP_TRY(send_factors(setup, local));
     SP_TRY(make_lists(setup, local));
@@ -285,28 +257,21 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   }
   SP_TRY(send_diagonal(setup, local));
   if (local->precision == SP_DOUBLE) SP_TRY(allocate_sums(local));
-  SP_CUDA(cudaDeviceSynchronize());
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaDeviceSynchronize());
 }
 
 void sp_cuda_operator_destroy(sp_local_operator **out) {
   sp_local_operator *local = *out;
   if (!local) return;
   if (local->graph) (void)cudaGraphExecDestroy(local->graph);
-  (void)cudaFree(local->factors);
-  (void)cudaFree(local->scales);
-  (void)cudaFree(local->edges);
-  (void)cudaFree(local->energy);
-  (void)cudaFree(local->partial);
-  (void)cudaFree(local->diagonal.dofs);
-  (void)cudaFree(local->diagonal.values);
+  SP_CUDA_FREE(local->factors, local->scales, local->edges, local->energy, local->partial,
+               local->diagonal.dofs, local->diagonal.values, local->scalars, local->records);
   if (local->owns_lists) {
-    (void)cudaFree(local->nodes);
+    const sp_cuda_patch_arrays *patches = &local->patches;
+    SP_CUDA_FREE(local->nodes, patches->list, patches->codes, patches->pairs, patches->start,
+                 patches->entries);
     sp_cuda_assembly_free(&local->assembly);
-    sp_cuda_patches_free(&local->patches);
   }
-  (void)cudaFree(local->scalars);
-  (void)cudaFree(local->records);
   (void)cudaFreeHost(local->sums);
   free(local);
   *out = nullptr;
@@ -318,23 +283,22 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   sp_local_operator *local;
   *out = nullptr;
   static_assert(SP_DEVICE_MOST == SP_CUDA_DOF, "codes of nodes hold all numbers");
-  SP_TRY(sp_operator_device_numbers(setup->space->numbering->order,
-                                    setup->space->mesh->hexes->count,
-                                    setup->space->numbering->local));
+  const sp_numbering *numbering = setup->space->numbering;
+  const sp_mesh *mesh = setup->space->mesh;
+  SP_TRY(sp_operator_device_numbers(numbering->order, mesh->hexes->count, numbering->local));
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   local->device = device;
   local->precision = setup->precision;
-  local->order = sp_cuda_order_get(setup->space->numbering->order, setup->precision);
+  local->order = sp_cuda_order_get(numbering->order, setup->precision);
   local->kernel = patch_kernel(setup, local);
   local->works_by_patches = local->kernel != nullptr;
   if (!local->kernel) local->kernel = element_kernel(setup, local);
   local->lambda = setup->lambda;
   local->space = setup->space->on_device;
-  local->halo_elements = setup->space->mesh->halo_elements;
-  local->elements = setup->space->mesh->hexes->count;
-  local->dofs = setup->space->numbering->local;
-  const size_t nq = (size_t)setup->space->numbering->order + 1;
-  local->nodes_an_element = nq * nq * nq;
+  local->halo_elements = mesh->halo_elements;
+  local->elements = mesh->hexes->count;
+  local->dofs = numbering->local;
+  local->nodes_an_element = sp_element_nodes(numbering->order);
   const sp_status status = build(setup, local);
   if (status)
     sp_cuda_operator_destroy(&local);

@@ -1,9 +1,7 @@
 extern "C" {
-#include "io/threads.h"
 #include "mesh/reference.h"
 #include "operators/cuda/copies.h"
-#include "operators/cuda/gather_lists.h"
-#include "operators/cuda/transfer.h"
+#include "operators/cuda/entries.h"
 #include "operators/space.h"
 }
 
@@ -15,12 +13,13 @@ struct sp_device_transfer {
   const sp_local_operator *local; /* of the fine space, borrowed */
   sp_device_space *coarse;        /* borrowed */
   int elements, nf, nc, fine_owned, coarse_dofs;
-  sp_cuda_gather_lists coarse_lists; /* of coarse nodes, for the sums of restriction */
-  unsigned short *places;            /* [nf^3], sp_cuda_node_order */
-  unsigned *codes;                   /* between two meshes: [elements][nf^3]; else NULL */
-  void *matrix;                      /* [nf][nc] */
-  void *correction;                  /* [fine DOFs]; NULL on one rank, or if copies may differ */
-  void *sums;                        /* [elements][nc^3] */
+  int *coarse_nodes;           /* [elements][nc^3], DOFs */
+  sp_cuda_targets coarse_sums; /* sp_cuda_gather_create */
+  unsigned short *places;      /* [nf^3], sp_cuda_node_order */
+  unsigned *codes;             /* between two meshes: [elements][nf^3]; else NULL */
+  void *matrix;                /* [nf][nc] */
+  void *correction;            /* [fine DOFs]; NULL on one rank, or if copies may differ */
+  void *sums;                  /* [elements][nc^3] */
 };
 
 namespace {
@@ -181,25 +180,15 @@ __global__ void restrict_elements(Sizes sizes, int elements, const T *matrix, fi
         [&](int c, T value) { to[c * nc * nc + p.worker] = value; });
 }
 
-template <class T> __global__ void gather(sp_cuda_gather_lists lists, const T *sums, T *y) {
+template <class T> __global__ void gather(sp_cuda_targets dofs, const T *sums, T *y) {
   const int d = blockIdx.x * THREADS + threadIdx.x;
-  const int first = d < lists.dofs ? lists.start[d] : 0;
-  const int last = d < lists.dofs ? lists.start[d + 1] : 0;
+  const int first = d < dofs.count ? dofs.start[d] : 0;
+  const int last = d < dofs.count ? dofs.start[d + 1] : 0;
   follow();
-  if (d >= lists.dofs) return;
+  if (d >= dofs.count) return;
   T sum = 0;
-  for (int n = first; n < last; n++) sum += sums[lists.entries[n]];
+  for (int n = first; n < last; n++) sum += sums[(int)dofs.entries[n]];
   y[d] = sum;
-}
-
-template <class T> __global__ void add(int n, const T *x, T *y) {
-  const int i = blockIdx.x * THREADS + threadIdx.x;
-  follow();
-  if (i < n) y[i] += x[i];
-}
-
-int blocks_for(int n) {
-  return (n + THREADS - 1) / THREADS;
 }
 
 // Call launch(sizes) with the sizes of a transfer.
@@ -228,21 +217,14 @@ template <class Launch> cudaError_t with_sizes(const sp_device_transfer *t, Laun
   }
 }
 
-template <class T> size_t shared_bytes(const sp_device_transfer *t) {
-  return (size_t)(2 * elements_for(t->nf) * cube_of(t->nf) + t->nf * t->nc) * sizeof(T);
-}
-
 // Launch a kernel over elements.
 template <class T, class... Parameters, class... Values>
 cudaError_t queue_elements(const sp_device_transfer *t, void (*kernel)(Parameters...),
                            const Values &...values) {
-  const int together = elements_for(t->nf), bytes = (int)shared_bytes<T>(t);
-  const int elements = t->elements;
-  const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-  if (error != cudaSuccess) return error;
-  return queue(kernel, (elements + together - 1) / together, together * t->nf * t->nf,
-               (size_t)bytes, t->local->device->stream, values...);
+  const int together = elements_for(t->nf);
+  const int numbers = 2 * together * cube_of(t->nf) + t->nf * t->nc;
+  return queue(kernel, blocks_for((size_t)t->elements, together), together * t->nf * t->nf,
+               (size_t)numbers * sizeof(T), t->local->device->stream, values...);
 }
 
 fine_nodes nodes_of(const sp_device_transfer *t, int end) {
@@ -251,116 +233,48 @@ fine_nodes nodes_of(const sp_device_transfer *t, int end) {
 }
 
 template <class T>
-cudaError_t queue_prolong(sp_device_transfer *t, bool add, const void *coarse, void *fine) {
+cudaError_t queue_prolong(const sp_device_transfer *t, bool add, const void *coarse, void *fine) {
   return with_sizes(t, [&](auto sizes) {
-    return queue_elements<T>(t, prolong<T, decltype(sizes)>, sizes, t->elements,
-                             (const T *)t->matrix, t->coarse_lists.nodes,
-                             nodes_of(t, add ? t->local->dofs : t->fine_owned), add,
-                             (const T *)coarse, (T *)fine);
+    return queue_elements<T>(
+        t, prolong<T, decltype(sizes)>, sizes, t->elements, (const T *)t->matrix, t->coarse_nodes,
+        nodes_of(t, add ? t->local->dofs : t->fine_owned), add, (const T *)coarse, (T *)fine);
   });
 }
 
 template <class T>
-cudaError_t queue_restrict(sp_device_transfer *t, const void *fine, void *coarse) {
+cudaError_t queue_restrict(const sp_device_transfer *t, const void *fine, void *coarse) {
   const cudaError_t error = with_sizes(t, [&](auto sizes) {
     return queue_elements<T>(t, restrict_elements<T, decltype(sizes)>, sizes, t->elements,
                              (const T *)t->matrix, nodes_of(t, t->fine_owned), (const T *)fine,
                              (T *)t->sums);
   });
   if (error != cudaSuccess) return error;
-  return queue(gather<T>, blocks_for(t->coarse_dofs), THREADS, 0, t->local->device->stream,
-               t->coarse_lists, (const T *)t->sums, (T *)coarse);
-}
-
-template <class T> cudaError_t queue_add(sp_device_transfer *t, void *fine) {
-  const int dofs = t->local->dofs;
-  return queue(add<T>, blocks_for(dofs), THREADS, 0, t->local->device->stream, dofs,
-               (const T *)t->correction, (T *)fine);
-}
-
-/* Copy doubles to the device in another precision. */
-sp_status send_rounded(sp_precision precision, size_t count, const double *values, void **out) {
-  if (precision == SP_DOUBLE)
-    return sp_cuda_copy_of(values, count, sizeof *values, "transfer", out);
-  float *rounded = nullptr;
-  SP_TRY(sp_allocate(count, sizeof *rounded, "transfer", &rounded));
-  for (size_t i = 0; i < count; i++) rounded[i] = (float)values[i];
-  const sp_status status = sp_cuda_copy_of(rounded, count, sizeof *rounded, "transfer", out);
-  free(rounded);
-  return status;
-}
-
-/* Codes of nodes during their construction. Node q of element e is number e * nodes + q. */
-struct node_codes {
-  const sp_transfer_setup *setup;
-  const unsigned short *places;
-  size_t nodes;
-  unsigned *first; /* [DOFs], complement of its lowest node's number; 0: none yet */
-  unsigned *codes; /* [elements][nodes] */
-
-  sp_lid dof(size_t n) const {
-    return setup->nodes[n / nodes * nodes + places[n % nodes]];
-  }
-};
-
-void find_first(void *context, size_t begin, size_t end) {
-  const node_codes *c = (const node_codes *)context;
-  for (size_t n = begin * c->nodes; n < end * c->nodes; n++) {
-    const sp_lid dof = c->dof(n);
-    if (dof >= c->setup->fine->numbering->local) continue;
-    const unsigned own = ~(unsigned)n;
-    unsigned before = __atomic_load_n(&c->first[dof], __ATOMIC_RELAXED);
-    while (own > before && !__atomic_compare_exchange_n(&c->first[dof], &before, own, true,
-                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-      ;
-  }
-}
-
-/* Nodes without a DOF are never first, so they are not active. */
-void write_codes(void *context, size_t begin, size_t end) {
-  const node_codes *c = (const node_codes *)context;
-  const bool *constrained = c->setup->fine_constrained;
-  for (size_t n = begin * c->nodes; n < end * c->nodes; n++) {
-    const sp_lid dof = c->dof(n);
-    c->codes[n] = 0;
-    if (dof >= c->setup->fine->numbering->local) continue;
-    c->codes[n] = (unsigned)dof | (c->first[dof] == ~(unsigned)n ? SP_CUDA_FIRST : 0u) |
-                  (constrained && constrained[dof] ? SP_CUDA_CONSTRAINED : 0u);
-  }
-}
-
-sp_status send_codes(const sp_transfer_setup *setup, const unsigned short *places,
-                     sp_device_transfer *t) {
-  const size_t elements = (size_t)t->elements, nodes = (size_t)(t->nf * t->nf * t->nf);
-  const size_t count = elements * nodes, dofs = sp_space_dofs(setup->fine);
-  node_codes c = {setup, places, nodes, nullptr, nullptr};
-  sp_status status = sp_allocate(dofs, sizeof *c.first, "transfer", &c.first);
-  if (!status) status = sp_allocate(count, sizeof *c.codes, "transfer", &c.codes);
-  if (!status) status = sp_loop_over("transfer", elements, nodes, &c, find_first);
-  if (!status) status = sp_loop_over("transfer", elements, nodes, &c, write_codes);
-  if (!status)
-    status = sp_cuda_copy_of(c.codes, count, sizeof *c.codes, "transfer", (void **)&t->codes);
-  free(c.first);
-  free(c.codes);
-  return status;
+  return queue(gather<T>, blocks_for((size_t)t->coarse_dofs, THREADS), THREADS, 0,
+               t->local->device->stream, t->coarse_sums, (const T *)t->sums, (T *)coarse);
 }
 
 sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
   double matrix[SP_MAX_NQ * SP_MAX_NQ];
   unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
   const sp_local_operator *local = t->local;
-  const size_t coarse = (size_t)(t->nc * t->nc * t->nc), fine = (size_t)(t->nf * t->nf * t->nf);
+  const size_t elements = (size_t)t->elements, coarse = elements * (size_t)(t->nc * t->nc * t->nc);
+  const int fine = t->nf * t->nf * t->nf;
   const size_t bytes = sp_precision_bytes(local->precision);
   sp_interpolation_matrix(t->nc, sp_reference_get(t->nc - 1)->gll.nodes, t->nf,
                           sp_reference_get(t->nf - 1)->gll.nodes, matrix);
-  SP_TRY(send_rounded(local->precision, (size_t)(t->nf * t->nc), matrix, &t->matrix));
+  SP_TRY(sp_cuda_copy_rounded(local->precision, (size_t)t->nf, (size_t)t->nc, matrix, nullptr,
+                              "transfer", &t->matrix));
   sp_cuda_node_order(t->nf - 1, places);
-  SP_TRY(sp_cuda_copy_of(places, fine, sizeof *places, "transfer", (void **)&t->places));
-  if (setup->nodes) SP_TRY(send_codes(setup, places, t));
-  SP_TRY(sp_cuda_gather_lists_create(setup->coarse, setup->coarse_constrained, &t->coarse_lists));
+  SP_TRY(sp_cuda_copy_of(places, (size_t)fine, sizeof *places, "transfer", &t->places));
+  if (setup->nodes)
+    SP_TRY(sp_cuda_codes_create(t->nf - 1, elements, fine, setup->nodes, local->dofs,
+                                setup->fine_constrained, &t->codes));
+  SP_TRY(sp_cuda_gather_create(setup->coarse, setup->coarse_constrained, &t->coarse_sums));
+  SP_TRY(sp_cuda_copy_of(setup->coarse->numbering->nodes, coarse, sizeof(int), "element nodes",
+                         &t->coarse_nodes));
   if (local->space->ranks > 1 && setup->exact_copies)
     SP_TRY(sp_cuda_allocate((size_t)local->dofs, bytes, "transfer", &t->correction));
-  return sp_cuda_allocate((size_t)t->elements * coarse, bytes, "transfer", &t->sums);
+  return sp_cuda_allocate(coarse, bytes, "transfer", &t->sums);
 }
 
 } // namespace
@@ -388,28 +302,29 @@ sp_status sp_cuda_transfer_create(sp_device *, const sp_transfer_setup *setup,
 void sp_cuda_transfer_destroy(sp_device_transfer **transfer) {
   sp_device_transfer *t = *transfer;
   if (!t) return;
-  sp_cuda_gather_lists_free(&t->coarse_lists);
-  (void)cudaFree(t->places);
-  (void)cudaFree(t->codes);
-  (void)cudaFree(t->matrix);
-  (void)cudaFree(t->correction);
-  (void)cudaFree(t->sums);
+  SP_CUDA_FREE(t->coarse_nodes, t->coarse_sums.start, t->coarse_sums.entries, t->places, t->codes,
+               t->matrix, t->correction, t->sums);
   free(t);
   *transfer = nullptr;
 }
 
 sp_status sp_cuda_prolong(sp_device_transfer *t, const void *coarse, void *fine) {
-  const bool single = t->local->precision == SP_SINGLE, alone = !t->correction;
-  SP_CUDA((single ? queue_prolong<float> : queue_prolong<double>)(t, alone, coarse,
-                                                                  alone ? fine : t->correction));
+  const sp_precision precision = t->local->precision;
+  const bool alone = !t->correction;
+  SP_CUDA(with_precision(precision, [&](auto real) {
+    return queue_prolong<decltype(real)>(t, alone, coarse, alone ? fine : t->correction);
+  }));
   if (alone) return SP_OK;
-  SP_TRY(sp_cuda_assemble(t->local->space, t->local->precision, t->correction));
-  SP_CUDA((single ? queue_add<float> : queue_add<double>)(t, fine));
-  return SP_OK;
+  SP_TRY(sp_cuda_assemble(t->local->space, precision, t->correction));
+  const double weights[] = {1, 1};
+  const void *const terms[] = {fine, t->correction};
+  return sp_cuda_combine_vectors(t->local->device, precision, (size_t)t->local->dofs, 2, weights,
+                                 terms, fine);
 }
 
 sp_status sp_cuda_restrict(sp_device_transfer *t, const void *fine, void *coarse) {
-  const bool single = t->local->precision == SP_SINGLE;
-  SP_CUDA((single ? queue_restrict<float> : queue_restrict<double>)(t, fine, coarse));
+  SP_CUDA(with_precision(t->local->precision, [&](auto real) {
+    return queue_restrict<decltype(real)>(t, fine, coarse);
+  }));
   return sp_cuda_assemble(t->coarse, t->local->precision, coarse);
 }

@@ -2,6 +2,7 @@ extern "C" {
 #include "operators/cuda/vectors.h"
 }
 
+#include <algorithm>
 #include <climits>
 
 namespace {
@@ -292,19 +293,16 @@ template <class T> __global__ void combine(sp_cuda_lists lists, const T *receive
 }
 
 int blocks_for(int n) {
-  return (n + THREADS - 1) / THREADS;
+  return blocks_for((size_t)n, THREADS);
 }
 
 // Number of blocks for a loop over pairs.
 int pair_blocks(int n) {
-  const int blocks = blocks_for((n + 1) / 2);
-  return blocks < BLOCKS ? blocks : BLOCKS;
+  return std::min(blocks_for((n + 1) / 2), BLOCKS);
 }
 
-// A kernel that sums over ranks runs on every rank, even without elements.
-int at_least_one(int blocks) {
-  return blocks > 0 ? blocks : 1;
-}
+// Kernels that join streams or sum over ranks run on every rank, even without elements: they have
+// at least one block.
 
 } // namespace
 
@@ -313,78 +311,63 @@ cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars 
   return queue(set_scalars, 1, 1, 0, stream, scalars, *values);
 }
 
-template <class T>
-static cudaError_t queue_clear(const sp_cuda_assembly *a, void *y, cudaStream_t stream) {
-  if (a->first_face == a->first_edge && a->owned == a->local) return cudaSuccess; /* with patches */
-  return queue(clear_faces<T>, BLOCKS, THREADS, 0, stream, a->first_face, a->first_edge, a->owned,
-               a->local, (T *)y);
-}
-
 cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *a, sp_precision precision, void *y,
                                 cudaStream_t stream) {
-  return (precision == SP_SINGLE ? queue_clear<float> : queue_clear<double>)(a, y, stream);
-}
-
-template <class T>
-static cudaError_t queue_shared(const sp_cuda_assembly *a, bool constrained, const void *edges,
-                                void *y, const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  return queue(assemble_shared<T>, blocks_for(a->shared.count), THREADS, 0, stream, *a, constrained,
-               (const T *)edges, (T *)y, scalars);
+  if (a->first_face == a->first_edge && a->owned == a->local) return cudaSuccess; /* with patches */
+  return with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return queue(clear_faces<T>, BLOCKS, THREADS, 0, stream, a->first_face, a->first_edge, a->owned,
+                 a->local, (T *)y);
+  });
 }
 
 cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *a, sp_precision precision,
                                     bool constrained, const void *edges, void *y,
                                     const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  return (precision == SP_SINGLE ? queue_shared<float>
-                                 : queue_shared<double>)(a, constrained, edges, y, scalars, stream);
-}
-
-template <class T>
-static cudaError_t queue_own(const sp_cuda_assembly *a, bool constrained, const void *edges,
-                             void *y, bool joins, cudaStream_t stream) {
-  return start(!joins, nullptr, assemble_own<T>, at_least_one(blocks_for(a->own.count)), THREADS, 0,
-               stream, *a, constrained, (const T *)edges, (T *)y);
+  return with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return queue(assemble_shared<T>, blocks_for(a->shared.count), THREADS, 0, stream, *a,
+                 constrained, (const T *)edges, (T *)y, scalars);
+  });
 }
 
 cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *a, sp_precision precision,
                                  bool constrained, const void *edges, void *y, bool joins,
                                  cudaStream_t stream) {
-  return (precision == SP_SINGLE ? queue_own<float> : queue_own<double>)(a, constrained, edges, y,
-                                                                         joins, stream);
+  return with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return start(!joins, nullptr, assemble_own<T>, std::max(1, blocks_for(a->own.count)), THREADS,
+                 0, stream, *a, constrained, (const T *)edges, (T *)y);
+  });
 }
 
 int sp_cuda_diagonal_blocks(int count) {
   return blocks_for(count);
 }
 
-template <class T>
-static cudaError_t queue_diagonal(const sp_cuda_diagonal *diagonal, const sp_cuda_diagonal_pass *d,
-                                  cudaStream_t stream) {
-  return start(!d->joins, nullptr, add_diagonal<T>, blocks_for(d->last - d->first), THREADS, 0,
-               stream, *diagonal, d->first, d->last, d->constrained,
-               d->pending ? d->pending->first_edge : INT_MAX,
-               d->pending ? d->pending->own : sp_cuda_targets{}, (const T *)d->x, (T *)d->y,
-               d->partial, d->scalars);
-}
-
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision precision,
-                                 const sp_cuda_diagonal_pass *pass, cudaStream_t stream) {
-  return (precision == SP_SINGLE ? queue_diagonal<float> : queue_diagonal<double>)(diagonal, pass,
-                                                                                   stream);
+                                 const sp_cuda_diagonal_pass *d, cudaStream_t stream) {
+  return with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return start(!d->joins, nullptr, add_diagonal<T>, blocks_for(d->last - d->first), THREADS, 0,
+                 stream, *diagonal, d->first, d->last, d->constrained,
+                 d->pending ? d->pending->first_edge : INT_MAX,
+                 d->pending ? d->pending->own : sp_cuda_targets{}, (const T *)d->x, (T *)d->y,
+                 d->partial, d->scalars);
+  });
 }
 
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
                                   sp_cuda_scalars *scalars, const sp_cuda_ranks *ranks, bool joins,
                                   cudaStream_t stream) {
-  constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS;
-  const int chunks = (count + CHUNK - 1) / CHUNK;
-  const int blocks = chunks < SP_CUDA_SUM_BLOCKS ? chunks : SP_CUDA_SUM_BLOCKS;
-  return start(!joins, nullptr, finish_pass_1, at_least_one(blocks), SUM_THREADS, 0, stream, count,
-               partial, room, scalars, *ranks);
+  constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS, MOST = SP_CUDA_SUM_BLOCKS;
+  const int blocks = std::clamp(blocks_for((size_t)count, CHUNK), 1, MOST);
+  return start(!joins, nullptr, finish_pass_1, blocks, SUM_THREADS, 0, stream, count, partial, room,
+               scalars, *ranks);
 }
 
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *u, cudaStream_t stream) {
-  return start(true, u->done, update, at_least_one(pair_blocks(u->assembly.local)), THREADS, 0,
+  return start(true, u->done, update, std::max(1, pair_blocks(u->assembly.local)), THREADS, 0,
                stream, *u);
 }
 
@@ -393,28 +376,20 @@ cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, 
   return queue(last_step, pair_blocks(n), THREADS, 0, stream, n, even_p, odd_p, x, scalars);
 }
 
-template <class T>
-static cudaError_t queue_pack(const sp_cuda_lists *lists, const void *vector, void *sent,
-                              cudaStream_t stream) {
-  return queue(pack<T>, blocks_for(lists->shared), THREADS, 0, stream, *lists, (const T *)vector,
-               (T *)sent);
-}
-
 cudaError_t sp_cuda_pack(const sp_cuda_lists *lists, sp_precision precision, const void *vector,
                          void *sent, cudaStream_t stream) {
-  return (precision == SP_SINGLE ? queue_pack<float> : queue_pack<double>)(lists, vector, sent,
-                                                                           stream);
-}
-
-template <class T>
-static cudaError_t queue_combine(const sp_cuda_lists *lists, const void *received, void *vector,
-                                 cudaStream_t stream) {
-  return queue(combine<T>, blocks_for(lists->targets), THREADS, 0, stream, *lists,
-               (const T *)received, (T *)vector);
+  return with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return queue(pack<T>, blocks_for(lists->shared), THREADS, 0, stream, *lists, (const T *)vector,
+                 (T *)sent);
+  });
 }
 
 cudaError_t sp_cuda_combine(const sp_cuda_lists *lists, sp_precision precision,
                             const void *received, void *vector, cudaStream_t stream) {
-  return (precision == SP_SINGLE ? queue_combine<float> : queue_combine<double>)(lists, received,
-                                                                                 vector, stream);
+  return with_precision(precision, [&](auto real) {
+    using T = decltype(real);
+    return queue(combine<T>, blocks_for(lists->targets), THREADS, 0, stream, *lists,
+                 (const T *)received, (T *)vector);
+  });
 }

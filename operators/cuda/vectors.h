@@ -30,6 +30,14 @@ cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *assembly, sp_precision 
                                  bool constrained, const void *edges, void *y, bool joins,
                                  cudaStream_t stream);
 
+/* Finish an application whose result is step->q, or step->t if step->q is NULL (blas.cu): sum at
+ * edges and vertices, then do the step. If `border` is not NULL, first receive and add the few
+ * shared values (peers.h). Before the call the result is zero at edges and vertices, except for
+ * values from the exchange or the diagonal; afterwards it is zero there, in faces and at copies. */
+cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
+                             const void *edges, const sp_correction *step,
+                             const sp_cuda_border *border, bool joins, cudaStream_t stream);
+
 /* The setup's diagonal (operators/backend.h), in double precision: shared DOFs first. */
 typedef struct sp_cuda_diagonal {
   int shared, count;

@@ -184,18 +184,16 @@ KERNEL(8, const_input, by_lines<N, true>)
 // Only kernel 1 has a workspace.
 template <auto kernel> static sp_status launch_1(sp_device *device, const sp_paper_arguments *a) {
   constexpr size_t points = (SP_ORDER + 2) * (SP_ORDER + 2) * (SP_ORDER + 2);
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.interpolation,
-                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
+  inputs in;
+  SP_TRY(find_inputs(a, &in));
+  return queue<kernel>(device, a->elements, in.matrices->interpolation, in.factors, in.q, a->aq,
                        a->workspace, a->workspace + a->elements * points);
 }
 
 template <auto kernel> static sp_status launch(sp_device *device, const sp_paper_arguments *a) {
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.interpolation,
-                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq);
+  inputs in;
+  SP_TRY(find_inputs(a, &in));
+  return queue<kernel>(device, a->elements, in.matrices->interpolation, in.factors, in.q, a->aq);
 }
 
 static size_t workspace(int order, int elements) {

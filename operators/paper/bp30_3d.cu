@@ -274,9 +274,9 @@ __global__ LAUNCH_BOUNDS void bp30_3d_9(input I, input D, input G, input q, doub
 
 static sp_status resources_1(sp_paper_resources *out) {
   *out = {};
-  SP_TRY(add_resources<bp30_3d_1_interpolate<SP_ORDER>>(block, out));
-  SP_TRY(add_resources<bp30_3d_1_differentiate<SP_ORDER>>(block, out));
-  return add_resources<bp30_3d_1_project<SP_ORDER>>(block, out);
+  SP_TRY(add_resources<bp30_3d_1_interpolate<SP_ORDER>>(out));
+  SP_TRY(add_resources<bp30_3d_1_differentiate<SP_ORDER>>(out));
+  return add_resources<bp30_3d_1_project<SP_ORDER>>(out);
 }
 
 static size_t vector_size(const sp_paper_arguments *a) {
@@ -285,27 +285,25 @@ static size_t vector_size(const sp_paper_arguments *a) {
 
 static sp_status launch_1(sp_device *device, const sp_paper_arguments *a) {
   double *const v_0 = a->workspace, *const v_1 = v_0 + vector_size(a);
-  double *const v_2 = v_1 + vector_size(a), *const G = const_cast<double *>(a->factors);
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  SP_TRY(queue<bp30_3d_1_interpolate<SP_ORDER>>(device, a->elements, block, matrices.interpolation,
-                                                const_cast<double *>(a->q), v_0, v_1, v_2));
-  SP_TRY(queue<bp30_3d_1_differentiate<SP_ORDER>>(
-      device, a->elements, block, matrices.gl_differentiation, G, a->lambda, v_0, v_1, v_2));
-  return queue<bp30_3d_1_project<SP_ORDER>>(device, a->elements, block, matrices.interpolation,
-                                            a->aq, v_0, v_1, v_2);
+  double *const v_2 = v_1 + vector_size(a);
+  inputs in;
+  SP_TRY(find_inputs(a, &in));
+  double *const I = in.matrices->interpolation, *const D = in.matrices->gl_differentiation;
+  SP_TRY(queue<bp30_3d_1_interpolate<SP_ORDER>>(device, a->elements, I, in.q, v_0, v_1, v_2));
+  SP_TRY(queue<bp30_3d_1_differentiate<SP_ORDER>>(device, a->elements, D, in.factors, a->lambda,
+                                                  v_0, v_1, v_2));
+  return queue<bp30_3d_1_project<SP_ORDER>>(device, a->elements, I, a->aq, v_0, v_1, v_2);
 }
 
 // Kernels 2 to 7, with partial results in the workspace.
 template <auto kernel>
 static sp_status launch_global(sp_device *device, const sp_paper_arguments *a) {
   double *const v_0 = a->workspace, *const v_1 = v_0 + vector_size(a);
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.interpolation,
-                       matrices.gl_differentiation, const_cast<double *>(a->factors),
-                       const_cast<double *>(a->q), a->aq, a->lambda, v_0, v_1,
-                       v_1 + vector_size(a));
+  inputs in;
+  SP_TRY(find_inputs(a, &in));
+  return queue<kernel>(device, a->elements, in.matrices->interpolation,
+                       in.matrices->gl_differentiation, in.factors, in.q, a->aq, a->lambda, v_0,
+                       v_1, v_1 + vector_size(a));
 }
 
 static size_t workspace(int order, int elements) {

@@ -255,16 +255,18 @@ __device__ __forceinline__ void advance(size_t doubles, Pointers &...pointers) {
   ((pointers += blockIdx.x * doubles), ...);
 }
 
+// The threads of a block of the ladder.
+static const dim3 block(BLOCK);
+
 template <auto kernel, class... Arguments>
-sp_status queue(sp_device *device, int elements, dim3 block, Arguments... arguments) {
+sp_status queue(sp_device *device, int elements, Arguments... arguments) {
   if (elements == 0) return SP_OK;
   kernel<<<elements, block, 0, device->stream>>>(arguments...);
-  SP_CUDA(cudaGetLastError());
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaGetLastError());
 }
 
 // Include one kernel in the resources of a row, which are the largest of all its kernels.
-template <auto kernel> sp_status add_resources(dim3 block, sp_paper_resources *out) {
+template <auto kernel> sp_status add_resources(sp_paper_resources *out) {
   cudaFuncAttributes attributes;
   SP_CUDA(cudaFuncGetAttributes(&attributes, kernel));
   const auto raise = [](int &value, size_t other) {
@@ -277,40 +279,45 @@ template <auto kernel> sp_status add_resources(dim3 block, sp_paper_resources *o
   return SP_OK;
 }
 
-// The threads of a block of the ladder.
-static const dim3 block(BLOCK);
-
 template <auto kernel> static sp_status resources(sp_paper_resources *out) {
   *out = {};
-  return add_resources<kernel>(block, out);
+  return add_resources<kernel>(out);
 }
 
-// Launchers: inputs are not const in a kernel's first rungs.
+// Inputs of a launch, which are not const in a kernel's first rungs.
+struct inputs {
+  sp_reference *matrices;
+  double *factors, *q;
+};
+
+static sp_status find_inputs(const sp_paper_arguments *a, inputs *in) {
+  in->factors = const_cast<double *>(a->factors);
+  in->q = const_cast<double *>(a->q);
+  return sp_paper_reference_get(SP_ORDER, &in->matrices);
+}
+
 template <auto kernel>
 static sp_status launch_bp35(sp_device *device, const sp_paper_arguments *a) {
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.differentiation,
-                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
+  inputs in;
+  SP_TRY(find_inputs(a, &in));
+  return queue<kernel>(device, a->elements, in.matrices->differentiation, in.factors, in.q, a->aq,
                        a->lambda);
 }
 
 template <auto kernel>
 static sp_status launch_bp35_with_workspace(sp_device *device, const sp_paper_arguments *a) {
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.differentiation,
-                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
+  inputs in;
+  SP_TRY(find_inputs(a, &in));
+  return queue<kernel>(device, a->elements, in.matrices->differentiation, in.factors, in.q, a->aq,
                        a->lambda, a->workspace);
 }
 
 template <auto kernel>
 static sp_status launch_bp30(sp_device *device, const sp_paper_arguments *a) {
-  sp_paper_matrices matrices;
-  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
-  return queue<kernel>(device, a->elements, block, matrices.interpolation,
-                       matrices.gl_differentiation, const_cast<double *>(a->factors),
-                       const_cast<double *>(a->q), a->aq, a->lambda);
+  inputs in;
+  SP_TRY(find_inputs(a, &in));
+  return queue<kernel>(device, a->elements, in.matrices->interpolation,
+                       in.matrices->gl_differentiation, in.factors, in.q, a->aq, a->lambda);
 }
 
 // A row of a ladder's table: what the kernel adds, its workspace, its launcher.

@@ -2,6 +2,7 @@
  * rung, change only the file of its ladder: a kernel, and a row at the end. */
 #pragma once
 
+#include "mesh/reference.h"
 #include "operators/paper/paper.h"
 
 /* A kernel at the order that its file was compiled for. */
@@ -20,17 +21,11 @@ typedef struct sp_paper_ladder {
   const sp_paper_rung *rungs; /* [count], numbers 1 .. count */
 } sp_paper_ladder;
 
-/* Matrices of an order in device memory, row by row (mesh/reference.h). */
-typedef struct sp_paper_matrices {
-  double *differentiation;    /* D [Nq][Nq] */
-  double *gl_differentiation; /* D~ [glNq][glNq] */
-  double *interpolation;      /* I [glNq][Nq] */
-} sp_paper_matrices;
-
 #ifdef __cplusplus
 extern "C" {
 #endif
-sp_status sp_paper_matrices_get(int order, sp_paper_matrices *out);
+/* *out = the matrices of an order, in device memory, which sp_paper_prepare sends there. */
+sp_status sp_paper_reference_get(int order, sp_reference **out);
 #ifdef __cplusplus
 }
 #endif

@@ -6,11 +6,70 @@ extern "C" {
 #include <cstdlib>
 
 struct sp_stamps {
-  int count;
-  cudaEvent_t *events;
+  cudaEvent_t start, end;
 };
 
 namespace {
+
+sp_status attribute(const sp_device *device, cudaDeviceAttr which, double *value) {
+  int number = 0;
+  SP_CUDA(cudaDeviceGetAttribute(&number, which, device->id));
+  *value = number;
+  return SP_OK;
+}
+
+sp_status describe_gpu(const sp_device *device, sp_gpu_facts *out) {
+  double multiprocessors = 0, clock = 0, cache = 0, memory_clock = 0, bus = 0;
+  SP_TRY(attribute(device, cudaDevAttrMultiProcessorCount, &multiprocessors));
+  SP_TRY(attribute(device, cudaDevAttrClockRate, &clock)); // in kHz, like the memory's
+  SP_TRY(attribute(device, cudaDevAttrL2CacheSize, &cache));
+  SP_TRY(attribute(device, cudaDevAttrMemoryClockRate, &memory_clock));
+  SP_TRY(attribute(device, cudaDevAttrGlobalMemoryBusWidth, &bus)); // bits
+  SP_CUDA(cudaDriverGetVersion(&out->driver));
+  SP_CUDA(cudaRuntimeGetVersion(&out->runtime));
+  out->multiprocessors = static_cast<int>(multiprocessors);
+  out->clock = 1e3 * clock;
+  out->cache_bytes = cache;
+  out->memory_bandwidth = 2 * 1e3 * memory_clock * bus / 8;
+  out->shared_bandwidth = multiprocessors * 32 * 4 * out->clock;
+  return SP_OK;
+}
+
+// ---- Time stamps ----
+
+void destroy_stamps(sp_stamps **stamps) {
+  if (!*stamps) return;
+  if ((*stamps)->start) (void)cudaEventDestroy((*stamps)->start);
+  if ((*stamps)->end) (void)cudaEventDestroy((*stamps)->end);
+  free(*stamps);
+  *stamps = nullptr;
+}
+
+sp_status create_stamps(sp_stamps **out) {
+  SP_TRY(sp_allocate(1, sizeof **out, "time stamps", out));
+  sp_status status = SP_CUDA_STATUS(cudaEventCreate(&(*out)->start));
+  if (!status) status = SP_CUDA_STATUS(cudaEventCreate(&(*out)->end));
+  if (status) destroy_stamps(out);
+  return status;
+}
+
+sp_status queue_start(sp_device *device, sp_stamps *stamps) {
+  return SP_CUDA_STATUS(cudaEventRecord(stamps->start, device->stream));
+}
+
+sp_status queue_end(sp_device *device, sp_stamps *stamps) {
+  return SP_CUDA_STATUS(cudaEventRecord(stamps->end, device->stream));
+}
+
+sp_status read_seconds(const sp_stamps *stamps, double *seconds) {
+  float milliseconds = 0;
+  SP_CUDA(cudaEventSynchronize(stamps->end));
+  SP_CUDA(cudaEventElapsedTime(&milliseconds, stamps->start, stamps->end));
+  *seconds = 1e-3 * milliseconds;
+  return SP_OK;
+}
+
+// ---- Kernels ----
 
 enum { THREADS = 1024, BLOCKS_A_MULTIPROCESSOR = 2, RUNS = 5 };
 
@@ -64,11 +123,11 @@ sp_status run(sp_device *device, void (*kernel)(Out *), int blocks, Out *out, sp
               double *best) {
   for (int r = 0; r < RUNS; r++) {
     double seconds = 0;
-    SP_TRY(sp_stamps_queue(device, stamps, 0));
+    SP_TRY(queue_start(device, stamps));
     kernel<<<blocks, THREADS, 0, device->stream>>>(out);
     SP_CUDA(cudaGetLastError());
-    SP_TRY(sp_stamps_queue(device, stamps, 1));
-    SP_TRY(sp_stamps_seconds(stamps, 0, 1, &seconds));
+    SP_TRY(queue_end(device, stamps));
+    SP_TRY(read_seconds(stamps, &seconds));
     if (r == 0 || seconds < *best) *best = seconds;
   }
   return SP_OK;
@@ -77,100 +136,46 @@ sp_status run(sp_device *device, void (*kernel)(Out *), int blocks, Out *out, sp
 // *rate = work per second of a kernel whose threads each do `work`.
 template <class Out>
 sp_status measure(sp_device *device, void (*kernel)(Out *), double work, double *rate) {
-  sp_gpu gpu;
-  SP_TRY(sp_gpu_describe(device, &gpu));
+  sp_gpu_facts gpu;
+  SP_TRY(describe_gpu(device, &gpu));
   const int blocks = BLOCKS_A_MULTIPROCESSOR * gpu.multiprocessors;
   const size_t threads = static_cast<size_t>(blocks) * THREADS;
   Out *out = nullptr;
   sp_stamps *stamps = nullptr;
   double seconds = 0;
-  sp_status status =
-      sp_cuda_allocate(threads, sizeof *out, "results", reinterpret_cast<void **>(&out));
-  if (!status) status = sp_stamps_create(2, &stamps);
+  sp_status status = sp_cuda_allocate(threads, sizeof *out, "results", &out);
+  if (!status) status = create_stamps(&stamps);
   if (!status) status = run(device, kernel, blocks, out, stamps, &seconds);
-  sp_stamps_destroy(&stamps);
+  destroy_stamps(&stamps);
   (void)cudaFree(out);
   *rate = status ? 0 : work * static_cast<double>(threads) / seconds;
   return status;
 }
 
-sp_status attribute(const sp_device *device, cudaDeviceAttr which, double *value) {
-  int number = 0;
-  SP_CUDA(cudaDeviceGetAttribute(&number, which, device->id));
-  *value = number;
-  return SP_OK;
-}
-
-} // namespace
-
-extern "C" sp_status sp_gpu_describe(const sp_device *device, sp_gpu *out) {
-  double multiprocessors = 0, clock = 0, cache = 0, memory_clock = 0, bus = 0;
-  SP_TRY(attribute(device, cudaDevAttrMultiProcessorCount, &multiprocessors));
-  SP_TRY(attribute(device, cudaDevAttrClockRate, &clock)); // in kHz, like the memory's
-  SP_TRY(attribute(device, cudaDevAttrL2CacheSize, &cache));
-  SP_TRY(attribute(device, cudaDevAttrMemoryClockRate, &memory_clock));
-  SP_TRY(attribute(device, cudaDevAttrGlobalMemoryBusWidth, &bus)); // bits
-  SP_CUDA(cudaDriverGetVersion(&out->driver));
-  SP_CUDA(cudaRuntimeGetVersion(&out->runtime));
-  out->multiprocessors = static_cast<int>(multiprocessors);
-  out->clock = 1e3 * clock;
-  out->cache_bytes = cache;
-  out->memory_bandwidth = 2 * 1e3 * memory_clock * bus / 8;
-  out->shared_bandwidth = multiprocessors * 32 * 4 * out->clock;
-  return SP_OK;
-}
-
-extern "C" sp_status sp_stamps_create(int count, sp_stamps **out) {
-  *out = nullptr;
-  sp_stamps *stamps = nullptr;
-  SP_TRY(sp_allocate(1, sizeof *stamps, "time stamps", &stamps));
-  stamps->count = count;
-  sp_status status = sp_allocate(static_cast<size_t>(count), sizeof *stamps->events, "time stamps",
-                                 &stamps->events);
-  for (int n = 0; n < count && !status; n++) {
-    const cudaError_t error = cudaEventCreate(&stamps->events[n]);
-    if (error != cudaSuccess) status = sp_cuda_failed(error, "cudaEventCreate", __FILE__, __LINE__);
-  }
-  if (status)
-    sp_stamps_destroy(&stamps);
-  else
-    *out = stamps;
-  return status;
-}
-
-extern "C" void sp_stamps_destroy(sp_stamps **stamps) {
-  if (!*stamps) return;
-  for (int n = 0; n < (*stamps)->count && (*stamps)->events; n++)
-    if ((*stamps)->events[n]) (void)cudaEventDestroy((*stamps)->events[n]);
-  free((*stamps)->events);
-  free(*stamps);
-  *stamps = nullptr;
-}
-
-extern "C" sp_status sp_stamps_queue(sp_device *device, sp_stamps *stamps, int n) {
-  SP_CUDA(cudaEventRecord(stamps->events[n], device->stream));
-  return SP_OK;
-}
-
-extern "C" sp_status sp_stamps_seconds(sp_stamps *stamps, int from, int to, double *seconds) {
-  float milliseconds = 0;
-  SP_CUDA(cudaEventSynchronize(stamps->events[to]));
-  SP_CUDA(cudaEventElapsedTime(&milliseconds, stamps->events[from], stamps->events[to]));
-  *seconds = 1e-3 * milliseconds;
-  return SP_OK;
-}
-
-extern "C" sp_status sp_gpu_pause(sp_device *device, double seconds) {
+sp_status queue_pause(sp_device *device, double seconds) {
   pause<<<1, 1, 0, device->stream>>>(static_cast<unsigned long long>(1e9 * seconds));
-  SP_CUDA(cudaGetLastError());
-  return SP_OK;
+  return SP_CUDA_STATUS(cudaGetLastError());
 }
 
-extern "C" sp_status sp_gpu_measure_shared(sp_device *device, double *bandwidth) {
+sp_status measure_shared(sp_device *device, double *bandwidth) {
   const double bytes = static_cast<double>(SHARED_ROUNDS) * SHARED_READS * sizeof(word);
   return measure(device, read_shared, bytes, bandwidth);
 }
 
-extern "C" sp_status sp_gpu_measure_fp64(sp_device *device, double *rate) {
+sp_status measure_fp64(sp_device *device, double *rate) {
   return measure(device, multiply_add, 2.0 * FMA_ROUNDS * CHAINS, rate);
 }
+
+const sp_gpu_tools tools = {.describe = describe_gpu,
+                            .stamps_create = create_stamps,
+                            .stamps_destroy = destroy_stamps,
+                            .start = queue_start,
+                            .end = queue_end,
+                            .seconds = read_seconds,
+                            .pause = queue_pause,
+                            .measure_shared = measure_shared,
+                            .measure_fp64 = measure_fp64};
+
+} // namespace
+
+extern "C" const sp_gpu_tools *const sp_gpu_tools_cuda = &tools;

@@ -1,40 +1,15 @@
-/* The table of the paper's kernels, put together from the ladders that were built: CMake lists the
- * orders of each as SP_PAPER_..._ORDERS = ORDER(1) ORDER(2) ... */
+/* The table of the paper's kernels, put together from the ladders that were built: CMake lists them
+ * in the paper's order, SP_PAPER_LADDERS = LADDER(bp10_2d, 1) LADDER(bp10_2d, 2) ... */
 #include <assert.h>
 
 #include "operators/paper/ladders.h"
 
-#define ORDER(n)                                                                                   \
-  extern const sp_paper_ladder sp_paper_bp10_2d_##n, sp_paper_bp35_2d_##n, sp_paper_bp30_2d_##n;
-SP_PAPER_2D_ORDERS
-#undef ORDER
-#define ORDER(n) extern const sp_paper_ladder sp_paper_bp35_3d_##n;
-SP_PAPER_BP35_3D_ORDERS
-#undef ORDER
-#define ORDER(n) extern const sp_paper_ladder sp_paper_bp30_3d_##n;
-SP_PAPER_BP30_3D_ORDERS
-#undef ORDER
+#define LADDER(name, order) extern const sp_paper_ladder sp_paper_##name##_##order;
+SP_PAPER_LADDERS
+#undef LADDER
 
-/* In the paper's order; NULL ends it. */
-// clang-format off
-static const sp_paper_ladder *const ladders[] = {
-#define ORDER(n) &sp_paper_bp10_2d_##n,
-    SP_PAPER_2D_ORDERS
-#undef ORDER
-#define ORDER(n) &sp_paper_bp35_2d_##n,
-    SP_PAPER_2D_ORDERS
-#undef ORDER
-#define ORDER(n) &sp_paper_bp35_3d_##n,
-    SP_PAPER_BP35_3D_ORDERS
-#undef ORDER
-#define ORDER(n) &sp_paper_bp30_2d_##n,
-    SP_PAPER_2D_ORDERS
-#undef ORDER
-#define ORDER(n) &sp_paper_bp30_3d_##n,
-    SP_PAPER_BP30_3D_ORDERS
-#undef ORDER
-    NULL};
-// clang-format on
+#define LADDER(name, order) &sp_paper_##name##_##order,
+static const sp_paper_ladder *const ladders[] = {SP_PAPER_LADDERS NULL}; /* NULL ends it */
 
 enum { MAX_KERNELS = 64 };
 static sp_paper_kernel table[MAX_KERNELS];

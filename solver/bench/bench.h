@@ -119,7 +119,7 @@ typedef struct sp_bench {
   const sp_platform *platform; /* borrowed */
   int samples;
   bool warm_cache;   /* all calls use the same input: as requested, or always on a host */
-  sp_gpu gpu;        /* all zero on the host */
+  sp_gpu_facts gpu;  /* all zero on the host */
   sp_stamps *stamps; /* NULL on the host, whose clock is MPI_Wtime */
 
   sp_bench_row made; /* the data below are for this key */

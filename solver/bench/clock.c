@@ -44,17 +44,18 @@ void sp_bench_summarize(MPI_Comm comm, int count, double *samples, sp_bench_row 
  * neighbours, so a rank that fails still makes all of them. */
 static sp_status time_calls(const sp_bench *b, sp_bench_call *call, int calls, int *turn,
                             double *seconds) {
+  const sp_gpu_tools *gpu = sp_gpu_tools_cuda;
   sp_device *device = b->platform->device;
   sp_status status = SP_OK;
   MPI_Barrier(b->platform->comm);
   const double start = MPI_Wtime();
-  if (b->stamps) status = sp_gpu_pause(device, PAUSE_PER_SAMPLE + PAUSE_PER_CALL * calls);
-  if (b->stamps && !status) status = sp_stamps_queue(device, b->stamps, 0);
+  if (b->stamps) status = gpu->pause(device, PAUSE_PER_SAMPLE + PAUSE_PER_CALL * calls);
+  if (b->stamps && !status) status = gpu->start(device, b->stamps);
   for (int c = 0; c < calls; c++) status = sp_first_failure(status, call(b, (*turn)++));
-  if (b->stamps && !status) status = sp_stamps_queue(device, b->stamps, 1);
+  if (b->stamps && !status) status = gpu->end(device, b->stamps);
   if (!status) status = b->platform->backend->finish(device);
   *seconds = MPI_Wtime() - start;
-  if (b->stamps && !status) status = sp_stamps_seconds(b->stamps, 0, 1, seconds);
+  if (b->stamps && !status) status = gpu->seconds(b->stamps, seconds);
   MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, b->platform->comm);
   return sp_agree(b->platform->comm, status);
 }

@@ -152,14 +152,14 @@ sp_status sp_bench_open(const sp_platform *platform, int samples, bool warm_cach
   const bool on_gpu = platform->backend == sp_backend_cuda;
   *b = (sp_bench){.platform = platform, .samples = samples, .warm_cache = warm_cache || !on_gpu};
   sp_status status = SP_OK;
-  if (on_gpu) status = sp_gpu_describe(platform->device, &b->gpu);
-  if (on_gpu && !status) status = sp_stamps_create(2, &b->stamps);
+  if (on_gpu) status = sp_gpu_tools_cuda->describe(platform->device, &b->gpu);
+  if (on_gpu && !status) status = sp_gpu_tools_cuda->stamps_create(&b->stamps);
   return sp_agree(platform->comm, status);
 }
 
 void sp_bench_close(sp_bench *b) {
   (void)set_key(b, &(sp_bench_row){0});
-  sp_stamps_destroy(&b->stamps);
+  if (b->stamps) sp_gpu_tools_cuda->stamps_destroy(&b->stamps);
 }
 
 /* ---- Calls ---- */
