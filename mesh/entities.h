@@ -45,10 +45,6 @@ sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology);
  * the sharers are known. Local. */
 sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topology);
 
-/* Restore the order of the entities (sp_topology.start) after the elements were reordered. Local.
- */
-sp_status sp_entities_renumber(sp_topology *topology);
-
 /* ---- vertices.c ---- */
 
 /* Number the vertices of `hexes` in the order in which elements first touch them: slots[e][c]
@@ -61,3 +57,11 @@ sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], s
  * keys[e][i] becomes slots[e][slot + i]. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_keys_number(size_t elements, int count, const sp_gid *keys, int slot,
                          sp_lid (*slots)[SP_SLOTS], sp_lid *different);
+
+/* Number what elements begin ... end - 1 touch first, from next[kind] on, which grows by the count.
+ * Runs on several threads at a time; if `assign` is false it only counts. */
+typedef void sp_touch(void *context, bool assign, sp_gid next[3], size_t begin, size_t end);
+
+/* Number what elements touch first from 0, in the order of the elements, for up to three kinds;
+ * `counts` becomes the number of each kind. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_number_touched(size_t elements, sp_touch *touch, void *context, sp_gid counts[3]);

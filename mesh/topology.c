@@ -231,8 +231,3 @@ bool sp_topology_is_exterior(const sp_topology *topology, sp_lid face_entity) {
   return topology->touching[face_entity] == 1 &&
          topology->sharer_start[face_entity] == topology->sharer_start[face_entity + 1];
 }
-
-sp_status sp_topology_permute(sp_topology *topology, const sp_lid *order) {
-  SP_TRY(sp_permute_rows(&topology->slots, sizeof *topology->slots, topology->elements, order));
-  return sp_entities_renumber(topology);
-}

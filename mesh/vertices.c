@@ -1,9 +1,54 @@
 #include "mesh/entities.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/hash.h"
 #include "io/threads.h"
+
+/* ---- Numbers in the order of the elements ---- */
+
+typedef struct touch_loop {
+  sp_touch *touch;
+  void *context;
+  size_t chunk;
+  sp_gid (*before)[3], all[3]; /* [chunks], touched first by earlier chunks; by all */
+} touch_loop;
+
+static sp_status count_touched(void *loop_, void *counts, size_t begin, size_t end) {
+  const touch_loop *l = loop_;
+  memset(counts, 0, sizeof l->all);
+  l->touch(l->context, false, counts, begin, end);
+  return SP_OK;
+}
+
+static void add_touched(void *loop_, void *counts, size_t begin, size_t end) {
+  (void)end;
+  touch_loop *l = loop_;
+  memcpy(l->before[begin / l->chunk], l->all, sizeof l->all);
+  for (int kind = 0; kind < 3; kind++) l->all[kind] += ((const sp_gid *)counts)[kind];
+}
+
+static void number_touched(void *loop_, size_t begin, size_t end) {
+  const touch_loop *l = loop_;
+  l->touch(l->context, true, l->before[begin / l->chunk], begin, end);
+}
+
+sp_status sp_number_touched(size_t elements, sp_touch *touch, void *context, sp_gid counts[3]) {
+  touch_loop l = {.touch = touch, .context = context, .chunk = sp_loop_chunk(elements, SP_SLOTS)};
+  sp_status status =
+      sp_allocate(elements / l.chunk + 1, sizeof *l.before, "entity counts", &l.before);
+  if (!status)
+    status = sp_loop_sum("entity counts", elements, SP_SLOTS, &l, sizeof l.all, count_touched,
+                         add_touched);
+  memcpy(counts, l.all, sizeof l.all);
+  if (!status) status = sp_loop_over("entity numbers", elements, SP_SLOTS, &l, number_touched);
+  free(l.before);
+  return status;
+}
+
+/* ---- Numbers that lie close together ----
+ * A table holds the first incidence of each vertex. Incidence 8 e + c is corner c of element e. */
 
 /* Lowest and highest vertex number of some elements, or of all. */
 typedef struct vertex_range {
@@ -32,16 +77,11 @@ static void join_ranges(void *range, void *workspace, size_t begin, size_t end) 
   widen_range(range, some->high);
 }
 
-/* ---- Numbers that lie close together ----
- * A table holds the first incidence of each vertex. Incidence 8 e + c is corner c of element e. */
-
 typedef struct vertex_table {
   const sp_hexes *hexes;
   sp_lid (*slots)[SP_SLOTS];
   sp_gid low;
-  sp_lid *first;       /* [highest - lowest + 1], -1: none */
-  size_t chunk;        /* of elements */
-  sp_lid *counts, all; /* [chunks], vertices that earlier chunks touch; their total */
+  sp_lid *first; /* [highest - lowest + 1], -1: none */
 } vertex_table;
 
 static sp_lid *first_of(const vertex_table *t, size_t e, int corner) {
@@ -58,28 +98,14 @@ static bool is_first(const vertex_table *t, size_t e, int corner) {
   return *first_of(t, e, corner) == (sp_lid)(SP_CORNERS * e) + corner;
 }
 
-static sp_status count_first(void *table, void *workspace, size_t begin, size_t end) {
-  sp_lid *count = workspace;
-  *count = 0;
-  for (size_t e = begin; e < end; e++)
-    for (int c = 0; c < SP_CORNERS; c++) *count += is_first(table, e, c);
-  return SP_OK;
-}
-
-static void add_first(void *table, void *workspace, size_t begin, size_t end) {
-  vertex_table *t = table;
-  const sp_lid *count = workspace;
-  (void)end;
-  t->counts[begin / t->chunk] = t->all;
-  t->all += *count;
-}
-
-static void number_first(void *table, size_t begin, size_t end) {
+static void touch_corners(void *table, bool assign, sp_gid next[3], size_t begin, size_t end) {
   const vertex_table *t = table;
-  sp_lid next = t->counts[begin / t->chunk];
   for (size_t e = begin; e < end; e++)
-    for (int c = 0; c < SP_CORNERS; c++)
-      if (is_first(t, e, c)) t->slots[e][c] = next++;
+    for (int c = 0; c < SP_CORNERS; c++) {
+      if (!is_first(t, e, c)) continue;
+      const sp_gid n = next[0]++;
+      if (assign) t->slots[e][c] = (sp_lid)n;
+    }
 }
 
 static void number_others(void *table, size_t begin, size_t end) {
@@ -91,21 +117,16 @@ static void number_others(void *table, size_t begin, size_t end) {
     }
 }
 
-static sp_status number_by_table(vertex_table *t, size_t size) {
+static sp_status number_by_table(vertex_table *t, size_t size, sp_lid *vertices) {
   const size_t elements = (size_t)t->hexes->count;
-  t->chunk = sp_loop_chunk(elements, SP_CORNERS);
-  SP_TRY(SP_ALLOCATE("vertices", SP_ARRAY(t->first, size),
-                     SP_ARRAY(t->counts, elements / t->chunk + 1)));
-  sp_loop_set(size * sizeof *t->first, -1, t->first);
+  SP_OWNED sp_lid *first = NULL;
+  sp_gid counts[3];
+  SP_TRY(sp_allocate(size, sizeof *first, "vertices", &first));
+  t->first = first;
+  sp_loop_set(size * sizeof *first, -1, first);
   SP_TRY(sp_loop_over("vertices", elements, SP_CORNERS, t, find_first));
-  SP_TRY(sp_loop_run(&(sp_loop){.what = "vertices",
-                                .count = elements,
-                                .chunk = t->chunk,
-                                .workspace_bytes = sizeof(sp_lid),
-                                .context = t,
-                                .compute = count_first,
-                                .commit = add_first}));
-  SP_TRY(sp_loop_over("vertices", elements, SP_CORNERS, t, number_first));
+  SP_TRY(sp_number_touched(elements, touch_corners, t, counts));
+  *vertices = (sp_lid)counts[0];
   return sp_loop_over("vertices", elements, SP_CORNERS, t, number_others);
 }
 
@@ -184,8 +205,5 @@ sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], s
   vertex_table table = {.hexes = hexes, .slots = slots, .low = range.low};
   if (size > SPARSE * (uint64_t)elements)
     return sp_keys_number(elements, SP_CORNERS, *hexes->vertices, 0, slots, vertices);
-  const sp_status status = number_by_table(&table, (size_t)size);
-  *vertices = table.all;
-  SP_FREE(table.first, table.counts);
-  return status;
+  return number_by_table(&table, (size_t)size, vertices);
 }
