@@ -1,4 +1,4 @@
-#include "mesh/metis.h"
+#include "mesh/partition.h"
 
 #include <math.h>
 #include <metis.h>
@@ -6,7 +6,6 @@
 
 #include "mesh/columns.h"
 #include "mesh/divide.h"
-#include "mesh/entities.h"
 
 /* Columns are not cut if the largest part is at most this many times the mean. */
 static const double LARGEST = 2;

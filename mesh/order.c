@@ -1,4 +1,4 @@
-#include "mesh/order.h"
+#include "mesh/topology.h"
 
 #include <float.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "io/rendezvous.h"
-#include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 

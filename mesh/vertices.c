@@ -1,4 +1,4 @@
-#include "mesh/entities.h"
+#include "mesh/topology.h"
 
 #include <stdlib.h>
 #include <string.h>
