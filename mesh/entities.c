@@ -358,22 +358,17 @@ static int compare_images(const void *left, const void *right) {
 /* The entities that may have another representative, with its key. */
 static sp_status list_images(const sp_periodic *periodic, const sp_topology *topology, image **list,
                              size_t *count) {
-  for (int pass = 0; pass < 2; pass++) {
-    *count = 0;
-    for (sp_lid i = 0; i < topology->entities; i++) {
-      const int corners = i < topology->start[1] ? 1 : i < topology->start[2] ? 2 : 4;
-      sp_gid own[4], vertices[4];
-      sp_topology_key(topology, i, own);
-      if (!sp_periodic_image(periodic, corners, own, vertices)) continue;
-      if (pass) {
-        sp_entity_key(corners, vertices, (*list)[*count].key);
-        (*list)[*count].entity = i;
-      }
-      ++*count;
-    }
-    if (!pass) SP_TRY(sp_allocate(*count, sizeof **list, "periodic entities", list));
+  for (sp_lid i = 0; i < topology->entities; i++) {
+    const int corners = i < topology->start[1] ? 1 : i < topology->start[2] ? 2 : 4;
+    sp_gid own[4], vertices[4];
+    sp_topology_key(topology, i, own);
+    if (!sp_periodic_image(periodic, corners, own, vertices)) continue;
+    SP_TRY(sp_reserve(*count, 1, sizeof **list, "periodic entities", list));
+    image *added = &(*list)[(*count)++];
+    sp_entity_key(corners, vertices, added->key);
+    added->entity = i;
   }
-  qsort(*list, *count, sizeof **list, compare_images);
+  if (*count > 0) qsort(*list, *count, sizeof **list, compare_images);
   return SP_OK;
 }
 
