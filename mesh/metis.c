@@ -195,11 +195,7 @@ sp_status sp_metis_divide(const sp_hexes *hexes, int size, int *parts) {
   SP_AUTO_VALUE(graph) g = {0};
   for (sp_lid e = 0; e < count; e++) parts[e] = 0;
   if (size == 1) return SP_OK;
-  if (count < size)
-    return sp_fail(SP_ERR_INPUT,
-                   "%d ranks for a mesh of %d element%s: use at most one rank per "
-                   "element",
-                   size, count, sp_plural(count));
+  if (count < size) return sp_partition_fail(size, count);
   if (count > SP_LID_MAX / SP_SLOTS)
     return sp_fail(SP_ERR_INPUT,
                    "%d elements in one file, at most %d can be divided: split the mesh", count,
