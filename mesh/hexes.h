@@ -79,19 +79,17 @@ typedef struct sp_hexes_cad {
   double distance;          /* ... to avoid inversion, by at most this distance */
 } sp_hexes_cad;
 
-/* Facts about the file of the hexahedra; all 0 for a box. */
+/* Facts about the file of the hexahedra, equal on all ranks; all 0 for a box. */
 typedef struct sp_hexes_file {
-  /* Equal on all ranks. */
   uint64_t hash; /* of all elements in the file: numbers, vertices and coordinates; the same for any
                     ranks, order and division into parts */
   sp_hexes_cad cad;
   sp_gid left_out; /* volume elements in no Physical Volume, which were not read */
   /* Tetrahedra, prisms and hexahedra that were divided (mesh/divide.h). */
   sp_gid divided[3];
-  int contacts;     /* number of contacts, the last volumes (mesh/interlayer.h) */
-  double thickness; /* of the contacts' lattices */
-  /* Unit: s. The same on all ranks. */
-  double read_seconds;   /* to read the file, or to mesh a geometry */
+  int contacts;          /* number of contacts, the last volumes (mesh/interlayer.h) */
+  double thickness;      /* of the contacts' lattices */
+  double read_seconds;   /* s; to read the file, or to mesh a geometry */
   double mesher_seconds; /* part of it: gmsh's mesh generation */
   double metis_seconds;  /* to divide the elements among ranks */
   sp_gid turned;         /* cells, all left-handed in the file, with swapped directions r and s */
@@ -185,11 +183,10 @@ static inline bool sp_hexes_is_contact(const sp_hexes *hexes, sp_lid element) {
 }
 
 /* The points of one element at the tensor grid of `nodes`, n in each direction: xyz[d][k][j][i],
- * [3][n^3]; for a contact, on its face t = -1. Local. */
+ * [3][n^3]. A contact has the points of its face t = -1, with sp_hexes_map of its lattice. Local.
+ */
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                           double *xyz);
-
-/* Points of the lattice's map, xyz[d][k][j][i] as above, also of a contact. Local. */
 void sp_hexes_map(const sp_hexes *hexes, sp_lid element, int n, const double *nodes, double *xyz);
 
 /* ---- The vertices, edges and faces of one element ----

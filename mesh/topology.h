@@ -62,8 +62,7 @@ sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *topology, sp_lid ha
 /* ---- order.c: the order of a rank's elements ---- */
 
 /* Reorder the elements along the Morton curve of their centres, in a grid of 2^21 cells per
- * direction over all centres of this rank. Elements in one cell keep their order. The result does
- * not depend on the number of threads. Local. */
+ * direction over all centres of this rank. Elements in one cell keep their order. Local. */
 sp_status sp_order_along_curve(sp_hexes *hexes);
 
 /* Move the elements that share a vertex with another rank to the front; both parts keep their
@@ -73,13 +72,9 @@ sp_status sp_order_halo_first(sp_hexes *hexes, sp_topology *topology, sp_lid *ha
 /* ---- entities.c: what needs no other rank ---- */
 
 /* Number the entities of `hexes`: fills `hexes`, `elements`, `start`, `entities`, `slots`, `first`
- * and `touching` of a zeroed topology. Elements have eight distinct vertices; contacts
- * (mesh/interlayer.h) may have fewer.
- *
- * Vertices are numbered in the order in which elements first touch them. Edges and faces are
- * compared only if they have the same home, the vertex with the lowest number. So the work is
- * linear in the elements, and threads share the vertices. The result does not depend on the number
- * of threads. Errors: SP_ERR_INPUT for too many entities. Local. */
+ * and `touching` of a zeroed topology. Edges and faces are compared only if they have the same
+ * home, the vertex with the lowest number, so the work is linear in the elements. Errors:
+ * SP_ERR_INPUT for too many entities. Local. */
 sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology);
 
 /* Merge the entities that `periodic` identifies, with the key of the representative. Call it before
@@ -90,8 +85,8 @@ sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topolog
 
 /* Number the vertices of `hexes` in the order in which elements first touch them: slots[e][c]
  * becomes the number of corner c of element e, *vertices their count. At most SP_LID_MAX /
- * SP_CORNERS elements. The work is linear in the elements, and runs on threads if the global
- * numbers are dense. Errors: SP_ERR_SYSTEM. Local. */
+ * SP_CORNERS elements. Runs on threads if the global numbers are dense. Errors: SP_ERR_SYSTEM.
+ * Local. */
 sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], sp_lid *vertices);
 
 /* Number the distinct ones of keys[elements][count] in the order in which they occur: the number of
