@@ -198,8 +198,9 @@ static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
                      SP_ARRAY(numbering->neighbour_ranks, count),
                      SP_ARRAY(numbering->shared_start, count + 1)));
   for (sp_lid i = 0; i < topology->entities; i++) {
+    if (start[i] == start[i + 1]) continue;
     shared_entity shared = {.entity = i};
-    if (start[i] < start[i + 1]) sp_topology_key(topology, i, shared.key);
+    sp_topology_key(topology, i, shared.key);
     for (sp_lid n = start[i]; n < start[i + 1]; n++) {
       shared.rank = topology->sharers[n];
       list[n] = shared;

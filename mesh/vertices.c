@@ -50,42 +50,36 @@ sp_status sp_number_touched(size_t elements, sp_touch *touch, void *context, sp_
 /* ---- Numbers that lie close together ----
  * A table holds the first incidence of each vertex. Incidence 8 e + c is corner c of element e. */
 
-/* Lowest and highest vertex number of some elements, or of all. */
-typedef struct vertex_range {
-  const sp_hexes *hexes;
-  sp_gid low, high;
-} vertex_range;
-
-static void widen_range(vertex_range *range, sp_gid vertex) {
-  if (vertex < range->low) range->low = vertex;
-  if (vertex > range->high) range->high = vertex;
-}
-
-static sp_status find_range(void *range, void *workspace, size_t begin, size_t end) {
-  const sp_hexes *hexes = ((const vertex_range *)range)->hexes;
-  vertex_range some = {hexes, INT64_MAX, 0};
-  for (size_t e = begin; e < end; e++)
-    for (int c = 0; c < SP_CORNERS; c++) widen_range(&some, hexes->vertices[e][c]);
-  *(vertex_range *)workspace = some;
-  return SP_OK;
-}
-
-static void join_ranges(void *range, void *workspace, size_t begin, size_t end) {
-  const vertex_range *some = workspace;
-  (void)begin, (void)end;
-  widen_range(range, some->low);
-  widen_range(range, some->high);
-}
-
 typedef struct vertex_table {
   const sp_hexes *hexes;
   sp_lid (*slots)[SP_SLOTS];
-  sp_gid low;
-  sp_lid *first; /* [highest - lowest + 1], -1: none */
+  sp_gid range[2]; /* lowest and highest vertex number */
+  sp_lid *first;   /* [highest - lowest + 1], -1: none */
 } vertex_table;
 
+static const sp_gid NOTHING[2] = {INT64_MAX, 0};
+
+static void widen_range(sp_gid range[2], sp_gid vertex) {
+  if (vertex < range[0]) range[0] = vertex;
+  if (vertex > range[1]) range[1] = vertex;
+}
+
+static sp_status find_range(void *table, void *range, size_t begin, size_t end) {
+  const vertex_table *t = table;
+  sp_gid some[2] = {NOTHING[0], NOTHING[1]};
+  for (size_t e = begin; e < end; e++)
+    for (int c = 0; c < SP_CORNERS; c++) widen_range(some, t->hexes->vertices[e][c]);
+  memcpy(range, some, sizeof some);
+  return SP_OK;
+}
+
+static void join_ranges(void *table, void *range, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  for (int n = 0; n < 2; n++) widen_range(((vertex_table *)table)->range, ((sp_gid *)range)[n]);
+}
+
 static sp_lid *first_of(const vertex_table *t, size_t e, int corner) {
-  return &t->first[t->hexes->vertices[e][corner] - t->low];
+  return &t->first[t->hexes->vertices[e][corner] - t->range[0]];
 }
 
 static void find_first(void *table, size_t begin, size_t end) {
@@ -196,13 +190,12 @@ enum { SPARSE = 64 };
 
 sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], sp_lid *vertices) {
   const size_t elements = (size_t)hexes->count;
-  vertex_range range = {hexes, INT64_MAX, 0};
+  vertex_table table = {.hexes = hexes, .slots = slots, .range = {NOTHING[0], NOTHING[1]}};
   *vertices = 0;
   if (elements == 0) return SP_OK;
-  SP_TRY(sp_loop_sum("vertices", elements, SP_CORNERS, &range, sizeof(vertex_range), find_range,
+  SP_TRY(sp_loop_sum("vertices", elements, SP_CORNERS, &table, sizeof table.range, find_range,
                      join_ranges));
-  const uint64_t size = (uint64_t)(range.high - range.low) + 1;
-  vertex_table table = {.hexes = hexes, .slots = slots, .low = range.low};
+  const uint64_t size = (uint64_t)(table.range[1] - table.range[0]) + 1;
   if (size > SPARSE * (uint64_t)elements)
     return sp_keys_number(elements, SP_CORNERS, *hexes->vertices, 0, slots, vertices);
   return number_by_table(&table, (size_t)size, vertices);
